@@ -9,8 +9,8 @@
 #include <string.h>
 #include <time.h>
 
-#include "inject/cuda_abi.h"
-#include "inject/cuda_decode.h"
+#include "inject/cuda/abi.h"
+#include "inject/cuda/decode.h"
 
 #define BUFFER_B ((size_t)4 << 20)
 #define KERNELS 40u

@@ -11,8 +11,8 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "source/resources_machine.h"
-#include "source/resources_process.h"
+#include "source/resource/machine.h"
+#include "source/resource/process.h"
 
 static void *wait_for_ever(void *nothing)
 {

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyze/samples.h"
+#include "analyze/cpu/samples.h"
 #include "util/error.h"
 
 int sonde_marks_new(void **state, struct sonde_session *session, const struct sonde_pass_options *options,

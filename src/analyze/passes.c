@@ -29,7 +29,7 @@ const struct sonde_pass *const sonde_passes[] = {
 };
 #undef SONDE_PASS
 
-extern const struct sonde_pass sonde_pass_heading; /* of summary.c: its notes without its section */
+extern const struct sonde_pass sonde_pass_heading; /* of summary/summary.c: its notes without its section */
 
 const size_t sonde_pass_count = sizeof sonde_passes / sizeof *sonde_passes;
 

@@ -5,9 +5,9 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "analyze/critical_replay.h"
-#include "analyze/findings.h"
-#include "cli/present.h"
+#include "analyze/critical/replay.h"
+#include "analyze/findings/findings.h"
+#include "cli/common/present.h"
 #include "util/error.h"
 
 enum { WHAT_IFS_MAX = 16 };

@@ -1,12 +1,12 @@
 /* completion.c: `sonde completion SHELL`: completion scripts made from the tables of commands and options.
  *
- * The scripts are whole: they never call sonde. Values are offered where a table knows them (choices.c), else files.
+ * The scripts are whole: they never call sonde. Values are offered where a table knows them (common/choices.c), else files.
  */
 #include <stdio.h>
 #include <string.h>
 
-#include "cli/choices.h"
-#include "cli/command.h"
+#include "cli/common/choices.h"
+#include "cli/common/command.h"
 
 static int has_value(const struct sonde_option *option)
 {

@@ -9,15 +9,15 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "analyze/diff.h"
-#include "analyze/diff_runs.h"
-#include "cli/bench_file.h"
-#include "cli/bench_runs.h"
-#include "cli/command.h"
-#include "cli/diff_bench.h"
-#include "cli/output.h"
+#include "analyze/diff/diff.h"
+#include "analyze/diff/runs.h"
+#include "cli/bench/file.h"
+#include "cli/bench/runs.h"
+#include "cli/common/command.h"
+#include "cli/bench/diff_bench.h"
+#include "cli/common/output.h"
 #include "cli/plot.h"
-#include "cli/progress.h"
+#include "cli/common/progress.h"
 #include "export/format.h"
 #include "util/error.h"
 #include "util/quantity.h"

@@ -1,6 +1,6 @@
 /* doctor.c: `sonde doctor`: what can be recorded here, what cannot, and the least change that would help.
  *
- * First every source's own probe, then the checks of checks.c. All formats but text are the report's; the text is
+ * First every source's own probe, then the checks of common/checks.c. All formats but text are the report's; the text is
  * written here, because a table would cut the sentences that matter. Red means that nothing can be recorded.
  */
 #include <limits.h>
@@ -9,11 +9,11 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "cli/checks.h"
-#include "cli/command.h"
-#include "cli/output.h"
+#include "cli/common/checks.h"
+#include "cli/common/command.h"
+#include "cli/common/output.h"
 #include "export/format.h"
-#include "export/text.h"
+#include "export/text/text.h"
 #include "report/report.h"
 #include "format/wait.h"
 #include "source/source.h"

@@ -1,5 +1,5 @@
 /* export.c: `sonde export`: a recording in the format of another tool, in a file named like it. */
-#include "cli/present.h"
+#include "cli/common/present.h"
 
 static int run(int argc, char **argv)
 {

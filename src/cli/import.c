@@ -1,5 +1,5 @@
 /* import.c: `sonde import`: a file of another profiler as a recording. The new file gets its name when it is whole
- * (beside.h). */
+ * (common/beside.h). */
 #include <errno.h>
 #include <stddef.h>
 #include <stdio.h>
@@ -7,8 +7,8 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "cli/beside.h"
-#include "cli/command.h"
+#include "cli/common/beside.h"
+#include "cli/common/command.h"
 #include "import/import.h"
 #include "roof/machine.h"
 #include "util/error.h"

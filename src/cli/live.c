@@ -15,11 +15,11 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "cli/browse.h"
-#include "cli/command.h"
+#include "cli/common/browse.h"
+#include "cli/common/command.h"
 #include "cli/live_recorder.h"
-#include "cli/pass_on.h"
-#include "cli/recording.h"
+#include "cli/common/pass_on.h"
+#include "cli/common/recording.h"
 #include "session/session.h"
 #include "util/error.h"
 
@@ -29,7 +29,7 @@
 #define ALONE_NS 10000000000u   /* so long an ended run waits for a page, where nobody can press Ctrl-C */
 
 struct request {
-	struct sonde_recording recording; /* the first: recording.h */
+	struct sonde_recording recording; /* the first: common/recording.h */
 	struct sonde_browse browse;
 	int once;
 };
@@ -48,7 +48,7 @@ static const struct sonde_option options[] = {
     {SONDE_BROWSE_NO_TOKEN(AT(browse.no_token))},
     {SONDE_BROWSE_NO_OPEN(AT(browse.no_open))},
     {"once", 0, NULL, "end when the command ends, also while a page is open", SONDE_FLAG(AT(once))},
-#include "cli/recording.def"
+#include "cli/common/recording.def"
     {0},
 };
 

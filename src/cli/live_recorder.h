@@ -6,8 +6,8 @@
 #include <sys/stat.h>
 #include <sys/types.h>
 
-#include "source/recorder.h"
-#include "source/supervise.h"
+#include "source/record/recorder.h"
+#include "source/record/supervise.h"
 
 struct sonde_live_recorder {
 	const struct sonde_record_options *options;

@@ -7,9 +7,9 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "cli/command.h"
-#include "cli/leave.h"
-#include "cli/output.h"
+#include "cli/common/command.h"
+#include "cli/common/leave.h"
+#include "cli/common/output.h"
 #include "util/error.h"
 
 static int print_help(FILE *out)

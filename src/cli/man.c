@@ -3,8 +3,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "cli/choices.h"
-#include "cli/command.h"
+#include "cli/common/choices.h"
+#include "cli/common/command.h"
 
 /* Text that roff must not read as requests or turn into other characters. */
 static void put_text(const char *text)

@@ -1,5 +1,5 @@
 /* merge.c: `sonde merge`: several recordings, of processes, ranks or machines, into one. The new file gets its name
- * when it is whole (beside.h). */
+ * when it is whole (common/beside.h). */
 #include <errno.h>
 #include <stddef.h>
 #include <stdio.h>
@@ -7,8 +7,8 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "cli/beside.h"
-#include "cli/command.h"
+#include "cli/common/beside.h"
+#include "cli/common/command.h"
 #include "merge/merge.h"
 #include "util/error.h"
 

@@ -2,10 +2,10 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "cli/output.h"
+#include "cli/common/output.h"
 #include "cli/plot.h"
-#include "cli/present.h"
-#include "export/plots.h"
+#include "cli/common/present.h"
+#include "export/plot/plots.h"
 
 enum { PLOT_ROWS = 120, PLOT_ROWS_MAX = 1000, SECTIONS_MAX_B = 512 };
 

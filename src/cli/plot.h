@@ -4,7 +4,7 @@
 
 #include <stddef.h>
 
-#include "export/plots.h"
+#include "export/plot/plots.h"
 
 struct sonde_plot_asked {
 	const struct sonde_plot_row *rows; /* `count` of them: all there are */

@@ -9,11 +9,11 @@
 #include <sys/stat.h>
 
 #include "analyze/words.h"
-#include "cli/command.h"
-#include "cli/output.h"
-#include "cli/progress.h"
+#include "cli/common/command.h"
+#include "cli/common/output.h"
+#include "cli/common/progress.h"
 #include "cli/query_print.h"
-#include "cli/reading.h"
+#include "cli/common/reading.h"
 #include "query/query.h"
 #include "session/session.h"
 #include "util/error.h"

@@ -13,10 +13,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/command.h"
-#include "cli/output.h"
+#include "cli/common/command.h"
+#include "cli/common/output.h"
 #include "export/clean.h"
-#include "export/text.h"
+#include "export/text/text.h"
 #include "query/query.h"
 #include "report/report.h"
 #include "util/arena.h"

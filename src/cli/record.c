@@ -7,19 +7,19 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-#include "cli/command.h"
-#include "cli/pass_on.h"
-#include "cli/progress.h"
-#include "cli/recording.h"
-#include "source/supervise.h"
+#include "cli/common/command.h"
+#include "cli/common/pass_on.h"
+#include "cli/common/progress.h"
+#include "cli/common/recording.h"
+#include "source/record/supervise.h"
 
 struct request {
-	struct sonde_recording recording; /* first: recording.def */
+	struct sonde_recording recording; /* first: common/recording.def */
 	int fail_on_loss;
 };
 
 static const struct sonde_option options[] = {
-#include "cli/recording.def"
+#include "cli/common/recording.def"
     {"keep", 0, "TIME", "flight recorder: keep only the last TIME, saved by --when, SIGUSR2 or the command's death",
      SONDE_TIME(SONDE_RECORDING_AT(keep_ns), SONDE_RECORDING_LEAST_TIME_NS)},
     {"when", 0, "EVENT", "with --keep: save when 'zone=NAME>TIME' or 'span=NAME>TIME' happens",

@@ -1,5 +1,5 @@
 /* report.c: `sonde report`: what a recording says, on the terminal or in any format. */
-#include "cli/present.h"
+#include "cli/common/present.h"
 
 static int run(int argc, char **argv)
 {

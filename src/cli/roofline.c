@@ -1,7 +1,7 @@
 /* roofline.c: `sonde roofline`: measures what this machine can do at most, and shows how near recorded work came to it.
  *
  * Measured once, then kept in the user's cache; `sonde record` copies it into recordings. A recording is always held
- * against the machine that it was made on (analyze/roofline.h).
+ * against the machine that it was made on (analyze/work/roofline.h).
  */
 #include <errno.h>
 #include <stddef.h>
@@ -9,13 +9,13 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "analyze/roofline.h"
-#include "cli/output.h"
-#include "cli/present.h"
-#include "export/roofline_svg.h"
+#include "analyze/work/roofline.h"
+#include "cli/common/output.h"
+#include "cli/common/present.h"
+#include "export/plot/roofline_svg.h"
 #include "roof/measure.h"
 #include "roof/roof.h"
-#include "source/host.h"
+#include "source/record/host.h"
 #include "util/error.h"
 
 struct request {

@@ -14,8 +14,8 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-#include "cli/command.h"
-#include "export/figure.h"
+#include "cli/common/command.h"
+#include "export/text/figure.h"
 #include "format/link.h"
 #include "run/find.h"
 #include "util/buf.h"

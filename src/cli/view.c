@@ -8,11 +8,11 @@
 #include <stdio.h>
 #include <unistd.h>
 
-#include "cli/browse.h"
-#include "cli/command.h"
-#include "cli/output.h"
-#include "cli/progress.h"
-#include "cli/reading.h"
+#include "cli/common/browse.h"
+#include "cli/common/command.h"
+#include "cli/common/output.h"
+#include "cli/common/progress.h"
+#include "cli/common/reading.h"
 #include "serve/server.h"
 #include "session/session.h"
 #include "util/error.h"

@@ -6,9 +6,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "export/chrome_holds.h"
-#include "export/chrome_share.h"
-#include "export/stacks.h"
+#include "export/chrome/holds.h"
+#include "export/chrome/share.h"
+#include "export/stack/stacks.h"
 #include "session/weigh.h"
 #include "util/error.h"
 

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 
 #include "base/order.h"
-#include "export/stacks.h"
+#include "export/stack/stacks.h"
 #include "session/device_labels.h"
 #include "util/error.h"
 

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "base/order.h"
-#include "export/stacks.h"
+#include "export/stack/stacks.h"
 #include "util/error.h"
 
 static int add(struct sonde_marks *marks, struct sonde_mark **rows, size_t *count, size_t *cap, struct sonde_mark mark)

@@ -1,12 +1,12 @@
 /* states.h: what threads did, for formats with a track of it: intervals cut to what is wanted, with a slice each where
- * they are long, and neighbours that are short sharing one (chrome_share.h). Sums stay exact.
+ * they are long, and neighbours that are short sharing one (chrome/share.h). Sums stay exact.
  *
  * Count first, then write: sonde_export_states_count(), and where there is something sonde_export_states_put().
  */
 #ifndef SONDE_EXPORT_STATES_H
 #define SONDE_EXPORT_STATES_H
 
-#include "export/chrome_share.h"
+#include "export/chrome/share.h"
 #include "export/format.h"
 #include "session/intervals.h"
 

@@ -13,7 +13,7 @@
 #include "fold/nodes.h"
 #include "merge/out.h"
 #include "trace/columns_read.h"
-#include "session/heap.h"
+#include "session/heap/heap.h"
 #include "trace/columns_write.h"
 #include "util/error.h"
 

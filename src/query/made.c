@@ -166,7 +166,7 @@ static int compare_marks(const void *left, const void *right)
 	return (a->type > b->type) - (a->type < b->type); /* a begin before an end of the same instant */
 }
 
-/* Ends the last of the open spans that has the end's site; 0: any. As analyze/spans.c pairs them. */
+/* Ends the last of the open spans that has the end's site; 0: any. As analyze/zone/spans.c pairs them. */
 static void end_span(struct sonde_query_span *rows, size_t *open, size_t *open_count, const struct sonde_mark *end)
 {
 	size_t i = *open_count;

@@ -6,7 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "analyze/by_function.h"
+#include "analyze/cpu/by_function.h"
 #include "query/table.h"
 #include "session/session.h"
 

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyze/findings.h"
+#include "analyze/findings/findings.h"
 #include "query/made.h"
 #include "util/error.h"
 

@@ -3,9 +3,9 @@
 
 #include <stddef.h>
 
-#include "analyze/by_function.h"
-#include "analyze/device_times.h"
-#include "analyze/memory_kinds.h"
+#include "analyze/cpu/by_function.h"
+#include "analyze/device/times.h"
+#include "analyze/device/memory_kinds.h"
 #include "format/metric.h"
 #include "session/intervals.h"
 #include "sonde/device.h"

@@ -2,7 +2,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "analyze/by_function.h"
+#include "analyze/cpu/by_function.h"
 #include "query/rows.h"
 #include "query/table.h"
 #include "util/arena.h"

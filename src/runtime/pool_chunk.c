@@ -1,6 +1,6 @@
 /* pool_chunk.c: columns and summary of one HEAP chunk of a pool (pool_chunk.h).
  *
- * What source/heap_chunks.c does in the recorder for every block of malloc's, in memory that is there: every event has
+ * What source/heap/chunks.c does in the recorder for every block of malloc's, in memory that is there: every event has
  * its time, nothing is sampled, and a chunk holds so few events that all of its columns have room for them.
  */
 #include "runtime/pool_chunk.h"

@@ -6,9 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "serve/answer.h"
-#include "serve/params.h"
-#include "serve/reply.h"
+#include "serve/answer/answer.h"
+#include "serve/http/params.h"
+#include "serve/http/reply.h"
 #include "util/error.h"
 
 enum {

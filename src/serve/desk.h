@@ -10,12 +10,12 @@
 #include <stdatomic.h>
 #include <stddef.h>
 
-#include "serve/cache.h"
-#include "serve/gate.h"
+#include "serve/answer/cache.h"
+#include "serve/http/gate.h"
 #include "serve/growth.h"
-#include "serve/heads.h"
+#include "serve/http/heads.h"
 #include "serve/original.h"
-#include "serve/page.h"
+#include "serve/http/page.h"
 #include "serve/worker.h"
 #include "session/session.h"
 

@@ -1,8 +1,8 @@
 /* server.c: the web page of one recording over HTTP, from its socket to its end.
  *
- * Two threads. libmicrohttpd's reads requests, refuses what must be refused (gate.h), and sends; the worker alone uses
+ * Two threads. libmicrohttpd's reads requests, refuses what must be refused (http/gate.h), and sends; the worker alone uses
  * the session (desk.h), and keeps up with a recording that is still being written (growth.h). A third one sleeps unless
- * somebody takes long to say what they want (heads.h).
+ * somebody takes long to say what they want (http/heads.h).
  *
  * What libmicrohttpd refuses by itself (a malformed head, one that is larger than its memory) has fixed words of its
  * own and the same status codes.
@@ -16,8 +16,8 @@
 #include <unistd.h>
 
 #include "serve/desk.h"
-#include "serve/guard.h"
-#include "serve/listen.h"
+#include "serve/http/guard.h"
+#include "serve/http/listen.h"
 #include "util/error.h"
 
 enum {

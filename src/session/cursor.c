@@ -6,10 +6,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "session/heap.h"
+#include "session/heap/heap.h"
 #include "session/state.h"
 #include "session/wanted.h"
-#include "session/zones.h"
+#include "session/zone/zones.h"
 #include "trace/decode.h"
 
 #define SCRATCH_MAX_B ((size_t)SONDE_CHUNK_MAX_RAW_B * 32)

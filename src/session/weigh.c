@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "session/state.h"
-#include "session/wait_weights.h"
+#include "session/wait/weights.h"
 #include "trace/reader.h"
 #include "util/error.h"
 

@@ -1,6 +1,6 @@
 /* source.h: what is collected: one file and one row in sources.def for each source.
  *
- * The recorder (recorder.h) runs in one thread: it asks each source in turn to drain. Order: probe, prepare (before the
+ * The recorder (record/recorder.h) runs in one thread: it asks each source in turn to drain. Order: probe, prepare (before the
  * fork), start (child exists and is held), drain … drain, stop. A source whose start fails becomes a SOURCE record with
  * the reason; the recording goes on without it.
  */
@@ -12,7 +12,7 @@
 #include <sys/types.h>
 
 #include "run/launch.h"
-#include "source/recorder.h"
+#include "source/record/recorder.h"
 
 struct sonde_source_run; /* each source's own */
 

@@ -17,10 +17,10 @@
 
 #include "base/clock.h"
 #include "base/hash.h"
-#include "symbol/cfi_entries.h"
-#include "symbol/debugfile.h"
+#include "symbol/frames/cfi_entries.h"
+#include "symbol/dwarf/debugfile.h"
 #include "symbol/demangle.h"
-#include "symbol/dwarf.h"
+#include "symbol/dwarf/dwarf.h"
 #include "symbol/elf_symbols.h"
 #include "symbol/index.h"
 #include "symbol/kernel.h"

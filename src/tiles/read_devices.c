@@ -7,8 +7,8 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "analyze/device_memory.h"
-#include "analyze/memory_kinds.h"
+#include "analyze/device/memory.h"
+#include "analyze/device/memory_kinds.h"
 #include "session/device_labels.h"
 #include "tiles/state.h"
 #include "util/error.h"

@@ -1,8 +1,8 @@
 /* read_path.c: the critical path as slices: its steps, by what they are; each with the thread that it lies on. */
 #include <errno.h>
 
-#include "analyze/critical.h"
-#include "analyze/critical_names.h"
+#include "analyze/critical/critical.h"
+#include "analyze/critical/names.h"
 #include "session/weigh.h"
 #include "tiles/state.h"
 
@@ -26,7 +26,7 @@ static int add_steps(struct sonde_tiles *tiles, const struct sonde_critical_path
 	return error;
 }
 
-/* Without switches and calls there is no path to speak of (critical_path.c says so). */
+/* Without switches and calls there is no path to speak of (analyze/critical/path.c says so). */
 int sonde_tile_read_path(struct sonde_tiles *tiles)
 {
 	struct sonde_critical critical;

@@ -1,6 +1,6 @@
 /* table.h: compact call-frame tables: how to find the caller at every address of a module.
  *
- * A table is a sorted array of 12-byte rows, compiled from .eh_frame and .debug_frame by symbol/cfi.c and mapped from
+ * A table is a sorted array of 12-byte rows, compiled from .eh_frame and .debug_frame by symbol/frames/cfi.c and mapped from
  * the cache file. Each row holds from its address up to the next row's. A row that needs expressions says how far
  * behind itself they lie, so that such a row means nothing when it is copied. Looking up needs no memory and no lock:
  * it is usable inside a signal handler of a target. A mapped file is checked once when it is opened (sorted, kinds and

@@ -1,5 +1,5 @@
 # ui-figures.sh: figures and names on the page are written as reports write them: the same table of values goes through
-# src/export/figure.c and clean.c, and through web/src/figure.ts.
+# src/export/text/figure.c and clean.c, and through web/src/figure.ts.
 . "$(dirname "$0")/lib.sh"
 need node
 esbuild=$SONDE_BUILD/web/npm/node_modules/esbuild/bin/esbuild

@@ -5,7 +5,7 @@
  */
 #include <stdlib.h>
 
-#include "symbol/cfi.h"
+#include "symbol/frames/cfi.h"
 #include "symbol/elf_symbols.h"
 #include "unwind/machine.h"
 #include "unwind/step.h"

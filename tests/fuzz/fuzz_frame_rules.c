@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "symbol/frame_rules.h"
-#include "symbol/x86.h"
+#include "symbol/frames/frame_rules.h"
+#include "symbol/frames/x86.h"
 
 #define AT 0x1000u
 #define ASKED_MAX 64

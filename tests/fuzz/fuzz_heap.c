@@ -14,8 +14,8 @@
 #include "base/clock.h"
 #include "format/heap.h"
 #include "format/ring.h"
-#include "source/heap_process.h"
-#include "source/spaces.h"
+#include "source/heap/process.h"
+#include "source/stack/spaces.h"
 #include "trace/writer.h"
 #include "walk.h"
 

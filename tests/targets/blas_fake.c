@@ -1,8 +1,8 @@
 /* blas_fake.c: a library with every name that libsonde-blas.so stands before. Whichever is called tells its name and
- * the sum of all arguments that it has by src/inject/blas.def, those on the stack included. */
+ * the sum of all arguments that it has by src/inject/blas/blas.def, those on the stack included. */
 #include <stdint.h>
 
-#include "inject/blas.h"
+#include "inject/blas/blas.h"
 
 #if defined(__x86_64__)
 #define ENTRY(number) "	endbr64\n	movl $" number ", %eax\n	jmp blas_fake_call\n"
@@ -86,4 +86,4 @@ uint64_t blas_fake_tell(IN_REGISTERS, uint64_t number, const uint64_t *stack)
 #define EACH_SDCZ(what, name) EACH_SD(what, name) EACH_CZ(what, name)
 #define SONDE_BLAS(types, name, ...) EACH_##types(BLAS, name)
 #define SONDE_LAPACK(types, name, ...) EACH_##types(LAPACK, name)
-#include "inject/blas.def"
+#include "inject/blas/blas.def"

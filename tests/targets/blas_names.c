@@ -1,11 +1,11 @@
-/* blas_names.c: calls every name of src/inject/blas.def once with 24 arguments, in a library that is loaded for itself
+/* blas_names.c: calls every name of src/inject/blas/blas.def once with 24 arguments, in a library that is loaded for itself
  * or for all, and says whether the function of that name got them. Usage: blas_names LIBRARY local|global|none */
 #include <dlfcn.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "inject/blas.h"
+#include "inject/blas/blas.h"
 
 #define ARGUMENTS 24
 

@@ -10,7 +10,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "inject/cuda_abi.h"
+#include "inject/cuda/abi.h"
 
 #define BUFFER_B ((size_t)4 << 20)
 #define BUFFERS 64

@@ -27,7 +27,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "inject/cuda_abi.h"
+#include "inject/cuda/abi.h"
 
 #define EXPORT __attribute__((visibility("default")))
 #define MS UINT64_C(1000000)

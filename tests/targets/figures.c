@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "export/clean.h"
-#include "export/figure.h"
+#include "export/text/figure.h"
 #include "util/json.h"
 #include "util/utf8.h"
 

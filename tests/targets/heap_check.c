@@ -5,7 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "inject/heap.h"
+#include "inject/heap/heap.h"
 
 /* The product's, under another name (meson.build). */
 struct hook_frame *hook_unwind_real(struct hook_thread *thread, const struct hook_caller *caller);

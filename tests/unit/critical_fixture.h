@@ -2,8 +2,8 @@
 #ifndef SONDE_TESTS_CRITICAL_FIXTURE_H
 #define SONDE_TESTS_CRITICAL_FIXTURE_H
 
-#include "analyze/critical_names.h"
-#include "analyze/critical_replay.h"
+#include "analyze/critical/names.h"
+#include "analyze/critical/replay.h"
 #include "analyze_fixture.h"
 #include "sections.h"
 

@@ -8,7 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "source/recorder.h"
+#include "source/record/recorder.h"
 
 struct fake_module {
 	char path[256];

@@ -5,7 +5,7 @@
 
 #include "device_fixture.h"
 
-#include "analyze/findings.h"
+#include "analyze/findings/findings.h"
 
 #define END_MS 1000
 

@@ -11,7 +11,7 @@
 #include <cmocka.h>
 
 #include "analyze/selection.h"
-#include "analyze/stats.h"
+#include "analyze/statistics/stats.h"
 #include "analyze_fixture.h"
 #include "sections.h"
 

@@ -8,7 +8,7 @@
 #include <unistd.h>
 #include <cmocka.h>
 
-#include "analyze/carbon.h"
+#include "analyze/resource/carbon.h"
 #include "energy_fixture.h"
 #include "sections.h"
 

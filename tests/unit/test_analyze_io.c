@@ -9,7 +9,7 @@
 #include <unistd.h>
 #include <cmocka.h>
 
-#include "analyze/findings.h"
+#include "analyze/findings/findings.h"
 #include "analyze_fixture.h"
 #include "sections.h"
 

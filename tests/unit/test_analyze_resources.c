@@ -7,8 +7,8 @@
 #include <unistd.h>
 #include <cmocka.h>
 
-#include "analyze/machine_sums.h"
-#include "analyze/stat_figures.h"
+#include "analyze/resource/machine_sums.h"
+#include "analyze/resource/stat_figures.h"
 #include "analyze_fixture.h"
 #include "sections.h"
 

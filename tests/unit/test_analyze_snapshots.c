@@ -9,8 +9,8 @@
 #include <unistd.h>
 #include <cmocka.h>
 
-#include "analyze/rss.h"
-#include "analyze/snapshots.h"
+#include "analyze/heap/rss.h"
+#include "analyze/heap/snapshots.h"
 #include "analyze_fixture.h"
 #include "sections.h"
 #include "util/error.h"

@@ -7,7 +7,7 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "inject/blas.h"
+#include "inject/blas/blas.h"
 
 enum { FORTRAN = 0, FORTRAN_WIDE = 1, CBLAS = 6, CBLAS_WIDE = 7 };
 

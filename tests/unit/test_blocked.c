@@ -10,9 +10,9 @@
 #include <sys/syscall.h>
 #include <cmocka.h>
 
-#include "source/blocked_budget.h"
-#include "source/blocked_call.h"
-#include "source/blocked_look.h"
+#include "source/wait/blocked_budget.h"
+#include "source/wait/blocked_call.h"
+#include "source/wait/blocked_look.h"
 
 /* As the kernel writes it: number, six arguments, sp, pc. */
 static void a_call_is_taken_apart(void **state)

@@ -14,7 +14,7 @@
 #include <cmocka.h>
 
 #include "symbol/cache.h"
-#include "symbol/cfi.h"
+#include "symbol/frames/cfi.h"
 #include "unwind/step.h"
 #include "util/error.h"
 

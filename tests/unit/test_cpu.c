@@ -24,7 +24,7 @@
 #include "base/clock.h"
 #include "fake_recorder.h"
 #include "run/launch.h"
-#include "source/proc_stat.h"
+#include "source/resource/proc_stat.h"
 #include "source/source.h"
 
 #define SLACK_NS 10000000u
@@ -253,7 +253,7 @@ static void processes_that_are_too_short_to_be_sampled_have_stacks(void **state)
 }
 
 /* A sample stands for its millisecond and, until a loss is told, for at most two of both periods
- * (thread_clock.c): 1.618 and 2.618 ms. */
+ * (source/cpu/thread_clock.c): 1.618 and 2.618 ms. */
 #define STANDS_FOR_MOST_NS (1000000u + 2 * (1618034u + 2618034u))
 
 /* For half of the time samples are lost. They are nobody's, and the others tell the truth. */

@@ -10,8 +10,8 @@
 #include <cmocka.h>
 
 #include "base/clock.h"
-#include "source/cpu_account.h"
-#include "source/proc_stat.h"
+#include "source/cpu/account.h"
+#include "source/resource/proc_stat.h"
 
 #define SPIN_NS 200000000u /* of CPU time */
 #define PROCESSES 3u

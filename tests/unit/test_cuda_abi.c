@@ -11,8 +11,8 @@
 
 #include <cupti.h>
 
-#include "inject/cuda_abi.h"
-#include "inject/cuda_decode.h"
+#include "inject/cuda/abi.h"
+#include "inject/cuda/decode.h"
 
 #define FIELD(record, name, place, size_b)                                                                \
 	_Static_assert(offsetof(CUpti_Activity##record, name) == (place), #record "." #name " is there"); \
@@ -121,7 +121,7 @@ VALUE(10, CUPTI_ACTIVITY_MEMCPY_KIND_PTOP)
 	_Static_assert(CUPTI_RUNTIME_TRACE_CBID_##name##version == (number), #name);
 #define SONDE_CUDA_DRIVER(number, name, version) \
 	_Static_assert(CUPTI_DRIVER_TRACE_CBID_##name##version == (number), #name);
-#include "inject/cuda_calls.def"
+#include "inject/cuda/calls.def"
 #undef SONDE_CUDA_RUNTIME
 #undef SONDE_CUDA_DRIVER
 

@@ -12,9 +12,9 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "inject/cuda_abi.h"
-#include "inject/cuda_decode.h"
-#include "inject/cuda_intern.h"
+#include "inject/cuda/abi.h"
+#include "inject/cuda/decode.h"
+#include "inject/cuda/intern.h"
 
 #define RECORD_MAX_B 256
 

@@ -5,7 +5,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "source/deep_stacks.h"
+#include "source/stack/deep_stacks.h"
 
 /* `count` samples, of which every `each`th is cut; 0 = none. */
 static void note(struct sonde_deep_stacks *stacks, uint32_t count, uint32_t each)

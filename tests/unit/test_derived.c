@@ -15,7 +15,7 @@
 
 #include "fake_recorder.h"
 #include "frame_shapes.h"
-#include "source/unwinder.h"
+#include "source/stack/unwinder.h"
 
 #define COPY_B 16384
 #define STEPS_MAX 20000

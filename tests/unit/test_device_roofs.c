@@ -4,9 +4,9 @@
 #include <stdio.h>
 
 #include "device_fixture.h"
-#include "analyze/device_roofs.h"
+#include "analyze/device/roofs.h"
 #include "export/format.h"
-#include "export/roofline_svg.h"
+#include "export/plot/roofline_svg.h"
 #include "sonde/device.h"
 
 /* What data sheets have, in TFLOP/s, rounded as there; 0 = not known here. tensor_mhz: the clock of the data sheet's figure

@@ -11,7 +11,7 @@
 
 #include "base/clock.h"
 #include "session/session.h"
-#include "source/devices.h"
+#include "source/target/devices.h"
 #include "trace/writer.h"
 #include "util/error.h"
 

@@ -1,6 +1,6 @@
 /* test_devices_sections.c: kernels by name: windows, threads, devices, launch configurations, parts that are merged. */
 #include "device_fixture.h"
-#include "analyze/device_occupancy.h"
+#include "analyze/device/occupancy.h"
 
 /* Two devices: "a" (in two launch configurations) and "b" on the first, "a" on the second. */
 static void fill(struct recording *r)

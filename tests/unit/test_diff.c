@@ -9,7 +9,7 @@
 #include <unistd.h>
 #include <cmocka.h>
 
-#include "analyze/diff.h"
+#include "analyze/diff/diff.h"
 #include "base/hash.h"
 #include "recording.h"
 #include "sections.h"

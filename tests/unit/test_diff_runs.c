@@ -11,7 +11,7 @@
 #include <unistd.h>
 #include <cmocka.h>
 
-#include "analyze/diff_runs.h"
+#include "analyze/diff/runs.h"
 #include "base/hash.h"
 #include "recording.h"
 #include "sections.h"

@@ -11,7 +11,7 @@
 #include <unistd.h>
 #include <cmocka.h>
 
-#include "analyze/diff.h"
+#include "analyze/diff/diff.h"
 #include "recording.h"
 #include "sections.h"
 #include "util/error.h"

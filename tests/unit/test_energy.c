@@ -9,9 +9,9 @@
 #include <unistd.h>
 #include <cmocka.h>
 
-#include "source/energy_model.h"
-#include "source/energy_perf.h"
-#include "source/energy_rapl.h"
+#include "source/resource/energy_model.h"
+#include "source/resource/energy_perf.h"
+#include "source/resource/energy_rapl.h"
 
 #define S 1000000000ull
 

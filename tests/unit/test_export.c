@@ -12,10 +12,10 @@
 #include <cmocka.h>
 
 #include "export/clean.h"
-#include "export/figure.h"
+#include "export/text/figure.h"
 #include "export/format.h"
-#include "export/shorten.h"
-#include "export/text.h"
+#include "export/text/shorten.h"
+#include "export/text/text.h"
 #include "util/json.h"
 #include "util/utf8.h"
 #include "sample_report.h"

@@ -2,7 +2,7 @@
  * much of their time could go, on recordings whose answer is computed by hand. */
 #include "device_fixture.h"
 
-#include "analyze/findings.h"
+#include "analyze/findings/findings.h"
 #include "sonde/device.h"
 
 #define END_MS 1000

@@ -4,7 +4,7 @@
 
 #include "finding_fixture.h"
 
-#include "analyze/device_shape.h"
+#include "analyze/device/shape.h"
 #include "sonde/device.h"
 #include "util/error.h"
 

@@ -12,7 +12,7 @@
 #include <unistd.h>
 #include <cmocka.h>
 
-#include "analyze/findings.h"
+#include "analyze/findings/findings.h"
 #include "recording.h"
 #include "util/error.h"
 

@@ -9,8 +9,8 @@
 #include <unistd.h>
 #include <cmocka.h>
 
-#include "analyze/flop_reports.h"
-#include "analyze/work.h"
+#include "analyze/work/flop_reports.h"
+#include "analyze/work/work.h"
 #include "analyze_fixture.h"
 #include "sections.h"
 

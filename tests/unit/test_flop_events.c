@@ -9,7 +9,7 @@
 #include <unistd.h>
 #include <cmocka.h>
 
-#include "source/flop_events.h"
+#include "source/cpu/flop_events.h"
 
 static char root[64];
 

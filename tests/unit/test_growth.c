@@ -7,7 +7,7 @@
 
 #include <cmocka.h>
 
-#include "analyze/growth.h"
+#include "analyze/statistics/growth.h"
 
 #define COUNT 51
 

@@ -7,7 +7,7 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "source/haskell.h"
+#include "source/stack/haskell.h"
 
 #define CODE 0x400000u
 #define RUN (CODE + 64)  /* StgRun() */

@@ -11,10 +11,10 @@
 #include <cmocka.h>
 
 #include "session/session.h"
-#include "source/heap_chunks.h"
-#include "source/heap_forms.h"
-#include "source/heap_live.h"
-#include "source/heap_merge.h"
+#include "source/heap/chunks.h"
+#include "source/heap/forms.h"
+#include "source/heap/live.h"
+#include "source/heap/merge.h"
 #include "trace/writer.h"
 
 /* --- live blocks ------------------------------------------------------------------------------------------------- */

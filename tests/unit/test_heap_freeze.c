@@ -14,7 +14,7 @@
 
 #include <cmocka.h>
 
-#include "source/heap_freeze.h"
+#include "source/heap/freeze.h"
 
 /* Waits for a byte with a timeout, twice: exit code 0 when it got both. */
 static void wait_for_bytes(int end)

@@ -14,9 +14,9 @@
 #include "base/clock.h"
 #include "format/ring.h"
 #include "session/session.h"
-#include "source/heap_chunks.h"
-#include "source/heap_process.h"
-#include "source/spaces.h"
+#include "source/heap/chunks.h"
+#include "source/heap/process.h"
+#include "source/stack/spaces.h"
 #include "trace/writer.h"
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)

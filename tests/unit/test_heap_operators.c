@@ -1,7 +1,7 @@
 /* test_heap_operators.c: whose operators a call is passed on to, while objects come and go: over a list of objects of
  * the test's own. Where a function would be stands the object's number and the operator's.
  */
-#include "inject/heap_operators.c" /* NOLINT: its inside */
+#include "inject/heap/operators.c" /* NOLINT: its inside */
 
 #include <pthread.h>
 #include <setjmp.h>

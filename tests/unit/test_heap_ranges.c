@@ -14,9 +14,9 @@
 #include "format/heap.h"
 #include "format/ring.h"
 #include "session/session.h"
-#include "source/heap_mappings.h"
-#include "source/heap_process.h"
-#include "source/heap_ranges.h"
+#include "source/heap/mappings.h"
+#include "source/heap/process.h"
+#include "source/heap/ranges.h"
 #include "trace/writer.h"
 
 static uint64_t next_random(uint64_t *state)

@@ -12,9 +12,9 @@
 
 #include <cmocka.h>
 
-#include "analyze/suppressions.h"
-#include "source/heap_roots.h"
-#include "source/heap_scan.h"
+#include "analyze/heap/suppressions.h"
+#include "source/heap/roots.h"
+#include "source/heap/scan.h"
 
 #define BASE UINT64_C(0x7f00c0000000)
 #define MEMORY_B (16u << 20)

@@ -16,8 +16,8 @@
 
 #include "fold/drain.h"
 #include "format/record.h"
-#include "inject/heap.h"
-#include "inject/objects.h"
+#include "inject/heap/heap.h"
+#include "inject/hook/objects.h"
 #include "unwind/table.h"
 
 /* --- code that is not there: functions of 256 bytes ----------------------------------------------------------------

@@ -10,7 +10,7 @@
 #include <sys/stat.h>
 #include <cmocka.h>
 
-#include "source/host.h"
+#include "source/record/host.h"
 
 static char root[32];
 

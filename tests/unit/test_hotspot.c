@@ -10,7 +10,7 @@
 
 #include "base/hash.h"
 #include "fake_recorder.h"
-#include "source/hotspot.h"
+#include "source/stack/hotspot.h"
 #include "vm_image.h"
 
 #define STACK 0x7ffe00000000u

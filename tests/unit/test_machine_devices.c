@@ -8,7 +8,7 @@
 #include <unistd.h>
 #include <cmocka.h>
 
-#include "analyze/stat_figures.h"
+#include "analyze/resource/stat_figures.h"
 #include "energy_fixture.h"
 #include "sections.h"
 

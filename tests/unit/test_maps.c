@@ -9,8 +9,8 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "source/image.h"
-#include "source/maps.h"
+#include "source/stack/image.h"
+#include "source/stack/maps.h"
 
 static struct sonde_image image_a, image_b;
 

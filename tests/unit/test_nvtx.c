@@ -7,7 +7,7 @@
 
 #include <cmocka.h>
 
-#include "inject/nvtx.h"
+#include "inject/nvtx/nvtx.h"
 
 static void wide_texts_become_utf8(void **state)
 {

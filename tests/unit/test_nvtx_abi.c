@@ -1,4 +1,4 @@
-/* test_nvtx_abi.c: our numbers and layouts (inject/nvtx_abi.h) are those of NVIDIA's headers; built where they are
+/* test_nvtx_abi.c: our numbers and layouts (inject/nvtx/abi.h) are those of NVIDIA's headers; built where they are
  * installed. */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -10,7 +10,7 @@
 
 #include <nvtx3/nvToolsExt.h>
 
-#include "inject/nvtx_abi.h"
+#include "inject/nvtx/abi.h"
 
 #define SAME(ours, theirs) _Static_assert((long)(ours) == (long)(theirs), #ours " is " #theirs)
 #define SAME_PLACE(ours, theirs)                                                          \

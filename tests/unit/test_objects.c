@@ -17,8 +17,8 @@
 
 #include <cmocka.h>
 
-#include "inject/next.h"
-#include "inject/objects.h"
+#include "inject/hook/next.h"
+#include "inject/hook/objects.h"
 
 /* --- symbols, as the files have them ----------------------------------------------------------------------------- */
 

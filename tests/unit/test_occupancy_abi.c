@@ -9,7 +9,7 @@
 
 #include <cuda_occupancy.h>
 
-#include "analyze/device_occupancy.h"
+#include "analyze/device/occupancy.h"
 
 #define CASES 4000 /* of each compute capability */
 #define KIB 1024u

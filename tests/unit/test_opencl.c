@@ -1,4 +1,4 @@
-/* test_opencl.c: a device's clock by the calls that queue commands, and tables of handles (src/inject/opencl.h). */
+/* test_opencl.c: a device's clock by the calls that queue commands, and tables of handles (src/inject/opencl/opencl.h). */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-#include "inject/opencl.h"
+#include "inject/opencl/opencl.h"
 
 #define OFFSET UINT64_C(240000000) /* host − device */
 

@@ -8,7 +8,7 @@
 #include <unistd.h>
 #include <cmocka.h>
 
-#include "cli/command.h"
+#include "cli/common/command.h"
 
 static const struct sonde_option options[] = {
     {"rate", 'F', "HZ", "how often", SONDE_FOUND},

@@ -7,7 +7,7 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "source/trigger.h"
+#include "source/record/trigger.h"
 #include "util/error.h"
 #include "util/quantity.h"
 

@@ -12,7 +12,7 @@
 
 #include "fold/hist.h"
 #include "session/session.h"
-#include "source/recorder.h"
+#include "source/record/recorder.h"
 #include "trace/writer.h"
 #include "util/error.h"
 

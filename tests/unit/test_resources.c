@@ -11,12 +11,12 @@
 #include <unistd.h>
 #include <cmocka.h>
 
-#include "source/cgroup.h"
-#include "source/proc_stat.h"
-#include "source/resources_budget.h"
-#include "source/resources_machine.h"
-#include "source/resources_bytes.h"
-#include "source/resources_process.h"
+#include "source/resource/cgroup.h"
+#include "source/resource/proc_stat.h"
+#include "source/resource/budget.h"
+#include "source/resource/machine.h"
+#include "source/resource/bytes.h"
+#include "source/resource/process.h"
 
 #define MIB ((int64_t)1 << 20)
 

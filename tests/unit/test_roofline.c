@@ -10,10 +10,10 @@
 #include <sys/stat.h>
 #include <cmocka.h>
 
-#include "analyze/roofline.h"
+#include "analyze/work/roofline.h"
 #include "analyze_fixture.h"
 #include "export/format.h"
-#include "export/roofline_svg.h"
+#include "export/plot/roofline_svg.h"
 #include "roof/kernels.h"
 #include "roof/machine.h"
 #include "roof/measure.h"

@@ -19,9 +19,9 @@
 #include <linux/btf.h>
 
 #include "base/clock.h"
-#include "source/kernel_btf.h"
-#include "source/proc_stat.h"
-#include "source/sched_bpf.h"
+#include "source/sched/kernel_btf.h"
+#include "source/resource/proc_stat.h"
+#include "source/sched/sched_bpf.h"
 #include "util/error.h"
 
 #define RING_B ((size_t)1 << 20)
@@ -382,7 +382,7 @@ static void see(struct generations *all, pid_t pid, pid_t stranger)
 }
 
 /* Its first turn tells who created it, the last that was seen. A kernel that leaves out the beginnings of turns now and
- * then (sched_bpf_programs.c) tells of a child, or of a later turn, first. */
+ * then (source/sched/sched_bpf_programs.c) tells of a child, or of a later turn, first. */
 static void see_turn(struct generations *all, const struct sonde_sched_record *record, pid_t stranger)
 {
 	pid_t pid = (pid_t)record->next_pid, by = (pid_t)record->by;

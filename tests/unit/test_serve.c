@@ -12,12 +12,12 @@
 #include <cmocka.h>
 
 #include "recording.h"
-#include "serve/answer.h"
-#include "serve/ask.h"
-#include "serve/contents.h"
-#include "serve/guard.h"
-#include "serve/page.h"
-#include "serve/params.h"
+#include "serve/answer/answer.h"
+#include "serve/answer/ask.h"
+#include "serve/answer/contents.h"
+#include "serve/http/guard.h"
+#include "serve/http/page.h"
+#include "serve/http/params.h"
 #include "util/error.h"
 
 #define START RECORDING_START_NS

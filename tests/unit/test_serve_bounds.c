@@ -18,8 +18,8 @@
 
 #include "recording.h"
 #include "serve/desk.h"
-#include "serve/guard.h"
-#include "serve/listen.h"
+#include "serve/http/guard.h"
+#include "serve/http/listen.h"
 #include "util/error.h"
 
 #define START RECORDING_START_NS

@@ -12,7 +12,7 @@
 #include <unistd.h>
 #include <cmocka.h>
 
-#include "analyze/findings.h"
+#include "analyze/findings/findings.h"
 #include "format/meta.h"
 #include "recording.h"
 #include "symbol/elf.h"

@@ -7,7 +7,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "analyze/shift.h"
+#include "analyze/statistics/shift.h"
 #include "base/hash.h"
 
 #define COUNT(values) (sizeof(values) / sizeof *(values))

@@ -14,7 +14,7 @@
 #include "fold/clockfit.h"
 #include "format/link.h"
 #include "session/session.h"
-#include "source/snapshots.h"
+#include "source/record/snapshots.h"
 #include "trace/writer.h"
 
 struct fixture {

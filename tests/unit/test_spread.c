@@ -6,7 +6,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "analyze/spread.h"
+#include "analyze/statistics/spread.h"
 
 static void assert_near(double value, double expected, double tolerance)
 {

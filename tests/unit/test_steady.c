@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-#include "analyze/steady.h"
+#include "analyze/statistics/steady.h"
 
 #define COUNT_MAX 2000
 

@@ -11,7 +11,7 @@
 #include <cmocka.h>
 
 #include "session/session.h"
-#include "source/streams.h"
+#include "source/record/streams.h"
 #include "trace/writer.h"
 
 enum { PROCESS = 1, SITE = 1 };

@@ -5,7 +5,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "source/tasks.h"
+#include "source/record/tasks.h"
 #include "trace/writer.h"
 
 #define PID 0x7ffffff0 /* above any that the kernel gives */

@@ -7,7 +7,7 @@
 #include <cmocka.h>
 
 #include "format/record.h"
-#include "source/thread_clock.h"
+#include "source/cpu/thread_clock.h"
 
 static struct sonde_thread_clocks *clocks;
 

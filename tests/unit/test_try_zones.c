@@ -12,7 +12,7 @@
 #include <cmocka.h>
 
 #include "analyze_fixture.h"
-#include "cli/try_zones.h"
+#include "cli/try/zones.h"
 #include "report/report.h"
 #include "util/error.h"
 #include "util/json.h"

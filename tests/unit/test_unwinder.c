@@ -17,7 +17,7 @@
 #include <cmocka.h>
 
 #include "fake_recorder.h"
-#include "source/unwinder.h"
+#include "source/stack/unwinder.h"
 
 #define COPY_B 65536
 #define NEAR_B 4096 /* no function here is longer */

@@ -6,7 +6,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "analyze/versus.h"
+#include "analyze/diff/versus.h"
 
 enum { PAIRS = 20 };
 

@@ -12,7 +12,7 @@
 #include <stdio.h>
 #include <cmocka.h>
 
-#include "analyze/versus.h"
+#include "analyze/diff/versus.h"
 #include "base/hash.h"
 
 /* A tenth of the first under a sanitizer, which takes ten times as long, and looks at the code and not at shares. */

@@ -11,7 +11,7 @@
 #include <cmocka.h>
 
 #include "symbol/instructions.h"
-#include "symbol/x86.h"
+#include "symbol/frames/x86.h"
 
 #define AT 0x1000u
 #define RSP SONDE_X86_RSP

@@ -11,7 +11,7 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
-#include "symbol/cfi.h"
+#include "symbol/frames/cfi.h"
 
 struct module {
 	uint64_t bias, low, high;

@@ -1,12 +1,12 @@
 /* vm_image.h: the memory of a process with a small Java VM in it, as libjvm.so publishes itself, for tests of
- * hotspot.h. */
+ * source/stack/hotspot.h. */
 #ifndef VM_IMAGE_H
 #define VM_IMAGE_H
 
 #include <stddef.h>
 #include <stdint.h>
 
-#include "source/process_memory.h"
+#include "source/stack/process_memory.h"
 
 #define VM_BASE 0x7f0000000000u /* the ELF header of libjvm.so */
 #define VM_B (1u << 18)

@@ -11,8 +11,8 @@
 
 #include "base/clock.h"
 #include "fold/hist.h"
-#include "source/devices.h"
-#include "source/heap_events.h"
+#include "source/target/devices.h"
+#include "source/heap/events.h"
 
 struct zones_site *zones_find(struct sonde_recorder *recorder, const char *name)
 {

@@ -5,7 +5,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "source/zones.h"
+#include "source/target/zones.h"
 
 #define SITES_MAX 8192
 #define THREADS_MAX 16384

@@ -1,4 +1,4 @@
-/* figure.ts: figures as the text report writes them (src/export/figure.c): the highest step of a unit's ladder that the
+/* figure.ts: figures as the text report writes them (src/export/text/figure.c): the highest step of a unit's ladder that the
  * value reaches names it, with three digits. And names: what would reorder, hide or split text is written out. */
 
 export type Unit =

@@ -1,5 +1,5 @@
 /* roofline_scale.ts: what a roofline is drawn of: ceilings and points out of the tables `roofs` and `roofline`, and the scale that
- * has room for them. The same choices as src/export/roofline_svg.c makes. */
+ * has room for them. The same choices as src/export/plot/roofline_svg.c makes. */
 import { type Row, type Table, text, value } from "./data";
 
 export interface Point {

@@ -1,4 +1,4 @@
-/* tiles_file.ts: the timeline that lies in the page itself (src/export/html_lanes.c): lanes as columns of bytes, each unpacked when
+/* tiles_file.ts: the timeline that lies in the page itself (src/export/html/lanes.c): lanes as columns of bytes, each unpacked when
  * it is first looked at, and the same answers as the server's made of them. */
 import type { Arrows, Bins, Found, Lanes, Path, View, Wanted } from "./tiles";
 import { type Columns, Fold } from "./tiles_fold";

@@ -1,0 +1,462 @@
+/* calltree.c: the call tree, root first: stacks merged by function, inlined functions included, weighed by CPU time, by
+ * what they allocated, held or left, or by how long they waited (session/weigh.h).
+ *
+ * Tree nodes are found by (parent, function) in a hash table while the stack trie is walked from the roots; the
+ * children of a node are sorted at the end by one sort of all nodes. A recursive function is a chain of nodes, each
+ * with its own total, as it was called. Below the stacks of calls that wait stands what kind of call it was: "[mutex]".
+ * What is weighed and has no stack is one node below the root; CPU time without a
+ * stack is said in a note, and in no node.
+ */
+#include "analyze/cpu/calltree.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analyze/cpu/by_function.h"
+#include "analyze/heap/pass.h"
+#include "analyze/statistics/stats.h"
+#include "analyze/words.h"
+#include "util/error.h"
+#include "util/search.h"
+
+#define NO_STACK UINT32_MAX                      /* where a function's id is */
+#define CALL_LEAST (NO_STACK - SONDE_WAIT_KINDS) /* + enum sonde_wait_kind */
+
+struct node {
+	uint32_t parent, function;
+	struct sonde_weight self, total;
+};
+
+struct build {
+	const struct sonde_samples *samples;
+	const struct sonde_weights *calls; /* sorted by stack; NULL = none */
+	struct node *nodes;                /* 0 = the root */
+	size_t count, cap;
+	uint32_t *slots; /* open addressing; node, 0 = free */
+	size_t slot_count;
+	uint32_t at; /* where the walk is */
+	int error;
+};
+
+static size_t slot_of(const struct build *build, uint32_t parent, uint32_t function)
+{
+	uint64_t hash = ((uint64_t)parent << 32 | function) * 0x9e3779b97f4a7c15ull;
+	size_t i = (size_t)(hash >> 32) & (build->slot_count - 1);
+	while (build->slots[i] &&
+	       (build->nodes[build->slots[i]].parent != parent || build->nodes[build->slots[i]].function != function))
+		i = (i + 1) & (build->slot_count - 1);
+	return i;
+}
+
+static int grow(struct build *build)
+{
+	size_t cap = build->cap ? build->cap * 2 : 1024;
+	struct node *nodes = realloc(build->nodes, cap * sizeof *nodes);
+	if (!nodes)
+		return -ENOMEM;
+	build->nodes = nodes;
+	build->cap = cap;
+	free(build->slots);
+	build->slot_count = cap * 2;
+	build->slots = calloc(build->slot_count, sizeof *build->slots);
+	if (!build->slots)
+		return -ENOMEM;
+	for (uint32_t i = 1; i < build->count; i++)
+		build->slots[slot_of(build, nodes[i].parent, nodes[i].function)] = i;
+	return 0;
+}
+
+/* The child of `parent` for this function, made when new; 0 when out of memory. */
+static uint32_t child_of(struct build *build, uint32_t parent, uint32_t function)
+{
+	size_t slot = slot_of(build, parent, function);
+	if (build->slots[slot])
+		return build->slots[slot];
+	if (build->count == build->cap) {
+		build->error = grow(build);
+		if (build->error < 0)
+			return 0;
+		slot = slot_of(build, parent, function);
+	}
+	build->nodes[build->count] = (struct node){.parent = parent, .function = function};
+	build->slots[slot] = (uint32_t)build->count;
+	return (uint32_t)build->count++;
+}
+
+/* The first row of a stack, or of one behind it. */
+static size_t calls_find(const struct sonde_weights *calls, uint32_t stack)
+{
+	return SONDE_SEARCH(i, 0, calls->row_count, calls->rows[i].stack < stack);
+}
+
+/* What a stack weighs lies in the kinds of its calls. */
+static void calls_add(struct build *build, uint32_t parent, uint32_t stack)
+{
+	const struct sonde_weights *calls = build->calls;
+	for (size_t i = calls_find(calls, stack); i < calls->row_count && calls->rows[i].stack == stack; i++) {
+		struct sonde_weight weight = {calls->rows[i].weight, calls->rows[i].count};
+		uint32_t leaf = child_of(build, parent, CALL_LEAST + calls->rows[i].kind);
+		if (build->error < 0)
+			return;
+		sonde_weight_add(&build->nodes[leaf].total, weight);
+		sonde_weight_add(&build->nodes[leaf].self, weight);
+	}
+}
+
+static void visit_node(void *state, const struct sonde_visit *visit)
+{
+	struct build *build = state;
+	uint32_t count = visit->frame ? visit->frame->location_count : 0;
+	if (build->error < 0)
+		return;
+	if (visit->leaving) {
+		for (uint32_t i = 0; i < count; i++)
+			build->at = build->nodes[build->at].parent;
+		return;
+	}
+	for (uint32_t i = count; i > 0; i--) {
+		uint32_t function = sonde_function_of(build->samples->session, visit->frame, i - 1);
+		build->at = child_of(build, build->at, function);
+		sonde_weight_add(&build->nodes[build->at].total, visit->total);
+	}
+	if (build->calls && sonde_weight_is_any(visit->self))
+		calls_add(build, build->at, visit->node);
+	else
+		sonde_weight_add(&build->nodes[build->at].self, visit->self);
+	if (!sonde_weight_is_any(visit->kernel))
+		return;
+	uint32_t kernel = child_of(build, build->at, 0);
+	sonde_weight_add(&build->nodes[kernel].total, visit->kernel);
+	sonde_weight_add(&build->nodes[kernel].self, visit->kernel);
+}
+
+static int compare(const void *left, const void *right, void *state)
+{
+	const struct node *nodes = state;
+	uint32_t a = *(const uint32_t *)left, b = *(const uint32_t *)right;
+	if (nodes[a].parent != nodes[b].parent)
+		return nodes[a].parent < nodes[b].parent ? -1 : 1;
+	if (nodes[a].total.ns != nodes[b].total.ns)
+		return nodes[a].total.ns > nodes[b].total.ns ? -1 : 1;
+	return a < b ? -1 : a > b;
+}
+
+static void tree_node_fill(struct sonde_tree_node *out, const struct build *build, const struct node *node)
+{
+	const struct sonde_session *session = build->samples->session;
+	const struct sonde_function *function = sonde_session_function(session, node->function);
+	int is_call = node->function >= CALL_LEAST && node->function != NO_STACK;
+	out->name = node->function == NO_STACK ? "(no stack)"
+		    : is_call                  ? sonde_weigh_leaf(node->function - CALL_LEAST)
+					       : sonde_function_name(session, node->function);
+	out->module = sonde_function_module(session, node->function);
+	out->file = function ? function->file : "";
+	out->line = function ? function->line : 0;
+	out->self = node->self.ns;
+	out->total = node->total.ns;
+	out->count = node->total.count;
+}
+
+/* Lays the nodes out in the report, siblings together and sorted, and links them. */
+static int tree_link(const struct build *build, struct sonde_report *report, struct sonde_tree_node *root)
+{
+	size_t count = build->count;
+	struct sonde_tree_node *out = sonde_arena_alloc(&report->arena, count * sizeof *out);
+	uint32_t *order = malloc(count * sizeof *order);
+	struct sonde_tree_node **by_id = malloc(count * sizeof *by_id);
+	int rc = out && order && by_id ? 0 : sonde_error(ENOMEM, "out of memory for a call tree");
+	if (rc == 0) {
+		for (uint32_t i = 0; i < count; i++)
+			order[i] = i;
+		qsort_r(order + 1, count - 1, sizeof *order, compare, build->nodes);
+		by_id[0] = root;
+		for (size_t i = 1; i < count; i++) {
+			by_id[order[i]] = &out[i];
+			tree_node_fill(&out[i], build, &build->nodes[order[i]]);
+		}
+		for (size_t i = count - 1; i > 0; i--) {
+			struct sonde_tree_node *parent = by_id[build->nodes[order[i]].parent];
+			out[i].next = parent->child;
+			parent->child = &out[i];
+		}
+	}
+	free(order);
+	free(by_id);
+	return rc;
+}
+
+/* A node below the root that is no function of the program. */
+static void bare_add(struct build *build, uint32_t function, struct sonde_weight weight)
+{
+	if (!sonde_weight_is_any(weight))
+		return;
+	uint32_t node = child_of(build, 0, function);
+	if (build->error < 0)
+		return;
+	sonde_weight_add(&build->nodes[node].total, weight);
+	if (build->calls)
+		calls_add(build, node, 0);
+	else
+		sonde_weight_add(&build->nodes[node].self, weight);
+}
+
+int sonde_calltree_fill(struct sonde_samples *samples, const struct sonde_weights *calls, struct sonde_report *report,
+			struct sonde_tree_node *root)
+{
+	int is_weighed = sonde_weigh_of(&samples->options.weigh) != SONDE_WEIGH_OF_SAMPLES;
+	struct build build = {.samples = samples, .calls = calls, .count = 1};
+	int rc = sonde_samples_fold(samples);
+	if (rc == 0)
+		rc = grow(&build);
+	if (rc == 0) {
+		build.nodes[0] = (struct node){0};
+		rc = sonde_samples_walk(samples, visit_node, &build);
+	}
+	if (rc == 0 && build.error == 0 && samples->kernel)
+		bare_add(&build, 0, samples->kernel[0]);
+	if (rc == 0 && build.error == 0 && is_weighed)
+		bare_add(&build, NO_STACK, samples->self[0]);
+	if (rc == 0)
+		rc = build.error;
+	root->total = samples->all.ns;
+	root->count = samples->all.count;
+	root->self = is_weighed ? 0 : samples->self[0].ns;
+	if (rc == 0)
+		rc = tree_link(&build, report, root);
+	free(build.nodes);
+	free(build.slots);
+	return rc;
+}
+
+static int note_broken(uint64_t broken, uint64_t stacks, struct sonde_report *report, struct sonde_section *section)
+{
+	if (!broken)
+		return 0;
+	return sonde_report_note(report, section, 1,
+				 "%llu of %llu stack%s (%.1f %%) did not reach the thread's root: they start "
+				 "where unwinding stopped",
+				 (unsigned long long)broken, (unsigned long long)stacks, sonde_plural(stacks),
+				 100 * sonde_stats_share((double)broken, (double)stacks));
+}
+
+static int notes_add(const struct sonde_samples *samples, struct sonde_report *report, struct sonde_section *section)
+{
+	int rc = sonde_samples_note_shares(samples, report, section);
+	if (rc == 0)
+		rc = note_broken(sonde_samples_broken(samples), sonde_samples_stacks(samples), report, section);
+	return rc < 0 ? rc : sonde_samples_note_missing(samples, report, section);
+}
+
+/* --- of the heap and of waiting ---------------------------------------------------------------------------------- */
+
+static int compare_stacks(const void *left, const void *right)
+{
+	const struct sonde_weights_row *a = left, *b = right;
+	if (a->stack != b->stack)
+		return a->stack < b->stack ? -1 : 1;
+	if (a->thread != b->thread)
+		return a->thread < b->thread ? -1 : 1;
+	return (a->kind > b->kind) - (a->kind < b->kind);
+}
+
+/* Gives every stack its weight, as samples do. */
+static int weights_take(struct sonde_samples *samples, struct sonde_weights *out)
+{
+	const struct sonde_pass_options *options = &samples->options;
+	const struct sonde_weigh_view view = {options->weigh, {options->from_ns, options->to_ns, options->thread}};
+	int rc = sonde_weights_take(out, samples->session, &view);
+	for (size_t i = 0; rc == 0 && i < out->row_count; i++) {
+		const struct sonde_weights_row *row = &out->rows[i];
+		struct sonde_weight weight = {row->weight, row->count};
+		sonde_weight_add(&samples->self[row->stack], weight);
+		sonde_weight_add(&samples->all, weight);
+	}
+	if (rc == 0 && out->row_count)
+		qsort(out->rows, out->row_count, sizeof *out->rows, compare_stacks);
+	return rc;
+}
+
+/* What 100 % is, and how well it is known. */
+static int note_heap_whole(const struct sonde_samples *samples, const struct sonde_weights *heap, const char *what,
+			   struct sonde_report *report, struct sonde_section *section)
+{
+	char known[96] = "every one recorded", peak[96] = "";
+	enum sonde_weigh_by by = samples->options.weigh.by;
+	int in_blocks = sonde_weigh_rows[by].unit == SONDE_WEIGH_BLOCKS;
+	const char *size = in_blocks ? "" : sonde_heap_size_text(report, heap->weight, heap->variance);
+	const char *mean = sonde_heap_size_text(report, heap->mean_b, 0);
+	const char *blocks = sonde_heap_count_text(report, (double)heap->count);
+	if (!size || !mean || !blocks)
+		return sonde_error(ENOMEM, "out of memory for a note");
+	if (heap->mean_b)
+		snprintf(known, sizeof known, "%sestimated from one sample each %s",
+			 heap->variance > 0 && !in_blocks ? "± is the 95 % interval, " : "", mean);
+	if (by == SONDE_WEIGH_PEAK && heap->heaps > 1)
+		snprintf(peak, sizeof peak, "; the peaks of %zu heaps, each at its own time, added up", heap->heaps);
+	else if (by == SONDE_WEIGH_PEAK)
+		snprintf(peak, sizeof peak, "; the peak was at %.3f s",
+			 (double)(heap->peak_ns - sonde_session_run(samples->session)->start_ns) / 1e9);
+	return sonde_report_note(report, section, 0, "100 %% = %s%s%s block%s: %s, %s%s", size, in_blocks ? "" : " in ",
+				 blocks, sonde_plural(heap->count), what, known, peak);
+}
+
+static int note_unseen(const struct sonde_weights *heap, const char *more, struct sonde_report *report,
+		       struct sonde_section *section)
+{
+	const char *size = sonde_heap_size_text(report, heap->unseen_b, 0);
+	if (!heap->unseen_b)
+		return 0;
+	return sonde_report_note(report, section, 1,
+				 "%s%s were left of which it is not known whether anything points to them%s%s%s; "
+				 "--weigh left shows all that was left",
+				 size ? size : "", more, *heap->unseen_why ? " (" : "", heap->unseen_why,
+				 *heap->unseen_why ? ")" : "");
+}
+
+/* malloc's blocks are not all: Python's arenas, for one, are mappings. */
+static int note_others(const struct sonde_samples *samples, struct sonde_report *report, struct sonde_section *section)
+{
+	const char *names[8], *text = "";
+	size_t count = sonde_weigh_heaps(samples->session, names, sizeof names / sizeof *names);
+	for (size_t i = 0; i < count && text && sonde_weigh_is_malloc(&samples->options.weigh); i++)
+		if (strcmp(names[i], SONDE_WEIGH_MALLOC) != 0)
+			text = sonde_report_text(report, "%s%s%s", text, *text ? ", " : "", names[i]);
+	if (!text)
+		return sonde_error(ENOMEM, "out of memory for a note");
+	return *text ? sonde_report_note(report, section, 0, "of malloc; apart from it, by --heap-of: %s", text) : 0;
+}
+
+static int note_waits_whole(const struct sonde_weights *waits, const char *what, struct sonde_report *report,
+			    struct sonde_section *section)
+{
+	const char *calls = sonde_heap_count_text(report, (double)waits->count);
+	if (!calls)
+		return sonde_error(ENOMEM, "out of memory for a note");
+	int rc = sonde_report_note(report, section, 0, "100 %% = %.3f s in %s call%s: %s, of all threads together",
+				   (double)waits->weight / 1e9, calls, sonde_plural(waits->count), what);
+	if (rc || !waits->sampled)
+		return rc;
+	return sonde_report_note(report, section, 0,
+				 "%.3f s of it are sampled, not measured: what looks from outside stand for, and calls "
+				 "are those that these found",
+				 (double)waits->sampled / 1e9);
+}
+
+static int weights_notes_add(const struct sonde_samples *samples, const struct sonde_weights *weights, const char *what,
+			     struct sonde_report *report, struct sonde_section *section)
+{
+	int of_heap = sonde_weigh_of(&samples->options.weigh) == SONDE_WEIGH_OF_HEAP;
+	uint64_t stacks = 0, broken = 0, bare = 0;
+	for (size_t i = 0; i < weights->row_count; i++) {
+		const struct sonde_weights_row *row = &weights->rows[i];
+		if (!of_heap && i && row[-1].stack == row->stack && row[-1].thread == row->thread)
+			continue; /* the same with a call of another kind */
+		stacks++;
+		if (!row->stack)
+			bare++;
+		else if (!sonde_stack_is_complete(row->status))
+			broken++;
+	}
+	int rc = of_heap ? note_heap_whole(samples, weights, what, report, section)
+			 : note_waits_whole(weights, what, report, section);
+	if (rc == 0 && of_heap)
+		rc = note_others(samples, report, section);
+	if (rc == 0)
+		rc = note_broken(broken, stacks - bare, report, section);
+	if (rc == 0 && bare)
+		rc = sonde_report_note(report, section, 1,
+				       "%.1f %% of the 100 %% have no stack and are in no function%s",
+				       100 * sonde_stats_share((double)samples->self[0].ns, (double)samples->all.ns),
+				       of_heap ? "; sonde record --heap takes stacks of pools, too" : "");
+	return rc ? rc : note_unseen(weights, " more", report, section);
+}
+
+/* Why nothing has a weight. */
+static int weights_none(const struct sonde_samples *samples, const struct sonde_weights *weights,
+			struct sonde_report *report)
+{
+	enum sonde_weigh_by by = samples->options.weigh.by;
+	enum sonde_weigh_of of = sonde_weigh_of(&samples->options.weigh);
+	int selects = sonde_pass_selects(&samples->options);
+	char what[256];
+	sonde_weigh_say(&samples->options.weigh, samples->session, what, sizeof what);
+	struct sonde_section *section =
+	    samples->options.asked ? sonde_report_table(report, "calltree", "Call tree", NULL, 0) : NULL;
+	if (!section)
+		return samples->options.asked ? sonde_error(ENOMEM, "out of memory for a call tree") : 0;
+	if (of == SONDE_WEIGH_OF_HEAP && !sonde_session_heap_site_count(samples->session))
+		return sonde_report_note(report, section, 1,
+					 "allocations were not recorded: sonde record --heap -- COMMAND");
+	if (of == SONDE_WEIGH_OF_WAITS && !sonde_weigh_has(samples->session, SONDE_CHUNK_WAITS))
+		return sonde_report_note(report, section, 1,
+					 "no call that waits was recorded: sonde record --threads or --io sees them");
+	if (weights->unseen_b)
+		return note_unseen(weights, "", report, section);
+	return sonde_report_note(report, section, 0, "no %s in this %s%s", what, selects ? "selection" : "recording",
+				 selects || by == SONDE_WEIGH_WAITING || of != SONDE_WEIGH_OF_WAITS ? ""
+				 : by == SONDE_WEIGH_IO ? ": sonde record --io sees it"
+							: ": sonde record --threads sees it");
+}
+
+/* --- the section ------------------------------------------------------------------------------------------------- */
+
+static int section_make(struct sonde_samples *samples, const struct sonde_weights *weights, struct sonde_report *report)
+{
+	static const enum sonde_unit units[] = {[SONDE_WEIGH_NS] = SONDE_UNIT_NS,
+						[SONDE_WEIGH_BYTES] = SONDE_UNIT_BYTES,
+						[SONDE_WEIGH_BLOCKS] = SONDE_UNIT_COUNT};
+	const struct sonde_weigh *weigh = &samples->options.weigh;
+	char what[256];
+	sonde_weigh_say(weigh, samples->session, what, sizeof what);
+	const char *value = sonde_report_text(report, "%s", what);
+	const char *title = sonde_report_text(report, "Call tree by %s", what);
+	enum sonde_unit unit = units[sonde_weigh_rows[weigh->by].unit];
+	struct sonde_section *section =
+	    value && title ? sonde_report_tree(report, "calltree", title, unit, value) : NULL;
+	if (!section)
+		return sonde_error(ENOMEM, "out of memory for a call tree");
+	const struct sonde_weights *calls = sonde_weigh_of(weigh) == SONDE_WEIGH_OF_WAITS ? weights : NULL;
+	int rc = sonde_calltree_fill(samples, calls, report, section->tree.root);
+	if (rc == 0)
+		rc = sonde_weigh_of(weigh) == SONDE_WEIGH_OF_SAMPLES
+			 ? notes_add(samples, report, section)
+			 : weights_notes_add(samples, weights, what, report, section);
+	return rc;
+}
+
+/* The CPU's comes with the samples, all else from where weights come from. */
+static uint32_t calltree_wants(const void *state)
+{
+	const struct sonde_samples *samples = state;
+	return sonde_weigh_of(&samples->options.weigh) == SONDE_WEIGH_OF_SAMPLES ? 1u << SONDE_CHUNK_SAMPLES : 0;
+}
+
+static int calltree_finish(void *state, struct sonde_report *report)
+{
+	struct sonde_samples *samples = state;
+	struct sonde_weights weights = {0};
+	int is_weighed = sonde_weigh_of(&samples->options.weigh) != SONDE_WEIGH_OF_SAMPLES;
+	int rc = is_weighed ? weights_take(samples, &weights) : 0;
+	if (rc == 0 && sonde_weight_is_any(samples->all))
+		rc = section_make(samples, &weights, report);
+	else if (rc == 0 && is_weighed)
+		rc = weights_none(samples, &weights, report);
+	else if (rc == 0)
+		rc = sonde_samples_none(samples, report, "calltree", "Call tree");
+	sonde_weights_fini(&weights);
+	return rc;
+}
+
+const struct sonde_pass sonde_pass_calltree = {
+    .name = "calltree",
+    .title = "call tree, root first",
+    .types = 1u << SONDE_CHUNK_SAMPLES,
+    .begin = sonde_samples_begin,
+    .wants = calltree_wants,
+    .feed = sonde_samples_feed,
+    .merge = sonde_samples_merge,
+    .finish = calltree_finish,
+    .end = sonde_samples_end,
+};

@@ -1,0 +1,168 @@
+/* processes.c: the CPU time of every process: sampled, and measured by the clocks of its threads.
+ *
+ * The kernel's own figure for a process that ended takes in the children that it waited for: that of the command is the
+ * whole run's (the summary has it) and has no place among figures of single processes.
+ */
+#include "analyze/cpu/tallies.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+
+#include "analyze/words.h"
+#include "util/error.h"
+
+enum { DEFAULT_ROWS = 20 };
+enum { SHARE, SAMPLED_NS, MEASURED_NS, WALL_NS, SAMPLES, PROCESS, PID, STATUS, COLUMNS };
+
+static const struct sonde_column columns[COLUMNS] = {
+    [SHARE] = {"share", "share", SONDE_UNIT_RATIO, SONDE_BASIS_MEASURED, 0, 0},
+    [SAMPLED_NS] = {"sampled_ns", "sampled CPU", SONDE_UNIT_NS, SONDE_BASIS_MEASURED, 0, 0},
+    [MEASURED_NS] = {"cpu_ns", "measured CPU", SONDE_UNIT_NS, SONDE_BASIS_MEASURED, 0, 0},
+    [WALL_NS] = {"wall_ns", "wall", SONDE_UNIT_NS, SONDE_BASIS_MEASURED, 0, 2},
+    [SAMPLES] = {"samples", "samples", SONDE_UNIT_COUNT, SONDE_BASIS_MEASURED, 0, 2},
+    [PROCESS] = {"process", "process", SONDE_UNIT_TEXT, SONDE_BASIS_MEASURED, 1, 0},
+    [PID] = {"pid", "pid", SONDE_UNIT_ID, SONDE_BASIS_MEASURED, 0, 1},
+    [STATUS] = {"status", "ended", SONDE_UNIT_TEXT, SONDE_BASIS_MEASURED, 0, 0},
+};
+
+struct sums {
+	const struct sonde_tallies *tallies;
+	struct process *by_process;
+};
+
+struct process {
+	struct sonde_weight sampled;
+	uint64_t clocks_ns; /* of the threads that were measured */
+	uint64_t clockless; /* threads that were not */
+};
+
+static int compare(const void *left, const void *right, void *state)
+{
+	const struct sums *sums = state;
+	const struct sonde_session *session = sums->tallies->session;
+	uint32_t a = *(const uint32_t *)left, b = *(const uint32_t *)right;
+	const struct sonde_process *x = sonde_session_process(session, a), *y = sonde_session_process(session, b);
+	uint64_t x_ns = sums->by_process[a].sampled.ns, y_ns = sums->by_process[b].sampled.ns;
+	if (sums->tallies->options.sort == SONDE_SORT_NAME && strcmp(x->name, y->name) != 0)
+		return strcmp(x->name, y->name);
+	if (x_ns == y_ns) {
+		x_ns = sums->by_process[a].clocks_ns;
+		y_ns = sums->by_process[b].clocks_ns;
+	}
+	return x_ns != y_ns ? (x_ns < y_ns ? 1 : -1) : (a > b) - (a < b);
+}
+
+static const char *status_text(const struct sonde_session *session, const struct sonde_process *process,
+			       struct sonde_report *report)
+{
+	if (!process->end_ns)
+		return sonde_session_info(session, "import.from") ? "not known" : "still running";
+	if (process->status == -1)
+		return "ended";
+	if (WIFSIGNALED(process->status))
+		return sonde_report_text(report, "signal %d", WTERMSIG(process->status));
+	return sonde_report_text(report, "exit %d", WEXITSTATUS(process->status));
+}
+
+static int row_add(const struct sums *sums, uint32_t id, struct sonde_report *report, struct sonde_section *section)
+{
+	struct sonde_cell *row = sonde_report_row(report, section);
+	const struct sonde_process *process = sonde_session_process(sums->tallies->session, id);
+	const struct process *sum = &sums->by_process[id];
+	uint64_t end_ns = process->end_ns ? process->end_ns : sonde_session_part_of(sums->tallies->session, id)->end_ns;
+	if (!row)
+		return sonde_error(ENOMEM, "out of memory for a row");
+	sonde_tallies_cells(sums->tallies, sum->sampled, &row[SHARE], &row[SAMPLED_NS], &row[SAMPLES]);
+	row[MEASURED_NS] = sonde_tallies_clock(sums->tallies, sum->clocks_ns);
+	row[WALL_NS] = sonde_cell_int(end_ns > process->start_ns ? end_ns - process->start_ns : 0);
+	row[PROCESS] = sonde_cell_text(*process->command ? process->command : process->name);
+	row[PID] = sonde_cell_int(process->pid);
+	row[STATUS] = sonde_cell_text(status_text(sums->tallies->session, process, report));
+	return 0;
+}
+
+static void sum_up(struct sums *sums, size_t process_count)
+{
+	for (uint32_t id = 1; id < sums->tallies->count; id++) {
+		const struct sonde_thread *thread = sonde_session_thread(sums->tallies->session, id);
+		if (!thread || thread->process > process_count)
+			continue;
+		struct process *sum = &sums->by_process[thread->process];
+		sonde_weight_add(&sum->sampled, sums->tallies->by_thread[id]);
+		sum->clocks_ns += thread->cpu_ns;
+		sum->clockless += !thread->cpu_ns;
+	}
+}
+
+/* Threads without a clock: those that still ran, or whose beginning was not seen. */
+static int note_clocks(const struct sums *sums, size_t process_count, struct sonde_report *report,
+		       struct sonde_section *section)
+{
+	const struct sonde_pass_options *options = &sums->tallies->options;
+	uint64_t measured = 0, partly = 0;
+	if (options->from_ns || options->to_ns)
+		return 0;
+	for (size_t id = 1; id <= process_count; id++) {
+		measured += sums->by_process[id].clocks_ns != 0;
+		partly += sums->by_process[id].clocks_ns && sums->by_process[id].clockless;
+	}
+	int rc = measured ? sonde_report_note(report, section, 0,
+					      "measured CPU: the clocks of the process's own threads, without children")
+			  : 0;
+	if (rc < 0 || !partly)
+		return rc;
+	return sonde_report_note(report, section, 1,
+				 "%llu process%s had threads that were not measured: there the sum is a lower bound",
+				 (unsigned long long)partly, sonde_word(partly, "", "es"));
+}
+
+static int table_fill(struct sums *sums, uint32_t *ids, size_t process_count, struct sonde_report *report)
+{
+	const struct sonde_tallies *tallies = sums->tallies;
+	size_t limit = tallies->options.limit ? tallies->options.limit : DEFAULT_ROWS, count = 0;
+	struct sonde_section *section =
+	    sonde_report_table(report, "processes", "Processes by CPU time", columns, COLUMNS);
+	int rc = section ? 0 : sonde_error(ENOMEM, "out of memory for processes");
+	sum_up(sums, process_count);
+	for (uint32_t id = 1; id <= process_count; id++)
+		if (sonde_session_process(tallies->session, id))
+			ids[count++] = id;
+	qsort_r(ids, count, sizeof *ids, compare, sums);
+	for (size_t i = 0; rc == 0 && i < count && i < limit; i++)
+		rc = row_add(sums, ids[i], report, section);
+	if (rc < 0)
+		return rc;
+	section->table.omitted = count > limit ? count - limit : 0;
+	rc = sonde_tallies_note(tallies, report, section);
+	return rc < 0 ? rc : note_clocks(sums, process_count, report, section);
+}
+
+static int processes_finish(void *state, struct sonde_report *report)
+{
+	struct sonde_tallies *tallies = state;
+	size_t count = sonde_session_process_count(tallies->session);
+	int empty = !sonde_weight_is_any(tallies->all) && sonde_pass_selects(&tallies->options);
+	if (!tallies->options.asked && (count < 2 || empty))
+		return 0;
+	struct sums sums = {tallies, calloc(count + 1, sizeof *sums.by_process)};
+	uint32_t *ids = malloc((count + 1) * sizeof *ids);
+	int rc = sums.by_process && ids ? table_fill(&sums, ids, count, report)
+					: sonde_error(ENOMEM, "out of memory for %zu processes", count);
+	free(sums.by_process);
+	free(ids);
+	return rc;
+}
+
+const struct sonde_pass sonde_pass_processes = {
+    .name = "processes",
+    .title = "CPU time of every process",
+    .types = 1u << SONDE_CHUNK_SAMPLES,
+    .standard = 1,
+    .begin = sonde_tallies_begin,
+    .feed = sonde_tallies_feed,
+    .merge = sonde_tallies_merge,
+    .finish = processes_finish,
+    .end = sonde_tallies_end,
+};

@@ -1,0 +1,359 @@
+/* path.c: the longest chain of dependences from the beginning to the end: what it is made of, and its steps.
+ *
+ * Times of the elements add up to the span. Two sections: elements by kind and name, and the steps in time order, of
+ * which there may be many: then the longest are shown.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analyze/critical/names.h"
+#include "analyze/marks.h"
+#include "analyze/statistics/stats.h"
+#include "analyze/words.h"
+#include "util/error.h"
+
+#define TITLE "Critical path: the chain of dependences that the run took"
+#define PROCESSES "processes " /* begins causes that count them: nothing of these was recorded */
+#define STEPS_TITLE "Steps of the critical path"
+
+enum { DEFAULT_ROWS = 20, DEFAULT_STEPS = 100 };
+enum { TIME, SHARE, COUNT, KIND, STATE, NAME, BASIS, COLUMNS };
+enum { BEGINS, LASTS, STEP_KIND, STEP_STATE, STEP_NAME, THREAD, TID, STEP_COLUMNS };
+
+static const struct sonde_column columns[COLUMNS] = {
+    [TIME] = {"time_ns", "on the path", SONDE_UNIT_NS, SONDE_BASIS_MEASURED, 0, 0},
+    [SHARE] = {"share", "of span", SONDE_UNIT_RATIO, SONDE_BASIS_MEASURED, 0, 0},
+    [COUNT] = {"count", "count", SONDE_UNIT_COUNT, SONDE_BASIS_MEASURED, 0, 2},
+    [KIND] = {"kind", "kind", SONDE_UNIT_TEXT, SONDE_BASIS_MEASURED, 0, 0},
+    [STATE] = {"state", "state", SONDE_UNIT_TEXT, SONDE_BASIS_MEASURED, 0, 1},
+    [NAME] = {"name", "name", SONDE_UNIT_TEXT, SONDE_BASIS_MEASURED, 1, 0},
+    [BASIS] = {"basis", "basis", SONDE_UNIT_TEXT, SONDE_BASIS_MEASURED, 0, 3},
+};
+
+static const struct sonde_column step_columns[STEP_COLUMNS] = {
+    [BEGINS] = {"start_ns", "after", SONDE_UNIT_NS, SONDE_BASIS_MEASURED, 0, 0},
+    [LASTS] = {"duration_ns", "lasts", SONDE_UNIT_NS, SONDE_BASIS_MEASURED, 0, 0},
+    [STEP_KIND] = {"kind", "kind", SONDE_UNIT_TEXT, SONDE_BASIS_MEASURED, 0, 0},
+    [STEP_STATE] = {"state", "state", SONDE_UNIT_TEXT, SONDE_BASIS_MEASURED, 0, 2},
+    [STEP_NAME] = {"name", "name", SONDE_UNIT_TEXT, SONDE_BASIS_MEASURED, 1, 0},
+    [THREAD] = {"thread", "thread or queue", SONDE_UNIT_TEXT, SONDE_BASIS_MEASURED, 0, 0},
+    [TID] = {"tid", "tid", SONDE_UNIT_ID, SONDE_BASIS_MEASURED, 0, 1},
+};
+
+struct asking {
+	struct sonde_session *session;
+	struct sonde_pass_options options;
+};
+
+static int path_begin(void **state, struct sonde_session *session, const struct sonde_pass_options *options)
+{
+	struct asking *asking = malloc(sizeof *asking);
+	if (!asking)
+		return sonde_error(ENOMEM, "out of memory for the critical path");
+	*asking = (struct asking){session, *options};
+	*state = asking;
+	return 0;
+}
+
+static void path_end(void *state)
+{
+	free(state);
+}
+
+/* --- notes ---------------------------------------------------------------------------------------------------------
+ */
+
+static double share_of(const struct sonde_critical_path *path, uint64_t ns)
+{
+	return 100 * sonde_stats_share((double)ns, (double)(path->to_ns - path->from_ns));
+}
+
+/* Whether a note has a figure for it that is not 0.0 %: one that says 0.0 % of something says nothing. */
+static int is_shown(const struct sonde_critical_path *path, uint64_t ns)
+{
+	return share_of(path, ns) >= 0.05;
+}
+
+static const char *why_unknown(const struct sonde_critical *critical)
+{
+	if (!critical->has_calls)
+		return "no calls that wait were recorded: record --threads, and --io for pipes, sees them";
+	if (!critical->has_wakeups)
+		return "who wakes a futex or sends to a socket is not recorded, nor what other programs do";
+	return "they were let go on by an interrupt, or by what is not recorded";
+}
+
+static int notes_add(const struct sonde_critical *critical, const struct sonde_critical_path *path,
+		     const struct sonde_critical_elements *elements, struct sonde_report *report,
+		     struct sonde_section *section)
+{
+	const struct sonde_thread *last = sonde_session_thread(critical->session, critical->final);
+	uint64_t blocked_ns = elements->by_state_ns[SONDE_CRITICAL_BLOCKED] - elements->external_ns;
+	uint64_t unseen_ns = elements->by_state_ns[SONDE_CRITICAL_UNSEEN];
+	uint64_t unborn_ns = elements->by_state_ns[SONDE_CRITICAL_UNBORN];
+	int rc =
+	    sonde_report_note(report, section, 0,
+			      "100 %% = %.6f s, up to the end of %s (tid %u); the path goes from thread to thread %zu "
+			      "time%s, where one was seen to wait for the other",
+			      (double)(path->to_ns - path->from_ns) / 1e9, last->name, last->tid, path->handed_over,
+			      sonde_plural(path->handed_over));
+	if (!rc && is_shown(path, blocked_ns))
+		rc = sonde_report_note(report, section, 1,
+				       "%.1f %% of the path is blocked time of which it is not known for whom: %s",
+				       share_of(path, blocked_ns), why_unknown(critical));
+	if (!rc && is_shown(path, unseen_ns))
+		rc = sonde_report_note(report, section, 1,
+				       "in %.1f %% of the path no context switches say whether the thread was on a CPU",
+				       share_of(path, unseen_ns));
+	if (!rc && is_shown(path, unborn_ns))
+		rc = sonde_report_note(report, section, 1,
+				       "%.1f %% of the path lie before a thread that nobody is known to have begun",
+				       share_of(path, unborn_ns));
+	return rc;
+}
+
+static uint64_t lost_activities(const struct sonde_session *session)
+{
+	uint64_t count = 0;
+	for (size_t i = 0; i < sonde_session_lost_count(session); i++) {
+		const struct sonde_lost *lost = sonde_session_lost(session, i);
+		if (!strcmp(lost->source, "gpu") && strncmp(lost->cause, PROCESSES, strlen(PROCESSES)) != 0)
+			count += lost->count;
+	}
+	return count;
+}
+
+/* What the path has of devices, and what is not known of them. */
+static int devices_note(const struct sonde_critical *critical, const struct sonde_critical_path *path,
+			const struct sonde_critical_elements *elements, struct sonde_report *report,
+			struct sonde_section *section)
+{
+	uint64_t done_ns = elements->by_state_ns[SONDE_CRITICAL_DEVICE];
+	uint64_t queued_ns = elements->by_state_ns[SONDE_CRITICAL_QUEUED];
+	if (critical->devices_left_out)
+		return sonde_report_note(report, section, 1,
+					 "devices are not in it: %zu activities are more than there is room for "
+					 "(--from and --to leave less)",
+					 critical->devices_left_out);
+	int rc = 0;
+	if (is_shown(path, done_ns) || is_shown(path, queued_ns))
+		rc = sonde_report_note(
+		    report, section, 0,
+		    "%.1f %% of the path is what devices did that threads waited for, and %.1f %% what had been asked "
+		    "for and had not started; a wait that names no queue is taken to end with what ended last",
+		    share_of(path, done_ns), share_of(path, queued_ns));
+	if (!rc && path->unasked)
+		rc = sonde_report_note(report, section, 1,
+				       "%zu time%s it is not known who asked a device for something, and when: the "
+				       "path goes on in the thread that waited",
+				       path->unasked, sonde_plural(path->unasked));
+	if (!rc && critical->unended_waits)
+		rc = sonde_report_note(report, section, 1,
+				       "in %zu of %zu calls that wait for devices nothing is known to have ended: "
+				       "they are their threads' own time",
+				       critical->unended_waits, critical->device_waits);
+	uint64_t lost = lost_activities(critical->session);
+	if (!rc && lost && critical->device_waits)
+		rc =
+		    sonde_report_note(report, section, 1,
+				      "%llu activities of devices were lost: what ended a wait may be one of them, and "
+				      "the one before it is named",
+				      (unsigned long long)lost);
+	return rc;
+}
+
+static int losses_note(const struct sonde_critical *critical, struct sonde_report *report,
+		       struct sonde_section *section)
+{
+	uint64_t calls = 0, others = 0;
+	for (size_t i = 0; i < sonde_session_lost_count(critical->session); i++) {
+		const struct sonde_lost *lost = sonde_session_lost(critical->session, i);
+		if (strncmp(lost->cause, PROCESSES, strlen(PROCESSES)) != 0)
+			*(strcmp(lost->source, "waits") ? &others : &calls) += lost->count;
+	}
+	if (!calls && !others && !sonde_session_damaged_b(critical->session))
+		return 0;
+	return sonde_report_note(
+	    report, section, 1,
+	    "%llu calls that wait and %llu other events were lost, %llu bytes cannot be read: where a "
+	    "call of a process is missing, nobody is taken to have had its locks",
+	    (unsigned long long)calls, (unsigned long long)others,
+	    (unsigned long long)sonde_session_damaged_b(critical->session));
+}
+
+/* --- elements ------------------------------------------------------------------------------------------------------
+ */
+
+static int row_add(const struct sonde_critical_element *element, const struct sonde_critical_path *path,
+		   struct sonde_report *report, struct sonde_section *section)
+{
+	struct sonde_cell *row = sonde_report_row(report, section);
+	if (!row)
+		return sonde_error(ENOMEM, "out of memory for a row");
+	row[TIME] = sonde_cell_int(element->ns);
+	row[SHARE] = sonde_cell_real(share_of(path, element->ns) / 100, 0);
+	row[COUNT] = sonde_cell_int(element->count);
+	row[KIND] = sonde_cell_text(element->kind);
+	row[STATE] = sonde_cell_text(sonde_critical_state_name(element->state));
+	row[NAME] = sonde_cell_text(element->name);
+	row[BASIS] = sonde_cell_text(element->is_estimated ? "estimated from samples" : "measured");
+	return 0;
+}
+
+static int elements_add(const struct sonde_critical *critical, const struct sonde_critical_path *path,
+			struct sonde_report *report)
+{
+	struct sonde_critical_elements elements;
+	size_t limit = critical->options.limit ? critical->options.limit : DEFAULT_ROWS;
+	int rc = sonde_critical_elements_find(&elements, critical, path, report);
+	if (rc < 0)
+		return rc;
+	struct sonde_section *section = sonde_report_table(report, "critical-path", TITLE, columns, COLUMNS);
+	rc = section ? 0 : sonde_error(ENOMEM, "out of memory for the critical path");
+	for (size_t i = 0; !rc && i < elements.count && i < limit; i++)
+		rc = row_add(&elements.rows[i], path, report, section);
+	if (!rc)
+		section->table.omitted = elements.count > limit ? elements.count - limit : 0;
+	rc = rc ? rc : notes_add(critical, path, &elements, report, section);
+	rc = rc ? rc : devices_note(critical, path, &elements, report, section);
+	rc = rc ? rc : losses_note(critical, report, section);
+	sonde_critical_elements_fini(&elements);
+	return rc;
+}
+
+/* --- steps ---------------------------------------------------------------------------------------------------------
+ */
+
+static int step_add(const struct sonde_critical *critical, const struct sonde_critical_path *path, size_t i,
+		    struct sonde_report *report, struct sonde_section *section)
+{
+	const struct sonde_critical_step *step = &path->steps[i];
+	const struct sonde_thread *thread = sonde_session_thread(critical->session, step->thread);
+	struct sonde_cell *row = sonde_report_row(report, section);
+	const char *name = sonde_critical_step_name(critical->session, step, report);
+	const char *where = sonde_critical_step_where(critical->session, step, report);
+	if (!row || !name || !where)
+		return sonde_error(ENOMEM, "out of memory for a row");
+	row[BEGINS] = sonde_cell_int(step->from_ns - sonde_session_run(critical->session)->start_ns);
+	row[LASTS] = sonde_cell_int(sonde_critical_step_end(path, i) - step->from_ns);
+	row[STEP_KIND] = sonde_cell_text(sonde_critical_step_kind(step));
+	row[STEP_STATE] = sonde_cell_text(sonde_critical_state_name(step->kind));
+	row[STEP_NAME] = sonde_cell_text(name);
+	row[THREAD] = sonde_cell_text(where);
+	row[TID] = step->queue ? sonde_cell_absent("it is a device's") : sonde_cell_int(thread->tid);
+	return 0;
+}
+
+static int compare_lengths(const void *left, const void *right)
+{
+	uint64_t a = *(const uint64_t *)left, b = *(const uint64_t *)right;
+	return (a < b) - (a > b);
+}
+
+/* So long is the shortest step of the `limit` longest; how many as long as that there is room for. */
+static int find_least(const struct sonde_critical_path *path, size_t limit, uint64_t *out_ns, size_t *out_room)
+{
+	uint64_t *lengths = malloc((path->count + 1) * sizeof *lengths);
+	if (!lengths)
+		return sonde_error(ENOMEM, "out of memory for %zu steps", path->count);
+	for (size_t i = 0; i < path->count; i++)
+		lengths[i] = sonde_critical_step_end(path, i) - path->steps[i].from_ns;
+	*out_ns = 0;
+	*out_room = SIZE_MAX;
+	if (path->count > limit) {
+		qsort(lengths, path->count, sizeof *lengths, compare_lengths);
+		*out_ns = lengths[limit - 1];
+		for (*out_room = 1; *out_room < limit && lengths[limit - 1 - *out_room] == *out_ns; ++*out_room)
+			;
+	}
+	free(lengths);
+	return 0;
+}
+
+static int steps_add(const struct sonde_critical *critical, const struct sonde_critical_path *path,
+		     struct sonde_report *report)
+{
+	size_t limit = critical->options.limit ? critical->options.limit : DEFAULT_STEPS, shown = 0, room = 0;
+	uint64_t least_ns = 0, shown_ns = 0;
+	int rc = find_least(path, limit, &least_ns, &room);
+	if (rc)
+		return rc;
+	struct sonde_section *section =
+	    sonde_report_table(report, "critical-steps", STEPS_TITLE, step_columns, STEP_COLUMNS);
+	rc = section ? 0 : sonde_error(ENOMEM, "out of memory for the critical path");
+	for (size_t i = 0; !rc && i < path->count; i++) {
+		uint64_t ns = sonde_critical_step_end(path, i) - path->steps[i].from_ns;
+		if (ns < least_ns || (ns == least_ns && !room))
+			continue;
+		room -= ns == least_ns && room != SIZE_MAX;
+		rc = step_add(critical, path, i, report, section);
+		shown_ns += ns;
+		shown++;
+	}
+	if (rc)
+		return rc;
+	section->table.omitted = path->count - shown;
+	return sonde_report_note(report, section, 0, "the %zu longest of %zu steps: %.1f %% of %.6f s", shown,
+				 path->count, share_of(path, shown_ns), (double)(path->to_ns - path->from_ns) / 1e9);
+}
+
+/* --- passes --------------------------------------------------------------------------------------------------------
+ */
+
+static const char *why_none(const struct sonde_critical *critical)
+{
+	if (!critical->final || critical->to_ns == critical->from_ns)
+		return "the recording has no thread in this time";
+	if (!critical->has_switches && !critical->has_calls)
+		return "neither context switches nor calls that wait were recorded: sonde record --threads sees them";
+	return NULL;
+}
+
+static int finish(const struct asking *asking, struct sonde_report *report, const char *id, const char *title,
+		  int (*show)(const struct sonde_critical *, const struct sonde_critical_path *, struct sonde_report *))
+{
+	struct sonde_critical critical;
+	struct sonde_critical_path path;
+	int rc = sonde_critical_read(&critical, asking->session, &asking->options);
+	if (rc < 0)
+		return rc;
+	const char *why = why_none(&critical);
+	if (why) {
+		rc = sonde_pass_nothing(&asking->options, report, id, title, why);
+	} else {
+		rc = sonde_critical_walk(&path, &critical);
+		rc = rc < 0 ? rc : show(&critical, &path, report);
+		sonde_critical_path_fini(&path);
+	}
+	sonde_critical_fini(&critical);
+	return rc;
+}
+
+static int path_finish(void *state, struct sonde_report *report)
+{
+	return finish(state, report, "critical-path", TITLE, elements_add);
+}
+
+static int steps_finish(void *state, struct sonde_report *report)
+{
+	return finish(state, report, "critical-steps", STEPS_TITLE, steps_add);
+}
+
+const struct sonde_pass sonde_pass_critical_path = {
+    .name = "critical-path",
+    .needs = SONDE_NEEDS(SWITCHES) | SONDE_NEEDS(LOCKS) | SONDE_NEEDS(FILES),
+    .title = "the longest chain of dependences from the beginning to the end, and what it is made of",
+    .begin = path_begin,
+    .finish = path_finish,
+    .end = path_end,
+};
+
+const struct sonde_pass sonde_pass_critical_steps = {
+    .name = "critical-steps",
+    .needs = SONDE_NEEDS(SWITCHES) | SONDE_NEEDS(LOCKS) | SONDE_NEEDS(FILES),
+    .title = "the same chain, step by step",
+    .begin = path_begin,
+    .finish = steps_finish,
+    .end = path_end,
+};

@@ -1,0 +1,214 @@
+/* walk.c: the critical path: from the end of the span back to its beginning, always on the thread that had to
+ * be waited for.
+ *
+ * Time in which a thread got on is its own. Where it was blocked the path goes over to the thread that let it go on, to
+ * the moment when that did; from then until the thread was on a CPU it was on its way there. Where nobody knows who it
+ * was, or nobody who is recorded was it, the time of being blocked is a step of its own. So the steps cover the span
+ * without gap and overlap. Each thread is gone through backward once, so that the path takes time in proportion to its
+ * segments.
+ *
+ * Where it waited for a device the path goes through what that did, back through the queue as long as one thing waited
+ * for the one before it, and from there to the thread that asked for the first of them, to the moment when it did.
+ */
+#include <errno.h>
+#include <stdlib.h>
+
+#include "analyze/critical/critical.h"
+#include "util/error.h"
+
+struct walk {
+	const struct sonde_critical *critical;
+	struct sonde_critical_path *path; /* the last step first */
+	uint32_t *at; /* by thread: its last segment that begins before `now_ns`, or an earlier look */
+	uint64_t now_ns;
+	uint32_t thread;
+};
+
+static const struct sonde_critical_segment *segment_of(const struct walk *walk, uint32_t id)
+{
+	return &walk->critical->segments[id];
+}
+
+static uint64_t from_of(const struct walk *walk, uint32_t thread, uint32_t id)
+{
+	return sonde_critical_from(walk->critical, thread, id);
+}
+
+/* What the thread did just before a moment; 0: it had not begun. */
+static uint32_t segment_before(struct walk *walk, uint32_t thread, uint64_t time_ns)
+{
+	uint32_t *at = &walk->at[thread];
+	while (*at && from_of(walk, thread, *at) >= time_ns)
+		*at = segment_of(walk, *at)->previous;
+	return *at;
+}
+
+/* Goes back to `from_ns`: what lies between is a step. */
+static int step(struct walk *walk, uint64_t from_ns, struct sonde_critical_step step)
+{
+	struct sonde_critical_path *path = walk->path;
+	from_ns = from_ns > path->from_ns ? from_ns : path->from_ns;
+	if (from_ns >= walk->now_ns)
+		return 0;
+	step.from_ns = walk->now_ns = from_ns;
+	step.thread = walk->thread;
+	struct sonde_critical_step *last = path->count ? &path->steps[path->count - 1] : NULL;
+	if (last && last->thread == step.thread && last->kind == step.kind && last->call == step.call &&
+	    last->object == step.object && step.kind != SONDE_CRITICAL_BLOCKED && !step.queue) {
+		last->from_ns = from_ns;
+		return 0;
+	}
+	if (path->count == path->cap) {
+		size_t cap = path->cap ? 2 * path->cap : 1024;
+		struct sonde_critical_step *steps = realloc(path->steps, cap * sizeof *steps);
+		if (!steps)
+			return sonde_error(ENOMEM, "out of memory for %zu steps of the critical path", cap);
+		path->steps = steps;
+		path->cap = cap;
+	}
+	path->steps[path->count++] = step;
+	return 0;
+}
+
+/* The last moment up to `at_ns` and after `least_ns` at which a thread got on; 0: there was none. */
+static uint64_t last_active(struct walk *walk, uint32_t thread, uint64_t at_ns, uint64_t least_ns)
+{
+	uint32_t id = segment_before(walk, thread, at_ns);
+	while (id && !sonde_critical_is_active(segment_of(walk, id)->state) && from_of(walk, thread, id) > least_ns)
+		id = segment_of(walk, id)->previous;
+	if (!id || !sonde_critical_is_active(segment_of(walk, id)->state))
+		return 0;
+	uint64_t to_ns = segment_of(walk, id)->to_ns < at_ns ? (uint64_t)segment_of(walk, id)->to_ns : at_ns;
+	return to_ns > least_ns ? to_ns : 0;
+}
+
+/* Goes over to the thread that let this one go on. 1, or 0 where nobody is known. */
+static int go_over(struct walk *walk, const struct sonde_critical_cause *cause, uint64_t from_ns, int *error)
+{
+	if (!cause->thread || cause->thread > walk->critical->threads)
+		return 0;
+	uint64_t at_ns = cause->at_ns < walk->now_ns ? cause->at_ns : walk->now_ns;
+	uint64_t moment_ns = at_ns > from_ns ? last_active(walk, cause->thread, at_ns, from_ns) : 0;
+	if (!moment_ns)
+		return 0;
+	*error = step(walk, moment_ns, (struct sonde_critical_step){.kind = SONDE_CRITICAL_WAKING});
+	walk->thread = cause->thread;
+	walk->path->handed_over++;
+	return 1;
+}
+
+/* Back through what devices did, from the one that ended last to who asked for the first. */
+static int leave_device(struct walk *walk, uint32_t id)
+{
+	const struct sonde_critical_work *works = walk->critical->works, *work = &works[id];
+	int error = step(walk, work->end_ns, (struct sonde_critical_step){.kind = SONDE_CRITICAL_NOTICING});
+	for (; !error; work = &works[work->before]) {
+		const struct sonde_operation *operation =
+		    sonde_session_operation(walk->critical->session, work->operation);
+		struct sonde_critical_step what = {.kind = SONDE_CRITICAL_DEVICE,
+						   .object = work->operation,
+						   .queue = work->queue,
+						   .call = operation ? (uint8_t)operation->kind : 0};
+		error = step(walk, work->start_ns, what);
+		what.kind = SONDE_CRITICAL_QUEUED;
+		what.call = 0;
+		if (!error)
+			error = step(walk, work->is_after ? works[work->before].end_ns : work->asked_ns, what);
+		if (!work->is_after)
+			break;
+	}
+	walk->path->unasked += work->is_unasked;
+	walk->path->handed_over += work->thread != walk->thread;
+	walk->thread = work->thread;
+	return error;
+}
+
+static int leave_blocked(struct walk *walk, uint32_t id)
+{
+	const struct sonde_critical *critical = walk->critical;
+	const struct sonde_critical_segment *segment = segment_of(walk, id);
+	const struct sonde_critical_cause *cause = &critical->causes[segment->cause];
+	uint64_t from_ns = from_of(walk, walk->thread, id);
+	int error = 0;
+	if (cause->work && cause->at_ns <= walk->now_ns) {
+		uint64_t now_ns = walk->now_ns;
+		uint32_t thread = walk->thread;
+		error = leave_device(walk, cause->work);
+		if (error || walk->now_ns < now_ns)
+			return error;
+		walk->thread = thread; /* all of it in no time */
+	}
+	/* A part of the recording that ends while it is blocked says nothing of how that ended. */
+	if (segment->to_ns <= walk->now_ns && go_over(walk, cause, from_ns, &error))
+		return error;
+	return step(
+	    walk, from_ns,
+	    (struct sonde_critical_step){.kind = SONDE_CRITICAL_BLOCKED, .call = cause->kind, .object = cause->object});
+}
+
+/* Before its life. */
+static int leave_life(struct walk *walk)
+{
+	const struct sonde_critical_life *life = &walk->critical->lives[walk->thread];
+	uint64_t created_ns = life->created_ns < walk->now_ns ? life->created_ns : walk->now_ns;
+	uint64_t moment_ns = life->creator ? last_active(walk, life->creator, created_ns, walk->path->from_ns) : 0;
+	if (!moment_ns)
+		return step(walk, 0, (struct sonde_critical_step){.kind = SONDE_CRITICAL_UNBORN});
+	int error = step(walk, moment_ns, (struct sonde_critical_step){.kind = SONDE_CRITICAL_WAKING});
+	walk->thread = life->creator;
+	walk->path->handed_over++;
+	return error;
+}
+
+static int walk_back(struct walk *walk)
+{
+	static const uint8_t kinds[] = {[SONDE_INTERVAL_ON_CPU] = SONDE_CRITICAL_RUNNING,
+					[SONDE_INTERVAL_UNSEEN] = SONDE_CRITICAL_UNSEEN,
+					[SONDE_INTERVAL_RUNNABLE] = SONDE_CRITICAL_RUNNABLE};
+	int error = 0;
+	while (!error && walk->now_ns > walk->path->from_ns) {
+		uint32_t id = segment_before(walk, walk->thread, walk->now_ns);
+		const struct sonde_critical_segment *segment = segment_of(walk, id);
+		if (!id)
+			error = leave_life(walk);
+		else if (segment->to_ns < walk->now_ns) /* it is over by then */
+			error = step(walk, segment->to_ns, (struct sonde_critical_step){.kind = SONDE_CRITICAL_UNSEEN});
+		else if (segment->state == SONDE_INTERVAL_BLOCKED)
+			error = leave_blocked(walk, id);
+		else
+			error = step(walk, from_of(walk, walk->thread, id),
+				     (struct sonde_critical_step){.kind = kinds[segment->state]});
+	}
+	return error;
+}
+
+int sonde_critical_walk(struct sonde_critical_path *out, const struct sonde_critical *critical)
+{
+	struct walk walk = {.critical = critical, .path = out, .now_ns = critical->to_ns, .thread = critical->final};
+	*out = (struct sonde_critical_path){.from_ns = critical->from_ns, .to_ns = critical->to_ns};
+	if (!critical->final)
+		return 0;
+	walk.at = malloc(((size_t)critical->threads + 1) * sizeof *walk.at);
+	if (!walk.at)
+		return sonde_error(ENOMEM, "out of memory for %u threads", critical->threads);
+	for (uint32_t id = 0; id <= critical->threads; id++)
+		walk.at[id] = critical->lives[id].last;
+	int error = walk_back(&walk);
+	free(walk.at);
+	if (error) {
+		sonde_critical_path_fini(out);
+		return error;
+	}
+	for (size_t i = 0; i < out->count / 2; i++) {
+		struct sonde_critical_step other = out->steps[i];
+		out->steps[i] = out->steps[out->count - 1 - i];
+		out->steps[out->count - 1 - i] = other;
+	}
+	return 0;
+}
+
+void sonde_critical_path_fini(struct sonde_critical_path *path)
+{
+	free(path->steps);
+	*path = (struct sonde_critical_path){0};
+}

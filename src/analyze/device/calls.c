@@ -1,0 +1,83 @@
+/* calls.c: what the host did for devices: calls of their APIs, waiting, compiling, allocating, by name. */
+#include <errno.h>
+#include <stdlib.h>
+
+#include "analyze/device/rows.h"
+#include "analyze/device/sums.h"
+#include "analyze/marks.h"
+#include "analyze/words.h"
+#include "util/error.h"
+
+enum { DEFAULT_ROWS = 20 };
+enum { TOTAL, CALLS, MEAN, LONGEST, NAME, KIND, SIZE, COLUMNS };
+
+static const struct sonde_column columns[COLUMNS] = {
+    [TOTAL] = {"total_ns", "total", SONDE_UNIT_NS, SONDE_BASIS_MEASURED, 0, 0},
+    [CALLS] = {"calls", "calls", SONDE_UNIT_COUNT, SONDE_BASIS_MEASURED, 0, 0},
+    [MEAN] = {"mean_ns", "mean", SONDE_UNIT_NS, SONDE_BASIS_MEASURED, 0, 0},
+    [LONGEST] = {"max_ns", "longest", SONDE_UNIT_NS, SONDE_BASIS_MEASURED, 0, 1},
+    [NAME] = {"call", "call", SONDE_UNIT_TEXT, SONDE_BASIS_MEASURED, 1, 0},
+    [KIND] = {"kind", "kind", SONDE_UNIT_TEXT, SONDE_BASIS_MEASURED, 0, 1},
+    [SIZE] = {"size_b", "bytes", SONDE_UNIT_BYTES, SONDE_BASIS_MEASURED, 0, 2},
+};
+
+static int row_add(const struct sonde_device_sums *sums, const struct sonde_device_cell *cell,
+		   struct sonde_report *report, struct sonde_section *section)
+{
+	static const char cut[] = "none lies whole in the time that was asked for";
+	const struct sonde_operation *operation = sonde_session_operation(sums->session, cell->operation);
+	const struct sonde_device_sum *sum = &cell->sum;
+	struct sonde_cell *row = sonde_report_row(report, section);
+	if (!row)
+		return sonde_error(ENOMEM, "out of memory for a row");
+	row[TOTAL] = sonde_cell_int(sum->total_ns);
+	row[CALLS] = sonde_cell_int(sum->count);
+	row[MEAN] = sum->whole ? sonde_cell_int(sum->whole_ns / sum->whole) : sonde_cell_absent(cut);
+	row[LONGEST] = sum->whole ? sonde_cell_int(sum->max_ns) : sonde_cell_absent(cut);
+	row[NAME] = sonde_cell_text(operation->name);
+	row[KIND] = sonde_cell_text(sonde_activity_row(operation->kind)->name);
+	row[SIZE] = sum->size_b ? sonde_cell_int(sum->size_b) : sonde_cell_absent("it is not about bytes");
+	return 0;
+}
+
+static int finish(void *state, struct sonde_report *report)
+{
+	const uint32_t kinds = 1u << SONDE_ACTIVITY_API | 1u << SONDE_ACTIVITY_SYNC | 1u << SONDE_ACTIVITY_BUILD |
+			       1u << SONDE_ACTIVITY_ALLOC | 1u << SONDE_ACTIVITY_FREE | 1u << SONDE_ACTIVITY_OVERHEAD;
+	const struct sonde_device_sums *sums = state;
+	size_t limit = sums->options.limit ? sums->options.limit : DEFAULT_ROWS;
+	struct sonde_device_cell *rows = NULL;
+	ptrdiff_t count = sonde_device_sums_by_name(&rows, sums, kinds);
+	if (count <= 0) {
+		free(rows);
+		return count ? (int)count
+			     : sonde_pass_nothing(
+				   &sums->options, report, "device-calls", "Calls for devices",
+				   sonde_device_none(sums->session, report, "call of a device's API", "api"));
+	}
+	struct sonde_section *section =
+	    sonde_report_table(report, "device-calls", "Calls for devices", columns, COLUMNS);
+	int rc = section ? 0 : sonde_error(ENOMEM, "out of memory for calls");
+	for (size_t i = 0; !rc && i < (size_t)count && i < limit; i++)
+		rc = row_add(sums, &rows[i], report, section);
+	free(rows);
+	if (rc)
+		return rc;
+	section->table.omitted = (size_t)count > limit ? (size_t)count - limit : 0;
+	return sonde_report_note(report, section, 0,
+				 "wall time of calls on the host, of all threads together; a call that lies in another "
+				 "counts in both; overhead: what recording cost the device's driver, as it says");
+}
+
+const struct sonde_pass sonde_pass_device_calls = {
+    .name = "device-calls",
+    .needs = SONDE_NEEDS(DEVICES),
+    .title = "what the host did for devices: API calls, waiting, compiling",
+    .types = 1u << SONDE_CHUNK_ACTIVITIES,
+    .is_shared = 1,
+    .begin = sonde_device_sums_begin,
+    .feed = sonde_device_sums_feed,
+    .merge = sonde_device_sums_merge,
+    .finish = finish,
+    .end = sonde_device_sums_end,
+};

@@ -1,0 +1,246 @@
+/* gaps.c: the longest times in which a device had nothing to do, and what the host did then. */
+#include "analyze/device/gaps.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analyze/cpu/by_function.h"
+#include "analyze/device/rows.h"
+#include "analyze/device/sums.h"
+#include "analyze/marks.h"
+#include "analyze/words.h"
+#include "util/error.h"
+
+enum { DEFAULT_ROWS = 20, ROOM = 4096 };
+enum { LENGTH, AT, ASKED, SYNC, BUILD, API, IO, WAIT, RUNNING, UNKNOWN, ZONE, FUNCTION, NEXT, THREAD, DEVICE, COLUMNS };
+
+static const struct sonde_column columns[COLUMNS] = {
+    [LENGTH] = {"gap_ns", "gap", SONDE_UNIT_NS, SONDE_BASIS_MEASURED, 0, 0},
+    [AT] = {"at_ns", "at", SONDE_UNIT_NS, SONDE_BASIS_MEASURED, 0, 0},
+    [ASKED] = {"asked_share", "asked for", SONDE_UNIT_RATIO, SONDE_BASIS_MEASURED, 0, 0},
+    [SYNC] = {"sync_share", "waiting", SONDE_UNIT_RATIO, SONDE_BASIS_MEASURED, 0, 0},
+    [BUILD] = {"build_share", "compiling", SONDE_UNIT_RATIO, SONDE_BASIS_MEASURED, 0, 3},
+    [API] = {"api_share", "in calls", SONDE_UNIT_RATIO, SONDE_BASIS_MEASURED, 0, 1},
+    [IO] = {"io_share", "in I/O", SONDE_UNIT_RATIO, SONDE_BASIS_MEASURED, 0, 1},
+    [WAIT] = {"wait_share", "other waits", SONDE_UNIT_RATIO, SONDE_BASIS_MEASURED, 0, 2},
+    [RUNNING] = {"running_share", "running", SONDE_UNIT_RATIO, SONDE_BASIS_ESTIMATED, 0, 0},
+    [UNKNOWN] = {"unknown_share", "not known", SONDE_UNIT_RATIO, SONDE_BASIS_MEASURED, 0, 0},
+    [ZONE] = {"zone", "zone", SONDE_UNIT_TEXT, SONDE_BASIS_MEASURED, 0, 2},
+    [FUNCTION] = {"function", "most in", SONDE_UNIT_TEXT, SONDE_BASIS_ESTIMATED, 0, 1},
+    [NEXT] = {"next", "then", SONDE_UNIT_TEXT, SONDE_BASIS_MEASURED, 1, 0},
+    [THREAD] = {"thread", "thread", SONDE_UNIT_TEXT, SONDE_BASIS_MEASURED, 0, 3},
+    [DEVICE] = {"device", "device", SONDE_UNIT_TEXT, SONDE_BASIS_MEASURED, 0, 4},
+};
+
+/* --- finding them ------------------------------------------------------------------------------------------------ */
+
+struct finding {
+	struct sonde_gap *all; /* room for limit + ROOM */
+	size_t count, limit;
+	uint64_t found, total_ns;
+};
+
+static int by_length(const void *left, const void *right)
+{
+	const struct sonde_gap *a = left, *b = right;
+	uint64_t a_ns = a->to_ns - a->from_ns, b_ns = b->to_ns - b->from_ns;
+	if (a_ns != b_ns)
+		return a_ns > b_ns ? -1 : 1;
+	if (a->from_ns != b->from_ns)
+		return a->from_ns < b->from_ns ? -1 : 1;
+	return (a->device > b->device) - (a->device < b->device);
+}
+
+static int by_start(const void *left, const void *right)
+{
+	const struct sonde_gap *a = left, *b = right;
+	if (a->from_ns != b->from_ns)
+		return a->from_ns < b->from_ns ? -1 : 1;
+	return (a->device > b->device) - (a->device < b->device);
+}
+
+static void keep_longest(struct finding *finding)
+{
+	qsort(finding->all, finding->count, sizeof *finding->all, by_length);
+	finding->count = finding->count < finding->limit ? finding->count : finding->limit;
+}
+
+static void found(struct finding *finding, struct sonde_gap gap)
+{
+	finding->found++;
+	finding->total_ns += gap.to_ns - gap.from_ns;
+	finding->all[finding->count++] = gap;
+	if (finding->count == finding->limit + ROOM)
+		keep_longest(finding);
+}
+
+static int find(struct finding *out, const struct sonde_device_times *times)
+{
+	size_t devices = sonde_session_device_count(times->session);
+	uint64_t *ends_ns = calloc(devices + 1, sizeof *ends_ns);
+	out->all = calloc(out->limit + ROOM, sizeof *out->all);
+	if (!ends_ns || !out->all) {
+		free(ends_ns);
+		return sonde_error(ENOMEM, "out of memory for gaps of devices");
+	}
+	for (size_t i = 0; i < times->count; i++) {
+		const struct sonde_device_time *row = &times->rows[i];
+		uint64_t from_ns, to_ns;
+		if (!sonde_device_times_busy(times, row, &from_ns, &to_ns))
+			continue;
+		uint32_t device = sonde_device_of_queue(times->session, row->queue);
+		uint64_t end_ns = ends_ns[device];
+		if (end_ns && from_ns > end_ns)
+			found(out, (struct sonde_gap){.from_ns = end_ns,
+						      .to_ns = from_ns,
+						      .queued_ns = row->queued_ns,
+						      .device = device,
+						      .operation = row->operation,
+						      .thread = row->thread});
+		ends_ns[device] = to_ns > end_ns ? to_ns : end_ns;
+	}
+	free(ends_ns);
+	keep_longest(out);
+	return 0;
+}
+
+/* --- rows -------------------------------------------------------------------------------------------------------- */
+
+static struct sonde_cell text_or(int is_known, const char *text, const char *why)
+{
+	return is_known ? sonde_cell_text(text) : sonde_cell_absent(why);
+}
+
+static void names(struct sonde_cell *row, const struct sonde_gap *gap, const struct sonde_session *session,
+		  struct sonde_report *report)
+{
+	const struct sonde_site *site = sonde_session_site(session, gap->zone_site);
+	const struct sonde_thread *thread = sonde_session_thread(session, gap->thread);
+	row[ZONE] = text_or(gap->zone_depth && site, site ? site->name : "", "no zone lasted for half of it");
+	row[FUNCTION] = text_or(gap->has_function, sonde_function_name(session, gap->function),
+				"no sample of the thread was taken in it");
+	row[NEXT] = sonde_cell_text(sonde_session_operation(session, gap->operation)->name);
+	row[THREAD] = text_or(thread != NULL,
+			      thread ? sonde_report_text(report, "%s (%" PRIu32 ")", thread->name, thread->tid) : "",
+			      "who asked for what came next is not known");
+}
+
+static int row_add(const struct sonde_device_times *times, const struct sonde_gap *gap, struct sonde_report *report,
+		   struct sonde_section *section)
+{
+	double ns = (double)(gap->to_ns - gap->from_ns);
+	uint64_t known_ns = 0;
+	const char *device = sonde_device_label(times->session, gap->device, report);
+	struct sonde_cell *row = sonde_report_row(report, section);
+	if (!row || !device)
+		return sonde_error(ENOMEM, "out of memory for a row");
+	row[LENGTH] = sonde_cell_int(gap->to_ns - gap->from_ns);
+	row[AT] = sonde_cell_int(gap->from_ns - sonde_session_run(times->session)->start_ns);
+	for (size_t cause = 0; cause < SONDE_GAP_CAUSES; cause++) {
+		known_ns += gap->cause_ns[cause];
+		row[ASKED + cause] = sonde_cell_real((double)gap->cause_ns[cause] / ns, 0);
+	}
+	row[UNKNOWN] = sonde_cell_real((ns - (double)known_ns) / ns, 0);
+	names(row, gap, times->session, report);
+	if (row[THREAD].kind == SONDE_CELL_TEXT && !row[THREAD].text)
+		return sonde_error(ENOMEM, "out of memory for the name of a thread");
+	row[DEVICE] = sonde_cell_text(device);
+	return 0;
+}
+
+/* What a narrow terminal leaves out of the shares: those that no row has first, then all but the three that come to
+ * most, of all rows. */
+static int order_shares(struct sonde_report *report, struct sonde_section *section)
+{
+	struct sonde_table *table = &section->table;
+	struct sonde_column *own = sonde_arena_alloc(&report->arena, sizeof columns);
+	double total_ns[COLUMNS] = {0};
+	if (!own)
+		return sonde_error(ENOMEM, "out of memory for a table");
+	memcpy(own, columns, sizeof columns);
+	for (size_t i = 0; i < table->row_count; i++)
+		for (size_t c = ASKED; c <= UNKNOWN; c++) {
+			const struct sonde_cell *row = &table->cells[i * COLUMNS];
+			total_ns[c] += row[c].real * (double)row[LENGTH].integer;
+		}
+	for (size_t c = ASKED; c <= UNKNOWN; c++) {
+		size_t before = 0;
+		for (size_t other = ASKED; other <= UNKNOWN; other++)
+			before += total_ns[other] > total_ns[c] || (total_ns[other] == total_ns[c] && other < c);
+		own[c].detail = total_ns[c] <= 0 ? 5 : before < 3 ? 0 : 2;
+	}
+	table->columns = own;
+	return 0;
+}
+
+static int notes(const struct finding *finding, const struct sonde_gaps *gaps, const struct sonde_device_times *times,
+		 struct sonde_report *report, struct sonde_section *section)
+{
+	int rc = sonde_report_note(report, section, 0,
+				   "%llu gap%s, %s in all: times in which no queue of a device had anything to do, "
+				   "between the first and the "
+				   "last thing that it did in %s",
+				   (unsigned long long)finding->found, sonde_plural(finding->found),
+				   sonde_device_length(report, finding->total_ns), times->window.what);
+	rc = rc ? rc
+		: sonde_report_note(report, section, 0,
+				    "of the thread that asked for what came next, shares of the gap that add up to it: "
+				    "asked for and not "
+				    "started yet, else waiting for a device, compiling for it, in other calls for it, "
+				    "in I/O, in other "
+				    "waits, running (samples: an estimate), not known; zone: the innermost that lasted "
+				    "for half of it");
+	if (!rc && gaps->left_out)
+		rc = sonde_report_note(report, section, 1, "%llu calls and samples had no room: more is not known",
+				       (unsigned long long)gaps->left_out);
+	if (!rc && gaps->lacks)
+		rc = sonde_report_note(report, section, 1, "parts of the recording cannot be read: more is not known");
+	return rc ? rc : sonde_device_times_note(times, report, section);
+}
+
+static int gaps_finish(void *state, struct sonde_report *report)
+{
+	struct sonde_device_times *times = state;
+	struct finding finding = {.limit = times->options.limit ? times->options.limit : DEFAULT_ROWS};
+	sonde_device_times_sort(times);
+	finding.limit = finding.limit < times->count ? finding.limit : times->count;
+	int rc = find(&finding, times);
+	struct sonde_gaps gaps = {.all = finding.all, .count = rc ? 0 : finding.count};
+	if (gaps.count)
+		qsort(gaps.all, gaps.count, sizeof *gaps.all, by_start);
+	rc = rc ? rc : sonde_gaps_explain(&gaps, times);
+	if (gaps.count)
+		qsort(gaps.all, gaps.count, sizeof *gaps.all, by_length);
+	struct sonde_section *section =
+	    gaps.count && !rc ? sonde_report_table(report, "device-gaps", "Gaps of devices", columns, COLUMNS) : NULL;
+	if (!rc && gaps.count && !section)
+		rc = sonde_error(ENOMEM, "out of memory for gaps of devices");
+	for (size_t i = 0; !rc && i < gaps.count; i++)
+		rc = row_add(times, &gaps.all[i], report, section);
+	if (!rc && section) {
+		section->table.omitted = finding.found - gaps.count;
+		rc = order_shares(report, section);
+		rc = rc ? rc : sonde_device_rows_apart(report, section);
+		rc = rc ? rc : notes(&finding, &gaps, times, report, section);
+	} else if (!rc) {
+		rc = sonde_pass_nothing(&times->options, report, "device-gaps", "Gaps of devices",
+					"no device did anything twice that was recorded, with nothing to do between");
+	}
+	sonde_gaps_fini(&gaps);
+	return rc;
+}
+
+const struct sonde_pass sonde_pass_device_gaps = {
+    .name = "device-gaps",
+    .needs = SONDE_NEEDS(DEVICES),
+    .title = "when devices had nothing to do, and what the host did then",
+    .types = 1u << SONDE_CHUNK_ACTIVITIES,
+    .is_shared = 1,
+    .begin = sonde_device_times_begin,
+    .feed = sonde_device_times_feed,
+    .merge = sonde_device_times_merge,
+    .finish = gaps_finish,
+    .end = sonde_device_times_end,
+};

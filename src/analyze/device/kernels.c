@@ -1,0 +1,118 @@
+/* kernels.c: what devices ran: kernels by name, how long they took, and how long they waited to start. */
+#include <errno.h>
+#include <stdlib.h>
+
+#include "analyze/device/rows.h"
+#include "analyze/device/sums.h"
+#include "analyze/marks.h"
+#include "analyze/words.h"
+#include "util/error.h"
+
+enum { DEFAULT_ROWS = 20 };
+enum { TOTAL, CALLS, MEAN, SHORTEST, LONGEST, NAME, DELAY, SHARE, OCCUPANCY, LIMIT, FILLED, LANES, DEVICE, COLUMNS };
+
+static const struct sonde_column columns[COLUMNS] = {
+    [TOTAL] = {"total_ns", "total", SONDE_UNIT_NS, SONDE_BASIS_MEASURED, 0, 0},
+    [CALLS] = {"calls", "calls", SONDE_UNIT_COUNT, SONDE_BASIS_MEASURED, 0, 0},
+    [MEAN] = {"mean_ns", "mean", SONDE_UNIT_NS, SONDE_BASIS_MEASURED, 0, 0},
+    [SHORTEST] = {"min_ns", "shortest", SONDE_UNIT_NS, SONDE_BASIS_MEASURED, 0, 3},
+    [LONGEST] = {"max_ns", "longest", SONDE_UNIT_NS, SONDE_BASIS_MEASURED, 0, 1},
+    [NAME] = {"kernel", "kernel", SONDE_UNIT_TEXT, SONDE_BASIS_MEASURED, 1, 0},
+    [DELAY] = {"mean_delay_ns", "mean delay", SONDE_UNIT_NS, SONDE_BASIS_MEASURED, 0, 2},
+    [SHARE] = {"share", "of kernels", SONDE_UNIT_RATIO, SONDE_BASIS_MEASURED, 0, 1},
+    [OCCUPANCY] = {"occupancy", "theoretical occupancy", SONDE_UNIT_RATIO, SONDE_BASIS_MODELLED, 0, 3},
+    [LIMIT] = {"limited_by", "limited by", SONDE_UNIT_TEXT, SONDE_BASIS_MODELLED, 0, 4},
+    [FILLED] = {"filled_share", "units filled", SONDE_UNIT_RATIO, SONDE_BASIS_MODELLED, 0, 5},
+    [LANES] = {"lanes_share", "lanes used", SONDE_UNIT_RATIO, SONDE_BASIS_MODELLED, 0, 5},
+    [DEVICE] = {"device", "device", SONDE_UNIT_TEXT, SONDE_BASIS_MEASURED, 0, 4},
+};
+
+/* What is modelled, by time. */
+static struct sonde_cell modelled(const struct sonde_device_sum *sum, double share_ns, const char *why)
+{
+	why = why ? why : sum->total_ns ? NULL : "it took no time";
+	return why ? sonde_cell_absent(why) : sonde_cell_real(share_ns / (double)sum->total_ns, 0);
+}
+
+static int row_add(const struct sonde_device_sums *sums, const struct sonde_device_cell *cell, uint64_t all_ns,
+		   struct sonde_report *report, struct sonde_section *section)
+{
+	static const char cut[] = "none lies whole in the time that was asked for";
+	const struct sonde_operation *operation = sonde_session_operation(sums->session, cell->operation);
+	const struct sonde_device_sum *sum = &cell->sum;
+	const char *device = sonde_device_label(sums->session, cell->device, report);
+	struct sonde_cell *row = sonde_report_row(report, section);
+	if (!row || !device)
+		return sonde_error(ENOMEM, "out of memory for a row");
+	row[TOTAL] = sonde_cell_int(sum->total_ns);
+	row[CALLS] = sonde_cell_int(sum->count);
+	row[NAME] = sonde_cell_text(operation->name);
+	row[MEAN] = sum->whole ? sonde_cell_int(sum->whole_ns / sum->whole) : sonde_cell_absent(cut);
+	row[SHORTEST] = sum->whole ? sonde_cell_int(sum->min_ns) : sonde_cell_absent(cut);
+	row[LONGEST] = sum->whole ? sonde_cell_int(sum->max_ns) : sonde_cell_absent(cut);
+	row[DELAY] = sum->queued ? sonde_cell_int(sum->queued_ns / sum->queued)
+				 : sonde_cell_absent("when they were asked for is not known");
+	row[SHARE] = all_ns ? sonde_cell_real((double)sum->total_ns / (double)all_ns, 0)
+			    : sonde_cell_absent("kernels took no time");
+	const char *why = sum->unoccupied ? sum->unoccupied : sum->total_ns ? NULL : "it took no time";
+	row[OCCUPANCY] = modelled(sum, sum->occupied_ns, sum->unoccupied);
+	row[FILLED] = modelled(sum, sum->filled_ns, sum->unfilled);
+	row[LANES] = modelled(sum, sum->lanes_ns, sum->unlaned);
+	row[LIMIT] = why ? sonde_cell_absent(why) : sonde_cell_text(sum->limited_by);
+	row[DEVICE] = sonde_device_cell(device);
+	return 0;
+}
+
+static int kernels_finish(void *state, struct sonde_report *report)
+{
+	const struct sonde_device_sums *sums = state;
+	size_t limit = sums->options.limit ? sums->options.limit : DEFAULT_ROWS;
+	struct sonde_device_cell *rows = NULL;
+	uint64_t all_ns = 0, calls = 0;
+	int is_occupied = 0;
+	ptrdiff_t count = sonde_device_sums_by_name(&rows, sums, 1u << SONDE_ACTIVITY_KERNEL);
+	if (count <= 0) {
+		free(rows);
+		return count ? (int)count
+			     : sonde_pass_nothing(&sums->options, report, "kernels", "Kernels",
+						  sonde_device_none(sums->session, report, "kernel", NULL));
+	}
+	struct sonde_section *section = sonde_report_table(report, "kernels", "Kernels", columns, COLUMNS);
+	int rc = section ? 0 : sonde_error(ENOMEM, "out of memory for kernels");
+	for (ptrdiff_t i = 0; i < count; i++) {
+		all_ns += rows[i].sum.total_ns;
+		calls += rows[i].sum.count;
+		is_occupied |= rows[i].sum.limited_by != NULL;
+	}
+	for (size_t i = 0; !rc && i < (size_t)count && i < limit; i++)
+		rc = row_add(sums, &rows[i], all_ns, report, section);
+	rc = rc ? rc : sonde_device_rows_apart(report, section);
+	free(rows);
+	if (rc)
+		return rc;
+	section->table.omitted = (size_t)count > limit ? (size_t)count - limit : 0;
+	rc = sonde_report_note(report, section, 0,
+			       "%llu kernel%s took %s in all, of all queues together; a delay is from when "
+			       "one was asked for to its start",
+			       (unsigned long long)calls, sonde_plural(calls), sonde_device_length(report, all_ns));
+	return rc || !is_occupied
+		   ? rc
+		   : sonde_report_note(report, section, 0,
+				       "theoretical occupancy: the share of the warps that a unit of the device has "
+				       "room for which the launch "
+				       "configuration lets it have there at once, by time; modelled, not measured");
+}
+
+const struct sonde_pass sonde_pass_kernels = {
+    .name = "kernels",
+    .needs = SONDE_NEEDS(DEVICES),
+    .title = "what devices ran: kernels by name",
+    .types = 1u << SONDE_CHUNK_ACTIVITIES,
+    .standard = 1,
+    .is_shared = 1,
+    .begin = sonde_device_sums_begin,
+    .feed = sonde_device_sums_feed,
+    .merge = sonde_device_sums_merge,
+    .finish = kernels_finish,
+    .end = sonde_device_sums_end,
+};

@@ -1,0 +1,149 @@
+/* roofs.c: the section `device-roofs`: theoretical ceilings of devices (device/roofs.h). */
+#include "analyze/device/roofs.h"
+
+#include <errno.h>
+
+#include "analyze/device/sums.h"
+#include "analyze/device/times.h"
+#include "sonde/device.h"
+#include "util/error.h"
+
+#define TITLE "Theoretical ceilings of devices"
+#define DEVICES_MAX 64 /* that have rows */
+#define FIRST_TENSOR 70
+
+/* Multiply-adds a clock and multiprocessor; 0 = not known, or not the same for all chips of that capability. */
+static const struct {
+	uint32_t capability;
+	uint16_t lanes[SONDE_DEVICE_ROOFS];
+} units[] = {
+    {50, {128, 4, 0}}, {52, {128, 4, 0}},     {53, {128, 4, 0}},   {60, {64, 32, 0}},
+    {61, {128, 4, 0}}, {62, {128, 4, 0}},     {70, {64, 32, 512}}, {72, {64, 0, 0}},
+    {75, {64, 2, 0}},  {80, {64, 32, 1024}},  {86, {128, 2, 0}},   {87, {128, 0, 0}},
+    {89, {128, 2, 0}}, {90, {128, 64, 2048}}, {100, {128, 64, 0}}, {120, {128, 2, 0}},
+};
+
+static const char *const names[SONDE_DEVICE_ROOFS] = {"FP32", "FP64", "FP16, tensor cores"};
+
+const char *sonde_device_roof_flops(double *out, uint32_t *lanes, const struct sonde_device *device,
+				    enum sonde_device_roof roof)
+{
+	size_t i = 0;
+	if (!device->capability)
+		return "how many lanes a unit has is not known: nobody told a compute capability (CUDA does)";
+	while (i < sizeof units / sizeof *units && units[i].capability != device->capability)
+		i++;
+	if (i == sizeof units / sizeof *units)
+		return "how many lanes a unit of that compute capability has is not known here";
+	if (roof == SONDE_DEVICE_TENSOR_FP16 && device->capability < FIRST_TENSOR)
+		return "it has no tensor cores";
+	if (!units[i].lanes[roof])
+		return "it is not the same for all devices of that compute capability, or not known here";
+	if (!device->units || !device->clock_mhz)
+		return "how many units it has, or their clock, is not known";
+	if (lanes)
+		*lanes = units[i].lanes[roof];
+	*out = 2.0 * units[i].lanes[roof] * device->units * (device->clock_mhz * 1e6);
+	return NULL;
+}
+
+/* --- the section ------------------------------------------------------------------------------------------------- */
+
+enum { DEVICE, CEILING, SORT, RATE, RIDGE, FORMULA, COLUMNS };
+
+static const struct sonde_column columns[COLUMNS] = {
+    [DEVICE] = {"device", "device", SONDE_UNIT_TEXT, SONDE_BASIS_MEASURED, 1, 0},
+    [CEILING] = {"ceiling", "ceiling", SONDE_UNIT_TEXT, SONDE_BASIS_MEASURED, 0, 0},
+    [SORT] = {"unit", "unit", SONDE_UNIT_TEXT, SONDE_BASIS_MEASURED, 0, 0},
+    [RATE] = {"rate", "theoretical", SONDE_UNIT_NUMBER, SONDE_BASIS_MODELLED, 0, 0},
+    [RIDGE] = {"ridge_flop_per_byte", "FLOP/B", SONDE_UNIT_NUMBER, SONDE_BASIS_MODELLED, 0, 1},
+    [FORMULA] = {"formula", "from", SONDE_UNIT_TEXT, SONDE_BASIS_MEASURED, 0, 2},
+};
+
+static int flops_row(const struct sonde_device *device, const char *label, enum sonde_device_roof roof,
+		     struct sonde_report *report, struct sonde_section *section)
+{
+	double flops = 0;
+	uint32_t lanes = 0;
+	const char *why = sonde_device_roof_flops(&flops, &lanes, device, roof);
+	struct sonde_cell *row = sonde_report_row(report, section);
+	const char *formula = why ? why
+				  : sonde_report_text(report, "%u units × %u × 2 × %.4g GHz", device->units, lanes,
+						      device->clock_mhz / 1e3);
+	if (!row || !formula)
+		return sonde_error(ENOMEM, "out of memory for a row");
+	row[DEVICE] = sonde_cell_text(label);
+	row[CEILING] = sonde_cell_text(names[roof]);
+	row[SORT] = sonde_cell_text("GFLOP/s");
+	row[RATE] = why ? sonde_cell_absent(why) : sonde_cell_real(flops / 1e9, 0);
+	row[RIDGE] = why                      ? sonde_cell_absent(why)
+		     : device->memory_b_per_s ? sonde_cell_real(flops / (double)device->memory_b_per_s, 0)
+					      : sonde_cell_absent("the bandwidth of its memory is not known");
+	row[FORMULA] = why ? sonde_cell_absent(why) : sonde_cell_text(formula);
+	return 0;
+}
+
+static int memory_row(const struct sonde_device *device, const char *label, struct sonde_report *report,
+		      struct sonde_section *section)
+{
+	static const char why[] = "nobody told the bandwidth of its memory";
+	struct sonde_cell *row = sonde_report_row(report, section);
+	if (!row)
+		return sonde_error(ENOMEM, "out of memory for a row");
+	row[DEVICE] = sonde_cell_text(label);
+	row[CEILING] = sonde_cell_text("memory");
+	row[SORT] = sonde_cell_text("GB/s");
+	row[RATE] = row[FORMULA] = sonde_cell_absent(why);
+	if (device->memory_b_per_s) {
+		row[RATE] = sonde_cell_real((double)device->memory_b_per_s / 1e9, 0);
+		row[FORMULA] = sonde_cell_text("as the driver has it");
+	}
+	row[RIDGE] = sonde_cell_absent("of ceilings of FLOP/s");
+	return 0;
+}
+
+/* One that nothing is known of has no rows: a note says why. */
+static int device_add(const struct sonde_session *session, const struct sonde_device *device,
+		      struct sonde_report *report, struct sonde_section *section)
+{
+	const char *label = sonde_device_label(session, device->id, report);
+	int rc = label ? 0 : sonde_error(ENOMEM, "out of memory for a row");
+	if (!rc && device->kind == SONDE_DEVICE_CPU)
+		return sonde_report_note(report, section, 0, "%s is the processor: its ceilings are the machine's",
+					 label);
+	if (!rc && !device->capability && !device->memory_b_per_s)
+		return sonde_report_note(
+		    report, section, 0,
+		    "%s: unavailable: nobody told its compute capability, or its memory's bandwidth "
+		    "(CUDA does, OpenCL does not)",
+		    label);
+	for (int roof = 0; !rc && roof < SONDE_DEVICE_ROOFS; roof++)
+		rc = flops_row(device, label, (enum sonde_device_roof)roof, report, section);
+	return rc ? rc : memory_row(device, label, report, section);
+}
+
+int sonde_device_roofs_add(const struct sonde_session *session, struct sonde_report *report)
+{
+	size_t all = sonde_session_device_count(session), count = 0;
+	if (!all)
+		return 0;
+	struct sonde_section *section = sonde_report_table(report, "device-roofs", TITLE, columns, COLUMNS);
+	int rc = section ? 0 : sonde_error(ENOMEM, "out of memory for ceilings of devices");
+	for (uint32_t id = 1; !rc && id <= all; id++)
+		if (sonde_device_same(session, id) == id && count++ < DEVICES_MAX)
+			rc = device_add(session, sonde_session_device(session, id), report, section);
+	rc = rc ? rc
+		: sonde_report_note(
+		      report, section, 0,
+		      "theoretical, of the device's attributes, not measured: units × multiply-adds a clock "
+		      "of a unit of its compute capability × 2 × its highest clock, which it may not keep up; "
+		      "FLOP/B: below that intensity its memory limits");
+	rc = rc ? rc
+		: sonde_report_note(
+		      report, section, 0,
+		      "no kernel is placed under them: what it computed and moved takes the device's counters "
+		      "(work that zones report is held against the processor's)");
+	if (!rc && count > DEVICES_MAX)
+		rc = sonde_report_note(report, section, 0, "%zu more devices are left out", count - DEVICES_MAX);
+	return rc;
+}

@@ -1,0 +1,44 @@
+/* shape.c: how much of a device a launch configuration can use (device/shape.h). */
+#include "analyze/device/shape.h"
+
+#include <math.h>
+#include <stddef.h>
+
+#include "analyze/device/occupancy.h"
+
+/* 0: not known. */
+static double product(const uint32_t size[3])
+{
+	return (double)size[0] * (size[0] && size[1] ? size[1] : 1) * (size[0] && size[2] ? size[2] : 1);
+}
+
+const char *sonde_device_filled(double *out, const struct sonde_device *device, const struct sonde_operation *operation)
+{
+	struct sonde_device_occupancy occupancy;
+	if (!device || !device->units)
+		return "how many units the device has is not known";
+	double units = device->units, blocks = product(operation->grid);
+	if (!operation->block[0] || !(blocks > 0)) /* without blocks the grid is in threads */
+		return "how many blocks it has is not known";
+	if (blocks <= units) {
+		*out = blocks / units;
+		return NULL;
+	}
+	if (sonde_device_occupancy(&occupancy, device, operation))
+		return "how many blocks a unit has room for is not known";
+	double room = fmin(units * occupancy.blocks, ceil(blocks / units) * units);
+	double waves = blocks / room;
+	*out = waves / ceil(waves);
+	return NULL;
+}
+
+const char *sonde_device_lanes(double *out, const struct sonde_device *device, const struct sonde_operation *operation)
+{
+	if (!device || !device->warp)
+		return "how many threads a warp has is not known";
+	double threads = product(operation->block), warp = device->warp;
+	if (!(threads > 0))
+		return "the size of its blocks is not known";
+	*out = threads / (ceil(threads / warp) * warp);
+	return NULL;
+}

@@ -1,0 +1,518 @@
+/* zones.c: what a process had allocated of devices' memory while each of its zones ran, zones inside included.
+ *
+ * Blocks of a process and device make a curve: its points are sorted by time, with a tree of maxima above them. Zones
+ * are then read once, and each asks the curves of its process what was held at its beginning and its end, and the most
+ * in between: by itself, so that depth, order and threads of zones do not matter, and none has to be kept.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analyze/device/memory.h"
+#include "analyze/device/sums.h"
+#include "analyze/marks.h"
+#include "analyze/device/memory_kinds.h"
+#include "analyze/cpu/samples.h"
+#include "analyze/words.h"
+#include "base/order.h"
+#include "util/error.h"
+
+#define ID "device-zones"
+#define TITLE "Memory of devices by zone"
+
+enum { DEFAULT_ROWS = 20, CURVES_MAX = 64, ROWS_MAX = 1 << 20 };
+enum {
+	ZONE,
+	CALLS,
+	BEGIN_B,
+	PEAK_B,
+	RISE_B,
+	END_B,
+	CHANGE_B,
+	BEGUN_B,
+	BEGUN,
+	RESERVED_B,
+	RESERVED_CHANGE_B,
+	DEVICE,
+	COLUMNS
+};
+
+static const struct sonde_column columns[COLUMNS] = {
+    [ZONE] = {"zone", "zone", SONDE_UNIT_TEXT, SONDE_BASIS_MEASURED, 1, 0},
+    [CALLS] = {"calls", "calls", SONDE_UNIT_COUNT, SONDE_BASIS_MEASURED, 0, 1},
+    [BEGIN_B] = {"begin_b", "at begin", SONDE_UNIT_BYTES, SONDE_BASIS_MEASURED, 0, 0},
+    [PEAK_B] = {"peak_b", "peak inside", SONDE_UNIT_BYTES, SONDE_BASIS_MEASURED, 0, 0},
+    [RISE_B] = {"rise_b", "above begin", SONDE_UNIT_BYTES, SONDE_BASIS_MEASURED, 0, 0},
+    [END_B] = {"end_b", "at end", SONDE_UNIT_BYTES, SONDE_BASIS_MEASURED, 0, 0},
+    [CHANGE_B] = {"change_b", "change", SONDE_UNIT_BYTES, SONDE_BASIS_MEASURED, 0, 0},
+    [BEGUN_B] = {"allocated_b", "allocated", SONDE_UNIT_BYTES, SONDE_BASIS_MEASURED, 0, 1},
+    [BEGUN] = {"allocations", "allocations", SONDE_UNIT_COUNT, SONDE_BASIS_MEASURED, 0, 2},
+    [RESERVED_B] = {"reserved_peak_b", "reserved at most", SONDE_UNIT_BYTES, SONDE_BASIS_MEASURED, 0, 1},
+    [RESERVED_CHANGE_B] = {"reserved_change_b", "change of that", SONDE_UNIT_BYTES, SONDE_BASIS_MEASURED, 0, 1},
+    [DEVICE] = {"device", "device", SONDE_UNIT_TEXT, SONDE_BASIS_MEASURED, 0, 0},
+};
+
+/* Behind a moment: what is held, and what was allocated up to there. */
+struct point {
+	uint64_t time_ns, held_b, begun_b, begun;
+};
+
+struct curve {
+	uint32_t process, device;
+	size_t count;
+	const struct point *points;
+	const uint64_t *most_b;    /* the tree: [count + i] is of point i, [i] the larger of [2 i] and [2 i + 1] */
+	const struct curve *pools; /* what pools of the same have in reserve; NULL = not told */
+};
+
+struct curves {
+	struct point *points;
+	uint64_t *most_b;
+	struct curve *all; /* by process, device */
+	size_t count;
+};
+
+/* Of the outermost calls, but for `calls` and the maxima. */
+struct row {
+	uint32_t site, device;
+	size_t next; /* of the same site, + 1; 0 = none */
+	uint64_t calls, outermost, begun_b, begun, peak_b, rise_b;
+	double begin_b, end_b; /* added up */
+	int64_t change_b;
+	int is_reserved; /* what pools have is told: */
+	uint64_t reserved_b;
+	int64_t reserved_change_b;
+};
+
+struct zones {
+	const struct sonde_device_times *times;
+	struct curves blocks, pools;
+	size_t *first; /* by site id: its first row, + 1 */
+	struct row *rows;
+	size_t count, cap;
+	uint64_t beyond; /* zones and devices that have no row */
+	int unread;
+};
+
+/* --- curves ------------------------------------------------------------------------------------------------------ */
+
+struct change {
+	uint64_t time_ns, size_b;
+	uint32_t process, device;
+	int is_end;
+};
+
+static int by_curve(const void *left, const void *right)
+{
+	const struct change *a = left, *b = right;
+	int by = sonde_order(a->process, b->process);
+	by = by ? by : sonde_order(a->device, b->device);
+	by = by ? by : sonde_order(a->time_ns, b->time_ns);
+	return by ? by : b->is_end - a->is_end;
+}
+
+/* The host's kinds of memory are not a device's. */
+static size_t changes_of(struct change *out, const struct sonde_device_blocks *blocks)
+{
+	size_t count = 0;
+	for (size_t i = 0; i < blocks->count; i++) {
+		const struct sonde_device_block *block = &blocks->all[i];
+		if (sonde_memory_is_host(block->kind) || block->ended_ns <= block->begun_ns)
+			continue;
+		out[count++] = (struct change){block->begun_ns, block->size_b, block->process, block->device, 0};
+		if (block->ended_ns != UINT64_MAX)
+			out[count++] =
+			    (struct change){block->ended_ns, block->size_b, block->process, block->device, 1};
+	}
+	qsort(out, count, sizeof *out, by_curve);
+	return count;
+}
+
+/* Points of one curve, and the tree above them. */
+static void curve_fill(struct point *points, uint64_t *most_b, const struct change *changes, size_t count)
+{
+	struct point now = {0};
+	for (size_t i = 0; i < count; i++) {
+		const struct change *change = &changes[i];
+		now.time_ns = change->time_ns;
+		now.held_b = change->is_end ? now.held_b - change->size_b : now.held_b + change->size_b;
+		now.begun_b += change->is_end ? 0 : change->size_b;
+		now.begun += !change->is_end;
+		points[i] = now;
+		most_b[count + i] = now.held_b;
+	}
+	for (size_t i = count; i-- > 1;)
+		most_b[i] = most_b[2 * i] > most_b[2 * i + 1] ? most_b[2 * i] : most_b[2 * i + 1];
+}
+
+static int is_same_curve(const struct change *a, const struct change *b)
+{
+	return a->process == b->process && a->device == b->device;
+}
+
+static int curves_fill(struct curves *curves, const struct change *changes, size_t count)
+{
+	size_t most = 0;
+	for (size_t i = 0; i < count; i++)
+		most += !i || !is_same_curve(&changes[i], &changes[i - 1]);
+	curves->points = calloc(count + 1, sizeof *curves->points);
+	curves->most_b = calloc(2 * count + 1, sizeof *curves->most_b);
+	curves->all = calloc(most + 1, sizeof *curves->all);
+	if (!curves->points || !curves->most_b || !curves->all)
+		return sonde_error(ENOMEM, "out of memory for %zu allocations", count);
+	for (size_t from = 0, to = 0; from < count; from = to) {
+		while (to < count && is_same_curve(&changes[to], &changes[from]))
+			to++;
+		curve_fill(curves->points + from, curves->most_b + 2 * from, changes + from, to - from);
+		curves->all[curves->count++] = (struct curve){.process = changes[from].process,
+							      .device = changes[from].device,
+							      .count = to - from,
+							      .points = curves->points + from,
+							      .most_b = curves->most_b + 2 * from};
+	}
+	return 0;
+}
+
+static int curves_make(struct curves *curves, const struct sonde_device_blocks *blocks)
+{
+	struct change *changes = calloc(2 * blocks->count + 1, sizeof *changes);
+	if (!changes)
+		return sonde_error(ENOMEM, "out of memory for %zu allocations", blocks->count);
+	int rc = curves_fill(curves, changes, changes_of(changes, blocks));
+	free(changes);
+	return rc;
+}
+
+static void curves_fini(struct curves *curves)
+{
+	free(curves->points);
+	free(curves->most_b);
+	free(curves->all);
+}
+
+/* Where those of a process begin. */
+static size_t curves_from(const struct curves *curves, uint32_t process)
+{
+	size_t low = 0, high = curves->count;
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+		if (curves->all[middle].process < process)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+/* Both are in the same order. */
+static void pools_find(struct curves *blocks, const struct curves *pools)
+{
+	for (size_t i = 0, k = 0; i < blocks->count; i++) {
+		struct curve *curve = &blocks->all[i];
+		const struct curve *pool = pools->all;
+		while (k < pools->count && (pool[k].process < curve->process ||
+					    (pool[k].process == curve->process && pool[k].device < curve->device)))
+			k++;
+		if (k < pools->count && pool[k].process == curve->process && pool[k].device == curve->device)
+			curve->pools = &pool[k];
+	}
+}
+
+/* How many points are not behind a time. */
+static size_t points_until(const struct curve *curve, uint64_t time_ns)
+{
+	size_t low = 0, high = curve->count;
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+		if (curve->points[middle].time_ns <= time_ns)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+/* The most of the points from `from` up to, not with, `to`. */
+static uint64_t most_between(const struct curve *curve, size_t from, size_t to)
+{
+	uint64_t most_b = 0;
+	for (from += curve->count, to += curve->count; from < to; from /= 2, to /= 2) {
+		if (from & 1) {
+			most_b = curve->most_b[from] > most_b ? curve->most_b[from] : most_b;
+			from++;
+		}
+		if (to & 1) {
+			to--;
+			most_b = curve->most_b[to] > most_b ? curve->most_b[to] : most_b;
+		}
+	}
+	return most_b;
+}
+
+/* --- zones ------------------------------------------------------------------------------------------------------- */
+
+static struct row *row_of(struct zones *zones, uint32_t site, uint32_t device)
+{
+	for (size_t at = zones->first[site]; at; at = zones->rows[at - 1].next)
+		if (zones->rows[at - 1].device == device)
+			return &zones->rows[at - 1];
+	if (zones->count == zones->cap) {
+		size_t cap = zones->cap ? 2 * zones->cap : 64;
+		struct row *rows = realloc(zones->rows, cap * sizeof *rows);
+		if (!rows)
+			return NULL;
+		zones->rows = rows;
+		zones->cap = cap;
+	}
+	zones->rows[zones->count] = (struct row){.site = site, .device = device, .next = zones->first[site]};
+	zones->first[site] = ++zones->count;
+	return &zones->rows[zones->count - 1];
+}
+
+/* What a curve says of a time. */
+struct told {
+	const struct point *begin, *end;
+	uint64_t peak_b;
+};
+
+static struct told told_of(const struct curve *curve, uint64_t start_ns, uint64_t end_ns)
+{
+	static const struct point nothing = {0};
+	size_t from = points_until(curve, start_ns), to = points_until(curve, end_ns);
+	struct told told = {from ? &curve->points[from - 1] : &nothing, to ? &curve->points[to - 1] : &nothing,
+			    most_between(curve, from, to)};
+	told.peak_b = told.peak_b > told.begin->held_b ? told.peak_b : told.begin->held_b;
+	return told;
+}
+
+static void reserved_add(struct row *row, const struct told *told, int is_recursive)
+{
+	row->is_reserved = 1;
+	row->reserved_b = told->peak_b > row->reserved_b ? told->peak_b : row->reserved_b;
+	row->reserved_change_b += is_recursive ? 0 : (int64_t)(told->end->held_b - told->begin->held_b);
+}
+
+static int zone_add(struct zones *zones, const struct curve *curve, const struct sonde_batch *batch, size_t i)
+{
+	uint64_t start_ns = batch->zones.start_ns[i], end_ns = start_ns + batch->zones.dur_ns[i];
+	int is_recursive = batch->zones.flags[i] & SONDE_ZONE_RECURSIVE;
+	if (zones->count >= ROWS_MAX) {
+		zones->beyond++;
+		return 0;
+	}
+	struct row *row = row_of(zones, batch->zones.site[i], curve->device);
+	if (!row)
+		return sonde_error(ENOMEM, "out of memory for zones");
+	struct told told = told_of(curve, start_ns, end_ns);
+	uint64_t rise_b = told.peak_b - told.begin->held_b;
+	row->calls++;
+	row->peak_b = told.peak_b > row->peak_b ? told.peak_b : row->peak_b;
+	row->rise_b = rise_b > row->rise_b ? rise_b : row->rise_b;
+	if (curve->pools) {
+		struct told pools = told_of(curve->pools, start_ns, end_ns);
+		reserved_add(row, &pools, is_recursive);
+	}
+	if (is_recursive) /* the outermost of its site has it all */
+		return 0;
+	row->outermost++;
+	row->begin_b += (double)told.begin->held_b;
+	row->end_b += (double)told.end->held_b;
+	row->change_b += (int64_t)(told.end->held_b - told.begin->held_b);
+	row->begun_b += told.end->begun_b - told.begin->begun_b;
+	row->begun += told.end->begun - told.begin->begun;
+	return 0;
+}
+
+static int zones_add(struct zones *zones, const struct sonde_batch *batch)
+{
+	const struct curves *curves = &zones->blocks;
+	size_t first = curves_from(curves, batch->process), end = first;
+	while (end < curves->count && curves->all[end].process == batch->process)
+		end++;
+	size_t last = end - first > CURVES_MAX ? first + CURVES_MAX : end;
+	for (size_t i = 0; i < batch->count && first < last; i++) {
+		if (!sonde_pass_takes(&zones->times->options, batch->zones.start_ns[i], batch->thread))
+			continue;
+		zones->beyond += end - last;
+		for (size_t curve = first; curve < last; curve++)
+			if (zone_add(zones, &curves->all[curve], batch, i))
+				return -ENOMEM;
+	}
+	return 0;
+}
+
+static int zones_read(struct zones *zones)
+{
+	struct sonde_cursor *cursor;
+	const struct sonde_batch *batch;
+	zones->first = calloc(sonde_session_site_count(zones->times->session) + 1, sizeof *zones->first);
+	if (!zones->first)
+		return sonde_error(ENOMEM, "out of memory for zones");
+	int rc = sonde_cursor_open(&cursor, zones->times->session, 1u << SONDE_CHUNK_ZONES);
+	if (rc < 0)
+		return rc;
+	while ((rc = sonde_cursor_next(cursor, &batch)) != 0) {
+		if (rc == -ENOMEM)
+			break;
+		zones->unread |= rc < 0;
+		rc = rc < 0 ? 0 : zones_add(zones, batch);
+		if (rc)
+			break;
+	}
+	sonde_cursor_close(cursor);
+	return rc;
+}
+
+/* --- the section ------------------------------------------------------------------------------------------------- */
+
+static int compare_rows(const void *left, const void *right)
+{
+	const struct row *a = left, *b = right;
+	int by = sonde_order(b->peak_b, a->peak_b);
+	by = by ? by : sonde_order(b->begun_b, a->begun_b);
+	by = by ? by : sonde_order(a->site, b->site);
+	return by ? by : sonde_order(a->device, b->device);
+}
+
+static struct sonde_cell mean_cell(const struct row *row, double sum_b)
+{
+	return row->outermost ? sonde_cell_real(sum_b / (double)row->outermost, 0)
+			      : sonde_cell_absent("all of its calls are inside one of its own that is not chosen");
+}
+
+static struct sonde_cell change_cell(int64_t change_b)
+{
+	return change_b < 0 ? sonde_cell_real((double)change_b, 0) : sonde_cell_int((uint64_t)change_b);
+}
+
+static struct sonde_cell reserved_cell(const struct row *row, struct sonde_cell cell)
+{
+	return row->is_reserved ? cell : sonde_cell_absent("nobody told what pools of the device have in reserve");
+}
+
+static int row_add(const struct zones *zones, const struct row *from, struct sonde_report *report,
+		   struct sonde_section *section)
+{
+	const struct sonde_session *session = zones->times->session;
+	const struct sonde_site *site = sonde_session_site(session, from->site);
+	const char *device = from->device ? sonde_device_label(session, from->device, report) : "not known which";
+	struct sonde_cell *row = sonde_report_row(report, section);
+	if (!row || !device)
+		return sonde_error(ENOMEM, "out of memory for a row");
+	row[ZONE] = sonde_cell_text(site ? site->name : "(unknown)");
+	row[CALLS] = sonde_cell_int(from->calls);
+	row[BEGIN_B] = mean_cell(from, from->begin_b);
+	row[PEAK_B] = sonde_cell_int(from->peak_b);
+	row[RISE_B] = sonde_cell_int(from->rise_b);
+	row[END_B] = mean_cell(from, from->end_b);
+	row[CHANGE_B] = change_cell(from->change_b);
+	row[BEGUN_B] = sonde_cell_int(from->begun_b);
+	row[BEGUN] = sonde_cell_int(from->begun);
+	row[RESERVED_B] = reserved_cell(from, sonde_cell_int(from->reserved_b));
+	row[RESERVED_CHANGE_B] = reserved_cell(from, change_cell(from->reserved_change_b));
+	row[DEVICE] = sonde_cell_text(device);
+	return 0;
+}
+
+static int notes_add(const struct zones *zones, const struct sonde_device_blocks *blocks, struct sonde_report *report,
+		     struct sonde_section *section)
+{
+	int rc =
+	    sonde_report_note(report, section, 0,
+			      "allocated by all threads of the zone's process, zones inside included: at begin and "
+			      "at end are means over its calls, peak inside is the most of any call, above begin the "
+			      "most that one call's peak was above what it began with, change what all calls left "
+			      "more (or less) than they found");
+	if (!rc)
+		rc = sonde_report_note(
+		    report, section, 0,
+		    "blocks that were asked for; what pools have in reserve stands apart, where it is "
+		    "told, and what drivers take beyond that is in neither");
+	if (!rc && blocks->unsized)
+		rc = sonde_report_note(report, section, 1, "%llu allocation%s of unknown size or place %s left out",
+				       (unsigned long long)blocks->unsized, sonde_plural(blocks->unsized),
+				       sonde_word(blocks->unsized, "is", "are"));
+	if (!rc && zones->times->left_out)
+		rc = sonde_report_note(report, section, 1, "%llu activit%s no room in memory: the figures are too low",
+				       (unsigned long long)zones->times->left_out,
+				       sonde_word(zones->times->left_out, "y has", "ies have"));
+	if (!rc && zones->beyond)
+		rc = sonde_report_note(report, section, 1,
+				       "%llu zones were left out of rows: there are too many names or devices",
+				       (unsigned long long)zones->beyond);
+	if (!rc && zones->unread)
+		rc = sonde_report_note(report, section, 1,
+				       "part of the zones cannot be read: the figures are without it");
+	return rc;
+}
+
+static int section_add(struct zones *zones, const struct sonde_device_blocks *blocks, struct sonde_report *report)
+{
+	const struct sonde_pass_options *options = &zones->times->options;
+	size_t limit = options->limit ? options->limit : DEFAULT_ROWS, held = 0;
+	if (zones->count)
+		qsort(zones->rows, zones->count, sizeof *zones->rows, compare_rows);
+	while (held < zones->count && zones->rows[held].peak_b)
+		held++;
+	if (!held)
+		return sonde_pass_nothing(options, report, ID, TITLE,
+					  zones->count ? "no memory of a device was allocated while a zone ran"
+						       : "no zones: SONDE_ZONE() (sonde/sonde.h) makes them");
+	struct sonde_section *section = sonde_report_table(report, ID, TITLE, columns, COLUMNS);
+	int rc = section ? 0 : sonde_error(ENOMEM, "out of memory for zones");
+	for (size_t i = 0; !rc && i < held && i < limit; i++)
+		rc = row_add(zones, &zones->rows[i], report, section);
+	if (!rc)
+		section->table.omitted = held > limit ? held - limit : 0;
+	return rc ? rc : notes_add(zones, blocks, report, section);
+}
+
+static int blocks_read(struct zones *zones, struct sonde_device_blocks *blocks)
+{
+	struct sonde_device_blocks pools;
+	int rc = sonde_device_blocks_read(blocks, zones->times);
+	rc = rc ? rc : curves_make(&zones->blocks, blocks);
+	rc = rc ? rc : sonde_device_pools_read(&pools, zones->times);
+	if (rc)
+		return rc;
+	rc = curves_make(&zones->pools, &pools);
+	if (!rc)
+		pools_find(&zones->blocks, &zones->pools);
+	sonde_device_blocks_fini(&pools);
+	return rc;
+}
+
+static int zones_finish(void *state, struct sonde_report *report)
+{
+	struct sonde_device_times *times = state;
+	struct zones zones = {.times = times};
+	struct sonde_device_blocks blocks = {0};
+	sonde_device_times_sort(times);
+	int rc = blocks_read(&zones, &blocks);
+	if (!rc && !zones.blocks.count)
+		rc = sonde_pass_nothing(&times->options, report, ID, TITLE,
+					"no allocation of a device's memory was recorded");
+	else if (!rc)
+		rc = zones_read(&zones);
+	if (!rc && zones.blocks.count)
+		rc = section_add(&zones, &blocks, report);
+	sonde_device_blocks_fini(&blocks);
+	curves_fini(&zones.blocks);
+	curves_fini(&zones.pools);
+	free(zones.first);
+	free(zones.rows);
+	return rc;
+}
+
+const struct sonde_pass sonde_pass_device_zones = {
+    .name = ID,
+    .needs = SONDE_NEEDS(DEVICES),
+    .title = "memory of devices in each zone: at its begin and end, and its peak inside",
+    .types = 1u << SONDE_CHUNK_ACTIVITIES,
+    .is_shared = 1,
+    .begin = sonde_device_times_begin,
+    .feed = sonde_device_times_feed,
+    .merge = sonde_device_times_merge,
+    .finish = zones_finish,
+    .end = sonde_device_times_end,
+};

@@ -1,0 +1,237 @@
+/* diff.c: two recordings as a whole, and the verdict (diff/diff.h).
+ *
+ * One run of each tells how they differ, and not how much of that is chance: the spread from run to run is in neither.
+ * A verdict needs something that both did again and again.
+ */
+#include "analyze/diff/diff.h"
+
+#include <errno.h>
+#include <math.h>
+#include <string.h>
+
+#include "analyze/cpu/cputime.h"
+#include "analyze/diff/table.h"
+#include "util/error.h"
+
+enum { RUN, WALL, CPU, USER, SYSTEM, PEAK_RSS, COMMAND, COLUMNS };
+
+static const struct sonde_column columns[COLUMNS] = {
+    [RUN] = {"run", "run", SONDE_UNIT_TEXT, SONDE_BASIS_MEASURED, 0, 0},
+    [WALL] = {"wall_ns", "wall", SONDE_UNIT_NS, SONDE_BASIS_MEASURED, 0, 0},
+    [CPU] = {"cpu_ns", "CPU", SONDE_UNIT_NS, SONDE_BASIS_MEASURED, 0, 0},
+    [USER] = {"user_ns", "user", SONDE_UNIT_NS, SONDE_BASIS_MEASURED, 0, 1},
+    [SYSTEM] = {"system_ns", "system", SONDE_UNIT_NS, SONDE_BASIS_MEASURED, 0, 1},
+    [PEAK_RSS] = {"peak_rss_b", "resident peak", SONDE_UNIT_BYTES, SONDE_BASIS_MEASURED, 0, 0},
+    [COMMAND] = {"command", "command", SONDE_UNIT_TEXT, SONDE_BASIS_MEASURED, 1, 0},
+};
+
+/* Of the largest process. */
+static struct sonde_cell peak_of(const struct sonde_session *session)
+{
+	uint64_t most_b = 0;
+	for (uint32_t id = 1; id <= sonde_session_process_count(session); id++) {
+		uint64_t peak_b = sonde_session_process(session, id)->peak_rss_b;
+		most_b = peak_b > most_b ? peak_b : most_b;
+	}
+	return most_b ? sonde_cell_int(most_b) : sonde_cell_absent("no process was waited for");
+}
+
+static int run_add(struct sonde_diff *diff, struct sonde_section *section, const char *name,
+		   const struct sonde_session *session)
+{
+	const struct sonde_run *run = sonde_session_run(session);
+	const struct sonde_cpu_time cpu = sonde_cpu_time_of(session, 0);
+	const char *command = sonde_session_info(session, "run.command");
+	struct sonde_cell *row = sonde_report_row(diff->report, section);
+	if (!row)
+		return sonde_error(ENOMEM, "out of memory for a row");
+	row[RUN] = sonde_cell_text(name);
+	row[WALL] = run->closed ? sonde_cell_int(run->wall_ns) : sonde_cell_absent("the recording is cut off");
+	row[CPU] = row[USER] = row[SYSTEM] =
+	    sonde_cell_absent(run->closed ? "CPU time was not measured" : "the recording is cut off");
+	if (cpu.known && run->closed)
+		row[CPU] = sonde_cell_int(cpu.ns);
+	if (cpu.known && run->closed && cpu.at_least)
+		row[USER] = row[SYSTEM] = sonde_cell_absent("not every process was waited for");
+	else if (cpu.known && run->closed) {
+		row[USER] = sonde_cell_int(cpu.user_ns);
+		row[SYSTEM] = sonde_cell_int(cpu.system_ns);
+	}
+	row[PEAK_RSS] = peak_of(session);
+	row[COMMAND] = command ? sonde_cell_text(command) : sonde_cell_absent("it was attached to");
+	return 0;
+}
+
+static int note_at_least(struct sonde_diff *diff, struct sonde_section *section, const char *name,
+			 const struct sonde_session *session)
+{
+	if (!sonde_session_run(session)->closed)
+		return sonde_report_note(diff->report, section, 1,
+					 "the recording of the %s is cut off: what its run took is not known", name);
+	if (sonde_cpu_time_of(session, 0).at_least)
+		return sonde_report_note(diff->report, section, 1,
+					 "CPU time of the %s is a lower bound: not every process was waited for", name);
+	return 0;
+}
+
+/* "baseline ÷ candidate: 1.250 by wall time, 1.196 by CPU time, of one run each" */
+static int note_totals(struct sonde_diff *diff, struct sonde_section *section)
+{
+	const struct sonde_run *a = sonde_session_run(diff->baseline), *b = sonde_session_run(diff->candidate);
+	const struct sonde_cpu_time x = sonde_cpu_time_of(diff->baseline, 0), y = sonde_cpu_time_of(diff->candidate, 0);
+	int has_cpu = x.known && y.known && y.ns && !x.at_least && !y.at_least;
+	int code = note_at_least(diff, section, "baseline", diff->baseline);
+	code = code ? code : note_at_least(diff, section, "candidate", diff->candidate);
+	if (code || !a->wall_ns || !b->wall_ns || !a->closed || !b->closed)
+		return code;
+	double wall = (double)a->wall_ns / (double)b->wall_ns;
+	if (!has_cpu)
+		return sonde_report_note(diff->report, section, 0,
+					 "baseline ÷ candidate: %.3f by wall time, of one run each", wall);
+	return sonde_report_note(diff->report, section, 0,
+				 "baseline ÷ candidate: %.3f by wall time, %.3f by CPU time, of one run each", wall,
+				 (double)x.ns / (double)y.ns);
+}
+
+static int totals(struct sonde_diff *diff)
+{
+	struct sonde_section *section =
+	    sonde_report_table(diff->report, "diff", "What the two runs took", columns, COLUMNS);
+	int code = section ? 0 : sonde_error(ENOMEM, "out of memory for a section");
+	code = code ? code : run_add(diff, section, "baseline", diff->baseline);
+	code = code ? code : run_add(diff, section, "candidate", diff->candidate);
+	return code ? code : note_totals(diff, section);
+}
+
+static int say_verdict(struct sonde_diff *diff)
+{
+	struct sonde_report *report = diff->report;
+	if (!diff->is_comparable)
+		diff->verdict = SONDE_VERDICT_INCONCLUSIVE;
+	const char *metric = diff->iteration ? sonde_report_text(report, "iterations of %s", diff->iteration) : NULL;
+	int code = sonde_diff_facts(report, diff->verdict, &diff->shift, metric, diff->is_comparable);
+	if (code)
+		return code;
+	if (diff->renamed)
+		return sonde_report_note_first(
+		    report, sonde_report_text(report,
+					      "different programs by their names, not comparable: %s; if it is "
+					      "one program, record it under one name",
+					      diff->renamed));
+	if (diff->is_other_program)
+		return sonde_report_note_first(
+		    report, sonde_report_text(report,
+					      "different programs, not comparable: functions that both have made "
+					      "%.1f %% of the candidate's CPU time",
+					      100 * diff->common_share));
+	if (isnan(diff->shift.by) && diff->iteration)
+		return sonde_report_note(report, NULL, 0,
+					 "inconclusive: too few steady iterations of %s, which took the longest",
+					 diff->iteration);
+	if (isnan(diff->shift.by))
+		return sonde_report_note(
+		    report, NULL, 0,
+		    "inconclusive: how much two runs of the same program differ is not in one run "
+		    "each; sonde bench --vs runs both in turn, or mark iterations of the main loop "
+		    "(sonde_iteration())");
+	return sonde_report_note(report, NULL, 0, "%s: speed-up %.3f by iterations of %s, within these two runs",
+				 sonde_verdict_name(diff->verdict), diff->shift.by, diff->iteration);
+}
+
+/* --- which sections ----------------------------------------------------------------------------------------------- */
+
+static const char *const names[] = {"diff", "diff-iterations", "diff-zones", "diff-functions", "diff-calltree"};
+
+int sonde_diff_has_section(const char *sections, const char *name)
+{
+	size_t name_b = strlen(name);
+	for (const char *at = sections; at; at = strchr(at, ',') ? strchr(at, ',') + 1 : NULL)
+		if (strncmp(at, name, name_b) == 0 && (at[name_b] == ',' || !at[name_b]))
+			return 1;
+	return 0;
+}
+
+int sonde_diff_check_sections(const char *sections)
+{
+	for (const char *at = sections; at; at = strchr(at, ',') ? strchr(at, ',') + 1 : NULL) {
+		size_t name_b = strcspn(at, ","), i = 0;
+		while (i < sizeof names / sizeof *names &&
+		       (strlen(names[i]) != name_b || strncmp(names[i], at, name_b) != 0))
+			i++;
+		if (i == sizeof names / sizeof *names)
+			return sonde_error(EINVAL,
+					   "'%.*s' is no section of a comparison: these are diff, diff-iterations, "
+					   "diff-zones, diff-functions, diff-calltree",
+					   (int)(name_b < 64 ? name_b : 64), at);
+	}
+	return 0;
+}
+
+void sonde_diff_choose(struct sonde_report *report, const char *sections)
+{
+	struct sonde_section **link = &report->first;
+	report->last = NULL;
+	while (*link) {
+		if (!sections || sonde_diff_has_section(sections, (*link)->id)) {
+			report->last = *link;
+			link = &(*link)->next;
+		} else {
+			*link = (*link)->next;
+		}
+	}
+}
+
+/* --- all of it ---------------------------------------------------------------------------------------------------- */
+
+int sonde_diff_run(struct sonde_diff *diff)
+{
+	const char *sections = diff->options->sections;
+	diff->verdict = SONDE_VERDICT_INCONCLUSIVE;
+	diff->is_comparable = diff->is_whole = 1;
+	diff->shift.by = NAN;
+	int code = sonde_diff_check_sections(sections);
+	code = code ? code : totals(diff);
+	code = code ? code : sonde_diff_machines(diff);
+	code = code ? code : sonde_diff_iterations(diff);
+	code = code ? code : sonde_diff_zones(diff);
+	code = code ? code : sonde_diff_functions(diff);
+	if (!code && sonde_diff_has_section(sections, "diff-calltree"))
+		code = sonde_diff_tree(diff);
+	code = code ? code : sonde_diff_losses(diff);
+	code = code ? code : say_verdict(diff);
+	sonde_diff_choose(diff->report, sections);
+	return code;
+}
+
+/* --- what is missing --------------------------------------------------------------------------------------------- */
+
+static int note_losses(struct sonde_diff *diff, const char *name, const struct sonde_session *session)
+{
+	uint64_t damaged_b = sonde_session_damaged_b(session), skipped = sonde_session_run(session)->skipped_chunks;
+	uint64_t lost = 0, events = 0;
+	int code = 0;
+	for (size_t i = 0; i < sonde_session_lost_count(session); i++) {
+		const struct sonde_lost *row = sonde_session_lost(session, i);
+		lost += row->count;
+		events += strcmp(row->source, "zones") ? 0 : row->count;
+	}
+	diff->is_whole &= !damaged_b && !skipped && !events;
+	if (damaged_b || skipped)
+		code = sonde_report_note(diff->report, NULL, 1,
+					 "%llu bytes and %llu chunks of the %s cannot be read, and are in no figure",
+					 (unsigned long long)damaged_b, (unsigned long long)skipped, name);
+	if (!code && lost)
+		code = sonde_report_note(diff->report, NULL, 1, "%llu records of the %s were lost while it ran",
+					 (unsigned long long)lost, name);
+	return code;
+}
+
+int sonde_diff_losses(struct sonde_diff *diff)
+{
+	int code = note_losses(diff, "baseline", diff->baseline);
+	code = code ? code : note_losses(diff, "candidate", diff->candidate);
+	if (code || diff->is_whole || !diff->iteration)
+		return code;
+	diff->verdict = SONDE_VERDICT_INCONCLUSIVE;
+	return sonde_report_note(diff->report, NULL, 1, "with events missing iterations have no verdict");
+}

@@ -1,0 +1,388 @@
+/* functions.c: CPU time by function in two recordings.
+ *
+ * Shares are tested, since two runs rarely take the same time in all: a test of two proportions with the effective
+ * numbers of samples (Kish), its p-values corrected for all functions that are asked (Benjamini and Hochberg). The
+ * interval of a difference is put together of those of both shares, the wider side of each: at least as wide as
+ * Newcombe's (Statist. Med. 17, 1998, method 10). Functions are the same when their name and the name of their module
+ * are: addresses are not compared, so functions without a name are one row a module, unless both have the same
+ * build-id.
+ */
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analyze/cpu/by_function.h"
+#include "analyze/diff/diff.h"
+#include "analyze/diff/figures.h"
+#include "analyze/statistics/stats.h"
+#include "util/error.h"
+#include "util/map.h"
+
+enum { DEFAULT_ROWS = 20, LEAST_SAMPLES = 30 };
+enum { CHANGE, BASE_SHARE, SHARE, BASE_NS, NS, CHANGE_NS, P, FUNCTION, MODULE, TOTAL_CHANGE, TOTAL_P, COLUMNS };
+enum { BASELINE, CANDIDATE, SIDES };
+
+#define SURE_P 0.01
+#define COMMON_LEAST 0.1 /* of CPU time, in functions that both have: of one program */
+
+static const struct sonde_column columns[COLUMNS] = {
+    [CHANGE] = {"share_change", "change", SONDE_UNIT_RATIO, SONDE_BASIS_MEASURED, 0, 0},
+    [BASE_SHARE] = {"baseline_share", "baseline share", SONDE_UNIT_RATIO, SONDE_BASIS_MEASURED, 0, 4},
+    [SHARE] = {"candidate_share", "candidate share", SONDE_UNIT_RATIO, SONDE_BASIS_MEASURED, 0, 4},
+    [BASE_NS] = {"baseline_ns", "baseline", SONDE_UNIT_NS, SONDE_BASIS_MEASURED, 0, 0},
+    [NS] = {"candidate_ns", "candidate", SONDE_UNIT_NS, SONDE_BASIS_MEASURED, 0, 0},
+    [CHANGE_NS] = {"change_s", "change in s", SONDE_UNIT_NUMBER, SONDE_BASIS_MEASURED, 0, 3},
+    [P] = {"p", "p", SONDE_UNIT_NUMBER, SONDE_BASIS_ESTIMATED, 0, 0},
+    [FUNCTION] = {"function", "function", SONDE_UNIT_TEXT, SONDE_BASIS_MEASURED, 1, 0},
+    [MODULE] = {"module", "module", SONDE_UNIT_TEXT, SONDE_BASIS_MEASURED, 0, 2},
+    [TOTAL_CHANGE] = {"total_share_change", "with callees", SONDE_UNIT_RATIO, SONDE_BASIS_MEASURED, 0, 5},
+    [TOTAL_P] = {"total_p", "p of that", SONDE_UNIT_NUMBER, SONDE_BASIS_ESTIMATED, 0, 5},
+};
+
+/* A function of either recording, or of both. */
+struct row {
+	const char *name, *module;
+	uint64_t ns[SIDES], samples[SIDES];
+	uint64_t total_ns[SIDES], total_samples[SIDES]; /* with what it calls */
+	double change, half, p;
+	double total_change, total_half, total_p;
+	int is_asked, total_is_asked;
+	int is_joined; /* of several rows, whose totals have samples in common */
+};
+
+struct table {
+	struct row *rows;
+	size_t count, cap;
+	double n[SIDES];
+	uint64_t all_ns[SIDES];     /* CPU time that stacks stand for: the whole of the shares */
+	uint64_t without_ns[SIDES]; /* the rest */
+};
+
+static const char *build_id_of(const struct sonde_session *session, const struct sonde_function *function)
+{
+	const struct sonde_module *module = function ? sonde_session_module(session, function->module) : NULL;
+	return module ? module->build_id : "";
+}
+
+/* Whether the other recording has a module of this name with another build, or with none; always of several others. */
+static int is_other_build(const struct sonde_session *other, const char *name, const char *build_id)
+{
+	for (uint32_t id = 1; other && id <= sonde_session_module_count(other); id++) {
+		const struct sonde_module *module = sonde_session_module(other, id);
+		if (!strcmp(module->name, name) && strcmp(module->build_id, build_id) != 0)
+			return 1;
+	}
+	return !other || !*build_id;
+}
+
+static int row_put(struct table *table, const struct row *row)
+{
+	if (table->count == table->cap) {
+		size_t cap = table->cap ? 2 * table->cap : 256;
+		struct row *grown = realloc(table->rows, cap * sizeof *grown);
+		if (!grown)
+			return sonde_error(ENOMEM, "out of memory for %zu functions", cap);
+		table->rows = grown;
+		table->cap = cap;
+	}
+	table->rows[table->count++] = *row;
+	return 0;
+}
+
+/* Folded samples of one recording, as rows of one side. */
+static int side_read(struct table *table, int side, struct sonde_session *session, const struct sonde_session *other)
+{
+	static const struct sonde_pass_options all;
+	struct sonde_samples samples;
+	struct sonde_function_weight *weights = NULL;
+	struct sonde_cursor *cursor = NULL;
+	const struct sonde_batch *batch;
+	size_t count = 0;
+	int got = 1, code = sonde_samples_init(&samples, session, &all);
+	code = code ? code : sonde_cursor_open(&cursor, session, 1u << SONDE_CHUNK_SAMPLES);
+	while (!code && (got = sonde_cursor_next(cursor, &batch)) != 0) /* what cannot be read is said of the whole */
+		code = got > 0 ? sonde_samples_feed(&samples, batch) : got == -ENOMEM ? got : 0;
+	sonde_cursor_close(cursor);
+	code = code ? code : sonde_samples_fold(&samples);
+	code = code ? code : sonde_by_function(&samples, &weights, &count);
+	for (uint32_t id = 0; !code && id < count; id++) {
+		const struct sonde_function *function = sonde_session_function(session, id);
+		struct row row = {.name = sonde_function_name(session, id),
+				  .module = sonde_function_module(session, id)};
+		row.ns[side] = weights[id].self.ns;
+		row.samples[side] = weights[id].self.count;
+		row.total_ns[side] = weights[id].total.ns;
+		row.total_samples[side] = weights[id].total.count;
+		if (function && function->unnamed && is_other_build(other, row.module, build_id_of(session, function)))
+			row.name = "(unnamed)";
+		if (row.total_ns[side])
+			code = row_put(table, &row);
+	}
+	if (!code) {
+		table->all_ns[side] = samples.all.ns - samples.self[0].ns;
+		table->n[side] = sonde_stats_effective_n((double)table->all_ns[side], samples.square);
+		table->without_ns[side] = samples.self[0].ns;
+	}
+	free(weights);
+	sonde_samples_fini(&samples);
+	return code;
+}
+
+static int by_name(const void *left, const void *right)
+{
+	const struct row *a = left, *b = right;
+	int order = strcmp(a->name, b->name);
+	return order ? order : strcmp(a->module, b->module);
+}
+
+/* Rows of the same function become one. */
+static void join(struct table *table)
+{
+	size_t count = 0;
+	qsort(table->rows, table->count, sizeof *table->rows, by_name);
+	for (size_t i = 0; i < table->count; i++) {
+		struct row *last = count ? &table->rows[count - 1] : NULL;
+		if (!last || by_name(last, &table->rows[i])) {
+			table->rows[count++] = table->rows[i];
+			continue;
+		}
+		for (int side = 0; side < SIDES; side++) {
+			last->is_joined |= last->total_ns[side] && table->rows[i].total_ns[side];
+			last->ns[side] += table->rows[i].ns[side];
+			last->samples[side] += table->rows[i].samples[side];
+			last->total_ns[side] += table->rows[i].total_ns[side];
+			last->total_samples[side] += table->rows[i].total_samples[side];
+		}
+	}
+	table->count = count;
+}
+
+/* Of the difference of two shares; two-sided. */
+static double p_of(const double share[SIDES], const double n[SIDES])
+{
+	double both = (share[BASELINE] * n[BASELINE] + share[CANDIDATE] * n[CANDIDATE]) / (n[BASELINE] + n[CANDIDATE]);
+	double error = sqrt(both * (1 - both) * (1 / n[BASELINE] + 1 / n[CANDIDATE]));
+	return error > 0 ? erfc(fabs(share[CANDIDATE] - share[BASELINE]) / error / sqrt(2)) : 1;
+}
+
+/* Of self time, or with what is called: the change, its half interval, and, not corrected yet, p. */
+static double change_of(const struct table *table, const uint64_t ns[SIDES], double *half_out, double *p)
+{
+	double share[SIDES], half[SIDES];
+	for (int side = 0; side < SIDES; side++) {
+		share[side] = (double)ns[side] / (double)table->all_ns[side];
+		half[side] = sonde_stats_share_half(share[side], table->n[side]);
+	}
+	*half_out = hypot(half[BASELINE], half[CANDIDATE]);
+	*p = p_of(share, table->n);
+	return share[CANDIDATE] - share[BASELINE];
+}
+
+/* Self times are asked together, and so are totals. */
+static int test(struct table *table)
+{
+	double *p = calloc(2 * table->count + 1, sizeof *p), *total_p = p ? p + table->count : NULL;
+	size_t asked = 0, total_asked = 0;
+	if (!p)
+		return sonde_error(ENOMEM, "out of memory for %zu functions", table->count);
+	for (size_t i = 0; i < table->count; i++) {
+		struct row *row = &table->rows[i];
+		row->change = change_of(table, row->ns, &row->half, &row->p);
+		row->total_change = change_of(table, row->total_ns, &row->total_half, &row->total_p);
+		row->is_asked = row->samples[BASELINE] + row->samples[CANDIDATE] >= LEAST_SAMPLES;
+		row->total_is_asked =
+		    !row->is_joined && row->total_samples[BASELINE] + row->total_samples[CANDIDATE] >= LEAST_SAMPLES;
+		if (row->is_asked)
+			p[asked++] = row->p;
+		if (row->total_is_asked)
+			total_p[total_asked++] = row->total_p;
+	}
+	int code = sonde_shift_correct(p, asked) || sonde_shift_correct(total_p, total_asked)
+		       ? sonde_error(ENOMEM, "out of memory for %zu functions", asked)
+		       : 0;
+	asked = total_asked = 0;
+	for (size_t i = 0; i < table->count; i++) {
+		if (table->rows[i].is_asked)
+			table->rows[i].p = p[asked++];
+		if (table->rows[i].total_is_asked)
+			table->rows[i].total_p = total_p[total_asked++];
+	}
+	free(p);
+	return code;
+}
+
+static int is_sure(const struct row *row)
+{
+	return row->is_asked && row->p < SURE_P;
+}
+
+/* One that only calls others is shown where it calls more or less than before. */
+static int is_shown(const struct row *row)
+{
+	return row->ns[BASELINE] || row->ns[CANDIDATE] || (row->total_is_asked && row->total_p < SURE_P);
+}
+
+/* What is more than chance, then the rest. */
+static int by_change(const void *left, const void *right)
+{
+	const struct row *a = left, *b = right;
+	double x = fabs(a->change), y = fabs(b->change);
+	if (is_sure(a) != is_sure(b))
+		return is_sure(b) - is_sure(a);
+	if (x <= 0 && y <= 0) {
+		x = fabs(a->total_change);
+		y = fabs(b->total_change);
+	}
+	return x < y ? 1 : x > y ? -1 : by_name(a, b);
+}
+
+static int row_add(struct sonde_diff *diff, struct sonde_section *section, const struct table *table,
+		   const struct row *row)
+{
+	struct sonde_cell *cells = sonde_report_row(diff->report, section);
+	if (!cells)
+		return sonde_error(ENOMEM, "out of memory for a row");
+	cells[CHANGE] = sonde_cell_real(row->change, row->half);
+	cells[BASE_SHARE] = sonde_cell_real((double)row->ns[BASELINE] / (double)table->all_ns[BASELINE], 0);
+	cells[SHARE] = sonde_cell_real((double)row->ns[CANDIDATE] / (double)table->all_ns[CANDIDATE], 0);
+	cells[BASE_NS] = sonde_cell_int(row->ns[BASELINE]);
+	cells[NS] = sonde_cell_int(row->ns[CANDIDATE]);
+	cells[CHANGE_NS] = sonde_cell_real(((double)row->ns[CANDIDATE] - (double)row->ns[BASELINE]) / 1e9, 0);
+	cells[P] = row->is_asked ? sonde_cell_real(row->p, 0) : sonde_cell_absent("fewer than 30 samples in both");
+	cells[FUNCTION] = sonde_cell_text(row->name);
+	cells[MODULE] = sonde_cell_text(row->module);
+	cells[TOTAL_CHANGE] = cells[TOTAL_P] = sonde_cell_absent("several functions without a name share samples");
+	if (!row->is_joined) {
+		cells[TOTAL_CHANGE] = sonde_cell_real(row->total_change, row->total_half);
+		cells[TOTAL_P] = row->total_is_asked ? sonde_cell_real(row->total_p, 0)
+						     : sonde_cell_absent("fewer than 30 samples in both");
+	}
+	return 0;
+}
+
+/* Most of the time that is in functions of one name on both sides, in modules of two: what it is named after on either
+ * side, "" = there is none. Functions without a name of their own say nothing. */
+static int find_renamed(struct sonde_diff *diff, struct table *table)
+{
+	double common = 0;
+	uint64_t most_ns = 0;
+	const struct row *of[SIDES] = {0};
+	qsort(table->rows, table->count, sizeof *table->rows, by_name);
+	for (size_t i = 0; i + 1 < table->count; i++) {
+		const struct row *a = &table->rows[i], *b = a + 1;
+		const struct row *candidate = a->ns[CANDIDATE] ? a : b, *baseline = candidate == a ? b : a;
+		if (strcmp(a->name, b->name) != 0 || *a->name == '(' || *a->name == '[' || !baseline->ns[BASELINE] ||
+		    !candidate->ns[CANDIDATE])
+			continue;
+		common += (double)candidate->ns[CANDIDATE] / (double)table->all_ns[CANDIDATE];
+		if (candidate->ns[CANDIDATE] <= most_ns)
+			continue;
+		most_ns = candidate->ns[CANDIDATE];
+		of[BASELINE] = baseline;
+		of[CANDIDATE] = candidate;
+	}
+	if (common < COMMON_LEAST)
+		return 0;
+	diff->renamed =
+	    sonde_report_text(diff->report,
+			      "functions of the same names made %.1f %% of the candidate's CPU time, but lie "
+			      "in %s there and in %s in the baseline",
+			      100 * common, of[CANDIDATE]->module, of[BASELINE]->module);
+	return diff->renamed ? 0 : sonde_error(ENOMEM, "out of memory for a note");
+}
+
+/* Programs that have next to nothing in common are not two versions of one. */
+static int check_common(struct sonde_diff *diff, struct table *table, struct sonde_section *section)
+{
+	double common = 0;
+	for (size_t i = 0; i < table->count; i++)
+		if (table->rows[i].ns[BASELINE] && table->rows[i].ns[CANDIDATE])
+			common += (double)table->rows[i].ns[CANDIDATE] / (double)table->all_ns[CANDIDATE];
+	if (common >= COMMON_LEAST)
+		return 0;
+	diff->is_comparable = 0;
+	diff->is_other_program = 1;
+	diff->common_share = common;
+	int code = find_renamed(diff, table);
+	if (code || diff->renamed)
+		return code ? code : sonde_report_note(diff->report, section, 1, "%s", diff->renamed);
+	return sonde_report_note(
+	    diff->report, section, 1,
+	    "functions that both have made %.1f %% of the candidate's CPU time: these are different "
+	    "programs, and not comparable",
+	    100 * common);
+}
+
+static int note_without(struct sonde_diff *diff, const struct table *table, struct sonde_section *section)
+{
+	if (!table->without_ns[BASELINE] && !table->without_ns[CANDIDATE])
+		return 0;
+	return sonde_report_note(
+	    diff->report, section, 1,
+	    "CPU time without a stack is in no share: %.1f %% of the baseline's, %.1f %% of the "
+	    "candidate's",
+	    100 * sonde_stats_share((double)table->without_ns[BASELINE],
+				    (double)(table->without_ns[BASELINE] + table->all_ns[BASELINE])),
+	    100 * sonde_stats_share((double)table->without_ns[CANDIDATE],
+				    (double)(table->without_ns[CANDIDATE] + table->all_ns[CANDIDATE])));
+}
+
+static int table_fill(struct sonde_diff *diff, struct table *table)
+{
+	struct sonde_section *section = sonde_report_table(
+	    diff->report, "diff-functions", "Functions by change of their share of CPU time", columns, COLUMNS);
+	size_t limit = diff->options->limit ? diff->options->limit : DEFAULT_ROWS;
+	int code = section ? 0 : sonde_error(ENOMEM, "out of memory for a section");
+	size_t shown = 0;
+	qsort(table->rows, table->count, sizeof *table->rows, by_change);
+	for (size_t i = 0; !code && i < table->count; i++)
+		if (is_shown(&table->rows[i]) && shown++ < limit)
+			code = row_add(diff, section, table, &table->rows[i]);
+	if (code)
+		return code;
+	section->table.omitted = shown > limit ? shown - limit : 0;
+	code = check_common(diff, table, section);
+	code = code ? code : note_without(diff, table, section);
+	return code ? code
+		    : sonde_report_note(
+			  diff->report, section, 0,
+			  "change: candidate − baseline, of the share of CPU time, with its 95 %% interval "
+			  "(at most, from Wilson's of both); p: of two proportions, corrected for all functions with "
+			  "30 samples "
+			  "(Benjamini-Hochberg), those below 0.01 first; it knows nothing of what differs from run "
+			  "to run");
+}
+
+int sonde_diff_functions(struct sonde_diff *diff)
+{
+	struct table table = {0};
+	int code = side_read(&table, BASELINE, diff->baseline, diff->candidate);
+	code = code ? code : side_read(&table, CANDIDATE, diff->candidate, diff->baseline);
+	if (!code && table.count && table.all_ns[BASELINE] && table.all_ns[CANDIDATE]) {
+		join(&table);
+		code = test(&table);
+		code = code ? code : table_fill(diff, &table);
+	}
+	free(table.rows);
+	return code;
+}
+
+int sonde_diff_functions_of(struct sonde_diff_figures *out, double *sampled_ns, struct sonde_session *session)
+{
+	struct table table = {0};
+	int code = side_read(&table, BASELINE, session, NULL);
+	double all = (double)table.all_ns[BASELINE];
+	for (size_t i = 0; !code && i < table.count && all > 0; i++) {
+		const struct row *row = &table.rows[i];
+		struct sonde_diff_figure figure = {.name = row->name, .module = row->module};
+		figure.value[SONDE_DIFF_SELF] = (double)row->ns[BASELINE] / all;
+		figure.value[SONDE_DIFF_TOTAL] = (double)row->total_ns[BASELINE] / all;
+		figure.value[SONDE_DIFF_COUNT] = (double)row->samples[BASELINE];
+		figure.value[SONDE_DIFF_MEDIAN] = NAN;
+		code = sonde_diff_figure_put(out, &figure);
+	}
+	*sampled_ns = all;
+	free(table.rows);
+	return code;
+}

@@ -1,0 +1,335 @@
+/* runs.c: what the runs took, their iterations, and the verdict (diff/runs.h).
+ *
+ * A run is one value: tests are by ranks of runs (Mann and Whitney), since what differs from run to run is what has to
+ * be told from a change. Five of each are the fewest that can be sure. Runs that were made one side after the other
+ * hold what the machine did in between; of them less than SONDE_SHIFT_DRIFT gets no verdict.
+ */
+#include "analyze/diff/runs.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analyze/diff/machines.h"
+#include "analyze/diff/table.h"
+#include "util/error.h"
+
+enum { ASKED = 3 }; /* of the totals, the first */
+
+#define BUSY_LEAST 0.9
+#define BUSY_MOST 1.05
+
+static const struct {
+	const char *label, *unit;
+	double scale;
+} totals[SONDE_DIFF_TOTALS] = {
+    [SONDE_DIFF_WALL] = {"wall", "µs", 1e3},           [SONDE_DIFF_CPU] = {"CPU", "µs", 1e3},
+    [SONDE_DIFF_USER] = {"user", "µs", 1e3},           [SONDE_DIFF_SYSTEM] = {"system", "µs", 1e3},
+    [SONDE_DIFF_PEAK_RSS] = {"resident peak", "B", 1},
+};
+
+/* --- machines and order ------------------------------------------------------------------------------------------ */
+
+static const struct sonde_diff_recording *run_at(const struct sonde_diff_runs *runs, size_t i)
+{
+	size_t baseline = runs->count[SONDE_DIFF_BASELINE];
+	return i < baseline ? &runs->run[SONDE_DIFF_BASELINE][i] : &runs->run[SONDE_DIFF_CANDIDATE][i - baseline];
+}
+
+static int check_machines(struct sonde_diff_runs *runs)
+{
+	size_t all = runs->count[0] + runs->count[1];
+	int code = 0;
+	for (size_t k = 0; k < sonde_machine_key_count && k < SONDE_DIFF_HOST_KEYS; k++)
+		for (size_t i = 1; !code && i < all; i++) {
+			const char *a = run_at(runs, 0)->host[k], *b = run_at(runs, i)->host[k];
+			if (!a || !b || !strcmp(a, b))
+				continue;
+			const struct sonde_machine_key *key = &sonde_machine_keys[k];
+			runs->is_comparable &= !key->decides;
+			code = sonde_report_note(runs->report, NULL, 1, "the %s differ: %s, %s%s", key->what, a, b,
+						 key->decides ? ": the recordings are not comparable" : "");
+			break;
+		}
+	return code;
+}
+
+struct start {
+	uint64_t ns;
+	int is_candidate;
+};
+
+static int by_start(const void *left, const void *right)
+{
+	const struct start *a = left, *b = right;
+	int order = (a->ns > b->ns) - (a->ns < b->ns);
+	return order ? order : a->is_candidate - b->is_candidate;
+}
+
+/* In turn are sides that neither a slow change of the machine nor a sudden one can tell apart: in order of their starts
+ * the sides change at least half as often as the smaller one has runs, and of all pairs of a baseline and a candidate
+ * either comes first in a quarter at least (a half where they are mixed, none of two blocks, few where only one run of
+ * a block came late). */
+static int is_mixed(const struct start *sorted, const size_t count[SONDE_DIFF_SIDES])
+{
+	size_t changes = 0, baselines = 0;
+	double first = 0, pairs = (double)count[0] * (double)count[1];
+	for (size_t i = 0; i < count[0] + count[1]; i++) {
+		changes += i && sorted[i].is_candidate != sorted[i - 1].is_candidate;
+		if (sorted[i].is_candidate)
+			first += (double)baselines;
+		else
+			baselines++;
+	}
+	size_t smaller = count[0] < count[1] ? count[0] : count[1];
+	return 2 * changes >= smaller && 4 * first >= pairs && 4 * first <= 3 * pairs;
+}
+
+static int find_order(struct sonde_diff_runs *runs)
+{
+	size_t all = runs->count[0] + runs->count[1];
+	struct start *starts = calloc(all + 1, sizeof *starts);
+	if (!starts)
+		return sonde_error(ENOMEM, "out of memory for %zu runs", all);
+	for (size_t i = 0; i < all; i++)
+		starts[i] = (struct start){run_at(runs, i)->start_ns, i >= runs->count[SONDE_DIFF_BASELINE]};
+	qsort(starts, all, sizeof *starts, by_start);
+	runs->is_in_turn = is_mixed(starts, runs->count);
+	free(starts);
+	return 0;
+}
+
+/* Starts are since a boot: of others, or of one that is not known, they have no order. */
+static int is_one_boot(const struct sonde_diff_runs *runs)
+{
+	const char *boot = run_at(runs, 0)->boot;
+	int is_one = *boot != '\0';
+	for (size_t i = 1; i < runs->count[0] + runs->count[1]; i++)
+		is_one &= !strcmp(run_at(runs, i)->boot, boot);
+	return is_one;
+}
+
+static int check_order(struct sonde_diff_runs *runs)
+{
+	const char *how = "the two sides were recorded one after the other, or nearly so";
+	int code = 0;
+	runs->is_in_turn = 0;
+	if (is_one_boot(runs))
+		code = find_order(runs);
+	else
+		how = "the recordings are not known to be of one boot, and their order is not known";
+	if (code || runs->is_in_turn)
+		return code;
+	return sonde_report_note(runs->report, NULL, 1,
+				 "%s: what the machine did meanwhile is in the figures, and less than %.0f %% gets no "
+				 "verdict; record them in turn",
+				 how, 100 * SONDE_SHIFT_DRIFT);
+}
+
+static double margin_of(const struct sonde_diff_runs *runs)
+{
+	double margin = runs->options->margin;
+	return runs->is_in_turn || margin > SONDE_SHIFT_DRIFT ? margin : SONDE_SHIFT_DRIFT;
+}
+
+/* --- totals ------------------------------------------------------------------------------------------------------ */
+
+static double total_of(const struct sonde_diff_recording *run, const void *context)
+{
+	return run->total[*(const enum sonde_diff_total *)context];
+}
+
+/* CPU time where every run kept one core busy, which other programs move less. */
+static enum sonde_diff_total main_total(const struct sonde_diff_runs *runs)
+{
+	for (size_t i = 0; i < runs->count[0] + runs->count[1]; i++) {
+		const double *total = run_at(runs, i)->total;
+		double busy = total[SONDE_DIFF_CPU] / total[SONDE_DIFF_WALL];
+		if (!(busy >= BUSY_LEAST && busy <= BUSY_MOST))
+			return SONDE_DIFF_WALL;
+	}
+	return SONDE_DIFF_CPU;
+}
+
+static void cells_set(struct sonde_cell *row, const struct sonde_diff_compared *compared, double scale, const char *why)
+{
+	const struct sonde_diff_pair pair = {.count = {compared->shift.baseline, compared->shift.candidate},
+					     .median = {compared->median[0], compared->median[1]},
+					     .scale = scale,
+					     .why = why};
+	sonde_diff_cells(row, &pair);
+	sonde_diff_shift_cells(row, &compared->shift);
+}
+
+static int total_add(struct sonde_diff_runs *runs, struct sonde_section *section, enum sonde_diff_total total,
+		     const struct sonde_diff_compared *compared)
+{
+	const struct sonde_shift *shift = &compared->shift;
+	struct sonde_cell *row = sonde_report_row(runs->report, section);
+	if (!row)
+		return sonde_error(ENOMEM, "out of memory for a row");
+	row[SONDE_COMPARED_METRIC] = sonde_cell_text(totals[total].label);
+	row[SONDE_COMPARED_UNIT] = sonde_cell_text(totals[total].unit);
+	cells_set(row, compared, totals[total].scale, "no recording knows it");
+	row[SONDE_COMPARED_VERDICT] = sonde_cell_absent("not asked: it is a part of another");
+	if ((int)total < ASKED)
+		row[SONDE_COMPARED_VERDICT] = sonde_cell_text(sonde_verdict_name(
+		    runs->is_comparable && shift->is_ratio ? sonde_shift_verdict(shift, margin_of(runs))
+							   : SONDE_VERDICT_INCONCLUSIVE));
+	else
+		row[SONDE_COMPARED_P] = sonde_cell_absent("not asked: it is a part of another");
+	return 0;
+}
+
+static int put_totals(struct sonde_diff_runs *runs, struct sonde_diff_compared compared[SONDE_DIFF_TOTALS])
+{
+	double p[ASKED];
+	struct sonde_section *section = sonde_diff_table(runs->report, "diff", "What the runs took");
+	int code = section ? 0 : sonde_error(ENOMEM, "out of memory for a section");
+	for (int i = 0; !code && i < SONDE_DIFF_TOTALS; i++) {
+		enum sonde_diff_total total = (enum sonde_diff_total)i;
+		code = sonde_diff_compare(&compared[i], runs, total_of, &total, 0);
+	}
+	for (int i = 0; !code && i < ASKED; i++)
+		p[i] = compared[i].shift.p;
+	if (!code && sonde_shift_correct(p, ASKED))
+		code = sonde_error(ENOMEM, "out of memory for a section");
+	for (int i = 0; !code && i < ASKED; i++)
+		compared[i].shift.p = p[i];
+	for (int i = 0; !code && i < SONDE_DIFF_TOTALS; i++)
+		code = total_add(runs, section, (enum sonde_diff_total)i, &compared[i]);
+	return code ? code
+		    : sonde_report_note(
+			  runs->report, section, 0,
+			  "medians of runs; speed-up: baseline ÷ candidate (Hodges-Lehmann, Mann-Whitney), p "
+			  "corrected for what is asked together (Benjamini-Hochberg)");
+}
+
+/* --- iterations -------------------------------------------------------------------------------------------------- */
+
+static double iteration_of(const struct sonde_diff_recording *run, const void *context)
+{
+	const struct sonde_diff_figure *figure = sonde_diff_figure_find(&run->iterations, context, "");
+	return figure ? figure->value[SONDE_DIFF_SELF] : NAN;
+}
+
+static int iteration_add(struct sonde_diff_runs *runs, struct sonde_section *section, const char *name,
+			 const struct sonde_diff_compared *compared)
+{
+	struct sonde_cell *row = sonde_report_row(runs->report, section);
+	char *copy = sonde_report_text(runs->report, "%s", name);
+	if (!row || !copy)
+		return sonde_error(ENOMEM, "out of memory for a row");
+	row[SONDE_COMPARED_METRIC] = sonde_cell_text(copy);
+	row[SONDE_COMPARED_UNIT] = sonde_cell_text("µs");
+	cells_set(row, compared, 1e3, "no recording of that side has it");
+	row[SONDE_COMPARED_VERDICT] = sonde_cell_text(sonde_verdict_name(
+	    runs->is_comparable && compared->shift.is_ratio ? sonde_shift_verdict(&compared->shift, margin_of(runs))
+							    : SONDE_VERDICT_INCONCLUSIVE));
+	return 0;
+}
+
+static int put_iterations(struct sonde_diff_runs *runs)
+{
+	struct sonde_diff_figures names;
+	int code = sonde_diff_names(&names, runs, SONDE_DIFF_ITERATIONS);
+	struct sonde_diff_compared *compared = calloc(names.count + 1, sizeof *compared);
+	double *p = calloc(names.count + 1, sizeof *p);
+	struct sonde_section *section = NULL;
+	if (!code && (!compared || !p))
+		code = sonde_error(ENOMEM, "out of memory for iterations");
+	for (size_t i = 0; !code && i < names.count; i++) {
+		code = sonde_diff_compare(&compared[i], runs, iteration_of, names.row[i].name, 0);
+		p[i] = compared[i].shift.p;
+	}
+	if (!code && sonde_shift_correct(p, names.count))
+		code = sonde_error(ENOMEM, "out of memory for iterations");
+	if (!code && names.count) {
+		section = sonde_diff_table(runs->report, "diff-iterations", "Iterations: means of steady ones, by run");
+		code = section ? 0 : sonde_error(ENOMEM, "out of memory for a section");
+	}
+	for (size_t i = 0; !code && i < names.count; i++) {
+		compared[i].shift.p = p[i];
+		code = iteration_add(runs, section, names.row[i].name, &compared[i]);
+	}
+	free(names.row);
+	free(compared);
+	free(p);
+	return code;
+}
+
+/* --- the whole --------------------------------------------------------------------------------------------------- */
+
+static int note_losses(struct sonde_diff_runs *runs)
+{
+	size_t damaged = 0, lossy = 0, open = 0, all = runs->count[0] + runs->count[1];
+	for (size_t i = 0; i < all; i++) {
+		damaged += run_at(runs, i)->damaged_b != 0;
+		lossy += run_at(runs, i)->lost != 0;
+		open += !run_at(runs, i)->closed;
+	}
+	int code = damaged ? sonde_report_note(runs->report, NULL, 1,
+					       "of %zu recordings %zu cannot be read in part, which is in no figure",
+					       all, damaged)
+			   : 0;
+	if (!code && open)
+		code = sonde_report_note(runs->report, NULL, 1,
+					 "of %zu recordings %zu are cut off: what those runs took is not known", all,
+					 open);
+	if (!code && lossy)
+		code = sonde_report_note(runs->report, NULL, 1, "of %zu recordings %zu lost records while they ran",
+					 all, lossy);
+	return code;
+}
+
+static int say_verdict(struct sonde_diff_runs *runs, const struct sonde_diff_compared *compared,
+		       enum sonde_diff_total by)
+{
+	const struct sonde_shift *shift = &compared[by].shift;
+	struct sonde_report *report = runs->report;
+	int is_known = shift->is_ratio && !isnan(shift->by);
+	if (runs->is_comparable && is_known)
+		runs->verdict = sonde_shift_verdict(shift, margin_of(runs));
+	int code =
+	    sonde_diff_facts(report, runs->verdict, shift, by == SONDE_DIFF_CPU ? "cpu" : "wall", runs->is_comparable);
+	if (!code && runs->is_other_program)
+		return sonde_report_note_first(
+		    report,
+		    sonde_report_text(report,
+				      "different programs, not comparable: functions that both have made %.1f %% "
+				      "of the candidate's CPU time",
+				      100 * runs->common_share));
+	if (code || !is_known)
+		return code ? code
+			    : sonde_report_note(report, NULL, 1,
+						"inconclusive: what the runs took is not known of both sides");
+	code = sonde_report_note(report, NULL, 0,
+				 shift->p < 0.001 ? "%s: speed-up %.3f by %s time of %zu and %zu runs, p < 0.001"
+						  : "%s: speed-up %.3f by %s time of %zu and %zu runs, p = %.3f",
+				 sonde_verdict_name(runs->verdict), shift->by, totals[by].label, shift->baseline,
+				 shift->candidate, shift->p);
+	double least = sonde_diff_least_p(shift->baseline, shift->candidate), alone = fmin(ASKED * least, 1);
+	if (!code && runs->verdict == SONDE_VERDICT_INCONCLUSIVE && alone >= 0.01)
+		code = sonde_report_note(
+		    report, NULL, 1,
+		    "of %zu and %zu runs p is at least %.3f, and %.3f where one metric alone differs: 6 of each are "
+		    "the fewest that can be sure of that",
+		    shift->baseline, shift->candidate, least, alone);
+	return code;
+}
+
+int sonde_diff_runs(struct sonde_diff_runs *runs)
+{
+	struct sonde_diff_compared compared[SONDE_DIFF_TOTALS];
+	runs->verdict = SONDE_VERDICT_INCONCLUSIVE;
+	runs->is_comparable = 1;
+	int code = check_machines(runs);
+	code = code ? code : check_order(runs);
+	code = code ? code : note_losses(runs);
+	code = code ? code : put_totals(runs, compared);
+	code = code ? code : put_iterations(runs);
+	code = code ? code : sonde_diff_zones_table(runs);
+	code = code ? code : sonde_diff_shares_table(runs);
+	return code ? code : say_verdict(runs, compared, main_total(runs));
+}

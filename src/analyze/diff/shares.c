@@ -1,0 +1,203 @@
+/* shares.c: shares of CPU time by function, run against run.
+ *
+ * Samples of one run are not asked here, however many: a function's share differs from run to run by more than its
+ * samples tell. Shares are compared by their difference. A function that a run has no sample of had no share there.
+ */
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analyze/diff/runs.h"
+#include "util/error.h"
+
+#define SURE_P 0.01
+#define LEAST_SHARE 0.002 /* in some run's self or total: what is less is not asked, and makes no other less sure */
+#define COMMON_LEAST 0.1
+
+enum { DEFAULT_ROWS = 20 };
+enum { CHANGE, LOW, HIGH, BASE_SHARE, SHARE, P, FUNCTION, MODULE, TOTAL_CHANGE, TOTAL_P, COLUMNS };
+
+static const struct sonde_column columns[COLUMNS] = {
+    [CHANGE] = {"share_change", "change", SONDE_UNIT_RATIO, SONDE_BASIS_ESTIMATED, 0, 0},
+    [LOW] = {"ci95_low", "95 % from", SONDE_UNIT_RATIO, SONDE_BASIS_ESTIMATED, 0, 1},
+    [HIGH] = {"ci95_high", "to", SONDE_UNIT_RATIO, SONDE_BASIS_ESTIMATED, 0, 1},
+    [BASE_SHARE] = {"baseline_share", "baseline share", SONDE_UNIT_RATIO, SONDE_BASIS_MEASURED, 0, 0},
+    [SHARE] = {"candidate_share", "candidate share", SONDE_UNIT_RATIO, SONDE_BASIS_MEASURED, 0, 0},
+    [P] = {"p", "p", SONDE_UNIT_NUMBER, SONDE_BASIS_ESTIMATED, 0, 0},
+    [FUNCTION] = {"function", "function", SONDE_UNIT_TEXT, SONDE_BASIS_MEASURED, 1, 0},
+    [MODULE] = {"module", "module", SONDE_UNIT_TEXT, SONDE_BASIS_MEASURED, 0, 2},
+    [TOTAL_CHANGE] = {"total_share_change", "with callees", SONDE_UNIT_RATIO, SONDE_BASIS_ESTIMATED, 0, 4},
+    [TOTAL_P] = {"total_p", "p of that", SONDE_UNIT_NUMBER, SONDE_BASIS_ESTIMATED, 0, 4},
+};
+
+struct asked {
+	const struct sonde_diff_figure *name;
+	enum sonde_diff_value value;
+};
+
+struct function {
+	const struct sonde_diff_figure *name;
+	struct sonde_diff_compared self, total;
+	int is_seen; /* in some run of both sides */
+};
+
+static double share_of(const struct sonde_diff_recording *run, const void *context)
+{
+	const struct asked *asked = context;
+	const struct sonde_diff_figure *figure =
+	    sonde_diff_figure_find(&run->functions, asked->name->name, asked->name->module);
+	if (figure)
+		return figure->value[asked->value];
+	return run->sampled_ns > 0 ? 0 : NAN;
+}
+
+static int by_change(const void *left, const void *right)
+{
+	const struct function *a = left, *b = right;
+	int sure = (b->self.shift.p < SURE_P) - (a->self.shift.p < SURE_P);
+	double x = fabs(a->self.shift.by), y = fabs(b->self.shift.by);
+	return sure ? sure : (x < y) - (x > y);
+}
+
+static double most_of(const struct sonde_diff_runs *runs, const struct sonde_diff_figure *name,
+		      enum sonde_diff_value value, int side)
+{
+	struct asked asked = {name, value};
+	double most = 0;
+	for (size_t i = 0; i < runs->count[side]; i++) {
+		double share = share_of(&runs->run[side][i], &asked);
+		most = share > most ? share : most;
+	}
+	return most;
+}
+
+/* Of the names, those that are asked; -ENOMEM. */
+static int functions_compare(struct function *out, size_t *count, const struct sonde_diff_runs *runs,
+			     const struct sonde_diff_figures *names)
+{
+	int code = 0;
+	*count = 0;
+	for (size_t i = 0; !code && i < names->count; i++) {
+		struct function *function = &out[*count];
+		const struct sonde_diff_figure *name = &names->row[i];
+		struct asked self = {name, SONDE_DIFF_SELF}, total = {name, SONDE_DIFF_TOTAL};
+		double before = most_of(runs, name, SONDE_DIFF_TOTAL, 0),
+		       after = most_of(runs, name, SONDE_DIFF_TOTAL, 1);
+		if (before < LEAST_SHARE && after < LEAST_SHARE)
+			continue;
+		*function = (struct function){.name = name, .is_seen = before > 0 && after > 0};
+		code = sonde_diff_compare(&function->self, runs, share_of, &self, 1);
+		code = code ? code : sonde_diff_compare(&function->total, runs, share_of, &total, 1);
+		*count += 1;
+	}
+	return code;
+}
+
+/* Self shares are asked together, and so are those with what is called. */
+static int correct(struct function *functions, size_t count)
+{
+	double *p = calloc(2 * count + 1, sizeof *p);
+	for (size_t i = 0; p && i < count; i++) {
+		p[i] = functions[i].self.shift.p;
+		p[count + i] = functions[i].total.shift.p;
+	}
+	int code = !p || sonde_shift_correct(p, count) || sonde_shift_correct(p + count, count)
+		       ? sonde_error(ENOMEM, "out of memory for %zu functions", count)
+		       : 0;
+	for (size_t i = 0; !code && i < count; i++) {
+		functions[i].self.shift.p = p[i];
+		functions[i].total.shift.p = p[count + i];
+	}
+	free(p);
+	return code;
+}
+
+static int row_add(struct sonde_diff_runs *runs, struct sonde_section *section, const struct function *function)
+{
+	const struct sonde_shift *self = &function->self.shift;
+	struct sonde_cell *row = sonde_report_row(runs->report, section);
+	char *name = sonde_report_text(runs->report, "%s", function->name->name);
+	char *module = sonde_report_text(runs->report, "%s", function->name->module);
+	if (!row || !name || !module)
+		return sonde_error(ENOMEM, "out of memory for a row");
+	row[CHANGE] = sonde_cell_real(-self->by, 0); /* the shift is baseline − candidate */
+	row[LOW] = row[HIGH] = sonde_cell_absent("too few runs");
+	if (isfinite(self->high)) {
+		row[LOW] = sonde_cell_real(-self->high, 0);
+		row[HIGH] = sonde_cell_real(-self->low, 0);
+	}
+	row[BASE_SHARE] = sonde_cell_real(function->self.median[0], 0);
+	row[SHARE] = sonde_cell_real(function->self.median[1], 0);
+	row[P] = sonde_cell_real(self->p, 0);
+	row[FUNCTION] = sonde_cell_text(name);
+	row[MODULE] = sonde_cell_text(module);
+	row[TOTAL_CHANGE] = row[TOTAL_P] = sonde_cell_absent("functions without a name share samples");
+	if (strcmp(function->name->name, "(unnamed)") != 0) {
+		row[TOTAL_CHANGE] = sonde_cell_real(-function->total.shift.by, 0);
+		row[TOTAL_P] = sonde_cell_real(function->total.shift.p, 0);
+	}
+	return 0;
+}
+
+/* Programs that have next to nothing in common are not two versions of one. */
+static int check_common(struct sonde_diff_runs *runs, struct sonde_section *section, const struct function *functions,
+			size_t count)
+{
+	double common = 0;
+	for (size_t i = 0; i < count; i++)
+		common += functions[i].is_seen ? functions[i].self.median[1] : 0;
+	if (common >= COMMON_LEAST)
+		return 0;
+	runs->is_comparable = 0;
+	runs->is_other_program = 1;
+	runs->common_share = common;
+	return sonde_report_note(
+	    runs->report, section, 1,
+	    "functions that both have made %.1f %% of the candidate's CPU time: these are different "
+	    "programs, and not comparable",
+	    100 * common);
+}
+
+static int put_table(struct sonde_diff_runs *runs, const struct function *functions, size_t count)
+{
+	size_t limit = runs->options->limit ? runs->options->limit : DEFAULT_ROWS;
+	struct sonde_section *section = sonde_report_table(
+	    runs->report, "diff-functions", "Functions by change of their share of CPU time", columns, COLUMNS);
+	int code = section ? 0 : sonde_error(ENOMEM, "out of memory for a section");
+	for (size_t i = 0; !code && i < count && i < limit; i++)
+		code = row_add(runs, section, &functions[i]);
+	if (code)
+		return code;
+	section->table.omitted = count > limit ? count - limit : 0;
+	code = check_common(runs, section, functions, count);
+	return code ? code
+		    : sonde_report_note(
+			  runs->report, section, 0,
+			  "change: candidate − baseline, of the share of CPU time that stacks stand for, by runs "
+			  "(Hodges-Lehmann, Mann-Whitney); p is corrected for all functions with %.1f %% in "
+			  "some run (Benjamini-Hochberg)",
+			  100 * LEAST_SHARE);
+}
+
+int sonde_diff_shares_table(struct sonde_diff_runs *runs)
+{
+	struct sonde_diff_figures names;
+	size_t count = 0, sampled[SONDE_DIFF_SIDES] = {0};
+	int code = sonde_diff_names(&names, runs, SONDE_DIFF_FUNCTIONS);
+	struct function *functions = calloc(names.count + 1, sizeof *functions);
+	for (int side = 0; side < SONDE_DIFF_SIDES; side++)
+		for (size_t i = 0; i < runs->count[side]; i++)
+			sampled[side] += runs->run[side][i].sampled_ns > 0;
+	if (!code && !functions)
+		code = sonde_error(ENOMEM, "out of memory for %zu functions", names.count);
+	if (!code && sampled[0] && sampled[1]) {
+		code = functions_compare(functions, &count, runs, &names);
+		code = code ? code : correct(functions, count);
+		qsort(functions, count, sizeof *functions, by_change);
+		code = code ? code : put_table(runs, functions, count);
+	}
+	free(functions);
+	free(names.row);
+	return code;
+}

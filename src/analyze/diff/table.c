@@ -1,0 +1,70 @@
+/* table.c: columns and cells of comparisons, and what they say of themselves (diff/table.h). */
+#include "analyze/diff/table.h"
+
+#include <math.h>
+
+static const struct sonde_column columns[SONDE_COMPARED_COLUMNS] = {
+    [SONDE_COMPARED_METRIC] = {"metric", "metric", SONDE_UNIT_TEXT, SONDE_BASIS_MEASURED, 1, 0},
+    [SONDE_COMPARED_BASE_COUNT] = {"baseline_count", "baseline's", SONDE_UNIT_COUNT, SONDE_BASIS_MEASURED, 0, 2},
+    [SONDE_COMPARED_COUNT] = {"candidate_count", "candidate's", SONDE_UNIT_COUNT, SONDE_BASIS_MEASURED, 0, 2},
+    [SONDE_COMPARED_BEFORE] = {"baseline", "baseline", SONDE_UNIT_NUMBER, SONDE_BASIS_MEASURED, 0, 0},
+    [SONDE_COMPARED_AFTER] = {"candidate", "candidate", SONDE_UNIT_NUMBER, SONDE_BASIS_MEASURED, 0, 0},
+    [SONDE_COMPARED_UNIT] = {"unit", "unit", SONDE_UNIT_TEXT, SONDE_BASIS_MEASURED, 0, 0},
+    [SONDE_COMPARED_SPEEDUP] = {"speedup", "speed-up", SONDE_UNIT_FACTOR, SONDE_BASIS_ESTIMATED, 0, 0},
+    [SONDE_COMPARED_LOW] = {"ci95_low", "95 % from", SONDE_UNIT_FACTOR, SONDE_BASIS_ESTIMATED, 0, 1},
+    [SONDE_COMPARED_HIGH] = {"ci95_high", "to", SONDE_UNIT_FACTOR, SONDE_BASIS_ESTIMATED, 0, 1},
+    [SONDE_COMPARED_P] = {"p", "p", SONDE_UNIT_NUMBER, SONDE_BASIS_ESTIMATED, 0, 1},
+    [SONDE_COMPARED_VERDICT] = {"verdict", "verdict", SONDE_UNIT_TEXT, SONDE_BASIS_ESTIMATED, 0, 0},
+};
+
+struct sonde_section *sonde_diff_table(struct sonde_report *report, const char *id, const char *title)
+{
+	return sonde_report_table(report, id, title, columns, SONDE_COMPARED_COLUMNS);
+}
+
+void sonde_diff_cells(struct sonde_cell *row, const struct sonde_diff_pair *pair)
+{
+	static const int counts[2] = {SONDE_COMPARED_BASE_COUNT, SONDE_COMPARED_COUNT};
+	static const int medians[2] = {SONDE_COMPARED_BEFORE, SONDE_COMPARED_AFTER};
+	for (int side = 0; side < 2; side++) {
+		row[counts[side]] = sonde_cell_int(pair->count[side]);
+		row[medians[side]] = pair->count[side] ? sonde_cell_real(pair->median[side] / pair->scale, 0)
+						       : sonde_cell_absent(pair->why);
+	}
+}
+
+void sonde_diff_shift_cells(struct sonde_cell *row, const struct sonde_shift *shift)
+{
+	const char *why = shift->is_ratio ? "too few runs" : "it is 0 in some run, and has no ratio";
+	row[SONDE_COMPARED_SPEEDUP] =
+	    shift->is_ratio && !isnan(shift->by) ? sonde_cell_real(shift->by, 0) : sonde_cell_absent(why);
+	row[SONDE_COMPARED_LOW] = row[SONDE_COMPARED_HIGH] = sonde_cell_absent(why);
+	if (shift->is_ratio && isfinite(shift->high)) {
+		row[SONDE_COMPARED_LOW] = sonde_cell_real(shift->low, 0);
+		row[SONDE_COMPARED_HIGH] = sonde_cell_real(shift->high, 0);
+	}
+	row[SONDE_COMPARED_P] = sonde_cell_real(shift->p, 0);
+}
+
+int sonde_diff_facts(struct sonde_report *report, enum sonde_verdict verdict, const struct sonde_shift *shift,
+		     const char *metric, int is_comparable)
+{
+	const char *none = metric ? "too few values to compare" : "nothing that both did again and again";
+	int is_known = shift->is_ratio && !isnan(shift->by), has_interval = is_known && isfinite(shift->high);
+	const struct {
+		const char *key;
+		struct sonde_cell cell;
+	} facts[] = {
+	    {"verdict", sonde_cell_text(sonde_verdict_name(verdict))},
+	    {"speedup", is_known ? sonde_cell_real(shift->by, 0) : sonde_cell_absent(none)},
+	    {"ci95_low", has_interval ? sonde_cell_real(shift->low, 0) : sonde_cell_absent(none)},
+	    {"ci95_high", has_interval ? sonde_cell_real(shift->high, 0) : sonde_cell_absent(none)},
+	    {"p", is_known ? sonde_cell_real(shift->p, 0) : sonde_cell_absent(none)},
+	    {"metric", metric ? sonde_cell_text(metric) : sonde_cell_absent(none)},
+	    {"comparable", sonde_cell_int((uint64_t)is_comparable)},
+	};
+	int code = 0;
+	for (size_t i = 0; !code && i < sizeof facts / sizeof *facts; i++)
+		code = sonde_report_fact(report, facts[i].key, facts[i].cell);
+	return code;
+}

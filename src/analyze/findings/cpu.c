@@ -1,0 +1,476 @@
+/* cpu.c: rules about where CPU time went. */
+#include <math.h>
+#include <string.h>
+
+#include "analyze/findings/rules.h"
+
+#define SAMPLES_LEAST 10 /* in a place: fewer are no evidence */
+#define Z_95 1.96
+#define CALLERS_MAX 256
+#define DEPTH_MAX 512
+#define COUNT(array) (sizeof(array) / sizeof *(array))
+
+/* --- one place -----------------------------------------------------------------------------------------------------
+ */
+
+/* What is no place to look at: it stands for no code of the program. */
+static int is_no_place(const char *name)
+{
+	static const char *const names[] = {"(unknown)", "[unknown]", ""};
+	for (size_t i = 0; i < COUNT(names); i++)
+		if (strcmp(name, names[i]) == 0)
+			return 1;
+	return 0;
+}
+
+/* --- whose time it is --------------------------------------------------------------------------------------------- */
+
+/* A library's function is called by somebody: the program's functions that do, and for how much of its time. */
+struct callers {
+	const char *library; /* the function in question */
+	const char *own;     /* module of the program */
+	const char *wanted;  /* then: one of them, and its time with all that it calls */
+	uint64_t total;
+	struct caller {
+		const char *name;
+		uint64_t leaf; /* of the library's function below it */
+	} rows[CALLERS_MAX];
+	size_t count;
+	int is_full;
+};
+
+static void leaf_add(struct callers *callers, const char *name, uint64_t leaf)
+{
+	size_t i = 0;
+	while (i < callers->count && strcmp(callers->rows[i].name, name) != 0)
+		i++;
+	callers->is_full |= i == CALLERS_MAX;
+	if (i == CALLERS_MAX)
+		return;
+	if (i == callers->count)
+		callers->rows[callers->count++] = (struct caller){.name = name};
+	callers->rows[i].leaf += leaf;
+}
+
+/* `above`: the nearest function of the program over this node. `within`: the wanted one is further up. */
+static void walk(struct callers *callers, const struct sonde_tree_node *node, const char *above, int within,
+		 unsigned depth)
+{
+	for (; node && depth < DEPTH_MAX; node = node->next) {
+		int is_own = !strcmp(node->module, callers->own);
+		int is_wanted = is_own && callers->wanted && !strcmp(node->name, callers->wanted);
+		callers->total += is_wanted && !within ? node->total : 0;
+		if (!callers->wanted && above && !is_own && !strcmp(node->name, callers->library))
+			leaf_add(callers, above, node->self);
+		walk(callers, node->child, is_own ? node->name : above, within || is_wanted, depth + 1);
+	}
+}
+
+/* The module of the program of the command, by its longest life on stacks: the module of main(). */
+static const char *own_module(const struct sonde_section *functions)
+{
+	static const char *const mains[] = {"main", "_start"};
+	for (size_t k = 0; k < COUNT(mains); k++)
+		for (size_t i = 0; functions && i < functions->table.row_count; i++)
+			if (!strcmp(sonde_facts_text(functions, i, "function"), mains[k]))
+				return sonde_facts_text(functions, i, "module");
+	return "";
+}
+
+/* The program's function that calls the library's most, and its time with all that it calls; NULL: it is no library's,
+ * or that is not known. */
+static const char *nearest_own(const struct sonde_facts *facts, const char *name, double *total_ns)
+{
+	const struct sonde_section *functions = sonde_facts_section(facts, "functions"), *tree = facts->report->first;
+	struct callers callers = {.library = name, .own = own_module(functions)};
+	const struct caller *most = NULL;
+	size_t row = 0;
+	while (functions && row < functions->table.row_count &&
+	       strcmp(sonde_facts_text(functions, row, "function"), name) != 0)
+		row++;
+	while (tree && tree->kind != SONDE_SECTION_TREE)
+		tree = tree->next;
+	if (!*callers.own || !strcmp(sonde_facts_text(functions, row, "module"), callers.own) || !tree ||
+	    !tree->tree.root)
+		return NULL;
+	walk(&callers, tree->tree.root->child, NULL, 0, 0);
+	for (size_t i = 0; i < callers.count; i++)
+		if (callers.rows[i].leaf && (!most || callers.rows[i].leaf > most->leaf))
+			most = &callers.rows[i];
+	if (!most || callers.is_full || !strcmp(most->name, "main"))
+		return NULL;
+	callers.wanted = most->name;
+	walk(&callers, tree->tree.root->child, NULL, 0, 0);
+	*total_ns = (double)callers.total;
+	return callers.wanted;
+}
+
+/* Two functions of libraries that one of the program calls are one finding. */
+static int is_told(const struct sonde_found *found, const char *own)
+{
+	size_t length = strlen(own);
+	for (size_t i = 0; i < found->count; i++)
+		if (!strncmp(found->rows[i].subject, own, length) && found->rows[i].subject[length] == ',')
+			return 1;
+	return 0;
+}
+
+static int hot_add(const struct sonde_facts *facts, const char *kind, const char *name, double time_ns, double samples,
+		   struct sonde_found *found)
+{
+	double total_ns = 0, share = fmin(time_ns / facts->span_ns, 1);
+	/* Of a binomial share, as samples are: the upper end. */
+	double spread = strcmp(kind, "function") ? 0 : Z_95 * share * sqrt((1 - share) / samples);
+	const char *own = strcmp(kind, "function") ? NULL : nearest_own(facts, name, &total_ns);
+	const char *what =
+	    facts->has_path ? "of the critical path" : "(CPU time of all threads, in a run of that length)";
+	double self_ns = sonde_facts_stretched(facts, fmin(time_ns + spread * facts->span_ns, facts->span_ns));
+	double saves_ns = own ? fmax(self_ns, sonde_facts_cpu_on_path(facts, NULL, 0, total_ns)) : self_ns;
+	if (own && is_told(found, own))
+		return 0;
+	return sonde_found_add(
+	    found,
+	    &(struct sonde_finding){
+		.subject = own ? sonde_report_text(found->report, "%s, which calls %s", own, name)
+			       : sonde_report_text(found->report, "%s", name),
+		.evidence = own ? sonde_report_text(
+				      found->report,
+				      "%.3f s of the %.3f s %s are in %s, which %s calls; that takes %.3f s of CPU "
+				      "time with all that it calls",
+				      time_ns / 1e9, facts->span_ns / 1e9, what, name, own, total_ns / 1e9)
+				: sonde_report_text(found->report, "%.3f s of the %.3f s %s are in this %s itself",
+						    time_ns / 1e9, facts->span_ns / 1e9, what, kind),
+		.saves_ns = saves_ns,
+		.has_waits = 1,
+		.place = {.function = strcmp(kind, "function") ? NULL
+				      : own                    ? own
+							       : name,
+			  .ns = strcmp(kind, "function") ? sonde_facts_zone_ns(facts, name) : 0},
+		.weighs = own ? fmax(self_ns / facts->span_ns, sonde_facts_share(facts, total_ns, saves_ns))
+			      : fmin(self_ns / facts->span_ns, 1)});
+}
+
+SONDE_JUDGE(hot_function)
+{
+	const struct sonde_section *path = sonde_facts_section(facts, "critical-path");
+	const struct sonde_section *functions = sonde_facts_section(facts, "functions");
+	int rc = 0;
+	for (size_t i = 0; !rc && path && i < path->table.row_count; i++) {
+		const char *kind = sonde_facts_text(path, i, "kind"), *name = sonde_facts_text(path, i, "name");
+		double time_ns = sonde_facts_number(path, i, "time_ns"), count = sonde_facts_number(path, i, "count");
+		double share = sonde_facts_stretched(facts, time_ns) / facts->span_ns;
+		int is_function = !strcmp(kind, "function"), is_place = is_function || !strcmp(kind, "zone");
+		if (!is_place || (is_function && count < SAMPLES_LEAST) || is_no_place(name) ||
+		    !strcmp(sonde_facts_text(path, i, "state"), "blocked") ||
+		    share < facts->threshold[SONDE_THRESHOLD_HOT])
+			continue;
+		rc = hot_add(facts, kind, name, time_ns, count, found);
+	}
+	for (size_t i = 0; !rc && !path && functions && i < functions->table.row_count; i++) {
+		const char *name = sonde_facts_text(functions, i, "function");
+		double share = sonde_facts_number(functions, i, "self_share"),
+		       count = sonde_facts_number(functions, i, "samples");
+		double self_ns = sonde_facts_number(functions, i, "self_ns");
+		if (is_no_place(name) || count < SAMPLES_LEAST || !(share >= facts->threshold[SONDE_THRESHOLD_HOT]))
+			continue;
+		rc = hot_add(facts, "function", name, self_ns, count, found);
+	}
+	return rc;
+}
+
+SONDE_JUDGE(many_calls)
+{
+	const struct sonde_section *zones = sonde_facts_section(facts, "zones");
+	int rc = 0;
+	for (size_t i = 0; !rc && zones && i < zones->table.row_count; i++) {
+		const char *name = sonde_facts_text(zones, i, "zone");
+		double calls = sonde_facts_number(zones, i, "calls"), self_ns = sonde_facts_number(zones, i, "self_ns");
+		double on_path_ns = facts->has_path
+					? sonde_facts_stretched(facts, sonde_facts_on_path(facts, "zone", name, NULL))
+					: fmin(self_ns, facts->span_ns);
+		double share = on_path_ns / facts->span_ns;
+		if (!(calls > facts->threshold[SONDE_THRESHOLD_CALLS]) ||
+		    !(share > facts->threshold[SONDE_THRESHOLD_CALLS_SHARE]) ||
+		    !(self_ns / calls < facts->threshold[SONDE_THRESHOLD_CALL_NS]))
+			continue;
+		rc = sonde_found_add(found,
+				     &(struct sonde_finding){
+					 .subject = sonde_report_text(found->report, "%s", name),
+					 .evidence = sonde_report_text(found->report,
+								       "called %.0f times, %.0f ns each: together %.3f "
+								       "s; a part of that is calling, and recording it",
+								       calls, self_ns / calls, self_ns / 1e9),
+					 .saves_ns = on_path_ns,
+					 .has_waits = 1,
+					 .weighs = fmin(share, 1)});
+	}
+	return rc;
+}
+
+/* --- the kernel and the allocator ----------------------------------------------------------------------------------
+ */
+
+/* As a share of CPU time, or of system time where the kernel may not be sampled: then a bound, and less sure. */
+SONDE_JUDGE(page_faults)
+{
+	static const char *const names[] = {
+	    "asm_exc_page_fault", "exc_page_fault", "do_user_addr_fault", "handle_mm_fault", "do_page_fault",
+	    "do_mem_abort",       "el0_da"};
+	static const char *const both[] = {"asm_exc_page_fault",
+					   "exc_page_fault",
+					   "do_user_addr_fault",
+					   "handle_mm_fault",
+					   "do_page_fault",
+					   "do_mem_abort",
+					   "el0_da",
+					   "__x64_sys_munmap",
+					   "__arm64_sys_munmap",
+					   "__x64_sys_mmap",
+					   "__arm64_sys_mmap",
+					   "__x64_sys_brk",
+					   "__arm64_sys_brk",
+					   "__x64_sys_madvise",
+					   "__arm64_sys_madvise",
+					   NULL};
+	static const char *const frees[][2] = {{"__x64_sys_munmap", "__arm64_sys_munmap"},
+					       {"__x64_sys_mmap", "__arm64_sys_mmap"},
+					       {"__x64_sys_brk", "__arm64_sys_brk"},
+					       {"__x64_sys_madvise", "__arm64_sys_madvise"}};
+	const struct sonde_section *resources = sonde_facts_section(facts, "resources");
+	double fault_ns = sonde_facts_most_total_ns(facts, names, COUNT(names)), free_ns = 0;
+	for (size_t i = 0; i < COUNT(frees); i++)
+		free_ns += sonde_facts_most_total_ns(facts, frees[i], 2);
+	double faults =
+	    sonde_facts_number(resources, 0, "faults_minor") + sonde_facts_number(resources, 0, "faults_major");
+	double system_ns = 1e9 * sonde_facts_metric(facts, "timing.system_time_s"), confidence = 0;
+	if (fault_ns <= 0 && faults > 20000 && system_ns > 0) {
+		fault_ns = system_ns;
+		free_ns = 0;
+		confidence = 0.4;
+	}
+	double all_ns = fault_ns + free_ns;
+	if (!(fault_ns / facts->cpu_ns > facts->threshold[SONDE_THRESHOLD_FAULTS]) || !(faults > 1000))
+		return 0;
+	double saves_ns = sonde_facts_cpu_on_path(facts, NULL, 0, all_ns);
+	return sonde_found_add(
+	    found, &(struct sonde_finding){.subject = sonde_report_text(found->report, "%.0f page faults", faults),
+					   .evidence = sonde_report_text(
+					       found->report,
+					       confidence > 0 ? "the kernel is not sampled: faults are a part of its "
+								"%.3f s of system time (%.1f %% of CPU time)%s"
+							      : "%.3f s (%.1f %% of CPU time) in page faults%s",
+					       fault_ns / 1e9, 100 * fault_ns / facts->cpu_ns,
+					       free_ns > 0 ? ", besides what giving memory back takes" : ""),
+					   .saves_ns = fmin(saves_ns, facts->span_ns),
+					   .has_waits = 1,
+					   .place = {.functions = confidence > 0 ? NULL : both},
+					   .confidence = confidence,
+					   .weighs = sonde_facts_share(facts, all_ns, saves_ns)});
+}
+
+static int is_allocator(const char *name)
+{
+	static const char *const names[] = {"malloc",
+					    "_int_malloc",
+					    "free",
+					    "_int_free",
+					    "cfree",
+					    "calloc",
+					    "realloc",
+					    "_int_realloc",
+					    "malloc_consolidate",
+					    "unlink_chunk",
+					    "sysmalloc",
+					    "systrim",
+					    "__libc_calloc",
+					    "__libc_malloc",
+					    "__libc_realloc",
+					    "__libc_free",
+					    "tcache_get",
+					    "tcache_put",
+					    "_int_free_merge_chunk",
+					    "_int_free_create_chunk",
+					    "_int_memalign",
+					    "posix_memalign",
+					    "aligned_alloc",
+					    "operator new",
+					    "operator delete",
+					    "operator new(unsigned long)",
+					    "operator delete(void*)",
+					    "operator delete(void*, unsigned long)",
+					    "operator new[](unsigned long)",
+					    "operator delete[](void*)",
+					    "alloc_perturb",
+					    "checked_request2size",
+					    "arena_get2",
+					    "int_mallinfo",
+					    "malloc_printerr",
+					    "__default_morecore",
+					    "unlink_chunk.constprop.0",
+					    "unlink_chunk.isra.0"};
+	for (size_t i = 0; i < COUNT(names); i++)
+		if (strcmp(name, names[i]) == 0)
+			return 1;
+	return 0;
+}
+
+/* With all that it calls, copying too: of the program's allocator, not of what records it. */
+static const char *const entries[] = {
+    "malloc", "__libc_malloc", "calloc",   "__libc_calloc",  "realloc",       "__libc_realloc", "free",
+    "cfree",  "__libc_free",   "memalign", "posix_memalign", "aligned_alloc", "reallocarray",   NULL};
+
+static int is_entry(const char *name)
+{
+	for (size_t i = 0; entries[i]; i++)
+		if (strcmp(name, entries[i]) == 0)
+			return 1;
+	return 0;
+}
+
+/* Of malloc's blocks: mappings are beside them, pools inside. */
+struct churn {
+	double begins, temporary; /* NAN: samples cannot tell what was temporary */
+	const char *where;        /* most temporary blocks; "" = not known */
+};
+
+static struct churn churn_of(const struct sonde_facts *facts)
+{
+	const struct sonde_section *heaps = sonde_facts_section(facts, "heaps"),
+				   *rows = sonde_facts_section(facts, "temporary");
+	struct churn churn = {.where = ""};
+	int is_sampled = 0;
+	for (size_t i = 0; heaps && i < heaps->table.row_count; i++) {
+		if (strcmp(sonde_facts_text(heaps, i, "kind"), "malloc") != 0)
+			continue;
+		churn.begins += fmax(sonde_facts_number(heaps, i, "allocations"), 0);
+		is_sampled |= isnan(sonde_facts_number(heaps, i, "unknown")); /* of samples it is not known */
+	}
+	for (size_t i = 0; !is_sampled && rows && i < rows->table.row_count; i++) {
+		const char *heap = sonde_facts_text(rows, i, "heap"); /* "": all are malloc's */
+		if (*heap && strcmp(heap, "malloc") != 0)
+			continue;
+		churn.temporary += fmax(sonde_facts_number(rows, i, "temporary"), 0);
+		churn.where = *churn.where ? churn.where : sonde_facts_text(rows, i, "function");
+	}
+	if (is_sampled)
+		churn.temporary = NAN;
+	return churn;
+}
+
+static const char *churn_text(const struct churn *churn, double rate, struct sonde_report *report)
+{
+	if (!(churn->begins > 0))
+		return "; how many allocations, record --heap tells";
+	const char *many = sonde_figure_text(report, rate);
+	if (!many)
+		return NULL;
+	if (isnan(churn->temporary))
+		return sonde_report_text(report,
+					 "; about %s allocations a second (sampled); how many of them are temporary "
+					 "is not known: record --heap=full tells",
+					 many);
+	const char *most =
+	    *churn->where ? sonde_report_text(report, "; most temporary blocks are %s's", churn->where) : "";
+	return most ? sonde_report_text(report, "; %s allocations a second, %.0f %% of them temporary%s", many,
+					100 * fmin(churn->temporary / churn->begins, 1), most)
+		    : NULL;
+}
+
+SONDE_JUDGE(allocator)
+{
+	enum { MAX = 64 };
+	const struct sonde_section *functions = sonde_facts_section(facts, "functions");
+	const struct churn churn = churn_of(facts);
+	const char *names[MAX];
+	size_t count = 0;
+	double self_ns = 0, total_ns = 0;
+	for (size_t i = 0; functions && i < functions->table.row_count; i++) {
+		const char *name = sonde_facts_text(functions, i, "function");
+		if (!strncmp(sonde_facts_text(functions, i, "module"), "libsonde", 8))
+			continue;
+		if (is_entry(name))
+			total_ns += sonde_facts_number(functions, i, "total_ns");
+		if (!is_allocator(name))
+			continue;
+		self_ns += sonde_facts_number(functions, i, "self_ns");
+		if (count < MAX)
+			names[count++] = name;
+	}
+	double all_ns = fmin(fmax(self_ns, total_ns), facts->cpu_ns), share = all_ns / facts->cpu_ns;
+	double rate = churn.begins / (facts->span_ns / 1e9);
+	int is_many = rate > facts->threshold[SONDE_THRESHOLD_ALLOCATIONS] ||
+		      (churn.begins > 0 && rate > 1e5 &&
+		       churn.temporary / churn.begins > facts->threshold[SONDE_THRESHOLD_TEMPORARY]);
+	if (!(share > facts->threshold[SONDE_THRESHOLD_ALLOCATOR]) && !(is_many && share > 0.01))
+		return 0;
+	double saves_ns = sonde_facts_cpu_on_path(facts, names, count, self_ns);
+	saves_ns = fmax(saves_ns, sonde_facts_cpu_on_path(facts, NULL, 0, all_ns));
+	const char *calls = churn_text(&churn, rate, found->report);
+	if (!calls)
+		return sonde_found_add(found, &(struct sonde_finding){0});
+	return sonde_found_add(
+	    found,
+	    &(struct sonde_finding){
+		.subject = *churn.where ? sonde_report_text(found->report, "%s", churn.where) : "malloc and free",
+		.evidence = sonde_report_text(found->report, "%.3f s (%.1f %% of CPU time) in the allocator%s",
+					      all_ns / 1e9, 100 * share, calls),
+		.saves_ns = saves_ns,
+		.has_waits = 1,
+		.place = {.functions = entries},
+		.weighs = sonde_facts_share(facts, all_ns, saves_ns)});
+}
+
+/* --- ourselves, work, energy ---------------------------------------------------------------------------------------
+ */
+
+/* Code of the recorder's that runs within the program, by samples. */
+static double own_ns(const struct sonde_facts *facts)
+{
+	const struct sonde_section *functions = sonde_facts_section(facts, "functions");
+	double sum_ns = 0;
+	for (size_t i = 0; functions && i < functions->table.row_count; i++)
+		if (!strncmp(sonde_facts_text(functions, i, "function"), "sonde_", 6) ||
+		    !strncmp(sonde_facts_text(functions, i, "module"), "libsonde", 8))
+			sum_ns += sonde_facts_number(functions, i, "self_ns");
+	return sum_ns;
+}
+
+SONDE_JUDGE(profiler_cost)
+{
+	double inside_ns = own_ns(facts), share = inside_ns / facts->cpu_ns;
+	double saves_ns = sonde_facts_cpu_on_path(facts, NULL, 0, inside_ns);
+	double beside_ns = 1e9 * sonde_facts_metric(facts, "cost.recorder_cpu_time_s");
+	if (!(share > facts->threshold[SONDE_THRESHOLD_COST]))
+		return 0;
+	return sonde_found_add(
+	    found,
+	    &(struct sonde_finding){
+		.subject = "what was recorded of this program",
+		.evidence = sonde_report_text(
+		    found->report,
+		    "%.3f s (%.1f %% of CPU time) are the recorder's own code within the program; beside it %.3f s",
+		    inside_ns / 1e9, 100 * share, beside_ns / 1e9),
+		.saves_ns = saves_ns,
+		.has_waits = 1,
+		.weighs = sonde_facts_share(facts, inside_ns, saves_ns)});
+}
+
+SONDE_JUDGE(idle_energy)
+{
+	const struct sonde_section *energy = sonde_facts_section(facts, "energy_processes");
+	double all_j = 0, idle_j = 0;
+	for (size_t i = 0; energy && i < energy->table.row_count; i++) {
+		double joules = sonde_facts_number(energy, i, "energy_j");
+		if (!(joules > 0))
+			continue;
+		all_j += joules;
+		idle_j += strcmp(sonde_facts_text(energy, i, "process"), "idle") ? 0 : joules;
+	}
+	if (!(all_j > 0) || !(idle_j / all_j > facts->threshold[SONDE_THRESHOLD_IDLE_ENERGY]))
+		return 0;
+	return sonde_found_add(
+	    found, &(struct sonde_finding){.subject = "the machine",
+					   .evidence = sonde_report_text(
+					       found->report, "%.1f of %.1f J were used while idle", idle_j, all_j),
+					   .weighs = 0.1 * idle_j / all_j});
+}

@@ -1,0 +1,303 @@
+/* device_matrix.c: matrix products in FP32 on a device whose matrix units have nothing to do meanwhile.
+ *
+ * That a kernel is such a product, done by the ordinary lanes, its name alone tells: what cuBLAS, CUTLASS and cuDNN
+ * call theirs ("ampere_sgemm_128x64_nn", "cutlass_80_simt_sgemm_…", "sm80_xmma_gemm_f32f32_f32f32_f32_…_ffma_…"). Names
+ * that speak of matrix units or of other types are none ("…_tensorop_s1688gemm_…", "…_gemm_f32f32_tf32f32_f32_…",
+ * "volta_fp16_sgemm_fp16_…"). Where the driver counts what matrix units do, they must have had next to nothing to do,
+ * in the time that kernels ran: else nothing is said. Where it does not, that is said, and the finding is less sure.
+ *
+ * Only time in which no other kernel of the device ran can go: of it 1 − the peak of FP32 / that of matrix units, for a
+ * clock and multiprocessor, dense, as device/roofs.c has them of the compute capability. It has FP16 with sums in FP32;
+ * of TF32 (from 8.0 on) it is half of that: NVIDIA's white papers on A100 (312 and 156 TFLOP/s) and H100 (989 and 495).
+ * Where chips of one capability differ (8.6, 8.9: on GeForce TF32 is no faster than FP32) nothing is promised.
+ */
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analyze/device/roofs.h"
+#include "analyze/device/sums.h"
+#include "analyze/device/times.h"
+#include "analyze/findings/devices.h"
+#include "analyze/findings/rules.h"
+#include "sonde/device.h"
+#include "util/error.h"
+
+#define DEVICES_MAX 64      /* that are judged */
+#define FIRST_MATRIX 70     /* the first compute capability with matrix units */
+#define SOME_WITHOUT 75     /* of that one some chips have none */
+#define FIRST_TF32 80       /* the first whose matrix units take FP32, as TF32 */
+#define UNREAD_SURE 0.30    /* nobody counted what matrix units did */
+#define UNKNOWN_WEIGHS 0.04 /* low: how much could go is not known */
+
+/* --- names ---------------------------------------------------------------------------------------------------------
+ */
+
+static int is_letter(char c)
+{
+	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+}
+
+/* "sgemm" as a word begins: "cublasgemm" has none. */
+static int has_sgemm(const char *name)
+{
+	for (const char *at = strstr(name, "sgemm"); at; at = strstr(at + 1, "sgemm"))
+		if (at == name || !is_letter(at[-1]))
+			return 1;
+	return 0;
+}
+
+static int is_fp32_product(const char *name)
+{
+	static const char *const others[] = {"tensor", "tf32", "f16",  "fp16", "half", "hmma",  "wmma",   "gmma",
+					     "imma",   "s884", "1688", "int8", "fp8",  "16816", "double", "winograd"};
+	int is_xmma = strstr(name, "gemm_f32f32_f32f32_f32_") && strstr(name, "_ffma_");
+	for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+		if (strstr(name, others[i]))
+			return 0;
+	return is_xmma || has_sgemm(name);
+}
+
+/* --- devices ------------------------------------------------------------------------------------------------------ */
+
+/* Of 7.5 those with RT cores, and T4 and T4G, have matrix units; GTX 16, T400 and their kin have none. */
+static int has_matrix_units(const struct sonde_device *device)
+{
+	const char *last = strrchr(device->name, ' ');
+	last = last ? last + 1 : device->name;
+	if (device->kind == SONDE_DEVICE_CPU || device->capability < FIRST_MATRIX)
+		return 0;
+	return device->capability != SOME_WITHOUT || strstr(device->name, "RTX") || !strcmp(last, "T4") ||
+	       !strcmp(last, "T4G");
+}
+
+/* How many times as much as FP32 its matrix units do in a clock; 0 = not known. */
+static double times_fp32(uint32_t capability)
+{
+	const struct sonde_device one = {.capability = capability, .units = 1, .clock_mhz = 1};
+	double fp32 = 0, matrix = 0;
+	if (sonde_device_roof_flops(&fp32, NULL, &one, SONDE_DEVICE_FP32) ||
+	    sonde_device_roof_flops(&matrix, NULL, &one, SONDE_DEVICE_TENSOR_FP16))
+		return 0;
+	return matrix / (capability >= FIRST_TF32 ? 2 : 1) / fp32;
+}
+
+/* --- times ---------------------------------------------------------------------------------------------------------
+ */
+
+/* Of a device, by the first row of it in the session. */
+struct tally {
+	struct sonde_device_union products, others;
+	double count, ns;
+};
+
+struct tallies {
+	struct tally *all;
+	size_t count;
+	uint8_t *is_product; /* by operation */
+};
+
+static void tallies_fini(struct tallies *tallies)
+{
+	for (size_t i = 0; tallies->all && i < tallies->count; i++) {
+		sonde_device_union_fini(&tallies->all[i].products);
+		sonde_device_union_fini(&tallies->all[i].others);
+	}
+	free(tallies->all);
+	free(tallies->is_product);
+}
+
+static int tallies_init(struct tallies *tallies, const struct sonde_session *session)
+{
+	size_t operations = sonde_session_operation_count(session) + 1;
+	*tallies = (struct tallies){.count = sonde_session_device_count(session) + 1};
+	tallies->all = calloc(tallies->count, sizeof *tallies->all);
+	tallies->is_product = calloc(operations, 1);
+	if (!tallies->all || !tallies->is_product)
+		return sonde_error(ENOMEM, "out of memory for %zu operations of devices", operations);
+	for (uint32_t id = 1; id < operations; id++) {
+		const struct sonde_operation *operation = sonde_session_operation(session, id);
+		tallies->is_product[id] =
+		    operation && operation->kind == SONDE_ACTIVITY_KERNEL && is_fp32_product(operation->name);
+	}
+	return 0;
+}
+
+/* What threads had it do that were not chosen is beside the others' work, but is not what is judged. */
+static int add_times(struct tallies *tallies, const struct sonde_device_times *times, const uint8_t *chosen)
+{
+	int rc = 0;
+	for (size_t i = 0; !rc && i < times->count; i++) {
+		const struct sonde_device_time *row = &times->rows[i];
+		uint64_t from_ns, to_ns;
+		if (row->kind != SONDE_ACTIVITY_KERNEL || !sonde_device_times_busy(times, row, &from_ns, &to_ns))
+			continue;
+		struct tally *tally = &tallies->all[sonde_device_of_queue(times->session, row->queue)];
+		int is_product = tallies->is_product[row->operation] && (!chosen || chosen[row->thread]);
+		tally->count += is_product;
+		tally->ns += is_product ? (double)(to_ns - from_ns) : 0;
+		rc = sonde_device_union_add(is_product ? &tally->products : &tally->others, from_ns, to_ns);
+	}
+	return rc;
+}
+
+/* All 0 where there were more kernels than memory for them: then nothing is said. */
+static int tallies_read(struct tallies *tallies, const struct sonde_facts *facts)
+{
+	struct sonde_device_times *times = NULL;
+	int rc = tallies_init(tallies, facts->session);
+	rc = rc ? rc : sonde_device_rows_read(&times, facts, 1u << SONDE_ACTIVITY_KERNEL);
+	rc = rc || !times ? rc : add_times(tallies, times, facts->options->thread);
+	sonde_device_times_end(times);
+	return rc;
+}
+
+static double shared_ns(const struct tally *tally)
+{
+	uint64_t sum = 0;
+	for (size_t i = 0; i < tally->products.count; i++)
+		sum += sonde_device_union_covers(&tally->others, tally->products.all[i].from_ns,
+						 tally->products.all[i].to_ns);
+	return (double)sum;
+}
+
+/* --- what the driver counted -------------------------------------------------------------------------------------- */
+
+/* Whether it is the only one that the driver reads, and the only one that is no processor. */
+static int is_only(const struct sonde_facts *facts, const struct sonde_section *machine)
+{
+	const char *first = NULL;
+	size_t used = 0;
+	for (size_t i = 0; i < machine->table.row_count; i++) {
+		const char *object = sonde_facts_text(machine, i, "object");
+		if (strncmp(object, "GPU ", 4) != 0)
+			continue;
+		if (first && strcmp(first, object) != 0)
+			return 0;
+		first = object;
+	}
+	for (uint32_t id = 1; id <= sonde_session_device_count(facts->session) && used < 2; id++) {
+		const struct sonde_device *device = sonde_session_device(facts->session, id);
+		used += device->same == id && device->kind != SONDE_DEVICE_CPU;
+	}
+	return first && used == 1;
+}
+
+/* Whether "GPU 0 NAME" is this device: by the UUID where both are told. */
+static int is_object(const struct sonde_facts *facts, const struct sonde_section *machine,
+		     const struct sonde_device *device, const char *object)
+{
+	char key[48], *end;
+	if (strncmp(object, "GPU ", 4) != 0)
+		return 0;
+	unsigned long number = strtoul(object + 4, &end, 10);
+	snprintf(key, sizeof key, "device.%lu.uuid", number);
+	const char *uuid = end > object + 4 ? sonde_session_info(facts->session, key) : NULL;
+	return uuid && *uuid && *device->uuid ? !strcmp(uuid, device->uuid) : is_only(facts, machine);
+}
+
+/* Of the time, the share in which matrix units had work; NAN: not read. What was merged has objects of several machines
+ * under one name. */
+static double matrix_share(const struct sonde_facts *facts, const struct sonde_device *device)
+{
+	const struct sonde_section *machine = sonde_facts_section(facts, "machine");
+	if (!machine || sonde_session_part_count(facts->session) > 1)
+		return NAN;
+	for (size_t i = 0; i < machine->table.row_count; i++)
+		if (!strcmp(sonde_facts_text(machine, i, "what"), "tensor cores") &&
+		    is_object(facts, machine, device, sonde_facts_text(machine, i, "object")))
+			return sonde_facts_number(machine, i, "mean");
+	return NAN;
+}
+
+/* --- judging -------------------------------------------------------------------------------------------------------
+ */
+
+static const char *most_of(const struct sonde_facts *facts, const char *device)
+{
+	const struct sonde_section *kernels = sonde_facts_section(facts, "kernels");
+	for (size_t i = sonde_device_row(kernels, 0, device); i != SIZE_MAX;
+	     i = sonde_device_row(kernels, i + 1, device)) {
+		const char *name = sonde_facts_text(kernels, i, "kernel");
+		if (is_fp32_product(name))
+			return name; /* the longest time comes first */
+	}
+	return "matrix products";
+}
+
+static const char *evidence_of(struct sonde_report *report, const struct tally *tally, double alone_ns, double share,
+			       double times, uint32_t capability)
+{
+	const char *type = capability < FIRST_TF32 ? "FP16 (it has no TF32)" : "TF32";
+	const char *counted =
+	    isnan(share) ? "what its matrix units did meanwhile was not read (the driver counts it from Hopper on)"
+			 : sonde_report_text(report, "its matrix units had work for %.1f %% of the run, by the driver",
+					     100 * share);
+	const char *faster =
+	    times > 1 ? sonde_report_text(report, "they do %.3g times as much in %s, dense, in a clock", times, type)
+		      : "how much faster they are differs among chips of its compute capability, or is not known here";
+	if (!counted || !faster)
+		return NULL;
+	return sonde_report_text(report,
+				 "%.0f kernel%s of matrix products in FP32, by their names, %.3f s, of which %.3f s "
+				 "with no other kernel beside; %s; %s",
+				 tally->count, tally->count > 1 ? "s" : "", tally->ns / 1e9, alone_ns / 1e9, counted,
+				 faster);
+}
+
+static int judge_device(const struct sonde_facts *facts, const struct sonde_device *device, const struct tally *tally,
+			struct sonde_found *found)
+{
+	double both_ns = shared_ns(tally), alone_ns = (double)tally->products.total_ns - both_ns;
+	double kernels_ns = alone_ns + (double)tally->others.total_ns;
+	double share = fmin((double)tally->products.total_ns / facts->span_ns, 1);
+	if (!(share > facts->threshold[SONDE_THRESHOLD_IDLE_MATRIX]))
+		return 0;
+	double matrix = matrix_share(facts, device);
+	if (matrix * facts->span_ns / kernels_ns >= facts->threshold[SONDE_THRESHOLD_IDLE_MATRIX_USED])
+		return 0;
+	double times = times_fp32(device->capability);
+	double saves_ns = times > 1 ? fmin(alone_ns, facts->span_ns) * (1 - 1 / times) : 0;
+	const char *label = sonde_device_label(facts->session, device->id, found->report);
+	return sonde_found_add(
+	    found,
+	    &(struct sonde_finding){
+		.subject = label ? sonde_report_text(found->report, "%s on %s", most_of(facts, label), label) : NULL,
+		.evidence = evidence_of(found->report, tally, alone_ns, matrix, times, device->capability),
+		.saves_ns = saves_ns,
+		.weighs = saves_ns > 0 ? saves_ns / facts->span_ns : fmin(share, UNKNOWN_WEIGHS),
+		.confidence = isnan(matrix) ? UNREAD_SURE : 0});
+}
+
+/* Any device that has matrix units, and any kernel of that kind: else no activity need be read once more. */
+static int is_any(const struct sonde_facts *facts)
+{
+	const struct sonde_section *kernels = sonde_facts_section(facts, "kernels");
+	int has_units = 0;
+	for (uint32_t id = 1; !has_units && id <= sonde_session_device_count(facts->session); id++)
+		has_units = has_matrix_units(sonde_session_device(facts->session, id));
+	for (size_t i = 0; has_units && kernels && i < kernels->table.row_count; i++)
+		if (is_fp32_product(sonde_facts_text(kernels, i, "kernel")))
+			return 1;
+	return 0;
+}
+
+SONDE_JUDGE(idle_matrix_units)
+{
+	struct tallies tallies;
+	size_t judged = 0;
+	if (!is_any(facts))
+		return 0;
+	int rc = tallies_read(&tallies, facts);
+	for (uint32_t id = 1; !rc && id < tallies.count && judged < DEVICES_MAX; id++) {
+		const struct sonde_device *device = sonde_session_device(facts->session, id);
+		if (!(tallies.all[id].ns > 0) || !has_matrix_units(device))
+			continue;
+		judged++;
+		rc = judge_device(facts, device, &tallies.all[id], found);
+	}
+	tallies_fini(&tallies);
+	return rc;
+}

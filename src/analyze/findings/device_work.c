@@ -1,0 +1,424 @@
+/* device_work.c: rules about what devices are given to do: copies, launch configurations, memory. */
+#include <math.h>
+#include <string.h>
+
+#include "analyze/findings/devices.h"
+#include "analyze/findings/rules.h"
+
+#define BLOCK_B 65536.0 /* a copy from there on goes at the rate of the link */
+#define COPIES_LEAST 1000
+#define REPEATED 10 /* what comes so often is part of a pipeline */
+#define CALLS_LEAST 100
+#define ALONE 1.05 /* at once, at most: nothing else fills what a kernel leaves */
+#define SUBJECT(found, device) sonde_report_text((found)->report, "%s", (device)->name)
+
+static int is_hosts(const char *memory)
+{
+	return !strcmp(memory, "pageable") || !strcmp(memory, "pinned") || !strcmp(memory, "host");
+}
+
+/* Of time that is judged by device: each of them, one after the other. */
+typedef int add_fn(const struct sonde_facts *facts, const struct sonde_device_work *work, struct sonde_found *found);
+
+static int each(const struct sonde_facts *facts, struct sonde_found *found, add_fn *add)
+{
+	struct sonde_device_work work;
+	int rc = 0;
+	for (size_t i = 0; !rc && i < sonde_device_count(facts); i++)
+		rc = sonde_device_work_of(&work, facts, i) ? add(facts, &work, found) : 0;
+	return rc;
+}
+
+/* --- calls ---------------------------------------------------------------------------------------------------------
+ */
+
+static int begins(const char *text, const char *with)
+{
+	return !strncmp(text, with, strlen(with));
+}
+
+/* Calls that copy, and come back when it is done. */
+static int is_blocking_copy(const char *call, const char *kind)
+{
+	if (!strcmp(kind, "sync"))
+		return begins(call, "clEnqueue");
+	int is_copy = begins(call, "cudaMemcpy") || begins(call, "hipMemcpy");
+	return is_copy && !strstr(call, "Async");
+}
+
+struct calls {
+	double count, ns;
+	const char *most;
+};
+
+static struct calls calls_of(const struct sonde_facts *facts, int (*is_one)(const char *call, const char *kind))
+{
+	const struct sonde_section *rows = sonde_facts_section(facts, "device-calls");
+	struct calls calls = {.most = ""};
+	for (size_t i = 0; rows && i < rows->table.row_count; i++) {
+		const char *call = sonde_facts_text(rows, i, "call");
+		if (!is_one(call, sonde_facts_text(rows, i, "kind")))
+			continue;
+		calls.count += sonde_facts_number(rows, i, "calls");
+		calls.ns += sonde_facts_number(rows, i, "total_ns");
+		calls.most = *calls.most ? calls.most : call;
+	}
+	return calls;
+}
+
+/* What the host is held up for only matters where the device has nothing to do meanwhile. */
+static int calls_add(const struct sonde_facts *facts, const struct calls *calls, double least, double share_least,
+		     struct sonde_found *found)
+{
+	struct sonde_device_work work;
+	if (calls->count < least || !sonde_device_work_busiest(&work, facts))
+		return 0;
+	double saves_ns = fmin(fmin(calls->ns, work.idle_ns), work.span_ns), share = saves_ns / facts->span_ns;
+	if (!(share > share_least))
+		return 0;
+	return sonde_found_add(
+	    found, &(struct sonde_finding){
+		       .subject = sonde_report_text(found->report, "%s", calls->most),
+		       .evidence = sonde_report_text(found->report,
+						     "%.0f calls, %.3f s of the host; %s had nothing to do for %.3f s",
+						     calls->count, calls->ns / 1e9, work.name, work.idle_ns / 1e9),
+		       .saves_ns = saves_ns,
+		       .weighs = share});
+}
+
+SONDE_JUDGE(blocking_copies)
+{
+	struct calls calls = calls_of(facts, is_blocking_copy);
+	return calls_add(facts, &calls, REPEATED, facts->threshold[SONDE_THRESHOLD_BLOCKING], found);
+}
+
+static int is_allocation(const char *call, const char *kind)
+{
+	(void)call;
+	return !strcmp(kind, "alloc") || !strcmp(kind, "free");
+}
+
+SONDE_JUDGE(device_allocations)
+{
+	struct calls calls = calls_of(facts, is_allocation);
+	return calls_add(facts, &calls, CALLS_LEAST, facts->threshold[SONDE_THRESHOLD_DEVICE_ALLOC], found);
+}
+
+/* --- copies --------------------------------------------------------------------------------------------------------
+ */
+
+static int is_async_copy(const char *call, const char *kind)
+{
+	return strcmp(kind, "sync") != 0 && strstr(call, "Memcpy") && strstr(call, "Async");
+}
+
+/* Of pinned memory, the same way: what is measured in this recording. NAN: none was copied. */
+static double pinned_rate(const struct sonde_section *copies, const char *device, const char *from, const char *to)
+{
+	for (size_t i = sonde_device_row(copies, 0, device); i != SIZE_MAX;
+	     i = sonde_device_row(copies, i + 1, device)) {
+		const char *other_from = sonde_facts_text(copies, i, "from"),
+			   *other_to = sonde_facts_text(copies, i, "to");
+		int is_in = !strcmp(other_from, "pinned") && !strcmp(from, "pageable") && !strcmp(other_to, to);
+		int is_out = !strcmp(other_to, "pinned") && !strcmp(to, "pageable") && !strcmp(other_from, from);
+		if (is_in || is_out)
+			return sonde_facts_number(copies, i, "b_per_s");
+	}
+	return NAN;
+}
+
+static int pageable_add(const struct sonde_facts *facts, const struct sonde_device_work *work,
+			struct sonde_found *found)
+{
+	const struct sonde_section *copies = sonde_facts_section(facts, "copies");
+	double time_ns = 0, saves_ns = 0, count = 0;
+	if (work->is_processor || !(calls_of(facts, is_async_copy).count > 0)) /* there pinning changes nothing */
+		return 0;
+	for (size_t i = sonde_device_row(copies, 0, work->name); i != SIZE_MAX;
+	     i = sonde_device_row(copies, i + 1, work->name)) {
+		const char *from = sonde_facts_text(copies, i, "from"), *to = sonde_facts_text(copies, i, "to");
+		double ns = sonde_facts_number(copies, i, "total_ns") / work->parts;
+		if (!strcmp(from, "pageable") == !strcmp(to, "pageable"))
+			continue;
+		double faster = sonde_facts_number(copies, i, "b_per_s") / pinned_rate(copies, work->name, from, to);
+		time_ns += ns;
+		saves_ns += faster < 1 ? ns * (1 - faster) : 0; /* not known: nothing is promised */
+		count += sonde_facts_number(copies, i, "copies") / work->parts;
+	}
+	double share = fmin(time_ns / facts->span_ns, 1);
+	if (!(share > facts->threshold[SONDE_THRESHOLD_PAGEABLE]))
+		return 0;
+	saves_ns = fmin(saves_ns, facts->span_ns);
+	return sonde_found_add(
+	    found,
+	    &(struct sonde_finding){
+		.subject = SUBJECT(found, work),
+		.evidence = sonde_report_text(
+		    found->report, "%.0f copies between pageable memory and the device, %.3f s; %s", count,
+		    time_ns / 1e9,
+		    saves_ns > 0 ? "pinned memory was faster in this run"
+				 : "how fast pinned memory is cannot be told: none was copied here that was faster"),
+		.saves_ns = saves_ns,
+		.weighs = saves_ns > 0 ? saves_ns / facts->span_ns : fmin(share, 0.04)});
+}
+
+SONDE_JUDGE(pageable_copies)
+{
+	return each(facts, found, pageable_add);
+}
+
+static int serial_add(const struct sonde_facts *facts, const struct sonde_device_work *work, struct sonde_found *found)
+{
+	const struct sonde_section *copies = sonde_facts_section(facts, "copies");
+	double time_ns = 0, count = 0;
+	for (size_t i = sonde_device_row(copies, 0, work->name); i != SIZE_MAX;
+	     i = sonde_device_row(copies, i + 1, work->name)) {
+		if (is_hosts(sonde_facts_text(copies, i, "from")) == is_hosts(sonde_facts_text(copies, i, "to")))
+			continue;
+		time_ns += sonde_facts_number(copies, i, "total_ns") / work->parts;
+		count += sonde_facts_number(copies, i, "copies") / work->parts;
+	}
+	double saves_ns = fmin(fmin(work->alone_ns, work->kernel_ns), work->span_ns), share = saves_ns / facts->span_ns;
+	if (count < REPEATED || work->kernels < REPEATED || !(share > facts->threshold[SONDE_THRESHOLD_SERIAL_COPIES]))
+		return 0;
+	return sonde_found_add(
+	    found,
+	    &(struct sonde_finding){
+		.subject = SUBJECT(found, work),
+		.evidence = sonde_report_text(
+		    found->report, "%.0f copies between host and device, %.3f s, of which %.3f s while no kernel ran",
+		    count, time_ns / 1e9, work->alone_ns / 1e9),
+		.saves_ns = saves_ns,
+		.weighs = share});
+}
+
+SONDE_JUDGE(serial_copies)
+{
+	return each(facts, found, serial_add);
+}
+
+static int small_add(const struct sonde_facts *facts, const struct sonde_device_work *work, struct sonde_found *found)
+{
+	const struct sonde_section *copies = sonde_facts_section(facts, "copies");
+	double count = 0, time_ns = 0, size_b = 0, saves_ns = 0;
+	for (size_t i = sonde_device_row(copies, 0, work->name); i != SIZE_MAX;
+	     i = sonde_device_row(copies, i + 1, work->name)) {
+		double ns = sonde_facts_number(copies, i, "total_ns") / work->parts;
+		double mean_b = sonde_facts_number(copies, i, "mean_b");
+		if (!(mean_b < facts->threshold[SONDE_THRESHOLD_SMALL_COPY_B]))
+			continue;
+		count += sonde_facts_number(copies, i, "copies") / work->parts;
+		size_b += sonde_facts_number(copies, i, "size_b") / work->parts;
+		time_ns += ns;
+		saves_ns += ns * (1 - fmin(mean_b / BLOCK_B, 1));
+	}
+	saves_ns = fmin(saves_ns / fmax(work->at_once, 1), facts->span_ns);
+	if (count < COPIES_LEAST || !(saves_ns / facts->span_ns > facts->threshold[SONDE_THRESHOLD_SMALL_COPY_SHARE]))
+		return 0;
+	return sonde_found_add(
+	    found, &(struct sonde_finding){.subject = SUBJECT(found, work),
+					   .evidence = sonde_report_text(
+					       found->report, "%.0f copies of %.0f bytes (mean), %.2f µs each: %.3f s",
+					       count, size_b / count, time_ns / count / 1e3, time_ns / 1e9),
+					   .saves_ns = saves_ns,
+					   .weighs = saves_ns / facts->span_ns});
+}
+
+SONDE_JUDGE(small_copies)
+{
+	return each(facts, found, small_add);
+}
+
+/* --- launch configurations -----------------------------------------------------------------------------------------
+ */
+
+/* A share of what a kernel could use, modelled: the rest of its time may go. */
+struct shape {
+	const char *key, *evidence;
+	enum sonde_threshold least, share;
+};
+
+static int shape_add(const struct sonde_facts *facts, const struct sonde_device_work *work, const struct shape *shape,
+		     struct sonde_found *found)
+{
+	const struct sonde_section *kernels = sonde_facts_section(facts, "kernels");
+	int rc = 0;
+	for (size_t i = sonde_device_row(kernels, 0, work->name); !rc && i != SIZE_MAX && work->at_once <= ALONE;
+	     i = sonde_device_row(kernels, i + 1, work->name)) {
+		double used = sonde_facts_number(kernels, i, shape->key);
+		double time_ns = sonde_facts_number(kernels, i, "total_ns") / work->parts;
+		double saves_ns = fmin(time_ns, facts->span_ns) * (1 - used);
+		const char *limit = sonde_facts_text(kernels, i, "limited_by");
+		if (!(used < facts->threshold[shape->least]) ||
+		    !(saves_ns / facts->span_ns > facts->threshold[shape->share]))
+			continue;
+		int is_limited = !strcmp(shape->key, "occupancy") && *limit;
+		rc = sonde_found_add(
+		    found,
+		    &(struct sonde_finding){
+			.subject = sonde_report_text(found->report, "%s on %s", sonde_facts_text(kernels, i, "kernel"),
+						     work->name),
+			.evidence = sonde_report_text(found->report, "%s: %.1f %%, modelled%s%s; %.3f s in it",
+						      shape->evidence, 100 * used, is_limited ? ", limited by " : "",
+						      is_limited ? limit : "", time_ns / 1e9),
+			.saves_ns = saves_ns,
+			.weighs = saves_ns / facts->span_ns});
+	}
+	return rc;
+}
+
+static int occupancy_add(const struct sonde_facts *facts, const struct sonde_device_work *work,
+			 struct sonde_found *found)
+{
+	static const struct shape shape = {"occupancy", "theoretical occupancy", SONDE_THRESHOLD_OCCUPANCY,
+					   SONDE_THRESHOLD_OCCUPANCY_SHARE};
+	return shape_add(facts, work, &shape, found);
+}
+
+SONDE_JUDGE(low_occupancy)
+{
+	return each(facts, found, occupancy_add);
+}
+
+static int grid_add(const struct sonde_facts *facts, const struct sonde_device_work *work, struct sonde_found *found)
+{
+	static const struct shape shape = {"filled_share", "units of the device that have a block, over all waves",
+					   SONDE_THRESHOLD_GRID, SONDE_THRESHOLD_GRID_SHARE};
+	return shape_add(facts, work, &shape, found);
+}
+
+SONDE_JUDGE(small_grid)
+{
+	return each(facts, found, grid_add);
+}
+
+static int lanes_add(const struct sonde_facts *facts, const struct sonde_device_work *work, struct sonde_found *found)
+{
+	static const struct shape shape = {"lanes_share", "lanes of its warps that have a thread",
+					   SONDE_THRESHOLD_LANES, SONDE_THRESHOLD_LANES_SHARE};
+	return shape_add(facts, work, &shape, found);
+}
+
+SONDE_JUDGE(ragged_blocks)
+{
+	return each(facts, found, lanes_add);
+}
+
+/* --- memory --------------------------------------------------------------------------------------------------------
+ */
+
+/* `all`: how much there is, and who says so. */
+static int full_add(const struct sonde_facts *facts, struct sonde_found *found, const char *device, double share,
+		    double peak_b, const char *all)
+{
+	double least = facts->threshold[SONDE_THRESHOLD_DEVICE_FULL];
+	if (!(share > least))
+		return 0;
+	return sonde_found_add(
+	    found, &(struct sonde_finding){
+		       .subject = sonde_report_text(found->report, "%s", device),
+		       .evidence =
+			   all ? sonde_report_text(found->report, "%.1f %% of %s at its peak", 100 * share, all) : NULL,
+		       .bytes = peak_b > 0 ? peak_b : 0,
+		       .weighs = fmin(share - least, 1)});
+}
+
+/* As the driver says it of the whole device; else what this program allocated there. */
+SONDE_JUDGE(device_full)
+{
+	const struct sonde_section *machine = sonde_facts_section(facts, "machine");
+	const struct sonde_section *devices = sonde_facts_section(facts, "devices");
+	int rc = 0;
+	size_t before = found->count;
+	for (size_t i = 0; !rc && machine && i < machine->table.row_count; i++)
+		if (!strcmp(sonde_facts_text(machine, i, "what"), "device memory"))
+			rc = full_add(facts, found, sonde_facts_text(machine, i, "object"),
+				      sonde_facts_number(machine, i, "max"), 0,
+				      sonde_report_text(found->report, "its %s, of all programs, by the driver,",
+							sonde_facts_text(machine, i, "whole")));
+	for (size_t i = 0; !rc && found->count == before && i < sonde_device_count(facts); i++) {
+		double peak_b = sonde_facts_number(devices, i, "peak_b");
+		if (strcmp(sonde_facts_text(devices, i, "kind"), "processor") != 0) /* its memory is the machine's */
+			rc = full_add(facts, found, sonde_facts_text(devices, i, "device"),
+				      peak_b / sonde_facts_number(devices, i, "memory_b"), peak_b, "its memory");
+	}
+	return rc;
+}
+
+/* At the moment of the highest reserve no more was allocated than at the highest of all: at least the rest was unused.
+ */
+SONDE_JUDGE(device_reserve)
+{
+	const struct sonde_section *devices = sonde_facts_section(facts, "devices");
+	int rc = 0;
+	for (size_t i = 0; !rc && i < sonde_device_count(facts); i++) {
+		double reserved_b = sonde_facts_number(devices, i, "reserved_b");
+		double unused_b = reserved_b - sonde_facts_number(devices, i, "peak_b");
+		double least = facts->threshold[SONDE_THRESHOLD_DEVICE_RESERVE];
+		if (!(unused_b > least * reserved_b) || unused_b < facts->threshold[SONDE_THRESHOLD_DEVICE_RESERVE_B])
+			continue;
+		rc = sonde_found_add(
+		    found,
+		    &(struct sonde_finding){
+			.subject = sonde_report_text(found->report, "%s", sonde_facts_text(devices, i, "device")),
+			.evidence =
+			    sonde_report_text(found->report,
+					      "its pools had up to %.3g GB in reserve, of which at least %.0f %% "
+					      "were not allocated then",
+					      reserved_b / 1e9, floor(100 * unused_b / reserved_b)),
+			.bytes = unused_b,
+			.weighs = fmin(unused_b / reserved_b - least, 1)});
+	}
+	return rc;
+}
+
+/* --- clocks --------------------------------------------------------------------------------------------------------
+ */
+
+/* The share of the time for the longest reason: several may hold at once. */
+static double slowed_share(const struct sonde_section *machine, const char *device, const char **why)
+{
+	static const char *const reasons[] = {"throttled: power", "throttled: heat", "throttled: hardware",
+					      "clocks set low"};
+	double most = 0;
+	for (size_t i = 0; i < machine->table.row_count; i++)
+		for (size_t k = 0; k < sizeof reasons / sizeof *reasons; k++) {
+			double share = sonde_facts_number(machine, i, "mean");
+			if (strcmp(sonde_facts_text(machine, i, "what"), reasons[k]) != 0 ||
+			    strcmp(sonde_facts_text(machine, i, "object"), device) != 0 || !(share > most))
+				continue;
+			most = share;
+			*why = reasons[k];
+		}
+	return most;
+}
+
+/* A device that rests has a low clock, too: what it lacks counts for the time in which something holds it down. Whose
+ * the driver's readings are in the recording is not known: they are held against the busiest device. */
+SONDE_JUDGE(device_slowed)
+{
+	const struct sonde_section *machine = sonde_facts_section(facts, "machine");
+	struct sonde_device_work work;
+	int rc = 0;
+	if (!sonde_device_work_busiest(&work, facts) || work.is_processor)
+		return 0;
+	for (size_t i = 0; !rc && machine && i < machine->table.row_count; i++) {
+		const char *device = sonde_facts_text(machine, i, "object"), *why = "";
+		double clock = sonde_facts_number(machine, i, "mean");
+		if (strcmp(sonde_facts_text(machine, i, "what"), "device clock") != 0)
+			continue;
+		double slowed = slowed_share(machine, device, &why), lost = slowed * (1 - clock);
+		double saves_ns = lost * work.busy_ns;
+		if (!(saves_ns / facts->span_ns > facts->threshold[SONDE_THRESHOLD_DEVICE_SLOWED]))
+			continue;
+		rc = sonde_found_add(
+		    found, &(struct sonde_finding){
+			       .subject = sonde_report_text(found->report, "%s", device),
+			       .evidence = sonde_report_text(
+				   found->report, "%s for %.1f %% of the time; its clock was %.1f %% of %s in the mean",
+				   why, 100 * slowed, 100 * clock, sonde_facts_text(machine, i, "whole")),
+			       .saves_ns = saves_ns,
+			       .weighs = saves_ns / facts->span_ns});
+	}
+	return rc;
+}

@@ -1,0 +1,444 @@
+/* devices.c: rules about devices that have nothing to do: they wait for the host, or for the next launch. */
+#include "analyze/findings/devices.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "analyze/findings/rules.h"
+
+#define LAUNCH_NS 100000.0 /* a shorter gap is a launch; a longer one is something that the host did */
+#define KERNELS_LEAST 1000
+#define STEPS_LEAST 100 /* what comes so often is done each step */
+#define NAMES 16
+#define DEVICES_MAX 64 /* that are judged: each looks at all rows of other sections */
+#define GAPS_NAMED 3
+
+/* --- a device's sums -----------------------------------------------------------------------------------------------
+ */
+
+size_t sonde_device_count(const struct sonde_facts *facts)
+{
+	const struct sonde_section *devices = sonde_facts_section(facts, "devices");
+	return !devices ? 0 : devices->table.row_count < DEVICES_MAX ? devices->table.row_count : DEVICES_MAX;
+}
+
+size_t sonde_device_row(const struct sonde_section *section, size_t row, const char *device)
+{
+	for (; section && row < section->table.row_count; row++)
+		if (!strcmp(sonde_facts_text(section, row, "device"), device))
+			return row;
+	return SIZE_MAX;
+}
+
+/* A column, added up over the device's rows: what is not known is left out. */
+static double sum_of(const struct sonde_facts *facts, const char *id, const char *device, const char *key)
+{
+	const struct sonde_section *section = sonde_facts_section(facts, id);
+	double sum = 0;
+	for (size_t i = sonde_device_row(section, 0, device); i != SIZE_MAX;
+	     i = sonde_device_row(section, i + 1, device)) {
+		double value = sonde_facts_number(section, i, key);
+		sum += value > 0 ? value : 0;
+	}
+	return sum;
+}
+
+static double rows_of(const struct sonde_facts *facts, const char *id, const char *device)
+{
+	const struct sonde_section *section = sonde_facts_section(facts, id);
+	double count = 0;
+	for (size_t i = sonde_device_row(section, 0, device); i != SIZE_MAX;
+	     i = sonde_device_row(section, i + 1, device))
+		count++;
+	return count;
+}
+
+static double most_of(const struct sonde_facts *facts, const char *id, const char *device, const char *key)
+{
+	const struct sonde_section *section = sonde_facts_section(facts, id);
+	double most = 0;
+	for (size_t i = sonde_device_row(section, 0, device); i != SIZE_MAX;
+	     i = sonde_device_row(section, i + 1, device))
+		most = fmax(most, sonde_facts_number(section, i, key)); /* fmax() takes the one that is known */
+	return most;
+}
+
+int sonde_device_work_of(struct sonde_device_work *out, const struct sonde_facts *facts, size_t row)
+{
+	const struct sonde_section *devices = sonde_facts_section(facts, "devices");
+	const char *name = sonde_facts_text(devices, row, "device");
+	struct sonde_device_work work = {.name = name, .parts = rows_of(facts, "devices", name)};
+	if (sonde_device_row(devices, 0, name) != row)
+		return 0;
+	work.busy_ns = fmin(sum_of(facts, "devices", name, "busy_ns") / work.parts, facts->span_ns);
+	if (!(work.busy_ns > 0))
+		return 0;
+	work.gaps = sum_of(facts, "devices", name, "gaps") / work.parts;
+	work.idle_ns = sum_of(facts, "devices", name, "idle_ns") / work.parts;
+	work.idle_ns = fmax(fmin(work.idle_ns, facts->span_ns - work.busy_ns), 0);
+	work.kernels = sum_of(facts, "kernels", name, "calls") / work.parts;
+	work.kernel_ns = sum_of(facts, "devices", name, "kernel_ns") / work.parts;
+	work.copy_ns = sum_of(facts, "devices", name, "copy_ns") / work.parts;
+	work.at_once = most_of(facts, "devices", name, "concurrency");
+	work.alone_ns = sum_of(facts, "devices", name, "copy_alone_ns") / work.parts;
+	work.is_processor = !strcmp(sonde_facts_text(devices, row, "kind"), "processor");
+	work.span_ns = facts->span_ns;
+	if (work.is_processor && facts->cpu_ns > 0 && facts->cores > 0)
+		work.span_ns = fmax(facts->span_ns - facts->cpu_ns / facts->cores, 0);
+	*out = work;
+	return 1;
+}
+
+int sonde_device_work_busiest(struct sonde_device_work *out, const struct sonde_facts *facts)
+{
+	struct sonde_device_work work;
+	int is_one = 0;
+	for (size_t i = 0; i < sonde_device_count(facts); i++) {
+		if (!sonde_device_work_of(&work, facts, i) || (is_one && work.busy_ns <= out->busy_ns))
+			continue;
+		*out = work;
+		is_one = 1;
+	}
+	return is_one;
+}
+
+/* --- activities ----------------------------------------------------------------------------------------------------
+ */
+
+static int rows_feed(struct sonde_device_times *times, struct sonde_session *session)
+{
+	struct sonde_cursor *cursor;
+	const struct sonde_batch *batch;
+	int rc = sonde_cursor_open(&cursor, session, 1u << SONDE_CHUNK_ACTIVITIES), more;
+	if (rc)
+		return rc;
+	while (!rc && (more = sonde_cursor_next(cursor, &batch)) != 0)
+		rc = more > 0 ? sonde_device_times_feed(times, batch) : 0;
+	sonde_cursor_close(cursor);
+	return rc;
+}
+
+int sonde_device_rows_read(struct sonde_device_times **out, const struct sonde_facts *facts, uint32_t kinds)
+{
+	static const struct sonde_pass_options whole;
+	void *state = NULL;
+	*out = NULL;
+	int rc = sonde_device_times_begin(&state, facts->session, &whole);
+	struct sonde_device_times *times = state;
+	if (rc)
+		return rc;
+	times->kinds = kinds;
+	rc = rows_feed(times, facts->session);
+	if (rc || times->left_out) {
+		sonde_device_times_end(times);
+		return rc;
+	}
+	times->window = sonde_window_of(facts->session, facts->options);
+	sonde_device_times_sort(times);
+	*out = times;
+	return 0;
+}
+
+/* --- gaps ----------------------------------------------------------------------------------------------------------
+ */
+
+struct part {
+	const char *name;
+	double ns;
+};
+
+static void part_add(struct part parts[NAMES], const char *name, double ns)
+{
+	for (size_t i = 0; *name && i < NAMES; i++) {
+		if (parts[i].name && strcmp(parts[i].name, name) != 0)
+			continue;
+		parts[i].name = name;
+		parts[i].ns += ns;
+		return;
+	}
+}
+
+const char *sonde_device_gaps_in(const struct sonde_facts *facts, const char *device, double least_ns,
+				 struct sonde_report *report)
+{
+	const struct sonde_section *gaps = sonde_facts_section(facts, "device-gaps");
+	struct part parts[NAMES] = {0};
+	size_t most = 0;
+	for (size_t i = sonde_device_row(gaps, 0, device); i != SIZE_MAX; i = sonde_device_row(gaps, i + 1, device)) {
+		double ns = sonde_facts_number(gaps, i, "gap_ns");
+		const char *function = sonde_facts_text(gaps, i, "function");
+		if (ns >= least_ns)
+			part_add(parts, *function ? function : sonde_facts_text(gaps, i, "zone"), ns);
+	}
+	for (size_t i = 1; i < NAMES; i++)
+		most = parts[i].ns > parts[most].ns ? i : most;
+	return parts[most].name ? sonde_report_text(report, "%s", parts[most].name) : "";
+}
+
+/* What the host did in the gaps that are no launches. */
+struct host {
+	double gaps, own_ns; /* it had not asked for what came next, and did not wait */
+	double running_ns, io_ns;
+};
+
+static struct host host_of(const struct sonde_facts *facts, const struct sonde_device_work *work)
+{
+	const struct sonde_section *gaps = sonde_facts_section(facts, "device-gaps");
+	struct host host = {0};
+	for (size_t i = sonde_device_row(gaps, 0, work->name); i != SIZE_MAX;
+	     i = sonde_device_row(gaps, i + 1, work->name)) {
+		double ns = sonde_facts_number(gaps, i, "gap_ns") / work->parts;
+		if (ns * work->parts < LAUNCH_NS || !*sonde_facts_text(gaps, i, "thread"))
+			continue;
+		host.gaps += 1 / work->parts;
+		host.own_ns +=
+		    ns * (1 - sonde_facts_number(gaps, i, "asked_share") - sonde_facts_number(gaps, i, "sync_share"));
+		host.running_ns += ns * sonde_facts_number(gaps, i, "running_share");
+		host.io_ns += ns * sonde_facts_number(gaps, i, "io_share");
+	}
+	host.own_ns = fmin(host.own_ns, work->idle_ns);
+	return host;
+}
+
+static const char *subject_of(struct sonde_found *found, const char *device, const char *where)
+{
+	return where ? sonde_report_text(found->report, "%s%s%s", device, *where ? ", most in " : "", where) : NULL;
+}
+
+/* Work of host and device side by side takes as long as the longer of both. */
+static int starved_add(const struct sonde_facts *facts, const struct sonde_device_work *work, struct sonde_found *found)
+{
+	struct host host = host_of(facts, work);
+	double saves_ns = fmin(fmin(host.own_ns, work->busy_ns), work->span_ns), share = saves_ns / facts->span_ns;
+	if (!(share > facts->threshold[SONDE_THRESHOLD_DEVICE_STARVED]))
+		return 0;
+	return sonde_found_add(
+	    found,
+	    &(struct sonde_finding){
+		.subject =
+		    subject_of(found, work->name, sonde_device_gaps_in(facts, work->name, LAUNCH_NS, found->report)),
+		.evidence = sonde_report_text(
+		    found->report,
+		    "%.3f s in %.0f gaps in which the host had not asked for what came next (%.3f s running, %.3f s in "
+		    "I/O); the device was busy for %.3f s",
+		    host.own_ns / 1e9, host.gaps, host.running_ns / 1e9, host.io_ns / 1e9, work->busy_ns / 1e9),
+		.saves_ns = saves_ns,
+		.limiter = host.io_ns > host.running_ns         ? "io"
+			   : host.running_ns > host.own_ns / 10 ? "compute"
+								: NULL,
+		.weighs = share});
+}
+
+SONDE_JUDGE(device_starved)
+{
+	struct sonde_device_work work;
+	int rc = 0;
+	for (size_t i = 0; !rc && i < sonde_device_count(facts); i++)
+		rc = sonde_device_work_of(&work, facts, i) ? starved_add(facts, &work, found) : 0;
+	return rc;
+}
+
+/* --- launches ------------------------------------------------------------------------------------------------------
+ */
+
+/* Of the gaps, what is no longer than a launch takes. */
+static double launches_ns(const struct sonde_facts *facts, const struct sonde_device_work *work)
+{
+	const struct sonde_section *gaps = sonde_facts_section(facts, "device-gaps");
+	double longer_ns = 0;
+	for (size_t i = sonde_device_row(gaps, 0, work->name); i != SIZE_MAX;
+	     i = sonde_device_row(gaps, i + 1, work->name)) {
+		double ns = sonde_facts_number(gaps, i, "gap_ns");
+		longer_ns += ns >= LAUNCH_NS ? ns / work->parts : 0;
+	}
+	return fmax(work->idle_ns - longer_ns, 0);
+}
+
+struct tiny {
+	double calls, ns;
+	const char *most; /* the kernel with the most calls */
+};
+
+static struct tiny tiny_of(const struct sonde_facts *facts, const struct sonde_device_work *work)
+{
+	const struct sonde_section *kernels = sonde_facts_section(facts, "kernels");
+	struct tiny tiny = {.most = ""};
+	double most = 0;
+	for (size_t i = sonde_device_row(kernels, 0, work->name); i != SIZE_MAX;
+	     i = sonde_device_row(kernels, i + 1, work->name)) {
+		double calls = sonde_facts_number(kernels, i, "calls");
+		if (!(sonde_facts_number(kernels, i, "mean_ns") < facts->threshold[SONDE_THRESHOLD_KERNEL_NS]))
+			continue;
+		tiny.calls += calls / work->parts;
+		tiny.ns += sonde_facts_number(kernels, i, "total_ns") / work->parts;
+		tiny.most = calls > most ? sonde_facts_text(kernels, i, "kernel") : tiny.most;
+		most = fmax(most, calls);
+	}
+	return tiny;
+}
+
+/* Most kernels are tiny, and what lies between them takes at least as long as they do. */
+static int tiny_add(const struct sonde_facts *facts, const struct sonde_device_work *work, struct sonde_found *found)
+{
+	struct tiny tiny = tiny_of(facts, work);
+	double between_ns = tiny.calls > 0 ? launches_ns(facts, work) * fmin(tiny.calls / work->kernels, 1) : 0;
+	double saves_ns = fmin(between_ns, facts->span_ns), share = saves_ns / facts->span_ns;
+	if (tiny.calls < KERNELS_LEAST || tiny.calls * 2 <= work->kernels || between_ns < tiny.ns ||
+	    !(share > facts->threshold[SONDE_THRESHOLD_KERNEL_SHARE]))
+		return 0;
+	return sonde_found_add(
+	    found, &(struct sonde_finding){
+		       .subject = sonde_report_text(found->report, "%s on %s", tiny.most, work->name),
+		       .evidence = sonde_report_text(
+			   found->report, "%.0f kernels of %.2f µs (mean), %.2f µs between them: %.3f s of launching",
+			   tiny.calls, tiny.ns / tiny.calls / 1e3, between_ns / tiny.calls / 1e3, between_ns / 1e9),
+		       .saves_ns = saves_ns,
+		       .weighs = share});
+}
+
+SONDE_JUDGE(tiny_kernels)
+{
+	struct sonde_device_work work;
+	int rc = 0;
+	for (size_t i = 0; !rc && i < sonde_device_count(facts); i++)
+		rc = sonde_device_work_of(&work, facts, i) ? tiny_add(facts, &work, found) : 0;
+	return rc;
+}
+
+/* --- idle ----------------------------------------------------------------------------------------------------------
+ */
+
+static int is_found(const struct sonde_found *found, const char *rule, const char *device)
+{
+	for (size_t i = 0; i < found->count; i++) {
+		const char *at = strcmp(found->rows[i].rule->id, rule) ? NULL : strstr(found->rows[i].subject, device);
+		if (at && (!at[strlen(device)] || at[strlen(device)] == ',')) /* "gpu 1" is not "gpu 10" */
+			return 1;
+	}
+	return 0;
+}
+
+/* A device that did a part of the work: one that had nothing to do with the run is no finding. */
+static int is_used(const struct sonde_facts *facts, const struct sonde_device_work *work)
+{
+	return work->busy_ns / facts->span_ns > facts->threshold[SONDE_THRESHOLD_DEVICE_USED];
+}
+
+/* From its first activity to its last: what comes before and after is not its own. */
+SONDE_JUDGE(device_idle)
+{
+	struct sonde_device_work work;
+	int rc = 0;
+	for (size_t i = 0; !rc && i < sonde_device_count(facts); i++) {
+		if (!sonde_device_work_of(&work, facts, i) || !is_used(facts, &work))
+			continue;
+		double used_ns = work.busy_ns + work.idle_ns;
+		double saves_ns = fmin(fmin(work.idle_ns, work.busy_ns), work.span_ns);
+		if (!(work.busy_ns / used_ns < facts->threshold[SONDE_THRESHOLD_DEVICE_BUSY]) ||
+		    is_found(found, "device-starved", work.name) || is_found(found, "tiny-kernels", work.name))
+			continue;
+		rc = sonde_found_add(
+		    found, &(struct sonde_finding){
+			       .subject = sonde_report_text(found->report, "%s", work.name),
+			       .evidence = sonde_report_text(
+				   found->report,
+				   "busy for %.3f s of the %.3f s from its first activity to its last (%.1f %%)",
+				   work.busy_ns / 1e9, used_ns / 1e9, 100 * work.busy_ns / used_ns),
+			       .saves_ns = saves_ns,
+			       .weighs = saves_ns / facts->span_ns});
+	}
+	return rc;
+}
+
+SONDE_JUDGE(device_gap)
+{
+	const struct sonde_section *gaps = sonde_facts_section(facts, "device-gaps");
+	struct sonde_device_work work;
+	int rc = 0;
+	for (size_t i = 0; !rc && i < sonde_device_count(facts); i++) {
+		size_t row = sonde_device_work_of(&work, facts, i) && is_used(facts, &work)
+				 ? sonde_device_row(gaps, 0, work.name)
+				 : SIZE_MAX;
+		for (int named = 0; !rc && row != SIZE_MAX && named < GAPS_NAMED;
+		     named++, row = sonde_device_row(gaps, row + 1, work.name)) {
+			double gap_ns = sonde_facts_number(gaps, row, "gap_ns");
+			const char *where = sonde_facts_text(gaps, row, "function");
+			where = *where ? where : sonde_facts_text(gaps, row, "zone");
+			if (!(gap_ns > facts->threshold[SONDE_THRESHOLD_DEVICE_GAP]))
+				break; /* the longest come first */
+			double saves_ns = fmin(fmin(gap_ns, facts->span_ns), fmin(work.busy_ns, work.span_ns));
+			rc = sonde_found_add(
+			    found,
+			    &(struct sonde_finding){
+				.subject = subject_of(found, work.name, where),
+				.evidence = sonde_report_text(
+				    found->report, "nothing to do for %.3f s, from %.3f s on, before %s", gap_ns / 1e9,
+				    sonde_facts_number(gaps, row, "at_ns") / 1e9, sonde_facts_text(gaps, row, "next")),
+				.saves_ns = saves_ns,
+				.weighs = saves_ns / facts->span_ns});
+		}
+	}
+	return rc;
+}
+
+/* --- each step -----------------------------------------------------------------------------------------------------
+ */
+
+/* Of the gaps, what goes to waiting for the device, and to having it begin again. */
+static double drained_ns(const struct sonde_facts *facts, const struct sonde_device_work *work)
+{
+	const struct sonde_section *gaps = sonde_facts_section(facts, "device-gaps");
+	double all_ns = 0, drained = 0;
+	for (size_t i = sonde_device_row(gaps, 0, work->name); i != SIZE_MAX;
+	     i = sonde_device_row(gaps, i + 1, work->name)) {
+		double ns = sonde_facts_number(gaps, i, "gap_ns");
+		all_ns += ns;
+		drained += ns * (sonde_facts_number(gaps, i, "asked_share") +
+				 sonde_facts_number(gaps, i, "sync_share") + sonde_facts_number(gaps, i, "api_share"));
+	}
+	return all_ns > 0 ? work->idle_ns * drained / all_ns : 0;
+}
+
+static double waits_of(const struct sonde_facts *facts)
+{
+	const struct sonde_section *calls = sonde_facts_section(facts, "device-calls");
+	double count = 0;
+	for (size_t i = 0; calls && i < calls->table.row_count; i++)
+		if (!strcmp(sonde_facts_text(calls, i, "kind"), "sync"))
+			count += sonde_facts_number(calls, i, "calls");
+	return count;
+}
+
+/* Waiting, or a few bytes to decide by, each step: the queue runs empty. */
+SONDE_JUDGE(step_sync)
+{
+	const struct sonde_section *copies = sonde_facts_section(facts, "copies");
+	struct sonde_device_work work;
+	double small = 0, waits = waits_of(facts);
+	if (!sonde_device_work_busiest(&work, facts))
+		return 0;
+	for (size_t i = sonde_device_row(copies, 0, work.name); i != SIZE_MAX;
+	     i = sonde_device_row(copies, i + 1, work.name)) {
+		const char *from = sonde_facts_text(copies, i, "from"), *to = sonde_facts_text(copies, i, "to");
+		int is_back = !strcmp(from, "device") && strcmp(to, "device") != 0 && strcmp(to, "peer") != 0;
+		if (is_back && sonde_facts_number(copies, i, "mean_b") <= facts->threshold[SONDE_THRESHOLD_STEP_B])
+			small += sonde_facts_number(copies, i, "copies") / work.parts;
+	}
+	double steps = fmax(small, waits), saves_ns = fmin(drained_ns(facts, &work), facts->span_ns);
+	double gaps = fmin(steps / fmax(work.gaps, 1), 1), share = saves_ns * gaps / facts->span_ns;
+	if (is_found(found, "tiny-kernels", work.name)) /* it is the same time */
+		return 0;
+	if (steps < STEPS_LEAST || !(share > facts->threshold[SONDE_THRESHOLD_STEP_SHARE]))
+		return 0;
+	return sonde_found_add(
+	    found,
+	    &(struct sonde_finding){
+		.subject = sonde_report_text(found->report, "%s", work.name),
+		.evidence = sonde_report_text(
+		    found->report,
+		    "the host waited for the device %.0f times, and %.0f copies back were of %g bytes at most (mean); "
+		    "%.3f s until the device had something to do again",
+		    waits, small, facts->threshold[SONDE_THRESHOLD_STEP_B], saves_ns * gaps / 1e9),
+		.saves_ns = saves_ns * gaps,
+		.weighs = share});
+}

@@ -1,0 +1,511 @@
+/* findings.c: rules judged over the sections of other passes, and what they found as a section.
+ *
+ * The other passes run into a report of their own, with many rows. What a rule found is left out where more than a
+ * hundredth of the records that it rests on was lost, or where the file is damaged, and a note says so.
+ */
+#include "analyze/findings/findings.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analyze/resource/machine_sums.h"
+#include "analyze/marks.h"
+#include "analyze/window.h"
+#include "analyze/words.h"
+#include "util/error.h"
+#include "util/shell_word.h"
+
+#define TITLE "Findings: what to fix first"
+#define ROWS_READ 4096u /* of each section that rules read */
+#define LOST_AT_MOST 0.01
+#define CUT_B 4095u            /* of a command: a longer one was cut off there */
+#define PROCESSES "processes " /* begins causes that count them: nothing of these was recorded */
+
+enum { DEFAULT_ROWS = 20 };
+enum {
+	SEVERITY,
+	RULE,
+	NAME,
+	SUBJECT,
+	SAVES,
+	SHARE,
+	SPEEDUP,
+	AT_MOST,
+	AT_MOST_SHARE,
+	AT_MOST_SPEEDUP,
+	WITHIN,
+	CONFIDENCE,
+	LIMITER,
+	PEAK,
+	BYTES,
+	EVIDENCE,
+	STEPS,
+	AGAIN,
+	COLUMNS
+};
+
+static const struct sonde_column columns[COLUMNS] = {
+    [SEVERITY] = {"severity", "severity", SONDE_UNIT_TEXT, SONDE_BASIS_MEASURED, 0, 0},
+    [RULE] = {"rule", "rule", SONDE_UNIT_TEXT, SONDE_BASIS_MEASURED, 0, 0},
+    [NAME] = {"title", "finding", SONDE_UNIT_TEXT, SONDE_BASIS_MEASURED, 0, 4},
+    [SUBJECT] = {"subject", "where", SONDE_UNIT_TEXT, SONDE_BASIS_MEASURED, 1, 0},
+    [SAVES] = {"saves_ns", "could save", SONDE_UNIT_NS, SONDE_BASIS_ESTIMATED, 0, 0},
+    [SHARE] = {"saves_share", "of span", SONDE_UNIT_RATIO, SONDE_BASIS_ESTIMATED, 0, 1},
+    [SPEEDUP] = {"expected_speedup", "speedup", SONDE_UNIT_FACTOR, SONDE_BASIS_ESTIMATED, 0, 1},
+    [AT_MOST] = {"at_most_ns", "at most", SONDE_UNIT_NS, SONDE_BASIS_ESTIMATED, 0, 2},
+    [AT_MOST_SHARE] = {"at_most_share", "of span", SONDE_UNIT_RATIO, SONDE_BASIS_ESTIMATED, 0, 3},
+    [AT_MOST_SPEEDUP] = {"at_most_speedup", "speedup at most", SONDE_UNIT_FACTOR, SONDE_BASIS_ESTIMATED, 0, 2},
+    [WITHIN] = {"within", "of all within", SONDE_UNIT_TEXT, SONDE_BASIS_MEASURED, 1, 4},
+    [CONFIDENCE] = {"confidence", "confidence", SONDE_UNIT_RATIO, SONDE_BASIS_ESTIMATED, 0, 3},
+    [LIMITER] = {"limiter", "limited by", SONDE_UNIT_TEXT, SONDE_BASIS_ESTIMATED, 0, 2},
+    [PEAK] = {"peak_share", "of peak", SONDE_UNIT_RATIO, SONDE_BASIS_MEASURED, 0, 5},
+    [BYTES] = {"bytes", "bytes", SONDE_UNIT_BYTES, SONDE_BASIS_MEASURED, 0, 5},
+    [EVIDENCE] = {"evidence", "evidence", SONDE_UNIT_TEXT, SONDE_BASIS_MEASURED, 0, 6},
+    [STEPS] = {"steps", "steps", SONDE_UNIT_TEXT, SONDE_BASIS_MEASURED, 0, 7},
+    [AGAIN] = {"measure_again", "measure again", SONDE_UNIT_TEXT, SONDE_BASIS_MEASURED, 0, 8},
+};
+
+static const char *const sections[] = {
+    "functions", "calltree",  "threads",    "processes",   "critical-path", "waits",   "locks",
+    "io",        "io-phases", "wait-kinds", "resources",   "heap",          "heaps",   "leaks",
+    "temporary", "memory",    "energy",     "zones",       "roofline",      "machine", "summary",
+    "devices",   "kernels",   "copies",     "device-gaps", "device-calls"};
+
+int sonde_found_add(struct sonde_found *found, const struct sonde_finding *finding)
+{
+	if (!finding->subject || !finding->evidence)
+		return sonde_error(ENOMEM, "out of memory for findings");
+	if (found->count == found->cap) {
+		size_t cap = found->cap ? 2 * found->cap : 16;
+		struct sonde_finding *rows = realloc(found->rows, cap * sizeof *rows);
+		if (!rows)
+			return sonde_error(ENOMEM, "out of memory for findings");
+		found->rows = rows;
+		found->cap = cap;
+	}
+	found->rows[found->count] = *finding;
+	found->rows[found->count++].rule = found->rule;
+	return 0;
+}
+
+/* --- severity ------------------------------------------------------------------------------------------------------
+ */
+
+const char *sonde_severity_name(enum sonde_severity severity)
+{
+	static const char *const names[] = {"low", "medium", "high", "critical"};
+	return names[severity];
+}
+
+double sonde_finding_confidence(const struct sonde_finding *finding)
+{
+	return finding->confidence > 0 ? finding->confidence : finding->rule->confidence;
+}
+
+enum sonde_severity sonde_finding_severity(const struct sonde_finding *finding)
+{
+	static const double from[] = {
+	    [SONDE_SEVERITY_MEDIUM] = 0.05, [SONDE_SEVERITY_HIGH] = 0.20, [SONDE_SEVERITY_CRITICAL] = 0.40};
+	enum sonde_severity severity = SONDE_SEVERITY_LOW;
+	while (severity < finding->rule->at_most && finding->weighs >= from[severity + 1])
+		severity++;
+	return severity;
+}
+
+static double score(const struct sonde_finding *finding)
+{
+	return finding->weighs * sonde_finding_confidence(finding);
+}
+
+static int compare(const void *left, const void *right)
+{
+	const struct sonde_finding *a = left, *b = right;
+	if (score(a) != score(b))
+		return score(a) < score(b) ? 1 : -1;
+	int order = strcmp(a->rule->id, b->rule->id);
+	return order ? order : strcmp(a->subject, b->subject);
+}
+
+/* --- facts ---------------------------------------------------------------------------------------------------------
+ */
+
+/* Wall time of the part asked for; NAN = not known. */
+static double time_asked(const struct sonde_facts *facts, const struct sonde_pass_options *options)
+{
+	double wall_ns = 1e9 * sonde_facts_metric(facts, "timing.wall_time_s");
+	const struct sonde_window window = sonde_window_of(facts->session, options);
+	double part_ns = 1e9 * sonde_window_s(&window);
+	int is_part = options->from_ns || options->to_ns;
+	return is_part && part_ns < wall_ns ? part_ns : wall_ns;
+}
+
+static int facts_read(struct sonde_facts *facts, struct sonde_session *session,
+		      const struct sonde_pass_options *options)
+{
+	const struct sonde_pass *passes[sizeof sections / sizeof *sections];
+	struct sonde_pass_options inner = *options;
+	size_t count = 0;
+	inner.limit = ROWS_READ;
+	inner.sort = SONDE_SORT_SELF;
+	inner.weigh = (struct sonde_weigh){0}; /* the tree is of CPU time */
+	inner.asked = 1;                       /* also what a plain report leaves out */
+	for (size_t i = 0; i < sizeof sections / sizeof *sections; i++)
+		passes[count++] = sonde_pass_find(sections[i]);
+	*facts = (struct sonde_facts){.session = session, .options = options};
+	int rc = sonde_thresholds_read(facts->threshold, options);
+	rc = rc ? rc : sonde_report_new(&facts->report);
+	rc = rc ? rc : sonde_pass_run(session, passes, count, &inner, facts->report);
+	if (rc)
+		return rc;
+	/* Rows may be cut off: one of them and its share tell the whole. */
+	const struct sonde_section *path = sonde_facts_section(facts, "critical-path");
+	double first_share = sonde_facts_number(path, 0, "share");
+	facts->span_ns = first_share > 0 ? sonde_facts_number(path, 0, "time_ns") / first_share : 0;
+	facts->has_path = facts->span_ns > 0;
+	if (!facts->has_path)
+		facts->span_ns = time_asked(facts, options);
+	double sampled_ns = 1e9 * sonde_facts_metric(facts, "samples.cpu_time_s");
+	facts->cpu_ns = sampled_ns > 0 ? sampled_ns : 1e9 * sonde_facts_metric(facts, "timing.cpu_time_s");
+	const char *may_use = sonde_session_info(session, "run.cpus");
+	facts->cores = may_use ? strtod(may_use, NULL) : sonde_machine_cores(session);
+	if (!(facts->cores > 0))
+		facts->cores = NAN;
+	facts->running_ns =
+	    sonde_facts_on_path(facts, NULL, NULL, "running") + sonde_facts_on_path(facts, NULL, NULL, "unseen");
+	double waits_ns = sonde_facts_on_path(facts, NULL, NULL, "runnable");
+	int is_others = !(sonde_facts_busy_threads(facts) > facts->cores);
+	facts->stretch = is_others && facts->running_ns > 0 ? 1 + waits_ns / facts->running_ns : 1;
+	return 0;
+}
+
+/* --- what was lost -------------------------------------------------------------------------------------------------
+ */
+
+static const struct {
+	const char *source;
+	uint32_t needs;
+	uint32_t types; /* of chunks with what was not lost; of those that may have been, the fewest */
+} rests[] = {
+    {"cpu", SONDE_NEEDS_SAMPLES | SONDE_NEEDS_PATH, 1u << SONDE_CHUNK_SAMPLES},
+    {"cpu_timer", SONDE_NEEDS_SAMPLES, 1u << SONDE_CHUNK_SAMPLES},
+    {"waits", SONDE_NEEDS_WAITS | SONDE_NEEDS_PATH, 1u << SONDE_CHUNK_WAITS},
+    {"heap", SONDE_NEEDS_HEAP, 1u << SONDE_CHUNK_HEAP},
+    {"zones", SONDE_NEEDS_ZONES, 1u << SONDE_CHUNK_ZONES},
+    {"gpu", SONDE_NEEDS_DEVICES, 1u << SONDE_CHUNK_ACTIVITIES},
+};
+
+static uint64_t events_of(const struct sonde_session *session, uint32_t types)
+{
+	uint64_t sum = 0;
+	for (unsigned type = 0; type < 32; type++)
+		if (types & 1u << type)
+			sum += sonde_session_event_count(session, (enum sonde_chunk_type)type);
+	return sum;
+}
+
+static uint32_t lossy_needs(const struct sonde_session *session)
+{
+	uint32_t needs = sonde_session_damaged_b(session) ? UINT32_MAX : 0;
+	for (size_t i = 0; i < sizeof rests / sizeof *rests; i++) {
+		uint64_t lost = 0;
+		for (size_t k = 0; k < sonde_session_lost_count(session); k++) {
+			const struct sonde_lost *row = sonde_session_lost(session, k);
+			if (!strcmp(row->source, rests[i].source) &&
+			    strncmp(row->cause, PROCESSES, strlen(PROCESSES)) != 0)
+				lost += row->count;
+		}
+		if ((double)lost > LOST_AT_MOST * (double)(lost + events_of(session, rests[i].types)))
+			needs |= rests[i].needs;
+	}
+	return needs;
+}
+
+/* Leaves out what rests on lost records. */
+static int suppress(struct sonde_found *found, const struct sonde_session *session, struct sonde_report *report,
+		    struct sonde_section *section)
+{
+	uint32_t lossy = lossy_needs(session);
+	size_t kept = 0;
+	int rc = 0;
+	for (size_t i = 0; i < found->count; i++) {
+		const struct sonde_finding *finding = &found->rows[i];
+		if (!(finding->rule->needs & lossy))
+			found->rows[kept++] = *finding;
+		else if (!rc)
+			rc = sonde_report_note(
+			    report, section, 1,
+			    "suppressed: %s (%s): records that it rests on were lost, or cannot be read",
+			    finding->rule->id, finding->subject);
+	}
+	found->count = kept;
+	return rc;
+}
+
+/* Where others had the CPUs what is left are bytes: whatever is said of time could be their doing. */
+static int suppress_noisy(struct sonde_found *found, const struct sonde_facts *facts, struct sonde_report *report,
+			  struct sonde_section *section)
+{
+	double noise = 0, limit = facts->threshold[SONDE_THRESHOLD_NOISE];
+	size_t kept = 0;
+	int rc = sonde_finding_noise(facts, found, &noise);
+	if (rc || !(noise > limit))
+		return rc;
+	for (size_t i = 0; i < found->count; i++)
+		if (found->rows[i].bytes > 0)
+			found->rows[kept++] = found->rows[i];
+	found->count = kept;
+	found->is_noisy = 1;
+	return sonde_report_note(
+	    report, section, 1,
+	    "noisy run: other programs had the CPUs for %.0f %% of the critical path; time findings are withheld", 100 * noise);
+}
+
+/* --- finding -------------------------------------------------------------------------------------------------------
+ */
+
+static int has_source(const struct sonde_session *session, const char *name)
+{
+	for (size_t i = 0; i < sonde_session_source_count(session); i++) {
+		const struct sonde_source_row *source = sonde_session_source(session, i);
+		if (!strcmp(source->name, name) && source->state != SONDE_SOURCE_UNAVAILABLE)
+			return 1;
+	}
+	return 0;
+}
+
+/* Time that was used without a sample of it has no place either. */
+static int has_samples(const struct sonde_facts *facts)
+{
+	double all_s = sonde_facts_metric(facts, "samples.cpu_time_s"),
+	       missing_s = sonde_facts_metric(facts, "samples.not_sampled_s");
+	return sonde_session_event_count(facts->session, SONDE_CHUNK_SAMPLES) && !(all_s <= missing_s);
+}
+
+/* What the beginning of a recording says was asked for: sources say at its end how they did. */
+static const char *note_cut_off(const struct sonde_facts *facts, struct sonde_report *report)
+{
+	const struct sonde_session *session = facts->session;
+	int has_heap = sonde_session_heap_site_count(session) > 0;
+	int has_heap_events = sonde_session_event_count(session, SONDE_CHUNK_HEAP) > 0;
+	const char *rate = sonde_session_info(session, "option.rate_hz");
+	const char *samples = has_samples(facts)               ? ""
+			      : rate && strtod(rate, NULL) > 0 ? ", CPU time (sampled, but no sample can be read)"
+							       : ", CPU time (no sample can be read)";
+	const char *waits = sonde_session_event_count(session, SONDE_CHUNK_WAITS) ? "" : ", calls that wait";
+	const char *heap = has_heap_events ? ""
+			   : has_heap      ? ", allocations (recorded, but none can be read)"
+					   : ", allocations";
+	const char *path = facts->has_path ? "" : ", who waited for whom (no critical path)";
+	return sonde_report_text(report, "%s%s%s%s", samples, waits, heap, path);
+}
+
+/* Of devices: what no source tells. */
+static const char uncounted[] =
+    ", matrix units of devices but where names of kernels tell (nobody counts their work), what a program's own "
+    "allocators hold of devices unused (they do not tell)";
+
+/* Which rules had nothing to read. */
+static int note_unjudged(const struct sonde_facts *facts, struct sonde_report *report, struct sonde_section *section)
+{
+	const struct sonde_session *session = facts->session;
+	const struct sonde_run *run = sonde_session_run(session);
+	int is_cut_off = !run->closed && !run->growing;
+	const char *samples = has_samples(facts) ? "" : ", CPU time (no samples)";
+	const char *waits = has_source(session, "waits") ? "" : ", calls that wait (record --threads --io)";
+	const char *heap = has_source(session, "heap") ? "" : ", allocations (record --heap)";
+	const char *path = facts->has_path ? "" : ", who waited for whom (no critical path)";
+	const char *nodes = sonde_session_info(session, "host.numa_nodes"); /* "0", or "0-1": none is remote of one */
+	const char *remote = nodes && nodes[strspn(nodes, "0123456789")]
+				 ? ", remote NUMA memory (nobody counts accesses to other nodes)"
+				 : "";
+	const char *all = is_cut_off ? note_cut_off(facts, report)
+				     : sonde_report_text(report, "%s%s%s%s", samples, waits, heap, path);
+	const char *devices = sonde_session_device_count(session) ? uncounted : "";
+	all = all ? sonde_report_text(report, "%s%s%s", all, remote, devices) : NULL;
+	if (!all)
+		return sonde_error(ENOMEM, "out of memory for findings");
+	if (!*all)
+		return 0;
+	return sonde_report_note(
+	    report, section, is_cut_off,
+	    is_cut_off ? "not judged, since the recording was cut off, and what there is of it tells nothing of: %s"
+		       : "not judged, since not recorded: %s",
+	    all + 2);
+}
+
+/* The command as a shell takes it; NULL where its words are not known: of old recordings, that had none, and of several
+ * commands. */
+static const char *command_line(const struct sonde_session *session)
+{
+	const char *line = sonde_session_info(session, "run.command_line");
+	if (line || sonde_session_part_count(session) > 1)
+		return line;
+	line = sonde_session_info(session, "run.command");
+	return line && *line && strlen(line) < CUT_B && !line[strspn(line, SONDE_SHELL_PLAIN " ")] ? line : NULL;
+}
+
+/* What could go, in its two parts, as what-if takes them. */
+static int waits_say(const struct sonde_facts *facts, struct sonde_finding *finding, struct sonde_report *report)
+{
+	double running_ns = finding->saves_ns / facts->stretch, waits_ns = finding->saves_ns - running_ns;
+	if (!finding->has_waits || !(waits_ns >= 0.5e6)) /* shown to the ms */
+		return 0;
+	finding->evidence = sonde_report_text(report, "%s; could go: running %.3f s + waiting for a CPU %.3f s",
+					      finding->evidence, running_ns / 1e9, waits_ns / 1e9);
+	return finding->evidence ? 0 : sonde_error(ENOMEM, "out of memory for findings");
+}
+
+int sonde_findings_find(struct sonde_found *out, struct sonde_session *session,
+			const struct sonde_pass_options *options, struct sonde_report *report,
+			struct sonde_section *section)
+{
+	struct sonde_facts facts;
+	*out = (struct sonde_found){.report = report, .section = section};
+	int rc = facts_read(&facts, session, options);
+	out->span_ns = facts.span_ns;
+	int has_span = !isnan(facts.span_ns); /* what was imported may not tell */
+	if (!rc && !has_span)
+		rc = sonde_report_note(report, section, 0,
+				       "not judged: how long the run took is not known, and so what could go of it");
+	for (size_t i = 0; !rc && has_span && i < sonde_rule_count; i++) {
+		out->rule = &sonde_rules[i];
+		rc = sonde_rules[i].judge(&facts, out);
+	}
+	for (size_t i = 0; !rc && i < out->count; i++)
+		rc = sonde_finding_batch(&out->rows[i], options->batch, report);
+	for (size_t i = 0; !rc && i < out->count; i++)
+		rc = waits_say(&facts, &out->rows[i], report);
+	rc = rc ? rc : sonde_finding_bounds(&facts, out);
+	rc = rc ? rc : suppress(out, session, report, section);
+	rc = rc || !has_span ? rc : suppress_noisy(out, &facts, report, section);
+	rc = rc ? rc : sonde_finding_device(session, options->device, report, section);
+	rc = rc ? rc : note_unjudged(&facts, report, section);
+	out->command = command_line(session);
+	if (!rc && out->count && sonde_session_info(session, "run.redacted"))
+		rc = sonde_report_note(report, section, 0,
+				       "COMMAND: the command line had passwords or keys, which are not recorded "
+				       "(--keep-arguments)");
+	sonde_report_free(facts.report);
+	if (out->count)
+		qsort(out->rows, out->count, sizeof *out->rows, compare);
+	if (rc) {
+		free(out->rows);
+		*out = (struct sonde_found){0};
+	}
+	return rc;
+}
+
+/* --- the section ---------------------------------------------------------------------------------------------------
+ */
+
+static const char *steps_of(const struct sonde_rule *rule, struct sonde_report *report)
+{
+	const char *text = "";
+	for (size_t i = 0; text && i < sizeof rule->steps / sizeof *rule->steps && rule->steps[i]; i++)
+		text = sonde_report_text(report, "%s%s%s", text, *text ? "; " : "", rule->steps[i]);
+	return text;
+}
+
+static struct sonde_cell speedup(double span_ns, double saved_ns)
+{
+	return span_ns - saved_ns >= 1 ? sonde_cell_real(span_ns / (span_ns - saved_ns), 0)
+				       : sonde_cell_absent("nothing would be left");
+}
+
+static int row_add(const struct sonde_found *found, const struct sonde_finding *finding, struct sonde_report *report,
+		   struct sonde_section *section)
+{
+	struct sonde_cell *row = sonde_report_row(report, section);
+	const struct sonde_rule *rule = finding->rule;
+	const char *steps = steps_of(rule, report);
+	const char *again = sonde_report_text(report, "sonde record%s%s -- %s", *rule->record ? " " : "", rule->record,
+					      found->command ? found->command : "COMMAND");
+	if (!row || !steps || !again)
+		return sonde_error(ENOMEM, "out of memory for findings");
+	int is_time = finding->saves_ns > 0;
+	const char *why = finding->bytes > 0 ? "it is about bytes" : "it is not known";
+	row[SEVERITY] = sonde_cell_text(sonde_severity_name(sonde_finding_severity(finding)));
+	row[RULE] = sonde_cell_text(rule->id);
+	row[NAME] = sonde_cell_text(rule->title);
+	row[SUBJECT] = sonde_cell_text(finding->subject);
+	row[SAVES] = is_time ? sonde_cell_int((uint64_t)finding->saves_ns) : sonde_cell_absent(why);
+	row[SHARE] = is_time ? sonde_cell_real(finding->saves_ns / found->span_ns, 0) : sonde_cell_absent(why);
+	row[SPEEDUP] = is_time ? speedup(found->span_ns, finding->saves_ns) : sonde_cell_absent(why);
+	row[AT_MOST] = is_time ? sonde_cell_int((uint64_t)finding->at_most_ns) : sonde_cell_absent(why);
+	row[AT_MOST_SHARE] =
+	    is_time ? sonde_cell_real(finding->at_most_ns / found->span_ns, 0) : sonde_cell_absent(why);
+	row[AT_MOST_SPEEDUP] = is_time ? speedup(found->span_ns, finding->at_most_ns) : sonde_cell_absent(why);
+	row[WITHIN] = is_time && finding->within ? sonde_cell_text(finding->within)
+		      : !is_time                 ? sonde_cell_absent(why)
+		      : finding->place.ns > 0    ? sonde_cell_absent("it is a zone, or a phase")
+					      : sonde_cell_absent("no function of the program's is known to hold it");
+	row[CONFIDENCE] = sonde_cell_real(sonde_finding_confidence(finding), 0);
+	row[LIMITER] = sonde_cell_text(finding->limiter ? finding->limiter : rule->limiter);
+	row[PEAK] = finding->peak_share > 0 ? sonde_cell_real(finding->peak_share, 0)
+					    : sonde_cell_absent("its peak was not measured");
+	row[BYTES] =
+	    finding->bytes > 0 ? sonde_cell_int((uint64_t)finding->bytes) : sonde_cell_absent("it is about time");
+	row[EVIDENCE] = sonde_cell_text(finding->evidence);
+	row[STEPS] = sonde_cell_text(steps);
+	row[AGAIN] = sonde_cell_text(again);
+	return 0;
+}
+
+struct asking {
+	struct sonde_session *session;
+	struct sonde_pass_options options;
+};
+
+static int findings_begin(void **state, struct sonde_session *session, const struct sonde_pass_options *options)
+{
+	struct asking *asking = malloc(sizeof *asking);
+	if (!asking)
+		return sonde_error(ENOMEM, "out of memory for findings");
+	*asking = (struct asking){session, *options};
+	*state = asking;
+	return 0;
+}
+
+static void findings_end(void *state)
+{
+	free(state);
+}
+
+static int findings_finish(void *state, struct sonde_report *report)
+{
+	const struct asking *asking = state;
+	struct sonde_section *section = sonde_report_table(report, "findings", TITLE, columns, COLUMNS);
+	struct sonde_found found;
+	if (!section)
+		return sonde_error(ENOMEM, "out of memory for findings");
+	int rc = sonde_findings_find(&found, asking->session, &asking->options, report, section);
+	if (rc)
+		return rc;
+	size_t limit = asking->options.limit ? asking->options.limit : DEFAULT_ROWS;
+	for (size_t i = 0; !rc && i < found.count && i < limit; i++)
+		rc = row_add(&found, &found.rows[i], report, section);
+	section->table.omitted = found.count > limit ? found.count - limit : 0;
+	if (!rc && !found.count && !found.is_noisy && !isnan(found.span_ns))
+		rc = sonde_report_note(report, section, 0,
+				       "nothing was found in what was recorded: no rule's threshold was reached");
+	else if (!rc && found.count)
+		rc = sonde_report_note(
+		    report, section, 0,
+		    "an estimate: T / (T - f), f the time of the run (%.3f s) that could go away "
+		    "with everything else as it was; sorted by f, or the share of bytes, × confidence; "
+		    "at most: all time within the program's own function that holds it; "
+		    "sonde advise says why, and what to do",
+		    found.span_ns / 1e9);
+	free(found.rows);
+	return rc;
+}
+
+const struct sonde_pass sonde_pass_findings = {
+    .name = "findings",
+    .title = "what to fix first: rules over all other sections, with what that could save",
+    .begin = findings_begin,
+    .finish = findings_finish,
+    .end = findings_end,
+};

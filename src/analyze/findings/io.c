@@ -1,0 +1,245 @@
+/* io.c: rules about files. */
+#include <math.h>
+#include <string.h>
+
+#include "analyze/findings/rules.h"
+
+#define BLOCK_B 65536.0 /* what a buffer is taken to hold */
+#define CALLS_LEAST 1000
+#define QUICK_NS 20000 /* a call that did not wait for somebody else */
+
+static int is_stream(const char *name)
+{
+	return !strncmp(name, "pipe:", 5) || !strncmp(name, "socket:", 7) || !strncmp(name, "/dev/", 5);
+}
+
+/* All calls of a kind. */
+static double kind_of(const struct sonde_facts *facts, const char *kind, const char *key)
+{
+	const struct sonde_section *kinds = sonde_facts_section(facts, "wait-kinds");
+	for (size_t i = 0; kinds && i < kinds->table.row_count; i++)
+		if (!strcmp(sonde_facts_text(kinds, i, "kind"), kind))
+			return sonde_facts_number(kinds, i, key);
+	return 0;
+}
+
+/* What a file's row adds up: of sockets send() and recv(), too. */
+static double both_of(const struct sonde_facts *facts, int is_write, const char *key)
+{
+	return kind_of(facts, is_write ? "write" : "read", key) + kind_of(facts, is_write ? "send" : "receive", key);
+}
+
+/* CPU time of the functions that make the calls, with the way into the kernel and what records them, which timing the
+ * calls leaves out. */
+static double sampled_ns(const struct sonde_facts *facts, int is_write)
+{
+	static const char *const writes[] = {"write", "__libc_write", "__write", "ksys_write", "__x64_sys_write"};
+	static const char *const reads[] = {"read", "__libc_read", "__read", "ksys_read", "__x64_sys_read"};
+	return sonde_facts_cpu_on_path(facts, NULL, 0, sonde_facts_most_total_ns(facts, is_write ? writes : reads, 5));
+}
+
+/* Calls of one kind on one file: what of their time is saved when they are of BLOCK_B each. Of sampled CPU time, which
+ * knows no files, each call is taken to have as much as all have. */
+static int small_add(const struct sonde_facts *facts, const struct sonde_section *io, size_t row, int is_write,
+		     struct sonde_found *found)
+{
+	const char *file = sonde_facts_text(io, row, "file");
+	const char *where = sonde_facts_text(io, row, is_write ? "most_writes_in" : "most_reads_in");
+	double calls = sonde_facts_number(io, row, is_write ? "writes" : "reads");
+	double bytes = sonde_facts_number(io, row, is_write ? "written_b" : "read_b");
+	double all = both_of(facts, is_write, "calls"), part = all > 0 ? fmin(calls / all, 1) : 0;
+	if (!(calls > CALLS_LEAST) || !(bytes / calls < facts->threshold[SONDE_THRESHOLD_SMALL_B]) || !(part > 0))
+		return 0;
+	double timed_ns = sonde_facts_number(io, row, is_write ? "write_ns" : "read_ns");
+	double sampled = is_stream(file) ? 0 : sampled_ns(facts, is_write) * part;
+	double time_ns = fmin(fmax(timed_ns, sampled), facts->span_ns);
+	double saves_ns = time_ns * (1 - fmin(bytes / BLOCK_B / calls, 1));
+	if ((is_stream(file) && timed_ns / calls > QUICK_NS) ||
+	    !(time_ns / facts->span_ns > facts->threshold[SONDE_THRESHOLD_SMALL_SHARE]))
+		return 0;
+	return sonde_found_add(
+	    found,
+	    &(struct sonde_finding){
+		.subject = sonde_report_text(found->report, "%s%s%s", file, *where ? ", most in " : "", where),
+		.evidence = sonde_report_text(
+		    found->report, "%.0f %s of %.0f bytes (mean), %.2f µs each: %.3f s; blocks of 64 KB would be %.0f",
+		    calls, is_write ? "writes" : "reads", bytes / calls, time_ns / calls / 1e3, time_ns / 1e9,
+		    ceil(bytes / BLOCK_B)),
+		.saves_ns = saves_ns,
+		.place = {.function = *where ? where : NULL},
+		.weighs = saves_ns / facts->span_ns});
+}
+
+static int small_find(const struct sonde_facts *facts, int is_write, struct sonde_found *found)
+{
+	const struct sonde_section *io = sonde_facts_section(facts, "io");
+	int rc = 0;
+	for (size_t i = 0; !rc && io && i < io->table.row_count; i++)
+		rc = small_add(facts, io, i, is_write, found);
+	return rc;
+}
+
+SONDE_JUDGE(small_writes)
+{
+	return small_find(facts, 1, found);
+}
+
+SONDE_JUDGE(small_reads)
+{
+	return small_find(facts, 0, found);
+}
+
+/* Of a run of one thread all of the time of a kind of call is on the path. */
+static double path_of(const struct sonde_facts *facts, const char *kind)
+{
+	double on_path_ns = sonde_facts_on_path(facts, kind, NULL, NULL);
+	return sonde_facts_metric(facts, "run.threads") == 1 ? fmin(kind_of(facts, kind, "total_ns"), facts->span_ns)
+							     : on_path_ns;
+}
+
+static const char *most_in(const struct sonde_facts *facts, const char *kind)
+{
+	const struct sonde_section *waits = sonde_facts_section(facts, "waits");
+	for (size_t i = 0; waits && i < waits->table.row_count; i++)
+		if (!strcmp(sonde_facts_text(waits, i, "kind"), kind))
+			return sonde_facts_text(waits, i, "function");
+	return "";
+}
+
+SONDE_JUDGE(sync)
+{
+	double calls = kind_of(facts, "sync", "calls"), time_ns = path_of(facts, "sync"),
+	       share = time_ns / facts->span_ns;
+	if (!(share > facts->threshold[SONDE_THRESHOLD_SYNC]))
+		return 0;
+	const char *where = most_in(facts, "sync");
+	return sonde_found_add(
+	    found, &(struct sonde_finding){.subject = *where ? sonde_report_text(found->report, "%s", where) : "fsync",
+					   .evidence = sonde_report_text(
+					       found->report,
+					       "%.0f calls of fsync and its kin, %.3f s of the critical path (%.1f %%)",
+					       calls, time_ns / 1e9, 100 * share),
+					   .saves_ns = time_ns,
+					   .place = {.waits = SONDE_PLACE_WAITS(SYNC)},
+					   .weighs = fmin(share, 1)});
+}
+
+/* Of calls on files: pipes and sockets are waited for as long as whoever writes to them takes. */
+static double files_on_path_ns(const struct sonde_facts *facts, const char *kind)
+{
+	const struct sonde_section *path = sonde_facts_section(facts, "critical-path");
+	double sum_ns = 0;
+	for (size_t i = 0; path && i < path->table.row_count; i++)
+		if (!strcmp(sonde_facts_text(path, i, "kind"), kind) && !is_stream(sonde_facts_text(path, i, "name")) &&
+		    !strcmp(sonde_facts_text(path, i, "state"), "blocked"))
+			sum_ns += sonde_facts_number(path, i, "time_ns");
+	return sum_ns;
+}
+
+/* Of what is read from pipes and sockets no phases are known: the critical path says when nothing else was done. */
+static double waits_for_streams_ns(const struct sonde_facts *facts)
+{
+	const struct sonde_section *path = sonde_facts_section(facts, "critical-path");
+	double sum_ns = 0;
+	for (size_t i = 0; path && i < path->table.row_count; i++) {
+		const char *kind = sonde_facts_text(path, i, "kind");
+		if ((!strcmp(kind, "read") || !strcmp(kind, "receive")) &&
+		    is_stream(sonde_facts_text(path, i, "name")) &&
+		    !strcmp(sonde_facts_text(path, i, "state"), "blocked"))
+			sum_ns += sonde_facts_number(path, i, "time_ns");
+	}
+	return sum_ns;
+}
+
+/* Phases of loading in which no other thread of the program had a CPU. Reading ahead can hide no more of them than
+ * there is else to do. */
+SONDE_JUDGE(loading)
+{
+	const struct sonde_section *phases = sonde_facts_section(facts, "io-phases");
+	double alone_ns = 0, read_b = 0, count = 0;
+	const char *where = "", *file = "";
+	for (size_t i = 0; phases && i < phases->table.row_count; i++) {
+		double part = sonde_facts_number(phases, i, "share_blocked");
+		if (!(part > 0))
+			continue;
+		alone_ns += part * sonde_facts_number(phases, i, "duration_ns");
+		read_b += sonde_facts_number(phases, i, "read_b");
+		count++;
+		where = *where ? where : sonde_facts_text(phases, i, "most_in");
+		file = *file ? file : sonde_facts_text(phases, i, "file");
+	}
+	double streams_ns = waits_for_streams_ns(facts);
+	int is_streams = streams_ns > alone_ns;
+	alone_ns = fmin(fmax(alone_ns, streams_ns), facts->span_ns);
+	double saves_ns = fmin(alone_ns, facts->span_ns - alone_ns), share = saves_ns / facts->span_ns;
+	if (!(share > facts->threshold[SONDE_THRESHOLD_LOADING]))
+		return 0;
+	/* Copying from the kernel's memory is work: a thread could do it, too, but little of it waits. */
+	double blocked = is_streams ? 1 : fmin(files_on_path_ns(facts, "read") / alone_ns, 1);
+	if (is_streams) {
+		return sonde_found_add(
+		    found,
+		    &(struct sonde_finding){
+			.subject = *most_in(facts, "read")
+				       ? sonde_report_text(found->report, "%s", most_in(facts, "read"))
+				       : "pipes and sockets",
+			.evidence = sonde_report_text(
+			    found->report,
+			    "%.3f s of the critical path waiting for what comes through pipes and sockets (%.0f reads)",
+			    alone_ns / 1e9, both_of(facts, 0, "calls")),
+			.saves_ns = saves_ns,
+			.place = {.waits = SONDE_PLACE_WAITS(READ) | SONDE_PLACE_WAITS(RECEIVE)},
+			.confidence = 0.5,
+			.limiter = "latency",
+			.weighs = fmin(share, 1)});
+	}
+	return sonde_found_add(
+	    found,
+	    &(struct sonde_finding){
+		.subject = *where ? sonde_report_text(found->report, "%s", where)
+				  : sonde_report_text(found->report, "%s", file),
+		.evidence = sonde_report_text(
+		    found->report, "%.0f phases of loading, %.1f MB: %.3f s in which nothing else of the program ran",
+		    count, read_b / 1e6, alone_ns / 1e9),
+		.confidence = 0.2 + 0.6 * blocked,
+		.saves_ns = saves_ns,
+		.place = {.waits = SONDE_PLACE_WAITS(READ)},
+		.weighs = fmin(share, 1)});
+}
+
+/* The file that took most time. */
+static const char *slowest_file(const struct sonde_facts *facts, struct sonde_report *report)
+{
+	const struct sonde_section *io = sonde_facts_section(facts, "io");
+	for (size_t i = 0; io && i < io->table.row_count; i++) {
+		const char *file = sonde_facts_text(io, i, "file"), *where = sonde_facts_text(io, i, "most_in");
+		if (!is_stream(file))
+			return sonde_report_text(report, "%s%s%s", file, *where ? ", most in " : "", where);
+	}
+	return "files";
+}
+
+SONDE_JUDGE(files)
+{
+	static const char *const kinds[] = {"open", "read", "write", "close", "stat", "page fault"};
+	double blocked_ns = 0;
+	for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
+		blocked_ns += files_on_path_ns(facts, kinds[i]);
+	double share = blocked_ns / facts->span_ns;
+	for (size_t i = 0; i < found->count; i++)
+		if (!strcmp(found->rows[i].rule->id, "loading") && found->rows[i].weighs > 0.5 * share)
+			return 0; /* it is the same time */
+	if (!(share > facts->threshold[SONDE_THRESHOLD_FILES]))
+		return 0;
+	return sonde_found_add(
+	    found,
+	    &(struct sonde_finding){
+		.subject = slowest_file(facts, found->report),
+		.evidence =
+		    sonde_report_text(found->report, "%.3f s of the critical path blocked in calls on files (%.1f %%)",
+				      blocked_ns / 1e9, 100 * share),
+		.saves_ns = blocked_ns,
+		.place = {.waits = SONDE_PLACE_WAITS(OPEN) | SONDE_PLACE_WAITS(READ) | SONDE_PLACE_WAITS(WRITE) |
+				   SONDE_PLACE_WAITS(CLOSE) | SONDE_PLACE_WAITS(STAT) | SONDE_PLACE_WAITS(FAULT)},
+		.weighs = fmin(share, 1)});
+}

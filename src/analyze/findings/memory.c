@@ -1,0 +1,198 @@
+/* memory.c: rules about how much memory is held. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analyze/findings/rules.h"
+#include "analyze/heap/rss.h"
+
+/* What was mapped, and never touched, holds nothing: no more can go than was ever resident. */
+static int hotspot_add(const struct sonde_facts *facts, const struct sonde_section *heap, size_t row,
+		       struct sonde_found *found)
+{
+	double share = sonde_facts_number(heap, row, "peak_share"), peak_b = sonde_facts_number(heap, row, "peak_b");
+	double resident_b = sonde_facts_metric(facts, "memory.peak_process_rss_b");
+	double held_b = peak_b > resident_b ? resident_b : peak_b; /* NAN: not known */
+	if (!(share > facts->threshold[SONDE_THRESHOLD_HOTSPOT]) ||
+	    !(held_b > facts->threshold[SONDE_THRESHOLD_HOTSPOT_B]))
+		return 0;
+	const char *beyond =
+	    held_b < peak_b
+		? sonde_report_text(found->report, "; no more than %.1f MB were ever resident", held_b / 1e6)
+		: "";
+	return sonde_found_add(
+	    found, &(struct sonde_finding){
+		       .subject = sonde_report_text(found->report, "%s", sonde_facts_text(heap, row, "function")),
+		       .evidence = sonde_report_text(
+			   found->report, "%.1f MB in %.0f blocks at the peak: %.1f %% of it%s", peak_b / 1e6,
+			   sonde_facts_number(heap, row, "peak_blocks"), 100 * share, beyond),
+		       .bytes = held_b,
+		       .weighs = fmin(share, 1) * held_b / peak_b});
+}
+
+SONDE_JUDGE(hotspot)
+{
+	const struct sonde_section *heap = sonde_facts_section(facts, "heap");
+	int rc = 0;
+	for (size_t i = 0; !rc && heap && i < heap->table.row_count; i++)
+		rc = hotspot_add(facts, heap, i, found);
+	return rc;
+}
+
+static double peak_of(const struct sonde_facts *facts)
+{
+	const struct sonde_section *heaps = sonde_facts_section(facts, "heaps");
+	double most_b = 0;
+	for (size_t i = 0; heaps && i < heaps->table.row_count; i++)
+		most_b = fmax(most_b, sonde_facts_number(heaps, i, "peak_b"));
+	return most_b;
+}
+
+/* As a share of what was allocated, or of the peak: what is lost of a heap that turns over fast is little of the first.
+ */
+static int leak_add(const struct sonde_facts *facts, const struct sonde_section *leaks, size_t row,
+		    struct sonde_found *found)
+{
+	const char *function = sonde_facts_text(leaks, row, "function"), *kind = sonde_facts_text(leaks, row, "class");
+	double bytes = sonde_facts_number(leaks, row, "bytes"), blocks = sonde_facts_number(leaks, row, "blocks");
+	double peak_b = peak_of(facts), share = sonde_facts_number(leaks, row, "share");
+	double of_peak = peak_b > 0 ? fmin(bytes / peak_b, 1) : 0;
+	int is_growing = !strcmp(kind, "growing");
+	if (strcmp(kind, "unreachable") != 0 && !is_growing)
+		return 0;
+	if (!(fmax(share, of_peak) > facts->threshold[SONDE_THRESHOLD_LEAK]) ||
+	    !(bytes > facts->threshold[SONDE_THRESHOLD_LEAK_B]))
+		return 0;
+	return sonde_found_add(
+	    found, &(struct sonde_finding){
+		       .subject = sonde_report_text(found->report, "%s", function),
+		       .evidence = sonde_report_text(
+			   found->report,
+			   is_growing ? "its blocks grew all the time, to %.2f MB in %.0f blocks (%.1f %% of the peak)"
+				      : "%.2f MB in %.0f blocks were left that nothing points to (%.1f %% of the peak)",
+			   bytes / 1e6, blocks, 100 * of_peak),
+		       .confidence = is_growing ? sonde_facts_number(leaks, row, "confidence") * 0.8 : 0,
+		       .bytes = bytes,
+		       .weighs = fmax(fmin(share, 1), of_peak)});
+}
+
+SONDE_JUDGE(leak)
+{
+	const struct sonde_section *leaks = sonde_facts_section(facts, "leaks");
+	int rc = 0;
+	for (size_t i = 0; !rc && leaks && i < leaks->table.row_count; i++)
+		rc = leak_add(facts, leaks, i, found);
+	return rc;
+}
+
+/* --- fragmentation -------------------------------------------------------------------------------------------------
+ */
+
+#define LAST_POINTS 3
+#define POINTS_MOST 16 /* each is a reading of the heap's chunks */
+#define LAST_PART 5    /* at least this part of its life */
+
+static double alive_b(const struct sonde_facts *facts, uint32_t process, uint64_t time_ns,
+		      struct sonde_heap_alive *sites)
+{
+	size_t count = sonde_session_heap_site_count(facts->session);
+	double sum_b = 0;
+	memset(sites, 0, (count + 1) * sizeof *sites);
+	if (sonde_session_heap_alive(facts->session, time_ns, sites))
+		return NAN;
+	for (uint32_t id = 1; id <= count; id++) {
+		const struct sonde_heap_site *site = sonde_session_heap_site(facts->session, id);
+		const struct sonde_heap *heap = site ? sonde_session_heap(facts->session, site->heap) : NULL;
+		if (heap && heap->process == process)
+			sum_b += (double)sites[id].size_b;
+	}
+	return sum_b;
+}
+
+/* What a process had in memory, as far as it is no file's, nor shared as the recorder's rings are. */
+struct private_memory {
+	const struct sonde_rss_series *resident, *file;
+};
+
+static double private_b(const struct private_memory *memory, const struct sonde_rss_point *point)
+{
+	const struct sonde_rss_point *file = sonde_rss_at(memory->file, point->time_ns);
+	file = file || !memory->file->count ? file : memory->file->points; /* read together with the first */
+	return file ? fmax((double)point->size_b - (double)file->size_b, 0) : NAN;
+}
+
+/* The least at the last readings: what was just given back when it was read is not there in the others. */
+static double least_over_b(const struct sonde_facts *facts, const struct private_memory *memory, uint32_t process,
+			   struct sonde_heap_alive *sites, double *then_b)
+{
+	const struct sonde_rss_series *series = memory->resident;
+	double least_b = INFINITY;
+	const struct sonde_rss_point *last = &series->points[series->count ? series->count - 1 : 0],
+				     *first = series->points;
+	for (size_t i = 0; i < series->count && i < POINTS_MOST; i++) {
+		const struct sonde_rss_point *point = &series->points[series->count - 1 - i];
+		if (i >= LAST_POINTS && last->time_ns - point->time_ns > (last->time_ns - first->time_ns) / LAST_PART)
+			break;
+		/* Of large blocks that have just been freed much may still be resident. */
+		uint64_t before_ns = i + 1 < series->count ? series->points[series->count - 2 - i].time_ns : 0;
+		double live_b =
+		    fmax(alive_b(facts, process, point->time_ns, sites), alive_b(facts, process, before_ns, sites));
+		double over_b = private_b(memory, point) - live_b;
+		if (isnan(over_b))
+			return NAN;
+		if (over_b < least_b) {
+			least_b = over_b;
+			*then_b = private_b(memory, point);
+		}
+	}
+	return series->count < LAST_POINTS ? NAN : least_b;
+}
+
+/* What stays resident when most blocks are gone. Data of modules and stacks count, so there is a limit in bytes. */
+static int judge_fragments(struct sonde_found *found, const struct sonde_facts *facts, uint32_t id,
+			   const struct private_memory *memory, struct sonde_heap_alive *sites)
+{
+	const struct sonde_process *process = sonde_session_process(facts->session, id);
+	double then_b = 0, over_b = least_over_b(facts, memory, id, sites, &then_b), share = over_b / then_b;
+	if (!process || !(share > facts->threshold[SONDE_THRESHOLD_FRAGMENTS]) ||
+	    !(over_b > facts->threshold[SONDE_THRESHOLD_FRAGMENTS_B]))
+		return 0;
+	return sonde_found_add(
+	    found,
+	    &(struct sonde_finding){.subject = sonde_report_text(found->report, "%s (%u)", process->name, process->pid),
+				    .evidence = sonde_report_text(
+					found->report,
+					"%.1f MB without files were resident at last, %.1f MB of that in live blocks "
+					"and mappings: %.0f %% is free, and not given back, or was never a block",
+					then_b / 1e6, (then_b - over_b) / 1e6, 100 * share),
+				    .bytes = over_b,
+				    .weighs = fmin(share, 1)});
+}
+
+SONDE_JUDGE(fragmentation)
+{
+	struct sonde_rss rss, files;
+	int rc = 0;
+	if (!sonde_facts_section(facts, "heaps") || sonde_rss_read(&rss, facts->session))
+		return 0;
+	if (sonde_rss_read_of(&files, facts->session, SONDE_METRIC_MEMORY_FILE)) {
+		sonde_rss_fini(&rss);
+		return 0;
+	}
+	struct sonde_heap_alive *sites = calloc(sonde_session_heap_site_count(facts->session) + 1, sizeof *sites);
+	int unknown = 0;
+	for (uint32_t id = 1; sites && id < rss.count; id++)
+		unknown |= rss.series[id].count >= LAST_POINTS && !files.series[id].count;
+	if (unknown)
+		rc = sonde_report_note(found->report, found->section, 0,
+				       "not judged: what is free and not given back, of processes whose resident "
+				       "memory is not told apart from files");
+	for (uint32_t id = 1; !rc && sites && id < rss.count; id++)
+		rc = judge_fragments(found, facts, id, &(struct private_memory){&rss.series[id], &files.series[id]},
+				     sites);
+	rc = sites ? rc : sonde_found_add(found, &(struct sonde_finding){0});
+	free(sites);
+	sonde_rss_fini(&files);
+	sonde_rss_fini(&rss);
+	return rc;
+}

@@ -1,0 +1,76 @@
+/* noise.c: whether other programs or a hypervisor had so much of the CPUs that waits prove nothing.
+ *
+ * A thread that waits for a CPU holds its lock longer and comes later to its barrier: who waits for whom, and for how
+ * long, then depends on what else runs; so do waits for files, and rates of zones that report their work. What one
+ * thread computes does not move, and its waiting for a CPU is accounted for (`stretch`). So findings about time are
+ * withheld if the recording has one of these three and the noise is above its threshold: that part of the critical path's
+ * waiting for a CPU which other programs had of the CPU time used, and of its running the part that a hypervisor took.
+ * Without readings of the machine the noise is not known, and nothing is withheld.
+ */
+#include <math.h>
+#include <string.h>
+
+#include "analyze/findings/rules.h"
+#include "analyze/resource/machine_sums.h"
+#include "analyze/resource/series.h"
+#include "util/error.h"
+
+#define WANTS 0.05 /* of the span on a CPU, or waiting for one: a thread whose waits matter */
+
+static double or_0(double value)
+{
+	return value > 0 ? value : 0;
+}
+
+static size_t wanting_threads(const struct sonde_facts *facts)
+{
+	const struct sonde_section *threads = sonde_facts_section(facts, "threads");
+	size_t count = 0;
+	for (size_t i = 0; threads && i < threads->table.row_count; i++)
+		count += or_0(sonde_facts_number(threads, i, "on_cpu_ns")) +
+			     or_0(sonde_facts_number(threads, i, "runnable_ns")) >
+			 WANTS * facts->span_ns;
+	return count;
+}
+
+/* What others had of the CPU time that was used, all of the machine's CPUs together; 0 where it is not known. */
+static int others_read(const struct sonde_facts *facts, double *others)
+{
+	struct sonde_series_sums sums;
+	*others = 0;
+	int rc = sonde_series_sums_read(&sums, facts->session, facts->options);
+	if (rc)
+		return rc;
+	struct sonde_machine_cpu cpu = sonde_machine_cpu_of(&sums);
+	sonde_series_sums_fini(&sums);
+	double cpus_s = sonde_machine_cores(facts->session) * sonde_facts_metric(facts, "timing.wall_time_s");
+	double used_s = (cpu.busy + cpu.stolen) * cpus_s;
+	double own_s = sonde_facts_metric(facts, "timing.cpu_time_s") +
+		       or_0(sonde_facts_metric(facts, "cost.recorder_cpu_time_s"));
+	if (cpu.known && used_s > 0 && own_s >= 0)
+		*others = or_0(1 - own_s / used_s);
+	return 0;
+}
+
+/* Whether what was found would be else, if others had the CPUs. */
+static int can_be_disturbed(const struct sonde_facts *facts, const struct sonde_found *found)
+{
+	int rests_on_waits = 0;
+	for (size_t i = 0; i < found->count; i++)
+		rests_on_waits |= (found->rows[i].rule->needs & SONDE_NEEDS_WAITS) != 0;
+	return rests_on_waits || sonde_facts_section(facts, "roofline") || wanting_threads(facts) >= 2;
+}
+
+int sonde_finding_noise(const struct sonde_facts *facts, const struct sonde_found *found, double *out)
+{
+	double others = 0;
+	*out = 0;
+	if (!facts->has_path || !can_be_disturbed(facts, found))
+		return 0;
+	int rc = others_read(facts, &others);
+	double waits = sonde_facts_on_path(facts, NULL, NULL, "runnable") / facts->span_ns;
+	double cpu_s = sonde_facts_metric(facts, "timing.cpu_time_s");
+	double stolen = or_0(sonde_facts_metric(facts, "timing.stolen_time_s")) / cpu_s;
+	*out = waits * others + (cpu_s > 0 ? fmin(stolen, 1) * facts->running_ns / facts->span_ns : 0);
+	return rc;
+}

@@ -1,0 +1,83 @@
+/* starved.c: the rule about threads that can run and have no CPU: by a quota, or by too many threads. */
+#include <errno.h>
+#include <math.h>
+
+#include "analyze/findings/rules.h"
+#include "analyze/resource/machine_sums.h"
+#include "analyze/resource/series.h"
+#include "util/error.h"
+
+/* What the cgroup's quota held back: its time by the kernel is that of each CPU on which threads of the group were
+ * stopped, other programs' too, so that it is no less than the time in which this program was. A stopped thread can run
+ * and does not: that of the path's time which is such, at most so much, goes with a higher quota. */
+struct throttled {
+	double periods_share, held_ns, saves_ns;
+};
+
+static int throttled_read(const struct sonde_facts *facts, struct throttled *out)
+{
+	struct sonde_series_sums sums;
+	*out = (struct throttled){0};
+	int rc = sonde_series_sums_read(&sums, facts->session, facts->options);
+	if (rc)
+		return rc;
+	double periods = sonde_machine_change(sonde_series_sum_of(&sums, 0, SONDE_METRIC_CGROUP_PERIODS));
+	double held = sonde_machine_change(sonde_series_sum_of(&sums, 0, SONDE_METRIC_CGROUP_THROTTLED_PERIODS));
+	out->periods_share = periods > 0 ? fmin(held / periods, 1) : 0;
+	out->held_ns = sonde_machine_change(sonde_series_sum_of(&sums, 0, SONDE_METRIC_CGROUP_THROTTLED));
+	if (facts->has_path && out->periods_share > facts->threshold[SONDE_THRESHOLD_THROTTLED])
+		out->saves_ns = fmin(out->held_ns, sonde_facts_on_path(facts, NULL, NULL, "runnable"));
+	sonde_series_sums_fini(&sums);
+	return 0;
+}
+
+static int throttled_add(const struct sonde_facts *facts, struct sonde_found *found, const struct throttled *throttled)
+{
+	if (!(throttled->periods_share > facts->threshold[SONDE_THRESHOLD_THROTTLED]))
+		return 0;
+	const char *where =
+	    facts->has_path
+		? sonde_report_text(found->report, "%.3f s of the critical path can be that", throttled->saves_ns / 1e9)
+		: "where on the critical path that was is not known: none was recorded";
+	if (!where)
+		return sonde_error(ENOMEM, "out of memory for findings");
+	return sonde_found_add(
+	    found,
+	    &(struct sonde_finding){
+		.subject = "the cgroup's CPU quota",
+		.evidence = sonde_report_text(found->report,
+					      "in %.1f %% of its periods the quota was used up, and all threads were "
+					      "stopped, %.3f s on all CPUs together; %s",
+					      100 * throttled->periods_share, throttled->held_ns / 1e9, where),
+		.saves_ns = throttled->saves_ns,
+		.weighs = facts->has_path ? fmin(throttled->saves_ns / facts->span_ns, 1) : throttled->periods_share});
+}
+
+/* Where other programs had the CPUs there is nothing to mend in this one. */
+SONDE_JUDGE(starved)
+{
+	struct throttled throttled;
+	int rc = throttled_read(facts, &throttled);
+	rc = rc ? rc : throttled_add(facts, found, &throttled);
+	double waits_ns = sonde_facts_on_path(facts, NULL, NULL, "runnable") - throttled.saves_ns;
+	double share = waits_ns / facts->span_ns, busy = sonde_facts_busy_threads(facts);
+	if (rc || !facts->has_path || !(share > facts->threshold[SONDE_THRESHOLD_STARVED]) || !(facts->cores > 0))
+		return rc;
+	int is_own = busy > facts->cores;
+	const char *evidence =
+	    is_own
+		? sonde_report_text(found->report,
+				    "%.3f s of the critical path (%.1f %%) could have run, and had no CPU: %.0f "
+				    "threads wanted one, there are %.0f",
+				    waits_ns / 1e9, 100 * share, busy, facts->cores)
+		: sonde_report_text(
+		      found->report,
+		      "%.3f s of the critical path (%.1f %%) could have run, and had no CPU: other programs had them",
+		      waits_ns / 1e9, 100 * share);
+	return sonde_found_add(
+	    found, &(struct sonde_finding){.subject = sonde_report_text(found->report, "%.0f CPUs", facts->cores),
+					   .evidence = evidence,
+					   .saves_ns = is_own ? waits_ns : 0,
+					   .confidence = is_own ? 0 : 0.1,
+					   .weighs = is_own ? fmin(share, 1) : 0.04});
+}

@@ -1,0 +1,475 @@
+/* threads.c: rules about threads and processes: who waits for whom, and whether that has to be. */
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analyze/findings/rules.h"
+#include "analyze/cpu/thread_entries.h"
+#include "util/error.h"
+
+#define WORKS 0.05 /* of the span on a CPU: a thread that does work */
+
+static double or_0(double value)
+{
+	return value > 0 ? value : 0;
+}
+
+/* --- locks ----------------------------------------------------------------------------------------------------------
+ */
+
+static int is_lock(const char *kind)
+{
+	static const char *const kinds[] = {"mutex", "read lock", "write lock", "spin lock", "futex"};
+	for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
+		if (strcmp(kind, kinds[i]) == 0)
+			return 1;
+	return 0;
+}
+
+static int is_interpreter(const char *name)
+{
+	return !strncmp(name, "_PyRuntime", 10) || !strncmp(name, "gil_", 4) || !strcmp(name, "interpreter_lock");
+}
+
+/* The span if no thread waited for locks: as long as the thread that does most besides, of those that wait for some; as
+ * the one that works most; as all work takes on all CPUs. Waiting for threads that end is no thread's own. */
+static double without_locks_ns(const struct sonde_facts *facts)
+{
+	const struct sonde_section *threads = sonde_facts_section(facts, "threads");
+	double most_ns = facts->cores > 0 ? facts->cpu_ns / facts->cores : 0;
+	for (size_t i = 0; threads && i < threads->table.row_count; i++) {
+		double life_ns = sonde_facts_number(threads, i, "life_ns");
+		double locks_ns = or_0(sonde_facts_number(threads, i, "blocked_locks_ns"));
+		double own_ns = life_ns - locks_ns - or_0(sonde_facts_number(threads, i, "blocked_tasks_ns"));
+		most_ns = fmax(most_ns, or_0(sonde_facts_number(threads, i, "on_cpu_ns")));
+		most_ns = locks_ns > 0 ? fmax(most_ns, or_0(own_ns)) : most_ns;
+	}
+	return most_ns;
+}
+
+SONDE_JUDGE(lock)
+{
+	const struct sonde_section *locks = sonde_facts_section(facts, "locks");
+	double without_ns = without_locks_ns(facts);
+	int rc = 0;
+	for (size_t i = 0; !rc && locks && i < locks->table.row_count; i++) {
+		const char *kind = sonde_facts_text(locks, i, "kind"), *name = sonde_facts_text(locks, i, "lock");
+		double waited_ns = sonde_facts_number(locks, i, "waited_ns"),
+		       waiters = sonde_facts_number(locks, i, "waiters");
+		double waits = sonde_facts_number(locks, i, "waits"), share = waited_ns / waiters / facts->span_ns;
+		if (!is_lock(kind) || is_interpreter(name) || !(share > facts->threshold[SONDE_THRESHOLD_LOCK]))
+			continue;
+		double saves_ns = fmin(or_0(facts->span_ns - without_ns), waited_ns);
+		const char *held = sonde_facts_text(locks, i, "held_in"),
+			   *where = sonde_facts_text(locks, i, "waits_in");
+		rc = sonde_found_add(
+		    found,
+		    &(struct sonde_finding){
+			.subject = sonde_report_text(found->report, "%s %s", kind, name),
+			.evidence = sonde_report_text(
+			    found->report,
+			    "%.0f threads waited for it %.0f times, %.3f s in all (%.1f %% of the span each)%s%s%s%s",
+			    waiters, waits, waited_ns / 1e9, 100 * share, *where ? ", most in " : "", where,
+			    *held ? ", while held in " : "", held),
+			.saves_ns = saves_ns,
+			.place = {.function = *where ? where : NULL, .also = *held ? held : NULL},
+			.weighs = fmin(saves_ns / facts->span_ns, 1)});
+	}
+	return rc;
+}
+
+SONDE_JUDGE(interpreter_lock)
+{
+	const struct sonde_section *locks = sonde_facts_section(facts, "locks");
+	double waited_ns = 0, waiters = 0, waits = 0;
+	for (size_t i = 0; locks && i < locks->table.row_count; i++) {
+		if (!is_interpreter(sonde_facts_text(locks, i, "lock")))
+			continue;
+		waited_ns += sonde_facts_number(locks, i, "waited_ns");
+		waits += sonde_facts_number(locks, i, "waits");
+		waiters = fmax(waiters, sonde_facts_number(locks, i, "waiters"));
+	}
+	double each_ns = waiters > 0 ? waited_ns / waiters : 0, share = each_ns / facts->span_ns;
+	if (!(share > facts->threshold[SONDE_THRESHOLD_GIL]) || waiters < 2)
+		return 0;
+	double saves_ns = fmin(each_ns, or_0(facts->span_ns - facts->cpu_ns / facts->cores));
+	return sonde_found_add(
+	    found,
+	    &(struct sonde_finding){
+		.subject = "the lock of the Python interpreter (GIL)",
+		.evidence = sonde_report_text(
+		    found->report, "%.0f threads waited for it %.0f times, %.3f s in all (%.1f %% of the span each)",
+		    waiters, waits, waited_ns / 1e9, 100 * share),
+		.saves_ns = saves_ns,
+		.weighs = fmin(saves_ns / facts->span_ns, 1)});
+}
+
+/* --- shares of the work ---------------------------------------------------------------------------------------------
+ */
+
+struct group {
+	uint32_t busiest; /* thread id; 0 = none */
+	double count, most_ns, sum_ns, ended_early_ns;
+	uint64_t from_ns, to_ns; /* the first of them began, the last ended */
+};
+
+static uint64_t end_of(const struct sonde_facts *facts, const struct sonde_thread *thread)
+{
+	return thread->end_ns ? thread->end_ns : sonde_session_run(facts->session)->end_ns;
+}
+
+/* Which zones one thread has, and which threads have zones: none that it has, or one of them; and where they began. */
+struct alike {
+	uint32_t of;                 /* thread id */
+	uint32_t *entries;           /* by thread id: the function that it began with, 0 = not known */
+	uint8_t *sites;              /* by site id: of that thread */
+	uint8_t *has_zones, *shares; /* by thread id */
+	size_t site_count, thread_count;
+};
+
+static int take_sites(void *context, uint32_t process, uint32_t thread, const struct sonde_zone_stat *stat)
+{
+	struct alike *alike = context;
+	(void)process;
+	if (thread == alike->of && stat->site < alike->site_count)
+		alike->sites[stat->site] = 1;
+	return 0;
+}
+
+static int take_sharing(void *context, uint32_t process, uint32_t thread, const struct sonde_zone_stat *stat)
+{
+	struct alike *alike = context;
+	(void)process;
+	if (thread < alike->thread_count) {
+		alike->has_zones[thread] = 1;
+		alike->shares[thread] |= stat->site < alike->site_count && alike->sites[stat->site];
+	}
+	return 0;
+}
+
+static void alike_fini(struct alike *alike)
+{
+	free(alike->entries);
+	free(alike->sites);
+	free(alike->has_zones);
+	free(alike->shares);
+}
+
+static int alike_read(struct alike *out, const struct sonde_facts *facts, uint32_t of)
+{
+	size_t threads = sonde_session_thread_count(facts->session) + 1;
+	*out = (struct alike){
+	    .of = of, .site_count = sonde_session_site_count(facts->session) + 1, .thread_count = threads};
+	out->sites = calloc(out->site_count, 1);
+	out->has_zones = calloc(threads, 1);
+	out->shares = calloc(threads, 1);
+	if (!out->sites || !out->has_zones || !out->shares) {
+		alike_fini(out);
+		return sonde_error(ENOMEM, "out of memory for %zu threads", threads);
+	}
+	/* Chunks that cannot be read are left out, which the report's notes say. */
+	sonde_session_zone_stats_each(facts->session, take_sites, out);
+	sonde_session_zone_stats_each(facts->session, take_sharing, out);
+	int rc = sonde_thread_entries(facts->session, &out->entries);
+	if (rc)
+		alike_fini(out);
+	return rc;
+}
+
+/* Zones say what threads do, and the function that a thread began with: where two have none in common they do different
+ * things. */
+static int may_be_alike(const struct alike *alike, uint32_t thread)
+{
+	uint32_t entry = alike->entries[thread], other = alike->entries[alike->of];
+	if (entry && other && entry != other)
+		return 0;
+	return alike->shares[thread] || !alike->has_zones[thread] || !alike->has_zones[alike->of];
+}
+
+/* Threads of one process that bear one name and lived while its busiest did, for half of the shorter life at least; the
+ * first of a process apart: that begins the others. */
+static struct group group_of(const struct sonde_facts *facts, const struct alike *alike)
+{
+	const struct sonde_thread *most = sonde_session_thread(facts->session, alike->of);
+	uint64_t most_end_ns = end_of(facts, most);
+	struct group group = {
+	    .busiest = alike->of, .most_ns = (double)most->cpu_ns, .from_ns = most->start_ns, .to_ns = most_end_ns};
+	for (uint32_t id = 1; id <= sonde_session_thread_count(facts->session); id++) {
+		const struct sonde_thread *thread = sonde_session_thread(facts->session, id);
+		const struct sonde_process *process = sonde_session_process(facts->session, thread->process);
+		if (thread->process != most->process || !process || thread->tid == process->pid || !thread->cpu_ns ||
+		    strcmp(thread->name, most->name) != 0 || !may_be_alike(alike, id))
+			continue;
+		uint64_t end_ns = end_of(facts, thread);
+		uint64_t from_ns = thread->start_ns > most->start_ns ? thread->start_ns : most->start_ns;
+		uint64_t to_ns = end_ns < most_end_ns ? end_ns : most_end_ns;
+		if (to_ns <= from_ns || 2 * (to_ns - from_ns) < end_ns - thread->start_ns)
+			continue;
+		group.count++;
+		group.from_ns = thread->start_ns < group.from_ns ? thread->start_ns : group.from_ns;
+		group.to_ns = end_ns > group.to_ns ? end_ns : group.to_ns;
+		group.sum_ns += (double)thread->cpu_ns;
+		group.ended_early_ns += (double)(most_end_ns - to_ns);
+	}
+	return group;
+}
+
+/* The thread that used most CPU time, of those that a process began. */
+static uint32_t busiest_thread(const struct sonde_facts *facts)
+{
+	uint64_t most_ns = 0;
+	uint32_t busiest = 0;
+	for (uint32_t id = 1; id <= sonde_session_thread_count(facts->session); id++) {
+		const struct sonde_thread *thread = sonde_session_thread(facts->session, id);
+		const struct sonde_process *process = sonde_session_process(facts->session, thread->process);
+		if (!process || thread->tid == process->pid || thread->cpu_ns <= most_ns)
+			continue;
+		most_ns = thread->cpu_ns;
+		busiest = id;
+	}
+	return busiest;
+}
+
+/* Time on a CPU, and waiting for one. */
+static double wanted_ns(const struct sonde_facts *facts, const struct sonde_thread *thread)
+{
+	const struct sonde_section *threads = sonde_facts_section(facts, "threads");
+	for (size_t i = 0; threads && i < threads->table.row_count; i++)
+		if (sonde_facts_number(threads, i, "tid") == thread->tid)
+			return or_0(sonde_facts_number(threads, i, "on_cpu_ns")) +
+			       or_0(sonde_facts_number(threads, i, "runnable_ns"));
+	return 0;
+}
+
+static double waited_for(const struct sonde_facts *facts, const char *kind)
+{
+	const struct sonde_section *locks = sonde_facts_section(facts, "locks");
+	double sum_ns = 0;
+	for (size_t i = 0; locks && i < locks->table.row_count; i++)
+		if (!strcmp(sonde_facts_text(locks, i, "kind"), kind))
+			sum_ns += sonde_facts_number(locks, i, "waited_ns");
+	return sum_ns;
+}
+
+/* What the others did not do must be seen as ended early, or as waiting at a barrier: threads that do different things
+ * are not unequal shares of one. */
+SONDE_JUDGE(imbalance)
+{
+	uint32_t busiest = busiest_thread(facts);
+	struct alike alike;
+	if (!busiest)
+		return 0;
+	int rc = alike_read(&alike, facts, busiest);
+	if (rc)
+		return rc;
+	struct group worst = group_of(facts, &alike);
+	alike_fini(&alike);
+	if (worst.count < 2)
+		return 0;
+	const struct sonde_thread *thread = sonde_session_thread(facts->session, busiest);
+	double mean_ns = worst.sum_ns / worst.count, excess_ns = worst.most_ns - mean_ns;
+	/* On so many CPUs (NAN: not known), which it may have waited for. */
+	double least_ns = fmax(mean_ns, worst.sum_ns / facts->cores);
+	double wanted = worst.count > facts->cores ? wanted_ns(facts, thread) : 0;
+	double active_ns = fmax(worst.most_ns, wanted);
+	double idle_ns = worst.count * worst.most_ns - worst.sum_ns;
+	double seen_ns = worst.ended_early_ns + waited_for(facts, "barrier");
+	if (!(excess_ns / worst.most_ns > facts->threshold[SONDE_THRESHOLD_IMBALANCE]) ||
+	    mean_ns < WORKS * facts->span_ns / worst.count || seen_ns < 0.5 * idle_ns || !(active_ns > least_ns))
+		return 0;
+	/* What it waited for CPUs is in the one, and comes to the other; either way the work remains. */
+	double unequal_ns = active_ns - least_ns;
+	double saves_ns = wanted > worst.most_ns ? unequal_ns : sonde_facts_stretched(facts, unequal_ns);
+	saves_ns = fmin(saves_ns, or_0(facts->span_ns - least_ns));
+	double share = saves_ns / facts->span_ns;
+	return sonde_found_add(
+	    found,
+	    &(struct sonde_finding){
+		.subject = sonde_report_text(found->report, "%.0f threads %s", worst.count, thread->name),
+		.evidence = sonde_report_text(
+		    found->report,
+		    "tid %u used %.3f s of CPU time, their mean is %.3f s: the others waited for it, or ended before",
+		    thread->tid, worst.most_ns / 1e9, mean_ns / 1e9),
+		.saves_ns = saves_ns,
+		.place = {.ns = (double)(worst.to_ns - worst.from_ns)},
+		.has_waits = !(wanted > worst.most_ns),
+		.weighs = share});
+}
+
+struct life {
+	uint64_t from_ns, to_ns;
+};
+
+static int compare_lives(const void *left, const void *right)
+{
+	const struct life *a = left, *b = right;
+	return (a->from_ns > b->from_ns) - (a->from_ns < b->from_ns);
+}
+
+static uint64_t union_ns(struct life *lives, size_t count)
+{
+	uint64_t sum = 0, to_ns = 0;
+	if (count)
+		qsort(lives, count, sizeof *lives, compare_lives);
+	for (size_t i = 0; i < count; i++) {
+		uint64_t from_ns = lives[i].from_ns > to_ns ? lives[i].from_ns : to_ns;
+		if (lives[i].to_ns <= from_ns)
+			continue;
+		sum += lives[i].to_ns - from_ns;
+		to_ns = lives[i].to_ns;
+	}
+	return sum;
+}
+
+/* Time in which a process that divides its work among threads had none but its first. Pools that lie idle are not seen
+ * so. */
+SONDE_JUDGE(serial)
+{
+	size_t count = sonde_session_thread_count(facts->session), workers = 0;
+	const struct sonde_run *run = sonde_session_run(facts->session);
+	struct life *lives = calloc(count + 1, sizeof *lives);
+	if (!lives)
+		return sonde_found_add(found, &(struct sonde_finding){0});
+	for (uint32_t id = 1; id <= count; id++) {
+		const struct sonde_thread *thread = sonde_session_thread(facts->session, id);
+		const struct sonde_process *process = sonde_session_process(facts->session, thread->process);
+		uint64_t end_ns = thread->end_ns ? thread->end_ns : run->end_ns;
+		if (process && process->id == run->root_process && process->pid != thread->tid &&
+		    (double)thread->cpu_ns > WORKS * facts->span_ns)
+			lives[workers++] = (struct life){thread->start_ns, end_ns};
+	}
+	double together_ns = (double)union_ns(lives, workers), alone_ns = facts->span_ns - together_ns;
+	free(lives);
+	double running_ns = sonde_facts_on_path(facts, NULL, NULL, "running");
+	alone_ns = fmin(alone_ns, running_ns);
+	if (workers < 2 || !(facts->cores >= 2) ||
+	    !(alone_ns / facts->span_ns > facts->threshold[SONDE_THRESHOLD_SERIAL]))
+		return 0;
+	double among = fmin((double)workers, facts->cores),
+	       saves_ns = sonde_facts_stretched(facts, alone_ns * (1 - 1 / among));
+	return sonde_found_add(
+	    found,
+	    &(struct sonde_finding){
+		.subject = "the first thread",
+		.evidence = sonde_report_text(
+		    found->report,
+		    "%.3f s of %.3f s it runs alone, before, between or after %zu threads that share work; %.0f CPUs",
+		    alone_ns / 1e9, facts->span_ns / 1e9, workers, facts->cores),
+		.saves_ns = saves_ns,
+		.has_waits = 1,
+		.place = {.ns = facts->span_ns - together_ns},
+		.weighs = saves_ns / facts->span_ns});
+}
+
+/* --- latency --------------------------------------------------------------------------------------------------------
+ */
+
+SONDE_JUDGE(hand_overs)
+{
+	const struct sonde_section *kinds = sonde_facts_section(facts, "wait-kinds");
+	double waking_ns = sonde_facts_on_path(facts, NULL, NULL, "waking"), calls = 0, median_ns = 0;
+	double blocked_ns = sonde_facts_on_path(facts, "condition", NULL, "blocked") +
+			    sonde_facts_on_path(facts, "semaphore", NULL, "blocked");
+	for (size_t i = 0; kinds && i < kinds->table.row_count; i++) {
+		const char *kind = sonde_facts_text(kinds, i, "kind");
+		if (strcmp(kind, "condition") != 0 && strcmp(kind, "semaphore") != 0)
+			continue;
+		calls += sonde_facts_number(kinds, i, "calls");
+		median_ns = fmax(median_ns, sonde_facts_number(kinds, i, "p50_ns"));
+	}
+	static const char *const calls_of[] = {"__x64_sys_futex", "__arm64_sys_futex", "do_futex", "futex_wait"};
+	double futex_ns = sonde_facts_cpu_on_path(facts, NULL, 0, sonde_facts_most_total_ns(facts, calls_of, 4));
+	double saves_ns = fmin((waking_ns + blocked_ns + futex_ns) * facts->stretch, facts->span_ns),
+	       share = saves_ns / facts->span_ns;
+	if (!facts->has_path || !(share > facts->threshold[SONDE_THRESHOLD_HANDOVER]) || !(calls >= 1000) ||
+	    median_ns > 1e6)
+		return 0;
+	return sonde_found_add(
+	    found, &(struct sonde_finding){
+		       .subject = "condition variables and semaphores",
+		       .evidence = sonde_report_text(found->report,
+						     "%.0f waits, half of them below %.0f µs; of the critical path "
+						     "%.3f s until a thread that was woken ran, "
+						     "%.3f s in such waits",
+						     calls, median_ns / 1e3, waking_ns / 1e9, blocked_ns / 1e9),
+		       .saves_ns = saves_ns,
+		       .has_waits = 1,
+		       .place = {.waits = SONDE_PLACE_WAITS(CONDITION) | SONDE_PLACE_WAITS(SEMAPHORE)},
+		       .weighs = fmin(share, 1)});
+}
+
+/* The path's time, parts and their mean; the calls are of the thread, on the path and off it. */
+SONDE_JUDGE(sleeping)
+{
+	const struct sonde_section *waits = sonde_facts_section(facts, "waits");
+	const struct sonde_section *path = sonde_facts_section(facts, "critical-path");
+	double asleep_ns = sonde_facts_on_path(facts, "sleep", NULL, NULL), share = asleep_ns / facts->span_ns;
+	if (!(share > facts->threshold[SONDE_THRESHOLD_SLEEP]))
+		return 0;
+	size_t row = 0;
+	while (waits && row < waits->table.row_count && strcmp(sonde_facts_text(waits, row, "kind"), "sleep") != 0)
+		row++;
+	const char *where = sonde_facts_text(waits, row, "function");
+	double calls = sonde_facts_number(waits, row, "calls"), mean_ns = sonde_facts_number(waits, row, "mean_ns");
+	double parts = 0;
+	for (size_t i = 0; path && i < path->table.row_count; i++)
+		if (!strcmp(sonde_facts_text(path, i, "kind"), "sleep"))
+			parts += or_0(sonde_facts_number(path, i, "count"));
+	if (!(calls >= 10) || !(parts > 0)) /* a pause that is meant */
+		return 0;
+	const char *part = sonde_figure_text(found->report, asleep_ns / parts / 1e6);
+	const char *mean = sonde_figure_text(found->report, mean_ns / 1e6);
+	if (!part || !mean)
+		return sonde_found_add(found, &(struct sonde_finding){0});
+	return sonde_found_add(
+	    found,
+	    &(struct sonde_finding){.subject = *where ? sonde_report_text(found->report, "%s", where) : "sleep",
+				    .evidence = sonde_report_text(
+					found->report,
+					"%.3f s of the critical path asleep: %.0f times %s ms; on the path and "
+					"off it %s slept %.0f times, %s ms in the mean",
+					asleep_ns / 1e9, parts, part, *where ? where : "the program", calls, mean),
+				    .saves_ns = asleep_ns,
+				    .place = {.waits = SONDE_PLACE_WAITS(SLEEP)},
+				    .weighs = fmin(share, 1)});
+}
+
+SONDE_JUDGE(spawn)
+{
+	double sum_ns = 0, count = 0;
+	const char *name = "";
+	struct life *lives = calloc(sonde_session_process_count(facts->session) + 1, sizeof *lives);
+	if (!lives)
+		return sonde_found_add(found, &(struct sonde_finding){0});
+	for (uint32_t id = 1; id <= sonde_session_process_count(facts->session); id++) {
+		const struct sonde_process *process = sonde_session_process(facts->session, id);
+		if (!process->parent || !process->end_ns || process->end_ns < process->start_ns)
+			continue;
+		double life_ns = (double)(process->end_ns - process->start_ns);
+		if (!(life_ns < facts->threshold[SONDE_THRESHOLD_SPAWN_NS]))
+			continue;
+		sum_ns += life_ns;
+		lives[(size_t)count++] = (struct life){process->start_ns, process->end_ns};
+		name = process->name;
+	}
+	double together_ns = (double)union_ns(lives, (size_t)count);
+	free(lives);
+	/* What it takes to begin them, in who does. */
+	static const char *const begins[] = {"fork",     "__libc_fork", "vfork",  "posix_spawn",
+					     "__spawni", "do_system",   "system", NULL};
+	double begins_ns = sonde_facts_cpu_on_path(facts, NULL, 0, sonde_facts_most_total_ns(facts, begins, 7));
+	double share = together_ns / facts->span_ns;
+	if (count < 50 || !(share > facts->threshold[SONDE_THRESHOLD_SPAWN]))
+		return 0;
+	double saves_ns = fmin(together_ns + begins_ns, facts->span_ns);
+	return sonde_found_add(
+	    found,
+	    &(struct sonde_finding){
+		.subject = sonde_report_text(found->report, "%.0f processes such as %s", count, name),
+		.evidence = sonde_report_text(found->report, "they lived %.3g ms each; for %.3f s at least one did",
+					      sum_ns / count / 1e6, together_ns / 1e9),
+		.saves_ns = saves_ns,
+		.place = {.functions = begins, .waits = SONDE_PLACE_WAITS(CHILD)},
+		.weighs = fmin(share, 1)});
+}

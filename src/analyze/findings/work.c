@@ -1,0 +1,153 @@
+/* work.c: rules about zones whose work is known: FLOP and bytes, by the program's word or of calls of BLAS. */
+#include <math.h>
+#include <string.h>
+
+#include "analyze/findings/rules.h"
+#include "analyze/work/roofline.h"
+
+#define CALLS_LEAST 1000
+#define FROM_CACHE 1.5  /* times the measured DRAM bandwidth */
+#define MEMORY_NEAR 0.5 /* of the measured DRAM bandwidth */
+
+static double on_path_ns(const struct sonde_facts *facts, const char *zone, double wall_ns)
+{
+	double path_ns =
+	    facts->has_path ? sonde_facts_stretched(facts, sonde_facts_on_path(facts, "zone", zone, NULL)) : wall_ns;
+	return fmin(fmin(path_ns, wall_ns), facts->span_ns);
+}
+
+/* By FLOP/s alone. A zone whose place under the roof is known is for below-roof and memory-bound. */
+SONDE_JUDGE(low_throughput)
+{
+	const struct sonde_section *zones = sonde_facts_section(facts, "roofline");
+	int rc = 0;
+	for (size_t i = 0; !rc && zones && i < zones->table.row_count; i++) {
+		const char *name = sonde_facts_text(zones, i, "zone");
+		double flop = sonde_facts_number(zones, i, "flop"),
+		       rate = 1e9 * sonde_facts_number(zones, i, "gflop_per_s");
+		double wall_ns = sonde_facts_number(zones, i, "wall_ns"), saves_ns = on_path_ns(facts, name, wall_ns);
+		double share = saves_ns / facts->span_ns, roof_share = sonde_facts_number(zones, i, "roof_share");
+		if (!(flop > 0) || !(rate < facts->threshold[SONDE_THRESHOLD_FLOPS]) ||
+		    !(share > facts->threshold[SONDE_THRESHOLD_HOT]) ||
+		    (roof_share > 0 && *sonde_facts_text(zones, i, "bytes_are")))
+			continue;
+		rc = sonde_found_add(
+		    found, &(struct sonde_finding){
+			       .subject = sonde_report_text(found->report, "%s", name),
+			       .evidence = sonde_report_text(found->report, "%.3g FLOP at %.3g FLOP/s in %.3f s", flop,
+							     rate, wall_ns / 1e9),
+			       .saves_ns = roof_share > 0 ? saves_ns * (1 - fmin(roof_share, 1)) : saves_ns,
+			       .place = {.ns = sonde_facts_zone_ns(facts, name)},
+			       .peak_share = roof_share > 0 ? roof_share : 0,
+			       .weighs = share});
+	}
+	return rc;
+}
+
+/* f = time × (1 − achieved/roof): the roof that its intensity allows. Not of calls of BLAS: how many threads they used
+ * is not known, so their shares are lower bounds. */
+SONDE_JUDGE(below_roof)
+{
+	const struct sonde_section *zones = sonde_facts_section(facts, "roofline");
+	int rc = 0;
+	for (size_t i = 0; !rc && zones && i < zones->table.row_count; i++) {
+		const char *name = sonde_facts_text(zones, i, "zone"), *bytes = sonde_facts_text(zones, i, "bytes_are");
+		double share = sonde_facts_number(zones, i, "roof_share"),
+		       gflops = sonde_facts_number(zones, i, "gflop_per_s");
+		double saves_ns = on_path_ns(facts, name, sonde_facts_number(zones, i, "wall_ns")) * (1 - share);
+		if (strcmp(bytes, "reported") != 0 || !(share < facts->threshold[SONDE_THRESHOLD_ROOF]) ||
+		    !(saves_ns / facts->span_ns > facts->threshold[SONDE_THRESHOLD_HOT]))
+			continue;
+		rc = sonde_found_add(
+		    found,
+		    &(struct sonde_finding){
+			.subject = sonde_report_text(found->report, "%s", name),
+			.evidence = sonde_report_text(
+			    found->report,
+			    "%.3g GFLOP/s, %.1f %% of the %.3g that its intensity and the machine allow (bytes: %s)",
+			    gflops, 100 * share, sonde_facts_number(zones, i, "roof_gflop_per_s"), bytes),
+			.saves_ns = saves_ns,
+			.place = {.ns = sonde_facts_zone_ns(facts, name)},
+			.peak_share = share,
+			.weighs = saves_ns / facts->span_ns});
+	}
+	return rc;
+}
+
+/* What moves much more than DRAM was measured to deliver comes from a cache; a little more, from one that was measured
+ * on a busier machine. */
+static int is_memory(const char *bound, double dram_share)
+{
+	return !strcmp(bound, "DRAM") || (!strcmp(bound, "L3") && dram_share < FROM_CACHE);
+}
+
+/* Near the bandwidth of DRAM: what blocking could gain is the difference to that of the level-2 cache. */
+SONDE_JUDGE(memory_bound)
+{
+	const struct sonde_section *zones = sonde_facts_section(facts, "roofline");
+	struct sonde_roof roof;
+	int from_cache, rc = 0;
+	if (!zones || sonde_roofline_roof(&roof, &from_cache, facts->session))
+		return 0;
+	for (size_t i = 0; !rc && i < zones->table.row_count; i++) {
+		const char *name = sonde_facts_text(zones, i, "zone"), *bound = sonde_facts_text(zones, i, "bound");
+		double share = sonde_facts_number(zones, i, "dram_share"),
+		       threads = sonde_facts_number(zones, i, "threads");
+		double dram = sonde_roofline_bandwidth(&roof, SONDE_ROOF_DRAM, threads);
+		double cache = sonde_roofline_bandwidth(&roof, SONDE_ROOF_L2, threads);
+		double time_ns = on_path_ns(facts, name, sonde_facts_number(zones, i, "wall_ns"));
+		double saves_ns = dram > 0 && cache > dram ? time_ns * (1 - fmin(share * dram / cache, 1)) : 0;
+		if (!(share > MEMORY_NEAR) || !is_memory(bound, share) ||
+		    !(saves_ns / facts->span_ns > facts->threshold[SONDE_THRESHOLD_HOT]))
+			continue;
+		rc = sonde_found_add(
+		    found,
+		    &(struct sonde_finding){
+			.subject = sonde_report_text(found->report, "%s", name),
+			.evidence = sonde_report_text(
+			    found->report, "%.3g GB/s, %.0f %% of what memory gives %.3g threads, at %.3g FLOP a byte",
+			    sonde_facts_number(zones, i, "bytes_per_s") / 1e9, 100 * share, threads,
+			    sonde_facts_number(zones, i, "flop_per_byte")),
+			.saves_ns = saves_ns,
+			.place = {.ns = sonde_facts_zone_ns(facts, name)},
+			.peak_share = fmin(share, 1),
+			.weighs = saves_ns / facts->span_ns});
+	}
+	return rc;
+}
+
+static int is_blas(const struct sonde_session *session, const char *name)
+{
+	for (uint32_t id = 1; id <= sonde_session_site_count(session); id++) {
+		const struct sonde_site *site = sonde_session_site(session, id);
+		if (!strcmp(site->name, name) && (!strcmp(site->unit, "blas") || !strcmp(site->unit, "lapack")))
+			return 1;
+	}
+	return 0;
+}
+
+/* The bound is all of their time: how much of it is calling, and waking threads, is not known. */
+SONDE_JUDGE(small_blas)
+{
+	const struct sonde_section *zones = sonde_facts_section(facts, "zones");
+	int rc = 0;
+	for (size_t i = 0; !rc && zones && i < zones->table.row_count; i++) {
+		const char *name = sonde_facts_text(zones, i, "zone");
+		double calls = sonde_facts_number(zones, i, "calls"),
+		       total_ns = sonde_facts_number(zones, i, "total_ns");
+		double saves_ns = fmin(total_ns, facts->span_ns), share = saves_ns / facts->span_ns;
+		if (!(calls > CALLS_LEAST) || !(total_ns / calls < facts->threshold[SONDE_THRESHOLD_BLAS_NS]) ||
+		    !(share > facts->threshold[SONDE_THRESHOLD_BLAS_SHARE]) || !is_blas(facts->session, name))
+			continue;
+		rc = sonde_found_add(
+		    found, &(struct sonde_finding){
+			       .subject = sonde_report_text(found->report, "%s", name),
+			       .evidence = sonde_report_text(found->report,
+							     "called %.0f times, %.2f µs each: together %.3f s; a "
+							     "call, and its threads, cost about that much",
+							     calls, total_ns / calls / 1e3, total_ns / 1e9),
+			       .saves_ns = saves_ns,
+			       .weighs = share});
+	}
+	return rc;
+}

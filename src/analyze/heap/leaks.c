@@ -1,0 +1,293 @@
+/* leaks.c: what was left when processes ended, and what grew while they ran: kinds of leaks that are kept apart.
+ *
+ * Unreachable: nothing pointed to it any more, by LeakSanitizer's rules. Growing: what a place has alive rises and goes
+ * on rising. Asked for by name, also what could still be reached, and what nobody could look at.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analyze/heap/leak_rows.h"
+#include "analyze/marks.h"
+#include "analyze/statistics/stats.h"
+#include "util/error.h"
+
+enum { DEFAULT_ROWS = 20, DETAILS_MAX = 8 };
+#define GROWTH_S 1.0        /* in less time nothing is in a steady state */
+#define GROWTH_PLAIN_S 10.0 /* and a program that does one job and ends rises all the time */
+#define LEAKY 0.05          /* of all bytes allocated: unreachable ones are a warning */
+enum { CLASS, SIZE_B, BLOCKS, DIRECT, SHARE, SLOPE, CONFIDENCE, HEAP, FUNCTION, FILE_NAME, LINE, SITE, COLUMNS };
+
+static const struct sonde_column columns[COLUMNS] = {
+    [CLASS] = {"class", "class", SONDE_UNIT_TEXT, SONDE_BASIS_MEASURED, 0, 0},
+    [SIZE_B] = {"bytes", "bytes", SONDE_UNIT_BYTES, SONDE_BASIS_MEASURED, 0, 0},
+    [BLOCKS] = {"blocks", "blocks", SONDE_UNIT_COUNT, SONDE_BASIS_MEASURED, 0, 0},
+    [DIRECT] = {"direct_blocks", "direct", SONDE_UNIT_COUNT, SONDE_BASIS_MEASURED, 0, 3},
+    [SHARE] = {"share", "of allocated", SONDE_UNIT_RATIO, SONDE_BASIS_MEASURED, 0, 3},
+    [SLOPE] = {"slope_b_s", "a second", SONDE_UNIT_BYTES, SONDE_BASIS_ESTIMATED, 0, 1},
+    [CONFIDENCE] = {"confidence", "sure", SONDE_UNIT_RATIO, SONDE_BASIS_ESTIMATED, 0, 4},
+    [HEAP] = {"heap", "heap", SONDE_UNIT_TEXT, SONDE_BASIS_MEASURED, 0, 5},
+    [FUNCTION] = {"function", "function", SONDE_UNIT_TEXT, SONDE_BASIS_MEASURED, 1, 0},
+    [FILE_NAME] = {"file", "file", SONDE_UNIT_TEXT, SONDE_BASIS_MEASURED, 0, 6},
+    [LINE] = {"line", "line", SONDE_UNIT_ID, SONDE_BASIS_MEASURED, 0, 2},
+    [SITE] = {"site", "site", SONDE_UNIT_TEXT, SONDE_BASIS_MEASURED, 0, 7},
+};
+
+static const char *const classes[] = {
+    [SONDE_LEAK_UNREACHABLE] = "unreachable",
+    [SONDE_LEAK_GROWING] = "growing",
+    [SONDE_LEAK_NOT_KNOWN] = "not known",
+    [SONDE_LEAK_REACHABLE] = "reachable",
+};
+
+/* What is shown without being asked for. */
+static int is_leak(const struct sonde_leak_row *row)
+{
+	return row->class == SONDE_LEAK_UNREACHABLE || row->class == SONDE_LEAK_GROWING;
+}
+
+static struct sonde_cell growth_cell(const struct sonde_leak_row *row)
+{
+	const struct sonde_growth *growth = &row->growth;
+	double below = growth->slope - growth->low, above = growth->high - growth->slope;
+	if (row->class != SONDE_LEAK_GROWING)
+		return sonde_cell_absent("it was not found to grow");
+	return sonde_cell_real(growth->slope, below > above ? below : above);
+}
+
+/* Of all that was allocated in heaps of that kind, in bytes. */
+static double share_of(const struct sonde_heap_pass *pass, const struct sonde_heap *like, uint64_t size_b)
+{
+	uint64_t begun_b = 0;
+	for (uint32_t id = 0; id <= sonde_session_heap_count(pass->session); id++)
+		if (sonde_heap_alike(sonde_session_heap(pass->session, id), like))
+			begun_b += pass->sums.heaps[id].begun_b;
+	return sonde_stats_share((double)size_b, (double)begun_b);
+}
+
+static int row_show(const struct sonde_heap_pass *pass, const struct sonde_leak_row *from, struct sonde_report *report,
+		    struct sonde_section *section)
+{
+	struct sonde_cell *row = sonde_report_row(report, section);
+	const struct sonde_function *function = sonde_session_function(pass->session, from->function);
+	const char *site = sonde_heap_stack_text(pass, report, from->stack);
+	if (!row || !site)
+		return sonde_error(ENOMEM, "out of memory for a row");
+	row[CLASS] = sonde_cell_text(classes[from->class]);
+	row[SIZE_B] = sonde_heap_cell(pass, from->size_b, from->variance);
+	row[BLOCKS] = sonde_heap_cell(pass, from->blocks, 0);
+	row[DIRECT] = from->class == SONDE_LEAK_UNREACHABLE ? sonde_heap_cell(pass, from->direct_blocks, 0)
+							    : sonde_cell_absent("of unreachable blocks alone");
+	row[SHARE] = sonde_cell_real(share_of(pass, from->heap, from->size_b), 0);
+	row[SLOPE] = growth_cell(from);
+	row[CONFIDENCE] = from->class == SONDE_LEAK_GROWING ? sonde_cell_real(from->growth.confidence, 0)
+							    : sonde_cell_absent("it was not found to grow");
+	row[HEAP] = sonde_cell_text(sonde_heap_kind_text(from->heap));
+	row[FUNCTION] = sonde_cell_text(function ? function->name : "(unknown)");
+	row[FILE_NAME] = *from->file ? sonde_cell_text(from->file) : sonde_cell_absent("not known");
+	row[LINE] = from->line ? sonde_cell_int(from->line) : sonde_cell_absent("not known");
+	row[SITE] = sonde_cell_text(site);
+	return 0;
+}
+
+/* --- sentences --------------------------------------------------------------------------------------------------- */
+
+/* One a class that there is: how much of it. */
+static int note_sums(const struct sonde_heap_pass *pass, const struct sonde_leak_rows *leaks,
+		     struct sonde_report *report, struct sonde_section *section)
+{
+	static const char *const said[] = {
+	    [SONDE_LEAK_UNREACHABLE] = "%s in %s block%s left that nothing pointed to any more",
+	    [SONDE_LEAK_GROWING] = "%s in %s block%s alive, in the end, at places where memory went on rising",
+	    [SONDE_LEAK_NOT_KNOWN] = "%s in %s block%s left where nobody could look for pointers",
+	    [SONDE_LEAK_REACHABLE] =
+		("%s in %s block%s left that could still be reached, at a look before the destructors of "
+		 "libraries, which may free some"),
+	};
+	for (int class = SONDE_LEAK_UNREACHABLE; class <= SONDE_LEAK_REACHABLE; class ++) {
+		uint64_t size_b = 0, blocks = 0;
+		double variance = 0;
+		const struct sonde_heap *heap = NULL;
+		for (size_t i = 0; i < leaks->count; i++) {
+			if ((int)leaks->rows[i].class != class)
+				continue;
+			size_b += leaks->rows[i].size_b;
+			blocks += leaks->rows[i].blocks;
+			variance += leaks->rows[i].variance;
+			heap = leaks->rows[i].heap;
+		}
+		const char *size = sonde_heap_size_text(report, size_b, variance);
+		const char *count = sonde_heap_count_text(report, (double)blocks);
+		if (!size || !count)
+			return sonde_error(ENOMEM, "out of memory for a note");
+		if (!blocks)
+			continue;
+		char text[192];
+		snprintf(text, sizeof text, said[class], size, count, blocks == 1 ? " was" : "s were");
+		double share = class == SONDE_LEAK_UNREACHABLE ? share_of(pass, heap, size_b) : 0;
+		int rc = share > 0 ? sonde_report_note(report, section, share > LEAKY,
+						       "%s: %.3g %% of all that was allocated", text, 100 * share)
+				   : sonde_report_note(report, section, 0, "%s", text);
+		if (rc < 0)
+			return rc;
+	}
+	return 0;
+}
+
+/* Why nobody could look, or what could not be seen: of how many processes, and the first of them. */
+struct detail {
+	const char *text;
+	uint32_t first, last; /* ids of processes */
+	size_t processes;
+};
+
+static void detail_add(struct detail *details, size_t *count, const char *text, uint32_t process)
+{
+	size_t k = 0;
+	while (k < *count && strcmp(details[k].text, text))
+		k++;
+	if (k == DETAILS_MAX)
+		return;
+	if (k == *count)
+		details[(*count)++] = (struct detail){.text = text, .first = process};
+	details[k].processes += details[k].last != process; /* one process's come together */
+	details[k].last = process;
+}
+
+/* In a light recording. */
+static int nobody_asked(const struct sonde_session *session)
+{
+	for (size_t i = 0; i < sonde_session_source_count(session); i++) {
+		const struct sonde_source_row *source = sonde_session_source(session, i);
+		if (!strcmp(source->name, "heap"))
+			return strstr(source->detail, SONDE_HEAP_NOT_ASKED) != NULL;
+	}
+	return 0;
+}
+
+static int note_details(const struct sonde_heap_pass *pass, struct sonde_report *report, struct sonde_section *section)
+{
+	struct detail details[DETAILS_MAX];
+	size_t count = 0;
+	int rc = 0;
+	for (size_t i = 0; i < sonde_session_heap_rest_count(pass->session); i++) {
+		const struct sonde_heap_rest *rest = sonde_session_heap_rest(pass->session, i);
+		const struct sonde_heap_site *site = sonde_session_heap_site(pass->session, rest->site);
+		const struct sonde_heap *heap = site ? sonde_session_heap(pass->session, site->heap) : NULL;
+		if (heap && heap->kind == SONDE_HEAP_MALLOC && *rest->detail &&
+		    strcmp(rest->detail, SONDE_HEAP_NOT_ASKED) != 0)
+			detail_add(details, &count, rest->detail, heap->process);
+	}
+	for (size_t k = 0; rc == 0 && k < count; k++) {
+		const struct sonde_process *process = sonde_session_process(pass->session, details[k].first);
+		const char *name = process ? process->name : "?";
+		unsigned pid = process ? process->pid : 0;
+		if (details[k].processes > 1)
+			rc = sonde_report_note(report, section, 1, "%zu processes, %s (%u) the first: %s",
+					       details[k].processes, name, pid, details[k].text);
+		else
+			rc = sonde_report_note(report, section, 1, "%s (%u): %s", name, pid, details[k].text);
+	}
+	return rc;
+}
+
+static int note_growth(const struct sonde_leak_rows *leaks, int asked, struct sonde_report *report,
+		       struct sonde_section *section)
+{
+	int grows = 0;
+	for (size_t i = 0; i < leaks->count; i++)
+		grows |= leaks->rows[i].class == SONDE_LEAK_GROWING;
+	if (grows)
+		return sonde_report_note(
+		    report, section, 0,
+		    "growing: a trend over 64 moments after the first fifth of the time (Mann and Kendall, "
+		    "p < 0.001), which goes on in the last third; slope by Theil and Sen with its 95 %% "
+		    "interval. A program that does one job and ends grows, too");
+	if (leaks->growth_s <= 0 && asked)
+		return sonde_report_note(
+		    report, section, 0, "growth was not looked for: the time was too short (less than %g s)", GROWTH_S);
+	return 0;
+}
+
+static int notes_add(const struct sonde_heap_pass *pass, const struct sonde_leak_rows *leaks,
+		     struct sonde_report *report, struct sonde_section *section)
+{
+	int rc = note_sums(pass, leaks, report, section);
+	if (rc == 0 && leaks->suppressed)
+		rc = sonde_report_note(
+		    report, section, 0,
+		    "not shown: %llu unreachable block%s (%llu B) that the program, or LeakSanitizer's own "
+		    "list of what libraries leave, says to suppress",
+		    (unsigned long long)leaks->suppressed, leaks->suppressed == 1 ? "" : "s",
+		    (unsigned long long)leaks->suppressed_b);
+	if (rc == 0)
+		rc = note_growth(leaks, pass->options.asked, report, section);
+	if (rc == 0)
+		rc = note_details(pass, report, section);
+	if (rc == 0 && nobody_asked(pass->session))
+		rc = sonde_report_note(report, section, 0, "%s", SONDE_HEAP_NOT_ASKED);
+	else if (rc == 0 && sonde_heap_pass_mean_b(pass))
+		rc = sonde_report_note(
+		    report, section, 0,
+		    "unreachable blocks are an estimate from below: all memory but the sampled blocks "
+		    "counts as pointing to them");
+	return rc;
+}
+
+/* --- the section ------------------------------------------------------------------------------------------------- */
+
+static int finish(void *state, struct sonde_report *report)
+{
+	struct sonde_heap_pass *pass = state;
+	const char *title = "Leaks: what was left, and what grew";
+	size_t limit = pass->options.limit ? pass->options.limit : DEFAULT_ROWS, shown = 0;
+	int asked = pass->options.asked;
+	struct sonde_leak_rows leaks;
+	int rc = sonde_heap_pass_read(pass, report, "leaks", title);
+	if (rc)
+		return rc < 0 ? rc : 0;
+	rc = sonde_leak_rows_make(&leaks, pass, asked ? GROWTH_S : GROWTH_PLAIN_S);
+	if (rc < 0)
+		return rc;
+	for (size_t i = 0; i < leaks.count; i++)
+		shown += asked || is_leak(&leaks.rows[i]);
+	if (!shown && !asked && nobody_asked(pass->session)) {
+		sonde_leak_rows_free(&leaks);
+		return 0;
+	}
+	const struct sonde_column *as_known = sonde_heap_columns(pass, report, columns, COLUMNS);
+	struct sonde_section *section =
+	    as_known ? sonde_report_table(report, "leaks", title, shown ? as_known : NULL, shown ? COLUMNS : 0) : NULL;
+	if (!section)
+		rc = sonde_error(ENOMEM, "out of memory for leaks");
+	else if (!shown && !nobody_asked(pass->session))
+		rc = sonde_report_note(report, section, 0, "no leaks found%s",
+				       sonde_heap_pass_mean_b(pass) ? " among the blocks that were sampled" : "");
+	if (rc == 0 && !shown && !asked && section)
+		rc = note_details(pass, report, section);
+	for (size_t i = 0; rc == 0 && i < leaks.count; i++) {
+		if (!asked && !is_leak(&leaks.rows[i]))
+			continue;
+		if (section->table.row_count < limit)
+			rc = row_show(pass, &leaks.rows[i], report, section);
+		else
+			section->table.omitted++;
+	}
+	if (rc == 0 && (shown || asked))
+		rc = notes_add(pass, &leaks, report, section);
+	else if (rc == 0)
+		rc = note_details(pass, report, section);
+	sonde_leak_rows_free(&leaks);
+	return rc;
+}
+
+const struct sonde_pass sonde_pass_leaks = {
+    .name = "leaks",
+    .needs = SONDE_NEEDS(HEAP),
+    .title = "memory that nothing points to at the end, and memory that grows",
+    .standard = 1,
+    .begin = sonde_heap_pass_begin,
+    .finish = finish,
+    .end = sonde_heap_pass_end,
+};

@@ -1,0 +1,273 @@
+/* pass.c: what the sections over allocations share. */
+#include "analyze/heap/pass.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analyze/marks.h"
+#include "analyze/cpu/samples.h"
+#include "analyze/words.h"
+#include "util/error.h"
+
+int sonde_heap_pass_begin(void **state, struct sonde_session *session, const struct sonde_pass_options *options)
+{
+	struct sonde_heap_pass *pass = calloc(1, sizeof *pass);
+	if (!pass)
+		return sonde_error(ENOMEM, "out of memory for allocations");
+	pass->session = session;
+	pass->options = *options;
+	pass->window = sonde_window_of(session, options);
+	pass->range = (struct sonde_heap_range){options->from_ns, options->to_ns, options->thread};
+	*state = pass;
+	return 0;
+}
+
+void sonde_heap_pass_end(void *state)
+{
+	struct sonde_heap_pass *pass = state;
+	if (!pass)
+		return;
+	sonde_heap_sums_free(&pass->sums);
+	free(pass);
+}
+
+static const char *why_none(const struct sonde_session *session)
+{
+	for (size_t i = 0; i < sonde_session_source_count(session); i++) {
+		const struct sonde_source_row *row = sonde_session_source(session, i);
+		if (!strcmp(row->name, "heap") && row->state == SONDE_SOURCE_UNAVAILABLE && *row->detail)
+			return row->detail;
+		if (!strcmp(row->name, "heap") && row->state == SONDE_SOURCE_ON)
+			return "nothing was allocated, or no block of it was sampled";
+	}
+	if (!sonde_session_run(session)->closed)
+		return "allocations were not recorded, or none was written before the recording ends: it was not "
+		       "closed in order";
+	return "allocations were not recorded: sonde record --heap -- …";
+}
+
+int sonde_heap_pass_read(struct sonde_heap_pass *pass, struct sonde_report *report, const char *id, const char *title)
+{
+	if (!sonde_session_heap_site_count(pass->session)) {
+		int rc = sonde_pass_nothing(&pass->options, report, id, title, why_none(pass->session));
+		return rc < 0 ? rc : 1;
+	}
+	int rc = sonde_session_heap_sums_of(pass->session, &pass->range, &pass->sums);
+	pass->unread = rc < 0;
+	if (rc == -ENOMEM)
+		return rc;
+	if (sonde_heap_used(pass, NULL))
+		return 0;
+	const struct sonde_pass_options *options = &pass->options;
+	int all = !options->from_ns && !options->to_ns && !options->thread;
+	rc = sonde_pass_nothing(options, report, id, title,
+				all && !sonde_session_run(pass->session)->closed
+				    ? "no allocation was written before the recording ends: it was not closed in order"
+				    : "nothing was allocated or alive in the part selected");
+	return rc < 0 ? rc : 1;
+}
+
+uint64_t sonde_heap_pass_mean_b(const struct sonde_heap_pass *pass)
+{
+	uint64_t mean_b = 0;
+	for (size_t i = 0; i <= sonde_session_heap_count(pass->session); i++)
+		mean_b = pass->sums.heaps[i].mean_b > mean_b ? pass->sums.heaps[i].mean_b : mean_b;
+	return mean_b;
+}
+
+int sonde_heap_is_sampled(const struct sonde_heap_pass *pass, const struct sonde_heap *like)
+{
+	for (uint32_t id = 1; id <= sonde_session_heap_count(pass->session); id++)
+		if (pass->sums.heaps[id].mean_b && sonde_heap_alike(sonde_session_heap(pass->session, id), like))
+			return 1;
+	return 0;
+}
+
+int sonde_heap_alike(const struct sonde_heap *a, const struct sonde_heap *b)
+{
+	return a == b || (a && b && a->kind == b->kind && !strcmp(a->name, b->name));
+}
+
+static int is_used(const struct sonde_heap_total *total)
+{
+	return total->peak_b || total->begins || total->ends;
+}
+
+int sonde_heap_pass_kinds(const struct sonde_heap_pass *pass)
+{
+	for (uint32_t id = 1; id <= sonde_session_heap_count(pass->session); id++)
+		if (sonde_session_heap(pass->session, id)->kind != SONDE_HEAP_MALLOC && is_used(&pass->sums.heaps[id]))
+			return 1;
+	return 0;
+}
+
+/* The borders of classes and intervals, and the largest block that was seen, are as they stand. */
+static int is_estimate(const struct sonde_column *column)
+{
+	static const char *const known[] = {"from_b", "below_b", "from_ns", "below_ns", "largest_b", "bar"};
+	for (size_t i = 0; i < sizeof known / sizeof *known; i++)
+		if (!strcmp(column->key, known[i]))
+			return 0;
+	return column->unit != SONDE_UNIT_TEXT && column->unit != SONDE_UNIT_ID;
+}
+
+const struct sonde_column *sonde_heap_columns(const struct sonde_heap_pass *pass, struct sonde_report *report,
+					      const struct sonde_column *columns, size_t count)
+{
+	struct sonde_column *out = sonde_arena_alloc(&report->arena, count * sizeof *out);
+	int kinds = sonde_heap_pass_kinds(pass), sampled = sonde_heap_pass_mean_b(pass) != 0;
+	for (size_t i = 0; out && i < count; i++) {
+		out[i] = columns[i];
+		if (!strcmp(columns[i].key, "heap"))
+			out[i].detail = kinds ? 0 : 9;
+		if (sampled && is_estimate(&columns[i]))
+			out[i].basis = SONDE_BASIS_ESTIMATED;
+	}
+	return out;
+}
+
+struct sonde_cell sonde_heap_kind_cell(const struct sonde_heap_pass *pass, const struct sonde_heap *heap)
+{
+	return sonde_heap_pass_kinds(pass) ? sonde_cell_text(sonde_heap_kind_text(heap))
+					   : sonde_cell_absent("all from malloc");
+}
+
+const char *sonde_heap_kind_text(const struct sonde_heap *heap)
+{
+	if (!heap || heap->kind == SONDE_HEAP_MALLOC)
+		return "malloc";
+	return heap->kind == SONDE_HEAP_MAPPING ? "mappings" : *heap->name ? heap->name : "(pool without a name)";
+}
+
+const char *sonde_heap_text(const struct sonde_heap_pass *pass, struct sonde_report *report, uint32_t id)
+{
+	const struct sonde_heap *heap = sonde_session_heap(pass->session, id);
+	const struct sonde_process *process = heap ? sonde_session_process(pass->session, heap->process) : NULL;
+	const char *name = process && *process->name ? process->name : "(unknown process)";
+	unsigned pid = process ? process->pid : 0;
+	if (!heap || heap->kind == SONDE_HEAP_MALLOC)
+		return sonde_report_text(report, "%s (%u)", name, pid);
+	return sonde_report_text(report, "%s (%u): %s%s", name, pid, heap->kind == SONDE_HEAP_POOL ? "pool " : "",
+				 sonde_heap_kind_text(heap));
+}
+
+uint64_t sonde_heap_peak_of(const struct sonde_heap_pass *pass, const struct sonde_heap *like)
+{
+	uint64_t peak_b = 0;
+	for (uint32_t id = 0; id <= sonde_session_heap_count(pass->session); id++)
+		if (sonde_heap_alike(sonde_session_heap(pass->session, id), like))
+			peak_b += pass->sums.heaps[id].peak_b;
+	return peak_b;
+}
+
+size_t sonde_heap_used(const struct sonde_heap_pass *pass, uint32_t *highest)
+{
+	size_t used = 0;
+	uint32_t best = 0;
+	for (uint32_t id = 0; id <= sonde_session_heap_count(pass->session); id++) {
+		if (!is_used(&pass->sums.heaps[id]))
+			continue;
+		if (!used++ || pass->sums.heaps[id].peak_b > pass->sums.heaps[best].peak_b)
+			best = id;
+	}
+	if (highest)
+		*highest = best;
+	return used;
+}
+
+struct sonde_cell sonde_heap_cell(const struct sonde_heap_pass *pass, uint64_t value_b, double variance)
+{
+	if ((int64_t)value_b < 0) /* what was lost had begun it */
+		return sonde_cell_absent("not known: a part of the recording is missing");
+	if (!sonde_heap_pass_mean_b(pass))
+		return sonde_cell_int(value_b);
+	return sonde_cell_real((double)value_b, value_b && variance > 1 ? 1.96 * sqrt(variance) : 0);
+}
+
+static const char *scaled_text(struct sonde_report *report, double size_b)
+{
+	static const char *const names[] = {"B", "kB", "MB", "GB", "TB"};
+	size_t i = 0;
+	while (i + 1 < sizeof names / sizeof *names && size_b >= 999.5) {
+		size_b /= 1000;
+		i++;
+	}
+	int decimals = i == 0 ? 0 : size_b < 9.995 ? 2 : size_b < 99.95 ? 1 : 0;
+	return sonde_report_text(report, "%.*f %s", decimals, size_b, names[i]);
+}
+
+const char *sonde_heap_size_text(struct sonde_report *report, uint64_t size_b, double variance)
+{
+	const char *size = scaled_text(report, (double)size_b);
+	const char *half = size_b && variance > 1 ? scaled_text(report, 1.96 * sqrt(variance)) : "";
+	if (!size || !half || !*half)
+		return half ? size : NULL;
+	return sonde_report_text(report, "%s ± %s", size, half);
+}
+
+const char *sonde_heap_count_text(struct sonde_report *report, double count)
+{
+	char digits[32], out[48] = "";
+	int length = snprintf(digits, sizeof digits, "%.0f", count), at = 0;
+	for (int i = 0; i < length; i++) {
+		if (i && (length - i) % 3 == 0)
+			out[at++] = ',';
+		out[at++] = digits[i];
+	}
+	return sonde_report_text(report, "%s", out);
+}
+
+static int note_selected(const struct sonde_heap_pass *pass, struct sonde_report *report, struct sonde_section *section)
+{
+	const struct sonde_pass_options *options = &pass->options;
+	int rc = 0;
+	if (options->from_ns || options->to_ns)
+		rc = sonde_report_note(
+		    report, section, 0,
+		    "from %.3f s to %.3f s: allocated, freed and temporary in that time; the peak is the "
+		    "most that was alive at any moment of it, left is what was alive at its end, both "
+		    "with blocks from before",
+		    sonde_heap_second(pass, pass->window.from_ns), sonde_heap_second(pass, pass->window.to_ns));
+	if (rc == 0 && options->thread)
+		rc = sonde_report_note(report, section, 0, "blocks that %s allocated, whoever freed them",
+				       options->thread_is ? options->thread_is : "the selected threads");
+	return rc;
+}
+
+/* How many processes have a heap of the kind that most have. */
+static size_t processes_of(const struct sonde_heap_pass *pass)
+{
+	size_t processes = 0;
+	for (uint32_t id = 1; id <= sonde_session_heap_count(pass->session); id++)
+		processes +=
+		    sonde_session_heap(pass->session, id)->kind == SONDE_HEAP_MALLOC && is_used(&pass->sums.heaps[id]);
+	return processes;
+}
+
+int sonde_heap_pass_notes(const struct sonde_heap_pass *pass, struct sonde_report *report,
+			  struct sonde_section *section)
+{
+	uint64_t mean_b = sonde_heap_pass_mean_b(pass);
+	size_t processes = processes_of(pass);
+	int rc = note_selected(pass, report, section);
+	if (rc == 0 && mean_b)
+		rc = sonde_report_note(
+		    report, section, 0,
+		    "one block each %.4g KiB on average was recorded: figures are estimates, bytes with "
+		    "their 95 %% interval; --heap=full records every block",
+		    (double)mean_b / 1024);
+	if (rc == 0 && processes > 1)
+		rc = sonde_report_note(report, section, 0,
+				       "%zu processes, each at its own peak, which need not be at the same time",
+				       processes);
+	if (rc == 0 && pass->window.held)
+		rc = sonde_report_note(report, section, 0,
+				       "flight recorder: allocations are of the whole run, since what is live is their sum");
+	if (rc == 0 && pass->unread)
+		rc = sonde_report_note(report, section, 1,
+				       "a part of the allocations could not be read and is left out");
+	return rc;
+}

@@ -1,0 +1,48 @@
+/* snapshot_diff.h: what the files of the snapshots pass share: its state, its cells, and the comparison of two. */
+#ifndef SONDE_ANALYZE_HEAP_SNAPSHOT_DIFF_H
+#define SONDE_ANALYZE_HEAP_SNAPSHOT_DIFF_H
+
+#include <math.h>
+
+#include "analyze/pass.h"
+
+struct sonde_snapshot_class {
+	uint64_t blocks, size_b;
+};
+
+/* One of the two that are compared. */
+struct sonde_snapshot_side {
+	const struct sonde_snapshot *snapshot; /* NULL: nothing is compared */
+	struct sonde_snapshot_class classes[SONDE_HEAP_CLASSES];
+};
+
+struct sonde_snapshots_pass {
+	struct sonde_session *session;
+	struct sonde_pass_options options;
+	struct sonde_snapshot_side sides[2];
+	struct sonde_heap_moment *moments; /* of all snapshots */
+	int sampled;                       /* some of them are estimates */
+	int unread;                        /* some chunks could not be read */
+};
+
+/* Adds a batch of HEAP to the size classes of both sides. */
+void sonde_snapshot_diff_feed(struct sonde_snapshots_pass *pass, const struct sonde_batch *batch);
+/* Adds its tables. */
+int sonde_snapshot_diff_build(const struct sonde_snapshots_pass *pass, struct sonde_report *report);
+
+/* What cannot be without that a part is missing. */
+static inline struct sonde_cell sonde_snapshot_amount(uint64_t value, double variance)
+{
+	if ((int64_t)value < 0)
+		return sonde_cell_absent("not known: a part of the recording is missing");
+	return variance > 0 ? sonde_cell_real((double)value, 1.96 * sqrt(variance)) : sonde_cell_int(value);
+}
+
+/* The blocks that differ are among those of both: so the interval is at most so wide. None, when not one has changed.
+ */
+static inline struct sonde_cell sonde_snapshot_change(uint64_t from, uint64_t to, double variance)
+{
+	return sonde_cell_real((double)(int64_t)(to - from), to != from && variance > 0 ? 1.96 * sqrt(variance) : 0);
+}
+
+#endif

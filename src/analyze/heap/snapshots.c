@@ -1,0 +1,274 @@
+/* snapshots.c: snapshots of processes: what they had of memory, each beside the one before it of its process; with
+ * --diff only the two that are compared, and then the comparison (heap/snapshot_diff.c).
+ */
+#include "analyze/heap/snapshot_diff.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analyze/marks.h"
+#include "analyze/words.h"
+#include "util/error.h"
+
+enum { DEFAULT_ROWS = 50 };
+
+static int moments_read(struct sonde_snapshots_pass *snapshots)
+{
+	size_t count = sonde_session_snapshot_count(snapshots->session);
+	snapshots->moments = calloc(count + 1, sizeof *snapshots->moments);
+	if (!snapshots->moments)
+		return sonde_error(ENOMEM, "out of memory for %zu snapshots", count);
+	for (size_t i = 0; i < count; i++) {
+		snapshots->moments[i].process = sonde_session_snapshot(snapshots->session, i)->process;
+		snapshots->moments[i].time_ns = sonde_session_snapshot(snapshots->session, i)->time_ns;
+	}
+	int rc = sonde_session_heap_moments(snapshots->session, snapshots->moments, count);
+	snapshots->unread = rc < 0;
+	for (size_t i = 0; i < count; i++)
+		snapshots->sampled |= snapshots->moments[i].mean_b != 0;
+	return rc == -ENOMEM ? rc : 0;
+}
+
+static int snapshots_begin(void **state, struct sonde_session *session, const struct sonde_pass_options *options)
+{
+	struct sonde_snapshots_pass *snapshots = calloc(1, sizeof *snapshots);
+	if (!snapshots)
+		return sonde_error(ENOMEM, "out of memory for snapshots");
+	snapshots->session = session;
+	snapshots->options = *options;
+	if (options->diff_from && options->diff_to) {
+		snapshots->sides[0].snapshot = sonde_session_snapshot(session, options->diff_from - 1);
+		snapshots->sides[1].snapshot = sonde_session_snapshot(session, options->diff_to - 1);
+	}
+	*state = snapshots;
+	return moments_read(snapshots);
+}
+
+static void snapshots_end(void *state)
+{
+	struct sonde_snapshots_pass *snapshots = state;
+	if (snapshots)
+		free(snapshots->moments);
+	free(snapshots);
+}
+
+static int compares(const struct sonde_snapshots_pass *snapshots)
+{
+	return snapshots->sides[0].snapshot && snapshots->sides[1].snapshot;
+}
+
+static uint32_t snapshots_wants(const void *state)
+{
+	return compares(state) ? 1u << SONDE_CHUNK_HEAP : 0;
+}
+
+static int snapshots_feed(void *state, const struct sonde_batch *batch)
+{
+	sonde_snapshot_diff_feed(state, batch);
+	return 0;
+}
+
+static int snapshots_merge(void *state, void *other_state)
+{
+	struct sonde_snapshots_pass *snapshots = state;
+	const struct sonde_snapshots_pass *other = other_state;
+	for (size_t i = 0; i < 2; i++)
+		for (size_t c = 0; c < SONDE_HEAP_CLASSES; c++) {
+			snapshots->sides[i].classes[c].blocks += other->sides[i].classes[c].blocks;
+			snapshots->sides[i].classes[c].size_b += other->sides[i].classes[c].size_b;
+		}
+	return 0;
+}
+
+/* --- the list ---------------------------------------------------------------------------------------------------- */
+
+enum { NUMBER, LABEL, TIME, LIVE_B, CHANGE_B, BLOCKS, RSS, PSS, REASON, PROCESS, MAPPED, CHANGE_BLOCKS, LISTED };
+
+#define LIST_COLUMNS(process_detail)                                                                                   \
+	{                                                                                                              \
+		[NUMBER] = {"number", "no.", SONDE_UNIT_ID, SONDE_BASIS_MEASURED, 0, 0},                               \
+		[LABEL] = {"label", "label", SONDE_UNIT_TEXT, SONDE_BASIS_MEASURED, 1, 0},                             \
+		[TIME] = {"time_ns", "after", SONDE_UNIT_NS, SONDE_BASIS_MEASURED, 0, 0},                              \
+		[LIVE_B] = {"live_b", "live", SONDE_UNIT_BYTES, SONDE_BASIS_MEASURED, 0, 0},                           \
+		[CHANGE_B] = {"change_b", "change", SONDE_UNIT_BYTES, SONDE_BASIS_MEASURED, 0, 1},                     \
+		[BLOCKS] = {"blocks", "blocks", SONDE_UNIT_COUNT, SONDE_BASIS_MEASURED, 0, 2},                         \
+		[RSS] = {"rss_b", "RSS", SONDE_UNIT_BYTES, SONDE_BASIS_MEASURED, 0, 0}, [PSS] = {"pss_b",              \
+												 "PSS",                \
+												 SONDE_UNIT_BYTES,     \
+												 SONDE_BASIS_MEASURED, \
+												 0,                    \
+												 3},                   \
+		[REASON] = {"reason", "from", SONDE_UNIT_TEXT, SONDE_BASIS_MEASURED, 0, 4},                            \
+		[PROCESS] = {"process", "process", SONDE_UNIT_TEXT, SONDE_BASIS_MEASURED, 0, process_detail},          \
+		[MAPPED] = {"mapped_b", "mapped", SONDE_UNIT_BYTES, SONDE_BASIS_MEASURED, 0, 6},                       \
+		[CHANGE_BLOCKS] = {"change_blocks", "by blocks", SONDE_UNIT_NUMBER, SONDE_BASIS_MEASURED, 0, 7},       \
+	}
+
+/* Which process it is matters when there are several. */
+static const struct sonde_column list_of_one[LISTED] = LIST_COLUMNS(5), list_of_several[LISTED] = LIST_COLUMNS(0);
+
+static const char *reason_text(uint32_t reason)
+{
+	static const char *const texts[] = {
+	    [SONDE_SNAPSHOT_API] = "program",   [SONDE_SNAPSHOT_COMMAND] = "command",
+	    [SONDE_SNAPSHOT_SIGNAL] = "signal", [SONDE_SNAPSHOT_INTERVAL] = "interval",
+	    [SONDE_SNAPSHOT_END] = "end",
+	};
+	return reason < sizeof texts / sizeof *texts && texts[reason] ? texts[reason] : "(unknown)";
+}
+
+/* What it is compared with: the other one of two, else the one before it of the same process, by time; NULL = none. */
+static const struct sonde_heap_moment *moment_before(const struct sonde_snapshots_pass *snapshots, size_t at)
+{
+	const struct sonde_heap_moment *moment = &snapshots->moments[at], *best = NULL;
+	if (compares(snapshots))
+		return at + 1 == snapshots->options.diff_to ? &snapshots->moments[snapshots->options.diff_from - 1]
+							    : NULL;
+	for (size_t i = 0; i < sonde_session_snapshot_count(snapshots->session); i++) {
+		const struct sonde_heap_moment *other = &snapshots->moments[i];
+		int is_before = other->time_ns < moment->time_ns || (other->time_ns == moment->time_ns && i < at);
+		if (other->process == moment->process && is_before && (!best || other->time_ns >= best->time_ns))
+			best = other;
+	}
+	return best;
+}
+
+static void cells_of_heap(struct sonde_cell *row, const struct sonde_heap_moment *moment,
+			  const struct sonde_heap_moment *before)
+{
+	const char *why = "allocations were not recorded";
+	row[LIVE_B] = row[BLOCKS] = row[CHANGE_B] = row[CHANGE_BLOCKS] = row[MAPPED] = sonde_cell_absent(why);
+	if (!moment->known)
+		return;
+	double variance = moment->mean_b ? moment->live.variance : 0;
+	row[LIVE_B] = sonde_snapshot_amount(moment->live.size_b, variance);
+	row[BLOCKS] = sonde_snapshot_amount(moment->live.blocks, 0);
+	row[MAPPED] = sonde_snapshot_amount(moment->mapped_b, 0);
+	row[CHANGE_B] = row[CHANGE_BLOCKS] = sonde_cell_absent("there is none before it");
+	if (!before)
+		return;
+	row[CHANGE_B] = sonde_snapshot_change(before->live.size_b, moment->live.size_b,
+					      moment->mean_b ? variance + before->live.variance : 0);
+	row[CHANGE_BLOCKS] = sonde_snapshot_change(before->live.blocks, moment->live.blocks, 0);
+}
+
+static int listed_add(const struct sonde_snapshots_pass *snapshots, size_t at, struct sonde_report *report,
+		      struct sonde_section *section)
+{
+	const struct sonde_snapshot *snapshot = sonde_session_snapshot(snapshots->session, at);
+	const struct sonde_process *process = sonde_session_process(snapshots->session, snapshot->process);
+	const struct sonde_heap_moment *before = moment_before(snapshots, at);
+	uint64_t start_ns = sonde_session_run(snapshots->session)->start_ns;
+	struct sonde_cell *row = sonde_report_row(report, section);
+	const char *name = sonde_report_text(report, "%s (%u)", process && *process->name ? process->name : "(unknown)",
+					     process ? process->pid : 0);
+	if (!row || !name)
+		return sonde_error(ENOMEM, "out of memory for a row");
+	row[NUMBER] = sonde_cell_int(at + 1);
+	row[LABEL] = *snapshot->label ? sonde_cell_text(snapshot->label) : sonde_cell_absent("it has none");
+	row[TIME] = sonde_cell_int(snapshot->time_ns > start_ns ? snapshot->time_ns - start_ns : 0);
+	row[REASON] = sonde_cell_text(reason_text(snapshot->reason));
+	row[PROCESS] = sonde_cell_text(name);
+	row[RSS] = snapshot->rss_b ? sonde_cell_int(snapshot->rss_b) : sonde_cell_absent("the process had ended");
+	row[PSS] = snapshot->pss_b ? sonde_cell_int(snapshot->pss_b)
+				   : sonde_cell_absent("not read: it would have cost too much, or was not allowed");
+	cells_of_heap(row, &snapshots->moments[at], before);
+	return 0;
+}
+
+static int list_notes(const struct sonde_snapshots_pass *snapshots, struct sonde_report *report,
+		      struct sonde_section *section)
+{
+	int heap = 0, rc = 0;
+	for (size_t i = 0; i < sonde_session_snapshot_count(snapshots->session); i++)
+		heap |= snapshots->moments[i].known;
+	if (heap)
+		rc = sonde_report_note(report, section, 0,
+				       "live: what malloc gave out and was not freed; change: since the snapshot %s",
+				       compares(snapshots) ? "above" : "of that process before it");
+	else
+		rc = sonde_report_note(report, section, 0,
+				       "what was live is not known: sonde record --heap records allocations");
+	if (rc == 0 && snapshots->sampled)
+		rc = sonde_report_note(
+		    report, section, 0,
+		    "blocks were sampled: live bytes are estimates with their 95 %% interval, that of a "
+		    "change is the widest it can be");
+	if (rc == 0 && snapshots->unread)
+		rc = sonde_report_note(report, section, 1,
+				       "a part of the allocations could not be read and is left out");
+	return rc;
+}
+
+static int list_build(struct sonde_snapshots_pass *snapshots, struct sonde_report *report)
+{
+	size_t limit = snapshots->options.limit ? snapshots->options.limit : DEFAULT_ROWS;
+	size_t count = sonde_session_snapshot_count(snapshots->session), added = 0, left_out = 0;
+	int two = compares(snapshots), several = 0;
+	for (size_t i = 1; i < count; i++)
+		several |= snapshots->moments[i].process != snapshots->moments[0].process;
+	struct sonde_section *section =
+	    sonde_report_table(report, "snapshots", two ? "The snapshots that are compared" : "Snapshots",
+			       several ? list_of_several : list_of_one, LISTED);
+	int rc = section ? 0 : sonde_error(ENOMEM, "out of memory for snapshots");
+	for (size_t i = 0; rc == 0 && i < count; i++) {
+		if (two && i + 1 != snapshots->options.diff_from && i + 1 != snapshots->options.diff_to)
+			continue;
+		if (added == limit) {
+			left_out++;
+			continue;
+		}
+		rc = listed_add(snapshots, i, report, section);
+		added++;
+	}
+	if (rc == 0)
+		section->table.omitted = left_out;
+	return rc ? rc : list_notes(snapshots, report, section);
+}
+
+/* --- all of it --------------------------------------------------------------------------------------------------- */
+
+/* Ends alone, which every process has, are not worth a section that nobody asked for. */
+static int is_worth_it(const struct sonde_snapshots_pass *snapshots)
+{
+	for (size_t i = 0; i < sonde_session_snapshot_count(snapshots->session); i++)
+		if (sonde_session_snapshot(snapshots->session, i)->reason != SONDE_SNAPSHOT_END)
+			return 1;
+	return snapshots->options.asked;
+}
+
+static int has_heap(const struct sonde_snapshots_pass *snapshots)
+{
+	return snapshots->moments[snapshots->options.diff_from - 1].known ||
+	       snapshots->moments[snapshots->options.diff_to - 1].known;
+}
+
+static int snapshots_finish(void *state, struct sonde_report *report)
+{
+	struct sonde_snapshots_pass *snapshots = state;
+	if (!sonde_session_snapshot_count(snapshots->session))
+		return sonde_pass_nothing(
+		    &snapshots->options, report, "snapshots", "Snapshots",
+		    "no snapshots: sonde_snapshot() in the program (sonde/sonde.h), sonde snapshot "
+		    "-p PID, and sonde record --snapshot-every 10s take them");
+	if (!is_worth_it(snapshots))
+		return 0;
+	int rc = list_build(snapshots, report);
+	if (rc || !compares(snapshots) || !has_heap(snapshots))
+		return rc;
+	return sonde_snapshot_diff_build(snapshots, report);
+}
+
+const struct sonde_pass sonde_pass_snapshots = {
+    .name = "snapshots",
+    .title = "snapshots of memory, and what changed between two of them (--diff)",
+    .types = 1u << SONDE_CHUNK_HEAP,
+    .standard = 1,
+    .begin = snapshots_begin,
+    .wants = snapshots_wants,
+    .feed = snapshots_feed,
+    .merge = snapshots_merge,
+    .finish = snapshots_finish,
+    .end = snapshots_end,
+};

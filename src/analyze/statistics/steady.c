@@ -1,0 +1,230 @@
+/* steady.c: the last change of level ends the warm-up.
+ *
+ * A series that has a level is looked at as two parts with a mean each, where that leaves the least squares (Sen and
+ * Srivastava, On tests for detecting change in mean, Ann. Statist. 3, 1975): the statistic is the largest reduction of
+ * squares over all splits in the first half. Whether it is more than chance is asked of the series itself, in random
+ * order (a permutation test: its rate of false alarms holds for independent values of any distribution, also one with
+ * rare slow iterations). It stops as soon as chance has been as good often enough (Besag and Clifford, Sequential Monte
+ * Carlo p-values, Biometrika 78, 1991). If it is, what was before is cut off, and the rest is looked at in the same way
+ * (binary segmentation); what is cut off in the end is the warm-up. A part that a line fits better than two levels
+ * drifts. More than half of the series is no warm-up.
+ *
+ * Values are cut at 8 median deviations from the median, so that one stall does not look like a level. Tests use at
+ * most 400 means of neighbours, as sums over neighbours (batch means) are less dependent than what they are of; where
+ * the level changes is found in the values themselves. What makes less than 1 % of the mean is no change that matters,
+ * however sure it is.
+ *
+ * The interval of the mean is of 20 batch means with Student's t (Law, Simulation Modeling and Analysis, 2014, 9.5.3),
+ * which allows for neighbours that are alike; under 40 values of all values.
+ */
+#include "analyze/statistics/steady.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/hash.h"
+#include "util/error.h"
+
+#define ALARMS 0.03        /* the rate of false alarms */
+#define LEAST_CHANGE 0.01  /* of the mean */
+#define CUT_DEVIATIONS 8.0 /* median absolute deviations */
+#define ORDERS 999u        /* random orders; more where more series are looked at */
+#define ORDERS_MAX 9999u
+enum { GROUPS_MAX = 400, BATCHES = 20 };
+
+struct work {
+	double *values; /* cut */
+	double *groups; /* means of neighbours, and room for the same number in another order */
+	double *sorted;
+	uint64_t seed;
+};
+
+static int compare(const void *left, const void *right)
+{
+	double a = *(const double *)left, b = *(const double *)right;
+	return (a > b) - (a < b);
+}
+
+static double median_of(double *values, size_t count)
+{
+	qsort(values, count, sizeof *values, compare);
+	return count % 2 ? values[count / 2] : (values[count / 2 - 1] + values[count / 2]) / 2;
+}
+
+static void cut(struct work *work, const double *values, size_t count)
+{
+	memcpy(work->sorted, values, count * sizeof *values);
+	double middle = median_of(work->sorted, count);
+	for (size_t i = 0; i < count; i++)
+		work->sorted[i] = fabs(values[i] - middle);
+	double reach = CUT_DEVIATIONS * median_of(work->sorted, count);
+	for (size_t i = 0; i < count; i++)
+		work->values[i] = reach > 0 ? fmin(fmax(values[i], middle - reach), middle + reach) : values[i];
+}
+
+static double mean_of(const double *values, size_t count)
+{
+	double sum = 0;
+	for (size_t i = 0; i < count; i++)
+		sum += values[i];
+	return sum / (double)count;
+}
+
+/* The largest reduction of squares by two levels instead of one, with 1 … most values before the split. */
+static double best_split(const double *values, size_t count, size_t most, double mean, size_t *out_at)
+{
+	double before = 0, best = -1, n = (double)count;
+	for (size_t at = 1; at <= most; at++) {
+		before += values[at - 1] - mean;
+		double gain = before * before * n / ((double)at * (n - (double)at));
+		if (gain > best) {
+			best = gain;
+			*out_at = at;
+		}
+	}
+	return best;
+}
+
+static uint64_t draw(struct work *work, uint64_t below)
+{
+	work->seed = sonde_hash_pair(work->seed, 0x9e3779b97f4a7c15u);
+	return (uint64_t)(((unsigned __int128)work->seed * below) >> 64);
+}
+
+/* Whether a split as good as `gain` is rare among random orders of the same values. */
+static int is_rare(struct work *work, double *values, size_t count, double gain, size_t tests)
+{
+	double rate = ALARMS / (double)(tests ? tests : 1);
+	size_t orders = tests > 1 ? ORDERS * tests : ORDERS, at, as_good = 0;
+	orders = orders < ORDERS_MAX ? orders : ORDERS_MAX;
+	size_t allowed = (size_t)(rate * (double)(orders + 1));
+	double mean = mean_of(values, count);
+	for (size_t order = 0; order < orders; order++) {
+		for (size_t i = count - 1; i > 0; i--) {
+			size_t other = (size_t)draw(work, i + 1);
+			double value = values[i];
+			values[i] = values[other];
+			values[other] = value;
+		}
+		as_good += best_split(values, count, count / 2, mean, &at) >= gain * (1 - 1e-9);
+		if (as_good + 1 > allowed)
+			return 0;
+	}
+	return 1;
+}
+
+/* What a line through values leaves less of their squares than their mean; its slope. */
+static double line_gain(const double *values, size_t count, double mean, double *out_slope)
+{
+	double middle = (double)(count - 1) / 2, n = (double)count, product = 0;
+	for (size_t i = 0; i < count; i++)
+		product += ((double)i - middle) * (values[i] - mean);
+	double squares = n * (n * n - 1) / 12;
+	*out_slope = squares > 0 ? product / squares : 0;
+	return squares > 0 ? product * product / squares : 0;
+}
+
+struct change {
+	size_t at;
+	double share; /* of the mean before */
+	int is_line;
+};
+
+/* Whether there is a change in a part, and where: in the cut values; how much it is the values themselves say. */
+static int find_change(struct work *work, const double *whole, size_t from, size_t all, size_t tests,
+		       struct change *out)
+{
+	const double *values = work->values + from;
+	size_t count = all - from;
+	size_t size = (count + GROUPS_MAX - 1) / GROUPS_MAX, groups = count / size, at = 0;
+	for (size_t i = 0; i < groups; i++)
+		work->groups[i] = mean_of(values + i * size, i + 1 < groups ? size : count - i * size);
+	double gain = best_split(work->groups, groups, groups / 2, mean_of(work->groups, groups), &at);
+	double *orders = work->groups + GROUPS_MAX;
+	memcpy(orders, work->groups, groups * sizeof *orders);
+	if (gain <= 0 || !is_rare(work, orders, groups, gain, tests))
+		return 0;
+	double mean = mean_of(values, count), slope;
+	gain = best_split(values, count, count - 1, mean, &at); /* also of those that are no warm-up */
+	best_split(values, count, count / 2, mean, &out->at);
+	out->is_line = line_gain(values, count, mean, &slope) >= gain;
+	whole += from;
+	double before = mean_of(whole, out->at), after = mean_of(whole + out->at, count - out->at);
+	out->share = before > 0 ? (after - before) / before : 0;
+	return fabs(after - before) >= LEAST_CHANGE * mean_of(whole, count);
+}
+
+/* Student's t for 95 %, two-sided. */
+static double student(size_t degrees)
+{
+	static const double table[] = {0,     12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228,
+				       2.201, 2.179,  2.160, 2.145, 2.131, 2.120, 2.110, 2.101, 2.093, 2.086};
+	if (degrees < sizeof table / sizeof *table)
+		return table[degrees];
+	double n = (double)degrees; /* Cornish and Fisher 1937, to the second term */
+	return 1.95996 + 2.37227 / n + 2.82250 / (n * n);
+}
+
+/* The mean of the part, and its interval, of the values as they are. */
+static void describe(struct sonde_steady *out, const double *values, size_t count)
+{
+	size_t batches = count >= 2 * BATCHES ? BATCHES : count, from = 0;
+	double squares = 0, slope;
+	out->count = count;
+	out->mean = mean_of(values, count);
+	for (size_t i = 0; i < batches; i++) {
+		size_t to = (i + 1) * count / batches;
+		double off = mean_of(values + from, to - from) - out->mean;
+		squares += off * off;
+		from = to;
+	}
+	out->half = batches < 2 ? 0 : student(batches - 1) * sqrt(squares / ((double)(batches - 1) * (double)batches));
+	line_gain(values, count, out->mean, &slope);
+	out->drift = out->mean > 0 ? slope * (double)(count - 1) / out->mean : 0;
+}
+
+static void judge(struct work *work, struct sonde_steady *out, const double *values, size_t count, size_t tests)
+{
+	size_t warm_up = 0;
+	struct change change = {0};
+	int changes = find_change(work, values, 0, count, tests, &change);
+	struct change first = change;
+	while (changes && !change.is_line && warm_up + change.at <= count / 2 &&
+	       count - warm_up - change.at >= SONDE_STEADY_LEAST) {
+		warm_up += change.at;
+		changes = find_change(work, values, warm_up, count, tests, &change);
+	}
+	describe(out, values, count);
+	if (!changes) {
+		out->verdict = SONDE_STEADY_YES;
+		out->warm_up = warm_up;
+		describe(out, values + warm_up, count - warm_up);
+	} else if (change.is_line || first.is_line) {
+		out->verdict = SONDE_STEADY_DRIFTS;
+	} else {
+		out->verdict = SONDE_STEADY_JUMPS;
+		out->changes_at = warm_up + change.at;
+		out->change = change.share;
+	}
+}
+
+int sonde_steady_check(struct sonde_steady *out, const double *values, size_t count, size_t tests)
+{
+	*out = (struct sonde_steady){.verdict = SONDE_STEADY_TOO_FEW};
+	if (count < SONDE_STEADY_LEAST) {
+		if (count)
+			describe(out, values, count);
+		return 0;
+	}
+	struct work work = {.values = malloc((2 * count + 2 * GROUPS_MAX) * sizeof *work.values), .seed = 1};
+	if (!work.values)
+		return sonde_error(ENOMEM, "out of memory for %zu iterations", count);
+	work.sorted = work.values + count;
+	work.groups = work.sorted + count;
+	cut(&work, values, count);
+	judge(&work, out, values, count, tests);
+	free(work.values);
+	return 0;
+}

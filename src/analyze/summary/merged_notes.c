@@ -1,0 +1,150 @@
+/* merged_notes.c: what a report of a merged recording says of it: of what it is made, how its clocks were laid on each
+ * other, and what was left out (summary/facts.h).
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "analyze/statistics/stats.h"
+#include "analyze/summary/facts.h"
+#include "analyze/words.h"
+#include "util/buf.h"
+#include "util/error.h"
+
+enum { NAMED_MOST = 6, LINE_MAX_B = 1 << 14 };
+#define MOVED_LEAST_NS 1000000u /* of a wall clock that is set: worth a word */
+
+static void names_put(struct sonde_buf *line, const struct sonde_session *session,
+		      int (*is_wanted)(const struct sonde_part *part))
+{
+	size_t said = 0, left = 0;
+	for (size_t i = 0; i < sonde_session_part_count(session); i++) {
+		const struct sonde_part *part = sonde_session_part(session, i);
+		if (is_wanted && !is_wanted(part))
+			continue;
+		if (said == NAMED_MOST) {
+			left++;
+			continue;
+		}
+		sonde_buf_printf(line, "%s%s", said++ ? ", " : "", part->name);
+	}
+	if (left)
+		sonde_buf_printf(line, " and %zu more", left);
+}
+
+static int note(struct sonde_report *report, int warns, struct sonde_buf *line)
+{
+	int rc = sonde_buf_error(line);
+	if (rc == 0)
+		rc = sonde_report_note(report, NULL, warns, "%.*s", (int)line->len_b, (const char *)line->data);
+	sonde_buf_fini(line);
+	return rc;
+}
+
+static uint64_t number(const struct sonde_session *session, const char *key)
+{
+	const char *text = sonde_session_info(session, key);
+	return text ? strtoull(text, NULL, 10) : 0;
+}
+
+/* How they were laid on one clock. */
+static void clocks_put(struct sonde_buf *line, const struct sonde_session *session)
+{
+	const char *aligned = sonde_session_info(session, "merged.aligned");
+	uint64_t moved_ns = number(session, "merged.clock_moved_ns");
+	if (!aligned)
+		sonde_buf_text(line, "on one clock");
+	else if (!strcmp(aligned, "wall clock"))
+		sonde_buf_text(line, "laid on one clock by the wall clocks, and how far these were from each other is "
+				     "not known");
+	else
+		sonde_buf_printf(line, "laid on one clock by their first %s, as was asked for", aligned);
+	if (aligned && moved_ns >= MOVED_LEAST_NS)
+		sonde_buf_printf(line, " (one of them moved by %.3g ms meanwhile)", (double)moved_ns / 1e6);
+}
+
+static size_t machines_of(const struct sonde_session *session)
+{
+	size_t count = 0;
+	for (size_t i = 0; i < sonde_session_part_count(session); i++) {
+		int is_new = *sonde_session_part(session, i)->machine != '\0';
+		for (size_t k = 0; k < i && is_new; k++)
+			is_new = strcmp(sonde_session_part(session, k)->machine,
+					sonde_session_part(session, i)->machine) != 0;
+		count += (size_t)is_new;
+	}
+	return count;
+}
+
+static int note_parts(const struct sonde_session *session, struct sonde_report *report)
+{
+	struct sonde_buf line;
+	size_t machines = machines_of(session);
+	sonde_buf_init(&line, LINE_MAX_B);
+	sonde_buf_printf(&line, "merged of %zu recordings (", sonde_session_part_count(session));
+	names_put(&line, session, NULL);
+	sonde_buf_text(&line, ")");
+	if (machines > 1)
+		sonde_buf_printf(&line, " of %zu machines", machines);
+	sonde_buf_text(&line, ", ");
+	clocks_put(&line, session);
+	sonde_buf_text(&line, "; wall time is from the first start to the last end");
+	if (machines > 1)
+		sonde_buf_text(&line, "; what each machine told of itself is in no table of this report, but in "
+				      "series@HOST of sonde query");
+	return note(report, 0, &line);
+}
+
+static int is_open(const struct sonde_part *part)
+{
+	return !part->closed;
+}
+
+static int note_open(const struct sonde_session *session, struct sonde_report *report)
+{
+	struct sonde_buf line;
+	size_t count = 0;
+	for (size_t i = 0; i < sonde_session_part_count(session); i++)
+		count += (size_t)is_open(sonde_session_part(session, i));
+	if (!count)
+		return 0;
+	sonde_buf_init(&line, LINE_MAX_B);
+	sonde_buf_text(&line, "not closed in order, so that the ends are missing: ");
+	names_put(&line, session, is_open);
+	return note(report, 1, &line);
+}
+
+static int note_left_out(const struct sonde_session *session, struct sonde_report *report)
+{
+	size_t said = 0, left = 0;
+	int rc = 0;
+	for (size_t i = 0; rc == 0 && i < sonde_session_part_count(session); i++) {
+		const struct sonde_part *part = sonde_session_part(session, i);
+		if (!*part->note)
+			continue;
+		if (said++ < NAMED_MOST)
+			rc = sonde_report_note(report, NULL, 0, "%s: %s", part->name, part->note);
+		else
+			left++;
+	}
+	if (rc == 0 && left)
+		rc = sonde_report_note(report, NULL, 0, "and so of %zu more", left);
+	return rc;
+}
+
+int sonde_merged_notes(const struct sonde_summary_facts *facts, struct sonde_report *report)
+{
+	const struct sonde_session *session = facts->session;
+	uint64_t skipped = number(session, "merged.skipped_chunks");
+	int rc = 0;
+	if (sonde_session_part_count(session) > 1) {
+		rc = note_parts(session, report);
+		rc = rc == 0 ? note_open(session, report) : rc;
+		rc = rc == 0 ? note_left_out(session, report) : rc;
+	}
+	if (rc == 0 && skipped)
+		rc = sonde_report_note(
+		    report, NULL, 1,
+		    "%llu chunk%s or records of what was merged could not be understood, and %s left out",
+		    (unsigned long long)skipped, sonde_plural(skipped), sonde_word(skipped, "is", "are"));
+	return rc;
+}

@@ -1,0 +1,275 @@
+/* summary.c: what was recorded, what was lost, what could not be measured and why, and what recording cost.
+ *
+ * The section holds under stable keys, in the units that the keys name, what the notes say in sentences
+ * (summary/notes.c).
+ */
+#include <errno.h>
+#include <math.h>
+#include <string.h>
+
+#include "analyze/work/flop_reports.h"
+#include "analyze/heap/facts.h"
+#include "analyze/statistics/stats.h"
+#include "analyze/summary/facts.h"
+#include "util/error.h"
+
+enum { METRIC, VALUE, UNIT, BASIS, COLUMNS };
+
+static const struct sonde_column columns[COLUMNS] = {
+    [METRIC] = {"metric", "metric", SONDE_UNIT_TEXT, SONDE_BASIS_MEASURED, 1, 0},
+    [VALUE] = {"value", "value", SONDE_UNIT_NUMBER, SONDE_BASIS_MEASURED, 0, 0},
+    [UNIT] = {"unit", "unit", SONDE_UNIT_TEXT, SONDE_BASIS_MEASURED, 0, 0},
+    [BASIS] = {"basis", "basis", SONDE_UNIT_TEXT, SONDE_BASIS_MEASURED, 0, 1}, /* of this value */
+};
+
+/* --- the figures ------------------------------------------------------------------------------------------------ */
+
+struct figure {
+	const char *metric;
+	struct sonde_cell value;
+	const char *unit;
+	const char *basis; /* NULL: measured */
+};
+
+static int row_add(struct sonde_report *report, struct sonde_section *section, const struct figure *figure)
+{
+	struct sonde_cell *row = sonde_report_row(report, section);
+	if (!row)
+		return sonde_error(ENOMEM, "out of memory for a row");
+	row[METRIC] = sonde_cell_text(figure->metric);
+	row[VALUE] = figure->value;
+	row[UNIT] = sonde_cell_text(figure->unit);
+	row[BASIS] = figure->value.kind == SONDE_CELL_ABSENT
+			 ? sonde_cell_absent("there is no value")
+			 : sonde_cell_text(figure->basis ? figure->basis : "measured");
+	return 0;
+}
+
+static struct sonde_cell seconds(const char *why_not, uint64_t ns)
+{
+	return why_not ? sonde_cell_absent(why_not) : sonde_cell_real((double)ns / 1e9, 0);
+}
+
+static uint64_t peak_rss_b(const struct sonde_session *session)
+{
+	uint64_t peak = 0;
+	for (uint32_t id = 1; id <= sonde_session_process_count(session); id++) {
+		const struct sonde_process *process = sonde_session_process(session, id);
+		if (process && process->peak_rss_b > peak)
+			peak = process->peak_rss_b;
+	}
+	return peak;
+}
+
+static struct sonde_cell count_or(const char *why_not, uint64_t value)
+{
+	return why_not ? sonde_cell_absent(why_not) : sonde_cell_int(value);
+}
+
+/* Of samples with its 95 % interval. */
+static struct sonde_cell bytes_or(const struct sonde_heap_facts *heap, uint64_t size_b, double variance)
+{
+	if (heap->why_not || !heap->mean_b)
+		return count_or(heap->why_not, size_b);
+	return sonde_cell_real((double)size_b, variance > 1 ? 1.96 * sqrt(variance) : 0);
+}
+
+static int heap_fill(const struct sonde_summary_facts *facts, struct sonde_report *report,
+		     struct sonde_section *section)
+{
+	struct sonde_heap_facts heap;
+	sonde_heap_facts_read(&heap, facts->session);
+	const char *why = heap.why_not;
+	const char *bytes = heap.mean_b ? "B, estimated" : "B", *basis = heap.mean_b ? "estimated" : NULL;
+	uint64_t start_ns = facts->run->start_ns;
+	const struct figure rows[] = {
+	    {"memory.heap_peak_b", bytes_or(&heap, heap.peak_b, heap.peak_variance),
+	     heap.processes < 2 ? bytes
+	     : heap.mean_b      ? "B, of the process with most, estimated"
+				: "B, of the process with most",
+	     basis},
+	    {"memory.heap_peak_at_s", seconds(why, heap.peak_ns > start_ns ? heap.peak_ns - start_ns : 0), "s", basis},
+	    {"memory.heap_allocations", count_or(why, heap.begins), heap.mean_b ? "estimated" : "", basis},
+	    {"memory.heap_allocated_b", bytes_or(&heap, heap.begun_b, heap.begun_variance), bytes, basis},
+	    {"memory.heap_left_b", bytes_or(&heap, heap.left_b, heap.left_variance), bytes, basis},
+	    {"memory.heap_largest_b", count_or(why, heap.largest_b), heap.mean_b ? "B, of the sampled" : "B", NULL},
+	};
+	int rc = 0;
+	for (size_t i = 0; i < sizeof rows / sizeof *rows && rc == 0; i++)
+		rc = row_add(report, section, &rows[i]);
+	return rc;
+}
+
+/* Of both kinds the larger: library calls may be part of what the program reports. */
+static int flop_fill(const struct sonde_summary_facts *facts, struct sonde_report *report,
+		     struct sonde_section *section)
+{
+	struct sonde_flop_reports reports;
+	const char *why = NULL;
+	int rc = sonde_flop_reports_read(&reports, facts->session, 0);
+	struct sonde_flop_sums library = sonde_flop_sums_of(&reports, 1), program = sonde_flop_sums_of(&reports, 0);
+	sonde_flop_reports_fini(&reports);
+	double flop = library.flop > program.flop ? library.flop : program.flop;
+	if (rc)
+		return rc;
+	if (sonde_session_info(facts->session, "option.keep_ns"))
+		why = "not known: a flight recorder has the last events alone";
+	else if (!(flop > 0))
+		why = "not counted: sonde record --blas, or SONDE_ZONE_WORK()";
+	rc =
+	    row_add(report, section,
+		    &(struct figure){"compute.estimated_flops", why ? sonde_cell_absent(why) : sonde_cell_real(flop, 0),
+				     "FLOP that were counted: at least (--section flop)", NULL});
+	if (!why && !facts->run->wall_ns)
+		why = "no wall time";
+	return rc ? rc
+		  : row_add(report, section,
+			    &(struct figure){"compute.flops_per_second",
+					     why ? sonde_cell_absent(why)
+						 : sonde_cell_real(flop / ((double)facts->run->wall_ns / 1e9), 0),
+					     "FLOP/s of wall time, at least", NULL});
+}
+
+static struct sonde_cell percent(const char *why_not, double share)
+{
+	return why_not ? sonde_cell_absent(why_not) : sonde_cell_real(100 * share, 0);
+}
+
+static const char *why_no_wall_time(const struct sonde_summary_facts *facts)
+{
+	return sonde_session_info(facts->session, "import.untimed") ? "not known: imported from a file without times"
+								    : NULL;
+}
+
+static const char *why_no_cpu_time(const struct sonde_summary_facts *facts)
+{
+	if (facts->cpu.known)
+		return NULL;
+	if (facts->run->closed && sonde_session_info(facts->session, "run.attached_pid"))
+		return "not known: not every process of the tree was read";
+	return facts->run->closed ? "not measured" : "not known: the recording was not closed in order";
+}
+
+static const char *why_no_split(const struct sonde_summary_facts *facts)
+{
+	return facts->cpu.at_least ? "not known: not every process was waited for" : why_no_cpu_time(facts);
+}
+
+static const char *why_no_stolen(const struct sonde_summary_facts *facts)
+{
+	if (facts->cpu.stolen_known)
+		return NULL;
+	return facts->cost_known ? "not known: /proc/stat could not be read at the beginning and the end"
+				 : "not measured";
+}
+
+static struct sonde_cell lost_cell(const struct sonde_summary_facts *facts)
+{
+	return sonde_summary_is_lost_known(facts)
+		   ? sonde_cell_int(facts->lost)
+		   : sonde_cell_absent("not known: the recording was not closed in order, and what was lost is written "
+				       "at its end");
+}
+
+static struct sonde_cell zones_cell(const struct sonde_summary_facts *facts)
+{
+	return facts->zones || !sonde_session_damaged_b(facts->session)
+		   ? sonde_cell_int(facts->zones)
+		   : sonde_cell_absent("not known: a part of the recording cannot be read");
+}
+
+static int section_fill(const struct sonde_summary_facts *facts, struct sonde_report *report,
+			struct sonde_section *section)
+{
+	const struct sonde_run *run = facts->run;
+	const struct sonde_samples *samples = facts->samples;
+	uint64_t peak_b = peak_rss_b(facts->session), count = samples->all.count;
+	uint64_t stacks = sonde_samples_stacks(samples);
+	double whole = sonde_stats_share((double)(stacks - sonde_samples_broken(samples)), (double)stacks);
+	double busy = sonde_stats_share((double)facts->cpu.ns, (double)run->wall_ns);
+	const char *no_cpu = why_no_cpu_time(facts), *no_split = why_no_split(facts);
+	const char *no_cost = facts->cost_known ? NULL : "not measured";
+	const char *none =
+	    sonde_weight_is_any(samples->all) ? NULL : sonde_samples_why_none(facts->session, &samples->options);
+	const char *unsampled = sonde_samples_source(facts->session) || count
+				    ? NULL
+				    : sonde_samples_why_none(facts->session, &samples->options);
+	int least = facts->cpu.at_least;
+	const struct figure rows[] = {
+	    {"timing.wall_time_s", seconds(why_no_wall_time(facts), run->wall_ns), "s", NULL},
+	    {"timing.cpu_time_s", seconds(no_cpu, facts->cpu.ns), least ? "s, at least" : "s", NULL},
+	    {"timing.user_time_s", seconds(no_split, facts->cpu.user_ns), "s", NULL},
+	    {"timing.system_time_s", seconds(no_split, facts->cpu.system_ns), "s", NULL},
+	    {"timing.stolen_time_s", seconds(why_no_stolen(facts), facts->cpu.stolen_ns),
+	     "s of all CPUs, by a hypervisor", NULL},
+	    {"compute.cpu_utilization_percent", percent(run->wall_ns ? no_cpu : "no wall time", busy),
+	     least ? "% of one CPU, at least" : "% of one CPU", NULL},
+	    {"memory.peak_process_rss_b", peak_b ? sonde_cell_int(peak_b) : sonde_cell_absent("not measured"), "B",
+	     NULL},
+	    {NULL, {0}, NULL, NULL}, /* here are the heap's */
+	    {"run.processes", sonde_cell_int(sonde_session_process_count(facts->session)), "", NULL},
+	    {"run.threads", sonde_cell_int(sonde_session_thread_count(facts->session)), "", NULL},
+	    {"samples.count", unsampled ? sonde_cell_absent(unsampled) : sonde_cell_int(count), "", NULL},
+	    {"samples.extra", unsampled ? sonde_cell_absent(unsampled) : sonde_cell_int(samples->extra.count), "",
+	     NULL},
+	    {"samples.cpu_time_s", seconds(none, samples->all.ns), "s", NULL},
+	    {"samples.not_sampled_s", seconds(none, samples->self[0].ns), "s of samples.cpu_time_s", NULL},
+	    {"samples.kernel_measured_s", seconds(none, samples->measured.ns), "s of samples.cpu_time_s", NULL},
+	    {"samples.complete_percent", percent(none || stacks ? none : "no samples", whole), "%", NULL},
+	    {"zones.count", zones_cell(facts), "", NULL},
+	    {"lost.count", lost_cell(facts), "", NULL},
+	    {"cost.recorder_cpu_time_s", seconds(no_cost, facts->cost_ns), "s", NULL},
+	    {"cost.recorder_percent",
+	     percent(sonde_summary_is_cost_known(facts) ? NULL
+		     : no_cost                          ? no_cost
+							: no_cpu,
+		     sonde_summary_cost_share(facts)),
+	     least              ? "% of the run's CPU time, at most"
+	     : facts->cpu.known ? "% of the run's CPU time"
+				: "% of wall time",
+	     NULL},
+	    {"file.size_b", sonde_cell_int(run->file_b), "B", NULL},
+	};
+	int rc = 0;
+	for (size_t i = 0; i < sizeof rows / sizeof *rows && rc == 0; i++)
+		rc = rows[i].metric ? row_add(report, section, &rows[i]) : heap_fill(facts, report, section);
+	return rc ? rc : flop_fill(facts, report, section);
+}
+
+static int heading_finish(void *state, struct sonde_report *report)
+{
+	const struct sonde_summary_facts facts = sonde_summary_facts_of(state);
+	return sonde_summary_notes(&facts, report);
+}
+
+static int summary_finish(void *state, struct sonde_report *report)
+{
+	const struct sonde_summary_facts facts = sonde_summary_facts_of(state);
+	struct sonde_section *section = sonde_report_table(report, "summary", "Summary", columns, COLUMNS);
+	int rc = section ? sonde_summary_notes(&facts, report) : sonde_error(ENOMEM, "out of memory for the summary");
+	return rc < 0 ? rc : section_fill(&facts, report, section);
+}
+
+const struct sonde_pass sonde_pass_summary = {
+    .name = "summary",
+    .title = "what was recorded, lost, not measured, and what it cost",
+    .types = 1u << SONDE_CHUNK_SAMPLES,
+    .standard = 1,
+    .begin = sonde_samples_begin,
+    .feed = sonde_samples_feed,
+    .merge = sonde_samples_merge,
+    .finish = summary_finish,
+    .end = sonde_samples_end,
+};
+
+/* The notes without the section: what a report without a summary begins with. Not in the registry. */
+const struct sonde_pass sonde_pass_heading = {
+    .name = "heading",
+    .title = "what was recorded, lost, not measured, and what it cost, in the report's notes",
+    .types = 1u << SONDE_CHUNK_SAMPLES,
+    .begin = sonde_samples_begin,
+    .feed = sonde_samples_feed,
+    .merge = sonde_samples_merge,
+    .finish = heading_finish,
+    .end = sonde_samples_end,
+};

@@ -1,0 +1,216 @@
+/* io_phases.c: phases in which a process mainly reads files: how data are loaded.
+ *
+ * Reads follow each other with gaps in between, in which what was read is worked on. Within a thread gaps of a few µs
+ * are bridged as rows come, so that memory grows with phases more than with calls. Then, for each process, the parts in
+ * which at least a quarter of the time goes into reading are found as maximal scoring subsequences (Ruzzo and Tompa
+ * 1999): a ns of reading scores 3, a ns without it −1, and a gap of over a millisecond ends a part. Parts that are
+ * interrupted for less than a fifth of the shorter one are one phase. No other length is assumed, so phases of a
+ * millisecond in each turn of a loop are found as well as a minute at the start.
+ *
+ * Opening and closing files counts as reading where reads are beside it; pipes, sockets and devices do not: who waits
+ * for those loads nothing.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analyze/wait/io_phases.h"
+#include "analyze/marks.h"
+#include "analyze/statistics/stats.h"
+#include "analyze/wait/sums.h"
+#include "analyze/words.h"
+#include "util/error.h"
+
+#define TITLE "Phases in which files were mainly read"
+#define CONSIDERABLE 0.1 /* of the run */
+
+enum { DEFAULT_ROWS = 20 };
+enum { BEGIN, DURATION, CALLS, READ_B, RATE, IN_READS, ALONE, END, ZONE, PROCESS, PID, FILE_NAME, WHERE, COLUMNS };
+
+static const struct sonde_column columns[COLUMNS] = {
+    [BEGIN] = {"begin_ns", "begins", SONDE_UNIT_NS, SONDE_BASIS_MEASURED, 0, 0},
+    [DURATION] = {"duration_ns", "lasts", SONDE_UNIT_NS, SONDE_BASIS_MEASURED, 0, 0},
+    [CALLS] = {"reads", "reads", SONDE_UNIT_COUNT, SONDE_BASIS_MEASURED, 0, 3},
+    [READ_B] = {"read_b", "read", SONDE_UNIT_BYTES, SONDE_BASIS_MEASURED, 0, 0},
+    [RATE] = {"read_b_per_s", "a second", SONDE_UNIT_BYTES, SONDE_BASIS_MEASURED, 0, 0},
+    [IN_READS] = {"share_in_reads", "in reads", SONDE_UNIT_RATIO, SONDE_BASIS_MEASURED, 0, 1},
+    [ALONE] = {"share_blocked", "nothing else", SONDE_UNIT_RATIO, SONDE_BASIS_MEASURED, 0, 0},
+    [END] = {"end_ns", "ends", SONDE_UNIT_NS, SONDE_BASIS_MEASURED, 0, 7},
+    [ZONE] = {"zone", "zone", SONDE_UNIT_TEXT, SONDE_BASIS_MEASURED, 0, 4},
+    [PROCESS] = {"process", "process", SONDE_UNIT_TEXT, SONDE_BASIS_MEASURED, 0, 2},
+    [PID] = {"pid", "pid", SONDE_UNIT_ID, SONDE_BASIS_MEASURED, 0, 6},
+    [FILE_NAME] = {"file", "most of", SONDE_UNIT_TEXT, SONDE_BASIS_MEASURED, 1, 0},
+    [WHERE] = {"most_in", "most in", SONDE_UNIT_TEXT, SONDE_BASIS_MEASURED, 0, 5},
+};
+
+struct phases {
+	struct sonde_wait_sums *sums; /* for its names: nothing is summed in it */
+	struct sonde_io_bursts bursts;
+};
+
+static void phases_end(void *state)
+{
+	struct phases *phases = state;
+	if (!phases)
+		return;
+	sonde_wait_sums_end(phases->sums);
+	sonde_io_bursts_fini(&phases->bursts);
+	free(phases);
+}
+
+static int phases_begin(void **state, struct sonde_session *session, const struct sonde_pass_options *options)
+{
+	struct phases *phases = calloc(1, sizeof *phases);
+	void *sums = NULL;
+	int rc = phases ? sonde_wait_sums_begin(&sums, session, options) : sonde_error(ENOMEM, "out of memory for I/O");
+	if (!rc) {
+		phases->sums = sums;
+		rc = sonde_io_bursts_init(&phases->bursts, session, options);
+	}
+	if (rc)
+		phases_end(phases);
+	else
+		*state = phases;
+	return rc;
+}
+
+static int phases_feed(void *state, const struct sonde_batch *batch)
+{
+	struct phases *phases = state;
+	return sonde_io_bursts_feed(&phases->bursts, batch);
+}
+
+static int phases_merge(void *state, void *other)
+{
+	struct phases *into = state, *from = other;
+	return sonde_io_bursts_merge(&into->bursts, &from->bursts);
+}
+
+static int row_add(const struct phases *phases, const struct sonde_io_phase *phase, struct sonde_report *report,
+		   struct sonde_section *section)
+{
+	struct sonde_session *session = phases->sums->session;
+	const struct sonde_process *process = sonde_session_process(session, phase->process);
+	const struct sonde_site *zone = sonde_session_site(session, phase->zone);
+	const char *where = sonde_wait_place_text(phases->sums, report, phase->stack);
+	const char *file = sonde_wait_object_name(phases->sums, report, phase->object);
+	uint64_t start_ns = sonde_session_run(session)->start_ns, dur_ns = phase->to_ns - phase->from_ns;
+	struct sonde_cell *row = sonde_report_row(report, section);
+	if (!row || !where || !file || !process)
+		return sonde_error(ENOMEM, "out of memory for a row");
+	row[BEGIN] = sonde_cell_int(phase->from_ns - start_ns);
+	row[END] = sonde_cell_int(phase->to_ns - start_ns);
+	row[DURATION] = sonde_cell_int(dur_ns);
+	row[CALLS] = sonde_cell_int(phase->reads);
+	row[READ_B] = sonde_cell_int(phase->read_b);
+	row[RATE] = sonde_cell_int((uint64_t)((double)phase->read_b * 1e9 / (double)dur_ns));
+	row[IN_READS] = sonde_cell_real((double)phase->reading_ns / (double)dur_ns, 0);
+	row[ALONE] = phase->alone_known ? sonde_cell_real((double)phase->alone_ns / (double)dur_ns, 0)
+					: sonde_cell_absent("no context switches were recorded");
+	row[ZONE] = zone ? sonde_cell_text(zone->name) : sonde_cell_absent("none");
+	row[PROCESS] = sonde_cell_text(process->name);
+	row[PID] = sonde_cell_int(process->pid);
+	row[FILE_NAME] = sonde_cell_text(file);
+	row[WHERE] = sonde_cell_text(where);
+	return 0;
+}
+
+static int compare_lengths(const void *left, const void *right)
+{
+	const struct sonde_io_phase *a = left, *b = right;
+	uint64_t a_ns = a->to_ns - a->from_ns, b_ns = b->to_ns - b->from_ns;
+	if (a_ns != b_ns)
+		return a_ns < b_ns ? 1 : -1;
+	return (a->from_ns > b->from_ns) - (a->from_ns < b->from_ns);
+}
+
+static int compare_times(const void *left, const void *right)
+{
+	const struct sonde_io_phase *a = left, *b = right;
+	if (a->from_ns != b->from_ns)
+		return a->from_ns < b->from_ns ? -1 : 1;
+	return (a->process > b->process) - (a->process < b->process);
+}
+
+/* One process's phases, which stand together. */
+static int note_process(const struct phases *phases, const struct sonde_io_phase *all, size_t count,
+			struct sonde_report *report, struct sonde_section *section)
+{
+	const struct sonde_process *process = sonde_session_process(phases->sums->session, all->process);
+	double run_s = sonde_window_s(&phases->sums->window), phases_s = 0, alone_s = 0, bytes = 0;
+	int known = 1;
+	for (size_t i = 0; i < count; i++) {
+		phases_s += (double)(all[i].to_ns - all[i].from_ns) / 1e9;
+		alone_s += (double)all[i].alone_ns / 1e9;
+		bytes += (double)all[i].read_b;
+		known = known && all[i].alone_known;
+	}
+	if (!process || phases_s < CONSIDERABLE * run_s)
+		return 0;
+	const char *alone = known ? sonde_report_text(report,
+						      "; for %.3f s of it (%.1f %% of the run) it was in reads and "
+						      "no other thread of it ran",
+						      alone_s, 100 * sonde_stats_share(alone_s, run_s))
+				  : "";
+	if (!alone)
+		return sonde_error(ENOMEM, "out of memory for a note");
+	return sonde_report_note(report, section, 0,
+				 "loading: %s (%u) mainly read for %.3f s (%.1f %% of the run), in %zu phase%s, "
+				 "%.3f MB%s",
+				 process->name, process->pid, phases_s, 100 * sonde_stats_share(phases_s, run_s), count,
+				 sonde_plural(count), bytes / 1e6, alone);
+}
+
+/* By process; then the longest, in the order of time. */
+static int table_fill(const struct phases *phases, struct sonde_io_phase *all, size_t count,
+		      struct sonde_report *report)
+{
+	size_t limit = phases->sums->options.limit ? phases->sums->options.limit : DEFAULT_ROWS;
+	size_t shown = count < limit ? count : limit;
+	struct sonde_section *section = sonde_report_table(report, "io-phases", TITLE, columns, COLUMNS);
+	int rc = section ? 0 : sonde_error(ENOMEM, "out of memory for phases");
+	for (size_t i = 0, end; !rc && i < count; i = end) {
+		for (end = i + 1; end < count && all[end].process == all[i].process;)
+			end++;
+		rc = note_process(phases, all + i, end - i, report, section);
+	}
+	qsort(all, count, sizeof *all, compare_lengths);
+	qsort(all, shown, sizeof *all, compare_times);
+	for (size_t i = 0; !rc && i < shown; i++)
+		rc = row_add(phases, &all[i], report, section);
+	if (rc)
+		return rc;
+	section->table.omitted = count - shown;
+	return sonde_report_note(report, section, 0,
+				 "of a millisecond and more, in which a quarter of the time and more went into reading "
+				 "files: not pipes, sockets and devices, which are waited for; \"nothing else\": the "
+				 "share in which no other thread of the process ran meanwhile");
+}
+
+static int phases_finish(void *state, struct sonde_report *report)
+{
+	struct phases *phases = state;
+	struct sonde_io_phase *all = NULL;
+	ptrdiff_t count = sonde_io_phases_make(&all, &phases->bursts);
+	int rc = count > 0 ? table_fill(phases, all, (size_t)count, report)
+		 : count < 0
+		     ? sonde_error(ENOMEM, "out of memory for phases")
+		     : sonde_pass_nothing(&phases->sums->options, report, "io-phases", TITLE,
+					  "no phase in which files were mainly read: sonde record --io sees reads");
+	free(all);
+	return rc;
+}
+
+const struct sonde_pass sonde_pass_io_phases = {
+    .name = "io-phases",
+    .needs = SONDE_NEEDS(FILES),
+    .nothing = "no phase in which files were mainly read",
+    .title = "phases in which files are mainly read: how data are loaded",
+    .types = 1u << SONDE_CHUNK_WAITS,
+    .standard = 1,
+    .begin = phases_begin,
+    .feed = phases_feed,
+    .merge = phases_merge,
+    .finish = phases_finish,
+    .end = phases_end,
+};

@@ -1,0 +1,237 @@
+/* locks.c: locks that threads waited for: who waited where, how long, and who held them meanwhile.
+ *
+ * A lock is an address of a process: one that is freed and allocated again at the same address is the same here. HELD
+ * rows tell of a lock from when the first waiter found it taken, each with the stack that gave it up. Readers hold a
+ * lock together, which is one row from the first in to the last out, of the last. Who held what is not named where the
+ * holding that was recorded explains little of the waiting: then it was another, whom nobody saw.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analyze/marks.h"
+#include "analyze/wait/losses.h"
+#include "analyze/wait/sums.h"
+#include "analyze/wait/waits_sampled.h"
+#include "analyze/words.h"
+#include "format/wait.h"
+#include "util/error.h"
+
+enum { DEFAULT_ROWS = 20 };
+enum { WAITED, WAITS, MEAN, LONGEST, WAITERS, HELD, HELD_MEAN, HOLDERS, KIND, LOCK, WHERE, HOLDER, COLUMNS };
+
+static const struct sonde_column columns[COLUMNS] = {
+    [WAITED] = {"waited_ns", "waited", SONDE_UNIT_NS, SONDE_BASIS_MEASURED, 0, 0},
+    [WAITS] = {"waits", "waits", SONDE_UNIT_COUNT, SONDE_BASIS_MEASURED, 0, 0},
+    [MEAN] = {"mean_ns", "mean", SONDE_UNIT_NS, SONDE_BASIS_MEASURED, 0, 2},
+    [LONGEST] = {"longest_ns", "longest", SONDE_UNIT_NS, SONDE_BASIS_MEASURED, 0, 2},
+    [WAITERS] = {"waiters", "threads", SONDE_UNIT_COUNT, SONDE_BASIS_MEASURED, 0, 3},
+    [HELD] = {"held_ns", "held", SONDE_UNIT_NS, SONDE_BASIS_MEASURED, 0, 1},
+    [HELD_MEAN] = {"held_mean_ns", "mean hold", SONDE_UNIT_NS, SONDE_BASIS_MEASURED, 0, 4},
+    [HOLDERS] = {"holders", "holders", SONDE_UNIT_COUNT, SONDE_BASIS_MEASURED, 0, 5},
+    [KIND] = {"kind", "kind", SONDE_UNIT_TEXT, SONDE_BASIS_MEASURED, 0, 0},
+    [LOCK] = {"lock", "lock", SONDE_UNIT_TEXT, SONDE_BASIS_MEASURED, 0, 0},
+    [WHERE] = {"waits_in", "most wait in", SONDE_UNIT_TEXT, SONDE_BASIS_MEASURED, 1, 0},
+    [HOLDER] = {"held_in", "while held in", SONDE_UNIT_TEXT, SONDE_BASIS_MEASURED, 0, 1},
+};
+
+struct lock {
+	uint32_t object, kind;
+	struct sonde_wait_sum waits, holds;
+	uint32_t waiters, holders;
+	uint32_t wait_stack, hold_stack; /* of the cell with the longest time */
+	uint64_t wait_ns, hold_ns;
+};
+
+static void add_cell(struct lock *lock, const struct sonde_wait_cell *cell)
+{
+	int held = cell->kind == SONDE_WAIT_HELD;
+	uint64_t *most_ns = held ? &lock->hold_ns : &lock->wait_ns;
+	sonde_wait_sum_add(held ? &lock->holds : &lock->waits, &cell->sum);
+	if (!held && !lock->kind)
+		lock->kind = cell->kind;
+	if (cell->sum.total_ns < *most_ns)
+		return;
+	*most_ns = cell->sum.total_ns;
+	*(held ? &lock->hold_stack : &lock->wait_stack) = cell->stack;
+	if (!held)
+		lock->kind = cell->kind;
+}
+
+/* By object id; those that nobody waited for stay empty. */
+static struct lock *locks_of(const struct sonde_wait_sums *sums)
+{
+	size_t objects = sonde_session_object_count(sums->session);
+	struct lock *locks = calloc(objects + 1, sizeof *locks);
+	for (size_t i = 0; locks && i < sums->measured.count; i++) {
+		const struct sonde_wait_cell *cell = &sums->measured.rows[i];
+		enum sonde_wait_group group = sonde_wait_group_of(cell);
+		if (group == SONDE_WAIT_GROUP_LOCK || group == SONDE_WAIT_GROUP_HELD)
+			add_cell(&locks[cell->object], cell);
+	}
+	for (size_t i = 0; locks && i < sums->party_count; i++) {
+		const struct sonde_wait_party *party = &sums->parties[i];
+		locks[party->object].waiters += !party->held;
+		locks[party->object].holders += party->held != 0;
+	}
+	for (size_t i = 0; locks && i <= objects; i++)
+		locks[i].object = (uint32_t)i;
+	return locks;
+}
+
+static int compare(const void *left, const void *right)
+{
+	const struct lock *a = left, *b = right;
+	if (a->waits.total_ns != b->waits.total_ns)
+		return a->waits.total_ns < b->waits.total_ns ? 1 : -1;
+	return (a->object > b->object) - (a->object < b->object);
+}
+
+/* Whether holding was at least half of the waiting, with all waiters waiting at once: what lies between giving up and
+ * taking, on a busy machine, is the other half. */
+static int is_explained(const struct lock *lock)
+{
+	return lock->holds.total_ns * 2 >= lock->waits.total_ns / (lock->waiters ? lock->waiters : 1);
+}
+
+static const char *unseen_why(const struct sonde_wait_sums *sums)
+{
+	return sums->options.thread ? "holding by other threads was not asked for"
+				    : "holding is recorded from when a lock was first waited for";
+}
+
+/* Semaphores are posted to, conditions are signalled, which are rows of HELD without a length. */
+static int is_held(const struct lock *lock)
+{
+	return lock->holders && lock->kind != SONDE_WAIT_SEMAPHORE && lock->kind != SONDE_WAIT_CONDITION;
+}
+
+static int row_add(const struct sonde_wait_sums *sums, const struct lock *lock, struct sonde_report *report,
+		   struct sonde_section *section)
+{
+	struct sonde_cell *row = sonde_report_row(report, section);
+	const char *name = sonde_wait_object_name(sums, report, lock->object);
+	const char *where = sonde_wait_place_text(sums, report, lock->wait_stack);
+	const char *holder = sonde_wait_place_text(sums, report, lock->hold_stack);
+	if (!row || !name || !where || !holder)
+		return sonde_error(ENOMEM, "out of memory for a row");
+	row[WAITED] = sonde_cell_int(lock->waits.total_ns);
+	row[WAITS] = sonde_cell_int(lock->waits.calls);
+	row[MEAN] = sonde_wait_sum_mean(&lock->waits);
+	row[LONGEST] = sonde_cell_int(lock->waits.longest_ns);
+	row[WAITERS] = sonde_cell_int(lock->waiters);
+	row[KIND] = sonde_cell_text(sonde_wait_row(lock->kind)->name);
+	row[LOCK] = sonde_cell_text(name);
+	row[WHERE] = sonde_cell_text(where);
+	row[HELD] = row[HELD_MEAN] = row[HOLDERS] = row[HOLDER] = sonde_cell_absent(unseen_why(sums));
+	if (!is_held(lock))
+		return 0;
+	row[HELD] = sonde_cell_int(lock->holds.total_ns);
+	row[HELD_MEAN] = sonde_wait_sum_mean(&lock->holds);
+	row[HOLDERS] = sonde_cell_int(lock->holders);
+	if (sums->options.thread) /* nobody waits for himself */
+		row[HOLDER] = sonde_cell_absent(unseen_why(sums));
+	else if (is_explained(lock))
+		row[HOLDER] = sonde_cell_text(holder);
+	else
+		row[HOLDER] = sonde_cell_absent("the holding that was recorded explains less than half of the waiting");
+	return 0;
+}
+
+static int is_shared(const struct lock *lock)
+{
+	return lock->kind == SONDE_WAIT_READ_LOCK || lock->kind == SONDE_WAIT_WRITE_LOCK;
+}
+
+/* What holding means, and where it does not tell who was waited for. */
+static int notes_add(const struct sonde_wait_sums *sums, const struct lock *locks, size_t count,
+		     struct sonde_report *report, struct sonde_section *section)
+{
+	size_t shared = 0, unexplained = 0;
+	for (size_t i = 0; i < count; i++) {
+		shared += is_held(&locks[i]) && is_shared(&locks[i]);
+		unexplained += is_held(&locks[i]) && !is_explained(&locks[i]);
+	}
+	int rc = !shared ? 0
+			 : sonde_report_note(report, section, 0,
+					     "readers hold a lock together: from the first in to the last out, which "
+					     "is whose function is named");
+	if (rc || !unexplained || sums->options.thread)
+		return rc;
+	return sonde_report_note(
+	    report, section, 0,
+	    "of %zu lock%s the holding that was recorded explains less than half of the waiting: %s", unexplained,
+	    sonde_plural(unexplained), unseen_why(sums));
+}
+
+/* 1, or 0 where there are no rows, and no section. */
+static int table_fill(const struct sonde_wait_sums *sums, struct lock *locks, struct sonde_report *report)
+{
+	size_t limit = sums->options.limit ? sums->options.limit : DEFAULT_ROWS, count = 0;
+	size_t objects = sonde_session_object_count(sums->session);
+	uint64_t waited_ns = 0;
+	for (size_t i = 0; i <= objects; i++) {
+		if (!locks[i].waits.calls && !locks[i].waits.total_ns)
+			continue;
+		waited_ns += locks[i].waits.total_ns;
+		locks[count++] = locks[i];
+	}
+	if (!count)
+		return 0;
+	qsort(locks, count, sizeof *locks, compare);
+	struct sonde_section *section =
+	    sonde_report_table(report, "locks", "Locks by time waited for them", columns, COLUMNS);
+	int rc = section ? 0 : sonde_error(ENOMEM, "out of memory for locks");
+	for (size_t i = 0; !rc && i < count && i < limit; i++)
+		rc = row_add(sums, &locks[i], report, section);
+	if (rc)
+		return rc;
+	section->table.omitted = count > limit ? count - limit : 0;
+	rc = sonde_report_note(report, section, 0, "%zu lock%s, waited for %.3f s by all threads together", count,
+			       sonde_plural(count), (double)waited_ns / 1e9);
+	rc = rc ? rc : notes_add(sums, locks, count < limit ? count : limit, report, section);
+	rc = rc ? rc : sonde_wait_losses_note(sums, report, section);
+	return rc ? rc : 1;
+}
+
+static const char *why_none(const struct sonde_session *session)
+{
+	for (size_t i = 0; i < sonde_session_source_count(session); i++) {
+		const struct sonde_source_row *row = sonde_session_source(session, i);
+		if (strcmp(row->name, "waits") != 0 || row->state == SONDE_SOURCE_OFF ||
+		    !strcmp(row->method, SONDE_WAIT_METHOD_FILES))
+			continue;
+		if (row->state != SONDE_SOURCE_ON && *row->detail)
+			return row->detail;
+		return "nobody waited for a lock: no call of the C library found one taken (locks that a program makes "
+		       "itself are not seen)";
+	}
+	return "nobody was seen to wait for a lock: sonde record --threads looks";
+}
+
+static int locks_finish(void *state, struct sonde_report *report)
+{
+	const struct sonde_wait_sums *sums = state;
+	struct lock *locks = locks_of(sums);
+	int rc = locks ? table_fill(sums, locks, report) : sonde_error(ENOMEM, "out of memory for locks");
+	int sampled = rc < 0 ? rc : sonde_waits_sampled_locks(sums, report);
+	free(locks);
+	if (rc < 0 || sampled < 0)
+		return rc < 0 ? rc : sampled;
+	return rc || sampled ? 0
+			     : sonde_pass_nothing(&sums->options, report, "locks", "Locks", why_none(sums->session));
+}
+
+const struct sonde_pass sonde_pass_locks = {
+    .name = "locks",
+    .needs = SONDE_NEEDS(LOCKS),
+    .title = "locks by the time that threads waited for them, and who held them",
+    .types = 1u << SONDE_CHUNK_WAITS,
+    .standard = 1,
+    .is_shared = 1,
+    .begin = sonde_wait_sums_begin,
+    .feed = sonde_wait_sums_feed,
+    .merge = sonde_wait_sums_merge,
+    .finish = locks_finish,
+    .end = sonde_wait_sums_end,
+};

@@ -1,0 +1,30 @@
+/* losses.c: calls that found no room in their ring, or made no sense (wait/losses.h).
+ *
+ * A call is one event; what it is called on for the first time, another: so events are lost, of at most as many calls.
+ * Processes that were not recorded at all are counted among them by the head of the report alone.
+ */
+#include "analyze/wait/losses.h"
+
+#include <string.h>
+
+#include "analyze/words.h"
+
+#define PROCESSES "processes " /* begins causes that count them */
+
+int sonde_wait_losses_note(const struct sonde_wait_sums *sums, struct sonde_report *report,
+			   struct sonde_section *section)
+{
+	uint64_t lost = 0;
+	for (size_t i = 0; i < sonde_session_lost_count(sums->session); i++) {
+		const struct sonde_lost *row = sonde_session_lost(sums->session, i);
+		if (!strcmp(row->source, "waits") && strncmp(row->cause, PROCESSES, strlen(PROCESSES)) != 0)
+			lost += row->count;
+	}
+	if (!lost)
+		return 0;
+	return sonde_report_note(
+	    report, section, 1,
+	    "%llu event%s of calls %s lost in the whole recording: sums and numbers of calls are at least "
+	    "these",
+	    (unsigned long long)lost, sonde_plural(lost), sonde_word(lost, "was", "were"));
+}

@@ -1,0 +1,210 @@
+/* thread_facts.c: sentences about the states of threads. One fact at the most: the first that holds, of those that
+ * somebody can act on: too few CPUs, one thread that does all the work, threads that wait for something else. */
+#include "analyze/wait/thread_facts.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analyze/statistics/stats.h"
+#include "analyze/words.h"
+
+#define LEAST_NS 10000000u     /* of life: what is shorter says little */
+#define WAITS_LEAST 0.1        /* of a thread's life: it waits for a CPU */
+#define ALL_WORK 0.8           /* of all time on CPUs: one thread does the work */
+#define HARDLY_ANY 0.05        /* of all life on CPUs */
+#define UNSURE_LEAST 0.01      /* of all life: is said */
+#define INTERRUPTED_LEAST 0.01 /* of the time on CPUs: is said */
+
+static struct sonde_states_row sum(const struct sonde_thread_facts *facts)
+{
+	struct sonde_states_row all = {0};
+	for (size_t i = 0; i < facts->count; i++)
+		sonde_states_add(&all, &facts->states->rows[facts->ids[i]]);
+	return all;
+}
+
+static double share(uint64_t part_ns, uint64_t whole_ns)
+{
+	return sonde_stats_share((double)part_ns, (double)whole_ns);
+}
+
+const char *sonde_thread_facts_why_none(const struct sonde_states *states, const struct sonde_session *session)
+{
+	if (states->has_switches || states->has_readings)
+		return "it was not switched, and not read";
+	for (size_t i = 0; i < sonde_session_source_count(session); i++) {
+		const struct sonde_source_row *row = sonde_session_source(session, i);
+		if (!strcmp(row->name, "threads") && *row->detail)
+			return row->detail;
+	}
+	return "the recording has neither context switches nor readings of the scheduler's counts";
+}
+
+/* --- facts -----------------------------------------------------------------------------------------------------------
+ */
+
+/* "the machine has 2" CPUs, or fewer that the run may use. */
+static int note_waiting(const struct sonde_thread_facts *facts, struct sonde_report *report,
+			struct sonde_section *section)
+{
+	struct sonde_states_row waiting = {0};
+	size_t count = 0;
+	for (size_t i = 0; i < facts->count; i++) {
+		const struct sonde_states_row *row = &facts->states->rows[facts->ids[i]];
+		if (row->life_ns < LEAST_NS || share(row->runnable_ns, row->life_ns) < WAITS_LEAST)
+			continue;
+		sonde_states_add(&waiting, row);
+		count++;
+	}
+	const char *has = sonde_session_info(facts->session, "host.cpus");
+	const char *may = sonde_session_info(facts->session, "run.cpus");
+	double cpus = may ? strtod(may, NULL) : 0;
+	int limited = cpus > 0 && has && cpus < strtod(has, NULL);
+	cpus = cpus > 0 ? cpus : has ? strtod(has, NULL) : 0;
+	if (!count)
+		return 0;
+	char where[64] = "";
+	if (cpus > 0 && isfinite(cpus))
+		snprintf(where, sizeof where, limited ? ": the run may use %.3g" : ": the machine has %.3g", cpus);
+	int rc =
+	    sonde_report_note(report, section, 0, "%zu thread%s wait%s %.0f %% of %s time for a CPU%s", count,
+			      sonde_plural(count), count == 1 ? "s" : "",
+			      100 * share(waiting.runnable_ns, waiting.life_ns), count == 1 ? "its" : "their", where);
+	return rc < 0 ? rc : 1;
+}
+
+static int note_alone(const struct sonde_thread_facts *facts, const struct sonde_states_row *all,
+		      struct sonde_report *report, struct sonde_section *section)
+{
+	uint32_t busiest = facts->ids[0];
+	for (size_t i = 0; i < facts->count; i++)
+		if (facts->states->rows[facts->ids[i]].on_cpu_ns > facts->states->rows[busiest].on_cpu_ns)
+			busiest = facts->ids[i];
+	const struct sonde_states_row *row = &facts->states->rows[busiest];
+	const struct sonde_thread *thread = sonde_session_thread(facts->session, busiest);
+	if (facts->count < 3 || row->life_ns < LEAST_NS || share(row->on_cpu_ns, all->on_cpu_ns) < ALL_WORK ||
+	    share(row->on_cpu_ns, row->life_ns) < 0.5)
+		return 0;
+	int rc = sonde_report_note(
+	    report, section, 0,
+	    "one of %zu threads does %.0f %% of the work: %s (tid %u) is on a CPU for %.0f %% of its time",
+	    facts->count, 100 * share(row->on_cpu_ns, all->on_cpu_ns), *thread->name ? thread->name : "it", thread->tid,
+	    100 * share(row->on_cpu_ns, row->life_ns));
+	return rc < 0 ? rc : 1;
+}
+
+static int note_fact(const struct sonde_thread_facts *facts, const struct sonde_states_row *all,
+		     struct sonde_report *report, struct sonde_section *section)
+{
+	int rc = note_waiting(facts, report, section);
+	rc = rc ? rc : note_alone(facts, all, report, section);
+	if (rc || all->life_ns < LEAST_NS || share(all->on_cpu_ns + all->unseen_ns, all->life_ns) > HARDLY_ANY)
+		return rc < 0 ? rc : 0;
+	return sonde_report_note(
+	    report, section, 0,
+	    "the threads are blocked for %.0f %% of their time: they wait for something else than a "
+	    "CPU",
+	    100 * share(all->blocked_ns, all->life_ns));
+}
+
+/* --- how far to believe them
+ * ------------------------------------------------------------------------------------------ */
+
+static int note_method(const struct sonde_thread_facts *facts, const struct sonde_states_row *all,
+		       struct sonde_report *report, struct sonde_section *section)
+{
+	double unsure = share(all->unsure_ns, all->life_ns), unseen = share(all->unseen_ns, all->life_ns);
+	int rc = all->by ? sonde_report_note(report, section, 0,
+					     "on CPU, runnable (waiting for one), blocked: of each thread's own life")
+			 : 0;
+	if (rc == 0 && all->by == SONDE_STATES_READINGS && !facts->states->has_switches)
+		rc = sonde_report_note(
+		    report, section, 0,
+		    "states: what the scheduler counted (/proc/PID/task/TID/schedstat), read again and "
+		    "again; %.1f %% of the threads' time is in it",
+		    100 * (1 - unseen));
+	else if (rc == 0 && unseen >= UNSURE_LEAST)
+		rc = sonde_report_note(report, section, 1, "%.1f %% of the threads' time was not seen", 100 * unseen);
+	if (rc == 0 && all->by && !facts->states->has_readings && !facts->states->has_wakeups)
+		rc = sonde_report_note(report, section, 0,
+				       "a thread that was woken counts as blocked until it has a CPU: nothing in the "
+				       "recording says when it was woken");
+	else if (rc == 0 && unsure >= UNSURE_LEAST)
+		rc = sonde_report_note(report, section, 0,
+				       "of the time blocked up to %.3f s (%.1f %% of the threads' time) may have been "
+				       "waiting for a CPU: no reading covers it",
+				       (double)all->unsure_ns / 1e9, 100 * unsure);
+	return rc;
+}
+
+/* What the blocked time is, of all of them together. */
+static int note_explained(const struct sonde_thread_facts *facts, struct sonde_report *report,
+			  struct sonde_section *section)
+{
+	struct sonde_explained all = {0}, one;
+	uint64_t blocked_ns = 0;
+	char text[160];
+	for (size_t i = 0; facts->explain->known && i < facts->count; i++) {
+		const struct sonde_states_row *row = &facts->states->rows[facts->ids[i]];
+		if (row->by != SONDE_STATES_SWITCHES)
+			continue;
+		sonde_explain_thread(facts->explain, row, facts->ids[i], &one);
+		sonde_explained_add(&all, &one);
+		blocked_ns += row->blocked_ns;
+	}
+	if (!blocked_ns)
+		return 0;
+	sonde_explained_say(&all, blocked_ns, text, sizeof text);
+	return sonde_report_note(report, section, 0, "of %.3f s blocked, recorded calls%s explain %.3f s (%.1f %%): %s",
+				 (double)blocked_ns / 1e9,
+				 facts->explain->cover.sampled ? " and waits that looks from outside found (sampled)"
+							       : "",
+				 (double)all.ns / 1e9, 100 * share(all.ns, blocked_ns), text);
+}
+
+static int note_doubts(const struct sonde_thread_facts *facts, const struct sonde_states_row *all,
+		       struct sonde_report *report, struct sonde_section *section)
+{
+	const struct sonde_run *run = sonde_session_run(facts->session);
+	uint64_t taken_ns = all->clocked_ns > all->clock_ns ? all->clocked_ns - all->clock_ns : 0;
+	int rc = 0;
+	if (all->clock_ns && taken_ns > LEAST_NS && share(taken_ns, all->clocked_ns) >= INTERRUPTED_LEAST)
+		rc =
+		    sonde_report_note(report, section, 0,
+				      "of the time on a CPU interrupts, and the hypervisor, took %.3f s (%.1f %%): the "
+				      "threads' own clocks do not count it",
+				      (double)taken_ns / 1e9, 100 * share(taken_ns, all->clocked_ns));
+	for (size_t i = 0; rc == 0 && facts->states->has_switches && i < sonde_session_lost_count(facts->session);
+	     i++) {
+		const struct sonde_lost *lost = sonde_session_lost(facts->session, i);
+		if (strcmp(lost->source, "cpu") || !strstr(lost->cause, "buffer") || lost->to_ns < run->start_ns)
+			continue;
+		rc = sonde_report_note(
+		    report, section, 1,
+		    "records of the kernel were lost between %.3f s and %.3f s: the states of threads may "
+		    "be wrong there",
+		    (double)(lost->from_ns - run->start_ns) / 1e9, (double)(lost->to_ns - run->start_ns) / 1e9);
+	}
+	return rc;
+}
+
+int sonde_thread_facts_note(const struct sonde_thread_facts *facts, struct sonde_report *report,
+			    struct sonde_section *section)
+{
+	struct sonde_states_row all = sum(facts);
+	if (!facts->count)
+		return 0;
+	int rc = note_fact(facts, &all, report, section);
+	if (rc == 0 && !facts->options->thread && !facts->states->has_switches)
+		rc = sonde_report_note(report, section, 0,
+				       "%zu thread%s met: what came and went between two readings is not among them",
+				       facts->count, sonde_word(facts->count, " was", "s were"));
+	else if (rc == 0 && !facts->options->thread)
+		rc = sonde_report_note(report, section, 0, "%zu thread%s, at most %u at a time", facts->count,
+				       sonde_plural(facts->count), facts->states->peak);
+	rc = rc < 0 ? rc : note_explained(facts, report, section);
+	rc = rc < 0 ? rc : note_method(facts, &all, report, section);
+	return rc < 0 ? rc : note_doubts(facts, &all, report, section);
+}

@@ -1,0 +1,25 @@
+/* thread_facts.h: what the states of threads come to, in sentences: the most telling one, and how far they can be
+ * believed. */
+#ifndef SONDE_ANALYZE_WAIT_THREAD_FACTS_H
+#define SONDE_ANALYZE_WAIT_THREAD_FACTS_H
+
+#include "analyze/wait/explain.h"
+#include "analyze/pass.h"
+#include "analyze/wait/states.h"
+
+struct sonde_thread_facts {
+	struct sonde_session *session;
+	const struct sonde_pass_options *options;
+	const struct sonde_states *states;
+	const struct sonde_explain *explain;
+	const uint32_t *ids; /* of the threads that are wanted */
+	size_t count;
+};
+
+/* Why a thread has no states. Static. */
+const char *sonde_thread_facts_why_none(const struct sonde_states *states, const struct sonde_session *session);
+
+int sonde_thread_facts_note(const struct sonde_thread_facts *facts, struct sonde_report *report,
+			    struct sonde_section *section);
+
+#endif

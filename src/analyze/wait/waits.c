@@ -1,0 +1,112 @@
+/* waits.c: where threads wait, in calls of the C library: by function and kind.
+ *
+ * Times of several threads add up: they may be more than the run. What a thread waits for while it holds nothing up (a
+ * worker without work) counts like everything else: the kind says which it is. What was sampled from outside has a
+ * section of its own.
+ */
+#include <errno.h>
+#include <stdlib.h>
+
+#include "analyze/marks.h"
+#include "analyze/wait/losses.h"
+#include "analyze/wait/sums.h"
+#include "analyze/wait/waits_sampled.h"
+#include "analyze/words.h"
+#include "util/error.h"
+
+enum { DEFAULT_ROWS = 20 };
+enum { TOTAL, CALLS, MEAN, LONGEST, KIND, FUNCTION, MODULE, SHARE, COLUMNS };
+
+#define GROUPS                                                                                   \
+	(1u << SONDE_WAIT_GROUP_LOCK | 1u << SONDE_WAIT_GROUP_IO | 1u << SONDE_WAIT_GROUP_TIME | \
+	 1u << SONDE_WAIT_GROUP_CHILD)
+
+static const struct sonde_column columns[COLUMNS] = {
+    [TOTAL] = {"total_ns", "waited", SONDE_UNIT_NS, SONDE_BASIS_MEASURED, 0, 0},
+    [CALLS] = {"calls", "calls", SONDE_UNIT_COUNT, SONDE_BASIS_MEASURED, 0, 0},
+    [MEAN] = {"mean_ns", "mean", SONDE_UNIT_NS, SONDE_BASIS_MEASURED, 0, 1},
+    [LONGEST] = {"longest_ns", "longest", SONDE_UNIT_NS, SONDE_BASIS_MEASURED, 0, 0},
+    [KIND] = {"kind", "for", SONDE_UNIT_TEXT, SONDE_BASIS_MEASURED, 0, 0},
+    [FUNCTION] = {"function", "function", SONDE_UNIT_TEXT, SONDE_BASIS_MEASURED, 1, 0},
+    [MODULE] = {"module", "module", SONDE_UNIT_TEXT, SONDE_BASIS_MEASURED, 0, 3},
+    [SHARE] = {"share", "of all waiting", SONDE_UNIT_RATIO, SONDE_BASIS_MEASURED, 0, 2},
+};
+
+static int row_add(const struct sonde_wait_sums *sums, const struct sonde_wait_place_row *place, uint64_t all_ns,
+		   struct sonde_report *report, struct sonde_section *section)
+{
+	struct sonde_cell *row = sonde_report_row(report, section);
+	const struct sonde_function *function = sonde_session_function(sums->session, place->function);
+	const struct sonde_module *module = function ? sonde_session_module(sums->session, function->module) : NULL;
+	if (!row)
+		return sonde_error(ENOMEM, "out of memory for a row");
+	row[TOTAL] = sonde_cell_int(place->sum.total_ns);
+	row[CALLS] = sonde_cell_int(place->sum.calls);
+	row[MEAN] = sonde_wait_sum_mean(&place->sum);
+	row[LONGEST] = sonde_cell_int(place->sum.longest_ns);
+	row[KIND] = sonde_cell_text(sonde_wait_row(place->kind)->name);
+	row[FUNCTION] = sonde_cell_text(function ? function->name : "(no stack)");
+	row[MODULE] = sonde_cell_text(module ? module->name : "");
+	row[SHARE] = all_ns ? sonde_cell_real((double)place->sum.total_ns / (double)all_ns, 0)
+			    : sonde_cell_absent("nobody waited");
+	return 0;
+}
+
+static int notes_add(const struct sonde_wait_sums *sums, uint64_t all_ns, uint64_t calls, struct sonde_report *report,
+		     struct sonde_section *section)
+{
+	int rc = sonde_report_note(report, section, 0,
+				   "%llu call%s of the C library took %.3f s in all, of all threads together",
+				   (unsigned long long)calls, sonde_plural(calls), (double)all_ns / 1e9);
+	if (!rc && sums->cut)
+		rc = sonde_report_note(report, section, 0, "stacks of %llu call%s do not reach their root",
+				       (unsigned long long)sums->cut, sonde_plural(sums->cut));
+	return rc;
+}
+
+static int waits_finish(void *state, struct sonde_report *report)
+{
+	const struct sonde_wait_sums *sums = state;
+	size_t limit = sums->options.limit ? sums->options.limit : DEFAULT_ROWS;
+	struct sonde_wait_place_row *rows = NULL;
+	uint64_t all_ns = 0, calls = 0;
+	ptrdiff_t count = sonde_wait_places(&rows, sums, GROUPS, 0);
+	if (count < 0)
+		return sonde_error(ENOMEM, "out of memory for %zu places that wait", sums->measured.count);
+	if (!count) {
+		free(rows);
+		if (sums->sampled.count)
+			return sonde_waits_sampled_places(sums, GROUPS, report);
+		return sonde_pass_nothing(&sums->options, report, "waits", "Where threads wait",
+					  "no call that waits was recorded: sonde record --threads or --io sees them");
+	}
+	struct sonde_section *section = sonde_report_table(report, "waits", "Where threads wait", columns, COLUMNS);
+	int rc = section ? 0 : sonde_error(ENOMEM, "out of memory for where threads wait");
+	for (ptrdiff_t i = 0; i < count; i++) {
+		all_ns += rows[i].sum.total_ns;
+		calls += rows[i].sum.calls;
+	}
+	for (size_t i = 0; !rc && i < (size_t)count && i < limit; i++)
+		rc = row_add(sums, &rows[i], all_ns, report, section);
+	if (!rc)
+		section->table.omitted = (size_t)count > limit ? (size_t)count - limit : 0;
+	free(rows);
+	rc = rc ? rc : notes_add(sums, all_ns, calls, report, section);
+	rc = rc ? rc : sonde_wait_losses_note(sums, report, section);
+	return rc ? rc : sonde_waits_sampled_places(sums, GROUPS, report);
+}
+
+const struct sonde_pass sonde_pass_waits = {
+    .name = "waits",
+    .needs = SONDE_NEEDS(LOCKS) | SONDE_NEEDS(FILES),
+    .nothing = "no call that was recorded waited",
+    .title = "where threads wait: for locks, I/O, time and other tasks",
+    .types = 1u << SONDE_CHUNK_WAITS,
+    .standard = 1,
+    .is_shared = 1,
+    .begin = sonde_wait_sums_begin,
+    .feed = sonde_wait_sums_feed,
+    .merge = sonde_wait_sums_merge,
+    .finish = waits_finish,
+    .end = sonde_wait_sums_end,
+};

@@ -1,0 +1,52 @@
+/* flop_counted.c: FLOP of a whole run by the processor's counters: a series of each command, whose last point is all of
+ * it. */
+#include "analyze/work/flop_counted.h"
+
+#include <string.h>
+
+#include "analyze/resource/series.h"
+#include "analyze/statistics/stats.h"
+
+static const char *why_not(const struct sonde_session *session)
+{
+	for (size_t i = 0; i < sonde_session_source_count(session); i++) {
+		const struct sonde_source_row *source = sonde_session_source(session, i);
+		if (!strcmp(source->name, "flop"))
+			return *source->detail ? source->detail : "they cannot be read of the file";
+	}
+	return NULL;
+}
+
+int sonde_flop_counted_read(struct sonde_flop_counted *out, struct sonde_session *session)
+{
+	struct sonde_series_sums sums;
+	size_t known = 0;
+	*out = (struct sonde_flop_counted){.why = why_not(session)};
+	if (!out->why)
+		return 0;
+	int rc = sonde_series_sums_read(&sums, session, NULL);
+	if (rc)
+		return rc;
+	out->flop = sonde_series_tree_change(&sums, SONDE_METRIC_FLOP, &known);
+	out->is_known = known > 0;
+	sonde_series_sums_fini(&sums);
+	return 0;
+}
+
+int sonde_flop_counted_note(const struct sonde_flop_counted *counted, double known, struct sonde_report *report,
+			    struct sonde_section *section)
+{
+	if (!counted->is_known)
+		return counted->why ? sonde_report_note(report, section, 1,
+							"FLOP by the processor's counters: not known: %s", counted->why)
+				    : 0;
+	if (known <= 0 || known > counted->flop)
+		return sonde_report_note(report, section, 0,
+					 "FLOP by the processor's counters: %.4g in all of the run (user code)",
+					 counted->flop);
+	return sonde_report_note(
+	    report, section, 0,
+	    "FLOP by the processor's counters: %.4g in all of the run (user code), of which %.1f %% are "
+	    "those above",
+	    counted->flop, 100 * sonde_stats_share(known, counted->flop));
+}

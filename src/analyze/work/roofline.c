@@ -1,0 +1,341 @@
+/* roofline.c: the section `roofline`: zones with known work under the measured ceilings of their machine.
+ *
+ * A rate is work ÷ time during which at least one thread was in a call that reported work. No intensity is given where
+ * FLOP or bytes are not known; where bytes are a model (those that must move at least) it is an upper bound. What one
+ * zone includes of another's work is in neither twice: work belongs to the innermost zone.
+ */
+#include "analyze/work/roofline.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analyze/device/roofs.h"
+#include "analyze/work/flop_counted.h"
+#include "analyze/marks.h"
+#include "analyze/work/roofline_calls.h"
+#include "analyze/statistics/stats.h"
+#include "analyze/window.h"
+#include "analyze/words.h"
+#include "util/error.h"
+
+#define TITLE "Roofline: zones under the machine's ceilings"
+#define LOW_FLOPS 1e9 /* FLOP/s */
+#define LOW_TIME 0.01 /* of the run: less is not worth a word */
+#define FAR_SHARE 0.2 /* of the roof */
+
+enum { DEFAULT_ROWS = 20, LOW_MAX = 5 };
+enum {
+	ZONE,
+	GFLOPS,
+	INTENSITY,
+	ROOF,
+	SHARE,
+	BOUND,
+	TIME_SHARE,
+	MACHINE_SHARE,
+	DRAM_SHARE,
+	THREADS,
+	PRECISION,
+	BYTES_ARE,
+	BYTES_RATE,
+	CALLS,
+	WALL,
+	FLOP,
+	BYTES,
+	COLUMNS
+};
+
+static const struct sonde_column columns[COLUMNS] = {
+    [ZONE] = {"zone", "zone", SONDE_UNIT_TEXT, SONDE_BASIS_MEASURED, 1, 0},
+    [GFLOPS] = {"gflop_per_s", "GFLOP/s", SONDE_UNIT_NUMBER, SONDE_BASIS_MEASURED, 0, 0},
+    [INTENSITY] = {"flop_per_byte", "FLOP/B", SONDE_UNIT_NUMBER, SONDE_BASIS_MEASURED, 0, 0},
+    [ROOF] = {"roof_gflop_per_s", "roof", SONDE_UNIT_NUMBER, SONDE_BASIS_MEASURED, 0, 0},
+    [SHARE] = {"roof_share", "of roof", SONDE_UNIT_RATIO, SONDE_BASIS_MEASURED, 0, 0},
+    [BOUND] = {"bound", "bound", SONDE_UNIT_TEXT, SONDE_BASIS_MEASURED, 0, 0},
+    [TIME_SHARE] = {"wall_share", "of the run", SONDE_UNIT_RATIO, SONDE_BASIS_MEASURED, 0, 1},
+    [MACHINE_SHARE] = {"machine_share", "of all CPUs", SONDE_UNIT_RATIO, SONDE_BASIS_MEASURED, 0, 2},
+    [DRAM_SHARE] = {"dram_share", "of DRAM", SONDE_UNIT_RATIO, SONDE_BASIS_MEASURED, 0, 3},
+    [THREADS] = {"threads", "threads", SONDE_UNIT_NUMBER, SONDE_BASIS_MEASURED, 0, 3},
+    [PRECISION] = {"precision", "held against", SONDE_UNIT_TEXT, SONDE_BASIS_MEASURED, 0, 4},
+    [BYTES_ARE] = {"bytes_are", "bytes", SONDE_UNIT_TEXT, SONDE_BASIS_MEASURED, 0, 4},
+    [BYTES_RATE] = {"bytes_per_s", "bytes/s", SONDE_UNIT_BYTES, SONDE_BASIS_MEASURED, 0, 4},
+    [CALLS] = {"calls", "calls", SONDE_UNIT_COUNT, SONDE_BASIS_MEASURED, 0, 5},
+    [WALL] = {"wall_ns", "wall time", SONDE_UNIT_NS, SONDE_BASIS_MEASURED, 0, 5},
+    [FLOP] = {"flop", "FLOP", SONDE_UNIT_NUMBER, SONDE_BASIS_MEASURED, 0, 6},
+    [BYTES] = {"bytes", "bytes", SONDE_UNIT_BYTES, SONDE_BASIS_MEASURED, 0, 6},
+};
+
+struct roofline {
+	struct sonde_roofline_calls calls;
+	struct sonde_window window;
+	struct sonde_roof roof;
+	struct sonde_flop_counted counted;
+	int from_cache;
+	struct sonde_report *report;
+	struct sonde_section *section;
+};
+
+static void roofline_end(void *state)
+{
+	struct roofline *roofline = state;
+	if (roofline)
+		sonde_roofline_calls_fini(&roofline->calls);
+	free(roofline);
+}
+
+static int roofline_begin(void **state, struct sonde_session *session, const struct sonde_pass_options *options)
+{
+	struct roofline *roofline = calloc(1, sizeof *roofline);
+	if (!roofline)
+		return sonde_error(ENOMEM, "out of memory for a roofline");
+	*state = roofline;
+	roofline->window = sonde_window_of(session, options);
+	int rc = sonde_flop_counted_read(&roofline->counted, session);
+	return rc ? rc : sonde_roofline_calls_init(&roofline->calls, session, options);
+}
+
+static uint32_t roofline_wants(const void *state)
+{
+	return ((const struct roofline *)state)->calls.works.count ? 1u << SONDE_CHUNK_ZONES : 0;
+}
+
+static int roofline_feed(void *state, const struct sonde_batch *batch)
+{
+	return sonde_roofline_calls_feed(&((struct roofline *)state)->calls, batch);
+}
+
+static int roofline_merge(void *state, void *other)
+{
+	return sonde_roofline_calls_merge(&((struct roofline *)state)->calls, &((struct roofline *)other)->calls);
+}
+
+/* --- rows --------------------------------------------------------------------------------------------------------- */
+
+/* How many threads a library may use: what its variables say, else the CPUs that the run may use; 0 = not known. */
+static double library_threads(const struct sonde_session *session)
+{
+	static const char *const keys[] = {"env.OPENBLAS_NUM_THREADS", "env.OMP_NUM_THREADS", "run.cpus", "host.cpus"};
+	double threads = 0;
+	for (size_t i = 0; i < sizeof keys / sizeof *keys && threads < 1; i++) {
+		const char *text = sonde_session_info(session, keys[i]);
+		threads = text ? strtod(text, NULL) : 0;
+	}
+	return threads;
+}
+
+/* Zones of library calls: their bytes are a model, their names say the precision, and who works in them nobody told. */
+static void take_library(struct sonde_roofline_work *work, const struct sonde_site *site, double threads)
+{
+	work->is_model = site && (!strcmp(site->unit, "blas") || !strcmp(site->unit, "lapack"));
+	if (work->is_model && *site->name && strchr("sc", *site->name))
+		work->precision = SONDE_ROOF_FP32;
+	work->inside = work->is_model ? threads : 0;
+}
+
+static int by_time(const void *left, const void *right)
+{
+	const struct sonde_roofline_work *a = left, *b = right;
+	int by = (a->wall_ns < b->wall_ns) - (a->wall_ns > b->wall_ns);
+	return by ? by : (a->site > b->site) - (a->site < b->site);
+}
+
+static struct sonde_cell known(double value, double scale, const char *why)
+{
+	return value >= 0 ? sonde_cell_real(value / scale, 0) : sonde_cell_absent(why);
+}
+
+static struct sonde_cell bound_cell(const struct sonde_roofline_work *work, const struct sonde_roofline_place *place)
+{
+	switch (place->bound) {
+	case SONDE_ROOFLINE_COMPUTE: /* fewer FLOP a byte than at most: memory may be it, too */
+		return sonde_cell_text(work->is_model ? "compute, at best" : "compute");
+	case SONDE_ROOFLINE_MEMORY:
+		return sonde_cell_text(sonde_roof_level_name(place->level));
+	case SONDE_ROOFLINE_ABOVE:
+		return sonde_cell_text("above all");
+	default:
+		return sonde_cell_absent(work->flop > 0 ? "no bytes were reported" : "no FLOP were reported");
+	}
+}
+
+static const char *site_name(const struct roofline *roofline, const struct sonde_roofline_work *work)
+{
+	const struct sonde_site *site = sonde_session_site(roofline->calls.session, work->site);
+	return site ? site->name : "(unknown)";
+}
+
+static int row_add(struct roofline *roofline, const struct sonde_roofline_work *work,
+		   const struct sonde_roofline_place *place)
+{
+	static const char no_flop[] = "no FLOP were reported", no_bytes[] = "no bytes were reported";
+	static const char no_roof[] = "no measured ceiling";
+	struct sonde_cell *row = sonde_report_row(roofline->report, roofline->section);
+	const char *why = work->flop > 0 ? no_bytes : no_flop;
+	if (!row)
+		return sonde_error(ENOMEM, "out of memory for a row");
+	row[ZONE] = sonde_cell_text(site_name(roofline, work));
+	row[GFLOPS] = known(place->flops, 1e9, no_flop);
+	row[INTENSITY] = known(place->intensity, 1, why);
+	row[ROOF] = known(place->roof, 1e9, work->flop > 0 ? no_roof : no_flop);
+	row[SHARE] = known(place->share, 1, work->flop > 0 ? no_roof : no_flop);
+	row[BOUND] = bound_cell(work, place);
+	row[TIME_SHARE] =
+	    sonde_cell_real(sonde_stats_share((double)work->wall_ns / 1e9, sonde_window_s(&roofline->window)), 0);
+	row[MACHINE_SHARE] = known(place->machine_share, 1, work->flop > 0 ? no_roof : no_flop);
+	row[DRAM_SHARE] = known(place->dram_share, 1, work->bytes > 0 ? no_roof : no_bytes);
+	row[THREADS] = sonde_cell_real(place->threads, 0);
+	row[PRECISION] = work->flop > 0 ? sonde_cell_text(place->precision == SONDE_ROOF_FP64 ? "FP64" : "FP32")
+					: sonde_cell_absent(no_flop);
+	row[BYTES_ARE] =
+	    work->bytes <= 0 ? sonde_cell_absent(no_bytes) : sonde_cell_text(work->is_model ? "model" : "reported");
+	row[BYTES_RATE] = known(place->bytes, 1, no_bytes);
+	row[CALLS] = sonde_cell_int(work->calls);
+	row[WALL] = sonde_cell_int(work->wall_ns);
+	row[FLOP] = work->flop > 0 ? sonde_cell_real(work->flop, 0) : sonde_cell_absent(no_flop);
+	row[BYTES] = work->bytes > 0 ? sonde_cell_real(work->bytes, 0) : sonde_cell_absent(no_bytes);
+	return 0;
+}
+
+/* --- what is said of them ----------------------------------------------------------------------------------------- */
+
+/* A throughput that is low by itself and near no ceiling, for long enough to matter. */
+static int is_low(const struct roofline *roofline, const struct sonde_roofline_work *work,
+		  const struct sonde_roofline_place *place)
+{
+	return place->flops > 0 && place->flops < LOW_FLOPS && place->share >= 0 && place->share < FAR_SHARE &&
+	       (double)work->wall_ns / 1e9 >= LOW_TIME * sonde_window_s(&roofline->window);
+}
+
+static int low_note(const struct roofline *roofline, const struct sonde_roofline_work *work,
+		    const struct sonde_roofline_place *place)
+{
+	return sonde_report_note(
+	    roofline->report, roofline->section, 1,
+	    "LowThroughput: %s does %.3g GFLOP/s, less than 1, and %.2g %% of its roof, for %.1f %% "
+	    "of the run: far below what compute and memory allow (latency, dependencies, waiting)",
+	    site_name(roofline, work), place->flops / 1e9, place->share * 100,
+	    sonde_stats_share((double)work->wall_ns / 1e9, sonde_window_s(&roofline->window)) * 100);
+}
+
+struct told {
+	uint64_t silent, models, above, half;
+};
+
+static int notes_add(struct roofline *roofline, const struct told *told)
+{
+	struct sonde_report *report = roofline->report;
+	struct sonde_section *section = roofline->section;
+	double covered = sonde_stats_share((double)roofline->calls.covered_ns / 1e9, sonde_window_s(&roofline->window));
+	int rc = sonde_report_note(report, section, 0,
+				   "work was reported during %.1f %% of %.3f s of %s; of the rest nothing is known",
+				   covered * 100, sonde_window_s(&roofline->window), roofline->window.what);
+	rc =
+	    rc ? rc
+	       : sonde_report_note(report, section, 0,
+				   "rates: work ÷ time during which at least one thread was in such a call; roof: what "
+				   "as many threads can do at that intensity, as it was measured%s",
+				   roofline->from_cache ? " on this machine, not by the recording" : "");
+	rc = rc ? rc
+		: sonde_report_note(report, section, 0,
+				    "bound: the ceiling that is next above it; a small share of it means that neither "
+				    "compute nor memory limits (latency, dependencies, waiting)");
+	if (!rc && told->models)
+		rc = sonde_report_note(
+		    report, section, 0,
+		    "the bytes of %llu zone%s are a model, the least that must move, and the roof is that "
+		    "of all threads that the library may use: intensity and roof are upper bounds, "
+		    "shares of the roof lower bounds",
+		    (unsigned long long)told->models, sonde_plural(told->models));
+	if (!rc && told->half)
+		rc = sonde_report_note(report, section, 0,
+				       "%llu zone%s without FLOP or without bytes: no intensity, not in the picture",
+				       (unsigned long long)told->half, sonde_plural(told->half));
+	if (!rc && told->above)
+		rc = sonde_report_note(
+		    report, section, 1,
+		    "%llu zone%s above every ceiling: more was reported than can have been done, or the "
+		    "ceilings were measured while the machine was slower",
+		    (unsigned long long)told->above, sonde_word(told->above, " lies", "s lie"));
+	rc = rc ? rc : sonde_works_note(&roofline->calls.works, report, section);
+	if (!rc && told->silent)
+		rc = sonde_report_note(report, section, 1,
+				       "%llu call%s of these zones reported nothing and are left out",
+				       (unsigned long long)told->silent, sonde_plural(told->silent));
+	if (!rc && roofline->calls.outside)
+		rc = sonde_report_note(report, section, 1, "%llu report%s of work came from outside every zone",
+				       (unsigned long long)roofline->calls.outside,
+				       sonde_plural(roofline->calls.outside));
+	return rc;
+}
+
+static void tell(struct told *told, const struct sonde_roofline_work *work, const struct sonde_roofline_place *place)
+{
+	told->silent += work->silent;
+	told->models += (uint64_t)work->is_model;
+	told->half += (uint64_t)(place->intensity < 0);
+	told->above += (uint64_t)(place->bound == SONDE_ROOFLINE_ABOVE);
+}
+
+static int rows_add(struct roofline *roofline, struct told *told)
+{
+	struct sonde_roofline_calls *calls = &roofline->calls;
+	size_t limit = calls->options.limit ? calls->options.limit : DEFAULT_ROWS;
+	double threads = library_threads(calls->session);
+	int rc = 0, lows = 0;
+	for (size_t i = 0; i < calls->work_count; i++)
+		take_library(&calls->work[i], sonde_session_site(calls->session, calls->work[i].site), threads);
+	if (calls->work_count)
+		qsort(calls->work, calls->work_count, sizeof *calls->work, by_time);
+	for (size_t i = 0; i < calls->work_count && !rc; i++) {
+		const struct sonde_roofline_work *work = &calls->work[i];
+		struct sonde_roofline_place place = sonde_roofline_place(&roofline->roof, work);
+		tell(told, work, &place);
+		rc = i < limit ? row_add(roofline, work, &place) : 0;
+		if (!rc && is_low(roofline, work, &place) && lows++ < LOW_MAX)
+			rc = low_note(roofline, work, &place);
+	}
+	roofline->section->table.omitted = calls->work_count > limit ? calls->work_count - limit : 0;
+	return rc;
+}
+
+static int roofline_finish(void *state, struct sonde_report *report)
+{
+	struct roofline *roofline = state;
+	struct sonde_roofline_calls *calls = &roofline->calls;
+	struct told told = {0};
+	int has_roof = !sonde_roofline_roof(&roofline->roof, &roofline->from_cache, calls->session);
+	const char *why = has_roof ? NULL : sonde_report_text(report, "%s", sonde_error_text());
+	int rc = sonde_roofline_calls_finish(calls);
+	if (rc)
+		return rc;
+	if (!calls->work_count)
+		rc = sonde_pass_nothing(&calls->options, report, "roofline", TITLE,
+					"no zone reported work: SONDE_ZONE_WORK(flop, bytes, items) in the program "
+					"(sonde/sonde.h), or sonde record --blas for calls of BLAS and LAPACK");
+	roofline->report = report;
+	if (!rc && calls->work_count) {
+		roofline->section = sonde_report_table(report, "roofline", TITLE, columns, COLUMNS);
+		rc =
+		    roofline->section ? rows_add(roofline, &told) : sonde_error(ENOMEM, "out of memory for a roofline");
+		rc = rc ? rc : notes_add(roofline, &told);
+	}
+	if (!rc && !has_roof && roofline->section)
+		rc = sonde_report_note(report, roofline->section, 1, "no roof: %s", why ? why : "out of memory");
+	/* The processor's counters tell of no zone and of no bytes: of them no point is drawn. */
+	rc = rc ? rc : sonde_flop_counted_note(&roofline->counted, 0, report, roofline->section);
+	rc = !rc && has_roof ? sonde_roofline_ceilings(&roofline->roof, report) : rc;
+	return rc ? rc : sonde_device_roofs_add(calls->session, report);
+}
+
+const struct sonde_pass sonde_pass_roofline = {
+    .name = "roofline",
+    .title = "zones with FLOP and bytes under the machine's measured ceilings",
+    .types = 1u << SONDE_CHUNK_ZONES,
+    .begin = roofline_begin,
+    .wants = roofline_wants,
+    .feed = roofline_feed,
+    .merge = roofline_merge,
+    .finish = roofline_finish,
+    .end = roofline_end,
+};

@@ -1,0 +1,40 @@
+/* roofline_calls.h: the calls of zones that reported work: how long they took, and how many threads were in them.
+ *
+ * Workers keep every call with a report in it; which report is whose is known when all have been merged (work/work.h).
+ */
+#ifndef SONDE_ANALYZE_WORK_ROOFLINE_CALLS_H
+#define SONDE_ANALYZE_WORK_ROOFLINE_CALLS_H
+
+#include "analyze/pass.h"
+#include "analyze/work/roofline.h"
+#include "analyze/work/work.h"
+
+struct sonde_roofline_call {
+	uint64_t start_ns, end_ns;
+	uint32_t site, thread, depth;
+	int reported; /* a report is its own, not that of a zone inside */
+};
+
+struct sonde_roofline_calls {
+	struct sonde_session *session;
+	struct sonde_pass_options options;
+	struct sonde_works works;
+	struct sonde_roofline_call *calls;
+	size_t count, cap;
+	uint64_t *all; /* calls by site id, with reports or without */
+	size_t sites;
+	/* Found by finish. */
+	struct sonde_roofline_work *work; /* by site, the sites that have some */
+	size_t work_count;
+	uint64_t outside;    /* reports in no zone */
+	uint64_t covered_ns; /* at least one thread was in a call with reports */
+};
+
+int sonde_roofline_calls_init(struct sonde_roofline_calls *calls, struct sonde_session *session,
+			      const struct sonde_pass_options *options);
+void sonde_roofline_calls_fini(struct sonde_roofline_calls *calls);
+int sonde_roofline_calls_feed(struct sonde_roofline_calls *calls, const struct sonde_batch *batch);
+int sonde_roofline_calls_merge(struct sonde_roofline_calls *calls, const struct sonde_roofline_calls *other);
+int sonde_roofline_calls_finish(struct sonde_roofline_calls *calls);
+
+#endif

@@ -1,0 +1,255 @@
+/* iterations.c: iteration marks: how many, how regular, how many a second, how many items a second.
+ *
+ * A mark ends an iteration that began at the mark before it in the same thread; the first mark of a thread only starts
+ * the clock. Throughput is Σ items ÷ Σ time of a thread, added over threads that work side by side.
+ *
+ * Whether iterations are steady is asked of each thread (statistics/steady.h); a row is as steady as the least of its threads, and
+ * its steady mean is of what is steady in all of them.
+ */
+#include "analyze/marks.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+
+#include "analyze/statistics/stats.h"
+#include "analyze/statistics/steady.h"
+#include "util/error.h"
+
+enum { NAME, COUNT, MEAN, STD, MIN, MAX, RATE, ITEMS, ITEM_RATE, STEADY, WARM_UP, STEADY_MEAN, DRIFT, COLUMNS };
+
+static const struct sonde_column columns[COLUMNS] = {
+    [NAME] = {"iteration", "iteration", SONDE_UNIT_TEXT, SONDE_BASIS_MEASURED, 1, 0},
+    [COUNT] = {"marks", "marks", SONDE_UNIT_COUNT, SONDE_BASIS_MEASURED, 0, 0},
+    [MEAN] = {"mean_ns", "mean", SONDE_UNIT_NS, SONDE_BASIS_MEASURED, 0, 0},
+    [STD] = {"std_ns", "std", SONDE_UNIT_NS, SONDE_BASIS_MEASURED, 0, 2},
+    [MIN] = {"min_ns", "min", SONDE_UNIT_NS, SONDE_BASIS_MEASURED, 0, 2},
+    [MAX] = {"max_ns", "max", SONDE_UNIT_NS, SONDE_BASIS_MEASURED, 0, 0},
+    [RATE] = {"iterations_per_sec", "iterations/s", SONDE_UNIT_HZ, SONDE_BASIS_MEASURED, 0, 0},
+    [ITEMS] = {"items", "items", SONDE_UNIT_NUMBER, SONDE_BASIS_MEASURED, 0, 0},
+    [ITEM_RATE] = {"samples_per_sec", "items/s", SONDE_UNIT_NUMBER, SONDE_BASIS_MEASURED, 0, 0},
+    [STEADY] = {"steady", "steady", SONDE_UNIT_TEXT, SONDE_BASIS_ESTIMATED, 0, 0},
+    [WARM_UP] = {"warm_up", "warm-up", SONDE_UNIT_COUNT, SONDE_BASIS_ESTIMATED, 0, 1},
+    [STEADY_MEAN] = {"steady_mean_ns", "steady mean", SONDE_UNIT_NS, SONDE_BASIS_MEASURED, 0, 1},
+    [DRIFT] = {"drift_share", "drift", SONDE_UNIT_RATIO, SONDE_BASIS_ESTIMATED, 0, 1},
+};
+
+struct sums {
+	struct sonde_moments intervals;
+	uint64_t marks, min_ns, max_ns;
+	double items, rate_hz, item_rate;
+	/* Of threads with enough iterations */
+	size_t looked_at, warm_up, steady_count;
+	enum sonde_steady_verdict verdict;  /* the worst */
+	double steady_sum, steady_variance; /* Σ of steady iterations; of that sum */
+	double drift;                       /* Σ of drifts, by their iterations */
+	size_t changes_at;
+	double change;
+};
+
+static int iterations_begin(void **state, struct sonde_session *session, const struct sonde_pass_options *options)
+{
+	return sonde_marks_new(state, session, options, 1u << SONDE_EVENT_ITERATION);
+}
+
+static int compare(const void *left, const void *right)
+{
+	const struct sonde_mark *a = left, *b = right;
+	if (a->site != b->site)
+		return a->site < b->site ? -1 : 1;
+	if (a->thread != b->thread)
+		return a->thread < b->thread ? -1 : 1;
+	return (a->time_ns > b->time_ns) - (a->time_ns < b->time_ns);
+}
+
+/* The marks of one thread and site, in time order. */
+static void thread_add(struct sums *sums, const struct sonde_mark *marks, size_t count)
+{
+	double items = 0, seconds = (double)(marks[count - 1].time_ns - marks[0].time_ns) / 1e9;
+	sums->marks += count;
+	for (size_t i = 0; i < count; i++) {
+		sums->items += marks[i].value;
+		if (i == 0)
+			continue;
+		uint64_t interval_ns = marks[i].time_ns - marks[i - 1].time_ns;
+		sums->min_ns = !sums->intervals.count || interval_ns < sums->min_ns ? interval_ns : sums->min_ns;
+		sums->max_ns = interval_ns > sums->max_ns ? interval_ns : sums->max_ns;
+		sonde_moments_add(&sums->intervals, (double)interval_ns);
+		items += marks[i].value;
+	}
+	sums->rate_hz += sonde_stats_share((double)(count - 1), seconds);
+	sums->item_rate += sonde_stats_share(items, seconds);
+}
+
+/* Threads that have one mark too few say nothing, beside others that do. */
+static int thread_check(struct sums *sums, const struct sonde_mark *marks, size_t count, size_t tests)
+{
+	struct sonde_steady steady;
+	double *values = count > 1 ? malloc((count - 1) * sizeof *values) : NULL;
+	if (count < 2)
+		return 0;
+	if (!values)
+		return sonde_error(ENOMEM, "out of memory for %zu iterations", count);
+	for (size_t i = 1; i < count; i++)
+		values[i - 1] = (double)(marks[i].time_ns - marks[i - 1].time_ns);
+	int error = sonde_steady_check(&steady, values, count - 1, tests);
+	free(values);
+	if (error || steady.verdict == SONDE_STEADY_TOO_FEW)
+		return error;
+	double steady_count = (double)steady.count, half = steady.half * steady_count;
+	sums->looked_at++;
+	sums->warm_up = steady.warm_up > sums->warm_up ? steady.warm_up : sums->warm_up;
+	sums->steady_count += steady.count;
+	sums->steady_sum += steady.mean * steady_count;
+	sums->steady_variance += half * half;
+	sums->drift += steady.drift * steady_count;
+	if (steady.verdict > sums->verdict ||
+	    (steady.verdict == sums->verdict && fabs(steady.change) > fabs(sums->change))) {
+		sums->changes_at = steady.changes_at;
+		sums->change = steady.change;
+	}
+	sums->verdict = steady.verdict > sums->verdict ? steady.verdict : sums->verdict;
+	return 0;
+}
+
+/* What is not steady, in words. */
+static int note_unsteady(const char *name, const struct sums *sums, struct sonde_report *report,
+			 struct sonde_section *section)
+{
+	if (sums->verdict == SONDE_STEADY_DRIFTS)
+		return sonde_report_note(report, section, 0,
+					 "%s is not steady: iterations become %.1f %% %s from the first to the last; "
+					 "averages depend on how long it runs",
+					 name, 100 * fabs(sums->drift / (double)sums->steady_count),
+					 sums->drift > 0 ? "longer" : "shorter");
+	if (sums->verdict == SONDE_STEADY_JUMPS)
+		return sonde_report_note(
+		    report, section, 0,
+		    "%s is not steady: at iteration %zu its time changes by %+.1f %%, too late for a "
+		    "warm-up",
+		    name, sums->changes_at + 1, 100 * sums->change);
+	if (sums->verdict == SONDE_STEADY_YES && sums->warm_up)
+		return sonde_report_note(report, section, 0, "%s is steady after a warm-up of %zu iteration%s", name,
+					 sums->warm_up, sums->warm_up == 1 ? "" : "s");
+	return 0;
+}
+
+static void steady_cells(const struct sums *sums, struct sonde_cell *row)
+{
+	static const char *const words[] = {
+	    [SONDE_STEADY_YES] = "yes", [SONDE_STEADY_DRIFTS] = "drifts", [SONDE_STEADY_JUMPS] = "jumps"};
+	if (!sums->looked_at) {
+		row[STEADY] = row[WARM_UP] = row[STEADY_MEAN] = row[DRIFT] =
+		    sonde_cell_absent("too few to say: needs 21 marks in one thread");
+		return;
+	}
+	row[STEADY] = sonde_cell_text(words[sums->verdict]);
+	row[DRIFT] = sonde_cell_real(sums->drift / (double)sums->steady_count, 0);
+	if (sums->verdict == SONDE_STEADY_YES) {
+		row[WARM_UP] = sonde_cell_int(sums->warm_up);
+		row[STEADY_MEAN] = sonde_cell_real(sums->steady_sum / (double)sums->steady_count,
+						   sqrt(sums->steady_variance) / (double)sums->steady_count);
+	} else {
+		row[WARM_UP] = row[STEADY_MEAN] = sonde_cell_absent("not steady: its mean is of no level");
+	}
+}
+
+static int row_add(const struct sonde_marks *marks, uint32_t id, const struct sums *sums, struct sonde_report *report,
+		   struct sonde_section *section)
+{
+	struct sonde_cell *row = sonde_report_row(report, section);
+	const struct sonde_site *site = sonde_session_site(marks->session, id);
+	if (!row)
+		return sonde_error(ENOMEM, "out of memory for a row");
+	row[NAME] = sonde_cell_text(site ? site->name : "(unnamed)");
+	row[COUNT] = sonde_cell_int(sums->marks);
+	row[ITEMS] = sonde_cell_real(sums->items, 0);
+	if (!sums->intervals.count) {
+		row[MEAN] = row[STD] = row[MIN] = row[MAX] = row[RATE] = row[ITEM_RATE] =
+		    sonde_cell_absent("needs two marks in one thread");
+		steady_cells(sums, row);
+		return 0;
+	}
+	row[MEAN] = sonde_cell_real(sums->intervals.mean, 0);
+	row[STD] = sums->intervals.count > 1 ? sonde_cell_real(sonde_moments_std(&sums->intervals), 0)
+					     : sonde_cell_absent("one value has no spread");
+	row[MIN] = sonde_cell_int(sums->min_ns);
+	row[MAX] = sonde_cell_int(sums->max_ns);
+	row[RATE] = sonde_cell_real(sums->rate_hz, 0);
+	steady_cells(sums, row);
+	row[ITEM_RATE] = sums->items > 0 ? sonde_cell_real(sums->item_rate, 0) : sonde_cell_absent("no items given");
+	return 0;
+}
+
+static size_t thread_end(const struct sonde_mark *marks, size_t count, size_t i)
+{
+	size_t end = i + 1;
+	while (end < count && marks[end].thread == marks[i].thread)
+		end++;
+	return end;
+}
+
+/* One site: its marks, thread after thread. */
+static int site_add(const struct sonde_marks *all, const struct sonde_mark *marks, size_t count,
+		    struct sonde_report *report, struct sonde_section *section)
+{
+	const struct sonde_site *site = sonde_session_site(all->session, marks[0].site);
+	struct sums sums = {0};
+	size_t tests = 0;
+	int rc = 0;
+	for (size_t i = 0, end; i < count; i = end) {
+		end = thread_end(marks, count, i);
+		thread_add(&sums, marks + i, end - i);
+		tests += end - i > SONDE_STEADY_LEAST;
+	}
+	for (size_t i = 0, end; rc == 0 && i < count; i = end) {
+		end = thread_end(marks, count, i);
+		rc = thread_check(&sums, marks + i, end - i, tests);
+	}
+	rc = rc ? rc : row_add(all, marks[0].site, &sums, report, section);
+	return rc ? rc : note_unsteady(site ? site->name : "(unnamed)", &sums, report, section);
+}
+
+static int iterations_finish(void *state, struct sonde_report *report)
+{
+	struct sonde_marks *marks = state;
+	if (!marks->count)
+		return sonde_pass_nothing(
+		    &marks->options, report, "iterations", "Iterations",
+		    "no iteration marks: call sonde_iteration() (sonde/sonde.h) at the end of each turn "
+		    "of the main loop");
+	qsort(marks->marks, marks->count, sizeof *marks->marks, compare);
+	struct sonde_section *section = sonde_report_table(report, "iterations", "Iterations", columns, COLUMNS);
+	int rc = section ? 0 : sonde_error(ENOMEM, "out of memory for iterations");
+	for (size_t i = 0, end; rc == 0 && i < marks->count; i = end) {
+		end = i + 1;
+		while (end < marks->count && marks->marks[end].site == marks->marks[i].site)
+			end++;
+		rc = site_add(marks, marks->marks + i, end - i, report, section);
+	}
+	if (rc < 0)
+		return rc;
+	rc =
+	    sonde_report_note(report, section, 0,
+			      "steady: no change of level of 1 %% or more after the warm-up that chance would not make "
+			      "(3 %% false alarms); drift: of a line through it, of the mean");
+	if (rc < 0)
+		return rc;
+	return sonde_report_note(
+	    report, section, 0,
+	    "an iteration lasts from the mark before it in the same thread; items/s = Σ items ÷ Σ time, "
+	    "added over threads");
+}
+
+const struct sonde_pass sonde_pass_iterations = {
+    .name = "iterations",
+    .needs = SONDE_NEEDS(API),
+    .title = "iteration marks: intervals, iterations/s, items/s",
+    .types = 1u << SONDE_CHUNK_EVENTS,
+    .standard = 1,
+    .begin = iterations_begin,
+    .feed = sonde_marks_feed,
+    .merge = sonde_marks_merge,
+    .finish = iterations_finish,
+    .end = sonde_marks_end,
+};

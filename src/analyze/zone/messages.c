@@ -1,0 +1,185 @@
+/* messages.c: messages, instants and mismatched zone ends, in time order. Only the earliest ones up to the limit are
+ * kept while reading: when twice as many have come, they are sorted and the later half is counted and dropped. */
+#include "analyze/marks.h"
+#include "analyze/cpu/samples.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analyze/words.h"
+#include "util/error.h"
+
+enum { DEFAULT_ROWS = 50 };
+enum { TIME, KIND, NAME, TEXT, THREAD, COLUMNS };
+
+static const struct sonde_column columns[COLUMNS] = {
+    [TIME] = {"time_ns", "time", SONDE_UNIT_NS, SONDE_BASIS_MEASURED, 0, 0},
+    [KIND] = {"kind", "kind", SONDE_UNIT_TEXT, SONDE_BASIS_MEASURED, 0, 0},
+    [NAME] = {"name", "name", SONDE_UNIT_TEXT, SONDE_BASIS_MEASURED, 0, 0},
+    [TEXT] = {"text", "text", SONDE_UNIT_TEXT, SONDE_BASIS_MEASURED, 1, 0},
+    [THREAD] = {"thread", "thread", SONDE_UNIT_TEXT, SONDE_BASIS_MEASURED, 0, 0},
+};
+
+struct message {
+	uint64_t time_ns;
+	uint32_t site, thread;
+	uint16_t type;
+	char *text;
+};
+
+struct messages {
+	struct sonde_session *session;
+	struct sonde_pass_options options;
+	struct message *messages;
+	size_t count, cap, limit;
+	uint64_t dropped, mismatches;
+};
+
+static int messages_begin(void **state, struct sonde_session *session, const struct sonde_pass_options *options)
+{
+	struct messages *messages = calloc(1, sizeof *messages);
+	if (!messages)
+		return sonde_error(ENOMEM, "out of memory for messages");
+	messages->session = session;
+	messages->options = *options;
+	messages->limit = options->limit ? options->limit : DEFAULT_ROWS;
+	*state = messages;
+	return 0;
+}
+
+static void messages_end(void *state)
+{
+	struct messages *messages = state;
+	for (size_t i = 0; messages && i < messages->count; i++)
+		free(messages->messages[i].text);
+	if (messages)
+		free(messages->messages);
+	free(messages);
+}
+
+static int compare(const void *left, const void *right)
+{
+	const struct message *a = left, *b = right;
+	if (a->time_ns != b->time_ns)
+		return a->time_ns < b->time_ns ? -1 : 1;
+	return (a->thread > b->thread) - (a->thread < b->thread);
+}
+
+/* Sorts, and keeps no more than the limit. */
+static void trim(struct messages *messages)
+{
+	if (messages->count)
+		qsort(messages->messages, messages->count, sizeof *messages->messages, compare);
+	while (messages->count > messages->limit) {
+		free(messages->messages[--messages->count].text);
+		messages->dropped++;
+	}
+}
+
+static int room(struct messages *messages)
+{
+	if (messages->count < messages->cap)
+		return 0;
+	if (messages->count >= 2 * messages->limit) {
+		trim(messages);
+		return 0;
+	}
+	size_t cap = messages->cap ? messages->cap * 2 : 64;
+	struct message *grown = realloc(messages->messages, cap * sizeof *grown);
+	if (!grown)
+		return sonde_error(ENOMEM, "out of memory for messages");
+	messages->messages = grown;
+	messages->cap = cap;
+	return 0;
+}
+
+/* The text of an event, which may be shorter than it says. */
+static char *text_of(const struct sonde_event *event)
+{
+	const struct sonde_event_text *text = (const struct sonde_event_text *)event;
+	size_t size_b = (size_t)event->words * 8;
+	if (size_b < sizeof *text)
+		return strdup("");
+	size_t most_b = size_b - sizeof *text;
+	return strndup((const char *)(text + 1), text->len_b < most_b ? (size_t)text->len_b : most_b);
+}
+
+static int messages_feed(void *state, const struct sonde_batch *batch)
+{
+	struct messages *messages = state;
+	for (size_t i = 0; batch->type == SONDE_CHUNK_EVENTS && i < batch->count; i++) {
+		const struct sonde_event *event = batch->events[i];
+		if (event->type != SONDE_EVENT_MESSAGE && event->type != SONDE_EVENT_INSTANT &&
+		    event->type != SONDE_EVENT_MISMATCH)
+			continue;
+		if (!sonde_pass_takes(&messages->options, event->time, batch->thread))
+			continue;
+		messages->mismatches += event->type == SONDE_EVENT_MISMATCH;
+		int rc = room(messages);
+		char *text = rc == 0 ? text_of(event) : NULL;
+		if (rc == 0 && !text)
+			rc = sonde_error(ENOMEM, "out of memory for a message");
+		if (rc < 0)
+			return rc;
+		messages->messages[messages->count++] =
+		    (struct message){event->time, event->site, batch->thread, event->type, text};
+	}
+	return 0;
+}
+
+static int row_add(const struct messages *messages, const struct message *message, struct sonde_report *report,
+		   struct sonde_section *section)
+{
+	const struct sonde_run *run = sonde_session_run(messages->session);
+	const struct sonde_site *site = sonde_session_site(messages->session, message->site);
+	const struct sonde_thread *thread = sonde_session_thread(messages->session, message->thread);
+	struct sonde_cell *row = sonde_report_row(report, section);
+	char *text = sonde_arena_strndup(&report->arena, message->text, strlen(message->text));
+	if (!row || !text)
+		return sonde_error(ENOMEM, "out of memory for a row");
+	row[TIME] = sonde_cell_int(message->time_ns > run->start_ns ? message->time_ns - run->start_ns : 0);
+	row[KIND] = sonde_cell_text(message->type == SONDE_EVENT_MESSAGE   ? "message"
+				    : message->type == SONDE_EVENT_INSTANT ? "instant"
+									   : "mismatch");
+	row[NAME] = sonde_cell_text(site ? site->name : "");
+	row[TEXT] = sonde_cell_text(text);
+	row[THREAD] = sonde_cell_text(thread ? thread->name : "");
+	return 0;
+}
+
+static int messages_finish(void *state, struct sonde_report *report)
+{
+	struct messages *messages = state;
+	trim(messages);
+	if (!messages->count)
+		return sonde_pass_nothing(
+		    &messages->options, report, "messages", "Messages",
+		    "no messages or instants: sonde_message() and sonde_instant() (sonde/sonde.h) make "
+		    "them");
+	struct sonde_section *section =
+	    sonde_report_table(report, "messages", "Messages in time order", columns, COLUMNS);
+	int rc = section ? 0 : sonde_error(ENOMEM, "out of memory for messages");
+	for (size_t i = 0; rc == 0 && i < messages->count; i++)
+		rc = row_add(messages, &messages->messages[i], report, section);
+	if (rc < 0)
+		return rc;
+	section->table.omitted = messages->dropped;
+	rc = sonde_report_note(report, section, 0, "times are since the start of the recording");
+	if (rc == 0 && messages->mismatches)
+		rc = sonde_report_note(
+		    report, section, 1, "%llu zone%s ended while another one was open: see the rows of kind mismatch",
+		    (unsigned long long)messages->mismatches, sonde_word(messages->mismatches, " was", "s were"));
+	return rc;
+}
+
+const struct sonde_pass sonde_pass_messages = {
+    .name = "messages",
+    .needs = SONDE_NEEDS(API),
+    .title = "messages, instants and mismatched zone ends",
+    .types = 1u << SONDE_CHUNK_EVENTS,
+    .begin = messages_begin,
+    .feed = messages_feed,
+    .finish = messages_finish,
+    .end = messages_end,
+};

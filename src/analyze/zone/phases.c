@@ -1,0 +1,396 @@
+/* phases.c: what a run goes through from end to end: the zones of the thread that they cover most of, level by level.
+ *
+ * Zones of a thread lie in each other as a tree of sites: what its outermost zones are, in the order in which they
+ * first begin, and how much of the thread's time lies in none. Where one of them holds nearly all (an iteration, an
+ * epoch) its own parts are the phases. Shares of a thread's time add up to 1.
+ *
+ * Zones come in the order in which they end, a parent after its children: what ended at a depth waits in a list until
+ * its parent ends, which takes it over. What began before that was in a zone that could not be read. Lists are short,
+ * so that a zone costs little: who has very many sites has the rest of them in one, "(others)".
+ */
+#include "analyze/marks.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "analyze/statistics/stats.h"
+#include "analyze/window.h"
+#include "analyze/words.h"
+#include "session/intervals.h"
+#include "util/error.h"
+
+#define TITLE "Phases of the run"
+#define NEARLY_ALL 0.80 /* of what is in zones: its parts are the phases */
+
+enum { DEPTHS = 6, DEFAULT_ROWS = 30 }; /* deeper zones are in their parents */
+enum { SITES_MAX = 256, POOL_MAX = 1000000 };
+#define OTHERS UINT32_MAX /* in place of a site */
+
+enum { PHASE, CALLS, TOTAL, SHARE, MEAN, BEGINS, COLUMNS };
+
+static const struct sonde_column columns[COLUMNS] = {
+    [PHASE] = {"phase", "phase", SONDE_UNIT_TEXT, SONDE_BASIS_MEASURED, 1, 0},
+    [CALLS] = {"calls", "calls", SONDE_UNIT_COUNT, SONDE_BASIS_MEASURED, 0, 0},
+    [TOTAL] = {"total_ns", "total", SONDE_UNIT_NS, SONDE_BASIS_MEASURED, 0, 0},
+    [SHARE] = {"share", "of the thread", SONDE_UNIT_RATIO, SONDE_BASIS_MEASURED, 0, 0},
+    [MEAN] = {"mean_ns", "mean", SONDE_UNIT_NS, SONDE_BASIS_MEASURED, 0, 1},
+    [BEGINS] = {"first_ns", "first after", SONDE_UNIT_NS, SONDE_BASIS_MEASURED, 0, 2},
+};
+
+/* All zones of a site in those of another. Indices count from 1: 0 is none. */
+struct phase {
+	uint32_t site, next, first_child;
+	uint64_t calls, ns, first_ns;
+};
+
+struct lane {
+	uint32_t ended[DEPTHS];   /* [0]: the outermost; deeper ones until their parent ends */
+	uint64_t from_ns[DEPTHS]; /* when the first of these began */
+	uint64_t ns;              /* of the outermost */
+};
+
+struct phases {
+	struct sonde_session *session;
+	struct sonde_pass_options options;
+	struct sonde_window window;
+	struct lane *lanes; /* by thread id */
+	size_t threads;
+	struct phase *pool;
+	uint32_t count, cap, unused; /* unused: a list of those that were taken over */
+	uint64_t orphans;            /* lists whose zone around them could not be read */
+};
+
+static void phases_end(void *state)
+{
+	struct phases *phases = state;
+	if (phases) {
+		free(phases->lanes);
+		free(phases->pool);
+	}
+	free(phases);
+}
+
+static int phases_begin(void **state, struct sonde_session *session, const struct sonde_pass_options *options)
+{
+	struct phases *phases = calloc(1, sizeof *phases);
+	if (!phases)
+		return sonde_error(ENOMEM, "out of memory for phases");
+	*state = phases;
+	phases->session = session;
+	phases->options = *options;
+	phases->window = sonde_window_of(session, options);
+	phases->threads = sonde_session_thread_count(session) + 1;
+	phases->lanes = calloc(phases->threads, sizeof *phases->lanes);
+	return phases->lanes ? 0 : sonde_error(ENOMEM, "out of memory for %zu threads", phases->threads);
+}
+
+/* --- the tree ------------------------------------------------------------------------------------------------------
+ */
+
+/* 0: out of memory, or of room. */
+static uint32_t phase_new(struct phases *phases)
+{
+	uint32_t at = phases->unused;
+	if (at) {
+		phases->unused = phases->pool[at].next;
+		return at;
+	}
+	if (phases->count == POOL_MAX)
+		return 0;
+	if (phases->count + 1 >= phases->cap) {
+		uint32_t cap = phases->cap ? 2 * phases->cap : 64;
+		struct phase *pool = realloc(phases->pool, cap * sizeof *pool);
+		if (!pool)
+			return 0;
+		phases->pool = pool;
+		phases->cap = cap;
+	}
+	return ++phases->count;
+}
+
+static void add(struct phase *to, const struct phase *from)
+{
+	to->first_ns = !to->calls || from->first_ns < to->first_ns ? from->first_ns : to->first_ns;
+	to->calls += from->calls;
+	to->ns += from->ns;
+}
+
+/* A site's phase in a list; 0. *out_site: what it is called there, OTHERS where the list is full. */
+static uint32_t find(const struct phases *phases, uint32_t list, uint32_t site, uint32_t *out_site)
+{
+	size_t length = 0;
+	uint32_t others = 0;
+	*out_site = site;
+	for (; list; list = phases->pool[list].next, length++) {
+		if (phases->pool[list].site == site)
+			return list;
+		if (phases->pool[list].site == OTHERS)
+			others = list;
+	}
+	if (length < SITES_MAX)
+		return 0;
+	*out_site = OTHERS;
+	return others;
+}
+
+/* What list `from` holds goes into list `to`, sites that both have into one. Lists are as deep as DEPTHS. */
+static uint32_t take_over(struct phases *phases, uint32_t to, uint32_t from) // NOLINT(misc-no-recursion)
+{
+	struct phase *pool = phases->pool;
+	while (from) {
+		uint32_t at = from, same = find(phases, to, pool[at].site, &pool[at].site);
+		from = pool[at].next;
+		if (same) {
+			add(&pool[same], &pool[at]);
+			pool[same].first_child = take_over(phases, pool[same].first_child, pool[at].first_child);
+			pool[at].next = phases->unused;
+			phases->unused = at;
+		} else {
+			pool[at].next = to;
+			to = at;
+		}
+	}
+	return to;
+}
+
+/* Of a zone in which the time from from_ns on lies. */
+static void adopt(struct phases *phases, struct lane *lane, uint32_t at, unsigned depth, uint64_t from_ns)
+{
+	if (!lane->ended[depth])
+		return;
+	if (lane->from_ns[depth] < from_ns)
+		phases->orphans++;
+	else
+		phases->pool[at].first_child = take_over(phases, phases->pool[at].first_child, lane->ended[depth]);
+	lane->ended[depth] = 0;
+}
+
+/* `from_ns`: when it began, which may be before the window. */
+static int zone_add(struct phases *phases, struct lane *lane, const struct phase *zone, unsigned depth,
+		    uint64_t from_ns)
+{
+	uint32_t site, at = find(phases, lane->ended[depth], zone->site, &site);
+	if (!lane->ended[depth] || from_ns < lane->from_ns[depth])
+		lane->from_ns[depth] = from_ns;
+	if (!at) {
+		at = phase_new(phases);
+		if (!at && phases->count < POOL_MAX)
+			return sonde_error(ENOMEM, "out of memory for phases");
+		if (!at) /* it is in its parent, outside of the parts */
+			return 0;
+		phases->pool[at] = (struct phase){.site = site, .next = lane->ended[depth]};
+		lane->ended[depth] = at;
+	}
+	add(&phases->pool[at], zone);
+	if (depth == 0)
+		lane->ns += zone->ns;
+	if (depth + 1 < DEPTHS)
+		adopt(phases, lane, at, depth + 1, from_ns);
+	return 0;
+}
+
+/* One that only touches what was asked for is not in it. */
+static int is_outside(const struct phases *phases, uint64_t from_ns, uint64_t to_ns)
+{
+	const struct sonde_pass_options *options = &phases->options;
+	return (options->to_ns && from_ns >= options->to_ns) ||
+	       (options->from_ns && to_ns <= options->from_ns && from_ns < to_ns);
+}
+
+static int phases_feed(void *state, const struct sonde_batch *batch)
+{
+	struct phases *phases = state;
+	const struct sonde_window *window = &phases->window;
+	if (batch->type != SONDE_CHUNK_ZONES || batch->thread >= phases->threads ||
+	    (phases->options.thread && !phases->options.thread[batch->thread]))
+		return 0;
+	for (size_t i = 0; i < batch->count; i++) {
+		uint64_t from_ns = batch->zones.start_ns[i], to_ns = from_ns + batch->zones.dur_ns[i];
+		from_ns = from_ns > window->from_ns ? from_ns : window->from_ns;
+		to_ns = to_ns < window->to_ns ? to_ns : window->to_ns;
+		if (batch->zones.depth[i] >= DEPTHS || to_ns < from_ns ||
+		    is_outside(phases, batch->zones.start_ns[i], batch->zones.start_ns[i] + batch->zones.dur_ns[i]))
+			continue;
+		struct phase zone = {
+		    .site = batch->zones.site[i], .calls = 1, .ns = to_ns - from_ns, .first_ns = from_ns};
+		int rc = zone_add(phases, &phases->lanes[batch->thread], &zone, batch->zones.depth[i],
+				  batch->zones.start_ns[i]);
+		if (rc)
+			return rc;
+	}
+	return 0;
+}
+
+/* --- the section ---------------------------------------------------------------------------------------------------
+ */
+
+static uint32_t most_of(const struct phases *phases, uint32_t list)
+{
+	uint32_t most = list;
+	for (; list; list = phases->pool[list].next)
+		most = phases->pool[list].ns > phases->pool[most].ns ? list : most;
+	return most;
+}
+
+/* The list whose members are the phases; those around it in `around`, outermost first. */
+static uint32_t choose_level(const struct phases *phases, const struct lane *lane, uint32_t *around, size_t *count)
+{
+	uint32_t list = lane->ended[0];
+	*count = 0;
+	for (;;) {
+		uint32_t most = most_of(phases, list);
+		if (!phases->pool[most].first_child || (double)phases->pool[most].ns < NEARLY_ALL * (double)lane->ns)
+			return list;
+		around[(*count)++] = most;
+		list = phases->pool[most].first_child;
+	}
+}
+
+static const char *name_of(const struct phases *phases, uint32_t site)
+{
+	const struct sonde_site *row = sonde_session_site(phases->session, site);
+	if (site == OTHERS)
+		return "(others)";
+	return row && *row->name ? row->name : "(unnamed)";
+}
+
+static int row_add(const struct phases *phases, const struct phase *phase, const char *name, uint64_t span_ns,
+		   struct sonde_report *report, struct sonde_section *section)
+{
+	struct sonde_cell *row = sonde_report_row(report, section);
+	if (!row)
+		return sonde_error(ENOMEM, "out of memory for a row");
+	row[PHASE] = sonde_cell_text(name);
+	row[TOTAL] = sonde_cell_int(phase->ns);
+	row[SHARE] = sonde_cell_real(sonde_stats_share((double)phase->ns, (double)span_ns), 0);
+	row[CALLS] = row[MEAN] = row[BEGINS] = sonde_cell_absent("in no phase");
+	if (phase->calls) {
+		row[CALLS] = sonde_cell_int(phase->calls);
+		row[MEAN] = sonde_cell_real((double)phase->ns / (double)phase->calls, 0);
+		row[BEGINS] = sonde_cell_int(phase->first_ns - sonde_session_run(phases->session)->start_ns);
+	}
+	return 0;
+}
+
+static int by_begin(const void *left, const void *right)
+{
+	const struct phase *a = left, *b = right;
+	if (a->first_ns != b->first_ns)
+		return a->first_ns < b->first_ns ? -1 : 1;
+	return (a->ns < b->ns) - (a->ns > b->ns);
+}
+
+static int by_length(const void *left, const void *right)
+{
+	const struct phase *a = left, *b = right;
+	return a->ns != b->ns ? (a->ns < b->ns) - (a->ns > b->ns) : by_begin(a, b);
+}
+
+/* The longest of a list but `except` in the order in which they first began, and one row of the others. */
+static int list_add(const struct phases *phases, uint32_t list, uint32_t except, uint64_t span_ns,
+		    struct sonde_report *report, struct sonde_section *section)
+{
+	size_t limit = phases->options.limit ? phases->options.limit : DEFAULT_ROWS, count = 0;
+	struct phase rows[SITES_MAX + 1], others = {0};
+	for (; list; list = phases->pool[list].next)
+		if (list != except && count < SITES_MAX + 1)
+			rows[count++] = phases->pool[list];
+	qsort(rows, count, sizeof *rows, by_length);
+	for (size_t i = limit; i < count; i++)
+		add(&others, &rows[i]);
+	size_t shown = count < limit ? count : limit;
+	qsort(rows, shown, sizeof *rows, by_begin);
+	int rc = 0;
+	for (size_t i = 0; !rc && i < shown; i++)
+		rc = row_add(phases, &rows[i], name_of(phases, rows[i].site), span_ns, report, section);
+	if (rc || !others.calls)
+		return rc;
+	const char *name = sonde_report_text(report, "(%zu others)", count - shown);
+	return name ? row_add(phases, &others, name, span_ns, report, section)
+		    : sonde_error(ENOMEM, "out of memory for a row");
+}
+
+/* What those around hold besides: of each what is in none of its parts, and its siblings. */
+static int rest_add(const struct phases *phases, const struct lane *lane, const uint32_t *around, size_t count,
+		    uint64_t span_ns, struct sonde_report *report, struct sonde_section *section)
+{
+	uint32_t siblings = lane->ended[0];
+	int rc = 0;
+	for (size_t i = 0; !rc && i < count; i++) {
+		const struct phase *phase = &phases->pool[around[i]];
+		struct phase own = {.ns = phase->ns};
+		for (uint32_t at = phase->first_child; at; at = phases->pool[at].next)
+			own.ns -= own.ns < phases->pool[at].ns ? own.ns : phases->pool[at].ns;
+		const char *text =
+		    sonde_report_text(report, "(%s, outside of its parts)", name_of(phases, phase->site));
+		rc = !text    ? sonde_error(ENOMEM, "out of memory for a row")
+		     : own.ns ? row_add(phases, &own, text, span_ns, report, section)
+			      : 0;
+		rc = rc ? rc : list_add(phases, siblings, around[i], span_ns, report, section);
+		siblings = phase->first_child;
+	}
+	struct phase none = {.ns = span_ns > lane->ns ? span_ns - lane->ns : 0};
+	return rc || !none.ns ? rc : row_add(phases, &none, "(in no zone)", span_ns, report, section);
+}
+
+static int notes_add(const struct phases *phases, uint32_t thread, uint64_t span_ns, struct sonde_report *report,
+		     struct sonde_section *section)
+{
+	const struct sonde_thread *row = sonde_session_thread(phases->session, thread);
+	const struct lane *lane = &phases->lanes[thread];
+	size_t others = 0;
+	for (size_t i = 1; i < phases->threads; i++)
+		others += i != thread && phases->lanes[i].ns;
+	int rc = sonde_report_note(report, section, 0, "100 %% = %.6f s of %s (tid %u); zones cover %.1f %% of it",
+				   (double)span_ns / 1e9, row->name, row->tid,
+				   100 * sonde_stats_share((double)lane->ns, (double)span_ns));
+	if (!rc && phases->orphans)
+		rc = sonde_report_note(report, section, 1,
+				       "of %llu zone%s what lies in %s is not known: the end of some could not be read",
+				       (unsigned long long)phases->orphans, sonde_plural(phases->orphans),
+				       sonde_word(phases->orphans, "it", "them"));
+	if (!rc && others)
+		rc = sonde_report_note(report, section, 0, "%zu other thread%s with zones: --thread shows %s", others,
+				       sonde_plural(others), sonde_word(others, "it", "one of them"));
+	return rc;
+}
+
+static int section_add(const struct phases *phases, uint32_t thread, struct sonde_report *report)
+{
+	const struct lane *lane = &phases->lanes[thread];
+	uint32_t around[DEPTHS], list;
+	uint64_t from_ns, to_ns;
+	size_t levels;
+	list = choose_level(phases, lane, around, &levels);
+	sonde_interval_life(phases->session, sonde_session_thread(phases->session, thread), &from_ns, &to_ns);
+	from_ns = from_ns > phases->window.from_ns ? from_ns : phases->window.from_ns;
+	to_ns = to_ns < phases->window.to_ns ? to_ns : phases->window.to_ns;
+	uint64_t span_ns = to_ns > from_ns ? to_ns - from_ns : 0;
+	struct sonde_section *section = sonde_report_table(report, "phases", TITLE, columns, COLUMNS);
+	int rc = section ? list_add(phases, list, 0, span_ns, report, section)
+			 : sonde_error(ENOMEM, "out of memory for phases");
+	rc = rc ? rc : rest_add(phases, lane, around, levels, span_ns, report, section);
+	return rc ? rc : notes_add(phases, thread, span_ns, report, section);
+}
+
+static int phases_finish(void *state, struct sonde_report *report)
+{
+	const struct phases *phases = state;
+	uint32_t most = 0;
+	for (uint32_t i = 1; i < phases->threads; i++)
+		if (phases->lanes[i].ns && (!most || phases->lanes[i].ns > phases->lanes[most].ns))
+			most = i;
+	return most ? section_add(phases, most, report)
+		    : sonde_pass_nothing(&phases->options, report, "phases", TITLE, "no thread has zones in this time");
+}
+
+const struct sonde_pass sonde_pass_phases = {
+    .name = "phases",
+    .needs = SONDE_NEEDS(API),
+    .title = "what a run goes through from end to end, and how much of it zones cover",
+    .types = 1u << SONDE_CHUNK_ZONES,
+    .begin = phases_begin,
+    .feed = phases_feed,
+    .finish = phases_finish,
+    .end = phases_end,
+};

@@ -1,0 +1,157 @@
+/* bench.c: `sonde bench`: runs a command again and again, or two in turn, and says how fast it is, or by how much.
+ *
+ * The runs are bench/runs.c's, their figures and verdicts analyze/diff/versus.c's.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/bench/runs.h"
+#include "cli/common/command.h"
+#include "cli/common/output.h"
+#include "cli/common/pass_on.h"
+#include "util/error.h"
+#include "util/quantity.h"
+
+struct request {
+	struct sonde_bench_runs runs;
+	char **words;
+	const char *baseline, *output;
+	int gate, json, force;
+	struct sonde_bench_machine machine;
+	struct sonde_output out;
+};
+
+#define AT(member) offsetof(struct request, member)
+
+static int set_margin(void *context, const char *value)
+{
+	return sonde_quantity_share(&((struct request *)context)->runs.margin, value);
+}
+
+static const struct sonde_option options[] = {
+    {"vs", 0, "COMMAND", "the baseline, a line for sh: both are run in turn, and compared", SONDE_TEXT(AT(baseline))},
+    {"warmup", 'w', "N", "first N times which do not count (default 3)",
+     SONDE_NUMBER(AT(runs.warmup), 0, SONDE_BENCH_RUNS_MOST)},
+    {"runs", 'r', "N", "run N times (default: until ±2 % or half the margin, at most 100)",
+     SONDE_NUMBER(AT(runs.runs), 2, SONDE_BENCH_RUNS_MOST)},
+    {"margin", 'm', "SHARE", "what does not matter of a difference (default 1%)", SONDE_BY(set_margin)},
+    {"prepare", 0, "COMMAND", "before each run: a line for sh, which does not count", SONDE_TEXT(AT(runs.prepare))},
+    {"ignore-failure", 'i', NULL, "go on when the command fails", SONDE_FLAG(AT(runs.ignore_failure))},
+    {"show-output", 0, NULL, "leave the command's standard output where it is (default: it goes to /dev/null)",
+     SONDE_FLAG(AT(runs.show_output))},
+    {SONDE_PASS_ON_KEEP_ARGUMENTS(AT(runs.keep_arguments))},
+    {"gate", 0, NULL, "exit with 0 improved or unchanged, 1 regressed, 3 inconclusive, 4 not comparable",
+     SONDE_FLAG(AT(gate))},
+    {"json", 0, NULL, "as JSON, with the keys below", SONDE_FLAG(AT(json))},
+    {"output", 'o', "FILE", "write there instead of to the standard output", SONDE_TEXT(AT(output))},
+    {"force", 'f', NULL, "overwrite FILE when it exists", SONDE_FLAG(AT(force))},
+    {0},
+};
+
+static int complain(const char *what)
+{
+	fprintf(stderr, "sonde bench: %s\n", what);
+	return SONDE_EXIT_OURS;
+}
+
+static int show(struct request *request)
+{
+	struct sonde_bench_runs *runs = &request->runs;
+	struct sonde_format_options style;
+	int code = sonde_versus_judge(&runs->versus);
+	if (code)
+		return sonde_error(-code, "out of memory for %zu runs", runs->versus.count);
+	sonde_output_style(&style, request->out.file);
+	if (request->json)
+		sonde_bench_json(&runs->show, request->out.file);
+	else
+		sonde_bench_text(&runs->show, &style, request->out.file);
+	return 0;
+}
+
+static int exit_code(const struct request *request, int code)
+{
+	const struct sonde_bench_runs *runs = &request->runs;
+	int status = sonde_bench_runs_exit(runs, code);
+	if (status || !request->gate)
+		return status;
+	if (runs->show.interrupted) /* a moment that somebody chose */
+		return SONDE_EXIT_INCONCLUSIVE;
+	return sonde_bench_gate(sonde_versus_verdict(&runs->versus));
+}
+
+static int measure(struct request *request)
+{
+	char *baseline[] = {(char *)(uintptr_t)request->baseline, NULL};
+	sonde_bench_machine_here(&request->machine);
+	request->runs.show.machine = &request->machine;
+	int code = sonde_bench_runs_init(&request->runs, request->words, request->baseline ? baseline : NULL,
+					 request->baseline != NULL);
+	code = code ? code : sonde_bench_runs_measure(&request->runs);
+	if (!code && request->runs.show.error)
+		complain(request->runs.error);
+	return code ? code : show(request);
+}
+
+static int word(void *context, const struct sonde_option *option, const char *value)
+{
+	(void)context;
+	(void)option;
+	fprintf(stderr, "sonde bench: '%s' stands where an option should\n", value);
+	return SONDE_EXIT_USAGE;
+}
+
+static int run(int argc, char **argv)
+{
+	struct request request = {.runs = {.warmup = SONDE_BENCH_WARMUPS, .margin = SONDE_BENCH_MARGIN}};
+	struct sonde_parse parse = {
+	    .command = sonde_command_find("bench"), .context = &request, .found = word, .stop_at_word = 1};
+	int code = sonde_command_parse(&parse, argc, argv);
+	if (code || parse.done)
+		return code;
+	request.words = argv + parse.rest;
+	if (!*request.words) {
+		fprintf(stderr, "sonde bench: what shall be run? sonde bench [options] -- COMMAND\n");
+		return SONDE_EXIT_USAGE;
+	}
+	if (request.gate && !request.baseline) {
+		fprintf(stderr, "sonde bench: --gate compares: name the baseline with --vs\n");
+		return SONDE_EXIT_USAGE;
+	}
+	if (sonde_output_open(&request.out, request.output, request.force))
+		return complain(sonde_error_text());
+	code = measure(&request);
+	if (code)
+		complain(sonde_error_text());
+	int closed = sonde_output_close(&request.out, code);
+	if (closed && !code)
+		complain(sonde_error_text());
+	int status = closed && !code ? SONDE_EXIT_OURS : exit_code(&request, code);
+	sonde_bench_runs_fini(&request.runs);
+	return status;
+}
+
+#define SONDE_VERSUS(id, key, unit, label, meaning) "metrics." key "\t" meaning "\n"
+const struct sonde_command sonde_command_bench = {
+    .name = "bench",
+    .title = "run a command again and again, or two in turn to compare them",
+    .usage = "[options] -- COMMAND [ARGUMENT…]",
+    .options = options,
+    .examples = "sonde bench -- ./app --size 100\n"
+		"sonde bench 'sort big.txt | uniq -c'\n"
+		"sonde bench --vs './old input' -- ./new input\n"
+		"sonde bench --gate --vs './main' -- ./branch && echo ship it",
+    .run = run,
+    .glossary = "Keys of --json: times in seconds, bytes as they are\n"
+		"verdict\timproved, unchanged (the interval lies wholly inside the margin), regressed or inconclusive\n"
+		"speedup\tbaseline ÷ candidate by the metric of \"metric\": above 1 the candidate is faster\n"
+		"ci95_low, ci95_high\tits 95 % interval\n"
+		"p\tof so large a shift where there is none, corrected for the metrics that are asked\n"
+		"metric\tcpu_s where both keep one core busy, which other programs move less; else wall_s\n"
+#include "analyze/diff/versus.def"
+		"metrics.….candidate, metrics.….baseline\tmean, ci95_low, ci95_high, std, min, median, max, outliers\n"
+		"host\twhat the machine is: results of another one are not comparable (sonde diff)\n"
+		"runs\teach pair in order: candidate and baseline, and which was first\n",
+};
+#undef SONDE_VERSUS

@@ -1,0 +1,138 @@
+/* diff_bench.c: two results of `sonde bench --json`, of other times: nothing connects their runs (bench/diff_bench.h).
+ *
+ * What the machine did between the two is in no run of either, so less than SONDE_SHIFT_DRIFT gets no verdict; `sonde
+ * bench --vs` runs both in turn and needs no such margin.
+ */
+#include "cli/bench/diff_bench.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analyze/diff/table.h"
+#include "cli/bench/file.h"
+#include "util/error.h"
+
+enum { BASELINE, CANDIDATE, FILES };
+
+static int row_add(struct sonde_diff_bench *diff, struct sonde_section *section, const struct sonde_versus *versus,
+		   enum sonde_versus_metric metric)
+{
+	const struct sonde_versus_row *what = sonde_versus_row(metric);
+	const struct sonde_spread *before = &versus->spread[SONDE_BASELINE][metric];
+	const struct sonde_spread *after = &versus->spread[SONDE_CANDIDATE][metric];
+	const struct sonde_shift *shift = &versus->shift[metric];
+	double scale = what->unit == SONDE_UNIT_NS ? 1e3 : 1;
+	if (!before->count && !after->count)
+		return 0;
+	struct sonde_cell *row = sonde_report_row(diff->report, section);
+	if (!row)
+		return sonde_error(ENOMEM, "out of memory for a row");
+	const struct sonde_diff_pair pair = {.count = {before->count, after->count},
+					     .median = {before->median, after->median},
+					     .scale = scale,
+					     .why = "not known"};
+	row[SONDE_COMPARED_METRIC] = sonde_cell_text(what->label + strspn(what->label, " "));
+	row[SONDE_COMPARED_UNIT] = sonde_cell_text(what->unit == SONDE_UNIT_NS      ? "µs"
+						   : what->unit == SONDE_UNIT_BYTES ? "B"
+										    : "");
+	sonde_diff_cells(row, &pair);
+	sonde_diff_shift_cells(row, shift);
+	if (!sonde_versus_is_asked(metric)) {
+		row[SONDE_COMPARED_P] = row[SONDE_COMPARED_VERDICT] =
+		    sonde_cell_absent("not asked: it is a part of another");
+		return 0;
+	}
+	row[SONDE_COMPARED_VERDICT] = sonde_cell_text(
+	    sonde_verdict_name(diff->is_comparable ? versus->verdict[metric] : SONDE_VERDICT_INCONCLUSIVE));
+	return 0;
+}
+
+static void say_difference(void *context, const char *sentence)
+{
+	struct sonde_diff_bench *diff = context;
+	sonde_report_note(diff->report, NULL, 1, "%s", sentence);
+}
+
+static int note_files(struct sonde_diff_bench *diff, const struct sonde_bench_file *files)
+{
+	int code = 0;
+	for (int i = 0; !code && i < FILES; i++) {
+		const char *name = i == BASELINE ? "baseline" : "candidate";
+		if (!sonde_bench_machine_is_known(&files[i].machine))
+			code = sonde_report_note(
+			    diff->report, NULL, 1,
+			    "the %s does not say which machine it is of: whether the two are comparable is "
+			    "not known",
+			    name);
+		if (!code && files[i].failed)
+			code = sonde_report_note(diff->report, NULL, 1,
+						 "%zu runs of the %s failed, and count all the same", files[i].failed,
+						 name);
+		if (!code && files[i].is_cut_short)
+			code = sonde_report_note(diff->report, NULL, 1,
+						 "the %s ended early, at a moment that was not its own", name);
+	}
+	return code;
+}
+
+static int put_table(struct sonde_diff_bench *diff, const struct sonde_versus *versus)
+{
+	struct sonde_section *section = sonde_diff_table(diff->report, "diff", "What the runs took");
+	int code = section ? 0 : sonde_error(ENOMEM, "out of memory for a section");
+	for (int i = 0; !code && i < SONDE_VERSUS_COUNT; i++)
+		code = row_add(diff, section, versus, (enum sonde_versus_metric)i);
+	return code ? code
+		    : sonde_report_note(
+			  diff->report, section, 0,
+			  "medians of runs; speed-up: baseline ÷ candidate (Hodges-Lehmann, Mann-Whitney), p "
+			  "corrected for what is asked together (Benjamini-Hochberg); the two were measured at "
+			  "other times, so that less than %.3g %% gets no verdict: sonde bench --vs runs both "
+			  "in turn",
+			  100 * versus->margin);
+}
+
+static int say_verdict(struct sonde_diff_bench *diff, const struct sonde_versus *versus)
+{
+	const struct sonde_shift *shift = &versus->shift[versus->by];
+	int is_known = shift->is_ratio && !isnan(shift->by);
+	if (diff->is_comparable)
+		diff->verdict = sonde_versus_verdict(versus);
+	int code = sonde_diff_facts(diff->report, diff->verdict, shift, sonde_versus_row(versus->by)->key,
+				    diff->is_comparable);
+	if (code || !is_known)
+		return code ? code
+			    : sonde_report_note(diff->report, NULL, 1, "inconclusive: one of the two has no runs");
+	return sonde_report_note(
+	    diff->report, NULL, 0,
+	    shift->p < 0.001 ? "%s: speed-up %.3f by %s time, p < 0.001" : "%s: speed-up %.3f by %s time, p = %.3f",
+	    sonde_verdict_name(diff->verdict), shift->by, versus->by == SONDE_VERSUS_CPU ? "CPU" : "wall", shift->p);
+}
+
+int sonde_diff_bench(struct sonde_diff_bench *diff)
+{
+	struct sonde_bench_file files[FILES] = {0};
+	struct sonde_versus versus = {.has_baseline = 1, .is_unpaired = 1};
+	struct sonde_versus_pair *pairs = NULL;
+	versus.margin = diff->margin > SONDE_SHIFT_DRIFT ? diff->margin : SONDE_SHIFT_DRIFT;
+	diff->verdict = SONDE_VERDICT_INCONCLUSIVE;
+	int code = sonde_bench_file_read(&files[BASELINE], diff->path[BASELINE]);
+	code = code ? code : sonde_bench_file_read(&files[CANDIDATE], diff->path[CANDIDATE]);
+	if (!code) {
+		diff->is_comparable = sonde_bench_machine_compare(&files[BASELINE].machine, &files[CANDIDATE].machine,
+								  say_difference, diff);
+		code = sonde_bench_file_join(&pairs, &versus.count, files[BASELINE].pairs, files[BASELINE].count,
+					     files[CANDIDATE].pairs, files[CANDIDATE].count);
+	}
+	versus.pair = pairs;
+	if (!code && sonde_versus_judge(&versus))
+		code = sonde_error(ENOMEM, "out of memory for %zu runs", versus.count);
+	code = code ? code : note_files(diff, files);
+	code = code ? code : put_table(diff, &versus);
+	code = code ? code : say_verdict(diff, &versus);
+	free(pairs);
+	for (int i = 0; i < FILES; i++)
+		sonde_bench_file_fini(&files[i]);
+	return code;
+}

@@ -1,0 +1,20 @@
+/* diff_bench.h: `sonde diff` of two results of `sonde bench --json`. */
+#ifndef SONDE_CLI_BENCH_DIFF_BENCH_H
+#define SONDE_CLI_BENCH_DIFF_BENCH_H
+
+#include "analyze/statistics/shift.h"
+#include "report/report.h"
+
+struct sonde_diff_bench {
+	const char *path[2]; /* baseline, candidate */
+	double margin;
+	struct sonde_report *report;
+	enum sonde_verdict verdict;
+	int is_comparable;
+};
+
+/* Adds the section `diff` and the facts `verdict`, `speedup` and so on. Of a result that compares two commands its
+ * candidate counts. 0 or a negative errno with a sentence. */
+int sonde_diff_bench(struct sonde_diff_bench *diff);
+
+#endif

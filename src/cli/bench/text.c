@@ -1,0 +1,311 @@
+/* text.c: `sonde bench` for people: a table, one line that says it, and what to know of it. */
+#include <math.h>
+#include <string.h>
+
+#include "analyze/words.h"
+#include "cli/bench/show.h"
+#include "cli/common/figures.h"
+#include "export/text/figure.h"
+
+enum { PAIR = 18, FACTOR = 8, INTERVAL = 17, NAMED_MAX = 5 };
+
+struct table {
+	const struct sonde_bench_show *show;
+	const struct sonde_versus *versus;
+	struct sonde_figures figures;
+};
+
+static void put_counts_apart(struct table *table)
+{
+	const struct sonde_versus *versus = table->versus;
+	size_t now = versus->spread[SONDE_CANDIDATE][SONDE_VERSUS_WALL].count;
+	size_t then = versus->spread[SONDE_BASELINE][SONDE_VERSUS_WALL].count;
+	fprintf(table->figures.out, "%zu run%s; the baseline's %zu are those of %s\n\n", now, sonde_plural(now), then,
+		table->show->baseline_at);
+}
+
+static void put_counts(struct table *table)
+{
+	if (table->versus->is_unpaired) {
+		put_counts_apart(table);
+		return;
+	}
+	const char *one = table->versus->has_baseline ? "pair" : "run";
+	fprintf(table->figures.out, "%zu %s%s", table->versus->count, one, sonde_plural(table->versus->count));
+	if (table->show->warmups)
+		fprintf(table->figures.out, " after %zu that do%s not count", table->show->warmups,
+			table->show->warmups == 1 ? "es" : "");
+	fputs(table->versus->has_baseline ? ", run in turn\n\n" : "\n\n", table->figures.out);
+}
+
+/* --- one command ------------------------------------------------------------------------------------------------- */
+
+/* What never happened has no row. */
+static void put_one(struct table *table)
+{
+	sonde_figures_command(&table->figures, "", table->show->command[SONDE_CANDIDATE]);
+	put_counts(table);
+	sonde_figures_spread_heads(&table->figures);
+	for (int i = 0; i < SONDE_VERSUS_COUNT; i++) {
+		const struct sonde_versus_row *row = sonde_versus_row((enum sonde_versus_metric)i);
+		const struct sonde_spread *spread = &table->versus->spread[SONDE_CANDIDATE][i];
+		if (!spread->count || spread->max <= 0)
+			continue;
+		sonde_figures_spread(&table->figures, row->label, row->unit, spread);
+		putc('\n', table->figures.out);
+	}
+}
+
+/* --- two --------------------------------------------------------------------------------------------------------- */
+
+/* "1.203 s ±0.4 %" */
+static void put_mean(struct table *table, enum sonde_versus_side side, enum sonde_versus_metric metric)
+{
+	const struct sonde_spread *spread = &table->versus->spread[side][metric];
+	if (spread->count)
+		sonde_figure_value(&table->figures.line, sonde_versus_row(metric)->unit, spread->mean,
+				   table->figures.style->ascii);
+	else
+		sonde_buf_text(&table->figures.line, "-");
+	if (spread->count > 1 && spread->mean > 0)
+		sonde_buf_printf(&table->figures.line, " %s%.1f %%", table->figures.style->ascii ? "+-" : "±",
+				 100 * spread->half / spread->mean);
+	sonde_figures_line_right(&table->figures, PAIR);
+}
+
+static void put_factor(struct table *table, const struct sonde_shift *shift)
+{
+	if (shift->is_ratio && !isnan(shift->by))
+		sonde_buf_printf(&table->figures.line, "%.3f", shift->by);
+	else
+		sonde_buf_text(&table->figures.line, "-");
+	sonde_figures_line_right(&table->figures, FACTOR);
+	if (shift->is_ratio && isfinite(shift->high))
+		sonde_buf_printf(&table->figures.line, "%.3f to %.3f", shift->low, shift->high);
+	else
+		sonde_buf_text(&table->figures.line, "-");
+	sonde_figures_line_right(&table->figures, INTERVAL);
+}
+
+static void put_shift(struct table *table, enum sonde_versus_metric metric)
+{
+	const struct sonde_versus *versus = table->versus;
+	if (!versus->spread[SONDE_CANDIDATE][metric].count && !versus->spread[SONDE_BASELINE][metric].count)
+		return;
+	fprintf(table->figures.out, "  %-*s", SONDE_FIGURES_LABEL - 2, sonde_versus_row(metric)->label);
+	put_mean(table, SONDE_BASELINE, metric);
+	put_mean(table, SONDE_CANDIDATE, metric);
+	put_factor(table, &versus->shift[metric]);
+	putc('\n', table->figures.out);
+}
+
+static void put_two(struct table *table)
+{
+	sonde_figures_command(&table->figures, "baseline", table->show->command[SONDE_BASELINE]);
+	sonde_figures_command(&table->figures, "candidate", table->show->command[SONDE_CANDIDATE]);
+	put_counts(table);
+	fprintf(table->figures.out, "%*s", SONDE_FIGURES_LABEL, "");
+	sonde_figures_right(&table->figures, "baseline", PAIR);
+	sonde_figures_right(&table->figures, "candidate", PAIR);
+	sonde_figures_right(&table->figures, "speed-up", FACTOR);
+	sonde_figures_right(&table->figures, "95 %", INTERVAL);
+	putc('\n', table->figures.out);
+	for (int i = 0; i < SONDE_VERSUS_COUNT; i++)
+		put_shift(table, (enum sonde_versus_metric)i);
+}
+
+/* --- sentences --------------------------------------------------------------------------------------------------- */
+
+static const char *name_of(enum sonde_versus_metric metric)
+{
+	const char *label = sonde_versus_row(metric)->label;
+	return label + strspn(label, " ");
+}
+
+/* "improved: speed-up 1.225 by CPU time (95 %: 1.219 to 1.231), p < 0.001" */
+static void put_verdict(struct table *table)
+{
+	const struct sonde_versus *versus = table->versus;
+	const struct sonde_shift *shift = &versus->shift[versus->by];
+	putc('\n', table->figures.out);
+	sonde_buf_printf(&table->figures.line, "%s: ", sonde_verdict_name(sonde_versus_verdict(versus)));
+	if (!shift->is_ratio || isnan(shift->by))
+		sonde_buf_printf(&table->figures.line, "%s is not known of enough runs", name_of(versus->by));
+	else
+		sonde_buf_printf(&table->figures.line, "speed-up %.3f by %s time", shift->by, name_of(versus->by));
+	if (shift->is_ratio && isfinite(shift->high))
+		sonde_buf_printf(&table->figures.line, " (95 %%: %.3f to %.3f)", shift->low, shift->high);
+	sonde_buf_printf(&table->figures.line, shift->p < 0.001 ? ", p < 0.001" : ", p = %.3f", shift->p);
+	sonde_figures_sentence(&table->figures, "");
+}
+
+/* Values as far apart as can be have a p of 0.01 and more, where one of the metrics alone differs. */
+static int is_too_few(const struct sonde_versus *versus, const struct sonde_shift *shift)
+{
+	return versus->is_unpaired ? shift->baseline < 6 || shift->candidate < 6 : shift->baseline < 10;
+}
+
+static void put_why_inconclusive(struct table *table)
+{
+	const struct sonde_versus *versus = table->versus;
+	const struct sonde_shift *shift = &versus->shift[versus->by];
+	if (sonde_versus_verdict(versus) != SONDE_VERDICT_INCONCLUSIVE)
+		return;
+	if (!isfinite(shift->high) && versus->is_unpaired)
+		sonde_buf_text(&table->figures.line,
+			       "fewer than 4 runs of each have no 95 % interval, and of fewer than 6 no difference is "
+			       "sure: more --runs tell more");
+	else if (!isfinite(shift->high))
+		sonde_buf_text(&table->figures.line,
+			       "fewer than 6 pairs have no 95 % interval, and of fewer than 10 no difference is sure: "
+			       "more --runs tell more");
+	else if (shift->p < 0.01)
+		sonde_buf_printf(&table->figures.line,
+				 "there is a difference, but it is not clear whether it is more than the %.3g %% "
+				 "that do not matter (--margin)",
+				 100 * versus->margin);
+	else if (is_too_few(versus, shift))
+		sonde_buf_printf(&table->figures.line,
+				 "of fewer than %s no difference is sure where it is one of the metrics alone that "
+				 "differs: more --runs tell more",
+				 versus->is_unpaired ? "6 runs of each" : "10 pairs");
+	else
+		sonde_buf_printf(&table->figures.line,
+				 "neither a difference nor its absence (within %.3g %%) is sure: more --runs, or a "
+				 "quieter machine, tell more",
+				 100 * versus->margin);
+	sonde_figures_sentence(&table->figures, "! ");
+}
+
+/* Of two, other metrics that have changed: "resident peak: regressed (0.512)". */
+static void put_others(struct table *table)
+{
+	const struct sonde_versus *versus = table->versus;
+	for (int i = 0; i < SONDE_VERSUS_COUNT; i++) {
+		enum sonde_verdict verdict = versus->verdict[i];
+		if (i == (int)versus->by || (verdict != SONDE_VERDICT_IMPROVED && verdict != SONDE_VERDICT_REGRESSED))
+			continue;
+		sonde_buf_printf(&table->figures.line, "%s: %s (%.3f, 95 %%: %.3f to %.3f)",
+				 name_of((enum sonde_versus_metric)i), sonde_verdict_name(verdict), versus->shift[i].by,
+				 versus->shift[i].low, versus->shift[i].high);
+		sonde_figures_sentence(&table->figures, "");
+	}
+}
+
+static void put_outliers(struct table *table, enum sonde_versus_side side)
+{
+	const struct sonde_versus *versus = table->versus;
+	const struct sonde_spread *spread = &versus->spread[side][versus->by];
+	size_t count = 0;
+	for (size_t i = 0; i < versus->count; i++) {
+		double value = versus->pair[i].value[side][versus->by];
+		if (!sonde_spread_is_outlier(spread, value) || count++ >= NAMED_MAX)
+			continue;
+		sonde_buf_printf(&table->figures.line, "%s%zu (", count > 1 ? ", " : "", i + 1);
+		sonde_figure_value(&table->figures.line, sonde_versus_row(versus->by)->unit, value,
+				   table->figures.style->ascii);
+		sonde_buf_text(&table->figures.line, ")");
+	}
+	if (count > NAMED_MAX)
+		sonde_buf_printf(&table->figures.line, " and %zu more", count - NAMED_MAX);
+	sonde_buf_printf(&table->figures.line,
+			 " of the %s's runs %s far from the others in %s time: something else may have "
+			 "used the machine; the median is less moved",
+			 side == SONDE_BASELINE ? "baseline" : "candidate", sonde_word(count, "is", "are"),
+			 name_of(versus->by));
+	if (count)
+		sonde_figures_sentence(&table->figures, "! ");
+	sonde_buf_clear(&table->figures.line);
+}
+
+static void put_steady(struct table *table, enum sonde_versus_side side)
+{
+	const struct sonde_versus *versus = table->versus;
+	const struct sonde_steady *steady = &versus->steady[side];
+	const char *whose = side == SONDE_BASELINE ? "the baseline's" : "the candidate's";
+	if (steady->verdict == SONDE_STEADY_DRIFTS)
+		sonde_buf_printf(&table->figures.line,
+				 "%s runs drift by %+.1f %% from the first to the last: they are not of "
+				 "one kind",
+				 whose, 100 * steady->drift);
+	else if (steady->verdict == SONDE_STEADY_JUMPS)
+		sonde_buf_printf(&table->figures.line,
+				 "%s runs change by %+.1f %% at run %zu: they are not of one kind", whose,
+				 100 * steady->change, steady->changes_at + 1);
+	else if (steady->verdict == SONDE_STEADY_YES && steady->warm_up)
+		sonde_buf_printf(&table->figures.line, "%s first %zu runs are a warm-up: --warmup %zu leaves them out",
+				 whose, steady->warm_up, steady->warm_up + table->show->warmups);
+	else
+		return;
+	sonde_figures_sentence(&table->figures, "! ");
+}
+
+static void put_notes(struct table *table)
+{
+	const struct sonde_bench_show *show = table->show;
+	const struct sonde_versus *versus = table->versus;
+	for (int side = 0; side <= versus->has_baseline; side++) {
+		put_outliers(table, (enum sonde_versus_side)side);
+		put_steady(table, (enum sonde_versus_side)side);
+	}
+	if (show->failed) {
+		sonde_buf_printf(&table->figures.line, "%zu run%s failed, and count%s all the same", show->failed,
+				 sonde_plural(show->failed), show->failed == 1 ? "s" : "");
+		sonde_figures_sentence(&table->figures, "! ");
+	}
+	double wall = versus->spread[SONDE_CANDIDATE][SONDE_VERSUS_WALL].mean;
+	if ((double)show->shell_ns > 0.05 * wall) {
+		sonde_buf_text(&table->figures.line, "of each run the shell itself takes about ");
+		sonde_figure_value(&table->figures.line, SONDE_UNIT_NS, (double)show->shell_ns,
+				   table->figures.style->ascii);
+		sonde_buf_text(&table->figures.line, versus->has_baseline
+							 ? " in both, which brings the speed-up nearer to 1"
+							 : "; a command in words of its own needs none");
+		sonde_figures_sentence(&table->figures, "! ");
+	}
+	if (show->error) {
+		sonde_buf_text(&table->figures.line, "it ended early: what was measured until then");
+		sonde_figures_sentence(&table->figures, "! ");
+	}
+	if (show->baseline_at) {
+		sonde_buf_printf(&table->figures.line,
+				 "the baseline was not run again: what the machine did since is in no interval, and "
+				 "less than %.3g %% gets no verdict",
+				 100 * versus->margin);
+		sonde_figures_sentence(&table->figures, "! ");
+	}
+	if (show->interrupted) {
+		sonde_buf_text(&table->figures.line, "interrupted: what was measured until then");
+		sonde_figures_sentence(&table->figures, "! ");
+	}
+}
+
+/* "attempt 3       a table instead of a switch" */
+static void put_experiment(struct table *table)
+{
+	const struct sonde_bench_show *show = table->show;
+	char label[SONDE_FIGURES_LABEL];
+	if (!show->experiment)
+		return;
+	sonde_figures_command(&table->figures, "experiment", show->experiment);
+	snprintf(label, sizeof label, "attempt %zu", show->attempt);
+	if (show->attempt)
+		sonde_figures_command(&table->figures, label, show->what);
+}
+
+void sonde_bench_text(const struct sonde_bench_show *show, const struct sonde_format_options *style, FILE *out)
+{
+	struct table table = {.show = show, .versus = show->versus};
+	sonde_figures_init(&table.figures, out, style);
+	put_experiment(&table);
+	if (show->versus->has_baseline) {
+		put_two(&table);
+		put_verdict(&table);
+		put_why_inconclusive(&table);
+		put_others(&table);
+	} else {
+		put_one(&table);
+	}
+	put_notes(&table);
+	sonde_figures_fini(&table.figures);
+}

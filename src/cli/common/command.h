@@ -1,0 +1,135 @@
+/* command.h: a command of `sonde`: one file, one row in commands.def.
+ *
+ * Options are rows too: parsing, --help, completion and the man page are made from them. Everything before FILE or `--`
+ * may stand in any order.
+ */
+#ifndef SONDE_CLI_COMMON_COMMAND_H
+#define SONDE_CLI_COMMON_COMMAND_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+/* What the parser makes of an option's value. */
+enum sonde_takes {
+	SONDE_TAKES_NOTHING = 0, /* found() is asked */
+	SONDE_TAKES_FLAG,        /* int: 1 */
+	SONDE_TAKES_TEXT,        /* const char * */
+	SONDE_TAKES_NUMBER,      /* uint64_t */
+	SONDE_TAKES_PID,         /* pid_t */
+	SONDE_TAKES_TIME,        /* uint64_t, ns */
+	SONDE_TAKES_SIZE,        /* uint64_t, bytes */
+	SONDE_TAKES_BY,          /* what `set` makes of it; NULL for an optional one that was not given */
+};
+
+/* Where it goes: into the struct that is the context of the parse. */
+struct sonde_place {
+	enum sonde_takes takes;
+	size_t at;                                    /* in the struct */
+	uint64_t least, most;                         /* most 0 = no limit */
+	int (*set)(void *context, const char *value); /* 0 or a negative errno with a sentence */
+};
+
+struct sonde_option {
+	const char *name;     /* long name without dashes: "rate" */
+	char letter;          /* 0 = none */
+	const char *argument; /* "HZ"; NULL = a flag; "[=X]" = optional argument */
+	const char *help;     /* with its measured cost, where it has one */
+	struct sonde_place place;
+};
+
+/* `to`: offsetof() in that struct. */
+#define SONDE_FOUND                          \
+	{                                    \
+		.takes = SONDE_TAKES_NOTHING \
+	}
+#define SONDE_FLAG(to)                                \
+	{                                             \
+		.takes = SONDE_TAKES_FLAG, .at = (to) \
+	}
+#define SONDE_TEXT(to)                                \
+	{                                             \
+		.takes = SONDE_TAKES_TEXT, .at = (to) \
+	}
+#define SONDE_NUMBER(to, min, max)                                                     \
+	{                                                                              \
+		.takes = SONDE_TAKES_NUMBER, .at = (to), .least = (min), .most = (max) \
+	}
+#define SONDE_PID(to)                                \
+	{                                            \
+		.takes = SONDE_TAKES_PID, .at = (to) \
+	}
+#define SONDE_TIME(to, min_ns)                                           \
+	{                                                                \
+		.takes = SONDE_TAKES_TIME, .at = (to), .least = (min_ns) \
+	}
+#define SONDE_SIZE(to, min_b)                                           \
+	{                                                               \
+		.takes = SONDE_TAKES_SIZE, .at = (to), .least = (min_b) \
+	}
+#define SONDE_BY(function)                                 \
+	{                                                  \
+		.takes = SONDE_TAKES_BY, .set = (function) \
+	}
+
+enum sonde_exit {
+	SONDE_EXIT_OK = 0,
+	SONDE_EXIT_NEGATIVE = 1,
+	SONDE_EXIT_USAGE = 2,
+	SONDE_EXIT_INCONCLUSIVE = 3,
+	SONDE_EXIT_UNREADABLE = 4,
+	SONDE_EXIT_OURS = 125,
+	SONDE_EXIT_NOT_EXECUTABLE = 126,
+	SONDE_EXIT_NOT_FOUND = 127,
+};
+
+struct sonde_command {
+	const char *name;
+	const char *title; /* "run a command": no full stop; NULL = hidden: not in help, man page, completion */
+	const char *usage; /* "[options] -- COMMAND [ARGUMENT…]" */
+	const struct sonde_option *options; /* ends with a row without a name */
+	const char *examples;               /* lines for --help and the man page; NULL = none */
+	/* What a table of the command's has, behind them: lines of "key\tmeaning", the first of which is a heading;
+	 * NULL = none. */
+	const char *glossary;
+	const char *manual; /* the same, for the man page alone: several headings, much text */
+	/* argv[0] is the command's name; returns the exit code. */
+	int (*run)(int argc, char **argv);
+};
+
+extern const struct sonde_command *const sonde_commands[];
+extern const size_t sonde_command_count;
+const struct sonde_command *sonde_command_find(const char *name);
+
+/* Sets *best to `candidate` when it is near enough to `word` to be meant and nearer than *best (NULL at first); whether
+ * it did. */
+int sonde_command_nearer(const char *word, const char *candidate, const char **best);
+
+/* Parsing by the option rows. Values go where their rows say. `found` (NULL = not needed) is called for each option
+ * that has no place, in order, then for each other word with option = NULL;
+ * it returns 0 or an exit code (with a message already printed). After `--` everything is a word; with stop_at_word
+ * these words are left. *rest is the index of the first of them, or argc. Unknown options print a sentence with the
+ * nearest known one and return `wrong`. -h and --help print the command's help and set *done. */
+struct sonde_parse {
+	const struct sonde_command *command;
+	int (*found)(void *context, const struct sonde_option *option, const char *value);
+	void *context;
+	int wrong;        /* exit code of wrong usage; 0 = SONDE_EXIT_USAGE */
+	int stop_at_word; /* the first word that is no option begins the rest (record ./app -x) */
+	int rest;
+	int done;
+};
+
+int sonde_command_parse(struct sonde_parse *parse, int argc, char **argv);
+void sonde_command_help(const struct sonde_command *command);
+
+/* Lines as a command's glossary has them. */
+void sonde_command_glossary(const char *lines);
+
+/* "-F, --rate HZ" */
+void sonde_command_option_label(const struct sonde_option *option, char *out, size_t out_b);
+
+/* A line for each command that is not hidden. */
+void sonde_command_list(FILE *out);
+
+#endif

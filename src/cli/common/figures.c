@@ -1,0 +1,88 @@
+/* figures.c: columns of figures by their width on a screen (common/figures.h). */
+#include "cli/common/figures.h"
+
+#include "export/clean.h"
+#include "export/text/figure.h"
+#include "export/text/text.h"
+
+#define LINE_MAX_B (1 << 16)
+
+void sonde_figures_init(struct sonde_figures *figures, FILE *out, const struct sonde_format_options *style)
+{
+	*figures = (struct sonde_figures){.out = out, .style = style};
+	sonde_buf_init(&figures->line, LINE_MAX_B);
+}
+
+void sonde_figures_fini(struct sonde_figures *figures)
+{
+	sonde_buf_fini(&figures->line);
+}
+
+void sonde_figures_right(struct sonde_figures *figures, const char *text, int width)
+{
+	int columns = (int)sonde_clean_columns(text);
+	fprintf(figures->out, "%*s%s", columns < width ? width - columns : 1, "", text);
+}
+
+void sonde_figures_line_right(struct sonde_figures *figures, int width)
+{
+	if (!sonde_buf_append(&figures->line, "", 1))
+		sonde_figures_right(figures, (const char *)figures->line.data, width);
+	sonde_buf_clear(&figures->line);
+}
+
+void sonde_figures_value(struct sonde_figures *figures, enum sonde_unit unit, double value, int is_known)
+{
+	if (is_known)
+		sonde_figure_value(&figures->line, unit, value, figures->style->ascii);
+	else
+		sonde_buf_text(&figures->line, "-");
+	sonde_figures_line_right(figures, SONDE_FIGURES_WIDTH);
+}
+
+void sonde_figures_command(struct sonde_figures *figures, const char *name, const char *command)
+{
+	const struct sonde_format_options *style = figures->style;
+	struct sonde_buf cut;
+	int name_columns = *name ? SONDE_FIGURES_LABEL : 0;
+	sonde_buf_init(&cut, LINE_MAX_B);
+	sonde_clean(&figures->line, command, style->ascii);
+	if (!sonde_buf_append(&figures->line, "", 1))
+		sonde_clean_cut(&cut, (const char *)figures->line.data, (size_t)(style->width - name_columns),
+				style->ascii);
+	fprintf(figures->out, style->color ? "%-*s\033[1m%.*s\033[0m\n" : "%-*s%.*s\n", name_columns, name,
+		(int)cut.len_b, cut.len_b ? (const char *)cut.data : "");
+	sonde_buf_clear(&figures->line);
+	sonde_buf_fini(&cut);
+}
+
+void sonde_figures_spread_heads(struct sonde_figures *figures)
+{
+	const char *const heads[] = {"mean", figures->style->ascii ? "+-95 %" : "±95 %", "deviation", "least", "median",
+				     "most"};
+	fprintf(figures->out, "%*s", SONDE_FIGURES_LABEL, "");
+	for (size_t i = 0; i < sizeof heads / sizeof *heads; i++)
+		sonde_figures_right(figures, heads[i], SONDE_FIGURES_WIDTH);
+	putc('\n', figures->out);
+}
+
+void sonde_figures_spread(struct sonde_figures *figures, const char *label, enum sonde_unit unit,
+			  const struct sonde_spread *spread)
+{
+	fprintf(figures->out, "  %-*s", SONDE_FIGURES_LABEL - 2, label);
+	sonde_figures_value(figures, unit, spread->mean, 1);
+	sonde_figures_value(figures, unit, spread->half, spread->count > 1);
+	sonde_figures_value(figures, unit, spread->std, spread->count > 1);
+	sonde_figures_value(figures, unit, spread->min, 1);
+	sonde_figures_value(figures, unit, spread->median, 1);
+	sonde_figures_value(figures, unit, spread->max, 1);
+}
+
+void sonde_figures_sentence(struct sonde_figures *figures, const char *mark)
+{
+	if (!sonde_buf_append(&figures->line, "", 1)) {
+		fputs(mark, figures->out);
+		sonde_text_wrap(figures->out, (const char *)figures->line.data, figures->style->width, 2);
+	}
+	sonde_buf_clear(&figures->line);
+}

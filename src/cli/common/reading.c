@@ -1,0 +1,22 @@
+/* reading.c: opens the recording that a command reads (common/reading.h): a session knows nothing of other formats, so that
+ * here somebody looks what a file is that is no recording. */
+#include "cli/common/reading.h"
+
+#include <errno.h>
+#include <stdio.h>
+
+#include "import/import.h"
+#include "util/error.h"
+
+int sonde_reading_open(struct sonde_session **out, const char *path, const struct sonde_session_options *options)
+{
+	int code = sonde_session_open(out, path, options);
+	if (code != -EBADMSG)
+		return code;
+	char why[512];
+	snprintf(why, sizeof why, "%s", sonde_error_text()); /* looking may end in another sentence */
+	const char *title = sonde_import_title(path);
+	if (!title)
+		return sonde_error(EBADMSG, "%s", why);
+	return sonde_error(EBADMSG, "%s is not a sonde recording; it looks like %s: sonde import %s makes one of it", path, title, path);
+}

@@ -1,0 +1,10 @@
+/* reading.h: opens the recording that a command reads. */
+#ifndef SONDE_CLI_COMMON_READING_H
+#define SONDE_CLI_COMMON_READING_H
+
+#include "session/session.h"
+
+/* sonde_session_open(); of a file that `sonde import` knows its sentence says so. */
+int sonde_reading_open(struct sonde_session **out, const char *path, const struct sonde_session_options *options);
+
+#endif

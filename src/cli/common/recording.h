@@ -1,0 +1,45 @@
+/* recording.h: what the commands share that write a recording: their options are the rows of common/recording.def. */
+#ifndef SONDE_CLI_COMMON_RECORDING_H
+#define SONDE_CLI_COMMON_RECORDING_H
+
+#include <stddef.h>
+
+#include "cli/common/pass_on.h"
+#include "source/record/recorder.h"
+#include "source/record/supervise.h"
+
+/* The first member of the struct that such options are put into. */
+struct sonde_recording {
+	struct sonde_record_options options;
+	char output[4200]; /* the file's name where none was given */
+};
+
+#define SONDE_RECORDING_AT(member) offsetof(struct sonde_recording, options.member)
+#define SONDE_RECORDING_LEAST_BUFFER_B ((uint64_t)1 << 20)
+#define SONDE_RECORDING_LEAST_TIME_NS 1000000u
+
+/* The defaults. */
+void sonde_recording_init(struct sonde_recording *recording);
+
+/* Of the rows; `context` is the struct. 0, or -EINVAL with a sentence. */
+int sonde_recording_set_on_full(void *context, const char *value);
+int sonde_recording_set_threads(void *context, const char *value);
+int sonde_recording_set_io(void *context, const char *value);
+int sonde_recording_set_heap(void *context, const char *value); /* NULL: sampled */
+int sonde_recording_set_gpu(void *context, const char *value);  /* NULL: api */
+int sonde_recording_set_memory(void *context, const char *value);
+int sonde_recording_set_stack(void *context, const char *value);
+int sonde_recording_set_carbon_intensity(void *context, const char *value);
+int sonde_recording_set_country(void *context, const char *value);
+
+/* Options that exclude each other: an exit code, with what is wrong printed; 0 = none do. `command`: its name. */
+int sonde_recording_check(const struct sonde_recording *recording, const char *command);
+
+/* Names the file where no option did: COMMAND.PID.sonde. */
+void sonde_recording_name(struct sonde_recording *recording);
+
+/* Prints what was recorded, and what went wrong. */
+void sonde_recording_say(const struct sonde_record_options *record, const struct sonde_supervise_result *result,
+			 const char *command);
+
+#endif

@@ -1,0 +1,49 @@
+/* curses.h: a terminal's screen, through ncurses where it is installed: it is loaded when it is wanted, so that
+ * neither building nor running sonde needs it.
+ *
+ * Lines are clean UTF-8 (export/clean.h). Only the terminal's own foreground and background are used, and a red and a
+ * green that can be read on both; none with NO_COLOR.
+ */
+#ifndef SONDE_CLI_TOP_CURSES_H
+#define SONDE_CLI_TOP_CURSES_H
+
+enum sonde_curses_look {
+	SONDE_CURSES_PLAIN = 0,
+	SONDE_CURSES_BOLD,
+	SONDE_CURSES_BAR, /* reversed: headings, what is chosen */
+	SONDE_CURSES_GOOD,
+	SONDE_CURSES_BAD,
+};
+
+/* What sonde_curses_key() gives beside characters, as ncurses numbers them. */
+enum sonde_curses_key {
+	SONDE_KEY_NONE = -1,
+	SONDE_KEY_DOWN = 0402,
+	SONDE_KEY_UP = 0403,
+	SONDE_KEY_LEFT = 0404,
+	SONDE_KEY_RIGHT = 0405,
+	SONDE_KEY_HOME = 0406,
+	SONDE_KEY_F0 = 0410,
+	SONDE_KEY_PAGE_DOWN = 0522,
+	SONDE_KEY_PAGE_UP = 0523,
+	SONDE_KEY_ENTER = 0527,
+	SONDE_KEY_END = 0550,
+	SONDE_KEY_RESIZE = 0632,
+};
+
+/* Before anything else. -ENOENT with a sentence: there is no ncurses. */
+int sonde_curses_load(void);
+
+/* -ENOTTY with a sentence: no terminal that ncurses knows. One screen a process. */
+int sonde_curses_open(int color);
+void sonde_curses_close(void);
+
+int sonde_curses_key(int timeout_ms);
+void sonde_curses_size(int *lines, int *columns);
+/* `torn`: nothing of what is on the terminal can be relied on. */
+void sonde_curses_clear(int torn);
+/* The line, filled with blanks to the screen's width. */
+void sonde_curses_line(int line, enum sonde_curses_look look, const char *text);
+void sonde_curses_show(void);
+
+#endif

@@ -1,0 +1,308 @@
+/* feed.c: recordings one after the other, so that neither the files nor what is known of them grow for hours
+ * (top/feed.h).
+ *
+ * Live, a process of ours attaches and records for a minute; before it is over the next one begins, and the screen
+ * moves to it with the first whole interval that it has. A recorder writes out everything it holds once a second, so
+ * the last event in the file is where everything is known up to: an interval goes from the last such moment to this
+ * one. Nothing is asked of the recorder, and it is told to end by a signal. Rejected: a recording each interval, whose
+ * beginnings would cost more than what is recorded.
+ */
+#include "cli/top/feed.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "cli/common/output.h"
+#include "source/record/supervise.h"
+#include "util/error.h"
+#include "util/file.h"
+
+#define BUFFER_B ((uint64_t)8 << 20)
+#define LEAST_LIFE_NS 60000000000u
+#define LIFE_A_THREAD_NS 50000000u /* attaching to a thread costs 60 us: a thousandth of it */
+#define SHORTER 5                  /* an interval may be shorter by this part of it: recorders write once a second */
+#define LIFE_INTERVALS 8           /* a recording holds at least so many */
+#define LEAST_READING_NS 100000000u
+#define READINGS 4 /* of the resources, in an interval */
+
+/* A recording. */
+struct part {
+	pid_t recorder; /* 0 = there is none */
+	int fd;
+	struct sonde_session *session; /* NULL = it has no head yet */
+	uint64_t begun_ns;             /* by the clock, when it was started */
+	uint64_t seen_ns;              /* up to where it was shown */
+};
+
+struct sonde_top_feed {
+	struct sonde_top_target target;
+	int pid_fd;       /* −1 = the kernel has none */
+	uint64_t threads; /* when it was begun */
+	struct part now, next;
+	struct part old; /* what was shown last may still be on the screen: until the next is */
+};
+
+static void options_of(const struct sonde_top_target *target, int fd, struct sonde_record_options *out)
+{
+	uint64_t reading_ns = target->every_ns / READINGS;
+	*out = (struct sonde_record_options){
+	    .output = "what is read",
+	    .output_fd = fd,
+	    .attach = target->pid,
+	    .rate_hz = target->rate_hz,
+	    .buffer_b = BUFFER_B,
+	    .resources_every_ns = reading_ns > LEAST_READING_NS ? reading_ns : LEAST_READING_NS,
+	    .no_perf = target->no_perf,
+	    .no_inject = 1,
+	    .no_symbols = 1,
+	    .quiet = 1,
+	};
+}
+
+static int session_open(struct sonde_session **out, int fd)
+{
+	return sonde_session_open(out, "what was read", &(struct sonde_session_options){.fd = fd});
+}
+
+/* What is held may turn out not to be executable. */
+struct letting_go {
+	struct sonde_launch *held;
+	int rc;
+	char error[512];
+};
+
+static void let_go(void *context)
+{
+	struct letting_go *go = context;
+	go->rc = sonde_launch_release(go->held);
+	if (go->rc)
+		snprintf(go->error, sizeof go->error, "%s", sonde_error_text());
+}
+
+/* --- once -------------------------------------------------------------------------------------------------------- */
+
+int sonde_top_feed_once(const struct sonde_top_target *target, struct sonde_session **out, int *ended)
+{
+	struct sonde_record_options options;
+	struct sonde_supervise_result result;
+	int fd = sonde_output_nameless("sonde-top");
+	if (fd < 0)
+		return fd;
+	options_of(target, fd, &options);
+	options.duration_ns = target->every_ns;
+	struct letting_go go = {.held = target->held};
+	options.begun = target->held ? let_go : NULL;
+	options.begun_context = &go;
+	int rc = sonde_supervise(&options, &result);
+	rc = go.rc ? sonde_error(-go.rc, "%s", go.error) : rc ? rc : result.error;
+	rc = rc ? rc : session_open(out, fd);
+	close(fd);
+	*ended = rc == 0 && result.wall_ns < target->every_ns;
+	return rc;
+}
+
+/* --- live -------------------------------------------------------------------------------------------------------- */
+
+static void tell(void *context)
+{
+	const int *fd = context;
+	(void)!write(*fd, "b", 1);
+}
+
+static _Noreturn void record(const struct sonde_top_target *target, int fd, int begun_fd, pid_t parent,
+			     uint64_t life_ns)
+{
+	struct sonde_record_options options;
+	struct sonde_supervise_result result;
+	prctl(PR_SET_PDEATHSIG, SIGTERM);
+	if (getppid() != parent)
+		_exit(0);
+	signal(SIGTERM, SIG_DFL); /* until the recorder catches it */
+	signal(SIGINT, SIG_DFL);
+	options_of(target, fd, &options);
+	options.duration_ns = life_ns;
+	options.begun = tell;
+	options.begun_context = &begun_fd;
+	_exit(sonde_supervise(&options, &result) || result.error ? 1 : 0);
+}
+
+static uint64_t threads_of(pid_t pid)
+{
+	char text[8192] = "";
+	sonde_file_read(text, sizeof text, "/proc/%d/status", (int)pid);
+	const char *line = strstr(text, "\nThreads:");
+	return line ? strtoull(line + strlen("\nThreads:"), NULL, 10) : 1;
+}
+
+static uint64_t life_of(const struct sonde_top_feed *feed)
+{
+	uint64_t life_ns = feed->target.every_ns * LIFE_INTERVALS;
+	return (life_ns > LEAST_LIFE_NS ? life_ns : LEAST_LIFE_NS) + feed->threads * LIFE_A_THREAD_NS;
+}
+
+/* `wait`: until it has begun. It is told to live longer than it is needed, so that the next one is there before it
+ * ends. */
+static int part_begin(const struct sonde_top_feed *feed, struct part *part, int wait)
+{
+	pid_t parent = getpid();
+	int begun[2];
+	*part = (struct part){.fd = sonde_output_nameless("sonde-top")};
+	if (part->fd < 0)
+		return part->fd;
+	part->begun_ns = sonde_clock_now_ns();
+	pid_t pid = pipe2(begun, O_CLOEXEC) ? -1 : fork();
+	if (pid == 0)
+		record(&feed->target, part->fd, begun[1], parent, 2 * life_of(feed));
+	if (pid < 0) {
+		int code = errno;
+		close(part->fd);
+		return sonde_error(code, "cannot start the recorder: %s", strerror(code));
+	}
+	part->recorder = pid;
+	close(begun[1]);
+	char byte;
+	while (wait && read(begun[0], &byte, 1) < 0 && errno == EINTR)
+		;
+	close(begun[0]);
+	return 0;
+}
+
+static void recorder_end(struct part *part)
+{
+	if (!part->recorder)
+		return;
+	kill(part->recorder, SIGTERM);
+	while (waitpid(part->recorder, NULL, 0) < 0 && errno == EINTR)
+		;
+	close(part->fd);
+	part->recorder = 0;
+}
+
+static void part_end(struct part *part)
+{
+	recorder_end(part);
+	sonde_session_close(part->session);
+	*part = (struct part){0};
+}
+
+static void retire(struct sonde_top_feed *feed, struct part *part)
+{
+	part_end(&feed->old);
+	recorder_end(part);
+	feed->old = *part;
+	*part = (struct part){0};
+}
+
+int sonde_top_feed_open(struct sonde_top_feed **out, const struct sonde_top_target *target)
+{
+	struct sonde_top_feed *feed = calloc(1, sizeof *feed);
+	if (!feed)
+		return sonde_error(ENOMEM, "out of memory");
+	feed->target = *target;
+	feed->threads = threads_of(target->pid);
+	feed->pid_fd = (int)syscall(SYS_pidfd_open, target->pid, 0);
+	int rc = part_begin(feed, &feed->now, target->held != NULL);
+	if (!rc && target->held)
+		rc = sonde_launch_release(target->held);
+	if (rc) {
+		sonde_top_feed_close(feed);
+		return rc;
+	}
+	*out = feed;
+	return 0;
+}
+
+void sonde_top_feed_close(struct sonde_top_feed *feed)
+{
+	part_end(&feed->now);
+	part_end(&feed->next);
+	part_end(&feed->old);
+	if (feed->pid_fd >= 0)
+		close(feed->pid_fd);
+	free(feed);
+}
+
+void sonde_top_feed_every(struct sonde_top_feed *feed, uint64_t every_ns)
+{
+	feed->target.every_ns = every_ns;
+}
+
+static int has_ended(const struct sonde_top_feed *feed)
+{
+	struct pollfd gone = {.fd = feed->pid_fd, .events = POLLIN};
+	return feed->pid_fd >= 0 ? poll(&gone, 1, 0) > 0 : kill(feed->target.pid, 0) != 0;
+}
+
+/* Whether there is a whole interval in it that was not shown. */
+static int part_refresh(const struct sonde_top_feed *feed, struct part *part)
+{
+	int rc = 0;
+	if (part->session)
+		rc = sonde_session_refresh(part->session);
+	else if (session_open(&part->session, part->fd)) /* it has not begun to write */
+		return 0;
+	if (rc < 0)
+		return rc;
+	const struct sonde_run *run = sonde_session_run(part->session);
+	uint64_t from_ns = part->seen_ns ? part->seen_ns : run->start_ns;
+	return run->last_event_ns + feed->target.every_ns / SHORTER >= from_ns + feed->target.every_ns;
+}
+
+static int is_gone(const struct part *part)
+{
+	siginfo_t info = {0};
+	return !waitid(P_PID, (id_t)part->recorder, &info, WEXITED | WNOHANG | WNOWAIT) && info.si_pid;
+}
+
+/* Moves to the next recording when it is time and that one has something to show. */
+static int turn(struct sonde_top_feed *feed)
+{
+	uint64_t now_ns = sonde_clock_now_ns();
+	if (!feed->next.recorder)
+		return now_ns - feed->now.begun_ns < life_of(feed) ? 0 : part_begin(feed, &feed->next, 0);
+	int rc = part_refresh(feed, &feed->next);
+	if (rc <= 0)
+		return rc;
+	retire(feed, &feed->now);
+	feed->now = feed->next;
+	feed->next = (struct part){0};
+	return 0;
+}
+
+/* A recorder that has come to its end, since nobody looked for long, is followed by another. */
+static int begin_again(struct sonde_top_feed *feed)
+{
+	if (sonde_clock_now_ns() - feed->now.begun_ns < life_of(feed))
+		return sonde_error(EIO, "the recorder of process %d has ended", (int)feed->target.pid);
+	retire(feed, &feed->now);
+	return part_begin(feed, &feed->now, 0);
+}
+
+int sonde_top_feed_next(struct sonde_top_feed *feed, struct sonde_session **out, uint64_t *from_ns, uint64_t *to_ns)
+{
+	int ended = has_ended(feed);
+	int rc = turn(feed);
+	rc = rc < 0 ? rc : part_refresh(feed, &feed->now);
+	if (rc == 0 && ended)
+		return sonde_error(ESRCH, "process %d has ended", (int)feed->target.pid);
+	if (rc == 0 && is_gone(&feed->now))
+		return begin_again(feed);
+	if (rc <= 0)
+		return rc;
+	const struct sonde_run *run = sonde_session_run(feed->now.session);
+	*out = feed->now.session;
+	*from_ns = feed->now.seen_ns ? feed->now.seen_ns : run->start_ns;
+	*to_ns = run->last_event_ns;
+	feed->now.seen_ns = run->last_event_ns;
+	return 1;
+}

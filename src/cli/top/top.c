@@ -1,0 +1,278 @@
+/* top.c: `sonde top`: what a running program does, again and again: functions, threads, memory, I/O, the machine.
+ *
+ * It looks from outside: nothing is put into the program, also when we start it ourselves, so it is attached to then,
+ * too, and may be left running. Its output would write into our tables: it goes to /dev/null or a file. Figures come
+ * from recordings through passes like all others (top/feed.h, top/model.h).
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <pwd.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "cli/common/command.h"
+#include "cli/common/output.h"
+#include "cli/common/pass_on.h"
+#include "cli/top/feed.h"
+#include "cli/top/model.h"
+#include "cli/top/screen.h"
+#include "run/launch.h"
+#include "util/error.h"
+#include "util/file.h"
+
+#define DEFAULT_EVERY_NS 2000000000u
+#define LEAST_EVERY_NS 100000000u
+#define DEFAULT_RATE_HZ 199 /* samples a CPU second: shares of an interval to a few points, at little cost */
+#define DEFAULT_ROWS 20
+#define MOST_ROWS 10000
+
+struct request {
+	struct sonde_top_target target;
+	char **command; /* NULL = attached */
+	const char *output;
+	uint64_t rows;
+	int once, json, force;
+};
+
+#define AT(member) offsetof(struct request, member)
+
+static const struct sonde_option options[] = {
+    {SONDE_PASS_ON_PID(AT(target.pid))},
+    {"delay", 'd', "TIME", "an interval, at least 100ms (default 2s)", SONDE_TIME(AT(target.every_ns), LEAST_EVERY_NS)},
+    {"once", 0, NULL, "one interval, as text; needs no terminal", SONDE_FLAG(AT(once))},
+    {"json", 0, NULL, "the same as JSON, with the keys below", SONDE_FLAG(AT(json))},
+    {"rows", 'n', "N", "rows of a table (default 20)", SONDE_NUMBER(AT(rows), 1, MOST_ROWS)},
+    {"rate", 'F', "HZ", "CPU samples per second of CPU time, 1 to 10000 (default 199)",
+     SONDE_NUMBER(AT(target.rate_hz), 1, 10000)},
+    {"output", 'o', "FILE", "where the command writes to (default: nowhere)", SONDE_TEXT(AT(output))},
+    {SONDE_PASS_ON_FORCE(AT(force))},
+    {"no-perf", 0, NULL, "do not use perf events: no functions", SONDE_FLAG(AT(target.no_perf))},
+    {0},
+};
+
+static int complain(const char *what)
+{
+	fprintf(stderr, "sonde top: %s\n", what);
+	return SONDE_EXIT_OURS;
+}
+
+/* --- the process ------------------------------------------------------------------------------------------------- */
+
+/* Why a process cannot be looked at, with what would help; 0 = it can. */
+static int check_process(pid_t pid)
+{
+	char text[8192] = "", path[64];
+	struct stat owner;
+	int rc = kill(pid, 0) ? -errno : 0;
+	snprintf(path, sizeof path, "/proc/%d", (int)pid);
+	if (rc == -ESRCH)
+		return sonde_error(ESRCH, "there is no process %d", (int)pid);
+	if (rc == -EPERM) { /* /proc may hide it */
+		const struct passwd *user = stat(path, &owner) ? NULL : getpwuid(owner.st_uid);
+		return sonde_error(EPERM, "process %d is another user's: run it as %s, or as root", (int)pid,
+				   user ? user->pw_name : "that user");
+	}
+	if (rc)
+		return sonde_error(-rc, "process %d cannot be looked at: %s", (int)pid, strerror(-rc));
+	sonde_file_read(text, sizeof text, "/proc/%d/status", (int)pid);
+	const char *group = strstr(text, "\nTgid:"), *state = strstr(text, "\nState:\tZ");
+	long leader = group ? strtol(group + strlen("\nTgid:"), NULL, 10) : pid;
+	if (leader != pid)
+		return sonde_error(EINVAL, "%d is a thread of process %ld: sonde top -p %ld", (int)pid, leader, leader);
+	return state ? sonde_error(ESRCH, "process %d has ended (a zombie: its parent has not asked how)", (int)pid)
+		     : 0;
+}
+
+/* The command's standard streams while it is forked, ours again afterwards. */
+static int hold(struct sonde_launch *launch, int in, int out)
+{
+	int ours[3], to[3] = {in, out, out};
+	fflush(NULL);
+	for (int i = 0; i < 3; i++) {
+		ours[i] = fcntl(i, F_DUPFD_CLOEXEC, 3);
+		dup2(to[i], i);
+	}
+	int rc = sonde_launch_hold(launch);
+	for (int i = 0; i < 3; i++) {
+		if (ours[i] < 0) {
+			close(i);
+			continue;
+		}
+		dup2(ours[i], i);
+		close(ours[i]);
+	}
+	return rc;
+}
+
+/* It is held until it is recorded. */
+static int start(struct request *request, struct sonde_launch *launch)
+{
+	struct sonde_output out = {0};
+	int nowhere = open("/dev/null", O_RDWR | O_CLOEXEC);
+	int in = nowhere < 0 ? -1 : fcntl(nowhere, F_DUPFD_CLOEXEC, 3); /* a standard stream may be closed */
+	int rc = in < 0 ? sonde_error(errno, "/dev/null: %s", strerror(errno)) : 0;
+	if (nowhere >= 0)
+		close(nowhere);
+	if (!rc && request->output && strcmp(request->output, "/dev/null") != 0)
+		rc = sonde_output_open(&out, request->output, request->force);
+	rc = rc ? -EIO : sonde_launch_init(launch, request->command); /* codes are the command's from here on */
+	rc = rc ? rc : hold(launch, in, out.file ? fileno(out.file) : in);
+	if (!rc)
+		setpgid(launch->pid, launch->pid); /* the terminal's signals are for the screen: it goes on */
+	request->target.pid = launch->pid;
+	request->target.held = launch;
+	if (out.file && out.file != stdout)
+		sonde_output_close(&out, rc);
+	if (in >= 0)
+		close(in);
+	return rc;
+}
+
+/* --- once -------------------------------------------------------------------------------------------------------- */
+
+static int show(const struct request *request, struct sonde_session *session, int ended)
+{
+	struct sonde_top_model model;
+	struct sonde_format_options style;
+	const struct sonde_top_ask ask = {.limit = (size_t)request->rows};
+	int rc = sonde_top_model_make(&model, session, &ask);
+	if (rc)
+		return rc;
+	if (ended)
+		sonde_report_note(model.report, NULL, 1, "process %d ended before the interval did",
+				  (int)request->target.pid);
+	sonde_output_style(&style, stdout);
+	rc = sonde_format_find(request->json ? "json" : "text")->render(model.report, &style, stdout);
+	sonde_top_model_fini(&model);
+	return rc;
+}
+
+/* A command that has ended gives us its exit code; one that has not goes on. */
+static int leave(const struct request *request)
+{
+	int status = -1;
+	if (!request->command)
+		return SONDE_EXIT_OK;
+	if (waitpid(request->target.pid, &status, WNOHANG) == request->target.pid)
+		return sonde_pass_on(status);
+	fprintf(stderr, "sonde top: '%s' goes on as process %d (kill %d ends it)\n", request->command[0],
+		(int)request->target.pid, (int)request->target.pid);
+	return SONDE_EXIT_OK;
+}
+
+/* What could not be run was never there. */
+static int end(const struct request *request, int rc)
+{
+	const struct sonde_record_options failed = {.command = request->command};
+	if (rc && request->command && (rc == -ENOENT || rc == -EACCES))
+		return sonde_pass_on_failure("top", &failed, rc);
+	if (rc)
+		complain(sonde_error_text());
+	int code = leave(request);
+	return rc && !code ? SONDE_EXIT_OURS : code;
+}
+
+static int once(const struct request *request)
+{
+	struct sonde_output out = {.file = stdout};
+	struct sonde_session *session;
+	int ended = 0;
+	int rc = sonde_top_feed_once(&request->target, &session, &ended);
+	if (!rc) {
+		rc = show(request, session, ended);
+		sonde_session_close(session);
+	}
+	return end(request, sonde_output_close(&out, rc));
+}
+
+/* --- the screen -------------------------------------------------------------------------------------------------- */
+
+static int watch(const struct request *request)
+{
+	return end(request, sonde_top_screen_run(&request->target));
+}
+
+static int run(int argc, char **argv)
+{
+	struct request request = {.target = {.every_ns = DEFAULT_EVERY_NS, .rate_hz = DEFAULT_RATE_HZ},
+				  .rows = DEFAULT_ROWS};
+	struct sonde_parse parse = {.command = sonde_command_find("top"), .context = &request};
+	int code = sonde_pass_on_parse(&parse, argc, argv, &request.command, &request.target.pid);
+	if (code >= 0)
+		return code;
+	if (request.output && !request.command)
+		return complain("-o is for the output of a command: a process that runs keeps its own");
+	request.once |= request.json;
+	if (!request.once && sonde_top_screen_check())
+		return complain(sonde_error_text());
+	const struct sonde_record_options failed = {.command = request.command};
+	struct sonde_launch launch = {.release_fd = -1, .error_fd = -1};
+	int rc = request.command ? start(&request, &launch) : check_process(request.target.pid);
+	if (rc)
+		code = sonde_pass_on_failure("top", &failed, rc);
+	else
+		code = request.once ? once(&request) : watch(&request);
+	sonde_launch_fini(&launch);
+	return code;
+}
+
+const struct sonde_command sonde_command_top = {
+    .name = "top",
+    .title = "see what a running program does: functions, threads, memory, I/O",
+    .usage = "[options] [--] COMMAND [ARGUMENT…]",
+    .options = options,
+    .examples = "sonde top -p 4711\n"
+		"sonde top -p 4711 --once --json\n"
+		"sonde top -d 5 -- ./server",
+    .run = run,
+    .glossary = "Keys of --json: rows of sections, by id; ns, bytes, ratios\n"
+		"functions.self_share\tshare of CPU time in the function itself\n"
+		"functions.total_share\twith what it called\n"
+		"functions.self_ns\tCPU time in the function itself\n"
+		"functions.function\tits name\n"
+		"functions.module\tthe file of its code\n"
+		"functions.file\twhere its source is\n"
+		"functions.line\tand the line\n"
+		"threads.tid\tthe thread's number\n"
+		"threads.on_cpu_share\tshare of its time that it had a CPU\n"
+		"threads.runnable_share\tthat it waited for one\n"
+		"threads.blocked_share\tthat it waited for something else\n"
+		"threads.unseen_share\tthat nobody looked\n"
+		"threads.time_ns\tCPU time since it began\n"
+		"threads.voluntary_switches\tcontext switches: it waited\n"
+		"threads.involuntary_switches\tcontext switches: it could have gone on\n"
+		"threads.pid\twhose it is\n"
+		"threads.thread\tits name\n"
+		"processes.pid\tthe process's number; null: all together\n"
+		"processes.cpu_utilization\tCPU time ÷ wall time; 1 = one core\n"
+		"processes.time_ns\tCPU time since it began\n"
+		"processes.rss_b\tresident at the last reading\n"
+		"processes.peak_rss_b\tthe most, by the kernel\n"
+		"processes.threads\tthreads at the last reading\n"
+		"processes.files\tfile descriptors\n"
+		"processes.read_b_per_s\tread from storage, a second\n"
+		"processes.written_b_per_s\twritten to storage\n"
+		"processes.read_all_b_per_s\tread by all calls\n"
+		"processes.written_all_b_per_s\twritten by them\n"
+		"processes.faults_minor\tpage faults without I/O\n"
+		"processes.process\tits command\n"
+		"machine.what\twhat is in use, or waited for\n"
+		"machine.object\tof which disk or resource\n"
+		"machine.mean\tshare in use, averaged over the interval\n"
+		"machine.max\tthe most from one reading to the next\n"
+		"machine.min\tthe least\n"
+		"machine.whole\twhat 100 % is\n"
+		"machine-io.kind\tdisk or network\n"
+		"machine-io.name\tits name\n"
+		"machine-io.in_b\tbytes read or received\n"
+		"machine-io.out_b\tbytes written or sent\n"
+		"machine-io.in_per_s_b\tread or received a second\n"
+		"machine-io.out_per_s_b\twritten or sent a second\n"
+		"machine-io.in_per_s_max_b\tthe most from one reading to the next\n"
+		"machine-io.out_per_s_max_b\tof what was written or sent\n",
+};

@@ -1,0 +1,466 @@
+/* report.c: improved, regressed, unchanged and inconclusive apart, and every metric of every attempt
+ * (try/report.h).
+ *
+ * An improvement is a share of what was there before: 20 % less time is a speed-up of 1.25. Of what is counted by the
+ * second more is better, of all else less. Each attempt is held against the baseline that it was run for.
+ */
+#include "cli/try/report.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analyze/words.h"
+#include "util/error.h"
+
+enum { NUMBER, WHAT, GAIN, LOW, HIGH, METRIC, BEFORE, AFTER, P, RUNS, HOW, TIME, COLUMNS };
+enum { M_NUMBER, M_METRIC, M_BEFORE, M_AFTER, M_UNIT, M_GAIN, M_LOW, M_HIGH, M_P, M_VERDICT, M_COLUMNS };
+enum { B_TIME, B_RUNS, B_WALL, B_CPU, B_PEAK, B_RATE, B_COMMAND, B_COLUMNS };
+enum { N_NAME, N_ATTEMPTS, N_IMPROVED, N_REGRESSED, N_UNCHANGED, N_INCONCLUSIVE, N_BEST, N_WHAT, N_COLUMNS };
+
+static const struct sonde_column columns[COLUMNS] = {
+    [NUMBER] = {"attempt", "attempt", SONDE_UNIT_ID, SONDE_BASIS_MEASURED, 0, 0},
+    [WHAT] = {"what", "what was changed", SONDE_UNIT_TEXT, SONDE_BASIS_MEASURED, 1, 0},
+    [GAIN] = {"improvement", "improvement", SONDE_UNIT_RATIO, SONDE_BASIS_ESTIMATED, 0, 0},
+    [LOW] = {"ci95_low", "95 % from", SONDE_UNIT_RATIO, SONDE_BASIS_ESTIMATED, 0, 0},
+    [HIGH] = {"ci95_high", "to", SONDE_UNIT_RATIO, SONDE_BASIS_ESTIMATED, 0, 0},
+    [METRIC] = {"metric", "by", SONDE_UNIT_TEXT, SONDE_BASIS_MEASURED, 0, 1},
+    [BEFORE] = {"before_ns", "before", SONDE_UNIT_NS, SONDE_BASIS_MEASURED, 0, 2},
+    [AFTER] = {"after_ns", "after", SONDE_UNIT_NS, SONDE_BASIS_MEASURED, 0, 2},
+    [P] = {"p", "p", SONDE_UNIT_NUMBER, SONDE_BASIS_ESTIMATED, 0, 3},
+    [RUNS] = {"runs", "runs", SONDE_UNIT_COUNT, SONDE_BASIS_MEASURED, 0, 4},
+    [HOW] = {"baseline", "baseline", SONDE_UNIT_TEXT, SONDE_BASIS_MEASURED, 0, 4},
+    [TIME] = {"time", "time", SONDE_UNIT_TEXT, SONDE_BASIS_MEASURED, 0, 5},
+};
+
+static const struct sonde_column metric_columns[M_COLUMNS] = {
+    [M_NUMBER] = {"attempt", "attempt", SONDE_UNIT_ID, SONDE_BASIS_MEASURED, 0, 0},
+    [M_METRIC] = {"metric", "metric", SONDE_UNIT_TEXT, SONDE_BASIS_MEASURED, 0, 0},
+    [M_BEFORE] = {"before", "before", SONDE_UNIT_NUMBER, SONDE_BASIS_MEASURED, 0, 0},
+    [M_AFTER] = {"after", "after", SONDE_UNIT_NUMBER, SONDE_BASIS_MEASURED, 0, 0},
+    [M_UNIT] = {"unit", "unit", SONDE_UNIT_TEXT, SONDE_BASIS_MEASURED, 0, 0},
+    [M_GAIN] = {"improvement", "improvement", SONDE_UNIT_RATIO, SONDE_BASIS_ESTIMATED, 0, 0},
+    [M_LOW] = {"ci95_low", "95 % from", SONDE_UNIT_RATIO, SONDE_BASIS_ESTIMATED, 0, 1},
+    [M_HIGH] = {"ci95_high", "to", SONDE_UNIT_RATIO, SONDE_BASIS_ESTIMATED, 0, 1},
+    [M_P] = {"p", "p", SONDE_UNIT_NUMBER, SONDE_BASIS_ESTIMATED, 0, 2},
+    [M_VERDICT] = {"verdict", "verdict", SONDE_UNIT_TEXT, SONDE_BASIS_ESTIMATED, 0, 0},
+};
+
+static const struct sonde_column baseline_columns[B_COLUMNS] = {
+    [B_TIME] = {"time", "time", SONDE_UNIT_TEXT, SONDE_BASIS_MEASURED, 0, 0},
+    [B_RUNS] = {"runs", "runs", SONDE_UNIT_COUNT, SONDE_BASIS_MEASURED, 0, 0},
+    [B_WALL] = {"wall_ns", "wall", SONDE_UNIT_NS, SONDE_BASIS_MEASURED, 0, 0},
+    [B_CPU] = {"cpu_ns", "CPU", SONDE_UNIT_NS, SONDE_BASIS_MEASURED, 0, 0},
+    [B_PEAK] = {"peak_rss_b", "resident peak", SONDE_UNIT_BYTES, SONDE_BASIS_MEASURED, 0, 1},
+    [B_RATE] = {"runs_per_s", "runs/s", SONDE_UNIT_NUMBER, SONDE_BASIS_MEASURED, 0, 2},
+    [B_COMMAND] = {"command", "command", SONDE_UNIT_TEXT, SONDE_BASIS_MEASURED, 1, 0},
+};
+
+static const struct sonde_column name_columns[N_COLUMNS] = {
+    [N_NAME] = {"experiment", "experiment", SONDE_UNIT_TEXT, SONDE_BASIS_MEASURED, 1, 0},
+    [N_ATTEMPTS] = {"attempts", "attempts", SONDE_UNIT_COUNT, SONDE_BASIS_MEASURED, 0, 0},
+    [N_IMPROVED] = {"improved", "improved", SONDE_UNIT_COUNT, SONDE_BASIS_MEASURED, 0, 0},
+    [N_REGRESSED] = {"regressed", "regressed", SONDE_UNIT_COUNT, SONDE_BASIS_MEASURED, 0, 0},
+    [N_UNCHANGED] = {"unchanged", "unchanged", SONDE_UNIT_COUNT, SONDE_BASIS_MEASURED, 0, 1},
+    [N_INCONCLUSIVE] = {"inconclusive", "inconclusive", SONDE_UNIT_COUNT, SONDE_BASIS_MEASURED, 0, 1},
+    [N_BEST] = {"best_improvement", "best", SONDE_UNIT_RATIO, SONDE_BASIS_ESTIMATED, 0, 0},
+    [N_WHAT] = {"best_what", "by", SONDE_UNIT_TEXT, SONDE_BASIS_MEASURED, 0, 1},
+};
+
+struct attempt {
+	const struct sonde_try_entry *entry, *baseline; /* NULL: its line is damaged */
+	size_t number;
+	struct sonde_versus versus;
+	struct sonde_versus_pair *pairs;
+	enum sonde_verdict verdict;
+	double gain; /* NAN = not known */
+};
+
+struct attempts {
+	struct attempt *row;
+	size_t count, of[4]; /* by verdict */
+};
+
+/* Of a baseline ÷ candidate, where less is better. */
+static double gain_of(double by)
+{
+	return isnan(by) || by <= 0 ? NAN : 1 - 1 / by;
+}
+
+static void attempts_fini(struct attempts *attempts)
+{
+	for (size_t i = 0; i < attempts->count; i++)
+		free(attempts->row[i].pairs);
+	free(attempts->row);
+}
+
+static int attempt_judge(struct attempt *row, const struct sonde_try_entries *entries)
+{
+	row->gain = NAN;
+	row->baseline = sonde_try_baseline_of(entries, row->entry);
+	if (!row->baseline && !row->entry->is_in_turn)
+		return 0;
+	int code = sonde_try_judge(&row->versus, &row->pairs, row->entry, row->baseline);
+	const struct sonde_shift *shift = &row->versus.shift[row->versus.by];
+	row->verdict = sonde_versus_verdict(&row->versus);
+	row->gain = shift->is_ratio ? gain_of(shift->by) : NAN;
+	return code;
+}
+
+static int attempts_judge(struct attempts *out, const struct sonde_try_entries *entries)
+{
+	*out = (struct attempts){.row = calloc(entries->attempts + 1, sizeof *out->row)};
+	int code = out->row ? 0 : sonde_error(ENOMEM, "out of memory for %zu attempts", entries->attempts);
+	for (size_t i = 0; !code && i < entries->count; i++) {
+		if (!entries->entry[i].is_attempt)
+			continue;
+		struct attempt *row = &out->row[out->count++];
+		row->entry = &entries->entry[i];
+		row->number = out->count;
+		code = attempt_judge(row, entries);
+		out->of[row->verdict]++;
+	}
+	return code;
+}
+
+static int by_effect(const void *left, const void *right)
+{
+	const struct attempt *a = left, *b = right;
+	double x = isnan(a->gain) ? 0 : fabs(a->gain), y = isnan(b->gain) ? 0 : fabs(b->gain);
+	return x < y ? 1 : x > y ? -1 : (a->number > b->number) - (a->number < b->number);
+}
+
+static int by_number(const void *left, const void *right)
+{
+	const struct attempt *a = left, *b = right;
+	return (a->number > b->number) - (a->number < b->number);
+}
+
+static struct sonde_cell real_or(double value, const char *why)
+{
+	return isfinite(value) ? sonde_cell_real(value, 0) : sonde_cell_absent(why);
+}
+
+/* --- verdicts ---------------------------------------------------------------------------------------------------- */
+
+static void cells_of_gain(struct sonde_cell *gain, struct sonde_cell *low, struct sonde_cell *high,
+			  const struct sonde_shift *shift)
+{
+	const char *none = shift->is_ratio ? "too few runs" : "it is 0 in some run, and has no share";
+	*gain = real_or(shift->is_ratio ? gain_of(shift->by) : NAN, none);
+	*low = real_or(shift->is_ratio ? gain_of(shift->low) : NAN, none);
+	*high = real_or(shift->is_ratio && isfinite(shift->high) ? gain_of(shift->high) : NAN, none);
+}
+
+static int row_add(struct sonde_report *report, struct sonde_section *section, const struct attempt *attempt)
+{
+	const struct sonde_versus *versus = &attempt->versus;
+	const struct sonde_shift *shift = &versus->shift[versus->by];
+	struct sonde_cell *row = sonde_report_row(report, section);
+	if (!row)
+		return sonde_error(ENOMEM, "out of memory for a row");
+	for (int i = 0; i < COLUMNS; i++)
+		row[i] = sonde_cell_absent("the line of its baseline is damaged");
+	row[NUMBER] = sonde_cell_int(attempt->number);
+	row[WHAT] = sonde_cell_text(attempt->entry->what);
+	row[TIME] = sonde_cell_text(attempt->entry->time);
+	row[RUNS] = sonde_cell_int(attempt->entry->count);
+	row[HOW] = sonde_cell_text(attempt->entry->is_in_turn ? "in turn"
+				   : attempt->baseline        ? attempt->baseline->time
+							      : attempt->entry->baseline);
+	if (!versus->pair)
+		return 0;
+	cells_of_gain(&row[GAIN], &row[LOW], &row[HIGH], shift);
+	row[METRIC] = sonde_cell_text(versus->by == SONDE_VERSUS_CPU ? "CPU time" : "wall time");
+	row[BEFORE] = sonde_cell_real(versus->spread[SONDE_BASELINE][versus->by].median, 0);
+	row[AFTER] = sonde_cell_real(versus->spread[SONDE_CANDIDATE][versus->by].median, 0);
+	row[P] = sonde_cell_real(shift->p, 0);
+	return 0;
+}
+
+static int put_verdict(struct sonde_report *report, const struct attempts *attempts, enum sonde_verdict verdict)
+{
+	static const struct {
+		const char *id, *title;
+	} names[] = {[SONDE_VERDICT_IMPROVED] = {"try-improved", "Improved, by effect"},
+		     [SONDE_VERDICT_REGRESSED] = {"try-regressed", "Regressed, by effect"},
+		     [SONDE_VERDICT_UNCHANGED] = {"try-unchanged", "Unchanged"},
+		     [SONDE_VERDICT_INCONCLUSIVE] = {"try-inconclusive", "Inconclusive"}};
+	if (!attempts->of[verdict])
+		return 0;
+	struct sonde_section *section =
+	    sonde_report_table(report, names[verdict].id, names[verdict].title, columns, COLUMNS);
+	int code = section ? 0 : sonde_error(ENOMEM, "out of memory for a section");
+	for (size_t i = 0; !code && i < attempts->count; i++)
+		if (attempts->row[i].verdict == verdict)
+			code = row_add(report, section, &attempts->row[i]);
+	return code;
+}
+
+/* --- metrics ----------------------------------------------------------------------------------------------------- */
+
+static struct sonde_cell *metric_row(struct sonde_report *report, struct sonde_section *section, size_t number,
+				     const char *metric, const char *unit)
+{
+	struct sonde_cell *row = sonde_report_row(report, section);
+	if (!row) {
+		sonde_error(ENOMEM, "out of memory for a row");
+		return NULL;
+	}
+	row[M_NUMBER] = sonde_cell_int(number);
+	row[M_METRIC] = sonde_cell_text(metric);
+	row[M_UNIT] = sonde_cell_text(unit);
+	row[M_P] = row[M_VERDICT] = sonde_cell_absent("not asked: it follows from others");
+	return row;
+}
+
+static int metric_add(struct sonde_report *report, struct sonde_section *section, const struct attempt *attempt,
+		      enum sonde_versus_metric metric)
+{
+	const struct sonde_versus *versus = &attempt->versus;
+	const struct sonde_versus_row *what = sonde_versus_row(metric);
+	const struct sonde_spread *before = &versus->spread[SONDE_BASELINE][metric];
+	const struct sonde_spread *after = &versus->spread[SONDE_CANDIDATE][metric];
+	double scale = what->unit == SONDE_UNIT_NS ? 1e3 : 1;
+	if (!before->count || !after->count)
+		return 0;
+	struct sonde_cell *row = metric_row(report, section, attempt->number, what->label + strspn(what->label, " "),
+					    what->unit == SONDE_UNIT_NS      ? "µs"
+					    : what->unit == SONDE_UNIT_BYTES ? "B"
+									     : "");
+	if (!row)
+		return -ENOMEM;
+	row[M_BEFORE] = sonde_cell_real(before->median / scale, 0);
+	row[M_AFTER] = sonde_cell_real(after->median / scale, 0);
+	cells_of_gain(&row[M_GAIN], &row[M_LOW], &row[M_HIGH], &versus->shift[metric]);
+	if (!sonde_versus_is_asked(metric))
+		return 0;
+	row[M_P] = sonde_cell_real(versus->shift[metric].p, 0);
+	row[M_VERDICT] = sonde_cell_text(sonde_verdict_name(versus->verdict[metric]));
+	return 0;
+}
+
+/* How many runs there are in a second, of which more is better; and how many CPUs were busy, of which neither is. */
+static int derived_add(struct sonde_report *report, struct sonde_section *section, const struct attempt *attempt)
+{
+	const struct sonde_versus *versus = &attempt->versus;
+	const struct sonde_shift *wall = &versus->shift[SONDE_VERSUS_WALL];
+	const struct sonde_spread(*spread)[SONDE_VERSUS_COUNT] = versus->spread;
+	double before = spread[SONDE_BASELINE][SONDE_VERSUS_WALL].median;
+	double after = spread[SONDE_CANDIDATE][SONDE_VERSUS_WALL].median;
+	if (!(before > 0) || !(after > 0))
+		return 0;
+	struct sonde_cell *row = metric_row(report, section, attempt->number, "throughput", "runs/s");
+	if (!row)
+		return -ENOMEM;
+	row[M_BEFORE] = sonde_cell_real(1e9 / before, 0);
+	row[M_AFTER] = sonde_cell_real(1e9 / after, 0);
+	row[M_GAIN] = real_or(wall->by - 1, "too few runs");
+	row[M_LOW] = real_or(isfinite(wall->high) ? wall->low - 1 : NAN, "too few runs");
+	row[M_HIGH] = real_or(wall->high - 1, "too few runs");
+	row = metric_row(report, section, attempt->number, "CPUs in use", "");
+	if (!row)
+		return -ENOMEM;
+	row[M_BEFORE] = sonde_cell_real(spread[SONDE_BASELINE][SONDE_VERSUS_CPU].median / before, 0);
+	row[M_AFTER] = sonde_cell_real(spread[SONDE_CANDIDATE][SONDE_VERSUS_CPU].median / after, 0);
+	row[M_GAIN] = row[M_LOW] = row[M_HIGH] = sonde_cell_absent("neither more nor less is better");
+	return 0;
+}
+
+static int put_metrics(struct sonde_report *report, const struct attempts *attempts)
+{
+	struct sonde_section *section =
+	    sonde_report_table(report, "try-metrics", "All metrics of all attempts", metric_columns, M_COLUMNS);
+	int code = section ? 0 : sonde_error(ENOMEM, "out of memory for a section");
+	for (size_t i = 0; !code && i < attempts->count; i++) {
+		const struct attempt *attempt = &attempts->row[i];
+		if (!attempt->versus.pair)
+			continue;
+		for (int k = 0; !code && k < SONDE_VERSUS_COUNT; k++)
+			code = metric_add(report, section, attempt, (enum sonde_versus_metric)k);
+		code = code ? code : derived_add(report, section, attempt);
+	}
+	return code ? code
+		    : sonde_report_note(report, section, 0,
+					"before, after: medians; improvement: the share that is gone (of throughput: "
+					"that was won), by medians of differences (Hodges-Lehmann) with its 95 %% "
+					"interval; p is corrected for the metrics of an attempt that have one");
+}
+
+/* --- zones ------------------------------------------------------------------------------------------------------- */
+
+static int put_zones(struct sonde_report *report, const struct attempts *attempts)
+{
+	struct sonde_section *section = NULL;
+	int code = 0;
+	for (size_t i = 0; !code && i < attempts->count; i++) {
+		const struct attempt *attempt = &attempts->row[i];
+		if (!attempt->entry->zones.runs)
+			continue;
+		section = section ? section : sonde_try_zones_section(report);
+		if (!section)
+			return sonde_error(ENOMEM, "out of memory for a section");
+		code =
+		    sonde_try_zones_rows(report, section, attempt->number, &attempt->entry->zones,
+					 attempt->baseline ? &attempt->baseline->zones : NULL, attempt->entry->margin);
+	}
+	return code;
+}
+
+/* --- baselines --------------------------------------------------------------------------------------------------- */
+
+static char *command_of(struct sonde_report *report, const struct sonde_try_entry *entry)
+{
+	char *text = sonde_report_text(report, "%s", entry->words[0]);
+	for (size_t i = 1; text && entry->words[i]; i++)
+		text = sonde_report_text(report, "%s %s", text, entry->words[i]);
+	return text;
+}
+
+static int baseline_add(struct sonde_report *report, struct sonde_section *section, const struct sonde_try_entry *entry)
+{
+	struct sonde_versus versus = {.pair = entry->pairs, .count = entry->count};
+	struct sonde_cell *row = sonde_report_row(report, section);
+	char *command = row ? command_of(report, entry) : NULL;
+	if (!command || sonde_versus_judge(&versus))
+		return sonde_error(ENOMEM, "out of memory for a row");
+	const struct sonde_spread *spread = versus.spread[SONDE_CANDIDATE];
+	row[B_TIME] = sonde_cell_text(entry->time);
+	row[B_RUNS] = sonde_cell_int(entry->count);
+	row[B_WALL] = sonde_cell_real(spread[SONDE_VERSUS_WALL].median, 0);
+	row[B_CPU] = sonde_cell_real(spread[SONDE_VERSUS_CPU].median, 0);
+	row[B_PEAK] = spread[SONDE_VERSUS_PEAK_RSS].count ? sonde_cell_real(spread[SONDE_VERSUS_PEAK_RSS].median, 0)
+							  : sonde_cell_absent("not known of a command so small");
+	row[B_RATE] = real_or(1e9 / spread[SONDE_VERSUS_WALL].median, "it took no time");
+	row[B_COMMAND] = sonde_cell_text(command);
+	return 0;
+}
+
+static int put_baselines(struct sonde_report *report, const struct sonde_try_entries *entries)
+{
+	struct sonde_section *section =
+	    sonde_report_table(report, "try-baselines", "Baselines, medians of runs", baseline_columns, B_COLUMNS);
+	int code = section ? 0 : sonde_error(ENOMEM, "out of memory for a section");
+	for (size_t i = 0; !code && i < entries->count; i++)
+		if (!entries->entry[i].is_attempt && entries->entry[i].count)
+			code = baseline_add(report, section, &entries->entry[i]);
+	return code;
+}
+
+/* --- reports ----------------------------------------------------------------------------------------------------- */
+
+static int put_facts(struct sonde_report *report, const char *name, const struct attempts *attempts)
+{
+	static const struct {
+		const char *key;
+		enum sonde_verdict verdict;
+	} keys[] = {{"improved", SONDE_VERDICT_IMPROVED},
+		    {"regressed", SONDE_VERDICT_REGRESSED},
+		    {"unchanged", SONDE_VERDICT_UNCHANGED},
+		    {"inconclusive", SONDE_VERDICT_INCONCLUSIVE}};
+	int code = sonde_report_fact(report, "experiment", sonde_cell_text(name));
+	code = code ? code : sonde_report_fact(report, "attempts", sonde_cell_int(attempts->count));
+	for (size_t i = 0; !code && i < sizeof keys / sizeof *keys; i++)
+		code = sonde_report_fact(report, keys[i].key, sonde_cell_int(attempts->of[keys[i].verdict]));
+	return code
+		   ? code
+		   : sonde_report_note(report, NULL, 0,
+				       "%zu attempt%s: %zu improved, %zu regressed, %zu unchanged, %zu inconclusive",
+				       attempts->count, sonde_plural(attempts->count),
+				       attempts->of[SONDE_VERDICT_IMPROVED], attempts->of[SONDE_VERDICT_REGRESSED],
+				       attempts->of[SONDE_VERDICT_UNCHANGED], attempts->of[SONDE_VERDICT_INCONCLUSIVE]);
+}
+
+static int note_how(struct sonde_report *report, const struct attempts *attempts)
+{
+	size_t apart = 0;
+	for (size_t i = 0; i < attempts->count; i++)
+		apart += !attempts->row[i].entry->is_in_turn;
+	if (!apart)
+		return 0;
+	return sonde_report_note(
+	    report, NULL, 1,
+	    "%zu of them %s held against runs of the baseline at another time, since that could not "
+	    "be run again: less than %.0f %% gets no verdict there",
+	    apart, sonde_word(apart, "is", "are"), 100 * SONDE_SHIFT_DRIFT);
+}
+
+static int note_damaged(struct sonde_report *report, const char *name, size_t damaged)
+{
+	return damaged
+		   ? sonde_report_note(report, NULL, 1,
+				       "%zu line%s of the journal of %s cannot be read, and %s in no figure: cut off, "
+				       "changed, or of a later version",
+				       damaged, sonde_plural(damaged), name, sonde_word(damaged, "is", "are"))
+		   : 0;
+}
+
+int sonde_try_report(struct sonde_report *report, const char *name, const struct sonde_try_entries *entries)
+{
+	static const enum sonde_verdict order[] = {SONDE_VERDICT_IMPROVED, SONDE_VERDICT_REGRESSED,
+						   SONDE_VERDICT_UNCHANGED, SONDE_VERDICT_INCONCLUSIVE};
+	struct attempts attempts;
+	int code = attempts_judge(&attempts, entries);
+	code = code ? code : put_facts(report, name, &attempts);
+	code = code ? code : note_how(report, &attempts);
+	code = code ? code : note_damaged(report, name, entries->damaged);
+	code = code ? code : put_baselines(report, entries);
+	if (attempts.count)
+		qsort(attempts.row, attempts.count, sizeof *attempts.row, by_effect);
+	for (size_t i = 0; !code && i < sizeof order / sizeof *order; i++)
+		code = put_verdict(report, &attempts, order[i]);
+	if (attempts.count)
+		qsort(attempts.row, attempts.count, sizeof *attempts.row, by_number);
+	if (!code && attempts.count)
+		code = put_metrics(report, &attempts);
+	code = code ? code : put_zones(report, &attempts);
+	attempts_fini(&attempts);
+	return code;
+}
+
+static int name_add(struct sonde_report *report, struct sonde_section *section, const char *name,
+		    const struct sonde_try_entries *entries)
+{
+	struct attempts attempts;
+	const struct attempt *best = NULL;
+	int code = attempts_judge(&attempts, entries);
+	struct sonde_cell *row = code ? NULL : sonde_report_row(report, section);
+	if (!code && !row)
+		code = sonde_error(ENOMEM, "out of memory for a row");
+	for (size_t i = 0; i < attempts.count; i++)
+		if (attempts.row[i].verdict == SONDE_VERDICT_IMPROVED && (!best || attempts.row[i].gain > best->gain))
+			best = &attempts.row[i];
+	if (!code) {
+		row[N_NAME] = sonde_cell_text(sonde_report_text(report, "%s", name));
+		row[N_ATTEMPTS] = sonde_cell_int(attempts.count);
+		row[N_IMPROVED] = sonde_cell_int(attempts.of[SONDE_VERDICT_IMPROVED]);
+		row[N_REGRESSED] = sonde_cell_int(attempts.of[SONDE_VERDICT_REGRESSED]);
+		row[N_UNCHANGED] = sonde_cell_int(attempts.of[SONDE_VERDICT_UNCHANGED]);
+		row[N_INCONCLUSIVE] = sonde_cell_int(attempts.of[SONDE_VERDICT_INCONCLUSIVE]);
+		row[N_BEST] = row[N_WHAT] = sonde_cell_absent("none improved");
+		if (best) {
+			row[N_BEST] = sonde_cell_real(best->gain, 0);
+			row[N_WHAT] = sonde_cell_text(sonde_report_text(report, "%s", best->entry->what));
+		}
+	}
+	attempts_fini(&attempts);
+	return code;
+}
+
+int sonde_try_report_all(struct sonde_report *report, const struct sonde_journal *journal,
+			 const struct sonde_journal_names *names)
+{
+	struct sonde_section *section = sonde_report_table(report, "try", "Experiments", name_columns, N_COLUMNS);
+	int code = section ? 0 : sonde_error(ENOMEM, "out of memory for a section");
+	for (size_t i = 0; !code && i < names->count; i++) {
+		struct sonde_journal one = *journal;
+		struct sonde_try_entries entries = {0};
+		code = sonde_journal_name(&one, names->name[i]);
+		code = code ? code : sonde_try_entries_read(&entries, &one);
+		code = code ? code : name_add(report, section, names->name[i], &entries);
+		code = code ? code : note_damaged(report, names->name[i], entries.damaged);
+		sonde_try_entries_fini(&entries);
+	}
+	return code;
+}

@@ -1,0 +1,179 @@
+/* chrome.c: trace-event JSON, for Perfetto, Chromium and the Firefox Profiler.
+ *
+ * Written as the file is read, but for the critical path, which is found before: zones and waits are complete events
+ * (X), counters and resources C, marks i; arrows (s, f) from who unlocked to who waited for it; then states of threads,
+ * as complete events on tracks of their own, with arrows from who woke them, where that is known; then what
+ * devices did, on processes of their own, with arrows (bind_id) from the calls that had them do it; then the critical path; then
+ * spans as asynchronous events (b, e) with an arrow (s, f) where one ends in another thread; then what was alive of
+ * each heap, as counters; then CPU samples. Zones of a thread that do not nest, which viewers would draw wrongly,
+ * become asynchronous events too. Every event has name, cat, pid, tid, ts and args, because some readers want them all.
+ * Timestamps are microseconds since the recording began, exact to the nanosecond; baseTimeNanoseconds is that beginning
+ * on the wall clock. Only arguments of zones, and spans, are held in memory (marks.h).
+ */
+#include <errno.h>
+#include <stdlib.h>
+
+#include "export/chrome/event.h"
+#include "export/format.h"
+#include "export/lacks.h"
+#include "export/origin.h"
+#include "export/stack/stacks.h"
+#include "util/error.h"
+
+static void put_names(struct sonde_chrome *chrome)
+{
+	if (sonde_chrome_has_machine(chrome))
+		sonde_chrome_metadata(chrome, "process_name", (struct sonde_chrome_event){0}, "machine");
+	for (uint32_t i = 1; i <= sonde_session_process_count(chrome->session); i++)
+		sonde_chrome_metadata(chrome, "process_name", (struct sonde_chrome_event){.process = i},
+				      sonde_session_process(chrome->session, i)->name);
+	for (uint32_t i = 1; i <= sonde_session_thread_count(chrome->session); i++)
+		if (!chrome->options->thread || chrome->options->thread[i])
+			sonde_chrome_metadata(chrome, "thread_name", (struct sonde_chrome_event){.thread = i},
+					      sonde_session_thread(chrome->session, i)->name);
+}
+
+/* Where an imported recording comes from, and what it lacks. */
+static void put_origin(struct sonde_chrome *chrome)
+{
+	struct sonde_json *json = &chrome->json;
+	const struct sonde_lacks lacks = sonde_lacks_of(chrome->session);
+	struct sonde_origin origin = {0};
+	const char *said = sonde_origin_next(&origin, chrome->session);
+	if (said) {
+		sonde_json_key(json, "import_notes");
+		sonde_json_array(json);
+		for (; said; said = sonde_origin_next(&origin, chrome->session))
+			sonde_json_text(json, said);
+		sonde_json_end(json);
+	}
+	sonde_json_put_uint(json, "records_lost", lacks.lost);
+	sonde_json_put_uint(json, "bytes_not_readable", lacks.damaged_b);
+	sonde_json_put_uint(json, "chunks_skipped", lacks.skipped);
+	sonde_json_put_uint(json, "not_closed_in_order", (uint64_t)lacks.cut);
+}
+
+/* What is behind the list of events: what timestamps mean, what it is of, and what could not be shown. */
+static void put_tail(struct sonde_chrome *chrome)
+{
+	struct sonde_json *json = &chrome->json;
+	const char *command = sonde_session_info(chrome->session, "run.command");
+	sonde_json_put_text(json, "displayTimeUnit", "ns");
+	sonde_json_put_uint(json, "baseTimeNanoseconds", sonde_session_head(chrome->session)->start_real_ns);
+	sonde_json_key(json, "otherData");
+	sonde_json_object(json);
+	sonde_json_put_text(json, "exporter", "sonde");
+	sonde_json_put_text(json, "command", command ? command : "");
+	put_origin(chrome);
+	sonde_json_put_uint(json, "zones_apart", chrome->apart);
+	sonde_json_put_uint(json, "span_ends_without_begin", chrome->unbegun);
+	sonde_json_put_uint(json, "marks_dropped", chrome->marks.dropped);
+	sonde_json_put_uint(json, "heap_curves_damaged", chrome->heaps_damaged);
+	sonde_json_put_uint(json, "state_slices", chrome->state_slices);
+	sonde_json_put_uint(json, "states_in_shared_slices", chrome->states_shared);
+	if (chrome->states_shared) {
+		sonde_json_put_uint(json, "states_shared_below_ns", chrome->states_least_ns);
+		sonde_json_put_text(json, "states_note",
+				    "states shorter than that share slices named switching, which say what they add up "
+				    "to; sonde export --from and --to show a part in detail");
+	}
+	sonde_json_put_uint(json, "wait_slices", chrome->wait_slices);
+	sonde_json_put_uint(json, "waits_in_shared_slices", chrome->waits_shared);
+	if (chrome->waits_shared) {
+		sonde_json_put_uint(json, "waits_shared_below_ns", chrome->waits_least_ns);
+		sonde_json_put_text(json, "waits_note",
+				    "calls that took less than that share slices named calls, which say what they add "
+				    "up to; sonde export --from and --to show a part in detail");
+	}
+	sonde_json_put_uint(json, "lock_arrows", chrome->lock_arrows);
+	sonde_json_put_uint(json, "wake_arrows", chrome->wake_arrows);
+	sonde_json_put_uint(json, "device_slices", chrome->device_slices);
+	sonde_json_put_uint(json, "device_slices_left_out", chrome->device_slices_left_out);
+	sonde_json_put_uint(json, "critical_path_steps", chrome->path_steps);
+	sonde_json_put_uint(json, "critical_path_steps_left_out", chrome->path_left_out);
+	sonde_json_end(json);
+}
+
+static int put_batches(struct sonde_chrome *chrome)
+{
+	struct sonde_cursor *cursor;
+	int rc = sonde_cursor_open(&cursor, chrome->session,
+				   1u << SONDE_CHUNK_ZONES | 1u << SONDE_CHUNK_EVENTS | 1u << SONDE_CHUNK_SERIES |
+				       1u << SONDE_CHUNK_WAITS);
+	if (rc)
+		return rc;
+	const struct sonde_batch *batch;
+	int error = 0;
+	while (!error && (rc = sonde_export_stacks_next(cursor, &batch)) > 0) {
+		if (batch->type == SONDE_CHUNK_ZONES)
+			error = sonde_chrome_zones(chrome, batch);
+		else if (batch->type == SONDE_CHUNK_SERIES)
+			error = sonde_chrome_series(chrome, batch);
+		else if (batch->type == SONDE_CHUNK_WAITS)
+			sonde_chrome_waits(chrome, batch);
+		else
+			sonde_chrome_events(chrome, batch);
+	}
+	sonde_cursor_close(cursor);
+	if (!error && !rc)
+		sonde_chrome_waits_end(chrome);
+	return error ? error : rc;
+}
+
+static int put_document(struct sonde_chrome *chrome)
+{
+	struct sonde_json *json = &chrome->json;
+	sonde_json_object(json);
+	sonde_json_key(json, "traceEvents");
+	sonde_json_array(json);
+	put_names(chrome);
+	int error = sonde_chrome_waits_begin(chrome);
+	if (!error)
+		error = put_batches(chrome);
+	if (error)
+		return error;
+	error = sonde_chrome_states(chrome);
+	error = error ? error : sonde_chrome_devices(chrome);
+	if (error)
+		return error;
+	sonde_chrome_path(chrome);
+	sonde_chrome_spans(chrome);
+	error = sonde_chrome_heaps(chrome);
+	if (!error)
+		error = sonde_chrome_samples(chrome);
+	if (error)
+		return error;
+	sonde_json_end(json);
+	put_tail(chrome);
+	sonde_json_end(json);
+	return 0;
+}
+
+static int export(struct sonde_session *session, const struct sonde_format_options *options, FILE *out)
+{
+	struct sonde_chrome chrome = {
+	    .session = session, .options = options, .base_ns = sonde_session_head(session)->start_mono_ns};
+	sonde_json_init(&chrome.json, out, 0);
+	int error = sonde_marks_read(&chrome.marks, session);
+	if (error)
+		return error;
+	chrome.nest_count = sonde_session_thread_count(session) + 1;
+	chrome.nests = calloc(chrome.nest_count, sizeof *chrome.nests);
+	error = chrome.nests ? put_document(&chrome)
+			     : sonde_error(ENOMEM, "out of memory for %zu threads", chrome.nest_count);
+	for (size_t i = 0; chrome.nests && i < chrome.nest_count; i++)
+		sonde_nest_fini(&chrome.nests[i]);
+	free(chrome.nests);
+	free(chrome.cpu);
+	sonde_chrome_waits_fini(&chrome);
+	sonde_marks_fini(&chrome.marks);
+	return error;
+}
+
+const struct sonde_format sonde_format_chrome = {
+    .name = "chrome",
+    .extension = ".trace.json",
+    .title = "trace events: zones, waits, states, devices, critical path, counters, heaps, samples; for Perfetto",
+    .section = "critical-steps",
+    .export = export,
+};

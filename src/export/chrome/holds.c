@@ -1,0 +1,122 @@
+/* holds.c: when locks were given up, and arrows from there to who got them.
+ *
+ * Hooks stamp the end of a hold before they unlock, and the end of a wait after they have locked. So who let a waiter
+ * go is who gave up that lock last before its wait was over, if that was after it began to wait; an arrow has two ends
+ * in slices: "unlock", which takes no time, and the waiter's call. Calls that share slices have none, which bounds
+ * them. Where calls were lost, or could not be read, the last holder may be one that nobody saw: then there are none.
+ */
+#include "export/chrome/holds.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "util/error.h"
+#include "util/search.h"
+
+/* Whether all calls on a lock are there. */
+static int is_whole(const struct sonde_session *session, uint32_t id)
+{
+	const struct sonde_object *object = sonde_session_object(session, id);
+	for (size_t i = 0; object && i < sonde_session_lost_count(session); i++) {
+		const struct sonde_lost *lost = sonde_session_lost(session, i);
+		if (lost->process == object->process && !strcmp(lost->source, "waits"))
+			return 0;
+	}
+	return object && !sonde_session_damaged_b(session);
+}
+
+int sonde_chrome_holds_add(struct sonde_chrome_holds *holds, const struct sonde_batch *batch, size_t i)
+{
+	if (sonde_wait_row(batch->waits.kind[i])->group != SONDE_WAIT_GROUP_HELD || !batch->waits.object[i] ||
+	    !batch->waits.dur_ns[i]) /* who posted or signalled held nothing */
+		return 0;
+	if (holds->count == holds->cap) {
+		size_t cap = holds->cap ? 2 * holds->cap : 1024;
+		struct sonde_chrome_hold *rows = realloc(holds->rows, cap * sizeof *rows);
+		if (!rows)
+			return sonde_error(ENOMEM, "out of memory for %zu holds of locks", cap);
+		holds->rows = rows;
+		holds->cap = cap;
+	}
+	holds->rows[holds->count++] =
+	    (struct sonde_chrome_hold){.end_ns = batch->waits.start_ns[i] + batch->waits.dur_ns[i],
+				       .object = batch->waits.object[i],
+				       .thread = batch->waits.thread[i]};
+	return 0;
+}
+
+static int compare(const void *left, const void *right)
+{
+	const struct sonde_chrome_hold *a = left, *b = right;
+	if (a->object != b->object)
+		return a->object < b->object ? -1 : 1;
+	return (a->end_ns > b->end_ns) - (a->end_ns < b->end_ns);
+}
+
+void sonde_chrome_holds_sort(struct sonde_chrome_holds *holds)
+{
+	if (holds->count)
+		qsort(holds->rows, holds->count, sizeof *holds->rows, compare);
+}
+
+void sonde_chrome_holds_fini(struct sonde_chrome_holds *holds)
+{
+	free(holds->rows);
+	*holds = (struct sonde_chrome_holds){0};
+}
+
+/* The last hold of a lock that was over by then; NULL = none is known. */
+static struct sonde_chrome_hold *last_until(const struct sonde_chrome_holds *holds, uint32_t object, uint64_t time_ns)
+{
+	size_t next = SONDE_SEARCH(i, 0, holds->count,
+				   holds->rows[i].object < object ||
+				       (holds->rows[i].object == object && holds->rows[i].end_ns <= time_ns));
+	return next && holds->rows[next - 1].object == object ? &holds->rows[next - 1] : NULL;
+}
+
+static void put_unlock(struct sonde_chrome *chrome, const struct sonde_chrome_hold *hold)
+{
+	struct sonde_chrome_event event = {
+	    .phase = "X", .name = "unlock", .category = "lock", .thread = hold->thread, .time_ns = hold->end_ns};
+	sonde_chrome_begin(chrome, &event);
+	sonde_chrome_micros(chrome, "dur", 0);
+	sonde_chrome_args(chrome);
+	sonde_chrome_object(chrome, hold->object);
+	sonde_chrome_end(chrome);
+}
+
+struct sonde_chrome_hold *sonde_chrome_holds_giver(const struct sonde_chrome_holds *holds,
+						   const struct sonde_session *session,
+						   const struct sonde_format_options *options,
+						   const struct sonde_batch *batch, size_t i)
+{
+	uint64_t start_ns = batch->waits.start_ns[i], end_ns = start_ns + batch->waits.dur_ns[i];
+	uint32_t waiter = batch->waits.thread[i];
+	if (sonde_wait_row(batch->waits.kind[i])->group != SONDE_WAIT_GROUP_LOCK || !batch->waits.dur_ns[i] ||
+	    batch->waits.status[i] & SONDE_WAIT_SAMPLED || !sonde_format_takes(options, end_ns, waiter))
+		return NULL;
+	struct sonde_chrome_hold *hold = last_until(holds, batch->waits.object[i], end_ns);
+	if (!hold || hold->thread == waiter || hold->end_ns < start_ns || !is_whole(session, hold->object) ||
+	    !sonde_format_takes(options, hold->end_ns, hold->thread))
+		return NULL;
+	return hold;
+}
+
+void sonde_chrome_holds_arrow(struct sonde_chrome *chrome, struct sonde_chrome_holds *holds,
+			      const struct sonde_batch *batch, size_t i)
+{
+	uint64_t end_ns = batch->waits.start_ns[i] + batch->waits.dur_ns[i];
+	uint32_t waiter = batch->waits.thread[i];
+	struct sonde_chrome_hold *hold = sonde_chrome_holds_giver(holds, chrome->session, chrome->options, batch, i);
+	if (!hold)
+		return;
+	if (!hold->is_put)
+		put_unlock(chrome, hold);
+	hold->is_put = 1;
+	struct sonde_chrome_moment from = {.thread = hold->thread, .time_ns = hold->end_ns};
+	/* A slice ends before its end. */
+	struct sonde_chrome_moment to = {.thread = waiter,
+					 .time_ns = end_ns - 1 > hold->end_ns ? end_ns - 1 : hold->end_ns};
+	sonde_chrome_arrow(chrome, "unlock", ++chrome->lock_arrows, &from, &to);
+}

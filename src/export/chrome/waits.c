@@ -1,0 +1,238 @@
+/* waits.c: calls that waited, as complete events on their threads: "mutex", "read".
+ *
+ * They are written as they come: a thread is in one call at a time, or in one that a signal's handler makes within
+ * another, and zones begin and end outside of them or within, so that they nest. What is asked for of the recording's
+ * time cuts them, as it cuts weights: their sum is the flame graph's. A lock that was held while others waited is no
+ * waiting of its thread, and would overlap what it waits for meanwhile.
+ *
+ * A million calls would be a file of 160 MB. Where there are many, a first reading counts durations, and short ones
+ * share slices, "calls", as states do (chrome/share.h), with the time of each kind and the bytes that they add up to.
+ * Calls of a thread come in the order of their ends, but for what a signal's handler did: a shared slice ends where a
+ * longer call begins that was under way, so that they nest; the sums are of all its calls.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "export/chrome/event.h"
+#include "export/chrome/holds.h"
+#include "export/chrome/share.h"
+#include "export/stack/stacks.h"
+#include "util/error.h"
+
+/* A call, cut to what is wanted. */
+struct call {
+	uint64_t from_ns, to_ns;
+	uint32_t thread;
+	const struct sonde_wait_row *row;
+};
+
+/* Of a thread: all of its calls while they are counted, then neighbours that share a slice. */
+struct shared {
+	uint64_t from_ns, to_ns, calls, bytes, looks;
+	uint64_t long_to_ns; /* of the latest call that has its own slice */
+	uint64_t ns[SONDE_WAIT_KINDS];
+};
+
+struct sonde_chrome_calls {
+	struct sonde_chrome_share share;
+	struct sonde_heap_range range;
+	struct shared *shared; /* by thread id */
+	size_t threads;
+	struct sonde_chrome_holds holds;
+};
+
+/* None is not said of calls that move none, like open(). */
+static void put_bytes(struct sonde_chrome *chrome, uint32_t kind, uint64_t amount)
+{
+	int moves = kind == SONDE_WAIT_READ || kind == SONDE_WAIT_WRITE || kind == SONDE_WAIT_SEND ||
+		    kind == SONDE_WAIT_RECEIVE;
+	if (moves || (amount && sonde_wait_row(kind)->group != SONDE_WAIT_GROUP_LOCK))
+		sonde_json_put_uint(&chrome->json, "bytes", amount);
+}
+
+static void put_holder(struct sonde_chrome *chrome, uint32_t id)
+{
+	const struct sonde_thread *thread = sonde_session_thread(chrome->session, id);
+	if (!thread)
+		return;
+	sonde_json_put_text(&chrome->json, "held_by", thread->name);
+	sonde_json_put_uint(&chrome->json, "held_by_tid", thread->tid);
+}
+
+/* 0: not wanted, or nothing that a thread waits in. */
+static int take(const struct sonde_chrome_calls *calls, const struct sonde_batch *batch, size_t i, struct call *out)
+{
+	uint64_t start_ns = batch->waits.start_ns[i], dur_ns = batch->waits.dur_ns[i];
+	uint32_t thread = batch->waits.thread[i];
+	const struct sonde_wait_row *row = sonde_wait_row(batch->waits.kind[i]);
+	if (!row->name || row->group == SONDE_WAIT_GROUP_HELD ||
+	    (calls->range.thread && !calls->range.thread[thread]) ||
+	    !sonde_weigh_cut(&calls->range, &start_ns, &dur_ns))
+		return 0;
+	*out = (struct call){start_ns, start_ns + dur_ns, thread, row};
+	return 1;
+}
+
+static void begin_slice(struct sonde_chrome *chrome, const char *name, uint32_t thread, uint64_t from_ns,
+			uint64_t to_ns)
+{
+	struct sonde_chrome_event event = {
+	    .phase = "X", .name = name, .category = "wait", .thread = thread, .time_ns = from_ns};
+	sonde_chrome_begin(chrome, &event);
+	sonde_chrome_micros(chrome, "dur", to_ns - from_ns);
+	sonde_chrome_args(chrome);
+	chrome->wait_slices++;
+}
+
+static void put_call(struct sonde_chrome *chrome, const struct call *call, const struct sonde_batch *batch, size_t i)
+{
+	begin_slice(chrome, call->row->name, call->thread, call->from_ns, call->to_ns);
+	sonde_json_put_text(&chrome->json, "kind", call->row->name);
+	sonde_chrome_object(chrome, batch->waits.object[i]);
+	if (batch->waits.status[i] & SONDE_WAIT_SAMPLED) /* what was found so often from outside */
+		sonde_json_put_uint(&chrome->json, "sampled_looks", batch->waits.amount[i]);
+	else
+		put_bytes(chrome, batch->waits.kind[i], batch->waits.amount[i]);
+	put_holder(chrome, batch->waits.other[i]);
+	sonde_chrome_end(chrome);
+	sonde_chrome_holds_arrow(chrome, &chrome->calls->holds, batch, i);
+}
+
+/* --- shared slices ----------------------------------------------------------------------------------------------- */
+
+static void end_shared(struct sonde_chrome *chrome, uint32_t thread)
+{
+	struct shared *shared = &chrome->calls->shared[thread];
+	struct sonde_json *json = &chrome->json;
+	if (!shared->calls)
+		return;
+	begin_slice(chrome, "calls", thread, shared->from_ns, shared->to_ns);
+	sonde_json_put_uint(json, "calls", shared->calls);
+	sonde_json_key(json, "waited_ns");
+	sonde_json_object(json);
+	for (uint32_t kind = 0; kind < SONDE_WAIT_KINDS; kind++)
+		if (shared->ns[kind])
+			sonde_json_put_uint(json, sonde_wait_row(kind)->name, shared->ns[kind]);
+	sonde_json_end(json);
+	if (shared->bytes)
+		sonde_json_put_uint(json, "bytes", shared->bytes);
+	if (shared->looks)
+		sonde_json_put_uint(json, "sampled_looks", shared->looks);
+	sonde_chrome_end(chrome);
+	chrome->waits_shared += shared->calls;
+	*shared = (struct shared){.long_to_ns = shared->long_to_ns};
+}
+
+/* A call with a slice of its own comes: what was put together before it is over. */
+static void pass_long(struct sonde_chrome *chrome, const struct call *call)
+{
+	struct shared *shared = &chrome->calls->shared[call->thread];
+	if (shared->from_ns < call->from_ns && shared->to_ns > call->from_ns)
+		shared->to_ns = call->from_ns;
+	end_shared(chrome, call->thread);
+	if (call->to_ns > shared->long_to_ns)
+		shared->long_to_ns = call->to_ns;
+}
+
+static void share(struct sonde_chrome *chrome, const struct call *call, const struct sonde_batch *batch, size_t i)
+{
+	struct sonde_chrome_calls *calls = chrome->calls;
+	struct shared *shared = &calls->shared[call->thread];
+	int is_apart = call->from_ns < shared->from_ns || call->to_ns - shared->from_ns > calls->share.grid_ns ||
+		       (shared->from_ns < shared->long_to_ns && call->to_ns > shared->long_to_ns);
+	if (shared->calls && is_apart)
+		end_shared(chrome, call->thread);
+	if (!shared->calls)
+		shared->from_ns = call->from_ns;
+	if (call->to_ns > shared->to_ns)
+		shared->to_ns = call->to_ns;
+	shared->calls++;
+	shared->ns[batch->waits.kind[i]] += call->to_ns - call->from_ns;
+	if (batch->waits.status[i] & SONDE_WAIT_SAMPLED)
+		shared->looks += batch->waits.amount[i];
+	else if (sonde_wait_row(batch->waits.kind[i])->group != SONDE_WAIT_GROUP_LOCK)
+		shared->bytes += batch->waits.amount[i];
+}
+
+/* --- all of them ------------------------------------------------------------------------------------------------- */
+
+static int count(struct sonde_chrome_calls *calls, const struct sonde_batch *batch)
+{
+	struct call call;
+	int error = 0;
+	for (size_t i = 0; i < batch->count && !error; i++) {
+		error = sonde_chrome_holds_add(&calls->holds, batch, i);
+		if (!take(calls, batch, i, &call))
+			continue;
+		struct shared *shared = &calls->shared[call.thread];
+		sonde_chrome_share_count(&calls->share, call.to_ns - call.from_ns);
+		if (!shared->calls++ || call.from_ns < shared->from_ns)
+			shared->from_ns = call.from_ns;
+		if (call.to_ns > shared->to_ns)
+			shared->to_ns = call.to_ns;
+	}
+	return error;
+}
+
+int sonde_chrome_waits_begin(struct sonde_chrome *chrome)
+{
+	const struct sonde_format_options *options = chrome->options;
+	const struct sonde_heap_range wanted = {options->from_ns, options->to_ns, options->thread};
+	struct sonde_chrome_calls *calls = chrome->calls = calloc(1, sizeof *calls);
+	struct sonde_cursor *cursor;
+	const struct sonde_batch *batch;
+	size_t threads = sonde_session_thread_count(chrome->session) + 1;
+	if (calls)
+		calls->shared = calloc(threads, sizeof *calls->shared);
+	if (!calls || !calls->shared)
+		return sonde_error(ENOMEM, "out of memory for calls of %zu threads", threads);
+	calls->threads = threads;
+	calls->range = sonde_weigh_range(chrome->session, &wanted);
+	int error = 0, rc = sonde_cursor_open(&cursor, chrome->session, 1u << SONDE_CHUNK_WAITS);
+	if (rc)
+		return rc;
+	while (!error && (rc = sonde_export_stacks_next(cursor, &batch)) > 0)
+		error = count(calls, batch);
+	sonde_cursor_close(cursor);
+	if (error)
+		return error;
+	sonde_chrome_holds_sort(&calls->holds);
+	for (size_t i = 0; i < threads; i++) {
+		calls->share.lives_ns += calls->shared[i].to_ns - calls->shared[i].from_ns;
+		calls->shared[i] = (struct shared){0};
+	}
+	sonde_chrome_share_choose(&calls->share);
+	chrome->waits_least_ns = calls->share.least_ns;
+	return rc;
+}
+
+void sonde_chrome_waits(struct sonde_chrome *chrome, const struct sonde_batch *batch)
+{
+	struct call call;
+	for (size_t i = 0; i < batch->count; i++) {
+		if (!take(chrome->calls, batch, i, &call))
+			continue;
+		if (call.to_ns - call.from_ns < chrome->calls->share.least_ns) {
+			share(chrome, &call, batch, i);
+			continue;
+		}
+		pass_long(chrome, &call);
+		put_call(chrome, &call, batch, i);
+	}
+}
+
+void sonde_chrome_waits_end(struct sonde_chrome *chrome)
+{
+	for (uint32_t id = 0; id < chrome->calls->threads; id++)
+		end_shared(chrome, id);
+}
+
+void sonde_chrome_waits_fini(struct sonde_chrome *chrome)
+{
+	if (chrome->calls) {
+		free(chrome->calls->shared);
+		sonde_chrome_holds_fini(&chrome->calls->holds);
+	}
+	free(chrome->calls);
+}

@@ -1,0 +1,149 @@
+/* counters.c: what processes held of memory, as counters (firefox/rows.h). */
+#include "export/firefox/rows.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "export/curves.h"
+#include "export/stack/stacks.h"
+#include "format/metric.h"
+#include "util/error.h"
+
+static int add_counter(struct sonde_firefox *firefox, const char *name, uint32_t process)
+{
+	if (firefox->counter_count == firefox->counter_cap) {
+		size_t cap = firefox->counter_cap ? 2 * firefox->counter_cap : 16;
+		struct sonde_firefox_counter *rows = realloc(firefox->counters, cap * sizeof *rows);
+		if (!rows)
+			return sonde_error(ENOMEM, "out of memory for %zu counters", cap);
+		firefox->counters = rows;
+		firefox->counter_cap = cap;
+	}
+	uint32_t number = sonde_intern(&firefox->counter_names, name, &firefox->error);
+	if (!firefox->error)
+		firefox->counters[firefox->counter_count++] = (struct sonde_firefox_counter){
+		    .name = number ? firefox->counter_names.texts[number - 1] : "", .process = process};
+	return firefox->error;
+}
+
+static int add_point(struct sonde_firefox *firefox, uint32_t counter, uint64_t time_ns, uint64_t value)
+{
+	const struct sonde_spool_row row = {
+	    .group = counter, .time = time_ns, .value = value, .text_at = firefox->points.row_count};
+	return sonde_spool_add(&firefox->points, &row);
+}
+
+/* Counters are numbered as the heaps; series of memory follow. */
+static int take_heap(void *context, const struct sonde_curve *curve, uint64_t time_ns, uint64_t live_b)
+{
+	struct sonde_firefox *firefox = context;
+	while (firefox->counter_count < curve->heap) {
+		const struct sonde_heap *heap =
+		    sonde_session_heap(firefox->session, (uint32_t)firefox->counter_count + 1);
+		int error = add_counter(firefox, heap->id == curve->heap ? curve->name : "", heap->process);
+		if (error)
+			return error;
+	}
+	return add_point(firefox, curve->heap - 1, time_ns, live_b);
+}
+
+static int is_memory(const struct sonde_series *series)
+{
+	return series && !series->thread && series->process &&
+	       !strcmp(series->name, sonde_metric_row(SONDE_METRIC_MEMORY_RSS)->name);
+}
+
+static int take_series(struct sonde_firefox *firefox)
+{
+	struct sonde_cursor *cursor;
+	const struct sonde_batch *batch;
+	uint32_t heaps = (uint32_t)sonde_session_heap_count(firefox->session);
+	int error = 0, rc = sonde_cursor_open(&cursor, firefox->session, 1u << SONDE_CHUNK_SERIES);
+	if (rc)
+		return rc;
+	while (firefox->counter_count < heaps && !error)
+		error = add_counter(firefox, "", 0);
+	for (uint32_t id = 1; id <= sonde_session_series_count(firefox->session) && !error; id++) {
+		const struct sonde_series *series = sonde_session_series(firefox->session, id);
+		error = add_counter(firefox, is_memory(series) ? "resident memory" : "", series ? series->process : 0);
+	}
+	while (!error && (rc = sonde_export_stacks_next(cursor, &batch)) > 0)
+		for (size_t i = 0; i < batch->count && !error; i++)
+			if (is_memory(sonde_session_series(firefox->session, batch->series.series[i])) &&
+			    batch->series.value[i] >= 0 &&
+			    sonde_format_takes(firefox->options, batch->series.time_ns[i], 0))
+				error = add_point(firefox, heaps + batch->series.series[i] - 1,
+						  batch->series.time_ns[i], (uint64_t)batch->series.value[i]);
+	sonde_cursor_close(cursor);
+	return error ? error : rc;
+}
+
+int sonde_firefox_points(struct sonde_firefox *firefox)
+{
+	int error = sonde_curves_heaps(firefox->session, firefox->options, take_heap, firefox, &firefox->heaps_damaged);
+	return error ? error : take_series(firefox);
+}
+
+/* --- written --------------------------------------------------------------------------------------------------------
+ */
+
+/* The number, among those that are written, of a process's first thread; −1 = none is. */
+static int64_t thread_of(const struct sonde_firefox *firefox, uint32_t process)
+{
+	int64_t number = 0;
+	for (uint32_t id = 1; id <= sonde_session_thread_count(firefox->session); id++) {
+		if (!sonde_firefox_has(firefox, id))
+			continue;
+		if (sonde_session_thread(firefox->session, id)->process == process)
+			return number;
+		number++;
+	}
+	return -1;
+}
+
+/* Points of this format are changes; the first is from nothing. */
+static void put_points(struct sonde_json *json, const struct sonde_firefox *firefox, uint32_t counter)
+{
+	const struct sonde_spool_row *rows = firefox->points.rows + firefox->points.begins[counter];
+	size_t count = firefox->points.counts[counter];
+	sonde_json_key(json, "samples");
+	sonde_json_object(json);
+	sonde_json_put_uint(json, "length", count);
+	sonde_json_key(json, "time");
+	sonde_json_array(json);
+	for (size_t i = 0; i < count; i++)
+		sonde_firefox_ms(json, sonde_firefox_after(firefox, rows[i].time));
+	sonde_json_end(json);
+	sonde_json_key(json, "count");
+	sonde_json_array(json);
+	for (size_t i = 0; i < count; i++)
+		sonde_json_int(json, (int64_t)(rows[i].value - (i ? rows[i - 1].value : 0)));
+	sonde_json_end(json);
+	sonde_json_end(json);
+}
+
+void sonde_firefox_counters(const struct sonde_firefox *firefox, struct sonde_json *json)
+{
+	sonde_json_key(json, "counters");
+	sonde_json_array(json);
+	for (uint32_t i = 0; i < firefox->counter_count; i++) {
+		const struct sonde_firefox_counter *counter = &firefox->counters[i];
+		const struct sonde_process *process = sonde_session_process(firefox->session, counter->process);
+		int64_t thread = process ? thread_of(firefox, counter->process) : -1;
+		char pid[24];
+		if (thread < 0 || !firefox->points.rows || !firefox->points.counts[i])
+			continue;
+		snprintf(pid, sizeof pid, "%u", process->pid);
+		sonde_json_object(json);
+		sonde_json_put_text(json, "name", counter->name);
+		sonde_json_put_text(json, "category", "Memory");
+		sonde_json_put_text(json, "description", counter->name);
+		sonde_json_put_text(json, "pid", pid);
+		sonde_json_key(json, "mainThreadIndex");
+		sonde_json_int(json, thread);
+		put_points(json, firefox, i);
+		sonde_json_end(json);
+	}
+	sonde_json_end(json);
+}

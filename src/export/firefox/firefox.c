@@ -1,0 +1,257 @@
+/* firefox.c: the Firefox Profiler's processed profile, which its viewer opens and profiler-cli reads.
+ *
+ * Version 48 of that format: newer readers know how to bring it up to date, and nothing in it is a guess. A thread has
+ * its samples, weighed by the CPU time that each stands for, and markers (firefox/markers.c); a process has what it
+ * held of memory as counters, which are changes in this format. Rows of a thread are columns there, and come mixed
+ * here: so they are gathered first, in nameless files (spool.h). What the format has no place for, thread states and
+ * counters other than of memory, is left out: the chrome and perfetto formats have them. Times are ms since the
+ * recording began.
+ */
+#include <stdlib.h>
+
+#include "export/firefox/rows.h"
+#include "export/lacks.h"
+#include "export/stack/stacks.h"
+#include "util/error.h"
+
+enum { VERSION = 48, GECKO_VERSION = 29 };
+
+/* --- gathering ---------------------------------------------------------------------------------------------------- */
+
+static int gather_samples(struct sonde_firefox *firefox)
+{
+	struct sonde_cursor *cursor;
+	const struct sonde_batch *batch;
+	int rc = sonde_cursor_open(&cursor, firefox->session, 1u << SONDE_CHUNK_SAMPLES);
+	if (rc)
+		return rc;
+	while (!firefox->error && (rc = sonde_export_stacks_next(cursor, &batch)) > 0)
+		for (size_t i = 0; i < batch->count && !firefox->error; i++) {
+			uint32_t thread = batch->samples.thread[i];
+			int in_kernel = sonde_export_stacks_in_kernel(firefox->session, batch, i);
+			const struct sonde_spool_row row = {.time = batch->samples.time_ns[i],
+							    .value = batch->samples.weight_ns[i],
+							    .text_at = firefox->samples.row_count,
+							    .group = thread,
+							    .name = batch->samples.stack[i],
+							    .kind = (uint32_t)in_kernel};
+			if (sonde_firefox_has(firefox, thread) &&
+			    sonde_format_takes(firefox->options, row.time, thread))
+				firefox->error = sonde_spool_add(&firefox->samples, &row);
+		}
+	sonde_cursor_close(cursor);
+	return firefox->error ? firefox->error : rc;
+}
+
+/* --- the document ------------------------------------------------------------------------------------------------- */
+
+static void put_categories(struct sonde_json *json)
+{
+	static const char *const rows[][2] = {
+	    [SONDE_FIREFOX_OTHER] = {"Other", "grey"},       [SONDE_FIREFOX_USER] = {"User", "yellow"},
+	    [SONDE_FIREFOX_KERNEL] = {"Kernel", "orange"},   [SONDE_FIREFOX_ZONE] = {"Zone", "blue"},
+	    [SONDE_FIREFOX_WAIT] = {"Wait", "purple"},       [SONDE_FIREFOX_MARK] = {"Mark", "green"},
+	    [SONDE_FIREFOX_PATH] = {"Critical path", "red"}, [SONDE_FIREFOX_DEVICE] = {"Device", "lightblue"},
+	};
+	sonde_json_key(json, "categories");
+	sonde_json_array(json);
+	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+		sonde_json_object(json);
+		sonde_json_put_text(json, "name", rows[i][0]);
+		sonde_json_put_text(json, "color", rows[i][1]);
+		sonde_json_key(json, "subcategories");
+		sonde_json_array(json);
+		sonde_json_text(json, "Other");
+		sonde_json_end(json);
+		sonde_json_end(json);
+	}
+	sonde_json_end(json);
+}
+
+/* What could not be shown, in the viewer's box about the profile. */
+static void put_extra(const struct sonde_firefox *firefox, struct sonde_json *json)
+{
+	const struct sonde_lacks lacks = sonde_lacks_of(firefox->session);
+	const struct {
+		const char *label, *format;
+		uint64_t value;
+	} rows[] = {{"Calls that waited left out", "integer", firefox->calls_left},
+		    {"Their time", "nanoseconds", firefox->calls_left_ns},
+		    {"They were shorter than", "nanoseconds", firefox->calls_least_ns},
+		    {"Arguments left out", "integer", firefox->marks.dropped},
+		    {"Steps of the critical path left out", "integer", firefox->path_left},
+		    {"Activities of devices left out", "integer", firefox->devices_left},
+		    {"Curves of heaps with parts not readable", "integer", firefox->heaps_damaged},
+		    {"Records lost", "integer", lacks.lost},
+		    {"Bytes that could not be read", "bytes", lacks.damaged_b},
+		    {"Chunks that could not be read", "integer", lacks.skipped},
+		    {"Not closed in order (1 = so)", "integer", (uint64_t)lacks.cut}};
+	sonde_json_key(json, "extra");
+	sonde_json_array(json);
+	sonde_json_object(json);
+	sonde_json_put_text(json, "label", "sonde");
+	sonde_json_key(json, "entries");
+	sonde_json_array(json);
+	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+		sonde_json_object(json);
+		sonde_json_put_text(json, "label", rows[i].label);
+		sonde_json_put_text(json, "format", rows[i].format);
+		sonde_json_put_uint(json, "value", rows[i].value);
+		sonde_json_end(json);
+	}
+	for (int i = 0; i < 3; i++)
+		sonde_json_end(json);
+}
+
+static void put_flags(struct sonde_json *json)
+{
+	static const struct {
+		const char *key;
+		int value;
+	} flags[] = {{"debug", 0},
+		     {"symbolicated", 1},
+		     {"usesOnlyOneStackType", 1},
+		     {"doesNotUseFrameImplementation", 1},
+		     {"sourceCodeIsNotOnSearchfox", 1}};
+	for (size_t i = 0; i < sizeof flags / sizeof *flags; i++) {
+		sonde_json_key(json, flags[i].key);
+		sonde_json_bool(json, flags[i].value);
+	}
+}
+
+static void put_meta(const struct sonde_firefox *firefox, struct sonde_json *json)
+{
+	static const char *const units[] = {"time", "ms", "eventDelay", "ms", "threadCPUDelta", "ns"};
+	const char *command = sonde_session_info(firefox->session, "run.command");
+	sonde_json_key(json, "meta");
+	sonde_json_object(json);
+	sonde_json_put_uint(json, "preprocessedProfileVersion", VERSION);
+	sonde_json_put_uint(json, "version", GECKO_VERSION);
+	sonde_json_key(json, "interval");
+	sonde_firefox_ms(json, sonde_session_period_ns(firefox->session));
+	sonde_json_key(json, "startTime");
+	sonde_firefox_ms(json, sonde_session_head(firefox->session)->start_real_ns);
+	sonde_json_put_uint(json, "processType", 0);
+	sonde_json_put_uint(json, "stackwalk", 1);
+	sonde_json_put_text(json, "product", command ? command : "sonde");
+	sonde_json_put_text(json, "importedFrom", "sonde");
+	sonde_json_put_text(json, "misc", "");
+	sonde_json_put_text(json, "oscpu", "");
+	sonde_json_put_text(json, "platform", "Linux");
+	sonde_json_put_text(json, "toolkit", "");
+	put_flags(json);
+	sonde_json_key(json, "sampleUnits");
+	sonde_json_object(json);
+	for (size_t i = 0; i < sizeof units / sizeof *units; i += 2)
+		sonde_json_put_text(json, units[i], units[i + 1]);
+	sonde_json_end(json);
+	sonde_json_key(json, "extensions");
+	sonde_json_object(json);
+	static const char *const columns[] = {"id", "name", "baseURL"};
+	for (size_t i = 0; i < sizeof columns / sizeof *columns; i++) {
+		sonde_json_key(json, columns[i]);
+		sonde_json_array(json);
+		sonde_json_end(json);
+	}
+	sonde_json_put_uint(json, "length", 0);
+	sonde_json_end(json);
+	put_categories(json);
+	sonde_firefox_schema(json);
+	put_extra(firefox, json);
+	sonde_json_end(json);
+}
+
+/* All modules, so that their numbers are their ids − 1. */
+static void put_libraries(const struct sonde_firefox *firefox, struct sonde_json *json)
+{
+	sonde_json_key(json, "libs");
+	sonde_json_array(json);
+	for (uint32_t id = 1; id <= sonde_session_module_count(firefox->session); id++) {
+		const struct sonde_module *module = sonde_session_module(firefox->session, id);
+		sonde_json_object(json);
+		sonde_json_put_text(json, "arch", "");
+		sonde_json_put_text(json, "name", module->name);
+		sonde_json_put_text(json, "path", module->path);
+		sonde_json_put_text(json, "debugName", module->name);
+		sonde_json_put_text(json, "debugPath", module->path);
+		sonde_json_put_text(json, "breakpadId", "");
+		sonde_json_put_text(json, "codeId", *module->build_id ? module->build_id : NULL);
+		sonde_json_end(json);
+	}
+	sonde_json_end(json);
+}
+
+static int put_document(struct sonde_firefox *firefox)
+{
+	struct sonde_json *json = &firefox->json;
+	static const char *const empty[] = {"pages", "profilerOverhead"};
+	sonde_json_object(json);
+	put_meta(firefox, json);
+	put_libraries(firefox, json);
+	for (size_t i = 0; i < sizeof empty / sizeof *empty; i++) {
+		sonde_json_key(json, empty[i]);
+		sonde_json_array(json);
+		sonde_json_end(json);
+	}
+	sonde_firefox_counters(firefox, json);
+	sonde_json_key(json, "threads");
+	sonde_json_array(json);
+	for (uint32_t id = 1; id <= sonde_session_thread_count(firefox->session) && !firefox->error; id++)
+		if (sonde_firefox_has(firefox, id))
+			sonde_firefox_thread(firefox, sonde_session_thread(firefox->session, id));
+	const struct sonde_thread nobody = {.name = "(thread not known)"};
+	if (!firefox->error && firefox->samples.rows && firefox->samples.counts[0])
+		sonde_firefox_thread(firefox, &nobody);
+	if (!firefox->error)
+		sonde_firefox_queues(firefox);
+	if (firefox->error)
+		return firefox->error;
+	sonde_json_end(json);
+	sonde_json_end(json);
+	return 0;
+}
+
+static int gather(struct sonde_firefox *firefox)
+{
+	static int (*const parts[])(struct sonde_firefox *) = {gather_samples,        sonde_firefox_markers,
+							       sonde_firefox_calls,   sonde_firefox_path,
+							       sonde_firefox_devices, sonde_firefox_points};
+	struct sonde_spool *const spools[] = {&firefox->samples, &firefox->markers, &firefox->points};
+	uint32_t threads = sonde_firefox_groups(firefox),
+		 counters = (uint32_t)(sonde_session_heap_count(firefox->session) +
+				       sonde_session_series_count(firefox->session)) +
+			    1;
+	int error = sonde_marks_read(&firefox->marks, firefox->session);
+	for (size_t i = 0; i < sizeof spools / sizeof *spools && !error; i++)
+		error = sonde_spool_init(spools[i], spools[i] == &firefox->points ? counters : threads);
+	for (size_t i = 0; i < sizeof parts / sizeof *parts && !error; i++)
+		error = parts[i](firefox);
+	for (size_t i = 0; i < sizeof spools / sizeof *spools && !error; i++)
+		error = sonde_spool_gather(spools[i]);
+	return error;
+}
+
+static int export(struct sonde_session *session, const struct sonde_format_options *options, FILE *out)
+{
+	struct sonde_firefox firefox = {.session = session, .options = options};
+	sonde_json_init(&firefox.json, out, 0);
+	int error = gather(&firefox);
+	if (!error)
+		error = put_document(&firefox);
+	sonde_spool_fini(&firefox.samples);
+	sonde_spool_fini(&firefox.markers);
+	sonde_spool_fini(&firefox.points);
+	sonde_marks_fini(&firefox.marks);
+	sonde_intern_fini(&firefox.names);
+	sonde_intern_fini(&firefox.counter_names);
+	free(firefox.counters);
+	return error;
+}
+
+const struct sonde_format sonde_format_firefox = {
+    .name = "firefox",
+    .extension = ".firefox.json",
+    .title = "processed profile: samples, zones, waits, critical path, devices, memory; for the Firefox Profiler",
+    .section = "critical-steps",
+    .export = export,
+};

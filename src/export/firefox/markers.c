@@ -1,0 +1,396 @@
+/* markers.c: zones, spans, marks, calls that waited and the critical path, as markers of the firefox format.
+ *
+ * A marker's data is an object of a type whose fields the profile's schema names. What the program said of a zone is
+ * one field, since its keys are the program's.
+ */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "export/calls.h"
+#include "export/firefox/rows.h"
+#include "export/stack/stacks.h"
+#include "report/report.h"
+#include "util/buf.h"
+#include "util/error.h"
+
+enum { SAID_MAX_B = 64 << 10 };
+
+/* --- one marker --------------------------------------------------------------------------------------------------- */
+
+void sonde_firefox_begin(struct sonde_firefox_marker *marker, struct sonde_firefox *firefox, uint32_t group,
+			 const char *name, const char *type)
+{
+	*marker = (struct sonde_firefox_marker){.firefox = firefox, .row = {.group = group}};
+	marker->row.name = sonde_intern(&firefox->names, name, &firefox->error);
+	sonde_spool_text_begin(&firefox->markers, &marker->row);
+	sonde_json_init(&marker->json, firefox->markers.texts, 0);
+	sonde_json_object(&marker->json);
+	sonde_json_put_text(&marker->json, "type", type);
+}
+
+void sonde_firefox_end(struct sonde_firefox_marker *marker, enum sonde_firefox_category category, uint64_t from_ns,
+		       uint64_t to_ns)
+{
+	struct sonde_firefox *firefox = marker->firefox;
+	sonde_json_end(&marker->json);
+	sonde_spool_text_end(&firefox->markers, &marker->row);
+	marker->row.kind = category;
+	marker->row.time = from_ns;
+	marker->row.value = to_ns;
+	if (!firefox->error)
+		firefox->error = sonde_spool_add(&firefox->markers, &marker->row);
+}
+
+static void put_text(struct sonde_firefox_marker *marker, const char *key, const char *text)
+{
+	if (*text)
+		sonde_json_put_text(&marker->json, key, text);
+}
+
+static void say(struct sonde_buf *out, const char *key, const struct sonde_event_arg *arg)
+{
+	double real;
+	memcpy(&real, &arg->bits, sizeof real);
+	sonde_buf_printf(out, "%s%s=", out->len_b ? ", " : "", key);
+	if (arg->kind == SONDE_ARG_INT)
+		sonde_buf_printf(out, "%" PRId64, (int64_t)arg->bits);
+	else if (arg->kind == SONDE_ARG_UINT)
+		sonde_buf_printf(out, "%" PRIu64, arg->bits);
+	else if (arg->kind == SONDE_ARG_FLOAT)
+		sonde_buf_printf(out, "%.9g", real);
+	else
+		sonde_buf_printf(out, "%.*s", (int)arg->value_b, (const char *)(arg + 1) + arg->key_b);
+}
+
+static void put_said(struct sonde_firefox_marker *marker)
+{
+	struct sonde_chrome_said *said = &marker->firefox->said;
+	struct sonde_buf text;
+	sonde_buf_init(&text, SAID_MAX_B);
+	if (said->works)
+		sonde_buf_printf(&text, "flop=%.9g, bytes=%.9g, items=%.9g", said->flop, said->bytes, said->items);
+	for (size_t i = said->count; i > 0; i--)
+		say(&text, said->keys[i - 1], said->args[i - 1]);
+	if (text.len_b && !sonde_buf_append(&text, "", 1))
+		sonde_json_put_text(&marker->json, "said", (const char *)text.data);
+	sonde_buf_fini(&text);
+	said->works = said->count = 0;
+	said->flop = said->bytes = said->items = 0;
+}
+
+static const char *site_name(const struct sonde_firefox *firefox, uint32_t id)
+{
+	const struct sonde_site *site = sonde_session_site(firefox->session, id);
+	return site && *site->name ? site->name : "(unnamed)";
+}
+
+/* --- zones -------------------------------------------------------------------------------------------------------- */
+
+static void take_zone(struct sonde_firefox *firefox, const struct sonde_batch *batch, size_t i)
+{
+	const struct sonde_site *site = sonde_session_site(firefox->session, batch->zones.site[i]);
+	uint64_t start_ns = batch->zones.start_ns[i], end_ns = start_ns + batch->zones.dur_ns[i];
+	int is_wanted =
+	    sonde_firefox_has(firefox, batch->thread) && sonde_format_takes(firefox->options, start_ns, batch->thread);
+	char name[SONDE_CHROME_TEXT_B] = "", place[SONDE_CHROME_TEXT_B] = "";
+	const struct sonde_mark *mark;
+	struct sonde_firefox_marker marker;
+	while ((mark = sonde_marks_take(&firefox->marks, batch->thread, start_ns, end_ns)))
+		if (mark->event->type == SONDE_EVENT_ZONE_NAME && !*name)
+			sonde_chrome_event_text(mark->event, name);
+		else if (is_wanted)
+			sonde_chrome_say(&firefox->said, &firefox->marks.dropped, mark->event);
+	if (!is_wanted)
+		return;
+	sonde_firefox_begin(&marker, firefox, batch->thread, site_name(firefox, batch->zones.site[i]), "zone");
+	put_text(&marker, "name", name);
+	sonde_json_key(&marker.json, "self");
+	sonde_firefox_ms(&marker.json, batch->zones.self_ns[i]);
+	if (site && *site->file)
+		snprintf(place, sizeof place, "%.900s:%u", site->file, site->line);
+	put_text(&marker, "place", place);
+	put_said(&marker);
+	if (batch->zones.flags[i] & SONDE_ZONE_UNFINISHED)
+		put_text(&marker, "note", "unfinished");
+	sonde_firefox_end(&marker, SONDE_FIREFOX_ZONE, start_ns, end_ns);
+}
+
+static void take_event(struct sonde_firefox *firefox, uint32_t thread, const struct sonde_event *event)
+{
+	const struct sonde_event_value *value = (const struct sonde_event_value *)event;
+	int is_iteration =
+	    event->type == SONDE_EVENT_ITERATION && (size_t)event->words * 8 >= sizeof(struct sonde_event_value);
+	int is_message = event->type == SONDE_EVENT_MESSAGE;
+	char text[SONDE_CHROME_TEXT_B] = "";
+	struct sonde_firefox_marker marker;
+	if (!is_iteration && !is_message && event->type != SONDE_EVENT_INSTANT && event->type != SONDE_EVENT_MISMATCH)
+		return;
+	if (!is_iteration)
+		sonde_chrome_event_text(event, text);
+	sonde_firefox_begin(&marker, firefox, thread, is_message ? "message" : site_name(firefox, event->site), "mark");
+	put_text(&marker, "text", text);
+	if (is_iteration)
+		sonde_json_put_real(&marker.json, "items", value->value);
+	sonde_firefox_end(&marker, SONDE_FIREFOX_MARK, event->time, 0);
+}
+
+/* --- spans -------------------------------------------------------------------------------------------------------- */
+
+static int is_same(const struct sonde_mark *a, const struct sonde_mark *b)
+{
+	return a->process == b->process && a->span == b->span;
+}
+
+static void put_span(struct sonde_firefox *firefox, const struct sonde_mark *from, size_t between,
+		     const struct sonde_mark *to)
+{
+	const struct sonde_thread *ender = to ? sonde_session_thread(firefox->session, to->thread) : NULL;
+	uint64_t end_ns = to ? to->event->time : sonde_session_run(firefox->session)->end_ns;
+	struct sonde_firefox_marker marker;
+	sonde_firefox_begin(&marker, firefox, from->thread, site_name(firefox, from->event->site), "span");
+	for (size_t i = between; i > 0; i--)
+		sonde_chrome_say(&firefox->said, &firefox->marks.dropped, from[i].event);
+	put_said(&marker);
+	if (ender && to->thread != from->thread)
+		sonde_json_put_uint(&marker.json, "ended_by", ender->tid);
+	put_text(&marker, "note", to ? "" : "unfinished");
+	sonde_firefox_end(&marker, SONDE_FIREFOX_ZONE, from->event->time, end_ns);
+}
+
+static void take_spans(struct sonde_firefox *firefox)
+{
+	const struct sonde_marks *marks = &firefox->marks;
+	for (size_t i = 0; i < marks->span_count && !firefox->error;) {
+		const struct sonde_mark *from = &marks->spans[i++], *to = NULL;
+		size_t between = 0;
+		if (from->event->type != SONDE_EVENT_SPAN_BEGIN)
+			continue;
+		for (; i < marks->span_count && is_same(&marks->spans[i], from) &&
+		       marks->spans[i].event->type == SONDE_EVENT_ARG;
+		     i++)
+			between++;
+		if (i < marks->span_count && is_same(&marks->spans[i], from) &&
+		    marks->spans[i].event->type == SONDE_EVENT_SPAN_END)
+			to = &marks->spans[i++];
+		if (sonde_firefox_has(firefox, from->thread) &&
+		    sonde_format_takes(firefox->options, from->event->time, from->thread))
+			put_span(firefox, from, between, to);
+	}
+}
+
+int sonde_firefox_markers(struct sonde_firefox *firefox)
+{
+	struct sonde_cursor *cursor;
+	const struct sonde_batch *batch;
+	int rc = sonde_cursor_open(&cursor, firefox->session, 1u << SONDE_CHUNK_ZONES | 1u << SONDE_CHUNK_EVENTS);
+	if (rc)
+		return rc;
+	while (!firefox->error && (rc = sonde_export_stacks_next(cursor, &batch)) > 0)
+		for (size_t i = 0; i < batch->count && !firefox->error; i++)
+			if (batch->type == SONDE_CHUNK_ZONES)
+				take_zone(firefox, batch, i);
+			else if (sonde_firefox_has(firefox, batch->thread) &&
+				 sonde_format_takes(firefox->options, batch->events[i]->time, batch->thread))
+				take_event(firefox, batch->thread, batch->events[i]);
+	sonde_cursor_close(cursor);
+	if (!firefox->error && !rc)
+		take_spans(firefox);
+	return firefox->error ? firefox->error : rc;
+}
+
+/* --- calls, the critical path ------------------------------------------------------------------------------------- */
+
+static void put_call(struct sonde_firefox *firefox, const struct sonde_call *call)
+{
+	const struct sonde_wait_row *row = sonde_wait_row(call->kind);
+	const struct sonde_thread *holder = sonde_session_thread(firefox->session, call->other);
+	int is_sampled = call->status & SONDE_WAIT_SAMPLED;
+	char object[SONDE_CHROME_TEXT_B];
+	struct sonde_firefox_marker marker;
+	sonde_firefox_begin(&marker, firefox, call->thread, row->name, "wait");
+	put_text(&marker, "object", sonde_call_object(firefox->session, call->object, object, sizeof object));
+	if (is_sampled)
+		put_text(&marker, "note", "found by looks from outside");
+	else if (call->amount && row->group != SONDE_WAIT_GROUP_LOCK)
+		sonde_json_put_uint(&marker.json, "bytes", call->amount);
+	if (holder)
+		put_text(&marker, "held_by", holder->name);
+	sonde_firefox_end(&marker, SONDE_FIREFOX_WAIT, call->from_ns, call->to_ns);
+}
+
+int sonde_firefox_calls(struct sonde_firefox *firefox)
+{
+	struct sonde_calls calls;
+	int error = sonde_calls_read(&calls, firefox->session, firefox->options);
+	for (size_t i = 0; i < calls.count && !error; i++) {
+		if (sonde_firefox_has(firefox, calls.rows[i].thread))
+			put_call(firefox, &calls.rows[i]);
+		error = firefox->error;
+	}
+	firefox->calls_left = calls.left;
+	firefox->calls_left_ns = calls.left_ns;
+	firefox->calls_least_ns = calls.least_ns;
+	sonde_calls_fini(&calls);
+	return error;
+}
+
+/* Threads by their tids: one may have been given again, and machines of a merged recording number theirs alike. */
+struct by_tid {
+	uint32_t tid, id;
+};
+
+static int compare_tids(const void *left, const void *right)
+{
+	const struct by_tid *a = left, *b = right;
+	return a->tid != b->tid ? (a->tid < b->tid ? -1 : 1) : (a->id > b->id) - (a->id < b->id);
+}
+
+static struct by_tid *index_threads(const struct sonde_session *session)
+{
+	size_t count = sonde_session_thread_count(session);
+	struct by_tid *rows = malloc((count + 1) * sizeof *rows);
+	for (uint32_t id = 1; rows && id <= count; id++)
+		rows[id - 1] = (struct by_tid){sonde_session_thread(session, id)->tid, id};
+	if (rows && count)
+		qsort(rows, count, sizeof *rows, compare_tids);
+	return rows;
+}
+
+/* The one thread that was there at a time with a tid and a name; 0 = none, or more than one. */
+static uint32_t thread_at(const struct sonde_session *session, const struct by_tid *rows, uint64_t tid,
+			  const char *name, uint64_t time_ns)
+{
+	size_t count = sonde_session_thread_count(session), low = 0, high = count;
+	uint32_t found = 0;
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+		if (rows[middle].tid < tid)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	for (; low < count && rows[low].tid == tid; low++) {
+		const struct sonde_thread *thread = sonde_session_thread(session, rows[low].id);
+		if (thread->start_ns > time_ns || (thread->end_ns && time_ns > thread->end_ns) ||
+		    strcmp(thread->name, name) != 0)
+			continue;
+		if (found)
+			return 0;
+		found = rows[low].id;
+	}
+	return found;
+}
+
+/* The steps are markers of the threads that take them; one whose thread is not known, or not written, is left out. */
+static void put_step(struct sonde_firefox *firefox, const struct sonde_section *section, size_t row,
+		     const struct by_tid *threads)
+{
+	uint64_t from_ns =
+	    sonde_session_run(firefox->session)->start_ns + sonde_report_cell_uint(section, row, "start_ns");
+	uint32_t id = thread_at(firefox->session, threads, sonde_report_cell_uint(section, row, "tid"),
+				sonde_report_cell_text(section, row, "thread"), from_ns);
+	struct sonde_firefox_marker marker;
+	if (!id || !sonde_firefox_has(firefox, id)) {
+		firefox->path_left++;
+		return;
+	}
+	sonde_firefox_begin(&marker, firefox, id, "critical path", "step");
+	put_text(&marker, "name", sonde_report_cell_text(section, row, "name"));
+	put_text(&marker, "kind", sonde_report_cell_text(section, row, "kind"));
+	put_text(&marker, "state", sonde_report_cell_text(section, row, "state"));
+	sonde_firefox_end(&marker, SONDE_FIREFOX_PATH, from_ns,
+			  from_ns + sonde_report_cell_uint(section, row, "duration_ns"));
+}
+
+int sonde_firefox_path(struct sonde_firefox *firefox)
+{
+	const struct sonde_section *section = sonde_report_find(firefox->options->report, "critical-steps");
+	if (!section)
+		return 0;
+	struct by_tid *threads = index_threads(firefox->session);
+	if (!threads)
+		return sonde_error(ENOMEM, "out of memory for the threads of the critical path");
+	firefox->path_left = section->table.omitted;
+	for (size_t row = 0; row < section->table.row_count && !firefox->error; row++)
+		put_step(firefox, section, row, threads);
+	free(threads);
+	return firefox->error;
+}
+
+/* --- the schema --------------------------------------------------------------------------------------------------- */
+
+struct field {
+	const char *key, *label, *format;
+};
+
+static const struct {
+	const char *type, *label;
+	struct field fields[12];
+} types[] = {
+    {"zone",
+     "{marker.data.name}",
+     {{"name", "Name", "string"},
+      {"self", "Self", "duration"},
+      {"place", "Place", "string"},
+      {"said", "Arguments", "string"},
+      {"note", "Note", "string"}}},
+    {"span",
+     "",
+     {{"said", "Arguments", "string"}, {"ended_by", "Ended by thread", "integer"}, {"note", "Note", "string"}}},
+    {"mark", "{marker.data.text}", {{"text", "Text", "string"}, {"items", "Items", "decimal"}}},
+    {"wait",
+     "{marker.data.object}",
+     {{"object", "Object", "string"},
+      {"bytes", "Bytes", "bytes"},
+      {"held_by", "Held by", "string"},
+      {"note", "Note", "string"}}},
+    {"step",
+     "{marker.data.name}",
+     {{"name", "Of", "string"}, {"kind", "Kind", "string"}, {"state", "State", "string"}}},
+    {"device",
+     "{marker.data.kind}",
+     {{"kind", "Kind", "string"},
+      {"delay", "Asked for before", "duration"},
+      {"asked_by", "Asked for by thread", "integer"},
+      {"correlation", "Correlation", "integer"},
+      {"bytes", "Bytes", "bytes"},
+      {"grid", "Blocks", "string"},
+      {"block", "Threads of a block", "string"},
+      {"registers", "Registers of a thread", "integer"},
+      {"local", "Local memory of a thread", "bytes"},
+      {"shared", "Shared memory of a block", "bytes"}}},
+};
+
+void sonde_firefox_schema(struct sonde_json *json)
+{
+	sonde_json_key(json, "markerSchema");
+	sonde_json_array(json);
+	for (size_t i = 0; i < sizeof types / sizeof *types; i++) {
+		sonde_json_object(json);
+		sonde_json_put_text(json, "name", types[i].type);
+		if (*types[i].label)
+			sonde_json_put_text(json, "tableLabel", types[i].label);
+		sonde_json_key(json, "display");
+		sonde_json_array(json);
+		sonde_json_text(json, "marker-chart");
+		sonde_json_text(json, "marker-table");
+		sonde_json_text(json, "timeline-overview");
+		sonde_json_end(json);
+		sonde_json_key(json, "data");
+		sonde_json_array(json);
+		for (const struct field *field = types[i].fields; field->key; field++) {
+			sonde_json_object(json);
+			sonde_json_put_text(json, "key", field->key);
+			sonde_json_put_text(json, "label", field->label);
+			sonde_json_put_text(json, "format", field->format);
+			sonde_json_key(json, "searchable");
+			sonde_json_bool(json, 1);
+			sonde_json_end(json);
+		}
+		sonde_json_end(json);
+		sonde_json_end(json);
+	}
+	sonde_json_end(json);
+}

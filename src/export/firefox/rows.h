@@ -1,0 +1,102 @@
+/* rows.h: what the files of the firefox format share: samples, markers and points of counters, which are gathered
+ * from the whole recording before the first thread is written. */
+#ifndef SONDE_EXPORT_FIREFOX_ROWS_H
+#define SONDE_EXPORT_FIREFOX_ROWS_H
+
+#include <stdint.h>
+
+#include "export/chrome/event.h"
+#include "export/format.h"
+#include "export/intern.h"
+#include "export/marks.h"
+#include "export/spool.h"
+#include "session/session.h"
+#include "util/json.h"
+
+enum sonde_firefox_category {
+	SONDE_FIREFOX_OTHER,
+	SONDE_FIREFOX_USER,
+	SONDE_FIREFOX_KERNEL,
+	SONDE_FIREFOX_ZONE,
+	SONDE_FIREFOX_WAIT,
+	SONDE_FIREFOX_MARK,
+	SONDE_FIREFOX_PATH,
+	SONDE_FIREFOX_DEVICE,
+};
+
+/* A counter of a process. */
+struct sonde_firefox_counter {
+	const char *name;
+	uint32_t process;
+};
+
+struct sonde_firefox {
+	struct sonde_session *session;
+	const struct sonde_format_options *options;
+	struct sonde_json json;
+	int error;
+	struct sonde_spool samples; /* by thread; value: what it stands for; name: stack; kind: its leaf */
+	struct sonde_spool markers; /* by thread, behind them by queue of a device; value: the end, 0 = a moment; name:
+				       in `names`; kind: category */
+	struct sonde_spool points;  /* by counter; value: bytes */
+	struct sonde_intern names, counter_names;
+	struct sonde_firefox_counter *counters;
+	size_t counter_count, counter_cap;
+	struct sonde_marks marks;
+	struct sonde_chrome_said said;
+	uint64_t calls_left, calls_left_ns, calls_least_ns, path_left, heaps_damaged, devices_left;
+};
+
+/* A time or duration as ms with six decimals, exactly; times count from the recording's beginning. */
+void sonde_firefox_ms(struct sonde_json *json, uint64_t ns);
+uint64_t sonde_firefox_after(const struct sonde_firefox *firefox, uint64_t time_ns);
+
+/* Whether a thread is among those that are written. Thread 0 has what is of none that is known. */
+static inline int sonde_firefox_has(const struct sonde_firefox *firefox, uint32_t thread)
+{
+	return thread <= sonde_session_thread_count(firefox->session) &&
+	       (!firefox->options->thread || firefox->options->thread[thread]);
+}
+
+/* A queue's group in `markers`, and how many groups there are in all. */
+static inline uint32_t sonde_firefox_queue_group(const struct sonde_firefox *firefox, uint32_t queue)
+{
+	return (uint32_t)sonde_session_thread_count(firefox->session) + queue;
+}
+
+static inline uint32_t sonde_firefox_groups(const struct sonde_firefox *firefox)
+{
+	return sonde_firefox_queue_group(firefox, (uint32_t)sonde_session_queue_count(firefox->session)) + 1;
+}
+
+/* One marker: begun with the fields that its type has (sonde_firefox_schema), of a group of `markers`; then `json`
+ * takes its data. to_ns 0: a moment. */
+struct sonde_firefox_marker {
+	struct sonde_firefox *firefox;
+	struct sonde_spool_row row;
+	struct sonde_json json;
+};
+void sonde_firefox_begin(struct sonde_firefox_marker *marker, struct sonde_firefox *firefox, uint32_t group,
+			 const char *name, const char *type);
+void sonde_firefox_end(struct sonde_firefox_marker *marker, enum sonde_firefox_category category, uint64_t from_ns,
+		       uint64_t to_ns);
+
+/* Fill the spools. */
+int sonde_firefox_markers(struct sonde_firefox *firefox);
+int sonde_firefox_calls(struct sonde_firefox *firefox);
+int sonde_firefox_path(struct sonde_firefox *firefox);
+int sonde_firefox_points(struct sonde_firefox *firefox);
+int sonde_firefox_devices(struct sonde_firefox *firefox);
+
+/* All counters. */
+void sonde_firefox_counters(const struct sonde_firefox *firefox, struct sonde_json *json);
+
+/* What fields the markers' data have. */
+void sonde_firefox_schema(struct sonde_json *json);
+
+/* A thread, with all its tables. */
+int sonde_firefox_thread(struct sonde_firefox *firefox, const struct sonde_thread *thread);
+/* Queues of devices in which something ran, each as a thread of its process. */
+int sonde_firefox_queues(struct sonde_firefox *firefox);
+
+#endif

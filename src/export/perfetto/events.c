@@ -1,0 +1,195 @@
+/* events.c: what the program counted and marked; spans, on tracks of their own below their process; and the
+ * critical path, on one below the command's.
+ *
+ * A counter's total is one per thread, a gauge is whatever anyone of the process set last. Where a span ends in another
+ * thread, an arrow leads from a mark in the one to a mark in the other.
+ */
+
+#include "export/perfetto/perfetto.h"
+#include "report/report.h"
+
+static void put_value(struct sonde_perfetto *perfetto, const struct sonde_batch *batch,
+		      const struct sonde_event_value *value)
+{
+	const struct sonde_site *site = sonde_session_site(perfetto->session, value->head.site);
+	int is_gauge = value->head.type == SONDE_EVENT_GAUGE;
+	uint64_t of = is_gauge ? (UINT64_C(1) << 32) + batch->process : batch->thread;
+	uint64_t parent = is_gauge ? sonde_perfetto_process(perfetto, batch->process)
+				   : sonde_perfetto_thread(perfetto, batch->thread);
+	uint64_t track =
+	    sonde_perfetto_counter(perfetto, SONDE_PERFETTO_VALUE, value->head.site, of, parent,
+				   sonde_perfetto_site(perfetto, value->head.site), site ? site->unit : "");
+	sonde_perfetto_point(perfetto, track, value->head.time, value->value);
+}
+
+static void put_mark(struct sonde_perfetto *perfetto, uint32_t thread, const struct sonde_event *event)
+{
+	static const char *const categories[] = {[SONDE_EVENT_INSTANT] = "instant",
+						 [SONDE_EVENT_MESSAGE] = "message",
+						 [SONDE_EVENT_ITERATION] = "iteration",
+						 [SONDE_EVENT_MISMATCH] = "mismatch"};
+	const struct sonde_event_value *value = (const struct sonde_event_value *)event;
+	int is_message = event->type == SONDE_EVENT_MESSAGE;
+	char text[SONDE_CHROME_TEXT_B] = "";
+	if (event->type != SONDE_EVENT_ITERATION)
+		sonde_chrome_event_text(event, text);
+	sonde_perfetto_begin(perfetto,
+			     &(struct sonde_perfetto_event){
+				 .type = SONDE_PERFETTO_INSTANT,
+				 .track = sonde_perfetto_thread(perfetto, thread),
+				 .time_ns = event->time,
+				 .category = categories[event->type],
+				 .name = is_message ? "message" : sonde_perfetto_site(perfetto, event->site)});
+	if (event->type == SONDE_EVENT_ITERATION)
+		sonde_perfetto_arg_real(perfetto, "items", value->value);
+	if (*text)
+		sonde_perfetto_arg_text(perfetto, "text", text);
+	sonde_perfetto_end(perfetto, NULL);
+}
+
+void sonde_perfetto_events(struct sonde_perfetto *perfetto, const struct sonde_batch *batch)
+{
+	for (size_t i = 0; i < batch->count && !perfetto->error; i++) {
+		const struct sonde_event *event = batch->events[i];
+		int has_value = (size_t)event->words * 8 >= sizeof(struct sonde_event_value);
+		if (!sonde_format_takes(perfetto->options, event->time, batch->thread))
+			continue;
+		switch (event->type) {
+		case SONDE_EVENT_COUNTER:
+		case SONDE_EVENT_GAUGE:
+		case SONDE_EVENT_COUNT:
+			if (has_value)
+				put_value(perfetto, batch, (const struct sonde_event_value *)event);
+			break;
+		case SONDE_EVENT_ITERATION:
+			if (has_value)
+				put_mark(perfetto, batch->thread, event);
+			break;
+		case SONDE_EVENT_INSTANT:
+		case SONDE_EVENT_MESSAGE:
+		case SONDE_EVENT_MISMATCH:
+			put_mark(perfetto, batch->thread, event);
+			break;
+		default: /* arguments and spans come from marks.h; names of threads are their tracks' */
+			break;
+		}
+	}
+}
+
+/* --- spans -------------------------------------------------------------------------------------------------------- */
+
+struct span {
+	const struct sonde_mark *begin, *end; /* end NULL: still open at the end of the recording */
+	size_t between;                       /* marks after `begin` that are its arguments */
+};
+
+static void put_handover(struct sonde_perfetto *perfetto, const struct span *span, const char *name)
+{
+	uint64_t flow = ++perfetto->flow_count;
+	for (int ends = 0; ends < 2; ends++) {
+		const struct sonde_mark *at = ends ? span->end : span->begin;
+		sonde_perfetto_begin(
+		    perfetto, &(struct sonde_perfetto_event){.type = SONDE_PERFETTO_INSTANT,
+							     .track = sonde_perfetto_thread(perfetto, at->thread),
+							     .time_ns = at->event->time,
+							     .category = ends ? "span end" : "span begin",
+							     .name = name});
+		sonde_perfetto_flow(perfetto, flow, ends);
+		sonde_perfetto_end(perfetto, NULL);
+	}
+}
+
+static void put_span(struct sonde_perfetto *perfetto, const struct span *span)
+{
+	const char *name = sonde_perfetto_site(perfetto, span->begin->event->site);
+	const struct sonde_thread *from = sonde_session_thread(perfetto->session, span->begin->thread);
+	const struct sonde_thread *to = span->end ? sonde_session_thread(perfetto->session, span->end->thread) : NULL;
+	uint64_t end_ns = span->end ? span->end->event->time : sonde_session_run(perfetto->session)->end_ns;
+	uint64_t parent = sonde_perfetto_process(perfetto, span->begin->process),
+		 track = sonde_perfetto_track_new(perfetto);
+	char own[SONDE_CHROME_OWN_B];
+	sonde_perfetto_describe(perfetto, track, parent, name, NULL);
+	for (size_t i = span->between; i > 0; i--)
+		sonde_chrome_say(&perfetto->said, &perfetto->marks.dropped, span->begin[i].event);
+	sonde_perfetto_begin(perfetto, &(struct sonde_perfetto_event){.type = SONDE_PERFETTO_BEGIN,
+								      .track = track,
+								      .time_ns = span->begin->event->time,
+								      .category = "span",
+								      .name = name});
+	if (from)
+		sonde_perfetto_arg_uint(perfetto, sonde_chrome_own_name(&perfetto->said, "begun_by", own), from->tid);
+	if (to)
+		sonde_perfetto_arg_uint(perfetto, sonde_chrome_own_name(&perfetto->said, "ended_by", own), to->tid);
+	else
+		sonde_perfetto_arg_bool(perfetto, sonde_chrome_own_name(&perfetto->said, "unfinished", own), 1);
+	sonde_perfetto_said(perfetto);
+	sonde_perfetto_end(perfetto, NULL);
+	sonde_perfetto_close(perfetto, track, end_ns > span->begin->event->time ? end_ns : span->begin->event->time,
+			     NULL);
+	if (span->end && span->end->thread != span->begin->thread)
+		put_handover(perfetto, span, name);
+}
+
+static int is_same(const struct sonde_mark *a, const struct sonde_mark *b)
+{
+	return a->process == b->process && a->span == b->span;
+}
+
+/* Marks of one id are in order of time: a begin, what is said about it, an end; and the same again when the id is used
+ * again. */
+void sonde_perfetto_spans(struct sonde_perfetto *perfetto)
+{
+	const struct sonde_marks *marks = &perfetto->marks;
+	for (size_t i = 0; i < marks->span_count && !perfetto->error;) {
+		struct span span = {.begin = &marks->spans[i++]};
+		if (span.begin->event->type != SONDE_EVENT_SPAN_BEGIN) {
+			perfetto->unbegun += span.begin->event->type == SONDE_EVENT_SPAN_END;
+			continue;
+		}
+		for (; i < marks->span_count && is_same(&marks->spans[i], span.begin) &&
+		       marks->spans[i].event->type == SONDE_EVENT_ARG;
+		     i++)
+			span.between++;
+		if (i < marks->span_count && is_same(&marks->spans[i], span.begin) &&
+		    marks->spans[i].event->type == SONDE_EVENT_SPAN_END)
+			span.end = &marks->spans[i++];
+		if (sonde_format_takes(perfetto->options, span.begin->event->time, span.begin->thread))
+			put_span(perfetto, &span);
+	}
+}
+
+/* --- the critical path -------------------------------------------------------------------------------------------- */
+
+static void put_step(struct sonde_perfetto *perfetto, const struct sonde_section *section, size_t row, uint64_t track)
+{
+	const char *name = sonde_report_cell_text(section, row, "name"),
+		   *kind = sonde_report_cell_text(section, row, "kind");
+	uint64_t from_ns =
+	    sonde_session_run(perfetto->session)->start_ns + sonde_report_cell_uint(section, row, "start_ns");
+	sonde_perfetto_begin(perfetto, &(struct sonde_perfetto_event){.type = SONDE_PERFETTO_BEGIN,
+								      .track = track,
+								      .time_ns = from_ns,
+								      .category = "critical path",
+								      .name = *name ? name : kind});
+	sonde_perfetto_arg_text(perfetto, "kind", kind);
+	sonde_perfetto_arg_text(perfetto, "state", sonde_report_cell_text(section, row, "state"));
+	sonde_perfetto_arg_text(perfetto, "thread", sonde_report_cell_text(section, row, "thread"));
+	sonde_perfetto_arg_uint(perfetto, "tid", sonde_report_cell_uint(section, row, "tid"));
+	sonde_perfetto_end(perfetto, NULL);
+	sonde_perfetto_close(perfetto, track, from_ns + sonde_report_cell_uint(section, row, "duration_ns"), NULL);
+}
+
+void sonde_perfetto_path(struct sonde_perfetto *perfetto)
+{
+	const struct sonde_section *section = sonde_report_find(perfetto->options->report, "critical-steps");
+	uint32_t root = sonde_session_run(perfetto->session)->root_process;
+	int is_new;
+	if (!section || !section->table.row_count)
+		return;
+	uint64_t track = sonde_perfetto_track(perfetto, SONDE_PERFETTO_PATH, 0, 0, &is_new);
+	sonde_perfetto_describe(perfetto, track, sonde_perfetto_process(perfetto, root ? root : 1), "critical path",
+				NULL);
+	for (size_t row = 0; row < section->table.row_count && !perfetto->error; row++)
+		put_step(perfetto, section, row, track);
+	perfetto->path_left = section->table.omitted;
+}

@@ -1,0 +1,177 @@
+/* perfetto.c: a trace of protobuf packets, for Perfetto's viewer and trace_processor.
+ *
+ * One sequence of packets (perfetto/packet.c), in the order of what they are about; readers sort them by time. Times
+ * are CLOCK_MONOTONIC, which is the trace's clock; a snapshot says what the wall clock was, and the clock that goes on
+ * while the machine sleeps, by which a trace of the kernel fits. Zones and marks are on their threads' tracks;
+ * counters, spans, calls that waited, states and the critical path have tracks below those of threads and processes;
+ * queues have tracks below those of their devices.
+ * What could not be shown as it is, an instant in the end says. Only tables, arguments of zones and spans (marks.h),
+ * and the longest calls are held in memory.
+ */
+#include "export/perfetto/perfetto.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "export/lacks.h"
+#include "export/proto.h"
+#include "export/stack/stacks.h"
+#include "util/error.h"
+
+enum { MESSAGE_MAX_B = 64 << 20 };
+enum { PACKET_CLOCKS = 6, PACKET_DEFAULTS = 59, PACKET_FIRST = 87 };
+enum { CLOCKS_CLOCK = 1, CLOCKS_PRIMARY = 2, CLOCK_ID = 1, CLOCK_TIME = 2, REALTIME = 1, MONOTONIC = 3, BOOTTIME = 6 };
+enum { DEFAULTS_SAMPLES = 12, DEFAULTS_CLOCK = 58, SAMPLES_TIMEBASE = 1 };
+enum { TIMEBASE_FREQUENCY = 2, TIMEBASE_COUNTER = 4, COUNTER_CPU_CLOCK = 1 };
+
+static void put_clock(struct sonde_perfetto *perfetto, uint32_t id, uint64_t time_ns)
+{
+	sonde_proto_uint(&perfetto->inner, CLOCK_ID, id);
+	sonde_proto_uint(&perfetto->inner, CLOCK_TIME, time_ns);
+	sonde_proto_message(&perfetto->event, CLOCKS_CLOCK, &perfetto->inner);
+}
+
+/* The sequence's beginning, with what holds for all its packets, and what its clock is. */
+static void put_head(struct sonde_perfetto *perfetto)
+{
+	const struct sonde_file_head *head = sonde_session_head(perfetto->session);
+	const struct sonde_run *run = sonde_session_run(perfetto->session);
+	uint64_t period_ns = sonde_session_period_ns(perfetto->session);
+	put_clock(perfetto, REALTIME, head->start_real_ns);
+	put_clock(perfetto, MONOTONIC, head->start_mono_ns);
+	if (run->boot_known)
+		put_clock(perfetto, BOOTTIME, head->start_mono_ns + run->boot_ahead_ns);
+	sonde_proto_uint(&perfetto->event, CLOCKS_PRIMARY, MONOTONIC);
+	sonde_proto_message(&perfetto->packet, PACKET_CLOCKS, &perfetto->event);
+	sonde_proto_uint(&perfetto->packet, PACKET_FIRST, 1);
+	sonde_proto_uint(&perfetto->entry, TIMEBASE_FREQUENCY,
+			 period_ns ? (1000000000 + period_ns / 2) / period_ns : 0);
+	sonde_proto_uint(&perfetto->entry, TIMEBASE_COUNTER, COUNTER_CPU_CLOCK);
+	sonde_proto_message(&perfetto->inner, SAMPLES_TIMEBASE, &perfetto->entry);
+	sonde_proto_uint(&perfetto->event, DEFAULTS_CLOCK, MONOTONIC);
+	sonde_proto_message(&perfetto->event, DEFAULTS_SAMPLES, &perfetto->inner);
+	sonde_proto_message(&perfetto->packet, PACKET_DEFAULTS, &perfetto->event);
+	sonde_perfetto_put(perfetto, NULL);
+}
+
+/* Names of all that is wanted, whether anything happened there or not. */
+static void put_names(struct sonde_perfetto *perfetto)
+{
+	for (uint32_t i = 1; i <= sonde_session_process_count(perfetto->session); i++)
+		sonde_perfetto_process(perfetto, i);
+	for (uint32_t i = 1; i <= sonde_session_thread_count(perfetto->session); i++)
+		if (!perfetto->options->thread || perfetto->options->thread[i])
+			sonde_perfetto_thread(perfetto, i);
+}
+
+static int put_batches(struct sonde_perfetto *perfetto)
+{
+	struct sonde_cursor *cursor;
+	const struct sonde_batch *batch;
+	int rc = sonde_cursor_open(&cursor, perfetto->session, 1u << SONDE_CHUNK_ZONES | 1u << SONDE_CHUNK_EVENTS);
+	if (rc)
+		return rc;
+	while (!perfetto->error && (rc = sonde_export_stacks_next(cursor, &batch)) > 0)
+		if (batch->type == SONDE_CHUNK_ZONES)
+			sonde_perfetto_zones(perfetto, batch);
+		else
+			sonde_perfetto_events(perfetto, batch);
+	sonde_cursor_close(cursor);
+	if (!perfetto->error)
+		sonde_perfetto_zones_end(perfetto);
+	return perfetto->error ? perfetto->error : rc;
+}
+
+/* What was not shown as it is, and what it was that was recorded. */
+static void put_about(struct sonde_perfetto *perfetto)
+{
+	const char *command = sonde_session_info(perfetto->session, "run.command");
+	const struct sonde_lacks lacks = sonde_lacks_of(perfetto->session);
+	const struct {
+		const char *key;
+		uint64_t value;
+	} said[] = {{"zones_apart", perfetto->apart},
+		    {"span_ends_without_begin", perfetto->unbegun},
+		    {"marks_dropped", perfetto->marks.dropped},
+		    {"calls_left_out", perfetto->calls_left},
+		    {"calls_left_out_ns", perfetto->calls_left_ns},
+		    {"calls_left_out_below_ns", perfetto->calls_least_ns},
+		    {"states_in_shared_slices", perfetto->states_shared},
+		    {"states_shared_below_ns", perfetto->states_least_ns},
+		    {"critical_path_steps_left_out", perfetto->path_left},
+		    {"heap_curves_damaged", perfetto->heaps_damaged},
+		    {"device_slices_left_out", perfetto->devices_left},
+		    {"records_lost", lacks.lost},
+		    {"bytes_not_readable", lacks.damaged_b},
+		    {"chunks_skipped", lacks.skipped},
+		    {"not_closed_in_order", (uint64_t)lacks.cut}};
+	int is_new;
+	uint64_t track = sonde_perfetto_track(perfetto, SONDE_PERFETTO_ABOUT, 0, 0, &is_new);
+	sonde_perfetto_describe(perfetto, track, 0, "sonde", NULL);
+	sonde_perfetto_begin(
+	    perfetto, &(struct sonde_perfetto_event){.type = SONDE_PERFETTO_INSTANT,
+						     .track = track,
+						     .time_ns = sonde_session_head(perfetto->session)->start_mono_ns,
+						     .category = "sonde",
+						     .name = "about this recording"});
+	sonde_perfetto_arg_text(perfetto, "command", command ? command : "");
+	for (size_t i = 0; i < sizeof said / sizeof *said; i++)
+		sonde_perfetto_arg_uint(perfetto, said[i].key, said[i].value);
+	sonde_perfetto_end(perfetto, NULL);
+}
+
+static int put_all(struct sonde_perfetto *perfetto)
+{
+	static int (*const parts[])(struct sonde_perfetto *) = {
+	    put_batches,          sonde_perfetto_calls,   sonde_perfetto_states, sonde_perfetto_series,
+	    sonde_perfetto_heaps, sonde_perfetto_samples, sonde_perfetto_devices};
+	put_head(perfetto);
+	put_names(perfetto);
+	for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
+		int error = parts[i](perfetto);
+		if (error)
+			return error;
+	}
+	sonde_perfetto_spans(perfetto);
+	sonde_perfetto_path(perfetto);
+	put_about(perfetto);
+	return perfetto->error;
+}
+
+static int export(struct sonde_session *session, const struct sonde_format_options *options, FILE *out)
+{
+	struct sonde_perfetto perfetto = {.session = session, .options = options, .out = out};
+	struct sonde_buf *const buffers[] = {&perfetto.packet, &perfetto.event, &perfetto.inner, &perfetto.interned,
+					     &perfetto.table,  &perfetto.entry, &perfetto.head,  &perfetto.scratch};
+	int error = sonde_marks_read(&perfetto.marks, session);
+	if (error)
+		return error;
+	for (size_t i = 0; i < sizeof buffers / sizeof *buffers; i++)
+		sonde_buf_init(buffers[i], MESSAGE_MAX_B);
+	perfetto.thread_count = sonde_session_thread_count(session) + 1;
+	perfetto.threads = calloc(perfetto.thread_count, sizeof *perfetto.threads);
+	perfetto.places = calloc(sonde_session_site_count(session) + 1, 1);
+	error = perfetto.threads && perfetto.places
+		    ? put_all(&perfetto)
+		    : sonde_error(ENOMEM, "out of memory for %zu threads", perfetto.thread_count);
+	if (perfetto.threads)
+		sonde_perfetto_zones_fini(&perfetto);
+	for (size_t i = 0; i < sizeof buffers / sizeof *buffers; i++)
+		sonde_buf_fini(buffers[i]);
+	free(perfetto.places);
+	sonde_intern_fini(&perfetto.names);
+	sonde_intern_fini(&perfetto.categories);
+	sonde_intern_fini(&perfetto.keys);
+	sonde_map_fini(&perfetto.tracks);
+	sonde_marks_fini(&perfetto.marks);
+	return error;
+}
+
+const struct sonde_format sonde_format_perfetto = {
+    .name = "perfetto",
+    .extension = ".pftrace",
+    .title = "protobuf trace: zones, waits, states, devices, critical path, counters, heaps, samples; for Perfetto",
+    .section = "critical-steps",
+    .binary = 1,
+    .export = export,
+};

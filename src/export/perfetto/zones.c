@@ -1,0 +1,197 @@
+/* zones.c: zones as slices of their threads' tracks.
+ *
+ * Zones come when they end, those inside before those around them; readers sort packets by time, and keep the file's
+ * order within one moment. So a begin may stand anywhere but behind that of a zone inside which began in the same
+ * moment: a level's first zone (and those of no length right behind it) is held back until the zone around it has come.
+ * What is held is one zone a level, whatever a thread's zones are. Those that do not nest have tracks of their own.
+ */
+#include <errno.h>
+#include <stdlib.h>
+
+#include "export/perfetto/perfetto.h"
+#include "util/error.h"
+
+enum { HELD_MAX_B = 64 << 20 };
+
+struct sonde_perfetto_level {
+	struct sonde_buf held; /* packets of one moment */
+	uint64_t start_ns;     /* that moment */
+	int is_begun;          /* a zone has come since the last one around it */
+	int is_held;
+};
+
+struct zone {
+	uint32_t thread, site;
+	uint64_t start_ns, dur_ns, self_ns;
+	int unfinished, wanted;
+	char name[SONDE_CHROME_TEXT_B]; /* given at run time; "" = the site's */
+};
+
+static void take_marks(struct sonde_perfetto *perfetto, struct zone *zone)
+{
+	const struct sonde_mark *mark;
+	uint64_t end_ns = zone->start_ns + zone->dur_ns;
+	while ((mark = sonde_marks_take(&perfetto->marks, zone->thread, zone->start_ns, end_ns))) {
+		if (mark->event->type == SONDE_EVENT_ZONE_NAME && !*zone->name)
+			sonde_chrome_event_text(mark->event, zone->name);
+		else if (zone->wanted)
+			sonde_chrome_say(&perfetto->said, &perfetto->marks.dropped, mark->event);
+	}
+}
+
+static void put_text(struct sonde_perfetto *perfetto, const char *key, const char *text)
+{
+	char own[SONDE_CHROME_OWN_B];
+	if (*text)
+		sonde_perfetto_arg_text(perfetto, sonde_chrome_own_name(&perfetto->said, key, own), text);
+}
+
+static void put_begin(struct sonde_perfetto *perfetto, const struct zone *zone, uint64_t track, struct sonde_buf *to)
+{
+	const char *name = *zone->name ? zone->name : sonde_perfetto_site(perfetto, zone->site);
+	char own[SONDE_CHROME_OWN_B];
+	sonde_perfetto_begin(perfetto, &(struct sonde_perfetto_event){.type = SONDE_PERFETTO_BEGIN,
+								      .track = track,
+								      .time_ns = zone->start_ns,
+								      .category = "zone",
+								      .name = name});
+	sonde_perfetto_arg_uint(perfetto, sonde_chrome_own_name(&perfetto->said, "self_ns", own), zone->self_ns);
+	sonde_perfetto_place(perfetto, zone->site);
+	put_text(perfetto, "site", *zone->name ? sonde_perfetto_site(perfetto, zone->site) : "");
+	if (zone->unfinished)
+		sonde_perfetto_arg_bool(perfetto, sonde_chrome_own_name(&perfetto->said, "unfinished", own), 1);
+	sonde_perfetto_said(perfetto);
+	sonde_perfetto_end(perfetto, to);
+}
+
+static void put_apart(struct sonde_perfetto *perfetto, const struct zone *zone)
+{
+	const struct sonde_thread *thread = sonde_session_thread(perfetto->session, zone->thread);
+	uint64_t track = sonde_perfetto_track_new(perfetto);
+	sonde_perfetto_describe(perfetto, track, sonde_perfetto_process(perfetto, thread ? thread->process : 0),
+				"zones that do not nest", NULL);
+	put_begin(perfetto, zone, track, NULL);
+	sonde_perfetto_close(perfetto, track, zone->start_ns + zone->dur_ns, NULL);
+	perfetto->apart++;
+}
+
+/* --- what is held back -------------------------------------------------------------------------------------------- */
+
+static int make_levels(struct sonde_perfetto_thread *thread, size_t count)
+{
+	if (count <= thread->level_count)
+		return 0;
+	count = 2 * count;
+	struct sonde_perfetto_level *levels = realloc(thread->levels, count * sizeof *levels);
+	if (!levels)
+		return sonde_error(ENOMEM, "out of memory for zones %zu deep", count);
+	for (size_t i = thread->level_count; i < count; i++) {
+		levels[i] = (struct sonde_perfetto_level){0};
+		sonde_buf_init(&levels[i].held, HELD_MAX_B);
+	}
+	thread->levels = levels;
+	thread->level_count = count;
+	return 0;
+}
+
+static void let_go(struct sonde_perfetto *perfetto, struct sonde_perfetto_level *level)
+{
+	if (level->is_held && !perfetto->error) {
+		perfetto->error = sonde_buf_error(&level->held);
+		fwrite(level->held.data, 1, level->held.len_b, perfetto->out);
+	}
+	sonde_buf_fini(&level->held);
+	sonde_buf_init(&level->held, HELD_MAX_B);
+	level->is_held = 0;
+}
+
+/* Levels below one whose zone has come: what they held is around nothing, but the first of the next one, which may have
+ * begun with this zone; that goes behind its begin. */
+static void pass_below(struct sonde_perfetto *perfetto, struct sonde_perfetto_thread *thread, size_t depth,
+		       uint64_t start_ns)
+{
+	for (; thread->deepest > depth + 1; thread->deepest--) {
+		struct sonde_perfetto_level *level = &thread->levels[thread->deepest - 1];
+		if (thread->deepest != depth + 2 || level->start_ns != start_ns)
+			let_go(perfetto, level);
+		level->is_begun = 0;
+	}
+}
+
+static void put_nested(struct sonde_perfetto *perfetto, const struct zone *zone, size_t depth)
+{
+	struct sonde_perfetto_thread *thread = &perfetto->threads[zone->thread];
+	uint64_t track = sonde_perfetto_thread(perfetto, zone->thread);
+	perfetto->error = perfetto->error ? perfetto->error : make_levels(thread, depth + 2);
+	if (perfetto->error)
+		return;
+	pass_below(perfetto, thread, depth, zone->start_ns);
+	thread->deepest = depth + 1 > thread->deepest ? depth + 1 : thread->deepest;
+	struct sonde_perfetto_level *own = &thread->levels[depth], *below = own + 1;
+	int is_first = !own->is_begun || (own->is_held && own->start_ns == zone->start_ns);
+	struct sonde_buf *to = is_first ? &own->held : NULL;
+	if (!own->is_begun)
+		own->start_ns = zone->start_ns;
+	own->is_begun = 1;
+	own->is_held |= is_first;
+	put_begin(perfetto, zone, track, to);
+	if (below->is_held && to) {
+		sonde_buf_append(to, below->held.data, below->held.len_b);
+		below->is_held = 0;
+	}
+	let_go(perfetto, below);
+	sonde_perfetto_close(perfetto, track, zone->start_ns + zone->dur_ns, zone->dur_ns ? NULL : to);
+}
+
+/* One that is left out is around others all the same: whether zones nest is asked of all, and what it held back goes.
+ */
+static void put_zone(struct sonde_perfetto *perfetto, struct zone *zone, uint32_t depth)
+{
+	zone->wanted = sonde_format_takes(perfetto->options, zone->start_ns, zone->thread);
+	take_marks(perfetto, zone);
+	if (zone->thread >= perfetto->thread_count)
+		return;
+	struct sonde_perfetto_thread *thread = &perfetto->threads[zone->thread];
+	int nests = sonde_nest_add(&thread->nest, zone->start_ns, zone->start_ns + zone->dur_ns, depth);
+	if (nests < 0)
+		perfetto->error = nests;
+	else if (zone->wanted && nests)
+		put_nested(perfetto, zone, depth);
+	else
+		pass_below(perfetto, thread, depth, UINT64_MAX);
+	if (zone->wanted && !nests)
+		put_apart(perfetto, zone);
+}
+
+void sonde_perfetto_zones(struct sonde_perfetto *perfetto, const struct sonde_batch *batch)
+{
+	for (size_t i = 0; i < batch->count && !perfetto->error; i++) {
+		struct zone zone;
+		zone.thread = batch->thread;
+		zone.site = batch->zones.site[i];
+		zone.start_ns = batch->zones.start_ns[i];
+		zone.dur_ns = batch->zones.dur_ns[i];
+		zone.self_ns = batch->zones.self_ns[i];
+		zone.unfinished = batch->zones.flags[i] & SONDE_ZONE_UNFINISHED;
+		zone.name[0] = 0;
+		put_zone(perfetto, &zone, batch->zones.depth[i]);
+	}
+}
+
+void sonde_perfetto_zones_end(struct sonde_perfetto *perfetto)
+{
+	for (size_t id = 0; id < perfetto->thread_count; id++)
+		for (size_t i = perfetto->threads[id].deepest; i > 0; i--)
+			let_go(perfetto, &perfetto->threads[id].levels[i - 1]);
+}
+
+void sonde_perfetto_zones_fini(struct sonde_perfetto *perfetto)
+{
+	for (size_t id = 0; id < perfetto->thread_count; id++) {
+		for (size_t i = 0; i < perfetto->threads[id].level_count; i++)
+			sonde_buf_fini(&perfetto->threads[id].levels[i].held);
+		free(perfetto->threads[id].levels);
+		sonde_nest_fini(&perfetto->threads[id].nest);
+	}
+	free(perfetto->threads);
+}

@@ -1,0 +1,48 @@
+/* preorder.c: a stack of the nodes above the current one, grown as the tree deepens. */
+#include "export/text/preorder.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "util/error.h"
+
+struct path {
+	struct sonde_preorder *at;
+	size_t cap;
+};
+
+static int make_room(struct path *path, size_t depth)
+{
+	if (depth < path->cap)
+		return 0;
+	size_t cap = path->cap ? path->cap * 2 : 64;
+	struct sonde_preorder *at = realloc(path->at, cap * sizeof *at);
+	if (!at)
+		return sonde_error(ENOMEM, "out of memory for a tree %zu levels deep", depth);
+	*path = (struct path){at, cap};
+	return 0;
+}
+
+int sonde_preorder_walk(const struct sonde_tree_node *root, sonde_preorder_visit visit, void *context)
+{
+	struct path path = {0};
+	size_t count = 0, depth = 0;
+	int error = 0;
+	for (const struct sonde_tree_node *node = root; node && !error;) {
+		error = make_room(&path, depth);
+		if (error)
+			break;
+		path.at[depth] = (struct sonde_preorder){node, count++, depth ? path.at[depth - 1].index : 0, depth};
+		error = visit(context, &path.at[depth]);
+		if (node->child) {
+			node = node->child;
+			depth++;
+			continue;
+		}
+		while (depth && !path.at[depth].node->next)
+			depth--;
+		node = depth ? path.at[depth].node->next : NULL;
+	}
+	free(path.at);
+	return error;
+}

@@ -1,0 +1,26 @@
+/* text.h: the parts of the text format that others show too: Markdown prints the same tree in a code block. */
+#ifndef SONDE_EXPORT_TEXT_TEXT_H
+#define SONDE_EXPORT_TEXT_TEXT_H
+
+#include <stdio.h>
+
+#include "export/format.h"
+
+#define SONDE_TEXT_WIDTH_MIN 48
+
+/* Aligned columns in at most options->width columns; when they cannot fit, a line per cell. */
+int sonde_text_table(const struct sonde_table *table, const struct sonde_format_options *options, FILE *out);
+
+/* One line a node: total, self, name; small shares folded. */
+int sonde_text_tree(const struct sonde_tree *tree, const struct sonde_format_options *options, FILE *out);
+
+/* A heading of one line; errors of memory. */
+int sonde_text_title(const char *text, const struct sonde_format_options *options, FILE *out);
+
+/* A list of notes, warnings marked. */
+void sonde_text_notes(const struct sonde_note *note, const struct sonde_format_options *options, FILE *out);
+
+/* Words of a cleaned text, in lines of at most `width` columns, the second and later ones indented. */
+void sonde_text_wrap(FILE *out, const char *text, int width, int indent);
+
+#endif

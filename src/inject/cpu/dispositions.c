@@ -1,0 +1,367 @@
+/* dispositions.c: a program sees the disposition and the mask that it set for our signal, and we keep ours.
+ *
+ * What it sets for INJECT_SIGNAL is remembered, told when asked, and called when such a signal comes from elsewhere,
+ * with the flags and the mask that it asked for. Many programs block all signals in their workers, which would never be
+ * sampled: that the signal is blocked is pretended as long as nobody can tell. When one comes from elsewhere, the
+ * thread blocks it in earnest and sends it to itself again, so that it is pending for sigpending(), sigwait() and
+ * signalfd as without us; the thread's timer stops until the program unblocks the signal. sigwait() and its kin do not
+ * return our ticks.
+ *
+ * Our handler runs on the alternate stack where there is one: a runtime with small stacks of its own (Go's) demands
+ * that, and needs one itself. Handlers of the program that run there too are not interrupted, and a thread whose
+ * alternate stack is too small for what the kernel and we put there is not sampled.
+ */
+#include <errno.h>
+#include <pthread.h>
+#include <string.h>
+#include <sys/auxv.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <ucontext.h>
+#include <unistd.h>
+
+#include "inject/hook/inject.h"
+#include "inject/hook/machine.h"
+#include "inject/hook/next.h"
+
+#define EXPORT __attribute__((visibility("default")))
+#define LIBRARYS (UINT64_C(3) << 31)              /* signals 32 and 33, which are the C library's own */
+#define OURS (UINT64_C(1) << (INJECT_SIGNAL - 1)) /* as the kernel's set */
+
+/* Sets of signals, as the kernel has them in their first word: not by functions that a sanitizer replaces. */
+static int has_ours(const sigset_t *set)
+{
+	uint64_t word;
+	memcpy(&word, set, sizeof(word));
+	return (word & OURS) != 0;
+}
+
+static void put_ours(sigset_t *set, int is_there)
+{
+	uint64_t word;
+	memcpy(&word, set, sizeof(word));
+	word = is_there ? word | OURS : word & ~OURS;
+	memcpy(set, &word, sizeof(word));
+}
+
+/* Two places, so that a handler never sees one half written. */
+static struct sigaction theirs[2];
+static _Atomic uint32_t current;
+static _Atomic uint32_t writing;
+static _Atomic uint64_t widened; /* signals to whose masks ours was added */
+
+typedef int (*set_mask)(int how, const sigset_t *set, sigset_t *old);
+
+/* The real ones. */
+static struct {
+	int (*sigaction)(int, const struct sigaction *, struct sigaction *);
+	int (*sigaltstack)(const stack_t *, stack_t *);
+	sighandler_t (*signal)(int, sighandler_t);
+	sighandler_t (*bsd_signal)(int, sighandler_t);
+	sighandler_t (*__sysv_signal)(int, sighandler_t);
+	sighandler_t (*sysv_signal)(int, sighandler_t);
+	set_mask sigprocmask, pthread_sigmask;
+	int (*sigtimedwait)(const sigset_t *, siginfo_t *, const struct timespec *);
+} next;
+
+__attribute__((constructor)) static void ask(void)
+{
+	next.sigaltstack = (int (*)(const stack_t *, stack_t *))inject_next("sigaltstack");
+	next.signal = (sighandler_t(*)(int, sighandler_t))inject_next("signal");
+	next.bsd_signal = (sighandler_t(*)(int, sighandler_t))inject_next("bsd_signal");
+	next.__sysv_signal = (sighandler_t(*)(int, sighandler_t))inject_next("__sysv_signal");
+	next.sysv_signal = (sighandler_t(*)(int, sighandler_t))inject_next("sysv_signal");
+	next.sigprocmask = (set_mask)inject_next("sigprocmask");
+	next.pthread_sigmask = (set_mask)inject_next("pthread_sigmask");
+	next.sigtimedwait =
+	    (int (*)(const sigset_t *, siginfo_t *, const struct timespec *))inject_next("sigtimedwait");
+	/* last: then all are known */
+	next.sigaction = (int (*)(int, const struct sigaction *, struct sigaction *))inject_next("sigaction");
+}
+
+/* For calls that come before our object has begun. */
+static inline void ask_early(void)
+{
+	if (__builtin_expect(!next.sigaction, 0))
+		ask();
+}
+
+static int real_sigaction(int number, const struct sigaction *action, struct sigaction *old)
+{
+	ask_early();
+	if (next.sigaction)
+		return next.sigaction(number, action, old);
+	errno = ENOSYS;
+	return -1;
+}
+
+int inject_dispositions_take(void)
+{
+	struct sigaction ours = {.sa_sigaction = inject_sample_handler,
+				 .sa_flags = SA_SIGINFO | SA_RESTART | SA_ONSTACK};
+	uint64_t all = ~LIBRARYS;
+	memcpy(&ours.sa_mask, &all, sizeof(all));
+	return real_sigaction(INJECT_SIGNAL, &ours, &theirs[0]);
+}
+
+/* As it was sent: to the thread or to the process. */
+static void send_again(siginfo_t *info)
+{
+	if (info->si_code == SI_TKILL)
+		INJECT_CALL(SYS_rt_tgsigqueueinfo, inject_machine_pid(), INJECT_CALL(SYS_gettid), INJECT_SIGNAL, info);
+	else
+		INJECT_CALL(SYS_rt_sigqueueinfo, inject_machine_pid(), INJECT_SIGNAL, info);
+}
+
+/* The thread is about to block the signal: a tick that is pending would be seen, and would swallow others. */
+static void stop_ticks(void)
+{
+	uint64_t ours = OURS;
+	struct timespec now = {0, 0};
+	siginfo_t got, other;
+	int has_other = 0;
+	inject_thread_quiet();
+	while (INJECT_CALL(SYS_rt_sigtimedwait, &ours, &got, &now, sizeof(ours)) == INJECT_SIGNAL)
+		if (!inject_sample_is_ours(&got)) {
+			other = got;
+			has_other = 1;
+		}
+	if (has_other)
+		send_again(&other);
+}
+
+/* The program believes it to be blocked: from now on it is, in what the handler returns to, and it comes again. */
+static void block_in_earnest(struct inject_thread *thread, siginfo_t *info, ucontext_t *interrupted)
+{
+	if (!inject_calls_begin())
+		return;
+	stop_ticks();
+	thread->wants_blocked = 0;
+	put_ours(&interrupted->uc_sigmask, 1);
+	send_again(info);
+	inject_calls_end();
+}
+
+/* As the kernel does before it calls a handler: what is blocked then, and whether the handler is for once. Where it
+ * leaves by a jump the thread is sampled again when it next unblocks the signal. */
+static void prepare(const struct sigaction *action, const ucontext_t *interrupted)
+{
+	uint64_t mask, before;
+	int defers = !(action->sa_flags & (int)SA_NODEFER);
+	memcpy(&mask, &action->sa_mask, sizeof(mask));
+	memcpy(&before, &interrupted->uc_sigmask, sizeof(before));
+	mask |= before | (defers ? OURS : 0);
+	if (inject_calls_begin()) {
+		if (mask & OURS)
+			stop_ticks();
+		INJECT_CALL(SYS_rt_sigprocmask, SIG_SETMASK, &mask, NULL, sizeof(mask));
+		inject_calls_end();
+	}
+	if (action->sa_flags & (int)SA_RESETHAND && !atomic_exchange(&writing, 1)) {
+		uint32_t now = atomic_load(&current);
+		theirs[1 - now] = theirs[now];
+		theirs[1 - now].sa_handler = SIG_DFL;
+		atomic_store(&current, 1 - now);
+		atomic_store(&writing, 0);
+	}
+}
+
+void inject_dispositions_chain(int number, siginfo_t *info, void *context)
+{
+	struct sigaction action = theirs[atomic_load(&current)];
+	if (inject_self.wants_blocked) {
+		block_in_earnest(&inject_self, info, context);
+		return;
+	}
+	if (!(action.sa_flags & SA_SIGINFO) && (action.sa_handler == SIG_DFL || action.sa_handler == SIG_IGN))
+		return;
+	prepare(&action, context);
+	if (action.sa_flags & SA_SIGINFO)
+		action.sa_sigaction(number, info, context);
+	else
+		action.sa_handler(number);
+	inject_thread_resume();
+}
+
+static void remember(const struct sigaction *action, struct sigaction *old)
+{
+	while (atomic_exchange(&writing, 1))
+		;
+	uint32_t now = atomic_load(&current);
+	struct sigaction before = theirs[now];
+	if (action) {
+		theirs[1 - now] = *action;
+		atomic_store(&current, 1 - now);
+	}
+	atomic_store(&writing, 0);
+	if (old)
+		*old = before;
+}
+
+/* Ours is blocked while a handler runs on the alternate stack, which may have no room for two. */
+static int set_other(int number, const struct sigaction *action, struct sigaction *old)
+{
+	struct sigaction changed;
+	uint64_t bit = number > 0 && number <= 64 ? UINT64_C(1) << (number - 1) : 0;
+	int was_widened = (atomic_load(&widened) & bit) != 0, is_widened = 0;
+	if (action) {
+		changed = *action;
+		is_widened = changed.sa_flags & SA_ONSTACK && !has_ours(&changed.sa_mask);
+		if (is_widened)
+			put_ours(&changed.sa_mask, 1);
+	}
+	int result = real_sigaction(number, action ? &changed : NULL, old);
+	if (result)
+		return result;
+	if (old && was_widened)
+		put_ours(&old->sa_mask, 0);
+	if (action && is_widened)
+		atomic_fetch_or(&widened, bit);
+	else if (action)
+		atomic_fetch_and(&widened, ~bit);
+	return 0;
+}
+
+EXPORT int sigaction(int number, const struct sigaction *action, struct sigaction *old)
+{
+	if (!inject_process())
+		return real_sigaction(number, action, old);
+	if (number != INJECT_SIGNAL)
+		return set_other(number, action, old);
+	struct sigaction wanted;
+	if (action)
+		wanted = *action;
+	remember(action ? &wanted : NULL, old);
+	return 0;
+}
+
+EXPORT int sigaltstack(const stack_t *stack, stack_t *old)
+{
+	ask_early();
+	if (!next.sigaltstack) {
+		errno = ENOSYS;
+		return -1;
+	}
+	int result = next.sigaltstack(stack, old);
+	if (!result && stack && inject_process())
+		inject_thread_room(stack->ss_flags & SS_DISABLE ? SIZE_MAX : stack->ss_size);
+	return result;
+}
+
+/* `real` is read after ask_early(). */
+static sighandler_t set_simple(sighandler_t (**real)(int, sighandler_t), int number, sighandler_t handler, int flags)
+{
+	struct sigaction action = {.sa_handler = handler, .sa_flags = flags}, old;
+	if (number == INJECT_SIGNAL && inject_process()) {
+		remember(&action, &old);
+		return old.sa_handler;
+	}
+	ask_early();
+	if (*real)
+		return (*real)(number, handler);
+	errno = ENOSYS;
+	return SIG_ERR;
+}
+
+EXPORT sighandler_t signal(int number, sighandler_t handler)
+{
+	return set_simple(&next.signal, number, handler, SA_RESTART);
+}
+
+EXPORT sighandler_t bsd_signal(int number, sighandler_t handler)
+{
+	return set_simple(&next.bsd_signal, number, handler, SA_RESTART);
+}
+
+EXPORT sighandler_t __sysv_signal(int number, sighandler_t handler)
+{
+	return set_simple(&next.__sysv_signal, number, handler, (int)(SA_RESETHAND | SA_NODEFER));
+}
+
+EXPORT sighandler_t sysv_signal(int number, sighandler_t handler)
+{
+	return set_simple(&next.sysv_signal, number, handler, (int)(SA_RESETHAND | SA_NODEFER));
+}
+
+/* --- masks ----------------------------------------------------------------------------------------------------- */
+
+/* Pretends where the program blocks what was not blocked; what a handler's own mask blocks is left as it is. */
+static int change_mask(set_mask real, int how, const sigset_t *set, sigset_t *old)
+{
+	if (!real)
+		return ENOSYS;
+	if (!inject_process())
+		return real(how, set, old);
+	struct inject_thread *thread = &inject_self;
+	int may_pretend = inject_is_on() && thread->tid;
+	int is_named = set && has_ours(set), pretended = thread->wants_blocked;
+	sigset_t before, ours;
+	int result = real(how, set, &before);
+	if (result)
+		return result;
+	int was_blocked = has_ours(&before);
+	if (set && (how == SIG_SETMASK || is_named))
+		thread->wants_blocked = may_pretend && is_named && how != SIG_UNBLOCK && !was_blocked;
+	if (is_named && thread->wants_blocked) {
+		memset(&ours, 0, sizeof(ours));
+		put_ours(&ours, 1);
+		real(SIG_UNBLOCK, &ours, NULL);
+	} else if (was_blocked && set && (is_named ? how == SIG_UNBLOCK : how == SIG_SETMASK)) {
+		inject_thread_resume();
+	}
+	if (old) {
+		*old = before;
+		if (pretended)
+			put_ours(old, 1);
+	}
+	return 0;
+}
+
+EXPORT int sigprocmask(int how, const sigset_t *set, sigset_t *old)
+{
+	ask_early();
+	return change_mask(next.sigprocmask, how, set, old);
+}
+
+EXPORT int pthread_sigmask(int how, const sigset_t *set, sigset_t *old)
+{
+	ask_early();
+	return change_mask(next.pthread_sigmask, how, set, old);
+}
+
+/* --- waiting for signals --------------------------------------------------------------------------------------- */
+
+static int wait_for_signal(const sigset_t *set, siginfo_t *info, const struct timespec *timeout)
+{
+	siginfo_t got;
+	int number;
+	ask_early();
+	do
+		number = next.sigtimedwait(set, &got, timeout);
+	while (number == INJECT_SIGNAL && inject_sample_is_ours(&got));
+	if (number > 0 && info)
+		*info = got;
+	return number;
+}
+
+EXPORT int sigtimedwait(const sigset_t *set, siginfo_t *info, const struct timespec *timeout)
+{
+	return wait_for_signal(set, info, timeout);
+}
+
+EXPORT int sigwaitinfo(const sigset_t *set, siginfo_t *info)
+{
+	return wait_for_signal(set, info, NULL);
+}
+
+EXPORT int sigwait(const sigset_t *set, int *out)
+{
+	int number;
+	do
+		number = wait_for_signal(set, NULL, NULL);
+	while (number < 0 && errno == EINTR);
+	if (number < 0)
+		return errno;
+	*out = number;
+	return 0;
+}

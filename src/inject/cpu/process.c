@@ -1,0 +1,212 @@
+/* process.c: whether this process is sampled, its link to the recorder, its beginning and end.
+ *
+ * A process connects in its first tick, so that the many that end before it cost next to nothing. A recorder that is
+ * stopped may hold it up twice, for 150 ms; then it is not sampled. The connection is closed again once the pool is
+ * mapped: the program finds no descriptor that it did not open. A process that ends unconnected says what it used and
+ * who it was, in one message that nobody answers.
+ *
+ * The record lies on a page that a forked child reads as zeros: it finds state NEW and connects for itself. A child of
+ * vfork shares all memory with its parent but has another pid: it must change nothing.
+ */
+#include <errno.h>
+#include <pthread.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "inject/hook/inject.h"
+#include "inject/hook/machine.h"
+
+#define EXPORT __attribute__((visibility("default")))
+#define QUIET_TICKS 25 /* before the second and last try to reach a recorder that does not answer */
+#define RATE_DEFAULT_HZ 1000
+#define STACK_MAX_B 57344u /* of the 64 KB of a chunk */
+
+#pragma weak pthread_atfork
+#pragma weak __register_atfork
+int __register_atfork(void (*prepare)(void), void (*parent)(void), void (*child)(void), void *handle);
+
+struct inject_settings inject_settings = {1000000000u / RATE_DEFAULT_HZ, STACK_MAX_B, 0};
+
+struct inject_record *inject_record;
+static uint64_t filters; /* of seccomp, that the recorder is under itself */
+static int has_filters;  /* it says so */
+
+int inject_is_on(void)
+{
+	return inject_record && !inject_sandbox_is_on() &&
+	       atomic_load(&inject_record->link.process.state) != SONDE_PROCESS_OFF;
+}
+
+struct sonde_process *inject_process(void)
+{
+	return inject_record ? &inject_record->link.process : NULL;
+}
+
+struct sonde_ring_pool *inject_pool(void)
+{
+	return inject_connect_pool(&inject_record->link);
+}
+
+/* --- the end --------------------------------------------------------------------------------------------------- */
+
+static void say_good_bye(uint64_t cpu_ns)
+{
+	struct sonde_link_farewell message = {.head = {SONDE_LINK_FAREWELL, SONDE_LINK_VERSION}};
+	message.pid = (uint32_t)inject_machine_pid();
+	message.parent = (uint32_t)inject_machine_call(SYS_getppid, 0, 0, 0, 0, 0, 0);
+	message.start_ns = inject_record->start_ns;
+	message.cpu_ns = cpu_ns;
+	inject_machine_call(SYS_prctl, PR_GET_NAME, (long)message.name, 0, 0, 0, 0);
+	inject_connect_send(&message, sizeof(message));
+}
+
+__attribute__((noinline)) static void say_end(void)
+{
+	struct inject_record *record = inject_record;
+	int saved = errno;
+	if (inject_self.pid != record->sandbox.pid || atomic_exchange(&record->ended, 1))
+		return;
+	uint32_t state = atomic_load(&record->link.process.state);
+	uint64_t cpu_ns = sonde_clock_read_ns(CLOCK_PROCESS_CPUTIME_ID);
+	inject_thread_end(cpu_ns);
+	if (state == SONDE_PROCESS_NEW || (state == SONDE_PROCESS_OFF && record->link.unanswered))
+		say_good_bye(cpu_ns);
+	errno = saved;
+}
+
+/* A child that shares our memory may have no thread-local storage at all (Chromium's, when it changes its root): first
+ * of all it must be told apart. */
+void inject_process_end(void)
+{
+	if (inject_sandbox_is_childs() || !inject_calls_begin())
+		return;
+	if (inject_record->sandbox.pid == inject_machine_pid())
+		say_end();
+	inject_calls_end();
+}
+
+/* It connects when it has not yet: the recorder shall know who it is, and that it lives on. What belongs to a forked
+ * child that was made behind our back is not known to the recorder, and it has no timer. */
+void inject_leave(void)
+{
+	struct inject_thread *thread = &inject_self;
+	if (!inject_record->sandbox.pid || !inject_calls_begin())
+		return;
+	if (thread->tid && !thread->busy && !atomic_exchange(&inject_record->ended, 1)) {
+		thread->busy = 1;
+		inject_pool();
+		thread->busy = 0;
+		thread->leaves = 1;
+		inject_thread_end(sonde_clock_read_ns(CLOCK_PROCESS_CPUTIME_ID));
+	}
+	inject_calls_end();
+}
+
+void inject_left(void)
+{
+	inject_thread_quiet_all();
+}
+
+/* Ends that run no destructors. */
+static __attribute__((noreturn)) void end_by(int status)
+{
+	inject_process_end();
+	for (;;)
+		inject_machine_call(SYS_exit_group, status, 0, 0, 0, 0, 0);
+}
+
+EXPORT __attribute__((noreturn)) void _exit(int status)
+{
+	end_by(status);
+}
+
+EXPORT __attribute__((noreturn)) void _Exit(int status)
+{
+	end_by(status);
+}
+
+/* --- the beginning --------------------------------------------------------------------------------------------- */
+
+static uint64_t read_number(const char **text)
+{
+	uint64_t value = 0;
+	for (; **text >= '0' && **text <= '9' && value < 1000000000u; (*text)++)
+		value = value * 10 + (uint64_t)(**text - '0');
+	while (**text == ' ')
+		(*text)++;
+	return value;
+}
+
+/* The name of the recorder's socket is there, and CPU timers are wanted. */
+static int read_environment(void)
+{
+	const char *wanted = inject_connect_env(INJECT_ENV);
+	if (!wanted || !inject_connect_name())
+		return 0;
+	inject_connect_quiet = QUIET_TICKS;
+	uint64_t rate_hz = read_number(&wanted), stack_b = read_number(&wanted);
+	if (rate_hz)
+		inject_settings.period_ns = 1000000000u / rate_hz;
+	has_filters = *wanted >= '0' && *wanted <= '9';
+	filters = read_number(&wanted);
+	inject_settings.is_private = read_number(&wanted) == 1;
+	if (stack_b)
+		inject_settings.stack_b = (uint32_t)(stack_b < STACK_MAX_B ? stack_b : STACK_MAX_B);
+	return 1;
+}
+
+/* A forked child goes on with one thread. */
+static void child_begin(void)
+{
+	int saved = errno;
+	struct inject_thread *thread = &inject_self;
+	struct inject_stack stack = {thread->stack_low, thread->stack_end};
+	if (!inject_calls_begin())
+		return;
+	pid_t pid = inject_machine_pid();
+	if (thread->pid != pid) {
+		inject_record->sandbox.pid = pid;
+		inject_record->start_ns = sonde_clock_now_ns();
+		inject_thread_begin(&stack);
+	}
+	inject_calls_end();
+	errno = saved;
+}
+
+static void begin(void)
+{
+	struct inject_stack stack = inject_stack_main();
+	if (!read_environment() || (has_filters && inject_sandbox_is_inherited(filters)))
+		return;
+	struct inject_record *record = inject_connect_page(sizeof(*record));
+	if (!record)
+		return;
+	inject_thread_init();
+	if (inject_dispositions_take())
+		return;
+	record->sandbox.pid = inject_machine_pid();
+	record->start_ns = sonde_clock_now_ns();
+	inject_record = record;
+	inject_sandbox_watch(&record->sandbox);
+	if (__register_atfork)
+		__register_atfork(NULL, NULL, child_begin, NULL);
+	else if (pthread_atfork)
+		pthread_atfork(NULL, NULL, child_begin);
+	inject_thread_begin(&stack);
+}
+
+__attribute__((constructor)) static void inject_begin(void)
+{
+	int saved = errno;
+	inject_sandbox_init();
+	begin();
+	errno = saved;
+}
+
+__attribute__((destructor)) static void inject_end(void)
+{
+	inject_process_end();
+}

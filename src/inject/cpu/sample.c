@@ -1,0 +1,151 @@
+/* sample.c: the handler of the timers' signal: registers and stack into the ring, and back.
+ *
+ * The stack is copied as far as it is known to be mapped: up to the end of the thread's own stack. A stack pointer
+ * that is elsewhere (coroutines, a handler's alternate stack, threads whose beginning was not seen) is copied by
+ * process_vm_readv, which stops where the mapping does; where that is forbidden, to the end of its page. All signals
+ * are blocked meanwhile, errno is kept.
+ *
+ * The ring can be read by whoever may read the recorder. What a process that forbids to be read (PR_SET_DUMPABLE,
+ * another user's programs) has on its stack does not get there: that is asked for before each copy, since a process may
+ * become so without a call that can be hooked (setuid(), capabilities); it costs half of what reading the clock does.
+ */
+#include <errno.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "inject/hook/inject.h"
+#include "inject/hook/machine.h"
+
+#define PAGE_B 4096u
+
+const char inject_sample_mark = 0;
+
+int inject_sample_is_ours(const siginfo_t *info)
+{
+	return info && info->si_code == SI_TIMER && info->si_value.sival_ptr == &inject_sample_mark;
+}
+
+static uint64_t time_now(const struct sonde_ring_pool *pool)
+{
+	return pool->clock == SONDE_RING_CLOCK_CYCLES ? sonde_clock_cycles() : sonde_clock_now_ns();
+}
+
+/* How much of the stack above `sp` to copy, and whether that is known to be mapped. */
+static size_t extent(uintptr_t sp, int *is_mapped)
+{
+	const struct inject_thread *thread = &inject_self;
+	size_t most_b = inject_settings.stack_b;
+	*is_mapped = sp >= thread->stack_low && sp < thread->stack_end;
+	if (*is_mapped && thread->stack_end - sp < most_b)
+		most_b = thread->stack_end - sp;
+	return most_b & ~(size_t)7;
+}
+
+/* By hand: the memcpy of a program with AddressSanitizer forbids to read what lies between its variables. */
+static void copy_words(void *to, uintptr_t from, size_t size_b)
+{
+	typedef uint64_t __attribute__((aligned(1), may_alias)) word;
+	const volatile word *in = (const void *)from;
+	uint64_t *out = to;
+	for (size_t i = 0; i < size_b / 8; i++)
+		out[i] = in[i];
+}
+
+static size_t copy_unknown(void *to, uintptr_t from, size_t size_b)
+{
+	struct iovec local = {to, size_b}, remote = {(void *)from, size_b};
+	long got = INJECT_CALL(SYS_process_vm_readv, inject_machine_pid(), &local, 1UL, &remote, 1UL, 0UL);
+	if (got >= 0)
+		return (size_t)got & ~(size_t)7;
+	if (got == -EFAULT)
+		return 0;
+	size_t page_b = PAGE_B - from % PAGE_B;
+	size_b = size_b < page_b ? size_b : page_b & ~(size_t)7; /* as many words as stand in it */
+	copy_words(to, from, size_b);
+	return size_b;
+}
+
+/* Whether whoever can read the ring may read the process's memory, too. */
+static int may_copy(void)
+{
+	return inject_settings.is_private || INJECT_CALL(SYS_prctl, PR_GET_DUMPABLE, 0UL, 0UL, 0UL, 0UL) == 1;
+}
+
+static void write_sample(struct sonde_ring_pool *pool, const struct inject_registers *registers)
+{
+	int is_mapped, is_whole = may_copy();
+	size_t stack_b = is_whole ? extent(registers->sp, &is_mapped) : 0;
+	struct sonde_event_cpu_sample sample = {.head = {.type = SONDE_EVENT_CPU_SAMPLE}};
+	sample.head.words = (uint16_t)((sizeof(sample) + stack_b) / 8);
+	struct sonde_event *event = inject_writer_reserve(pool, sample.head.words);
+	if (!event)
+		return;
+	struct sonde_event_cpu_sample *out = (void *)event;
+	if (is_whole && is_mapped)
+		copy_words(out + 1, registers->sp, stack_b);
+	else if (is_whole)
+		stack_b = copy_unknown(out + 1, registers->sp, stack_b);
+	out->cpu_ns = sonde_clock_read_ns(CLOCK_THREAD_CPUTIME_ID);
+	out->pc = registers->pc;
+	out->sp = is_whole ? registers->sp : 0;
+	out->fp = is_whole ? registers->fp : 0;
+	out->lr = is_whole ? registers->lr : 0;
+	out->stack_b = stack_b;
+	sample.head.time = time_now(pool);
+	inject_writer_publish(event, &sample.head);
+}
+
+static void take_sample(struct inject_thread *thread, const void *context)
+{
+	struct inject_registers registers = inject_machine_registers(context);
+	thread->busy = 1;
+	struct sonde_ring_pool *pool = inject_pool();
+	if (pool)
+		write_sample(pool, &registers);
+	else if (!inject_is_on())
+		inject_thread_quiet();
+	thread->busy = 0;
+}
+
+INJECT_HANDLER void inject_sample_handler(int number, siginfo_t *info, void *context)
+{
+	struct inject_thread *thread = &inject_self;
+	int saved = errno;
+	if (!inject_sample_is_ours(info)) {
+		inject_dispositions_chain(number, info, context);
+	} else if (inject_calls_begin()) {
+		if (!thread->busy && thread->tid)
+			take_sample(thread, context);
+		inject_calls_end();
+	}
+	errno = saved;
+}
+
+void inject_sample_rest(uint64_t process_ns)
+{
+	struct sonde_process *process = inject_process();
+	struct sonde_ring_pool *pool = process ? atomic_load(&process->pool) : NULL;
+	struct sonde_event_cpu_sample sample = {.head = {.type = SONDE_EVENT_CPU_SAMPLE}};
+	char name[SONDE_EVENT_NAME_B] = "";
+	sample.head.words = (sizeof(sample) + sizeof(name)) / 8;
+	if (!pool || atomic_load(&pool->closed))
+		return;
+	struct sonde_event *event = inject_writer_reserve(pool, sample.head.words);
+	if (!event)
+		return;
+	struct sonde_event_cpu_sample *out = (void *)event;
+	INJECT_CALL(SYS_prctl, PR_GET_NAME, name);
+	memcpy(out + 1, name, sizeof(name));
+	out->stack_b = sizeof(name);
+	out->sp = process_ns;
+	out->fp = (uint64_t)inject_self.leaves;
+	out->lr = sonde_clock_now_ns() - inject_self.start_ns;
+	out->cpu_ns = sonde_clock_read_ns(CLOCK_THREAD_CPUTIME_ID);
+	sample.head.time = time_now(pool);
+	inject_writer_publish(event, &sample.head);
+}

@@ -1,0 +1,41 @@
+/* intern.h: what was seen before, by content: names, and whatever has a key of fixed length. Bounded. */
+#ifndef SONDE_INJECT_CUDA_INTERN_H
+#define SONDE_INJECT_CUDA_INTERN_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* Numbers by keys of whole words. */
+struct cuda_table {
+	size_t key_words, max; /* keys */
+	size_t count, slots;   /* slots: 0 or a power of two */
+	uint64_t *words;       /* of each slot its number (0 = free) and its key */
+};
+
+/* Where the number of the key is: 0 when it is new, to be set at once. NULL: there are too many, or no memory. Good
+ * until the next call. */
+uint64_t *cuda_table_of(struct cuda_table *table, const uint64_t *key);
+void cuda_table_fini(struct cuda_table *table);
+
+struct cuda_name {
+	const char *at; /* where it was seen last: it may be another by now */
+	uint32_t id;
+};
+
+#define CUDA_NAME_MAX_B 4095u
+#define CUDA_NAMES_MAX (1u << 16)
+#define CUDA_NAMES_SEEN 4096u
+
+struct cuda_names {
+	char **texts; /* by id − 1 */
+	uint32_t count, cap;
+	uint32_t *slots; /* ids by hash; twice `cap`, a power of two */
+	struct cuda_name seen[CUDA_NAMES_SEEN];
+};
+
+/* Its id, from 1, the same for the same text; 0: no name, too many, or no memory. Longer ones are cut. */
+uint32_t cuda_name_of(struct cuda_names *names, const char *text);
+const char *cuda_name_text(const struct cuda_names *names, uint32_t id); /* NULL for 0 */
+void cuda_names_fini(struct cuda_names *names);
+
+#endif

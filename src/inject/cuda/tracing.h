@@ -1,0 +1,34 @@
+/* tracing.h: has CUPTI trace, and leaves it as it was found when somebody else is to have it. */
+#ifndef SONDE_INJECT_CUDA_TRACING_H
+#define SONDE_INJECT_CUDA_TRACING_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "inject/cuda/library.h"
+
+enum cuda_level { CUDA_LEVEL_KERNELS, CUDA_LEVEL_API, CUDA_LEVEL_FULL };
+
+struct cuda_tracing {
+	const struct cuda_library *cupti;
+	void *subscriber;
+	enum cuda_level level;
+};
+
+/* Who CUPTI calls: for an empty buffer, and with a full one. */
+struct cuda_tracing_calls {
+	cuda_request *request;
+	cuda_complete *complete;
+};
+
+/* Before anything else: only one can have the device's records. 0, or the reason in `why`. */
+int cuda_tracing_subscribe(struct cuda_tracing *tracing, char *why, size_t why_b);
+/* Nothing is traced yet. 0, or the reason in `why`. */
+int cuda_tracing_configure(const struct cuda_tracing *tracing, const struct cuda_tracing_calls *calls, char *why,
+			   size_t why_b);
+/* What cannot be traced is told as lost (sonde/device.h). */
+void cuda_tracing_enable(const struct cuda_tracing *tracing);
+/* CUPTI is as it was before; what was traced until now comes to `complete` first. */
+void cuda_tracing_leave(const struct cuda_tracing *tracing);
+
+#endif

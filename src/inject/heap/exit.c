@@ -1,0 +1,72 @@
+/* exit.c: as the process ends: asks the recorder which blocks nothing points to, and waits until it has looked.
+ *
+ * When: in the destructors, where LeakSanitizer looks, too. What the program has given to atexit() and the destructors
+ * of its static objects run before, since they were registered later than those of loaded objects; then come the
+ * destructors of the program itself, of what was preloaded, and of libraries, in the order in which they were loaded.
+ * So what the program's own destructors free is gone, and what libraries keep until their own is still reachable. A
+ * handler that was registered first would run after all of them: a library that drops its pointers without freeing
+ * would then be said to leak. _exit(), quick_exit(), a signal and an exec come past here: nobody looks then.
+ *
+ * The recorder reads the memory from outside. What it must not take for the program's is our own: so registers and the
+ * stack pointer are stored by the first instructions, before any code of ours has touched the stack.
+ */
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "inject/heap/heap.h"
+#include "inject/hook/machine.h"
+
+#pragma weak __lsan_default_suppressions
+const char *__lsan_default_suppressions(void); /* NOLINT: the name is LeakSanitizer's */
+
+_Static_assert(INJECT_KEPT <= SONDE_LINK_REGISTERS, "room for the registers");
+
+extern uint64_t heap_exit_saved[INJECT_KEPT + 1];
+uint64_t heap_exit_saved[INJECT_KEPT + 1];
+
+void heap_exit_entry(void);
+void heap_exit_ask(void);
+
+/* Not in a child that shares its parent's memory (vfork). */
+static int is_recorded(void)
+{
+	const struct hook_thread *thread = hook_self;
+	return hook_process && atomic_load(&hook_process->link.process.state) == SONDE_PROCESS_ON &&
+	       !(thread && thread->pid && thread->pid != inject_machine_pid());
+}
+
+static void ask(void)
+{
+	struct sonde_link_scan question = {
+	    .head = {SONDE_LINK_SCAN, SONDE_LINK_VERSION},
+	    .pid = (uint32_t)inject_machine_pid(),
+	    .tid = (uint32_t)inject_machine_call(SYS_gettid, 0, 0, 0, 0, 0, 0),
+	    .flags = inject_machine_pid() == hook_first_pid ? 0 : SONDE_LINK_SCAN_INHERITS,
+	    .stack = heap_exit_saved[INJECT_KEPT],
+	    .asked_ns = sonde_clock_now_ns(),
+	    .thread_pointer = (uint64_t)(uintptr_t)__builtin_thread_pointer(),
+	};
+	struct sonde_link_scanned answer;
+	int fd;
+	for (unsigned i = 0; i < INJECT_KEPT; i++)
+		question.registers[i] = heap_exit_saved[i];
+	if (__lsan_default_suppressions)
+		question.suppressions = (uint64_t)(uintptr_t)__lsan_default_suppressions();
+	if (!inject_connect_ask(&question, sizeof(question), &answer, sizeof(answer), &fd, SONDE_LINK_SCAN_S) &&
+	    fd >= 0)
+		inject_connect_close(fd);
+}
+
+void heap_exit_ask(void)
+{
+	if (!inject_calls_begin())
+		return;
+	if (is_recorded() && !heap_is_light)
+		ask();
+	inject_calls_end();
+}
+
+INJECT_ENTRY(heap_exit_entry, heap_exit_saved, heap_exit_ask);
+
+__attribute__((section(".fini_array"), used)) static void (*const at_exit)(void) = heap_exit_entry;

@@ -1,0 +1,385 @@
+/* maps.c: memory that the program maps by itself: mmap, munmap, mremap, mprotect, brk and sbrk.
+ *
+ * What counts is what the kernel commits memory for: anonymous mappings that may be written to, and private mappings of
+ * files that may be. Anonymous ones that may not are reserved: they count from when mprotect() opens them. Other
+ * mappings of files do not count, since their memory is the page cache's; nor do shared memory files (memfd, shm),
+ * which nothing but another system call tells from files.
+ *
+ * What the allocator maps does not come here, or is known by its caller: blocks are counted where it hands them out. So
+ * is what sonde's own libraries map, unless they are linked statically.
+ * What the loader and the C library map for themselves (objects, stacks of threads) does not pass through these names,
+ * and a system call that the program makes by itself is not seen.
+ *
+ * As with blocks, an end is told before the call, because somebody else may be given the range at once, and a beginning
+ * after it; an end that did not come about is taken back (SONDE_HEAP_MAP_KEPT).
+ */
+#include <errno.h>
+#include <link.h>
+#include <stdarg.h>
+#include <string.h>
+#include <sys/auxv.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "inject/hook/bounds.h"
+#include "inject/heap/heap.h"
+#include "inject/hook/machine.h"
+#include "inject/hook/next.h"
+
+#define EXPORT __attribute__((visibility("default")))
+#define OTHERS 8u /* malloc's, and as many of ours as there are */
+
+#ifndef MAP_FIXED_NOREPLACE
+#define MAP_FIXED_NOREPLACE 0x100000
+#endif
+#ifndef MREMAP_DONTUNMAP
+#define MREMAP_DONTUNMAP 4
+#endif
+
+/* The real ones; NULL = not looked up yet, or not there: then the kernel is called. */
+static struct {
+	void *(*mmap)(void *, size_t, int, int, int, off_t);
+	void *(*mmap64)(void *, size_t, int, int, int, off_t);
+	int (*munmap)(void *, size_t);
+	void *(*mremap)(void *, size_t, size_t, int, ...);
+	int (*mprotect)(void *, size_t, int);
+	int (*brk)(void *);
+	void *(*sbrk)(intptr_t);
+} next;
+
+/* Whose mappings are not the program's: the object that malloc is in, and ours. */
+static struct {
+	uintptr_t start, end;
+} others[OTHERS];
+static uint32_t other_count;
+
+static uint64_t page_b;
+static _Atomic int asked;
+
+static int is_ours(const char *path)
+{
+	const char *name = path ? strrchr(path, '/') : NULL;
+	return name && !strncmp(name, "/libsonde", strlen("/libsonde"));
+}
+
+static int find_others(struct dl_phdr_info *object, size_t info_b, void *real_malloc)
+{
+	(void)info_b;
+	uintptr_t inside = (uintptr_t)real_malloc, libc = (uintptr_t)getauxval;
+	uintptr_t start = UINTPTR_MAX, end = 0;
+	for (int i = 0; i < object->dlpi_phnum; i++) {
+		const ElfW(Phdr) *segment = &object->dlpi_phdr[i];
+		uintptr_t at = object->dlpi_addr + segment->p_vaddr;
+		if (segment->p_type != PT_LOAD)
+			continue;
+		start = at < start ? at : start;
+		end = at + segment->p_memsz > end ? at + segment->p_memsz : end;
+	}
+	/* not the C library, which calls functions of its own: who ends in a jump to munmap() seems to be its caller */
+	if (libc >= start && libc < end)
+		return 0;
+	if ((inside >= start && inside < end) || is_ours(object->dlpi_name)) {
+		others[other_count].start = start;
+		others[other_count++].end = end;
+	}
+	return other_count == OTHERS;
+}
+
+void heap_maps_ask(void)
+{
+	INJECT_NEXT(next.mmap, "mmap");
+	INJECT_NEXT(next.mmap64, "mmap64");
+	INJECT_NEXT(next.munmap, "munmap");
+	INJECT_NEXT(next.mremap, "mremap");
+	INJECT_NEXT(next.mprotect, "mprotect");
+	INJECT_NEXT(next.brk, "brk");
+	INJECT_NEXT(next.sbrk, "sbrk");
+	page_b = 4096;
+	if (inject_is_bound() && getauxval(AT_PAGESZ))
+		page_b = getauxval(AT_PAGESZ);
+}
+
+/* What the kernel says, as the C library does. */
+static long direct(long number, long a, long b, long c, long d, long e, long f)
+{
+	long result = inject_machine_call(number, a, b, c, d, e, f);
+	if (result >= 0 || result < -4095)
+		return result;
+	errno = (int)-result;
+	return -1;
+}
+
+/* Calls before our constructor: no order of look-ups matters. */
+#define NEEDS(name)               \
+	if (unlikely(!next.name)) \
+		heap_maps_ask();
+
+void heap_maps_begin(void *real_malloc)
+{
+	inject_objects_each(find_others, real_malloc);
+	atomic_store_explicit(&asked, 1, memory_order_release);
+}
+
+/* Whether what the caller maps is the program's. */
+static int is_program(const struct hook_caller *caller)
+{
+	if (inject_bounds_have(caller->pc) || !atomic_load_explicit(&asked, memory_order_acquire))
+		return 0;
+	for (uint32_t i = 0; i < other_count; i++)
+		if (caller->pc - others[i].start < others[i].end - others[i].start)
+			return 0;
+	if (unlikely(!hook_process))
+		hook_process_init();
+	return hook_process != NULL;
+}
+
+static uint64_t to_pages(uint64_t size_b)
+{
+	return (size_b + page_b - 1) & ~(page_b - 1);
+}
+
+/* --- records ----------------------------------------------------------------------------------------------------- */
+
+static void tell_unmap(uint64_t address, uint64_t size_b)
+{
+	int saved = errno;
+	struct hook_thread *thread = address && size_b ? hook_thread_enter() : NULL;
+	if (!thread)
+		return;
+	if (hook_thread_room(thread, 3)) {
+		hook_thread_time(thread);
+		uint64_t words[] = {sonde_heap_op(SONDE_HEAP_UNMAP), address, size_b};
+		hook_thread_put_many(thread, words, 3);
+	}
+	hook_thread_leave(thread);
+	errno = saved;
+}
+
+/* `caller`: NULL = without a stack. */
+static void tell_map(uint64_t address, uint64_t size_b, enum sonde_heap_map what, const struct hook_caller *caller)
+{
+	int saved = errno;
+	struct hook_thread *thread = address && size_b ? hook_thread_enter() : NULL;
+	uint32_t stack = 0;
+	if (!thread)
+		return;
+	if (caller) {
+		hook_unwind(thread, caller);
+		stack = hook_stack(thread);
+	}
+	if (hook_thread_room(thread, 4)) {
+		hook_thread_time(thread);
+		uint64_t words[] = {sonde_heap_op(SONDE_HEAP_MAP), address,
+				    (uint64_t)what << SONDE_HEAP_MAP_SHIFT | size_b, SONDE_HEAP_MAP_STACK | stack};
+		hook_thread_put_many(thread, words, 4);
+	}
+	hook_thread_leave(thread);
+	errno = saved;
+}
+
+static void tell_kept(uint64_t address, uint64_t size_b)
+{
+	tell_map(address, size_b, SONDE_HEAP_MAP_KEPT, NULL);
+}
+
+/* --- mappings ---------------------------------------------------------------------------------------------------- */
+
+struct request {
+	void *at;
+	size_t size_b;
+	int protection, flags, fd;
+	off_t offset;
+};
+
+/* As mmap() does; what the kernel says of an offset that is no multiple of the page size is right, too. */
+static void *map(const struct request *request, void *(*real)(void *, size_t, int, int, int, off_t))
+{
+	if (likely(real != NULL))
+		return real(request->at, request->size_b, request->protection, request->flags, request->fd,
+			    request->offset);
+	return (void *)direct(SYS_mmap, (long)request->at, (long)request->size_b, request->protection, request->flags,
+			      request->fd, request->offset); /* NOLINT: an address, or −1 */
+}
+
+static void tell_mapped(const struct request *request, const void *mapped, const struct hook_caller *caller)
+{
+	int writable = (request->protection & PROT_WRITE) != 0;
+	uint64_t size_b = to_pages(request->size_b), address = (uint64_t)(uintptr_t)mapped;
+	if (request->flags & MAP_ANONYMOUS)
+		tell_map(address, size_b, writable ? SONDE_HEAP_MAP_MEMORY : SONDE_HEAP_MAP_RESERVED, caller);
+	else if (writable && (request->flags & MAP_TYPE) == MAP_PRIVATE)
+		tell_map(address, size_b, SONDE_HEAP_MAP_MEMORY, caller);
+}
+
+static void *map_and_tell(const struct request *request, void *(*real)(void *, size_t, int, int, int, off_t),
+			  const struct hook_caller *caller)
+{
+	uint64_t at = (uint64_t)(uintptr_t)request->at, size_b = to_pages(request->size_b);
+	if (!is_program(caller))
+		return map(request, real);
+	int replaces = (request->flags & MAP_FIXED) && !(request->flags & MAP_FIXED_NOREPLACE) && !(at & (page_b - 1));
+	if (replaces)
+		tell_unmap(at, size_b);
+	void *mapped = map(request, real);
+	if (mapped == MAP_FAILED && replaces)
+		tell_kept(at, size_b);
+	else if (mapped != MAP_FAILED)
+		tell_mapped(request, mapped, caller);
+	return mapped;
+}
+
+#define MMAP(name)                                                                                  \
+	EXPORT void *name(void *at, size_t size_b, int protection, int flags, int fd, off_t offset) \
+	{                                                                                           \
+		NEEDS(name)                                                                         \
+		struct hook_caller caller = HOOK_CALLER();                                          \
+		struct request request = {at, size_b, protection, flags, fd, offset};               \
+		return map_and_tell(&request, next.name, &caller);                                  \
+	}
+
+MMAP(mmap)
+MMAP(mmap64)
+
+EXPORT void *sonde_heap_mmap(HOOK_HEAP_MMAP);
+EXPORT void *sonde_heap_mmap(HOOK_HEAP_MMAP)
+{
+	NEEDS(mmap)
+	struct request request = {at, size_b, protection, flags, fd, offset};
+	return map_and_tell(&request, next.mmap, caller);
+}
+
+static int unmap(void *at, size_t size_b)
+{
+	NEEDS(munmap)
+	return next.munmap ? next.munmap(at, size_b) : (int)direct(SYS_munmap, (long)at, (long)size_b, 0, 0, 0, 0);
+}
+
+EXPORT int munmap(void *at, size_t size_b)
+{
+	struct hook_caller caller = HOOK_CALLER();
+	uint64_t address = (uint64_t)(uintptr_t)at;
+	if (!is_program(&caller) || address & (page_b - 1) || !size_b)
+		return unmap(at, size_b);
+	tell_unmap(address, to_pages(size_b));
+	int code = unmap(at, size_b);
+	if (code)
+		tell_kept(address, to_pages(size_b));
+	return code;
+}
+
+static void *remap(void *at, size_t size_b, size_t new_b, int flags, void *new_at)
+{
+	NEEDS(mremap)
+	if (likely(next.mremap != NULL))
+		return next.mremap(at, size_b, new_b, flags, new_at);
+	return (void *)direct(SYS_mremap, (long)at, (long)size_b, (long)new_b, flags, (long)new_at,
+			      0); /* NOLINT: an address, or −1 */
+}
+
+/* Only the rest of a mapping goes. */
+static void *shrink(void *at, size_t size_b, size_t new_b, int flags, void *new_at)
+{
+	uint64_t rest = (uint64_t)(uintptr_t)at + to_pages(new_b), rest_b = to_pages(size_b) - to_pages(new_b);
+	tell_unmap(rest, rest_b);
+	void *mapped = remap(at, size_b, new_b, flags, new_at);
+	if (mapped == MAP_FAILED)
+		tell_kept(rest, rest_b);
+	return mapped;
+}
+
+EXPORT void *mremap(void *at, size_t size_b, size_t new_b, int flags, ...)
+{
+	struct hook_caller caller = HOOK_CALLER();
+	uint64_t address = (uint64_t)(uintptr_t)at;
+	va_list more;
+	va_start(more, flags);
+	void *new_at = va_arg(more, void *); /* where there is none: what the kernel would have got */
+	va_end(more);
+	/* size 0: a second look at shared memory, which is counted already */
+	if (!is_program(&caller) || address & (page_b - 1) || !size_b || !new_b)
+		return remap(at, size_b, new_b, flags, new_at);
+	if (!(flags & (MREMAP_FIXED | MREMAP_DONTUNMAP)) && new_b <= size_b)
+		return shrink(at, size_b, new_b, flags, new_at);
+	if (flags & MREMAP_FIXED)
+		tell_unmap((uint64_t)(uintptr_t)new_at, to_pages(new_b));
+	tell_unmap(address, to_pages(size_b));
+	void *mapped = remap(at, size_b, new_b, flags, new_at);
+	if (mapped == MAP_FAILED) {
+		tell_kept(address, to_pages(size_b));
+		return mapped;
+	}
+	tell_map((uint64_t)(uintptr_t)mapped, to_pages(new_b), SONDE_HEAP_MAP_MOVED, &caller);
+	if (flags & MREMAP_DONTUNMAP) /* empty, but there */
+		tell_map(address, to_pages(size_b), SONDE_HEAP_MAP_MOVED, &caller);
+	return mapped;
+}
+
+EXPORT int mprotect(void *at, size_t size_b, int protection)
+{
+	NEEDS(mprotect)
+	struct hook_caller caller = HOOK_CALLER();
+	uint64_t address = (uint64_t)(uintptr_t)at;
+	int code = next.mprotect ? next.mprotect(at, size_b, protection)
+				 : (int)direct(SYS_mprotect, (long)at, (long)size_b, protection, 0, 0, 0);
+	if (code || !is_program(&caller))
+		return code;
+	if (protection & PROT_WRITE)
+		tell_map(address, to_pages(size_b), SONDE_HEAP_MAP_OPENED, &caller);
+	else if (protection == PROT_NONE)
+		tell_map(address, to_pages(size_b), SONDE_HEAP_MAP_CLOSED, NULL);
+	return code;
+}
+
+/* --- the break --------------------------------------------------------------------------------------------------- */
+
+/* The C library keeps the break itself: only it may move it. */
+static void *real_sbrk(intptr_t more_b)
+{
+	NEEDS(sbrk)
+	if (likely(next.sbrk != NULL))
+		return next.sbrk(more_b);
+	errno = ENOMEM;
+	return (void *)-1; /* NOLINT: as sbrk() does */
+}
+
+EXPORT void *sbrk(intptr_t more_b)
+{
+	struct hook_caller caller = HOOK_CALLER();
+	if (!more_b || !is_program(&caller))
+		return real_sbrk(more_b);
+	uint64_t less_b = more_b < 0 ? -(uint64_t)more_b : 0, end = less_b ? (uint64_t)(uintptr_t)real_sbrk(0) : 0;
+	uint64_t goes = end != UINT64_MAX ? end - less_b : 0; /* 0: nothing is told of it */
+	tell_unmap(goes, less_b);
+	void *before = real_sbrk(more_b);
+	if (before == (void *)-1) /* NOLINT */
+		tell_kept(goes, less_b);
+	else if (more_b > 0)
+		tell_map((uint64_t)(uintptr_t)before, (uint64_t)more_b, SONDE_HEAP_MAP_MEMORY, &caller);
+	return before;
+}
+
+static int real_brk(void *end)
+{
+	NEEDS(brk)
+	if (likely(next.brk != NULL))
+		return next.brk(end);
+	errno = ENOMEM;
+	return -1;
+}
+
+EXPORT int brk(void *end)
+{
+	struct hook_caller caller = HOOK_CALLER();
+	if (!is_program(&caller))
+		return real_brk(end);
+	uint64_t before = (uint64_t)(uintptr_t)real_sbrk(0), after = (uint64_t)(uintptr_t)end;
+	uint64_t less_b = after < before && before != UINT64_MAX ? before - after : 0;
+	tell_unmap(after, less_b);
+	int code = real_brk(end);
+	if (code)
+		tell_kept(after, less_b);
+	else if (after > before)
+		tell_map(before, after - before, SONDE_HEAP_MAP_MEMORY, &caller);
+	return code;
+}

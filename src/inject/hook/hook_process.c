@@ -1,0 +1,161 @@
+/* hook_process.c: whether allocations of this process are recorded, from when on, and until when.
+ *
+ * A process that must be let alone says so to the recorder, and when: what its other threads go on to write until their
+ * chunks are full is not complete any more, and is not read.
+ */
+#include <linux/futex.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "inject/hook/executes.h"
+#include "inject/hook/hook.h"
+#include "inject/hook/machine.h"
+
+#define LEAST_B (8u << 20) /* of address space, that all of ours takes together: less if there is little */
+
+struct hook_process *hook_process;
+int hook_is_lazy;
+pid_t hook_first_pid;
+
+uint64_t hook_read_number(const char **text)
+{
+	uint64_t value = 0;
+	for (; **text >= '0' && **text <= '9' && value < UINT64_C(1) << 50; (*text)++)
+		value = value * 10 + (uint64_t)(**text - '0');
+	while (**text == ' ')
+		(*text)++;
+	return value;
+}
+
+static void send_leave(struct sonde_link_leave *message, enum sonde_link_reason reason)
+{
+	message->head = (struct sonde_link_head){SONDE_LINK_LEAVE, SONDE_LINK_VERSION};
+	message->pid = (uint32_t)inject_machine_pid();
+	message->reason = (uint32_t)reason;
+	message->client = SONDE_RUNTIME_CLIENT;
+	inject_connect_send(message, sizeof(*message));
+}
+
+static void tell(enum sonde_link_reason reason, uint64_t time)
+{
+	struct sonde_link_leave message = {.time = time};
+	inject_machine_call(SYS_prctl, PR_GET_NAME, (long)message.name, 0, 0, 0, 0);
+	send_leave(&message, reason);
+}
+
+void hook_process_tell(enum sonde_link_reason reason)
+{
+	if (!inject_calls_begin())
+		return;
+	tell(reason, 0);
+	inject_calls_end();
+}
+
+/* Also in a child of vfork(), whose parent's memory this is. */
+void inject_executes_hidden(const char *name)
+{
+	struct sonde_link_leave message = {.time = 0};
+	if (!hook_process_init() || !inject_calls_begin())
+		return;
+	for (size_t i = 0; i + 1 < sizeof(message.name) && name[i]; i++)
+		message.name[i] = name[i];
+	send_leave(&message, SONDE_LINK_NO_FILES);
+	inject_calls_end();
+}
+
+/* --- the beginning ----------------------------------------------------------------------------------------------- */
+
+int hook_process_open(void)
+{
+	static _Atomic uint32_t state; /* 1 = somebody is at it, 2 = open, 3 = it cannot be */
+	uint32_t before = 0;
+	if (!atomic_compare_exchange_strong(&state, &before, 1) && before != 3)
+		return before == 2;
+	int is_open = before != 3 && inject_connect_spares(LEAST_B) && !hook_rules_init() && !hook_stack_init();
+	if (!is_open)
+		tell(SONDE_LINK_NO_ROOM, 0);
+	if (!is_open && hook_process)
+		atomic_store(&hook_process->link.process.state, SONDE_PROCESS_OFF);
+	atomic_store(&state, is_open ? 2 : 3);
+	return is_open;
+}
+
+static void begin(const char *wanted)
+{
+	if (inject_sandbox_is_inherited(hook_read_number(&wanted)))
+		return;
+	hook_first_pid = inject_machine_pid();
+	hook_configure(wanted);
+	int is_open = hook_is_lazy || hook_process_open();
+	struct hook_process *process = is_open ? inject_connect_page(sizeof(*process)) : NULL;
+	if (!process && is_open)
+		tell(SONDE_LINK_NO_ROOM, 0);
+	if (!process)
+		return;
+	process->sandbox.pid = hook_first_pid;
+	inject_sandbox_watch(&process->sandbox);
+	hook_process = process;
+}
+
+int hook_process_init(void)
+{
+	static enum { NEW, READING, KNOWN } state;
+	if (state != NEW || !environ) /* the dynamic loader allocates before the C library has begun */
+		return state == KNOWN;
+	state = READING;
+	const char *wanted = inject_connect_env(hook_env);
+	if (wanted && inject_connect_name())
+		begin(wanted);
+	hook_state_is(hook_process ? HOOK_READY : HOOK_OFF);
+	state = KNOWN;
+	return 1;
+}
+
+__attribute__((constructor)) static void hook_process_begin(void)
+{
+	inject_sandbox_init();
+}
+
+/* What shares its memory (vfork) has another number, and is not recorded. */
+void hook_process_forked(void)
+{
+	if (!hook_process || !inject_calls_begin())
+		return;
+	hook_process->sandbox.pid = inject_machine_pid();
+	inject_calls_end();
+}
+
+/* --- the end ----------------------------------------------------------------------------------------------------- */
+
+/* Whoever waits for a chunk looks whether there is still anything to wait for. */
+static void wake(struct sonde_ring_pool *pool)
+{
+	inject_machine_call(SYS_futex, (long)&pool->freed, FUTEX_WAKE, INT32_MAX, 0, 0, 0);
+}
+
+void hook_process_leave(enum sonde_link_reason reason)
+{
+	struct sonde_process *process = &hook_process->link.process;
+	struct sonde_ring_pool *pool = atomic_load(&process->pool);
+	if (atomic_exchange(&hook_process->has_left, 1))
+		return;
+	/* Until here all that threads have to say finds room. */
+	tell(reason, !pool ? 0 : pool->clock == SONDE_RING_CLOCK_CYCLES ? sonde_clock_cycles() : sonde_clock_now_ns());
+	atomic_store(&process->state, SONDE_PROCESS_OFF);
+	hook_state_is(HOOK_OFF);
+	hook_self = NULL; /* strict mode forbids to read the cycle counter */
+	if (pool)
+		wake(pool);
+}
+
+void inject_leave(void)
+{
+	hook_process_leave(inject_sandbox_reason() ? SONDE_LINK_NO_CLOCK : SONDE_LINK_SANDBOX);
+}
+
+/* Threads that are still in a hook find that nothing is recorded, or that they may make no calls. */
+void inject_left(void)
+{
+}

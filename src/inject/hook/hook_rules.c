@@ -1,0 +1,417 @@
+/* hook_rules.c: what each return address needs to be stepped out of: one row of a call-frame table, looked up once.
+ *
+ * The tables are compiled by the recorder, which hands out their cache files; a module is asked for once. Rules are
+ * kept in a hash table of the process, which is read without a lock. Whoever adds to it takes one, which a signal
+ * handler inside a hook does without, and so do all when its owner does not come back: a walk without a rule is a stack
+ * that is cut off, and nothing worse.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "format/record.h"
+#include "inject/hook/hook.h"
+#include "inject/hook/machine.h"
+#include "inject/hook/objects.h"
+#include "unwind/step.h"
+
+#define FIRST_BITS 14u
+#define MORE_BITS 17u
+#define ROWS_MOST 16383u
+#define SLOT_BITS 15
+#define SLOTS (1u << SLOT_BITS)
+#define MODULES 2048u
+#define LISTED 1024u /* objects; when there are more, all is forgotten */
+#define GONE 64u
+#define NO_CODE 1u /* an address that nothing returns to */
+#define WAIT_S 10
+#define SPINS 100
+#define REST_NS 1000000
+#define SEALS (F_SEAL_WRITE | F_SEAL_SHRINK | F_SEAL_GROW)
+#define RESTS (2000 * WAIT_S) /* at least so many ms: longer than the recorder may take to answer */
+
+struct module {
+	uint64_t start, end, bias;
+	struct sonde_unwind_table table;
+};
+
+/* In memory that a forked child reads as zeros; so is the larger table. */
+struct known {
+	_Atomic uint32_t lock;    /* the tid of who has it */
+	_Atomic uint32_t is_lost; /* nobody waits for the lock any more, or asks the recorder */
+	uint32_t rule_count;      /* these are his */
+	uint32_t row_count;
+	uint32_t module_count;
+	struct module modules[MODULES];
+	_Atomic uint32_t is_listing; /* whose the list is */
+	struct inject_objects_range listed[LISTED];
+	_Alignas(64) _Atomic uint64_t first[1u << FIRST_BITS]; /* read by all, like the rows */
+	_Atomic uint64_t rows[ROWS_MOST + 1];                  /* from [1] on */
+	uint16_t slots[SLOTS];                                 /* of rows, by what they say */
+};
+
+static struct known *known;
+_Atomic uintptr_t hook_rules;
+_Atomic uint64_t *hook_rows;
+_Atomic uint64_t hook_rules_generation;
+
+int hook_rules_init(void)
+{
+	known = inject_connect_page(sizeof(*known));
+	if (!known)
+		return -1;
+	hook_rows = known->rows;
+	atomic_store(&hook_rules, (uintptr_t)known->first | FIRST_BITS);
+	return 0;
+}
+
+/* The rule of a return address, if there is one; else 0. */
+static uint64_t look_up(uint64_t pc)
+{
+	uintptr_t rules = atomic_load_explicit(&hook_rules, memory_order_acquire);
+	uint32_t mask = (1u << (rules & 63)) - 1;
+	uint64_t rule;
+	for (uint32_t at = hook_rules_home(rules, pc);; at = (at + 1) & mask) {
+		rule = atomic_load_explicit(&hook_rules_table(rules)[at], memory_order_acquire);
+		if (!rule || rule >> 16 == pc)
+			break;
+	}
+	return rule ? atomic_load_explicit(&hook_rows[rule & 0xffff], memory_order_relaxed) : 0;
+}
+
+/* Owners are gone for long only while they ask the recorder. Nobody waits any longer when there is a rule for `pc` (0 =
+ * whatever there is): thousands of threads may come for one at once. */
+static int try_lock(uint32_t tid, uint64_t pc)
+{
+	struct timespec rest = {0, REST_NS};
+	for (uint32_t tries = 0; tries < SPINS + RESTS && !atomic_load(&known->is_lost); tries++) {
+		uint32_t owner = 0;
+		if (pc && look_up(pc))
+			return 0;
+		if (atomic_compare_exchange_strong(&known->lock, &owner, tid))
+			return 1;
+		if (owner == tid)
+			return 0;
+		if (tries >= SPINS)
+			inject_machine_call(SYS_nanosleep, (long)&rest, 0, 0, 0, 0, 0);
+	}
+	atomic_store(&known->is_lost, 1);
+	return 0;
+}
+
+static void unlock(void)
+{
+	atomic_store(&known->lock, 0);
+}
+
+void hook_rules_recover(const struct hook_thread *thread)
+{
+	uint32_t owner = (uint32_t)thread->tid;
+	atomic_compare_exchange_strong(&known->lock, &owner, 0);
+}
+
+/* --- modules, under the lock ------------------------------------------------------------------------------------- */
+
+static const struct module *find_module(uint64_t pc)
+{
+	for (uint32_t i = known->module_count; i-- > 0;)
+		if (pc >= known->modules[i].start && pc < known->modules[i].end)
+			return &known->modules[i];
+	return NULL;
+}
+
+/* Of a table's file, that it is mapped; what is mapped besides is smaller. */
+static int is_spared(int fd)
+{
+	struct stat facts;
+	return !fstat(fd, &facts) && inject_connect_spares(2 * (uint64_t)facts.st_size);
+}
+
+/* A forked child reads zeros in `known`: it would never give the table back, and map one of its own. */
+static void keep_from_children(const struct sonde_unwind_table *table)
+{
+	inject_machine_call(SYS_madvise, (long)table->mapping, (long)table->mapping_b, MADV_DONTFORK, 0, 0, 0);
+	if (table->pages && !table->has_pages)
+		inject_machine_call(SYS_madvise, (long)table->pages, (long)(table->page_count * sizeof *table->pages),
+				    MADV_DONTFORK, 0, 0, 0);
+}
+
+/* Memory that the recorder has sealed need not be read to be trusted. */
+static int map_table(struct sonde_unwind_table *out, int fd, const struct sonde_link_table *answer)
+{
+	if (!is_spared(fd))
+		return -ENOMEM;
+	long seals = inject_machine_call(SYS_fcntl, fd, F_GET_SEALS, 0, 0, 0, 0);
+	if (seals >= 0 && (seals & SEALS) == SEALS)
+		return sonde_unwind_table_map_sealed(out, fd, answer->build_id, answer->build_id_b);
+	return sonde_unwind_table_map(out, fd, answer->build_id, answer->build_id_b);
+}
+
+/* Asks the recorder what lies at `pc`; NULL when it knows nothing there. A module may have no table. */
+static const struct module *ask(uint64_t pc)
+{
+	struct sonde_link_table_question question = {.head = {SONDE_LINK_TABLE, SONDE_LINK_VERSION},
+						     .pid = (uint32_t)inject_machine_pid(),
+						     .client = SONDE_RUNTIME_CLIENT,
+						     .address = pc};
+	struct sonde_link_table answer = {.status = -EPROTO};
+	int fd;
+	if (known->module_count == MODULES)
+		return NULL;
+	int code = inject_connect_ask(&question, sizeof(question), &answer, sizeof(answer), &fd, WAIT_S);
+	if (code == -EAGAIN) /* it is there, and silent: not again for each address */
+		atomic_store(&known->is_lost, 1);
+	if (code || answer.status || answer.start > pc || answer.end <= pc) {
+		if (fd >= 0)
+			inject_connect_close(fd);
+		return NULL;
+	}
+	struct module *module = &known->modules[known->module_count++];
+	*module = (struct module){.start = answer.start, .end = answer.end, .bias = answer.bias};
+	if (fd >= 0) {
+		if (!map_table(&module->table, fd, &answer))
+			keep_from_children(&module->table);
+		inject_connect_close(fd);
+	}
+	return module;
+}
+
+/* --- rules ------------------------------------------------------------------------------------------------------- */
+
+/* Expressions are not evaluated here: they are found by the address of their row, and rows are copied. */
+static uint64_t pack(const struct sonde_unwind_row *row)
+{
+	int32_t cfa_off = row->kind == SONDE_UNWIND_EXPRESSION ? 0 : row->cfa_off;
+	return (uint64_t)1 << 63 | (uint64_t)row->kind << 56 | (uint64_t)row->ra_slot << 48 |
+	       (uint64_t)(uint16_t)row->fp_off << 32 | (uint32_t)cfa_off;
+}
+
+static uint32_t rules_bits(void)
+{
+	return atomic_load(&hook_rules) & 63;
+}
+
+static void clear_rules(void)
+{
+	_Atomic uint64_t *rules = hook_rules_table(atomic_load(&hook_rules));
+	for (uint32_t i = 0; i < 1u << rules_bits(); i++)
+		atomic_store_explicit(&rules[i], 0, memory_order_relaxed);
+	known->rule_count = 0;
+}
+
+/* Rules are made anew when they are asked for, in a larger table if there is one. */
+static void make_room(void)
+{
+	size_t size_b = sizeof(uint64_t) << MORE_BITS;
+	_Atomic uint64_t *more = NULL;
+	if (rules_bits() < MORE_BITS && inject_connect_spares(size_b))
+		more = inject_connect_page(size_b);
+	if (!more) {
+		clear_rules();
+		return;
+	}
+	known->rule_count = 0;
+	atomic_store_explicit(&hook_rules, (uintptr_t)more | MORE_BITS, memory_order_release);
+}
+
+/* Where it stands; 0 = there is no room. Rows are never taken out: somebody may be about to read one. */
+static uint32_t row_number(uint64_t packed)
+{
+	uint32_t at = (uint32_t)(packed * UINT64_C(0x9e3779b97f4a7c15) >> (64 - SLOT_BITS));
+	uint32_t number;
+	while ((number = known->slots[at]) && known->rows[number] != packed)
+		at = (at + 1) % SLOTS;
+	if (number || known->row_count == ROWS_MOST)
+		return number;
+	number = ++known->row_count;
+	atomic_store_explicit(&known->rows[number], packed, memory_order_relaxed);
+	known->slots[at] = (uint16_t)number;
+	return number;
+}
+
+/* Also when the thread that was putting it there was thrown out. */
+static void keep(uint64_t pc, uint64_t packed)
+{
+	uint32_t row = row_number(packed);
+	if (!row)
+		return;
+	if (known->rule_count >= (1u << rules_bits()) / 4 * 3)
+		make_room();
+	uintptr_t rules = atomic_load(&hook_rules);
+	_Atomic uint64_t *table = hook_rules_table(rules);
+	uint32_t at = hook_rules_home(rules, pc), mask = (1u << rules_bits()) - 1;
+	uint32_t place = UINT32_MAX; /* of a rule that has gone */
+	uint64_t there;
+	while ((there = atomic_load_explicit(&table[at], memory_order_relaxed)) && there >> 16 != pc) {
+		if (there >> 16 == NO_CODE && place == UINT32_MAX)
+			place = at;
+		at = (at + 1) & mask;
+	}
+	if (there || place == UINT32_MAX)
+		place = at;
+	known->rule_count += !there && place == at;
+	atomic_store_explicit(&table[place], pc << 16 | row, memory_order_release);
+}
+
+/* Under the lock. */
+static uint64_t find_rule(uint64_t pc)
+{
+	struct sonde_unwind_row none = {.kind = SONDE_UNWIND_NONE};
+	const struct module *module = find_module(pc - 1);
+	module = module ? module : ask(pc - 1);
+	const struct sonde_unwind_row *row =
+	    module && module->table.count ? sonde_unwind_table_find(&module->table, pc - 1 - module->bias) : NULL;
+	uint64_t packed = pack(row ? row : &none);
+	keep(pc, packed);
+	return packed;
+}
+
+/* The rule for a caller: its return address stands behind the call. */
+__attribute__((noinline)) uint64_t hook_rules_make(const struct hook_thread *thread, uint64_t pc)
+{
+	struct sonde_unwind_row none = {.kind = SONDE_UNWIND_NONE};
+	uint64_t packed = pack(&none);
+	int saved = errno;
+	if (pc >> 48 || !inject_calls_begin()) /* no program's code is there */
+		return packed;
+	uint64_t before = hook_thread_hold_signals();
+	if (try_lock((uint32_t)thread->tid, pc)) {
+		packed = find_rule(pc);
+		unlock();
+	} else {
+		uint64_t found = look_up(pc);
+		packed = found ? found : packed;
+	}
+	hook_thread_let_signals(before);
+	inject_calls_end();
+	errno = saved;
+	return packed;
+}
+
+/* --- code that goes ---------------------------------------------------------------------------------------------- */
+
+static void forget_all(void)
+{
+	clear_rules();
+	while (known->module_count)
+		sonde_unwind_table_unmap(&known->modules[--known->module_count].table);
+}
+
+static int is_listed(const struct module *module, uint32_t listed_count)
+{
+	for (uint32_t i = 0; i < listed_count; i++)
+		if (module->start >= known->listed[i].start && module->start < known->listed[i].end)
+			return 1;
+	return 0;
+}
+
+static int is_within(const struct inject_objects_range *ranges, uint32_t count, uint64_t pc)
+{
+	uint32_t i = 0;
+	while (i < count && pc - 1 - ranges[i].start >= ranges[i].end - ranges[i].start)
+		i++;
+	return i < count;
+}
+
+/* In the place of a rule that goes stays one that is never asked for, so that what was put behind it is found. With it
+ * go the rules that say nothing: what is made as the program runs may have stood where an object stands next. */
+static void forget_rules(const struct inject_objects_range *gone, uint32_t gone_count)
+{
+	struct sonde_unwind_row none = {.kind = SONDE_UNWIND_NONE};
+	_Atomic uint64_t *rules = hook_rules_table(atomic_load(&hook_rules));
+	uint32_t none_row = row_number(pack(&none));
+	for (uint32_t i = 0; i < 1u << rules_bits(); i++) {
+		uint64_t rule = atomic_load_explicit(&rules[i], memory_order_relaxed);
+		if (rule && ((rule & 0xffff) == none_row || is_within(gone, gone_count, rule >> 16)))
+			atomic_store_explicit(&rules[i], (uint64_t)NO_CODE << 16 | none_row, memory_order_relaxed);
+	}
+}
+
+/* What is in no listed object was mapped by somebody else (another namespace's loader), who does not say when it goes:
+ * it is asked for again. */
+static void forget_unlisted(uint32_t listed_count)
+{
+	struct inject_objects_range gone[GONE];
+	uint32_t gone_count = 0, kept_count = 0;
+	for (uint32_t i = 0; i < known->module_count; i++)
+		gone_count += !is_listed(&known->modules[i], listed_count);
+	if (gone_count > GONE) {
+		forget_all();
+		return;
+	}
+	gone_count = 0;
+	for (uint32_t i = 0; i < known->module_count; i++) {
+		struct module *module = &known->modules[i];
+		if (is_listed(module, listed_count)) {
+			known->modules[kept_count++] = *module;
+			continue;
+		}
+		gone[gone_count++] = (struct inject_objects_range){module->start, module->end};
+		sonde_unwind_table_unmap(&module->table);
+	}
+	known->module_count = kept_count;
+	forget_rules(gone, gone_count);
+}
+
+/* 0 = what has gone cannot be told. When nothing was loaded meanwhile, what is listed now was there before, and has not
+ * come to where something else went. */
+static uint32_t list_objects(const struct inject_objects_count *before)
+{
+	struct inject_objects_count now;
+	uint32_t count = inject_objects_ranges(known->listed, LISTED, &now);
+	return now.is_known && before->is_known && now.loads == before->loads && count <= LISTED ? count : 0;
+}
+
+static int has_lost_any(const struct inject_objects_count *before)
+{
+	struct inject_objects_count now;
+	inject_objects_counted(&now);
+	return !now.is_known || !before->is_known || now.unloads != before->unloads;
+}
+
+/* `listed_count` 0: all of it. Code that has gone is not run any more: nobody looks for the rules that go, and others
+ * are found again. What threads have walked by them is walked anew. Signals are held. */
+static void forget(uint32_t listed_count)
+{
+	if (!try_lock((uint32_t)inject_machine_call(SYS_gettid, 0, 0, 0, 0, 0, 0), 0))
+		return;
+	if (listed_count)
+		forget_unlisted(listed_count);
+	else
+		forget_all();
+	atomic_fetch_add(&hook_rules_generation, 1);
+	unlock();
+}
+
+void hook_rules_forget(void)
+{
+	int saved = errno;
+	if (!known || !inject_calls_begin())
+		return;
+	uint64_t before = hook_thread_hold_signals();
+	forget(0);
+	hook_thread_let_signals(before);
+	inject_calls_end();
+	errno = saved;
+}
+
+/* The list of objects is read before our lock is taken, since who holds the loader's may wait for ours. */
+void hook_rules_forget_gone(const struct inject_objects_count *before)
+{
+	int saved = errno;
+	if (!known || !has_lost_any(before) || !inject_calls_begin())
+		return;
+	uint64_t signals = hook_thread_hold_signals();
+	int is_mine = !atomic_exchange(&known->is_listing, 1);
+	forget(is_mine ? list_objects(before) : 0);
+	if (is_mine)
+		atomic_store(&known->is_listing, 0);
+	hook_thread_let_signals(signals);
+	inject_calls_end();
+	errno = saved;
+}

@@ -1,0 +1,100 @@
+/* hook_stack.c: numbers the stacks of the process, and tells the recorder each of them once.
+ *
+ * A table of hashes, shared by all threads. Whoever adds a stack writes it into its own ring before its number can be
+ * found, so that the recorder reads a stack before the first block of any thread that names it. Two threads that find
+ * the same new stack at once may both number it: the recorder sees two numbers of one stack.
+ *
+ * The table is hardly larger than it must be: the first fits into a cache, those that take over lie in huge pages.
+ */
+#include <sys/mman.h>
+#include <sys/syscall.h>
+
+#include "format/record.h"
+#include "inject/hook/hook.h"
+#include "inject/hook/machine.h"
+#include "inject/hook/slots.h"
+
+#define LEVELS 3u
+#define HUGE_B ((uintptr_t)2 << 20)
+
+static const uint8_t bits_of[LEVELS] = {15, 18, 21};
+
+/* Each takes over from the one before when that is three quarters full. A forked child reads zeros in them. */
+static inject_slot *tables[LEVELS];
+static _Atomic uint32_t level;
+
+int hook_stack_init(void)
+{
+	tables[0] = inject_connect_page(sizeof(*tables[0]) << bits_of[0]);
+	return tables[0] ? 0 : -1;
+}
+
+static inject_slot *map_table(size_t size_b)
+{
+	char *page = inject_connect_spares(size_b + HUGE_B) ? inject_connect_page(size_b + HUGE_B) : NULL;
+	if (!page)
+		return NULL;
+	char *aligned = page + (-(uintptr_t)page & (HUGE_B - 1));
+	inject_machine_call(SYS_madvise, (long)aligned, (long)size_b, MADV_HUGEPAGE, 0, 0, 0);
+	return (inject_slot *)(void *)aligned;
+}
+
+/* Tried once. Without that memory the table fills up, and what it does not hold is told again and again. */
+static __attribute__((noinline)) void grow(uint32_t from)
+{
+	static _Atomic uint32_t tried;
+	uint32_t before = from, next = from + 1;
+	if (next == LEVELS || !atomic_compare_exchange_strong(&tried, &before, next) || !inject_calls_begin())
+		return;
+	tables[next] = map_table(sizeof(*tables[next]) << bits_of[next]);
+	if (tables[next])
+		atomic_store_explicit(&level, next, memory_order_release);
+	inject_calls_end();
+}
+
+/* Its innermost frames, where there are too many. The first word comes last: nobody reads a part of it. */
+static uint32_t tell(struct hook_thread *thread)
+{
+	uint32_t depth = (uint32_t)(thread->innermost - thread->frames);
+	uint32_t count = depth < SONDE_HEAP_FRAMES_MAX ? depth : SONDE_HEAP_FRAMES_MAX;
+	uint8_t status = count < depth ? SONDE_STACK_DEEP : thread->status;
+	if (!hook_thread_room(thread, count + 2))
+		return 0;
+	uint32_t number = atomic_fetch_add(&hook_process->stacks, 1) + 1;
+	_Atomic uint64_t *words = thread->at;
+	atomic_store_explicit(&words[1], (uint64_t)number << 32 | (uint64_t)status << 16 | count, memory_order_relaxed);
+	for (uint32_t i = 0; i < count; i++)
+		atomic_store_explicit(&words[2 + i], thread->innermost[-(ptrdiff_t)i].pc, memory_order_relaxed);
+	atomic_store_explicit(&words[0], sonde_heap_op(SONDE_HEAP_STACK), memory_order_release);
+	thread->at += 2 + count;
+	return number;
+}
+
+/* It may have been told before the tables grew. */
+static __attribute__((noinline)) uint32_t find_slowly(struct hook_thread *thread, inject_slot *slot, uint32_t at)
+{
+	uint64_t hash = thread->innermost->hash;
+	uint32_t number = 0;
+	for (uint32_t before = at; before-- && !number;)
+		number = inject_slots_find(tables[before], bits_of[before], hash);
+	if (!number && !(number = tell(thread)))
+		return 0;
+	inject_slots_set(slot, hash, number);
+	if (number > (1u << bits_of[at]) / 4 * 3)
+		grow(at);
+	return number;
+}
+
+static inline uint32_t find(struct hook_thread *thread)
+{
+	uint32_t at = atomic_load_explicit(&level, memory_order_acquire), number;
+	inject_slot *slot = inject_slots_claim(tables[at], bits_of[at], thread->innermost->hash, &number);
+	return likely(number) ? number : find_slowly(thread, slot, at);
+}
+
+__attribute__((noinline)) uint32_t hook_stack(struct hook_thread *thread)
+{
+	if (!thread->innermost->stack)
+		thread->innermost->stack = find(thread);
+	return thread->innermost->stack;
+}

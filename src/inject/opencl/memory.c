@@ -1,0 +1,240 @@
+/* memory.c: buffers and images: how large, of what memory, and when they begin and end (opencl/opencl.h).
+ *
+ * One ends with the program's last reference: that is counted here, since the driver's count has its own in it. The
+ * driver may keep the memory until commands that use it are done. A buffer that is a part of another has no memory of
+ * its own.
+ */
+#include "inject/opencl/opencl.h"
+
+enum { MEMORY = 65536, MAPPED = 64 };
+enum { SIZE, ELEMENT, STATE }; /* of an image, bytes of an element */
+
+#define OWN (UINT64_C(1) << 63) /* in STATE: memory of its own; below: its kind, and references << 8 */
+
+static struct opencl_slot slots[MEMORY];
+static struct opencl_map map = {slots, MEMORY, 0};
+static struct {
+	const char *at;
+	uint64_t size_b;
+} mapped[MAPPED]; /* of buffers that lie in the host's memory; under the lock, as all of it */
+
+static uint64_t value_of(cl_mem memory, int which)
+{
+	opencl_lock();
+	const struct opencl_slot *slot = opencl_map_find(&map, memory);
+	uint64_t value = slot ? slot->values[which] : 0;
+	opencl_unlock();
+	return value;
+}
+
+uint8_t opencl_memory_kind(cl_mem memory)
+{
+	return (uint8_t)value_of(memory, STATE);
+}
+
+uint64_t opencl_memory_size(cl_mem memory)
+{
+	return value_of(memory, SIZE);
+}
+
+uint64_t opencl_memory_region(cl_mem image, const size_t region[3])
+{
+	return region ? value_of(image, ELEMENT) * region[0] * region[1] * region[2] : 0;
+}
+
+uint8_t opencl_host_kind(const void *pointer)
+{
+	uint8_t kind = SONDE_MEMORY_PAGEABLE;
+	opencl_lock();
+	for (int i = 0; i < MAPPED; i++)
+		if (mapped[i].at && (uint64_t)((const char *)pointer - mapped[i].at) < mapped[i].size_b)
+			kind = SONDE_MEMORY_HOST;
+	opencl_unlock();
+	return kind;
+}
+
+void opencl_mapped(cl_mem memory, const void *pointer, uint64_t size_b)
+{
+	int at = 0;
+	if (opencl_memory_kind(memory) != SONDE_MEMORY_HOST)
+		return;
+	opencl_lock();
+	while (at < MAPPED && mapped[at].at)
+		at++;
+	if (at < MAPPED) {
+		mapped[at].at = pointer;
+		mapped[at].size_b = size_b;
+	}
+	opencl_unlock();
+}
+
+void opencl_unmapped(const void *pointer)
+{
+	int at = 0;
+	opencl_lock();
+	while (at < MAPPED && mapped[at].at != pointer)
+		at++;
+	if (at < MAPPED)
+		mapped[at].at = NULL;
+	opencl_unlock();
+}
+
+/* --- begin and end ----------------------------------------------------------------------------------------------- */
+
+/* Whose pages those are that a program gives is told by nobody; what a driver takes from the host may be page-locked.
+ */
+static uint8_t kind_of(cl_mem_flags flags, int is_image)
+{
+	if (flags & CL_MEM_USE_HOST_PTR)
+		return SONDE_MEMORY_UNKNOWN;
+	if (flags & CL_MEM_ALLOC_HOST_PTR)
+		return SONDE_MEMORY_HOST;
+	return is_image ? SONDE_MEMORY_ARRAY : SONDE_MEMORY_DEVICE;
+}
+
+struct made {
+	const char *call;
+	uint64_t from_ns;
+	cl_mem_flags flags;
+	int is_image, is_part;
+};
+
+static cl_mem created(cl_mem memory, const struct made *made)
+{
+	size_t size_b = 0, element_b = 0;
+	uint8_t kind = kind_of(made->flags, made->is_image);
+	if (!memory)
+		return memory;
+	opencl_next->clGetMemObjectInfo(memory, CL_MEM_SIZE, sizeof(size_b), &size_b, NULL);
+	if (made->is_image)
+		opencl_next->clGetImageInfo(memory, CL_IMAGE_ELEMENT_SIZE, sizeof(element_b), &element_b, NULL);
+	opencl_lock();
+	struct opencl_slot *slot = opencl_map_put(&map, memory);
+	if (slot) {
+		slot->values[SIZE] = size_b;
+		slot->values[ELEMENT] = element_b;
+		slot->values[STATE] = kind | 1u << 8 | (made->is_part ? 0 : OWN);
+	}
+	opencl_unlock();
+	if (slot)
+		opencl_host_end(
+		    &(struct opencl_host){.kind = made->is_part ? SONDE_OPERATION_API : SONDE_OPERATION_ALLOC,
+					  .call = made->call,
+					  .from_ns = made->from_ns,
+					  .size_b = made->is_part ? 0 : size_b,
+					  .address = (uint64_t)(uintptr_t)memory,
+					  .to = kind});
+	else
+		sonde_activity_lost("OpenCL: too many buffers for one to be followed", 1);
+	return memory;
+}
+
+static cl_mem CL_API_CALL create_buffer(cl_context context, cl_mem_flags flags, size_t size_b, void *host, cl_int *code)
+{
+	struct made made = {"clCreateBuffer", opencl_host_begin(), flags, 0, 0};
+	return created(opencl_next->clCreateBuffer(context, flags, size_b, host, code), &made);
+}
+
+static cl_mem CL_API_CALL create_buffer_with(cl_context context, const cl_mem_properties *properties,
+					     cl_mem_flags flags, size_t size_b, void *host, cl_int *code)
+{
+	struct made made = {"clCreateBufferWithProperties", opencl_host_begin(), flags, 0, 0};
+	return created(opencl_next->clCreateBufferWithProperties(context, properties, flags, size_b, host, code),
+		       &made);
+}
+
+static cl_mem CL_API_CALL create_part(cl_mem whole, cl_mem_flags flags, cl_buffer_create_type type, const void *info,
+				      cl_int *code)
+{
+	struct made made = {"clCreateSubBuffer", opencl_host_begin(), 0, 0, 1};
+	if (opencl_memory_kind(whole) == SONDE_MEMORY_HOST)
+		made.flags = CL_MEM_ALLOC_HOST_PTR;
+	return created(opencl_next->clCreateSubBuffer(whole, flags, type, info, code), &made);
+}
+
+/* One that is a view of a buffer has the buffer's memory. */
+static int is_view(const cl_image_desc *image)
+{
+	return image && image->mem_object;
+}
+
+static cl_mem CL_API_CALL create_image(cl_context context, cl_mem_flags flags, const cl_image_format *format,
+				       const cl_image_desc *image, void *host, cl_int *code)
+{
+	struct made made = {"clCreateImage", opencl_host_begin(), flags, 1, is_view(image)};
+	return created(opencl_next->clCreateImage(context, flags, format, image, host, code), &made);
+}
+
+static cl_mem CL_API_CALL create_image_with(cl_context context, const cl_mem_properties *properties, cl_mem_flags flags,
+					    const cl_image_format *format, const cl_image_desc *image, void *host,
+					    cl_int *code)
+{
+	struct made made = {"clCreateImageWithProperties", opencl_host_begin(), flags, 1, is_view(image)};
+	return created(opencl_next->clCreateImageWithProperties(context, properties, flags, format, image, host, code),
+		       &made);
+}
+
+static cl_mem CL_API_CALL create_image_2d(cl_context context, cl_mem_flags flags, const cl_image_format *format,
+					  size_t width, size_t height, size_t row_b, void *host, cl_int *code)
+{
+	struct made made = {"clCreateImage2D", opencl_host_begin(), flags, 1, 0};
+	return created(opencl_next->clCreateImage2D(context, flags, format, width, height, row_b, host, code), &made);
+}
+
+static cl_mem CL_API_CALL create_image_3d(cl_context context, cl_mem_flags flags, const cl_image_format *format,
+					  size_t width, size_t height, size_t depth, size_t row_b, size_t slice_b,
+					  void *host, cl_int *code)
+{
+	struct made made = {"clCreateImage3D", opencl_host_begin(), flags, 1, 0};
+	return created(
+	    opencl_next->clCreateImage3D(context, flags, format, width, height, depth, row_b, slice_b, host, code),
+	    &made);
+}
+
+static cl_int CL_API_CALL retain(cl_mem memory)
+{
+	cl_int code = opencl_next->clRetainMemObject(memory);
+	opencl_lock();
+	struct opencl_slot *slot = opencl_map_find(&map, memory);
+	if (slot && code == CL_SUCCESS)
+		slot->values[STATE] += 1u << 8;
+	opencl_unlock();
+	return code;
+}
+
+/* Forgotten before it is released: the driver may give its handle to another thread at once. */
+static cl_int CL_API_CALL release(cl_mem memory)
+{
+	struct opencl_host host = {
+	    .kind = SONDE_OPERATION_FREE, .call = "clReleaseMemObject", .address = (uint64_t)(uintptr_t)memory};
+	int is_last = 0;
+	opencl_lock();
+	struct opencl_slot *slot = opencl_map_find(&map, memory);
+	if (slot) {
+		slot->values[STATE] -= 1u << 8;
+		is_last = (slot->values[STATE] & ~OWN) >> 8 == 0;
+		host.size_b = slot->values[STATE] & OWN && is_last ? slot->values[SIZE] : 0;
+		host.to = (uint8_t)slot->values[STATE];
+	}
+	if (is_last)
+		opencl_map_remove(&map, memory);
+	opencl_unlock();
+	host.from_ns = opencl_host_begin();
+	cl_int code = opencl_next->clReleaseMemObject(memory);
+	if (host.size_b)
+		opencl_host_end(&host);
+	return code;
+}
+
+void opencl_memory_fill(struct _cl_icd_dispatch *table)
+{
+	table->clCreateBuffer = create_buffer;
+	table->clCreateBufferWithProperties = create_buffer_with;
+	table->clCreateSubBuffer = create_part;
+	table->clCreateImage = create_image;
+	table->clCreateImageWithProperties = create_image_with;
+	table->clCreateImage2D = create_image_2d;
+	table->clCreateImage3D = create_image_3d;
+	table->clRetainMemObject = retain;
+	table->clReleaseMemObject = release;
+}

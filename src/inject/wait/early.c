@@ -1,0 +1,434 @@
+/* early.c: what a process says before it connects (format/early.h).
+ *
+ * To connect, and to map what stacks are walked by, takes both sides milliseconds; and most processes of a build or a
+ * script make a few calls and end. So what comes first is written into a slot of memory that the recorder has laid out
+ * for all, with a copy of what the stack holds, which the recorder walks. Nothing is lost when the process is killed or
+ * executes another program. A process connects when its slot is full, before it makes a second thread, and whenever
+ * something is not as it mostly is: another stack or thread, a handler of a signal, a file that it cannot open (another
+ * user's, another pid namespace), no free slot.
+ *
+ * Others of the user can open that memory through /proc as well, as they can read the process's own. One that forbids
+ * that (PR_SET_DUMPABLE, another user's programs) writes nothing there: it is asked for before each copy of the stack,
+ * since a process may become so without a call that can be hooked (setuid(), capabilities); a copy costs more.
+ *
+ * Rejected: a buffer in the process that is sent when it ends, which needs hooks for all ways to end and to execute,
+ * and is lost when it is killed.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+
+#include "base/clock.h"
+#include "format/early.h"
+#include "format/ring.h"
+#include "inject/hook/machine.h"
+#include "inject/hook/stack.h"
+#include "inject/wait/waits.h"
+
+#define OBJECT_HEAD 3u
+#define CALL_WORDS 5u
+
+enum state { UNTRIED = 0, OPEN, OVER };
+
+static struct {
+	uint32_t pid, fd; /* of the recorder; 0 = it has laid out nothing */
+} place;
+static _Atomic uint32_t has_threads; /* also its parent, before it was forked */
+
+void wait_early_birth(void)
+{
+	atomic_store(&has_threads, 1);
+}
+
+void wait_early_configure(const char **wanted)
+{
+	place.pid = (uint32_t)hook_read_number(wanted);
+	place.fd = (uint32_t)hook_read_number(wanted);
+}
+
+static struct hook_early *early_of(void)
+{
+	return hook_process ? &hook_process->early : NULL;
+}
+
+/* --- the slot ---------------------------------------------------------------------------------------------------- */
+
+static char *write_text(char *out, const char *text)
+{
+	size_t text_b = strlen(text);
+	memcpy(out, text, text_b + 1);
+	return out + text_b;
+}
+
+static char *write_number(char *out, uint32_t number)
+{
+	char digits[12];
+	size_t count = 0;
+	do
+		digits[count++] = (char)('0' + number % 10);
+	while (number /= 10);
+	while (count)
+		*out++ = digits[--count];
+	*out = '\0';
+	return out;
+}
+
+static int is_link(const char *path, const char *to)
+{
+	char there[64];
+	size_t to_b = strlen(to);
+	long got = inject_machine_call(SYS_readlinkat, AT_FDCWD, (long)path, (long)there, sizeof(there), 0, 0);
+	return got == (long)to_b && !memcmp(there, to, to_b);
+}
+
+/* The calling process as the recorder sees it, whose /proc this is; 0 = not known. */
+static uint32_t own_pid(void)
+{
+	char text[16] = "";
+	uint32_t pid = 0;
+	long got = inject_machine_call(SYS_readlinkat, AT_FDCWD, (long)"/proc/self", (long)text, sizeof(text), 0, 0);
+	for (long i = 0; i < got && i < (long)sizeof(text); i++)
+		pid = pid * 10 + (uint32_t)(text[i] - '0');
+	return got > 0 ? pid : 0;
+}
+
+/* NULL = no room. */
+static void *map(int fd, uint64_t offset, size_t size_b)
+{
+	long at = inject_machine_call(SYS_mmap, 0, (long)size_b, PROT_READ | PROT_WRITE, MAP_SHARED, fd, (long)offset);
+	return at < 0 && at >= -4095 ? NULL : (void *)at; /* NOLINT: an address */
+}
+
+/* Takes a free slot; SONDE_EARLY_SLOTS = there is none. */
+static uint32_t take(struct sonde_early_head *head, uint32_t pid)
+{
+	uint32_t committed = atomic_load(&head->committed);
+	for (uint32_t i = 0; i < committed && i < SONDE_EARLY_SLOTS; i++) {
+		uint32_t nobody = 0;
+		if (!atomic_load_explicit(&head->owners[i], memory_order_relaxed) &&
+		    atomic_compare_exchange_strong(&head->owners[i], &nobody, pid))
+			return i;
+	}
+	return SONDE_EARLY_SLOTS;
+}
+
+static struct sonde_early_slot *take_slot(int fd, struct hook_early *early)
+{
+	struct sonde_early_slot *slot = NULL;
+	struct sonde_early_head *head = map(fd, 0, SONDE_EARLY_HEAD_B);
+	uint32_t pid = own_pid();
+	if (!head)
+		return NULL;
+	if (pid && head->magic == SONDE_EARLY_MAGIC && inject_connect_is_named(head->socket, sizeof(head->socket))) {
+		uint32_t taken = take(head, pid);
+		early->has_cycles = head->clock == SONDE_RING_CLOCK_CYCLES;
+		if (taken < SONDE_EARLY_SLOTS)
+			slot = map(fd, SONDE_EARLY_HEAD_B + (uint64_t)taken * SONDE_EARLY_SLOT_B, SONDE_EARLY_SLOT_B);
+		if (taken < SONDE_EARLY_SLOTS && !slot)
+			atomic_store(&head->owners[taken], 0);
+	}
+	inject_machine_call(SYS_munmap, (long)head, SONDE_EARLY_HEAD_B, 0, 0, 0, 0);
+	return slot;
+}
+
+/* Whether others of its user may read the process's memory. */
+static int is_dumpable(void)
+{
+	return inject_machine_call(SYS_prctl, PR_GET_DUMPABLE, 0, 0, 0, 0, 0) == 1;
+}
+
+static uint64_t now_of(const struct hook_early *early)
+{
+	return early->has_cycles ? sonde_clock_cycles() : sonde_clock_now_ns();
+}
+
+/* By its link first: to open what is none of ours could do anything. */
+static int open_slot(struct hook_early *early)
+{
+	char path[48];
+	int tsc = PR_TSC_ENABLE;
+	write_number(write_text(write_number(write_text(path, "/proc/"), place.pid), "/fd/"), place.fd);
+	inject_machine_call(SYS_prctl, PR_GET_TSC, (long)&tsc, 0, 0, 0, 0);
+	if (!place.pid || !is_dumpable() || tsc == PR_TSC_SIGSEGV || !is_link(path, SONDE_EARLY_LINK))
+		return 0;
+	int fd = (int)inject_machine_call(SYS_openat, AT_FDCWD, (long)path, O_RDWR | O_CLOEXEC, 0, 0, 0);
+	if (fd < 0)
+		return 0;
+	struct sonde_early_slot *slot = take_slot(fd, early);
+	inject_connect_close(fd);
+	if (!slot)
+		return 0;
+	inject_machine_call(SYS_madvise, (long)slot, SONDE_EARLY_SLOT_B, MADV_DONTFORK, 0, 0, 0);
+	struct inject_stack stack = inject_stack_main();
+	early->stack_low = stack.low;
+	early->stack_end = stack.end;
+	early->slot = slot;
+	early->at = slot->words;
+	atomic_store_explicit(&slot->began, now_of(early), memory_order_release);
+	return 1;
+}
+
+/* Only the first thread of a process has a slot. In a child of one that had more, nobody may be left to give up the
+ * dynamic loader's lock, which put_mappings() takes. */
+static int begin(struct hook_early *early, pid_t pid)
+{
+	if (atomic_load(&has_threads) || inject_machine_call(SYS_gettid, 0, 0, 0, 0, 0, 0) != pid)
+		return 0;
+	uint64_t before = hook_thread_hold_signals();
+	int is_open = open_slot(early);
+	hook_thread_let_signals(before);
+	early->thread = (uintptr_t)__builtin_thread_pointer();
+	return is_open;
+}
+
+static int is_over(const struct hook_early *early)
+{
+	return atomic_load_explicit(&early->state, memory_order_relaxed) == OVER ||
+	       atomic_load_explicit(&hook_process->link.process.state, memory_order_relaxed) != SONDE_PROCESS_NEW;
+}
+
+/* What the calling thread may write into, until leave(); NULL = the process must connect. Not in a child that shares
+ * its parent's memory (vfork). */
+static struct hook_early *enter(void)
+{
+	struct hook_early *early = early_of();
+	if (!early || is_over(early) || !inject_calls_begin())
+		return NULL;
+	pid_t pid = inject_machine_pid();
+	if (hook_process->sandbox.pid && hook_process->sandbox.pid != pid)
+		goto out;
+	if (atomic_exchange(&early->is_busy, 1)) /* a signal's handler, or somebody has jumped out of one */
+		goto out;
+	if (atomic_load(&early->state) == UNTRIED)
+		atomic_store(&early->state, begin(early, pid) ? OPEN : OVER);
+	if (atomic_load(&early->state) == OPEN && early->thread == (uintptr_t)__builtin_thread_pointer()) {
+		hook_process->sandbox.pid = pid;
+		return early;
+	}
+	atomic_store(&early->is_busy, 0);
+out:
+	inject_calls_end();
+	return NULL;
+}
+
+static void leave(struct hook_early *early)
+{
+	atomic_store(&early->is_busy, 0);
+	inject_calls_end();
+}
+
+uint64_t wait_early_now(void)
+{
+	struct hook_early *early = early_of();
+	if (early && !is_over(early) && atomic_load(&early->state) == OPEN &&
+	    early->thread == (uintptr_t)__builtin_thread_pointer())
+		return now_of(early);
+	early = enter();
+	uint64_t now = early ? now_of(early) : 0;
+	if (early)
+		leave(early);
+	return now;
+}
+
+/* --- records ----------------------------------------------------------------------------------------------------- */
+
+static int has_room(const struct hook_early *early, uint32_t words)
+{
+	return (uint64_t)(early->slot->words + SONDE_EARLY_WORDS - early->at) >= words;
+}
+
+/* `more` follows the head; there is room. */
+static void put(struct hook_early *early, const uint64_t *head, uint32_t head_words, const uint64_t *more,
+		uint32_t more_words)
+{
+	_Atomic uint64_t *at = early->at;
+	for (uint32_t i = 0; i < more_words; i++)
+		atomic_store_explicit(at + head_words + i, more[i], memory_order_relaxed);
+	for (uint32_t i = 1; i < head_words; i++)
+		atomic_store_explicit(at + i, head[i], memory_order_relaxed);
+	atomic_store_explicit(at, head[0], memory_order_release);
+	early->at = at + head_words + more_words;
+}
+
+/* --- mappings ---------------------------------------------------------------------------------------------------- */
+
+static int put_mapping(void *context, const uint64_t *head, const uint64_t *path, uint32_t path_words)
+{
+	struct hook_early *early = context;
+	if (!has_room(early, SONDE_EARLY_MAPPING_HEAD + path_words))
+		return -1;
+	put(early, head, SONDE_EARLY_MAPPING_HEAD, path, path_words);
+	return 0;
+}
+
+/* What is mapped, unless nothing was loaded since it was told; 0 = it cannot be. */
+static int put_mappings(struct hook_early *early)
+{
+	struct inject_objects_count count;
+	inject_objects_counted(&count);
+	uint64_t changes = count.loads + count.unloads + 1;
+	if (!count.is_known)
+		return 0;
+	if (early->changes == changes)
+		return 1;
+	early->changes = wait_mappings_each(put_mapping, early) ? 0 : changes;
+	return early->changes != 0;
+}
+
+/* --- calls ------------------------------------------------------------------------------------------------------- */
+
+/* The word of the last copy that lay at an address. */
+static uint64_t *copied(struct hook_early *early, uint64_t address)
+{
+	return &early->stack[SONDE_EARLY_STACK_WORDS - (early->top - address) / 8];
+}
+
+/* Where the stack, from there on, begins to be what it was at the last copy. */
+static uint64_t same_from(struct hook_early *early, uint64_t sp)
+{
+	uint64_t at = early->top, lowest = sp > early->sp ? sp : early->sp;
+	while (at > lowest && *(const uint64_t *)(uintptr_t)(at - 8) == *copied(early, at - 8)) /* NOLINT */
+		at -= 8;
+	return at;
+}
+
+static int is_last(const struct hook_early *early, const struct hook_caller *caller, uint64_t same)
+{
+	return same == caller->sp && early->sp == caller->sp && early->pc == caller->pc && early->fp == caller->fp;
+}
+
+/* The first copy: where all end. */
+static void set_top(struct hook_early *early, uint64_t sp)
+{
+	uint64_t most_b = early->stack_end - sp, first_b = SONDE_EARLY_FIRST_WORDS * sizeof(uint64_t);
+	early->top = sp + ((most_b < first_b ? most_b : first_b) & ~(uint64_t)7);
+	early->sp = early->top;
+}
+
+/* By hand: the memcpy of a program with AddressSanitizer forbids to read what lies between its variables. */
+static void copy_words(uint64_t *out, uint64_t from, uint32_t count)
+{
+	typedef uint64_t __attribute__((may_alias)) word;
+	const volatile word *in = (const void *)(uintptr_t)from; /* NOLINT: the stack */
+	for (uint32_t i = 0; i < count; i++)
+		out[i] = in[i];
+}
+
+/* The number of the stack; 0 = no room, or it is not the process's first. */
+static uint32_t put_stack(struct hook_early *early, const struct hook_caller *caller)
+{
+	uint64_t sp = caller->sp;
+	if (sp < early->stack_low || sp >= early->stack_end || sp & 7)
+		return 0;
+	if (!early->top)
+		set_top(early, sp);
+	if (sp > early->top || early->top - sp > sizeof(early->stack))
+		return 0;
+	uint64_t same = same_from(early, sp);
+	if (is_last(early, caller, same))
+		return early->copies;
+	uint32_t count = (uint32_t)((same - sp) / 8);
+	uint64_t head[SONDE_EARLY_COPY_HEAD] = {sonde_heap_op((enum sonde_heap_op)SONDE_EARLY_COPY),
+						(uint64_t)(early->copies + 1) << 32 | count,
+						caller->pc,
+						sp,
+						caller->fp,
+						early->top};
+	if (!has_room(early, SONDE_EARLY_COPY_HEAD + count) || !is_dumpable())
+		return 0;
+	copy_words(copied(early, sp), sp, count);
+	early->pc = caller->pc;
+	early->sp = sp;
+	early->fp = caller->fp;
+	put(early, head, SONDE_EARLY_COPY_HEAD, copied(early, sp), count);
+	return ++early->copies;
+}
+
+int wait_early_call(const struct wait_call *call, uint64_t took, const struct hook_caller *caller)
+{
+	struct hook_early *early = enter();
+	uint32_t stack = early && put_mappings(early) ? put_stack(early, caller) : 0;
+	int is_put = stack && has_room(early, CALL_WORDS);
+	if (is_put) {
+		uint64_t words[CALL_WORDS];
+		wait_record_words(words, call, took, stack);
+		put(early, words, CALL_WORDS, NULL, 0);
+	}
+	if (early)
+		leave(early);
+	return is_put;
+}
+
+int wait_early_object(const uint64_t *record, uint32_t words)
+{
+	struct hook_early *early = enter();
+	int is_put = early && has_room(early, words);
+	if (is_put)
+		put(early, record, words, NULL, 0);
+	if (early)
+		leave(early);
+	return is_put;
+}
+
+/* --- the process connects ---------------------------------------------------------------------------------------- */
+
+static uint32_t size_of(const _Atomic uint64_t *record)
+{
+	uint64_t op = atomic_load_explicit(&record[0], memory_order_relaxed) >> SONDE_HEAP_ADDRESS_BITS;
+	uint64_t second = atomic_load_explicit(&record[1], memory_order_relaxed);
+	if (op == SONDE_EARLY_COPY)
+		return SONDE_EARLY_COPY_HEAD + (uint32_t)second;
+	if (op == SONDE_EARLY_MAPPING)
+		return SONDE_EARLY_MAPPING_HEAD + ((uint32_t)(second >> 32) + 7) / 8;
+	return op == SONDE_WAIT_OBJECT ? OBJECT_HEAD + ((uint32_t)(second & 0xff) + 7) / 8 : CALL_WORDS;
+}
+
+/* What has a number keeps it: it is told again in the thread's ring. */
+static void tell_again(struct hook_thread *thread, const _Atomic uint64_t *record, uint32_t words)
+{
+	uint64_t copy[OBJECT_HEAD + (SONDE_WAIT_NAME_MAX_B + 7) / 8];
+	for (uint32_t i = 0; i < words; i++)
+		copy[i] = atomic_load_explicit(&record[i], memory_order_relaxed);
+	if (hook_thread_room(thread, words))
+		hook_thread_put_many(thread, copy, words);
+}
+
+void wait_early_end(struct hook_thread *thread)
+{
+	struct hook_early *early = early_of();
+	if (!early || atomic_exchange(&early->state, OVER) != OPEN)
+		return;
+	uint32_t words;
+	for (const _Atomic uint64_t *record = early->slot->words; record < early->at; record += words) {
+		words = size_of(record);
+		if (atomic_load_explicit(&record[0], memory_order_relaxed) >> SONDE_HEAP_ADDRESS_BITS ==
+		    SONDE_WAIT_OBJECT)
+			tell_again(thread, record, words);
+	}
+	/* Where it may be in the middle of a record the slot stays its own until it ends. */
+	if (early->thread == (uintptr_t)__builtin_thread_pointer() && !atomic_load(&early->is_busy))
+		atomic_store_explicit(&early->slot->moved, 1, memory_order_release);
+}
+
+/* The recorder has taken what was said, and has wiped the copies of the stack, once it lets the process connect. Where
+ * it does not, what was said is lost. */
+void inject_sandbox_undumpable(void)
+{
+	struct hook_early *early = early_of();
+	int saved = errno;
+	pid_t owner = hook_process ? hook_process->sandbox.pid : 0;
+	if (!early || atomic_load(&early->state) != OPEN || owner != inject_machine_pid())
+		return;
+	struct hook_thread *thread = wait_wanted ? hook_thread_enter() : NULL;
+	if (thread)
+		hook_thread_leave(thread);
+	errno = saved;
+	if (atomic_exchange(&early->state, OVER) != OPEN)
+		return;
+	for (_Atomic uint64_t *word = early->slot->words; word < early->at; word++)
+		atomic_store_explicit(word, 0, memory_order_relaxed);
+}

@@ -1,0 +1,235 @@
+/* events.c: what a thread waits for until another does something: conditions, semaphores, barriers, spin locks,
+ * futexes by syscall().
+ *
+ * A condition gives up a mutex and takes it again: both are told of it as if they were called. A wait that is cancelled
+ * is not told.
+ */
+#include <errno.h>
+#include <linux/futex.h>
+#include <pthread.h>
+#include <semaphore.h>
+#include <threads.h>
+
+#include "inject/wait/waits.h"
+
+#pragma weak pthread_testcancel
+
+#define EXPORT __attribute__((visibility("default")))
+
+static struct {
+	int (*pthread_cond_timedwait)(pthread_cond_t *, pthread_mutex_t *, const struct timespec *);
+	int (*pthread_cond_clockwait)(pthread_cond_t *, pthread_mutex_t *, clockid_t, const struct timespec *);
+	int (*cnd_wait)(cnd_t *, mtx_t *);
+	int (*cnd_timedwait)(cnd_t *, mtx_t *, const struct timespec *);
+	int (*semaphore_wait)(sem_t *);
+	int (*semaphore_trywait)(sem_t *);
+	int (*semaphore_timedwait)(sem_t *, const struct timespec *);
+	int (*semaphore_clockwait)(sem_t *, clockid_t, const struct timespec *);
+	int (*barrier_wait)(pthread_barrier_t *);
+	int (*spin_lock)(pthread_spinlock_t *);
+	int (*spin_trylock)(pthread_spinlock_t *);
+	int (*semaphore_post)(sem_t *);
+	int (*cond_signal)(pthread_cond_t *);
+	int (*cond_broadcast)(pthread_cond_t *);
+	int (*c11_signal)(cnd_t *);
+	int (*c11_broadcast)(cnd_t *);
+	int (*pthread_cond_wait)(pthread_cond_t *, pthread_mutex_t *);
+} next;
+
+static __attribute__((noinline)) void find_all(void)
+{
+	INJECT_NEXT(next.pthread_cond_timedwait, "pthread_cond_timedwait");
+	INJECT_NEXT(next.pthread_cond_clockwait, "pthread_cond_clockwait");
+	INJECT_NEXT(next.cnd_wait, "cnd_wait");
+	INJECT_NEXT(next.cnd_timedwait, "cnd_timedwait");
+	INJECT_NEXT(next.semaphore_wait, "sem_wait");
+	INJECT_NEXT(next.semaphore_trywait, "sem_trywait");
+	INJECT_NEXT(next.semaphore_timedwait, "sem_timedwait");
+	INJECT_NEXT(next.semaphore_clockwait, "sem_clockwait");
+	INJECT_NEXT(next.barrier_wait, "pthread_barrier_wait");
+	INJECT_NEXT(next.spin_lock, "pthread_spin_lock");
+	INJECT_NEXT(next.spin_trylock, "pthread_spin_trylock");
+	INJECT_NEXT(next.semaphore_post, "sem_post");
+	INJECT_NEXT(next.cond_signal, "pthread_cond_signal");
+	INJECT_NEXT(next.cond_broadcast, "pthread_cond_broadcast");
+	INJECT_NEXT(next.c11_signal, "cnd_signal");
+	INJECT_NEXT(next.c11_broadcast, "cnd_broadcast");
+	INJECT_NEXT(next.pthread_cond_wait, "pthread_cond_wait");
+}
+
+__attribute__((constructor)) static void wait_events_begin(void)
+{
+	find_all();
+}
+
+static inline int is_wanted(void)
+{
+	return (wait_wanted & SONDE_WAIT_WHAT_LOCKS) != 0;
+}
+
+/* --- conditions -------------------------------------------------------------------------------------------------- */
+
+/* The mutex is given up while its thread waits for the condition: `hold` is what there is to tell of that. */
+struct condition {
+	struct wait_waiting waiting;
+	struct wait_hold hold;
+};
+
+static struct condition begin_condition(const void *condition, const void *mutex)
+{
+	struct condition begun = {.hold = {.ended = 0}};
+	if (wait_lock_is_marked(mutex) && wait_mutex_is_outermost(mutex))
+		begun.hold = wait_lock_hold(mutex);
+	begun.waiting = wait_lock_begin(condition, SONDE_WAIT_CONDITION, 0);
+	return begun;
+}
+
+static void end_condition(struct condition *begun, const void *mutex, int code, const struct hook_caller *caller)
+{
+	begun->waiting.call.amount = code ? SONDE_WAIT_IN_VAIN : 0;
+	wait_lock_end(&begun->waiting, 0, caller);
+	if (wait_lock_is_marked(mutex) && wait_mutex_is_outermost(mutex))
+		wait_lock_took(mutex, SONDE_WAIT_MUTEX);
+	if (begun->hold.ended)
+		wait_record_until(&begun->hold.call, begun->hold.ended, caller);
+}
+
+#define CONDITION(name, type, mutex_type, parameters, ...)                  \
+	EXPORT int name(type *condition, mutex_type *mutex parameters)      \
+	{                                                                   \
+		if (!WAIT_KNOWN(next.name))                                 \
+			return ENOSYS;                                      \
+		if (unlikely(!is_wanted()))                                 \
+			return next.name(condition, mutex __VA_ARGS__);     \
+		struct condition begun = begin_condition(condition, mutex); \
+		int code = next.name(condition, mutex __VA_ARGS__);         \
+		struct hook_caller caller = HOOK_CALLER();                  \
+		end_condition(&begun, mutex, code, &caller);                \
+		return code;                                                \
+	}
+
+#define NOTHING
+#define UNTIL , const struct timespec *until
+#define UNTIL_BY , clockid_t clock, const struct timespec *until
+
+CONDITION(pthread_cond_wait, pthread_cond_t, pthread_mutex_t, NOTHING, NOTHING)
+CONDITION(pthread_cond_timedwait, pthread_cond_t, pthread_mutex_t, UNTIL, , until)
+CONDITION(pthread_cond_clockwait, pthread_cond_t, pthread_mutex_t, UNTIL_BY, , clock, until)
+/* The C library waits by names that no object can stand before. */
+CONDITION(cnd_wait, cnd_t, mtx_t, NOTHING, NOTHING)
+CONDITION(cnd_timedwait, cnd_t, mtx_t, UNTIL, , until)
+
+/* --- semaphores, barriers, spin locks ---------------------------------------------------------------------------- */
+
+/* Whether a time is one: what is not is refused, also when there is nothing to wait for. */
+static inline int is_time(const struct timespec *time)
+{
+	return time->tv_nsec >= 0 && time->tv_nsec < 1000000000;
+}
+
+/* Without touching errno when there is nothing to wait for. A point where threads are cancelled even then. */
+static inline int try_semaphore(sem_t *semaphore)
+{
+	if (pthread_testcancel)
+		pthread_testcancel();
+	int saved = errno, code = next.semaphore_trywait(semaphore);
+	if (code)
+		errno = saved;
+	return code;
+}
+
+/* `is_refused`: what is wrong with the time, which is told also when there is nothing to wait for. */
+#define SEMAPHORE(name, real, parameters, is_refused, ...)                                         \
+	EXPORT int name(sem_t *semaphore parameters)                                               \
+	{                                                                                          \
+		if (!WAIT_KNOWN(next.real))                                                        \
+			return ENOSYS;                                                             \
+		if (unlikely(!is_wanted()) || unlikely(is_refused))                                \
+			return next.real(semaphore __VA_ARGS__);                                   \
+		if (!try_semaphore(semaphore))                                                     \
+			return 0;                                                                  \
+		struct wait_waiting waiting = wait_lock_begin(semaphore, SONDE_WAIT_SEMAPHORE, 0); \
+		int code = next.real(semaphore __VA_ARGS__);                                       \
+		struct hook_caller caller = HOOK_CALLER();                                         \
+		waiting.call.amount = code ? SONDE_WAIT_IN_VAIN : 0;                               \
+		wait_lock_end(&waiting, 0, &caller);                                               \
+		return code;                                                                       \
+	}
+
+SEMAPHORE(sem_wait, semaphore_wait, NOTHING, 0, NOTHING)
+SEMAPHORE(sem_timedwait, semaphore_timedwait, UNTIL, !is_time(until), , until)
+SEMAPHORE(sem_clockwait, semaphore_clockwait, UNTIL_BY,
+	  !is_time(until) || (clock != CLOCK_REALTIME && clock != CLOCK_MONOTONIC), , clock, until)
+
+/* Who lets others go on. Nothing is touched after the call: who was waiting may have freed it. */
+#define POST(name, type, post)                                              \
+	EXPORT int name(type *object)                                       \
+	{                                                                   \
+		struct wait_hold hold = {.ended = 0};                       \
+		if (!WAIT_KNOWN(next.post))                                 \
+			return ENOSYS;                                      \
+		if (wait_lock_is_marked(object) && is_wanted())             \
+			hold = wait_lock_post(object);                      \
+		int code = next.post(object);                               \
+		if (unlikely(hold.ended)) {                                 \
+			struct hook_caller caller = HOOK_CALLER();          \
+			wait_record_until(&hold.call, hold.ended, &caller); \
+		}                                                           \
+		return code;                                                \
+	}
+
+POST(sem_post, sem_t, semaphore_post)
+POST(pthread_cond_signal, pthread_cond_t, cond_signal)
+POST(pthread_cond_broadcast, pthread_cond_t, cond_broadcast)
+POST(cnd_signal, cnd_t, c11_signal)
+POST(cnd_broadcast, cnd_t, c11_broadcast)
+
+EXPORT int pthread_barrier_wait(pthread_barrier_t *barrier)
+{
+	if (!WAIT_KNOWN(next.barrier_wait))
+		return ENOSYS;
+	if (unlikely(!is_wanted()))
+		return next.barrier_wait(barrier);
+	struct wait_waiting waiting = wait_lock_begin(barrier, SONDE_WAIT_BARRIER, 0);
+	int code = next.barrier_wait(barrier);
+	struct hook_caller caller = HOOK_CALLER();
+	wait_lock_end(&waiting, 0, &caller);
+	return code;
+}
+
+EXPORT int pthread_spin_lock(pthread_spinlock_t *lock)
+{
+	if (!WAIT_KNOWN(next.spin_lock))
+		return ENOSYS;
+	if (unlikely(!is_wanted()))
+		return next.spin_lock(lock);
+	int code = next.spin_trylock(lock);
+	if (likely(code != EBUSY))
+		return code;
+	struct wait_waiting waiting = wait_lock_begin((const void *)lock, SONDE_WAIT_SPINLOCK, 0);
+	code = next.spin_lock(lock);
+	struct hook_caller caller = HOOK_CALLER();
+	wait_lock_end(&waiting, 0, &caller);
+	return code;
+}
+
+/* --- futexes ----------------------------------------------------------------------------------------------------- */
+
+static inline int is_futex_wait(long op)
+{
+	op &= FUTEX_CMD_MASK;
+	return op == FUTEX_WAIT || op == FUTEX_WAIT_BITSET || op == FUTEX_LOCK_PI || op == FUTEX_WAIT_REQUEUE_PI;
+}
+
+/* Locks of Rust's standard library, and of others that make their own. What finds the futex changed does not wait. */
+long inject_sandbox_futex(long number, long a, long b, long c, long d, long e, long f)
+{
+	if (!is_wanted() || !is_futex_wait(b))
+		return inject_sandbox_next(number, a, b, c, d, e, f);
+	struct wait_waiting waiting = wait_lock_begin((const void *)a, SONDE_WAIT_FUTEX, 0);
+	long result = inject_sandbox_next(number, a, b, c, d, e, f);
+	struct hook_caller caller = HOOK_CALLER();
+	if (!result || errno != EAGAIN)
+		wait_lock_end(&waiting, 0, &caller);
+	return result;
+}

@@ -1,0 +1,196 @@
+/* record.c: writes a call that has returned: when, how long, where, for what (format/wait.h). */
+#include <errno.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "inject/hook/machine.h"
+#include "inject/wait/waits.h"
+
+#define CALL_WORDS 5u
+
+#pragma weak pthread_atfork
+#pragma weak __register_atfork
+int __register_atfork(void (*before)(void), void (*parent)(void), void (*child)(void), void *object);
+
+const char hook_env[] = "SONDE_WAITS"; /* … enum sonde_wait_what, pid and descriptor of early words */
+const int hook_waits = 0;
+uint32_t wait_wanted;
+
+void hook_configure(const char *wanted)
+{
+	wait_wanted = (uint32_t)hook_read_number(&wanted);
+	wait_early_configure(&wanted);
+	hook_is_lazy = 1;
+}
+
+/* The process connects before a second thread can: what others do meanwhile would not be recorded. And it asks for what
+ * its stacks are walked by, so that no thread does with a lock in its hands. */
+__attribute__((noinline)) void hook_birth(void)
+{
+	wait_early_birth();
+	if (!wait_wanted)
+		return;
+	struct hook_thread *thread = wait_now() ? hook_thread_enter() : NULL;
+	if (!thread)
+		return;
+	struct hook_caller caller = HOOK_CALLER();
+	if (thread->innermost == thread->frames) /* it has walked nowhere yet */
+		hook_unwind(thread, &caller);
+	hook_thread_leave(thread);
+}
+
+void hook_state_is(enum hook_state state)
+{
+	if (state == HOOK_OFF)
+		wait_wanted = 0;
+	if (state == HOOK_ON)
+		wait_early_end(hook_self);
+}
+
+/* Whose process it is must be known before a child of the child shares its memory (vfork). glibc's pthread_atfork() is
+ * no function to be imported. */
+__attribute__((constructor)) static void wait_record_begin(void)
+{
+	hook_process_init();
+	if (__register_atfork)
+		__register_atfork(NULL, NULL, hook_process_forked, NULL);
+	else if (pthread_atfork)
+		pthread_atfork(NULL, NULL, hook_process_forked);
+}
+
+static inline uint64_t clock_of(const struct hook_thread *thread)
+{
+	return thread->has_cycles ? sonde_clock_cycles() : sonde_clock_now_ns();
+}
+
+/* A forked child has its parent's thread, which it reads as zeros. */
+static inline int has_begun(void)
+{
+	return likely(hook_self != NULL) && likely(hook_self->where != 0);
+}
+
+/* A process that shares our memory and the thread's own (clone() with CLONE_VM alone) runs at the same time, on a stack
+ * of its own, and is another's to tell of. A child by vfork() stands for its parent, which waits. */
+static int is_others(const struct hook_thread *thread)
+{
+	uint64_t here = (uint64_t)(uintptr_t)__builtin_frame_address(0);
+	if (here >= thread->stack_low && here < thread->stack_end)
+		return 0;
+	if (!inject_calls_begin())
+		return 1;
+	int is_own = thread->pid == inject_machine_pid();
+	inject_calls_end();
+	return !is_own;
+}
+
+/* As hook_thread_enter(). */
+static inline struct hook_thread *enter(void)
+{
+	return has_begun() && unlikely(is_others(hook_self)) ? NULL : hook_thread_enter();
+}
+
+static __attribute__((noinline)) uint64_t first_now(void)
+{
+	int saved = errno;
+	uint64_t now = !has_begun() && wait_wanted ? wait_early_now() : 0;
+	struct hook_thread *thread = !now && wait_wanted ? enter() : NULL;
+	if (thread) {
+		now = clock_of(thread);
+		hook_thread_leave(thread);
+	}
+	errno = saved;
+	return now;
+}
+
+uint64_t wait_now(void)
+{
+	const struct hook_thread *thread = hook_self;
+	return likely(thread != NULL) && likely(thread->where == HOOK_OUTSIDE) ? clock_of(thread) : first_now();
+}
+
+void wait_record_words(uint64_t *out, const struct wait_call *call, uint64_t took, uint32_t stack)
+{
+	out[0] = sonde_heap_op((enum sonde_heap_op)SONDE_WAIT_CALL) |
+		 ((uint64_t)call->other << SONDE_WAIT_KIND_BITS & SONDE_HEAP_ADDRESS_MASK) | call->kind;
+	out[1] = call->began;
+	out[2] = took + 1;
+	out[3] = SONDE_WAIT_STACK | (uint64_t)stack << 32 | call->object;
+	out[4] = call->amount + 1;
+}
+
+static void put_call(struct hook_thread *thread, const struct wait_call *call, uint64_t took,
+		     const struct hook_caller *caller)
+{
+	uint64_t words[CALL_WORDS];
+	const struct hook_frame *leaf = hook_unwind(thread, caller);
+	uint32_t stack = likely(leaf->stack) ? leaf->stack : hook_stack(thread);
+	wait_record_words(words, call, took, stack);
+	if (hook_thread_room(thread, CALL_WORDS))
+		hook_thread_put_many(thread, words, CALL_WORDS);
+}
+
+void wait_record_until(const struct wait_call *call, uint64_t ended, const struct hook_caller *caller)
+{
+	int saved = errno;
+	uint64_t took = ended > call->began ? ended - call->began : 0; /* counters of two processors */
+	struct hook_thread *thread;
+	if (!call->began || !ended || (!has_begun() && wait_early_call(call, took, caller)) || !(thread = enter())) {
+		errno = saved;
+		return;
+	}
+	put_call(thread, call, took, caller);
+	hook_thread_leave(thread);
+	errno = saved;
+}
+
+void wait_record(const struct wait_call *call, const struct hook_caller *caller)
+{
+	wait_record_until(call, call->began ? wait_now() : 0, caller);
+}
+
+/* 0 = there are too many. */
+static uint32_t give_number(void)
+{
+	_Atomic uint32_t *given = &hook_process->objects;
+	return atomic_load(given) < SONDE_WAIT_OBJECTS_MAX ? atomic_fetch_add(given, 1) + 1 : 0;
+}
+
+/* Whether it was told in the thread's ring, under a number of its own. */
+static int put_object(uint64_t *record, uint32_t words)
+{
+	struct hook_thread *thread = enter();
+	uint32_t number = thread && hook_thread_room(thread, words) ? give_number() : 0;
+	record[1] = (uint64_t)number << 32 | (uint32_t)record[1];
+	if (number)
+		hook_thread_put_many(thread, record, words);
+	if (thread)
+		hook_thread_leave(thread);
+	return number != 0;
+}
+
+/* Who waits for a lock, which has no name, has others beside it: that process connects. */
+static int put_object_early(uint64_t *record, uint32_t words)
+{
+	if (has_begun() || !hook_process || !(uint32_t)record[1])
+		return 0;
+	record[1] |= (uint64_t)give_number() << 32;
+	return record[1] >> 32 && wait_early_object(record, words);
+}
+
+uint32_t wait_object(enum sonde_object_kind kind, uint64_t address, const char *name)
+{
+	uint64_t record[3 + (SONDE_WAIT_NAME_MAX_B + 7) / 8] = {0};
+	size_t name_b = name ? strnlen(name, SONDE_WAIT_NAME_MAX_B) : 0;
+	uint32_t words = 3 + (uint32_t)(name_b + 7) / 8;
+	int saved = errno;
+	record[0] = sonde_heap_op((enum sonde_heap_op)SONDE_WAIT_OBJECT) | kind;
+	record[1] = name_b;
+	record[2] = address + 1;
+	if (name_b)
+		memcpy(record + 3, name, name_b);
+	int is_told = put_object_early(record, words) || put_object(record, words);
+	errno = saved;
+	return is_told ? (uint32_t)(record[1] >> 32) : 0;
+}

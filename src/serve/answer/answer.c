@@ -1,0 +1,229 @@
+/* answer.c: what a question about a recording is answered with.
+ *
+ * A report is made by the passes and the format that `sonde report --json` has, so its figures are the same.
+ */
+#include "serve/answer/answer.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "analyze/pass.h"
+#include "export/format.h"
+#include "report/report.h"
+#include "serve/answer/ask.h"
+#include "serve/answer/contents.h"
+#include "serve/answer/stream.h"
+#include "util/error.h"
+#include "util/json.h"
+
+enum { VERSION = 1 /* of what is not the report format's */, HEAPS_MAX = 256 };
+
+int sonde_answer_error(struct sonde_buf *out, const char *sentence)
+{
+	struct sonde_json json;
+	FILE *stream = sonde_stream_open(out);
+	if (!stream)
+		return -ENOMEM;
+	sonde_json_init(&json, stream, 0);
+	sonde_json_object(&json);
+	sonde_json_put_text(&json, "error", sentence);
+	sonde_json_end(&json);
+	return sonde_stream_close(stream, out, 0);
+}
+
+/* --- the recording ------------------------------------------------------------------------------------------------ */
+
+/* Counted from the recording's start; null where it is not known. */
+static void put_time(struct sonde_json *json, const char *key, uint64_t time_ns, uint64_t start_ns)
+{
+	sonde_json_key(json, key);
+	if (!time_ns)
+		sonde_json_null(json);
+	else
+		sonde_json_uint(json, time_ns > start_ns ? time_ns - start_ns : 0);
+}
+
+static void put_processes(struct sonde_json *json, const struct sonde_session *session)
+{
+	sonde_json_key(json, "processes");
+	sonde_json_array(json);
+	for (uint32_t id = 1; id <= sonde_session_process_count(session); id++) {
+		const struct sonde_process *process = sonde_session_process(session, id);
+		sonde_json_object(json);
+		sonde_json_put_uint(json, "id", id);
+		sonde_json_put_uint(json, "pid", process->pid);
+		sonde_json_put_text(json, "name", process->name);
+		sonde_json_end(json);
+	}
+	sonde_json_end(json);
+}
+
+static void put_threads(struct sonde_json *json, const struct sonde_session *session)
+{
+	uint64_t start_ns = sonde_session_run(session)->start_ns;
+	sonde_json_key(json, "threads");
+	sonde_json_array(json);
+	for (uint32_t id = 1; id <= sonde_session_thread_count(session); id++) {
+		const struct sonde_thread *thread = sonde_session_thread(session, id);
+		sonde_json_object(json);
+		sonde_json_put_uint(json, "id", id);
+		sonde_json_put_uint(json, "process", thread->process);
+		sonde_json_put_uint(json, "tid", thread->tid);
+		sonde_json_put_text(json, "name", thread->name);
+		put_time(json, "start_ns", thread->start_ns, start_ns);
+		put_time(json, "end_ns", thread->end_ns, start_ns);
+		sonde_json_end(json);
+	}
+	sonde_json_end(json);
+}
+
+static void put_sections(struct sonde_json *json, const struct sonde_session *session)
+{
+	sonde_json_key(json, "sections");
+	sonde_json_array(json);
+	for (size_t i = 0; i < sonde_pass_count; i++)
+		if (sonde_contents_has(session, sonde_passes[i]))
+			sonde_json_text(json, sonde_passes[i]->name);
+	sonde_json_end(json);
+}
+
+/* What stacks can be weighed by, the first when nothing is said. */
+static void put_weights(struct sonde_json *json, const struct sonde_session *session)
+{
+	static const char *const units[] = {
+	    [SONDE_WEIGH_NS] = "ns", [SONDE_WEIGH_BYTES] = "bytes", [SONDE_WEIGH_BLOCKS] = "count"};
+	enum sonde_weigh_by first = sonde_weigh_default(session);
+	sonde_json_key(json, "weights");
+	sonde_json_array(json);
+	for (int i = 0; i < SONDE_WEIGH_COUNT; i++) {
+		int by = i == 0 ? (int)first : i <= (int)first ? i - 1 : i;
+		const struct sonde_weigh_row *row = &sonde_weigh_rows[by];
+		if (!sonde_contents_weighs(session, row))
+			continue;
+		sonde_json_object(json);
+		sonde_json_put_text(json, "name", row->name);
+		sonde_json_put_text(json, "title", row->title);
+		sonde_json_put_text(json, "unit", units[row->unit]);
+		sonde_json_key(json, "of_heap");
+		sonde_json_bool(json, row->of == SONDE_WEIGH_OF_HEAP);
+		sonde_json_key(json, "in_range");
+		sonde_json_bool(json, row->in_range);
+		sonde_json_end(json);
+	}
+	sonde_json_end(json);
+}
+
+/* Whose blocks there are, for heap=NAME. */
+static void put_heaps(struct sonde_json *json, const struct sonde_session *session)
+{
+	const char *names[HEAPS_MAX];
+	size_t count = sonde_weigh_heaps(session, names, HEAPS_MAX);
+	sonde_json_key(json, "heaps");
+	sonde_json_array(json);
+	for (size_t i = 0; i < count; i++)
+		sonde_json_text(json, names[i]);
+	sonde_json_end(json);
+}
+
+/* Whether anything has a time that a lane could be drawn of; without reading it. */
+static int has_lanes(const struct sonde_session *session)
+{
+	static const enum sonde_chunk_type types[] = {SONDE_CHUNK_ZONES, SONDE_CHUNK_SAMPLES, SONDE_CHUNK_SWITCHES,
+						      SONDE_CHUNK_WAITS, SONDE_CHUNK_SERIES,  SONDE_CHUNK_EVENTS,
+						      SONDE_CHUNK_HEAP};
+	for (size_t i = 0; i < sizeof types / sizeof *types; i++)
+		if (sonde_weigh_has(session, types[i]))
+			return 1;
+	return 0;
+}
+
+/* What the recorder found where it ran, and how it was asked: "host.cpu", "run.cpus", "option.rate_hz" … */
+static void put_environment(struct sonde_json *json, const struct sonde_session *session)
+{
+	static const char *const prefixes[] = {"host.", "run.", "option."};
+	const char *key, *value;
+	sonde_json_key(json, "environment");
+	sonde_json_array(json);
+	for (size_t i = 0; i < sonde_session_info_count(session); i++) {
+		sonde_session_info_at(session, i, &key, &value);
+		size_t at = 0;
+		while (at < sizeof prefixes / sizeof *prefixes && strncmp(key, prefixes[at], strlen(prefixes[at])) != 0)
+			at++;
+		if (at == sizeof prefixes / sizeof *prefixes)
+			continue;
+		sonde_json_object(json);
+		sonde_json_put_text(json, "name", key);
+		sonde_json_put_text(json, "value", value);
+		sonde_json_end(json);
+	}
+	sonde_json_end(json);
+}
+
+static const char *command_of(const struct sonde_session *session)
+{
+	const char *command = sonde_session_info(session, "run.command");
+	const struct sonde_process *root = sonde_session_process(session, sonde_session_run(session)->root_process);
+	if (command || !root)
+		return command ? command : "";
+	return *root->command ? root->command : root->name;
+}
+
+int sonde_answer_recording(struct sonde_session *session, const struct sonde_params *params, struct sonde_buf *out)
+{
+	const struct sonde_run *run = sonde_session_run(session);
+	struct sonde_json json;
+	for (size_t i = 0; i < params->count; i++)
+		if (strcmp(params->all[i].name, "token") != 0)
+			return sonde_error(EINVAL, "no parameter '%s'", params->all[i].name);
+	FILE *stream = sonde_stream_open(out);
+	if (!stream)
+		return -ENOMEM;
+	sonde_json_init(&json, stream, 0);
+	sonde_json_object(&json);
+	sonde_json_put_uint(&json, "version", VERSION);
+	sonde_json_put_text(&json, "file", sonde_session_path(session));
+	sonde_json_put_text(&json, "command", command_of(session));
+	sonde_json_put_uint(&json, "duration_ns", run->end_ns - run->start_ns);
+	put_processes(&json, session);
+	put_threads(&json, session);
+	put_sections(&json, session);
+	sonde_json_key(&json, "timeline");
+	sonde_json_bool(&json, has_lanes(session));
+	put_weights(&json, session);
+	put_heaps(&json, session);
+	put_environment(&json, session);
+	sonde_json_end(&json);
+	return sonde_stream_close(stream, out, 0);
+}
+
+/* --- a report ----------------------------------------------------------------------------------------------------- */
+
+static int render(struct sonde_session *session, const struct sonde_ask *ask, struct sonde_buf *out)
+{
+	static const struct sonde_format_options style;
+	struct sonde_report *report;
+	FILE *stream = NULL;
+	int rc = sonde_report_new(&report);
+	if (rc)
+		return rc;
+	rc = sonde_pass_run(session, ask->passes, ask->pass_count, &ask->pass, report);
+	if (!rc && !(stream = sonde_stream_open(out)))
+		rc = -ENOMEM;
+	if (!rc)
+		rc = sonde_format_find("json")->render(report, &style, stream);
+	if (stream)
+		rc = sonde_stream_close(stream, out, rc);
+	sonde_report_free(report);
+	return rc;
+}
+
+int sonde_answer_report(struct sonde_session *session, const struct sonde_params *params, struct sonde_buf *out)
+{
+	struct sonde_ask ask;
+	int rc = sonde_ask_make(&ask, session, params);
+	if (!rc)
+		rc = render(session, &ask, out);
+	sonde_ask_fini(&ask);
+	return rc;
+}

@@ -1,0 +1,101 @@
+/* params.c: the parameters of a request's query string, decoded.
+ *
+ * The HTTP library would decode them, too, and let pass what means different things to different readers: half an
+ * escape, a NUL in the middle, a name twice. Here all of that is refused. A copy is decoded in place: it only shrinks.
+ */
+#include "serve/http/params.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "util/error.h"
+
+static int hex_of(char digit)
+{
+	if (digit >= '0' && digit <= '9')
+		return digit - '0';
+	digit |= 0x20;
+	return digit >= 'a' && digit <= 'f' ? digit - 'a' + 10 : -1;
+}
+
+static int decode(char *text)
+{
+	char *out = text;
+	for (const char *at = text; *at; at++) {
+		if (*at != '%') {
+			*out++ = *at == '+' ? ' ' : *at;
+			continue;
+		}
+		int high = hex_of(at[1]), low = high < 0 ? -1 : hex_of(at[2]);
+		if (low < 0)
+			return sonde_error(EINVAL, "'%.3s' is no escape: %% and two hexadecimal digits", at);
+		if (!(high | low))
+			return sonde_error(EINVAL, "%%00 stands for nothing that a name could have");
+		*out++ = (char)(high << 4 | low);
+		at += 2;
+	}
+	*out = '\0';
+	return 0;
+}
+
+static int take(struct sonde_params *params, char *name)
+{
+	char *value = strchr(name, '=');
+	if (value)
+		*value++ = '\0';
+	int rc = decode(name);
+	if (!rc && value)
+		rc = decode(value);
+	if (rc)
+		return rc;
+	if (!*name)
+		return sonde_error(EINVAL, "a parameter without a name");
+	if (sonde_params_get(params, name))
+		return sonde_error(EINVAL, "the parameter %.40s is there twice", name);
+	if (params->count == SONDE_PARAMS_MAX)
+		return sonde_error(EINVAL, "more than %d parameters", SONDE_PARAMS_MAX);
+	params->all[params->count++] = (struct sonde_param){name, value ? value : ""};
+	return 0;
+}
+
+int sonde_params_parse(struct sonde_params *out, const char *query)
+{
+	struct sonde_params params = {.text = strdup(query)};
+	char *rest = params.text, *part;
+	int rc = rest ? 0 : sonde_error(ENOMEM, "out of memory for a request");
+	while (!rc && (part = strsep(&rest, "&")))
+		if (*part)
+			rc = take(&params, part);
+	if (rc)
+		sonde_params_fini(&params);
+	else
+		*out = params;
+	return rc;
+}
+
+void sonde_params_fini(struct sonde_params *params)
+{
+	free(params->text);
+	*params = (struct sonde_params){0};
+}
+
+const char *sonde_params_get(const struct sonde_params *params, const char *name)
+{
+	for (size_t i = 0; i < params->count; i++)
+		if (strcmp(params->all[i].name, name) == 0)
+			return params->all[i].value;
+	return NULL;
+}
+
+const char *sonde_params_take(struct sonde_params *params, const char *name)
+{
+	for (size_t i = 0; i < params->count; i++) {
+		const char *value = params->all[i].value;
+		if (strcmp(params->all[i].name, name) != 0)
+			continue;
+		memmove(&params->all[i], &params->all[i + 1], (--params->count - i) * sizeof params->all[i]);
+		return value;
+	}
+	return NULL;
+}

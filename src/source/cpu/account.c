@@ -1,0 +1,149 @@
+/* account.c: CPU time as the kernel counts it: getrusage() and /proc/PID/stat.
+ *
+ * Of the tree below an attached process each process's own time is summed up, with that of the children that it waited
+ * for: one that ends hands its time to whoever waits for it, so that the sum only grows. What a process took that lost
+ * its parent leaves the tree with it.
+ */
+#include "source/cpu/account.h"
+
+#include <dirent.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/resource.h>
+
+#include "source/resource/proc_stat.h"
+
+#define NOTABLE_PART 50u    /* of the CPU time: less than one part is not worth a word */
+#define NOTABLE_NS 5000000u /* nor is this */
+#define TICKS 4u            /* by which a figure from /proc may be off */
+
+static uint64_t time_ns(const struct timeval *time)
+{
+	return (uint64_t)time->tv_sec * 1000000000u + (uint64_t)time->tv_usec * 1000u;
+}
+
+static int add_ticks(struct sonde_cpu_account *account, const struct sonde_proc_stat *stat)
+{
+	account->user_ns += stat->user_ns + stat->child_user_ns;
+	account->system_ns += stat->system_ns + stat->child_system_ns;
+	account->coarse++;
+	return 1;
+}
+
+static void read_ticks(struct sonde_cpu_account *account)
+{
+	struct sonde_proc_stat stat;
+	if (!sonde_proc_stat_read(&stat, account->pid, 0))
+		add_ticks(account, &stat);
+}
+
+struct member {
+	pid_t pid;
+	int is_in;
+	struct sonde_proc_stat stat;
+};
+
+/* All processes that can be seen; NULL: there is no memory, or /proc. */
+static struct member *list(size_t *count)
+{
+	DIR *directory = opendir("/proc");
+	struct member *members = NULL;
+	size_t cap = 0;
+	*count = 0;
+	for (const struct dirent *entry; directory && (entry = readdir(directory));) {
+		struct member member = {.pid = (pid_t)atoi(entry->d_name)};
+		if (member.pid <= 0 || sonde_proc_stat_read(&member.stat, member.pid, 0))
+			continue;
+		if (*count == cap) {
+			cap = cap ? 2 * cap : 256;
+			struct member *more = realloc(members, cap * sizeof *members);
+			if (!more)
+				break;
+			members = more;
+		}
+		members[(*count)++] = member;
+	}
+	if (directory)
+		closedir(directory);
+	return members;
+}
+
+static int compare(const void *left, const void *right)
+{
+	pid_t a = ((const struct member *)left)->pid, b = ((const struct member *)right)->pid;
+	return (a > b) - (a < b);
+}
+
+static int has(const struct member *members, size_t count, pid_t pid)
+{
+	const struct member wanted = {.pid = pid};
+	const struct member *found = count ? bsearch(&wanted, members, count, sizeof *members, compare) : NULL;
+	return found && found->is_in;
+}
+
+/* Children mostly come after their parents: a round or two. */
+static void read_tree(struct sonde_cpu_account *account)
+{
+	size_t count;
+	struct member *members = list(&count);
+	if (count)
+		qsort(members, count, sizeof *members, compare);
+	for (int is_growing = 1; is_growing;) {
+		is_growing = 0;
+		for (size_t i = 0; i < count; i++) {
+			int is_root = members[i].pid == account->pid;
+			if (members[i].is_in || !(is_root || has(members, count, members[i].stat.parent)))
+				continue;
+			members[i].is_in = is_growing = add_ticks(account, &members[i].stat);
+		}
+	}
+	free(members);
+}
+
+static void read_children(struct sonde_cpu_account *account)
+{
+	struct rusage use;
+	if (getrusage(RUSAGE_CHILDREN, &use))
+		return;
+	account->user_ns = time_ns(&use.ru_utime);
+	account->system_ns = time_ns(&use.ru_stime);
+}
+
+void sonde_cpu_account_begin(struct sonde_cpu_account *account, pid_t pid, int attached)
+{
+	*account = (struct sonde_cpu_account){.pid = pid, .attached = attached};
+	if (attached)
+		read_tree(account);
+	else
+		read_children(account);
+}
+
+struct sonde_cpu_account sonde_cpu_account_since(const struct sonde_cpu_account *account)
+{
+	struct sonde_cpu_account since = {.pid = account->pid, .attached = account->attached};
+	if (account->attached)
+		read_tree(&since);
+	else
+		read_children(&since);
+	since.user_ns -= since.user_ns < account->user_ns ? since.user_ns : account->user_ns;
+	since.system_ns -= since.system_ns < account->system_ns ? since.system_ns : account->system_ns;
+	if (!since.user_ns && !since.system_ns && !since.attached) /* not waited for yet */
+		read_ticks(&since);
+	return since;
+}
+
+uint64_t sonde_cpu_account_missing(const struct sonde_cpu_account *since, uint64_t seen_ns)
+{
+	uint64_t all_ns = since->user_ns + since->system_ns, least_ns = NOTABLE_NS;
+	if (since->coarse)
+		least_ns = (TICKS + (uint64_t)since->coarse - 1) * sonde_proc_tick_ns();
+	if (least_ns < all_ns / NOTABLE_PART)
+		least_ns = all_ns / NOTABLE_PART;
+	return all_ns > seen_ns && all_ns - seen_ns > least_ns ? all_ns - seen_ns : 0;
+}
+
+void sonde_cpu_account_say(const struct sonde_cpu_account *since, uint64_t missing_ns, char *out, size_t out_b)
+{
+	snprintf(out, out_b, "%.2f of %.2f s of CPU time were not sampled", (double)missing_ns / 1e9,
+		 (double)(since->user_ns + since->system_ns) / 1e9);
+}

@@ -1,0 +1,326 @@
+/* cpu.c: the cpu source: samples of every thread of a process tree, taken by the kernel, unwound here.
+ *
+ * perf events are opened on the launched child (held before its exec) or on every thread of a process, on each CPU, and
+ * inherited by what these create (cpu/perf_event.h says which events). The recorder's thread drains: all records of all
+ * CPUs pass in time order, so that a sample meets the mappings of its moment. Records beyond the horizon wait for the
+ * next drain. Before something slow (a table to compile) what is pending is copied out of the kernel's buffers.
+ */
+#include <errno.h>
+#include <linux/perf_event.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "run/priority.h"
+#include "source/cpu/attach.h"
+#include "source/cpu/run.h"
+#include "source/resource/proc_stat.h"
+#include "util/buf.h"
+#include "util/error.h"
+
+#define STACK_LEAST_B 16384u /* unless the user wants less */
+#define RING_LEAST_B (64u << 10)
+#define RING_STACKS 8u /* stack copies that a buffer must hold at least */
+/* Where the recorder goes before busy threads, and where it waits for its turn among them: the buffer of a CPU, the
+ * stack copies that it should hold, and the part of it that is full when the recorder is woken. The rest of 256 copies
+ * is a quarter of a second in which it may be late. */
+#define FRONT_RING_B (8u << 20)
+#define QUEUE_RING_B (4u << 20)
+#define RING_COPIES 256u
+#define FRONT_WAKE 3u
+#define QUEUE_WAKE 4u
+#define DETAIL_MAX_B 4096u
+#define METHOD "perf events (cpu-clock), user stacks from call-frame tables"
+
+static int cpu_probe(const struct sonde_record_options *options, char *why, size_t why_b)
+{
+	if (options && options->only_resources)
+		return -ENOENT;
+	if (options && options->no_perf) {
+		snprintf(why, why_b, "perf events are switched off by --no-perf");
+		return -EOPNOTSUPP;
+	}
+	int result = sonde_perf_events_probe();
+	if (result < 0)
+		snprintf(why, why_b, "%s", sonde_error_text());
+	return result;
+}
+
+/* Called before an image is opened: saves the stack that is being walked and makes room in the kernel's buffers; all of
+ * it before a table is compiled. */
+static void before_slow(void *context, int compiles)
+{
+	struct sonde_source_run *run = context;
+	struct sonde_unwind_sample *sample = run->current ? &run->current->unwind : NULL;
+	if (sample && sample->stack && sample->stack != run->copy) {
+		memcpy(run->copy, sample->stack, sample->stack_b);
+		sample->stack = run->copy;
+	}
+	if (compiles)
+		sonde_perf_rings_spill(run->rings);
+	else
+		sonde_perf_rings_relieve(run->rings);
+}
+
+static void free_run(struct sonde_source_run *run)
+{
+	sonde_cpu_switches_close(run);
+	sonde_newborns_free(run->newborns);
+	sonde_perf_events_close(&run->events);
+	sonde_perf_rings_close(run->rings);
+	sonde_unwinder_free(run->unwinder);
+	sonde_spaces_free(run->spaces);
+	sonde_images_free(run->images);
+	sonde_thread_clocks_free(run->clocks);
+	free(run->last_ns);
+	free(run);
+}
+
+/* Whether the recorder will go before busy threads: tried out. */
+static int goes_first(void)
+{
+	struct sonde_priority before;
+	sonde_priority_raise(&before);
+	int nice = getpriority(PRIO_PROCESS, 0);
+	sonde_priority_restore(&before);
+	return nice < before.nice;
+}
+
+/* A record takes the whole size of a copy in the buffer, however shallow the stack is. */
+static uint32_t stack_size(const struct sonde_record_options *options, size_t ring_b)
+{
+	size_t stack_b = options->stack_b, most_b = ring_b / RING_STACKS;
+	if (!stack_b) {
+		stack_b = ring_b / RING_COPIES;
+		stack_b = stack_b < STACK_LEAST_B ? STACK_LEAST_B : stack_b;
+	}
+	most_b = most_b < SONDE_CPU_STACK_MAX_B ? most_b : SONDE_CPU_STACK_MAX_B;
+	return (uint32_t)(stack_b < most_b ? stack_b : most_b) & ~7u;
+}
+
+static int open_rings(struct sonde_source_run *run, const struct sonde_record_options *options)
+{
+	int first = goes_first();
+	size_t cpus = (size_t)sysconf(_SC_NPROCESSORS_ONLN), want_b = first ? FRONT_RING_B : QUEUE_RING_B;
+	run->cpu_count = sonde_proc_cpu_numbers();
+	run->last_ns = calloc(run->cpu_count, sizeof *run->last_ns);
+	if (!run->last_ns)
+		return sonde_error(ENOMEM, "out of memory for the cpu source");
+	if (options->buffer_b && options->buffer_b / cpus < want_b)
+		want_b = options->buffer_b / cpus;
+	int result = sonde_perf_rings_open(&run->rings, want_b, RING_LEAST_B, first ? FRONT_WAKE : QUEUE_WAKE);
+	if (result < 0)
+		return result;
+	run->events.shape.stack_b = stack_size(options, sonde_perf_rings_size_b(run->rings));
+	return 0;
+}
+
+static int cpu_open(struct sonde_source_run **out, struct sonde_recorder *recorder)
+{
+	const struct sonde_record_options *options = sonde_recorder_options(recorder);
+	struct sonde_source_run *run = calloc(1, sizeof *run);
+	if (!run)
+		return sonde_error(ENOMEM, "out of memory for the cpu source");
+	uint64_t rate_hz = options->rate_hz ? options->rate_hz : 1000;
+	run->recorder = recorder;
+	run->weight_ns = (1000000000u + rate_hz / 2) / rate_hz;
+	run->events.shape = (struct sonde_perf_shape){.rate_hz = rate_hz, .kernel = 1, .switches = 1, .build_id = 1};
+	int result = sonde_images_new(&run->images, recorder, before_slow, run);
+	result = result ? result : sonde_spaces_new(&run->spaces, run->images);
+	result = result ? result : sonde_unwinder_new(&run->unwinder, recorder, run->images, run->spaces);
+	struct sonde_thread_sampling sampling = {.period_ns = {sonde_perf_shape_period_ns(&run->events.shape, 0),
+							       sonde_perf_shape_period_ns(&run->events.shape, 1)},
+						 .weight_ns = run->weight_ns};
+	result = result ? result : sonde_thread_clocks_new(&run->clocks, &sampling);
+	result = result ? result : open_rings(run, options);
+	result = result ? result : sonde_newborns_new(&run->newborns, run->rings);
+	if (result < 0) {
+		free_run(run);
+		return result;
+	}
+	sonde_cpu_switches_open(run);
+	*out = run;
+	return 0;
+}
+
+static int cpu_start(struct sonde_source_run *run, pid_t pid)
+{
+	run->pid = pid;
+	uint64_t now_ns = sonde_clock_now_ns();
+	sonde_recorder_process(run->recorder, pid, now_ns);
+	sonde_thread_clocks_start(run->clocks, pid, sonde_thread_clocks_read(pid), now_ns);
+	sonde_cpu_account_begin(&run->account, pid, sonde_recorder_options(run->recorder)->attach != 0);
+	sonde_cpu_switches_start(run);
+	int result = sonde_recorder_options(run->recorder)->attach
+			 ? sonde_cpu_attach(run, pid, &run->unattached)
+			 : sonde_perf_events_follow(&run->events, run->rings, pid, 1);
+	run->started = result == 0;
+	if (run->started)
+		sonde_recorder_tells(run->recorder);
+	return result;
+}
+
+/* What of all CPU time the command and the children that it waited for spend in user code. */
+static void look_at_user_share(struct sonde_source_run *run)
+{
+	struct sonde_proc_stat stat;
+	if (sonde_proc_stat_read(&stat, run->pid, 0) < 0)
+		return;
+	uint64_t user_ns = stat.user_ns + stat.child_user_ns;
+	uint64_t all_ns = user_ns + stat.system_ns + stat.child_system_ns;
+	if (all_ns)
+		sonde_thread_clocks_user_only(run->clocks, (double)user_ns / (double)all_ns);
+}
+
+/* Of threads that live. */
+static void write_kernel_rests(struct sonde_source_run *run)
+{
+	uint64_t now_ns = sonde_clock_now_ns(), kernel_ns;
+	uint32_t at = 0, thread;
+	while (sonde_thread_clocks_next_kernel(run->clocks, &at, now_ns, &thread, &kernel_ns))
+		sonde_cpu_write_kernel(run, now_ns, thread, kernel_ns);
+}
+
+static int cpu_drain(struct sonde_source_run *run, uint64_t horizon_ns, int final)
+{
+	struct sonde_perf_record record;
+	if (final)
+		for (size_t i = 0; i < run->events.count; i++)
+			ioctl(run->events.fds[i], PERF_EVENT_IOC_DISABLE, 0);
+	if (!run->events.shape.kernel)
+		look_at_user_share(run);
+	sonde_unwinder_begin(run->unwinder);
+	sonde_perf_rings_update(run->rings);
+	sonde_cpu_switches_update(run, final);
+	while (sonde_perf_rings_next(run->rings, horizon_ns, &record)) {
+		sonde_cpu_switches_take(run, record.time_ns);
+		sonde_cpu_record(run, &record);
+	}
+	sonde_cpu_switches_take(run, horizon_ns);
+	sonde_perf_rings_relieve(run->rings);
+	sonde_thread_clocks_settle(run->clocks);
+	if (!final)
+		sonde_newborns_adapt(run->newborns, &run->events.shape);
+	else {
+		sonde_cpu_write_waiting(run, sonde_clock_now_ns(), 1);
+		write_kernel_rests(run);
+	}
+	return sonde_recorder_error(run->recorder);
+}
+
+static int cpu_hurry_ms(const struct sonde_source_run *run)
+{
+	return run->deep.is_hurried ? SONDE_DEEP_STACKS_MS : 0;
+}
+
+static size_t cpu_poll_fds(struct sonde_source_run *run, int *fds, size_t max)
+{
+	return sonde_perf_rings_poll_fds(run->rings, fds, max);
+}
+
+/* CPU time of the command that nothing was written for: time in the kernel where that may not be sampled, as far as it
+ * was system time, else not sampled. How much is not. */
+static uint64_t write_missing(struct sonde_source_run *run, const struct sonde_cpu_account *since)
+{
+	uint64_t missing_ns = sonde_cpu_account_missing(since, run->written_ns), now_ns = sonde_clock_now_ns();
+	/* Nobody knows when it was: no part of what a flight recorder held. */
+	if (sonde_recorder_options(run->recorder)->keep_ns)
+		return missing_ns;
+	if (!run->events.shape.kernel && missing_ns && since->system_ns > run->kernel_ns) {
+		uint64_t kernel_ns = since->system_ns - run->kernel_ns;
+		kernel_ns = kernel_ns < missing_ns ? kernel_ns : missing_ns;
+		sonde_cpu_write_kernel(run, now_ns, 0, kernel_ns);
+		missing_ns = sonde_cpu_account_missing(since, run->written_ns);
+	}
+	sonde_cpu_write_unsampled(run, now_ns, 0, missing_ns);
+	return missing_ns;
+}
+
+static void say_why_missing(const struct sonde_source_run *run, struct sonde_buf *out)
+{
+	if (run->refused == 1)
+		sonde_buf_printf(out,
+				 ": \"%s\" has more rights than the recorder (setuid), or may not be read, so the "
+				 "kernel takes its events away",
+				 run->refused_name);
+	else if (run->refused)
+		sonde_buf_printf(out,
+				 ": %llu programs, \"%s\" first, have more rights than the recorder (setuid), or may "
+				 "not be read, so the kernel takes their events away",
+				 (unsigned long long)run->refused, run->refused_name);
+	else if (!run->lost)
+		sonde_buf_text(out, ": around context switches and at the end of processes no event counts");
+}
+
+/* What could not be seen, and how it could. */
+static void write_detail(struct sonde_source_run *run, struct sonde_buf *out)
+{
+	struct sonde_cpu_account since = sonde_cpu_account_since(&run->account);
+	uint64_t missing_ns = write_missing(run, &since);
+	char text[96];
+	if (!run->events.shape.kernel)
+		sonde_buf_text(out, "time in the kernel is not sampled, but measured: sudo sysctl "
+				    "kernel.perf_event_paranoid=1, or CAP_PERFMON, would show kernel functions");
+	if (!run->events.shape.switches)
+		sonde_buf_printf(out, "%scontext switches are not reported by this kernel", out->len_b ? "; " : "");
+	if (run->foreign)
+		sonde_buf_printf(out, "%s%llu samples of 32-bit code have no callers", out->len_b ? "; " : "",
+				 (unsigned long long)run->foreign);
+	if (run->unattached)
+		sonde_buf_printf(out, "%s%zu processes that it had started before may not be sampled by this user",
+				 out->len_b ? "; " : "", run->unattached);
+	if (!missing_ns)
+		return;
+	sonde_cpu_account_say(&since, missing_ns, text, sizeof text);
+	sonde_buf_printf(out, "%s%s", out->len_b ? "; " : "", text);
+	say_why_missing(run, out);
+}
+
+static void say_state(struct sonde_source_run *run)
+{
+	struct sonde_buf detail;
+	char way[256], method[sizeof METHOD + sizeof way];
+	snprintf(method, sizeof method, "%s; %s", METHOD, sonde_cpu_switches_way(run, way, sizeof way));
+	double rate_hz = (double)run->events.shape.rate_hz;
+	sonde_buf_init(&detail, DETAIL_MAX_B);
+	write_detail(run, &detail);
+	sonde_buf_append(&detail, "", 1);
+	struct sonde_recorder_state state = {
+	    .state = detail.len_b > 1 ? SONDE_SOURCE_LIMITED : SONDE_SOURCE_ON,
+	    .method = method,
+	    .detail = detail.len_b > 1 && !sonde_buf_error(&detail) ? (const char *)detail.data : NULL,
+	    .rate_hz = rate_hz,
+	    .effective_hz = run->lost ? rate_hz * (double)run->samples / (double)(run->samples + run->lost) : rate_hz,
+	};
+	sonde_recorder_source(run->recorder, "cpu", &state);
+	sonde_buf_fini(&detail);
+}
+
+static void cpu_stop(struct sonde_source_run *run)
+{
+	if (run->started) {
+		uint64_t damaged = sonde_perf_rings_damaged(run->rings);
+		say_state(run);
+		if (damaged)
+			sonde_cpu_count_lost(run, "perf event buffer damaged", damaged, sonde_clock_now_ns());
+	}
+	free_run(run);
+}
+
+const struct sonde_source sonde_source_cpu = {
+    .name = "cpu",
+    .title = "CPU time of every thread, by stacks",
+    .cost = "at 1000 samples a CPU second the recorder takes 0.5 to 1.5 % of the program's CPU time; what interrupts "
+	    "take is the machine's (docs/PERFORMANCE.md; record -F)",
+    .probe = cpu_probe,
+    .open = cpu_open,
+    .start = cpu_start,
+    .drain = cpu_drain,
+    .poll_fds = cpu_poll_fds,
+    .hurry_ms = cpu_hurry_ms,
+    .stop = cpu_stop,
+};

@@ -1,0 +1,212 @@
+/* flop_counters.c: the flop source: FLOP of the whole run by the processor's counters (--flop).
+ *
+ * The events of cpu/flop_events.h are opened on the held child, start with its exec and are inherited: one figure for the
+ * command and all that descends from it, read when it has ended. User code alone is counted, which any user may. Before
+ * that they count work that is known, one after the other: a processor of the table whose counters say something else
+ * (hypervisors show counters that stand still) is not believed, and nothing is recorded of it but why.
+ */
+#include <errno.h>
+#include <linux/perf_event.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "source/cpu/flop_events.h"
+#include "source/source.h"
+#include "util/error.h"
+
+#define KNOWN_ROUNDS 10000
+#define KNOWN_FLOP (3. * KNOWN_ROUNDS) /* an addition, and one of two numbers at once */
+
+struct sonde_source_run {
+	struct sonde_recorder *recorder;
+	struct sonde_flop_events events;
+	int fd[SONDE_FLOP_EVENTS_MAX];
+	size_t open;
+	uint32_t series;
+	double flop, least_share;
+	int is_read;
+};
+
+static int open_event(uint64_t config, pid_t pid, int of_child)
+{
+	struct perf_event_attr attr = {
+	    .size = sizeof attr,
+	    .type = PERF_TYPE_RAW,
+	    .config = config,
+	    .disabled = 1,
+	    .inherit = of_child != 0,
+	    .enable_on_exec = of_child != 0,
+	    .exclude_kernel = 1,
+	    .exclude_hv = 1,
+	    .read_format = PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING,
+	};
+	long fd = syscall(SYS_perf_event_open, &attr, pid, -1, -1, PERF_FLAG_FD_CLOEXEC);
+	return fd < 0 ? -errno : (int)fd;
+}
+
+static int explain(int code, char *why, size_t why_b)
+{
+	if (code == -EACCES || code == -EPERM)
+		snprintf(why, why_b,
+			 "the processor's counters may not be read (%s): sudo sysctl kernel.perf_event_paranoid=2, or "
+			 "give sonde CAP_PERFMON",
+			 strerror(-code));
+	else
+		snprintf(why, why_b, "the processor's counter of FLOP cannot be opened (%s)", strerror(-code));
+	return code;
+}
+
+/* Work that the compiler may neither leave out nor put together: a number, and a vector of two, for each round. */
+static void work_known(void)
+{
+	typedef double pair __attribute__((vector_size(16)));
+	volatile double sum = 0;
+	volatile pair sums = {0, 0};
+	for (int i = 0; i < KNOWN_ROUNDS; i++) {
+		sum = sum + 1.0;
+		sums = sums + (pair){1.0, 2.0};
+	}
+}
+
+/* What one event counts of that. */
+static int count_known(uint64_t config, struct sonde_flop_reading *out)
+{
+	int fd = open_event(config, 0, 0);
+	if (fd < 0)
+		return fd;
+	ioctl(fd, PERF_EVENT_IOC_ENABLE, 0);
+	work_known();
+	ioctl(fd, PERF_EVENT_IOC_DISABLE, 0);
+	int rc = read(fd, out, sizeof *out) == (ssize_t)sizeof *out ? 0 : -EIO;
+	close(fd);
+	return rc;
+}
+
+static int try_out(const struct sonde_flop_events *events, char *why, size_t why_b)
+{
+	struct sonde_flop_reading readings[SONDE_FLOP_EVENTS_MAX] = {0};
+	double least;
+	for (size_t i = 0; i < events->count; i++) {
+		int rc = count_known(events->event[i].config, &readings[i]);
+		if (rc)
+			return explain(rc, why, why_b);
+	}
+	double counted = sonde_flop_events_sum(events, readings, &least);
+	if (sonde_flop_events_believable(counted, KNOWN_FLOP))
+		return 0;
+	snprintf(why, why_b,
+		 "the processor's counters (%s) say %.0f of %.0f FLOP that were done to try them: not believed",
+		 events->name, counted < 0 ? 0 : counted, KNOWN_FLOP);
+	return -EIO;
+}
+
+static int find(struct sonde_flop_events *out, char *why, size_t why_b)
+{
+	int rc = sonde_flop_events_find(out, "", why, why_b);
+	return rc ? rc : try_out(out, why, why_b);
+}
+
+static int flop_probe(const struct sonde_record_options *options, char *why, size_t why_b)
+{
+	struct sonde_flop_events events;
+	return options && !options->flop ? -ECANCELED : find(&events, why, why_b);
+}
+
+static int flop_open(struct sonde_source_run **out, struct sonde_recorder *recorder)
+{
+	char why[256];
+	struct sonde_source_run *run = calloc(1, sizeof *run);
+	if (!run)
+		return sonde_error(ENOMEM, "out of memory for the flop source");
+	run->recorder = recorder;
+	int rc = find(&run->events, why, sizeof why);
+	if (rc) {
+		free(run);
+		return sonde_error(-rc, "%s", why);
+	}
+	*out = run;
+	return 0;
+}
+
+static int flop_start(struct sonde_source_run *run, pid_t pid)
+{
+	char why[256];
+	if (sonde_recorder_options(run->recorder)->attach)
+		return sonde_error(EOPNOTSUPP, "FLOP are counted from the beginning of a command: not of a process "
+					       "that runs already");
+	for (size_t i = 0; i < run->events.count; i++) {
+		int fd = open_event(run->events.event[i].config, pid, 1);
+		if (fd < 0) {
+			explain(fd, why, sizeof why);
+			return sonde_error(-fd, "%s", why);
+		}
+		run->fd[run->open++] = fd;
+	}
+	uint32_t process = sonde_recorder_process(run->recorder, pid, sonde_clock_now_ns());
+	run->series = sonde_recorder_series(run->recorder, SONDE_METRIC_FLOP, process, 0, NULL);
+	return 0;
+}
+
+static void read_all(struct sonde_source_run *run)
+{
+	struct sonde_flop_reading readings[SONDE_FLOP_EVENTS_MAX] = {0};
+	for (size_t i = 0; i < run->open; i++)
+		if (read(run->fd[i], &readings[i], sizeof readings[i]) != (ssize_t)sizeof readings[i])
+			return;
+	run->flop = sonde_flop_events_sum(&run->events, readings, &run->least_share);
+	run->is_read = run->flop >= 0;
+	if (run->is_read)
+		sonde_recorder_point(run->recorder, sonde_clock_now_ns(), run->series, (int64_t)run->flop);
+}
+
+static int flop_drain(struct sonde_source_run *run, uint64_t horizon_ns, int final)
+{
+	(void)horizon_ns;
+	if (final && run->series)
+		read_all(run);
+	return sonde_recorder_error(run->recorder);
+}
+
+static void say_state(struct sonde_source_run *run)
+{
+	char method[128], detail[160];
+	snprintf(method, sizeof method, "the processor's counters of FLOP (%s), user code", run->events.name);
+	snprintf(detail, sizeof detail,
+		 "FLOP are extrapolated: other users of the counters left ours one for %.0f %% of the time",
+		 100 * run->least_share);
+	struct sonde_recorder_state state = {
+	    .state = !run->is_read             ? SONDE_SOURCE_UNAVAILABLE
+		     : run->least_share < 0.99 ? SONDE_SOURCE_LIMITED
+					       : SONDE_SOURCE_ON,
+	    .method = method,
+	    .detail = !run->is_read             ? "none of the processor's counters came free for FLOP"
+		      : run->least_share < 0.99 ? detail
+						: NULL,
+	};
+	sonde_recorder_source(run->recorder, "flop", &state);
+}
+
+static void flop_stop(struct sonde_source_run *run)
+{
+	if (run->series)
+		say_state(run);
+	for (size_t i = 0; i < run->open; i++)
+		close(run->fd[i]);
+	free(run);
+}
+
+const struct sonde_source sonde_source_flop_counters = {
+    .name = "flop",
+    .title = "FLOP of the whole run by the processor's counters (--flop)",
+    .cost = "counters of the processor: nothing while the program runs",
+    .probe = flop_probe,
+    .open = flop_open,
+    .start = flop_start,
+    .drain = flop_drain,
+    .stop = flop_stop,
+};

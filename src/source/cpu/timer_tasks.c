@@ -1,0 +1,77 @@
+/* timer_tasks.c: a row a thread and a row a process, found by their numbers; a number that is used again takes the row.
+ */
+#include "source/cpu/timer_tasks.h"
+
+#include <stdlib.h>
+
+#include "base/hash.h"
+#include "format/record.h"
+
+void sonde_timer_tasks_fini(struct sonde_timer_tasks *tasks)
+{
+	sonde_map_fini(&tasks->by_tid);
+	sonde_map_fini(&tasks->by_pid);
+	free(tasks->threads);
+	free(tasks->processes);
+}
+
+/* Room for one element more; 0, or −1 when out of memory. */
+static int reserve(void **array, size_t count, size_t *cap, size_t size_b)
+{
+	if (count < *cap)
+		return 0;
+	size_t wanted = *cap ? *cap * 2 : 64;
+	void *grown = realloc(*array, wanted * size_b);
+	if (!grown)
+		return -1;
+	*array = grown;
+	*cap = wanted;
+	return 0;
+}
+
+static uint64_t key(pid_t number)
+{
+	return sonde_hash_mix((uint64_t)number + 1);
+}
+
+struct sonde_timer_thread *sonde_timer_tasks_find_thread(const struct sonde_timer_tasks *tasks, pid_t pid, pid_t tid)
+{
+	uint32_t id = sonde_map_find(&tasks->by_tid, key(tid), NULL, NULL);
+	struct sonde_timer_thread *thread = id ? &tasks->threads[id - 1] : NULL;
+	return thread && thread->pid == pid && !thread->ended ? thread : NULL;
+}
+
+struct sonde_timer_thread *sonde_timer_tasks_thread(struct sonde_timer_tasks *tasks, pid_t pid, pid_t tid)
+{
+	struct sonde_timer_thread *thread = sonde_timer_tasks_find_thread(tasks, pid, tid);
+	if (thread)
+		return thread;
+	uint32_t id = sonde_map_find(&tasks->by_tid, key(tid), NULL, NULL);
+	if (!id) {
+		if (reserve((void **)&tasks->threads, tasks->thread_count, &tasks->thread_cap,
+			    sizeof *tasks->threads) ||
+		    sonde_map_set(&tasks->by_tid, key(tid), (uint32_t)tasks->thread_count + 1))
+			return NULL;
+		id = (uint32_t)++tasks->thread_count;
+	}
+	tasks->threads[id - 1] = (struct sonde_timer_thread){.pid = pid, .tid = tid, .status = SONDE_STACK_NOT_SAMPLED};
+	return &tasks->threads[id - 1];
+}
+
+struct sonde_timer_process *sonde_timer_tasks_find_process(const struct sonde_timer_tasks *tasks, pid_t pid)
+{
+	uint32_t id = sonde_map_find(&tasks->by_pid, key(pid), NULL, NULL);
+	return id ? &tasks->processes[id - 1] : NULL;
+}
+
+struct sonde_timer_process *sonde_timer_tasks_process(struct sonde_timer_tasks *tasks, pid_t pid)
+{
+	struct sonde_timer_process *process = sonde_timer_tasks_find_process(tasks, pid);
+	if (process)
+		return process;
+	if (reserve((void **)&tasks->processes, tasks->process_count, &tasks->process_cap, sizeof *tasks->processes) ||
+	    sonde_map_set(&tasks->by_pid, key(pid), (uint32_t)tasks->process_count + 1))
+		return NULL;
+	tasks->processes[tasks->process_count] = (struct sonde_timer_process){.pid = pid};
+	return &tasks->processes[tasks->process_count++];
+}

@@ -1,0 +1,95 @@
+/* blas.c: the blas source: calls of BLAS and LAPACK of unmodified programs, as zones with their work
+ * (src/inject/blas/blas.h).
+ *
+ * libsonde-blas.so is preloaded into the command and what it starts. It records by libsonde, so that what it says comes
+ * through the zones source (target/zones.h) as what programs say themselves: nothing is drained here.
+ */
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "run/paths.h"
+#include "source/target/preload.h"
+#include "source/source.h"
+#include "source/target/unsampled.h"
+#include "util/error.h"
+
+#define OBJECT "libsonde-blas.so"
+#define ENVIRONMENT "SONDE_BLAS" /* src/inject/blas/zones.c: filters of seccomp, where libsonde lies */
+#define METHOD "calls of BLAS and LAPACK through the dynamic linker; FLOP and bytes by their arguments"
+
+struct sonde_source_run {
+	struct sonde_recorder *recorder;
+};
+
+/* Beside the injected objects: in a build tree, installed. */
+static int library_find(char *out, size_t out_b)
+{
+	if (!sonde_paths_object(out, out_b, "../runtime/libsonde.so.0"))
+		return 0;
+	return sonde_paths_object(out, out_b, "../libsonde.so.0");
+}
+
+static int blas_probe(const struct sonde_record_options *options, char *why, size_t why_b)
+{
+	char path[PATH_MAX];
+	if (options && (!options->blas || options->only_resources))
+		return -ECANCELED;
+	if (!options || (!options->attach && !options->no_inject)) {
+		int result = sonde_preload_probe(OBJECT, why, why_b);
+		if (!result && (result = library_find(path, sizeof path)))
+			snprintf(why, why_b, "%s", sonde_error_text());
+		return result;
+	}
+	snprintf(why, why_b, "calls are recorded inside of programs that sonde starts (sonde record --blas -- …)");
+	return -EOPNOTSUPP;
+}
+
+static int blas_open(struct sonde_source_run **out, struct sonde_recorder *recorder)
+{
+	struct sonde_source_run *run = calloc(1, sizeof *run);
+	if (!run)
+		return sonde_error(ENOMEM, "out of memory for the blas source");
+	run->recorder = recorder;
+	*out = run;
+	return 0;
+}
+
+static int blas_prepare(struct sonde_source_run *run, struct sonde_launch *launch)
+{
+	char path[PATH_MAX], wanted[PATH_MAX + 32];
+	(void)run;
+	int result = library_find(path, sizeof path);
+	if (result)
+		return result;
+	snprintf(wanted, sizeof wanted, "%u %s", sonde_unsampled_filters(getpid()), path);
+	result = sonde_launch_setenv(launch, ENVIRONMENT, wanted);
+	return result ? result : sonde_preload_add(launch, OBJECT);
+}
+
+static int blas_drain(struct sonde_source_run *run, uint64_t horizon_ns, int final)
+{
+	(void)horizon_ns;
+	(void) final;
+	return sonde_recorder_error(run->recorder);
+}
+
+static void blas_stop(struct sonde_source_run *run)
+{
+	struct sonde_recorder_state state = {.state = SONDE_SOURCE_ON, .method = METHOD};
+	sonde_recorder_source(run->recorder, "blas", &state);
+	free(run);
+}
+
+const struct sonde_source sonde_source_blas = {
+    .name = "blas",
+    .title = "FLOP and bytes of calls of BLAS and LAPACK (--blas)",
+    .cost = "about 1 µs a call",
+    .probe = blas_probe,
+    .open = blas_open,
+    .prepare = blas_prepare,
+    .drain = blas_drain,
+    .stop = blas_stop,
+};

@@ -1,0 +1,213 @@
+/* call_stacks.c: stacks of calls for devices (device/call_stacks.h).
+ *
+ * A process copies a stack once and then tells its number, in the same ring (src/runtime/call_stack.c): what a number
+ * stands for is known when it comes, or was lost. Nobody reports mappings: /proc/PID/maps is read when a process
+ * connects, and again, at most once a drain, when an address is unknown.
+ */
+#include "source/device/call_stacks.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "base/clock.h"
+#include "source/target/hooked.h"
+#include "source/target/zones.h"
+#include "util/error.h"
+
+/* --- processes --------------------------------------------------------------------------------------------------- */
+
+struct known {
+	uint32_t stack;
+	uint8_t status, is_there;
+};
+
+struct process {
+	pid_t pid;
+	uint64_t round; /* in which its mappings may be read again */
+	struct known *known;
+	uint32_t count; /* of numbers, with 0 */
+	struct process *next;
+};
+
+struct sonde_call_stacks {
+	struct sonde_recorder *recorder;
+	struct sonde_hooked hooked;
+	struct sonde_zones_listener listener;
+	struct process *processes; /* the newest life of a number first */
+	uint64_t round;
+	uint64_t unnamed, bad, unkept;
+};
+
+static struct process *find(const struct sonde_call_stacks *stacks, pid_t pid)
+{
+	struct process *process = stacks->processes;
+	while (process && process->pid != pid)
+		process = process->next;
+	return process;
+}
+
+/* It may have gone before its stacks are looked at. */
+static void read_now(struct sonde_call_stacks *stacks, pid_t pid)
+{
+	uint64_t now_ns = sonde_clock_now_ns();
+	struct sonde_space *space = sonde_spaces_get(stacks->hooked.spaces, pid, now_ns);
+	if (space)
+		sonde_spaces_refresh(stacks->hooked.spaces, space, now_ns);
+}
+
+static void on_opened(void *context, pid_t pid, uint32_t clock)
+{
+	struct sonde_call_stacks *stacks = context;
+	struct process *process = calloc(1, sizeof *process);
+	(void)clock;
+	if (!process)
+		return;
+	sonde_spaces_exec(stacks->hooked.spaces, pid, "");
+	read_now(stacks, pid);
+	process->pid = pid;
+	process->next = stacks->processes;
+	stacks->processes = process;
+}
+
+/* The oldest life of that number. */
+static void on_closed(void *context, pid_t pid)
+{
+	struct sonde_call_stacks *stacks = context;
+	struct process **oldest = NULL;
+	for (struct process **link = &stacks->processes; *link; link = &(*link)->next)
+		if ((*link)->pid == pid)
+			oldest = link;
+	if (!oldest)
+		return;
+	struct process *process = *oldest;
+	*oldest = process->next;
+	free(process->known);
+	free(process);
+}
+
+/* NULL: it cannot be kept. */
+static struct known *known_of(struct sonde_call_stacks *stacks, struct process *process, uint32_t number)
+{
+	if (number >= SONDE_CALL_STACKS_MAX) {
+		stacks->bad++;
+		return NULL;
+	}
+	if (number >= process->count) {
+		uint32_t count = number + number / 2 + 64;
+		struct known *known = realloc(process->known, count * sizeof *known);
+		if (!known) {
+			stacks->unkept++;
+			return NULL;
+		}
+		for (uint32_t i = process->count; i < count; i++)
+			known[i] = (struct known){0};
+		process->known = known;
+		process->count = count;
+	}
+	return &process->known[number];
+}
+
+static void allow_reading(struct sonde_call_stacks *stacks, struct process *process, uint64_t time_ns)
+{
+	struct sonde_space *space = sonde_spaces_get(stacks->hooked.spaces, process->pid, time_ns);
+	if (!space || process->round == stacks->round)
+		return;
+	process->round = stacks->round;
+	space->reread_ns = 0;
+}
+
+static struct known walk(struct sonde_call_stacks *stacks, struct process *process,
+			 const struct sonde_event_call_stack *call)
+{
+	struct sonde_unwind_sample sample = {
+	    .pid = process->pid,
+	    .time_ns = call->head.time,
+	    .has_user = 1,
+	    .copy_only = 1, /* others of the same number may differ there */
+	    .leaf_only = !call->sp,
+	    .regs = {.pc = call->pc - 1, .sp = call->sp, .fp = call->fp}, /* it will return there */
+	    .stack = (const uint8_t *)(call + 1),
+	    .stack_b = (size_t)call->stack_b,
+	};
+	struct known walked = {.is_there = 1};
+	allow_reading(stacks, process, call->head.time);
+	walked.status = (uint8_t)sonde_unwinder_run(stacks->hooked.unwinder, &sample, &walked.stack);
+	if (!call->sp)
+		walked.status = SONDE_STACK_FORBIDDEN;
+	return walked;
+}
+
+static void on_call(void *context, pid_t pid, uint32_t thread, const struct sonde_event_call_stack *call)
+{
+	struct sonde_call_stacks *stacks = context;
+	struct process *process = find(stacks, pid);
+	struct known *known = process && call->number ? known_of(stacks, process, call->number) : NULL, walked = {0};
+	if (!process || (!call->correlation && ++stacks->bad))
+		return;
+	if (call->pc)
+		walked = walk(stacks, process, call);
+	else if (known)
+		walked = *known;
+	if (call->pc && known)
+		*known = walked;
+	if (!walked.is_there) {
+		stacks->unnamed++;
+		return;
+	}
+	struct sonde_call_stacks_row row = {
+	    .time_ns = call->head.time,
+	    .correlation = call->correlation,
+	    .thread = thread,
+	    .stack = walked.stack,
+	    .status = walked.status,
+	};
+	sonde_recorder_call(stacks->recorder, &row);
+}
+
+/* --- all of them ------------------------------------------------------------------------------------------------- */
+
+int sonde_call_stacks_new(struct sonde_call_stacks **out, struct sonde_recorder *recorder)
+{
+	struct sonde_call_stacks *stacks = calloc(1, sizeof *stacks);
+	if (!stacks)
+		return sonde_error(ENOMEM, "no memory for stacks of calls");
+	stacks->recorder = recorder;
+	if (sonde_hooked_init(&stacks->hooked, recorder)) {
+		sonde_hooked_fini(&stacks->hooked);
+		free(stacks);
+		return -ENOMEM;
+	}
+	stacks->listener =
+	    (struct sonde_zones_listener){.context = stacks, .opened = on_opened, .call = on_call, .closed = on_closed};
+	sonde_zones_listen(SONDE_LINK_ZONES, &stacks->listener);
+	*out = stacks;
+	return 0;
+}
+
+void sonde_call_stacks_drain(struct sonde_call_stacks *stacks)
+{
+	stacks->round++;
+	sonde_unwinder_begin(stacks->hooked.unwinder);
+}
+
+static void lose(const struct sonde_call_stacks *stacks, const char *cause, uint64_t count)
+{
+	struct sonde_recorder_loss loss = {
+	    .source = "gpu", .cause = cause, .count = count, .time_ns = sonde_clock_now_ns()};
+	if (count)
+		sonde_recorder_lost(stacks->recorder, &loss);
+}
+
+void sonde_call_stacks_free(struct sonde_call_stacks *stacks)
+{
+	if (!stacks)
+		return;
+	sonde_zones_listen(SONDE_LINK_ZONES, NULL);
+	while (stacks->processes)
+		on_closed(stacks, stacks->processes->pid);
+	lose(stacks, "stacks of calls: of a number that was not told", stacks->unnamed);
+	lose(stacks, "stacks of calls: they make no sense", stacks->bad);
+	lose(stacks, "stacks of calls: no memory for them", stacks->unkept);
+	sonde_hooked_fini(&stacks->hooked);
+	free(stacks);
+}

@@ -1,0 +1,169 @@
+/* gpu.c: the gpu source: what devices do for unmodified programs, and the host for them (--gpu).
+ *
+ * Each API of devices has a way of its own to be told of an object that is to stand in front of its drivers: a variable
+ * of the environment, read by its loader. So a process that uses none of them loads nothing of ours. What such an
+ * object says comes by sonde/device.h, through the zones source (target/zones.h, target/devices.h): nothing is drained here. An API
+ * is a row of the table.
+ */
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "run/paths.h"
+#include "source/device/call_stacks.h"
+#include "source/record/recorder.h"
+#include "source/source.h"
+#include "util/error.h"
+
+#define LEVEL "SONDE_GPU" /* what is to be recorded, for all of them */
+
+static const struct api {
+	const char *name, *object;
+	const char *variable;
+	char separator; /* what is there stays in front, behind this; 0 = we give way to it */
+	const char *needs;
+} apis[] = {
+    {"OpenCL", "libsonde-opencl.so", "OPENCL_LAYERS", ':',
+     "its loader knows layers (ocl-icd from 2.3, Khronos' from 2020), and the program is linked to it"},
+    {"CUDA", "libsonde-cuda.so", "CUDA_INJECTION64_PATH", 0, "the program initialises it"},
+};
+
+#define APIS (sizeof apis / sizeof *apis)
+
+static const char *const levels[] = {
+    [SONDE_GPU_KERNELS] = "kernels", [SONDE_GPU_API] = "api", [SONDE_GPU_FULL] = "full"};
+
+struct sonde_source_run {
+	struct sonde_recorder *recorder;
+	struct sonde_call_stacks *stacks; /* of level `full`; else NULL */
+};
+
+/* Where its object is; else a sentence why it is of no use. */
+static int object_find(const struct api *api, char *out, size_t out_b)
+{
+	int result = sonde_paths_object(out, out_b, api->object);
+	if (!result && api->separator && strchr(out, api->separator))
+		return sonde_error(EINVAL, "%s: %s takes no path with a '%c'; install sonde elsewhere", out,
+				   api->variable, api->separator);
+	return result;
+}
+
+/* Another tool's object, where there can be only one; else NULL. */
+static const char *taken_by(const struct api *api)
+{
+	const char *other = api->separator ? NULL : getenv(api->variable);
+	return other && *other ? other : NULL;
+}
+
+static int gpu_probe(const struct sonde_record_options *options, char *why, size_t why_b)
+{
+	char path[PATH_MAX];
+	int result = -ENOENT;
+	if (options && (!options->gpu || options->only_resources))
+		return -ECANCELED;
+	if (options && (options->attach || options->no_inject)) {
+		snprintf(why, why_b,
+			 "kernels and copies are recorded inside of programs that sonde starts (sonde record --gpu -- "
+			 "CMD): nothing is put into a process that runs");
+		return -EOPNOTSUPP;
+	}
+	for (size_t i = 0; i < APIS && result; i++)
+		result = object_find(&apis[i], path, sizeof path);
+	if (result)
+		snprintf(why, why_b, "%s", sonde_error_text());
+	return result;
+}
+
+static int gpu_open(struct sonde_source_run **out, struct sonde_recorder *recorder)
+{
+	struct sonde_source_run *run = calloc(1, sizeof *run);
+	if (!run)
+		return sonde_error(ENOMEM, "out of memory for the gpu source");
+	run->recorder = recorder;
+	if (sonde_recorder_options(recorder)->gpu == SONDE_GPU_FULL && sonde_call_stacks_new(&run->stacks, recorder)) {
+		free(run);
+		return -ENOMEM;
+	}
+	*out = run;
+	return 0;
+}
+
+static int api_prepare(const struct api *api, struct sonde_launch *launch)
+{
+	char path[PATH_MAX], *value;
+	const char *before = api->separator ? getenv(api->variable) : NULL;
+	if (object_find(api, path, sizeof path) || taken_by(api)) /* not built: the others go on */
+		return 0;
+	int has = before && *before;
+	if (asprintf(&value, "%s%.*s%s", has ? before : "", has, &api->separator, path) < 0)
+		return sonde_error(ENOMEM, "out of memory for the environment");
+	int rc = sonde_launch_setenv(launch, api->variable, value);
+	free(value);
+	return rc;
+}
+
+static int gpu_prepare(struct sonde_source_run *run, struct sonde_launch *launch)
+{
+	int rc = sonde_launch_setenv(launch, LEVEL, levels[sonde_recorder_options(run->recorder)->gpu]);
+	for (size_t i = 0; i < APIS && !rc; i++)
+		rc = api_prepare(&apis[i], launch);
+	return rc;
+}
+
+static int gpu_drain(struct sonde_source_run *run, uint64_t horizon_ns, int final)
+{
+	(void)horizon_ns;
+	(void) final;
+	if (run->stacks)
+		sonde_call_stacks_drain(run->stacks);
+	return sonde_recorder_error(run->recorder);
+}
+
+/* Why nobody told of a device. */
+static void say_none(char *out, size_t out_b)
+{
+	size_t used =
+	    (size_t)snprintf(out, out_b, "no process gave a device anything to do in a way that is recorded.");
+	for (size_t i = 0; i < APIS && used < out_b; i++) {
+		char path[PATH_MAX];
+		if (object_find(&apis[i], path, sizeof path))
+			used += (size_t)snprintf(out + used, out_b - used, " %s cannot be recorded (%s).", apis[i].name,
+						 sonde_error_text());
+		else if (taken_by(&apis[i]))
+			used += (size_t)snprintf(out + used, out_b - used,
+						 " %s is left to another tool (%s is set to %.200s).", apis[i].name,
+						 apis[i].variable, taken_by(&apis[i]));
+		else
+			used += (size_t)snprintf(out + used, out_b - used, " %s is recorded if %s.", apis[i].name,
+						 apis[i].needs);
+	}
+}
+
+static void gpu_stop(struct sonde_source_run *run)
+{
+	char why[2 * PATH_MAX], method[64];
+	int level = sonde_recorder_options(run->recorder)->gpu;
+	struct sonde_recorder_state state = {.state = SONDE_SOURCE_ON, .method = method};
+	snprintf(method, sizeof method, "layers in front of drivers, level %s", levels[level]);
+	if (!sonde_recorder_devices(run->recorder)) {
+		say_none(why, sizeof why);
+		state.state = SONDE_SOURCE_UNAVAILABLE;
+		state.detail = why;
+	}
+	sonde_recorder_source(run->recorder, "gpu", &state);
+	sonde_call_stacks_free(run->stacks);
+	free(run);
+}
+
+const struct sonde_source sonde_source_gpu = {
+    .name = "gpu",
+    .title = "kernels and copies of devices, and what the host does for them: OpenCL, CUDA (--gpu)",
+    .cost = "about 1 µs a command",
+    .probe = gpu_probe,
+    .open = gpu_open,
+    .prepare = gpu_prepare,
+    .drain = gpu_drain,
+    .stop = gpu_stop,
+};

@@ -1,0 +1,333 @@
+/* nvml.c: the source `nvml`: what NVIDIA's devices use, by the driver's management library, as series of the machine.
+ *
+ * Devices are read in a thread of their own (device/nvml_reader.h), each --interval, for at most 0.2 % of a CPU; here readings
+ * become series: object "GPU 0 NAME", and what a device holds of a recorded process is that process's. With --gpu all
+ * is read; with --energy alone power and energy are. All devices of the machine are read, whoever uses them.
+ *
+ * A device whose memory is nearly full is worth a word while the command runs, not after it: each is told of once.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "source/device/nvml_reader.h"
+#include "source/source.h"
+#include "util/error.h"
+
+#define DEFAULT_EVERY_NS 100000000u
+#define SHARE 500u          /* of a CPU */
+#define STOP_NS 1000000000u /* that the driver may take for its last answer */
+#define FULL 0.9            /* of a device's memory */
+#define OBJECT_B 128
+#define METHOD "NVML (libnvidia-ml.so.1)"
+
+/* A series: of a device, or of a process on it. */
+struct row {
+	enum sonde_metric metric;
+	uint32_t device, process, series;
+};
+
+struct seen {
+	int64_t memory_b;
+	int was_told;
+};
+
+struct sonde_source_run {
+	struct sonde_recorder *recorder;
+	struct sonde_nvml_reader *reader;
+	struct sonde_nvml_reader_options options;
+	struct row *rows; /* in the order in which they are read */
+	size_t row_count, row_cap, row_at;
+	struct seen *seen; /* by device */
+	uint32_t seen_count;
+	const struct sonde_nvml_device *devices;
+	uint32_t device_count;
+	int has_stopped, is_stuck;
+	struct sonde_nvml_reader_state state;
+};
+
+static void object_of(const struct sonde_source_run *run, uint32_t device, char *out, size_t out_b)
+{
+	const char *name = run->devices[device].name;
+	snprintf(out, out_b, *name ? "GPU %u %s" : "GPU %u", device, name);
+}
+
+/* --- readings ----------------------------------------------------------------------------------------------------- */
+
+static struct row *row_of(struct sonde_source_run *run, const struct sonde_nvml_reading *reading, uint32_t process)
+{
+	char object[OBJECT_B];
+	for (size_t i = 0; i < run->row_count; i++) { /* mostly the next one */
+		size_t at = (run->row_at + i) % run->row_count;
+		struct row *row = &run->rows[at];
+		if (row->metric == reading->metric && row->device == reading->device && row->process == process) {
+			run->row_at = at + 1;
+			return row;
+		}
+	}
+	if (run->row_count == run->row_cap) {
+		size_t cap = run->row_cap ? 2 * run->row_cap : 64;
+		struct row *rows = realloc(run->rows, cap * sizeof *rows);
+		if (!rows)
+			return NULL;
+		run->rows = rows;
+		run->row_cap = cap;
+	}
+	object_of(run, reading->device, object, sizeof object);
+	struct row *row = &run->rows[run->row_count++];
+	*row = (struct row){.metric = reading->metric, .device = reading->device, .process = process};
+	row->series = sonde_recorder_series(run->recorder, reading->metric, process, 0, object);
+	return row;
+}
+
+/* Total comes before used. */
+static void look_at_memory(struct sonde_source_run *run, const struct sonde_nvml_reading *reading)
+{
+	const struct sonde_record_options *options = sonde_recorder_options(run->recorder);
+	struct seen *seen = &run->seen[reading->device];
+	char object[OBJECT_B], text[OBJECT_B + 96];
+	if (reading->metric == SONDE_METRIC_DEVICE_MEMORY_TOTAL)
+		seen->memory_b = reading->value;
+	if (reading->metric != SONDE_METRIC_DEVICE_MEMORY_USED || reading->pid || seen->was_told || !seen->memory_b ||
+	    (double)reading->value <= FULL * (double)seen->memory_b)
+		return;
+	seen->was_told = 1;
+	object_of(run, reading->device, object, sizeof object);
+	snprintf(text, sizeof text, "%s: %.0f %% of its memory is in use (%.3g of %.3g GB)", object,
+		 100 * (double)reading->value / (double)seen->memory_b, (double)reading->value / 1e9,
+		 (double)seen->memory_b / 1e9);
+	if (options->warn)
+		options->warn(options, text);
+}
+
+static void take(struct sonde_source_run *run, const struct sonde_nvml_reading *reading)
+{
+	uint32_t process = reading->pid ? sonde_recorder_alive(run->recorder, reading->pid) : 0;
+	if (reading->device >= run->seen_count || (reading->pid && !process))
+		return;
+	look_at_memory(run, reading);
+	const struct row *row = row_of(run, reading, process);
+	if (row)
+		sonde_recorder_point(run->recorder, reading->time_ns, row->series, reading->value);
+}
+
+static void say_devices(struct sonde_source_run *run)
+{
+	for (uint32_t i = 0; i < run->device_count; i++) {
+		char key[48];
+		snprintf(key, sizeof key, "device.%u.name", i);
+		sonde_recorder_info(run->recorder, key, run->devices[i].name);
+		snprintf(key, sizeof key, "device.%u.uuid", i);
+		sonde_recorder_info(run->recorder, key, run->devices[i].uuid);
+	}
+}
+
+static void fetch(struct sonde_source_run *run)
+{
+	const struct sonde_nvml_reading *readings;
+	if (!run->seen) {
+		run->device_count = sonde_nvml_reader_devices(run->reader, &run->devices);
+		run->seen = run->device_count ? calloc(run->device_count, sizeof *run->seen) : NULL;
+		if (run->seen)
+			say_devices(run);
+		run->seen_count = run->seen ? run->device_count : 0;
+	}
+	size_t count = sonde_nvml_reader_fetch(run->reader, &readings);
+	for (size_t i = 0; i < count; i++)
+		take(run, &readings[i]);
+}
+
+/* --- what is said ------------------------------------------------------------------------------------------------- */
+
+struct said {
+	char text[1024];
+	size_t used;
+};
+
+static void say(struct said *said, const char *text)
+{
+	int more =
+	    snprintf(said->text + said->used, sizeof said->text - said->used, "%s%s", said->used ? "; " : "", text);
+	said->used += (size_t)more;
+	if (said->used >= sizeof said->text)
+		said->used = sizeof said->text - 1;
+}
+
+/* A device that went away is a loss: what it did after that is not known. */
+static void say_device(struct sonde_source_run *run, uint32_t i, struct said *said)
+{
+	const struct sonde_nvml_device *device = &run->devices[i];
+	char object[OBJECT_B], missing[512], text[sizeof object + sizeof missing + 32];
+	object_of(run, i, object, sizeof object);
+	if (device->lost_code) {
+		snprintf(text, sizeof text, "%s: %s", object, sonde_nvml_library_why(device->lost_code));
+		struct sonde_recorder_loss loss = {
+		    .source = "nvml", .cause = text, .count = 1, .time_ns = device->lost_ns};
+		if (device->lost_ns)
+			sonde_recorder_lost(run->recorder, &loss);
+		else
+			say(said, text);
+	}
+	if (!sonde_nvml_device_missing(device, run->options.what, missing, sizeof missing))
+		return;
+	snprintf(text, sizeof text, "%s does not tell: %s", object, missing);
+	say(said, text);
+}
+
+/* What the driver could not begin with; NULL. */
+static const char *why_nothing(const struct sonde_source_run *run, char *text, size_t text_b)
+{
+	const struct sonde_nvml_reader_state *state = &run->state;
+	if (!state->has_begun)
+		return "the driver had not answered when the recording ended (nvidia-smi -pm 1 keeps it awake)";
+	if (state->code) {
+		snprintf(text, text_b, "NVML does not begin: %s (code %d)", sonde_nvml_library_why(state->code),
+			 state->code);
+		return text;
+	}
+	if (!state->device_count)
+		return "the driver shows no device";
+	return state->rounds ? NULL : "the recording ended before a device was read";
+}
+
+static void say_rest(const struct sonde_source_run *run, double every_ns, struct said *said)
+{
+	const struct sonde_nvml_reader_state *state = &run->state;
+	char text[192];
+	if (state->held_back && every_ns > 1.2 * (double)run->options.every_ns) {
+		snprintf(text, sizeof text,
+			 "read each %.3g ms, not each %.3g ms: the driver would have taken more than %.1f %% of a core",
+			 every_ns / 1e6, (double)run->options.every_ns / 1e6, 100.0 / SHARE);
+		say(said, text);
+	}
+	if (state->more) {
+		snprintf(text, sizeof text, "%u devices more are not read", state->more);
+		say(said, text);
+	}
+	if (run->is_stuck)
+		say(said, "the driver did not answer any more for a second: a device may be broken (see dmesg)");
+}
+
+static void say_source(struct sonde_source_run *run)
+{
+	const struct sonde_nvml_reader_state *state = &run->state;
+	char text[256], method[160];
+	const char *nothing = why_nothing(run, text, sizeof text);
+	struct said said = {0};
+	struct sonde_recorder_state row = {.state = SONDE_SOURCE_UNAVAILABLE, .detail = nothing};
+	if (nothing && run->options.what == SONDE_NVML_ENERGY_ONLY) /* nobody asked for devices */
+		return;
+	if (!nothing) {
+		double every_ns =
+		    state->rounds > 1 ? (double)(state->last_ns - state->first_ns) / (double)(state->rounds - 1) : 0;
+		snprintf(method, sizeof method, METHOD ", driver %s: %u device%s", state->driver, state->device_count,
+			 state->device_count == 1 ? "" : "s");
+		say_rest(run, every_ns, &said);
+		row.state = said.used ? SONDE_SOURCE_LIMITED : SONDE_SOURCE_ON;
+		for (uint32_t i = 0; i < run->seen_count && !run->is_stuck; i++)
+			say_device(run, i, &said);
+		row.method = method;
+		row.detail = said.used ? said.text : NULL;
+		row.rate_hz = 1e9 / (double)run->options.every_ns;
+		row.effective_hz = every_ns > (double)run->options.every_ns ? 1e9 / every_ns : row.rate_hz;
+		sonde_recorder_cost(run->recorder, "nvml.cpu_ns", state->cpu_ns);
+		sonde_recorder_cost(run->recorder, "nvml.rounds", state->rounds);
+		sonde_recorder_cost(run->recorder, "nvml.begin_ns", state->begin_ns);
+	}
+	sonde_recorder_source(run->recorder, "nvml", &row);
+	struct sonde_recorder_loss loss = {.source = "nvml",
+					   .cause = "readings: the recorder was too busy",
+					   .count = state->dropped,
+					   .time_ns = sonde_clock_now_ns()};
+	if (state->dropped)
+		sonde_recorder_lost(run->recorder, &loss);
+}
+
+/* --- the source --------------------------------------------------------------------------------------------------- */
+
+static int nvml_probe(const struct sonde_record_options *options, char *why, size_t why_b)
+{
+	struct sonde_nvml_library library;
+	if (options && !options->gpu && !options->energy)
+		return -ECANCELED;
+	int rc = sonde_nvml_library_open(&library);
+	if (rc && (!options || options->gpu))
+		snprintf(why, why_b, "%s", sonde_error_text());
+	if (!rc)
+		sonde_nvml_library_close(&library);
+	return rc;
+}
+
+static int nvml_open(struct sonde_source_run **out, struct sonde_recorder *recorder)
+{
+	const struct sonde_record_options *options = sonde_recorder_options(recorder);
+	struct sonde_source_run *run = calloc(1, sizeof *run);
+	if (!run)
+		return sonde_error(ENOMEM, "out of memory for the source nvml");
+	run->recorder = recorder;
+	run->options.what = options->gpu ? SONDE_NVML_ALL : SONDE_NVML_ENERGY_ONLY;
+	run->options.every_ns = options->resources_every_ns ? options->resources_every_ns : DEFAULT_EVERY_NS;
+	run->options.share = SHARE;
+	*out = run;
+	return 0;
+}
+
+/* The command is a copy of this process by now: it has no thread of the driver's. */
+static int nvml_start(struct sonde_source_run *run, pid_t pid)
+{
+	(void)pid;
+	return sonde_nvml_reader_begin(&run->reader, &run->options);
+}
+
+static void stop_reading(struct sonde_source_run *run)
+{
+	if (run->has_stopped || !run->reader)
+		return;
+	run->has_stopped = 1;
+	run->is_stuck = sonde_nvml_reader_stop(run->reader, STOP_NS, &run->state) != 0;
+	fetch(run);
+}
+
+static int nvml_drain(struct sonde_source_run *run, uint64_t horizon_ns, int final)
+{
+	(void)horizon_ns;
+	if (final)
+		stop_reading(run);
+	else if (!run->has_stopped)
+		fetch(run);
+	return sonde_recorder_error(run->recorder);
+}
+
+static size_t nvml_poll_fds(struct sonde_source_run *run, int *fds, size_t max)
+{
+	if (!run->reader || sonde_nvml_reader_fd(run->reader) < 0 || !max)
+		return 0;
+	fds[0] = sonde_nvml_reader_fd(run->reader);
+	return 1;
+}
+
+static void nvml_stop(struct sonde_source_run *run)
+{
+	stop_reading(run);
+	if (run->reader)
+		say_source(run);
+	if (run->reader && !run->is_stuck)
+		sonde_nvml_reader_end(run->reader);
+	free(run->rows);
+	free(run->seen);
+	free(run);
+}
+
+const struct sonde_source sonde_source_nvml = {
+    .name = "nvml",
+    .title = "NVIDIA devices: use, memory, clocks, power, energy, PCIe, NVLink (--gpu)",
+    .cost = "at most 0.2 % of a CPU in the recorder",
+    .probe = nvml_probe,
+    .open = nvml_open,
+    .start = nvml_start,
+    .drain = nvml_drain,
+    .poll_fds = nvml_poll_fds,
+    .stop = nvml_stop,
+};

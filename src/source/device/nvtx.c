@@ -1,0 +1,92 @@
+/* nvtx.c: the nvtx source: annotations that programs have for NVTX, as zones, spans and instants (src/inject/nvtx/nvtx.h).
+ *
+ * NVTX loads the object that a variable of the environment names, at a program's first annotation, so that programs
+ * without any load nothing. libsonde-nvtx.so records by libsonde: what it says comes through the zones source
+ * (target/zones.h). Another tool's object that is named already is left there: nothing can be had by two.
+ */
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "run/paths.h"
+#include "source/source.h"
+#include "util/error.h"
+
+#define OBJECT "libsonde-nvtx.so"
+#define ENVIRONMENT "NVTX_INJECTION64_PATH"
+#define METHOD "annotations of NVTX, taken by an object that the program's own NVTX loads"
+
+struct sonde_source_run {
+	struct sonde_recorder *recorder;
+	char others[256]; /* the start of the path of an object that is not ours; "" = none */
+};
+
+/* Nobody is told where it was not to be had anyway. */
+static int nvtx_probe(const struct sonde_record_options *options, char *why, size_t why_b)
+{
+	char path[PATH_MAX];
+	if (options && (options->only_resources || options->attach || options->no_inject))
+		return -ECANCELED;
+	int result = sonde_paths_object(path, sizeof path, OBJECT);
+	if (result)
+		snprintf(why, why_b, "%s", sonde_error_text());
+	return result;
+}
+
+static int nvtx_open(struct sonde_source_run **out, struct sonde_recorder *recorder)
+{
+	struct sonde_source_run *run = calloc(1, sizeof *run);
+	if (!run)
+		return sonde_error(ENOMEM, "out of memory for the nvtx source");
+	run->recorder = recorder;
+	*out = run;
+	return 0;
+}
+
+static int nvtx_prepare(struct sonde_source_run *run, struct sonde_launch *launch)
+{
+	char path[PATH_MAX];
+	int result = sonde_paths_object(path, sizeof path, OBJECT);
+	if (result)
+		return result;
+	const char *there = getenv(ENVIRONMENT);
+	if (!there || !*there || !strcmp(there, path))
+		return sonde_launch_setenv(launch, ENVIRONMENT, path);
+	snprintf(run->others, sizeof run->others, "%s", there);
+	return 0;
+}
+
+static int nvtx_drain(struct sonde_source_run *run, uint64_t horizon_ns, int final)
+{
+	(void)horizon_ns;
+	(void) final;
+	return sonde_recorder_error(run->recorder);
+}
+
+static void nvtx_stop(struct sonde_source_run *run)
+{
+	char detail[512];
+	struct sonde_recorder_state state = {.state = SONDE_SOURCE_ON, .method = METHOD};
+	if (*run->others) {
+		snprintf(detail, sizeof detail,
+			 "annotations of NVTX went to another tool: " ENVIRONMENT " was %s; unset it to have them here",
+			 run->others);
+		state.state = SONDE_SOURCE_UNAVAILABLE;
+		state.detail = detail;
+	}
+	sonde_recorder_source(run->recorder, "nvtx", &state);
+	free(run);
+}
+
+const struct sonde_source sonde_source_nvtx = {
+    .name = "nvtx",
+    .title = "annotations that programs have for NVTX",
+    .cost = "about 0.1 µs a range; programs without NVTX load nothing",
+    .probe = nvtx_probe,
+    .open = nvtx_open,
+    .prepare = nvtx_prepare,
+    .drain = nvtx_drain,
+    .stop = nvtx_stop,
+};

@@ -1,0 +1,73 @@
+/* process_state.h: what heap/process.c and heap/intake.c share: one life of a program in one process. */
+#ifndef SONDE_SOURCE_HEAP_PROCESS_STATE_H
+#define SONDE_SOURCE_HEAP_PROCESS_STATE_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "format/heap.h"
+#include "source/heap/chunks.h"
+#include "source/heap/mappings.h"
+#include "source/heap/merge.h"
+#include "source/heap/roots.h"
+#include "source/record/recorder.h"
+#include "source/stack/unwinder.h"
+
+struct sonde_heap_stack {
+	uint32_t node;
+	uint8_t status;
+	uint8_t is_loaders;    /* the dynamic loader allocates there */
+	uint32_t thread, site; /* in malloc's heap, when it was met there last; site 0 = not yet */
+};
+
+struct sonde_heap_own {
+	uint32_t id;                      /* the recording's */
+	struct sonde_heap_chunks *chunks; /* NULL = not open yet */
+	uint64_t written_ns;
+	uint32_t last_thread, last_stack, last_site;
+};
+
+struct sonde_heap_pool {
+	char name[SONDE_HEAP_NAME_MAX_B + 1];
+	struct sonde_heap_own heap;
+};
+
+struct sonde_heap_process {
+	struct sonde_recorder *recorder;
+	struct sonde_unwinder *unwinder;
+	pid_t pid;
+	uint32_t clock; /* enum sonde_ring_clock */
+	uint32_t id;    /* the recording's */
+	struct sonde_heap_merge *merge;
+	struct sonde_heap_stack *stacks; /* by the process's number − 1 */
+	size_t stack_count, stack_cap;
+	struct sonde_heap_extent loader; /* the dynamic loader's code */
+	uint32_t *loader_sites;
+	size_t loader_site_count;
+	struct sonde_heap_own malloc;
+	struct sonde_heap_own mapping;
+	struct sonde_heap_mappings *mappings; /* with `mapping` */
+	struct sonde_heap_pool **pools;       /* each by itself: they grow */
+	size_t pool_count;
+	uint32_t *pool_numbers; /* by the process's number − 1: index + 1 */
+	size_t number_cap;
+	int exact_times, scanned;
+	const char *why_left; /* NULL = it has not */
+	uint64_t until;       /* ticks; what came later is not taken */
+	uint64_t pools_lost;  /* events of pools that were too many */
+	uint64_t stacks_lost; /* whose numbers cannot be */
+
+	/* for which there was no memory */
+	uint64_t unread; /* words: nothing is taken any more */
+	uint64_t unkept_stacks;
+	uint64_t unkept_events; /* of heaps */
+};
+
+/* Opens one of its heaps when it has its first block. 0 or a negative errno. */
+int sonde_heap_intake_open(struct sonde_heap_process *process, struct sonde_heap_own *heap, enum sonde_heap_kind kind,
+			   const char *name);
+/* Where the merge puts out. */
+struct sonde_heap_sink sonde_heap_intake(struct sonde_heap_process *process);
+
+#endif

@@ -1,0 +1,34 @@
+/* registers.h: the general registers of a stopped thread, as PTRACE_GETREGSET gives them. */
+#ifndef SONDE_SOURCE_HEAP_REGISTERS_H
+#define SONDE_SOURCE_HEAP_REGISTERS_H
+
+#include <stdint.h>
+
+#if defined(__x86_64__)
+struct sonde_heap_registers {
+	uint64_t before[19], sp, ss, fs_base, after[5];
+};
+
+static inline uint64_t sonde_heap_registers_thread(const struct sonde_heap_registers *registers)
+{
+	return registers->fs_base;
+}
+#else
+struct sonde_heap_registers {
+	uint64_t before[31], sp, pc, state;
+};
+
+static inline uint64_t sonde_heap_registers_thread(const struct sonde_heap_registers *registers)
+{
+	(void)registers;
+	return 0;
+}
+#endif
+#define SONDE_HEAP_REGISTERS_TLS 0x401 /* NT_ARM_TLS: the set with the thread pointer, where the first has none */
+
+static inline uint64_t sonde_heap_registers_stack(const struct sonde_heap_registers *registers)
+{
+	return registers->sp;
+}
+
+#endif

@@ -1,0 +1,286 @@
+/* host.c: a fingerprint of the machine, read from /proc and /sys under a root prefix so that captured trees are tests.
+ */
+#include "source/record/host.h"
+
+#include <inttypes.h>
+#include <limits.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+
+#include "format/wait.h"
+#include "run/redacted.h"
+#include "run/shell.h"
+
+/* A file whose first line is the value. */
+static const struct {
+	const char *key, *path;
+} files[] = {
+    {"host.kernel", "/proc/sys/kernel/osrelease"},
+    {"host.boot_id", "/proc/sys/kernel/random/boot_id"},
+    {"host.clocksource", "/sys/devices/system/clocksource/clocksource0/current_clocksource"},
+    {"host.perf_event_paranoid", "/proc/sys/kernel/perf_event_paranoid"},
+    {"host.kptr_restrict", "/proc/sys/kernel/kptr_restrict"},
+    {"host.ptrace_scope", "/proc/sys/kernel/yama/ptrace_scope"},
+    {"host.governor", "/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor"},
+    {"host.smt", "/sys/devices/system/cpu/smt/control"},
+    {"host.transparent_hugepage", "/sys/kernel/mm/transparent_hugepage/enabled"},
+    {"host.numa_nodes", "/sys/devices/system/node/online"},
+    {"host.cgroup_cpu_max", "/sys/fs/cgroup/cpu.max"},
+    {"host.cgroup_memory_max", "/sys/fs/cgroup/memory.max"},
+};
+
+/* A line of a file that starts with `field`; the value stands after `separator`. */
+static const struct {
+	const char *key, *path, *field;
+	char separator;
+} fields[] = {
+    {"host.cpu", "/proc/cpuinfo", "model name", ':'},
+    {"host.memory", "/proc/meminfo", "MemTotal", ':'},
+    {"host.os", "/etc/os-release", "PRETTY_NAME", '='},
+};
+
+/* They change how a program runs and hold no secrets. */
+static const char *const variables[] = {
+    "LD_PRELOAD",
+    "LD_LIBRARY_PATH",
+    "OMP_NUM_THREADS",
+    "OPENBLAS_NUM_THREADS",
+    "MKL_NUM_THREADS",
+    "GOMAXPROCS",
+    "MALLOC_ARENA_MAX",
+    "GLIBC_TUNABLES",
+    "PYTHONPERFSUPPORT",
+    "PYTHONMALLOC",
+    "CUDA_VISIBLE_DEVICES",
+    "LANG",
+    "OMPI_COMM_WORLD_RANK",
+    "PMI_RANK",
+    "PMIX_RANK",
+    "SLURM_PROCID",
+};
+
+static void trim(char *text)
+{
+	size_t len = strlen(text);
+	while (len && strchr(" \t\n\"", text[len - 1]))
+		text[--len] = '\0';
+	size_t skip = strspn(text, " \t\"");
+	memmove(text, text + skip, len - skip + 1);
+}
+
+static FILE *open_under(const char *root, const char *path)
+{
+	char full[PATH_MAX + 256];
+	snprintf(full, sizeof full, "%s%s", root, path);
+	return fopen(full, "re");
+}
+
+static void say_file(struct sonde_recorder *recorder, const char *root, size_t i)
+{
+	char line[512];
+	FILE *file = open_under(root, files[i].path);
+	if (file && fgets(line, sizeof line, file)) {
+		trim(line);
+		sonde_recorder_info(recorder, files[i].key, line);
+	}
+	if (file)
+		fclose(file);
+}
+
+static void say_field(struct sonde_recorder *recorder, const char *root, size_t i)
+{
+	char line[512];
+	FILE *file = open_under(root, fields[i].path);
+	while (file && fgets(line, sizeof line, file)) {
+		char *value = strchr(line, fields[i].separator);
+		if (!value || strncmp(line, fields[i].field, strlen(fields[i].field)))
+			continue;
+		trim(++value);
+		sonde_recorder_info(recorder, fields[i].key, value);
+		break;
+	}
+	if (file)
+		fclose(file);
+}
+
+static void say_number(struct sonde_recorder *recorder, const char *key, uint64_t value)
+{
+	char text[32];
+	snprintf(text, sizeof text, "%" PRIu64, value);
+	sonde_recorder_info(recorder, key, text);
+}
+
+/* --- the CPUs that the run may use -------------------------------------------------------------------------------- */
+
+static unsigned affinity_of(pid_t pid)
+{
+	enum { CPUS_MOST = 1 << 16 };
+	size_t size_b = CPU_ALLOC_SIZE(CPUS_MOST);
+	cpu_set_t *set = CPU_ALLOC(CPUS_MOST);
+	int count = set && !sched_getaffinity(pid, size_b, set) ? CPU_COUNT_S(size_b, set) : 0;
+	if (set)
+		CPU_FREE(set);
+	return (unsigned)count;
+}
+
+static int read_line(char *line, size_t line_b, const char *root, const char *directory, const char *name)
+{
+	char path[PATH_MAX];
+	if ((size_t)snprintf(path, sizeof path, "%s/%s", directory, name) >= sizeof path)
+		return 0;
+	FILE *file = open_under(root, path);
+	int got = file && fgets(line, (int)line_b, file);
+	if (file)
+		fclose(file);
+	return got;
+}
+
+/* The quota of one cgroup, in CPUs: "150000 100000" or "max 100000" in version 2, two files in version 1. 0 = none. */
+static double quota_of(const char *root, const char *directory)
+{
+	char line[64];
+	double quota = 0, period = 0;
+	if (read_line(line, sizeof line, root, directory, "cpu.max")) {
+		if (sscanf(line, "%lf %lf", &quota, &period) != 2)
+			return 0;
+	} else if (read_line(line, sizeof line, root, directory, "cpu.cfs_quota_us")) {
+		quota = strtod(line, NULL);
+		if (read_line(line, sizeof line, root, directory, "cpu.cfs_period_us"))
+			period = strtod(line, NULL);
+	}
+	return quota > 0 && period > 0 ? quota / period : 0;
+}
+
+static int is_cpu_controller(const char *controllers)
+{
+	for (const char *at = controllers; (at = strstr(at, "cpu")); at++)
+		if ((at == controllers || at[-1] == ',') && (!at[3] || at[3] == ','))
+			return 1;
+	return 0;
+}
+
+/* The lowest quota of a cgroup and those above it; `directory` is cut up to `base_len`. */
+static double quota_upwards(const char *root, char *directory, size_t base_len)
+{
+	double least = quota_of(root, directory);
+	while (strlen(directory) > base_len) {
+		*strrchr(directory, '/') = '\0';
+		double quota = quota_of(root, directory);
+		if (quota > 0 && (least <= 0 || quota < least))
+			least = quota;
+	}
+	return least;
+}
+
+double sonde_host_quota(const char *root)
+{
+	char line[PATH_MAX], directory[PATH_MAX + 64];
+	double least = 0;
+	FILE *file = open_under(root, "/proc/self/cgroup");
+	while (file && fgets(line, sizeof line, file)) { /* id:controllers:path */
+		char *controllers = strchr(line, ':'), *path = controllers ? strchr(controllers + 1, ':') : NULL;
+		if (!path)
+			continue;
+		*controllers++ = *path++ = '\0';
+		trim(path);
+		if (*controllers && !is_cpu_controller(controllers))
+			continue;
+		const char *base = *controllers ? "/sys/fs/cgroup/cpu" : "/sys/fs/cgroup";
+		snprintf(directory, sizeof directory, "%s%s", base, strcmp(path, "/") ? path : "");
+		double quota = quota_upwards(root, directory, strlen(base));
+		if (quota > 0 && (least <= 0 || quota < least))
+			least = quota;
+	}
+	if (file)
+		fclose(file);
+	return least;
+}
+
+/* How many CPUs the command may use: those that it may be scheduled on, or its cgroup's quota where that is less. */
+static void say_cpus(struct sonde_recorder *recorder, pid_t pid)
+{
+	char text[32];
+	double quota = sonde_host_quota("");
+	unsigned cpus = affinity_of(pid);
+	int limited = quota > 0 && (!cpus || quota < cpus);
+	if (!limited && !cpus)
+		return;
+	snprintf(text, sizeof text, "%.4g", limited ? quota : cpus);
+	sonde_recorder_info(recorder, "run.cpus", text);
+	sonde_recorder_info(recorder, "run.cpus_limit", limited ? "cgroup quota" : "affinity");
+}
+
+void sonde_host_describe(struct sonde_recorder *recorder, const char *root)
+{
+	struct utsname name;
+	if (!uname(&name)) {
+		sonde_recorder_info(recorder, "host.name", name.nodename);
+		sonde_recorder_info(recorder, "host.machine", name.machine);
+	}
+	for (size_t i = 0; i < sizeof files / sizeof *files; i++)
+		say_file(recorder, root, i);
+	for (size_t i = 0; i < sizeof fields / sizeof *fields; i++)
+		say_field(recorder, root, i);
+	say_number(recorder, "host.cpus", (uint64_t)sysconf(_SC_NPROCESSORS_ONLN));
+	char key[64];
+	for (size_t i = 0; i < sizeof variables / sizeof *variables; i++) {
+		const char *value = getenv(variables[i]);
+		snprintf(key, sizeof key, "env.%s", variables[i]);
+		if (value)
+			sonde_recorder_info(recorder, key, value);
+	}
+}
+
+static void say_command(struct sonde_recorder *recorder, char **command)
+{
+	char text[4096];
+	size_t len = 0;
+	unsigned secrets = 0;
+	char **redacted =
+	    sonde_recorder_options(recorder)->keep_arguments ? NULL : sonde_redacted_words(command, &secrets);
+	char **argv = redacted ? redacted : command;
+	for (char **word = argv; *word && len < sizeof text - 1; word++)
+		len += (size_t)snprintf(text + len, sizeof text - len, word == argv ? "%s" : " %s", *word);
+	sonde_recorder_info(recorder, "run.command", text);
+	if (secrets)
+		say_number(recorder, "run.redacted", secrets);
+	char *line = secrets ? NULL : sonde_shell_quoted(argv); /* without them it would be another command */
+	if (line && strlen(line) < sizeof text)                 /* a part of it would be another command */
+		sonde_recorder_info(recorder, "run.command_line", line);
+	free(line);
+	free(redacted);
+}
+
+void sonde_host_describe_held(struct sonde_recorder *recorder, uint64_t rss_b)
+{
+	say_number(recorder, "run.held_rss_b", rss_b);
+}
+
+void sonde_host_describe_run(struct sonde_recorder *recorder)
+{
+	const struct sonde_record_options *options = sonde_recorder_options(recorder);
+	char text[4096];
+	if (options->command)
+		say_command(recorder, options->command);
+	else
+		say_number(recorder, "run.attached_pid", (uint64_t)options->attach);
+	if (getcwd(text, sizeof text))
+		sonde_recorder_info(recorder, "run.directory", text);
+	say_number(recorder, "run.uid", geteuid());
+	say_cpus(recorder, options->command ? 0 : options->attach);
+	say_number(recorder, "option.rate_hz", options->rate_hz);
+	say_number(recorder, "option.buffer_b", options->buffer_b);
+	if (options->waits)
+		sonde_recorder_info(recorder, "option.waits",
+				    !(options->waits & SONDE_WAIT_WHAT_IO)      ? "locks"
+				    : !(options->waits & SONDE_WAIT_WHAT_LOCKS) ? "files"
+										: "locks files");
+	if (options->keep_ns)
+		say_number(recorder, "option.keep_ns", options->keep_ns);
+	if (options->when)
+		sonde_recorder_info(recorder, "option.when", options->when);
+}

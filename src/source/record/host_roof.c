@@ -1,0 +1,15 @@
+/* host_roof.c: the measured ceilings of this machine, copied into the recording, so that it can be read anywhere. */
+#include "roof/roof.h"
+#include "source/record/host.h"
+
+static void put(void *context, const char *key, const char *value)
+{
+	sonde_recorder_info(context, key, value);
+}
+
+void sonde_host_describe_roof(struct sonde_recorder *recorder)
+{
+	struct sonde_roof roof;
+	if (!sonde_roof_load(&roof))
+		sonde_roof_to_keys(&roof, put, recorder);
+}

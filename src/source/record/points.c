@@ -1,0 +1,57 @@
+/* points.c: a row a value: when, of what series, and what changed since the one before in the chunk. */
+#include "source/record/points.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+enum { ROWS_A_CHUNK = SONDE_ENCODER_ROWS };
+
+void sonde_points_init(struct sonde_points *points)
+{
+	*points = (struct sonde_points){0};
+	sonde_encoder_init(&points->encoder, SONDE_CHUNK_SERIES, SONDE_ENCODER_ROWS);
+}
+
+void sonde_points_fini(struct sonde_points *points)
+{
+	sonde_encoder_fini(&points->encoder);
+	free(points->rows);
+}
+
+/* Room for one row more. */
+static int grow(struct sonde_points *points)
+{
+	if (points->row_count < points->row_cap)
+		return 0;
+	uint32_t cap = points->row_cap ? 2 * points->row_cap : 256;
+	struct sonde_series_row *rows = realloc(points->rows, cap * sizeof *rows);
+	if (!rows)
+		return -ENOMEM;
+	points->rows = rows;
+	points->row_cap = cap;
+	return 0;
+}
+
+/* Mostly the last one; after those of its time. */
+int sonde_points_put(struct sonde_points *points, uint64_t time_ns, uint32_t series, int64_t value)
+{
+	if (grow(points)) {
+		points->is_short = 1;
+		return 1;
+	}
+	uint32_t at = points->row_count++;
+	for (; at && points->rows[at - 1].time_ns > time_ns; at--)
+		points->rows[at] = points->rows[at - 1];
+	points->rows[at] = (struct sonde_series_row){time_ns, series, value};
+	return points->row_count >= ROWS_A_CHUNK;
+}
+
+int sonde_points_flush(struct sonde_points *points, struct sonde_writer *writer)
+{
+	if (points->is_short)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < points->row_count; i++)
+		sonde_encoder_series(&points->encoder, &points->rows[i]);
+	points->row_count = 0;
+	return sonde_encoder_flush(&points->encoder, writer);
+}

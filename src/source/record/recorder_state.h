@@ -1,0 +1,54 @@
+/* recorder_state.h: what record/recorder.c and record/recorder_facts.c share of the recording being made. */
+#ifndef SONDE_SOURCE_RECORD_RECORDER_STATE_H
+#define SONDE_SOURCE_RECORD_RECORDER_STATE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "source/record/points.h"
+#include "source/record/recorder.h"
+#include "source/record/snapshots.h"
+#include "source/record/streams.h"
+#include "trace/strings.h"
+#include "source/record/tasks.h"
+#include "trace/trie.h"
+#include "source/record/trigger.h"
+#include "trace/encode.h"
+#include "util/map.h"
+
+#define SONDE_RECORDER_PLACE_B 16 /* between two places: no address − 1 is another's */
+
+struct sonde_recorder {
+	struct sonde_writer *writer;
+	struct sonde_record_options options;
+	struct sonde_strings strings;
+	struct sonde_tasks tasks;
+	struct sonde_trie stacks;
+	struct sonde_streams streams;
+	struct sonde_encoder samples, switches, activities, calls;
+	struct sonde_points points;
+	struct sonde_meta_lost *lost;
+	size_t lost_count;
+	struct sonde_meta_site *sites; /* id − 1, to intern them */
+	uint32_t site_count;
+	struct sonde_map site_map;
+	struct sonde_map heap_map; /* heap sites, by a hash of all that they are */
+	uint32_t heaps, heap_sites, objects, series;
+	uint32_t devices, queues, operations;
+	uint64_t places;
+	struct sonde_snapshots *snapshots;
+	uint32_t snapshot_count;
+	struct sonde_trigger trigger; /* used when options.when is set */
+	uint64_t sample_count;
+	int is_told; /* of processes and threads */
+	unsigned saves;
+	int error;
+};
+
+static inline void sonde_recorder_keep_error(struct sonde_recorder *recorder, int rc)
+{
+	if (rc && !recorder->error)
+		recorder->error = rc;
+}
+
+#endif

@@ -1,0 +1,221 @@
+/* snapshots.c: a list of what was asked for, in the order of asking; what is taken leaves it. There are few at a time.
+ *
+ * Resident memory is read at once (statm: a microsecond). The proportional share (smaps_rollup) walks the process's
+ * page tables, 40 ns a page, and keeps its mappings from changing meanwhile: it is read only as far as all such
+ * readings together stay below 0.1 % of the time since the recording began, with half a millisecond to begin with.
+ */
+#include "source/record/snapshots.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "format/link.h"
+#include "util/error.h"
+#include "util/file.h"
+
+#define SNAPSHOTS_MAX 65536u /* in a recording */
+#define PSS_FIRST_NS 500000u
+#define PSS_SHARE 1000u
+#define PSS_PAGE_NS 40u
+
+/* Something that was asked for. */
+struct ask {
+	uint32_t process;
+	uint32_t label; /* string */
+	enum sonde_snapshot_reason reason;
+	int answer_fd;
+	int claimed;
+	uint64_t time_ns, rss_b, pss_b;
+};
+
+struct sonde_snapshots {
+	struct sonde_recorder *recorder;
+	struct ask *asks;
+	size_t count, cap;
+	uint32_t asked;
+	uint64_t start_ns;
+	uint64_t pss_ns; /* what readings have taken */
+	uint64_t page_ns;
+	uint64_t page_b;
+};
+
+int sonde_snapshots_new(struct sonde_snapshots **out, struct sonde_recorder *recorder, uint64_t start_ns)
+{
+	struct sonde_snapshots *snapshots = calloc(1, sizeof *snapshots);
+	if (!snapshots)
+		return sonde_error(ENOMEM, "out of memory for snapshots");
+	snapshots->recorder = recorder;
+	snapshots->start_ns = start_ns;
+	snapshots->page_ns = PSS_PAGE_NS;
+	snapshots->page_b = (uint64_t)getpagesize();
+	*out = snapshots;
+	return 0;
+}
+
+void sonde_snapshots_free(struct sonde_snapshots *snapshots)
+{
+	if (!snapshots)
+		return;
+	for (size_t i = 0; i < snapshots->count; i++)
+		if (snapshots->asks[i].answer_fd >= 0)
+			close(snapshots->asks[i].answer_fd);
+	free(snapshots->asks);
+	free(snapshots);
+}
+
+/* --- what a process has of memory -------------------------------------------------------------------------------- */
+
+uint64_t sonde_snapshots_resident_b(pid_t pid)
+{
+	char text[128];
+	unsigned long long pages = 0;
+	sonde_file_read(text, sizeof text, "/proc/%d/statm", (int)pid);
+	return sscanf(text, "%*u %llu", &pages) == 1 ? (uint64_t)pages * (uint64_t)getpagesize() : 0;
+}
+
+/* 0 when it may not be read, or costs too much. */
+static uint64_t proportional_b(struct sonde_snapshots *snapshots, pid_t pid, uint64_t rss_b,
+			       enum sonde_snapshot_reason reason)
+{
+	char text[2048];
+	unsigned long long pss_kib = 0;
+	uint64_t pages = rss_b / snapshots->page_b + 1, before_ns = sonde_clock_now_ns();
+	uint64_t allowed_ns = PSS_FIRST_NS + (before_ns - snapshots->start_ns) / PSS_SHARE;
+	if (reason == SONDE_SNAPSHOT_INTERVAL) /* what was asked for by name comes first */
+		allowed_ns /= 4;
+	if (!rss_b || snapshots->pss_ns + pages * snapshots->page_ns > allowed_ns)
+		return 0;
+	sonde_file_read(text, sizeof text, "/proc/%d/smaps_rollup", (int)pid);
+	uint64_t took_ns = sonde_clock_now_ns() - before_ns;
+	snapshots->pss_ns += took_ns;
+	snapshots->page_ns = (snapshots->page_ns + took_ns / pages + 1) / 2;
+	const char *line = strstr(text, "\nPss:");
+	return line && sscanf(line, "\nPss: %llu kB", &pss_kib) == 1 ? pss_kib * 1024 : 0;
+}
+
+/* --- asking ------------------------------------------------------------------------------------------------------ */
+
+static int refuse(struct sonde_snapshots *snapshots, const struct sonde_snapshot_ask *ask, int code, const char *cause)
+{
+	struct sonde_recorder_loss loss = {
+	    .source = "memory", .cause = cause, .process = ask->process, .count = 1, .time_ns = ask->time_ns};
+	sonde_recorder_lost(snapshots->recorder, &loss);
+	return code;
+}
+
+int sonde_snapshots_ask(struct sonde_snapshots *snapshots, const struct sonde_snapshot_ask *ask)
+{
+	if (snapshots->asked == SNAPSHOTS_MAX)
+		return refuse(snapshots, ask, -E2BIG, "too many snapshots");
+	if (snapshots->count == snapshots->cap) {
+		size_t cap = snapshots->cap ? 2 * snapshots->cap : 16;
+		struct ask *asks = realloc(snapshots->asks, cap * sizeof *asks);
+		if (!asks)
+			return refuse(snapshots, ask, -ENOMEM, "no memory for snapshots");
+		snapshots->asks = asks;
+		snapshots->cap = cap;
+	}
+	struct ask row = {
+	    .process = ask->process,
+	    .label = sonde_recorder_string(snapshots->recorder, ask->label, ask->label_b),
+	    .reason = ask->reason,
+	    .answer_fd = ask->answer_fd,
+	    .time_ns = ask->time_ns,
+	    .rss_b = ask->rss_b ? ask->rss_b : sonde_snapshots_resident_b(ask->pid),
+	};
+	if (!row.rss_b && ask->reason != SONDE_SNAPSHOT_API)
+		return -ESRCH;
+	row.pss_b = proportional_b(snapshots, ask->pid, row.rss_b, ask->reason);
+	snapshots->asks[snapshots->count++] = row;
+	snapshots->asked++;
+	return 0;
+}
+
+void sonde_snapshots_claim(struct sonde_snapshots *snapshots, uint32_t process)
+{
+	for (size_t i = 0; i < snapshots->count; i++)
+		snapshots->asks[i].claimed |= snapshots->asks[i].process == process;
+}
+
+static struct ask *earliest(const struct sonde_snapshots *snapshots, uint32_t process)
+{
+	struct ask *first = NULL;
+	for (size_t i = 0; i < snapshots->count; i++) {
+		struct ask *ask = &snapshots->asks[i];
+		if (ask->process == process && (!first || ask->time_ns < first->time_ns))
+			first = ask;
+	}
+	return first;
+}
+
+uint64_t sonde_snapshots_due(const struct sonde_snapshots *snapshots, uint32_t process, uint64_t until_ns)
+{
+	const struct ask *ask = earliest(snapshots, process);
+	return ask && ask->time_ns <= until_ns ? ask->time_ns : 0;
+}
+
+/* --- taking ------------------------------------------------------------------------------------------------------ */
+
+static void answer(const struct sonde_snapshots *snapshots, const struct ask *ask, uint32_t number,
+		   const struct sonde_snapshot_live *live)
+{
+	struct sonde_link_snapshot answer = {
+	    .head = {SONDE_LINK_SNAPSHOT, SONDE_LINK_VERSION},
+	    .number = number,
+	    .after_ns = ask->time_ns > snapshots->start_ns ? ask->time_ns - snapshots->start_ns : 0,
+	    .rss_b = ask->rss_b,
+	    .pss_b = ask->pss_b,
+	    .has_heap = live != NULL,
+	};
+	if (live) {
+		answer.live_b = live->size_b;
+		answer.live_blocks = live->blocks;
+		answer.mean_b = live->mean_b;
+	}
+	/* Whoever asked may not wait any more. */
+	(void)!send(ask->answer_fd, &answer, sizeof answer, MSG_NOSIGNAL | MSG_DONTWAIT);
+	close(ask->answer_fd);
+}
+
+/* `live`: NULL when nothing is known of it. */
+static void take(struct sonde_snapshots *snapshots, struct ask *place, const struct sonde_snapshot_live *live)
+{
+	struct ask ask = *place;
+	struct sonde_recorder_snapshot snapshot = {
+	    .process = ask.process,
+	    .reason = ask.reason,
+	    .label = ask.label,
+	    .time_ns = ask.time_ns,
+	    .rss_b = ask.rss_b,
+	    .pss_b = ask.pss_b,
+	};
+	uint32_t number = sonde_recorder_snapshot(snapshots->recorder, &snapshot);
+	if (ask.answer_fd >= 0)
+		answer(snapshots, &ask, number, live);
+	snapshots->count--;
+	memmove(place, place + 1, (size_t)(snapshots->asks + snapshots->count - place) * sizeof *place);
+}
+
+void sonde_snapshots_take(struct sonde_snapshots *snapshots, uint32_t process, uint64_t time_ns,
+			  const struct sonde_snapshot_live *live)
+{
+	struct ask *ask = earliest(snapshots, process);
+	if (!ask)
+		return;
+	ask->time_ns = time_ns;
+	take(snapshots, ask, live);
+}
+
+void sonde_snapshots_take_rest(struct sonde_snapshots *snapshots)
+{
+	for (size_t i = 0; i < snapshots->count;)
+		if (snapshots->asks[i].claimed)
+			i++;
+		else
+			take(snapshots, &snapshots->asks[i], NULL);
+}

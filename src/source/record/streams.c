@@ -1,0 +1,480 @@
+/* streams.c: columns, open zones and per-site sums of each thread; one chunk a thread and flush.
+ *
+ * A chunk's summary names at most SONDE_ZONES_OPEN_MAX open zones, so deeper ones are left out of the columns together
+ * with their ends: what a chunk says of itself is what its body adds up to. The live statistics, which see the same
+ * events, count them as lost.
+ */
+#include "source/record/streams.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/varint.h"
+#include "fold/nodes.h"
+#include "trace/columns_write.h"
+#include "util/error.h"
+#include "util/search.h"
+
+#define ZONES_A_CHUNK 131072u
+#define EVENTS_A_CHUNK_B ((size_t)1 << 20)
+#define BATCH 1024u
+
+enum { ZONE_SITE, ZONE_TIME, ZONE_COLUMNS };
+
+struct sonde_stream {
+	uint32_t process, thread;
+	struct sonde_columns zones;
+	struct sonde_pair pair;        /* never asked for more than it holds */
+	uint64_t left_out;             /* open zones that are in no column */
+	struct sonde_pair_frame *open; /* as they stood when the chunk began */
+	uint32_t open_count;
+	uint64_t unmatched_before;
+	struct sonde_pair_table sums;
+	struct sonde_nodes *nodes; /* of the chunk; with room for their bytes behind */
+	struct sonde_buf events;
+	uint32_t event_count;
+	uint64_t event_min_ns, event_max_ns;
+};
+
+void sonde_streams_init(struct sonde_streams *streams, struct sonde_writer *writer)
+{
+	*streams = (struct sonde_streams){.writer = writer};
+}
+
+/* All but the open zones. They may be made again. */
+static void free_buffers(struct sonde_stream *stream)
+{
+	sonde_columns_fini(&stream->zones);
+	sonde_columns_init(&stream->zones, ZONE_COLUMNS);
+	sonde_buf_fini(&stream->events);
+	sonde_buf_init(&stream->events, 2 * EVENTS_A_CHUNK_B);
+	free(stream->open);
+	free(stream->sums.rows);
+	free(stream->nodes);
+	stream->nodes = NULL;
+	stream->open = NULL;
+	stream->open_count = 0;
+	stream->sums = (struct sonde_pair_table){0};
+}
+
+static void free_stream(struct sonde_stream *stream)
+{
+	free_buffers(stream);
+	free(stream->pair.frames);
+	free(stream);
+}
+
+void sonde_streams_fini(struct sonde_streams *streams)
+{
+	for (uint32_t i = 0; i < streams->count; i++)
+		free_stream(streams->rows[i]);
+	free(streams->rows);
+}
+
+static int out_of_memory(void)
+{
+	return sonde_error(ENOMEM, "out of memory for a thread's events");
+}
+
+/* Where the thread's row is, or is to be. Threads that are new come last. */
+static uint32_t place_of(const struct sonde_streams *streams, uint32_t thread)
+{
+	return (uint32_t)SONDE_SEARCH(i, 0, streams->count, streams->rows[i]->thread < thread);
+}
+
+static struct sonde_stream *add(struct sonde_streams *streams, uint32_t at, uint32_t process, uint32_t thread)
+{
+	if (streams->count == streams->cap) {
+		uint32_t cap = streams->cap ? streams->cap * 2 : 64;
+		struct sonde_stream **rows = realloc(streams->rows, cap * sizeof(struct sonde_stream *));
+		if (!rows)
+			return NULL;
+		streams->rows = rows;
+		streams->cap = cap;
+	}
+	struct sonde_stream *stream = calloc(1, sizeof *stream);
+	if (!stream)
+		return NULL;
+	stream->process = process;
+	stream->thread = thread;
+	sonde_columns_init(&stream->zones, ZONE_COLUMNS);
+	sonde_buf_init(&stream->events, 2 * EVENTS_A_CHUNK_B);
+	memmove(streams->rows + at + 1, streams->rows + at, (streams->count++ - at) * sizeof(struct sonde_stream *));
+	streams->rows[at] = stream;
+	return stream;
+}
+
+static struct sonde_stream *find(struct sonde_streams *streams, uint32_t process, uint32_t thread)
+{
+	uint32_t at = place_of(streams, thread);
+	if (at < streams->count && streams->rows[at]->thread == thread)
+		return streams->rows[at];
+	return add(streams, at, process, thread);
+}
+
+/* --- zones ----------------------------------------------------------------------------------------------- */
+
+/* Behind all that a reader cannot do without, where there is room. */
+static void add_nodes(struct sonde_buf *summary, struct sonde_nodes *nodes)
+{
+	sonde_nodes_end(nodes);
+	const struct sonde_zone_nodes_head head = {(uint32_t)nodes->data_b, nodes->deeper};
+	if (sonde_buf_error(summary) || summary->len_b + sizeof head + nodes->data_b > SONDE_CHUNK_MAX_SUMMARY_B)
+		return;
+	sonde_buf_append(summary, &head, sizeof head);
+	sonde_buf_append(summary, nodes->data, nodes->data_b);
+}
+
+static int write_zones(struct sonde_streams *streams, struct sonde_stream *stream)
+{
+	if (!stream->zones.rows)
+		return 0;
+	struct sonde_buf summary;
+	sonde_buf_init(&summary, SONDE_CHUNK_MAX_SUMMARY_B);
+	struct sonde_zones_summary head = {
+	    .open = stream->open_count,
+	    .sites = stream->sums.used,
+	    .unmatched = stream->pair.unmatched - stream->unmatched_before,
+	};
+	sonde_buf_append(&summary, &head, sizeof head);
+	sonde_buf_append(&summary, stream->open, stream->open_count * sizeof *stream->open);
+	for (uint32_t i = 0; i < stream->sums.capacity; i++)
+		if (stream->sums.rows[i].site)
+			sonde_buf_append(&summary, &stream->sums.rows[i], sizeof *stream->sums.rows);
+	add_nodes(&summary, stream->nodes);
+	int rc = sonde_buf_error(&summary);
+	struct sonde_chunk chunk = {
+	    .type = SONDE_CHUNK_ZONES,
+	    .process = stream->process,
+	    .thread = stream->thread,
+	    .time_min_ns = stream->zones.time_min_ns,
+	    .time_max_ns = stream->zones.time_max_ns,
+	    .count = stream->zones.rows,
+	    .summary = summary.data,
+	    .summary_b = (uint32_t)summary.len_b,
+	};
+	rc = rc ? rc : sonde_columns_write(&stream->zones, streams->writer, &chunk);
+	sonde_buf_fini(&summary);
+	if (stream->sums.used)
+		memset(stream->sums.rows, 0, stream->sums.capacity * sizeof *stream->sums.rows);
+	stream->sums.used = 0;
+	return rc;
+}
+
+/* Frames for `count` zones more. */
+static int reserve_frames(struct sonde_pair *pair, uint32_t count)
+{
+	uint32_t cap = pair->capacity ? pair->capacity : 32;
+	while (cap < pair->depth + count && cap < SONDE_ZONES_OPEN_MAX)
+		cap *= 2;
+	cap = cap < SONDE_ZONES_OPEN_MAX ? cap : SONDE_ZONES_OPEN_MAX;
+	if (cap == pair->capacity)
+		return 0;
+	struct sonde_pair_frame *frames = realloc(pair->frames, cap * sizeof *frames);
+	if (!frames)
+		return out_of_memory();
+	pair->frames = frames;
+	pair->capacity = cap;
+	return 0;
+}
+
+static int grow_sums(struct sonde_pair_table *sums)
+{
+	struct sonde_pair_table grown = {.capacity = sums->capacity ? sums->capacity * 2 : 32};
+	grown.rows = calloc(grown.capacity, sizeof *grown.rows);
+	if (!grown.rows)
+		return out_of_memory();
+	for (uint32_t i = 0; i < sums->capacity; i++)
+		if (sums->rows[i].site)
+			*sonde_pair_row(&grown, sums->rows[i].site) = sums->rows[i];
+	free(sums->rows);
+	*sums = grown;
+	return 0;
+}
+
+static int start_chunk(struct sonde_stream *stream, uint64_t time_ns)
+{
+	struct sonde_nodes *nodes = stream->nodes;
+	if (!nodes) {
+		nodes = stream->nodes = malloc(sizeof *nodes + SONDE_NODES_MAX_B(ZONES_A_CHUNK));
+		if (!nodes)
+			return out_of_memory();
+		*nodes = (struct sonde_nodes){.data = (uint8_t *)(nodes + 1)};
+	}
+	sonde_nodes_begin(nodes, time_ns);
+	stream->zones.time_min_ns = time_ns;
+	stream->zones.time_max_ns = time_ns;
+	stream->unmatched_before = stream->pair.unmatched;
+	stream->open_count = 0;
+	if (!stream->pair.depth)
+		return 0;
+	struct sonde_pair_frame *open = realloc(stream->open, stream->pair.depth * sizeof *open);
+	if (!open)
+		return out_of_memory();
+	stream->open = open;
+	stream->open_count = stream->pair.depth;
+	memcpy(open, stream->pair.frames, stream->open_count * sizeof *open);
+	return 0;
+}
+
+/* The row of a site, made when it is new; NULL without memory. Rows move when there are more of them. */
+static struct sonde_zone_stat *row_of(struct sonde_pair_table *sums, uint32_t site)
+{
+	if (sums->used >= sums->capacity / 2 && grow_sums(sums))
+		return NULL;
+	return sonde_pair_row(sums, site);
+}
+
+/* Zones with nothing in them, with which `count` events begin; how many, or a negative errno. */
+static ssize_t add_leaves(struct sonde_stream *stream, struct sonde_pair *pair, const uint32_t *sites,
+			  const uint64_t *times_ns, size_t count)
+{
+	size_t room = 2 * (size_t)sonde_nodes_room(stream->nodes, pair->depth);
+	struct sonde_pair_run run = sonde_pair_leaves(sites, times_ns, count < room ? count : room);
+	struct sonde_zone_stat *row = row_of(&stream->sums, *sites);
+	if (!row)
+		return -ENOMEM;
+	sonde_pair_add_run(row, &run, sonde_pair_is_open(pair, *sites));
+	const struct sonde_nodes_row node = {times_ns[0], times_ns[2 * run.count - 1], run.sum_ns, run.max_ns,
+					     *sites,      (uint32_t)run.count};
+	sonde_nodes_add(stream->nodes, pair->depth, &node);
+	if (pair->depth)
+		pair->frames[pair->depth - 1].child_ns += run.sum_ns;
+	return (ssize_t)run.count;
+}
+
+static int pair_zones(const struct sonde_streams *streams, struct sonde_stream *stream, const uint32_t *sites,
+		      const uint64_t *times_ns, size_t count)
+{
+	struct sonde_pair pair = stream->pair; /* a copy, so that the depth stays in a register */
+	struct sonde_pair_zone zone;
+	struct sonde_zone_stat *row = NULL;
+	for (size_t i = 0; i < count; i++) {
+		if (sites[i] && i + 1 < count && !sites[i + 1] && pair.depth < pair.capacity && !streams->zone_ended) {
+			ssize_t leaves = add_leaves(stream, &pair, sites + i, times_ns + i, count - i);
+			if (leaves < 0)
+				return (int)leaves;
+			i += 2 * (size_t)leaves - 1;
+			row = NULL;
+			continue;
+		}
+		if (sites[i]) {
+			sonde_pair_begin(&pair, sites[i], times_ns[i]);
+			continue;
+		}
+		if (!sonde_pair_end(&pair, times_ns[i], &zone))
+			continue;
+		if (!row || row->site != zone.site)
+			row = row_of(&stream->sums, zone.site);
+		if (!row)
+			return -ENOMEM;
+		sonde_pair_add(row, &zone);
+		sonde_nodes_add_zone(stream->nodes, zone.depth, zone.site, zone.start_ns, zone.dur_ns);
+		if (streams->zone_ended)
+			streams->zone_ended(streams->context, &zone);
+	}
+	stream->pair = pair;
+	return 0;
+}
+
+/* As varints. Where all are one byte long, as most often, this is one loop that copies. */
+static uint8_t *put_sites(uint8_t *at, const uint32_t *sites, size_t count)
+{
+	uint32_t all = 0;
+	for (size_t i = 0; i < count; i++)
+		all |= sites[i];
+	if (all < 0x80) {
+		for (size_t i = 0; i < count; i++)
+			at[i] = (uint8_t)sites[i];
+		return at + count;
+	}
+	for (size_t i = 0; i < count; i++)
+		at = sonde_varint_put(at, sites[i]);
+	return at;
+}
+
+/* The bits that any difference of two times has; the highest: one is earlier than the one before. */
+static uint64_t deltas(uint64_t last_ns, const uint64_t *times_ns, size_t count)
+{
+	uint64_t all = times_ns[0] - last_ns;
+	for (size_t i = 1; i < count; i++)
+		all |= times_ns[i] - times_ns[i - 1];
+	return all;
+}
+
+/* Differences of times that do not fall; `all`: the bits that they have. */
+static uint8_t *put_times(uint8_t *at, uint64_t last_ns, const uint64_t *times_ns, size_t count, uint64_t all)
+{
+	if (all < 0x80) {
+		at[0] = (uint8_t)(times_ns[0] - last_ns);
+		for (size_t i = 1; i < count; i++)
+			at[i] = (uint8_t)(times_ns[i] - times_ns[i - 1]);
+		return at + count;
+	}
+	for (size_t i = 0; i < count; i++) {
+		at = sonde_varint_put(at, times_ns[i] - last_ns);
+		last_ns = times_ns[i];
+	}
+	return at;
+}
+
+/* A copy in which none is earlier than the one before. */
+static const uint64_t *order(uint64_t last_ns, const uint64_t *times_ns, size_t count, uint64_t *ordered)
+{
+	for (size_t i = 0; i < count; i++)
+		ordered[i] = last_ns = times_ns[i] > last_ns ? times_ns[i] : last_ns;
+	return ordered;
+}
+
+/* At most BATCH events, for which the chunk has room and the summary, too. */
+static int put_zones(const struct sonde_streams *streams, struct sonde_stream *stream, const uint32_t *sites,
+		     const uint64_t *times_ns, size_t count)
+{
+	uint64_t ordered[BATCH];
+	struct sonde_columns *zones = &stream->zones;
+	int rc = reserve_frames(&stream->pair, (uint32_t)count);
+	if (!rc && !zones->rows)
+		rc = start_chunk(stream, times_ns[0]);
+	uint8_t *site_at = sonde_columns_room(zones, ZONE_SITE, count);
+	uint8_t *time_at = sonde_columns_room(zones, ZONE_TIME, count);
+	if (rc || !site_at || !time_at)
+		return rc ? rc : out_of_memory();
+	uint64_t all = deltas(zones->time_max_ns, times_ns, count);
+	if (all >> 63)
+		times_ns = order(zones->time_max_ns, times_ns, count, ordered);
+	sonde_columns_used(zones, ZONE_SITE, put_sites(site_at, sites, count));
+	sonde_columns_used(zones, ZONE_TIME, put_times(time_at, zones->time_max_ns, times_ns, count, all));
+	zones->time_max_ns = times_ns[count - 1];
+	zones->rows += (uint32_t)count;
+	return pair_zones(streams, stream, sites, times_ns, count);
+}
+
+/* The same without the begins and ends of zones that are too deep. */
+static int put_shallow(const struct sonde_streams *streams, struct sonde_stream *stream, const uint32_t *sites,
+		       const uint64_t *times_ns, size_t count)
+{
+	uint32_t kept_sites[BATCH], depth = stream->pair.depth;
+	uint64_t kept_ns[BATCH];
+	size_t kept = 0;
+	for (size_t i = 0; i < count; i++) {
+		if (sites[i] && depth == SONDE_ZONES_OPEN_MAX) {
+			stream->left_out++;
+			continue;
+		}
+		if (!sites[i] && stream->left_out) {
+			stream->left_out--;
+			continue;
+		}
+		if (sites[i])
+			depth++;
+		else
+			depth -= depth > 0;
+		kept_sites[kept] = sites[i];
+		kept_ns[kept++] = times_ns[i];
+	}
+	return kept ? put_zones(streams, stream, kept_sites, kept_ns, kept) : 0;
+}
+
+static int add_zones(const struct sonde_streams *streams, struct sonde_stream *stream, const uint32_t *sites,
+		     const uint64_t *times_ns, size_t count)
+{
+	if (stream->left_out || stream->pair.depth + count > SONDE_ZONES_OPEN_MAX)
+		return put_shallow(streams, stream, sites, times_ns, count);
+	return put_zones(streams, stream, sites, times_ns, count);
+}
+
+int sonde_streams_zones(struct sonde_streams *streams, uint32_t process, uint32_t thread, const uint32_t *sites,
+			const uint64_t *times_ns, size_t count)
+{
+	struct sonde_stream *stream = find(streams, process, thread);
+	if (!stream)
+		return out_of_memory();
+	int rc = 0;
+	for (size_t done = 0, part; done < count && !rc; done += part) {
+		part = count - done < BATCH ? count - done : BATCH;
+		if (part > ZONES_A_CHUNK - stream->zones.rows)
+			part = ZONES_A_CHUNK - stream->zones.rows;
+		rc = add_zones(streams, stream, sites + done, times_ns + done, part);
+		if (!rc && stream->zones.rows >= ZONES_A_CHUNK)
+			rc = write_zones(streams, stream);
+	}
+	return rc;
+}
+
+/* --- events ---------------------------------------------------------------------------------------------- */
+
+static int write_events(struct sonde_streams *streams, struct sonde_stream *stream)
+{
+	if (!stream->event_count)
+		return 0;
+	struct sonde_chunk chunk = {
+	    .type = SONDE_CHUNK_EVENTS,
+	    .process = stream->process,
+	    .thread = stream->thread,
+	    .time_min_ns = stream->event_min_ns,
+	    .time_max_ns = stream->event_max_ns,
+	    .count = stream->event_count,
+	    .body = stream->events.data,
+	    .body_b = (uint32_t)stream->events.len_b,
+	};
+	int rc = sonde_writer_chunk(streams->writer, &chunk);
+	sonde_buf_clear(&stream->events);
+	stream->event_count = 0;
+	return rc;
+}
+
+int sonde_streams_event(struct sonde_streams *streams, uint32_t process, uint32_t thread,
+			const struct sonde_event *event)
+{
+	struct sonde_stream *stream = find(streams, process, thread);
+	if (!stream)
+		return out_of_memory();
+	if (!stream->event_count) {
+		stream->event_min_ns = event->time;
+		stream->event_max_ns = event->time;
+	}
+	if (event->time > stream->event_max_ns)
+		stream->event_max_ns = event->time;
+	if (event->time < stream->event_min_ns)
+		stream->event_min_ns = event->time;
+	stream->event_count++;
+	int rc = sonde_buf_append(&stream->events, event, (size_t)event->words * 8);
+	if (!rc && stream->events.len_b >= EVENTS_A_CHUNK_B)
+		rc = write_events(streams, stream);
+	return rc;
+}
+
+static int write_stream(struct sonde_streams *streams, struct sonde_stream *stream)
+{
+	int zones_rc = write_zones(streams, stream);
+	int events_rc = write_events(streams, stream);
+	return zones_rc ? zones_rc : events_rc;
+}
+
+/* A thread that has executed another program goes on, with zones open that nothing will end; its row is small then. */
+int sonde_streams_end(struct sonde_streams *streams, uint32_t thread)
+{
+	uint32_t at = place_of(streams, thread);
+	if (at == streams->count || streams->rows[at]->thread != thread)
+		return 0;
+	struct sonde_stream *stream = streams->rows[at];
+	int rc = write_stream(streams, stream);
+	if (stream->pair.depth) {
+		free_buffers(stream);
+		return rc;
+	}
+	free_stream(stream);
+	memmove(streams->rows + at, streams->rows + at + 1, (--streams->count - at) * sizeof(struct sonde_stream *));
+	return rc;
+}
+
+int sonde_streams_flush(struct sonde_streams *streams)
+{
+	int rc = 0;
+	for (uint32_t i = 0; i < streams->count; i++) {
+		int stream_rc = write_stream(streams, streams->rows[i]);
+		rc = rc ? rc : stream_rc;
+	}
+	return rc;
+}

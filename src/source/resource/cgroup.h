@@ -1,0 +1,41 @@
+/* cgroup.h: the control groups that a process is in, of both versions: what the tightest of them allows and has used.
+ *
+ * A limit may stand in any group above: of CPU time and of memory the group with the lowest limit is taken, each by
+ * itself; where nothing is limited the process's own. The group of all processes of the machine is none.
+ */
+#ifndef SONDE_SOURCE_RESOURCE_CGROUP_H
+#define SONDE_SOURCE_RESOURCE_CGROUP_H
+
+#include <stdint.h>
+#include <sys/types.h>
+
+enum { SONDE_CGROUP_NAME_B = 256 };
+
+struct sonde_cgroup {
+	char cpu[SONDE_CGROUP_NAME_B], memory[SONDE_CGROUP_NAME_B]; /* below their mount, "/" = that; "" = none */
+	int cpu_stat_fd, cpu_usage_fd;                              /* −1 = none, as below; usage: version 1 */
+	int memory_usage_fd, memory_limit_fd, memory_stat_fd;
+};
+
+enum sonde_cgroup_known {
+	SONDE_CGROUP_CPU = 1,      /* cpu_ns */
+	SONDE_CGROUP_THROTTLE = 2, /* periods, throttled_periods, throttled_ns */
+	SONDE_CGROUP_MEMORY = 4,   /* memory_b */
+	SONDE_CGROUP_LIMIT = 8,    /* limit_b, reclaimable_b */
+};
+
+struct sonde_cgroup_use {
+	unsigned known; /* enum sonde_cgroup_known */
+	uint64_t cpu_ns, periods, throttled_periods, throttled_ns;
+	uint64_t memory_b, limit_b;
+	uint64_t reclaimable_b; /* of memory_b: files that were read once */
+};
+
+/* Looks for those of `pid` in the tree under `root` ("" = this machine's); 0 = our own. Never fails: what is not there
+ * is not known. */
+void sonde_cgroup_open(struct sonde_cgroup *out, const char *root, pid_t pid);
+void sonde_cgroup_close(struct sonde_cgroup *cgroup);
+/* `is_detailed`: memory, too, which the kernel may have to add up first. */
+void sonde_cgroup_read(const struct sonde_cgroup *cgroup, int is_detailed, struct sonde_cgroup_use *out);
+
+#endif

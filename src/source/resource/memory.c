@@ -1,0 +1,294 @@
+/* memory.c: the memory source: what each process has in memory, more often than the resources source reads it, and the
+ * snapshots that nobody else takes.
+ *
+ * Resident bytes are read from /proc/PID/statm, whose descriptor is kept (some microseconds, and the process does not
+ * notice): with --memory=TIME by a timer of that period, with --heap whenever the recorder is awake anyway, but 10 ms
+ * apart. Else resource/resources.c reads them. However many processes there are, reading takes at most 0.1 % of a CPU: the next
+ * round waits a thousand times as long as the last one took. Runs last in a round: what was asked for before it, and no
+ * heap has claimed, is taken here.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/timerfd.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "run/signals.h"
+#include "source/resource/files.h"
+#include "source/resource/live_list.h"
+#include "source/record/snapshots.h"
+#include "source/source.h"
+#include "util/error.h"
+
+#define LEAST_NS 10000000u
+#define COST_SHARE 1000u
+#define KEPT_MAX 256u /* descriptors */
+#define METHOD "/proc/PID/statm"
+
+struct process {
+	struct sonde_recorder_live live;
+	uint32_t series, file_series;
+	uint64_t file_b; /* the last that was told */
+	int fd;          /* −1 = none is kept */
+	int gone;
+};
+
+struct sonde_source_run {
+	struct sonde_recorder *recorder;
+	struct sonde_live_list list; /* of struct process */
+	size_t kept, kept_max;
+	int timer_fd;      /* −1: nothing is asked for by time */
+	uint64_t least_ns; /* between rounds */
+	uint64_t start_ns, next_ns, next_snapshot_ns;
+	uint64_t samples, signals;
+	uint64_t unread; /* samples that were not taken, for want of descriptors */
+};
+
+/* --- over time --------------------------------------------------------------------------------------------------- */
+
+static void forget(void *context, void *row)
+{
+	struct sonde_source_run *run = context;
+	struct process *process = row;
+	if (process->fd >= 0) {
+		close(process->fd);
+		run->kept--;
+	}
+	process->fd = -1;
+	process->gone = 1;
+}
+
+static void came(void *context, void *row)
+{
+	struct sonde_source_run *run = context;
+	struct process *process = row;
+	char path[64];
+	snprintf(path, sizeof path, "/proc/%d/statm", (int)process->live.pid);
+	process->fd = run->kept < run->kept_max ? open(path, O_RDONLY | O_CLOEXEC) : -1;
+	run->kept += process->fd >= 0;
+}
+
+static const struct sonde_live_kind kind = {sizeof(struct process), came, forget};
+
+/* `file_b`: of files, and shared; 0 = not known. */
+static uint64_t resident_b(const struct process *process, uint64_t *file_b)
+{
+	char text[128];
+	unsigned long long pages = 0, file_pages = 0;
+	*file_b = 0;
+	if (process->fd < 0)
+		return sonde_snapshots_resident_b(process->live.pid);
+	ssize_t got = pread(process->fd, text, sizeof text - 1, 0);
+	text[got > 0 ? got : 0] = '\0';
+	if (sscanf(text, "%*u %llu %llu", &pages, &file_pages) < 1)
+		return 0;
+	*file_b = (uint64_t)file_pages * (uint64_t)getpagesize();
+	return (uint64_t)pages * (uint64_t)getpagesize();
+}
+
+static void put_file(struct sonde_source_run *run, struct process *process, uint64_t file_b)
+{
+	if (!file_b || file_b == process->file_b)
+		return;
+	if (!process->file_series)
+		process->file_series =
+		    sonde_recorder_series(run->recorder, SONDE_METRIC_MEMORY_FILE, process->live.id, 0, NULL);
+	sonde_recorder_point(run->recorder, sonde_clock_now_ns(), process->file_series, (int64_t)file_b);
+	process->file_b = file_b;
+}
+
+/* Else the resources source does. */
+static int samples_over_time(const struct sonde_source_run *run)
+{
+	const struct sonde_record_options *options = sonde_recorder_options(run->recorder);
+	return options->heap || options->memory_every_ns;
+}
+
+static void sample(struct sonde_source_run *run)
+{
+	uint64_t from_ns = sonde_clock_now_ns(), before_ns = sonde_clock_read_ns(CLOCK_THREAD_CPUTIME_ID);
+	sonde_live_list_refresh(&run->list, &kind, run->recorder, run);
+	for (size_t i = 0; i < run->list.count; i++) {
+		struct process *process = (struct process *)run->list.rows + i;
+		errno = 0;
+		uint64_t file_b = 0, rss_b = process->gone ? 0 : resident_b(process, &file_b);
+		if (!rss_b && sonde_files_lack(errno)) { /* it is there, and read in another round */
+			run->unread++;
+			continue;
+		}
+		if (!rss_b) {
+			forget(run, process);
+			continue;
+		}
+		if (!process->series)
+			process->series =
+			    sonde_recorder_series(run->recorder, SONDE_METRIC_MEMORY_RSS, process->live.id, 0, NULL);
+		sonde_recorder_point(run->recorder, sonde_clock_now_ns(), process->series, (int64_t)rss_b);
+		put_file(run, process, file_b);
+		run->samples++;
+	}
+	uint64_t now_ns = sonde_clock_now_ns(), every_ns = sonde_recorder_options(run->recorder)->memory_every_ns;
+	uint64_t rest_ns = (sonde_clock_read_ns(CLOCK_THREAD_CPUTIME_ID) - before_ns) * COST_SHARE;
+	run->next_ns += every_ns;
+	if (!every_ns || run->next_ns < now_ns)
+		run->next_ns = from_ns + run->least_ns;
+	if (run->next_ns < from_ns + rest_ns)
+		run->next_ns = from_ns + rest_ns;
+}
+
+/* --- snapshots --------------------------------------------------------------------------------------------------- */
+
+static void ask_all(struct sonde_source_run *run, enum sonde_snapshot_reason reason, const char *label)
+{
+	struct sonde_recorder_live live;
+	for (live.id = 0; sonde_recorder_live(run->recorder, live.id, &live, 1);) {
+		struct sonde_snapshot_ask ask = {.process = live.id,
+						 .pid = live.pid,
+						 .reason = reason,
+						 .label = label,
+						 .label_b = strlen(label),
+						 .time_ns = sonde_clock_now_ns(),
+						 .answer_fd = -1};
+		sonde_recorder_ask(run->recorder, &ask);
+	}
+}
+
+/* How long after the start, as it was asked for: "10s", "1500ms". */
+static void write_age(char *out, size_t out_b, uint64_t ns)
+{
+	static const struct {
+		uint64_t ns;
+		const char *name;
+	} units[] = {{1000000000, "s"}, {1000000, "ms"}, {1000, "us"}, {1, "ns"}};
+	size_t i = 0;
+	while (ns % units[i].ns)
+		i++;
+	snprintf(out, out_b, "%llu%s", (unsigned long long)(ns / units[i].ns), units[i].name);
+}
+
+static void ask(struct sonde_source_run *run)
+{
+	const struct sonde_record_options *options = sonde_recorder_options(run->recorder);
+	uint64_t every_ns = options->snapshot_every_ns, now_ns = sonde_clock_now_ns();
+	char label[32];
+	if (options->snapshot_signal && sonde_signals_take_snapshot()) {
+		snprintf(label, sizeof label, "signal %llu", (unsigned long long)++run->signals);
+		ask_all(run, SONDE_SNAPSHOT_SIGNAL, label);
+	}
+	if (!every_ns || now_ns < run->next_snapshot_ns)
+		return;
+	uint64_t times = (now_ns - run->start_ns) / every_ns;
+	write_age(label, sizeof label, times * every_ns);
+	ask_all(run, SONDE_SNAPSHOT_INTERVAL, label);
+	run->next_snapshot_ns = run->start_ns + (times + 1) * every_ns;
+}
+
+/* --- the source -------------------------------------------------------------------------------------------------- */
+
+static int memory_probe(const struct sonde_record_options *options, char *why, size_t why_b)
+{
+	if (options && options->only_resources)
+		return -ENOENT;
+	if (sonde_snapshots_resident_b(getpid()))
+		return 0;
+	snprintf(why, why_b, "/proc is not mounted: nothing says what processes have in memory");
+	return -ENOENT;
+}
+
+static int memory_open(struct sonde_source_run **out, struct sonde_recorder *recorder)
+{
+	const struct sonde_record_options *options = sonde_recorder_options(recorder);
+	struct sonde_source_run *run = calloc(1, sizeof *run);
+	char text[32];
+	if (!run)
+		return sonde_error(ENOMEM, "out of memory for the memory source");
+	run->recorder = recorder;
+	run->timer_fd = -1;
+	run->kept_max = sonde_files_share(KEPT_MAX, 16);
+	run->least_ns = options->memory_every_ns ? options->memory_every_ns : LEAST_NS;
+	if (options->memory_every_ns || options->snapshot_every_ns)
+		run->timer_fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
+	snprintf(text, sizeof text, "%llu", (unsigned long long)run->least_ns);
+	if (options->memory_every_ns)
+		sonde_recorder_info(recorder, "option.memory_ns", text);
+	*out = run;
+	return 0;
+}
+
+/* Wakes the recorder when the next is due; where that is not to be had, it is taken late. */
+static void set_timer(struct sonde_source_run *run)
+{
+	const struct sonde_record_options *options = sonde_recorder_options(run->recorder);
+	uint64_t next_ns = options->memory_every_ns ? run->next_ns : UINT64_MAX;
+	if (options->snapshot_every_ns && run->next_snapshot_ns < next_ns)
+		next_ns = run->next_snapshot_ns;
+	struct itimerspec at = {
+	    .it_value = {.tv_sec = (time_t)(next_ns / 1000000000u), .tv_nsec = (long)(next_ns % 1000000000u)}};
+	if (run->timer_fd >= 0)
+		timerfd_settime(run->timer_fd, TFD_TIMER_ABSTIME, &at, NULL); /* which makes it silent until then */
+}
+
+static int memory_start(struct sonde_source_run *run, pid_t pid)
+{
+	(void)pid;
+	run->start_ns = run->next_ns = sonde_clock_now_ns();
+	run->next_snapshot_ns = run->start_ns + sonde_recorder_options(run->recorder)->snapshot_every_ns;
+	set_timer(run);
+	return 0;
+}
+
+static int memory_drain(struct sonde_source_run *run, uint64_t horizon_ns, int final)
+{
+	(void)horizon_ns;
+	sonde_snapshots_take_rest(sonde_recorder_snapshots(run->recorder));
+	if (!final)
+		ask(run);
+	if (samples_over_time(run) && (final || sonde_clock_now_ns() >= run->next_ns))
+		sample(run);
+	set_timer(run);
+	return sonde_recorder_error(run->recorder);
+}
+
+static size_t memory_poll_fds(struct sonde_source_run *run, int *fds, size_t max)
+{
+	if (run->timer_fd < 0 || !max)
+		return 0;
+	fds[0] = run->timer_fd;
+	return 1;
+}
+
+static void memory_stop(struct sonde_source_run *run)
+{
+	struct sonde_recorder_state state = {.state = SONDE_SOURCE_ON, .method = METHOD};
+	uint64_t every_ns = sonde_recorder_options(run->recorder)->memory_every_ns;
+	state.rate_hz = every_ns ? 1e9 / (double)every_ns : 0;
+	char detail[128];
+	if (run->unread) {
+		snprintf(detail, sizeof detail,
+			 "%llu readings were left out: the hard limit of %llu open files was reached: ulimit -Hn",
+			 (unsigned long long)run->unread, (unsigned long long)sonde_files_max());
+		state.state = SONDE_SOURCE_LIMITED;
+		state.detail = detail;
+	}
+	if (run->samples || run->unread)
+		sonde_recorder_source(run->recorder, "memory", &state);
+	sonde_live_list_fini(&run->list, &kind, run);
+	if (run->timer_fd >= 0)
+		close(run->timer_fd);
+	free(run);
+}
+
+const struct sonde_source sonde_source_memory = {
+    .name = "memory",
+    .title = "resident memory more often (--heap, --memory), and snapshots",
+    .cost = "at most 0.1 % of a CPU in the recorder",
+    .probe = memory_probe,
+    .open = memory_open,
+    .start = memory_start,
+    .drain = memory_drain,
+    .poll_fds = memory_poll_fds,
+    .stop = memory_stop,
+};

@@ -1,0 +1,321 @@
+/* resources.c: the resources source: what processes and the machine use, read again and again, as series.
+ *
+ * A round reads all processes of the tree (resource/rows.h) and the machine (resource/machine.h): at --interval,
+ * by a timer set to absolute times of CLOCK_MONOTONIC, first as the command begins and last as the recording ends. Of
+ * the command also when it has died and is not yet waited for: then its CPU time and faults are final. Rounds together
+ * take at most 0.2 % of a CPU: where they would take more, the next one waits until that holds again, and the SOURCE
+ * record says how often was read instead. Each half second a round has details and most of the machine: caches are cold
+ * then, and everything costs three times what it costs in a loop.
+ *
+ * Where no perf events tell of processes, they are found here (resource/tree.h), and end when they are gone.
+ * Processes that come and go between two rounds leave nothing but what their parents waited for.
+ */
+#include <errno.h>
+#include <poll.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <sys/timerfd.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "source/resource/budget.h"
+#include "source/resource/machine.h"
+#include "source/resource/rows.h"
+#include "source/resource/tree.h"
+#include "source/record/snapshots.h"
+#include "source/source.h"
+#include "util/error.h"
+
+#define DEFAULT_EVERY_NS 100000000u
+#define DETAIL_EVERY_NS 500000000u
+#define SHARE 500u         /* of a CPU */
+#define FILES_A_PROCESS 8u /* descriptors, with those of other sources */
+#define FILES_STEP 64u
+#define LEFT_NS 4000000 /* what may be left over of a share */
+#define METHOD "/proc/PID/stat, status, io and CPU clocks; /proc and control groups of the machine"
+
+/* One number of the machine. */
+struct machine_row {
+	enum sonde_metric metric;
+	char object[256];
+	uint32_t series;
+};
+
+struct sonde_source_run {
+	struct sonde_recorder *recorder;
+	struct sonde_resources_machine *machine;
+	struct sonde_resources_rows rows;
+	struct machine_row *numbers; /* in the order in which they are read */
+	size_t number_count, number_cap, number_at;
+	struct sonde_resources_tree tree;
+	int timer_fd, command_fd; /* −1 = none; the command's pidfd */
+	struct sonde_budget budget;
+	uint64_t every_ns, start_ns, last_ns, next_ns, next_detail_ns, point_ns;
+	uint64_t first_ns, rounds, held_back, spent_ns;
+};
+
+/* --- points ------------------------------------------------------------------------------------------------------- */
+
+static struct machine_row *number_of(struct sonde_source_run *run, enum sonde_metric metric, const char *object)
+{
+	for (size_t i = 0; i < run->number_count; i++) { /* mostly the next one */
+		size_t at = (run->number_at + i) % run->number_count;
+		struct machine_row *row = &run->numbers[at];
+		if (row->metric == metric && !strcmp(row->object, object)) {
+			run->number_at = at + 1;
+			return row;
+		}
+	}
+	if (run->number_count == run->number_cap) {
+		size_t cap = run->number_cap ? 2 * run->number_cap : 64;
+		struct machine_row *numbers = realloc(run->numbers, cap * sizeof *numbers);
+		if (!numbers)
+			return NULL;
+		run->numbers = numbers;
+		run->number_cap = cap;
+	}
+	struct machine_row *row = &run->numbers[run->number_count++];
+	*row = (struct machine_row){.metric = metric};
+	snprintf(row->object, sizeof row->object, "%s", object);
+	row->series = sonde_recorder_series(run->recorder, metric, 0, 0, *object ? object : NULL);
+	return row;
+}
+
+static void put_number(void *context, enum sonde_metric metric, const char *object, int64_t value)
+{
+	struct sonde_source_run *run = context;
+	const struct machine_row *row = number_of(run, metric, object ? object : "");
+	if (row)
+		sonde_recorder_point(run->recorder, run->point_ns, row->series, value);
+}
+
+/* --- rounds ------------------------------------------------------------------------------------------------------- */
+
+static uint64_t after(const struct sonde_source_run *run, uint64_t time_ns)
+{
+	return run->start_ns + ((time_ns - run->start_ns) / run->every_ns + 1) * run->every_ns;
+}
+
+static void read_all(struct sonde_source_run *run, uint64_t now_ns, int is_final)
+{
+	int is_detailed = is_final || now_ns >= run->next_detail_ns;
+	run->point_ns = now_ns;
+	sonde_resources_machine_read(run->machine, is_detailed, put_number, run);
+	if (run->rows.finds_processes)
+		sonde_resources_tree_look(&run->tree, sonde_resources_machine_last_pid(run->machine), now_ns);
+	sonde_resources_rows_read(&run->rows, is_detailed, is_final);
+	sonde_resources_rows_end_gone(&run->rows, now_ns, is_final);
+	if (is_detailed)
+		run->next_detail_ns = after(run, now_ns + DETAIL_EVERY_NS - run->every_ns);
+}
+
+static void round_of(struct sonde_source_run *run, int is_final)
+{
+	uint64_t before_ns = sonde_clock_read_ns(CLOCK_THREAD_CPUTIME_ID), now_ns = sonde_clock_now_ns();
+	read_all(run, now_ns, is_final);
+	run->first_ns = run->rounds++ ? run->first_ns : now_ns;
+	run->last_ns = now_ns;
+	now_ns = sonde_clock_now_ns();
+	uint64_t spent_ns = sonde_clock_read_ns(CLOCK_THREAD_CPUTIME_ID) - before_ns;
+	run->spent_ns += spent_ns;
+	sonde_budget_spend(&run->budget, spent_ns, now_ns);
+	run->next_ns = after(run, now_ns);
+	uint64_t due_ns = sonde_budget_due_ns(&run->budget);
+	if (due_ns <= run->next_ns)
+		return;
+	run->held_back++;
+	run->next_ns = after(run, due_ns);
+}
+
+/* The command has died: it is there until it is waited for, and what it came to is final. Its children are read with
+ * it: it may have waited for some. */
+static void read_dead(struct sonde_source_run *run)
+{
+	struct pollfd dead = {.fd = run->command_fd, .events = POLLIN};
+	if (run->command_fd < 0 || poll(&dead, 1, 0) <= 0)
+		return;
+	close(run->command_fd);
+	run->command_fd = -1;
+	sonde_resources_rows_read(&run->rows, 1, 1);
+}
+
+static void set_timer(const struct sonde_source_run *run)
+{
+	struct itimerspec at = {.it_value = {.tv_sec = (time_t)(run->next_ns / 1000000000u),
+					     .tv_nsec = (long)(run->next_ns % 1000000000u)}};
+	if (run->timer_fd >= 0)
+		timerfd_settime(run->timer_fd, TFD_TIMER_ABSTIME, &at, NULL);
+}
+
+/* --- what is said ------------------------------------------------------------------------------------------------- */
+
+struct said {
+	char text[1024];
+	size_t used;
+};
+
+static void say(struct said *said, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+static void say(struct said *said, const char *format, ...)
+{
+	va_list arguments;
+	size_t left = sizeof said->text - said->used;
+	int joint = said->used ? snprintf(said->text + said->used, left, "; ") : 0;
+	if (left < 64)
+		return;
+	va_start(arguments, format);
+	int more = vsnprintf(said->text + said->used + joint, left - (size_t)joint, format, arguments);
+	va_end(arguments);
+	said->used += (size_t)(joint + more);
+	if (said->used >= sizeof said->text)
+		said->used = sizeof said->text - 1;
+}
+
+/* Descriptors that each process needs, and a few more: as many as fill a limit that is easily written. */
+static void say_unread(const struct sonde_source_run *run, struct said *said)
+{
+	uint64_t limit = run->rows.files_max, least = limit + FILES_A_PROCESS * (run->rows.unread + 1);
+	least += FILES_STEP - least % FILES_STEP;
+	if (!run->rows.unread && !run->tree.was_unread)
+		return;
+	char who[64] = "processes may have been missed";
+	if (run->rows.unread)
+		snprintf(who, sizeof who, "%llu process%s not always read", (unsigned long long)run->rows.unread,
+			 run->rows.unread == 1 ? " was" : "es were");
+	say(said, "%s: the hard limit of %llu open files was reached: ulimit -Hn %llu, or more", who,
+	    (unsigned long long)limit, (unsigned long long)least);
+}
+
+static void say_source(const struct sonde_source_run *run)
+{
+	struct sonde_recorder_state state = {
+	    .state = SONDE_SOURCE_ON, .method = METHOD, .rate_hz = 1e9 / (double)run->every_ns};
+	struct said said = {0};
+	char missing[512];
+	double every_ns = run->rounds > 1 ? (double)(run->last_ns - run->first_ns) / (double)(run->rounds - 1) : 0;
+	state.effective_hz = every_ns > (double)run->every_ns ? 1e9 / every_ns : state.rate_hz; /* the last is early */
+	if (run->held_back && every_ns > 1.2 * (double)run->every_ns)
+		say(&said,
+		    "read each %.3g ms, not each %.3g ms: so many processes and threads would have taken more than "
+		    "%.1f %% of a core",
+		    every_ns / 1e6, (double)run->every_ns / 1e6, 100.0 / SHARE);
+	say_unread(run, &said);
+	if (run->rows.hidden)
+		say(&said, "%llu process%s not shown by /proc (hidepid): record as root",
+		    (unsigned long long)run->rows.hidden, run->rows.hidden == 1 ? " is" : "es are");
+	if (run->rows.closed)
+		say(&said, "what %llu process%s of other users read%s and write%s is not told: record as root",
+		    (unsigned long long)run->rows.closed, run->rows.closed == 1 ? "" : "es",
+		    run->rows.closed == 1 ? "s" : "", run->rows.closed == 1 ? "s" : "");
+	if (said.used)
+		state.state = SONDE_SOURCE_LIMITED;
+	if (run->rows.crowded)
+		say(&said, "context switches are not read of processes with more than %d threads",
+		    SONDE_RESOURCES_TASKS_MAX);
+	if (run->rows.finds_processes && run->tree.may_have_missed && run->rows.had_children)
+		say(&said, "processes are found in /proc: not those that came and went between two readings");
+	if (run->rows.finds_processes && (run->tree.may_have_missed || run->tree.was_unread))
+		sonde_recorder_info(run->recorder, "run.processes_missed", "1");
+	if (sonde_resources_machine_missing(run->machine, missing, sizeof missing))
+		say(&said, "%s", missing);
+	state.detail = said.used ? said.text : NULL;
+	sonde_recorder_source(run->recorder, "resources", &state);
+	sonde_recorder_cost(run->recorder, "resources.cpu_ns", run->spent_ns);
+	sonde_recorder_cost(run->recorder, "resources.rounds", run->rounds);
+}
+
+/* --- the source --------------------------------------------------------------------------------------------------- */
+
+static int resources_probe(const struct sonde_record_options *options, char *why, size_t why_b)
+{
+	(void)options;
+	if (sonde_snapshots_resident_b(getpid()))
+		return 0;
+	snprintf(why, why_b, "/proc is not mounted: nothing says what processes use; mount -t proc proc /proc");
+	return -ENOENT;
+}
+
+static int resources_open(struct sonde_source_run **out, struct sonde_recorder *recorder)
+{
+	const struct sonde_record_options *options = sonde_recorder_options(recorder);
+	struct sonde_source_run *run = calloc(1, sizeof *run);
+	char text[32];
+	if (!run)
+		return sonde_error(ENOMEM, "out of memory for the resources source");
+	run->recorder = recorder;
+	run->command_fd = -1;
+	run->timer_fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
+	run->every_ns = options->resources_every_ns ? options->resources_every_ns : DEFAULT_EVERY_NS;
+	sonde_resources_rows_init(&run->rows, recorder);
+	run->rows.reads_rss = options->only_resources || (!options->heap && !options->memory_every_ns);
+	snprintf(text, sizeof text, "%llu", (unsigned long long)run->every_ns);
+	sonde_recorder_info(recorder, "option.interval_ns", text);
+	*out = run;
+	return 0;
+}
+
+static int resources_start(struct sonde_source_run *run, pid_t pid)
+{
+	int rc = sonde_resources_machine_new(&run->machine, "", pid);
+	if (rc)
+		return rc;
+	uint64_t now_ns = sonde_clock_now_ns();
+	run->start_ns = run->next_ns = run->next_detail_ns = now_ns;
+	run->command_fd = (int)syscall(SYS_pidfd_open, pid, 0);
+	sonde_budget_init(&run->budget, SHARE, LEFT_NS, now_ns);
+	sonde_resources_rows_start(&run->rows, sonde_recorder_options(run->recorder)->command ? pid : 0, now_ns);
+	run->rows.finds_processes = !sonde_recorder_is_told(run->recorder);
+	if (run->rows.finds_processes)
+		sonde_resources_tree_start(&run->tree, run->recorder, pid,
+					   sonde_recorder_options(run->recorder)->command != NULL);
+	set_timer(run); /* at once: before the command is let go it is a copy of ours */
+	return 0;
+}
+
+static int resources_drain(struct sonde_source_run *run, uint64_t horizon_ns, int final)
+{
+	(void)horizon_ns;
+	if (final || sonde_clock_now_ns() >= run->next_ns) {
+		round_of(run, final);
+		set_timer(run);
+	}
+	read_dead(run);
+	return sonde_recorder_error(run->recorder);
+}
+
+static size_t resources_poll_fds(struct sonde_source_run *run, int *fds, size_t max)
+{
+	if (run->timer_fd < 0 || !max)
+		return 0;
+	fds[0] = run->timer_fd;
+	return 1;
+}
+
+static void resources_stop(struct sonde_source_run *run)
+{
+	if (run->rounds)
+		say_source(run);
+	sonde_resources_rows_fini(&run->rows);
+	sonde_resources_machine_free(run->machine);
+	if (run->timer_fd >= 0)
+		close(run->timer_fd);
+	if (run->command_fd >= 0)
+		close(run->command_fd);
+	free(run->numbers);
+	free(run);
+}
+
+const struct sonde_source sonde_source_resources = {
+    .name = "resources",
+    .title = "CPU time, memory, I/O of processes and the machine, again and again",
+    .cost = "at most 0.2 % of a CPU in the recorder",
+    .probe = resources_probe,
+    .open = resources_open,
+    .start = resources_start,
+    .drain = resources_drain,
+    .poll_fds = resources_poll_fds,
+    .stop = resources_stop,
+};

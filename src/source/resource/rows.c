@@ -1,0 +1,419 @@
+/* rows.c: reads one process after the other and writes points.
+ *
+ * Bytes come last in a round: parents are read before their children (their ids are lower), so that a child that is
+ * still there was not yet in its parent's count; where one is gone the parent is read once more, and what it got is
+ * taken off (resource/bytes.h). Dead processes are kept in mind until somebody has waited for them.
+ *
+ * Details that cost more are read of one process after the other, as far as their budgets go: the proportional share of
+ * memory, which walks page tables, 0.1 % of a CPU, context switches of many threads 0.05 %.
+ */
+#include "source/resource/rows.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "run/launch.h"
+#include "source/resource/files.h"
+#include "source/resource/bytes.h"
+
+#define PSS_SHARE 1000u
+#define SWITCHES_SHARE 2000u
+#define LEFT_DEAR_NS 500000
+#define PSS_LEAST_NS 50000u /* of a small process */
+#define PAGES_TO_MEASURE 256u
+#define PSS_PAGE_NS 40u /* before it was measured */
+#define TASK_NS 20000u
+#define SETTLE_NS 300000000u /* so late may a process's own farewell be read */
+#define FDS_A_PROCESS 5u
+#define KEPT_MAX 512u      /* processes whose descriptors stay open */
+#define DEAD_MAX 64u       /* of them that are dead */
+#define SERIES_EASY 16384u /* beyond, only processes that last from one round to the next get series */
+
+struct sonde_resources_row {
+	struct sonde_recorder_live live;
+	struct sonde_resources_process process;
+	struct sonde_resources_bytes bytes;
+	pid_t parent;
+	uint32_t series[SONDE_RESOURCE_COUNT];
+	int is_open, is_kept, is_gone, is_new;
+	int is_unread;          /* it was not read once, for want of descriptors */
+	int has_bytes;          /* read, and not yet told */
+	int is_behind;          /* a child of it is gone since its bytes were read */
+	uint64_t gone_ns;       /* when it was found gone and nobody had said so; 0 = it was not, or that is told */
+	int64_t threads, rss_b; /* as read last */
+	int64_t peak_b;
+	char name[32];
+};
+
+/* --- points ------------------------------------------------------------------------------------------------------- */
+
+#define BYTES                                                                                                \
+	(1u << SONDE_RESOURCE_IO_READ | 1u << SONDE_RESOURCE_IO_WRITTEN | 1u << SONDE_RESOURCE_IO_READ_ALL | \
+	 1u << SONDE_RESOURCE_IO_WRITTEN_ALL)
+
+static void put(struct sonde_resources_rows *rows, struct sonde_resources_row *row, const struct sonde_resources *now)
+{
+	uint64_t now_ns = sonde_clock_now_ns();
+	for (unsigned i = 0; i < SONDE_RESOURCE_COUNT; i++) {
+		if (!(now->known & 1u << i) || (i == SONDE_RESOURCE_MEMORY_RSS && !rows->reads_rss))
+			continue;
+		if (!row->series[i]) {
+			row->series[i] = sonde_recorder_series(
+			    rows->recorder, sonde_resource_metric((enum sonde_resource)i), row->live.id, 0, NULL);
+			rows->series_count++;
+		}
+		sonde_recorder_point(rows->recorder, now_ns, row->series[i], now->value[i]);
+	}
+}
+
+static struct sonde_resources_row *row_at(const struct sonde_resources_rows *rows, size_t i)
+{
+	return (struct sonde_resources_row *)rows->list.rows + i;
+}
+
+/* --- a process ---------------------------------------------------------------------------------------------------- */
+
+static void close_row(struct sonde_resources_rows *rows, struct sonde_resources_row *row)
+{
+	if (row->is_open)
+		sonde_resources_process_close(&row->process);
+	rows->kept -= (size_t)row->is_kept;
+	row->is_open = row->is_kept = 0;
+	row->is_gone = 1;
+}
+
+/* What it read and wrote is told, and found again with whoever waits for it. */
+static void keep_dead(struct sonde_resources_rows *rows, struct sonde_resources_row *row)
+{
+	if (rows->dead_count == rows->dead_cap) {
+		size_t cap = rows->dead_cap ? 2 * rows->dead_cap : 16;
+		struct sonde_resources_row *dead = realloc(rows->dead, cap * sizeof *dead);
+		if (!dead) {
+			close_row(rows, row);
+			return;
+		}
+		rows->dead = dead;
+		rows->dead_cap = cap;
+	}
+	rows->dead[rows->dead_count++] = *row;
+	row->is_open = row->is_kept = row->has_bytes = row->is_behind = 0; /* that is the other's now */
+	row->is_gone = 1;
+}
+
+/* Found gone, or dead. */
+static void went(struct sonde_resources_rows *rows, struct sonde_resources_row *row, enum sonde_resources_found found)
+{
+	rows->hidden += found == SONDE_RESOURCES_HIDDEN && !row->is_gone;
+	if (found == SONDE_RESOURCES_GONE && row->bytes.known)
+		keep_dead(rows, row);
+	else
+		close_row(rows, row);
+	if (rows->finds_processes)
+		row->gone_ns = sonde_clock_now_ns();
+}
+
+/* Where only descriptors lack, it is tried again in the next round. */
+static void missed(struct sonde_resources_rows *rows, struct sonde_resources_row *row, enum sonde_resources_found found)
+{
+	if (found != SONDE_RESOURCES_UNREAD) {
+		went(rows, row, found);
+		return;
+	}
+	rows->unread += !row->is_unread;
+	row->is_unread = 1;
+}
+
+static int open_row(struct sonde_resources_rows *rows, struct sonde_resources_row *row)
+{
+	int keep = rows->kept < rows->kept_max;
+	enum sonde_resources_found found = sonde_resources_process_open(&row->process, "", row->live.pid, keep);
+	if (found != SONDE_RESOURCES_FOUND) {
+		missed(rows, row, found);
+		return -1;
+	}
+	row->is_open = 1;
+	row->is_kept = keep;
+	rows->kept += (size_t)keep;
+	return 0;
+}
+
+/* The program, as the process is found under another name than before; recorded where perf events do not tell. One that
+ * has ended said its own last name: what would be made of its number now were another life of it. */
+static void see_name(struct sonde_resources_rows *rows, struct sonde_resources_row *row,
+		     const struct sonde_resources *now)
+{
+	pid_t pid = row->live.pid;
+	int is_alive = sonde_recorder_alive(rows->recorder, pid) == row->live.id;
+	if (rows->finds_processes && is_alive && strcmp(now->name, row->name) != 0)
+		sonde_recorder_comm(rows->recorder, pid, pid, now->name, 1, sonde_clock_now_ns());
+	memcpy(row->name, now->name, sizeof row->name);
+}
+
+/* The kernel's peak is a detail, and gone with the process: between two readings of it, it is at least what is
+ * resident. */
+static void raise_peak(struct sonde_resources_row *row, struct sonde_resources *now)
+{
+	const uint32_t rss = 1u << SONDE_RESOURCE_MEMORY_RSS, peak = 1u << SONDE_RESOURCE_MEMORY_PEAK_RSS;
+	int64_t rss_b = now->known & rss ? now->value[SONDE_RESOURCE_MEMORY_RSS] : 0;
+	if (!(now->known & peak) && rss_b > row->peak_b) {
+		now->known |= peak;
+		now->value[SONDE_RESOURCE_MEMORY_PEAK_RSS] = rss_b;
+	}
+	if (now->known & peak)
+		row->peak_b = now->value[SONDE_RESOURCE_MEMORY_PEAK_RSS];
+}
+
+static void see_bytes(struct sonde_resources_row *row, struct sonde_resources *now)
+{
+	if (!(now->known & BYTES))
+		return;
+	sonde_resources_bytes_see(&row->bytes, now);
+	row->parent = now->parent;
+	row->has_bytes = 1;
+	now->known &= ~BYTES;
+}
+
+static void read_row(struct sonde_resources_rows *rows, struct sonde_resources_row *row, int is_detailed, int is_final)
+{
+	struct sonde_resources now;
+	int is_first = row->is_new;
+	if (is_first && rows->series_count > SERIES_EASY && !is_final) {
+		row->is_new = 0;
+		return;
+	}
+	if (row->is_gone || (!row->is_open && open_row(rows, row)))
+		return;
+	enum sonde_resources_found found = sonde_resources_process_read(&row->process, is_detailed || is_first, &now);
+	if (found != SONDE_RESOURCES_FOUND) {
+		missed(rows, row, found);
+		return;
+	}
+	rows->had_children |= row->process.had_children;
+	see_name(rows, row, &now);
+	rows->crowded += is_detailed && row->threads > SONDE_RESOURCES_TASKS_MAX;
+	raise_peak(row, &now);
+	row->threads = now.known & 1u << SONDE_RESOURCE_THREADS ? now.value[SONDE_RESOURCE_THREADS] : 1;
+	row->rss_b = now.known & 1u << SONDE_RESOURCE_MEMORY_RSS ? now.value[SONDE_RESOURCE_MEMORY_RSS] : 0;
+	if (row->process.lacks_files)
+		missed(rows, row, SONDE_RESOURCES_UNREAD);
+	else if (is_first && !now.is_dead && !(now.known & 1u << SONDE_RESOURCE_IO_READ_ALL))
+		rows->closed++;
+	see_bytes(row, &now);
+	put(rows, row, &now);
+	row->is_new = 0;
+	if (now.is_dead)
+		went(rows, row, SONDE_RESOURCES_GONE);
+}
+
+static void came(void *context, void *row)
+{
+	struct sonde_resources_rows *rows = context;
+	struct sonde_resources_row *process = row;
+	process->is_new = 1;
+	if (!rows->command || process->live.pid != rows->command)
+		return;
+	sonde_resources_bytes_begin(&process->bytes, SONDE_LAUNCH_READ_B, SONDE_LAUNCH_WRITTEN_B);
+	rows->command = 0;
+}
+
+/* The recorder knows that it ended. As long as nobody has waited for it, it says what it came to. */
+static void left(void *context, void *row)
+{
+	struct sonde_resources_rows *rows = context;
+	struct sonde_resources_row *process = row;
+	if (process->is_open)
+		read_row(rows, process, 1, 1);
+	if (!process->is_gone)
+		went(rows, process, SONDE_RESOURCES_GONE);
+}
+
+static const struct sonde_live_kind kind = {sizeof(struct sonde_resources_row), came, left};
+
+/* --- bytes -------------------------------------------------------------------------------------------------------- */
+
+/* The process that has a number, if it can still be read, or is gone in this round, too. */
+static struct sonde_resources_row *find(const struct sonde_resources_rows *rows, pid_t pid)
+{
+	uint32_t id = sonde_recorder_alive(rows->recorder, pid);
+	struct sonde_resources_row *row = id ? sonde_live_list_find(&rows->list, &kind, id) : NULL;
+	if (row && !row->is_gone)
+		return row;
+	for (size_t i = rows->dead_count; i-- > 0;)
+		if (rows->dead[i].live.pid == pid)
+			return &rows->dead[i];
+	return NULL;
+}
+
+static void read_again(struct sonde_resources_row *row)
+{
+	struct sonde_resources now;
+	if (!row->is_behind)
+		return;
+	row->is_behind = 0;
+	sonde_resources_process_bytes(&row->process, &now);
+	sonde_resources_bytes_see_again(&row->bytes, &now);
+	row->has_bytes |= now.known != 0;
+}
+
+/* Takes the bytes of one that is gone off its parent; not before that was done with its own children's. */
+static int hand_one(struct sonde_resources_rows *rows, struct sonde_resources_row *row)
+{
+	for (size_t i = 0; i < rows->dead_count; i++)
+		if (rows->dead[i].is_behind && rows->dead[i].parent == row->live.pid)
+			return 0;
+	row->is_behind = 0;
+	struct sonde_resources_row *parent = find(rows, row->parent);
+	if (!parent)
+		return 1;
+	int was_read = parent->has_bytes; /* in this round; else it is gone, too */
+	if (!(was_read && sonde_resources_bytes_take(&parent->bytes, &row->bytes)) && parent->is_gone)
+		sonde_resources_bytes_join(&parent->bytes, &row->bytes);
+	return 1;
+}
+
+/* Finds those of the dead that somebody has waited for, and takes their bytes off whoever that was. */
+static void hand_over(struct sonde_resources_rows *rows)
+{
+	for (size_t i = 0; i < rows->dead_count; i++) {
+		struct sonde_resources_row *row = &rows->dead[i], *parent;
+		row->is_gone = !sonde_resources_process_is_there(&row->process);
+		parent = row->is_gone ? find(rows, row->parent) : NULL;
+		if (parent)
+			parent->is_behind = 1;
+	}
+	for (size_t i = 0; rows->dead_count && i < rows->list.count; i++)
+		read_again(row_at(rows, i));
+	for (size_t i = 0; i < rows->dead_count; i++) {
+		read_again(&rows->dead[i]);
+		rows->dead[i].is_behind = rows->dead[i].is_gone; /* from now on: its bytes are still to be taken */
+	}
+	for (int is_moving = 1; is_moving;) {
+		is_moving = 0;
+		for (size_t i = 0; i < rows->dead_count; i++)
+			is_moving |= rows->dead[i].is_behind && hand_one(rows, &rows->dead[i]);
+	}
+}
+
+static void tell_bytes(struct sonde_resources_rows *rows, struct sonde_resources_row *row)
+{
+	struct sonde_resources own;
+	if (!row->has_bytes)
+		return;
+	row->has_bytes = 0;
+	sonde_resources_bytes_tell(&row->bytes, &own);
+	put(rows, row, &own);
+}
+
+static void end_bytes(struct sonde_resources_rows *rows)
+{
+	size_t kept = 0;
+	hand_over(rows);
+	for (size_t i = 0; i < rows->list.count; i++)
+		tell_bytes(rows, row_at(rows, i));
+	for (size_t i = 0; i < rows->dead_count; i++) {
+		tell_bytes(rows, &rows->dead[i]);
+		if (rows->dead[i].is_gone || kept == DEAD_MAX)
+			close_row(rows, &rows->dead[i]);
+		else
+			rows->dead[kept++] = rows->dead[i];
+	}
+	rows->dead_count = kept;
+}
+
+/* --- what costs more ---------------------------------------------------------------------------------------------- */
+
+static uint64_t pages_of(const struct sonde_resources_row *row)
+{
+	return (uint64_t)row->rss_b / (uint64_t)getpagesize() + 1;
+}
+
+/* 0: there is nothing to read of this one. */
+static uint64_t price_of(const struct sonde_resources_rows *rows, const struct sonde_resources_turn *turn,
+			 const struct sonde_resources_row *row)
+{
+	if (!row->is_open)
+		return 0;
+	if (turn == &rows->pss)
+		return row->process.has_no_pss || !row->rss_b ? 0 : pages_of(row) * rows->page_ns + PSS_LEAST_NS;
+	int wanted = row->process.was_multi && row->threads <= SONDE_RESOURCES_TASKS_MAX;
+	return wanted ? (uint64_t)row->threads * TASK_NS : 0;
+}
+
+/* Reads one detail of processes in turn, as far as its budget goes: the one that it ends at is the next one's first. */
+static void read_turn(struct sonde_resources_rows *rows, struct sonde_resources_turn *turn)
+{
+	for (size_t i = 0; i < rows->list.count; i++) {
+		struct sonde_resources_row *row = row_at(rows, turn->at % rows->list.count);
+		struct sonde_resources now;
+		uint64_t now_ns = sonde_clock_now_ns(), price_ns = price_of(rows, turn, row);
+		if (price_ns && !sonde_budget_allows(&turn->budget, price_ns, now_ns))
+			return;
+		turn->at++;
+		if (!price_ns)
+			continue;
+		uint64_t before_ns = sonde_clock_read_ns(CLOCK_THREAD_CPUTIME_ID);
+		if (turn == &rows->pss)
+			sonde_resources_process_pss(&row->process, &now);
+		else
+			sonde_resources_process_switches(&row->process, &now);
+		uint64_t took_ns = sonde_clock_read_ns(CLOCK_THREAD_CPUTIME_ID) - before_ns;
+		sonde_budget_spend(&turn->budget, took_ns, now_ns);
+		put(rows, row, &now);
+		if (turn == &rows->pss && pages_of(row) > PAGES_TO_MEASURE)
+			rows->page_ns = (rows->page_ns + took_ns / pages_of(row) + 1) / 2;
+	}
+}
+
+/* --- all of them -------------------------------------------------------------------------------------------------- */
+
+void sonde_resources_rows_init(struct sonde_resources_rows *rows, struct sonde_recorder *recorder)
+{
+	*rows = (struct sonde_resources_rows){.recorder = recorder, .page_ns = PSS_PAGE_NS};
+	rows->files_max = sonde_files_max();
+	rows->kept_max = sonde_files_share(KEPT_MAX * FDS_A_PROCESS, 8) / FDS_A_PROCESS;
+}
+
+void sonde_resources_rows_start(struct sonde_resources_rows *rows, pid_t command, uint64_t now_ns)
+{
+	rows->command = command;
+	sonde_budget_init(&rows->pss.budget, PSS_SHARE, LEFT_DEAR_NS, now_ns);
+	sonde_budget_init(&rows->switches.budget, SWITCHES_SHARE, LEFT_DEAR_NS, now_ns);
+}
+
+void sonde_resources_rows_fini(struct sonde_resources_rows *rows)
+{
+	for (size_t i = 0; i < rows->list.count; i++)
+		close_row(rows, row_at(rows, i));
+	sonde_live_list_fini(&rows->list, &kind, rows);
+	for (size_t i = 0; i < rows->dead_count; i++)
+		close_row(rows, &rows->dead[i]);
+	free(rows->dead);
+}
+
+void sonde_resources_rows_read(struct sonde_resources_rows *rows, int is_detailed, int is_final)
+{
+	sonde_live_list_refresh(&rows->list, &kind, rows->recorder, rows);
+	for (size_t i = 0; i < rows->list.count; i++)
+		read_row(rows, row_at(rows, i), is_detailed, is_final);
+	end_bytes(rows);
+	if (!is_detailed)
+		return;
+	read_turn(rows, &rows->pss);
+	read_turn(rows, &rows->switches);
+}
+
+void sonde_resources_rows_end_gone(struct sonde_resources_rows *rows, uint64_t now_ns, int is_final)
+{
+	for (size_t i = 0; i < rows->list.count; i++) {
+		struct sonde_resources_row *row = row_at(rows, i);
+		if (!row->gone_ns || (!is_final && now_ns < row->gone_ns + SETTLE_NS))
+			continue;
+		/* A process says itself that it ends, where something of ours is in it: that may still be on its way.
+		 */
+		if (sonde_recorder_alive(rows->recorder, row->live.pid) == row->live.id)
+			sonde_recorder_exit(rows->recorder, row->live.pid, row->live.pid, 0, row->gone_ns);
+		row->gone_ns = 0;
+	}
+}

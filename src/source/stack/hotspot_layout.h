@@ -1,0 +1,96 @@
+/* hotspot_layout.h: where a Java VM of the HotSpot family keeps what unwinding and naming need.
+ *
+ * libjvm.so exports tables that describe its own structures for debuggers (gHotSpotVMStructs: type, field, offset or
+ * address; gHotSpotVMTypes: sizes; gHotSpotVMIntConstants). They are read from the memory of the process, so nothing
+ * here depends on a version as long as the fields have their names: a VM that lacks one of them is not followed, and
+ * the field is reported. An offset that cannot be is refused.
+ */
+#ifndef SONDE_SOURCE_STACK_HOTSPOT_LAYOUT_H
+#define SONDE_SOURCE_STACK_HOTSPOT_LAYOUT_H
+
+#include <stdint.h>
+
+#include "source/stack/process_memory.h"
+
+enum sonde_hotspot_field {
+	/* Addresses of static variables. */
+	HOTSPOT_HEAPS, /* GrowableArray<CodeHeap *> * */
+	HOTSPOT_CODE_LOW,
+	HOTSPOT_CODE_HIGH,
+	HOTSPOT_CALL_STUB_RETURN,
+	HOTSPOT_VERSION,
+	/* Offsets. */
+	HOTSPOT_ARRAY_LEN,
+	HOTSPOT_ARRAY_DATA,
+	HOTSPOT_HEAP_MEMORY,
+	HOTSPOT_HEAP_SEGMAP,
+	HOTSPOT_HEAP_SEGMENT_LOG2,
+	HOTSPOT_SPACE_LOW,
+	HOTSPOT_SPACE_HIGH,
+	HOTSPOT_BLOCK_USED,
+	HOTSPOT_BLOB_NAME,
+	HOTSPOT_BLOB_SIZE,
+	HOTSPOT_BLOB_COMPLETE,
+	HOTSPOT_BLOB_FRAME_SIZE,
+	HOTSPOT_BLOB_DATA_OFFSET,
+	HOTSPOT_BLOB_CODE_BEGIN, /* address … */
+	HOTSPOT_BLOB_CODE_END,
+	HOTSPOT_BLOB_CODE_OFFSET, /* … or offset, of newer VMs */
+	HOTSPOT_BLOB_MUTABLE,
+	HOTSPOT_BLOB_RELOCATION_SIZE,
+	HOTSPOT_NMETHOD_METHOD,
+	HOTSPOT_NMETHOD_COMPILE_ID,
+	HOTSPOT_NMETHOD_ENTRY, /* verified: address … */
+	HOTSPOT_NMETHOD_ENTRY_OFFSET,
+	HOTSPOT_NMETHOD_PCS, /* from the blob, or from its immutable data where there is some */
+	HOTSPOT_NMETHOD_PCS_END,
+	HOTSPOT_NMETHOD_SCOPES, /* address … */
+	HOTSPOT_NMETHOD_SCOPES_OFFSET,
+	HOTSPOT_NMETHOD_IMMUTABLE,
+	HOTSPOT_NMETHOD_METADATA,
+	HOTSPOT_METHOD_CONST,
+	HOTSPOT_CONST_POOL,
+	HOTSPOT_CONST_SIZE_WORDS,
+	HOTSPOT_CONST_CODE_SIZE,
+	HOTSPOT_CONST_NAME,
+	HOTSPOT_CONST_FLAGS,
+	HOTSPOT_POOL_HOLDER,
+	HOTSPOT_POOL_LENGTH,
+	HOTSPOT_POOL_SOURCE,
+	HOTSPOT_KLASS_NAME,
+	HOTSPOT_SYMBOL_LENGTH,
+	HOTSPOT_SYMBOL_BODY,
+	HOTSPOT_PC_OFFSET,
+	HOTSPOT_PC_SCOPE,
+	HOTSPOT_FIELDS,
+};
+
+struct sonde_hotspot_slot {
+	uint64_t value;   /* offset in its structure, or address of a static variable */
+	uint8_t size_b;   /* 1, 2, 4, 8 */
+	uint8_t is_there; /* the VM publishes it */
+};
+
+struct sonde_hotspot_layout {
+	struct sonde_hotspot_slot fields[HOTSPOT_FIELDS];
+	uint64_t block_b, blob_b, nmethod_b, const_b, pool_b, pc_desc_b; /* sizes of structures */
+	int sender_sp_slot, last_sp_slot;                                /* words from the frame pointer */
+	uint32_t has_lines;                                              /* flag of ConstMethod; 0 = not known */
+	int major;                                                       /* version, 0 = not known */
+};
+
+/* Reads the tables of the libjvm.so whose ELF header lies at `base`. 0; -ENOENT where it exports none; -ENOTSUP for one
+ * that lacks what is needed; -EBADMSG for tables that make no sense. The error sentence says which. */
+int sonde_hotspot_layout_read(struct sonde_hotspot_layout *out, const struct sonde_process_memory *memory,
+			      uint64_t base);
+
+/* The value of a field of the structure at `address`, sign-extended where it is a signed number; non-zero where it
+ * cannot be read. */
+int sonde_hotspot_read(const struct sonde_hotspot_layout *layout, const struct sonde_process_memory *memory,
+		       uint64_t address, enum sonde_hotspot_field field, int64_t *out);
+static inline int sonde_hotspot_has(const struct sonde_hotspot_layout *layout, enum sonde_hotspot_field field)
+{
+	return layout->fields[field].is_there;
+}
+
+#endif

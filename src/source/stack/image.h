@@ -1,0 +1,74 @@
+/* image.h: the files that are mapped executable: what they are, and their call-frame tables, opened when first sampled.
+ *
+ * An image is one file (one build-id, or one inode) however many processes map it. Nothing is read of an image that is
+ * never sampled. Images live until sonde_images_free(). Not thread-safe.
+ */
+#ifndef SONDE_SOURCE_STACK_IMAGE_H
+#define SONDE_SOURCE_STACK_IMAGE_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "source/stack/maps.h"
+#include "source/record/recorder.h"
+#include "symbol/elf.h"
+#include "unwind/table.h"
+
+enum sonde_image_kind {
+	SONDE_IMAGE_FILE = 0,
+	SONDE_IMAGE_VDSO,
+	SONDE_IMAGE_ANONYMOUS, /* generated code: no file, addresses are the process's */
+};
+
+struct sonde_image {
+	struct sonde_image *next; /* of its hash bucket */
+	enum sonde_image_kind kind;
+	int opened;      /* the fields below are filled in */
+	int has_v8;      /* 1: it exports V8's symbols; -1: it does not; 0: not yet asked */
+	int known;       /* the file could be read: segments are there */
+	uint32_t module; /* the recording's id; 0 for anonymous images: that is the process's */
+	uint64_t entry;  /* ELF virtual address of the first instruction of a program; 0 = none */
+	struct sonde_elf_segment segments[16];
+	size_t segment_count;
+	struct sonde_unwind_table table;
+
+	const char *path;      /* as the process saw it */
+	const char *live_path; /* without the kernel's " (deleted)" */
+	uint64_t device, inode, generation;
+	uint8_t build_id[SONDE_BUILD_ID_MAX_B]; /* as the kernel gave it, then the file's */
+	size_t build_id_b;
+};
+
+/* What is known when a file is mapped. Either a build-id or an inode. */
+struct sonde_image_key {
+	const char *path;
+	const uint8_t *build_id;
+	size_t build_id_b;
+	uint64_t device, inode, generation;
+	uint64_t start; /* of the mapping: tells the [vdso] of 32-bit processes apart */
+};
+
+struct sonde_images;
+
+/* `slow` (may be NULL) is called before what may take milliseconds: reading a file and, with `compiles`, compiling its
+ * table. */
+int sonde_images_new(struct sonde_images **out, struct sonde_recorder *recorder,
+		     void (*slow)(void *context, int compiles), void *context);
+void sonde_images_free(struct sonde_images *images);
+
+/* The image of a key, made when it is new; NULL when out of memory. */
+struct sonde_image *sonde_images_get(struct sonde_images *images, const struct sonde_image_key *key);
+
+/* Opens it if that was not tried yet. `map`, of process `pid`, is where it was hit. */
+void sonde_images_open(struct sonde_images *images, struct sonde_image *image, pid_t pid,
+		       const struct sonde_mapping *map);
+
+/* Opens the file of an opened image of kind FILE once more; the caller closes it. */
+int sonde_images_reopen(struct sonde_images *images, const struct sonde_image *image, pid_t pid,
+			const struct sonde_mapping *map, struct sonde_elf *out);
+
+/* ELF virtual address in an opened image of `address` in `map`; process address for anonymous images. */
+uint64_t sonde_image_address(const struct sonde_image *image, const struct sonde_mapping *map, uint64_t address);
+
+#endif

@@ -1,0 +1,64 @@
+/* unwinder.h: from registers and a copy of the stack to an interned stack and the reason why it ends where it ends.
+ *
+ * Used by every source that samples: perf events, and the timers inside a target. Not thread-safe.
+ */
+#ifndef SONDE_SOURCE_STACK_UNWINDER_H
+#define SONDE_SOURCE_STACK_UNWINDER_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "format/record.h"
+#include "source/record/recorder.h"
+#include "source/stack/spaces.h"
+#include "unwind/machine.h"
+#include "unwind/step.h"
+
+#define SONDE_UNWINDER_DEPTH_MAX 1024 /* frames; a deeper stack keeps its leaf end and is SONDE_STACK_DEEP */
+
+struct sonde_unwinder;
+
+int sonde_unwinder_new(struct sonde_unwinder **out, struct sonde_recorder *recorder, struct sonde_images *images,
+		       struct sonde_spaces *spaces);
+void sonde_unwinder_free(struct sonde_unwinder *unwinder);
+
+/* What a sample holds. `stack` is read through this struct each time: whoever moves it meanwhile (a `slow` callback of
+ * sonde_images_new()) stores the new place here. */
+struct sonde_unwind_sample {
+	pid_t pid;
+	uint64_t time_ns;
+	const uint64_t *kernel; /* kernel addresses, leaf first */
+	size_t kernel_count;
+	int has_user;                  /* regs are valid */
+	int copy_only;                 /* nothing is read of the live stack above the copy */
+	int leaf_only;                 /* code of another machine type (32 bits): only its pc is used */
+	struct sonde_unwind_regs regs; /* `all` may point to `registers` */
+	uint64_t registers[SONDE_UNWIND_REGISTERS];
+	const uint8_t *stack; /* bytes from regs.sp upwards */
+	size_t stack_b;
+};
+
+/* Sets `regs` from `registers`, which are all known. */
+static inline void sonde_unwind_sample_registers(struct sonde_unwind_sample *sample)
+{
+	const uint64_t *all = sample->registers;
+	sample->regs = (struct sonde_unwind_regs){.pc = all[SONDE_UNWIND_REG_PC],
+						  .sp = all[SONDE_UNWIND_REG_SP],
+						  .fp = all[SONDE_UNWIND_REG_FP],
+						  .lr = all[SONDE_UNWIND_REG_LR],
+						  .all = all};
+}
+
+/* The stack's node in *stack (0 = none); how it ended. */
+enum sonde_stack_status sonde_unwinder_run(struct sonde_unwinder *unwinder, struct sonde_unwind_sample *sample,
+					   uint32_t *stack);
+
+/* The stack of return addresses, leaf first, that were found elsewhere. */
+uint32_t sonde_unwinder_intern(struct sonde_unwinder *unwinder, pid_t pid, uint64_t time_ns, const uint64_t *pcs,
+			       size_t count);
+
+/* Begins a batch: what was read of live stacks is forgotten. */
+void sonde_unwinder_begin(struct sonde_unwinder *unwinder);
+
+#endif

@@ -1,0 +1,182 @@
+/* cut_off.c: compares the namespaces of processes with the recorder's (target/cut_off.h).
+ *
+ * Only a process that has mapped our object and never connected is one. Who could reach us through /proc all the same
+ * (a pid namespace with the old /proc) is told apart as soon as it connects. Of its own user namespace a process knows
+ * the users that uid_map tells.
+ */
+#include "source/target/cut_off.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "source/target/zones.h"
+#include "util/file.h"
+
+#define EVERY_NS 50000000u
+#define AT_ONCE 64
+
+struct sonde_cut_off {
+	struct sonde_cut_off_options options;
+	uint64_t looked_ns;
+	ino_t net, user, pid; /* ours */
+	uint8_t *is;          /* by id of the recording */
+	size_t count;
+};
+
+/* 0 = it cannot be read. */
+static ino_t namespace_of(pid_t pid, const char *kind)
+{
+	char path[64];
+	struct stat status;
+	snprintf(path, sizeof path, "/proc/%d/ns/%s", (int)pid, kind);
+	return stat(path, &status) ? 0 : status.st_ino;
+}
+
+static int differs(ino_t own, pid_t pid, const char *kind)
+{
+	ino_t other = namespace_of(pid, kind);
+	return own && other && own != other;
+}
+
+static int has_mapped(pid_t pid, const char *object)
+{
+	char path[32], line[4096 + 128];
+	int found = 0;
+	snprintf(path, sizeof path, "/proc/%d/maps", (int)pid);
+	FILE *file = fopen(path, "re");
+	while (file && !found && fgets(line, sizeof line, file))
+		found = strstr(line, object) != NULL;
+	if (file)
+		fclose(file);
+	return found;
+}
+
+struct sonde_cut_off *sonde_cut_off_new(const struct sonde_cut_off_options *options)
+{
+	struct sonde_cut_off *cut_off = calloc(1, sizeof *cut_off);
+	if (!cut_off)
+		return NULL;
+	cut_off->options = *options;
+	cut_off->net = namespace_of(getpid(), "net");
+	cut_off->user = namespace_of(getpid(), "user");
+	cut_off->pid = namespace_of(getpid(), "pid");
+	return cut_off;
+}
+
+void sonde_cut_off_free(struct sonde_cut_off *cut_off)
+{
+	if (cut_off)
+		free(cut_off->is);
+	free(cut_off);
+}
+
+/* Without memory it is as if it were not. */
+static void mark(struct sonde_cut_off *cut_off, uint32_t process, uint8_t value)
+{
+	if (process >= cut_off->count && value) {
+		size_t count = (size_t)process + process / 2 + 64;
+		uint8_t *is = realloc(cut_off->is, count);
+		if (!is)
+			return;
+		memset(is + cut_off->count, 0, count - cut_off->count);
+		cut_off->is = is;
+		cut_off->count = count;
+	}
+	if (process < cut_off->count)
+		cut_off->is[process] = value;
+}
+
+/* Whether it finds the second socket by its path. */
+static int sees_path(pid_t pid)
+{
+	char path[160];
+	struct stat ours, its;
+	if (!*sonde_zones_path() || stat(sonde_zones_path(), &ours))
+		return 0;
+	snprintf(path, sizeof path, "/proc/%d/root%s", (int)pid, sonde_zones_path());
+	return !stat(path, &its) && its.st_dev == ours.st_dev && its.st_ino == ours.st_ino;
+}
+
+/* Whether we are root in its user namespace, as it sees us. */
+static int is_root_to(pid_t pid)
+{
+	unsigned inside, outside, count;
+	char text[4096];
+	sonde_file_read(text, sizeof text, "/proc/%d/uid_map", (int)pid);
+	for (const char *line = text; line; line = strchr(line, '\n')) {
+		line += *line == '\n';
+		if (sscanf(line, "%u %u %u", &inside, &outside, &count) == 3 && !inside && outside == geteuid())
+			return 1;
+	}
+	return 0;
+}
+
+/* As sonde_link_peer() decides. */
+static int believes(const struct sonde_cut_off *cut_off, pid_t pid)
+{
+	unsigned user = 0;
+	char text[2048];
+	if (!differs(cut_off->user, pid, "user"))
+		return 1;
+	sonde_file_read(text, sizeof text, "/proc/%d/status", (int)pid);
+	const char *line = strstr(text, "\nUid:");
+	return is_root_to(pid) || !line || sscanf(line, "\nUid: %*u %u", &user) != 1 || user == geteuid();
+}
+
+static int reaches(const struct sonde_cut_off *cut_off, pid_t pid)
+{
+	return !differs(cut_off->net, pid, "net") || sees_path(pid) ||
+	       (!differs(cut_off->user, pid, "user") && !differs(cut_off->pid, pid, "pid"));
+}
+
+static void look_at(struct sonde_cut_off *cut_off, const struct sonde_recorder_live *live)
+{
+	const struct sonde_cut_off_options *options = &cut_off->options;
+	if (options->connected(options->context, live->pid))
+		mark(cut_off, live->id, 0);
+	else if (!sonde_cut_off_has(cut_off, live->id) &&
+		 (!reaches(cut_off, live->pid) || !believes(cut_off, live->pid)) &&
+		 has_mapped(live->pid, options->object))
+		mark(cut_off, live->id, 1);
+}
+
+void sonde_cut_off_look(struct sonde_cut_off *cut_off, uint64_t now_ns)
+{
+	struct sonde_recorder_live live[AT_ONCE];
+	size_t got = AT_ONCE;
+	if (!cut_off || now_ns < cut_off->looked_ns + EVERY_NS)
+		return;
+	cut_off->looked_ns = now_ns;
+	for (uint32_t after = 0; got == AT_ONCE; after = live[AT_ONCE - 1].id) {
+		got = sonde_recorder_live(cut_off->options.recorder, after, live, AT_ONCE);
+		for (size_t i = 0; i < got; i++)
+			look_at(cut_off, &live[i]);
+	}
+}
+
+int sonde_cut_off_has(const struct sonde_cut_off *cut_off, uint32_t process)
+{
+	return cut_off && process < cut_off->count && cut_off->is[process];
+}
+
+uint64_t sonde_cut_off_end(struct sonde_cut_off *cut_off)
+{
+	uint64_t found = 0;
+	for (uint32_t process = 0; cut_off && process < cut_off->count; process++) {
+		struct sonde_recorder_loss loss = {
+		    .source = cut_off->options.source,
+		    .cause = "processes that are not recorded: their namespaces keep them from the recorder",
+		    .process = process,
+		    .count = 1,
+		    .time_ns = sonde_clock_now_ns()};
+		if (!cut_off->is[process])
+			continue;
+		sonde_recorder_lost(cut_off->options.recorder, &loss);
+		found++;
+	}
+	return found;
+}

@@ -1,0 +1,330 @@
+/* devices.c: numbers of a process into ids of the recording (target/devices.h).
+ *
+ * Rings are read one after the other, so an activity may be read before what it names, which another thread told of
+ * earlier. So activities are kept for one round: what they name was in its ring before they were, and is read by then.
+ */
+#include "source/target/devices.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "format/device_lost.h"
+#include "symbol/demangle.h"
+#include "util/error.h"
+
+#define CAUSES_MAX 1000               /* of a process: later ones are of one cause */
+#define AHEAD_NS UINT64_C(1000000000) /* so much may a device's clock be ahead of ours */
+
+/* Ids by the process's number, from 1. */
+struct numbers {
+	uint32_t *ids;
+	size_t count;
+};
+
+struct told {
+	struct sonde_event_activity event;
+	uint32_t thread;
+};
+
+struct sonde_devices {
+	struct sonde_recorder *recorder;
+	uint32_t process;
+	struct numbers devices, queues, operations;
+	struct numbers requests; /* operations of the host that put one command of OpenCL each into a queue: 1 */
+	struct told *told;
+	size_t told_count, told_cap;
+	size_t settled; /* of these: what they name is known */
+	uint64_t bad, unkept, unnamed, untimed;
+	uint64_t asked, known; /* commands of OpenCL: by the calls for them, by their times */
+	uint64_t excused;      /* of which it is said otherwise why their times are not known, at most */
+	uint32_t causes;       /* times that a loss was told */
+	int is_traced, is_all_told, has_drops;
+};
+
+int sonde_devices_new(struct sonde_devices **out, struct sonde_recorder *recorder, uint32_t process)
+{
+	struct sonde_devices *devices = calloc(1, sizeof *devices);
+	if (!devices)
+		return sonde_error(ENOMEM, "no memory for the devices of a process");
+	devices->recorder = recorder;
+	devices->process = process;
+	*out = devices;
+	return 0;
+}
+
+static uint32_t id_of(const struct numbers *numbers, uint32_t number)
+{
+	return number < numbers->count ? numbers->ids[number] : 0;
+}
+
+static void set_id(struct sonde_devices *devices, struct numbers *numbers, uint32_t number, uint32_t id)
+{
+	if (!number || number > SONDE_DEVICE_NUMBER_MAX) {
+		devices->bad++;
+		return;
+	}
+	if (number >= numbers->count) {
+		size_t count = (size_t)number + number / 2 + 64;
+		uint32_t *ids = realloc(numbers->ids, count * sizeof *ids);
+		if (!ids) {
+			devices->unkept++;
+			return;
+		}
+		memset(ids + numbers->count, 0, (count - numbers->count) * sizeof *ids);
+		numbers->ids = ids;
+		numbers->count = count;
+	}
+	numbers->ids[number] = id;
+}
+
+/* --- what is told once ------------------------------------------------------------------------------------------- */
+
+static uint32_t text(struct sonde_devices *devices, const char **at, size_t size_b)
+{
+	uint32_t id = size_b ? sonde_recorder_string(devices->recorder, *at, size_b) : 0;
+	*at += size_b;
+	return id;
+}
+
+static void take_device(struct sonde_devices *devices, const struct sonde_event_device *event)
+{
+	const char *at = (const char *)(event + 1);
+	struct sonde_meta_device record = {
+	    .process = devices->process,
+	    .kind = event->kind,
+	    .index = event->index,
+	    .units = event->units,
+	    .clock_mhz = event->clock_mhz,
+	    .warp = event->warp,
+	    .warps_unit = event->warps_unit,
+	    .blocks_unit = event->blocks_unit,
+	    .registers_unit = event->registers_unit,
+	    .shared_unit_b = event->shared_unit_b,
+	    .memory_b = event->memory_b,
+	    .memory_b_per_s = event->memory_b_per_s,
+	    .capability = event->capability,
+	};
+	record.api = text(devices, &at, event->api_b);
+	record.name = text(devices, &at, event->name_b);
+	record.uuid = text(devices, &at, event->uuid_b);
+	record.driver = text(devices, &at, event->driver_b);
+	set_id(devices, &devices->devices, event->number, sonde_recorder_device(devices->recorder, &record));
+}
+
+static void take_queue(struct sonde_devices *devices, const struct sonde_event_queue *event)
+{
+	const char *at = (const char *)(event + 1);
+	struct sonde_meta_queue record = {
+	    .process = devices->process,
+	    .device = id_of(&devices->devices, event->device),
+	    .flags = event->flags,
+	    .context = event->context,
+	    .handle = event->handle,
+	};
+	record.name = text(devices, &at, event->name_b);
+	set_id(devices, &devices->queues, event->number, sonde_recorder_queue(devices->recorder, &record));
+}
+
+/* Readable, as names of functions are. */
+static uint32_t kernel_name(struct sonde_devices *devices, const char *name, size_t name_b)
+{
+	char *mangled = name_b > 2 && !memcmp(name, "_Z", 2) ? strndup(name, name_b) : NULL;
+	char *readable = mangled ? sonde_demangle(mangled) : NULL;
+	uint32_t id = readable ? sonde_recorder_text(devices->recorder, readable) : text(devices, &name, name_b);
+	free(readable);
+	free(mangled);
+	return id;
+}
+
+/* Calls of the layer for OpenCL (src/inject): each one that works has one command, with the same correlation. */
+static int is_request(const struct sonde_event_operation *event)
+{
+	static const char begin[] = "clEnqueue";
+	return sonde_activity_row(event->kind)->where == SONDE_ACTIVITY_ON_HOST && event->name_b >= sizeof begin &&
+	       !memcmp(event + 1, begin, sizeof begin - 1);
+}
+
+static void take_operation(struct sonde_devices *devices, const struct sonde_event_operation *event)
+{
+	struct sonde_meta_operation record = {
+	    .process = devices->process,
+	    .kind = event->kind,
+	    .registers = event->registers,
+	    .local_b = event->local_b,
+	    .static_shared_b = event->static_shared_b,
+	    .dynamic_shared_b = event->dynamic_shared_b,
+	    .shared_unit_b = event->shared_unit_b,
+	    .from = event->from,
+	    .to = event->to,
+	    .from_device = id_of(&devices->devices, event->from_device),
+	    .to_device = id_of(&devices->devices, event->to_device),
+	};
+	if (!sonde_activity_row(event->kind)->name) {
+		devices->bad++;
+		return;
+	}
+	memcpy(record.grid, event->grid, sizeof record.grid);
+	memcpy(record.block, event->block, sizeof record.block);
+	record.name = kernel_name(devices, (const char *)(event + 1), event->name_b);
+	set_id(devices, &devices->operations, event->number, sonde_recorder_operation(devices->recorder, &record));
+	if (is_request(event))
+		set_id(devices, &devices->requests, event->number, 1);
+}
+
+/* --- activities -------------------------------------------------------------------------------------------------- */
+
+/* How long before the start, + 1; 0 = not known. */
+static uint64_t time_before(uint64_t time_ns, uint64_t start_ns)
+{
+	if (!time_ns)
+		return 0;
+	return time_ns < start_ns ? start_ns - time_ns + 1 : 1;
+}
+
+static void count_command(struct sonde_devices *devices, const struct sonde_event_activity *event)
+{
+	if (!event->correlation)
+		return;
+	if (id_of(&devices->requests, event->operation))
+		devices->asked++;
+	else if (event->queue)
+		devices->known++;
+}
+
+static void take_activity(struct sonde_devices *devices, const struct told *told)
+{
+	const struct sonde_event_activity *event = &told->event;
+	struct sonde_activities_row row = {
+	    .start_ns = event->start_ns,
+	    .dur_ns = event->end_ns - event->start_ns,
+	    .operation = id_of(&devices->operations, event->operation),
+	    .queue = id_of(&devices->queues, event->queue),
+	    .thread = told->thread,
+	    .queued_ns = time_before(event->queued_ns, event->start_ns),
+	    .submitted_ns = time_before(event->submitted_ns, event->start_ns),
+	    .correlation = event->correlation,
+	    .size_b = event->size_b,
+	    .address = event->address,
+	};
+	if (!row.operation || (event->queue && !row.queue))
+		devices->unnamed++;
+	else if (!event->start_ns || event->end_ns < event->start_ns || event->end_ns > sonde_clock_now_ns() + AHEAD_NS)
+		devices->untimed++;
+	else
+		sonde_recorder_activity(devices->recorder, &row);
+	count_command(devices, event);
+}
+
+static void keep_activity(struct sonde_devices *devices, uint32_t thread, const struct sonde_event_activity *event)
+{
+	if (devices->told_count == devices->told_cap) {
+		size_t cap = devices->told_cap ? 2 * devices->told_cap : 256;
+		struct told *told = realloc(devices->told, cap * sizeof *told);
+		if (!told) {
+			devices->unkept++;
+			return;
+		}
+		devices->told = told;
+		devices->told_cap = cap;
+	}
+	devices->told[devices->told_count++] = (struct told){*event, thread};
+}
+
+void sonde_devices_settle(struct sonde_devices *devices)
+{
+	for (size_t i = 0; i < devices->settled; i++)
+		take_activity(devices, &devices->told[i]);
+	devices->told_count -= devices->settled;
+	if (devices->told_count && devices->settled)
+		memmove(devices->told, devices->told + devices->settled, devices->told_count * sizeof *devices->told);
+	devices->settled = devices->told_count;
+}
+
+/* --- events ------------------------------------------------------------------------------------------------------ */
+
+static void lose_at(const struct sonde_devices *devices, const char *cause, uint64_t count, uint64_t time_ns)
+{
+	struct sonde_recorder_loss loss = {
+	    .source = "gpu", .cause = cause, .process = devices->process, .count = count, .time_ns = time_ns};
+	if (count)
+		sonde_recorder_lost(devices->recorder, &loss);
+}
+
+static void lose(const struct sonde_devices *devices, const char *cause, uint64_t count)
+{
+	lose_at(devices, cause, count, sonde_clock_now_ns());
+}
+
+static void excuse(struct sonde_devices *devices, uint64_t count)
+{
+	devices->excused += count < UINT32_MAX ? count : UINT32_MAX;
+}
+
+void sonde_devices_dropped(struct sonde_devices *devices, uint64_t count)
+{
+	excuse(devices, count);
+	devices->has_drops |= count > 0;
+}
+
+static void take_lost(struct sonde_devices *devices, const struct sonde_event_activity_lost *event)
+{
+	char cause[256];
+	size_t cause_b = event->cause_b < sizeof cause ? event->cause_b : sizeof cause - 1;
+	memcpy(cause, event + 1, cause_b);
+	cause[cause_b] = '\0';
+	if (!event->count) {
+		devices->is_traced |= !strcmp(cause, SONDE_DEVICE_TRACED);
+		devices->is_all_told |= !strcmp(cause, SONDE_DEVICE_ALL_TOLD);
+		return;
+	}
+	excuse(devices, event->count);
+	lose_at(devices, devices->causes++ < CAUSES_MAX ? cause : "of too many causes", event->count, event->head.time);
+}
+
+/* Whose process was killed, or ended by _exit(), has no one who says that. */
+static void lose_commands(const struct sonde_devices *devices)
+{
+	uint64_t told = devices->known + devices->excused + devices->bad + devices->unkept;
+	if (devices->asked > told)
+		lose(devices,
+		     "OpenCL: asked for, and the recording of the process ended before anybody looked whether it was "
+		     "done",
+		     devices->asked - told);
+}
+
+void sonde_devices_free(struct sonde_devices *devices)
+{
+	if (!devices)
+		return;
+	devices->settled = devices->told_count;
+	sonde_devices_settle(devices);
+	lose(devices, "what is said of devices makes no sense", devices->bad);
+	lose(devices, "no memory for it", devices->unkept);
+	lose(devices, "of an operation or queue that was not told", devices->unnamed);
+	lose(devices, "times that cannot be", devices->untimed);
+	lose_commands(devices);
+	if (devices->is_traced && !devices->is_all_told && !devices->has_drops)
+		lose(devices, "CUDA: processes that ended with no one to take out what came in their last 0.2 s", 1);
+	free(devices->told);
+	free(devices->devices.ids);
+	free(devices->queues.ids);
+	free(devices->operations.ids);
+	free(devices->requests.ids);
+	free(devices);
+}
+
+void sonde_devices_event(struct sonde_devices *devices, uint32_t thread, const struct sonde_event *event)
+{
+	if (event->type == SONDE_EVENT_DEVICE)
+		take_device(devices, (const void *)event);
+	else if (event->type == SONDE_EVENT_QUEUE)
+		take_queue(devices, (const void *)event);
+	else if (event->type == SONDE_EVENT_OPERATION)
+		take_operation(devices, (const void *)event);
+	else if (event->type == SONDE_EVENT_ACTIVITY)
+		keep_activity(devices, thread, (const void *)event);
+	else if (event->type == SONDE_EVENT_ACTIVITY_LOST)
+		take_lost(devices, (const void *)event);
+}

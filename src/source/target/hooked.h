@@ -1,0 +1,39 @@
+/* hooked.h: the code of processes that hooks were put into: hands out its call-frame tables, by which the hooks walk
+ * their stacks, and interns what they found. One thread.
+ */
+#ifndef SONDE_SOURCE_TARGET_HOOKED_H
+#define SONDE_SOURCE_TARGET_HOOKED_H
+
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "format/link.h"
+#include "source/stack/image.h"
+#include "source/record/recorder.h"
+#include "source/stack/spaces.h"
+#include "source/stack/unwinder.h"
+
+#define SONDE_HOOKED_SHARED 128u /* tables that are kept to be handed out: a descriptor each */
+
+/* A table in sealed memory. */
+struct sonde_hooked_shared {
+	const struct sonde_image *image;
+	int fd;
+};
+
+struct sonde_hooked {
+	struct sonde_images *images;
+	struct sonde_spaces *spaces;
+	struct sonde_unwinder *unwinder;
+	struct sonde_hooked_shared shared[SONDE_HOOKED_SHARED];
+	uint32_t shared_count;
+};
+
+/* -ENOMEM; what was opened is freed by sonde_hooked_fini(). */
+int sonde_hooked_init(struct sonde_hooked *hooked, struct sonde_recorder *recorder);
+void sonde_hooked_fini(struct sonde_hooked *hooked);
+
+/* Fills in what lies at an address; a descriptor of its table, which is the caller's, or −1. */
+int sonde_hooked_table(struct sonde_hooked *hooked, pid_t pid, uint64_t address, struct sonde_link_table *out);
+
+#endif

@@ -1,0 +1,102 @@
+/* own_tids.c: reads the numbers of threads when one is asked for that is not known (target/own_tids.h).
+ *
+ * All threads that are new are read at once, and where there are many not more often than each 5 ms: those
+ * that have ended are never found.
+ * Numbers are used again: where a thread is gone, one that has its number now takes its place.
+ */
+#include "source/target/own_tids.h"
+
+#include <dirent.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/hash.h"
+#include "util/file.h"
+
+#define EVERY_NS 5000000u
+#define MANY 256 /* threads, whose list takes some 50 us to read */
+
+static uint64_t key(pid_t tid)
+{
+	return sonde_hash_mix((uint64_t)tid + 1);
+}
+
+/* The innermost of the numbers; 0 = not told. */
+static pid_t read_own(pid_t pid, pid_t ours)
+{
+	char text[4096];
+	sonde_file_read(text, sizeof text, "/proc/%d/task/%d/status", (int)pid, (int)ours);
+	const char *line = strstr(text, "\nNSpid:"), *end = line ? strchr(line + 1, '\n') : NULL;
+	if (!end)
+		return 0;
+	while (end > line && end[-1] >= '0' && end[-1] <= '9')
+		end--;
+	return (pid_t)strtol(end, NULL, 10);
+}
+
+static void add(struct sonde_own_tids *tids, pid_t own, pid_t ours)
+{
+	if (tids->count == tids->cap) {
+		size_t cap = tids->cap ? 2 * tids->cap : 16;
+		struct sonde_own_tid *rows = realloc(tids->rows, cap * sizeof *rows);
+		if (!rows)
+			return;
+		tids->rows = rows;
+		tids->cap = cap;
+	}
+	tids->rows[tids->count++] = (struct sonde_own_tid){own, ours};
+	if (sonde_map_set(&tids->by_own, key(own), (uint32_t)tids->count) < 0 ||
+	    sonde_map_set(&tids->by_ours, key(ours), (uint32_t)tids->count) < 0)
+		return; /* without memory it is as if it were not known */
+}
+
+static void look(struct sonde_own_tids *tids, pid_t pid)
+{
+	char path[32];
+	snprintf(path, sizeof path, "/proc/%d/task", (int)pid);
+	DIR *tasks = opendir(path);
+	for (struct dirent *entry; tasks && (entry = readdir(tasks));) {
+		pid_t ours = (pid_t)atol(entry->d_name);
+		if (ours <= 0 || sonde_map_find(&tids->by_ours, key(ours), NULL, NULL))
+			continue;
+		pid_t own = read_own(pid, ours);
+		if (own)
+			add(tids, own, ours);
+	}
+	if (tasks)
+		closedir(tasks);
+}
+
+static pid_t known(const struct sonde_own_tids *tids, pid_t own)
+{
+	uint32_t row = sonde_map_find(&tids->by_own, key(own), NULL, NULL);
+	return row ? tids->rows[row - 1].ours : 0;
+}
+
+static int is_there(pid_t pid, pid_t ours)
+{
+	char path[64];
+	snprintf(path, sizeof path, "/proc/%d/task/%d", (int)pid, (int)ours);
+	return ours && !access(path, F_OK);
+}
+
+pid_t sonde_own_tids_find(struct sonde_own_tids *tids, pid_t pid, pid_t own)
+{
+	uint64_t now_ns = sonde_clock_now_ns();
+	pid_t ours = known(tids, own);
+	if (is_there(pid, ours) || (tids->count >= MANY && now_ns < tids->looked_ns + EVERY_NS))
+		return ours;
+	tids->looked_ns = now_ns;
+	look(tids, pid);
+	return known(tids, own);
+}
+
+void sonde_own_tids_fini(struct sonde_own_tids *tids)
+{
+	free(tids->rows);
+	sonde_map_fini(&tids->by_own);
+	sonde_map_fini(&tids->by_ours);
+}

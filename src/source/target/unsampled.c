@@ -1,0 +1,220 @@
+/* unsampled.c: walks the tree of processes by /proc/PID/task/TID/children.
+ *
+ * Only what has run for several ticks is looked at more closely, so that most processes cost one small file. Orphans
+ * leave the tree and are not seen.
+ */
+#include "source/target/unsampled.h"
+
+#include <dirent.h>
+#include <elf.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/hash.h"
+#include "source/target/preload.h"
+#include "source/resource/proc_stat.h"
+#include "util/error.h"
+#include "util/file.h"
+#include "util/map.h"
+
+#define OBJECT "libsonde-cpu.so"
+#define EVERY_NS 100000000u
+#define TICKS_LEAST 3u  /* of CPU time */
+#define PROCESSES 4096u /* of one look */
+#define NAME_B 32u
+
+enum reason { REASON_SANDBOX, REASON_FOREIGN, REASON_STATIC, REASON_HIDDEN, REASON_ENVIRONMENT, REASON_OTHER, REASONS };
+
+struct sonde_unsampled {
+	int (*known)(void *context, pid_t pid, pid_t tid);
+	void *context;
+	uint64_t looked_ns;
+	unsigned filters;        /* our own */
+	struct sonde_map judged; /* by pid and tid */
+	uint32_t counts[REASONS];
+	char names[REASONS][NAME_B]; /* of the first */
+	uint32_t threads;
+	pid_t queue[PROCESSES];
+};
+
+unsigned sonde_unsampled_filters(pid_t pid)
+{
+	char text[8192]; /* groups stand before it, each up to 11 bytes */
+	unsigned mode = 0, filters = 0;
+	sonde_file_read(text, sizeof text, "/proc/%d/status", (int)pid);
+	const char *line = strstr(text, "\nSeccomp:"), *more = strstr(text, "\nSeccomp_filters:");
+	if (more && sscanf(more, "\nSeccomp_filters: %u", &filters) == 1)
+		return filters;
+	return line && sscanf(line, "\nSeccomp: %u", &mode) == 1 && mode; /* before Linux 5.9 */
+}
+
+int sonde_unsampled_new(struct sonde_unsampled **out, int (*known)(void *context, pid_t pid, pid_t tid), void *context)
+{
+	struct sonde_unsampled *unsampled = calloc(1, sizeof *unsampled);
+	if (!unsampled)
+		return sonde_error(ENOMEM, "out of memory for the list of processes");
+	unsampled->known = known;
+	unsampled->context = context;
+	unsampled->filters = sonde_unsampled_filters(getpid());
+	*out = unsampled;
+	return 0;
+}
+
+void sonde_unsampled_free(struct sonde_unsampled *unsampled)
+{
+	if (!unsampled)
+		return;
+	sonde_map_fini(&unsampled->judged);
+	free(unsampled);
+}
+
+/* Whether a thread, or a whole process (tid 0), lives and has run for some ticks; its name. */
+static int ran_long(pid_t pid, pid_t tid, char name[NAME_B])
+{
+	struct sonde_proc_stat stat;
+	if (sonde_proc_stat_read(&stat, pid, tid) < 0 ||
+	    strchr("ZX", stat.state)) /* dead: it was judged, or too short */
+		return 0;
+	snprintf(name, NAME_B, "%s", stat.name);
+	return stat.user_ns + stat.system_ns >= TICKS_LEAST * sonde_proc_tick_ns();
+}
+
+static int is_judged(struct sonde_unsampled *unsampled, pid_t pid, pid_t tid)
+{
+	uint64_t key = sonde_hash_pair((uint64_t)pid, (uint64_t)tid);
+	if (sonde_map_find(&unsampled->judged, key, NULL, NULL))
+		return 1;
+	sonde_map_set(&unsampled->judged, key, 1);
+	return 0;
+}
+
+/* Why what we preload is not in a process. */
+static enum reason find_reason(const struct sonde_unsampled *unsampled, pid_t pid)
+{
+	if (sonde_unsampled_filters(pid) > unsampled->filters)
+		return REASON_SANDBOX;
+	union {
+		Elf64_Ehdr head;
+		char bytes[4096];
+	} file;
+	size_t got_b = sonde_file_read(file.bytes, sizeof file.bytes, "/proc/%d/exe", (int)pid);
+	if (got_b < sizeof file.head || memcmp(file.head.e_ident, ELFMAG, SELFMAG) != 0)
+		return REASON_OTHER;
+	if (file.head.e_ident[EI_CLASS] != ELFCLASS64)
+		return REASON_FOREIGN;
+	int is_static = 1;
+	for (size_t i = 0; i < file.head.e_phnum; i++) {
+		Elf64_Phdr part;
+		uint64_t at = file.head.e_phoff + i * sizeof part;
+		if (at > got_b || got_b - at < sizeof part)
+			return REASON_OTHER;
+		memcpy(&part, file.bytes + at, sizeof part);
+		is_static &= part.p_type != PT_INTERP;
+	}
+	if (is_static)
+		return REASON_STATIC;
+	size_t size_b = 1u << 20;
+	char *environment = malloc(size_b);
+	size_t used_b = environment ? sonde_file_read(environment, size_b, "/proc/%d/environ", (int)pid) : 0;
+	int ours = used_b && memmem(environment, used_b, OBJECT, strlen(OBJECT)) != NULL;
+	free(environment);
+	if (ours)
+		return REASON_OTHER;
+	return sonde_preload_is_hidden(pid, OBJECT) ? REASON_HIDDEN : REASON_ENVIRONMENT;
+}
+
+static void count(struct sonde_unsampled *unsampled, enum reason reason, const char *name)
+{
+	if (!unsampled->counts[reason]++)
+		snprintf(unsampled->names[reason], NAME_B, "%s", name);
+}
+
+static void judge_process(struct sonde_unsampled *unsampled, pid_t pid)
+{
+	char name[NAME_B] = "";
+	if (unsampled->known(unsampled->context, pid, 0) || !ran_long(pid, 0, name) || is_judged(unsampled, pid, 0))
+		return;
+	count(unsampled, find_reason(unsampled, pid), name);
+}
+
+void sonde_unsampled_sandboxed(struct sonde_unsampled *unsampled, pid_t pid, const char *name)
+{
+	if (!is_judged(unsampled, pid, 0))
+		count(unsampled, REASON_SANDBOX, name);
+}
+
+static void judge_thread(struct sonde_unsampled *unsampled, pid_t pid, pid_t tid)
+{
+	char name[NAME_B];
+	if (!unsampled->known(unsampled->context, pid, 0) || unsampled->known(unsampled->context, pid, tid) ||
+	    !ran_long(pid, tid, name) || is_judged(unsampled, pid, tid))
+		return;
+	unsampled->threads++;
+}
+
+/* Appends the children that one thread started. */
+static size_t add_children(struct sonde_unsampled *unsampled, pid_t pid, pid_t tid, size_t count)
+{
+	char text[4096], *at = text;
+	sonde_file_read(text, sizeof text, "/proc/%d/task/%d/children", (int)pid, (int)tid);
+	for (char *end; count < PROCESSES; at = end) {
+		long child = strtol(at, &end, 10);
+		if (end == at || child <= 0)
+			break;
+		unsampled->queue[count++] = (pid_t)child;
+	}
+	return count;
+}
+
+void sonde_unsampled_look(struct sonde_unsampled *unsampled, pid_t root, uint64_t now_ns)
+{
+	if (now_ns < unsampled->looked_ns + EVERY_NS)
+		return;
+	unsampled->looked_ns = now_ns;
+	size_t count = 1;
+	unsampled->queue[0] = root;
+	for (size_t i = 0; i < count; i++) {
+		char path[64];
+		pid_t pid = unsampled->queue[i];
+		judge_process(unsampled, pid);
+		snprintf(path, sizeof path, "/proc/%d/task", (int)pid);
+		DIR *tasks = opendir(path);
+		for (struct dirent *entry; tasks && (entry = readdir(tasks));) {
+			pid_t tid = (pid_t)atol(entry->d_name);
+			if (tid <= 0)
+				continue;
+			judge_thread(unsampled, pid, tid);
+			count = add_children(unsampled, pid, tid, count);
+		}
+		if (tasks)
+			closedir(tasks);
+	}
+}
+
+size_t sonde_unsampled_say(const struct sonde_unsampled *unsampled, char *out, size_t out_b)
+{
+	static const char *const reasons[REASONS] = {
+	    [REASON_SANDBOX] = "in a sandbox (seccomp), where a sample could get it killed; sampled until then",
+	    [REASON_FOREIGN] = "of another machine type",
+	    [REASON_STATIC] = "statically linked",
+	    [REASON_HIDDEN] = SONDE_PRELOAD_HIDDEN,
+	    [REASON_ENVIRONMENT] = "started with an environment of their own",
+	    [REASON_OTHER] =
+		"forked by hand, out of descriptors or address space, not answered in time, or another user's",
+	};
+	size_t used = 0;
+	for (int i = 0; i < REASONS && used < out_b; i++)
+		if (unsampled->counts[i])
+			used += (size_t)snprintf(out + used, out_b - used, "%s%u %s not sampled (%s): %s",
+						 used ? "; " : "", unsampled->counts[i],
+						 unsampled->counts[i] == 1 ? "process was" : "processes were",
+						 unsampled->names[i], reasons[i]);
+	if (unsampled->threads && used < out_b)
+		used += (size_t)snprintf(out + used, out_b - used, "%s%u %s not sampled: not made by pthread_create",
+					 used ? "; " : "", unsampled->threads,
+					 unsampled->threads == 1 ? "thread was" : "threads were");
+	return used < out_b ? used : out_b - 1;
+}

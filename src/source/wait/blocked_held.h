@@ -1,0 +1,41 @@
+/* blocked_held.h: waits that were seen from outside and are not written yet. One thread.
+ *
+ * Until it is known whether hooks tell a process's waits, and until others have named a thread.
+ */
+#ifndef SONDE_SOURCE_WAIT_BLOCKED_HELD_H
+#define SONDE_SOURCE_WAIT_BLOCKED_HELD_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "source/wait/chunks.h"
+
+enum sonde_blocked_verdict { SONDE_BLOCKED_WAIT = 0, SONDE_BLOCKED_WRITE, SONDE_BLOCKED_FORGET };
+
+struct sonde_blocked_seen {
+	struct sonde_waits_row wait; /* without its thread */
+	uint32_t process;
+	pid_t pid, tid;
+};
+
+struct sonde_blocked_held {
+	struct sonde_recorder *recorder;
+	struct sonde_wait_chunks chunks;
+	struct sonde_blocked_seen *rows;
+	size_t count, cap;
+	uint64_t looks;           /* in what was written */
+	uint64_t unheld, unknown; /* no room; of threads that nobody knows any more */
+};
+
+void sonde_blocked_held_init(struct sonde_blocked_held *held, struct sonde_recorder *recorder);
+void sonde_blocked_held_fini(struct sonde_blocked_held *held);
+void sonde_blocked_held_add(struct sonde_blocked_held *held, const struct sonde_blocked_seen *seen);
+
+/* Writes and forgets as `judge` says of each process. */
+void sonde_blocked_held_settle(struct sonde_blocked_held *held,
+			       enum sonde_blocked_verdict (*judge)(const void *context,
+								   const struct sonde_blocked_seen *seen),
+			       const void *context);
+
+#endif

@@ -1,0 +1,405 @@
+/* blocked_processes.c: lists of processes and threads, and what looks at them found (wait/blocked_processes.h).
+ *
+ * A process whose waits hooks tell is not looked at. Who may become one is looked at, but what was seen is kept until
+ * that is known: 100 ms after it began a process has mapped our object or never will; who has mapped it and never
+ * connects is known when it ends. So no wait is told twice.
+ *
+ * Processes and threads that come and go are found by listing them, which costs as much as some looks: threads are
+ * listed where their number has changed, and else now and then.
+ */
+#include "source/wait/blocked_processes.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "source/resource/files.h"
+#include "source/resource/proc_stat.h"
+#include "source/wait/waits.h"
+
+#define SETTLE_NS 100000000u /* by then a process has mapped our object, and others have named a thread */
+#define PIECE_NS 1000000000u /* a wait that goes on is told so often: a live view sees it */
+#define LIST_NS 2500000u     /* between lists of threads, for each process */
+#define RELIST_NS 300000000u /* threads are listed again: as many may have come as went */
+#define LIST_SHARE 500u      /* of the time from one list of a process to the next it took at most one part */
+#define RETRY_ROUNDS 256u    /* who denied it is asked again: it may execute another program */
+#define KEPT_MAX 128u        /* threads with descriptors */
+#define PROCESSES_KEPT 128u  /* with a descriptor between looks */
+
+/* --- processes -------------------------------------------------------------------------------------------------- */
+
+struct sonde_blocked_listed *sonde_blocked_processes_at(const struct sonde_blocked_processes *processes, size_t i)
+{
+	return (struct sonde_blocked_listed *)processes->list.rows + i;
+}
+
+/* Ends the wait of a thread, or the part of it that was seen until now. */
+static void tell(struct sonde_blocked_processes *processes, const struct sonde_blocked_listed *listed,
+		 struct sonde_blocked_thread *thread)
+{
+	struct sonde_blocked_seen seen = {
+	    .wait = thread->wait, .process = listed->live.id, .pid = listed->live.pid, .tid = thread->tid};
+	if (seen.wait.kind && seen.wait.dur_ns)
+		sonde_blocked_held_add(&processes->held, &seen);
+	thread->wait.dur_ns = thread->wait.amount = 0;
+}
+
+static void close_thread(struct sonde_blocked_processes *processes, struct sonde_blocked_thread *thread)
+{
+	processes->kept -= thread->call_fd >= 0;
+	sonde_blocked_close(thread);
+}
+
+static void close_process(struct sonde_blocked_processes *processes, struct sonde_blocked_listed *listed)
+{
+	if (listed->at.fd < 0)
+		return;
+	close(listed->at.fd);
+	listed->at.fd = -1;
+	processes->kept_processes--;
+}
+
+static void forget_threads(struct sonde_blocked_processes *processes, struct sonde_blocked_listed *listed)
+{
+	for (size_t i = 0; i < listed->count; i++) {
+		tell(processes, listed, &listed->threads[i]);
+		close_thread(processes, &listed->threads[i]);
+	}
+	listed->count = 0;
+	listed->links = 0;
+}
+
+static void on_came(void *context, void *row)
+{
+	struct sonde_blocked_listed *listed = row;
+	(void)context;
+	listed->at = (struct sonde_blocked_process){.id = listed->live.id, .pid = listed->live.pid, .fd = -1};
+	listed->since_ns = sonde_clock_now_ns();
+}
+
+/* What could not be looked at is none the less known where hooks told it. */
+static void excuse(struct sonde_blocked_processes *processes, struct sonde_blocked_listed *listed)
+{
+	uint32_t id = listed->live.id;
+	if (!listed->counted || !sonde_waits_told(id) || sonde_waits_cut_off(id))
+		return;
+	listed->counted = 0;
+	processes->denied--;
+	if (processes->denied_process == id) /* the next that is denied has its own said */
+		processes->denied_name[0] = processes->denied_why[0] = '\0';
+}
+
+static void on_left(void *context, void *row)
+{
+	struct sonde_blocked_processes *processes = context;
+	struct sonde_blocked_listed *listed = row;
+	excuse(processes, listed);
+	forget_threads(processes, listed);
+	close_process(processes, listed);
+	sonde_spaces_exit(processes->looker.code.spaces, listed->live.pid);
+	sonde_lock_names_free(listed->at.locks);
+	free(listed->threads);
+}
+
+static const struct sonde_live_kind kind = {
+    .row_b = sizeof(struct sonde_blocked_listed), .came = on_came, .left = on_left};
+
+int sonde_blocked_processes_init(struct sonde_blocked_processes *processes, struct sonde_recorder *recorder, int hooks)
+{
+	*processes = (struct sonde_blocked_processes){.recorder = recorder,
+						      .hooks = hooks,
+						      .kept_max = sonde_files_share(KEPT_MAX, 32),
+						      .kept_processes_max = sonde_files_share(PROCESSES_KEPT, 16)};
+	sonde_blocked_held_init(&processes->held, recorder);
+	return sonde_blocked_looker_init(&processes->looker, recorder);
+}
+
+void sonde_blocked_processes_fini(struct sonde_blocked_processes *processes)
+{
+	sonde_live_list_fini(&processes->list, &kind, processes);
+	sonde_blocked_held_fini(&processes->held);
+	sonde_blocked_looker_fini(&processes->looker);
+}
+
+/* --- who tells of waits ----------------------------------------------------------------------------------------- */
+
+static int has_mapped(pid_t pid)
+{
+	char path[32], line[4096 + 128];
+	int found = 0;
+	snprintf(path, sizeof path, "/proc/%d/maps", (int)pid);
+	FILE *file = fopen(path, "re");
+	while (file && !found && fgets(line, sizeof line, file))
+		found = strstr(line, "/" SONDE_WAITS_OBJECT) != NULL;
+	if (file)
+		fclose(file);
+	return found;
+}
+
+static void turn(struct sonde_blocked_listed *listed, enum sonde_blocked_telling telling, uint64_t now_ns)
+{
+	listed->telling = telling;
+	listed->since_ns = now_ns;
+}
+
+/* Who tells of its waits. */
+static void decide(struct sonde_blocked_processes *processes, struct sonde_blocked_listed *listed, uint64_t now_ns)
+{
+	if (!processes->hooks || sonde_waits_cut_off(listed->live.id)) {
+		listed->telling = SONDE_BLOCKED_FROM_OUTSIDE;
+	} else if (sonde_waits_tells(listed->live.pid)) {
+		if (listed->telling == SONDE_BLOCKED_HOOKED)
+			return;
+		turn(listed, SONDE_BLOCKED_HOOKED, now_ns);
+		for (size_t i = 0; i < listed->count; i++)
+			listed->threads[i].wait.kind = 0;
+		forget_threads(processes, listed);
+	} else if (listed->telling == SONDE_BLOCKED_HOOKED) {
+		turn(listed, SONDE_BLOCKED_UNDECIDED, now_ns);
+	} else if (listed->telling == SONDE_BLOCKED_UNDECIDED && now_ns >= listed->since_ns + SETTLE_NS) {
+		turn(listed, has_mapped(listed->live.pid) ? SONDE_BLOCKED_MAY_CONNECT : SONDE_BLOCKED_FROM_OUTSIDE,
+		     now_ns);
+	}
+}
+
+struct judging {
+	const struct sonde_blocked_processes *processes;
+	uint64_t now_ns; /* UINT64_MAX: all is to be settled */
+};
+
+/* A process that is gone, or is as the recording ends, and was not known to be hooked: hooks may have told of it
+ * meanwhile. */
+static enum sonde_blocked_verdict judge(const void *context, const struct sonde_blocked_seen *seen)
+{
+	const struct judging *judging = context;
+	const struct sonde_live_list *all = &judging->processes->list;
+	const struct sonde_blocked_listed *listed = sonde_live_list_find(all, &kind, seen->process);
+	int is_last = !listed || judging->now_ns == UINT64_MAX;
+	int is_outside = listed && listed->telling == SONDE_BLOCKED_FROM_OUTSIDE;
+	if (is_last)
+		return !is_outside && sonde_waits_told(seen->process) ? SONDE_BLOCKED_FORGET : SONDE_BLOCKED_WRITE;
+	if (listed->telling == SONDE_BLOCKED_HOOKED)
+		return SONDE_BLOCKED_FORGET;
+	int is_ready = judging->now_ns >= seen->wait.start_ns + SETTLE_NS;
+	return is_outside && is_ready ? SONDE_BLOCKED_WRITE : SONDE_BLOCKED_WAIT;
+}
+
+void sonde_blocked_processes_settle(struct sonde_blocked_processes *processes, uint64_t now_ns)
+{
+	const struct judging judging = {processes, now_ns};
+	sonde_blocked_held_settle(&processes->held, judge, &judging);
+}
+
+void sonde_blocked_processes_end(struct sonde_blocked_processes *processes, uint64_t now_ns)
+{
+	for (size_t i = 0; i < processes->list.count; i++) {
+		struct sonde_blocked_listed *listed = sonde_blocked_processes_at(processes, i);
+		decide(processes, listed, now_ns);
+		forget_threads(processes, listed);
+		excuse(processes, listed);
+	}
+	sonde_blocked_processes_settle(processes, UINT64_MAX);
+}
+
+/* --- threads ---------------------------------------------------------------------------------------------------- */
+
+static void deny(struct sonde_blocked_processes *processes, struct sonde_blocked_listed *listed)
+{
+	struct sonde_blocked_facts facts;
+	struct sonde_proc_stat stat;
+	listed->denied = 1;
+	processes->denied += !listed->counted;
+	listed->counted = 1;
+	if (*processes->denied_why)
+		return;
+	sonde_blocked_facts_read(&facts, listed->live.pid);
+	processes->denied_process = listed->live.id;
+	char text[sizeof processes->denied_why];
+	snprintf(processes->denied_why, sizeof processes->denied_why, "%s",
+		 sonde_blocked_why(&facts, text, sizeof text));
+	if (!sonde_proc_stat_read(&stat, listed->live.pid, 0))
+		snprintf(processes->denied_name, sizeof processes->denied_name, "%s", stat.name);
+}
+
+static void add_thread(struct sonde_blocked_processes *processes, struct sonde_blocked_listed *listed, pid_t tid)
+{
+	if (listed->count == listed->cap) {
+		size_t cap = listed->cap ? 2 * listed->cap : 8;
+		struct sonde_blocked_thread *threads = realloc(listed->threads, cap * sizeof *threads);
+		processes->failed |= !threads;
+		if (!threads)
+			return;
+		listed->threads = threads;
+		listed->cap = cap;
+	}
+	struct sonde_blocked_thread *thread = &listed->threads[listed->count++];
+	*thread = (struct sonde_blocked_thread){.tid = tid, .call_fd = -1, .schedstat_fd = -1};
+	if (processes->kept < processes->kept_max)
+		sonde_blocked_keep(&listed->at, thread);
+	processes->kept += thread->call_fd >= 0;
+}
+
+/* A thread that is not there any more. */
+static void lose_thread(struct sonde_blocked_processes *processes, const struct sonde_blocked_listed *listed,
+			size_t index)
+{
+	tell(processes, listed, &listed->threads[index]);
+	close_thread(processes, &listed->threads[index]);
+}
+
+/* Lists a process whose number of threads has changed. Kernels list threads in the order in which they began: those
+ * that are known come in the order in which they are kept. */
+static void list(struct sonde_blocked_processes *processes, struct sonde_blocked_listed *listed, uint64_t now_ns)
+{
+	struct stat status;
+	size_t known = listed->count, at = 0, kept = 0;
+	if (fstatat(listed->at.fd, "task", &status, 0) || status.st_nlink < 3)
+		status.st_nlink = 2;
+	listed->alive = status.st_nlink - 2;
+	uint64_t since_ns = now_ns - listed->listed_ns;
+	int is_changed = status.st_nlink != listed->links || listed->gone || since_ns > RELIST_NS;
+	if (!is_changed || since_ns < LIST_SHARE * listed->list_ns)
+		return;
+	uint64_t cpu_ns = sonde_clock_read_ns(CLOCK_THREAD_CPUTIME_ID);
+	int fd = openat(listed->at.fd, "task", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	DIR *directory = fd >= 0 ? fdopendir(fd) : NULL;
+	if (!directory && fd >= 0)
+		close(fd);
+	for (struct dirent *entry; directory && (entry = readdir(directory));) {
+		pid_t tid = entry->d_name[0] == '.' ? 0 : atoi(entry->d_name);
+		size_t same = at;
+		while (same < known && listed->threads[same].tid != tid)
+			same++;
+		if (tid <= 0)
+			continue;
+		if (same == known) {
+			add_thread(processes, listed, tid);
+			continue;
+		}
+		for (; at < same; at++)
+			lose_thread(processes, listed, at);
+		listed->threads[kept++] = listed->threads[at++];
+	}
+	for (; at < known; at++)
+		lose_thread(processes, listed, at);
+	size_t added = listed->count - known;
+	if (added && kept < known)
+		memmove(&listed->threads[kept], &listed->threads[known], added * sizeof *listed->threads);
+	listed->count = kept + added;
+	listed->links = status.st_nlink;
+	listed->gone = 0;
+	listed->listed_ns = now_ns;
+	if (directory)
+		closedir(directory);
+	listed->list_ns = sonde_clock_read_ns(CLOCK_THREAD_CPUTIME_ID) - cpu_ns;
+}
+
+/* Lists the threads of a process that is to be looked at. */
+static void enter(struct sonde_blocked_processes *processes, struct sonde_blocked_listed *listed, uint64_t now_ns)
+{
+	char path[32];
+	decide(processes, listed, now_ns);
+	if (listed->telling == SONDE_BLOCKED_HOOKED || (listed->denied && processes->lists % RETRY_ROUNDS))
+		return;
+	listed->denied = 0;
+	if (listed->at.fd < 0) {
+		snprintf(path, sizeof path, "/proc/%d", (int)listed->live.pid);
+		listed->at.fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+		if (listed->at.fd < 0) {
+			if (errno == ENOENT && (!kill(listed->live.pid, 0) || errno == EPERM))
+				deny(processes, listed);
+			return;
+		}
+		processes->kept_processes++;
+		if (sonde_blocked_executes(&processes->looker, &listed->at))
+			processes->narrow += listed->at.is_narrow;
+	}
+	if (!listed->at.is_narrow)
+		list(processes, listed, now_ns);
+}
+
+int sonde_blocked_processes_is_waited_for(const struct sonde_blocked_listed *listed)
+{
+	return listed->telling != SONDE_BLOCKED_HOOKED && !listed->denied;
+}
+
+int sonde_blocked_processes_is_looked_at(const struct sonde_blocked_listed *listed)
+{
+	return sonde_blocked_processes_is_waited_for(listed) && listed->at.fd >= 0 && !listed->at.is_narrow;
+}
+
+size_t sonde_blocked_processes_find(struct sonde_blocked_processes *processes, uint64_t now_ns)
+{
+	size_t count = 0;
+	int is_due = now_ns >= processes->listed_ns + processes->list.count * (uint64_t)LIST_NS;
+	if (is_due) {
+		processes->failed |=
+		    sonde_live_list_refresh(&processes->list, &kind, processes->recorder, processes) < 0;
+		processes->listed_ns = now_ns;
+		processes->lists++;
+	}
+	for (size_t i = 0; i < processes->list.count; i++) {
+		struct sonde_blocked_listed *listed = sonde_blocked_processes_at(processes, i);
+		if (is_due)
+			enter(processes, listed, now_ns);
+		count += sonde_blocked_processes_is_looked_at(listed) ? listed->count : 0;
+	}
+	return count;
+}
+
+/* --- looks ------------------------------------------------------------------------------------------------------ */
+
+/* What a look found; the program is looked at before the stack: mappings and names are those of one program. */
+static void take_new(struct sonde_blocked_processes *processes, struct sonde_blocked_listed *listed,
+		     struct sonde_blocked_thread *thread, uint64_t now_ns)
+{
+	if (sonde_blocked_executes(&processes->looker, &listed->at)) {
+		processes->narrow += listed->at.is_narrow;
+		if (listed->telling != SONDE_BLOCKED_MAY_CONNECT)
+			turn(listed, SONDE_BLOCKED_UNDECIDED, now_ns);
+		decide(processes, listed, now_ns);
+	}
+	sonde_blocked_take(&processes->looker, &listed->at, thread);
+}
+
+void sonde_blocked_processes_look(struct sonde_blocked_processes *processes, struct sonde_blocked_listed *listed,
+				  struct sonde_blocked_thread *thread, uint64_t stands_ns)
+{
+	uint64_t now_ns = sonde_clock_now_ns();
+	enum sonde_blocked_found found = sonde_blocked_look(&processes->looker, &listed->at, thread);
+	struct sonde_waits_row *wait = &thread->wait;
+	if (found != SONDE_BLOCKED_GOES_ON) {
+		tell(processes, listed, thread);
+		wait->kind = 0;
+	}
+	if (found == SONDE_BLOCKED_GONE) {
+		close_thread(processes, thread);
+		thread->tid = 0;
+		listed->gone++;
+	}
+	if (found == SONDE_BLOCKED_DENIED)
+		deny(processes, listed);
+	if (found == SONDE_BLOCKED_IN_ANOTHER)
+		take_new(processes, listed, thread, now_ns);
+	if (!wait->kind)
+		return;
+	if (!wait->dur_ns) /* of one thread in k it may stand for more time than there was */
+		wait->start_ns = now_ns > processes->start_ns + stands_ns ? now_ns - stands_ns : processes->start_ns;
+	wait->dur_ns += stands_ns;
+	wait->amount++;
+	if (wait->dur_ns >= PIECE_NS)
+		tell(processes, listed, thread);
+}
+
+void sonde_blocked_processes_looked(struct sonde_blocked_processes *processes, struct sonde_blocked_listed *listed)
+{
+	if (processes->kept_processes > processes->kept_processes_max)
+		close_process(processes, listed);
+}

@@ -1,0 +1,327 @@
+/* waits.c: the waits source: where threads wait and for what, from hooks inside the target (src/inject/wait/waits.h).
+ *
+ * libsonde-waits.so is preloaded into the command and what it starts. It stands before the calls of the C library that
+ * may wait: for locks, time and other tasks (--threads), for files (--io). Its words come through the rings of the
+ * zones source, which drains before us.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "format/wait.h"
+#include "source/target/cut_off.h"
+#include "source/target/hooked.h"
+#include "source/target/preload.h"
+#include "source/source.h"
+#include "source/target/unsampled.h"
+#include "source/wait/early.h"
+#include "source/wait/process.h"
+#include "source/wait/waits.h"
+#include "source/target/zones.h"
+#include "util/error.h"
+
+#define OBJECT SONDE_WAITS_OBJECT
+#define ENVIRONMENT "SONDE_WAITS" /* src/inject: filters of seccomp, enum sonde_wait_what, where early words go */
+#define METHOD "calls of the C library; stacks from call-frame tables"
+
+struct process {
+	pid_t pid;
+	struct sonde_wait_process *waits;
+	int has_left;
+	struct process *next;
+};
+
+struct sonde_source_run {
+	struct sonde_recorder *recorder;
+	struct sonde_hooked hooked;
+	struct sonde_wait_chunks chunks;
+	struct sonde_wait_early *early; /* NULL = all connect at once */
+	struct sonde_cut_off *cut_off;
+	struct sonde_zones_listener listener;
+	struct process *processes; /* the newest life of a number first */
+	uint8_t *told;             /* by id of the recording: it has connected */
+	size_t told_count;
+	uint64_t connected, left, hidden;
+	char left_name[16], hidden_name[16]; /* of the first */
+};
+
+/* There is one in a recorder, which other sources ask. */
+static const struct sonde_source_run *current;
+
+/* --- what the zones source tells --------------------------------------------------------------------------------- */
+
+/* Without memory it is as if it had not. */
+static void note_told(struct sonde_source_run *run, uint32_t id)
+{
+	if (id >= run->told_count) {
+		size_t count = (size_t)id + id / 2 + 64;
+		uint8_t *told = realloc(run->told, count);
+		if (!told)
+			return;
+		memset(told + run->told_count, 0, count - run->told_count);
+		run->told = told;
+		run->told_count = count;
+	}
+	run->told[id] = 1;
+}
+
+/* What it says before it connects counts, too. */
+static void on_begun(void *context, uint32_t process)
+{
+	note_told(context, process);
+}
+
+static void on_opened(void *context, pid_t pid, uint32_t clock)
+{
+	struct sonde_source_run *run = context;
+	struct process *process = calloc(1, sizeof *process);
+	struct sonde_wait_process_options options = {.recorder = run->recorder,
+						     .hooked = &run->hooked,
+						     .chunks = &run->chunks,
+						     .pid = pid,
+						     .clock = clock,
+						     .time_ns = sonde_clock_now_ns()};
+	sonde_wait_early_connected(run->early, pid);
+	sonde_spaces_exec(run->hooked.spaces, pid, "");
+	if (!process || sonde_wait_process_new(&process->waits, &options)) {
+		free(process);
+		return;
+	}
+	process->pid = pid;
+	process->next = run->processes;
+	run->processes = process;
+	run->connected++;
+	note_told(run, sonde_recorder_process(run->recorder, pid, sonde_clock_now_ns()));
+}
+
+static void on_words(void *context, pid_t pid, const struct sonde_pool_thread *thread, const uint64_t *words,
+		     size_t count)
+{
+	struct sonde_source_run *run = context;
+	struct process *process = run->processes;
+	while (process && process->pid != pid)
+		process = process->next;
+	if (process && words)
+		sonde_wait_process_add(process->waits, thread->id, words, count);
+}
+
+/* The oldest life of that number. */
+static void on_closed(void *context, pid_t pid)
+{
+	struct sonde_source_run *run = context;
+	struct process **oldest = NULL;
+	for (struct process **link = &run->processes; *link; link = &(*link)->next)
+		if ((*link)->pid == pid)
+			oldest = link;
+	if (!oldest)
+		return;
+	struct process *process = *oldest;
+	*oldest = process->next;
+	sonde_wait_process_end(process->waits);
+	free(process);
+}
+
+static void on_left(void *context, pid_t pid, const struct sonde_link_leave *leave)
+{
+	struct sonde_source_run *run = context;
+	for (struct process *process = run->processes; process; process = process->next)
+		process->has_left |= process->pid == pid;
+	if (leave->reason == SONDE_LINK_NO_FILES) {
+		if (!run->hidden++)
+			memcpy(run->hidden_name, leave->name, sizeof leave->name - 1);
+	} else if (!run->left++) {
+		memcpy(run->left_name, leave->name, sizeof leave->name - 1);
+	}
+}
+
+/* Before it is read anew what lies where: what was told of an object that has gone since is looked up in that. */
+static void on_passed(void *context, pid_t pid, const struct sonde_zones_drainer *drainer)
+{
+	(void)context;
+	drainer->drain(drainer->context, pid);
+}
+
+static int on_table(void *context, pid_t pid, uint64_t address, struct sonde_link_table *out)
+{
+	struct sonde_source_run *run = context;
+	return sonde_hooked_table(&run->hooked, pid, address, out);
+}
+
+static const struct process *find(const struct sonde_source_run *run, pid_t pid)
+{
+	const struct process *process = run->processes;
+	while (process && process->pid != pid)
+		process = process->next;
+	return process;
+}
+
+static int is_connected(void *context, pid_t pid)
+{
+	return find(context, pid) != NULL;
+}
+
+/* What a program said early that has executed another since, which is cut off, is no sign of that. */
+int sonde_waits_tells(pid_t pid)
+{
+	const struct process *process = current ? find(current, pid) : NULL;
+	if (process)
+		return !process->has_left;
+	return current && sonde_wait_early_has(current->early, pid) &&
+	       !sonde_waits_cut_off(sonde_recorder_alive(current->recorder, pid));
+}
+
+int sonde_waits_told(uint32_t process)
+{
+	return current && process < current->told_count && current->told[process] && !sonde_waits_cut_off(process);
+}
+
+int sonde_waits_cut_off(uint32_t process)
+{
+	return current && sonde_cut_off_has(current->cut_off, process);
+}
+
+/* --- the source -------------------------------------------------------------------------------------------------- */
+
+static int waits_probe(const struct sonde_record_options *options, char *why, size_t why_b)
+{
+	if (options && (!options->waits || options->only_resources))
+		return -ECANCELED;
+	if (options && options->no_inject) {
+		snprintf(why, why_b, "--no-inject puts nothing into the processes");
+		return -EOPNOTSUPP;
+	}
+	if (options && options->attach) {
+		snprintf(why, why_b,
+			 "calls are recorded of programs that sonde starts (sonde record --threads -- …); this one is "
+			 "looked "
+			 "at from outside");
+		return -EOPNOTSUPP;
+	}
+	return sonde_preload_probe(OBJECT, why, why_b);
+}
+
+static void free_run(struct sonde_source_run *run)
+{
+	current = NULL;
+	free(run->told);
+	sonde_zones_listen(SONDE_LINK_WAITS, NULL);
+	while (run->processes)
+		on_closed(run, run->processes->pid);
+	sonde_wait_early_free(run->early);
+	sonde_cut_off_free(run->cut_off);
+	sonde_wait_chunks_fini(&run->chunks);
+	sonde_hooked_fini(&run->hooked);
+	free(run);
+}
+
+static int waits_open(struct sonde_source_run **out, struct sonde_recorder *recorder)
+{
+	struct sonde_source_run *run = calloc(1, sizeof *run);
+	if (!run)
+		return sonde_error(ENOMEM, "out of memory for the waits source");
+	run->recorder = recorder;
+	sonde_wait_chunks_init(&run->chunks, recorder);
+	int result = sonde_hooked_init(&run->hooked, recorder);
+	if (result < 0) {
+		free_run(run);
+		return result;
+	}
+	run->listener = (struct sonde_zones_listener){.context = run,
+						      .opened = on_opened,
+						      .heap = on_words,
+						      .closed = on_closed,
+						      .left = on_left,
+						      .table = on_table,
+						      .passed = on_passed};
+	sonde_zones_listen(SONDE_LINK_WAITS, &run->listener);
+	current = *out = run;
+	return 0;
+}
+
+static int waits_prepare(struct sonde_source_run *run, struct sonde_launch *launch)
+{
+	char wanted[96], place[32] = "";
+	struct sonde_wait_early_options early = {.recorder = run->recorder,
+						 .hooked = &run->hooked,
+						 .chunks = &run->chunks,
+						 .socket = sonde_zones_socket(),
+						 .context = run,
+						 .begun = on_begun};
+	run->early = sonde_wait_early_new(&early);
+	if (run->early)
+		sonde_wait_early_place(run->early, place, sizeof place);
+	snprintf(wanted, sizeof wanted, "%u %u %s", sonde_unsampled_filters(getpid()),
+		 sonde_recorder_options(run->recorder)->waits, place);
+	const struct sonde_cut_off_options cut_off = {
+	    .recorder = run->recorder, .source = "waits", .object = OBJECT, .connected = is_connected, .context = run};
+	run->cut_off = sonde_cut_off_new(&cut_off);
+	int result = sonde_launch_setenv(launch, ENVIRONMENT, wanted);
+	return result ? result : sonde_preload_add(launch, OBJECT);
+}
+
+static int waits_drain(struct sonde_source_run *run, uint64_t horizon_ns, int final)
+{
+	(void)horizon_ns;
+	sonde_wait_early_drain(run->early, final);
+	sonde_cut_off_look(run->cut_off, sonde_clock_now_ns());
+	for (struct process *process = run->processes; process; process = process->next)
+		sonde_wait_process_settle(process->waits);
+	return sonde_recorder_error(run->recorder);
+}
+
+static void waits_flush(struct sonde_source_run *run)
+{
+	sonde_wait_chunks_flush(&run->chunks);
+}
+
+static void waits_stop(struct sonde_source_run *run)
+{
+	char detail[640] = "";
+	sonde_wait_early_drain(run->early, 1);
+	run->connected += sonde_wait_early_count(run->early);
+	uint64_t cut_off = sonde_cut_off_end(run->cut_off);
+	if (cut_off)
+		snprintf(detail, sizeof detail, "calls of %llu process%s were not recorded: " SONDE_CUT_OFF_WHY,
+			 (unsigned long long)cut_off, cut_off == 1 ? "" : "es");
+	else if (!run->connected)
+		snprintf(detail, sizeof detail,
+			 "no process told of a call that waits: none was made, or by static programs, which do not "
+			 "load " OBJECT " (they are looked at from outside)");
+	else if (run->left)
+		snprintf(detail, sizeof detail, "%llu process%s (%s) left: recorded until then",
+			 (unsigned long long)run->left, run->left == 1 ? "" : "es", run->left_name);
+	size_t used = strlen(detail);
+	if (run->hidden)
+		snprintf(detail + used, sizeof detail - used,
+			 "%s%llu process%s (%s) %s not recorded: " SONDE_PRELOAD_HIDDEN, used ? "; " : "",
+			 (unsigned long long)run->hidden, run->hidden == 1 ? "" : "es", run->hidden_name,
+			 run->hidden == 1 ? "was" : "were");
+	struct sonde_recorder_state state = {
+	    .state = !run->connected        ? SONDE_SOURCE_UNAVAILABLE
+		     : run->left || run->hidden || cut_off ? SONDE_SOURCE_LIMITED
+							   : SONDE_SOURCE_ON,
+	    .method =
+		sonde_recorder_options(run->recorder)->waits & SONDE_WAIT_WHAT_LOCKS ? METHOD : SONDE_WAIT_METHOD_FILES,
+	    .detail = *detail ? detail : NULL,
+	};
+	while (run->processes)
+		on_closed(run, run->processes->pid);
+	sonde_wait_chunks_flush(&run->chunks);
+	sonde_recorder_source(run->recorder, "waits", &state);
+	free_run(run);
+}
+
+const struct sonde_source sonde_source_waits = {
+    .name = "waits",
+    .title = "where threads wait: locks, time, other tasks (--threads), files (--io)",
+    .cost = "depends on how often the program calls what may wait",
+    .probe = waits_probe,
+    .open = waits_open,
+    .prepare = waits_prepare,
+    .drain = waits_drain,
+    .flush = waits_flush,
+    .stop = waits_stop,
+};
