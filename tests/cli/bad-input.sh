@@ -41,6 +41,7 @@ refused 125 "stack" --stack 1 -- true
 refused 125 "on-full" --on-full explode -- true
 refused 125 "when" --when 'zone=a>1ms' -- true
 refused 125 "" --keep 1s --when 'nonsense' -- true
+refused 125 "zones and spans" -p $$ -d 100ms --keep 1s --when 'zone=a>1ms'
 
 # Processes that are not there, and both at once.
 for pid in 0 -5 4194304 99999999999 self; do

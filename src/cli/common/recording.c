@@ -157,6 +157,9 @@ int sonde_recording_check(const struct sonde_recording *recording, const char *c
 	else if ((record->heap || record->blas || record->gpu || record->waits & SONDE_WAIT_WHAT_IO) &&
 		 record->no_inject)
 		wrong = "--heap, --io, --blas and --gpu record inside the processes: leave --no-inject out";
+	else if (record->when && record->attach)
+		wrong = "--when is for a command (sonde record --keep 10s --when EVENT -- ./app): zones and spans of a "
+			"process that runs already are not recorded; with -p save by a signal: kill -USR2 to sonde";
 	else if ((record->carbon_intensity || record->country) && !record->energy)
 		wrong = "--country and --carbon-intensity are for --energy: add it";
 	if (wrong)
