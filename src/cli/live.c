@@ -98,10 +98,11 @@ static void take_signal(struct live *live, const siginfo_t *info)
 		live->is_told_to_end |= asks_to_end(info->si_signo);
 		return;
 	}
-	if (info->si_code != SI_KERNEL) {
+	/* A closed terminal says so to the session's leader alone. */
+	if (info->si_code != SI_KERNEL || (info->si_signo == SIGHUP && getsid(0) == getpid()))
 		kill(live->recorder.pid, info->si_signo);
+	if (info->si_code != SI_KERNEL || info->si_signo == SIGHUP)
 		live->is_told_to_end |= asks_to_end(info->si_signo) && info->si_signo != SIGINT;
-	}
 }
 
 /* Until a signal comes, or it is time to look again. */

@@ -41,6 +41,16 @@ for program in "$handles" "$plain" "\$SIG{HUP} = 'IGNORE'; open F, '>', 'ready';
 done
 equal "$(cat got 2>/dev/null || true)" ""
 
+# `live` passes it on and ends; so does `top`, whose command is in a group of its own.
+rm -f ready
+equal "live: $(python3 closed.py "$SONDE" live -q --no-open --port 0 --force -o a.sonde -- perl -e "$plain")" "live: 1"
+readable a.sonde
+rm -f ready
+"$SONDE" top -p $$ --once >.top 2>&1 || fail "no top here: $(<.top)"
+python3 closed.py "$SONDE" top -- perl -e "open P, '>', 'pid'; print P \$\$; close P; $plain" >.ended
+has_ended() { [ -s pid ] && ! kill -0 "$(<pid)" 2>/dev/null; }
+wait_for has_ended
+
 # same NAME SCRIPT: $RECORD stands for the command that records, or nothing.
 same() {
 	local name=$1 script=$2 alone=0 recorded options

@@ -54,6 +54,7 @@ struct screen {
 };
 
 static volatile sig_atomic_t is_told_to_end;
+static volatile sig_atomic_t is_hung_up; /* the terminal is closed */
 
 static const char *const view_names[] = {"Functions", "Threads", "Memory and I/O", "Machine"};
 static const char *const sort_names[SONDE_TOP_SORTS] = {"CPU", "memory", "time", "name"};
@@ -426,7 +427,8 @@ static int look(struct screen *screen)
 
 static void on_end(int number)
 {
-	(void)number;
+	if (number == SIGHUP)
+		is_hung_up = 1;
 	is_told_to_end = 1;
 }
 
@@ -440,10 +442,15 @@ static void loop(struct screen *screen)
 		is_changed = key != SONDE_KEY_NONE;
 		if (is_changed)
 			act(screen, key);
-		else if (!isatty(STDIN_FILENO)) /* the terminal has gone */
-			return;
+		else if (!isatty(STDIN_FILENO))
+			is_told_to_end = is_hung_up = 1;
 		is_changed += look(screen);
 	}
+}
+
+int sonde_top_screen_is_hung_up(void)
+{
+	return is_hung_up;
 }
 
 int sonde_top_screen_check(void)

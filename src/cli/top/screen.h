@@ -10,5 +10,7 @@ int sonde_top_screen_check(void);
 /* Shows the process until it is told to quit, also when the process has ended. 0 or a negative errno, with the terminal
  * as it was. */
 int sonde_top_screen_run(const struct sonde_top_target *target);
+/* Whether it ended because the terminal was closed. */
+int sonde_top_screen_is_hung_up(void);
 
 #endif

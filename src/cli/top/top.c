@@ -160,6 +160,11 @@ static int leave(const struct request *request)
 		return SONDE_EXIT_OK;
 	if (waitpid(request->target.pid, &status, WNOHANG) == request->target.pid)
 		return sonde_pass_on(status);
+	if (sonde_top_screen_is_hung_up()) { /* the command's group is its own, and nobody else tells it */
+		kill(-request->target.pid, SIGHUP);
+		kill(-request->target.pid, SIGCONT);
+		return SONDE_EXIT_OK;
+	}
 	fprintf(stderr, "sonde top: '%s' goes on as process %d (kill %d ends it)\n", request->command[0],
 		(int)request->target.pid, (int)request->target.pid);
 	return SONDE_EXIT_OK;
