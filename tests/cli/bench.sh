@@ -73,7 +73,7 @@ said"
 run 0 env COLUMNS=80 "$SONDE" bench -r 8 --vs 'sleep 0.01' -- 'sleep 0.011'
 matches "$out" '^  wall +[0-9.]+ ms ±[0-9.]+ % +[0-9.]+ ms ±[0-9.]+ % +[0-9.]+ +[0-9.]+ to [0-9.]+$'
 matches "$out" '^(improved|unchanged|regressed|inconclusive): speed-up [0-9.]+ by wall time'
-[ "$(wc -L <.out)" -le 80 ] || fail "wider than 80 columns"
+fits 80
 
 # What fails says nothing of its time.
 run 4 "$SONDE" bench -- false

@@ -7,7 +7,7 @@ names=$(target blas_names)
 
 # flop FILE ZONE COLUMN: of the section
 flop() {
-	rows "$1" flop | jq -r --arg z "$2" --arg c "$3" '[.[] | select(.zone == $z)] | .[0][$c] // 0'
+	rows "$1" flop | jq -r --arg z "$2" --arg c "$3" '[.[] | select(.zone == $z)] | .[0][$c] // "absent"'
 }
 # whole FILE ZONE CALLS FLOP BYTES
 whole() {

@@ -1,5 +1,4 @@
 # device-zones.sh: memory of devices in zones: at begin and end, the peak inside, and what a pool has in reserve apart.
-# measures: times of kernels and copies
 . "$(dirname "$0")/lib.sh"
 need jq
 run 0 "$SONDE" record -q -o d.sonde -- "$(target device_zones)"

@@ -1,5 +1,4 @@
 # devices.sh: what a program says of its devices is in the recording: kernels with their times and names, whoever tells.
-# measures: times of kernels and copies
 . "$(dirname "$0")/lib.sh"
 need jq
 program=$(target device_told)

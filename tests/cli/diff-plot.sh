@@ -89,7 +89,7 @@ for files in "a.sonde b.sonde" "none.sonde none.sonde"; do
 	read -r one two <<<"$files"
 	run 0 "$SONDE" diff --plot list "$one" "$two"
 	matches "$out" "^functions "
-	[ "$(wc -L <.out)" -le 80 ] || fail "wider than 80 columns: $out"
+	fits 80
 done
 run 0 "$SONDE" diff --plot list a.sonde b.sonde
 matches "$out" "^functions +how shares"

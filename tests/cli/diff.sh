@@ -110,7 +110,7 @@ has "$err" "hold the same recording"
 run 4 "$SONDE" diff short1.sonde -- long1.sonde long2.sonde long1.sonde
 run 4 "$SONDE" diff short1.sonde short2.sonde -- long1.sonde nosuch.sonde
 run 0 env COLUMNS=80 "$SONDE" diff short*.sonde -- long*.sonde
-[ "$(wc -L <.out)" -le 80 ] || fail "wider than 80 columns"
+fits 80
 
 # Zones: of one run each without a verdict.
 known=$SONDE_BUILD/tests/targets/zones_known
@@ -144,4 +144,4 @@ run 4 "$SONDE" diff few.json more.json -- few.json
 # Within 80 columns.
 run 0 env COLUMNS=80 "$SONDE" diff a.sonde b.sonde
 matches "$out" '^ +[0-9.]+ ±[0-9.]+ % .* beta'
-[ "$(wc -L <.out)" -le 80 ] || fail "wider than 80 columns"
+fits 80

@@ -69,6 +69,10 @@ assert {"process", "how", "cpu_ns", "share", "energy_j", "energy_low_j", "energy
 assert max(r["longest_ns"] or 0 for r in rows("energy")) > 0
 PYTHON
 
+run 0 "$SONDE" report --section energy metered.sonde
+has "$out" "  measured"
+has "$out" "mean W"
+
 # what the report asks for goes before what the recording was told
 run 0 "$SONDE" report --section energy --carbon-intensity 360 metered.sonde
 has "$out" "360 g/kWh, as it was given"

@@ -78,6 +78,7 @@ rm a.sonde
 run 0 "$SONDE" record -q -o a.sonde -- python3 -c 'sum(hash(str(i)) for i in range(300000))'
 figures
 equal "${out#* }" 0
+holds "${out% *} > 10000000" "sampled ns"
 
 # What devices did: a thread for each queue, of the process; markers with their times, who asked and how it was launched.
 rm a.sonde

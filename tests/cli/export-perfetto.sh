@@ -74,3 +74,4 @@ rm a.sonde
 run 0 "$SONDE" record -q -o a.sonde -- python3 -c 'sum(hash(str(i)) for i in range(300000))'
 figures
 equal "${out#* }" 0
+holds "${out% *} > 10" "samples"

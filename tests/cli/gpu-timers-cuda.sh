@@ -1,6 +1,5 @@
 # gpu-timers-cuda.sh: timers for programs on CUDA's events: a driver that stands in for it knows every time, counts who waits,
 # and ends the program when an event is used that it should not.
-# measures: times of kernels and copies
 . "$(dirname "$0")/lib.sh"
 need jq
 timed=$(target cuda_timed)

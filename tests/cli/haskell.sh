@@ -1,4 +1,5 @@
 # haskell.sh: stacks of code that GHC compiled reach the thread's start by way of the runtime.
+# measures: shares of samples by how they were unwound
 # timeout: 120
 . "$(dirname "$0")/lib.sh"
 need jq ghc

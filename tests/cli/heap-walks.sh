@@ -1,6 +1,5 @@
 # heap-walks.sh: stacks of allocations that were walked only as far as they had changed are those of whole walks, in
 # programs of all kinds.
-# measures: the overhead of recording
 # timeout: 200
 . "$(dirname "$0")/lib.sh"
 check=$SONDE_BUILD/tests/targets/libheap-check.so

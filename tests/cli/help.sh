@@ -13,13 +13,13 @@ for command in $commands; do
 	matches "$out" "^Usage: sonde $command"
 	matches "$out" '^  -h, --help'
 	equal "$err" ""
-	[ "$(wc -L <.out)" -le 80 ] || fail "a line of the help of $command is over 80 columns"
+	fits 80
 	before=$out
 	run 0 "$SONDE" help "$command"
 	equal "$out" "$before"
 done
 run 0 "$SONDE" --help
-[ "$(wc -L <.out)" -le 80 ] || fail "a line of the help is over 80 columns"
+fits 80
 
 run 0 "$SONDE" --version
 matches "$out" '^sonde [0-9]+\.[0-9]+\.[0-9]+$'

@@ -37,13 +37,21 @@ holds "$checks >= 60"
 # Of two recordings, and what a query says.
 cp live.sonde good.sonde
 "$hostile" good.sonde bad.sonde
-for format in text md csv html; do
-	"$SONDE" diff -q -f $format good.sonde good.sonde >benign 2>.err || true
-	"$SONDE" diff -q -f $format good.sonde bad.sonde >hostile 2>.err || true
-	[ ! -s benign ] || python3 "$repo/tests/cli/hostile_names.py" $format benign hostile || fail "diff -f $format"
+for format in text md csv; do
+	run 0 "$SONDE" diff -q -f $format good.sonde good.sonde
+	cp .out benign
+	run 0 "$SONDE" diff -q -f $format good.sonde bad.sonde
+	[ -s benign ] && [ -s .out ] || fail "diff -f $format says nothing"
+	python3 "$repo/tests/cli/hostile_names.py" $format benign .out || fail "diff -f $format"
 done
-for format in csv text; do
-	"$SONDE" query -q -f $format bad.sonde 'SELECT * FROM threads' >hostile 2>.err || continue
-	cp hostile benign
-	python3 "$repo/tests/cli/hostile_names.py" $format benign hostile || fail "query -f $format"
-done
+if "$SONDE" query -q good.sonde 'SELECT 1' >.one 2>.err; then
+	for format in csv text; do
+		run 0 "$SONDE" query -q -f $format good.sonde 'SELECT * FROM threads'
+		cp .out benign
+		run 0 "$SONDE" query -q -f $format bad.sonde 'SELECT * FROM threads'
+		[ "$(wc -l <.out)" -gt 1 ] || fail "query -f $format has no rows"
+		python3 "$repo/tests/cli/hostile_names.py" $format benign .out || fail "query -f $format"
+	done
+else
+	has "$(<.err)" SQLite
+fi

@@ -1,5 +1,4 @@
 # hot-path.sh: zones and counters are recorded without a lock, an atomic instruction or a call, and disabled as nothing.
-# measures: shares of CPU time
 # tier: quick
 . "$(dirname "$0")/lib.sh"
 need gcc objdump
@@ -32,4 +31,5 @@ for function in zone next counter; do
 done
 gcc -std=c99 -O2 -DSONDE_DISABLE -I"$repo/include" -c hot.c
 objdump -d --no-show-raw-insn hot.o >code
+equal "$(grep -cE '^[0-9a-f]+ <(zone|next|counter)>:$' code)" 3
 equal "$(grep -c -E '\<(ret|nop[wl]?|endbr64|cs|data16)\>' code)" "$(grep -c $'^ .*:\t' code)"

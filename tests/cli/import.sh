@@ -9,7 +9,7 @@ shares=$(target shares)
 
 # sums FILE SECTION KEY COLUMNS: a line for each row: its key, and the columns that have to be equal.
 sums() {
-	rows "$1" "$2" | jq -c --arg key "$3" --arg columns "$4" '.[] | . as $row | [$row[$key], ($columns / " " | .[] | $row[.])]' |
+	rows "$1" "$2" | jq -c --arg key "$3" --arg columns "$4" '.[] | . as $row | [$row[$key], ($columns / " " | .[] | $row[.] | figure)]' |
 		sort
 }
 

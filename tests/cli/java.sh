@@ -1,4 +1,5 @@
 # java.sh: stacks go through Java code, compiled and interpreted, to the thread's start, with the names of its methods.
+# measures: shares of samples by how they were unwound
 # timeout: 240
 . "$(dirname "$0")/lib.sh"
 need jq java javac

@@ -91,6 +91,14 @@ equal() {
 	[ "$1" = "$2" ] || fail "'$1' instead of '$2'"
 }
 
+# fits COLUMNS [FILE]: there is text in the file (.out), and no line of it is longer.
+fits() {
+	local file=${2:-$work/.out} widest
+	widest=$(wc -L <"$file")
+	[ "$widest" -gt 0 ] || fail "$file is empty"
+	[ "$widest" -le "$1" ] || fail "a line of $file has $widest columns: $(awk -v most="$1" 'length > most { print; exit }' "$file")"
+}
+
 # Takes out what differs from run to run: times, pids, addresses, shares, the scratch directory.
 normalise() {
 	sed -E -e "s,$work,DIR,g" -e 's/0x[0-9a-f]+/ADDR/g' -e 's/[0-9]+(\.[0-9]+)? ?(ns|µs|us|ms|s|B|KB|MB|GB|%|Hz)\b/N \2/g' \

@@ -1,5 +1,4 @@
 # measure-again.sh: the command that a finding names runs what was recorded, whatever its words are made of.
-# measures: how long runs take
 . "$(dirname "$0")/lib.sh"
 need jq
 cat >"it's.sh" <<'END'

@@ -26,6 +26,9 @@ sums() {
 }
 # What adds up, of sections that are there with any number of rows.
 while read -r section columns; do
+	for column in $columns; do
+		equal "$section $column $(rows all.sonde "$section" | jq --arg c "$column" 'any(.[$c] | numbers)')" "$section $column true"
+	done
 	for part in a b c d e; do sums $part.sonde "$section" "$columns"; done >parts
 	equal "$(wc -l <parts)" 5
 	equal "$section $(sums all.sonde "$section" "$columns")" \
@@ -85,6 +88,7 @@ folded() {
 }
 sum=0
 for part in a b c d e; do sum=$((sum + $(folded $part.sonde))); done
+holds "$sum > 0"
 near "$(folded all.sonde)" "$sum" 5 # each stack is rounded
 run 0 "$SONDE" diff a.sonde all.sonde
 run 0 "$SONDE" advise all.sonde

@@ -1,4 +1,5 @@
 # node.sh: stacks go through JavaScript to the thread's start, named where node writes a perf map; unnamed code is one row.
+# measures: shares of samples by how they were unwound
 # timeout: 120
 . "$(dirname "$0")/lib.sh"
 need jq node

@@ -1,5 +1,4 @@
 # opencl-rest.sh: images, rectangles, parts of buffers, tasks, barriers and shared memory of OpenCL, each once; a forked child.
-# measures: times of kernels and copies
 # timeout: 120
 . "$(dirname "$0")/lib.sh"
 need jq

@@ -17,16 +17,16 @@ use() {
 
 # of METRIC COLUMN [OBJECT [PID]]: 5 first, 6 last, 7 least, 8 most; 4 how many.
 of() {
-	awk -v metric="$1" -v column="$2" -v object="${3:--}" -v pid="${4:-$pid}" \
-		'$1 == pid && $2 == metric && $3 == object { print $column; exit }' .series
+	figure_of "$(awk -v metric="$1" -v column="$2" -v object="${3:--}" -v pid="${4:-$pid}" \
+		'$1 == pid && $2 == metric && $3 == object { print $column; exit }' .series)" "$1 of ${4:-$pid}"
 }
 
 said() {
-	awk -v name="$1" '$1 == name { print $2 }' .said
+	figure_of "$(awk -v name="$1" '$1 == name { print $2 }' .said)" "$1, as the program says"
 }
 
 end() {
-	awk -v name="end.$1" -v pid="$pid" '$1 == pid && $2 == name { print $3 }' .series
+	figure_of "$(awk -v name="end.$1" -v pid="$pid" '$1 == pid && $2 == name { print $3 }' .series)" "$1 at the end"
 }
 
 # between NAME VALUE LEAST MOST
@@ -203,7 +203,7 @@ use crowd 300
 cost=$(awk '$2 == "cost.resources.cpu_ns" { print $3 }' .series)
 rounds=$(awk '$2 == "cost.resources.rounds" { print $3 }' .series)
 matches "$(cat .series)" 'source.resources 2 .*read each .* ms, not each 10 ms: .* 0.2 % of a core'
-[ "$rounds" -lt 100 ] || fail "$rounds rounds of 300 processes took $cost ns"
+[ "$rounds" -ge 1 ] && [ "$rounds" -lt 100 ] || fail "$rounds rounds of 300 processes took $cost ns"
 
 # Processes that come and go, and thousands of threads, do it no harm.
 options=(--no-perf)

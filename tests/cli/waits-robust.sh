@@ -1,6 +1,5 @@
 # waits-robust.sh: programs do the same when their waits and I/O are recorded, with their allocations too: output, errors,
 # exit code; also when descriptors, memory, a sandbox or the recorder are not what they should be.
-# measures: times of waiting, against those that the program measures
 # timeout: 200
 . "$(dirname "$0")/lib.sh"
 need jq
