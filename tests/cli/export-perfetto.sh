@@ -15,7 +15,7 @@ import perfetto_check as perfetto
 
 ns, samples = perfetto.check_perfetto(sys.argv[2])
 sections = {section["id"]: section for section in json.load(open(sys.argv[3]))["sections"]}
-root = (sections["calltree"]["nodes"] or [{"total": 0, "count": 0}])[0] if "calltree" in sections else {"total": 0, "count": 0}
+root = (sections.get("calltree", {}).get("nodes") or [{"total": 0, "count": 0}])[0]
 assert (ns, samples) == (root["total"], root["count"]), (ns, samples, root["total"], root["count"])
 found = {}
 for track, name, begin, end in perfetto.slices(sys.argv[2]):

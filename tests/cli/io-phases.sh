@@ -10,9 +10,9 @@ record() {
 	run 0 "$SONDE" record -q --io --force -o a.sonde -- "$@"
 }
 
-# fits: of the loads that .out tells of (ms, and those up to the next one) 95 % are in phases, and of these 5 % at most lie
+# covers: of the loads that .out tells of (ms, and those up to the next one) 95 % are in phases, and of these 5 % at most lie
 # outside of them: but for what a hypervisor took, and the share of calls that the recorder had no CPU to take.
-fits() {
+covers() {
 	local stolen lost calls
 	stolen=$(metric a.sonde timing.stolen_time_s) lost=$(metric a.sonde lost.count)
 	calls=$(rows a.sonde wait-kinds | jq '[.[].calls] | add')
@@ -29,7 +29,7 @@ fits() {
 
 # 4 times 300 ms of reading, each after and before 200 ms of computing.
 record "$load" d 4
-fits "loads by calls and by streams"
+covers "loads by calls and by streams"
 holds_in phases.json 'length >= 4 and all((.share_in_reads | figure) == .share_blocked)' # it has one thread
 has "$(jq -r '.[0].most_in, .[1].most_in' phases.json)" load_by_
 holds "$(jq '[.[].read_b] | add' phases.json) > 0.9 * $(rows a.sonde io | jq '[.[] | select(.file | endswith("/d/data")).read_b] | add')" "bytes"
@@ -64,7 +64,7 @@ for i in range(0, 6, 2):
 P
 if [ -x /usr/bin/python3 ]; then
 	record /usr/bin/python3 train.py
-	fits "loads in Python"
+	covers "loads in Python"
 fi
 
 # --- which share was seen ----------------------------------------------------------------------------------------------
