@@ -26,9 +26,9 @@ sums() {
 }
 # What adds up, of sections that are there with any number of rows.
 while read -r section columns; do
-	for column in $columns; do
-		equal "$section $column $(rows all.sonde "$section" | jq --arg c "$column" 'any(.[$c] | numbers)')" "$section $column true"
-	done
+	absent=$(rows all.sonde "$section" | jq -r --arg columns "$columns" '. as $rows |
+		[$columns / " " | .[] | select(. as $c | $rows | any(.[$c] | numbers) | not)] | join(" ")')
+	equal "$section: absent: $absent" "$section: absent: "
 	for part in a b c d e; do sums $part.sonde "$section" "$columns"; done >parts
 	equal "$(wc -l <parts)" 5
 	equal "$section $(sums all.sonde "$section" "$columns")" \

@@ -136,6 +136,7 @@ for options in "" "--no-perf"; do
 	equal "$(awk -v pid="$again" '$1 == pid && $2 == "io.written_all" { print $6 }' .series | sort -n | xargs)" \
 		"$((100000 + line)) 200000"
 done
+options=()
 
 # --- totals are those of time -v --------------------------------------------------------------------------------------
 
