@@ -47,6 +47,7 @@ figures --from 30ms --to 120ms
 cp a.pftrace first
 figures --from 30ms --to 120ms
 cmp a.pftrace first || fail "the same recording is another trace"
+figures
 if command -v protoc >/dev/null; then
 	protoc --decode_raw <a.pftrace >raw || fail "protoc cannot read it"
 	grep -q '"compute"' raw || fail "protoc sees no zone"

@@ -351,7 +351,8 @@ static void levels_are_in_order(void **state)
 				 roof.flops[SONDE_ROOF_SCALAR][SONDE_ROOF_FP64][SONDE_ROOF_ONE].best;
 	}
 	assert_true(is_ordered);
-	/* Figures that are absent, or of another unit, are in order, too: any machine of this century is above these. */
+	/* Figures that are absent, or of another unit, are in order, too: any machine of this century is above these.
+	 */
 	assert_true(read_of(&roof, SONDE_ROOF_DRAM) > 100e6);
 	assert_true(sonde_roof_peak(&roof, SONDE_ROOF_FP64, SONDE_ROOF_ONE)->best > 50e6);
 	assert_true(read_of(&roof, SONDE_ROOF_L1) > 100e6 || *roof.why[SONDE_ROOF_L1][SONDE_ROOF_ONE]);
