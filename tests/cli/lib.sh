@@ -4,7 +4,7 @@
 #
 # An absent figure (nothing, null, NaN, n/a) is no number and fails every comparison: awk would read it as 0, jq puts null
 # below all numbers. So figures are compared by holds, near, is_so and holds_in, which look first; scripts/check-tests finds
-# comparisons that do not, and tests/cli/lib-strict.sh tests these helpers.
+# comparisons that do not, and tests/cli/command/lib-strict.sh tests these helpers.
 set -euo pipefail
 export LC_ALL=C.UTF-8
 repo=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)

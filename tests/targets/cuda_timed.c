@@ -1,5 +1,5 @@
 /* cuda_timed.c: times known work by sonde/gpu.h on a driver that stands in for CUDA's (cuda_stand_in.c), which it loads
- * as programs do. Usage: cuda_timed LIBRARY; prints what tests/cli/gpu-timers-cuda.sh knows.
+ * as programs do. Usage: cuda_timed LIBRARY; prints what tests/cli/device/gpu-timers-cuda.sh knows.
  */
 #include <dlfcn.h>
 #include <pthread.h>

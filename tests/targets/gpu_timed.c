@@ -1,6 +1,6 @@
 /* gpu_timed.c: times known kernels by sonde/gpu.h, beside what their own events say.
  *
- * Usage: gpu_timed WHAT; it prints lines of JSON for tests/cli/gpu-timers.sh:
+ * Usage: gpu_timed WHAT; it prints lines of JSON for tests/cli/device/gpu-timers.sh:
  * one: a kernel that keeps the queue busy, then "spin" ten times, each in a scope: its time, and that of its event;
  * nested: "outer" with two "inner" and a kernel between them; under way: what a reading says before it is done, and
  * that start and stop of many scopes do not wait; warmup: a loop with warm-up; plain: a queue without profiling; fork:

@@ -1,6 +1,6 @@
 /* abi.h: what we use of CUPTI (CUDA 12.0 to 13.0): numbers, the places of fields in its records, its functions.
  *
- * Declared here so that nothing of CUDA is needed to build; where its headers are, tests/unit/test_cuda_abi.c compares
+ * Declared here so that nothing of CUDA is needed to build; where its headers are, tests/unit/device/test_cuda_abi.c compares
  * each of these with them. A record is as long as its run time's version has it: later ones only append fields. So a
  * field has one place, and is there when the record is long enough. Newer versions than we know are read as the newest.
  */

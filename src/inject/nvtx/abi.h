@@ -1,5 +1,5 @@
 /* abi.h: what NVTX (version 3, headers only, in the program) and an object that takes its calls agree on: numbers
- * and layouts, as tests/unit/test_nvtx_abi.c compares them with the headers where those are installed.
+ * and layouts, as tests/unit/device/test_nvtx_abi.c compares them with the headers where those are installed.
  *
  * At its first call the program loads the object that NVTX_INJECTION64_PATH names and calls its function
  * InitializeInjectionNvtx2 with a function that gives out tables by number. One of them leads to the program's function

@@ -1,0 +1,115 @@
+# absent.sh: a section without rows says whether its data was recorded: in recordings that lack each kind, of every
+# section; "nobody waited" is said where waits were recorded, and nowhere else.
+# timeout: 120
+. "$(dirname "$0")/../lib.sh"
+need jq
+server=$(target slow_request)
+
+# What each section is made of: any of these kinds. A new section fails until it stands here.
+declare -A needs=()
+of() { # KINDS SECTION…
+	local kinds=$1 section
+	shift
+	for section; do needs[$section]=$kinds; done
+}
+of cpu functions latency callers lines assembly modules
+of "switches locks files" critical-path critical-steps
+of devices devices kernels launches copies peers streams device-gaps device-calls launch-stacks device-memory device-peak \
+	device-zones
+of "locks files" waits wait-kinds
+of locks locks
+of files io io-phases io-seen
+of readings resources usage machine memory
+of heap heap heaps peak leaks temporary sizes timeline heap-lines heap-threads heap-zones
+of energy energy energy-functions energy-zones
+of api zones zone-histogram phases spans counters histograms iterations turns messages
+of "" findings calltree threads processes what-if snapshots flop roofline summary # say themselves what they lack
+
+# names: every section, as the rows of passes.def have them.
+names() {
+	local pass
+	for pass in $(sed -n 's/^SONDE_PASS(\(.*\))$/\1/p' "$repo/src/analyze/passes.def"); do
+		case $pass in
+		io_shares) echo io-seen ;;
+		*) echo "${pass//_/-}" ;;
+		esac
+	done
+}
+
+# judged FILE KINDS…: each section of it, when the recording has these kinds.
+judged() {
+	local file=$1 name kind state rows is_there
+	shift
+	run 0 "$SONDE" report --json --section "$(names | paste -sd,)" "$file"
+	jq -r '.sections[] | "\(.id) \(.recorded // "-" | gsub(" "; "-")) \((.rows // .nodes) | length) \([.notes[].text] | join(" ") | gsub("\n"; " "))"' \
+		.out >sections
+	for name in $(names); do
+		[ -n "${needs[$name]+x}" ] || fail "section $name: say here what it is made of"
+		[ -n "${needs[$name]}" ] || continue
+		is_there=no
+		for kind in ${needs[$name]}; do
+			[[ " $* " != *" $kind "* ]] || is_there=yes
+		done
+		read -r _ state rows notes < <(grep -E "^$name " sections) || fail "$file: no section $name"
+		if [ $is_there = no ]; then
+			equal "$file $name $state $rows" "$file $name no 0"
+			matches "$notes" '^not recorded: '
+			[[ ! $notes =~ nobody|'no leaks'|'nothing '|' 0 B' ]] || [[ $notes == *'saved nothing'* ]] ||
+				fail "$file, section $name: $notes"
+		elif [ "$rows" -eq 0 ]; then
+			[ "$state" != no ] || fail "$file: section $name was recorded: $notes"
+			lacks "$notes" "not recorded: "
+		fi
+	done
+}
+
+perf=switches
+"$SONDE" doctor -f json 2>/dev/null | jq -e '[.sections[].rows[] | select(.check == "perf events" and .verdict == "green")] | length == 1' \
+	>/dev/null || perf=
+run 0 "$SONDE" record -q -o plain.sonde -- "$server" 100 50
+judged plain.sonde cpu $perf readings api
+run 0 "$SONDE" record -q --threads -o threads.sonde -- "$server" 100 50
+judged threads.sonde cpu $perf readings api locks
+run 0 "$SONDE" record -q --io -o io.sonde -- "$server" 100 50
+judged io.sonde cpu $perf readings api files
+run 0 "$SONDE" record -q --heap=full -o heap.sonde -- "$server" 100 50
+judged heap.sonde cpu $perf readings api heap
+run 0 "$SONDE" record -q --no-perf -o timers.sonde -- "$server" 100 50
+judged timers.sonde cpu readings api
+run 0 "$SONDE" record -q --energy -o energy.sonde -- "$server" 100 50
+judged energy.sonde cpu $perf readings api energy
+
+# Made by the program itself; made of another profiler's file.
+SONDE_OUT=$work/self.sonde run 0 "$server" 20 10
+judged self*.sonde api
+echo 'a;b 5' >folded.txt
+run 0 "$SONDE" import -q -o folded.sonde folded.txt
+judged folded.sonde cpu
+
+# Attached: what programs say by the API is not seen, whatever they say.
+"$server" 400 200 &
+run 0 "$SONDE" record -q -p $! -d 500ms -o attached.sonde
+judged attached.sonde cpu $perf readings
+kill $! 2>/dev/null || true
+
+# A flight recorder that saved nothing, and what a static program does not load.
+run 0 "$SONDE" record -q --threads --keep 300ms --when 'zone=nope>50ms' -o kept.sonde -- "$server" 100 50
+judged kept.sonde
+run 0 "$SONDE" report --section locks kept.sonde
+has "${out//$'\n' /}" "not recorded: waits for locks, time and tasks: the flight recorder (--keep) saved nothing"
+run 0 "$SONDE" record -q --io --heap -o static.sonde -- "$(target split_static)" 0.2
+judged static.sonde cpu $perf readings api
+run 0 "$SONDE" report --section heap static.sonde
+has "${out//$'\n' /}" "not recorded: allocations: no process loaded libsonde-heap.so"
+
+# Recorded, and it did not happen: that is said as before.
+run 0 "$SONDE" record -q --threads --heap=full -o none.sonde -- sh -c 'i=0; while [ $i -lt 30000 ]; do i=$((i + 1)); done; sleep 0.01 & wait'
+run 0 "$SONDE" report --json --section locks,leaks none.sonde
+equal "$(jq -r '.sections[] | select(.id == "locks").recorded' .out)" yes
+has "$out" "nobody waited for a lock"
+
+# The file was cut off: what its end may have had is not said to be nothing.
+head -c "$(($(stat -c %s threads.sonde) / 2))" threads.sonde >cut.sonde
+run 0 "$SONDE" report --json --section locks,waits,zones cut.sonde
+equal "$(jq -r '[.sections[].recorded] | map(select(. == "yes")) | length' .out)" 0
+matches "$(jq -r '.sections[].lacks' .out)" "the recorder was killed, or the file was cut off"

@@ -1,0 +1,85 @@
+# bad-file.sh: recordings that are cut off anywhere, damaged or foreign: what is whole is read and the rest is said; what is
+# no recording is refused with exit code 4.
+# timeout: 120
+. "$(dirname "$0")/../lib.sh"
+need jq python3
+
+run 0 "$SONDE" record -q -o whole.sonde -- sh -c 'i=0; while [ $i -lt 200000 ]; do i=$((i + 1)); done'
+whole=$(metric whole.sonde samples.count)
+size=$(stat -c %s whole.sonde)
+
+# Foreign files.
+: >empty.sonde
+echo 'hello' >text.sonde
+head -c 100000 /dev/urandom >random.sonde
+head -c 100000 /dev/zero >zeros.sonde
+cp "$SONDE" program.sonde
+for file in empty text random zeros program; do
+	for command in report "export -f folded -o -" "export -f json -o -"; do
+		run 4 "$SONDE" $command $file.sonde
+		matches "$err" "^sonde [a-z]+: .*$file\.sonde"
+		equal "$(wc -l <.err)" 1
+		equal "$out" ""
+	done
+done
+run 4 "$SONDE" report missing.sonde
+matches "$err" 'missing\.sonde.*No such file'
+steering=$(printf 'a\n\033[31m\xe2\x80\xae.sonde') # what a name holds never steers the terminal
+run 4 "$SONDE" report "$steering"
+equal "$err" "sonde report: a??[31m???.sonde: No such file or directory"
+cp whole.sonde "$steering"
+run 0 "$SONDE" export -f folded "$steering"
+equal "$err" 'sonde export: wrote a\n\x1b[31m\u{202e}.folded'
+run 4 "$SONDE" report .
+if [ "$(id -u)" -ne 0 ]; then
+	cp whole.sonde secret.sonde
+	chmod 0 secret.sonde
+	run 4 "$SONDE" report secret.sonde
+	matches "$err" 'secret\.sonde.*Permission denied'
+fi
+
+# Cut off anywhere: either it says that nothing can be read, or it reports no more than there was and says what is missing.
+readable=0
+for part in $(seq 1 20); do
+	length=$((size * part / 21))
+	head -c $length whole.sonde >cut.sonde
+	code=0
+	timeout 20 "$SONDE" report --json cut.sonde >.out 2>.err || code=$?
+	case $code in
+	0)
+		jq -e . .out >/dev/null || fail "no JSON from $length bytes"
+		holds_in .out '[.notes[] | select(.warning)] | length > 0'
+		holds "$(jq '[.sections[] | select(.id == "summary").rows[] | select(.metric == "samples.count").value | numbers] | total' .out) <= $whole"
+		readable=$((readable + 1))
+		;;
+	4) [ -s .err ] || fail "refused without a word at $length bytes" ;;
+	*) fail "exit code $code at $length of $size bytes" ;;
+	esac
+done
+echo "$readable of 20 lengths are readable"
+holds "$readable >= 10"
+
+# Single bytes changed: no crash, no hang, and never more samples than there were.
+python3 - <<'P'
+import random
+data = open("whole.sonde", "rb").read()
+random.seed(7)
+for i in range(30):
+    bad = bytearray(data)
+    for _ in range(1 + i % 4):
+        bad[random.randrange(len(bad))] ^= 1 << random.randrange(8)
+    open(f"bad{i}.sonde", "wb").write(bad)
+P
+figures=0
+for i in $(seq 0 29); do
+	code=0
+	timeout 20 "$SONDE" report bad$i.sonde >.out 2>.err || code=$?
+	[ $code -eq 0 ] || [ $code -eq 4 ] || fail "exit code $code for bad$i.sonde"
+	[ $code -eq 0 ] || continue
+	# The only chunk of samples may be the damaged one: then there is no figure.
+	count=$(rows bad$i.sonde summary | jq -r '.[] | select(.metric == "samples.count").value')
+	[ "$count" = null ] && continue
+	holds "$count <= $whole"
+	figures=$((figures + 1))
+done
+holds "$figures >= 1"

@@ -1,0 +1,47 @@
+# cpu-assembly.sh: stacks through assembly without call-frame information are whole by derived rules, or say that they
+# are not; the report counts them.
+# measures: shares of samples by how they were unwound
+# timeout: 120
+. "$(dirname "$0")/../lib.sh"
+need jq
+need_perf
+assembly=$(target assembly)
+stripped=$(target assembly_stripped)
+known='in_leaf|pushes|frame|moves|realigned|saved|register|red_zone|alloca|calls|tail|fails|caller' # wherever they stand
+
+run 0 "$SONDE" record -q -F 4000 -o a.sonde -- "$assembly" 3
+run 0 "$SONDE" export -f folded -o a.folded a.sonde
+grep ';shape_' a.folded | grep -v ';\[kernel\]' >shapes.folded
+
+# times PATTERN: the time of the stacks that match.
+times() {
+	{ grep -E "$1" shapes.folded || true; } | awk '{ sum += $NF } END { print sum + 0 }'
+}
+
+# Whatever claims to reach the root went by main and work; and nearly all does.
+equal "$({ grep '_start.*;shape_' shapes.folded || true; } | grep -vc ';main;work;shape_' || true)" 0
+for shape in ${known//|/ }; do
+	holds "$(times ";main;work;(shape_[a-z_]*;)*shape_$shape(;| )") > 0" "$shape"
+done
+holds "$(times "^[^;]*;shape_($known)(;| )") <= 0.01 * $(times ";main;work;(shape_[a-z_]*;)*shape_($known)(;| )")"
+
+# Ways that disagree give no caller: only before and behind them there is one.
+for shape in in_refused computed; do
+	holds "$(times "^[^;]*;shape_$shape ") > 4 * $(times ";main;work;shape_$shape ")" "$shape"
+done
+query() {
+	"$SONDE" query -q -f csv a.sonde "$1" | tail -n 1
+}
+derived=$(query "SELECT count(*) FROM samples WHERE status LIKE '%derived%'")
+holds "$derived > 0 && $(query "SELECT count(*) FROM samples WHERE status LIKE '%frame pointers%'") <= 0.02 * $derived"
+run 0 "$SONDE" report --section summary a.sonde
+matches "$out" " stacks .* are complete by rules derived from instructions"
+matches "$out" '^! .*stop before the root: code without call-frame information'
+
+# Symbols are not needed.
+run 0 "$SONDE" record -q -F 4000 -o s.sonde -- "$stripped" 3
+near "$(metric s.sonde samples.complete_percent)" "$(metric a.sonde samples.complete_percent)" 6
+
+# The timers inside the processes give the same stacks.
+run 0 "$SONDE" record -q --no-perf -o t.sonde -- "$assembly" 3
+near "$(metric t.sonde samples.complete_percent)" "$(metric a.sonde samples.complete_percent)" 12

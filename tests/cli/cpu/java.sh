@@ -1,0 +1,51 @@
+# java.sh: stacks go through Java code, compiled and interpreted, to the thread's start, with the names of its methods.
+# measures: shares of samples by how they were unwound
+# timeout: 240
+. "$(dirname "$0")/../lib.sh"
+need jq java javac
+javac -d . "$repo/tests/targets/Chain.java"
+
+# percent FILE PATTERN: of the time below work(), what lies in stacks that match.
+percent() {
+	"$SONDE" export -q -f folded -o - "$1" | grep ';Chain.work;' >.sampled || fail "$1 has no stack below Chain.work"
+	{ grep -E "$2" .sampled || true; } >.some
+	awk 'FILENAME == ".some" { some += $NF; next } { all += $NF } END { print 100 * some / all }' .some .sampled
+}
+
+# chain FILE: complete, and every chain in its order and with its share. No line can hold a frame of another order.
+chain() {
+	local share
+	share=$(metric "$1" samples.complete_percent)
+	echo "$1: $share % of $(metric "$1" samples.count) samples are complete"
+	holds "$share >= 90"
+	holds "$(percent "$1" 'Chain\.work;Chain\.a;Chain\.b;Chain\.c;Chain\.burn(;| )') >= 25"
+	holds "$(percent "$1" 'Chain\.work(;Chain\.descend){20};Chain\.burn(;| )') >= 10"
+	holds "$(percent "$1" 'Chain\.work;.*Chain\.supply;.*Chain\.compress;.*java\.util\.zip\.Deflater\.deflate;.*;deflate') >= 8"
+	holds "$(percent "$1" 'Chain\.burn;Chain\.(main|work|a|b|c|descend)') <= 0.5"
+	holds "$(percent "$1" 'Chain\.(c|b);Chain\.(a|work)') <= 0.5"
+}
+
+record() {
+	local name=$1
+	shift
+	run 0 "$SONDE" record -q "$@"
+	chain "$name"
+}
+
+if "$SONDE" doctor -f json 2>/dev/null | jq -e '[.sections[].rows[] | select(.check == "perf events" and .verdict == "green")] | length == 1' >/dev/null; then
+	for mode in -Xmixed -Xint -XX:TieredStopAtLevel=1 -XX:-TieredCompilation; do
+		record "java$mode.sonde" -o "java$mode.sonde" -- java "$mode" Chain 1
+	done
+	record collectors.sonde -o collectors.sonde -- java -XX:+UseParallelGC Chain 0.5 2
+	java Chain 3 >/dev/null &
+	pid=$!
+	sleep 0.7
+	record attached.sonde -p "$pid" -d 1.2 -o attached.sonde
+	wait "$pid"
+fi
+record timer.sonde --no-perf -o timer.sonde -- java Chain 1
+
+# Lines, and the file with its package's folder.
+run 0 "$SONDE" report --json -n 1000 --section functions timer.sonde
+equal "$(jq -r '[.sections[0].rows[] | select(.function == "Chain.burn").file][0]' .out)" Chain.java
+equal "$(jq -r '[.sections[0].rows[] | select(.function == "Chain.burn").module][0]' .out)" '[java]'

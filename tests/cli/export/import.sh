@@ -1,0 +1,207 @@
+# import.sh: sonde import makes recordings of files of other profilers: what sonde itself exported comes back with the same
+# totals, perf.data has what perf says, and what cannot be read is named.
+# measures: shares of CPU time
+# timeout: 240
+. "$(dirname "$0")/../lib.sh"
+need jq gzip python3
+known=$(target zones_known)
+shares=$(target shares)
+
+# sums FILE SECTION KEY COLUMNS: a line for each row: its key, and the columns that have to be equal.
+sums() {
+	rows "$1" "$2" | jq -c --arg key "$3" --arg columns "$4" '.[] | . as $row | [$row[$key], ($columns / " " | .[] | $row[.] | figure)]' |
+		sort
+}
+
+# Zones through trace events, compressed or not: to the nanosecond.
+run 0 "$SONDE" record -q -o zones.sonde -- "$known" 30
+run 0 "$SONDE" export -q -f chrome -o zones.json zones.sonde
+gzip -k zones.json
+"$SONDE" import -q -o probe.sonde zones.json 2>.err || { grep -q yajl .err && skip "this build cannot read JSON"; }
+run 0 "$SONDE" import -o again.sonde zones.json.gz
+matches "$err" "^sonde: again.sonde: imported from trace events.*: .* zones"
+for zone in compute inner rest; do
+	equal "$(sums again.sonde zones zone "calls total_ns self_ns" | grep "^\[\"$zone\"")" \
+		"$(sums zones.sonde zones zone "calls total_ns self_ns" | grep "^\[\"$zone\"")"
+done
+run 0 "$SONDE" report again.sonde
+has "$(head -n 6 .out)" "imported from trace events"
+run 4 "$SONDE" import zones.json # zones.sonde is there
+has "$err" "zones.sonde exists; choose another name with -o, or overwrite it with --force"
+run 0 "$SONDE" import --force -q -o again.sonde zones.json
+equal "$err" ""
+
+# Samples through pprof, with all of its time; through folded stacks, with all of its samples.
+run 0 "$SONDE" record -q -o cpu.sonde -- "$shares" 60 30 10
+run 0 "$SONDE" export -q -f pprof -o cpu.pb.gz cpu.sonde
+run 0 "$SONDE" import -o pprof.sonde cpu.pb.gz
+equal "$(sums pprof.sonde functions function "self_ns total_ns" | grep -v '^\[null')" \
+	"$(sums cpu.sonde functions function "self_ns total_ns" | grep -v '^\[null')"
+has "$("$SONDE" report pprof.sonde | head -n 6)" "wall time not known"
+run 0 "$SONDE" export -q -f folded -o cpu.folded cpu.sonde
+cat cpu.folded | "$SONDE" import -q -o folded.sonde -
+equal "$(metric folded.sonde samples.count)" "$(awk '{ sum += $NF } END { print sum }' cpu.folded)"
+run 0 "$SONDE" report --section findings folded.sonde # how long it took is in no such file
+has "$out" "not judged: how long the run took is not known"
+lacks "$out" "nan"
+run 0 "$SONDE" report folded.sonde
+has "$(head -n 8 .out)" "1 sample = 1 ms by convention"
+run 0 "$SONDE" export -q -f folded -o - folded.sonde
+equal "$(wc -l <.out)" "$(wc -l <cpu.folded)"
+
+# Exports say where it comes from and what is a convention, where their format has a place; of our own there is nothing to say.
+origin="imported from folded stacks|imported file: standard input|1 sample = 1 ms by convention: the file has counts, and no time|the timeline is the order of the file's lines, each as long as its samples by that convention: it does not show when anything ran"
+run 0 "$SONDE" export -q -f chrome -o folded.json folded.sonde
+equal "$(jq -r '.otherData.import_notes | join("|")' folded.json)" "$origin"
+equal "$(jq -c '.otherData | [.records_lost, .bytes_not_readable, .chunks_skipped, .not_closed_in_order, has("import_notes")]' zones.json)" \
+	"[0,0,0,0,false]"
+run 0 "$SONDE" export -q -f speedscope -o folded.speedscope.json folded.sonde
+equal "$(jq -r .name folded.speedscope.json)" "folded.sonde (${origin//|/; })"
+cat >comments.py <<'PYTHON'
+import gzip, sys
+data, at, texts, comments = gzip.open(sys.argv[1]).read(), 0, [], []
+def varint():
+    global at
+    value = shift = 0
+    while True:
+        byte, at = data[at], at + 1
+        value |= (byte & 127) << shift
+        shift += 7
+        if byte < 128:
+            return value
+while at < len(data):
+    field = varint()
+    value = varint()
+    if field & 7 == 2:
+        value, at = data[at:at + value], at + value
+    if field >> 3 == 6:
+        texts.append(value.decode())
+    elif field >> 3 == 13:
+        comments.append(value)
+print("|".join(texts[comment] for comment in comments))
+PYTHON
+run 0 "$SONDE" export -q -f pprof -o folded.pb.gz folded.sonde
+equal "$(python3 comments.py folded.pb.gz)" "$origin"
+matches "$(python3 comments.py cpu.pb.gz)" "^[^|]*shares 60 30 10$"
+head -c $(($(stat -c %s cpu.sonde) * 2 / 3)) cpu.sonde >cut.sonde
+run 0 "$SONDE" export -q -f pprof -o cut.pb.gz cut.sonde
+lost=$(python3 comments.py cut.pb.gz | tr '|' '\n' | grep "^the recording is not whole: it was not closed in order") ||
+	fail "the profile does not say that its recording was cut"
+run 0 "$SONDE" export -q -f speedscope -o cut.speedscope.json cut.sonde
+has "$(jq -r .name cut.speedscope.json)" "($lost)"
+run 0 "$SONDE" export -f chrome -o cut.json cut.sonde
+has "$err" "sonde export: $lost; sonde report says what that means"
+equal "$(jq .otherData.not_closed_in_order cut.json)" 1
+
+# As PyTorch's profiler writes it: times since 1970, devices that are processes, streams that are threads.
+python3 - >torch.json <<'PYTHON'
+import json
+events = [{"ph": "M", "name": "process_name", "pid": 42, "tid": 0, "ts": 0, "args": {"name": "python3"}},
+          {"ph": "M", "name": "process_name", "pid": 0, "tid": 0, "ts": 0, "args": {"name": "python3"}},
+          {"ph": "M", "name": "process_labels", "pid": 0, "tid": 0, "ts": 0, "args": {"labels": "GPU 0"}},
+          {"ph": "M", "name": "thread_name", "pid": 0, "tid": 7, "ts": 0, "args": {"name": "stream 7"}},
+          {"ph": "X", "cat": "Trace", "name": "PyTorch Profiler (0)", "pid": "Spans", "tid": "PyTorch Profiler",
+           "ts": 1700000000000000, "dur": 100000}]
+for i in range(100):
+    ts = 1700000000000000 + 1000 * i
+    events += [{"ph": "X", "cat": "cpu_op", "name": "aten::linear", "pid": 42, "tid": 42, "ts": ts, "dur": 300,
+                "args": {"External id": i, "Input Dims": [[4, 4], []]}},
+               {"ph": "X", "cat": "cpu_op", "name": "aten::addmm", "pid": 42, "tid": 42, "ts": ts + 10, "dur": 200.125,
+                "args": {"External id": i}},
+               {"ph": "X", "cat": "kernel", "name": "gemm<float, 4>", "pid": 0, "tid": 7, "ts": ts + 250, "dur": 500,
+                "args": {"stream": 7, "correlation": i}},
+               {"ph": "s", "id": i, "pid": 42, "tid": 42, "ts": ts, "cat": "ac2g", "name": "ac2g"}]
+print(json.dumps({"schemaVersion": 1, "deviceProperties": [{"id": 0}], "traceEvents": events, "traceName": "t.json"}))
+PYTHON
+run 0 "$SONDE" import torch.json
+has "$err" "100 flow arrows left out"
+equal "$(sums torch.sonde zones zone "calls total_ns self_ns" | tr '\n' ' ')" \
+	'["PyTorch Profiler (0)",1,100000000,100000000] ["aten::addmm",100,20012500,20012500] ["aten::linear",100,30000000,9987500] ["gemm<float, 4>",100,50000000,50000000] '
+equal "$("$SONDE" query -q -f csv torch.sonde "SELECT name FROM processes ORDER BY name" | tail -n +2 | tr -d '\r' | tr '\n' ' ')" \
+	"Spans python3 python3 (GPU 0) "
+matches "$("$SONDE" query -q -f csv torch.sonde "SELECT name FROM threads" | tr '\n' ' ')" "stream 7"
+
+# What cannot be read: a sentence that names it, code 4, and no file.
+printf '' >empty
+printf 'just a text\n' >text
+head -c 200 cpu.pb.gz >cut.pb.gz
+printf '{"traceEvents":[{"ph":"X",]}' >bad.json
+while IFS='|' read -r file words; do
+	run 4 "$SONDE" import -o none.sonde "$file"
+	has "$err" "sonde import: $words"
+	[ ! -e none.sonde ] || fail "$file left a recording"
+	lacks "$(ls)" "none.sonde."
+done <<-FILES
+	empty|empty: the file is empty
+	text|text is none of the formats that are read
+	cut.pb.gz|cut.pb.gz: the compressed file is cut off
+	bad.json|bad.json: damaged at byte
+	zones.sonde|zones.sonde is a recording of sonde already
+	nowhere|nowhere: No such file
+	.|. is a folder
+	/dev/zero|/dev/zero is a device, not a file
+FILES
+
+# The output has its name when it is whole: a signal leaves nothing, and a file that came meanwhile is not replaced.
+mkfifo typed
+begin() { # an import that waits for what is typed
+	"$SONDE" import -o slow.sonde - <typed 2>.err &
+	exec 9>typed
+	for _ in $(seq 200); do
+		compgen -G 'slow.sonde.??????' >/dev/null && return
+		sleep 0.05
+	done
+	fail "nothing grows beside slow.sonde"
+}
+begin
+kill -TERM $!
+code=0
+wait $! || code=$?
+equal "$code" 143
+exec 9>&-
+lacks "$(ls)" "slow.sonde"
+begin
+echo kept >slow.sonde
+echo 'main;work 1' >&9
+exec 9>&-
+code=0
+wait $! || code=$?
+equal "$code" 4
+has "$(<.err)" "slow.sonde: File exists; choose another name with -o"
+equal "$(cat slow.sonde*)" kept
+run 2 "$SONDE" import --force -o cpu.folded cpu.folded
+has "$err" "cpu.folded is the file that is imported"
+run 2 "$SONDE" import --from dtrace text
+has "$err" "dtrace is not known; it is perf, chrome, pprof or folded"
+run 2 "$SONDE" import
+run 2 "$SONDE" import -o none.sonde --type wall cpu.pb.gz
+has "$err" "has no such values; it has samples (count), cpu (nanoseconds); choose one with --type"
+
+# Who reads such a file as a recording is told of the import; a trace of Perfetto is no profile.
+for command in report "view --no-open"; do
+	run 4 "$SONDE" $command cpu.pb.gz
+	has "$err" "cpu.pb.gz is not a sonde recording; it looks like a pprof profile: sonde import cpu.pb.gz makes one of it"
+done
+run 4 "$SONDE" query zones.json 'select 1'
+has "$err" "it looks like trace events (Chrome, Perfetto, PyTorch): sonde import zones.json makes one of it"
+run 0 "$SONDE" export -q -f perfetto -o zones.perfetto-trace zones.sonde
+run 4 "$SONDE" import -o none.sonde zones.perfetto-trace
+has "$err" "zones.perfetto-trace is a trace of Perfetto in its own format, which is not imported"
+run 4 "$SONDE" report zones.perfetto-trace
+has "$err" "zones.perfetto-trace: not a sonde recording"
+
+# perf.data: what perf itself says of the same file, function by function, of a file and of a pipe.
+command -v perf >/dev/null || skip "perf is not installed: all but perf.data is tested"
+perf record -q -F 999 -g -o perf.data -- "$shares" 60 30 10 >/dev/null 2>.err || skip "perf cannot record here: all but perf.data is tested"
+run 0 "$SONDE" import perf.data
+equal "$(metric perf.sonde samples.count)" "$(perf script -i perf.data -G -F period 2>/dev/null | wc -l)"
+equal "$(metric perf.sonde samples.cpu_time_s | awk '{ printf "%.6f", $1 }')" \
+	"$(perf script -i perf.data -G -F period 2>/dev/null | awk '{ sum += $1 } END { printf "%.6f", sum / 1e9 }')"
+perf report -i perf.data --stdio --no-children -g none --sort sym -F sample,sym 2>/dev/null |
+	awk '!/^#/ && $2 == "[.]" && $3 !~ /^0x/ { print $3, $1 }' | sort >theirs
+rows perf.sonde functions | jq -r '.[] | "\(.function) \(.samples)"' | sort >ours
+[ -s theirs ] || fail "perf has no functions"
+while read -r line; do grep -qxF -- "$line" ours || fail "perf has '$line'"; done <theirs
+perf record -q -F 999 -g -o - -- "$shares" 20 20 20 2>/dev/null >pipe.data
+cat pipe.data | "$SONDE" import -q -o pipe.sonde -
+equal "$(metric pipe.sonde samples.count)" "$(perf script -i pipe.data -G -F period 2>/dev/null | wc -l)"

@@ -1,0 +1,67 @@
+# heap-light.sh: record --heap=light samples allocations alone, connects only processes that have a sample, and says no more
+# than it knows.
+# measures: the overhead of recording
+# timeout: 120
+. "$(dirname "$0")/../lib.sh"
+need jq
+blocks=$(target blocks)
+light() { # COMMAND…
+	run 0 "$SONDE" record -q -f --heap=light -o a.sonde -- "$@"
+}
+
+# An estimate with its interval, of a program that says what it allocated; as many samples as there should be.
+light "$blocks" sizes 60000 7
+read -r allocated _ <.out
+run 0 "$SONDE" report --section heap a.sonde
+matches "$out" 'one block each 512 KiB on average was recorded'
+estimate=$(metric a.sonde memory.heap_allocated_b)
+# each sample stands for 512 KiB or for its own size; four standard deviations
+near "$estimate" "$allocated" "(4 * sqrt($allocated * (524288 + 100000)))"
+equal "$(rows a.sonde heap | jq '[.[] | select(.heap? == "mappings")] | length')" 0
+run 0 "$SONDE" report a.sonde
+! grep -q '^Leaks' .out || fail "leaks that nobody looked for"
+run 0 "$SONDE" report --section leaks a.sonde
+equal "$(grep -c 'leaks were not looked for: record with --heap' .out)" 1
+
+# Small programs are not even connected: nothing is claimed of them.
+light true
+lacks_metric a.sonde memory.heap_peak_b
+run 0 "$SONDE" report a.sonde
+matches "$(tr -s '\n ' ' ' <.out)" '! heap: not recorded: no process that could be sampled allocated enough'
+
+# An allocator in front of the hooks: no sample will ever come, which is said without being connected.
+light "$(target own_malloc)"
+equal "$(rows a.sonde heaps | jq length)" 0
+run 0 "$SONDE" report a.sonde
+matches "$(tr -s '\n ' ' ' <.out)" '! heap: not recorded: 1 process has an allocator in front of the hooks'
+
+# Every process for itself, forked ones too, and each thread.
+light sh -c "'$blocks' sizes 60000 8; '$blocks' sizes 60000 9"
+awk '{ sum += $1 } END { print sum }' .out >.both
+near "$(metric a.sonde memory.heap_allocated_b)" "$(cat .both)" "(4 * sqrt($(cat .both) * (524288 + 100000)))"
+
+# A leak checker finds what it finds without us: sampled blocks do not look reachable.
+if gcc -x c -fsanitize=address -o leaky - 2>gcc.err <<'C'; then
+#include <stdlib.h>
+#include <string.h>
+__attribute__((noinline)) static void leak(void)
+{
+	for (int i = 0; i < 8; i++) {
+		char *volatile block = malloc(4 << 20);
+		memset(block, 1, 4 << 20);
+	}
+}
+int main(void)
+{
+	leak();
+	return 0;
+}
+C
+	for mode in light full 100; do
+		alone=0 recorded=0
+		./leaky 2>alone.err || alone=$?
+		"$SONDE" record -q -f --heap=$mode -o a.sonde -- ./leaky 2>recorded.err || recorded=$?
+		equal "$mode: $recorded" "$mode: $alone"
+		equal "$(grep -c 'Direct leak' recorded.err)" "$(grep -c 'Direct leak' alone.err)"
+	done
+fi

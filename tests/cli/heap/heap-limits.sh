@@ -1,0 +1,81 @@
+# heap-limits.sh: where address space (ulimit -v) or writable memory (ulimit -d) is limited programs run as without us at
+# every limit at which they run with a little to spare, and who is not recorded for that is said.
+# timeout: 300
+. "$(dirname "$0")/../lib.sh"
+need jq prlimit
+
+# goes LIMIT-KB MODE: whether $command gives its output under that limit of $kind; MODE: alone, or an option of record.
+goes() {
+	local limited=(prlimit "--$kind=$(($1 * 1024))" "${command[@]}")
+	[ "$2" = alone ] || limited=("$SONDE" record -q "$2" --no-perf --no-symbols --force -o a.sonde -- "${limited[@]}")
+	timeout 60 "${limited[@]}" >.got 2>&1 </dev/null && cmp -s .got wanted
+}
+
+# least: the smallest limit in KB with which it goes alone, to 1 %.
+least() {
+	local low=100 high=100000 middle
+	while ! goes $high alone; do
+		low=$high
+		high=$((2 * high))
+	done
+	while [ $((high - low)) -gt $((low / 100 + 100)) ]; do
+		middle=$(((low + high) / 2))
+		if goes $middle alone; then high=$middle; else low=$middle; fi
+	done
+	echo $high
+}
+
+# check KIND: as or data. A few MB are ours, and of what is left to the program an eighth at most.
+check() {
+	local alone mode limit kind=$1
+	"${command[@]}" >wanted 2>&1 </dev/null
+	alone=$(least)
+	echo "${command[0]##*/} $kind: $alone KB"
+	for mode in --heap --heap=full; do
+		for limit in 1.13 1.3 1.6 2 3 5 10 30; do
+			limit=$(calc "int($alone * $limit + 4096)")
+			goes $limit $mode || fail "$kind, $mode, $limit KB: $(head -c 200 .got)"
+		done
+	done
+}
+
+command=("$(target blocks)" known)
+check as
+check data
+if command -v sqlite3 >/dev/null; then
+	command=(sqlite3 :memory: "create table t(a); with recursive c(x) as (select 1 union all select x + 1 from c where x < 20000)
+		insert into t select x || 'text' from c; select count(distinct a) from t;")
+	check as
+fi
+if [ -x /usr/bin/python3 ]; then
+	command=(/usr/bin/python3 -c 'print(sum(len(str(i)) for i in range(20000)))')
+	check as
+	check data
+	# The same in every run: all eight wait for each other, and no arena is reserved where there happens to be room.
+	command=(env MALLOC_ARENA_MAX=1 /usr/bin/python3 -c '
+import threading
+held = bytearray(150 << 20), [bytes(1000) for i in range(20000)]
+together = threading.Barrier(8, timeout=10)
+threads = [threading.Thread(daemon=True, target=lambda: (together.wait(), [bytes(100) for i in range(1000)])) for i in range(8)]
+[thread.start() for thread in threads], [thread.join() for thread in threads]
+print(len(held[0]))')
+	check as
+fi
+
+# What is recorded under a limit is exact; who has too little is named.
+command=("$(target blocks)" known)
+"${command[@]}" >wanted 2>&1
+figures() { rows a.sonde heap | jq -c '[.[] | select(.function | test("^(keeps|churns|peaks|moves)$")) | [.function, .allocations, .left_b]] | sort'; }
+run 0 "$SONDE" record -q --heap=full --force -o a.sonde -- "${command[@]}"
+expected=$(figures)
+lacks "$expected" "[]"
+kind=as
+goes 200000 --heap=full
+equal "$(figures)" "$expected"
+lacks "$("$SONDE" report --section summary a.sonde)" "address space"
+for kind in as data; do
+	goes 40000 --heap=full
+	equal "$(figures)" "[]"
+	has "$("$SONDE" report --section summary a.sonde | tr -s ' \n' ' ')" \
+		"1 process (blocks) was short of address space (ulimit -v, ulimit -d)"
+done

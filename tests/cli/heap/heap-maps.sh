@@ -1,0 +1,50 @@
+# heap-maps.sh: memory that a program maps by itself: a known sequence of mmap, munmap, mremap, mprotect, brk, its peak;
+# not what its allocator maps; no difference to the program.
+# timeout: 100
+. "$(dirname "$0")/../lib.sh"
+need jq
+mappings=$(target mappings)
+
+# row FUNCTION COLUMN: of the heap table of a.sonde, all lines of the function together.
+row() {
+	rows a.sonde heap | jq -r --arg f "$1" --arg c "$2" '[.[] | select(.function == $f)[$c]] | total'
+}
+# is FUNCTION CALLS ALLOCATED BLOCKS-LEFT LEFT, the sizes in KiB
+is() {
+	equal "$1 $(row "$1" allocations) $(($(row "$1" allocated_b) / 1024)) $(row "$1" left_blocks) $(($(row "$1" left_b) / 1024))" "$*"
+}
+
+plain=$("$mappings")
+has "$plain" threads
+for mode in --heap=full --heap "--heap=full --threads --io"; do # mappings are few: none is left out
+	run 0 "$SONDE" record -q $mode --force -o a.sonde -- "$mappings"
+	equal "$out" "$plain"
+	equal "$err" ""
+	is keeps 10 640 3 192
+	is peaks 4 4096 0 0
+	is trims 5 256 0 0          # 2 blocks are left without the middle, 1 without the beginning, 1 without the end
+	is moves 5 480 0 0          # 64, 128, 256, what is left of that, and the 32 that move
+	is stays 3 192 0 0          # what could not be grown, unmapped and replaced begins again
+	is replaces 3 192 0 0       # the half that is mapped over ends, the other stays
+	is opens 2 256 0 0          # what is closed ends, the rest stays
+	is files 1 16 0 0
+	equal "$(row breaks allocated_b) $(row breaks left_b)" "100000 0"
+	is unseen 0 0 0 0
+	is turns 2000 128000 0 0
+	# 3 of 64 KiB from before, then 4 of 1 MiB
+	equal "$(row keeps peak_b) $(row peaks peak_b)" "$((192 * 1024)) $((4096 * 1024))"
+	equal "$(row peaks peak_blocks)" 4
+done
+
+# An allocator's own mappings are not the program's; what is recorded of the program is the same.
+shopt -s nullglob
+for library in /usr/lib/*/lib{jemalloc,tcmalloc_minimal,mimalloc}.so.[0-9]; do
+	run 0 "$SONDE" record -q --heap=full --force -o a.sonde -- \
+		sh -c 'LD_PRELOAD=$LD_PRELOAD:$1 exec "$0"' "$mappings" "$library"
+	equal "$out" "$plain"
+	is peaks 4 4096 0 0
+	is moves 5 480 0 0
+	is turns 2000 128000 0 0
+	heaps=$(rows a.sonde heap | jq -c '[.[] | select(.allocated_b >= 1048576).function] | sort')
+	equal "$heaps" '["peaks","turns"]'
+done

@@ -1,0 +1,43 @@
+# heap-names.sh: names of free() that C23 and old libraries have take blocks, too; no name of another allocator comes from
+# the recorder, and where an allocator brings them they are there; an allocator inside the executable.
+# timeout: 60
+. "$(dirname "$0")/../lib.sh"
+need jq
+names=$(target names)
+
+row() {
+	rows a.sonde heap | jq -r --arg f "$1" --arg c "$2" '[.[] | select(.function == $f)[$c]] | total'
+}
+shopt -s nullglob
+for library in "" /usr/lib/*/lib{jemalloc,tcmalloc_minimal,mimalloc}.so.[0-9]; do
+	old=$([ -n "$library" ] || echo cfree)
+	plain=$(LD_PRELOAD=$library "$names" $old)
+	run 0 "$SONDE" record -q --heap=full --force -o a.sonde -- \
+		sh -c 'LD_PRELOAD=$LD_PRELOAD${1:+:$1} exec "$0" $2' "$names" "$library" "$old"
+	equal "$out" "$plain"
+	[ -n "$library" ] || equal "$out" "names: 0 0 0 0 0 0 0 0"
+	equal "$(row takes allocations) $(row takes allocated_b) $(row takes left_blocks)" "30 3000 0"
+	equal "$(rows a.sonde heaps | jq '[.[].unknown] | add')" 0
+done
+
+# An executable at a fixed place has an address of its own for malloc, which is not its own malloc.
+run 0 "$SONDE" record -q --heap=full --force -o a.sonde -- "$(target names_fixed)"
+equal "$(row takes allocations) $(row takes left_blocks)" "30 0"
+run 0 "$SONDE" report a.sonde
+lacks "$out" "in front of the hooks"
+
+# Where malloc is in the executable its blocks are not seen, which is said; what is mapped is.
+own=$(target own_malloc)
+run 0 "$SONDE" record -q --heap=full --force -o a.sonde -- "$own"
+equal "$out" "own malloc"
+equal "$(rows a.sonde heaps | jq -c '[.[] | [.kind, .peak_b, .left_b]]')" '[["mappings",1048576,0]]'
+run 0 "$SONDE" report a.sonde
+has "$(tr -s '\n ' ' ' <<<"$out")" "1 process has an allocator in front of the hooks"
+
+# The same of one that is preloaded before ours.
+for library in /usr/lib/*/lib{jemalloc,tcmalloc,mimalloc}.so.[0-9]; do
+	# shellcheck disable=SC2016
+	run 0 "$SONDE" record -q --heap=full --force -o a.sonde -- sh -c 'LD_PRELOAD=$1:$LD_PRELOAD exec "$0"' "$names" "$library"
+	run 0 "$SONDE" report a.sonde
+	has "$(tr -s '\n ' ' ' <<<"$out")" "1 process has an allocator in front of the hooks"
+done

@@ -1,0 +1,34 @@
+# kills.sh: programs that are killed at random moments: the recording opens, and the samples before it are there.
+# measures: answers within a time
+# timeout: 120
+. "$(dirname "$0")/../lib.sh"
+need jq python3
+need_perf
+split=$(target split)
+: "${ROUNDS:=50}"
+
+# The program kills itself from outside after 1 to 120 ms of wall time; what it had used of the CPU is known then.
+ran=0
+for round in $(seq "$ROUNDS"); do
+	after=$((1 + round * 7919 % 120))
+	code=0
+	"$SONDE" record -q --force --no-symbols -o a.sonde -- \
+		sh -c '"$0" 5 & pid=$!; sleep '"$(printf '0.%03d' $after)"'; kill -KILL $pid; wait $pid' "$split" 2>err || code=$?
+	[ $code -eq 137 ] || fail "round $round: exit code $code"
+	rows a.sonde threads >threads
+	holds_in threads 'length >= 2'
+	sampled=$(jq '[.[] | select(.thread == "split").sampled_ns] | total | . / 1e6' threads)
+	clock=$(jq '[.[] | select(.thread == "split").cpu_ns] | total | . / 1e6' threads)
+	# Samples every millisecond or two: the last may be that old.
+	near "$sampled" "$clock" "(4 + 0.02 * $clock)"
+	! is_so "$sampled > 4" || ran=$((ran + 1))
+done
+holds "$ran >= 0.3 * $ROUNDS" "rounds in which it was sampled"
+# The command itself is killed.
+for round in $(seq 10); do
+	code=0
+	"$SONDE" record -q --force -o a.sonde -- sh -c 'i=0; while :; do i=$((i + 1)); [ $i -ne '$((round * 9973))' ] || kill -KILL $$; done' || code=$?
+	[ $code -eq 137 ] || fail "exit code $code"
+	equal "$(rows a.sonde processes | jq -r '.[0].status')" "signal 9"
+	holds "$(metric a.sonde samples.count) >= 1"
+done

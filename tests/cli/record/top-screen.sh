@@ -1,0 +1,99 @@
+# top-screen.sh: the screen of sonde top on a pseudo terminal of 80×24: what it shows, its keys, another size, pausing, the end
+# of the process, colours, what it costs; the terminal is as it was afterwards, and the program goes on.
+# measures: what threads do in an interval
+# timeout: 180
+. "$(dirname "$0")/../lib.sh"
+need python3
+states=$(target thread_states)
+"$states" schedule 150 >/dev/null &
+busy=$!
+at_exit() { kill $busy 2>/dev/null || true; }
+screen() {
+	python3 "$repo/tests/cli/screen.py" "$@"
+}
+# Where ncurses or what it knows of terminals is missing that is said, and the rest of this file has nothing to try.
+probe=$(screen key=q wait=0.5 print -- "$SONDE" top -p $busy)
+[[ $probe != *"needs ncurses"* ]] || skip "libncursesw6 is not installed"
+[[ $probe != *"does not know"* ]] || skip "the terminfo of a vt100 is not installed"
+
+# All of it on 80×24: every view, help, order, moving, pausing; letters as in htop.
+screen "see=  in " "see=[Functions]" "see=sonde top  $busy" "see=machine:  CPU" "see=F10 Quit" \
+	key=t "see=[Threads]" see=third see=most "see=row 1 of 3" key=down "see=row 2 of 3" key=up "see=row 1 of 3" \
+	key=N "see=by name" key='>' "see=by CPU" key=T "see=by time" key=P "see=by CPU" \
+	key=M "see=[Memory and I/O]" "see=by memory" see="$busy" \
+	key=tab "see=[Machine]" "see=100 % is" key=tab "see=[Functions]" key=left "see=[Machine]" key=right "see=[Functions]" \
+	key=f1 "see=the program goes on" key=x "lack=the program goes on" key='?' "see=the program goes on" key=x "see=[Functions]" \
+	key=space see=PAUSED key=space lack=PAUSED key=q end=0 -- "$SONDE" top -d 1 -p $busy || fail "keys"
+
+# Sizes: wider shows more, narrower nothing beyond its edge, tiny nothing that crashes.
+screen "see=  in " key=3 "lack=peak RSS  " size=140x40 "see=peak RSS  " size=60x10 "lack=peak RSS  " "see=F1 Help" \
+	size=20x4 wait=0.5 size=1x1 wait=0.5 size=80x24 "see=[Memory and I/O]" "see=F10 Quit" \
+	key=f10 end=0 -- "$SONDE" top -p $busy || fail "sizes"
+
+# Ctrl-C and SIGTERM leave a sane terminal, too.
+screen "see=[Functions]" key=ctrl-c end=0 -- "$SONDE" top -p $busy || fail "Ctrl-C"
+screen "see=[Functions]" end=124 -- timeout --foreground -s TERM 2 "$SONDE" top -p $busy || fail "SIGTERM"
+kill -0 $busy || fail "the program has ended"
+
+# A command: what it writes is not on the screen; when it has ended that is said, and its exit code is ours.
+screen "see=has ended" lack=shown key=q end=7 -- "$SONDE" top -d 1 -- sh -c 'echo sho""wn; sleep 2; exit 7' || fail "a command"
+screen "see=[Functions]" key=q end=0 "see=goes on as process" -- "$SONDE" top -- sh -c 'sleep 3; echo over >later' || fail "it goes on"
+wait_for test -s later
+rm later
+screen "see=[Functions]" key=ctrl-c end=0 "see=goes on as process" -- "$SONDE" top -- sh -c 'sleep 2; echo over >later' || fail "it goes on"
+wait_for test -s later
+
+screen end=127 -- "$SONDE" top -- ./nothing || fail "nothing to run"
+
+# Colours: only foregrounds beside the terminal's own, none with NO_COLOR; nobody who asks for a screen without a terminal
+# has started a command in vain.
+colours() { # NO_COLOR: its escapes in raw
+	timeout 20 python3 - "$SONDE" "$busy" "$1" <<'PYTHON' >raw
+import os, pty, select, sys, time
+pid, fd = pty.fork()
+if pid == 0:
+    os.environ.update(TERM="xterm-256color", NO_COLOR=sys.argv[3])
+    os.execv(sys.argv[1], ["sonde", "top", "-p", sys.argv[2]])
+end, typed, out = time.monotonic() + 15, False, b""
+while time.monotonic() < end:
+    if select.select([fd], [], [], 0.1)[0]:
+        try:
+            out += os.read(fd, 65536)
+        except OSError:
+            break
+    if b"[Functions]" in out and not typed:
+        typed = os.write(fd, b"q") > 0
+os.waitpid(pid, 0)
+sys.stdout.write(out.decode(errors="replace"))
+PYTHON
+}
+colours ""
+grep -q $'\e\\[[0-9;]*32' raw || fail "no colour"
+! grep -qE $'\e\\[([0-9]+;)*4[0-7]m' raw || fail "a background"
+colours 1
+! grep -qE $'\e\\[([0-9]+;)*3[0-7]m' raw || fail "a colour with NO_COLOR"
+run 125 "$SONDE" top -- sh -c 'echo >vain'
+has "$err" "the screen needs a terminal; --once"
+[ ! -e vain ] || fail "the command was started"
+# ncurses leaks then.
+ASAN_OPTIONS=detect_leaks=0 SCREEN_TERM=nonsense screen end=125 "see=does not know" -- "$SONDE" top -p $busy || fail "an unknown terminal"
+
+# What it costs, of a core: both processes, by their clocks, over ten seconds in which they show something. 1 % is the bar; a
+# machine that is shared makes clocks run longer for the same work.
+used_ns() { # PID: its CPU time and that of its children
+	local child sum=0
+	for child in "$1" $(cat /proc/"$1"/task/*/children); do
+		sum=$((sum + $(cut -d ' ' -f 1 /proc/"$child"/schedstat)))
+	done
+	echo $sum
+}
+screen "see=  in " wait=13 key=q end=0 -- sh -c 'echo $$ >top.pid; exec "$0" top -p "$1"' "$SONDE" $busy &
+shown=$!
+wait_for test -s top.pid
+sleep 3
+before=$(used_ns "$(cat top.pid)")
+sleep 10
+after=$(used_ns "$(cat top.pid)")
+wait $shown || fail "it did not end well"
+echo "top: $(calc "($after - $before) / 1e8") % of a core"
+holds "$after - $before < 0.02 * 10e9" "(2 % of a core on a machine that others use)"

@@ -1,0 +1,53 @@
+# Every function that an injected object interposes can be called before the program begins and under an allocator's lock: no hook asks the loader, allocates or waits, and output and exit code are as without us.
+# timeout: 240
+. "$(dirname "$0")/../lib.sh"
+need nm timeout
+early=$(target early)
+calls=$repo/tests/targets/early_calls.def
+libraries=$SONDE_BUILD/tests/targets
+
+# The list is whole: what the objects export and the C library has, too.
+libc=$(ldd "$early" | awk '$1 ~ /^libc\.so/ { print $3 }')
+[ -n "$libc" ] || skip "no libc.so here"
+nm -D --defined-only "$libc" | awk '$3 ~ /@@/ { sub(/@.*/, "", $3); print $3 }' | sort -u >in_libc
+[ -s in_libc ] || skip "$libc has no versions"
+for object in cpu heap waits blas; do
+	nm -D --defined-only "$SONDE_BUILD/src/inject/libsonde-$object.so" | awk '{ print $3 }'
+done | sort -u >exported
+comm -12 exported in_libc >interposed
+sed -nE 's/^(UNDER|LATER|OUTSIDE|ENDS)\(([A-Za-z0-9_]+),.*/\2/p' "$calls" | sort -u >called
+[ "$(wc -l <interposed)" -gt 100 ] || fail "only $(wc -l <interposed) functions are interposed"
+equal "$(comm -23 interposed called)" ""
+
+# Bare, then under each recorder.
+settings=("" "--no-perf" "--heap" "--heap=full" "--threads" "--io" "--blas" "--no-perf --heap=full --threads --io --blas")
+check() { # NAME COMMAND…
+	local name=$1 setting code=0
+	shift
+	timeout 60 "$@" >bare 2>bare.err </dev/null || code=$?
+	equal "$name: $code" "$name: 3"
+	[ ! -s bare.err ] || fail "$name writes: $(head -n 3 bare.err)"
+	for setting in "${settings[@]}"; do
+		code=0
+		# shellcheck disable=SC2086
+		timeout -k 1 60 "$SONDE" record -q --force -o a.sonde $setting -- "$@" >recorded 2>recorded.err </dev/null || code=$?
+		[ "$code" -eq 3 ] || fail "$name with '$setting' ends with $code: $(head -n 3 recorded.err)"
+		cmp -s bare recorded || fail "$name with '$setting' differs: $(diff bare recorded | head -n 5)"
+		[ ! -s recorded.err ] || fail "$name with '$setting' writes: $(head -n 3 recorded.err)"
+	done
+}
+
+check "without an allocator" "$early"
+check "allocator in the program" "$libraries/early_own"
+check "allocator in a library" "$libraries/early_linked"
+cat >preloaded <<END
+#!/bin/sh
+LD_PRELOAD=\${LD_PRELOAD:+\$LD_PRELOAD:}$libraries/libearly_allocator.so exec $early 8
+END
+cat >preloaded_first <<END
+#!/bin/sh
+LD_PRELOAD=$libraries/libearly_allocator.so\${LD_PRELOAD:+:\$LD_PRELOAD} exec $early
+END
+chmod +x preloaded preloaded_first
+check "allocator preloaded behind us" ./preloaded
+check "allocator preloaded before us" ./preloaded_first

@@ -1,0 +1,242 @@
+# threads.sh: threads that spin, sleep, take turns, move and wait for a CPU: their states and switches are what they say of
+# themselves, from context switches and from what the scheduler counts.
+# measures: times of waiting, against those that the program measures
+# timeout: 180
+. "$(dirname "$0")/../lib.sh"
+need jq taskset
+states=$(target thread_states)
+series=$(target series)
+"$SONDE" doctor -f json >doctor.json 2>/dev/null || true
+read -r ran waited slices </proc/$$/schedstat && [ "$slices" -gt 0 ] ||
+	skip "this kernel does not count how long threads run and wait"
+perf=1
+jq -e '[.sections[].rows[] | select(.check == "perf events" and .verdict == "green")] | length == 1' doctor.json >/dev/null || perf=0
+
+# record NAME ARGUMENT…: records the program; what it says goes to NAME.said, its rows to NAME.rows.
+record() {
+	local name=$1
+	shift
+	run 0 "$SONDE" record -q -f -o "$name.sonde" "$@"
+	cp .out "$name.said"
+	rows "$name.sonde" threads >"$name.rows"
+	# Of every thread with states these add up to its life; to the ns.
+	equal "$(jq '[.[] | select(.on_cpu_ns != null and .on_cpu_ns + .runnable_ns + .blocked_ns + .unseen_ns != .life_ns)] | length' \
+		"$name.rows")" 0
+}
+
+# of NAME THREAD COLUMN
+of() {
+	jq -r --arg t "$2" --arg c "$3" '[.[] | select(.thread == $t)][0][$c] // "none"' "$1.rows"
+}
+
+# said NAME THREAD: life cpu ran waited voluntary involuntary migrations, as the thread said.
+said() {
+	awk -v t="$2" '$1 == t { print $3, $4, $5, $6, $7, $8, $9 }' "$1.said"
+}
+
+# The thread's own figures against the recording's, within 2 % of its life. On a CPU it is longer by what a hypervisor took
+# meanwhile. Readings know of a wait when it is over: the one at the last reading is not in what it waited.
+check_thread() {
+	local life ran waited voluntary involuntary on runnable unsure unseen stolen wait=0
+	read -r life _ ran waited voluntary involuntary _ < <(said "$1" "$2")
+	on=$(of "$1" "$2" on_cpu_ns) runnable=$(of "$1" "$2" runnable_ns) unsure=$(of "$1" "$2" unsure_ns)
+	unseen=$(of "$1" "$2" unseen_ns) stolen=$(metric "$1.sonde" timing.stolen_time_s)
+	[ "$(of "$1" "$2" wakeups)" != none ] || wait="$waited / ($voluntary + $involuntary + 1)"
+	local slack="0.02 * $life"
+	holds "$on + $unseen >= $ran - $slack" "$1, $2: on a CPU"
+	holds "$on <= $ran + $slack + 1e9 * $stolen" "$1, $2: on a CPU"
+	holds "$runnable <= $waited + $slack" "$1, $2: runnable"
+	holds "$runnable + $unsure + $unseen >= $waited - $slack - $wait - 1e9 * $stolen" "$1, $2: runnable"
+	holds "$(of "$1" "$2" life_ns) >= $life - 10000000 - $slack" "$1, $2: life"
+}
+
+# check_counts NAME THREAD: exactly, but for what a thread does after it has spoken.
+check_counts() {
+	local voluntary involuntary
+	read -r _ _ _ _ voluntary involuntary _ < <(said "$1" "$2")
+	holds "$(of "$1" "$2" voluntary_switches) - $voluntary >= 0 && $(of "$1" "$2" voluntary_switches) - $voluntary <= 2"
+	holds "$(of "$1" "$2" involuntary_switches) - $involuntary >= 0 && $(of "$1" "$2" involuntary_switches) - $involuntary <= 3"
+}
+
+# family: a shell whose three children have burnt CPU time and sleep from then on; their parent's number.
+family() {
+	rm -f slept-*
+	# shellcheck disable=SC2016
+	sh -c 'for child in 1 2 3; do
+			sh -c "i=0; while [ \$i -lt 100000 ]; do i=\$((i + 1)); done; echo >slept-$child; exec sleep 60" &
+		done
+		wait' >said 2>&1 &
+	parent=$!
+	wait_for test -e slept-1 -a -e slept-2 -a -e slept-3
+	sleep 0.1
+}
+
+end_family() {
+	{ kill $(cat /proc/$parent/task/$parent/children) && wait $parent; } 2>said || true
+}
+
+# check_family NAME: what they did before the recording is not in it, and before anything else is read they have been
+# read.
+check_family() {
+	"$series" "$1.sonde" >"$1.series"
+	equal "$(awk '$2 == "thread.cpu.time"' "$1.series" | wc -l)" 4
+	machine=$(awk '$2 == "cpu.idle" { print $9 }' "$1.series")
+	equal "$(awk -v machine="$machine" '$2 == "thread.cpu.time" && $9 > machine' "$1.series")" ""
+	equal "$(jq '[.[] | select(.thread == "sleep")] | length' "$1.rows")" 3
+	equal "$(jq '[.[] | select(.thread == "sleep" and .blocked_ns >= 0.5 * .life_ns and
+		.on_cpu_ns + .runnable_ns <= 10000000 and .life_ns <= 2000000000)] | length' "$1.rows")" 3
+}
+
+# count_in COUNT ALL: of them; with each record that was lost one may be missing.
+count_in() {
+	holds "$1 <= $2 && $1 >= $2 - $lost"
+}
+
+notes() {
+	"$SONDE" report -q --json --section threads "$1.sonde" | jq -r '.sections[] | select(.id == "threads").notes[] | (.text? // .)'
+}
+
+# --- with context switches ---------------------------------------------------------------------------------------------
+
+if [ $perf = 1 ]; then
+	record schedule -- "$states" schedule 2
+	check_thread schedule third
+	check_thread schedule most
+	check_counts schedule third
+	check_counts schedule most
+	equal "$(of schedule third wakeups)" "$(of schedule third voluntary_switches)"
+
+	# Eight that spin on one CPU have an eighth of it each, whatever else wants it.
+	record pinned -- taskset -c 0 "$states" pinned 8 1.5
+	for i in 0 1 2 3 4 5 6 7; do
+		check_thread pinned spin-$i
+		holds "$(of pinned spin-$i unseen_ns) == 0"
+	done
+	spinners='[.[] | select(.thread | startswith("spin"))]'
+	holds "$(jq "$spinners | (map(.runnable_ns) | add) / (map(.life_ns) | add)" pinned.rows) >= 0.855"
+	# Where others want the machine, the first thread may wait too.
+	matches "$(notes pinned)" '^[89] threads wait (7[5-9]|[89][0-9]|100) % of their time for a CPU'
+
+	# Two that take turns: each wait is a switch and a wake-up, and none is missing.
+	record turns -- "$states" turns 20000
+	for thread in ping pong; do
+		check_counts turns $thread
+		holds "$(of turns $thread wakeups) >= $(of turns $thread voluntary_switches) - 1"
+	done
+
+	# Moves to another CPU. The kernel also counts those after which the thread did not run there.
+	if [ "$(nproc)" -gt 1 ]; then
+		record moves -- "$states" moves 100
+		read -r _ _ _ _ _ _ moves < <(said moves mover)
+		holds "$(of moves mover migrations) >= 99"
+		[ "$moves" = -1 ] || holds "$(of moves mover migrations) <= $moves && $(of moves mover migrations) >= 0.97 * $moves"
+	fi
+
+	# Another user's, with a part of it: what lies outside is not in it.
+	as_user "$SONDE" record -q -f -o "$work/user.sonde" -- "$states" schedule 1 >user.said 2>.err || fail "as a user"
+	rows user.sonde threads >user.rows
+	check_thread user most
+	"$SONDE" report -q --json --section threads --thread most --from 200ms --to 700ms user.sonde |
+		jq '.sections[] | select(.id == "threads").rows' >part.rows
+	equal "$(jq length part.rows)" 1
+	equal "$(of part most life_ns)" 500000000
+	holds "$(of part most on_cpu_ns) + $(of part most runnable_ns) + $(of part most blocked_ns) == 500000000"
+
+	# Processes that fork for their life, each with a thread.
+	record forks -- "$states" forks 200
+	equal "$(jq length forks.rows)" 401
+	equal "$(jq '[.[] | select(.on_cpu_ns == null)] | length' forks.rows)" 0
+
+	# One that was there, and sleeps all the time: no switch, but readings.
+	sleep 20 &
+	sleeper=$!
+	run 0 "$SONDE" record -q -f -p $sleeper -d 700ms -o sleeper.sonde
+	kill $sleeper
+	rows sleeper.sonde threads >sleeper.rows
+	holds "$(of sleeper sleep blocked_ns) >= 300000000 && $(of sleeper sleep on_cpu_ns) <= 10000000"
+
+	# And children of one that was there, which are found when the recording has begun.
+	family
+	run 0 "$SONDE" record -q -f -p $parent -d 1s -o family.sonde
+	end_family
+	rows family.sonde threads >family.rows
+	check_family family
+
+	# Threads of a millisecond: what hooks tell of them is read first, and the kernel says when they were. Those that are
+	# listed, a few, have ended when they are to be read: that is not for want of time.
+	for hooks in "" --threads; do
+		record brief $hooks -- "$states" brief 800
+		lost=$(metric brief.sonde lost.count)
+		count_in "$(jq '[.[] | select(.thread == "brief")] | length' brief.rows)" 800
+		holds "$(jq '[.[] | select(.thread == "brief" and .life_ns < 1000000)] | length' brief.rows) <= $lost"
+		"$SONDE" report -q --json --section summary brief.sonde | jq -r '.notes[].text' >brief.notes
+		! grep 'threads: limited: .*so that it takes no more' brief.notes || fail "not for want of time"
+	done
+fi
+
+# --- without ------------------------------------------------------------------------------------------------------------
+
+family
+run 0 "$SONDE" record -q -f --no-perf -p $parent -d 1s -o family.sonde
+end_family
+rows family.sonde threads >family.rows
+check_family family
+
+record read --no-perf -- "$states" schedule 3
+for thread in third most; do
+	check_thread read $thread
+	read -r _ _ _ _ voluntary involuntary _ < <(said read $thread)
+	holds "$(of read $thread voluntary_switches) <= $voluntary + 2 && $(of read $thread involuntary_switches) <= $involuntary + 3"
+	equal "$(of read $thread migrations)" none
+	holds "$(of read $thread unseen_ns) < 0.5 * $(of read $thread life_ns)"
+done
+matches "$(notes read)" 'read again and again; [0-9.]+ % of the threads. time is in it'
+
+# Threads of a millisecond end before anybody could read them: the last words of those that found room for them say since
+# when they were.
+# Whether any finds room is a matter of when the recorder comes round: in one of a few runs.
+for _ in 1 2 3 4 5; do
+	record brief --no-perf -- "$states" brief 200
+	[ "$(jq '[.[] | select(.thread == "brief")] | length' brief.rows)" = 0 ] || break
+done
+holds "$(jq '[.[] | select(.thread == "brief")] | length' brief.rows) > 0"
+equal "$(jq '[.[] | select(.thread == "brief" and .life_ns < 1000000)] | length' brief.rows)" 0
+
+record pinned --no-perf -- taskset -c 0 "$states" pinned 8 2
+for i in 0 1 2 3 4 5 6 7; do
+	[ "$(of pinned spin-$i on_cpu_ns)" = none ] || check_thread pinned spin-$i
+done
+spinners='[.[] | select((.thread | startswith("spin")) and .on_cpu_ns != null)]'
+holds "$(jq "$spinners | length" pinned.rows) >= 6"
+holds "$(jq "$spinners | (map(.runnable_ns + .unseen_ns) | add) / (map(.life_ns) | add)" pinned.rows) >= 0.855"
+
+# Nothing put into the program, and no perf events: what there is to read is read all the same.
+record bare --no-perf --no-inject -- "$states" schedule 2
+check_thread bare most
+
+# --- ten thousand -------------------------------------------------------------------------------------------------------
+
+code=0
+"$states" many 10000 2>.err || code=$?
+[ $code = 3 ] && skip "ten thousand threads are not to be had here"
+equal $code 0
+if [ $perf = 1 ]; then
+	run 0 "$SONDE" record -q -f -o many.sonde -- "$states" many 10000
+	lost=$(metric many.sonde lost.count)
+	met=$(rows many.sonde threads | jq length)
+	count_in "$met" 10001
+	"$SONDE" report -q --json -n 5 --section threads many.sonde >many.json
+	equal "$(jq '.sections[] | select(.id == "thread-names").rows | map(.threads) | add' many.json)" "$met"
+	count_in "$(jq '.sections[] | select(.id == "thread-names").rows[] | select(.name == "idle-*").threads' many.json)" 9900
+	equal "$(jq '.sections[] | select(.id == "threads").rows | length' many.json)" 5
+fi
+run 0 "$SONDE" record -q -f --no-perf -o many.sonde -- "$states" many 10000
+matches "$(notes many)" 'threads? (was|were) met'
+# That most were not is said, and of how many at least: the recorder need not have had a CPU when all were there.
+met=$(rows many.sonde threads | jq length)
+"$SONDE" report -q --json --section summary many.sonde | jq -r '.notes[].text' >many.notes
+if [ "$met" -lt 9000 ]; then
+	read -r all read < <(sed -nE 's/.*threads: limited: (.*; )?of at least ([0-9]+) threads ([0-9]+) were read.*/\2 \3/p' many.notes) ||
+		fail "nothing says that $met of 10001 threads were met: $(cat many.notes)"
+	holds "$read <= $all && $all <= 1.02 * 10001" "$read of $all"
+fi

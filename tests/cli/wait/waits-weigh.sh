@@ -1,0 +1,111 @@
+# waits-weigh.sh: the off-CPU flame graph and its like: every format of a recording adds up to the same time that threads
+# waited, which is what the program measured; parts of it; what is said when a recording has none.
+# measures: times of waiting, against those that the program measures
+# timeout: 120
+. "$(dirname "$0")/../lib.sh"
+need jq python3
+waits=$(target waits) io=$(target io)
+
+run 0 "$SONDE" record -q --threads --force -o a.sonde -- "$waits" convoy 20
+said() {
+	awk -v name="$1" '$1 == name { print $2 }' "$work/.out"
+}
+known=$(($(said outer_waited) + $(said inner_waited)))
+
+# tree FILTER OPTION…: of the call tree in JSON
+tree() {
+	"$SONDE" report -q --json --section calltree "${@:2}" a.sonde | jq -r ".sections[] | select(.id == \"calltree\") | $1"
+}
+# folded OPTION…: the sum of all stacks
+folded() {
+	"$SONDE" export -q -f folded -o - "$@" a.sonde | awk '{ sum += $NF } END { printf "%.0f", sum }'
+}
+
+# Locks are within 5 % of what the program measured, and in the functions that take them.
+locks=$(tree '.nodes[0].total' --weigh locks)
+near_time "$locks" "$known" 0.05 "waited for locks"
+equal "$(tree .unit --weigh locks)" ns
+equal "$locks" "$(rows a.sonde locks | jq '[.[].waited_ns] | add')"
+"$SONDE" export -q -f folded --weigh locks -o - a.sonde >locks.folded
+matches "$(cat locks.folded)" 'convoy_run;with_outer.* [0-9]+$'
+matches "$(cat locks.folded)" 'convoy_run;with_inner.* [0-9]+$'
+
+# All formats, to the ns; and what the section about waiting has.
+for view in waiting locks; do
+	whole=$(tree '.nodes[0].total' --weigh $view)
+	equal "$(folded --weigh $view)" "$whole"
+	run 0 "$SONDE" export -q -f speedscope --weigh $view -o - a.sonde
+	equal "$(jq '[.profiles[].weights | add] | add' <<<"$out")" "$whole"
+	equal "$(jq -r '[.profiles[].unit] | unique | .[]' <<<"$out")" nanoseconds
+	run 0 "$SONDE" export -q -f callgrind --weigh $view -o - a.sonde
+	matches "$out" "^events: Waits Waiting$"
+	matches "$out" "^totals: [0-9]+ $whole$"
+done
+whole=$(tree '.nodes[0].total' --weigh waiting)
+equal "$(rows a.sonde waits | jq '[.[].total_ns] | add')" "$whole"
+run 0 "$SONDE" export -q -f chrome -o a.trace.json a.sonde
+slices='[.traceEvents[] | select(.ph == "X" and .cat == "wait")]'
+equal "$(jq "$slices | map(.dur * 1000 | round) | add" a.trace.json)" "$whole"
+equal "$(jq "$slices | map(select(.args.kind == \"mutex\") | .args.object) | unique | length" a.trace.json)" 2
+equal "$(jq "$slices | map(.tid) | unique | length" a.trace.json)" 5
+
+# An arrow for each wait, from another thread's unlocking to its end: but for the first of each lock, whose holder had it
+# before anybody waited.
+python3 - a.trace.json <<'PYTHON' || fail "arrows do not lead from who unlocked to who waited"
+import json, sys
+trace = json.load(open(sys.argv[1]))
+ns = lambda event, more=0: round((event["ts"] + more) * 1000)
+ends = {(e["tid"], ns(e, e["dur"])): ns(e) for e in trace["traceEvents"] if e.get("cat") == "wait" and e["name"] == "mutex"}
+unlocks = {(e["tid"], ns(e)) for e in trace["traceEvents"] if e["name"] == "unlock" and e["ph"] == "X"}
+begun = {e["id"]: e for e in trace["traceEvents"] if e["ph"] == "s" and e["name"] == "unlock"}
+over = {e["id"]: e for e in trace["traceEvents"] if e["ph"] == "f" and e["name"] == "unlock"}
+assert begun.keys() == over.keys() and len(begun) == trace["otherData"]["lock_arrows"]
+assert len(ends) - 2 <= len(begun) <= len(ends), (len(ends), len(begun))
+for key, start in begun.items():
+    end = over[key]
+    assert (start["tid"], ns(start)) in unlocks and start["tid"] != end["tid"], start
+    assert ends[end["tid"], ns(end) + 1] <= ns(start) <= ns(end), (start, end)
+PYTHON
+
+# A part and the rest are the whole; so are threads, one by one.
+middle=$(jq "$slices | map(.ts + .dur / 2) | add / length / 1000 | floor" a.trace.json)ms
+first=$(tree '.nodes[0].total' --weigh waiting --to "$middle")
+second=$(tree '.nodes[0].total' --weigh waiting --from "$middle")
+equal $((first + second)) "$whole"
+equal "$(folded --weigh waiting --to "$middle")" "$first"
+sum=0
+for tid in $(jq "$slices | map(.tid) | unique | .[]" a.trace.json); do
+	sum=$((sum + $(tree '.nodes[0].total' --weigh waiting --thread "$tid")))
+done
+equal $sum "$whole"
+
+run 0 "$SONDE" report -q -f svg --weigh waiting -o a.svg a.sonde
+matches "$(cat a.svg)" "<title>.*: time waiting</title>"
+tr -d '\n' <a.svg | grep -q '<title>with_outer (waits)total [0-9.]* ms, ' || fail "no with_outer in the flame graph"
+COLUMNS=80 run 0 "$SONDE" report --section calltree --weigh waiting a.sonde
+has "$out" "Call tree by time waiting"
+sed -n '/Call tree/,$p' .out >tree.txt
+fits 80 tree.txt
+
+# I/O: in the functions that do it, with what they moved.
+mkdir d
+run 0 "$SONDE" record -q --io --force -o c.sonde -- "$io" files d
+"$SONDE" export -q -f folded --weigh io -o - c.sonde >io.folded
+matches "$(cat io.folded)" 'main;write_small.* [0-9]+$'
+matches "$(cat io.folded)" 'main;write_large.* [0-9]+$'
+equal "$("$SONDE" report -q --json --section calltree --weigh io c.sonde | jq '.sections[] | select(.id == "calltree").nodes[0].total')" \
+	"$(awk '{ sum += $NF } END { printf "%.0f", sum }' io.folded)"
+run 0 "$SONDE" export -q -f chrome -o c.trace.json c.sonde
+moved='[.traceEvents[] | select(.cat == "wait" and .args.kind == $kind and (.args.object // "" | endswith("/large"))).args.bytes] | add'
+equal "$(jq --arg kind write "$moved" c.trace.json) $(jq --arg kind read "$moved" c.trace.json)" "4194304 8388608"
+
+# Without I/O, and without waits.
+run 0 "$SONDE" report --weigh io a.sonde
+has "$out" "no time waiting for I/O in this recording: sonde record --io sees it"
+run 2 "$SONDE" report --weigh locks --heap-of malloc a.sonde
+has "$err" "--heap-of is not for time waiting for locks"
+run 0 "$SONDE" record -q --force -o b.sonde -- "$waits" sleep 1
+run 2 "$SONDE" export -f folded --weigh locks -o - b.sonde
+has "$err" "b.sonde holds no calls that wait: record them with sonde record --threads -- COMMAND"
+run 2 "$SONDE" export -f folded --weigh io -o - b.sonde
+has "$err" "record --io"
