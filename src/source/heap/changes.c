@@ -31,14 +31,18 @@ struct filling {
 	uint32_t rows;                /* since the last mark was looked for */
 };
 
-static inline void begin_batch(struct sonde_heap_chunks *chunks, struct filling *filling)
+/* 0 when nothing may follow: a chunk before could not be written, or a change not be kept. */
+static inline int begin_batch(struct sonde_heap_chunks *chunks, struct filling *filling)
 {
 	if (chunks->columns.rows >= EVENTS_A_CHUNK || chunks->summary.sites >= SITES_A_CHUNK)
 		sonde_heap_chunks_flush(chunks);
+	if (chunks->error)
+		return 0;
 	*filling = (struct filling){.event = chunks->events,
 				    .live_b = chunks->live_b,
 				    .live_blocks = chunks->live_blocks,
 				    .last_begun = chunks->last_begun};
+	return 1;
 }
 
 /* Events into the columns that each of them has. */
@@ -286,29 +290,32 @@ static inline size_t take_run(struct sonde_heap_chunks *chunks, struct filling *
 		i++;
 		if (!chunks->columns.rows) /* what is alive after an end can be a chunk's most at its very start */
 			break;
-	} while (i < count && changes[i].thread == thread && filling->rows < chunks->until_mark);
+	} while (i < count && changes[i].thread == thread && filling->rows < chunks->until_mark && !chunks->error);
 	find_peak(chunks, filling);
 	end_rows(chunks, filling->rows, changes[i - 1].time);
 	filling->rows = 0;
 	return i;
 }
 
-static void take_batch(struct sonde_heap_chunks *chunks, const struct sonde_heap_change *changes, size_t count)
+/* How many were taken: fewer than there are once one could not be kept. */
+static size_t take_batch(struct sonde_heap_chunks *chunks, const struct sonde_heap_change *changes, size_t count)
 {
 	struct filling filling;
-	begin_batch(chunks, &filling);
-	for (size_t i = 0; i < count;)
+	size_t i = 0;
+	if (!begin_batch(chunks, &filling))
+		return 0;
+	while (i < count && !chunks->error)
 		i += take_run(chunks, &filling, changes + i, count - i);
 	end_batch(chunks, &filling);
+	return i;
 }
 
 void sonde_heap_chunks_changes(struct sonde_heap_chunks *chunks, const struct sonde_heap_change *changes, size_t count)
 {
 	while (count && !chunks->error) {
-		size_t some = count < SONDE_HEAP_BATCH ? count : SONDE_HEAP_BATCH;
-		take_batch(chunks, changes, some);
-		changes += some;
-		count -= some;
+		size_t taken = take_batch(chunks, changes, count < SONDE_HEAP_BATCH ? count : SONDE_HEAP_BATCH);
+		changes += taken;
+		count -= taken;
 	}
 	chunks->refused += count;
 }
@@ -335,7 +342,10 @@ void sonde_heap_chunks_kept(struct sonde_heap_chunks *chunks, uint64_t time_ns, 
 	if (!ended->site || ended->address != sonde_heap_live_address(address) ||
 	    sonde_heap_chunks_is_alive(chunks, address))
 		return;
-	begin_batch(chunks, &filling);
+	if (!begin_batch(chunks, &filling)) {
+		chunks->refused++;
+		return;
+	}
 	begin_rows(chunks, &change);
 	put_in(chunks, &filling, &change, ended->born);
 	filling.last_begun = chunks->last_begun;
@@ -381,6 +391,10 @@ void sonde_heap_chunks_splits(struct sonde_heap_chunks *chunks, uint64_t time_ns
 {
 	struct sonde_heap_block block;
 	struct filling filling;
+	if (!begin_batch(chunks, &filling)) {
+		chunks->refused++;
+		return;
+	}
 	if (!sonde_heap_live_take(&chunks->live, address, &block)) {
 		chunks->summary.unknown++;
 		return;
@@ -394,7 +408,6 @@ void sonde_heap_chunks_splits(struct sonde_heap_chunks *chunks, uint64_t time_ns
 		return;
 	struct sonde_heap_slot slot = sonde_heap_slot(sonde_heap_live_address(address), block.born, ends);
 	recount(chunks, block.form, ends);
-	begin_batch(chunks, &filling);
 	filling.last_begun = 0;
 	begin_rows(chunks, &change);
 	take_out(chunks, &filling, time_ns, &slot);

@@ -258,8 +258,13 @@ int sonde_heap_chunks_flush(struct sonde_heap_chunks *chunks)
 		chunks->peak_b = chunks->summary.peak_b;
 		chunks->peak_blocks = chunks->summary.peak_blocks;
 	}
+	uint32_t rows = chunks->columns.rows;
 	int code = write_chunk(chunks);
 	start_chunk(chunks);
+	if (code) { /* nothing may follow a chunk that is missing: its ends would be those of unknown blocks */
+		chunks->is_torn = 1;
+		chunks->refused += rows;
+	}
 	chunks->error = chunks->error ? chunks->error : code;
 	return chunks->error;
 }

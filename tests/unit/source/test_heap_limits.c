@@ -1,4 +1,5 @@
 /* test_heap_limits.c: what a hostile process, or too little memory, does to the recording of heaps: it is said. */
+#include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -40,15 +41,21 @@ static void begin(struct recording *out)
 	assert_int_equal(sonde_recorder_new(&out->recorder, out->writer, &options), 0);
 }
 
-static struct sonde_session *end(struct recording *recording)
+/* `error`: what writing it came to. */
+static struct sonde_session *end_with(struct recording *recording, int error)
 {
 	struct sonde_session *session;
-	assert_int_equal(sonde_recorder_close(recording->recorder, 0, sonde_clock_now_ns()), 0);
+	assert_int_equal(sonde_recorder_close(recording->recorder, 0, sonde_clock_now_ns()), error);
 	assert_int_equal(sonde_writer_close(recording->writer), 0);
 	sonde_recorder_free(recording->recorder);
 	assert_int_equal(sonde_session_open(&session, recording->path, NULL), 0);
 	unlink(recording->path);
 	return session;
+}
+
+static struct sonde_session *end(struct recording *recording)
+{
+	return end_with(recording, 0);
 }
 
 /* How much was lost for a cause that begins so. */
@@ -133,11 +140,50 @@ static void no_memory_is_said(void **unused)
 	sonde_session_close(session);
 }
 
+#define CHUNK (1u << 20) /* events */
+
+/* Nothing follows a chunk that there was no memory to write: the heap is recorded up to there, and the rest is counted. */
+static void nothing_follows_a_missing_chunk(void **unused)
+{
+	(void)unused;
+	struct recording recording;
+	struct sonde_heap_chunks *chunks;
+	struct sonde_heap_change changes[256];
+	struct rlimit before, none;
+	if (SANITIZED)
+		skip();
+	begin(&recording);
+	uint32_t process = sonde_recorder_process(recording.recorder, getpid(), 1000);
+	uint32_t thread = sonde_recorder_thread(recording.recorder, getpid(), getpid(), 1000);
+	uint32_t heap = sonde_recorder_heap(recording.recorder, process, SONDE_HEAP_MALLOC, NULL);
+	struct sonde_recorder_heap_site row = {heap, thread, 0, SONDE_STACK_COMPLETE};
+	uint32_t site = sonde_recorder_heap_site(recording.recorder, &row);
+	for (size_t i = 0; i < 256; i++) /* a block begins, and ends */
+		changes[i] = (struct sonde_heap_change){1000, 0x1000, 10, i % 2 ? 0 : site, thread};
+	assert_int_equal(sonde_heap_chunks_new(&chunks, recording.recorder, process, heap, 0), 0);
+	for (size_t i = 0; i < CHUNK / 256; i++)
+		sonde_heap_chunks_changes(chunks, changes, 256);
+	assert_int_equal(sonde_heap_chunks_error(chunks), 0);
+	getrlimit(RLIMIT_AS, &before);
+	none = before;
+	none.rlim_cur = 1 << 20;
+	setrlimit(RLIMIT_AS, &none);
+	sonde_heap_chunks_changes(chunks, changes, 256); /* the chunk before is to be written first */
+	setrlimit(RLIMIT_AS, &before);
+	assert_int_equal(sonde_heap_chunks_error(chunks), -ENOMEM);
+	sonde_heap_chunks_close(chunks);
+	sonde_heap_chunks_free(chunks);
+	struct sonde_session *session = end_with(&recording, -ENOMEM);
+	assert_int_equal(lost(session, "no memory to keep the blocks of a heap"), CHUNK + 256);
+	sonde_session_close(session);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(numbers_of_stacks_are_not_believed),
 	    cmocka_unit_test(no_memory_is_said),
+	    cmocka_unit_test(nothing_follows_a_missing_chunk),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
