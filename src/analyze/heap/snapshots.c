@@ -172,7 +172,7 @@ static int listed_add(const struct sonde_snapshots_pass *snapshots, size_t at, s
 	row[PROCESS] = sonde_cell_text(name);
 	row[RSS] = snapshot->rss_b ? sonde_cell_int(snapshot->rss_b) : sonde_cell_absent("the process had ended");
 	row[PSS] = snapshot->pss_b ? sonde_cell_int(snapshot->pss_b)
-				   : sonde_cell_absent("not read: it would have cost too much, or was not allowed");
+				   : sonde_cell_absent("not read: too expensive, not allowed, or the program had run on");
 	cells_of_heap(row, &snapshots->moments[at], before);
 	return 0;
 }

@@ -2,7 +2,8 @@
  *
  * Resident memory is read at once (statm: a microsecond). The proportional share (smaps_rollup) walks the process's
  * page tables, 40 ns a page, and keeps its mappings from changing meanwhile: it is read only as far as all such
- * readings together stay below 0.1 % of the time since the recording began, with half a millisecond to begin with.
+ * readings together stay below 0.1 % of the time since the recording began, with half a millisecond to begin with; and it
+ * counts only while as much is resident as at the snapshot.
  */
 #include "source/record/snapshots.h"
 
@@ -22,6 +23,7 @@
 #define PSS_FIRST_NS 500000u
 #define PSS_SHARE 1000u
 #define PSS_PAGE_NS 40u
+#define STILL_SHARE 100u /* of resident memory one part may have come or gone since */
 
 /* Something that was asked for. */
 struct ask {
@@ -78,7 +80,14 @@ uint64_t sonde_snapshots_resident_b(pid_t pid)
 	return sscanf(text, "%*u %llu", &pages) == 1 ? (uint64_t)pages * (uint64_t)getpagesize() : 0;
 }
 
-/* 0 when it may not be read, or costs too much. */
+/* Whether as much is resident as at the snapshot: the program did not wait for us, and may have run on. */
+static int is_still(pid_t pid, uint64_t rss_b)
+{
+	uint64_t now_b = sonde_snapshots_resident_b(pid);
+	return (now_b > rss_b ? now_b - rss_b : rss_b - now_b) <= rss_b / STILL_SHARE;
+}
+
+/* 0 when it may not be read, costs too much, or would be that of another time. */
 static uint64_t proportional_b(struct sonde_snapshots *snapshots, pid_t pid, uint64_t rss_b,
 			       enum sonde_snapshot_reason reason)
 {
@@ -95,7 +104,7 @@ static uint64_t proportional_b(struct sonde_snapshots *snapshots, pid_t pid, uin
 	snapshots->pss_ns += took_ns;
 	snapshots->page_ns = (snapshots->page_ns + took_ns / pages + 1) / 2;
 	const char *line = strstr(text, "\nPss:");
-	return line && sscanf(line, "\nPss: %llu kB", &pss_kib) == 1 ? pss_kib * 1024 : 0;
+	return line && is_still(pid, rss_b) && sscanf(line, "\nPss: %llu kB", &pss_kib) == 1 ? pss_kib * 1024 : 0;
 }
 
 /* --- asking ------------------------------------------------------------------------------------------------------ */
