@@ -176,6 +176,10 @@ int sonde_finding_bounds(const struct sonde_facts *facts, struct sonde_found *fo
  * matter, as where one thread computes. 0 or -ENOMEM with a sentence. */
 int sonde_finding_noise(const struct sonde_facts *facts, const struct sonde_found *found, double *out);
 
+/* findings/starved.c: of the path's waiting for a CPU, what the quota of the cgroup held back; 0 = there is none, or it is not
+ * known. 0 or -ENOMEM with a sentence. */
+int sonde_finding_throttled(const struct sonde_facts *facts, double *out_ns);
+
 /* findings/target.c: notes what device the advice is for; -EINVAL with a sentence where the recording has no such one.
  */
 int sonde_finding_device(struct sonde_session *session, const char *name, struct sonde_report *report,

@@ -7,6 +7,7 @@
 #define BLOCK_B 65536.0 /* what a buffer is taken to hold */
 #define CALLS_LEAST 1000
 #define QUICK_NS 20000 /* a call that did not wait for somebody else */
+#define MOSTLY 0.5
 
 static int is_stream(const char *name)
 {
@@ -38,6 +39,26 @@ static double sampled_ns(const struct sonde_facts *facts, int is_write)
 	return sonde_facts_cpu_on_path(facts, NULL, 0, sonde_facts_most_total_ns(facts, is_write ? writes : reads, 5));
 }
 
+/* Of reads of pipes and sockets the part that put its thread to sleep: it had to wait for what another thread or program
+ * would write. A thread's switches are shared out as its blocked time is. 0 where nothing is known of threads. */
+static double waiting_reads(const struct sonde_facts *facts)
+{
+	const struct sonde_section *threads = sonde_facts_section(facts, "threads");
+	const struct sonde_section *io = sonde_facts_section(facts, "io");
+	double sleeps = 0, reads = 0;
+	for (size_t i = 0; threads && i < threads->table.row_count; i++) {
+		double blocked_ns = sonde_facts_number(threads, i, "blocked_ns");
+		double part = sonde_facts_number(threads, i, "blocked_io_ns") / blocked_ns;
+		double switches = sonde_facts_number(threads, i, "voluntary_switches");
+		if (blocked_ns > 0 && part > 0 && switches > 0)
+			sleeps += switches * fmin(part, 1);
+	}
+	for (size_t i = 0; io && i < io->table.row_count; i++)
+		if (is_stream(sonde_facts_text(io, i, "file")))
+			reads += sonde_facts_number(io, i, "reads");
+	return reads > 0 ? fmin(sleeps / reads, 1) : 0;
+}
+
 /* Calls of one kind on one file: what of their time is saved when they are of BLOCK_B each. Of sampled CPU time, which
  * knows no files, each call is taken to have as much as all have. */
 static int small_add(const struct sonde_facts *facts, const struct sonde_section *io, size_t row, int is_write,
@@ -54,7 +75,7 @@ static int small_add(const struct sonde_facts *facts, const struct sonde_section
 	double sampled = is_stream(file) ? 0 : sampled_ns(facts, is_write) * part;
 	double time_ns = fmin(fmax(timed_ns, sampled), facts->span_ns);
 	double saves_ns = time_ns * (1 - fmin(bytes / BLOCK_B / calls, 1));
-	if ((is_stream(file) && timed_ns / calls > QUICK_NS) ||
+	if ((is_stream(file) && (timed_ns / calls > QUICK_NS || (!is_write && waiting_reads(facts) > MOSTLY))) ||
 	    !(time_ns / facts->span_ns > facts->threshold[SONDE_THRESHOLD_SMALL_SHARE]))
 		return 0;
 	return sonde_found_add(

@@ -5,6 +5,7 @@
  * thread computes does not move, and its waiting for a CPU is accounted for (`stretch`). So findings about time are
  * withheld if the recording has one of these three and the noise is above its threshold: that part of the critical path's
  * waiting for a CPU which other programs had of the CPU time used, and of its running the part that a hypervisor took.
+ * What the quota of the program's own cgroup held back nobody else had.
  * Without readings of the machine the noise is not known, and nothing is withheld.
  */
 #include <math.h>
@@ -63,12 +64,13 @@ static int can_be_disturbed(const struct sonde_facts *facts, const struct sonde_
 
 int sonde_finding_noise(const struct sonde_facts *facts, const struct sonde_found *found, double *out)
 {
-	double others = 0;
+	double others = 0, throttled_ns = 0;
 	*out = 0;
 	if (!facts->has_path || !can_be_disturbed(facts, found))
 		return 0;
 	int rc = others_read(facts, &others);
-	double waits = sonde_facts_on_path(facts, NULL, NULL, "runnable") / facts->span_ns;
+	rc = rc ? rc : sonde_finding_throttled(facts, &throttled_ns);
+	double waits = or_0(sonde_facts_on_path(facts, NULL, NULL, "runnable") - throttled_ns) / facts->span_ns;
 	double cpu_s = sonde_facts_metric(facts, "timing.cpu_time_s");
 	double stolen = or_0(sonde_facts_metric(facts, "timing.stolen_time_s")) / cpu_s;
 	*out = waits * others + (cpu_s > 0 ? fmin(stolen, 1) * facts->running_ns / facts->span_ns : 0);

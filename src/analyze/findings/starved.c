@@ -31,6 +31,14 @@ static int throttled_read(const struct sonde_facts *facts, struct throttled *out
 	return 0;
 }
 
+int sonde_finding_throttled(const struct sonde_facts *facts, double *out_ns)
+{
+	struct throttled throttled;
+	int rc = throttled_read(facts, &throttled);
+	*out_ns = throttled.saves_ns;
+	return rc;
+}
+
 static int throttled_add(const struct sonde_facts *facts, struct sonde_found *found, const struct throttled *throttled)
 {
 	if (!(throttled->periods_share > facts->threshold[SONDE_THRESHOLD_THROTTLED]))

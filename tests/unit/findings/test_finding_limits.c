@@ -169,8 +169,8 @@ static void a_leak_has_a_twentieth(void **state)
  */
 
 /* Two threads, one a half in the other's way: each runs 5 ms of 10 and could have run in the others. The machine's four
- * CPUs are busy for used_ms in all, of which 1000 are these threads'. */
-static void make_noisy(struct recording *r, int64_t used_ms, int threads)
+ * CPUs are busy for used_ms in all, of which 1000 are these threads'; for held_ms the quota of their cgroup was used up. */
+static void make_noisy(struct recording *r, int64_t used_ms, int threads, int64_t held_ms)
 {
 	static const enum sonde_metric metrics[] = {SONDE_METRIC_CPU_USER, SONDE_METRIC_CPU_SYSTEM,
 						    SONDE_METRIC_CPU_IDLE};
@@ -181,10 +181,18 @@ static void make_noisy(struct recording *r, int64_t used_ms, int threads)
 	uint32_t hot = recording_call(r, 0, 1, "hot", 1);
 	if (threads == 2)
 		recording_thread(r, 1, 101, "second", START);
+	static const enum sonde_metric quota[] = {SONDE_METRIC_CGROUP_PERIODS, SONDE_METRIC_CGROUP_THROTTLED_PERIODS,
+						  SONDE_METRIC_CGROUP_THROTTLED};
+	const int64_t held[] = {10, 10, held_ms * (int64_t)MS};
 	for (int i = 0; i < 3; i++) {
 		uint32_t series = recording_series(r, metrics[i], 0, 0, "");
 		recording_point(r, START, series, 0);
 		recording_point(r, START + SPAN_MS * MS, series, until_ms[i] * (int64_t)MS);
+	}
+	for (int i = 0; held_ms && i < 3; i++) {
+		uint32_t series = recording_series(r, quota[i], 0, 0, "");
+		recording_point(r, START, series, 0);
+		recording_point(r, START + SPAN_MS * MS, series, held[i]);
 	}
 	for (uint64_t at_ns = START; at_ns < START + SPAN_MS * MS; at_ns += 10 * MS)
 		for (uint32_t thread = 1; thread <= (uint32_t)threads; thread++) {
@@ -204,26 +212,32 @@ static void time_is_not_judged_of_a_noisy_run(void **state)
 	struct judged judged;
 	(void)state;
 	/* Half of the path waits; of 1.2 s used others had a sixth: 8 %. */
-	make_noisy(&r, 1200, 2);
+	make_noisy(&r, 1200, 2, 0);
 	judge(&judged, &r);
 	assert_non_null(finding_of(&judged, "hot-function"));
 	assert_false(is_said(&judged, words));
 	forget(&judged);
 	/* Of 1.4 s two sevenths: 14 %. */
-	make_noisy(&r, 1400, 2);
+	make_noisy(&r, 1400, 2, 0);
 	judge(&judged, &r);
 	assert_int_equal(judged.found.count, 0);
 	assert_true(is_said(&judged, words));
 	assert_true(is_said(&judged, "14 % of the critical path"));
 	forget(&judged);
+	/* Nobody had what the quota held back: the rest of the waits is a tenth, of which two sevenths are 3 %. */
+	make_noisy(&r, 1400, 2, 400);
+	judge(&judged, &r);
+	assert_non_null(finding_of(&judged, "starved-of-cpu"));
+	assert_false(is_said(&judged, words));
+	forget(&judged);
 	/* By threshold. */
 	const char *threshold = "noise.share=0.15";
-	make_noisy(&r, 1400, 2);
+	make_noisy(&r, 1400, 2, 0);
 	judge_in(&judged, &r, &(struct sonde_pass_options){.thresholds = &threshold, .threshold_count = 1});
 	assert_non_null(finding_of(&judged, "hot-function"));
 	forget(&judged);
 	/* One thread has nobody to wait for: its waiting for a CPU is counted in. */
-	make_noisy(&r, 2000, 1);
+	make_noisy(&r, 2000, 1, 0);
 	judge(&judged, &r);
 	assert_non_null(finding_of(&judged, "hot-function"));
 	assert_false(is_said(&judged, words));
