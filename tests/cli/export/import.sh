@@ -198,7 +198,8 @@ equal "$(metric perf.sonde samples.count)" "$(perf script -i perf.data -G -F per
 equal "$(metric perf.sonde samples.cpu_time_s | awk '{ printf "%.6f", $1 }')" \
 	"$(perf script -i perf.data -G -F period 2>/dev/null | awk '{ sum += $1 } END { printf "%.6f", sum / 1e9 }')"
 perf report -i perf.data --stdio --no-children -g none --sort sym -F sample,sym 2>/dev/null |
-	awk '!/^#/ && $2 == "[.]" && $3 !~ /^0x/ { print $3, $1 }' | sort >theirs
+	awk '!/^#/ && $2 == "[.]" && $3 !~ /^0x/ { sub(/@.*/, "", $3); sum[$3] += $1 } END { for (name in sum) print name, sum[name] }' |
+	sort >theirs # perf shows versions of symbols
 rows perf.sonde functions | jq -r '.[] | "\(.function) \(.samples)"' | sort >ours
 [ -s theirs ] || fail "perf has no functions"
 while read -r line; do grep -qxF -- "$line" ours || fail "perf has '$line'"; done <theirs
