@@ -2,7 +2,8 @@
  *
  * The memory is allocated before the target may touch it (a full /dev/shm would be SIGBUS in the target) and sealed
  * against truncation (which would be SIGBUS here). A pool begins small and doubles while the target needs more and the
- * session may have more.
+ * session may have more. A process waits for its pool as it starts: where many do, the next one's is made before it comes
+ * (most of a millisecond, of which the kernel clears memory). It is never one that another process has had.
  */
 #include "source/target/pool.h"
 
@@ -13,6 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <time.h>
@@ -32,6 +34,7 @@
 
 #define CHUNKS_FIRST 8u
 #define CHUNKS_LEAST 2u
+#define SPARE_LEAVES 4u /* times CHUNKS_FIRST, that the budget has left */
 #define EARLY_MAX_NS 1000000u
 #define ZONES_AT_ONCE 1024u /* all that is done with them stays in the nearest cache */
 
@@ -48,8 +51,10 @@ struct sonde_pool {
 	size_t size_b;
 	uint32_t chunks;
 	uint32_t committed;
+	uint32_t populated; /* of them */
 	struct sonde_ring_pool *ring;
-	struct sonde_drain *drain;
+	void *drain_memory;
+	struct sonde_drain *drain; /* in it */
 	struct sonde_live *live;
 	uint32_t process;
 	uint32_t sites[SONDE_RING_MAX_SITES]; /* the recording's ids */
@@ -69,6 +74,17 @@ static void *map_lazy(size_t size_b)
 	return memory == MAP_FAILED ? NULL : memory;
 }
 
+/* Clears chunks up to `to` here, not in the target; a kernel that cannot leaves it to the target. */
+static void populate(struct sonde_pool *pool, uint32_t to)
+{
+	uint32_t from = pool->populated;
+	if (to <= from)
+		return;
+	pool->populated = to;
+	(void)madvise((char *)pool->ring + sonde_ring_pool_b(from), (size_t)(to - from) * SONDE_RING_CHUNK_B,
+		      MADV_POPULATE_WRITE);
+}
+
 /* Gives chunks up to `to` memory; fewer when the machine or the cap has no more. */
 static void grow(struct sonde_pool *pool, uint32_t to)
 {
@@ -84,19 +100,18 @@ static void grow(struct sonde_pool *pool, uint32_t to)
 	off_t at = (off_t)sonde_ring_pool_b(pool->committed);
 	if (more && fallocate(pool->fd, 0, at, (off_t)more * SONDE_RING_CHUNK_B))
 		more = 0;
-	if (more && pool->ring) /* cleared here, not in the target; a kernel that cannot leaves it to the target */
-		(void)madvise((char *)pool->ring + at, (size_t)more * SONDE_RING_CHUNK_B, MADV_POPULATE_WRITE);
 	budget->used += more;
 	pool->committed += more;
 	atomic_store(&pool->ring->may_grow, more && pool->committed < pool->chunks && budget->used < budget->cap);
 }
 
-static int make_memory(struct sonde_pool *pool)
+/* Of `most` chunks, 0 = as many as the budget has. */
+static int make_memory(struct sonde_pool *pool, uint32_t most)
 {
 	struct stat made;
 	pool->chunks = pool->options.budget->cap;
-	if (pool->options.most && pool->chunks > pool->options.most)
-		pool->chunks = pool->options.most;
+	if (most && pool->chunks > most)
+		pool->chunks = most;
 	if (pool->chunks < CHUNKS_LEAST)
 		pool->chunks = CHUNKS_LEAST;
 	if (pool->chunks > SONDE_RING_MAX_CHUNKS)
@@ -106,34 +121,29 @@ static int make_memory(struct sonde_pool *pool)
 	if (pool->fd < 0 || ftruncate(pool->fd, (off_t)pool->size_b) ||
 	    fcntl(pool->fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) ||
 	    fallocate(pool->fd, 0, 0, SONDE_RING_CHUNKS_OFFSET) || fstat(pool->fd, &made))
-		return sonde_error(errno, "no memory for the events of process %d: %s", pool->options.pid,
-				   strerror(errno));
+		return sonde_error(errno, "no memory for the events of a process: %s", strerror(errno));
 	pool->ino = made.st_ino;
 	pool->ring = mmap(NULL, pool->size_b, PROT_READ | PROT_WRITE, MAP_SHARED, pool->fd, 0);
 	if (pool->ring == MAP_FAILED) {
 		pool->ring = NULL;
-		return sonde_error(errno, "cannot map the events of process %d: %s", pool->options.pid,
-				   strerror(errno));
+		return sonde_error(errno, "cannot map the events of a process: %s", strerror(errno));
 	}
-	void *memory = map_lazy(SONDE_DRAIN_B), *live = map_lazy(SONDE_LIVE_B);
-	if (memory)
-		pool->drain = sonde_drain_init(memory, pool->ring, pool->chunks, pool->options.clock);
+	pool->drain_memory = map_lazy(SONDE_DRAIN_B);
+	void *live = map_lazy(SONDE_LIVE_B);
 	if (live)
 		pool->live = sonde_live_init(live);
-	if (!memory || !live)
-		return sonde_error(ENOMEM, "no memory to read the events of process %d", pool->options.pid);
+	if (!pool->drain_memory || !live)
+		return sonde_error(ENOMEM, "no memory to read the events of a process");
 	grow(pool, CHUNKS_FIRST);
-	if (!pool->committed)
-		return sonde_error(ENOMEM, "no memory for the events of process %d", pool->options.pid);
-	sonde_drain_format(pool->ring, pool->chunks, pool->committed, pool->options.clock, pool->options.on_full);
-	return 0;
+	populate(pool, CHUNKS_LEAST); /* most processes end before they need more */
+	return pool->committed ? 0 : sonde_error(ENOMEM, "no memory for the events of a process");
 }
 
 static void free_memory(struct sonde_pool *pool)
 {
 	pool->options.budget->used -= pool->committed;
-	if (pool->drain)
-		munmap(pool->drain, SONDE_DRAIN_B);
+	if (pool->drain_memory)
+		munmap(pool->drain_memory, SONDE_DRAIN_B);
 	if (pool->live)
 		sonde_live_fini(pool->live);
 	if (pool->live)
@@ -424,18 +434,72 @@ static void write_histograms(struct sonde_pool *pool)
 
 /* --- public -------------------------------------------------------------------------------------------------------*/
 
-int sonde_pool_new(struct sonde_pool **out, const struct sonde_pool_options *options)
+static int make(struct sonde_pool **out, struct sonde_pool_budget *budget, uint32_t most)
 {
 	struct sonde_pool *pool = calloc(1, sizeof(*pool));
 	if (!pool)
-		return sonde_error(ENOMEM, "no memory for process %d", options->pid);
-	pool->options = *options;
+		return sonde_error(ENOMEM, "no memory for a process");
+	pool->options.budget = budget;
 	pool->fd = -1;
-	int code = make_memory(pool);
-	if (code) {
+	int code = make_memory(pool, most);
+	if (code)
 		free_memory(pool);
+	else
+		*out = pool;
+	return code;
+}
+
+/* Address space that is limited is not spent on processes that may never come. */
+static int has_address_space(void)
+{
+	struct rlimit limit;
+	return !getrlimit(RLIMIT_AS, &limit) && limit.rlim_cur == RLIM_INFINITY;
+}
+
+static void free_ended(struct sonde_pool_budget *budget)
+{
+	if (budget->ended)
+		free_memory(budget->ended);
+	budget->ended = NULL;
+}
+
+void sonde_pool_prepare(struct sonde_pool_budget *budget)
+{
+	free_ended(budget);
+	budget->is_kept = 1;
+	if (budget->spare || budget->has_none || budget->used + SPARE_LEAVES * CHUNKS_FIRST > budget->cap)
+		return;
+	budget->has_none = !has_address_space() || make(&budget->spare, budget, 0) != 0;
+}
+
+void sonde_pool_forget(struct sonde_pool_budget *budget)
+{
+	if (budget->spare)
+		free_memory(budget->spare);
+	budget->spare = NULL;
+	free_ended(budget);
+}
+
+/* The prepared one where it is not larger than the process may have. */
+static int take_or_make(struct sonde_pool **out, struct sonde_pool_budget *budget, uint32_t most)
+{
+	struct sonde_pool *spare = budget->spare;
+	if (!spare || (most && spare->chunks > most))
+		return make(out, budget, most);
+	budget->spare = NULL;
+	*out = spare;
+	return 0;
+}
+
+int sonde_pool_new(struct sonde_pool **out, const struct sonde_pool_options *options)
+{
+	struct sonde_pool *pool;
+	int code = take_or_make(&pool, options->budget, options->most);
+	if (code)
 		return code;
-	}
+	pool->options = *options;
+	pool->drain = sonde_drain_init(pool->drain_memory, pool->ring, pool->chunks, options->clock);
+	sonde_drain_format(pool->ring, pool->chunks, pool->committed, options->clock, options->on_full);
 	pool->process = sonde_recorder_process(options->recorder, options->pid, sonde_clock_now_ns());
 	*out = pool;
 	return 0;
@@ -464,9 +528,14 @@ void sonde_pool_drain(struct sonde_pool *pool, int final)
 		sonde_heap_events_run(pool->blocks, before_ns);
 	if (pool->devices)
 		sonde_devices_settle(pool->devices);
-	if (final || (!asked && sonde_drain_used(pool->drain) * 2 < pool->committed))
+	if (final)
+		return;
+	if (asked || sonde_drain_used(pool->drain) * 2 > pool->populated)
+		populate(pool, pool->committed);
+	if (!asked && sonde_drain_used(pool->drain) * 2 < pool->committed)
 		return;
 	grow(pool, pool->committed * 2);
+	populate(pool, pool->committed);
 	if (pool->committed > before)
 		sonde_drain_commit(pool->ring, before, pool->committed);
 }
@@ -479,7 +548,11 @@ void sonde_pool_free(struct sonde_pool *pool)
 	if (pool->blocks)
 		sonde_heap_events_end(pool->blocks);
 	sonde_devices_free(pool->devices);
-	free_memory(pool);
+	struct sonde_pool_budget *budget = pool->options.budget;
+	if (budget->is_kept && !budget->ended && budget->used < budget->cap / 2)
+		budget->ended = pool;
+	else
+		free_memory(pool);
 }
 
 pid_t sonde_pool_tid(struct sonde_pool *pool, pid_t own)

@@ -18,6 +18,10 @@ struct sonde_pool;
 struct sonde_pool_budget {
 	uint32_t used;
 	uint32_t cap;
+	struct sonde_pool *spare; /* prepared for the next process; NULL = none */
+	int has_none;             /* one could not be made: none is prepared any more */
+	int is_kept;              /* somebody prepares and forgets */
+	struct sonde_pool *ended; /* whose memory is given back when nobody waits; NULL = none */
 };
 
 struct sonde_pool_thread {
@@ -47,6 +51,10 @@ struct sonde_pool_options {
 
 /* Makes and allocates the memory: at least two chunks, even beyond the budget. */
 int sonde_pool_new(struct sonde_pool **out, const struct sonde_pool_options *options);
+/* When nobody waits for an answer: gives back the memory of a pool that has ended, and makes that of the next one ahead,
+ * unless there is one or the budget is short. Whoever does so forgets both at the end. */
+void sonde_pool_prepare(struct sonde_pool_budget *budget);
+void sonde_pool_forget(struct sonde_pool_budget *budget);
 /* Drains what is left as if the process were gone, writes its histograms, frees. */
 void sonde_pool_free(struct sonde_pool *pool);
 

@@ -33,6 +33,7 @@
 #define LOOK_FIRST_NS 10000000u /* between looks at the maps of a process that hung up: at first, doubled each time */
 #define LOOK_LAST_NS 800000000u /* and at last */
 #define FIT_NS 5000000u
+#define MANY 2u /* processes: as many again will come */
 #define METHOD "rings in shared memory, written by the program itself"
 
 #define CLIENTS (SONDE_LINK_WAITS + 1)
@@ -221,10 +222,13 @@ static int is_dead(const struct sonde_zones_connection *connection)
 	return kill(connection->pid, 0) && errno == ESRCH;
 }
 
-/* Who hangs up is most often about to execute another program: the first looks follow each other closely. */
+/* Hooks hang up as soon as they have their pool: the first look comes a little later. Then the first ones follow each other
+ * closely: others hang up since they are about to execute another program. */
 static int is_unmapped(struct sonde_zones_connection *connection)
 {
 	uint64_t now_ns = sonde_clock_now_ns();
+	if (!connection->look_ns)
+		connection->look_ns = now_ns + LOOK_FIRST_NS;
 	if (now_ns < connection->look_ns)
 		return 0;
 	uint64_t rest_ns = 2 * connection->rest_ns;
@@ -265,6 +269,7 @@ static void fit_clock(struct sonde_source_run *run)
 static int zones_drain(struct sonde_source_run *run, uint64_t horizon_ns, int final)
 {
 	(void)horizon_ns; /* each thread's events are in order by themselves: all of them are taken */
+	uint64_t before = run->connected;
 	fit_clock(run);
 	accept_all(run, run->listen_fd);
 	if (run->second_fd >= 0)
@@ -282,6 +287,8 @@ static int zones_drain(struct sonde_source_run *run, uint64_t horizon_ns, int fi
 		connection_end(&run->connections[i]);
 	if (final)
 		run->count = 0;
+	else if (before >= MANY && run->connected == before) /* whoever has just come will soon ask something else */
+		sonde_pool_prepare(&run->budget);
 	return sonde_recorder_error(run->recorder);
 }
 
@@ -342,6 +349,7 @@ static void zones_stop(struct sonde_source_run *run)
 	shared_fit = NULL;
 	shared_name = NULL;
 	shared_path = "";
+	sonde_pool_forget(&run->budget);
 	free(run->connections);
 	free(run);
 }
