@@ -256,6 +256,14 @@ static void init_rows(struct sonde_session *session)
 	sonde_session_stacks_init(&session->stacks);
 }
 
+static void forget(struct sonde_session *session, enum sonde_session_keeper keeper)
+{
+	struct sonde_session_kept *kept = &session->kept[keeper];
+	if (kept->free)
+		kept->free(kept->data);
+	*kept = (struct sonde_session_kept){0};
+}
+
 int sonde_session_open(struct sonde_session **out, const char *path, const struct sonde_session_options *options)
 {
 	struct sonde_session *session = calloc(1, sizeof *session);
@@ -290,8 +298,8 @@ void sonde_session_close(struct sonde_session *session)
 	    &session->heap_sites, &session->heap_rests, &session->heaps,   &session->snapshots, &session->series,
 	    &session->objects,    &session->parts,      &session->devices, &session->queues,    &session->operations,
 	};
-	if (session->kept.free)
-		session->kept.free(session->kept.data);
+	for (unsigned keeper = 0; keeper < SONDE_KEPT_COUNT; keeper++)
+		forget(session, (enum sonde_session_keeper)keeper);
 	sonde_lookup_fini(session);
 	sonde_heap_sums_free(&session->heap_sums);
 	for (size_t i = 0; i < sizeof all / sizeof *all; i++)
@@ -309,6 +317,7 @@ int sonde_session_refresh(struct sonde_session *session)
 		return found;
 	set_limits(session);
 	sonde_heap_sums_free(&session->heap_sums);
+	forget(session, SONDE_KEPT_CRITICAL);
 	int error = load(session);
 	if (!error)
 		error = settle(session);
@@ -436,7 +445,7 @@ uint64_t sonde_session_period_ns(const struct sonde_session *session)
 	return 1000000;
 }
 
-struct sonde_session_kept *sonde_session_kept(struct sonde_session *session)
+struct sonde_session_kept *sonde_session_kept(struct sonde_session *session, enum sonde_session_keeper keeper)
 {
-	return &session->kept;
+	return &session->kept[keeper];
 }

@@ -86,14 +86,20 @@ size_t sonde_part_key(const char *key, const char **what);
 /* What a sample of the cpu source stands for: the inverse of its effective rate; 1 ms where that is not known. */
 uint64_t sonde_session_period_ns(const struct sonde_session *session);
 
-/* What a layer above keeps with a session: one thing, which `free` (NULL = there is none) gives back when the session
- * is closed, while all of it is still there. */
+/* One user-data pointer for each module above that keeps something with a session. `free` (NULL = nothing is kept) runs
+ * when the session is closed, while all of it is still there. */
+enum sonde_session_keeper {
+	SONDE_KEPT_TILES = 0,
+	SONDE_KEPT_CRITICAL, /* freed in sonde_session_refresh(), too */
+	SONDE_KEPT_COUNT
+};
+
 struct sonde_session_kept {
 	void *data;
 	void (*free)(void *data);
 };
 
-struct sonde_session_kept *sonde_session_kept(struct sonde_session *session);
+struct sonde_session_kept *sonde_session_kept(struct sonde_session *session, enum sonde_session_keeper keeper);
 
 /* Bytes that could not be read, as run.damaged_b, but with the damaged chunks that cursors have met since opening. */
 uint64_t sonde_session_damaged_b(const struct sonde_session *session);

@@ -1,7 +1,7 @@
 /* read_path.c: the critical path as slices: its steps, by what they are; each with the thread that it lies on. */
 #include <errno.h>
 
-#include "analyze/critical/critical.h"
+#include "analyze/critical/graph.h"
 #include "analyze/critical/names.h"
 #include "session/weigh.h"
 #include "tiles/state.h"
@@ -29,19 +29,15 @@ static int add_steps(struct sonde_tiles *tiles, const struct sonde_critical_path
 /* Without switches and calls there is no path to speak of (analyze/critical/path.c says so). */
 int sonde_tile_read_path(struct sonde_tiles *tiles)
 {
-	struct sonde_critical critical;
-	struct sonde_critical_path path;
+	const struct sonde_critical_graph *graph;
 	if (!sonde_weigh_has(tiles->session, SONDE_CHUNK_SWITCHES) &&
 	    !sonde_weigh_has(tiles->session, SONDE_CHUNK_WAITS))
 		return 0;
-	int rc = sonde_critical_read(&critical, tiles->session, NULL);
+	int rc = sonde_critical_graph_acquire(&graph, tiles->session, NULL);
 	if (rc < 0)
 		return rc == -ENOMEM ? rc : 0;
-	if (critical.final && critical.to_ns > critical.from_ns) {
-		rc = sonde_critical_walk(&path, &critical);
-		rc = rc ? rc : add_steps(tiles, &path);
-		sonde_critical_path_fini(&path);
-	}
-	sonde_critical_fini(&critical);
+	if (graph->critical.final && graph->critical.to_ns > graph->critical.from_ns)
+		rc = add_steps(tiles, &graph->path);
+	sonde_critical_graph_release(graph);
 	return rc;
 }

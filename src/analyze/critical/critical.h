@@ -52,7 +52,6 @@ struct sonde_critical_life {
 
 struct sonde_critical {
 	struct sonde_session *session;
-	struct sonde_pass_options options;
 	struct sonde_critical_segment *segments; /* [0] is none; in the order in which they were told */
 	size_t count, cap;
 	struct sonde_critical_cause *causes; /* [0] is none */

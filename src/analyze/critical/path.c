@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyze/critical/graph.h"
 #include "analyze/critical/names.h"
 #include "analyze/marks.h"
 #include "analyze/statistics/stats.h"
@@ -201,11 +202,12 @@ static int row_add(const struct sonde_critical_element *element, const struct so
 	return 0;
 }
 
-static int elements_add(const struct sonde_critical *critical, const struct sonde_critical_path *path,
-			struct sonde_report *report)
+static int elements_add(const struct sonde_critical_graph *graph, size_t limit, struct sonde_report *report)
 {
+	const struct sonde_critical *critical = &graph->critical;
+	const struct sonde_critical_path *path = &graph->path;
 	struct sonde_critical_elements elements;
-	size_t limit = critical->options.limit ? critical->options.limit : DEFAULT_ROWS;
+	limit = limit ? limit : DEFAULT_ROWS;
 	int rc = sonde_critical_elements_find(&elements, critical, path, report);
 	if (rc < 0)
 		return rc;
@@ -271,11 +273,13 @@ static int find_least(const struct sonde_critical_path *path, size_t limit, uint
 	return 0;
 }
 
-static int steps_add(const struct sonde_critical *critical, const struct sonde_critical_path *path,
-		     struct sonde_report *report)
+static int steps_add(const struct sonde_critical_graph *graph, size_t limit, struct sonde_report *report)
 {
-	size_t limit = critical->options.limit ? critical->options.limit : DEFAULT_STEPS, shown = 0, room = 0;
+	const struct sonde_critical *critical = &graph->critical;
+	const struct sonde_critical_path *path = &graph->path;
+	size_t shown = 0, room = 0;
 	uint64_t least_ns = 0, shown_ns = 0;
+	limit = limit ? limit : DEFAULT_STEPS;
 	int rc = find_least(path, limit, &least_ns, &room);
 	if (rc)
 		return rc;
@@ -311,22 +315,16 @@ static const char *why_none(const struct sonde_critical *critical)
 }
 
 static int finish(const struct asking *asking, struct sonde_report *report, const char *id, const char *title,
-		  int (*show)(const struct sonde_critical *, const struct sonde_critical_path *, struct sonde_report *))
+		  int (*show)(const struct sonde_critical_graph *, size_t limit, struct sonde_report *))
 {
-	struct sonde_critical critical;
-	struct sonde_critical_path path;
-	int rc = sonde_critical_read(&critical, asking->session, &asking->options);
+	const struct sonde_critical_graph *graph;
+	int rc = sonde_critical_graph_acquire(&graph, asking->session, &asking->options);
 	if (rc < 0)
 		return rc;
-	const char *why = why_none(&critical);
-	if (why) {
-		rc = sonde_pass_nothing(&asking->options, report, id, title, why);
-	} else {
-		rc = sonde_critical_walk(&path, &critical);
-		rc = rc < 0 ? rc : show(&critical, &path, report);
-		sonde_critical_path_fini(&path);
-	}
-	sonde_critical_fini(&critical);
+	const char *why = why_none(&graph->critical);
+	rc = why ? sonde_pass_nothing(&asking->options, report, id, title, why)
+		 : show(graph, asking->options.limit, report);
+	sonde_critical_graph_release(graph);
 	return rc;
 }
 

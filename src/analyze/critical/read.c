@@ -20,6 +20,7 @@ enum { AGO_MAX = 2 }; /* segments from being woken to running: runnable, blocked
 
 struct reading {
 	struct sonde_critical *critical;
+	const struct sonde_pass_options *options;
 	struct sonde_critical_causes *causes;
 	struct sonde_wait_cover cover;
 	struct sonde_wait_piece last; /* of a look */
@@ -168,12 +169,12 @@ static int is_main(const struct sonde_critical *critical, uint32_t id)
 	return run->root_process && thread->process == run->root_process && process && thread->tid == process->pid;
 }
 
-static int is_wanted(const struct sonde_critical *critical, uint32_t id)
+static int is_wanted(const struct reading *reading, uint32_t id)
 {
-	const struct sonde_run *run = sonde_session_run(critical->session);
-	const struct sonde_thread *thread = sonde_session_thread(critical->session, id);
-	if (critical->options.thread)
-		return critical->options.thread[id];
+	const struct sonde_run *run = sonde_session_run(reading->critical->session);
+	const struct sonde_thread *thread = sonde_session_thread(reading->critical->session, id);
+	if (reading->options->thread)
+		return reading->options->thread[id];
 	return !run->root_process || thread->process == run->root_process;
 }
 
@@ -181,14 +182,15 @@ static int is_wanted(const struct sonde_critical *critical, uint32_t id)
  * has ended; what was attached to: of all. Threads that are killed when the process exits end last, and do nothing
  * more.
  */
-static void find_final(struct sonde_critical *critical)
+static void find_final(const struct reading *reading)
 {
-	for (uint32_t id = 1; id <= critical->threads && !critical->options.thread; id++)
+	struct sonde_critical *critical = reading->critical;
+	for (uint32_t id = 1; id <= critical->threads && !reading->options->thread; id++)
 		if (is_main(critical, id))
 			critical->final = id;
 	uint64_t main_ns = critical->final ? critical->lives[critical->final].end_ns : 0;
 	for (uint32_t id = 1; id <= critical->threads; id++) {
-		if (!is_wanted(critical, id) || (main_ns && active_after(critical, id, main_ns) < WORKS_ON_NS))
+		if (!is_wanted(reading, id) || (main_ns && active_after(critical, id, main_ns) < WORKS_ON_NS))
 			continue;
 		if (!critical->final || critical->lives[id].end_ns > critical->lives[critical->final].end_ns)
 			critical->final = id;
@@ -196,10 +198,11 @@ static void find_final(struct sonde_critical *critical)
 }
 
 /* From the command's first thread, else from the beginning of what was recorded, to the end of that thread. */
-static void find_span(struct sonde_critical *critical)
+static void find_span(const struct reading *reading)
 {
-	const struct sonde_window window = sonde_window_of(critical->session, &critical->options);
-	find_final(critical);
+	struct sonde_critical *critical = reading->critical;
+	const struct sonde_window window = sonde_window_of(critical->session, reading->options);
+	find_final(reading);
 	critical->from_ns = window.from_ns;
 	critical->to_ns = window.to_ns;
 	for (uint32_t id = 1; id <= critical->threads; id++)
@@ -239,18 +242,17 @@ static int read_all(struct reading *reading)
 	critical->has_wakeups = seen.has_wakeups;
 	critical->has_calls = sonde_weigh_has(critical->session, SONDE_CHUNK_WAITS);
 	find_creators(reading);
-	find_span(critical);
+	find_span(reading);
 	return sonde_critical_devices_read(critical);
 }
 
 int sonde_critical_read(struct sonde_critical *out, struct sonde_session *session,
 			const struct sonde_pass_options *options)
 {
-	struct reading reading = {.critical = out};
+	static const struct sonde_pass_options none = {0};
+	struct reading reading = {.critical = out, .options = options ? options : &none};
 	*out = (struct sonde_critical){
 	    .session = session, .threads = (uint32_t)sonde_session_thread_count(session), .count = 1, .cause_count = 1};
-	if (options)
-		out->options = *options;
 	out->lives = calloc((size_t)out->threads + 1, sizeof *out->lives);
 	out->segments = calloc(out->cap = 1024, sizeof *out->segments);
 	out->causes = calloc(out->cause_cap = 1024, sizeof *out->causes);

@@ -3,6 +3,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "analyze/critical/graph.h"
 #include "analyze/critical/replay.h"
 #include "analyze/marks.h"
 #include "analyze/statistics/stats.h"
@@ -130,17 +131,17 @@ static int table_fill(const struct sonde_critical *critical, const struct asking
 static int what_if_finish(void *state, struct sonde_report *report)
 {
 	const struct asking *asking = state;
-	struct sonde_critical critical;
+	const struct sonde_critical_graph *graph;
 	if (!asking->options.what_ifs)
 		return sonde_pass_nothing(&asking->options, report, "what-if", TITLE,
 					  "sonde advise --what-if zone=NAME,speed=2 says what is to be faster");
-	int rc = sonde_critical_read(&critical, asking->session, &asking->options);
+	int rc = sonde_critical_graph_acquire(&graph, asking->session, &asking->options);
 	if (rc)
 		return rc;
-	rc = critical.final ? table_fill(&critical, asking, report)
-			    : sonde_pass_nothing(&asking->options, report, "what-if", TITLE,
-						 "the recording has no thread in this time");
-	sonde_critical_fini(&critical);
+	rc = graph->critical.final ? table_fill(&graph->critical, asking, report)
+				   : sonde_pass_nothing(&asking->options, report, "what-if", TITLE,
+							"the recording has no thread in this time");
+	sonde_critical_graph_release(graph);
 	return rc;
 }
 

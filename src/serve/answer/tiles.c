@@ -30,7 +30,7 @@ static void forget(void *tiles)
 
 int sonde_timeline_get(struct sonde_session *session, int is_new, struct sonde_tiles **out)
 {
-	struct sonde_session_kept *kept = sonde_session_kept(session);
+	struct sonde_session_kept *kept = sonde_session_kept(session, SONDE_KEPT_TILES);
 	struct sonde_tiles *tiles;
 	int error = 0;
 	if (kept->free && is_new) {

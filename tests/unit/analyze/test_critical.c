@@ -9,6 +9,7 @@
 #include <unistd.h>
 #include <cmocka.h>
 
+#include "analyze/critical/graph.h"
 #include "critical_fixture.h"
 
 /* The slow half is on the path; the fast one is not. */
@@ -416,6 +417,64 @@ static void steps(void **state)
 	sections_free(&s);
 }
 
+/* One graph for all sections of a part, whatever their limits; another part is another graph. */
+static void one_graph(void **state)
+{
+	static const char *const what_ifs[] = {"thread=slow,speed=2"};
+	struct recording r;
+	(void)state;
+	fork_join(&r, 1);
+	const struct sonde_pass_options options = {.limit = 1, .what_if = what_ifs, .what_ifs = 1, .asked = 1};
+	struct sections s = sections_of(path, "findings critical-path critical-steps what-if", &options);
+	assert_int_equal(sections_int(sections_get(&s, "what-if"), "name", "slow", "predicted_ns"), 50 * MS);
+	assert_int_equal(sections_get(&s, "critical-path")->table.row_count, 1);
+	assert_int_equal(sonde_critical_graph_builds(s.session), 1);
+
+	const uint8_t all[] = {1, 1, 1, 1}, fast[] = {0, 0, 1, 0}, fast_too[] = {0, 0, 1, 0};
+	const struct sonde_pass_options parts[] = {
+	    {0}, {.from_ns = START + 20 * MS}, {.to_ns = START + 50 * MS}, {.thread = all}, {.thread = fast}};
+	const struct sonde_critical_graph *held, *graph;
+	assert_int_equal(sonde_critical_graph_acquire(&held, s.session, NULL), 0);
+	for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
+		assert_int_equal(sonde_critical_graph_acquire(&graph, s.session, &parts[i]), 0);
+		assert_int_equal(sonde_critical_graph_builds(s.session), 1 + i);
+		assert_int_equal(graph == held, i == 0);
+		sonde_critical_graph_release(graph);
+	}
+	assert_int_equal(graph->critical.to_ns - graph->critical.from_ns, 40 * MS); /* the session still has it */
+	assert_int_equal(
+	    sonde_critical_graph_acquire(&graph, s.session, &(struct sonde_pass_options){.thread = fast_too}), 0);
+	assert_int_equal(sonde_critical_graph_builds(s.session), sizeof parts / sizeof *parts);
+	sonde_critical_graph_release(graph);
+	assert_int_equal(held->critical.to_ns - held->critical.from_ns, 80 * MS); /* outlives being replaced */
+	sonde_critical_graph_release(held);
+	sections_free(&s);
+}
+
+/* A recording that has grown has another graph. */
+static void a_graph_that_grew(void **state)
+{
+	struct recording r;
+	struct sonde_session *session;
+	const struct sonde_critical_graph *graph;
+	(void)state;
+	simple_open(&r);
+	at(&r, 0, 1, IN);
+	at(&r, 20, 1, BLOCKS);
+	recording_flush(&r);
+	assert_int_equal(sonde_session_open(&session, path, NULL), 0);
+	assert_int_equal(sonde_critical_graph_acquire(&graph, session, NULL), 0);
+	assert_int_equal(graph->critical.threads, 1);
+	sonde_critical_graph_release(graph);
+	worker(&r, "new", 101, 30, 40);
+	recording_close(&r, START + 80 * MS, 0);
+	assert_true(sonde_session_refresh(session) > 0);
+	assert_int_equal(sonde_critical_graph_acquire(&graph, session, NULL), 0);
+	assert_int_equal(graph->critical.threads, 2);
+	sonde_critical_graph_release(graph);
+	sonde_session_close(session);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -435,6 +494,8 @@ int main(void)
 	    cmocka_unit_test(parts),
 	    cmocka_unit_test(nothing_to_say),
 	    cmocka_unit_test(steps),
+	    cmocka_unit_test(one_graph),
+	    cmocka_unit_test(a_graph_that_grew),
 	};
 	return cmocka_run_group_tests(tests, path_make, path_remove);
 }
