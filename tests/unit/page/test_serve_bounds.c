@@ -398,10 +398,10 @@ static void who_has_gone_is_not_computed_for(void **state)
 	while (sonde_worker_put(desk.worker, &last.work))
 		usleep(1000);
 	sem_wait(&last.begun); /* all before it have been looked at */
-	assert_null(sonde_session_kept(desk.runs[0])->data);
+	assert_null(sonde_session_kept(desk.runs[0], SONDE_KEPT_TILES)->data);
 	sem_post(&last.goes_on);
 	assert_int_equal(answered(lanes), 200);
-	assert_non_null(sonde_session_kept(desk.runs[0])->data);
+	assert_non_null(sonde_session_kept(desk.runs[0], SONDE_KEPT_TILES)->data);
 }
 
 /* --- pages that read slowly --------------------------------------------------------------------------------------- */
