@@ -44,20 +44,30 @@ _Static_assert(sizeof(struct sonde_file_head) == 64, "file head");
 #define SONDE_ZONES_OPEN_MAX 65535u /* zones of a thread open at once; deeper ones are left out */
 
 enum sonde_chunk_type {
-	SONDE_CHUNK_META = 1,     /* tagged records */
-	SONDE_CHUNK_STACKS = 2,   /* stack trie nodes */
-	SONDE_CHUNK_SAMPLES = 3,  /* CPU samples, all threads */
-	SONDE_CHUNK_SWITCHES = 4, /* context switches, all threads */
-	SONDE_CHUNK_ZONES = 5,    /* zone events of one thread */
-	SONDE_CHUNK_EVENTS = 6,   /* variable-length events of one thread (format/event.h) */
-	SONDE_CHUNK_INDEX = 7,    /* the heads of all chunks before it */
-	SONDE_CHUNK_HEAP = 8,     /* allocated blocks of one process */
-	SONDE_CHUNK_SERIES = 9,   /* numbers that are read again and again, of all processes and the machine */
-	SONDE_CHUNK_WAITS = 10,   /* calls that may wait, all threads */
-	SONDE_CHUNK_ACTIVITIES = 11, /* what devices did, and what the host did for them, all processes */
-	SONDE_CHUNK_CALL_STACKS = 12, /* where calls were that have devices do something, all threads */
-	SONDE_CHUNK_TYPES = 13,       /* one more than the highest */
+#define SONDE_CHUNK_TYPE(number, name, ...) SONDE_CHUNK_##name = (number),
+#include "format/chunk_types.def"
+#undef SONDE_CHUNK_TYPE
+	SONDE_CHUNK_TYPES, /* one more than the highest */
 };
+
+enum sonde_chunk_times { SONDE_CHUNK_TIMES_NONE, SONDE_CHUNK_TIMES_EVENTS, SONDE_CHUNK_TIMES_SPANS };
+
+/* What format/chunk_types.def says of a type. */
+struct sonde_chunk_row {
+	uint8_t times; /* enum sonde_chunk_times */
+	uint8_t held;  /* a flight recorder drops it when it is old */
+};
+
+/* All zeros for types that are not known here. */
+static inline struct sonde_chunk_row sonde_chunk_row(uint32_t type)
+{
+	static const struct sonde_chunk_row rows[SONDE_CHUNK_TYPES] = {
+#define SONDE_CHUNK_TYPE(number, name, times, held, meaning) [number] = {SONDE_CHUNK_TIMES_##times, held},
+#include "format/chunk_types.def"
+#undef SONDE_CHUNK_TYPE
+	};
+	return type < SONDE_CHUNK_TYPES ? rows[type] : rows[0];
+}
 
 #define SONDE_CHUNK_VERSION 1 /* of every type's body as described here */
 

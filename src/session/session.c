@@ -136,6 +136,7 @@ static void clamp_ids(struct sonde_session *session)
 	clamp_device_ids(session);
 }
 
+/* A span's start is no first event: a flight recorder holds nothing else from so long ago. */
 static void settle_events(struct sonde_session *session)
 {
 	struct sonde_run *run = &session->run;
@@ -143,10 +144,10 @@ static void settle_events(struct sonde_session *session)
 	run->first_event_ns = run->last_event_ns = run->start_ns;
 	for (size_t i = 0; i < sonde_reader_count(session->reader); i++) {
 		const struct sonde_chunk_head *head = &sonde_reader_entry(session->reader, i)->head;
-		int is_later = (head->type == SONDE_CHUNK_HEAP || head->type == SONDE_CHUNK_SERIES) && head->count;
-		if ((head->type < SONDE_CHUNK_SAMPLES || head->type > SONDE_CHUNK_EVENTS) && !is_later)
+		enum sonde_chunk_times times = sonde_chunk_row(head->type).times;
+		if (times == SONDE_CHUNK_TIMES_NONE || !head->count)
 			continue;
-		if (!found++ || head->time_min_ns < run->first_event_ns)
+		if (times == SONDE_CHUNK_TIMES_EVENTS && (!found++ || head->time_min_ns < run->first_event_ns))
 			run->first_event_ns = head->time_min_ns;
 		if (head->time_max_ns > run->last_event_ns)
 			run->last_event_ns = head->time_max_ns;

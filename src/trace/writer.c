@@ -326,14 +326,6 @@ void sonde_writer_discard(struct sonde_writer *writer)
 	release(writer);
 }
 
-static int is_event_type(uint16_t type)
-{
-	static const uint32_t types = 1u << SONDE_CHUNK_SAMPLES | 1u << SONDE_CHUNK_SWITCHES | 1u << SONDE_CHUNK_ZONES |
-				      1u << SONDE_CHUNK_EVENTS | 1u << SONDE_CHUNK_SERIES | 1u << SONDE_CHUNK_WAITS |
-				      1u << SONDE_CHUNK_ACTIVITIES | 1u << SONDE_CHUNK_CALL_STACKS;
-	return type < SONDE_CHUNK_TYPES && types >> type & 1;
-}
-
 int sonde_writer_chunk(struct sonde_writer *writer, const struct sonde_chunk *chunk)
 {
 	if (writer->error || writer->failed)
@@ -344,7 +336,7 @@ int sonde_writer_chunk(struct sonde_writer *writer, const struct sonde_chunk *ch
 	if (chunk->body_b > SONDE_CHUNK_MAX_RAW_B || chunk->summary_b > SONDE_CHUNK_MAX_SUMMARY_B)
 		return sonde_error(E2BIG, "%s: a chunk of %u + %u bytes is too large", writer->path, chunk->summary_b,
 				   chunk->body_b);
-	if (writer->keep.max_ns && is_event_type(chunk->type)) {
+	if (writer->keep.max_ns && sonde_chunk_row(chunk->type).held) {
 		const void *stored;
 		struct sonde_chunk_head head = pack(writer, chunk, &stored);
 		int error = sonde_keep_push(&writer->keep, &head, chunk->summary, stored);

@@ -612,6 +612,45 @@ static void every_cut_and_every_flip_is_survived(void **state)
 	free(bytes);
 }
 
+/* Every type that has times moves the end of a file that was never closed; a span's start is no first event. */
+static void a_cut_off_file_ends_with_its_last_event_of_any_type(void **state)
+{
+	(void)state;
+	static const struct {
+		enum sonde_chunk_type type;
+		uint64_t first_ns;
+	} types[] = {
+	    {SONDE_CHUNK_SAMPLES, 300},     {SONDE_CHUNK_SWITCHES, 300}, {SONDE_CHUNK_ZONES, 300},
+	    {SONDE_CHUNK_EVENTS, 300},      {SONDE_CHUNK_HEAP, 300},     {SONDE_CHUNK_SERIES, 300},
+	    {SONDE_CHUNK_CALL_STACKS, 300}, {SONDE_CHUNK_WAITS, 400},    {SONDE_CHUNK_ACTIVITIES, 400},
+	};
+	static const char body[64];
+	for (size_t i = 0; i < sizeof types / sizeof *types; i++) {
+		struct recording recording;
+		recording_open(&recording, path);
+		const uint64_t start_ns = sonde_writer_start_ns(recording.writer);
+		struct sonde_chunk chunk = {.type = SONDE_CHUNK_SAMPLES,
+					    .count = 1,
+					    .time_min_ns = start_ns + 400,
+					    .time_max_ns = start_ns + 500,
+					    .body = body,
+					    .body_b = sizeof body};
+		assert_int_equal(sonde_writer_chunk(recording.writer, &chunk), 0);
+		chunk.type = (uint16_t)types[i].type;
+		chunk.time_min_ns = start_ns + 300;
+		chunk.time_max_ns = start_ns + 900;
+		assert_int_equal(sonde_writer_chunk(recording.writer, &chunk), 0);
+		struct sonde_session *session = opened();
+		const struct sonde_run *run = sonde_session_run(session);
+		assert_false(run->closed);
+		assert_int_equal(run->first_event_ns - start_ns, types[i].first_ns);
+		assert_int_equal(run->last_event_ns - start_ns, 900);
+		assert_int_equal(run->end_ns - start_ns, 900);
+		sonde_session_close(session);
+		recording_close(&recording, start_ns + 1000, 0);
+	}
+}
+
 static void refresh_sees_what_was_added(void **state)
 {
 	(void)state;
@@ -662,6 +701,7 @@ int main(void)
 	    cmocka_unit_test(samples_and_switches_come_back),
 	    cmocka_unit_test(hostile_events_are_left_out),
 	    cmocka_unit_test(every_cut_and_every_flip_is_survived),
+	    cmocka_unit_test(a_cut_off_file_ends_with_its_last_event_of_any_type),
 	    cmocka_unit_test(refresh_sees_what_was_added),
 	};
 	return cmocka_run_group_tests(tests, enter, leave);

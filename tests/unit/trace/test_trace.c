@@ -330,6 +330,29 @@ static void keeps_within_its_memory(void **state)
 	sonde_reader_close(reader);
 }
 
+/* All that has times but HEAP, of which a later chunk only says what changed. */
+static void holds_every_type_of_event(void **state)
+{
+	(void)state;
+	const enum sonde_chunk_type held[] = {
+	    SONDE_CHUNK_SAMPLES, SONDE_CHUNK_SWITCHES, SONDE_CHUNK_ZONES,      SONDE_CHUNK_EVENTS,
+	    SONDE_CHUNK_SERIES,  SONDE_CHUNK_WAITS,    SONDE_CHUNK_ACTIVITIES, SONDE_CHUNK_CALL_STACKS,
+	};
+	const enum sonde_chunk_type written[] = {SONDE_CHUNK_STACKS, SONDE_CHUNK_HEAP};
+	struct sonde_writer_options options = {.keep_ns = 50};
+	struct sonde_writer *writer = created(&options);
+	for (size_t i = 0; i < sizeof held / sizeof *held; i++)
+		put_chunk(writer, held[i], 100, 100);
+	for (size_t i = 0; i < sizeof written / sizeof *written; i++)
+		put_chunk(writer, written[i], 100, 100);
+	assert_int_equal(sonde_writer_close(writer), 0); /* nobody asked for what it holds */
+	struct sonde_reader *reader = opened();
+	assert_int_equal(sonde_reader_count(reader), sizeof written / sizeof *written);
+	for (size_t i = 0; i < sizeof written / sizeof *written; i++)
+		assert_int_equal(sonde_reader_entry(reader, i)->head.type, written[i]);
+	sonde_reader_close(reader);
+}
+
 /* --- cut off, damaged, growing ------------------------------------------------------------------------------------ */
 
 /* Offsets where the chunks of write_small() end. */
@@ -628,6 +651,7 @@ int main(void)
 	    cmocka_unit_test(full_disk_keeps_whole_chunks),
 	    cmocka_unit_test(keeps_the_last_seconds),
 	    cmocka_unit_test(keeps_within_its_memory),
+	    cmocka_unit_test(holds_every_type_of_event),
 	    cmocka_unit_test(every_cut_keeps_every_whole_chunk),
 	    cmocka_unit_test(a_flipped_bit_anywhere_is_noticed),
 	    cmocka_unit_test(finds_chunks_behind_damage),
