@@ -87,10 +87,9 @@ static uint64_t leaves_add(struct sonde_live *live, struct sonde_pair *pair, con
 	uint32_t nested = sonde_pair_is_open(pair, live->row_of[*sites]);
 	sonde_pair_add_run(&row->stat, &run, nested);
 	row->sum_ns += run.sum_ns;
-	if (pair->depth)
-		pair->frames[pair->depth - 1].child_ns += run.sum_ns;
+	sonde_pair_add_child(pair, run.sum_ns);
 	for (size_t i = 0; i < run.count; i++) {
-		uint64_t dur_ns = times_ns[2 * i + 1] - times_ns[2 * i];
+		uint64_t dur_ns = sonde_pair_dur_ns(times_ns[2 * i], times_ns[2 * i + 1]);
 		if (dur_ns < SQUARES_MAX)
 			squares += dur_ns * dur_ns;
 		else

@@ -1,8 +1,10 @@
 /* pair.h: pairs the begins and ends of zones of one thread, with self time, and adds them up by site.
  *
- * Used live in a target, by the recorder for chunk summaries and by passes, so it allocates nothing: the caller holds
- * the frames and the rows. A time that runs backwards counts as no time. Zones deeper than the frames are counted in
- * `over` while they are open and do not appear; their time belongs to the deepest zone that has a frame.
+ * The only pairing: targets answer questions with it (live.c), writers of recordings fill chunk summaries (streams.c,
+ * sink_zones.c, import), and readers make whole zones (session/zone/zones.c). tests/unit/trace/test_pairings.c gives all the
+ * same events. It allocates nothing: the caller holds the frames and the rows. A time that runs backwards counts as no
+ * time. Zones deeper than the frames are counted in `over` while they are open and do not appear; their time belongs to
+ * the deepest zone that has a frame.
  */
 #ifndef SONDE_FOLD_PAIR_H
 #define SONDE_FOLD_PAIR_H
@@ -54,14 +56,33 @@ static inline uint32_t sonde_pair_is_open(const struct sonde_pair *pair, uint32_
 	return open;
 }
 
-static inline void sonde_pair_begin(struct sonde_pair *pair, uint32_t site, uint64_t time_ns)
+/* Opens a zone; NULL: it found no frame. For callers that know by other means whether it is `nested`. */
+static inline struct sonde_pair_frame *sonde_pair_push(struct sonde_pair *pair, struct sonde_pair_frame frame)
 {
 	if (pair->depth == pair->capacity) {
 		pair->over++;
-		return;
+		return NULL;
 	}
-	uint32_t nested = sonde_pair_is_open(pair, site);
-	pair->frames[pair->depth++] = (struct sonde_pair_frame){site, nested, time_ns, 0};
+	pair->frames[pair->depth] = frame;
+	return &pair->frames[pair->depth++];
+}
+
+static inline void sonde_pair_begin(struct sonde_pair *pair, uint32_t site, uint64_t time_ns)
+{
+	uint32_t nested = pair->depth < pair->capacity && sonde_pair_is_open(pair, site);
+	sonde_pair_push(pair, (struct sonde_pair_frame){site, nested, time_ns, 0});
+}
+
+static inline uint64_t sonde_pair_dur_ns(uint64_t start_ns, uint64_t end_ns)
+{
+	return end_ns > start_ns ? end_ns - start_ns : 0;
+}
+
+/* Counts time as that of zones inside the innermost open one, if any. */
+static inline void sonde_pair_add_child(struct sonde_pair *pair, uint64_t dur_ns)
+{
+	if (pair->depth)
+		pair->frames[pair->depth - 1].child_ns += dur_ns;
 }
 
 /* 1 and `out` when a zone ended; 0 when the end had no begin, or its begin no frame. */
@@ -76,9 +97,8 @@ static inline int sonde_pair_end(struct sonde_pair *pair, uint64_t time_ns, stru
 		return 0;
 	}
 	const struct sonde_pair_frame *frame = &pair->frames[--pair->depth];
-	uint64_t dur_ns = time_ns > frame->start_ns ? time_ns - frame->start_ns : 0;
-	if (pair->depth)
-		pair->frames[pair->depth - 1].child_ns += dur_ns;
+	uint64_t dur_ns = sonde_pair_dur_ns(frame->start_ns, time_ns);
+	sonde_pair_add_child(pair, dur_ns);
 	out->site = frame->site;
 	out->nested = frame->nested;
 	out->depth = pair->depth;
@@ -104,7 +124,7 @@ static inline struct sonde_pair_run sonde_pair_leaves(const uint32_t *sites, con
 		memcpy(&two, sites + i, sizeof(two));
 		if (two != first)
 			break;
-		uint64_t dur_ns = times_ns[i + 1] > times_ns[i] ? times_ns[i + 1] - times_ns[i] : 0;
+		uint64_t dur_ns = sonde_pair_dur_ns(times_ns[i], times_ns[i + 1]);
 		run.sum_ns += dur_ns;
 		run.min_ns = dur_ns < run.min_ns ? dur_ns : run.min_ns;
 		run.max_ns = dur_ns > run.max_ns ? dur_ns : run.max_ns;

@@ -1,8 +1,8 @@
 /* zones.c: pairs the begins and ends of a chunk.
  *
  * Every chunk says in its summary which zones were open when it began, so chunks decode alone, in any order, and a lost
- * one costs only the zones that ended in it. Pairing is fold/pair.h's but for 'nested', which a counter for each site
- * answers in constant time at any depth. What is open at the end of a thread's newest chunk is kept until the cursor
+ * one costs only the zones that ended in it. Pairing is fold/pair.h's; 'nested' comes from a counter for each site, in
+ * constant time at any depth. What is open at the end of a thread's newest chunk is kept until the cursor
  * has seen all chunks, and comes out then as unfinished.
  */
 #include "session/zone/zones.h"
@@ -80,12 +80,9 @@ static void fill_batch(struct sonde_batch *batch, const struct rows *rows)
 
 static inline void begin(struct sonde_pair *pair, uint32_t *open, struct sonde_pair_frame frame)
 {
-	if (pair->depth == pair->capacity) {
-		pair->over++;
-		return;
-	}
-	frame.nested = open[frame.site]++ != 0;
-	pair->frames[pair->depth++] = frame;
+	struct sonde_pair_frame *opened = sonde_pair_push(pair, frame);
+	if (opened)
+		opened->nested = open[frame.site]++ != 0;
 }
 
 static inline void end(struct sonde_pair *pair, uint32_t *open, uint64_t time_ns, struct rows *rows)
@@ -108,9 +105,8 @@ static inline void leaf(struct sonde_pair *pair, const uint32_t *open, uint32_t 
 			struct rows *rows)
 {
 	size_t i = rows->count++;
-	uint64_t dur_ns = times[1] > times[0] ? times[1] - times[0] : 0;
-	if (pair->depth)
-		pair->frames[pair->depth - 1].child_ns += dur_ns;
+	uint64_t dur_ns = sonde_pair_dur_ns(times[0], times[1]);
+	sonde_pair_add_child(pair, dur_ns);
 	rows->start_ns[i] = times[0];
 	rows->dur_ns[i] = dur_ns;
 	rows->self_ns[i] = dur_ns;

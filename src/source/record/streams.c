@@ -239,8 +239,7 @@ static ssize_t add_leaves(struct sonde_stream *stream, struct sonde_pair *pair, 
 	const struct sonde_nodes_row node = {times_ns[0], times_ns[2 * run.count - 1], run.sum_ns, run.max_ns,
 					     *sites,      (uint32_t)run.count};
 	sonde_nodes_add(stream->nodes, pair->depth, &node);
-	if (pair->depth)
-		pair->frames[pair->depth - 1].child_ns += run.sum_ns;
+	sonde_pair_add_child(pair, run.sum_ns);
 	return (ssize_t)run.count;
 }
 
