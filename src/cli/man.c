@@ -1,6 +1,7 @@
 /* man.c: `sonde man`: the manual page, made from the tables of commands and options when sonde is built. Hidden. */
 #include <ctype.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "cli/common/choices.h"
@@ -75,8 +76,10 @@ static void put_command(const struct sonde_command *command)
 	}
 	if (command->glossary)
 		put_glossary(command->glossary);
-	if (command->manual)
-		put_glossary(command->manual);
+	char *manual = command->manual ? command->manual() : NULL;
+	if (manual)
+		put_glossary(manual);
+	free(manual);
 }
 
 static const struct {

@@ -1,4 +1,4 @@
-/* record.h: the recording file (.sonde). This header IS the format; docs/FORMAT.md is its prose.
+/* record.h: the recording file (.sonde). docs/FORMAT.md is its prose.
  *
  * A file is one struct sonde_file_head, then chunks, appended and never changed. Each chunk is a struct
  * sonde_chunk_head, an uncompressed summary and a stored (raw or zstd) body. A closed file ends with an index chunk and
@@ -8,6 +8,9 @@
  * High-volume facts have columnar chunks of their own. Everything is little-endian. All times are CLOCK_MONOTONIC ns of
  * the recording machine. Ids (strings, processes, threads, modules, sites, stack nodes) are dense, given by the
  * recorder, and start at 1; 0 means none. What an id names is written before the id is first used.
+ *
+ * Declared a row a field, from which structs, readers, merge and docs/FORMAT.md follow: chunk_types.def, records.def,
+ * chunks.def. ZONES, HEAP, STACKS and EVENTS have encoders of their own.
  *
  * Compatibility: `major` changes when an old reader would misread; a higher `minor` only adds records, chunk types and
  * trailing columns.
@@ -23,20 +26,6 @@
 #define SONDE_FILE_MAGIC "SONDEREC"
 #define SONDE_FILE_MAJOR 1
 #define SONDE_FILE_MINOR 0
-
-struct sonde_file_head {
-	char magic[8];
-	uint16_t major;
-	uint16_t minor;
-	uint32_t head_b; /* size of this head: where the first chunk starts */
-	uint64_t id[2];  /* random: names the recording */
-	uint64_t start_mono_ns;
-	uint64_t start_real_ns; /* CLOCK_REALTIME at start_mono_ns */
-	uint32_t arch;          /* ELF e_machine of the recording machine */
-	uint32_t reserved;
-	uint64_t check; /* XXH3 64 of the head with check = 0 */
-};
-_Static_assert(sizeof(struct sonde_file_head) == 64, "file head");
 
 #define SONDE_CHUNK_MAGIC 0x4b484353u /* "SCHK" */
 #define SONDE_CHUNK_MAX_RAW_B (16u << 20)
@@ -73,24 +62,6 @@ static inline struct sonde_chunk_row sonde_chunk_row(uint32_t type)
 
 enum sonde_codec { SONDE_CODEC_RAW = 0, SONDE_CODEC_ZSTD = 1 };
 
-struct sonde_chunk_head {
-	uint32_t magic;
-	uint16_t type;
-	uint8_t version; /* of this type's body; a higher one than known: the chunk is skipped and counted */
-	uint8_t codec;
-	uint32_t process; /* whose events these are; 0 = of several */
-	uint32_t thread;
-	uint64_t seq; /* counts chunks of the file from 0 */
-	uint64_t time_min_ns;
-	uint64_t time_max_ns;
-	uint32_t count;     /* records or events in the body */
-	uint32_t summary_b; /* uncompressed, between head and body */
-	uint32_t raw_b;     /* body before compression */
-	uint32_t stored_b;  /* body as stored */
-	uint64_t check;     /* XXH3 64 of head with check = 0, then summary, then stored body */
-};
-_Static_assert(sizeof(struct sonde_chunk_head) == 64, "chunk head");
-
 /* INDEX body: `count` times this, in file order. */
 struct sonde_index_entry {
 	uint64_t offset; /* of the chunk head in the file */
@@ -99,12 +70,6 @@ struct sonde_index_entry {
 _Static_assert(sizeof(struct sonde_index_entry) == 72, "index entry");
 
 #define SONDE_TAIL_MAGIC "SONDEEND"
-
-struct sonde_file_tail {
-	uint64_t index_offset;
-	char magic[8];
-};
-_Static_assert(sizeof(struct sonde_file_tail) == 16, "file tail");
 
 /* --- Columnar bodies ------------------------------------------------------------------------------------------------
  * A body is its columns one after the other, each of them `count` values long; "varint" is LEB128, "delta" the
@@ -133,11 +98,6 @@ _Static_assert(sizeof(struct sonde_file_tail) == 16, "file tail");
  *          5 time    varint delta: of every time_every-th event, the first included
  * EVENTS   no columns: struct sonde_event after struct sonde_event (format/event.h).
  */
-struct sonde_stacks_summary {
-	uint32_t first_node;
-	uint32_t reserved;
-};
-
 enum sonde_stack_status {
 	SONDE_STACK_COMPLETE = 0,      /* reached the thread's root */
 	SONDE_STACK_NO_TABLE = 1,      /* code without call-frame information and without a usable frame pointer */
@@ -153,7 +113,7 @@ enum sonde_stack_status {
 	SONDE_STACK_MEASURED = 11,     /* no stack: time in the kernel, which may not be sampled, from CPU clocks */
 	SONDE_STACK_REGISTER = 12,     /* a rule needs a register whose value is not known */
 	SONDE_STACK_FORBIDDEN = 13,    /* the process forbids others to read its memory: its pc at the most is known */
-	SONDE_STACK_DERIVED = 14,      /* complete, but rules were derived from instructions where tables were missing */
+	SONDE_STACK_DERIVED = 14, /* complete, but rules were derived from instructions where tables were missing */
 	SONDE_STACK_STATUS_COUNT = 15,
 };
 
@@ -187,44 +147,13 @@ enum sonde_switch_kind {
 	SONDE_SWITCH_OUT_PREEMPTED = 2, /* it could have gone on: runnable */
 };
 
-/* Zone chunks can be read alone and summed without decoding. After this struct: `open` times struct sonde_zone_open,
- * outermost first, then `sites` times struct sonde_zone_stat over the zones that ended in this chunk; then, but for older
- * files, how they lie in time (fold/nodes.h). */
-struct sonde_zones_summary {
-	uint32_t open;
-	uint32_t sites;
-	uint64_t unmatched; /* ends without a begin */
-};
-
-struct sonde_zone_open {
-	uint32_t site;
-	uint32_t reserved;
-	uint64_t start_ns;
-	uint64_t child_ns; /* time already spent in ended children */
-};
-
 #define SONDE_HEAP_TEMPORARY 0x80
-#define SONDE_HEAP_LIFE_LEAST 10u  /* lifetimes below 2^10 ns are class 0: what recording takes is as long */
-#define SONDE_HEAP_CLASSES 48u     /* log2 of a size, and of a lifetime: the last holds all that is larger */
+#define SONDE_HEAP_LIFE_LEAST 10u /* lifetimes below 2^10 ns are class 0: what recording takes is as long */
+#define SONDE_HEAP_CLASSES 48u    /* log2 of a size, and of a lifetime: the last holds all that is larger */
+_Static_assert(sizeof((struct sonde_heap_summary *)0)->size_classes == SONDE_HEAP_CLASSES * sizeof(uint64_t),
+	       "classes");
 
-/* After this struct: `sites` rows, of the sites that events of this chunk are about, each a struct sonde_heap_stat as
- * fold/heap_stat.h writes it: a byte or two a number. A sampled recording holds the blocks that were sampled: one of s
- * bytes was with probability 1 − e^(−s / mean_b), and stands for as many as the inverse of that; all figures here are
- * such estimates. */
-struct sonde_heap_summary {
-	uint32_t heap;
-	uint32_t time_every;          /* events from one that has its time to the next */
-	uint64_t mean_b;              /* bytes between samples; 0 = every block was recorded */
-	uint64_t live_b, live_blocks; /* before the first event */
-	uint64_t peak_b;              /* the most that was live after an event of this chunk */
-	uint64_t peak_blocks;         /* then */
-	uint32_t peak_at;             /* number of events of the chunk up to and with that one */
-	uint32_t sites;
-	uint64_t unknown;                          /* ends of blocks that were not seen to begin: no events */
-	uint64_t size_classes[SONDE_HEAP_CLASSES]; /* blocks that began, by log2 of their size; 0 bytes: class 0 */
-	uint64_t life_classes[SONDE_HEAP_CLASSES]; /* blocks that ended, by log2 of their lifetime in ns */
-};
-
+/* What allocations of a heap site come to. In files fold/heap_stat.h writes it: a byte or two a number. */
 struct sonde_heap_stat {
 	uint32_t site;
 	uint32_t temporary; /* of `ends` */
@@ -233,16 +162,6 @@ struct sonde_heap_stat {
 	double begun_variance,
 	    ended_variance; /* of the estimates begun_b and ended_b, in B²; 0 when nothing was sampled */
 	uint64_t largest_b; /* of the blocks that began and were recorded */
-};
-
-struct sonde_zone_stat {
-	uint32_t site;
-	uint32_t reserved;
-	uint64_t count;
-	uint64_t total_ns; /* inclusive; a zone inside one of the same site counts only in `count`, min and max */
-	uint64_t self_ns;
-	uint64_t min_ns;
-	uint64_t max_ns;
 };
 
 #endif

@@ -64,7 +64,8 @@ void sonde_out_sample(struct sonde_import_job *job, uint64_t time_ns, uint32_t t
 {
 	struct sonde_out *out = &job->out;
 	keep(out, out->trie.error);
-	struct sonde_samples_row row = {time_ns, thread, stack, weight_ns, status};
+	struct sonde_samples_row row = {
+	    .time_ns = time_ns, .thread = thread, .stack = stack, .weight_ns = weight_ns, .status = status};
 	int is_full = sonde_encoder_samples(&out->samples, &row);
 	time_ns = sonde_encoder_until_ns(&out->samples);
 	out->last_ns = time_ns > out->last_ns ? time_ns : out->last_ns;

@@ -94,10 +94,6 @@ int sonde_merge_batch(struct sonde_merge_out *out, const struct sonde_merge_inpu
 
 /* Each writes its part and returns 0 or a negative errno with a sentence. */
 int sonde_merge_modules(struct sonde_merge_out *out, size_t input); /* and their symbols, and stack nodes */
-/* devices.c: one record each, by the input's id. 0, or an error of the writer. */
-int sonde_merge_device(struct sonde_merge_out *out, const struct sonde_merge_input *input, uint32_t id);
-int sonde_merge_queue(struct sonde_merge_out *out, const struct sonde_merge_input *input, uint32_t id);
-int sonde_merge_operation(struct sonde_merge_out *out, const struct sonde_merge_input *input, uint32_t id);
 int sonde_merge_tables(struct sonde_merge_out *out, size_t input);  /* processes, threads, and what belongs to them */
 int sonde_merge_series(struct sonde_merge_out *out, size_t input);
 int sonde_merge_rows(struct sonde_merge_out *out);   /* samples, switches, series: row by row in the order of time */

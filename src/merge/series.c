@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "merge/out.h"
+#include "merge/translate.h"
 #include "util/error.h"
 
 static int begins(const char *text, const char *with)
@@ -85,16 +85,8 @@ static int add_series(struct sonde_merge_out *out, size_t index, uint32_t id)
 		return sonde_error(ENOMEM, "out of memory for series");
 	if (!is_new)
 		return 0;
-	struct sonde_meta_series record = {
-	    .head.type = SONDE_META_SERIES,
-	    .id = input->series[id],
-	    .kind = row->kind,
-	    .name = sonde_merge_text(out, row->name),
-	    .unit = sonde_merge_text(out, row->unit),
-	    .process = sonde_merge_process(input, row->process),
-	    .thread = sonde_merge_thread(input, row->thread),
-	    .object = sonde_merge_text(out, row->object),
-	};
+	struct sonde_meta_series record = {.head.type = SONDE_META_SERIES};
+	SONDE_SERIES_FIELDS(SONDE_TRANSLATE, )
 	const char *label = out->inputs->machine[machine].label;
 	if (is_machine && !is_labelled && *label && is_energy(row))
 		record.object = labelled(out, row->object, label);

@@ -9,7 +9,7 @@
 
 #include "base/varint.h"
 #include "fold/hist.h"
-#include "merge/out.h"
+#include "merge/translate.h"
 #include "util/error.h"
 
 uint32_t sonde_merge_text(struct sonde_merge_out *out, const char *text)
@@ -42,36 +42,29 @@ static const struct sonde_merge_part *part_of(const struct sonde_merge_out *out,
 	return &out->inputs->part[input->first_part];
 }
 
-/* With the part's name before it, so that every table of processes says whose they are. */
-static uint32_t named(struct sonde_merge_out *out, const struct sonde_merge_part *part, const char *text)
+/* With the part's name before it, so that every table of processes says whose they are; in `buf`, or as it is. */
+static const char *named(struct sonde_buf *buf, const struct sonde_merge_out *out, const struct sonde_merge_part *part,
+			 const char *text)
 {
+	sonde_buf_init(buf, SONDE_STRING_MAX_B);
 	if (out->inputs->part_count < 2 || part->is_named || !*text)
-		return sonde_merge_text(out, text);
-	struct sonde_buf buf;
-	sonde_buf_init(&buf, SONDE_STRING_MAX_B);
-	sonde_buf_printf(&buf, "%s: %s", part->name, text);
-	uint32_t id = 0;
-	if (!sonde_buf_error(&buf))
-		id = sonde_strings_intern(&out->strings, (const char *)buf.data, buf.len_b);
-	else
-		id = sonde_merge_text(out, text);
-	sonde_buf_fini(&buf);
-	return id;
+		return text;
+	sonde_buf_printf(buf, "%s: %s", part->name, text);
+	return sonde_buf_error(buf) ? text : (const char *)buf->data;
 }
 
 static int add_process(struct sonde_merge_out *out, const struct sonde_merge_input *input, uint32_t id)
 {
-	const struct sonde_process *row = sonde_session_process(input->session, id);
+	struct sonde_process own = *sonde_session_process(input->session, id);
+	const struct sonde_process *row = &own;
 	const struct sonde_merge_part *part = part_of(out, input, id + input->processes);
-	struct sonde_meta_process record = {
-	    .head.type = SONDE_META_PROCESS,
-	    .id = id + input->processes,
-	    .pid = row->pid,
-	    .parent = sonde_merge_process(input, row->parent),
-	    .name = named(out, part, row->name),
-	    .command = named(out, part, row->command),
-	    .start_ns = sonde_merge_time(input, row->start_ns),
-	};
+	struct sonde_meta_process record = {.head.type = SONDE_META_PROCESS};
+	struct sonde_buf name, command;
+	own.name = named(&name, out, part, own.name);
+	own.command = named(&command, out, part, own.command);
+	SONDE_PROCESS_FIELDS(SONDE_TRANSLATE, )
+	sonde_buf_fini(&name);
+	sonde_buf_fini(&command);
 	int error = PUT(out, record);
 	if (error || (!row->end_ns && row->status == -1 && !row->user_ns && !row->system_ns && !row->peak_rss_b))
 		return error;
@@ -96,14 +89,8 @@ static int add_process(struct sonde_merge_out *out, const struct sonde_merge_inp
 static int add_thread(struct sonde_merge_out *out, const struct sonde_merge_input *input, uint32_t id)
 {
 	const struct sonde_thread *row = sonde_session_thread(input->session, id);
-	struct sonde_meta_thread record = {
-	    .head.type = SONDE_META_THREAD,
-	    .id = id + input->threads,
-	    .process = sonde_merge_process(input, row->process),
-	    .tid = row->tid,
-	    .name = sonde_merge_text(out, row->name),
-	    .start_ns = sonde_merge_time(input, row->start_ns),
-	};
+	struct sonde_meta_thread record = {.head.type = SONDE_META_THREAD};
+	SONDE_THREAD_FIELDS(SONDE_TRANSLATE, )
 	int error = PUT(out, record);
 	if (error || (!row->end_ns && !row->cpu_ns))
 		return error;
@@ -157,17 +144,8 @@ static int add_site(struct sonde_merge_out *out, size_t index, uint32_t id)
 	input->sites[id] = site;
 	if (!is_new)
 		return 0;
-	struct sonde_meta_site record = {
-	    .head.type = SONDE_META_SITE,
-	    .id = site,
-	    .kind = row->kind,
-	    .name = sonde_merge_text(out, row->name),
-	    .function = sonde_merge_text(out, row->function),
-	    .file = sonde_merge_text(out, row->file),
-	    .line = row->line,
-	    .color = row->color,
-	    .unit = sonde_merge_text(out, row->unit),
-	};
+	struct sonde_meta_site record = {.head.type = SONDE_META_SITE};
+	SONDE_SITE_FIELDS(SONDE_TRANSLATE, )
 	return PUT(out, record);
 }
 
@@ -199,96 +177,26 @@ static int add_histogram(struct sonde_merge_out *out, const struct sonde_merge_i
 	return error;
 }
 
-/* --- heaps ------------------------------------------------------------------------------------------------------- */
+/* --- records that are translated field by field ------------------------------------------------------------------ */
 
-static int add_heap(struct sonde_merge_out *out, const struct sonde_merge_input *input, uint32_t id)
-{
-	const struct sonde_heap *row = sonde_session_heap(input->session, id);
-	struct sonde_meta_heap record = {
-	    .head.type = SONDE_META_HEAP,
-	    .id = id + input->heaps,
-	    .process = sonde_merge_process(input, row->process),
-	    .kind = row->kind,
-	    .name = sonde_merge_text(out, row->name),
-	};
-	return PUT(out, record);
-}
+/* Row `key` of an input, of sonde_session_ROW(), as a record. */
+#define ADD(record_name, NAME, table, key_type)                                                                  \
+	static int add_##table(struct sonde_merge_out *out, const struct sonde_merge_input *input, key_type key) \
+	{                                                                                                        \
+		const struct sonde_##table *row = sonde_session_##table(input->session, key);                    \
+		struct sonde_meta_##record_name record = {.head.type = SONDE_META_##NAME};                       \
+		SONDE_##NAME##_FIELDS(SONDE_TRANSLATE, ) return PUT(out, record);                                \
+	}
 
-static int add_heap_site(struct sonde_merge_out *out, const struct sonde_merge_input *input, uint32_t id)
-{
-	const struct sonde_heap_site *row = sonde_session_heap_site(input->session, id);
-	struct sonde_meta_heap_site record = {
-	    .head.type = SONDE_META_HEAP_SITE,
-	    .id = id + input->heap_sites,
-	    .heap = sonde_merge_id(row->heap, sonde_session_heap_count(input->session), input->heaps),
-	    .thread = sonde_merge_thread(input, row->thread),
-	    .stack = sonde_merge_node(input, row->stack),
-	    .status = row->status,
-	};
-	return PUT(out, record);
-}
-
-static int add_heap_rest(struct sonde_merge_out *out, const struct sonde_merge_input *input, size_t i)
-{
-	const struct sonde_heap_rest *row = sonde_session_heap_rest(input->session, i);
-	struct sonde_meta_heap_leak record = {
-	    .head.type = SONDE_META_HEAP_LEAK,
-	    .site = sonde_merge_heap_site(input, row->site),
-	    .kind = row->kind,
-	    .blocks = row->blocks,
-	    .size_b = row->size_b,
-	    .detail = sonde_merge_text(out, row->detail),
-	    .variance = row->variance,
-	};
-	return PUT(out, record);
-}
-
-static int add_snapshot(struct sonde_merge_out *out, const struct sonde_merge_input *input, size_t i)
-{
-	const struct sonde_snapshot *row = sonde_session_snapshot(input->session, i);
-	struct sonde_meta_snapshot record = {
-	    .head.type = SONDE_META_SNAPSHOT,
-	    .process = sonde_merge_process(input, row->process),
-	    .label = sonde_merge_text(out, row->label),
-	    .reason = row->reason,
-	    .time_ns = sonde_merge_time(input, row->time_ns),
-	    .rss_b = row->rss_b,
-	    .pss_b = row->pss_b,
-	};
-	return PUT(out, record);
-}
-
-/* --- the rest ---------------------------------------------------------------------------------------------------- */
-
-static int add_object(struct sonde_merge_out *out, const struct sonde_merge_input *input, uint32_t id)
-{
-	const struct sonde_object *row = sonde_session_object(input->session, id);
-	struct sonde_meta_object record = {
-	    .head.type = SONDE_META_OBJECT,
-	    .id = id + input->objects,
-	    .process = sonde_merge_process(input, row->process),
-	    .kind = row->kind,
-	    .name = sonde_merge_text(out, row->name),
-	    .address = row->address,
-	};
-	return PUT(out, record);
-}
-
-static int add_lost(struct sonde_merge_out *out, const struct sonde_merge_input *input, size_t i)
-{
-	const struct sonde_lost *row = sonde_session_lost(input->session, i);
-	struct sonde_meta_lost record = {
-	    .head.type = SONDE_META_LOST,
-	    .source = sonde_merge_text(out, row->source),
-	    .cause = sonde_merge_text(out, row->cause),
-	    .process = sonde_merge_process(input, row->process),
-	    .thread = sonde_merge_thread(input, row->thread),
-	    .count = row->count,
-	    .from_ns = sonde_merge_time(input, row->from_ns),
-	    .to_ns = sonde_merge_time(input, row->to_ns),
-	};
-	return PUT(out, record);
-}
+ADD(heap, HEAP, heap, uint32_t)
+ADD(heap_site, HEAP_SITE, heap_site, uint32_t)
+ADD(object, OBJECT, object, uint32_t)
+ADD(device, DEVICE, device, uint32_t)
+ADD(queue, QUEUE, queue, uint32_t)
+ADD(operation, OPERATION, operation, uint32_t)
+ADD(heap_leak, HEAP_LEAK, heap_rest, size_t)
+ADD(snapshot, SNAPSHOT, snapshot, size_t)
+ADD(lost, LOST, lost, size_t)
 
 int sonde_merge_tables(struct sonde_merge_out *out, size_t index)
 {
@@ -303,9 +211,9 @@ int sonde_merge_tables(struct sonde_merge_out *out, size_t index)
 	    {sonde_session_heap_count(session), add_heap},
 	    {sonde_session_object_count(session), add_object},
 	    {sonde_session_heap_site_count(session), add_heap_site},
-	    {sonde_session_device_count(session), sonde_merge_device},
-	    {sonde_session_queue_count(session), sonde_merge_queue},
-	    {sonde_session_operation_count(session), sonde_merge_operation},
+	    {sonde_session_device_count(session), add_device},
+	    {sonde_session_queue_count(session), add_queue},
+	    {sonde_session_operation_count(session), add_operation},
 	};
 	const struct {
 		size_t count;

@@ -1,15 +1,24 @@
-/* manual.c: tables.def as lines for the man page. Names of columns carry their units. */
+/* manual.c: the tables as lines for the man page. Names of columns carry their units. */
+#include <string.h>
+
 #include "query/query.h"
+#include "query/table.h"
+#include "util/buf.h"
 
-#define SONDE_TABLE(name, meaning, ...) "Table " #name ", " meaning "\n"
-#define SONDE_TABLE_END
-#define SONDE_COLUMN(name, type, key, flags, place, unit, meaning) #name "\t" meaning "\n"
-#define SONDE_SUM(name, type, key, place, added, unit, meaning) #name "\t" meaning "\n"
-#define SONDE_BIT(name, type, place, mask, meaning) #name "\t" meaning "\n"
-#define SONDE_NAME(name, type, flags, place, function, meaning) #name "\t" meaning "\n"
-#define SONDE_OTHER(name, type, place, function, meaning) #name "\t" meaning "\n"
-#define SONDE_WHEN(name, type, place, bytes, mask, set, unit, meaning) #name "\t" meaning "\n"
+#define MANUAL_MAX_B ((size_t)1 << 20)
 
-const char sonde_query_manual[] =
-#include "query/tables.def"
-    ;
+char *sonde_query_manual(void)
+{
+	struct sonde_buf text;
+	sonde_buf_init(&text, MANUAL_MAX_B);
+	for (size_t i = 0; i < sonde_query_table_count; i++) {
+		const struct sonde_query_table *table = &sonde_query_tables[i];
+		sonde_buf_printf(&text, "Table %s, %s\n", table->name, table->meaning);
+		for (size_t k = 0; k < table->column_count; k++)
+			sonde_buf_printf(&text, "%s\t%s\n", table->columns[k].name, table->columns[k].meaning);
+	}
+	sonde_buf_append(&text, "", 1);
+	char *copy = sonde_buf_error(&text) ? NULL : strdup((const char *)text.data);
+	sonde_buf_fini(&text);
+	return copy;
+}

@@ -61,7 +61,7 @@ struct sonde_query_about {
 int sonde_query_about(size_t table, struct sonde_query_about *out);
 int sonde_query_about_column(size_t table, size_t column, struct sonde_query_about *out);
 
-/* The same as lines for a manual: a heading a table, then "column\tunit: meaning". */
-extern const char sonde_query_manual[];
+/* The same as lines for a manual: a heading a table, then "column\tmeaning". To be freed; NULL without memory. */
+char *sonde_query_manual(void);
 
 #endif

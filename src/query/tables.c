@@ -57,6 +57,46 @@ static const void *run_at(const struct sonde_session *session, size_t i)
 #define IN(member) offsetof(struct sonde_batch, member)
 #define OF(row, member) offsetof(struct row_##row, member)
 
+/* --- columns that chunks store, from format/chunks.def: constants and texts of each, named CHUNK_COLUMN_… --------- */
+
+enum {
+	STORED_uint8_t = SONDE_QUERY_U8,
+	STORED_uint32_t = SONDE_QUERY_U32,
+	STORED_uint64_t = SONDE_QUERY_U64,
+	STORED_int64_t = SONDE_QUERY_I64,
+};
+
+#define IS_TIME(reference) (SONDE_REFERENCE_##reference == SONDE_REFERENCE_TIME)
+#define SQL(column, flags, meaning) #column, flags, meaning
+#define NO_SQL "", 0, ""
+#define STORED(chunk, id, type, reference, unit, ...) STORED_TEXTS(chunk, id, type, reference, unit, __VA_ARGS__)
+#define STORED_TEXTS(chunk, id, type, reference, unit, name, flags, meaning)                          \
+	enum {                                                                                        \
+		chunk##_##id##_type = IS_TIME(reference) ? (int)SONDE_QUERY_TIME : STORED_##type,     \
+		chunk##_##id##_key = IS_TIME(reference) ? SONDE_QUERY_KEY_START : SONDE_QUERY_NO_KEY, \
+		chunk##_##id##_flags = (flags),                                                       \
+	};                                                                                            \
+	__attribute__((unused)) static const char chunk##_##id##_name[] = name;                       \
+	__attribute__((unused)) static const char chunk##_##id##_unit[] = unit;                       \
+	__attribute__((unused)) static const char chunk##_##id##_meaning[] = meaning;
+
+#define SONDE_SAMPLES(id, type, coding, ref, group, unit, text, sql) STORED(samples, id, type, ref, unit, sql)
+#define SONDE_SWITCHES(id, type, coding, ref, group, unit, text, sql) STORED(switches, id, type, ref, unit, sql)
+#define SONDE_SERIES(id, type, coding, ref, group, unit, text, sql) STORED(series, id, type, ref, unit, sql)
+#define SONDE_WAITS(id, type, coding, ref, group, unit, text, sql) STORED(waits, id, type, ref, unit, sql)
+#define SONDE_ACTIVITIES(id, type, coding, ref, group, unit, text, sql) STORED(activities, id, type, ref, unit, sql)
+#define SONDE_CALL_STACKS(id, type, coding, ref, group, unit, text, sql) STORED(call_stacks, id, type, ref, unit, sql)
+#include "format/chunks.def"
+
+#define SONDE_STORED(chunk, id)                              \
+	{.name = chunk##_##id##_name,                        \
+	 .type = (enum sonde_query_type)chunk##_##id##_type, \
+	 .key = (enum sonde_query_key)chunk##_##id##_key,    \
+	 .flags = chunk##_##id##_flags,                      \
+	 .at = IN(chunk.id),                                 \
+	 .unit = chunk##_##id##_unit,                        \
+	 .meaning = chunk##_##id##_meaning},
+
 /* What rows of tables.def are. */
 #define row_site sonde_site
 #define row_process sonde_process
@@ -139,6 +179,7 @@ static const void *run_at(const struct sonde_session *session, size_t i)
 #undef SONDE_TABLE
 #undef SONDE_TABLE_END
 #undef SONDE_COLUMN
+#undef SONDE_STORED
 #undef SONDE_SUM
 #undef SONDE_BIT
 #undef SONDE_NAME
@@ -166,6 +207,7 @@ static const void *run_at(const struct sonde_session *session, size_t i)
 	 __VA_ARGS__},
 #define SONDE_TABLE_END
 #define SONDE_COLUMN(...)
+#define SONDE_STORED(...)
 #define SONDE_SUM(...)
 #define SONDE_BIT(...)
 #define SONDE_NAME(...)

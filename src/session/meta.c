@@ -18,30 +18,9 @@
 /* Any record that is not followed by more. */
 union record {
 	struct sonde_meta_head head;
-	struct sonde_meta_string string;
-	struct sonde_meta_info info;
-	struct sonde_meta_process process;
-	struct sonde_meta_process_end process_end;
-	struct sonde_meta_thread thread;
-	struct sonde_meta_thread_end thread_end;
-	struct sonde_meta_module module;
-	struct sonde_meta_site site;
-	struct sonde_meta_symbol symbol;
-	struct sonde_meta_clock clock;
-	struct sonde_meta_source source;
-	struct sonde_meta_lost lost;
-	struct sonde_meta_cost cost;
-	struct sonde_meta_close close;
-	struct sonde_meta_histogram histogram;
-	struct sonde_meta_heap heap;
-	struct sonde_meta_snapshot snapshot;
-	struct sonde_meta_heap_site heap_site;
-	struct sonde_meta_heap_leak heap_leak;
-	struct sonde_meta_series series;
-	struct sonde_meta_object object;
-	struct sonde_meta_device device;
-	struct sonde_meta_queue queue;
-	struct sonde_meta_operation operation;
+#define MEMBER(number, NAME, name, ...) struct sonde_meta_##name name;
+	SONDE_META_RECORDS(MEMBER)
+#undef MEMBER
 };
 
 /* What a record type does: 0, -EBADMSG for one that makes no sense, -ENOMEM. */
@@ -440,36 +419,10 @@ static int add_clock(struct sonde_session *session, const union record *record, 
 	return 0;
 }
 
-#define KIND(type, record, least_b, add)                  \
-	{                                                 \
-		type, sizeof(struct record), least_b, add \
-	}
-
 static const struct kind kinds[] = {
-    KIND(SONDE_META_STRING, sonde_meta_string, sizeof(struct sonde_meta_string), add_string),
-    KIND(SONDE_META_INFO, sonde_meta_info, 16, add_info),
-    KIND(SONDE_META_PROCESS, sonde_meta_process, 16, add_process),
-    KIND(SONDE_META_PROCESS_END, sonde_meta_process_end, 16, add_process_end),
-    KIND(SONDE_META_THREAD, sonde_meta_thread, 16, add_thread),
-    KIND(SONDE_META_THREAD_END, sonde_meta_thread_end, 16, add_thread_end),
-    KIND(SONDE_META_MODULE, sonde_meta_module, 16, add_module),
-    KIND(SONDE_META_SITE, sonde_meta_site, 16, add_site),
-    KIND(SONDE_META_SYMBOL, sonde_meta_symbol, sizeof(struct sonde_meta_symbol), add_symbol),
-    KIND(SONDE_META_CLOCK, sonde_meta_clock, 8, add_clock),
-    KIND(SONDE_META_SOURCE, sonde_meta_source, 16, add_source),
-    KIND(SONDE_META_LOST, sonde_meta_lost, 16, add_lost),
-    KIND(SONDE_META_COST, sonde_meta_cost, 16, add_cost),
-    KIND(SONDE_META_CLOSE, sonde_meta_close, 16, add_close),
-    KIND(SONDE_META_HISTOGRAM, sonde_meta_histogram, sizeof(struct sonde_meta_histogram), add_histogram),
-    KIND(SONDE_META_HEAP, sonde_meta_heap, 24, add_heap),
-    KIND(SONDE_META_SNAPSHOT, sonde_meta_snapshot, 32, add_snapshot),
-    KIND(SONDE_META_HEAP_SITE, sonde_meta_heap_site, 28, add_heap_site),
-    KIND(SONDE_META_HEAP_LEAK, sonde_meta_heap_leak, 32, add_heap_leak),
-    KIND(SONDE_META_SERIES, sonde_meta_series, 24, add_series),
-    KIND(SONDE_META_OBJECT, sonde_meta_object, 24, add_object),
-    KIND(SONDE_META_DEVICE, sonde_meta_device, 32, add_device),
-    KIND(SONDE_META_QUEUE, sonde_meta_queue, 24, add_queue),
-    KIND(SONDE_META_OPERATION, sonde_meta_operation, 24, add_operation),
+#define KIND(number, NAME, name, size_b, least_b, ...) {number, size_b, least_b, add_##name},
+    SONDE_META_RECORDS(KIND)
+#undef KIND
 };
 
 static int add_record(struct sonde_session *session, const uint8_t *at, const struct sonde_meta_head *head)

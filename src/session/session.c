@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "session/clamp.h"
 #include "session/lookup.h"
 #include "session/meta.h"
 #include "session/parts.h"
@@ -61,79 +62,6 @@ static int load(struct sonde_session *session)
 		error = load_chunk(session, session->chunks_done, &data);
 	sonde_buf_fini(&data.buf);
 	return error;
-}
-
-static void clamp(uint32_t *id, size_t count)
-{
-	if (*id > count)
-		*id = 0;
-}
-
-static void clamp_heap_ids(struct sonde_session *session)
-{
-	for (size_t i = 0; i < session->heaps.count; i++)
-		clamp(&((struct sonde_heap *)sonde_rows_at(&session->heaps, i))->process, session->processes.count);
-	for (size_t i = 0; i < session->heap_sites.count; i++) {
-		struct sonde_heap_site *row = sonde_rows_at(&session->heap_sites, i);
-		clamp(&row->heap, session->heaps.count);
-		clamp(&row->thread, session->threads.count);
-		clamp(&row->stack, session->stacks.nodes.count);
-	}
-	for (size_t i = 0; i < session->heap_rests.count; i++)
-		clamp(&((struct sonde_heap_rest *)sonde_rows_at(&session->heap_rests, i))->site,
-		      session->heap_sites.count);
-	for (size_t i = 0; i < session->snapshots.count; i++)
-		clamp(&((struct sonde_snapshot *)sonde_rows_at(&session->snapshots, i))->process,
-		      session->processes.count);
-	for (size_t i = 0; i < session->objects.count; i++)
-		clamp(&((struct sonde_object *)sonde_rows_at(&session->objects, i))->process, session->processes.count);
-	for (size_t i = 0; i < session->series.count; i++) {
-		struct sonde_series *row = sonde_rows_at(&session->series, i);
-		clamp(&row->process, session->processes.count);
-		clamp(&row->thread, session->threads.count);
-	}
-}
-
-static void clamp_device_ids(struct sonde_session *session)
-{
-	size_t processes = session->processes.count;
-	for (size_t i = 0; i < session->devices.count; i++)
-		clamp(&((struct sonde_device *)sonde_rows_at(&session->devices, i))->process, processes);
-	for (size_t i = 0; i < session->queues.count; i++) {
-		struct sonde_queue *row = sonde_rows_at(&session->queues, i);
-		clamp(&row->process, processes);
-		clamp(&row->device, session->devices.count);
-	}
-	for (size_t i = 0; i < session->operations.count; i++) {
-		struct sonde_operation *row = sonde_rows_at(&session->operations, i);
-		clamp(&row->process, processes);
-		clamp(&row->from_device, session->devices.count);
-		clamp(&row->to_device, session->devices.count);
-	}
-}
-
-/* References to rows that never came. */
-static void clamp_ids(struct sonde_session *session)
-{
-	size_t processes = session->processes.count;
-	for (size_t i = 0; i < processes; i++)
-		clamp(&((struct sonde_process *)sonde_rows_at(&session->processes, i))->parent, processes);
-	for (size_t i = 0; i < session->threads.count; i++)
-		clamp(&((struct sonde_thread *)sonde_rows_at(&session->threads, i))->process, processes);
-	for (size_t i = 0; i < session->modules.count; i++)
-		clamp(&((struct sonde_session_module *)sonde_rows_at(&session->modules, i))->row.process, processes);
-	for (size_t i = 0; i < session->lost.count; i++) {
-		struct sonde_lost *row = sonde_rows_at(&session->lost, i);
-		clamp(&row->process, processes);
-		clamp(&row->thread, session->threads.count);
-	}
-	for (size_t i = 0; i < session->histograms.count; i++) {
-		struct sonde_histogram *row = sonde_rows_at(&session->histograms, i);
-		clamp(&row->process, processes);
-		clamp(&row->site, session->sites.count);
-	}
-	clamp_heap_ids(session);
-	clamp_device_ids(session);
 }
 
 /* A span's start is no first event: a flight recorder holds nothing else from so long ago. */
@@ -222,7 +150,7 @@ static void settle_run(struct sonde_session *session)
 
 static int settle(struct sonde_session *session)
 {
-	clamp_ids(session);
+	sonde_session_clamp(session);
 	int error = session->options.no_symbols ? 0 : sonde_lookup_frames(session);
 	if (!error)
 		error = sonde_session_stacks_settle(session);

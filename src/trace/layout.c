@@ -7,37 +7,37 @@
 	{#name, sizeof(type), SONDE_CODING_##coding, SONDE_REFERENCE_##reference, group, offsetof(struct row, name)},
 
 static const struct sonde_column_layout samples[] = {
-#define SONDE_SAMPLES(name, type, coding, reference, group, meaning) \
+#define SONDE_SAMPLES(name, type, coding, reference, group, ...) \
 	LAYOUT(sonde_samples_row, name, type, coding, reference, group)
 #include "format/chunks.def"
 };
 
 static const struct sonde_column_layout switches[] = {
-#define SONDE_SWITCHES(name, type, coding, reference, group, meaning) \
+#define SONDE_SWITCHES(name, type, coding, reference, group, ...) \
 	LAYOUT(sonde_switches_row, name, type, coding, reference, group)
 #include "format/chunks.def"
 };
 
 static const struct sonde_column_layout series[] = {
-#define SONDE_SERIES(name, type, coding, reference, group, meaning) \
+#define SONDE_SERIES(name, type, coding, reference, group, ...) \
 	LAYOUT(sonde_series_row, name, type, coding, reference, group)
 #include "format/chunks.def"
 };
 
 static const struct sonde_column_layout waits[] = {
-#define SONDE_WAITS(name, type, coding, reference, group, meaning) \
+#define SONDE_WAITS(name, type, coding, reference, group, ...) \
 	LAYOUT(sonde_waits_row, name, type, coding, reference, group)
 #include "format/chunks.def"
 };
 
 static const struct sonde_column_layout activities[] = {
-#define SONDE_ACTIVITIES(name, type, coding, reference, group, meaning) \
+#define SONDE_ACTIVITIES(name, type, coding, reference, group, ...) \
 	LAYOUT(sonde_activities_row, name, type, coding, reference, group)
 #include "format/chunks.def"
 };
 
 static const struct sonde_column_layout call_stacks[] = {
-#define SONDE_CALL_STACKS(name, type, coding, reference, group, meaning) \
+#define SONDE_CALL_STACKS(name, type, coding, reference, group, ...) \
 	LAYOUT(sonde_call_stacks_row, name, type, coding, reference, group)
 #include "format/chunks.def"
 };

@@ -92,7 +92,7 @@ struct sonde_command {
 	/* What a table of the command's has, behind them: lines of "key\tmeaning", the first of which is a heading;
 	 * NULL = none. */
 	const char *glossary;
-	const char *manual; /* the same, for the man page alone: several headings, much text */
+	char *(*manual)(void); /* the same, for the man page alone: several headings, much text; to be freed */
 	/* argv[0] is the command's name; returns the exit code. */
 	int (*run)(int argc, char **argv);
 };

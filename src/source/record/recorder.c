@@ -184,7 +184,8 @@ size_t sonde_recorder_live(const struct sonde_recorder *recorder, uint32_t after
 void sonde_recorder_sample(struct sonde_recorder *recorder, uint64_t time_ns, uint32_t thread, uint32_t stack,
 			   uint64_t weight_ns, uint8_t status)
 {
-	struct sonde_samples_row row = {time_ns, thread, stack, weight_ns, status};
+	struct sonde_samples_row row = {
+	    .time_ns = time_ns, .thread = thread, .stack = stack, .weight_ns = weight_ns, .status = status};
 	recorder->sample_count += (uint64_t)sonde_sample_counts(status);
 	if (sonde_encoder_samples(&recorder->samples, &row))
 		flush_rows(recorder, &recorder->samples);

@@ -1,0 +1,58 @@
+/* clamp.c: references to rows that never came become 0 (clamp.h), by what format/records.def says a field refers to.
+ *
+ * Fields of a table's rows that refer to something are called as those of its record. A row's own id is one of them,
+ * and is always good.
+ */
+#include "session/clamp.h"
+
+#include "session/state.h"
+
+static void clamp(uint32_t *id, size_t count)
+{
+	if (*id > count)
+		*id = 0;
+}
+
+#define CLAMP_NONE(row, name)
+#define CLAMP_RESERVED(row, name)
+#define CLAMP_TIME(row, name)
+#define CLAMP_STRING(row, name) /* a text by now */
+#define CLAMP_PROCESS(row, name) clamp(&(row)->name, session->processes.count);
+#define CLAMP_THREAD(row, name) clamp(&(row)->name, session->threads.count);
+#define CLAMP_MODULE(row, name) clamp(&(row)->name, session->modules.count);
+#define CLAMP_SITE(row, name) clamp(&(row)->name, session->sites.count);
+#define CLAMP_NODE(row, name) clamp(&(row)->name, session->stacks.nodes.count);
+#define CLAMP_HEAP(row, name) clamp(&(row)->name, session->heaps.count);
+#define CLAMP_HEAP_SITE(row, name) clamp(&(row)->name, session->heap_sites.count);
+#define CLAMP_SERIES(row, name) clamp(&(row)->name, session->series.count);
+#define CLAMP_OBJECT(row, name) clamp(&(row)->name, session->objects.count);
+#define CLAMP_DEVICE(row, name) clamp(&(row)->name, session->devices.count);
+#define CLAMP_QUEUE(row, name) clamp(&(row)->name, session->queues.count);
+#define CLAMP_OPERATION(row, name) clamp(&(row)->name, session->operations.count);
+
+#define CLAMP_FIELD(row, at, type, name, dims, reference, ...) CLAMP_##reference(row, name)
+
+/* All rows of a table, which are made of records NAME. */
+#define CLAMP_TABLE(table, struct_row, NAME)                         \
+	for (size_t i = 0; i < session->table.count; i++) {          \
+		struct_row *row = sonde_rows_at(&session->table, i); \
+		SONDE_##NAME##_FIELDS(CLAMP_FIELD, row)              \
+	}
+
+void sonde_session_clamp(struct sonde_session *session)
+{
+	CLAMP_TABLE(processes, struct sonde_process, PROCESS)
+	CLAMP_TABLE(threads, struct sonde_thread, THREAD)
+	CLAMP_TABLE(modules, struct sonde_module, MODULE)
+	CLAMP_TABLE(lost, struct sonde_lost, LOST)
+	CLAMP_TABLE(histograms, struct sonde_histogram, HISTOGRAM)
+	CLAMP_TABLE(heaps, struct sonde_heap, HEAP)
+	CLAMP_TABLE(heap_sites, struct sonde_heap_site, HEAP_SITE)
+	CLAMP_TABLE(heap_rests, struct sonde_heap_rest, HEAP_LEAK)
+	CLAMP_TABLE(snapshots, struct sonde_snapshot, SNAPSHOT)
+	CLAMP_TABLE(objects, struct sonde_object, OBJECT)
+	CLAMP_TABLE(series, struct sonde_series, SERIES)
+	CLAMP_TABLE(devices, struct sonde_device, DEVICE)
+	CLAMP_TABLE(queues, struct sonde_queue, QUEUE)
+	CLAMP_TABLE(operations, struct sonde_operation, OPERATION)
+}
