@@ -1,6 +1,6 @@
 /* tiles_fold.ts: bins of a lane that lies in the page itself, as src/tiles/ makes them for the server: a pyramid over the lane,
  * 16 to 1, is walked down to nodes shorter than a pixel, and those that begin in one pixel are put together. The two must give the
- * same: tests/ui/timeline.mjs holds them against each other. */
+ * same: tests/cli/ui/ui-bins.sh and tests/ui/timeline.mjs hold them against each other. */
 import type { Bins, Curve, Moments, Slices } from "./tiles";
 
 const FAN = 16;
@@ -103,7 +103,7 @@ export class Fold {
 		const rows: Rows = { from: [], to: [], one: [], other: [], name: [], many: [] };
 		let open = false, cell = 0, longest = 0;
 		const take = (at: Nodes, i: number) => {
-			const long = at.to[i]! - at.from[i]! >= pixel, here = Math.trunc(at.from[i]! / pixel), last = rows.from.length - 1;
+			const long = at.to[i]! - at.from[i]! >= pixel, here = Math.floor(at.from[i]! / pixel), last = rows.from.length - 1;
 			if (!long && open && here === cell) {
 				rows.to[last] = Math.max(rows.to[last]!, at.to[i]!);
 				rows.many[last]! += at.many[i]!;
