@@ -12,6 +12,7 @@
 #include <sys/stat.h>
 
 #include "base/clock.h"
+#include "session/stacks.h"
 #include "session/state.h"
 #include "symbol/symbol.h"
 

@@ -11,6 +11,7 @@
 
 #include "base/varint.h"
 #include "fold/hist.h"
+#include "session/stacks.h"
 #include "session/state.h"
 
 #define SOURCES_MAX 1024

@@ -1,4 +1,4 @@
-/* stacks.h: the stack trie of a session, its machine frames, and the functions they stand for. */
+/* stacks.h: fills the tables of stacks (stack_tables.h) from STACKS chunks, SYMBOL records and look-ups. */
 #ifndef SONDE_SESSION_STACKS_H
 #define SONDE_SESSION_STACKS_H
 
@@ -6,29 +6,11 @@
 #include <stdint.h>
 
 #include "format/record.h"
-#include "session/rows.h"
-#include "util/map.h"
 
 struct sonde_session;
+struct sonde_stacks;
 struct sonde_symbol_location;
 struct sonde_chunk_data;
-
-/* Of many nodes' frames, those met last. */
-struct sonde_recent_frame {
-	uint64_t address;
-	uint32_t module, frame; /* index + 1; 0 = none */
-};
-
-struct sonde_stacks {
-	struct sonde_rows nodes;     /* struct sonde_node, by id */
-	struct sonde_rows frames;    /* struct sonde_frame; location_count 0 until something is known */
-	struct sonde_rows functions; /* struct sonde_function, by id */
-	struct sonde_map frame_of;   /* (module, address) → index + 1 */
-	struct sonde_map function_of;
-	struct sonde_recent_frame *recent; /* a table by hash, before frame_of; NULL before the first node */
-	struct sonde_rows names;           /* SYMBOL records with names only, for what the look-up does not find */
-	size_t settled;                    /* frames before this one have locations */
-};
 
 void sonde_session_stacks_init(struct sonde_stacks *stacks);
 void sonde_session_stacks_fini(struct sonde_stacks *stacks);

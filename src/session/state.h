@@ -7,7 +7,7 @@
 
 #include "session/rows.h"
 #include "session/session.h"
-#include "session/stacks.h"
+#include "session/stack_tables.h"
 #include "trace/reader.h"
 #include "util/arena.h"
 

@@ -13,7 +13,10 @@
 #ifndef SONDE_UNWIND_EXPRESSION_H
 #define SONDE_UNWIND_EXPRESSION_H
 
-#include "unwind/step.h"
+#include <stddef.h>
+#include <stdint.h>
+
+#include "unwind/regs.h"
 
 /* What an expression's result is. */
 enum sonde_unwind_how {

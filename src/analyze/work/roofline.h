@@ -9,20 +9,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "analyze/work/roofline_work.h"
 #include "roof/roof.h"
 #include "session/session.h"
-
-/* Work of a zone that was reported, and the time of those of its calls that reported it. */
-struct sonde_roofline_work {
-	uint32_t site;
-	uint64_t calls, silent; /* calls with reports, and without */
-	double flop, bytes;     /* 0 = none reported */
-	uint64_t wall_ns;       /* at least one thread was in such a call */
-	uint64_t thread_ns;     /* the same, of all threads together */
-	enum sonde_roof_precision precision;
-	int is_model;  /* bytes are the least that must move: a model, not a report */
-	double inside; /* threads of its own that each call may use; 0 = none */
-};
 
 enum sonde_roofline_bound {
 	SONDE_ROOFLINE_UNKNOWN = 0, /* no bytes, or no FLOP */

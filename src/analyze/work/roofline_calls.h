@@ -6,7 +6,7 @@
 #define SONDE_ANALYZE_WORK_ROOFLINE_CALLS_H
 
 #include "analyze/pass.h"
-#include "analyze/work/roofline.h"
+#include "analyze/work/roofline_work.h"
 #include "analyze/work/work.h"
 
 struct sonde_roofline_call {

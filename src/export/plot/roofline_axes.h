@@ -9,7 +9,7 @@
 #include <stddef.h>
 #include <stdio.h>
 
-enum { SONDE_ROOFLINE_LEFT = 76, SONDE_ROOFLINE_RIGHT = 850, SONDE_ROOFLINE_KEY_X = 880 };
+enum { SONDE_ROOFLINE_WIDTH = 1200, SONDE_ROOFLINE_LEFT = 76, SONDE_ROOFLINE_RIGHT = 850, SONDE_ROOFLINE_KEY_X = 880 };
 enum { SONDE_ROOFLINE_LABELS_MAX = 48 };
 
 struct sonde_roofline_axes {

@@ -12,7 +12,6 @@
 
 #include "export/clean.h"
 #include "export/plot/roofline_axes.h"
-#include "export/plot/roofline_svg.h"
 
 enum { PEAKS_MAX = 4, PANELS_MAX = 8, ALIKE_MAX = 64, PANEL = 330, HEAD = 46, FOOT = 60, ROW = 23 };
 enum { NAME_COLUMNS = 70, CEILING_COLUMNS = 30 };

@@ -1,6 +1,7 @@
 /* roofline_png.c: the roofline's picture as pixels. */
 #include "export/format.h"
 #include "export/plot/raster.h"
+#include "export/plot/roofline_axes.h"
 #include "export/plot/roofline_svg.h"
 
 static int draw(const void *context, FILE *out)

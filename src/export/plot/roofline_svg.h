@@ -7,8 +7,6 @@
 
 #include "report/report.h"
 
-enum { SONDE_ROOFLINE_WIDTH = 1200 };
-
 /* In pixels: devices have panels of their own below the machine. */
 int sonde_roofline_height(const struct sonde_report *report);
 

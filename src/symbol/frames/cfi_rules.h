@@ -2,7 +2,7 @@
 #ifndef SONDE_SYMBOL_FRAMES_CFI_RULES_H
 #define SONDE_SYMBOL_FRAMES_CFI_RULES_H
 
-#include "symbol/frames/cfi_program.h"
+#include "symbol/frames/cfi_rows.h"
 
 /* How a register is recovered, as call-frame instructions say it. */
 enum sonde_cfi_rule_kind {

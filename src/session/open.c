@@ -1,4 +1,4 @@
-/* session.c: opening a recording, keeping up with one that grows, and the getters.
+/* open.c: opening a recording, keeping up with one that grows, and the getters.
  *
  * META and STACKS chunks are read once, in file order, into tables by id. What follows from them as a whole (ids that
  * exist, frames without symbols, when it ended) is settled after each load. Memory is bounded by the size of the file:
@@ -14,6 +14,7 @@
 #include "session/lookup.h"
 #include "session/meta.h"
 #include "session/parts.h"
+#include "session/stacks.h"
 #include "session/state.h"
 
 #define ID_SPARE 65536u

@@ -1,4 +1,4 @@
-/* weigh.c: the table of weights; and those of the heap: sums by place, filtered by heap and thread.
+/* weights.c: the table of weights; and those of the heap: sums by place, filtered by heap and thread.
  *
  * A chunk that is missing may leave a place with more ends than beginnings: a sum below zero is nothing.
  */

@@ -1,4 +1,4 @@
-/* perf.c: perf.data, as perf record writes it into a file or a pipe.
+/* perf_import.c: perf.data, as perf record writes it into a file or a pipe.
  *
  * Records are taken in the order of time: who was mapped where, who forked, executed and ended, and samples, whose
  * addresses become those of the modules' files, as a recorder makes them. One event gives the CPU time: cpu-clock or

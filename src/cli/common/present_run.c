@@ -1,4 +1,4 @@
-/* present.c: opens a recording, runs the passes that a format needs, and writes it.
+/* present_run.c: opens a recording, runs the passes that a format needs, and writes it.
  *
  * `report` and `export` differ in where the output goes when nothing is said; everything else is here once. Sentences
  * are kept by the layers below and printed here, with the command's name before them.

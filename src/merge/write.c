@@ -1,4 +1,4 @@
-/* merge.c: several recordings into one: names first, then events, then what was said of the whole (merge.h).
+/* write.c: several recordings into one: names first, then events, then what was said of the whole (merge.h).
  *
  * Modules, stacks and strings are interned anew, as a recorder does; processes, threads, heaps and objects of each
  * recording follow those of the ones before. Events are read once, a chunk of each recording at a time, so memory is

@@ -1,4 +1,4 @@
-/* import.c: which format a file is in, told by what is in it, and running its import (import.h). */
+/* formats.c: which format a file is in, told by what is in it, and running its import (import.h). */
 #include "import/import.h"
 
 #include <errno.h>

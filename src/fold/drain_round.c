@@ -1,4 +1,4 @@
-/* drain.c: reads a pool's sites and chunks, in the order of each thread's chain (drain.h).
+/* drain_round.c: reads a pool's sites and chunks, in the order of each thread's chain (drain.h).
  *
  * A round lists the chunks in use, sorts them by thread, kind and seq, and reads each as far as it is published. Words
  * are first copied out, then claimed by moving the chunk's mark, then decoded: a thread that overwrites its own chunk

@@ -1,0 +1,21 @@
+/* roofline_work.h: work of a zone, which roofline.h places under the ceilings. */
+#ifndef SONDE_ANALYZE_WORK_ROOFLINE_WORK_H
+#define SONDE_ANALYZE_WORK_ROOFLINE_WORK_H
+
+#include <stdint.h>
+
+#include "roof/roof.h"
+
+/* Work of a zone that was reported, and the time of those of its calls that reported it. */
+struct sonde_roofline_work {
+	uint32_t site;
+	uint64_t calls, silent; /* calls with reports, and without */
+	double flop, bytes;     /* 0 = none reported */
+	uint64_t wall_ns;       /* at least one thread was in such a call */
+	uint64_t thread_ns;     /* the same, of all threads together */
+	enum sonde_roof_precision precision;
+	int is_model;  /* bytes are the least that must move: a model, not a report */
+	double inside; /* threads of its own that each call may use; 0 = none */
+};
+
+#endif

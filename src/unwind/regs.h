@@ -1,0 +1,36 @@
+/* regs.h: the registers of a frame, and what a step from one to the next can come to. */
+#ifndef SONDE_UNWIND_REGS_H
+#define SONDE_UNWIND_REGS_H
+
+#include <stdint.h>
+
+/* The other registers are those of the leaf or of the function that a signal interrupted: calls do not keep them. Both
+ * are 0 in every caller's frame. */
+struct sonde_unwind_regs {
+	uint64_t pc, sp, fp;
+	uint64_t lr;         /* aarch64; ignored elsewhere */
+	const uint64_t *all; /* SONDE_UNWIND_REGISTERS by their DWARF numbers, or NULL */
+	uint64_t signal_sp;  /* of the signal frame that holds all registers, or 0 */
+};
+
+/* A frame pointer that is not known: an address that no machine has, so that a row that needs it says so. */
+#define SONDE_UNWIND_FP_UNKNOWN 1u
+
+/* Reads 8 bytes of the stack; 0, or non-zero when they are not to be had. */
+typedef int (*sonde_unwind_read)(void *context, uint64_t address, uint64_t *out);
+
+enum sonde_unwind_result {
+	SONDE_UNWIND_STEPPED = 0,
+	SONDE_UNWIND_ROOT,        /* outermost function reached: regs unchanged */
+	SONDE_UNWIND_NO_RULE,     /* row NULL or of kind NONE */
+	SONDE_UNWIND_UNREADABLE,  /* the stack ended */
+	SONDE_UNWIND_BAD,         /* frame address misaligned or not above the stack pointer */
+	SONDE_UNWIND_UNKNOWN,     /* a rule that is not supported */
+	SONDE_UNWIND_NO_REGISTER, /* a register is needed whose value is not known */
+};
+
+/* The value of a register, by its DWARF number; else NO_REGISTER or UNREADABLE. */
+enum sonde_unwind_result sonde_unwind_register(const struct sonde_unwind_regs *regs, uint64_t number,
+					       sonde_unwind_read read, void *context, uint64_t *out);
+
+#endif
