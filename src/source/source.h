@@ -1,8 +1,8 @@
 /* source.h: what is collected: one file and one row in sources.def for each source.
  *
- * The recorder (record/recorder.h) runs in one thread: it asks each source in turn to drain. Order: probe, prepare (before the
- * fork), start (child exists and is held), drain … drain, stop. A source whose start fails becomes a SOURCE record with
- * the reason; the recording goes on without it.
+ * The recorder (record/recorder.h) runs in one thread: it asks each source in turn to drain. Order: probe, prepare
+ * (before the fork), start (child exists and is held), drain … drain, stop. A source whose start fails becomes a SOURCE
+ * record with the reason; the recording goes on without it.
  */
 #ifndef SONDE_SOURCE_SOURCE_H
 #define SONDE_SOURCE_SOURCE_H
@@ -14,18 +14,23 @@
 #include "run/launch.h"
 #include "source/record/recorder.h"
 
+struct sonde_channel;
 struct sonde_source_run; /* each source's own */
 
 struct sonde_source {
 	const char *name;  /* "cpu" */
 	const char *title; /* one line for doctor and --help */
 	const char *cost;  /* measured cost, for doctor */
+	/* It reads counters of the kernel and of devices and puts nothing into programs: it runs also where only those
+	 * are asked for (sonde stat). */
+	int reads_counters;
 
 	/* 0 when it can run here, else a negative errno and a sentence that says what is missing and how to get it.
 	 * Has no lasting effect. */
 	int (*probe)(const struct sonde_record_options *options, char *why, size_t why_b);
 
-	int (*open)(struct sonde_source_run **out, struct sonde_recorder *recorder);
+	/* Registers with the channel (target/channel.h) where processes report to the source. */
+	int (*open)(struct sonde_source_run **out, struct sonde_recorder *recorder, struct sonde_channel *channel);
 	int (*prepare)(struct sonde_source_run *run, struct sonde_launch *launch); /* NULL = nothing to prepare */
 	int (*start)(struct sonde_source_run *run, pid_t pid); /* of the held child, or the process to attach to */
 

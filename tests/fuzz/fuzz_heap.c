@@ -97,7 +97,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size_b)
 	if (sonde_writer_open(&writer, path, &(struct sonde_writer_options){.overwrite = 1}) ||
 	    sonde_recorder_new(&recorder, writer, &options) || sonde_images_new(&images, recorder, NULL, NULL) ||
 	    sonde_spaces_new(&spaces, images) || sonde_unwinder_new(&unwinder, recorder, images, spaces) ||
-	    sonde_heap_process_new(&process, recorder, unwinder, getpid(), SONDE_RING_CLOCK_NS))
+	    sonde_heap_process_new(&process, &(struct sonde_heap_process_options){.recorder = recorder,
+										  .unwinder = unwinder,
+										  .pid = getpid(),
+										  .clock = SONDE_RING_CLOCK_NS}))
 		abort();
 	struct input input = {bytes, bytes + size_b};
 	feed(process, &input);

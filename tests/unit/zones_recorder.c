@@ -322,12 +322,13 @@ void zones_start(struct zones_run *run, const struct sonde_record_options *optio
 		abort();
 	if (options)
 		run->recorder->options = *options;
-	if (sonde_source_zones.open(&run->source, run->recorder))
+	if (sonde_channel_open(&run->channel, run->recorder) ||
+	    sonde_source_zones.open(&run->source, run->recorder, run->channel))
 		abort();
 	run->pid = fork();
 	if (run->pid)
 		return;
-	setenv("SONDE_SOCKET", sonde_zones_name(run->source), 1);
+	setenv("SONDE_SOCKET", sonde_channel_name(run->channel), 1);
 	unsetenv("SONDE_OUT");
 	execv(argv[0], argv);
 	_exit(127);
@@ -337,11 +338,11 @@ void zones_round(struct zones_run *run, int timeout_ms)
 {
 	int fds[256];
 	struct pollfd polls[256];
-	size_t count = sonde_source_zones.poll_fds(run->source, fds, 256);
+	size_t count = sonde_channel_poll_fds(run->channel, fds, 256);
 	for (size_t i = 0; i < count; i++)
 		polls[i] = (struct pollfd){.fd = fds[i], .events = POLLIN};
 	poll(polls, (nfds_t)count, timeout_ms);
-	sonde_source_zones.drain(run->source, sonde_clock_now_ns(), 0);
+	sonde_channel_drain(run->channel, 0);
 }
 
 int zones_finish(struct zones_run *run)
@@ -349,12 +350,13 @@ int zones_finish(struct zones_run *run)
 	int status = -1;
 	while (waitpid(run->pid, &status, WNOHANG) == 0)
 		zones_round(run, 5);
-	sonde_source_zones.drain(run->source, UINT64_MAX, 1);
+	sonde_channel_drain(run->channel, 1);
 	return status;
 }
 
 void zones_free(struct zones_run *run)
 {
 	sonde_source_zones.stop(run->source);
+	sonde_channel_close(run->channel);
 	free(run->recorder);
 }

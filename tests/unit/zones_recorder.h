@@ -5,7 +5,10 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "source/target/zones.h"
+#include "source/source.h"
+#include "source/target/channel.h"
+
+extern const struct sonde_source sonde_source_zones;
 
 #define SITES_MAX 8192
 #define THREADS_MAX 16384
@@ -62,15 +65,16 @@ uint64_t zones_lost(const struct sonde_recorder *recorder, const char *cause);
 /* Whole events of a type, and the last of them; NULL = none. */
 uint64_t zones_events(const struct sonde_recorder *recorder, uint32_t type, const struct zones_event **last);
 
-/* Starts TARGET with arguments under a zones source. */
+/* Starts TARGET with arguments under a channel and a zones source. */
 struct zones_run {
 	struct sonde_recorder *recorder;
+	struct sonde_channel *channel;
 	struct sonde_source_run *source;
 	pid_t pid;
 };
 
 void zones_start(struct zones_run *run, const struct sonde_record_options *options, char **argv);
-/* Drains once, after waiting at most timeout_ms for the source's descriptors. */
+/* Drains once, after waiting at most timeout_ms for the channel's descriptors. */
 void zones_round(struct zones_run *run, int timeout_ms);
 /* Drains until the target has ended, and then for good; its wait status. */
 int zones_finish(struct zones_run *run);

@@ -119,8 +119,9 @@ static int open_rings(struct sonde_source_run *run, const struct sonde_record_op
 	return 0;
 }
 
-static int cpu_open(struct sonde_source_run **out, struct sonde_recorder *recorder)
+static int cpu_open(struct sonde_source_run **out, struct sonde_recorder *recorder, struct sonde_channel *channel)
 {
+	(void)channel;
 	const struct sonde_record_options *options = sonde_recorder_options(recorder);
 	struct sonde_source_run *run = calloc(1, sizeof *run);
 	if (!run)

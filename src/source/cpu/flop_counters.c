@@ -1,9 +1,9 @@
 /* flop_counters.c: the flop source: FLOP of the whole run by the processor's counters (--flop).
  *
- * The events of cpu/flop_events.h are opened on the held child, start with its exec and are inherited: one figure for the
- * command and all that descends from it, read when it has ended. User code alone is counted, which any user may. Before
- * that they count work that is known, one after the other: a processor of the table whose counters say something else
- * (hypervisors show counters that stand still) is not believed, and nothing is recorded of it but why.
+ * The events of cpu/flop_events.h are opened on the held child, start with its exec and are inherited: one figure for
+ * the command and all that descends from it, read when it has ended. User code alone is counted, which any user may.
+ * Before that they count work that is known, one after the other: a processor of the table whose counters say something
+ * else (hypervisors show counters that stand still) is not believed, and nothing is recorded of it but why.
  */
 #include <errno.h>
 #include <linux/perf_event.h>
@@ -117,8 +117,9 @@ static int flop_probe(const struct sonde_record_options *options, char *why, siz
 	return options && !options->flop ? -ECANCELED : find(&events, why, why_b);
 }
 
-static int flop_open(struct sonde_source_run **out, struct sonde_recorder *recorder)
+static int flop_open(struct sonde_source_run **out, struct sonde_recorder *recorder, struct sonde_channel *channel)
 {
+	(void)channel;
 	char why[256];
 	struct sonde_source_run *run = calloc(1, sizeof *run);
 	if (!run)
@@ -204,6 +205,7 @@ const struct sonde_source sonde_source_flop_counters = {
     .name = "flop",
     .title = "FLOP of the whole run by the processor's counters (--flop)",
     .cost = "counters of the processor: nothing while the program runs",
+    .reads_counters = 1,
     .probe = flop_probe,
     .open = flop_open,
     .start = flop_start,

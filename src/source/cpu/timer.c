@@ -1,9 +1,10 @@
 /* timer.c: the cpu source where perf events are forbidden: CPU timers inside the target (src/inject), unwound here.
  *
- * libsonde-cpu.so is preloaded into the command and what it starts. Samples come through the rings of the zones source
- * (target/zones.h), which drains before us; they are unwound at once, while the process is likely to live, kept until our own
- * drain, and written in time order. A sample carries its thread's CPU clock and weighs what that went on since the one
- * before, so that no CPU time is lost with samples that found no room, and none is counted twice across exec.
+ * libsonde-cpu.so is preloaded into the command and what it starts. Samples come through the channel
+ * (target/channel.h), which is drained before us; they are unwound at once, while the process is likely to live, kept
+ * until our own drain, and written in time order. A sample carries its thread's CPU clock and weighs what that went on
+ * since the one before, so that no CPU time is lost with samples that found no room, and none is counted twice across
+ * exec.
  *
  * Nobody reports mappings: /proc/PID/maps is read when a process connects and again, at most once a drain, when an
  * address is unknown. It writes the record of "cpu", as the perf source does where that can run.
@@ -24,7 +25,7 @@
 #include "source/cpu/timer_tasks.h"
 #include "source/target/unsampled.h"
 #include "source/stack/unwinder.h"
-#include "source/target/zones.h"
+#include "source/target/channel.h"
 #include "util/buf.h"
 #include "util/error.h"
 #include "util/file.h"
@@ -50,7 +51,8 @@ struct sonde_source_run {
 	struct sonde_spaces *spaces;
 	struct sonde_unwinder *unwinder;
 	struct sonde_unsampled *unsampled;
-	struct sonde_zones_listener listener;
+	struct sonde_channel *channel;
+	struct sonde_channel_listener listener;
 	struct sonde_timer_tasks tasks;
 	struct row *rows; /* unwound, not yet written */
 	size_t row_count, row_cap;
@@ -359,7 +361,7 @@ static int timer_probe(const struct sonde_record_options *options, char *why, si
 
 static void free_run(struct sonde_source_run *run)
 {
-	sonde_zones_listen(SONDE_LINK_CPU, NULL);
+	sonde_channel_ignore(run->channel, &run->listener);
 	sonde_unsampled_free(run->unsampled);
 	sonde_unwinder_free(run->unwinder);
 	sonde_spaces_free(run->spaces);
@@ -369,12 +371,13 @@ static void free_run(struct sonde_source_run *run)
 	free(run);
 }
 
-static int timer_open(struct sonde_source_run **out, struct sonde_recorder *recorder)
+static int timer_open(struct sonde_source_run **out, struct sonde_recorder *recorder, struct sonde_channel *channel)
 {
 	struct sonde_source_run *run = calloc(1, sizeof *run);
 	if (!run)
 		return sonde_error(ENOMEM, "out of memory for the cpu source");
 	run->recorder = recorder;
+	run->channel = channel;
 	run->batch = 1;
 	run->cpus = (uint64_t)sysconf(_SC_NPROCESSORS_ONLN);
 	has_no_perf(sonde_recorder_options(recorder), run->why, sizeof run->why);
@@ -382,13 +385,17 @@ static int timer_open(struct sonde_source_run **out, struct sonde_recorder *reco
 	result = result ? result : sonde_spaces_new(&run->spaces, run->images);
 	result = result ? result : sonde_unwinder_new(&run->unwinder, recorder, run->images, run->spaces);
 	result = result ? result : sonde_unsampled_new(&run->unsampled, is_known, run);
+	run->listener = (struct sonde_channel_listener){.context = run,
+							.source = "cpu",
+							.opened = on_opened,
+							.sample = on_sample,
+							.closed = on_closed,
+							.farewell = on_farewell};
+	result = result < 0 ? result : sonde_channel_listen(channel, SONDE_LINK_CPU, &run->listener);
 	if (result < 0) {
 		free_run(run);
 		return result;
 	}
-	run->listener = (struct sonde_zones_listener){
-	    .context = run, .opened = on_opened, .sample = on_sample, .closed = on_closed, .farewell = on_farewell};
-	sonde_zones_listen(SONDE_LINK_CPU, &run->listener);
 	*out = run;
 	return 0;
 }
@@ -436,7 +443,7 @@ static void name_command(struct sonde_source_run *run, uint64_t now_ns)
 
 static int timer_drain(struct sonde_source_run *run, uint64_t horizon_ns, int final)
 {
-	(void)horizon_ns; /* everything that the zones source has handed over */
+	(void)horizon_ns; /* everything that the channel has handed over */
 	uint64_t now_ns = sonde_clock_now_ns();
 	write_rows(run);
 	name_command(run, now_ns);

@@ -2,7 +2,7 @@
  * (src/inject/blas/blas.h).
  *
  * libsonde-blas.so is preloaded into the command and what it starts. It records by libsonde, so that what it says comes
- * through the zones source (target/zones.h) as what programs say themselves: nothing is drained here.
+ * through the channel (zone/program.h) as what programs say themselves: nothing is drained here.
  */
 #include <errno.h>
 #include <limits.h>
@@ -47,8 +47,9 @@ static int blas_probe(const struct sonde_record_options *options, char *why, siz
 	return -EOPNOTSUPP;
 }
 
-static int blas_open(struct sonde_source_run **out, struct sonde_recorder *recorder)
+static int blas_open(struct sonde_source_run **out, struct sonde_recorder *recorder, struct sonde_channel *channel)
 {
+	(void)channel;
 	struct sonde_source_run *run = calloc(1, sizeof *run);
 	if (!run)
 		return sonde_error(ENOMEM, "out of memory for the blas source");

@@ -11,7 +11,7 @@
 
 #include "base/clock.h"
 #include "source/target/hooked.h"
-#include "source/target/zones.h"
+#include "source/target/channel.h"
 #include "util/error.h"
 
 /* --- processes --------------------------------------------------------------------------------------------------- */
@@ -32,7 +32,8 @@ struct process {
 struct sonde_call_stacks {
 	struct sonde_recorder *recorder;
 	struct sonde_hooked hooked;
-	struct sonde_zones_listener listener;
+	struct sonde_channel *channel;
+	struct sonde_channel_listener listener;
 	struct process *processes; /* the newest life of a number first */
 	uint64_t round;
 	uint64_t unnamed, bad, unkept;
@@ -166,20 +167,23 @@ static void on_call(void *context, pid_t pid, uint32_t thread, const struct sond
 
 /* --- all of them ------------------------------------------------------------------------------------------------- */
 
-int sonde_call_stacks_new(struct sonde_call_stacks **out, struct sonde_recorder *recorder)
+int sonde_call_stacks_new(struct sonde_call_stacks **out, struct sonde_recorder *recorder,
+			  struct sonde_channel *channel)
 {
 	struct sonde_call_stacks *stacks = calloc(1, sizeof *stacks);
 	if (!stacks)
 		return sonde_error(ENOMEM, "no memory for stacks of calls");
 	stacks->recorder = recorder;
-	if (sonde_hooked_init(&stacks->hooked, recorder)) {
+	stacks->channel = channel;
+	stacks->listener = (struct sonde_channel_listener){
+	    .context = stacks, .opened = on_opened, .call = on_call, .closed = on_closed};
+	int code = sonde_hooked_init(&stacks->hooked, recorder);
+	code = code ? code : sonde_channel_listen(channel, SONDE_LINK_ZONES, &stacks->listener);
+	if (code) {
 		sonde_hooked_fini(&stacks->hooked);
 		free(stacks);
-		return -ENOMEM;
+		return code;
 	}
-	stacks->listener =
-	    (struct sonde_zones_listener){.context = stacks, .opened = on_opened, .call = on_call, .closed = on_closed};
-	sonde_zones_listen(SONDE_LINK_ZONES, &stacks->listener);
 	*out = stacks;
 	return 0;
 }
@@ -202,7 +206,7 @@ void sonde_call_stacks_free(struct sonde_call_stacks *stacks)
 {
 	if (!stacks)
 		return;
-	sonde_zones_listen(SONDE_LINK_ZONES, NULL);
+	sonde_channel_ignore(stacks->channel, &stacks->listener);
 	while (stacks->processes)
 		on_closed(stacks, stacks->processes->pid);
 	lose(stacks, "stacks of calls: of a number that was not told", stacks->unnamed);

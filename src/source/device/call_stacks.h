@@ -9,10 +9,12 @@
 #include "source/record/recorder.h"
 
 struct sonde_call_stacks;
+struct sonde_channel;
 
-/* Listens to what processes tell the zones source; one at a time. -ENOMEM. */
-int sonde_call_stacks_new(struct sonde_call_stacks **out, struct sonde_recorder *recorder);
-/* After the zones source has drained. */
+/* Listens to the channel. -ENOMEM, -ENOSPC. */
+int sonde_call_stacks_new(struct sonde_call_stacks **out, struct sonde_recorder *recorder,
+			  struct sonde_channel *channel);
+/* After the channel was drained. */
 void sonde_call_stacks_drain(struct sonde_call_stacks *stacks);
 /* Writes what is left; what is lost is counted. */
 void sonde_call_stacks_free(struct sonde_call_stacks *stacks);

@@ -2,8 +2,8 @@
  *
  * Each API of devices has a way of its own to be told of an object that is to stand in front of its drivers: a variable
  * of the environment, read by its loader. So a process that uses none of them loads nothing of ours. What such an
- * object says comes by sonde/device.h, through the zones source (target/zones.h, target/devices.h): nothing is drained here. An API
- * is a row of the table.
+ * object says comes by sonde/device.h, through the channel (target/channel.h, zone/program.h): nothing is drained here.
+ * An API is a row of the table.
  */
 #include <errno.h>
 #include <limits.h>
@@ -76,13 +76,14 @@ static int gpu_probe(const struct sonde_record_options *options, char *why, size
 	return result;
 }
 
-static int gpu_open(struct sonde_source_run **out, struct sonde_recorder *recorder)
+static int gpu_open(struct sonde_source_run **out, struct sonde_recorder *recorder, struct sonde_channel *channel)
 {
 	struct sonde_source_run *run = calloc(1, sizeof *run);
 	if (!run)
 		return sonde_error(ENOMEM, "out of memory for the gpu source");
 	run->recorder = recorder;
-	if (sonde_recorder_options(recorder)->gpu == SONDE_GPU_FULL && sonde_call_stacks_new(&run->stacks, recorder)) {
+	if (sonde_recorder_options(recorder)->gpu == SONDE_GPU_FULL &&
+	    sonde_call_stacks_new(&run->stacks, recorder, channel)) {
 		free(run);
 		return -ENOMEM;
 	}

@@ -1,8 +1,8 @@
 /* nvml.c: the source `nvml`: what NVIDIA's devices use, by the driver's management library, as series of the machine.
  *
- * Devices are read in a thread of their own (device/nvml_reader.h), each --interval, for at most 0.2 % of a CPU; here readings
- * become series: object "GPU 0 NAME", and what a device holds of a recorded process is that process's. With --gpu all
- * is read; with --energy alone power and energy are. All devices of the machine are read, whoever uses them.
+ * Devices are read in a thread of their own (device/nvml_reader.h), each --interval, for at most 0.2 % of a CPU; here
+ * readings become series: object "GPU 0 NAME", and what a device holds of a recorded process is that process's. With
+ * --gpu all is read; with --energy alone power and energy are. All devices of the machine are read, whoever uses them.
  *
  * A device whose memory is nearly full is worth a word while the command runs, not after it: each is told of once.
  */
@@ -260,8 +260,9 @@ static int nvml_probe(const struct sonde_record_options *options, char *why, siz
 	return rc;
 }
 
-static int nvml_open(struct sonde_source_run **out, struct sonde_recorder *recorder)
+static int nvml_open(struct sonde_source_run **out, struct sonde_recorder *recorder, struct sonde_channel *channel)
 {
+	(void)channel;
 	const struct sonde_record_options *options = sonde_recorder_options(recorder);
 	struct sonde_source_run *run = calloc(1, sizeof *run);
 	if (!run)
@@ -324,6 +325,7 @@ const struct sonde_source sonde_source_nvml = {
     .name = "nvml",
     .title = "NVIDIA devices: use, memory, clocks, power, energy, PCIe, NVLink (--gpu)",
     .cost = "at most 0.2 % of a CPU in the recorder",
+    .reads_counters = 1,
     .probe = nvml_probe,
     .open = nvml_open,
     .start = nvml_start,

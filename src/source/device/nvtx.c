@@ -1,8 +1,9 @@
-/* nvtx.c: the nvtx source: annotations that programs have for NVTX, as zones, spans and instants (src/inject/nvtx/nvtx.h).
+/* nvtx.c: the nvtx source: annotations that programs have for NVTX, as zones, spans and instants
+ * (src/inject/nvtx/nvtx.h).
  *
  * NVTX loads the object that a variable of the environment names, at a program's first annotation, so that programs
- * without any load nothing. libsonde-nvtx.so records by libsonde: what it says comes through the zones source
- * (target/zones.h). Another tool's object that is named already is left there: nothing can be had by two.
+ * without any load nothing. libsonde-nvtx.so records by libsonde: what it says comes through the channel
+ * (target/channel.h). Another tool's object that is named already is left there: nothing can be had by two.
  */
 #include <errno.h>
 #include <limits.h>
@@ -35,8 +36,9 @@ static int nvtx_probe(const struct sonde_record_options *options, char *why, siz
 	return result;
 }
 
-static int nvtx_open(struct sonde_source_run **out, struct sonde_recorder *recorder)
+static int nvtx_open(struct sonde_source_run **out, struct sonde_recorder *recorder, struct sonde_channel *channel)
 {
+	(void)channel;
 	struct sonde_source_run *run = calloc(1, sizeof *run);
 	if (!run)
 		return sonde_error(ENOMEM, "out of memory for the nvtx source");

@@ -21,7 +21,9 @@ int sonde_heap_events_new(struct sonde_heap_events **out, struct sonde_recorder 
 	struct sonde_heap_events *events = calloc(1, sizeof *events);
 	if (!events)
 		return sonde_error(ENOMEM, "no memory for the pools of a process");
-	int code = sonde_heap_process_new(&events->heaps, recorder, NULL, pid, SONDE_RING_CLOCK_NS);
+	const struct sonde_heap_process_options options = {
+	    .recorder = recorder, .pid = pid, .clock = SONDE_RING_CLOCK_NS};
+	int code = sonde_heap_process_new(&events->heaps, &options);
 	if (code) {
 		free(events);
 		return code;

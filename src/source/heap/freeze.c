@@ -24,17 +24,11 @@
 #define THREADS_MAX 65536u
 #define WAIT_NS 500000000u /* for all of them together */
 #define NAP_NS 20000
-#define LATE_MAX 64u
 #define EVENT_STOP 128 /* PTRACE_EVENT_STOP: of the kernel's headers, which do not go with sys/ptrace.h */
 
 #ifndef SYS_epoll_wait /* newer machines have the other alone */
 #define SYS_epoll_wait SYS_epoll_pwait
 #endif
-
-static struct {
-	pid_t pid, tid;
-} late[LATE_MAX];
-static size_t late_count;
 
 /* --- what /proc says --------------------------------------------------------------------------------------------- */
 
@@ -222,9 +216,10 @@ static int stop_new(struct sonde_heap_threads *threads, pid_t except)
 
 static void remember(const struct sonde_heap_threads *threads, const struct sonde_heap_thread *thread)
 {
-	if (late_count < LATE_MAX) {
-		late[late_count].pid = threads->pid;
-		late[late_count++].tid = thread->tid;
+	struct sonde_heap_late *late = threads->late;
+	if (late->count < SONDE_HEAP_LATE_MAX) {
+		late->rows[late->count].pid = threads->pid;
+		late->rows[late->count++].tid = thread->tid;
 	}
 }
 
@@ -251,14 +246,13 @@ static void await(struct sonde_heap_threads *threads, size_t from, uint64_t dead
 	}
 }
 
-int sonde_heap_freeze(struct sonde_heap_threads *out, pid_t pid, pid_t except)
+int sonde_heap_freeze(struct sonde_heap_threads *threads, pid_t except)
 {
 	uint64_t deadline_ns = sonde_clock_now_ns() + WAIT_NS;
-	*out = (struct sonde_heap_threads){.pid = pid};
 	for (int round = 0; round < ROUNDS; round++) {
-		size_t from = out->count;
-		int found = stop_new(out, except);
-		await(out, from, deadline_ns);
+		size_t from = threads->count;
+		int found = stop_new(threads, except);
+		await(threads, from, deadline_ns);
 		if (found < 0)
 			return found;
 		if (!found)
@@ -286,20 +280,20 @@ void sonde_heap_thaw(struct sonde_heap_threads *threads)
 		if (threads->rows[i].is_held && let_go(&threads->rows[i]))
 			remember(threads, &threads->rows[i]); /* its process did not wait for us, and must not for it */
 	free(threads->rows);
+	sonde_heap_thaw_late(threads->late);
 	*threads = (struct sonde_heap_threads){0};
-	sonde_heap_thaw_late();
 }
 
-void sonde_heap_thaw_late(void)
+void sonde_heap_thaw_late(struct sonde_heap_late *late)
 {
 	size_t kept = 0;
-	for (size_t i = 0; i < late_count; i++) {
-		struct sonde_heap_thread thread = {.tid = late[i].tid};
-		int seen = look(&thread, late[i].pid);
+	for (size_t i = 0; i < late->count; i++) {
+		struct sonde_heap_thread thread = {.tid = late->rows[i].tid};
+		int seen = look(&thread, late->rows[i].pid);
 		if (seen == 1)
 			let_go(&thread);
 		else if (!seen)
-			late[kept++] = late[i];
+			late->rows[kept++] = late->rows[i];
 	}
-	late_count = kept;
+	late->count = kept;
 }

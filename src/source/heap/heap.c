@@ -1,8 +1,8 @@
 /* heap.c: the heap source: who allocated what, from hooks inside the target (src/inject/heap/heap.h).
  *
- * libsonde-heap.so is preloaded into the command and what it starts. Its words come through the rings of the zones
- * source (target/zones.h), which drains before us; they are put in order (heap/merge.h), live blocks are kept, and events are
- * written (heap/chunks.h). We also hand out the call-frame tables by which the target walks its stacks.
+ * libsonde-heap.so is preloaded into the command and what it starts. Its words come through the channel
+ * (target/channel.h), which is drained before us; they are put in order (heap/merge.h), live blocks are kept, and
+ * events are written (heap/chunks.h). We also hand out the call-frame tables by which the target walks its stacks.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -20,7 +20,7 @@
 #include "source/record/snapshots.h"
 #include "source/source.h"
 #include "source/target/unsampled.h"
-#include "source/target/zones.h"
+#include "source/target/channel.h"
 #include "util/error.h"
 
 #define OBJECT "libsonde-heap.so"
@@ -40,10 +40,12 @@ struct process {
 struct sonde_source_run {
 	struct sonde_recorder *recorder;
 	struct sonde_hooked hooked;
-	struct sonde_zones_listener listener, zones_listener;
+	struct sonde_channel *channel;
+	struct sonde_channel_listener listener, zones_listener;
 	pid_t *zoned; /* processes that make zones */
 	size_t zoned_count;
 	struct process *processes;
+	struct sonde_heap_late late;
 	struct sonde_cut_off *cut_off;
 	uint64_t cut_off_count;
 	uint64_t cut_cycles, cut_ns; /* had passed before the rings were read */
@@ -53,7 +55,7 @@ struct sonde_source_run {
 	char left_name[SONDE_LINK_REASONS][16]; /* of the first */
 };
 
-/* --- what the zones source tells --------------------------------------------------------------------------------- */
+/* --- what processes report -------------------------------------------------------------------------------------- */
 
 static struct process *find(struct sonde_source_run *run, pid_t pid)
 {
@@ -167,7 +169,13 @@ static void on_opened(void *context, pid_t pid, uint32_t clock)
 		sonde_heap_process_flush(before->heaps, UINT64_MAX, &live);
 	struct process *process = calloc(1, sizeof *process);
 	sonde_spaces_exec(run->hooked.spaces, pid, "");
-	if (!process || sonde_heap_process_new(&process->heaps, run->recorder, run->hooked.unwinder, pid, clock)) {
+	const struct sonde_heap_process_options options = {.recorder = run->recorder,
+							   .unwinder = run->hooked.unwinder,
+							   .fit = sonde_channel_fit(run->channel),
+							   .late = &run->late,
+							   .pid = pid,
+							   .clock = clock};
+	if (!process || sonde_heap_process_new(&process->heaps, &options)) {
 		lose_process(run, pid);
 		free(process);
 		return;
@@ -219,7 +227,8 @@ static void on_heap(void *context, pid_t pid, const struct sonde_pool_thread *th
 		sonde_heap_process_thread_end(process->heaps, thread->serial);
 }
 
-/* It is ended when all rings of the round were read: what the program asked for comes through another (target/pool.h). */
+/* It is ended when all rings of the round were read: what the program asked for comes through another (target/pool.h).
+ */
 static void on_closed(void *context, pid_t pid)
 {
 	struct sonde_source_run *run = context;
@@ -232,7 +241,7 @@ static void on_closed(void *context, pid_t pid)
 }
 
 /* Before it is read anew what lies where: what was told of an object that has gone since is looked up in that. */
-static void on_passed(void *context, pid_t pid, const struct sonde_zones_drainer *drainer)
+static void on_passed(void *context, pid_t pid, const struct sonde_channel_drainer *drainer)
 {
 	struct sonde_source_run *run = context;
 	struct process *process = find(run, pid);
@@ -251,7 +260,7 @@ static int on_table(void *context, pid_t pid, uint64_t address, struct sonde_lin
 }
 
 /* As of all that was told before: what had passed when the rings are read is put in order. */
-static int on_blocks(void *context, pid_t pid, const char *name, const struct sonde_zones_drainer *drainer,
+static int on_blocks(void *context, pid_t pid, const char *name, const struct sonde_channel_drainer *drainer,
 		     struct sonde_link_blocks *out)
 {
 	struct sonde_source_run *run = context;
@@ -268,7 +277,7 @@ static int on_blocks(void *context, pid_t pid, const char *name, const struct so
 struct scan {
 	struct sonde_source_run *run;
 	struct process *process;
-	const struct sonde_zones_drainer *drainer;
+	const struct sonde_channel_drainer *drainer;
 };
 
 /* What was asked for before is taken before the rest is written. */
@@ -280,10 +289,10 @@ static void drain_for_scan(void *context, pid_t pid)
 }
 
 static int on_scan(void *context, pid_t pid, const struct sonde_link_scan *question,
-		   const struct sonde_zones_drainer *drainer)
+		   const struct sonde_channel_drainer *drainer)
 {
 	struct scan scan = {context, find(context, pid), drainer};
-	struct sonde_zones_drainer own = {&scan, drain_for_scan, drainer->asker};
+	struct sonde_channel_drainer own = {&scan, drain_for_scan, drainer->asker};
 	return scan.process ? sonde_heap_process_scan(scan.process->heaps, question, &own) : -ESRCH;
 }
 
@@ -309,8 +318,8 @@ static int heap_probe(const struct sonde_record_options *options, char *why, siz
 
 static void free_run(struct sonde_source_run *run)
 {
-	sonde_zones_listen(SONDE_LINK_HEAP, NULL);
-	sonde_zones_listen(SONDE_LINK_ZONES, NULL);
+	sonde_channel_ignore(run->channel, &run->listener);
+	sonde_channel_ignore(run->channel, &run->zones_listener);
 	while (run->processes) {
 		struct process *process = run->processes;
 		run->processes = process->next;
@@ -323,31 +332,33 @@ static void free_run(struct sonde_source_run *run)
 	free(run);
 }
 
-static int heap_open(struct sonde_source_run **out, struct sonde_recorder *recorder)
+static int heap_open(struct sonde_source_run **out, struct sonde_recorder *recorder, struct sonde_channel *channel)
 {
 	struct sonde_source_run *run = calloc(1, sizeof *run);
 	if (!run)
 		return sonde_error(ENOMEM, "out of memory for the heap source");
 	run->recorder = recorder;
+	run->channel = channel;
+	run->listener = (struct sonde_channel_listener){.context = run,
+							.source = "heap",
+							.opened = on_opened,
+							.flags = on_flags,
+							.heap = on_heap,
+							.closed = on_closed,
+							.left = on_left,
+							.table = on_table,
+							.passed = on_passed,
+							.scan = on_scan,
+							.blocks = on_blocks};
+	run->zones_listener =
+	    (struct sonde_channel_listener){.context = run, .opened = on_zones_opened, .closed = on_zones_closed};
 	int result = sonde_hooked_init(&run->hooked, recorder);
+	result = result < 0 ? result : sonde_channel_listen(channel, SONDE_LINK_HEAP, &run->listener);
+	result = result < 0 ? result : sonde_channel_listen(channel, SONDE_LINK_ZONES, &run->zones_listener);
 	if (result < 0) {
 		free_run(run);
 		return result;
 	}
-	run->listener = (struct sonde_zones_listener){.context = run,
-						      .opened = on_opened,
-						      .flags = on_flags,
-						      .heap = on_heap,
-						      .closed = on_closed,
-						      .left = on_left,
-						      .table = on_table,
-						      .passed = on_passed,
-						      .scan = on_scan,
-						      .blocks = on_blocks};
-	run->zones_listener =
-	    (struct sonde_zones_listener){.context = run, .opened = on_zones_opened, .closed = on_zones_closed};
-	sonde_zones_listen(SONDE_LINK_HEAP, &run->listener);
-	sonde_zones_listen(SONDE_LINK_ZONES, &run->zones_listener);
 	*out = run;
 	return 0;
 }
@@ -358,8 +369,12 @@ static int heap_prepare(struct sonde_source_run *run, struct sonde_launch *launc
 	char wanted[48];
 	snprintf(wanted, sizeof wanted, "%u %llu %d", sonde_unsampled_filters(getpid()),
 		 (unsigned long long)options->heap_mean_b, options->heap_is_light);
-	const struct sonde_cut_off_options cut_off = {
-	    .recorder = run->recorder, .source = "heap", .object = OBJECT, .connected = is_connected, .context = run};
+	const struct sonde_cut_off_options cut_off = {.recorder = run->recorder,
+						      .channel = run->channel,
+						      .source = "heap",
+						      .object = OBJECT,
+						      .connected = is_connected,
+						      .context = run};
 	run->cut_off = sonde_cut_off_new(&cut_off);
 	int result = sonde_launch_setenv(launch, ENVIRONMENT, wanted);
 	return result ? result : sonde_preload_add(launch, OBJECT);
@@ -370,7 +385,7 @@ static int heap_drain(struct sonde_source_run *run, uint64_t horizon_ns, int fin
 	(void)horizon_ns;
 	end_ended(run, 0, final);
 	sonde_cut_off_look(run->cut_off, sonde_clock_now_ns());
-	sonde_heap_thaw_late();
+	sonde_heap_thaw_late(&run->late);
 	for (struct process *process = run->processes; process; process = process->next) {
 		take_snapshots(run, process, run->cut_ns);
 		sonde_heap_process_run(process->heaps, run->cut_cycles, run->cut_ns);

@@ -7,7 +7,6 @@
 #include "base/clock.h"
 #include "format/ring.h"
 #include "source/heap/process_state.h"
-#include "source/target/zones.h"
 
 #define STACKS_MAX (1u << 24)
 #define POOLS_MAX 4096u
@@ -31,7 +30,7 @@ int sonde_heap_intake_open(struct sonde_heap_process *process, struct sonde_heap
 static uint64_t time_of(const struct sonde_heap_process *process, uint64_t ticks)
 {
 	uint64_t raw = ticks << SONDE_HEAP_TICK_SHIFT;
-	return process->clock == SONDE_RING_CLOCK_CYCLES ? sonde_clockfit_ns(sonde_zones_fit(), raw) : raw;
+	return process->clock == SONDE_RING_CLOCK_CYCLES ? sonde_clockfit_ns(process->fit, raw) : raw;
 }
 
 static void keep_loader_site(struct sonde_heap_process *process, uint32_t site)
@@ -78,7 +77,7 @@ static struct conversion conversion_of(const struct sonde_heap_process *process,
 	struct conversion conversion = {0};
 	if (process->clock != SONDE_RING_CLOCK_CYCLES)
 		return conversion;
-	conversion.fit = sonde_zones_fit();
+	conversion.fit = process->fit;
 	uint64_t first = from << SONDE_HEAP_TICK_SHIFT, last = to << SONDE_HEAP_TICK_SHIFT;
 	const struct sonde_clock_scale *piece = sonde_clockfit_piece(conversion.fit, first, last);
 	if (!piece || piece->mult >> 32 || last - first >= UINT64_C(1) << 31)

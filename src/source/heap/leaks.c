@@ -13,7 +13,7 @@
 #include "source/heap/scan.h"
 #include "source/resource/proc_stat.h"
 #include "source/record/snapshots.h"
-#include "source/target/zones.h"
+#include "source/target/channel.h"
 #include "util/error.h"
 
 #define SPARE_NS UINT64_C(1000000000) /* before the process goes on */
@@ -209,7 +209,7 @@ int sonde_heap_leaks_tell(const struct sonde_heap_leaks *leaks)
 	sonde_heap_freeze_check(leaks->threads);
 	tell_suppressions(leaks, &memory);
 	sonde_heap_memory_close(&memory);
-	if (!code && !sonde_zones_is_waiting(leaks->asker)) /* it went on, and changed what was read */
+	if (!code && !sonde_channel_is_waiting(leaks->asker)) /* it went on, and changed what was read */
 		code = -EPIPE;
 	code = code ? code : tell(leaks, scan);
 	if (code == -EPIPE)

@@ -11,7 +11,7 @@
 #include "format/ring.h"
 #include "source/heap/leaks.h"
 #include "source/heap/process_state.h"
-#include "source/target/zones.h"
+#include "source/target/channel.h"
 #include "util/error.h"
 
 #define FUTURE (UINT64_C(1) << 30)  /* counters of two cores, and clocks, may differ by this much, no more */
@@ -33,20 +33,24 @@ static void close_heap(struct sonde_heap_own *heap)
 
 /* --- a process --------------------------------------------------------------------------------------------------- */
 
-int sonde_heap_process_new(struct sonde_heap_process **out, struct sonde_recorder *recorder,
-			   struct sonde_unwinder *unwinder, pid_t pid, uint32_t clock)
+int sonde_heap_process_new(struct sonde_heap_process **out, const struct sonde_heap_process_options *options)
 {
 	struct sonde_heap_process *process = calloc(1, sizeof *process);
 	if (!process)
 		return sonde_error(ENOMEM, "no memory for the allocations of a process");
-	*process = (struct sonde_heap_process){
-	    .recorder = recorder, .unwinder = unwinder, .pid = pid, .clock = clock, .until = UINT64_MAX};
-	process->id = sonde_recorder_process(recorder, pid, sonde_clock_now_ns());
-	if (unwinder)
-		process->loader = sonde_heap_areas_loader(pid);
+	*process = (struct sonde_heap_process){.recorder = options->recorder,
+					       .unwinder = options->unwinder,
+					       .fit = options->fit,
+					       .late = options->late,
+					       .pid = options->pid,
+					       .clock = options->clock,
+					       .until = UINT64_MAX};
+	process->id = sonde_recorder_process(options->recorder, options->pid, sonde_clock_now_ns());
+	if (options->unwinder)
+		process->loader = sonde_heap_areas_loader(options->pid);
 	struct sonde_heap_sink sink = sonde_heap_intake(process);
 	int code = sonde_heap_merge_new(&process->merge, &sink);
-	if (!code && unwinder)
+	if (!code && options->unwinder)
 		code = sonde_heap_intake_open(process, &process->malloc, SONDE_HEAP_MALLOC, NULL);
 	if (code) {
 		sonde_heap_process_free(process);
@@ -139,7 +143,7 @@ uint64_t sonde_heap_process_flush(struct sonde_heap_process *process, uint64_t t
 				  struct sonde_snapshot_live *live)
 {
 	int all = time_ns == UINT64_MAX, in_cycles = process->clock == SONDE_RING_CLOCK_CYCLES;
-	uint64_t cut = all ? UINT64_MAX - 1 : in_cycles ? sonde_clockfit_cycles(sonde_zones_fit(), time_ns) : time_ns;
+	uint64_t cut = all ? UINT64_MAX - 1 : in_cycles ? sonde_clockfit_cycles(process->fit, time_ns) : time_ns;
 	sonde_heap_merge_run(process->merge, all ? cut : cut >> SONDE_HEAP_TICK_SHIFT);
 	time_ns = last_of(&process->mapping, last_of(&process->malloc, all ? 0 : time_ns));
 	for (size_t i = 0; i < process->pool_count; i++)
@@ -177,10 +181,10 @@ uint32_t sonde_heap_process_id(const struct sonde_heap_process *process)
 }
 
 int sonde_heap_process_scan(struct sonde_heap_process *process, const struct sonde_link_scan *question,
-			    const struct sonde_zones_drainer *drainer)
+			    const struct sonde_channel_drainer *drainer)
 {
-	struct sonde_heap_threads threads;
-	if (!sonde_zones_is_waiting(drainer->asker)) {
+	struct sonde_heap_threads threads = {.pid = process->pid, .late = process->late};
+	if (!sonde_channel_is_waiting(drainer->asker)) {
 		if (process->malloc.chunks)
 			sonde_heap_chunks_looked(process->malloc.chunks, SONDE_HEAP_SILENT);
 		return 0;
@@ -196,7 +200,7 @@ int sonde_heap_process_scan(struct sonde_heap_process *process, const struct son
 		return 0; /* most processes, when blocks are sampled */
 	cycles = sonde_clock_cycles();
 	ns = sonde_clock_now_ns();
-	int code = sonde_heap_freeze(&threads, process->pid, asking);
+	int code = sonde_heap_freeze(&threads, asking);
 	drainer->drain(drainer->context, process->pid);
 	sonde_heap_freeze_check(&threads);
 	if (threads.running) /* it goes on writing: later events may yet come before those that were read */

@@ -10,13 +10,22 @@
 #include "source/record/recorder.h"
 #include "source/record/snapshots.h"
 #include "source/stack/unwinder.h"
-#include "source/target/zones.h"
+#include "source/heap/freeze.h"
+#include "source/target/listener.h"
 
 struct sonde_heap_process;
 
-/* `clock`: enum sonde_ring_clock, of its words. -ENOMEM. */
-int sonde_heap_process_new(struct sonde_heap_process **out, struct sonde_recorder *recorder,
-			   struct sonde_unwinder *unwinder, pid_t pid, uint32_t clock);
+struct sonde_heap_process_options {
+	struct sonde_recorder *recorder;
+	struct sonde_unwinder *unwinder;  /* NULL = its words have no stacks */
+	const struct sonde_clockfit *fit; /* of cycles */
+	struct sonde_heap_late *late;     /* of the source (heap/freeze.h) */
+	pid_t pid;
+	uint32_t clock; /* enum sonde_ring_clock, of its words */
+};
+
+/* -ENOMEM. */
+int sonde_heap_process_new(struct sonde_heap_process **out, const struct sonde_heap_process_options *options);
 /* Without what was not written yet. */
 void sonde_heap_process_free(struct sonde_heap_process *process);
 
@@ -43,7 +52,7 @@ int sonde_heap_process_has_malloc(const struct sonde_heap_process *process);
 uint32_t sonde_heap_process_id(const struct sonde_heap_process *process);
 /* It is about to end, and waits: looks what of its heap can still be reached. 0 or a negative errno. */
 int sonde_heap_process_scan(struct sonde_heap_process *process, const struct sonde_link_scan *question,
-			    const struct sonde_zones_drainer *drainer);
+			    const struct sonde_channel_drainer *drainer);
 /* It goes on without being recorded; in its rings only what came until then (in their clock) is complete. */
 void sonde_heap_process_left(struct sonde_heap_process *process, const struct sonde_link_leave *leave);
 /* The recording ends before it. */

@@ -6,6 +6,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "fold/clockfit.h"
 #include "format/heap.h"
 #include "source/heap/chunks.h"
 #include "source/heap/mappings.h"
@@ -33,9 +34,13 @@ struct sonde_heap_pool {
 	struct sonde_heap_own heap;
 };
 
+struct sonde_heap_late;
+
 struct sonde_heap_process {
 	struct sonde_recorder *recorder;
 	struct sonde_unwinder *unwinder;
+	const struct sonde_clockfit *fit;
+	struct sonde_heap_late *late;
 	pid_t pid;
 	uint32_t clock; /* enum sonde_ring_clock */
 	uint32_t id;    /* the recording's */

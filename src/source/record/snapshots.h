@@ -1,6 +1,7 @@
 /* snapshots.h: snapshots of processes: asked for now, taken when all that happened before is in the recording.
  *
- * Who asks (target/pool.h: the program; target/zones.h: a command; resource/memory.c: an interval, a signal) names a process and a moment;
+ * Whoever asks (zone/program.h: the program; target/channel_messages.c: a command; resource/memory.c: an interval, a
+ * signal) names a process and a moment;
  * what is resident is read at once. The heap source claims what its processes were asked for, writes their events up to
  * that moment, and says what was alive; what nobody claims is taken at the end of the round without that. One thread.
  */

@@ -25,6 +25,7 @@
 #include "source/record/host.h"
 #include "source/resource/proc_stat.h"
 #include "source/source.h"
+#include "source/target/channel.h"
 #include "trace/writer.h"
 #include "util/error.h"
 
@@ -55,6 +56,7 @@ struct supervisor {
 	struct sonde_writer *writer;
 	struct sonde_recorder *recorder;
 	struct sonde_launch launch;
+	struct sonde_channel *channel;
 	struct active *active;
 	size_t active_count;
 	pid_t pid;
@@ -67,6 +69,8 @@ struct supervisor {
 	uint64_t stolen_ns;  /* as the command began; UINT64_MAX = not known */
 	struct rusage usage;
 	int status;
+	struct pollfd polls[FDS_MAX]; /* of wait_for_something() */
+	int fds[FDS_MAX];
 	struct sigaction file_limit; /* what SIGXFSZ did when we were started, and does in the command */
 };
 
@@ -78,13 +82,6 @@ static void say_unavailable(struct supervisor *supervisor, const struct sonde_so
 	sonde_recorder_source(supervisor->recorder, source->name, &state);
 }
 
-/* What reads the kernel's and devices' counters, and puts nothing into a program. */
-static int is_resource(const struct sonde_record_options *options, const char *source)
-{
-	return !strcmp(source, "resources") || !strcmp(source, "threads") ||
-	       (options->flop && !strcmp(source, "flop")) || (options->gpu && !strcmp(source, "nvml"));
-}
-
 static int open_sources(struct supervisor *supervisor)
 {
 	supervisor->active = calloc(sonde_source_count + 1, sizeof *supervisor->active);
@@ -94,14 +91,14 @@ static int open_sources(struct supervisor *supervisor)
 		const struct sonde_source *source = sonde_sources[i];
 		struct sonde_source_run *run;
 		char why[512] = "";
-		if (supervisor->options->only_resources && !is_resource(supervisor->options, source->name))
+		if (supervisor->options->only_resources && !source->reads_counters)
 			continue;
 		if (source->probe(supervisor->options, why, sizeof why)) {
 			if (*why)
 				say_unavailable(supervisor, source, why);
 			continue;
 		}
-		if (source->open(&run, supervisor->recorder)) {
+		if (source->open(&run, supervisor->recorder, supervisor->channel)) {
 			say_unavailable(supervisor, source, sonde_error_text());
 			continue;
 		}
@@ -112,6 +109,9 @@ static int open_sources(struct supervisor *supervisor)
 
 static int prepare_sources(struct supervisor *supervisor)
 {
+	int code = sonde_channel_prepare(supervisor->channel, &supervisor->launch);
+	if (code)
+		return code;
 	for (size_t i = 0; i < supervisor->active_count; i++) {
 		const struct active *active = &supervisor->active[i];
 		if (!active->source->prepare)
@@ -175,6 +175,7 @@ static void drain_sources(struct supervisor *supervisor, int final)
 {
 	uint64_t now = sonde_clock_now_ns();
 	uint64_t horizon = final ? UINT64_MAX : now - HORIZON_SLACK_NS;
+	sonde_channel_drain(supervisor->channel, final);
 	for (size_t i = 0; i < supervisor->active_count; i++)
 		supervisor->active[i].source->drain(supervisor->active[i].run, horizon, final);
 	if (sonde_recorder_triggered(supervisor->recorder))
@@ -195,11 +196,12 @@ static void drain_sources(struct supervisor *supervisor, int final)
 
 static void wait_for_something(struct supervisor *supervisor, int timeout_ms)
 {
-	static struct pollfd polls[FDS_MAX];
-	static int fds[FDS_MAX];
+	struct pollfd *polls = supervisor->polls;
+	int *fds = supervisor->fds;
 	size_t count = 0;
 	if (supervisor->pid_fd >= 0)
 		fds[count++] = supervisor->pid_fd;
+	count += sonde_channel_poll_fds(supervisor->channel, fds + count, FDS_MAX - count);
 	for (size_t i = 0; i < supervisor->active_count; i++) {
 		const struct active *active = &supervisor->active[i];
 		if (active->source->poll_fds)
@@ -332,7 +334,8 @@ static int begin(struct supervisor *supervisor)
 	sonde_host_describe(supervisor->recorder, "");
 	sonde_host_describe_run(supervisor->recorder);
 	sonde_host_describe_roof(supervisor->recorder);
-	int rc = open_sources(supervisor);
+	int rc = sonde_channel_open(&supervisor->channel, supervisor->recorder);
+	rc = rc ? rc : open_sources(supervisor);
 	if (rc)
 		return rc;
 	supervisor->pid = options->attach;
@@ -424,6 +427,8 @@ static void finish(struct supervisor *supervisor, struct sonde_supervise_result 
 	drain_sources(supervisor, 1);
 	while (supervisor->active_count)
 		drop_source(supervisor, supervisor->active_count - 1);
+	sonde_channel_close(supervisor->channel);
+	supervisor->channel = NULL;
 	sonde_priority_restore(&supervisor->priority);
 	say_end(supervisor, end_ns);
 	say_cost(supervisor, look_up(supervisor));
@@ -449,6 +454,7 @@ static void release(struct supervisor *supervisor)
 	while (supervisor->active_count)
 		drop_source(supervisor, supervisor->active_count - 1);
 	free(supervisor->active);
+	sonde_channel_close(supervisor->channel);
 	sonde_launch_fini(&supervisor->launch);
 	if (supervisor->pid_fd >= 0)
 		close(supervisor->pid_fd);

@@ -3,8 +3,9 @@
  * Meters, the first that can be read: the processors' counters in /sys/class/powercap, the kernel's energy events. They
  * are read ten times a second, and more often where a counter could go round sooner than in four reads. A series is one
  * meter without a gap: after one it begins anew, so that nobody takes a gap for a time without power. Where nothing can
- * be read the recording gets what a model needs (resource/energy_model.h), said to be a model, and the report applies it to the
- * machine's CPU time. Meters of devices will be series of their own (object "gpu-0"): nothing here is about them.
+ * be read the recording gets what a model needs (resource/energy_model.h), said to be a model, and the report applies
+ * it to the machine's CPU time. Meters of devices will be series of their own (object "gpu-0"): nothing here is about
+ * them.
  *
  * The command starts as it would without us: no second of idling is measured before it. What idle power is known to be
  * is worked out from the lowest power seen (analyze/resource/energy.c).
@@ -203,8 +204,9 @@ static void say_model(struct sonde_recorder *recorder)
 		sonde_recorder_info(recorder, "energy.model_virtual", "1");
 }
 
-static int energy_open(struct sonde_source_run **out, struct sonde_recorder *recorder)
+static int energy_open(struct sonde_source_run **out, struct sonde_recorder *recorder, struct sonde_channel *channel)
 {
+	(void)channel;
 	const struct sonde_record_options *options = sonde_recorder_options(recorder);
 	struct sonde_source_run *run = calloc(1, sizeof *run);
 	if (!run)

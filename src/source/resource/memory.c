@@ -3,9 +3,9 @@
  *
  * Resident bytes are read from /proc/PID/statm, whose descriptor is kept (some microseconds, and the process does not
  * notice): with --memory=TIME by a timer of that period, with --heap whenever the recorder is awake anyway, but 10 ms
- * apart. Else resource/resources.c reads them. However many processes there are, reading takes at most 0.1 % of a CPU: the next
- * round waits a thousand times as long as the last one took. Runs last in a round: what was asked for before it, and no
- * heap has claimed, is taken here.
+ * apart. Else resource/resources.c reads them. However many processes there are, reading takes at most 0.1 % of a CPU:
+ * the next round waits a thousand times as long as the last one took. Runs last in a round: what was asked for before
+ * it, and no heap has claimed, is taken here.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -198,8 +198,9 @@ static int memory_probe(const struct sonde_record_options *options, char *why, s
 	return -ENOENT;
 }
 
-static int memory_open(struct sonde_source_run **out, struct sonde_recorder *recorder)
+static int memory_open(struct sonde_source_run **out, struct sonde_recorder *recorder, struct sonde_channel *channel)
 {
+	(void)channel;
 	const struct sonde_record_options *options = sonde_recorder_options(recorder);
 	struct sonde_source_run *run = calloc(1, sizeof *run);
 	char text[32];

@@ -238,8 +238,9 @@ static int resources_probe(const struct sonde_record_options *options, char *why
 	return -ENOENT;
 }
 
-static int resources_open(struct sonde_source_run **out, struct sonde_recorder *recorder)
+static int resources_open(struct sonde_source_run **out, struct sonde_recorder *recorder, struct sonde_channel *channel)
 {
+	(void)channel;
 	const struct sonde_record_options *options = sonde_recorder_options(recorder);
 	struct sonde_source_run *run = calloc(1, sizeof *run);
 	char text[32];
@@ -312,6 +313,7 @@ const struct sonde_source sonde_source_resources = {
     .name = "resources",
     .title = "CPU time, memory, I/O of processes and the machine, again and again",
     .cost = "at most 0.2 % of a CPU in the recorder",
+    .reads_counters = 1,
     .probe = resources_probe,
     .open = resources_open,
     .start = resources_start,

@@ -362,8 +362,9 @@ static int threads_probe(const struct sonde_record_options *options, char *why, 
 	return sonde_schedstat_probe(why, why_b);
 }
 
-static int threads_open(struct sonde_source_run **out, struct sonde_recorder *recorder)
+static int threads_open(struct sonde_source_run **out, struct sonde_recorder *recorder, struct sonde_channel *channel)
 {
+	(void)channel;
 	struct sonde_source_run *run = calloc(1, sizeof *run);
 	if (!run)
 		return sonde_error(ENOMEM, "out of memory for the threads source");
@@ -458,6 +459,7 @@ const struct sonde_source sonde_source_threads = {
     .name = "threads",
     .title = "how long threads ran, waited for a CPU and were blocked",
     .cost = "at most 0.2 % of a CPU in the recorder",
+    .reads_counters = 1,
     .probe = threads_probe,
     .open = threads_open,
     .start = threads_start,

@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "source/target/zones.h"
+#include "source/target/channel.h"
 #include "util/file.h"
 
 #define EVERY_NS 50000000u
@@ -91,13 +91,13 @@ static void mark(struct sonde_cut_off *cut_off, uint32_t process, uint8_t value)
 }
 
 /* Whether it finds the second socket by its path. */
-static int sees_path(pid_t pid)
+static int sees_path(const struct sonde_channel *channel, pid_t pid)
 {
 	char path[160];
 	struct stat ours, its;
-	if (!*sonde_zones_path() || stat(sonde_zones_path(), &ours))
+	if (!*sonde_channel_path(channel) || stat(sonde_channel_path(channel), &ours))
 		return 0;
-	snprintf(path, sizeof path, "/proc/%d/root%s", (int)pid, sonde_zones_path());
+	snprintf(path, sizeof path, "/proc/%d/root%s", (int)pid, sonde_channel_path(channel));
 	return !stat(path, &its) && its.st_dev == ours.st_dev && its.st_ino == ours.st_ino;
 }
 
@@ -129,7 +129,7 @@ static int believes(const struct sonde_cut_off *cut_off, pid_t pid)
 
 static int reaches(const struct sonde_cut_off *cut_off, pid_t pid)
 {
-	return !differs(cut_off->net, pid, "net") || sees_path(pid) ||
+	return !differs(cut_off->net, pid, "net") || sees_path(cut_off->options.channel, pid) ||
 	       (!differs(cut_off->user, pid, "user") && !differs(cut_off->pid, pid, "pid"));
 }
 

@@ -1,9 +1,9 @@
 /* cut_off.h: processes that cannot reach the recorder: hooks stand in them, and what they see is lost.
  *
- * All ways to it (target/zones_listen.c) end where a process is in a network namespace of its own, sees another /tmp, and is
- * in a user or pid namespace of its own. And who connects does not believe a recorder of another user, or of one whom
- * its user namespace does not know: root's, where an ordinary user has made the container. Nobody tells us, so they are
- * looked for. Not thread-safe.
+ * All ways to it (target/channel_sockets.c) end where a process is in a network namespace of its own, sees another
+ * /tmp, and is in a user or pid namespace of its own. And who connects does not believe a recorder of another user, or
+ * of one whom its user namespace does not know: root's, where an ordinary user has made the container. Nobody tells us,
+ * so they are looked for. Not thread-safe.
  */
 #ifndef SONDE_SOURCE_TARGET_CUT_OFF_H
 #define SONDE_SOURCE_TARGET_CUT_OFF_H
@@ -13,8 +13,11 @@
 
 #include "source/record/recorder.h"
 
+struct sonde_channel;
+
 struct sonde_cut_off_options {
 	struct sonde_recorder *recorder;
+	const struct sonde_channel *channel;
 	const char *source; /* whose records are missing */
 	const char *object; /* that holds the hooks */
 	int (*connected)(void *context, pid_t pid);

@@ -1,9 +1,9 @@
-/* pool.c: one process's pool: memory under the session's cap, and a sink that turns its events into the recording's.
+/* pool.c: one process's pool: memory under the session's cap, and a sink that hands its records to the listeners.
  *
  * The memory is allocated before the target may touch it (a full /dev/shm would be SIGBUS in the target) and sealed
  * against truncation (which would be SIGBUS here). A pool begins small and doubles while the target needs more and the
- * session may have more. A process waits for its pool as it starts: where many do, the next one's is made before it comes
- * (most of a millisecond, of which the kernel clears memory). It is never one that another process has had.
+ * session may have more. A process waits for its pool as it starts: where many do, the next one's is made before it
+ * comes (most of a millisecond, of which the kernel clears memory). It is never one that another process has had.
  */
 #include "source/target/pool.h"
 
@@ -22,9 +22,6 @@
 
 #include "base/clock.h"
 #include "fold/drain.h"
-#include "fold/live.h"
-#include "source/target/devices.h"
-#include "source/heap/events.h"
 #include "source/target/own_tids.h"
 #include "util/error.h"
 
@@ -35,14 +32,6 @@
 #define CHUNKS_FIRST 8u
 #define CHUNKS_LEAST 2u
 #define SPARE_LEAVES 4u /* times CHUNKS_FIRST, that the budget has left */
-#define EARLY_MAX_NS 1000000u
-#define ZONES_AT_ONCE 1024u /* all that is done with them stays in the nearest cache */
-
-struct histogram {
-	uint32_t site; /* the recording's */
-	uint64_t count, sum, min, max;
-	uint64_t hits[SONDE_HIST_BUCKETS];
-};
 
 struct sonde_pool {
 	struct sonde_pool_options options;
@@ -55,15 +44,9 @@ struct sonde_pool {
 	struct sonde_ring_pool *ring;
 	void *drain_memory;
 	struct sonde_drain *drain; /* in it */
-	struct sonde_live *live;
 	uint32_t process;
-	uint32_t sites[SONDE_RING_MAX_SITES]; /* the recording's ids */
-	struct histogram **histograms;
-	size_t histogram_count;
-	struct sonde_heap_events *blocks; /* of the process's own pools; NULL = it has told of none */
-	uint64_t blocks_ns;               /* of the latest event of theirs */
-	struct sonde_devices *devices;    /* that it has told of; NULL = none */
-	struct sonde_own_tids tids;       /* of a process in another pid namespace */
+	struct sonde_program_sink program; /* without `end`: nobody takes what libsonde writes */
+	struct sonde_own_tids tids;        /* of a process in another pid namespace */
 };
 
 /* --- memory -------------------------------------------------------------------------------------------------------*/
@@ -129,10 +112,7 @@ static int make_memory(struct sonde_pool *pool, uint32_t most)
 		return sonde_error(errno, "cannot map the events of a process: %s", strerror(errno));
 	}
 	pool->drain_memory = map_lazy(SONDE_DRAIN_B);
-	void *live = map_lazy(SONDE_LIVE_B);
-	if (live)
-		pool->live = sonde_live_init(live);
-	if (!pool->drain_memory || !live)
+	if (!pool->drain_memory)
 		return sonde_error(ENOMEM, "no memory to read the events of a process");
 	grow(pool, CHUNKS_FIRST);
 	populate(pool, CHUNKS_LEAST); /* most processes end before they need more */
@@ -144,249 +124,86 @@ static void free_memory(struct sonde_pool *pool)
 	pool->options.budget->used -= pool->committed;
 	if (pool->drain_memory)
 		munmap(pool->drain_memory, SONDE_DRAIN_B);
-	if (pool->live)
-		sonde_live_fini(pool->live);
-	if (pool->live)
-		munmap(pool->live, SONDE_LIVE_B);
 	if (pool->ring)
 		munmap(pool->ring, pool->size_b);
 	if (pool->fd >= 0)
 		close(pool->fd);
 	sonde_own_tids_fini(&pool->tids);
-	for (size_t i = 0; i < pool->histogram_count; i++)
-		free(pool->histograms[i]);
-	free(pool->histograms);
 	free(pool);
 }
 
 /* --- the sink -----------------------------------------------------------------------------------------------------*/
 
-/* A pool of the process's own: a heap, not a site. */
-static void take_own_pool(struct sonde_pool *pool, uint32_t site, const char *name)
+pid_t sonde_pool_outer_tid(struct sonde_pool *pool, uint32_t own)
 {
-	if (!pool->blocks) {
-		if (sonde_heap_events_new(&pool->blocks, pool->options.recorder, pool->options.pid))
-			return;
-		sonde_heap_events_name(pool->blocks, SONDE_RING_SITE_OTHER, "(other)");
-	}
-	if (site != SONDE_RING_SITE_OTHER)
-		sonde_heap_events_name(pool->blocks, site, name);
+	pid_t found = sonde_pool_tid(pool, (pid_t)own);
+	return found ? found : (pid_t)own;
+}
+
+uint32_t sonde_pool_thread_id(struct sonde_pool *pool, struct sonde_drain_thread *thread, uint64_t time_ns)
+{
+	if (!thread->user)
+		thread->user = sonde_recorder_thread(pool->options.recorder, pool->options.pid,
+						     sonde_pool_outer_tid(pool, thread->tid), time_ns);
+	return (uint32_t)thread->user;
 }
 
 static void take_site(void *context, const struct sonde_drain_site *site)
 {
 	struct sonde_pool *pool = context;
-	if (site->kind == SONDE_SITE_POOL) {
-		take_own_pool(pool, site->id, site->name);
-		return;
-	}
-	struct sonde_recorder_site made = {
-	    .kind = site->kind,
-	    .line = site->line,
-	    .color = site->color,
-	    .name = site->name,
-	    .function = *site->function ? site->function : NULL,
-	    .file = *site->file ? site->file : NULL,
-	    .unit = *site->unit ? site->unit : NULL,
-	};
-	pool->sites[site->id] = sonde_recorder_site(pool->options.recorder, &made);
-	sonde_live_site(pool->live, site);
-}
-
-static uint32_t site_id(struct sonde_pool *pool, uint32_t site)
-{
-	if (site == SONDE_RING_SITE_OTHER && !pool->sites[site]) {
-		struct sonde_recorder_site other = {.kind = SONDE_SITE_ZONE, .name = "(other)"};
-		pool->sites[site] = sonde_recorder_site(pool->options.recorder, &other);
-	}
-	return pool->sites[site];
-}
-
-/* Of another pid namespace a thread that nobody saw keeps its own number. */
-static pid_t outer_tid(struct sonde_pool *pool, uint32_t tid)
-{
-	pid_t found = sonde_pool_tid(pool, (pid_t)tid);
-	return found ? found : (pid_t)tid;
-}
-
-static uint32_t thread_id(struct sonde_pool *pool, struct sonde_drain_thread *thread, uint64_t time_ns)
-{
-	if (!thread->user)
-		thread->user = sonde_recorder_thread(pool->options.recorder, pool->options.pid,
-						     outer_tid(pool, thread->tid), time_ns);
-	return (uint32_t)thread->user;
-}
-
-/* What was open before a gap is not known to have ended: it ends where the gap does. */
-static void close_open(struct sonde_pool *pool, struct sonde_drain_thread *thread, uint32_t id, uint64_t time_ns)
-{
-	const uint32_t end = 0;
-	for (uint64_t depth = sonde_live_depth(pool->live, thread); depth > 0; depth--)
-		sonde_recorder_zones(pool->options.recorder, pool->process, id, &end, &time_ns, 1);
-}
-
-/* Sites into the recording's; 0, an end, stays 0. */
-static void translate(struct sonde_pool *pool, const uint32_t *sites, size_t count, uint32_t *ids)
-{
-	uint32_t other = 0;
-	for (size_t i = 0; i < count; i++) {
-		other |= sites[i] == SONDE_RING_SITE_OTHER;
-		ids[i] = pool->sites[sites[i]];
-	}
-	for (size_t i = 0; other && i < count; i++)
-		ids[i] = sites[i] ? site_id(pool, sites[i]) : 0;
+	if (pool->program.end)
+		pool->program.site(pool->program.context, site);
 }
 
 static void take_zones(void *context, struct sonde_drain_thread *thread, const uint32_t *sites,
 		       const uint64_t *times_ns, size_t count, int gap)
 {
 	struct sonde_pool *pool = context;
-	uint32_t ids[ZONES_AT_ONCE];
-	uint32_t id = thread_id(pool, thread, times_ns[0]);
-	if (gap)
-		close_open(pool, thread, id, times_ns[0]);
-	uint64_t left_out = sonde_live_zones(pool->live, thread, sites, times_ns, count, gap);
-	if (left_out) /* with their ends; the target is told, too */
-		atomic_fetch_add(&pool->ring->lost[SONDE_RING_LOST_NESTED], 2 * left_out);
-	translate(pool, sites, count, ids);
-	sonde_recorder_zones(pool->options.recorder, pool->process, id, ids, times_ns, count);
-}
-
-static void ask_snapshot(const struct sonde_pool *pool, const struct sonde_event_snapshot *event)
-{
-	struct sonde_snapshot_ask ask = {
-	    .process = pool->process,
-	    .pid = pool->options.pid,
-	    .reason = SONDE_SNAPSHOT_API,
-	    .label = (const char *)(event + 1),
-	    .label_b = event->text.len_b - sizeof(event->rss_b),
-	    .time_ns = event->text.head.time,
-	    .rss_b = event->rss_b,
-	    .answer_fd = -1,
-	};
-	sonde_recorder_ask(pool->options.recorder, &ask);
-}
-
-static int is_of_devices(const struct sonde_event *event)
-{
-	return event->type >= SONDE_EVENT_DEVICE && event->type <= SONDE_EVENT_ACTIVITY_LOST;
-}
-
-/* What is told late may be of a thread that has ended since. */
-static uint32_t asker_of(struct sonde_pool *pool, const struct sonde_event_activity *activity)
-{
-	pid_t tid = outer_tid(pool, activity->tid);
-	uint64_t asked_ns = activity->queued_ns ? activity->queued_ns : activity->start_ns;
-	uint32_t thread = sonde_recorder_known(pool->options.recorder, pool->options.pid, tid, asked_ns);
-	return thread ? thread
-		      : sonde_recorder_thread(pool->options.recorder, pool->options.pid, tid, activity->head.time);
-}
-
-/* `thread`: of who tells. */
-static void take_device_event(struct sonde_pool *pool, uint32_t thread, const struct sonde_event *event)
-{
-	const struct sonde_event_activity *activity = (const void *)event;
-	if (!pool->devices && sonde_devices_new(&pool->devices, pool->options.recorder, pool->process))
-		return;
-	if (event->type == SONDE_EVENT_ACTIVITY && activity->tid == SONDE_DEVICE_TID_UNKNOWN)
-		thread = 0;
-	else if (event->type == SONDE_EVENT_ACTIVITY && activity->tid)
-		thread = asker_of(pool, activity);
-	sonde_devices_event(pool->devices, thread, event);
+	if (pool->program.end)
+		pool->program.zones(pool->program.context, thread, sites, times_ns, count, gap);
 }
 
 static void take_event(void *context, struct sonde_drain_thread *thread, const struct sonde_event *event)
 {
 	struct sonde_pool *pool = context;
-	uint32_t id = thread_id(pool, thread, event->time);
-	if (event->type == SONDE_EVENT_CPU_SAMPLE) {
-		if (pool->options.cpu_sample)
-			pool->options.cpu_sample(pool->options.context, pool->options.pid, outer_tid(pool, thread->tid),
-						 id, (const void *)event);
-		return;
-	}
-	if (event->type == SONDE_EVENT_CALL_STACK) {
-		if (pool->options.call)
-			pool->options.call(pool->options.context, pool->options.pid, id, (const void *)event);
-		return;
-	}
-	if (event->type == SONDE_EVENT_SNAPSHOT) {
-		ask_snapshot(pool, (const void *)event);
-		return;
-	}
-	if (event->type == SONDE_EVENT_POOL_TAKE || event->type == SONDE_EVENT_POOL_GIVE) {
-		if (!pool->blocks)
-			take_own_pool(pool, SONDE_RING_SITE_OTHER, NULL);
-		if (pool->blocks)
-			sonde_heap_events_add(pool->blocks, thread->serial, id, (const void *)event);
-		if (event->time > pool->blocks_ns)
-			pool->blocks_ns = event->time;
-		return;
-	}
-	if (is_of_devices(event)) {
-		take_device_event(pool, id, event);
-		return;
-	}
-	sonde_live_event(pool->live, event);
-	struct sonde_event *own = (struct sonde_event *)(uintptr_t)event; /* the drain's copy, ours to change */
-	own->site = event->site ? site_id(pool, event->site) : 0;
-	sonde_recorder_event(pool->options.recorder, pool->process, id, own);
+	const struct sonde_listeners *listeners = pool->options.listeners;
+	if (event->type == SONDE_EVENT_CPU_SAMPLE)
+		SONDE_LISTENERS_CALL(listeners, sample, pool->options.pid, sonde_pool_outer_tid(pool, thread->tid),
+				     sonde_pool_thread_id(pool, thread, event->time), (const void *)event);
+	else if (event->type == SONDE_EVENT_CALL_STACK)
+		SONDE_LISTENERS_CALL(listeners, call, pool->options.pid,
+				     sonde_pool_thread_id(pool, thread, event->time), (const void *)event);
+	else if (pool->program.end)
+		pool->program.event(pool->program.context, thread, event);
 }
 
 static void take_counter(void *context, struct sonde_drain_thread *thread, uint32_t site, uint64_t total)
 {
 	struct sonde_pool *pool = context;
-	struct sonde_event_value event = {.value = (double)total};
-	event.head.type =
-	    sonde_live_kind(pool->live, site) == SONDE_SITE_COUNT ? SONDE_EVENT_COUNT : SONDE_EVENT_COUNTER;
-	event.head.words = sizeof(event) / 8;
-	event.head.site = site_id(pool, site);
-	event.head.time = sonde_clock_now_ns();
-	sonde_recorder_event(pool->options.recorder, pool->process, thread_id(pool, thread, event.head.time),
-			     &event.head);
+	if (pool->program.end)
+		pool->program.counter(pool->program.context, thread, site, total);
 }
 
 static void take_heap(void *context, struct sonde_drain_thread *thread, const uint64_t *words, size_t count)
 {
 	struct sonde_pool *pool = context;
-	struct sonde_pool_thread from = {thread->serial, thread_id(pool, thread, sonde_clock_now_ns())};
-	if (pool->options.heap)
-		pool->options.heap(pool->options.context, pool->options.pid, &from, words, count);
-}
-
-static struct histogram *histogram_of(struct sonde_pool *pool, uint32_t site)
-{
-	for (size_t i = 0; i < pool->histogram_count; i++)
-		if (pool->histograms[i]->site == site)
-			return pool->histograms[i];
-	struct histogram **list = realloc(pool->histograms, (pool->histogram_count + 1) * sizeof(*list));
-	if (!list)
-		return NULL;
-	pool->histograms = list;
-	struct histogram *made = calloc(1, sizeof(*made));
-	if (!made)
-		return NULL;
-	made->site = site;
-	made->min = UINT64_MAX;
-	list[pool->histogram_count++] = made;
-	return made;
+	const struct sonde_listeners *listeners = pool->options.listeners;
+	for (size_t i = 0; i < listeners->count; i++) {
+		const struct sonde_channel_listener *listener = listeners->rows[i];
+		if (!listener->heap) /* nor does the thread become known by it */
+			continue;
+		struct sonde_pool_thread from = {thread->serial,
+						 sonde_pool_thread_id(pool, thread, sonde_clock_now_ns())};
+		listener->heap(listener->context, pool->options.pid, &from, words, count);
+	}
 }
 
 static void take_histogram(void *context, struct sonde_drain_thread *thread, uint32_t site, const uint64_t *hits,
 			   uint64_t sum, uint64_t min, uint64_t max)
 {
-	(void)thread;
 	struct sonde_pool *pool = context;
-	struct histogram *histogram = histogram_of(pool, site_id(pool, site));
-	if (!histogram)
-		return;
-	for (uint32_t i = 0; i < SONDE_HIST_BUCKETS; i++) {
-		histogram->hits[i] += hits[i];
-		histogram->count += hits[i];
-	}
-	histogram->sum += sum;
-	histogram->min = min < histogram->min ? min : histogram->min;
-	histogram->max = max > histogram->max ? max : histogram->max;
+	if (pool->program.end)
+		pool->program.histogram(pool->program.context, thread, site, hits, sum, min, max);
 }
 
 static void take_lost(void *context, enum sonde_ring_lost cause, uint64_t count)
@@ -396,19 +213,16 @@ static void take_lost(void *context, enum sonde_ring_lost cause, uint64_t count)
 	loss.cause = sonde_ring_lost_text(cause);
 	loss.time_ns = sonde_clock_now_ns();
 	sonde_recorder_lost(pool->options.recorder, &loss);
-	if (pool->devices)
-		sonde_devices_dropped(pool->devices, count);
+	if (pool->program.end)
+		pool->program.lost(pool->program.context, count);
 }
 
 static void take_thread_end(void *context, struct sonde_drain_thread *thread)
 {
 	struct sonde_pool *pool = context;
-	if (thread->index < SONDE_DRAIN_ZONE_THREADS)
-		sonde_live_thread_end(pool->live, thread);
-	if (pool->options.heap)
-		take_heap(pool, thread, NULL, 0);
-	if (pool->blocks)
-		sonde_heap_events_thread_end(pool->blocks, thread->serial);
+	if (pool->program.end)
+		pool->program.thread_end(pool->program.context, thread);
+	take_heap(pool, thread, NULL, 0);
 	if (thread->user)
 		sonde_recorder_thread_end(pool->options.recorder, (uint32_t)thread->user);
 }
@@ -421,18 +235,19 @@ static int thread_alive(void *context, uint32_t tid)
 	return !syscall(SYS_tgkill, pool->options.pid, tid, 0) || errno != ESRCH;
 }
 
-static void write_histograms(struct sonde_pool *pool)
-{
-	for (size_t i = 0; i < pool->histogram_count; i++) {
-		const struct histogram *from = pool->histograms[i];
-		struct sonde_recorder_histogram histogram = {from->site, pool->process, from->hits, from->count,
-							     from->sum,  from->min,     from->max};
-		if (from->count)
-			sonde_recorder_histogram(pool->options.recorder, &histogram);
-	}
-}
-
 /* --- public -------------------------------------------------------------------------------------------------------*/
+
+/* The first listener that wants what the process records with libsonde gets it. */
+static int find_program(struct sonde_pool *pool)
+{
+	const struct sonde_listeners *listeners = pool->options.listeners;
+	for (size_t i = 0; i < listeners->count; i++) {
+		const struct sonde_channel_listener *listener = listeners->rows[i];
+		if (listener->program)
+			return listener->program(listener->context, pool, pool->options.pid, &pool->program);
+	}
+	return 0;
+}
 
 static int make(struct sonde_pool **out, struct sonde_pool_budget *budget, uint32_t most)
 {
@@ -501,6 +316,11 @@ int sonde_pool_new(struct sonde_pool **out, const struct sonde_pool_options *opt
 	pool->drain = sonde_drain_init(pool->drain_memory, pool->ring, pool->chunks, options->clock);
 	sonde_drain_format(pool->ring, pool->chunks, pool->committed, options->clock, options->on_full);
 	pool->process = sonde_recorder_process(options->recorder, options->pid, sonde_clock_now_ns());
+	code = find_program(pool);
+	if (code) {
+		free_memory(pool);
+		return code;
+	}
 	*out = pool;
 	return 0;
 }
@@ -518,16 +338,14 @@ void sonde_pool_drain(struct sonde_pool *pool, int final)
 	    .lost = take_lost,
 	    .thread_end = take_thread_end,
 	    .alive = thread_alive,
-	    .zones_max = ZONES_AT_ONCE,
+	    .zones_max = SONDE_PROGRAM_ZONES_MAX,
 	};
 	uint32_t asked = atomic_load(&pool->ring->doorbell);
 	uint32_t before = pool->committed;
 	uint64_t before_ns = sonde_clock_now_ns();
 	sonde_drain_run(pool->drain, pool->options.fit, &sink, final);
-	if (pool->blocks)
-		sonde_heap_events_run(pool->blocks, before_ns);
-	if (pool->devices)
-		sonde_devices_settle(pool->devices);
+	if (pool->program.end)
+		pool->program.drained(pool->program.context, before_ns);
 	if (final)
 		return;
 	if (asked || sonde_drain_used(pool->drain) * 2 > pool->populated)
@@ -544,10 +362,8 @@ void sonde_pool_free(struct sonde_pool *pool)
 {
 	atomic_store(&pool->ring->closed, 1);
 	sonde_pool_drain(pool, 1);
-	write_histograms(pool);
-	if (pool->blocks)
-		sonde_heap_events_end(pool->blocks);
-	sonde_devices_free(pool->devices);
+	if (pool->program.end)
+		pool->program.end(pool->program.context);
 	struct sonde_pool_budget *budget = pool->options.budget;
 	if (budget->is_kept && !budget->ended && budget->used < budget->cap / 2)
 		budget->ended = pool;
@@ -573,26 +389,14 @@ uint64_t sonde_pool_size_b(const struct sonde_pool *pool)
 	return pool->size_b;
 }
 
-size_t sonde_pool_answer(const struct sonde_pool *pool, const struct sonde_link_query *query,
-			 struct sonde_link_answer *out)
+const struct sonde_program_sink *sonde_pool_program(const struct sonde_pool *pool)
 {
-	return sonde_live_answer(pool->live, query, out);
+	return pool->program.end ? &pool->program : NULL;
 }
 
-/* Events are put in order up to a time that had passed before they were read: so they are read once more, after the
- * latest of those that are there. */
-int sonde_pool_blocks(struct sonde_pool *pool, const char *name, struct sonde_link_blocks *out)
+void sonde_pool_count_lost(struct sonde_pool *pool, enum sonde_ring_lost cause, uint64_t count)
 {
-	sonde_pool_drain(pool, 0);
-	if (!pool->blocks)
-		return -ENOENT;
-	uint64_t now_ns = sonde_clock_now_ns(), until_ns = pool->blocks_ns + 1;
-	uint64_t early_ns = now_ns < until_ns ? until_ns - now_ns : 0; /* clocks of two cores differ */
-	struct timespec rest = {0, (long)(early_ns < EARLY_MAX_NS ? early_ns : EARLY_MAX_NS)};
-	if (early_ns)
-		nanosleep(&rest, NULL);
-	sonde_pool_drain(pool, 0);
-	return sonde_heap_events_totals(pool->blocks, name, out);
+	atomic_fetch_add(&pool->ring->lost[cause], count);
 }
 
 int sonde_pool_is_mapped(const struct sonde_pool *pool)

@@ -1,6 +1,7 @@
 /* pool.h: the recorder's end of one process's pool (format/ring.h): makes it, drains it into the recording.
  *
- * Everything in the pool is hostile; what fold/drain.h hands out has been checked. One thread.
+ * Everything in the pool is hostile; what fold/drain.h hands out has been checked. Samples, stacks and words go to the
+ * listeners of the process (target/listener.h), everything else to its program sink. One thread.
  */
 #ifndef SONDE_SOURCE_TARGET_POOL_H
 #define SONDE_SOURCE_TARGET_POOL_H
@@ -9,8 +10,9 @@
 #include <sys/types.h>
 
 #include "fold/clockfit.h"
-#include "format/link.h"
+#include "format/ring.h"
 #include "source/record/recorder.h"
+#include "source/target/listener.h"
 
 struct sonde_pool;
 
@@ -24,11 +26,6 @@ struct sonde_pool_budget {
 	struct sonde_pool *ended; /* whose memory is given back when nobody waits; NULL = none */
 };
 
-struct sonde_pool_thread {
-	uint64_t serial; /* counts threads of the process */
-	uint32_t id;     /* of the recording */
-};
-
 struct sonde_pool_options {
 	struct sonde_recorder *recorder;
 	struct sonde_pool_budget *budget;
@@ -39,34 +36,31 @@ struct sonde_pool_options {
 	uint32_t on_full;   /* enum sonde_ring_on_full */
 	uint32_t most;      /* chunks; 0 = as many as the budget has */
 	const char *source; /* of what is lost: "heap" */
-	void *context;
-	void (*cpu_sample)(void *context, pid_t pid, pid_t tid, uint32_t thread,
-			   const struct sonde_event_cpu_sample *sample); /* NULL = not a pool of samples */
-	/* Of SONDE_EVENT_CALL_STACK. NULL = dropped. */
-	void (*call)(void *context, pid_t pid, uint32_t thread, const struct sonde_event_call_stack *call);
-	/* Words of a thread's HEAP chunks; none, with `words` NULL, when the thread has ended. NULL = dropped. */
-	void (*heap)(void *context, pid_t pid, const struct sonde_pool_thread *thread, const uint64_t *words,
-		     size_t count);
+	const struct sonde_listeners *listeners;
 };
 
 /* Makes and allocates the memory: at least two chunks, even beyond the budget. */
 int sonde_pool_new(struct sonde_pool **out, const struct sonde_pool_options *options);
-/* When nobody waits for an answer: gives back the memory of a pool that has ended, and makes that of the next one ahead,
- * unless there is one or the budget is short. Whoever does so forgets both at the end. */
+/* When nobody waits for an answer: gives back the memory of a pool that has ended, and makes that of the next one
+ * ahead, unless there is one or the budget is short. Whoever does so forgets both at the end. */
 void sonde_pool_prepare(struct sonde_pool_budget *budget);
 void sonde_pool_forget(struct sonde_pool_budget *budget);
-/* Drains what is left as if the process were gone, writes its histograms, frees. */
+/* Drains what is left as if the process were gone, ends its program sink, frees. */
 void sonde_pool_free(struct sonde_pool *pool);
 
+/* Who takes what the process records with libsonde; NULL = nobody, since no listener of its client does. */
+const struct sonde_program_sink *sonde_pool_program(const struct sonde_pool *pool);
+/* The recording's id of a thread. */
+uint32_t sonde_pool_thread_id(struct sonde_pool *pool, struct sonde_drain_thread *thread, uint64_t time_ns);
 /* Our number of a thread that the process calls `own`; 0 = not known. */
 pid_t sonde_pool_tid(struct sonde_pool *pool, pid_t own);
+/* The same, but a thread that nobody saw, in another pid namespace, keeps its own number. */
+pid_t sonde_pool_outer_tid(struct sonde_pool *pool, uint32_t own);
 int sonde_pool_fd(const struct sonde_pool *pool);
 uint64_t sonde_pool_size_b(const struct sonde_pool *pool);
 void sonde_pool_drain(struct sonde_pool *pool, int final);
-size_t sonde_pool_answer(const struct sonde_pool *pool, const struct sonde_link_query *query,
-			 struct sonde_link_answer *out);
-/* What is alive of a pool that the process tells of by events: of everything that was told before. −ENOENT. */
-int sonde_pool_blocks(struct sonde_pool *pool, const char *name, struct sonde_link_blocks *out);
+/* Counts events as lost in the head of the pool, which the process reads. */
+void sonde_pool_count_lost(struct sonde_pool *pool, enum sonde_ring_lost cause, uint64_t count);
 /* 0 when the process no longer maps the pool (it has executed another program); 1 when it does or nobody can tell. */
 int sonde_pool_is_mapped(const struct sonde_pool *pool);
 

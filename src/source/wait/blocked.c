@@ -1,12 +1,12 @@
 /* blocked.c: the blocked source: what threads wait for, with their stacks, where nothing is preloaded.
  *
  * Static programs, Go, programs that refuse our object and processes that are attached to are looked at from outside
- * (wait/blocked_processes.h: who; wait/blocked_look.h: how), 50 times a second or, where there are more than a few threads, 10
- * times (wait/blocked_budget.h). A look that finds a thread blocked stands for the time since the threads were looked at
- * before. A thread is in a wait for as many ns as looks that stand for so many find it there, on average, however short
- * waits or lives are: sums are estimates without bias, and single waits are not known. The time between looks is drawn
- * from half to one and a half times the period, so that a program with the same period is not looked at in the same
- * moment again and again.
+ * (wait/blocked_processes.h: who; wait/blocked_look.h: how), 50 times a second or, where there are more than a few
+ * threads, 10 times (wait/blocked_budget.h). A look that finds a thread blocked stands for the time since the threads
+ * were looked at before. A thread is in a wait for as many ns as looks that stand for so many find it there, on
+ * average, however short waits or lives are: sums are estimates without bias, and single waits are not known. The time
+ * between looks is drawn from half to one and a half times the period, so that a program with the same period is not
+ * looked at in the same moment again and again.
  *
  * Where there are too many threads for what it may cost one in k is looked at, those of one in k places in the list
  * from a place that is drawn each time, and stands for k times as long. So sums stay without bias; looking at all, one
@@ -125,13 +125,14 @@ static int blocked_probe(const struct sonde_record_options *options, char *why, 
 	return sonde_schedstat_probe(why, why_b);
 }
 
-static int blocked_open(struct sonde_source_run **out, struct sonde_recorder *recorder)
+static int blocked_open(struct sonde_source_run **out, struct sonde_recorder *recorder, struct sonde_channel *channel)
 {
 	const struct sonde_record_options *options = sonde_recorder_options(recorder);
 	struct sonde_source_run *run = calloc(1, sizeof *run);
 	if (!run)
 		return sonde_error(ENOMEM, "no memory for the blocked source");
-	int result = sonde_blocked_processes_init(&run->processes, recorder, !options->attach && !options->no_inject);
+	int result = sonde_blocked_processes_init(&run->processes, recorder,
+						  options->attach || options->no_inject ? NULL : channel);
 	run->timer_fd = timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK | TFD_CLOEXEC);
 	if (result < 0 || run->timer_fd < 0) {
 		sonde_blocked_processes_fini(&run->processes);

@@ -22,6 +22,7 @@
 #include "base/clock.h"
 #include "source/resource/files.h"
 #include "source/resource/proc_stat.h"
+#include "source/target/channel.h"
 #include "source/wait/waits.h"
 
 #define SETTLE_NS 100000000u /* by then a process has mapped our object, and others have named a thread */
@@ -84,11 +85,21 @@ static void on_came(void *context, void *row)
 	listed->since_ns = sonde_clock_now_ns();
 }
 
-/* What could not be looked at is none the less known where hooks told it. */
+static int is_unreachable(const struct sonde_blocked_processes *processes, uint32_t process)
+{
+	return processes->channel && sonde_channel_unreachable(processes->channel, SONDE_LINK_WAITS, process);
+}
+
+static int was_covered(const struct sonde_blocked_processes *processes, uint32_t process)
+{
+	return processes->channel && sonde_channel_covered(processes->channel, SONDE_LINK_WAITS, process);
+}
+
+/* Waits that could not be read from outside are known all the same where hooks reported them. */
 static void excuse(struct sonde_blocked_processes *processes, struct sonde_blocked_listed *listed)
 {
 	uint32_t id = listed->live.id;
-	if (!listed->counted || !sonde_waits_told(id) || sonde_waits_cut_off(id))
+	if (!listed->counted || !was_covered(processes, id) || is_unreachable(processes, id))
 		return;
 	listed->counted = 0;
 	processes->denied--;
@@ -111,10 +122,11 @@ static void on_left(void *context, void *row)
 static const struct sonde_live_kind kind = {
     .row_b = sizeof(struct sonde_blocked_listed), .came = on_came, .left = on_left};
 
-int sonde_blocked_processes_init(struct sonde_blocked_processes *processes, struct sonde_recorder *recorder, int hooks)
+int sonde_blocked_processes_init(struct sonde_blocked_processes *processes, struct sonde_recorder *recorder,
+				 const struct sonde_channel *channel)
 {
 	*processes = (struct sonde_blocked_processes){.recorder = recorder,
-						      .hooks = hooks,
+						      .channel = channel,
 						      .kept_max = sonde_files_share(KEPT_MAX, 32),
 						      .kept_processes_max = sonde_files_share(PROCESSES_KEPT, 16)};
 	sonde_blocked_held_init(&processes->held, recorder);
@@ -152,9 +164,9 @@ static void turn(struct sonde_blocked_listed *listed, enum sonde_blocked_telling
 /* Who tells of its waits. */
 static void decide(struct sonde_blocked_processes *processes, struct sonde_blocked_listed *listed, uint64_t now_ns)
 {
-	if (!processes->hooks || sonde_waits_cut_off(listed->live.id)) {
+	if (!processes->channel || is_unreachable(processes, listed->live.id)) {
 		listed->telling = SONDE_BLOCKED_FROM_OUTSIDE;
-	} else if (sonde_waits_tells(listed->live.pid)) {
+	} else if (sonde_channel_covers(processes->channel, SONDE_LINK_WAITS, listed->live.pid)) {
 		if (listed->telling == SONDE_BLOCKED_HOOKED)
 			return;
 		turn(listed, SONDE_BLOCKED_HOOKED, now_ns);
@@ -184,7 +196,8 @@ static enum sonde_blocked_verdict judge(const void *context, const struct sonde_
 	int is_last = !listed || judging->now_ns == UINT64_MAX;
 	int is_outside = listed && listed->telling == SONDE_BLOCKED_FROM_OUTSIDE;
 	if (is_last)
-		return !is_outside && sonde_waits_told(seen->process) ? SONDE_BLOCKED_FORGET : SONDE_BLOCKED_WRITE;
+		return !is_outside && was_covered(judging->processes, seen->process) ? SONDE_BLOCKED_FORGET
+										     : SONDE_BLOCKED_WRITE;
 	if (listed->telling == SONDE_BLOCKED_HOOKED)
 		return SONDE_BLOCKED_FORGET;
 	int is_ready = judging->now_ns >= seen->wait.start_ns + SETTLE_NS;

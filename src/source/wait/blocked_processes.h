@@ -11,6 +11,8 @@
 #include "source/wait/blocked_look.h"
 #include "source/resource/live_list.h"
 
+struct sonde_channel;
+
 /* Who tells of a process's waits. */
 enum sonde_blocked_telling {
 	SONDE_BLOCKED_UNDECIDED = 0,
@@ -39,9 +41,9 @@ struct sonde_blocked_processes {
 	struct sonde_recorder *recorder;
 	struct sonde_blocked_looker looker;
 	struct sonde_blocked_held held;
-	int hooks;                   /* processes may be hooked */
-	struct sonde_live_list list; /* struct sonde_blocked_listed */
-	size_t kept, kept_processes; /* descriptors: of threads, two each, and of processes */
+	const struct sonde_channel *channel; /* who has hooks in it; NULL = no process may have any */
+	struct sonde_live_list list;         /* struct sonde_blocked_listed */
+	size_t kept, kept_processes;         /* descriptors: of threads, two each, and of processes */
 	size_t kept_max, kept_processes_max;
 	uint64_t start_ns, lists, listed_ns;
 	uint64_t denied, narrow;
@@ -50,8 +52,10 @@ struct sonde_blocked_processes {
 	int failed;                            /* no memory: from then on nothing is read */
 };
 
-/* `hooks`: processes may be hooked. -ENOMEM; what was opened is freed by sonde_blocked_processes_fini(). */
-int sonde_blocked_processes_init(struct sonde_blocked_processes *processes, struct sonde_recorder *recorder, int hooks);
+/* `channel`: NULL = no process may have hooks in it. -ENOMEM; what was opened is freed by
+ * sonde_blocked_processes_fini(). */
+int sonde_blocked_processes_init(struct sonde_blocked_processes *processes, struct sonde_recorder *recorder,
+				 const struct sonde_channel *channel);
 /* Writes what is left. */
 void sonde_blocked_processes_fini(struct sonde_blocked_processes *processes);
 

@@ -23,7 +23,7 @@
 #include "format/link.h"
 #include "format/ring.h"
 #include "source/wait/process.h"
-#include "source/target/zones.h"
+#include "source/target/channel.h"
 
 #define COMMIT_FIRST 64u
 #define REST_NS 25000000u /* longer than events of the kernel wait to be taken */
@@ -107,7 +107,7 @@ struct sonde_wait_early *sonde_wait_early_new(const struct sonde_wait_early_opti
 	}
 	early->head->magic = SONDE_EARLY_MAGIC;
 	early->head->clock = early->clock;
-	snprintf(early->head->socket, sizeof early->head->socket, "%s", options->socket);
+	snprintf(early->head->socket, sizeof early->head->socket, "%s", sonde_channel_name(options->channel));
 	return early;
 }
 
@@ -147,7 +147,9 @@ int sonde_wait_early_has(const struct sonde_wait_early *early, pid_t pid)
 
 static uint64_t time_of(const struct sonde_wait_early *early, uint64_t raw)
 {
-	return early->clock == SONDE_RING_CLOCK_CYCLES ? sonde_clockfit_ns(sonde_zones_fit(), raw) : raw;
+	return early->clock == SONDE_RING_CLOCK_CYCLES
+		   ? sonde_clockfit_ns(sonde_channel_fit(early->options.channel), raw)
+		   : raw;
 }
 
 static void begin(struct sonde_wait_early *early, struct row *row)
@@ -157,6 +159,7 @@ static void begin(struct sonde_wait_early *early, struct row *row)
 	struct sonde_wait_process_options process = {.recorder = options->recorder,
 						     .hooked = options->hooked,
 						     .chunks = options->chunks,
+						     .channel = options->channel,
 						     .pid = row->pid,
 						     .clock = early->clock,
 						     .time_ns = began_ns};

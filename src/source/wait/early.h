@@ -10,13 +10,14 @@
 #include "source/target/hooked.h"
 #include "source/wait/chunks.h"
 
+struct sonde_channel;
 struct sonde_wait_early;
 
 struct sonde_wait_early_options {
 	struct sonde_recorder *recorder;
 	struct sonde_hooked *hooked;
 	struct sonde_wait_chunks *chunks;
-	const char *socket; /* the recorder's */
+	const struct sonde_channel *channel;
 	void *context;
 	void (*begun)(void *context, uint32_t process); /* one of the recording's has a slot; NULL = nobody is told */
 };

@@ -14,7 +14,7 @@
 #include "format/ring.h"
 #include "format/wait.h"
 #include "source/wait/lock_names.h"
-#include "source/target/zones.h"
+#include "source/target/channel.h"
 #include "util/error.h"
 
 #define STACKS_MAX (1u << 24)
@@ -136,7 +136,9 @@ static void *row_make(struct numbered *table, uint32_t number, uint64_t *bad, ui
 
 static uint64_t time_of(const struct sonde_wait_process *process, uint64_t raw)
 {
-	return process->options.clock == SONDE_RING_CLOCK_CYCLES ? sonde_clockfit_ns(sonde_zones_fit(), raw) : raw;
+	return process->options.clock == SONDE_RING_CLOCK_CYCLES
+		   ? sonde_clockfit_ns(sonde_channel_fit(process->options.channel), raw)
+		   : raw;
 }
 
 static void take_stack(struct sonde_wait_process *process, const uint64_t *words, size_t size)
@@ -303,7 +305,8 @@ static void keep_call(struct sonde_wait_process *process, uint32_t thread, const
 	memcpy(call->words, words, sizeof call->words);
 	call->thread = thread;
 	pid_t holder = (pid_t)((words[0] & SONDE_HEAP_ADDRESS_MASK) >> SONDE_WAIT_KIND_BITS);
-	call->holder = holder ? sonde_zones_tid(process->options.pid, holder) : 0; /* while its rings are there */
+	call->holder = holder ? sonde_channel_tid(process->options.channel, process->options.pid, holder)
+			      : 0; /* while its rings are there */
 }
 
 size_t sonde_wait_process_size(uint64_t first, uint64_t second)

@@ -11,12 +11,14 @@
 #include "source/target/hooked.h"
 #include "source/wait/chunks.h"
 
+struct sonde_channel;
 struct sonde_wait_process;
 
 struct sonde_wait_process_options {
 	struct sonde_recorder *recorder;
 	struct sonde_hooked *hooked;
 	struct sonde_wait_chunks *chunks;
+	const struct sonde_channel *channel;
 	pid_t pid;
 	uint32_t clock;   /* enum sonde_ring_clock, of its words */
 	uint64_t time_ns; /* when it is known to have been that process */

@@ -1,8 +1,8 @@
 /* waits.c: the waits source: where threads wait and for what, from hooks inside the target (src/inject/wait/waits.h).
  *
  * libsonde-waits.so is preloaded into the command and what it starts. It stands before the calls of the C library that
- * may wait: for locks, time and other tasks (--threads), for files (--io). Its words come through the rings of the
- * zones source, which drains before us.
+ * may wait: for locks, time and other tasks (--threads), for files (--io). Its words come through the channel
+ * (target/channel.h), which is drained before us.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -20,7 +20,7 @@
 #include "source/wait/early.h"
 #include "source/wait/process.h"
 #include "source/wait/waits.h"
-#include "source/target/zones.h"
+#include "source/target/channel.h"
 #include "util/error.h"
 
 #define OBJECT SONDE_WAITS_OBJECT
@@ -40,7 +40,8 @@ struct sonde_source_run {
 	struct sonde_wait_chunks chunks;
 	struct sonde_wait_early *early; /* NULL = all connect at once */
 	struct sonde_cut_off *cut_off;
-	struct sonde_zones_listener listener;
+	struct sonde_channel *channel;
+	struct sonde_channel_listener listener;
 	struct process *processes; /* the newest life of a number first */
 	uint8_t *told;             /* by id of the recording: it has connected */
 	size_t told_count;
@@ -48,10 +49,7 @@ struct sonde_source_run {
 	char left_name[16], hidden_name[16]; /* of the first */
 };
 
-/* There is one in a recorder, which other sources ask. */
-static const struct sonde_source_run *current;
-
-/* --- what the zones source tells --------------------------------------------------------------------------------- */
+/* --- what processes report --------------------------------------------------------------------------------------- */
 
 /* Without memory it is as if it had not. */
 static void note_told(struct sonde_source_run *run, uint32_t id)
@@ -81,6 +79,7 @@ static void on_opened(void *context, pid_t pid, uint32_t clock)
 	struct sonde_wait_process_options options = {.recorder = run->recorder,
 						     .hooked = &run->hooked,
 						     .chunks = &run->chunks,
+						     .channel = run->channel,
 						     .pid = pid,
 						     .clock = clock,
 						     .time_ns = sonde_clock_now_ns()};
@@ -138,7 +137,7 @@ static void on_left(void *context, pid_t pid, const struct sonde_link_leave *lea
 }
 
 /* Before it is read anew what lies where: what was told of an object that has gone since is looked up in that. */
-static void on_passed(void *context, pid_t pid, const struct sonde_zones_drainer *drainer)
+static void on_passed(void *context, pid_t pid, const struct sonde_channel_drainer *drainer)
 {
 	(void)context;
 	drainer->drain(drainer->context, pid);
@@ -163,24 +162,27 @@ static int is_connected(void *context, pid_t pid)
 	return find(context, pid) != NULL;
 }
 
-/* What a program said early that has executed another since, which is cut off, is no sign of that. */
-int sonde_waits_tells(pid_t pid)
+static int is_unreachable(void *context, uint32_t process)
 {
-	const struct process *process = current ? find(current, pid) : NULL;
+	const struct sonde_source_run *run = context;
+	return sonde_cut_off_has(run->cut_off, process);
+}
+
+/* A process that is unreachable now may have reported early, as another program. */
+static int covers(void *context, pid_t pid)
+{
+	const struct sonde_source_run *run = context;
+	const struct process *process = find(run, pid);
 	if (process)
 		return !process->has_left;
-	return current && sonde_wait_early_has(current->early, pid) &&
-	       !sonde_waits_cut_off(sonde_recorder_alive(current->recorder, pid));
+	return sonde_wait_early_has(run->early, pid) &&
+	       !is_unreachable(context, sonde_recorder_alive(run->recorder, pid));
 }
 
-int sonde_waits_told(uint32_t process)
+static int covered(void *context, uint32_t process)
 {
-	return current && process < current->told_count && current->told[process] && !sonde_waits_cut_off(process);
-}
-
-int sonde_waits_cut_off(uint32_t process)
-{
-	return current && sonde_cut_off_has(current->cut_off, process);
+	const struct sonde_source_run *run = context;
+	return process < run->told_count && run->told[process] && !is_unreachable(context, process);
 }
 
 /* --- the source -------------------------------------------------------------------------------------------------- */
@@ -205,9 +207,8 @@ static int waits_probe(const struct sonde_record_options *options, char *why, si
 
 static void free_run(struct sonde_source_run *run)
 {
-	current = NULL;
 	free(run->told);
-	sonde_zones_listen(SONDE_LINK_WAITS, NULL);
+	sonde_channel_ignore(run->channel, &run->listener);
 	while (run->processes)
 		on_closed(run, run->processes->pid);
 	sonde_wait_early_free(run->early);
@@ -217,27 +218,32 @@ static void free_run(struct sonde_source_run *run)
 	free(run);
 }
 
-static int waits_open(struct sonde_source_run **out, struct sonde_recorder *recorder)
+static int waits_open(struct sonde_source_run **out, struct sonde_recorder *recorder, struct sonde_channel *channel)
 {
 	struct sonde_source_run *run = calloc(1, sizeof *run);
 	if (!run)
 		return sonde_error(ENOMEM, "out of memory for the waits source");
 	run->recorder = recorder;
+	run->channel = channel;
 	sonde_wait_chunks_init(&run->chunks, recorder);
 	int result = sonde_hooked_init(&run->hooked, recorder);
+	run->listener = (struct sonde_channel_listener){.context = run,
+							.source = "waits",
+							.opened = on_opened,
+							.heap = on_words,
+							.closed = on_closed,
+							.left = on_left,
+							.table = on_table,
+							.passed = on_passed,
+							.covers = covers,
+							.covered = covered,
+							.unreachable = is_unreachable};
+	result = result < 0 ? result : sonde_channel_listen(channel, SONDE_LINK_WAITS, &run->listener);
 	if (result < 0) {
 		free_run(run);
 		return result;
 	}
-	run->listener = (struct sonde_zones_listener){.context = run,
-						      .opened = on_opened,
-						      .heap = on_words,
-						      .closed = on_closed,
-						      .left = on_left,
-						      .table = on_table,
-						      .passed = on_passed};
-	sonde_zones_listen(SONDE_LINK_WAITS, &run->listener);
-	current = *out = run;
+	*out = run;
 	return 0;
 }
 
@@ -247,7 +253,7 @@ static int waits_prepare(struct sonde_source_run *run, struct sonde_launch *laun
 	struct sonde_wait_early_options early = {.recorder = run->recorder,
 						 .hooked = &run->hooked,
 						 .chunks = &run->chunks,
-						 .socket = sonde_zones_socket(),
+						 .channel = run->channel,
 						 .context = run,
 						 .begun = on_begun};
 	run->early = sonde_wait_early_new(&early);
@@ -255,8 +261,12 @@ static int waits_prepare(struct sonde_source_run *run, struct sonde_launch *laun
 		sonde_wait_early_place(run->early, place, sizeof place);
 	snprintf(wanted, sizeof wanted, "%u %u %s", sonde_unsampled_filters(getpid()),
 		 sonde_recorder_options(run->recorder)->waits, place);
-	const struct sonde_cut_off_options cut_off = {
-	    .recorder = run->recorder, .source = "waits", .object = OBJECT, .connected = is_connected, .context = run};
+	const struct sonde_cut_off_options cut_off = {.recorder = run->recorder,
+						      .channel = run->channel,
+						      .source = "waits",
+						      .object = OBJECT,
+						      .connected = is_connected,
+						      .context = run};
 	run->cut_off = sonde_cut_off_new(&cut_off);
 	int result = sonde_launch_setenv(launch, ENVIRONMENT, wanted);
 	return result ? result : sonde_preload_add(launch, OBJECT);
@@ -300,7 +310,7 @@ static void waits_stop(struct sonde_source_run *run)
 			 (unsigned long long)run->hidden, run->hidden == 1 ? "" : "es", run->hidden_name,
 			 run->hidden == 1 ? "was" : "were");
 	struct sonde_recorder_state state = {
-	    .state = !run->connected        ? SONDE_SOURCE_UNAVAILABLE
+	    .state = !run->connected                       ? SONDE_SOURCE_UNAVAILABLE
 		     : run->left || run->hidden || cut_off ? SONDE_SOURCE_LIMITED
 							   : SONDE_SOURCE_ON,
 	    .method =

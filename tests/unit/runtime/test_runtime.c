@@ -8,6 +8,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+#include <errno.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -123,10 +124,10 @@ static void drops_are_counted_exactly(void **state)
 	char *argv[] = {(char *)(uintptr_t)ZONE_TARGET, "flood", "100000", NULL};
 	int status = -1;
 	zones_start(&run, &options, argv);
-	while (!sonde_zones_connected(run.source))
+	while (!sonde_channel_connected(run.channel))
 		zones_round(&run, 5);
 	waitpid(run.pid, &status, 0);
-	sonde_source_zones.drain(run.source, UINT64_MAX, 1);
+	sonde_channel_drain(run.channel, 1);
 	assert_int_equal(status, 0);
 	uint64_t lost = zones_lost(run.recorder, "ring full");
 	assert_true(lost > 100000);
@@ -146,10 +147,10 @@ static void overwriting_keeps_the_newest(void **state)
 	char *argv[] = {(char *)(uintptr_t)ZONE_TARGET, "flood", "100000", NULL};
 	int status = -1;
 	zones_start(&run, &options, argv);
-	while (!sonde_zones_connected(run.source))
+	while (!sonde_channel_connected(run.channel))
 		zones_round(&run, 5);
 	waitpid(run.pid, &status, 0);
-	sonde_source_zones.drain(run.source, UINT64_MAX, 1);
+	sonde_channel_drain(run.channel, 1);
 	assert_int_equal(status, 0);
 	uint64_t lost = zones_lost(run.recorder, "overwritten");
 	assert_true(lost > 0);
@@ -365,7 +366,49 @@ static void executed_programs_connect_again(void **state)
 	struct zones_run run;
 	assert_int_equal(run_target(&run, NULL, "exec", ZONE_TARGET), 0);
 	assert_int_equal(zones_find(run.recorder, "outer")->ended, 7);
-	assert_int_equal(sonde_zones_connected(run.source), 2);
+	assert_int_equal(sonde_channel_connected(run.channel), 2);
+	zones_free(&run);
+}
+
+struct told {
+	int opened, closed;
+};
+
+static void count_opened(void *context, pid_t pid, uint32_t clock)
+{
+	(void)pid;
+	(void)clock;
+	((struct told *)context)->opened++;
+}
+
+static void count_closed(void *context, pid_t pid)
+{
+	(void)pid;
+	((struct told *)context)->closed++;
+}
+
+/* The zones source is one listener of the channel, and those behind it are told of the same processes. */
+static void all_listeners_are_told(void **state)
+{
+	(void)state;
+	struct zones_run run;
+	struct told told[3] = {{0}};
+	struct sonde_channel_listener listeners[4];
+	char *argv[] = {(char *)(uintptr_t)ZONE_TARGET, "exec", (char *)(uintptr_t)ZONE_TARGET, NULL};
+	zones_start(&run, NULL, argv);
+	for (size_t i = 0; i < 3; i++) {
+		listeners[i] = (struct sonde_channel_listener){
+		    .context = &told[i], .opened = count_opened, .closed = count_closed};
+		assert_int_equal(sonde_channel_listen(run.channel, SONDE_LINK_ZONES, &listeners[i]), 0);
+	}
+	assert_int_equal(sonde_channel_listen(run.channel, SONDE_LINK_ZONES, &listeners[3]), -ENOSPC);
+	sonde_channel_ignore(run.channel, &listeners[1]);
+	assert_int_equal(zones_finish(&run), 0);
+	assert_int_equal(zones_find(run.recorder, "outer")->ended, 7);
+	for (size_t i = 0; i < 3; i++) {
+		assert_int_equal(told[i].opened, i == 1 ? 0 : 2);
+		assert_int_equal(told[i].closed, i == 1 ? 0 : 2);
+	}
 	zones_free(&run);
 }
 
@@ -389,6 +432,7 @@ int main(void)
 	    cmocka_unit_test(closing_all_descriptors_loses_nothing),
 	    cmocka_unit_test(programs_can_ask),
 	    cmocka_unit_test(executed_programs_connect_again),
+	    cmocka_unit_test(all_listeners_are_told),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

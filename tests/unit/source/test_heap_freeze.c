@@ -51,14 +51,15 @@ static void a_thread_in_a_call_is_left_there(void **unused)
 #endif
 	int ends[2], status;
 	struct timeval timeout = {100, 0};
-	struct sonde_heap_threads threads;
+	struct sonde_heap_late late = {0};
 	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, ends), 0);
 	assert_int_equal(setsockopt(ends[0], SOL_SOCKET, SO_RCVTIMEO, &timeout, sizeof timeout), 0);
 	pid_t pid = fork();
 	if (!pid)
 		wait_for_bytes(ends[0]);
 	await_call(pid, SYS_recvfrom);
-	assert_int_equal(sonde_heap_freeze(&threads, pid, 0), 0);
+	struct sonde_heap_threads threads = {.pid = pid, .late = &late};
+	assert_int_equal(sonde_heap_freeze(&threads, 0), 0);
 	assert_int_equal(threads.count, 1);
 	assert_int_equal(threads.left, 1);
 	sonde_heap_freeze_check(&threads);

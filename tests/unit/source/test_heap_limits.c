@@ -88,8 +88,9 @@ static void numbers_of_stacks_are_not_believed(void **unused)
 	assert_int_equal(sonde_images_new(&images, recording.recorder, NULL, NULL), 0);
 	assert_int_equal(sonde_spaces_new(&spaces, images), 0);
 	assert_int_equal(sonde_unwinder_new(&unwinder, recording.recorder, images, spaces), 0);
-	assert_int_equal(sonde_heap_process_new(&process, recording.recorder, unwinder, getpid(), SONDE_RING_CLOCK_NS),
-			 0);
+	const struct sonde_heap_process_options options = {
+	    .recorder = recording.recorder, .unwinder = unwinder, .pid = getpid(), .clock = SONDE_RING_CLOCK_NS};
+	assert_int_equal(sonde_heap_process_new(&process, &options), 0);
 	long before_kb = most_memory_kb();
 	for (uint64_t number = 1; number <= 1u << 24; number += number < 3 ? 1 : number) {
 		uint64_t words[] = {sonde_heap_op(SONDE_HEAP_STACK), number << 32 | 1, 0x1000};

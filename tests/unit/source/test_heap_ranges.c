@@ -295,7 +295,9 @@ static void any_words_end(void **unused)
 	struct sonde_heap_process *process;
 	uint64_t random = 13, words[64];
 	heap_open(&heap);
-	assert_int_equal(sonde_heap_process_new(&process, heap.recorder, NULL, getpid(), SONDE_RING_CLOCK_NS), 0);
+	const struct sonde_heap_process_options options = {
+	    .recorder = heap.recorder, .pid = getpid(), .clock = SONDE_RING_CLOCK_NS};
+	assert_int_equal(sonde_heap_process_new(&process, &options), 0);
 	for (int round = 0; round < 3000; round++) {
 		for (size_t i = 0; i < 64; i++) {
 			uint64_t kind = next_random(&random) % 8, value = next_random(&random);

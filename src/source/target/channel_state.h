@@ -1,0 +1,67 @@
+/* channel_state.h: the channel inside: what target/channel.c, channel_sockets.c and channel_messages.c share. */
+#ifndef SONDE_SOURCE_TARGET_CHANNEL_STATE_H
+#define SONDE_SOURCE_TARGET_CHANNEL_STATE_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+#include <unistd.h>
+
+#include "fold/clockfit.h"
+#include "source/target/channel.h"
+#include "source/target/pool.h"
+
+#define SONDE_CHANNEL_CLIENTS (SONDE_LINK_WAITS + 1)
+
+struct sonde_channel_connection {
+	int fd;     /* −1 after it hung up */
+	int pid_fd; /* −1 where the kernel has none */
+	pid_t pid;
+	uint32_t client;
+	uint64_t check_ns, pause_ns; /* since it hung up: the next check of its maps, and the time between two */
+	struct sonde_pool *pool;     /* NULL before HELLO */
+};
+
+struct sonde_channel {
+	struct sonde_recorder *recorder;
+	struct sonde_listeners listeners[SONDE_CHANNEL_CLIENTS];
+	int listen_fd;     /* in the abstract namespace; −1 = processes cannot connect */
+	int second_fd;     /* for other network namespaces, −1 = none */
+	int place_fd;      /* its inode */
+	char path[108];    /* its path, as long as it stands there; "" = it does not */
+	char name[48];     /* as struct sonde_early_head has it */
+	char failure[256]; /* "" = processes can connect */
+	uint32_t clock;
+	struct sonde_clockfit fit;
+	struct sonde_pool_budget budget;
+	struct sonde_channel_connection *connections;
+	size_t count;
+	uint64_t connected;
+	uint64_t strangers;              /* connections of other users that were refused */
+	int has_own_tids;                /* some process was in another pid namespace */
+	struct sonde_link_answer answer; /* too large for the stack */
+};
+
+/* Of any number that a process may send. */
+static inline const struct sonde_listeners *sonde_channel_listeners(const struct sonde_channel *channel,
+								    uint32_t client)
+{
+	static const struct sonde_listeners nobody;
+	return client < SONDE_CHANNEL_CLIENTS ? &channel->listeners[client] : &nobody;
+}
+
+static inline void sonde_channel_hang_up(struct sonde_channel_connection *connection)
+{
+	if (connection->fd >= 0)
+		close(connection->fd);
+	connection->fd = -1;
+}
+
+/* Opens both sockets: 0, or a negative errno and none is open. All three descriptors are −1 before. */
+int sonde_channel_sockets_open(struct sonde_channel *channel);
+void sonde_channel_sockets_close(struct sonde_channel *channel);
+
+/* Handles the messages that have come. */
+void sonde_channel_receive(struct sonde_channel *channel, struct sonde_channel_connection *connection);
+
+#endif

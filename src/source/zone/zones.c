@@ -1,0 +1,123 @@
+/* zones.c: the zones source: what programs record by themselves, with libsonde (zone/program.h).
+ *
+ * A listener of the channel as others are: a program sink takes the records of each process that connects as
+ * SONDE_LINK_ZONES. Nothing is drained here: the channel does that. The source's record also reports what kept
+ * processes from connecting.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "source/source.h"
+#include "source/target/channel.h"
+#include "source/zone/program.h"
+#include "util/error.h"
+
+#define METHOD "rings in shared memory, written by the program itself"
+
+struct sonde_source_run {
+	struct sonde_recorder *recorder;
+	struct sonde_channel *channel;
+	struct sonde_channel_listener listener;
+	uint64_t programs; /* that have connected */
+};
+
+static int on_program(void *context, struct sonde_pool *pool, pid_t pid, struct sonde_program_sink *out)
+{
+	struct sonde_source_run *run = context;
+	int code = sonde_program_new(run->recorder, pool, pid, out);
+	run->programs += !code;
+	return code;
+}
+
+static int zones_probe(const struct sonde_record_options *options, char *why, size_t why_b)
+{
+	if (options && options->only_resources)
+		return -ENOENT;
+	int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+	if (fd < 0) {
+		int code = -errno;
+		snprintf(why, why_b, "no local sockets here: %s", strerror(-code));
+		return code;
+	}
+	close(fd);
+	return 0;
+}
+
+static int zones_open(struct sonde_source_run **out, struct sonde_recorder *recorder, struct sonde_channel *channel)
+{
+	if (sonde_channel_failure(channel))
+		return sonde_error(ENOTCONN, "%s", sonde_channel_failure(channel));
+	struct sonde_source_run *run = calloc(1, sizeof(*run));
+	if (!run)
+		return sonde_error(ENOMEM, "no memory for the zones source");
+	run->recorder = recorder;
+	run->channel = channel;
+	run->listener = (struct sonde_channel_listener){.context = run, .source = "zones", .program = on_program};
+	int code = sonde_channel_listen(channel, SONDE_LINK_ZONES, &run->listener);
+	if (code) {
+		free(run);
+		return code;
+	}
+	*out = run;
+	return 0;
+}
+
+static int zones_drain(struct sonde_source_run *run, uint64_t horizon_ns, int final)
+{
+	(void)horizon_ns;
+	(void) final;
+	return sonde_recorder_error(run->recorder);
+}
+
+/* What could not be seen, and why. */
+static void write_detail(const struct sonde_source_run *run, char *out, size_t out_b)
+{
+	int used = 0;
+	uint64_t strangers = sonde_channel_strangers(run->channel);
+	out[0] = '\0';
+	if (strangers)
+		used =
+		    snprintf(out, out_b,
+			     "%llu process%s of other users wanted to be recorded and %s refused%s: record as %sthe "
+			     "user who runs %s",
+			     (unsigned long long)strangers, strangers == 1 ? "" : "es", strangers == 1 ? "was" : "were",
+			     geteuid() ? "" : ", not known to come from the command", geteuid() ? "root, or as " : "",
+			     strangers == 1 ? "it" : "them");
+	else if (!run->programs)
+		used = snprintf(out, out_b, "no program used the sonde API");
+	if (run->programs && !sonde_channel_counts_cycles(run->channel))
+		snprintf(out + used, out_b - (size_t)used,
+			 "%sthe cycle counter of this machine is not stable: each event reads CLOCK_MONOTONIC, which "
+			 "costs more",
+			 used ? "; " : "");
+}
+
+static void zones_stop(struct sonde_source_run *run)
+{
+	char detail[512];
+	write_detail(run, detail, sizeof(detail));
+	struct sonde_recorder_state state = {
+	    .state = sonde_channel_strangers(run->channel) ? SONDE_SOURCE_LIMITED
+		     : run->programs                       ? SONDE_SOURCE_ON
+							   : SONDE_SOURCE_OFF,
+	    .method = METHOD,
+	    .detail = *detail ? detail : NULL,
+	};
+	sonde_recorder_source(run->recorder, "zones", &state);
+	sonde_channel_ignore(run->channel, &run->listener);
+	free(run);
+}
+
+const struct sonde_source sonde_source_zones = {
+    .name = "zones",
+    .title = "zones, counters and spans that programs record by themselves",
+    .cost = "one pair of clock readings a zone, plus 0.5 ns",
+    .probe = zones_probe,
+    .open = zones_open,
+    .drain = zones_drain,
+    .stop = zones_stop,
+};
