@@ -15,7 +15,15 @@
 #include "source/record/recorder.h"
 
 struct sonde_channel;
+struct sonde_snapshots;
 struct sonde_source_run; /* each source's own */
+
+/* What a source is given: borrowed until it has stopped. */
+struct sonde_source_context {
+	struct sonde_recorder *recorder;
+	struct sonde_channel *channel;     /* to processes */
+	struct sonde_snapshots *snapshots; /* that are asked for */
+};
 
 struct sonde_source {
 	const char *name;  /* "cpu" */
@@ -30,7 +38,7 @@ struct sonde_source {
 	int (*probe)(const struct sonde_record_options *options, char *why, size_t why_b);
 
 	/* Registers with the channel (target/channel.h) where processes report to the source. */
-	int (*open)(struct sonde_source_run **out, struct sonde_recorder *recorder, struct sonde_channel *channel);
+	int (*open)(struct sonde_source_run **out, const struct sonde_source_context *context);
 	int (*prepare)(struct sonde_source_run *run, struct sonde_launch *launch); /* NULL = nothing to prepare */
 	int (*start)(struct sonde_source_run *run, pid_t pid); /* of the held child, or the process to attach to */
 

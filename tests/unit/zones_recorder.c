@@ -11,6 +11,7 @@
 
 #include "base/clock.h"
 #include "fold/hist.h"
+#include "source/record/snapshots.h"
 #include "source/target/devices.h"
 #include "source/heap/events.h"
 
@@ -183,8 +184,9 @@ void sonde_recorder_event(struct sonde_recorder *recorder, uint32_t process, uin
 }
 
 /* As an event. */
-int sonde_recorder_ask(struct sonde_recorder *recorder, const struct sonde_snapshot_ask *ask)
+int sonde_snapshots_ask(struct sonde_snapshots *snapshots, const struct sonde_snapshot_ask *ask)
 {
+	struct sonde_recorder *recorder = (struct sonde_recorder *)(void *)snapshots;
 	struct zones_event *kept = &recorder->events[recorder->event_count++ % EVENTS_MAX];
 	*kept = (struct zones_event){SONDE_EVENT_SNAPSHOT, 0, 0, ask->time_ns, 0, ""};
 	copy_text(kept->text, sizeof(kept->text), ask->label, ask->label_b);
@@ -322,8 +324,11 @@ void zones_start(struct zones_run *run, const struct sonde_record_options *optio
 		abort();
 	if (options)
 		run->recorder->options = *options;
-	if (sonde_channel_open(&run->channel, run->recorder) ||
-	    sonde_source_zones.open(&run->source, run->recorder, run->channel))
+	struct sonde_snapshots *snapshots = (struct sonde_snapshots *)(void *)run->recorder; /* ours, above */
+	if (sonde_channel_open(&run->channel, run->recorder, snapshots))
+		abort();
+	const struct sonde_source_context context = {run->recorder, run->channel, snapshots};
+	if (sonde_source_zones.open(&run->source, &context))
 		abort();
 	run->pid = fork();
 	if (run->pid)

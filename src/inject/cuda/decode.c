@@ -9,7 +9,7 @@
 
 #include <stdlib.h>
 
-#include "inject/cuda/state.h"
+#include "inject/cuda/decode_state.h"
 
 #define OPERATIONS_MAX (1u << 17)
 #define QUEUES_MAX (1u << 14)

@@ -2,7 +2,7 @@
  * the record is. */
 #include <stdio.h>
 
-#include "inject/cuda/state.h"
+#include "inject/cuda/decode_state.h"
 
 /* --- records ------------------------------------------------------------------------------------------------------ */
 

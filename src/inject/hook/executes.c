@@ -5,7 +5,7 @@
  * another user. So the functions that execute look whether the file that LD_PRELOAD names can be opened; if not, the
  * entry is left out of the environment that is passed on. The path is opened as it stands: there is a directory of
  * the name $LIB (scripts/preload-tree). Once the process has locked itself in by seccomp nothing is looked at any more:
- * what was seen just before counts (inject_executes_look(), called by hook/sandbox.c).
+ * what was seen just before counts (inject_sandbox_entering()).
  *
  * Also runs in a child of vfork(), and in one without thread-local storage: no allocation, nothing of the parent's is
  * changed. system() and popen() take no environment: for them our entry is taken out of the process's own, as all
@@ -139,7 +139,8 @@ static char *const *find_hidden(char *const *environment)
 	return NULL;
 }
 
-void inject_executes_look(void)
+/* The last time that it can be looked up. */
+void inject_sandbox_entering(void)
 {
 	atomic_store(&was_hidden, find_hidden(environ) != NULL);
 }

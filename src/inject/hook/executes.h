@@ -4,9 +4,6 @@
 #ifndef SONDE_INJECT_HOOK_EXECUTES_H
 #define SONDE_INJECT_HOOK_EXECUTES_H
 
-/* The process is about to lock itself in: whether our files are hidden from it is not looked up any more. */
-void inject_executes_look(void);
-
 /* Before a function that executes without taking an environment: our entry is taken out of the process's own, if our
  * files cannot be read. */
 void inject_executes_own(void);

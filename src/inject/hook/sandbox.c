@@ -21,7 +21,6 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "inject/hook/executes.h"
 #include "inject/hook/machine.h"
 #include "inject/hook/next.h"
 #include "inject/hook/sandbox.h"
@@ -98,7 +97,8 @@ __attribute__((noinline)) static void lock_in(void)
 	const struct inject_sandbox *sandbox = watched;
 	if (!sandbox || atomic_load(&is_locked_in))
 		return;
-	inject_executes_look();
+	if (inject_sandbox_entering)
+		inject_sandbox_entering();
 	if (sandbox->pid && sandbox->pid != (pid_t)inject_machine_call(SYS_getpid, 0, 0, 0, 0, 0, 0))
 		atomic_store(&child_is_locked_in, 1);
 	else

@@ -1,5 +1,5 @@
-/* sandbox.h: no system call of ours once a program has locked itself in by seccomp: hook/sandbox.c, in each injected object
- * by itself. Where several are loaded their wrappers stand in a chain.
+/* sandbox.h: no system call of ours once a program has locked itself in by seccomp: hook/sandbox.c, in each injected
+ * object by itself. Where several are loaded their wrappers stand in a chain.
  */
 #ifndef SONDE_INJECT_HOOK_SANDBOX_H
 #define SONDE_INJECT_HOOK_SANDBOX_H
@@ -39,6 +39,9 @@ __attribute__((weak, visibility("hidden"))) long inject_sandbox_futex(long numbe
 /* An object whose recorder holds copies of the program's memory has this one: they are wiped. The process is about to
  * forbid others of its user to read it (PR_SET_DUMPABLE). */
 __attribute__((weak, visibility("hidden"))) void inject_sandbox_undumpable(void);
+/* Called when the process is about to lock itself in, while system calls of ours are still allowed (hook/executes.c).
+ */
+__attribute__((weak, visibility("hidden"))) void inject_sandbox_entering(void);
 long inject_sandbox_next(long number, long a, long b, long c, long d, long e, long f);
 
 /* What the object does about it: tells the recorder, while that is still allowed; then, when nobody else makes calls of

@@ -117,9 +117,9 @@ static int flop_probe(const struct sonde_record_options *options, char *why, siz
 	return options && !options->flop ? -ECANCELED : find(&events, why, why_b);
 }
 
-static int flop_open(struct sonde_source_run **out, struct sonde_recorder *recorder, struct sonde_channel *channel)
+static int flop_open(struct sonde_source_run **out, const struct sonde_source_context *context)
 {
-	(void)channel;
+	struct sonde_recorder *recorder = context->recorder;
 	char why[256];
 	struct sonde_source_run *run = calloc(1, sizeof *run);
 	if (!run)

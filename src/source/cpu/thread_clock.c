@@ -13,7 +13,7 @@
 #include "base/clock.h"
 #include "base/hash.h"
 #include "format/record.h"
-#include "source/record/clock_rows.h"
+#include "source/cpu/thread_clock_state.h"
 #include "util/error.h"
 #include "util/file.h"
 

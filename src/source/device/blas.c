@@ -47,9 +47,9 @@ static int blas_probe(const struct sonde_record_options *options, char *why, siz
 	return -EOPNOTSUPP;
 }
 
-static int blas_open(struct sonde_source_run **out, struct sonde_recorder *recorder, struct sonde_channel *channel)
+static int blas_open(struct sonde_source_run **out, const struct sonde_source_context *context)
 {
-	(void)channel;
+	struct sonde_recorder *recorder = context->recorder;
 	struct sonde_source_run *run = calloc(1, sizeof *run);
 	if (!run)
 		return sonde_error(ENOMEM, "out of memory for the blas source");

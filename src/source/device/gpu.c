@@ -76,8 +76,10 @@ static int gpu_probe(const struct sonde_record_options *options, char *why, size
 	return result;
 }
 
-static int gpu_open(struct sonde_source_run **out, struct sonde_recorder *recorder, struct sonde_channel *channel)
+static int gpu_open(struct sonde_source_run **out, const struct sonde_source_context *context)
 {
+	struct sonde_recorder *recorder = context->recorder;
+	struct sonde_channel *channel = context->channel;
 	struct sonde_source_run *run = calloc(1, sizeof *run);
 	if (!run)
 		return sonde_error(ENOMEM, "out of memory for the gpu source");

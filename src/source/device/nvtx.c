@@ -36,9 +36,9 @@ static int nvtx_probe(const struct sonde_record_options *options, char *why, siz
 	return result;
 }
 
-static int nvtx_open(struct sonde_source_run **out, struct sonde_recorder *recorder, struct sonde_channel *channel)
+static int nvtx_open(struct sonde_source_run **out, const struct sonde_source_context *context)
 {
-	(void)channel;
+	struct sonde_recorder *recorder = context->recorder;
 	struct sonde_source_run *run = calloc(1, sizeof *run);
 	if (!run)
 		return sonde_error(ENOMEM, "out of memory for the nvtx source");

@@ -41,6 +41,7 @@ struct sonde_source_run {
 	struct sonde_recorder *recorder;
 	struct sonde_hooked hooked;
 	struct sonde_channel *channel;
+	struct sonde_snapshots *snapshots;
 	struct sonde_channel_listener listener, zones_listener;
 	pid_t *zoned; /* processes that make zones */
 	size_t zoned_count;
@@ -73,7 +74,7 @@ static int is_connected(void *context, pid_t pid)
 /* Takes the snapshots that are due of a process. */
 static void take_snapshots(struct sonde_source_run *run, struct process *process, uint64_t until_ns)
 {
-	struct sonde_snapshots *snapshots = sonde_recorder_snapshots(run->recorder);
+	struct sonde_snapshots *snapshots = run->snapshots;
 	uint32_t id = sonde_heap_process_id(process->heaps);
 	struct sonde_snapshot_live live;
 	uint64_t due_ns;
@@ -332,13 +333,16 @@ static void free_run(struct sonde_source_run *run)
 	free(run);
 }
 
-static int heap_open(struct sonde_source_run **out, struct sonde_recorder *recorder, struct sonde_channel *channel)
+static int heap_open(struct sonde_source_run **out, const struct sonde_source_context *context)
 {
+	struct sonde_recorder *recorder = context->recorder;
+	struct sonde_channel *channel = context->channel;
 	struct sonde_source_run *run = calloc(1, sizeof *run);
 	if (!run)
 		return sonde_error(ENOMEM, "out of memory for the heap source");
 	run->recorder = recorder;
 	run->channel = channel;
+	run->snapshots = context->snapshots;
 	run->listener = (struct sonde_channel_listener){.context = run,
 							.source = "heap",
 							.opened = on_opened,

@@ -55,7 +55,6 @@ int sonde_recorder_new(struct sonde_recorder **out, struct sonde_writer *writer,
 	sonde_encoder_init(&recorder->calls, SONDE_CHUNK_CALL_STACKS, SONDE_ENCODER_ROWS);
 	sonde_points_init(&recorder->points);
 	int rc = options->when ? arm(recorder) : 0;
-	rc = rc ? rc : sonde_snapshots_new(&recorder->snapshots, recorder, sonde_writer_start_ns(writer));
 	if (rc)
 		sonde_recorder_free(recorder);
 	else
@@ -79,7 +78,6 @@ void sonde_recorder_free(struct sonde_recorder *recorder)
 	sonde_map_fini(&recorder->site_map);
 	sonde_map_fini(&recorder->heap_map);
 	sonde_trigger_fini(&recorder->trigger);
-	sonde_snapshots_free(recorder->snapshots);
 	free(recorder->sites);
 	free(recorder->lost);
 	free(recorder);
@@ -368,16 +366,6 @@ uint32_t sonde_recorder_site(struct sonde_recorder *recorder, const struct sonde
 	rows[id - 1].id = id;
 	sonde_writer_meta(recorder->writer, &rows[id - 1], sizeof record, NULL, 0);
 	return id;
-}
-
-int sonde_recorder_ask(struct sonde_recorder *recorder, const struct sonde_snapshot_ask *ask)
-{
-	return sonde_snapshots_ask(recorder->snapshots, ask);
-}
-
-struct sonde_snapshots *sonde_recorder_snapshots(struct sonde_recorder *recorder)
-{
-	return recorder->snapshots;
 }
 
 int sonde_recorder_chunk(struct sonde_recorder *recorder, struct sonde_columns *columns, struct sonde_chunk *chunk)

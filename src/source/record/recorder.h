@@ -18,7 +18,6 @@
 #include "trace/trie.h"
 
 struct sonde_recorder;
-struct sonde_snapshots;
 struct sonde_writer;
 
 enum sonde_on_full { SONDE_ON_FULL_DROP = 0, SONDE_ON_FULL_OVERWRITE, SONDE_ON_FULL_BLOCK };
@@ -210,7 +209,8 @@ struct sonde_recorder_object {
 
 uint32_t sonde_recorder_object(struct sonde_recorder *recorder, const struct sonde_recorder_object *object);
 
-/* --- devices (target/devices.h) ------------------------------------------------------------------------------------ */
+/* --- devices (target/devices.h) ------------------------------------------------------------------------------------
+ */
 
 /* Writes the record, to which it gives type and id. Not interned. The id. */
 uint32_t sonde_recorder_device(struct sonde_recorder *recorder, struct sonde_meta_device *record);
@@ -264,22 +264,6 @@ struct sonde_recorder_snapshot {
 
 /* Its number in the recording, from 1. */
 uint32_t sonde_recorder_snapshot(struct sonde_recorder *recorder, const struct sonde_recorder_snapshot *snapshot);
-
-/* A snapshot that is to be taken of a process as it was at time_ns (record/snapshots.h). */
-struct sonde_snapshot_ask {
-	uint32_t process; /* the recording's */
-	pid_t pid;
-	enum sonde_snapshot_reason reason;
-	const char *label; /* copied */
-	size_t label_b;
-	uint64_t time_ns;
-	uint64_t rss_b; /* as the process read it itself; 0 = it is to be read */
-	int answer_fd;  /* a socket that gets a struct sonde_link_snapshot (format/link.h) and is closed; −1 = none */
-};
-
-/* A negative errno, as sonde_snapshots_ask(). */
-int sonde_recorder_ask(struct sonde_recorder *recorder, const struct sonde_snapshot_ask *ask);
-struct sonde_snapshots *sonde_recorder_snapshots(struct sonde_recorder *recorder);
 
 /* Writes columns as a chunk, all of whose other fields are filled in. */
 int sonde_recorder_chunk(struct sonde_recorder *recorder, struct sonde_columns *columns, struct sonde_chunk *chunk);

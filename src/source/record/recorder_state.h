@@ -7,7 +7,6 @@
 
 #include "source/record/points.h"
 #include "source/record/recorder.h"
-#include "source/record/snapshots.h"
 #include "source/record/streams.h"
 #include "trace/strings.h"
 #include "source/record/tasks.h"
@@ -36,7 +35,6 @@ struct sonde_recorder {
 	uint32_t heaps, heap_sites, objects, series;
 	uint32_t devices, queues, operations;
 	uint64_t places;
-	struct sonde_snapshots *snapshots;
 	uint32_t snapshot_count;
 	struct sonde_trigger trigger; /* used when options.when is set */
 	uint64_t sample_count;

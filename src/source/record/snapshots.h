@@ -1,9 +1,9 @@
 /* snapshots.h: snapshots of processes: asked for now, taken when all that happened before is in the recording.
  *
  * Whoever asks (zone/program.h: the program; target/channel_messages.c: a command; resource/memory.c: an interval, a
- * signal) names a process and a moment;
- * what is resident is read at once. The heap source claims what its processes were asked for, writes their events up to
- * that moment, and says what was alive; what nobody claims is taken at the end of the round without that. One thread.
+ * signal) names a process and a moment; what is resident is read at once. The heap source claims the snapshots of its
+ * processes, writes their events up to that moment, and adds what was alive; the memory source takes the others at the
+ * end of the round without that. One thread.
  */
 #ifndef SONDE_SOURCE_RECORD_SNAPSHOTS_H
 #define SONDE_SOURCE_RECORD_SNAPSHOTS_H
@@ -14,6 +14,18 @@
 #include "source/record/recorder.h"
 
 struct sonde_snapshots;
+
+/* A snapshot that is to be taken of a process as it was at time_ns. */
+struct sonde_snapshot_ask {
+	uint32_t process; /* the recording's */
+	pid_t pid;
+	enum sonde_snapshot_reason reason;
+	const char *label; /* copied */
+	size_t label_b;
+	uint64_t time_ns;
+	uint64_t rss_b; /* as the process read it itself; 0 = it is to be read */
+	int answer_fd;  /* a socket that gets a struct sonde_link_snapshot (format/link.h) and is closed; −1 = none */
+};
 
 /* start_ns: of the recording. */
 int sonde_snapshots_new(struct sonde_snapshots **out, struct sonde_recorder *recorder, uint64_t start_ns);

@@ -23,6 +23,7 @@
 #include "run/signals.h"
 #include "source/cpu/attached.h"
 #include "source/record/host.h"
+#include "source/record/snapshots.h"
 #include "source/resource/proc_stat.h"
 #include "source/source.h"
 #include "source/target/channel.h"
@@ -57,6 +58,7 @@ struct supervisor {
 	struct sonde_recorder *recorder;
 	struct sonde_launch launch;
 	struct sonde_channel *channel;
+	struct sonde_snapshots *snapshots;
 	struct active *active;
 	size_t active_count;
 	pid_t pid;
@@ -87,6 +89,8 @@ static int open_sources(struct supervisor *supervisor)
 	supervisor->active = calloc(sonde_source_count + 1, sizeof *supervisor->active);
 	if (!supervisor->active)
 		return sonde_error(ENOMEM, "out of memory for the sources");
+	const struct sonde_source_context context = {
+	    .recorder = supervisor->recorder, .channel = supervisor->channel, .snapshots = supervisor->snapshots};
 	for (size_t i = 0; i < sonde_source_count; i++) {
 		const struct sonde_source *source = sonde_sources[i];
 		struct sonde_source_run *run;
@@ -98,7 +102,7 @@ static int open_sources(struct supervisor *supervisor)
 				say_unavailable(supervisor, source, why);
 			continue;
 		}
-		if (source->open(&run, supervisor->recorder, supervisor->channel)) {
+		if (source->open(&run, &context)) {
 			say_unavailable(supervisor, source, sonde_error_text());
 			continue;
 		}
@@ -334,7 +338,9 @@ static int begin(struct supervisor *supervisor)
 	sonde_host_describe(supervisor->recorder, "");
 	sonde_host_describe_run(supervisor->recorder);
 	sonde_host_describe_roof(supervisor->recorder);
-	int rc = sonde_channel_open(&supervisor->channel, supervisor->recorder);
+	uint64_t begun_ns = sonde_writer_start_ns(supervisor->writer);
+	int rc = sonde_snapshots_new(&supervisor->snapshots, supervisor->recorder, begun_ns);
+	rc = rc ? rc : sonde_channel_open(&supervisor->channel, supervisor->recorder, supervisor->snapshots);
 	rc = rc ? rc : open_sources(supervisor);
 	if (rc)
 		return rc;
@@ -455,6 +461,7 @@ static void release(struct supervisor *supervisor)
 		drop_source(supervisor, supervisor->active_count - 1);
 	free(supervisor->active);
 	sonde_channel_close(supervisor->channel);
+	sonde_snapshots_free(supervisor->snapshots);
 	sonde_launch_fini(&supervisor->launch);
 	if (supervisor->pid_fd >= 0)
 		close(supervisor->pid_fd);

@@ -204,9 +204,9 @@ static void say_model(struct sonde_recorder *recorder)
 		sonde_recorder_info(recorder, "energy.model_virtual", "1");
 }
 
-static int energy_open(struct sonde_source_run **out, struct sonde_recorder *recorder, struct sonde_channel *channel)
+static int energy_open(struct sonde_source_run **out, const struct sonde_source_context *context)
 {
-	(void)channel;
+	struct sonde_recorder *recorder = context->recorder;
 	const struct sonde_record_options *options = sonde_recorder_options(recorder);
 	struct sonde_source_run *run = calloc(1, sizeof *run);
 	if (!run)

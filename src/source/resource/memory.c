@@ -38,6 +38,7 @@ struct process {
 
 struct sonde_source_run {
 	struct sonde_recorder *recorder;
+	struct sonde_snapshots *snapshots;
 	struct sonde_live_list list; /* of struct process */
 	size_t kept, kept_max;
 	int timer_fd;      /* −1: nothing is asked for by time */
@@ -152,7 +153,7 @@ static void ask_all(struct sonde_source_run *run, enum sonde_snapshot_reason rea
 						 .label_b = strlen(label),
 						 .time_ns = sonde_clock_now_ns(),
 						 .answer_fd = -1};
-		sonde_recorder_ask(run->recorder, &ask);
+		sonde_snapshots_ask(run->snapshots, &ask);
 	}
 }
 
@@ -198,15 +199,16 @@ static int memory_probe(const struct sonde_record_options *options, char *why, s
 	return -ENOENT;
 }
 
-static int memory_open(struct sonde_source_run **out, struct sonde_recorder *recorder, struct sonde_channel *channel)
+static int memory_open(struct sonde_source_run **out, const struct sonde_source_context *context)
 {
-	(void)channel;
+	struct sonde_recorder *recorder = context->recorder;
 	const struct sonde_record_options *options = sonde_recorder_options(recorder);
 	struct sonde_source_run *run = calloc(1, sizeof *run);
 	char text[32];
 	if (!run)
 		return sonde_error(ENOMEM, "out of memory for the memory source");
 	run->recorder = recorder;
+	run->snapshots = context->snapshots;
 	run->timer_fd = -1;
 	run->kept_max = sonde_files_share(KEPT_MAX, 16);
 	run->least_ns = options->memory_every_ns ? options->memory_every_ns : LEAST_NS;
@@ -244,7 +246,7 @@ static int memory_start(struct sonde_source_run *run, pid_t pid)
 static int memory_drain(struct sonde_source_run *run, uint64_t horizon_ns, int final)
 {
 	(void)horizon_ns;
-	sonde_snapshots_take_rest(sonde_recorder_snapshots(run->recorder));
+	sonde_snapshots_take_rest(run->snapshots);
 	if (!final)
 		ask(run);
 	if (samples_over_time(run) && (final || sonde_clock_now_ns() >= run->next_ns))

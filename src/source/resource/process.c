@@ -207,19 +207,14 @@ static void read_io(struct sonde_resources_process *process, struct sonde_resour
 /* Whether the size of /proc/PID/fd is their number (since 6.2; before it is 0). */
 static int size_is_count(const struct sonde_resources_process *process)
 {
-	static int known; /* 1 yes, −1 no */
 	struct stat own;
-	if (*process->root)
-		return 0;
-	if (!known)
-		known = !stat("/proc/self/fd", &own) && own.st_size > 0 ? 1 : -1;
-	return known > 0;
+	return !*process->root && !stat("/proc/self/fd", &own) && own.st_size > 0;
 }
 
 static void read_files(struct sonde_resources_process *process, int is_detailed, struct sonde_resources *out)
 {
 	struct stat stat;
-	if (size_is_count(process)) {
+	if (process->has_count) {
 		if (!(process->files_fd >= 0 ? fstat(process->files_fd, &stat)
 					     : fstatat(process->directory_fd, "fd", &stat, 0)))
 			set(out, SONDE_RESOURCE_FILES, (uint64_t)stat.st_size);
@@ -363,11 +358,12 @@ enum sonde_resources_found sonde_resources_process_open(struct sonde_resources_p
 	if (process.directory_fd < 0)
 		return why_not(&process);
 	process.has_clock = !*root && !clock_getcpuclockid(pid, &process.clock);
+	process.has_count = size_is_count(&process);
 	if (keep) {
 		process.stat_fd = open_at(&process, "stat");
 		process.status_fd = open_at(&process, "status");
 		process.io_fd = open_at(&process, "io");
-		if (size_is_count(&process))
+		if (process.has_count)
 			process.files_fd = openat(process.directory_fd, "fd", O_PATH | O_DIRECTORY | O_CLOEXEC);
 	}
 	int is_there = !read_stat(&process, &line, &ignored);

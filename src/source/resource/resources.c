@@ -238,9 +238,9 @@ static int resources_probe(const struct sonde_record_options *options, char *why
 	return -ENOENT;
 }
 
-static int resources_open(struct sonde_source_run **out, struct sonde_recorder *recorder, struct sonde_channel *channel)
+static int resources_open(struct sonde_source_run **out, const struct sonde_source_context *context)
 {
-	(void)channel;
+	struct sonde_recorder *recorder = context->recorder;
 	const struct sonde_record_options *options = sonde_recorder_options(recorder);
 	struct sonde_source_run *run = calloc(1, sizeof *run);
 	char text[32];

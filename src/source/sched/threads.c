@@ -362,9 +362,9 @@ static int threads_probe(const struct sonde_record_options *options, char *why, 
 	return sonde_schedstat_probe(why, why_b);
 }
 
-static int threads_open(struct sonde_source_run **out, struct sonde_recorder *recorder, struct sonde_channel *channel)
+static int threads_open(struct sonde_source_run **out, const struct sonde_source_context *context)
 {
-	(void)channel;
+	struct sonde_recorder *recorder = context->recorder;
 	struct sonde_source_run *run = calloc(1, sizeof *run);
 	if (!run)
 		return sonde_error(ENOMEM, "out of memory for the threads source");

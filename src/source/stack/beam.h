@@ -9,7 +9,9 @@
 #ifndef SONDE_SOURCE_STACK_BEAM_H
 #define SONDE_SOURCE_STACK_BEAM_H
 
-#include "source/stack/generated.h"
+#include "source/stack/generated_frame.h"
+#include "source/stack/live_memory.h"
+#include "source/stack/spaces.h"
 
 /* The return address that every process begins with, of the VM whose beam.smp has its ELF header at `base`. 0 where it
  * does not say, or keeps frame pointers (erl +JPperf true), which are all that is needed then. */

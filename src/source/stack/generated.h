@@ -1,36 +1,25 @@
 /* generated.h: code that a runtime generates while the program runs: how to step through it, and what it is called.
  *
- * A provider is a row of the table in stack/generated.c: it recognises its runtime by what a process has mapped, and is then
- * asked for each frame in code without a file. What no provider knows is followed by frame pointers (stack/unwinder.c) and
- * named by /tmp/perf-PID.map when the recording closes. All that a provider reads is memory of the process, which may
- * say anything: a frame that does not check out ends the stack.
+ * A provider is a row of the table in stack/generated.c: it recognises its runtime by what a process has mapped, and is
+ * then asked for each frame in code without a file. What no provider knows is followed by frame pointers
+ * (stack/unwinder.c) and named by /tmp/perf-PID.map when the recording closes. All that a provider reads is memory of
+ * the process, which may say anything: a frame that does not check out ends the stack.
  */
 #ifndef SONDE_SOURCE_STACK_GENERATED_H
 #define SONDE_SOURCE_STACK_GENERATED_H
 
 #include <stdint.h>
 
-#include "source/stack/live_memory.h"
 #include "source/record/recorder.h"
+#include "source/stack/generated_frame.h"
+#include "source/stack/live_memory.h"
 #include "source/stack/spaces.h"
-#include "unwind/step.h"
 
 struct sonde_generated;
 
 /* Both are borrowed. NULL when out of memory. */
 struct sonde_generated *sonde_generated_new(struct sonde_recorder *recorder, struct sonde_live_memory *live);
 void sonde_generated_free(struct sonde_generated *generated);
-
-/* One frame on its way. */
-struct sonde_generated_frame {
-	struct sonde_unwind_regs regs; /* of the frame; after a step those of its caller */
-	int is_leaf;                   /* regs.pc is where the thread stopped; else a return address */
-	int is_innermost;              /* no frame below it is of other code: the stack pointer was the thread's */
-	sonde_unwind_read read;        /* of the stack */
-	void *context;
-	struct sonde_trie_frame name;     /* what it is called; module 0 = not known */
-	enum sonde_unwind_result result;  /* of the step to its caller */
-};
 
 /* 0 where no runtime knows the code: nothing is changed. */
 int sonde_generated_step(struct sonde_generated *generated, struct sonde_space *space,

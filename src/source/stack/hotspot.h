@@ -1,20 +1,21 @@
 /* hotspot.h: frames of a Java VM of the HotSpot family (OpenJDK), from the memory of its process.
  *
  * Compiled methods have frames of fixed size, the interpreter's are led through by the frame pointer, stubs are of
- * several kinds. The VM describes itself to debuggers (stack/hotspot_layout.h), and it is asked as the samples come, while
- * its structures still say what they said when the sample was taken.
+ * several kinds. The VM describes itself to debuggers (stack/hotspot_layout.h), and it is asked as the samples come,
+ * while its structures still say what they said when the sample was taken.
  */
 #ifndef SONDE_SOURCE_STACK_HOTSPOT_H
 #define SONDE_SOURCE_STACK_HOTSPOT_H
 
-#include "source/stack/generated.h"
+#include "source/stack/generated_frame.h"
+#include "source/stack/live_memory.h"
 #include "source/stack/places.h"
 #include "source/stack/process_memory.h"
 
 struct sonde_hotspot;
 
-/* The VM of a process whose libjvm.so has its ELF header at `base`; its tables are read at once. `live` and `places` are
- * borrowed. NULL when out of memory. */
+/* The VM of a process whose libjvm.so has its ELF header at `base`; its tables are read at once. `live` and `places`
+ * are borrowed. NULL when out of memory. */
 struct sonde_hotspot *sonde_hotspot_new(struct sonde_live_memory *live, pid_t pid, uint64_t base,
 					struct sonde_places *places);
 void sonde_hotspot_free(struct sonde_hotspot *vm); /* NULL is fine */

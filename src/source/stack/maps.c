@@ -17,23 +17,19 @@ struct sonde_maps {
 	uint32_t refs;
 	uint32_t count;
 	uint32_t capacity;
+	uint64_t *generations; /* the counter */
 	uint64_t generation;
 	struct sonde_mapping *entries;
 };
 
-static uint64_t next_generation(void)
-{
-	static uint64_t last; /* the recorder's thread alone */
-	return ++last;
-}
-
-struct sonde_maps *sonde_maps_new(void)
+struct sonde_maps *sonde_maps_new(uint64_t *generations)
 {
 	struct sonde_maps *maps = calloc(1, sizeof *maps);
 	if (!maps)
 		return NULL;
 	maps->refs = 1;
-	maps->generation = next_generation();
+	maps->generations = generations;
+	maps->generation = ++*generations;
 	return maps;
 }
 
@@ -78,7 +74,7 @@ static int detach(struct sonde_maps **maps)
 	struct sonde_maps *shared = *maps;
 	if (shared->refs == 1)
 		return 0;
-	struct sonde_maps *own = sonde_maps_new();
+	struct sonde_maps *own = sonde_maps_new(shared->generations);
 	if (!own)
 		return sonde_error(ENOMEM, "out of memory for an address space");
 	if (shared->count) {
@@ -136,7 +132,7 @@ int sonde_maps_add(struct sonde_maps **maps, const struct sonde_mapping *map)
 		fresh[count++] = tail;
 	}
 	splice(own, first, last - first, fresh, count);
-	own->generation = next_generation();
+	own->generation = ++*own->generations;
 	return 0;
 }
 

@@ -1,8 +1,8 @@
 /* maps.h: the executable mappings of one address space.
  *
  * Counted by reference and copied on write: a forked child shares its parent's until one of the two maps something.
- * Every change gives a new generation, unique in the process, so that caches may be keyed by (generation, address).
- * Not thread-safe.
+ * Every change gives a new generation, unique among the maps of one counter, so that caches may be keyed by
+ * (generation, address). Not thread-safe.
  */
 #ifndef SONDE_SOURCE_STACK_MAPS_H
 #define SONDE_SOURCE_STACK_MAPS_H
@@ -23,7 +23,7 @@ struct sonde_mapping {
 };
 
 /* An empty address space, one reference; NULL when out of memory. */
-struct sonde_maps *sonde_maps_new(void);
+struct sonde_maps *sonde_maps_new(uint64_t *generations);
 struct sonde_maps *sonde_maps_ref(struct sonde_maps *maps);
 void sonde_maps_unref(struct sonde_maps *maps); /* NULL is fine */
 

@@ -23,6 +23,7 @@ struct sonde_spaces {
 	struct sonde_space **rows; /* id − 1 */
 	uint32_t *free_ids;
 	uint32_t count, cap, free_count;
+	uint64_t generations; /* of all maps */
 	struct sonde_map by_pid;
 };
 
@@ -156,7 +157,7 @@ struct sonde_space *sonde_spaces_get(struct sonde_spaces *spaces, pid_t pid, uin
 	uint32_t id = find(spaces, pid);
 	if (id)
 		return spaces->rows[id - 1];
-	struct sonde_space *space = add(spaces, pid, sonde_maps_new());
+	struct sonde_space *space = add(spaces, pid, sonde_maps_new(&spaces->generations));
 	if (!space)
 		return NULL;
 	read_maps(spaces, pid, &space->maps);
@@ -198,7 +199,7 @@ void sonde_spaces_exec(struct sonde_spaces *spaces, pid_t pid, const char *name)
 	uint32_t id = find(spaces, pid);
 	if (id)
 		drop(spaces, id);
-	struct sonde_space *space = add(spaces, pid, sonde_maps_new());
+	struct sonde_space *space = add(spaces, pid, sonde_maps_new(&spaces->generations));
 	if (!space)
 		return;
 	space->is_fresh = 1;

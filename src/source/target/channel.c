@@ -305,13 +305,14 @@ size_t sonde_channel_poll_fds(const struct sonde_channel *channel, int *fds, siz
 
 /* --- opening and closing ----------------------------------------------------------------------------------------- */
 
-int sonde_channel_open(struct sonde_channel **out, struct sonde_recorder *recorder)
+int sonde_channel_open(struct sonde_channel **out, struct sonde_recorder *recorder, struct sonde_snapshots *snapshots)
 {
 	const struct sonde_record_options *options = sonde_recorder_options(recorder);
 	struct sonde_channel *channel = calloc(1, sizeof(*channel));
 	if (!channel)
 		return sonde_error(ENOMEM, "no memory for the channel to processes");
 	channel->recorder = recorder;
+	channel->snapshots = snapshots;
 	channel->listen_fd = channel->second_fd = channel->place_fd = -1;
 	uint64_t chunks = (options->buffer_b ? options->buffer_b : BUFFER_DEFAULT_B) / SONDE_RING_CHUNK_B;
 	channel->budget.cap = chunks > UINT32_MAX ? UINT32_MAX : (uint32_t)chunks;

@@ -25,10 +25,11 @@
 #include "source/target/listener.h"
 
 struct sonde_channel;
+struct sonde_snapshots;
 
 /* -ENOMEM. Sockets that cannot be opened are no error here: see sonde_channel_failure(). Where the options ask for
  * resources alone it opens none. */
-int sonde_channel_open(struct sonde_channel **out, struct sonde_recorder *recorder);
+int sonde_channel_open(struct sonde_channel **out, struct sonde_recorder *recorder, struct sonde_snapshots *snapshots);
 /* Ends all connections, frees. NULL is fine. */
 void sonde_channel_close(struct sonde_channel *channel);
 /* Why processes cannot connect; NULL = they can. */

@@ -9,6 +9,7 @@
 
 #include "base/clock.h"
 #include "format/ring.h"
+#include "source/record/snapshots.h"
 #include "source/target/channel_state.h"
 
 #define MESSAGES_A_ROUND 64
@@ -232,7 +233,7 @@ static int ask_snapshot(struct sonde_channel *channel, struct sonde_channel_conn
 	if (connection->pool)
 		return -EPROTO;
 	struct sonde_link_snapshot none = {.head = {SONDE_LINK_SNAPSHOT, SONDE_LINK_VERSION}};
-	none.status = ask.process ? sonde_recorder_ask(channel->recorder, &ask) : -ESRCH;
+	none.status = ask.process ? sonde_snapshots_ask(channel->snapshots, &ask) : -ESRCH;
 	if (!none.status)
 		connection->fd = -1;
 	return none.status ? send_with(connection, &none, sizeof(none), -1) : 0;

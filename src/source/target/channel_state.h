@@ -24,6 +24,7 @@ struct sonde_channel_connection {
 
 struct sonde_channel {
 	struct sonde_recorder *recorder;
+	struct sonde_snapshots *snapshots;
 	struct sonde_listeners listeners[SONDE_CHANNEL_CLIENTS];
 	int listen_fd;     /* in the abstract namespace; −1 = processes cannot connect */
 	int second_fd;     /* for other network namespaces, −1 = none */

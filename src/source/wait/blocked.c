@@ -125,8 +125,10 @@ static int blocked_probe(const struct sonde_record_options *options, char *why, 
 	return sonde_schedstat_probe(why, why_b);
 }
 
-static int blocked_open(struct sonde_source_run **out, struct sonde_recorder *recorder, struct sonde_channel *channel)
+static int blocked_open(struct sonde_source_run **out, const struct sonde_source_context *context)
 {
+	struct sonde_recorder *recorder = context->recorder;
+	struct sonde_channel *channel = context->channel;
 	const struct sonde_record_options *options = sonde_recorder_options(recorder);
 	struct sonde_source_run *run = calloc(1, sizeof *run);
 	if (!run)

@@ -218,8 +218,10 @@ static void free_run(struct sonde_source_run *run)
 	free(run);
 }
 
-static int waits_open(struct sonde_source_run **out, struct sonde_recorder *recorder, struct sonde_channel *channel)
+static int waits_open(struct sonde_source_run **out, const struct sonde_source_context *context)
 {
+	struct sonde_recorder *recorder = context->recorder;
+	struct sonde_channel *channel = context->channel;
 	struct sonde_source_run *run = calloc(1, sizeof *run);
 	if (!run)
 		return sonde_error(ENOMEM, "out of memory for the waits source");

@@ -10,6 +10,7 @@
 #include "base/clock.h"
 #include "fold/live.h"
 #include "source/heap/events.h"
+#include "source/record/snapshots.h"
 #include "source/target/devices.h"
 #include "source/target/pool.h"
 #include "util/error.h"
@@ -24,6 +25,7 @@ struct histogram {
 
 struct program {
 	struct sonde_recorder *recorder;
+	struct sonde_snapshots *snapshots;
 	struct sonde_pool *pool;
 	pid_t pid;
 	uint32_t process; /* the recording's */
@@ -128,7 +130,7 @@ static void ask_snapshot(const struct program *program, const struct sonde_event
 	    .rss_b = event->rss_b,
 	    .answer_fd = -1,
 	};
-	sonde_recorder_ask(program->recorder, &ask);
+	sonde_snapshots_ask(program->snapshots, &ask);
 }
 
 static int is_of_devices(const struct sonde_event *event)
@@ -313,7 +315,7 @@ static void program_end(void *context)
 	free(program);
 }
 
-int sonde_program_new(struct sonde_recorder *recorder, struct sonde_pool *pool, pid_t pid,
+int sonde_program_new(const struct sonde_source_context *context, struct sonde_pool *pool, pid_t pid,
 		      struct sonde_program_sink *out)
 {
 	struct program *program = calloc(1, sizeof(*program));
@@ -325,10 +327,11 @@ int sonde_program_new(struct sonde_recorder *recorder, struct sonde_pool *pool, 
 		free(program);
 		return sonde_error(ENOMEM, "no memory to read the events of process %d", (int)pid);
 	}
-	program->recorder = recorder;
+	program->recorder = context->recorder;
+	program->snapshots = context->snapshots;
 	program->pool = pool;
 	program->pid = pid;
-	program->process = sonde_recorder_process(recorder, pid, sonde_clock_now_ns());
+	program->process = sonde_recorder_process(context->recorder, pid, sonde_clock_now_ns());
 	program->live = sonde_live_init(live);
 	*out = (struct sonde_program_sink){
 	    .context = program,

@@ -7,11 +7,11 @@
 
 #include <sys/types.h>
 
-#include "source/record/recorder.h"
+#include "source/source.h"
 #include "source/target/listener.h"
 
 /* Fills in who takes the records of a process that has connected; freed by out->end(). -ENOMEM. */
-int sonde_program_new(struct sonde_recorder *recorder, struct sonde_pool *pool, pid_t pid,
+int sonde_program_new(const struct sonde_source_context *context, struct sonde_pool *pool, pid_t pid,
 		      struct sonde_program_sink *out);
 
 #endif

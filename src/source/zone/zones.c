@@ -19,8 +19,7 @@
 #define METHOD "rings in shared memory, written by the program itself"
 
 struct sonde_source_run {
-	struct sonde_recorder *recorder;
-	struct sonde_channel *channel;
+	struct sonde_source_context context;
 	struct sonde_channel_listener listener;
 	uint64_t programs; /* that have connected */
 };
@@ -28,7 +27,7 @@ struct sonde_source_run {
 static int on_program(void *context, struct sonde_pool *pool, pid_t pid, struct sonde_program_sink *out)
 {
 	struct sonde_source_run *run = context;
-	int code = sonde_program_new(run->recorder, pool, pid, out);
+	int code = sonde_program_new(&run->context, pool, pid, out);
 	run->programs += !code;
 	return code;
 }
@@ -47,15 +46,15 @@ static int zones_probe(const struct sonde_record_options *options, char *why, si
 	return 0;
 }
 
-static int zones_open(struct sonde_source_run **out, struct sonde_recorder *recorder, struct sonde_channel *channel)
+static int zones_open(struct sonde_source_run **out, const struct sonde_source_context *context)
 {
+	struct sonde_channel *channel = context->channel;
 	if (sonde_channel_failure(channel))
 		return sonde_error(ENOTCONN, "%s", sonde_channel_failure(channel));
 	struct sonde_source_run *run = calloc(1, sizeof(*run));
 	if (!run)
 		return sonde_error(ENOMEM, "no memory for the zones source");
-	run->recorder = recorder;
-	run->channel = channel;
+	run->context = *context;
 	run->listener = (struct sonde_channel_listener){.context = run, .source = "zones", .program = on_program};
 	int code = sonde_channel_listen(channel, SONDE_LINK_ZONES, &run->listener);
 	if (code) {
@@ -70,14 +69,14 @@ static int zones_drain(struct sonde_source_run *run, uint64_t horizon_ns, int fi
 {
 	(void)horizon_ns;
 	(void) final;
-	return sonde_recorder_error(run->recorder);
+	return sonde_recorder_error(run->context.recorder);
 }
 
 /* What could not be seen, and why. */
 static void write_detail(const struct sonde_source_run *run, char *out, size_t out_b)
 {
 	int used = 0;
-	uint64_t strangers = sonde_channel_strangers(run->channel);
+	uint64_t strangers = sonde_channel_strangers(run->context.channel);
 	out[0] = '\0';
 	if (strangers)
 		used =
@@ -89,7 +88,7 @@ static void write_detail(const struct sonde_source_run *run, char *out, size_t o
 			     strangers == 1 ? "it" : "them");
 	else if (!run->programs)
 		used = snprintf(out, out_b, "no program used the sonde API");
-	if (run->programs && !sonde_channel_counts_cycles(run->channel))
+	if (run->programs && !sonde_channel_counts_cycles(run->context.channel))
 		snprintf(out + used, out_b - (size_t)used,
 			 "%sthe cycle counter of this machine is not stable: each event reads CLOCK_MONOTONIC, which "
 			 "costs more",
@@ -101,14 +100,14 @@ static void zones_stop(struct sonde_source_run *run)
 	char detail[512];
 	write_detail(run, detail, sizeof(detail));
 	struct sonde_recorder_state state = {
-	    .state = sonde_channel_strangers(run->channel) ? SONDE_SOURCE_LIMITED
-		     : run->programs                       ? SONDE_SOURCE_ON
-							   : SONDE_SOURCE_OFF,
+	    .state = sonde_channel_strangers(run->context.channel) ? SONDE_SOURCE_LIMITED
+		     : run->programs                               ? SONDE_SOURCE_ON
+								   : SONDE_SOURCE_OFF,
 	    .method = METHOD,
 	    .detail = *detail ? detail : NULL,
 	};
-	sonde_recorder_source(run->recorder, "zones", &state);
-	sonde_channel_ignore(run->channel, &run->listener);
+	sonde_recorder_source(run->context.recorder, "zones", &state);
+	sonde_channel_ignore(run->context.channel, &run->listener);
 	free(run);
 }
 

@@ -69,7 +69,7 @@ static void record(char **command)
 		assert_true(strlen(why) > 20);
 		skip();
 	}
-	assert_int_equal(source->open(&run, &recorder, NULL), 0);
+	assert_int_equal(source->open(&run, &(struct sonde_source_context){.recorder = &recorder}), 0);
 	assert_int_equal(sonde_launch_init(&launch, command), 0);
 	assert_int_equal(sonde_launch_hold(&launch), 0);
 	assert_int_equal(source->start(run, launch.pid), 0);

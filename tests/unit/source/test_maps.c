@@ -12,6 +12,8 @@
 #include "source/stack/image.h"
 #include "source/stack/maps.h"
 
+static uint64_t generations;
+
 static struct sonde_image image_a, image_b;
 
 static void add(struct sonde_maps **maps, uint64_t start, uint64_t end, uint64_t offset, struct sonde_image *image)
@@ -31,7 +33,7 @@ static void holds(const struct sonde_maps *maps, uint64_t address, const struct 
 static void an_address_is_found_in_its_mapping_only(void **state)
 {
 	(void)state;
-	struct sonde_maps *maps = sonde_maps_new();
+	struct sonde_maps *maps = sonde_maps_new(&generations);
 	assert_null(sonde_maps_find(maps, 0x1000));
 	add(&maps, 0x3000, 0x5000, 0x100, &image_b);
 	add(&maps, 0x1000, 0x2000, 0, &image_a);
@@ -48,7 +50,7 @@ static void an_address_is_found_in_its_mapping_only(void **state)
 static void a_newer_mapping_wins_and_leaves_the_rest(void **state)
 {
 	(void)state;
-	struct sonde_maps *maps = sonde_maps_new();
+	struct sonde_maps *maps = sonde_maps_new(&generations);
 	add(&maps, 0x1000, 0x9000, 0x10000, &image_a);
 	add(&maps, 0x3000, 0x4000, 0, &image_b); /* a hole in the middle */
 	assert_int_equal(sonde_maps_count(maps), 3);
@@ -72,7 +74,7 @@ static void a_newer_mapping_wins_and_leaves_the_rest(void **state)
 static void a_forked_copy_changes_alone(void **state)
 {
 	(void)state;
-	struct sonde_maps *parent = sonde_maps_new();
+	struct sonde_maps *parent = sonde_maps_new(&generations);
 	add(&parent, 0x1000, 0x2000, 0, &image_a);
 	struct sonde_maps *child = sonde_maps_ref(parent);
 	uint64_t generation = sonde_maps_generation(parent);
@@ -92,7 +94,7 @@ static void a_forked_copy_changes_alone(void **state)
 static void there_is_a_limit(void **state)
 {
 	(void)state;
-	struct sonde_maps *maps = sonde_maps_new();
+	struct sonde_maps *maps = sonde_maps_new(&generations);
 	struct sonde_mapping mapping = {.image = &image_a};
 	int result = 0;
 	for (uint64_t i = 0; i < SONDE_MAPS_MAX + 10 && !result; i++) {
@@ -115,7 +117,7 @@ static void random_mappings_agree_with_a_simple_model(void **state)
 	static struct sonde_image images[8];
 	static const struct sonde_image *model[256];
 	static uint64_t offsets[256];
-	struct sonde_maps *maps = sonde_maps_new();
+	struct sonde_maps *maps = sonde_maps_new(&generations);
 	srand(7);
 	for (int round = 0; round < 3000; round++) {
 		unsigned start = (unsigned)rand() % 256, size = 1 + (unsigned)rand() % 40;

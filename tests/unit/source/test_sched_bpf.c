@@ -259,7 +259,7 @@ static void switches_and_times_are_the_kernels(void **context)
 	       (unsigned long long)(both.blocked + other.blocked), (unsigned long long)voluntary,
 	       (unsigned long long)involuntary, (unsigned long long)both.woken, (unsigned long long)other.woken,
 	       (unsigned long long)both.by, (unsigned long long)other.by);
-	/* on some kernels the tracepoint is not run for all (docs/ARCHITECTURE.md): never more, and few less */
+	/* on some kernels the tracepoint is not run for all (src/source/README.md): never more, and few less */
 	uint64_t all = voluntary + involuntary;
 	assert_in_range(both.outs + other.outs, all - all * 3 / 100 - 3, all + 3);
 	assert_in_range(both.blocked + other.blocked, voluntary - voluntary * 3 / 100 - 3, voluntary + 3);

@@ -33,7 +33,8 @@ static void begin(struct fixture *fixture)
 	assert_int_equal(
 	    sonde_writer_open(&fixture->writer, fixture->path, &(struct sonde_writer_options){.overwrite = 1}), 0);
 	assert_int_equal(sonde_recorder_new(&fixture->recorder, fixture->writer, &nothing_asked), 0);
-	fixture->snapshots = sonde_recorder_snapshots(fixture->recorder);
+	uint64_t start_ns = sonde_writer_start_ns(fixture->writer);
+	assert_int_equal(sonde_snapshots_new(&fixture->snapshots, fixture->recorder, start_ns), 0);
 	fixture->process = sonde_recorder_process(fixture->recorder, getpid(), 1);
 }
 
@@ -43,6 +44,7 @@ static struct sonde_session *end(struct fixture *fixture)
 	struct sonde_session *session;
 	assert_int_equal(sonde_recorder_close(fixture->recorder, 0, 5000), 0);
 	assert_int_equal(sonde_writer_close(fixture->writer), 0);
+	sonde_snapshots_free(fixture->snapshots);
 	sonde_recorder_free(fixture->recorder);
 	assert_int_equal(sonde_session_open(&session, fixture->path, NULL), 0);
 	unlink(fixture->path);
@@ -58,7 +60,7 @@ static int ask(struct fixture *fixture, uint32_t process, const char *label, uin
 					 .label_b = strlen(label),
 					 .time_ns = time_ns,
 					 .answer_fd = answer_fd};
-	return sonde_recorder_ask(fixture->recorder, &ask);
+	return sonde_snapshots_ask(fixture->snapshots, &ask);
 }
 
 static void taken_in_order_by_whose_they_are(void **state)
@@ -156,9 +158,9 @@ static void the_dead_have_none(void **state)
 	begin(&f);
 	struct sonde_snapshot_ask ask = {.process = f.process, .pid = 0x7ffffffe, .label = "", .answer_fd = -1};
 	ask.reason = SONDE_SNAPSHOT_INTERVAL;
-	assert_int_equal(sonde_recorder_ask(f.recorder, &ask), -ESRCH);
+	assert_int_equal(sonde_snapshots_ask(f.snapshots, &ask), -ESRCH);
 	ask.reason = SONDE_SNAPSHOT_API;
-	assert_int_equal(sonde_recorder_ask(f.recorder, &ask), 0);
+	assert_int_equal(sonde_snapshots_ask(f.snapshots, &ask), 0);
 	sonde_snapshots_take_rest(f.snapshots);
 	struct sonde_session *session = end(&f);
 	assert_int_equal(sonde_session_snapshot_count(session), 1);

@@ -1,7 +1,7 @@
-/* clock_rows.h: the rows of cpu/thread_clock.c: one for each CPU that a thread visited, the first found by tid, the others
- * chained to it. */
-#ifndef SONDE_SOURCE_RECORD_CLOCK_ROWS_H
-#define SONDE_SOURCE_RECORD_CLOCK_ROWS_H
+/* thread_clock_state.h: the rows of cpu/thread_clock.c: one for each CPU that a thread visited, the first found by tid,
+ * the others chained to it. */
+#ifndef SONDE_SOURCE_CPU_THREAD_CLOCK_STATE_H
+#define SONDE_SOURCE_CPU_THREAD_CLOCK_STATE_H
 
 #include <stdint.h>
 #include <sys/types.h>

@@ -1,6 +1,6 @@
-/* state.h: the inside of the decoder: what it keeps, and how records (cuda/records.c) tell (cuda/decode.c). */
-#ifndef SONDE_INJECT_CUDA_STATE_H
-#define SONDE_INJECT_CUDA_STATE_H
+/* decode_state.h: the inside of the decoder: what it keeps, and how records (cuda/records.c) tell (cuda/decode.c). */
+#ifndef SONDE_INJECT_CUDA_DECODE_STATE_H
+#define SONDE_INJECT_CUDA_DECODE_STATE_H
 
 #include <string.h>
 

@@ -1,6 +1,6 @@
 /* clock_rows.c: rows of threads that ended are used again, and an index entry that points to another thread's row is
  * stale. */
-#include "source/record/clock_rows.h"
+#include "source/cpu/thread_clock_state.h"
 
 #include <stdlib.h>
 
