@@ -1,6 +1,7 @@
 /* completion.c: `sonde completion SHELL`: completion scripts made from the tables of commands and options.
  *
- * The scripts are whole: they never call sonde. Values are offered where a table knows them (common/choices.c), else files.
+ * The scripts are whole: they never call sonde. Values are offered where a table knows them (common/choices.c), else
+ * files.
  */
 #include <stdio.h>
 #include <string.h>
@@ -17,7 +18,8 @@ static int has_value(const struct sonde_option *option)
 
 static void bash_values(const struct sonde_command *command)
 {
-	for (const struct sonde_option *option = command->options; option && option->name; option++) {
+	struct sonde_option_walk options = {.at = command->options};
+	for (const struct sonde_option *option; (option = sonde_option_next(&options));) {
 		if (!has_value(option))
 			continue;
 		printf("\t%s:--%s", command->name, option->name);
@@ -38,7 +40,8 @@ static void bash_values(const struct sonde_command *command)
 static void bash_options(const struct sonde_command *command)
 {
 	printf("\t%s) options='--help", command->name);
-	for (const struct sonde_option *option = command->options; option && option->name; option++)
+	struct sonde_option_walk options = {.at = command->options};
+	for (const struct sonde_option *option; (option = sonde_option_next(&options));)
 		printf(" --%s", option->name);
 	printf("' ;;\n");
 }
@@ -102,7 +105,8 @@ static void zsh_spec(const struct sonde_option *option, const char *dashes, cons
 static void zsh_command(const struct sonde_command *command)
 {
 	printf("\t%s)\n\t\t_arguments \\\n", command->name);
-	for (const struct sonde_option *option = command->options; option && option->name; option++) {
+	struct sonde_option_walk options = {.at = command->options};
+	for (const struct sonde_option *option; (option = sonde_option_next(&options));) {
 		zsh_spec(option, "--", option->name);
 		if (option->letter)
 			zsh_spec(option, "-", (char[]){option->letter, '\0'});
@@ -169,7 +173,8 @@ static void write_fish(void)
 		printf("complete -c sonde -n __fish_use_subcommand -f -a %s -d ", command->name);
 		fish_text(command->title);
 		putchar('\n');
-		for (const struct sonde_option *option = command->options; option && option->name; option++)
+		struct sonde_option_walk options = {.at = command->options};
+		for (const struct sonde_option *option; (option = sonde_option_next(&options));)
 			fish_option(command, option);
 	}
 }

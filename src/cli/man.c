@@ -67,7 +67,8 @@ static void put_command(const struct sonde_command *command)
 	printf(".\n.PP\n\\fBsonde %s\\fR ", command->name);
 	put_text(command->usage);
 	putchar('\n');
-	for (const struct sonde_option *option = command->options; option && option->name; option++)
+	struct sonde_option_walk options = {.at = command->options};
+	for (const struct sonde_option *option; (option = sonde_option_next(&options));)
 		put_option(option);
 	if (command->examples) {
 		printf(".PP\nExamples:\n.PP\n.nf\n");

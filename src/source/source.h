@@ -13,6 +13,7 @@
 
 #include "run/launch.h"
 #include "source/record/recorder.h"
+#include "util/option.h"
 
 struct sonde_channel;
 struct sonde_snapshots;
@@ -35,6 +36,8 @@ struct sonde_source {
 
 	/* 0 when it can run here, else a negative errno and a sentence that says what is missing and how to get it.
 	 * Has no lasting effect. */
+	const struct sonde_option *options; /* of struct sonde_record_options; NULL = none */
+
 	int (*probe)(const struct sonde_record_options *options, char *why, size_t why_b);
 
 	/* Registers with the channel (target/channel.h) where processes report to the source. */
@@ -57,6 +60,10 @@ struct sonde_source {
 
 	void (*stop)(struct sonde_source_run *run); /* writes its SOURCE and LOST records, frees */
 };
+
+#define SONDE_SOURCE(name) extern const struct sonde_source sonde_source_##name;
+#include "source/sources.def"
+#undef SONDE_SOURCE
 
 extern const struct sonde_source *const sonde_sources[];
 extern const size_t sonde_source_count;

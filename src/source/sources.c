@@ -1,10 +1,6 @@
 /* sources.c: the list of sources, from sources.def. */
 #include "source/source.h"
 
-#define SONDE_SOURCE(name) extern const struct sonde_source sonde_source_##name;
-#include "source/sources.def"
-#undef SONDE_SOURCE
-
 #define SONDE_SOURCE(name) &sonde_source_##name,
 const struct sonde_source *const sonde_sources[] = {
 #include "source/sources.def"

@@ -8,8 +8,6 @@
 #include "source/source.h"
 #include "source/target/channel.h"
 
-extern const struct sonde_source sonde_source_zones;
-
 #define SITES_MAX 8192
 #define THREADS_MAX 16384
 #define LOST_MAX 16

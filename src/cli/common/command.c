@@ -173,7 +173,8 @@ void sonde_command_help(const struct sonde_command *command)
 	if (command->title)
 		printf("%c%s.\n\n", toupper((unsigned char)*command->title), command->title + 1);
 	printf("Options:\n");
-	for (const struct sonde_option *option = command->options; option && option->name; option++)
+	struct sonde_option_walk options = {.at = command->options};
+	for (const struct sonde_option *option; (option = sonde_option_next(&options));)
 		print_option(stdout, option);
 	print_option(stdout, &(struct sonde_option){"help", 'h', NULL, "this text", SONDE_FOUND});
 	if (command->examples)

@@ -10,67 +10,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
-/* What the parser makes of an option's value. */
-enum sonde_takes {
-	SONDE_TAKES_NOTHING = 0, /* found() is asked */
-	SONDE_TAKES_FLAG,        /* int: 1 */
-	SONDE_TAKES_TEXT,        /* const char * */
-	SONDE_TAKES_NUMBER,      /* uint64_t */
-	SONDE_TAKES_PID,         /* pid_t */
-	SONDE_TAKES_TIME,        /* uint64_t, ns */
-	SONDE_TAKES_SIZE,        /* uint64_t, bytes */
-	SONDE_TAKES_BY,          /* what `set` makes of it; NULL for an optional one that was not given */
-};
-
-/* Where it goes: into the struct that is the context of the parse. */
-struct sonde_place {
-	enum sonde_takes takes;
-	size_t at;                                    /* in the struct */
-	uint64_t least, most;                         /* most 0 = no limit */
-	int (*set)(void *context, const char *value); /* 0 or a negative errno with a sentence */
-};
-
-struct sonde_option {
-	const char *name;     /* long name without dashes: "rate" */
-	char letter;          /* 0 = none */
-	const char *argument; /* "HZ"; NULL = a flag; "[=X]" = optional argument */
-	const char *help;     /* with its measured cost, where it has one */
-	struct sonde_place place;
-};
-
-/* `to`: offsetof() in that struct. */
-#define SONDE_FOUND                          \
-	{                                    \
-		.takes = SONDE_TAKES_NOTHING \
-	}
-#define SONDE_FLAG(to)                                \
-	{                                             \
-		.takes = SONDE_TAKES_FLAG, .at = (to) \
-	}
-#define SONDE_TEXT(to)                                \
-	{                                             \
-		.takes = SONDE_TAKES_TEXT, .at = (to) \
-	}
-#define SONDE_NUMBER(to, min, max)                                                     \
-	{                                                                              \
-		.takes = SONDE_TAKES_NUMBER, .at = (to), .least = (min), .most = (max) \
-	}
-#define SONDE_PID(to)                                \
-	{                                            \
-		.takes = SONDE_TAKES_PID, .at = (to) \
-	}
-#define SONDE_TIME(to, min_ns)                                           \
-	{                                                                \
-		.takes = SONDE_TAKES_TIME, .at = (to), .least = (min_ns) \
-	}
-#define SONDE_SIZE(to, min_b)                                           \
-	{                                                               \
-		.takes = SONDE_TAKES_SIZE, .at = (to), .least = (min_b) \
-	}
-#define SONDE_BY(function)                                 \
-	{                                                  \
-		.takes = SONDE_TAKES_BY, .set = (function) \
-	}
+#include "util/option.h"
 
 enum sonde_exit {
 	SONDE_EXIT_OK = 0,
@@ -87,7 +27,7 @@ struct sonde_command {
 	const char *name;
 	const char *title; /* "run a command": no full stop; NULL = hidden: not in help, man page, completion */
 	const char *usage; /* "[options] -- COMMAND [ARGUMENT…]" */
-	const struct sonde_option *options; /* ends with a row without a name */
+	const struct sonde_option *options; /* util/option.h */
 	const char *examples;               /* lines for --help and the man page; NULL = none */
 	/* What a table of the command's has, behind them: lines of "key\tmeaning", the first of which is a heading;
 	 * NULL = none. */

@@ -35,8 +35,18 @@ static int wrong(const struct walk *walk)
 
 static const struct sonde_option *option_named(const struct sonde_command *command, const char *name, size_t name_b)
 {
-	for (const struct sonde_option *option = command->options; option && option->name; option++)
+	struct sonde_option_walk options = {.at = command->options};
+	for (const struct sonde_option *option; (option = sonde_option_next(&options));)
 		if (strlen(option->name) == name_b && strncmp(option->name, name, name_b) == 0)
+			return option;
+	return NULL;
+}
+
+static const struct sonde_option *option_lettered(const struct sonde_command *command, char letter)
+{
+	struct sonde_option_walk options = {.at = command->options};
+	for (const struct sonde_option *option; (option = sonde_option_next(&options));)
+		if (option->letter == letter)
 			return option;
 	return NULL;
 }
@@ -58,7 +68,8 @@ static int complain_unknown(const struct walk *walk, const char *word)
 	snprintf(name, sizeof name, "%.*s", (int)name_b, word);
 	const char *best = NULL;
 	const struct sonde_command *owner = strncmp(name, "--", 2) == 0 ? owner_of(name + 2) : NULL;
-	for (const struct sonde_option *option = command->options; option && option->name; option++)
+	struct sonde_option_walk options = {.at = command->options};
+	for (const struct sonde_option *option; (option = sonde_option_next(&options));)
 		sonde_command_nearer(name + strspn(name, "-"), option->name, &best);
 	fprintf(stderr, "sonde %s: unknown option %s", command->name, name);
 	if (owner)
@@ -206,10 +217,8 @@ static int take_letters(struct walk *walk, const char *word)
 			show_help(walk);
 			continue;
 		}
-		const struct sonde_option *option = walk->parse->command->options;
-		while (option && option->name && option->letter != *letter)
-			option++;
-		if (!option || !option->name)
+		const struct sonde_option *option = option_lettered(walk->parse->command, *letter);
+		if (!option)
 			return complain_unknown(walk, word);
 		if (option->argument && *option->argument != '[')
 			return take_value(walk, option, letter[1] ? letter + 1 : NULL);
@@ -221,7 +230,7 @@ static int take_letters(struct walk *walk, const char *word)
 }
 
 /* Behind "--" everything is a word: the rest of a command that has one, else words like those before. */
-static int walk_rest(struct walk *walk)
+static int optionsrest(struct walk *walk)
 {
 	int code = 0;
 	if (walk->parse->stop_at_word)
@@ -231,7 +240,7 @@ static int walk_rest(struct walk *walk)
 	return code;
 }
 
-static int walk_words(struct walk *walk)
+static int optionswords(struct walk *walk)
 {
 	struct sonde_parse *parse = walk->parse;
 	for (walk->at = 1; walk->at < walk->argc; walk->at++) {
@@ -240,7 +249,7 @@ static int walk_words(struct walk *walk)
 		int code = 0;
 		if (strcmp(word, "--") == 0) {
 			parse->rest = walk->at + 1;
-			return walk_rest(walk);
+			return optionsrest(walk);
 		}
 		if (!is_option && parse->stop_at_word)
 			break;
@@ -263,7 +272,7 @@ int sonde_command_parse(struct sonde_parse *parse, int argc, char **argv)
 	parse->done = 0;
 	for (int words = 0; words < 2; words++) {
 		struct walk walk = {.parse = parse, .argv = argv, .argc = argc, .words = words};
-		int code = walk_words(&walk);
+		int code = optionswords(&walk);
 		if (code || parse->done)
 			return code;
 	}

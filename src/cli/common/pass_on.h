@@ -16,7 +16,7 @@
 	"keep-arguments", 0, NULL, "keep command lines as they are: passwords and keys in them become *** otherwise", \
 	    SONDE_FLAG(to)
 
-#define SONDE_PASS_ON_LEAST_INTERVAL_NS 10000000u /* between two readings */
+#define SONDE_PASS_ON_LEAST_INTERVAL_NS SONDE_RESOURCES_LEAST_INTERVAL_NS
 
 /* Options, then the command, or -p and no command. −1: go on; else the exit code, with what is wrong printed. */
 int sonde_pass_on_parse(struct sonde_parse *parse, int argc, char **argv, char ***command, const pid_t *pid);

@@ -16,10 +16,8 @@
 #include "util/quantity.h"
 
 #define DEFAULT_RATE_HZ 1000
-#define MS_NS 1000000u
 #define DEFAULT_BUFFER_B ((uint64_t)64 << 20)
 #define WARNING_MAX_B 65536
-#define DEFAULT_HEAP_MEAN "512K"
 #define PROCESS_BUFFER_MAX_B (SONDE_RING_MAX_CHUNKS * SONDE_RING_CHUNK_B)
 
 static void say_warning(const struct sonde_record_options *options, const char *text)
@@ -51,60 +49,6 @@ int sonde_recording_set_on_full(void *context, const char *value)
 		}
 	}
 	return sonde_error(EINVAL, "'%s' is not drop, overwrite or block", value);
-}
-
-int sonde_recording_set_threads(void *context, const char *value)
-{
-	struct sonde_recording *recording = context;
-	(void)value;
-	recording->options.waits |= SONDE_WAIT_WHAT_LOCKS;
-	return 0;
-}
-
-int sonde_recording_set_io(void *context, const char *value)
-{
-	struct sonde_recording *recording = context;
-	(void)value;
-	recording->options.waits |= SONDE_WAIT_WHAT_IO;
-	return 0;
-}
-
-/* NULL: sampled. */
-int sonde_recording_set_heap(void *context, const char *value)
-{
-	struct sonde_record_options *record = &((struct sonde_recording *)context)->options;
-	record->heap = 1;
-	record->heap_is_light = value && !strcmp(value, "light");
-	record->heap_mean_b = 0;
-	if (value && !strcmp(value, "full"))
-		return 0;
-	int rc =
-	    sonde_quantity_bytes(&record->heap_mean_b, value && !record->heap_is_light ? value : DEFAULT_HEAP_MEAN);
-	if (!rc && !record->heap_mean_b)
-		rc = sonde_error(EINVAL, "'%s': --heap=full records every allocation", value);
-	return rc;
-}
-
-int sonde_recording_set_gpu(void *context, const char *value)
-{
-	static const char *const names[] = {
-	    [SONDE_GPU_KERNELS] = "kernels", [SONDE_GPU_API] = "api", [SONDE_GPU_FULL] = "full"};
-	struct sonde_recording *recording = context;
-	for (int level = SONDE_GPU_KERNELS; level <= SONDE_GPU_FULL; level++) {
-		if (!strcmp(value ? value : "api", names[level])) {
-			recording->options.gpu = level;
-			return 0;
-		}
-	}
-	return sonde_error(EINVAL, "'%s' is not kernels, api or full", value);
-}
-
-int sonde_recording_set_memory(void *context, const char *value)
-{
-	struct sonde_recording *recording = context;
-	uint64_t *every_ns = &recording->options.memory_every_ns;
-	int rc = sonde_quantity_duration(every_ns, value ? value : "100ms");
-	return !rc && *every_ns < MS_NS ? sonde_error(EINVAL, "'%s': 1ms is the least", value) : rc;
 }
 
 int sonde_recording_set_stack(void *context, const char *value)

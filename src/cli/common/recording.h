@@ -7,6 +7,10 @@
 #include "cli/common/pass_on.h"
 #include "source/record/recorder.h"
 #include "source/record/supervise.h"
+#include "source/source.h"
+
+/* A row of common/recording.def: the options of a source, which stand in its file. */
+#define SONDE_RECORDING_OF(source) SONDE_TABLE(&sonde_source_##source.options)
 
 /* The first member of the struct that such options are put into. */
 struct sonde_recording {
@@ -23,11 +27,6 @@ void sonde_recording_init(struct sonde_recording *recording);
 
 /* Of the rows; `context` is the struct. 0, or -EINVAL with a sentence. */
 int sonde_recording_set_on_full(void *context, const char *value);
-int sonde_recording_set_threads(void *context, const char *value);
-int sonde_recording_set_io(void *context, const char *value);
-int sonde_recording_set_heap(void *context, const char *value); /* NULL: sampled */
-int sonde_recording_set_gpu(void *context, const char *value);  /* NULL: api */
-int sonde_recording_set_memory(void *context, const char *value);
 int sonde_recording_set_stack(void *context, const char *value);
 int sonde_recording_set_carbon_intensity(void *context, const char *value);
 int sonde_recording_set_country(void *context, const char *value);

@@ -201,10 +201,17 @@ static void flop_stop(struct sonde_source_run *run)
 	free(run);
 }
 
+static const struct sonde_option flop_options[] = {
+    {"flop", 0, NULL, "FLOP of the whole run, where the processor shows its counters",
+     SONDE_FLAG(offsetof(struct sonde_record_options, flop))},
+    {0},
+};
+
 const struct sonde_source sonde_source_flop_counters = {
     .name = "flop",
     .title = "FLOP of the whole run by the processor's counters (--flop)",
     .cost = "counters of the processor: nothing while the program runs",
+    .options = flop_options,
     .reads_counters = 1,
     .probe = flop_probe,
     .open = flop_open,

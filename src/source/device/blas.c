@@ -84,10 +84,17 @@ static void blas_stop(struct sonde_source_run *run)
 	free(run);
 }
 
+static const struct sonde_option blas_options[] = {
+    {"blas", 0, NULL, "FLOP and bytes of calls of BLAS and LAPACK (about 1 µs a call)",
+     SONDE_FLAG(offsetof(struct sonde_record_options, blas))},
+    {0},
+};
+
 const struct sonde_source sonde_source_blas = {
     .name = "blas",
     .title = "FLOP and bytes of calls of BLAS and LAPACK (--blas)",
     .cost = "about 1 µs a call",
+    .options = blas_options,
     .probe = blas_probe,
     .open = blas_open,
     .prepare = blas_prepare,

@@ -160,10 +160,33 @@ static void gpu_stop(struct sonde_source_run *run)
 	free(run);
 }
 
+/* --- options ----------------------------------------------------------------------------------------------------- */
+
+static int set_gpu(void *context, const char *value)
+{
+	struct sonde_record_options *options = context;
+	for (int level = SONDE_GPU_KERNELS; level <= SONDE_GPU_FULL; level++) {
+		if (!strcmp(value ? value : "api", levels[level])) {
+			options->gpu = level;
+			return 0;
+		}
+	}
+	return sonde_error(EINVAL, "'%s' is not kernels, api or full", value);
+}
+
+static const struct sonde_option gpu_options[] = {
+    {"gpu", 0, "[=LEVEL]",
+     "what devices do, by OpenCL and CUDA: kernels; api (default): calls of the host, too; full: where in the program, "
+     "too (1 µs a command); and what NVIDIA's devices use (with -p that alone)",
+     SONDE_BY(set_gpu)},
+    {0},
+};
+
 const struct sonde_source sonde_source_gpu = {
     .name = "gpu",
     .title = "kernels and copies of devices, and what the host does for them: OpenCL, CUDA (--gpu)",
     .cost = "about 1 µs a command",
+    .options = gpu_options,
     .probe = gpu_probe,
     .open = gpu_open,
     .prepare = gpu_prepare,

@@ -22,10 +22,12 @@
 #include "source/target/unsampled.h"
 #include "source/target/channel.h"
 #include "util/error.h"
+#include "util/quantity.h"
 
 #define OBJECT "libsonde-heap.so"
 /* src/inject: filters of seccomp, mean bytes between samples (0 = every block), whether it is light */
 #define ENVIRONMENT "SONDE_HEAP"
+#define DEFAULT_MEAN "512K" /* between samples */
 #define METHOD "allocation functions, every call; stacks from call-frame tables"
 #define METHOD_SAMPLED "allocation functions, sampled by bytes; stacks from call-frame tables"
 
@@ -465,11 +467,37 @@ static void heap_stop(struct sonde_source_run *run)
 	free_run(run);
 }
 
+/* --- options ----------------------------------------------------------------------------------------------------- */
+
+/* NULL: sampled. */
+static int set_heap(void *context, const char *value)
+{
+	struct sonde_record_options *record = context;
+	record->heap = 1;
+	record->heap_is_light = value && !strcmp(value, "light");
+	record->heap_mean_b = 0;
+	if (value && !strcmp(value, "full"))
+		return 0;
+	int rc = sonde_quantity_bytes(&record->heap_mean_b, value && !record->heap_is_light ? value : DEFAULT_MEAN);
+	if (!rc && !record->heap_mean_b)
+		rc = sonde_error(EINVAL, "'%s': --heap=full records every allocation", value);
+	return rc;
+}
+
+static const struct sonde_option heap_options[] = {
+    {"heap", 0, "[=full|SIZE|light]",
+     "record allocations, mappings and leaks: every one, or one each SIZE bytes on average (512K); light: allocations "
+     "alone, of processes that allocate much",
+     SONDE_BY(set_heap)},
+    {0},
+};
+
 const struct sonde_source sonde_source_heap = {
     .name = "heap",
     .title = "allocations: who allocated what, the peak, what was left (--heap)",
     .cost = "every allocation (--heap=full): 1.1 to 1.5 times the program's CPU time, with the recorder's 1.3 to 1.7; "
 	    "sampled: 4 ns a malloc and its free (docs/PERFORMANCE.md)",
+    .options = heap_options,
     .probe = heap_probe,
     .open = heap_open,
     .prepare = heap_prepare,

@@ -25,6 +25,8 @@ enum sonde_on_full { SONDE_ON_FULL_DROP = 0, SONDE_ON_FULL_OVERWRITE, SONDE_ON_F
 /* Of devices: what they do; and what the host does for them; and where in the program. */
 enum sonde_gpu_level { SONDE_GPU_KERNELS = 1, SONDE_GPU_API, SONDE_GPU_FULL };
 
+#define SONDE_RESOURCES_LEAST_INTERVAL_NS 10000000u /* between two readings of what processes and the machine use */
+
 /* What `sonde record` was asked. Texts are borrowed. */
 struct sonde_record_options {
 	const char *output;

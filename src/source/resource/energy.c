@@ -286,10 +286,17 @@ static void energy_stop(struct sonde_source_run *run)
 	free(run);
 }
 
+static const struct sonde_option energy_options[] = {
+    {"energy", 0, NULL, "joules of the run, by the processors' counters, else by a model that is called one",
+     SONDE_FLAG(offsetof(struct sonde_record_options, energy))},
+    {0},
+};
+
 const struct sonde_source sonde_source_energy = {
     .name = "energy",
     .title = "joules by the processors' counters, else by a model (--energy)",
     .cost = "10 readings a second, some microseconds each",
+    .options = energy_options,
     .probe = energy_probe,
     .open = energy_open,
     .start = energy_start,

@@ -22,6 +22,7 @@
 #include "source/record/snapshots.h"
 #include "source/source.h"
 #include "util/error.h"
+#include "util/quantity.h"
 
 #define LEAST_NS 10000000u
 #define COST_SHARE 1000u
@@ -284,10 +285,27 @@ static void memory_stop(struct sonde_source_run *run)
 	free(run);
 }
 
+/* --- options ----------------------------------------------------------------------------------------------------- */
+
+static int set_memory(void *context, const char *value)
+{
+	struct sonde_record_options *options = context;
+	uint64_t *every_ns = &options->memory_every_ns;
+	int rc = sonde_quantity_duration(every_ns, value ? value : "100ms");
+	return !rc && *every_ns < 1000000u ? sonde_error(EINVAL, "'%s': 1ms is the least", value) : rc;
+}
+
+static const struct sonde_option memory_options[] = {
+    {"memory", 0, "[=TIME]", "see what processes have in memory each TIME (100ms), not only when the recorder is awake",
+     SONDE_BY(set_memory)},
+    {0},
+};
+
 const struct sonde_source sonde_source_memory = {
     .name = "memory",
     .title = "resident memory more often (--heap, --memory), and snapshots",
     .cost = "at most 0.1 % of a CPU in the recorder",
+    .options = memory_options,
     .probe = memory_probe,
     .open = memory_open,
     .start = memory_start,

@@ -309,10 +309,17 @@ static void resources_stop(struct sonde_source_run *run)
 	free(run);
 }
 
+static const struct sonde_option resources_options[] = {
+    {"interval", 0, "TIME", "read what processes and the machine use each TIME, at least 10ms (default 100ms)",
+     SONDE_TIME(offsetof(struct sonde_record_options, resources_every_ns), SONDE_RESOURCES_LEAST_INTERVAL_NS)},
+    {0},
+};
+
 const struct sonde_source sonde_source_resources = {
     .name = "resources",
     .title = "CPU time, memory, I/O of processes and the machine, again and again",
     .cost = "at most 0.2 % of a CPU in the recorder",
+    .options = resources_options,
     .reads_counters = 1,
     .probe = resources_probe,
     .open = resources_open,

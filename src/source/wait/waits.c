@@ -326,10 +326,36 @@ static void waits_stop(struct sonde_source_run *run)
 	free_run(run);
 }
 
+/* --- options ----------------------------------------------------------------------------------------------------- */
+
+static int set_threads(void *context, const char *value)
+{
+	struct sonde_record_options *options = context;
+	(void)value;
+	options->waits |= SONDE_WAIT_WHAT_LOCKS;
+	return 0;
+}
+
+static int set_io(void *context, const char *value)
+{
+	struct sonde_record_options *options = context;
+	(void)value;
+	options->waits |= SONDE_WAIT_WHAT_IO;
+	return 0;
+}
+
+static const struct sonde_option waits_options[] = {
+    {"threads", 0, NULL, "where threads wait, and for which locks (a lock that is free costs 5 ns)",
+     SONDE_BY(set_threads)},
+    {"io", 0, NULL, "calls on files and sockets: bytes, time, where (100 ns a call)", SONDE_BY(set_io)},
+    {0},
+};
+
 const struct sonde_source sonde_source_waits = {
     .name = "waits",
     .title = "where threads wait: locks, time, other tasks (--threads), files (--io)",
     .cost = "depends on how often the program calls what may wait",
+    .options = waits_options,
     .probe = waits_probe,
     .open = waits_open,
     .prepare = waits_prepare,

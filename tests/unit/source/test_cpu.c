@@ -29,7 +29,6 @@
 
 #define SLACK_NS 10000000u
 
-extern const struct sonde_source sonde_source_cpu;
 static char *split_path, *tree_path;
 static struct sonde_recorder recorder;
 static struct rusage usage;
