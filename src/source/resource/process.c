@@ -214,7 +214,7 @@ static int size_is_count(const struct sonde_resources_process *process)
 static void read_files(struct sonde_resources_process *process, int is_detailed, struct sonde_resources *out)
 {
 	struct stat stat;
-	if (process->has_count) {
+	if (process->files_fd >= 0 || size_is_count(process)) {
 		if (!(process->files_fd >= 0 ? fstat(process->files_fd, &stat)
 					     : fstatat(process->directory_fd, "fd", &stat, 0)))
 			set(out, SONDE_RESOURCE_FILES, (uint64_t)stat.st_size);
@@ -358,12 +358,11 @@ enum sonde_resources_found sonde_resources_process_open(struct sonde_resources_p
 	if (process.directory_fd < 0)
 		return why_not(&process);
 	process.has_clock = !*root && !clock_getcpuclockid(pid, &process.clock);
-	process.has_count = size_is_count(&process);
 	if (keep) {
 		process.stat_fd = open_at(&process, "stat");
 		process.status_fd = open_at(&process, "status");
 		process.io_fd = open_at(&process, "io");
-		if (process.has_count)
+		if (size_is_count(&process))
 			process.files_fd = openat(process.directory_fd, "fd", O_PATH | O_DIRECTORY | O_CLOEXEC);
 	}
 	int is_there = !read_stat(&process, &line, &ignored);

@@ -63,8 +63,7 @@ struct sonde_resources_process {
 	uint64_t start_ticks; /* with the number it tells a process from every other */
 	int directory_fd;     /* /proc/PID; −1 = not kept, as below */
 	int stat_fd, status_fd, io_fd;
-	int files_fd;  /* /proc/PID/fd, for its size */
-	int has_count; /* that size is how many there are */
+	int files_fd; /* /proc/PID/fd, for its size; −1 where that is not how many there are */
 	int is_kept;
 	int has_clock;
 	clockid_t clock;
