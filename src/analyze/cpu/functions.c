@@ -9,6 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "analyze/columns.h"
 #include "analyze/statistics/stats.h"
 #include "analyze/words.h"
 #include "util/error.h"
@@ -17,13 +18,13 @@ enum { DEFAULT_ROWS = 20 };
 enum { SELF, TOTAL, SELF_NS, TOTAL_NS, SAMPLES, FUNCTION, MODULE, FILE_NAME, LINE, COLUMNS };
 
 static const struct sonde_column columns[COLUMNS] = {
-    [SELF] = {"self_share", "self", SONDE_UNIT_RATIO, SONDE_BASIS_MEASURED, 0, 0},
+    [SELF] = {SONDE_COLUMN_KEY(functions, self_share), "self", SONDE_UNIT_RATIO, SONDE_BASIS_MEASURED, 0, 0},
     [TOTAL] = {"total_share", "total", SONDE_UNIT_RATIO, SONDE_BASIS_MEASURED, 0, 0},
-    [SELF_NS] = {"self_ns", "self time", SONDE_UNIT_NS, SONDE_BASIS_MEASURED, 0, 0},
-    [TOTAL_NS] = {"total_ns", "total time", SONDE_UNIT_NS, SONDE_BASIS_MEASURED, 0, 4},
-    [SAMPLES] = {"samples", "samples", SONDE_UNIT_COUNT, SONDE_BASIS_MEASURED, 0, 2},
-    [FUNCTION] = {"function", "function", SONDE_UNIT_TEXT, SONDE_BASIS_MEASURED, 1, 0},
-    [MODULE] = {"module", "module", SONDE_UNIT_TEXT, SONDE_BASIS_MEASURED, 0, 0},
+    [SELF_NS] = {SONDE_COLUMN_KEY(functions, self_ns), "self time", SONDE_UNIT_NS, SONDE_BASIS_MEASURED, 0, 0},
+    [TOTAL_NS] = {SONDE_COLUMN_KEY(functions, total_ns), "total time", SONDE_UNIT_NS, SONDE_BASIS_MEASURED, 0, 4},
+    [SAMPLES] = {SONDE_COLUMN_KEY(functions, samples), "samples", SONDE_UNIT_COUNT, SONDE_BASIS_MEASURED, 0, 2},
+    [FUNCTION] = {SONDE_COLUMN_KEY(functions, function), "function", SONDE_UNIT_TEXT, SONDE_BASIS_MEASURED, 1, 0},
+    [MODULE] = {SONDE_COLUMN_KEY(functions, module), "module", SONDE_UNIT_TEXT, SONDE_BASIS_MEASURED, 0, 0},
     [FILE_NAME] = {"file", "file", SONDE_UNIT_TEXT, SONDE_BASIS_MEASURED, 0, 6},
     [LINE] = {"line", "line", SONDE_UNIT_ID, SONDE_BASIS_MEASURED, 0, 6},
 };

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyze/columns.h"
 #include "analyze/critical/graph.h"
 #include "analyze/critical/names.h"
 #include "analyze/marks.h"
@@ -23,12 +24,12 @@ enum { TIME, SHARE, COUNT, KIND, STATE, NAME, BASIS, COLUMNS };
 enum { BEGINS, LASTS, STEP_KIND, STEP_STATE, STEP_NAME, THREAD, TID, STEP_COLUMNS };
 
 static const struct sonde_column columns[COLUMNS] = {
-    [TIME] = {"time_ns", "on the path", SONDE_UNIT_NS, SONDE_BASIS_MEASURED, 0, 0},
-    [SHARE] = {"share", "of span", SONDE_UNIT_RATIO, SONDE_BASIS_MEASURED, 0, 0},
-    [COUNT] = {"count", "count", SONDE_UNIT_COUNT, SONDE_BASIS_MEASURED, 0, 2},
-    [KIND] = {"kind", "kind", SONDE_UNIT_TEXT, SONDE_BASIS_MEASURED, 0, 0},
-    [STATE] = {"state", "state", SONDE_UNIT_TEXT, SONDE_BASIS_MEASURED, 0, 1},
-    [NAME] = {"name", "name", SONDE_UNIT_TEXT, SONDE_BASIS_MEASURED, 1, 0},
+    [TIME] = {SONDE_COLUMN_KEY(critical_path, time_ns), "on the path", SONDE_UNIT_NS, SONDE_BASIS_MEASURED, 0, 0},
+    [SHARE] = {SONDE_COLUMN_KEY(critical_path, share), "of span", SONDE_UNIT_RATIO, SONDE_BASIS_MEASURED, 0, 0},
+    [COUNT] = {SONDE_COLUMN_KEY(critical_path, count), "count", SONDE_UNIT_COUNT, SONDE_BASIS_MEASURED, 0, 2},
+    [KIND] = {SONDE_COLUMN_KEY(critical_path, kind), "kind", SONDE_UNIT_TEXT, SONDE_BASIS_MEASURED, 0, 0},
+    [STATE] = {SONDE_COLUMN_KEY(critical_path, state), "state", SONDE_UNIT_TEXT, SONDE_BASIS_MEASURED, 0, 1},
+    [NAME] = {SONDE_COLUMN_KEY(critical_path, name), "name", SONDE_UNIT_TEXT, SONDE_BASIS_MEASURED, 1, 0},
     [BASIS] = {"basis", "basis", SONDE_UNIT_TEXT, SONDE_BASIS_MEASURED, 0, 3},
 };
 

@@ -2,6 +2,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "analyze/columns.h"
 #include "analyze/device/rows.h"
 #include "analyze/device/sums.h"
 #include "analyze/marks.h"
@@ -12,12 +13,12 @@ enum { DEFAULT_ROWS = 20 };
 enum { TOTAL, CALLS, MEAN, LONGEST, NAME, KIND, SIZE, COLUMNS };
 
 static const struct sonde_column columns[COLUMNS] = {
-    [TOTAL] = {"total_ns", "total", SONDE_UNIT_NS, SONDE_BASIS_MEASURED, 0, 0},
-    [CALLS] = {"calls", "calls", SONDE_UNIT_COUNT, SONDE_BASIS_MEASURED, 0, 0},
+    [TOTAL] = {SONDE_COLUMN_KEY(device_calls, total_ns), "total", SONDE_UNIT_NS, SONDE_BASIS_MEASURED, 0, 0},
+    [CALLS] = {SONDE_COLUMN_KEY(device_calls, calls), "calls", SONDE_UNIT_COUNT, SONDE_BASIS_MEASURED, 0, 0},
     [MEAN] = {"mean_ns", "mean", SONDE_UNIT_NS, SONDE_BASIS_MEASURED, 0, 0},
     [LONGEST] = {"max_ns", "longest", SONDE_UNIT_NS, SONDE_BASIS_MEASURED, 0, 1},
-    [NAME] = {"call", "call", SONDE_UNIT_TEXT, SONDE_BASIS_MEASURED, 1, 0},
-    [KIND] = {"kind", "kind", SONDE_UNIT_TEXT, SONDE_BASIS_MEASURED, 0, 1},
+    [NAME] = {SONDE_COLUMN_KEY(device_calls, call), "call", SONDE_UNIT_TEXT, SONDE_BASIS_MEASURED, 1, 0},
+    [KIND] = {SONDE_COLUMN_KEY(device_calls, kind), "kind", SONDE_UNIT_TEXT, SONDE_BASIS_MEASURED, 0, 1},
     [SIZE] = {"size_b", "bytes", SONDE_UNIT_BYTES, SONDE_BASIS_MEASURED, 0, 2},
 };
 

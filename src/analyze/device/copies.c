@@ -2,6 +2,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "analyze/columns.h"
 #include "analyze/device/rows.h"
 #include "analyze/device/sums.h"
 #include "analyze/marks.h"
@@ -12,14 +13,14 @@
 enum { TOTAL, COUNT, SIZE, RATE, MEAN, FROM, TO, DEVICE, COLUMNS };
 
 static const struct sonde_column columns[COLUMNS] = {
-    [TOTAL] = {"total_ns", "total", SONDE_UNIT_NS, SONDE_BASIS_MEASURED, 0, 0},
-    [COUNT] = {"copies", "copies", SONDE_UNIT_COUNT, SONDE_BASIS_MEASURED, 0, 0},
-    [SIZE] = {"size_b", "bytes", SONDE_UNIT_BYTES, SONDE_BASIS_MEASURED, 0, 0},
-    [RATE] = {"b_per_s", "bytes/s", SONDE_UNIT_BYTES, SONDE_BASIS_MEASURED, 0, 0},
-    [MEAN] = {"mean_b", "mean size", SONDE_UNIT_BYTES, SONDE_BASIS_MEASURED, 0, 1},
-    [FROM] = {"from", "from", SONDE_UNIT_TEXT, SONDE_BASIS_MEASURED, 0, 0},
-    [TO] = {"to", "to", SONDE_UNIT_TEXT, SONDE_BASIS_MEASURED, 0, 0},
-    [DEVICE] = {"device", "device", SONDE_UNIT_TEXT, SONDE_BASIS_MEASURED, 1, 2},
+    [TOTAL] = {SONDE_COLUMN_KEY(copies, total_ns), "total", SONDE_UNIT_NS, SONDE_BASIS_MEASURED, 0, 0},
+    [COUNT] = {SONDE_COLUMN_KEY(copies, copies), "copies", SONDE_UNIT_COUNT, SONDE_BASIS_MEASURED, 0, 0},
+    [SIZE] = {SONDE_COLUMN_KEY(copies, size_b), "bytes", SONDE_UNIT_BYTES, SONDE_BASIS_MEASURED, 0, 0},
+    [RATE] = {SONDE_COLUMN_KEY(copies, b_per_s), "bytes/s", SONDE_UNIT_BYTES, SONDE_BASIS_MEASURED, 0, 0},
+    [MEAN] = {SONDE_COLUMN_KEY(copies, mean_b), "mean size", SONDE_UNIT_BYTES, SONDE_BASIS_MEASURED, 0, 1},
+    [FROM] = {SONDE_COLUMN_KEY(copies, from), "from", SONDE_UNIT_TEXT, SONDE_BASIS_MEASURED, 0, 0},
+    [TO] = {SONDE_COLUMN_KEY(copies, to), "to", SONDE_UNIT_TEXT, SONDE_BASIS_MEASURED, 0, 0},
+    [DEVICE] = {SONDE_COLUMN_KEY(copies, device), "device", SONDE_UNIT_TEXT, SONDE_BASIS_MEASURED, 1, 2},
 };
 
 /* Copies of one device between the same kinds of memory. */

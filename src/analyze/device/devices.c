@@ -3,6 +3,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
+#include "analyze/columns.h"
 #include "analyze/device/memory.h"
 #include "analyze/device/rows.h"
 #include "analyze/device/sums.h"
@@ -36,23 +37,23 @@ enum {
 };
 
 static const struct sonde_column columns[COLUMNS] = {
-    [DEVICE] = {"device", "device", SONDE_UNIT_TEXT, SONDE_BASIS_MEASURED, 1, 0},
+    [DEVICE] = {SONDE_COLUMN_KEY(devices, device), "device", SONDE_UNIT_TEXT, SONDE_BASIS_MEASURED, 1, 0},
     [BUSY] = {"busy_share", "busy", SONDE_UNIT_RATIO, SONDE_BASIS_MEASURED, 0, 0},
-    [KERNELS] = {"kernel_ns", "kernels", SONDE_UNIT_NS, SONDE_BASIS_MEASURED, 0, 0},
-    [COPIES] = {"copy_ns", "copies", SONDE_UNIT_NS, SONDE_BASIS_MEASURED, 0, 0},
+    [KERNELS] = {SONDE_COLUMN_KEY(devices, kernel_ns), "kernels", SONDE_UNIT_NS, SONDE_BASIS_MEASURED, 0, 0},
+    [COPIES] = {SONDE_COLUMN_KEY(devices, copy_ns), "copies", SONDE_UNIT_NS, SONDE_BASIS_MEASURED, 0, 0},
     [COPIED] = {"copied_b", "copied", SONDE_UNIT_BYTES, SONDE_BASIS_MEASURED, 0, 1},
-    [CONCURRENCY] = {"concurrency", "at once", SONDE_UNIT_NUMBER, SONDE_BASIS_MEASURED, 0, 1},
-    [BUSY_NS] = {"busy_ns", "busy time", SONDE_UNIT_NS, SONDE_BASIS_MEASURED, 0, 4},
-    [IDLE] = {"idle_ns", "in gaps", SONDE_UNIT_NS, SONDE_BASIS_MEASURED, 0, 3},
-    [GAPS] = {"gaps", "gaps", SONDE_UNIT_COUNT, SONDE_BASIS_MEASURED, 0, 4},
-    [ALONE] = {"copy_alone_ns", "copies alone", SONDE_UNIT_NS, SONDE_BASIS_MEASURED, 0, 4},
-    [PEAK] = {"peak_b", "peak memory", SONDE_UNIT_BYTES, SONDE_BASIS_MEASURED, 0, 1},
-    [RESERVED] = {"reserved_b", "reserved", SONDE_UNIT_BYTES, SONDE_BASIS_MEASURED, 0, 3},
+    [CONCURRENCY] = {SONDE_COLUMN_KEY(devices, concurrency), "at once", SONDE_UNIT_NUMBER, SONDE_BASIS_MEASURED, 0, 1},
+    [BUSY_NS] = {SONDE_COLUMN_KEY(devices, busy_ns), "busy time", SONDE_UNIT_NS, SONDE_BASIS_MEASURED, 0, 4},
+    [IDLE] = {SONDE_COLUMN_KEY(devices, idle_ns), "in gaps", SONDE_UNIT_NS, SONDE_BASIS_MEASURED, 0, 3},
+    [GAPS] = {SONDE_COLUMN_KEY(devices, gaps), "gaps", SONDE_UNIT_COUNT, SONDE_BASIS_MEASURED, 0, 4},
+    [ALONE] = {SONDE_COLUMN_KEY(devices, copy_alone_ns), "copies alone", SONDE_UNIT_NS, SONDE_BASIS_MEASURED, 0, 4},
+    [PEAK] = {SONDE_COLUMN_KEY(devices, peak_b), "peak memory", SONDE_UNIT_BYTES, SONDE_BASIS_MEASURED, 0, 1},
+    [RESERVED] = {SONDE_COLUMN_KEY(devices, reserved_b), "reserved", SONDE_UNIT_BYTES, SONDE_BASIS_MEASURED, 0, 3},
     [QUEUES] = {"queues", "queues", SONDE_UNIT_COUNT, SONDE_BASIS_MEASURED, 0, 2},
-    [KIND] = {"kind", "kind", SONDE_UNIT_TEXT, SONDE_BASIS_MEASURED, 0, 3},
+    [KIND] = {SONDE_COLUMN_KEY(devices, kind), "kind", SONDE_UNIT_TEXT, SONDE_BASIS_MEASURED, 0, 3},
     [UNITS] = {"units", "units", SONDE_UNIT_COUNT, SONDE_BASIS_MEASURED, 0, 3},
     [CLOCK] = {"clock_hz", "clock", SONDE_UNIT_HZ, SONDE_BASIS_MEASURED, 0, 4},
-    [MEMORY] = {"memory_b", "memory", SONDE_UNIT_BYTES, SONDE_BASIS_MEASURED, 0, 3},
+    [MEMORY] = {SONDE_COLUMN_KEY(devices, memory_b), "memory", SONDE_UNIT_BYTES, SONDE_BASIS_MEASURED, 0, 3},
     [DRIVER] = {"driver", "driver", SONDE_UNIT_TEXT, SONDE_BASIS_MEASURED, 0, 4},
     [UUID] = {"uuid", "UUID", SONDE_UNIT_TEXT, SONDE_BASIS_MEASURED, 0, 5},
 };

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyze/columns.h"
 #include "analyze/cpu/by_function.h"
 #include "analyze/device/rows.h"
 #include "analyze/device/sums.h"
@@ -17,21 +18,22 @@ enum { DEFAULT_ROWS = 20, ROOM = 4096 };
 enum { LENGTH, AT, ASKED, SYNC, BUILD, API, IO, WAIT, RUNNING, UNKNOWN, ZONE, FUNCTION, NEXT, THREAD, DEVICE, COLUMNS };
 
 static const struct sonde_column columns[COLUMNS] = {
-    [LENGTH] = {"gap_ns", "gap", SONDE_UNIT_NS, SONDE_BASIS_MEASURED, 0, 0},
-    [AT] = {"at_ns", "at", SONDE_UNIT_NS, SONDE_BASIS_MEASURED, 0, 0},
-    [ASKED] = {"asked_share", "asked for", SONDE_UNIT_RATIO, SONDE_BASIS_MEASURED, 0, 0},
-    [SYNC] = {"sync_share", "waiting", SONDE_UNIT_RATIO, SONDE_BASIS_MEASURED, 0, 0},
+    [LENGTH] = {SONDE_COLUMN_KEY(device_gaps, gap_ns), "gap", SONDE_UNIT_NS, SONDE_BASIS_MEASURED, 0, 0},
+    [AT] = {SONDE_COLUMN_KEY(device_gaps, at_ns), "at", SONDE_UNIT_NS, SONDE_BASIS_MEASURED, 0, 0},
+    [ASKED] = {SONDE_COLUMN_KEY(device_gaps, asked_share), "asked for", SONDE_UNIT_RATIO, SONDE_BASIS_MEASURED, 0, 0},
+    [SYNC] = {SONDE_COLUMN_KEY(device_gaps, sync_share), "waiting", SONDE_UNIT_RATIO, SONDE_BASIS_MEASURED, 0, 0},
     [BUILD] = {"build_share", "compiling", SONDE_UNIT_RATIO, SONDE_BASIS_MEASURED, 0, 3},
-    [API] = {"api_share", "in calls", SONDE_UNIT_RATIO, SONDE_BASIS_MEASURED, 0, 1},
-    [IO] = {"io_share", "in I/O", SONDE_UNIT_RATIO, SONDE_BASIS_MEASURED, 0, 1},
+    [API] = {SONDE_COLUMN_KEY(device_gaps, api_share), "in calls", SONDE_UNIT_RATIO, SONDE_BASIS_MEASURED, 0, 1},
+    [IO] = {SONDE_COLUMN_KEY(device_gaps, io_share), "in I/O", SONDE_UNIT_RATIO, SONDE_BASIS_MEASURED, 0, 1},
     [WAIT] = {"wait_share", "other waits", SONDE_UNIT_RATIO, SONDE_BASIS_MEASURED, 0, 2},
-    [RUNNING] = {"running_share", "running", SONDE_UNIT_RATIO, SONDE_BASIS_ESTIMATED, 0, 0},
+    [RUNNING] = {SONDE_COLUMN_KEY(device_gaps, running_share), "running", SONDE_UNIT_RATIO, SONDE_BASIS_ESTIMATED, 0,
+		 0},
     [UNKNOWN] = {"unknown_share", "not known", SONDE_UNIT_RATIO, SONDE_BASIS_MEASURED, 0, 0},
-    [ZONE] = {"zone", "zone", SONDE_UNIT_TEXT, SONDE_BASIS_MEASURED, 0, 2},
-    [FUNCTION] = {"function", "most in", SONDE_UNIT_TEXT, SONDE_BASIS_ESTIMATED, 0, 1},
-    [NEXT] = {"next", "then", SONDE_UNIT_TEXT, SONDE_BASIS_MEASURED, 1, 0},
-    [THREAD] = {"thread", "thread", SONDE_UNIT_TEXT, SONDE_BASIS_MEASURED, 0, 3},
-    [DEVICE] = {"device", "device", SONDE_UNIT_TEXT, SONDE_BASIS_MEASURED, 0, 4},
+    [ZONE] = {SONDE_COLUMN_KEY(device_gaps, zone), "zone", SONDE_UNIT_TEXT, SONDE_BASIS_MEASURED, 0, 2},
+    [FUNCTION] = {SONDE_COLUMN_KEY(device_gaps, function), "most in", SONDE_UNIT_TEXT, SONDE_BASIS_ESTIMATED, 0, 1},
+    [NEXT] = {SONDE_COLUMN_KEY(device_gaps, next), "then", SONDE_UNIT_TEXT, SONDE_BASIS_MEASURED, 1, 0},
+    [THREAD] = {SONDE_COLUMN_KEY(device_gaps, thread), "thread", SONDE_UNIT_TEXT, SONDE_BASIS_MEASURED, 0, 3},
+    [DEVICE] = {SONDE_COLUMN_KEY(device_gaps, device), "device", SONDE_UNIT_TEXT, SONDE_BASIS_MEASURED, 0, 4},
 };
 
 /* --- finding them ------------------------------------------------------------------------------------------------ */

@@ -2,6 +2,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "analyze/columns.h"
 #include "analyze/device/rows.h"
 #include "analyze/device/sums.h"
 #include "analyze/marks.h"
@@ -12,19 +13,20 @@ enum { DEFAULT_ROWS = 20 };
 enum { TOTAL, CALLS, MEAN, SHORTEST, LONGEST, NAME, DELAY, SHARE, OCCUPANCY, LIMIT, FILLED, LANES, DEVICE, COLUMNS };
 
 static const struct sonde_column columns[COLUMNS] = {
-    [TOTAL] = {"total_ns", "total", SONDE_UNIT_NS, SONDE_BASIS_MEASURED, 0, 0},
-    [CALLS] = {"calls", "calls", SONDE_UNIT_COUNT, SONDE_BASIS_MEASURED, 0, 0},
-    [MEAN] = {"mean_ns", "mean", SONDE_UNIT_NS, SONDE_BASIS_MEASURED, 0, 0},
+    [TOTAL] = {SONDE_COLUMN_KEY(kernels, total_ns), "total", SONDE_UNIT_NS, SONDE_BASIS_MEASURED, 0, 0},
+    [CALLS] = {SONDE_COLUMN_KEY(kernels, calls), "calls", SONDE_UNIT_COUNT, SONDE_BASIS_MEASURED, 0, 0},
+    [MEAN] = {SONDE_COLUMN_KEY(kernels, mean_ns), "mean", SONDE_UNIT_NS, SONDE_BASIS_MEASURED, 0, 0},
     [SHORTEST] = {"min_ns", "shortest", SONDE_UNIT_NS, SONDE_BASIS_MEASURED, 0, 3},
     [LONGEST] = {"max_ns", "longest", SONDE_UNIT_NS, SONDE_BASIS_MEASURED, 0, 1},
-    [NAME] = {"kernel", "kernel", SONDE_UNIT_TEXT, SONDE_BASIS_MEASURED, 1, 0},
+    [NAME] = {SONDE_COLUMN_KEY(kernels, kernel), "kernel", SONDE_UNIT_TEXT, SONDE_BASIS_MEASURED, 1, 0},
     [DELAY] = {"mean_delay_ns", "mean delay", SONDE_UNIT_NS, SONDE_BASIS_MEASURED, 0, 2},
     [SHARE] = {"share", "of kernels", SONDE_UNIT_RATIO, SONDE_BASIS_MEASURED, 0, 1},
-    [OCCUPANCY] = {"occupancy", "theoretical occupancy", SONDE_UNIT_RATIO, SONDE_BASIS_MODELLED, 0, 3},
-    [LIMIT] = {"limited_by", "limited by", SONDE_UNIT_TEXT, SONDE_BASIS_MODELLED, 0, 4},
-    [FILLED] = {"filled_share", "units filled", SONDE_UNIT_RATIO, SONDE_BASIS_MODELLED, 0, 5},
-    [LANES] = {"lanes_share", "lanes used", SONDE_UNIT_RATIO, SONDE_BASIS_MODELLED, 0, 5},
-    [DEVICE] = {"device", "device", SONDE_UNIT_TEXT, SONDE_BASIS_MEASURED, 0, 4},
+    [OCCUPANCY] = {SONDE_COLUMN_KEY(kernels, occupancy), "theoretical occupancy", SONDE_UNIT_RATIO,
+		   SONDE_BASIS_MODELLED, 0, 3},
+    [LIMIT] = {SONDE_COLUMN_KEY(kernels, limited_by), "limited by", SONDE_UNIT_TEXT, SONDE_BASIS_MODELLED, 0, 4},
+    [FILLED] = {SONDE_COLUMN_KEY(kernels, filled_share), "units filled", SONDE_UNIT_RATIO, SONDE_BASIS_MODELLED, 0, 5},
+    [LANES] = {SONDE_COLUMN_KEY(kernels, lanes_share), "lanes used", SONDE_UNIT_RATIO, SONDE_BASIS_MODELLED, 0, 5},
+    [DEVICE] = {SONDE_COLUMN_KEY(kernels, device), "device", SONDE_UNIT_TEXT, SONDE_BASIS_MEASURED, 0, 4},
 };
 
 /* What is modelled, by time. */

@@ -67,13 +67,13 @@ static void walk(struct callers *callers, const struct sonde_tree_node *node, co
 }
 
 /* The module of the program of the command, by its longest life on stacks: the module of main(). */
-static const char *own_module(const struct sonde_section *functions)
+static const char *own_module(const struct sonde_columns_functions *functions)
 {
 	static const char *const mains[] = {"main", "_start"};
 	for (size_t k = 0; k < COUNT(mains); k++)
-		for (size_t i = 0; functions && i < functions->table.row_count; i++)
-			if (!strcmp(sonde_facts_text(functions, i, "function"), mains[k]))
-				return sonde_facts_text(functions, i, "module");
+		for (size_t i = 0; i < functions->of.rows; i++)
+			if (!strcmp(sonde_column_text(functions, i, function), mains[k]))
+				return sonde_column_text(functions, i, module);
 	return "";
 }
 
@@ -81,16 +81,16 @@ static const char *own_module(const struct sonde_section *functions)
  * or that is not known. */
 static const char *nearest_own(const struct sonde_facts *facts, const char *name, double *total_ns)
 {
-	const struct sonde_section *functions = sonde_facts_section(facts, "functions"), *tree = facts->report->first;
+	const struct sonde_columns_functions *functions = &facts->columns.functions;
+	const struct sonde_section *tree = facts->report->first;
 	struct callers callers = {.library = name, .own = own_module(functions)};
 	const struct caller *most = NULL;
 	size_t row = 0;
-	while (functions && row < functions->table.row_count &&
-	       strcmp(sonde_facts_text(functions, row, "function"), name) != 0)
+	while (row < functions->of.rows && strcmp(sonde_column_text(functions, row, function), name) != 0)
 		row++;
 	while (tree && tree->kind != SONDE_SECTION_TREE)
 		tree = tree->next;
-	if (!*callers.own || !strcmp(sonde_facts_text(functions, row, "module"), callers.own) || !tree ||
+	if (!*callers.own || !strcmp(sonde_column_text(functions, row, module), callers.own) || !tree ||
 	    !tree->tree.root)
 		return NULL;
 	walk(&callers, tree->tree.root->child, NULL, 0, 0);
@@ -152,25 +152,25 @@ static int hot_add(const struct sonde_facts *facts, const char *kind, const char
 
 SONDE_JUDGE(hot_function)
 {
-	const struct sonde_section *path = sonde_facts_section(facts, "critical-path");
-	const struct sonde_section *functions = sonde_facts_section(facts, "functions");
+	const struct sonde_columns_critical_path *path = &facts->columns.critical_path;
+	const struct sonde_columns_functions *functions = &facts->columns.functions;
 	int rc = 0;
-	for (size_t i = 0; !rc && path && i < path->table.row_count; i++) {
-		const char *kind = sonde_facts_text(path, i, "kind"), *name = sonde_facts_text(path, i, "name");
-		double time_ns = sonde_facts_number(path, i, "time_ns"), count = sonde_facts_number(path, i, "count");
+	for (size_t i = 0; !rc && i < path->of.rows; i++) {
+		const char *kind = sonde_column_text(path, i, kind), *name = sonde_column_text(path, i, name);
+		double time_ns = sonde_column_ns(path, i, time_ns), count = sonde_column_count(path, i, count);
 		double share = sonde_facts_stretched(facts, time_ns) / facts->span_ns;
 		int is_function = !strcmp(kind, "function"), is_place = is_function || !strcmp(kind, "zone");
 		if (!is_place || (is_function && count < SAMPLES_LEAST) || is_no_place(name) ||
-		    !strcmp(sonde_facts_text(path, i, "state"), "blocked") ||
+		    !strcmp(sonde_column_text(path, i, state), "blocked") ||
 		    share < facts->threshold[SONDE_THRESHOLD_HOT])
 			continue;
 		rc = hot_add(facts, kind, name, time_ns, count, found);
 	}
-	for (size_t i = 0; !rc && !path && functions && i < functions->table.row_count; i++) {
-		const char *name = sonde_facts_text(functions, i, "function");
-		double share = sonde_facts_number(functions, i, "self_share"),
-		       count = sonde_facts_number(functions, i, "samples");
-		double self_ns = sonde_facts_number(functions, i, "self_ns");
+	for (size_t i = 0; !rc && !path->of.rows && i < functions->of.rows; i++) {
+		const char *name = sonde_column_text(functions, i, function);
+		double share = sonde_column_ratio(functions, i, self_share),
+		       count = sonde_column_count(functions, i, samples);
+		double self_ns = sonde_column_ns(functions, i, self_ns);
 		if (is_no_place(name) || count < SAMPLES_LEAST || !(share >= facts->threshold[SONDE_THRESHOLD_HOT]))
 			continue;
 		rc = hot_add(facts, "function", name, self_ns, count, found);
@@ -180,11 +180,11 @@ SONDE_JUDGE(hot_function)
 
 SONDE_JUDGE(many_calls)
 {
-	const struct sonde_section *zones = sonde_facts_section(facts, "zones");
+	const struct sonde_columns_zones *zones = &facts->columns.zones;
 	int rc = 0;
-	for (size_t i = 0; !rc && zones && i < zones->table.row_count; i++) {
-		const char *name = sonde_facts_text(zones, i, "zone");
-		double calls = sonde_facts_number(zones, i, "calls"), self_ns = sonde_facts_number(zones, i, "self_ns");
+	for (size_t i = 0; !rc && i < zones->of.rows; i++) {
+		const char *name = sonde_column_text(zones, i, zone);
+		double calls = sonde_column_count(zones, i, calls), self_ns = sonde_column_ns(zones, i, self_ns);
 		double on_path_ns = facts->has_path
 					? sonde_facts_stretched(facts, sonde_facts_on_path(facts, "zone", name, NULL))
 					: fmin(self_ns, facts->span_ns);
@@ -236,13 +236,12 @@ SONDE_JUDGE(page_faults)
 					       {"__x64_sys_mmap", "__arm64_sys_mmap"},
 					       {"__x64_sys_brk", "__arm64_sys_brk"},
 					       {"__x64_sys_madvise", "__arm64_sys_madvise"}};
-	const struct sonde_section *resources = sonde_facts_section(facts, "resources");
+	const struct sonde_columns_resources *resources = &facts->columns.resources;
 	double fault_ns = sonde_facts_most_total_ns(facts, names, COUNT(names)), free_ns = 0;
 	for (size_t i = 0; i < COUNT(frees); i++)
 		free_ns += sonde_facts_most_total_ns(facts, frees[i], 2);
-	double faults =
-	    sonde_facts_number(resources, 0, "faults_minor") + sonde_facts_number(resources, 0, "faults_major");
-	double system_ns = 1e9 * sonde_facts_metric(facts, "timing.system_time_s"), confidence = 0;
+	double faults = sonde_column_count(resources, 0, faults_minor) + sonde_column_count(resources, 0, faults_major);
+	double system_ns = 1e9 * sonde_summary_value(&facts->columns, timing, system_time_s), confidence = 0;
 	if (fault_ns <= 0 && faults > 20000 && system_ns > 0) {
 		fault_ns = system_ns;
 		free_ns = 0;
@@ -335,22 +334,22 @@ struct churn {
 
 static struct churn churn_of(const struct sonde_facts *facts)
 {
-	const struct sonde_section *heaps = sonde_facts_section(facts, "heaps"),
-				   *rows = sonde_facts_section(facts, "temporary");
+	const struct sonde_columns_heaps *heaps = &facts->columns.heaps;
+	const struct sonde_columns_temporary *rows = &facts->columns.temporary;
 	struct churn churn = {.where = ""};
 	int is_sampled = 0;
-	for (size_t i = 0; heaps && i < heaps->table.row_count; i++) {
-		if (strcmp(sonde_facts_text(heaps, i, "kind"), "malloc") != 0)
+	for (size_t i = 0; i < heaps->of.rows; i++) {
+		if (strcmp(sonde_column_text(heaps, i, kind), "malloc") != 0)
 			continue;
-		churn.begins += fmax(sonde_facts_number(heaps, i, "allocations"), 0);
-		is_sampled |= isnan(sonde_facts_number(heaps, i, "unknown")); /* of samples it is not known */
+		churn.begins += fmax(sonde_column_count(heaps, i, allocations), 0);
+		is_sampled |= isnan(sonde_column_count(heaps, i, unknown)); /* of samples it is not known */
 	}
-	for (size_t i = 0; !is_sampled && rows && i < rows->table.row_count; i++) {
-		const char *heap = sonde_facts_text(rows, i, "heap"); /* "": all are malloc's */
+	for (size_t i = 0; !is_sampled && i < rows->of.rows; i++) {
+		const char *heap = sonde_column_text(rows, i, heap); /* "": all are malloc's */
 		if (*heap && strcmp(heap, "malloc") != 0)
 			continue;
-		churn.temporary += fmax(sonde_facts_number(rows, i, "temporary"), 0);
-		churn.where = *churn.where ? churn.where : sonde_facts_text(rows, i, "function");
+		churn.temporary += fmax(sonde_column_count(rows, i, temporary), 0);
+		churn.where = *churn.where ? churn.where : sonde_column_text(rows, i, function);
 	}
 	if (is_sampled)
 		churn.temporary = NAN;
@@ -379,20 +378,20 @@ static const char *churn_text(const struct churn *churn, double rate, struct son
 SONDE_JUDGE(allocator)
 {
 	enum { MAX = 64 };
-	const struct sonde_section *functions = sonde_facts_section(facts, "functions");
+	const struct sonde_columns_functions *functions = &facts->columns.functions;
 	const struct churn churn = churn_of(facts);
 	const char *names[MAX];
 	size_t count = 0;
 	double self_ns = 0, total_ns = 0;
-	for (size_t i = 0; functions && i < functions->table.row_count; i++) {
-		const char *name = sonde_facts_text(functions, i, "function");
-		if (!strncmp(sonde_facts_text(functions, i, "module"), "libsonde", 8))
+	for (size_t i = 0; i < functions->of.rows; i++) {
+		const char *name = sonde_column_text(functions, i, function);
+		if (!strncmp(sonde_column_text(functions, i, module), "libsonde", 8))
 			continue;
 		if (is_entry(name))
-			total_ns += sonde_facts_number(functions, i, "total_ns");
+			total_ns += sonde_column_ns(functions, i, total_ns);
 		if (!is_allocator(name))
 			continue;
-		self_ns += sonde_facts_number(functions, i, "self_ns");
+		self_ns += sonde_column_ns(functions, i, self_ns);
 		if (count < MAX)
 			names[count++] = name;
 	}
@@ -426,12 +425,12 @@ SONDE_JUDGE(allocator)
 /* Code of the recorder's that runs within the program, by samples. */
 static double own_ns(const struct sonde_facts *facts)
 {
-	const struct sonde_section *functions = sonde_facts_section(facts, "functions");
+	const struct sonde_columns_functions *functions = &facts->columns.functions;
 	double sum_ns = 0;
-	for (size_t i = 0; functions && i < functions->table.row_count; i++)
-		if (!strncmp(sonde_facts_text(functions, i, "function"), "sonde_", 6) ||
-		    !strncmp(sonde_facts_text(functions, i, "module"), "libsonde", 8))
-			sum_ns += sonde_facts_number(functions, i, "self_ns");
+	for (size_t i = 0; i < functions->of.rows; i++)
+		if (!strncmp(sonde_column_text(functions, i, function), "sonde_", 6) ||
+		    !strncmp(sonde_column_text(functions, i, module), "libsonde", 8))
+			sum_ns += sonde_column_ns(functions, i, self_ns);
 	return sum_ns;
 }
 
@@ -439,7 +438,7 @@ SONDE_JUDGE(profiler_cost)
 {
 	double inside_ns = own_ns(facts), share = inside_ns / facts->cpu_ns;
 	double saves_ns = sonde_facts_cpu_on_path(facts, NULL, 0, inside_ns);
-	double beside_ns = 1e9 * sonde_facts_metric(facts, "cost.recorder_cpu_time_s");
+	double beside_ns = 1e9 * sonde_summary_value(&facts->columns, cost, recorder_cpu_time_s);
 	if (!(share > facts->threshold[SONDE_THRESHOLD_COST]))
 		return 0;
 	return sonde_found_add(
@@ -457,14 +456,14 @@ SONDE_JUDGE(profiler_cost)
 
 SONDE_JUDGE(idle_energy)
 {
-	const struct sonde_section *energy = sonde_facts_section(facts, "energy_processes");
+	const struct sonde_columns_energy_processes *energy = &facts->columns.energy_processes;
 	double all_j = 0, idle_j = 0;
-	for (size_t i = 0; energy && i < energy->table.row_count; i++) {
-		double joules = sonde_facts_number(energy, i, "energy_j");
+	for (size_t i = 0; i < energy->of.rows; i++) {
+		double joules = sonde_column_joules(energy, i, energy_j);
 		if (!(joules > 0))
 			continue;
 		all_j += joules;
-		idle_j += strcmp(sonde_facts_text(energy, i, "process"), "idle") ? 0 : joules;
+		idle_j += strcmp(sonde_column_text(energy, i, process), "idle") ? 0 : joules;
 	}
 	if (!(all_j > 0) || !(idle_j / all_j > facts->threshold[SONDE_THRESHOLD_IDLE_ENERGY]))
 		return 0;

@@ -166,12 +166,12 @@ static double shared_ns(const struct tally *tally)
 /* --- what the driver counted -------------------------------------------------------------------------------------- */
 
 /* Whether it is the only one that the driver reads, and the only one that is no processor. */
-static int is_only(const struct sonde_facts *facts, const struct sonde_section *machine)
+static int is_only(const struct sonde_facts *facts, const struct sonde_columns_machine *machine)
 {
 	const char *first = NULL;
 	size_t used = 0;
-	for (size_t i = 0; i < machine->table.row_count; i++) {
-		const char *object = sonde_facts_text(machine, i, "object");
+	for (size_t i = 0; i < machine->of.rows; i++) {
+		const char *object = sonde_column_text(machine, i, object);
 		if (strncmp(object, "GPU ", 4) != 0)
 			continue;
 		if (first && strcmp(first, object) != 0)
@@ -186,7 +186,7 @@ static int is_only(const struct sonde_facts *facts, const struct sonde_section *
 }
 
 /* Whether "GPU 0 NAME" is this device: by the UUID where both are told. */
-static int is_object(const struct sonde_facts *facts, const struct sonde_section *machine,
+static int is_object(const struct sonde_facts *facts, const struct sonde_columns_machine *machine,
 		     const struct sonde_device *device, const char *object)
 {
 	char key[48], *end;
@@ -202,13 +202,13 @@ static int is_object(const struct sonde_facts *facts, const struct sonde_section
  * under one name. */
 static double matrix_share(const struct sonde_facts *facts, const struct sonde_device *device)
 {
-	const struct sonde_section *machine = sonde_facts_section(facts, "machine");
-	if (!machine || sonde_session_part_count(facts->session) > 1)
+	const struct sonde_columns_machine *machine = &facts->columns.machine;
+	if (sonde_session_part_count(facts->session) > 1)
 		return NAN;
-	for (size_t i = 0; i < machine->table.row_count; i++)
-		if (!strcmp(sonde_facts_text(machine, i, "what"), "tensor cores") &&
-		    is_object(facts, machine, device, sonde_facts_text(machine, i, "object")))
-			return sonde_facts_number(machine, i, "mean");
+	for (size_t i = 0; i < machine->of.rows; i++)
+		if (!strcmp(sonde_column_text(machine, i, what), "tensor cores") &&
+		    is_object(facts, machine, device, sonde_column_text(machine, i, object)))
+			return sonde_column_ratio(machine, i, mean);
 	return NAN;
 }
 
@@ -217,10 +217,10 @@ static double matrix_share(const struct sonde_facts *facts, const struct sonde_d
 
 static const char *most_of(const struct sonde_facts *facts, const char *device)
 {
-	const struct sonde_section *kernels = sonde_facts_section(facts, "kernels");
+	const struct sonde_columns_kernels *kernels = &facts->columns.kernels;
 	for (size_t i = sonde_device_row(kernels, 0, device); i != SIZE_MAX;
 	     i = sonde_device_row(kernels, i + 1, device)) {
-		const char *name = sonde_facts_text(kernels, i, "kernel");
+		const char *name = sonde_column_text(kernels, i, kernel);
 		if (is_fp32_product(name))
 			return name; /* the longest time comes first */
 	}
@@ -274,12 +274,12 @@ static int judge_device(const struct sonde_facts *facts, const struct sonde_devi
 /* Any device that has matrix units, and any kernel of that kind: else no activity need be read once more. */
 static int is_any(const struct sonde_facts *facts)
 {
-	const struct sonde_section *kernels = sonde_facts_section(facts, "kernels");
+	const struct sonde_columns_kernels *kernels = &facts->columns.kernels;
 	int has_units = 0;
 	for (uint32_t id = 1; !has_units && id <= sonde_session_device_count(facts->session); id++)
 		has_units = has_matrix_units(sonde_session_device(facts->session, id));
-	for (size_t i = 0; has_units && kernels && i < kernels->table.row_count; i++)
-		if (is_fp32_product(sonde_facts_text(kernels, i, "kernel")))
+	for (size_t i = 0; has_units && i < kernels->of.rows; i++)
+		if (is_fp32_product(sonde_column_text(kernels, i, kernel)))
 			return 1;
 	return 0;
 }

@@ -351,11 +351,11 @@ static int staged_judge(struct staged *staged, struct sonde_found *found)
 /* Copies from devices to the host, and others back, of two devices at least: else there is nothing to read. */
 static int may_be(const struct sonde_facts *facts)
 {
-	const struct sonde_section *copies = sonde_facts_section(facts, "copies");
-	if (sonde_session_device_count(facts->session) < 2 || !copies)
+	const struct sonde_columns_copies *copies = &facts->columns.copies;
+	if (sonde_session_device_count(facts->session) < 2)
 		return 0;
-	for (size_t i = 1; i < copies->table.row_count; i++)
-		if (sonde_device_row(copies, 0, sonde_facts_text(copies, i, "device")) == i)
+	for (size_t i = 1; i < copies->of.rows; i++)
+		if (sonde_device_row(copies, 0, sonde_column_text(copies, i, device)) == i)
 			return 1;
 	return 0;
 }

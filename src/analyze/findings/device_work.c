@@ -53,14 +53,14 @@ struct calls {
 
 static struct calls calls_of(const struct sonde_facts *facts, int (*is_one)(const char *call, const char *kind))
 {
-	const struct sonde_section *rows = sonde_facts_section(facts, "device-calls");
+	const struct sonde_columns_device_calls *rows = &facts->columns.device_calls;
 	struct calls calls = {.most = ""};
-	for (size_t i = 0; rows && i < rows->table.row_count; i++) {
-		const char *call = sonde_facts_text(rows, i, "call");
-		if (!is_one(call, sonde_facts_text(rows, i, "kind")))
+	for (size_t i = 0; i < rows->of.rows; i++) {
+		const char *call = sonde_column_text(rows, i, call);
+		if (!is_one(call, sonde_column_text(rows, i, kind)))
 			continue;
-		calls.count += sonde_facts_number(rows, i, "calls");
-		calls.ns += sonde_facts_number(rows, i, "total_ns");
+		calls.count += sonde_column_count(rows, i, calls);
+		calls.ns += sonde_column_ns(rows, i, total_ns);
 		calls.most = *calls.most ? calls.most : call;
 	}
 	return calls;
@@ -113,16 +113,17 @@ static int is_async_copy(const char *call, const char *kind)
 }
 
 /* Of pinned memory, the same way: what is measured in this recording. NAN: none was copied. */
-static double pinned_rate(const struct sonde_section *copies, const char *device, const char *from, const char *to)
+static double pinned_rate(const struct sonde_columns_copies *copies, const char *device, const char *from,
+			  const char *to)
 {
 	for (size_t i = sonde_device_row(copies, 0, device); i != SIZE_MAX;
 	     i = sonde_device_row(copies, i + 1, device)) {
-		const char *other_from = sonde_facts_text(copies, i, "from"),
-			   *other_to = sonde_facts_text(copies, i, "to");
+		const char *other_from = sonde_column_text(copies, i, from),
+			   *other_to = sonde_column_text(copies, i, to);
 		int is_in = !strcmp(other_from, "pinned") && !strcmp(from, "pageable") && !strcmp(other_to, to);
 		int is_out = !strcmp(other_to, "pinned") && !strcmp(to, "pageable") && !strcmp(other_from, from);
 		if (is_in || is_out)
-			return sonde_facts_number(copies, i, "b_per_s");
+			return sonde_column_bytes(copies, i, b_per_s);
 	}
 	return NAN;
 }
@@ -130,20 +131,20 @@ static double pinned_rate(const struct sonde_section *copies, const char *device
 static int pageable_add(const struct sonde_facts *facts, const struct sonde_device_work *work,
 			struct sonde_found *found)
 {
-	const struct sonde_section *copies = sonde_facts_section(facts, "copies");
+	const struct sonde_columns_copies *copies = &facts->columns.copies;
 	double time_ns = 0, saves_ns = 0, count = 0;
 	if (work->is_processor || !(calls_of(facts, is_async_copy).count > 0)) /* there pinning changes nothing */
 		return 0;
 	for (size_t i = sonde_device_row(copies, 0, work->name); i != SIZE_MAX;
 	     i = sonde_device_row(copies, i + 1, work->name)) {
-		const char *from = sonde_facts_text(copies, i, "from"), *to = sonde_facts_text(copies, i, "to");
-		double ns = sonde_facts_number(copies, i, "total_ns") / work->parts;
+		const char *from = sonde_column_text(copies, i, from), *to = sonde_column_text(copies, i, to);
+		double ns = sonde_column_ns(copies, i, total_ns) / work->parts;
 		if (!strcmp(from, "pageable") == !strcmp(to, "pageable"))
 			continue;
-		double faster = sonde_facts_number(copies, i, "b_per_s") / pinned_rate(copies, work->name, from, to);
+		double faster = sonde_column_bytes(copies, i, b_per_s) / pinned_rate(copies, work->name, from, to);
 		time_ns += ns;
 		saves_ns += faster < 1 ? ns * (1 - faster) : 0; /* not known: nothing is promised */
-		count += sonde_facts_number(copies, i, "copies") / work->parts;
+		count += sonde_column_count(copies, i, copies) / work->parts;
 	}
 	double share = fmin(time_ns / facts->span_ns, 1);
 	if (!(share > facts->threshold[SONDE_THRESHOLD_PAGEABLE]))
@@ -169,14 +170,14 @@ SONDE_JUDGE(pageable_copies)
 
 static int serial_add(const struct sonde_facts *facts, const struct sonde_device_work *work, struct sonde_found *found)
 {
-	const struct sonde_section *copies = sonde_facts_section(facts, "copies");
+	const struct sonde_columns_copies *copies = &facts->columns.copies;
 	double time_ns = 0, count = 0;
 	for (size_t i = sonde_device_row(copies, 0, work->name); i != SIZE_MAX;
 	     i = sonde_device_row(copies, i + 1, work->name)) {
-		if (is_hosts(sonde_facts_text(copies, i, "from")) == is_hosts(sonde_facts_text(copies, i, "to")))
+		if (is_hosts(sonde_column_text(copies, i, from)) == is_hosts(sonde_column_text(copies, i, to)))
 			continue;
-		time_ns += sonde_facts_number(copies, i, "total_ns") / work->parts;
-		count += sonde_facts_number(copies, i, "copies") / work->parts;
+		time_ns += sonde_column_ns(copies, i, total_ns) / work->parts;
+		count += sonde_column_count(copies, i, copies) / work->parts;
 	}
 	double saves_ns = fmin(fmin(work->alone_ns, work->kernel_ns), work->span_ns), share = saves_ns / facts->span_ns;
 	if (count < REPEATED || work->kernels < REPEATED || !(share > facts->threshold[SONDE_THRESHOLD_SERIAL_COPIES]))
@@ -199,16 +200,16 @@ SONDE_JUDGE(serial_copies)
 
 static int small_add(const struct sonde_facts *facts, const struct sonde_device_work *work, struct sonde_found *found)
 {
-	const struct sonde_section *copies = sonde_facts_section(facts, "copies");
+	const struct sonde_columns_copies *copies = &facts->columns.copies;
 	double count = 0, time_ns = 0, size_b = 0, saves_ns = 0;
 	for (size_t i = sonde_device_row(copies, 0, work->name); i != SIZE_MAX;
 	     i = sonde_device_row(copies, i + 1, work->name)) {
-		double ns = sonde_facts_number(copies, i, "total_ns") / work->parts;
-		double mean_b = sonde_facts_number(copies, i, "mean_b");
+		double ns = sonde_column_ns(copies, i, total_ns) / work->parts;
+		double mean_b = sonde_column_bytes(copies, i, mean_b);
 		if (!(mean_b < facts->threshold[SONDE_THRESHOLD_SMALL_COPY_B]))
 			continue;
-		count += sonde_facts_number(copies, i, "copies") / work->parts;
-		size_b += sonde_facts_number(copies, i, "size_b") / work->parts;
+		count += sonde_column_count(copies, i, copies) / work->parts;
+		size_b += sonde_column_bytes(copies, i, size_b) / work->parts;
 		time_ns += ns;
 		saves_ns += ns * (1 - fmin(mean_b / BLOCK_B, 1));
 	}
@@ -234,29 +235,31 @@ SONDE_JUDGE(small_copies)
 
 /* A share of what a kernel could use, modelled: the rest of its time may go. */
 struct shape {
-	const char *key, *evidence;
+	double (*used)(const struct sonde_columns_kernels *kernels, size_t row);
+	const char *evidence;
+	int is_occupancy; /* whose limit is known */
 	enum sonde_threshold least, share;
 };
 
 static int shape_add(const struct sonde_facts *facts, const struct sonde_device_work *work, const struct shape *shape,
 		     struct sonde_found *found)
 {
-	const struct sonde_section *kernels = sonde_facts_section(facts, "kernels");
+	const struct sonde_columns_kernels *kernels = &facts->columns.kernels;
 	int rc = 0;
 	for (size_t i = sonde_device_row(kernels, 0, work->name); !rc && i != SIZE_MAX && work->at_once <= ALONE;
 	     i = sonde_device_row(kernels, i + 1, work->name)) {
-		double used = sonde_facts_number(kernels, i, shape->key);
-		double time_ns = sonde_facts_number(kernels, i, "total_ns") / work->parts;
+		double used = shape->used(kernels, i);
+		double time_ns = sonde_column_ns(kernels, i, total_ns) / work->parts;
 		double saves_ns = fmin(time_ns, facts->span_ns) * (1 - used);
-		const char *limit = sonde_facts_text(kernels, i, "limited_by");
+		const char *limit = sonde_column_text(kernels, i, limited_by);
 		if (!(used < facts->threshold[shape->least]) ||
 		    !(saves_ns / facts->span_ns > facts->threshold[shape->share]))
 			continue;
-		int is_limited = !strcmp(shape->key, "occupancy") && *limit;
+		int is_limited = shape->is_occupancy && *limit;
 		rc = sonde_found_add(
 		    found,
 		    &(struct sonde_finding){
-			.subject = sonde_report_text(found->report, "%s on %s", sonde_facts_text(kernels, i, "kernel"),
+			.subject = sonde_report_text(found->report, "%s on %s", sonde_column_text(kernels, i, kernel),
 						     work->name),
 			.evidence = sonde_report_text(found->report, "%s: %.1f %%, modelled%s%s; %.3f s in it",
 						      shape->evidence, 100 * used, is_limited ? ", limited by " : "",
@@ -267,10 +270,15 @@ static int shape_add(const struct sonde_facts *facts, const struct sonde_device_
 	return rc;
 }
 
+static double occupancy_used(const struct sonde_columns_kernels *kernels, size_t row)
+{
+	return sonde_column_ratio(kernels, row, occupancy);
+}
+
 static int occupancy_add(const struct sonde_facts *facts, const struct sonde_device_work *work,
 			 struct sonde_found *found)
 {
-	static const struct shape shape = {"occupancy", "theoretical occupancy", SONDE_THRESHOLD_OCCUPANCY,
+	static const struct shape shape = {occupancy_used, "theoretical occupancy", 1, SONDE_THRESHOLD_OCCUPANCY,
 					   SONDE_THRESHOLD_OCCUPANCY_SHARE};
 	return shape_add(facts, work, &shape, found);
 }
@@ -280,9 +288,14 @@ SONDE_JUDGE(low_occupancy)
 	return each(facts, found, occupancy_add);
 }
 
+static double grid_used(const struct sonde_columns_kernels *kernels, size_t row)
+{
+	return sonde_column_ratio(kernels, row, filled_share);
+}
+
 static int grid_add(const struct sonde_facts *facts, const struct sonde_device_work *work, struct sonde_found *found)
 {
-	static const struct shape shape = {"filled_share", "units of the device that have a block, over all waves",
+	static const struct shape shape = {grid_used, "units of the device that have a block, over all waves", 0,
 					   SONDE_THRESHOLD_GRID, SONDE_THRESHOLD_GRID_SHARE};
 	return shape_add(facts, work, &shape, found);
 }
@@ -292,9 +305,14 @@ SONDE_JUDGE(small_grid)
 	return each(facts, found, grid_add);
 }
 
+static double lanes_used(const struct sonde_columns_kernels *kernels, size_t row)
+{
+	return sonde_column_ratio(kernels, row, lanes_share);
+}
+
 static int lanes_add(const struct sonde_facts *facts, const struct sonde_device_work *work, struct sonde_found *found)
 {
-	static const struct shape shape = {"lanes_share", "lanes of its warps that have a thread",
+	static const struct shape shape = {lanes_used, "lanes of its warps that have a thread", 0,
 					   SONDE_THRESHOLD_LANES, SONDE_THRESHOLD_LANES_SHARE};
 	return shape_add(facts, work, &shape, found);
 }
@@ -326,21 +344,21 @@ static int full_add(const struct sonde_facts *facts, struct sonde_found *found, 
 /* As the driver says it of the whole device; else what this program allocated there. */
 SONDE_JUDGE(device_full)
 {
-	const struct sonde_section *machine = sonde_facts_section(facts, "machine");
-	const struct sonde_section *devices = sonde_facts_section(facts, "devices");
+	const struct sonde_columns_machine *machine = &facts->columns.machine;
+	const struct sonde_columns_devices *devices = &facts->columns.devices;
 	int rc = 0;
 	size_t before = found->count;
-	for (size_t i = 0; !rc && machine && i < machine->table.row_count; i++)
-		if (!strcmp(sonde_facts_text(machine, i, "what"), "device memory"))
-			rc = full_add(facts, found, sonde_facts_text(machine, i, "object"),
-				      sonde_facts_number(machine, i, "max"), 0,
+	for (size_t i = 0; !rc && i < machine->of.rows; i++)
+		if (!strcmp(sonde_column_text(machine, i, what), "device memory"))
+			rc = full_add(facts, found, sonde_column_text(machine, i, object),
+				      sonde_column_ratio(machine, i, max), 0,
 				      sonde_report_text(found->report, "its %s, of all programs, by the driver,",
-							sonde_facts_text(machine, i, "whole")));
+							sonde_column_text(machine, i, whole)));
 	for (size_t i = 0; !rc && found->count == before && i < sonde_device_count(facts); i++) {
-		double peak_b = sonde_facts_number(devices, i, "peak_b");
-		if (strcmp(sonde_facts_text(devices, i, "kind"), "processor") != 0) /* its memory is the machine's */
-			rc = full_add(facts, found, sonde_facts_text(devices, i, "device"),
-				      peak_b / sonde_facts_number(devices, i, "memory_b"), peak_b, "its memory");
+		double peak_b = sonde_column_bytes(devices, i, peak_b);
+		if (strcmp(sonde_column_text(devices, i, kind), "processor") != 0) /* its memory is the machine's */
+			rc = full_add(facts, found, sonde_column_text(devices, i, device),
+				      peak_b / sonde_column_bytes(devices, i, memory_b), peak_b, "its memory");
 	}
 	return rc;
 }
@@ -349,25 +367,24 @@ SONDE_JUDGE(device_full)
  */
 SONDE_JUDGE(device_reserve)
 {
-	const struct sonde_section *devices = sonde_facts_section(facts, "devices");
+	const struct sonde_columns_devices *devices = &facts->columns.devices;
 	int rc = 0;
 	for (size_t i = 0; !rc && i < sonde_device_count(facts); i++) {
-		double reserved_b = sonde_facts_number(devices, i, "reserved_b");
-		double unused_b = reserved_b - sonde_facts_number(devices, i, "peak_b");
+		double reserved_b = sonde_column_bytes(devices, i, reserved_b);
+		double unused_b = reserved_b - sonde_column_bytes(devices, i, peak_b);
 		double least = facts->threshold[SONDE_THRESHOLD_DEVICE_RESERVE];
 		if (!(unused_b > least * reserved_b) || unused_b < facts->threshold[SONDE_THRESHOLD_DEVICE_RESERVE_B])
 			continue;
 		rc = sonde_found_add(
-		    found,
-		    &(struct sonde_finding){
-			.subject = sonde_report_text(found->report, "%s", sonde_facts_text(devices, i, "device")),
-			.evidence =
-			    sonde_report_text(found->report,
-					      "its pools had up to %.3g GB in reserve, of which at least %.0f %% "
-					      "were not allocated then",
-					      reserved_b / 1e9, floor(100 * unused_b / reserved_b)),
-			.bytes = unused_b,
-			.weighs = fmin(unused_b / reserved_b - least, 1)});
+		    found, &(struct sonde_finding){
+			       .subject = sonde_report_text(found->report, "%s", sonde_column_text(devices, i, device)),
+			       .evidence = sonde_report_text(
+				   found->report,
+				   "its pools had up to %.3g GB in reserve, of which at least %.0f %% "
+				   "were not allocated then",
+				   reserved_b / 1e9, floor(100 * unused_b / reserved_b)),
+			       .bytes = unused_b,
+			       .weighs = fmin(unused_b / reserved_b - least, 1)});
 	}
 	return rc;
 }
@@ -376,16 +393,16 @@ SONDE_JUDGE(device_reserve)
  */
 
 /* The share of the time for the longest reason: several may hold at once. */
-static double slowed_share(const struct sonde_section *machine, const char *device, const char **why)
+static double slowed_share(const struct sonde_columns_machine *machine, const char *device, const char **why)
 {
 	static const char *const reasons[] = {"throttled: power", "throttled: heat", "throttled: hardware",
 					      "clocks set low"};
 	double most = 0;
-	for (size_t i = 0; i < machine->table.row_count; i++)
+	for (size_t i = 0; i < machine->of.rows; i++)
 		for (size_t k = 0; k < sizeof reasons / sizeof *reasons; k++) {
-			double share = sonde_facts_number(machine, i, "mean");
-			if (strcmp(sonde_facts_text(machine, i, "what"), reasons[k]) != 0 ||
-			    strcmp(sonde_facts_text(machine, i, "object"), device) != 0 || !(share > most))
+			double share = sonde_column_ratio(machine, i, mean);
+			if (strcmp(sonde_column_text(machine, i, what), reasons[k]) != 0 ||
+			    strcmp(sonde_column_text(machine, i, object), device) != 0 || !(share > most))
 				continue;
 			most = share;
 			*why = reasons[k];
@@ -397,15 +414,15 @@ static double slowed_share(const struct sonde_section *machine, const char *devi
  * the driver's readings are in the recording is not known: they are held against the busiest device. */
 SONDE_JUDGE(device_slowed)
 {
-	const struct sonde_section *machine = sonde_facts_section(facts, "machine");
+	const struct sonde_columns_machine *machine = &facts->columns.machine;
 	struct sonde_device_work work;
 	int rc = 0;
 	if (!sonde_device_work_busiest(&work, facts) || work.is_processor)
 		return 0;
-	for (size_t i = 0; !rc && machine && i < machine->table.row_count; i++) {
-		const char *device = sonde_facts_text(machine, i, "object"), *why = "";
-		double clock = sonde_facts_number(machine, i, "mean");
-		if (strcmp(sonde_facts_text(machine, i, "what"), "device clock") != 0)
+	for (size_t i = 0; !rc && i < machine->of.rows; i++) {
+		const char *device = sonde_column_text(machine, i, object), *why = "";
+		double clock = sonde_column_ratio(machine, i, mean);
+		if (strcmp(sonde_column_text(machine, i, what), "device clock") != 0)
 			continue;
 		double slowed = slowed_share(machine, device, &why), lost = slowed * (1 - clock);
 		double saves_ns = lost * work.busy_ns;
@@ -416,7 +433,7 @@ SONDE_JUDGE(device_slowed)
 			       .subject = sonde_report_text(found->report, "%s", device),
 			       .evidence = sonde_report_text(
 				   found->report, "%s for %.1f %% of the time; its clock was %.1f %% of %s in the mean",
-				   why, 100 * slowed, 100 * clock, sonde_facts_text(machine, i, "whole")),
+				   why, 100 * slowed, 100 * clock, sonde_column_text(machine, i, whole)),
 			       .saves_ns = saves_ns,
 			       .weighs = saves_ns / facts->span_ns});
 	}

@@ -18,70 +18,62 @@
 
 size_t sonde_device_count(const struct sonde_facts *facts)
 {
-	const struct sonde_section *devices = sonde_facts_section(facts, "devices");
-	return !devices ? 0 : devices->table.row_count < DEVICES_MAX ? devices->table.row_count : DEVICES_MAX;
+	size_t rows = facts->columns.devices.of.rows;
+	return rows < DEVICES_MAX ? rows : DEVICES_MAX;
 }
 
-size_t sonde_device_row(const struct sonde_section *section, size_t row, const char *device)
+size_t sonde_device_row_of(const struct sonde_columns_rows *of, struct sonde_column_at_text column, size_t row,
+			   const char *device)
 {
-	for (; section && row < section->table.row_count; row++)
-		if (!strcmp(sonde_facts_text(section, row, "device"), device))
+	for (; row < of->rows; row++)
+		if (!strcmp(sonde_columns_text(of, row, column), device))
 			return row;
 	return SIZE_MAX;
 }
 
-/* A column, added up over the device's rows: what is not known is left out. */
-static double sum_of(const struct sonde_facts *facts, const char *id, const char *device, const char *key)
+static double or_0(double value)
 {
-	const struct sonde_section *section = sonde_facts_section(facts, id);
-	double sum = 0;
-	for (size_t i = sonde_device_row(section, 0, device); i != SIZE_MAX;
-	     i = sonde_device_row(section, i + 1, device)) {
-		double value = sonde_facts_number(section, i, key);
-		sum += value > 0 ? value : 0;
+	return value > 0 ? value : 0;
+}
+
+/* What is known of a device in the rows that are called so: sums, and of `at_once` the most. */
+static void rows_add(struct sonde_device_work *work, const struct sonde_facts *facts)
+{
+	const struct sonde_columns_devices *devices = &facts->columns.devices;
+	const struct sonde_columns_kernels *kernels = &facts->columns.kernels;
+	for (size_t i = sonde_device_row(devices, 0, work->name); i != SIZE_MAX;
+	     i = sonde_device_row(devices, i + 1, work->name)) {
+		work->parts++;
+		work->busy_ns += or_0(sonde_column_ns(devices, i, busy_ns));
+		work->idle_ns += or_0(sonde_column_ns(devices, i, idle_ns));
+		work->gaps += or_0(sonde_column_count(devices, i, gaps));
+		work->kernel_ns += or_0(sonde_column_ns(devices, i, kernel_ns));
+		work->copy_ns += or_0(sonde_column_ns(devices, i, copy_ns));
+		work->alone_ns += or_0(sonde_column_ns(devices, i, copy_alone_ns));
+		work->at_once = fmax(work->at_once, or_0(sonde_column_number(devices, i, concurrency)));
 	}
-	return sum;
-}
-
-static double rows_of(const struct sonde_facts *facts, const char *id, const char *device)
-{
-	const struct sonde_section *section = sonde_facts_section(facts, id);
-	double count = 0;
-	for (size_t i = sonde_device_row(section, 0, device); i != SIZE_MAX;
-	     i = sonde_device_row(section, i + 1, device))
-		count++;
-	return count;
-}
-
-static double most_of(const struct sonde_facts *facts, const char *id, const char *device, const char *key)
-{
-	const struct sonde_section *section = sonde_facts_section(facts, id);
-	double most = 0;
-	for (size_t i = sonde_device_row(section, 0, device); i != SIZE_MAX;
-	     i = sonde_device_row(section, i + 1, device))
-		most = fmax(most, sonde_facts_number(section, i, key)); /* fmax() takes the one that is known */
-	return most;
+	for (size_t i = sonde_device_row(kernels, 0, work->name); i != SIZE_MAX;
+	     i = sonde_device_row(kernels, i + 1, work->name))
+		work->kernels += or_0(sonde_column_count(kernels, i, calls));
 }
 
 int sonde_device_work_of(struct sonde_device_work *out, const struct sonde_facts *facts, size_t row)
 {
-	const struct sonde_section *devices = sonde_facts_section(facts, "devices");
-	const char *name = sonde_facts_text(devices, row, "device");
-	struct sonde_device_work work = {.name = name, .parts = rows_of(facts, "devices", name)};
+	const struct sonde_columns_devices *devices = &facts->columns.devices;
+	const char *name = sonde_column_text(devices, row, device);
+	struct sonde_device_work work = {.name = name};
 	if (sonde_device_row(devices, 0, name) != row)
 		return 0;
-	work.busy_ns = fmin(sum_of(facts, "devices", name, "busy_ns") / work.parts, facts->span_ns);
+	rows_add(&work, facts);
+	double *sums[] = {&work.busy_ns, &work.idle_ns, &work.gaps,    &work.kernel_ns,
+			  &work.copy_ns, &work.kernels, &work.alone_ns};
+	for (size_t i = 0; i < sizeof sums / sizeof *sums; i++)
+		*sums[i] /= work.parts;
+	work.busy_ns = fmin(work.busy_ns, facts->span_ns);
 	if (!(work.busy_ns > 0))
 		return 0;
-	work.gaps = sum_of(facts, "devices", name, "gaps") / work.parts;
-	work.idle_ns = sum_of(facts, "devices", name, "idle_ns") / work.parts;
 	work.idle_ns = fmax(fmin(work.idle_ns, facts->span_ns - work.busy_ns), 0);
-	work.kernels = sum_of(facts, "kernels", name, "calls") / work.parts;
-	work.kernel_ns = sum_of(facts, "devices", name, "kernel_ns") / work.parts;
-	work.copy_ns = sum_of(facts, "devices", name, "copy_ns") / work.parts;
-	work.at_once = most_of(facts, "devices", name, "concurrency");
-	work.alone_ns = sum_of(facts, "devices", name, "copy_alone_ns") / work.parts;
-	work.is_processor = !strcmp(sonde_facts_text(devices, row, "kind"), "processor");
+	work.is_processor = !strcmp(sonde_column_text(devices, row, kind), "processor");
 	work.span_ns = facts->span_ns;
 	if (work.is_processor && facts->cpu_ns > 0 && facts->cores > 0)
 		work.span_ns = fmax(facts->span_ns - facts->cpu_ns / facts->cores, 0);
@@ -161,14 +153,14 @@ static void part_add(struct part parts[NAMES], const char *name, double ns)
 const char *sonde_device_gaps_in(const struct sonde_facts *facts, const char *device, double least_ns,
 				 struct sonde_report *report)
 {
-	const struct sonde_section *gaps = sonde_facts_section(facts, "device-gaps");
+	const struct sonde_columns_device_gaps *gaps = &facts->columns.device_gaps;
 	struct part parts[NAMES] = {0};
 	size_t most = 0;
 	for (size_t i = sonde_device_row(gaps, 0, device); i != SIZE_MAX; i = sonde_device_row(gaps, i + 1, device)) {
-		double ns = sonde_facts_number(gaps, i, "gap_ns");
-		const char *function = sonde_facts_text(gaps, i, "function");
+		double ns = sonde_column_ns(gaps, i, gap_ns);
+		const char *function = sonde_column_text(gaps, i, function);
 		if (ns >= least_ns)
-			part_add(parts, *function ? function : sonde_facts_text(gaps, i, "zone"), ns);
+			part_add(parts, *function ? function : sonde_column_text(gaps, i, zone), ns);
 	}
 	for (size_t i = 1; i < NAMES; i++)
 		most = parts[i].ns > parts[most].ns ? i : most;
@@ -183,18 +175,18 @@ struct host {
 
 static struct host host_of(const struct sonde_facts *facts, const struct sonde_device_work *work)
 {
-	const struct sonde_section *gaps = sonde_facts_section(facts, "device-gaps");
+	const struct sonde_columns_device_gaps *gaps = &facts->columns.device_gaps;
 	struct host host = {0};
 	for (size_t i = sonde_device_row(gaps, 0, work->name); i != SIZE_MAX;
 	     i = sonde_device_row(gaps, i + 1, work->name)) {
-		double ns = sonde_facts_number(gaps, i, "gap_ns") / work->parts;
-		if (ns * work->parts < LAUNCH_NS || !*sonde_facts_text(gaps, i, "thread"))
+		double ns = sonde_column_ns(gaps, i, gap_ns) / work->parts;
+		if (ns * work->parts < LAUNCH_NS || !*sonde_column_text(gaps, i, thread))
 			continue;
 		host.gaps += 1 / work->parts;
 		host.own_ns +=
-		    ns * (1 - sonde_facts_number(gaps, i, "asked_share") - sonde_facts_number(gaps, i, "sync_share"));
-		host.running_ns += ns * sonde_facts_number(gaps, i, "running_share");
-		host.io_ns += ns * sonde_facts_number(gaps, i, "io_share");
+		    ns * (1 - sonde_column_ratio(gaps, i, asked_share) - sonde_column_ratio(gaps, i, sync_share));
+		host.running_ns += ns * sonde_column_ratio(gaps, i, running_share);
+		host.io_ns += ns * sonde_column_ratio(gaps, i, io_share);
 	}
 	host.own_ns = fmin(host.own_ns, work->idle_ns);
 	return host;
@@ -244,11 +236,11 @@ SONDE_JUDGE(device_starved)
 /* Of the gaps, what is no longer than a launch takes. */
 static double launches_ns(const struct sonde_facts *facts, const struct sonde_device_work *work)
 {
-	const struct sonde_section *gaps = sonde_facts_section(facts, "device-gaps");
+	const struct sonde_columns_device_gaps *gaps = &facts->columns.device_gaps;
 	double longer_ns = 0;
 	for (size_t i = sonde_device_row(gaps, 0, work->name); i != SIZE_MAX;
 	     i = sonde_device_row(gaps, i + 1, work->name)) {
-		double ns = sonde_facts_number(gaps, i, "gap_ns");
+		double ns = sonde_column_ns(gaps, i, gap_ns);
 		longer_ns += ns >= LAUNCH_NS ? ns / work->parts : 0;
 	}
 	return fmax(work->idle_ns - longer_ns, 0);
@@ -261,17 +253,17 @@ struct tiny {
 
 static struct tiny tiny_of(const struct sonde_facts *facts, const struct sonde_device_work *work)
 {
-	const struct sonde_section *kernels = sonde_facts_section(facts, "kernels");
+	const struct sonde_columns_kernels *kernels = &facts->columns.kernels;
 	struct tiny tiny = {.most = ""};
 	double most = 0;
 	for (size_t i = sonde_device_row(kernels, 0, work->name); i != SIZE_MAX;
 	     i = sonde_device_row(kernels, i + 1, work->name)) {
-		double calls = sonde_facts_number(kernels, i, "calls");
-		if (!(sonde_facts_number(kernels, i, "mean_ns") < facts->threshold[SONDE_THRESHOLD_KERNEL_NS]))
+		double calls = sonde_column_count(kernels, i, calls);
+		if (!(sonde_column_ns(kernels, i, mean_ns) < facts->threshold[SONDE_THRESHOLD_KERNEL_NS]))
 			continue;
 		tiny.calls += calls / work->parts;
-		tiny.ns += sonde_facts_number(kernels, i, "total_ns") / work->parts;
-		tiny.most = calls > most ? sonde_facts_text(kernels, i, "kernel") : tiny.most;
+		tiny.ns += sonde_column_ns(kernels, i, total_ns) / work->parts;
+		tiny.most = calls > most ? sonde_column_text(kernels, i, kernel) : tiny.most;
 		most = fmax(most, calls);
 	}
 	return tiny;
@@ -352,7 +344,7 @@ SONDE_JUDGE(device_idle)
 
 SONDE_JUDGE(device_gap)
 {
-	const struct sonde_section *gaps = sonde_facts_section(facts, "device-gaps");
+	const struct sonde_columns_device_gaps *gaps = &facts->columns.device_gaps;
 	struct sonde_device_work work;
 	int rc = 0;
 	for (size_t i = 0; !rc && i < sonde_device_count(facts); i++) {
@@ -361,9 +353,9 @@ SONDE_JUDGE(device_gap)
 				 : SIZE_MAX;
 		for (int named = 0; !rc && row != SIZE_MAX && named < GAPS_NAMED;
 		     named++, row = sonde_device_row(gaps, row + 1, work.name)) {
-			double gap_ns = sonde_facts_number(gaps, row, "gap_ns");
-			const char *where = sonde_facts_text(gaps, row, "function");
-			where = *where ? where : sonde_facts_text(gaps, row, "zone");
+			double gap_ns = sonde_column_ns(gaps, row, gap_ns);
+			const char *where = sonde_column_text(gaps, row, function);
+			where = *where ? where : sonde_column_text(gaps, row, zone);
 			if (!(gap_ns > facts->threshold[SONDE_THRESHOLD_DEVICE_GAP]))
 				break; /* the longest come first */
 			double saves_ns = fmin(fmin(gap_ns, facts->span_ns), fmin(work.busy_ns, work.span_ns));
@@ -373,7 +365,7 @@ SONDE_JUDGE(device_gap)
 				.subject = subject_of(found, work.name, where),
 				.evidence = sonde_report_text(
 				    found->report, "nothing to do for %.3f s, from %.3f s on, before %s", gap_ns / 1e9,
-				    sonde_facts_number(gaps, row, "at_ns") / 1e9, sonde_facts_text(gaps, row, "next")),
+				    sonde_column_ns(gaps, row, at_ns) / 1e9, sonde_column_text(gaps, row, next)),
 				.saves_ns = saves_ns,
 				.weighs = saves_ns / facts->span_ns});
 		}
@@ -387,42 +379,42 @@ SONDE_JUDGE(device_gap)
 /* Of the gaps, what goes to waiting for the device, and to having it begin again. */
 static double drained_ns(const struct sonde_facts *facts, const struct sonde_device_work *work)
 {
-	const struct sonde_section *gaps = sonde_facts_section(facts, "device-gaps");
+	const struct sonde_columns_device_gaps *gaps = &facts->columns.device_gaps;
 	double all_ns = 0, drained = 0;
 	for (size_t i = sonde_device_row(gaps, 0, work->name); i != SIZE_MAX;
 	     i = sonde_device_row(gaps, i + 1, work->name)) {
-		double ns = sonde_facts_number(gaps, i, "gap_ns");
+		double ns = sonde_column_ns(gaps, i, gap_ns);
 		all_ns += ns;
-		drained += ns * (sonde_facts_number(gaps, i, "asked_share") +
-				 sonde_facts_number(gaps, i, "sync_share") + sonde_facts_number(gaps, i, "api_share"));
+		drained += ns * (sonde_column_ratio(gaps, i, asked_share) + sonde_column_ratio(gaps, i, sync_share) +
+				 sonde_column_ratio(gaps, i, api_share));
 	}
 	return all_ns > 0 ? work->idle_ns * drained / all_ns : 0;
 }
 
 static double waits_of(const struct sonde_facts *facts)
 {
-	const struct sonde_section *calls = sonde_facts_section(facts, "device-calls");
+	const struct sonde_columns_device_calls *calls = &facts->columns.device_calls;
 	double count = 0;
-	for (size_t i = 0; calls && i < calls->table.row_count; i++)
-		if (!strcmp(sonde_facts_text(calls, i, "kind"), "sync"))
-			count += sonde_facts_number(calls, i, "calls");
+	for (size_t i = 0; i < calls->of.rows; i++)
+		if (!strcmp(sonde_column_text(calls, i, kind), "sync"))
+			count += sonde_column_count(calls, i, calls);
 	return count;
 }
 
 /* Waiting, or a few bytes to decide by, each step: the queue runs empty. */
 SONDE_JUDGE(step_sync)
 {
-	const struct sonde_section *copies = sonde_facts_section(facts, "copies");
+	const struct sonde_columns_copies *copies = &facts->columns.copies;
 	struct sonde_device_work work;
 	double small = 0, waits = waits_of(facts);
 	if (!sonde_device_work_busiest(&work, facts))
 		return 0;
 	for (size_t i = sonde_device_row(copies, 0, work.name); i != SIZE_MAX;
 	     i = sonde_device_row(copies, i + 1, work.name)) {
-		const char *from = sonde_facts_text(copies, i, "from"), *to = sonde_facts_text(copies, i, "to");
+		const char *from = sonde_column_text(copies, i, from), *to = sonde_column_text(copies, i, to);
 		int is_back = !strcmp(from, "device") && strcmp(to, "device") != 0 && strcmp(to, "peer") != 0;
-		if (is_back && sonde_facts_number(copies, i, "mean_b") <= facts->threshold[SONDE_THRESHOLD_STEP_B])
-			small += sonde_facts_number(copies, i, "copies") / work.parts;
+		if (is_back && sonde_column_bytes(copies, i, mean_b) <= facts->threshold[SONDE_THRESHOLD_STEP_B])
+			small += sonde_column_count(copies, i, copies) / work.parts;
 	}
 	double steps = fmax(small, waits), saves_ns = fmin(drained_ns(facts, &work), facts->span_ns);
 	double gaps = fmin(steps / fmax(work.gaps, 1), 1), share = saves_ns * gaps / facts->span_ns;

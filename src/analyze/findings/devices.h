@@ -31,11 +31,13 @@ int sonde_device_work_busiest(struct sonde_device_work *out, const struct sonde_
 size_t sonde_device_count(const struct sonde_facts *facts);
 
 /* Rows of a section that are the device's: the next one from `row` on; SIZE_MAX: no more. */
-size_t sonde_device_row(const struct sonde_section *section, size_t row, const char *device);
+#define sonde_device_row(view, row, name) sonde_device_row_of(&(view)->of, (view)->device, (row), (name))
+size_t sonde_device_row_of(const struct sonde_columns_rows *of, struct sonde_column_at_text column, size_t row,
+			   const char *device);
 
-/* Activities one by one, of these kinds (bits 1 << kind), by start: of all threads and the whole recording, so that they
- * can be counted, while the window is what was asked for. 0 with NULL where some had no room: then nothing can be told of
- * them. sonde_device_times_end() frees. -ENOMEM. */
+/* Activities one by one, of these kinds (bits 1 << kind), by start: of all threads and the whole recording, so that
+ * they can be counted, while the window is what was asked for. 0 with NULL where some had no room: then nothing can be
+ * told of them. sonde_device_times_end() frees. -ENOMEM. */
 int sonde_device_rows_read(struct sonde_device_times **out, const struct sonde_facts *facts, uint32_t kinds);
 
 /* Where most of the longest gaps lie: "prepare"; "" = not known. Gaps from least_ns on. */

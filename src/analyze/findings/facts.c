@@ -1,4 +1,4 @@
-/* facts.c: the cells of a report by section and column, and what lies on the critical path. */
+/* facts.c: sums that several rules read: of the critical path, of threads, of zones and of functions. */
 #include <math.h>
 #include <string.h>
 
@@ -7,43 +7,15 @@
 
 #define WANTS 0.30 /* of the span on a CPU, or waiting for one */
 
-const struct sonde_section *sonde_facts_section(const struct sonde_facts *facts, const char *id)
-{
-	for (const struct sonde_section *section = facts->report->first; section; section = section->next)
-		if (section->kind == SONDE_SECTION_TABLE && section->table.row_count && !strcmp(section->id, id))
-			return section;
-	return NULL;
-}
-
-double sonde_facts_number(const struct sonde_section *section, size_t row, const char *key)
-{
-	const struct sonde_cell *cell = sonde_report_cell(section, row, key);
-	return cell->kind == SONDE_CELL_INT ? (double)cell->integer : cell->kind == SONDE_CELL_REAL ? cell->real : NAN;
-}
-
-const char *sonde_facts_text(const struct sonde_section *section, size_t row, const char *key)
-{
-	return sonde_report_cell_text(section, row, key);
-}
-
-double sonde_facts_metric(const struct sonde_facts *facts, const char *name)
-{
-	const struct sonde_section *section = sonde_facts_section(facts, "summary");
-	for (size_t i = 0; section && i < section->table.row_count; i++)
-		if (strcmp(sonde_facts_text(section, i, "metric"), name) == 0)
-			return sonde_facts_number(section, i, "value");
-	return NAN;
-}
-
 double sonde_facts_on_path(const struct sonde_facts *facts, const char *kind, const char *name, const char *state)
 {
-	const struct sonde_section *section = sonde_facts_section(facts, "critical-path");
+	const struct sonde_columns_critical_path *section = &facts->columns.critical_path;
 	double sum_ns = 0;
-	for (size_t i = 0; section && i < section->table.row_count; i++)
-		if ((!kind || !strcmp(sonde_facts_text(section, i, "kind"), kind)) &&
-		    (!name || !strcmp(sonde_facts_text(section, i, "name"), name)) &&
-		    (!state || !strcmp(sonde_facts_text(section, i, "state"), state)))
-			sum_ns += sonde_facts_number(section, i, "time_ns");
+	for (size_t i = 0; i < section->of.rows; i++)
+		if ((!kind || !strcmp(sonde_column_text(section, i, kind), kind)) &&
+		    (!name || !strcmp(sonde_column_text(section, i, name), name)) &&
+		    (!state || !strcmp(sonde_column_text(section, i, state), state)))
+			sum_ns += sonde_column_ns(section, i, time_ns);
 	return sum_ns;
 }
 
@@ -54,22 +26,21 @@ static double or_0(double value)
 
 double sonde_facts_busy_threads(const struct sonde_facts *facts)
 {
-	const struct sonde_section *threads = sonde_facts_section(facts, "threads");
+	const struct sonde_columns_threads *threads = &facts->columns.threads;
 	double count = 0;
-	for (size_t i = 0; threads && i < threads->table.row_count; i++)
-		count += or_0(sonde_facts_number(threads, i, "on_cpu_ns")) +
-			     or_0(sonde_facts_number(threads, i, "runnable_ns")) >
+	for (size_t i = 0; i < threads->of.rows; i++)
+		count += or_0(sonde_column_ns(threads, i, on_cpu_ns)) + or_0(sonde_column_ns(threads, i, runnable_ns)) >
 			 WANTS * facts->span_ns;
 	return count;
 }
 
 double sonde_facts_zone_ns(const struct sonde_facts *facts, const char *name)
 {
-	const struct sonde_section *zones = sonde_facts_section(facts, "zones");
+	const struct sonde_columns_zones *zones = &facts->columns.zones;
 	double sum_ns = 0;
-	for (size_t i = 0; zones && i < zones->table.row_count; i++)
-		if (!strcmp(sonde_facts_text(zones, i, "zone"), name))
-			sum_ns += or_0(sonde_facts_number(zones, i, "total_ns"));
+	for (size_t i = 0; i < zones->of.rows; i++)
+		if (!strcmp(sonde_column_text(zones, i, zone), name))
+			sum_ns += or_0(sonde_column_ns(zones, i, total_ns));
 	return sum_ns;
 }
 
@@ -80,12 +51,12 @@ double sonde_facts_stretched(const struct sonde_facts *facts, double running_ns)
 
 double sonde_facts_most_total_ns(const struct sonde_facts *facts, const char *const *names, size_t count)
 {
-	const struct sonde_section *functions = sonde_facts_section(facts, "functions");
+	const struct sonde_columns_functions *functions = &facts->columns.functions;
 	double most = 0;
-	for (size_t i = 0; functions && i < functions->table.row_count; i++)
+	for (size_t i = 0; i < functions->of.rows; i++)
 		for (size_t k = 0; k < count; k++)
-			if (!strcmp(sonde_facts_text(functions, i, "function"), names[k]))
-				most = fmax(most, sonde_facts_number(functions, i, "total_ns"));
+			if (!strcmp(sonde_column_text(functions, i, function), names[k]))
+				most = fmax(most, sonde_column_ns(functions, i, total_ns));
 	return most;
 }
 

@@ -67,11 +67,20 @@ static const struct sonde_column columns[COLUMNS] = {
     [AGAIN] = {"measure_again", "measure again", SONDE_UNIT_TEXT, SONDE_BASIS_MEASURED, 0, 8},
 };
 
-static const char *const sections[] = {
-    "functions", "calltree",  "threads",    "processes",   "critical-path", "waits",   "locks",
-    "io",        "io-phases", "wait-kinds", "resources",   "heap",          "heaps",   "leaks",
-    "temporary", "memory",    "energy",     "zones",       "roofline",      "machine", "summary",
-    "devices",   "kernels",   "copies",     "device-gaps", "device-calls"};
+/* What rules read. It is run once, with the same limits for all rules. */
+#define SONDE_PASS(name) extern const struct sonde_pass sonde_pass_##name;
+#include "analyze/passes.def"
+#undef SONDE_PASS
+
+static const struct sonde_pass *const passes[] = {
+    &sonde_pass_functions,     &sonde_pass_calltree,     &sonde_pass_threads,   &sonde_pass_processes,
+    &sonde_pass_critical_path, &sonde_pass_waits,        &sonde_pass_locks,     &sonde_pass_io,
+    &sonde_pass_io_phases,     &sonde_pass_wait_kinds,   &sonde_pass_resources, &sonde_pass_heap,
+    &sonde_pass_heaps,         &sonde_pass_leaks,        &sonde_pass_temporary, &sonde_pass_memory,
+    &sonde_pass_energy,        &sonde_pass_zones,        &sonde_pass_roofline,  &sonde_pass_machine,
+    &sonde_pass_summary,       &sonde_pass_devices,      &sonde_pass_kernels,   &sonde_pass_copies,
+    &sonde_pass_device_gaps,   &sonde_pass_device_calls,
+};
 
 int sonde_found_add(struct sonde_found *found, const struct sonde_finding *finding)
 {
@@ -134,7 +143,7 @@ static int compare(const void *left, const void *right)
 /* Wall time of the part asked for; NAN = not known. */
 static double time_asked(const struct sonde_facts *facts, const struct sonde_pass_options *options)
 {
-	double wall_ns = 1e9 * sonde_facts_metric(facts, "timing.wall_time_s");
+	double wall_ns = 1e9 * sonde_summary_value(&facts->columns, timing, wall_time_s);
 	const struct sonde_window window = sonde_window_of(facts->session, options);
 	double part_ns = 1e9 * sonde_window_s(&window);
 	int is_part = options->from_ns || options->to_ns;
@@ -144,30 +153,27 @@ static double time_asked(const struct sonde_facts *facts, const struct sonde_pas
 static int facts_read(struct sonde_facts *facts, struct sonde_session *session,
 		      const struct sonde_pass_options *options)
 {
-	const struct sonde_pass *passes[sizeof sections / sizeof *sections];
 	struct sonde_pass_options inner = *options;
-	size_t count = 0;
 	inner.limit = ROWS_READ;
 	inner.sort = SONDE_SORT_SELF;
 	inner.weigh = (struct sonde_weigh){0}; /* the tree is of CPU time */
 	inner.asked = 1;                       /* also what a plain report leaves out */
-	for (size_t i = 0; i < sizeof sections / sizeof *sections; i++)
-		passes[count++] = sonde_pass_find(sections[i]);
 	*facts = (struct sonde_facts){.session = session, .options = options};
 	int rc = sonde_thresholds_read(facts->threshold, options);
 	rc = rc ? rc : sonde_report_new(&facts->report);
-	rc = rc ? rc : sonde_pass_run(session, passes, count, &inner, facts->report);
+	rc = rc ? rc : sonde_pass_run(session, passes, sizeof passes / sizeof *passes, &inner, facts->report);
 	if (rc)
 		return rc;
+	sonde_columns_read(&facts->columns, facts->report);
 	/* Rows may be cut off: one of them and its share tell the whole. */
-	const struct sonde_section *path = sonde_facts_section(facts, "critical-path");
-	double first_share = sonde_facts_number(path, 0, "share");
-	facts->span_ns = first_share > 0 ? sonde_facts_number(path, 0, "time_ns") / first_share : 0;
+	const struct sonde_columns_critical_path *path = &facts->columns.critical_path;
+	double first_share = sonde_column_ratio(path, 0, share);
+	facts->span_ns = first_share > 0 ? sonde_column_ns(path, 0, time_ns) / first_share : 0;
 	facts->has_path = facts->span_ns > 0;
 	if (!facts->has_path)
 		facts->span_ns = time_asked(facts, options);
-	double sampled_ns = 1e9 * sonde_facts_metric(facts, "samples.cpu_time_s");
-	facts->cpu_ns = sampled_ns > 0 ? sampled_ns : 1e9 * sonde_facts_metric(facts, "timing.cpu_time_s");
+	double sampled_ns = 1e9 * sonde_summary_value(&facts->columns, samples, cpu_time_s);
+	facts->cpu_ns = sampled_ns > 0 ? sampled_ns : 1e9 * sonde_summary_value(&facts->columns, timing, cpu_time_s);
 	const char *may_use = sonde_session_info(session, "run.cpus");
 	facts->cores = may_use ? strtod(may_use, NULL) : sonde_machine_cores(session);
 	if (!(facts->cores > 0))
@@ -278,8 +284,8 @@ static int has_source(const struct sonde_session *session, const char *name)
 /* Time that was used without a sample of it has no place either. */
 static int has_samples(const struct sonde_facts *facts)
 {
-	double all_s = sonde_facts_metric(facts, "samples.cpu_time_s"),
-	       missing_s = sonde_facts_metric(facts, "samples.not_sampled_s");
+	double all_s = sonde_summary_value(&facts->columns, samples, cpu_time_s),
+	       missing_s = sonde_summary_value(&facts->columns, samples, not_sampled_s);
 	return sonde_session_event_count(facts->session, SONDE_CHUNK_SAMPLES) && !(all_s <= missing_s);
 }
 

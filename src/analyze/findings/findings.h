@@ -1,7 +1,7 @@
 /* findings.h: what of a recording is worth mending first: rules over the tables that reports show.
  *
  * A rule is a row of findings/rules.c: what it is called, what limits the program where it holds, which records it rests
- * on, what to do. Its trigger is a function that reads the cells of other passes' sections, so that each figure of a
+ * on, what to do. Its trigger is a function that reads cells of other passes' sections (columns.h), so that each figure of a
  * finding is one that the report has, too. What fixing it could save is an estimate: time of the critical path that could
  * go away with everything else as it was, or bytes. Beside it stands a bound: all time within the code around it.
  */
@@ -11,6 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "analyze/columns.h"
 #include "analyze/pass.h"
 #include "report/report.h"
 #include "session/session.h"
@@ -53,13 +54,14 @@ int sonde_threshold_set(double *values, const char *text);
  * a comment), if there is one; then those of the options. -EINVAL with a sentence that names the place. */
 int sonde_thresholds_read(double *values, const struct sonde_pass_options *options);
 
-/* --- facts: cells of other passes ------------------------------------------------------------------------------------
+/* --- facts: from the sections of other passes ------------------------------------------------------------------------
  */
 
 struct sonde_facts {
 	struct sonde_session *session;
 	const struct sonde_pass_options *options;
-	struct sonde_report *report; /* of the passes that rules read */
+	struct sonde_report *report;  /* of the passes that rules read */
+	struct sonde_columns columns; /* its cells */
 	double threshold[SONDE_THRESHOLDS];
 	double span_ns; /* of the critical path, else of the run */
 	double cpu_ns;  /* of all processes, as summarised; NAN = not known */
@@ -69,14 +71,6 @@ struct sonde_facts {
 	double
 	    stretch; /* running time of it with its part of what it waited for CPUs that others had, ÷ running time */
 };
-
-/* NULL: there is none, or it has no rows. */
-const struct sonde_section *sonde_facts_section(const struct sonde_facts *facts, const char *id);
-/* NAN, or "", where the cell is absent or there is no such column. */
-double sonde_facts_number(const struct sonde_section *section, size_t row, const char *key);
-const char *sonde_facts_text(const struct sonde_section *section, size_t row, const char *key);
-/* A row of the summary: "samples.count". */
-double sonde_facts_metric(const struct sonde_facts *facts, const char *name);
 
 /* Time on the critical path of elements of a kind, a name and a state (NULL: of any). */
 double sonde_facts_on_path(const struct sonde_facts *facts, const char *kind, const char *name, const char *state);
@@ -134,8 +128,8 @@ struct sonde_finding {
 struct sonde_found {
 	struct sonde_finding *rows;
 	size_t count, cap;
-	double span_ns;                /* of the critical path, else of the run */
-	int is_noisy;                  /* findings about time were withheld: an empty list does not mean that all is well */
+	double span_ns; /* of the critical path, else of the run */
+	int is_noisy;   /* findings about time were withheld: an empty list does not mean that all is well */
 	struct sonde_report *report;   /* texts live here */
 	struct sonde_section *section; /* where notes go; NULL = to the report */
 	const char *command;           /* that was recorded, quoted for a shell; NULL = not known */
@@ -172,8 +166,8 @@ int sonde_findings_find(struct sonde_found *out, struct sonde_session *session,
  * the span. Reads samples and waits twice. -ENOMEM with a sentence. */
 int sonde_finding_bounds(const struct sonde_facts *facts, struct sonde_found *found);
 
-/* findings/noise.c: the share of the critical path in which others had the CPU that it wanted; 0 = none, not known, or of no
- * matter, as where one thread computes. 0 or -ENOMEM with a sentence. */
+/* findings/noise.c: the share of the critical path in which others had the CPU that it wanted; 0 = none, not known, or
+ * of no matter, as where one thread computes. 0 or -ENOMEM with a sentence. */
 int sonde_finding_noise(const struct sonde_facts *facts, const struct sonde_found *found, double *out);
 
 /* findings/starved.c: of the path's waiting for a CPU, what the quota of the cgroup held back; 0 = there is none, or it is not

@@ -14,20 +14,32 @@ static int is_stream(const char *name)
 	return !strncmp(name, "pipe:", 5) || !strncmp(name, "socket:", 7) || !strncmp(name, "/dev/", 5);
 }
 
-/* All calls of a kind. */
-static double kind_of(const struct sonde_facts *facts, const char *kind, const char *key)
+/* The row of all calls of a kind; SIZE_MAX = there were none. */
+static size_t kind_row(const struct sonde_facts *facts, const char *kind)
 {
-	const struct sonde_section *kinds = sonde_facts_section(facts, "wait-kinds");
-	for (size_t i = 0; kinds && i < kinds->table.row_count; i++)
-		if (!strcmp(sonde_facts_text(kinds, i, "kind"), kind))
-			return sonde_facts_number(kinds, i, key);
-	return 0;
+	const struct sonde_columns_wait_kinds *kinds = &facts->columns.wait_kinds;
+	for (size_t i = 0; i < kinds->of.rows; i++)
+		if (!strcmp(sonde_column_text(kinds, i, kind), kind))
+			return i;
+	return SIZE_MAX;
+}
+
+static double calls_of(const struct sonde_facts *facts, const char *kind)
+{
+	size_t row = kind_row(facts, kind);
+	return row == SIZE_MAX ? 0 : sonde_column_count(&facts->columns.wait_kinds, row, calls);
+}
+
+static double time_of(const struct sonde_facts *facts, const char *kind)
+{
+	size_t row = kind_row(facts, kind);
+	return row == SIZE_MAX ? 0 : sonde_column_ns(&facts->columns.wait_kinds, row, total_ns);
 }
 
 /* What a file's row adds up: of sockets send() and recv(), too. */
-static double both_of(const struct sonde_facts *facts, int is_write, const char *key)
+static double both_of(const struct sonde_facts *facts, int is_write)
 {
-	return kind_of(facts, is_write ? "write" : "read", key) + kind_of(facts, is_write ? "send" : "receive", key);
+	return calls_of(facts, is_write ? "write" : "read") + calls_of(facts, is_write ? "send" : "receive");
 }
 
 /* CPU time of the functions that make the calls, with the way into the kernel and what records them, which timing the
@@ -61,17 +73,18 @@ static double waiting_reads(const struct sonde_facts *facts)
 
 /* Calls of one kind on one file: what of their time is saved when they are of BLOCK_B each. Of sampled CPU time, which
  * knows no files, each call is taken to have as much as all have. */
-static int small_add(const struct sonde_facts *facts, const struct sonde_section *io, size_t row, int is_write,
+static int small_add(const struct sonde_facts *facts, const struct sonde_columns_io *io, size_t row, int is_write,
 		     struct sonde_found *found)
 {
-	const char *file = sonde_facts_text(io, row, "file");
-	const char *where = sonde_facts_text(io, row, is_write ? "most_writes_in" : "most_reads_in");
-	double calls = sonde_facts_number(io, row, is_write ? "writes" : "reads");
-	double bytes = sonde_facts_number(io, row, is_write ? "written_b" : "read_b");
-	double all = both_of(facts, is_write, "calls"), part = all > 0 ? fmin(calls / all, 1) : 0;
+	const char *file = sonde_column_text(io, row, file);
+	const char *where =
+	    is_write ? sonde_column_text(io, row, most_writes_in) : sonde_column_text(io, row, most_reads_in);
+	double calls = is_write ? sonde_column_count(io, row, writes) : sonde_column_count(io, row, reads);
+	double bytes = is_write ? sonde_column_bytes(io, row, written_b) : sonde_column_bytes(io, row, read_b);
+	double all = both_of(facts, is_write), part = all > 0 ? fmin(calls / all, 1) : 0;
 	if (!(calls > CALLS_LEAST) || !(bytes / calls < facts->threshold[SONDE_THRESHOLD_SMALL_B]) || !(part > 0))
 		return 0;
-	double timed_ns = sonde_facts_number(io, row, is_write ? "write_ns" : "read_ns");
+	double timed_ns = is_write ? sonde_column_ns(io, row, write_ns) : sonde_column_ns(io, row, read_ns);
 	double sampled = is_stream(file) ? 0 : sampled_ns(facts, is_write) * part;
 	double time_ns = fmin(fmax(timed_ns, sampled), facts->span_ns);
 	double saves_ns = time_ns * (1 - fmin(bytes / BLOCK_B / calls, 1));
@@ -93,9 +106,9 @@ static int small_add(const struct sonde_facts *facts, const struct sonde_section
 
 static int small_find(const struct sonde_facts *facts, int is_write, struct sonde_found *found)
 {
-	const struct sonde_section *io = sonde_facts_section(facts, "io");
+	const struct sonde_columns_io *io = &facts->columns.io;
 	int rc = 0;
-	for (size_t i = 0; !rc && io && i < io->table.row_count; i++)
+	for (size_t i = 0; !rc && i < io->of.rows; i++)
 		rc = small_add(facts, io, i, is_write, found);
 	return rc;
 }
@@ -114,23 +127,22 @@ SONDE_JUDGE(small_reads)
 static double path_of(const struct sonde_facts *facts, const char *kind)
 {
 	double on_path_ns = sonde_facts_on_path(facts, kind, NULL, NULL);
-	return sonde_facts_metric(facts, "run.threads") == 1 ? fmin(kind_of(facts, kind, "total_ns"), facts->span_ns)
-							     : on_path_ns;
+	return sonde_summary_value(&facts->columns, run, threads) == 1 ? fmin(time_of(facts, kind), facts->span_ns)
+								       : on_path_ns;
 }
 
 static const char *most_in(const struct sonde_facts *facts, const char *kind)
 {
-	const struct sonde_section *waits = sonde_facts_section(facts, "waits");
-	for (size_t i = 0; waits && i < waits->table.row_count; i++)
-		if (!strcmp(sonde_facts_text(waits, i, "kind"), kind))
-			return sonde_facts_text(waits, i, "function");
+	const struct sonde_columns_waits *waits = &facts->columns.waits;
+	for (size_t i = 0; i < waits->of.rows; i++)
+		if (!strcmp(sonde_column_text(waits, i, kind), kind))
+			return sonde_column_text(waits, i, function);
 	return "";
 }
 
 SONDE_JUDGE(sync)
 {
-	double calls = kind_of(facts, "sync", "calls"), time_ns = path_of(facts, "sync"),
-	       share = time_ns / facts->span_ns;
+	double calls = calls_of(facts, "sync"), time_ns = path_of(facts, "sync"), share = time_ns / facts->span_ns;
 	if (!(share > facts->threshold[SONDE_THRESHOLD_SYNC]))
 		return 0;
 	const char *where = most_in(facts, "sync");
@@ -148,26 +160,26 @@ SONDE_JUDGE(sync)
 /* Of calls on files: pipes and sockets are waited for as long as whoever writes to them takes. */
 static double files_on_path_ns(const struct sonde_facts *facts, const char *kind)
 {
-	const struct sonde_section *path = sonde_facts_section(facts, "critical-path");
+	const struct sonde_columns_critical_path *path = &facts->columns.critical_path;
 	double sum_ns = 0;
-	for (size_t i = 0; path && i < path->table.row_count; i++)
-		if (!strcmp(sonde_facts_text(path, i, "kind"), kind) && !is_stream(sonde_facts_text(path, i, "name")) &&
-		    !strcmp(sonde_facts_text(path, i, "state"), "blocked"))
-			sum_ns += sonde_facts_number(path, i, "time_ns");
+	for (size_t i = 0; i < path->of.rows; i++)
+		if (!strcmp(sonde_column_text(path, i, kind), kind) && !is_stream(sonde_column_text(path, i, name)) &&
+		    !strcmp(sonde_column_text(path, i, state), "blocked"))
+			sum_ns += sonde_column_ns(path, i, time_ns);
 	return sum_ns;
 }
 
 /* Of what is read from pipes and sockets no phases are known: the critical path says when nothing else was done. */
 static double waits_for_streams_ns(const struct sonde_facts *facts)
 {
-	const struct sonde_section *path = sonde_facts_section(facts, "critical-path");
+	const struct sonde_columns_critical_path *path = &facts->columns.critical_path;
 	double sum_ns = 0;
-	for (size_t i = 0; path && i < path->table.row_count; i++) {
-		const char *kind = sonde_facts_text(path, i, "kind");
+	for (size_t i = 0; i < path->of.rows; i++) {
+		const char *kind = sonde_column_text(path, i, kind);
 		if ((!strcmp(kind, "read") || !strcmp(kind, "receive")) &&
-		    is_stream(sonde_facts_text(path, i, "name")) &&
-		    !strcmp(sonde_facts_text(path, i, "state"), "blocked"))
-			sum_ns += sonde_facts_number(path, i, "time_ns");
+		    is_stream(sonde_column_text(path, i, name)) &&
+		    !strcmp(sonde_column_text(path, i, state), "blocked"))
+			sum_ns += sonde_column_ns(path, i, time_ns);
 	}
 	return sum_ns;
 }
@@ -176,18 +188,18 @@ static double waits_for_streams_ns(const struct sonde_facts *facts)
  * there is else to do. */
 SONDE_JUDGE(loading)
 {
-	const struct sonde_section *phases = sonde_facts_section(facts, "io-phases");
+	const struct sonde_columns_io_phases *phases = &facts->columns.io_phases;
 	double alone_ns = 0, read_b = 0, count = 0;
 	const char *where = "", *file = "";
-	for (size_t i = 0; phases && i < phases->table.row_count; i++) {
-		double part = sonde_facts_number(phases, i, "share_blocked");
+	for (size_t i = 0; i < phases->of.rows; i++) {
+		double part = sonde_column_ratio(phases, i, share_blocked);
 		if (!(part > 0))
 			continue;
-		alone_ns += part * sonde_facts_number(phases, i, "duration_ns");
-		read_b += sonde_facts_number(phases, i, "read_b");
+		alone_ns += part * sonde_column_ns(phases, i, duration_ns);
+		read_b += sonde_column_bytes(phases, i, read_b);
 		count++;
-		where = *where ? where : sonde_facts_text(phases, i, "most_in");
-		file = *file ? file : sonde_facts_text(phases, i, "file");
+		where = *where ? where : sonde_column_text(phases, i, most_in);
+		file = *file ? file : sonde_column_text(phases, i, file);
 	}
 	double streams_ns = waits_for_streams_ns(facts);
 	int is_streams = streams_ns > alone_ns;
@@ -207,7 +219,7 @@ SONDE_JUDGE(loading)
 			.evidence = sonde_report_text(
 			    found->report,
 			    "%.3f s of the critical path waiting for what comes through pipes and sockets (%.0f reads)",
-			    alone_ns / 1e9, both_of(facts, 0, "calls")),
+			    alone_ns / 1e9, both_of(facts, 0)),
 			.saves_ns = saves_ns,
 			.place = {.waits = SONDE_PLACE_WAITS(READ) | SONDE_PLACE_WAITS(RECEIVE)},
 			.confidence = 0.5,
@@ -231,9 +243,9 @@ SONDE_JUDGE(loading)
 /* The file that took most time. */
 static const char *slowest_file(const struct sonde_facts *facts, struct sonde_report *report)
 {
-	const struct sonde_section *io = sonde_facts_section(facts, "io");
-	for (size_t i = 0; io && i < io->table.row_count; i++) {
-		const char *file = sonde_facts_text(io, i, "file"), *where = sonde_facts_text(io, i, "most_in");
+	const struct sonde_columns_io *io = &facts->columns.io;
+	for (size_t i = 0; i < io->of.rows; i++) {
+		const char *file = sonde_column_text(io, i, file), *where = sonde_column_text(io, i, most_in);
 		if (!is_stream(file))
 			return sonde_report_text(report, "%s%s%s", file, *where ? ", most in " : "", where);
 	}

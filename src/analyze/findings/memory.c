@@ -7,11 +7,11 @@
 #include "analyze/heap/rss.h"
 
 /* What was mapped, and never touched, holds nothing: no more can go than was ever resident. */
-static int hotspot_add(const struct sonde_facts *facts, const struct sonde_section *heap, size_t row,
+static int hotspot_add(const struct sonde_facts *facts, const struct sonde_columns_heap *heap, size_t row,
 		       struct sonde_found *found)
 {
-	double share = sonde_facts_number(heap, row, "peak_share"), peak_b = sonde_facts_number(heap, row, "peak_b");
-	double resident_b = sonde_facts_metric(facts, "memory.peak_process_rss_b");
+	double share = sonde_column_ratio(heap, row, peak_share), peak_b = sonde_column_bytes(heap, row, peak_b);
+	double resident_b = sonde_summary_value(&facts->columns, memory, peak_process_rss_b);
 	double held_b = peak_b > resident_b ? resident_b : peak_b; /* NAN: not known */
 	if (!(share > facts->threshold[SONDE_THRESHOLD_HOTSPOT]) ||
 	    !(held_b > facts->threshold[SONDE_THRESHOLD_HOTSPOT_B]))
@@ -22,40 +22,40 @@ static int hotspot_add(const struct sonde_facts *facts, const struct sonde_secti
 		: "";
 	return sonde_found_add(
 	    found, &(struct sonde_finding){
-		       .subject = sonde_report_text(found->report, "%s", sonde_facts_text(heap, row, "function")),
+		       .subject = sonde_report_text(found->report, "%s", sonde_column_text(heap, row, function)),
 		       .evidence = sonde_report_text(
 			   found->report, "%.1f MB in %.0f blocks at the peak: %.1f %% of it%s", peak_b / 1e6,
-			   sonde_facts_number(heap, row, "peak_blocks"), 100 * share, beyond),
+			   sonde_column_count(heap, row, peak_blocks), 100 * share, beyond),
 		       .bytes = held_b,
 		       .weighs = fmin(share, 1) * held_b / peak_b});
 }
 
 SONDE_JUDGE(hotspot)
 {
-	const struct sonde_section *heap = sonde_facts_section(facts, "heap");
+	const struct sonde_columns_heap *heap = &facts->columns.heap;
 	int rc = 0;
-	for (size_t i = 0; !rc && heap && i < heap->table.row_count; i++)
+	for (size_t i = 0; !rc && i < heap->of.rows; i++)
 		rc = hotspot_add(facts, heap, i, found);
 	return rc;
 }
 
 static double peak_of(const struct sonde_facts *facts)
 {
-	const struct sonde_section *heaps = sonde_facts_section(facts, "heaps");
+	const struct sonde_columns_heaps *heaps = &facts->columns.heaps;
 	double most_b = 0;
-	for (size_t i = 0; heaps && i < heaps->table.row_count; i++)
-		most_b = fmax(most_b, sonde_facts_number(heaps, i, "peak_b"));
+	for (size_t i = 0; i < heaps->of.rows; i++)
+		most_b = fmax(most_b, sonde_column_bytes(heaps, i, peak_b));
 	return most_b;
 }
 
 /* As a share of what was allocated, or of the peak: what is lost of a heap that turns over fast is little of the first.
  */
-static int leak_add(const struct sonde_facts *facts, const struct sonde_section *leaks, size_t row,
+static int leak_add(const struct sonde_facts *facts, const struct sonde_columns_leaks *leaks, size_t row,
 		    struct sonde_found *found)
 {
-	const char *function = sonde_facts_text(leaks, row, "function"), *kind = sonde_facts_text(leaks, row, "class");
-	double bytes = sonde_facts_number(leaks, row, "bytes"), blocks = sonde_facts_number(leaks, row, "blocks");
-	double peak_b = peak_of(facts), share = sonde_facts_number(leaks, row, "share");
+	const char *function = sonde_column_text(leaks, row, function), *kind = sonde_column_text(leaks, row, class);
+	double bytes = sonde_column_bytes(leaks, row, bytes), blocks = sonde_column_count(leaks, row, blocks);
+	double peak_b = peak_of(facts), share = sonde_column_ratio(leaks, row, share);
 	double of_peak = peak_b > 0 ? fmin(bytes / peak_b, 1) : 0;
 	int is_growing = !strcmp(kind, "growing");
 	if (strcmp(kind, "unreachable") != 0 && !is_growing)
@@ -71,16 +71,16 @@ static int leak_add(const struct sonde_facts *facts, const struct sonde_section 
 			   is_growing ? "its blocks grew all the time, to %.2f MB in %.0f blocks (%.1f %% of the peak)"
 				      : "%.2f MB in %.0f blocks were left that nothing points to (%.1f %% of the peak)",
 			   bytes / 1e6, blocks, 100 * of_peak),
-		       .confidence = is_growing ? sonde_facts_number(leaks, row, "confidence") * 0.8 : 0,
+		       .confidence = is_growing ? sonde_column_ratio(leaks, row, confidence) * 0.8 : 0,
 		       .bytes = bytes,
 		       .weighs = fmax(fmin(share, 1), of_peak)});
 }
 
 SONDE_JUDGE(leak)
 {
-	const struct sonde_section *leaks = sonde_facts_section(facts, "leaks");
+	const struct sonde_columns_leaks *leaks = &facts->columns.leaks;
 	int rc = 0;
-	for (size_t i = 0; !rc && leaks && i < leaks->table.row_count; i++)
+	for (size_t i = 0; !rc && i < leaks->of.rows; i++)
 		rc = leak_add(facts, leaks, i, found);
 	return rc;
 }
@@ -173,7 +173,7 @@ SONDE_JUDGE(fragmentation)
 {
 	struct sonde_rss rss, files;
 	int rc = 0;
-	if (!sonde_facts_section(facts, "heaps") || sonde_rss_read(&rss, facts->session))
+	if (!facts->columns.heaps.of.rows || sonde_rss_read(&rss, facts->session))
 		return 0;
 	if (sonde_rss_read_of(&files, facts->session, SONDE_METRIC_MEMORY_FILE)) {
 		sonde_rss_fini(&rss);

@@ -25,11 +25,10 @@ static double or_0(double value)
 
 static size_t wanting_threads(const struct sonde_facts *facts)
 {
-	const struct sonde_section *threads = sonde_facts_section(facts, "threads");
+	const struct sonde_columns_threads *threads = &facts->columns.threads;
 	size_t count = 0;
-	for (size_t i = 0; threads && i < threads->table.row_count; i++)
-		count += or_0(sonde_facts_number(threads, i, "on_cpu_ns")) +
-			     or_0(sonde_facts_number(threads, i, "runnable_ns")) >
+	for (size_t i = 0; i < threads->of.rows; i++)
+		count += or_0(sonde_column_ns(threads, i, on_cpu_ns)) + or_0(sonde_column_ns(threads, i, runnable_ns)) >
 			 WANTS * facts->span_ns;
 	return count;
 }
@@ -44,10 +43,10 @@ static int others_read(const struct sonde_facts *facts, double *others)
 		return rc;
 	struct sonde_machine_cpu cpu = sonde_machine_cpu_of(&sums);
 	sonde_series_sums_fini(&sums);
-	double cpus_s = sonde_machine_cores(facts->session) * sonde_facts_metric(facts, "timing.wall_time_s");
+	double cpus_s = sonde_machine_cores(facts->session) * sonde_summary_value(&facts->columns, timing, wall_time_s);
 	double used_s = (cpu.busy + cpu.stolen) * cpus_s;
-	double own_s = sonde_facts_metric(facts, "timing.cpu_time_s") +
-		       or_0(sonde_facts_metric(facts, "cost.recorder_cpu_time_s"));
+	double own_s = sonde_summary_value(&facts->columns, timing, cpu_time_s) +
+		       or_0(sonde_summary_value(&facts->columns, cost, recorder_cpu_time_s));
 	if (cpu.known && used_s > 0 && own_s >= 0)
 		*others = or_0(1 - own_s / used_s);
 	return 0;
@@ -59,7 +58,7 @@ static int can_be_disturbed(const struct sonde_facts *facts, const struct sonde_
 	int rests_on_waits = 0;
 	for (size_t i = 0; i < found->count; i++)
 		rests_on_waits |= (found->rows[i].rule->needs & SONDE_NEEDS_WAITS) != 0;
-	return rests_on_waits || sonde_facts_section(facts, "roofline") || wanting_threads(facts) >= 2;
+	return rests_on_waits || facts->columns.roofline.of.rows || wanting_threads(facts) >= 2;
 }
 
 int sonde_finding_noise(const struct sonde_facts *facts, const struct sonde_found *found, double *out)
@@ -71,8 +70,8 @@ int sonde_finding_noise(const struct sonde_facts *facts, const struct sonde_foun
 	int rc = others_read(facts, &others);
 	rc = rc ? rc : sonde_finding_throttled(facts, &throttled_ns);
 	double waits = or_0(sonde_facts_on_path(facts, NULL, NULL, "runnable") - throttled_ns) / facts->span_ns;
-	double cpu_s = sonde_facts_metric(facts, "timing.cpu_time_s");
-	double stolen = or_0(sonde_facts_metric(facts, "timing.stolen_time_s")) / cpu_s;
+	double cpu_s = sonde_summary_value(&facts->columns, timing, cpu_time_s);
+	double stolen = or_0(sonde_summary_value(&facts->columns, timing, stolen_time_s)) / cpu_s;
 	*out = waits * others + (cpu_s > 0 ? fmin(stolen, 1) * facts->running_ns / facts->span_ns : 0);
 	return rc;
 }

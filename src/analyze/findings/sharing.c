@@ -328,16 +328,16 @@ static int unjudged_add(struct sonde_found *found, const char *name)
 /* Time on the path of the function, and of what is inlined where it writes, and the samples that tell so. */
 static double on_path(const struct sonde_facts *facts, const char *name, const char *inlined, double *samples)
 {
-	const struct sonde_section *path = sonde_facts_section(facts, "critical-path");
+	const struct sonde_columns_critical_path *path = &facts->columns.critical_path;
 	double time_ns = 0;
 	*samples = 0;
-	for (size_t i = 0; path && i < path->table.row_count; i++) {
-		const char *row = sonde_facts_text(path, i, "name");
-		if (strcmp(sonde_facts_text(path, i, "kind"), "function") != 0 ||
+	for (size_t i = 0; i < path->of.rows; i++) {
+		const char *row = sonde_column_text(path, i, name);
+		if (strcmp(sonde_column_text(path, i, kind), "function") != 0 ||
 		    (strcmp(row, name) != 0 && strcmp(row, inlined) != 0))
 			continue;
-		time_ns += sonde_facts_number(path, i, "time_ns");
-		*samples += sonde_facts_number(path, i, "count");
+		time_ns += sonde_column_ns(path, i, time_ns);
+		*samples += sonde_column_count(path, i, count);
 	}
 	return time_ns;
 }

@@ -36,13 +36,13 @@ static int is_interpreter(const char *name)
  * the one that works most; as all work takes on all CPUs. Waiting for threads that end is no thread's own. */
 static double without_locks_ns(const struct sonde_facts *facts)
 {
-	const struct sonde_section *threads = sonde_facts_section(facts, "threads");
+	const struct sonde_columns_threads *threads = &facts->columns.threads;
 	double most_ns = facts->cores > 0 ? facts->cpu_ns / facts->cores : 0;
-	for (size_t i = 0; threads && i < threads->table.row_count; i++) {
-		double life_ns = sonde_facts_number(threads, i, "life_ns");
-		double locks_ns = or_0(sonde_facts_number(threads, i, "blocked_locks_ns"));
-		double own_ns = life_ns - locks_ns - or_0(sonde_facts_number(threads, i, "blocked_tasks_ns"));
-		most_ns = fmax(most_ns, or_0(sonde_facts_number(threads, i, "on_cpu_ns")));
+	for (size_t i = 0; i < threads->of.rows; i++) {
+		double life_ns = sonde_column_ns(threads, i, life_ns);
+		double locks_ns = or_0(sonde_column_ns(threads, i, blocked_locks_ns));
+		double own_ns = life_ns - locks_ns - or_0(sonde_column_ns(threads, i, blocked_tasks_ns));
+		most_ns = fmax(most_ns, or_0(sonde_column_ns(threads, i, on_cpu_ns)));
 		most_ns = locks_ns > 0 ? fmax(most_ns, or_0(own_ns)) : most_ns;
 	}
 	return most_ns;
@@ -50,19 +50,18 @@ static double without_locks_ns(const struct sonde_facts *facts)
 
 SONDE_JUDGE(lock)
 {
-	const struct sonde_section *locks = sonde_facts_section(facts, "locks");
+	const struct sonde_columns_locks *locks = &facts->columns.locks;
 	double without_ns = without_locks_ns(facts);
 	int rc = 0;
-	for (size_t i = 0; !rc && locks && i < locks->table.row_count; i++) {
-		const char *kind = sonde_facts_text(locks, i, "kind"), *name = sonde_facts_text(locks, i, "lock");
-		double waited_ns = sonde_facts_number(locks, i, "waited_ns"),
-		       waiters = sonde_facts_number(locks, i, "waiters");
-		double waits = sonde_facts_number(locks, i, "waits"), share = waited_ns / waiters / facts->span_ns;
+	for (size_t i = 0; !rc && i < locks->of.rows; i++) {
+		const char *kind = sonde_column_text(locks, i, kind), *name = sonde_column_text(locks, i, lock);
+		double waited_ns = sonde_column_ns(locks, i, waited_ns),
+		       waiters = sonde_column_count(locks, i, waiters);
+		double waits = sonde_column_count(locks, i, waits), share = waited_ns / waiters / facts->span_ns;
 		if (!is_lock(kind) || is_interpreter(name) || !(share > facts->threshold[SONDE_THRESHOLD_LOCK]))
 			continue;
 		double saves_ns = fmin(or_0(facts->span_ns - without_ns), waited_ns);
-		const char *held = sonde_facts_text(locks, i, "held_in"),
-			   *where = sonde_facts_text(locks, i, "waits_in");
+		const char *held = sonde_column_text(locks, i, held_in), *where = sonde_column_text(locks, i, waits_in);
 		rc = sonde_found_add(
 		    found,
 		    &(struct sonde_finding){
@@ -81,14 +80,14 @@ SONDE_JUDGE(lock)
 
 SONDE_JUDGE(interpreter_lock)
 {
-	const struct sonde_section *locks = sonde_facts_section(facts, "locks");
+	const struct sonde_columns_locks *locks = &facts->columns.locks;
 	double waited_ns = 0, waiters = 0, waits = 0;
-	for (size_t i = 0; locks && i < locks->table.row_count; i++) {
-		if (!is_interpreter(sonde_facts_text(locks, i, "lock")))
+	for (size_t i = 0; i < locks->of.rows; i++) {
+		if (!is_interpreter(sonde_column_text(locks, i, lock)))
 			continue;
-		waited_ns += sonde_facts_number(locks, i, "waited_ns");
-		waits += sonde_facts_number(locks, i, "waits");
-		waiters = fmax(waiters, sonde_facts_number(locks, i, "waiters"));
+		waited_ns += sonde_column_ns(locks, i, waited_ns);
+		waits += sonde_column_count(locks, i, waits);
+		waiters = fmax(waiters, sonde_column_count(locks, i, waiters));
 	}
 	double each_ns = waiters > 0 ? waited_ns / waiters : 0, share = each_ns / facts->span_ns;
 	if (!(share > facts->threshold[SONDE_THRESHOLD_GIL]) || waiters < 2)
@@ -234,21 +233,21 @@ static uint32_t busiest_thread(const struct sonde_facts *facts)
 /* Time on a CPU, and waiting for one. */
 static double wanted_ns(const struct sonde_facts *facts, const struct sonde_thread *thread)
 {
-	const struct sonde_section *threads = sonde_facts_section(facts, "threads");
-	for (size_t i = 0; threads && i < threads->table.row_count; i++)
-		if (sonde_facts_number(threads, i, "tid") == thread->tid)
-			return or_0(sonde_facts_number(threads, i, "on_cpu_ns")) +
-			       or_0(sonde_facts_number(threads, i, "runnable_ns"));
+	const struct sonde_columns_threads *threads = &facts->columns.threads;
+	for (size_t i = 0; i < threads->of.rows; i++)
+		if (sonde_column_id(threads, i, tid) == thread->tid)
+			return or_0(sonde_column_ns(threads, i, on_cpu_ns)) +
+			       or_0(sonde_column_ns(threads, i, runnable_ns));
 	return 0;
 }
 
 static double waited_for(const struct sonde_facts *facts, const char *kind)
 {
-	const struct sonde_section *locks = sonde_facts_section(facts, "locks");
+	const struct sonde_columns_locks *locks = &facts->columns.locks;
 	double sum_ns = 0;
-	for (size_t i = 0; locks && i < locks->table.row_count; i++)
-		if (!strcmp(sonde_facts_text(locks, i, "kind"), kind))
-			sum_ns += sonde_facts_number(locks, i, "waited_ns");
+	for (size_t i = 0; i < locks->of.rows; i++)
+		if (!strcmp(sonde_column_text(locks, i, kind), kind))
+			sum_ns += sonde_column_ns(locks, i, waited_ns);
 	return sum_ns;
 }
 
@@ -367,16 +366,16 @@ SONDE_JUDGE(serial)
 
 SONDE_JUDGE(hand_overs)
 {
-	const struct sonde_section *kinds = sonde_facts_section(facts, "wait-kinds");
+	const struct sonde_columns_wait_kinds *kinds = &facts->columns.wait_kinds;
 	double waking_ns = sonde_facts_on_path(facts, NULL, NULL, "waking"), calls = 0, median_ns = 0;
 	double blocked_ns = sonde_facts_on_path(facts, "condition", NULL, "blocked") +
 			    sonde_facts_on_path(facts, "semaphore", NULL, "blocked");
-	for (size_t i = 0; kinds && i < kinds->table.row_count; i++) {
-		const char *kind = sonde_facts_text(kinds, i, "kind");
+	for (size_t i = 0; i < kinds->of.rows; i++) {
+		const char *kind = sonde_column_text(kinds, i, kind);
 		if (strcmp(kind, "condition") != 0 && strcmp(kind, "semaphore") != 0)
 			continue;
-		calls += sonde_facts_number(kinds, i, "calls");
-		median_ns = fmax(median_ns, sonde_facts_number(kinds, i, "p50_ns"));
+		calls += sonde_column_count(kinds, i, calls);
+		median_ns = fmax(median_ns, sonde_column_ns(kinds, i, p50_ns));
 	}
 	static const char *const calls_of[] = {"__x64_sys_futex", "__arm64_sys_futex", "do_futex", "futex_wait"};
 	double futex_ns = sonde_facts_cpu_on_path(facts, NULL, 0, sonde_facts_most_total_ns(facts, calls_of, 4));
@@ -402,20 +401,20 @@ SONDE_JUDGE(hand_overs)
 /* The path's time, parts and their mean; the calls are of the thread, on the path and off it. */
 SONDE_JUDGE(sleeping)
 {
-	const struct sonde_section *waits = sonde_facts_section(facts, "waits");
-	const struct sonde_section *path = sonde_facts_section(facts, "critical-path");
+	const struct sonde_columns_waits *waits = &facts->columns.waits;
+	const struct sonde_columns_critical_path *path = &facts->columns.critical_path;
 	double asleep_ns = sonde_facts_on_path(facts, "sleep", NULL, NULL), share = asleep_ns / facts->span_ns;
 	if (!(share > facts->threshold[SONDE_THRESHOLD_SLEEP]))
 		return 0;
 	size_t row = 0;
-	while (waits && row < waits->table.row_count && strcmp(sonde_facts_text(waits, row, "kind"), "sleep") != 0)
+	while (row < waits->of.rows && strcmp(sonde_column_text(waits, row, kind), "sleep") != 0)
 		row++;
-	const char *where = sonde_facts_text(waits, row, "function");
-	double calls = sonde_facts_number(waits, row, "calls"), mean_ns = sonde_facts_number(waits, row, "mean_ns");
+	const char *where = sonde_column_text(waits, row, function);
+	double calls = sonde_column_count(waits, row, calls), mean_ns = sonde_column_ns(waits, row, mean_ns);
 	double parts = 0;
-	for (size_t i = 0; path && i < path->table.row_count; i++)
-		if (!strcmp(sonde_facts_text(path, i, "kind"), "sleep"))
-			parts += or_0(sonde_facts_number(path, i, "count"));
+	for (size_t i = 0; i < path->of.rows; i++)
+		if (!strcmp(sonde_column_text(path, i, kind), "sleep"))
+			parts += or_0(sonde_column_count(path, i, count));
 	if (!(calls >= 10) || !(parts > 0)) /* a pause that is meant */
 		return 0;
 	const char *part = sonde_figure_text(found->report, asleep_ns / parts / 1e6);

@@ -19,17 +19,17 @@ static double on_path_ns(const struct sonde_facts *facts, const char *zone, doub
 /* By FLOP/s alone. A zone whose place under the roof is known is for below-roof and memory-bound. */
 SONDE_JUDGE(low_throughput)
 {
-	const struct sonde_section *zones = sonde_facts_section(facts, "roofline");
+	const struct sonde_columns_roofline *zones = &facts->columns.roofline;
 	int rc = 0;
-	for (size_t i = 0; !rc && zones && i < zones->table.row_count; i++) {
-		const char *name = sonde_facts_text(zones, i, "zone");
-		double flop = sonde_facts_number(zones, i, "flop"),
-		       rate = 1e9 * sonde_facts_number(zones, i, "gflop_per_s");
-		double wall_ns = sonde_facts_number(zones, i, "wall_ns"), saves_ns = on_path_ns(facts, name, wall_ns);
-		double share = saves_ns / facts->span_ns, roof_share = sonde_facts_number(zones, i, "roof_share");
+	for (size_t i = 0; !rc && i < zones->of.rows; i++) {
+		const char *name = sonde_column_text(zones, i, zone);
+		double flop = sonde_column_number(zones, i, flop),
+		       rate = 1e9 * sonde_column_number(zones, i, gflop_per_s);
+		double wall_ns = sonde_column_ns(zones, i, wall_ns), saves_ns = on_path_ns(facts, name, wall_ns);
+		double share = saves_ns / facts->span_ns, roof_share = sonde_column_ratio(zones, i, roof_share);
 		if (!(flop > 0) || !(rate < facts->threshold[SONDE_THRESHOLD_FLOPS]) ||
 		    !(share > facts->threshold[SONDE_THRESHOLD_HOT]) ||
-		    (roof_share > 0 && *sonde_facts_text(zones, i, "bytes_are")))
+		    (roof_share > 0 && *sonde_column_text(zones, i, bytes_are)))
 			continue;
 		rc = sonde_found_add(
 		    found, &(struct sonde_finding){
@@ -48,13 +48,13 @@ SONDE_JUDGE(low_throughput)
  * is not known, so their shares are lower bounds. */
 SONDE_JUDGE(below_roof)
 {
-	const struct sonde_section *zones = sonde_facts_section(facts, "roofline");
+	const struct sonde_columns_roofline *zones = &facts->columns.roofline;
 	int rc = 0;
-	for (size_t i = 0; !rc && zones && i < zones->table.row_count; i++) {
-		const char *name = sonde_facts_text(zones, i, "zone"), *bytes = sonde_facts_text(zones, i, "bytes_are");
-		double share = sonde_facts_number(zones, i, "roof_share"),
-		       gflops = sonde_facts_number(zones, i, "gflop_per_s");
-		double saves_ns = on_path_ns(facts, name, sonde_facts_number(zones, i, "wall_ns")) * (1 - share);
+	for (size_t i = 0; !rc && i < zones->of.rows; i++) {
+		const char *name = sonde_column_text(zones, i, zone), *bytes = sonde_column_text(zones, i, bytes_are);
+		double share = sonde_column_ratio(zones, i, roof_share),
+		       gflops = sonde_column_number(zones, i, gflop_per_s);
+		double saves_ns = on_path_ns(facts, name, sonde_column_ns(zones, i, wall_ns)) * (1 - share);
 		if (strcmp(bytes, "reported") != 0 || !(share < facts->threshold[SONDE_THRESHOLD_ROOF]) ||
 		    !(saves_ns / facts->span_ns > facts->threshold[SONDE_THRESHOLD_HOT]))
 			continue;
@@ -65,7 +65,7 @@ SONDE_JUDGE(below_roof)
 			.evidence = sonde_report_text(
 			    found->report,
 			    "%.3g GFLOP/s, %.1f %% of the %.3g that its intensity and the machine allow (bytes: %s)",
-			    gflops, 100 * share, sonde_facts_number(zones, i, "roof_gflop_per_s"), bytes),
+			    gflops, 100 * share, sonde_column_number(zones, i, roof_gflop_per_s), bytes),
 			.saves_ns = saves_ns,
 			.place = {.ns = sonde_facts_zone_ns(facts, name)},
 			.peak_share = share,
@@ -84,18 +84,18 @@ static int is_memory(const char *bound, double dram_share)
 /* Near the bandwidth of DRAM: what blocking could gain is the difference to that of the level-2 cache. */
 SONDE_JUDGE(memory_bound)
 {
-	const struct sonde_section *zones = sonde_facts_section(facts, "roofline");
+	const struct sonde_columns_roofline *zones = &facts->columns.roofline;
 	struct sonde_roof roof;
 	int from_cache, rc = 0;
-	if (!zones || sonde_roofline_roof(&roof, &from_cache, facts->session))
+	if (!zones->of.rows || sonde_roofline_roof(&roof, &from_cache, facts->session))
 		return 0;
-	for (size_t i = 0; !rc && i < zones->table.row_count; i++) {
-		const char *name = sonde_facts_text(zones, i, "zone"), *bound = sonde_facts_text(zones, i, "bound");
-		double share = sonde_facts_number(zones, i, "dram_share"),
-		       threads = sonde_facts_number(zones, i, "threads");
+	for (size_t i = 0; !rc && i < zones->of.rows; i++) {
+		const char *name = sonde_column_text(zones, i, zone), *bound = sonde_column_text(zones, i, bound);
+		double share = sonde_column_ratio(zones, i, dram_share),
+		       threads = sonde_column_number(zones, i, threads);
 		double dram = sonde_roofline_bandwidth(&roof, SONDE_ROOF_DRAM, threads);
 		double cache = sonde_roofline_bandwidth(&roof, SONDE_ROOF_L2, threads);
-		double time_ns = on_path_ns(facts, name, sonde_facts_number(zones, i, "wall_ns"));
+		double time_ns = on_path_ns(facts, name, sonde_column_ns(zones, i, wall_ns));
 		double saves_ns = dram > 0 && cache > dram ? time_ns * (1 - fmin(share * dram / cache, 1)) : 0;
 		if (!(share > MEMORY_NEAR) || !is_memory(bound, share) ||
 		    !(saves_ns / facts->span_ns > facts->threshold[SONDE_THRESHOLD_HOT]))
@@ -106,8 +106,8 @@ SONDE_JUDGE(memory_bound)
 			.subject = sonde_report_text(found->report, "%s", name),
 			.evidence = sonde_report_text(
 			    found->report, "%.3g GB/s, %.0f %% of what memory gives %.3g threads, at %.3g FLOP a byte",
-			    sonde_facts_number(zones, i, "bytes_per_s") / 1e9, 100 * share, threads,
-			    sonde_facts_number(zones, i, "flop_per_byte")),
+			    sonde_column_bytes(zones, i, bytes_per_s) / 1e9, 100 * share, threads,
+			    sonde_column_number(zones, i, flop_per_byte)),
 			.saves_ns = saves_ns,
 			.place = {.ns = sonde_facts_zone_ns(facts, name)},
 			.peak_share = fmin(share, 1),
@@ -129,12 +129,11 @@ static int is_blas(const struct sonde_session *session, const char *name)
 /* The bound is all of their time: how much of it is calling, and waking threads, is not known. */
 SONDE_JUDGE(small_blas)
 {
-	const struct sonde_section *zones = sonde_facts_section(facts, "zones");
+	const struct sonde_columns_zones *zones = &facts->columns.zones;
 	int rc = 0;
-	for (size_t i = 0; !rc && zones && i < zones->table.row_count; i++) {
-		const char *name = sonde_facts_text(zones, i, "zone");
-		double calls = sonde_facts_number(zones, i, "calls"),
-		       total_ns = sonde_facts_number(zones, i, "total_ns");
+	for (size_t i = 0; !rc && i < zones->of.rows; i++) {
+		const char *name = sonde_column_text(zones, i, zone);
+		double calls = sonde_column_count(zones, i, calls), total_ns = sonde_column_ns(zones, i, total_ns);
 		double saves_ns = fmin(total_ns, facts->span_ns), share = saves_ns / facts->span_ns;
 		if (!(calls > CALLS_LEAST) || !(total_ns / calls < facts->threshold[SONDE_THRESHOLD_BLAS_NS]) ||
 		    !(share > facts->threshold[SONDE_THRESHOLD_BLAS_SHARE]) || !is_blas(facts->session, name))

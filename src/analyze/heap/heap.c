@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyze/columns.h"
 #include "analyze/heap/places.h"
 #include "analyze/statistics/stats.h"
 #include "analyze/words.h"
@@ -33,9 +34,9 @@ enum {
 };
 
 static const struct sonde_column columns[COLUMNS] = {
-    [PEAK_SHARE] = {"peak_share", "at peak", SONDE_UNIT_RATIO, SONDE_BASIS_MEASURED, 0, 0},
-    [PEAK_B] = {"peak_b", "bytes", SONDE_UNIT_BYTES, SONDE_BASIS_MEASURED, 0, 0},
-    [PEAK_BLOCKS] = {"peak_blocks", "blocks", SONDE_UNIT_COUNT, SONDE_BASIS_MEASURED, 0, 4},
+    [PEAK_SHARE] = {SONDE_COLUMN_KEY(heap, peak_share), "at peak", SONDE_UNIT_RATIO, SONDE_BASIS_MEASURED, 0, 0},
+    [PEAK_B] = {SONDE_COLUMN_KEY(heap, peak_b), "bytes", SONDE_UNIT_BYTES, SONDE_BASIS_MEASURED, 0, 0},
+    [PEAK_BLOCKS] = {SONDE_COLUMN_KEY(heap, peak_blocks), "blocks", SONDE_UNIT_COUNT, SONDE_BASIS_MEASURED, 0, 4},
     [BEGUN_B] = {"allocated_b", "allocated", SONDE_UNIT_BYTES, SONDE_BASIS_MEASURED, 0, 0},
     [BEGINS] = {"allocations", "calls", SONDE_UNIT_COUNT, SONDE_BASIS_MEASURED, 0, 0},
     [TEMPORARY] = {"temporary", "temporary", SONDE_UNIT_COUNT, SONDE_BASIS_MEASURED, 0, 3},
@@ -43,7 +44,7 @@ static const struct sonde_column columns[COLUMNS] = {
     [LIVE_BLOCKS] = {"left_blocks", "blocks left", SONDE_UNIT_COUNT, SONDE_BASIS_MEASURED, 0, 5},
     [LARGEST_B] = {"largest_b", "largest", SONDE_UNIT_BYTES, SONDE_BASIS_MEASURED, 0, 5},
     [HEAP] = {"heap", "heap", SONDE_UNIT_TEXT, SONDE_BASIS_MEASURED, 0, 1},
-    [FUNCTION] = {"function", "function", SONDE_UNIT_TEXT, SONDE_BASIS_MEASURED, 1, 0},
+    [FUNCTION] = {SONDE_COLUMN_KEY(heap, function), "function", SONDE_UNIT_TEXT, SONDE_BASIS_MEASURED, 1, 0},
     [CALLER] = {"caller", "called by", SONDE_UNIT_TEXT, SONDE_BASIS_MEASURED, 0, 2},
     [CALLED_FROM] = {"called_from", "called from", SONDE_UNIT_TEXT, SONDE_BASIS_MEASURED, 0, 7},
     [FILE_NAME] = {"file", "file", SONDE_UNIT_TEXT, SONDE_BASIS_MEASURED, 0, 6},

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyze/columns.h"
 #include "analyze/heap/pass.h"
 #include "util/error.h"
 
@@ -15,15 +16,15 @@ enum { DEFAULT_ROWS = 20 };
 enum { PEAK_B, PEAK_BLOCKS, PEAK_NS, LEFT_B, LEFT_BLOCKS, BEGUN_B, BEGINS, UNKNOWN, KIND, NAME, PROCESS, PID, COLUMNS };
 
 static const struct sonde_column columns[COLUMNS] = {
-    [PEAK_B] = {"peak_b", "peak", SONDE_UNIT_BYTES, SONDE_BASIS_MEASURED, 0, 0},
+    [PEAK_B] = {SONDE_COLUMN_KEY(heaps, peak_b), "peak", SONDE_UNIT_BYTES, SONDE_BASIS_MEASURED, 0, 0},
     [PEAK_BLOCKS] = {"peak_blocks", "blocks", SONDE_UNIT_COUNT, SONDE_BASIS_MEASURED, 0, 1},
     [PEAK_NS] = {"peak_ns", "after", SONDE_UNIT_NS, SONDE_BASIS_MEASURED, 0, 2},
     [LEFT_B] = {"left_b", "left", SONDE_UNIT_BYTES, SONDE_BASIS_MEASURED, 0, 0},
     [LEFT_BLOCKS] = {"left_blocks", "blocks left", SONDE_UNIT_COUNT, SONDE_BASIS_MEASURED, 0, 3},
     [BEGUN_B] = {"allocated_b", "allocated", SONDE_UNIT_BYTES, SONDE_BASIS_MEASURED, 0, 0},
-    [BEGINS] = {"allocations", "calls", SONDE_UNIT_COUNT, SONDE_BASIS_MEASURED, 0, 1},
-    [UNKNOWN] = {"unknown", "unknown ends", SONDE_UNIT_COUNT, SONDE_BASIS_MEASURED, 0, 5},
-    [KIND] = {"kind", "heap", SONDE_UNIT_TEXT, SONDE_BASIS_MEASURED, 0, 0},
+    [BEGINS] = {SONDE_COLUMN_KEY(heaps, allocations), "calls", SONDE_UNIT_COUNT, SONDE_BASIS_MEASURED, 0, 1},
+    [UNKNOWN] = {SONDE_COLUMN_KEY(heaps, unknown), "unknown ends", SONDE_UNIT_COUNT, SONDE_BASIS_MEASURED, 0, 5},
+    [KIND] = {SONDE_COLUMN_KEY(heaps, kind), "heap", SONDE_UNIT_TEXT, SONDE_BASIS_MEASURED, 0, 0},
     [NAME] = {"name", "name", SONDE_UNIT_TEXT, SONDE_BASIS_MEASURED, 1, 0},
     [PROCESS] = {"process", "process", SONDE_UNIT_TEXT, SONDE_BASIS_MEASURED, 1, 0},
     [PID] = {"pid", "pid", SONDE_UNIT_ID, SONDE_BASIS_MEASURED, 0, 1},

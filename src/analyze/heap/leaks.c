@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyze/columns.h"
 #include "analyze/heap/leak_rows.h"
 #include "analyze/marks.h"
 #include "analyze/statistics/stats.h"
@@ -20,15 +21,15 @@ enum { DEFAULT_ROWS = 20, DETAILS_MAX = 8 };
 enum { CLASS, SIZE_B, BLOCKS, DIRECT, SHARE, SLOPE, CONFIDENCE, HEAP, FUNCTION, FILE_NAME, LINE, SITE, COLUMNS };
 
 static const struct sonde_column columns[COLUMNS] = {
-    [CLASS] = {"class", "class", SONDE_UNIT_TEXT, SONDE_BASIS_MEASURED, 0, 0},
-    [SIZE_B] = {"bytes", "bytes", SONDE_UNIT_BYTES, SONDE_BASIS_MEASURED, 0, 0},
-    [BLOCKS] = {"blocks", "blocks", SONDE_UNIT_COUNT, SONDE_BASIS_MEASURED, 0, 0},
+    [CLASS] = {SONDE_COLUMN_KEY(leaks, class), "class", SONDE_UNIT_TEXT, SONDE_BASIS_MEASURED, 0, 0},
+    [SIZE_B] = {SONDE_COLUMN_KEY(leaks, bytes), "bytes", SONDE_UNIT_BYTES, SONDE_BASIS_MEASURED, 0, 0},
+    [BLOCKS] = {SONDE_COLUMN_KEY(leaks, blocks), "blocks", SONDE_UNIT_COUNT, SONDE_BASIS_MEASURED, 0, 0},
     [DIRECT] = {"direct_blocks", "direct", SONDE_UNIT_COUNT, SONDE_BASIS_MEASURED, 0, 3},
-    [SHARE] = {"share", "of allocated", SONDE_UNIT_RATIO, SONDE_BASIS_MEASURED, 0, 3},
+    [SHARE] = {SONDE_COLUMN_KEY(leaks, share), "of allocated", SONDE_UNIT_RATIO, SONDE_BASIS_MEASURED, 0, 3},
     [SLOPE] = {"slope_b_s", "a second", SONDE_UNIT_BYTES, SONDE_BASIS_ESTIMATED, 0, 1},
-    [CONFIDENCE] = {"confidence", "sure", SONDE_UNIT_RATIO, SONDE_BASIS_ESTIMATED, 0, 4},
+    [CONFIDENCE] = {SONDE_COLUMN_KEY(leaks, confidence), "sure", SONDE_UNIT_RATIO, SONDE_BASIS_ESTIMATED, 0, 4},
     [HEAP] = {"heap", "heap", SONDE_UNIT_TEXT, SONDE_BASIS_MEASURED, 0, 5},
-    [FUNCTION] = {"function", "function", SONDE_UNIT_TEXT, SONDE_BASIS_MEASURED, 1, 0},
+    [FUNCTION] = {SONDE_COLUMN_KEY(leaks, function), "function", SONDE_UNIT_TEXT, SONDE_BASIS_MEASURED, 1, 0},
     [FILE_NAME] = {"file", "file", SONDE_UNIT_TEXT, SONDE_BASIS_MEASURED, 0, 6},
     [LINE] = {"line", "line", SONDE_UNIT_ID, SONDE_BASIS_MEASURED, 0, 2},
     [SITE] = {"site", "site", SONDE_UNIT_TEXT, SONDE_BASIS_MEASURED, 0, 7},

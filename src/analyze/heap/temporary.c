@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "analyze/columns.h"
 #include "analyze/heap/places.h"
 #include "analyze/marks.h"
 #include "analyze/statistics/stats.h"
@@ -15,14 +16,14 @@ enum { DEFAULT_ROWS = 20 };
 enum { TEMPORARY, OF_OWN, OF_ALL, RATE, BEGINS, MEAN_B, HEAP, FUNCTION, CALLER, CALLED_FROM, FILE_NAME, COLUMNS };
 
 static const struct sonde_column columns[COLUMNS] = {
-    [TEMPORARY] = {"temporary", "temporary", SONDE_UNIT_COUNT, SONDE_BASIS_MEASURED, 0, 0},
+    [TEMPORARY] = {SONDE_COLUMN_KEY(temporary, temporary), "temporary", SONDE_UNIT_COUNT, SONDE_BASIS_MEASURED, 0, 0},
     [OF_OWN] = {"own_share", "of calls", SONDE_UNIT_RATIO, SONDE_BASIS_MEASURED, 0, 0},
     [OF_ALL] = {"all_share", "of all", SONDE_UNIT_RATIO, SONDE_BASIS_MEASURED, 0, 0},
     [RATE] = {"per_sec", "per s", SONDE_UNIT_NUMBER, SONDE_BASIS_MEASURED, 0, 1},
     [BEGINS] = {"allocations", "calls", SONDE_UNIT_COUNT, SONDE_BASIS_MEASURED, 0, 3},
     [MEAN_B] = {"mean_b", "mean size", SONDE_UNIT_BYTES, SONDE_BASIS_MEASURED, 0, 3},
-    [HEAP] = {"heap", "heap", SONDE_UNIT_TEXT, SONDE_BASIS_MEASURED, 0, 2},
-    [FUNCTION] = {"function", "function", SONDE_UNIT_TEXT, SONDE_BASIS_MEASURED, 1, 0},
+    [HEAP] = {SONDE_COLUMN_KEY(temporary, heap), "heap", SONDE_UNIT_TEXT, SONDE_BASIS_MEASURED, 0, 2},
+    [FUNCTION] = {SONDE_COLUMN_KEY(temporary, function), "function", SONDE_UNIT_TEXT, SONDE_BASIS_MEASURED, 1, 0},
     [CALLER] = {"caller", "called by", SONDE_UNIT_TEXT, SONDE_BASIS_MEASURED, 0, 2},
     [CALLED_FROM] = {"called_from", "called from", SONDE_UNIT_TEXT, SONDE_BASIS_MEASURED, 0, 7},
     [FILE_NAME] = {"file", "file", SONDE_UNIT_TEXT, SONDE_BASIS_MEASURED, 0, 6},

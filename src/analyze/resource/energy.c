@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyze/columns.h"
 #include "analyze/resource/carbon.h"
 #include "analyze/marks.h"
 #include "analyze/window.h"
@@ -50,11 +51,12 @@ static const struct sonde_column meter_columns[COLUMNS] = {
 };
 
 static const struct sonde_column process_columns[PROCESS_COLUMNS] = {
-    [PROCESS] = {"process", "process", SONDE_UNIT_TEXT, SONDE_BASIS_MEASURED, 1, 0},
+    [PROCESS] = {SONDE_COLUMN_KEY(energy_processes, process), "process", SONDE_UNIT_TEXT, SONDE_BASIS_MEASURED, 1, 0},
     [PROCESS_HOW] = {"how", "how", SONDE_UNIT_TEXT, SONDE_BASIS_MEASURED, 0, 0},
     [CPU] = {"cpu_ns", "CPU time", SONDE_UNIT_NS, SONDE_BASIS_MEASURED, 0, 0},
     [SHARE] = {"share", "of all", SONDE_UNIT_RATIO, SONDE_BASIS_ESTIMATED, 0, 2},
-    [PROCESS_ENERGY] = {"energy_j", "energy", SONDE_UNIT_JOULES, SONDE_BASIS_ESTIMATED, 0, 0},
+    [PROCESS_ENERGY] = {SONDE_COLUMN_KEY(energy_processes, energy_j), "energy", SONDE_UNIT_JOULES,
+			SONDE_BASIS_ESTIMATED, 0, 0},
     [PROCESS_LOW] = {"energy_low_j", "at least", SONDE_UNIT_JOULES, SONDE_BASIS_ESTIMATED, 0, 0},
     [PROCESS_HIGH] = {"energy_high_j", "at most", SONDE_UNIT_JOULES, SONDE_BASIS_ESTIMATED, 0, 0},
     [PROCESS_GRAMS] = {"gco2e_g", "CO₂e", SONDE_UNIT_GRAMS, SONDE_BASIS_ESTIMATED, 0, 1},

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyze/columns.h"
 #include "analyze/resource/machine_devices.h"
 #include "analyze/resource/machine_sums.h"
 #include "analyze/marks.h"
@@ -21,12 +22,12 @@
 enum { WHAT, OBJECT, MEAN, MOST, LEAST, WHOLE, COLUMNS };
 
 static const struct sonde_column columns[COLUMNS] = {
-    [WHAT] = {"what", "in use", SONDE_UNIT_TEXT, SONDE_BASIS_MEASURED, 0, 0},
-    [OBJECT] = {"object", "of", SONDE_UNIT_TEXT, SONDE_BASIS_MEASURED, 0, 0},
-    [MEAN] = {"mean", "mean", SONDE_UNIT_RATIO, SONDE_BASIS_MEASURED, 0, 0},
-    [MOST] = {"max", "most", SONDE_UNIT_RATIO, SONDE_BASIS_MEASURED, 0, 1},
+    [WHAT] = {SONDE_COLUMN_KEY(machine, what), "in use", SONDE_UNIT_TEXT, SONDE_BASIS_MEASURED, 0, 0},
+    [OBJECT] = {SONDE_COLUMN_KEY(machine, object), "of", SONDE_UNIT_TEXT, SONDE_BASIS_MEASURED, 0, 0},
+    [MEAN] = {SONDE_COLUMN_KEY(machine, mean), "mean", SONDE_UNIT_RATIO, SONDE_BASIS_MEASURED, 0, 0},
+    [MOST] = {SONDE_COLUMN_KEY(machine, max), "most", SONDE_UNIT_RATIO, SONDE_BASIS_MEASURED, 0, 1},
     [LEAST] = {"min", "least", SONDE_UNIT_RATIO, SONDE_BASIS_MEASURED, 0, 2},
-    [WHOLE] = {"whole", "100 % is", SONDE_UNIT_TEXT, SONDE_BASIS_MEASURED, 1, 0},
+    [WHOLE] = {SONDE_COLUMN_KEY(machine, whole), "100 % is", SONDE_UNIT_TEXT, SONDE_BASIS_MEASURED, 1, 0},
 };
 
 struct machine {

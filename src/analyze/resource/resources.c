@@ -1,13 +1,14 @@
 /* resources.c: the section `resources`: what every process used, and all of them together.
  *
  * Of a process the figures are those of its readings; of a run of a single process they are the kernel's, exact to its
- * end, as far as it tells them. The first row is of all processes (resource/stat_figures.h): memory that they had together at a
- * moment, and of what counts up the sum.
+ * end, as far as it tells them. The first row is of all processes (resource/stat_figures.h): memory that they had
+ * together at a moment, and of what counts up the sum.
  */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyze/columns.h"
 #include "analyze/resource/machine_sums.h"
 #include "analyze/marks.h"
 #include "analyze/resource/stat_figures.h"
@@ -69,8 +70,8 @@ static const struct sonde_column columns[COLUMNS] = {
     [PSS] = {"pss_last_b", "PSS last", SONDE_UNIT_BYTES, SONDE_BASIS_MEASURED, 0, 8},
     [PSS_MOST] = {"pss_max_b", "PSS most", SONDE_UNIT_BYTES, SONDE_BASIS_MEASURED, 0, 6},
     [SWAP_MOST] = {"swap_max_b", "swap most", SONDE_UNIT_BYTES, SONDE_BASIS_MEASURED, 0, 7},
-    [MINOR] = {"faults_minor", "minor faults", SONDE_UNIT_COUNT, SONDE_BASIS_MEASURED, 0, 6},
-    [MAJOR] = {"faults_major", "major faults", SONDE_UNIT_COUNT, SONDE_BASIS_MEASURED, 0, 6},
+    [MINOR] = {SONDE_COLUMN_KEY(resources, faults_minor), "minor faults", SONDE_UNIT_COUNT, SONDE_BASIS_MEASURED, 0, 6},
+    [MAJOR] = {SONDE_COLUMN_KEY(resources, faults_major), "major faults", SONDE_UNIT_COUNT, SONDE_BASIS_MEASURED, 0, 6},
     [WAITED] = {"switches_voluntary", "waits", SONDE_UNIT_COUNT, SONDE_BASIS_MEASURED, 0, 5},
     [PREEMPTED] = {"switches_involuntary", "preempted", SONDE_UNIT_COUNT, SONDE_BASIS_MEASURED, 0, 6},
     [MOVES] = {"migrations", "migrations", SONDE_UNIT_COUNT, SONDE_BASIS_MEASURED, 0, 9},

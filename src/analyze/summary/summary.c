@@ -7,6 +7,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "analyze/columns.h"
 #include "analyze/work/flop_reports.h"
 #include "analyze/heap/facts.h"
 #include "analyze/statistics/stats.h"
@@ -16,8 +17,8 @@
 enum { METRIC, VALUE, UNIT, BASIS, COLUMNS };
 
 static const struct sonde_column columns[COLUMNS] = {
-    [METRIC] = {"metric", "metric", SONDE_UNIT_TEXT, SONDE_BASIS_MEASURED, 1, 0},
-    [VALUE] = {"value", "value", SONDE_UNIT_NUMBER, SONDE_BASIS_MEASURED, 0, 0},
+    [METRIC] = {SONDE_COLUMN_KEY(summary, metric), "metric", SONDE_UNIT_TEXT, SONDE_BASIS_MEASURED, 1, 0},
+    [VALUE] = {SONDE_COLUMN_KEY(summary, value), "value", SONDE_UNIT_NUMBER, SONDE_BASIS_MEASURED, 0, 0},
     [UNIT] = {"unit", "unit", SONDE_UNIT_TEXT, SONDE_BASIS_MEASURED, 0, 0},
     [BASIS] = {"basis", "basis", SONDE_UNIT_TEXT, SONDE_BASIS_MEASURED, 0, 1}, /* of this value */
 };
@@ -196,29 +197,30 @@ static int section_fill(const struct sonde_summary_facts *facts, struct sonde_re
 				    : sonde_samples_why_none(facts->session, &samples->options);
 	int least = facts->cpu.at_least;
 	const struct figure rows[] = {
-	    {"timing.wall_time_s", seconds(why_no_wall_time(facts), run->wall_ns), "s", NULL},
-	    {"timing.cpu_time_s", seconds(no_cpu, facts->cpu.ns), least ? "s, at least" : "s", NULL},
+	    {SONDE_SUMMARY_KEY(timing, wall_time_s), seconds(why_no_wall_time(facts), run->wall_ns), "s", NULL},
+	    {SONDE_SUMMARY_KEY(timing, cpu_time_s), seconds(no_cpu, facts->cpu.ns), least ? "s, at least" : "s", NULL},
 	    {"timing.user_time_s", seconds(no_split, facts->cpu.user_ns), "s", NULL},
-	    {"timing.system_time_s", seconds(no_split, facts->cpu.system_ns), "s", NULL},
-	    {"timing.stolen_time_s", seconds(why_no_stolen(facts), facts->cpu.stolen_ns),
+	    {SONDE_SUMMARY_KEY(timing, system_time_s), seconds(no_split, facts->cpu.system_ns), "s", NULL},
+	    {SONDE_SUMMARY_KEY(timing, stolen_time_s), seconds(why_no_stolen(facts), facts->cpu.stolen_ns),
 	     "s of all CPUs, by a hypervisor", NULL},
 	    {"compute.cpu_utilization_percent", percent(run->wall_ns ? no_cpu : "no wall time", busy),
 	     least ? "% of one CPU, at least" : "% of one CPU", NULL},
-	    {"memory.peak_process_rss_b", peak_b ? sonde_cell_int(peak_b) : sonde_cell_absent("not measured"), "B",
-	     NULL},
+	    {SONDE_SUMMARY_KEY(memory, peak_process_rss_b),
+	     peak_b ? sonde_cell_int(peak_b) : sonde_cell_absent("not measured"), "B", NULL},
 	    {NULL, {0}, NULL, NULL}, /* here are the heap's */
 	    {"run.processes", sonde_cell_int(sonde_session_process_count(facts->session)), "", NULL},
-	    {"run.threads", sonde_cell_int(sonde_session_thread_count(facts->session)), "", NULL},
+	    {SONDE_SUMMARY_KEY(run, threads), sonde_cell_int(sonde_session_thread_count(facts->session)), "", NULL},
 	    {"samples.count", unsampled ? sonde_cell_absent(unsampled) : sonde_cell_int(count), "", NULL},
 	    {"samples.extra", unsampled ? sonde_cell_absent(unsampled) : sonde_cell_int(samples->extra.count), "",
 	     NULL},
-	    {"samples.cpu_time_s", seconds(none, samples->all.ns), "s", NULL},
-	    {"samples.not_sampled_s", seconds(none, samples->self[0].ns), "s of samples.cpu_time_s", NULL},
+	    {SONDE_SUMMARY_KEY(samples, cpu_time_s), seconds(none, samples->all.ns), "s", NULL},
+	    {SONDE_SUMMARY_KEY(samples, not_sampled_s), seconds(none, samples->self[0].ns), "s of samples.cpu_time_s",
+	     NULL},
 	    {"samples.kernel_measured_s", seconds(none, samples->measured.ns), "s of samples.cpu_time_s", NULL},
 	    {"samples.complete_percent", percent(none || stacks ? none : "no samples", whole), "%", NULL},
 	    {"zones.count", zones_cell(facts), "", NULL},
 	    {"lost.count", lost_cell(facts), "", NULL},
-	    {"cost.recorder_cpu_time_s", seconds(no_cost, facts->cost_ns), "s", NULL},
+	    {SONDE_SUMMARY_KEY(cost, recorder_cpu_time_s), seconds(no_cost, facts->cost_ns), "s", NULL},
 	    {"cost.recorder_percent",
 	     percent(sonde_summary_is_cost_known(facts) ? NULL
 		     : no_cost                          ? no_cost

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyze/columns.h"
 #include "analyze/wait/io_seen.h"
 #include "analyze/marks.h"
 #include "analyze/wait/losses.h"
@@ -32,20 +33,21 @@ enum {
 
 static const struct sonde_column columns[COLUMNS] = {
     [TIME] = {"total_ns", "time", SONDE_UNIT_NS, SONDE_BASIS_MEASURED, 0, 0},
-    [READS] = {"reads", "reads", SONDE_UNIT_COUNT, SONDE_BASIS_MEASURED, 0, 0},
-    [READ_B] = {"read_b", "read", SONDE_UNIT_BYTES, SONDE_BASIS_MEASURED, 0, 0},
-    [WRITES] = {"writes", "writes", SONDE_UNIT_COUNT, SONDE_BASIS_MEASURED, 0, 0},
-    [WRITTEN_B] = {"written_b", "written", SONDE_UNIT_BYTES, SONDE_BASIS_MEASURED, 0, 0},
+    [READS] = {SONDE_COLUMN_KEY(io, reads), "reads", SONDE_UNIT_COUNT, SONDE_BASIS_MEASURED, 0, 0},
+    [READ_B] = {SONDE_COLUMN_KEY(io, read_b), "read", SONDE_UNIT_BYTES, SONDE_BASIS_MEASURED, 0, 0},
+    [WRITES] = {SONDE_COLUMN_KEY(io, writes), "writes", SONDE_UNIT_COUNT, SONDE_BASIS_MEASURED, 0, 0},
+    [WRITTEN_B] = {SONDE_COLUMN_KEY(io, written_b), "written", SONDE_UNIT_BYTES, SONDE_BASIS_MEASURED, 0, 0},
     [OTHERS] = {"other_calls", "others", SONDE_UNIT_COUNT, SONDE_BASIS_MEASURED, 0, 4},
     [MEAN] = {"mean_ns", "mean", SONDE_UNIT_NS, SONDE_BASIS_MEASURED, 0, 3},
     [LONGEST] = {"longest_ns", "longest", SONDE_UNIT_NS, SONDE_BASIS_MEASURED, 0, 1},
-    [FILE_NAME] = {"file", "file", SONDE_UNIT_TEXT, SONDE_BASIS_MEASURED, 1, 0},
-    [WHERE] = {"most_in", "most in", SONDE_UNIT_TEXT, SONDE_BASIS_MEASURED, 0, 2},
+    [FILE_NAME] = {SONDE_COLUMN_KEY(io, file), "file", SONDE_UNIT_TEXT, SONDE_BASIS_MEASURED, 1, 0},
+    [WHERE] = {SONDE_COLUMN_KEY(io, most_in), "most in", SONDE_UNIT_TEXT, SONDE_BASIS_MEASURED, 0, 2},
     [SIZE] = {"mean_b", "mean size", SONDE_UNIT_BYTES, SONDE_BASIS_MEASURED, 0, 5},
-    [READ_TIME] = {"read_ns", "in reads", SONDE_UNIT_NS, SONDE_BASIS_MEASURED, 0, 6},
-    [WRITE_TIME] = {"write_ns", "in writes", SONDE_UNIT_NS, SONDE_BASIS_MEASURED, 0, 6},
-    [READ_WHERE] = {"most_reads_in", "most reads in", SONDE_UNIT_TEXT, SONDE_BASIS_MEASURED, 0, 7},
-    [WRITE_WHERE] = {"most_writes_in", "most writes in", SONDE_UNIT_TEXT, SONDE_BASIS_MEASURED, 0, 7},
+    [READ_TIME] = {SONDE_COLUMN_KEY(io, read_ns), "in reads", SONDE_UNIT_NS, SONDE_BASIS_MEASURED, 0, 6},
+    [WRITE_TIME] = {SONDE_COLUMN_KEY(io, write_ns), "in writes", SONDE_UNIT_NS, SONDE_BASIS_MEASURED, 0, 6},
+    [READ_WHERE] = {SONDE_COLUMN_KEY(io, most_reads_in), "most reads in", SONDE_UNIT_TEXT, SONDE_BASIS_MEASURED, 0, 7},
+    [WRITE_WHERE] = {SONDE_COLUMN_KEY(io, most_writes_in), "most writes in", SONDE_UNIT_TEXT, SONDE_BASIS_MEASURED, 0,
+		     7},
 };
 
 /* The stack of most time. */

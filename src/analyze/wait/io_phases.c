@@ -14,6 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyze/columns.h"
 #include "analyze/wait/io_phases.h"
 #include "analyze/marks.h"
 #include "analyze/statistics/stats.h"
@@ -29,18 +30,19 @@ enum { BEGIN, DURATION, CALLS, READ_B, RATE, IN_READS, ALONE, END, ZONE, PROCESS
 
 static const struct sonde_column columns[COLUMNS] = {
     [BEGIN] = {"begin_ns", "begins", SONDE_UNIT_NS, SONDE_BASIS_MEASURED, 0, 0},
-    [DURATION] = {"duration_ns", "lasts", SONDE_UNIT_NS, SONDE_BASIS_MEASURED, 0, 0},
+    [DURATION] = {SONDE_COLUMN_KEY(io_phases, duration_ns), "lasts", SONDE_UNIT_NS, SONDE_BASIS_MEASURED, 0, 0},
     [CALLS] = {"reads", "reads", SONDE_UNIT_COUNT, SONDE_BASIS_MEASURED, 0, 3},
-    [READ_B] = {"read_b", "read", SONDE_UNIT_BYTES, SONDE_BASIS_MEASURED, 0, 0},
+    [READ_B] = {SONDE_COLUMN_KEY(io_phases, read_b), "read", SONDE_UNIT_BYTES, SONDE_BASIS_MEASURED, 0, 0},
     [RATE] = {"read_b_per_s", "a second", SONDE_UNIT_BYTES, SONDE_BASIS_MEASURED, 0, 0},
     [IN_READS] = {"share_in_reads", "in reads", SONDE_UNIT_RATIO, SONDE_BASIS_MEASURED, 0, 1},
-    [ALONE] = {"share_blocked", "nothing else", SONDE_UNIT_RATIO, SONDE_BASIS_MEASURED, 0, 0},
+    [ALONE] = {SONDE_COLUMN_KEY(io_phases, share_blocked), "nothing else", SONDE_UNIT_RATIO, SONDE_BASIS_MEASURED, 0,
+	       0},
     [END] = {"end_ns", "ends", SONDE_UNIT_NS, SONDE_BASIS_MEASURED, 0, 7},
     [ZONE] = {"zone", "zone", SONDE_UNIT_TEXT, SONDE_BASIS_MEASURED, 0, 4},
     [PROCESS] = {"process", "process", SONDE_UNIT_TEXT, SONDE_BASIS_MEASURED, 0, 2},
     [PID] = {"pid", "pid", SONDE_UNIT_ID, SONDE_BASIS_MEASURED, 0, 6},
-    [FILE_NAME] = {"file", "most of", SONDE_UNIT_TEXT, SONDE_BASIS_MEASURED, 1, 0},
-    [WHERE] = {"most_in", "most in", SONDE_UNIT_TEXT, SONDE_BASIS_MEASURED, 0, 5},
+    [FILE_NAME] = {SONDE_COLUMN_KEY(io_phases, file), "most of", SONDE_UNIT_TEXT, SONDE_BASIS_MEASURED, 1, 0},
+    [WHERE] = {SONDE_COLUMN_KEY(io_phases, most_in), "most in", SONDE_UNIT_TEXT, SONDE_BASIS_MEASURED, 0, 5},
 };
 
 struct phases {

@@ -1,6 +1,7 @@
 /* kinds.c: calls that wait, by kind: how long they took, as percentiles, and how much they read or wrote. */
 #include <errno.h>
 
+#include "analyze/columns.h"
 #include "analyze/marks.h"
 #include "analyze/wait/losses.h"
 #include "analyze/wait/sums.h"
@@ -19,9 +20,9 @@ enum {
 };
 
 static const struct sonde_column columns[COLUMNS] = {
-    [KIND] = {"kind", "kind", SONDE_UNIT_TEXT, SONDE_BASIS_MEASURED, 0, 0},
-    [CALLS] = {"calls", "calls", SONDE_UNIT_COUNT, SONDE_BASIS_MEASURED, 0, 0},
-    [TOTAL] = {"total_ns", "time", SONDE_UNIT_NS, SONDE_BASIS_MEASURED, 0, 0},
+    [KIND] = {SONDE_COLUMN_KEY(wait_kinds, kind), "kind", SONDE_UNIT_TEXT, SONDE_BASIS_MEASURED, 0, 0},
+    [CALLS] = {SONDE_COLUMN_KEY(wait_kinds, calls), "calls", SONDE_UNIT_COUNT, SONDE_BASIS_MEASURED, 0, 0},
+    [TOTAL] = {SONDE_COLUMN_KEY(wait_kinds, total_ns), "time", SONDE_UNIT_NS, SONDE_BASIS_MEASURED, 0, 0},
     SONDE_DURATION_COLUMNS(FIRST_DURATION),
     [AMOUNT] = {"amount_b", "bytes", SONDE_UNIT_BYTES, SONDE_BASIS_MEASURED, 0, 1},
     [SIZE] = {"mean_b", "mean size", SONDE_UNIT_BYTES, SONDE_BASIS_MEASURED, 0, 4},

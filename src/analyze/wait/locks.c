@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyze/columns.h"
 #include "analyze/marks.h"
 #include "analyze/wait/losses.h"
 #include "analyze/wait/sums.h"
@@ -21,18 +22,18 @@ enum { DEFAULT_ROWS = 20 };
 enum { WAITED, WAITS, MEAN, LONGEST, WAITERS, HELD, HELD_MEAN, HOLDERS, KIND, LOCK, WHERE, HOLDER, COLUMNS };
 
 static const struct sonde_column columns[COLUMNS] = {
-    [WAITED] = {"waited_ns", "waited", SONDE_UNIT_NS, SONDE_BASIS_MEASURED, 0, 0},
-    [WAITS] = {"waits", "waits", SONDE_UNIT_COUNT, SONDE_BASIS_MEASURED, 0, 0},
+    [WAITED] = {SONDE_COLUMN_KEY(locks, waited_ns), "waited", SONDE_UNIT_NS, SONDE_BASIS_MEASURED, 0, 0},
+    [WAITS] = {SONDE_COLUMN_KEY(locks, waits), "waits", SONDE_UNIT_COUNT, SONDE_BASIS_MEASURED, 0, 0},
     [MEAN] = {"mean_ns", "mean", SONDE_UNIT_NS, SONDE_BASIS_MEASURED, 0, 2},
     [LONGEST] = {"longest_ns", "longest", SONDE_UNIT_NS, SONDE_BASIS_MEASURED, 0, 2},
-    [WAITERS] = {"waiters", "threads", SONDE_UNIT_COUNT, SONDE_BASIS_MEASURED, 0, 3},
+    [WAITERS] = {SONDE_COLUMN_KEY(locks, waiters), "threads", SONDE_UNIT_COUNT, SONDE_BASIS_MEASURED, 0, 3},
     [HELD] = {"held_ns", "held", SONDE_UNIT_NS, SONDE_BASIS_MEASURED, 0, 1},
     [HELD_MEAN] = {"held_mean_ns", "mean hold", SONDE_UNIT_NS, SONDE_BASIS_MEASURED, 0, 4},
     [HOLDERS] = {"holders", "holders", SONDE_UNIT_COUNT, SONDE_BASIS_MEASURED, 0, 5},
-    [KIND] = {"kind", "kind", SONDE_UNIT_TEXT, SONDE_BASIS_MEASURED, 0, 0},
-    [LOCK] = {"lock", "lock", SONDE_UNIT_TEXT, SONDE_BASIS_MEASURED, 0, 0},
-    [WHERE] = {"waits_in", "most wait in", SONDE_UNIT_TEXT, SONDE_BASIS_MEASURED, 1, 0},
-    [HOLDER] = {"held_in", "while held in", SONDE_UNIT_TEXT, SONDE_BASIS_MEASURED, 0, 1},
+    [KIND] = {SONDE_COLUMN_KEY(locks, kind), "kind", SONDE_UNIT_TEXT, SONDE_BASIS_MEASURED, 0, 0},
+    [LOCK] = {SONDE_COLUMN_KEY(locks, lock), "lock", SONDE_UNIT_TEXT, SONDE_BASIS_MEASURED, 0, 0},
+    [WHERE] = {SONDE_COLUMN_KEY(locks, waits_in), "most wait in", SONDE_UNIT_TEXT, SONDE_BASIS_MEASURED, 1, 0},
+    [HOLDER] = {SONDE_COLUMN_KEY(locks, held_in), "while held in", SONDE_UNIT_TEXT, SONDE_BASIS_MEASURED, 0, 1},
 };
 
 struct lock {

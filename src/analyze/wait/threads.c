@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyze/columns.h"
 #include "analyze/wait/explain.h"
 #include "analyze/wait/states.h"
 #include "analyze/statistics/stats.h"
@@ -61,25 +62,27 @@ static const struct sonde_column columns[COLUMNS] = {
     [SAMPLED_NS] = {"sampled_ns", "sampled CPU", SONDE_UNIT_NS, SONDE_BASIS_MEASURED, 0, 1},
     [MEASURED_NS] = {"cpu_ns", "measured CPU", SONDE_UNIT_NS, SONDE_BASIS_MEASURED, 0, 0},
     [SAMPLES] = {"samples", "samples", SONDE_UNIT_COUNT, SONDE_BASIS_MEASURED, 0, 6},
-    [ON_CPU_NS] = {"on_cpu_ns", "on CPU", SONDE_UNIT_NS, SONDE_BASIS_MEASURED, 0, 8},
-    [RUNNABLE_NS] = {"runnable_ns", "runnable", SONDE_UNIT_NS, SONDE_BASIS_MEASURED, 0, 8},
+    [ON_CPU_NS] = {SONDE_COLUMN_KEY(threads, on_cpu_ns), "on CPU", SONDE_UNIT_NS, SONDE_BASIS_MEASURED, 0, 8},
+    [RUNNABLE_NS] = {SONDE_COLUMN_KEY(threads, runnable_ns), "runnable", SONDE_UNIT_NS, SONDE_BASIS_MEASURED, 0, 8},
     [BLOCKED_NS] = {"blocked_ns", "blocked", SONDE_UNIT_NS, SONDE_BASIS_MEASURED, 0, 8},
     [UNSEEN_NS] = {"unseen_ns", "unseen", SONDE_UNIT_NS, SONDE_BASIS_MEASURED, 0, 8},
     [UNSURE_NS] = {"unsure_ns", "unsure", SONDE_UNIT_NS, SONDE_BASIS_MEASURED, 0, 9},
-    [LIFE_NS] = {"life_ns", "lived", SONDE_UNIT_NS, SONDE_BASIS_MEASURED, 0, 5},
+    [LIFE_NS] = {SONDE_COLUMN_KEY(threads, life_ns), "lived", SONDE_UNIT_NS, SONDE_BASIS_MEASURED, 0, 5},
     [EXPLAINED] = {"explained_share", "explained", SONDE_UNIT_RATIO, SONDE_BASIS_MEASURED, 0, 7},
     [EXPLAINED_NS] = {"explained_ns", "explained", SONDE_UNIT_NS, SONDE_BASIS_MEASURED, 0, 8},
     [UNEXPLAINED_NS] = {"unexplained_ns", "unexplained", SONDE_UNIT_NS, SONDE_BASIS_MEASURED, 0, 8},
-    [IN_LOCKS_NS] = {"blocked_locks_ns", "in locks", SONDE_UNIT_NS, SONDE_BASIS_MEASURED, 0, 9},
+    [IN_LOCKS_NS] = {SONDE_COLUMN_KEY(threads, blocked_locks_ns), "in locks", SONDE_UNIT_NS, SONDE_BASIS_MEASURED, 0,
+		     9},
     [IN_IO_NS] = {"blocked_io_ns", "in I/O", SONDE_UNIT_NS, SONDE_BASIS_MEASURED, 0, 9},
     [IN_TIME_NS] = {"blocked_time_ns", "in sleep", SONDE_UNIT_NS, SONDE_BASIS_MEASURED, 0, 9},
-    [IN_CHILD_NS] = {"blocked_tasks_ns", "for tasks", SONDE_UNIT_NS, SONDE_BASIS_MEASURED, 0, 9},
+    [IN_CHILD_NS] = {SONDE_COLUMN_KEY(threads, blocked_tasks_ns), "for tasks", SONDE_UNIT_NS, SONDE_BASIS_MEASURED, 0,
+		     9},
     [VOLUNTARY] = {"voluntary_switches", "voluntary", SONDE_UNIT_COUNT, SONDE_BASIS_MEASURED, 0, 3},
     [INVOLUNTARY] = {"involuntary_switches", "preempted", SONDE_UNIT_COUNT, SONDE_BASIS_MEASURED, 0, 3},
     [WAKEUPS] = {"wakeups", "wakeups", SONDE_UNIT_COUNT, SONDE_BASIS_MEASURED, 0, 7},
     [MIGRATIONS] = {"migrations", "migrations", SONDE_UNIT_COUNT, SONDE_BASIS_MEASURED, 0, 3},
     [THREAD] = {"thread", "thread", SONDE_UNIT_TEXT, SONDE_BASIS_MEASURED, 1, 0},
-    [TID] = {"tid", "tid", SONDE_UNIT_ID, SONDE_BASIS_MEASURED, 0, 2},
+    [TID] = {SONDE_COLUMN_KEY(threads, tid), "tid", SONDE_UNIT_ID, SONDE_BASIS_MEASURED, 0, 2},
     [PROCESS] = {"process", "process", SONDE_UNIT_TEXT, SONDE_BASIS_MEASURED, 0, 2},
     [PID] = {"pid", "pid", SONDE_UNIT_ID, SONDE_BASIS_MEASURED, 0, 1},
     [BLOCKED_IN] = {"blocked_in", "blocked in", SONDE_UNIT_TEXT, SONDE_BASIS_MEASURED, 1, 3},

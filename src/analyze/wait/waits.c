@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "analyze/columns.h"
 #include "analyze/marks.h"
 #include "analyze/wait/losses.h"
 #include "analyze/wait/sums.h"
@@ -23,11 +24,11 @@ enum { TOTAL, CALLS, MEAN, LONGEST, KIND, FUNCTION, MODULE, SHARE, COLUMNS };
 
 static const struct sonde_column columns[COLUMNS] = {
     [TOTAL] = {"total_ns", "waited", SONDE_UNIT_NS, SONDE_BASIS_MEASURED, 0, 0},
-    [CALLS] = {"calls", "calls", SONDE_UNIT_COUNT, SONDE_BASIS_MEASURED, 0, 0},
-    [MEAN] = {"mean_ns", "mean", SONDE_UNIT_NS, SONDE_BASIS_MEASURED, 0, 1},
+    [CALLS] = {SONDE_COLUMN_KEY(waits, calls), "calls", SONDE_UNIT_COUNT, SONDE_BASIS_MEASURED, 0, 0},
+    [MEAN] = {SONDE_COLUMN_KEY(waits, mean_ns), "mean", SONDE_UNIT_NS, SONDE_BASIS_MEASURED, 0, 1},
     [LONGEST] = {"longest_ns", "longest", SONDE_UNIT_NS, SONDE_BASIS_MEASURED, 0, 0},
-    [KIND] = {"kind", "for", SONDE_UNIT_TEXT, SONDE_BASIS_MEASURED, 0, 0},
-    [FUNCTION] = {"function", "function", SONDE_UNIT_TEXT, SONDE_BASIS_MEASURED, 1, 0},
+    [KIND] = {SONDE_COLUMN_KEY(waits, kind), "for", SONDE_UNIT_TEXT, SONDE_BASIS_MEASURED, 0, 0},
+    [FUNCTION] = {SONDE_COLUMN_KEY(waits, function), "function", SONDE_UNIT_TEXT, SONDE_BASIS_MEASURED, 1, 0},
     [MODULE] = {"module", "module", SONDE_UNIT_TEXT, SONDE_BASIS_MEASURED, 0, 3},
     [SHARE] = {"share", "of all waiting", SONDE_UNIT_RATIO, SONDE_BASIS_MEASURED, 0, 2},
 };

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyze/columns.h"
 #include "analyze/device/roofs.h"
 #include "analyze/work/flop_counted.h"
 #include "analyze/marks.h"
@@ -47,22 +48,22 @@ enum {
 };
 
 static const struct sonde_column columns[COLUMNS] = {
-    [ZONE] = {"zone", "zone", SONDE_UNIT_TEXT, SONDE_BASIS_MEASURED, 1, 0},
-    [GFLOPS] = {"gflop_per_s", "GFLOP/s", SONDE_UNIT_NUMBER, SONDE_BASIS_MEASURED, 0, 0},
-    [INTENSITY] = {"flop_per_byte", "FLOP/B", SONDE_UNIT_NUMBER, SONDE_BASIS_MEASURED, 0, 0},
-    [ROOF] = {"roof_gflop_per_s", "roof", SONDE_UNIT_NUMBER, SONDE_BASIS_MEASURED, 0, 0},
-    [SHARE] = {"roof_share", "of roof", SONDE_UNIT_RATIO, SONDE_BASIS_MEASURED, 0, 0},
-    [BOUND] = {"bound", "bound", SONDE_UNIT_TEXT, SONDE_BASIS_MEASURED, 0, 0},
+    [ZONE] = {SONDE_COLUMN_KEY(roofline, zone), "zone", SONDE_UNIT_TEXT, SONDE_BASIS_MEASURED, 1, 0},
+    [GFLOPS] = {SONDE_COLUMN_KEY(roofline, gflop_per_s), "GFLOP/s", SONDE_UNIT_NUMBER, SONDE_BASIS_MEASURED, 0, 0},
+    [INTENSITY] = {SONDE_COLUMN_KEY(roofline, flop_per_byte), "FLOP/B", SONDE_UNIT_NUMBER, SONDE_BASIS_MEASURED, 0, 0},
+    [ROOF] = {SONDE_COLUMN_KEY(roofline, roof_gflop_per_s), "roof", SONDE_UNIT_NUMBER, SONDE_BASIS_MEASURED, 0, 0},
+    [SHARE] = {SONDE_COLUMN_KEY(roofline, roof_share), "of roof", SONDE_UNIT_RATIO, SONDE_BASIS_MEASURED, 0, 0},
+    [BOUND] = {SONDE_COLUMN_KEY(roofline, bound), "bound", SONDE_UNIT_TEXT, SONDE_BASIS_MEASURED, 0, 0},
     [TIME_SHARE] = {"wall_share", "of the run", SONDE_UNIT_RATIO, SONDE_BASIS_MEASURED, 0, 1},
     [MACHINE_SHARE] = {"machine_share", "of all CPUs", SONDE_UNIT_RATIO, SONDE_BASIS_MEASURED, 0, 2},
-    [DRAM_SHARE] = {"dram_share", "of DRAM", SONDE_UNIT_RATIO, SONDE_BASIS_MEASURED, 0, 3},
-    [THREADS] = {"threads", "threads", SONDE_UNIT_NUMBER, SONDE_BASIS_MEASURED, 0, 3},
+    [DRAM_SHARE] = {SONDE_COLUMN_KEY(roofline, dram_share), "of DRAM", SONDE_UNIT_RATIO, SONDE_BASIS_MEASURED, 0, 3},
+    [THREADS] = {SONDE_COLUMN_KEY(roofline, threads), "threads", SONDE_UNIT_NUMBER, SONDE_BASIS_MEASURED, 0, 3},
     [PRECISION] = {"precision", "held against", SONDE_UNIT_TEXT, SONDE_BASIS_MEASURED, 0, 4},
-    [BYTES_ARE] = {"bytes_are", "bytes", SONDE_UNIT_TEXT, SONDE_BASIS_MEASURED, 0, 4},
-    [BYTES_RATE] = {"bytes_per_s", "bytes/s", SONDE_UNIT_BYTES, SONDE_BASIS_MEASURED, 0, 4},
+    [BYTES_ARE] = {SONDE_COLUMN_KEY(roofline, bytes_are), "bytes", SONDE_UNIT_TEXT, SONDE_BASIS_MEASURED, 0, 4},
+    [BYTES_RATE] = {SONDE_COLUMN_KEY(roofline, bytes_per_s), "bytes/s", SONDE_UNIT_BYTES, SONDE_BASIS_MEASURED, 0, 4},
     [CALLS] = {"calls", "calls", SONDE_UNIT_COUNT, SONDE_BASIS_MEASURED, 0, 5},
-    [WALL] = {"wall_ns", "wall time", SONDE_UNIT_NS, SONDE_BASIS_MEASURED, 0, 5},
-    [FLOP] = {"flop", "FLOP", SONDE_UNIT_NUMBER, SONDE_BASIS_MEASURED, 0, 6},
+    [WALL] = {SONDE_COLUMN_KEY(roofline, wall_ns), "wall time", SONDE_UNIT_NS, SONDE_BASIS_MEASURED, 0, 5},
+    [FLOP] = {SONDE_COLUMN_KEY(roofline, flop), "FLOP", SONDE_UNIT_NUMBER, SONDE_BASIS_MEASURED, 0, 6},
     [BYTES] = {"bytes", "bytes", SONDE_UNIT_BYTES, SONDE_BASIS_MEASURED, 0, 6},
 };
 

@@ -18,6 +18,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyze/columns.h"
 #include "analyze/statistics/stats.h"
 #include "analyze/words.h"
 #include "util/error.h"
@@ -27,11 +28,11 @@ enum { NAME, CALLS, SELF_SHARE, SELF_NS, TOTAL_NS, MEAN, FILE_NAME = MEAN + SOND
 enum { FLOP = COLUMNS, FLOP_RATE, BYTES_RATE, ITEMS_RATE, WORK_COLUMNS };
 
 static const struct sonde_column columns[WORK_COLUMNS] = {
-    [NAME] = {"zone", "zone", SONDE_UNIT_TEXT, SONDE_BASIS_MEASURED, 1, 0},
-    [CALLS] = {"calls", "calls", SONDE_UNIT_COUNT, SONDE_BASIS_MEASURED, 0, 0},
+    [NAME] = {SONDE_COLUMN_KEY(zones, zone), "zone", SONDE_UNIT_TEXT, SONDE_BASIS_MEASURED, 1, 0},
+    [CALLS] = {SONDE_COLUMN_KEY(zones, calls), "calls", SONDE_UNIT_COUNT, SONDE_BASIS_MEASURED, 0, 0},
     [SELF_SHARE] = {"self_share", "of the run", SONDE_UNIT_RATIO, SONDE_BASIS_MEASURED, 0, 0},
-    [SELF_NS] = {"self_ns", "self", SONDE_UNIT_NS, SONDE_BASIS_MEASURED, 0, 0},
-    [TOTAL_NS] = {"total_ns", "total", SONDE_UNIT_NS, SONDE_BASIS_MEASURED, 0, 0},
+    [SELF_NS] = {SONDE_COLUMN_KEY(zones, self_ns), "self", SONDE_UNIT_NS, SONDE_BASIS_MEASURED, 0, 0},
+    [TOTAL_NS] = {SONDE_COLUMN_KEY(zones, total_ns), "total", SONDE_UNIT_NS, SONDE_BASIS_MEASURED, 0, 0},
     SONDE_DURATION_COLUMNS(MEAN),
     [FILE_NAME] = {"file", "file", SONDE_UNIT_TEXT, SONDE_BASIS_MEASURED, 0, 6},
     [LINE] = {"line", "line", SONDE_UNIT_NUMBER, SONDE_BASIS_MEASURED, 0, 6},

@@ -1,0 +1,113 @@
+/* columns.h: cells of sections by names that the compiler knows.
+ *
+ * For each section of columns.def there is a struct with a member for each of its columns, whose type is what the cells
+ * are: nanoseconds, bytes, a count, text. So a misspelt column, a column of another section, and nanoseconds read as
+ *bytes do not compile. The columns are looked up once, by sonde_columns_read(); reading a cell then compares no names.
+ *Cells that are absent, and columns that the section does not have this time, read as NAN, or "".
+ *
+ *	const struct sonde_columns_waits *waits = &columns->waits;
+ *	for (size_t i = 0; i < waits->of.rows; i++)
+ *		sum_ns += sonde_column_ns(waits, i, mean_ns);
+ */
+#ifndef SONDE_ANALYZE_COLUMNS_H
+#define SONDE_ANALYZE_COLUMNS_H
+
+#include <stddef.h>
+
+#include "report/report.h"
+
+/* Where a column stands in the table; -1 = the section does not have it. */
+struct sonde_column_at_text {
+	int at;
+};
+struct sonde_column_at_ns {
+	int at;
+};
+struct sonde_column_at_bytes {
+	int at;
+};
+struct sonde_column_at_count {
+	int at;
+};
+struct sonde_column_at_ratio {
+	int at;
+};
+struct sonde_column_at_joules {
+	int at;
+};
+struct sonde_column_at_id {
+	int at;
+};
+struct sonde_column_at_number { /* without a unit, or with one that the key names */
+	int at;
+};
+
+/* Rows of a section; none where there is no such section. */
+struct sonde_columns_rows {
+	const struct sonde_table *table; /* NULL without rows */
+	size_t rows;
+};
+
+#define SONDE_COLUMNS_OF(section, id)    \
+	struct sonde_columns_##section { \
+		struct sonde_columns_rows of;
+#define SONDE_COLUMN(kind, key) struct sonde_column_at_##kind key;
+#define SONDE_COLUMNS_END(section) \
+	}                          \
+	;
+#include "analyze/columns.def"
+
+/* Rows of the summary: SONDE_SUMMARY_timing_wall_time_s. */
+enum sonde_summary_row {
+#define SONDE_SUMMARY(group, key) SONDE_SUMMARY_##group##_##key,
+#include "analyze/summary/metrics.def"
+#undef SONDE_SUMMARY
+	SONDE_SUMMARY_ROWS
+};
+
+struct sonde_columns {
+#define SONDE_COLUMNS_OF(section, id) struct sonde_columns_##section section;
+#include "analyze/columns.def"
+	double summarised[SONDE_SUMMARY_ROWS]; /* NAN = absent */
+};
+
+#define sonde_summary_value(columns, group, key) ((columns)->summarised[SONDE_SUMMARY_##group##_##key])
+
+/* The key of a column for the table of its section: does not compile where columns.def has no such column. */
+#define SONDE_COLUMN_KEY(section, key) (&#key[0 * sizeof(((struct sonde_columns_##section *)NULL)->key)])
+/* The same for a row of the summary: "timing.wall_time_s". */
+#define SONDE_SUMMARY_KEY(group, key) (&#group "." #key[0 * SONDE_SUMMARY_##group##_##key])
+
+/* Borrows from the report, which no section may be added to after that. */
+void sonde_columns_read(struct sonde_columns *out, const struct sonde_report *report);
+
+#define sonde_column_text(view, row, key) sonde_columns_text(&(view)->of, (row), (view)->key)
+#define sonde_column_ns(view, row, key) sonde_columns_ns(&(view)->of, (row), (view)->key)
+#define sonde_column_bytes(view, row, key) sonde_columns_bytes(&(view)->of, (row), (view)->key)
+#define sonde_column_count(view, row, key) sonde_columns_count(&(view)->of, (row), (view)->key)
+#define sonde_column_ratio(view, row, key) sonde_columns_ratio(&(view)->of, (row), (view)->key)
+#define sonde_column_joules(view, row, key) sonde_columns_joules(&(view)->of, (row), (view)->key)
+#define sonde_column_id(view, row, key) sonde_columns_id(&(view)->of, (row), (view)->key)
+#define sonde_column_number(view, row, key) sonde_columns_number(&(view)->of, (row), (view)->key)
+
+/* A cell as a number; NAN where it is absent, or there is no such row or column (-1). */
+double sonde_columns_value(const struct sonde_columns_rows *of, size_t row, int at);
+/* "" where the cell has no text. Borrowed. */
+const char *sonde_columns_text(const struct sonde_columns_rows *of, size_t row, struct sonde_column_at_text column);
+
+#define SONDE_COLUMNS_READER(kind)                                                                 \
+	static inline double sonde_columns_##kind(const struct sonde_columns_rows *of, size_t row, \
+						  struct sonde_column_at_##kind column)            \
+	{                                                                                          \
+		return sonde_columns_value(of, row, column.at);                                    \
+	}
+SONDE_COLUMNS_READER(ns)
+SONDE_COLUMNS_READER(bytes)
+SONDE_COLUMNS_READER(count)
+SONDE_COLUMNS_READER(ratio)
+SONDE_COLUMNS_READER(joules)
+SONDE_COLUMNS_READER(id)
+SONDE_COLUMNS_READER(number)
+#undef SONDE_COLUMNS_READER
+
+#endif
