@@ -46,6 +46,9 @@ struct sonde_pass {
 	/* What was to be recorded for it, any of these (session/recorded.h); 0 = all that is asked is in `finish`. A
 	 * section without rows says "not recorded: …" where none was, whatever `finish` would say. */
 	uint32_t needs;
+	/* Whether the recording can have rows for it, without reading events (analyze/contents.h); NULL = always: menus
+	 * have the section whatever was recorded. */
+	int (*has)(const struct sonde_session *session);
 	const char *nothing; /* what it says without rows where it was recorded; NULL: as `finish` says */
 	int standard;        /* in a plain `sonde report` */
 	int is_shared; /* `finish` leaves the state as it is: passes alike in all but name, title and finish share one

@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyze/contents.h"
 #include "analyze/cpu/by_function.h"
 #include "base/hash.h"
 #include "session/code.h"
@@ -276,6 +277,7 @@ static int assembly_finish(void *state, struct sonde_report *report)
 const struct sonde_pass sonde_pass_assembly = {
     .name = "assembly",
     .needs = SONDE_NEEDS(CPU),
+    .has = sonde_has_samples,
     .title = "instructions of one function (--focus NAME)",
     .types = 1u << SONDE_CHUNK_SAMPLES,
     .begin = sonde_samples_begin,

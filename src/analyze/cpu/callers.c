@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyze/contents.h"
 #include "analyze/statistics/stats.h"
 #include "util/error.h"
 
@@ -199,6 +200,7 @@ static int callers_finish(void *state, struct sonde_report *report)
 const struct sonde_pass sonde_pass_callers = {
     .name = "callers",
     .needs = SONDE_NEEDS(CPU),
+    .has = sonde_has_samples,
     .title = "who calls one function, and what it calls (--focus NAME)",
     .types = 1u << SONDE_CHUNK_SAMPLES,
     .begin = sonde_samples_begin,

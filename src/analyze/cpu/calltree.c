@@ -14,6 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyze/contents.h"
 #include "analyze/cpu/by_function.h"
 #include "analyze/heap/pass.h"
 #include "analyze/statistics/stats.h"
@@ -451,6 +452,7 @@ static int calltree_finish(void *state, struct sonde_report *report)
 
 const struct sonde_pass sonde_pass_calltree = {
     .name = "calltree",
+    .has = sonde_has_stacks,
     .title = "call tree, root first",
     .types = 1u << SONDE_CHUNK_SAMPLES,
     .begin = sonde_samples_begin,

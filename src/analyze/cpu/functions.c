@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "analyze/columns.h"
+#include "analyze/contents.h"
 #include "analyze/statistics/stats.h"
 #include "analyze/words.h"
 #include "util/error.h"
@@ -192,6 +193,7 @@ static int functions_finish(void *state, struct sonde_report *report)
 const struct sonde_pass sonde_pass_functions = {
     .name = "functions",
     .needs = SONDE_NEEDS(CPU),
+    .has = sonde_has_samples,
     .title = "self and total CPU time of every function",
     .types = 1u << SONDE_CHUNK_SAMPLES,
     .standard = 1,

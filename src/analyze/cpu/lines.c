@@ -11,6 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "analyze/contents.h"
 #include "util/error.h"
 
 enum { DEFAULT_ROWS = 200, AROUND = 2 };
@@ -240,6 +241,7 @@ static int lines_finish(void *state, struct sonde_report *report)
 const struct sonde_pass sonde_pass_lines = {
     .name = "lines",
     .needs = SONDE_NEEDS(CPU),
+    .has = sonde_has_samples,
     .title = "source lines of one function (--focus NAME)",
     .types = 1u << SONDE_CHUNK_SAMPLES,
     .begin = sonde_samples_begin,

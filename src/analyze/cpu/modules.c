@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyze/contents.h"
 #include "util/error.h"
 
 enum { DEFAULT_ROWS = 20 };
@@ -123,6 +124,7 @@ static int modules_finish(void *state, struct sonde_report *report)
 const struct sonde_pass sonde_pass_modules = {
     .name = "modules",
     .needs = SONDE_NEEDS(CPU),
+    .has = sonde_has_samples,
     .title = "CPU time of every program, library and the kernel",
     .types = 1u << SONDE_CHUNK_SAMPLES,
     .begin = sonde_samples_begin,

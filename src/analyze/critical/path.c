@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "analyze/columns.h"
+#include "analyze/contents.h"
 #include "analyze/critical/graph.h"
 #include "analyze/critical/names.h"
 #include "analyze/marks.h"
@@ -342,6 +343,7 @@ static int steps_finish(void *state, struct sonde_report *report)
 const struct sonde_pass sonde_pass_critical_path = {
     .name = "critical-path",
     .needs = SONDE_NEEDS(SWITCHES) | SONDE_NEEDS(LOCKS) | SONDE_NEEDS(FILES),
+    .has = sonde_has_samples_or_waits,
     .title = "the longest chain of dependences from the beginning to the end, and what it is made of",
     .begin = path_begin,
     .finish = path_finish,
@@ -351,6 +353,7 @@ const struct sonde_pass sonde_pass_critical_path = {
 const struct sonde_pass sonde_pass_critical_steps = {
     .name = "critical-steps",
     .needs = SONDE_NEEDS(SWITCHES) | SONDE_NEEDS(LOCKS) | SONDE_NEEDS(FILES),
+    .has = sonde_has_samples_or_waits,
     .title = "the same chain, step by step",
     .begin = path_begin,
     .finish = steps_finish,

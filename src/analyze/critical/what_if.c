@@ -3,6 +3,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "analyze/contents.h"
 #include "analyze/critical/graph.h"
 #include "analyze/critical/replay.h"
 #include "analyze/marks.h"
@@ -147,6 +148,7 @@ static int what_if_finish(void *state, struct sonde_report *report)
 
 const struct sonde_pass sonde_pass_what_if = {
     .name = "what-if",
+    .has = sonde_has_nothing,
     .title = "how long the run would have taken with parts of it faster (sonde advise --what-if)",
     .begin = what_if_begin,
     .finish = what_if_finish,

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "analyze/columns.h"
+#include "analyze/contents.h"
 #include "analyze/device/rows.h"
 #include "analyze/device/sums.h"
 #include "analyze/marks.h"
@@ -73,6 +74,7 @@ static int finish(void *state, struct sonde_report *report)
 const struct sonde_pass sonde_pass_device_calls = {
     .name = "device-calls",
     .needs = SONDE_NEEDS(DEVICES),
+    .has = sonde_has_devices,
     .title = "what the host did for devices: API calls, waiting, compiling",
     .types = 1u << SONDE_CHUNK_ACTIVITIES,
     .is_shared = 1,

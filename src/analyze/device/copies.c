@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "analyze/columns.h"
+#include "analyze/contents.h"
 #include "analyze/device/rows.h"
 #include "analyze/device/sums.h"
 #include "analyze/marks.h"
@@ -118,6 +119,7 @@ static int copies_finish(void *state, struct sonde_report *report)
 const struct sonde_pass sonde_pass_copies = {
     .name = "copies",
     .needs = SONDE_NEEDS(DEVICES),
+    .has = sonde_has_devices,
     .title = "copies from and to devices: bytes, time, bytes a second",
     .types = 1u << SONDE_CHUNK_ACTIVITIES,
     .standard = 1,

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "analyze/columns.h"
+#include "analyze/contents.h"
 #include "analyze/device/memory.h"
 #include "analyze/device/rows.h"
 #include "analyze/device/sums.h"
@@ -251,6 +252,7 @@ static int devices_finish(void *state, struct sonde_report *report)
 const struct sonde_pass sonde_pass_devices = {
     .name = "devices",
     .needs = SONDE_NEEDS(DEVICES),
+    .has = sonde_has_devices,
     .title = "devices: how busy they were, with what, their memory",
     .types = 1u << SONDE_CHUNK_ACTIVITIES,
     .standard = 1,

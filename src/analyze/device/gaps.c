@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "analyze/columns.h"
+#include "analyze/contents.h"
 #include "analyze/cpu/by_function.h"
 #include "analyze/device/rows.h"
 #include "analyze/device/sums.h"
@@ -237,6 +238,7 @@ static int gaps_finish(void *state, struct sonde_report *report)
 const struct sonde_pass sonde_pass_device_gaps = {
     .name = "device-gaps",
     .needs = SONDE_NEEDS(DEVICES),
+    .has = sonde_has_devices,
     .title = "when devices had nothing to do, and what the host did then",
     .types = 1u << SONDE_CHUNK_ACTIVITIES,
     .is_shared = 1,

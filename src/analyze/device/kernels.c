@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "analyze/columns.h"
+#include "analyze/contents.h"
 #include "analyze/device/rows.h"
 #include "analyze/device/sums.h"
 #include "analyze/marks.h"
@@ -108,6 +109,7 @@ static int kernels_finish(void *state, struct sonde_report *report)
 const struct sonde_pass sonde_pass_kernels = {
     .name = "kernels",
     .needs = SONDE_NEEDS(DEVICES),
+    .has = sonde_has_devices,
     .title = "what devices ran: kernels by name",
     .types = 1u << SONDE_CHUNK_ACTIVITIES,
     .standard = 1,

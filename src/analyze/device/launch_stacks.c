@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyze/contents.h"
 #include "analyze/device/rows.h"
 #include "analyze/marks.h"
 #include "analyze/pass.h"
@@ -489,6 +490,7 @@ static int finish(void *state, struct sonde_report *report)
 const struct sonde_pass sonde_pass_launch_stacks = {
     .name = "launch-stacks",
     .needs = SONDE_NEEDS(DEVICES),
+    .has = sonde_has_devices,
     .title = "where kernels, copies and allocations were asked for (--gpu=full)",
     .types = 1u << SONDE_CHUNK_CALL_STACKS | 1u << SONDE_CHUNK_ACTIVITIES,
     .begin = begin,

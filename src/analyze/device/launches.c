@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyze/contents.h"
 #include "analyze/device/occupancy.h"
 #include "analyze/device/rows.h"
 #include "analyze/device/sums.h"
@@ -186,6 +187,7 @@ static int finish(void *state, struct sonde_report *report)
 const struct sonde_pass sonde_pass_launches = {
     .name = "launches",
     .needs = SONDE_NEEDS(DEVICES),
+    .has = sonde_has_devices,
     .title = "kernels by launch configuration",
     .types = 1u << SONDE_CHUNK_ACTIVITIES,
     .is_shared = 1,

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyze/contents.h"
 #include "analyze/device/rows.h"
 #include "analyze/device/sums.h"
 #include "analyze/marks.h"
@@ -132,6 +133,7 @@ static int memory_finish(void *state, struct sonde_report *report)
 const struct sonde_pass sonde_pass_device_memory = {
     .name = "device-memory",
     .needs = SONDE_NEEDS(DEVICES),
+    .has = sonde_has_devices,
     .title = "memory of devices: peak, and what is left in the end",
     .types = 1u << SONDE_CHUNK_ACTIVITIES,
     .is_shared = 1,
@@ -275,6 +277,7 @@ static int peak_finish(void *state, struct sonde_report *report)
 const struct sonde_pass sonde_pass_device_peak = {
     .name = "device-peak",
     .needs = SONDE_NEEDS(DEVICES),
+    .has = sonde_has_devices,
     .title = "memory of devices: what held it at its peak",
     .types = 1u << SONDE_CHUNK_ACTIVITIES,
     .is_shared = 1,

@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "analyze/contents.h"
 #include "analyze/device/sums.h"
 #include "analyze/device/times.h"
 #include "analyze/resource/machine_sums.h"
@@ -265,6 +266,7 @@ static int peers_finish(void *state, struct sonde_report *report)
 const struct sonde_pass sonde_pass_peers = {
     .name = "peers",
     .needs = SONDE_NEEDS(DEVICES),
+    .has = sonde_has_devices,
     .title = "copies between devices: from which to which, bytes, bytes a second",
     .types = 1u << SONDE_CHUNK_ACTIVITIES,
     .standard = 1,

@@ -8,6 +8,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
+#include "analyze/contents.h"
 #include "analyze/device/rows.h"
 #include "analyze/device/sums.h"
 #include "analyze/device/times.h"
@@ -287,6 +288,7 @@ static int streams_finish(void *state, struct sonde_report *report)
 const struct sonde_pass sonde_pass_streams = {
     .name = "streams",
     .needs = SONDE_NEEDS(DEVICES),
+    .has = sonde_has_devices,
     .title = "queues (streams) of devices: busy, idle, overlap, delay",
     .types = 1u << SONDE_CHUNK_ACTIVITIES,
     .standard = 1,

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyze/contents.h"
 #include "analyze/device/memory.h"
 #include "analyze/device/sums.h"
 #include "analyze/marks.h"
@@ -507,6 +508,7 @@ static int zones_finish(void *state, struct sonde_report *report)
 const struct sonde_pass sonde_pass_device_zones = {
     .name = ID,
     .needs = SONDE_NEEDS(DEVICES),
+    .has = sonde_has_devices,
     .title = "memory of devices in each zone: at its begin and end, and its peak inside",
     .types = 1u << SONDE_CHUNK_ACTIVITIES,
     .is_shared = 1,

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "analyze/columns.h"
+#include "analyze/contents.h"
 #include "analyze/heap/places.h"
 #include "analyze/statistics/stats.h"
 #include "analyze/words.h"
@@ -255,6 +256,7 @@ static int heap_finish(void *state, struct sonde_report *report)
 const struct sonde_pass sonde_pass_heap = {
     .name = "heap",
     .needs = SONDE_NEEDS(HEAP),
+    .has = sonde_has_heap,
     .title = "allocations: peak, rate, largest; by function, at the peak, left at the end",
     .standard = 1,
     .begin = sonde_heap_pass_begin,

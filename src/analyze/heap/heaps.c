@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "analyze/columns.h"
+#include "analyze/contents.h"
 #include "analyze/heap/pass.h"
 #include "util/error.h"
 
@@ -120,6 +121,7 @@ static int heaps_finish(void *state, struct sonde_report *report)
 const struct sonde_pass sonde_pass_heaps = {
     .name = "heaps",
     .needs = SONDE_NEEDS(HEAP),
+    .has = sonde_has_heap,
     .title = "malloc's blocks, mappings, pools (sonde_alloc()): each heap with its peak",
     .standard = 1,
     .begin = sonde_heap_pass_begin,

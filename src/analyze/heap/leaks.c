@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "analyze/columns.h"
+#include "analyze/contents.h"
 #include "analyze/heap/leak_rows.h"
 #include "analyze/marks.h"
 #include "analyze/statistics/stats.h"
@@ -286,6 +287,7 @@ static int finish(void *state, struct sonde_report *report)
 const struct sonde_pass sonde_pass_leaks = {
     .name = "leaks",
     .needs = SONDE_NEEDS(HEAP),
+    .has = sonde_has_heap,
     .title = "memory that nothing points to at the end, and memory that grows",
     .standard = 1,
     .begin = sonde_heap_pass_begin,

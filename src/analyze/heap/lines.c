@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyze/contents.h"
 #include "analyze/heap/places.h"
 #include "analyze/statistics/stats.h"
 #include "util/error.h"
@@ -119,6 +120,7 @@ static int lines_finish(void *state, struct sonde_report *report)
 const struct sonde_pass sonde_pass_heap_lines = {
     .name = "heap-lines",
     .needs = SONDE_NEEDS(HEAP),
+    .has = sonde_has_heap,
     .title = "allocations by source line (also with lines, where they were recorded)",
     .begin = sonde_heap_pass_begin,
     .finish = lines_finish,

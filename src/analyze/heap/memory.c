@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyze/contents.h"
 #include "analyze/marks.h"
 #include "analyze/cpu/samples.h"
 #include "analyze/words.h"
@@ -317,6 +318,7 @@ static int memory_finish(void *state, struct sonde_report *report)
 const struct sonde_pass sonde_pass_memory = {
     .name = "memory",
     .needs = SONDE_NEEDS(READINGS),
+    .has = sonde_has_resident,
     .nothing = "no process was there when memory was read",
     .title = "memory of processes over time: resident, and what of it is live",
     .types = 1u << SONDE_CHUNK_SERIES,

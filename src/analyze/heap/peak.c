@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "analyze/contents.h"
 #include "analyze/cpu/calltree.h"
 #include "analyze/heap/pass.h"
 #include "analyze/cpu/samples.h"
@@ -138,6 +139,7 @@ static int peak_finish(void *state, struct sonde_report *report)
 const struct sonde_pass sonde_pass_peak = {
     .name = "peak",
     .needs = SONDE_NEEDS(HEAP),
+    .has = sonde_has_heap,
     .title = "who held the peak of the heap: call tree, root first",
     .begin = sonde_heap_pass_begin,
     .finish = peak_finish,

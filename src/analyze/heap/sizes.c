@@ -3,6 +3,7 @@
  */
 #include <errno.h>
 
+#include "analyze/contents.h"
 #include "analyze/heap/pass.h"
 #include "analyze/statistics/stats.h"
 #include "analyze/words.h"
@@ -145,6 +146,7 @@ static int sizes_finish(void *state, struct sonde_report *report)
 const struct sonde_pass sonde_pass_sizes = {
     .name = "sizes",
     .needs = SONDE_NEEDS(HEAP),
+    .has = sonde_has_heap,
     .title = "sizes and lifetimes of blocks",
     .begin = sonde_heap_pass_begin,
     .finish = sizes_finish,

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyze/contents.h"
 #include "analyze/marks.h"
 #include "analyze/words.h"
 #include "util/error.h"
@@ -262,6 +263,7 @@ static int snapshots_finish(void *state, struct sonde_report *report)
 
 const struct sonde_pass sonde_pass_snapshots = {
     .name = "snapshots",
+    .has = sonde_has_snapshots,
     .title = "snapshots of memory, and what changed between two of them (--diff)",
     .types = 1u << SONDE_CHUNK_HEAP,
     .standard = 1,

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "analyze/columns.h"
+#include "analyze/contents.h"
 #include "analyze/heap/places.h"
 #include "analyze/marks.h"
 #include "analyze/statistics/stats.h"
@@ -117,6 +118,7 @@ static int temporary_finish(void *state, struct sonde_report *report)
 const struct sonde_pass sonde_pass_temporary = {
     .name = "temporary",
     .needs = SONDE_NEEDS(HEAP),
+    .has = sonde_has_heap,
     .title = "allocations freed before the next one, by function",
     .begin = sonde_heap_pass_begin,
     .finish = temporary_finish,

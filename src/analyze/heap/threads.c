@@ -2,6 +2,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "analyze/contents.h"
 #include "analyze/heap/places.h"
 #include "analyze/statistics/stats.h"
 #include "analyze/window.h"
@@ -127,6 +128,7 @@ static int threads_finish(void *state, struct sonde_report *report)
 const struct sonde_pass sonde_pass_heap_threads = {
     .name = "heap-threads",
     .needs = SONDE_NEEDS(HEAP),
+    .has = sonde_has_heap,
     .title = "allocations by thread",
     .begin = sonde_heap_pass_begin,
     .finish = threads_finish,

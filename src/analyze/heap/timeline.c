@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "analyze/contents.h"
 #include "analyze/heap/pass.h"
 #include "analyze/statistics/stats.h"
 #include "util/error.h"
@@ -160,6 +161,7 @@ static int timeline_finish(void *state, struct sonde_report *report)
 const struct sonde_pass sonde_pass_timeline = {
     .name = "timeline",
     .needs = SONDE_NEEDS(HEAP),
+    .has = sonde_has_heap,
     .title = "the heap over time: alive, allocations a second (--limit: intervals)",
     .begin = sonde_heap_pass_begin,
     .finish = timeline_finish,

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyze/contents.h"
 #include "analyze/heap/pass.h"
 #include "analyze/marks.h"
 #include "analyze/cpu/samples.h"
@@ -371,6 +372,7 @@ static int zones_finish(void *state, struct sonde_report *report)
 const struct sonde_pass sonde_pass_heap_zones = {
     .name = "heap-zones",
     .needs = SONDE_NEEDS(HEAP),
+    .has = sonde_has_heap,
     .title = "what each zone changed of the heap, and its peak inside",
     .types = 1u << SONDE_CHUNK_ZONES,
     .begin = zones_begin,

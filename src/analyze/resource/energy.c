@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "analyze/columns.h"
+#include "analyze/contents.h"
 #include "analyze/resource/carbon.h"
 #include "analyze/marks.h"
 #include "analyze/window.h"
@@ -513,6 +514,7 @@ static int energy_finish(void *state, struct sonde_report *report)
 const struct sonde_pass sonde_pass_energy = {
     .name = "energy",
     .needs = SONDE_NEEDS(ENERGY),
+    .has = sonde_has_energy,
     .title = "joules by meter or model, idling apart, by process; grams of CO2e",
     .types = 1u << SONDE_CHUNK_SERIES,
     .standard = 1,

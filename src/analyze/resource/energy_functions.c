@@ -2,6 +2,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "analyze/contents.h"
 #include "analyze/cpu/by_function.h"
 #include "analyze/resource/energy_rates.h"
 #include "analyze/marks.h"
@@ -144,6 +145,7 @@ static int functions_finish(void *state, struct sonde_report *report)
 const struct sonde_pass sonde_pass_energy_functions = {
     .name = ID,
     .needs = SONDE_NEEDS(ENERGY),
+    .has = sonde_has_energy_and_samples,
     .title = "joules of functions: shares of the processes' by CPU time",
     .types = 1u << SONDE_CHUNK_SERIES | 1u << SONDE_CHUNK_SAMPLES,
     .standard = 1,

@@ -11,6 +11,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "analyze/contents.h"
 #include "analyze/resource/energy_rates.h"
 #include "analyze/marks.h"
 #include "analyze/cpu/samples.h"
@@ -335,6 +336,7 @@ static int zones_finish(void *state, struct sonde_report *report)
 const struct sonde_pass sonde_pass_energy_zones = {
     .name = ID,
     .needs = SONDE_NEEDS(ENERGY),
+    .has = sonde_has_energy_and_samples,
     .title = "joules of zones: shares of the processes' by the CPU time sampled in them",
     .types = 1u << SONDE_CHUNK_SERIES | 1u << SONDE_CHUNK_SAMPLES,
     .standard = 1,

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "analyze/columns.h"
+#include "analyze/contents.h"
 #include "analyze/resource/machine_devices.h"
 #include "analyze/resource/machine_sums.h"
 #include "analyze/marks.h"
@@ -322,6 +323,7 @@ static int machine_finish(void *state, struct sonde_report *report)
 const struct sonde_pass sonde_pass_machine = {
     .name = "machine",
     .needs = SONDE_NEEDS(READINGS),
+    .has = sonde_has_readings,
     .title = "the machine meanwhile: CPUs, memory, disks, networks, pressure, throttling, devices",
     .types = 1u << SONDE_CHUNK_SERIES,
     .standard = 1,

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "analyze/columns.h"
+#include "analyze/contents.h"
 #include "analyze/resource/machine_sums.h"
 #include "analyze/marks.h"
 #include "analyze/resource/stat_figures.h"
@@ -439,6 +440,7 @@ static int resources_finish(void *state, struct sonde_report *report)
 const struct sonde_pass sonde_pass_resources = {
     .name = "resources",
     .needs = SONDE_NEEDS(READINGS),
+    .has = sonde_has_readings,
     .title = "CPU, memory, switches, faults, threads, descriptors and bytes of every process",
     .types = 1u << SONDE_CHUNK_SERIES,
     .standard = 1,

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "analyze/columns.h"
+#include "analyze/contents.h"
 #include "analyze/wait/io_seen.h"
 #include "analyze/marks.h"
 #include "analyze/wait/losses.h"
@@ -345,6 +346,7 @@ static int io_finish(void *state, struct sonde_report *report)
 const struct sonde_pass sonde_pass_io = {
     .name = "io",
     .needs = SONDE_NEEDS(FILES),
+    .has = sonde_has_waits,
     .nothing = "no call on a file or socket was made",
     .title = "files, sockets and pipes: calls, bytes, time",
     .types = 1u << SONDE_CHUNK_WAITS | 1u << SONDE_CHUNK_SERIES,

@@ -15,6 +15,7 @@
 #include <string.h>
 
 #include "analyze/columns.h"
+#include "analyze/contents.h"
 #include "analyze/wait/io_phases.h"
 #include "analyze/marks.h"
 #include "analyze/statistics/stats.h"
@@ -206,6 +207,7 @@ static int phases_finish(void *state, struct sonde_report *report)
 const struct sonde_pass sonde_pass_io_phases = {
     .name = "io-phases",
     .needs = SONDE_NEEDS(FILES),
+    .has = sonde_has_waits,
     .nothing = "no phase in which files were mainly read",
     .title = "phases in which files are mainly read: how data are loaded",
     .types = 1u << SONDE_CHUNK_WAITS,

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyze/contents.h"
 #include "analyze/wait/io_seen.h"
 #include "analyze/marks.h"
 #include "util/error.h"
@@ -193,6 +194,7 @@ static int shares_finish(void *state, struct sonde_report *report)
 const struct sonde_pass sonde_pass_io_shares = {
     .name = "io-seen",
     .needs = SONDE_NEEDS(FILES),
+    .has = sonde_has_waits,
     .title = "bytes of system calls: which share of them calls that were seen have",
     .types = 1u << SONDE_CHUNK_WAITS | 1u << SONDE_CHUNK_SERIES,
     .standard = 1,

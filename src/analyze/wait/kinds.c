@@ -2,6 +2,7 @@
 #include <errno.h>
 
 #include "analyze/columns.h"
+#include "analyze/contents.h"
 #include "analyze/marks.h"
 #include "analyze/wait/losses.h"
 #include "analyze/wait/sums.h"
@@ -97,6 +98,7 @@ static int kinds_finish(void *state, struct sonde_report *report)
 const struct sonde_pass sonde_pass_wait_kinds = {
     .name = "wait-kinds",
     .needs = SONDE_NEEDS(LOCKS) | SONDE_NEEDS(FILES),
+    .has = sonde_has_waits,
     .nothing = "no call that was recorded waited",
     .title = "calls that wait by kind: how long they took, as percentiles",
     .types = 1u << SONDE_CHUNK_WAITS,

@@ -17,6 +17,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyze/contents.h"
 #include "analyze/wait/parallelism.h"
 #include "analyze/statistics/stats.h"
 #include "util/error.h"
@@ -296,6 +297,7 @@ static int latency_finish(void *state, struct sonde_report *report)
 const struct sonde_pass sonde_pass_latency = {
     .name = "latency",
     .needs = SONDE_NEEDS(CPU),
+    .has = sonde_has_sampled_switches,
     .title = "what holds the run up: CPU time weighed by 1/parallelism",
     .types = 1u << SONDE_CHUNK_SAMPLES | 1u << SONDE_CHUNK_SWITCHES,
     .begin = latency_begin,

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "analyze/columns.h"
+#include "analyze/contents.h"
 #include "analyze/marks.h"
 #include "analyze/wait/losses.h"
 #include "analyze/wait/sums.h"
@@ -226,6 +227,7 @@ static int locks_finish(void *state, struct sonde_report *report)
 const struct sonde_pass sonde_pass_locks = {
     .name = "locks",
     .needs = SONDE_NEEDS(LOCKS),
+    .has = sonde_has_waits,
     .title = "locks by the time that threads waited for them, and who held them",
     .types = 1u << SONDE_CHUNK_WAITS,
     .standard = 1,

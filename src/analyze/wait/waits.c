@@ -8,6 +8,7 @@
 #include <stdlib.h>
 
 #include "analyze/columns.h"
+#include "analyze/contents.h"
 #include "analyze/marks.h"
 #include "analyze/wait/losses.h"
 #include "analyze/wait/sums.h"
@@ -100,6 +101,7 @@ static int waits_finish(void *state, struct sonde_report *report)
 const struct sonde_pass sonde_pass_waits = {
     .name = "waits",
     .needs = SONDE_NEEDS(LOCKS) | SONDE_NEEDS(FILES),
+    .has = sonde_has_waits,
     .nothing = "no call that was recorded waited",
     .title = "where threads wait: for locks, I/O, time and other tasks",
     .types = 1u << SONDE_CHUNK_WAITS,

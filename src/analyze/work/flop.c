@@ -245,6 +245,14 @@ static int zones_read(struct sonde_flop *flop)
 	return rc;
 }
 
+int sonde_flop_has_work(const struct sonde_session *session)
+{
+	int found = sonde_weigh_has(session, SONDE_CHUNK_EVENTS);
+	for (uint32_t id = 1; id <= sonde_session_site_count(session) && !found; id++)
+		found = sonde_flop_is_library(sonde_session_site(session, id));
+	return found && sonde_weigh_has(session, SONDE_CHUNK_ZONES);
+}
+
 static int flop_finish(void *state, struct sonde_report *report)
 {
 	struct sonde_flop *flop = state;
@@ -266,6 +274,7 @@ static int flop_finish(void *state, struct sonde_report *report)
 
 const struct sonde_pass sonde_pass_flop = {
     .name = SONDE_FLOP_ID,
+    .has = sonde_flop_has_work,
     .title = "FLOP, FLOP/s, bytes and intensity of library calls and of zones that report work",
     .types = 1u << SONDE_CHUNK_ZONES | 1u << SONDE_CHUNK_SAMPLES,
     .standard = 1,

@@ -64,6 +64,9 @@ static inline int sonde_flop_is_library_id(const struct sonde_flop *flop, uint32
 	return site && sonde_flop_is_library(sonde_session_site(flop->session, site));
 }
 
+/* Zones, and work that their calls or events may tell of; without reading events. */
+int sonde_flop_has_work(const struct sonde_session *session);
+
 int sonde_flop_section_add(const struct sonde_flop *flop, struct sonde_report *report);
 
 #endif

@@ -12,12 +12,14 @@
 
 #include "analyze/columns.h"
 #include "analyze/device/roofs.h"
+#include "analyze/work/flop.h"
 #include "analyze/work/flop_counted.h"
 #include "analyze/marks.h"
 #include "analyze/work/roofline_calls.h"
 #include "analyze/statistics/stats.h"
 #include "analyze/window.h"
 #include "analyze/words.h"
+#include "sonde/device.h"
 #include "util/error.h"
 
 #define TITLE "Roofline: zones under the machine's ceilings"
@@ -329,8 +331,20 @@ static int roofline_finish(void *state, struct sonde_report *report)
 	return rc ? rc : sonde_device_roofs_add(calls->session, report);
 }
 
+/* Devices whose ceilings are known have a table of their own. */
+static int has_work_or_roofs(const struct sonde_session *session)
+{
+	for (uint32_t id = 1; id <= sonde_session_device_count(session); id++) {
+		const struct sonde_device *device = sonde_session_device(session, id);
+		if (device->kind != SONDE_DEVICE_CPU && (device->capability || device->memory_b_per_s))
+			return 1;
+	}
+	return sonde_flop_has_work(session);
+}
+
 const struct sonde_pass sonde_pass_roofline = {
     .name = "roofline",
+    .has = has_work_or_roofs,
     .title = "zones with FLOP and bytes under the machine's measured ceilings",
     .types = 1u << SONDE_CHUNK_ZONES,
     .begin = roofline_begin,

@@ -14,6 +14,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "analyze/contents.h"
 #include "analyze/statistics/stats.h"
 #include "util/error.h"
 
@@ -272,6 +273,7 @@ static int counters_finish(void *state, struct sonde_report *report)
 const struct sonde_pass sonde_pass_counters = {
     .name = "counters",
     .needs = SONDE_NEEDS(API),
+    .has = sonde_has_counters,
     .title = "counters, count-only zones and gauges",
     .types = 1u << SONDE_CHUNK_EVENTS,
     .standard = 1,

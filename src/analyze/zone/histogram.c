@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyze/contents.h"
 #include "analyze/zone/durations.h"
 #include "analyze/marks.h"
 #include "analyze/cpu/samples.h"
@@ -312,6 +313,7 @@ static int histogram_finish(void *state, struct sonde_report *report)
 const struct sonde_pass sonde_pass_zone_histogram = {
     .name = "zone-histogram",
     .needs = SONDE_NEEDS(API),
+    .has = sonde_has_zones_or_spans,
     .title = "how long instances of one zone or span took (--focus NAME)",
     .types = 1u << SONDE_CHUNK_ZONES | 1u << SONDE_CHUNK_EVENTS,
     .begin = histogram_begin,

@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "analyze/contents.h"
 #include "analyze/statistics/stats.h"
 #include "fold/hist.h"
 #include "util/error.h"
@@ -123,6 +124,7 @@ static int histograms_finish(void *state, struct sonde_report *report)
 const struct sonde_pass sonde_pass_histograms = {
     .name = "histograms",
     .needs = SONDE_NEEDS(API),
+    .has = sonde_has_histograms,
     .title = "histograms: count, mean, percentiles",
     .standard = 1,
     .begin = histograms_begin,

@@ -12,6 +12,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "analyze/contents.h"
 #include "analyze/statistics/stats.h"
 #include "analyze/statistics/steady.h"
 #include "util/error.h"
@@ -244,6 +245,7 @@ static int iterations_finish(void *state, struct sonde_report *report)
 const struct sonde_pass sonde_pass_iterations = {
     .name = "iterations",
     .needs = SONDE_NEEDS(API),
+    .has = sonde_has_iterations,
     .title = "iteration marks: intervals, iterations/s, items/s",
     .types = 1u << SONDE_CHUNK_EVENTS,
     .standard = 1,

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyze/contents.h"
 #include "analyze/words.h"
 #include "util/error.h"
 
@@ -176,6 +177,7 @@ static int messages_finish(void *state, struct sonde_report *report)
 const struct sonde_pass sonde_pass_messages = {
     .name = "messages",
     .needs = SONDE_NEEDS(API),
+    .has = sonde_has_events,
     .title = "messages, instants and mismatched zone ends",
     .types = 1u << SONDE_CHUNK_EVENTS,
     .begin = messages_begin,

@@ -13,6 +13,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "analyze/contents.h"
 #include "analyze/statistics/stats.h"
 #include "analyze/window.h"
 #include "analyze/words.h"
@@ -387,6 +388,7 @@ static int phases_finish(void *state, struct sonde_report *report)
 const struct sonde_pass sonde_pass_phases = {
     .name = "phases",
     .needs = SONDE_NEEDS(API),
+    .has = sonde_has_zones,
     .title = "what a run goes through from end to end, and how much of it zones cover",
     .types = 1u << SONDE_CHUNK_ZONES,
     .begin = phases_begin,

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyze/contents.h"
 #include "analyze/statistics/stats.h"
 #include "analyze/words.h"
 #include "util/error.h"
@@ -136,6 +137,7 @@ static int spans_finish(void *state, struct sonde_report *report)
 const struct sonde_pass sonde_pass_spans = {
     .name = "spans",
     .needs = SONDE_NEEDS(API),
+    .has = sonde_has_spans,
     .title = "asynchronous spans: count, durations, unmatched",
     .types = 1u << SONDE_CHUNK_EVENTS,
     .standard = 1,

@@ -19,6 +19,7 @@
 #include <string.h>
 
 #include "analyze/columns.h"
+#include "analyze/contents.h"
 #include "analyze/statistics/stats.h"
 #include "analyze/words.h"
 #include "util/error.h"
@@ -364,6 +365,7 @@ static int zones_finish(void *state, struct sonde_report *report)
 const struct sonde_pass sonde_pass_zones = {
     .name = "zones",
     .needs = SONDE_NEEDS(API),
+    .has = sonde_has_zones,
     .title = "zones: calls, self, total, mean, percentiles, work",
     .types = 1u << SONDE_CHUNK_ZONES,
     .standard = 1,

@@ -8,11 +8,11 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "analyze/contents.h"
 #include "analyze/pass.h"
 #include "export/format.h"
 #include "report/report.h"
 #include "serve/answer/ask.h"
-#include "serve/answer/contents.h"
 #include "serve/answer/stream.h"
 #include "util/error.h"
 #include "util/json.h"
@@ -83,9 +83,17 @@ static void put_sections(struct sonde_json *json, const struct sonde_session *se
 	sonde_json_key(json, "sections");
 	sonde_json_array(json);
 	for (size_t i = 0; i < sonde_pass_count; i++)
-		if (sonde_contents_has(session, sonde_passes[i]))
+		if (!sonde_passes[i]->has || sonde_passes[i]->has(session))
 			sonde_json_text(json, sonde_passes[i]->name);
 	sonde_json_end(json);
+}
+
+/* Whether stacks can be weighed so; that there were such calls or blocks is not looked for. */
+static int has_weight(const struct sonde_session *session, const struct sonde_weigh_row *row)
+{
+	return row->of == SONDE_WEIGH_OF_SAMPLES ? sonde_has_samples(session)
+	       : row->of == SONDE_WEIGH_OF_HEAP  ? sonde_has_heap(session)
+						 : sonde_has_waits(session);
 }
 
 /* What stacks can be weighed by, the first when nothing is said. */
@@ -99,7 +107,7 @@ static void put_weights(struct sonde_json *json, const struct sonde_session *ses
 	for (int i = 0; i < SONDE_WEIGH_COUNT; i++) {
 		int by = i == 0 ? (int)first : i <= (int)first ? i - 1 : i;
 		const struct sonde_weigh_row *row = &sonde_weigh_rows[by];
-		if (!sonde_contents_weighs(session, row))
+		if (!has_weight(session, row))
 			continue;
 		sonde_json_object(json);
 		sonde_json_put_text(json, "name", row->name);

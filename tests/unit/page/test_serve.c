@@ -14,7 +14,6 @@
 #include "recording.h"
 #include "serve/answer/answer.h"
 #include "serve/answer/ask.h"
-#include "serve/answer/contents.h"
 #include "serve/http/guard.h"
 #include "serve/http/page.h"
 #include "serve/http/params.h"
@@ -420,9 +419,28 @@ static void two_recordings_are_compared(void **state)
 	assert_holds(sonde_error_text(), "sonde view A B");
 }
 
+/* Menus have what the recording holds, and what needs nothing: of this one samples. */
+static void sections_of_samples(void **state)
+{
+	static const struct {
+		const char *section;
+		int has;
+	} rows[] = {{"findings", 1}, {"threads", 1},  {"functions", 1}, {"calltree", 1}, {"critical-path", 1},
+		    {"latency", 0},  {"waits", 0},    {"heap", 0},      {"zones", 0},    {"spans", 0},
+		    {"flop", 0},     {"roofline", 0}, {"devices", 0},   {"counters", 0}, {"energy", 0},
+		    {"machine", 0},  {"what-if", 0},  {"snapshots", 0}};
+	(void)state;
+	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+		const struct sonde_pass *pass = sonde_pass_find(rows[i].section);
+		assert_non_null(pass);
+		assert_int_equal(!pass->has || pass->has(session), rows[i].has);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+	    cmocka_unit_test(sections_of_samples),
 	    cmocka_unit_test(params_are_decoded),
 	    cmocka_unit_test(a_param_is_taken_once),
 	    cmocka_unit_test(hostile_params_are_refused),

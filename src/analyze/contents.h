@@ -1,0 +1,33 @@
+/* contents.h: what a recording holds, by counts that are known without reading its events.
+ *
+ * A pass's row names one of these as `has` where its section would be nothing but a sentence without it: menus leave
+ * those sections out before any pass has run. They count events by the heads of chunks, and rows in the session's
+ * tables: microseconds.
+ */
+#ifndef SONDE_ANALYZE_CONTENTS_H
+#define SONDE_ANALYZE_CONTENTS_H
+
+#include "session/session.h"
+
+int sonde_has_nothing(const struct sonde_session *session); /* never: only an option brings rows */
+int sonde_has_samples(const struct sonde_session *session);
+int sonde_has_sampled_switches(const struct sonde_session *session); /* both of them */
+int sonde_has_samples_or_waits(const struct sonde_session *session);
+int sonde_has_stacks(const struct sonde_session *session); /* with a metric of the call tree */
+int sonde_has_waits(const struct sonde_session *session);
+int sonde_has_zones(const struct sonde_session *session);
+int sonde_has_zones_or_spans(const struct sonde_session *session);
+int sonde_has_spans(const struct sonde_session *session);
+int sonde_has_counters(const struct sonde_session *session);
+int sonde_has_iterations(const struct sonde_session *session);
+int sonde_has_histograms(const struct sonde_session *session);
+int sonde_has_events(const struct sonde_session *session);
+int sonde_has_heap(const struct sonde_session *session);
+int sonde_has_snapshots(const struct sonde_session *session);
+int sonde_has_readings(const struct sonde_session *session);
+int sonde_has_resident(const struct sonde_session *session);
+int sonde_has_energy(const struct sonde_session *session);
+int sonde_has_energy_and_samples(const struct sonde_session *session);
+int sonde_has_devices(const struct sonde_session *session); /* that did something */
+
+#endif
