@@ -16,6 +16,9 @@
 #include "session/session.h"
 #include "session/weigh.h"
 
+/* Of notes on what was too much to read: SONDE_ACTION_TIME. */
+#define SONDE_CHOOSE_TIME "choose a part with --from and --to"
+
 enum sonde_sort { SONDE_SORT_SELF = 0, SONDE_SORT_TOTAL, SONDE_SORT_COUNT, SONDE_SORT_NAME, SONDE_SORT_LATENCY };
 
 struct sonde_pass_options {

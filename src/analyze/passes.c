@@ -234,7 +234,11 @@ static int section_settle(const struct sonde_pass *pass, struct sonde_session *s
 	int rc = state != SONDE_RECORDED_NOT && pass->nothing
 		     ? sonde_report_note(report, section, 0, "%s", pass->nothing)
 		     : 0;
-	return rc || !section->lacks ? rc : sonde_report_note(report, section, 1, "%s", section->lacks);
+	rc = rc || !section->lacks ? rc : sonde_report_note(report, section, 1, "%s", section->lacks);
+	const char *option = !rc && section->lacks ? sonde_recorded_option(pass->needs, section->lacks) : NULL;
+	if (option)
+		sonde_report_advise(report, section, SONDE_ACTION_RECORD, option);
+	return rc;
 }
 
 static int finish(const struct sonde_pass *pass, void *state, struct sonde_session *session,

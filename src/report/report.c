@@ -2,6 +2,7 @@
  * the report is freed, which costs at most as much again and needs no free of its own. */
 #include "report/report.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -171,6 +172,25 @@ int sonde_report_note(struct sonde_report *report, struct sonde_section *section
 		at = &(*at)->next;
 	*at = note;
 	return 0;
+}
+
+void sonde_report_advise(struct sonde_report *report, struct sonde_section *section, enum sonde_action_kind kind,
+			 const char *text)
+{
+	struct sonde_note *note = section ? section->notes : report->notes;
+	while (note && note->next)
+		note = note->next;
+	assert(note && strstr(note->text, text));
+	note->action = (struct sonde_action){kind, text};
+}
+
+const char *sonde_action_name(enum sonde_action_kind kind)
+{
+	static const char *const names[SONDE_ACTION_KINDS] = {
+	    [SONDE_ACTION_NONE] = "none",     [SONDE_ACTION_RECORD] = "record",     [SONDE_ACTION_TIME] = "time",
+	    [SONDE_ACTION_THREAD] = "thread", [SONDE_ACTION_FUNCTION] = "function", [SONDE_ACTION_SECTION] = "section",
+	    [SONDE_ACTION_METRIC] = "metric", [SONDE_ACTION_HEAP] = "heap",         [SONDE_ACTION_PROCESS] = "process"};
+	return names[kind];
 }
 
 int sonde_report_note_first(struct sonde_report *report, const char *text)

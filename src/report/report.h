@@ -80,9 +80,30 @@ struct sonde_tree {
 
 enum sonde_section_kind { SONDE_SECTION_TABLE = 1, SONDE_SECTION_TREE };
 
+/* What a note advises to do next. Its text is a part of the note, in the words of the command line: pages put what is
+ * clicked in its place. */
+enum sonde_action_kind {
+	SONDE_ACTION_NONE = 0,
+	SONDE_ACTION_RECORD,   /* record again, with these options: "--heap" */
+	SONDE_ACTION_TIME,     /* choose a part of the time: "choose a part with --from and --to" */
+	SONDE_ACTION_THREAD,   /* choose a thread: "--thread" */
+	SONDE_ACTION_FUNCTION, /* choose a function: "--focus NAME" */
+	SONDE_ACTION_SECTION,  /* look at another section: "--section heaps" */
+	SONDE_ACTION_METRIC,   /* weigh the call tree by something else: "--weigh left" */
+	SONDE_ACTION_HEAP,     /* choose a kind of heap: "by --heap-of" */
+	SONDE_ACTION_PROCESS,  /* choose whose heap is drawn */
+	SONDE_ACTION_KINDS
+};
+
+struct sonde_action {
+	enum sonde_action_kind kind;
+	const char *text; /* NULL with NONE */
+};
+
 struct sonde_note {
 	const char *text;
 	int warning; /* lost or not measured */
+	struct sonde_action action;
 	struct sonde_note *next;
 };
 
@@ -144,6 +165,12 @@ uint64_t sonde_report_cell_uint(const struct sonde_section *section, size_t row,
 /* Notes keep their order. `section` NULL: of the whole report. */
 int sonde_report_note(struct sonde_report *report, struct sonde_section *section, int warning, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
+/* What the note that was added last, to the section or with NULL to the report, advises. `text` is part of that note;
+ * it is static or from the arena. */
+void sonde_report_advise(struct sonde_report *report, struct sonde_section *section, enum sonde_action_kind kind,
+			 const char *text);
+/* "record", as JSON has it. */
+const char *sonde_action_name(enum sonde_action_kind kind);
 /* A warning of the whole report, before all other notes: what must be read first. `text` NULL: out of memory. */
 int sonde_report_note_first(struct sonde_report *report, const char *text);
 

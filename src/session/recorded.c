@@ -140,6 +140,17 @@ static enum sonde_recorded state_of(const struct sonde_session *session, enum so
 	return *why ? SONDE_RECORDED_IN_PART : SONDE_RECORDED;
 }
 
+const char *sonde_recorded_option(uint32_t set, const char *why)
+{
+	static const char with[] = "record with ";
+	for (size_t i = 0; i < SONDE_KIND_COUNT; i++) {
+		const char *how = kinds[i].how;
+		if (set >> i & 1 && strstr(how, "record") && strstr(why, how))
+			return strncmp(how, with, sizeof with - 1) ? how : how + sizeof with - 1;
+	}
+	return NULL;
+}
+
 enum sonde_recorded sonde_recorded_any(const struct sonde_session *session, uint32_t set, char *why, size_t why_b)
 {
 	enum sonde_recorded best = SONDE_RECORDED_NOT;

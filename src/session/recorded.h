@@ -28,4 +28,8 @@ enum sonde_recorded { SONDE_RECORDED_NOT, SONDE_RECORDED_IN_PART, SONDE_RECORDED
  * (record with …)", "recorded in part: …"; "" where all is there. */
 enum sonde_recorded sonde_recorded_any(const struct sonde_session *session, uint32_t kinds, char *why, size_t why_b);
 
+/* Which option of sonde record would have recorded one of the kinds, by a sentence of sonde_recorded_any() about them:
+ * "--heap", "sonde record -- COMMAND"; NULL = the sentence names none. Part of the sentence. */
+const char *sonde_recorded_option(uint32_t kinds, const char *why);
+
 #endif

@@ -7,9 +7,16 @@ import type { Selection } from "./selection";
 import { type Arrows, decode, type Found, type Lanes, type Path, type Tiles, type View, type Wanted } from "./tiles";
 import { FileLanes, packed } from "./tiles_file";
 
+/* What a note advises: `text` is the part of it that says so in options of the command line. */
+export interface Action {
+	kind: "record" | "time" | "thread" | "function" | "section" | "metric" | "heap" | "process";
+	text: string;
+}
+
 export interface Note {
 	text: string;
 	warning: boolean;
+	action?: Action;
 }
 
 export interface Column {

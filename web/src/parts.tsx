@@ -74,6 +74,12 @@ export function Await({ answer, children }: { answer: Answer; children: (report:
 	return <div class={answer.waiting ? "stale" : ""} aria-busy={answer.waiting}>{children(answer.report)}</div>;
 }
 
+/* With what is typed, where it advises that, told from the sentence. */
+function NoteText({ note }: { note: Note }) {
+	const typed = note.action?.kind === "record" ? note.action.text : "", at = typed ? note.text.indexOf(typed) : -1;
+	return at < 0 ? <>{clean(note.text)}</> : <>{clean(note.text.slice(0, at))}<code>{clean(typed)}</code>{clean(note.text.slice(at + typed.length))}</>;
+}
+
 export function Notes({ notes }: { notes: Note[] }) {
 	if (!notes.length)
 		return null;
@@ -82,7 +88,7 @@ export function Notes({ notes }: { notes: Note[] }) {
 			{notes.map((note) => (
 				<li class={note.warning ? "warning" : ""}>
 					{note.warning && <strong>Warning: </strong>}
-					{clean(note.text)}
+					<NoteText note={note} />
 				</li>
 			))}
 		</ul>

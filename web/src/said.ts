@@ -1,21 +1,21 @@
 /* said.ts: what reports say in the words of the command line, in the words of the page: here things are clicked. */
-import { type Column, type Note, type Report, type Row, type Section, value } from "./data";
+import { type Action, type Column, type Note, type Report, type Row, type Section, value } from "./data";
 
-/* What a sentence or title has, and what the page has in its place. */
-const WORDS: [RegExp, string][] = [
-	[/ \((--[a-z-]+|sonde advise --[a-z-]+)( [A-Z]+)?(: [a-z]+)?\)$/, ""],
-	[/another function: --focus NAME/, "another function: click its name"],
-	[/apart from it, by --heap-of: /, "apart from it, to be chosen above as the heap: "],
-	[/--weigh left shows all that was left/, "stacks weighed by what was left show all of it"],
-	[/--thread shows (it|one of them)/, "a thread that is chosen above shows $1"],
-	[/--thread TID chooses the process of that thread, --heap-of the kind, --section heaps has all/, "a thread that is chosen above chooses its process, and the section Heaps has all"],
-	[/choose a part with --from and --to/, "choose a part of the time"],
-	[/leave some out with --from and --to/, "choose a part of the time"],
-	[/--section ([a-z])([a-z-]*)/g, "the section $1$2"],
-];
+/* What stands in a note for the part of it that advises an option; null: it stands as it is, since it is typed. */
+const WORDS: Record<Action["kind"], ((text: string) => string) | null> = {
+	record: null,
+	time: () => "choose a part of the time",
+	thread: () => "a thread that is chosen above",
+	function: () => "click its name",
+	section: (text) => `the section ${text.slice("--section ".length)}`,
+	metric: (text) => `choosing ${text.slice("--weigh ".length)} above`,
+	heap: () => "to be chosen above as the heap",
+	process: () => "a thread that is chosen above chooses its process, and the section Heaps has all",
+};
 
-export function inPage(text: string): string {
-	return WORDS.reduce((now, [from, to]) => now.replace(from, to), text);
+export function noteInPage(note: Note): Note {
+	const words = note.action && WORDS[note.action.kind];
+	return words && note.action ? { text: note.text.replace(note.action.text, () => words(note.action!.text)), warning: note.warning } : note;
 }
 
 /* A change in seconds has the unit that fits it: reports have numbers, which pictures and scripts go by. */
@@ -33,11 +33,9 @@ function inUnits(section: Section): Section {
 	return { ...section, columns, rows };
 }
 
-const noteInPage = (note: Note): Note => ({ ...note, text: inPage(note.text) });
-
 export function reportInPage(report: Report): Report {
 	return {
 		...report, notes: report.notes.map(noteInPage),
-		sections: report.sections.map((section) => ({ ...section, title: inPage(section.title), notes: section.notes.map(noteInPage) })).map(inUnits),
+		sections: report.sections.map((section) => ({ ...section, notes: section.notes.map(noteInPage) })).map(inUnits),
 	};
 }

@@ -15,6 +15,8 @@
 #include "analyze/statistics/stats.h"
 #include "util/error.h"
 
+#define FOCUS "--focus NAME"
+
 enum { DEFAULT_ROWS = 20 };
 enum { RELATION, SHARE, TOTAL_NS, SAMPLES, FUNCTION, MODULE, COLUMNS };
 
@@ -157,12 +159,15 @@ static int section_build(struct fold *fold, const struct sonde_samples *samples,
 		rc = rows_add(fold, fold->callees, whole, limit, report, section);
 	if (rc < 0)
 		return rc;
-	return sonde_report_note(
+	rc = sonde_report_note(
 	    report, section, 0,
 	    "100 %% = %.3f s, the total of %s, which is %.1f %% of the sampled CPU time; callers add "
 	    "up to it, and so do self and callees; ± is the 95 %% interval (Wilson)%s",
 	    (double)whole->ns / 1e9, name, 100 * sonde_stats_share((double)whole->ns, (double)samples->all.ns),
-	    samples->options.focus ? "" : "; another function: --focus NAME");
+	    samples->options.focus ? "" : "; another function: " FOCUS);
+	if (!rc && !samples->options.focus)
+		sonde_report_advise(report, section, SONDE_ACTION_FUNCTION, FOCUS);
+	return rc;
 }
 
 static int focus_missing(const struct sonde_samples *samples, struct sonde_report *report)

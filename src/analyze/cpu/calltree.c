@@ -22,6 +22,8 @@
 #include "util/error.h"
 #include "util/search.h"
 
+#define WEIGH_LEFT "--weigh left"
+#define HEAP_OF "by --heap-of"
 #define NO_STACK UINT32_MAX                      /* where a function's id is */
 #define CALL_LEAST (NO_STACK - SONDE_WAIT_KINDS) /* + enum sonde_wait_kind */
 
@@ -309,11 +311,14 @@ static int note_unseen(const struct sonde_weights *heap, const char *more, struc
 	const char *size = sonde_heap_size_text(report, heap->unseen_b, 0);
 	if (!heap->unseen_b)
 		return 0;
-	return sonde_report_note(report, section, 1,
-				 "%s%s were left of which it is not known whether anything points to them%s%s%s; "
-				 "--weigh left shows all that was left",
-				 size ? size : "", more, *heap->unseen_why ? " (" : "", heap->unseen_why,
-				 *heap->unseen_why ? ")" : "");
+	int rc = sonde_report_note(report, section, 1,
+				   "%s%s were left of which it is not known whether anything points to them%s%s%s; "
+				   WEIGH_LEFT " shows all that was left",
+				   size ? size : "", more, *heap->unseen_why ? " (" : "", heap->unseen_why,
+				   *heap->unseen_why ? ")" : "");
+	if (!rc)
+		sonde_report_advise(report, section, SONDE_ACTION_METRIC, WEIGH_LEFT);
+	return rc;
 }
 
 /* malloc's blocks are not all: Python's arenas, for one, are mappings. */
@@ -326,7 +331,12 @@ static int note_others(const struct sonde_samples *samples, struct sonde_report 
 			text = sonde_report_text(report, "%s%s%s", text, *text ? ", " : "", names[i]);
 	if (!text)
 		return sonde_error(ENOMEM, "out of memory for a note");
-	return *text ? sonde_report_note(report, section, 0, "of malloc; apart from it, by --heap-of: %s", text) : 0;
+	if (!*text)
+		return 0;
+	int rc = sonde_report_note(report, section, 0, "of malloc; apart from it, " HEAP_OF ": %s", text);
+	if (!rc)
+		sonde_report_advise(report, section, SONDE_ACTION_HEAP, HEAP_OF);
+	return rc;
 }
 
 static int note_waits_whole(const struct sonde_weights *waits, const char *what, struct sonde_report *report,

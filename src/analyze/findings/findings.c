@@ -17,6 +17,9 @@
 #include "util/error.h"
 #include "util/shell_word.h"
 
+#define KEEP_ARGUMENTS "--keep-arguments"
+#define WITH_WAITS "--threads --io"
+#define WITH_HEAP "--heap"
 #define TITLE "Findings: what to fix first"
 #define ROWS_READ 4096u /* of each section that rules read */
 #define LOST_AT_MOST 0.01
@@ -319,8 +322,8 @@ static int note_unjudged(const struct sonde_facts *facts, struct sonde_report *r
 	const struct sonde_run *run = sonde_session_run(session);
 	int is_cut_off = !run->closed && !run->growing;
 	const char *samples = has_samples(facts) ? "" : ", CPU time (no samples)";
-	const char *waits = has_source(session, "waits") ? "" : ", calls that wait (record --threads --io)";
-	const char *heap = has_source(session, "heap") ? "" : ", allocations (record --heap)";
+	const char *waits = has_source(session, "waits") ? "" : ", calls that wait (record " WITH_WAITS ")";
+	const char *heap = has_source(session, "heap") ? "" : ", allocations (record " WITH_HEAP ")";
 	const char *path = facts->has_path ? "" : ", who waited for whom (no critical path)";
 	const char *nodes = sonde_session_info(session, "host.numa_nodes"); /* "0", or "0-1": none is remote of one */
 	const char *remote = nodes && nodes[strspn(nodes, "0123456789")]
@@ -334,11 +337,14 @@ static int note_unjudged(const struct sonde_facts *facts, struct sonde_report *r
 		return sonde_error(ENOMEM, "out of memory for findings");
 	if (!*all)
 		return 0;
-	return sonde_report_note(
+	int rc = sonde_report_note(
 	    report, section, is_cut_off,
 	    is_cut_off ? "not judged, since the recording was cut off, and what there is of it tells nothing of: %s"
 		       : "not judged, since not recorded: %s",
 	    all + 2);
+	if (!rc && !is_cut_off && (*waits || *heap))
+		sonde_report_advise(report, section, SONDE_ACTION_RECORD, *waits ? WITH_WAITS : WITH_HEAP);
+	return rc;
 }
 
 /* The command as a shell takes it; NULL where its words are not known: of old recordings, that had none, and of several
@@ -389,10 +395,13 @@ int sonde_findings_find(struct sonde_found *out, struct sonde_session *session,
 	rc = rc ? rc : sonde_finding_device(session, options->device, report, section);
 	rc = rc ? rc : note_unjudged(&facts, report, section);
 	out->command = command_line(session);
-	if (!rc && out->count && sonde_session_info(session, "run.redacted"))
+	if (!rc && out->count && sonde_session_info(session, "run.redacted")) {
 		rc = sonde_report_note(report, section, 0,
 				       "COMMAND: the command line had passwords or keys, which are not recorded "
-				       "(--keep-arguments)");
+				       "(" KEEP_ARGUMENTS ")");
+		if (!rc)
+			sonde_report_advise(report, section, SONDE_ACTION_RECORD, KEEP_ARGUMENTS);
+	}
 	sonde_report_free(facts.report);
 	if (out->count)
 		qsort(out->rows, out->count, sizeof *out->rows, compare);

@@ -15,6 +15,8 @@
 #include "analyze/words.h"
 #include "util/error.h"
 
+#define HEAPS "--section heaps"
+
 enum { DEFAULT_ROWS = 20, SENTENCES_MAX = 4 };
 enum {
 	PEAK_SHARE,
@@ -172,9 +174,12 @@ static int note_heaps(const struct sonde_heap_pass *pass, struct sonde_report *r
 	int rc = 0;
 	for (size_t i = 0; i < shown && rc == 0; i++)
 		rc = note_heap(pass, ranked[i].heap, used > 1, report, section);
-	if (rc == 0 && count > shown)
-		rc = sonde_report_note(report, section, 0,
-				       "%zu more heaps, with lower peaks: --section heaps lists them", count - shown);
+	if (rc == 0 && count > shown) {
+		rc = sonde_report_note(report, section, 0, "%zu more heaps, with lower peaks: " HEAPS " lists them",
+				       count - shown);
+		if (!rc)
+			sonde_report_advise(report, section, SONDE_ACTION_SECTION, HEAPS);
+	}
 	free(ranked);
 	return rc;
 }

@@ -11,6 +11,8 @@
 #include "analyze/statistics/stats.h"
 #include "util/error.h"
 
+#define CHOOSE "--thread TID chooses the process of that thread, --heap-of the kind, --section heaps has all"
+
 enum { DEFAULT_ROWS = 40, ROWS_MAX = 100000 };
 enum { FROM, PEAK_B, PEAK_BLOCKS, LIVE_B, LIVE_BLOCKS, CALLS, BYTES, BEGINS, BEGUN_B, MARK, BAR, COLUMNS };
 
@@ -90,12 +92,13 @@ static int note_what(const struct drawing *drawing, uint32_t heap, size_t used, 
 				   "most alive is the highest moment of each interval; the peak, %s, "
 				   "was at %.3f s",
 				   size, sonde_heap_second(pass, pass->sums.heaps[heap].peak_ns));
-	if (rc == 0 && used > 1 && !pass->options.weigh.heap)
-		rc = sonde_report_note(
-		    report, section, 0,
-		    "of %zu heaps (processes, mappings, pools) the one with the highest peak; --thread "
-		    "TID chooses the process of that thread, --heap-of the kind, --section heaps has all",
-		    used);
+	if (rc || used < 2 || pass->options.weigh.heap)
+		return rc;
+	rc = sonde_report_note(report, section, 0,
+			       "of %zu heaps (processes, mappings, pools) the one with the highest peak; " CHOOSE,
+			       used);
+	if (!rc)
+		sonde_report_advise(report, section, SONDE_ACTION_PROCESS, CHOOSE);
 	return rc;
 }
 

@@ -330,11 +330,13 @@ static int notes_add(const struct zones *zones, struct sonde_report *report, str
 		    "the times of blocks are exact to %u allocations and frees only: those near a zone's "
 		    "beginning or end may be on its wrong side",
 		    zones->time_every);
-	if (rc == 0 && zones->beyond)
-		rc = sonde_report_note(
-		    report, section, 1,
-		    "%llu zones beyond the first %d were left out: choose a part with --from and --to",
-		    (unsigned long long)zones->beyond, ZONES_MAX);
+	if (rc == 0 && zones->beyond) {
+		rc = sonde_report_note(report, section, 1,
+				       "%llu zones beyond the first %d were left out: " SONDE_CHOOSE_TIME,
+				       (unsigned long long)zones->beyond, ZONES_MAX);
+		if (!rc)
+			sonde_report_advise(report, section, SONDE_ACTION_TIME, SONDE_CHOOSE_TIME);
+	}
 	return rc < 0 ? rc : sonde_heap_pass_notes(zones->heap, report, section);
 }
 

@@ -274,11 +274,13 @@ static int notes_add(const struct energy_zones *zones, size_t too_short, struct 
 		    "was: measured from CPU clocks (in the kernel where it may not be sampled), or left "
 		    "out by samples",
 		    (double)zones->momentless_ns / NS_A_S);
-	if (rc == 0 && zones->beyond)
-		rc = sonde_report_note(
-		    report, section, 1,
-		    "%llu samples beyond the first %d were left out: choose a part with --from and --to",
-		    (unsigned long long)zones->beyond, SAMPLES_MAX);
+	if (rc == 0 && zones->beyond) {
+		rc = sonde_report_note(report, section, 1,
+				       "%llu samples beyond the first %d were left out: " SONDE_CHOOSE_TIME,
+				       (unsigned long long)zones->beyond, SAMPLES_MAX);
+		if (!rc)
+			sonde_report_advise(report, section, SONDE_ACTION_TIME, SONDE_CHOOSE_TIME);
+	}
 	if (rc == 0 && zones->unread)
 		rc = sonde_report_note(
 		    report, section, 1,

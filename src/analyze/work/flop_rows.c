@@ -223,12 +223,13 @@ static int notes_add(const struct sonde_flop *flop, const struct sonde_flop_zone
 		rc = sonde_report_note(report, section, 1, "%llu report%s of work came from outside every zone",
 				       (unsigned long long)flop->outside, sonde_plural(flop->outside));
 	rc = rc ? rc : sonde_works_note(&flop->works, report, section);
-	if (rc == 0 && flop->beyond)
-		rc = sonde_report_note(
-		    report, section, 1,
-		    "%llu samples beyond the first %d count as not covered: choose a part with --from "
-		    "and --to",
-		    (unsigned long long)flop->beyond, SONDE_FLOP_SAMPLES_MAX);
+	if (rc == 0 && flop->beyond) {
+		rc = sonde_report_note(report, section, 1,
+				       "%llu samples beyond the first %d count as not covered: " SONDE_CHOOSE_TIME,
+				       (unsigned long long)flop->beyond, SONDE_FLOP_SAMPLES_MAX);
+		if (!rc)
+			sonde_report_advise(report, section, SONDE_ACTION_TIME, SONDE_CHOOSE_TIME);
+	}
 	if (rc == 0 && flop->unread)
 		rc = sonde_report_note(report, section, 1, "some zones could not be read: sums are at least");
 	return rc;

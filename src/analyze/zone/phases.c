@@ -20,6 +20,7 @@
 #include "session/intervals.h"
 #include "util/error.h"
 
+#define THREAD "--thread"
 #define TITLE "Phases of the run"
 #define NEARLY_ALL 0.80 /* of what is in zones: its parts are the phases */
 
@@ -350,9 +351,12 @@ static int notes_add(const struct phases *phases, uint32_t thread, uint64_t span
 				       "of %llu zone%s what lies in %s is not known: the end of some could not be read",
 				       (unsigned long long)phases->orphans, sonde_plural(phases->orphans),
 				       sonde_word(phases->orphans, "it", "them"));
-	if (!rc && others)
-		rc = sonde_report_note(report, section, 0, "%zu other thread%s with zones: --thread shows %s", others,
-				       sonde_plural(others), sonde_word(others, "it", "one of them"));
+	if (rc || !others)
+		return rc;
+	rc = sonde_report_note(report, section, 0, "%zu other thread%s with zones: " THREAD " shows %s", others,
+			       sonde_plural(others), sonde_word(others, "it", "one of them"));
+	if (!rc)
+		sonde_report_advise(report, section, SONDE_ACTION_THREAD, THREAD);
 	return rc;
 }
 

@@ -24,6 +24,8 @@
 #include "analyze/words.h"
 #include "util/error.h"
 
+#define ZONES "--section zones"
+
 enum { DEFAULT_ROWS = 20, DECODE_MAX = 4000000 };
 enum { NAME, CALLS, SELF_SHARE, SELF_NS, TOTAL_NS, MEAN, FILE_NAME = MEAN + SONDE_DURATION_CELLS, LINE, COLUMNS };
 enum { FLOP = COLUMNS, FLOP_RATE, BYTES_RATE, ITEMS_RATE, WORK_COLUMNS };
@@ -309,9 +311,11 @@ static int notes_add(const struct zones *zones, uint64_t outside, struct sonde_r
 	    selected ? " of the zones that began in it" : "", sonde_window_s(&zones->window), zones->window.what);
 	if (rc == 0 && zones->decode)
 		rc = sonde_durations_note(fewest, report, section);
-	else if (rc == 0)
-		rc = sonde_report_note(report, section, 0,
-				       "from the recorder's sums; std and percentiles: --section zones");
+	else if (rc == 0) {
+		rc = sonde_report_note(report, section, 0, "from the recorder's sums; std and percentiles: " ZONES);
+		if (!rc)
+			sonde_report_advise(report, section, SONDE_ACTION_SECTION, ZONES);
+	}
 	if (rc == 0 && unfinished)
 		rc = sonde_report_note(
 		    report, section, 1,

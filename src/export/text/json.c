@@ -37,6 +37,13 @@ static void put_notes(struct sonde_json *json, const struct sonde_note *note)
 		sonde_json_put_text(json, "text", note->text);
 		sonde_json_key(json, "warning");
 		sonde_json_bool(json, note->warning);
+		if (note->action.kind) {
+			sonde_json_key(json, "action");
+			sonde_json_object(json);
+			sonde_json_put_text(json, "kind", sonde_action_name(note->action.kind));
+			sonde_json_put_text(json, "text", note->action.text);
+			sonde_json_end(json);
+		}
 		sonde_json_end(json);
 	}
 	sonde_json_end(json);

@@ -89,6 +89,7 @@ static void recursion_counts_once(void **state)
 	assert_int_equal(sections_int(t, "function", "fib", "total_ns"), 100 * MS);
 	assert_int_equal(sections_int(t, "function", "fib", "self_ns"), 40 * MS);
 	t = sections_get(&s, "callers");
+	assert_int_equal(t->notes->action.kind, SONDE_ACTION_NONE); /* a function was asked for */
 	assert_int_equal(t->table.row_count, 3);
 	assert_int_equal(sections_int(t, "relation", "caller", "total_ns"), 100 * MS);
 	assert_string_equal(sections_cell(t, sections_row(t, "relation", "caller"), "function")->text, "main");
@@ -106,6 +107,22 @@ static void recursion_counts_once(void **state)
 		assert_int_equal(n->total, i == 4 ? 60 * MS : 100 * MS);
 		assert_int_equal(n->self, i == 3 ? 40 * MS : i == 4 ? 60 * MS : 0);
 	}
+	sections_free(&s);
+}
+
+/* Of the hottest function, with the option that chooses another. */
+static void callers_of_the_hottest(void **state)
+{
+	struct recording r;
+	(void)state;
+	simple_open(&r);
+	samples_add(&r, recording_call(&r, recording_call(&r, 0, 1, "main", 10), 1, "hot", 20), 40, 0);
+	recording_close(&r, START + 200 * MS, 0);
+	const struct sonde_pass_options options = {.asked = 1};
+	struct sections s = sections_of(path, "callers", &options);
+	const struct sonde_action *action = &sections_get(&s, "callers")->notes->action;
+	assert_int_equal(action->kind, SONDE_ACTION_FUNCTION);
+	assert_string_equal(action->text, "--focus NAME");
 	sections_free(&s);
 }
 
@@ -729,6 +746,7 @@ int main(void)
 	    cmocka_unit_test(split_is_exact),
 	    cmocka_unit_test(order_and_limit),
 	    cmocka_unit_test(recursion_counts_once),
+	    cmocka_unit_test(callers_of_the_hottest),
 	    cmocka_unit_test(callers_add_up_under_recursion),
 	    cmocka_unit_test(inlined_functions_are_functions),
 	    cmocka_unit_test(lines_show_the_source),

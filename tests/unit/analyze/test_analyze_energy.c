@@ -351,6 +351,9 @@ static void nothing_was_asked_for(void **state)
 	sections = sections_of(path, "energy", &options);
 	assert_true(
 	    sections_noted(sections_get(&sections, "energy")->notes, "not recorded: energy (record with --energy)"));
+	const struct sonde_action *advised = &sections_get(&sections, "energy")->notes->action;
+	assert_int_equal(advised->kind, SONDE_ACTION_RECORD);
+	assert_string_equal(advised->text, "--energy");
 	sections_free(&sections);
 }
 

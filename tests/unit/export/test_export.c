@@ -348,6 +348,21 @@ static void json_report_is_exact(void **state)
 	free(text);
 }
 
+static void json_has_advice_with_its_note(void **state)
+{
+	struct sonde_report *report;
+	(void)state;
+	assert_int_equal(sonde_report_new(&report), 0);
+	assert_int_equal(sonde_report_note(report, NULL, 0, "record with --heap"), 0);
+	sonde_report_advise(report, NULL, SONDE_ACTION_RECORD, "--heap");
+	assert_int_equal(sonde_report_note(report, NULL, 1, "5 lost"), 0);
+	char *text = rendered("json", report, &plain);
+	assert_has(text, "\"action\": {\n    \"kind\": \"record\",\n    \"text\": \"--heap\"\n   }");
+	assert_null(strstr(strstr(text, "5 lost"), "action"));
+	free(text);
+	sonde_report_free(report);
+}
+
 static void csv_is_tidy(void **state)
 {
 	(void)state;
@@ -606,6 +621,7 @@ int main(int argc, char **argv)
 	    cmocka_unit_test(text_is_as_expected),
 	    cmocka_unit_test(text_colours_only_when_asked),
 	    cmocka_unit_test(json_report_is_exact),
+	    cmocka_unit_test(json_has_advice_with_its_note),
 	    cmocka_unit_test(csv_is_tidy),
 	    cmocka_unit_test(csv_of_one_section_is_that_table),
 	    cmocka_unit_test(openmetrics_has_a_gauge_a_column),

@@ -74,6 +74,28 @@ static void notes_keep_their_order(void **state)
 	sonde_report_free(report);
 }
 
+/* Of the section where there is one, else of the report. */
+static void advice_belongs_to_the_last_note(void **state)
+{
+	(void)state;
+	struct sonde_report *report;
+	assert_int_equal(sonde_report_new(&report), 0);
+	struct sonde_section *table = sonde_report_table(report, "functions", "Functions", columns, 3);
+	assert_int_equal(sonde_report_note(report, NULL, 0, "add --heap"), 0);
+	assert_int_equal(sonde_report_note(report, table, 0, "of all"), 0);
+	assert_int_equal(sonde_report_note(report, table, 0, "another: --focus NAME"), 0);
+	sonde_report_advise(report, table, SONDE_ACTION_FUNCTION, "--focus NAME");
+	sonde_report_advise(report, NULL, SONDE_ACTION_RECORD, "--heap");
+	assert_int_equal(sonde_report_note(report, table, 0, "and so on"), 0);
+	assert_int_equal(table->notes->action.kind, SONDE_ACTION_NONE);
+	assert_int_equal(table->notes->next->action.kind, SONDE_ACTION_FUNCTION);
+	assert_string_equal(table->notes->next->action.text, "--focus NAME");
+	assert_int_equal(table->notes->next->next->action.kind, SONDE_ACTION_NONE);
+	assert_int_equal(report->notes->action.kind, SONDE_ACTION_RECORD);
+	assert_string_equal(sonde_action_name(SONDE_ACTION_RECORD), "record");
+	sonde_report_free(report);
+}
+
 static void sections_and_cells_are_found_by_name(void **state)
 {
 	(void)state;
@@ -105,6 +127,7 @@ int main(void)
 	    cmocka_unit_test(sections_keep_their_order),
 	    cmocka_unit_test(rows_survive_growth),
 	    cmocka_unit_test(notes_keep_their_order),
+	    cmocka_unit_test(advice_belongs_to_the_last_note),
 	    cmocka_unit_test(sections_and_cells_are_found_by_name),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
