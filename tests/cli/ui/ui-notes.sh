@@ -1,6 +1,6 @@
 # ui-notes.sh: the page says in its own words what notes advise in options: of each kind of action that a report can have,
 # by web/src/said.ts.
-. "$(dirname "$0")/lib.sh"
+. "$(dirname "$0")/../lib.sh"
 need node
 esbuild=$SONDE_BUILD/web/npm/node_modules/esbuild/bin/esbuild
 [ -e "$esbuild" ] || skip "this build has no page (-Dweb)"
