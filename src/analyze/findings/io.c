@@ -55,19 +55,19 @@ static double sampled_ns(const struct sonde_facts *facts, int is_write)
  * would write. A thread's switches are shared out as its blocked time is. 0 where nothing is known of threads. */
 static double waiting_reads(const struct sonde_facts *facts)
 {
-	const struct sonde_section *threads = sonde_facts_section(facts, "threads");
-	const struct sonde_section *io = sonde_facts_section(facts, "io");
+	const struct sonde_columns_threads *threads = &facts->columns.threads;
+	const struct sonde_columns_io *io = &facts->columns.io;
 	double sleeps = 0, reads = 0;
-	for (size_t i = 0; threads && i < threads->table.row_count; i++) {
-		double blocked_ns = sonde_facts_number(threads, i, "blocked_ns");
-		double part = sonde_facts_number(threads, i, "blocked_io_ns") / blocked_ns;
-		double switches = sonde_facts_number(threads, i, "voluntary_switches");
+	for (size_t i = 0; i < threads->of.rows; i++) {
+		double blocked_ns = sonde_column_ns(threads, i, blocked_ns);
+		double part = sonde_column_ns(threads, i, blocked_io_ns) / blocked_ns;
+		double switches = sonde_column_count(threads, i, voluntary_switches);
 		if (blocked_ns > 0 && part > 0 && switches > 0)
 			sleeps += switches * fmin(part, 1);
 	}
-	for (size_t i = 0; io && i < io->table.row_count; i++)
-		if (is_stream(sonde_facts_text(io, i, "file")))
-			reads += sonde_facts_number(io, i, "reads");
+	for (size_t i = 0; i < io->of.rows; i++)
+		if (is_stream(sonde_column_text(io, i, file)))
+			reads += sonde_column_count(io, i, reads);
 	return reads > 0 ? fmin(sleeps / reads, 1) : 0;
 }
 
