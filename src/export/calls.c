@@ -7,7 +7,7 @@
 #include <stdlib.h>
 
 #include "export/chrome/holds.h"
-#include "export/chrome/share.h"
+#include "tracks/share.h"
 #include "export/stack/stacks.h"
 #include "session/weigh.h"
 #include "util/error.h"
@@ -17,7 +17,7 @@ struct reading {
 	struct sonde_session *session;
 	const struct sonde_format_options *options;
 	struct sonde_heap_range range;
-	struct sonde_chrome_share share;
+	struct sonde_track_share share;
 	struct sonde_chrome_holds holds;
 };
 
@@ -49,7 +49,7 @@ static int count(struct reading *reading, const struct sonde_batch *batch)
 	for (size_t i = 0; i < batch->count && !error; i++) {
 		error = sonde_chrome_holds_add(&reading->holds, batch, i);
 		if (take(reading, batch, i, &call))
-			sonde_chrome_share_count(&reading->share, call.to_ns - call.from_ns);
+			sonde_track_share_count(&reading->share, call.to_ns - call.from_ns);
 	}
 	return error;
 }
@@ -119,7 +119,7 @@ int sonde_calls_read(struct sonde_calls *out, struct sonde_session *session, con
 	int error = walk(&reading, count);
 	if (!error) {
 		sonde_chrome_holds_sort(&reading.holds);
-		sonde_chrome_share_choose(&reading.share);
+		sonde_track_share_choose(&reading.share);
 		error = walk(&reading, keep);
 	}
 	out->least_ns = out->left ? reading.share.least_ns : 0;

@@ -23,7 +23,7 @@ struct sonde_calls {
 	uint64_t least_ns;      /* they were shorter; 0 = none were left out */
 };
 
-/* What options want of a session. The longest 50,000 (chrome/share.h) are held in memory, and who held locks. -ENOMEM.
+/* What options want of a session. The longest 50,000 (tracks/share.h) are held in memory, and who held locks. -ENOMEM.
  * Free with sonde_calls_fini(), after an error too. */
 int sonde_calls_read(struct sonde_calls *out, struct sonde_session *session,
 		     const struct sonde_format_options *options);

@@ -38,6 +38,7 @@ struct walking {
 	uint32_t count;
 	uint32_t gaps; /* chunks that could not be read, so far */
 	int is_kept;
+	struct sonde_cursor *cursor;
 };
 
 const char *sonde_interval_name(enum sonde_interval_state state)
@@ -142,41 +143,125 @@ static int take_row(struct walking *walking, const struct sonde_batch *batch, si
 	return error;
 }
 
-static int take_batches(struct walking *walking)
+/* Takes what the next chunk tells; 1, 0 at the end, or a negative errno. */
+static int take_batch(struct walking *walking)
 {
-	struct sonde_cursor *cursor;
 	const struct sonde_batch *batch;
-	int error = 0, rc = sonde_cursor_open(&cursor, walking->session, 1u << SONDE_CHUNK_SWITCHES);
-	if (rc < 0)
+	int error = 0, rc = sonde_cursor_next(walking->cursor, &batch);
+	if (!rc || rc == -ENOMEM)
 		return rc;
-	while (!error && (rc = sonde_cursor_next(cursor, &batch)) != 0 && rc != -ENOMEM) {
-		walking->gaps += rc < 0;
-		for (size_t i = 0; rc > 0 && i < batch->count && !error; i++)
-			error = take_row(walking, batch, i);
-		walking->out->has_switches |= rc > 0 && batch->count > 0;
+	walking->gaps += rc < 0;
+	for (size_t i = 0; rc > 0 && i < batch->count && !error; i++)
+		error = take_row(walking, batch, i);
+	walking->out->has_switches |= rc > 0 && batch->count > 0;
+	return error ? error : 1;
+}
+
+/* Every thread ends in the state that it is in. */
+static int take_ends(struct walking *walking)
+{
+	int error = 0;
+	for (uint32_t id = 1; !error && id < walking->count; id++) {
+		walking->walks[id].unsure = !walking->out->has_wakeups;
+		error = end_state(walking, id, walking->walks[id].end_ns);
 	}
-	sonde_cursor_close(cursor);
-	return error ? error : rc;
+	return error;
+}
+
+static int begin(struct walking *walking)
+{
+	struct sonde_session *session = walking->session;
+	walking->count = (uint32_t)sonde_session_thread_count(session) + 1;
+	walking->is_kept = sonde_session_info(session, "option.keep_ns") != NULL;
+	walking->walks = calloc(walking->count, sizeof *walking->walks);
+	*walking->out = (struct sonde_intervals){0};
+	if (!walking->walks)
+		return sonde_error(ENOMEM, "out of memory for %u threads", walking->count);
+	for (uint32_t id = 1; id < walking->count; id++)
+		sonde_interval_life(session, sonde_session_thread(session, id), &walking->walks[id].at_ns,
+				    &walking->walks[id].end_ns);
+	return sonde_cursor_open(&walking->cursor, session, 1u << SONDE_CHUNK_SWITCHES);
+}
+
+static void end(struct walking *walking)
+{
+	sonde_cursor_close(walking->cursor);
+	free(walking->walks);
 }
 
 int sonde_intervals_walk(struct sonde_intervals *out, struct sonde_session *session,
 			 int (*take)(void *context, const struct sonde_interval *interval), void *context)
 {
 	struct walking walking = {.out = out, .session = session, .take = take, .context = context};
-	walking.count = (uint32_t)sonde_session_thread_count(session) + 1;
-	walking.is_kept = sonde_session_info(session, "option.keep_ns") != NULL;
-	walking.walks = calloc(walking.count, sizeof *walking.walks);
-	*out = (struct sonde_intervals){0};
-	if (!walking.walks)
-		return sonde_error(ENOMEM, "out of memory for %u threads", walking.count);
-	for (uint32_t id = 1; id < walking.count; id++)
-		sonde_interval_life(session, sonde_session_thread(session, id), &walking.walks[id].at_ns,
-				    &walking.walks[id].end_ns);
-	int rc = take_batches(&walking);
-	for (uint32_t id = 1; rc == 0 && id < walking.count; id++) {
-		walking.walks[id].unsure = !out->has_wakeups;
-		rc = end_state(&walking, id, walking.walks[id].end_ns);
-	}
-	free(walking.walks);
+	int rc = begin(&walking);
+	rc = rc ? rc : 1;
+	while (rc == 1)
+		rc = take_batch(&walking);
+	rc = rc ? rc : take_ends(&walking);
+	end(&walking);
 	return rc;
+}
+
+/* --- one by one --------------------------------------------------------------------------------------------------- */
+
+struct sonde_intervals_cursor {
+	struct walking walking;
+	struct sonde_intervals seen;
+	struct sonde_interval *rows; /* of the last chunk */
+	size_t next, row_count, cap;
+	int is_at_end;
+};
+
+static int keep(void *context, const struct sonde_interval *interval)
+{
+	struct sonde_intervals_cursor *cursor = context;
+	if (cursor->row_count == cursor->cap) {
+		size_t cap = cursor->cap ? 2 * cursor->cap : 1024;
+		struct sonde_interval *rows = realloc(cursor->rows, cap * sizeof *rows);
+		if (!rows)
+			return sonde_error(ENOMEM, "out of memory for %zu states of threads", cap);
+		cursor->rows = rows;
+		cursor->cap = cap;
+	}
+	cursor->rows[cursor->row_count++] = *interval;
+	return 0;
+}
+
+int sonde_intervals_open(struct sonde_intervals_cursor **out, struct sonde_session *session)
+{
+	struct sonde_intervals_cursor *cursor = calloc(1, sizeof *cursor);
+	if (!cursor)
+		return sonde_error(ENOMEM, "out of memory for the states of threads");
+	cursor->walking = (struct walking){.out = &cursor->seen, .session = session, .take = keep, .context = cursor};
+	int error = begin(&cursor->walking);
+	if (error)
+		sonde_intervals_close(cursor);
+	else
+		*out = cursor;
+	return error;
+}
+
+int sonde_intervals_next(struct sonde_intervals_cursor *cursor, const struct sonde_interval **out)
+{
+	while (cursor->next == cursor->row_count) {
+		cursor->next = cursor->row_count = 0;
+		if (cursor->is_at_end)
+			return 0;
+		int rc = take_batch(&cursor->walking);
+		cursor->is_at_end = !rc;
+		rc = rc ? rc : take_ends(&cursor->walking);
+		if (rc < 0)
+			return rc;
+	}
+	*out = &cursor->rows[cursor->next++];
+	return 1;
+}
+
+void sonde_intervals_close(struct sonde_intervals_cursor *cursor)
+{
+	if (!cursor)
+		return;
+	end(&cursor->walking);
+	free(cursor->rows);
+	free(cursor);
 }

@@ -134,9 +134,11 @@ int sonde_tile_items_lay(struct sonde_tiles *tiles, struct sonde_tile_items *ite
 
 typedef int sonde_tile_reader(struct sonde_tiles *tiles);
 
-sonde_tile_reader sonde_tile_read_zones, sonde_tile_read_states, sonde_tile_read_waits, sonde_tile_read_cpu,
-    sonde_tile_read_series, sonde_tile_read_heaps, sonde_tile_read_events, sonde_tile_read_path,
-    sonde_tile_read_devices;
+sonde_tile_reader sonde_tile_read_zones, sonde_tile_read_waits, sonde_tile_read_cpu, sonde_tile_read_series,
+    sonde_tile_read_events, sonde_tile_read_devices;
+
+/* All tracks of these kinds: bits SONDE_TRACKS_OF(). */
+int sonde_tile_read_tracks(struct sonde_tiles *tiles, uint32_t kinds);
 
 /* --- others ------------------------------------------------------------------------------------------------------- */
 

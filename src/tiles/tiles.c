@@ -9,14 +9,24 @@
 #include "base/hash.h"
 #include "base/order.h"
 #include "tiles/state.h"
+#include "tracks/tracks.h"
 #include "util/error.h"
 
 #define NAMES_MAX 200000u /* texts of messages are anybody's: others of these are "…" */
 
-static sonde_tile_reader *const readers[] = {
-    sonde_tile_read_zones,  sonde_tile_read_states, sonde_tile_read_waits,
-    sonde_tile_read_cpu,    sonde_tile_read_series, sonde_tile_read_heaps,
-    sonde_tile_read_events, sonde_tile_read_path,   sonde_tile_read_devices,
+/* In this order names get their numbers; kinds of tracks that are not named come last. */
+#define EARLIER \
+	(SONDE_TRACKS_OF(SONDE_TRACK_STATES) | SONDE_TRACKS_OF(SONDE_TRACK_HEAP) | SONDE_TRACKS_OF(SONDE_TRACK_PATH))
+
+static const struct {
+	sonde_tile_reader *read;
+	uint32_t kinds; /* of tracks, instead */
+} readers[] = {
+    {sonde_tile_read_zones, 0},   {NULL, SONDE_TRACKS_OF(SONDE_TRACK_STATES)},
+    {sonde_tile_read_waits, 0},   {sonde_tile_read_cpu, 0},
+    {sonde_tile_read_series, 0},  {NULL, SONDE_TRACKS_OF(SONDE_TRACK_HEAP)},
+    {sonde_tile_read_events, 0},  {NULL, SONDE_TRACKS_OF(SONDE_TRACK_PATH)},
+    {sonde_tile_read_devices, 0}, {NULL, SONDE_TRACKS_ALL & ~EARLIER},
 };
 
 const char *sonde_tile_kind_word(enum sonde_tile_kind kind)
@@ -196,7 +206,7 @@ int sonde_tiles_read(struct sonde_tiles *tiles)
 {
 	int error = 0;
 	for (size_t i = 0; i < sizeof readers / sizeof *readers && !error; i++)
-		error = readers[i](tiles);
+		error = readers[i].read ? readers[i].read(tiles) : sonde_tile_read_tracks(tiles, readers[i].kinds);
 	return error ? error : build(tiles);
 }
 

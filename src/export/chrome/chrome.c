@@ -3,12 +3,12 @@
  * Written as the file is read, but for the critical path, which is found before: zones and waits are complete events
  * (X), counters and resources C, marks i; arrows (s, f) from who unlocked to who waited for it; then states of threads,
  * as complete events on tracks of their own, with arrows from who woke them, where that is known; then what
- * devices did, on processes of their own, with arrows (bind_id) from the calls that had them do it; then the critical path; then
- * spans as asynchronous events (b, e) with an arrow (s, f) where one ends in another thread; then what was alive of
- * each heap, as counters; then CPU samples. Zones of a thread that do not nest, which viewers would draw wrongly,
- * become asynchronous events too. Every event has name, cat, pid, tid, ts and args, because some readers want them all.
- * Timestamps are microseconds since the recording began, exact to the nanosecond; baseTimeNanoseconds is that beginning
- * on the wall clock. Only arguments of zones, and spans, are held in memory (marks.h).
+ * devices did, on processes of their own, with arrows (bind_id) from the calls that had them do it; then the critical
+ * path; then spans as asynchronous events (b, e) with an arrow (s, f) where one ends in another thread; then what was
+ * alive of each heap, as counters; then CPU samples. Zones of a thread that do not nest, which viewers would draw
+ * wrongly, become asynchronous events too. Every event has name, cat, pid, tid, ts and args, because some readers want
+ * them all. Timestamps are microseconds since the recording began, exact to the nanosecond; baseTimeNanoseconds is that
+ * beginning on the wall clock. Only arguments of zones, and spans, are held in memory (marks.h).
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -57,6 +57,7 @@ static void put_origin(struct sonde_chrome *chrome)
 static void put_tail(struct sonde_chrome *chrome)
 {
 	struct sonde_json *json = &chrome->json;
+	const struct sonde_tracks_left *states = &chrome->left[SONDE_TRACK_STATES];
 	const char *command = sonde_session_info(chrome->session, "run.command");
 	sonde_json_put_text(json, "displayTimeUnit", "ns");
 	sonde_json_put_uint(json, "baseTimeNanoseconds", sonde_session_head(chrome->session)->start_real_ns);
@@ -68,11 +69,11 @@ static void put_tail(struct sonde_chrome *chrome)
 	sonde_json_put_uint(json, "zones_apart", chrome->apart);
 	sonde_json_put_uint(json, "span_ends_without_begin", chrome->unbegun);
 	sonde_json_put_uint(json, "marks_dropped", chrome->marks.dropped);
-	sonde_json_put_uint(json, "heap_curves_damaged", chrome->heaps_damaged);
-	sonde_json_put_uint(json, "state_slices", chrome->state_slices);
-	sonde_json_put_uint(json, "states_in_shared_slices", chrome->states_shared);
-	if (chrome->states_shared) {
-		sonde_json_put_uint(json, "states_shared_below_ns", chrome->states_least_ns);
+	sonde_json_put_uint(json, "heap_curves_damaged", chrome->left[SONDE_TRACK_HEAP].damaged);
+	sonde_json_put_uint(json, "state_slices", chrome->slice_counts[SONDE_TRACK_STATES]);
+	sonde_json_put_uint(json, "states_in_shared_slices", states->shared);
+	if (states->shared) {
+		sonde_json_put_uint(json, "states_shared_below_ns", states->least_ns);
 		sonde_json_put_text(json, "states_note",
 				    "states shorter than that share slices named switching, which say what they add up "
 				    "to; sonde export --from and --to show a part in detail");
@@ -86,13 +87,16 @@ static void put_tail(struct sonde_chrome *chrome)
 				    "up to; sonde export --from and --to show a part in detail");
 	}
 	sonde_json_put_uint(json, "lock_arrows", chrome->lock_arrows);
-	sonde_json_put_uint(json, "wake_arrows", chrome->wake_arrows);
+	sonde_json_put_uint(json, "wake_arrows", chrome->flow_counts[SONDE_TRACK_STATES]);
 	sonde_json_put_uint(json, "device_slices", chrome->device_slices);
 	sonde_json_put_uint(json, "device_slices_left_out", chrome->device_slices_left_out);
-	sonde_json_put_uint(json, "critical_path_steps", chrome->path_steps);
-	sonde_json_put_uint(json, "critical_path_steps_left_out", chrome->path_left_out);
+	sonde_json_put_uint(json, "critical_path_steps", chrome->slice_counts[SONDE_TRACK_PATH]);
+	sonde_json_put_uint(json, "critical_path_steps_left_out", chrome->left[SONDE_TRACK_PATH].omitted);
 	sonde_json_end(json);
 }
+
+/* Tracks that stand before others; kinds that are not named come behind spans. */
+#define EARLIER (SONDE_TRACKS_OF(SONDE_TRACK_STATES) | SONDE_TRACKS_OF(SONDE_TRACK_PATH))
 
 static int put_batches(struct sonde_chrome *chrome)
 {
@@ -132,15 +136,14 @@ static int put_document(struct sonde_chrome *chrome)
 		error = put_batches(chrome);
 	if (error)
 		return error;
-	error = sonde_chrome_states(chrome);
+	error = sonde_chrome_tracks(chrome, SONDE_TRACKS_OF(SONDE_TRACK_STATES));
 	error = error ? error : sonde_chrome_devices(chrome);
+	error = error ? error : sonde_chrome_tracks(chrome, SONDE_TRACKS_OF(SONDE_TRACK_PATH));
 	if (error)
 		return error;
-	sonde_chrome_path(chrome);
 	sonde_chrome_spans(chrome);
-	error = sonde_chrome_heaps(chrome);
-	if (!error)
-		error = sonde_chrome_samples(chrome);
+	error = sonde_chrome_tracks(chrome, SONDE_TRACKS_ALL & ~EARLIER);
+	error = error ? error : sonde_chrome_samples(chrome);
 	if (error)
 		return error;
 	sonde_json_end(json);
@@ -165,6 +168,7 @@ static int export(struct sonde_session *session, const struct sonde_format_optio
 		sonde_nest_fini(&chrome.nests[i]);
 	free(chrome.nests);
 	free(chrome.cpu);
+	sonde_map_fini(&chrome.tracks);
 	sonde_chrome_waits_fini(&chrome);
 	sonde_marks_fini(&chrome.marks);
 	return error;

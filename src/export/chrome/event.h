@@ -8,7 +8,9 @@
 #include "export/marks.h"
 #include "export/nest.h"
 #include "session/session.h"
+#include "tracks/tracks.h"
 #include "util/json.h"
+#include "util/map.h"
 
 #define SONDE_CHROME_TEXT_B 1024 /* longer texts of events are cut */
 
@@ -39,13 +41,14 @@ struct sonde_chrome {
 	struct sonde_chrome_cpu *cpu; /* by process id; NULL until there is a series */
 	uint64_t apart;               /* zones that did not nest: asynchronous, numbered by this */
 	uint64_t unbegun;             /* ends of spans without a begin */
-	/* Slices of threads' states; states that share one; shorter than what, 0 = none do. */
-	uint64_t state_slices, states_shared, states_least_ns;
-	uint64_t wait_slices, waits_shared, waits_least_ns; /* the same of calls that waited */
-	uint64_t lock_arrows, wake_arrows;
-	uint64_t path_steps, path_left_out; /* of the critical path */
+	struct sonde_map tracks;      /* kind, owner and sub → number */
+	uint32_t track_counts[SONDE_TRACK_KINDS];
+	uint64_t slice_counts[SONDE_TRACK_KINDS], flow_counts[SONDE_TRACK_KINDS];
+	struct sonde_tracks_left left[SONDE_TRACK_KINDS];
+	/* Slices of calls that waited; calls that share one; shorter than what, 0 = none do. */
+	uint64_t wait_slices, waits_shared, waits_least_ns;
+	uint64_t lock_arrows;
 	uint64_t device_slices, device_slices_left_out;
-	uint64_t heaps_damaged; /* whose curves lack chunks that could not be read */
 	struct sonde_chrome_calls *calls;
 };
 
@@ -112,7 +115,8 @@ void sonde_chrome_waits_end(struct sonde_chrome *chrome);
 void sonde_chrome_waits_fini(struct sonde_chrome *chrome);
 /* What a call waited for, as argument "object", where it has a name or an address. */
 void sonde_chrome_object(struct sonde_chrome *chrome, uint32_t object);
-int sonde_chrome_states(struct sonde_chrome *chrome);
+/* Everything of these kinds of tracks: bits SONDE_TRACKS_OF(). */
+int sonde_chrome_tracks(struct sonde_chrome *chrome, uint32_t kinds);
 int sonde_chrome_has_machine(const struct sonde_chrome *chrome);
 
 /* CPU samples as V8's "Profile" and "ProfileChunk" events, which Chromium's, Firefox's and Perfetto's viewers read. */
@@ -120,11 +124,5 @@ int sonde_chrome_samples(struct sonde_chrome *chrome);
 
 /* What devices did, and the host for them. */
 int sonde_chrome_devices(struct sonde_chrome *chrome);
-
-/* The critical path, where the options' report has its steps. */
-void sonde_chrome_path(struct sonde_chrome *chrome);
-
-/* What was alive of every heap, as counters. */
-int sonde_chrome_heaps(struct sonde_chrome *chrome);
 
 #endif

@@ -6,7 +6,7 @@
  * waiting of its thread, and would overlap what it waits for meanwhile.
  *
  * A million calls would be a file of 160 MB. Where there are many, a first reading counts durations, and short ones
- * share slices, "calls", as states do (chrome/share.h), with the time of each kind and the bytes that they add up to.
+ * share slices, "calls", as states do (tracks/share.h), with the time of each kind and the bytes that they add up to.
  * Calls of a thread come in the order of their ends, but for what a signal's handler did: a shared slice ends where a
  * longer call begins that was under way, so that they nest; the sums are of all its calls.
  */
@@ -16,7 +16,7 @@
 
 #include "export/chrome/event.h"
 #include "export/chrome/holds.h"
-#include "export/chrome/share.h"
+#include "tracks/share.h"
 #include "export/stack/stacks.h"
 #include "util/error.h"
 
@@ -35,7 +35,7 @@ struct shared {
 };
 
 struct sonde_chrome_calls {
-	struct sonde_chrome_share share;
+	struct sonde_track_share share;
 	struct sonde_heap_range range;
 	struct shared *shared; /* by thread id */
 	size_t threads;
@@ -166,7 +166,7 @@ static int count(struct sonde_chrome_calls *calls, const struct sonde_batch *bat
 		if (!take(calls, batch, i, &call))
 			continue;
 		struct shared *shared = &calls->shared[call.thread];
-		sonde_chrome_share_count(&calls->share, call.to_ns - call.from_ns);
+		sonde_track_share_count(&calls->share, call.to_ns - call.from_ns);
 		if (!shared->calls++ || call.from_ns < shared->from_ns)
 			shared->from_ns = call.from_ns;
 		if (call.to_ns > shared->to_ns)
@@ -202,7 +202,7 @@ int sonde_chrome_waits_begin(struct sonde_chrome *chrome)
 		calls->share.lives_ns += calls->shared[i].to_ns - calls->shared[i].from_ns;
 		calls->shared[i] = (struct shared){0};
 	}
-	sonde_chrome_share_choose(&calls->share);
+	sonde_track_share_choose(&calls->share);
 	chrome->waits_least_ns = calls->share.least_ns;
 	return rc;
 }

@@ -5,12 +5,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "export/curves.h"
 #include "export/stack/stacks.h"
 #include "format/metric.h"
 #include "util/error.h"
 
-static int add_counter(struct sonde_firefox *firefox, const char *name, uint32_t process)
+int sonde_firefox_counter(struct sonde_firefox *firefox, const char *name, uint32_t process)
 {
 	if (firefox->counter_count == firefox->counter_cap) {
 		size_t cap = firefox->counter_cap ? 2 * firefox->counter_cap : 16;
@@ -27,25 +26,11 @@ static int add_counter(struct sonde_firefox *firefox, const char *name, uint32_t
 	return firefox->error;
 }
 
-static int add_point(struct sonde_firefox *firefox, uint32_t counter, uint64_t time_ns, uint64_t value)
+int sonde_firefox_point(struct sonde_firefox *firefox, uint32_t counter, uint64_t time_ns, uint64_t value)
 {
 	const struct sonde_spool_row row = {
 	    .group = counter, .time = time_ns, .value = value, .text_at = firefox->points.row_count};
 	return sonde_spool_add(&firefox->points, &row);
-}
-
-/* Counters are numbered as the heaps; series of memory follow. */
-static int take_heap(void *context, const struct sonde_curve *curve, uint64_t time_ns, uint64_t live_b)
-{
-	struct sonde_firefox *firefox = context;
-	while (firefox->counter_count < curve->heap) {
-		const struct sonde_heap *heap =
-		    sonde_session_heap(firefox->session, (uint32_t)firefox->counter_count + 1);
-		int error = add_counter(firefox, heap->id == curve->heap ? curve->name : "", heap->process);
-		if (error)
-			return error;
-	}
-	return add_point(firefox, curve->heap - 1, time_ns, live_b);
 }
 
 static int is_memory(const struct sonde_series *series)
@@ -54,35 +39,28 @@ static int is_memory(const struct sonde_series *series)
 	       !strcmp(series->name, sonde_metric_row(SONDE_METRIC_MEMORY_RSS)->name);
 }
 
-static int take_series(struct sonde_firefox *firefox)
+int sonde_firefox_points(struct sonde_firefox *firefox)
 {
 	struct sonde_cursor *cursor;
 	const struct sonde_batch *batch;
-	uint32_t heaps = (uint32_t)sonde_session_heap_count(firefox->session);
+	uint32_t tracks = (uint32_t)firefox->counter_count;
 	int error = 0, rc = sonde_cursor_open(&cursor, firefox->session, 1u << SONDE_CHUNK_SERIES);
 	if (rc)
 		return rc;
-	while (firefox->counter_count < heaps && !error)
-		error = add_counter(firefox, "", 0);
 	for (uint32_t id = 1; id <= sonde_session_series_count(firefox->session) && !error; id++) {
 		const struct sonde_series *series = sonde_session_series(firefox->session, id);
-		error = add_counter(firefox, is_memory(series) ? "resident memory" : "", series ? series->process : 0);
+		error = sonde_firefox_counter(firefox, is_memory(series) ? "resident memory" : "",
+					      series ? series->process : 0);
 	}
 	while (!error && (rc = sonde_export_stacks_next(cursor, &batch)) > 0)
 		for (size_t i = 0; i < batch->count && !error; i++)
 			if (is_memory(sonde_session_series(firefox->session, batch->series.series[i])) &&
 			    batch->series.value[i] >= 0 &&
 			    sonde_format_takes(firefox->options, batch->series.time_ns[i], 0))
-				error = add_point(firefox, heaps + batch->series.series[i] - 1,
-						  batch->series.time_ns[i], (uint64_t)batch->series.value[i]);
+				error = sonde_firefox_point(firefox, tracks + batch->series.series[i] - 1,
+							    batch->series.time_ns[i], (uint64_t)batch->series.value[i]);
 	sonde_cursor_close(cursor);
 	return error ? error : rc;
-}
-
-int sonde_firefox_points(struct sonde_firefox *firefox)
-{
-	int error = sonde_curves_heaps(firefox->session, firefox->options, take_heap, firefox, &firefox->heaps_damaged);
-	return error ? error : take_series(firefox);
 }
 
 /* --- written --------------------------------------------------------------------------------------------------------

@@ -79,7 +79,7 @@ static void put_extra(const struct sonde_firefox *firefox, struct sonde_json *js
 		    {"Their time", "nanoseconds", firefox->calls_left_ns},
 		    {"They were shorter than", "nanoseconds", firefox->calls_least_ns},
 		    {"Arguments left out", "integer", firefox->marks.dropped},
-		    {"Steps of the critical path left out", "integer", firefox->path_left},
+		    {"Steps of the critical path left out", "integer", firefox->tracks_left[SONDE_TRACK_PATH]},
 		    {"Activities of devices left out", "integer", firefox->devices_left},
 		    {"Curves of heaps with parts not readable", "integer", firefox->heaps_damaged},
 		    {"Records lost", "integer", lacks.lost},
@@ -213,19 +213,24 @@ static int put_document(struct sonde_firefox *firefox)
 
 static int gather(struct sonde_firefox *firefox)
 {
-	static int (*const parts[])(struct sonde_firefox *) = {gather_samples,        sonde_firefox_markers,
-							       sonde_firefox_calls,   sonde_firefox_path,
-							       sonde_firefox_devices, sonde_firefox_points};
+	static const struct {
+		int (*gather)(struct sonde_firefox *);
+		uint32_t kinds; /* of tracks, instead */
+	} parts[] = {
+	    {gather_samples, 0},
+	    {sonde_firefox_markers, 0},
+	    {sonde_firefox_calls, 0},
+	    {NULL, SONDE_TRACKS_OF(SONDE_TRACK_PATH)},
+	    {sonde_firefox_devices, 0},
+	    {NULL, SONDE_TRACKS_ALL & ~(SONDE_TRACKS_OF(SONDE_TRACK_PATH) | SONDE_TRACKS_OF(SONDE_TRACK_STATES))},
+	    {sonde_firefox_points, 0}};
 	struct sonde_spool *const spools[] = {&firefox->samples, &firefox->markers, &firefox->points};
-	uint32_t threads = sonde_firefox_groups(firefox),
-		 counters = (uint32_t)(sonde_session_heap_count(firefox->session) +
-				       sonde_session_series_count(firefox->session)) +
-			    1;
+	uint32_t threads = sonde_firefox_groups(firefox), counters = (uint32_t)sonde_firefox_counters_max(firefox) + 1;
 	int error = sonde_marks_read(&firefox->marks, firefox->session);
 	for (size_t i = 0; i < sizeof spools / sizeof *spools && !error; i++)
 		error = sonde_spool_init(spools[i], spools[i] == &firefox->points ? counters : threads);
 	for (size_t i = 0; i < sizeof parts / sizeof *parts && !error; i++)
-		error = parts[i](firefox);
+		error = parts[i].gather ? parts[i].gather(firefox) : sonde_firefox_tracks(firefox, parts[i].kinds);
 	for (size_t i = 0; i < sizeof spools / sizeof *spools && !error; i++)
 		error = sonde_spool_gather(spools[i]);
 	return error;

@@ -1,4 +1,4 @@
-/* markers.c: zones, spans, marks, calls that waited and the critical path, as markers of the firefox format.
+/* markers.c: zones, spans, marks and calls that waited, as markers of the firefox format.
  *
  * A marker's data is an object of a type whose fields the profile's schema names. What the program said of a zone is
  * one field, since its keys are the program's.
@@ -11,7 +11,6 @@
 #include "export/calls.h"
 #include "export/firefox/rows.h"
 #include "export/stack/stacks.h"
-#include "report/report.h"
 #include "util/buf.h"
 #include "util/error.h"
 
@@ -200,7 +199,7 @@ int sonde_firefox_markers(struct sonde_firefox *firefox)
 	return firefox->error ? firefox->error : rc;
 }
 
-/* --- calls, the critical path ------------------------------------------------------------------------------------- */
+/* --- calls -------------------------------------------------------------------------------------------------------- */
 
 static void put_call(struct sonde_firefox *firefox, const struct sonde_call *call)
 {
@@ -234,89 +233,6 @@ int sonde_firefox_calls(struct sonde_firefox *firefox)
 	firefox->calls_least_ns = calls.least_ns;
 	sonde_calls_fini(&calls);
 	return error;
-}
-
-/* Threads by their tids: one may have been given again, and machines of a merged recording number theirs alike. */
-struct by_tid {
-	uint32_t tid, id;
-};
-
-static int compare_tids(const void *left, const void *right)
-{
-	const struct by_tid *a = left, *b = right;
-	return a->tid != b->tid ? (a->tid < b->tid ? -1 : 1) : (a->id > b->id) - (a->id < b->id);
-}
-
-static struct by_tid *index_threads(const struct sonde_session *session)
-{
-	size_t count = sonde_session_thread_count(session);
-	struct by_tid *rows = malloc((count + 1) * sizeof *rows);
-	for (uint32_t id = 1; rows && id <= count; id++)
-		rows[id - 1] = (struct by_tid){sonde_session_thread(session, id)->tid, id};
-	if (rows && count)
-		qsort(rows, count, sizeof *rows, compare_tids);
-	return rows;
-}
-
-/* The one thread that was there at a time with a tid and a name; 0 = none, or more than one. */
-static uint32_t thread_at(const struct sonde_session *session, const struct by_tid *rows, uint64_t tid,
-			  const char *name, uint64_t time_ns)
-{
-	size_t count = sonde_session_thread_count(session), low = 0, high = count;
-	uint32_t found = 0;
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-		if (rows[middle].tid < tid)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	for (; low < count && rows[low].tid == tid; low++) {
-		const struct sonde_thread *thread = sonde_session_thread(session, rows[low].id);
-		if (thread->start_ns > time_ns || (thread->end_ns && time_ns > thread->end_ns) ||
-		    strcmp(thread->name, name) != 0)
-			continue;
-		if (found)
-			return 0;
-		found = rows[low].id;
-	}
-	return found;
-}
-
-/* The steps are markers of the threads that take them; one whose thread is not known, or not written, is left out. */
-static void put_step(struct sonde_firefox *firefox, const struct sonde_section *section, size_t row,
-		     const struct by_tid *threads)
-{
-	uint64_t from_ns =
-	    sonde_session_run(firefox->session)->start_ns + sonde_report_cell_uint(section, row, "start_ns");
-	uint32_t id = thread_at(firefox->session, threads, sonde_report_cell_uint(section, row, "tid"),
-				sonde_report_cell_text(section, row, "thread"), from_ns);
-	struct sonde_firefox_marker marker;
-	if (!id || !sonde_firefox_has(firefox, id)) {
-		firefox->path_left++;
-		return;
-	}
-	sonde_firefox_begin(&marker, firefox, id, "critical path", "step");
-	put_text(&marker, "name", sonde_report_cell_text(section, row, "name"));
-	put_text(&marker, "kind", sonde_report_cell_text(section, row, "kind"));
-	put_text(&marker, "state", sonde_report_cell_text(section, row, "state"));
-	sonde_firefox_end(&marker, SONDE_FIREFOX_PATH, from_ns,
-			  from_ns + sonde_report_cell_uint(section, row, "duration_ns"));
-}
-
-int sonde_firefox_path(struct sonde_firefox *firefox)
-{
-	const struct sonde_section *section = sonde_report_find(firefox->options->report, "critical-steps");
-	if (!section)
-		return 0;
-	struct by_tid *threads = index_threads(firefox->session);
-	if (!threads)
-		return sonde_error(ENOMEM, "out of memory for the threads of the critical path");
-	firefox->path_left = section->table.omitted;
-	for (size_t row = 0; row < section->table.row_count && !firefox->error; row++)
-		put_step(firefox, section, row, threads);
-	free(threads);
-	return firefox->error;
 }
 
 /* --- the schema --------------------------------------------------------------------------------------------------- */
@@ -362,6 +278,17 @@ static const struct {
       {"local", "Local memory of a thread", "bytes"},
       {"shared", "Shared memory of a block", "bytes"}}},
 };
+
+int sonde_firefox_has_field(const char *type, const char *key)
+{
+	size_t i = 0;
+	while (strcmp(types[i].type, type) != 0)
+		i++;
+	const struct field *field = types[i].fields;
+	while (field->key && strcmp(field->key, key) != 0)
+		field++;
+	return field->key != NULL;
+}
 
 void sonde_firefox_schema(struct sonde_json *json)
 {

@@ -11,6 +11,7 @@
 #include "export/marks.h"
 #include "export/spool.h"
 #include "session/session.h"
+#include "tracks/tracks.h"
 #include "util/json.h"
 
 enum sonde_firefox_category {
@@ -24,10 +25,14 @@ enum sonde_firefox_category {
 	SONDE_FIREFOX_DEVICE,
 };
 
+enum { SONDE_FIREFOX_COUNTERS_SPARE = 64 }; /* counters of tracks beside those of heaps */
+
 /* A counter of a process. */
 struct sonde_firefox_counter {
 	const char *name;
 	uint32_t process;
+	uint32_t thread, sub; /* of a track */
+	enum sonde_track_kind kind;
 };
 
 struct sonde_firefox {
@@ -44,7 +49,8 @@ struct sonde_firefox {
 	size_t counter_count, counter_cap;
 	struct sonde_marks marks;
 	struct sonde_chrome_said said;
-	uint64_t calls_left, calls_left_ns, calls_least_ns, path_left, heaps_damaged, devices_left;
+	uint64_t calls_left, calls_left_ns, calls_least_ns, heaps_damaged, devices_left;
+	uint64_t tracks_left[SONDE_TRACK_KINDS];
 };
 
 /* A time or duration as ms with six decimals, exactly; times count from the recording's beginning. */
@@ -84,15 +90,32 @@ void sonde_firefox_end(struct sonde_firefox_marker *marker, enum sonde_firefox_c
 /* Fill the spools. */
 int sonde_firefox_markers(struct sonde_firefox *firefox);
 int sonde_firefox_calls(struct sonde_firefox *firefox);
-int sonde_firefox_path(struct sonde_firefox *firefox);
+/* Everything of these kinds of tracks: bits SONDE_TRACKS_OF(). */
+int sonde_firefox_tracks(struct sonde_firefox *firefox, uint32_t kinds);
 int sonde_firefox_points(struct sonde_firefox *firefox);
 int sonde_firefox_devices(struct sonde_firefox *firefox);
+
+/* A counter more, the last of firefox->counters; and a point of one. Both set or return the error. */
+int sonde_firefox_counter(struct sonde_firefox *firefox, const char *name, uint32_t process);
+int sonde_firefox_point(struct sonde_firefox *firefox, uint32_t counter, uint64_t time_ns, uint64_t value);
+
+/* How many counters tracks may have, and how many there are in all. */
+static inline size_t sonde_firefox_track_counters(const struct sonde_firefox *firefox)
+{
+	return sonde_session_heap_count(firefox->session) + SONDE_FIREFOX_COUNTERS_SPARE;
+}
+
+static inline size_t sonde_firefox_counters_max(const struct sonde_firefox *firefox)
+{
+	return sonde_firefox_track_counters(firefox) + sonde_session_series_count(firefox->session);
+}
 
 /* All counters. */
 void sonde_firefox_counters(const struct sonde_firefox *firefox, struct sonde_json *json);
 
 /* What fields the markers' data have. */
 void sonde_firefox_schema(struct sonde_json *json);
+int sonde_firefox_has_field(const char *type, const char *key);
 
 /* A thread, with all its tables. */
 int sonde_firefox_thread(struct sonde_firefox *firefox, const struct sonde_thread *thread);

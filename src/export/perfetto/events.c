@@ -1,12 +1,9 @@
-/* events.c: what the program counted and marked; spans, on tracks of their own below their process; and the
- * critical path, on one below the command's.
+/* events.c: what the program counted and marked; spans, on tracks of their own below their process.
  *
  * A counter's total is one per thread, a gauge is whatever anyone of the process set last. Where a span ends in another
  * thread, an arrow leads from a mark in the one to a mark in the other.
  */
-
 #include "export/perfetto/perfetto.h"
-#include "report/report.h"
 
 static void put_value(struct sonde_perfetto *perfetto, const struct sonde_batch *batch,
 		      const struct sonde_event_value *value)
@@ -137,7 +134,7 @@ static int is_same(const struct sonde_mark *a, const struct sonde_mark *b)
 
 /* Marks of one id are in order of time: a begin, what is said about it, an end; and the same again when the id is used
  * again. */
-void sonde_perfetto_spans(struct sonde_perfetto *perfetto)
+int sonde_perfetto_spans(struct sonde_perfetto *perfetto)
 {
 	const struct sonde_marks *marks = &perfetto->marks;
 	for (size_t i = 0; i < marks->span_count && !perfetto->error;) {
@@ -156,40 +153,5 @@ void sonde_perfetto_spans(struct sonde_perfetto *perfetto)
 		if (sonde_format_takes(perfetto->options, span.begin->event->time, span.begin->thread))
 			put_span(perfetto, &span);
 	}
-}
-
-/* --- the critical path -------------------------------------------------------------------------------------------- */
-
-static void put_step(struct sonde_perfetto *perfetto, const struct sonde_section *section, size_t row, uint64_t track)
-{
-	const char *name = sonde_report_cell_text(section, row, "name"),
-		   *kind = sonde_report_cell_text(section, row, "kind");
-	uint64_t from_ns =
-	    sonde_session_run(perfetto->session)->start_ns + sonde_report_cell_uint(section, row, "start_ns");
-	sonde_perfetto_begin(perfetto, &(struct sonde_perfetto_event){.type = SONDE_PERFETTO_BEGIN,
-								      .track = track,
-								      .time_ns = from_ns,
-								      .category = "critical path",
-								      .name = *name ? name : kind});
-	sonde_perfetto_arg_text(perfetto, "kind", kind);
-	sonde_perfetto_arg_text(perfetto, "state", sonde_report_cell_text(section, row, "state"));
-	sonde_perfetto_arg_text(perfetto, "thread", sonde_report_cell_text(section, row, "thread"));
-	sonde_perfetto_arg_uint(perfetto, "tid", sonde_report_cell_uint(section, row, "tid"));
-	sonde_perfetto_end(perfetto, NULL);
-	sonde_perfetto_close(perfetto, track, from_ns + sonde_report_cell_uint(section, row, "duration_ns"), NULL);
-}
-
-void sonde_perfetto_path(struct sonde_perfetto *perfetto)
-{
-	const struct sonde_section *section = sonde_report_find(perfetto->options->report, "critical-steps");
-	uint32_t root = sonde_session_run(perfetto->session)->root_process;
-	int is_new;
-	if (!section || !section->table.row_count)
-		return;
-	uint64_t track = sonde_perfetto_track(perfetto, SONDE_PERFETTO_PATH, 0, 0, &is_new);
-	sonde_perfetto_describe(perfetto, track, sonde_perfetto_process(perfetto, root ? root : 1), "critical path",
-				NULL);
-	for (size_t row = 0; row < section->table.row_count && !perfetto->error; row++)
-		put_step(perfetto, section, row, track);
-	perfetto->path_left = section->table.omitted;
+	return perfetto->error;
 }

@@ -96,10 +96,10 @@ static void put_about(struct sonde_perfetto *perfetto)
 		    {"calls_left_out", perfetto->calls_left},
 		    {"calls_left_out_ns", perfetto->calls_left_ns},
 		    {"calls_left_out_below_ns", perfetto->calls_least_ns},
-		    {"states_in_shared_slices", perfetto->states_shared},
-		    {"states_shared_below_ns", perfetto->states_least_ns},
-		    {"critical_path_steps_left_out", perfetto->path_left},
-		    {"heap_curves_damaged", perfetto->heaps_damaged},
+		    {"states_in_shared_slices", perfetto->left[SONDE_TRACK_STATES].shared},
+		    {"states_shared_below_ns", perfetto->left[SONDE_TRACK_STATES].least_ns},
+		    {"critical_path_steps_left_out", perfetto->left[SONDE_TRACK_PATH].omitted},
+		    {"heap_curves_damaged", perfetto->left[SONDE_TRACK_HEAP].damaged},
 		    {"device_slices_left_out", perfetto->devices_left},
 		    {"records_lost", lacks.lost},
 		    {"bytes_not_readable", lacks.damaged_b},
@@ -120,20 +120,30 @@ static void put_about(struct sonde_perfetto *perfetto)
 	sonde_perfetto_end(perfetto, NULL);
 }
 
+/* Tracks that stand before others; kinds that are not named come behind spans. */
+#define EARLIER (SONDE_TRACKS_OF(SONDE_TRACK_STATES) | SONDE_TRACKS_OF(SONDE_TRACK_HEAP))
+
 static int put_all(struct sonde_perfetto *perfetto)
 {
-	static int (*const parts[])(struct sonde_perfetto *) = {
-	    put_batches,          sonde_perfetto_calls,   sonde_perfetto_states, sonde_perfetto_series,
-	    sonde_perfetto_heaps, sonde_perfetto_samples, sonde_perfetto_devices};
+	static const struct {
+		int (*put)(struct sonde_perfetto *);
+		uint32_t kinds; /* of tracks, instead */
+	} parts[] = {{put_batches, 0},
+		     {sonde_perfetto_calls, 0},
+		     {NULL, SONDE_TRACKS_OF(SONDE_TRACK_STATES)},
+		     {sonde_perfetto_series, 0},
+		     {NULL, SONDE_TRACKS_OF(SONDE_TRACK_HEAP)},
+		     {sonde_perfetto_samples, 0},
+		     {sonde_perfetto_devices, 0},
+		     {sonde_perfetto_spans, 0},
+		     {NULL, SONDE_TRACKS_ALL & ~EARLIER}};
 	put_head(perfetto);
 	put_names(perfetto);
 	for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
-		int error = parts[i](perfetto);
+		int error = parts[i].put ? parts[i].put(perfetto) : sonde_perfetto_tracks(perfetto, parts[i].kinds);
 		if (error)
 			return error;
 	}
-	sonde_perfetto_spans(perfetto);
-	sonde_perfetto_path(perfetto);
 	put_about(perfetto);
 	return perfetto->error;
 }

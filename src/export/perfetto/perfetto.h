@@ -13,6 +13,7 @@
 #include "export/marks.h"
 #include "export/nest.h"
 #include "session/session.h"
+#include "tracks/tracks.h"
 #include "util/buf.h"
 #include "util/map.h"
 
@@ -21,16 +22,14 @@ enum sonde_perfetto_kind {
 	SONDE_PERFETTO_PROCESS = 1,  /* id; 0 = the machine */
 	SONDE_PERFETTO_THREAD,       /* id */
 	SONDE_PERFETTO_CALLS,        /* thread, lane */
-	SONDE_PERFETTO_STATES,       /* thread */
 	SONDE_PERFETTO_SAMPLED,      /* thread: CPU time of its samples */
 	SONDE_PERFETTO_VALUE,        /* site; thread, or with 2^32 process, that counts it */
 	SONDE_PERFETTO_SERIES,       /* id */
-	SONDE_PERFETTO_HEAP,         /* id */
 	SONDE_PERFETTO_DEVICE,       /* id of the first row of the same one, 0; not known: 0, process */
 	SONDE_PERFETTO_QUEUE,        /* id, lane */
 	SONDE_PERFETTO_DEVICE_CALLS, /* thread, lane */
-	SONDE_PERFETTO_PATH,
 	SONDE_PERFETTO_ABOUT,
+	SONDE_PERFETTO_TRACKS, /* + kind of tracks/tracks.h: process and thread, sub */
 };
 
 enum sonde_perfetto_type {
@@ -70,8 +69,8 @@ struct sonde_perfetto {
 	struct sonde_perfetto_thread *threads; /* by id */
 	size_t thread_count;
 	/* What could not be shown as it is; said in the end. */
-	uint64_t apart, unbegun, calls_left, calls_left_ns, calls_least_ns, states_shared, states_least_ns;
-	uint64_t path_left, heaps_damaged, devices_left;
+	uint64_t apart, unbegun, calls_left, calls_left_ns, calls_least_ns, devices_left;
+	struct sonde_tracks_left left[SONDE_TRACK_KINDS];
 };
 
 /* --- packets ------------------------------------------------------------------------------------------------------ */
@@ -144,12 +143,11 @@ void sonde_perfetto_zones(struct sonde_perfetto *perfetto, const struct sonde_ba
 void sonde_perfetto_zones_end(struct sonde_perfetto *perfetto);
 void sonde_perfetto_zones_fini(struct sonde_perfetto *perfetto);
 void sonde_perfetto_events(struct sonde_perfetto *perfetto, const struct sonde_batch *batch);
-void sonde_perfetto_spans(struct sonde_perfetto *perfetto);
-void sonde_perfetto_path(struct sonde_perfetto *perfetto);
+int sonde_perfetto_spans(struct sonde_perfetto *perfetto);
 int sonde_perfetto_series(struct sonde_perfetto *perfetto);
-int sonde_perfetto_heaps(struct sonde_perfetto *perfetto);
 int sonde_perfetto_calls(struct sonde_perfetto *perfetto);
-int sonde_perfetto_states(struct sonde_perfetto *perfetto);
+/* Everything of these kinds of tracks: bits SONDE_TRACKS_OF(). */
+int sonde_perfetto_tracks(struct sonde_perfetto *perfetto, uint32_t kinds);
 int sonde_perfetto_devices(struct sonde_perfetto *perfetto);
 int sonde_perfetto_samples(struct sonde_perfetto *perfetto);
 

@@ -9,7 +9,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "export/curves.h"
 #include "export/perfetto/perfetto.h"
 #include "export/stack/stacks.h"
 #include "format/metric.h"
@@ -72,21 +71,4 @@ int sonde_perfetto_series(struct sonde_perfetto *perfetto)
 	sonde_cursor_close(cursor);
 	free(last);
 	return error ? error : rc;
-}
-
-/* --- heaps -------------------------------------------------------------------------------------------------------- */
-
-static int put_point(void *context, const struct sonde_curve *curve, uint64_t time_ns, uint64_t live_b)
-{
-	struct sonde_perfetto *perfetto = context;
-	uint64_t parent = sonde_perfetto_process(perfetto, curve->process);
-	uint64_t track =
-	    sonde_perfetto_counter(perfetto, SONDE_PERFETTO_HEAP, curve->heap, 0, parent, curve->name, "B");
-	sonde_perfetto_point_int(perfetto, track, time_ns, (int64_t)live_b);
-	return perfetto->error;
-}
-
-int sonde_perfetto_heaps(struct sonde_perfetto *perfetto)
-{
-	return sonde_curves_heaps(perfetto->session, perfetto->options, put_point, perfetto, &perfetto->heaps_damaged);
 }

@@ -2,33 +2,33 @@
  * of ns, the lowest that leaves 50,000 at most; the shorter share slices with their neighbours, up to a grid in time
  * that makes as many more.
  */
-#ifndef SONDE_EXPORT_CHROME_SHARE_H
-#define SONDE_EXPORT_CHROME_SHARE_H
+#ifndef SONDE_TRACKS_SHARE_H
+#define SONDE_TRACKS_SHARE_H
 
 #include <stdint.h>
 
-#define SONDE_CHROME_LONG_MAX 50000u
+#define SONDE_TRACK_LONG_MAX 50000u
 
-struct sonde_chrome_share {
+struct sonde_track_share {
 	uint64_t hits[64];          /* by log2 of the duration */
 	uint64_t lives_ns;          /* of all tracks: the caller's */
 	uint64_t least_ns, grid_ns; /* what is shorter shares a slice, 0 = nothing does; up to so long */
 };
 
-static inline void sonde_chrome_share_count(struct sonde_chrome_share *share, uint64_t ns)
+static inline void sonde_track_share_count(struct sonde_track_share *share, uint64_t ns)
 {
 	share->hits[ns ? 63 - __builtin_clzll(ns) : 0]++;
 }
 
 /* When all are counted. */
-static inline void sonde_chrome_share_choose(struct sonde_chrome_share *share)
+static inline void sonde_track_share_choose(struct sonde_track_share *share)
 {
 	uint64_t slices = 0;
 	int power = 64;
-	while (power > 0 && slices + share->hits[power - 1] <= SONDE_CHROME_LONG_MAX)
+	while (power > 0 && slices + share->hits[power - 1] <= SONDE_TRACK_LONG_MAX)
 		slices += share->hits[--power];
 	share->least_ns = power ? UINT64_C(1) << (power < 63 ? power : 63) : 0;
-	share->grid_ns = share->lives_ns / SONDE_CHROME_LONG_MAX + 1;
+	share->grid_ns = share->lives_ns / SONDE_TRACK_LONG_MAX + 1;
 }
 
 #endif

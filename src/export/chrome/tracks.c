@@ -1,0 +1,146 @@
+/* tracks.c: the stream of tracks (tracks/tracks.h) as trace events: slices are complete events (X), instants i,
+ * counters C, and a flow is an arrow (s, f).
+ *
+ * A track without a thread's own number is a thread of the viewer with a number above those that kernels give, since
+ * its slices would not nest with zones and calls. A counter is its process's.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/hash.h"
+#include "export/chrome/event.h"
+#include "tracks/tracks.h"
+#include "util/error.h"
+
+/* Numbers of tracks: pids are below 2^22, devices' processes begin at 2^23, their calls at 2^28. */
+enum { OTHERS_LEAST = 1 << 27, PATH_LEAST = 1 << 29, STATES_LEAST = 1 << 30 };
+
+static const struct place {
+	uint32_t least;
+	uint8_t is_by_thread; /* least + thread id; else in the order in which they come */
+	uint8_t is_first;     /* above all others */
+} places[SONDE_TRACK_KINDS] = {[SONDE_TRACK_STATES] = {STATES_LEAST, 1, 0}, [SONDE_TRACK_PATH] = {PATH_LEAST, 0, 1}};
+
+static struct sonde_chrome_event event_of(const struct sonde_track_event *event, uint32_t number)
+{
+	return (struct sonde_chrome_event){.name = *event->name ? event->name : event->what,
+					   .category = event->category,
+					   .thread = event->track.thread,
+					   .process = event->track.process,
+					   .track = number,
+					   .time_ns = event->from_ns};
+}
+
+static void put_name(struct sonde_chrome *chrome, const struct sonde_track *track, struct sonde_chrome_event event)
+{
+	const struct sonde_thread *thread = sonde_session_thread(chrome->session, track->thread);
+	char title[300];
+	if (thread)
+		snprintf(title, sizeof title, "%.255s (%u): %s", thread->name, thread->tid, track->title);
+	else
+		snprintf(title, sizeof title, "%s", track->title);
+	sonde_chrome_metadata(chrome, "thread_name", event, title);
+	if (!places[track->kind].is_first)
+		return;
+	event.phase = "M";
+	event.name = "thread_sort_index";
+	event.category = "__metadata";
+	event.time_ns = chrome->base_ns;
+	sonde_chrome_begin(chrome, &event);
+	sonde_chrome_args(chrome);
+	sonde_json_key(&chrome->json, "sort_index");
+	sonde_json_raw(&chrome->json, "-1");
+	sonde_chrome_end(chrome);
+}
+
+/* The number of a track, named when it is the first time; 0: out of memory. */
+static uint32_t number_of(struct sonde_chrome *chrome, const struct sonde_track_event *event)
+{
+	const struct sonde_track *track = &event->track;
+	const struct place *place = &places[track->kind];
+	uint64_t key =
+	    sonde_hash_pair((uint64_t)track->process << 32 | track->thread, (uint64_t)track->sub << 8 | track->kind);
+	uint32_t number = sonde_map_find(&chrome->tracks, key, NULL, NULL);
+	if (number)
+		return number;
+	number = place->is_by_thread
+		     ? place->least + track->thread
+		     : (place->least ? place->least : OTHERS_LEAST) + chrome->track_counts[track->kind]++;
+	if (sonde_map_add(&chrome->tracks, key, number))
+		return 0;
+	put_name(chrome, track, event_of(event, number));
+	return number;
+}
+
+static void put_arg(struct sonde_json *json, const struct sonde_track_arg *arg)
+{
+	sonde_json_key(json, arg->key);
+	if (arg->type == SONDE_TRACK_TEXT)
+		sonde_json_text(json, arg->text);
+	else if (arg->type == SONDE_TRACK_REAL)
+		sonde_json_real(json, arg->real);
+	else if (arg->type == SONDE_TRACK_INT)
+		sonde_json_int(json, (int64_t)arg->number);
+	else
+		sonde_json_uint(json, arg->number);
+}
+
+/* Flows begin on tracks of the same kind, which have numbers by thread. */
+static void put_flow(struct sonde_chrome *chrome, const struct sonde_track_event *event, uint32_t number)
+{
+	const struct sonde_track_flow *flow = &event->flow;
+	const struct place *place = &places[event->track.kind];
+	const struct sonde_chrome_moment from = {flow->thread, place->is_by_thread ? place->least + flow->thread : 0,
+						 flow->from_ns, 0};
+	const struct sonde_chrome_moment to = {event->track.thread, number, event->from_ns, 0};
+	sonde_chrome_arrow(chrome, flow->title, ++chrome->flow_counts[event->track.kind], &from, &to);
+}
+
+static int put(struct sonde_chrome *chrome, const struct sonde_track_event *event)
+{
+	static const char *const phases[] = {
+	    [SONDE_TRACK_SLICE] = "X", [SONDE_TRACK_INSTANT] = "i", [SONDE_TRACK_COUNTER] = "C"};
+	int is_counter = event->form == SONDE_TRACK_COUNTER;
+	uint32_t number = is_counter ? 0 : number_of(chrome, event);
+	struct sonde_chrome_event head = event_of(event, number);
+	if (!is_counter && !number)
+		return sonde_error(ENOMEM, "out of memory for the tracks of a trace");
+	head.phase = phases[event->form];
+	sonde_chrome_begin(chrome, &head);
+	if (event->form == SONDE_TRACK_SLICE)
+		sonde_chrome_micros(chrome, "dur", event->to_ns - event->from_ns);
+	if (event->form == SONDE_TRACK_INSTANT)
+		sonde_json_put_text(&chrome->json, "s", "t");
+	sonde_chrome_args(chrome);
+	for (size_t i = 0; i < event->arg_count; i++)
+		put_arg(&chrome->json, &event->args[i]);
+	sonde_chrome_end(chrome);
+	chrome->slice_counts[event->track.kind] += event->form == SONDE_TRACK_SLICE;
+	if (event->flow.thread)
+		put_flow(chrome, event, number);
+	return 0;
+}
+
+int sonde_chrome_tracks(struct sonde_chrome *chrome, uint32_t kinds)
+{
+	const struct sonde_format_options *options = chrome->options;
+	const struct sonde_tracks_options wanted = {.kinds = kinds,
+						    .from_ns = options->from_ns,
+						    .to_ns = options->to_ns,
+						    .thread = options->thread,
+						    .has_waits = 1,
+						    .report = options->report};
+	struct sonde_tracks *tracks;
+	const struct sonde_track_event *event;
+	int error = 0, rc = sonde_tracks_open(&tracks, chrome->session, &wanted);
+	if (rc)
+		return rc;
+	while (!error && (rc = sonde_tracks_next(tracks, &event)) > 0)
+		error = put(chrome, event);
+	for (int kind = 0; kind < SONDE_TRACK_KINDS; kind++)
+		if (kinds & SONDE_TRACKS_OF(kind))
+			chrome->left[kind] = *sonde_tracks_left(tracks, (enum sonde_track_kind)kind);
+	sonde_tracks_close(tracks);
+	return error ? error : rc;
+}

@@ -1,0 +1,142 @@
+/* tracks.c: the stream of tracks (tracks/tracks.h) in the firefox format: slices and instants are markers of the
+ * threads where they happened, counters of bytes are counters of memory; it has no others. States of threads are left
+ * out: the table of markers would be about nothing else.
+ */
+#include "tracks/tracks.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <string.h>
+
+#include "export/firefox/rows.h"
+#include "util/buf.h"
+
+enum { SAID_MAX_B = 64 << 10 };
+
+/* Other kinds are markers of the type "span", with their arguments as text, below the first thread of their process
+ * where they are of none. */
+static const struct kind {
+	const char *type; /* in the schema; it takes the arguments that it has fields for */
+	enum sonde_firefox_category category;
+	int is_titled; /* the marker is called as the track, and its own name is a field */
+} kinds[SONDE_TRACK_KINDS] = {[SONDE_TRACK_PATH] = {"step", SONDE_FIREFOX_PATH, 1}};
+
+/* --- markers ------------------------------------------------------------------------------------------------------ */
+
+static void put_field(struct sonde_firefox_marker *marker, const char *type, const struct sonde_track_arg *arg)
+{
+	if (!sonde_firefox_has_field(type, arg->key))
+		return;
+	if (arg->type == SONDE_TRACK_REAL)
+		sonde_json_put_real(&marker->json, arg->key, arg->real);
+	else if (arg->type != SONDE_TRACK_TEXT)
+		sonde_json_put_uint(&marker->json, arg->key, arg->number);
+	else if (*arg->text)
+		sonde_json_put_text(&marker->json, arg->key, arg->text);
+}
+
+/* "key=value, key=value" */
+static void put_said(struct sonde_firefox_marker *marker, const struct sonde_track_event *event)
+{
+	struct sonde_buf text;
+	sonde_buf_init(&text, SAID_MAX_B);
+	for (size_t i = 0; i < event->arg_count; i++) {
+		const struct sonde_track_arg *arg = &event->args[i];
+		sonde_buf_printf(&text, "%s%s=", i ? ", " : "", arg->key);
+		if (arg->type == SONDE_TRACK_TEXT)
+			sonde_buf_printf(&text, "%s", arg->text);
+		else if (arg->type == SONDE_TRACK_REAL)
+			sonde_buf_printf(&text, "%.9g", arg->real);
+		else if (arg->type == SONDE_TRACK_INT)
+			sonde_buf_printf(&text, "%" PRId64, (int64_t)arg->number);
+		else
+			sonde_buf_printf(&text, "%" PRIu64, arg->number);
+	}
+	if (text.len_b && !sonde_buf_append(&text, "", 1))
+		sonde_json_put_text(&marker->json, "said", (const char *)text.data);
+	sonde_buf_fini(&text);
+}
+
+/* 0: none that is known. */
+static uint32_t first_thread(const struct sonde_session *session, uint32_t process)
+{
+	uint32_t id = 1, count = (uint32_t)sonde_session_thread_count(session);
+	while (id <= count && sonde_session_thread(session, id)->process != process)
+		id++;
+	return id <= count ? id : 0;
+}
+
+static void put_marker(struct sonde_firefox *firefox, const struct sonde_track_event *event)
+{
+	const struct kind *kind = &kinds[event->track.kind];
+	const char *name = *event->name && !kind->is_titled ? event->name : event->what;
+	uint32_t thread = event->track.thread ? event->track.thread : event->thread;
+	struct sonde_firefox_marker marker;
+	if (!thread && !kind->type)
+		thread = first_thread(firefox->session, event->track.process);
+	if (!thread || !sonde_firefox_has(firefox, thread)) {
+		firefox->tracks_left[event->track.kind]++;
+		return;
+	}
+	sonde_firefox_begin(&marker, firefox, thread, kind->is_titled ? event->track.title : name,
+			    kind->type ? kind->type : "span");
+	if (kind->is_titled && *event->name)
+		sonde_json_put_text(&marker.json, "name", event->name);
+	for (size_t i = 0; kind->type && i < event->arg_count; i++)
+		put_field(&marker, kind->type, &event->args[i]);
+	if (!kind->type)
+		put_said(&marker, event);
+	sonde_firefox_end(&marker, kind->category, event->from_ns, event->form == SONDE_TRACK_SLICE ? event->to_ns : 0);
+}
+
+/* --- counters ----------------------------------------------------------------------------------------------------- */
+
+/* The counter of a track is looked for from the last one, since points of a track mostly come together. */
+static void put_point(struct sonde_firefox *firefox, const struct sonde_track_event *event)
+{
+	const struct sonde_track *track = &event->track;
+	size_t i = firefox->counter_count;
+	if (strcmp(track->unit, "B") != 0 || event->args->type == SONDE_TRACK_REAL)
+		return;
+	while (i && (firefox->counters[i - 1].process != track->process || firefox->counters[i - 1].sub != track->sub ||
+		     firefox->counters[i - 1].thread != track->thread || firefox->counters[i - 1].kind != track->kind))
+		i--;
+	if (!i && firefox->counter_count < sonde_firefox_track_counters(firefox)) {
+		sonde_firefox_counter(firefox, event->what, track->process);
+		i = firefox->counter_count;
+		if (!firefox->error) {
+			firefox->counters[i - 1].thread = track->thread;
+			firefox->counters[i - 1].sub = track->sub;
+			firefox->counters[i - 1].kind = track->kind;
+		}
+	}
+	if (i && !firefox->error)
+		firefox->error = sonde_firefox_point(firefox, (uint32_t)i - 1, event->from_ns, event->args->number);
+}
+
+int sonde_firefox_tracks(struct sonde_firefox *firefox, uint32_t wanted_kinds)
+{
+	const struct sonde_format_options *options = firefox->options;
+	const struct sonde_tracks_options wanted = {.kinds = wanted_kinds,
+						    .from_ns = options->from_ns,
+						    .to_ns = options->to_ns,
+						    .thread = options->thread,
+						    .report = options->report};
+	struct sonde_tracks *tracks;
+	const struct sonde_track_event *event;
+	int rc = sonde_tracks_open(&tracks, firefox->session, &wanted);
+	if (rc)
+		return rc;
+	while (!firefox->error && (rc = sonde_tracks_next(tracks, &event)) > 0)
+		if (event->form == SONDE_TRACK_COUNTER)
+			put_point(firefox, event);
+		else
+			put_marker(firefox, event);
+	for (int kind = 0; kind < SONDE_TRACK_KINDS; kind++) {
+		const struct sonde_tracks_left *left = sonde_tracks_left(tracks, (enum sonde_track_kind)kind);
+		firefox->tracks_left[kind] += left->omitted;
+		firefox->heaps_damaged += left->damaged;
+	}
+	sonde_tracks_close(tracks);
+	return firefox->error ? firefox->error : rc;
+}

@@ -1,0 +1,40 @@
+/* producer.h: what the file of a kind of track implements, for the files of this folder.
+ *
+ * A producer fills `tracks->event`, which is empty but for the kind when it is called, and may use `tracks->args` for
+ * its arguments.
+ */
+#ifndef SONDE_TRACKS_PRODUCER_H
+#define SONDE_TRACKS_PRODUCER_H
+
+#include "tracks/tracks.h"
+
+enum { SONDE_TRACK_ARGS_MAX = 16 };
+
+struct sonde_tracks_row {
+	size_t state_b; /* of what it keeps, zeroed before open() */
+	int (*open)(struct sonde_tracks *tracks, void *state);
+	/* 1: tracks->event is filled; 0: there are no more; or a negative errno. */
+	int (*next)(struct sonde_tracks *tracks, void *state);
+	void (*close)(void *state); /* also after open() has failed */
+};
+
+struct sonde_tracks {
+	struct sonde_session *session;
+	struct sonde_tracks_options options;
+	struct sonde_track_event event;
+	struct sonde_track_arg args[SONDE_TRACK_ARGS_MAX];
+	struct sonde_tracks_left left[SONDE_TRACK_KINDS];
+	enum sonde_track_kind kind; /* that is read now */
+	void *state;                /* its producer's; NULL = not opened yet */
+};
+
+#define SONDE_TRACKS(KIND, row) extern const struct sonde_tracks_row sonde_tracks_##row;
+#include "tracks/tracks.def"
+#undef SONDE_TRACKS
+
+/* Append an argument to the event. */
+void sonde_tracks_text(struct sonde_tracks *tracks, const char *key, const char *text);
+void sonde_tracks_uint(struct sonde_tracks *tracks, const char *key, uint64_t number);
+void sonde_tracks_real(struct sonde_tracks *tracks, const char *key, double real);
+
+#endif
