@@ -14,9 +14,11 @@
 
 #define NAMES_MAX 200000u /* texts of messages are anybody's: others of these are "…" */
 
-/* In this order names get their numbers; kinds of tracks that are not named come last. */
-#define EARLIER \
-	(SONDE_TRACKS_OF(SONDE_TRACK_STATES) | SONDE_TRACKS_OF(SONDE_TRACK_HEAP) | SONDE_TRACKS_OF(SONDE_TRACK_PATH))
+/* In this order names get their numbers; kinds of tracks that are not named come last. What the program reported is
+ * read with its spans (read_events.c). */
+#define EARLIER                                                                      \
+	(SONDE_TRACKS_OF(SONDE_TRACK_EVENTS) | SONDE_TRACKS_OF(SONDE_TRACK_STATES) | \
+	 SONDE_TRACKS_OF(SONDE_TRACK_HEAP) | SONDE_TRACKS_OF(SONDE_TRACK_PATH))
 
 static const struct {
 	sonde_tile_reader *read;

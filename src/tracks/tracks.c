@@ -31,12 +31,16 @@ static void close_kind(struct sonde_tracks *tracks)
 	if (tracks->state)
 		rows[tracks->kind]->close(tracks->state);
 	free(tracks->state);
+	sonde_cursor_close(tracks->cursor);
 	tracks->state = NULL;
+	tracks->cursor = NULL;
 }
 
 static int open_kind(struct sonde_tracks *tracks)
 {
 	const struct sonde_tracks_row *row = rows[tracks->kind];
+	if (row->row)
+		return sonde_cursor_open(&tracks->cursor, tracks->session, row->chunks);
 	tracks->state = calloc(1, row->state_b);
 	return tracks->state ? row->open(tracks, tracks->state)
 			     : sonde_error(ENOMEM, "out of memory for a cursor over tracks");
@@ -50,15 +54,61 @@ void sonde_tracks_close(struct sonde_tracks *tracks)
 	free(tracks);
 }
 
+static void empty(struct sonde_tracks *tracks)
+{
+	tracks->event = (struct sonde_track_event){
+	    .track = {.kind = tracks->kind, .title = "", .unit = ""}, .name = "", .args = tracks->args};
+}
+
+/* Of the rows of the batch in hand. */
+static int next_of_batch(struct sonde_tracks *tracks)
+{
+	const struct sonde_batch *batch = tracks->batch;
+	int rc = 0;
+	while (!rc && batch && tracks->at < batch->count) {
+		empty(tracks);
+		rc = rows[tracks->kind]->row(tracks, batch, tracks->at++);
+	}
+	return rc;
+}
+
+/* Chunks that cannot be read are passed over. */
+static int next_of_rows(struct sonde_tracks *tracks)
+{
+	int rc;
+	while (!(rc = next_of_batch(tracks))) {
+		do {
+			rc = sonde_cursor_next(tracks->cursor, &tracks->batch);
+		} while (rc < 0 && rc != -ENOMEM);
+		tracks->at = 0;
+		if (rc <= 0)
+			break;
+	}
+	return rc;
+}
+
+static int next_of_kind(struct sonde_tracks *tracks)
+{
+	const struct sonde_tracks_row *row = rows[tracks->kind];
+	int rc = 0;
+	if (tracks->is_fed)
+		return row->chunks & 1u << tracks->batch->type ? next_of_batch(tracks) : 0;
+	if (!tracks->state && !tracks->cursor)
+		rc = open_kind(tracks);
+	if (rc)
+		return rc;
+	if (row->row)
+		return next_of_rows(tracks);
+	empty(tracks);
+	return row->next(tracks, tracks->state);
+}
+
 int sonde_tracks_next(struct sonde_tracks *tracks, const struct sonde_track_event **out)
 {
-	for (; tracks->kind < SONDE_TRACK_KINDS; tracks->kind++) {
+	for (; tracks->kind < SONDE_TRACK_KINDS; tracks->kind++, tracks->at = 0) {
 		if (!(tracks->options.kinds & SONDE_TRACKS_OF(tracks->kind)))
 			continue;
-		int rc = tracks->state ? 0 : open_kind(tracks);
-		tracks->event = (struct sonde_track_event){
-		    .track = {.kind = tracks->kind, .title = "", .unit = ""}, .name = "", .args = tracks->args};
-		rc = rc ? rc : rows[tracks->kind]->next(tracks, tracks->state);
+		int rc = next_of_kind(tracks);
 		if (rc > 0)
 			*out = &tracks->event;
 		if (rc)
@@ -66,6 +116,14 @@ int sonde_tracks_next(struct sonde_tracks *tracks, const struct sonde_track_even
 		close_kind(tracks);
 	}
 	return 0;
+}
+
+void sonde_tracks_feed(struct sonde_tracks *tracks, const struct sonde_batch *batch)
+{
+	tracks->is_fed = 1;
+	tracks->batch = batch;
+	tracks->kind = (enum sonde_track_kind)0;
+	tracks->at = 0;
 }
 
 const struct sonde_tracks_left *sonde_tracks_left(const struct sonde_tracks *tracks, enum sonde_track_kind kind)

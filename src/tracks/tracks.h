@@ -75,7 +75,7 @@ struct sonde_track_event {
 	const char *what;        /* the sort of thing: "running" */
 	const char *name;        /* its own name; "" = none: show `what` */
 	const char *category;    /* "state" */
-	uint32_t thread;         /* of tracks without a thread: where it happened; 0 = not known */
+	uint32_t thread;         /* where it happened, which need not be the track's; 0 = not known */
 	uint32_t what_id;        /* events of one kind and the same what_id have the same text; 0 = not numbered */
 	const struct sonde_track_arg *args;
 	size_t arg_count;
@@ -103,6 +103,10 @@ void sonde_tracks_close(struct sonde_tracks *tracks);
 /* 1 and an event, 0 at the end, or a negative errno. Kinds come in the order of tracks.def, and the events of a track
  * in order of time. */
 int sonde_tracks_next(struct sonde_tracks *tracks, const struct sonde_track_event **out);
+
+/* For a caller that reads the recording itself, and draws other things in between: sonde_tracks_next() hands out what
+ * kinds make of the rows of this batch, and then returns 0. The batch stays the caller's. */
+void sonde_tracks_feed(struct sonde_tracks *tracks, const struct sonde_batch *batch);
 
 /* What a kind could not show as it is; complete at the end of the stream. */
 struct sonde_tracks_left {

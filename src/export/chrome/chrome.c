@@ -96,7 +96,8 @@ static void put_tail(struct sonde_chrome *chrome)
 }
 
 /* Tracks that stand before others; kinds that are not named come behind spans. */
-#define EARLIER (SONDE_TRACKS_OF(SONDE_TRACK_STATES) | SONDE_TRACKS_OF(SONDE_TRACK_PATH))
+#define EARLIER \
+	(SONDE_TRACKS_OF(SONDE_TRACK_EVENTS) | SONDE_TRACKS_OF(SONDE_TRACK_STATES) | SONDE_TRACKS_OF(SONDE_TRACK_PATH))
 
 static int put_batches(struct sonde_chrome *chrome)
 {
@@ -116,7 +117,7 @@ static int put_batches(struct sonde_chrome *chrome)
 		else if (batch->type == SONDE_CHUNK_WAITS)
 			sonde_chrome_waits(chrome, batch);
 		else
-			sonde_chrome_events(chrome, batch);
+			error = sonde_chrome_events(chrome, batch);
 	}
 	sonde_cursor_close(cursor);
 	if (!error && !rc)
@@ -169,6 +170,7 @@ static int export(struct sonde_session *session, const struct sonde_format_optio
 	free(chrome.nests);
 	free(chrome.cpu);
 	sonde_map_fini(&chrome.tracks);
+	sonde_tracks_close(chrome.events);
 	sonde_chrome_waits_fini(&chrome);
 	sonde_marks_fini(&chrome.marks);
 	return error;

@@ -8,11 +8,12 @@
 #include "export/marks.h"
 #include "export/nest.h"
 #include "session/session.h"
+#include "tracks/text.h"
 #include "tracks/tracks.h"
 #include "util/json.h"
 #include "util/map.h"
 
-#define SONDE_CHROME_TEXT_B 1024 /* longer texts of events are cut */
+#define SONDE_CHROME_TEXT_B SONDE_TRACK_TEXT_B
 
 #define SONDE_CHROME_OWN_B 256 /* room for a key of ours */
 
@@ -41,6 +42,7 @@ struct sonde_chrome {
 	struct sonde_chrome_cpu *cpu; /* by process id; NULL until there is a series */
 	uint64_t apart;               /* zones that did not nest: asynchronous, numbered by this */
 	uint64_t unbegun;             /* ends of spans without a begin */
+	struct sonde_tracks *events;  /* of the batch in hand */
 	struct sonde_map tracks;      /* kind, owner and sub → number */
 	uint32_t track_counts[SONDE_TRACK_KINDS];
 	uint64_t slice_counts[SONDE_TRACK_KINDS], flow_counts[SONDE_TRACK_KINDS];
@@ -88,9 +90,6 @@ void sonde_chrome_metadata(struct sonde_chrome *chrome, const char *what, struct
 /* A site's name; "(unnamed)" where it has none. */
 const char *sonde_chrome_site(const struct sonde_chrome *chrome, uint32_t site);
 
-/* The text of an INSTANT, MESSAGE or ZONE_NAME; "" where it has none or lies. */
-void sonde_chrome_event_text(const struct sonde_event *event, char out[SONDE_CHROME_TEXT_B]);
-
 /* Takes note of what an ARG or WORK event says, the newest first, for the arguments that are written next; counts in
  * `dropped` what has no room. */
 void sonde_chrome_say(struct sonde_chrome_said *said, size_t *dropped, const struct sonde_event *event);
@@ -102,7 +101,6 @@ void sonde_chrome_own_key(struct sonde_chrome *chrome, const char *key);
 void sonde_chrome_put_said(struct sonde_chrome *chrome);
 
 int sonde_chrome_zones(struct sonde_chrome *chrome, const struct sonde_batch *batch);
-void sonde_chrome_events(struct sonde_chrome *chrome, const struct sonde_batch *batch);
 void sonde_chrome_spans(struct sonde_chrome *chrome);
 
 /* What was read again and again of processes and of the machine, as counters. */
@@ -117,6 +115,8 @@ void sonde_chrome_waits_fini(struct sonde_chrome *chrome);
 void sonde_chrome_object(struct sonde_chrome *chrome, uint32_t object);
 /* Everything of these kinds of tracks: bits SONDE_TRACKS_OF(). */
 int sonde_chrome_tracks(struct sonde_chrome *chrome, uint32_t kinds);
+/* What the program reported in a batch. */
+int sonde_chrome_events(struct sonde_chrome *chrome, const struct sonde_batch *batch);
 int sonde_chrome_has_machine(const struct sonde_chrome *chrome);
 
 /* CPU samples as V8's "Profile" and "ProfileChunk" events, which Chromium's, Firefox's and Perfetto's viewers read. */

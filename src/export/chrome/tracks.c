@@ -24,9 +24,10 @@ static const struct place {
 
 static struct sonde_chrome_event event_of(const struct sonde_track_event *event, uint32_t number)
 {
+	int is_slice = event->form == SONDE_TRACK_SLICE;
 	return (struct sonde_chrome_event){.name = *event->name ? event->name : event->what,
 					   .category = event->category,
-					   .thread = event->track.thread,
+					   .thread = is_slice ? event->track.thread : event->thread,
 					   .process = event->track.process,
 					   .track = number,
 					   .time_ns = event->from_ns};
@@ -101,46 +102,71 @@ static int put(struct sonde_chrome *chrome, const struct sonde_track_event *even
 {
 	static const char *const phases[] = {
 	    [SONDE_TRACK_SLICE] = "X", [SONDE_TRACK_INSTANT] = "i", [SONDE_TRACK_COUNTER] = "C"};
-	int is_counter = event->form == SONDE_TRACK_COUNTER;
-	uint32_t number = is_counter ? 0 : number_of(chrome, event);
+	const struct sonde_thread *thread = sonde_session_thread(chrome->session, event->track.thread);
+	int is_slice = event->form == SONDE_TRACK_SLICE;
+	uint32_t number = is_slice ? number_of(chrome, event) : 0;
 	struct sonde_chrome_event head = event_of(event, number);
-	if (!is_counter && !number)
+	if (is_slice && !number)
 		return sonde_error(ENOMEM, "out of memory for the tracks of a trace");
 	head.phase = phases[event->form];
 	sonde_chrome_begin(chrome, &head);
-	if (event->form == SONDE_TRACK_SLICE)
+	if (is_slice)
 		sonde_chrome_micros(chrome, "dur", event->to_ns - event->from_ns);
 	if (event->form == SONDE_TRACK_INSTANT)
 		sonde_json_put_text(&chrome->json, "s", "t");
+	else if (!is_slice && thread)
+		sonde_json_put_uint(&chrome->json, "id", thread->tid); /* counters of one name are told apart by this */
 	sonde_chrome_args(chrome);
 	for (size_t i = 0; i < event->arg_count; i++)
 		put_arg(&chrome->json, &event->args[i]);
 	sonde_chrome_end(chrome);
-	chrome->slice_counts[event->track.kind] += event->form == SONDE_TRACK_SLICE;
+	chrome->slice_counts[event->track.kind] += (uint64_t)is_slice;
 	if (event->flow.thread)
 		put_flow(chrome, event, number);
 	return 0;
 }
 
-int sonde_chrome_tracks(struct sonde_chrome *chrome, uint32_t kinds)
+static struct sonde_tracks_options options_of(const struct sonde_chrome *chrome, uint32_t kinds)
 {
 	const struct sonde_format_options *options = chrome->options;
-	const struct sonde_tracks_options wanted = {.kinds = kinds,
-						    .from_ns = options->from_ns,
-						    .to_ns = options->to_ns,
-						    .thread = options->thread,
-						    .has_waits = 1,
-						    .report = options->report};
-	struct sonde_tracks *tracks;
+	return (struct sonde_tracks_options){.kinds = kinds,
+					     .from_ns = options->from_ns,
+					     .to_ns = options->to_ns,
+					     .thread = options->thread,
+					     .has_waits = 1,
+					     .report = options->report};
+}
+
+static int put_all(struct sonde_chrome *chrome, struct sonde_tracks *tracks)
+{
 	const struct sonde_track_event *event;
-	int error = 0, rc = sonde_tracks_open(&tracks, chrome->session, &wanted);
-	if (rc)
-		return rc;
+	int error = 0, rc = 0;
 	while (!error && (rc = sonde_tracks_next(tracks, &event)) > 0)
 		error = put(chrome, event);
+	return error ? error : rc;
+}
+
+int sonde_chrome_events(struct sonde_chrome *chrome, const struct sonde_batch *batch)
+{
+	const struct sonde_tracks_options options = options_of(chrome, SONDE_TRACKS_OF(SONDE_TRACK_EVENTS));
+	int error = chrome->events ? 0 : sonde_tracks_open(&chrome->events, chrome->session, &options);
+	if (error)
+		return error;
+	sonde_tracks_feed(chrome->events, batch);
+	return put_all(chrome, chrome->events);
+}
+
+int sonde_chrome_tracks(struct sonde_chrome *chrome, uint32_t kinds)
+{
+	const struct sonde_tracks_options options = options_of(chrome, kinds);
+	struct sonde_tracks *tracks;
+	int error = sonde_tracks_open(&tracks, chrome->session, &options);
+	if (error)
+		return error;
+	error = put_all(chrome, tracks);
 	for (int kind = 0; kind < SONDE_TRACK_KINDS; kind++)
 		if (kinds & SONDE_TRACKS_OF(kind))
 			chrome->left[kind] = *sonde_tracks_left(tracks, (enum sonde_track_kind)kind);
 	sonde_tracks_close(tracks);
-	return error ? error : rc;
+	return error;
 }

@@ -16,7 +16,7 @@ static void take_marks(struct sonde_chrome *chrome, struct zone *zone)
 	const struct sonde_mark *mark;
 	while ((mark = sonde_marks_take(&chrome->marks, zone->thread, zone->start_ns, zone->start_ns + zone->dur_ns))) {
 		if (mark->event->type == SONDE_EVENT_ZONE_NAME && !*zone->name)
-			sonde_chrome_event_text(mark->event, zone->name);
+			sonde_track_text(mark->event, zone->name);
 		else if (zone->wanted)
 			sonde_chrome_say(&chrome->said, &chrome->marks.dropped, mark->event);
 	}

@@ -211,19 +211,19 @@ static int put_document(struct sonde_firefox *firefox)
 	return 0;
 }
 
+/* Tracks that are gathered before, and states, which are left out. */
+#define EARLIER \
+	(SONDE_TRACKS_OF(SONDE_TRACK_EVENTS) | SONDE_TRACKS_OF(SONDE_TRACK_STATES) | SONDE_TRACKS_OF(SONDE_TRACK_PATH))
+
 static int gather(struct sonde_firefox *firefox)
 {
 	static const struct {
 		int (*gather)(struct sonde_firefox *);
 		uint32_t kinds; /* of tracks, instead */
-	} parts[] = {
-	    {gather_samples, 0},
-	    {sonde_firefox_markers, 0},
-	    {sonde_firefox_calls, 0},
-	    {NULL, SONDE_TRACKS_OF(SONDE_TRACK_PATH)},
-	    {sonde_firefox_devices, 0},
-	    {NULL, SONDE_TRACKS_ALL & ~(SONDE_TRACKS_OF(SONDE_TRACK_PATH) | SONDE_TRACKS_OF(SONDE_TRACK_STATES))},
-	    {sonde_firefox_points, 0}};
+	} parts[] = {{gather_samples, 0},        {sonde_firefox_markers, 0},
+		     {sonde_firefox_calls, 0},   {NULL, SONDE_TRACKS_OF(SONDE_TRACK_PATH)},
+		     {sonde_firefox_devices, 0}, {NULL, SONDE_TRACKS_ALL & ~EARLIER},
+		     {sonde_firefox_points, 0}};
 	struct sonde_spool *const spools[] = {&firefox->samples, &firefox->markers, &firefox->points};
 	uint32_t threads = sonde_firefox_groups(firefox), counters = (uint32_t)sonde_firefox_counters_max(firefox) + 1;
 	int error = sonde_marks_read(&firefox->marks, firefox->session);
@@ -247,6 +247,7 @@ static int export(struct sonde_session *session, const struct sonde_format_optio
 	sonde_spool_fini(&firefox.markers);
 	sonde_spool_fini(&firefox.points);
 	sonde_marks_fini(&firefox.marks);
+	sonde_tracks_close(firefox.events);
 	sonde_intern_fini(&firefox.names);
 	sonde_intern_fini(&firefox.counter_names);
 	free(firefox.counters);

@@ -98,7 +98,7 @@ static void take_zone(struct sonde_firefox *firefox, const struct sonde_batch *b
 	struct sonde_firefox_marker marker;
 	while ((mark = sonde_marks_take(&firefox->marks, batch->thread, start_ns, end_ns)))
 		if (mark->event->type == SONDE_EVENT_ZONE_NAME && !*name)
-			sonde_chrome_event_text(mark->event, name);
+			sonde_track_text(mark->event, name);
 		else if (is_wanted)
 			sonde_chrome_say(&firefox->said, &firefox->marks.dropped, mark->event);
 	if (!is_wanted)
@@ -114,25 +114,6 @@ static void take_zone(struct sonde_firefox *firefox, const struct sonde_batch *b
 	if (batch->zones.flags[i] & SONDE_ZONE_UNFINISHED)
 		put_text(&marker, "note", "unfinished");
 	sonde_firefox_end(&marker, SONDE_FIREFOX_ZONE, start_ns, end_ns);
-}
-
-static void take_event(struct sonde_firefox *firefox, uint32_t thread, const struct sonde_event *event)
-{
-	const struct sonde_event_value *value = (const struct sonde_event_value *)event;
-	int is_iteration =
-	    event->type == SONDE_EVENT_ITERATION && (size_t)event->words * 8 >= sizeof(struct sonde_event_value);
-	int is_message = event->type == SONDE_EVENT_MESSAGE;
-	char text[SONDE_CHROME_TEXT_B] = "";
-	struct sonde_firefox_marker marker;
-	if (!is_iteration && !is_message && event->type != SONDE_EVENT_INSTANT && event->type != SONDE_EVENT_MISMATCH)
-		return;
-	if (!is_iteration)
-		sonde_chrome_event_text(event, text);
-	sonde_firefox_begin(&marker, firefox, thread, is_message ? "message" : site_name(firefox, event->site), "mark");
-	put_text(&marker, "text", text);
-	if (is_iteration)
-		sonde_json_put_real(&marker.json, "items", value->value);
-	sonde_firefox_end(&marker, SONDE_FIREFOX_MARK, event->time, 0);
 }
 
 /* --- spans -------------------------------------------------------------------------------------------------------- */
@@ -186,13 +167,12 @@ int sonde_firefox_markers(struct sonde_firefox *firefox)
 	int rc = sonde_cursor_open(&cursor, firefox->session, 1u << SONDE_CHUNK_ZONES | 1u << SONDE_CHUNK_EVENTS);
 	if (rc)
 		return rc;
-	while (!firefox->error && (rc = sonde_export_stacks_next(cursor, &batch)) > 0)
-		for (size_t i = 0; i < batch->count && !firefox->error; i++)
-			if (batch->type == SONDE_CHUNK_ZONES)
-				take_zone(firefox, batch, i);
-			else if (sonde_firefox_has(firefox, batch->thread) &&
-				 sonde_format_takes(firefox->options, batch->events[i]->time, batch->thread))
-				take_event(firefox, batch->thread, batch->events[i]);
+	while (!firefox->error && (rc = sonde_export_stacks_next(cursor, &batch)) > 0) {
+		if (batch->type == SONDE_CHUNK_EVENTS)
+			firefox->error = sonde_firefox_events(firefox, batch);
+		for (size_t i = 0; batch->type == SONDE_CHUNK_ZONES && i < batch->count && !firefox->error; i++)
+			take_zone(firefox, batch, i);
+	}
 	sonde_cursor_close(cursor);
 	if (!firefox->error && !rc)
 		take_spans(firefox);

@@ -48,6 +48,7 @@ struct sonde_firefox {
 	struct sonde_firefox_counter *counters;
 	size_t counter_count, counter_cap;
 	struct sonde_marks marks;
+	struct sonde_tracks *events; /* of the batch in hand */
 	struct sonde_chrome_said said;
 	uint64_t calls_left, calls_left_ns, calls_least_ns, heaps_damaged, devices_left;
 	uint64_t tracks_left[SONDE_TRACK_KINDS];
@@ -92,6 +93,8 @@ int sonde_firefox_markers(struct sonde_firefox *firefox);
 int sonde_firefox_calls(struct sonde_firefox *firefox);
 /* Everything of these kinds of tracks: bits SONDE_TRACKS_OF(). */
 int sonde_firefox_tracks(struct sonde_firefox *firefox, uint32_t kinds);
+/* What the program reported in a batch. */
+int sonde_firefox_events(struct sonde_firefox *firefox, const struct sonde_batch *batch);
 int sonde_firefox_points(struct sonde_firefox *firefox);
 int sonde_firefox_devices(struct sonde_firefox *firefox);
 

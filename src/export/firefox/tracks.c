@@ -19,7 +19,8 @@ static const struct kind {
 	const char *type; /* in the schema; it takes the arguments that it has fields for */
 	enum sonde_firefox_category category;
 	int is_titled; /* the marker is called as the track, and its own name is a field */
-} kinds[SONDE_TRACK_KINDS] = {[SONDE_TRACK_PATH] = {"step", SONDE_FIREFOX_PATH, 1}};
+} kinds[SONDE_TRACK_KINDS] = {
+    [SONDE_TRACK_EVENTS] = {"mark", SONDE_FIREFOX_MARK, 0}, [SONDE_TRACK_PATH] = {"step", SONDE_FIREFOX_PATH, 1}};
 
 /* --- markers ------------------------------------------------------------------------------------------------------ */
 
@@ -74,7 +75,7 @@ static void put_marker(struct sonde_firefox *firefox, const struct sonde_track_e
 	struct sonde_firefox_marker marker;
 	if (!thread && !kind->type)
 		thread = first_thread(firefox->session, event->track.process);
-	if (!thread || !sonde_firefox_has(firefox, thread)) {
+	if ((!thread && event->form == SONDE_TRACK_SLICE) || !sonde_firefox_has(firefox, thread)) {
 		firefox->tracks_left[event->track.kind]++;
 		return;
 	}
@@ -114,29 +115,51 @@ static void put_point(struct sonde_firefox *firefox, const struct sonde_track_ev
 		firefox->error = sonde_firefox_point(firefox, (uint32_t)i - 1, event->from_ns, event->args->number);
 }
 
-int sonde_firefox_tracks(struct sonde_firefox *firefox, uint32_t wanted_kinds)
+static struct sonde_tracks_options options_of(const struct sonde_firefox *firefox, uint32_t wanted)
 {
 	const struct sonde_format_options *options = firefox->options;
-	const struct sonde_tracks_options wanted = {.kinds = wanted_kinds,
-						    .from_ns = options->from_ns,
-						    .to_ns = options->to_ns,
-						    .thread = options->thread,
-						    .report = options->report};
-	struct sonde_tracks *tracks;
+	return (struct sonde_tracks_options){.kinds = wanted,
+					     .from_ns = options->from_ns,
+					     .to_ns = options->to_ns,
+					     .thread = options->thread,
+					     .report = options->report};
+}
+
+static int put_all(struct sonde_firefox *firefox, struct sonde_tracks *tracks)
+{
 	const struct sonde_track_event *event;
-	int rc = sonde_tracks_open(&tracks, firefox->session, &wanted);
-	if (rc)
-		return rc;
+	int rc = 0;
 	while (!firefox->error && (rc = sonde_tracks_next(tracks, &event)) > 0)
 		if (event->form == SONDE_TRACK_COUNTER)
 			put_point(firefox, event);
 		else
 			put_marker(firefox, event);
+	return firefox->error ? firefox->error : rc;
+}
+
+int sonde_firefox_events(struct sonde_firefox *firefox, const struct sonde_batch *batch)
+{
+	const struct sonde_tracks_options options = options_of(firefox, SONDE_TRACKS_OF(SONDE_TRACK_EVENTS));
+	int error = firefox->events ? 0 : sonde_tracks_open(&firefox->events, firefox->session, &options);
+	if (error)
+		return error;
+	sonde_tracks_feed(firefox->events, batch);
+	return put_all(firefox, firefox->events);
+}
+
+int sonde_firefox_tracks(struct sonde_firefox *firefox, uint32_t wanted)
+{
+	const struct sonde_tracks_options options = options_of(firefox, wanted);
+	struct sonde_tracks *tracks;
+	int error = sonde_tracks_open(&tracks, firefox->session, &options);
+	if (error)
+		return error;
+	error = put_all(firefox, tracks);
 	for (int kind = 0; kind < SONDE_TRACK_KINDS; kind++) {
 		const struct sonde_tracks_left *left = sonde_tracks_left(tracks, (enum sonde_track_kind)kind);
 		firefox->tracks_left[kind] += left->omitted;
 		firefox->heaps_damaged += left->damaged;
 	}
 	sonde_tracks_close(tracks);
-	return firefox->error ? firefox->error : rc;
+	return error;
 }

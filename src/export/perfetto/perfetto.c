@@ -75,7 +75,7 @@ static int put_batches(struct sonde_perfetto *perfetto)
 		if (batch->type == SONDE_CHUNK_ZONES)
 			sonde_perfetto_zones(perfetto, batch);
 		else
-			sonde_perfetto_events(perfetto, batch);
+			perfetto->error = sonde_perfetto_events(perfetto, batch);
 	sonde_cursor_close(cursor);
 	if (!perfetto->error)
 		sonde_perfetto_zones_end(perfetto);
@@ -121,7 +121,8 @@ static void put_about(struct sonde_perfetto *perfetto)
 }
 
 /* Tracks that stand before others; kinds that are not named come behind spans. */
-#define EARLIER (SONDE_TRACKS_OF(SONDE_TRACK_STATES) | SONDE_TRACKS_OF(SONDE_TRACK_HEAP))
+#define EARLIER \
+	(SONDE_TRACKS_OF(SONDE_TRACK_EVENTS) | SONDE_TRACKS_OF(SONDE_TRACK_STATES) | SONDE_TRACKS_OF(SONDE_TRACK_HEAP))
 
 static int put_all(struct sonde_perfetto *perfetto)
 {
@@ -173,6 +174,7 @@ static int export(struct sonde_session *session, const struct sonde_format_optio
 	sonde_intern_fini(&perfetto.categories);
 	sonde_intern_fini(&perfetto.keys);
 	sonde_map_fini(&perfetto.tracks);
+	sonde_tracks_close(perfetto.events);
 	sonde_marks_fini(&perfetto.marks);
 	return error;
 }

@@ -23,7 +23,6 @@ enum sonde_perfetto_kind {
 	SONDE_PERFETTO_THREAD,       /* id */
 	SONDE_PERFETTO_CALLS,        /* thread, lane */
 	SONDE_PERFETTO_SAMPLED,      /* thread: CPU time of its samples */
-	SONDE_PERFETTO_VALUE,        /* site; thread, or with 2^32 process, that counts it */
 	SONDE_PERFETTO_SERIES,       /* id */
 	SONDE_PERFETTO_DEVICE,       /* id of the first row of the same one, 0; not known: 0, process */
 	SONDE_PERFETTO_QUEUE,        /* id, lane */
@@ -70,6 +69,7 @@ struct sonde_perfetto {
 	size_t thread_count;
 	/* What could not be shown as it is; said in the end. */
 	uint64_t apart, unbegun, calls_left, calls_left_ns, calls_least_ns, devices_left;
+	struct sonde_tracks *events; /* of the batch in hand */
 	struct sonde_tracks_left left[SONDE_TRACK_KINDS];
 };
 
@@ -142,12 +142,13 @@ const char *sonde_perfetto_site(const struct sonde_perfetto *perfetto, uint32_t 
 void sonde_perfetto_zones(struct sonde_perfetto *perfetto, const struct sonde_batch *batch);
 void sonde_perfetto_zones_end(struct sonde_perfetto *perfetto);
 void sonde_perfetto_zones_fini(struct sonde_perfetto *perfetto);
-void sonde_perfetto_events(struct sonde_perfetto *perfetto, const struct sonde_batch *batch);
 int sonde_perfetto_spans(struct sonde_perfetto *perfetto);
 int sonde_perfetto_series(struct sonde_perfetto *perfetto);
 int sonde_perfetto_calls(struct sonde_perfetto *perfetto);
 /* Everything of these kinds of tracks: bits SONDE_TRACKS_OF(). */
 int sonde_perfetto_tracks(struct sonde_perfetto *perfetto, uint32_t kinds);
+/* What the program reported in a batch. */
+int sonde_perfetto_events(struct sonde_perfetto *perfetto, const struct sonde_batch *batch);
 int sonde_perfetto_devices(struct sonde_perfetto *perfetto);
 int sonde_perfetto_samples(struct sonde_perfetto *perfetto);
 

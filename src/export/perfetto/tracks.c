@@ -57,7 +57,8 @@ static uint64_t put_flow(struct sonde_perfetto *perfetto, const struct sonde_tra
 static void put_slice(struct sonde_perfetto *perfetto, const struct sonde_track_event *event)
 {
 	int is_instant = event->form == SONDE_TRACK_INSTANT;
-	uint64_t track = track_of(perfetto, &event->track), flow = event->flow.thread ? put_flow(perfetto, event) : 0;
+	uint64_t track = is_instant ? parent_of(perfetto, &event->track) : track_of(perfetto, &event->track);
+	uint64_t flow = event->flow.thread ? put_flow(perfetto, event) : 0;
 	sonde_perfetto_begin(
 	    perfetto, &(struct sonde_perfetto_event){.type = is_instant ? SONDE_PERFETTO_INSTANT : SONDE_PERFETTO_BEGIN,
 						     .track = track,
@@ -86,27 +87,49 @@ static void put_point(struct sonde_perfetto *perfetto, const struct sonde_track_
 		sonde_perfetto_point_int(perfetto, track, event->from_ns, (int64_t)value->number);
 }
 
-int sonde_perfetto_tracks(struct sonde_perfetto *perfetto, uint32_t kinds)
+static struct sonde_tracks_options options_of(const struct sonde_perfetto *perfetto, uint32_t kinds)
 {
 	const struct sonde_format_options *options = perfetto->options;
-	const struct sonde_tracks_options wanted = {.kinds = kinds,
-						    .from_ns = options->from_ns,
-						    .to_ns = options->to_ns,
-						    .thread = options->thread,
-						    .report = options->report};
-	struct sonde_tracks *tracks;
+	return (struct sonde_tracks_options){.kinds = kinds,
+					     .from_ns = options->from_ns,
+					     .to_ns = options->to_ns,
+					     .thread = options->thread,
+					     .report = options->report};
+}
+
+static int put_all(struct sonde_perfetto *perfetto, struct sonde_tracks *tracks)
+{
 	const struct sonde_track_event *event;
-	int rc = sonde_tracks_open(&tracks, perfetto->session, &wanted);
-	if (rc)
-		return rc;
+	int rc = 0;
 	while (!perfetto->error && (rc = sonde_tracks_next(tracks, &event)) > 0)
 		if (event->form == SONDE_TRACK_COUNTER)
 			put_point(perfetto, event);
 		else
 			put_slice(perfetto, event);
+	return perfetto->error ? perfetto->error : rc;
+}
+
+int sonde_perfetto_events(struct sonde_perfetto *perfetto, const struct sonde_batch *batch)
+{
+	const struct sonde_tracks_options options = options_of(perfetto, SONDE_TRACKS_OF(SONDE_TRACK_EVENTS));
+	int error = perfetto->events ? 0 : sonde_tracks_open(&perfetto->events, perfetto->session, &options);
+	if (error)
+		return error;
+	sonde_tracks_feed(perfetto->events, batch);
+	return put_all(perfetto, perfetto->events);
+}
+
+int sonde_perfetto_tracks(struct sonde_perfetto *perfetto, uint32_t kinds)
+{
+	const struct sonde_tracks_options options = options_of(perfetto, kinds);
+	struct sonde_tracks *tracks;
+	int error = sonde_tracks_open(&tracks, perfetto->session, &options);
+	if (error)
+		return error;
+	error = put_all(perfetto, tracks);
 	for (int kind = 0; kind < SONDE_TRACK_KINDS; kind++)
 		if (kinds & SONDE_TRACKS_OF(kind))
 			perfetto->left[kind] = *sonde_tracks_left(tracks, (enum sonde_track_kind)kind);
 	sonde_tracks_close(tracks);
-	return perfetto->error ? perfetto->error : rc;
+	return error;
 }

@@ -33,7 +33,7 @@ static void take_marks(struct sonde_perfetto *perfetto, struct zone *zone)
 	uint64_t end_ns = zone->start_ns + zone->dur_ns;
 	while ((mark = sonde_marks_take(&perfetto->marks, zone->thread, zone->start_ns, end_ns))) {
 		if (mark->event->type == SONDE_EVENT_ZONE_NAME && !*zone->name)
-			sonde_chrome_event_text(mark->event, zone->name);
+			sonde_track_text(mark->event, zone->name);
 		else if (zone->wanted)
 			sonde_chrome_say(&perfetto->said, &perfetto->marks.dropped, mark->event);
 	}

@@ -1,79 +1,8 @@
-/* events.c: what the program counted and marked; spans, on tracks of their own below their process.
+/* spans.c: spans, on tracks of their own below their process.
  *
- * A counter's total is one per thread, a gauge is whatever anyone of the process set last. Where a span ends in another
- * thread, an arrow leads from a mark in the one to a mark in the other.
+ * Where a span ends in another thread, an arrow leads from a mark in the one to a mark in the other.
  */
 #include "export/perfetto/perfetto.h"
-
-static void put_value(struct sonde_perfetto *perfetto, const struct sonde_batch *batch,
-		      const struct sonde_event_value *value)
-{
-	const struct sonde_site *site = sonde_session_site(perfetto->session, value->head.site);
-	int is_gauge = value->head.type == SONDE_EVENT_GAUGE;
-	uint64_t of = is_gauge ? (UINT64_C(1) << 32) + batch->process : batch->thread;
-	uint64_t parent = is_gauge ? sonde_perfetto_process(perfetto, batch->process)
-				   : sonde_perfetto_thread(perfetto, batch->thread);
-	uint64_t track =
-	    sonde_perfetto_counter(perfetto, SONDE_PERFETTO_VALUE, value->head.site, of, parent,
-				   sonde_perfetto_site(perfetto, value->head.site), site ? site->unit : "");
-	sonde_perfetto_point(perfetto, track, value->head.time, value->value);
-}
-
-static void put_mark(struct sonde_perfetto *perfetto, uint32_t thread, const struct sonde_event *event)
-{
-	static const char *const categories[] = {[SONDE_EVENT_INSTANT] = "instant",
-						 [SONDE_EVENT_MESSAGE] = "message",
-						 [SONDE_EVENT_ITERATION] = "iteration",
-						 [SONDE_EVENT_MISMATCH] = "mismatch"};
-	const struct sonde_event_value *value = (const struct sonde_event_value *)event;
-	int is_message = event->type == SONDE_EVENT_MESSAGE;
-	char text[SONDE_CHROME_TEXT_B] = "";
-	if (event->type != SONDE_EVENT_ITERATION)
-		sonde_chrome_event_text(event, text);
-	sonde_perfetto_begin(perfetto,
-			     &(struct sonde_perfetto_event){
-				 .type = SONDE_PERFETTO_INSTANT,
-				 .track = sonde_perfetto_thread(perfetto, thread),
-				 .time_ns = event->time,
-				 .category = categories[event->type],
-				 .name = is_message ? "message" : sonde_perfetto_site(perfetto, event->site)});
-	if (event->type == SONDE_EVENT_ITERATION)
-		sonde_perfetto_arg_real(perfetto, "items", value->value);
-	if (*text)
-		sonde_perfetto_arg_text(perfetto, "text", text);
-	sonde_perfetto_end(perfetto, NULL);
-}
-
-void sonde_perfetto_events(struct sonde_perfetto *perfetto, const struct sonde_batch *batch)
-{
-	for (size_t i = 0; i < batch->count && !perfetto->error; i++) {
-		const struct sonde_event *event = batch->events[i];
-		int has_value = (size_t)event->words * 8 >= sizeof(struct sonde_event_value);
-		if (!sonde_format_takes(perfetto->options, event->time, batch->thread))
-			continue;
-		switch (event->type) {
-		case SONDE_EVENT_COUNTER:
-		case SONDE_EVENT_GAUGE:
-		case SONDE_EVENT_COUNT:
-			if (has_value)
-				put_value(perfetto, batch, (const struct sonde_event_value *)event);
-			break;
-		case SONDE_EVENT_ITERATION:
-			if (has_value)
-				put_mark(perfetto, batch->thread, event);
-			break;
-		case SONDE_EVENT_INSTANT:
-		case SONDE_EVENT_MESSAGE:
-		case SONDE_EVENT_MISMATCH:
-			put_mark(perfetto, batch->thread, event);
-			break;
-		default: /* arguments and spans come from marks.h; names of threads are their tracks' */
-			break;
-		}
-	}
-}
-
-/* --- spans -------------------------------------------------------------------------------------------------------- */
 
 struct span {
 	const struct sonde_mark *begin, *end; /* end NULL: still open at the end of the recording */
