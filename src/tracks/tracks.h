@@ -72,7 +72,7 @@ struct sonde_track_event {
 	struct sonde_track track;
 	enum sonde_track_form form;
 	uint64_t from_ns, to_ns; /* to_ns: of slices, and of counters with is_whole */
-	const char *what;        /* the sort of thing: "running" */
+	const char *what;        /* the sort of thing: "running"; what a counter is called */
 	const char *name;        /* its own name; "" = none: show `what` */
 	const char *category;    /* "state" */
 	uint32_t thread;         /* where it happened, which need not be the track's; 0 = not known */

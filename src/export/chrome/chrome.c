@@ -57,7 +57,7 @@ static void put_origin(struct sonde_chrome *chrome)
 static void put_tail(struct sonde_chrome *chrome)
 {
 	struct sonde_json *json = &chrome->json;
-	const struct sonde_tracks_left *states = &chrome->left[SONDE_TRACK_STATES];
+	const struct sonde_tracks_left *states = &chrome->tracks.left[SONDE_TRACK_STATES];
 	const char *command = sonde_session_info(chrome->session, "run.command");
 	sonde_json_put_text(json, "displayTimeUnit", "ns");
 	sonde_json_put_uint(json, "baseTimeNanoseconds", sonde_session_head(chrome->session)->start_real_ns);
@@ -69,7 +69,7 @@ static void put_tail(struct sonde_chrome *chrome)
 	sonde_json_put_uint(json, "zones_apart", chrome->apart);
 	sonde_json_put_uint(json, "span_ends_without_begin", chrome->unbegun);
 	sonde_json_put_uint(json, "marks_dropped", chrome->marks.dropped);
-	sonde_json_put_uint(json, "heap_curves_damaged", chrome->left[SONDE_TRACK_HEAP].damaged);
+	sonde_json_put_uint(json, "heap_curves_damaged", chrome->tracks.left[SONDE_TRACK_HEAP].damaged);
 	sonde_json_put_uint(json, "state_slices", chrome->slice_counts[SONDE_TRACK_STATES]);
 	sonde_json_put_uint(json, "states_in_shared_slices", states->shared);
 	if (states->shared) {
@@ -91,7 +91,7 @@ static void put_tail(struct sonde_chrome *chrome)
 	sonde_json_put_uint(json, "device_slices", chrome->device_slices);
 	sonde_json_put_uint(json, "device_slices_left_out", chrome->device_slices_left_out);
 	sonde_json_put_uint(json, "critical_path_steps", chrome->slice_counts[SONDE_TRACK_PATH]);
-	sonde_json_put_uint(json, "critical_path_steps_left_out", chrome->left[SONDE_TRACK_PATH].omitted);
+	sonde_json_put_uint(json, "critical_path_steps_left_out", chrome->tracks.left[SONDE_TRACK_PATH].omitted);
 	sonde_json_end(json);
 }
 
@@ -117,7 +117,7 @@ static int put_batches(struct sonde_chrome *chrome)
 		else if (batch->type == SONDE_CHUNK_WAITS)
 			sonde_chrome_waits(chrome, batch);
 		else
-			error = sonde_chrome_events(chrome, batch);
+			error = sonde_export_tracks_batch(&chrome->tracks, batch);
 	}
 	sonde_cursor_close(cursor);
 	if (!error && !rc)
@@ -137,13 +137,13 @@ static int put_document(struct sonde_chrome *chrome)
 		error = put_batches(chrome);
 	if (error)
 		return error;
-	error = sonde_chrome_tracks(chrome, SONDE_TRACKS_OF(SONDE_TRACK_STATES));
+	error = sonde_export_tracks(&chrome->tracks, SONDE_TRACKS_OF(SONDE_TRACK_STATES));
 	error = error ? error : sonde_chrome_devices(chrome);
-	error = error ? error : sonde_chrome_tracks(chrome, SONDE_TRACKS_OF(SONDE_TRACK_PATH));
+	error = error ? error : sonde_export_tracks(&chrome->tracks, SONDE_TRACKS_OF(SONDE_TRACK_PATH));
 	if (error)
 		return error;
 	sonde_chrome_spans(chrome);
-	error = sonde_chrome_tracks(chrome, SONDE_TRACKS_ALL & ~EARLIER);
+	error = sonde_export_tracks(&chrome->tracks, SONDE_TRACKS_ALL & ~EARLIER);
 	error = error ? error : sonde_chrome_samples(chrome);
 	if (error)
 		return error;
@@ -157,6 +157,8 @@ static int export(struct sonde_session *session, const struct sonde_format_optio
 {
 	struct sonde_chrome chrome = {
 	    .session = session, .options = options, .base_ns = sonde_session_head(session)->start_mono_ns};
+	chrome.tracks = (struct sonde_export_tracks){
+	    .session = session, .options = options, .put = sonde_chrome_track, .context = &chrome, .has_waits = 1};
 	sonde_json_init(&chrome.json, out, 0);
 	int error = sonde_marks_read(&chrome.marks, session);
 	if (error)
@@ -169,8 +171,8 @@ static int export(struct sonde_session *session, const struct sonde_format_optio
 		sonde_nest_fini(&chrome.nests[i]);
 	free(chrome.nests);
 	free(chrome.cpu);
-	sonde_map_fini(&chrome.tracks);
-	sonde_tracks_close(chrome.events);
+	sonde_map_fini(&chrome.numbers);
+	sonde_export_tracks_fini(&chrome.tracks);
 	sonde_chrome_waits_fini(&chrome);
 	sonde_marks_fini(&chrome.marks);
 	return error;

@@ -7,9 +7,9 @@
 #include "export/format.h"
 #include "export/marks.h"
 #include "export/nest.h"
+#include "export/tracks.h"
 #include "session/session.h"
 #include "tracks/text.h"
-#include "tracks/tracks.h"
 #include "util/json.h"
 #include "util/map.h"
 
@@ -42,11 +42,10 @@ struct sonde_chrome {
 	struct sonde_chrome_cpu *cpu; /* by process id; NULL until there is a series */
 	uint64_t apart;               /* zones that did not nest: asynchronous, numbered by this */
 	uint64_t unbegun;             /* ends of spans without a begin */
-	struct sonde_tracks *events;  /* of the batch in hand */
-	struct sonde_map tracks;      /* kind, owner and sub → number */
+	struct sonde_export_tracks tracks;
+	struct sonde_map numbers; /* kind, owner and sub → number */
 	uint32_t track_counts[SONDE_TRACK_KINDS];
 	uint64_t slice_counts[SONDE_TRACK_KINDS], flow_counts[SONDE_TRACK_KINDS];
-	struct sonde_tracks_left left[SONDE_TRACK_KINDS];
 	/* Slices of calls that waited; calls that share one; shorter than what, 0 = none do. */
 	uint64_t wait_slices, waits_shared, waits_least_ns;
 	uint64_t lock_arrows;
@@ -113,10 +112,8 @@ void sonde_chrome_waits_end(struct sonde_chrome *chrome);
 void sonde_chrome_waits_fini(struct sonde_chrome *chrome);
 /* What a call waited for, as argument "object", where it has a name or an address. */
 void sonde_chrome_object(struct sonde_chrome *chrome, uint32_t object);
-/* Everything of these kinds of tracks: bits SONDE_TRACKS_OF(). */
-int sonde_chrome_tracks(struct sonde_chrome *chrome, uint32_t kinds);
-/* What the program reported in a batch. */
-int sonde_chrome_events(struct sonde_chrome *chrome, const struct sonde_batch *batch);
+/* Writes an event of a track; `context` is the struct sonde_chrome. */
+int sonde_chrome_track(void *context, const struct sonde_track_event *event);
 int sonde_chrome_has_machine(const struct sonde_chrome *chrome);
 
 /* CPU samples as V8's "Profile" and "ProfileChunk" events, which Chromium's, Firefox's and Perfetto's viewers read. */

@@ -10,7 +10,6 @@
 
 #include "base/hash.h"
 #include "export/chrome/event.h"
-#include "tracks/tracks.h"
 #include "util/error.h"
 
 /* Numbers of tracks: pids are below 2^22, devices' processes begin at 2^23, their calls at 2^28. */
@@ -24,8 +23,8 @@ static const struct place {
 
 static struct sonde_chrome_event event_of(const struct sonde_track_event *event, uint32_t number)
 {
-	int is_slice = event->form == SONDE_TRACK_SLICE;
-	return (struct sonde_chrome_event){.name = *event->name ? event->name : event->what,
+	int is_slice = event->form == SONDE_TRACK_SLICE, has_name = *event->name && event->form != SONDE_TRACK_COUNTER;
+	return (struct sonde_chrome_event){.name = has_name ? event->name : event->what,
 					   .category = event->category,
 					   .thread = is_slice ? event->track.thread : event->thread,
 					   .process = event->track.process,
@@ -62,13 +61,13 @@ static uint32_t number_of(struct sonde_chrome *chrome, const struct sonde_track_
 	const struct place *place = &places[track->kind];
 	uint64_t key =
 	    sonde_hash_pair((uint64_t)track->process << 32 | track->thread, (uint64_t)track->sub << 8 | track->kind);
-	uint32_t number = sonde_map_find(&chrome->tracks, key, NULL, NULL);
+	uint32_t number = sonde_map_find(&chrome->numbers, key, NULL, NULL);
 	if (number)
 		return number;
 	number = place->is_by_thread
 		     ? place->least + track->thread
 		     : (place->least ? place->least : OTHERS_LEAST) + chrome->track_counts[track->kind]++;
-	if (sonde_map_add(&chrome->tracks, key, number))
+	if (sonde_map_add(&chrome->numbers, key, number))
 		return 0;
 	put_name(chrome, track, event_of(event, number));
 	return number;
@@ -98,8 +97,9 @@ static void put_flow(struct sonde_chrome *chrome, const struct sonde_track_event
 	sonde_chrome_arrow(chrome, flow->title, ++chrome->flow_counts[event->track.kind], &from, &to);
 }
 
-static int put(struct sonde_chrome *chrome, const struct sonde_track_event *event)
+int sonde_chrome_track(void *context, const struct sonde_track_event *event)
 {
+	struct sonde_chrome *chrome = context;
 	static const char *const phases[] = {
 	    [SONDE_TRACK_SLICE] = "X", [SONDE_TRACK_INSTANT] = "i", [SONDE_TRACK_COUNTER] = "C"};
 	const struct sonde_thread *thread = sonde_session_thread(chrome->session, event->track.thread);
@@ -124,49 +124,4 @@ static int put(struct sonde_chrome *chrome, const struct sonde_track_event *even
 	if (event->flow.thread)
 		put_flow(chrome, event, number);
 	return 0;
-}
-
-static struct sonde_tracks_options options_of(const struct sonde_chrome *chrome, uint32_t kinds)
-{
-	const struct sonde_format_options *options = chrome->options;
-	return (struct sonde_tracks_options){.kinds = kinds,
-					     .from_ns = options->from_ns,
-					     .to_ns = options->to_ns,
-					     .thread = options->thread,
-					     .has_waits = 1,
-					     .report = options->report};
-}
-
-static int put_all(struct sonde_chrome *chrome, struct sonde_tracks *tracks)
-{
-	const struct sonde_track_event *event;
-	int error = 0, rc = 0;
-	while (!error && (rc = sonde_tracks_next(tracks, &event)) > 0)
-		error = put(chrome, event);
-	return error ? error : rc;
-}
-
-int sonde_chrome_events(struct sonde_chrome *chrome, const struct sonde_batch *batch)
-{
-	const struct sonde_tracks_options options = options_of(chrome, SONDE_TRACKS_OF(SONDE_TRACK_EVENTS));
-	int error = chrome->events ? 0 : sonde_tracks_open(&chrome->events, chrome->session, &options);
-	if (error)
-		return error;
-	sonde_tracks_feed(chrome->events, batch);
-	return put_all(chrome, chrome->events);
-}
-
-int sonde_chrome_tracks(struct sonde_chrome *chrome, uint32_t kinds)
-{
-	const struct sonde_tracks_options options = options_of(chrome, kinds);
-	struct sonde_tracks *tracks;
-	int error = sonde_tracks_open(&tracks, chrome->session, &options);
-	if (error)
-		return error;
-	error = put_all(chrome, tracks);
-	for (int kind = 0; kind < SONDE_TRACK_KINDS; kind++)
-		if (kinds & SONDE_TRACKS_OF(kind))
-			chrome->left[kind] = *sonde_tracks_left(tracks, (enum sonde_track_kind)kind);
-	sonde_tracks_close(tracks);
-	return error;
 }

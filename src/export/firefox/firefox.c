@@ -72,20 +72,22 @@ static void put_categories(struct sonde_json *json)
 static void put_extra(const struct sonde_firefox *firefox, struct sonde_json *json)
 {
 	const struct sonde_lacks lacks = sonde_lacks_of(firefox->session);
+	uint64_t path_left = firefox->tracks.left[SONDE_TRACK_PATH].omitted + firefox->not_shown[SONDE_TRACK_PATH];
 	const struct {
 		const char *label, *format;
 		uint64_t value;
-	} rows[] = {{"Calls that waited left out", "integer", firefox->calls_left},
-		    {"Their time", "nanoseconds", firefox->calls_left_ns},
-		    {"They were shorter than", "nanoseconds", firefox->calls_least_ns},
-		    {"Arguments left out", "integer", firefox->marks.dropped},
-		    {"Steps of the critical path left out", "integer", firefox->tracks_left[SONDE_TRACK_PATH]},
-		    {"Activities of devices left out", "integer", firefox->devices_left},
-		    {"Curves of heaps with parts not readable", "integer", firefox->heaps_damaged},
-		    {"Records lost", "integer", lacks.lost},
-		    {"Bytes that could not be read", "bytes", lacks.damaged_b},
-		    {"Chunks that could not be read", "integer", lacks.skipped},
-		    {"Not closed in order (1 = so)", "integer", (uint64_t)lacks.cut}};
+	} rows[] = {
+	    {"Calls that waited left out", "integer", firefox->calls_left},
+	    {"Their time", "nanoseconds", firefox->calls_left_ns},
+	    {"They were shorter than", "nanoseconds", firefox->calls_least_ns},
+	    {"Arguments left out", "integer", firefox->marks.dropped},
+	    {"Steps of the critical path left out", "integer", path_left},
+	    {"Activities of devices left out", "integer", firefox->devices_left},
+	    {"Curves of heaps with parts not readable", "integer", firefox->tracks.left[SONDE_TRACK_HEAP].damaged},
+	    {"Records lost", "integer", lacks.lost},
+	    {"Bytes that could not be read", "bytes", lacks.damaged_b},
+	    {"Chunks that could not be read", "integer", lacks.skipped},
+	    {"Not closed in order (1 = so)", "integer", (uint64_t)lacks.cut}};
 	sonde_json_key(json, "extra");
 	sonde_json_array(json);
 	sonde_json_object(json);
@@ -230,7 +232,8 @@ static int gather(struct sonde_firefox *firefox)
 	for (size_t i = 0; i < sizeof spools / sizeof *spools && !error; i++)
 		error = sonde_spool_init(spools[i], spools[i] == &firefox->points ? counters : threads);
 	for (size_t i = 0; i < sizeof parts / sizeof *parts && !error; i++)
-		error = parts[i].gather ? parts[i].gather(firefox) : sonde_firefox_tracks(firefox, parts[i].kinds);
+		error =
+		    parts[i].gather ? parts[i].gather(firefox) : sonde_export_tracks(&firefox->tracks, parts[i].kinds);
 	for (size_t i = 0; i < sizeof spools / sizeof *spools && !error; i++)
 		error = sonde_spool_gather(spools[i]);
 	return error;
@@ -239,6 +242,8 @@ static int gather(struct sonde_firefox *firefox)
 static int export(struct sonde_session *session, const struct sonde_format_options *options, FILE *out)
 {
 	struct sonde_firefox firefox = {.session = session, .options = options};
+	firefox.tracks = (struct sonde_export_tracks){
+	    .session = session, .options = options, .put = sonde_firefox_track, .context = &firefox};
 	sonde_json_init(&firefox.json, out, 0);
 	int error = gather(&firefox);
 	if (!error)
@@ -247,7 +252,7 @@ static int export(struct sonde_session *session, const struct sonde_format_optio
 	sonde_spool_fini(&firefox.markers);
 	sonde_spool_fini(&firefox.points);
 	sonde_marks_fini(&firefox.marks);
-	sonde_tracks_close(firefox.events);
+	sonde_export_tracks_fini(&firefox.tracks);
 	sonde_intern_fini(&firefox.names);
 	sonde_intern_fini(&firefox.counter_names);
 	free(firefox.counters);

@@ -169,7 +169,7 @@ int sonde_firefox_markers(struct sonde_firefox *firefox)
 		return rc;
 	while (!firefox->error && (rc = sonde_export_stacks_next(cursor, &batch)) > 0) {
 		if (batch->type == SONDE_CHUNK_EVENTS)
-			firefox->error = sonde_firefox_events(firefox, batch);
+			firefox->error = sonde_export_tracks_batch(&firefox->tracks, batch);
 		for (size_t i = 0; batch->type == SONDE_CHUNK_ZONES && i < batch->count && !firefox->error; i++)
 			take_zone(firefox, batch, i);
 	}

@@ -10,8 +10,8 @@
 #include "export/intern.h"
 #include "export/marks.h"
 #include "export/spool.h"
+#include "export/tracks.h"
 #include "session/session.h"
-#include "tracks/tracks.h"
 #include "util/json.h"
 
 enum sonde_firefox_category {
@@ -48,10 +48,10 @@ struct sonde_firefox {
 	struct sonde_firefox_counter *counters;
 	size_t counter_count, counter_cap;
 	struct sonde_marks marks;
-	struct sonde_tracks *events; /* of the batch in hand */
+	struct sonde_export_tracks tracks;
 	struct sonde_chrome_said said;
-	uint64_t calls_left, calls_left_ns, calls_least_ns, heaps_damaged, devices_left;
-	uint64_t tracks_left[SONDE_TRACK_KINDS];
+	uint64_t calls_left, calls_left_ns, calls_least_ns, devices_left;
+	uint64_t not_shown[SONDE_TRACK_KINDS]; /* of no thread that is written */
 };
 
 /* A time or duration as ms with six decimals, exactly; times count from the recording's beginning. */
@@ -91,10 +91,8 @@ void sonde_firefox_end(struct sonde_firefox_marker *marker, enum sonde_firefox_c
 /* Fill the spools. */
 int sonde_firefox_markers(struct sonde_firefox *firefox);
 int sonde_firefox_calls(struct sonde_firefox *firefox);
-/* Everything of these kinds of tracks: bits SONDE_TRACKS_OF(). */
-int sonde_firefox_tracks(struct sonde_firefox *firefox, uint32_t kinds);
-/* What the program reported in a batch. */
-int sonde_firefox_events(struct sonde_firefox *firefox, const struct sonde_batch *batch);
+/* Gathers an event of a track; `context` is the struct sonde_firefox. */
+int sonde_firefox_track(void *context, const struct sonde_track_event *event);
 int sonde_firefox_points(struct sonde_firefox *firefox);
 int sonde_firefox_devices(struct sonde_firefox *firefox);
 

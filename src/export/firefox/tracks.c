@@ -2,8 +2,6 @@
  * threads where they happened, counters of bytes are counters of memory; it has no others. States of threads are left
  * out: the table of markers would be about nothing else.
  */
-#include "tracks/tracks.h"
-
 #include <errno.h>
 #include <inttypes.h>
 #include <string.h>
@@ -76,7 +74,7 @@ static void put_marker(struct sonde_firefox *firefox, const struct sonde_track_e
 	if (!thread && !kind->type)
 		thread = first_thread(firefox->session, event->track.process);
 	if ((!thread && event->form == SONDE_TRACK_SLICE) || !sonde_firefox_has(firefox, thread)) {
-		firefox->tracks_left[event->track.kind]++;
+		firefox->not_shown[event->track.kind]++;
 		return;
 	}
 	sonde_firefox_begin(&marker, firefox, thread, kind->is_titled ? event->track.title : name,
@@ -115,51 +113,12 @@ static void put_point(struct sonde_firefox *firefox, const struct sonde_track_ev
 		firefox->error = sonde_firefox_point(firefox, (uint32_t)i - 1, event->from_ns, event->args->number);
 }
 
-static struct sonde_tracks_options options_of(const struct sonde_firefox *firefox, uint32_t wanted)
+int sonde_firefox_track(void *context, const struct sonde_track_event *event)
 {
-	const struct sonde_format_options *options = firefox->options;
-	return (struct sonde_tracks_options){.kinds = wanted,
-					     .from_ns = options->from_ns,
-					     .to_ns = options->to_ns,
-					     .thread = options->thread,
-					     .report = options->report};
-}
-
-static int put_all(struct sonde_firefox *firefox, struct sonde_tracks *tracks)
-{
-	const struct sonde_track_event *event;
-	int rc = 0;
-	while (!firefox->error && (rc = sonde_tracks_next(tracks, &event)) > 0)
-		if (event->form == SONDE_TRACK_COUNTER)
-			put_point(firefox, event);
-		else
-			put_marker(firefox, event);
-	return firefox->error ? firefox->error : rc;
-}
-
-int sonde_firefox_events(struct sonde_firefox *firefox, const struct sonde_batch *batch)
-{
-	const struct sonde_tracks_options options = options_of(firefox, SONDE_TRACKS_OF(SONDE_TRACK_EVENTS));
-	int error = firefox->events ? 0 : sonde_tracks_open(&firefox->events, firefox->session, &options);
-	if (error)
-		return error;
-	sonde_tracks_feed(firefox->events, batch);
-	return put_all(firefox, firefox->events);
-}
-
-int sonde_firefox_tracks(struct sonde_firefox *firefox, uint32_t wanted)
-{
-	const struct sonde_tracks_options options = options_of(firefox, wanted);
-	struct sonde_tracks *tracks;
-	int error = sonde_tracks_open(&tracks, firefox->session, &options);
-	if (error)
-		return error;
-	error = put_all(firefox, tracks);
-	for (int kind = 0; kind < SONDE_TRACK_KINDS; kind++) {
-		const struct sonde_tracks_left *left = sonde_tracks_left(tracks, (enum sonde_track_kind)kind);
-		firefox->tracks_left[kind] += left->omitted;
-		firefox->heaps_damaged += left->damaged;
-	}
-	sonde_tracks_close(tracks);
-	return error;
+	struct sonde_firefox *firefox = context;
+	if (event->form == SONDE_TRACK_COUNTER)
+		put_point(firefox, event);
+	else
+		put_marker(firefox, event);
+	return firefox->error;
 }

@@ -75,7 +75,7 @@ static int put_batches(struct sonde_perfetto *perfetto)
 		if (batch->type == SONDE_CHUNK_ZONES)
 			sonde_perfetto_zones(perfetto, batch);
 		else
-			perfetto->error = sonde_perfetto_events(perfetto, batch);
+			perfetto->error = sonde_export_tracks_batch(&perfetto->stream, batch);
 	sonde_cursor_close(cursor);
 	if (!perfetto->error)
 		sonde_perfetto_zones_end(perfetto);
@@ -96,10 +96,10 @@ static void put_about(struct sonde_perfetto *perfetto)
 		    {"calls_left_out", perfetto->calls_left},
 		    {"calls_left_out_ns", perfetto->calls_left_ns},
 		    {"calls_left_out_below_ns", perfetto->calls_least_ns},
-		    {"states_in_shared_slices", perfetto->left[SONDE_TRACK_STATES].shared},
-		    {"states_shared_below_ns", perfetto->left[SONDE_TRACK_STATES].least_ns},
-		    {"critical_path_steps_left_out", perfetto->left[SONDE_TRACK_PATH].omitted},
-		    {"heap_curves_damaged", perfetto->left[SONDE_TRACK_HEAP].damaged},
+		    {"states_in_shared_slices", perfetto->stream.left[SONDE_TRACK_STATES].shared},
+		    {"states_shared_below_ns", perfetto->stream.left[SONDE_TRACK_STATES].least_ns},
+		    {"critical_path_steps_left_out", perfetto->stream.left[SONDE_TRACK_PATH].omitted},
+		    {"heap_curves_damaged", perfetto->stream.left[SONDE_TRACK_HEAP].damaged},
 		    {"device_slices_left_out", perfetto->devices_left},
 		    {"records_lost", lacks.lost},
 		    {"bytes_not_readable", lacks.damaged_b},
@@ -141,7 +141,8 @@ static int put_all(struct sonde_perfetto *perfetto)
 	put_head(perfetto);
 	put_names(perfetto);
 	for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
-		int error = parts[i].put ? parts[i].put(perfetto) : sonde_perfetto_tracks(perfetto, parts[i].kinds);
+		int error =
+		    parts[i].put ? parts[i].put(perfetto) : sonde_export_tracks(&perfetto->stream, parts[i].kinds);
 		if (error)
 			return error;
 	}
@@ -154,6 +155,8 @@ static int export(struct sonde_session *session, const struct sonde_format_optio
 	struct sonde_perfetto perfetto = {.session = session, .options = options, .out = out};
 	struct sonde_buf *const buffers[] = {&perfetto.packet, &perfetto.event, &perfetto.inner, &perfetto.interned,
 					     &perfetto.table,  &perfetto.entry, &perfetto.head,  &perfetto.scratch};
+	perfetto.stream = (struct sonde_export_tracks){
+	    .session = session, .options = options, .put = sonde_perfetto_put_track, .context = &perfetto};
 	int error = sonde_marks_read(&perfetto.marks, session);
 	if (error)
 		return error;
@@ -174,7 +177,7 @@ static int export(struct sonde_session *session, const struct sonde_format_optio
 	sonde_intern_fini(&perfetto.categories);
 	sonde_intern_fini(&perfetto.keys);
 	sonde_map_fini(&perfetto.tracks);
-	sonde_tracks_close(perfetto.events);
+	sonde_export_tracks_fini(&perfetto.stream);
 	sonde_marks_fini(&perfetto.marks);
 	return error;
 }

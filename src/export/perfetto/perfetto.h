@@ -12,8 +12,8 @@
 #include "export/intern.h"
 #include "export/marks.h"
 #include "export/nest.h"
+#include "export/tracks.h"
 #include "session/session.h"
-#include "tracks/tracks.h"
 #include "util/buf.h"
 #include "util/map.h"
 
@@ -62,6 +62,7 @@ struct sonde_perfetto {
 	uint32_t lately[3][SONDE_PERFETTO_LATELY]; /* of each: numbers that were asked for */
 	uint8_t *places;                           /* by site id: it is in its table */
 	struct sonde_map tracks;                   /* kind and what is told apart → number */
+	struct sonde_export_tracks stream;
 	uint64_t track_count, flow_count;
 	struct sonde_marks marks;
 	struct sonde_chrome_said said;
@@ -69,8 +70,6 @@ struct sonde_perfetto {
 	size_t thread_count;
 	/* What could not be shown as it is; said in the end. */
 	uint64_t apart, unbegun, calls_left, calls_left_ns, calls_least_ns, devices_left;
-	struct sonde_tracks *events; /* of the batch in hand */
-	struct sonde_tracks_left left[SONDE_TRACK_KINDS];
 };
 
 /* --- packets ------------------------------------------------------------------------------------------------------ */
@@ -145,10 +144,8 @@ void sonde_perfetto_zones_fini(struct sonde_perfetto *perfetto);
 int sonde_perfetto_spans(struct sonde_perfetto *perfetto);
 int sonde_perfetto_series(struct sonde_perfetto *perfetto);
 int sonde_perfetto_calls(struct sonde_perfetto *perfetto);
-/* Everything of these kinds of tracks: bits SONDE_TRACKS_OF(). */
-int sonde_perfetto_tracks(struct sonde_perfetto *perfetto, uint32_t kinds);
-/* What the program reported in a batch. */
-int sonde_perfetto_events(struct sonde_perfetto *perfetto, const struct sonde_batch *batch);
+/* Writes an event of a track; `context` is the struct sonde_perfetto. */
+int sonde_perfetto_put_track(void *context, const struct sonde_track_event *event);
 int sonde_perfetto_devices(struct sonde_perfetto *perfetto);
 int sonde_perfetto_samples(struct sonde_perfetto *perfetto);
 

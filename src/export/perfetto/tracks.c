@@ -3,8 +3,6 @@
  *
  * Kernels' own events of switches say more than is known here (who ran instead), so states are slices.
  */
-#include "tracks/tracks.h"
-
 #include "export/perfetto/perfetto.h"
 
 static uint64_t parent_of(struct sonde_perfetto *perfetto, const struct sonde_track *track)
@@ -87,49 +85,12 @@ static void put_point(struct sonde_perfetto *perfetto, const struct sonde_track_
 		sonde_perfetto_point_int(perfetto, track, event->from_ns, (int64_t)value->number);
 }
 
-static struct sonde_tracks_options options_of(const struct sonde_perfetto *perfetto, uint32_t kinds)
+int sonde_perfetto_put_track(void *context, const struct sonde_track_event *event)
 {
-	const struct sonde_format_options *options = perfetto->options;
-	return (struct sonde_tracks_options){.kinds = kinds,
-					     .from_ns = options->from_ns,
-					     .to_ns = options->to_ns,
-					     .thread = options->thread,
-					     .report = options->report};
-}
-
-static int put_all(struct sonde_perfetto *perfetto, struct sonde_tracks *tracks)
-{
-	const struct sonde_track_event *event;
-	int rc = 0;
-	while (!perfetto->error && (rc = sonde_tracks_next(tracks, &event)) > 0)
-		if (event->form == SONDE_TRACK_COUNTER)
-			put_point(perfetto, event);
-		else
-			put_slice(perfetto, event);
-	return perfetto->error ? perfetto->error : rc;
-}
-
-int sonde_perfetto_events(struct sonde_perfetto *perfetto, const struct sonde_batch *batch)
-{
-	const struct sonde_tracks_options options = options_of(perfetto, SONDE_TRACKS_OF(SONDE_TRACK_EVENTS));
-	int error = perfetto->events ? 0 : sonde_tracks_open(&perfetto->events, perfetto->session, &options);
-	if (error)
-		return error;
-	sonde_tracks_feed(perfetto->events, batch);
-	return put_all(perfetto, perfetto->events);
-}
-
-int sonde_perfetto_tracks(struct sonde_perfetto *perfetto, uint32_t kinds)
-{
-	const struct sonde_tracks_options options = options_of(perfetto, kinds);
-	struct sonde_tracks *tracks;
-	int error = sonde_tracks_open(&tracks, perfetto->session, &options);
-	if (error)
-		return error;
-	error = put_all(perfetto, tracks);
-	for (int kind = 0; kind < SONDE_TRACK_KINDS; kind++)
-		if (kinds & SONDE_TRACKS_OF(kind))
-			perfetto->left[kind] = *sonde_tracks_left(tracks, (enum sonde_track_kind)kind);
-	sonde_tracks_close(tracks);
-	return error;
+	struct sonde_perfetto *perfetto = context;
+	if (event->form == SONDE_TRACK_COUNTER)
+		put_point(perfetto, event);
+	else
+		put_slice(perfetto, event);
+	return perfetto->error;
 }
