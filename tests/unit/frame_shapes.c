@@ -1,7 +1,7 @@
 /* frame_shapes.c: prologues and epilogues as hand-written assembly has them, and such as cannot be followed.
  *
- * Each takes rounds in rdi and returns 42. None has call-frame information; the caller's rbp is kept, rbp itself is
- * used for numbers where a frame pointer is not needed.
+ * Each takes rounds in rdi and returns 42. None but `below` has call-frame information; the caller's rbp is kept, rbp
+ * itself is used for numbers where a frame pointer is not needed.
  */
 #include "frame_shapes.h"
 
@@ -224,9 +224,9 @@ __asm__(".text\n"
 	"push %rdi\n"
 	"1: mov %rdi, %rcx\n"
 	"mov $42, %eax\n"
-	"2: dec %rcx\n"
 	".globl shape_in_refused\n"
 	"shape_in_refused:\n"
+	"2: dec %rcx\n" /* with the branch one operation in some processors, at this address */
 	"jnz 2b\n"
 	"test $1, %dil\n"
 	"jz 3f\n"
@@ -255,9 +255,49 @@ __asm__(".text\n"
 	".skip 8, 0x90\n"
 	"1: ret\n"
 
+	/* as OpenSSL's SHA-512 for AVX2: the frame address is saved above the aligned stack pointer, then below it */
+	".balign 16\n"
+	"shape_below:\n"
+	".cfi_startproc\n"
+	"mov %rsp, %rax\n"
+	".cfi_def_cfa_register %rax\n"
+	"push %rbx\n"
+	".cfi_offset %rbx, -16\n"
+	"sub $0x200, %rsp\n"
+	"and $-0x100, %rsp\n"
+	"add $0x80, %rsp\n"
+	"mov %rax, 0x18(%rsp)\n"
+	".cfi_escape 0x0f, 5, 0x77, 0x18, 0x06, 0x23, 8\n" /* *(rsp + 24) + 8 */
+	"mov 0x18(%rsp), %rcx\n"
+	".cfi_def_cfa %rcx, 8\n"
+	"lea -0x40(%rsp), %rsp\n"
+	"mov %rcx, -8(%rsp)\n"
+	".cfi_escape 0x0f, 5, 0x77, 0x78, 0x06, 0x23, 8\n" /* *(rsp - 8) + 8 */
+	"mov $42, %eax\n"
+	"xor %ecx, %ecx\n"
+	".globl shape_in_below\n"
+	"shape_in_below:\n"
+	"1: dec %rdi\n"
+	"jnz 1b\n"
+	"lea 0x40(%rsp), %rsp\n"
+	".cfi_escape 0x0f, 5, 0x77, 0x18, 0x06, 0x23, 8\n"
+	"mov 0x18(%rsp), %rcx\n"
+	".cfi_def_cfa %rcx, 8\n"
+	"mov -8(%rcx), %rbx\n"
+	".cfi_restore %rbx\n"
+	"lea (%rcx), %rsp\n"
+	".cfi_def_cfa_register %rsp\n"
+	"ret\n"
+	".cfi_endproc\n"
+
 	".balign 16\n"
 	"shape_caller:\n"
 	"sub $8, %rsp\n"
+	"mov $2, %edi\n"
+	"call shape_below\n"
+	".globl shape_behind_below\n"
+	"shape_behind_below:\n"
+	"mov $2, %edi\n"
 	"call shape_frame\n"
 	".globl shape_behind_other\n"
 	"shape_behind_other:\n"
@@ -271,10 +311,12 @@ __asm__(".text\n"
 	"shapes_end:\n"
 	"int3\n");
 
-#define SHAPES(X)                                                                                                 \
-	X(leaf, ALL) X(pushes, ALL) X(frame, ALL) X(moves, ALL) X(realigned, ALL) X(saved, ALL) X(register, ALL)    \
-	    X(red_zone, ALL) X(alloca, ALL) X(calls, ALL) X(tail, ALL) X(table, SOME) X(fails, ALL) X(pairs, REFUSED) \
-		X(computed, REFUSED) X(pushed_return, REFUSED) X(caller, ALL)
+#define SHAPES(X)                                                                                                    \
+	X(leaf, ALL)                                                                                                 \
+	X(pushes, ALL)                                                                                               \
+	X(frame, ALL) X(moves, ALL) X(realigned, ALL) X(saved, ALL) X(register, ALL) X(red_zone, ALL) X(alloca, ALL) \
+	    X(calls, ALL) X(tail, ALL) X(table, SOME) X(fails, ALL) X(pairs, REFUSED) X(computed, REFUSED)           \
+		X(pushed_return, REFUSED) X(below, SOME) X(caller, ALL)
 
 #define DECLARE(name, rules) uint64_t shape_##name(uint64_t rounds);
 SHAPES(DECLARE)

@@ -1,4 +1,4 @@
-/* frame_shapes.h: functions written in assembly, without call-frame information, for tests of derived unwind rules. */
+/* frame_shapes.h: functions written in assembly, all but one without call-frame information, for tests of derived unwind rules. */
 #ifndef SONDE_TESTS_FRAME_SHAPES_H
 #define SONDE_TESTS_FRAME_SHAPES_H
 
@@ -27,5 +27,13 @@ extern const uint8_t shapes_begin[], shapes_end[];
  * of one where no call ends, and in a function whose rules are refused. */
 extern const uint8_t shape_in_leaf[], shape_behind_leaf[], shape_behind_other[], shape_behind_nothing[],
     shape_in_refused[], shape_behind_refused[];
+
+/* Where the frame address is saved below the stack pointer, and behind a direct call of that function. It aligns to
+ * SHAPE_BELOW_ALIGN and has saved the address SHAPE_BELOW_SLOT bytes above, its stack pointer is at most
+ * SHAPE_BELOW_TOP. */
+extern const uint8_t shape_in_below[], shape_behind_below[];
+#define SHAPE_BELOW_ALIGN 0x100u
+#define SHAPE_BELOW_TOP 0x80u
+#define SHAPE_BELOW_SLOT 0x98u
 
 #endif

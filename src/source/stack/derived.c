@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "base/hash.h"
+#include "symbol/frames/aligned_frame.h"
 #include "symbol/frames/frame_rules.h"
 #include "symbol/frames/x86.h"
 #include "util/error.h"
@@ -125,12 +126,17 @@ static size_t read_code(void *context, uint64_t address, uint8_t *out, size_t si
 	return done_b;
 }
 
+static struct sonde_frame_code source_of(struct code *code)
+{
+	return (struct sonde_frame_code){.read = read_code, .context = code, .table = &code->image->table};
+}
+
 static void open_code(struct sonde_derived *derived, struct code *code, pid_t pid, const struct sonde_mapping *mapping)
 {
 	if (sonde_images_reopen(derived->images, code->image, pid, mapping, &code->file))
 		return;
 	code->is_open = 1;
-	const struct sonde_frame_code source = {.read = read_code, .context = code, .table = &code->image->table};
+	const struct sonde_frame_code source = source_of(code);
 	if (!code->file.class64 || code->file.machine != EM_X86_64 || sonde_frame_rules_new(&code->rules, &source))
 		code->rules = NULL;
 }
@@ -316,6 +322,36 @@ enum sonde_unwind_result sonde_derived_step(struct sonde_derived *derived, const
 	if (result != SONDE_UNWIND_STEPPED)
 		return result;
 	if (judge(derived, place, regs->pc, next.pc) == SONDE_FRAME_LEADS_NOT)
+		return SONDE_UNWIND_NO_RULE;
+	*regs = next;
+	return SONDE_UNWIND_STEPPED;
+}
+
+enum sonde_unwind_result sonde_derived_step_aligned(struct sonde_derived *derived,
+						    const struct sonde_derived_place *place,
+						    const struct sonde_unwind_row *row, struct sonde_unwind_regs *regs,
+						    sonde_unwind_read read, void *context)
+{
+	const struct sonde_mapping *mapping = sonde_maps_find(place->maps, regs->pc);
+	struct code *code =
+	    mapping && mapping->image->kind == SONDE_IMAGE_FILE ? code_of(derived, place->pid, mapping) : NULL;
+	struct sonde_aligned_frame frame;
+	if (!code)
+		return SONDE_UNWIND_NO_RULE;
+	const struct sonde_frame_code source = source_of(code);
+	if (sonde_aligned_frame_find(&frame, &source, row))
+		return SONDE_UNWIND_NO_RULE;
+	uint64_t above = regs->sp & (frame.align - 1);
+	if (above > frame.top || above & 7)
+		return SONDE_UNWIND_NO_RULE;
+	struct sonde_unwind_row by_slot = *row;
+	by_slot.cfa_off = SONDE_UNWIND_LOAD((int64_t)(frame.slot - above), SONDE_UNWIND_LOAD_PLUS(row->cfa_off));
+	struct sonde_unwind_regs next = *regs;
+	int signal;
+	enum sonde_unwind_result result = sonde_unwind_step(&by_slot, &next, read, context, &signal);
+	if (result != SONDE_UNWIND_STEPPED)
+		return result == SONDE_UNWIND_UNREADABLE ? result : SONDE_UNWIND_NO_RULE;
+	if (!sonde_derived_is_caller(derived, place, regs->pc, next.pc))
 		return SONDE_UNWIND_NO_RULE;
 	*regs = next;
 	return SONDE_UNWIND_STEPPED;

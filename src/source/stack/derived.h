@@ -36,6 +36,14 @@ int sonde_derived_knows(struct sonde_derived *derived, const struct sonde_derive
 enum sonde_unwind_result sonde_derived_step(struct sonde_derived *derived, const struct sonde_derived_place *place,
 					    struct sonde_unwind_regs *regs, sonde_unwind_read read, void *context);
 
+/* By `row`, whose frame address is saved below the stack pointer, where no copy reaches: from the slot that the
+ * function's prologue saved it in before. NO_RULE where there is none, or what it holds does not lead to a direct call
+ * of the function. */
+enum sonde_unwind_result sonde_derived_step_aligned(struct sonde_derived *derived,
+						    const struct sonde_derived_place *place,
+						    const struct sonde_unwind_row *row, struct sonde_unwind_regs *regs,
+						    sonde_unwind_read read, void *context);
+
 /* Whether `ra` is certainly where the code at `pc` returns to, whatever led there: behind a direct call of a function
  * that comes to `pc`, or where a goroutine's first function returns to. */
 int sonde_derived_is_caller(struct sonde_derived *derived, const struct sonde_derived_place *place, uint64_t pc,

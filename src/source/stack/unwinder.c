@@ -339,10 +339,33 @@ static int is_behind_call(const struct walk *walk)
 	return code->call == CALL_ENDS;
 }
 
-/* By a row. Where its rule rests on what may have changed since, the caller must be behind a call. */
+/* Whether a row's frame address is saved below the stack pointer, where a function that is interrupted may have it. */
+static int is_saved_below(const struct sonde_unwind_row *row)
+{
+	return row->kind == SONDE_UNWIND_SP_LOAD && SONDE_UNWIND_LOAD_FROM(row->cfa_off) < 0;
+}
+
+/* Whether the walk, which came from the code at `pc` by a word that may have changed since, is where that was called:
+ * behind a direct call of its function; where instructions cannot be decoded, behind any call. */
+static int is_caller(const struct walk *walk, uint64_t pc)
+{
+	struct sonde_derived *derived = walk->unwinder->derived;
+	const struct sonde_derived_place place = {walk->sample->pid, walk->space->maps};
+	return sonde_derived_knows(derived, &place, pc) ? sonde_derived_is_caller(derived, &place, pc, walk->regs.pc)
+							: is_behind_call(walk);
+}
+
+/* By a row. Where its rule rests on what may have changed since, the caller is checked. */
 static enum sonde_unwind_result step_row(struct walk *walk, const struct sonde_unwind_row *row, int *signal)
 {
 	struct sonde_unwind_regs before = walk->regs;
+	const struct sonde_derived_place place = {walk->sample->pid, walk->space->maps};
+	if (is_saved_below(row) && sonde_derived_step_aligned(walk->unwinder->derived, &place, row, &walk->regs,
+							      read_stack, walk) == SONDE_UNWIND_STEPPED) {
+		*signal = 0;
+		walk->derived = 1;
+		return SONDE_UNWIND_STEPPED;
+	}
 	enum sonde_unwind_result result = sonde_unwind_step(row, &walk->regs, read_stack, walk, signal);
 	int doubtful = walk->below;
 	if (result == SONDE_UNWIND_NO_REGISTER && keeps_register(walk, row)) {
@@ -351,7 +374,7 @@ static enum sonde_unwind_result step_row(struct walk *walk, const struct sonde_u
 		doubtful = 1;
 	}
 	walk->below = 0;
-	if (!doubtful || (result == SONDE_UNWIND_STEPPED && is_behind_call(walk)))
+	if (!doubtful || (result == SONDE_UNWIND_STEPPED && is_caller(walk, before.pc)))
 		return result;
 	walk->regs = before;
 	return SONDE_UNWIND_NO_REGISTER;
