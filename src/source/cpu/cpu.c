@@ -26,12 +26,13 @@
 #define RING_LEAST_B (64u << 10)
 #define RING_STACKS 8u /* stack copies that a buffer must hold at least */
 /* Where the recorder goes before busy threads, and where it waits for its turn among them: the buffer of a CPU, the
- * stack copies that it should hold, and the part of it that is full when the recorder is woken. The rest of 256 copies
- * is a quarter of a second in which it may be late. */
+ * stack copies that it should hold, and the part of it that is full when the recorder is woken. What is left then, 85
+ * and 190 copies, is the time in which it may be late. */
 #define FRONT_RING_B (8u << 20)
 #define QUEUE_RING_B (4u << 20)
-#define RING_COPIES 256u
-#define FRONT_WAKE 3u
+#define FRONT_COPIES 170u
+#define QUEUE_COPIES 256u
+#define FRONT_WAKE 2u
 #define QUEUE_WAKE 4u
 #define DETAIL_MAX_B 4096u
 #define METHOD "perf events (cpu-clock), user stacks from call-frame tables"
@@ -91,11 +92,11 @@ static int goes_first(void)
 }
 
 /* A record takes the whole size of a copy in the buffer, however shallow the stack is. */
-static uint32_t stack_size(const struct sonde_record_options *options, size_t ring_b)
+static uint32_t stack_size(const struct sonde_record_options *options, size_t ring_b, unsigned copies)
 {
 	size_t stack_b = options->stack_b, most_b = ring_b / RING_STACKS;
 	if (!stack_b) {
-		stack_b = ring_b / RING_COPIES;
+		stack_b = ring_b / copies;
 		stack_b = stack_b < STACK_LEAST_B ? STACK_LEAST_B : stack_b;
 	}
 	most_b = most_b < SONDE_CPU_STACK_MAX_B ? most_b : SONDE_CPU_STACK_MAX_B;
@@ -115,7 +116,8 @@ static int open_rings(struct sonde_source_run *run, const struct sonde_record_op
 	int result = sonde_perf_rings_open(&run->rings, want_b, RING_LEAST_B, first ? FRONT_WAKE : QUEUE_WAKE);
 	if (result < 0)
 		return result;
-	run->events.shape.stack_b = stack_size(options, sonde_perf_rings_size_b(run->rings));
+	run->events.shape.stack_b =
+	    stack_size(options, sonde_perf_rings_size_b(run->rings), first ? FRONT_COPIES : QUEUE_COPIES);
 	return 0;
 }
 
