@@ -62,13 +62,21 @@ cat >short.sh <<'END'
 i=0
 while [ $i -lt 300 ]; do /bin/true; i=$((i + 1)); done
 END
+script='
+let sum = 0;
+for (let i = 0; i < process.argv[1]; i++) {
+	const map = new Map();
+	for (let k = 0; k < 3000; k++) map.set("key" + k % 700, (map.get("key" + k % 700) || 0) + k);
+	sum += JSON.parse(JSON.stringify([...map].sort((a, b) => b[1] - a[1]))).length;
+}
+console.log(sum);'
 product='set.seed(1); a <- matrix(runif(2250000), 1500); for (i in 1:as.integer(commandArgs(TRUE)[1])) b <- a %*% a; print(sum(b))'
 loop='
 import json
 for i in range(int(__import__("sys").argv[1])):
     json.dumps({str(k): [k] * 5 for k in sorted(range(2000), key=lambda x: -x)})'
 
-digests=(sha1 sha256 sha512 md5)
+digests=(sha1 sha256 sha512 sha3-256 blake2b512 md5)
 make_text "$(n 6000000 1000000)" >text
 make_source "$(n 300 60)" >source.c
 make_source "$(n 700 150)" >larger.c
@@ -87,7 +95,7 @@ need java java javac
 need erlang erl erlc
 need ghc ghc
 need ghc-program ghc
-for tool in clang gcc sqlite3 zstd python3; do
+for tool in clang gcc node sqlite3 zstd python3; do
 	need $tool $tool
 done
 [ -n "${missing[java]:-}" ] || javac Work.java >&2
@@ -112,6 +120,7 @@ command_of() {
 	gcc) command=(gcc -O2 -c source.c -o source.o) ;;
 	sqlite3) command=(sqlite3 :memory: "$sqlite_query") ;;
 	zstd) command=(zstd -19 -q -f text -o text.zst) ;;
+	node) command=(node -e "$script" "$(n 2500 700)") ;;
 	python3) command=(python3 -c "$loop" "$(n 700 200)") ;;
 	esac
 }
@@ -137,7 +146,7 @@ reasons() {
 why() {
 	[ -s "$work/reasons.$1" ] || return 0
 	awk -F'\t' '
-		{ all += $1; if ($2 != "complete") n[$2] += $1 }
+		{ all += $1; if ($2 !~ /^complete/) n[$2] += $1 }
 		END { for (r in n) printf "%.9f\t%s\n", 100 * n[r] / all, r }' "$work/reasons.$1" | sort -rg |
 		awk -F'\t' '{ printf "%s%.1f %% %s", (NR > 1 ? ", " : ""), $1, $2 }'
 }
@@ -182,7 +191,7 @@ report() {
 }
 
 # NAME:BAR
-for each in "${digests[@]/#/openssl-}" openssl-{aes,chacha20,rsa,p256} ffmpeg r java:90 erlang:0 ghc:90 ghc-program:90 short clang sqlite3 zstd gcc python3; do
+for each in "${digests[@]/#/openssl-}" openssl-{aes,chacha20,rsa,p256} ffmpeg r java:90 erlang:0 ghc:90 ghc-program:90 short clang node sqlite3 zstd gcc python3; do
 	name=${each%:*} limit=97
 	[[ $each = *:* ]] && limit=${each#*:}
 	[ -z "${STACKS_ONLY:-}" ] || [[ " $STACKS_ONLY " = *" $name "* ]] || continue

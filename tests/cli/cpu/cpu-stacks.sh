@@ -86,6 +86,9 @@ rm alloca.*
 shape alloca --stack 4K
 run 0 "$SONDE" report --section summary alloca.sonde
 matches "$out" '^! .*stop before the root: stack copy too short'
+run 0 "$SONDE" report --section summary --json alloca.sonde
+holds "$(jq '[.. | strings | select(test("stop before the root: stack copy too short"))] | length' .out) == 1"
+holds "$("$SONDE" query -q -f csv alloca.sonde "SELECT count(*) FROM samples WHERE status LIKE 'stack copy too short%'" | tail -n 1) > 0"
 holds "$(percent alloca '_start.*;leaf;burn') - $(percent alloca ';main;varied(;varying){8};leaf;burn') <= 2"
 
 # A handler stands above what it interrupted, down to main; also on a stack of its own, and at any instruction.

@@ -10,6 +10,7 @@
 #include <utime.h>
 #include <cmocka.h>
 
+#include "analyze/samples.h"
 #include "analyze/selection.h"
 #include "analyze/statistics/stats.h"
 #include "analyze_fixture.h"
@@ -255,6 +256,29 @@ static void broken_stacks_are_counted(void **state)
 	assert_near(sections_real(sections_get(&s, "functions"), "function", "f", "self_share"), 0.99, 1e-12);
 	assert_int_equal(sections_get(&s, "calltree")->tree.root->self, MS);
 	sections_free(&s);
+}
+
+/* Every reason for which a stack ends is a sentence of the summary. */
+static void every_incomplete_stack_has_its_reason(void **state)
+{
+	(void)state;
+	for (unsigned status = 0; status < SONDE_STACK_STATUS_COUNT; status++) {
+		if (sonde_stack_is_complete(status) || !sonde_sample_counts((uint8_t)status))
+			continue;
+		struct recording r;
+		simple_open(&r);
+		uint32_t f = recording_call(&r, 0, 1, "f", 1);
+		samples_add(&r, f, 9, SONDE_STACK_COMPLETE);
+		samples_add(&r, f, 1, (uint8_t)status);
+		recording_close(&r, START + 200 * MS, 0);
+		struct sections s = sections_of(path, "summary", NULL);
+		char note[160];
+		snprintf(note, sizeof note, "1 stack (10.0 %%) stops before the root: %s",
+			 sonde_samples_status_text(status));
+		assert_string_not_equal(sonde_samples_status_text(status), "unknown reason");
+		assert_true(sections_noted(s.report->notes, note));
+		sections_free(&s);
+	}
 }
 
 static void kernel_is_shown(void **state)
@@ -751,6 +775,7 @@ int main(void)
 	    cmocka_unit_test(inlined_functions_are_functions),
 	    cmocka_unit_test(lines_show_the_source),
 	    cmocka_unit_test(broken_stacks_are_counted),
+	    cmocka_unit_test(every_incomplete_stack_has_its_reason),
 	    cmocka_unit_test(kernel_is_shown),
 	    cmocka_unit_test(kernel_time_that_was_measured_is_a_row),
 	    cmocka_unit_test(what_is_no_sample_does_not_count),
