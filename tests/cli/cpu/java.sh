@@ -37,10 +37,14 @@ if "$SONDE" doctor -f json 2>/dev/null | jq -e '[.sections[].rows[] | select(.ch
 		record "java$mode.sonde" -o "java$mode.sonde" -- java "$mode" Chain 1
 	done
 	record collectors.sonde -o collectors.sonde -- java -XX:+UseParallelGC Chain 0.5 2
-	java Chain 3 >/dev/null &
+	# Attached after half a second of CPU time, until it ends: at least one more is there.
+	java Chain 1.5 >/dev/null &
 	pid=$!
-	sleep 0.7
-	record attached.sonde -p "$pid" -d 1.2 -o attached.sonde
+	has_begun() {
+		[ "$(awk '{ print $14 + $15 }' "/proc/$pid/stat")" -ge $(($(getconf CLK_TCK) / 2)) ]
+	}
+	wait_for has_begun
+	record attached.sonde -p "$pid" -o attached.sonde
 	wait "$pid"
 fi
 record timer.sonde --no-perf -o timer.sonde -- java Chain 1
