@@ -3,7 +3,7 @@
  * Neighbours are alike, and a test by ranks takes each value for news of its own: so what is compared are means of
  * neighbours after the warm-up (statistics/steady.h), at most 40 of each recording, and fewer and longer ones until what one of
  * them tells of the next is no more than chance. What differs from run to run is in no run: a verdict asks for twice
- * the margin at least, and for iterations that are steady.
+ * the margin at least, for iterations that are steady, and for more than other programs can have made (noise.h).
  */
 #include <errno.h>
 #include <math.h>
@@ -12,6 +12,7 @@
 
 #include "analyze/diff/diff.h"
 #include "analyze/diff/figures.h"
+#include "analyze/diff/noise.h"
 #include "analyze/marks.h"
 #include "analyze/statistics/steady.h"
 #include "util/error.h"
@@ -157,6 +158,7 @@ struct compared {
 	struct series baseline, candidate; /* without their values */
 	struct sonde_shift shift;
 	int is_enough;
+	int is_noise; /* all of the difference can be */
 	enum sonde_verdict verdict;
 };
 
@@ -197,8 +199,15 @@ static int compare_name(struct comparisons *all, const struct sonde_marks *marks
 	return code;
 }
 
+/* Whether the slower side can have been slowed down as much as it differs: it may have taken that share less. */
+static int can_be_noise(const struct compared *row, const double noise[2])
+{
+	return (row->verdict == SONDE_VERDICT_IMPROVED && row->shift.by * (1 - noise[0]) <= 1) ||
+	       (row->verdict == SONDE_VERDICT_REGRESSED && row->shift.by >= 1 - noise[1]);
+}
+
 /* Verdicts of all names, whose p-values are corrected for each other. */
-static int judge(struct sonde_diff *diff, struct comparisons *all)
+static int judge(struct sonde_diff *diff, struct comparisons *all, const double noise[2])
 {
 	double *p = calloc(all->count + 1, sizeof *p), most = 0;
 	size_t asked = 0;
@@ -216,6 +225,9 @@ static int judge(struct sonde_diff *diff, struct comparisons *all)
 			row->shift.p = p[asked++];
 		if (row->is_enough && diff->is_comparable && !row->baseline.unsteady && !row->candidate.unsteady)
 			row->verdict = sonde_shift_verdict(&row->shift, 2 * diff->options->margin);
+		row->is_noise = can_be_noise(row, noise);
+		if (row->is_noise)
+			row->verdict = SONDE_VERDICT_INCONCLUSIVE;
 		if (took <= most)
 			continue;
 		most = took;
@@ -227,7 +239,17 @@ static int judge(struct sonde_diff *diff, struct comparisons *all)
 	return code;
 }
 
-static int row_add(struct sonde_diff *diff, struct sonde_section *section, const struct compared *from)
+static int note_noise(struct sonde_diff *diff, struct sonde_section *section, const struct compared *from,
+		      const double noise[2])
+{
+	int is_candidate = from->shift.by < 1;
+	return sonde_report_note(diff->report, section, 1,
+				 "noisy run: other programs had the CPUs for %.0f %% of the %s; %s can differ by that alone",
+				 100 * noise[is_candidate], is_candidate ? "candidate" : "baseline", from->name);
+}
+
+static int row_add(struct sonde_diff *diff, struct sonde_section *section, const struct compared *from,
+		   const double noise[2])
 {
 	struct sonde_cell *row = sonde_report_row(diff->report, section);
 	if (!row)
@@ -246,6 +268,8 @@ static int row_add(struct sonde_diff *diff, struct sonde_section *section, const
 		row[HIGH] = sonde_cell_real(from->shift.high, 0);
 		row[P] = sonde_cell_real(from->shift.p, 0);
 	}
+	if (from->is_noise)
+		return note_noise(diff, section, from, noise);
 	if (from->baseline.unsteady || from->candidate.unsteady)
 		return sonde_report_note(diff->report, section, 1,
 					 "%s is not steady in the %s: its iterations are not of one kind, and have no "
@@ -266,13 +290,13 @@ static int is_repeated(const struct sonde_session *session, uint32_t id)
 	return 0;
 }
 
-static int table_fill(struct sonde_diff *diff, const struct comparisons *all)
+static int table_fill(struct sonde_diff *diff, const struct comparisons *all, const double noise[2])
 {
 	struct sonde_section *section =
 	    sonde_report_table(diff->report, "diff-iterations", "Iterations that both have", columns, COLUMNS);
 	int code = section ? 0 : sonde_error(ENOMEM, "out of memory for a section");
 	for (size_t i = 0; !code && i < all->count; i++)
-		code = row_add(diff, section, &all->rows[i]);
+		code = row_add(diff, section, &all->rows[i], noise);
 	return code ? code
 		    : sonde_report_note(
 			  diff->report, section, 0,
@@ -285,16 +309,18 @@ static int table_fill(struct sonde_diff *diff, const struct comparisons *all)
 static int compare_all(struct sonde_diff *diff, const struct sonde_marks *marks[2])
 {
 	struct comparisons all = {0};
-	int code = 0;
+	double noise[2] = {0, 0};
+	int code = sonde_diff_noise(&noise[0], diff->baseline);
+	code = code ? code : sonde_diff_noise(&noise[1], diff->candidate);
 	for (uint32_t id = 1; !code && id <= sonde_session_site_count(diff->baseline); id++) {
 		const struct sonde_site *site = sonde_session_site(diff->baseline, id);
 		if (site->kind == SONDE_SITE_ITERATION && !is_repeated(diff->baseline, id))
 			code = compare_name(&all, marks, site->name);
 	}
 	if (!code && all.count)
-		code = judge(diff, &all);
+		code = judge(diff, &all, noise);
 	if (!code && all.count)
-		code = table_fill(diff, &all);
+		code = table_fill(diff, &all, noise);
 	free(all.rows);
 	return code;
 }

@@ -26,6 +26,7 @@ struct made {
 	double alike;       /* correlation of neighbours */
 	unsigned lost;      /* events */
 	unsigned stackless; /* samples */
+	unsigned others_ms; /* that other programs used, while this one waited as long */
 	unsigned longer;    /* iterations of another loop, of 10 s each; candidate and baseline alike */
 	uint64_t seed;
 };
@@ -34,6 +35,21 @@ static double noise(uint64_t *seed)
 {
 	*seed = sonde_hash_mix(*seed + 1);
 	return (double)(*seed >> 11) / 4503599627370496.0 - 1; /* −1 … 1 */
+}
+
+/* Of one CPU: others used it for others_ns, and the process for the rest, in which it waited for others_ns. */
+static void put_readings(struct recording *recording, uint32_t process, uint64_t end_ns, int64_t others_ns)
+{
+	static const enum sonde_metric metrics[] = {SONDE_METRIC_CPU_USER, SONDE_METRIC_CPU_IDLE,
+						    SONDE_METRIC_CPU_RUNNABLE};
+	const int64_t until[] = {(int64_t)(end_ns - RECORDING_START_NS), 0, others_ns};
+	recording_info(recording, "host.cpus", "1");
+	recording_info(recording, "run.cpus", "1");
+	for (int i = 0; i < 3; i++) {
+		uint32_t series = recording_series(recording, metrics[i], i == 2 ? process : 0, 0, "");
+		recording_point(recording, RECORDING_START_NS, series, 0);
+		recording_point(recording, end_ns, series, until[i]);
+	}
 }
 
 static void make(const struct made *made)
@@ -70,7 +86,9 @@ static void make(const struct made *made)
 	if (made->lost)
 		recording_lost(&recording, "zones", "ring full", made->lost);
 	time_ns = time_ns > mark_ns ? time_ns : mark_ns;
-	recording_process_end(&recording, process, time_ns, time_ns - RECORDING_START_NS, 0);
+	if (made->others_ms)
+		put_readings(&recording, process, time_ns, made->others_ms * (int64_t)MS);
+	recording_process_end(&recording, process, time_ns, time_ns - RECORDING_START_NS - made->others_ms * MS, 0);
 	recording_close(&recording, time_ns, 0);
 }
 
@@ -183,6 +201,35 @@ static void iterations_have_a_verdict(void **state)
 			assert_true(fabs(diff.shift.by - 10 / rows[i].ms) < 0.01);
 		if (rows[i].count < 9)
 			assert_int_equal(cell(section, 0, "speedup")->kind, SONDE_CELL_ABSENT);
+		done(&diff);
+	}
+}
+
+/* Of the slower run's 2 s others had the CPU for a part: a difference that this can have made has no verdict. */
+static void what_others_can_have_made_has_no_verdict(void **state)
+{
+	static const struct {
+		double ms[2];
+		unsigned others_ms[2];
+		enum sonde_verdict verdict;
+	} rows[] = {{{10, 8}, {0, 0}, SONDE_VERDICT_IMPROVED},      {{10, 8}, {1000, 0}, SONDE_VERDICT_INCONCLUSIVE},
+		    {{10, 8}, {200, 0}, SONDE_VERDICT_IMPROVED},    {{10, 8}, {0, 1000}, SONDE_VERDICT_IMPROVED},
+		    {{8, 10}, {0, 1000}, SONDE_VERDICT_INCONCLUSIVE}, {{8, 10}, {0, 200}, SONDE_VERDICT_REGRESSED}};
+	(void)state;
+	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+		struct made made[2];
+		struct sonde_diff diff;
+		for (unsigned side = 0; side < 2; side++)
+			made[side] = (struct made){.path = side ? "diff-b.sonde" : "diff-a.sonde",
+						   .samples = {100, 100, 100},
+						   .iterations = 200,
+						   .iteration_ms = rows[i].ms[side],
+						   .spread = 0.02,
+						   .others_ms = rows[i].others_ms[side],
+						   .seed = side + 1};
+		compare(&diff, &made[0], &made[1]);
+		if (diff.verdict != rows[i].verdict)
+			fail_msg("row %zu: %s", i, sonde_verdict_name(diff.verdict));
 		done(&diff);
 	}
 }
@@ -322,6 +369,7 @@ int main(void)
 	    cmocka_unit_test(shares_of_functions_change),
 	    cmocka_unit_test(the_same_is_not_called_different),
 	    cmocka_unit_test(iterations_have_a_verdict),
+	    cmocka_unit_test(what_others_can_have_made_has_no_verdict),
 	    cmocka_unit_test(neighbours_that_are_alike_count_once),
 	    cmocka_unit_test(what_took_the_longest_decides),
 	    cmocka_unit_test(with_events_missing_there_is_no_verdict),
