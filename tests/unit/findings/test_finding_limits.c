@@ -244,6 +244,50 @@ static void time_is_not_judged_of_a_noisy_run(void **state)
 	forget(&judged);
 }
 
+/* --- calls on pipes ------------------------------------------------------------------------------------------------
+ */
+
+/* 2000 reads of a pipe, of which so many put the thread to sleep. */
+static void make_reader(struct recording *r, unsigned sleeps)
+{
+	simple_open(r);
+	uint32_t stack = recording_call(r, 0, 1, "reader", 1);
+	uint32_t pipe = recording_object(r, 1, SONDE_OBJECT_FILE, "pipe:[77]", 3);
+	uint64_t at_ns = START;
+	recording_switch(r, at_ns, 1, SONDE_SWITCH_IN);
+	for (unsigned i = 0; i < 2000; i++, at_ns += MS / 100) {
+		recording_wait(r, (struct recording_wait){.start_ns = at_ns,
+							  .dur_ns = MS / 125,
+							  .thread = 1,
+							  .kind = SONDE_WAIT_READ,
+							  .stack = stack,
+							  .object = pipe,
+							  .amount = 8});
+		if (i >= sleeps)
+			continue;
+		recording_switch(r, at_ns + MS / 1000, 1, SONDE_SWITCH_OUT_BLOCKED);
+		recording_switch(r, at_ns + MS / 160, 1, SONDE_SWITCH_IN);
+	}
+	recording_process_end(r, 1, at_ns, at_ns - START, 0);
+}
+
+/* Where half of the reads and more sleep they wait for what is written: a larger block would have nothing more to read. */
+static void reads_that_wait_are_not_small(void **state)
+{
+	static const struct {
+		unsigned sleeps;
+		int is_found;
+	} cases[] = {{0, 1}, {900, 1}, {1100, 0}, {2000, 0}};
+	(void)state;
+	end_ms = 20;
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		struct recording r;
+		make_reader(&r, cases[i].sleeps);
+		expect_at(&r, "small-reads", cases[i].is_found, SONDE_SEVERITY_CRITICAL, "2000 reads");
+	}
+	end_ms = SPAN_MS;
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -254,6 +298,7 @@ int main(void)
 	    cmocka_unit_test(a_memory_hotspot_has_three_tenths_of_the_peak),
 	    cmocka_unit_test(a_leak_has_a_twentieth),
 	    cmocka_unit_test(time_is_not_judged_of_a_noisy_run),
+	    cmocka_unit_test(reads_that_wait_are_not_small),
 	};
 	return cmocka_run_group_tests(tests, path_make, path_remove);
 }

@@ -17,7 +17,6 @@
 #include "util/error.h"
 
 #define MS 1000000ull
-#define US 1000ull
 #define PATH "findings.sonde"
 
 /* Samples of two functions of one thread, and reads of one file. */
@@ -225,52 +224,6 @@ static void small_calls_are_found(void **state)
 	assert_true(small->saves_ns > 190e6 && small->saves_ns < 200.1e6); /* 2000 × 100 µs, but for one call */
 	assert_non_null(strstr(small->subject, "/tmp/data"));
 	forget(&read);
-}
-
-/* Of pipes the same reads: where half of them and more put the thread to sleep they wait for what is written, and there is
- * nothing that a larger block could read. */
-static void reads_that_wait_are_not_small(void **state)
-{
-	static const struct {
-		unsigned sleeps;
-		int is_found;
-	} cases[] = {{0, 1}, {900, 1}, {1100, 0}, {2000, 0}};
-	(void)state;
-	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-		struct recording recording;
-		struct read read;
-		struct sonde_pass_options options = {0};
-		uint64_t time_ns = RECORDING_START_NS;
-		recording_open(&recording, PATH);
-		recording_info(&recording, "run.command", "app");
-		uint32_t process = recording_process(&recording, 10, 0, "app", time_ns);
-		uint32_t thread = recording_thread(&recording, process, 10, "app", time_ns);
-		uint32_t module = recording_module(&recording, "/usr/bin/app", 0);
-		uint32_t stack = recording_call(&recording, 0, module, "reader", 1);
-		uint32_t pipe = recording_object(&recording, process, SONDE_OBJECT_FILE, "pipe:[77]", 3);
-		recording_switch(&recording, time_ns, thread, SONDE_SWITCH_IN);
-		for (unsigned k = 0; k < 2000; k++, time_ns += 10 * US) {
-			recording_wait(&recording, (struct recording_wait){.start_ns = time_ns,
-									   .dur_ns = 8 * US,
-									   .thread = thread,
-									   .kind = SONDE_WAIT_READ,
-									   .stack = stack,
-									   .object = pipe,
-									   .amount = 8});
-			if (k >= cases[i].sleeps)
-				continue;
-			recording_switch(&recording, time_ns + 1 * US, thread, SONDE_SWITCH_OUT_BLOCKED);
-			recording_switch(&recording, time_ns + 6 * US, thread, SONDE_SWITCH_IN);
-		}
-		recording_process_end(&recording, process, time_ns, time_ns - RECORDING_START_NS, 0);
-		recording_close(&recording, time_ns, 0);
-		assert_int_equal(sonde_session_open(&read.session, PATH, NULL), 0);
-		assert_int_equal(sonde_report_new(&read.report), 0);
-		assert_int_equal(sonde_findings_find(&read.found, read.session, &options, read.report, NULL), 0);
-		if ((finding_of(&read, "small-reads", NULL) != NULL) != cases[i].is_found)
-			fail_msg("%u of 2000 reads sleep: found %d", cases[i].sleeps, !cases[i].is_found);
-		forget(&read);
-	}
 }
 
 static void what_rests_on_lost_records_is_left_out(void **state)
@@ -746,7 +699,6 @@ int main(void)
 	    cmocka_unit_test(nodes_that_cannot_be_judged_are_said),
 	    cmocka_unit_test(threads_that_began_alike_are_compared),
 	    cmocka_unit_test(small_calls_are_found),
-	    cmocka_unit_test(reads_that_wait_are_not_small),
 	    cmocka_unit_test(what_rests_on_lost_records_is_left_out),
 	    cmocka_unit_test(commands_are_named_as_a_shell_takes_them),
 	    cmocka_unit_test(thresholds_are_as_typed),
