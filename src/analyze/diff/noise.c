@@ -18,7 +18,8 @@ static double noise_of(const struct sonde_series_sums *sums, struct sonde_sessio
 	double own_ns = (double)sonde_cpu_time_of(session, 0).ns;
 	double all_ns = sonde_machine_cores(session) * (double)sonde_session_run(session)->wall_ns;
 	double used_ns = (cpu.busy + cpu.stolen) * all_ns, stolen_ns = cpu.stolen * all_ns;
-	double waited_ns = sonde_series_tree_change(sums, SONDE_METRIC_CPU_RUNNABLE, NULL);
+	size_t threads;
+	double waited_ns = sonde_series_waited(sums, 0, &threads);
 	if (!cpu.known || !(used_ns > 0) || !(own_ns > 0))
 		return 0;
 	double others = fmax(1 - own_ns / used_ns, 0);

@@ -38,7 +38,7 @@ static double noise(uint64_t *seed)
 }
 
 /* Of one CPU: others used it for others_ns, and the process for the rest, in which it waited for others_ns. */
-static void put_readings(struct recording *recording, uint32_t process, uint64_t end_ns, int64_t others_ns)
+static void put_readings(struct recording *recording, uint32_t thread, uint64_t end_ns, int64_t others_ns)
 {
 	static const enum sonde_metric metrics[] = {SONDE_METRIC_CPU_USER, SONDE_METRIC_CPU_IDLE,
 						    SONDE_METRIC_CPU_RUNNABLE};
@@ -46,7 +46,7 @@ static void put_readings(struct recording *recording, uint32_t process, uint64_t
 	recording_info(recording, "host.cpus", "1");
 	recording_info(recording, "run.cpus", "1");
 	for (int i = 0; i < 3; i++) {
-		uint32_t series = recording_series(recording, metrics[i], i == 2 ? process : 0, 0, "");
+		uint32_t series = recording_series(recording, metrics[i], 0, i == 2 ? thread : 0, "");
 		recording_point(recording, RECORDING_START_NS, series, 0);
 		recording_point(recording, end_ns, series, until[i]);
 	}
@@ -87,7 +87,7 @@ static void make(const struct made *made)
 		recording_lost(&recording, "zones", "ring full", made->lost);
 	time_ns = time_ns > mark_ns ? time_ns : mark_ns;
 	if (made->others_ms)
-		put_readings(&recording, process, time_ns, made->others_ms * (int64_t)MS);
+		put_readings(&recording, thread, time_ns, made->others_ms * (int64_t)MS);
 	recording_process_end(&recording, process, time_ns, time_ns - RECORDING_START_NS - made->others_ms * MS, 0);
 	recording_close(&recording, time_ns, 0);
 }
