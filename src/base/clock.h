@@ -1,8 +1,8 @@
-/* clock.h: the one clock, CLOCK_MONOTONIC ns, and the cycle counter that is converted to it.
+/* clock.h: the clock of every recording, CLOCK_MONOTONIC in ns, and the CPU's cycle counter, which is converted to it.
  *
- * Events in a target are stamped with the cycle counter where it is invariant and readable, because reading it costs
- * 7 ns less than clock_gettime. Whoever drains them converts with a struct sonde_clock_scale that was fitted between
- * two anchors, so files only ever hold CLOCK_MONOTONIC ns.
+ * Targets stamp events with the cycle counter where it is invariant and readable in user space: reading it is 7 ns
+ * cheaper than clock_gettime(). The drain side converts the stamps with a struct sonde_clock_scale fitted between two
+ * anchors (fold/clockfit.h), so files only ever contain CLOCK_MONOTONIC ns.
  */
 #ifndef SONDE_BASE_CLOCK_H
 #define SONDE_BASE_CLOCK_H
@@ -33,17 +33,16 @@ static inline uint64_t sonde_clock_read_ns(clockid_t clock)
 	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 }
 
-/* ns of CLOCK_MONOTONIC. */
 static inline uint64_t sonde_clock_now_ns(void)
 {
 	return sonde_clock_read_ns(CLOCK_MONOTONIC);
 }
 
-/* A straight line from cycles to ns: ns = base_ns + (cycles - base_cycles) * mult / 2^32. */
+/* A linear conversion from cycles to ns: ns = base_ns + (cycles - base_cycles) * mult / 2^32. */
 struct sonde_clock_scale {
 	uint64_t base_cycles;
 	uint64_t base_ns;
-	uint64_t mult; /* ns per cycle, 32.32 fixed point; 1 << 32 when events are stamped in ns already */
+	uint64_t mult; /* ns per cycle, 32.32 fixed point; 1 << 32 when events are already stamped in ns */
 };
 
 static inline uint64_t sonde_clock_scale_ns(const struct sonde_clock_scale *scale, uint64_t cycles)

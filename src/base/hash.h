@@ -1,11 +1,11 @@
-/* hash.h: a 64-bit mixer and a byte hash for tables in memory. Checksums of files are xxhash, not this. */
+/* hash.h: a 64-bit mixer and a byte hash for in-memory tables. File checksums use xxhash instead. */
 #ifndef SONDE_BASE_HASH_H
 #define SONDE_BASE_HASH_H
 
 #include <stddef.h>
 #include <stdint.h>
 
-/* The finaliser of SplitMix64 (Steele, Lea, Flood 2014): every input bit reaches every output bit. */
+/* SplitMix64's finaliser (Steele, Lea, Flood 2014): every input bit affects every output bit. */
 static inline uint64_t sonde_hash_mix(uint64_t value)
 {
 	value ^= value >> 30;
@@ -20,7 +20,7 @@ static inline uint64_t sonde_hash_pair(uint64_t a, uint64_t b)
 	return sonde_hash_mix(a ^ sonde_hash_mix(b + 0x9e3779b97f4a7c15u));
 }
 
-/* FNV-1a, mixed. */
+/* FNV-1a followed by the mixer. */
 static inline uint64_t sonde_hash_bytes(const void *data, size_t size_b)
 {
 	const unsigned char *bytes = data;

@@ -1,7 +1,7 @@
 /* varint.h: LEB128 integers in bounded buffers.
  *
- * Writers need SONDE_VARINT_MAX_B free bytes. Readers never pass `end`: they return NULL when a value is cut off or
- * longer than 64 bits, so that a hostile body fails instead of reading on.
+ * Writers need SONDE_VARINT_MAX_B free bytes. Readers never read past `end`: they return NULL when a value is truncated
+ * or longer than 64 bits, so malformed input fails instead of overrunning the buffer.
  */
 #ifndef SONDE_BASE_VARINT_H
 #define SONDE_BASE_VARINT_H

@@ -1,4 +1,4 @@
-/* arena.c: blocks in a list, the newest being filled; a large request gets a block of its own size. */
+/* arena.c: a linked list of blocks, of which the newest is filled; a large request gets a block of its own. */
 #include "util/arena.h"
 
 #include <stdarg.h>
@@ -54,7 +54,7 @@ void *sonde_arena_alloc(struct sonde_arena *arena, size_t size_b)
 char *sonde_arena_strndup(struct sonde_arena *arena, const char *text, size_t len_b)
 {
 	char *copy = sonde_arena_alloc(arena, len_b + 1);
-	if (copy && len_b) /* nothing may be at NULL */
+	if (copy && len_b) /* `text` may be NULL when it is empty */
 		memcpy(copy, text, len_b);
 	return copy;
 }

@@ -1,4 +1,4 @@
-/* arena.h: memory of one lifetime, freed at once. Not thread-safe. */
+/* arena.h: allocations with one common lifetime, freed all at once. Not thread-safe. */
 #ifndef SONDE_UTIL_ARENA_H
 #define SONDE_UTIL_ARENA_H
 
@@ -8,11 +8,11 @@ struct sonde_arena_block;
 
 struct sonde_arena {
 	struct sonde_arena_block *last;
-	size_t used_b; /* of the last block */
+	size_t used_b; /* in the last block */
 	size_t total_b;
 };
 
-/* `arena` may also simply be zeroed. */
+/* Optional: a zeroed arena is valid too. */
 void sonde_arena_init(struct sonde_arena *arena);
 void sonde_arena_fini(struct sonde_arena *arena);
 

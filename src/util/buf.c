@@ -1,4 +1,4 @@
-/* buf.c: doubling growth under a maximum. */
+/* buf.c: a buffer whose capacity doubles up to a maximum. */
 #include "util/buf.h"
 
 #include <errno.h>

@@ -1,6 +1,6 @@
-/* buf.h: a byte buffer that grows up to a stated maximum.
+/* buf.h: a byte buffer that grows up to a fixed maximum.
  *
- * Errors stick: after a failed call every later one fails too, so that a writer checks once at the end
+ * Errors are sticky: after a failed call every later one fails too, so a writer checks once at the end
  * (sonde_buf_error()). Not thread-safe.
  */
 #ifndef SONDE_UTIL_BUF_H
@@ -17,12 +17,12 @@ struct sonde_buf {
 	int error; /* 0 or a negative errno */
 };
 
-/* `max_b`: the most it may ever hold. */
+/* `max_b`: the maximum size. */
 void sonde_buf_init(struct sonde_buf *buf, size_t max_b);
 void sonde_buf_fini(struct sonde_buf *buf);
 void sonde_buf_clear(struct sonde_buf *buf);
 
-/* size_b writable bytes at the end, counted as used; NULL when that would pass the maximum or memory is short. */
+/* Appends size_b uninitialised bytes and returns them; NULL if that would exceed the maximum or memory runs out. */
 void *sonde_buf_extend(struct sonde_buf *buf, size_t size_b);
 int sonde_buf_append(struct sonde_buf *buf, const void *data, size_t size_b);
 int sonde_buf_text(struct sonde_buf *buf, const char *text);

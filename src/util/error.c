@@ -1,5 +1,6 @@
-/* error.c: the thread-local sentence behind sonde_error(). It goes to terminals, and names of files and of what is in
- * them are anybody's: what would steer a terminal, or turn text around, becomes question marks. */
+/* error.c: the thread-local message behind sonde_error(). Messages are printed on terminals and may contain untrusted
+ * names of files and their contents, so control characters and characters that reorder text are replaced by question
+ * marks. */
 #include "util/error.h"
 
 #include <stdarg.h>

@@ -1,4 +1,4 @@
-/* file.c: reads until the end, since the kernel gives some of its files a page at a time. */
+/* file.c: reads until end of file, because the kernel returns some /proc files one page at a time. */
 #include "util/file.h"
 
 #include <fcntl.h>

@@ -1,4 +1,4 @@
-/* json.c: the state is two bits a level: is it an object, and does it have a member already. */
+/* json.c: keeps two bits per nesting level: whether it is an object, and whether it already has a member. */
 #include "util/json.h"
 
 #include <assert.h>
@@ -25,7 +25,7 @@ static void new_line(struct sonde_json *json)
 		fprintf(json->out, "\n%*s", (int)json->depth * json->indent, "");
 }
 
-/* What stands before a value or a key: nothing after a key, else a comma and a line. */
+/* Writes the comma and line break that precede a value or key; nothing between a key and its value. */
 static void separate(struct sonde_json *json)
 {
 	if (json->keyed) {
@@ -78,8 +78,8 @@ void sonde_json_end(struct sonde_json *json)
 		putc('\n', json->out);
 }
 
-/* Beyond what JSON demands these are escaped: '<', a closing tag inside a page; C1 controls, which terminals obey; and
- * characters that end lines in scripts, hide, or reorder what stands around them. */
+/* Escapes more than JSON requires: '<', which could close a tag when embedded in HTML; C1 controls, which terminals
+ * interpret; and characters that end lines in scripts, are invisible, or reorder the surrounding text. */
 static int wants_escape(uint32_t code)
 {
 	return code < 0x20 || code == '<' || (code >= 0x7f && code < 0xa0) || code == 0x61c ||
@@ -106,7 +106,7 @@ static void put_string(FILE *out, const char *text)
 {
 	putc('"', out);
 	while (*text) {
-		size_t plain = 0; /* most text is plain: written in one piece */
+		size_t plain = 0; /* most text needs no escapes and is written in one piece */
 		while ((unsigned char)text[plain] >= 0x20 && (unsigned char)text[plain] < 0x7f && text[plain] != '"' &&
 		       text[plain] != '\\' && text[plain] != '<')
 			plain++;
@@ -171,7 +171,7 @@ void sonde_json_real(struct sonde_json *json, double value)
 		if (strtod(text, NULL) == value)
 			break;
 	}
-	for (char *at = text; *at; at++) /* a locale's decimal sign */
+	for (char *at = text; *at; at++) /* the locale's decimal separator */
 		if (!strchr("+-.0123456789e", *at))
 			*at = '.';
 	sonde_json_raw(json, text);

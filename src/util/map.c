@@ -1,4 +1,4 @@
-/* map.c: linear probing from the hash's low bits; hashes come well mixed (base/hash.h). */
+/* map.c: linear probing from the low bits of the hash, which must be well mixed (base/hash.h). */
 #include "util/map.h"
 
 #include <errno.h>

@@ -1,7 +1,7 @@
-/* map.h: a hash index over rows that the caller keeps in an array of its own.
+/* map.h: a hash index over rows that the caller stores in its own array.
  *
- * Maps a 64-bit hash to a non-zero 32-bit value (a row's id). Rows with equal hashes are told apart by the caller's
- * `same`. Open addressing, at most half full. Not thread-safe. A zeroed struct is an empty map.
+ * Maps a 64-bit hash to a non-zero 32-bit value (a row id). The caller's `same` callback resolves collisions. Open
+ * addressing, at most half full. Not thread-safe. A zeroed struct is an empty map.
  */
 #ifndef SONDE_UTIL_MAP_H
 #define SONDE_UTIL_MAP_H
@@ -22,13 +22,13 @@ struct sonde_map {
 
 typedef int (*sonde_map_same)(const void *context, uint32_t value);
 
-/* The value under `hash` for which same() says yes (NULL: the first), or 0. */
+/* The value with this hash for which same() returns true (the first one if `same` is NULL), or 0. */
 uint32_t sonde_map_find(const struct sonde_map *map, uint64_t hash, sonde_map_same same, const void *context);
 
-/* Adds without looking; -ENOMEM. */
+/* Adds an entry without checking for duplicates; -ENOMEM. */
 int sonde_map_add(struct sonde_map *map, uint64_t hash, uint32_t value);
 
-/* One value per hash: replaces the one that is there. */
+/* Sets the only value with this hash, replacing an existing one. */
 int sonde_map_set(struct sonde_map *map, uint64_t hash, uint32_t value);
 
 void sonde_map_fini(struct sonde_map *map);

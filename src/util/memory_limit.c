@@ -1,5 +1,6 @@
-/* memory_limit.c: RLIMIT_DATA, counted from what /proc/self/statm says is in use (memory_limit.h). Rejected: counting
- * in each table, which forgets one; RLIMIT_AS, which counts libraries' files and reserved addresses. */
+/* memory_limit.c: sets RLIMIT_DATA relative to the current use in /proc/self/statm (memory_limit.h). Rejected:
+ * accounting per table, where one is easily forgotten; RLIMIT_AS, which counts mapped libraries and reserved
+ * addresses. */
 #include "util/memory_limit.h"
 
 #include <errno.h>
@@ -10,7 +11,7 @@
 
 #include "util/error.h"
 
-/* Private writable bytes and stacks; 0 = not known. */
+/* Private writable memory and stacks; 0 = unknown. */
 static uint64_t used_b(void)
 {
 	unsigned long long pages = 0;

@@ -1,9 +1,9 @@
-/* memory_limit.h: the most memory that this process may take for a file that it does not trust.
+/* memory_limit.h: limits the memory that this process may use while it reads an untrusted file.
  *
- * One limit stands for every table, buffer and library: what a hostile file makes grow ends in a failed allocation,
- * which callers report as -ENOMEM, wherever it happens. It is the kernel's limit of private writable memory
- * (RLIMIT_DATA), so peak RSS stays below it plus what the program itself and its libraries have. For commands, which
- * own their process; child processes inherit it.
+ * One limit covers every table, buffer and library: whatever a hostile file inflates ends in a failed allocation, which
+ * callers report as -ENOMEM. It is the kernel's limit on private writable memory (RLIMIT_DATA), so peak RSS stays below
+ * the limit plus the program and its libraries. Only for commands, which own their process; child processes inherit the
+ * limit.
  */
 #ifndef SONDE_UTIL_MEMORY_LIMIT_H
 #define SONDE_UTIL_MEMORY_LIMIT_H
@@ -11,11 +11,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* From now on `size_b` more than is in use already; a lower limit that is there stays. 0, or a negative errno with a
- * sentence. */
+/* Allows `size_b` more than is currently in use; an existing lower limit stays. 0, or a negative errno with a
+ * message. */
 int sonde_memory_limit_set(uint64_t size_b);
 
-/* `size_b` as --max-memory takes it, rounded up: "1G", "512M". Returns `out`. */
+/* Formats `size_b` for --max-memory, rounded up: "1G", "512M". Returns `out`. */
 const char *sonde_memory_limit_text(uint64_t size_b, char out[24]);
 
 #endif

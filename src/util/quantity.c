@@ -1,4 +1,4 @@
-/* quantity.c: a number and a unit from a table. */
+/* quantity.c: parses a number followed by a unit from a table. */
 #include "util/quantity.h"
 
 #include <errno.h>

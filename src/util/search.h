@@ -1,4 +1,4 @@
-/* search.h: binary search in rows that are in order. */
+/* search.h: binary search in sorted rows. */
 #ifndef SONDE_UTIL_SEARCH_H
 #define SONDE_UTIL_SEARCH_H
 

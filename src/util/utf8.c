@@ -1,4 +1,4 @@
-/* utf8.c: strict decoding: what RFC 3629 does not allow is one invalid byte. */
+/* utf8.c: strict decoding: a byte that RFC 3629 does not allow counts as one invalid byte. */
 #include "util/utf8.h"
 
 size_t sonde_utf8_next(const char *text, uint32_t *code)
@@ -11,7 +11,7 @@ size_t sonde_utf8_next(const char *text, uint32_t *code)
 		return 1;
 	uint32_t value = len == 1 ? at[0] : at[0] & (0xffu >> (len + 1));
 	for (size_t i = 1; i < len; i++) {
-		if ((at[i] & 0xc0) != 0x80) /* also where the text ends */
+		if ((at[i] & 0xc0) != 0x80) /* also catches the terminating NUL */
 			return 1;
 		value = value << 6 | (at[i] & 0x3f);
 	}

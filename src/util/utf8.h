@@ -1,4 +1,4 @@
-/* utf8.h: one character at a time out of bytes that may be anything. */
+/* utf8.h: decodes untrusted bytes one character at a time. */
 #ifndef SONDE_UTIL_UTF8_H
 #define SONDE_UTIL_UTF8_H
 
@@ -7,8 +7,8 @@
 
 #define SONDE_UTF8_INVALID UINT32_MAX
 
-/* The character at `text` (NUL-terminated, not at its end) into *code, or SONDE_UTF8_INVALID for a byte that starts no
- * valid sequence (overlong, surrogate, cut off). Returns how many bytes it took, ≥ 1. */
+/* Decodes the character at `text` (NUL-terminated, not at its end) into *code, or SONDE_UTF8_INVALID for a byte that
+ * starts no valid sequence (overlong, surrogate, truncated). Returns the number of bytes consumed, ≥ 1. */
 size_t sonde_utf8_next(const char *text, uint32_t *code);
 
 #endif
