@@ -1,7 +1,7 @@
-/* expression.c: evaluates DWARF expressions (DWARF 5 section 2.5) with registers and stack as the unwinder knows them.
+/* expression.c: evaluates DWARF expressions (DWARF 5 section 2.5) with the registers and stack known to the unwinder.
  *
- * Operations that call-frame information may not have (DW_OP_call…, pieces, object addresses, TLS) and absolute
- * addresses, which would need the module's place, end the evaluation as not supported.
+ * Operations that are not allowed in call-frame information (DW_OP_call…, pieces, object addresses, TLS) and absolute
+ * addresses, which would need the module's load address, end the evaluation as unsupported.
  */
 #include "unwind/expression.h"
 
@@ -123,7 +123,7 @@ static uint64_t shift(uint64_t value, uint64_t by, int right)
 	return right ? value >> by : value << by;
 }
 
-/* The operations on two entries: `left` was pushed first. */
+/* Binary operations; `left` was pushed first. */
 static void run_binary(struct run *run, uint8_t op)
 {
 	uint64_t right = pop(run), left = pop(run);
@@ -209,7 +209,7 @@ static void run_stack(struct run *run, uint8_t op)
 		first = pop(run), second = pop(run);
 		push(run, first), push(run, second);
 		break;
-	default: /* rot: the first becomes the third */
+	default: /* rot: the top entry becomes the third */
 		first = pop(run), second = pop(run), third = pop(run);
 		push(run, first), push(run, third), push(run, second);
 	}
@@ -346,7 +346,7 @@ size_t sonde_unwind_rules_write(const struct sonde_unwind_rules *rules, uint8_t 
 	return (size_t)(at - out);
 }
 
-/* A register's value in the caller; unchanged where it is the same. */
+/* A register's value in the caller. */
 static enum sonde_unwind_result recover(const struct sonde_unwind_expression *rule, uint64_t frame,
 					const struct sonde_unwind_regs *regs, sonde_unwind_read read, void *context,
 					uint64_t *value)

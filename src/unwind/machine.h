@@ -1,22 +1,22 @@
-/* machine.h: what unwinding must know about each machine: its registers, signal frame and return addresses. */
+/* machine.h: what the unwinder needs to know about each architecture: registers, signal frame and return addresses. */
 #ifndef SONDE_UNWIND_MACHINE_H
 #define SONDE_UNWIND_MACHINE_H
 
 #include <stdint.h>
 
-/* Registers have their DWARF numbers, from 0 to SONDE_UNWIND_REGISTERS - 1. SONDE_UNWIND_SIGNAL_…: offsets from the
+/* Registers are numbered as in DWARF, from 0 to SONDE_UNWIND_REGISTERS - 1. SONDE_UNWIND_SIGNAL_…: offsets from the
  * stack pointer inside the trampoline that calls rt_sigreturn. */
 #if defined(__x86_64__)
 enum {
 	SONDE_UNWIND_REG_FP = 6,
 	SONDE_UNWIND_REG_SP = 7,
 	SONDE_UNWIND_REG_PC = 16,
-	SONDE_UNWIND_REG_LR = SONDE_UNWIND_REG_PC, /* there is none */
+	SONDE_UNWIND_REG_LR = SONDE_UNWIND_REG_PC, /* no link register */
 	SONDE_UNWIND_REGISTERS = 17,
 };
 
-/* struct rt_sigframe without the return address that `ret` has taken: ucontext first (arch/x86/include/asm/sigframe.h).
- */
+/* struct rt_sigframe without the return address, which `ret` has popped: ucontext comes first
+ * (arch/x86/include/asm/sigframe.h). */
 enum {
 	SONDE_UNWIND_SIGNAL_FP = 40 + 10 * 8,
 	SONDE_UNWIND_SIGNAL_SP = 40 + 15 * 8,
@@ -24,10 +24,10 @@ enum {
 	SONDE_UNWIND_SIGNAL_LR = SONDE_UNWIND_SIGNAL_PC,
 };
 
-/* Registers that calls do not keep, a bit each: rax, rdx, rcx, rsi, rdi, r8 to r11. */
+/* Bit mask of the caller-saved registers: rax, rdx, rcx, rsi, rdi, r8 to r11. */
 #define SONDE_UNWIND_NOT_KEPT UINT64_C(0xf37)
 
-/* Where the kernel saved a register. */
+/* Offset at which the kernel saved a register. */
 static inline uint64_t sonde_unwind_signal_offset(unsigned number)
 {
 	static const uint8_t places[SONDE_UNWIND_REGISTERS] = {13, 12, 14, 11, 9, 8, 10, 15, 0,
@@ -48,7 +48,8 @@ enum {
 	SONDE_UNWIND_REGISTERS = 33,
 };
 
-/* struct rt_sigframe: siginfo of 128 bytes, ucontext whose sigcontext begins at 176 (arch/arm64/kernel/signal.c). */
+/* struct rt_sigframe: siginfo takes 128 bytes, then ucontext, whose sigcontext begins at 176
+ * (arch/arm64/kernel/signal.c). */
 enum {
 	SONDE_UNWIND_SIGNAL_FP = 128 + 176 + 8 + 29 * 8,
 	SONDE_UNWIND_SIGNAL_LR = 128 + 176 + 8 + 30 * 8,
@@ -63,7 +64,7 @@ static inline uint64_t sonde_unwind_signal_offset(unsigned number)
 	return 128 + 176 + 8 + 8u * number;
 }
 
-/* Without the pointer authentication code, which fills the bits above a 48-bit user address. */
+/* Strips the pointer authentication code from the bits above a 48-bit user address. */
 static inline uint64_t sonde_unwind_strip(uint64_t address)
 {
 	return address & 0x0000ffffffffffffu;

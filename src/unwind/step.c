@@ -1,9 +1,9 @@
 /* step.c: applies one row of a call-frame table to the registers.
  *
- * The caller's stack pointer is the frame address; only the frame pointer and, on aarch64, the link register are
- * followed besides, since few rows refer to anything else. A frame pointer that a row gives up on becomes unknown, so
- * that a later row that needs it says so instead of following garbage. Other registers are known where the thread was
- * interrupted: at the leaf, and where a signal's frame holds them.
+ * The caller's stack pointer is the frame address. Besides it only the frame pointer and, on aarch64, the link register
+ * are tracked, since few rows refer to other registers. When a row cannot recover the frame pointer, it becomes
+ * unknown, so that a later row that needs it fails instead of following garbage. Other registers are known only where
+ * the thread was interrupted: at the leaf, and in a signal frame.
  */
 #include "unwind/step.h"
 
@@ -36,7 +36,7 @@ static enum sonde_unwind_result find_frame_by_register(const struct sonde_unwind
 	return result;
 }
 
-/* The frame address, before any check. */
+/* The frame address, unchecked. */
 static enum sonde_unwind_result find_frame(const struct sonde_unwind_row *row, const struct sonde_unwind_regs *regs,
 					   sonde_unwind_read read, void *context, uint64_t *out)
 {
@@ -67,7 +67,7 @@ static enum sonde_unwind_result find_frame(const struct sonde_unwind_row *row, c
 	}
 }
 
-/* Reads the caller's pc and fp; `frame` is checked. */
+/* Reads the caller's pc and fp; `frame` has been checked. */
 static enum sonde_unwind_result read_caller(const struct sonde_unwind_row *row, uint64_t frame,
 					    struct sonde_unwind_regs *regs, sonde_unwind_read read, void *context)
 {
@@ -106,8 +106,8 @@ enum sonde_unwind_result sonde_unwind_step(const struct sonde_unwind_row *row, s
 	enum sonde_unwind_result result = find_frame(row, regs, read, context, &frame);
 	if (result != SONDE_UNWIND_STEPPED)
 		return result;
-	/* Leaf code whose return address is still in a register may have pushed nothing: its caller has the same stack
-	 * pointer, but no link register any more, so that this cannot repeat. */
+	/* A leaf function whose return address is still in a register may have pushed nothing: its caller has the same
+	 * stack pointer. The caller has no link register, so this cannot repeat. */
 	int in_link = row->ra_slot == SONDE_UNWIND_RA_LINK;
 	if (frame & 7 || frame < regs->sp || (frame == regs->sp && !in_link))
 		return SONDE_UNWIND_BAD;

@@ -1,5 +1,5 @@
-/* step.h: one step from a frame to its caller. No memory, no lock, no look-up of its own: usable in a signal handler.
- */
+/* step.h: unwinds one step, from a frame to its caller. Takes no lock, allocates nothing and looks nothing up, so it is
+ * usable in a signal handler. */
 #ifndef SONDE_UNWIND_STEP_H
 #define SONDE_UNWIND_STEP_H
 

@@ -1,11 +1,11 @@
 /* table.c: looks rows up, and maps cache files.
  *
- * A look-up takes the rows of one 4 KB page of code from a first level (a few dozen rows), then searches those without
- * branches. The first level is made when a table is mapped: one word a page, 60 KB for the largest modules.
- * A mapped file is read once from end to end when it is opened (checksum, order, kinds), after which look-ups trust it:
- * cache files are written once and renamed into place, and belong to the user who maps them. Many processes map the
- * same: a recorder therefore hands out memory that it has sealed, with the first level in it, and nobody reads all of
- * that.
+ * A lookup uses a first-level index to find the rows of one 4 KB page of code (a few dozen rows), then searches those
+ * without branches. The index takes one word per page, 60 KB for the largest modules, and is built when a table is
+ * mapped. A mapped file is read once from end to end when it is opened (checksum, order, kinds); after that lookups
+ * trust it, because cache files are written once, renamed into place, and belong to the user who maps them. Many
+ * processes map the same tables, so a recorder hands out sealed memory that includes the index, and targets validate
+ * its header only.
  */
 #include "unwind/table.h"
 
@@ -42,7 +42,7 @@ static size_t page_count_of(const struct sonde_unwind_row *rows, size_t count)
 	return (rows[count - 1].address >> PAGE_BITS) + 2;
 }
 
-/* pages[p]: the last row at or before the start of page p, or the first row of all. */
+/* pages[p]: the last row at or before the start of page p, or the very first row. */
 static void fill_pages(uint32_t *pages, size_t page_count, const struct sonde_unwind_row *rows, size_t count)
 {
 	size_t row = 0;
@@ -92,7 +92,7 @@ static int is_head_ok(const struct sonde_unwind_file *head, uint32_t version, co
 	       !memcmp(head->build_id, build_id, build_id_b);
 }
 
-/* How many bytes of a file of size_b follow the rows and expressions; -1: it is too small for them. */
+/* Bytes after the rows and expressions in a file of size_b; -1 if the file is too small for them. */
 static int64_t rest_of(const struct sonde_unwind_file *head, size_t size_b)
 {
 	size_t left_b = size_b - sizeof *head, rows_b;
@@ -104,7 +104,7 @@ static int64_t rest_of(const struct sonde_unwind_file *head, size_t size_b)
 	return (int64_t)(left_b - rows_b - head->expressions_b);
 }
 
-/* Whether the expressions of row i of `count` lie behind the rows. */
+/* True if the expressions of row i of `count` lie within the expression area. */
 static int are_expressions_ok(const struct sonde_unwind_row *rows, size_t i, size_t count, size_t expressions_b)
 {
 	uint64_t rows_b = (count - i) * sizeof *rows, at = (uint64_t)rows[i].cfa_off;
@@ -123,7 +123,7 @@ static int are_rows_ok(const struct sonde_unwind_row *rows, const struct sonde_u
 	return !bad && sonde_unwind_table_check(rows, head->count, head->expressions_b) == head->check;
 }
 
-/* The file; NULL: *code says why not. */
+/* The mapped file; NULL on error, with the cause in *code. */
 static const void *map_file(int fd, size_t *size_b, int *code)
 {
 	struct stat facts;

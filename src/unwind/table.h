@@ -1,10 +1,10 @@
 /* table.h: compact call-frame tables: how to find the caller at every address of a module.
  *
- * A table is a sorted array of 12-byte rows, compiled from .eh_frame and .debug_frame by symbol/frames/cfi.c and mapped from
- * the cache file. Each row holds from its address up to the next row's. A row that needs expressions says how far
- * behind itself they lie, so that such a row means nothing when it is copied. Looking up needs no memory and no lock:
- * it is usable inside a signal handler of a target. A mapped file is checked once when it is opened (sorted, kinds and
- * sizes in range).
+ * A table is a sorted array of 12-byte rows, compiled from .eh_frame and .debug_frame by symbol/frames/cfi.c and mapped
+ * from the cache file. Each row covers the addresses from its own up to the next row's. A row that needs expressions
+ * stores their distance from itself, so a copy of such a row is meaningless. A lookup takes no lock and allocates
+ * nothing: it is usable in a signal handler of a target. A mapped file is checked once when it is opened (sorted, kinds
+ * and sizes in range).
  */
 #ifndef SONDE_UNWIND_TABLE_H
 #define SONDE_UNWIND_TABLE_H
@@ -17,9 +17,9 @@ enum sonde_unwind_kind {
 	SONDE_UNWIND_SP = 1,         /* frame address = stack pointer + cfa_off */
 	SONDE_UNWIND_FP = 2,         /* frame address = frame pointer + cfa_off */
 	SONDE_UNWIND_PLT = 3,        /* the PLT's expression: sp + 8 + ((pc & 15) >= cfa_off ? 8 : 0) */
-	SONDE_UNWIND_END = 4,        /* the return address is undefined here: the thread's outermost function */
-	SONDE_UNWIND_SIGNAL = 5,     /* signal trampoline: registers lie in the frame the kernel pushed */
-	SONDE_UNWIND_EXPRESSION = 6, /* expressions (expression.h), cfa_off bytes behind the row; 0: not supported */
+	SONDE_UNWIND_END = 4,        /* the return address is undefined: the thread's outermost function */
+	SONDE_UNWIND_SIGNAL = 5,     /* signal trampoline: the registers lie in the frame that the kernel pushed */
+	SONDE_UNWIND_EXPRESSION = 6, /* expressions (expression.h) cfa_off bytes after the row; 0: not supported */
 	SONDE_UNWIND_FP_LOAD = 7,    /* realigned stack: frame address = *(fp + cfa_off), saved fp at fp + fp_off */
 	SONDE_UNWIND_SP_LOAD = 8,    /* OpenSSL: frame address = *(sp + LOAD_FROM(cfa_off)) + LOAD_PLUS(cfa_off) */
 	SONDE_UNWIND_KIND_COUNT = 9,
@@ -32,13 +32,13 @@ static inline int sonde_unwind_kind_is_known(uint8_t kind)
 	return kind < SONDE_UNWIND_KIND_COUNT || (kind >= SONDE_UNWIND_REGISTER && kind < SONDE_UNWIND_KIND_END);
 }
 
-/* Two offsets in one cfa_off, both multiples of 8 in ±256 KB. */
+/* Packs two offsets into one cfa_off; both are multiples of 8 within ±256 KB. */
 #define SONDE_UNWIND_LOAD(from, plus) ((int32_t)((uint32_t)((from) / 8) << 16 | (uint16_t)((plus) / 8)))
 #define SONDE_UNWIND_LOAD_FROM(cfa_off) ((int64_t)(int16_t)((uint32_t)(cfa_off) >> 16) * 8)
 #define SONDE_UNWIND_LOAD_PLUS(cfa_off) ((int64_t)(int16_t)(uint32_t)(cfa_off)*8)
 
 #define SONDE_UNWIND_FP_SAME INT16_MAX /* the caller's frame pointer is unchanged */
-#define SONDE_UNWIND_FP_LOST INT16_MIN /* it cannot be recovered here */
+#define SONDE_UNWIND_FP_LOST INT16_MIN /* the frame pointer cannot be recovered here */
 #define SONDE_UNWIND_RA_LINK UINT8_MAX /* the return address is still in the link register (aarch64 leaf code) */
 
 struct sonde_unwind_row {
@@ -50,42 +50,41 @@ struct sonde_unwind_row {
 };
 _Static_assert(sizeof(struct sonde_unwind_row) == 12, "unwind row");
 
-/* `rows` is borrowed from a mapping or a buffer; expressions follow them there. */
+/* `rows` is borrowed from a mapping or a buffer; the expressions follow the rows there. */
 struct sonde_unwind_table {
 	const struct sonde_unwind_row *rows;
 	size_t count;
 	size_t expressions_b; /* a multiple of 4 */
-	uint64_t base;        /* ELF virtual address of row address 0 */
+	uint64_t base;        /* ELF virtual address that row addresses are relative to */
 	const void *mapping;
 	size_t mapping_b;
-	const uint32_t *pages; /* first level, made by sonde_unwind_table_index(); NULL: look-ups search all rows */
+	const uint32_t *pages; /* first-level index (sonde_unwind_table_index()); NULL: none */
 	size_t page_count;
-	int has_pages; /* they lie in the mapping */
+	int has_pages; /* the index is part of the mapping */
 };
 
 /* The row that covers `address` (ELF virtual), or NULL. */
 const struct sonde_unwind_row *sonde_unwind_table_find(const struct sonde_unwind_table *table, uint64_t address);
 
-/* Maps a cache file read-only and checks it; 0, or a negative errno for a missing, foreign or damaged file.
- * `build_id` must be the one stored in the file. */
+/* Maps a cache file read-only and validates it; 0, or a negative errno for a missing, foreign or damaged file. The file
+ * must contain the same `build_id`. */
 int sonde_unwind_table_map(struct sonde_unwind_table *out, int fd, const uint8_t *build_id, size_t build_id_b);
-/* Maps memory that nobody can change any more, and that was checked by who has sealed it: its head alone is looked at.
- */
+/* Maps sealed memory that its creator has already validated: only the header is checked. */
 int sonde_unwind_table_map_sealed(struct sonde_unwind_table *out, int fd, const uint8_t *build_id, size_t build_id_b);
 void sonde_unwind_table_unmap(struct sonde_unwind_table *table);
 
-/* Adds the first level to a table that will be searched often; without memory for it the table stays as it is. Done by
- * sonde_unwind_table_map(). */
+/* Builds the first-level index of a table that will be searched often; without memory the table works unindexed.
+ * sonde_unwind_table_map() calls this. */
 void sonde_unwind_table_index(struct sonde_unwind_table *table);
 
 #define SONDE_UNWIND_FILE_MAGIC "SONDEUNW"
 #define SONDE_UNWIND_FILE_VERSION 3
-#define SONDE_UNWIND_FILE_SEALED 4 /* version of one in sealed memory, which ends with the first level */
+#define SONDE_UNWIND_FILE_SEALED 4 /* file version of tables in sealed memory, which end with the index */
 
-/* Two multiplications a row: the checksum in a cache file, of the rows and the expressions behind them. */
+/* Checksum of a cache file's rows and expressions; costs two multiplications per row. */
 uint64_t sonde_unwind_table_check(const struct sonde_unwind_row *rows, size_t count, size_t expressions_b);
 
-/* Head of a cache file: rows follow, then expressions. */
+/* Header of a cache file; rows follow, then expressions. */
 struct sonde_unwind_file {
 	char magic[8]; /* "SONDEUNW" */
 	uint32_t version;
