@@ -1,4 +1,4 @@
-/* cache.c: finds and trusts the cache directory, reads and replaces its files. */
+/* cache.c: finds and validates the cache directory; reads, replaces and prunes its files. */
 #include "symbol/cache.h"
 
 #include <dirent.h>
@@ -15,10 +15,10 @@
 
 #define BUILD_ID_MIN_B 8
 #define CACHE_MAX_B ((uint64_t)512 << 20)
-#define PRUNE_FROM_B 65536 /* smaller files do not make the cache grow fast enough to look each time */
+#define PRUNE_FROM_B 65536 /* smaller files do not make the cache grow fast enough to check its size each time */
 #define PRUNED_AT_ONCE 8
 
-/* Homes may be writable by the user's own group, what we made ourselves may not. */
+/* A home directory may be writable by the user's own group; what we created ourselves may not. */
 static int is_ours(int fd, mode_t type, mode_t forbidden)
 {
 	struct stat facts;
@@ -35,7 +35,7 @@ static int keep_ours(int fd, mode_t type, mode_t forbidden)
 	return -ENOENT;
 }
 
-/* Opens a directory inside an own one, making it where it is missing; takes `parent`. */
+/* Opens a directory inside one of our own, creating it if missing; closes `parent`. */
 static int open_inside(int parent, const char *name, mode_t forbidden)
 {
 	const int flags = O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW;
@@ -101,7 +101,7 @@ static int write_all(int fd, const void *data, size_t size_b)
 	return 0;
 }
 
-/* Named as what the cache writes: other files in the directory are left alone. */
+/* True for names that the cache writes: other files in the directory are left alone. */
 static int is_cache_file(const char *name)
 {
 	static const char *const kinds[] = {".symbols", ".names", ".ranges", ".kernel", ".unwind"};
@@ -119,7 +119,7 @@ struct oldest {
 	uint64_t all_b;
 };
 
-/* The oldest file and the size of all. */
+/* Finds the oldest file and the total size. */
 static void survey(DIR *files, struct oldest *out)
 {
 	struct stat facts;
@@ -139,7 +139,7 @@ static void survey(DIR *files, struct oldest *out)
 	}
 }
 
-/* Removes the oldest files beyond CACHE_MAX_B, at most a few each time something is written. */
+/* Removes the oldest files while the cache exceeds CACHE_MAX_B, at most a few per write. */
 static void prune(int directory)
 {
 	int copy = openat(directory, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);

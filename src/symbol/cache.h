@@ -1,8 +1,8 @@
-/* cache.h: the user's cache of what was compiled from modules: $XDG_CACHE_HOME/sonde or ~/.cache/sonde.
+/* cache.h: the user's cache of data compiled from modules: $XDG_CACHE_HOME/sonde or ~/.cache/sonde.
  *
- * A file is named by build-id and kind, written under another name and renamed, so that a reader never sees half of
- * one. Directories and files that belong to somebody else, or that others may write, are not used: a root process with
- * a user's HOME has no cache. Beyond 512 MB the files that were written longest ago are removed.
+ * A file is named by build-id and kind. It is written under a temporary name and renamed, so that a reader never sees a
+ * partial file. Directories and files that belong to another user, or that others may write, are not used: a root
+ * process with a user's HOME has no cache. Above 512 MB, the files written longest ago are removed.
  */
 #ifndef SONDE_SYMBOL_CACHE_H
 #define SONDE_SYMBOL_CACHE_H
@@ -16,10 +16,10 @@ struct sonde_cache_key {
 	const char *kind; /* file name extension */
 };
 
-/* A descriptor to read, or a negative errno (-ENOENT: not there, or no cache). Says no sentence. */
+/* Opens a file for reading; a negative errno on failure (-ENOENT: not there, or no cache). Sets no error message. */
 int sonde_cache_read(const struct sonde_cache_key *key);
 
-/* Writes head and body as one file; 0 or a negative errno, which callers may ignore. Says no sentence. */
+/* Writes header and body as one file; 0 or a negative errno, which callers may ignore. Sets no error message. */
 int sonde_cache_write(const struct sonde_cache_key *key, const void *head, size_t head_b, const void *body,
 		      size_t body_b);
 

@@ -1,9 +1,10 @@
-/* demangle.c: libiberty with the limits that hostile names need.
+/* demangle.c: libiberty, with the limits that hostile names require.
  *
- * A mangled name names its own parts again by number, so that a readable form may be exponentially longer: a kernel's
- * name of 170 bytes comes to 500 MB. libiberty bounds its own recursion (2048), but no text; so it hands pieces over
- * instead, and is left (it has allocated nothing) as soon as they come to more than TEXT_MAX_B. Names beyond NAME_MAX_B
- * are left as they are. Suffixes that compilers append (".cold", ".part.0", ".llvm.123") are kept by it in brackets.
+ * A mangled name can refer back to its own parts by number, so the readable form can be exponentially longer: a
+ * 170-byte symbol of a kernel expands to 500 MB. libiberty bounds its recursion (2048) but not its output, so we take
+ * the output through its callback in pieces and abandon the call (which has allocated nothing) once they exceed
+ * TEXT_MAX_B. Names longer than NAME_MAX_B stay mangled. libiberty keeps the suffixes that compilers append (".cold",
+ * ".part.0", ".llvm.123") in brackets.
  */
 #include "symbol/demangle.h"
 
@@ -31,7 +32,7 @@ static void take(const char *piece, size_t piece_b, void *into)
 
 typedef int demangler(const char *mangled, int options, demangle_callbackref take, void *into);
 
-/* 1 = the text is there. */
+/* Returns 1 if `readable` holds the text. */
 static int read_by(demangler *demangle, const char *name, struct readable *readable)
 {
 	sonde_buf_clear(&readable->text);
@@ -48,7 +49,7 @@ char *sonde_demangle(const char *name)
 	if (!could_be || strnlen(name, NAME_MAX_B) == NAME_MAX_B)
 		return NULL;
 	sonde_buf_init(&readable.text, TEXT_MAX_B);
-	/* In the order of cplus_demangle(): Rust's older names look like C++'s. */
+	/* Same order as cplus_demangle(), because legacy Rust names look like C++ names. */
 	if (read_by(rust_demangle_callback, name, &readable) ||
 	    (!sonde_buf_error(&readable.text) && read_by(cplus_demangle_v3_callback, name, &readable)))
 		return (char *)readable.text.data;

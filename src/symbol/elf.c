@@ -1,9 +1,10 @@
-/* elf.c: reads ELF headers, notes and sections with pread, nothing mapped: a file that shrinks meanwhile is an error,
+/* elf.c: reads ELF headers, notes and sections with pread and maps nothing: a file that shrinks meanwhile is an error,
  * not a SIGBUS.
  *
- * Both classes are read into the 64-bit structures, little-endian only. Every count and size in the file is checked
- * against a limit before memory is taken, and every range against what pread gives. Headers are read 4 KB at a time:
- * a file's first page mostly holds its program headers and notes, a page or two behind the code all section headers.
+ * Both ELF classes are read into the 64-bit structures, little-endian only. Every count and size in the file is checked
+ * against a limit before memory is allocated, and every range against what pread returns. Headers are read 4 KB at a
+ * time: the first page of a file usually contains its program headers and notes, and one or two pages after the code
+ * contain all section headers.
  */
 #include "symbol/elf.h"
 
@@ -23,8 +24,8 @@
 #define SEGMENTS_MAX (sizeof((struct sonde_elf *)NULL)->segments / sizeof(struct sonde_elf_segment))
 #define PROGRAM_HEADERS_MAX 256
 #define SECTIONS_MAX 65536
-/* A section may unpack to so much, and so many times what it takes in the file: debug information shrinks to a third,
- * and what was made to fill memory to a thousandth and less. */
+/* Limits how far a section may expand: by this amount plus this factor of its size in the file. Debug information
+ * compresses to a third; a decompression bomb to a thousandth or less. */
 #define UNPACKED_SPARE_B ((size_t)16 << 20)
 #define UNPACKED_FACTOR 100
 #ifndef ELFCOMPRESS_ZSTD
@@ -56,7 +57,7 @@ static int read_at(const struct sonde_elf *file, void *out, size_t size_b, uint6
 	return 0;
 }
 
-/* What was read last of a file's headers. */
+/* The part of a file's headers that was read last. */
 struct window {
 	const struct sonde_elf *file;
 	uint64_t offset;
@@ -134,7 +135,7 @@ static void read_build_id(struct sonde_elf *file, struct window *window, const E
 	free(notes);
 }
 
-/* Executable ones first; what does not fit is left out (compilers and linkers make four). */
+/* Keeps executable segments first; excess ones are dropped (compilers and linkers make four). */
 static void add_segment(struct sonde_elf *file, const Elf64_Phdr *header)
 {
 	if (file->segment_count == SEGMENTS_MAX || !header->p_filesz ||
@@ -194,7 +195,7 @@ static int finish_open(struct sonde_elf *out, struct sonde_elf *file)
 
 int sonde_elf_open(struct sonde_elf *out, const char *path)
 {
-	/* O_NONBLOCK: a FIFO under that name must not stop us. */
+	/* O_NONBLOCK: opening a FIFO under that name must not block. */
 	struct sonde_elf file = {.fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY)};
 	if (file.fd < 0)
 		return sonde_error(errno, "%s: %s", path, strerror(errno));
@@ -269,7 +270,8 @@ static int read_section_header(struct window *window, const Elf64_Ehdr *head, ui
 	return error;
 }
 
-/* The header, the number of sections and the index of their names; those of large files lie in section 0. */
+/* Reads the header, the number of sections and the index of their names; large files store the latter two in section
+ * 0. */
 static int read_section_count(struct window *window, Elf64_Ehdr *head, uint32_t *count, uint32_t *names)
 {
 	const struct sonde_elf *file = window->file;
@@ -329,7 +331,7 @@ int sonde_elf_is_packed(const struct sonde_elf *file)
 	return 0;
 }
 
-/* Most files' section names fit; those that lie behind are read one by one. */
+/* A window over the section names: it holds all names of most files; names beyond it are read one by one. */
 struct section_names {
 	uint64_t offset, size_b;
 	size_t read_b;
@@ -395,7 +397,7 @@ static int unpack(uint32_t type, uint8_t *plain, size_t plain_b, const uint8_t *
 	return uncompress(plain, &size_b, packed, packed_b) == Z_OK && size_b == plain_b ? 0 : -EBADMSG;
 }
 
-/* Replaces what was read of a SHF_COMPRESSED section by what it holds. */
+/* Replaces the contents of a SHF_COMPRESSED section by the decompressed bytes. */
 static int decompress(const struct sonde_elf *file, size_t max_b, uint8_t **data, size_t *size_b)
 {
 	Elf64_Chdr head = {0};
@@ -455,7 +457,7 @@ size_t sonde_elf_note_build_id(const void *notes, size_t notes_b, uint8_t out[SO
 {
 	const uint8_t *at = notes;
 	while (notes_b >= sizeof(Elf64_Nhdr)) {
-		Elf64_Nhdr head; /* the same in both classes */
+		Elf64_Nhdr head; /* identical in both classes */
 		memcpy(&head, at, sizeof head);
 		uint64_t name_b = ((uint64_t)head.n_namesz + 3) & ~(uint64_t)3;
 		uint64_t text_b = ((uint64_t)head.n_descsz + 3) & ~(uint64_t)3;

@@ -1,7 +1,7 @@
-/* elf_symbols.c: reads symbol tables, ranks aliases.
+/* elf_symbols.c: reads symbol tables and ranks aliases.
  *
- * Of several symbols at one address the one is kept that people know: with a size, global before weak before local, few
- * leading underscores, then the longer (perf chooses in this order too).
+ * Of several symbols at one address the most recognisable is kept: with a size, global before weak before local, few
+ * leading underscores, then the longer (the same order as in perf).
  */
 #include "symbol/elf_symbols.h"
 
@@ -67,7 +67,7 @@ static uint32_t rank_symbol(const Elf64_Sym *symbol, const char *text)
 	       (uint32_t)(len_b < UINT16_MAX ? len_b : UINT16_MAX);
 }
 
-/* A function, or code without a type that is not one of ARM's mapping symbols. */
+/* True for a function, or untyped code that is not an ARM mapping symbol. */
 static int is_function(const Elf64_Sym *symbol, const char *text)
 {
 	unsigned type = ELF64_ST_TYPE(symbol->st_info);
@@ -82,7 +82,7 @@ static int is_variable(const Elf64_Sym *symbol, const char *text)
 	       ELF64_ST_TYPE(symbol->st_info) == STT_OBJECT;
 }
 
-/* Functions inside the code of `module`; NULL: variables. */
+/* Adds functions inside the code of `module`; NULL: variables instead. */
 static int add_symbols(struct sonde_names *out, const struct table *table, const struct sonde_elf *module)
 {
 	for (size_t i = 1; i < table->symbols_b / table->each_b; i++) {

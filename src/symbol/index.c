@@ -89,7 +89,7 @@ struct sonde_index_unit *sonde_index_add_unit(struct sonde_index *index)
 	return extend(&index->units, &index->unit_count, &index->unit_capacity, sizeof *index->units);
 }
 
-/* Ids of one text block to ids of another; neighbours mostly repeat. */
+/* Caches the translation of ids between two text blocks; neighbours mostly repeat. */
 struct translation {
 	struct sonde_texts *to;
 	const struct sonde_texts *from;

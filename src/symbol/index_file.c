@@ -1,11 +1,12 @@
-/* index_file.c: an index as a cache file: a head, then segments, spans, nodes, units and texts as they lie in memory.
+/* index_file.c: stores an index as a cache file: a header, then segments, spans, nodes, units and texts as in memory.
  *
- * Files are of one machine and one version of this program; what differs is compiled anew. Although the cache directory
- * is the user's own, every reference is checked once, so that a damaged file cannot lead a look-up outside the arrays.
+ * Files are specific to a machine and a version of this program; others are ignored and rebuilt. Although the cache
+ * directory is private to the user, every reference is checked once, so that a damaged file cannot lead a lookup
+ * outside the arrays.
  *
- * Two processes may read different units of a module at once: who stores later takes over what the other stored. The
- * file is replaced as a whole, so what they both take over at the same moment may be lost, and is read again; never
- * damaged.
+ * Two processes may read different units of a module at the same time: the later one to store merges what the other
+ * stored. The file is replaced as a whole, so units stored at exactly the same moment may be lost and read again; the
+ * file is never damaged.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -32,7 +33,7 @@ struct head {
 	uint64_t check;
 };
 
-/* Eight bytes a multiplication: reading 100 MB must not take longer than parsing DWARF does. */
+/* Eight bytes per multiplication: checking 100 MB must not take longer than parsing DWARF. */
 static uint64_t check_words(const uint8_t *data, size_t size_b)
 {
 	uint64_t hash = size_b;
@@ -165,7 +166,7 @@ static uint8_t *put(uint8_t *at, const void *data, size_t size_b)
 	return at + size_b;
 }
 
-/* The checksum in the present file; 0 = none. */
+/* The checksum in the current file; 0 = none. */
 static uint64_t stored_check(const struct sonde_cache_key *key)
 {
 	struct head head;
@@ -177,7 +178,7 @@ static uint64_t stored_check(const struct sonde_cache_key *key)
 	return got == (ssize_t)sizeof head ? head.check : 0;
 }
 
-/* All that the present file holds, or nothing, and behind it what `index` has read since it was loaded. */
+/* Merges the contents of the current file, if any, with what `index` has read since it was loaded. */
 static int combine(struct sonde_index *out, const struct sonde_index *index, const struct sonde_cache_key *key,
 		   int with_file)
 {

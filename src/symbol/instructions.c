@@ -1,9 +1,9 @@
-/* instructions.c: decodes from the beginning of a function, since instructions of x86 have no fixed length.
+/* instructions.c: decodes from the start of a function, because x86 instructions have no fixed length.
  *
- * What an instruction does to memory is told by capstone's operands on x86, where each says whether it is written; on
- * aarch64 by the instruction's name, since operands of atomic ones do not say it, and some it does not know. The loop
- * around a write ends at the first jump after it that leads to it or before it. Whether the loop changes the write's
- * address is told by the registers that its instructions write, 32-bit halves included.
+ * On x86, capstone's operands tell whether an instruction writes memory; on aarch64 its mnemonic does, because operands
+ * of atomic instructions are not marked, and capstone does not know some of them. The loop around a write ends at the
+ * first jump after it that leads to the write or before it. The loop changes the write's address if one of its
+ * instructions writes an address register, 32-bit halves included.
  */
 #include "symbol/instructions.h"
 
@@ -19,8 +19,8 @@
 
 #define TEXT_OF(value) #value
 #define LIBRARY_OF(major) "libcapstone.so." TEXT_OF(major)
-#define LIBRARY LIBRARY_OF(CS_API_MAJOR) /* structures differ between these */
-#define LOOP_MAX_B 2048                  /* from a write to the end of its loop */
+#define LIBRARY LIBRARY_OF(CS_API_MAJOR) /* structures differ between major versions */
+#define LOOP_MAX_B 2048                  /* maximum distance from a write to the end of its loop */
 
 #define FUNCTIONS(X) \
 	X(open) X(close) X(option) X(malloc) X(free) X(disasm_iter) X(regs_access) X(reg_name) X(insn_group)
@@ -33,7 +33,7 @@ static struct {
 
 static int load(void)
 {
-	static int loaded; /* by one thread: rules are judged one after the other */
+	static int loaded; /* single-threaded: rules are evaluated one after another */
 	if (loaded)
 		return 0;
 	void *library = dlopen(LIBRARY, RTLD_NOW | RTLD_LOCAL);
@@ -54,17 +54,17 @@ static int load(void)
 	return 0;
 }
 
-/* --- one after the other -------------------------------------------------------------------------------------------
- */
+/* --- decoding in sequence
+ * ------------------------------------------------------------------------------------------ */
 
 struct decoder {
 	const struct sonde_code *code;
 	csh handle;
-	cs_insn *instruction; /* the last one */
+	cs_insn *instruction; /* the last one decoded */
 	const uint8_t *next;
 	size_t left_b;
 	uint64_t address;
-	uint32_t unknown; /* aarch64: the last one's bytes where capstone does not know it; else 0 */
+	uint32_t unknown; /* aarch64: encoding of the last one if capstone does not know it; else 0 */
 };
 
 static void decoder_close(struct decoder *decoder)
@@ -93,7 +93,7 @@ static int decoder_open(struct decoder *decoder, const struct sonde_code *code)
 	return sonde_error(ENOMEM, "out of memory for an instruction");
 }
 
-/* `address` lies in the code. */
+/* Restarts at `address`, which lies in the code. */
 static void seek(struct decoder *decoder, uint64_t address)
 {
 	size_t skipped_b = (size_t)(address - decoder->code->address);
@@ -102,7 +102,7 @@ static void seek(struct decoder *decoder, uint64_t address)
 	decoder->address = address;
 }
 
-/* 0: the end, or no instruction. */
+/* 0 at the end, or if the bytes are not an instruction. */
 static int step(struct decoder *decoder)
 {
 	cs_insn *instruction = decoder->instruction;
@@ -121,8 +121,8 @@ static int step(struct decoder *decoder)
 	return 1;
 }
 
-/* --- what one does -------------------------------------------------------------------------------------------------
- */
+/* --- effects of one instruction
+ * ------------------------------------------------------------------------------------ */
 
 struct place {
 	unsigned base, index; /* registers that can change; 0 = none */
@@ -153,7 +153,7 @@ static int writes_x86(const cs_insn *instruction, struct place *out, int *is_ato
 
 static int writes_arm64(const cs_insn *instruction, struct place *out, int *is_atomic)
 {
-	static const char *const writing[] = {"st", "ld", "cas", "swp", NULL}; /* of ld only what is atomic */
+	static const char *const writing[] = {"st", "ld", "cas", "swp", NULL}; /* only atomic forms of ld */
 	static const char *const atomic[] = {"stx",   "stlx", "stadd", "stclr", "steor", "stset",
 					     "stsm",  "stum", "cas",   "ldadd", "ldclr", "ldeor",
 					     "ldset", "ldsm", "ldum",  "swp",   NULL};
@@ -171,7 +171,7 @@ static int writes_arm64(const cs_insn *instruction, struct place *out, int *is_a
 	return 0;
 }
 
-/* Of aarch64's atomic instructions (Arm ARM, C4.1: atomic memory operations without LDAPR, compare and swap), which
+/* aarch64's atomic instructions (Arm ARM, C4.1: atomic memory operations except LDAPR, compare and swap), which
  * capstone 4 does not know. */
 static int writes_unknown(uint32_t word, struct place *out, int *is_atomic)
 {
@@ -181,7 +181,7 @@ static int writes_unknown(uint32_t word, struct place *out, int *is_atomic)
 	return *is_atomic && (word >> 5 & 31) != 31; /* sp */
 }
 
-/* Whether the last instruction writes memory, and by which registers. */
+/* True if the last instruction writes memory; sets the registers of its address. */
 static int writes(const struct decoder *decoder, struct sonde_write *out, struct place *place)
 {
 	const cs_insn *instruction = decoder->instruction;
@@ -193,7 +193,7 @@ static int writes(const struct decoder *decoder, struct sonde_write *out, struct
 						    : writes_x86(instruction, place, &out->is_atomic);
 }
 
-/* Where the last instruction jumps to; 0: it does not, or that is not in its bytes. */
+/* Jump target of the last instruction; 0 if it does not jump, or the target is not encoded in it. */
 static uint64_t target_of(const struct decoder *decoder)
 {
 	const cs_insn *instruction = decoder->instruction;
@@ -213,7 +213,7 @@ static uint64_t target_of(const struct decoder *decoder)
 /* --- the loop around a write -----------------------------------------------------------------------------------------
  */
 
-/* The name of all of a register of which this is a half: rdi for edi, r8 for r8d, x5 for w5. */
+/* The name of the full register: rdi for edi, r8 for r8d, x5 for w5. */
 static void whole_name(const struct decoder *decoder, unsigned register_id, char out[16])
 {
 	const char *name = capstone.reg_name(decoder->handle, register_id);
@@ -227,7 +227,7 @@ static void whole_name(const struct decoder *decoder, unsigned register_id, char
 		out[length - 1] = 0;
 }
 
-/* Whether the last instruction writes one of the place's registers. */
+/* True if the last instruction writes one of the address registers. */
 static int moves(const struct decoder *decoder, const struct place *place)
 {
 	cs_regs read, written;
@@ -236,7 +236,7 @@ static int moves(const struct decoder *decoder, const struct place *place)
 	if (decoder->unknown)
 		return 0;
 	if (capstone.regs_access(decoder->handle, decoder->instruction, read, &read_count, written, &written_count))
-		return 1; /* not known: no evidence */
+		return 1; /* unknown: treat as changed, so that it is no evidence */
 	if (place->base)
 		whole_name(decoder, place->base, base);
 	if (place->index)
@@ -249,7 +249,7 @@ static int moves(const struct decoder *decoder, const struct place *place)
 	return 0;
 }
 
-/* Where the innermost loop around an address begins and its jump lies. 0: in none. */
+/* Finds the start and the jump of the innermost loop around an address. 0 if there is none. */
 static int find_loop(struct decoder *decoder, uint64_t address, uint64_t *begins, uint64_t *ends)
 {
 	seek(decoder, address);
@@ -296,7 +296,7 @@ int sonde_code_find_write(struct sonde_write *out, const struct sonde_code *code
 			is_here = writes(&decoder, &here, &here_place);
 	}
 	if (!is_met) {
-		is_here = is_before = 0; /* no instruction begins there: the bytes before it are not all code */
+		is_here = is_before = 0; /* no instruction starts at `address`: the bytes before it are not all code */
 	} else if (is_before && (!is_here || before.is_atomic || !here.is_atomic)) {
 		*out = before;
 		out->is_repeated = is_repeated(&decoder, out->address, &before_place);
@@ -308,10 +308,10 @@ int sonde_code_find_write(struct sonde_write *out, const struct sonde_code *code
 	return is_here || is_before;
 }
 
-/* --- all of them ---------------------------------------------------------------------------------------------------
- */
+/* --- iterating over all instructions
+ * ------------------------------------------------------------------------------- */
 
-/* Whether the last instruction never goes on to the next. */
+/* True if the last instruction never falls through. */
 static int is_last(const struct decoder *decoder)
 {
 	const cs_insn *instruction = decoder->instruction;

@@ -1,4 +1,4 @@
-/* instructions_none.c: built without capstone: instructions cannot be decoded. */
+/* instructions_none.c: built without capstone: nothing can be decoded. */
 #include "symbol/instructions.h"
 
 #include <errno.h>

@@ -1,8 +1,8 @@
-/* kernel.c: keeps the sorted list of kernel symbols in the cache, one file a boot.
+/* kernel.c: keeps the sorted list of kernel symbols in the cache, one file per boot.
  *
- * The kernel takes about 100 ms to print its 120,000 symbols, so they are read once a boot and again when a module
- * came or went: addresses hold for one boot, and the file says what release and which modules (where they lie) it is
- * of.
+ * The kernel takes about 100 ms to print its 120,000 symbols, so they are read once per boot, and again when a module
+ * was loaded or unloaded: addresses are valid for one boot, and the file records the kernel release and the modules
+ * with their addresses.
  */
 #include "symbol/kernel.h"
 
@@ -18,7 +18,7 @@
 #define BOOT_ID_B 16
 #define MODULES_MAX_B ((size_t)4 << 20)
 
-/* The hexadecimal digits of the boot id as bytes. */
+/* Parses the hexadecimal digits of the boot id. */
 static int read_boot_id(uint8_t out[BOOT_ID_B])
 {
 	char text[64];
@@ -42,7 +42,7 @@ static uint64_t hash_kernel(void)
 					sonde_hash_bytes(system.version, strlen(system.version)));
 	char *modules = malloc(MODULES_MAX_B);
 	size_t modules_b = modules ? sonde_file_read(modules, MODULES_MAX_B, "/proc/modules") : 0;
-	/* Of each line the name, the size and the address: users come and go. */
+	/* Uses name, size and address of each line: use counts change all the time. */
 	for (char *line = modules, *end; line && line < modules + modules_b; line = end + 1) {
 		end = memchr(line, '\n', (size_t)(modules + modules_b - line));
 		end = end ? end : modules + modules_b - 1;

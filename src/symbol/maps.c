@@ -1,7 +1,7 @@
 /* maps.c: reads a text file as a whole and cuts it into names in place.
  *
- * perf maps grow while the program runs and repeat addresses that a JIT has used again: the last line wins, which the
- * line's number as rank says. Lines that are not of the form are skipped.
+ * Perf maps grow while the program runs and repeat addresses that a JIT has reused: the last line wins, so the line
+ * number serves as rank. Malformed lines are skipped.
  */
 #include "symbol/maps.h"
 
@@ -15,7 +15,7 @@
 #include "util/error.h"
 
 #define FILE_MAX_B ((size_t)1 << 30)
-#define FUNCTION_MAX_B ((uint64_t)64 << 10) /* of the kernel */
+#define FUNCTION_MAX_B ((uint64_t)64 << 10) /* for kernel functions */
 
 static int read_text(int fd, const char *path, char **out)
 {
@@ -49,7 +49,7 @@ static int open_text(const char *path, char **out)
 	return error;
 }
 
-/* Cuts the next line off; NULL at the end. */
+/* Cuts off and returns the next line; NULL at the end. */
 static char *next_line(char **rest)
 {
 	char *line = *rest;
@@ -71,7 +71,7 @@ static unsigned digit_value(char digit)
 	return value < 6 ? value + 10 : 16;
 }
 
-/* "ffffffff81000000 T _text" and, for modules, "\t[name]" behind it, which stays part of the text. */
+/* "ffffffff81000000 T _text"; for modules "\t[name]" follows and stays part of the text. */
 static int add_kernel_line(struct sonde_names *out, char *line, uint64_t *highest)
 {
 	uint64_t address = 0;
@@ -88,7 +88,7 @@ static int add_kernel_line(struct sonde_names *out, char *line, uint64_t *highes
 	return sonde_names_add(out, &name);
 }
 
-/* Code that is loaded later lies in the gaps: no function is as long as those. */
+/* Caps sizes: code loaded later lies in the gaps, which are longer than any function. */
 static void limit_sizes(struct sonde_names *names)
 {
 	for (size_t i = 0; i < names->count; i++) {
@@ -119,7 +119,7 @@ int sonde_maps_kernel(struct sonde_names *out, const char *path)
 	return error;
 }
 
-/* "START SIZE name", hexadecimal; some writers put 0x before. */
+/* "START SIZE name" in hexadecimal; some writers add an 0x prefix. */
 static int add_perf_line(struct sonde_names *out, char *line, uint32_t rank)
 {
 	char *at = line, *end;

@@ -4,7 +4,7 @@
 
 #include "symbol/names.h"
 
-/* Both free nothing of `out` on failure: call sonde_names_fini(). */
+/* On failure `out` keeps its memory: call sonde_names_fini() in any case. */
 int sonde_maps_kernel(struct sonde_names *out, const char *path);
 int sonde_maps_perf(struct sonde_names *out, const char *path);
 

@@ -54,7 +54,7 @@ static int by_start(const void *a, const void *b)
 void sonde_names_sort(struct sonde_names *names)
 {
 	size_t kept = 0, ascending = 1;
-	/* The kernel's list is in order but for its modules. */
+	/* The kernel's list is sorted except for its modules. */
 	while (ascending < names->count && by_start(&names->items[ascending - 1], &names->items[ascending]) <= 0)
 		ascending++;
 	if (ascending < names->count)

@@ -1,7 +1,7 @@
-/* names.h: named address ranges, sorted: ELF symbols, the kernel's, those of generated code.
+/* names.h: sorted, named address ranges: ELF and kernel symbols, and those of generated code.
  *
- * They are collected in struct sonde_names, then packed into a table of one block, which is also a file of the cache: a
- * look-up in a mapped table reads a few pages, however many symbols there are.
+ * Names are collected in a struct sonde_names, then packed into a table of a single block, which is also the format of
+ * a cache file: a lookup in a mapped table reads only a few pages, however many symbols there are.
  */
 #ifndef SONDE_SYMBOL_NAMES_H
 #define SONDE_SYMBOL_NAMES_H
@@ -13,12 +13,12 @@
 
 struct sonde_name {
 	uint64_t start;
-	uint64_t size_b; /* 0 = up to the next one */
+	uint64_t size_b; /* 0 = up to the next range */
 	const char *text;
-	uint32_t rank; /* of several with one start the highest stays */
+	uint32_t rank; /* of several ranges with the same start the highest rank is kept */
 };
 
-/* `blocks`: memory that texts point into, freed with it. */
+/* `blocks`: memory that texts point into, freed together with the names. */
 struct sonde_names {
 	struct sonde_name *items;
 	size_t count, capacity;
@@ -29,40 +29,40 @@ struct sonde_names {
 void sonde_names_fini(struct sonde_names *names);
 int sonde_names_add(struct sonde_names *names, const struct sonde_name *name);
 
-/* Frees it with the names, or at once where there is no more room (-ENOSPC). */
+/* Takes ownership of a block: freed with the names, or at once if it cannot be stored (-ENOSPC). */
 int sonde_names_keep(struct sonde_names *names, void *block);
 
-/* Sorts and drops the lesser of equal starts. Call once after adding. */
+/* Sorts, and drops the lower-ranked of equal starts. Call once, after adding. */
 void sonde_names_sort(struct sonde_names *names);
 
 /* --- tables ------------------------------------------------------------------------------------------------------- */
 
 struct sonde_name_entry {
 	uint64_t start;
-	uint32_t size_b; /* 0 = up to the next one */
-	uint32_t text;   /* offset */
+	uint32_t size_b; /* 0 = up to the next range */
+	uint32_t text;   /* offset of the name */
 };
 
 struct sonde_name_table {
-	const struct sonde_name_entry *entries; /* by start */
+	const struct sonde_name_entry *entries; /* sorted by start */
 	const char *texts;                      /* ends with NUL */
 	size_t count, texts_b;
 	void *memory;
 	size_t memory_b;
-	uint64_t age_ns; /* since the file was written; 0 for what was just packed */
+	uint64_t age_ns; /* since the file was written; 0 for a table just packed */
 };
 
-/* -ENOMEM, -E2BIG past 4 GB of texts. */
+/* -ENOMEM, or -E2BIG above 4 GB of texts. */
 int sonde_name_table_pack(struct sonde_name_table *out, const struct sonde_names *names);
 void sonde_name_table_fini(struct sonde_name_table *table);
 
-/* The range that holds an address, or NULL. */
+/* The range that covers an address, or NULL. */
 const struct sonde_name_entry *sonde_name_table_find(const struct sonde_name_table *table, uint64_t address);
 
-/* "" where the file is damaged. */
+/* The name of an entry; "" if the file is damaged. */
 const char *sonde_name_table_text(const struct sonde_name_table *table, const struct sonde_name_entry *entry);
 
-/* The cache file; `source` tells apart what a file of this name was made from: another one is -ENOENT. */
+/* The cache file; `source` identifies what a file of this name was made from: a different one is -ENOENT. */
 int sonde_name_table_load(struct sonde_name_table *out, const struct sonde_cache_key *key, uint64_t source);
 int sonde_name_table_store(const struct sonde_name_table *table, const struct sonde_cache_key *key, uint64_t source);
 

@@ -1,8 +1,8 @@
-/* names_table.c: packs names into a block, maps such blocks from the cache, searches them.
+/* names_table.c: packs names into a block, maps such blocks from the cache, and searches them.
  *
- * A block is a head, the entries, the texts. Sizes are checked when a file is mapped, and the text of an entry when it
- * is asked for; the body carries a checksum over what disks damage (a file of zeros after a crash), which is over a
- * sample of its words: hashing the kernel's 4 MB would cost more than all look-ups of a recording.
+ * A block is a header, the entries, then the texts. Sizes are checked when a file is mapped, and an entry's text when
+ * it is requested. The checksum of the body detects disk damage (such as a file of zeros after a crash) from a sample
+ * of its words: hashing the kernel's 4 MB would cost more than all lookups of a recording.
  */
 #include <errno.h>
 #include <limits.h>
@@ -21,7 +21,7 @@
 
 #define MAGIC "SONDENAM"
 #define VERSION 1
-#define LOOK_BACK 16 /* ranges may lie inside others: labels in assembly, code that a JIT reused in part */
+#define LOOK_BACK 16 /* ranges may nest: labels in assembly, code that a JIT reused in part */
 #define COUNT_MAX ((uint64_t)64 << 20)
 #define SAMPLES 256
 

@@ -1,8 +1,9 @@
-/* symbols.c: symbol.h: puts the index, ELF symbols and call-frame ranges of a module together.
+/* symbols.c: combines a module's index, ELF symbols and call-frame ranges (symbol.h).
  *
- * Everything is opened when the first address needs it: a module whose units are all in the cache opens no DWARF, one
- * whose functions all have DWARF reads no symbol table. Names come from DWARF where it covers an address, because it
- * knows inlining and gives split and cloned functions (".cold", ".part.0") back to the function they come from.
+ * Everything is opened when the first address needs it: a module whose units are all cached opens no DWARF, and one
+ * whose functions all have DWARF reads no symbol table. Where DWARF covers an address its names win, because it
+ * describes inlining and attributes split and cloned functions (".cold", ".part.0") to the function that they come
+ * from.
  */
 #include "symbol/symbol.h"
 
@@ -30,13 +31,13 @@
 #include "util/error.h"
 
 #define INLINE_MAX 256
-#define KERNEL_LIST_NS (600 * 1000000000ull) /* as old as the cached list must be to be read anew for unknown code */
+#define KERNEL_LIST_NS (600 * 1000000000ull) /* the cached list is reread for unknown code once it is this old */
 #define UNIT_TYPICAL_B (16u << 10)
 
 struct sonde_symbols {
-	struct sonde_arena arena; /* results, and names in readable form */
+	struct sonde_arena arena; /* results and demangled names */
 	struct sonde_symbol_options options;
-	int has_file; /* else names alone: kernel, perf map */
+	int has_file; /* else names only: kernel, perf map */
 	struct sonde_elf module;
 	struct sonde_elf debug; /* path NULL: none */
 	int is_kernel, reads_no_dwarf;
@@ -44,7 +45,7 @@ struct sonde_symbols {
 	struct sonde_name_table names;
 	struct sonde_name_table ranges; /* call-frame ranges, without texts */
 	const struct sonde_name_entry *last_name;
-	const char *last_text; /* of it, readable */
+	const char *last_text; /* its demangled form */
 	struct sonde_index index;
 	struct sonde_dwarf *dwarf;
 };
@@ -55,7 +56,7 @@ static int new_symbols(struct sonde_symbols **out)
 	return *out ? 0 : sonde_error(ENOMEM, "out of memory for symbols");
 }
 
-/* Section headers are the last thing in the image. */
+/* Section headers come last in the image. */
 static size_t vdso_size_b(const Elf64_Ehdr *image)
 {
 	return image->e_shoff + (size_t)image->e_shnum * image->e_shentsize;
@@ -166,7 +167,7 @@ static void look_for_debug(struct sonde_symbols *symbols)
 		sonde_debugfile_open(&symbols->debug, &symbols->module, &options);
 }
 
-/* The file that has the module's DWARF, if any has. */
+/* The file that contains the module's DWARF, if any. */
 static const struct sonde_elf *dwarf_file(struct sonde_symbols *symbols)
 {
 	look_for_debug(symbols);
@@ -194,7 +195,7 @@ static int collect_names(struct sonde_names *out, const struct sonde_symbols *sy
 	return error;
 }
 
-/* Which debug file added names: 0 for none. */
+/* Identifies the debug file that added names: 0 for none. */
 static uint64_t names_source(const struct sonde_symbols *symbols)
 {
 	struct stat facts;
@@ -203,7 +204,7 @@ static uint64_t names_source(const struct sonde_symbols *symbols)
 	return sonde_hash_pair((uint64_t)facts.st_size, (uint64_t)facts.st_mtim.tv_sec) | 1;
 }
 
-/* From the cache, or collected, sorted and cached. */
+/* Loads the table from the cache, or else collects, sorts and caches the names. */
 static int open_table(struct sonde_name_table *out, const struct sonde_symbols *symbols, const char *kind,
 		      uint64_t source, int (*collect)(struct sonde_names *, const struct sonde_symbols *))
 {
@@ -230,7 +231,7 @@ static int read_names(struct sonde_symbols *symbols)
 	return open_table(&symbols->names, symbols, "names", names_source(symbols), collect_names);
 }
 
-/* Brings the index up to the addresses. Without DWARF it stays empty. */
+/* Reads the units that the addresses need. Without DWARF the index stays empty. */
 static int read_units(struct sonde_symbols *symbols, const uint64_t *addresses, size_t count)
 {
 	uint64_t deadline_ns = symbols->options.deadline_ns;
@@ -263,7 +264,7 @@ static int collect_ranges(struct sonde_names *out, const struct sonde_symbols *s
 	return error;
 }
 
-/* The call-frame range that holds an address; 0 = none. */
+/* Start of the call-frame range that covers an address; 0 = none. */
 static uint64_t range_start(struct sonde_symbols *symbols, uint64_t address)
 {
 	if (!symbols->has_file)
@@ -276,8 +277,8 @@ static uint64_t range_start(struct sonde_symbols *symbols, uint64_t address)
 	return range ? range->start : 0;
 }
 
-/* Code that was loaded since the kernel's list was cached is not in it: it is read anew, but not for every recording.
- */
+/* Code loaded after the kernel's list was cached is missing from it: the list is reread, but not for every
+ * recording. */
 static const struct sonde_name_entry *find_name(struct sonde_symbols *symbols, uint64_t address)
 {
 	const struct sonde_name_entry *entry = sonde_name_table_find(&symbols->names, address);
@@ -290,7 +291,7 @@ static const struct sonde_name_entry *find_name(struct sonde_symbols *symbols, u
 	return sonde_name_table_find(&symbols->names, address);
 }
 
-/* In the arena: a table may be read anew. */
+/* The copy is in the arena, because the table may be reread. */
 static const char *readable(struct sonde_symbols *symbols, const struct sonde_name_entry *name)
 {
 	if (name != symbols->last_name) {
@@ -313,7 +314,7 @@ static struct sonde_symbol_location *new_locations(struct sonde_symbols *symbols
 	return locations;
 }
 
-/* The chain of inlined functions of a span. */
+/* Resolves a span's chain of inlined functions. */
 static int resolve_span(struct sonde_symbols *symbols, const struct sonde_index_span *span,
 			struct sonde_symbol_result *result)
 {
@@ -339,7 +340,8 @@ static int resolve_span(struct sonde_symbols *symbols, const struct sonde_index_
 	return 0;
 }
 
-/* A symbol, or the call-frame range of a function without a name; file and line still may come from a line table. */
+/* Resolves to a symbol, or to the call-frame range of an unnamed function; file and line may still come from a line
+ * table. */
 static int resolve_name(struct sonde_symbols *symbols, uint64_t address, const struct sonde_index_span *span,
 			struct sonde_symbol_result *result)
 {
@@ -349,7 +351,7 @@ static int resolve_name(struct sonde_symbols *symbols, uint64_t address, const s
 		return error;
 	const struct sonde_name_entry *name = find_name(symbols, address);
 	uint64_t range = !name || !name->size_b ? range_start(symbols, address) : 0;
-	/* A symbol without a size does not reach into the next function. */
+	/* A symbol without a size must not extend into the next function. */
 	if (name && range <= name->start) {
 		location.function = readable(symbols, name);
 		location.start = name->start;
@@ -376,8 +378,8 @@ static int has_dwarf(struct sonde_symbols *symbols)
 	return !sonde_elf_section(dwarf_file(symbols), ".debug_info", &info) && info.type != SHT_NOBITS;
 }
 
-/* Inflating takes about 4 ns for a byte of the file's, listing the units 1/2 ns, reading units 10 ns for a byte of
- * theirs; rough estimates. */
+/* Rough estimates: decompression takes 4 ns per byte of the file, listing units 0.5 ns, and reading units 10 ns per
+ * byte of theirs. */
 uint64_t sonde_symbols_price_ns(struct sonde_symbols *symbols, const uint64_t *addresses, size_t count)
 {
 	struct sonde_elf_section info;

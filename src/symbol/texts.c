@@ -1,4 +1,4 @@
-/* texts.c: open addressing over offsets; the table is rebuilt from the block when it was loaded or has grown. */
+/* texts.c: a hash table of offsets with open addressing, rebuilt from the block after loading or growing. */
 #include "symbol/texts.h"
 
 #include <errno.h>
@@ -58,7 +58,7 @@ static uint32_t *find_slot(const struct sonde_texts *texts, const char *text, si
 	}
 }
 
-/* Room for twice as many as there are. */
+/* Rebuilds the table at twice the current number of texts. */
 static int rebuild(struct sonde_texts *texts)
 {
 	size_t count = 0, slot_count = 256;

@@ -1,6 +1,6 @@
-/* texts.h: interned strings in one block: an id is an offset into it, so that the block can be written to a file.
+/* texts.h: strings interned in one block: an id is an offset into it, so that the block can be written to a file.
  *
- * Pointers into the block stay good while it grows: blocks that became too small are kept until the end.
+ * Pointers into the block stay valid while it grows, because outgrown blocks are kept until the end.
  */
 #ifndef SONDE_SYMBOL_TEXTS_H
 #define SONDE_SYMBOL_TEXTS_H
@@ -8,21 +8,21 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* `data` holds NUL-terminated texts one behind the other. Id 0 is "no text". */
+/* `data` holds NUL-terminated texts back to back. Id 0 means "no text". */
 struct sonde_texts {
 	char *data;
 	size_t size_b, capacity_b;
-	void *blocks;    /* all of them, linked through their first word */
-	uint32_t *slots; /* hash table of ids; made when something is interned */
+	void *blocks;    /* all blocks, linked through their first word */
+	uint32_t *slots; /* hash table of ids; created on the first intern */
 	size_t slot_count, text_count;
 };
 
 void sonde_texts_fini(struct sonde_texts *texts);
 
-/* Begins with a copy of a block that was read from a file; -EBADMSG unless it begins and ends with NUL. */
+/* Starts with a copy of a block read from a file; -EBADMSG unless it begins and ends with NUL. */
 int sonde_texts_load(struct sonde_texts *texts, const void *data, size_t size_b);
 
-/* The id of a text; NULL and "" are 0. -ENOMEM, -E2BIG past 2 GB. */
+/* The id of a text; 0 for NULL and "". -ENOMEM, or -E2BIG above 2 GB. */
 int sonde_texts_intern(struct sonde_texts *texts, const char *text, uint32_t *out);
 
 /* NULL for id 0. */

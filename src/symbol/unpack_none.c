@@ -1,4 +1,4 @@
-/* unpack_none.c: built without liblzma: packed symbols stay unread. */
+/* unpack_none.c: built without liblzma: compressed symbols are not read. */
 #include "symbol/unpack.h"
 
 #include <errno.h>

@@ -1,4 +1,4 @@
-/* unpack_xz.c: liblzma into a buffer that doubles up to the maximum. */
+/* unpack_xz.c: decompresses with liblzma into a buffer that doubles up to the maximum. */
 #include "symbol/unpack.h"
 
 #include <errno.h>
@@ -7,7 +7,7 @@
 
 #include "util/error.h"
 
-#define DECODER_MAX_B ((uint64_t)80 << 20) /* xz -9 takes 65 MB */
+#define DECODER_MAX_B ((uint64_t)80 << 20) /* xz -9 needs 65 MB */
 
 static lzma_ret decode(lzma_stream *stream, size_t max_b, uint8_t **data, size_t *capacity_b)
 {
@@ -24,7 +24,7 @@ static lzma_ret decode(lzma_stream *stream, size_t max_b, uint8_t **data, size_t
 		stream->avail_out = next_b - used_b;
 		result = lzma_code(stream, LZMA_FINISH);
 		if (result == LZMA_OK && stream->avail_out)
-			return LZMA_DATA_ERROR; /* the input ends too early */
+			return LZMA_DATA_ERROR; /* truncated input */
 	}
 	return result;
 }

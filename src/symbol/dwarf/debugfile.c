@@ -1,8 +1,8 @@
-/* debugfile.c: looks where gdb looks: /usr/lib/debug/.build-id, then beside the module and under /usr/lib/debug by the
- * name in .gnu_debuglink, then debuginfod.
+/* debugfile.c: searches in the same order as gdb: /usr/lib/debug/.build-id, then the name in .gnu_debuglink next to the
+ * module and under /usr/lib/debug, then debuginfod.
  *
- * A file counts when its build-id is the module's; where the module has none, when its CRC is the one in the link.
- * libdebuginfod is loaded when it is asked for: it brings libcurl and its start-up cost.
+ * A file matches if its build-id is the module's; for a module without one, if its CRC is the one in the link.
+ * libdebuginfod is loaded on demand, because it pulls in libcurl and its start-up cost.
  */
 #include "symbol/dwarf/debugfile.h"
 
@@ -79,7 +79,7 @@ static int open_linked_at(struct sonde_elf *out, const struct sonde_elf *module,
 	return module->build_id_b ? open_same_build(out, module, path) : open_by_crc(out, path, crc);
 }
 
-/* `name` beside the module, in .debug there, and in the debug folder. */
+/* Tries `name` next to the module, in its .debug folder, and in the debug folder. */
 static int open_linked(struct sonde_elf *out, const struct sonde_elf *module, const char *root, const char *name,
 		       uint32_t crc)
 {
@@ -102,7 +102,7 @@ static int open_linked(struct sonde_elf *out, const struct sonde_elf *module, co
 	return -ENOENT;
 }
 
-/* .gnu_debuglink: a name, padded to 4 bytes, and the CRC of the file. */
+/* .gnu_debuglink contains a name, padded to 4 bytes, and the CRC of the file. */
 static int open_by_link(struct sonde_elf *out, const struct sonde_elf *module, const char *root)
 {
 	struct sonde_elf_section section;
@@ -142,7 +142,7 @@ static int open_from_server(struct sonde_elf *out, const struct sonde_elf *modul
 		free(path);
 		end(client);
 	}
-	/* The library stays loaded: libcurl does not take being unloaded well. */
+	/* The library stays loaded: libcurl does not survive being unloaded. */
 	return error;
 }
 

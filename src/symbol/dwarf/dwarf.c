@@ -1,10 +1,10 @@
-/* dwarf.c: lists compile units by their own ranges and reads them in parallel, whole ones where they are small, so that
- * the cache answers for every address of them from then on.
+/* dwarf.c: lists compile units by their address ranges and reads the needed ones in parallel. Small units are read
+ * completely, so that the cache answers for all their addresses from then on.
  *
- * .debug_aranges is not used: clang does not write it, and the first entry of every unit is read in a few µs. libdw
- * keeps its state without locks, so each thread opens the file for itself; they share a counter of units to read and
- * merge what they read under a lock, one unit at a time, so that memory holds one unit a thread besides the index.
- * libdw would inflate compressed sections for each of them; here they are inflated once.
+ * .debug_aranges is not used: clang does not write it, and reading the first entry of every unit takes only a few µs
+ * each. libdw has unlocked internal state, so each thread opens the file for itself. Threads take units from a shared
+ * counter and merge results under a lock, one unit at a time, so that memory holds one unit per thread in addition to
+ * the index. libdw would decompress compressed sections in every thread; here they are decompressed once.
  */
 #include "symbol/dwarf/dwarf.h"
 
@@ -27,18 +27,18 @@
 #define WORKERS_MAX 8
 #define UNIT_RANGES_MAX 65536
 #define PLAIN_MAX_B ((size_t)4 << 30)
-#define PARALLEL_MIN_B (1u << 20) /* DWARF that takes longer to read than a thread and a second handle cost */
-#define WHOLE_MAX_B (256u << 10)  /* of larger units only the functions that are asked for are read */
+#define PARALLEL_MIN_B (1u << 20) /* below this size, another thread and libdw handle cost more than they save */
+#define WHOLE_MAX_B (256u << 10)  /* of larger units only the requested functions are read */
 
-/* A libdw handle, and the ELF handle under it where that is ours. */
+/* A libdw handle, and its ELF handle if we opened one. */
 struct handle {
 	Elf *elf;
 	Dwarf *dwarf;
 };
 
-/* A compressed section's bytes. */
+/* The decompressed bytes of a section. */
 struct plain {
-	uint64_t offset; /* of the section in the file */
+	uint64_t offset; /* offset of the section in the file */
 	uint8_t *data;
 	size_t size_b;
 	int borrowed;
@@ -58,7 +58,7 @@ struct sonde_dwarf {
 	struct sonde_dwarf_sections sections;
 };
 
-/* Sections that reading names and inlined functions never needs. */
+/* Sections that are never needed for names and inlined functions. */
 static int is_needless(const char *name)
 {
 	static const char *const needless[] = {".debug_aranges",      ".debug_frame",    ".debug_loc",
@@ -115,7 +115,7 @@ static const struct plain *find_plain(const struct sonde_dwarf *dwarf, uint64_t 
 	return NULL;
 }
 
-/* libdw takes a section's bytes where libelf says that they are: it finds none in the file, then ours. */
+/* libdw reads a section's bytes from where libelf says they are: point it to ours instead of the file's. */
 static int give_plain(Elf_Scn *section, const struct plain *plain)
 {
 	Elf_Data *data = elf_getdata(section, NULL);
@@ -126,9 +126,9 @@ static int give_plain(Elf_Scn *section, const struct plain *plain)
 	return 1;
 }
 
-/* libdw inflates every section when it opens a file, however large it says it is, but for those that say they have no
- * bytes. So it gets the bytes of those that were inflated here, and sees none that is needless or was refused. Headers
- * are libelf's copies: the file was opened without mapping it. */
+/* On opening a file, libdw decompresses every section, however large it claims to be, unless it is marked as having no
+ * bytes. So libdw gets the bytes that we have decompressed, and sees no section that is unneeded or was refused. The
+ * headers are libelf's own copies, because the file was opened without mapping it. */
 static void prepare_section(const struct sonde_dwarf *dwarf, Elf *elf, Elf_Scn *section, size_t names)
 {
 	GElf_Shdr header;
@@ -242,7 +242,7 @@ static int by_low(const void *a, const void *b)
 	return (x->entry > y->entry) - (x->entry < y->entry);
 }
 
-/* Once for a file: the cache keeps the list. */
+/* Runs once per file: the cache keeps the list. */
 static int list_units(struct sonde_dwarf *dwarf, struct sonde_index *index)
 {
 	Dwarf_Off at = 0, next;
@@ -275,7 +275,7 @@ static int by_entry(const void *a, const void *b)
 	return (x->entry > y->entry) - (x->entry < y->entry);
 }
 
-/* The units that hold addresses which the index lacks, each once; at most one for each address. */
+/* Collects the units that cover addresses missing from the index, each once; at most one per address. */
 static size_t choose_units(const struct sonde_index *index, const uint64_t *addresses, size_t count,
 			   struct wanted_unit *out)
 {
@@ -295,7 +295,7 @@ static size_t choose_units(const struct sonde_index *index, const uint64_t *addr
 	return kept;
 }
 
-/* Workers share it; `index` and `error` under the lock. */
+/* Shared by all workers; `index` and `error` are protected by the lock. */
 struct job {
 	struct sonde_dwarf *dwarf;
 	struct sonde_index *index;
@@ -352,8 +352,8 @@ static void *run_worker(void *context)
 	return NULL;
 }
 
-/* Beside the calling thread: as many as there are processors and enough to read. A packed file costs each of them its
- * inflating. */
+/* The number of workers besides the calling thread: limited by the CPUs and the amount to read. Each worker on a
+ * compressed file has to decompress it again. */
 static size_t choose_workers(const struct job *job)
 {
 	uint64_t wanted_b = 0, least_b = PARALLEL_MIN_B + (job->dwarf->is_packed ? job->dwarf->info_b : 0);
@@ -377,7 +377,7 @@ static void run_job(struct job *job)
 		pthread_join(threads[i], NULL);
 }
 
-/* What the units that hold them did not describe (damaged ones) shall not be looked for again. */
+/* Addresses that their (damaged) units do not describe are marked, so that they are not searched for again. */
 static int settle_missing(struct sonde_index *index, const uint64_t *addresses, size_t count)
 {
 	size_t known = index->segment_count;

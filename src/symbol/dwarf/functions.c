@@ -1,8 +1,8 @@
-/* functions.c: walks a unit's tree of entries for wanted functions and what was inlined into them.
+/* functions.c: walks a unit's tree of entries for the requested functions and what was inlined into them.
  *
- * The walk keeps a stack of its own, of bounded depth. It goes down only where code can be: functions, their blocks,
- * name spaces, and types in languages that define functions inside them. What many entries share (name, line: that of
- * their abstract origin) is looked up once.
+ * The walk uses an explicit stack of bounded depth. It descends only where code can be: into functions, their blocks,
+ * namespaces, and types of languages that define functions inside types. The name and line that many entries share
+ * through their abstract origin are looked up once.
  */
 #include <dwarf.h>
 #include <errno.h>
@@ -18,7 +18,7 @@
 #define RANGES_MAX 4096
 #define ORIGINS 1024 /* power of two */
 
-/* Of an abstract origin. */
+/* Cached name and line of an abstract origin. */
 struct origin {
 	Dwarf_Off offset;
 	uint32_t name, line;
@@ -26,13 +26,13 @@ struct origin {
 
 struct frame {
 	Dwarf_Die die;
-	uint32_t node; /* of the function that holds it */
+	uint32_t node; /* node of the enclosing function */
 };
 
 struct walk {
 	struct sonde_dwarf_functions *out;
 	const struct sonde_dwarf_wanted *wanted;
-	Dwarf_Files *files; /* of a .dwo file, which numbers files on its own; else NULL */
+	Dwarf_Files *files; /* file table of a .dwo file, which numbers files on its own; else NULL */
 	size_t file_count;
 	int has_code_in_types;
 	int error;
@@ -55,8 +55,7 @@ static int read_origin(struct walk *walk, Dwarf_Die *die, struct origin *out)
 	int line = 0;
 	const char *mangled = linkage_name(die);
 	char *demangled = mangled ? sonde_demangle(mangled) : NULL;
-	/* C names that assembler renaming made ("__GI_setlocale") are not mangled: then the name of the source is
-	 * better. */
+	/* C symbols renamed in assembler ("__GI_setlocale") are not mangled: prefer the name from the source. */
 	const char *plain = demangled ? demangled : dwarf_diename(die);
 	const char *name = plain ? plain : mangled;
 	int error = sonde_texts_intern(&walk->out->index->texts, name, &out->name);
@@ -65,7 +64,7 @@ static int read_origin(struct walk *walk, Dwarf_Die *die, struct origin *out)
 	return error;
 }
 
-/* Name and line of a function or inlined function. */
+/* The name and line of a function or inlined function. */
 static struct origin find_origin(struct walk *walk, Dwarf_Die *die)
 {
 	Dwarf_Attribute attribute;
@@ -75,7 +74,7 @@ static struct origin find_origin(struct walk *walk, Dwarf_Die *die)
 		walk->error |= read_origin(walk, die, &origin);
 		return origin;
 	}
-	/* An alternate file's offsets are its own: the address of the entry is unique. */
+	/* Offsets in an alternate file overlap ours, but the address of an entry is unique. */
 	Dwarf_Off offset = (Dwarf_Off)(uintptr_t)abstract.addr;
 	struct origin *known = &walk->origins[sonde_hash_mix(offset) & (ORIGINS - 1)];
 	if (known->offset != offset) {
@@ -106,7 +105,8 @@ int sonde_dwarf_intervals_add(struct sonde_dwarf_intervals *all, const struct so
 	return 0;
 }
 
-/* How often a range of the entry is wanted, and where the first begins; 0 ranges: `*start` stays. */
+/* Adds the requested ranges of an entry and returns their number; *start becomes the start of the first, and is
+ * unchanged if there are none. */
 static int add_ranges(struct walk *walk, Dwarf_Die *die, uint32_t node, struct sonde_dwarf_intervals *to,
 		      uint64_t *start)
 {
@@ -151,7 +151,7 @@ static uint32_t add_node(struct walk *walk, Dwarf_Die *die, uint32_t parent, uin
 	return (uint32_t)(index->node_count - 1);
 }
 
-/* The node of a function that is wanted; NONE for the others, whose ranges are kept all the same. */
+/* The node of a requested function; NONE for others, whose ranges are recorded all the same. */
 static uint32_t add_function(struct walk *walk, Dwarf_Die *die)
 {
 	struct sonde_dwarf_intervals *functions = &walk->out->functions;
@@ -182,7 +182,7 @@ static uint32_t add_inlined(struct walk *walk, Dwarf_Die *die, uint32_t parent)
 	return node;
 }
 
-/* Whether to go down, and as part of which function. */
+/* Returns whether to descend, and sets the function that the children belong to. */
 static int visit(struct walk *walk, Dwarf_Die *die, uint32_t *node)
 {
 	switch (dwarf_tag(die)) {
@@ -212,7 +212,7 @@ static int visit(struct walk *walk, Dwarf_Die *die, uint32_t *node)
 	}
 }
 
-/* To the next sibling of the entry on top, or of the nearest parent that has one; 0 at the end. */
+/* Advances to the next sibling of the entry on top, or of the nearest ancestor that has one; 0 at the end. */
 static int go_on(struct walk *walk)
 {
 	Dwarf_Die next;

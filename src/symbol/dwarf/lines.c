@@ -1,8 +1,8 @@
-/* lines.c: runs line number programs (DWARF 5 section 6.2; versions 2 to 4 differ in the header).
+/* lines.c: runs line number programs (DWARF 5 section 6.2; versions 2 to 4 have a different header).
  *
- * libdw keeps every row in an allocation of its own and sorts them all, which takes longer than all the rest of a unit;
- * here rows go into one array, and only sequences are sorted. Every row costs at least a byte of the program, so that
- * memory is bounded by the file; rows that go backwards are dropped.
+ * libdw allocates every row separately and sorts all of them, which takes longer than the rest of a unit; here rows go
+ * into one array, and only sequences are sorted. Every row takes at least a byte of the program, so the file's size
+ * bounds the memory; rows that go backwards are dropped.
  */
 #include "symbol/dwarf/lines.h"
 
@@ -23,13 +23,13 @@
 struct header {
 	unsigned offset_b, min_step, line_range, opcode_base;
 	int line_base;
-	uint8_t operands[256]; /* of standard opcodes */
+	uint8_t operands[256]; /* of the standard opcodes */
 	struct sonde_cfi_cursor program;
 };
 
 struct machine {
 	uint64_t address, line, file;
-	size_t first; /* row of this sequence */
+	size_t first; /* first row of the current sequence */
 };
 
 void sonde_dwarf_sections_read(struct sonde_dwarf_sections *out, const struct sonde_elf *file)
@@ -89,7 +89,7 @@ static const char *read_text(struct sonde_cfi_cursor *cursor)
 	return (const char *)text;
 }
 
-/* Numbers go to *value, texts to *text; texts in .debug_str, which nobody writes here, are empty. */
+/* Stores a number in *value or a text in *text; texts in .debug_str, which no compiler uses here, are empty. */
 static void read_form(struct sonde_cfi_cursor *cursor, const struct sonde_dwarf_sections *sections, unsigned offset_b,
 		      uint64_t form, const char **text, uint64_t *value)
 {
@@ -132,7 +132,7 @@ static void read_form(struct sonde_cfi_cursor *cursor, const struct sonde_dwarf_
 	}
 }
 
-/* Version 5: how each entry is written, then the entries; of folders or of files. */
+/* Version 5 tables of directories or files: entry formats, then entries. */
 static int read_table(struct sonde_dwarf_lines *lines, struct sonde_cfi_cursor *cursor,
 		      const struct sonde_dwarf_sections *sections, unsigned offset_b, int is_files)
 {
@@ -163,7 +163,7 @@ static int read_table(struct sonde_dwarf_lines *lines, struct sonde_cfi_cursor *
 	return error;
 }
 
-/* Versions 2 to 4: lists that end with an empty text. Folder 0 and file 0 are those of the unit. */
+/* Versions 2 to 4: lists that end with an empty text. Directory 0 and file 0 are those of the unit. */
 static int read_lists(struct sonde_dwarf_lines *lines, struct sonde_cfi_cursor *cursor, const char *unit_name)
 {
 	int error = add_folder(lines, lines->unit_folder);
@@ -173,14 +173,14 @@ static int read_lists(struct sonde_dwarf_lines *lines, struct sonde_cfi_cursor *
 		error = add_file(lines, unit_name ? unit_name : "", 0);
 	for (const char *name; !error && *(name = read_text(cursor));) {
 		uint64_t folder = sonde_cfi_uleb(cursor);
-		sonde_cfi_uleb(cursor); /* time */
+		sonde_cfi_uleb(cursor); /* modification time */
 		sonde_cfi_uleb(cursor); /* size */
 		error = add_file(lines, name, folder);
 	}
 	return error;
 }
 
-/* The fixed part; the rest of the header is left in `tables`. -EBADMSG for what is not a line table. */
+/* Reads the fixed part; the rest of the header remains in `tables`. -EBADMSG if it is not a line table. */
 static int read_header(struct sonde_dwarf_lines *lines, struct header *out, struct sonde_cfi_cursor cursor,
 		       struct sonde_cfi_cursor *tables)
 {
@@ -193,14 +193,14 @@ static int read_header(struct sonde_dwarf_lines *lines, struct header *out, stru
 	if (lines->version < 2 || lines->version > 5)
 		return -EBADMSG;
 	if (lines->version == 5)
-		sonde_cfi_fixed(&unit, 2); /* sizes of addresses and segments */
+		sonde_cfi_fixed(&unit, 2); /* address size and segment selector size */
 	uint64_t header_b = sonde_cfi_fixed(&unit, out->offset_b);
 	*tables = sonde_cfi_sub(&unit, header_b);
 	out->program = unit;
 	out->min_step = sonde_cfi_byte(tables);
 	if (lines->version >= 4)
-		sonde_cfi_byte(tables); /* operations an instruction: 1 on these machines */
-	sonde_cfi_byte(tables);         /* is_stmt at the start */
+		sonde_cfi_byte(tables); /* maximum operations per instruction: 1 on supported machines */
+	sonde_cfi_byte(tables);         /* default_is_stmt */
 	out->line_base = (int8_t)sonde_cfi_byte(tables);
 	out->line_range = sonde_cfi_byte(tables);
 	out->opcode_base = sonde_cfi_byte(tables);
@@ -209,7 +209,7 @@ static int read_header(struct sonde_dwarf_lines *lines, struct header *out, stru
 	return cursor.bad || unit.bad || tables->bad || !out->line_range || !out->opcode_base ? -EBADMSG : 0;
 }
 
-/* The later of two rows at one address counts; one that says what the row before says is left out. */
+/* Of two rows with the same address the later one counts; a row identical to its predecessor is skipped. */
 static int add_row(struct sonde_dwarf_lines *lines, const struct machine *machine, uint32_t file)
 {
 	struct sonde_dwarf_row row = {machine->address, file, file == NO_FILE ? 0 : (uint32_t)machine->line};
@@ -363,12 +363,12 @@ void sonde_dwarf_lines_free(struct sonde_dwarf_lines *lines)
 	*lines = (struct sonde_dwarf_lines){0};
 }
 
-/* Takes "folder/.." and "." out of an absolute path, in place: builds refer to sources by such detours. */
+/* Resolves "folder/.." and "." in an absolute path, in place: builds often refer to sources that way. */
 static void tidy_path(char *path)
 {
 	char *to = path;
 	for (const char *from = path; *from;) {
-		size_t part_b = strcspn(from + 1, "/") + 1; /* with the slash before it */
+		size_t part_b = strcspn(from + 1, "/") + 1; /* including the slash before it */
 		if (part_b == 3 && !memcmp(from, "/..", 3)) {
 			while (to > path && *--to != '/')
 				;

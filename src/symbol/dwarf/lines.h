@@ -1,4 +1,4 @@
-/* lines.h: line tables of DWARF 2 to 5, read without libdw. */
+/* lines.h: reads DWARF 2 to 5 line tables without libdw. */
 #ifndef SONDE_SYMBOL_DWARF_LINES_H
 #define SONDE_SYMBOL_DWARF_LINES_H
 
@@ -7,13 +7,13 @@
 #include "symbol/elf.h"
 #include "symbol/texts.h"
 
-/* .debug_line and .debug_line_str of a file; shared by threads that read. */
+/* .debug_line and .debug_line_str of a file; shared by the reading threads. */
 struct sonde_dwarf_sections {
 	uint8_t *line, *line_str;
 	size_t line_b, line_str_b;
 };
 
-/* Missing sections are empty. */
+/* Missing sections are read as empty. */
 void sonde_dwarf_sections_read(struct sonde_dwarf_sections *out, const struct sonde_elf *file);
 void sonde_dwarf_sections_free(struct sonde_dwarf_sections *sections);
 
@@ -24,7 +24,7 @@ struct sonde_dwarf_file {
 	uint32_t has_text;
 };
 
-/* From `address` on: this file and line; file UINT32_MAX: nothing. */
+/* Holds from `address` on; file UINT32_MAX: no code. */
 struct sonde_dwarf_row {
 	uint64_t address;
 	uint32_t file, line;
@@ -35,7 +35,7 @@ struct sonde_dwarf_sequence {
 	uint64_t low;
 };
 
-/* Rows of a sequence ascend; sequences are sorted by their first row. */
+/* Rows within a sequence ascend; sequences are sorted by their first row. */
 struct sonde_dwarf_lines {
 	unsigned version;
 	const char *unit_folder;
@@ -47,11 +47,11 @@ struct sonde_dwarf_lines {
 	size_t folder_capacity, file_capacity, row_capacity, sequence_capacity;
 };
 
-/* A unit without a line table, or with a damaged one, has no rows. An error is a want of memory. */
+/* A unit without a line table, or with a damaged one, has no rows. The only error is -ENOMEM. */
 int sonde_dwarf_lines_read(struct sonde_dwarf_lines *out, const struct sonde_dwarf_sections *sections, Dwarf_Die *unit);
 void sonde_dwarf_lines_free(struct sonde_dwarf_lines *lines);
 
-/* The full path of a file by the number that rows and call sites use; 0 for none. */
+/* The full path of the file with the number that rows and call sites use; id 0 if there is none. */
 int sonde_dwarf_lines_file(struct sonde_dwarf_lines *lines, uint64_t number, struct sonde_texts *texts, uint32_t *out);
 
 #endif

@@ -1,9 +1,8 @@
-/* unit.c: lays a unit's functions and its line table over each other into spans.
+/* unit.c: combines a unit's functions and its line table into spans.
  *
- * Functions with their inlined functions become a list of changes of the innermost one, by a sweep over their ranges
- * that are sorted by start, outer ones first; the line table is such a list already. Both are merged for each address
- * range of the unit. Ranges that are not nested as they should be (hostile or optimised files) cost accuracy, nothing
- * else.
+ * A sweep over the ranges of functions and inlined functions, sorted by start with outer ones first, yields a list of
+ * changes of the innermost function; the line table already is such a list. Both are merged for each address range of
+ * the unit. Ranges that do not nest properly (hostile or optimised files) cost accuracy, nothing else.
  */
 #include "symbol/dwarf/unit.h"
 
@@ -17,7 +16,7 @@
 #define NESTING_MAX 256
 #define RANGES_MAX 65536
 
-/* From `address` on: a node (first), or a file and a line. */
+/* Holds from `address` on: either a node (first), or a file and line. */
 struct change {
 	uint64_t address;
 	uint32_t first, second;
@@ -56,7 +55,7 @@ static int by_nesting(const void *a, const void *b)
 	return (x->node > y->node) - (x->node < y->node);
 }
 
-/* Ends what ends at or before `address`. */
+/* Closes the intervals that end at or before `address`. */
 static int end_intervals(struct changes *out, const struct sonde_dwarf_interval **open, size_t *open_count,
 			 uint64_t address)
 {
@@ -89,7 +88,7 @@ static int sweep(struct changes *out, struct sonde_dwarf_intervals *intervals)
 	return error ? error : end_intervals(out, open, &open_count, UINT64_MAX);
 }
 
-/* The rows of all sequences; where sequences overlap, of the first. */
+/* The rows of all sequences; where sequences overlap, the first one wins. */
 static int list_lines(struct changes *out, struct sonde_dwarf_lines *lines, struct sonde_texts *texts)
 {
 	for (size_t i = 0; i < lines->sequence_count; i++) {
@@ -107,7 +106,7 @@ static int list_lines(struct changes *out, struct sonde_dwarf_lines *lines, stru
 	return 0;
 }
 
-/* The number of changes at or before an address. */
+/* Number of changes at or before an address. */
 static size_t changes_before(const struct changes *changes, uint64_t address)
 {
 	return SONDE_SEARCH(i, 0, changes->count, changes->items[i].address <= address);
@@ -149,7 +148,7 @@ static int add_segment(struct sonde_index *out, const struct changes *nodes, con
 	return 0;
 }
 
-/* The functions of [low, high) that are wanted, and the places between functions; `functions` by start. */
+/* Adds the requested functions within [low, high) and the gaps between functions; `functions` are sorted by start. */
 static int add_range(struct sonde_index *out, const struct sonde_dwarf_intervals *functions,
 		     const struct changes *nodes, const struct changes *lines, const struct sonde_dwarf_wanted *wanted,
 		     const uint64_t range[2])
@@ -211,7 +210,7 @@ int sonde_dwarf_unit_read(struct sonde_index *out, Dwarf_Die *unit, const struct
 	struct sonde_dwarf_functions functions = {.index = out};
 	struct changes nodes = {0};
 	Dwarf_Die split = {0}, *tree = unit;
-	/* With -gsplit-dwarf the tree lies in a .dwo file; ranges and lines are here. */
+	/* With -gsplit-dwarf the tree of entries is in a .dwo file; ranges and lines are here. */
 	if (!dwarf_cu_info(unit->cu, NULL, NULL, NULL, &split, NULL, NULL, NULL) && dwarf_tag(&split) > 0)
 		tree = &split;
 	int error = sonde_dwarf_lines_read(&functions.lines, sections, unit);

@@ -1,6 +1,6 @@
-/* cfi.c: hands out a module's call-frame table: mapped from the cache, else compiled, stored and mapped.
+/* cfi.c: returns a module's call-frame table: mapped from the cache, or else compiled, stored and mapped.
  *
- * A table without a cache file lives in an anonymous mapping of the same shape, so that the caller closes both alike.
+ * A table without a cache file lives in an anonymous mapping of the same layout, so that the caller closes both alike.
  */
 #include "symbol/frames/cfi.h"
 
@@ -49,7 +49,7 @@ static struct sonde_unwind_file head_of(const struct sonde_unwind_table *table, 
 	return head;
 }
 
-/* Of the rows and the expressions behind them. */
+/* Size of the rows and expressions. */
 static size_t size_of(const struct sonde_unwind_table *table)
 {
 	return table->count * sizeof *table->rows + table->expressions_b;
@@ -110,7 +110,7 @@ static int compile(struct sonde_unwind_table *out, const struct sonde_elf *file,
 	if (error)
 		return error;
 	*out = (struct sonde_unwind_table){.base = table.base};
-	/* Nothing is not stored: a debug file carries the build-id of the module but not its .eh_frame. */
+	/* An empty table is not stored: a debug file has the module's build-id but no .eh_frame contents. */
 	if (rows.count) {
 		store(file, &table);
 		if (sonde_cfi_open_cached(out, file))

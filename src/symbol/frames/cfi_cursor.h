@@ -1,11 +1,11 @@
-/* cfi_cursor.h: reads little-endian and LEB128 values out of a byte range, never past its end. */
+/* cfi_cursor.h: bounds-checked reads of little-endian and LEB128 values from a byte range. */
 #ifndef SONDE_SYMBOL_FRAMES_CFI_CURSOR_H
 #define SONDE_SYMBOL_FRAMES_CFI_CURSOR_H
 
 #include <stddef.h>
 #include <stdint.h>
 
-/* Errors stick: after `bad` every value is 0 and at == end. */
+/* Errors are sticky: once `bad` is set, every value is 0 and at == end. */
 struct sonde_cfi_cursor {
 	const uint8_t *at, *end;
 	int bad;
@@ -65,7 +65,7 @@ static inline int64_t sonde_cfi_sleb(struct sonde_cfi_cursor *cursor)
 	return (int64_t)sonde_cfi_fail(cursor);
 }
 
-/* The next size_b bytes as a range of their own. */
+/* The next size_b bytes as a separate range. */
 static inline struct sonde_cfi_cursor sonde_cfi_sub(struct sonde_cfi_cursor *cursor, uint64_t size_b)
 {
 	struct sonde_cfi_cursor sub = {cursor->at, cursor->at, 0};

@@ -1,9 +1,9 @@
-/* cfi_entries.c: walks the entries of both kinds of call-frame sections and sorts them by address.
+/* cfi_entries.c: walks the entries of .eh_frame and .debug_frame and sorts them by address.
  *
- * Own parser instead of libdw's: 4 times as fast, and every length is checked in one place (frames/cfi_cursor.h). An entry
- * that makes no sense is skipped, an entry length that makes no sense ends the section. Functions that both sections
- * describe keep the entry of .eh_frame, which is read first (the sort is stable). Format: LSB 5.0 "Exception frames",
- * DWARF 5 section 6.4.
+ * A custom parser instead of libdw's: it is 4 times as fast, and every length is checked in one place
+ * (frames/cfi_cursor.h). A malformed entry is skipped; a malformed entry length ends the section. For functions that
+ * both sections describe, the entry of .eh_frame wins, because it is read first and the sort is stable. Format: LSB 5.0
+ * "Exception frames", DWARF 5 section 6.4.
  */
 #include "symbol/frames/cfi_entries.h"
 
@@ -25,14 +25,14 @@ struct section {
 	size_t size_b;
 	uint64_t address;
 	int is_debug;
-	/* Where commons were parsed: offset + 1 to index. One that was pushed out is parsed again. */
+	/* Cache from CIE offset + 1 to index; an evicted CIE is parsed again. */
 	struct {
 		uint64_t offset;
 		uint32_t common;
 	} cache[COMMON_CACHE];
 };
 
-/* An encoded pointer (DW_EH_PE_…); what needs more than the section's address is an error. */
+/* Reads an encoded pointer (DW_EH_PE_…); encodings that need more than the section's address are errors. */
 static uint64_t read_pointer(const struct section *section, struct sonde_cfi_cursor *cursor, uint8_t encoding)
 {
 	uint64_t place = section->address + (uint64_t)(cursor->at - section->data), value = 0;
@@ -70,7 +70,7 @@ static uint64_t read_pointer(const struct section *section, struct sonde_cfi_cur
 	return encoding & 0xf0 ? sonde_cfi_fail(cursor) : value;
 }
 
-/* The letters after 'z', in order. */
+/* Processes the letters after 'z', in order. */
 static void read_augmentation(const struct section *section, struct sonde_cfi_common *common, const char *letters,
 			      struct sonde_cfi_cursor block)
 {
@@ -83,13 +83,14 @@ static void read_augmentation(const struct section *section, struct sonde_cfi_co
 			sonde_cfi_byte(&block);
 			break;
 		case 'P':
-			/* The routine's value is not wanted, its size is: an absolute one of the same format. */
+			/* Only the size of the personality routine's pointer matters: read it as an absolute one of the
+			 * same format. */
 			read_pointer(section, &block, sonde_cfi_byte(&block) & 0x0f);
 			break;
 		case 'S':
 			common->is_signal = 1;
 			break;
-		default: /* 'B', 'G': aarch64 pointer authentication and tagging, without data */
+		default: /* 'B' and 'G': aarch64 pointer authentication and memory tagging, without data */
 			break;
 		}
 	}
@@ -105,7 +106,7 @@ static int parse_common(const struct section *section, struct sonde_cfi_cursor b
 		return -EBADMSG;
 	body.at = end + 1;
 	if (version == 4)
-		sonde_cfi_fixed(&body, 2); /* address and segment size: those of the file */
+		sonde_cfi_fixed(&body, 2); /* address and segment size: the file's own are used */
 	common.code_align = sonde_cfi_uleb(&body);
 	common.data_align = sonde_cfi_sleb(&body);
 	common.ra_register = version == 1 ? sonde_cfi_byte(&body) : sonde_cfi_uleb(&body);
@@ -121,7 +122,7 @@ static int parse_common(const struct section *section, struct sonde_cfi_cursor b
 	return 0;
 }
 
-/* An entry's length and the rest of it; 0 at the end of the section. */
+/* Reads an entry's length and returns its body; 0 at the end of the section. */
 static int next_body(const struct section *section, struct sonde_cfi_cursor *cursor, struct sonde_cfi_cursor *body,
 		     unsigned *offset_b)
 {
@@ -158,7 +159,7 @@ static int add_common(struct sonde_cfi_entries *all, const struct sonde_cfi_comm
 
 static int find_common(struct sonde_cfi_entries *all, struct section *section, uint64_t offset, uint32_t *out)
 {
-	if (offset >= section->size_b) /* before the cache, whose empty slots are those of the largest offset */
+	if (offset >= section->size_b) /* before the cache lookup: an empty slot matches the largest offset */
 		return -EBADMSG;
 	size_t slot = offset / 4 % COMMON_CACHE;
 	if (section->cache[slot].offset == offset + 1) {
@@ -182,7 +183,7 @@ static int find_common(struct sonde_cfi_entries *all, struct section *section, u
 	return 0;
 }
 
-/* Entries of functions that the linker dropped have addresses outside the code. */
+/* Entries of functions that the linker dropped have addresses outside the code and are skipped. */
 static int add_entry(struct sonde_cfi_entries *all, const struct section *section, uint32_t common,
 		     struct sonde_cfi_cursor body)
 {
@@ -226,7 +227,7 @@ static int walk(struct sonde_cfi_entries *all, struct section *section)
 	return 0;
 }
 
-/* .eh_frame of a file without section headers: what .eh_frame_hdr points at, up to its segment's end. */
+/* .eh_frame of a file without section headers: from where .eh_frame_hdr points, up to the end of the segment. */
 static int find_by_header(const struct sonde_elf *file, struct sonde_elf_section *out)
 {
 	struct sonde_elf_section head = {
@@ -274,7 +275,7 @@ struct key {
 	uint32_t start, index;
 };
 
-/* Stable, 11 bits at a time: linkers leave a hundred thousand entries in the order of the input files. */
+/* Stable radix sort, 11 bits at a time: linkers leave a hundred thousand entries in the order of the input files. */
 static void sort_keys(struct key *keys, struct key *spare, size_t count)
 {
 	for (unsigned shift = 0; shift < 33; shift += 11) {
@@ -318,7 +319,7 @@ static int sort_entries(struct sonde_cfi_entries *all)
 		keys[i] = (struct key){all->entries[i].start, (uint32_t)i};
 	sort_keys(keys, keys + all->count, all->count);
 	for (size_t i = 0; i < all->count; i++)
-		sorted[i] = all->entries[keys[all->count + i].index]; /* three passes end in the spare half */
+		sorted[i] = all->entries[keys[all->count + i].index]; /* three passes end in `spare` */
 	free(keys);
 	free(all->entries);
 	all->entries = sorted;

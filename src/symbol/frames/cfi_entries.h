@@ -8,13 +8,13 @@
 #include "symbol/frames/cfi_cursor.h"
 #include "symbol/elf.h"
 
-/* A common information entry (CIE): what many functions share. */
+/* A common information entry (CIE), shared by many functions. */
 struct sonde_cfi_common {
 	uint64_t code_align;
 	int64_t data_align;
 	uint64_t ra_register;
 	uint8_t pointer_encoding; /* DW_EH_PE_… */
-	uint8_t has_augmentation; /* entries carry an augmentation block */
+	uint8_t has_augmentation; /* entries have an augmentation block */
 	uint8_t is_signal;        /* signal trampoline */
 	struct sonde_cfi_cursor program;
 };
@@ -39,7 +39,7 @@ struct sonde_cfi_entries {
 	size_t capacity, common_capacity;
 };
 
-/* 0 also for a file that has none; damaged entries are left out. */
+/* Succeeds for a file without entries too; damaged entries are skipped. */
 int sonde_cfi_entries_read(struct sonde_cfi_entries *out, const struct sonde_elf *file);
 void sonde_cfi_entries_free(struct sonde_cfi_entries *entries);
 

@@ -1,9 +1,10 @@
-/* cfi_program.c: interprets call-frame instructions (DWARF 5 section 6.4.2) as far as rows can say it.
+/* cfi_program.c: interprets call-frame instructions (DWARF 5 section 6.4.2) and turns them into rows.
  *
- * A row follows three things: the frame address, the return address and the frame pointer. Instructions about other
- * registers are read and forgotten. Of expressions the forms that compilers, linkers and OpenSSL write become rows of
- * their own (PLT, realigned stack, register plus offset, stack pointer saved on the stack); the rest is kept behind the
- * rows (frames/cfi_rules.h). Work is linear in the size of the programs: there are no jumps and no recursion.
+ * A row tracks three values: the frame address, the return address and the frame pointer; instructions about other
+ * registers are parsed and ignored. Expressions of the forms that compilers, linkers and OpenSSL emit become rows of
+ * their own kind (PLT, realigned stack, register plus offset, stack pointer saved on the stack); other expressions are
+ * stored after the rows (frames/cfi_rules.h). Work is linear in the size of the programs: there are no jumps and no
+ * recursion.
  */
 #include "symbol/frames/cfi_program.h"
 
@@ -29,13 +30,13 @@ struct state {
 struct run {
 	const struct sonde_cfi_machine *machine;
 	const struct sonde_cfi_common *common;
-	struct sonde_cfi_rows *rows; /* NULL while a common program runs */
+	struct sonde_cfi_rows *rows; /* NULL while a CIE's program runs */
 	struct state state, initial;
 	unsigned saved_count;
-	uint32_t floor; /* rows below it belong to the function before */
+	uint32_t floor; /* rows below it belong to the previous function */
 	uint64_t address, end;
 	int bad;
-	struct state saved[STATES_MAX]; /* last: not copied where there are none */
+	struct state saved[STATES_MAX]; /* last member: not copied when empty */
 };
 
 static const struct sonde_cfi_machine machines[] = {
@@ -68,7 +69,7 @@ static int grow(struct sonde_cfi_rows *out)
 	return 0;
 }
 
-/* A row at the address of the last one replaces it. */
+/* Appends a row; it replaces a last row with the same address. */
 static void append(struct sonde_cfi_rows *out, const struct sonde_unwind_row *row)
 {
 	if (out->count && out->rows[out->count - 1].address == row->address)
@@ -90,7 +91,8 @@ static int64_t fp_offset(const struct state *state)
 	case SONDE_CFI_FP_RELATIVE:
 		if (state->kind == SONDE_UNWIND_FP_LOAD)
 			return state->fp.value;
-		/* GCC leaves the rule of a realigned frame standing after `leave`, which has restored the register. */
+		/* GCC keeps the rule of a realigned frame in force after `leave`, which has already restored the
+		 * register. */
 		return state->kind == SONDE_UNWIND_FP
 			   ? (int64_t)((uint64_t)state->fp.value - (uint64_t)state->frame.value)
 			   : SONDE_UNWIND_FP_SAME;
@@ -104,7 +106,7 @@ static int is_fp_simple(const struct state *state)
 	return state->fp.kind <= SONDE_CFI_FP_RELATIVE && state->fp.kind != SONDE_CFI_VAL_OFFSET;
 }
 
-/* Whether a row without expressions can hold the state. */
+/* True if a row without expressions can represent the state. */
 static int to_simple_row(const struct run *run, struct sonde_unwind_row *row)
 {
 	const struct state *state = &run->state;
@@ -194,7 +196,7 @@ static void set_frame(struct run *run, uint64_t number, int64_t value)
 		run->state.kind = (uint8_t)(SONDE_UNWIND_REGISTER + number);
 }
 
-/* DW_OP_breg of sp or fp and its offset; the rest stays in the cursor. 0 when it is something else. */
+/* Reads DW_OP_breg of sp or fp and its offset, and leaves the rest in the cursor. 0 if it is something else. */
 static int read_base(const struct run *run, struct sonde_cfi_cursor *code, enum sonde_unwind_kind *kind,
 		     int64_t *offset)
 {
@@ -206,7 +208,7 @@ static int read_base(const struct run *run, struct sonde_cfi_cursor *code, enum 
 	return !code->bad;
 }
 
-/* The rest of a frame's expression after its first register: nothing, deref, or deref and plus_uconst. */
+/* The part of a frame expression after its first register: empty, deref, or deref and plus_uconst. */
 static enum sonde_unwind_kind read_rest(struct sonde_cfi_cursor code, enum sonde_unwind_kind base, int64_t *offset)
 {
 	if (!sonde_cfi_left(&code))
@@ -228,7 +230,7 @@ static enum sonde_unwind_kind read_rest(struct sonde_cfi_cursor code, enum sonde
 
 static void set_frame_expression(struct run *run, struct sonde_cfi_cursor code)
 {
-	/* breg7 8, breg16 0, lit15, and, litN, ge, lit3, shl, plus: what ld writes for the PLT of x86-64 */
+	/* breg7 8, breg16 0, lit15, and, litN, ge, lit3, shl, plus: what ld emits for the x86-64 PLT */
 	static const uint8_t plt_head[] = {0x77, 8, 0x80, 0, 0x3f, 0x1a}, plt_tail[] = {0x2a, 0x33, 0x24, 0x22};
 	struct sonde_cfi_frame *frame = &run->state.frame;
 	const uint8_t *bytes = code.at;
@@ -274,7 +276,8 @@ static void restore_state(struct run *run)
 		run->state = run->saved[--run->saved_count];
 }
 
-/* The operands of an instruction that begins with 00. Evaluation order of operands matters: one statement each. */
+/* Executes an instruction whose upper two bits are 0. The order in which operands are read matters: one statement
+ * each. */
 static void run_extended(struct run *run, struct sonde_cfi_cursor *code, uint8_t op)
 {
 	uint64_t number, size_b;
@@ -360,7 +363,7 @@ static void run_extended(struct run *run, struct sonde_cfi_cursor *code, uint8_t
 		number = sonde_cfi_uleb(code);
 		set_value(run, number, SONDE_CFI_OFFSET, scaled(run, (int64_t)(0 - sonde_cfi_uleb(code))));
 		return;
-	default: /* set_loc (0x01) included: no compiler of these machines writes it */
+	default: /* including set_loc (0x01), which no compiler emits for these machines */
 		run->bad = 1;
 	}
 }
@@ -386,7 +389,7 @@ static void run_program(struct run *run, struct sonde_cfi_cursor code)
 	}
 }
 
-/* The state that a common program leaves; `initial` of the runs of its entries. */
+/* Runs a CIE's program; the result is the `initial` state of its entries. */
 static void run_common(struct run *run, const struct sonde_cfi_machine *machine, const struct sonde_cfi_common *common)
 {
 	*run = (struct run){.machine = machine, .common = common};
@@ -394,7 +397,7 @@ static void run_common(struct run *run, const struct sonde_cfi_machine *machine,
 	run->initial = run->state;
 }
 
-/* What cannot be understood gets no rule from there to the function's end. */
+/* After an instruction that cannot be interpreted, the rest of the function has no rule. */
 static void run_entry(const struct run *common, struct sonde_cfi_rows *out, const struct sonde_cfi_entry *entry,
 		      uint32_t floor)
 {

@@ -1,4 +1,4 @@
-/* cfi_program.h: runs call-frame programs into table rows. */
+/* cfi_program.h: compiles call-frame programs into table rows. */
 #ifndef SONDE_SYMBOL_FRAMES_CFI_PROGRAM_H
 #define SONDE_SYMBOL_FRAMES_CFI_PROGRAM_H
 

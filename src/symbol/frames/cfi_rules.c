@@ -1,6 +1,6 @@
-/* cfi_rules.c: writes rules as sets of expressions (unwind/expression.h), each distinct one of the last few once.
+/* cfi_rules.c: encodes rules as sets of expressions (unwind/expression.h) and reuses recent identical sets.
  *
- * While rows are made, cfa_off of a row with expressions is their offset + 1, so that equal rows look equal.
+ * While rows are compiled, the cfa_off of a row with expressions is their offset + 1, so that equal rows compare equal.
  */
 #include "symbol/frames/cfi_rules.h"
 
@@ -12,7 +12,7 @@
 #include "util/error.h"
 
 #define EXPRESSIONS_MAX_B ((size_t)16 << 20)
-#define CODE_MAX_B 24 /* of what is written here */
+#define CODE_MAX_B 24 /* limit of what is generated here */
 
 enum { OP_CONSTS = 0x11, OP_PLUS = 0x22, OP_BREGX = 0x92 };
 
@@ -39,7 +39,7 @@ static void add_sleb(struct text *text, int64_t value)
 	}
 }
 
-/* A register of a machine, of which all have numbers below 64, plus a value. */
+/* Appends a register plus a value. All registers of the supported machines have numbers below 64. */
 static void add_register(struct text *text, unsigned number, int64_t value)
 {
 	add_byte(text, OP_BREGX);
@@ -47,7 +47,7 @@ static void add_register(struct text *text, unsigned number, int64_t value)
 	add_sleb(text, value);
 }
 
-/* What lies on the stack plus a value. */
+/* Adds a value to the top of the stack. */
 static void add_value(struct text *text, int64_t value)
 {
 	add_byte(text, OP_CONSTS);
@@ -55,7 +55,7 @@ static void add_value(struct text *text, int64_t value)
 	add_byte(text, OP_PLUS);
 }
 
-/* 0 when it cannot be said. `text` belongs to the result. */
+/* Encodes a rule; 0 if it cannot be represented. `text` belongs to the result. */
 static int write_rule(const struct sonde_cfi_rule *rule, const struct sonde_cfi_machine *machine, struct text *text,
 		      struct sonde_unwind_expression *out)
 {
@@ -82,7 +82,7 @@ static int write_rule(const struct sonde_cfi_rule *rule, const struct sonde_cfi_
 	return 1;
 }
 
-/* Where these bytes begin; SIZE_MAX: there is no memory. Of many files nearly all rules are among the last few. */
+/* The offset of these bytes; SIZE_MAX without memory. In most files nearly every rule is among the last few. */
 static size_t find_or_add(struct sonde_cfi_rows *rows, const uint8_t *bytes, size_t size_b)
 {
 	for (size_t i = 0; i < SONDE_CFI_RECENT; i++)

@@ -1,19 +1,19 @@
-/* frame_rules.c: derives rules backwards from every `ret` that an instruction can reach.
+/* frame_rules.c: derives unwinding rules backwards from every `ret` that an instruction can reach.
  *
- * From the instruction that is asked for all ways are followed forwards, over branches and jumps, across calls, up to
- * `ret`, to code that has rows, or to code whose rules are known. There the return address lies at rsp, and rbp is the
- * caller's. Going backwards over one instruction, both values are rewritten in terms of the registers before it (the
- * weakest precondition of Dijkstra): before `pop %rbx` the return address is 8 bytes further up, before
- * `mov 64(%rsp), %rsp` it is where memory says, before `mov %rsp, %r11` that is r11's value no more but rsp's. What
- * comes from several ways must be equal. This is repeated until nothing changes; a value goes from OPEN to known to
- * UNKNOWN and never back, so that it ends.
+ * From the requested instruction, all paths are followed forwards, over branches and jumps and across calls, up to a
+ * `ret`, to code that has table rows, or to code whose rules are known. At the `ret` the return address is at rsp, and
+ * rbp is the caller's. Going backwards over one instruction, both values are rewritten in terms of the registers before
+ * it (Dijkstra's weakest precondition): before `pop %rbx` the return address is 8 bytes further up; before `mov
+ * 64(%rsp), %rsp` it is where memory says; before `mov %rsp, %r11` it is relative to rsp instead of r11. Where paths
+ * join, their values must agree. This repeats until nothing changes; a value only moves from OPEN to known to UNKNOWN,
+ * so the iteration terminates.
  *
- * No function's start has to be known, which stripped libraries do not tell, and nothing that lies before the
- * instruction matters, as realignment of the stack does. Memory on the stack that a rule reads is taken not to be
- * written through other registers, and calls are taken to keep the registers that the ABI says, and to return: behind
- * the call of a function that does not, another function may begin; then two ways disagree, or the caller's check of
- * the return address fails. Rejected: forward from a function's start alone, as starts are unknown; the first `ret` in
- * the order of bytes, as it may belong to another way.
+ * No function start needs to be known, which stripped libraries do not provide, and code before the instruction, such
+ * as stack realignment, does not matter. Assumptions: stack memory that a rule reads is not written through other
+ * registers, and calls preserve the registers that the ABI says, and return. After a call to a function that does not
+ * return another function may begin; then two paths disagree, or the caller's check of the return address fails.
+ * Rejected: analysis forwards from a function's start alone, because starts are unknown; the first `ret` in byte order,
+ * because it may belong to another path.
  */
 #include "symbol/frames/frame_rules.h"
 
@@ -26,21 +26,21 @@
 #include "util/error.h"
 #include "util/map.h"
 
-#define NODES_MAX 32768u /* instructions that are followed at once: longer code has no rule */
+#define NODES_MAX 32768u /* limit of instructions followed at once: longer code has no rule */
 #define PASSES_MAX 64u
-#define CALLEE_NODES_MAX 4096u /* of a callee that is asked whether it returns: a longer one does */
+#define CALLEE_NODES_MAX 4096u /* limit for deciding whether a callee returns: a longer one is assumed to */
 #define KNOWN_MAX (1u << 20)
 #define OUTSIDE UINT32_MAX
-#define FRAME_MAX (1 << 28)   /* offsets beyond it are no frame's */
+#define FRAME_MAX (1 << 28)   /* larger offsets are not frame offsets */
 #define KEPT_BY_CALLS 0xf038u /* rbx, rsp, rbp, r12 to r15 */
 
 enum { RETURNS = 1, NEVER_RETURNS = 2 };
 
-/* An instruction on a way. */
+/* An instruction on a path. */
 struct node {
 	uint64_t address;
 	struct sonde_x86 what;
-	uint32_t next, target; /* nodes; OUTSIDE = none */
+	uint32_t next, target; /* node indices; OUTSIDE = none */
 	uint8_t is_end;        /* its rule is known, or it has no successor */
 	struct sonde_frame_rule rule;
 };
@@ -56,12 +56,12 @@ struct sonde_frame_rules {
 	struct sonde_frame_rule *rules;
 	size_t rule_count, rule_capacity;
 	struct sonde_map callees; /* address → 1: it returns, 2: it never does */
-	struct sonde_map owners;  /* address → 1 + index of the start that comes to it */
+	struct sonde_map owners;  /* address → 1 + index of the function start that reaches it */
 	struct sonde_map starts_by_address;
 	struct start *starts;
 	size_t start_count, start_capacity;
 
-	/* Of one exploration. */
+	/* State of one exploration. */
 	struct node *nodes;
 	size_t node_count, node_capacity;
 	struct sonde_map at; /* address → 1 + node */
@@ -98,7 +98,7 @@ void sonde_frame_rules_free(struct sonde_frame_rules *rules)
 	free(rules);
 }
 
-/* Room for one more; 0 where there is no memory. */
+/* Grows an array for one more item; 0 without memory. */
 static int has_room(void **items, size_t count, size_t *capacity, size_t item_b)
 {
 	if (count < *capacity)
@@ -150,7 +150,7 @@ static struct sonde_frame_value meet(struct sonde_frame_value a, struct sonde_fr
 	return b.kind == SONDE_FRAME_OPEN || is_equal(&a, &b) ? a : unknown;
 }
 
-/* The value with what `reg` is in terms of the registers before: base + offset. */
+/* Substitutes `reg` in the value by base + offset, its value before the instruction. */
 static struct sonde_frame_value over_set(struct sonde_frame_value value, uint8_t reg, uint8_t base, int64_t offset)
 {
 	if (value.reg != reg)
@@ -160,7 +160,7 @@ static struct sonde_frame_value over_set(struct sonde_frame_value value, uint8_t
 	return in_register(base, value.offset + offset);
 }
 
-/* reg = 8 bytes at base + offset. What is read through two memories is not kept. */
+/* Substitutes reg by the 8 bytes at base + offset. A value behind two memory reads becomes unknown. */
 static struct sonde_frame_value over_load(struct sonde_frame_value value, const struct sonde_x86 *what)
 {
 	if (value.reg != what->reg)
@@ -168,7 +168,7 @@ static struct sonde_frame_value over_load(struct sonde_frame_value value, const 
 	return value.kind == SONDE_FRAME_MEMORY ? unknown : in_memory(what->base, what->offset, value.offset);
 }
 
-/* 8 bytes at base + offset = reg. */
+/* Before a store of reg to the 8 bytes at base + offset. */
 static struct sonde_frame_value over_store(struct sonde_frame_value value, uint8_t base, int64_t offset, uint8_t reg)
 {
 	if (value.kind != SONDE_FRAME_MEMORY || value.reg != base || value.load >= offset + 8 ||
@@ -177,7 +177,7 @@ static struct sonde_frame_value over_store(struct sonde_frame_value value, uint8
 	return value.load == offset ? in_register(reg, value.offset) : unknown;
 }
 
-/* Both: the registers' values before `push`. */
+/* Combines both substitutions: registers as before the `push`. */
 static struct sonde_frame_value over_push(struct sonde_frame_value value, uint8_t reg)
 {
 	return over_store(over_set(value, SONDE_X86_RSP, SONDE_X86_RSP, -8), SONDE_X86_RSP, -8, reg);
@@ -196,7 +196,7 @@ static struct sonde_frame_value over_swap(struct sonde_frame_value value, const 
 	return value;
 }
 
-/* A callee writes what the ABI lets it write: registers, and memory below the stack pointer. */
+/* A callee may write caller-saved registers and memory below the stack pointer. */
 static struct sonde_frame_value over_call(struct sonde_frame_value value)
 {
 	int is_below = value.kind == SONDE_FRAME_MEMORY && value.reg == SONDE_X86_RSP && value.load < 0;
@@ -232,8 +232,8 @@ static struct sonde_frame_value over(struct sonde_frame_value value, const struc
 	}
 }
 
-/* Whether the instruction writes where the return address lies, in terms of the registers after it: then what it
- * returns to is not what called it. */
+/* True if the instruction overwrites the return address, located in terms of the registers after it: then it does not
+ * return to its caller. */
 static int writes_address(const struct sonde_x86 *what, struct sonde_frame_value ra)
 {
 	if (ra.kind != SONDE_FRAME_REGISTER)
@@ -243,7 +243,7 @@ static int writes_address(const struct sonde_x86 *what, struct sonde_frame_value
 	return what->kind == SONDE_X86_STORE && ra.reg == what->base && ra.offset == what->offset;
 }
 
-/* The rule before an instruction, from the one after it. */
+/* The rule before an instruction, given the rule after it. */
 static struct sonde_frame_rule before(const struct sonde_x86 *what, const struct sonde_frame_rule *after)
 {
 	struct sonde_frame_rule rule = {.ra = unknown, .fp = unknown};
@@ -254,14 +254,14 @@ static struct sonde_frame_rule before(const struct sonde_x86 *what, const struct
 	return rule;
 }
 
-/* --- following all ways ---------------------------------------------------------------------------------- */
+/* --- following all paths --------------------------------------------------------------------------------- */
 
 static struct sonde_frame_rule rule_of_return(void)
 {
 	return (struct sonde_frame_rule){.ra = in_register(SONDE_X86_RSP, 0), .fp = in_register(SONDE_X86_RBP, 0)};
 }
 
-/* What a table's row says, in the words of rules. */
+/* Translates a table row into a rule. */
 static struct sonde_frame_rule rule_of_row(const struct sonde_unwind_row *row, uint64_t address)
 {
 	struct sonde_frame_rule rule = {.ra = unknown, .fp = unknown};
@@ -291,7 +291,7 @@ static uint32_t find_node(const struct sonde_frame_rules *rules, uint64_t addres
 	return sonde_map_find(&rules->at, sonde_hash_mix(address), NULL, NULL) - 1; /* OUTSIDE */
 }
 
-/* NULL: too many. */
+/* NULL: too many nodes. */
 static struct node *add_node(struct sonde_frame_rules *rules, uint64_t address)
 {
 	if (rules->node_count == rules->node_limit ||
@@ -313,7 +313,7 @@ static void add_pending(struct sonde_frame_rules *rules, uint64_t address)
 		rules->is_cut = 1;
 }
 
-/* Where the rule at the node is known without following it. */
+/* True if the rule at the node is known without following it. */
 static int ends_by_rule(struct sonde_frame_rules *rules, struct node *node)
 {
 	uint32_t known = sonde_map_find(&rules->known, sonde_hash_mix(node->address), NULL, NULL);
@@ -331,14 +331,14 @@ static void decode(struct sonde_frame_rules *rules, struct node *node)
 	size_t size_b = rules->code.read(rules->code.context, node->address, bytes, sizeof bytes);
 	if (!size_b || sonde_x86_decode(&node->what, bytes, size_b, node->address))
 		node->what = (struct sonde_x86){.kind = SONDE_X86_STRANGE};
-	/* A call of what follows pushes its own address. */
+	/* A call of the next instruction just pushes its own address. */
 	if (node->what.kind == SONDE_X86_CALL && node->what.target == node->address + node->what.size_b) {
 		node->what.kind = SONDE_X86_PUSH;
 		node->what.reg = SONDE_X86_NO_REGISTER;
 	}
 }
 
-/* The rule of an instruction that nothing follows; whether it is one. */
+/* Sets the rule of an instruction without successors; returns true if it is one. */
 static int ends(struct sonde_frame_rules *rules, struct node *node)
 {
 	static const struct sonde_frame_rule open;
@@ -366,7 +366,7 @@ static int ends(struct sonde_frame_rules *rules, struct node *node)
 	}
 }
 
-/* Follows one way from `address` until it ends or meets another. */
+/* Follows one path from `address` until it ends or joins another. */
 static void follow(struct sonde_frame_rules *rules, uint64_t address, int uses_rules)
 {
 	while (find_node(rules, address) == OUTSIDE) {
@@ -389,7 +389,7 @@ static void follow(struct sonde_frame_rules *rules, uint64_t address, int uses_r
 	}
 }
 
-/* All instructions that follow `address`, up to `limit` of them; with uses_rules up to where rules are known. */
+/* Explores all instructions reachable from `address`, at most `limit`; with uses_rules, stops where rules are known. */
 static void explore(struct sonde_frame_rules *rules, uint64_t address, size_t limit, int uses_rules)
 {
 	sonde_map_fini(&rules->at);
@@ -430,7 +430,7 @@ static int update(struct sonde_frame_rules *rules, struct node *node)
 	return is_changed;
 }
 
-/* 0: it does not settle. */
+/* Iterates to the fixed point; 0 if it is not reached. */
 static int settle(struct sonde_frame_rules *rules)
 {
 	for (unsigned pass = 0; pass < PASSES_MAX; pass++) {
@@ -443,7 +443,7 @@ static int settle(struct sonde_frame_rules *rules)
 	return 0;
 }
 
-/* Neighbours mostly have the same rule. */
+/* Stores a rule, sharing the previous one if equal: neighbours mostly have the same rule. */
 static void keep(struct sonde_frame_rules *rules, uint64_t address, const struct sonde_frame_rule *rule)
 {
 	const struct sonde_frame_rule *last = rules->rule_count ? &rules->rules[rules->rule_count - 1] : NULL;
@@ -457,7 +457,7 @@ static void keep(struct sonde_frame_rules *rules, uint64_t address, const struct
 	sonde_map_add(&rules->known, sonde_hash_mix(address), (uint32_t)rules->rule_count);
 }
 
-/* Explores what follows `address`, and finds its rules; 0: there is too much of it. */
+/* Explores the code after `address` and derives its rules; 0 if there is too much of it. */
 static int derive(struct sonde_frame_rules *rules, uint64_t address)
 {
 	explore(rules, address, NODES_MAX, 1);
@@ -465,8 +465,9 @@ static int derive(struct sonde_frame_rules *rules, uint64_t address)
 	return !rules->is_cut && settle(rules);
 }
 
-/* Finds out which of the functions that the explored code calls never return (runtime.panicIndex of Go): what follows
- * their calls belongs to another way, or another function. The explored code is lost then: 1; else 0. */
+/* Finds out which of the functions called by the explored code never return (runtime.panicIndex of Go): code after
+ * their calls belongs to another path or function. If there are any, the exploration is discarded and 1 returned; else
+ * 0. */
 static int find_callees(struct sonde_frame_rules *rules)
 {
 	int is_lost = 0;
@@ -525,7 +526,7 @@ static uint32_t owner_of(const struct sonde_frame_rules *rules, uint64_t address
 	return sonde_map_find(&rules->owners, sonde_hash_mix(address), NULL, NULL);
 }
 
-/* 1 + index of the start, whose code is explored when it is new; 0 = no memory. */
+/* 1 + index of the function start, whose code is explored if it is new; 0 without memory. */
 static uint32_t find_start(struct sonde_frame_rules *rules, uint64_t from)
 {
 	uint32_t number = sonde_map_find(&rules->starts_by_address, sonde_hash_mix(from), NULL, NULL);

@@ -1,10 +1,11 @@
 /* x86.c: decodes one x86-64 instruction: prefixes, opcode map, ModRM, immediate.
  *
- * The length needs all of the opcode maps, as tables of ranges (Intel SDM volume 2, appendix A); the effect only those
- * instructions that move the stack pointer, or a register that it is saved in. Vector instructions write general
- * registers in a few forms alone (vmovd, vpextr, kmov, cvt…2si and the like); these are listed. What is unknown is
- * -EBADMSG rather than guessed, as everything behind it would be out of step. Capstone is not used: version 4 knows no
- * AVX-512 FP16, and takes microseconds where this takes ten nanoseconds; recorders decode whole functions.
+ * The length depends on all opcode maps, stored as tables of ranges (Intel SDM volume 2, appendix A). The effect is
+ * decoded only for instructions that change the stack pointer or a register that it is saved in. Vector instructions
+ * write general registers in only a few forms (vmovd, vpextr, kmov, cvt…2si and the like), which are listed. An unknown
+ * instruction is -EBADMSG rather than a guess, because decoding would be out of step after it. Capstone is not used:
+ * version 4 does not know AVX-512 FP16, and takes microseconds where this takes ten nanoseconds; recorders decode whole
+ * functions.
  */
 #include "symbol/frames/x86.h"
 
@@ -14,7 +15,7 @@
 #define NONE SONDE_X86_NO_REGISTER
 #define BIT(number) ((uint16_t)(1u << (number)))
 
-/* Opcode maps by their number in VEX, EVEX and XOP prefixes. */
+/* Opcode maps, by their number in VEX, EVEX and XOP prefixes. */
 enum { MAP_ONE = 0, MAP_0F = 1, MAP_0F38 = 2, MAP_0F3A = 3, MAP_5 = 5, MAP_6 = 6, MAP_8 = 8, MAP_9 = 9, MAP_A = 10 };
 
 struct reader {
@@ -22,13 +23,13 @@ struct reader {
 	size_t size_b, at;
 	uint8_t map, opcode;
 	uint8_t vector;  /* 0: legacy; else VEX or EVEX */
-	uint8_t prefix;  /* 0, 0x66, 0xf2, 0xf3: the last one, or what VEX says */
-	uint8_t is_word; /* prefix 66 */
+	uint8_t prefix;  /* 0, 0x66, 0xf2, 0xf3: the last one, or the one encoded in VEX */
+	uint8_t is_word; /* has prefix 66 */
 	uint8_t segment, short_address, has_rex;
-	uint8_t w, r, x, b; /* of REX, VEX, EVEX; r, x, b shifted to bit 3 */
+	uint8_t w, r, x, b; /* from REX, VEX or EVEX; r, x, b shifted to bit 3 */
 	uint8_t vvvv;
 	uint8_t has_modrm, mod, digit, reg, rm; /* digit: ModRM.reg without REX.R */
-	uint8_t base, has_index;                /* of memory; base NONE: rip, or none */
+	uint8_t base, has_index;                /* memory operand; base NONE: rip, or none */
 	int32_t disp;
 	int64_t imm;
 };
@@ -114,7 +115,7 @@ static int read_vex(struct reader *reader, uint8_t first)
 	return is_map ? take_byte(reader, &reader->opcode) : -EBADMSG;
 }
 
-/* 8f is pop where ModRM.reg is 0, else AMD's XOP, whose maps begin with 8. */
+/* 8f is pop if ModRM.reg is 0, else AMD's XOP, whose maps start at 8. */
 static int is_xop(const struct reader *reader, uint8_t byte)
 {
 	return byte == 0x8f && reader->at < reader->size_b && reader->bytes[reader->at] & 0x38;
@@ -134,7 +135,7 @@ static int read_evex(struct reader *reader)
 	reader->vvvv = (uint8_t)(~p1 >> 3 & 15);
 	take_pp(reader, p1);
 	if (p0 & 8 || !(p1 & 4) || reader->map == MAP_ONE || reader->map == 4 || reader->map == 7)
-		return -EBADMSG; /* of later extensions */
+		return -EBADMSG; /* from later extensions */
 	return take_byte(reader, &reader->opcode);
 }
 
@@ -209,13 +210,13 @@ static int read_modrm(struct reader *reader)
 	return 0;
 }
 
-/* Size of an immediate that is as wide as the operands, but 4 bytes at most. */
+/* Size of an operand-sized immediate, which is at most 4 bytes. */
 static unsigned wide(const struct reader *reader)
 {
 	return reader->is_word && !reader->w ? 2 : 4;
 }
 
-/* Of the one-byte map: whether ModRM follows, or -1: no instruction of 64-bit code. */
+/* One-byte map: whether ModRM follows, or -1 if invalid in 64-bit code. */
 static int one_has_modrm(uint8_t op)
 {
 	static const uint8_t invalid[] = {0x06, 0x07, 0x0e, 0x16, 0x17, 0x1e, 0x1f, 0x27, 0x2f, 0x37,
@@ -247,13 +248,13 @@ static unsigned one_imm(const struct reader *reader)
 	if (op == 0xc8)
 		return 3;
 	if (op == 0xe8 || op == 0xe9)
-		return 4; /* of near branches in 64-bit code, whatever the prefix (Intel) */
+		return 4; /* near branches in 64-bit code ignore the operand-size prefix (Intel) */
 	if ((op == 0xf6 || op == 0xf7) && reader->digit < 2)
 		return op == 0xf6 ? 1 : wide(reader);
 	return 0;
 }
 
-/* Of the map behind 0f: whether ModRM follows, or -1. */
+/* Two-byte map (0f): whether ModRM follows, or -1. */
 static int two_has_modrm(const struct reader *reader)
 {
 	static const uint8_t invalid[] = {0x04, 0x0a, 0x0c, 0x24, 0x25, 0x26, 0x27,
@@ -303,7 +304,7 @@ static int read_rest(struct reader *reader)
 
 /* --- effects --------------------------------------------------------------------------------------------- */
 
-/* Of operands of a byte: without REX, 4 to 7 are the second bytes of rax, rcx, rdx, rbx. */
+/* Byte operands: without REX, 4 to 7 are the second bytes of rax, rcx, rdx, rbx. */
 static uint16_t byte_register(const struct reader *reader, uint8_t number)
 {
 	return BIT(!reader->has_rex && number >= 4 && number < 8 ? number - 4 : number);
@@ -316,7 +317,7 @@ static uint16_t rm_written(const struct reader *reader, int is_byte)
 	return is_byte ? byte_register(reader, reader->rm) : BIT(reader->rm);
 }
 
-/* 8 bytes at a register plus a number. */
+/* True for 8 bytes at a register plus a constant. */
 static int is_plain_memory(const struct reader *reader)
 {
 	return reader->mod != 3 && reader->base != NONE && !reader->has_index && !reader->segment &&
@@ -348,7 +349,7 @@ static void move(struct sonde_x86 *out, const struct reader *reader)
 	}
 }
 
-/* 80, 81, 83: add, or, adc, sbb, and, sub, xor, cmp with a number. */
+/* 80, 81, 83: add, or, adc, sbb, and, sub, xor, cmp with an immediate. */
 static void immediate_group(struct sonde_x86 *out, const struct reader *reader)
 {
 	int is_add = reader->digit == 0, is_sub = reader->digit == 5;
@@ -455,7 +456,7 @@ static void move_number(struct sonde_x86 *out, const struct reader *reader, uint
 	}
 }
 
-/* What is not in one_effect(): registers that the one-byte map writes. */
+/* Registers that the one-byte map writes, except for instructions handled by one_effect(). */
 static uint16_t one_written(const struct reader *reader)
 {
 	uint8_t op = reader->opcode, low = (uint8_t)((op & 7) | reader->b);
@@ -506,13 +507,13 @@ static uint16_t one_written(const struct reader *reader)
 	}
 }
 
-/* Instructions that jump, or move the stack pointer or a register with a known result. */
+/* Instructions that jump, or that change the stack pointer or a register to a known value. */
 static int one_effect(struct sonde_x86 *out, const struct reader *reader, uint64_t address)
 {
 	uint8_t op = reader->opcode, low = (uint8_t)((op & 7) | reader->b);
 	if (op >= 0x50 && op < 0x60)
 		push_or_pop(out, reader, op < 0x58 ? SONDE_X86_PUSH : SONDE_X86_POP, low);
-	else if (op == 0x68 || op == 0x6a || op == 0x9c) /* a number, the flags */
+	else if (op == 0x68 || op == 0x6a || op == 0x9c) /* an immediate, or the flags */
 		push_or_pop(out, reader, SONDE_X86_PUSH, NONE);
 	else if (op == 0x8f || op == 0x9d)
 		push_or_pop(out, reader, SONDE_X86_POP, op == 0x8f && reader->mod == 3 ? reader->rm : NONE);
@@ -538,7 +539,7 @@ static int one_effect(struct sonde_x86 *out, const struct reader *reader, uint64
 		move_number(out, reader, address);
 	else if (op == 0xc9)
 		out->kind = reader->is_word ? SONDE_X86_STRANGE : SONDE_X86_LEAVE;
-	else if (op == 0xc2 || op == 0xc8 || op == 0xca || op == 0xcb || op == 0xcf) /* ret with a number, enter, far */
+	else if (op == 0xc2 || op == 0xc8 || op == 0xca || op == 0xcb || op == 0xcf) /* ret imm16, enter, far returns */
 		out->kind = SONDE_X86_STRANGE;
 	else if (op == 0xcc || op == 0xf1 || op == 0xf4)
 		out->kind = SONDE_X86_STOP;
@@ -551,7 +552,7 @@ static int one_effect(struct sonde_x86 *out, const struct reader *reader, uint64
 	return 0;
 }
 
-/* Legacy instructions behind 0f. */
+/* Legacy instructions of map 0f. */
 static int two_effect(struct sonde_x86 *out, const struct reader *reader, uint64_t address)
 {
 	const uint16_t rax = BIT(SONDE_X86_RAX), rcx = BIT(SONDE_X86_RCX), rdx = BIT(SONDE_X86_RDX);
@@ -600,7 +601,7 @@ static int two_effect(struct sonde_x86 *out, const struct reader *reader, uint64
 	return 0;
 }
 
-/* Three-byte maps, and all that has a VEX or EVEX prefix. */
+/* Three-byte maps, and everything with a VEX or EVEX prefix. */
 static void vector_effect(struct sonde_x86 *out, const struct reader *reader)
 {
 	uint8_t op = reader->opcode, map = reader->map, prefix = reader->prefix;
