@@ -1,4 +1,4 @@
-/* clockfit.c: piecewise straight lines from cycles to ns (clockfit.h). */
+/* clockfit.c: piecewise linear conversion from cycles to ns (clockfit.h). */
 #include <fcntl.h>
 #include <string.h>
 #include <unistd.h>
@@ -10,7 +10,7 @@
 #define NEXT_NS 250000000u
 #define AHEAD_NS 1000000000u
 
-/* The kernel takes a counter that drifts or stops off this list (x86: tsc; AArch64: arch_sys_counter). */
+/* The kernel removes a counter that drifts or stops from this list (x86: tsc; AArch64: arch_sys_counter). */
 int sonde_clockfit_usable(void)
 {
 	char list[256];
@@ -43,7 +43,7 @@ void sonde_clockfit_init(struct sonde_clockfit *fit, const struct sonde_clockfit
 	fit->last = *anchor;
 }
 
-/* ns per cycle between two anchors, 32.32; 0 when the counter did not move forward. */
+/* ns per cycle between two anchors, 32.32 fixed point; 0 if the counter did not advance. */
 static uint64_t slope(const struct sonde_clockfit_anchor *from, const struct sonde_clockfit_anchor *to)
 {
 	if (to->cycles <= from->cycles || to->mono_ns <= from->mono_ns)
@@ -72,7 +72,7 @@ void sonde_clockfit_add(struct sonde_clockfit *fit, const struct sonde_clockfit_
 		push(fit, (struct sonde_clock_scale){fit->first.cycles, fit->first.mono_ns, mult});
 		return;
 	}
-	/* Where the old line stands now, and what slope brings it to the measured line in a second. */
+	/* Where the old line is now, and the slope that reaches the measured line in one second. */
 	uint64_t here = sonde_clock_scale_ns(&fit->pieces[0], anchor->cycles);
 	int64_t off_ns = (int64_t)(anchor->mono_ns - here);
 	if (off_ns > (int64_t)(AHEAD_NS / 2))

@@ -1,8 +1,9 @@
-/* clockfit.h: keeps the line from the cycle counter to CLOCK_MONOTONIC true while a recording runs.
+/* clockfit.h: keeps the conversion from cycle counter to CLOCK_MONOTONIC accurate while a recording runs.
  *
- * The two clocks are read together again and again. Each reading begins a new straight piece where the last one ended,
- * bent so that it meets the measured line one second later: the whole is continuous and rises, so converted times of a
- * thread never run backwards, and its error stays that of the readings. The caller's storage, one thread.
+ * Both clocks are read together periodically. Each reading starts a new linear piece at the end of the previous one,
+ * with a slope that meets the measured line one second later. The conversion is therefore continuous and monotonic:
+ * converted times of a thread never run backwards, and the error stays within that of the readings. Storage belongs to
+ * the caller; single-threaded.
  */
 #ifndef SONDE_FOLD_CLOCKFIT_H
 #define SONDE_FOLD_CLOCKFIT_H
@@ -17,7 +18,7 @@
 struct sonde_clockfit_anchor {
 	uint64_t cycles;
 	uint64_t mono_ns;
-	uint64_t error_ns; /* how far apart the two readings may have been */
+	uint64_t error_ns; /* upper bound of the time between the two readings */
 };
 
 struct sonde_clockfit {
@@ -26,15 +27,15 @@ struct sonde_clockfit {
 	uint32_t count;                                         /* 0 until two anchors are far enough apart */
 };
 
-/* Whether the kernel trusts the cycle counter: the same rate at all times and on all cores. */
+/* True if the kernel trusts the cycle counter: constant rate, synchronised across cores. */
 int sonde_clockfit_usable(void);
 
-/* Reads both clocks: the closest of a few tries. */
+/* Reads both clocks several times and keeps the pair that lies closest together. */
 struct sonde_clockfit_anchor sonde_clockfit_read(void);
 
 void sonde_clockfit_init(struct sonde_clockfit *fit, const struct sonde_clockfit_anchor *anchor);
 
-/* Takes a new anchor; ignored when less than 5 ms after the first or, later, 250 ms after the last one taken. */
+/* Adds an anchor; ignored within 5 ms of the first or, later, within 250 ms of the last accepted one. */
 void sonde_clockfit_add(struct sonde_clockfit *fit, const struct sonde_clockfit_anchor *anchor);
 
 static inline uint64_t sonde_clockfit_ns(const struct sonde_clockfit *fit, uint64_t cycles)
@@ -45,7 +46,7 @@ static inline uint64_t sonde_clockfit_ns(const struct sonde_clockfit *fit, uint6
 	return sonde_clock_scale_ns(&fit->pieces[at], cycles);
 }
 
-/* The cycles at a time: the inverse, but for rounding. */
+/* Inverse of the conversion, except for rounding. */
 static inline uint64_t sonde_clockfit_cycles(const struct sonde_clockfit *fit, uint64_t ns)
 {
 	uint32_t at = 0;
@@ -58,7 +59,7 @@ static inline uint64_t sonde_clockfit_cycles(const struct sonde_clockfit *fit, u
 	       (uint64_t)(int64_t)(((__int128)(int64_t)(ns - piece->base_ns) << 32) / (__int128)piece->mult);
 }
 
-/* The piece that all of [from, to] lies on; NULL when it is more than one. */
+/* The piece that covers all of [from, to]; NULL if more than one does. */
 static inline const struct sonde_clock_scale *sonde_clockfit_piece(const struct sonde_clockfit *fit, uint64_t from,
 								   uint64_t to)
 {

@@ -1,13 +1,12 @@
-/* drain_events.c: chunks of all but zones: events of variable length, counters, histograms, words about blocks
- * (drain.h).
- */
+/* drain_events.c: reads every kind of chunk except zones: variable-length events, counters, histograms and heap words
+ * (drain.h). */
 #include <string.h>
 
 #include "base/hash.h"
 #include "fold/drain_state.h"
 #include "format/device.h"
 
-/* Bytes of payload that a type needs at least, and where a text's length stands. */
+/* Checks the minimum payload of each type and the length of its text. */
 static int event_valid(const struct sonde_event *event)
 {
 	size_t size_b = (size_t)event->words * 8;
@@ -76,7 +75,7 @@ static int event_valid(const struct sonde_event *event)
 	}
 }
 
-/* `words` words at `from` in drain->words: checks, converts and hands on. */
+/* Validates, converts and delivers `words` words at `from` in drain->words. */
 static void event_decode(const struct sonde_drain_round *round, struct sonde_drain_thread *thread, uint32_t from,
 			 uint32_t words, uint64_t latest)
 {
@@ -90,7 +89,7 @@ static void event_decode(const struct sonde_drain_round *round, struct sonde_dra
 	round->sink->event(round->sink->context, thread, event);
 }
 
-/* How far a chunk of events is published, from `at` on; everything is copied to drain->words. */
+/* Copies a chunk's events from `at` on to drain->words and returns how far they are published. */
 static uint32_t events_copy(struct sonde_drain *drain, struct sonde_ring_chunk *chunk, uint32_t at, int released)
 {
 	_Atomic uint64_t *words = sonde_ring_words(chunk);
@@ -103,7 +102,7 @@ static uint32_t events_copy(struct sonde_drain *drain, struct sonde_ring_chunk *
 		if (!head || (!(head & 0xffff) && !released))
 			return at;
 		if (size < 2 || size > SONDE_RING_WORDS - at) {
-			drain->words[at] = SONDE_RING_EVENTS_END; /* not what we write */
+			drain->words[at] = SONDE_RING_EVENTS_END; /* a value that targets never write */
 			return SONDE_RING_WORDS;
 		}
 		for (uint32_t i = 1; i < size; i++)
@@ -113,11 +112,11 @@ static uint32_t events_copy(struct sonde_drain *drain, struct sonde_ring_chunk *
 	return at;
 }
 
-/* Copies of stacks are not kept where others of the user can read them: they are cleared as they are taken. */
+/* Copies of stacks must not stay in memory that other processes of the user can read: clear them once taken. */
 static void wipe(struct sonde_ring_chunk *chunk, uint32_t at, uint32_t size, uint64_t head)
 {
 	_Atomic uint64_t *words = sonde_ring_words(chunk);
-	uint32_t first = sizeof(struct sonde_event) / 8; /* which says where the next event is */
+	uint32_t first = sizeof(struct sonde_event) / 8; /* the first words tell where the next event is */
 	if ((head & 0xffff) != SONDE_EVENT_CPU_SAMPLE && (head & 0xffff) != SONDE_EVENT_CALL_STACK)
 		return;
 	for (uint32_t i = first; i < size; i++)
@@ -208,7 +207,7 @@ int sonde_drain_histogram_read(const struct sonde_drain_round *round, struct son
 	return 1;
 }
 
-/* Nobody overwrites these: a thread waits for room. */
+/* Threads wait for space instead of overwriting heap chunks. */
 int sonde_drain_heap_read(const struct sonde_drain_round *round, struct sonde_drain_thread *thread,
 			  const struct sonde_drain_entry *entry)
 {

@@ -1,9 +1,9 @@
 /* drain_round.c: reads a pool's sites and chunks, in the order of each thread's chain (drain.h).
  *
- * A round lists the chunks in use, sorts them by thread, kind and seq, and reads each as far as it is published. Words
- * are first copied out, then claimed by moving the chunk's mark, then decoded: a thread that overwrites its own chunk
- * meanwhile wins the mark, and the copy is thrown away. A chunk whose end has not been reached holds back the ones
- * after it in its chain. Values of counters are handed on when they changed.
+ * A round lists the chunks in use, sorts them by thread, kind and sequence number, and reads each up to its last
+ * published word. Words are copied first, then claimed by advancing the chunk's mark, then decoded: if the thread
+ * overwrites its own chunk in the meantime, the thread wins the mark and the copy is discarded. A chunk that is not
+ * finished holds back its successors in the chain. Counter values are forwarded when they change.
  */
 #include <linux/futex.h>
 #include <stddef.h>
@@ -42,7 +42,7 @@ void sonde_drain_format(struct sonde_ring_pool *pool, uint32_t chunks, uint32_t 
 void sonde_drain_rewind_sites(struct sonde_drain *drain)
 {
 	memset(drain->known, 0, sizeof(drain->known));
-	drain->known[0] = UINT64_C(1) | UINT64_C(1) << SONDE_RING_SITE_OTHER; /* an end, and what found no room */
+	drain->known[0] = UINT64_C(1) | UINT64_C(1) << SONDE_RING_SITE_OTHER; /* ends; events without a site */
 	drain->known_below = SONDE_RING_SITE_OTHER + 1;
 }
 
@@ -92,7 +92,7 @@ static void site_announce(const struct sonde_drain_round *round, uint32_t id, co
 	round->sink->site(round->sink->context, &site);
 }
 
-/* Announces a site if it is there and what we write. */
+/* Announces a site if it exists and is valid. */
 static void site_read(const struct sonde_drain_round *round, uint32_t id)
 {
 	const struct sonde_ring_pool *pool = round->drain->pool;
@@ -108,7 +108,7 @@ static void site_read(const struct sonde_drain_round *round, uint32_t id)
 		site_announce(round, id, &head, entry + sizeof(head));
 }
 
-/* Those that are new. */
+/* Announces new sites. */
 static void sites_read(const struct sonde_drain_round *round)
 {
 	const struct sonde_drain *drain = round->drain;
@@ -129,7 +129,7 @@ uint32_t sonde_drain_site(const struct sonde_drain_round *round, uint32_t id)
 
 /* --- threads ------------------------------------------------------------------------------------------------------*/
 
-/* For all that have a row, and as many more as there are chunks to be read. */
+/* Sized for all existing rows plus one per chunk to be read. */
 static void index_make(struct sonde_drain *drain, uint32_t more)
 {
 	drain->index_mask = 63;
@@ -147,7 +147,7 @@ static void index_make(struct sonde_drain *drain, uint32_t more)
 	}
 }
 
-/* The row of the thread that a chunk is of, made when it is new; NULL when there are too many. */
+/* The row of the chunk's thread, created if new; NULL if there are too many threads. */
 static struct sonde_drain_thread *thread_row(const struct sonde_drain_round *round,
 					     const struct sonde_drain_entry *entry)
 {
@@ -171,8 +171,8 @@ static struct sonde_drain_thread *thread_row(const struct sonde_drain_round *rou
 	return &drain->threads[row];
 }
 
-/* Before chunks are listed: what a thread published, and took, before it went is then complete. Threads that hold
- * chunks are asked for now and then, those without each round. */
+/* Runs before chunks are listed, so that everything an exited thread published is complete by then. Threads that hold
+ * chunks are checked every few rounds, those without in each round. */
 static void threads_check(const struct sonde_drain_round *round)
 {
 	struct sonde_drain *drain = round->drain;
@@ -201,12 +201,12 @@ static void threads_finish(const struct sonde_drain_round *round)
 
 static void give_chunk(struct sonde_drain *drain, uint32_t index)
 {
-	/* release: whoever takes the chunk sees it zeroed */
+	/* release: the next owner sees the chunk zeroed */
 	atomic_fetch_or_explicit(&drain->pool->free_map[index / 64], UINT64_C(1) << index % 64, memory_order_release);
 	drain->used -= drain->used > 0;
 }
 
-/* The chunk is whole again when nobody has a part of it: taking all of them at once keeps it so. */
+/* A chunk is whole again once all of its parts are free: taking all of them in one step keeps it so. */
 static void give_part(struct sonde_drain *drain, const struct sonde_drain_entry *entry)
 {
 	struct sonde_ring_chunk *chunk = sonde_ring_chunk_at(drain->pool, entry->chunk);
@@ -245,8 +245,7 @@ static int entry_after(const struct sonde_drain_entry *a, const struct sonde_dra
 	return a->kind != b->kind ? a->kind > b->kind : a->seq > b->seq;
 }
 
-/* Shell sort with Ciura's gaps, and more of them by the same factor: nothing allocated, and entries are nearly in
- * order. */
+/* Shell sort with Ciura's gaps, extended by the same factor: allocates nothing, and entries are nearly sorted. */
 static void entries_sort(struct sonde_drain_entry *entries, uint32_t count)
 {
 	static const uint32_t gaps[] = {19903, 8859, 3937, 1750, 701, 301, 132, 57, 23, 10, 4, 1};
@@ -260,7 +259,7 @@ static void entries_sort(struct sonde_drain_entry *entries, uint32_t count)
 		}
 }
 
-/* A chunk or a part that is in use, if its thread has said what it is. */
+/* Adds a chunk or part that is in use, provided its thread has published what it is. */
 static uint32_t entry_put(struct sonde_drain *drain, uint32_t count, uint32_t index, uint32_t part)
 {
 	struct sonde_ring_chunk *chunk = sonde_ring_part_at(sonde_ring_chunk_at(drain->pool, index), part);
@@ -315,7 +314,7 @@ static int entry_read(const struct sonde_drain_round *round, const struct sonde_
 	int done = readers[entry->kind](round, thread, entry);
 	thread->chunks += (uint32_t)!done;
 	int is_chain = entry->kind != SONDE_RING_HISTOGRAM && entry->kind != SONDE_RING_COUNTERS;
-	return done || !is_chain; /* only chains wait for their first chunk */
+	return done || !is_chain; /* only chained chunks wait for their predecessor */
 }
 
 static void entries_read(const struct sonde_drain_round *round, uint32_t count)

@@ -1,4 +1,4 @@
-/* drain_state.h: what drain.c, drain_zones.c and drain_events.c share of the read side of a pool. */
+/* drain_state.h: state of the read side of a pool that drain.c, drain_zones.c and drain_events.c share. */
 #ifndef SONDE_FOLD_DRAIN_STATE_H
 #define SONDE_FOLD_DRAIN_STATE_H
 
@@ -11,7 +11,7 @@
 #define SONDE_DRAIN_INDEX (2 * SONDE_DRAIN_THREADS)
 #define SONDE_DRAIN_ENTRIES (SONDE_RING_MAX_CHUNKS * (SONDE_RING_PARTS - 1))
 #define SONDE_DRAIN_COUNTERS 16384u
-#define SONDE_DRAIN_FUTURE (UINT64_C(1) << 30) /* counters of two cores may differ by this much, no more */
+#define SONDE_DRAIN_FUTURE (UINT64_C(1) << 30) /* upper bound of the difference between the counters of two cores */
 
 struct sonde_drain_entry {
 	uint64_t serial;
@@ -33,15 +33,15 @@ struct sonde_drain {
 	uint32_t site_highest;
 	uint32_t rounds;
 	uint32_t rows;     /* highest used + 1 */
-	uint32_t free_row; /* no lower one is free */
-	uint32_t used;     /* chunks */
-	uint32_t freed;    /* chunks and parts, in this round */
+	uint32_t free_row; /* no lower row is free */
+	uint32_t used;     /* in chunks */
+	uint32_t freed;    /* chunks and parts freed in this round */
 	uint64_t lost_seen[SONDE_RING_LOST_CAUSES];
 	uint64_t known[(SONDE_RING_MAX_SITES + 63) / 64];
-	uint32_t known_below; /* all ids below it are known: programs count them up */
+	uint32_t known_below; /* all ids below are known: programs assign them consecutively */
 	struct sonde_drain_thread threads[SONDE_DRAIN_THREADS];
-	uint32_t index[SONDE_DRAIN_INDEX]; /* row + 1 by serial; made anew each round, */
-	uint32_t index_mask;               /* no larger than what there is needs */
+	uint32_t index[SONDE_DRAIN_INDEX]; /* row + 1 by serial; rebuilt each round */
+	uint32_t index_mask;               /* no larger than the number of rows needs */
 	struct sonde_drain_entry entries[SONDE_DRAIN_ENTRIES];
 	struct sonde_drain_counter counters[SONDE_DRAIN_COUNTERS];
 	uint32_t count; /* of words[] */
@@ -53,7 +53,7 @@ struct sonde_drain {
 };
 _Static_assert(sizeof(struct sonde_drain) <= SONDE_DRAIN_B, "drain memory");
 
-/* What one round hands from function to function. */
+/* The context that one round passes between functions. */
 struct sonde_drain_round {
 	struct sonde_drain *drain;
 	const struct sonde_clockfit *fit;
@@ -61,12 +61,12 @@ struct sonde_drain_round {
 	int final;
 };
 
-/* A site's id as the process gave it, or SONDE_RING_SITE_OTHER: announced. */
+/* Maps a site id of the process to itself if announced, else to SONDE_RING_SITE_OTHER. */
 uint32_t sonde_drain_site(const struct sonde_drain_round *round, uint32_t id);
-/* Gives a chunk, or a part, back, zeroed. */
+/* Returns a chunk or part to the pool, zeroed. */
 void sonde_drain_chunk_free(struct sonde_drain *drain, const struct sonde_drain_entry *entry, uint64_t mark);
 
-/* Each reads a chunk of its kind as far as it is published; 1 = it is finished and given back. */
+/* Each reads a chunk of its kind as far as it is published; 1 = finished and freed. */
 int sonde_drain_zones_read(const struct sonde_drain_round *round, struct sonde_drain_thread *thread,
 			   const struct sonde_drain_entry *entry);
 int sonde_drain_events_read(const struct sonde_drain_round *round, struct sonde_drain_thread *thread,
@@ -84,7 +84,7 @@ static inline struct sonde_ring_chunk *sonde_drain_chunk_of(const struct sonde_d
 	return sonde_ring_part_at(sonde_ring_chunk_at(drain->pool, entry->chunk), entry->part);
 }
 
-/* Moves a chunk's mark; 0 when the thread has overwritten the chunk meanwhile. */
+/* Advances a chunk's mark; 0 if the thread has overwritten the chunk in the meantime. */
 static inline int sonde_drain_chunk_claim(struct sonde_ring_chunk *chunk, uint64_t from, uint64_t to)
 {
 	return atomic_compare_exchange_strong_explicit(&chunk->mark, &from, to, memory_order_acq_rel,
@@ -102,7 +102,7 @@ static inline uint64_t sonde_drain_ticks_now(const struct sonde_drain *drain)
 	return drain->clock == SONDE_RING_CLOCK_CYCLES ? sonde_clock_cycles() : sonde_clock_now_ns();
 }
 
-/* The 44 bits of an event's time made whole: it is the past, or nearly. */
+/* Extends the 44 bits of an event's time to 64: events lie in the past, or nearly so. */
 static inline uint64_t sonde_drain_ticks_unwrap(uint64_t latest, uint64_t ticks)
 {
 	return latest - ((latest - ticks) & SONDE_RING_TIME_MASK);
@@ -113,7 +113,7 @@ static inline uint64_t sonde_drain_ticks_ns(const struct sonde_drain_round *roun
 	if (round->drain->clock != SONDE_RING_CLOCK_CYCLES)
 		return ticks;
 	if ((int64_t)(ticks - round->fit->first.cycles) < 0)
-		ticks = round->fit->first.cycles; /* nothing can be older than the recording */
+		ticks = round->fit->first.cycles; /* no event is older than the recording */
 	return sonde_clockfit_ns(round->fit, ticks);
 }
 

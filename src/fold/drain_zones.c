@@ -1,20 +1,19 @@
-/* drain_zones.c: chunks of zones: words that are published, in order of time, with times in ns that never fall
- * (drain.h).
- */
+/* drain_zones.c: reads chunks of zones: published words, sorted by time, converted to ns that never decrease
+ * (drain.h). */
 #include "base/hash.h"
 #include "fold/drain_state.h"
 
-#define SORT_MOVES 65536u /* handlers need a few; more is a hostile order, which is clamped instead */
-#define CATCH_UP 32u      /* words of signal handlers that a block takes beyond its end */
+#define SORT_MOVES 65536u /* signal handlers need a few; a hostile order that needs more is clamped instead */
+#define CATCH_UP 32u      /* words of signal handlers that a block may take from beyond its end */
 
 /* Of the words in `times` and `sites`. */
 struct block {
 	uint32_t count;
-	int unknown; /* not all sites are below `known_below` */
-	int fell;    /* not in order of time */
+	int unknown; /* some site is not below `known_below` */
+	int fell;    /* times are not sorted */
 };
 
-/* Orders words by time: a signal handler's come before those of the event that it interrupted. */
+/* Sorts words by time: a signal handler's words precede those of the event that it interrupted. */
 static void zones_sort(struct sonde_drain *drain, uint32_t count)
 {
 	uint32_t moves = 0;
@@ -30,8 +29,8 @@ static void zones_sort(struct sonde_drain *drain, uint32_t count)
 	}
 }
 
-/* Ticks into ns, all on one piece of the clock's line and in order of time; 0 when they are not. Counted from the first
- * one they are small, and 32 bits by 32 is what vectors multiply; the results are sonde_clock_scale_ns()'s. */
+/* Converts ticks to ns if all lie on one clock piece and are sorted; returns 0 otherwise. Relative to the first tick
+ * the numbers are small, so vector units can multiply 32 by 32 bits; results equal sonde_clock_scale_ns()'s. */
 static int zones_time_straight(const struct sonde_drain_round *round, struct sonde_drain_thread *thread,
 			       const struct block *block, uint64_t latest)
 {
@@ -55,7 +54,7 @@ static int zones_time_straight(const struct sonde_drain_round *round, struct son
 	return 1;
 }
 
-/* Ticks into ns that never fall. */
+/* Converts ticks to ns that never decrease. */
 static void zones_time(const struct sonde_drain_round *round, struct sonde_drain_thread *thread,
 		       const struct block *block)
 {
@@ -74,8 +73,8 @@ static void zones_time(const struct sonde_drain_round *round, struct sonde_drain
 	}
 }
 
-/* Copies what is published in [at, end) and returns where that stops. Words that a thread has reserved and never stored
- * are skipped once nobody can store them any more. */
+/* Copies the published words in [at, end) and returns where they stop. A word that was reserved and never stored is
+ * skipped once its thread can no longer store it. */
 static uint32_t zones_copy(struct sonde_drain *drain, struct sonde_ring_chunk *chunk, uint32_t at, uint32_t end,
 			   int released)
 {
@@ -94,8 +93,8 @@ static uint32_t zones_copy(struct sonde_drain *drain, struct sonde_ring_chunk *c
 	return at;
 }
 
-/* Adds the words after a block's end that belong before its last ones: of signal handlers that interrupted an event
- * which had its place, but not yet its word. Without them the next block's times would have to be held up. */
+/* Adds words beyond a block's end that belong before its last ones: a signal handler interrupted an event between
+ * reserving its slot and storing its word. Without them, the next block's times would have to be clamped. */
 static uint32_t zones_catch_up(struct sonde_drain *drain, struct sonde_ring_chunk *chunk, uint32_t at)
 {
 	_Atomic uint64_t *words = sonde_ring_words(chunk);
@@ -112,7 +111,7 @@ static uint32_t zones_catch_up(struct sonde_drain *drain, struct sonde_ring_chun
 	return at;
 }
 
-/* The copied words into `times`, still of 44 bits, and `sites`: no branch, so that vectors can do it. */
+/* Splits the copied words into `times`, still 44 bits wide, and `sites`: branch-free, so that it can be vectorised. */
 static struct block zones_split(struct sonde_drain *drain)
 {
 	uint32_t count = drain->count, unknown = 0, known_below = drain->known_below;
@@ -138,7 +137,8 @@ int sonde_drain_zones_read(const struct sonde_drain_round *round, struct sonde_d
 	uint64_t mark = atomic_load_explicit(&chunk->mark, memory_order_acquire);
 	uint32_t seq = (uint32_t)(mark >> 32), prev = chunk->prev;
 	if (seq != entry->seq)
-		return 1; /* overwritten since it was listed: what is in it now has a later place in the chain */
+		return 1; /* overwritten since it was listed: its contents now belong to a later position of the chain
+			   */
 	int released = sonde_drain_chunk_released(round, thread, state), published = 1;
 	int gap = seq != thread->zones_seq && thread->zones_seq && (prev != thread->zones_seq || !thread->zones_done);
 	gap |= seq != thread->zones_seq && !thread->zones_seq && prev;
@@ -152,7 +152,7 @@ int sonde_drain_zones_read(const struct sonde_drain_round *round, struct sonde_d
 		if (published)
 			at = zones_catch_up(drain, chunk, at);
 		if (!sonde_drain_chunk_claim(chunk, sonde_ring_mark(seq, from), sonde_ring_mark(seq, at)))
-			return 1; /* overwritten: the thread has counted it */
+			return 1; /* overwritten: the thread has counted the loss */
 		if (!drain->count)
 			continue;
 		thread->zones_seq = seq;

@@ -1,4 +1,4 @@
-/* frames.c: open zones in memory that doubles (frames.h). */
+/* frames.c: open zones of a thread in memory that grows by doubling (frames.h). */
 #include "fold/frames.h"
 
 #include <string.h>

@@ -1,7 +1,7 @@
-/* frames.h: the open zones of a thread (pair.h) in memory that grows to as many as a chunk's summary may name.
+/* frames.h: the open zones of a thread (pair.h) in memory that grows to the most that a chunk's summary may list.
  *
- * The first few lie in the struct itself, which serves nearly every thread; more are mapped when they are needed, never
- * allocated. Zeroed memory is a thread with nothing open. One thread at a time.
+ * The first few are stored in the struct itself, which suffices for nearly every thread; more are mapped on demand,
+ * never allocated. Zeroed memory is a thread without open zones. One thread at a time.
  */
 #ifndef SONDE_FOLD_FRAMES_H
 #define SONDE_FOLD_FRAMES_H
@@ -11,14 +11,14 @@
 #define SONDE_FRAMES_FIRST 32u
 
 struct sonde_frames {
-	struct sonde_pair pair; /* .frames: NULL = nothing has been open, else `first` or mapped */
+	struct sonde_pair pair; /* .frames: NULL = nothing was ever open, else `first` or mapped memory */
 	struct sonde_pair_frame first[SONDE_FRAMES_FIRST];
 };
 
-/* Forgets what is open, and gives mapped memory back. */
+/* Forgets all open zones and unmaps memory. */
 void sonde_frames_clear(struct sonde_frames *frames);
-/* `pair`, which is that of `frames` as it is now, with room for one more; without, when there are SONDE_ZONES_OPEN_MAX
- * or the system refuses memory. By value, so that callers can keep theirs in registers. */
+/* Returns `pair`, the current state of `frames`, with capacity for one more; unchanged at SONDE_ZONES_OPEN_MAX or if
+ * the system refuses memory. By value, so that callers can keep their copy in registers. */
 struct sonde_pair sonde_frames_more(struct sonde_frames *frames, struct sonde_pair pair);
 
 #endif

@@ -1,4 +1,4 @@
-/* heap_class.h: classes of sizes and lifetimes of blocks: log2. */
+/* heap_class.h: log2 classes of block sizes and lifetimes. */
 #ifndef SONDE_FOLD_HEAP_CLASS_H
 #define SONDE_FOLD_HEAP_CLASS_H
 
@@ -7,8 +7,8 @@
 
 #include "format/record.h"
 
-/* By the exponent of a double, which processors without a fast bit count make faster; what is beyond the precision of
- * one, or below 0 as a signed number, is in the last class anyway. */
+/* Uses the exponent of a double, which is faster on processors without a fast bit count. Values beyond a double's
+ * precision, or negative as signed numbers, belong to the last class anyway. */
 static inline unsigned sonde_heap_class(uint64_t value)
 {
 	double real = (double)(int64_t)(value | 1);

@@ -1,4 +1,4 @@
-/* heap_stat.h: how the rows of a HEAP chunk's summary are written (format/record.h). */
+/* heap_stat.h: encodes the rows of a HEAP chunk's summary (format/record.h). */
 #ifndef SONDE_FOLD_HEAP_STAT_H
 #define SONDE_FOLD_HEAP_STAT_H
 
@@ -11,7 +11,8 @@
 #define SONDE_HEAP_STAT_LEAST_B 7u
 #define SONDE_HEAP_STAT_MOST_B (7u * SONDE_VARINT_MAX_B + 2u * sizeof(double))
 
-/* `site`: of the row before, 0 for the first. Where it ends; SONDE_HEAP_STAT_MOST_B must be there. */
+/* `site`: that of the previous row, 0 for the first. Needs SONDE_HEAP_STAT_MOST_B free bytes; returns the end of the
+ * row. */
 static inline uint8_t *sonde_heap_stat_put(uint8_t *at, const struct sonde_heap_stat *stat, uint32_t site, int sampled)
 {
 	at = sonde_varint_put(at, sonde_varint_zigzag((int64_t)stat->site - (int64_t)site));
@@ -28,7 +29,7 @@ static inline uint8_t *sonde_heap_stat_put(uint8_t *at, const struct sonde_heap_
 	return at + 2 * sizeof(double);
 }
 
-/* Where the row ends; NULL when it is cut off. */
+/* Returns the end of the row; NULL if it is truncated. */
 static inline const uint8_t *sonde_heap_stat_get(const uint8_t *at, const uint8_t *end, struct sonde_heap_stat *out,
 						 uint32_t site, int sampled)
 {

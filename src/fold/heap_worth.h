@@ -1,4 +1,4 @@
-/* heap_worth.h: what a block that was sampled stands for. */
+/* heap_worth.h: the statistical weight of a sampled block. */
 #ifndef SONDE_FOLD_HEAP_WORTH_H
 #define SONDE_FOLD_HEAP_WORTH_H
 
@@ -10,8 +10,8 @@ struct sonde_heap_worth {
 	double variance; /* of size_b, in B² */
 };
 
-/* Horvitz and Thompson 1952: a block that is seen with probability p counts 1 / p, with variance size² (1 − p) / p².
- * `mean_b` between samples: p = 1 − e^(−size / mean); 0 = every block is seen. */
+/* Horvitz and Thompson 1952: a block sampled with probability p counts 1 / p times, with variance size² (1 − p) / p².
+ * `mean_b` is the mean distance between samples: p = 1 − e^(−size / mean); 0 = every block is recorded. */
 static inline struct sonde_heap_worth sonde_heap_worth(uint64_t size_b, uint64_t mean_b)
 {
 	if (!mean_b)

@@ -1,6 +1,6 @@
 /* hist.c: quantiles of a log-linear histogram.
  *
- * Nearest rank over the buckets, so the answer is within half a bucket of a value that was recorded.
+ * Uses the nearest rank over the buckets, so the answer is within half a bucket of a recorded value.
  */
 #include "fold/hist.h"
 

@@ -1,7 +1,7 @@
-/* hist.h: log-linear histogram of 64-bit values (as HdrHistogram's, with 7 bits of sub-bucket).
+/* hist.h: a log-linear histogram of 64-bit values (like HdrHistogram's, with 7 sub-bucket bits).
  *
  * Values below 128 are exact; above, each octave has 128 buckets, so a bucket's midpoint is within 1/256 = 0.39 % of
- * any value in it. Mergeable by adding. No memory of its own: the caller holds the buckets.
+ * every value in it. Histograms merge by addition. The caller owns the buckets.
  */
 #ifndef SONDE_FOLD_HIST_H
 #define SONDE_FOLD_HIST_H
@@ -20,7 +20,7 @@ static inline uint32_t sonde_hist_bucket(uint64_t value)
 	return ((shift + 1u) << SONDE_HIST_BITS) + (uint32_t)(value >> shift) - SONDE_HIST_SUB;
 }
 
-/* Lowest value of a bucket, and how many values share it. */
+/* The lowest value of a bucket, and the number of distinct values in it. */
 static inline uint64_t sonde_hist_low(uint32_t bucket)
 {
 	if (bucket < SONDE_HIST_SUB)
@@ -34,14 +34,14 @@ static inline uint64_t sonde_hist_width(uint32_t bucket)
 	return bucket < SONDE_HIST_SUB ? 1 : (uint64_t)1 << ((bucket >> SONDE_HIST_BITS) - 1u);
 }
 
-/* The value that stands for a bucket: its midpoint. */
+/* A bucket's representative value: its midpoint. */
 static inline uint64_t sonde_hist_value(uint32_t bucket)
 {
 	return sonde_hist_low(bucket) + sonde_hist_width(bucket) / 2;
 }
 
-/* The smallest value that at least quantile × count of the recorded ones do not exceed (nearest rank), clamped to
- * [min, max]; 0 when count is 0. */
+/* The smallest value that at least quantile × count of the recorded values do not exceed (nearest rank), clamped to
+ * [min, max]; 0 if count is 0. */
 uint64_t sonde_hist_quantile(const uint64_t *hits, uint64_t count, uint64_t min, uint64_t max, double quantile);
 
 #endif

@@ -5,14 +5,14 @@
 #include "fold/live.h"
 
 #define SITES SONDE_RING_MAX_SITES
-#define SQUARES_MAX (UINT64_C(1) << 25) /* ns: the squares of a chunk's zones below it are a sum of 64 bits */
+#define SQUARES_MAX (UINT64_C(1) << 25) /* ns: below it, the squares of a chunk's zones fit a 64-bit sum */
 
 struct row {
 	struct sonde_zone_stat stat;
 	uint64_t sum_ns;
 	double square_ns;
 	double flop, bytes, items;
-	uint32_t hist; /* + 1; 0 = none yet, or none left */
+	uint32_t hist; /* index + 1; 0 = none yet, or no more available */
 	char name[SONDE_LINK_NAME_B];
 };
 
@@ -21,7 +21,7 @@ struct sonde_live {
 	uint32_t sites; /* highest seen + 1 */
 	uint32_t last;  /* the row of the zone that ended last */
 	uint8_t kinds[SITES];
-	uint16_t row_of[SITES]; /* the first site of the same name */
+	uint16_t row_of[SITES]; /* the first site with the same name */
 	struct row rows[SITES];
 	struct sonde_frames threads[SONDE_DRAIN_ZONE_THREADS];
 	uint32_t thread_rows; /* highest seen + 1 */
@@ -58,7 +58,7 @@ void sonde_live_site(struct sonde_live *live, const struct sonde_drain_site *sit
 		}
 }
 
-/* The histogram of a row; NULL when there are no more. */
+/* The histogram of a row; NULL if all are taken. */
 static uint64_t *hist_of(struct sonde_live *live, struct row *row)
 {
 	if (!row->hist && live->hists_used < SONDE_LIVE_HISTS)
@@ -77,7 +77,7 @@ static void zone_add(struct sonde_live *live, const struct sonde_pair_zone *zone
 		hits[sonde_hist_bucket(zone->dur_ns)]++;
 }
 
-/* Zones with nothing in them, with which `count` events begin; how many. */
+/* Adds the leaf zones at the start of `count` events; returns how many there were. */
 static uint64_t leaves_add(struct sonde_live *live, struct sonde_pair *pair, const uint32_t *sites,
 			   const uint64_t *times_ns, size_t count)
 {
@@ -190,7 +190,7 @@ static uint32_t answer_name(const struct sonde_live *live, const struct sonde_li
 	return 0;
 }
 
-/* Keeps the largest `limit` in order, by insertion. */
+/* Keeps the largest `limit` rows sorted, by insertion. */
 static uint32_t answer_top(const struct sonde_live *live, const struct sonde_link_query *query,
 			   struct sonde_link_answer *out)
 {

@@ -1,4 +1,4 @@
-/* nodes.c: nodes of zones as bytes (nodes.h). */
+/* nodes.c: encodes zone nodes as bytes (nodes.h). */
 #include "fold/nodes.h"
 
 #include <string.h>

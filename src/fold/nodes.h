@@ -1,11 +1,11 @@
-/* nodes.h: how the zones of a chunk lie in time, for whoever draws them: one node for some 256 zones of one depth.
+/* nodes.h: a coarse timeline of a chunk's zones for drawing: one node for up to 256 zones of the same depth.
  *
- * Nodes stand in the summaries of ZONES chunks, behind the sums by site (docs/FORMAT.md), so that a timeline of all of
- * a recording needs no body. Made while zones are paired: in the recorder, in a program that records itself, and by
- * readers of recordings that have none. Allocates nothing: the caller has the memory.
+ * Nodes are stored in the summaries of ZONES chunks, after the totals by site (docs/FORMAT.md), so that a timeline of
+ * the whole recording needs no chunk bodies. They are made while zones are paired: by the recorder, by a program that
+ * records itself, and by readers for recordings without them. Allocates nothing: the caller owns the memory.
  *
- * A node is of zones of one depth that ended one after the other in the chunk, and full with SONDE_NODE_ZONES of them;
- * the last of each depth is written as it is. What is deeper than SONDE_NODE_DEPTHS is counted only.
+ * A node covers zones of one depth that ended consecutively in the chunk; it is full at SONDE_NODE_ZONES of them, and
+ * the last node of each depth may be partial. Zones deeper than SONDE_NODE_DEPTHS are only counted.
  */
 #ifndef SONDE_FOLD_NODES_H
 #define SONDE_FOLD_NODES_H
@@ -18,14 +18,15 @@
 #define SONDE_NODE_ZONES 256u
 #define SONDE_NODE_DEPTHS 64u
 #define SONDE_NODE_MAX_B (7u * SONDE_VARINT_MAX_B)
-/* What the nodes of a chunk of so many events can take. */
+/* Upper bound of the size of the nodes for a chunk of so many events. */
 #define SONDE_NODES_MAX_B(events) (((events) / (2 * SONDE_NODE_ZONES) + SONDE_NODE_DEPTHS + 1) * SONDE_NODE_MAX_B)
 
-/* Before the nodes. Each is seven varints: depth, zones, first start − the chunk's time_min_ns (zigzag), last end −
- * first start, Σ durations, the longest of them, its site: the first one's where several are as long. */
+/* Header before the nodes. A node is seven varints: depth, zones, first start − the chunk's time_min_ns (zigzag), last
+ * end − first start, Σ durations, the longest duration, and the site of the longest zone (the first of equally long
+ * ones). */
 struct sonde_zone_nodes_head {
-	uint32_t nodes_b; /* that follow */
-	uint32_t deeper;  /* zones that are in no node */
+	uint32_t nodes_b; /* of the nodes that follow */
+	uint32_t deeper;  /* zones that belong to no node */
 };
 
 struct sonde_nodes_row {
@@ -35,26 +36,27 @@ struct sonde_nodes_row {
 
 struct sonde_nodes {
 	struct sonde_nodes_row open[SONDE_NODE_DEPTHS];
-	uint8_t *data; /* nodes that are written: SONDE_NODES_MAX_B of the events that a chunk may have */
+	uint8_t *data; /* encoded nodes; capacity SONDE_NODES_MAX_B of the chunk's maximum number of events */
 	size_t data_b;
 	uint64_t base_ns;        /* the chunk's time_min_ns */
-	uint32_t deeper, depths; /* depths: above the deepest that has one */
+	uint32_t deeper, depths; /* depths: one more than the deepest depth with a node */
 };
 
-/* A chunk begins; `data` stays. */
+/* Starts a chunk; keeps `data`. */
 void sonde_nodes_begin(struct sonde_nodes *nodes, uint64_t base_ns);
-/* Writes what is open: data_b bytes are complete. */
+/* Writes the partial nodes; after that, data_b bytes are complete. */
 void sonde_nodes_end(struct sonde_nodes *nodes);
-/* Writes one depth's. */
+/* Writes the partial node of one depth. */
 void sonde_nodes_put(struct sonde_nodes *nodes, uint32_t depth);
 
-/* How many zones may be added at once, at most. */
+/* The number of zones that can be added at once. */
 static inline uint32_t sonde_nodes_room(const struct sonde_nodes *nodes, uint32_t depth)
 {
 	return depth < SONDE_NODE_DEPTHS ? SONDE_NODE_ZONES - nodes->open[depth].count : UINT32_MAX;
 }
 
-/* `more` is of `count` zones of one depth in a row, at most sonde_nodes_room(); they end after all that were added. */
+/* `more` covers `count` consecutive zones of one depth, at most sonde_nodes_capacity(), that end after all added
+ * before. */
 static inline void sonde_nodes_add(struct sonde_nodes *nodes, uint32_t depth, const struct sonde_nodes_row *more)
 {
 	if (depth >= SONDE_NODE_DEPTHS) {
@@ -78,7 +80,7 @@ static inline void sonde_nodes_add(struct sonde_nodes *nodes, uint32_t depth, co
 		sonde_nodes_put(nodes, depth);
 }
 
-/* One zone. */
+/* Adds one zone. */
 static inline void sonde_nodes_add_zone(struct sonde_nodes *nodes, uint32_t depth, uint32_t site, uint64_t start_ns,
 					uint64_t dur_ns)
 {
@@ -86,8 +88,8 @@ static inline void sonde_nodes_add_zone(struct sonde_nodes *nodes, uint32_t dept
 	sonde_nodes_add(nodes, depth, &zone);
 }
 
-/* Reads one that is at `at`; behind it, or NULL: it makes no sense, or is cut off. Times may be any, but do not wrap.
- */
+/* Decodes the node at `at` and returns its end; NULL if it is malformed or truncated. Times are unchecked but do not
+ * wrap. */
 const uint8_t *sonde_nodes_get(const uint8_t *at, const uint8_t *end, uint64_t base_ns, uint32_t *depth,
 			       struct sonde_nodes_row *out);
 

@@ -1,4 +1,4 @@
-/* pair.c: rows of zone statistics by site (pair.h). */
+/* pair.c: a table of zone statistics by site (pair.h). */
 #include "base/hash.h"
 #include "fold/pair.h"
 

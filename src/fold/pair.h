@@ -1,4 +1,4 @@
-/* pair.h: pairs the begins and ends of zones of one thread, with self time, and adds them up by site.
+/* pair.h: pairs the begins and ends of one thread's zones, computes self time, and adds it up by site.
  *
  * The only pairing: targets answer questions with it (live.c), writers of recordings fill chunk summaries (streams.c,
  * sink_zones.c, import), and readers make whole zones (session/zone/zones.c). tests/unit/trace/test_pairings.c gives
@@ -15,7 +15,7 @@
 
 #include "format/record.h"
 
-/* An open zone. Its layout is struct sonde_zone_open's; `nested`: one of the same site is open outside it. */
+/* An open zone, laid out like struct sonde_zone_open; `nested`: an outer zone of the same site is open. */
 struct sonde_pair_frame {
 	uint32_t site;
 	uint32_t nested;
@@ -28,7 +28,7 @@ struct sonde_pair {
 	struct sonde_pair_frame *frames;
 	uint32_t capacity;
 	uint32_t depth;
-	uint64_t over;      /* open zones that found no frame */
+	uint64_t over;      /* open zones beyond the last frame */
 	uint64_t unmatched; /* ends without a begin */
 };
 
@@ -47,7 +47,7 @@ static inline void sonde_pair_init(struct sonde_pair *pair, struct sonde_pair_fr
 	*pair = (struct sonde_pair){.frames = frames, .capacity = capacity};
 }
 
-/* Whether a zone of the site is open. */
+/* True if a zone of the site is open. */
 static inline uint32_t sonde_pair_is_open(const struct sonde_pair *pair, uint32_t site)
 {
 	uint32_t open = 0;
@@ -85,7 +85,7 @@ static inline void sonde_pair_add_child(struct sonde_pair *pair, uint64_t dur_ns
 		pair->frames[pair->depth - 1].child_ns += dur_ns;
 }
 
-/* 1 and `out` when a zone ended; 0 when the end had no begin, or its begin no frame. */
+/* 1 and `out` if a zone ended; 0 if the end had no begin, or its begin had no frame. */
 static inline int sonde_pair_end(struct sonde_pair *pair, uint64_t time_ns, struct sonde_pair_zone *out)
 {
 	if (pair->over) {
@@ -108,13 +108,13 @@ static inline int sonde_pair_end(struct sonde_pair *pair, uint64_t time_ns, stru
 	return 1;
 }
 
-/* Zones of one site, one after the other and nothing in them, as most are. */
+/* Consecutive leaf zones of one site, by far the most common case. */
 struct sonde_pair_run {
 	uint64_t count, sum_ns, min_ns, max_ns;
 };
 
-/* Those that `count` events begin with, of which the first begins a zone and the second ends it. While there is a frame
- * to spare, which they then do not need. */
+/* The run of leaf zones at the start of `count` events; the first event begins a zone and the second ends it. Needs one
+ * free frame, which leaves do not use up. */
 static inline struct sonde_pair_run sonde_pair_leaves(const uint32_t *sites, const uint64_t *times_ns, size_t count)
 {
 	struct sonde_pair_run run = {0, 0, UINT64_MAX, 0};
@@ -133,7 +133,7 @@ static inline struct sonde_pair_run sonde_pair_leaves(const uint32_t *sites, con
 	return run;
 }
 
-/* Adds a zone to its site's row; a fresh row is all zeros but for `site`. */
+/* Adds a zone to its site's row; a fresh row is zero except for `site`. */
 static inline void sonde_pair_add(struct sonde_zone_stat *stat, const struct sonde_pair_zone *zone)
 {
 	if (!stat->count || zone->dur_ns < stat->min_ns)
@@ -145,7 +145,7 @@ static inline void sonde_pair_add(struct sonde_zone_stat *stat, const struct son
 	stat->self_ns += zone->self_ns;
 }
 
-/* Adds a run of zones, which an open one of the same site is outside of when they are `nested`. */
+/* Adds a run of zones; `nested`: an outer zone of the same site is open. */
 static inline void sonde_pair_add_run(struct sonde_zone_stat *stat, const struct sonde_pair_run *run, uint32_t nested)
 {
 	if (!stat->count || run->min_ns < stat->min_ns)
@@ -160,14 +160,14 @@ static inline void sonde_pair_add_run(struct sonde_zone_stat *stat, const struct
 /* Adds one row to another of the same site. */
 void sonde_pair_merge(struct sonde_zone_stat *into, const struct sonde_zone_stat *from);
 
-/* Rows by site for callers whose site ids are sparse: open addressing in the caller's memory. */
+/* Rows by site for callers with sparse site ids: open addressing in the caller's memory. */
 struct sonde_pair_table {
 	struct sonde_zone_stat *rows; /* zeroed; site 0 = empty */
 	uint32_t capacity;            /* a power of two */
 	uint32_t used;
 };
 
-/* The row of a site (≠ 0), made when it is new; NULL when three quarters of the rows are taken. */
+/* The row of a site (≠ 0), created if new; NULL if three quarters of the rows are taken. */
 struct sonde_zone_stat *sonde_pair_row(struct sonde_pair_table *table, uint32_t site);
 
 #endif

@@ -1,9 +1,9 @@
-/* redact.c: the patterns of secrets in command lines, and a scanner that goes through the words once.
+/* redact.c: the patterns of secrets in command lines, and a scanner that makes one pass over the words.
  *
- * A word is an option, an assignment, a header, or a text. A text with blanks is taken for a line of shell, so that
- * what `sh -c` runs is redacted, too; its words may be such lines again. A value that a shell has yet to fill in ($X)
- * is no secret. Where a pattern cannot tell, the value of a name that says "password" is taken out: a figure too few in
- * a command line is a lesser evil than a password in a file that is passed on.
+ * A word is an option, an assignment, a header or a text. A text with blanks is treated as a shell line, so that the
+ * argument of `sh -c` is redacted too; its words may be shell lines again. A value that the shell has yet to expand
+ * ($X) is not a secret. In doubt the value of a name that says "password" is removed: losing a harmless value is better
+ * than leaking a password in a file that is shared.
  */
 #include "fold/redact.h"
 
@@ -11,15 +11,15 @@
 
 #define MARK "***"
 #define NAME_MAX_B 64
-#define DEPTH_MAX 4 /* lines of shell within lines of shell */
+#define DEPTH_MAX 4 /* nesting of shell lines */
 
 /* --- the table --------------------------------------------------------------------------------------------------- */
 
-/* The end of a name, in lower case and with "-" for "_" and ".". */
+/* End of a name, in lower case with "-" for "_" and ".". */
 static const struct name {
 	const char *end;
-	int is_part; /* a part of its own: DB_PASS, not "compass" */
-	int is_weak; /* numbers up to 999 and words like "true" are no secrets */
+	int is_part; /* must be a separate part: DB_PASS, not "compass" */
+	int is_weak; /* numbers up to 999 and words like "true" are not secrets */
 } names[] = {
     {"password", 0, 0},      {"passwd", 0, 0},         {"passphrase", 0, 0}, {"secret", 0, 1},
     {"secret-key", 0, 0},    {"secretkey", 0, 0},      {"access-key", 0, 0}, {"accesskey", 0, 0},
@@ -28,7 +28,7 @@ static const struct name {
     {"oauth2-bearer", 1, 0}, {"requirepass", 1, 0},    {"masterauth", 1, 0}, {"private-token", 1, 0},
 };
 
-/* What such a name is not one of a secret after: --no-password, --eos-token, --ask-pass. */
+/* Prefixes that make such a name harmless: --no-password, --eos-token, --ask-pass. */
 static const char *const harmless[] = {"no",     "ask",    "show",    "print", "use",  "with",  "without",
 				       "prompt", "enable", "disable", "has",   "eos",  "bos",   "pad",
 				       "unk",    "sep",    "cls",     "mask",  "stop", "start", "end",
@@ -36,7 +36,7 @@ static const char *const harmless[] = {"no",     "ask",    "show",    "print", "
 
 static const char *const headers[] = {"authorization", "proxy-authorization", "cookie", "set-cookie", "x-auth"};
 
-/* An option of a program that has another meaning in others. */
+/* Options that hold secrets in specific programs only. */
 static const struct program {
 	const char *name; /* of the program */
 	const char *option;
@@ -72,12 +72,12 @@ static const struct program {
     {"zip", "-P", NEXT},
 };
 
-/* What keys look like: a prefix and at least so many letters, digits and `more`. */
+/* Shapes of keys: a prefix and a minimum number of letters, digits and `more`. */
 static const struct shape {
 	const char *prefix;
 	size_t least;
 	const char *more;
-	int is_mixed; /* an upper-case letter and a digit among them */
+	int is_mixed; /* contains an upper-case letter and a digit */
 } shapes[] = {
     {"AKIA", 16, "", 0},     {"ASIA", 16, "", 0},
     {"ghp_", 30, "", 0},     {"gho_", 30, "", 0},
@@ -98,10 +98,10 @@ struct scan {
 	char *out;
 	size_t out_b, len;
 	unsigned count;
-	const struct program *program; /* a row of the program that was named last */
-	unsigned pending;              /* of the next word: NEXT, and AFTER_COLON */
-	int is_weak;                   /* with NEXT */
-	int is_shell;                  /* the next word is a line of shell: it comes after -c */
+	const struct program *program; /* row of the last program named */
+	unsigned pending;              /* the next word is a secret: NEXT or AFTER_COLON */
+	int is_weak;                   /* qualifies NEXT */
+	int is_shell;                  /* the next word is a shell line, because it follows -c */
 };
 
 static int is_letter(char c)
@@ -137,7 +137,7 @@ static int is_word(const char *text, size_t len, const char *word)
 	return strlen(word) == len && !memcmp(text, word, len);
 }
 
-/* What a weak name has as a value that is no secret: a number up to 999, a truth. */
+/* True for values of weak names that are not secrets: a number up to 999 or a truth value. */
 static int is_ordinary(const char *text, size_t len)
 {
 	static const char *const ordinary[] = {"true", "false", "yes", "no", "on", "off", "none", "null"};
@@ -152,7 +152,7 @@ static int is_ordinary(const char *text, size_t len)
 	return 0;
 }
 
-/* A value, within its quotes where it has some. */
+/* Writes a value, keeping its quotes. */
 static void put_value(struct scan *scan, const char *text, size_t len, int is_weak)
 {
 	int is_quoted = len >= 2 && (*text == '"' || *text == '\'') && text[len - 1] == *text;
@@ -168,7 +168,7 @@ static void put_value(struct scan *scan, const char *text, size_t len, int is_we
 	scan->count++;
 }
 
-/* Lower case, "-" for "_" and "."; 0 where it is too long for a name of the table. */
+/* Lower-cases a name, with "-" for "_" and "."; 0 if it is longer than any name in the table. */
 static size_t plain_name(char out[NAME_MAX_B], const char *text, size_t len)
 {
 	while (len && *text == '-')
@@ -208,7 +208,7 @@ static const struct name *name_of(const char *text, size_t text_b)
 		if (!others || !is_harmless(name, others))
 			return &names[i];
 	}
-	/* MYSQL_PWD; PWD alone is a directory. */
+	/* MYSQL_PWD is a password; PWD alone is the working directory. */
 	static const struct name pwd = {"-pwd", 0, 0};
 	return len > 4 && !memcmp(name + len - 4, pwd.end, 4) ? &pwd : NULL;
 }
@@ -231,7 +231,7 @@ static size_t name_length(const char *text, size_t len)
 	return at;
 }
 
-/* How long a key is that begins here; 0 = none does. */
+/* Length of the key that starts here; 0 = none. */
 static size_t key_length(const char *text, size_t len)
 {
 	for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++) {
@@ -252,7 +252,7 @@ static size_t key_length(const char *text, size_t len)
 	return 0;
 }
 
-/* Where the value of a name within a text ends. */
+/* End of the value of a name within a text. */
 static size_t value_length(const char *text, size_t len)
 {
 	size_t at = 0;
@@ -265,7 +265,7 @@ static size_t value_length(const char *text, size_t len)
 	return at;
 }
 
-/* After "://": the password of user:password@host. */
+/* After "://": redacts the password of user:password@host. */
 static size_t put_user(struct scan *scan, const char *text, size_t len)
 {
 	size_t end = 0, at = 0, colon = 0;
@@ -282,7 +282,7 @@ static size_t put_user(struct scan *scan, const char *text, size_t len)
 	return at;
 }
 
-/* name=value, "name": value; how much of the text it is with its value, 0 = no secret. */
+/* Redacts name=value or "name": value; returns the length of the pair, 0 = no secret. */
 static size_t put_pair(struct scan *scan, const char *text, size_t len, size_t name_b)
 {
 	size_t at = name_b;
@@ -304,7 +304,7 @@ static size_t put_pair(struct scan *scan, const char *text, size_t len, size_t n
 	return at + value_b;
 }
 
-/* Whatever stands anywhere in a text: keys, URLs with passwords, pairs. */
+/* Redacts secrets anywhere in a text: keys, URLs with passwords, pairs. */
 static void put_text(struct scan *scan, const char *text, size_t len)
 {
 	for (size_t at = 0; at < len;) {
@@ -334,7 +334,7 @@ static void put_text(struct scan *scan, const char *text, size_t len)
 
 static void scan_word(struct scan *scan, const char *word, size_t len, int depth);
 
-/* A line of shell: words between blanks, of which quoted ones may hold some. */
+/* Scans a shell line: words separated by blanks, some of them quoted. */
 static void scan_line(struct scan *scan, const char *line, size_t len, int depth)
 {
 	for (size_t at = 0; at < len;) {
@@ -356,7 +356,7 @@ static void scan_line(struct scan *scan, const char *line, size_t len, int depth
 	}
 }
 
-/* The option of a program that is known; whether it was one. */
+/* Handles an option of a known program; returns true if it was one. */
 static int scan_program(struct scan *scan, const char *word, size_t len)
 {
 	const struct program *end = programs + sizeof programs / sizeof *programs;
@@ -394,7 +394,7 @@ static void find_program(struct scan *scan, const char *word, size_t len)
 		}
 }
 
-/* The value that an option before it announced; whether it was one. */
+/* Handles a value announced by the previous option; returns true if it was one. */
 static int scan_pending(struct scan *scan, const char *word, size_t len)
 {
 	unsigned pending = scan->pending;
@@ -410,7 +410,7 @@ static int scan_pending(struct scan *scan, const char *word, size_t len)
 	return 1;
 }
 
-/* --password X, --password=X, NAME=X, Header: X: all that comes after it in the word; whether it was one. */
+/* Handles --password X, --password=X, NAME=X and Header: X, up to the end of the word; returns true if it was one. */
 static int scan_named(struct scan *scan, const char *word, size_t len, int is_shell)
 {
 	size_t name_b = name_length(word, len);
@@ -456,7 +456,7 @@ size_t sonde_redact(char *out, size_t out_b, const char *words, size_t words_b, 
 	for (size_t at = 0; at < words_b;) {
 		const char *end = memchr(words + at, '\0', words_b - at);
 		size_t len = end ? (size_t)(end - words) - at : words_b - at;
-		scan.is_shell |= !at && len + 1 >= words_b; /* a line of its own */
+		scan.is_shell |= !at && len + 1 >= words_b; /* a shell line of its own */
 		scan_word(&scan, words + at, len, 0);
 		if (end)
 			put(&scan, "", 1);

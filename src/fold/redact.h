@@ -1,16 +1,17 @@
-/* redact.h: takes passwords and keys out of command lines before they are written anywhere.
+/* redact.h: removes passwords and keys from command lines before they are written anywhere.
  *
- * What counts as a secret is a table in redact.c: names of options, variables and headers, options of programs, and
- * shapes of keys. "***" stands for each, so that the command can still be recognised, and never be run by mistake.
+ * A table in redact.c defines what counts as a secret: names of options, variables and headers, options of specific
+ * programs, and shapes of keys. Each secret is replaced by "***", so that the command stays recognisable but cannot be
+ * run by mistake.
  */
 #ifndef SONDE_FOLD_REDACT_H
 #define SONDE_FOLD_REDACT_H
 
 #include <stddef.h>
 
-/* Copies the words of a command, each ended by a NUL (the last need not be), as /proc/PID/cmdline has them; as many
- * words come out. Bytes written, at most out_b; what does not fit is left out. *count, where it is not NULL, becomes
- * how many secrets were taken out. Allocates nothing. */
+/* Copies the words of a command, each terminated by NUL (optional for the last one), in the format of
+ * /proc/PID/cmdline; the number of words stays the same. Returns the bytes written, at most out_b; the rest is dropped.
+ * *count, if not NULL, is set to the number of secrets removed. Allocates nothing. */
 size_t sonde_redact(char *out, size_t out_b, const char *words, size_t words_b, unsigned *count);
 
 #endif
