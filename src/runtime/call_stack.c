@@ -1,16 +1,16 @@
-/* call_stack.c: where a thread is that calls for a device: its stack, once, and then that stack's number
+/* call_stack.c: records the stack of a thread that calls a device API: the stack once, then only its number
  * (sonde/device.h).
  *
- * The recorder walks a copy of the stack. A program calls from the same few places again and again, so a stack is known
- * by the words on it that a walk can depend on, at their places: addresses of code and of the stack. Counters, times
- * and what was left there do not count. Code lies in the program's own segments, or where the kernel maps things: the
- * TiB below this library and all above to the end of addresses, where stacks lie, too. So two stacks that agree in
- * these are walked alike, and only the first is told. (Not if they differ in generated code alone that lies elsewhere:
- * MAP_32BIT, the heap.)
+ * The recorder unwinds a copy of the stack. A program makes its calls from the same few call sites again and again, so
+ * a stack is identified by the words that unwinding can depend on, at their positions: addresses of code and of the
+ * stack. Counters, times and stale values do not matter. Code lies in the program's own segments or where the kernel
+ * maps files: in the TiB below this library and everything above it up to the end of addresses, which includes the
+ * stacks. Two stacks that agree in these words unwind alike, so only the first is recorded. (Exception: stacks that
+ * differ only in generated code mapped elsewhere: MAP_32BIT, the heap.)
  *
- * A thread's numbers are its own: what it names stands before in its own ring. A stack pointer that is not on the
- * thread's stack (coroutines) is copied by process_vm_readv, which stops where the mapping does.
- * What a process that forbids to be read (PR_SET_DUMPABLE) has on its stack does not get into a ring.
+ * Stack numbers belong to a thread: the event that defines a number precedes its uses in the same ring. If the stack
+ * pointer is outside the thread's stack (coroutines), the stack is copied with process_vm_readv, which stops at the end
+ * of the mapping. The stack of a process that forbids being read (PR_SET_DUMPABLE) never enters a ring.
  */
 #include <errno.h>
 #include <link.h>
@@ -28,34 +28,34 @@
 #include "unwind/machine.h"
 
 #define COPY_MAX_B ((size_t)32 << 10)
-#define MAIN_STACK_B ((uintptr_t)128 << 20) /* the kernel maps nothing else so close below a program's first stack */
-#define FOREIGN_B ((size_t)8 << 10)         /* of a stack that is not the thread's */
+#define MAIN_STACK_B ((uintptr_t)128 << 20) /* below a program's initial stack the kernel maps nothing */
+#define FOREIGN_B ((size_t)8 << 10)         /* of a stack other than the thread's own */
 #define FOREIGNS 16u
 #define AREA_BELOW_B ((uintptr_t)1 << 40)
 #define TOLD 8192u /* a power of two */
 #define PROBES 4u
-#define AGAIN 1024u /* where chunks are overwritten, a stack is told again after so many calls of its thread */
+#define AGAIN 1024u /* where chunks are overwritten, a stack is recorded again after this many calls of its thread */
 
 struct range {
 	uintptr_t low, end;
 };
 
-extern void *__libc_stack_end __attribute__((weak)); /* glibc's: where the first thread's stack begins */
+extern void *__libc_stack_end __attribute__((weak)); /* glibc: start of the initial thread's stack */
 
 static _Thread_local struct {
 	struct range stack;
 	uint32_t calls;
 } self;
-static struct range program; /* its code */
+static struct range program; /* its code segments */
 static pthread_once_t program_once = PTHREAD_ONCE_INIT;
-static _Atomic uint64_t told[TOLD]; /* 44 bits of a hash, and a number */
+static _Atomic uint64_t told[TOLD]; /* 44-bit hash and a number */
 static _Atomic uint32_t numbers;
 
 _Static_assert(SONDE_CALL_STACKS_MAX == 1u << 20, "a number's bits");
 
-/* --- what is known once ------------------------------------------------------------------------------------------ */
+/* --- determined once ---------------------------------------------------------------------------------------------- */
 
-/* The first object is the program. */
+/* The first object is the program itself. */
 static int look_at_program(struct dl_phdr_info *info, size_t size_b, void *unused)
 {
 	(void)size_b;
@@ -76,7 +76,7 @@ static void find_program(void)
 	dl_iterate_phdr(look_at_program, NULL);
 }
 
-/* As the C library has it, but for a thread's control block. */
+/* The C library's bounds, without the thread's control block. */
 static struct range stack_told(void)
 {
 	pthread_attr_t attributes;
@@ -94,7 +94,7 @@ static struct range stack_told(void)
 	return range;
 }
 
-/* What lies above the first frame of the program is its environment. */
+/* Above the program's first frame is its environment. */
 static struct range stack_first(void)
 {
 	uintptr_t end = &__libc_stack_end ? (uintptr_t)__libc_stack_end : 0;
@@ -106,7 +106,7 @@ static int is_on(const struct range *range, uintptr_t sp)
 	return sp >= range->low && sp < range->end;
 }
 
-/* Up to the end of the thread's stack; 0: it is on another. */
+/* Bytes up to the end of the thread's stack; 0 if `sp` is on another stack. */
 static size_t extent(uintptr_t sp)
 {
 	if (!self.stack.end) {
@@ -119,17 +119,17 @@ static size_t extent(uintptr_t sp)
 	return (size_b < COPY_MAX_B ? size_b : COPY_MAX_B) & ~(size_t)7;
 }
 
-/* --- stacks that were told --------------------------------------------------------------------------------------- */
+/* --- stacks already recorded -------------------------------------------------------------------------------------- */
 
 typedef uint64_t __attribute__((aligned(1), may_alias)) word;
 
-/* By hand, as the copy: what lies between variables may be read. */
+/* Written by hand, like the copy, because it reads the gaps between variables too. */
 __attribute__((no_sanitize("address"))) static uint64_t hash_of(const struct sonde_event_call_stack *place,
 								const void *from, size_t size_b, uint64_t salt)
 {
 	const word *words = from;
 	uintptr_t here = (uintptr_t)&hash_of, area = here - AREA_BELOW_B, code_b = program.end - program.low;
-	uintptr_t area_b = (UINT64_C(2) << (63 - __builtin_clzll(here))) - area; /* up to where addresses end */
+	uintptr_t area_b = (UINT64_C(2) << (63 - __builtin_clzll(here))) - area; /* up to the end of addresses */
 	uint64_t hash = sonde_hash_pair(place->pc ^ salt, place->sp) ^ place->fp;
 	for (uint64_t i = 0; i < size_b / 8; i++) {
 		uint64_t value = sonde_unwind_strip(words[i]);
@@ -151,7 +151,7 @@ static uint32_t find(uint64_t hash)
 	return 0;
 }
 
-/* 0: there are no more numbers, and it is told again each time. */
+/* 0: numbers are used up, and the stack is recorded in full each time. */
 static uint32_t number_new(void)
 {
 	if (atomic_load(&numbers) >= SONDE_CALL_STACKS_MAX - 1)
@@ -160,7 +160,7 @@ static uint32_t number_new(void)
 	return number < SONDE_CALL_STACKS_MAX ? number : 0;
 }
 
-/* Where all are taken, one of them is told again when it is met. */
+/* If all slots are taken, one of their stacks will be recorded again when it recurs. */
 static void keep(uint64_t hash, uint32_t number)
 {
 	uint32_t at = (uint32_t)(hash % TOLD);
@@ -182,15 +182,15 @@ __attribute__((no_sanitize("address"))) static void copy_words(void *to, const v
 		out[i] = in[i];
 }
 
-/* --- a stack that is not the thread's ---------------------------------------------------------------------------- */
+/* --- stacks other than the thread's own --------------------------------------------------------------------------- */
 
-/* Where it is copied before it is known whether it is new. */
+/* Staging area for the copy, until it is known whether the stack is new. */
 static struct foreign {
 	_Atomic uint32_t is_used;
 	uint64_t words[FOREIGN_B / 8];
 } foreigns[FOREIGNS];
 
-/* NULL: as many threads as there are such places are here. */
+/* NULL if as many threads as there are staging areas are here already. */
 static struct foreign *foreign_take(void)
 {
 	for (uint32_t i = 0; i < FOREIGNS; i++)
@@ -205,7 +205,7 @@ static void foreign_give(struct foreign *foreign)
 		atomic_store_explicit(&foreign->is_used, 0, memory_order_release);
 }
 
-/* How much of it there is. */
+/* Returns the number of bytes copied. */
 static size_t foreign_copy(struct foreign *foreign, uintptr_t sp)
 {
 	struct iovec local = {foreign->words, FOREIGN_B}, remote = {(void *)sp, FOREIGN_B};
@@ -213,14 +213,14 @@ static size_t foreign_copy(struct foreign *foreign, uintptr_t sp)
 	return got > 0 ? (size_t)got & ~(size_t)7 : 0;
 }
 
-/* --- telling ----------------------------------------------------------------------------------------------------- */
+/* --- recording ---------------------------------------------------------------------------------------------------- */
 
 static int may_copy(void)
 {
 	return prctl(PR_GET_DUMPABLE) == 1;
 }
 
-/* With `size_b` of the stack, which stands at `from`. */
+/* Sends the event with `size_b` bytes of the stack, copied from `from`. */
 static int tell(struct sonde_thread *thread, struct sonde_ring_pool *pool, struct sonde_event_call_stack *event,
 		const void *from, size_t size_b)
 {
@@ -236,7 +236,7 @@ static int tell(struct sonde_thread *thread, struct sonde_ring_pool *pool, struc
 	return SONDE_OK;
 }
 
-/* A stack by its number, or as it stands at `from`. */
+/* Sends a stack by its number, or copied from `from`. */
 static int tell_stack(struct sonde_thread *thread, struct sonde_ring_pool *pool, struct sonde_event_call_stack *event,
 		      const void *from, size_t size_b)
 {
@@ -263,7 +263,7 @@ static int tell_foreign(struct sonde_thread *thread, struct sonde_ring_pool *poo
 	struct foreign *foreign = foreign_take();
 	size_t size_b = foreign ? foreign_copy(foreign, (uintptr_t)event->sp) : 0;
 	int code = size_b ? tell_stack(thread, pool, event, foreign->words, size_b)
-			  : tell(thread, pool, event, NULL, 0); /* its innermost function is all that is known */
+			  : tell(thread, pool, event, NULL, 0); /* only its innermost function is known */
 	foreign_give(foreign);
 	return code;
 }

@@ -1,10 +1,11 @@
-/* chunk.c: takes chunks from the pool, and what happens when there are none.
+/* chunk.c: takes chunks from the pool, and handles an empty pool.
  *
- * A chunk is taken by clearing its bit with one atomic and: no list, so neither a dying thread nor a hostile one can
- * break it. When none is free the drainer is asked once (the doorbell word keeps threads from asking again and again);
- * while the pool may still grow that is worth 10 ms, for a thread's first chunks 100 ms. After that the policy decides:
- * give up, take the thread's own oldest chunk, or wait as long as the drainer lives. What a program says of its own
- * pools waits, too, where others give up, as allocations do: sums of a heap with holes are wrong. But once.
+ * A chunk is taken by clearing its bit with a single atomic AND: there is no list, so neither a dying thread nor a
+ * hostile one can break it. If no chunk is free, the drainer is notified once (the doorbell word keeps threads from
+ * repeating it). While the pool may still grow, the thread waits up to 10 ms, for its first chunks up to 100 ms. Then
+ * the policy decides: give up, take the thread's own oldest chunk, or wait as long as the drainer lives. Events of the
+ * program's own pools wait where others give up, just like allocations, because heap totals with gaps are wrong; but
+ * only once.
  */
 #include <errno.h>
 #include <linux/futex.h>
@@ -20,8 +21,8 @@
 #define WAIT_STEPS_GROW 20
 #define WAIT_STEPS_FIRST 200
 #define WAIT_STEPS_POOL 60000
-#define FIRST_CHUNKS 4u      /* of a thread: zones, events, counters, a histogram */
-#define WAIT_STEPS_CHECK 100 /* every so many steps: is the drainer still there? */
+#define FIRST_CHUNKS 4u      /* of a thread: zones, events, counters and a histogram */
+#define WAIT_STEPS_CHECK 100 /* steps between checks that the drainer is still there */
 
 #define MAP_AHEAD 64u
 
@@ -36,7 +37,7 @@ static uint32_t committed(const struct sonde_ring_pool *pool)
 	return count < pool->chunk_count ? count : pool->chunk_count;
 }
 
-/* Of the first `count` chunks. */
+/* Takes one of the first `count` chunks. */
 static struct sonde_ring_chunk *take_below(struct sonde_ring_pool *pool, uint32_t count, uint32_t hint)
 {
 	uint32_t words = (count + 63) / 64;
@@ -48,7 +49,7 @@ static struct sonde_ring_chunk *take_below(struct sonde_ring_pool *pool, uint32_
 			uint32_t index = word * 64 + (uint32_t)__builtin_ctzll(bit);
 			if (index >= count)
 				break;
-			/* acquire: the drainer zeroed the chunk before it set the bit */
+			/* acquire: pairs with the drainer, which zeroed the chunk before setting the bit */
 			bits = atomic_fetch_and_explicit(&pool->free_map[word], ~bit, memory_order_acquire);
 			if (bits & bit)
 				return sonde_ring_chunk_at(pool, index);
@@ -57,8 +58,8 @@ static struct sonde_ring_chunk *take_below(struct sonde_ring_pool *pool, uint32_
 	return NULL;
 }
 
-/* Maps all pages of the next chunks that are not mapped yet, so that no event faults later. Reading first maps 16 pages
- * a fault where the kernel can, and what it maps so may be written. 0 when there are none. */
+/* Maps all pages of the next unmapped chunks, so that no event takes a page fault later. Reading first maps 16 pages
+ * per fault where the kernel can, and these pages become writable. Returns 0 if there are none. */
 static int map_more(struct sonde_process *process, struct sonde_ring_pool *pool)
 {
 	uint32_t from = atomic_load_explicit(&process->mapped, memory_order_acquire), to = committed(pool);
@@ -72,13 +73,13 @@ static int map_more(struct sonde_process *process, struct sonde_ring_pool *pool)
 	if (madvise(start, size_b, MADV_POPULATE_WRITE))
 		for (size_t at = 0; at < size_b; at += 4096)
 			atomic_fetch_or_explicit((_Atomic uint64_t *)(void *)(start + at), 0, memory_order_relaxed);
-	/* Two threads may do the same; whoever is late changes nothing. */
+	/* If two threads do this concurrently, the later one changes nothing. */
 	atomic_compare_exchange_strong_explicit(&process->mapped, &from, to, memory_order_release,
 						memory_order_relaxed);
 	return 1;
 }
 
-/* Chunks that are mapped are used again before others. */
+/* Prefers chunks that are mapped already. */
 static struct sonde_ring_chunk *take_free(struct sonde_process *process, struct sonde_ring_pool *pool, uint32_t hint)
 {
 	struct sonde_ring_chunk *chunk;
@@ -102,8 +103,8 @@ static void wait_freed(struct sonde_ring_pool *pool, uint32_t seen)
 	atomic_fetch_sub_explicit(&pool->waiters, 1, memory_order_relaxed);
 }
 
-/* A moment's wait is worth it where the pool can grow, and for a thread's first chunks, since others may just have
- * ended; but once, or a drainer that hangs would slow down every event. */
+/* A short wait pays off while the pool can grow, and for a thread's first chunks, because other threads may just have
+ * exited. Only once: a hung drainer must not slow down every event. */
 static int may_wait(struct sonde_process *process, struct sonde_ring_pool *pool, struct sonde_thread *thread,
 		    uint32_t step)
 {
@@ -124,7 +125,7 @@ static int may_wait(struct sonde_process *process, struct sonde_ring_pool *pool,
 	return !is_asked || !sonde_link_check(process);
 }
 
-/* How many events a chunk of ours holds that nobody has drained. */
+/* Number of undrained events in one of the thread's chunks. */
 static uint64_t undrained(struct sonde_ring_chunk *chunk, uint32_t drained)
 {
 	_Atomic uint64_t *words = sonde_ring_words(chunk);
@@ -158,8 +159,8 @@ static void remember(struct sonde_thread *thread, struct sonde_ring_pool *pool, 
 	thread->owned[at].seq = seq;
 }
 
-/* Takes the thread's oldest chunk that the drainer has not finished, but none that it writes to: an event which we, in
- * a signal handler, have interrupted may have a word there. */
+/* Takes the thread's oldest chunk that the drainer has not finished, except the chunks it writes to: an event that this
+ * signal handler has interrupted may have reserved a word there. */
 static struct sonde_ring_chunk *take_own(struct sonde_thread *thread, struct sonde_ring_pool *pool)
 {
 	for (uint32_t left = thread->owned_count; left; left--) {
@@ -213,8 +214,8 @@ struct sonde_ring_chunk *sonde_chunk_take(struct sonde_thread *thread, struct so
 	thread->waited = thread->waited_long = 0;
 	thread->taken++;
 	struct sonde_process *process = sonde_process_get();
-	/* Release and acquire: a chunk comes from its last thread by way of the drainer, which is another process: this
-	 * orders the two threads in the eyes of the language, too. */
+	/* acq_rel: a chunk passes from its previous thread through the drainer, in another process. This also orders
+	 * the two threads according to the C memory model. */
 	uint32_t seq = atomic_fetch_add_explicit(&process->chunks, 1, memory_order_acq_rel) + 1;
 	atomic_store_explicit(&chunk->state, SONDE_RING_OPEN, memory_order_relaxed);
 	chunk->tid = thread->tid;
@@ -230,7 +231,8 @@ int sonde_chain_next(struct sonde_thread *thread, struct sonde_ring_pool *pool, 
 {
 	struct sonde_ring_chunk *old = chain->chunk;
 	if (old) {
-		atomic_fetch_add_explicit(&sonde_process_get()->chunks, 0, memory_order_release); /* see above */
+		/* Pairs with the fetch_add in sonde_chunk_take(). */
+		atomic_fetch_add_explicit(&sonde_process_get()->chunks, 0, memory_order_release);
 		atomic_store_explicit(&old->state, SONDE_RING_SEALED, memory_order_release);
 		chain->chunk = NULL;
 		chain->end = 0;

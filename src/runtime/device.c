@@ -1,7 +1,9 @@
-/* device.c: what the program says of devices: who they are, what they do, and when they did it (sonde/device.h).
+/* device.c: records what the program reports about devices: their properties, operations and activities
+ * (sonde/device.h).
  *
- * Numbers are given here, and told before they are given back: whoever names one knows that it was told. A forked
- * child goes on with its parent's numbers; what it has not told of itself is not known there.
+ * Ids are assigned here, and the defining event is sent before the id is returned, so every reference follows its
+ * definition. A forked child continues with its parent's numbers; ids that it has not defined itself are unknown in its
+ * recording.
  */
 #include <stdatomic.h>
 #include <string.h>
@@ -20,16 +22,16 @@
 
 _Static_assert(SONDE_TID_UNKNOWN == SONDE_DEVICE_TID_UNKNOWN, "threads that are not known");
 
-static _Atomic uint32_t devices, queues, operations; /* numbers given */
+static _Atomic uint32_t devices, queues, operations; /* numbers assigned so far */
 
-/* A forked child sets itself up here, as at any other event. */
+/* A forked child initialises itself here, as at any other event. */
 static int is_on(void)
 {
 	struct sonde_process *process = sonde_process_get();
 	return process && sonde_process_pool(process) && sonde_is_on();
 }
 
-/* 0 = there are too many, or nothing is recorded. */
+/* 0 = too many, or nothing is being recorded. */
 static uint32_t number_of(_Atomic uint32_t *given)
 {
 	if (!is_on() || atomic_load(given) >= SONDE_DEVICE_NUMBER_MAX)

@@ -1,8 +1,8 @@
-/* event.c: variable-length events: arguments, instants, messages, gauges, spans, marks, names.
+/* event.c: variable-length events: arguments, instant events, messages, gauges, spans, annotations, names.
  *
- * Room is reserved by one addition to the thread's cursor; the next store marks how long the event is, and the store of
- * its head makes it visible. A signal handler between them gets room of its own behind it. Padding needs no writing: a
- * fresh chunk is zero.
+ * Space is reserved with one addition to the thread's cursor; the next store sets the length of the event, and storing
+ * its header publishes it. A signal handler in between reserves space after it. Padding is not written: a fresh chunk
+ * is zero.
  */
 #include <errno.h>
 #include <string.h>
@@ -19,7 +19,7 @@ struct text {
 	size_t size_b;
 };
 
-/* Where an event's site comes from: a macro's place, or a kind and a name, or nowhere. */
+/* Where an event gets its site: from a macro's place, by kind and name, or none. */
 struct origin {
 	struct sonde_place *place;
 	uint32_t kind;
@@ -69,7 +69,7 @@ static uint32_t origin_site(struct sonde_ring_pool *pool, const struct origin *o
 	return origin->name ? sonde_place_named(pool, origin->kind, origin->name) : 0;
 }
 
-/* `head` begins a struct of fixed_b bytes; two texts follow it. */
+/* `head` starts a struct of fixed_b bytes; two texts follow it. */
 static int event_put(struct sonde_thread *thread, struct sonde_ring_pool *pool, struct sonde_event *head,
 		     size_t fixed_b, const struct text texts[2])
 {
@@ -334,7 +334,7 @@ int sonde_end(const char *name)
 	uint32_t depth = thread->open_depth;
 	if (!depth)
 		return mismatch(site, 0);
-	uint32_t open = sonde_thread_innermost(thread); /* sees zones of the macros too */
+	uint32_t open = sonde_thread_innermost(thread); /* includes zones of the macros */
 	if (!open && depth <= SONDE_THREAD_OPEN)
 		open = thread->open[depth - 1];
 	if (open && open != site)

@@ -1,8 +1,8 @@
-/* file.c: writes a recording with nothing but libc (file.h).
+/* file.c: writes a recording using only libc (file.h).
  *
- * Memory is mapped, not allocated: the program's heap stays its own. META records gather in one buffer and are written
- * before the next chunk of events, so that what an id names is always there first. The heads of all chunks are kept for
- * the index at the end; a file too long for one index chunk gets none and is read by scanning.
+ * Memory is mapped, not allocated, so that the program's heap is unaffected. META records collect in a buffer that is
+ * written before the next chunk of events, so that definitions always precede references. The headers of all chunks are
+ * kept for the index at the end; a file too long for a single index chunk gets none and is read by scanning.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -114,8 +114,7 @@ int sonde_file_open(struct sonde_file **out, const char *path)
 		file_free(file);
 		return code;
 	}
-	int high =
-	    (int)syscall(SYS_fcntl, file->fd, F_DUPFD_CLOEXEC, 200); /* fcntl is fcntl64 here, which musl lacks */
+	int high = (int)syscall(SYS_fcntl, file->fd, F_DUPFD_CLOEXEC, 200); /* raw: musl does not have fcntl64 */
 	if (high >= 0) {
 		close(file->fd);
 		file->fd = high;

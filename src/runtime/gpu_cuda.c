@@ -1,8 +1,8 @@
-/* gpu_cuda.c: events of CUDA's driver (gpu_driver.h).
+/* gpu_cuda.c: timing events of the CUDA driver (gpu_driver.h).
  *
- * Numbers are those of CUDA's driver interface: results, states and modes of capture. An event can be recorded and
- * asked for while other streams are being captured only in the relaxed mode, else the capture breaks: so each of our
- * calls is in that mode, of its thread alone.
+ * Constants are those of the CUDA driver API: results, states and capture modes. While other streams are being
+ * captured, events can be recorded and queried only in the relaxed mode, else the capture breaks: so each call here
+ * switches its own thread to that mode.
  */
 #include "runtime/gpu_driver.h"
 
@@ -55,7 +55,7 @@ static const char *record(const struct sonde_gpu_calls *calls, void *stream, str
 		code = calls->cuda.event_record(mark->event, stream);
 	if (code != SUCCESS && is_new && mark->event)
 		calls->cuda.event_destroy(mark->event);
-	if (code != SUCCESS) /* one that was used before may be of a context that is no more: it is left to that */
+	if (code != SUCCESS) /* a reused event may belong to a destroyed context: leave it alone */
 		mark->event = NULL;
 	mode_exchange(calls, before);
 	return code == SUCCESS ? NULL : "the driver refuses an event in that stream: is it of the current context?";
@@ -96,7 +96,7 @@ static enum sonde_gpu_state elapsed(const struct sonde_gpu_calls *calls, const s
 	return state;
 }
 
-/* Events of a context that is no more are gone with it: they are left to it, as are those of another one. */
+/* Events of a destroyed context are gone with it: events of any other context are left alone too. */
 static void release(const struct sonde_gpu_calls *calls, const struct sonde_gpu_mark *mark)
 {
 	void *context = NULL;

@@ -1,4 +1,4 @@
-/* gpu_driver.c: functions of devices' drivers among what the process has loaded, and what is asked of them at once. */
+/* gpu_driver.c: looks up device driver functions among the loaded libraries, and answers immediate queries. */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE /* RTLD_DEFAULT */
 #endif

@@ -1,8 +1,8 @@
-/* gpu_driver.h: what a timer of devices (gpu_timer.c) needs of a driver: events in a stream that have a time.
+/* gpu_driver.h: the driver interface of device timers (gpu_timer.c): timestamped events in a stream.
  *
- * Functions are looked up in what the process has loaded; nothing is loaded, and what was found is never let go, since
- * its addresses are kept. Types are those of the drivers' C interfaces, written down here so that no header of theirs
- * is needed: handles are pointers, results int.
+ * Functions are looked up in the libraries that the process has loaded; nothing is loaded, and what was found stays
+ * loaded, because its addresses are kept. Types are those of the drivers' C interfaces, declared here so that no driver
+ * headers are needed: handles are pointers, results are int.
  */
 #ifndef SONDE_RUNTIME_GPU_DRIVER_H
 #define SONDE_RUNTIME_GPU_DRIVER_H
@@ -18,9 +18,9 @@ struct sonde_gpu_cuda {
 	int (*event_elapsed)(float *ms, void *begin, void *end);
 	int (*event_destroy)(void *event);
 	int (*context_current)(void **context);
-	int (*is_capturing)(void *stream, int *status); /* NULL: an old driver, which does not capture */
-	int (*capture_mode)(int *mode);                 /* NULL: the same */
-	int (*memory)(size_t *free_b, size_t *total_b); /* NULL: it does not tell */
+	int (*is_capturing)(void *stream, int *status); /* NULL: an old driver without stream capture */
+	int (*capture_mode)(int *mode);                 /* NULL: likewise */
+	int (*memory)(size_t *free_b, size_t *total_b); /* NULL: the driver cannot report memory */
 };
 
 struct sonde_gpu_opencl {
@@ -39,7 +39,7 @@ struct sonde_gpu_calls {
 	};
 };
 
-/* An event, and what it is good for: CUDA's belong to a context. */
+/* An event and its owner: CUDA events belong to a context. */
 struct sonde_gpu_mark {
 	void *event, *context;
 };
@@ -47,39 +47,38 @@ struct sonde_gpu_mark {
 enum sonde_gpu_state { SONDE_GPU_FAILED = -1, SONDE_GPU_NOT_YET = 0, SONDE_GPU_DONE = 1 };
 
 struct sonde_gpu_function {
-	size_t at; /* of its pointer in struct sonde_gpu_calls */
+	size_t at; /* offset of its pointer in struct sonde_gpu_calls */
 	const char *name, *or_name;
 	int is_optional;
 };
 
-/* What answers a sentence answers NULL when all is well. */
+/* Functions that return a message return NULL on success. */
 struct sonde_gpu_driver {
-	const char *soname;  /* looked for among what is loaded */
-	const char *missing; /* a sentence */
+	const char *soname;  /* looked for among the loaded libraries */
+	const char *missing; /* message if it is not loaded */
 	const struct sonde_gpu_function *functions;
 	size_t function_count;
-	int keeps_events; /* they can be recorded again */
-	/* Whether times of the stream can be had; the context that its events are of. */
+	int keeps_events; /* events can be recorded again */
+	/* Checks that the stream can be timed; returns the context that its events belong to. */
 	const char *(*check)(const struct sonde_gpu_calls *calls, void *stream, void **out_context);
-	/* Puts the event into the stream; a new one where mark->event is NULL. Where it cannot, that is NULL
-	 * behind it. */
+	/* Inserts an event into the stream, creating it if mark->event is NULL. On failure it becomes NULL. */
 	const char *(*record)(const struct sonde_gpu_calls *calls, void *stream, struct sonde_gpu_mark *mark);
 	enum sonde_gpu_state (*state)(const struct sonde_gpu_calls *calls, const struct sonde_gpu_mark *mark);
 	enum sonde_gpu_state (*wait)(const struct sonde_gpu_calls *calls, const struct sonde_gpu_mark *mark);
-	/* Between two that are done. */
+	/* Time between two finished events. */
 	enum sonde_gpu_state (*elapsed)(const struct sonde_gpu_calls *calls, const struct sonde_gpu_mark *begin,
 					const struct sonde_gpu_mark *end, uint64_t *out_ns);
 	void (*release)(const struct sonde_gpu_calls *calls, const struct sonde_gpu_mark *mark);
-	/* Of the device of the thread's context; SONDE_OK, or another of sonde.h. NULL: the driver does not tell. */
+	/* Memory of the device of the thread's context; SONDE_OK or another code of sonde.h. NULL: not available. */
 	int (*memory)(const struct sonde_gpu_calls *calls, uint64_t *free_b, uint64_t *total_b);
 };
 
 extern const struct sonde_gpu_driver sonde_gpu_driver_cuda, sonde_gpu_driver_opencl;
 
-/* By enum sonde_gpu_api; NULL: there is no such. */
+/* By enum sonde_gpu_api; NULL if unknown. */
 const struct sonde_gpu_driver *sonde_gpu_driver_of(int api);
 
-/* 1 = all functions are there. */
+/* Returns 1 if all functions were found. */
 int sonde_gpu_driver_find(const struct sonde_gpu_driver *driver, struct sonde_gpu_calls *out);
 
 #endif

@@ -1,5 +1,5 @@
-/* gpu_opencl.c: markers of OpenCL's queues, and when they were passed (gpu_driver.h). Numbers are those of its headers.
- */
+/* gpu_opencl.c: markers in OpenCL queues and their timestamps (gpu_driver.h). Constants are those of the OpenCL
+ * headers. */
 #include "runtime/gpu_driver.h"
 
 enum { SUCCESS = 0, COMPLETE = 0 };

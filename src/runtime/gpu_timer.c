@@ -1,10 +1,10 @@
-/* gpu_timer.c: times between two points of a device's stream, for programs (sonde/gpu.h).
+/* gpu_timer.c: times between two points of a device stream, for programs (sonde/gpu.h).
  *
- * A timer is mapped memory: names with their statistics and readings, and scopes, in the order in which they were
- * started (`live`). A scope has an event before and one behind; when both are done its time is read, by whichever call
- * comes next, and it is free again. Starts and stops ask a few of the oldest only, so that their cost does not depend
- * on how much is under way. Events that can be recorded again are kept. A lock a timer: its calls go into the driver
- * anyway, which has locks of its own.
+ * A timer is mapped memory: names with their statistics and readings, and scopes in the order of their starts (`live`).
+ * A scope has an event before and an event after its work. Once both are done, whichever call comes next reads its time
+ * and frees it. Starts and stops poll only a few of the oldest scopes, so that their cost does not depend on the number
+ * pending. Reusable events are kept. One lock per timer is enough: its calls enter the driver anyway, which has locks
+ * of its own.
  */
 #include "sonde/gpu.h"
 
@@ -23,16 +23,16 @@ struct name {
 	char text[SONDE_NAME_B];
 	struct sonde_place place;
 	uint32_t started;
-	uint64_t count, total_ns, min_ns, max_ns; /* behind the warm-up */
-	uint64_t inside_ns;                       /* of scopes inside those */
-	double square_ns;                         /* squares, added up */
+	uint64_t count, total_ns, min_ns, max_ns; /* after the warm-up */
+	uint64_t inside_ns;                       /* time of scopes nested in those */
+	double square_ns;                         /* sum of squares */
 };
 
 struct scope {
-	struct sonde_gpu_mark begin, end; /* end.event NULL: it is open */
+	struct sonde_gpu_mark begin, end; /* end.event NULL: still open */
 	void *stream;
 	uint32_t name, number;
-	/* What it is inside of, in its stream: a scope (its number + 1); where that has been read, its name (+ 1). */
+	/* The enclosing scope in the same stream (its number + 1); once that has been read, its name (+ 1). */
 	uint32_t outer, outer_name;
 	uint64_t inside_ns;
 };
@@ -49,7 +49,7 @@ struct sonde_gpu_timer {
 	struct name names[NAMES];
 	uint32_t name_count;
 	struct scope scopes[SCOPES];
-	uint16_t live[SCOPES], rest[SCOPES]; /* numbers of scopes, in order of starts; and of free ones */
+	uint16_t live[SCOPES], rest[SCOPES]; /* scope numbers, in order of their starts, and free ones */
 	uint32_t live_count, rest_count;
 	struct sonde_gpu_mark idle[2 * SCOPES];
 	uint32_t idle_count;
@@ -63,13 +63,13 @@ static int fail(struct sonde_gpu_timer *timer, int code, const char *why)
 	return code;
 }
 
-/* Takes turns; errno is kept by end(). */
+/* Takes the lock; turn_end() restores errno. */
 static int turn_begin(struct sonde_gpu_timer *timer, int *saved)
 {
 	*saved = errno;
 	if (!timer)
 		return SONDE_ERR_ARGUMENT;
-	if (timer->process != getpid()) /* its lock and events are the parent's */
+	if (timer->process != getpid()) /* its lock and events belong to the parent */
 		return SONDE_ERR_OFF;
 	pthread_mutex_lock(&timer->lock);
 	return SONDE_OK;
@@ -115,7 +115,7 @@ struct sonde_gpu_timer *sonde_gpu_timer_new(int api, const struct sonde_gpu_opti
 
 /* --- events ------------------------------------------------------------------------------------------------------- */
 
-/* What failed is not used again; CUDA's are then left to their context, which may be no more. */
+/* Events that failed are not reused; CUDA's are then left to their context, which may be destroyed. */
 static void mark_drop(struct sonde_gpu_timer *timer, const struct sonde_gpu_mark *mark, int has_failed)
 {
 	if (!mark->event)
@@ -204,7 +204,7 @@ static void reading_add(struct sonde_gpu_timer *timer, struct name *name, uint32
 
 /* --- scopes ------------------------------------------------------------------------------------------------------- */
 
-/* What is inside of a scope that goes is inside of its name, or of nothing. */
+/* Scopes nested in a scope that is going away belong to its name from now on, or to nothing. */
 static void insides_pass(struct sonde_gpu_timer *timer, uint32_t outer, uint32_t outer_name)
 {
 	for (uint32_t at = 0; at < timer->live_count; at++) {
@@ -224,7 +224,7 @@ static void inside_add(struct sonde_gpu_timer *timer, const struct scope *scope,
 		timer->names[scope->outer_name - 1].inside_ns += ns;
 }
 
-/* Forgets the scope at a place of `live`. */
+/* Drops the scope at index `at` of `live`. */
 static void scope_drop(struct sonde_gpu_timer *timer, uint32_t at, int has_failed)
 {
 	struct scope *scope = &timer->scopes[timer->live[at]];
@@ -239,14 +239,14 @@ static void scope_drop(struct sonde_gpu_timer *timer, uint32_t at, int has_faile
 	*scope = (struct scope){0};
 }
 
-/* Reads it if it is done, which frees its place. 1 = it is no more. */
+/* Reads a scope if it is done, and frees it. Returns 1 if it is gone. */
 static int scope_read(struct sonde_gpu_timer *timer, uint32_t at)
 {
 	const struct sonde_gpu_driver *driver = timer->driver;
 	struct scope *scope = &timer->scopes[timer->live[at]];
 	uint64_t ns = 0;
 	enum sonde_gpu_state state = driver->state(&timer->calls, &scope->end);
-	if (state == SONDE_GPU_DONE) /* in another order where a queue has none */
+	if (state == SONDE_GPU_DONE) /* out-of-order queues may finish in a different order */
 		state = driver->state(&timer->calls, &scope->begin);
 	if (state == SONDE_GPU_DONE)
 		state = driver->elapsed(&timer->calls, &scope->begin, &scope->end, &ns);
@@ -262,7 +262,7 @@ static int scope_read(struct sonde_gpu_timer *timer, uint32_t at)
 	return 1;
 }
 
-/* Asks up to `most` of those that were stopped, the oldest first. */
+/* Polls up to `most` stopped scopes, oldest first. */
 static void collect(struct sonde_gpu_timer *timer, uint32_t most)
 {
 	for (uint32_t at = 0; at < timer->live_count && most > 0;) {
@@ -273,7 +273,7 @@ static void collect(struct sonde_gpu_timer *timer, uint32_t most)
 	}
 }
 
-/* The newest open one of that name (NULL: of any) and stream: its place in `live`, or live_count. */
+/* The newest open scope of that name (NULL: any) and stream, as an index of `live`; live_count if there is none. */
 static uint32_t open_find(const struct sonde_gpu_timer *timer, const struct name *name, const void *stream)
 {
 	for (uint32_t at = timer->live_count; at-- > 0;) {
@@ -325,7 +325,7 @@ static int stop(struct sonde_gpu_timer *timer, const char *text, void *stream)
 		scope_drop(timer, at, 0);
 		return code;
 	}
-	for (uint32_t inner = at + 1; inner < timer->live_count; inner++) { /* what goes on is not inside it */
+	for (uint32_t inner = at + 1; inner < timer->live_count; inner++) { /* open scopes are not nested in it */
 		struct scope *other = &timer->scopes[timer->live[inner]];
 		if (!other->end.event && other->outer == timer->live[at] + 1U)
 			other->outer = 0;
@@ -378,7 +378,7 @@ int sonde_gpu_next(struct sonde_gpu_loop *loop)
 	return 1;
 }
 
-/* --- asking ------------------------------------------------------------------------------------------------------- */
+/* --- queries ------------------------------------------------------------------------------------------------------ */
 
 static int under_way(const struct sonde_gpu_timer *timer)
 {

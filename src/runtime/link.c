@@ -1,14 +1,15 @@
 /* link.c: the target's end of the socket to the recorder (format/link.h).
  *
- * A recorder may take seconds to answer, since it has one thread and long work to do; one that is stopped (SIGSTOP, a
- * debugger) or dead must not hold the program up. So waiting is done in steps, and after each step without an answer
- * the recorder's state is read in /proc, which anybody may do: who is found stopped after two steps is not waited for.
- * Two, since Ctrl-Z stops recorder and program one after the other. Where its state cannot be seen (another pid
- * namespace, hidepid) it counts as busy. Rejected: a heartbeat in the pool, which one thread with long work in
- * libraries cannot keep up. Steps are counted, not time: while the program is stopped itself, nothing passes.
+ * A recorder may take seconds to answer, because it is single-threaded and some of its work is long; but a stopped
+ * (SIGSTOP, debugger) or dead recorder must not block the program. So waiting is done in steps, and after each step
+ * without an answer the recorder's state is read from /proc, which any user may do. A recorder found stopped twice in a
+ * row is no longer waited for; twice, because Ctrl-Z stops the recorder and the program one after the other. If its
+ * state is not visible (another pid namespace, hidepid) it counts as busy. Rejected: a heartbeat in the pool, which a
+ * single thread cannot keep up during long work in libraries. Steps are counted instead of time, because no steps pass
+ * while the program itself is stopped.
  *
- * The descriptor is moved above 200, out of the way of programs that close or number their low ones. A program may
- * close it all the same, and then have something else there: before each use it must still be the socket that we made.
+ * The descriptor is moved above 200, out of the way of programs that close or count on their low descriptors. A program
+ * may close it all the same and reuse the number: before each use it must still be the socket that we created.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -27,7 +28,7 @@
 #define FD_LOWEST 200
 #define STEP_US 150000
 #define STOPPED_STEPS 2
-/* A signal handler of somebody else's program waits less. */
+/* A signal handler inside a foreign program waits less. */
 #define ANSWER_STEPS (SONDE_RUNTIME_CLIENT == SONDE_LINK_CPU ? 1u : 33u)
 
 static int fd_is(int fd, dev_t dev, ino_t ino)
@@ -41,7 +42,7 @@ static int link_is_ours(const struct sonde_process *process)
 	return fd_is(process->fd, process->fd_dev, process->fd_ino);
 }
 
-/* A forked child's copy of its parent's socket would keep the connection open after the parent's death. */
+/* A forked child must close its copy, which would keep the connection open after the parent's death. */
 static int made_fd;
 static dev_t made_dev;
 static ino_t made_ino;
@@ -49,13 +50,13 @@ static ino_t made_ino;
 void sonde_link_forget(void)
 {
 	if (fd_is(made_fd, made_dev, made_ino))
-		syscall(SYS_close, made_fd); /* by hand: no libc bookkeeping in a child of raw clone */
+		syscall(SYS_close, made_fd); /* raw system call: no libc bookkeeping in a child of raw clone */
 	made_fd = 0;
 }
 
-/* --- whether anybody answers --------------------------------------------------------------------------------------*/
+/* --- the recorder's state ----------------------------------------------------------------------------------------- */
 
-/* As /proc says it ('T', 't': stopped; 'Z', 'X': dead); 0 = it cannot be seen. */
+/* State letter in /proc ('T', 't': stopped; 'Z', 'X': dead); 0 = not visible. */
 static char state_of(pid_t pid)
 {
 	char path[32] = "/proc/", digits[12], text[128], state = 0;
@@ -70,7 +71,7 @@ static char state_of(pid_t pid)
 		return 0;
 	long got = syscall(SYS_read, fd, text, sizeof(text));
 	close(fd);
-	for (long i = 0; i + 2 < got; i++) /* a name may have parentheses, too: the last one ends it */
+	for (long i = 0; i + 2 < got; i++) /* a process name may contain parentheses: the last one ends it */
 		if (text[i] == ')')
 			state = text[i + 2];
 	return state;
@@ -119,7 +120,7 @@ ssize_t sonde_link_receive(int fd, unsigned steps, void *message, size_t size_b,
 		got = recvmsg(fd, &header, MSG_CMSG_CLOEXEC);
 		if (got >= 0)
 			break;
-		if (errno == EINTR) /* also when we were stopped ourselves */
+		if (errno == EINTR) /* also after we were stopped ourselves */
 			continue;
 		if (errno != EAGAIN || --steps == 0)
 			return -errno;
@@ -141,7 +142,7 @@ static char *write_part(char *out, const char *part, size_t part_b)
 	return out + part_b;
 }
 
-/* Where a number begins that follows a dot and ends at `end`; NULL = there is none. */
+/* Start of the number that follows a dot and ends at `end`; NULL = none. */
 static const char *number_before(const char *start, const char *end)
 {
 	const char *at = end;
@@ -206,7 +207,7 @@ static int connect_whole(int fd, const struct sockaddr_un *address, socklen_t ad
 	return failed ? -errno : 0;
 }
 
-/* How the first way failed, where all do. */
+/* Returns the error of the first way if all fail. */
 static int connect_any(int fd, const char *name)
 {
 	struct sockaddr_un address;
@@ -225,14 +226,14 @@ static int socket_open(const char *name)
 	int low = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
 	if (low < 0)
 		return -errno;
-	/* By hand: fcntl would be fcntl64 here, which musl lacks. */
+	/* Raw system call: fcntl is compiled to fcntl64 here, which musl does not have. */
 	int fd = (int)syscall(SYS_fcntl, low, F_DUPFD_CLOEXEC, FD_LOWEST);
 	if (fd < 0)
 		fd = (int)syscall(SYS_fcntl, low, F_DUPFD_CLOEXEC, 3);
 	close(low);
 	if (fd < 0)
 		return -errno;
-	/* A place in its queue is waited for as long as an answer. */
+	/* Waiting for space in the recorder's queue takes as long as waiting for an answer. */
 	struct timeval timeout = {ANSWER_STEPS * STEP_US / 1000000, ANSWER_STEPS * STEP_US % 1000000};
 	sonde_link_step(fd);
 	setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &timeout, sizeof(timeout));
@@ -253,7 +254,7 @@ static ssize_t send_whole(int fd, const void *message, size_t size_b)
 	return sent < 0 ? -errno : 0;
 }
 
-/* 64 KB alignment lets an address in a chunk tell where in the chunk it is. */
+/* 64 KB alignment: an address in a chunk gives its offset in the chunk. */
 static struct sonde_ring_pool *map_aligned(int fd, size_t size_b)
 {
 	size_t span_b = size_b + SONDE_RING_CHUNK_B;
@@ -344,8 +345,8 @@ int sonde_link_check(struct sonde_process *process)
 	return got == 0 || (got < 0 && errno != EAGAIN && errno != EINTR) ? -EPIPE : 0;
 }
 
-/* One question at a time; the size of the answer, or a negative errno. An answer that nobody waited for comes before
- * the next. */
+/* One query at a time; returns the size of the answer, or a negative errno. Answers to abandoned queries arrive first
+ * and are discarded. */
 static ssize_t ask(struct sonde_process *process, const void *question, size_t question_b, void *out, size_t out_b)
 {
 	struct timespec step = {0, 100000};

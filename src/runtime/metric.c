@@ -1,14 +1,14 @@
-/* metric.c: counters and histograms: memory of each thread that the drainer reads, so threads never contend.
+/* metric.c: counters and histograms in per-thread memory that the drainer reads, so that threads never contend.
  *
- * A thread's first use takes a chunk; a histogram takes one a site and thread. The drainer adds threads up and keeps
- * what ended threads left.
+ * A thread's first use takes a chunk; histograms take one per site and thread. The drainer adds up the threads and
+ * keeps the totals of exited ones.
  */
 #include <errno.h>
 
 #include "fold/hist.h"
 #include "runtime/runtime.h"
 
-/* What the inline path of hot.h knows of a chunk and of the buckets. */
+/* Offsets that the inline path of hot.h assumes for chunks and buckets. */
 _Static_assert(offsetof(struct sonde_hot_hist, site) == offsetof(struct sonde_ring_chunk, site), "hot.h: site");
 _Static_assert(offsetof(struct sonde_hot_hist, sum) == offsetof(struct sonde_ring_chunk, sum), "hot.h: sum");
 _Static_assert(offsetof(struct sonde_hot_hist, not_min) == offsetof(struct sonde_ring_chunk, not_min),
@@ -69,7 +69,7 @@ int sonde_counter_add(const char *name, uint64_t amount)
 	return SONDE_OK;
 }
 
-/* Raises a word to at least `value`; a handler may do the same in between. */
+/* Raises a word to at least `value`, even if a signal handler raises it concurrently. */
 static void raise_to(_Atomic uint64_t *word, uint64_t value)
 {
 	uint64_t seen = atomic_load_explicit(word, memory_order_relaxed);
@@ -78,7 +78,7 @@ static void raise_to(_Atomic uint64_t *word, uint64_t value)
 		;
 }
 
-/* Only this thread writes; additions are one instruction, so handlers may record into the same histogram. */
+/* Only this thread writes; each addition is one instruction, so handlers may record into the same histogram. */
 static void hist_add(struct sonde_ring_chunk *chunk, uint64_t value)
 {
 	struct sonde_hot_hist *hist = (struct sonde_hot_hist *)(void *)chunk;

@@ -1,9 +1,9 @@
-/* place.c: gives sites their ids in the pool's heap of sites.
+/* place.c: assigns ids to sites in the pool's site heap.
  *
- * The strings are copied, because the library that holds them may be closed before anybody reads them. A site that was
- * registered before with the same contents gets the same id: a plugin that is loaded a thousand times fills no table,
- * and threads that come to a site at the same moment count under one number. Sites are found through indexes of heap
- * offsets; those without file and function (made by name at run time) through one of their own, which is quicker.
+ * Strings are copied, because the library that holds them may be unloaded before anyone reads them. A site registered
+ * again with the same contents gets the same id: a plugin that is loaded a thousand times does not fill the table, and
+ * threads that reach a site at the same moment use one id. Sites are found through hash indexes of heap offsets; sites
+ * without file and function (created by name at run time) have a separate, faster index.
  */
 #include <string.h>
 
@@ -25,7 +25,7 @@ struct text {
 	uint16_t size_b;
 };
 
-/* Heap offset + 1, of sites made by name, and of all; these stay right across pools. */
+/* Heap offset + 1, for sites created by name and for all others; offsets stay valid across pools. */
 static _Atomic uint32_t named[INDEX_SIZE], placed[INDEX_SIZE];
 
 static struct text text_of(const char *text)
@@ -52,8 +52,8 @@ static uint32_t heap_used(const struct sonde_ring_pool *pool)
 	return used < SONDE_RING_SITES_B ? used : SONDE_RING_SITES_B;
 }
 
-/* The entry with these contents, the same for all threads: that of whoever came first with `own` (offset + 1; 0: nobody
- * is to come). NULL when there is none. An entry has its id before it is put here. */
+/* The entry with these contents, common to all threads: the first one inserted wins; `own` (offset + 1; 0: none) is
+ * inserted if there is none yet. NULL if there is none. An entry has its id before it is inserted. */
 static struct sonde_ring_site *placed_find(const struct sonde_ring_pool *pool, uint64_t hash, uint32_t own)
 {
 	uint32_t at = (uint32_t)sonde_hash_mix(hash) % INDEX_SIZE;
@@ -68,7 +68,7 @@ static struct sonde_ring_site *placed_find(const struct sonde_ring_pool *pool, u
 	return own ? entry_at(pool, own - 1) : NULL;
 }
 
-/* Room in the heap; NULL when it is full, which leaves the heap closed to larger entries only. */
+/* Reserves space in the heap; NULL if it does not fit, which blocks only larger entries. */
 static struct sonde_ring_site *heap_reserve(struct sonde_ring_pool *pool, uint32_t size_b)
 {
 	uint32_t at = atomic_load_explicit(&pool->sites_b, memory_order_relaxed);
@@ -98,7 +98,7 @@ static void entry_fill(struct sonde_ring_site *entry, const struct sonde_place *
 	}
 }
 
-/* The entry of a site, made when it is new; NULL when there is no room. */
+/* The entry of a site, created if new; NULL if the heap is full. */
 static struct sonde_ring_site *place_register(struct sonde_ring_pool *pool, const struct sonde_place *place)
 {
 	struct text texts[4] = {text_of(place->name), text_of(place->function), text_of(place->file),
@@ -118,7 +118,7 @@ static struct sonde_ring_site *place_register(struct sonde_ring_pool *pool, cons
 		return NULL;
 	entry->hash = hash;
 	entry_fill(entry, place, texts);
-	/* Threads that came past the check together may pass the end by a few: those share '(other)'. */
+	/* Threads that pass the check concurrently may exceed the maximum by a few: those share '(other)'. */
 	uint32_t id = atomic_fetch_add(&pool->sites, 1) + 1 + SONDE_RING_SITE_OTHER;
 	entry->id = id < SONDE_RING_MAX_SITES ? id : SONDE_RING_SITE_OTHER;
 	uint32_t offset = (uint32_t)((char *)entry - (char *)pool) - SONDE_RING_SITES_OFFSET + 1;
@@ -164,11 +164,11 @@ uint32_t sonde_place_named(struct sonde_ring_pool *pool, uint32_t kind, const ch
 	return SONDE_RING_SITE_OTHER;
 }
 
-#define HIDDEN UINT32_C(0x80000000) /* beyond any entry: who drains passes over it */
+#define HIDDEN UINT32_C(0x80000000) /* larger than any entry: the drainer skips it */
 _Static_assert(SONDE_RING_SITES_B < HIDDEN, "no offset of an entry has that bit");
 
-/* Other threads of the parent go on with its pool: what they reach after its index was read has no event of ours. Ours
- * may be drained already: entries are there before it shows them. */
+/* Other threads of the parent keep using its pool: entries made after its index was read have no events of ours. Our
+ * pool may be drained already, so entries are complete before it exposes them. */
 void sonde_place_inherit(struct sonde_ring_pool *into, const struct sonde_ring_pool *from)
 {
 	_Atomic uint32_t *to_index = sonde_ring_site_index(into), *from_index = sonde_ring_site_index(from);

@@ -1,7 +1,7 @@
 /* pool_chunk.c: columns and summary of one HEAP chunk of a pool (pool_chunk.h).
  *
- * What source/heap/chunks.c does in the recorder for every block of malloc's, in memory that is there: every event has
- * its time, nothing is sampled, and a chunk holds so few events that all of its columns have room for them.
+ * The counterpart of source/heap/chunks.c, which the recorder uses for malloc, in preallocated memory: every event has
+ * its time, nothing is sampled, and a chunk is limited to so few events that all of its columns fit.
  */
 #include "runtime/pool_chunk.h"
 
@@ -122,7 +122,7 @@ void sonde_pool_chunk_unknown(struct sonde_pool_chunk *chunk, uint64_t time_ns)
 	chunk->summary.unknown++;
 }
 
-/* Columns one after the other behind the first; the size of all. */
+/* Moves the columns behind the first one; returns the total size. */
 static uint32_t body_join(struct sonde_pool_chunk *chunk)
 {
 	const struct {

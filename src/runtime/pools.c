@@ -1,8 +1,9 @@
-/* pools.c: blocks of the process's own pools, put in order and kept while they are alive (pools.h).
+/* pools.c: sorts the events of the process's own pools and tracks their live blocks (pools.h).
  *
- * A round of the drain brings one thread's events after the other's, so they wait until it is over and are then sorted
- * by pool and time: a pool's chunk is filled in one go, in the one buffer there is. Live blocks lie in one table of all
- * pools, which doubles. Nothing is allocated: what does not lie in the caller's memory is mapped.
+ * A drain round delivers the threads' events one thread after another, so they wait until the round is over and are
+ * then sorted by pool and time: each pool's chunk is filled in one go, in a single shared buffer. Live blocks of all
+ * pools are in one hash table, which grows by doubling. Nothing is allocated: what does not fit the caller's memory is
+ * mapped.
  */
 #include "runtime/pools.h"
 
@@ -16,10 +17,10 @@
 #include "runtime/pool_chunk.h"
 
 #define HEAPS_MAX 4096u
-#define SITES_SEEN (1u << 17) /* a power of two; half of it at most is used */
+#define SITES_SEEN (1u << 17) /* a power of two; at most half of it is used */
 #define WAITING_FIRST 4096u
-#define WAITING_MAX (1u << 21)  /* a power of two: all that a round of 64 MB of rings brings */
-#define WAITING_KEPT (1u << 16) /* that their memory stays for */
+#define WAITING_MAX (1u << 21)  /* a power of two: the most that a round of 64 MB of rings can deliver */
+#define WAITING_KEPT (1u << 16) /* capacity whose memory is kept between rounds */
 #define BLOCKS_FIRST 4096u
 #define SNAPSHOTS_MAX 64u
 
@@ -38,10 +39,10 @@ struct block {
 
 struct heap {
 	char name[SONDE_HEAP_NAME_MAX_B + 1];
-	uint32_t id; /* the file's; 0 = nothing was said of it yet */
+	uint32_t id; /* id in the file; 0 = not written yet */
 	uint32_t unused;
 	uint64_t last_ns;
-	uint64_t last_begun; /* nothing has begun since; 0 = something has */
+	uint64_t last_begun; /* the most recent allocation, if nothing has been allocated since; 0 otherwise */
 	struct sonde_link_blocks sums;
 };
 
@@ -50,12 +51,12 @@ struct sonde_pools {
 	uint64_t lost[SONDE_POOLS_LOST_COUNT];
 	uint64_t latest_ns;
 	uint32_t heap_count, ids, site_count;
-	uint16_t heap_of[SONDE_RING_MAX_SITES]; /* by the process's site: index + 1 */
+	uint16_t heap_of[SONDE_RING_MAX_SITES]; /* index + 1 by the process's site id */
 	uint64_t snapshots_ns[SNAPSHOTS_MAX];
 	uint32_t snapshot_count;
-	struct waiting *waiting; /* waiting_cap, and as many again for sorting */
+	struct waiting *waiting; /* waiting_cap entries, and as many again for sorting */
 	uint32_t waiting_count, waiting_cap;
-	struct block *blocks; /* linear probing, at most half full */
+	struct block *blocks; /* hash table with linear probing, at most half full */
 	uint64_t block_count, block_cap;
 	struct heap heaps[HEAPS_MAX];
 	struct sonde_pool_site sites[SITES_SEEN]; /* by heap and thread, linear probing */
@@ -127,7 +128,7 @@ static uint32_t heap_id(struct sonde_pools *pools, struct heap *heap)
 	return heap->id;
 }
 
-/* Where a thread gives out blocks of a pool; NULL when there are too many such places. */
+/* A thread's allocation site in a pool; NULL if there are too many. */
 static struct sonde_pool_site *site_of(struct sonde_pools *pools, struct heap *heap, uint32_t thread)
 {
 	uint32_t id = heap_id(pools, heap), at = (uint32_t)sonde_hash_pair(id, thread) % SITES_SEEN;
@@ -145,7 +146,7 @@ static struct sonde_pool_site *site_of(struct sonde_pools *pools, struct heap *h
 	return &pools->sites[at];
 }
 
-/* --- events that wait ---------------------------------------------------------------------------------------------*/
+/* --- pending events ----------------------------------------------------------------------------------------------- */
 
 static int waiting_grow(struct sonde_pools *pools)
 {
@@ -194,8 +195,8 @@ static int comes_after(const struct waiting *a, const struct waiting *b)
 	return a->heap != b->heap ? a->heap > b->heap : a->time_ns > b->time_ns;
 }
 
-/* By pool and time; a thread's events of one time stay in their order. Merges runs of twice the length into the other
- * half of the memory, and back. Returns the half in which they are. */
+/* Stable merge sort by pool and time: a thread's events with equal times keep their order. Merges into the other half
+ * of the memory and back; returns the half with the result. */
 static struct waiting *waiting_sort(struct sonde_pools *pools, uint32_t count)
 {
 	struct waiting *from = pools->waiting, *to = pools->waiting + pools->waiting_cap;
@@ -214,7 +215,7 @@ static struct waiting *waiting_sort(struct sonde_pools *pools, uint32_t count)
 	return from;
 }
 
-/* Puts those up to `until_ns` in front; how many there are. */
+/* Moves events up to `until_ns` to the front; returns how many there are. */
 static uint32_t waiting_split(struct sonde_pools *pools, uint64_t until_ns)
 {
 	struct waiting *later = pools->waiting + pools->waiting_cap;
@@ -235,7 +236,7 @@ static uint64_t block_home(const struct sonde_pools *pools, uint32_t heap, uint6
 	return sonde_hash_pair(heap, address) & (pools->block_cap - 1);
 }
 
-/* Where a block is, or would go. */
+/* The slot of a block, or where it would be inserted. */
 static struct block *block_seek(const struct sonde_pools *pools, uint32_t heap, uint64_t address)
 {
 	uint64_t at = block_home(pools, heap, address);
@@ -244,7 +245,7 @@ static struct block *block_seek(const struct sonde_pools *pools, uint32_t heap, 
 	return &pools->blocks[at];
 }
 
-/* Room for one more block. */
+/* Ensures capacity for one more block. */
 static int blocks_reserve(struct sonde_pools *pools)
 {
 	if (2 * (pools->block_count + 1) <= pools->block_cap)
@@ -269,7 +270,7 @@ static void block_take_out(struct sonde_pools *pools, struct block *block)
 	uint64_t last = pools->block_cap - 1, hole = (uint64_t)(block - pools->blocks);
 	for (uint64_t at = (hole + 1) & last; pools->blocks[at].address; at = (at + 1) & last) {
 		uint64_t home = block_home(pools, pools->blocks[at].heap, pools->blocks[at].address);
-		/* it may move into the hole unless its home lies behind the hole, seen from where it is */
+		/* it may move into the hole unless its home slot lies cyclically between the hole and itself */
 		if (((at - home) & last) < ((at - hole) & last))
 			continue;
 		pools->blocks[hole] = pools->blocks[at];
@@ -336,7 +337,7 @@ static void chunk_end(struct sonde_pools *pools, const struct heap *heap)
 	sonde_pool_chunk_begin(&pools->chunk, heap->id, heap->sums.live_b, heap->sums.live_blocks);
 }
 
-/* Before an event: no chunk goes across a snapshot, or has more events than it may. */
+/* Before each event: a chunk never spans a snapshot, and never exceeds its maximum of events. */
 static void chunk_make_room(struct sonde_pools *pools, const struct heap *heap, uint64_t time_ns)
 {
 	int is_over = sonde_pool_chunk_is_full(&pools->chunk);

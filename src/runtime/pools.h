@@ -1,4 +1,4 @@
-/* pools.h: what a self-recording process says of its pools (sonde_alloc()): heaps of its file, and answers.
+/* pools.h: pools of a process that records itself (sonde_alloc()): heaps in its file, and query results.
  *
  * The caller maps sonde_pools_b() bytes of zeroed memory, mostly never touched. One thread at a time.
  */
@@ -15,30 +15,30 @@
 struct sonde_pools;
 
 enum sonde_pools_lost {
-	SONDE_POOLS_LOST_NAMES,  /* events of pools that were too many */
-	SONDE_POOLS_LOST_SITES,  /* of pools and threads that were too many */
-	SONDE_POOLS_LOST_MEMORY, /* for which there was no memory */
+	SONDE_POOLS_LOST_NAMES,  /* events of excess pools */
+	SONDE_POOLS_LOST_SITES,  /* events of excess combinations of pool and thread */
+	SONDE_POOLS_LOST_MEMORY, /* out of memory */
 	SONDE_POOLS_LOST_COUNT
 };
 
 size_t sonde_pools_b(void);
 struct sonde_pools *sonde_pools_init(void *memory, struct sonde_file *file);
-/* The name of a pool: `site` is the process's number of it. */
+/* Names a pool: `site` is the process's number for it. */
 void sonde_pools_name(struct sonde_pools *pools, uint32_t site, const char *name);
-/* An event of a thread, the file's id of it. They wait until the next run, which puts them in order. */
+/* Adds an event of a thread (by its file id). Events wait until the next run, which sorts them. */
 void sonde_pools_add(struct sonde_pools *pools, uint32_t thread, const struct sonde_event_block *event);
-/* What was alive at this time can be told exactly: no chunk goes across it. */
+/* Makes the live heap at this time exact: no chunk spans it. */
 void sonde_pools_snapshot(struct sonde_pools *pools, uint64_t time_ns);
-/* Writes what happened up to a time that had passed before the rings were read; UINT64_MAX: everything. */
+/* Writes the events up to a time that was in the past when the rings were read; UINT64_MAX: all events. */
 void sonde_pools_run(struct sonde_pools *pools, uint64_t until_ns);
-/* Of the latest event that was added; 0 = there was none. */
+/* Time of the latest event added; 0 = none. */
 uint64_t sonde_pools_latest_ns(const struct sonde_pools *pools);
-/* As link.h says, of what was written. */
+/* Answers a query (format/link.h) from what has been written. */
 void sonde_pools_answer(const struct sonde_pools *pools, const char *name, struct sonde_link_blocks *out);
-/* Events that were left out, for a reason, since this was asked last. */
+/* Number of events lost for a reason since the last call. */
 uint64_t sonde_pools_lost(struct sonde_pools *pools, enum sonde_pools_lost reason);
-/* The recording ends: writes the rest and what is still alive, and gives back what was mapped beyond sonde_pools_b();
- * answers stay. */
+/* Ends the recording: writes pending events and live blocks, and unmaps memory beyond sonde_pools_b(); query results
+ * stay. */
 void sonde_pools_close(struct sonde_pools *pools);
 
 #endif

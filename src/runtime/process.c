@@ -1,8 +1,9 @@
-/* process.c: whether this process records, and where to: the recorder, its own file, or nowhere.
+/* process.c: decides whether this process records, and where to: the recorder, its own file, or nowhere.
  *
- * The record lives on a page that a forked child reads as zeros, so a child finds state NEW and sets itself up at its
- * first event: it asks the recorder for a pool of its own, or begins a file of its own where its parent wrote one. What
- * it keeps of the parent (names from the environment, the parent's pool for its table of sites) is in plain variables.
+ * The process record is on a page that a forked child reads as zeros, so a child finds state NEW and initialises itself
+ * at its first event: it asks the recorder for a pool of its own, or starts a file of its own if its parent wrote one.
+ * What it needs from the parent (names from the environment, the parent's pool for its site table) is in ordinary
+ * variables.
  */
 #include <errno.h>
 #include <linux/futex.h>
@@ -23,12 +24,12 @@
 #define SETUP_WAITS 2000
 
 static _Atomic(struct sonde_process *) record;
-static _Atomic(struct sonde_ring_pool *) last_pool; /* also the parent's, in a forked child */
+static _Atomic(struct sonde_ring_pool *) last_pool; /* in a forked child still the parent's */
 static _Atomic uint32_t environment_read;
 static _Atomic uint32_t set_up_before;
 static char socket_name[NAME_MAX_B];
 static char self_name[NAME_MAX_B];           /* "" = write no file */
-static _Atomic uint32_t self_name_is_prefix; /* this process's file is NAME.PID.sonde */
+static _Atomic uint32_t self_name_is_prefix; /* this process writes NAME.PID.sonde */
 static struct sonde_options self_options;
 static _Atomic int summary_wanted;
 
@@ -68,7 +69,7 @@ static void read_environment(void)
 		atomic_store(&summary_wanted, 1);
 }
 
-/* This process's file: %p is its pid; a prefix without it gets .PID.sonde. */
+/* Builds this process's file name: %p is its pid; a prefix without %p gets .PID.sonde. */
 static void self_path(char *out, size_t out_b)
 {
 	int pid = (int)getpid();
@@ -121,7 +122,7 @@ static void set_state(struct sonde_process *process, enum sonde_process_state st
 	syscall(SYS_futex, &process->state, FUTEX_WAKE, INT32_MAX, NULL, NULL, 0);
 }
 
-/* The caller has moved the state to SETUP. */
+/* The caller has set the state to SETUP. */
 static int setup(struct sonde_process *process)
 {
 	read_environment();
@@ -140,13 +141,13 @@ static int setup(struct sonde_process *process)
 		sonde_place_inherit(pool, before);
 	if (!code) {
 		atomic_store(&last_pool, pool);
-		atomic_store(&self_name_is_prefix, 1); /* for our children */
+		atomic_store(&self_name_is_prefix, 1); /* for child processes */
 	}
 	set_state(process, code ? SONDE_PROCESS_OFF : SONDE_PROCESS_ON);
 	return code;
 }
 
-/* A handler on the thread that sets up, or half of two seconds of waiting, ends without an answer. */
+/* Waits while another thread sets up, up to two seconds. A signal handler on that very thread must not wait. */
 static void setup_wait(struct sonde_process *process)
 {
 	struct timespec step = {0, SETUP_WAIT_NS};
@@ -168,7 +169,7 @@ struct sonde_ring_pool *sonde_process_pool(struct sonde_process *process)
 	if ((state == SONDE_PROCESS_ON || state == SONDE_PROCESS_PAUSED) && !atomic_load(&pool->closed))
 		return pool;
 	if (state == SONDE_PROCESS_ON || state == SONDE_PROCESS_PAUSED)
-		sonde_process_off(process); /* the recorder has ended */
+		sonde_process_off(process); /* the recorder has exited */
 	if (state == SONDE_PROCESS_OFF)
 		sonde_thread_off(process);
 	return NULL;

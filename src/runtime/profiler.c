@@ -1,8 +1,9 @@
-/* profiler.c: explicit handles: named timers with answers at once (sonde.h, "profilers").
+/* profiler.c: explicit handles: named timers with immediate results (sonde.h, "profilers").
  *
- * A handle is mapped memory: a table of names and a table of running timers. Both are taken with compare-and-swap and
- * sums are atomic, so threads never wait for each other. A running timer's slot is reserved, filled, then published by
- * its name's number; a stop claims it back the same way, so one of two concurrent stops gets it.
+ * A handle is mapped memory: a table of names and a table of running timers. Slots of both are taken with
+ * compare-and-swap and totals are atomic, so threads never wait for each other. A running timer's slot is reserved,
+ * filled, then published by storing its name's number; a stop claims it the same way, so that only one of two
+ * concurrent stops gets it.
  */
 #include <errno.h>
 #include <string.h>
@@ -18,17 +19,17 @@
 #define NAMES 512u
 #define RUNNING 1024u
 #define SLOT_RESERVED UINT32_MAX
-#define SPAN_BIT (UINT64_C(1) << 63) /* our span ids stay apart from the program's */
+#define SPAN_BIT (UINT64_C(1) << 63) /* separates our span ids from the program's */
 
 struct name {
-	_Atomic uint32_t state; /* 0 free, 1 being written, 2 there */
+	_Atomic uint32_t state; /* 0 free, 1 being written, 2 ready */
 	char text[SONDE_NAME_B];
 	_Atomic uint64_t count, total_ns, not_min_ns, max_ns;
 	_Atomic double square_ns, flop, bytes, items;
 };
 
 struct running {
-	_Atomic uint32_t name; /* + 1; 0 = free */
+	_Atomic uint32_t name; /* number + 1; 0 = free */
 	uint32_t tid;
 	uint64_t start_ns;
 	uint64_t span;
@@ -65,7 +66,7 @@ void sonde_profiler_free(struct sonde_profiler *profiler)
 	errno = saved;
 }
 
-/* The number of a name; made when `make`; −1 = not there or no room. */
+/* The number of a name, created if `make` is set; −1 = not found, or table full. */
 static int name_find(struct sonde_profiler *profiler, const char *text, int make)
 {
 	size_t text_b = strlen(text);
@@ -154,7 +155,7 @@ int sonde_profiler_start(struct sonde_profiler *profiler, const char *name)
 	return sonde_profiler_start_work(profiler, name, 0, 0, 0);
 }
 
-/* The newest running timer of a name: of this thread, else of any. */
+/* The newest running timer of a name: in this thread, else in any. */
 static struct running *slot_find(struct sonde_profiler *profiler, uint32_t name, uint32_t tid)
 {
 	struct running *best = NULL;

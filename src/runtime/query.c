@@ -1,7 +1,6 @@
-/* query.c: questions about the zones and pools of this process, answered by whoever drains them, and the summary made
- * of the answers.
+/* query.c: queries about this process's zones and pools, answered by the drainer, and the summary built from them.
  *
- * The drainer drains first, so an answer holds everything that ended before the question.
+ * The drainer drains before it answers, so that an answer covers everything that ended before the query.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -121,7 +120,7 @@ int sonde_pool_stats_of(const char *name, struct sonde_pool_stats *out)
 		return SONDE_ERR_ARGUMENT;
 	struct sonde_process *process = sonde_process_get();
 	int saved = errno;
-	if (process && atomic_load(&process->state) == SONDE_PROCESS_NEW) /* a forked child whose hooks have told all */
+	if (process && atomic_load(&process->state) == SONDE_PROCESS_NEW) /* a forked child after its hooks */
 		(void)sonde_process_pool(process);
 	errno = saved;
 	if (!process || !atomic_load(&process->pool))

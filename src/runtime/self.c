@@ -1,13 +1,13 @@
-/* self.c: a process that writes its own recording: a pool of its own, one drain thread, one file.
+/* self.c: a process that writes its own recording: its own pool, one drain thread, one file.
  *
- * The same rings and the same reading side as under the recorder; only the sink differs (sink.h). The drain thread
- * blocks all signals and wakes every 20 ms, or when a thread finds the pool full. `lock` stands between it and those
- * who ask, start or stop; `control` between starts and stops; no event takes either.
+ * Uses the same rings and the same read side as under the recorder; only the sink differs (sink.h). The drain thread
+ * blocks all signals and wakes every 20 ms, or when a thread finds the pool full. `lock` serialises it with queries,
+ * starts and stops; `control` serialises starts and stops; no event takes either.
  *
- * Memory is mapped at the first recording and used again by the next ones, never given back: one span that only the
- * drain side knows, and two pools in turn. Threads may still look at, or write a last word into, the pool of the
- * recording before; by the time that pool is used again they have seen the number of the recording change (runtime.h).
- * A start that fails gives back what it has mapped.
+ * Memory is mapped for the first recording and reused by later ones, never unmapped: one span for the drain side, and
+ * two pools used alternately. Threads may still read the previous recording's pool or write a last word to it; by the
+ * time that pool is reused, they have seen the recording number change (runtime.h). A start that fails unmaps what it
+ * has mapped.
  */
 #include <errno.h>
 #include <linux/futex.h>
@@ -30,23 +30,23 @@
 #define BUFFER_DEFAULT_B (16u << 20)
 #define CHUNKS_LEAST 2u
 #define ROUND_NS 20000000
-#define LINE_NS 5000000u /* a line from cycles to ns needs two points so far apart */
+#define LINE_NS 5000000u /* minimum distance of the two anchors of the clock conversion */
 #define PATH_B 2048u
 #define EARLY_MAX_NS 1000000u
 
 struct ring {
 	struct sonde_ring_pool *pool;
-	uint32_t chunks; /* that it has room for */
+	uint32_t chunks; /* capacity */
 };
 
 static pthread_mutex_t control = PTHREAD_MUTEX_INITIALIZER;
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* over all below but `running` */
-static pid_t home;                                       /* the process that the rest belongs to */
-static char *span;                                       /* a drain and a sink */
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* protects everything below except `running` */
+static pid_t home;                                       /* the process that owns the state below */
+static char *span;                                       /* memory of the drain and the sink */
 static struct ring rings[2];
-static uint32_t turn; /* rings[turn % 2] is the newest recording's */
+static uint32_t turn; /* rings[turn % 2] belongs to the newest recording */
 static struct sonde_drain *drain;
-static struct sonde_sink *sink; /* NULL = there was no recording yet */
+static struct sonde_sink *sink; /* NULL = nothing was recorded yet */
 static struct sonde_clockfit fit;
 static pthread_t drainer;
 static _Atomic int running;
@@ -60,7 +60,7 @@ static void *map_lazy(size_t size_b, int flags)
 	return memory == MAP_FAILED ? NULL : memory;
 }
 
-/* Makes memory zero, and gives its pages back where the kernel can (not where they are locked). */
+/* Zeroes memory, and releases its pages where the kernel can (locked ones stay). */
 static void wipe(void *memory, size_t size_b, int advice)
 {
 	if (madvise(memory, size_b, advice))
@@ -72,7 +72,7 @@ static size_t span_b(void)
 	return SONDE_DRAIN_B + sonde_sink_b();
 }
 
-/* Shared memory, so that a forked child that is late still writes into the parent's; aligned as chunks must be. */
+/* Shared memory, so that a late event of a forked child still goes to its parent's pool; aligned as chunks require. */
 static struct sonde_ring_pool *ring_map(uint32_t chunks)
 {
 	size_t size_b = sonde_ring_pool_b(chunks), more_b = SONDE_RING_CHUNK_B;
@@ -87,7 +87,7 @@ static struct sonde_ring_pool *ring_map(uint32_t chunks)
 	return (struct sonde_ring_pool *)(void *)(memory + skip_b);
 }
 
-/* What of the memory for a recording is new, to be given back if the start fails. */
+/* Newly mapped memory for a recording, to be unmapped if the start fails. */
 struct fresh {
 	char *span;
 	struct ring ring;
@@ -101,8 +101,8 @@ static void fresh_free(const struct fresh *fresh)
 		munmap(fresh->ring.pool, sonde_ring_pool_b(fresh->ring.chunks));
 }
 
-/* A pool that is too small for what is asked now stays mapped, since threads may know it; sizes are powers of two, so
- * that this happens a few times at most. */
+/* A pool that is too small for this request stays mapped, because threads may refer to it; sizes are powers of two, so
+ * this happens only a few times. */
 static int fresh_map(struct fresh *out, uint32_t chunks)
 {
 	const struct ring *next = &rings[(turn + 1) % 2];
@@ -119,8 +119,8 @@ static int fresh_map(struct fresh *out, uint32_t chunks)
 	return 0;
 }
 
-/* Readies a pool for a new recording. Its sites stay: those of the recording before are about to be written over them,
- * which begin with the same, and a forked child may be reading them. */
+/* Resets a pool for a new recording. Its sites stay: the previous recording's sites are about to be written over them
+ * and have the same prefix, and a forked child may be reading them. */
 static struct sonde_ring_pool *ring_reset(const struct ring *ring, uint32_t chunks, uint32_t on_full, uint32_t clock)
 {
 	struct sonde_ring_pool *pool = ring->pool;
@@ -158,7 +158,7 @@ static void drain_round(int final)
 	sonde_sink_drain(sink, drain, &fit, final);
 }
 
-/* `data`: the pool of the recording, which begins when `lock` is first free. */
+/* `data`: the pool of the recording, which starts once `lock` is released. */
 static void *drain_loop(void *data)
 {
 	struct sonde_ring_pool *pool = data;
@@ -195,8 +195,8 @@ static uint32_t clock_kind(void)
 	return !forbidden && sonde_clockfit_usable() ? SONDE_RING_CLOCK_CYCLES : SONDE_RING_CLOCK_NS;
 }
 
-/* An existing PATH is kept: a process that executes another program has the same pid, and so the same name. `used`
- * has PATH_B bytes: the name of the file that was made. */
+/* An existing file at PATH is kept: after exec a process has the same pid, and so the same file name. `used` (PATH_B
+ * bytes) receives the name of the file that was created. */
 static int open_file(struct sonde_file **out, const char *path, int may_number, char *used)
 {
 	snprintf(used, PATH_B, "%s", path);
@@ -211,7 +211,7 @@ static int open_file(struct sonde_file **out, const char *path, int may_number, 
 	return code;
 }
 
-/* Begins a recording in memory that is there; nothing can fail any more. */
+/* Starts a recording in memory that is already mapped; cannot fail. */
 static void begin(struct sonde_process *process, const struct fresh *fresh, struct sonde_file *file, uint32_t chunks,
 		  uint32_t on_full)
 {
@@ -271,7 +271,7 @@ int sonde_self_start(struct sonde_process *process, const char *path, int may_nu
 		     const struct sonde_options *options)
 {
 	if (home != getpid()) {
-		sonde_self_forget(); /* a child that was forked in the middle of its parent's start */
+		sonde_self_forget(); /* a child that was forked during its parent's start */
 		home = getpid();
 	}
 	pthread_mutex_lock(&control);
@@ -333,13 +333,12 @@ int sonde_self_ask(const struct sonde_link_query *query, struct sonde_link_answe
 	return code;
 }
 
-/* Events are put in order up to a time that had passed before they were read: so they are read once more, after the
- * latest of those that are there. */
+/* Events are sorted up to a time before they were read: so drain once more, after the latest event seen so far. */
 static void drain_blocks(void)
 {
 	drain_round(0);
 	uint64_t now_ns = sonde_clock_now_ns(), until_ns = sonde_sink_blocks_ns(sink) + 1;
-	uint64_t early_ns = now_ns < until_ns ? until_ns - now_ns : 0; /* clocks of two cores differ */
+	uint64_t early_ns = now_ns < until_ns ? until_ns - now_ns : 0; /* clocks of two cores may differ */
 	struct timespec rest = {0, (long)(early_ns < EARLY_MAX_NS ? early_ns : EARLY_MAX_NS)};
 	if (early_ns)
 		nanosleep(&rest, NULL);

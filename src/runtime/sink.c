@@ -1,4 +1,4 @@
-/* sink.c: drained events into a file: what its sites and threads are, its beginning and its end (sink.h). */
+/* sink.c: writes drained events to a file: sites, threads, beginning and end (sink.h). */
 #include "runtime/sink.h"
 
 #include <errno.h>
@@ -58,7 +58,7 @@ uint32_t sonde_sink_site(struct sonde_sink *sink, uint32_t site)
 	return sink->sites[site];
 }
 
-/* Again with each name that the program gives it. */
+/* Runs again for each name that the program sets. */
 void sonde_sink_thread_name(struct sonde_sink *sink, const struct sonde_drain_thread *thread, const char *name,
 			    size_t name_b)
 {
@@ -114,7 +114,7 @@ static void take_lost(void *context, enum sonde_ring_lost cause, uint64_t count)
 
 /* --- begin and end ------------------------------------------------------------------------------------------------*/
 
-/* What it read, without the secrets that a command line may have: 4 KB at most. */
+/* Reads a file such as a command line, without secrets: at most 4 KB. */
 static uint32_t string_of_file(struct sonde_sink *sink, const char *path)
 {
 	char words[4096], text[4096];
@@ -223,7 +223,7 @@ int sonde_sink_close(struct sonde_sink *sink)
 	struct sonde_meta_close record = {.head.type = SONDE_META_CLOSE, .time_ns = sonde_clock_now_ns(), .status = -1};
 	sonde_file_meta(sink->file, &record, sizeof(record), NULL, 0);
 	struct sonde_file *file = sink->file;
-	sink->file = NULL; /* first: a child that is forked now has no file of ours */
+	sink->file = NULL; /* first: a child forked now has no file of ours */
 	return sonde_file_close(file);
 }
 
@@ -243,7 +243,7 @@ uint64_t sonde_sink_blocks_ns(const struct sonde_sink *sink)
 	return sonde_pools_latest_ns(sink->pools);
 }
 
-/* What drains may have been in the middle of anything when the process forked: maps stay, which may be in two hands. */
+/* The process may have forked in the middle of a drain: leave the mappings alone, their state is unknown. */
 void sonde_sink_abandon(struct sonde_sink *sink)
 {
 	if (sink->file)

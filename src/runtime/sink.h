@@ -1,4 +1,4 @@
-/* sink.h: what a self-recording process makes of the events that it drains: chunks of a file (file.h), and answers.
+/* sink.h: turns drained events of a process that records itself into chunks of a file (file.h) and query results.
  *
  * The caller maps sonde_sink_b() bytes of zeroed memory, mostly never touched. One thread at a time.
  */
@@ -15,21 +15,21 @@
 struct sonde_sink;
 
 size_t sonde_sink_b(void);
-/* Writes the head of the recording: this process, its clocks. */
+/* Writes the head of the recording: this process and its clocks. */
 struct sonde_sink *sonde_sink_init(void *memory, struct sonde_ring_pool *ring, struct sonde_file *file);
-/* Drains once and writes what came. */
+/* Drains once and writes what arrived. */
 void sonde_sink_drain(struct sonde_sink *sink, struct sonde_drain *drain, const struct sonde_clockfit *fit, int final);
-/* Writes histograms and the end of the recording, closes the file; 0, or its first error as a negative errno. Answers
- * stay. */
+/* Writes histograms and the end of the recording, and closes the file; 0, or the first error as a negative errno. Query
+ * results stay. */
 int sonde_sink_close(struct sonde_sink *sink);
-/* What is known of the site that the query names, as link.h says; all 0 where nothing is. */
+/* Answers a query about a site (format/link.h); all 0 if nothing is known. */
 void sonde_sink_answer(const struct sonde_sink *sink, const struct sonde_link_query *query,
 		       struct sonde_link_answer *out);
-/* What is known of the pool of a name, as link.h says. */
+/* Answers a query about the pool of a name (format/link.h). */
 void sonde_sink_blocks(const struct sonde_sink *sink, const char *name, struct sonde_link_blocks *out);
-/* Of the latest event of a pool, in ns; 0 = there was none. */
+/* Time of a pool's latest event in ns; 0 = none. */
 uint64_t sonde_sink_blocks_ns(const struct sonde_sink *sink);
-/* In a forked child: the parent's file is not ours to write. */
+/* In a forked child: the file belongs to the parent and must not be written. */
 void sonde_sink_abandon(struct sonde_sink *sink);
 
 #endif

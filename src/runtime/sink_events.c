@@ -1,5 +1,4 @@
-/* sink_events.c: all that is no zone: events, counters, snapshots and histograms of the process into its file (sink.h).
- */
+/* sink_events.c: writes everything except zones: events, counters, snapshots and histograms of the process (sink.h). */
 #include <string.h>
 #include <sys/mman.h>
 
@@ -132,7 +131,7 @@ static void write_histogram(struct sonde_sink *sink, uint32_t site, const struct
 	record.sum = from->sum;
 	record.min = from->min;
 	record.max = from->max;
-	uint8_t *body = sink->zones.times, *to = body; /* its zones have been written */
+	uint8_t *body = sink->zones.times, *to = body; /* its zones have been written, so the buffer is free */
 	uint32_t last = 0;
 	for (uint32_t bucket = 0; bucket < SONDE_HIST_BUCKETS; bucket++) {
 		if (!from->hits[bucket])

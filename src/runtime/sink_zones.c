@@ -1,8 +1,8 @@
-/* sink_zones.c: zones of the process's threads into ZONES chunks (sink.h).
+/* sink_zones.c: writes zones of the process's threads as ZONES chunks (sink.h).
  *
- * Zones of a thread gather until another thread's come, the round ends or the columns are full, and then become a
- * chunk. They are paired while they pass, as a reader of the chunk will pair them: a zone that finds no frame is left
- * out of the columns, too, and counted, so that what a chunk says of itself is what its body adds up to.
+ * Zones of a thread collect until another thread's zones arrive, the round ends or the columns are full, and then
+ * become a chunk. They are paired on the way, exactly as a reader of the chunk will pair them: a zone without a frame
+ * is left out of the columns, too, and counted, so that a chunk's summary matches its body.
  */
 #include <string.h>
 
@@ -16,7 +16,7 @@ _Static_assert(sizeof(struct sonde_zones_summary) + SONDE_ZONES_OPEN_MAX * sizeo
 		   SONDE_CHUNK_MAX_SUMMARY_B,
 	       "a summary holds as many zones as can be open");
 
-/* Head, open zones, sums and nodes; returns their size. The sums begin anew. */
+/* Writes header, open zones, totals and nodes; returns their size. Resets the totals. */
 static uint32_t zones_summary(struct sonde_sink *sink)
 {
 	struct sonde_sink_zones *zones = &sink->zones;
@@ -84,7 +84,7 @@ static void zone_ended(struct sonde_sink_zones *zones, const struct sonde_pair_z
 	sonde_nodes_add_zone(&zones->nodes, zone->depth, zone->site, zone->start_ns, zone->dur_ns);
 }
 
-/* One event of a thread: the file's id of a site, 0 = an end. 1 = it began a zone that had to be left out. */
+/* Adds one event of a thread: the site's id in the file, 0 = an end. Returns 1 if it began a zone that was left out. */
 static int zone_put(struct sonde_sink *sink, struct sonde_frames *frames, uint32_t thread, uint32_t id,
 		    uint64_t time_ns)
 {
@@ -126,7 +126,7 @@ void sonde_sink_take_zones(void *context, struct sonde_drain_thread *thread, con
 	uint32_t id = sonde_sink_thread(sink, thread, times_ns[0]);
 	if (thread->index >= sink->thread_rows)
 		sink->thread_rows = thread->index + 1;
-	if (gap) /* what was open is no longer known: it ends where the gap does */
+	if (gap) /* open zones are no longer known: they end where the gap ends */
 		frames->pair.over = 0;
 	while (gap && frames->pair.depth)
 		zone_put(sink, frames, id, 0, times_ns[0]);

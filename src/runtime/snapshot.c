@@ -1,6 +1,6 @@
-/* snapshot.c: a moment of the process that can be compared with others (sonde.h).
+/* snapshot.c: snapshots of the process that can be compared with each other (sonde.h).
  *
- * What is resident is read here, at that moment: whoever drains the ring comes later, or after the process has ended.
+ * RSS is read here, at the moment of the call: the drainer runs later, possibly after the process has exited.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -13,8 +13,8 @@
 
 #define LABEL_MAX_B 4095u
 
-/* Waits until two ticks of the time by which allocations are stamped (format/heap.h) have passed: what this thread has
- * allocated before is then earlier than what comes now, by that time too. */
+/* Waits two ticks of the clock that stamps allocations (format/heap.h): what this thread has allocated before is then
+ * stamped earlier than what it allocates next. */
 static void settle(const struct sonde_ring_pool *pool)
 {
 	uint64_t from = sonde_event_time(pool);
@@ -22,7 +22,7 @@ static void settle(const struct sonde_ring_pool *pool)
 		;
 }
 
-/* 0 where /proc is not to be had. */
+/* 0 if /proc is unavailable. */
 static uint64_t resident_b(void)
 {
 	char text[128];
@@ -53,7 +53,7 @@ int sonde_snapshot(const char *label)
 	if (pool)
 		settle(pool);
 	int code = sonde_event_send(&event.text.head, sizeof(event), label, label_b);
-	pool = process ? atomic_load(&process->pool) : NULL; /* the first event makes it */
+	pool = process ? atomic_load(&process->pool) : NULL; /* created by the first event */
 	if (code == SONDE_OK && pool) {
 		settle(pool);
 		sonde_process_wake(process, pool);

@@ -1,6 +1,6 @@
-/* table.c: statistics as a table of text (table.h), and the sentences for codes.
+/* table.c: prints statistics as a text table (table.h); texts of error codes.
  *
- * Control characters in names are shown as '?', so that a name cannot write to the terminal.
+ * Control characters in names are printed as '?', so that a name cannot control the terminal.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -9,7 +9,7 @@
 
 #include "runtime/table.h"
 
-/* Newton's method from above; libm is not linked for one root. */
+/* Newton's method from above: avoids linking libm for one square root. */
 static double square_root(double value)
 {
 	if (!(value > 0))

@@ -1,4 +1,4 @@
-/* table.h: statistics as a table of text on a descriptor, for programs that print their own summary. */
+/* table.h: statistics as a text table on a file descriptor, for programs that print their own summary. */
 #ifndef SONDE_RUNTIME_TABLE_H
 #define SONDE_RUNTIME_TABLE_H
 
@@ -7,7 +7,7 @@
 
 #include "runtime/runtime.h"
 
-/* Mean and sample standard deviation of out->count durations from their sum and sum of squares. */
+/* Computes mean and sample standard deviation of out->count durations from their sum and sum of squares. */
 void sonde_table_moments(struct sonde_stats *out, uint64_t sum_ns, double square_ns);
 void sonde_table_print(int fd, const struct sonde_stats *rows, size_t count, uint64_t lost);
 

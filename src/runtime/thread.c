@@ -1,12 +1,13 @@
-/* thread.c: a thread's page, and the slow path of zone events.
+/* thread.c: per-thread pages, and the slow path of zone events.
  *
- * A thread gets its page at its first event and gives it back when it ends (a pthread key made early enough that
- * setting it never allocates; the drainer also notices threads that are gone). Pages are kept and used again, so
- * another thread may always write `limit` and `off` of any page.
+ * A thread gets its page at its first event and releases it when it exits (through a pthread key created early enough
+ * that setting it never allocates; the drainer also detects exited threads). Pages are kept and reused, so another
+ * thread may write `limit` and `off` of any page at any time.
  *
- * While there is no room (or we are paused) events are not just dropped: a recorded zone's end must not get lost, and
- * an end must not end the wrong zone. So they are reduced to "ends owed, then begins still open", which are written
- * with their own times as soon as there is room. Only zones that both began and ended meanwhile are lost, and counted.
+ * While there is no space (or while paused), events are not simply dropped: the end of a recorded zone must not get
+ * lost, and an end must not end the wrong zone. So they are reduced to "pending ends, then begins still open", which
+ * are written with their own times as soon as there is space. Only zones that both began and ended in the meantime are
+ * lost, and counted.
  */
 #include <errno.h>
 #include <limits.h>
@@ -20,9 +21,9 @@
 #include "runtime/runtime.h"
 
 #define THREADS_MAX 8192
-#define KEY_INLINE_MAX 32 /* glibc and musl keep the first keys in the thread itself: setting them never allocates */
+#define KEY_INLINE_MAX 32 /* glibc and musl store the first keys in the thread itself: setting them never allocates */
 
-static struct sonde_thread nobody; /* limit 0: every thread's first event asks */
+static struct sonde_thread nobody; /* limit 0: every thread's first event takes the slow path */
 __thread struct sonde_hot *sonde_hot_self __attribute__((tls_model("initial-exec"))) = &nobody.hot;
 
 static _Atomic(struct sonde_thread *) pages[THREADS_MAX];
@@ -36,7 +37,7 @@ static void chunk_release(struct sonde_ring_chunk *chunk)
 		atomic_store_explicit(&chunk->state, SONDE_RING_RELEASED, memory_order_release);
 }
 
-/* Forgets everything but the page's place in the table and its `off`. */
+/* Resets everything but the page's position in the table and its `off`. */
 static void page_reset(struct sonde_thread *thread)
 {
 	__atomic_store_n(&thread->hot.limit, 0, __ATOMIC_RELAXED);
@@ -55,7 +56,7 @@ static void thread_exit(void *data)
 	struct sonde_process *process = sonde_process_get();
 	if (!process || !thread->tid)
 		return;
-	/* Its chunks may be those of a recording long over, and its pool used again. */
+	/* Its chunks may belong to an earlier recording, and its pool may have been reused. */
 	int ours = thread->recording == atomic_load(&process->recording);
 	struct sonde_ring_pool *pool = ours ? thread->pool : NULL;
 	uint32_t held = thread->owed + thread->opened;
@@ -153,7 +154,7 @@ struct sonde_thread *sonde_thread_current(void)
 	return hot == &nobody.hot || !thread->tid ? NULL : thread;
 }
 
-/* A forked child's only thread goes on with its wiped page, which the table has forgotten. */
+/* The only thread of a forked child continues with its wiped page, which the table has forgotten. */
 static void page_adopt(struct sonde_thread *thread)
 {
 	atomic_store(&thread->in_use, 1);
@@ -171,7 +172,7 @@ static void page_adopt(struct sonde_thread *thread)
 void sonde_thread_off(struct sonde_process *process)
 {
 	__atomic_store_n(&sonde_hot_self->off, 1, __ATOMIC_SEQ_CST);
-	/* A start meanwhile either sees this and undoes it, or is seen here. */
+	/* A concurrent start either sees this store and undoes it, or its state is seen here. */
 	if (atomic_load(&process->state) != SONDE_PROCESS_OFF)
 		__atomic_store_n(&sonde_hot_self->off, 0, __ATOMIC_SEQ_CST);
 }
@@ -193,14 +194,14 @@ static struct sonde_thread *thread_register(struct sonde_process *process)
 	return thread;
 }
 
-/* How many words before `cursor` are in no chunk: events that we, in a signal handler, have interrupted have reserved
- * them, and have not looked at the limit yet. */
+/* Number of words before `cursor` that are in no chunk: events that this signal handler interrupted have reserved them,
+ * and have not checked the limit yet. */
 static uint64_t words_beyond(const struct sonde_thread *thread, uint64_t cursor)
 {
 	return cursor > thread->zones.end ? (cursor - thread->zones.end) / 8 : 0;
 }
 
-/* A new recording has a new pool, or one used again: what belonged to the old one stays there. */
+/* A new recording has a new or reused pool: what belonged to the old one stays there. */
 static void pool_changed(struct sonde_thread *thread, struct sonde_ring_pool *pool, uint32_t recording)
 {
 	uint32_t tid = thread->tid;
@@ -259,7 +260,7 @@ uint32_t sonde_thread_innermost(const struct sonde_thread *thread)
 	return 0;
 }
 
-/* --- zone events that found no room -------------------------------------------------------------------------------*/
+/* --- zone events without space ------------------------------------------------------------------------------------ */
 
 static void pend(struct sonde_thread *thread, struct sonde_ring_pool *pool, uint64_t word, int paused)
 {
@@ -267,7 +268,7 @@ static void pend(struct sonde_thread *thread, struct sonde_ring_pool *pool, uint
 	int is_end = !(word & SONDE_RING_SITE_MASK);
 	if (is_end && thread->depth_lost) {
 		thread->depth_lost--;
-		return; /* its begin was counted with it */
+		return; /* counted together with its begin */
 	}
 	if (is_end && thread->opened) {
 		thread->opened--;
@@ -287,7 +288,7 @@ static void pend(struct sonde_thread *thread, struct sonde_ring_pool *pool, uint
 	sonde_process_lost(pool, SONDE_RING_LOST_DEEP, is_end ? 1 : 2);
 }
 
-/* Writes a word into the current chunk; −1 when that is full and there is no other. */
+/* Writes a word into the current chunk; −1 if that is full and there is no other. */
 static int zone_store(struct sonde_thread *thread, struct sonde_ring_pool *pool, uint64_t word)
 {
 	for (;;) {
@@ -328,7 +329,7 @@ static int zone_flush(struct sonde_thread *thread, struct sonde_ring_pool *pool)
 static void zone_word(struct sonde_thread *thread, struct sonde_ring_pool *pool, uint64_t word)
 {
 	struct sonde_process *process = sonde_process_get();
-	__atomic_store_n(&thread->hot.limit, 0, __ATOMIC_RELAXED); /* handlers come here meanwhile */
+	__atomic_store_n(&thread->hot.limit, 0, __ATOMIC_RELAXED); /* handlers take the slow path */
 	int paused = atomic_load(&process->state) != SONDE_PROCESS_ON;
 	if (paused || thread->depth_lost || zone_flush(thread, pool) || zone_store(thread, pool, word)) {
 		pend(thread, pool, word, paused);
@@ -341,7 +342,7 @@ static void zone_word(struct sonde_thread *thread, struct sonde_ring_pool *pool,
 		__atomic_store_n(&thread->hot.limit, 0, __ATOMIC_RELAXED);
 }
 
-/* Ends that handlers left behind, in their order: they are older than what comes next. */
+/* Stores ends that handlers left behind, in order: they are older than what comes next. */
 static void late_store(struct sonde_thread *thread)
 {
 	uint32_t stored = 0;
@@ -365,8 +366,8 @@ void sonde_thread_leave(struct sonde_thread *thread)
 	} while (thread->late);
 }
 
-/* A handler's event while its thread is busy. With a limit of 0 the rest of the handler's events come here, too, so
- * that a zone is recorded or left out as a whole. */
+/* A handler's event while its thread is busy. With a limit of 0, the handler's other events come here too, so that a
+ * zone is recorded or left out as a whole. */
 static void zone_inside(struct sonde_thread *thread, struct sonde_ring_pool *pool, int is_end)
 {
 	__atomic_store_n(&thread->hot.limit, 0, __ATOMIC_RELAXED);
@@ -381,8 +382,8 @@ static void zone_inside(struct sonde_thread *thread, struct sonde_ring_pool *poo
 	sonde_process_lost(pool, SONDE_RING_LOST_SIGNAL, 1);
 }
 
-/* As sonde_thread_enter(), but handlers store no words from here on, and what they have stored is complete. `inside`:
- * we are such a handler, and need no leave. */
+/* Like sonde_thread_enter(), but from here on handlers store no words, and those stored before are complete. `inside`:
+ * we are such a handler, and must not leave. */
 static struct sonde_thread *zone_enter(struct sonde_ring_pool **pool, int *inside)
 {
 	struct sonde_thread *thread = sonde_thread_current();
@@ -400,11 +401,11 @@ static struct sonde_thread *zone_enter(struct sonde_ring_pool **pool, int *insid
 	return thread;
 }
 
-#define GIVEN_BACK 1u /* no address of a word */
+#define GIVEN_BACK 1u /* not an address of a word */
 
-/* Gives a reservation back; or returns the slot, which must be filled where it is, since the drainer waits for it.
- * Handlers give back all that they do not fill, so that happens only where one has stored words behind it, or has gone
- * on to another chunk. */
+/* Returns a reservation, or the slot if it must be filled in place because the drainer waits for it. Handlers return
+ * everything that they do not fill, so that happens only if one has stored words after it or switched to another
+ * chunk. */
 static uint64_t slot_kept(uint64_t slot, uint64_t size_b)
 {
 	uint64_t after = slot + size_b;
@@ -413,8 +414,8 @@ static uint64_t slot_kept(uint64_t slot, uint64_t size_b)
 	return back ? GIVEN_BACK : slot;
 }
 
-/* Not after the end of a chunk, nor in no chunk at all, nor in one of a recording before this one. One that is no word
- * is no longer among those that zone_store() found behind the end. */
+/* False past the end of a chunk, in no chunk, or in a chunk of an earlier recording. A slot that is no word no longer
+ * counts among those that zone_store() found beyond the end. */
 static int slot_is_word(struct sonde_thread *thread, const struct sonde_ring_pool *pool, uint64_t slot)
 {
 	if (slot % 8)
