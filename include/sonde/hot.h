@@ -1,14 +1,14 @@
-/* hot.h: what the macros of sonde.h expand to. Include sonde.h.
+/* hot.h: what the macros of sonde.h expand to. Include sonde.h, not this file.
  *
- * A thread has a cursor and a limit on a page of its own. An event reserves the next word by adding to the cursor with
- * one instruction, so that a signal handler in between gets a word of its own, and then stores time and site in it.
- * Everything else (not started, paused, chunk full, forked, cycle counter forbidden, a site without an id) is a limit
- * of 0, a cursor that has reached the limit or a sum that overflows, and goes to sonde_hot_slow(), which gives back
- * what was reserved. Where nothing is recorded an event is one test, and falls through it: the rest stands out of the
- * way.
+ * Each thread has a cursor and a limit on a page of its own. An event reserves the next word by adding to the cursor
+ * with one instruction, so that a signal handler that interrupts it gets a word of its own, and then stores time and
+ * site in it. All other cases (not started, paused, chunk full, forked, cycle counter unavailable, site without an id)
+ * appear as a limit of 0, a cursor at its limit, or a sum that overflows; they go to sonde_hot_slow(), which returns
+ * the reservation. While nothing is recorded an event costs one test that falls through: the rest of the code is moved
+ * out of line.
  */
 #ifndef SONDE_SONDE_H
-#include <sonde/sonde.h> /* which includes this file where it is wanted */
+#include <sonde/sonde.h> /* sonde.h includes this file where it is needed */
 #elif !defined(SONDE_HOT_H) && !defined(SONDE_DISABLE)
 #define SONDE_HOT_H
 
@@ -19,14 +19,14 @@ extern "C" {
 
 struct sonde_hot {
 	uint64_t cursor;               /* address of the next word */
-	uint64_t limit;                /* address after the chunk; 0 = sonde_hot_slow() knows */
-	uint64_t off;                  /* nothing is recorded and nothing need be asked; changed by any thread */
-	uint64_t *counters;            /* this thread's totals by site id; NULL = ask */
-	struct sonde_hot_hist **hists; /* this thread's histograms, SONDE_HOT_HISTS of them by site id; NULL = ask */
+	uint64_t limit;                /* end address of the chunk; 0 = call sonde_hot_slow() */
+	uint64_t off;                  /* nothing is recorded and no check is needed; any thread may change it */
+	uint64_t *counters;            /* this thread's totals by site id; NULL = take the slow path */
+	struct sonde_hot_hist **hists; /* of this thread, by site id; NULL = slow path */
 };
 
 #define SONDE_HOT_HISTS 64u
-#define SONDE_HOT_HIST_BITS 7 /* of sub-bucket: 128 buckets an octave */
+#define SONDE_HOT_HIST_BITS 7 /* sub-bucket bits: 128 buckets per octave */
 
 /* A histogram of one site and thread, in shared memory. */
 struct sonde_hot_hist {
@@ -40,7 +40,7 @@ struct sonde_hot_hist {
 
 extern __thread struct sonde_hot *sonde_hot_self __attribute__((tls_model("initial-exec")));
 
-/* `site` NULL: an end. `slot`: what was reserved, 8 bytes for an event. */
+/* `site` NULL: an end. `slot`: the reserved address, 8 bytes per event. */
 void sonde_hot_slow(struct sonde_place *site, uint64_t slot) __attribute__((cold));
 void sonde_hot_slow_next(struct sonde_place *site, uint64_t slot) __attribute__((cold));
 void sonde_hot_slow_count(struct sonde_place *site, uint64_t amount) __attribute__((cold));
@@ -58,8 +58,8 @@ void sonde_place_span(struct sonde_place *site, uint64_t id);
 #define SONDE_LIKELY(condition) __builtin_expect(!!(condition), 1)
 #define SONDE_UNLIKELY(condition) __builtin_expect(!!(condition), 0)
 
-/* Adds to a word of this thread and returns what it was: one instruction, so that signal handlers see all or nothing;
- * without the lock prefix, since other threads only read. */
+/* Adds to a word of this thread and returns its previous value. A single instruction, so that signal handlers see all
+ * or nothing; without the lock prefix, because other threads only read. */
 #if defined(__x86_64__)
 static inline uint64_t sonde_hot_add(uint64_t *word, uint64_t amount)
 {
@@ -67,7 +67,8 @@ static inline uint64_t sonde_hot_add(uint64_t *word, uint64_t amount)
 	return amount;
 }
 
-/* `limit` is named as changed, since a handler may have gone on to the next chunk: the compiler must read it anew. */
+/* The asm lists `limit` as changed, because a signal handler may have switched to the next chunk: the compiler must
+ * reload it. */
 static inline uint64_t sonde_hot_reserve(struct sonde_hot *hot, uint64_t size_b)
 {
 	__asm__ volatile("xaddq %0, %1" : "+r"(size_b), "+m"(hot->cursor), "+m"(hot->limit) : : "cc");
@@ -88,7 +89,7 @@ static inline uint64_t sonde_hot_reserve(struct sonde_hot *hot, uint64_t size_b)
 {
 	size_b = __atomic_fetch_add(&hot->cursor, size_b, __ATOMIC_RELAXED);
 	__atomic_signal_fence(
-	    __ATOMIC_SEQ_CST); /* the limit is read later: a handler may have gone to the next chunk */
+	    __ATOMIC_SEQ_CST); /* the limit is read afterwards: a handler may have switched to the next chunk */
 	return size_b;
 }
 
@@ -105,8 +106,8 @@ static inline void sonde_hot_store(uint64_t slot, uint64_t word)
 	__atomic_store_n((uint64_t *)(uintptr_t)slot, word, __ATOMIC_RELEASE);
 }
 
-/* Aligned words are read whole on every machine we know. As plain reads they fold into the comparison, which saves two
- * instructions an event; thread sanitizers need to be told that the race is meant. */
+/* Aligned words are read atomically on all supported machines. Plain reads fold into the comparison, which saves two
+ * instructions per event; thread sanitizers need to see that the race is intended. */
 #if defined(__SANITIZE_THREAD__) || defined(__aarch64__)
 #define SONDE_HOT_LOAD(word) __atomic_load_n(&(word), __ATOMIC_RELAXED)
 #else
@@ -138,7 +139,7 @@ static inline __attribute__((always_inline)) void sonde_hot_end(void)
 		sonde_hot_store(slot, sonde_hot_time() << 20);
 }
 
-/* An end and a begin with one reading of the clock. */
+/* An end and a begin that share one clock reading. */
 static inline __attribute__((always_inline)) void sonde_hot_next(struct sonde_place *site)
 {
 	struct sonde_hot *hot = sonde_hot_self;
@@ -177,9 +178,8 @@ static inline void sonde_hot_bump(uint64_t *word, uint64_t amount)
 #endif
 }
 
-/* A new smallest or largest value, like everything rare, goes to sonde_place_histogram(). Values below 128 are their
- * own buckets; as if they had bit 7, they are shifted like those up to 255, without a branch that nobody could predict.
- */
+/* A new minimum or maximum, like every rare case, goes to sonde_place_histogram(). Values below 128 have buckets of
+ * their own: treating them as if bit 7 were set shifts them like those up to 255, without an unpredictable branch. */
 static inline __attribute__((always_inline)) void sonde_hot_histogram(struct sonde_place *site, uint64_t value)
 {
 	struct sonde_hot *hot = sonde_hot_self;
@@ -257,14 +257,14 @@ static inline __attribute__((always_inline)) void sonde_scope_end(char *scope)
 		call;                                             \
 	} while (0)
 
-/* A zone without a scope: each begin needs its end in the same thread. */
+/* A zone that is not bound to a block: each begin needs an end in the same thread. */
 #define SONDE_BEGIN(name) SONDE_WITH_SITE_(SONDE_KIND_ZONE, name, sonde_hot_begin(&sonde_site_here))
 #define SONDE_END() sonde_hot_end()
-/* Ends the innermost zone and begins another, at one reading of the clock. */
+/* Ends the innermost zone and begins another, with a single clock reading. */
 #define SONDE_ZONE_NEXT(name) SONDE_WITH_SITE_(SONDE_KIND_ZONE, name, sonde_hot_next(&sonde_site_here))
 #define SONDE_ZONE_WORK(flop, bytes, items) ((void)sonde_zone_work((double)(flop), (double)(bytes), (double)(items)))
 #define SONDE_ZONE_ARG(key, value) ((void)sonde_arg_double(key, (double)(value)))
-/* Counts calls, without times. */
+/* Counts calls without timing them. */
 #define SONDE_COUNT(name) SONDE_WITH_SITE_(SONDE_KIND_COUNT, name, sonde_hot_count(&sonde_site_here, 1))
 #define SONDE_COUNTER_ADD(name, amount) \
 	SONDE_WITH_SITE_(SONDE_KIND_COUNTER, name, sonde_hot_count(&sonde_site_here, (uint64_t)(amount)))
