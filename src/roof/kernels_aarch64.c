@@ -1,7 +1,7 @@
 /* kernels_aarch64.c: the loops for AArch64: scalar, scalar FMA, NEON.
  *
- * Twenty-four chains hide the latency of every processor so far: four units of FMA of four cycles need sixteen. What
- * SVE could do beyond NEON is not measured.
+ * Twenty-four chains hide the latency of all current processors: four FMA units with a latency of four cycles need
+ * sixteen. SVE is not measured.
  */
 #include "roof/kernels.h"
 
@@ -15,7 +15,7 @@
 #define BEGIN(i) vector a##i = {0};
 #define ADD(i) sum += a##i;
 
-/* Scalar instructions leave 0 in the other lanes. */
+/* Scalar instructions set the other lanes to 0. */
 #define FLOPS(name, type, instructions)                                   \
 	__attribute__((noinline)) static double name(uint64_t iterations) \
 	{                                                                 \
@@ -64,11 +64,11 @@ const struct sonde_roof_flops_kernel sonde_roof_flops_kernels[] = {
 
 /* --- bytes -------------------------------------------------------------------------------------------------------- */
 
-#define AHEAD 8 /* vectors of a round */
+#define AHEAD 8 /* vectors per iteration */
 
 typedef double vector __attribute__((vector_size(16)));
 
-/* Only what is loaded by an instruction of its own is loaded for certain. */
+/* Only a load by an explicit instruction is certain to happen. */
 static inline __attribute__((always_inline)) vector load(const vector *from)
 {
 	vector value;

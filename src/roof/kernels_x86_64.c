@@ -1,7 +1,7 @@
 /* kernels_x86_64.c: the loops for x86-64: scalar, SSE2, AVX, AVX2 with FMA, AVX-512; chosen at run time.
  *
- * Twelve chains hide the latency of every processor so far: two units of FMA of four cycles need eight, two units of
- * multiplication beside two of addition, three cycles each, need twelve.
+ * Twelve chains hide the latency of all current processors: two FMA units with a latency of four cycles need eight; two
+ * multipliers and two adders with three cycles each need twelve.
  */
 #include "roof/kernels.h"
 
@@ -10,7 +10,7 @@
 
 #define BEGIN(i) vector a##i = {0};
 
-/* The lanes of a vector, or a number that is one lane. */
+/* `output` extracts the lanes of a vector, or the number that is its only lane. */
 #define FLOPS(name, features, type, size_b, instructions)                                   \
 	__attribute__((target(features), noinline)) static double name(uint64_t iterations) \
 	{                                                                                   \
@@ -27,7 +27,7 @@
 		return all;                                                                 \
 	}
 
-/* Scalar instructions leave the other lanes as they are: 0. */
+/* Scalar instructions leave the other lanes unchanged at 0. */
 #define STEP_SSE(i, multiply, add) __asm__ volatile(multiply " %1, %0\n\t" add " %1, %0" : "+x"(a##i) : "x"(one));
 #define STEP_AVX(i, multiply, add) \
 	__asm__ volatile(multiply " %1, %0, %0\n\t" add " %1, %0, %0" : "+x"(a##i) : "x"(one));
@@ -98,9 +98,9 @@ const struct sonde_roof_flops_kernel sonde_roof_flops_kernels[] = {
 
 /* --- bytes -------------------------------------------------------------------------------------------------------- */
 
-#define AHEAD 8 /* vectors of a round */
+#define AHEAD 8 /* vectors per iteration */
 
-/* Only what is loaded by an instruction of its own is loaded for certain. */
+/* Only a load by an explicit instruction is certain to happen. */
 #define BYTES(name, features, vector_b, output, load)                                                                \
 	typedef double vector_##name __attribute__((vector_size(vector_b)));                                         \
 	__attribute__((target(features), noinline)) static void read_##name(const struct sonde_roof_arrays *arrays,  \

@@ -1,7 +1,8 @@
-/* machine.c: the fingerprint that measured ceilings are kept under, from /proc and /sys.
+/* machine.c: the machine fingerprint that keys measured ceilings, from /proc and /sys.
  *
- * Two machines of one model with other memory have other ceilings, so its size counts; names of hosts do not, since
- * containers make them up. Where /sys tells no caches, as in some virtual machines, the C library asks the processor.
+ * Two machines of the same model with different memory have different ceilings, so the memory size is part of the
+ * fingerprint; host names are not, because containers invent them. Where /sys lists no caches, as in some virtual
+ * machines, the C library queries the processor.
  */
 #include "roof/machine.h"
 
@@ -17,7 +18,7 @@
 #include "util/file.h"
 
 #define GIB ((uint64_t)1 << 30)
-#define INDEXES_MAX 8 /* caches of a CPU */
+#define INDEXES_MAX 8 /* cache entries per CPU */
 #define UNLIMITED_B ((uint64_t)1 << 60)
 
 static void trim(char *text)
@@ -30,7 +31,7 @@ static void trim(char *text)
 	memmove(text, text + skip, len - skip + 1);
 }
 
-/* The value behind `field` and a colon in a file of such lines; whether there is one. */
+/* Reads the value after `field` and a colon in a file of such lines; returns true if it was found. */
 static int read_field(char *out, size_t out_b, const char *text, const char *field)
 {
 	for (const char *line = text; line; line = strchr(line, '\n')) {
@@ -45,7 +46,7 @@ static int read_field(char *out, size_t out_b, const char *text, const char *fie
 	return 0;
 }
 
-/* x86 has a name; AArch64 the register that identifies the core. */
+/* x86 has a model name; AArch64 the register that identifies the core. */
 static void read_cpu(struct sonde_roof *roof, const char *root)
 {
 	char text[8192];
@@ -66,7 +67,7 @@ static uint64_t read_kib(const char *root, const char *field)
 
 /* --- memory ------------------------------------------------------------------------------------------------------- */
 
-/* A cgroup's path may be longer than sonde_file_read() takes; "" where there is no such file. */
+/* Reads a file whose cgroup path may be longer than sonde_file_read() takes; "" if there is no such file. */
 static void read_of(char *out, size_t max_b, const char *root, const char *directory, const char *name)
 {
 	char path[PATH_MAX];
@@ -80,8 +81,8 @@ static void read_of(char *out, size_t max_b, const char *root, const char *direc
 	fclose(file);
 }
 
-/* What one cgroup leaves of its limit; cached pages that it did not touch lately are given back when they are asked
- * for. UINT64_MAX = no limit: "max" in version 2, a number beyond all memory in version 1. */
+/* Memory left below one cgroup's limit; inactive page cache counts as free, because it is reclaimed on demand.
+ * UINT64_MAX = no limit: "max" in version 2, a number beyond all memory in version 1. */
 static uint64_t left_of(const char *root, const char *directory, int is_2)
 {
 	static const char *const limits[2][2] = {{"memory.limit_in_bytes", NULL}, {"memory.max", "memory.high"}};
@@ -104,7 +105,7 @@ static uint64_t left_of(const char *root, const char *directory, int is_2)
 	return limit_b > used_b ? limit_b - used_b : 1;
 }
 
-/* The least that a cgroup and those above it leave; `directory` is cut up to `base_len`. */
+/* The minimum over a cgroup and its ancestors; `directory` is cut back to `base_len`. */
 static uint64_t left_upwards(const char *root, char *directory, size_t base_len, int is_2)
 {
 	uint64_t least_b = left_of(root, directory, is_2);
@@ -128,7 +129,7 @@ uint64_t sonde_roof_memory(const char *root)
 {
 	char line[PATH_MAX], directory[PATH_MAX + 64];
 	uint64_t available_b = read_kib(root, "MemAvailable") << 10;
-	uint64_t least_b = left_of(root, "/sys/fs/cgroup", 1); /* of a container's root */
+	uint64_t least_b = left_of(root, "/sys/fs/cgroup", 1); /* root cgroup of a container */
 	snprintf(directory, sizeof directory, "%s/proc/self/cgroup", root);
 	FILE *file = fopen(directory, "re");
 	while (file && fgets(line, sizeof line, file)) { /* id:controllers:path */
@@ -206,7 +207,7 @@ int sonde_roof_list_has(const char *list, unsigned cpu)
 
 /* --- the fingerprint ---------------------------------------------------------------------------------------------- */
 
-/* How many CPUs a list such as "0-3,8" names. */
+/* Number of CPUs in a list such as "0-3,8". */
 static uint64_t count_list(const char *list)
 {
 	uint64_t count = 0;

@@ -1,4 +1,4 @@
-/* machine.h: which machine this is, and how large its caches are. `root` is put before /proc and /sys ("" = here). */
+/* machine.h: identifies the machine and its cache sizes. `root` is prepended to /proc and /sys ("" = this machine). */
 #ifndef SONDE_ROOF_MACHINE_H
 #define SONDE_ROOF_MACHINE_H
 
@@ -6,21 +6,21 @@
 
 #include "roof/roof.h"
 
-/* Sizes of the caches that data goes through on one CPU, and which CPUs share them. */
+/* Sizes of one CPU's data caches, and the CPUs that share them. */
 struct sonde_roof_caches {
-	uint64_t size_b[SONDE_ROOF_DRAM];  /* L1 … L3; 0 = none, or not known */
-	char shared[SONDE_ROOF_DRAM][512]; /* "0-7,16": the CPUs; "" = not known */
+	uint64_t size_b[SONDE_ROOF_DRAM];  /* L1 … L3; 0 = none, or unknown */
+	char shared[SONDE_ROOF_DRAM][512]; /* "0-7,16": the CPUs; "" = unknown */
 };
 
-/* Fills in what the fingerprint is of, and the fingerprint. */
+/* Fills in the fields that the fingerprint covers, and the fingerprint. */
 void sonde_roof_machine(struct sonde_roof *roof, const char *root);
 
 void sonde_roof_caches(struct sonde_roof_caches *out, const char *root, unsigned cpu);
 
-/* Whether a list such as "0-3,8" holds a CPU. */
+/* True if a list such as "0-3,8" contains a CPU. */
 int sonde_roof_list_has(const char *list, unsigned cpu);
 
-/* Bytes that can be taken without pressing others: what is available, or what the cgroup leaves; 0 = not known. */
+/* Memory that can be used without pressure on other programs: available memory, limited by the cgroup; 0 = unknown. */
 uint64_t sonde_roof_memory(const char *root);
 
 #endif

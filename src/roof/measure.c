@@ -1,10 +1,10 @@
-/* measure.c: measures ceilings: which loops, over how much memory, how often, and what is made of it.
+/* measure.c: measures ceilings: selects the loops, working sets and repetitions, and computes the results.
  *
- * All figures of one thread, then all of a team: each is run ten times for 30 ms, in turn, so that what the machine
- * does meanwhile meets them all, and the best run counts: nothing makes a loop faster than the machine is, and much
- * makes it slower. The work of a level is half of a cache (of a thread's share of it), since a whole one is never one's
- * own; of L3 four times L2 where that is less, since what it has beyond that is other people's; of DRAM twelve times
- * the last cache, so that each array of a triad is four times as large.
+ * All single-thread figures are measured first, then all team figures. Each runs ten times for 30 ms, interleaved, so
+ * that disturbances hit all of them alike, and the best run counts: nothing makes a loop faster than the machine, but
+ * much makes it slower. The working set of a cache level is half of that cache (of a thread's share of it), because a
+ * program never has all of it; for L3 it is four times L2 if that is less, because the rest belongs to others; for DRAM
+ * it is twelve times the last-level cache, so that each array of a triad is four times as large as that cache.
  */
 #include "roof/measure.h"
 
@@ -26,14 +26,14 @@ enum { CPUS_MAX = 1 << 14, RUNS = 10, RUNS_MAX = 100, FIGURES_MAX = 64 };
 #define MIB ((uint64_t)1 << 20)
 #define DRAM_LEAST_B (192 * MIB)
 #define DRAM_MOST_B (2048 * MIB)
-#define SET_MORE_B 65536u     /* beside a thread's set: arrays lie a little apart */
-#define HUGE_B (2 * MIB)      /* what a thread's memory is rounded up to, and begins at (team.c) */
-#define PIECE_B (512 * 1024u) /* of a large array, and as many passes over a small one */
+#define SET_MORE_B 65536u     /* extra memory per thread: arrays are slightly offset */
+#define HUGE_B (2 * MIB)      /* a thread's memory is aligned to and rounded up to this (team.c) */
+#define PIECE_B (512 * 1024u) /* bytes of a large array per piece, or passes over a small one */
 #define PIECE_ITERATIONS 16384u
 
 struct figure {
 	struct sonde_roof_figure *out;
-	const struct sonde_roof_flops_kernel *flops; /* one of the two */
+	const struct sonde_roof_flops_kernel *flops; /* exactly one of the two */
 	const struct sonde_roof_bytes_kernel *bytes;
 	uint64_t array_b;
 	char what[64];
@@ -43,7 +43,7 @@ struct figure {
 struct plan {
 	const struct sonde_roof_options *options;
 	struct sonde_roof *roof;
-	struct sonde_roof_caches caches; /* of the first CPU */
+	struct sonde_roof_caches caches; /* caches of the first CPU */
 	unsigned *cpus, cpu_count;
 	unsigned run_count, done, all;
 	struct figure *figures;
@@ -61,7 +61,7 @@ static double flops_piece(void *memory, uint64_t *position, const void *job)
 	return kernel->run(PIECE_ITERATIONS) == wanted ? 2 * wanted : -1;
 }
 
-/* The arrays lie a little apart, so that the same place in two of them is not the same set of a cache. */
+/* Arrays are slightly offset, so that equal indices of two arrays do not map to the same cache set. */
 static double bytes_piece(void *memory, uint64_t *position, const void *job)
 {
 	static const uint64_t apart_b = 17 * 64;
@@ -77,9 +77,9 @@ static double bytes_piece(void *memory, uint64_t *position, const void *job)
 	return (double)figure->bytes->arrays * (double)part_b * (double)passes;
 }
 
-/* --- how much memory ---------------------------------------------------------------------------------------------- */
+/* --- working sets ------------------------------------------------------------------------------------------------- */
 
-/* How many of the first `threads` CPUs share a cache of the first one. */
+/* How many of the first `threads` CPUs share a cache with the first one. */
 static unsigned sharers(const struct plan *plan, int level, unsigned threads)
 {
 	unsigned count = 0;
@@ -87,7 +87,7 @@ static unsigned sharers(const struct plan *plan, int level, unsigned threads)
 		count += sonde_roof_list_has(plan->caches.shared[level], plan->cpus[i]) != 0;
 	if (count)
 		return count;
-	return level == SONDE_ROOF_L3 ? threads : 1; /* not told */
+	return level == SONDE_ROOF_L3 ? threads : 1; /* not listed in /sys */
 }
 
 static void choose_l1(struct plan *plan, enum sonde_roof_threads of, unsigned threads)
@@ -120,7 +120,7 @@ static void choose_l3(struct plan *plan, enum sonde_roof_threads of, unsigned th
 			 (unsigned long long)set_b >> 10);
 }
 
-/* The last cache there is, of all CPUs that take part. */
+/* Total size of the last-level caches of all participating CPUs. */
 static uint64_t last_cache_b(const struct plan *plan, unsigned threads)
 {
 	for (int level = SONDE_ROOF_L3; level >= SONDE_ROOF_L1; level--)
@@ -131,7 +131,7 @@ static uint64_t last_cache_b(const struct plan *plan, unsigned threads)
 	return 0;
 }
 
-/* What so many sets take of the memory. */
+/* Memory that the working sets of all threads take. */
 static uint64_t sets_b(uint64_t set_b, unsigned threads)
 {
 	return threads * ((set_b + SET_MORE_B + HUGE_B - 1) / HUGE_B * HUGE_B + HUGE_B);
@@ -145,7 +145,7 @@ static void choose_dram(struct plan *plan, enum sonde_roof_threads of, unsigned 
 	uint64_t may_b = free_b / 4 > beside_b ? free_b / 4 - beside_b : 0;
 	all_b = all_b > most_b ? most_b : all_b;
 	all_b = free_b && all_b > may_b ? may_b : all_b;
-	if (all_b < 3 * last_b || all_b < 16 * MIB) /* only free memory can make it so little */
+	if (all_b < 3 * last_b || all_b < 16 * MIB) /* only a lack of free memory makes it this small */
 		snprintf(plan->roof->why[SONDE_ROOF_DRAM][of], sizeof plan->roof->why[0][0],
 			 "a quarter of the free memory (%llu MB) is too little for %u thread%s beside a cache of %llu "
 			 "MB",
@@ -155,7 +155,8 @@ static void choose_dram(struct plan *plan, enum sonde_roof_threads of, unsigned 
 		plan->roof->set_b[SONDE_ROOF_DRAM][of] = all_b / threads;
 }
 
-/* Sets of caches are as large as the caches are: those that would press others are left out. */
+/* Working sets of caches are as large as the caches require: those that would put pressure on other programs are
+ * dropped. */
 static void drop_large(struct plan *plan, enum sonde_roof_threads of, unsigned threads, uint64_t free_b)
 {
 	for (int level = 0; level < SONDE_ROOF_DRAM && free_b; level++) {
@@ -295,7 +296,7 @@ static int read_cpus(struct plan *plan)
 		if (CPU_ISSET_S(cpu, size_b, set))
 			plan->cpus[plan->cpu_count++] = cpu;
 	CPU_FREE(set);
-	/* More threads than the quota's CPUs would only be made to wait. */
+	/* More threads than the CPU quota allows would only wait. */
 	if (plan->options->quota > 0 && plan->options->quota < plan->cpu_count)
 		plan->cpu_count = plan->options->quota < 2 ? 1 : (unsigned)plan->options->quota;
 	return 0;
@@ -305,7 +306,7 @@ struct ticks {
 	double all, stolen;
 };
 
-/* user nice system idle iowait irq softirq steal: of all CPUs; guests are in user. */
+/* user nice system idle iowait irq softirq steal, summed over all CPUs; user includes guests. */
 static struct ticks read_ticks(void)
 {
 	char text[512];

@@ -1,7 +1,7 @@
-/* roof.c: ceilings as texts: keys and values that files and recordings hold, and what the maker says.
+/* roof.c: ceilings as keys and values, for files and recordings, and the datasheet parser.
  *
- * One row of `figures` is one table of figures; a figure is "BEST MEDIAN LEAST RUNS". What is missing was not measured,
- * and stays so.
+ * Each row of `figures` is one table of figures; a figure is written as "BEST MEDIAN LEAST RUNS". Missing keys were not
+ * measured and stay unset.
  */
 #include "roof/roof.h"
 
@@ -88,9 +88,9 @@ const struct sonde_roof_figure *sonde_roof_bandwidth(const struct sonde_roof *ro
 	return best;
 }
 
-/* --- all keys, for reading and for writing ------------------------------------------------------------------------ */
+/* --- walking over all keys, for reading and writing --------------------------------------------------------------- */
 
-/* What walks over all keys does with each kind of field; returns 0 or a negative errno. */
+/* Callbacks for each kind of field; each returns 0 or a negative errno. */
 struct visitor {
 	int (*text)(struct visitor *visitor, const char *key, char *text, size_t text_b);
 	int (*number)(struct visitor *visitor, const char *key, uint64_t *number);
@@ -277,7 +277,7 @@ int sonde_roof_from_keys(struct sonde_roof *out, sonde_roof_get *get, void *cont
 	return code;
 }
 
-/* --- what the maker says ------------------------------------------------------------------------------------------ */
+/* --- the datasheet ------------------------------------------------------------------------------------------------ */
 
 static int parse_rate(double *out, const char *text)
 {

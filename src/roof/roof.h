@@ -1,9 +1,9 @@
-/* roof.h: the measured ceilings of a machine: FLOP/s by instruction set and precision, bytes/s by level of memory.
+/* roof.h: the measured ceilings of a machine: FLOP/s by instruction set and precision, bytes/s by memory level.
  *
- * They are measured once (measure.h) and kept in the user's cache under the machine's fingerprint; a recording carries
- * those of the machine that it was made on. A figure is the best of several runs, with their median and the worst one
- * beside it; runs = 0 is a figure that was not measured. Bytes are those that a program's loads and stores name: what
- * a cache reads before a line is written is in none of them.
+ * Ceilings are measured once (measure.h) and stored in the user's cache under the machine's fingerprint; a recording
+ * contains those of the machine that it was made on. A figure is the best of several runs, with their median and
+ * minimum; runs = 0 means not measured. Bytes are those that a program's loads and stores name: the line fills that a
+ * cache performs before a write are not counted.
  */
 #ifndef SONDE_ROOF_ROOF_H
 #define SONDE_ROOF_ROOF_H
@@ -16,7 +16,7 @@ enum sonde_roof_precision { SONDE_ROOF_FP64 = 0, SONDE_ROOF_FP32, SONDE_ROOF_PRE
 enum sonde_roof_level { SONDE_ROOF_L1 = 0, SONDE_ROOF_L2, SONDE_ROOF_L3, SONDE_ROOF_DRAM, SONDE_ROOF_LEVELS };
 enum sonde_roof_access { SONDE_ROOF_READ = 0, SONDE_ROOF_COPY, SONDE_ROOF_TRIAD, SONDE_ROOF_ACCESSES };
 
-/* Instruction sets, from the least to the most. Without FMA a multiplication and an addition, each an instruction. */
+/* Instruction sets in ascending order. Without FMA, a multiplication and an addition are separate instructions. */
 enum sonde_roof_set {
 	SONDE_ROOF_SCALAR = 0,
 	SONDE_ROOF_SCALAR_FMA,
@@ -29,29 +29,30 @@ enum sonde_roof_set {
 };
 
 struct sonde_roof_figure {
-	double best, median, least; /* a second */
+	double best, median, least; /* per second */
 	unsigned runs;              /* 0 = not measured */
 };
 
 struct sonde_roof {
-	char fingerprint[17]; /* of what follows up to caches */
-	char cpu[128];        /* "" = not known */
+	char fingerprint[17]; /* covers the fields below, up to `caches` */
+	char cpu[128];        /* "" = unknown */
 	char machine[32];     /* x86_64 */
-	char caches[64];      /* "32K 1024K 36608K": L1d, L2, L3 of the first CPU; 0K = not known */
+	char caches[64];      /* "32K 1024K 36608K": L1d, L2, L3 of the first CPU; 0K = unknown */
 	uint64_t cpus;        /* online */
 	uint64_t memory_gib;  /* rounded up */
-	uint64_t measured_s;  /* since 1970 */
-	uint64_t threads;     /* what "all" is: CPUs that the measurement might use */
-	double stolen;        /* share of CPU time that a hypervisor gave to others meanwhile */
+	uint64_t measured_s;  /* Unix time */
+	uint64_t threads;     /* team size: the CPUs that the measurement was allowed to use */
+	double stolen;        /* fraction of CPU time stolen by the hypervisor during the measurement */
 	struct sonde_roof_figure flops[SONDE_ROOF_SETS][SONDE_ROOF_PRECISIONS][SONDE_ROOF_THREADS];
 	struct sonde_roof_figure bytes[SONDE_ROOF_LEVELS][SONDE_ROOF_ACCESSES][SONDE_ROOF_THREADS];
-	uint64_t set_b[SONDE_ROOF_LEVELS][SONDE_ROOF_THREADS]; /* of each thread; 0 = the level was not measured */
-	char why[SONDE_ROOF_LEVELS][SONDE_ROOF_THREADS][128];  /* why not; "" = it was, or not known */
-	/* By the maker, of all CPUs; 0 = not known. */
+	uint64_t set_b[SONDE_ROOF_LEVELS][SONDE_ROOF_THREADS]; /* working set per thread; 0 = level not measured */
+	/* why a level was not measured; "" = measured, or unknown */
+	char why[SONDE_ROOF_LEVELS][SONDE_ROOF_THREADS][128];
+	/* Datasheet figures for all CPUs; 0 = unknown. */
 	double datasheet_flops[SONDE_ROOF_PRECISIONS], datasheet_bytes;
 };
 
-/* Stable names: keys of files, and what people read. */
+/* Stable names, used as keys in files and shown to users. */
 const char *sonde_roof_set_name(enum sonde_roof_set set);                   /* "avx512-fma" */
 const char *sonde_roof_set_title(enum sonde_roof_set set);                  /* "AVX-512 FMA" */
 const char *sonde_roof_precision_name(enum sonde_roof_precision precision); /* "fp64" */
@@ -59,27 +60,27 @@ const char *sonde_roof_level_name(enum sonde_roof_level level);             /* "
 const char *sonde_roof_access_name(enum sonde_roof_access access);          /* "read" */
 const char *sonde_roof_threads_name(enum sonde_roof_threads threads);       /* "one" */
 
-/* The highest of all instruction sets, and of all ways of access; NULL = none was measured. */
+/* The highest figure over all instruction sets, or over all kinds of access; NULL = none was measured. */
 const struct sonde_roof_figure *sonde_roof_peak(const struct sonde_roof *roof, enum sonde_roof_precision precision,
 						enum sonde_roof_threads threads);
 const struct sonde_roof_figure *sonde_roof_bandwidth(const struct sonde_roof *roof, enum sonde_roof_level level,
 						     enum sonde_roof_threads threads);
 
-/* This machine's ceilings, from the cache: -ENOENT with a sentence when they have never been measured, -EBADMSG when
- * the file is of another machine or damaged. */
+/* Loads this machine's ceilings from the cache: -ENOENT with a message if they were never measured, -EBADMSG if the
+ * file belongs to another machine or is damaged. */
 int sonde_roof_load(struct sonde_roof *out);
 
-/* Keeps them, atomically; the sentence names what went wrong. */
+/* Stores the ceilings atomically; the message names the cause of a failure. */
 int sonde_roof_store(const struct sonde_roof *roof);
 
-/* As texts "roof.KEY" = value: `get` gives a key's value or NULL, `put` takes them in turn. -ENOENT when there are
- * none, -EBADMSG when one of them is no figure. */
+/* Ceilings as texts "roof.KEY" = value: `get` returns a key's value or NULL, `put` receives each in turn. -ENOENT if
+ * there are none, -EBADMSG if one of them is not a number. */
 typedef const char *sonde_roof_get(void *context, const char *key);
 typedef void sonde_roof_put(void *context, const char *key, const char *value);
 int sonde_roof_from_keys(struct sonde_roof *out, sonde_roof_get *get, void *context);
 void sonde_roof_to_keys(const struct sonde_roof *roof, sonde_roof_put *put, void *context);
 
-/* What the maker says, from a file of lines "fp64 1.2T", "fp32 2.4T", "dram 140G", with comments after '#'. */
+/* Reads datasheet figures from a file of lines "fp64 1.2T", "fp32 2.4T", "dram 140G", with comments after '#'. */
 int sonde_roof_datasheet(struct sonde_roof *roof, const char *path);
 
 #endif

@@ -1,8 +1,7 @@
-/* store.c: keeps measured ceilings in the user's cache, a file for each fingerprint: lines of "KEY VALUE".
+/* store.c: stores measured ceilings in the user's cache, one file per fingerprint, as lines of "KEY VALUE".
  *
- * The cache (symbol/cache.h) trusts only what is the user's own, replaces files atomically, and never makes room by
- * removing this kind. The fingerprint stands in the name and in the file: a file that was copied from another machine
- * is refused.
+ * The cache (symbol/cache.h) trusts only files of the user's own, replaces them atomically, and never evicts this kind.
+ * The fingerprint is both in the name and in the file: a file copied from another machine is refused.
  */
 #include <errno.h>
 #include <stdio.h>

@@ -1,4 +1,4 @@
-/* team.c: threads that are pinned to CPUs and run a job together. */
+/* team.c: pinned threads that run a job together. */
 #include "roof/team.h"
 
 #include <errno.h>
@@ -18,14 +18,14 @@ struct member {
 	struct sonde_roof_team *team;
 	pthread_t thread;
 	unsigned cpu;
-	char *mapping; /* its own, from its first piece on */
-	char *memory;  /* in it, aligned */
-	/* Of the last run; read by the team's owner between barriers. */
+	char *mapping; /* the thread's own, valid from its first piece on */
+	char *memory;  /* within the mapping, aligned */
+	/* Results of the last run; the team's owner reads them between the barriers. */
 	double amount;
 	uint64_t position, ran_ns;
 };
 
-/* The fields of a run are written by the owner before the barrier `begin`, and by members between it and `end`. */
+/* The owner writes the fields of a run before the barrier `begin`; members write between it and `end`. */
 struct sonde_roof_team {
 	pthread_mutex_t gate;
 	pthread_barrier_t begin, end;
@@ -35,13 +35,13 @@ struct sonde_roof_team {
 	sonde_roof_piece *piece;
 	const void *job;
 	uint64_t run_ns;
-	_Atomic unsigned waiting;    /* members that have not come to the start; the last one tells the time */
-	_Atomic uint64_t started_ns; /* 0 = not yet; release: nothing else hangs on it */
-	_Atomic int error;           /* the first errno of a member */
+	_Atomic unsigned waiting;    /* members that have not reached the start; the last one sets the start time */
+	_Atomic uint64_t started_ns; /* 0 = not yet; release: no other data depends on it */
+	_Atomic int error;           /* the first errno of any member */
 	struct member members[];
 };
 
-/* Touched by the thread that will use it, on the CPU that it stays on: on that node. */
+/* First-touched by the thread that will use it, on its pinned CPU, so that it is on that node. */
 static int memory_make(struct member *member)
 {
 	size_t size_b = member->team->memory_b;
@@ -51,7 +51,7 @@ static int memory_make(struct member *member)
 		return ENOMEM;
 	member->mapping = mapping;
 	member->memory = (char *)(((uintptr_t)mapping + HUGE_B - 1) & ~(uintptr_t)(HUGE_B - 1));
-	madvise(member->memory, size_b, MADV_HUGEPAGE); /* a wish: small pages cost a little of DRAM's bandwidth */
+	madvise(member->memory, size_b, MADV_HUGEPAGE); /* optional: small pages cost a little DRAM bandwidth */
 	memset(member->memory, 0, size_b);
 	return 0;
 }
@@ -69,7 +69,7 @@ static int pin(unsigned cpu)
 	return error;
 }
 
-/* Turns while others come, so that nobody has to be woken. */
+/* Spins until all members have arrived, so that none has to be woken. */
 static uint64_t wait_start(struct sonde_roof_team *team)
 {
 	uint64_t started_ns;
@@ -142,7 +142,7 @@ double sonde_roof_team_run(struct sonde_roof_team *team, sonde_roof_piece *piece
 	return rate;
 }
 
-/* Nobody passes the gate before all have begun: where one cannot, the others end. */
+/* No member passes the gate before all have started: if one cannot, the others exit. */
 static int members_start(struct sonde_roof_team *team, const unsigned *cpus)
 {
 	int error = 0;

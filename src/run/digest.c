@@ -1,4 +1,4 @@
-/* digest.c: what a file holds, in one number (digest.h). */
+/* digest.c: hashes files and copies them (digest.h). */
 #include "run/digest.h"
 
 #include <errno.h>

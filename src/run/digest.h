@@ -1,4 +1,4 @@
-/* digest.h: whether files are what they were: their size and a hash of what they hold. */
+/* digest.h: identifies file contents by size and hash, to tell whether files have changed. */
 #ifndef SONDE_RUN_DIGEST_H
 #define SONDE_RUN_DIGEST_H
 
@@ -9,13 +9,14 @@ struct sonde_digest {
 	uint64_t size_b, hash; /* XXH3 */
 };
 
-/* 0 or a negative errno with a sentence; -EINVAL for what is no regular file. */
+/* 0, or a negative errno with a message; -EINVAL if it is not a regular file. */
 int sonde_digest_file(struct sonde_digest *out, const char *path);
 
-/* Where the shell would find a command: the word itself where it has a slash, else along PATH. -ENOENT, no sentence. */
+/* Finds a command as the shell would: the word itself if it contains a slash, else along PATH. -ENOENT without a
+ * message. */
 int sonde_digest_program(char *out, size_t out_b, const char *word);
 
-/* Copies a file, with its mode, to one that is not there yet, or is replaced as a whole. */
+/* Copies a file and its mode; an existing target is replaced atomically. */
 int sonde_digest_copy(const char *from, const char *to);
 
 #endif

@@ -1,7 +1,7 @@
-/* find.c: listening sockets by name, from /proc/net/unix; whose they are, from the descriptors of processes.
+/* find.c: finds listening sockets by name in /proc/net/unix, and their owners through the descriptors of processes.
  *
- * Everybody sees the names, so that asking whoever has one would also ask other users' recorders, which refuse and
- * count that. Only those are taken that a process of ours holds.
+ * All users see the names, so connecting to every match would also contact other users' recorders, which refuse and
+ * count that. Only sockets held by a process of our own user are taken.
  */
 #include "run/find.h"
 
@@ -45,7 +45,8 @@ static void take_held(struct sonde_find *out, const char *pid, const struct list
 	char path[300], link[64];
 	struct stat status;
 	snprintf(path, sizeof path, "/proc/%s/fd", pid);
-	DIR *directory = stat(path, &status) || status.st_uid != geteuid() ? NULL : opendir(path); /* root sees all */
+	/* root may see all */
+	DIR *directory = stat(path, &status) || status.st_uid != geteuid() ? NULL : opendir(path);
 	for (struct dirent *entry; directory && (entry = readdir(directory));) {
 		unsigned long inode;
 		ssize_t link_b = readlinkat(dirfd(directory), entry->d_name, link, sizeof link - 1);

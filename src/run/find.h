@@ -1,4 +1,4 @@
-/* find.h: finding recorders that run: by the sockets that they listen on (format/link.h). */
+/* find.h: finds running recorders by the sockets that they listen on (format/link.h). */
 #ifndef SONDE_RUN_FIND_H
 #define SONDE_RUN_FIND_H
 
@@ -8,17 +8,16 @@
 #define SONDE_FIND_NAME_B 64u
 #define SONDE_FIND_MAX 64u
 
-/* Names in the abstract namespace, without the NUL before them. */
+/* Names in the abstract namespace, without the leading NUL. */
 struct sonde_find {
 	char names[SONDE_FIND_MAX][SONDE_FIND_NAME_B];
 	size_t count;
 };
 
-/* Recorders of our own user: what we may see the descriptors of. */
+/* Finds the recorders of our own user: those whose descriptors we may see. */
 void sonde_find_recorders(struct sonde_find *out);
 
-/* What a process has in its environment under `variable`, as it began: 1; 0, and "", when it is not there or may not be
- * read. */
+/* Reads an environment variable that a process was started with: 1; 0 and "" if it is not set or not readable. */
 int sonde_find_variable(char *out, size_t out_b, pid_t pid, const char *variable);
 
 #endif

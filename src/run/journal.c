@@ -1,9 +1,9 @@
-/* journal.c: appending under a lock, and reading what is whole (journal.h).
+/* journal.c: appends under a lock and reads complete lines only (journal.h).
  *
- * A line ends with its checksum, so that half a line, and one that was changed on the disk, is told from a whole one.
- * Who is killed while it writes leaves a line without an end, which the next one ends before it appends; who finds no
- * room cuts off again what it has written. Rejected: a file an entry and a rename, which two at once number alike; a
- * database, which nobody reads with grep.
+ * Each line ends with its checksum, which exposes incomplete lines and disk damage. A writer that is killed leaves an
+ * unterminated line, which the next writer terminates before it appends; a writer that runs out of space truncates what
+ * it has written. Rejected: one file per entry plus a rename, because concurrent writers would pick the same number; a
+ * database, because it cannot be read with grep.
  */
 #include "run/journal.h"
 
@@ -28,9 +28,9 @@
 #define CHECK ",\"xxh3\":\""
 enum { NAME_MAX_B = 200, CHECK_B = sizeof CHECK - 1 + 16 + 2 }; /* …0123456789abcdef"} */
 
-/* --- where it lies ----------------------------------------------------------------------------------------------- */
+/* --- location ---------------------------------------------------------------------------------------------------- */
 
-/* What others can write into, or own, may hold commands of theirs. */
+/* Refuses files and folders that other users can write to or own: they may contain foreign commands. */
 static int check_owner(const char *path, int *exists)
 {
 	struct stat info;
@@ -45,7 +45,7 @@ static int check_owner(const char *path, int *exists)
 	return 0;
 }
 
-/* The nearest folder upwards that has `entry`; its length in `path`, 0 = none. */
+/* Searches upwards for the nearest folder that has `entry`; returns its length in `path`, 0 = none. */
 static size_t find_upwards(const char *path, const char *entry)
 {
 	char candidate[PATH_MAX + 64];
@@ -98,18 +98,18 @@ int sonde_journal_name(struct sonde_journal *journal, const char *name)
 
 /* --- appending --------------------------------------------------------------------------------------------------- */
 
-/* What was made in a folder is there after a power failure, too. 0 or a negative errno, without a sentence. */
+/* Makes new entries of a folder survive a power failure. 0 or a negative errno, without a message. */
 static int sync_folder(const char *folder)
 {
 	int fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (fd < 0)
-		return 0; /* it may be written into, not read */
+		return 0; /* the folder is writable but not readable */
 	int code = fsync(fd) && errno != EINVAL && errno != EROFS ? -errno : 0;
 	close(fd);
 	return code;
 }
 
-/* With a file that hides all of it from git. */
+/* Also creates a .gitignore that hides the folder's contents. */
 int sonde_journal_folder(const struct sonde_journal *journal)
 {
 	const char *folder = journal->folder;
@@ -142,7 +142,7 @@ int sonde_journal_check(const struct sonde_journal *journal)
 	int cause = fd < 0 ? errno : 0;
 	if (fd >= 0)
 		close(fd);
-	if (cause == ENOENT) /* an empty one would be an experiment of nothing */
+	if (cause == ENOENT) /* an empty name would be a nameless experiment */
 		return access(journal->folder, W_OK | X_OK)
 			   ? sonde_error(errno, "%s: %s", journal->folder, strerror(errno))
 			   : 0;
@@ -163,7 +163,7 @@ static int write_all(int fd, const char *data, size_t len)
 	return 0;
 }
 
-/* A line that was not ended is ended, so that it spoils no other. */
+/* Terminates an incomplete last line first, so that it does not spoil this one. */
 static int append_locked(int fd, const char *folder, const char *line, size_t len)
 {
 	struct stat info;
@@ -172,12 +172,12 @@ static int append_locked(int fd, const char *folder, const char *line, size_t le
 		return -errno;
 	int code = last == '\n' ? 0 : write_all(fd, "\n", 1);
 	code = code ? code : write_all(fd, line, len);
-	if (!code && fsync(fd) && errno != EINVAL && errno != EROFS) /* of a file that is none */
+	if (!code && fsync(fd) && errno != EINVAL && errno != EROFS) /* not a regular file, or read-only */
 		code = -errno;
-	if (!code && !info.st_size) /* it may have been made just now */
+	if (!code && !info.st_size) /* the file may be new */
 		code = sync_folder(folder);
 	if (code && ftruncate(fd, info.st_size))
-		return code; /* its checksum tells that it is none */
+		return code; /* the partial line fails its checksum */
 	return code;
 }
 
@@ -220,8 +220,8 @@ static int is_whole(const char *line, size_t len)
 	return !memcmp(line + len - 18, check, 18);
 }
 
-/* What is no regular file may have no end, and one that nobody writes to blocks whoever opens it. NULL with a sentence
- * and errno. */
+/* Opens regular files only: others may have no end, and opening a FIFO without a writer blocks. NULL with a message and
+ * errno. */
 static FILE *open_regular(const char *path)
 {
 	struct stat status;

@@ -1,7 +1,8 @@
-/* journal.h: a file that entries are appended to, one line of JSON each, and that loses none.
+/* journal.h: an append-only file of entries, one line of JSON each, that never loses an entry.
  *
- * It lies beside the code that it is about: in the nearest folder .sonde-try from the working directory upwards; a new
- * one is made where .git is, or else in the working directory. Git does not see it: what it holds is of one machine.
+ * The journal is stored next to the code that it is about: in the nearest folder .sonde-try from the working directory
+ * upwards. A new folder is created next to .git, or else in the working directory. Git ignores it, because its contents
+ * are specific to one machine.
  */
 #ifndef SONDE_RUN_JOURNAL_H
 #define SONDE_RUN_JOURNAL_H
@@ -13,33 +14,33 @@
 
 struct sonde_journal {
 	char folder[PATH_MAX];     /* /home/me/app/.sonde-try */
-	char path[PATH_MAX + 300]; /* …/NAME.jsonl; "" until a name was set */
+	char path[PATH_MAX + 300]; /* …/NAME.jsonl; "" until a name is set */
 };
 
-/* `folder` NULL: where it lies. It need not be there; one that another user owns, or can write into, is refused
- * (-EPERM), since commands in it are run. 0 or a negative errno with a sentence. */
+/* `folder` NULL: the default location. It need not exist yet. A folder that another user owns or can write to is
+ * refused (-EPERM), because commands in it are executed. 0, or a negative errno with a message. */
 int sonde_journal_init(struct sonde_journal *out, const char *folder);
 
-/* -EINVAL with a sentence for a name that cannot be one of a file. */
+/* -EINVAL with a message if the name is not a valid file name. */
 int sonde_journal_name(struct sonde_journal *journal, const char *name);
 
-/* Makes the folder where there is none. 0 or a negative errno with a sentence. */
+/* Creates the folder if needed. 0, or a negative errno with a message. */
 int sonde_journal_folder(const struct sonde_journal *journal);
 
-/* Whether an entry could be appended, before it is made at a cost; makes the folder, and no file in it. 0 or a negative
- * errno with a sentence. */
+/* Checks that an entry can be appended, before expensive work is done; creates the folder but no file. 0, or a negative
+ * errno with a message. */
 int sonde_journal_check(const struct sonde_journal *journal);
 
-/* Appends an object, `json`, without a line feed in it, as one line with its checksum: under a lock, written to the
- * disk when it returns, and wholly or not at all. Makes folder and file. 0 or a negative errno with a sentence. */
+/* Appends a JSON object without line feeds as one line with its checksum: under a lock, durable on return, and all or
+ * nothing. Creates folder and file. 0, or a negative errno with a message. */
 int sonde_journal_append(const struct sonde_journal *journal, const char *json);
 
-/* Hands over each line whose checksum is right; the others are counted. `take` ends it by a negative errno, which is
- * returned. -ENOENT with a sentence where there is no such file. */
+/* Passes each line whose checksum is right to `take`; counts the others. A negative errno from `take` stops reading and
+ * is returned. -ENOENT with a message if there is no such file. */
 int sonde_journal_read(const struct sonde_journal *journal, int (*take)(void *context, const char *line, size_t len),
 		       void *context, size_t *damaged);
 
-/* All names, in order; sonde_journal_names_free(). 0 with none where there is no folder. */
+/* All names, sorted; free with sonde_journal_names_free(). 0 without names if there is no folder. */
 struct sonde_journal_names {
 	char **name;
 	size_t count;

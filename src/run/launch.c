@@ -1,8 +1,8 @@
 /* launch.c: clone, wait on a pipe, exec.
  *
- * Two pipes, both close-on-exec: the child says on `error` that it is there, reads one byte from `release` before it
- * execs (end of file there means that the recorder died: it leaves without a trace), and writes exec's errno to `error`
- * if that fails; a successful exec closes it.
+ * Two pipes, both close-on-exec. The child reports on `error` that it has started, then reads one byte from `release`
+ * before it execs; end of file means that the recorder died, and the child exits silently. If exec fails, the child
+ * writes its errno to `error`; a successful exec closes the pipe.
  */
 #include "run/launch.h"
 
@@ -116,7 +116,7 @@ int sonde_launch_prepend(struct sonde_launch *launch, const char *name, const ch
 	return rc;
 }
 
-/* --- where the command is ---------------------------------------------------------------------------------------- */
+/* --- finding the command ----------------------------------------------------------------------------------------- */
 
 static int add_path(struct sonde_launch *launch, char *path)
 {
@@ -131,7 +131,7 @@ static int add_path(struct sonde_launch *launch, char *path)
 	return 0;
 }
 
-/* As execvp() would look: a name with a slash is a path, others are in a directory of PATH. */
+/* Searches like execvp(): a name with a slash is a path, others are in a directory of PATH. */
 static int list_paths(struct sonde_launch *launch)
 {
 	const char *name = launch->argv[0], *at = getenv("PATH");
@@ -150,7 +150,7 @@ static int list_paths(struct sonde_launch *launch)
 	}
 }
 
-/* A directory of PATH that this user may not enter makes exec say EACCES of a command that is nowhere. */
+/* A PATH directory that this user may not enter makes exec return EACCES for a command that exists nowhere. */
 static int exec_error(const struct sonde_launch *launch, int code)
 {
 	struct stat status;
@@ -164,16 +164,16 @@ static int exec_error(const struct sonde_launch *launch, int code)
 
 /* --- the child --------------------------------------------------------------------------------------------------- */
 
-/* What is resident here counts as the command's: the kernel's mark of the most that was resident is the process's, and
- * an exec does not lower it. So the child is made without the C library's handlers, calls nothing but syscall(), and
- * has all that it needs from before: paths, and the words of a shell for a script that does not name one. */
+/* The child's RSS counts as the command's: the kernel's peak RSS belongs to the process, and exec does not reset it. So
+ * the child is created without the C library's fork handlers, uses only syscall(), and has everything prepared: paths,
+ * and a shell command line for scripts without an interpreter line. */
 struct child {
 	const struct sonde_launch *launch;
-	char **shell; /* argv, whose second word is the path */
+	char **shell; /* argv of the shell; its second word is the path */
 	int release_fd, error_fd;
 };
 
-/* The errno of the path that says most, as execvp() has it. */
+/* Returns the most informative errno, like execvp(). */
 static int try_paths(const struct child *child)
 {
 	const struct sonde_launch *launch = child->launch;
@@ -201,7 +201,8 @@ static _Noreturn void be_child(const struct child *child)
 	char go;
 	long got;
 	int code = 0;
-	syscall(SYS_execve, "", launch->argv, launch->env); /* it fails: the way there is resident from now on */
+	/* fails on purpose: makes the exec path resident beforehand */
+	syscall(SYS_execve, "", launch->argv, launch->env);
 	syscall(SYS_write, child->error_fd, &code, sizeof code);
 	do
 		got = syscall(SYS_read, child->release_fd, &go, 1);
@@ -267,8 +268,8 @@ static uint64_t bytes_of(pid_t pid, const char *file, const char *field)
 	return at ? strtoull(at + strlen(field), NULL, 10) * 1024 : 0;
 }
 
-/* The kernel's mark lacks what it has not added up yet; a walk of the pages lacks nothing. Until its exec the process
- * touches some more, and the mark that is kept then may be off by as many as one CPU has not added up. */
+/* The kernel's peak RSS (VmHWM) lags behind its per-CPU counters; walking the pages (smaps_rollup) is exact. Until its
+ * exec the process touches a few more pages, and the final peak may be off by what one CPU has not added up. */
 static uint64_t held_rss_b(pid_t pid)
 {
 	uint64_t mark_b = bytes_of(pid, "status", "\nVmHWM:"), now_b = bytes_of(pid, "smaps_rollup", "\nRss:");
@@ -276,7 +277,7 @@ static uint64_t held_rss_b(pid_t pid)
 	return mark_b || now_b ? (mark_b > now_b ? mark_b : now_b) + more_b : 0;
 }
 
-/* What the child says next; 0 also when it is gone, and when its exec has closed the pipe. */
+/* Reads the child's next message; 0 also if the child is gone or its exec has closed the pipe. */
 static int listen_to(const struct sonde_launch *launch)
 {
 	int code = 0;
@@ -289,10 +290,10 @@ static int listen_to(const struct sonde_launch *launch)
 
 int sonde_launch_release(struct sonde_launch *launch)
 {
-	listen_to(launch); /* it is there */
+	listen_to(launch); /* the child has started */
 	launch->held_rss_b = held_rss_b(launch->pid);
 	launch->released_ns = sonde_clock_now_ns();
-	(void)!write(launch->release_fd, "g", 1); /* one that was killed: who waits for it is told */
+	(void)!write(launch->release_fd, "g", 1); /* if the child was killed, waiting for it reports that */
 	close(launch->release_fd);
 	launch->release_fd = -1;
 	int code = listen_to(launch);

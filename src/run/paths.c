@@ -1,8 +1,9 @@
-/* paths.c: finds injected objects from the place of the running binary.
+/* paths.c: finds injected objects relative to the running binary.
  *
- * In the order of trust: the build tree that the binary was linked in (src/cli/sonde beside src/inject), the prefix it
- * was installed into, wherever that was moved to (bin beside lib*, with Debian's lib/ARCH too), and last the libdir
- * that was configured. Nothing comes from the environment, so that a set-uid or sudo run loads what belongs to it.
+ * In order of trust: the build tree that the binary was linked in (src/cli/sonde next to src/inject), the prefix it was
+ * installed into, wherever that was moved (bin next to lib*, including Debian's lib/ARCH), and last the configured
+ * libdir. Nothing comes from the environment, so that set-uid and sudo runs load only objects that belong to the
+ * binary.
  */
 #include "run/paths.h"
 
@@ -29,7 +30,7 @@ static int own_directory(char *out, size_t out_b)
 	return 0;
 }
 
-/* The first readable file that matches; directories are looked at in sorted order. */
+/* The first readable file that matches; directories are visited in sorted order. */
 static int first_match(char *out, size_t out_b, const char *pattern)
 {
 	glob_t matches;
@@ -48,7 +49,7 @@ static int first_match(char *out, size_t out_b, const char *pattern)
 	return found;
 }
 
-/* A path as a pattern that matches itself. */
+/* Escapes a path so that, as a glob pattern, it matches itself. */
 static void escape(char *out, size_t out_b, const char *path)
 {
 	size_t used = 0;

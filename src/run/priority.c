@@ -1,6 +1,6 @@
-/* priority.c: a nice value where that is allowed (CAP_SYS_NICE), and a short time slice, which anybody may ask for:
- * since Linux 6.12 a thread that wakes up with a shorter slice goes first among those that have their share still to
- * come. Older kernels ignore it. */
+/* priority.c: sets a negative nice value if allowed (CAP_SYS_NICE), and a short time slice, which needs no privilege:
+ * since Linux 6.12 a thread that wakes up with a shorter slice runs before other eligible threads. Older kernels ignore
+ * it. */
 #include "run/priority.h"
 
 #include <linux/sched/types.h>
@@ -9,9 +9,9 @@
 #include <unistd.h>
 
 #define RECORDER_NICE (-15)
-#define SLICE_NS 100000u /* the kernel's least */
+#define SLICE_NS 100000u /* the kernel's minimum */
 
-/* Returns the slice that was set before; 0 when it cannot be told or changed. */
+/* Returns the previous slice; 0 if it cannot be read or changed. */
 static unsigned long long set_slice(unsigned long long slice_ns)
 {
 	struct sched_attr attr = {.size = sizeof attr};

@@ -1,4 +1,4 @@
-/* redacted.c: words to and from the form that the scanner takes. */
+/* redacted.c: converts words to and from the scanner's format. */
 #include "run/redacted.h"
 
 #include <stdint.h>
@@ -7,7 +7,7 @@
 
 #include "fold/redact.h"
 
-/* Each secret is at least a byte, and becomes three. */
+/* Each secret has at least one byte and becomes three. */
 #define GROWTH 3
 
 char **sonde_redacted_words(char *const *words, unsigned *count)

@@ -1,4 +1,4 @@
-/* shell.c: quoting words for sh, and running a line (shell.h). */
+/* shell.c: quotes words for sh and runs shell lines (shell.h). */
 #include "run/shell.h"
 
 #include <errno.h>
@@ -60,7 +60,7 @@ int sonde_shell_prepare(const char *line)
 	posix_spawn_file_actions_t streams;
 	pid_t pid;
 	int status = 0;
-	sonde_signals_give_back(); /* a line inherits what we were started with */
+	sonde_signals_give_back(); /* the shell inherits our original signal dispositions */
 	posix_spawn_file_actions_init(&streams);
 	posix_spawn_file_actions_addopen(&streams, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
 	posix_spawn_file_actions_addopen(&streams, STDOUT_FILENO, "/dev/null", O_WRONLY, 0);

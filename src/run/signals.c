@@ -1,4 +1,4 @@
-/* signals.c: counters that handlers raise. */
+/* signals.c: signal handlers that only increment counters. */
 #include "run/signals.h"
 
 #include <stdatomic.h>
@@ -25,7 +25,8 @@ static void on_end(int number, siginfo_t *info, void *context)
 		interrupts = interrupts + 1;
 	if (number == SIGINT || number == SIGTERM || number == SIGHUP || number == SIGQUIT)
 		quits = quits + 1;
-	/* The terminal's go to the whole group, but for that which says that it is closed: to the session's leader alone. */
+	/* Signals from the terminal reach the whole process group, except for the hang-up: SIGHUP goes to the session
+	 * leader only. */
 	if (info->si_code != SI_KERNEL || (number == SIGHUP && getsid(0) == getpid()))
 		atomic_fetch_or(&forward, UINT64_C(1) << (number - 1));
 }
@@ -42,7 +43,7 @@ static void on_snapshot(int number)
 	snapshots = snapshots + 1;
 }
 
-/* What we set to something that a command would inherit. */
+/* Original dispositions of signals that we changed and that a command would inherit. */
 static struct {
 	int number, is_known;
 	struct sigaction given;
@@ -141,7 +142,7 @@ int sonde_signals_take_snapshot(void)
 
 int sonde_signals_is_ignored_by(pid_t pid, int number)
 {
-	char text[8192]; /* groups stand before it, each up to 11 bytes */
+	char text[8192]; /* the supplementary groups precede it, up to 11 bytes each */
 	sonde_file_read(text, sizeof text, "/proc/%d/status", (int)pid);
 	const char *line = strstr(text, "\nSigIgn:");
 	return line && strtoull(line + strlen("\nSigIgn:"), NULL, 16) >> (number - 1) & 1;

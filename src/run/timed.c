@@ -1,8 +1,8 @@
-/* timed.c: a held child is let go and waited for (timed.h).
+/* timed.c: releases a held child and waits for it (timed.h).
  *
- * Nothing but the command runs meanwhile: no thread, no reading, one look at signals each half second. What the kernel
- * counts of a process holds the held child too, some tens of microseconds and page faults. The child inherits the
- * standard streams, so ours are exchanged while it is made.
+ * Nothing but the command runs in the meantime: no thread, no sampling, one check for signals every half second. The
+ * kernel's figures include the held child, which adds some tens of microseconds and page faults. The child inherits the
+ * standard streams, so ours are swapped while it is created.
  */
 #include "run/timed.h"
 
@@ -28,7 +28,7 @@ static uint64_t time_ns(const struct timeval *time)
 	return (uint64_t)time->tv_sec * 1000000000u + (uint64_t)time->tv_usec * 1000u;
 }
 
-/* Puts `fd` in the place of a standard stream; the copy of what was there, −1 where nothing was. */
+/* Replaces a standard stream by `fd`; returns a copy of the old stream, −1 if there was none. */
 static int exchange(int stream, int fd)
 {
 	int kept = fcntl(stream, F_DUPFD_CLOEXEC, 3);
@@ -58,8 +58,8 @@ static int hold(struct sonde_launch *launch, char **argv, int in_fd, int out_fd)
 	return code;
 }
 
-/* Until the command has ended. Signals that only we were sent are handed on; one that comes just before poll() waits
- * for the next look. */
+/* Waits until the command has ended. Forwards signals that were sent only to us; one that arrives just before poll() is
+ * forwarded half a second later. */
 static void wait_for(pid_t pid)
 {
 	struct pollfd ended = {.fd = (int)syscall(SYS_pidfd_open, pid, 0), .events = POLLIN};
