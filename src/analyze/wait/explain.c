@@ -1,8 +1,9 @@
-/* explain.c: blocked intervals of threads against the calls that hooks recorded.
+/* explain.c: matches blocked intervals of threads with the calls that hooks recorded.
  *
- * A moment counts where a thread was blocked and in a call, for the innermost call. Calls and switches have clocks that
- * agree to less than what a switch takes, but a call is told by the program: what it blocked in before the hook took
- * the time, or outside of any hook (a page that is read in, a futex of another library), stays unexplained.
+ * Time counts if a thread was blocked and inside a call, and goes to the innermost call. The clocks of calls and
+ * switches agree to less than the duration of a switch. But a call is recorded by the program itself: blocking before
+ * the hook read the clock, or outside any hook (a page fault that reads from disk, a futex of another library), remains
+ * unexplained.
  */
 #include "analyze/wait/explain.h"
 
@@ -55,7 +56,7 @@ void sonde_explain_fini(struct sonde_explain *explain)
 	*explain = (struct sonde_explain){0};
 }
 
-/* Keeps the kinds in order, the most first. */
+/* Inserts a kind, keeping them sorted, longest first. */
 static void put_kind(struct sonde_explained *out, enum sonde_wait_kind kind, uint64_t ns)
 {
 	size_t at = out->kinds++;
@@ -74,7 +75,7 @@ void sonde_explain_thread(const struct sonde_explain *explain, const struct sond
 		uint64_t ns = explain->ns[thread][kind];
 		if (row->blocked_ns < row->off_cpu_ns)
 			ns = (uint64_t)((double)ns * (double)row->blocked_ns / (double)row->off_cpu_ns);
-		if (ns > row->blocked_ns - out->ns) /* doubles round */
+		if (ns > row->blocked_ns - out->ns) /* rounding of doubles */
 			ns = row->blocked_ns - out->ns;
 		if (ns)
 			put_kind(out, (enum sonde_wait_kind)kind, ns);

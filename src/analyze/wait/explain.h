@@ -1,4 +1,4 @@
-/* explain.h: in which calls threads were blocked. */
+/* explain.h: explains in which calls threads were blocked. */
 #ifndef SONDE_ANALYZE_WAIT_EXPLAIN_H
 #define SONDE_ANALYZE_WAIT_EXPLAIN_H
 
@@ -9,20 +9,20 @@
 struct sonde_explain {
 	struct sonde_wait_cover cover;
 	uint64_t from_ns, to_ns;
-	uint64_t (*ns)[SONDE_WAIT_KINDS]; /* by thread id and kind: blocked in such calls */
+	uint64_t (*ns)[SONDE_WAIT_KINDS]; /* by thread id and kind: time blocked in such calls */
 	size_t count;
-	int known; /* calls were recorded */
+	int known; /* whether calls were recorded */
 	struct sonde_states_also also;
-	uint64_t *into; /* where a look adds up */
+	uint64_t *into; /* target of the interval being added */
 };
 
-/* Reads the calls; then `also` is for sonde_states_read(). -ENOMEM. */
+/* Reads the calls; afterwards pass `also` to sonde_states_read(). -ENOMEM. */
 int sonde_explain_init(struct sonde_explain *explain, struct sonde_session *session,
 		       const struct sonde_pass_options *options);
 void sonde_explain_fini(struct sonde_explain *explain);
 
-/* Of a thread's blocked time: what lies in a call, by kind, the most first; the sum of all. Never more than blocked_ns:
- * what readings took from the blocked intervals they took from all alike. */
+/* Explains a thread's blocked time: time inside calls by kind, longest first, and their sum. Never more than
+ * blocked_ns: a reduction of the blocked time by scheduler readings applies to all kinds proportionally. */
 struct sonde_explained {
 	uint64_t ns;
 	struct {
@@ -34,10 +34,10 @@ struct sonde_explained {
 void sonde_explain_thread(const struct sonde_explain *explain, const struct sonde_states_row *row, uint32_t thread,
 			  struct sonde_explained *out);
 
-/* Adds up two threads' (explained->most is of `to`'s and `from`'s kinds). */
+/* Adds one thread's explanation to another's; explained->most is merged from both. */
 void sonde_explained_add(struct sonde_explained *to, const struct sonde_explained *from);
 
-/* "mutex 60 %, sleep 30 %, not known 10 %": shares of blocked_ns, in room of `out_b` bytes. */
+/* Formats "mutex 60 %, sleep 30 %, not known 10 %", shares of blocked_ns, into `out_b` bytes. */
 void sonde_explained_say(const struct sonde_explained *explained, uint64_t blocked_ns, char *out, size_t out_b);
 
 #endif

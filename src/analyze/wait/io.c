@@ -1,4 +1,4 @@
-/* io.c: files, sockets and pipes by the time that calls on them took. */
+/* io.c: files, sockets and pipes by the time spent in calls on them. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -51,7 +51,7 @@ static const struct sonde_column columns[COLUMNS] = {
 		     7},
 };
 
-/* The stack of most time. */
+/* The stack with the most time. */
 struct most {
 	uint32_t stack;
 	uint64_t ns;
@@ -60,7 +60,7 @@ struct most {
 struct file {
 	const char *name;
 	struct sonde_wait_sum reads, writes, others;
-	struct most most, most_reads, most_writes; /* of a pipe who reads is not who writes */
+	struct most most, most_reads, most_writes; /* a pipe's readers and writers have different stacks */
 };
 
 struct io {
@@ -113,7 +113,7 @@ static int compare_times(const void *left, const void *right)
 	return compare_names(left, right);
 }
 
-/* What has none says why. */
+/* An object without a name gets the reason instead. */
 static const char *name_of(const struct sonde_wait_sums *sums, const struct sonde_wait_cell *cell,
 			   struct sonde_report *report)
 {
@@ -138,7 +138,7 @@ static struct file file_of(const struct sonde_wait_cell *cell, const char *name)
 	return file;
 }
 
-/* One of a name: processes and descriptors have objects of their own. */
+/* Merges objects of the same name: processes and descriptors have separate objects. */
 static ptrdiff_t files_make(struct file **out, const struct sonde_wait_sums *sums, struct sonde_report *report)
 {
 	struct file *files = calloc(sums->measured.count + 1, sizeof *files);
@@ -213,7 +213,7 @@ static int note_all(const struct sonde_wait_sums *sums, const struct file *files
 	return rc;
 }
 
-/* "3 closed without having been used, 1 …" */
+/* Notes "3 closed without having been used, 1 …". */
 static int note_nameless(const struct file *files, size_t count, struct sonde_report *report,
 			 struct sonde_section *section)
 {
@@ -248,7 +248,8 @@ static int note_maps(const struct sonde_io_seen_process *all, struct sonde_repor
 				 (unsigned long long)all->maps, sonde_plural(all->maps), others);
 }
 
-/* What the hooks saw of what the kernel counted; who is short of it has a row of its own (wait/io_shares.c). */
+/* Notes how much of the kernel's byte counts the hooks saw; a process with missing bytes gets a row of its own
+ * (wait/io_shares.c). */
 static int note_seen(const struct sonde_io_seen *seen, struct sonde_report *report, struct sonde_section *section)
 {
 	struct sonde_io_seen_process all;

@@ -1,6 +1,7 @@
-/* io_bursts.c: reads of files as they come, those of a thread that follow each other closely as one (wait/io_phases.h).
+/* io_bursts.c: collects reads of files as they arrive, merging a thread's reads that follow each other closely
+ * (wait/io_phases.h).
  *
- * What is closely: 10 µs; twice that whenever there are too many rows, which then are put together anew.
+ * Gaps up to 10 µs are merged; whenever there are too many rows the limit doubles and the rows are merged again.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -13,7 +14,7 @@
 #define BRIDGE_NS 10000u
 #define MOST_ROWS 1000000u
 
-/* Of files in a file system: a device gives what it has, or what somebody types. */
+/* True for files in a file system: devices return what they have, or what someone types. */
 static int is_data(const struct sonde_object *object)
 {
 	static const char *const others[] = {"/dev/", "/proc/", "/sys/"};
@@ -124,7 +125,7 @@ static int burst_add(struct sonde_io_bursts *bursts, const struct sonde_io_burst
 	return 0;
 }
 
-/* 0 = not a call that loads, or not of the part that was asked for. */
+/* 0 = the call does not load data, or is outside the selected part. */
 static int burst_of(struct sonde_io_burst *out, const struct sonde_io_bursts *bursts, const struct sonde_batch *batch,
 		    size_t i)
 {

@@ -1,14 +1,14 @@
-/* io_phases.c: phases in which a process mainly reads files: how data are loaded.
+/* io_phases.c: phases in which a process mainly reads files: how data is loaded.
  *
- * Reads follow each other with gaps in between, in which what was read is worked on. Within a thread gaps of a few µs
- * are bridged as rows come, so that memory grows with phases more than with calls. Then, for each process, the parts in
- * which at least a quarter of the time goes into reading are found as maximal scoring subsequences (Ruzzo and Tompa
- * 1999): a ns of reading scores 3, a ns without it −1, and a gap of over a millisecond ends a part. Parts that are
- * interrupted for less than a fifth of the shorter one are one phase. No other length is assumed, so phases of a
- * millisecond in each turn of a loop are found as well as a minute at the start.
+ * Reads alternate with gaps in which the data is processed. Gaps of a few µs within a thread are bridged on arrival, so
+ * that memory grows with the number of phases rather than calls. Then, for each process, the parts that spend at least
+ * a quarter of their time reading are found as maximal scoring subsequences (Ruzzo and Tompa 1999): a ns of reading
+ * scores 3, any other ns −1, and a gap of over a millisecond ends a part. Parts separated by less than a fifth of the
+ * shorter one are joined to one phase. No other length is assumed, so that phases of a millisecond in each iteration of
+ * a loop are found as well as a minute at start-up.
  *
- * Opening and closing files counts as reading where reads are beside it; pipes, sockets and devices do not: who waits
- * for those loads nothing.
+ * Opening and closing files counts as reading next to reads; pipes, sockets and devices do not count: waiting for them
+ * loads no data.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -24,7 +24,7 @@
 #include "util/error.h"
 
 #define TITLE "Phases in which files were mainly read"
-#define CONSIDERABLE 0.1 /* of the run */
+#define CONSIDERABLE 0.1 /* fraction of the run */
 
 enum { DEFAULT_ROWS = 20 };
 enum { BEGIN, DURATION, CALLS, READ_B, RATE, IN_READS, ALONE, END, ZONE, PROCESS, PID, FILE_NAME, WHERE, COLUMNS };
@@ -47,7 +47,7 @@ static const struct sonde_column columns[COLUMNS] = {
 };
 
 struct phases {
-	struct sonde_wait_sums *sums; /* for its names: nothing is summed in it */
+	struct sonde_wait_sums *sums; /* only for its names: nothing is summed in it */
 	struct sonde_io_bursts bursts;
 };
 
@@ -135,7 +135,7 @@ static int compare_times(const void *left, const void *right)
 	return (a->process > b->process) - (a->process < b->process);
 }
 
-/* One process's phases, which stand together. */
+/* Notes one process's phases, which are adjacent. */
 static int note_process(const struct phases *phases, const struct sonde_io_phase *all, size_t count,
 			struct sonde_report *report, struct sonde_section *section)
 {
@@ -164,7 +164,7 @@ static int note_process(const struct phases *phases, const struct sonde_io_phase
 				 sonde_plural(count), bytes / 1e6, alone);
 }
 
-/* By process; then the longest, in the order of time. */
+/* Sorts by process; keeps the longest phases, in order of time. */
 static int table_fill(const struct phases *phases, struct sonde_io_phase *all, size_t count,
 		      struct sonde_report *report)
 {

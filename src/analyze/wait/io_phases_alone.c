@@ -1,7 +1,7 @@
 /* io_phases_alone.c: what else ran while a process read its files (wait/io_phases_find.h).
  *
- * What a thread's time on a CPU has in a phase, without its own calls, is a span; the union of a phase's spans is taken
- * off its reading, segment by segment.
+ * A thread's time on a CPU within a phase and outside its own calls is a span; the union of a phase's spans is
+ * subtracted from its reading time, segment by segment.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -10,7 +10,7 @@
 #include "session/intervals.h"
 #include "util/search.h"
 
-#define SPANS_MAX (1u << 22) /* of other threads; of more nothing is said */
+#define SPANS_MAX (1u << 22) /* of other threads; with more the result is unknown */
 
 static int compare_threads(const void *left, const void *right)
 {
@@ -46,7 +46,7 @@ static int span_add(struct sonde_io_finding *finding, size_t phase, uint64_t fro
 	return 0;
 }
 
-/* What of the thread's time on a CPU lies in a phase, but not in its own calls. */
+/* Adds a thread's time on a CPU within a phase, outside its own calls. */
 static int spans_add(struct sonde_io_finding *finding, size_t phase, uint32_t thread, uint64_t from_ns, uint64_t to_ns)
 {
 	const struct sonde_io_burst *end = finding->bursts->rows + finding->bursts->count;
@@ -86,7 +86,7 @@ static int compare_spans(const void *left, const void *right)
 	return (a->from_ns > b->from_ns) - (a->from_ns < b->from_ns);
 }
 
-/* Overlapping ones of a phase become one, in place. */
+/* Merges overlapping spans of a phase, in place. */
 static void spans_join(struct sonde_io_finding *finding)
 {
 	size_t kept = 0;
@@ -102,7 +102,7 @@ static void spans_join(struct sonde_io_finding *finding)
 	finding->span_count = kept;
 }
 
-/* Reading in a segment is spread over it evenly: its gaps are short. */
+/* Reading time is spread evenly over its segment: gaps within are short. */
 static uint64_t alone_of(const struct sonde_io_finding *finding, size_t phase, size_t *span)
 {
 	double alone_ns = 0;

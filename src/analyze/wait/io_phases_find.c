@@ -1,8 +1,8 @@
-/* io_phases_find.c: finds phases in bursts of reads, and what zones they are (wait/io_phases.h).
+/* io_phases_find.c: finds phases in bursts of reads, and the zones that match them (wait/io_phases.h).
  *
- * Bursts of a process that overlap are a segment; segments are scored by how much of the time is reading, and stretches
- * with the most of it, in time in which the process could run, are parts; parts between which there is little are
- * phases. What else ran in them: wait/io_phases_alone.c.
+ * Overlapping bursts of a process form a segment. Segments are scored by their proportion of reading; the
+ * highest-scoring stretches are parts, measured in time in which the process could run; and parts with little in
+ * between form a phase. What else ran in a phase: wait/io_phases_alone.c.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -11,12 +11,12 @@
 #include "session/intervals.h"
 #include "util/search.h"
 
-#define PART_GAP_NS 1000000u /* ends a part */
-#define STALL_NS 200000u     /* shorter waits for a CPU change nothing */
-#define LEAST_NS 1000000u    /* of a phase */
-#define READING_WEIGHS 3     /* against what is no reading: a quarter of the time */
-#define GAP_PART 5u          /* of the shorter neighbour: phases that are interrupted for so little are one */
-#define ZONE_LEAST 0.5       /* time of both ÷ time of either */
+#define PART_GAP_NS 1000000u /* a gap that ends a part */
+#define STALL_NS 200000u     /* shorter waits for a CPU are ignored */
+#define LEAST_NS 1000000u    /* minimum length of a phase */
+#define READING_WEIGHS 3     /* relative to other time: a part reads at least a quarter of the time */
+#define GAP_PART 5u          /* fraction of the shorter neighbour: phases with a smaller gap are joined */
+#define ZONE_LEAST 0.5       /* overlap ÷ union */
 
 /* --- segments ---------------------------------------------------------------------------------------------------- */
 
@@ -96,7 +96,7 @@ static int compare_stalls(const void *left, const void *right)
 	return (a->from_ns > b->from_ns) - (a->from_ns < b->from_ns);
 }
 
-/* A process that has no CPU works on nothing else: phases are not interrupted by that. */
+/* A process without a CPU cannot do other work: waiting for a CPU does not interrupt a phase. */
 static int stalls_find(struct sonde_io_finding *finding)
 {
 	struct sonde_intervals intervals;
@@ -122,7 +122,7 @@ static int stalls_find(struct sonde_io_finding *finding)
 	return 0;
 }
 
-/* How long a process had waited for a CPU by then. */
+/* How long a process had waited for a CPU up to a time. */
 static uint64_t stalled(const struct sonde_io_finding *finding, uint32_t process, uint64_t time_ns)
 {
 	size_t next = SONDE_SEARCH(i, 0, finding->stall_count,
@@ -143,7 +143,7 @@ static uint64_t usable_ns(const struct sonde_io_finding *finding, uint32_t proce
 
 /* --- parts ------------------------------------------------------------------------------------------------------- */
 
-/* The nearest part, of those from `base` on, with a smaller sum before it, + 1; 0 = none. */
+/* The nearest part, from index `base` on, with a smaller sum before it, + 1; 0 = none. */
 static size_t find_below(const struct sonde_io_finding *finding, size_t base, int64_t before)
 {
 	size_t at = finding->part_count;
@@ -166,7 +166,7 @@ static void part_add(struct sonde_io_finding *finding, size_t base, struct sonde
 	finding->parts[finding->part_count++] = part;
 }
 
-/* Maximal scoring subsequences: of each process, between gaps that end parts. */
+/* Maximal scoring subsequences of each process, between gaps that end parts. */
 static void parts_make(struct sonde_io_finding *finding)
 {
 	int64_t sum = 0;
@@ -211,7 +211,7 @@ static int belong_together(const struct sonde_io_finding *finding, const struct 
 	return gap_ns <= (left_ns < right_ns ? left_ns : right_ns) / GAP_PART;
 }
 
-/* Parts that are interrupted for little are one: what has grown may take the one before it in, too. */
+/* Joins parts with short gaps: the grown phase may then also absorb the one before it. */
 static void parts_join(struct sonde_io_finding *finding)
 {
 	size_t kept = 0;
@@ -283,7 +283,7 @@ static void zone_see(struct sonde_io_finding *finding, double *best, const struc
 	}
 }
 
-/* Chunks that cannot be read are left out. */
+/* Unreadable chunks are skipped. */
 static int zones_find(struct sonde_io_finding *finding)
 {
 	struct sonde_cursor *cursor;

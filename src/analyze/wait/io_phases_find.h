@@ -1,4 +1,5 @@
-/* io_phases_find.h: what finds phases of reading on its way: segments, parts and phases, and what ran beside them. */
+/* io_phases_find.h: intermediate results of finding phases: segments, parts and phases, and what ran at the same
+ * time. */
 #ifndef SONDE_ANALYZE_WAIT_IO_PHASES_FIND_H
 #define SONDE_ANALYZE_WAIT_IO_PHASES_FIND_H
 
@@ -7,27 +8,27 @@
 
 #include "analyze/wait/io_phases.h"
 
-/* Some thread of a process reads: the union of bursts. */
+/* Time in which some thread of a process reads: a union of bursts. */
 struct sonde_io_segment {
 	uint64_t from_ns, to_ns, reading_ns;
 	uint64_t read_b, reads, most_b;
 	uint32_t process, stack, object;
 };
 
-/* Segments first … last; sums of scores before it and up to its end. */
+/* Segments first … last; sums of scores before its start and up to its end. */
 struct sonde_io_part {
 	size_t first, last;
 	int64_t before, after;
-	size_t below; /* the nearest part under it with a smaller `before`, + 1 */
+	size_t below; /* the nearest part below it with a smaller `before`, + 1 */
 };
 
-/* A thread that reads waited for a CPU; `sum_ns`: all of its process's up to its end. */
+/* A reading thread waited for a CPU; `sum_ns`: total of its process up to the end of this stall. */
 struct sonde_io_stall {
 	uint64_t from_ns, to_ns, sum_ns;
 	uint32_t process;
 };
 
-/* A thread of the process ran in a phase, in no call that loads. */
+/* A thread of the process ran during a phase, outside of calls that load data. */
 struct sonde_io_span {
 	size_t phase;
 	uint64_t from_ns, to_ns;
@@ -42,18 +43,18 @@ struct sonde_io_finding {
 	struct sonde_io_part *parts;
 	size_t part_count;
 	struct sonde_io_phase *phases;
-	size_t (*within)[2]; /* by phase: its segments, and one past them */
+	size_t (*within)[2]; /* by phase: its first segment and one past its last */
 	size_t phase_count;
 	struct sonde_io_span *spans;
 	size_t span_count, span_cap;
 	int too_many;
 };
 
-/* The first phase of a process, or of a later one, that ends after this time. */
+/* The first phase that ends after this time, of this process or a later one. */
 size_t sonde_io_phase_after(const struct sonde_io_finding *finding, uint32_t process, uint64_t time_ns);
 
-/* Which part of the reading of each phase was alone: nothing else of its process ran. Of processes with one thread
- * nothing else can. Sorts the bursts anew, by thread. */
+/* Computes the part of each phase's reading during which nothing else of its process ran. In single-threaded processes
+ * that is all of it. Re-sorts the bursts by thread. */
 int sonde_io_alone_find(struct sonde_io_finding *finding);
 
 #endif

@@ -1,4 +1,4 @@
-/* io_seen.c: bytes that hooks saw, beside those that the kernel counted: by process (wait/io_seen.h). */
+/* io_seen.c: compares bytes seen by hooks with bytes counted by the kernel, by process (wait/io_seen.h). */
 #include "analyze/wait/io_seen.h"
 
 #include <errno.h>
@@ -112,7 +112,7 @@ int sonde_io_seen_all(const struct sonde_io_seen *seen, struct sonde_io_seen_pro
 	return out->is_counted && seen->whole;
 }
 
-/* Pipes that bytes go through without being copied are seen by hooks alone. */
+/* Only hooks see pipes whose bytes are moved without being copied, so they may have counted more. */
 static uint64_t lesser(uint64_t a, uint64_t b)
 {
 	return a < b ? a : b;
@@ -130,7 +130,7 @@ double sonde_io_seen_share(const struct sonde_io_seen_process *process)
 	return all_b ? 1 - (double)missing_of(process) / (double)all_b : -1;
 }
 
-/* A process's parent has a smaller id; one whose parent is not known is the command's. */
+/* A process's parent has a smaller id; without a known parent it counts as a child of the command. */
 static int descends(const struct sonde_session *session, uint32_t process, uint32_t from)
 {
 	uint32_t root = sonde_session_part_of(session, process)->root_process;
@@ -157,7 +157,7 @@ uint64_t sonde_io_seen_missing(const struct sonde_io_seen *seen, uint32_t proces
 	return lesser(own_b, missing_of(&tree) - lesser(missing_of(&tree), others_b));
 }
 
-/* Which of them execute is not known: a child that does not adds to it all the same. */
+/* Which descendants exec is unknown: a child that does not exec is allowed for all the same. */
 static uint64_t loading_b(const struct sonde_io_seen *seen, uint32_t process)
 {
 	uint64_t programs = 0;
@@ -166,7 +166,7 @@ static uint64_t loading_b(const struct sonde_io_seen *seen, uint32_t process)
 	return SONDE_IO_SEEN_LEAST_B + programs * SONDE_IO_SEEN_PROGRAM_B;
 }
 
-/* Bytes that are missing, where these are a twentieth or more. */
+/* Missing bytes, if they are a twentieth or more. */
 static uint64_t large_missing(const struct sonde_io_seen *seen, uint32_t process)
 {
 	const struct sonde_io_seen_process *row = &seen->processes[process];

@@ -1,7 +1,7 @@
-/* io_shares.c: which share of the bytes that processes read and wrote the hooks saw: a row a process.
+/* io_shares.c: the fraction of bytes read and written that the hooks saw: one row per process.
  *
- * With what each received and sent through sockets. In a plain report only where something is missing; then it says
- * what that likely is.
+ * Also shows what each process received and sent through sockets. Appears in a default report only if bytes are
+ * missing, with the likely cause.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -74,7 +74,7 @@ static int shares_merge(void *state, void *other)
 	return 0;
 }
 
-/* Calls that there was no room for. */
+/* Calls lost for lack of space. */
 static uint64_t lost_of(const struct sonde_session *session, uint32_t process)
 {
 	uint64_t count = 0;
@@ -138,7 +138,7 @@ static int compare(const void *left, const void *right)
 	return (a->id > b->id) - (a->id < b->id);
 }
 
-/* What most is missing of first; only where something is, unless all were asked for. */
+/* Sorted by missing bytes; only processes with missing bytes, unless all were requested. */
 static size_t order_make(struct order *order, const struct shares *shares)
 {
 	size_t count = 0;

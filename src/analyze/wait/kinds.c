@@ -1,4 +1,4 @@
-/* kinds.c: calls that wait, by kind: how long they took, as percentiles, and how much they read or wrote. */
+/* kinds.c: blocking calls by kind: percentiles of their durations, and bytes read or written. */
 #include <errno.h>
 
 #include "analyze/columns.h"
@@ -59,7 +59,7 @@ static int row_add(const struct sonde_wait_sums *sums, uint32_t kind, struct son
 	return 0;
 }
 
-/* Calls that began before the time that was asked for have time in it, and no duration. */
+/* Calls that began before the selected time contribute time, but no duration. */
 static int has_any(const struct sonde_wait_sums *sums, uint32_t kind)
 {
 	return sums->kinds[kind].count || sum_of(sums, kind).total_ns;

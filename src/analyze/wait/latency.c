@@ -1,14 +1,15 @@
-/* latency.c: what holds the run up, which is not what burns the most cycles.
+/* latency.c: what determines the run's duration, as opposed to what burns the most cycles.
  *
- * Every sample's weight is divided by the parallelism at its time: how many threads of the recording ran then. A second
- * in which one thread runs alone holds the run up for a second; a second shared by 64 CPUs charges each with 1/64 (the
- * latency profile of Kukanov and Vyukov, perf report --latency). Parallelism comes from the context switches. A
- * preempted thread does not count: four threads that take turns on one CPU hold the run up as one does.
+ * Every sample's weight is divided by the parallelism at its time: the number of threads of the recording that were
+ * running. A second in which one thread runs alone delays the run by a second; in a second shared by 64 CPUs each
+ * thread is charged 1/64 (the latency profile of Kukanov and Vyukov, perf report --latency). Parallelism comes from the
+ * context switches. Preempted threads do not count: four threads that take turns on one CPU delay the run as much as
+ * one.
  *
- * The table of parallelism shows another thing, how many threads could run: there a preempted one counts, until it
- * blocks or ends. One that was woken but not yet switched in counts nowhere: switches do not show it.
+ * The table of parallelism shows something else, the number of runnable threads: a preempted thread counts until it
+ * blocks or exits. A thread that was woken but not yet switched in counts nowhere, because switches do not show it.
  *
- * Samples and switches are kept until all have come, since neither type waits for the other in the file.
+ * Samples and switches are buffered until all have arrived, because their order in the file is arbitrary.
  */
 #include "analyze/cpu/by_function.h"
 
@@ -55,7 +56,7 @@ struct latency {
 	struct sonde_parallelism *parallelism;
 	struct taken *taken;
 	size_t count, cap;
-	struct sonde_samples cpu, weighed; /* by CPU time and by latency; after finish */
+	struct sonde_samples cpu, weighed; /* by CPU time and by latency; valid after finish */
 };
 
 static int latency_begin(void **state, struct sonde_session *session, const struct sonde_pass_options *options)
@@ -129,7 +130,7 @@ static int latency_merge(void *state, void *other_state)
 	return sonde_parallelism_merge(latency->parallelism, other->parallelism);
 }
 
-/* Divides every sample by the number of threads that ran at its time. */
+/* Divides every sample by the number of threads running at its time. */
 static int weigh(struct latency *latency)
 {
 	int rc = sonde_samples_init(&latency->cpu, latency->session, &latency->options);
@@ -176,7 +177,7 @@ static int row_add(const struct latency *latency, const struct rows *rows, uint3
 	row[SELF] = sonde_samples_share(&latency->cpu, rows->cpu[id].self.ns);
 	row[LATENCY_NS] = sonde_cell_int(rows->weighed[id].self.ns);
 	row[SELF_NS] = sonde_cell_int(rows->cpu[id].self.ns);
-	/* Amdahl's law over the part of the run in which something ran: 1 ÷ (1 − share ÷ 2). */
+	/* Amdahl's law over the part of the run in which anything ran: 1 ÷ (1 − share ÷ 2). */
 	double share = row[LATENCY].real * sonde_parallelism_busy_share(latency->parallelism);
 	row[GAIN] = sonde_cell_real(1 / (1 - share / 2), 0);
 	row[SAMPLES] = sonde_cell_int(rows->cpu[id].self.count);
@@ -257,7 +258,7 @@ static int notes_add(const struct latency *latency, struct sonde_report *report,
 				       "assumes that nothing else waits differently");
 }
 
-/* Without switches there is no parallelism to weigh with. */
+/* Without context switches the parallelism is unknown. */
 static int latency_absent(const struct latency *latency, struct sonde_report *report)
 {
 	if (!latency->options.asked && latency->options.sort != SONDE_SORT_LATENCY)

@@ -1,9 +1,9 @@
-/* locks.c: locks that threads waited for: who waited where, how long, and who held them meanwhile.
+/* locks.c: contended locks: which threads waited where, for how long, and which threads held them meanwhile.
  *
- * A lock is an address of a process: one that is freed and allocated again at the same address is the same here. HELD
- * rows tell of a lock from when the first waiter found it taken, each with the stack that gave it up. Readers hold a
- * lock together, which is one row from the first in to the last out, of the last. Who held what is not named where the
- * holding that was recorded explains little of the waiting: then it was another, whom nobody saw.
+ * A lock is an address in a process: locks allocated one after another at the same address count as one. A HELD row
+ * starts when the first waiter finds the lock taken, and has the stack that released it. Concurrent readers hold a lock
+ * together, which is one row from the first reader in to the last one out, with the stack of the last. No holder is
+ * named if the recorded holding explains little of the waiting: then another, unrecorded thread held the lock.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -60,7 +60,7 @@ static void add_cell(struct lock *lock, const struct sonde_wait_cell *cell)
 		lock->kind = cell->kind;
 }
 
-/* By object id; those that nobody waited for stay empty. */
+/* By object id; uncontended ones stay empty. */
 static struct lock *locks_of(const struct sonde_wait_sums *sums)
 {
 	size_t objects = sonde_session_object_count(sums->session);
@@ -89,8 +89,8 @@ static int compare(const void *left, const void *right)
 	return (a->object > b->object) - (a->object < b->object);
 }
 
-/* Whether holding was at least half of the waiting, with all waiters waiting at once: what lies between giving up and
- * taking, on a busy machine, is the other half. */
+/* True if holding covers at least half of the waiting, if all waiters waited at the same time: the delay between
+ * release and acquisition on a busy machine accounts for the other half. */
 static int is_explained(const struct lock *lock)
 {
 	return lock->holds.total_ns * 2 >= lock->waits.total_ns / (lock->waiters ? lock->waiters : 1);
@@ -102,7 +102,7 @@ static const char *unseen_why(const struct sonde_wait_sums *sums)
 				    : "holding is recorded from when a lock was first waited for";
 }
 
-/* Semaphores are posted to, conditions are signalled, which are rows of HELD without a length. */
+/* Semaphore posts and condition signals are HELD rows without a duration. */
 static int is_held(const struct lock *lock)
 {
 	return lock->holders && lock->kind != SONDE_WAIT_SEMAPHORE && lock->kind != SONDE_WAIT_CONDITION;
@@ -131,7 +131,7 @@ static int row_add(const struct sonde_wait_sums *sums, const struct lock *lock, 
 	row[HELD] = sonde_cell_int(lock->holds.total_ns);
 	row[HELD_MEAN] = sonde_wait_sum_mean(&lock->holds);
 	row[HOLDERS] = sonde_cell_int(lock->holders);
-	if (sums->options.thread) /* nobody waits for himself */
+	if (sums->options.thread) /* no thread waits for itself */
 		row[HOLDER] = sonde_cell_absent(unseen_why(sums));
 	else if (is_explained(lock))
 		row[HOLDER] = sonde_cell_text(holder);
@@ -145,7 +145,7 @@ static int is_shared(const struct lock *lock)
 	return lock->kind == SONDE_WAIT_READ_LOCK || lock->kind == SONDE_WAIT_WRITE_LOCK;
 }
 
-/* What holding means, and where it does not tell who was waited for. */
+/* Notes what holding means, and where it cannot tell which thread was waited for. */
 static int notes_add(const struct sonde_wait_sums *sums, const struct lock *locks, size_t count,
 		     struct sonde_report *report, struct sonde_section *section)
 {
@@ -166,7 +166,7 @@ static int notes_add(const struct sonde_wait_sums *sums, const struct lock *lock
 	    sonde_plural(unexplained), unseen_why(sums));
 }
 
-/* 1, or 0 where there are no rows, and no section. */
+/* 1, or 0 if there are no rows and no section. */
 static int table_fill(const struct sonde_wait_sums *sums, struct lock *locks, struct sonde_report *report)
 {
 	size_t limit = sums->options.limit ? sums->options.limit : DEFAULT_ROWS, count = 0;

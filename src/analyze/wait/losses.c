@@ -1,7 +1,7 @@
-/* losses.c: calls that found no room in their ring, or made no sense (wait/losses.h).
+/* losses.c: counts calls that were lost because their ring was full, or that were malformed (wait/losses.h).
  *
- * A call is one event; what it is called on for the first time, another: so events are lost, of at most as many calls.
- * Processes that were not recorded at all are counted among them by the head of the report alone.
+ * A call is one event, and the first use of an object is another: so a number of lost events means at most as many lost
+ * calls. Processes that were not recorded at all are counted only in the report's head.
  */
 #include "analyze/wait/losses.h"
 
@@ -9,7 +9,7 @@
 
 #include "analyze/words.h"
 
-#define PROCESSES "processes " /* begins causes that count them */
+#define PROCESSES "processes " /* prefix of causes that count processes */
 
 int sonde_wait_losses_note(const struct sonde_wait_sums *sums, struct sonde_report *report,
 			   struct sonde_section *section)

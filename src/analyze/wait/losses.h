@@ -1,10 +1,10 @@
-/* losses.h: what a section says that adds up calls, when some were lost. */
+/* losses.h: the note of sections that sum up calls when some calls were lost. */
 #ifndef SONDE_ANALYZE_WAIT_LOSSES_H
 #define SONDE_ANALYZE_WAIT_LOSSES_H
 
 #include "analyze/wait/sums.h"
 
-/* Nothing where none were. */
+/* No note if none were lost. */
 int sonde_wait_losses_note(const struct sonde_wait_sums *sums, struct sonde_report *report,
 			   struct sonde_section *section);
 

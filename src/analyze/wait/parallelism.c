@@ -1,11 +1,11 @@
-/* parallelism.c: how many threads of the recording could run, and how many did, at any time.
+/* parallelism.c: the number of runnable and of running threads at any time.
  *
- * Each thread is a state machine: a switch in makes it run, every switch out ends that, and blocking or its end also
- * ends that it could run; preemption does not. What it was before its first switch follows from that switch: one that
- * is first switched out ran since it started. All changes, sorted by time, make two step functions.
+ * Each thread is a state machine: a switch-in starts running, every switch-out ends it, and blocking or exiting also
+ * ends being runnable; preemption does not. The state before a thread's first switch follows from that switch: if it is
+ * a switch-out, the thread ran since it started. All transitions, sorted by time, form two step functions.
  *
- * No more run at once than the run had CPUs, on average: a lost switch would leave a thread running for ever, and
- * threads under a quota run side by side for a moment and then wait for the rest of the period.
+ * The number of running threads is limited to the CPUs that the run had on average: a lost switch would leave a thread
+ * running forever, and threads under a quota run side by side briefly and then wait for the rest of the period.
  */
 #include "analyze/wait/parallelism.h"
 
@@ -26,8 +26,8 @@ struct change {
 
 struct step {
 	uint64_t time_ns;
-	int8_t could, ran; /* changes */
-	uint32_t level;    /* that could run from time_ns on; after settle */
+	int8_t could, ran; /* changes of the two levels */
+	uint32_t level;    /* runnable threads from time_ns on; valid after settle */
 	uint32_t running;
 };
 
@@ -37,7 +37,7 @@ struct sonde_parallelism {
 	size_t count, cap;
 	uint8_t *sampled; /* by thread id */
 	size_t threads;
-	double cpus; /* 0 = not known */
+	double cpus; /* 0 = unknown */
 	struct step *steps;
 	size_t step_count;
 	uint64_t *times_ns; /* by level */
@@ -45,7 +45,7 @@ struct sonde_parallelism {
 	uint64_t whole_ns;
 };
 
-/* What the run was allowed, else what the machine has; a quota may be a fraction. 0 = not known. */
+/* The CPUs that the run was allowed, else the machine's; a quota may be fractional. 0 = unknown. */
 static double cpus_of(const struct sonde_session *session)
 {
 	const char *text = sonde_session_info(session, "run.cpus");
@@ -150,7 +150,7 @@ static void step_add(struct sonde_parallelism *parallelism, uint64_t time_ns, in
 		    (struct step){.time_ns = time_ns, .could = (int8_t)could, .ran = (int8_t)ran};
 }
 
-/* The steps of one thread, whose changes are changes[0 … count), sorted by time. */
+/* The steps of one thread, from its changes[0 … count), sorted by time. */
 static void thread_steps(struct sonde_parallelism *parallelism, uint32_t id, const struct change *changes, size_t count)
 {
 	const struct sonde_thread *thread = sonde_session_thread(parallelism->session, id);
@@ -221,7 +221,7 @@ int sonde_parallelism_settle(struct sonde_parallelism *parallelism, uint64_t fro
 		thread_steps(parallelism, id, parallelism->changes + at, end - at);
 		at = end;
 	}
-	parallelism->levels = 2; /* 0 and 1 can always be asked for */
+	parallelism->levels = 2; /* levels 0 and 1 can always be queried */
 	steps_level(parallelism);
 	parallelism->times_ns = calloc(parallelism->levels, sizeof *parallelism->times_ns);
 	if (!parallelism->times_ns)

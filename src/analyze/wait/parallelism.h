@@ -1,4 +1,4 @@
-/* parallelism.h: how many threads of the recording could run, and how many did, at any time, from context switches. */
+/* parallelism.h: the number of runnable and of running threads at any time, from context switches. */
 #ifndef SONDE_ANALYZE_WAIT_PARALLELISM_H
 #define SONDE_ANALYZE_WAIT_PARALLELISM_H
 
@@ -14,20 +14,20 @@ void sonde_parallelism_free(struct sonde_parallelism *parallelism);
 /* A batch of SWITCHES. */
 int sonde_parallelism_feed(struct sonde_parallelism *parallelism, const struct sonde_batch *batch);
 
-/* This thread was sampled, so it ran: without any switch it counts as running all its life. */
+/* The thread was sampled, so it ran: without any switch it counts as running all its life. */
 void sonde_parallelism_seen(struct sonde_parallelism *parallelism, uint32_t thread);
 int sonde_parallelism_merge(struct sonde_parallelism *parallelism, const struct sonde_parallelism *other);
 
-/* Whether there was any switch. */
+/* True if there was any switch. */
 int sonde_parallelism_known(const struct sonde_parallelism *parallelism);
 
-/* Feeding is over: computes the steps, and the times at each level within [from_ns, to_ns) (0 = the run's). */
+/* After feeding: computes the steps, and the time at each level within [from_ns, to_ns) (0 = the whole run). */
 int sonde_parallelism_settle(struct sonde_parallelism *parallelism, uint64_t from_ns, uint64_t to_ns);
 
-/* After settle. Levels count the threads that could run, preempted ones included; a thread that was sampled is one of
- * those that ran. No more than sonde_parallelism_cpus() do, and at least one when they are not known. */
+/* After settle. Levels count runnable threads, including preempted ones; a sampled thread is one of the running ones.
+ * The result is at most sonde_parallelism_cpus(), and at least 1 if the CPUs are unknown. */
 double sonde_parallelism_running(const struct sonde_parallelism *parallelism, uint64_t time_ns);
-double sonde_parallelism_cpus(const struct sonde_parallelism *parallelism); /* that the run could use; 0 = not known */
+double sonde_parallelism_cpus(const struct sonde_parallelism *parallelism); /* that the run could use; 0 = unknown */
 uint32_t sonde_parallelism_levels(const struct sonde_parallelism *parallelism); /* highest + 1 */
 uint64_t sonde_parallelism_time_ns(const struct sonde_parallelism *parallelism, uint32_t level);
 double sonde_parallelism_share(const struct sonde_parallelism *parallelism, uint32_t level);

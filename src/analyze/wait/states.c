@@ -1,12 +1,12 @@
-/* states.c: what the intervals of each thread add up to (session/intervals.h), and readings of it.
+/* states.c: sums up each thread's intervals (session/intervals.h) and scheduler readings.
  *
- * A thread that blocked is off the CPU until it is switched in, and the end of that it waits for a CPU. Where no
- * wake-up says from when, the scheduler counts: between two readings it waited for a CPU for their difference; what of
- * this is neither preemption nor after a wake-up that is known was after waking. A reading knows of a wait when it is
- * over, so only waits that are over count against it.
+ * A thread that blocked is off CPU until it is switched in, and waits for a CPU during the last part of that time. If
+ * no wake-up tells when that part begins, the scheduler's counter helps: between two readings the thread waited for a
+ * CPU for their difference; what is neither preemption nor follows a known wake-up happened after an unknown wake-up. A
+ * reading includes a wait only once it is over, so only completed waits are compared with it.
  *
- * Switches are read once more here instead of being fed: they must come in order, and a table of threads is then all
- * that is kept, however long the recording.
+ * Switches are read again here instead of being fed: they must be in order, and only a table of threads is then kept,
+ * however long the recording is.
  */
 #include "analyze/wait/states.h"
 
@@ -20,23 +20,24 @@ enum number { TIME, RUNNABLE, VOLUNTARY, INVOLUNTARY, NUMBERS };
 
 static const char *const names[NUMBERS] = {"cpu.time", "cpu.runnable", "switches.voluntary", "switches.involuntary"};
 
-/* The first reading of the part and the last one. */
+/* The first and last readings within the selected part. */
 struct readings {
 	uint64_t from_ns, to_ns; /* 0 = none */
 	int64_t first[NUMBERS], last[NUMBERS];
 	uint8_t has[NUMBERS];
-	uint8_t from_birth; /* the first is of the thread's start */
+	uint8_t from_birth; /* the first reading is from the thread's start */
 };
 
 struct walk {
 	uint64_t start_ns, end_ns;
-	uint64_t waits_ns, on_ns;       /* waiting where that was seen, and on a CPU, so far, of the whole recording */
+	/* waiting for a CPU as far as seen, and time on a CPU, since the start of the recording */
+	uint64_t waits_ns, on_ns;
 	uint64_t waits_at[2], on_at[2]; /* the same at the first and last reading */
 	uint64_t unsure_ns;             /* blocked, or waiting after being woken */
-	uint64_t unsure_read_ns;        /* of it between these readings */
-	uint32_t cpu;                   /* that it was switched on or off last, + 1; 0 = not known */
-	uint8_t state;                  /* enum sonde_interval_state: the last */
-	uint8_t passed;                 /* readings */
+	uint64_t unsure_read_ns;        /* the part between these readings */
+	uint32_t cpu;                   /* CPU of the last switch, + 1; 0 = unknown */
+	uint8_t state;                  /* enum sonde_interval_state of the last interval */
+	uint8_t passed;                 /* number of readings passed */
 };
 
 struct states {
@@ -79,7 +80,7 @@ static int find_series(struct states *states)
 	return 0;
 }
 
-/* All values of a reading have one time, and the CPU time is the first of them. Of one thread they come in order. */
+/* All values of a reading have the same time, and CPU time comes first. Each thread's readings are in order. */
 static void take_point(struct states *states, uint64_t time_ns, uint32_t series, int64_t value)
 {
 	enum number number = (enum number)(states->number_of[series] - 1);
@@ -130,7 +131,7 @@ static int read_readings(struct states *states)
 /* --- intervals -----------------------------------------------------------------------------------------------------
  */
 
-/* How much of [from, to) lies in a part. */
+/* Overlap of [from, to) with a part. */
 static uint64_t within(uint64_t from_ns, uint64_t to_ns, uint64_t least_ns, uint64_t most_ns)
 {
 	from_ns = from_ns > least_ns ? from_ns : least_ns;
@@ -138,8 +139,7 @@ static uint64_t within(uint64_t from_ns, uint64_t to_ns, uint64_t least_ns, uint
 	return to_ns > from_ns ? to_ns - from_ns : 0;
 }
 
-/* Notes what a thread had come to at the readings that lie before `time_ns`, the end of what it did from `from_ns` on.
- */
+/* Records a thread's totals at the readings before `time_ns`, the end of its interval from `from_ns` on. */
 static void pass_readings(const struct readings *readings, struct walk *walk, uint64_t from_ns, uint64_t time_ns)
 {
 	while (walk->passed < 2) {
@@ -167,7 +167,7 @@ static void count_switch(struct states *states, const struct sonde_interval *int
 	if (is_part) {
 		row->voluntary += interval->begun == SONDE_SWITCH_OUT_BLOCKED + 1;
 		row->involuntary += interval->begun == SONDE_SWITCH_OUT_PREEMPTED + 1;
-		/* one that is known itself, or that a switch shows: it was blocked, and is on a CPU */
+		/* a recorded wake-up, or one implied by a switch: it was blocked and is now on a CPU */
 		row->wakeups += is_woken || (is_in && walk->state == SONDE_INTERVAL_BLOCKED);
 		row->migrations += is_in && interval->cpu && walk->cpu && interval->cpu != walk->cpu;
 		row->counts_moves &= is_woken || interval->cpu != 0;
@@ -223,7 +223,7 @@ static uint64_t difference(const struct readings *readings, enum number number)
 	return readings->has[number] && last > first ? (uint64_t)last - (uint64_t)first : 0;
 }
 
-/* What switches call blocked, and readings know better. */
+/* Reclassifies blocked time that readings show to be waiting for a CPU. */
 static void refine(struct sonde_states_row *row, const struct walk *walk, const struct readings *readings)
 {
 	uint64_t covered_ns = walk->unsure_read_ns, waited_ns = difference(readings, RUNNABLE);
@@ -242,8 +242,8 @@ static void refine(struct sonde_states_row *row, const struct walk *walk, const 
 	row->clocked_ns = walk->on_at[1] - walk->on_at[0];
 }
 
-/* Without switches: what the scheduler counted between the readings, and up to the thread's end where its clock was
- * read then. The counts are of all its life, though the first reading came later. */
+/* Without switches: uses what the scheduler counted between the readings, and up to the thread's exit if its clock was
+ * read then. The counters cover the thread's whole life, even if the first reading came later. */
 static void read_states(const struct states *states, uint32_t id)
 {
 	struct sonde_states_row *row = &states->out->rows[id];
@@ -302,7 +302,7 @@ static int compare_times(const void *left, const void *right)
 	return (a > b) - (a < b);
 }
 
-/* Starts and ends, each sorted, are gone through together. */
+/* Walks sorted starts and ends together. */
 static int find_peak(struct states *states)
 {
 	size_t count = 0, threads = states->out->count;

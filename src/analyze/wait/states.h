@@ -1,9 +1,9 @@
-/* states.h: what threads did with their time: on a CPU, waiting for one, or blocked.
+/* states.h: how threads spent their time: on a CPU, waiting for one, or blocked.
  *
- * The four parts of a thread's life add up to it. Two sources tell: context switches, which say on a CPU from off it to
- * the ns, and with wake-ups also from when it could go on; and readings of what the scheduler counts, which say how
- * much of the time off it a thread waited for a CPU after it was woken where no wake-up is known, and all of it where
- * there are no switches.
+ * The four parts of a thread's life add up to it. There are two sources. Context switches separate on and off CPU to
+ * the ns, and together with wake-ups also tell when the thread became runnable. Readings of the scheduler's counters
+ * tell how much of the time off CPU a thread waited for a CPU: after unrecorded wake-ups, or, if there are no switches,
+ * in total.
  */
 #ifndef SONDE_ANALYZE_WAIT_STATES_H
 #define SONDE_ANALYZE_WAIT_STATES_H
@@ -15,23 +15,25 @@
 #include "session/session.h"
 
 enum sonde_states_by {
-	SONDE_STATES_NONE = 0, /* nothing was seen: all of its life is unseen */
+	SONDE_STATES_NONE = 0, /* nothing was recorded: all of its life is unseen */
 	SONDE_STATES_SWITCHES,
 	SONDE_STATES_READINGS,
 };
 
 struct sonde_states_row {
 	enum sonde_states_by by;
-	uint64_t life_ns; /* within the part of the recording that was asked for */
+	uint64_t life_ns; /* within the selected part of the recording */
 	uint64_t on_cpu_ns, runnable_ns, blocked_ns, unseen_ns;
 	uint64_t
-	    off_cpu_ns; /* blocked_ns and what readings took from it: the blocked intervals; 0 = by readings alone */
-	uint64_t unsure_ns; /* the part of blocked_ns in which it may have waited for a CPU: no reading covers it */
-	uint64_t clock_ns;  /* the scheduler's count while readings say so, and on_cpu_ns then; 0 = no readings */
+	    /* blocked_ns plus what readings reclassified, i.e. the blocked intervals; 0 = from readings only */
+	    off_cpu_ns;
+	uint64_t unsure_ns; /* the part of blocked_ns that no reading covers, in which it may have waited for a CPU */
+	/* the scheduler's counter while readings are used, and on_cpu_ns during that time; 0 = no readings */
+	uint64_t clock_ns;
 	uint64_t clocked_ns;
 	int counts_switches; /* whether the next two are known */
 	uint64_t voluntary, involuntary;
-	int counts_moves; /* and these */
+	int counts_moves; /* whether these are known */
 	uint64_t migrations, wakeups;
 };
 
@@ -39,23 +41,24 @@ struct sonde_states {
 	struct sonde_states_row *rows; /* by thread id; sonde_session_thread_count() + 1 */
 	size_t count;
 	int has_switches, has_readings, has_wakeups; /* anywhere in the recording */
-	uint32_t peak;                               /* the most threads that lived at a moment of the part */
+	/* maximum number of threads alive at the same time within the part */
+	uint32_t peak;
 };
 
-/* Who else wants the intervals, as sonde_intervals_walk() gives them: of the whole recording. */
+/* Also receives the intervals of the whole recording, as from sonde_intervals_walk(). */
 struct sonde_states_also {
 	int (*take)(void *context, const struct sonde_interval *interval);
 	void *context;
 };
 
-/* Of [from_ns, to_ns), 0 = the recording's; `also` may be NULL. Reads the file: readings first, then switches in order.
- * Chunks that cannot be read are left out; what they would have said is unseen. -ENOMEM. Free with sonde_states_fini().
- */
+/* For [from_ns, to_ns), 0 = the recording's bounds; `also` may be NULL. Reads the recording: readings first, then
+ * switches in order. Unreadable chunks are skipped, and their time counts as unseen. -ENOMEM. Free with
+ * sonde_states_fini(). */
 int sonde_states_read(struct sonde_states *out, struct sonde_session *session, uint64_t from_ns, uint64_t to_ns,
 		      const struct sonde_states_also *also);
 void sonde_states_fini(struct sonde_states *states);
 
-/* Adds up a row; `by` and what is known are those of all. */
+/* Adds a row to a total, whose `by` and known flags combine those of all rows. */
 void sonde_states_add(struct sonde_states_row *to, const struct sonde_states_row *from);
 
 #endif

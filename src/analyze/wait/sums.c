@@ -1,4 +1,4 @@
-/* sums.c: calls that may wait, added up by kind, stack and object (wait/sums.h). */
+/* sums.c: blocking calls, summed by kind, stack and object (wait/sums.h). */
 #include "analyze/wait/sums.h"
 
 #include <errno.h>
@@ -75,7 +75,7 @@ static int is_party(const void *context, uint32_t value)
 	return party->object == sought->a && party->thread == sought->b && party->held == (int)sought->c;
 }
 
-/* Room for one more row of an array; NULL: no memory. */
+/* Grows an array by one row; NULL without memory. */
 static void *grown(void *rows, size_t count, size_t *cap, size_t row_b)
 {
 	if (count < *cap)
@@ -121,7 +121,7 @@ static int party_add(struct sonde_wait_sums *sums, const struct sonde_wait_party
 	return 0;
 }
 
-/* Each look stands for a part of the time: where a wait begins and ends within such parts is not known. */
+/* Each sample represents a slice of time: where within it a wait begins or ends is unknown. */
 static int wait_add_sampled(struct sonde_wait_sums *sums, struct sonde_wait_cell *cell, const struct sonde_batch *batch,
 			    size_t i)
 {
@@ -144,7 +144,7 @@ static int wait_add(struct sonde_wait_sums *sums, const struct sonde_batch *batc
 	if (from_ns > to_ns)
 		return 0;
 	enum sonde_wait_group group = sonde_wait_row(batch->waits.kind[i])->group;
-	if (group == SONDE_WAIT_GROUP_HELD && !batch->waits.dur_ns[i]) /* posted or signalled: nothing was held */
+	if (group == SONDE_WAIT_GROUP_HELD && !batch->waits.dur_ns[i]) /* a post or signal: nothing was held */
 		return 0;
 	struct sonde_wait_cell cell = {
 	    .kind = batch->waits.kind[i],
@@ -202,9 +202,9 @@ int sonde_wait_sums_merge(void *state, void *other_state)
 	return error ? sonde_error(ENOMEM, "out of memory for waits") : 0;
 }
 
-/* --- places ------------------------------------------------------------------------------------------------------ */
+/* --- call sites --------------------------------------------------------------------------------------------------- */
 
-/* By the module's name: the C library, its loader, and C++'s. */
+/* True for the C library, its loader and the C++ library, by module name. */
 static int is_library(const struct sonde_session *session, const struct sonde_frame *frame)
 {
 	static const char *const names[] = {"libc.so",   "libc-",    "libc.musl",   "libpthread",
@@ -217,7 +217,7 @@ static int is_library(const struct sonde_session *session, const struct sonde_fr
 	return module && module->flags & SONDE_MODULE_KERNEL;
 }
 
-/* Inlined: std::mutex::lock() of a program; or Go's runtime, which is in each program. */
+/* Inlined library code, such as std::mutex::lock() in a program; or Go's runtime, which is part of each program. */
 static int is_standard(const struct sonde_session *session, const struct sonde_location *location)
 {
 	static const char *const starts[] = {"std::",    "__gthread_",        "__gnu_cxx::",    "runtime.",
@@ -229,7 +229,7 @@ static int is_standard(const struct sonde_session *session, const struct sonde_l
 	return 0;
 }
 
-/* Where the C library is a part of the program (a static one), it is what has no debug information within it. */
+/* In a static program the C library is the part without debug information. */
 static const struct sonde_location *outside_library(const struct sonde_session *session, uint32_t id,
 						    const struct sonde_location *found)
 {

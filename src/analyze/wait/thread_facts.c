@@ -1,5 +1,5 @@
-/* thread_facts.c: sentences about the states of threads. One fact at the most: the first that holds, of those that
- * somebody can act on: too few CPUs, one thread that does all the work, threads that wait for something else. */
+/* thread_facts.c: notes about thread states. At most one: the first that applies of those that can be acted on: too few
+ * CPUs, one thread that does all the work, threads that wait for something else. */
 #include "analyze/wait/thread_facts.h"
 
 #include <math.h>
@@ -10,12 +10,12 @@
 #include "analyze/statistics/stats.h"
 #include "analyze/words.h"
 
-#define LEAST_NS 10000000u     /* of life: what is shorter says little */
-#define WAITS_LEAST 0.1        /* of a thread's life: it waits for a CPU */
-#define ALL_WORK 0.8           /* of all time on CPUs: one thread does the work */
-#define HARDLY_ANY 0.05        /* of all life on CPUs */
-#define UNSURE_LEAST 0.01      /* of all life: is said */
-#define INTERRUPTED_LEAST 0.01 /* of the time on CPUs: is said */
+#define LEAST_NS 10000000u     /* of lifetime: anything shorter is not significant */
+#define WAITS_LEAST 0.1        /* of a thread's lifetime, spent waiting for a CPU */
+#define ALL_WORK 0.8           /* of all time on CPU: one thread does the work */
+#define HARDLY_ANY 0.05        /* of all lifetimes on CPU */
+#define UNSURE_LEAST 0.01      /* of all lifetimes: reported from here on */
+#define INTERRUPTED_LEAST 0.01 /* of the time on CPU: reported from here on */
 
 static struct sonde_states_row sum(const struct sonde_thread_facts *facts)
 {
@@ -45,7 +45,7 @@ const char *sonde_thread_facts_why_none(const struct sonde_states *states, const
 /* --- facts -----------------------------------------------------------------------------------------------------------
  */
 
-/* "the machine has 2" CPUs, or fewer that the run may use. */
+/* "the machine has 2" CPUs, or the smaller number that the run may use. */
 static int note_waiting(const struct sonde_thread_facts *facts, struct sonde_report *report,
 			struct sonde_section *section)
 {
@@ -109,8 +109,8 @@ static int note_fact(const struct sonde_thread_facts *facts, const struct sonde_
 	    100 * share(all->blocked_ns, all->life_ns));
 }
 
-/* --- how far to believe them
- * ------------------------------------------------------------------------------------------ */
+/* --- reliability
+ * ------------------------------------------------------------------------------------------------------ */
 
 static int note_method(const struct sonde_thread_facts *facts, const struct sonde_states_row *all,
 		       struct sonde_report *report, struct sonde_section *section)
@@ -139,7 +139,7 @@ static int note_method(const struct sonde_thread_facts *facts, const struct sond
 	return rc;
 }
 
-/* What the blocked time is, of all of them together. */
+/* Notes what the blocked time of all threads consists of. */
 static int note_explained(const struct sonde_thread_facts *facts, struct sonde_report *report,
 			  struct sonde_section *section)
 {

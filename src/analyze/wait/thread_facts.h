@@ -1,5 +1,4 @@
-/* thread_facts.h: what the states of threads come to, in sentences: the most telling one, and how far they can be
- * believed. */
+/* thread_facts.h: notes about thread states: the most important fact, and how reliable the states are. */
 #ifndef SONDE_ANALYZE_WAIT_THREAD_FACTS_H
 #define SONDE_ANALYZE_WAIT_THREAD_FACTS_H
 
@@ -12,11 +11,11 @@ struct sonde_thread_facts {
 	const struct sonde_pass_options *options;
 	const struct sonde_states *states;
 	const struct sonde_explain *explain;
-	const uint32_t *ids; /* of the threads that are wanted */
+	const uint32_t *ids; /* of the selected threads */
 	size_t count;
 };
 
-/* Why a thread has no states. Static. */
+/* Why a thread has no states. Static text. */
 const char *sonde_thread_facts_why_none(const struct sonde_states *states, const struct sonde_session *session);
 
 int sonde_thread_facts_note(const struct sonde_thread_facts *facts, struct sonde_report *report,

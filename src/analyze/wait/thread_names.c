@@ -1,6 +1,6 @@
-/* thread_names.c: threads of a process whose names are the same but for the number at their end are one row.
+/* thread_names.c: merges threads of a process whose names differ only in a trailing number.
  *
- * Threads are sorted by process and name, rows made of their runs, and rows sorted by CPU time.
+ * Threads are sorted by process and name, consecutive ones form groups, and groups are sorted by CPU time.
  */
 #include "analyze/wait/thread_names.h"
 
@@ -28,13 +28,13 @@ static const struct sonde_column columns[COLUMNS] = {
 };
 
 struct group {
-	uint32_t first; /* of its threads */
+	uint32_t first; /* index of its first thread */
 	size_t threads;
 	struct sonde_states_row sum;
 	uint64_t sampled_ns;
 };
 
-/* Bytes of a name up to the number at its end; all of a name that is a number. */
+/* Length of a name without its trailing number; a name that is only a number is kept. */
 static size_t stem_b(const char *name)
 {
 	size_t all_b = strlen(name), b = all_b;
@@ -70,7 +70,7 @@ static int compare_groups(const void *left, const void *right)
 	return (a->first > b->first) - (a->first < b->first);
 }
 
-/* Makes the groups of sorted threads; how many. */
+/* Forms the groups of sorted threads; returns their number. */
 static size_t groups_make(const struct sonde_thread_facts *facts, const struct sonde_weight *weights,
 			  const uint32_t *ids, struct group *groups)
 {

@@ -1,7 +1,7 @@
-/* threads.c: what every thread did with its time: sampled and measured CPU time, on a CPU, waiting for one, blocked.
+/* threads.c: how every thread spent its time: sampled and measured CPU time, on a CPU, waiting for one, blocked.
  *
- * Samples are fed; states are read when all have come (wait/states.h). Where there are more threads than rows, those of one
- * name are summed in a table of their own, so that ten thousand can be looked at.
+ * Samples are fed; states are read once all have arrived (wait/states.h). If there are more threads than rows, threads
+ * are also summed by name in a separate table, so that ten thousand threads stay readable.
  */
 #include "analyze/cpu/tallies.h"
 
@@ -92,7 +92,7 @@ struct table {
 	const struct sonde_tallies *tallies;
 	struct sonde_states states;
 	struct sonde_explain explain;
-	uint32_t *ids; /* the wanted ones, sorted */
+	uint32_t *ids; /* ids of the selected threads, sorted */
 	size_t count;
 };
 
@@ -101,7 +101,7 @@ static uint64_t switches_of(const struct sonde_states_row *row)
 	return row->voluntary + row->involuntary;
 }
 
-/* What two threads are sorted by; where that is the same, the next; at last by their ids. */
+/* Compares two threads by the sort key, then by the next key, finally by id. */
 static int compare(const void *left, const void *right, void *state)
 {
 	const struct table *table = state;
@@ -152,7 +152,7 @@ static void state_cells(const struct table *table, const struct sonde_states_row
 					? sonde_cell_absent("needs context-switch records (perf events)")
 					: sonde_cell_absent(why);
 	}
-	if (row->by == SONDE_STATES_SWITCHES) /* they say so, whatever they know of CPUs */
+	if (row->by == SONDE_STATES_SWITCHES) /* switches exist, whatever is known about CPUs */
 		cells[WAKEUPS] = sonde_cell_int(row->wakeups);
 }
 

@@ -1,8 +1,7 @@
-/* waits.c: where threads wait, in calls of the C library: by function and kind.
+/* waits.c: where threads wait in C library calls, by function and kind.
  *
- * Times of several threads add up: they may be more than the run. What a thread waits for while it holds nothing up (a
- * worker without work) counts like everything else: the kind says which it is. What was sampled from outside has a
- * section of its own.
+ * Times of several threads add up and may exceed the run. Waits that delay nothing (an idle worker) count like all
+ * others: the kind tells them apart. Waits sampled from outside have a section of their own.
  */
 #include <errno.h>
 #include <stdlib.h>

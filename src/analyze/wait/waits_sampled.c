@@ -1,9 +1,9 @@
-/* waits_sampled.c: where threads wait as looks from outside found it (source/wait/blocked.c): by function, by kind, and by
- * lock.
+/* waits_sampled.c: where threads wait, according to samples from outside (source/wait/blocked.c): by function, by kind,
+ * and by lock.
  *
- * A sum is the time that the looks stand for which found a thread there: an estimate. Its interval takes each wait that
- * was found as if it began and ended independently of all others: with rows of n looks that stand for d each, the
- * variance is at most the sum of d², once a row. How often there were waits is not known, only how many were found.
+ * A sum is the time represented by the samples that found a thread waiting: an estimate. Its interval assumes that each
+ * wait found began and ended independently of the others: for rows of n samples that represent d each, the variance is
+ * at most the sum of d², once per row. The number of waits is unknown; only those found are counted.
  */
 #include "analyze/wait/waits_sampled.h"
 
@@ -162,7 +162,7 @@ int sonde_waits_sampled_kinds(const struct sonde_wait_sums *sums, struct sonde_r
 	return rc ? rc : note_basis(&all, report, section);
 }
 
-/* What of the cells is of one object: what they come to, and the cell with the longest time. */
+/* The cells of one object: their sum, and the cell with the longest time. */
 struct lock {
 	struct sonde_wait_sum sum;
 	const struct sonde_wait_cell *most;
@@ -176,7 +176,7 @@ static int compare_locks(const void *left, const void *right)
 	return (a->most->object > b->most->object) - (a->most->object < b->most->object);
 }
 
-/* The locks that somebody was found to wait for, longest first. */
+/* The locks that threads were found waiting for, longest first. */
 static size_t locks_of(struct lock *locks, const struct sonde_wait_sums *sums)
 {
 	size_t kept = 0, objects = sonde_session_object_count(sums->session);
