@@ -1,9 +1,9 @@
-/* facts.c: a recorded heap in six figures. */
+/* facts.c: the key figures of a recorded heap. */
 #include "analyze/heap/facts.h"
 
 #include <string.h>
 
-/* Where not one block is written. */
+/* Why not a single block was recorded. */
 static const char *why_none(const struct sonde_session *session)
 {
 	for (size_t i = 0; i < sonde_session_source_count(session); i++) {
@@ -29,7 +29,7 @@ static void add_heap(struct sonde_heap_facts *facts, const struct sonde_heap_tot
 	facts->left_b += total->left_b;
 }
 
-/* Samples of sites do not depend on each other. */
+/* Samples of different sites are independent, so their variances add up. */
 static void add_site(struct sonde_heap_facts *facts, const struct sonde_heap_sum *sum, int is_of_peak)
 {
 	facts->largest_b = sum->largest_b > facts->largest_b ? sum->largest_b : facts->largest_b;

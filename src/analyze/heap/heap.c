@@ -1,7 +1,7 @@
-/* heap.c: the heap in a few sentences, and who allocated what: by function, at the peak, what it left.
+/* heap.c: the heap in a few notes, and which functions allocated what: in total, at the peak, and live at exit.
  *
- * Shares are of the peak of the heaps that a function's blocks are in: malloc's, mappings, a pool; of all processes'
- * peaks added up.
+ * Shares are relative to the peak of the heaps that contain a function's blocks (malloc's, mappings or a pool), summed
+ * over the peaks of all processes.
  */
 #include <errno.h>
 #include <stddef.h>
@@ -53,7 +53,7 @@ static const struct sonde_column columns[COLUMNS] = {
     [FILE_NAME] = {"file", "file", SONDE_UNIT_TEXT, SONDE_BASIS_MEASURED, 0, 6},
 };
 
-/* --- the sentences ----------------------------------------------------------------------------------------------- */
+/* --- the notes --------------------------------------------------------------------------------------------------- */
 
 /* The site with the largest block of a heap; 0 = none. */
 static uint32_t largest_of(const struct sonde_heap_pass *pass, uint32_t heap)
@@ -89,7 +89,7 @@ static int note_largest(const struct sonde_heap_pass *pass, uint32_t heap, struc
 				 pass->sums.heaps[heap].mean_b ? " that was sampled" : "", size, where);
 }
 
-/* How long its process was there, of the time asked for. */
+/* How long its process lived within the selected time. */
 static double life_s(const struct sonde_heap_pass *pass, uint32_t heap)
 {
 	const struct sonde_heap *row = sonde_session_heap(pass->session, heap);
@@ -159,7 +159,7 @@ static int compare_peaks(const void *left, const void *right)
 	return a->heap < b->heap ? -1 : 1;
 }
 
-/* The heaps with the highest peaks, one sentence each. */
+/* Notes the heaps with the highest peaks, one sentence each. */
 static int note_heaps(const struct sonde_heap_pass *pass, struct sonde_report *report, struct sonde_section *section)
 {
 	size_t heaps = sonde_session_heap_count(pass->session), used = sonde_heap_used(pass, NULL), count = 0;
@@ -228,7 +228,7 @@ static int rows_add(const struct sonde_heap_pass *pass, struct sonde_report *rep
 	return rc;
 }
 
-/* Whether nothing is missing. */
+/* True if nothing is sampled or missing. */
 static int is_exact(const struct sonde_heap_pass *pass)
 {
 	const struct sonde_session *session = pass->session;

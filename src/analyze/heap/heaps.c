@@ -1,6 +1,6 @@
-/* heaps.c: each heap by itself: malloc's, what a process maps, its pools: what is alive, and its peak.
+/* heaps.c: each heap separately: malloc's, the mappings of a process, its pools, with live bytes and peak.
  *
- * In a plain report only where there is more than malloc's.
+ * Part of a default report only if there is more than malloc's heap.
  */
 #include <errno.h>
 #include <stdlib.h>

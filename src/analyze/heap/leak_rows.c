@@ -1,4 +1,4 @@
-/* leak_rows.c: what was left, and what grew, summed by the place that allocated it (heap/leak_rows.h). */
+/* leak_rows.c: sums live and growing memory by allocation site (heap/leak_rows.h). */
 #include "analyze/heap/leak_rows.h"
 
 #include <errno.h>
@@ -11,12 +11,12 @@
 #include "util/map.h"
 
 enum { MARKS = 64, WARM_UP = 5, ENDING = 10 };
-#define RISE_B 1024.0 /* less is not worth a row */
+#define RISE_B 1024.0 /* growth below this is not worth a row */
 
 struct place {
-	struct sonde_leak_row row; /* its key; no class */
-	uint32_t found;            /* which of them it was, + 1 */
-	double *live;              /* at each mark; first what changed before it */
+	struct sonde_leak_row row; /* key fields only, without a class */
+	uint32_t found;            /* index of the entry found, + 1 */
+	double *live;              /* live bytes at each mark; at first the change since the previous mark */
 	uint64_t last_b, last_blocks;
 	double last_variance;
 };
@@ -25,17 +25,17 @@ struct making {
 	const struct sonde_heap_pass *pass;
 	struct sonde_leak_rows *out;
 	size_t cap;
-	struct place *places; /* by key */
+	struct place *places; /* sorted by key */
 	size_t place_count, place_cap, site_count;
 	uint32_t *place_of; /* by site id */
 	uint64_t marks_ns[MARKS];
 	double *live;
 	uint64_t *alive_b; /* by site id */
-	uint64_t *ends_ns; /* by heap id; 0 = it lives on */
-	size_t *end_of;    /* the same as a mark; MARKS = it lives on */
+	uint64_t *ends_ns; /* by heap id; 0 = lives on */
+	size_t *end_of;    /* the same as a mark; MARKS = lives on */
 };
 
-/* --- places ------------------------------------------------------------------------------------------------------ */
+/* --- allocation sites -------------------------------------------------------------------------------------------- */
 
 static int compare_places(const void *left, const void *right)
 {
@@ -52,7 +52,7 @@ static int compare_places(const void *left, const void *right)
 
 static int is_same(const void *context, uint32_t value)
 {
-	const struct making *making = context; /* the place that is sought stands behind the others */
+	const struct making *making = context; /* the entry to find is stored after the others */
 	return !compare_places(&making->places[value - 1], &making->places[making->place_count]);
 }
 
@@ -92,7 +92,7 @@ static uint32_t place_find(struct making *making, struct sonde_map *map, uint32_
 	return sonde_map_add(map, hash, place->found) ? 0 : place->found;
 }
 
-/* By hash, since there are many sites and few places, which are sorted then. */
+/* Collects places through a hash table, since there are many sites and few places, then sorts them. */
 static int places_make(struct making *making)
 {
 	const struct sonde_session *session = making->pass->session;
@@ -133,7 +133,7 @@ static struct sonde_leak_row *row_add(struct making *making, const struct place 
 	return &out->rows[out->count++];
 }
 
-/* --- what was left ----------------------------------------------------------------------------------------------- */
+/* --- live at exit ------------------------------------------------------------------------------------------------ */
 
 static int class_of(uint32_t kind)
 {
@@ -147,7 +147,7 @@ static int is_selected(const struct sonde_heap_pass *pass, const struct sonde_he
 	return !pass->range.thread || pass->range.thread[site->thread];
 }
 
-/* Rows by place and class: index + 1 in `at`, of each place one a class. */
+/* Adds a row per place and class; `at` holds index + 1 for each. */
 static int rest_add(struct making *making, const struct sonde_heap_rest *rest, uint32_t (*at)[4], const char *text)
 {
 	const struct sonde_session *session = making->pass->session;
@@ -194,9 +194,9 @@ static int rests_add(struct making *making)
 	return rc;
 }
 
-/* --- what grew --------------------------------------------------------------------------------------------------- */
+/* --- growth ------------------------------------------------------------------------------------------------------ */
 
-/* The first moment at which a heap is gone; MARKS when there is none. */
+/* The first mark at which a heap is gone; MARKS if there is none. */
 static size_t end_mark(const struct making *making, uint32_t heap)
 {
 	uint64_t end_ns = heap <= sonde_session_heap_count(making->pass->session) ? making->ends_ns[heap] : 0;
@@ -206,7 +206,7 @@ static size_t end_mark(const struct making *making, uint32_t heap)
 	return end_ns ? mark : MARKS;
 }
 
-/* A place has more, or less, from a moment on until the heap is gone. */
+/* Changes a place's live bytes from a mark on until the heap is gone. */
 static void change_add(void *state, uint32_t id, size_t mark, const struct sonde_heap_alive *change)
 {
 	struct making *making = state;
@@ -230,7 +230,7 @@ static void change_add(void *state, uint32_t id, size_t mark, const struct sonde
 	}
 }
 
-/* Changes become what there is. Less than nothing, of a place whose beginnings could not be read, is nothing. */
+/* Turns changes into live bytes. A negative value, of a place whose allocations are unreadable, becomes 0. */
 static void changes_sum(struct making *making)
 {
 	for (size_t i = 0; i < making->place_count; i++) {
@@ -245,7 +245,7 @@ static void changes_sum(struct making *making)
 	}
 }
 
-/* Whether a place grows: after its warm-up, before the end. */
+/* Tests whether a place grows between its warm-up and the end. */
 static struct sonde_growth growth_of(const struct place *place)
 {
 	const double *live = place->live;

@@ -1,7 +1,7 @@
-/* leaks.c: what was left when processes ended, and what grew while they ran: kinds of leaks that are kept apart.
+/* leaks.c: memory still live when processes exited, and memory that grew while they ran: separate kinds of leaks.
  *
- * Unreachable: nothing pointed to it any more, by LeakSanitizer's rules. Growing: what a place has alive rises and goes
- * on rising. Asked for by name, also what could still be reached, and what nobody could look at.
+ * Unreachable (definitely lost): no pointer to the block was left, by LeakSanitizer's rules. Growing: the live bytes of
+ * a call site rise persistently. On request also memory that was still reachable, and memory that could not be scanned.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -16,9 +16,9 @@
 #include "util/error.h"
 
 enum { DEFAULT_ROWS = 20, DETAILS_MAX = 8 };
-#define GROWTH_S 1.0        /* in less time nothing is in a steady state */
-#define GROWTH_PLAIN_S 10.0 /* and a program that does one job and ends rises all the time */
-#define LEAKY 0.05          /* of all bytes allocated: unreachable ones are a warning */
+#define GROWTH_S 1.0        /* shorter runs reach no steady state */
+#define GROWTH_PLAIN_S 10.0 /* in a default report: a short program that does one job grows all the time */
+#define LEAKY 0.05          /* of all bytes allocated: from here on, unreachable memory is a warning */
 enum { CLASS, SIZE_B, BLOCKS, DIRECT, SHARE, SLOPE, CONFIDENCE, HEAP, FUNCTION, FILE_NAME, LINE, SITE, COLUMNS };
 
 static const struct sonde_column columns[COLUMNS] = {
@@ -43,7 +43,7 @@ static const char *const classes[] = {
     [SONDE_LEAK_REACHABLE] = "reachable",
 };
 
-/* What is shown without being asked for. */
+/* True for what is shown by default. */
 static int is_leak(const struct sonde_leak_row *row)
 {
 	return row->class == SONDE_LEAK_UNREACHABLE || row->class == SONDE_LEAK_GROWING;
@@ -58,7 +58,7 @@ static struct sonde_cell growth_cell(const struct sonde_leak_row *row)
 	return sonde_cell_real(growth->slope, below > above ? below : above);
 }
 
-/* Of all that was allocated in heaps of that kind, in bytes. */
+/* As a fraction of all bytes allocated in heaps of that kind. */
 static double share_of(const struct sonde_heap_pass *pass, const struct sonde_heap *like, uint64_t size_b)
 {
 	uint64_t begun_b = 0;
@@ -93,9 +93,9 @@ static int row_show(const struct sonde_heap_pass *pass, const struct sonde_leak_
 	return 0;
 }
 
-/* --- sentences --------------------------------------------------------------------------------------------------- */
+/* --- notes ------------------------------------------------------------------------------------------------------- */
 
-/* One a class that there is: how much of it. */
+/* Notes the total of each class that occurs. */
 static int note_sums(const struct sonde_heap_pass *pass, const struct sonde_leak_rows *leaks,
 		     struct sonde_report *report, struct sonde_section *section)
 {
@@ -137,10 +137,10 @@ static int note_sums(const struct sonde_heap_pass *pass, const struct sonde_leak
 	return 0;
 }
 
-/* Why nobody could look, or what could not be seen: of how many processes, and the first of them. */
+/* Why a scan was impossible or incomplete: number of processes, and the first of them. */
 struct detail {
 	const char *text;
-	uint32_t first, last; /* ids of processes */
+	uint32_t first, last; /* process ids */
 	size_t processes;
 };
 
@@ -153,11 +153,11 @@ static void detail_add(struct detail *details, size_t *count, const char *text, 
 		return;
 	if (k == *count)
 		details[(*count)++] = (struct detail){.text = text, .first = process};
-	details[k].processes += details[k].last != process; /* one process's come together */
+	details[k].processes += details[k].last != process; /* details of one process are adjacent */
 	details[k].last = process;
 }
 
-/* In a light recording. */
+/* True for a light recording. */
 static int nobody_asked(const struct sonde_session *session)
 {
 	for (size_t i = 0; i < sonde_session_source_count(session); i++) {

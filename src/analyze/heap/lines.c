@@ -1,4 +1,4 @@
-/* lines.c: allocations by source line: of the innermost function that is not an allocator's own. */
+/* lines.c: allocations by source line of the innermost function that does not belong to an allocator. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -40,7 +40,7 @@ static const struct sonde_column columns[COLUMNS] = {
     [LINE] = {"line", "number", SONDE_UNIT_ID, SONDE_BASIS_MEASURED, 0, 8},
 };
 
-/* "json.c:120", or the module where lines are not known. */
+/* "json.c:120", or the module if lines are unknown. */
 static const char *place_text(const struct sonde_heap_pass *pass, const struct sonde_heap_place *place,
 			      struct sonde_report *report)
 {

@@ -1,9 +1,8 @@
-/* memory.c: what each process had in memory: resident, sampled over time by the recorder, beside what malloc's heap
- * held.
+/* memory.c: the memory of each process: RSS, sampled over time by the recorder, next to the size of malloc's heap.
  *
- * Overhead is what is resident less what is live: the allocator's own, fragmentation, code, stacks, mappings; it is
- * below zero where memory was allocated and never touched. The heap's peak is exact in full mode; what was resident
- * then is the larger of the samples before and after it that are near: within a twentieth of the run, and 100 ms.
+ * Overhead is RSS minus live bytes: the allocator's own data, fragmentation, code, stacks, mappings; it is negative if
+ * memory was allocated but never touched. The heap's peak is exact in full mode; the RSS shown for it is the larger of
+ * the samples just before and after it, if these are within a twentieth of the run and 100 ms.
  */
 #include "analyze/heap/rss.h"
 
@@ -107,7 +106,7 @@ static int memory_merge(void *state, void *other_state)
 
 /* --- figures ----------------------------------------------------------------------------------------------------- */
 
-/* malloc's heap of a process; a process that executes another program has several: the one with the highest peak. */
+/* malloc's heap of a process; after exec there are several: the one with the highest peak. */
 static const struct sonde_heap_total *heap_of(const struct memory *memory, uint32_t process)
 {
 	const struct sonde_heap_total *best = NULL;
@@ -151,7 +150,8 @@ static void cells_at_peak(const struct memory *memory, uint32_t process, struct 
 	row[OVER_PEAK] = difference(rss_b, heap->peak_b);
 }
 
-/* wait4(2) tells one mark, of the command and of whatever it waited for: its own only where it had no child. */
+/* wait4(2) returns one peak for the command and all children that it waited for: it is the command's own only without
+ * children. */
 static struct sonde_cell kernels_peak(const struct memory *memory, const struct sonde_process *process)
 {
 	if (!process->peak_rss_b)
@@ -199,7 +199,7 @@ static int row_add(const struct memory *memory, uint32_t id, struct sonde_report
 	return 0;
 }
 
-/* --- sentences --------------------------------------------------------------------------------------------------- */
+/* --- notes ------------------------------------------------------------------------------------------------------- */
 
 static int note_pace(const struct memory *memory, struct sonde_report *report, struct sonde_section *section)
 {
@@ -212,7 +212,7 @@ static int note_pace(const struct memory *memory, struct sonde_report *report, s
 		sonde_rss_pace_add(&pace, &memory->rss.series[id]);
 		samples += memory->rss.series[id].count;
 	}
-	if (!asked && !sonde_session_heap_count(memory->session)) /* with heaps it is read more often */
+	if (!asked && !sonde_session_heap_count(memory->session)) /* RSS is sampled more often with a recorded heap */
 		asked = interval;
 	if (asked)
 		snprintf(wanted, sizeof wanted, "each %.4g ms asked for", strtod(asked, NULL) / 1e6);
@@ -298,7 +298,8 @@ static int memory_finish(void *state, struct sonde_report *report)
 		samples += memory->rss.series[id].count;
 	int wanted =
 	    sonde_session_heap_count(memory->session) || sonde_session_info(memory->session, "option.memory_ns");
-	if (samples && !wanted && !memory->options.asked) /* every recording has some: who did not ask is not told */
+	/* every recording has samples: silent unless the section was requested */
+	if (samples && !wanted && !memory->options.asked)
 		return 0;
 	if (!samples)
 		return sonde_pass_nothing(

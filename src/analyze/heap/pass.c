@@ -1,4 +1,4 @@
-/* pass.c: what the sections over allocations share. */
+/* pass.c: shared by the sections about allocations. */
 #include "analyze/heap/pass.h"
 
 #include <errno.h>
@@ -104,7 +104,7 @@ int sonde_heap_pass_kinds(const struct sonde_heap_pass *pass)
 	return 0;
 }
 
-/* The borders of classes and intervals, and the largest block that was seen, are as they stand. */
+/* Boundaries of classes and intervals, and the largest block seen, are exact. */
 static int is_estimate(const struct sonde_column *column)
 {
 	static const char *const known[] = {"from_b", "below_b", "from_ns", "below_ns", "largest_b", "bar"};
@@ -180,7 +180,7 @@ size_t sonde_heap_used(const struct sonde_heap_pass *pass, uint32_t *highest)
 
 struct sonde_cell sonde_heap_cell(const struct sonde_heap_pass *pass, uint64_t value_b, double variance)
 {
-	if ((int64_t)value_b < 0) /* what was lost had begun it */
+	if ((int64_t)value_b < 0) /* the allocation's event was lost */
 		return sonde_cell_absent("not known: a part of the recording is missing");
 	if (!sonde_heap_pass_mean_b(pass))
 		return sonde_cell_int(value_b);
@@ -237,7 +237,7 @@ static int note_selected(const struct sonde_heap_pass *pass, struct sonde_report
 	return rc;
 }
 
-/* How many processes have a heap of the kind that most have. */
+/* The number of processes with a heap of the most common kind. */
 static size_t processes_of(const struct sonde_heap_pass *pass)
 {
 	size_t processes = 0;

@@ -1,12 +1,12 @@
-/* pass.h: what the sections over allocations share: the part of the recording that is asked for, its sums, and the
- * sentences that belong to all their figures.
+/* pass.h: shared by the sections about allocations: the selected part of the recording, its sums, and the notes for
+ * their figures.
  *
- * --from and --to: what was allocated and freed in that time; its peak is the most that was alive at any moment of it,
- * and what is left is what was alive at its end, both with blocks from before. --thread: blocks that those threads
- * allocated, whoever freed them.
+ * --from and --to select what was allocated and freed in that time; its peak is the maximum of live memory during that
+ * time, and live memory is that at its end, both including blocks from before. --thread selects blocks that those
+ * threads allocated, whichever thread freed them.
  *
- * Heaps are of kinds: malloc's, mappings that the program makes itself, and pools that it tells of. Pools lie inside
- * the others, so kinds are never added up. Each process is taken at its own peak.
+ * There are several kinds of heaps: malloc's, mappings that the program creates itself, and pools that it reports.
+ * Pools are inside the others, so kinds are never added up. Each process contributes its own peak.
  */
 #ifndef SONDE_ANALYZE_HEAP_PASS_H
 #define SONDE_ANALYZE_HEAP_PASS_H
@@ -23,51 +23,50 @@ struct sonde_heap_pass {
 	int unread;                  /* some chunks could not be read */
 };
 
-/* `begin` and `end` of a pass whose state is a struct sonde_heap_pass. */
+/* `begin` and `end` for a pass whose state is a struct sonde_heap_pass. */
 int sonde_heap_pass_begin(void **state, struct sonde_session *session, const struct sonde_pass_options *options);
 void sonde_heap_pass_end(void *state);
 
-/* 1 when there is nothing to show: then a section that was asked for says why. A negative errno, or 0: sums are read.
- */
+/* Returns 1 if there is nothing to show: a requested section then gives the reason. A negative errno, or 0: sums are
+ * ready. */
 int sonde_heap_pass_read(struct sonde_heap_pass *pass, struct sonde_report *report, const char *id, const char *title);
 
-/* The largest mean between samples; 0 = every block was recorded. */
+/* The largest mean distance between samples; 0 = every block was recorded. */
 uint64_t sonde_heap_pass_mean_b(const struct sonde_heap_pass *pass);
 
-/* Whether blocks of heaps like this one were sampled; pools and mappings never are. */
+/* True if blocks of such heaps were sampled; pools and mappings never are. */
 int sonde_heap_is_sampled(const struct sonde_heap_pass *pass, const struct sonde_heap *like);
 
-/* How it was recorded, what was selected, how several processes are added up, what is missing. */
+/* Notes how it was recorded, what was selected, how several processes are added up, and what is missing. */
 int sonde_heap_pass_notes(const struct sonde_heap_pass *pass, struct sonde_report *report,
 			  struct sonde_section *section);
 
-/* Whether heaps are of one kind, or pools of one name, and may be added up. */
+/* True if both heaps are of one kind, or pools of one name, and may be added up. */
 int sonde_heap_alike(const struct sonde_heap *a, const struct sonde_heap *b);
-/* Whether any used are not malloc's, so that rows must say whose they are. */
+/* True if any heap used is not malloc's, so that rows must name theirs. */
 int sonde_heap_pass_kinds(const struct sonde_heap_pass *pass);
-/* A copy of a table's columns, in the report: estimates say so where blocks were sampled, and "heap" is shown where
+/* A copy of a table's columns, allocated in the report: marks estimates if blocks were sampled, and shows "heap" if
  * there are several kinds. NULL without memory. */
 const struct sonde_column *sonde_heap_columns(const struct sonde_heap_pass *pass, struct sonde_report *report,
 					      const struct sonde_column *columns, size_t count);
-/* "malloc", "mappings", a pool's name. Static or the session's. */
+/* "malloc", "mappings", or a pool's name. Static, or owned by the session. */
 const char *sonde_heap_kind_text(const struct sonde_heap *heap);
-/* "cc1 (1234)", "cc1 (1234): mappings". Lives in the report; NULL without memory. */
+/* "cc1 (1234)", "cc1 (1234): mappings". Allocated in the report; NULL without memory. */
 const char *sonde_heap_text(const struct sonde_heap_pass *pass, struct sonde_report *report, uint32_t heap);
 
-/* Peaks of all heaps like this one. */
+/* Sum of the peaks of all such heaps. */
 uint64_t sonde_heap_peak_of(const struct sonde_heap_pass *pass, const struct sonde_heap *like);
 
-/* Heaps in which anything was alive or allocated in the part asked for: their number, and the one with the highest
- * peak. */
+/* The number of heaps with live or allocated blocks in the selected part, and the one with the highest peak. */
 size_t sonde_heap_used(const struct sonde_heap_pass *pass, uint32_t *highest);
 
-/* What a row's "heap" says; absent where all are malloc's. */
+/* A row's "heap" cell; absent if all are malloc's. */
 struct sonde_cell sonde_heap_kind_cell(const struct sonde_heap_pass *pass, const struct sonde_heap *heap);
 
-/* An estimate with its 95 % interval where blocks were sampled, else an exact number. */
+/* An estimate with its 95 % interval if blocks were sampled, else an exact number. */
 struct sonde_cell sonde_heap_cell(const struct sonde_heap_pass *pass, uint64_t value_b, double variance);
 
-/* "12.3 MB", "12.3 MB ± 0.4 MB" with a variance; "12,345". In the report; NULL without memory. */
+/* "12.3 MB", with a variance "12.3 MB ± 0.4 MB"; "12,345". Allocated in the report; NULL without memory. */
 const char *sonde_heap_size_text(struct sonde_report *report, uint64_t size_b, double variance);
 const char *sonde_heap_count_text(struct sonde_report *report, double count);
 

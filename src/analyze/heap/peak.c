@@ -1,7 +1,7 @@
-/* peak.c: which stacks held what was alive at the peak, as a call tree from the root.
+/* peak.c: the stacks that held the live memory at the peak, as a call tree from the root.
  *
- * Each heap peaks at a time of its own; where there are several (of several processes, or mappings beside malloc) each
- * is a branch of its own, so that it can be read alone.
+ * Heaps peak at different times: if there are several (of several processes, or mappings next to malloc), each is a
+ * separate branch that can be read on its own.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -13,10 +13,10 @@
 #include "analyze/words.h"
 #include "util/error.h"
 
-enum { BRANCHES_MAX = 24 }; /* the heaps with the highest peaks; all others share one */
+enum { BRANCHES_MAX = 24 }; /* heaps with the highest peaks; all others share one branch */
 
 struct branch {
-	uint32_t heap; /* 0: of all that have no branch of their own */
+	uint32_t heap; /* 0: all heaps without a branch of their own */
 	uint64_t peak_b;
 };
 
@@ -38,7 +38,7 @@ static int is_of(const struct branch *branches, size_t count, size_t i, uint32_t
 	return 1;
 }
 
-/* Hangs the stacks of one branch below a node. */
+/* Adds the stacks of one branch below a node. */
 static int fill(const struct sonde_heap_pass *pass, const struct branch *branches, size_t count, size_t i,
 		struct sonde_report *report, struct sonde_tree_node *node)
 {

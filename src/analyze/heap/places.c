@@ -1,4 +1,4 @@
-/* places.c: allocations summed by function, or by source line. */
+/* places.c: sums allocations by function or by source line. */
 #include "analyze/heap/places.h"
 
 #include <ctype.h>
@@ -13,7 +13,7 @@
 
 enum { CALLERS_MAX = 5, TEXT_MAX_B = 4096 };
 
-/* --- what a stack is named by ------------------------------------------------------------------------------------ */
+/* --- the frame that names a stack -------------------------------------------------------------------------------- */
 
 static int contains(const char *name, size_t name_b, const char *word)
 {
@@ -33,22 +33,23 @@ static int says_little(const char *name)
 	static const char *const starts[] = {
 	    "operator new", "_Zn", "std::", "__gnu_cxx::", "alloc::", "<alloc::", "__rust_"};
 	static const char *const words[] = {"alloc", "strdup", "strndup", "asprintf"};
-	const char *after = name + strcspn(name, " (<"); /* "void std::vector<int>::push_back": a template's result */
+	/* "void std::vector<int>::push_back": skip the return type of a template */
+	const char *after = name + strcspn(name, " (<");
 	after = *after == ' ' ? after + 1 : name;
 	for (size_t i = 0; i < sizeof starts / sizeof *starts; i++)
 		if (!strncmp(name, starts[i], strlen(starts[i])) || !strncmp(after, starts[i], strlen(starts[i])))
 			return 1;
-	size_t name_b = strcspn(name, "(<"); /* not its arguments: vector<int, allocator<int>>::push_back */
+	size_t name_b = strcspn(name, "(<"); /* ignore arguments: vector<int, allocator<int>>::push_back */
 	for (size_t i = 0; i < sizeof words / sizeof *words; i++)
 		if (contains(name, name_b, words[i]))
 			return 1;
 	return 0;
 }
 
-/* A location of a stack: `node`'s, `index` in its frame, 0 = innermost. */
+/* A location on a stack: `index` within the frame of `node`, 0 = innermost. */
 struct spot {
 	uint32_t node, index;
-	const struct sonde_location *location; /* NULL: no more */
+	const struct sonde_location *location; /* NULL: past the outermost */
 };
 
 static struct spot spot_at(const struct sonde_session *session, uint32_t stack)
@@ -58,7 +59,7 @@ static struct spot spot_at(const struct sonde_session *session, uint32_t stack)
 	return (struct spot){stack, 0, frame && frame->location_count ? frame->locations : NULL};
 }
 
-/* The caller's. */
+/* Moves one location outwards, to the caller. */
 static struct spot spot_outward(const struct sonde_session *session, struct spot spot)
 {
 	const struct sonde_node *node = sonde_session_node(session, spot.node);
@@ -73,7 +74,7 @@ static const struct sonde_function *function_at(const struct sonde_session *sess
 	return spot.location ? sonde_session_function(session, spot.location->function) : NULL;
 }
 
-/* What is known of functions by id, since many stacks have the same; NULL where few are asked for. */
+/* Cached classification of functions by id, since many stacks share them; NULL for a few queries. */
 enum { NOT_KNOWN, SAYS_LITTLE, SAYS_ENOUGH };
 
 static int function_says_little(const struct sonde_function *function, uint8_t *known)
@@ -85,7 +86,7 @@ static int function_says_little(const struct sonde_function *function, uint8_t *
 	return known[function->id] == SAYS_LITTLE;
 }
 
-/* A function without a name that one with an allocator's calls is a part of it. */
+/* Treats an unnamed function called by an allocator function as part of the allocator. */
 static struct spot spot_find(const struct sonde_session *session, uint32_t stack, uint8_t *known)
 {
 	struct spot first = spot_at(session, stack);
@@ -180,7 +181,7 @@ static int is_same(const void *context, uint32_t value)
 	return !compare_keys(&sought->rows[value - 1], sought->place);
 }
 
-/* Without its sum. */
+/* Key fields only, without a sum. */
 static struct sonde_heap_place place_of(const struct gathering *gathering, uint32_t id)
 {
 	static const struct sonde_heap nobody = {.kind = SONDE_HEAP_MALLOC, .name = ""};
@@ -240,7 +241,7 @@ static int site_add(struct gathering *gathering, uint32_t id, const struct sonde
 	return 0;
 }
 
-/* Sites that did nothing and held nothing are left out. */
+/* Skips sites that neither allocated nor held anything. */
 int sonde_heap_places_make(struct sonde_heap_places *out, const struct sonde_heap_pass *pass, int by_line,
 			   enum sonde_heap_order order)
 {
@@ -271,7 +272,7 @@ void sonde_heap_places_free(struct sonde_heap_places *places)
 	*places = (struct sonde_heap_places){0};
 }
 
-/* --- words ------------------------------------------------------------------------------------------------------- */
+/* --- texts ------------------------------------------------------------------------------------------------------- */
 
 static const char *name_of(const struct sonde_session *session, uint32_t id)
 {
@@ -286,7 +287,7 @@ const struct sonde_location *sonde_heap_location(const struct sonde_session *ses
 
 const char *sonde_heap_place_name(const struct sonde_heap_pass *pass, const struct sonde_heap_place *place)
 {
-	/* a pool's blocks where the hooks are not preloaded */
+	/* a pool's blocks without preloaded hooks */
 	return place->function || place->stack ? name_of(pass->session, place->function) : "(no stack)";
 }
 
@@ -310,7 +311,7 @@ static void put_callers(struct sonde_buf *out, const struct sonde_session *sessi
 	}
 }
 
-/* What was written; a text that would be longer than TEXT_MAX_B ends before. */
+/* Takes the text; one longer than TEXT_MAX_B ends early. */
 static const char *text_take(struct sonde_buf *buf, struct sonde_report *report)
 {
 	const char *text = sonde_arena_strndup(&report->arena, buf->len_b ? (const char *)buf->data : "", buf->len_b);

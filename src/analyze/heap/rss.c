@@ -1,4 +1,4 @@
-/* rss.c: points kept as they come, sorted when all have come (heap/rss.h). */
+/* rss.c: collects points in any order and sorts them at the end (heap/rss.h). */
 #include "analyze/heap/rss.h"
 
 #include <errno.h>
@@ -40,7 +40,7 @@ static int room(struct sonde_rss_series *series, size_t more)
 	return 0;
 }
 
-/* Whose metric a series is; 0 = it is something else. */
+/* The process that a series belongs to; 0 = a different metric. */
 static uint32_t process_of(const struct sonde_rss *rss, uint32_t id)
 {
 	const struct sonde_series *series = sonde_session_series(rss->session, id);

@@ -1,4 +1,4 @@
-/* rss.h: what processes had in memory over time: the points of memory.rss, or of another metric of processes. */
+/* rss.h: memory of processes over time: the points of memory.rss or another per-process metric. */
 #ifndef SONDE_ANALYZE_HEAP_RSS_H
 #define SONDE_ANALYZE_HEAP_RSS_H
 
@@ -14,7 +14,7 @@ struct sonde_rss_point {
 };
 
 struct sonde_rss_series {
-	struct sonde_rss_point *points; /* by time, after sonde_rss_sort() */
+	struct sonde_rss_point *points; /* sorted by time after sonde_rss_sort() */
 	size_t count, cap;
 };
 
@@ -25,28 +25,28 @@ struct sonde_rss {
 	const struct sonde_session *session;
 };
 
-/* -ENOMEM, as all here that return int. */
+/* Functions that return int return 0 or -ENOMEM. */
 int sonde_rss_init(struct sonde_rss *rss, const struct sonde_session *session);
 void sonde_rss_fini(struct sonde_rss *rss);
-/* Takes what it wants of a batch of SERIES; others it ignores. */
+/* Takes the relevant points of a batch of SERIES and ignores others. */
 int sonde_rss_feed(struct sonde_rss *rss, const struct sonde_batch *batch);
 int sonde_rss_merge(struct sonde_rss *rss, const struct sonde_rss *other);
-/* When all is fed. */
+/* Call once all batches are fed. */
 void sonde_rss_sort(struct sonde_rss *rss);
 
-/* All of it at once, for who is not fed SERIES anyway: init, feed and sort. Chunks that cannot be read are left out. */
+/* Does init, feed and sort at once, for passes that do not read SERIES otherwise. Unreadable chunks are skipped. */
 int sonde_rss_read(struct sonde_rss *out, struct sonde_session *session);
 int sonde_rss_read_of(struct sonde_rss *out, struct sonde_session *session, enum sonde_metric metric);
 
-/* The last point not later than a moment; NULL where there is none. */
+/* The last point at or before a time; NULL if there is none. */
 const struct sonde_rss_point *sonde_rss_at(const struct sonde_rss_series *series, uint64_t time_ns);
-/* The first point later than a moment; series->count when there is none. */
+/* The index of the first point after a time; series->count if there is none. */
 size_t sonde_rss_after(const struct sonde_rss_series *series, uint64_t time_ns);
-/* The larger of the points before and after a moment, as far as they are near: what was allocated just then is touched
- * a little later, and may be gone soon. 0 when there is none. */
+/* The larger of the points before and after a time, if they are close: memory just allocated is touched a little later,
+ * and may be freed soon. 0 if there is none. */
 uint64_t sonde_rss_around(const struct sonde_rss *rss, uint32_t process, uint64_t time_ns, uint64_t within_ns);
 
-/* From one point to the next, in ns. */
+/* Distances between consecutive points, in ns. */
 struct sonde_rss_pace {
 	struct sonde_moments between;
 	uint64_t longest_ns;

@@ -1,6 +1,5 @@
-/* sizes.c: how large blocks are, and how long they live: two histograms with classes of powers of two, of malloc's
- * blocks, mappings and each pool apart; processes added up.
- */
+/* sizes.c: block sizes and lifetimes: two histograms with power-of-two classes, separate for malloc's blocks, mappings
+ * and each pool, summed over processes. */
 #include <errno.h>
 
 #include "analyze/contents.h"
@@ -34,7 +33,7 @@ enum { FROM, BELOW, BLOCKS, SHARE, UP_TO, HEAP, BAR, COLUMNS };
 static const struct sonde_column size_columns[COLUMNS] = CLASS_COLUMNS("b", SONDE_UNIT_BYTES);
 static const struct sonde_column life_columns[COLUMNS] = CLASS_COLUMNS("ns", SONDE_UNIT_NS);
 
-/* Of all heaps like one. */
+/* Summed over all such heaps. */
 static uint64_t classes_of(const struct sonde_heap_pass *pass, const struct sonde_heap *like, int lives,
 			   uint64_t classes[SONDE_HEAP_CLASSES])
 {
@@ -62,7 +61,7 @@ static uint64_t most_of(const uint64_t classes[SONDE_HEAP_CLASSES])
 	return most;
 }
 
-/* What is shorter is not told apart. */
+/* Merges the shortest lifetimes, which cannot be distinguished. */
 static void classes_join(uint64_t classes[SONDE_HEAP_CLASSES])
 {
 	for (size_t c = 0; c + 1 < LIFE_CLASS_LEAST; c++) {
@@ -71,7 +70,7 @@ static void classes_join(uint64_t classes[SONDE_HEAP_CLASSES])
 	}
 }
 
-/* From the smallest class that has blocks to the largest, those between included. */
+/* From the smallest to the largest class with blocks, including empty ones in between. */
 static int rows_add(const struct sonde_heap_pass *pass, const struct sonde_heap *heap, int lives,
 		    struct sonde_report *report, struct sonde_section *section)
 {

@@ -1,7 +1,7 @@
-/* snapshot_diff.c: two snapshots compared: by function, by line, and by size class.
+/* snapshot_diff.c: compares two snapshots: by function, by line, and by size class.
  *
- * What each place held comes from chunk summaries (sonde_session_heap_alive()); sizes of blocks are in the events
- * alone, which are decoded for the third table only.
+ * What each call site held comes from chunk summaries (sonde_session_heap_alive()). Block sizes are only in the events,
+ * which are decoded for the third table only.
  */
 #include "analyze/heap/snapshot_diff.h"
 
@@ -16,7 +16,7 @@
 
 enum { DEFAULT_ROWS = 20 };
 
-/* Per second between the two. */
+/* Change per second between the two. */
 static struct sonde_cell slope(const struct sonde_snapshots_pass *snapshots, uint64_t from, uint64_t to)
 {
 	double seconds =
@@ -26,7 +26,7 @@ static struct sonde_cell slope(const struct sonde_snapshots_pass *snapshots, uin
 	return sonde_cell_real(to == from ? 0 : (double)(int64_t)(to - from) / seconds, 0);
 }
 
-/* --- by place ---------------------------------------------------------------------------------------------------- */
+/* --- by call site ------------------------------------------------------------------------------------------------ */
 
 enum { BY_B, PER_SEC, FROM_B, TO_B, BY_BLOCKS, FROM_BLOCKS, TO_BLOCKS, FUNCTION, FILE_NAME, LINE, HEAP, PLACES };
 
@@ -45,18 +45,18 @@ enum { BY_B, PER_SEC, FROM_B, TO_B, BY_BLOCKS, FROM_BLOCKS, TO_BLOCKS, FUNCTION,
 		[HEAP] = {"heap", "heap", SONDE_UNIT_TEXT, SONDE_BASIS_MEASURED, 0, heap_detail},              \
 	}
 
-/* By function, by line; whose blocks they are matters when some are not malloc's. */
+/* By function or by line; with or without the heap column, which is shown if some blocks are not malloc's. */
 static const struct sonde_column place_columns[2][2][PLACES] = {{PLACE_COLUMNS(7, 8), PLACE_COLUMNS(7, 0)},
 								{PLACE_COLUMNS(0, 8), PLACE_COLUMNS(0, 0)}};
 
-/* malloc's heap at the first snapshot (0), or the second. */
+/* malloc's heap at the first (0) or second snapshot. */
 static uint32_t life_of(const struct sonde_snapshots_pass *snapshots, size_t side)
 {
 	const struct sonde_pass_options *options = &snapshots->options;
 	return snapshots->moments[(side ? options->diff_to : options->diff_from) - 1].life;
 }
 
-/* Of a sum `peak` is what was alive at the first snapshot and `left` what was at the second. */
+/* In the sums, `peak` is what was live at the first snapshot, and `left` what was live at the second. */
 static int sides_read(const struct sonde_snapshots_pass *snapshots, struct sonde_heap_sum *sums)
 {
 	struct sonde_session *session = snapshots->session;

@@ -1,4 +1,5 @@
-/* snapshot_diff.h: what the files of the snapshots pass share: its state, its cells, and the comparison of two. */
+/* snapshot_diff.h: shared by the files of the snapshots pass: its state, its cells, and the comparison of two
+ * snapshots. */
 #ifndef SONDE_ANALYZE_HEAP_SNAPSHOT_DIFF_H
 #define SONDE_ANALYZE_HEAP_SNAPSHOT_DIFF_H
 
@@ -10,9 +11,9 @@ struct sonde_snapshot_class {
 	uint64_t blocks, size_b;
 };
 
-/* One of the two that are compared. */
+/* One of the two snapshots being compared. */
 struct sonde_snapshot_side {
-	const struct sonde_snapshot *snapshot; /* NULL: nothing is compared */
+	const struct sonde_snapshot *snapshot; /* NULL: no comparison */
 	struct sonde_snapshot_class classes[SONDE_HEAP_CLASSES];
 };
 
@@ -27,10 +28,10 @@ struct sonde_snapshots_pass {
 
 /* Adds a batch of HEAP to the size classes of both sides. */
 void sonde_snapshot_diff_feed(struct sonde_snapshots_pass *pass, const struct sonde_batch *batch);
-/* Adds its tables. */
+/* Adds the tables of the comparison. */
 int sonde_snapshot_diff_build(const struct sonde_snapshots_pass *pass, struct sonde_report *report);
 
-/* What cannot be without that a part is missing. */
+/* A cell for an amount; an impossible value means that a part of the recording is missing. */
 static inline struct sonde_cell sonde_snapshot_amount(uint64_t value, double variance)
 {
 	if ((int64_t)value < 0)
@@ -38,8 +39,8 @@ static inline struct sonde_cell sonde_snapshot_amount(uint64_t value, double var
 	return variance > 0 ? sonde_cell_real((double)value, 1.96 * sqrt(variance)) : sonde_cell_int(value);
 }
 
-/* The blocks that differ are among those of both: so the interval is at most so wide. None, when not one has changed.
- */
+/* The blocks that differ are among the blocks of both snapshots, which bounds the interval. No interval if nothing has
+ * changed. */
 static inline struct sonde_cell sonde_snapshot_change(uint64_t from, uint64_t to, double variance)
 {
 	return sonde_cell_real((double)(int64_t)(to - from), to != from && variance > 0 ? 1.96 * sqrt(variance) : 0);

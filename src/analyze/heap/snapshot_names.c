@@ -1,4 +1,4 @@
-/* snapshot_names.c: which snapshots are meant (heap/snapshots.h). */
+/* snapshot_names.c: finds snapshots by number or label (heap/snapshots.h). */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,15 +10,15 @@
 
 enum { NAMED_MAX = 12 };
 
-/* Whether `text` of text_b bytes is the snapshot's label. */
+/* True if `text`, text_b bytes long, is the snapshot's label. */
 static int is_called(const struct sonde_snapshot *snapshot, const char *text, size_t text_b)
 {
 	return strlen(snapshot->label) == text_b && memcmp(snapshot->label, text, text_b) == 0;
 }
 
 struct named {
-	size_t count, first; /* with that label */
-	size_t own, own_at;  /* of those, of the command's own process */
+	size_t count, first; /* snapshots with that label */
+	size_t own, own_at;  /* the ones of the command's own process */
 };
 
 static struct named named(const struct sonde_session *session, const char *text, size_t text_b)
@@ -31,7 +31,7 @@ static struct named named(const struct sonde_session *session, const char *text,
 		found.first = found.count++ ? found.first : i + 1;
 		if (snapshot->process != sonde_session_run(session)->root_process)
 			continue;
-		/* A program that executes another one ends, too: the last end is meant. */
+		/* Exec also ends a program: the last end is meant. */
 		int ends = snapshot->reason == SONDE_SNAPSHOT_END && found.own_at;
 		if (!ends || snapshot->time_ns >= sonde_session_snapshot(session, found.own_at - 1)->time_ns)
 			found.own_at = i + 1;
@@ -40,7 +40,7 @@ static struct named named(const struct sonde_session *session, const char *text,
 	return found;
 }
 
-/* The number that `text` means; 0 when it is none, or stands for several. */
+/* The number of the snapshot that `text` names; 0 if none or several match. */
 static size_t find(const struct sonde_session *session, const char *text, size_t text_b)
 {
 	struct named found = named(session, text, text_b);
@@ -52,7 +52,7 @@ static size_t find(const struct sonde_session *session, const char *text, size_t
 	return number <= sonde_session_snapshot_count(session) ? (size_t)number : 0;
 }
 
-/* What programs call things may hold anything: nothing of it is a terminal's to obey. */
+/* Labels chosen by programs are untrusted: removes terminal control characters. */
 static size_t put(char *out, size_t out_b, size_t used, const char *text)
 {
 	int more = snprintf(out + used, out_b - used, "%s", text);
@@ -63,7 +63,7 @@ static size_t put(char *out, size_t out_b, size_t used, const char *text)
 	return end;
 }
 
-/* 'the recording has 1 "start", 2 "loaded", 3' */
+/* Formats 'the recording has 1 "start", 2 "loaded", 3'. */
 static void list(const struct sonde_session *session, char *out, size_t out_b)
 {
 	size_t count = sonde_session_snapshot_count(session), used = 0;
@@ -102,7 +102,7 @@ int sonde_snapshots_find(const struct sonde_session *session, const char *text, 
 	if (!comma)
 		return sonde_error(EINVAL, "'%s' is not two snapshots with a comma between them, as before,after",
 				   text);
-	for (const char *at = comma; at; at = strchr(at + 1, ',')) { /* labels may hold some */
+	for (const char *at = comma; at; at = strchr(at + 1, ',')) { /* labels may contain commas */
 		size_t first = find(session, text, (size_t)(at - text)), second = find(session, at + 1, strlen(at + 1));
 		if (first && second) {
 			*from = first;

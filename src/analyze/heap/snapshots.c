@@ -1,6 +1,5 @@
-/* snapshots.c: snapshots of processes: what they had of memory, each beside the one before it of its process; with
- * --diff only the two that are compared, and then the comparison (heap/snapshot_diff.c).
- */
+/* snapshots.c: snapshots of processes: their memory, each compared with the previous one of the same process; with
+ * --diff only the two being compared, followed by the comparison (heap/snapshot_diff.c). */
 #include "analyze/heap/snapshot_diff.h"
 
 #include <errno.h>
@@ -106,7 +105,7 @@ enum { NUMBER, LABEL, TIME, LIVE_B, CHANGE_B, BLOCKS, RSS, PSS, REASON, PROCESS,
 		[CHANGE_BLOCKS] = {"change_blocks", "by blocks", SONDE_UNIT_NUMBER, SONDE_BASIS_MEASURED, 0, 7},       \
 	}
 
-/* Which process it is matters when there are several. */
+/* The process is shown if there are several. */
 static const struct sonde_column list_of_one[LISTED] = LIST_COLUMNS(5), list_of_several[LISTED] = LIST_COLUMNS(0);
 
 static const char *reason_text(uint32_t reason)
@@ -119,7 +118,7 @@ static const char *reason_text(uint32_t reason)
 	return reason < sizeof texts / sizeof *texts && texts[reason] ? texts[reason] : "(unknown)";
 }
 
-/* What it is compared with: the other one of two, else the one before it of the same process, by time; NULL = none. */
+/* The snapshot to compare with: the other one of two, else the previous one of the same process; NULL = none. */
 static const struct sonde_heap_moment *moment_before(const struct sonde_snapshots_pass *snapshots, size_t at)
 {
 	const struct sonde_heap_moment *moment = &snapshots->moments[at], *best = NULL;
@@ -228,9 +227,9 @@ static int list_build(struct sonde_snapshots_pass *snapshots, struct sonde_repor
 	return rc ? rc : list_notes(snapshots, report, section);
 }
 
-/* --- all of it --------------------------------------------------------------------------------------------------- */
+/* --- the section ------------------------------------------------------------------------------------------------- */
 
-/* Ends alone, which every process has, are not worth a section that nobody asked for. */
+/* False if there are only exit snapshots, which every process has: not worth an unrequested section. */
 static int is_worth_it(const struct sonde_snapshots_pass *snapshots)
 {
 	for (size_t i = 0; i < sonde_session_snapshot_count(snapshots->session); i++)

@@ -1,4 +1,4 @@
-/* snapshots.h: snapshots of a recording by number or label. */
+/* snapshots.h: finds snapshots of a recording by number or label. */
 #ifndef SONDE_ANALYZE_HEAP_SNAPSHOTS_H
 #define SONDE_ANALYZE_HEAP_SNAPSHOTS_H
 
@@ -6,8 +6,8 @@
 
 #include "session/session.h"
 
-/* Which two "A,B" names: numbers from 1, or labels, which may hold commas; a label that several have is its that the
- * command's own process has. -EINVAL or -ENOENT, with a sentence that says which there are. */
+/* The two snapshots in "A,B": numbers from 1, or labels, which may contain commas. A label shared by several processes
+ * means the command's own. -EINVAL or -ENOENT, with a message that lists the snapshots. */
 int sonde_snapshots_find(const struct sonde_session *session, const char *text, size_t *from, size_t *to);
 
 #endif

@@ -1,12 +1,12 @@
-/* suppressions.c: leaks that are known and not reported (heap/suppressions.h). */
+/* suppressions.c: known leaks that are not reported (heap/suppressions.h). */
 #include "analyze/heap/suppressions.h"
 
 #include <string.h>
 
-/* LeakSanitizer's kStdSuppressions: thread-local storage that some versions of glibc lose, and dlerror()'s text. */
+/* LeakSanitizer's kStdSuppressions: thread-local storage that some glibc versions leak, and the text of dlerror(). */
 static const char *const built_in = "leak:*pthread_exit*\nleak:*tls_get_addr*\nleak:*dlerror*\n";
 
-/* Where the part of a pattern up to its next * is in a name, from `from` on; NULL = nowhere. */
+/* Finds the part of a pattern up to its next * in a name, from `from` on; NULL = not found. */
 static const char *seek(const char *part, size_t part_b, const char *from)
 {
 	size_t left_b = strlen(from);
@@ -27,7 +27,7 @@ int sonde_suppressions_match(const char *pattern, size_t pattern_b, const char *
 		part_b = part_b < (size_t)(end - part) ? part_b : (size_t)(end - part);
 		int is_first = part == pattern + at_start, is_last = part + part_b == end;
 		const char *found = seek(part, part_b, from);
-		if (is_last && at_end && part_b) /* the last place where it could be */
+		if (is_last && at_end && part_b) /* the last position where it can match */
 			found = strlen(from) >= part_b ? seek(part, part_b, from + strlen(from) - part_b) : NULL;
 		if (!found || (is_first && at_start && found != name))
 			return 0;

@@ -1,6 +1,5 @@
-/* temporary.c: blocks that were freed before anything else was allocated in their heap: work that a buffer kept,
- * or one on the stack, would save. By function.
- */
+/* temporary.c: blocks freed before the next allocation in their heap, by function: work that a reused buffer or one on
+ * the stack would avoid. */
 #include <errno.h>
 #include <stdlib.h>
 
@@ -33,7 +32,7 @@ static const struct sonde_column columns[COLUMNS] = {
 struct whole {
 	uint64_t begins, temporary; /* of all heaps */
 	double seconds;
-	int sampled; /* some heaps are, and left out */
+	int sampled; /* some heaps are sampled, and left out */
 };
 
 static int row_add(const struct sonde_heap_pass *pass, const struct sonde_heap_place *place, const struct whole *whole,

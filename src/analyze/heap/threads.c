@@ -1,4 +1,4 @@
-/* threads.c: allocations by the thread that made them, whoever freed them. */
+/* threads.c: allocations by the thread that made them, whichever thread freed them. */
 #include <errno.h>
 #include <stdlib.h>
 
@@ -26,7 +26,7 @@ static const struct sonde_column columns[COLUMNS] = {
     [PID] = {"pid", "pid", SONDE_UNIT_ID, SONDE_BASIS_MEASURED, 0, 4},
 };
 
-/* One thread's part in one heap. */
+/* One thread's part of one heap. */
 struct row {
 	uint32_t thread, heap;
 	struct sonde_heap_sum sum;
@@ -50,7 +50,7 @@ static int compare_values(const void *left, const void *right)
 	return compare_keys(left, right);
 }
 
-/* How many; `rows` has room for every site. */
+/* Returns the number of rows; `rows` has capacity for every site. */
 static size_t rows_take(const struct sonde_heap_pass *pass, struct row *rows)
 {
 	size_t count = 0, kept = 0;

@@ -1,7 +1,7 @@
-/* timeline.c: how one heap grew and shrank: what was alive, and how much was allocated, in equal intervals.
+/* timeline.c: one heap over time: live bytes and allocated bytes in equal intervals.
  *
- * Heaps are not added up: their highest moments are at different times, and a pool lies inside another heap. The one
- * with the highest peak is drawn; --thread chooses another process's, --heap-of another kind's.
+ * Heaps are not added up: they peak at different times, and a pool is inside another heap. The one with the highest
+ * peak is shown; --thread selects another process, --heap-of another kind.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -32,7 +32,7 @@ static const struct sonde_column columns[COLUMNS] = {
 
 struct drawing {
 	const struct sonde_heap_pass *pass;
-	struct sonde_heap_range range; /* with both ends */
+	struct sonde_heap_range range; /* including both ends */
 	struct sonde_heap_interval *rows;
 	size_t count;
 	uint64_t peak_b;
@@ -67,7 +67,7 @@ static int row_add(const struct drawing *drawing, size_t i, int is_peak, struct 
 	return 0;
 }
 
-/* From the first allocation to the end of its process, within the time asked for. */
+/* From the first allocation to the exit of its process, within the selected time. */
 static struct sonde_heap_range range_of(const struct sonde_heap_pass *pass, uint32_t heap)
 {
 	const struct sonde_heap *row = sonde_session_heap(pass->session, heap);
@@ -122,7 +122,7 @@ static int draw(const struct sonde_heap_pass *pass, uint32_t heap, size_t used, 
 	const char *title = name ? sonde_report_text(report, "The heap over time: %s", name) : NULL;
 	const struct sonde_column *shown = sonde_heap_columns(pass, report, columns, COLUMNS);
 	struct sonde_section *section = shown ? sonde_report_table(report, "timeline", title, shown, COLUMNS) : NULL;
-	int is_given = pass->options.asked && pass->options.limit; /* of a whole report it is of rows */
+	int is_given = pass->options.asked && pass->options.limit; /* in a whole report the limit applies to rows */
 	size_t count = is_given ? pass->options.limit : DEFAULT_ROWS;
 	drawing.count = count < ROWS_MAX ? count : ROWS_MAX;
 	drawing.rows = calloc(drawing.count, sizeof *drawing.rows);
@@ -139,7 +139,7 @@ static int draw(const struct sonde_heap_pass *pass, uint32_t heap, size_t used, 
 	return rc;
 }
 
-/* Of the heaps that --heap-of asks for; there is one. */
+/* The highest heap of the kind given by --heap-of, which exists. */
 static uint32_t highest_of(const struct sonde_heap_pass *pass)
 {
 	uint32_t best = 0;

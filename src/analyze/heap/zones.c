@@ -1,9 +1,9 @@
-/* zones.c: what each zone changed of the memory that its thread holds: malloc's blocks, zones inside included.
+/* zones.c: how each zone changed the memory that its thread holds in malloc's blocks, including nested zones.
  *
- * Zones are kept (32 bytes each) and sorted by thread and beginning; the blocks are then read once, in time order. Each
- * thread has a running sum of what it allocated less what it freed, and a stack of open zones that know the sum at
- * their beginning and its maximum since: a zone's maximum goes to the one outside it when it ends, so that an event
- * costs the same at any depth.
+ * Zones are kept (32 bytes each) and sorted by thread and start; blocks are then read once, in time order. Each thread
+ * has a running balance of bytes allocated minus freed, and a stack of open zones with the balance at their start and
+ * its maximum since: a zone's maximum is passed to the enclosing zone when it ends, so that an event costs the same at
+ * any depth.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -17,8 +17,8 @@
 #include "fold/heap_worth.h"
 #include "util/error.h"
 
-/* Times of blocks are cut to 32 cycles, those of zones are not: half of that, at some 2.7 GHz, makes neither side of a
- * beginning or an end favoured. */
+/* Times of blocks are truncated to 32 cycles, those of zones are not: adding half of that, at about 2.7 GHz, avoids a
+ * bias at the begins and ends of zones. */
 #define HALF_TICK_NS 6u
 
 enum { DEFAULT_ROWS = 20, ZONES_MAX = 1 << 23 };
@@ -44,12 +44,12 @@ struct zone {
 
 struct frame {
 	const struct zone *zone;
-	int64_t held_b, most_b; /* of the thread: at its beginning; the maximum since */
+	int64_t held_b, most_b; /* balance of the thread at its start, and the maximum since */
 	uint64_t begins, begun_b, ends;
 };
 
 struct thread {
-	size_t next, end; /* zones that have not begun yet */
+	size_t next, end; /* range of zones that have not begun yet */
 	struct frame *frames;
 	size_t depth, cap;
 	int64_t held_b;
@@ -66,7 +66,7 @@ struct zones {
 	struct sonde_heap_pass *heap;
 	struct zone *zones;
 	size_t count, cap;
-	uint64_t beyond; /* zones that were not kept */
+	uint64_t beyond; /* number of zones that were not kept */
 	struct thread *threads;
 	struct row *rows; /* by site id */
 	uint32_t time_every;
@@ -117,7 +117,7 @@ static int grow(struct zones *zones)
 	return 0;
 }
 
-/* Whether the blocks of the recording that a process is of were recorded: in a merged one, not of all. */
+/* True if the process belongs to a recording with heap events: in a merged one, not all may have some. */
 static int is_recorded(const struct sonde_session *session, uint32_t process)
 {
 	const struct sonde_part *part = sonde_session_part_of(session, process);
@@ -191,7 +191,7 @@ static void pop(struct zones *zones, struct thread *thread)
 	row->site = frame->zone->site;
 	row->calls++;
 	row->peak_b = peak_b > row->peak_b ? peak_b : row->peak_b;
-	if (frame->zone->recursive) /* the outermost of its site has it all */
+	if (frame->zone->recursive) /* the outermost zone of a site includes it */
 		return;
 	row->change_b += thread->held_b - frame->held_b;
 	row->begins += thread->begins - frame->begins;
@@ -205,7 +205,7 @@ static void pop_until(struct zones *zones, struct thread *thread, uint64_t time_
 		pop(zones, thread);
 }
 
-/* Begins and ends the zones of a thread that do so up to a time. */
+/* Processes the begins and ends of a thread's zones up to a time. */
 static int advance(struct zones *zones, struct thread *thread, uint64_t time_ns)
 {
 	for (; thread->next < thread->end && zones->zones[thread->next].start_ns <= time_ns; thread->next++) {
