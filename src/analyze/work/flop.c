@@ -1,9 +1,9 @@
-/* flop.c: FLOP and bytes by zone: of library calls (sonde record --blas), and as programs report them.
+/* flop.c: FLOP and bytes by zone: from library calls (sonde record --blas), and as reported by programs.
  *
- * Reports are charged to their innermost zone (work/work.h). Then all zones are read once more, for the time that counted
- * ones took and for the CPU time that was sampled in them: what share of the run any figure here is about is always
- * said. FLOP of library calls follow from their sizes, and are exact; bytes of them are a model, each operand once,
- * which no cache can go below: intensities by it are upper bounds (docs/WORK.md).
+ * Reports are charged to their innermost zone (work/work.h). Then all zones are read again for the time that counted
+ * zones took and the CPU time sampled in them, because the share of the run that the figures cover is always shown. The
+ * FLOP of library calls follow from their sizes and are exact; their bytes are a model, each operand once, which no
+ * cache can beat: so intensities based on it are upper bounds (docs/WORK.md).
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -45,7 +45,7 @@ static void flop_end(void *state)
 	free(flop);
 }
 
-/* Reports, or calls of which none could be counted. */
+/* True if there are reports, or calls of which none could be counted. */
 static int has_any(const struct sonde_flop *flop)
 {
 	int found = flop->works.count > 0;
@@ -130,7 +130,7 @@ static int compare_charged(const void *left, const void *right)
 	return (a->report->flop > b->report->flop) - (a->report->flop < b->report->flop);
 }
 
-/* Both lists are of the same events, by thread and time. */
+/* Both lists contain the same events, by thread and time. */
 static int reports_charge(struct sonde_flop *flop)
 {
 	flop->charged = malloc((flop->works.count + 1) * sizeof *flop->charged);
@@ -204,7 +204,7 @@ static int compare_spans(const void *left, const void *right)
 	return (a->start_ns > b->start_ns) - (a->start_ns < b->start_ns);
 }
 
-/* Time of threads in any counted zone: those within others add nothing. */
+/* Time of threads inside any counted zone: nested ones add nothing. */
 static void spans_cover(struct sonde_flop *flop)
 {
 	uint64_t covered_to_ns = 0;

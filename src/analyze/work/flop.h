@@ -21,7 +21,7 @@ struct sonde_flop_sample {
 	uint32_t is_covered;
 };
 
-/* A report with the zone that it went to. */
+/* A report and the zone that it was charged to. */
 struct sonde_flop_charged {
 	uint32_t site;
 	const struct sonde_flop_report *report;
@@ -30,7 +30,7 @@ struct sonde_flop_charged {
 struct sonde_flop_zone {
 	uint64_t calls, total_ns, reports, short_calls;
 	double flop, bytes;
-	size_t first; /* of its reports */
+	size_t first; /* first of its reports */
 };
 
 struct sonde_flop_span {
@@ -53,9 +53,9 @@ struct sonde_flop {
 	uint64_t outside;
 	struct sonde_flop_span *spans; /* of counted zones */
 	size_t span_count, span_cap;
-	uint64_t covered_ns; /* of threads, in counted zones */
+	uint64_t covered_ns; /* time of threads in counted zones */
 	int unread;
-	int has_any; /* reports, or calls of which none could be counted */
+	int has_any; /* there are reports, or calls of which none could be counted */
 	struct sonde_flop_counted counted;
 };
 

@@ -1,5 +1,5 @@
-/* flop_counted.c: FLOP of a whole run by the processor's counters: a series of each command, whose last point is all of
- * it. */
+/* flop_counted.c: FLOP of the whole run from hardware counters: one series per command, whose last point is the
+ * total. */
 #include "analyze/work/flop_counted.h"
 
 #include <string.h>

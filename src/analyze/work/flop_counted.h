@@ -1,4 +1,4 @@
-/* flop_counted.h: FLOP of a whole run by the processor's counters (sonde record --flop), or why there are none. */
+/* flop_counted.h: FLOP of the whole run from hardware counters (sonde record --flop), or why there are none. */
 #ifndef SONDE_ANALYZE_WORK_FLOP_COUNTED_H
 #define SONDE_ANALYZE_WORK_FLOP_COUNTED_H
 
@@ -7,15 +7,15 @@
 
 struct sonde_flop_counted {
 	int is_known;
-	double flop;     /* of all commands; what cannot be read of the file is not in it */
-	const char *why; /* not known: why, as long as the session; NULL = nobody asked */
+	double flop;     /* of all commands, without unreadable parts of the file */
+	const char *why; /* why it is unknown, valid as long as the session; NULL = not requested */
 };
 
 /* 0; -ENOMEM. */
 int sonde_flop_counted_read(struct sonde_flop_counted *out, struct sonde_session *session);
 
-/* A note under a section of work: what was counted and of how much of it, `known`, the work is told; or why nothing
- * was. None where nobody asked. `section` may be NULL: of the report. */
+/* Adds a note to a section about work: the counted FLOP and how much of it the reported work, `known`, explains; or why
+ * nothing was counted. No note if counting was not requested. `section` may be NULL: a note of the report. */
 int sonde_flop_counted_note(const struct sonde_flop_counted *counted, double known, struct sonde_report *report,
 			    struct sonde_section *section);
 

@@ -1,5 +1,5 @@
-/* flop_reports.c: reads reports of work. A library call says "m=30 n=40 k=50" as its zone's `size`, and its work next.
- */
+/* flop_reports.c: reads reports of work. A library call first reports "m=30 n=40 k=50" as the `size` of its zone, then
+ * its work. */
 #include "analyze/work/flop_reports.h"
 
 #include <errno.h>
@@ -33,7 +33,7 @@ static int size_read(const char *text, int64_t size[SONDE_FLOP_SIZES])
 	return found && !*text;
 }
 
-/* Whether it says the sizes of a library call. */
+/* True if the event has the sizes of a library call. */
 static int is_size(const struct sonde_event *event, int64_t size[SONDE_FLOP_SIZES])
 {
 	const struct sonde_event_arg *arg = (const struct sonde_event_arg *)event;
@@ -85,7 +85,7 @@ static int report_add(struct sonde_flop_reports *reports, const struct sonde_eve
 	return 0;
 }
 
-/* What a thread said last; its next event may be in another chunk. */
+/* What a thread reported last; its next event may be in another chunk. */
 struct said {
 	int64_t size[SONDE_FLOP_SIZES];
 	int is_size;

@@ -1,5 +1,5 @@
-/* flop_rows.c: the section of FLOP and bytes: a row for all library calls, one for each zone that is counted, and what
- * share of the run they are about. */
+/* flop_rows.c: the section of FLOP and bytes: a row for all library calls, one per counted zone, and the share of the
+ * run that they cover. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -65,7 +65,7 @@ static const char *size_text(struct sonde_report *report, const int64_t *size)
 	return text;
 }
 
-/* The sizes that most calls had. */
+/* Fills in the most frequent sizes. */
 static int sizes_fill(const struct sonde_flop *flop, const struct sonde_flop_zone *zone, struct sonde_report *report,
 		      struct sonde_cell *row)
 {
@@ -111,8 +111,8 @@ static int row_add(const struct sonde_flop *flop, uint32_t id, struct sonde_repo
 	return zone->reports && by_library ? sizes_fill(flop, zone, report, row) : 0;
 }
 
-/* All zones of a kind; times of one that lies in another are in both, so only those of library calls, which never do,
- * are added. */
+/* Adds the sum of all zones of a kind. The time of nested zones would count twice, so times are added only for library
+ * calls, which never nest. */
 static int sum_add(const struct sonde_flop_zone *sum, struct sonde_report *report, struct sonde_section *section)
 {
 	struct sonde_cell *row = sonde_report_row(report, section);
@@ -123,7 +123,7 @@ static int sum_add(const struct sonde_flop_zone *sum, struct sonde_report *repor
 	return 0;
 }
 
-/* What the processor counted of all of the run, whatever part of it is chosen. */
+/* Adds what hardware counters counted for the whole run, whatever part is selected. */
 static int run_add(const struct sonde_flop *flop, struct sonde_report *report, struct sonde_section *section)
 {
 	const struct sonde_run *run = sonde_session_run(flop->session);
@@ -246,7 +246,7 @@ static int compare_rows(const void *left, const void *right, void *state)
 	return (a > b) - (a < b);
 }
 
-/* Bytes of library calls are a model; programs report their own. */
+/* The bytes of library calls are a model; programs report their own. */
 static const struct sonde_column *columns_of(struct sonde_report *report, const struct sonde_flop_zone *by_library,
 					     const struct sonde_flop_zone *by_program)
 {

@@ -1,8 +1,8 @@
-/* roofline.c: the section `roofline`: zones with known work under the measured ceilings of their machine.
+/* roofline.c: the section `roofline`: zones with known work, under the measured ceilings of their machine.
  *
- * A rate is work ÷ time during which at least one thread was in a call that reported work. No intensity is given where
- * FLOP or bytes are not known; where bytes are a model (those that must move at least) it is an upper bound. What one
- * zone includes of another's work is in neither twice: work belongs to the innermost zone.
+ * A rate is work ÷ time during which at least one thread was in a call that reported work. No intensity is shown if
+ * FLOP or bytes are unknown; if bytes are a model (the minimum that must move), it is an upper bound. Work of nested
+ * zones is never counted twice: it belongs to the innermost zone.
  */
 #include "analyze/work/roofline.h"
 
@@ -24,7 +24,7 @@
 
 #define TITLE "Roofline: zones under the machine's ceilings"
 #define LOW_FLOPS 1e9 /* FLOP/s */
-#define LOW_TIME 0.01 /* of the run: less is not worth a word */
+#define LOW_TIME 0.01 /* of the run: less is not worth mentioning */
 #define FAR_SHARE 0.2 /* of the roof */
 
 enum { DEFAULT_ROWS = 20, LOW_MAX = 5 };
@@ -115,7 +115,8 @@ static int roofline_merge(void *state, void *other)
 
 /* --- rows --------------------------------------------------------------------------------------------------------- */
 
-/* How many threads a library may use: what its variables say, else the CPUs that the run may use; 0 = not known. */
+/* The number of threads that a library may use: from its environment variables, else the CPUs available to the run; 0 =
+ * unknown. */
 static double library_threads(const struct sonde_session *session)
 {
 	static const char *const keys[] = {"env.OPENBLAS_NUM_THREADS", "env.OMP_NUM_THREADS", "run.cpus", "host.cpus"};
@@ -127,7 +128,8 @@ static double library_threads(const struct sonde_session *session)
 	return threads;
 }
 
-/* Zones of library calls: their bytes are a model, their names say the precision, and who works in them nobody told. */
+/* Zones of library calls: their bytes are a model, their names tell the precision, and the threads working in them are
+ * unknown. */
 static void take_library(struct sonde_roofline_work *work, const struct sonde_site *site, double threads)
 {
 	work->is_model = site && (!strcmp(site->unit, "blas") || !strcmp(site->unit, "lapack"));
@@ -151,7 +153,7 @@ static struct sonde_cell known(double value, double scale, const char *why)
 static struct sonde_cell bound_cell(const struct sonde_roofline_work *work, const struct sonde_roofline_place *place)
 {
 	switch (place->bound) {
-	case SONDE_ROOFLINE_COMPUTE: /* fewer FLOP a byte than at most: memory may be it, too */
+	case SONDE_ROOFLINE_COMPUTE: /* intensity is an upper bound: memory may be the limit, too */
 		return sonde_cell_text(work->is_model ? "compute, at best" : "compute");
 	case SONDE_ROOFLINE_MEMORY:
 		return sonde_cell_text(sonde_roof_level_name(place->level));
@@ -200,9 +202,9 @@ static int row_add(struct roofline *roofline, const struct sonde_roofline_work *
 	return 0;
 }
 
-/* --- what is said of them ----------------------------------------------------------------------------------------- */
+/* --- notes -------------------------------------------------------------------------------------------------------- */
 
-/* A throughput that is low by itself and near no ceiling, for long enough to matter. */
+/* True if a throughput is low in absolute terms and near no ceiling, for long enough to matter. */
 static int is_low(const struct roofline *roofline, const struct sonde_roofline_work *work,
 		  const struct sonde_roofline_place *place)
 {
@@ -325,7 +327,7 @@ static int roofline_finish(void *state, struct sonde_report *report)
 	}
 	if (!rc && !has_roof && roofline->section)
 		rc = sonde_report_note(report, roofline->section, 1, "no roof: %s", why ? why : "out of memory");
-	/* The processor's counters tell of no zone and of no bytes: of them no point is drawn. */
+	/* Hardware counters know neither zones nor bytes, so they yield no point. */
 	rc = rc ? rc : sonde_flop_counted_note(&roofline->counted, 0, report, roofline->section);
 	rc = !rc && has_roof ? sonde_roofline_ceilings(&roofline->roof, report) : rc;
 	return rc ? rc : sonde_device_roofs_add(calls->session, report);

@@ -1,7 +1,7 @@
-/* roofline.h: where work lies under the measured ceilings of the machine that did it (Williams, Waterman, Patterson:
+/* roofline.h: positions work under the measured ceilings of the machine that did it (Williams, Waterman, Patterson:
  * Roofline, 2009).
  *
- * Rates are in units a second, intensities in FLOP a byte. What is not known is negative.
+ * Rates are per second, intensities in FLOP per byte. Unknown values are negative.
  */
 #ifndef SONDE_ANALYZE_WORK_ROOFLINE_H
 #define SONDE_ANALYZE_WORK_ROOFLINE_H
@@ -16,34 +16,34 @@
 enum sonde_roofline_bound {
 	SONDE_ROOFLINE_UNKNOWN = 0, /* no bytes, or no FLOP */
 	SONDE_ROOFLINE_COMPUTE,
-	SONDE_ROOFLINE_MEMORY, /* of `level` */
-	SONDE_ROOFLINE_ABOVE,  /* over every ceiling: what was reported is not what was done */
+	SONDE_ROOFLINE_MEMORY, /* limited by the bandwidth of `level` */
+	SONDE_ROOFLINE_ABOVE,  /* above every ceiling: the report does not match the actual work */
 };
 
-/* Where it lies. */
+/* The position under the ceilings. */
 struct sonde_roofline_place {
-	double flops, bytes; /* a second of wall time */
+	double flops, bytes; /* per second of wall time */
 	double intensity;
-	double threads;                      /* whose ceilings it is held against */
-	enum sonde_roof_precision precision; /* the same */
-	double roof;                         /* FLOP/s that are possible there */
-	double share, machine_share;         /* of it; of what all CPUs could do there */
-	double dram_share;                   /* bytes a second of what those threads read from DRAM */
+	double threads;                      /* number of threads whose ceilings apply */
+	enum sonde_roof_precision precision; /* precision of the ceilings */
+	double roof;                         /* attainable FLOP/s at this intensity */
+	double share, machine_share;         /* of `roof`, and of what all CPUs could attain */
+	double dram_share;                   /* bytes per second, as a fraction of those threads' DRAM read bandwidth */
 	enum sonde_roofline_bound bound;
 	enum sonde_roof_level level;
 };
 
 struct sonde_roofline_place sonde_roofline_place(const struct sonde_roof *roof, const struct sonde_roofline_work *work);
 
-/* The ceilings of so many threads: so many times one thread's, at most all CPUs'. −1 = not measured. */
+/* The ceiling of a number of threads: that many times one thread's, at most that of all CPUs. −1 = not measured. */
 double sonde_roofline_peak(const struct sonde_roof *roof, enum sonde_roof_precision precision, double threads);
 double sonde_roofline_bandwidth(const struct sonde_roof *roof, enum sonde_roof_level level, double threads);
 
-/* The ceilings of the machine that a recording was made on: those that it carries, else this machine's, if it is the
- * same one. *from_cache tells which. -ENOENT or -EBADMSG with a sentence. */
+/* The ceilings of the machine that the recording was made on: those in the recording, else this machine's if it is the
+ * same one. *from_cache tells which. -ENOENT or -EBADMSG with a message. */
 int sonde_roofline_roof(struct sonde_roof *out, int *from_cache, const struct sonde_session *session);
 
-/* Section `roofs`: the ceilings themselves. */
+/* The section `roofs`: the ceilings themselves. */
 struct sonde_report;
 int sonde_roofline_ceilings(const struct sonde_roof *roof, struct sonde_report *report);
 

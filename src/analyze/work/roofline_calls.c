@@ -1,7 +1,7 @@
-/* roofline_calls.c: calls of zones with work in them, summed by site.
+/* roofline_calls.c: calls of zones that contain work, summed by site.
  *
- * A zone that calls another with work has that work inside, too; its own are only the reports that were charged to it.
- * Calls of one site on one thread at one depth lie one behind the other, so a report finds its call by its time.
+ * A zone that calls another with work contains that work, too; only the reports charged to it are its own. Calls of one
+ * site on one thread at one depth never overlap, so a report finds its call by time.
  */
 #include "analyze/work/roofline_calls.h"
 
@@ -52,7 +52,7 @@ static int call_add(struct sonde_roofline_calls *calls, const struct sonde_roofl
 	return 0;
 }
 
-/* Whether the thread reported something from start_ns to end_ns. */
+/* True if the thread reported work between start_ns and end_ns. */
 static int has_work(const struct sonde_works *works, uint32_t thread, uint64_t start_ns, uint64_t end_ns)
 {
 	size_t end = works->first[thread + 1];
@@ -118,7 +118,7 @@ static int by_start(const void *left, const void *right)
 			   ((const struct sonde_roofline_call *)right)->start_ns);
 }
 
-/* The call that a report is of; NULL when the range leaves it out. */
+/* The call that a report belongs to; NULL if the selected range excludes it. */
 static struct sonde_roofline_call *call_of(struct sonde_roofline_calls *calls, const struct sonde_work *work)
 {
 	const struct sonde_roofline_call wanted = {
@@ -131,14 +131,14 @@ static struct sonde_roofline_call *call_of(struct sonde_roofline_calls *calls, c
 	return call;
 }
 
-/* What a program reports may be anything. */
+/* Programs can report any value. */
 static void add(double *sum, double value)
 {
 	if (value > 0 && isfinite(*sum + value))
 		*sum += value;
 }
 
-/* Gives reports to their calls and sums them by site: sums[site]. */
+/* Assigns reports to their calls and sums them by site: sums[site]. */
 static void sum_works(struct sonde_roofline_calls *calls, struct sonde_roofline_work *sums)
 {
 	if (calls->count)
@@ -171,7 +171,8 @@ static void keep_reported(struct sonde_roofline_calls *calls)
 	calls->count = kept;
 }
 
-/* How long at least one of the calls from `from` on was there, while they are alike; *end is the first other one. */
+/* How long at least one call of a group of similar calls, from `from` on, was active; *end is the first call after the
+ * group. */
 static uint64_t cover(const struct sonde_roofline_calls *calls, size_t from, size_t *end,
 		      int (*is_alike)(const struct sonde_roofline_call *, const struct sonde_roofline_call *))
 {
@@ -213,7 +214,7 @@ static int by_thread_and_start(const void *left, const void *right)
 	return by ? by : sonde_order(a->start_ns, b->start_ns);
 }
 
-/* A call inside one of the same site is the same time. */
+/* A call nested in one of the same site covers the same time. */
 static void sum_times(struct sonde_roofline_calls *calls, struct sonde_roofline_work *sums)
 {
 	size_t end;

@@ -1,6 +1,7 @@
 /* roofline_calls.h: the calls of zones that reported work: how long they took, and how many threads were in them.
  *
- * Workers keep every call with a report in it; which report is whose is known when all have been merged (work/work.h).
+ * Workers keep every call with a report in it; which call a report belongs to is known once all are merged
+ * (work/work.h).
  */
 #ifndef SONDE_ANALYZE_WORK_ROOFLINE_CALLS_H
 #define SONDE_ANALYZE_WORK_ROOFLINE_CALLS_H
@@ -12,7 +13,7 @@
 struct sonde_roofline_call {
 	uint64_t start_ns, end_ns;
 	uint32_t site, thread, depth;
-	int reported; /* a report is its own, not that of a zone inside */
+	int reported; /* a report is its own, not that of a nested zone */
 };
 
 struct sonde_roofline_calls {
@@ -21,13 +22,13 @@ struct sonde_roofline_calls {
 	struct sonde_works works;
 	struct sonde_roofline_call *calls;
 	size_t count, cap;
-	uint64_t *all; /* calls by site id, with reports or without */
+	uint64_t *all; /* calls by site id, with or without reports */
 	size_t sites;
-	/* Found by finish. */
-	struct sonde_roofline_work *work; /* by site, the sites that have some */
+	/* Results of finish. */
+	struct sonde_roofline_work *work; /* sites with work, sorted by site */
 	size_t work_count;
-	uint64_t outside;    /* reports in no zone */
-	uint64_t covered_ns; /* at least one thread was in a call with reports */
+	uint64_t outside;    /* reports outside of any zone */
+	uint64_t covered_ns; /* time with at least one thread in a call with reports */
 };
 
 int sonde_roofline_calls_init(struct sonde_roofline_calls *calls, struct sonde_session *session,

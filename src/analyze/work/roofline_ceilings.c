@@ -1,4 +1,4 @@
-/* roofline_ceilings.c: the section `roofs`: what a machine can do at most, as it was measured. */
+/* roofline_ceilings.c: the section `roofs`: the measured peak rates of the machine. */
 #include <errno.h>
 #include <stdio.h>
 #include <time.h>
@@ -9,7 +9,7 @@
 
 #define TITLE "Measured ceilings"
 #define MUCH_SPREAD 0.15
-#define LEAST_ALL 0.95 /* of one thread's */
+#define LEAST_ALL 0.95 /* relative to one thread */
 
 enum { NAME, WHAT, SORT, RATE_ONE, SPREAD_ONE, RATE_ALL, SPREAD_ALL, SET_ONE, SET_ALL, MAKER, COLUMNS };
 
@@ -26,7 +26,7 @@ static const struct sonde_column columns[COLUMNS] = {
     [MAKER] = {"datasheet", "datasheet", SONDE_UNIT_NUMBER, SONDE_BASIS_MEASURED, 0, 3},
 };
 
-/* How far the middle run stayed behind the best. */
+/* Shows how far the median run is below the best. */
 static void rate_cells(const struct sonde_roof_figure *figure, const char *why, struct sonde_cell *rate,
 		       struct sonde_cell *spread)
 {
@@ -61,7 +61,7 @@ static int flops_row(const struct sonde_roof *roof, int set, int precision, stru
 	const struct sonde_roof_figure *figures = roof->flops[set][precision];
 	struct sonde_cell *row;
 	if (!figures[SONDE_ROOF_ONE].runs && !figures[SONDE_ROOF_ALL].runs)
-		return 0; /* the processor does not have it */
+		return 0; /* the CPU does not support it */
 	if (!(row = row_add(report, section)))
 		return -ENOMEM;
 	row[NAME] = sonde_cell_text(sonde_roof_set_title((enum sonde_roof_set)set));
@@ -108,7 +108,7 @@ static int bytes_row(const struct sonde_roof *roof, int level, int access, struc
 	return 0;
 }
 
-/* The largest of all, which tells how quiet the machine was. */
+/* The largest spread, which shows how undisturbed the measurement was. */
 static double worst_spread(const struct sonde_table *table)
 {
 	static const int spreads[] = {SPREAD_ONE, SPREAD_ALL};

@@ -1,8 +1,8 @@
-/* roofline_place.c: where work lies under ceilings: which one is next above it, and how near.
+/* roofline_place.c: positions work under the ceilings: finds the next ceiling above it, and how close it is.
  *
- * The level whose bytes limit is not known from bytes that a program reports: it is taken to be the slowest one that
- * could have moved them as fast as they were. Calls of a library are held against as many threads as it may use. Work
- * that is done faster than the threads that reported it can do was done by more of them: it is held against all CPUs.
+ * Bytes reported by a program do not tell which memory level limits it: assume the slowest level that could have moved
+ * them as fast as observed. Calls of a library are compared with the ceilings of as many threads as it may use. Work
+ * done faster than the reporting threads can do was done by more threads, and is compared with all CPUs.
  */
 #include <errno.h>
 #include <math.h>
@@ -12,7 +12,7 @@
 #include "analyze/work/roofline.h"
 #include "util/error.h"
 
-#define TOLERANCE 1.15 /* a figure is the best of a few runs: another day may be a little better */
+#define TOLERANCE 1.15 /* a figure is the best of a few runs: another day may be slightly better */
 
 static double of_threads(const struct sonde_roof_figure *one, const struct sonde_roof_figure *all, double threads)
 {
@@ -34,7 +34,7 @@ double sonde_roofline_bandwidth(const struct sonde_roof *roof, enum sonde_roof_l
 			  sonde_roof_bandwidth(roof, level, SONDE_ROOF_ALL), threads);
 }
 
-/* The ceiling that is next above a rate, or the highest of all. */
+/* The next ceiling above a rate, or the highest one. */
 struct ceiling {
 	double flops; /* −1 = none is known */
 	enum sonde_roofline_bound bound;
@@ -64,7 +64,7 @@ static struct ceiling next_above(const struct sonde_roof *roof, const struct son
 	return best;
 }
 
-/* Without bytes what the units can do is a ceiling all the same; what limits is not known then. */
+/* Without bytes, peak FLOP/s still is a ceiling, but the limiting factor is unknown. */
 static struct ceiling ceiling_of(const struct sonde_roof *roof, const struct sonde_roofline_place *place)
 {
 	if (place->intensity > 0)
@@ -143,7 +143,7 @@ static const char *get_info(void *context, const char *key)
 	return sonde_session_info(context, key);
 }
 
-/* Whether what both know of the machine is the same. */
+/* True if everything known about both machines is equal. */
 static int is_same_machine(const struct sonde_roof *roof, const struct sonde_session *session)
 {
 	const char *cpu = sonde_session_info(session, "host.cpu"), *cpus = sonde_session_info(session, "host.cpus");

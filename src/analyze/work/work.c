@@ -1,8 +1,8 @@
-/* work.c: FLOP, bytes and items, charged to zones.
+/* work.c: charges FLOP, bytes and items to zones.
  *
- * Zones come in the order in which they ended, so the first one that contains a report is the innermost. Reports wait
- * on a stack in time order: a zone takes those on top that are not older than its start. What is left below belongs to
- * zones further out.
+ * Zones arrive in the order in which they ended, so the first one that contains a report is the innermost. Reports wait
+ * on a stack in time order: a zone takes those on top that are not older than its start. The remaining ones belong to
+ * enclosing zones.
  */
 #include "analyze/work/work.h"
 
@@ -88,7 +88,7 @@ void sonde_works_fini(struct sonde_works *works)
 	*works = (struct sonde_works){0};
 }
 
-/* The first report of works[from … to) that is not before time_ns. */
+/* The first report of works[from … to) at or after time_ns. */
 static size_t search(const struct sonde_work *works, size_t from, size_t to, uint64_t time_ns)
 {
 	return SONDE_SEARCH(i, from, to, works[i].time_ns < time_ns);

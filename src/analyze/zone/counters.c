@@ -1,11 +1,11 @@
 /* counters.c: counters, count-only zones and gauges.
  *
- * A counter's event holds the total so far of one thread, so its value is the sum over threads of their last totals:
- * two cells a thread are kept, not the events. Of a selected time it is the sum of what was added in that time: the
- * last total in it less the last one before it (0 when the thread had not counted yet). A flight recording does not
- * have what came before: there the first total that it holds is the least that can be taken off. A gauge belongs to the
- * process as a whole and its events are kept, because its mean is weighted by the time that each value held: from one
- * event to the next, the last one to the end of the run.
+ * A counter's event contains one thread's running total, so the counter's value is the sum over threads of their last
+ * totals: two cells per thread are kept instead of the events. For a selected time it is the sum of the increments in
+ * that time: the last total in it minus the last one before it (0 if the thread had not counted yet). A flight
+ * recording lacks earlier events: there the first total in it is subtracted, which gives a lower bound. A gauge belongs
+ * to the whole process. Its events are kept, because its mean is weighted by how long each value was held: from one
+ * event to the next, and from the last one to the end of the run.
  */
 #include "analyze/marks.h"
 #include "analyze/cpu/samples.h"
@@ -32,7 +32,7 @@ static const struct sonde_column columns[COLUMNS] = {
     [UNIT] = {"unit", "unit", SONDE_UNIT_TEXT, SONDE_BASIS_MEASURED, 0, 1},
 };
 
-/* One total: of the latest event so far, or of the earliest. */
+/* A running total at its latest (or earliest) event. */
 struct total {
 	uint64_t time_ns;
 	double value;
@@ -46,7 +46,7 @@ struct last {
 
 struct counters {
 	struct sonde_marks *gauges;
-	struct last **last; /* by site, then thread; NULL = no counter */
+	struct last **last; /* by site, then thread; NULL = not a counter */
 	size_t sites, threads;
 	struct sonde_window window;
 };
@@ -165,7 +165,7 @@ static int is_selected(const struct counters *counters)
 	return counters->gauges->options.from_ns || counters->gauges->options.to_ns;
 }
 
-/* What one thread added in the time that the report is about. */
+/* What one thread added in the selected time. */
 static double added_of(const struct counters *counters, const struct last *last)
 {
 	if (!last->before.time_ns && counters->window.held)
@@ -200,7 +200,7 @@ static int counter_add(const struct counters *counters, uint32_t id, struct sond
 	return 0;
 }
 
-/* The values of one gauge, in time order. */
+/* Adds one gauge from its values, in time order. */
 static int gauge_add(const struct counters *counters, const struct sonde_mark *marks, size_t count,
 		     struct sonde_report *report, struct sonde_section *section)
 {

@@ -1,4 +1,4 @@
-/* durations.c: the statistics of durations of one kind. */
+/* durations.c: statistics of a set of durations. */
 #include "analyze/zone/durations.h"
 
 #include <math.h>

@@ -1,5 +1,5 @@
-/* durations.h: the statistics of durations of one kind: exact count, sum, min, max and standard deviation, and
- * percentiles from a histogram (fold/hist.h: within 0.39 %). */
+/* durations.h: statistics of a set of durations: exact count, sum, min, max and standard deviation, and percentiles
+ * from a histogram (fold/hist.h: within 0.39 %). */
 #ifndef SONDE_ANALYZE_ZONE_DURATIONS_H
 #define SONDE_ANALYZE_ZONE_DURATIONS_H
 
@@ -10,7 +10,7 @@
 #include "fold/hist.h"
 #include "report/report.h"
 
-/* Zeroed = empty. The sums are of differences to the first value, so that nothing cancels out when all are alike
+/* Zeroed = empty. The sums are of differences from the first value, which avoids cancellation if all values are similar
  * (shifted data, Chan, Golub and LeVeque 1983). */
 struct sonde_durations {
 	uint64_t count, min, max;
@@ -18,7 +18,7 @@ struct sonde_durations {
 	uint64_t *hits; /* SONDE_HIST_BUCKETS, or NULL */
 };
 
-/* -ENOMEM when there is no memory for the histogram. */
+/* -ENOMEM if the histogram cannot be allocated. */
 static inline int sonde_durations_add(struct sonde_durations *durations, uint64_t value)
 {
 	if (__builtin_expect(!durations->hits, 0)) {
@@ -38,10 +38,10 @@ static inline int sonde_durations_add(struct sonde_durations *durations, uint64_
 	return 0;
 }
 
-/* `count` values at once, with the sums in registers; -ENOMEM as above. */
+/* Adds `count` values, with the sums in registers; -ENOMEM as above. */
 int sonde_durations_add_all(struct sonde_durations *durations, const uint64_t *values, size_t count);
 
-/* Adds `other`, which must not be used afterwards but for fini. */
+/* Adds `other`, which is consumed: only fini may follow. */
 void sonde_durations_merge(struct sonde_durations *durations, struct sonde_durations *other);
 void sonde_durations_fini(struct sonde_durations *durations);
 double sonde_durations_mean(const struct sonde_durations *durations);
@@ -49,7 +49,7 @@ double sonde_durations_mean(const struct sonde_durations *durations);
 /* Sample standard deviation; 0 for fewer than two values. */
 double sonde_durations_std(const struct sonde_durations *durations);
 
-/* A percentile in ns; absent, with the reason, when there are no values. */
+/* A percentile in ns; absent, with the reason, without values. */
 struct sonde_cell sonde_durations_quantile(const struct sonde_durations *durations, double quantile);
 
 /* Fills the seven cells mean, std, min, p50, p95, p99, max. */
@@ -66,7 +66,7 @@ void sonde_durations_cells(const struct sonde_durations *durations, struct sonde
 	[(first) + 5] = {"p99_ns", "p99", SONDE_UNIT_NS, SONDE_BASIS_MEASURED, 0, 0}, \
 	[(first) + 6] = {"max_ns", "max", SONDE_UNIT_NS, SONDE_BASIS_MEASURED, 0, 0}
 
-/* Notes what the percentiles are, and when `fewest` values are too few for the 99th. */
+/* Notes how percentiles are computed, and if `fewest` values are too few for the 99th. */
 int sonde_durations_note(uint64_t fewest, struct sonde_report *report, struct sonde_section *section);
 
 #endif

@@ -1,9 +1,9 @@
-/* histogram.c: how long the instances of one zone or span took: statistics, and counts on a logarithmic scale.
+/* histogram.c: durations of the instances of one zone or span: statistics, and counts on a logarithmic scale.
  *
- * Durations are counted in 32 bars to a doubling, whose edges are whole ns, and then put together until there are no
- * more bars than wanted: counts stay exact, and a bar's edges say which instances it has. A zone is meant by its name,
- * at whatever place of the source it begins; one that never ended has no duration and is in no bar. Without a name it
- * is the zone with the most time in all, or, where there are none, the span.
+ * Durations are counted in 32 bars per octave, with edges at whole ns, which are then merged until there are no more
+ * bars than requested: counts stay exact, and a bar's edges tell which instances are in it. A zone is selected by name,
+ * wherever in the source it begins; an instance that never ended has no duration and is in no bar. By default the zone
+ * with the largest total time is shown, or without zones, the span.
  */
 #include <errno.h>
 #include <math.h>
@@ -41,7 +41,7 @@ static const struct sonde_column one_columns[ONE_COLUMNS] = {
     SONDE_DURATION_COLUMNS(MEAN),
 };
 
-/* Bar 0 is less than 1 ns, bar i from edge i − 1 up to edge i. */
+/* Bar 0 is less than 1 ns, bar i is from edge i − 1 up to edge i. */
 struct bar {
 	uint64_t count, total_ns;
 };
@@ -52,10 +52,10 @@ struct histogram {
 	const char *name; /* NULL: there are neither zones nor spans */
 	uint8_t *wanted;  /* by site id */
 	size_t sites;
-	struct sonde_marks *marks; /* of spans; NULL: it is no span */
+	struct sonde_marks *marks; /* of spans; NULL: the name is not a span's */
 	uint64_t unfinished, total_ns;
 	struct sonde_durations durations;
-	uint64_t edge[EDGES]; /* rising; several are alike where there are no more whole ns */
+	uint64_t edge[EDGES]; /* ascending; adjacent edges are equal where there is no whole ns between them */
 	struct bar bars[BARS];
 };
 
@@ -80,16 +80,16 @@ static int histogram_add(struct histogram *histogram, uint64_t dur_ns)
 								  : 0;
 }
 
-/* --- of what ------------------------------------------------------------------------------------------------------ */
+/* --- selection ---------------------------------------------------------------------------------------------------- */
 
-/* The name of the zone with the most time. */
+/* The name of the zone with the largest total time. */
 static int pick_zone(struct histogram *histogram)
 {
 	struct sonde_zone_stat *stats = calloc(histogram->sites, sizeof *stats);
 	uint64_t most_ns = 0;
 	int rc = stats ? sonde_session_zone_stats(histogram->session, stats)
 		       : sonde_error(ENOMEM, "out of memory for zones");
-	if (stats && rc != -ENOMEM) /* chunks that cannot be read are left out, which the report's notes say */
+	if (stats && rc != -ENOMEM) /* unreadable chunks are skipped, which the report notes */
 		rc = 0;
 	for (uint32_t id = 1; rc == 0 && id < histogram->sites; id++) {
 		const struct sonde_site *site = sonde_session_site(histogram->session, id);
@@ -106,7 +106,7 @@ static int pick_zone(struct histogram *histogram)
 	return rc;
 }
 
-/* All sites of the name: of zones, or, where there is none, of spans. */
+/* All sites of the name: of zones, or if there are none, of spans. */
 static int want_sites(struct histogram *histogram)
 {
 	static const uint32_t kinds[] = {SONDE_SITE_ZONE, SONDE_SITE_SPAN};
@@ -225,7 +225,7 @@ static int one_add(const struct histogram *histogram, struct sonde_report *repor
 				 sonde_word(histogram->unfinished, "is", "are"));
 }
 
-/* One bar of `step` finest ones from `first` on. */
+/* Merges `step` finest bars, starting at `first`. */
 static struct bar bar_of(const struct histogram *histogram, size_t first, size_t step)
 {
 	struct bar sum = {0};
@@ -243,7 +243,7 @@ static int row_add(const struct histogram *histogram, struct sonde_report *repor
 	size_t end = first + step - 1 < EDGES ? first + step - 1 : EDGES - 1;
 	uint64_t from_ns = first ? histogram->edge[first - 1] : 0, to_ns = first ? histogram->edge[end] : 1;
 	double all = (double)histogram->durations.count;
-	if (from_ns == to_ns) /* no whole ns lies there */
+	if (from_ns == to_ns) /* contains no whole ns */
 		return 0;
 	struct sonde_cell *row = sonde_report_row(report, section);
 	if (!row)
@@ -259,7 +259,7 @@ static int row_add(const struct histogram *histogram, struct sonde_report *repor
 	return 0;
 }
 
-/* Where the bar of `step` that holds a finest bar begins; bar 0 is by itself. */
+/* Start of the merged bar that contains a finest bar; bar 0 stays separate. */
 static size_t first_of(size_t at, size_t step)
 {
 	return at ? (at - 1) / step * step + 1 : 0;

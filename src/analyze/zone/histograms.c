@@ -1,5 +1,5 @@
-/* histograms.c: the histograms that a program recorded, merged over its processes. Nothing is read from events: the
- * recorder stores each one merged over threads. */
+/* histograms.c: histograms recorded by the program, merged over its processes. No events are read: the recorder stores
+ * each histogram already merged over threads. */
 #include "analyze/marks.h"
 
 #include <errno.h>
@@ -40,7 +40,7 @@ static int histograms_begin(void **state, struct sonde_session *session, const s
 	return 0;
 }
 
-/* Adds up all histograms of one site into `sum`, whose hits are the caller's. */
+/* Adds up all histograms of one site into `sum`, whose hits belong to the caller. */
 static void site_merge(const struct sonde_session *session, uint32_t site, struct sonde_histogram *sum, uint64_t *hits)
 {
 	*sum = (struct sonde_histogram){.site = site, .min = UINT64_MAX, .hits = hits};

@@ -1,10 +1,10 @@
-/* iterations.c: iteration marks: how many, how regular, how many a second, how many items a second.
+/* iterations.c: iterations: their number, regularity, rate, and items per second.
  *
- * A mark ends an iteration that began at the mark before it in the same thread; the first mark of a thread only starts
- * the clock. Throughput is Σ items ÷ Σ time of a thread, added over threads that work side by side.
+ * An iteration event ends an iteration that began at the previous event of the same thread; a thread's first event only
+ * starts the clock. Throughput is Σ items ÷ Σ time of a thread, summed over concurrent threads.
  *
- * Whether iterations are steady is asked of each thread (statistics/steady.h); a row is as steady as the least of its threads, and
- * its steady mean is of what is steady in all of them.
+ * Each thread's iterations are tested for stationarity (statistics/stationarity.h); a row gets the worst verdict of its
+ * threads, and its steady mean covers the stationary parts of all of them.
  */
 #include "analyze/marks.h"
 
@@ -39,11 +39,11 @@ struct sums {
 	struct sonde_moments intervals;
 	uint64_t marks, min_ns, max_ns;
 	double items, rate_hz, item_rate;
-	/* Of threads with enough iterations */
+	/* Of threads with enough iterations. */
 	size_t looked_at, warm_up, steady_count;
-	enum sonde_steady_verdict verdict;  /* the worst */
-	double steady_sum, steady_variance; /* Σ of steady iterations; of that sum */
-	double drift;                       /* Σ of drifts, by their iterations */
+	enum sonde_steady_verdict verdict;  /* worst of all threads */
+	double steady_sum, steady_variance; /* sum over stationary iterations, and its variance */
+	double drift;                       /* Σ of drifts, weighted by iterations */
 	size_t changes_at;
 	double change;
 };
@@ -63,7 +63,7 @@ static int compare(const void *left, const void *right)
 	return (a->time_ns > b->time_ns) - (a->time_ns < b->time_ns);
 }
 
-/* The marks of one thread and site, in time order. */
+/* Adds the iteration events of one thread and site, in time order. */
 static void thread_add(struct sums *sums, const struct sonde_mark *marks, size_t count)
 {
 	double items = 0, seconds = (double)(marks[count - 1].time_ns - marks[0].time_ns) / 1e9;
@@ -82,7 +82,7 @@ static void thread_add(struct sums *sums, const struct sonde_mark *marks, size_t
 	sums->item_rate += sonde_stats_share(items, seconds);
 }
 
-/* Threads that have one mark too few say nothing, beside others that do. */
+/* A thread with too few events is ignored, next to others that have enough. */
 static int thread_check(struct sums *sums, const struct sonde_mark *marks, size_t count, size_t tests)
 {
 	struct sonde_steady steady;
@@ -113,7 +113,7 @@ static int thread_check(struct sums *sums, const struct sonde_mark *marks, size_
 	return 0;
 }
 
-/* What is not steady, in words. */
+/* Notes what is not stationary. */
 static int note_unsteady(const char *name, const struct sums *sums, struct sonde_report *report,
 			 struct sonde_section *section)
 {
@@ -190,7 +190,7 @@ static size_t thread_end(const struct sonde_mark *marks, size_t count, size_t i)
 	return end;
 }
 
-/* One site: its marks, thread after thread. */
+/* Adds one site: its events, thread by thread. */
 static int site_add(const struct sonde_marks *all, const struct sonde_mark *marks, size_t count,
 		    struct sonde_report *report, struct sonde_section *section)
 {

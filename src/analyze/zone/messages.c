@@ -1,5 +1,6 @@
-/* messages.c: messages, instants and mismatched zone ends, in time order. Only the earliest ones up to the limit are
- * kept while reading: when twice as many have come, they are sorted and the later half is counted and dropped. */
+/* messages.c: messages, instant events and mismatched zone ends, in time order. While reading, only the earliest ones
+ * up to the limit are kept: whenever twice as many have accumulated, they are sorted and the later half is counted and
+ * dropped. */
 #include "analyze/marks.h"
 #include "analyze/cpu/samples.h"
 
@@ -67,7 +68,7 @@ static int compare(const void *left, const void *right)
 	return (a->thread > b->thread) - (a->thread < b->thread);
 }
 
-/* Sorts, and keeps no more than the limit. */
+/* Sorts, and keeps at most the limit. */
 static void trim(struct messages *messages)
 {
 	if (messages->count)
@@ -95,7 +96,7 @@ static int room(struct messages *messages)
 	return 0;
 }
 
-/* The text of an event, which may be shorter than it says. */
+/* The text of an event, which may be shorter than its length field claims. */
 static char *text_of(const struct sonde_event *event)
 {
 	const struct sonde_event_text *text = (const struct sonde_event_text *)event;

@@ -1,12 +1,13 @@
-/* phases.c: what a run goes through from end to end: the zones of the thread that they cover most of, level by level.
+/* phases.c: the phases of a run: the zones of the thread that they cover most, level by level.
  *
- * Zones of a thread lie in each other as a tree of sites: what its outermost zones are, in the order in which they
- * first begin, and how much of the thread's time lies in none. Where one of them holds nearly all (an iteration, an
- * epoch) its own parts are the phases. Shares of a thread's time add up to 1.
+ * A thread's zones nest as a tree of sites. Phases are its outermost zones in the order in which they first begin, and
+ * the time outside of any. If one of them covers nearly everything (an iteration, an epoch), its own parts are the
+ * phases. Shares of a thread's time add up to 1.
  *
- * Zones come in the order in which they end, a parent after its children: what ended at a depth waits in a list until
- * its parent ends, which takes it over. What began before that was in a zone that could not be read. Lists are short,
- * so that a zone costs little: who has very many sites has the rest of them in one, "(others)".
+ * Zones arrive in the order in which they end, a parent after its children: zones that ended at a depth wait in a list
+ * until their parent ends and adopts them. Waiting zones that began before that parent belonged to a zone that could
+ * not be read. Lists are short, so that a zone costs little: a list with very many sites merges the rest into
+ * "(others)".
  */
 #include "analyze/marks.h"
 
@@ -22,11 +23,11 @@
 
 #define THREAD "--thread"
 #define TITLE "Phases of the run"
-#define NEARLY_ALL 0.80 /* of what is in zones: its parts are the phases */
+#define NEARLY_ALL 0.80 /* of the time in zones: its parts are the phases */
 
-enum { DEPTHS = 6, DEFAULT_ROWS = 30 }; /* deeper zones are in their parents */
+enum { DEPTHS = 6, DEFAULT_ROWS = 30 }; /* deeper zones count in their parents */
 enum { SITES_MAX = 256, POOL_MAX = 1000000 };
-#define OTHERS UINT32_MAX /* in place of a site */
+#define OTHERS UINT32_MAX /* used in place of a site */
 
 enum { PHASE, CALLS, TOTAL, SHARE, MEAN, BEGINS, COLUMNS };
 
@@ -39,7 +40,7 @@ static const struct sonde_column columns[COLUMNS] = {
     [BEGINS] = {"first_ns", "first after", SONDE_UNIT_NS, SONDE_BASIS_MEASURED, 0, 2},
 };
 
-/* All zones of a site in those of another. Indices count from 1: 0 is none. */
+/* All zones of one site within those of another. Indices start at 1: 0 is none. */
 struct phase {
 	uint32_t site, next, first_child;
 	uint64_t calls, ns, first_ns;
@@ -48,7 +49,7 @@ struct phase {
 struct lane {
 	uint32_t ended[DEPTHS];   /* [0]: the outermost; deeper ones until their parent ends */
 	uint64_t from_ns[DEPTHS]; /* when the first of these began */
-	uint64_t ns;              /* of the outermost */
+	uint64_t ns;              /* of the outermost zones */
 };
 
 struct phases {
@@ -58,8 +59,8 @@ struct phases {
 	struct lane *lanes; /* by thread id */
 	size_t threads;
 	struct phase *pool;
-	uint32_t count, cap, unused; /* unused: a list of those that were taken over */
-	uint64_t orphans;            /* lists whose zone around them could not be read */
+	uint32_t count, cap, unused; /* unused: a list of entries whose contents were adopted */
+	uint64_t orphans;            /* lists whose enclosing zone could not be read */
 };
 
 static void phases_end(void *state)
@@ -89,7 +90,7 @@ static int phases_begin(void **state, struct sonde_session *session, const struc
 /* --- the tree ------------------------------------------------------------------------------------------------------
  */
 
-/* 0: out of memory, or of room. */
+/* 0: out of memory, or at the limit. */
 static uint32_t phase_new(struct phases *phases)
 {
 	uint32_t at = phases->unused;
@@ -117,7 +118,7 @@ static void add(struct phase *to, const struct phase *from)
 	to->ns += from->ns;
 }
 
-/* A site's phase in a list; 0. *out_site: what it is called there, OTHERS where the list is full. */
+/* A site's phase in a list, or 0. *out_site: the key used there, OTHERS if the list is full. */
 static uint32_t find(const struct phases *phases, uint32_t list, uint32_t site, uint32_t *out_site)
 {
 	size_t length = 0;
@@ -135,7 +136,7 @@ static uint32_t find(const struct phases *phases, uint32_t list, uint32_t site, 
 	return others;
 }
 
-/* What list `from` holds goes into list `to`, sites that both have into one. Lists are as deep as DEPTHS. */
+/* Merges list `from` into list `to`, combining common sites. Lists are at most DEPTHS deep. */
 static uint32_t take_over(struct phases *phases, uint32_t to, uint32_t from) // NOLINT(misc-no-recursion)
 {
 	struct phase *pool = phases->pool;
@@ -155,7 +156,7 @@ static uint32_t take_over(struct phases *phases, uint32_t to, uint32_t from) // 
 	return to;
 }
 
-/* Of a zone in which the time from from_ns on lies. */
+/* Adopts the time from from_ns on into the zone that contains it. */
 static void adopt(struct phases *phases, struct lane *lane, uint32_t at, unsigned depth, uint64_t from_ns)
 {
 	if (!lane->ended[depth])
@@ -167,7 +168,7 @@ static void adopt(struct phases *phases, struct lane *lane, uint32_t at, unsigne
 	lane->ended[depth] = 0;
 }
 
-/* `from_ns`: when it began, which may be before the window. */
+/* `from_ns`: start of the zone, possibly before the window. */
 static int zone_add(struct phases *phases, struct lane *lane, const struct phase *zone, unsigned depth,
 		    uint64_t from_ns)
 {
@@ -178,7 +179,7 @@ static int zone_add(struct phases *phases, struct lane *lane, const struct phase
 		at = phase_new(phases);
 		if (!at && phases->count < POOL_MAX)
 			return sonde_error(ENOMEM, "out of memory for phases");
-		if (!at) /* it is in its parent, outside of the parts */
+		if (!at) /* counts in its parent, outside of the parts */
 			return 0;
 		phases->pool[at] = (struct phase){.site = site, .next = lane->ended[depth]};
 		lane->ended[depth] = at;
@@ -191,7 +192,7 @@ static int zone_add(struct phases *phases, struct lane *lane, const struct phase
 	return 0;
 }
 
-/* One that only touches what was asked for is not in it. */
+/* True for a zone that only touches the selected time. */
 static int is_outside(const struct phases *phases, uint64_t from_ns, uint64_t to_ns)
 {
 	const struct sonde_pass_options *options = &phases->options;
@@ -234,7 +235,7 @@ static uint32_t most_of(const struct phases *phases, uint32_t list)
 	return most;
 }
 
-/* The list whose members are the phases; those around it in `around`, outermost first. */
+/* The list whose members are the phases; the enclosing ones go to `around`, outermost first. */
 static uint32_t choose_level(const struct phases *phases, const struct lane *lane, uint32_t *around, size_t *count)
 {
 	uint32_t list = lane->ended[0];
@@ -288,7 +289,8 @@ static int by_length(const void *left, const void *right)
 	return a->ns != b->ns ? (a->ns < b->ns) - (a->ns > b->ns) : by_begin(a, b);
 }
 
-/* The longest of a list but `except` in the order in which they first began, and one row of the others. */
+/* Adds the longest entries of a list except `except`, in the order in which they first began, and one row for the
+ * others. */
 static int list_add(const struct phases *phases, uint32_t list, uint32_t except, uint64_t span_ns,
 		    struct sonde_report *report, struct sonde_section *section)
 {
@@ -312,7 +314,7 @@ static int list_add(const struct phases *phases, uint32_t list, uint32_t except,
 		    : sonde_error(ENOMEM, "out of memory for a row");
 }
 
-/* What those around hold besides: of each what is in none of its parts, and its siblings. */
+/* Adds what the enclosing zones contain besides: for each its time outside of its parts, and its siblings. */
 static int rest_add(const struct phases *phases, const struct lane *lane, const uint32_t *around, size_t count,
 		    uint64_t span_ns, struct sonde_report *report, struct sonde_section *section)
 {

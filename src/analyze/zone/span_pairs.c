@@ -1,7 +1,7 @@
-/* span_pairs.c: the begins and ends of asynchronous spans, paired up.
+/* span_pairs.c: pairs the begins and ends of asynchronous spans.
  *
- * A span may end in another thread than it began, and chunks of threads are not in time order in the file: all begins
- * and ends are kept and sorted by process, id and time. An id that is used again is a new span; an end that names its
+ * A span may end in another thread than it began in, and chunks of different threads are not in time order in the file:
+ * so all begins and ends are kept and sorted by process, id and time. A reused id is a new span; an end that names its
  * site ends the last open span of that site with its id.
  */
 #include "analyze/zone/span_pairs.h"
@@ -29,7 +29,7 @@ static int compare(const void *left, const void *right)
 		return a->id < b->id ? -1 : 1;
 	if (a->time_ns != b->time_ns)
 		return a->time_ns < b->time_ns ? -1 : 1;
-	return (a->type > b->type) - (a->type < b->type); /* a begin before an end of the same instant */
+	return (a->type > b->type) - (a->type < b->type); /* at the same time, a begin precedes an end */
 }
 
 static int close_all(struct pairing *pairing)

@@ -1,13 +1,13 @@
-/* span_pairs.h: the begins and ends of asynchronous spans, paired up. */
+/* span_pairs.h: pairs the begins and ends of asynchronous spans. */
 #ifndef SONDE_ANALYZE_ZONE_SPAN_PAIRS_H
 #define SONDE_ANALYZE_ZONE_SPAN_PAIRS_H
 
 #include "analyze/marks.h"
 
-#define SONDE_SPAN_OPEN UINT64_MAX /* instead of a duration: it has no end */
+#define SONDE_SPAN_OPEN UINT64_MAX /* in place of a duration: the span has no end */
 
-/* Gives every span once, by its begin, until `take` returns what is not 0, which is returned. `marks` are begins and
- * ends, which are sorted here. `unmatched`: ends without a begin. -ENOMEM with a sentence. */
+/* Calls `take` once per span, with its begin, until it returns non-zero, which is returned. `marks` are the begins and
+ * ends, which get sorted. `unmatched`: ends without a begin. -ENOMEM with a message. */
 int sonde_span_pairs(struct sonde_marks *marks,
 		     int (*take)(void *context, const struct sonde_mark *begin, uint64_t dur_ns), void *context,
 		     uint64_t *unmatched);

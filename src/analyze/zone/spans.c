@@ -1,4 +1,4 @@
-/* spans.c: asynchronous spans by name: how many, how long, and how many had no counterpart. */
+/* spans.c: asynchronous spans by name: their number and durations, and how many had no counterpart. */
 #include "analyze/zone/durations.h"
 #include "analyze/marks.h"
 #include "analyze/cpu/samples.h"

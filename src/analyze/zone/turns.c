@@ -1,6 +1,5 @@
-/* turns.c: how long the iterations of a loop took, one after the other: the one with most marks, or --focus NAME, in
- * the thread that has most of them. More than fit are put together in groups of equal number, with mean, least and
- * most. */
+/* turns.c: durations of the iterations of a loop, in order: the loop with the most iterations, or --focus NAME, in the
+ * thread that has the most of them. Excess iterations are merged into groups of equal size, with mean, min and max. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -23,7 +22,7 @@ static const struct sonde_column columns[COLUMNS] = {
     [ITEMS] = {"items", "items", SONDE_UNIT_NUMBER, SONDE_BASIS_MEASURED, 0, 1},
 };
 
-/* Marks of one site in one thread. */
+/* Iteration events of one site in one thread. */
 struct loop {
 	const struct sonde_mark *marks;
 	size_t count;
@@ -50,7 +49,7 @@ static const char *name_of(const struct sonde_marks *marks, uint32_t id)
 	return site && *site->name ? site->name : "(unnamed)";
 }
 
-/* The loop that is shown; one of less than two marks has no iteration. */
+/* The loop to show; with fewer than two events there is no iteration. */
 static struct loop choose(const struct sonde_marks *marks)
 {
 	const char *focus = marks->options.focus;
@@ -66,7 +65,7 @@ static struct loop choose(const struct sonde_marks *marks)
 	return best;
 }
 
-/* Iterations from the mark behind `from` to that at `to`. */
+/* Adds the iterations from the event after `from` to that at `to`. */
 static int row_add(const struct sonde_marks *marks, const struct loop *loop, size_t from, size_t to,
 		   struct sonde_report *report, struct sonde_section *section)
 {
@@ -92,7 +91,7 @@ static int row_add(const struct sonde_marks *marks, const struct loop *loop, siz
 	return 0;
 }
 
-/* --focus names no loop: which there are. */
+/* --focus names no loop: lists the existing ones. */
 static int no_such_loop(const struct sonde_marks *marks, struct sonde_report *report)
 {
 	char why[WHY_MAX_B];

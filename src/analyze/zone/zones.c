@@ -1,12 +1,12 @@
 /* zones.c: the statistics of zones by site.
  *
- * Two ways. Every zone is decoded when that is cheap, when the section was asked for, or when a range or a thread was
- * chosen: then there are percentiles and a standard deviation. Otherwise the sums that the recorder stored beside each
- * chunk are added, without decoding anything: ten million zones in milliseconds.
+ * There are two ways. Every zone is decoded if that is cheap, if the section was requested, or if a range or thread was
+ * selected: then there are percentiles and a standard deviation. Otherwise the totals in the chunk summaries are added
+ * without decoding anything: ten million zones in milliseconds.
  *
- * A zone inside one of the same site adds nothing to the site's total, so that no total counts time twice; it counts
- * as a call of its own in everything else. A zone that never ended counts in calls, total and self up to the end of the
- * recording; its duration is not known and stays out of mean, spread and percentiles.
+ * A zone nested in one of the same site adds nothing to the site's total, so that no total counts time twice; in
+ * everything else it counts as a call of its own. A zone that never ended counts in calls, total and self up to the end
+ * of the recording; its duration is unknown and left out of mean, spread and percentiles.
  */
 #include "analyze/zone/durations.h"
 #include "analyze/marks.h"
@@ -55,7 +55,7 @@ struct zone {
 struct zones {
 	struct sonde_session *session;
 	struct sonde_pass_options options;
-	struct zone *rows; /* by site id; 0 = unknown sites */
+	struct zone *rows; /* by site id; 0 = unknown site */
 	size_t sites;
 	int decode;
 	struct sonde_works works;
@@ -74,13 +74,13 @@ static void zones_end(void *state)
 	free(zones);
 }
 
-/* Takes over the sums of the chunk summaries; `all`: how many zones there are. */
+/* Adds the totals of the chunk summaries; `all`: the total number of zones. */
 static int sums_read(struct zones *zones, uint64_t *all)
 {
 	struct sonde_zone_stat *stats = calloc(zones->sites, sizeof *stats);
 	int rc =
 	    stats ? sonde_session_zone_stats(zones->session, stats) : sonde_error(ENOMEM, "out of memory for zones");
-	if (stats && rc != -ENOMEM) /* chunks that cannot be read are left out, which the report's notes say */
+	if (stats && rc != -ENOMEM) /* unreadable chunks are skipped, which the report notes */
 		rc = 0;
 	for (size_t i = 0; rc == 0 && i < zones->sites; i++) {
 		struct zone *zone = &zones->rows[i];
@@ -121,7 +121,7 @@ static uint32_t zones_wants(const void *state)
 	return ((const struct zones *)state)->decode ? 1u << SONDE_CHUNK_ZONES : 0;
 }
 
-/* A flight recorder holds zones that began before the first of its events, or ended after the last. */
+/* A flight recording contains zones that began before its first event, or ended after its last. */
 static uint64_t self_in_window(const struct zones *zones, const struct sonde_batch *batch, size_t i)
 {
 	uint64_t from_ns = batch->zones.start_ns[i], to_ns = from_ns + batch->zones.dur_ns[i];
@@ -133,7 +133,7 @@ static uint64_t self_in_window(const struct zones *zones, const struct sonde_bat
 	return within_ns < batch->zones.self_ns[i] ? within_ns : batch->zones.self_ns[i];
 }
 
-/* Adds the zones from `from` on that are of one site and alike in flags; returns how many, or a negative errno. */
+/* Adds the consecutive zones from `from` on with the same site and flags; returns their number, or a negative errno. */
 static ssize_t add_alike(struct zones *zones, const struct sonde_batch *batch, size_t from)
 {
 	uint32_t site = batch->zones.site[from];
@@ -157,7 +157,7 @@ static ssize_t add_alike(struct zones *zones, const struct sonde_batch *batch, s
 	return (ssize_t)(end - from);
 }
 
-/* Every zone of a batch. */
+/* Adds every zone of a batch. */
 static int feed_all(struct zones *zones, const struct sonde_batch *batch)
 {
 	ssize_t added = 0;
@@ -211,7 +211,7 @@ static int zones_merge(void *state, void *other_state)
 	return 0;
 }
 
-/* Adds the work to its zones; returns how many reports were in no zone. */
+/* Adds the work to its zones; returns the number of reports outside of any zone. */
 static uint64_t work_add(struct zones *zones)
 {
 	uint64_t outside = 0;
