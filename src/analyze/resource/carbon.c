@@ -1,4 +1,4 @@
-/* carbon.c: the rows of resource/carbon.def. */
+/* carbon.c: looks up the rows of resource/carbon.def. */
 #include "analyze/resource/carbon.h"
 
 #include <errno.h>
@@ -9,7 +9,7 @@
 
 #include "util/error.h"
 
-#define MOST_G_KWH 5000.0 /* the dirtiest power stations emit a third of that */
+#define MOST_G_KWH 5000.0 /* the dirtiest power stations emit a third of this */
 
 static const struct sonde_carbon_row rows[] = {
 #define SONDE_CARBON(alpha2, alpha3, name, year, g_kwh) {alpha2, alpha3, name, year, g_kwh},

@@ -1,8 +1,8 @@
-/* energy.c: joules of the run, by meter or by model, what idling took of them, and what each process had of the rest;
- * joules of devices by their own counters; grams of CO₂e where an intensity was given.
+/* energy.c: energy of the run, measured or modelled: idle energy, each process's share of the rest, devices by their
+ * own counters, and grams of CO₂e if an intensity was given.
  *
- * Every row says how its figure came about. Of a time too short for the meters there is no figure. No country is
- * assumed: without an intensity there are joules and the sentence that says how to get grams.
+ * Every row names the method behind its figure. If the time is too short for the meters, there is no figure. No country
+ * is assumed: without an intensity, there are joules and a note on how to get grams.
  */
 #include "analyze/resource/energy_rates.h"
 
@@ -21,7 +21,7 @@
 
 enum { DEFAULT_ROWS = 20 };
 #define UJ_A_J 1e6
-#define IDLE_MUCH 0.3 /* of the energy: worth a word */
+#define IDLE_MUCH 0.3 /* of the energy: reported from here on */
 #define TITLE "Energy"
 
 enum { WHAT, HOW, ENERGY, LOW, HIGH, WATTS, GRAMS, COVERED, LONGEST, READINGS, COLUMNS };
@@ -99,7 +99,7 @@ static void energy_end(void *state)
 	free(energy);
 }
 
-/* Nothing has to be read of a recording without energy. */
+/* A recording without energy needs no chunks. */
 static uint32_t energy_wants(const void *state)
 {
 	return sonde_energy_points_has(&((const struct energy *)state)->points) ? 1u << SONDE_CHUNK_SERIES : 0;
@@ -131,7 +131,7 @@ static void take_country(struct intensity *out, const char *code)
 	snprintf(out->whose, sizeof out->whose, "%s, average of %d", row->name, row->year);
 }
 
-/* What the report was asked for goes before what the recording was. */
+/* The report's option takes precedence over the recording's. */
 static void choose_intensity(struct energy *energy)
 {
 	take_grams(&energy->intensity, energy->options.carbon_intensity);
@@ -184,7 +184,7 @@ static struct sonde_cell watts_cell(double uj, uint64_t time_ns)
 	return time_ns ? sonde_cell_real(uj * 1e3 / (double)time_ns, 0) : sonde_cell_absent("no time");
 }
 
-/* A row of one figure in three cases; all the same: it was measured. */
+/* Adds a row for one figure with three cases; if all are equal, it was measured. */
 static int cases_add(const struct energy *energy, const char *what, const char *how, const double *cases,
 		     struct sonde_report *report, struct sonde_section *section)
 {
@@ -207,7 +207,7 @@ static int cases_add(const struct energy *energy, const char *what, const char *
 	return 0;
 }
 
-/* Why a meter has no figure; NULL when it has. */
+/* Why a meter has no figure; NULL if it has one. */
 static const char *why_none(const struct sonde_energy_meter *meter)
 {
 	return meter->covered_ns < SONDE_ENERGY_LEAST_NS ? "too short to measure: read over less than a second"
@@ -235,7 +235,7 @@ static int meter_add(const struct energy *energy, const struct sonde_energy_mete
 	return 0;
 }
 
-/* Devices' own counters: measured whatever the processors' energy is, and in no sum with it. */
+/* Adds the devices' own counters: measured regardless of the CPU energy, and part of no sum with it. */
 static int devices_add(const struct energy *energy, struct sonde_report *report, struct sonde_section *section)
 {
 	const struct sonde_energy_sums *sums = &energy->sums;
@@ -278,7 +278,7 @@ static int note_idle(const struct energy *energy, struct sonde_report *report, s
 	return rc;
 }
 
-/* Why nothing is measured, as the source said. */
+/* Why nothing was measured, as reported by the source. */
 static const char *why_modelled(const struct energy *energy)
 {
 	for (size_t i = 0; i < sonde_session_source_count(energy->session); i++) {
@@ -306,7 +306,7 @@ static int note_model(const struct energy *energy, struct sonde_report *report, 
 				 energy->sums.busy * 100);
 }
 
-/* Devices whose counters were read, and what they are; those without a figure with why. */
+/* Notes the devices whose counters were read, and why others have no figure. */
 static int note_read(const struct energy *energy, struct sonde_report *report, struct sonde_section *section)
 {
 	int rc = sonde_report_note(report, section, 0,
@@ -320,7 +320,7 @@ static int note_read(const struct energy *energy, struct sonde_report *report, s
 	return rc;
 }
 
-/* What devices' figures are, or why there are none. */
+/* Notes what the figures of devices are, or why there are none. */
 static int note_devices(const struct energy *energy, struct sonde_report *report, struct sonde_section *section)
 {
 	if (energy->sums.device_count)
@@ -389,7 +389,8 @@ static int share_add(const struct energy *energy, const struct sonde_energy_shar
 	return 0;
 }
 
-/* What has no row of its own: other programs, processes beyond the limit or too short for a figure; and idling. */
+/* Adds everything without a row of its own: other programs, processes beyond the limit or too short for a figure; and
+ * idle energy. */
 static int rest_add(const struct energy *energy, const struct sonde_energy_share *left, struct sonde_report *report,
 		    struct sonde_section *section)
 {
@@ -454,7 +455,7 @@ static int processes_add(const struct energy *energy, struct sonde_report *repor
 
 /* --- the pass ---------------------------------------------------------------------------------------------------- */
 
-/* Whether processors were to be measured, or modelled. */
+/* True if CPU energy should have been measured or modelled. */
 static int was_asked(const struct energy *energy)
 {
 	for (size_t i = 0; i < sonde_session_source_count(energy->session); i++)
@@ -463,7 +464,7 @@ static int was_asked(const struct energy *energy)
 	return energy->sums.meter_count || sonde_session_info(energy->session, "energy.model");
 }
 
-/* A section that says why it has no figure of the processors; devices may have theirs. */
+/* Adds a section that explains why there is no CPU figure; devices may still have figures. */
 static int say_nothing(const struct energy *energy, struct sonde_report *report)
 {
 	int has_devices = energy->sums.device_count > 0;

@@ -1,4 +1,5 @@
-/* energy_functions.c: what of the processes' energy every function had, by sampled CPU time (resource/energy_rates.h). */
+/* energy_functions.c: estimates each function's share of the processes' energy, by sampled CPU time
+ * (resource/energy_rates.h). */
 #include <errno.h>
 #include <stdlib.h>
 

@@ -1,6 +1,5 @@
-/* energy_points.c: points as they come, those nearer than a quarter of a second left out between others: totals are
- * exact at every point that is kept, and windows are a second long at least.
- */
+/* energy_points.c: keeps points at least a quarter of a second apart: totals are exact at every kept point, and windows
+ * last at least a second. */
 #include "analyze/resource/energy_points.h"
 
 #include <errno.h>
@@ -18,7 +17,7 @@ static int is_metric(const struct sonde_series *series, enum sonde_metric metric
 	return strcmp(series->name, sonde_metric_row(metric)->name) == 0;
 }
 
-/* Which of the clocks; −1 = none. */
+/* Which of the clocks a series is; −1 = none. */
 static int clock_of(const struct sonde_series *series)
 {
 	static const enum sonde_metric metrics[] = {
@@ -32,13 +31,13 @@ static int clock_of(const struct sonde_series *series)
 	return -1;
 }
 
-/* Finds the place of a series: its own track, or that of an earlier one of the same thing. */
+/* Assigns a track to a series: its own, or that of an earlier series of the same thing. */
 static void place(struct sonde_energy_points *points, uint32_t id)
 {
 	const struct sonde_series *series = sonde_session_series(points->session, id);
 	if ((is_metric(series, SONDE_METRIC_ENERGY) || is_metric(series, SONDE_METRIC_DEVICE_ENERGY)) &&
 	    !series->process) {
-		points->same[id] = id; /* begins anew after a gap: never the same */
+		points->same[id] = id; /* restarts after a gap: never merged */
 		return;
 	}
 	int clock = clock_of(series);
@@ -90,7 +89,7 @@ static int append(struct sonde_energy_track *track, uint64_t time_ns, double val
 	return 0;
 }
 
-/* A reading. Totals do not fall; what comes late or fell is left out. */
+/* Adds a reading. Totals never decrease; late and decreasing readings are dropped. */
 static int add(struct sonde_energy_track *track, uint64_t time_ns, double value)
 {
 	struct sonde_energy_point *last = track->count ? &track->points[track->count - 1] : NULL;
@@ -132,7 +131,7 @@ int sonde_energy_points_feed(struct sonde_energy_points *points, const struct so
 	return rc;
 }
 
-/* The track begins at 0, when the process began in this recording. */
+/* Starts the track at 0 if the process started within this recording. */
 static int begin_at_nothing(struct sonde_energy_track *track, uint64_t start_ns)
 {
 	if (track->count && track->points[0].time_ns <= start_ns)
@@ -145,7 +144,7 @@ static int begin_at_nothing(struct sonde_energy_track *track, uint64_t start_ns)
 	return 0;
 }
 
-/* What wait(2) tells of a process's end is not used: it holds the children that it waited for, which are here, too. */
+/* The totals that wait(2) returns are not used: they include children, which have tracks of their own. */
 int sonde_energy_points_finish(struct sonde_energy_points *points)
 {
 	int rc = 0;

@@ -1,4 +1,4 @@
-/* energy_rates.c: joules for a second of CPU time, and the sentences that say what they are. */
+/* energy_rates.c: energy per second of CPU time, and the notes that explain it. */
 #include "analyze/resource/energy_rates.h"
 
 #include <errno.h>
@@ -30,7 +30,8 @@ static int rising(const void *left, const void *right)
 	return (*a > *b) - (*a < *b);
 }
 
-/* Of processes that have a figure. What idling takes less in a case processes take more, so cases are sorted. */
+/* Uses the processes that have a figure. Where a case assigns less to idle it assigns more to processes, so the cases
+ * are sorted. */
 static void find_rates(struct sonde_energy_rates *rates)
 {
 	double cpu_ns = 0, uj[SONDE_ENERGY_CASES] = {0};

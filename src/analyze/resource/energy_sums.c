@@ -1,4 +1,5 @@
-/* energy_sums.c: windows, idle power, shares (resource/energy_sums.h). Powers are W = nJ / ns, energies µJ. */
+/* energy_sums.c: computes windows, idle power and shares (resource/energy_sums.h). Power is in W = nJ / ns, energy in
+ * µJ. */
 #include "analyze/resource/energy_sums.h"
 
 #include <errno.h>
@@ -10,8 +11,8 @@
 #include "util/error.h"
 
 enum { WINDOWS_MOST = 4096 };
-#define MOST_W 1000.0     /* that a package is thought to draw */
-#define BUSY_DIFFERS 0.05 /* of utilisation, for a line through two windows */
+#define MOST_W 1000.0     /* plausible maximum for a package */
+#define BUSY_DIFFERS 0.05 /* minimum difference in utilisation for a line through two windows */
 #define WHOLE 0.999
 #define NJ_A_UJ 1000.0
 
@@ -20,7 +21,7 @@ struct window {
 	double uj[SONDE_ENERGY_CASES], idle_uj[SONDE_ENERGY_CASES];
 	double busy_ns, busy; /* CPU time, and utilisation */
 	uint64_t covered_ns;  /* by all packages together */
-	int is_whole;         /* all meters cover all of it */
+	int is_whole;         /* all meters cover the whole window */
 };
 
 struct sums_state {
@@ -28,7 +29,7 @@ struct sums_state {
 	const struct sonde_energy_points *points;
 	struct window *windows;
 	size_t count;
-	double *cpu_ns; /* of the processes in a window, in the order of the shares */
+	double *cpu_ns; /* CPU time of the processes in a window, in the order of the shares */
 };
 
 static double rise(const struct sonde_energy_points *points, uint32_t series, const struct window *window)
@@ -56,7 +57,7 @@ static int is_energy(const struct sonde_energy_points *points, uint32_t id)
 	return points->same[id] == id && strcmp(series->name, sonde_metric_row(SONDE_METRIC_ENERGY)->name) == 0;
 }
 
-/* What is added up first. */
+/* Meters that are summed up come first. */
 static int compare_meters(const void *left, const void *right)
 {
 	const struct sonde_energy_meter *a = left, *b = right;
@@ -115,7 +116,7 @@ static void measure(const struct sums_state *state, struct window *window)
 		    sonde_energy_track_covers_ns(&state->points->tracks[id], window->from_ns, window->to_ns);
 	}
 	double all_ns = (double)state->sums->package_count * (double)(window->to_ns - window->from_ns);
-	window->is_whole = (double)window->covered_ns >= WHOLE * all_ns; /* they are read one after the other */
+	window->is_whole = (double)window->covered_ns >= WHOLE * all_ns; /* meters are read one after another */
 	for (size_t i = 0; i < SONDE_ENERGY_CASES; i++)
 		window->uj[i] = uj;
 }
@@ -182,7 +183,7 @@ static int has_clock(const struct sonde_energy_points *points)
 
 /* --- idle power -------------------------------------------------------------------------------------------------- */
 
-/* Of all packages. */
+/* Summed over all packages. */
 static double power_w(const struct sonde_energy_sums *sums, const struct window *window)
 {
 	return window->uj[SONDE_ENERGY_LIKELY] * NJ_A_UJ * (double)sums->package_count / (double)window->covered_ns;
@@ -242,7 +243,7 @@ static void share_window(struct sums_state *state, const struct window *window)
 		state->cpu_ns[i] = cpu_of(state->points, sums->shares[i].process, window);
 		known_ns += state->cpu_ns[i];
 	}
-	busy_ns = known_ns > busy_ns ? known_ns : busy_ns; /* clocks tick at different moments */
+	busy_ns = known_ns > busy_ns ? known_ns : busy_ns; /* the clocks do not tick at the same time */
 	sums->rest_cpu_ns += busy_ns - known_ns;
 	for (size_t c = 0; c < SONDE_ENERGY_CASES; c++) {
 		double work_uj = window->uj[c] - window->idle_uj[c], given_uj = 0;
@@ -263,7 +264,7 @@ static int compare_shares(const void *left, const void *right)
 	return (a->process > b->process) - (a->process < b->process);
 }
 
-/* Processes that used a CPU in the time asked for. */
+/* Finds the processes that used CPU time in the selected part. */
 static int find_processes(struct sums_state *state)
 {
 	struct sonde_energy_sums *sums = state->sums;
@@ -330,7 +331,7 @@ static void add_up(struct sums_state *state)
 	qsort(sums->shares, sums->share_count, sizeof *sums->shares, compare_shares);
 }
 
-/* Before the first reading of a package, and after the last, nothing is known. */
+/* Nothing is known before the first reading of a package and after the last. */
 static void clip(struct sums_state *state)
 {
 	struct sonde_energy_sums *sums = state->sums;
@@ -351,7 +352,7 @@ static void clip(struct sums_state *state)
 		sums->to_ns = last_ns;
 }
 
-/* Why there is no figure; NULL when there can be one. */
+/* Why there is no figure; NULL if one is possible. */
 static const char *reason(const struct sums_state *state)
 {
 	const struct sonde_energy_sums *sums = state->sums;

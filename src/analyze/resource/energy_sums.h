@@ -1,12 +1,13 @@
-/* energy_sums.h: joules of a recording: by meter or by model, idle apart, and what is left by CPU time of processes.
+/* energy_sums.h: energy of a recording, measured or modelled: idle energy separately, the rest divided among processes
+ * by CPU time.
  *
- * The time is cut into windows of a second or a little more. In each, the energy less what idling takes is divided by
- * the share that a process has of the CPU time that the machine was busy for; so all shares and idling make up the
- * energy. Figures that are no measurements come three times: as low, as likely, and as high as they may be.
+ * Time is divided into windows of a second or slightly more. In each, the energy minus idle energy is divided by each
+ * process's share of the system's busy CPU time, so that all shares and idle energy add up to the total. Figures that
+ * are not measured have three values: low, likely and high.
  *
- * Idle power is not known, it is bounded: it is at most the lowest power of any window. How far below that it may be
- * is told by the straight line through that window and the mean of all, where utilisation differed, and by what a
- * package could draw at most for what the machine did then. Likely is the middle of both.
+ * Idle power is unknown but bounded: it is at most the lowest power of any window. How far below that it may be follows
+ * from the line through that window and the mean of all windows, if their utilisation differs, and from the maximum
+ * that a package could draw for the observed activity. The likely value is the midpoint.
  */
 #ifndef SONDE_ANALYZE_RESOURCE_ENERGY_SUMS_H
 #define SONDE_ANALYZE_RESOURCE_ENERGY_SUMS_H
@@ -16,12 +17,12 @@
 
 #include "analyze/resource/energy_points.h"
 
-#define SONDE_ENERGY_LEAST_NS 1000000000u    /* of a window, a run, a process's life */
-#define SONDE_ENERGY_LEAST_CPU_NS 100000000u /* CPU time of a process: ten ticks of /proc */
+#define SONDE_ENERGY_LEAST_NS 1000000000u    /* minimum length of a window, a run, a process's life */
+#define SONDE_ENERGY_LEAST_CPU_NS 100000000u /* minimum CPU time of a process: ten ticks of /proc */
 
 enum { SONDE_ENERGY_LOW, SONDE_ENERGY_LIKELY, SONDE_ENERGY_HIGH, SONDE_ENERGY_CASES };
 
-/* One meter, of all its series. */
+/* One meter, summed over its series. */
 struct sonde_energy_meter {
 	const char *name;
 	int is_package;
@@ -29,11 +30,11 @@ struct sonde_energy_meter {
 	uint64_t covered_ns, longest_ns, readings;
 };
 
-/* Zero rows: of a meter. */
+/* All zero if there was a meter. */
 struct sonde_energy_fit {
-	const char *name; /* the processor family; NULL = meters were read */
+	const char *name; /* processor family; NULL = meters were read */
 	unsigned cpus;
-	double idle_w[SONDE_ENERGY_CASES], full_w[SONDE_ENERGY_CASES]; /* of a CPU */
+	double idle_w[SONDE_ENERGY_CASES], full_w[SONDE_ENERGY_CASES]; /* per CPU */
 	int is_generic, is_virtual;
 };
 
@@ -49,15 +50,15 @@ struct sonde_energy_sums {
 	uint64_t from_ns, to_ns;
 	struct sonde_energy_meter *meters;
 	size_t meter_count, package_count;
-	struct sonde_energy_meter *devices; /* of GPUs, each by itself: in no sum */
+	struct sonde_energy_meter *devices; /* GPUs, each separately: not part of any sum */
 	size_t device_count;
 	struct sonde_energy_fit fit;
-	int is_known;  /* package energy, or the model's; else `why` */
-	int has_clock; /* the machine's CPU time was recorded: there are shares */
+	int is_known;  /* package energy or the model's is known; else see `why` */
+	int has_clock; /* the system's CPU time was recorded, so there are shares */
 	char why[256];
 	double uj[SONDE_ENERGY_CASES], idle_uj[SONDE_ENERGY_CASES], idle_w[SONDE_ENERGY_CASES];
 	double busy;                       /* mean utilisation, 0 … 1 */
-	struct sonde_energy_share *shares; /* of processes with CPU time, the most first */
+	struct sonde_energy_share *shares; /* of processes with CPU time, largest first */
 	size_t share_count;
 	double rest_uj[SONDE_ENERGY_CASES], rest_cpu_ns; /* other programs, and processes too short to measure */
 };

@@ -1,12 +1,11 @@
-/* energy_zones.c: what of the processes' energy every zone had, by the CPU time that was sampled in it
+/* energy_zones.c: estimates each zone's share of the processes' energy, by the CPU time sampled in it
  * (resource/energy_rates.h).
  *
- * How long a zone took is measured, what of that its thread was on a CPU is not: it is told by the samples of the
- * thread that lie between the zone's beginning and its end. Samples are kept (32 bytes each) and sorted by thread and
- * time; zones are then read once. Each zone takes what lies in it as its total, and marks it as its own where no
- * deeper zone has: so the zones' self times add up to what lies in any zone. CPU time of which only the thread is
- * known, and not the moment (measured from clocks, left out by samples), is in no zone; a zone may have all of it at
- * most.
+ * A zone's duration is measured, but not how long its thread was on a CPU: that follows from the thread's samples
+ * between the zone's begin and end. Samples are kept (32 bytes each) and sorted by thread and time; zones are then read
+ * once. Each zone counts the samples in it as its total, and claims as its own those that no deeper zone has claimed:
+ * so the self times of zones add up to the samples inside any zone. CPU time that is known only per thread, without a
+ * time (measured by clocks but not sampled), belongs to no zone; at most all of it may belong to a given zone.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -40,8 +39,8 @@ static const struct sonde_column columns[COLUMNS] = {
 struct sample {
 	uint64_t time_ns, weight_ns;
 	uint32_t thread;
-	uint32_t site;  /* of the innermost zone that it lies in so far; 0 = none, or not known */
-	uint32_t depth; /* of that + 1; 0 = in no zone */
+	uint32_t site;  /* innermost zone that contains it so far; 0 = none, or unknown */
+	uint32_t depth; /* depth of that zone + 1; 0 = in no zone */
 };
 
 struct zone {
@@ -54,8 +53,8 @@ struct energy_zones {
 	struct sonde_energy_rates rates;
 	struct sample *samples;
 	size_t count, cap;
-	uint64_t beyond;        /* samples that were not kept */
-	uint64_t momentless_ns; /* CPU time of rows that say nothing of when it was */
+	uint64_t beyond;        /* number of samples that were not kept */
+	uint64_t momentless_ns; /* CPU time of rows without a time */
 	size_t *begins;         /* by thread id: its first sample; [threads + 1] = count */
 	struct zone *zones;     /* by site id */
 	int unread;
@@ -163,7 +162,7 @@ static int sort_samples(struct energy_zones *zones)
 
 /* --- zones ------------------------------------------------------------------------------------------------------- */
 
-/* The first sample of a thread at or after a moment. */
+/* The first sample of a thread at or after a time. */
 static size_t first_from(const struct energy_zones *zones, uint32_t thread, uint64_t time_ns)
 {
 	return SONDE_SEARCH(i, zones->begins[thread], zones->begins[thread + 1], zones->samples[i].time_ns < time_ns);
@@ -181,7 +180,7 @@ static void add_zone(struct energy_zones *zones, const struct sonde_batch *batch
 		struct sample *sample = &zones->samples[at - 1];
 		if (sample->time_ns < start_ns)
 			return;
-		if (!(batch->zones.flags[i] & SONDE_ZONE_RECURSIVE)) /* the outermost of its site has it all */
+		if (!(batch->zones.flags[i] & SONDE_ZONE_RECURSIVE)) /* the outermost zone of a site includes it */
 			zone->total_ns += sample->weight_ns;
 		if (batch->zones.depth[i] + 1u > sample->depth) {
 			sample->depth = batch->zones.depth[i] + 1u;

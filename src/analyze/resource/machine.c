@@ -1,7 +1,8 @@
-/* machine.c: the section `machine`: how much of the machine was in use while the processes ran, by whomever, and what
- * its disks and networks moved.
+/* machine.c: the section `machine`: utilisation of the whole system while the processes ran, including other programs,
+ * and what its disks and networks transferred.
  *
- * All rows are shares with their denominator; bytes have a table of their own. Only what moved or was read has a row.
+ * All rows are shares with their denominator; bytes have a separate table. Only resources that were active or read have
+ * a row.
  */
 #include <errno.h>
 #include <math.h>
@@ -42,7 +43,7 @@ struct machine {
 
 static const char single[] = "a single reading";
 
-/* Negative: not known. */
+/* Negative: unknown. */
 static struct sonde_cell share_or(double share, const char *why)
 {
 	return share < 0 ? sonde_cell_absent(why) : sonde_cell_real(share, 0);
@@ -65,7 +66,7 @@ static struct sonde_cell *share_add(struct machine *machine, const char *what, c
 	return row;
 }
 
-/* Of a total of time. */
+/* Adds a row for a total of time. */
 static void time_add(struct machine *machine, const char *what, const char *object, const struct sonde_series_sum *sum,
 		     const char *whole)
 {
@@ -142,7 +143,7 @@ static void pressure_rows(struct machine *machine)
 	}
 }
 
-/* What a group's limit leaves is not the machine's, where that was not read, or not all the time. */
+/* A control group's limit is not the machine's memory, if that was not read, or not all the time. */
 static void memory_rows(struct machine *machine)
 {
 	struct sonde_machine_memory group = sonde_machine_group_memory_of(&machine->sums);
@@ -234,7 +235,7 @@ static int moved(const struct sonde_machine_object *objects, size_t count)
 	return 0;
 }
 
-/* All kinds, in a table that is made for the first that moved something. */
+/* Adds all kinds to a table that is created for the first that transferred something. */
 static void bytes_add(struct machine *machine)
 {
 	static const struct {

@@ -1,8 +1,8 @@
-/* machine_devices.c: devices among the rows of the machine (resource/machine_devices.h).
+/* machine_devices.c: rows for GPUs in the section `machine` (resource/machine_devices.h).
  *
- * Every row is a share with its whole: power of the power that is allowed, a clock of the highest one. What the driver
- * calls utilisation is the share of time in which any kernel ran, however small: beside it stands what multiprocessors,
- * warps, tensor cores and memory did, where the device counts that.
+ * Every row is a share with its denominator: power relative to the power limit, a clock relative to its maximum. What
+ * the driver calls utilisation is the share of time in which any kernel ran, however small: next to it stand the
+ * utilisation of multiprocessors, warps, tensor cores and memory, if the GPU counts them.
  */
 #include "analyze/resource/machine_devices.h"
 
@@ -41,7 +41,7 @@ size_t sonde_machine_devices(const struct sonde_series_sums *sums, const char **
 	return count;
 }
 
-/* Of the process that held most of it. */
+/* The largest amount held by a recorded process. */
 static double own_most_b(const struct sonde_series_sums *sums, const char *name)
 {
 	double most = -1;
@@ -77,7 +77,7 @@ struct writer {
 	void *context;
 };
 
-/* A gauge as a share of what it may be at most. */
+/* Adds a gauge as a share of its maximum. */
 static void put_gauge(const struct writer *writer, const char *what, const struct sonde_series_sum *sum, double whole,
 		      const char *text)
 {
@@ -132,7 +132,7 @@ static void clock_row(const struct writer *writer)
 					    (double)most->last / 1e6, sonde_series_mean(clock) / 1e6));
 }
 
-/* Totals of time by the device's counters. */
+/* Adds totals of time from the GPU's counters. */
 static void counter_rows(const struct writer *writer)
 {
 	static const struct {
@@ -158,7 +158,7 @@ static void counter_rows(const struct writer *writer)
 	}
 }
 
-/* How long the device was read: a reason's series begins when it is first seen. */
+/* How long the GPU was polled: the series of a throttle reason starts when it first occurs. */
 static double read_ns(const struct writer *writer)
 {
 	const struct sonde_series_sum *sum = sum_of(writer->sums, SONDE_METRIC_DEVICE_CLOCK_SM, writer->device);

@@ -1,12 +1,12 @@
-/* machine_sums.c: what the sums of series say of the machine around the processes. */
+/* machine_sums.c: derives figures of the system from sums of series. */
 #include "analyze/resource/machine_sums.h"
 
 #include <math.h>
 #include <stdlib.h>
 
-#define LEAST_NS 50000000u /* CPUs are accounted for in ticks of 10 ms at the most */
+#define LEAST_NS 50000000u /* CPU accounting has a granularity of at most 10 ms */
 
-/* Bytes in and out, and how long it was busy; −1 = that is not told. */
+/* Bytes in and out, and busy time; −1 = not reported. */
 static const struct {
 	enum sonde_metric in, out;
 	int busy, stacked;
@@ -84,8 +84,8 @@ struct sonde_machine_memory sonde_machine_memory_of(const struct sonde_series_su
 	return memory;
 }
 
-/* The recorder takes a lower limit for what there is, with what can be got back taken off what is used: unless that
- * began in the middle, when the command went to its group. */
+/* The recorder stores a lower limit as the total, and subtracts reclaimable memory from the used part; except if the
+ * limit appeared midway, when the command moved to its group. */
 static int is_all(const struct sonde_series_sum *limit, const struct sonde_series_sum *all)
 {
 	return limit && all && limit->last == all->last && all->min == all->max;

@@ -95,7 +95,8 @@ struct resources {
 	double cores;
 };
 
-/* Columns that are the last or the largest of a gauge, or what a total came to; and the figure of all processes. */
+/* Columns that show the last or largest value of a gauge, or the change of a total; and the figure for all
+ * processes. */
 static const struct {
 	int column;
 	enum { IS_FIRST, IS_LAST, IS_MOST, IS_CHANGE } is;
@@ -136,7 +137,7 @@ static double cpu_of(const struct sonde_series_sums *sums, size_t row)
 	       (system ? sonde_series_change(sums, system, row) : 0);
 }
 
-/* CPU time is that of the last reading: so is the time that it is a share of. */
+/* The share uses the time up to the last reading, like the CPU time. */
 static void cpu_cells(const struct resources *resources, size_t row, struct sonde_cell *cells_of)
 {
 	const struct sonde_series_sums *sums = &resources->sums;
@@ -182,7 +183,7 @@ static void series_cells(const struct resources *resources, size_t row, struct s
 		out[MOST] = sonde_cell_int(rss->max > 0 ? (uint64_t)rss->max : 0);
 		out[MEAN] = sonde_cell_int(sonde_series_whole(sonde_series_mean(rss)));
 	}
-	/* The mark is read more seldom than what is resident, and the kernel adds up neither exactly. */
+	/* VmHWM is polled less often than RSS, and the kernel keeps neither exactly. */
 	if (rss && out[PEAK].kind == SONDE_CELL_INT && rss->max > 0 && out[PEAK].integer < (uint64_t)rss->max)
 		out[PEAK] = sonde_cell_int((uint64_t)rss->max);
 }
@@ -195,7 +196,7 @@ static struct sonde_cell *row_make(struct sonde_report *report, struct sonde_sec
 	return row;
 }
 
-/* The kernel's own figures, which are of all processes, are those of the only one. */
+/* With a single process, the kernel's figures for the whole run are its own. */
 static void figure_cells(const struct resources *resources, struct sonde_cell *out)
 {
 	const struct sonde_stat_figures *all = &resources->all;
@@ -226,7 +227,7 @@ static int all_add(const struct resources *resources, struct sonde_report *repor
 	return 0;
 }
 
-/* Threads tell of it, each of its own: a sum of some of them were too little. */
+/* Only threads have this figure: the sum over some of them would be too low. */
 static struct sonde_cell waited(const struct resources *resources, size_t row, struct sonde_report *report)
 {
 	const struct sonde_series_sums *sums = &resources->sums;
@@ -269,7 +270,7 @@ static int row_add(const struct resources *resources, size_t row, struct sonde_r
 	return 0;
 }
 
-/* A process that ended before its first reading, and is the only one: what wait(2) told. */
+/* Adds the only process, which exited before its first reading, with the figures from wait(2). */
 static int lone_add(const struct resources *resources, struct sonde_report *report, struct sonde_section *section)
 {
 	const struct sonde_process *process = sonde_session_process(resources->sums.session, 1);
@@ -327,7 +328,7 @@ static int rows_add(struct resources *resources, struct sonde_report *report, st
 	return rc;
 }
 
-/* --- sentences --------------------------------------------------------------------------------------------------- */
+/* --- notes ------------------------------------------------------------------------------------------------------- */
 
 static int note_pace(const struct resources *resources, struct sonde_report *report, struct sonde_section *section)
 {
@@ -345,7 +346,7 @@ static int note_pace(const struct resources *resources, struct sonde_report *rep
 				 sonde_moments_std(&sums->between) / 1e6, (double)sums->longest_ns / 1e6);
 }
 
-/* A program's memory grows within its first milliseconds: how old it was. */
+/* Notes the age at the first reading, because a program's memory grows within its first milliseconds. */
 static int note_first(const struct sonde_series_sums *sums, struct sonde_report *report, struct sonde_section *section)
 {
 	const struct sonde_process *root =

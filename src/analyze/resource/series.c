@@ -1,8 +1,8 @@
-/* series.c: sums of numbers over time (resource/series.h): one look at each point, in the order of the file.
+/* series.c: summaries of numbers over time (resource/series.h), from a single pass over the points in file order.
  *
- * Rates are differences of readings: over too short a time (the last reading may follow the one before at once) they
- * would say more of the clock's grain than of the program. So a rate begins where the last one ended and goes on until
- * half the interval asked for has passed.
+ * Rates are differences of readings: over too short a time (the last reading may closely follow the previous one) they
+ * would show the clock's granularity rather than the program. So a rate starts where the previous one ended, and
+ * extends until half the requested interval has passed.
  */
 #include "analyze/resource/series.h"
 
@@ -12,25 +12,25 @@
 
 #include "util/error.h"
 
-#define LEAST_NS 20000000u /* where the interval is not said: two ticks of most kernels' accounts */
+#define LEAST_NS 20000000u /* default interval: two accounting ticks of most kernels */
 
-/* Where the sums of all processes stand. */
-/* Of the machine, so far. */
+/* Running state of the sums over all processes. */
+/* CPU time of the system so far. */
 struct cpu_time {
 	double busy, all;
 };
 
 struct sonde_tree_state {
 	int64_t (*held)[SONDE_TREE_GAUGES]; /* by row */
-	uint8_t *alive;                     /* by row: it counts in `processes` */
-	uint32_t *ends;                     /* rows of processes that ended, by that time */
+	uint8_t *alive;                     /* by row: is part of `processes` */
+	uint32_t *ends;                     /* rows of processes that exited, by exit time */
 	size_t end_count, end_at;
 	uint32_t round;
 	uint64_t round_ns;
 	double cpu_ns, mark_cpu_ns; /* of all processes so far */
-	uint64_t mark_ns;           /* where the next rate begins; 0 = nowhere yet */
+	uint64_t mark_ns;           /* start of the next rate; 0 = not yet */
 	uint64_t busy_mark_ns;
-	struct cpu_time busy_mark, busy_earlier; /* then, and where the last share began */
+	struct cpu_time busy_mark, busy_earlier; /* at that time, and at the start of the last share */
 };
 
 static const enum sonde_metric tree_metrics[SONDE_TREE_PROCESSES] = {
@@ -49,7 +49,7 @@ static int metric_named(const char *name)
 	return -1;
 }
 
-/* Read at times of their own: they are in no round. */
+/* True for metrics polled at times of their own: they belong to no round. */
 static int is_apart(int metric)
 {
 	return metric < 0 ||
@@ -61,7 +61,7 @@ static uint32_t *index_at(const struct sonde_series_sums *sums, size_t row, int 
 	return &sums->index[row * SONDE_METRIC_COUNT + (size_t)metric];
 }
 
-/* Processes that have series get rows, in the order of their ids. */
+/* Assigns rows to processes with series, in the order of their ids. */
 static int rows_make(struct sonde_series_sums *sums)
 {
 	size_t processes = sonde_session_process_count(sums->session);
@@ -87,7 +87,7 @@ static int rows_make(struct sonde_series_sums *sums)
 	return 0;
 }
 
-/* Two series of the same thing, without an object, are one. */
+/* Treats two series of the same metric without an object as one. */
 static void index_make(struct sonde_series_sums *sums)
 {
 	for (uint32_t id = 1; id <= sums->count; id++) {
@@ -189,7 +189,7 @@ static void range_add(struct sonde_series_range *range, double value)
 	range->count++;
 }
 
-/* From then to the last point. */
+/* Adds the rate from a time to the last point. */
 static void rate_add(struct sonde_series_sum *sum, uint64_t from_ns, int64_t from)
 {
 	double rate = ((double)sum->last - (double)from) / (double)(sum->last_ns - from_ns);
@@ -219,21 +219,22 @@ static void sum_add(struct sonde_series_sum *sum, uint64_t time_ns, int64_t valu
 	sum->mark = value;
 }
 
-/* The rest is too short for a rate of its own, and belongs to the last one: else the mean could be above the most. */
+/* The remainder is too short for a rate of its own and joins the last one; otherwise the mean could exceed the
+ * maximum. */
 static void sum_finish(struct sonde_series_sum *sum)
 {
 	if (sum->rates && sum->last_ns > sum->mark_ns)
 		rate_add(sum, sum->earlier_ns, sum->earlier);
 }
 
-/* What a total was at a moment between two readings. */
+/* Interpolates a total between two readings. */
 static double between(uint64_t at_ns, uint64_t from_ns, int64_t from, uint64_t to_ns, int64_t to)
 {
 	double share = to_ns > from_ns ? (double)(at_ns - from_ns) / (double)(to_ns - from_ns) : 0;
 	return (double)from + ((double)to - (double)from) * share;
 }
 
-/* Where a process's totals began, or those of one of its threads; 0 = the machine's, which are older. */
+/* Start value of a total of a process or one of its threads; 0 = of the system, whose totals are older. */
 static double base_of(const struct sonde_series_sums *sums, const struct sonde_series_sum *sum, uint32_t process)
 {
 	if (sum->has_before)
@@ -294,7 +295,7 @@ static double last_of(const struct sonde_series_sums *sums, int metric)
 	return id ? (double)sums->sum[id].last : 0;
 }
 
-/* Of all readings so far: busy, and all. */
+/* From all readings so far: busy, and total. */
 static struct cpu_time cpu_time_of(const struct sonde_series_sums *sums)
 {
 	double busy = last_of(sums, SONDE_METRIC_CPU_USER) + last_of(sums, SONDE_METRIC_CPU_SYSTEM);
@@ -346,7 +347,7 @@ static void round_end(struct sonde_series_sums *sums)
 	state->mark_cpu_ns = state->cpu_ns;
 }
 
-/* Readings of one process follow each other as they were asked for: `cpu.user` is part of each. */
+/* Distance between readings of one process, taken from `cpu.user`, which is part of each. */
 static void pace_add(struct sonde_series_sums *sums, uint32_t row, int metric, const struct sonde_series_sum *sum,
 		     uint64_t time_ns)
 {
@@ -359,7 +360,7 @@ static void pace_add(struct sonde_series_sums *sums, uint32_t row, int metric, c
 	sums->longest_ns = time_ns - sum->last_ns > sums->longest_ns ? time_ns - sum->last_ns : sums->longest_ns;
 }
 
-/* Whether a point is of the part asked for; those next to it are kept. */
+/* True if a point is within the selected part; also keeps the points next to it. */
 static int is_within(const struct sonde_series_sums *sums, struct sonde_series_sum *sum, uint64_t time_ns,
 		     int64_t value)
 {
@@ -388,7 +389,7 @@ static void point_add(struct sonde_series_sums *sums, uint32_t id, uint64_t time
 	if ((metric < 0 && !sums->is_waiting[id]) || (sum->count && time_ns < sum->last_ns) ||
 	    !is_within(sums, sum, time_ns, value))
 		return;
-	if (is_apart(metric)) { /* threads are, too */
+	if (is_apart(metric)) { /* as are threads */
 		sum_add(sum, time_ns, value, sums->least_ns);
 		return;
 	}
@@ -461,7 +462,8 @@ const struct sonde_series_sum *sonde_series_sum_of(const struct sonde_series_sum
 						   enum sonde_metric metric)
 {
 	uint32_t last = *index_at(sums, row, (int)metric);
-	for (uint32_t id = last; !row && id && id <= sums->count; id++) { /* a command may go to another group */
+	/* the command may move to another control group */
+	for (uint32_t id = last; !row && id && id <= sums->count; id++) {
 		int is_same = sums->metric[id] == (int)metric && !sonde_session_series(sums->session, id)->process;
 		if (is_same && sums->sum[id].count && sums->sum[id].last_ns > sums->sum[last].last_ns)
 			last = id;
@@ -510,7 +512,7 @@ double sonde_series_waited(const struct sonde_series_sums *sums, uint32_t proces
 	size_t count = 0;
 	for (uint32_t id = 1; id <= sums->count; id++) {
 		const struct sonde_series_sum *sum = &sums->sum[id];
-		uint32_t of = sonde_session_series(sums->session, id)->process; /* it may have no row of its own */
+		uint32_t of = sonde_session_series(sums->session, id)->process; /* may have no row of its own */
 		if (!sums->is_waiting[id] || !sum->count || (process && of != process))
 			continue;
 		all_ns += rise_of(sums, sum, of);

@@ -1,8 +1,9 @@
-/* stat_figures.c: what a run used, from what the kernel says at its end where it says something, else from readings.
+/* stat_figures.c: what a run used: from the kernel's final figures where they exist, else from polling.
  *
- * What wait(2) tells of the command takes in its descendants only as far as each was waited for; readings miss what a
- * process did after its last one. Both are bounds from below of what counts up, so the larger one is taken. A peak of
- * several processes is what they had together at a reading, or the kernel's for the largest of them, if that is more.
+ * wait(2) returns figures for the command that include descendants only if each was waited for; polling misses what a
+ * process did after its last reading. Both are lower bounds of accumulating figures, so the larger one is used. The
+ * peak memory of several processes is their highest total at a reading, or the kernel's peak RSS of the largest process
+ * if that is more.
  */
 #include "analyze/resource/stat_figures.h"
 
@@ -15,9 +16,9 @@
 #include "analyze/resource/machine_sums.h"
 #include "analyze/resource/machine_devices.h"
 
-#define PEAK_NEEDS 3   /* readings: fewer may all be from before the program had what it needs */
-#define SEEN_SHARE 0.8 /* readings with less of the CPU time say nothing of how it was spread */
-#define ENDING_NS 2e6  /* of CPU, in which a process is taken down, after its last reading */
+#define PEAK_NEEDS 3   /* minimum number of readings: fewer may all precede the program's main allocations */
+#define SEEN_SHARE 0.8 /* readings that cover less of the CPU time cannot tell how it was distributed */
+#define ENDING_NS 2e6  /* CPU time for tearing down a process, after its last reading */
 
 static const char too_short[] = "it was too short for two readings";
 static const char unread[] = "it ended before it could be read";
@@ -49,11 +50,11 @@ double sonde_stat_value(const struct sonde_stat_figures *figures, enum sonde_sta
 struct filling {
 	const struct sonde_series_sums *sums;
 	const struct sonde_run *run;
-	const struct sonde_process *root; /* what wait(2) told of it holds; NULL = nothing told */
+	const struct sonde_process *root; /* the process whose wait(2) figures apply; NULL = none */
 	struct sonde_stat_figures *out;
-	const char *why_unread;  /* of processes */
-	const char *why_machine; /* of it nothing is known at all; else NULL */
-	const char *why_missed;  /* of what readings alone tell, where they left out much of the run; else NULL */
+	const char *why_unread;  /* of figures of processes */
+	const char *why_machine; /* nothing about the system is known; else NULL */
+	const char *why_missed;  /* polling alone missed much of the run; else NULL */
 	uint64_t wall_ns;
 };
 
@@ -67,7 +68,7 @@ static void put(struct filling *filling, enum sonde_stat figure, double value, c
 
 /* --- processes --------------------------------------------------------------------------------------------------- */
 
-/* Why a source could not be; NULL where it was. */
+/* Why a source was unavailable; NULL if it was available. */
 static const char *why_unavailable(const struct sonde_session *session, const char *name)
 {
 	for (size_t i = 0; i < sonde_session_source_count(session); i++) {
@@ -89,8 +90,8 @@ static const char *why_unread(const struct sonde_series_sums *sums)
 	return sums->readings && !is_short ? "the kernel does not tell" : unread;
 }
 
-/* Whether the readings have nearly all the CPU time: but for what is used once a process can no longer be read, which
- * is most of a process that did nothing. */
+/* True if the readings cover nearly all CPU time, apart from what is used once a process can no longer be read, which
+ * is most of it for a process that did nothing. */
 static int have_seen(const struct filling *filling, double read_ns, double cpu_ns)
 {
 	const struct sonde_series_sums *sums = filling->sums;
@@ -146,7 +147,7 @@ static void fill_gauge(struct filling *filling, enum sonde_stat figure, enum son
 	    sum->rounds ? filling->why_missed : filling->why_unread);
 }
 
-/* What a process had before its exec is in the kernel's mark of it; what the mark is below that is not told. */
+/* The kernel's peak RSS includes the process before its exec; a lower peak of the command is hidden. */
 static uint64_t held_b(const struct filling *filling)
 {
 	const char *text = filling->root ? sonde_session_info(filling->sums->session, "run.held_rss_b") : NULL;
@@ -165,7 +166,7 @@ static double highest_reading(const struct filling *filling)
 	return highest;
 }
 
-/* The kernel's mark of the largest process, or what readings saw of it; 0 = neither tells. */
+/* The kernel's peak RSS of the largest process, or the highest peak that polling saw; 0 = neither is known. */
 static double highest_mark(struct filling *filling)
 {
 	uint64_t told_b = filling->root ? filling->root->peak_rss_b : 0, before_b = held_b(filling);
@@ -177,7 +178,7 @@ static double highest_mark(struct filling *filling)
 	return !before_b || filling->sums->tree[SONDE_TREE_RSS].rounds >= PEAK_NEEDS ? highest_reading(filling) : 0;
 }
 
-/* It is read seldom: a single reading is the beginning's. */
+/* PSS is polled rarely: a single reading is from the start. */
 static void fill_pss(struct filling *filling)
 {
 	const struct sonde_series_sums *sums = filling->sums;
@@ -218,7 +219,7 @@ static void fill_memory(struct filling *filling)
 				       why_unavailable(sums->session, "resources") != NULL;
 }
 
-/* What counts up. `told`: by wait(2). */
+/* An accumulating figure. `told`: the value from wait(2). */
 static void fill_total(struct filling *filling, enum sonde_stat figure, enum sonde_metric metric, uint64_t told)
 {
 	size_t known = 0;
@@ -261,7 +262,7 @@ static void fill_flop(struct filling *filling)
 
 /* --- threads ----------------------------------------------------------------------------------------------------- */
 
-/* Only threads tell of it. */
+/* Only threads have this figure. */
 static void fill_runnable(struct filling *filling)
 {
 	size_t threads;
@@ -440,7 +441,7 @@ static void fill_sampling(struct filling *filling)
 	put(filling, SONDE_STAT_COST, cost_ns, known ? NULL : "not told");
 }
 
-/* What wait(2) told of all commands of a merged recording; 0: not of all. */
+/* Sums the wait(2) figures of all commands of a merged recording; 0: some are missing. */
 static int add_commands(const struct sonde_session *session, struct sonde_process *sum)
 {
 	*sum = (struct sonde_process){0};

@@ -1,5 +1,5 @@
-/* stat_figures.h: what a run used, figure by figure (resource/stat_figures.def): of the command with all of its descendants, and
- * of the machine meanwhile. */
+/* stat_figures.h: what a run used, figure by figure (resource/stat_figures.def): the command with all its descendants,
+ * and the system during that time. */
 #ifndef SONDE_ANALYZE_RESOURCE_STAT_FIGURES_H
 #define SONDE_ANALYZE_RESOURCE_STAT_FIGURES_H
 
@@ -12,7 +12,7 @@ enum sonde_stat {
 	SONDE_STAT_COUNT
 };
 
-/* Why FLOP, and devices, are not known where nobody asked for them. */
+/* Reasons for absent FLOP and GPU figures that were not requested. */
 #define SONDE_STAT_FLOP_UNASKED "the processor's counters were not asked: --flop"
 #define SONDE_STAT_DEVICES_UNASKED "devices were not read: --gpu"
 
@@ -27,18 +27,18 @@ const struct sonde_stat_row *sonde_stat_row(enum sonde_stat figure);
 struct sonde_stat_figures {
 	struct sonde_cell cell[SONDE_STAT_COUNT]; /* absent ones have a reason */
 	int at_least;                             /* CPU time is a lower bound: not every process was waited for */
-	int count_at_least;                       /* there may have been processes that were not seen */
-	int is_exact;          /* CPU time, peak, faults and switches are the kernel's, as it gave them to who waited */
+	int count_at_least;                       /* some processes may have been missed */
+	int is_exact;          /* CPU time, peak RSS, faults and switches are the kernel's figures from wait(2) */
 	int is_limited;        /* memory is that of a control group */
-	int is_peak_sum;       /* the peak is of several processes together */
-	uint64_t peak_below_b; /* what the process had before its exec, where the kernel's mark is no higher; 0 */
+	int is_peak_sum;       /* the peak is a total over several processes */
+	uint64_t peak_below_b; /* RSS before exec, if the kernel's peak is no higher; else 0 */
 	char why_no_peak[96];
 };
 
-/* `sums` is finished. */
+/* `sums` must be finished. */
 void sonde_stat_figures_of(struct sonde_stat_figures *out, const struct sonde_series_sums *sums);
 
-/* A figure's value, 0 where it is absent. */
+/* A figure's value, 0 if it is absent. */
 double sonde_stat_value(const struct sonde_stat_figures *figures, enum sonde_stat figure);
 int sonde_stat_known(const struct sonde_stat_figures *figures, enum sonde_stat figure);
 

@@ -1,12 +1,11 @@
-/* usage.c: what all processes together used over time, in equal intervals: CPUs, resident memory, what they read and
- * wrote.
+/* usage.c: total resource use over time, in equal intervals: CPUs, RSS, bytes read and written.
  *
- * From the numbers that were read of each process again and again. What a total rose by between two readings is spread
- * evenly over the time between them; from one reading to the next memory goes in a straight line, and after the last it
- * is as then until its process ends (resource/series.h). So an interval shorter than readings are apart has no detail of its
- * own, and a process that came and went between two readings is in none: what there is more of by the whole run's sums,
- * a note says. What was resident before a process's first reading nobody knows: an interval of which that is most has
- * no figure, in another it is a lower bound.
+ * Based on polling each process. The increase of a total between two readings is spread evenly over the time between
+ * them; memory is interpolated linearly between readings, and constant from the last one to the exit of the process
+ * (resource/series.h). So intervals shorter than the polling interval show no detail of their own, and a process that
+ * came and went between two readings is missing: a note tells how much more the totals of the whole run are. RSS before
+ * a process's first reading is unknown: an interval that consists mostly of such time has no figure, in others it is a
+ * lower bound.
  */
 #include <errno.h>
 #include <math.h>
@@ -22,10 +21,10 @@
 #include "util/error.h"
 
 enum { DEFAULT_ROWS = 40, ROWS_MAX = 100000 };
-/* KNOWN and UNREAD are no columns: ns of processes since their first reading of memory, and before. */
+/* KNOWN and UNREAD are not columns: process time in ns after and before the first reading of memory. */
 enum { FROM, TO, USER, SYSTEM, RSS, READ, WRITTEN, COLUMNS, FIRST = USER, KNOWN = COLUMNS, UNREAD, SUMS };
-#define LEFT_OUT_MUCH 0.05 /* of the CPU time: worth a warning */
-#define UNREAD_LITTLE 1e-3 /* of an interval's processes' time: the time that a first reading takes */
+#define LEFT_OUT_MUCH 0.05 /* of the CPU time: reported as a warning */
+#define UNREAD_LITTLE 1e-3 /* of the process time in an interval: the duration of a first reading */
 
 static const struct sonde_column columns[COLUMNS] = {
     [FROM] = {"from_ns", "from", SONDE_UNIT_NS, SONDE_BASIS_MEASURED, 0, 0},
@@ -54,15 +53,15 @@ struct usage {
 	struct sonde_pass_options options;
 	struct sonde_window window;
 	size_t rows, processes;
-	double *sums[SUMS]; /* by interval: in the metric's unit; of memory B × ns */
+	double *sums[SUMS]; /* by interval: in the metric's unit; for memory B × ns */
 	struct last *last[COLUMNS];
-	uint64_t *first_ns; /* by process: of memory; 0 = none yet */
+	uint64_t *first_ns; /* by process: first reading of memory; 0 = none yet */
 	uint64_t readings[COLUMNS], below_0;
 	uint8_t *column_of; /* by series id: 0 = none */
 	size_t series_count;
 };
 
-/* Processes are read as a whole: of chosen threads, those that have one of them. */
+/* Processes are read as a whole: with selected threads, those that have one of them. */
 static uint8_t *wanted_of(const struct usage *usage)
 {
 	const uint8_t *chosen = usage->options.thread;
@@ -152,7 +151,8 @@ static double edge_ns(const struct usage *usage, size_t i)
 	return (double)(usage->window.to_ns - usage->window.from_ns) * (double)i / (double)usage->rows;
 }
 
-/* Adds what goes from one value a ns to another in a straight line over a time, as far as that lies in the window. */
+/* Spreads a rate that changes linearly from one value per ns to another over a time, as far as it is within the
+ * window. */
 static void spread(struct usage *usage, size_t column, const struct last *first, const struct last *second)
 {
 	const struct sonde_window *window = &usage->window;
@@ -172,7 +172,7 @@ static void spread(struct usage *usage, size_t column, const struct last *first,
 	}
 }
 
-/* What a total had risen by at its first moment. */
+/* Adds the increase of a total up to its first reading. */
 static void put(struct usage *usage, size_t column, uint64_t time_ns, double rose)
 {
 	const struct sonde_window *window = &usage->window;
@@ -188,13 +188,13 @@ static void take(struct usage *usage, size_t column, uint32_t id, uint64_t time_
 	struct last *last = &usage->last[column][id];
 	uint64_t start_ns = sonde_session_run(usage->session)->start_ns;
 	const struct last now = {time_ns, value};
-	if (value < 0) { /* no kernel says so */
+	if (value < 0) { /* no kernel reports this */
 		usage->below_0++;
 		return;
 	}
 	if (column == RSS && !usage->first_ns[id])
 		usage->first_ns[id] = time_ns;
-	/* A total of one that began in the recording began at 0. */
+	/* Totals of a process that started within the recording started at 0. */
 	if (!last->time_ns && column != RSS && process->start_ns >= start_ns)
 		*last = (struct last){.time_ns = process->start_ns};
 	double rose = value - last->value;
@@ -221,7 +221,7 @@ static int usage_feed(void *state, const struct sonde_batch *batch)
 	return 0;
 }
 
-/* Memory is held until a process ends. */
+/* Memory is held until a process exits. */
 static void hold(struct usage *usage)
 {
 	uint64_t run_end_ns = sonde_session_run(usage->session)->end_ns;
@@ -267,7 +267,7 @@ static int rows_add(const struct usage *usage, struct sonde_report *report, stru
 	return 0;
 }
 
-/* What the intervals have of the whole run's CPU time. */
+/* Notes how much of the whole run's CPU time the intervals contain. */
 static int note_rest(const struct usage *usage, struct sonde_report *report, struct sonde_section *section)
 {
 	const struct sonde_run *run = sonde_session_run(usage->session);
@@ -283,7 +283,7 @@ static int note_rest(const struct usage *usage, struct sonde_report *report, str
 	    here_s, whole_s);
 }
 
-/* Memory before a first reading, and readings that cannot be. */
+/* Notes memory before a first reading, and impossible readings. */
 static int note_unread(const struct usage *usage, struct sonde_report *report, struct sonde_section *section)
 {
 	size_t partly = 0, mostly = 0;
