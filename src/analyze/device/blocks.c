@@ -1,4 +1,4 @@
-/* blocks.c: calls that allocate and give back, paired to blocks (device/memory.h). */
+/* blocks.c: pairs allocating and freeing calls into blocks (device/memory.h). */
 #include <errno.h>
 #include <stdlib.h>
 
@@ -22,7 +22,7 @@ struct call {
 	uint8_t kind, is_free;
 };
 
-/* What is given back before it is allocated again. */
+/* Sorts a free before the next allocation of the same address. */
 static int by_address(const void *left, const void *right)
 {
 	const struct call *a = left, *b = right;
@@ -78,7 +78,7 @@ static uint32_t *only_devices(const struct sonde_session *session)
 	return only;
 }
 
-/* Whose memory it is: as the operation says, else its queue's device; 0 = neither says. */
+/* The device whose memory it is: the operation's, else its queue's; 0 = unknown. */
 static uint32_t device_of(const struct sonde_session *session, const struct call *call)
 {
 	const struct sonde_operation *operation = sonde_session_operation(session, call->operation);
@@ -99,7 +99,7 @@ static void pair(struct sonde_device_blocks *out, const struct sonde_device_time
 			out->unknown_frees += !is_paired;
 			continue;
 		}
-		/* Allocated again without having been seen to be given back: it was, by then. */
+		/* Allocated again without a recorded free: it must have been freed by then. */
 		int is_ended = next && next->process == call->process && next->address == call->address;
 		uint32_t device = device_of(times->session, call);
 		uint32_t sole = call->process <= processes ? only[call->process] : 0;

@@ -1,4 +1,4 @@
-/* calls.c: what the host did for devices: calls of their APIs, waiting, compiling, allocating, by name. */
+/* calls.c: what the host did for GPUs: API calls, waiting, compiling, allocating, by name. */
 #include <errno.h>
 #include <stdlib.h>
 

@@ -1,4 +1,4 @@
-/* copies.c: copies of devices by where from and where to: how many, how much, how fast. */
+/* copies.c: GPU copies by source and destination: count, bytes and throughput. */
 #include <errno.h>
 #include <stdlib.h>
 

@@ -1,4 +1,4 @@
-/* devices.c: devices: how busy each was, with what, and the most memory that was allocated on it. */
+/* devices.c: GPUs: how busy each was, with what, and its peak of allocated memory. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
@@ -66,13 +66,13 @@ static const char *const kind_words[] = {[SONDE_DEVICE_OTHER] = "other",
 
 struct work {
 	struct sonde_device_union busy;
-	struct sonde_device_union kernels, moves; /* moves: copies between the host's memory and others */
+	struct sonde_device_union kernels, moves; /* moves: copies between host memory and other memory */
 	uint64_t all_ns, kernel_ns, copy_ns, copied_b, copies;
 	uint64_t queues;
 	struct memory {
 		struct sonde_device_peak peak;
 		int is_known;
-	} allocated, reserved; /* blocks that were asked for; what pools have */
+	} allocated, reserved; /* blocks allocated by calls; memory reserved by pools */
 };
 
 /* --- adding up --------------------------------------------------------------------------------------------------- */
@@ -114,7 +114,7 @@ static int add_times(struct work *works, const struct sonde_device_times *times)
 	return rc;
 }
 
-/* Of one device's blocks of its own memory, which lie in front of the host's. */
+/* Peak of one device's blocks in its own memory, which are sorted before the host's. */
 static int peak_of(struct memory *out, const struct sonde_device_blocks *blocks, size_t from, size_t to,
 		   const struct sonde_device_times *times)
 {
@@ -154,7 +154,7 @@ static struct sonde_cell said(const char *text)
 	return *text ? sonde_cell_text(text) : sonde_cell_absent("the device's driver did not say");
 }
 
-/* Between the first and the last. */
+/* Idle time between the first and the last activity. */
 static uint64_t idle_of(const struct sonde_device_union *busy)
 {
 	return busy->count ? busy->all[busy->count - 1].to_ns - busy->all[0].from_ns - busy->total_ns : 0;

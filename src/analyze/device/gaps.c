@@ -1,4 +1,4 @@
-/* gaps.c: the longest times in which a device had nothing to do, and what the host did then. */
+/* gaps.c: the longest times in which a GPU was idle, and what the host did meanwhile. */
 #include "analyze/device/gaps.h"
 
 #include <errno.h>
@@ -40,7 +40,7 @@ static const struct sonde_column columns[COLUMNS] = {
 /* --- finding them ------------------------------------------------------------------------------------------------ */
 
 struct finding {
-	struct sonde_gap *all; /* room for limit + ROOM */
+	struct sonde_gap *all; /* capacity: limit + ROOM */
 	size_t count, limit;
 	uint64_t found, total_ns;
 };
@@ -153,8 +153,8 @@ static int row_add(const struct sonde_device_times *times, const struct sonde_ga
 	return 0;
 }
 
-/* What a narrow terminal leaves out of the shares: those that no row has first, then all but the three that come to
- * most, of all rows. */
+/* Orders the share columns so that a narrow terminal hides empty ones first, then all but the three largest over all
+ * rows. */
 static int order_shares(struct sonde_report *report, struct sonde_section *section)
 {
 	struct sonde_table *table = &section->table;

@@ -1,7 +1,7 @@
-/* gaps_host.c: what the host did while a device had nothing to do (device/gaps.h).
+/* gaps_host.c: what the host did while a GPU was idle (device/gaps.h).
  *
- * Everything that is known of the thread is a span with a cause; one sweep over the spans of a gap gives each moment to
- * the first cause that holds, so that shares never exceed the gap.
+ * Everything known about the thread becomes a span with a cause. One sweep over the spans of a gap assigns each time to
+ * the first cause that applies, so that shares never exceed the gap.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -21,16 +21,16 @@ void sonde_gaps_fini(struct sonde_gaps *gaps)
 	*gaps = (struct sonde_gaps){0};
 }
 
-/* --- which gaps a time lies in ----------------------------------------------------------------------------------- */
+/* --- finding the gaps of a time ---------------------------------------------------------------------------------- */
 
 struct reading {
 	struct sonde_gaps *gaps;
 	struct sonde_session *session;
-	uint64_t *ends_ns; /* the latest end of a gap and of all before it */
+	uint64_t *ends_ns; /* running maximum of the ends of gaps */
 	size_t spans;
 };
 
-/* The first gap that may end behind a time. */
+/* The first gap that may end after a time. */
 static size_t first_behind(const struct reading *reading, uint64_t time_ns)
 {
 	size_t low = 0, high = reading->gaps->count;
@@ -67,7 +67,7 @@ static int span_add(struct reading *reading, struct sonde_gap *gap, struct sonde
 	return 0;
 }
 
-/* What a thread did, into all gaps that wait for it. */
+/* Adds what a thread did to all gaps that wait for it. */
 static int add(struct reading *reading, uint32_t thread, struct sonde_gap_span span)
 {
 	int rc = 0;
@@ -81,7 +81,7 @@ static int add(struct reading *reading, uint32_t thread, struct sonde_gap_span s
 	return rc;
 }
 
-/* --- what is known ----------------------------------------------------------------------------------------------- */
+/* --- collecting spans -------------------------------------------------------------------------------------------- */
 
 static int add_calls(struct reading *reading, const struct sonde_device_times *times)
 {
@@ -119,7 +119,7 @@ static int add_waits(struct reading *reading, const struct sonde_batch *batch)
 	return rc;
 }
 
-/* A sample stands for the time before it. */
+/* A sample represents the time before it. */
 static int add_samples(struct reading *reading, const struct sonde_batch *batch)
 {
 	int rc = 0;
@@ -180,7 +180,7 @@ static int read_all(struct reading *reading)
 	return rc;
 }
 
-/* --- whose each moment is ---------------------------------------------------------------------------------------- */
+/* --- assigning time to causes ------------------------------------------------------------------------------------ */
 
 struct edge {
 	uint64_t time_ns;
@@ -223,7 +223,7 @@ static int by_stack(const void *left, const void *right)
 	return (a->stack > b->stack) - (a->stack < b->stack);
 }
 
-/* The function with the most time of samples; the stack of a span is replaced by it. */
+/* Finds the function with the most sampled time; replaces the stacks of spans by functions. */
 static void name_function(struct sonde_gap *gap, const struct sonde_session *session)
 {
 	uint64_t most_ns = 0, ns = 0;

@@ -1,4 +1,4 @@
-/* kernels.c: what devices ran: kernels by name, how long they took, and how long they waited to start. */
+/* kernels.c: what GPUs ran: kernels by name, their durations, and their delays from request to start. */
 #include <errno.h>
 #include <stdlib.h>
 
@@ -30,7 +30,7 @@ static const struct sonde_column columns[COLUMNS] = {
     [DEVICE] = {SONDE_COLUMN_KEY(kernels, device), "device", SONDE_UNIT_TEXT, SONDE_BASIS_MEASURED, 0, 4},
 };
 
-/* What is modelled, by time. */
+/* A modelled share, weighted by time. */
 static struct sonde_cell modelled(const struct sonde_device_sum *sum, double share_ns, const char *why)
 {
 	why = why ? why : sum->total_ns ? NULL : "it took no time";

@@ -1,9 +1,9 @@
-/* launch_stacks.c: where kernels, copies and allocations were asked for: by operation and chain of functions.
+/* launch_stacks.c: where kernels, copies and allocations were requested: by operation and call chain.
  *
- * A call and what it has a device do have one correlation, which is the process's own; at level `full` the stack of the
- * call is told with it (CALL_STACKS). Both come in any order, so both are kept until all has come, up to a bound;
- * others are counted. The innermost frames of a stack are those of the driver and of what records: the chain begins at
- * the first function that is not.
+ * An API call and the device work that it starts share a correlation, which is unique in the process; at level `full`
+ * the call's stack is recorded with it (CALL_STACKS). Both arrive in any order, so both are kept until everything has
+ * arrived, up to a limit; the excess is counted. The innermost frames of a stack are those of the driver and of the
+ * recording hooks: the chain starts at the first function that is neither.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -26,7 +26,7 @@ enum { TOTAL, CALLS, BYTES, NAME, KIND, WHERE, FROM, COLUMNS };
 
 #define TITLE "Where kernels, copies and allocations were asked for"
 #define NOT_FOLLOWED UINT32_MAX
-#define KEPT_MAX ((size_t)16 << 20) /* of calls, and of what they asked for: 24 and 40 bytes each */
+#define KEPT_MAX ((size_t)16 << 20) /* limit for calls and for work: 24 and 40 bytes each */
 
 static const struct sonde_column columns[COLUMNS] = {
     [TOTAL] = {"total_ns", "on the device", SONDE_UNIT_NS, SONDE_BASIS_MEASURED, 0, 0},
@@ -40,10 +40,10 @@ static const struct sonde_column columns[COLUMNS] = {
 
 struct call {
 	uint64_t correlation, time_ns;
-	uint32_t process, stack; /* or NOT_FOLLOWED: it was told, and nobody could follow it */
+	uint32_t process, stack; /* or NOT_FOLLOWED: recorded, but could not be unwound */
 };
 
-/* Something that was asked for, as much of it as lies in the time that was asked for. */
+/* A piece of device work, limited to its part in the selected time. */
 struct work {
 	uint64_t correlation, dur_ns, size_b;
 	uint32_t operation, process;
@@ -60,7 +60,7 @@ struct launches {
 	struct sonde_pass_options options;
 	struct sonde_window window;
 	struct kept calls, works;
-	uint64_t cut; /* calls of which the stack is not whole */
+	uint64_t cut; /* calls with an incomplete stack */
 };
 
 static int begin(void **state, struct sonde_session *session, const struct sonde_pass_options *options)
@@ -87,7 +87,7 @@ static void end(void *state)
 
 /* --- feeding ----------------------------------------------------------------------------------------------------- */
 
-/* 1; 0 where there are too many. */
+/* Returns 1; 0 if the limit is reached. */
 static int keep(struct kept *kept, const void *row, size_t row_b)
 {
 	if (kept->count >= KEPT_MAX) {
@@ -149,7 +149,7 @@ static int feed_works(struct launches *launches, const struct sonde_batch *batch
 		from_ns = from_ns > window->from_ns ? from_ns : window->from_ns;
 		to_ns = to_ns < window->to_ns ? to_ns : window->to_ns;
 		if (from_ns == to_ns &&
-		    batch->activities.dur_ns[i]) /* it ends as the window begins, or the other way round */
+		    batch->activities.dur_ns[i]) /* it ends exactly where the window begins, or vice versa */
 			continue;
 		struct work work = {batch->activities.correlation[i], to_ns - from_ns, batch->activities.size_b[i],
 				    batch->activities.operation[i], operation->process};
@@ -182,7 +182,7 @@ static int merge(void *state, void *other)
 	return rc ? rc : add_all(&to->works, &from->works, sizeof(struct work));
 }
 
-/* --- calls of correlations --------------------------------------------------------------------------------------- */
+/* --- correlation to stack ---------------------------------------------------------------------------------------- */
 
 static int compare_keys(const struct call *a, const struct call *b)
 {
@@ -198,7 +198,7 @@ static int compare_calls(const void *left, const void *right)
 	return by ? by : sonde_order(a->stack, b->stack);
 }
 
-/* The outermost of those that have the same correlation, which is told first, is the one that stays. */
+/* Of several calls with the same correlation the outermost wins; it is recorded first. */
 static void sort_calls(struct kept *calls)
 {
 	struct call *rows = calls->rows;
@@ -211,7 +211,7 @@ static void sort_calls(struct kept *calls)
 	calls->count = count;
 }
 
-/* 0: it is not known. */
+/* 0: unknown. */
 static uint32_t stack_of(const struct launches *launches, const struct work *work)
 {
 	const struct call *rows = launches->calls.rows,
@@ -237,7 +237,7 @@ static int begins(const char *text, const char *const *starts, size_t count)
 	return 0;
 }
 
-/* cudaLaunchKernel, also where the run time is a part of the program. */
+/* cudaLaunchKernel, even if the runtime is linked into the program. */
 static int is_runtime_call(const char *name)
 {
 	static const char *const starts[] = {"cudart::", "libcudart_static", "__device_stub__", "__cudart"};
@@ -255,7 +255,7 @@ static int is_driver(const struct sonde_session *session, const struct sonde_fra
 	       (row && !row->unnamed && is_runtime_call(row->name));
 }
 
-/* The innermost functions that are not the driver's: how many. */
+/* Stores the innermost functions outside the driver; returns their number. */
 static uint32_t chain_of(const struct sonde_session *session, uint32_t stack, uint32_t chain[CHAIN])
 {
 	uint32_t count = 0, frames = 0;
@@ -276,7 +276,7 @@ static uint32_t chain_of(const struct sonde_session *session, uint32_t stack, ui
 /* --- rows -------------------------------------------------------------------------------------------------------- */
 
 struct row {
-	const struct sonde_operation *operation; /* one of that kind and name */
+	const struct sonde_operation *operation; /* any operation of this kind and name */
 	int has_stack, is_not_followed;
 	uint32_t count, chain[CHAIN];
 	uint64_t total_ns, calls, size_b;
@@ -345,7 +345,7 @@ static int row_put(struct rows *rows, const struct row *row)
 								      : 0;
 }
 
-/* What was asked for with one stack lies together, so that its chain is looked up once. */
+/* Sorts work by stack, so that each chain is looked up once. */
 static int compare_works(const void *left, const void *right)
 {
 	const struct work *a = left, *b = right;
@@ -353,7 +353,7 @@ static int compare_works(const void *left, const void *right)
 	return by ? by : sonde_order(a->operation, b->operation);
 }
 
-/* With the stack in place of the correlation. */
+/* Replaces correlations by stacks. */
 static int rows_make(struct rows *rows, struct launches *launches)
 {
 	struct work *works = launches->works.rows;
@@ -367,7 +367,8 @@ static int rows_make(struct rows *rows, struct launches *launches)
 		struct row row = {.operation = sonde_session_operation(launches->session, works[i].operation),
 				  .has_stack = works[i].correlation && works[i].correlation != NOT_FOLLOWED,
 				  .is_not_followed = works[i].correlation == NOT_FOLLOWED};
-		row.count = chain_of(launches->session, (uint32_t)works[i].correlation, row.chain); /* 0 of none */
+		/* 0 if there is none */
+		row.count = chain_of(launches->session, (uint32_t)works[i].correlation, row.chain);
 		size_t first = i;
 		for (; i < count && !compare_works(&works[first], &works[i]); i++) {
 			row.total_ns += row.operation->kind == SONDE_ACTIVITY_ALLOC ? 0 : works[i].dur_ns;
@@ -388,7 +389,7 @@ static int compare_rows(const void *left, const void *right)
 	return by ? by : compare_places(a, b);
 }
 
-/* --- words ------------------------------------------------------------------------------------------------------- */
+/* --- texts ------------------------------------------------------------------------------------------------------- */
 
 static const char *name_of(const struct sonde_session *session, uint32_t function)
 {
@@ -396,7 +397,7 @@ static const char *name_of(const struct sonde_session *session, uint32_t functio
 	return row ? row->name : "(unknown)";
 }
 
-/* "run < main"; "" = nobody called it. NULL without memory. */
+/* "run < main"; "" = no caller. NULL without memory. */
 static const char *callers_text(const struct sonde_session *session, const struct row *row, struct sonde_report *report)
 {
 	const char *text = row->count > 1 ? name_of(session, row->chain[1]) : "";

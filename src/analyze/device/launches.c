@@ -1,7 +1,7 @@
 /* launches.c: kernels by launch configuration: the same name with another grid, block or memory is another row.
  *
- * What was told as several operations of the same configuration is one. Occupancy is that of the configuration, and
- * modelled (device/occupancy.h). What is 0 in a configuration nobody told.
+ * Several recorded operations with the same configuration are merged. Occupancy is that of the configuration, and
+ * modelled (device/occupancy.h). A 0 in a configuration means unknown.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -80,7 +80,7 @@ static int by_time(const void *left, const void *right)
 	return by_configuration(left, right);
 }
 
-/* One a configuration, the largest time first. NULL: out of memory. */
+/* One row per configuration, longest total time first. NULL without memory. */
 static struct launch *launches_of(const struct sonde_device_sums *sums, size_t *count)
 {
 	struct launch *rows = calloc(sums->count + 1, sizeof *rows);
@@ -106,7 +106,7 @@ static struct launch *launches_of(const struct sonde_device_sums *sums, size_t *
 
 /* --- cells ------------------------------------------------------------------------------------------------------- */
 
-/* "64", "16 × 16": dimensions behind the last that is more than one are left out. */
+/* "64", "16 × 16": trailing dimensions of 1 are omitted. */
 static struct sonde_cell size_cell(struct sonde_report *report, const uint32_t sizes[3], const char *why)
 {
 	if (!sizes[0])

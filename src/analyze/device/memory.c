@@ -1,4 +1,4 @@
-/* memory.c: memory of devices over time: how much in the end, the peak and when, and what held it then. */
+/* memory.c: GPU memory over time: live bytes at the end, the peak and its time, and what held it. */
 #include "analyze/device/memory.h"
 
 #include <errno.h>
@@ -15,7 +15,7 @@
 
 enum { DEFAULT_ROWS = 20 };
 
-/* Blocks of one device and kind of memory, one behind the other. */
+/* Adjacent blocks of one device and kind of memory. */
 struct group {
 	const struct sonde_device_block *blocks;
 	size_t count;
@@ -27,7 +27,7 @@ static int is_same_group(const struct sonde_device_block *a, const struct sonde_
 	return a->device == b->device && a->kind == b->kind;
 }
 
-/* Of the group that begins there. */
+/* The group that starts at `from`. */
 static int group_at(struct group *out, const struct sonde_device_blocks *blocks, size_t from,
 		    const struct sonde_device_times *times)
 {
@@ -159,7 +159,7 @@ static const struct sonde_column held_columns[HELD_COLUMNS] = {
     [HELD_DEVICE] = {"device", "device", SONDE_UNIT_TEXT, SONDE_BASIS_MEASURED, 0, 2},
 };
 
-/* Blocks of one size that one call allocated, alive at the peak. */
+/* Blocks of the same size from the same call that were live at the peak. */
 struct held {
 	const char *call;
 	uint64_t size_b, blocks, left, peak_b;
@@ -185,7 +185,7 @@ static int by_bytes(const void *left, const void *right)
 	return a->kind != b->kind ? a->kind - b->kind : by_size(left, right);
 }
 
-/* Puts those of a group behind `out`; how many. */
+/* Appends those of a group to `out`; returns their number. */
 static size_t held_of(struct held *out, const struct group *group, const struct sonde_session *session)
 {
 	size_t all = 0, count = 0;

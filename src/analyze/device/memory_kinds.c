@@ -1,4 +1,4 @@
-/* memory_kinds.c: kinds of memory that devices work with: their words, and whose they are. */
+/* memory_kinds.c: names of the kinds of memory, and whether they are host memory. */
 #include "analyze/device/memory_kinds.h"
 
 #include "sonde/device.h"

@@ -1,16 +1,16 @@
-/* occupancy.c: theoretical occupancy (device/occupancy.h). */
+/* occupancy.c: computes theoretical occupancy (device/occupancy.h). */
 #include "analyze/device/occupancy.h"
 
 #include <stddef.h>
 
 enum { REGISTERS_AT_A_TIME = 256 };
 
-/* By compute capability, major × 10 + minor, from that one on; 0 = not known. */
+/* By compute capability, major × 10 + minor, from that one on; 0 = unknown. */
 static const struct unit {
 	uint32_t capability;
-	uint32_t parts;    /* that have a share of a unit's registers each */
-	uint32_t shared_b; /* of shared memory are given out at a time */
-	uint32_t kept_b;   /* that a block has of it for the system */
+	uint32_t parts;    /* partitions of the register file */
+	uint32_t shared_b; /* allocation unit of shared memory */
+	uint32_t kept_b;   /* shared memory that the system reserves per block */
 } units[] = {{0, 4, 128, 0}, {10, 4, 256, 0}, {60, 2, 256, 0}, {61, 4, 256, 0}, {80, 4, 128, 1024}};
 
 static const struct unit *unit_of(const struct sonde_device *device)
@@ -33,7 +33,7 @@ static uint64_t by_registers(const struct sonde_device *device, const struct son
 	return device->registers_unit / parts / a_warp * parts / warps;
 }
 
-/* UINT64_MAX: it does not limit. */
+/* UINT64_MAX: no limit. */
 static uint64_t by_shared(const struct sonde_device *device, const struct sonde_operation *operation)
 {
 	const struct unit *unit = unit_of(device);
@@ -42,7 +42,7 @@ static uint64_t by_shared(const struct sonde_device *device, const struct sonde_
 	return a_block && unit_b ? unit_b / round_up(a_block, unit->shared_b) : UINT64_MAX;
 }
 
-/* Threads of a block; 0: not known, or more than can be. */
+/* Threads per block; 0: unknown, or more than possible. */
 static uint64_t threads_of(const struct sonde_operation *operation)
 {
 	uint64_t threads = 1;

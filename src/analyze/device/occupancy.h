@@ -1,12 +1,13 @@
-/* occupancy.h: theoretical occupancy: which share of the warps that a unit (SM) has room for a kernel can have
- * there at once, from its launch configuration and the device's limits.
+/* occupancy.h: theoretical occupancy: the fraction of a unit's (SM's) warp slots that a kernel can fill, from its
+ * launch configuration and the device's limits.
  *
  * The definition is that of the CUDA C++ Programming Guide (Multiprocessor Level, "Occupancy Calculation") with the
- * allocation units of its table of compute capabilities from 3.0 on: blocks that fit a unit = the least of what warps,
- * blocks, registers and shared memory have room for; occupancy = blocks · warps of a block ÷ warps of a unit.
- * Registers are allocated by the warp, 256 at a time, in each of the four parts of a unit (two of 6.0); shared memory
- * 256 bytes at a time, from 8.0 on 128, of which the system then keeps 1 KiB a block, also of one that uses none. Where
- * the compute capability is not known it is 128 bytes and none. What barriers and clusters limit is left out.
+ * allocation units of its table of compute capabilities from 3.0 on: blocks per unit = the minimum over the limits of
+ * warps, blocks, registers and shared memory; occupancy = blocks · warps per block ÷ warps per unit. Registers are
+ * allocated per warp, 256 at a time, in each of the four partitions of a unit (two for 6.0). Shared memory is allocated
+ * 256 bytes at a time, from 8.0 on 128, of which the system then reserves 1 KiB per block, even if the block uses none.
+ * Without a known compute capability 128 bytes and no reservation are assumed. Limits from barriers and clusters are
+ * ignored.
  */
 #ifndef SONDE_ANALYZE_DEVICE_OCCUPANCY_H
 #define SONDE_ANALYZE_DEVICE_OCCUPANCY_H
@@ -14,12 +15,12 @@
 #include "session/session.h"
 
 struct sonde_device_occupancy {
-	double share;           /* of the warps of a unit */
-	uint32_t blocks;        /* on a unit at once */
-	const char *limited_by; /* "warps", "blocks", "registers", "shared memory": the first that has the least room */
+	double share;           /* fraction of the unit's warps */
+	uint32_t blocks;        /* per unit at once */
+	const char *limited_by; /* "warps", "blocks", "registers", "shared memory": the first of the tightest limits */
 };
 
-/* NULL, or why it is not known: then `out` is as it was. */
+/* NULL, or why it is unknown: then `out` is unchanged. */
 const char *sonde_device_occupancy(struct sonde_device_occupancy *out, const struct sonde_device *device,
 				   const struct sonde_operation *operation);
 

@@ -1,8 +1,9 @@
-/* peers.c: copies between devices: from which one to which, how many, how much, how fast; and what links counted.
+/* peers.c: P2P copies between GPUs by source and destination: count, bytes and throughput; and GPU interconnect
+ * counters.
  *
- * Copies of one way may run at once, so its time is that in which at least one of them did: bytes ÷ that time is what
- * the way carried. A copy is told by the device whose queue it was in; whose memory the other end is its operation
- * says. Counters of links are of a device and all of its links, not of a way.
+ * Copies in one direction may overlap, so their time is that in which at least one was running: bytes ÷ that time is
+ * the throughput of the direction. A copy is recorded by the GPU of its queue; its operation names the owner of the
+ * memory at the other end. Interconnect counters cover all links of a GPU, not a single direction.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -33,21 +34,21 @@ static const struct sonde_column columns[COLUMNS] = {
 
 struct copy {
 	uint64_t from_ns, to_ns, size_b;
-	uint32_t from, to; /* devices; 0 = not told which */
-	int is_whole;      /* it lies in the window whole */
+	uint32_t from, to; /* devices; 0 = unknown */
+	int is_whole;      /* entirely within the window */
 };
 
-/* Copies of one way, one behind the other, by start. */
+/* Adjacent copies of one direction, sorted by start. */
 struct way {
 	const struct copy *copies;
 	size_t count;
 	uint64_t size_b, busy_ns;
-	uint64_t whole, whole_b, whole_ns; /* of those that lie in the window whole */
+	uint64_t whole, whole_b, whole_ns; /* of those entirely within the window */
 };
 
-/* --- ways -------------------------------------------------------------------------------------------------------- */
+/* --- directions -------------------------------------------------------------------------------------------------- */
 
-/* 0 = it is not between devices. */
+/* 0 = not a copy between devices. */
 static int copy_of(struct copy *out, const struct sonde_device_times *times, const struct sonde_device_time *row)
 {
 	const struct sonde_session *session = times->session;
@@ -79,7 +80,7 @@ static int by_size(const void *left, const void *right)
 	return by ? by : by_way(a->copies, b->copies);
 }
 
-/* Time in which at least one of them ran. */
+/* Time in which at least one copy ran. */
 static uint64_t union_ns(const struct copy *copies, size_t count, int only_whole)
 {
 	uint64_t all_ns = 0, until_ns = 0;
@@ -105,7 +106,7 @@ static struct way way_of(const struct copy *copies, size_t count)
 	return way;
 }
 
-/* `copies` and `ways` have room for all. */
+/* `copies` and `ways` have capacity for all. */
 static size_t ways_of(struct way *ways, struct copy *copies, const struct sonde_device_times *times)
 {
 	size_t all = 0, count = 0;
@@ -185,7 +186,7 @@ static const struct sonde_column link_columns[LINK_COLUMNS] = {
     [RECEIVED_MOST] = {"received_b_per_s_max", "most", SONDE_UNIT_BYTES, SONDE_BASIS_MEASURED, 0, 1},
 };
 
-/* All, mean and most of a counter. */
+/* Total, mean and maximum of a counter. */
 static void counter_cells(struct sonde_cell cells[3], const struct sonde_series_sum *sum)
 {
 	cells[0] = cells[1] = cells[2] = sonde_cell_absent("not read");
@@ -256,7 +257,7 @@ static int peers_finish(void *state, struct sonde_report *report)
 		    sonde_pass_nothing(&times->options, report, "peers", TITLE, "no copy between devices was recorded");
 	else if (!rc)
 		rc = rows_add(times, ways, count, report);
-	if (!rc && (count || times->options.asked)) /* kernels reach into another device's memory without a copy */
+	if (!rc && (count || times->options.asked)) /* kernels access another device's memory without a copy */
 		rc = links_read(times, report);
 	free(ways);
 	free(copies);

@@ -1,4 +1,4 @@
-/* roofs.c: the section `device-roofs`: theoretical ceilings of devices (device/roofs.h). */
+/* roofs.c: the section `device-roofs`: theoretical peak rates of GPUs (device/roofs.h). */
 #include "analyze/device/roofs.h"
 
 #include <errno.h>
@@ -12,7 +12,7 @@
 #define DEVICES_MAX 64 /* that have rows */
 #define FIRST_TENSOR 70
 
-/* Multiply-adds a clock and multiprocessor; 0 = not known, or not the same for all chips of that capability. */
+/* Multiply-adds per clock and multiprocessor; 0 = unknown, or not the same for all chips of that capability. */
 static const struct {
 	uint32_t capability;
 	uint16_t lanes[SONDE_DEVICE_ROOFS];
@@ -102,7 +102,7 @@ static int memory_row(const struct sonde_device *device, const char *label, stru
 	return 0;
 }
 
-/* One that nothing is known of has no rows: a note says why. */
+/* A device about which nothing is known has no rows: a note explains why. */
 static int device_add(const struct sonde_session *session, const struct sonde_device *device,
 		      struct sonde_report *report, struct sonde_section *section)
 {

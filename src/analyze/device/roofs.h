@@ -1,10 +1,10 @@
-/* roofs.h: what a device could do at most, computed from what its driver says of it. Nothing is measured: a
- * ceiling under which nothing has come yet, and which clocks that power limits never reach.
+/* roofs.h: a GPU's theoretical peak rates, computed from what its driver reports. Nothing is measured: it is an upper
+ * limit that real programs do not reach, nor do clocks under a power limit.
  *
- * FLOP/s = units × lanes of a unit × 2 (a multiplication and an addition) × the highest clock. How many lanes a unit
- * has its compute capability says: results a clock and multiprocessor of the CUDA C++ Programming Guide ("Throughput of
- * Native Arithmetic Instructions"), from 8.0 on those that the published peaks of its chips come to. The bandwidth of
- * its memory is what the driver says that it is.
+ * FLOP/s = units × lanes per unit × 2 (a multiplication and an addition) × maximum clock. The lanes per unit follow
+ * from the compute capability: results per clock and multiprocessor in the CUDA C++ Programming Guide ("Throughput of
+ * Native Arithmetic Instructions"), from 8.0 on those implied by the published peaks of its chips. The memory bandwidth
+ * is the one that the driver reports.
  */
 #ifndef SONDE_ANALYZE_DEVICE_ROOFS_H
 #define SONDE_ANALYZE_DEVICE_ROOFS_H
@@ -14,12 +14,12 @@
 
 enum sonde_device_roof { SONDE_DEVICE_FP32, SONDE_DEVICE_FP64, SONDE_DEVICE_TENSOR_FP16, SONDE_DEVICE_ROOFS };
 
-/* FLOP/s; of tensor cores with dense matrices. NULL, or why it is not known: then `out` is as it was. `lanes` (may be
- * NULL): of a unit. */
+/* FLOP/s; for tensor cores, with dense matrices. Returns NULL, or why it is unknown: then `out` is unchanged. `lanes`
+ * (may be NULL): per unit. */
 const char *sonde_device_roof_flops(double *out, uint32_t *lanes, const struct sonde_device *device,
 				    enum sonde_device_roof roof);
 
-/* Section `device-roofs`, if the recording has a device. -ENOMEM. */
+/* Adds the section `device-roofs` if the recording has a GPU. -ENOMEM. */
 int sonde_device_roofs_add(const struct sonde_session *session, struct sonde_report *report);
 
 #endif

@@ -1,4 +1,4 @@
-/* rows.c: what tables of devices share (device/rows.h). */
+/* rows.c: shared by the tables about GPUs (device/rows.h). */
 #include "analyze/device/rows.h"
 
 #include <errno.h>

@@ -1,4 +1,4 @@
-/* shape.c: how much of a device a launch configuration can use (device/shape.h). */
+/* shape.c: how much of a GPU a launch configuration can use (device/shape.h). */
 #include "analyze/device/shape.h"
 
 #include <math.h>
@@ -6,7 +6,7 @@
 
 #include "analyze/device/occupancy.h"
 
-/* 0: not known. */
+/* 0: unknown. */
 static double product(const uint32_t size[3])
 {
 	return (double)size[0] * (size[0] && size[1] ? size[1] : 1) * (size[0] && size[2] ? size[2] : 1);

@@ -1,8 +1,8 @@
-/* streams.c: queues of devices: how busy each was, how long it had nothing to do, what overlapped with what.
+/* streams.c: GPU queues: how busy each was, how long it was idle, and what overlapped.
  *
- * One pass over activities by queue gives what is a queue's own; one over the beginnings and ends of the busy times of
- * all queues of a device in order gives what overlapped: as long as one queue alone is busy, the exclusive or of the
- * ids of those that are is its id.
+ * One pass over activities by queue yields the queue's own figures. A second pass over the starts and ends of busy
+ * times of all queues of a device, in order, yields overlaps: a running XOR of the ids of busy queues is the id of the
+ * queue while only one is busy.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -37,9 +37,10 @@ static const struct sonde_column columns[COLUMNS] = {
 struct queue {
 	struct sonde_device_union busy, copies;
 	uint64_t count, delayed, delay_ns;
-	uint64_t asked;              /* of how many it is known when, also of those that start behind the window */
-	uint64_t waiting_ns;         /* of all that were asked for and had not started, in the window */
-	uint64_t first_ns, last_ns;  /* from when the first was asked for to the end of the last; in the window */
+	/* activities with a known request time, including those that start after the window */
+	uint64_t asked;
+	uint64_t waiting_ns;         /* sum of times between request and start, within the window */
+	uint64_t first_ns, last_ns;  /* from the first request to the last end, within the window */
 	uint64_t alone_ns, under_ns; /* no other queue of the device was busy; copies while a kernel ran */
 	uint32_t id, device;
 };
@@ -51,7 +52,7 @@ struct streams {
 	struct sonde_device_union *kernels; /* by device */
 };
 
-/* --- what is a queue's own --------------------------------------------------------------------------------------- */
+/* --- per queue --------------------------------------------------------------------------------------------------- */
 
 static void add_delay(struct queue *queue, const struct sonde_device_time *row)
 {
@@ -59,7 +60,7 @@ static void add_delay(struct queue *queue, const struct sonde_device_time *row)
 	queue->delay_ns += row->start_ns - row->queued_ns;
 }
 
-/* In a queue that did something: the others have no row. */
+/* Only for queues that did something: others have no row. */
 static void add_waiting(struct queue *queue, const struct sonde_window *window, const struct sonde_device_time *row)
 {
 	uint64_t asked_ns = row->queued_ns > window->from_ns ? row->queued_ns : window->from_ns;
@@ -79,7 +80,7 @@ static int add(struct streams *streams, const struct sonde_device_time *row)
 		return 0;
 	struct queue *queue = &streams->queues[row->queue];
 	if (!sonde_device_times_busy(streams->times, row, &from_ns, &to_ns)) {
-		/* In order of start: what begins behind the window comes after all that lies in it. */
+		/* Sorted by start: what starts after the window follows everything within it. */
 		if (row->queued_ns && row->queued_ns < streams->times->window.to_ns && queue->count)
 			add_waiting(queue, &streams->times->window, row);
 		return 0;
@@ -98,7 +99,7 @@ static int add(struct streams *streams, const struct sonde_device_time *row)
 	return rc;
 }
 
-/* --- what overlapped --------------------------------------------------------------------------------------------- */
+/* --- overlaps ---------------------------------------------------------------------------------------------------- */
 
 struct edge {
 	uint64_t time_ns;

@@ -1,4 +1,4 @@
-/* sums.c: activities of devices, added up by operation and device (device/sums.h). */
+/* sums.c: sums GPU activities by operation and device (device/sums.h). */
 #include "analyze/device/sums.h"
 
 #include <errno.h>
@@ -99,7 +99,7 @@ static int cell_add(struct sonde_device_sums *sums, const struct sonde_device_ce
 	return 0;
 }
 
-/* What it came to within the window; 0 = nothing. */
+/* The part within the window; 0 = none. */
 static int sum_of(struct sonde_device_sum *out, const struct sonde_device_sums *sums, const struct sonde_batch *batch,
 		  size_t i)
 {
@@ -201,7 +201,7 @@ static size_t name_cells(struct named *out, const struct sonde_device_sums *sums
 		if (!operation || !operation->kind || !(kinds >> operation->kind & 1))
 			continue;
 		out[count] = (struct named){sums->cells[i], operation->name, operation->kind};
-		/* On the host it is, also where it names a queue. */
+		/* It is on the host even if it names a queue. */
 		if (sonde_activity_row(operation->kind)->where == SONDE_ACTIVITY_ON_HOST)
 			out[count].cell.device = 0;
 		if (operation->kind == SONDE_ACTIVITY_KERNEL)

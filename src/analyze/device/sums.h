@@ -1,8 +1,8 @@
-/* sums.h: ACTIVITIES added up: the state of the passes that sum what devices did.
+/* sums.h: ACTIVITIES summed up: the state of the passes that sum what GPUs did.
  *
- * A cell is what one operation came to on one device (0: on the host). One that lies partly in the time that was asked
- * for counts with the time that lies in it; means, the shortest and the longest are of those that lie in it whole.
- * Threads that were chosen are those that asked for it.
+ * A cell sums one operation on one device (0: on the host). An activity that is partly in the selected time counts with
+ * that part; mean, minimum and maximum cover activities entirely within it. Selected threads are those that requested
+ * the activity.
  */
 #ifndef SONDE_ANALYZE_DEVICE_SUMS_H
 #define SONDE_ANALYZE_DEVICE_SUMS_H
@@ -13,14 +13,14 @@
 
 struct sonde_device_sum {
 	uint64_t count, total_ns, size_b;
-	uint64_t whole, whole_ns, whole_b, min_ns, max_ns; /* of those that lie in the window whole */
-	uint64_t queued, queued_ns; /* of those of which it is known: from being asked for to their start */
-	/* Of rows by name: theoretical occupancy times the time, of all of it or not at all (then: why). */
+	uint64_t whole, whole_ns, whole_b, min_ns, max_ns; /* of those entirely within the window */
+	uint64_t queued, queued_ns; /* of those with a known request time: from request to start */
+	/* For rows by name: theoretical occupancy × time, for all of it or not at all (then: why). */
 	double occupied_ns;
 	const char *unoccupied;
 	const char *limited_by; /* in the launch configuration that took the most time */
-	uint64_t limited_ns;    /* that */
-	/* The same of the units that are filled, and of the lanes that have a thread (device/shape.h). */
+	uint64_t limited_ns;    /* time of that configuration */
+	/* The same for filled units and for lanes that have a thread (device/shape.h). */
 	double filled_ns, lanes_ns;
 	const char *unfilled, *unlaned;
 };
@@ -39,7 +39,7 @@ struct sonde_device_sums {
 	struct sonde_map map;
 };
 
-/* As a pass does. */
+/* The functions of a pass. */
 int sonde_device_sums_begin(void **state, struct sonde_session *session, const struct sonde_pass_options *options);
 int sonde_device_sums_feed(void *state, const struct sonde_batch *batch);
 int sonde_device_sums_merge(void *state, void *other);
@@ -47,15 +47,14 @@ void sonde_device_sums_end(void *state);
 
 void sonde_device_sum_add(struct sonde_device_sum *into, const struct sonde_device_sum *from);
 
-/* Operations of the same kind, name and device (0: on the host) as one, whatever their launch configuration: those
- * whose bit 1 << kind is in `kinds`, the largest time first. Their `operation` is one of them. `*rows` is the caller's
- * to free; the number of rows, or -ENOMEM. */
+/* Merges operations of the same kind, name and device (0: on the host), whatever their launch configuration: those
+ * whose bit 1 << kind is in `kinds`, longest total time first. Their `operation` is one of them. The caller frees
+ * `*rows`; returns the number of rows, or -ENOMEM. */
 ptrdiff_t sonde_device_sums_by_name(struct sonde_device_cell **rows, const struct sonde_device_sums *sums,
 				    uint32_t kinds);
 
-/* "OpenCL pocl-cpu 0", the same for all rows of one device, and with its process where another one would be called the
- * same: "OpenCL pocl-cpu 0 of app (4711)"; in the report's arena; "" for device 0. NULL when out of
- * memory. */
+/* "OpenCL pocl-cpu 0", the same for all rows of one device, with the process if another device would have the same
+ * name: "OpenCL pocl-cpu 0 of app (4711)"; in the report's arena; "" for device 0. NULL without memory. */
 const char *sonde_device_label(const struct sonde_session *session, uint32_t device, struct sonde_report *report);
 
 #endif

@@ -1,4 +1,4 @@
-/* times.c: activities kept one by one (device/times.h). */
+/* times.c: keeps single activities (device/times.h). */
 #include "analyze/device/times.h"
 
 #include <errno.h>
@@ -109,9 +109,9 @@ int sonde_device_times_merge(void *state, void *other)
 	return 0;
 }
 
-/* --- asking ------------------------------------------------------------------------------------------------------ */
+/* --- queries ------------------------------------------------------------------------------------------------------ */
 
-/* All that can differ: whichever parts were merged first, the order is the same. */
+/* Compares every field: the order must not depend on the order of merging. */
 static int by_start(const void *left, const void *right)
 {
 	const struct sonde_device_time *a = left, *b = right;
@@ -187,7 +187,7 @@ const char *sonde_device_times_whole(const struct sonde_device_times *times, str
 	return sonde_report_text(report, "%.3f s of %s", window_s, times->window.what);
 }
 
-/* Another profiler has it from then on: what devices did is not known, and they look idle. */
+/* Another profiler has taken over the GPU: its activities are unknown from then on, and it looks idle. */
 static int note_taken(const struct sonde_device_times *times, struct sonde_report *report,
 		      struct sonde_section *section)
 {
@@ -223,7 +223,7 @@ int sonde_device_times_note(const struct sonde_device_times *times, struct sonde
 	return sonde_report_note(report, section, 0, "only what %s asked for", times->options.thread_is);
 }
 
-/* --- times that do not overlap ----------------------------------------------------------------------------------- */
+/* --- unions of times --------------------------------------------------------------------------------------------- */
 
 int sonde_device_union_add(struct sonde_device_union *of, uint64_t from_ns, uint64_t to_ns)
 {
@@ -246,10 +246,10 @@ int sonde_device_union_add(struct sonde_device_union *of, uint64_t from_ns, uint
 	return 0;
 }
 
-/* Of all time up to there. */
+/* Total covered time up to a time. */
 static uint64_t covered_until(const struct sonde_device_union *of, uint64_t at_ns)
 {
-	size_t low = 0, high = of->count; /* the first that begins behind it */
+	size_t low = 0, high = of->count; /* the first that begins after it */
 	while (low < high) {
 		size_t middle = low + (high - low) / 2;
 		if (of->all[middle].from_ns <= at_ns)

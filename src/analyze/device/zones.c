@@ -1,8 +1,8 @@
-/* zones.c: what a process had allocated of devices' memory while each of its zones ran, zones inside included.
+/* zones.c: GPU memory that a process had allocated while each of its zones ran, including nested zones.
  *
- * Blocks of a process and device make a curve: its points are sorted by time, with a tree of maxima above them. Zones
- * are then read once, and each asks the curves of its process what was held at its beginning and its end, and the most
- * in between: by itself, so that depth, order and threads of zones do not matter, and none has to be kept.
+ * The blocks of a process and device form a curve: points sorted by time, with a tree of maxima above them. Zones are
+ * then read once, and each looks up in the curves of its process what was held at its begin and end, and the maximum in
+ * between. Zones are independent of each other, so depth, order and threads do not matter, and none has to be kept.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -53,7 +53,7 @@ static const struct sonde_column columns[COLUMNS] = {
     [DEVICE] = {"device", "device", SONDE_UNIT_TEXT, SONDE_BASIS_MEASURED, 0, 0},
 };
 
-/* Behind a moment: what is held, and what was allocated up to there. */
+/* State after a time: bytes held, and bytes allocated so far. */
 struct point {
 	uint64_t time_ns, held_b, begun_b, begun;
 };
@@ -62,8 +62,9 @@ struct curve {
 	uint32_t process, device;
 	size_t count;
 	const struct point *points;
-	const uint64_t *most_b;    /* the tree: [count + i] is of point i, [i] the larger of [2 i] and [2 i + 1] */
-	const struct curve *pools; /* what pools of the same have in reserve; NULL = not told */
+	/* the tree: [count + i] belongs to point i, [i] is the larger of [2 i] and [2 i + 1] */
+	const uint64_t *most_b;
+	const struct curve *pools; /* curve of memory reserved by pools; NULL = unknown */
 };
 
 struct curves {
@@ -73,14 +74,14 @@ struct curves {
 	size_t count;
 };
 
-/* Of the outermost calls, but for `calls` and the maxima. */
+/* Of the outermost calls, except `calls` and the maxima. */
 struct row {
 	uint32_t site, device;
-	size_t next; /* of the same site, + 1; 0 = none */
+	size_t next; /* row of the same site, + 1; 0 = none */
 	uint64_t calls, outermost, begun_b, begun, peak_b, rise_b;
-	double begin_b, end_b; /* added up */
+	double begin_b, end_b; /* sums */
 	int64_t change_b;
-	int is_reserved; /* what pools have is told: */
+	int is_reserved; /* whether memory reserved by pools is known: */
 	uint64_t reserved_b;
 	int64_t reserved_change_b;
 };
@@ -91,7 +92,7 @@ struct zones {
 	size_t *first; /* by site id: its first row, + 1 */
 	struct row *rows;
 	size_t count, cap;
-	uint64_t beyond; /* zones and devices that have no row */
+	uint64_t beyond; /* zones and devices without a row */
 	int unread;
 };
 
@@ -112,7 +113,7 @@ static int by_curve(const void *left, const void *right)
 	return by ? by : b->is_end - a->is_end;
 }
 
-/* The host's kinds of memory are not a device's. */
+/* Skips host memory. */
 static size_t changes_of(struct change *out, const struct sonde_device_blocks *blocks)
 {
 	size_t count = 0;
@@ -129,7 +130,7 @@ static size_t changes_of(struct change *out, const struct sonde_device_blocks *b
 	return count;
 }
 
-/* Points of one curve, and the tree above them. */
+/* Fills the points of one curve, and the tree above them. */
 static void curve_fill(struct point *points, uint64_t *most_b, const struct change *changes, size_t count)
 {
 	struct point now = {0};
@@ -191,7 +192,7 @@ static void curves_fini(struct curves *curves)
 	free(curves->all);
 }
 
-/* Where those of a process begin. */
+/* Start of the curves of a process. */
 static size_t curves_from(const struct curves *curves, uint32_t process)
 {
 	size_t low = 0, high = curves->count;
@@ -219,7 +220,7 @@ static void pools_find(struct curves *blocks, const struct curves *pools)
 	}
 }
 
-/* How many points are not behind a time. */
+/* Number of points at or before a time. */
 static size_t points_until(const struct curve *curve, uint64_t time_ns)
 {
 	size_t low = 0, high = curve->count;
@@ -233,7 +234,7 @@ static size_t points_until(const struct curve *curve, uint64_t time_ns)
 	return low;
 }
 
-/* The most of the points from `from` up to, not with, `to`. */
+/* Maximum over the points from `from` up to, but excluding, `to`. */
 static uint64_t most_between(const struct curve *curve, size_t from, size_t to)
 {
 	uint64_t most_b = 0;
@@ -270,7 +271,7 @@ static struct row *row_of(struct zones *zones, uint32_t site, uint32_t device)
 	return &zones->rows[zones->count - 1];
 }
 
-/* What a curve says of a time. */
+/* Values of a curve during a time range. */
 struct told {
 	const struct point *begin, *end;
 	uint64_t peak_b;
@@ -313,7 +314,7 @@ static int zone_add(struct zones *zones, const struct curve *curve, const struct
 		struct told pools = told_of(curve->pools, start_ns, end_ns);
 		reserved_add(row, &pools, is_recursive);
 	}
-	if (is_recursive) /* the outermost of its site has it all */
+	if (is_recursive) /* the outermost zone of a site includes it */
 		return 0;
 	row->outermost++;
 	row->begin_b += (double)told.begin->held_b;
