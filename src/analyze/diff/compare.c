@@ -1,4 +1,4 @@
-/* compare.c: figures of several recordings a side, run against run (diff/runs.h): for all of its tables. */
+/* compare.c: compares figures of several recordings per side, run against run (diff/runs.h), for all of its tables. */
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
@@ -28,7 +28,7 @@ int sonde_diff_compare(struct sonde_diff_compared *out, const struct sonde_diff_
 		out->median[side] = known[side] ? spread.median : NAN;
 		at += known[side];
 	}
-	/* Values that are not all above 0 are compared by their difference. */
+	/* Values that are not all positive are compared by their difference. */
 	for (size_t i = 0; !code && as_difference && i < known[0] + known[1]; i++)
 		values[i] -= 2;
 	if (!code && sonde_shift_unpaired(&out->shift, values, known[0], values + known[0], known[1]))
@@ -71,7 +71,7 @@ int sonde_diff_names(struct sonde_diff_figures *out, const struct sonde_diff_run
 	return 0;
 }
 
-/* Two choices of all: the one below all others, and the one above. */
+/* Of all ways to choose the ranks of one side, only two are as extreme: all lowest and all highest. */
 double sonde_diff_least_p(size_t baseline, size_t candidate)
 {
 	double choices = 1;

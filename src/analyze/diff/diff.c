@@ -1,7 +1,7 @@
-/* diff.c: two recordings as a whole, and the verdict (diff/diff.h).
+/* diff.c: compares two recordings as a whole, and gives the verdict (diff/diff.h).
  *
- * One run of each tells how they differ, and not how much of that is chance: the spread from run to run is in neither.
- * A verdict needs something that both did again and again.
+ * One run of each shows the difference but not how much of it is chance, because the variation between runs is in
+ * neither. A verdict needs something that both did repeatedly.
  */
 #include "analyze/diff/diff.h"
 
@@ -25,7 +25,7 @@ static const struct sonde_column columns[COLUMNS] = {
     [COMMAND] = {"command", "command", SONDE_UNIT_TEXT, SONDE_BASIS_MEASURED, 1, 0},
 };
 
-/* Of the largest process. */
+/* Peak RSS of the largest process. */
 static struct sonde_cell peak_of(const struct sonde_session *session)
 {
 	uint64_t most_b = 0;
@@ -74,7 +74,7 @@ static int note_at_least(struct sonde_diff *diff, struct sonde_section *section,
 	return 0;
 }
 
-/* "baseline ÷ candidate: 1.250 by wall time, 1.196 by CPU time, of one run each" */
+/* Notes "baseline ÷ candidate: 1.250 by wall time, 1.196 by CPU time, of one run each". */
 static int note_totals(struct sonde_diff *diff, struct sonde_section *section)
 {
 	const struct sonde_run *a = sonde_session_run(diff->baseline), *b = sonde_session_run(diff->candidate);
@@ -138,7 +138,8 @@ static int say_verdict(struct sonde_diff *diff)
 				 sonde_verdict_name(diff->verdict), diff->shift.by, diff->iteration);
 }
 
-/* --- which sections ----------------------------------------------------------------------------------------------- */
+/* --- choosing sections
+ * ---------------------------------------------------------------------------------------------- */
 
 static const char *const names[] = {"diff", "diff-iterations", "diff-zones", "diff-functions", "diff-calltree"};
 

@@ -1,4 +1,4 @@
-/* figures.c: rows of figures: sorted, joined and found by name (diff/figures.h). */
+/* figures.c: rows of figures: sorted, merged and found by name (diff/figures.h). */
 #include "analyze/diff/figures.h"
 
 #include <errno.h>

@@ -1,4 +1,4 @@
-/* figures.h: figures with names, of one recording: what it is compared by (diff/recording.h). */
+/* figures.h: named figures of one recording, the basis of comparisons (diff/recording.h). */
 #ifndef SONDE_ANALYZE_DIFF_FIGURES_H
 #define SONDE_ANALYZE_DIFF_FIGURES_H
 
@@ -6,8 +6,8 @@
 
 #include "session/session.h"
 
-/* Of a zone: `value` by these; of a function by SELF and TOTAL, shares; of iterations by SELF, the mean of steady ones.
- */
+/* Meaning of `value`: for zones all of these; for functions SELF and TOTAL, as shares; for iterations SELF, the mean of
+ * stationary ones. */
 enum sonde_diff_value {
 	SONDE_DIFF_SELF = 0,
 	SONDE_DIFF_TOTAL,
@@ -18,11 +18,11 @@ enum sonde_diff_value {
 
 struct sonde_diff_figure {
 	const char *name, *module;       /* "" = none */
-	double value[SONDE_DIFF_VALUES]; /* NAN = not known */
+	double value[SONDE_DIFF_VALUES]; /* NAN = unknown */
 };
 
 struct sonde_diff_figures {
-	struct sonde_diff_figure *row; /* sorted by name and module, each once */
+	struct sonde_diff_figure *row; /* sorted by name and module, without duplicates */
 	size_t count, cap;
 };
 
@@ -30,18 +30,19 @@ struct sonde_diff_figures {
 const struct sonde_diff_figure *sonde_diff_figure_find(const struct sonde_diff_figures *figures, const char *name,
 						       const char *module);
 
-/* Appends; the texts are borrowed. -ENOMEM with a sentence. */
+/* Appends a row; the texts are borrowed. -ENOMEM with a message. */
 int sonde_diff_figure_put(struct sonde_diff_figures *figures, const struct sonde_diff_figure *row);
 
-/* Sorts them; rows of one name become their sum, and what is no sum is not known of them then. */
+/* Sorts the rows and sums those of one name; values that cannot be summed become unknown. */
 void sonde_diff_figures_join(struct sonde_diff_figures *figures);
-/* By name and module, for qsort() of figures. */
+/* Orders figures by name and module, for qsort(). */
 int sonde_diff_figure_by_name(const void *left, const void *right);
 
-/* --- who fills them ---------------------------------------------------------------------------------------------- */
+/* --- producers
+ * ----------------------------------------------------------------------------------------------------- */
 
-/* Shares of CPU time (diff/functions.c), means of steady iterations (diff/iterations.c); unsorted, with texts of the
- * session. */
+/* Shares of CPU time (diff/functions.c), means of stationary iterations (diff/iterations.c); unsorted, with texts of
+ * the session. */
 int sonde_diff_functions_of(struct sonde_diff_figures *out, double *sampled_ns, struct sonde_session *session);
 int sonde_diff_iterations_of(struct sonde_diff_figures *out, struct sonde_session *session);
 

@@ -1,11 +1,10 @@
-/* functions.c: CPU time by function in two recordings.
+/* functions.c: compares CPU time by function.
  *
- * Shares are tested, since two runs rarely take the same time in all: a test of two proportions with the effective
- * numbers of samples (Kish), its p-values corrected for all functions that are asked (Benjamini and Hochberg). The
- * interval of a difference is put together of those of both shares, the wider side of each: at least as wide as
- * Newcombe's (Statist. Med. 17, 1998, method 10). Functions are the same when their name and the name of their module
- * are: addresses are not compared, so functions without a name are one row a module, unless both have the same
- * build-id.
+ * Shares are tested, because two runs rarely take the same total time: a test of two proportions with effective sample
+ * sizes (Kish), with p-values corrected for all functions tested (Benjamini and Hochberg). The interval of a difference
+ * combines those of both shares, the wider side of each: it is at least as wide as Newcombe's (Statist. Med. 17, 1998,
+ * method 10). Functions are the same if their names and the names of their modules are: addresses are not compared, so
+ * functions without a name are one row per module, unless both recordings have the same build-id.
  */
 #include <errno.h>
 #include <math.h>
@@ -24,7 +23,7 @@ enum { CHANGE, BASE_SHARE, SHARE, BASE_NS, NS, CHANGE_NS, P, FUNCTION, MODULE, T
 enum { BASELINE, CANDIDATE, SIDES };
 
 #define SURE_P 0.01
-#define COMMON_LEAST 0.1 /* of CPU time, in functions that both have: of one program */
+#define COMMON_LEAST 0.1 /* of CPU time, in functions common to both: then they are versions of one program */
 
 static const struct sonde_column columns[COLUMNS] = {
     [CHANGE] = {"share_change", "change", SONDE_UNIT_RATIO, SONDE_BASIS_MEASURED, 0, 0},
@@ -44,19 +43,19 @@ static const struct sonde_column columns[COLUMNS] = {
 struct row {
 	const char *name, *module;
 	uint64_t ns[SIDES], samples[SIDES];
-	uint64_t total_ns[SIDES], total_samples[SIDES]; /* with what it calls */
+	uint64_t total_ns[SIDES], total_samples[SIDES]; /* including callees */
 	double change, half, p;
 	double total_change, total_half, total_p;
 	int is_asked, total_is_asked;
-	int is_joined; /* of several rows, whose totals have samples in common */
+	int is_joined; /* merged from several rows, whose totals share samples */
 };
 
 struct table {
 	struct row *rows;
 	size_t count, cap;
 	double n[SIDES];
-	uint64_t all_ns[SIDES];     /* CPU time that stacks stand for: the whole of the shares */
-	uint64_t without_ns[SIDES]; /* the rest */
+	uint64_t all_ns[SIDES];     /* CPU time with a stack: the denominator of the shares */
+	uint64_t without_ns[SIDES]; /* CPU time without a stack */
 };
 
 static const char *build_id_of(const struct sonde_session *session, const struct sonde_function *function)
@@ -65,7 +64,8 @@ static const char *build_id_of(const struct sonde_session *session, const struct
 	return module ? module->build_id : "";
 }
 
-/* Whether the other recording has a module of this name with another build, or with none; always of several others. */
+/* True if the other recording has a module of this name with a different or missing build-id; always if it has
+ * several. */
 static int is_other_build(const struct sonde_session *other, const char *name, const char *build_id)
 {
 	for (uint32_t id = 1; other && id <= sonde_session_module_count(other); id++) {
@@ -90,7 +90,7 @@ static int row_put(struct table *table, const struct row *row)
 	return 0;
 }
 
-/* Folded samples of one recording, as rows of one side. */
+/* Reads the folded samples of one recording as rows of one side. */
 static int side_read(struct table *table, int side, struct sonde_session *session, const struct sonde_session *other)
 {
 	static const struct sonde_pass_options all;
@@ -101,7 +101,8 @@ static int side_read(struct table *table, int side, struct sonde_session *sessio
 	size_t count = 0;
 	int got = 1, code = sonde_samples_init(&samples, session, &all);
 	code = code ? code : sonde_cursor_open(&cursor, session, 1u << SONDE_CHUNK_SAMPLES);
-	while (!code && (got = sonde_cursor_next(cursor, &batch)) != 0) /* what cannot be read is said of the whole */
+	/* unreadable chunks are noted for the whole comparison */
+	while (!code && (got = sonde_cursor_next(cursor, &batch)) != 0)
 		code = got > 0 ? sonde_samples_feed(&samples, batch) : got == -ENOMEM ? got : 0;
 	sonde_cursor_close(cursor);
 	code = code ? code : sonde_samples_fold(&samples);
@@ -136,7 +137,7 @@ static int by_name(const void *left, const void *right)
 	return order ? order : strcmp(a->module, b->module);
 }
 
-/* Rows of the same function become one. */
+/* Merges rows of the same function. */
 static void join(struct table *table)
 {
 	size_t count = 0;
@@ -158,7 +159,7 @@ static void join(struct table *table)
 	table->count = count;
 }
 
-/* Of the difference of two shares; two-sided. */
+/* Two-sided p-value for the difference of two shares. */
 static double p_of(const double share[SIDES], const double n[SIDES])
 {
 	double both = (share[BASELINE] * n[BASELINE] + share[CANDIDATE] * n[CANDIDATE]) / (n[BASELINE] + n[CANDIDATE]);
@@ -166,7 +167,7 @@ static double p_of(const double share[SIDES], const double n[SIDES])
 	return error > 0 ? erfc(fabs(share[CANDIDATE] - share[BASELINE]) / error / sqrt(2)) : 1;
 }
 
-/* Of self time, or with what is called: the change, its half interval, and, not corrected yet, p. */
+/* The change of self time, or including callees; its half interval and its uncorrected p-value. */
 static double change_of(const struct table *table, const uint64_t ns[SIDES], double *half_out, double *p)
 {
 	double share[SIDES], half[SIDES];
@@ -179,7 +180,7 @@ static double change_of(const struct table *table, const uint64_t ns[SIDES], dou
 	return share[CANDIDATE] - share[BASELINE];
 }
 
-/* Self times are asked together, and so are totals. */
+/* Self times are corrected together, and totals are corrected together. */
 static int test(struct table *table)
 {
 	double *p = calloc(2 * table->count + 1, sizeof *p), *total_p = p ? p + table->count : NULL;
@@ -217,13 +218,13 @@ static int is_sure(const struct row *row)
 	return row->is_asked && row->p < SURE_P;
 }
 
-/* One that only calls others is shown where it calls more or less than before. */
+/* A function that only calls others is shown if its share including callees changed. */
 static int is_shown(const struct row *row)
 {
 	return row->ns[BASELINE] || row->ns[CANDIDATE] || (row->total_is_asked && row->total_p < SURE_P);
 }
 
-/* What is more than chance, then the rest. */
+/* Significant changes first. */
 static int by_change(const void *left, const void *right)
 {
 	const struct row *a = left, *b = right;
@@ -261,8 +262,8 @@ static int row_add(struct sonde_diff *diff, struct sonde_section *section, const
 	return 0;
 }
 
-/* Most of the time that is in functions of one name on both sides, in modules of two: what it is named after on either
- * side, "" = there is none. Functions without a name of their own say nothing. */
+/* Finds the pair of modules that holds most of the time in functions with the same name on both sides; "" = none.
+ * Unnamed functions do not count. */
 static int find_renamed(struct sonde_diff *diff, struct table *table)
 {
 	double common = 0;
@@ -292,7 +293,7 @@ static int find_renamed(struct sonde_diff *diff, struct table *table)
 	return diff->renamed ? 0 : sonde_error(ENOMEM, "out of memory for a note");
 }
 
-/* Programs that have next to nothing in common are not two versions of one. */
+/* Programs with almost nothing in common are not two versions of one. */
 static int check_common(struct sonde_diff *diff, struct table *table, struct sonde_section *section)
 {
 	double common = 0;

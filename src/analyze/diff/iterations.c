@@ -1,4 +1,4 @@
-/* iterations.c: iterations of the same name in two recordings.
+/* iterations.c: compares iterations of the same name.
  *
  * Neighbours are alike, and a test by ranks takes each value for news of its own: so what is compared are means of
  * neighbours after the warm-up (statistics/steady.h), at most 40 of each recording, and fewer and longer ones until what one of
@@ -33,7 +33,7 @@ static const struct sonde_column columns[COLUMNS] = {
     [VERDICT] = {"verdict", "verdict", SONDE_UNIT_TEXT, SONDE_BASIS_ESTIMATED, 0, 0},
 };
 
-/* Steady iterations of one site, of all threads one after the other. */
+/* Stationary iterations of one site, of all threads one after another. */
 struct series {
 	double *values;
 	size_t count;
@@ -76,7 +76,7 @@ static int marks_read(struct sonde_marks **out, struct sonde_session *session)
 	return code;
 }
 
-/* Appends the intervals of one thread's marks, without their warm-up. */
+/* Appends the intervals of one thread's iteration events, without their warm-up. */
 static int thread_add(struct series *series, const struct sonde_mark *marks, size_t count)
 {
 	struct sonde_steady steady;
@@ -105,7 +105,7 @@ static void group(struct series *series, size_t count)
 	}
 }
 
-/* How much a mean tells of the next: their correlation. */
+/* Correlation of neighbouring means. */
 static double correlation(const struct series *series)
 {
 	double mean = 0, product = 0, square = 0;
@@ -131,7 +131,7 @@ static void group_until_independent(struct series *series)
 		count = count * 2 / 3;
 }
 
-/* Of the site of that name. */
+/* Reads the iterations of the site with that name. */
 static int series_of(struct series *out, const struct sonde_marks *marks, const char *name)
 {
 	*out = (struct series){.values = calloc(marks->count + 1, sizeof *out->values)};
@@ -152,7 +152,7 @@ static int series_of(struct series *out, const struct sonde_marks *marks, const 
 	return code;
 }
 
-/* What both did again and again. */
+/* Iterations that both recordings have. */
 struct compared {
 	const char *name;
 	struct series baseline, candidate; /* without their values */
@@ -278,7 +278,7 @@ static int row_add(struct sonde_diff *diff, struct sonde_section *section, const
 	return 0;
 }
 
-/* Whether a site before this one has its name: one name may have several places. */
+/* True if an earlier site has the same name: one name may have several call sites. */
 static int is_repeated(const struct sonde_session *session, uint32_t id)
 {
 	const struct sonde_site *site = sonde_session_site(session, id);

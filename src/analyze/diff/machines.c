@@ -1,4 +1,4 @@
-/* machines.c: whether two recordings are of one machine (diff/machines.h). */
+/* machines.c: compares the machines of two recordings (diff/machines.h). */
 #include "analyze/diff/machines.h"
 
 #include <string.h>

@@ -1,12 +1,12 @@
-/* machines.h: what two machines are compared by before times of one are held against those of the other. */
+/* machines.h: properties of machines that are compared before times of one are compared with the other's. */
 #ifndef SONDE_ANALYZE_DIFF_MACHINES_H
 #define SONDE_ANALYZE_DIFF_MACHINES_H
 
 #include <stddef.h>
 
 struct sonde_machine_key {
-	const char *key, *what; /* of INFO records; "processors" */
-	int decides;            /* times of one machine say nothing of the other */
+	const char *key, *what; /* key of INFO records; "processors" */
+	int decides;            /* if it differs, times cannot be compared */
 };
 
 extern const struct sonde_machine_key sonde_machine_keys[];

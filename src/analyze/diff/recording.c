@@ -1,4 +1,4 @@
-/* recording.c: one recording into its figures (diff/recording.h). */
+/* recording.c: extracts the figures of one recording (diff/recording.h). */
 #include "analyze/diff/recording.h"
 
 #include <errno.h>
@@ -11,9 +11,9 @@
 #include "analyze/zone/durations.h"
 #include "util/error.h"
 
-#define DECODE_MAX 20000000u /* begins and ends: beyond, medians would take longer than all else */
+#define DECODE_MAX 20000000u /* begins and ends: above this, computing medians would dominate */
 
-/* Texts of the session become the recording's. */
+/* Copies texts of the session to the recording. */
 static int keep_texts(struct sonde_diff_recording *recording, struct sonde_diff_figures *figures)
 {
 	for (size_t i = 0; i < figures->count; i++) {
@@ -37,7 +37,8 @@ static int durations_read(struct sonde_durations *durations, size_t sites, const
 	int got, code = sonde_cursor_open(&cursor, session, 1u << SONDE_CHUNK_ZONES);
 	if (code)
 		return code;
-	while (!code && (got = sonde_cursor_next(cursor, &batch)) != 0) { /* what cannot be read is said of the whole */
+	/* unreadable chunks are noted for the whole comparison */
+	while (!code && (got = sonde_cursor_next(cursor, &batch)) != 0) {
 		code = got == -ENOMEM ? got : 0;
 		for (size_t i = 0; got > 0 && !code && i < batch->count; i++) {
 			uint32_t site = batch->zones.site[i] < sites ? batch->zones.site[i] : 0;
@@ -50,7 +51,7 @@ static int durations_read(struct sonde_durations *durations, size_t sites, const
 	return code;
 }
 
-/* Of each site the first one of its name. */
+/* Maps each site to the first one with its name. */
 static int first_sites(uint32_t *first, const struct sonde_session *session, size_t sites)
 {
 	struct sonde_diff_figures names = {0};
@@ -100,7 +101,7 @@ int sonde_diff_recording_zones(struct sonde_diff_recording *out, struct sonde_se
 	size_t sites = sonde_session_site_count(session) + 1;
 	struct sonde_zone_stat *stats = calloc(sites, sizeof *stats);
 	int code = stats ? sonde_session_zone_stats(session, stats) : sonde_error(ENOMEM, "out of memory for zones");
-	if (stats && code != -ENOMEM) /* chunks that cannot be read are left out, which is said */
+	if (stats && code != -ENOMEM) /* unreadable chunks are skipped, which is noted */
 		code = 0;
 	for (uint32_t id = 1; !code && id < sites; id++) {
 		const struct sonde_site *site = sonde_session_site(session, id);
@@ -141,7 +142,7 @@ static void totals_read(struct sonde_diff_recording *out, const struct sonde_ses
 	if (!run->closed)
 		return;
 	out->total[SONDE_DIFF_WALL] = (double)run->wall_ns;
-	if (!cpu.known || cpu.at_least) /* a lower bound is no figure to compare */
+	if (!cpu.known || cpu.at_least) /* a lower bound cannot be compared */
 		return;
 	out->total[SONDE_DIFF_CPU] = (double)cpu.ns;
 	out->total[SONDE_DIFF_USER] = (double)cpu.user_ns;

@@ -1,7 +1,7 @@
-/* recording.h: the figures of one recording by which it is compared with others: of one run, one value each.
+/* recording.h: the figures of one recording that are compared with others: one value per figure and run.
  *
- * Several recordings a side are compared by these, run against run: what differs from run to run is in them, which the
- * samples, zones and iterations of one run, be they a million, know nothing of.
+ * Several recordings per side are compared by these, run against run. They contain the variation between runs, which
+ * samples, zones and iterations of a single run, however many, cannot show.
  */
 #ifndef SONDE_ANALYZE_DIFF_RECORDING_H
 #define SONDE_ANALYZE_DIFF_RECORDING_H
@@ -25,23 +25,23 @@ enum sonde_diff_total {
 enum { SONDE_DIFF_HOST_KEYS = 16 };
 
 struct sonde_diff_recording {
-	struct sonde_arena arena;               /* holds the texts: the session may be closed */
-	const char *host[SONDE_DIFF_HOST_KEYS]; /* by sonde_machine_keys; NULL = not known */
-	const char *boot;                       /* "" = not known */
-	uint64_t start_ns;                      /* since that boot */
-	double total[SONDE_DIFF_TOTALS];        /* ns, bytes; NAN = not known */
+	struct sonde_arena arena;               /* holds the texts, so that the session may be closed */
+	const char *host[SONDE_DIFF_HOST_KEYS]; /* by sonde_machine_keys; NULL = unknown */
+	const char *boot;                       /* "" = unknown */
+	uint64_t start_ns;                      /* relative to that boot */
+	double total[SONDE_DIFF_TOTALS];        /* ns, bytes; NAN = unknown */
 	struct sonde_diff_figures zones, iterations, functions;
-	double sampled_ns;        /* that the functions' shares are of */
-	int has_zones;            /* any, so that one that is not there ran 0 times */
-	uint64_t damaged_b, lost; /* bytes that cannot be read, records that were lost */
+	double sampled_ns;        /* denominator of the functions' shares */
+	int has_zones;            /* there are zones, so a zone that is missing ran 0 times */
+	uint64_t damaged_b, lost; /* unreadable bytes, and lost records */
 	int closed;
 };
 
-/* 0 or a negative errno with a sentence; sonde_diff_recording_fini() in any case. */
+/* 0, or a negative errno with a message; call sonde_diff_recording_fini() in any case. */
 int sonde_diff_recording_read(struct sonde_diff_recording *out, struct sonde_session *session);
 void sonde_diff_recording_fini(struct sonde_diff_recording *recording);
 
-/* Zones alone. */
+/* Reads only zones. */
 int sonde_diff_recording_zones(struct sonde_diff_recording *out, struct sonde_session *session);
 
 #endif

@@ -1,8 +1,8 @@
-/* runs.c: what the runs took, their iterations, and the verdict (diff/runs.h).
+/* runs.c: compares the totals and iterations of several runs, and gives the verdict (diff/runs.h).
  *
- * A run is one value: tests are by ranks of runs (Mann and Whitney), since what differs from run to run is what has to
- * be told from a change. Five of each are the fewest that can be sure. Runs that were made one side after the other
- * hold what the machine did in between; of them less than SONDE_SHIFT_DRIFT gets no verdict.
+ * Each run is one value: rank tests over runs (Mann and Whitney) separate changes from the variation between runs. Five
+ * runs of each are the minimum for significance. If the runs of one side were made after those of the other, the
+ * difference includes drift of the machine: a change below SONDE_CHANGE_DRIFT then gets no verdict.
  */
 #include "analyze/diff/runs.h"
 
@@ -15,7 +15,7 @@
 #include "analyze/diff/table.h"
 #include "util/error.h"
 
-enum { ASKED = 3 }; /* of the totals, the first */
+enum { ASKED = 3 }; /* the first of the totals are tested */
 
 #define BUSY_LEAST 0.9
 #define BUSY_MOST 1.05
@@ -67,10 +67,10 @@ static int by_start(const void *left, const void *right)
 	return order ? order : a->is_candidate - b->is_candidate;
 }
 
-/* In turn are sides that neither a slow change of the machine nor a sudden one can tell apart: in order of their starts
- * the sides change at least half as often as the smaller one has runs, and of all pairs of a baseline and a candidate
- * either comes first in a quarter at least (a half where they are mixed, none of two blocks, few where only one run of
- * a block came late). */
+/* Sides are interleaved if neither gradual drift nor a sudden change of the machine can be mistaken for their
+ * difference: ordered by start, the side changes at least half as often as the smaller side has runs, and among all
+ * pairs of a baseline and a candidate, either comes first in at least a quarter (half of them if well mixed, none for
+ * two blocks, few if only one run of a block came late). */
 static int is_mixed(const struct start *sorted, const size_t count[SONDE_DIFF_SIDES])
 {
 	size_t changes = 0, baselines = 0;
@@ -100,7 +100,7 @@ static int find_order(struct sonde_diff_runs *runs)
 	return 0;
 }
 
-/* Starts are since a boot: of others, or of one that is not known, they have no order. */
+/* Start times are relative to a boot: across boots, or if it is unknown, they have no order. */
 static int is_one_boot(const struct sonde_diff_runs *runs)
 {
 	const char *boot = run_at(runs, 0)->boot;
@@ -140,7 +140,7 @@ static double total_of(const struct sonde_diff_recording *run, const void *conte
 	return run->total[*(const enum sonde_diff_total *)context];
 }
 
-/* CPU time where every run kept one core busy, which other programs move less. */
+/* CPU time if every run kept one core busy, because other programs affect it less. */
 static enum sonde_diff_total main_total(const struct sonde_diff_runs *runs)
 {
 	for (size_t i = 0; i < runs->count[0] + runs->count[1]; i++) {

@@ -1,7 +1,7 @@
-/* shares.c: shares of CPU time by function, run against run.
+/* shares.c: compares shares of CPU time by function, run against run.
  *
- * Samples of one run are not asked here, however many: a function's share differs from run to run by more than its
- * samples tell. Shares are compared by their difference. A function that a run has no sample of had no share there.
+ * The samples of single runs are not tested, however many: a function's share varies more between runs than its samples
+ * suggest. Shares are compared by difference. A function without samples in a run has a share of 0 there.
  */
 #include <errno.h>
 #include <math.h>
@@ -12,7 +12,8 @@
 #include "util/error.h"
 
 #define SURE_P 0.01
-#define LEAST_SHARE 0.002 /* in some run's self or total: what is less is not asked, and makes no other less sure */
+/* in some run's self or total: smaller functions are not tested, so that they do not weaken the correction of others */
+#define LEAST_SHARE 0.002
 #define COMMON_LEAST 0.1
 
 enum { DEFAULT_ROWS = 20 };
@@ -39,7 +40,7 @@ struct asked {
 struct function {
 	const struct sonde_diff_figure *name;
 	struct sonde_diff_compared self, total;
-	int is_seen; /* in some run of both sides */
+	int is_seen; /* occurs in some run of both sides */
 };
 
 static double share_of(const struct sonde_diff_recording *run, const void *context)
@@ -72,7 +73,7 @@ static double most_of(const struct sonde_diff_runs *runs, const struct sonde_dif
 	return most;
 }
 
-/* Of the names, those that are asked; -ENOMEM. */
+/* Selects the functions to test; -ENOMEM. */
 static int functions_compare(struct function *out, size_t *count, const struct sonde_diff_runs *runs,
 			     const struct sonde_diff_figures *names)
 {
@@ -94,7 +95,7 @@ static int functions_compare(struct function *out, size_t *count, const struct s
 	return code;
 }
 
-/* Self shares are asked together, and so are those with what is called. */
+/* Self shares are corrected together, and shares including callees are corrected together. */
 static int correct(struct function *functions, size_t count)
 {
 	double *p = calloc(2 * count + 1, sizeof *p);
@@ -121,7 +122,7 @@ static int row_add(struct sonde_diff_runs *runs, struct sonde_section *section, 
 	char *module = sonde_report_text(runs->report, "%s", function->name->module);
 	if (!row || !name || !module)
 		return sonde_error(ENOMEM, "out of memory for a row");
-	row[CHANGE] = sonde_cell_real(-self->by, 0); /* the shift is baseline − candidate */
+	row[CHANGE] = sonde_cell_real(-self->by, 0); /* stored as baseline − candidate */
 	row[LOW] = row[HIGH] = sonde_cell_absent("too few runs");
 	if (isfinite(self->high)) {
 		row[LOW] = sonde_cell_real(-self->high, 0);
@@ -140,7 +141,7 @@ static int row_add(struct sonde_diff_runs *runs, struct sonde_section *section, 
 	return 0;
 }
 
-/* Programs that have next to nothing in common are not two versions of one. */
+/* Programs with almost nothing in common are not two versions of one. */
 static int check_common(struct sonde_diff_runs *runs, struct sonde_section *section, const struct function *functions,
 			size_t count)
 {

@@ -1,4 +1,4 @@
-/* table.c: columns and cells of comparisons, and what they say of themselves (diff/table.h). */
+/* table.c: columns and cells of comparisons, and their notes (diff/table.h). */
 #include "analyze/diff/table.h"
 
 #include <math.h>

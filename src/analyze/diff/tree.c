@@ -1,10 +1,11 @@
-/* tree.c: the call trees of two recordings as one: CPU time of each path of calls before and after.
+/* tree.c: merges the call trees of two recordings: CPU time of each call path before and after.
  *
- * Two frames are the same when their functions' names, the names of their modules and their callers are: as in
- * diff/functions.c functions without a name are one a module and caller, unless both recordings have the same build of
- * it. The trees are laid over each other in a hash table of (caller, name, module) and told depth first, the larger of
- * both sides first. Where there are too many frames the smallest are left out: no frame is there without its callers,
- * since none is larger than these. Nothing here recurses: how deep stacks are is up to the recording.
+ * Two frames are the same if the names of their functions and modules and their callers are the same. As in
+ * diff/functions.c, functions without a name are merged per module and caller, unless both recordings have the same
+ * build of the module. The trees are merged in a hash table keyed by (caller, name, module) and written depth first,
+ * with the larger of the two sides first. If there are too many frames the smallest are left out: a frame never appears
+ * without its callers, because none is larger than its callers. Nothing here recurses, because the recording determines
+ * how deep stacks are.
  */
 #include <errno.h>
 #include <math.h>
@@ -45,14 +46,15 @@ struct frame {
 
 struct merge {
 	struct sonde_session *session[SIDES];
-	struct frame *frames; /* 0 = the root; a caller comes before what it calls */
+	struct frame *frames; /* 0 = the root; a caller precedes its callees */
 	size_t count, cap;
-	struct sonde_map map, builds; /* builds: by a module's name: 1 several, or not known; 2 one */
-	uint64_t all_ns[SIDES];       /* CPU time that stacks stand for: the whole of the shares */
-	double n[SIDES];              /* effective samples */
+	struct sonde_map map, builds; /* builds: by module name: 1 several, or unknown; 2 a single one */
+	uint64_t all_ns[SIDES];       /* CPU time with a stack: the denominator of the shares */
+	double n[SIDES];              /* effective sample sizes */
 };
 
-/* --- one tree over the other -------------------------------------------------------------------------------------- */
+/* --- merging trees
+ * -------------------------------------------------------------------------------------------------- */
 
 struct wanted {
 	const struct merge *merge;
@@ -82,7 +84,7 @@ static int frame_put(struct merge *merge, const struct frame *frame)
 	return 0;
 }
 
-/* The frame for a function below `parent`, made when new: `out`. */
+/* The frame of a function below `parent`, created if new: `out`. */
 static int child_of(struct merge *merge, uint32_t parent, const char *name, const char *module, uint32_t *out)
 {
 	const struct wanted wanted = {merge, name, module, parent};
@@ -98,7 +100,7 @@ static int child_of(struct merge *merge, uint32_t parent, const char *name, cons
 	return code;
 }
 
-/* Whether all builds of the modules of this name are known, and one. */
+/* True if all builds of modules with this name are known and equal. */
 static int is_one_build(const struct merge *merge, const char *module)
 {
 	const char *build = NULL;
@@ -121,13 +123,13 @@ static int has_one_build(struct merge *merge, const char *module)
 	uint32_t known = sonde_map_find(&merge->builds, hash, NULL, NULL);
 	if (!known) {
 		known = is_one_build(merge, module) ? 2 : 1;
-		if (sonde_map_add(&merge->builds, hash, known)) /* asked again the next time, then */
+		if (sonde_map_add(&merge->builds, hash, known)) /* not cached: determined again next time */
 			return known == 2;
 	}
 	return known == 2;
 }
 
-/* "libz.so.1+0x1f20" stands for a function without a name: where it lies says nothing in another build. */
+/* Drops "libz.so.1+0x1f20", the name of a function without symbols: its address means nothing in another build. */
 static const char *name_of(struct merge *merge, const struct sonde_tree_node *node)
 {
 	size_t module_b = strlen(node->module);
@@ -160,7 +162,7 @@ static int todo_put(struct todos *todos, const struct sonde_tree_node *node, uin
 	return 0;
 }
 
-/* Lays the tree below `root` over what is there. */
+/* Merges the tree below `root` into the frames. */
 static int lay(struct merge *merge, int side, const struct sonde_tree_node *root)
 {
 	struct todos todos = {0};
@@ -192,7 +194,8 @@ static int side_read(struct merge *merge, int side, struct sonde_report *scratch
 	struct sonde_tree_node root = {0};
 	int got, code = sonde_samples_init(&samples, merge->session[side], &all);
 	code = code ? code : sonde_cursor_open(&cursor, merge->session[side], 1u << SONDE_CHUNK_SAMPLES);
-	while (!code && (got = sonde_cursor_next(cursor, &batch)) != 0) /* what cannot be read is said of the whole */
+	/* unreadable chunks are noted for the whole comparison */
+	while (!code && (got = sonde_cursor_next(cursor, &batch)) != 0)
 		code = got > 0 ? sonde_samples_feed(&samples, batch) : got == -ENOMEM ? got : 0;
 	sonde_cursor_close(cursor);
 	code = code ? code : sonde_calltree_fill(&samples, NULL, scratch, &root);
@@ -250,7 +253,8 @@ static int row_add(struct sonde_diff *diff, struct sonde_section *section, const
 	return 0;
 }
 
-/* The largest `kept` frames depth first. `order`: all, the largest first; `first` and `next`: room for links. */
+/* Adds the largest `kept` frames depth first. `order`: all frames, largest first; `first` and `next`: storage for
+ * links. */
 static int rows_add(struct sonde_diff *diff, struct sonde_section *section, const struct merge *merge,
 		    const uint32_t *order, size_t kept)
 {
@@ -266,7 +270,7 @@ static int rows_add(struct sonde_diff *diff, struct sonde_section *section, cons
 	}
 	code = code ? code : row_add(diff, section, merge, 0, 0);
 	while (!code) {
-		if (first[at]) { /* a child that was not told yet */
+		if (first[at]) { /* a child that was not written yet */
 			uint32_t child = first[at];
 			first[at] = next[child];
 			at = child;
@@ -303,7 +307,7 @@ static int section_add(struct sonde_diff *diff, const struct merge *merge)
 	int code = section && order ? 0 : sonde_error(ENOMEM, "out of memory for %zu frames", merge->count);
 	for (uint32_t i = 0; !code && i < merge->count; i++)
 		order[i] = i;
-	if (!code && merge->count > 1) /* the root stays the first */
+	if (!code && merge->count > 1) /* the root stays first */
 		qsort_r(order + 1, merge->count - 1, sizeof *order, by_size, merge->frames);
 	code = code ? code : rows_add(diff, section, merge, order, kept);
 	free(order);

@@ -1,11 +1,11 @@
-/* versus.c: which metric counts, how exact it is known, and the verdicts (diff/versus.h). */
+/* versus.c: selects the decisive metric, its precision, and the verdicts (diff/versus.h). */
 #include "analyze/diff/versus.h"
 
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 
-#define BUSY_LEAST 0.9 /* CPU by wall time, of a command that keeps one core busy */
+#define BUSY_LEAST 0.9 /* CPU time ÷ wall time of a command that keeps one core busy */
 #define BUSY_MOST 1.05
 
 static const enum sonde_versus_metric asked[] = {SONDE_VERSUS_WALL, SONDE_VERSUS_CPU, SONDE_VERSUS_PEAK_RSS};
@@ -29,7 +29,7 @@ int sonde_versus_is_asked(enum sonde_versus_metric metric)
 	return 0;
 }
 
-/* In order; those that are not known are left out, or, of pairs, make both left out. */
+/* The known values in order; for pairs, an unknown value drops both. */
 static size_t values_of(const struct sonde_versus *versus, enum sonde_versus_metric metric, double *candidate,
 			double *baseline)
 {
@@ -126,7 +126,7 @@ static int judge_pairs(struct sonde_versus *versus, double *values)
 	code = code ? code : sonde_shift_correct(p, ASKED);
 	for (int i = 0; !code && i < ASKED; i++) {
 		versus->shift[asked[i]].p = p[i];
-		if (versus->shift[asked[i]].is_ratio) /* the margin is a share */
+		if (versus->shift[asked[i]].is_ratio) /* the margin is a fraction */
 			versus->verdict[asked[i]] = sonde_shift_verdict(&versus->shift[asked[i]], versus->margin);
 	}
 	return code;

@@ -1,4 +1,4 @@
-/* versus.h: runs of one command, or of two in turn, and what they say of each other. */
+/* versus.h: compares repeated runs of one command, or interleaved runs of two. */
 #ifndef SONDE_ANALYZE_DIFF_VERSUS_H
 #define SONDE_ANALYZE_DIFF_VERSUS_H
 
@@ -23,51 +23,54 @@ struct sonde_versus_row {
 
 const struct sonde_versus_row *sonde_versus_row(enum sonde_versus_metric metric);
 
-/* Whether its shift gets a verdict: what is a share of another one is shown only. */
+/* True if a change of the metric gets a verdict: metrics that are part of another one are only shown. */
 int sonde_versus_is_asked(enum sonde_versus_metric metric);
 
 enum sonde_versus_side { SONDE_CANDIDATE = 0, SONDE_BASELINE, SONDE_SIDES };
 
-/* A run of each side; NAN = not known. */
+/* A run of each side; NAN = unknown. */
 struct sonde_versus_pair {
 	double value[SONDE_SIDES][SONDE_VERSUS_COUNT]; /* ns, bytes, counts */
 	int is_baseline_first;
 };
 
-/* When repeated runs end by themselves: of fewer the width of an interval is a guess, and asked again and again. */
+/* When repetition stops automatically: with fewer runs the width of the interval is a guess, and checking it repeatedly
+ * would bias it. */
 enum { SONDE_VERSUS_LEAST = 20, SONDE_VERSUS_MOST = 100 };
 #define SONDE_VERSUS_PRECISION 0.02
 
 struct sonde_versus {
-	const struct sonde_versus_pair *pair; /* the caller's, in the order in which they were run */
+	const struct sonde_versus_pair *pair; /* owned by the caller, in the order of the runs */
 	size_t count;
 	int has_baseline;
-	int is_unpaired; /* nothing connects the two of a pair: runs of other times; of the shorter side NAN is left */
-	double margin;   /* a share that does not matter */
-	/* What follows is made by sonde_versus_judge(). */
+	/* the two runs of a pair were made at different times and are independent; the shorter side is padded with
+	 * NAN */
+	int is_unpaired;
+	double margin; /* largest change that does not matter, as a fraction */
+	/* Set by sonde_versus_evaluate(). */
 	struct sonde_spread spread[SONDE_SIDES][SONDE_VERSUS_COUNT];
 	struct sonde_shift shift[SONDE_VERSUS_COUNT];
-	enum sonde_verdict verdict[SONDE_VERSUS_COUNT]; /* p corrected for all that are asked together */
-	enum sonde_versus_metric by;                    /* the one that the verdict of all goes by */
-	struct sonde_steady steady[SONDE_SIDES];        /* of that */
+	enum sonde_verdict verdict[SONDE_VERSUS_COUNT]; /* p corrected for all metrics tested together */
+	enum sonde_versus_metric by;                    /* the metric that decides the overall verdict */
+	struct sonde_steady steady[SONDE_SIDES];        /* of that metric */
 };
 
-/* What a command that keeps one core busy takes is told best by its CPU time, which other programs move less; what
- * waits, or runs on several cores, by wall time. */
+/* CPU time is the best metric for a command that keeps one core busy, because other programs affect it less; wall time
+ * for one that waits, or runs on several cores. */
 enum sonde_versus_metric sonde_versus_main(const struct sonde_versus *versus);
 
-/* Half of the 95 % interval of the main metric, as a share: of the shift where there is a baseline, else of the mean;
- * infinite where there are too few runs to tell. -ENOMEM. */
+/* Half of the 95 % interval of the main metric, as a fraction: of the change if there is a baseline, else of the mean;
+ * infinite with too few runs. -ENOMEM. */
 int sonde_versus_precision(double *out, struct sonde_versus *versus);
 
-/* Whether that is enough: `runs` where a number was asked for, else when the interval is within ± 2 % and half the
- * margin, or after SONDE_VERSUS_MOST. Never because of a verdict. -ENOMEM. */
+/* True if no more runs are needed: `runs` if a number was requested, else once the interval is within ± 2 % and half
+ * the margin, or after SONDE_VERSUS_MOST. Never depends on the verdict. -ENOMEM. */
 int sonde_versus_is_enough(struct sonde_versus *versus, size_t runs);
 
 /* -ENOMEM. */
 int sonde_versus_judge(struct sonde_versus *versus);
 
-/* Of two, the verdict of `by`. */
+/* For two commands, the verdict of `by`. */
 static inline enum sonde_verdict sonde_versus_verdict(const struct sonde_versus *versus)
 {
 	return versus->verdict[versus->by];

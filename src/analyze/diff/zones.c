@@ -1,8 +1,8 @@
-/* zones.c: zones by name, before and after: how often, how long, and of several runs whether that is more than
- * chance.
+/* zones.c: compares zones by name: calls, durations, and with several runs whether changes are more than chance.
  *
- * Self time has the verdict: it is where the change is, and totals of those around it follow. Self times, totals and
- * medians of all zones are asked together. A zone that a run with zones does not have ran 0 times there.
+ * The verdict is based on self time, because that is where a change happens; the totals of enclosing zones follow. Self
+ * times, totals and medians of all zones are corrected together. A zone that is missing from a run with zones ran 0
+ * times there.
  */
 #include <errno.h>
 #include <math.h>
@@ -94,7 +94,7 @@ static int zone_compare(struct zone *zone, const struct sonde_diff_runs *runs, c
 	return code;
 }
 
-/* All p-values of all zones, corrected for each other. */
+/* Corrects all p-values of all zones for each other. */
 static int correct(struct zone *zones, size_t count)
 {
 	double *p = calloc(SONDE_DIFF_COUNT * count + 1, sizeof *p);
