@@ -1,4 +1,4 @@
-/* base64.c: bytes as text of 64 letters. */
+/* base64.c: encodes bytes as base64. */
 #include "export/html/base64.h"
 
 #include <stdint.h>

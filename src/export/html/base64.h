@@ -1,4 +1,4 @@
-/* base64.h: bytes as text of 64 letters (RFC 4648), with its padding, in one line. */
+/* base64.h: base64 encoding (RFC 4648), with padding, in one line. */
 #ifndef SONDE_EXPORT_HTML_BASE64_H
 #define SONDE_EXPORT_HTML_BASE64_H
 

@@ -1,9 +1,9 @@
-/* html.c: the report as one file: the web page (src/assets) with its program, its style, the report and the timeline
- * inside.
+/* html.c: the report as one file: the web page (src/assets) with its script, its style, the report and the timeline
+ * embedded.
  *
- * The page finds the report in itself and asks nobody (docs/UI.md); its policy allows nothing else. JSON is written
- * with `<` escaped, so that no name ends the element that it stands in; a large one is compressed instead. The timeline
- * gets what the rest leaves of the size that was asked for.
+ * The page finds the report in itself and makes no requests (docs/UI.md); its content security policy allows nothing
+ * else. JSON is written with `<` escaped, so that no name can end the enclosing element; a large document is compressed
+ * instead. The timeline gets the rest of the requested size.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -33,7 +33,7 @@ static const struct sonde_asset *asset_of(const char *path)
 	return NULL;
 }
 
-/* --- what the page asks for --------------------------------------------------------------------------------------- */
+/* --- data for the page -------------------------------------------------------------------------------------------- */
 
 static void put_people(struct sonde_json *json, const struct sonde_session *session)
 {
@@ -69,7 +69,7 @@ static void put_people(struct sonde_json *json, const struct sonde_session *sess
 	sonde_json_end(json);
 }
 
-/* What `sonde view` answers at /api/recording, as far as a report knows it. */
+/* The answer of `sonde view` at /api/recording, as far as a report contains it. */
 static void put_recording(const struct sonde_report *report, const struct sonde_session *session, int has_lanes,
 			  FILE *out)
 {
@@ -99,7 +99,7 @@ static int put_packed(const char *id, const void *data, size_t size_b, FILE *out
 	return 0;
 }
 
-/* Compressed where it is large. */
+/* Compresses large data. */
 static int put_data(const char *text, size_t text_b, FILE *out)
 {
 	struct sonde_gzip *gzip;
@@ -141,7 +141,7 @@ static int make_data(const struct sonde_report *report, const struct sonde_forma
 	return fclose(stream) && !error ? sonde_error(ENOMEM, "out of memory for a report") : error;
 }
 
-/* The report, then the timeline in what is left of the room. */
+/* Writes the report, then the timeline in the remaining space. */
 static int put_inside(const struct sonde_report *report, const struct sonde_format_options *options, uint64_t used_b,
 		      FILE *out)
 {
@@ -150,7 +150,7 @@ static int put_inside(const struct sonde_report *report, const struct sonde_form
 	char *text = NULL;
 	size_t text_b = 0;
 	int error = make_data(report, options, &text, &text_b);
-	used_b += text_b <= PLAIN_MAX_B ? text_b : text_b / 8; /* about what is left of JSON */
+	used_b += text_b <= PLAIN_MAX_B ? text_b : text_b / 8; /* approximate size of compressed JSON */
 	error = error ? error : put_data(text, text_b, out);
 	free(text);
 	if (error || !options->session)

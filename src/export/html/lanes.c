@@ -1,13 +1,14 @@
-/* lanes.c: the timeline inside a report in one file: every lane's rows as columns of bytes, compressed with gzip.
+/* lanes.c: the timeline embedded in a single-file report: the rows of every track as columns of bytes, compressed with
+ * gzip.
  *
- * "SLF1" · u32 size of the JSON · JSON: what /api/lanes answers (docs/UI.md), with "thinned_ns", "arrows" and "path" ·
- * for each lane u32 size of what follows · u32 rows · its columns: of slices gap, length, name, many − 1, uncovered; of
- * curves gap, length, least, most; of moments gap, name, many − 1. A column is a byte that says how many bytes its
- * values have, then the lowest byte of all values, then the next: upper bytes hardly differ, and compress to nothing. A
- * gap is counted from the end of the row before it, least and most are the bits of a double. All is little-endian; the
- * times are ns.
+ * "SLF1" · u32 size of the JSON · JSON: the answer of /api/lanes (docs/UI.md), with "thinned_ns", "arrows" and "path" ·
+ * for each track u32 size of what follows · u32 rows · its columns: for slices gap, length, name, many − 1, uncovered;
+ * for curves gap, length, least, most; for instant events gap, name, many − 1. A column starts with a byte that gives
+ * the width of its values, then the lowest bytes of all values, then the next: the upper bytes hardly differ and
+ * compress to nothing. A gap is relative to the end of the previous row; least and most are the bits of a double.
+ * Everything is little-endian; times are in ns.
  *
- * web/src/tiles_file.ts reads it, and makes bins of it as src/tiles/ does.
+ * web/src/tiles_file.ts reads this format and bins the rows as src/tiles/ does.
  */
 #include "export/html/lanes.h"
 
@@ -26,33 +27,32 @@
 enum {
 	VERSION = 1,
 	CURVE_PX = 2000, /* bins of a curve */
-	COARSEST = 512,  /* pixels of the whole run: from here on no lane is thinned further */
+	COARSEST = 512,  /* pixels for the whole run: a track is not thinned further than this */
 	ARROWS_MOST = 5000,
 	STEPS_MOST = 20000,
-	LEAST_ROW_B =
-	    2, /* a row takes at least so much, compressed and written out: what surely is too much is not tried */
+	LEAST_ROW_B = 2, /* lower bound of a row's compressed and encoded size: larger data is not even tried */
 	LIKELY_ROW_B = 6,
-	LIMIT_B = 60,                  /* at least, of the room, for an arrow or a step of the critical path */
-	GROUP_MAX = SONDE_TILE_DEPTHS, /* lanes that are read together */
-	SAMPLE = 1 << 20, /* zones of a thread: of more, some are counted for all where thinning is guessed */
+	LIMIT_B = 60,                  /* minimum share of the space for an arrow or a step of the critical path */
+	GROUP_MAX = SONDE_TILE_DEPTHS, /* tracks that are read together */
+	SAMPLE = 1 << 20, /* zones per thread: above this, estimates of thinning are extrapolated from a sample */
 	EVERY_MAX = 16,
-	WINDOWS = 4, /* of the time, each so much of it, that are written to learn how much room a row takes */
+	WINDOWS = 4, /* windows of the time, each of this length, that are written to estimate the size of a row */
 	WINDOW_SHARE = 64,
-	ROWS_LEAST = 10000, /* rows that tell it */
-	GUESSES_MAX = 64,   /* 2 to this is more than any time */
+	ROWS_LEAST = 10000, /* minimum number of rows for an estimate */
+	GUESSES_MAX = 64,   /* 2 to this power exceeds any time */
 	LANE_MAX_B = 1 << 30,
 	WINDOW_MAX_NS = 1 << 30,
 };
 
-#define SURELY 1.1 /* what is guessed to take so many times the room is not tried */
+#define SURELY 1.1 /* estimates above this factor of the space are not tried */
 
 struct lanes {
 	struct sonde_session *session;
 	struct sonde_tiles *tiles;
 	uint64_t start_ns, end_ns;
 	uint64_t most_b;
-	uint64_t thinned_ns;                    /* what is shorter is put together; 0 = nothing */
-	struct sonde_tile_rows rows[GROUP_MAX]; /* of the lanes of a group */
+	uint64_t thinned_ns;                    /* shorter slices are merged; 0 = none */
+	struct sonde_tile_rows rows[GROUP_MAX]; /* of the tracks of a group */
 	struct sonde_buf block;
 	struct sonde_gzip *gzip;
 };
@@ -85,7 +85,8 @@ static int add(struct sonde_tile_rows *rows, const struct sonde_tile_row *row)
 	return 0;
 }
 
-/* Every slice: in windows of which a pixel is half a ns. What begins with a window or before it was in the last one. */
+/* Reads every slice: in windows in which a pixel is half a ns. A slice that begins at or before the start of a window
+ * belongs to the previous one. */
 static int every(struct lanes *lanes, const struct sonde_tile_lane *lane)
 {
 	struct sonde_tile_rows all = {0}, part = {0};
@@ -114,7 +115,7 @@ static int read_rows(struct lanes *lanes, const struct sonde_tile_lane *lane)
 	return pixel_ns ? bins(lanes, lane, pixels(lanes, pixel_ns)) : every(lanes, lane);
 }
 
-/* How many lanes from this one on are zones of one thread, which stand in the same chunks; 1 of others. */
+/* Number of tracks from this one on that are zones of one thread, which share their chunks; 1 for others. */
 static size_t group_at(const struct lanes *lanes, size_t first)
 {
 	const struct sonde_tile_lane *lane = sonde_tiles_lane(lanes->tiles, first), *next;
@@ -138,7 +139,7 @@ static int read_group(struct lanes *lanes, size_t first, size_t count)
 
 /* --- columns ------------------------------------------------------------------------------------------------------ */
 
-/* `start_ns`: of the recording. */
+/* `start_ns`: start of the recording. */
 typedef uint64_t value_of(const struct sonde_tile_rows *rows, uint64_t start_ns, size_t i);
 
 static uint64_t gap(const struct sonde_tile_rows *rows, uint64_t start_ns, size_t i)
@@ -227,14 +228,14 @@ static int put_lane(struct lanes *lanes, const struct sonde_tile_lane *lane, con
 	return error ? error : sonde_gzip_write(lanes->gzip, lanes->block.data, lanes->block.len_b);
 }
 
-/* --- what the lanes are ------------------------------------------------------------------------------------------- */
+/* --- descriptions of tracks --------------------------------------------------------------------------------------- */
 
 static uint64_t since(const struct lanes *lanes, uint64_t time_ns)
 {
 	return time_ns > lanes->start_ns ? time_ns - lanes->start_ns : 0;
 }
 
-/* Of arrows and steps, where little room is. */
+/* Limits arrows and steps if there is little space. */
 static size_t limit(const struct lanes *lanes, size_t most)
 {
 	uint64_t room = lanes->most_b / LIMIT_B;
@@ -336,7 +337,7 @@ static int put_group(struct lanes *lanes, size_t first, size_t count)
 	return error;
 }
 
-/* Stops when it surely takes more than most_b as base64. */
+/* Stops once it certainly exceeds most_b as base64. */
 static int write_lanes(struct lanes *lanes, FILE *stream, uint64_t most_b)
 {
 	size_t step, all = sonde_tiles_lane_count(lanes->tiles);
@@ -370,7 +371,7 @@ static int write_if_fits(struct lanes *lanes, uint64_t most_b, struct sonde_buf 
 	return error;
 }
 
-/* How many rows there are at a thinning. */
+/* The number of rows at a thinning. */
 struct guess {
 	uint64_t thinned_ns, rows;
 };
@@ -380,7 +381,7 @@ static uint64_t rows_of_curve(const struct sonde_tile_lane *lane)
 	return lane->count > CURVE_PX ? CURVE_PX : lane->count;
 }
 
-/* Adds the rows of a group of lanes at each of the thinnings; counting stops above `most`. */
+/* Adds up the rows of a group of tracks at each thinning; counting stops above `most`. */
 static int count_group(struct lanes *lanes, struct guess *guesses, size_t guess_count, size_t first, size_t count)
 {
 	const struct sonde_tile_lane *lane = sonde_tiles_lane(lanes->tiles, first);
@@ -405,7 +406,7 @@ static int count_group(struct lanes *lanes, struct guess *guesses, size_t guess_
 	return error;
 }
 
-/* Writes the rows of a window of the time to nowhere. */
+/* Writes the rows of a window of the time and discards them. */
 static int put_window(struct lanes *lanes, const struct sonde_tile_view *view, uint64_t *rows)
 {
 	int error = 0;
@@ -420,7 +421,7 @@ static int put_window(struct lanes *lanes, const struct sonde_tile_view *view, u
 	return error;
 }
 
-/* How many bytes a row takes at a thinning, as base64; 0: too few rows tell it. */
+/* Estimates the bytes per row at a thinning, as base64; 0: too few rows for an estimate. */
 static int measure_row(struct lanes *lanes, uint64_t thinned_ns, double *row_b)
 {
 	uint64_t length_ns = (lanes->end_ns - lanes->start_ns) / WINDOW_SHARE, rows = 0;
@@ -444,7 +445,8 @@ static int measure_row(struct lanes *lanes, uint64_t thinned_ns, double *row_b)
 	return error ? error : closing;
 }
 
-/* As fine as likely fits: each thinning is half of the one before it. All are counted in one pass. */
+/* Chooses the finest thinning that is likely to fit: each one is half of the previous one. All are counted in one
+ * pass. */
 static int choose(struct lanes *lanes, uint64_t coarsest_ns)
 {
 	struct guess guesses[GUESSES_MAX];
@@ -471,7 +473,7 @@ static int choose(struct lanes *lanes, uint64_t coarsest_ns)
 	return error;
 }
 
-/* Whether all of it may fit. */
+/* True if everything might fit without thinning. */
 static int may_fit(const struct lanes *lanes)
 {
 	uint64_t sum = 0, most = lanes->most_b / LEAST_ROW_B;
@@ -482,7 +484,7 @@ static int may_fit(const struct lanes *lanes)
 	return sum <= most;
 }
 
-/* All of it, else as fine as likely fits; what was written and did not fit is thinned further. */
+/* Writes everything, or else as much detail as is likely to fit; if the result does not fit, thins further. */
 static int fit(struct lanes *lanes, uint64_t most_b, struct sonde_buf *out)
 {
 	uint64_t duration_ns = lanes->end_ns - lanes->start_ns, coarsest_ns = duration_ns / COARSEST + 1;

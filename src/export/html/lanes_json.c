@@ -1,4 +1,4 @@
-/* lanes_json.c: what the lanes of a timeline are, and the names in them, as JSON. */
+/* lanes_json.c: the tracks of a timeline and their names, as JSON. */
 #include "export/html/lanes_json.h"
 
 static void put_name(struct sonde_json *json, const struct sonde_tile_name *name)

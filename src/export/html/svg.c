@@ -1,9 +1,9 @@
-/* svg.c: the call tree as an interactive flame graph in one file that asks nobody for anything.
+/* svg.c: the call tree as an interactive flame graph in one self-contained file.
  *
- * The picture is complete without its script: an image viewer shows it too. The script (flame.js) only moves what is
- * there: it fits the width of the window, zooms on click or Enter, searches on Ctrl-F, walks by arrow keys. Colours go
- * by module (plot/palette.h) and follow the reader's light or dark scheme. The root is on top. Frames narrower than a tenth
- * of a pixel are left out, and how many is said. Names are cleaned (clean.h), then escaped for XML.
+ * The picture is complete without its script: an image viewer shows it too. The script (flame.js) only rearranges it:
+ * it fits the width of the window, zooms on click or Enter, searches on Ctrl-F, and navigates with the arrow keys.
+ * Colours depend on the module (plot/palette.h) and follow the reader's light or dark scheme. The root is on top.
+ * Frames narrower than a tenth of a pixel are left out and counted. Names are cleaned (clean.h), then escaped for XML.
  */
 #include <ctype.h>
 #include <errno.h>
@@ -42,7 +42,7 @@ struct module {
 };
 
 struct level {
-	uint64_t next, end; /* where the next frame of this depth starts; where its parent ends */
+	uint64_t next, end; /* start of the next frame at this depth; end of its parent */
 };
 
 struct picture {
@@ -86,7 +86,7 @@ static double share_of(const struct picture *picture, uint64_t part)
 	return (double)part / (double)picture->tree->root->total;
 }
 
-/* The hover text, which is also what a screen reader says. */
+/* The hover text, which screen readers announce, too. */
 static void put_title(struct picture *picture, const struct sonde_tree_node *node)
 {
 	FILE *out = picture->out;
@@ -114,7 +114,7 @@ static void put_title(struct picture *picture, const struct sonde_tree_node *nod
 	fputs("</title>", out);
 }
 
-/* As much of the name as the frame has room for; the script does the same again for other widths. */
+/* Writes as much of the name as fits the frame; the script repeats this for other widths. */
 static void put_label(struct picture *picture, const char *name, double width)
 {
 	size_t room = width > 8 ? (size_t)((width - 8) / LETTER_PX) : 0;
@@ -180,8 +180,8 @@ static void add_module(struct picture *picture, const struct sonde_tree_node *no
 	picture->modules[i].self += node->self;
 }
 
-/* Children stand side by side from their parent's left edge. A frame too narrow to be seen takes its place all the
- * same, and so do those below it. */
+/* Children start at their parent's left edge, side by side. A frame too narrow to be visible takes up its space all the
+ * same, and so do frames below it. */
 static int visit(void *context, const struct sonde_preorder *at)
 {
 	struct picture *picture = context;
@@ -221,8 +221,8 @@ static int is_near(uint32_t a, uint32_t b)
 	return apart <= 2 || apart >= SONDE_PALETTE_HUES - 2;
 }
 
-/* Every module has a hue of its own in all pictures; where two of those in the key would look alike, the one with less
- * self time gives way. */
+/* Every module has the same hue in all pictures; if two modules in the key would look alike, the one with less self
+ * time changes its hue. */
 static void choose_hues(struct picture *picture)
 {
 	qsort(picture->modules, picture->module_count, sizeof *picture->modules, by_self);
@@ -239,7 +239,7 @@ static void choose_hues(struct picture *picture)
 	}
 }
 
-/* Which colour is which module: those with the most self time, as far as a line goes. */
+/* Legend of modules by colour: those with the most self time, as many as fit a line. */
 static void put_key(struct picture *picture)
 {
 	double x = MARGIN;
@@ -309,7 +309,7 @@ static void put_head(struct picture *picture, const struct sonde_report *report,
 	    out);
 }
 
-/* The line that says what is under the pointer: above the frames, where it is in sight however deep they go. */
+/* The status line for the frame under the pointer: above the frames, where it is visible however deep they go. */
 static void put_bar(struct picture *picture)
 {
 	fprintf(picture->out,

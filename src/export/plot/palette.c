@@ -1,5 +1,5 @@
-/* palette.c: hues around the circle of OKLCH (Björn Ottosson, 2020), where equal lightness looks equally light, so that
- * no module stands out but by its place and width. */
+/* palette.c: hues around the circle of OKLCH (Björn Ottosson, 2020), where equal lightness is perceived as equal, so
+ * that modules stand out only by position and width. */
 #include "export/plot/palette.h"
 
 #include <math.h>
@@ -19,7 +19,7 @@ uint32_t sonde_palette_shade(const char *function)
 	return (uint32_t)(sonde_hash_bytes(function, strlen(function)) % SONDE_PALETTE_SHADES);
 }
 
-/* Linear light to an sRGB byte (IEC 61966-2-1). */
+/* Converts linear light to an sRGB byte (IEC 61966-2-1). */
 static uint32_t srgb_byte(double linear)
 {
 	double value = linear <= 0.0031308 ? 12.92 * linear : 1.055 * pow(linear, 1 / 2.4) - 0.055;
@@ -41,7 +41,7 @@ uint32_t sonde_palette_fill(uint32_t hue, uint32_t shade, int dark)
 	return red << 16 | green << 8 | blue;
 }
 
-/* Without the yellow, which is too pale for a line on white; it has been darkened. */
+/* The yellow is darkened, because it is too pale for a line on white. */
 uint32_t sonde_palette_tone(size_t number)
 {
 	static const uint32_t tones[] = {0x0072b2, 0xe69f00, 0x009e73, 0xcc79a7,

@@ -1,5 +1,5 @@
-/* plot.c: draws a plot: frame and ticks, then the series, then what is pointed out, then an invisible rectangle for
- * each interval, which says its figures. */
+/* plot.c: draws a plot: frame and ticks, then the series, then annotations, then an invisible rectangle per interval
+ * that holds its figures. */
 #include "export/plot/plot.h"
 
 #include <errno.h>
@@ -22,7 +22,7 @@ enum {
 	NOTE_COLUMNS = TITLE_COLUMNS + 30
 };
 #define TEXT_MAX_B (1 << 16)
-#define ROOM 1.06 /* of the height, above the highest */
+#define ROOM 1.06 /* height of the axis relative to the highest value */
 #define ROOM_FOR_MARKS 1.25
 
 struct drawing {
@@ -32,7 +32,7 @@ struct drawing {
 	struct sonde_plot_scale x, y;
 };
 
-/* --- small things ------------------------------------------------------------------------------------------------- */
+/* --- helpers ------------------------------------------------------------------------------------------------------ */
 
 static double x_of(const struct drawing *drawing, double value)
 {
@@ -44,7 +44,7 @@ static double y_of(const struct drawing *drawing, double value)
 	return BOTTOM - (BOTTOM - TOP) * sonde_plot_scale_at(&drawing->y, value);
 }
 
-/* A text, cleaned, in at most `columns` columns. */
+/* Writes a cleaned text in at most `columns` columns. */
 static void put_text(struct drawing *drawing, const char *text, size_t columns)
 {
 	sonde_buf_clear(&drawing->scratch);
@@ -68,7 +68,7 @@ static uint32_t colour_of(size_t series)
 
 /* --- scales ------------------------------------------------------------------------------------------------------- */
 
-/* Of areas what lies below counts too. */
+/* The top of an area includes the areas below it. */
 static double top_of(const struct sonde_plot *plot, size_t series, size_t i)
 {
 	const struct sonde_plot_series *row = &plot->series[series];
@@ -132,14 +132,14 @@ static void put_x_ticks(struct drawing *drawing)
 	}
 }
 
-/* Names of intervals instead; where there are many, some. */
+/* Writes names of intervals instead of numbers; if there are many, some of them. */
 static void put_names(struct drawing *drawing)
 {
 	const struct sonde_plot_series *row = &drawing->plot->series[0];
 	size_t every = row->count / 24 + 1;
 	double room = (double)(RIGHT - LEFT) / (double)row->count * (double)every;
 	for (size_t i = 0; i < row->count; i += every) {
-		double x = x_of(drawing, (double)i + 0.5); /* what has names is numbered */
+		double x = x_of(drawing, (double)i + 0.5); /* intervals with names are numbered */
 		size_t columns = (size_t)fmax(room / LETTER - 1, 3);
 		fprintf(drawing->out, "<text x=\"%.1f\" y=\"%d\" text-anchor=\"middle\">", x, BOTTOM + 20);
 		put_text(drawing, drawing->plot->x.names[i], columns);
@@ -195,8 +195,8 @@ static void put_line(struct drawing *drawing, const struct sonde_plot_series *ro
 	fputs("\"/>\n", drawing->out);
 }
 
-/* What is not known counts as nothing, with a gap that the line above shows no better; areas are of one section's rows.
- */
+/* Unknown values are drawn as zero, since a gap would also distort the areas above; areas come from rows of a single
+ * section. */
 static void put_area(struct drawing *drawing, const struct sonde_plot_series *row, size_t number)
 {
 	fprintf(drawing->out, "<path class=\"area\" fill=\"#%06x\" d=\"M%.1f %d", colour_of(number),
@@ -229,7 +229,7 @@ static void put_bars(struct drawing *drawing, const struct sonde_plot_series *ro
 	}
 }
 
-/* Areas from the highest down, so that each covers those above it. */
+/* Draws areas from the top down, so that each covers those above it. */
 static void put_series(struct drawing *drawing)
 {
 	const struct sonde_plot *plot = drawing->plot;
@@ -244,7 +244,7 @@ static void put_series(struct drawing *drawing)
 			put_line(drawing, &plot->series[s], s);
 }
 
-/* --- words -------------------------------------------------------------------------------------------------------- */
+/* --- texts -------------------------------------------------------------------------------------------------------- */
 
 static void put_line_of_note(struct drawing *drawing, int y, const char *text)
 {
@@ -253,7 +253,7 @@ static void put_line_of_note(struct drawing *drawing, int y, const char *text)
 	fputs("</text>\n", drawing->out);
 }
 
-/* In two lines, broken at a space, where one is too short. */
+/* Breaks at a space into two lines if one is too short. */
 static void put_note(struct drawing *drawing, const char *note)
 {
 	char first[NOTE_COLUMNS + 1];
@@ -289,7 +289,7 @@ static void put_heading(struct drawing *drawing)
 		put_note(drawing, plot->note);
 }
 
-/* Lines first, so that none goes through a label; labels lower, where the one before would be written over. */
+/* Lines first, so that none crosses a label; a label moves down if it would overlap the previous one. */
 static void put_marks(struct drawing *drawing)
 {
 	const struct sonde_plot *plot = drawing->plot;
@@ -310,8 +310,8 @@ static void put_marks(struct drawing *drawing)
 	fputs("</g>\n", drawing->out);
 }
 
-/* --- what each interval says ----------------------------------------------------------------------------------------
- */
+/* --- figures of intervals
+ * ------------------------------------------------------------------------------------------- */
 
 static void put_figure(struct drawing *drawing, const struct sonde_plot_axis *axis, double value)
 {
@@ -324,7 +324,7 @@ static void put_figure(struct drawing *drawing, const struct sonde_plot_axis *ax
 		fputs(axis->suffix, drawing->out);
 }
 
-/* Intervals of series that have the same ones. */
+/* True if two series share an interval. */
 static int is_same_interval(const struct sonde_plot_series *a, const struct sonde_plot_series *b, size_t i)
 {
 	return i < b->count && a->from[i] == b->from[i] && a->to[i] == b->to[i];
@@ -376,7 +376,7 @@ static void put_interval(struct drawing *drawing, const struct sonde_plot_series
 	fputs("</title></rect>\n", drawing->out);
 }
 
-/* Of each series whose intervals none before it had. */
+/* Draws the intervals of each series that no earlier series had. */
 static void put_intervals(struct drawing *drawing)
 {
 	const struct sonde_plot *plot = drawing->plot;

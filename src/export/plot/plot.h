@@ -1,7 +1,7 @@
-/* plot.h: a plot with axes: lines, stacked areas or bars over time, a quantity or names; drawn as SVG.
+/* plot.h: a plot with axes, drawn as SVG: lines, stacked areas or bars over time, a quantity or names.
  *
- * Axes have units, ticks at round numbers, and room for what they show. Every interval of the picture says its figures
- * in words to whoever points at it, and to programs in data-from, data-to and data-SERIES (stored units).
+ * Axes have units and ticks at round numbers, and fit the values. Every interval of the picture shows its figures as
+ * hover text, and exposes them to programs in data-from, data-to and data-SERIES (stored units).
  */
 #ifndef SONDE_EXPORT_PLOT_PLOT_H
 #define SONDE_EXPORT_PLOT_PLOT_H
@@ -15,30 +15,30 @@ enum { SONDE_PLOT_WIDTH = 960, SONDE_PLOT_HEIGHT = 540, SONDE_PLOT_SERIES_MAX = 
 
 enum sonde_plot_form {
 	SONDE_PLOT_LINE, /* a step from one interval to the next */
-	SONDE_PLOT_AREA, /* the same, filled, on top of the areas before it */
+	SONDE_PLOT_AREA, /* a filled step, stacked on the previous areas */
 	SONDE_PLOT_BARS,
 };
 
-/* One value an interval; NaN = not known there. */
+/* One value per interval; NaN = unknown. */
 struct sonde_plot_series {
-	const char *key;  /* of its data: "user" */
+	const char *key;  /* key of its data attribute: "user" */
 	const char *name; /* for the legend */
 	enum sonde_plot_form form;
-	double *from, *to, *values; /* intervals rise and do not overlap */
-	double *low, *high;         /* of bars: how sure they are; NULL = exact, or not known */
+	double *from, *to, *values; /* intervals ascend and do not overlap */
+	double *low, *high;         /* confidence intervals of bars; NULL = exact, or unknown */
 	size_t count;
 };
 
 struct sonde_plot_axis {
-	const char *title; /* "resident memory"; the unit follows */
+	const char *title; /* "RSS"; the unit is appended */
 	enum sonde_unit unit;
-	const char *suffix;       /* behind the unit: "/s"; NULL = none */
-	const char *const *names; /* of the intervals, instead of numbers; NULL = numbers */
+	const char *suffix;       /* appended to the unit: "/s"; NULL = none */
+	const char *const *names; /* names of the intervals; NULL = numbers */
 	int logarithmic;          /* x only */
-	int below_zero;           /* y only: bars of negative values hang down from 0; else the axis begins at 0 */
+	int below_zero;           /* y only: negative bars hang down from 0; otherwise the axis starts at 0 */
 };
 
-/* A moment or value of x that is pointed out. */
+/* An annotated time or value of x. */
 struct sonde_plot_mark {
 	double x;
 	const char *name;
@@ -54,30 +54,30 @@ struct sonde_plot {
 	const char *note; /* below the picture; NULL = none */
 };
 
-/* Writes an <svg> element. -ENODATA with a sentence when no series has a value. */
+/* Writes an <svg> element. -ENODATA with a message if no series has a value. */
 int sonde_plot_svg(const struct sonde_plot *plot, FILE *out);
 
 /* --- ticks (plot/scale.c) ----------------------------------------------------------------------------------------- */
 
 enum { SONDE_PLOT_TICKS_MAX = 24 };
 
-/* A scale of a quantity: `unit_name` of `unit_size` stored units. */
+/* A scale of a quantity: `unit_name` is `unit_size` stored units. */
 struct sonde_plot_scale {
-	double least, most; /* stored units; of a logarithmic one both above 0 */
+	double least, most; /* stored units; both positive if logarithmic */
 	int logarithmic;
 	const char *unit_name;
 	double unit_size;
-	double ticks[SONDE_PLOT_TICKS_MAX]; /* stored units, rising, within the scale */
+	double ticks[SONDE_PLOT_TICKS_MAX]; /* stored units, ascending, within the scale */
 	size_t tick_count;
 	int decimals;
 };
 
-/* For values from `least` to `most`; one that is not logarithmic begins at 0 where from_zero. */
+/* Chooses a scale for values from `least` to `most`; a linear one starts at 0 if from_zero. */
 void sonde_plot_scale_choose(struct sonde_plot_scale *out, enum sonde_unit unit, double least, double most,
 			     int logarithmic);
-/* Where a value lies, 0 … 1. */
+/* Relative position of a value, 0 … 1. */
 double sonde_plot_scale_at(const struct sonde_plot_scale *scale, double value);
-/* A tick's number, without its unit. */
+/* Formats a tick's number, without its unit. */
 void sonde_plot_scale_text(const struct sonde_plot_scale *scale, double tick, char *out, size_t out_b);
 
 #endif

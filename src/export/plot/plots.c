@@ -1,4 +1,4 @@
-/* plots.c: what each plot shows, of which columns of which sections of a report. A plot has no figure of its own. */
+/* plots.c: defines which columns of which report sections each plot shows. Plots contain no figures of their own. */
 #include "export/plot/plots.h"
 
 #include <errno.h>
@@ -15,7 +15,7 @@
 #include "util/error.h"
 
 enum { FIGURE_MAX_B = 256, WHY_MAX_B = 1024, LIST_INDENT = 13, LIST_WIDTH = 80 };
-#define BESIDE 0.42 /* of two bars of a name, each */
+#define BESIDE 0.42 /* width of each of the two bars of a name */
 
 struct builder {
 	const struct sonde_report *report;
@@ -25,7 +25,7 @@ struct builder {
 
 /* --- the report --------------------------------------------------------------------------------------------------- */
 
-/* NaN where it is absent. */
+/* NaN if absent. */
 static double value_of(const struct sonde_section *section, size_t row, const char *key)
 {
 	const struct sonde_cell *cell = sonde_report_cell(section, row, key);
@@ -44,7 +44,7 @@ static const char *figure_of(struct builder *builder, enum sonde_unit unit, doub
 	return copy ? copy : "";
 }
 
-/* Why a section has nothing of a column, by its first cell or its own note. */
+/* Why a section has no values in a column, from its first cell or its own note. */
 static int nothing(const struct sonde_section *section, const char *key)
 {
 	const struct sonde_cell *cell = sonde_report_cell(section, 0, key);
@@ -54,7 +54,7 @@ static int nothing(const struct sonde_section *section, const char *key)
 			   section && section->notes ? section->notes->text : "nothing of it was recorded");
 }
 
-/* What was lost or not measured of a section stands below its picture, behind what was there. */
+/* Shows the section's notes about lost or missing data below the picture, after existing notes. */
 static int take_warnings(struct builder *builder, const struct sonde_section *section)
 {
 	struct sonde_plot *plot = &builder->plot;
@@ -85,7 +85,7 @@ static double *column_of(struct builder *builder, const struct sonde_section *se
 	return values;
 }
 
-/* Rows without a number of their own are numbered. */
+/* Numbers the rows that have no number of their own. */
 static double *numbers_of(struct builder *builder, size_t count, double first)
 {
 	double *values = sonde_arena_alloc(&builder->arena, count * sizeof *values);
@@ -102,7 +102,7 @@ static double *next_of(struct builder *builder, const double *from, size_t count
 	return values;
 }
 
-/* A series of a section's rows, as far as it has any; 0 or -ENOMEM. */
+/* Adds a series from a section's rows, if it has any; 0 or -ENOMEM. */
 static int add(struct builder *builder, const struct sonde_section *section, const struct columns *columns,
 	       struct sonde_plot_series series)
 {
@@ -169,7 +169,7 @@ static int build_cpu(struct builder *builder)
 	return error ? error : plot->series_count ? 0 : nothing(usage, "user_cpus");
 }
 
-/* The highest of a series; `of` says what its values are. */
+/* Annotates the highest value of a series; `of` names the values. */
 static void mark_peak(struct builder *builder, const struct sonde_plot_series *series, const char *of)
 {
 	size_t best = 0;
@@ -252,7 +252,7 @@ static int build_zones(struct builder *builder)
 	return plot->title ? 0 : sonde_error(ENOMEM, "out of memory for a plot");
 }
 
-/* A group of more than one has its least and most, too. */
+/* A group of several iterations has min and max, too. */
 static int build_iterations(struct builder *builder)
 {
 	static const char *const values[][3] = {
@@ -276,7 +276,7 @@ static int build_iterations(struct builder *builder)
 	return plot->series_count ? 0 : nothing(turns, "mean_ns");
 }
 
-/* Bars by name; `key`: of the names. */
+/* Bars by name; `key`: the column of names. */
 static int build_bars(struct builder *builder, const struct sonde_section *section, const char *key,
 		      const struct columns *columns, struct sonde_plot_series series)
 {
@@ -308,9 +308,9 @@ static int build_energy(struct builder *builder)
 			  (struct sonde_plot_series){.key = "energy", .name = "energy"});
 }
 
-/* --- of two recordings ------------------------------------------------------------------------------------------- */
+/* --- comparisons ------------------------------------------------------------------------------------------------- */
 
-/* Of one run a side the change has an interval of its own; of several it stands in columns beside it. */
+/* With one run per side the change cell contains its interval; with several runs there are separate columns. */
 static int take_spread(struct builder *builder, const struct sonde_section *section, struct sonde_plot_series *series)
 {
 	size_t count = series->count;
@@ -345,7 +345,7 @@ static int build_diff_functions(struct builder *builder)
 	return error ? error : take_warnings(builder, functions);
 }
 
-/* A part of each interval, so that a zone's two bars stand beside each other. */
+/* Narrows each interval to a part, so that a zone's two bars are next to each other. */
 static void narrow(struct sonde_plot_series *series, double from)
 {
 	for (size_t i = 0; i < series->count; i++) {
@@ -391,7 +391,7 @@ static void begin(struct builder *builder, const struct sonde_report *report)
 
 struct drawn {
 	int (*build)(struct builder *builder);
-	const char *name, *of; /* of: this recording, or two */
+	const char *name, *of; /* name of this recording, or of the two */
 };
 
 static int render(const struct sonde_report *report, const struct drawn *drawn, int is_png, FILE *out)
@@ -468,7 +468,7 @@ static const build diff_builds[] = {
 #undef SONDE_PLOT
 #undef SONDE_DIFF_PLOT
 
-/* --- which there are ---------------------------------------------------------------------------------------------- */
+/* --- list of plots ------------------------------------------------------------------------------------------------ */
 
 static int list_row(const struct sonde_report *report, const struct sonde_plot_row *row, const struct drawn *drawn,
 		    FILE *out)

@@ -9,18 +9,18 @@
 struct sonde_plot_row {
 	const char *name;     /* "cpu" */
 	const char *title;    /* one line for help */
-	const char *sections; /* that it is drawn from, with commas between them */
+	const char *sections; /* sections that it is drawn from, comma-separated */
 	struct sonde_format svg, png;
 };
 
 extern const struct sonde_plot_row sonde_plots[];
 extern const size_t sonde_plot_count;
 
-/* The same of what `sonde diff` says. */
+/* Plots of `sonde diff`. */
 extern const struct sonde_plot_row sonde_diff_plots[];
 extern const size_t sonde_diff_plot_count;
 
-/* Which plots the report's sections are enough for, in words, and why not for the others. */
+/* Formats that list the plots that the report's sections suffice for, and why others are not available. */
 extern const struct sonde_format sonde_format_plots, sonde_format_diff_plots;
 
 #endif

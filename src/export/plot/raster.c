@@ -1,7 +1,7 @@
-/* raster.c: pictures as pixels, drawn by librsvg over cairo, which are loaded when they are wanted.
+/* raster.c: pictures as pixels, rendered by librsvg and cairo, which are loaded on demand.
  *
- * Only the few functions below are used; their types are declared here, so that a build needs no headers of theirs. So
- * a picture is made once, as SVG, and looks the same in both forms.
+ * Only the few functions below are used; their types are declared here, so that a build needs no headers of theirs. A
+ * picture is generated once, as SVG, and looks the same in both forms.
  */
 #include "export/plot/raster.h"
 
@@ -45,7 +45,7 @@ struct library {
 #undef X
 };
 
-/* What is loaded stays: its own threads and tables do not go away. */
+/* The libraries stay loaded: their threads and tables cannot be unloaded. */
 static int load(struct library *out)
 {
 	static const char missing[] = "a PNG needs %s (Debian's librsvg2-2), which %s; -f svg needs nothing";
@@ -82,7 +82,7 @@ static int draw(const struct library *library, const struct sonde_raster *pictur
 	library->cairo_surface_destroy(surface);
 	if (!drawn)
 		return sonde_error(EIO, "the picture could not be drawn by " RSVG "; -f svg needs nothing");
-	if (status && ferror(out)) /* who closes it says why, and which file */
+	if (status && ferror(out)) /* the caller reports the cause and the file when it closes it */
 		return 0;
 	return status ? sonde_error(EIO, "the picture could not be written") : 0;
 }

@@ -1,15 +1,15 @@
-/* raster.h: a picture that is drawn as SVG, as a PNG. */
+/* raster.h: renders an SVG picture as PNG. */
 #ifndef SONDE_EXPORT_PLOT_RASTER_H
 #define SONDE_EXPORT_PLOT_RASTER_H
 
 #include <stdio.h>
 
-enum { SONDE_RASTER_SCALE = 2 }; /* pixels a unit of the picture */
+enum { SONDE_RASTER_SCALE = 2 }; /* pixels per unit of the picture */
 
-/* Writes an <svg> element. 0 or a negative errno with a sentence. */
+/* Writes an <svg> element. 0, or a negative errno with a message. */
 typedef int sonde_raster_draw(const void *context, FILE *out);
 
-/* Draws a picture of width × height units. -ENOSYS with a sentence where what draws it is not installed. */
+/* Renders a picture of width × height units. -ENOSYS with a message if the rendering libraries are not installed. */
 int sonde_raster_png(sonde_raster_draw *draw, const void *context, int width, int height, FILE *out);
 
 #endif

@@ -1,4 +1,4 @@
-/* roofline_axes.c: axes of rooflines and the lines below which work lies (plot/roofline_axes.h). */
+/* roofline_axes.c: axes of rooflines and their ceilings (plot/roofline_axes.h). */
 #include "export/plot/roofline_axes.h"
 
 #include <math.h>
@@ -32,7 +32,7 @@ double sonde_roofline_y(const struct sonde_roofline_axes *axes, double y)
 
 /* --- axes --------------------------------------------------------------------------------------------------------- */
 
-/* Powers from 10⁵ on as such. */
+/* Writes powers of ten from 10⁵ on in exponent form. */
 static void put_power(FILE *out, int power)
 {
 	static const char *const digits[] = {"⁰", "¹", "²", "³", "⁴", "⁵", "⁶", "⁷", "⁸", "⁹"};
@@ -94,7 +94,7 @@ void sonde_roofline_rate_put(FILE *out, double giga, const char *unit)
 
 /* --- lines -------------------------------------------------------------------------------------------------------- */
 
-/* A label at the right edge gets its place unless another has it. */
+/* Reserves a position for a label at the right edge, unless it is taken. */
 static int label_takes(struct sonde_roofline_axes *axes, double y)
 {
 	for (size_t i = 0; i < axes->label_count; i++)
@@ -125,7 +125,7 @@ void sonde_roofline_peak_put(struct sonde_roofline_axes *axes, const struct sond
 	fputs("</text>\n", axes->out);
 }
 
-/* How far along its line a label has to stand so that it lies on no other; all lines have one slope. */
+/* How far along its line a label must be placed so that it overlaps no other; all lines have the same slope. */
 static double label_shift(struct sonde_roofline_axes *axes, double x, double y, double slope)
 {
 	double shift = 0;
@@ -161,7 +161,7 @@ void sonde_roofline_memory_put(struct sonde_roofline_axes *axes, const struct so
 	fprintf(axes->out, "<line class=\"mem %s\" x1=\"%.1f\" y1=\"%.1f\" x2=\"%.1f\" y2=\"%.1f\"/>\n", line->classes,
 		x1, y1, x2, y2);
 	double along = 8 + label_shift(axes, x1, y1, (y2 - y1) / (x2 - x1));
-	double above = along > 8 ? -19 : 5; /* below its line where another one is just above it */
+	double above = along > 8 ? -19 : 5; /* below its line if another line is just above it */
 	fprintf(axes->out, "<text class=\"meml\" transform=\"translate(%.1f %.1f) rotate(%.1f)\">%s ", x1 + along,
 		y1 - above - along * (y1 - y2) / (x2 - x1), -atan2(y1 - y2, x2 - x1) * 180 / 3.14159265358979,
 		line->label);

@@ -1,7 +1,7 @@
-/* roofline_axes.h: what pictures of ceilings share: axes, both logarithmic, lines below them, and their labels. For the
- * machine (plot/roofline_svg.c) and for devices (plot/roofline_devices.c).
+/* roofline_axes.h: shared by roofline pictures: two logarithmic axes, the ceilings, and their labels. For the machine
+ * (plot/roofline_svg.c) and for GPUs (plot/roofline_devices.c).
  *
- * Places on the axes are decimal logarithms of FLOP/byte and GFLOP/s. Labels are written as they are: names of ours.
+ * Coordinates are decimal logarithms of FLOP/byte and GFLOP/s. Labels are our own texts and are written unescaped.
  */
 #ifndef SONDE_EXPORT_PLOT_ROOFLINE_AXES_H
 #define SONDE_EXPORT_PLOT_ROOFLINE_AXES_H
@@ -20,31 +20,32 @@ struct sonde_roofline_axes {
 	size_t label_count;
 	struct {
 		double x, y;
-	} memory[SONDE_ROOFLINE_LABELS_MAX]; /* where labels along diagonals begin */
+	} memory[SONDE_ROOFLINE_LABELS_MAX]; /* starts of labels along diagonals */
 	size_t memory_count;
 };
 
 struct sonde_roofline_line {
 	double rate;         /* GFLOP/s of a peak, GB/s of memory */
-	double meets;        /* of the other kind: where the two lines meet, this one ends; ≤ 0 = it goes on */
-	const char *classes; /* "maker", … of the style */
+	double meets;        /* the other ceiling, where this line ends; ≤ 0 = it continues */
+	const char *classes; /* CSS classes: "maker", … */
 	const char *label;
 };
 
-/* Whether an axis, with a line for each power of ten, can hold it: what is not known is negative. */
+/* True if a logarithmic axis can show the value; unknown values are negative. */
 int sonde_roofline_has_place(double value);
-/* A range of logarithms gets room for a value; what is not known changes nothing. */
+/* Extends a range of logarithms to include a value; unknown values are ignored. */
 void sonde_roofline_widen(double *low, double *high, double value);
 
 /* Pixels. */
 double sonde_roofline_x(const struct sonde_roofline_axes *axes, double x);
 double sonde_roofline_y(const struct sonde_roofline_axes *axes, double y);
 
-/* "66.91 TFLOP/s": a rate in 10⁹ a second with the unit that leaves few digits. */
+/* Writes "66.91 TFLOP/s": a rate in 10⁹ per second, in the unit that needs the fewest digits. */
 void sonde_roofline_rate_put(FILE *out, double giga, const char *unit);
 
 void sonde_roofline_axes_put(const struct sonde_roofline_axes *axes);
-/* A horizontal line, from where memory reaches it; a diagonal, up to a peak. What is out of sight is left out. */
+/* Draws a horizontal line, starting where memory bandwidth reaches it; or a diagonal, up to a peak. Lines outside the
+ * frame are skipped. */
 void sonde_roofline_peak_put(struct sonde_roofline_axes *axes, const struct sonde_roofline_line *line);
 void sonde_roofline_memory_put(struct sonde_roofline_axes *axes, const struct sonde_roofline_line *line);
 

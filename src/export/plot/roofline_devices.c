@@ -1,9 +1,8 @@
-/* roofline_devices.c: theoretical ceilings of devices as panels (plot/roofline_devices.h).
+/* roofline_devices.c: theoretical ceilings of GPUs as panels (plot/roofline_devices.h).
  *
- * A panel has axes of its own: what a device could do is far from what the processor can. All of its lines are dashed,
- * as those of data sheets are, since nothing of them is measured. There are no points: what a kernel computed and moved
- * is known of none, and the panel says so. Devices of one name with the same ceilings share a panel, which has all of
- * their numbers.
+ * A panel has axes of its own, because a GPU's peak is far from the CPU's. All of its lines are dashed, like datasheet
+ * ceilings, because nothing is measured. There are no points: the work and bytes of kernels are unknown, and the panel
+ * says so. GPUs with the same name and ceilings share a panel, which lists all of their numbers.
  */
 #include "export/plot/roofline_devices.h"
 
@@ -19,7 +18,7 @@ enum { NAME_COLUMNS = 70, CEILING_COLUMNS = 30 };
 
 struct ceiling {
 	const char *name;
-	double rate; /* GFLOP/s; −1 = not known */
+	double rate; /* GFLOP/s; −1 = unknown */
 };
 
 struct panel {
@@ -27,7 +26,7 @@ struct panel {
 	size_t count;
 	struct ceiling peaks[PEAKS_MAX];
 	size_t peak_count;
-	double memory; /* GB/s; −1 = not known */
+	double memory; /* GB/s; −1 = unknown */
 };
 
 struct panels {
@@ -43,7 +42,7 @@ static double rate_of(const struct sonde_section *section, size_t row)
 	return cell->kind == SONDE_CELL_REAL && sonde_roofline_has_place(cell->real) ? cell->real : -1;
 }
 
-/* The rows of one device, from *row on, which goes behind them. */
+/* Reads the rows of one device, starting at *row, and advances it past them. */
 static struct panel read_device(const struct sonde_section *section, size_t *row)
 {
 	const char *name = sonde_report_cell_text(section, *row, "device");
@@ -60,7 +59,7 @@ static struct panel read_device(const struct sonde_section *section, size_t *row
 	return panel;
 }
 
-/* Without the number behind it. */
+/* Length of the name without its number. */
 static size_t kind_b(const char *name)
 {
 	const char *number = strrchr(name, ' ');
@@ -91,7 +90,7 @@ static void add(struct panels *panels, const struct panel *device)
 {
 	size_t at = 0;
 	if (device->memory < 0 && highest(device) < 0)
-		return; /* its rows say why */
+		return; /* its rows give the reason */
 	while (at < panels->count && !is_alike(&panels->all[at], device))
 		at++;
 	if (at == PANELS_MAX || panels->all[at].count == ALIKE_MAX) {
@@ -116,7 +115,7 @@ static void read_all(struct panels *out, const struct sonde_report *report)
 
 /* --- a panel ------------------------------------------------------------------------------------------------------ */
 
-/* A decade on both sides of where memory stops limiting, down to what memory allows there. */
+/* One decade on both sides of the ridge point, down to what memory allows there. */
 static void choose_scale(struct sonde_roofline_axes *axes, const struct panel *panel)
 {
 	double most = highest(panel), low = 1e9, high = -1e9;
@@ -163,7 +162,7 @@ static void put_title(FILE *out, struct sonde_buf *scratch, const struct panel *
 		top + 38);
 }
 
-/* What the lines are, and what has no line; why is in the table. */
+/* Explains the lines, and what has no line; the table gives the reason. */
 static void put_key(FILE *out, struct sonde_buf *scratch, const struct panel *panel, int top)
 {
 	static const char *const why[] = {"No kernel is a point here: what one computed",

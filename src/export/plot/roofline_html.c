@@ -1,6 +1,7 @@
-/* roofline_html.c: the roofline's picture and tables in one page that asks nobody for anything, light or dark.
+/* roofline_html.c: the roofline's picture and tables in one self-contained page, light or dark.
  *
- * Figures are those of the text report (text/figure.h). What is absent is a dash with the reason as its hover text.
+ * Figures are formatted as in the text report (text/figure.h). An absent figure is a dash with the reason as hover
+ * text.
  */
 #include <string.h>
 

@@ -1,4 +1,4 @@
-/* roofline_png.c: the roofline's picture as pixels. */
+/* roofline_png.c: the roofline picture as PNG. */
 #include "export/format.h"
 #include "export/plot/raster.h"
 #include "export/plot/roofline_axes.h"

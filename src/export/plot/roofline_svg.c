@@ -1,10 +1,10 @@
-/* roofline_svg.c: a roofline as a picture: ceilings as lines, zones as points, both axes logarithmic.
+/* roofline_svg.c: draws a roofline: ceilings as lines, zones as points, both axes logarithmic.
  *
- * Drawn from the tables of the report, whose columns are found by their keys. Solid lines are what all CPUs did when
- * they were measured, dotted ones a single thread, dashed ones what the maker says. A point whose bytes are a model is
- * hollow, with an arrow to the left: it lies there or further left. What has no intensity has no point. One far below
- * all ceilings stands at the lower edge with an arrow: it would press all others together. Devices have panels of their
- * own below (plot/roofline_devices.c), also where the machine itself was not measured.
+ * Drawn from the report's tables, whose columns are found by key. Solid lines are the measured ceilings of all CPUs,
+ * dotted ones those of a single thread, dashed ones come from the datasheet. A point whose bytes are modelled is
+ * hollow, with an arrow to the left: its true position is there or further left. Work without an intensity has no
+ * point. A point far below all ceilings is drawn at the lower edge with an arrow, because it would compress all others.
+ * GPUs have panels of their own below (plot/roofline_devices.c), even if the machine itself was not measured.
  */
 #include "export/plot/roofline_svg.h"
 
@@ -23,10 +23,10 @@ enum {
 	TOP = 84,
 	BOTTOM = 590,
 	KEY_X = SONDE_ROOFLINE_KEY_X,
-	HEIGHT = 660, /* without panels of devices */
+	HEIGHT = 660, /* without panels of GPUs */
 	POINTS_MAX = 20,
 	ROW = 23,
-	BELOW_MAX = 2 /* powers of ten below the ceilings that have room */
+	BELOW_MAX = 2 /* decades shown below the ceilings */
 };
 #define TEXT_MAX_B (1 << 16)
 
@@ -74,7 +74,7 @@ static void read_points(struct picture *picture)
 	}
 }
 
-/* The best rate of a kind: every row whose `ceiling` or `of` is `name`; −1 = none. */
+/* The best rate of a kind: over rows whose `ceiling` or `of` is `name`; −1 = none. */
 static double best_of(const struct picture *picture, const char *name, const char *rate)
 {
 	double best = -1;
@@ -89,7 +89,7 @@ static double best_of(const struct picture *picture, const char *name, const cha
 
 /* --- the scale ---------------------------------------------------------------------------------------------------- */
 
-/* Points that are far below the ceilings do not stretch the axis. */
+/* Points far below the ceilings do not stretch the axis. */
 static void place_points(struct picture *picture)
 {
 	double lowest = picture->axes.y_min <= picture->axes.y_max ? picture->axes.y_min - BELOW_MAX : -1e9;
@@ -127,7 +127,7 @@ static void choose_scale(struct picture *picture)
 
 /* --- text --------------------------------------------------------------------------------------------------------- */
 
-/* A name from the target, cleaned, in at most so many columns. */
+/* Writes a name from the target, cleaned, in at most so many columns. */
 static void put_name(struct picture *picture, const char *name, size_t columns)
 {
 	sonde_buf_clear(&picture->scratch);
@@ -181,14 +181,14 @@ static void put_head(struct picture *picture, const struct sonde_report *report)
 
 /* --- ceilings ----------------------------------------------------------------------------------------------------- */
 
-/* From where the fastest memory reaches it. */
+/* Starts where the fastest memory level reaches it. */
 static void put_peak(struct picture *picture, double rate, const char *classes, const char *threads, const char *label)
 {
 	double memory = best_of(picture, "L1", !strcmp(threads, "one_thread") ? "one_thread" : "all_threads");
 	sonde_roofline_peak_put(&picture->axes, &(struct sonde_roofline_line){rate, memory, classes, label});
 }
 
-/* Up to the highest peak. */
+/* Ends at the highest peak. */
 static void put_memory(struct picture *picture, double bandwidth, const char *classes, double peak, const char *label)
 {
 	if (peak > 0)

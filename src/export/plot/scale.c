@@ -1,4 +1,4 @@
-/* scale.c: scales of plots: units that fit, and ticks at 1, 2 or 5 times a power of ten. */
+/* scale.c: scales of plots: suitable units, and ticks at 1, 2 or 5 times a power of ten. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -12,7 +12,7 @@ struct unit {
 	double size;
 };
 
-/* The largest that is not more than the greatest value; the first where none is. */
+/* Chooses the largest unit up to the greatest value; else the first. */
 static const struct unit times[] = {{"ns", 1},     {"µs", 1e3},   {"ms", 1e6}, {"s", 1e9},
 				    {"min", 60e9}, {"h", 3600e9}, {NULL, 0}};
 static const struct unit bytes[] = {{"B", 1}, {"kB", 1e3}, {"MB", 1e6}, {"GB", 1e9}, {"TB", 1e12}, {NULL, 0}};
@@ -33,7 +33,7 @@ static void choose_unit(struct sonde_plot_scale *scale, enum sonde_unit unit)
 {
 	const struct unit *units = units_of(unit), *best = units;
 	for (const struct unit *at = units; at->name; at++)
-		/* Minutes and hours only for many of them: 90 s is read faster than 1.5 min. */
+		/* Minutes and hours only from five on: 90 s is easier to read than 1.5 min. */
 		if (at->size <= scale->most && (at->size < 60e9 || at->size * 5 <= scale->most))
 			best = at;
 	scale->unit_name = best->name;
@@ -47,7 +47,7 @@ static void add_tick(struct sonde_plot_scale *scale, double value)
 		scale->ticks[scale->tick_count++] = value;
 }
 
-/* A round step, so that there are about TICKS_ABOUT. */
+/* A round step that gives about TICKS_ABOUT ticks. */
 static double step_of(double range)
 {
 	double raw = range / TICKS_ABOUT, power = pow(10, floor(log10(raw)));
@@ -64,7 +64,7 @@ static void choose_linear(struct sonde_plot_scale *scale)
 		add_tick(scale, (first + i) * step * scale->unit_size);
 }
 
-/* Powers of ten; between them 2 and 5 where there are few. */
+/* Powers of ten; with few of them also 2 and 5 times each. */
 static void choose_logarithmic(struct sonde_plot_scale *scale)
 {
 	static const double parts[] = {1, 2, 5};
@@ -99,7 +99,7 @@ double sonde_plot_scale_at(const struct sonde_plot_scale *scale, double value)
 	return fmin(fmax(at, 0), 1);
 }
 
-/* On a logarithmic scale each tick has a unit of its own. */
+/* On a logarithmic scale each tick has its own unit. */
 void sonde_plot_scale_text(const struct sonde_plot_scale *scale, double tick, char *out, size_t out_b)
 {
 	const struct unit *best = NULL;

@@ -1,9 +1,9 @@
-/* callgrind.c: Callgrind's profile format: self cost by line, and calls with what they cost inclusively.
+/* callgrind.c: Callgrind's profile format: self cost by line, and calls with their inclusive cost.
  *
- * Costs are estimates from samples: "Samples" and "CPU" (ns); or blocks of the heap and their bytes; or calls that
- * waited, and how long. A call's count is the number of samples, blocks or waits that went through it, because calls
- * were not counted. A call that occurs several times in a stack (recursion) is charged once per sample. Every name is
- * written in full once and as a number from then on.
+ * Costs are estimates from samples: "Samples" and "CPU" (ns); or blocks of the heap and their bytes; or waiting calls
+ * and their durations. A call's count is the number of samples, blocks or waits that went through it, because calls
+ * were not counted. A call that occurs several times on a stack (recursion) is charged once per sample. Every name is
+ * written in full once and referred to by number afterwards.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -19,11 +19,11 @@
 
 enum { TEXT_MAX_B = 1 << 20 };
 
-/* A line's own cost (callee 0), or a call's. */
+/* A line's self cost (callee 0), or a call's. */
 struct cost {
 	uint32_t function, line;
 	uint32_t callee;
-	uint32_t last; /* stack that was charged last, from 1 */
+	uint32_t last; /* the stack charged last, from 1 */
 	uint64_t count, weight;
 };
 
@@ -59,7 +59,7 @@ static int charge(struct state *state, struct cost cost, uint32_t stack, const s
 		state->costs = costs;
 		state->cap = cap;
 	}
-	state->costs[state->count] = cost; /* same_cost() looks for this row */
+	state->costs[state->count] = cost; /* same_cost() compares with this row */
 	uint64_t hash = sonde_hash_pair((uint64_t)cost.function << 32 | cost.line, cost.callee);
 	uint32_t at = sonde_map_find(&state->map, hash, same_cost, state);
 	if (!at) {
@@ -100,8 +100,8 @@ static int by_function(const void *left, const void *right)
 	return a->callee < b->callee ? -1 : a->callee > b->callee;
 }
 
-/* "KEY=(3) name", or "KEY=(3)" where the name is known already. Numbers count names up, so the first use is the highest
- * number so far. */
+/* Writes "KEY=(3) name", or "KEY=(3)" if the name was written before. Numbers ascend, so a name is new if its number
+ * exceeds all previous ones. */
 static void put_name(struct state *state, const char *key, struct sonde_intern *names, size_t *named, const char *name)
 {
 	const char *clean = sonde_clean_text(&state->scratch, *name ? name : "???");
@@ -114,7 +114,7 @@ static void put_name(struct state *state, const char *key, struct sonde_intern *
 	putc('\n', state->out);
 }
 
-/* The three lines that name a function; `called` puts a c before each key. */
+/* Writes the three lines that name a function; `called` prefixes each key with c. */
 static void put_function(struct state *state, uint32_t id, int called)
 {
 	const struct sonde_function *function = sonde_session_function(state->session, id);
@@ -133,7 +133,7 @@ static void put_function(struct state *state, uint32_t id, int called)
 	putc('\n', state->out);
 }
 
-/* Blocks that are weighed by their number have that one cost. */
+/* Blocks weighted by their number have only that cost. */
 static void put_costs(struct state *state, uint64_t count, uint64_t weight)
 {
 	fprintf(state->out, " %" PRIu64, count);

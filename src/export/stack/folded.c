@@ -1,10 +1,10 @@
-/* folded.c: folded stacks, as flamegraph.pl, inferno and speedscope read them: "app;worker;main;hot 12".
+/* folded.c: folded stacks, as read by flamegraph.pl, inferno and speedscope: "app;worker;main;hot 12".
  *
- * Root first. The first frame is the process's name, then the thread's where it has another one. The number is samples,
- * which is what those tools say it is; time that is no sample's (in the kernel, measured; lost; left out by samples)
- * counts as many as it would have been. CPU time by stack is in pprof and callgrind. Of the heap it is bytes, or blocks
- * (flamegraph.pl --countname bytes), of waiting ns. Names are cleaned (clean.h) and their semicolons, the separator
- * here, become colons, as perf's folding does. Lines are sorted, one per stack.
+ * Root first. The first frame is the process's name, then the thread's if it differs. The number counts samples, as
+ * those tools label it; time without samples (in the kernel, measured; lost; not sampled) counts as the number of
+ * samples it would have had. CPU time by stack is in pprof and callgrind. For the heap the number is bytes, or blocks
+ * (flamegraph.pl --countname bytes), for waiting ns. Names are cleaned (clean.h), and their semicolons, the separator
+ * here, become colons, as in perf's folding. Lines are sorted, one per stack.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -75,7 +75,7 @@ static int by_text(const void *left, const void *right)
 	return strcmp(((const struct line *)left)->text, ((const struct line *)right)->text);
 }
 
-/* What is left of a line's time after its last whole sample goes to the next line: the sum is right. */
+/* The remainder of a line's time after its last whole sample is carried to the next line, so that the sum is right. */
 static void put_lines(const struct line *lines, size_t count, uint64_t period_ns, FILE *out)
 {
 	uint64_t beside_ns = period_ns / 2;

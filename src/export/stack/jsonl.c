@@ -1,12 +1,12 @@
-/* jsonl.c: allocations one by one, for programs: a JSON object a line, each with its "type".
+/* jsonl.c: single allocations, for programs: one JSON object per line, each with its "type".
  *
- * First "recording". Then "heap" (blocks of one kind in one process: malloc's, its mappings, a pool), "thread" and
- * "stack" (functions, innermost first), each before it is named, and the events: "alloc" and "free", with time, size,
- * heap, who did it, and the stack of whoever allocated the block. A heap's events come in order of time, those of other
- * heaps between them. Times are ns since the recording began; a heap's line comes again when "time_every" changes: the
- * times of so many events are known once, and lie evenly between. With "mean_b" blocks were sampled, one of s bytes
- * with probability 1 − e^(−s / mean_b). Nothing is kept but what is known already: recordings of any length pass
- * through.
+ * First comes "recording". Then "heap" (blocks of one kind in one process: malloc's, its mappings, a pool), "thread"
+ * and "stack" (functions, innermost first), each before its first use, and the events: "alloc" and "free", with time,
+ * size, heap, thread, and the stack that allocated the block. A heap's events are in order of time, interleaved with
+ * those of other heaps. Times are ns since the start of the recording; a heap's line is repeated when "time_every"
+ * changes: exact times are known once per so many events and interpolated in between. With "mean_b" blocks were
+ * sampled: a block of s bytes with probability 1 − e^(−s / mean_b). Only ids already written are kept in memory, so
+ * recordings of any length can be converted.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -23,9 +23,9 @@ struct state {
 	const struct sonde_format_options *options;
 	uint64_t start_ns;
 	struct sonde_json json;
-	uint32_t *time_every; /* by heap; 0 = it has not been named */
-	uint8_t *threads;     /* by id: it has been named */
-	uint8_t *stacks;      /* by node: likewise */
+	uint32_t *time_every; /* by heap; 0 = not written yet */
+	uint8_t *threads;     /* by id: already written */
+	uint8_t *stacks;      /* by node: already written */
 	struct sonde_stack_lines stack;
 };
 
@@ -126,7 +126,7 @@ static int put_event(struct state *state, const struct sonde_batch *batch, size_
 {
 	const struct sonde_heap_site *site = sonde_session_heap_site(state->session, batch->heap.site[i]);
 	uint64_t time_ns = batch->heap.time_ns[i];
-	/* a block is of the thread that allocated it, whoever frees it */
+	/* a block belongs to the thread that allocated it, whichever thread frees it */
 	if (!sonde_format_takes(state->options, time_ns, site ? site->thread : 0))
 		return 0;
 	put_heap(state, batch);
@@ -143,7 +143,7 @@ static int put_event(struct state *state, const struct sonde_batch *batch, size_
 	return error;
 }
 
-/* Chunks that cannot be decoded are passed over, as everywhere. */
+/* Chunks that cannot be decoded are skipped, as everywhere. */
 static int put_events(struct state *state)
 {
 	struct sonde_cursor *cursor;

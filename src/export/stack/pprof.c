@@ -1,13 +1,14 @@
-/* pprof.c: google/pprof's profile.proto, gzipped: samples/count and cpu/nanoseconds for every thread and stack; or of
- * the heap what Go's heap profiles have: allocated and in use, in objects and space. In use is what is weighed: alive
- * at the peak or at a moment, unreachable; else what was left. Of waiting what Go's block profiles have: contentions
- * and delay; calls where it is for I/O.
+/* pprof.c: google/pprof's profile.proto, gzipped: samples/count and cpu/nanoseconds for every thread and stack; for the
+ * heap the values of Go's heap profiles: allocated and in use, in objects and space. In use is the selected weight:
+ * live at the peak or at a given time, or unreachable; by default live at exit. For waiting the values of Go's block
+ * profiles: contentions and delay; for I/O, calls instead.
  *
  * Messages are encoded one at a time and go straight into the compressor. Locations are frames (index + 1) and
- * functions are functions, under the session's own ids; only those that samples use are written. Strings get their
- * numbers as they are met, so the string table comes last. A mapping is a module: addresses are those of the module's
- * file, not of a process, so every mapping starts at 0; all symbols are in the file, so that nobody needs to look any
- * up. Texts are cleaned (clean.h), because they must be UTF-8. Field numbers: profile.proto of github.com/google/pprof.
+ * functions are functions, under the session's own ids; only those that samples refer to are written. Strings are
+ * numbered at their first use, so the string table comes last. A mapping is a module: addresses are those of the
+ * module's file, not of a process, so every mapping starts at 0; all symbols are in the file, so that no reader needs
+ * to look any up. Texts are cleaned (clean.h), because they must be UTF-8. Field numbers: profile.proto of
+ * github.com/google/pprof.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -55,7 +56,7 @@ static const struct value_type temporary_types[] = {
 static const struct value_type wait_types[] = {{"contentions", "count"}, {"delay", "nanoseconds"}, {NULL, NULL}};
 static const struct value_type io_types[] = {{"calls", "count"}, {"delay", "nanoseconds"}, {NULL, NULL}};
 
-/* What is in a profile, and which of its values readers show first. */
+/* The values of a profile, and which one readers show by default. */
 static const struct {
 	const struct value_type *types;
 	const char *first;
@@ -81,18 +82,18 @@ struct state {
 	struct sonde_intern strings;
 	struct sonde_buf message, inner, packed, scratch;
 	struct sonde_stack_lines stack;
-	unsigned char *frames;    /* by index: used; with [kernel] and a missing stack behind the last */
+	unsigned char *frames;    /* by index: used; [kernel] and a missing stack follow the last */
 	unsigned char *functions; /* by id: used */
 	int error;
 };
 
-/* A string's number; cleaned. */
+/* The number of a cleaned string. */
 static uint64_t text(struct state *state, const char *raw)
 {
 	return sonde_intern(&state->strings, sonde_clean_text(&state->scratch, raw), &state->error);
 }
 
-/* Sends state->message as a field of the profile. */
+/* Writes state->message as a field of the profile. */
 static void put(struct state *state, enum profile_field field)
 {
 	struct sonde_buf *head = &state->scratch;
@@ -247,7 +248,7 @@ static void put_strings(struct state *state)
 	}
 }
 
-/* The rate at which the CPU was sampled; 0 = not known. */
+/* The CPU sampling rate; 0 = unknown. */
 static double sample_rate(const struct sonde_session *session)
 {
 	for (size_t i = 0; i < sonde_session_source_count(session); i++) {
@@ -263,7 +264,7 @@ static void put_comment(struct state *state, const char *comment)
 	put_number(state, PROFILE_COMMENT, text(state, comment));
 }
 
-/* Go's period of a heap profile is the mean distance of samples; 1: every byte, or every wait. */
+/* Go's period of a heap profile is the mean distance between samples; 1: every byte, or every wait. */
 static void put_period(struct state *state, const struct sonde_stacks *stacks)
 {
 	double rate_hz = sample_rate(state->session);
@@ -290,7 +291,7 @@ static void put_period(struct state *state, const struct sonde_stacks *stacks)
 	put_comment(state, value);
 }
 
-/* Where an imported recording comes from, and what it lacks: one comment a sentence. */
+/* The origin of an imported recording and what it is missing: one comment per sentence. */
 static void put_origin(struct state *state)
 {
 	struct sonde_origin origin = {0};

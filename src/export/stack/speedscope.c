@@ -1,10 +1,10 @@
-/* speedscope.c: speedscope's JSON: one sampled profile a thread, weights in ns of CPU time or of waiting, or bytes or
- * blocks of the heap.
+/* speedscope.c: speedscope's JSON: one sampled profile per thread, weights in ns of CPU time or waiting time, or bytes
+ * or blocks of the heap.
  *
- * Samples and calls that wait keep their order in time, so that speedscope's time order shows what ran, or waited,
- * when; equal neighbours are merged. They are read once into 16 bytes each (calls, which come in no order: 24 bytes)
- * and then sorted by thread. Stacks of the heap have no order in time. Frames are functions; the table of frames comes
- * behind the profiles, when it is known which were used.
+ * Samples and waiting calls stay in order of time, so that speedscope's time order shows what ran or waited when; equal
+ * neighbours are merged. They are read once into 16 bytes each (calls, which come unordered: 24 bytes) and then sorted
+ * by thread. Heap stacks have no order in time. Frames are functions; the table of frames follows the profiles, once it
+ * is known which frames were used.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -17,7 +17,7 @@
 #include "util/json.h"
 
 enum { NAME_MAX_B = 1 << 20 };
-#define COMMAND_MAX_B 65536 /* what the name has of it */
+#define COMMAND_MAX_B 65536 /* limit for the command in the name */
 
 struct sample {
 	uint32_t thread, node;
@@ -112,14 +112,14 @@ static int read_weights(struct state *state)
 	return error;
 }
 
-/* --- calls that wait --------------------------------------------------------------------------------------------- */
+/* --- waiting calls ----------------------------------------------------------------------------------------------- */
 
 struct calls {
 	struct call *rows;
 	size_t count, cap;
 };
 
-/* As their weights are counted (session/wait/weights.c), so that formats agree. */
+/* Weighted as in session/wait/weights.c, so that formats agree. */
 static int add_calls(struct calls *calls, const struct state *state, const struct sonde_heap_range *range,
 		     const struct sonde_batch *batch)
 {
@@ -145,7 +145,7 @@ static int add_calls(struct calls *calls, const struct state *state, const struc
 	return 0;
 }
 
-/* The outer call before what a handler does within it. */
+/* An outer call comes before what a signal handler does within it. */
 static int compare_calls(const void *left, const void *right)
 {
 	const struct call *a = left, *b = right;
@@ -179,7 +179,7 @@ static int read_calls(struct state *state)
 
 /* --- profiles ---------------------------------------------------------------------------------------------------- */
 
-/* A stable sort by thread: one count of each thread's samples, one move. Samples of no known thread come first. */
+/* A stable counting sort by thread. Samples of an unknown thread come first. */
 static int sort_by_thread(struct state *state)
 {
 	size_t threads = sonde_session_thread_count(state->session);
@@ -241,7 +241,7 @@ static int put_stacks(struct state *state, size_t from, size_t to)
 	return 0;
 }
 
-/* Returns their sum. */
+/* Returns the sum of the weights. */
 static uint64_t put_weights(struct state *state, size_t from, size_t to)
 {
 	uint64_t all = 0;
@@ -307,8 +307,8 @@ static void put_frames(struct state *state)
 	sonde_json_end(json);
 }
 
-/* What was weighed, or the command, or the recording; then, in brackets, where an imported recording comes from, and
- * what it lacks: the format has no other place for it. */
+/* The weight, the command, or the recording; then in parentheses the origin of an imported recording and what it is
+ * missing, because the format has no other place for it. */
 static int put_name(struct state *state)
 {
 	const struct sonde_session *session = state->session;

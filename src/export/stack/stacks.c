@@ -1,4 +1,4 @@
-/* stacks.c: one row per distinct stack, found by hash; memory grows with stacks, not with samples. */
+/* stacks.c: one row per distinct stack, found by hash: memory grows with stacks, not with samples. */
 #include "export/stack/stacks.h"
 
 #include <errno.h>
@@ -7,7 +7,7 @@
 #include "base/hash.h"
 #include "util/error.h"
 
-/* A stack deeper than any that sonde records is a damaged file. */
+/* A stack deeper than any that sonde records comes from a damaged file. */
 enum { DEPTH_MAX = 1 << 16 };
 
 static int same_stack(const void *context, uint32_t value)
@@ -22,7 +22,7 @@ static uint64_t hash_of(const struct sonde_stack *stack)
 	return sonde_hash_pair((uint64_t)stack->leaf << 32 | stack->thread, stack->node);
 }
 
-/* The row behind the last is the one being looked for. */
+/* The row after the last one is the key to look up. */
 static int add(struct sonde_stacks *stacks, struct sonde_stack stack)
 {
 	if (stacks->count == stacks->cap) {

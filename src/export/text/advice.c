@@ -1,4 +1,4 @@
-/* advice.c: findings as a list of what to do: each with what it could save, why, and its steps. */
+/* advice.c: findings as a to-do list: for each what it could save, why, and its steps. */
 #include <stdio.h>
 #include <string.h>
 

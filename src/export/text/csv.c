@@ -1,9 +1,9 @@
-/* csv.c: tidy tables by RFC 4180: one header row a section, CRLF, stored units named by the column keys.
+/* csv.c: tidy tables by RFC 4180: one header row per section, CRLF, stored units as named by the column keys.
  *
- * With several sections every row begins with its section's id, and the notes are a table too; with one section there
- * is just that table. A column whose cells have intervals is followed by KEY_plus_minus. Absent cells are empty. Texts
- * are cleaned (clean.h), because RFC 4180 allows no control characters; and a text that a spreadsheet would run as a
- * formula (it begins with = + - @) gets an apostrophe in front. Names that must be exact are in the JSON format.
+ * With several sections, every row begins with its section's id, and the notes form a table, too; with one section
+ * there is just that table. A column whose cells have intervals is followed by KEY_plus_minus. Absent cells are empty.
+ * Texts are cleaned (clean.h), because RFC 4180 allows no control characters; and a text that a spreadsheet would run
+ * as a formula (it begins with = + - @) is prefixed with an apostrophe. For exact names use the JSON format.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -23,7 +23,7 @@ struct writer {
 	FILE *out;
 	struct sonde_buf scratch;
 	const char *section; /* NULL = no section column */
-	size_t fields;       /* of this row so far */
+	size_t fields;       /* in this row so far */
 };
 
 static void put_raw(struct writer *writer, const char *text)

@@ -1,4 +1,4 @@
-/* figure.c: each unit is a ladder of steps; the highest step that the value reaches names it, with three digits. */
+/* figure.c: formats each unit with a ladder of steps: the highest step that the value reaches, with three digits. */
 #include "export/text/figure.h"
 
 #include <inttypes.h>
@@ -9,7 +9,7 @@
 enum { BAR_COLUMNS = 16 };
 
 struct step {
-	double from; /* in stored units: as soon as three digits of the step below would overflow */
+	double from; /* in stored units: where three digits of the previous step would overflow */
 	double scale;
 	const char *name, *ascii;
 };
@@ -67,7 +67,7 @@ static const struct step *step_for(enum sonde_unit unit, double value)
 	return &ladders[unit].steps[i];
 }
 
-/* Decimals that make three digits of a scaled value; ratios have one always, whole base units none. */
+/* Decimals needed for three digits of a scaled value; ratios always have one, whole base units none. */
 static int decimals_for(enum sonde_unit unit, const struct step *step, double scaled)
 {
 	if (unit == SONDE_UNIT_RATIO)
@@ -80,7 +80,7 @@ static int decimals_for(enum sonde_unit unit, const struct step *step, double sc
 	return size < 9.995 ? 2 : size < 99.95 ? 1 : 0;
 }
 
-/* "1234567" with commas between the thousands. */
+/* Formats "1234567" with commas between thousands. */
 static void put_grouped(struct sonde_buf *out, const char *digits)
 {
 	size_t whole = strspn(digits + (*digits == '-'), "0123456789") + (*digits == '-');
@@ -96,7 +96,7 @@ static void put_number(struct sonde_buf *out, double value, int decimals)
 {
 	char digits[400];
 	snprintf(digits, sizeof digits, "%.*f", decimals, value);
-	for (char *at = digits; *at; at++) /* a locale's decimal sign */
+	for (char *at = digits; *at; at++) /* the locale's decimal separator */
 		if (!strchr("-.0123456789", *at))
 			*at = '.';
 	put_grouped(out, digits);
@@ -131,7 +131,7 @@ static void put_scaled(struct sonde_buf *out, enum sonde_unit unit, double value
 	sonde_buf_text(out, ascii && step->ascii ? step->ascii : step->name);
 }
 
-/* At least a thin one for what is not nothing. */
+/* Draws at least a thin bar for a value above zero. */
 static void put_bar(struct sonde_buf *out, double share, int ascii)
 {
 	int halves = share > 0 ? (int)(share * 2 * BAR_COLUMNS + 0.5) : 0;

@@ -1,8 +1,8 @@
 /* json.c: the report as a versioned JSON document.
  *
- * Figures are in stored units under the columns' keys, never scaled or rounded. A cell that is absent is null, and the
- * row's "absent" says why; intervals stand in the row's "plus_minus". A tree is a flat list of nodes in depth-first
- * order that name their parents by index, because readers limit nesting and call trees are deep.
+ * Figures are in stored units under the columns' keys, never scaled or rounded. An absent cell is null, and the row's
+ * "absent" gives the reason; intervals are in the row's "plus_minus". A tree is a flat list of nodes in depth-first
+ * order that refer to their parents by index, because readers limit nesting and call trees are deep.
  * tests/validate/report.schema.json is the schema; what readers may rely on changes only with VERSION.
  */
 #include <errno.h>
@@ -82,7 +82,7 @@ static void put_cell(struct sonde_json *json, const struct sonde_cell *cell)
 	}
 }
 
-/* The cells of a row that have an interval, or a reason, as an object under `key`; nothing when there are none. */
+/* Writes the intervals, or the reasons, of a row's cells as an object under `key`; nothing if there are none. */
 static void put_aside(struct sonde_json *json, const struct sonde_table *table, const struct sonde_cell *row,
 		      const char *key)
 {

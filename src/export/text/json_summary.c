@@ -1,12 +1,12 @@
 /* json_summary.c: "summary" of a JSON report: timing.NAME.mean, .std, .min, .max and percentiles, in ms;
- * memory.peak_allocated and .peak_reserved, in bytes, and of devices the same (memory.devices.NAME);
+ * memory.peak_allocated and .peak_reserved in bytes, and the same per GPU (memory.devices.NAME);
  * throughput.samples_per_sec and .iterations_per_sec.
  *
- * No figure is its own: an operation is a row of the section zones, throughput the first row of iterations, and memory
- * comes from the section summary: allocated is the highest that a heap had alive, reserved the most that was resident
- * of one process; of devices it is what section devices says. What was not measured is null, and "absent" has the
- * reason under its path. Zones of one name at several places are told apart by these. The section has no more rows than
- * were asked for: "timing_omitted" is how many zones are not in timing.
+ * All figures are taken from sections: an operation is a row of the section zones, throughput the first row of
+ * iterations, and memory comes from the section summary: allocated is the peak of live heap memory, reserved the peak
+ * RSS of any process; GPU memory comes from the section devices. What was not measured is null, and "absent" gives the
+ * reason under the same path. Zones with the same name are distinguished by their call sites. The section has no more
+ * rows than requested: "timing_omitted" is the number of zones missing from timing.
  */
 #include "export/text/json_summary.h"
 
@@ -22,7 +22,7 @@ enum { NAME_MAX_B = 16 << 10 };
 
 struct figure {
 	const char *key, *column;
-	double size; /* how much of the column's unit is one of this */
+	double size; /* divisor from the column's unit */
 };
 
 static const struct figure durations[] = {{"mean", "mean_ns", 1e6}, {"std", "std_ns", 1e6},     {"min", "min_ns", 1e6},
@@ -47,7 +47,7 @@ static void put_cell(struct sonde_json *json, const struct figure *figure, const
 		sonde_json_null(json);
 }
 
-/* The cell of a figure of the section summary, whose rows are metrics. */
+/* The cell of a metric in the section summary. */
 static const struct sonde_cell *metric_of(const struct sonde_section *section, const char *metric)
 {
 	size_t rows = section ? section->table.row_count : 0;
@@ -57,7 +57,7 @@ static const struct sonde_cell *metric_of(const struct sonde_section *section, c
 	return sonde_report_cell(NULL, 0, "value");
 }
 
-/* A name that no operation had before. */
+/* Writes a name that is unique among operations. */
 static int put_name(struct sonde_json *json, struct sonde_intern *names, const struct sonde_section *zones, size_t row)
 {
 	const char *name = sonde_report_cell_text(zones, row, "zone");
@@ -121,7 +121,7 @@ static void put_why(struct sonde_json *json, const char *group, const char *key,
 
 static const struct figure device_memory[] = {{"peak_allocated", "peak_b", 1}, {"peak_reserved", "reserved_b", 1}};
 
-/* The device of a row, with its API and number; of several processes' the same once more with " 2". */
+/* Device name of a row, with API and number; a repeated name, from another process, gets " 2" appended. */
 static int device_name(char out[256], struct sonde_intern *names, const struct sonde_section *devices, size_t row)
 {
 	const char *name = sonde_report_cell_text(devices, row, "device");
@@ -137,7 +137,7 @@ static int device_name(char out[256], struct sonde_intern *names, const struct s
 	return sonde_error(ENOMEM, "out of memory for names of devices");
 }
 
-/* Their figures, or why there are none. */
+/* Writes their figures, or why there are none. */
 static int put_devices(struct sonde_json *json, const struct sonde_section *devices, int is_why)
 {
 	struct sonde_intern names = {0};

@@ -1,7 +1,7 @@
-/* md.c: GitHub Markdown: a heading and a table a section, trees as preformatted text.
+/* md.c: GitHub Markdown: a heading and a table per section, trees as preformatted text.
  *
- * Texts are cleaned (clean.h: no newlines, no controls), then every character that means something to Markdown is
- * escaped, HTML by entities: a name is shown as it is and cannot become a link, an image, a mention or markup.
+ * Texts are cleaned (clean.h: no newlines, no controls), then every character with a meaning in Markdown is escaped,
+ * HTML with entities: a name is shown verbatim and cannot become a link, an image, a mention or markup.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -30,12 +30,13 @@ static void put_text(struct writer *writer, const char *text)
 		else if (*at == '&')
 			fputs("&amp;", writer->out);
 		else if (*at == '@' ||
-			 *at == '#') /* no mention, no issue: an empty comment parts the sign from the word */
+			 /* prevents mentions and issue links: an empty comment separates the sign from the word */
+			 *at == '#')
 			fprintf(writer->out, "%s%c<!-- -->", *at == '#' ? "\\" : "", *at);
 		else if (*at == ':' && at[1] == '/')
-			fputs("&#58;", writer->out); /* no bare link */
+			fputs("&#58;", writer->out); /* prevents bare links */
 		else if (*at == '.' && at - clean >= 3 && !strncasecmp(at - 3, "www", 3))
-			fputs("<!-- -->.", writer->out); /* nor one without a scheme */
+			fputs("<!-- -->.", writer->out); /* prevents links without a scheme */
 		else if (strchr("\\`*_{}[]()!|~$", *at))
 			fprintf(writer->out, "\\%c", *at);
 		else
@@ -99,8 +100,8 @@ static void put_table(struct writer *writer, const struct sonde_table *table)
 	putc('\n', writer->out);
 }
 
-/* As text in HTML's own element: in a fenced block a name would stand as it is, `<` and all, which is live markup to
- * whatever takes the file for HTML. */
+/* Uses an HTML element: in a fenced block, `<` would stand unescaped, which is live markup to anything that treats the
+ * file as HTML. */
 static int put_tree(struct writer *writer, const struct sonde_tree *tree)
 {
 	const struct sonde_format_options options = {.width = TREE_WIDTH};

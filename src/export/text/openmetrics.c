@@ -1,9 +1,9 @@
-/* openmetrics.c: the figures of a report's tables as OpenMetrics text, for Prometheus and what reads like it.
+/* openmetrics.c: the figures of a report's tables as OpenMetrics text, for Prometheus and compatible readers.
  *
- * One gauge a column, sonde_SECTION_COLUMN with its base unit: what a finished recording says of a run does not count
- * on, so nothing is a counter. Columns of text are the row's labels, and so are numbers that only name something; where
- * that leaves two rows with the same labels, `row` tells them apart. Absent cells have no sample. A table of words only
- * is an info. Call trees are no metrics and left out.
+ * One gauge per column, sonde_SECTION_COLUMN with its base unit: the figures of a finished recording do not keep
+ * counting, so nothing is a counter. Text columns become the row's labels, and so do numbers that only identify
+ * something; if two rows have the same labels, `row` distinguishes them. Absent cells have no sample. A table of texts
+ * only becomes an info metric. Call trees are not metrics and are left out.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -24,15 +24,15 @@ struct writer {
 	FILE *out;
 	struct sonde_buf scratch;
 	const struct sonde_section *section;
-	struct sonde_buf *labels; /* of every row, without braces */
+	struct sonde_buf *labels; /* common to all rows, without braces */
 };
 
 /* --- names ---------------------------------------------------------------------------------------------------------*/
 
-/* A column's unit in names, and what its key ends with instead. */
+/* A column's unit in metric names, and the key suffix that it replaces. */
 struct unit {
 	const char *name, *suffix;
-	int nano; /* stored in billionths of it */
+	int nano; /* stored in billionths of the unit */
 };
 
 static struct unit unit_of(enum sonde_unit unit)
@@ -66,7 +66,8 @@ static int is_label(const struct sonde_column *column)
 	       !strcmp(column->key, "line");
 }
 
-/* --- labels --------------------------------------------------------------------------------------------------------*/
+/* --- labels
+ * -------------------------------------------------------------------------------------------------------- */
 
 static void add_label(struct writer *writer, struct sonde_buf *labels, const char *key, const char *value)
 {
@@ -79,7 +80,7 @@ static void add_label(struct writer *writer, struct sonde_buf *labels, const cha
 	sonde_buf_text(labels, "\"");
 }
 
-/* Titles name functions, too: a newline in one would begin a figure of its own. */
+/* Titles can contain function names: an unescaped newline would start a new metric. */
 static void put_help(struct writer *writer, const char *text)
 {
 	for (const char *at = sonde_clean_text(&writer->scratch, text); *at; at++)
@@ -115,7 +116,7 @@ static int same_labels(const void *context, uint32_t value)
 	return is_same(&labelled->labels[value - 1], labelled->row);
 }
 
-/* Adds `row` to the labels that were there before; a report's own labels never hold one. */
+/* Appends `row` to the existing labels; a report's own labels never contain it. */
 static int part_rows(struct writer *writer, size_t count)
 {
 	struct sonde_map seen = {0};
@@ -187,7 +188,7 @@ static void put_head(struct writer *writer, const char *family, const struct son
 	fprintf(writer->out, "%s, %s\n", more, basis[column->basis]);
 }
 
-/* `interval`: the half widths of the column's intervals, where it has any. */
+/* `interval`: writes the half widths of the column's intervals, if it has any. */
 static void put_column(struct writer *writer, size_t index, int interval)
 {
 	const struct sonde_table *table = &writer->section->table;
@@ -208,7 +209,7 @@ static void put_column(struct writer *writer, size_t index, int interval)
 	}
 }
 
-/* A table without a figure. */
+/* Writes a table without figures. */
 static void put_info(struct writer *writer)
 {
 	const struct sonde_table *table = &writer->section->table;
@@ -251,7 +252,7 @@ static int put_table(struct writer *writer)
 	return error;
 }
 
-/* Whether the section that is to be written is one that was: families may not come twice. */
+/* True if the section was already written: a metric family must not be repeated. */
 static int is_repeated(const struct writer *writer, const struct sonde_report *report)
 {
 	const struct sonde_section *section = report->first;

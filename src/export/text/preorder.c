@@ -1,4 +1,4 @@
-/* preorder.c: a stack of the nodes above the current one, grown as the tree deepens. */
+/* preorder.c: keeps a stack of the nodes above the current one, which grows with the depth of the tree. */
 #include "export/text/preorder.h"
 
 #include <errno.h>

@@ -1,4 +1,4 @@
-/* preorder.h: the nodes of a tree depth first, parents before children, without recursion: trees may be very deep. */
+/* preorder.h: visits a tree depth first, parents before children, without recursion, because trees may be very deep. */
 #ifndef SONDE_EXPORT_TEXT_PREORDER_H
 #define SONDE_EXPORT_TEXT_PREORDER_H
 
@@ -6,14 +6,15 @@
 
 struct sonde_preorder {
 	const struct sonde_tree_node *node;
-	size_t index;  /* of this node in the order, from 0 */
+	size_t index;  /* index of this node in preorder, from 0 */
 	size_t parent; /* its parent's index; 0 for the root */
 	size_t depth;  /* 0 = the root */
 };
 
 typedef int (*sonde_preorder_visit)(void *context, const struct sonde_preorder *at);
 
-/* Calls `visit` for the root (NULL: for nothing) and all below it; its first error ends the walk and is returned. */
+/* Calls `visit` for the root (NULL: does nothing) and every node below it; the first error ends the walk and is
+ * returned. */
 int sonde_preorder_walk(const struct sonde_tree_node *root, sonde_preorder_visit visit, void *context);
 
 #endif

@@ -1,7 +1,7 @@
-/* shorten.c: a C++ name is taken apart at the brackets of its outermost level: "type scope::name<…>(…) const".
+/* shorten.c: splits a C++ name at the brackets of its outermost level: "type scope::name<…>(…) const".
  *
- * The last parameter list is the function's. What looks like a bracket behind the word operator is a name, and so is
- * "(anonymous namespace)". A name without a parameter list (C, Rust, Go) has no type in front of it.
+ * The last parameter list is the function's. Brackets after the word operator are part of the name, and so is
+ * "(anonymous namespace)". A name without a parameter list (C, Rust, Go) has no type in front.
  */
 #include "export/text/shorten.h"
 
@@ -12,13 +12,13 @@
 enum { NAME_MAX_B = 1 << 16 };
 
 struct parts {
-	const char *scope;     /* behind the type */
-	const char *own;       /* the last name */
-	const char *arguments; /* its parameter list, or the end */
+	const char *scope;     /* after the type */
+	const char *own;       /* the last component */
+	const char *arguments; /* its parameter list, or the end of the text */
 	const char *end;
 };
 
-/* Behind `at`, or behind the operator's sign where one begins there. */
+/* Returns the position after `at`, or after an operator's symbol if one begins there. */
 static const char *step(const char *begin, const char *at)
 {
 	static const char word[] = "operator", unnamed[] = "(anonymous namespace)";
@@ -63,7 +63,7 @@ static struct parts take_apart(const char *name)
 	return parts;
 }
 
-/* The text up to `end`, with "<…>" for the template arguments of the outermost level. */
+/* Copies the text up to `end`, with "<…>" for template arguments of the outermost level. */
 static void put_without_templates(struct sonde_buf *out, const char *text, const char *end, const char *mark)
 {
 	int depth = 0;
@@ -79,7 +79,7 @@ static void put_without_templates(struct sonde_buf *out, const char *text, const
 	}
 }
 
-/* The name with less in it at each level: 0 has all but the arguments. */
+/* Writes the name with less detail at each level: level 0 omits only the arguments. */
 static int put_level(struct sonde_buf *out, const char *name, int level, const char *mark)
 {
 	struct parts parts = take_apart(name);

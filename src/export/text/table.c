@@ -1,9 +1,8 @@
-/* table.c: a table as aligned columns.
+/* table.c: a table with aligned columns.
  *
- * All cells are formatted first. Columns of detail are left out, and named below the table, while the line is too long
- * even with its texts cut as far as they can still be read; the width that it then has too much is taken from text
- * columns, the one marked wide last. Figures are never cut. Where even that is not enough, each cell gets a line of its
- * own.
+ * All cells are formatted first. While the line is too long even with its texts cut to a readable minimum, detail
+ * columns are hidden and listed below the table; the remaining excess width is taken from text columns, the one marked
+ * wide last. Figures are never cut. If even that is not enough, each cell gets a line of its own.
  */
 #include "export/text/text.h"
 
@@ -32,7 +31,7 @@ struct grid {
 	const struct sonde_table *table;
 	const struct sonde_format_options *options;
 	struct sonde_arena arena;
-	const char **cells;    /* formatted, row after row */
+	const char **cells;    /* formatted, row by row */
 	size_t *widths;        /* of columns */
 	unsigned char *hidden; /* by column: HIDDEN_EMPTY, HIDDEN_NARROW */
 	struct sonde_buf scratch;
@@ -48,8 +47,8 @@ static int is_left(const struct sonde_column *column)
 	return is_text(column) || column->unit == SONDE_UNIT_BAR;
 }
 
-/* Below which a column of texts is not cut. Words that stand for something each, as names of rules do, are not cut at
- * all, and a column of detail is left out before nothing can be read in it. */
+/* Minimum width of a text column. Texts that are identifiers, such as names of rules, are never cut, and a detail
+ * column is hidden before it becomes unreadable. */
 static size_t least_of(const struct sonde_column *column, size_t least)
 {
 	static const char *const whole[] = {"rule", "severity"};
@@ -95,7 +94,7 @@ static int fill(struct grid *grid)
 	return 0;
 }
 
-/* Takes *excess columns of width from text columns: wide ones, or the others. */
+/* Takes *excess columns of width from text columns: either the wide ones, or the others. */
 static void shrink(struct grid *grid, int wide, size_t least, size_t *excess)
 {
 	const struct sonde_table *table = grid->table;
@@ -113,7 +112,7 @@ static void shrink(struct grid *grid, int wide, size_t least, size_t *excess)
 	}
 }
 
-/* Width of a line; `cut`: with its texts as short as they may become. */
+/* Width of a line; `cut`: with its texts at their minimum widths. */
 static size_t line_width(const struct grid *grid, int cut)
 {
 	size_t total = 0;
@@ -126,7 +125,7 @@ static size_t line_width(const struct grid *grid, int cut)
 	return total;
 }
 
-/* Leaves out columns of detail that no row has a value for. */
+/* Hides detail columns without any value. */
 static void hide_empty(struct grid *grid)
 {
 	const struct sonde_table *table = grid->table;
@@ -139,7 +138,7 @@ static void hide_empty(struct grid *grid)
 	}
 }
 
-/* Leaves columns out, those of most detail and furthest right first, while the line cannot be made to fit. */
+/* Hides columns, the most detailed and rightmost first, until the line can be made to fit. */
 static void hide(struct grid *grid)
 {
 	const struct sonde_table *table = grid->table;
@@ -155,14 +154,14 @@ static void hide(struct grid *grid)
 	}
 }
 
-/* 0 when the columns cannot be made to fit. */
+/* Returns 0 if the columns cannot be made to fit. */
 static int fit(struct grid *grid)
 {
 	hide_empty(grid);
 	hide(grid);
 	size_t total = line_width(grid, 0);
 	size_t width = (size_t)grid->options->width, excess = total > width ? total - width : 0;
-	/* A cell of hostile length: the loop below goes in steps of one. */
+	/* Handles cells of hostile length at once: the loop below goes in steps of one. */
 	for (size_t i = 0; i < grid->table->column_count && excess; i++) {
 		if (!is_text(&grid->table->columns[i]) || grid->widths[i] <= width || grid->hidden[i])
 			continue;
@@ -221,7 +220,7 @@ static int put_rows(struct grid *grid, FILE *out)
 	return 0;
 }
 
-/* "title: value" lines, for a terminal too narrow for the table. */
+/* Writes "title: value" lines, for a terminal too narrow for the table. */
 static int put_list(struct grid *grid, FILE *out)
 {
 	size_t columns = grid->table->column_count, width = (size_t)grid->options->width;
@@ -244,7 +243,7 @@ static int put_list(struct grid *grid, FILE *out)
 	return 0;
 }
 
-/* What was gathered in `scratch`, if anything, in as many lines as it needs. */
+/* Writes what has collected in `scratch`, if anything, in as many lines as needed. */
 static void put_gathered(struct grid *grid, const char *end, FILE *out)
 {
 	struct sonde_buf *scratch = &grid->scratch;
@@ -265,7 +264,7 @@ static void put_hidden(struct grid *grid, FILE *out)
 	put_gathered(grid, ")", out);
 }
 
-/* Which figures are not measured. */
+/* Lists the figures that are not measured. */
 static void put_basis(struct grid *grid, enum sonde_basis basis, const char *word, FILE *out)
 {
 	const struct sonde_table *table = grid->table;
@@ -280,7 +279,7 @@ static void put_basis(struct grid *grid, enum sonde_basis basis, const char *wor
 int sonde_text_table(const struct sonde_table *table, const struct sonde_format_options *options, FILE *out)
 {
 	if (!table->column_count)
-		return 0; /* its notes say all */
+		return 0; /* its notes say everything */
 	if (!table->row_count) {
 		fputs("  (no rows)\n", out);
 		return 0;

@@ -1,7 +1,7 @@
 /* text.c: the report for a terminal.
  *
- * What was recorded, lost and not measured comes first, then the sections. Everything is cleaned (clean.h) before it is
- * written, so that no name reaches the terminal's own language; colours are the only escapes, and only when asked for.
+ * First what was recorded, lost and not measured, then the sections. Everything is cleaned (clean.h) before it is
+ * written, so that names cannot contain terminal control sequences; colours are the only escapes, and only on request.
  */
 #include "export/text/text.h"
 

@@ -1,4 +1,4 @@
-/* text.h: the parts of the text format that others show too: Markdown prints the same tree in a code block. */
+/* text.h: parts of the text format that other formats use: Markdown shows the same tree in a code block. */
 #ifndef SONDE_EXPORT_TEXT_TEXT_H
 #define SONDE_EXPORT_TEXT_TEXT_H
 
@@ -8,19 +8,19 @@
 
 #define SONDE_TEXT_WIDTH_MIN 48
 
-/* Aligned columns in at most options->width columns; when they cannot fit, a line per cell. */
+/* Aligned columns in at most options->width columns; if they cannot fit, one line per cell. */
 int sonde_text_table(const struct sonde_table *table, const struct sonde_format_options *options, FILE *out);
 
-/* One line a node: total, self, name; small shares folded. */
+/* One line per node: total, self, name; small shares are folded. */
 int sonde_text_tree(const struct sonde_tree *tree, const struct sonde_format_options *options, FILE *out);
 
-/* A heading of one line; errors of memory. */
+/* A heading of one line; -ENOMEM. */
 int sonde_text_title(const char *text, const struct sonde_format_options *options, FILE *out);
 
-/* A list of notes, warnings marked. */
+/* A list of notes, with warnings marked. */
 void sonde_text_notes(const struct sonde_note *note, const struct sonde_format_options *options, FILE *out);
 
-/* Words of a cleaned text, in lines of at most `width` columns, the second and later ones indented. */
+/* Wraps a cleaned text into lines of at most `width` columns, the second and later ones indented. */
 void sonde_text_wrap(FILE *out, const char *text, int width, int indent);
 
 #endif

@@ -1,8 +1,8 @@
-/* tree.c: a weighted tree, one line a node.
+/* tree.c: a weighted tree, one line per node.
  *
- * Call trees are deep and narrow: a chain of only children stays at one indentation, only branches indent, and from
- * half the line's width on nothing does. Subtrees below half a per cent of the whole are folded into "(n more)". The
- * walk keeps its own stack: hostile trees are as deep as they like.
+ * Call trees are deep and narrow: chains of single children stay at one indentation, only branches indent, and beyond
+ * half of the line's width nothing does. Subtrees below half a per cent of the whole are folded into "(n more)". The
+ * walk keeps a stack of its own, because hostile trees can be arbitrarily deep.
  */
 #include "export/text/text.h"
 
@@ -19,14 +19,14 @@ enum { BRANCH_COLUMNS = 2, FIGURES_COLUMNS = 32, LINE_MAX_B = 1 << 20, LEVELS_MA
 
 static const double FOLD_SHARE = 0.005;
 
-/* A branch that is being shown: which child comes next, and what is folded behind the last. */
+/* A branch being shown: its next child, and what is folded after the last. */
 struct level {
 	const struct sonde_tree_node *next;
 	size_t folded;
 	uint64_t folded_total;
 };
 
-/* How a line hangs below the branch above it. */
+/* How a line is attached to the branch above it. */
 enum hang { HANG_CHAIN = 0, HANG_CHILD, HANG_LAST };
 
 struct walk {
@@ -120,7 +120,7 @@ static void put_folded(struct walk *walk, struct level *level)
 	fprintf(walk->out, "(%zu more)\n", count);
 }
 
-/* What comes below a node: an only child goes on in the chain and is returned; several open a branch. */
+/* Continues below a node: a single child continues the chain and is returned; several open a branch. */
 static const struct sonde_tree_node *open_branch(struct walk *walk, const struct sonde_tree_node *node)
 {
 	const struct sonde_tree_node *first = next_shown(walk, node->child);
@@ -140,7 +140,7 @@ static const struct sonde_tree_node *open_branch(struct walk *walk, const struct
 	return NULL;
 }
 
-/* The next child of the nearest branch that has one; branches that have none are closed. */
+/* The next child of the nearest branch that has one; finished branches are closed. */
 static const struct sonde_tree_node *next_branch(struct walk *walk, enum hang *hang)
 {
 	for (; walk->levels; walk->levels--) {
