@@ -1,25 +1,24 @@
-/* advise.c: `sonde advise`: what to fix first in a recorded run, what that could save, and how much faster the run
- * would be with parts of it faster.
- */
+/* advise.c: `sonde advise`: what to fix first in a recorded run, what that would save, and how much faster the run
+ * would be if parts of it were faster. */
 #include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "analyze/critical/replay.h"
 #include "analyze/findings/findings.h"
-#include "cli/common/present.h"
+#include "cli/common/rendering.h"
 #include "util/error.h"
 
 enum { WHAT_IFS_MAX = 16 };
 
 struct request {
-	struct sonde_present present; /* first: the options of reports are found in it */
+	struct sonde_rendering rendering; /* must be first: the options of reports refer to it */
 	const char *what_if[WHAT_IFS_MAX];
 	size_t what_ifs;
-	int rules; /* list them */
+	int rules; /* list the rules */
 };
 
-#define AT(member) offsetof(struct sonde_present, member)
+#define AT(member) offsetof(struct sonde_rendering, member)
 
 static const struct sonde_option options[] = {
     {"what-if", 0, "KIND=NAME,speed=N",
@@ -41,10 +40,10 @@ static const struct sonde_option options[] = {
     {0},
 };
 
-static int take_batch(struct sonde_present *present, const char *name, const char *value)
+static int take_batch(struct sonde_rendering *rendering, const char *name, const char *value)
 {
-	int code = sonde_present_number(present, name, value, &present->pass.batch);
-	if (code || present->pass.batch)
+	int code = sonde_rendering_number(rendering, name, value, &rendering->pass.batch);
+	if (code || rendering->pass.batch)
 		return code;
 	fprintf(stderr, "sonde advise: --%s 0: at least 1 item is handled at once\n", name);
 	return SONDE_EXIT_USAGE;
@@ -55,9 +54,9 @@ static int take(void *context, const struct sonde_option *option, const char *va
 	struct request *request = context;
 	struct sonde_critical_scale scale;
 	if (option && !strcmp(option->name, "batch-size"))
-		return take_batch(&request->present, option->name, value);
+		return take_batch(&request->rendering, option->name, value);
 	if (!option || strcmp(option->name, "what-if") != 0)
-		return sonde_present_take(context, option, value);
+		return sonde_rendering_take(context, option, value);
 	if (request->what_ifs == WHAT_IFS_MAX) {
 		fprintf(stderr, "sonde advise: at most %d times --what-if\n", WHAT_IFS_MAX);
 		return SONDE_EXIT_USAGE;
@@ -70,18 +69,18 @@ static int take(void *context, const struct sonde_option *option, const char *va
 	return 0;
 }
 
-/* In one line where that fits a terminal of 80. */
+/* On one line if it fits a terminal of 80 columns. */
 static void print_threshold(const struct sonde_threshold_row *threshold, double value)
 {
 	int length = snprintf(NULL, 0, "    %s = %.10g  %s", threshold->name, value, threshold->meaning);
 	printf("    %s = %.10g%s%s\n", threshold->name, value, length <= 80 ? "  " : "\n        ", threshold->meaning);
 }
 
-static int list_rules(const struct sonde_present *present)
+static int list_rules(const struct sonde_rendering *rendering)
 {
 	double values[SONDE_THRESHOLDS];
-	struct sonde_pass_options given = present->pass;
-	given.thresholds = present->thresholds;
+	struct sonde_pass_options given = rendering->pass;
+	given.thresholds = rendering->thresholds;
 	if (sonde_thresholds_read(values, &given)) {
 		fprintf(stderr, "sonde advise: %s\n", sonde_error_text());
 		return SONDE_EXIT_USAGE;
@@ -102,19 +101,19 @@ static int list_rules(const struct sonde_present *present)
 
 static int run(int argc, char **argv)
 {
-	struct request request = {.present = {.command = "advise"}};
+	struct request request = {.rendering = {.command = "advise"}};
 	struct sonde_parse parse = {.command = sonde_command_find("advise"), .found = take, .context = &request};
 	int code = sonde_command_parse(&parse, argc, argv);
 	if (code || parse.done)
 		return code;
 	if (request.rules)
-		return list_rules(&request.present);
-	request.present.sections = request.what_ifs ? "what-if" : "findings";
-	if (!request.what_ifs && !request.present.format && !request.present.output)
-		request.present.format = "advice";
-	request.present.pass.what_if = request.what_if;
-	request.present.pass.what_ifs = request.what_ifs;
-	return sonde_present_run(&request.present);
+		return list_rules(&request.rendering);
+	request.rendering.sections = request.what_ifs ? "what-if" : "findings";
+	if (!request.what_ifs && !request.rendering.format && !request.rendering.output)
+		request.rendering.format = "advice";
+	request.rendering.pass.what_if = request.what_if;
+	request.rendering.pass.what_ifs = request.what_ifs;
+	return sonde_rendering_run(&request.rendering);
 }
 
 const struct sonde_command sonde_command_advise = {

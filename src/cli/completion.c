@@ -1,4 +1,4 @@
-/* completion.c: `sonde completion SHELL`: completion scripts made from the tables of commands and options.
+/* completion.c: `sonde completion SHELL`: completion scripts generated from the tables of commands and options.
  *
  * The scripts are whole: they never call sonde. Values are offered where a table knows them (common/choices.c), else
  * files.
@@ -71,7 +71,7 @@ static void write_bash(void)
 
 /* --- zsh -------------------------------------------------------------------------------------------------------- */
 
-/* Text inside single quotes and brackets. */
+/* Escapes text inside single quotes and brackets. */
 static void zsh_text(const char *text)
 {
 	for (; *text; text++) {

@@ -1,7 +1,8 @@
-/* diff.c: `sonde diff`: what differs between recordings, or results of `sonde bench`, and whether that is more than
+/* diff.c: `sonde diff`: compares recordings, or results of `sonde bench`, and tells whether differences are more than
  * chance.
  *
- * Two recordings are opened together. Of several a side each is read and closed again, and only its figures stay.
+ * Two recordings are opened together. With several per side, each is read and closed again, and only its figures are
+ * kept.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -29,13 +30,13 @@ struct request {
 	char **file; /* the baselines, then the candidates */
 	size_t files, baselines;
 	const char *format, *output, *sections;
-	const char *plot; /* its name, or list; NULL = none */
+	const char *plot; /* name of a plot, or list; NULL = none */
 	uint64_t limit;
 	double margin;
 	int gate, force;
 	struct sonde_session_options session;
-	struct sonde_session *session_of[2]; /* of two, whose texts the report has */
-	/* What it came to. */
+	struct sonde_session *session_of[2]; /* for two recordings: the report refers to their texts */
+	/* Results. */
 	enum sonde_verdict verdict;
 	int is_comparable;
 };
@@ -82,7 +83,7 @@ static int take(void *context, const struct sonde_option *option, const char *va
 	return 0;
 }
 
-/* Which are baselines: those before `--`, or the first of two. 0 or an exit code. */
+/* Finds the baselines: files before `--`, or the first of two. 0 or an exit code. */
 static int divide(struct request *request, size_t behind)
 {
 	request->baselines = request->files - behind;
@@ -98,7 +99,7 @@ static int divide(struct request *request, size_t behind)
 	return SONDE_EXIT_USAGE;
 }
 
-/* What has no meaning with a plot; 0 or an exit code with a sentence. */
+/* Rejects options that do not apply to plots; 0, or an exit code after printing a message. */
 static int check_plot(const struct request *request, int is_list)
 {
 	if (request->sections)
@@ -168,7 +169,7 @@ static int compare_two(struct request *request, struct sonde_report *report)
 
 /* --- several ----------------------------------------------------------------------------------------------------- */
 
-/* `id`: the file head's. */
+/* `id`: from the file header. */
 static int read_one(struct sonde_diff_recording *out, uint64_t id[2], const struct request *request, const char *path)
 {
 	struct sonde_session *session = NULL;
@@ -181,13 +182,13 @@ static int read_one(struct sonde_diff_recording *out, uint64_t id[2], const stru
 	return code;
 }
 
-/* Whether two files stand on one side. */
+/* True if two files are on the same side. */
 static int is_one_side(const struct request *request, size_t i, size_t k)
 {
 	return (i < request->baselines) == (k < request->baselines);
 }
 
-/* A copy of a recording has its id; 0 is none. */
+/* Detects copies of a recording by their id; 0 = no id. */
 static int check_ids(const struct request *request, const uint64_t (*id)[2], size_t last)
 {
 	for (size_t i = 0; i < last; i++)
@@ -198,7 +199,7 @@ static int check_ids(const struct request *request, const uint64_t (*id)[2], siz
 	return 0;
 }
 
-/* A recording that stands twice on a side would count as two runs. */
+/* The same recording twice on a side would count as two runs. */
 static int check_once(const struct request *request)
 {
 	struct stat a, b;
@@ -252,7 +253,7 @@ static int compare_bench(struct request *request, struct sonde_report *report)
 	return code;
 }
 
-/* What is not of any two sides; a negative errno with a sentence. */
+/* Rejects sections that this kind of comparison does not have; a negative errno with a message. */
 static int check_sections(const struct request *request, int is_bench)
 {
 	if (is_bench && request->plot)
@@ -264,7 +265,7 @@ static int check_sections(const struct request *request, int is_bench)
 	return 0;
 }
 
-/* Results and recordings have nothing in common; a negative errno with a sentence. */
+/* Rejects a mix of results and recordings; a negative errno with a message. */
 static int check_kinds(const struct request *request, int *is_bench)
 {
 	size_t results = 0;

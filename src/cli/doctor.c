@@ -1,7 +1,7 @@
-/* doctor.c: `sonde doctor`: what can be recorded here, what cannot, and the least change that would help.
+/* doctor.c: `sonde doctor`: what can be recorded here, what cannot, and the smallest change that would help.
  *
- * First every source's own probe, then the checks of common/checks.c. All formats but text are the report's; the text is
- * written here, because a table would cut the sentences that matter. Red means that nothing can be recorded.
+ * First every source's own probe, then the checks of common/checks.c. All formats except text are the report's; text is
+ * written here, because a table would cut the important messages. Red means that nothing can be recorded.
  */
 #include <limits.h>
 #include <stdio.h>
@@ -21,7 +21,7 @@
 
 struct row {
 	const char *name;
-	const char *cost; /* of recording it; NULL where that is no question */
+	const char *cost; /* overhead of recording it; NULL if not applicable */
 	struct sonde_finding finding;
 };
 
@@ -41,7 +41,7 @@ static const struct {
     [SONDE_VERDICT_RED] = {"red", "\033[31m"},
 };
 
-/* --- looking ---------------------------------------------------------------------------------------------------- */
+/* --- probing ---------------------------------------------------------------------------------------------------- */
 
 static void probe_source(const struct sonde_source *source, struct sonde_finding *out)
 {
@@ -84,9 +84,9 @@ static int look(struct doctor *doctor)
 	return 1;
 }
 
-enum { FOUND_AT = 27 }; /* columns before what was found */
+enum { FOUND_AT = 27 }; /* width of the columns before the finding */
 
-/* --- saying ------------------------------------------------------------------------------------------------------ */
+/* --- printing --------------------------------------------------------------------------------------------------- */
 
 static const char *summary(const struct doctor *doctor)
 {
@@ -98,7 +98,7 @@ static const char *summary(const struct doctor *doctor)
 	return sentences[doctor->worst];
 }
 
-/* Where nobody sets a width, a line is a line: for grep. */
+/* Without a known width lines are not wrapped: for grep. */
 static int width_of(const struct sonde_format_options *style, FILE *out)
 {
 	return isatty(fileno(out)) || getenv("COLUMNS") ? style->width : INT_MAX;

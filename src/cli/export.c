@@ -1,20 +1,20 @@
-/* export.c: `sonde export`: a recording in the format of another tool, in a file named like it. */
-#include "cli/common/present.h"
+/* export.c: `sonde export`: converts a recording to another tool's format, in a file named like it. */
+#include "cli/common/rendering.h"
 
 static int run(int argc, char **argv)
 {
-	struct sonde_present present = {.command = "export", .beside = 1};
+	struct sonde_rendering rendering = {.command = "export", .is_named_like_recording = 1};
 	struct sonde_parse parse = {
-	    .command = sonde_command_find("export"), .found = sonde_present_take, .context = &present};
+	    .command = sonde_command_find("export"), .found = sonde_rendering_take, .context = &rendering};
 	int code = sonde_command_parse(&parse, argc, argv);
-	return code || parse.done ? code : sonde_present_run(&present);
+	return code || parse.done ? code : sonde_rendering_run(&rendering);
 }
 
 const struct sonde_command sonde_command_export = {
     .name = "export",
     .title = "write a recording in the format of another tool",
     .usage = "-f FORMAT [options] [FILE]",
-    .options = sonde_present_options,
+    .options = sonde_rendering_options,
     .examples = "sonde export -f chrome app.sonde      writes app.trace.json here\n"
 		"sonde export -o app.pb.gz app.sonde\n"
 		"sonde export -f folded -o - app.sonde | head\n"

@@ -1,5 +1,5 @@
-/* import.c: `sonde import`: a file of another profiler as a recording. The new file gets its name when it is whole
- * (common/beside.h). */
+/* import.c: `sonde import`: converts another profiler's file to a recording. The new file gets its name when it is
+ * complete (common/atomic_file.h). */
 #include <errno.h>
 #include <stddef.h>
 #include <stdio.h>
@@ -7,7 +7,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "cli/common/beside.h"
+#include "cli/common/atomic_file.h"
 #include "cli/common/command.h"
 #include "import/import.h"
 #include "roof/machine.h"
@@ -18,10 +18,10 @@ struct request {
 	const char *output, *from, *type, *path;
 	uint64_t memory_b;
 	int force, quiet;
-	char *chosen; /* the output's name where none was given */
+	char *chosen; /* the default output name */
 };
 
-#define MEMORY_LEAST_B (UINT64_C(128) << 20) /* JSON alone has 64 MB in reserve */
+#define MEMORY_LEAST_B (UINT64_C(128) << 20) /* JSON alone reserves 64 MB */
 #define MEMORY_DEFAULT_B (UINT64_C(1) << 30)
 
 #define AT(member) offsetof(struct request, member)
@@ -51,7 +51,7 @@ static int take(void *context, const struct sonde_option *option, const char *va
 	return 0;
 }
 
-/* "traces/app.trace.json.gz" → "app.trace.sonde" here. */
+/* "traces/app.trace.json.gz" → "app.trace.sonde" in the working directory. */
 static int name_output(struct request *request)
 {
 	static const char *const endings[] = {".gz", ".json", ".pb", ".data", ".txt"};
@@ -72,7 +72,7 @@ static int name_output(struct request *request)
 	return 0;
 }
 
-/* Not even --force replaces the file that is read. */
+/* Not even --force replaces the input file. */
 static int check_same(const struct request *request)
 {
 	struct stat status, from;
@@ -82,7 +82,7 @@ static int check_same(const struct request *request)
 	return sonde_error(EINVAL, "%s is the file that is imported; choose another name with -o", request->output);
 }
 
-/* Temporary files go where there is room for the recording. */
+/* Temporary files go where there is space for the recording. */
 static char *folder_of(const char *path)
 {
 	const char *slash = strrchr(path, '/');
@@ -99,7 +99,7 @@ static int limit_memory(struct request *request)
 	return sonde_memory_limit_set(request->memory_b);
 }
 
-/* Any allocation may be the one that fails, so what failed is not the news. */
+/* Any allocation may be the one that exceeds the limit, so report the limit instead. */
 static int too_big(const struct request *request)
 {
 	char limit[24], more[24];
@@ -111,10 +111,10 @@ static int too_big(const struct request *request)
 
 static int import(struct request *request, struct sonde_import_result *result)
 {
-	struct sonde_beside beside;
+	struct sonde_atomic_file file;
 	int error = name_output(request);
 	error = error ? error : check_same(request);
-	error = error ? error : sonde_beside_open(&beside, request->output, request->force);
+	error = error ? error : sonde_atomic_file_open(&file, request->output, request->force);
 	if (error)
 		return error;
 	char *folder = folder_of(request->output);
@@ -122,13 +122,13 @@ static int import(struct request *request, struct sonde_import_result *result)
 					   .format = request->from,
 					   .type = request->type,
 					   .folder = folder,
-					   .fd = beside.fd,
+					   .fd = file.fd,
 					   .name = request->output};
 	error = limit_memory(request);
 	error = error ? error : sonde_import(result, &how);
 	error = error == -ENOMEM ? too_big(request) : error;
 	free(folder);
-	return sonde_beside_close(&beside, error);
+	return sonde_atomic_file_close(&file, error);
 }
 
 static void tell(const struct request *request, const struct sonde_import_result *result)

@@ -1,10 +1,10 @@
-/* live.c: `sonde live`: records a command, or a process that runs, and shows it in a browser meanwhile.
+/* live.c: `sonde live`: records a command or a running process, and shows it in a browser meanwhile.
  *
- * Two processes. The recorder is the command's parent and does what `sonde record` does: the command's streams, exit
- * code and signals are what they are without us, and serving costs no samples. We serve the page from the recorder's
- * file while it grows, hand on signals that were meant for the command, and end as it ended. The address is bound
- * first, so that nothing is run where a port is taken; the address goes to the error output, since the standard output
- * is the command's. Rejected: one process, whose answers would stand in the way of draining buffers.
+ * There are two processes. The recorder is the command's parent and does what `sonde record` does: the command's
+ * streams, exit code and signals are unaffected, and serving costs no samples. We serve the page from the recorder's
+ * growing file, forward signals meant for the command, and exit the way it does. The port is bound first, so that
+ * nothing is run if it is taken. The address is printed on standard error, because the standard output belongs to the
+ * command. Rejected: a single process, whose answers would delay draining buffers.
  */
 #include <errno.h>
 #include <signal.h>
@@ -18,18 +18,18 @@
 #include "cli/common/browse.h"
 #include "cli/common/command.h"
 #include "cli/live_recorder.h"
-#include "cli/common/pass_on.h"
+#include "cli/common/forward.h"
 #include "cli/common/recording.h"
 #include "session/session.h"
 #include "util/error.h"
 
-#define FLUSH_NS 180000000u     /* what happens is in the file after so long */
-#define TICK_NS 125000000u      /* between two looks at it, where a page is open */
-#define IDLE_TICK_NS 500000000u /* where none is */
-#define ALONE_NS 10000000000u   /* so long an ended run waits for a page, where nobody can press Ctrl-C */
+#define FLUSH_NS 180000000u     /* events reach the file after this time */
+#define TICK_NS 125000000u      /* polling interval while a page is open */
+#define IDLE_TICK_NS 500000000u /* polling interval otherwise */
+#define ALONE_NS 10000000000u   /* how long a finished run waits for a page, if nobody can press Ctrl-C */
 
 struct request {
-	struct sonde_recording recording; /* the first: common/recording.h */
+	struct sonde_recording recording; /* must be first: common/recording.h */
 	struct sonde_browse browse;
 	int once;
 };
@@ -56,11 +56,11 @@ struct live {
 	struct request *request;
 	struct sonde_live_recorder recorder;
 	struct sonde_server *server;
-	struct sonde_session *session; /* until the server has begun, which owns it then */
+	struct sonde_session *session; /* until the server starts and takes it over */
 	sigset_t caught, before;
-	int has_begun;              /* the server */
-	int is_told_to_end;         /* by a signal that asks for all of it to end */
-	uint64_t ended_ns, seen_ns; /* when the run ended, and when a page was open last */
+	int has_begun;              /* the server has started */
+	int is_told_to_end;         /* a signal asked us to end everything */
+	uint64_t ended_ns, seen_ns; /* when the run ended, and when a page was last open */
 };
 
 static int quiet(const struct live *live)
@@ -70,7 +70,7 @@ static int quiet(const struct live *live)
 
 /* --- signals ----------------------------------------------------------------------------------------------------- */
 
-/* What would end us, but for what we were started to ignore, and what the end of a child says. */
+/* Blocks the signals that would end us, except those ignored from the start, and SIGCHLD. */
 static void block(struct live *live)
 {
 	static const int numbers[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, SIGALRM, SIGPIPE};
@@ -89,7 +89,8 @@ static int asks_to_end(int number)
 	return number == SIGINT || number == SIGTERM || number == SIGHUP || number == SIGQUIT;
 }
 
-/* While it runs a signal is the command's: the terminal sends its own to all of us, others came to us alone. */
+/* During the run signals belong to the command: the terminal sends its own to the whole group, others came only to
+ * us. */
 static void take_signal(struct live *live, const siginfo_t *info)
 {
 	if (info->si_signo == SIGCHLD || info->si_signo == SIGPIPE)
@@ -98,14 +99,14 @@ static void take_signal(struct live *live, const siginfo_t *info)
 		live->is_told_to_end |= asks_to_end(info->si_signo);
 		return;
 	}
-	/* A closed terminal says so to the session's leader alone. */
+	/* The kernel reports a closed terminal to the session leader only. */
 	if (info->si_code != SI_KERNEL || (info->si_signo == SIGHUP && getsid(0) == getpid()))
 		kill(live->recorder.pid, info->si_signo);
 	if (info->si_code != SI_KERNEL || info->si_signo == SIGHUP)
 		live->is_told_to_end |= asks_to_end(info->si_signo) && info->si_signo != SIGINT;
 }
 
-/* Until a signal comes, or it is time to look again. */
+/* Waits for a signal, or until the next poll is due. */
 static void wait_a_little(struct live *live, uint64_t most_ns)
 {
 	siginfo_t info;
@@ -115,9 +116,9 @@ static void wait_a_little(struct live *live, uint64_t most_ns)
 		take_signal(live, &info);
 }
 
-/* --- how it ended ------------------------------------------------------------------------------------------------ */
+/* --- end of the run ---------------------------------------------------------------------------------------------- */
 
-/* A zombie is no more. */
+/* A zombie does not count as running. */
 static int is_running(pid_t pid)
 {
 	char path[64], line[512];
@@ -130,7 +131,7 @@ static int is_running(pid_t pid)
 	return state != 'Z' && state != 'X';
 }
 
-/* Of a process that is not our child nobody tells us how it ended. */
+/* The exit status of a process that is not our child is unknown. */
 static void describe_left(pid_t pid, char *out, size_t out_b)
 {
 	if (is_running(pid))
@@ -164,7 +165,7 @@ static void say_end(struct live *live, const char *sentence)
 	const struct sonde_live_recorder *recorder = &live->recorder;
 	const struct sonde_record_options *record = recorder->options;
 	if (recorder->has_told && recorder->error[0])
-		sonde_error(EIO, "%s", recorder->error); /* it is said from there */
+		sonde_error(EIO, "%s", recorder->error); /* pass on the recorder's message */
 	if (recorder->has_told)
 		sonde_recording_say(record, &recorder->result, "live");
 	else
@@ -177,7 +178,7 @@ static int exit_code(const struct live *live)
 	if (!recorder->has_told || (recorder->result.error && recorder->result.status == -1))
 		return SONDE_EXIT_OURS;
 	sigprocmask(SIG_SETMASK, &live->before, NULL);
-	return sonde_pass_on(recorder->result.status);
+	return sonde_forward(recorder->result.status);
 }
 
 /* --- serving ------------------------------------------------------------------------------------------------------ */
@@ -188,7 +189,7 @@ static void announce(struct live *live)
 		fprintf(stderr, "sonde live: open it in a browser; the command runs meanwhile\n");
 }
 
-/* When the file has its name and its head. */
+/* Starts serving once the file has its name and its header. */
 static int try_begin(struct live *live)
 {
 	const struct sonde_session_options growing = {.growing = !live->recorder.has_ended};
@@ -203,7 +204,7 @@ static int try_begin(struct live *live)
 	return 0;
 }
 
-/* Whether the page is to be served for longer than the run. */
+/* True if the page stays available after the run. */
 static int goes_on(const struct live *live, size_t pages)
 {
 	if (live->is_told_to_end || live->request->once || !live->has_begun)
@@ -232,7 +233,7 @@ static void end_run(struct live *live)
 	say_waiting(live);
 }
 
-/* What is seen of the run, until nobody wants to see it any more. 0, or a negative errno: there is no page. */
+/* Serves the run until nobody wants to see it any more. 0, or a negative errno: there is no page. */
 static int watch(struct live *live)
 {
 	int rc = 0;
@@ -243,7 +244,7 @@ static int watch(struct live *live)
 		if (!live->ended_ns && sonde_live_recorder_look(&live->recorder)) {
 			if (live->recorder.rc)
 				return 0;
-			rc = live->has_begun ? 0 : try_begin(live); /* also what was short is looked at */
+			rc = live->has_begun ? 0 : try_begin(live); /* serve short runs, too */
 			end_run(live);
 		}
 		if (live->ended_ns && !goes_on(live, pages))
@@ -254,7 +255,7 @@ static int watch(struct live *live)
 	}
 }
 
-/* In the recorder: the socket is ours. */
+/* In the recorder: the socket belongs to the other process. */
 static void forget(void *context)
 {
 	sonde_server_drop(context);
@@ -269,15 +270,15 @@ static int finish(struct live *live)
 		sonde_server_drop(live->server);
 	if (rc) {
 		sonde_error(-rc, "%s", live->recorder.error);
-		return sonde_pass_on_failure("live", live->recorder.options, rc);
+		return sonde_forward_failure("live", live->recorder.options, rc);
 	}
 	int code = exit_code(live);
 	if (stopped)
-		_exit(code); /* an answer is still computed; all output is flushed */
+		_exit(code); /* an answer is still being computed; all output is flushed */
 	return code;
 }
 
-/* The page cannot be shown; what runs, runs on. */
+/* The page cannot be shown; the recording continues. */
 static void record_only(struct live *live)
 {
 	fprintf(stderr, "sonde live: %s; it is recorded all the same\n", sonde_error_text());
@@ -318,7 +319,7 @@ static int run(int argc, char **argv)
 	sonde_recording_init(&request.recording);
 	sonde_browse_init(&request.browse);
 	record->flush_every_ns = FLUSH_NS;
-	int code = sonde_pass_on_parse(&parse, argc, argv, &record->command, &record->attach);
+	int code = sonde_forward_parse(&parse, argc, argv, &record->command, &record->attach);
 	if (code < 0)
 		code = sonde_recording_check(&request.recording, "live");
 	else

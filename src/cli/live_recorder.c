@@ -1,9 +1,9 @@
-/* live_recorder.c: a recorder in a process of its own (live_recorder.h).
+/* live_recorder.c: runs a recorder in a separate process (live_recorder.h).
  *
- * It is what `sonde record` is, the command's parent: signals of the terminal reach it and the command, all others are
- * handed on to it. What it comes to it tells through a socket. Should we be killed it goes on to the end: what is
- * recorded does not depend on who looks. A socket, since writing into a pipe that nobody reads would need another
- * disposition of SIGPIPE, which the command would inherit.
+ * It acts like `sonde record`, as the command's parent: signals from the terminal reach both it and the command, all
+ * others are forwarded to it. It reports its state and result through a socket. If we are killed it continues to the
+ * end: the recording does not depend on whether anyone watches it. It uses a socket, because writing to a pipe without
+ * a reader would need a different disposition of SIGPIPE, which the command would inherit.
  */
 #include "cli/live_recorder.h"
 

@@ -1,7 +1,7 @@
-/* main.c: finds the command that was asked for and runs it.
+/* main.c: finds and runs the requested command.
  *
- * Everything else is in one file a command. What is said here: the version, the list of commands, and the sentence for
- * a word that is no command.
+ * Each command has a file of its own. Only the version, the list of commands, and the message for an unknown command
+ * are printed here.
  */
 #include <fcntl.h>
 #include <stdio.h>
@@ -46,8 +46,8 @@ static int help_of(const char *name)
 	return SONDE_EXIT_OK;
 }
 
-/* A standard stream that is closed must not become a file of ours, which messages would be written into. What stands in
- * for it fails as it would, and is closed again in what we start. */
+/* A closed standard stream must not become one of our files, which messages would then be written into. Its placeholder
+ * fails in the same way as a closed stream, and is closed again in programs that we start. */
 static void occupy_streams(void)
 {
 	for (int fd = 0; fd < 3; fd++)
@@ -72,7 +72,7 @@ static int run(int argc, char **argv)
 	return command->run(argc - 1, argv + 1);
 }
 
-/* Of what commands write without looking at it, help and lists. */
+/* Reports write errors of output that commands do not check themselves, such as help and lists. */
 int main(int argc, char **argv)
 {
 	occupy_streams();

@@ -1,4 +1,5 @@
-/* man.c: `sonde man`: the manual page, made from the tables of commands and options when sonde is built. Hidden. */
+/* man.c: `sonde man`: the manual page, generated from the tables of commands and options when sonde is built.
+ * Hidden. */
 #include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -7,7 +8,7 @@
 #include "cli/common/choices.h"
 #include "cli/common/command.h"
 
-/* Text that roff must not read as requests or turn into other characters. */
+/* Escapes text that roff would read as requests or special characters. */
 static void put_text(const char *text)
 {
 	int line_start = 1;

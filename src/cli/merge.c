@@ -1,5 +1,5 @@
-/* merge.c: `sonde merge`: several recordings, of processes, ranks or machines, into one. The new file gets its name
- * when it is whole (common/beside.h). */
+/* merge.c: `sonde merge`: merges recordings of several processes, ranks or machines into one. The new file gets its
+ * name when it is complete (common/atomic_file.h). */
 #include <errno.h>
 #include <stddef.h>
 #include <stdio.h>
@@ -7,7 +7,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "cli/common/beside.h"
+#include "cli/common/atomic_file.h"
 #include "cli/common/command.h"
 #include "merge/merge.h"
 #include "util/error.h"
@@ -63,7 +63,7 @@ static int align_parse(struct request *request)
 	return 0;
 }
 
-/* Not even --force replaces a recording that is read. */
+/* Not even --force replaces an input recording. */
 static int check_same(const struct request *request)
 {
 	struct stat status, from;
@@ -79,14 +79,14 @@ static int check_same(const struct request *request)
 
 static int merge(struct request *request, struct sonde_merge_result *result)
 {
-	struct sonde_beside beside;
-	int error = sonde_beside_open(&beside, request->output, request->force);
+	struct sonde_atomic_file file;
+	int error = sonde_atomic_file_open(&file, request->output, request->force);
 	if (error)
 		return error;
-	request->options.fd = beside.fd;
+	request->options.fd = file.fd;
 	request->options.name = request->output;
 	error = sonde_merge(result, request->paths, request->count, &request->options);
-	return sonde_beside_close(&beside, error);
+	return sonde_atomic_file_close(&file, error);
 }
 
 static void tell(const struct request *request, const struct sonde_merge_result *result)

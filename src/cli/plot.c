@@ -1,10 +1,10 @@
-/* plot.c: --plot NAME: a plot in the place of a report, as the output's name or -f says. */
+/* plot.c: --plot NAME: a plot instead of a report, in the format given by -f or the output's name. */
 #include <stdio.h>
 #include <string.h>
 
 #include "cli/common/output.h"
 #include "cli/plot.h"
-#include "cli/common/present.h"
+#include "cli/common/rendering.h"
 #include "export/plot/plots.h"
 
 enum { PLOT_ROWS = 120, PLOT_ROWS_MAX = 1000, SECTIONS_MAX_B = 512 };
@@ -27,7 +27,7 @@ const struct sonde_plot_row *sonde_plot_find(const struct sonde_plot_asked *aske
 	return NULL;
 }
 
-/* All sections that plots are drawn from; a name that stands twice is asked for once. */
+/* All sections that plots need, each only once. */
 static const char *all_sections(void)
 {
 	static char sections[SECTIONS_MAX_B];
@@ -43,7 +43,7 @@ static const char *all_sections(void)
 	return sections;
 }
 
-/* Compressed, too. */
+/* Matches compressed files, too. */
 static int is_named_like(const char *output, const struct sonde_format *form)
 {
 	char zipped[64];
@@ -71,38 +71,38 @@ const struct sonde_format *sonde_plot_form(const struct sonde_plot_asked *asked,
 	return NULL;
 }
 
-/* What has no meaning with a plot, or with the list of them. */
-static int check_options(const struct sonde_present *present, int is_list)
+/* Rejects options that do not apply to plots, or to their list. */
+static int check_options(const struct sonde_rendering *rendering, int is_list)
 {
-	if (present->sections)
+	if (rendering->sections)
 		fprintf(stderr, "sonde %s: --plot and --section: a plot knows its sections; leave one of them out\n",
-			present->command);
-	else if (is_list && present->format)
-		fprintf(stderr, "sonde %s: --plot list is text; leave out -f and --json\n", present->command);
-	else if (present->pass.limit > PLOT_ROWS_MAX)
+			rendering->command);
+	else if (is_list && rendering->format)
+		fprintf(stderr, "sonde %s: --plot list is text; leave out -f and --json\n", rendering->command);
+	else if (rendering->pass.limit > PLOT_ROWS_MAX)
 		fprintf(stderr, "sonde %s: a plot has room for %d intervals at most; -n %zu is more\n",
-			present->command, PLOT_ROWS_MAX, present->pass.limit);
+			rendering->command, PLOT_ROWS_MAX, rendering->pass.limit);
 	else
 		return 0;
 	return SONDE_EXIT_USAGE;
 }
 
-int sonde_plot_choose(struct sonde_present *present)
+int sonde_plot_choose(struct sonde_rendering *rendering)
 {
-	const struct sonde_plot_asked asked = {sonde_plots,     present->plot,   present->command,
-					       present->format, present->output, sonde_plot_count};
-	int is_list = !strcmp(present->plot, "list");
+	const struct sonde_plot_asked asked = {sonde_plots,       rendering->plot,   rendering->command,
+					       rendering->format, rendering->output, sonde_plot_count};
+	int is_list = !strcmp(rendering->plot, "list");
 	const struct sonde_plot_row *row = is_list ? NULL : sonde_plot_find(&asked);
 	if (!row && !is_list)
 		return SONDE_EXIT_USAGE;
-	int code = check_options(present, is_list);
+	int code = check_options(rendering, is_list);
 	if (code)
 		return code;
-	present->sections = is_list ? all_sections() : row->sections;
-	if (!present->pass.limit)
-		present->pass.limit = PLOT_ROWS;
+	rendering->sections = is_list ? all_sections() : row->sections;
+	if (!rendering->pass.limit)
+		rendering->pass.limit = PLOT_ROWS;
 	if (is_list)
-		present->beside = 0; /* to be read, not kept */
-	present->picture = is_list ? &sonde_format_plots : sonde_plot_form(&asked, row);
-	return present->picture ? 0 : SONDE_EXIT_USAGE;
+		rendering->is_named_like_recording = 0; /* the list is printed, not saved */
+	rendering->picture = is_list ? &sonde_format_plots : sonde_plot_form(&asked, row);
+	return rendering->picture ? 0 : SONDE_EXIT_USAGE;
 }

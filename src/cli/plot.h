@@ -1,4 +1,4 @@
-/* plot.h: which plot --plot asks for, and as what it is written. Both say on stderr why there is none. */
+/* plot.h: finds the plot that --plot names, and its format. Both functions print a message if there is none. */
 #ifndef SONDE_CLI_PLOT_H
 #define SONDE_CLI_PLOT_H
 
@@ -7,16 +7,16 @@
 #include "export/plot/plots.h"
 
 struct sonde_plot_asked {
-	const struct sonde_plot_row *rows; /* `count` of them: all there are */
+	const struct sonde_plot_row *rows; /* all `count` plots */
 	const char *name, *command;
 	const char *format, *output; /* -f and -o; NULL = not given */
 	size_t count;
 };
 
-/* The row of that name; NULL with a sentence, which has the nearest. */
+/* The row of that name; NULL after a message, which suggests the closest one. */
 const struct sonde_plot_row *sonde_plot_find(const struct sonde_plot_asked *asked);
 
-/* SVG or PNG, by -f or the output's name; NULL with a sentence. */
+/* SVG or PNG, by -f or the output's name; NULL after a message. */
 const struct sonde_format *sonde_plot_form(const struct sonde_plot_asked *asked, const struct sonde_plot_row *row);
 
 #endif

@@ -1,6 +1,6 @@
 /* query.c: `sonde query`: SQL over a recording.
  *
- * The answer is what the recording holds: what was lost, or could not be read, is said beside it on the standard error.
+ * The result covers what the recording contains: lost or unreadable data is reported on standard error.
  */
 #include <errno.h>
 #include <limits.h>
@@ -62,7 +62,7 @@ static int found(void *context, const struct sonde_option *option, const char *v
 	return SONDE_EXIT_USAGE;
 }
 
-/* What kind of failure it was. */
+/* Exit code by kind of failure. */
 static int exit_code(int error)
 {
 	return error == -EINVAL || error == -EEXIST      ? SONDE_EXIT_USAGE
@@ -70,7 +70,7 @@ static int exit_code(int error)
 							 : SONDE_EXIT_UNREADABLE;
 }
 
-/* Of the two what there is. */
+/* Reports damaged bytes and unreadable chunks, if any. */
 static void say_unread(uint64_t damaged_b, uint64_t chunks)
 {
 	char bytes[32] = "", whole[32] = "";
@@ -82,8 +82,8 @@ static void say_unread(uint64_t damaged_b, uint64_t chunks)
 		bytes, damaged_b && chunks ? " and " : "", whole);
 }
 
-/* What the answer lacks. */
-static void say_missing(const struct sonde_session *session, int lacks)
+/* Reports what is missing from the result. */
+static void say_missing(const struct sonde_session *session, int is_incomplete)
 {
 	const struct sonde_run *run = sonde_session_run(session);
 	uint64_t lost = 0, damaged_b = sonde_session_damaged_b(session);
@@ -94,7 +94,7 @@ static void say_missing(const struct sonde_session *session, int lacks)
 			(unsigned long long)lost);
 	if (damaged_b || run->skipped_chunks)
 		say_unread(damaged_b, run->skipped_chunks);
-	else if (lacks)
+	else if (is_incomplete)
 		fprintf(stderr, "sonde query: chunks that make no sense were left out of the answer\n");
 }
 
@@ -124,7 +124,7 @@ static int is_file(const char *word)
 	return stat(word, &status) == 0;
 }
 
-/* The recording and the statement among the words. 0 or an exit code. */
+/* Finds the recording and the statement among the words. 0 or an exit code. */
 static int choose(const struct request *request, char *newest, size_t newest_b, const char **file, const char **sql)
 {
 	size_t count = request->word_count;

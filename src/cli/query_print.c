@@ -1,9 +1,8 @@
-/* query_print.c: rows of a query: a table for people, all others for programs, as the rows come.
+/* query_print.c: prints the rows of a query: as a table for people, in other formats for programs as the rows arrive.
  *
- * Columns of a table are as wide as what is in them, so its rows are held: TEXT_ROWS of them, the rest is counted. CSV
- * is what DuckDB and others read: names of columns, values as they are, NULL empty and an empty text quoted. JSON
- * numbers are exact as far as its readers' doubles go; bytes are hexadecimal, with X'…' around them, as SQL writes
- * them.
+ * A table's columns are as wide as their contents, so its rows are buffered: TEXT_ROWS of them, the rest is only
+ * counted. CSV follows DuckDB and others: names of columns, values verbatim, NULL as empty and an empty text as quotes.
+ * JSON numbers are exact within the precision of doubles; bytes are hexadecimal, as X'…', as in SQL.
  */
 #include "cli/query_print.h"
 
@@ -41,7 +40,7 @@ static void put_bytes(FILE *out, const struct sonde_query_value *value)
 	putc('\'', out);
 }
 
-/* As JSON has it: the shortest that is the same number. Not finite: nothing. */
+/* As in JSON: the shortest representation of the same number. Nothing if not finite. */
 static void put_real(FILE *out, double value)
 {
 	struct sonde_json json;
@@ -96,7 +95,7 @@ static int begin_page(struct page *page, const struct sonde_query *query)
 	return page->columns ? 0 : sonde_error(ENOMEM, "out of memory for a table");
 }
 
-/* A column in which a text stands is one of texts, which may be cut where the terminal is narrow. */
+/* A column that contains a text is a text column, which may be cut on a narrow terminal. */
 static int add_row(struct page *page, const struct sonde_query *query)
 {
 	struct sonde_table *table = &page->table;
@@ -148,7 +147,7 @@ static int print_text(struct sonde_query *query, FILE *out)
 
 /* --- CSV ---------------------------------------------------------------------------------------------------------- */
 
-/* Whether CSV has a text as it is: what begins with a letter, a digit or the like, and goes on in ASCII. */
+/* True if CSV needs no quotes: the text starts with a letter, a digit or the like, and is ASCII. */
 static int is_plain(const char *text)
 {
 	if (!*text || strchr("=+-@ ", *text))
@@ -170,11 +169,11 @@ static void put_integer(int64_t value, FILE *out)
 	fwrite_unlocked(at, 1, (size_t)(digits + sizeof digits - at), out);
 }
 
-/* By RFC 4180. Control characters, and what is not UTF-8, are shown as escapes; a text that a spreadsheet would run as
- * a formula has an apostrophe in front. */
+/* By RFC 4180. Control characters and invalid UTF-8 are shown as escapes; a text that a spreadsheet would run as a
+ * formula is prefixed with an apostrophe. */
 static int put_csv_text(struct sonde_buf *scratch, const char *text, FILE *out)
 {
-	if (is_plain(text)) { /* most are, and there may be millions */
+	if (is_plain(text)) { /* most are plain, and there may be millions */
 		fputs_unlocked(text, out);
 		return 0;
 	}
@@ -309,7 +308,7 @@ const struct sonde_query_format *sonde_query_format_find(const char *name)
 
 /* --- tables ------------------------------------------------------------------------------------------------------- */
 
-/* What stands before a meaning: "(ns) ", "(text) ", "" of a plain number. */
+/* Prefix of a column's meaning: "(ns) ", "(text) ", "" for a plain number. */
 static const char *kind_of(const struct sonde_query_about *column)
 {
 	if (*column->unit)

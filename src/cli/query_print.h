@@ -1,4 +1,4 @@
-/* query_print.h: the rows of a query as text, CSV, JSON or JSON lines. */
+/* query_print.h: prints the rows of a query as text, CSV, JSON or JSON lines. */
 #ifndef SONDE_CLI_QUERY_PRINT_H
 #define SONDE_CLI_QUERY_PRINT_H
 
@@ -8,15 +8,15 @@ struct sonde_query;
 
 struct sonde_query_format {
 	const char *name; /* "csv" */
-	/* All rows of the statement that was started; 0 or a negative errno, of the query or of memory. Write errors
-	 * stay in the stream, which ends the reading. */
+	/* Prints all rows of the started statement; 0, or a negative errno of the query or -ENOMEM. A write error stays
+	 * in the stream and stops reading. */
 	int (*print)(struct sonde_query *query, FILE *out);
 };
 
-/* NULL: there is none of that name. */
+/* NULL: no format of that name. */
 const struct sonde_query_format *sonde_query_format_find(const char *name);
 
-/* All tables and columns, with units and meanings, on the standard output. -ENOMEM. */
+/* Prints all tables and columns, with units and meanings, on standard output. -ENOMEM. */
 int sonde_query_print_tables(void);
 
 #endif

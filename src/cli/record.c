@@ -1,20 +1,20 @@
-/* record.c: sonde record: runs a command, or attaches to a process, and writes a recording.
+/* record.c: `sonde record`: runs a command, or attaches to a process, and writes a recording.
  *
  * Nothing is ever written to the command's standard output. The exit code is the command's own; a signal that ended it
- * is raised again; 125 is ours, 126 and 127 as in a shell. A recording that lacks something does not change it unless
- * --fail-on-loss asks for that: then it is 125, whatever the command's was.
+ * is raised again; 125 is ours, 126 and 127 as in a shell. An incomplete recording does not change it unless
+ * --fail-on-loss is given: then it is 125, whatever the command's was.
  */
 #include <inttypes.h>
 #include <stdio.h>
 
 #include "cli/common/command.h"
-#include "cli/common/pass_on.h"
+#include "cli/common/forward.h"
 #include "cli/common/progress.h"
 #include "cli/common/recording.h"
 #include "source/record/supervise.h"
 
 struct request {
-	struct sonde_recording recording; /* first: common/recording.def */
+	struct sonde_recording recording; /* must be first: common/recording.def */
 	int fail_on_loss;
 };
 
@@ -37,7 +37,7 @@ static void say_looking_up(const struct sonde_record_options *record, int over)
 		sonde_progress_begin("sonde: looking up symbols; --no-symbols leaves that to the report\n");
 }
 
-/* Whether the recording lacks something of the run, which has been printed then. */
+/* True if the recording is incomplete, after printing why. */
 static int is_lossy(const struct sonde_supervise_result *result)
 {
 	if (result->lost)
@@ -54,7 +54,7 @@ static int run(int argc, char **argv)
 	struct sonde_parse parse = {.command = sonde_command_find("record"), .context = &request};
 	sonde_recording_init(recording);
 	record->looking_up = say_looking_up;
-	int code = sonde_pass_on_parse(&parse, argc, argv, &record->command, &record->attach);
+	int code = sonde_forward_parse(&parse, argc, argv, &record->command, &record->attach);
 	if (code >= 0)
 		return code;
 	code = sonde_recording_check(recording, "record");
@@ -64,13 +64,13 @@ static int run(int argc, char **argv)
 	struct sonde_supervise_result result;
 	int rc = sonde_supervise(record, &result);
 	if (rc)
-		return sonde_pass_on_failure("record", record, rc);
+		return sonde_forward_failure("record", record, rc);
 	sonde_recording_say(record, &result, "record");
 	if (request.fail_on_loss && is_lossy(&result))
 		return SONDE_EXIT_OURS;
 	if (result.error && result.status == -1)
 		return SONDE_EXIT_OURS;
-	return sonde_pass_on(result.status);
+	return sonde_forward(result.status);
 }
 
 const struct sonde_command sonde_command_record = {

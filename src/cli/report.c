@@ -1,20 +1,20 @@
-/* report.c: `sonde report`: what a recording says, on the terminal or in any format. */
-#include "cli/common/present.h"
+/* report.c: `sonde report`: shows a recording's figures on the terminal or in any format. */
+#include "cli/common/rendering.h"
 
 static int run(int argc, char **argv)
 {
-	struct sonde_present present = {.command = "report"};
+	struct sonde_rendering rendering = {.command = "report"};
 	struct sonde_parse parse = {
-	    .command = sonde_command_find("report"), .found = sonde_present_take, .context = &present};
+	    .command = sonde_command_find("report"), .found = sonde_rendering_take, .context = &rendering};
 	int code = sonde_command_parse(&parse, argc, argv);
-	return code || parse.done ? code : sonde_present_run(&present);
+	return code || parse.done ? code : sonde_rendering_run(&rendering);
 }
 
 const struct sonde_command sonde_command_report = {
     .name = "report",
     .title = "show what a recording says",
     .usage = "[options] [FILE]",
-    .options = sonde_present_options,
+    .options = sonde_rendering_options,
     .examples = "sonde report                          the newest recording here\n"
 		"sonde report --section functions -n 50 app.sonde\n"
 		"sonde report -f svg -o flame.svg app.sonde\n"

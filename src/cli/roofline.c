@@ -1,7 +1,8 @@
-/* roofline.c: `sonde roofline`: measures what this machine can do at most, and shows how near recorded work came to it.
+/* roofline.c: `sonde roofline`: measures the peak rates of this machine, and shows how close recorded work came to
+ * them.
  *
- * Measured once, then kept in the user's cache; `sonde record` copies it into recordings. A recording is always held
- * against the machine that it was made on (analyze/work/roofline.h).
+ * The machine is measured once, and the result stored in the user's cache; `sonde record` copies it into recordings. A
+ * recording is always compared with the machine that it was made on (analyze/work/roofline.h).
  */
 #include <errno.h>
 #include <stddef.h>
@@ -11,7 +12,7 @@
 
 #include "analyze/work/roofline.h"
 #include "cli/common/output.h"
-#include "cli/common/present.h"
+#include "cli/common/rendering.h"
 #include "export/plot/roofline_svg.h"
 #include "roof/measure.h"
 #include "roof/roof.h"
@@ -19,13 +20,13 @@
 #include "util/error.h"
 
 struct request {
-	struct sonde_present present; /* first: the options of reports are found in it */
+	struct sonde_rendering rendering; /* must be first: the options of reports refer to it */
 	int measure, ceilings;
 	const char *datasheet;
 };
 
 #define AT(member) offsetof(struct request, member)
-#define PRESENT(member) offsetof(struct sonde_present, member)
+#define PRESENT(member) offsetof(struct sonde_rendering, member)
 
 static const struct sonde_option options[] = {
     {"measure", 0, NULL, "measure this machine's ceilings (15 s; best while it is idle) and keep them",
@@ -51,18 +52,18 @@ static int complain(int code)
 	return code;
 }
 
-/* By their names, and by what a file's name ends with. */
-static void choose_picture(struct sonde_present *present)
+/* By name, or by the output's extension. */
+static void choose_picture(struct sonde_rendering *rendering)
 {
 	static const struct sonde_format *const pictures[] = {&sonde_format_roofline_svg, &sonde_format_roofline_html,
 							      &sonde_format_roofline_png};
-	size_t name_b = present->output ? strlen(present->output) : 0;
+	size_t name_b = rendering->output ? strlen(rendering->output) : 0;
 	for (size_t i = 0; i < sizeof pictures / sizeof *pictures; i++) {
 		size_t extension_b = strlen(pictures[i]->extension);
-		if (present->format ? !strcmp(present->format, pictures[i]->name)
-				    : name_b > extension_b &&
-					  !strcmp(present->output + name_b - extension_b, pictures[i]->extension))
-			present->picture = pictures[i];
+		if (rendering->format ? !strcmp(rendering->format, pictures[i]->name)
+				      : name_b > extension_b &&
+					    !strcmp(rendering->output + name_b - extension_b, pictures[i]->extension))
+			rendering->picture = pictures[i];
 	}
 }
 
@@ -76,7 +77,7 @@ static void show_progress(void *context, unsigned done, unsigned all, const char
 
 static int measure(const struct request *request, struct sonde_roof *roof)
 {
-	int is_shown = !request->present.quiet && isatty(STDERR_FILENO);
+	int is_shown = !request->rendering.quiet && isatty(STDERR_FILENO);
 	const struct sonde_roof_options wanted = {.quota = sonde_host_quota(""),
 						  .progress = is_shown ? show_progress : NULL};
 	int code = sonde_roof_measure(roof, &wanted);
@@ -87,14 +88,14 @@ static int measure(const struct request *request, struct sonde_roof *roof)
 
 static void say_few(const struct request *request, const struct sonde_roof *roof)
 {
-	if (!request->present.quiet && roof->threads < roof->cpus)
+	if (!request->rendering.quiet && roof->threads < roof->cpus)
 		fprintf(stderr,
 			"sonde roofline: measured on %llu of %llu CPUs, which are all that may be used here; kept as "
 			"this machine's until it is measured again\n",
 			(unsigned long long)roof->threads, (unsigned long long)roof->cpus);
 }
 
-/* What the maker says stays when it is measured again; it is read first, since measuring takes long. */
+/* Keeps existing datasheet figures; reads them first, because measuring takes long. */
 static int make(const struct request *request, struct sonde_roof *roof)
 {
 	struct sonde_roof before = {0};
@@ -116,15 +117,15 @@ static int make(const struct request *request, struct sonde_roof *roof)
 	return code;
 }
 
-static const struct sonde_format *format_of(const struct sonde_present *present)
+static const struct sonde_format *format_of(const struct sonde_rendering *rendering)
 {
-	if (present->picture)
-		return present->picture;
-	const struct sonde_format *format = sonde_format_find(present->format ? present->format : "text");
+	if (rendering->picture)
+		return rendering->picture;
+	const struct sonde_format *format = sonde_format_find(rendering->format ? rendering->format : "text");
 	if (format && format->render && !format->section)
 		return format;
 	fprintf(stderr, "sonde roofline: '%s' is no format for this: text, json, csv, md, svg, html, png\n",
-		present->format);
+		rendering->format);
 	return NULL;
 }
 
@@ -139,7 +140,7 @@ static int render(const struct request *request, const struct sonde_roof *roof, 
 	report->title = "Measured ceilings";
 	report->path = "";
 	code = sonde_roofline_ceilings(roof, report);
-	code = code ? code : sonde_output_open(&output, request->present.output, request->present.force);
+	code = code ? code : sonde_output_open(&output, request->rendering.output, request->rendering.force);
 	if (!code) {
 		sonde_output_style(&style, output.file);
 		code = sonde_output_close(&output, format->render(report, &style, output.file));
@@ -151,14 +152,14 @@ static int render(const struct request *request, const struct sonde_roof *roof, 
 static int show_ceilings(const struct request *request)
 {
 	struct sonde_roof roof;
-	const struct sonde_format *format = format_of(&request->present);
+	const struct sonde_format *format = format_of(&request->rendering);
 	if (!format)
 		return SONDE_EXIT_USAGE;
-	if (request->present.file) {
+	if (request->rendering.file) {
 		fprintf(stderr,
 			"sonde roofline: ceilings are this machine's, '%s' has its own; show it apart: sonde "
 			"roofline %s\n",
-			request->present.file, request->present.file);
+			request->rendering.file, request->rendering.file);
 		return SONDE_EXIT_USAGE;
 	}
 	int code = make(request, &roof);
@@ -170,19 +171,19 @@ static int show_ceilings(const struct request *request)
 
 static int run(int argc, char **argv)
 {
-	struct request request = {.present = {.command = "roofline", .sections = "roofline"}};
+	struct request request = {.rendering = {.command = "roofline", .sections = "roofline"}};
 	struct sonde_parse parse = {
-	    .command = sonde_command_find("roofline"), .found = sonde_present_take, .context = &request};
+	    .command = sonde_command_find("roofline"), .found = sonde_rendering_take, .context = &request};
 	int code = sonde_command_parse(&parse, argc, argv);
 	if (code || parse.done)
 		return code;
-	choose_picture(&request.present);
+	choose_picture(&request.rendering);
 	if (request.measure || request.ceilings || request.datasheet)
 		return show_ceilings(&request);
-	request.present.session.no_symbols = 1; /* zones have names of their own */
-	if (!request.present.format && !request.present.output)
-		request.present.format = "text";
-	return sonde_present_run(&request.present);
+	request.rendering.session.no_symbols = 1; /* zones have names without symbols */
+	if (!request.rendering.format && !request.rendering.output)
+		request.rendering.format = "text";
+	return sonde_rendering_run(&request.rendering);
 }
 
 const struct sonde_command sonde_command_roofline = {

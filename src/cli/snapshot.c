@@ -1,7 +1,7 @@
-/* snapshot.c: `sonde snapshot`: has the recorder of a process take a snapshot of its memory.
+/* snapshot.c: `sonde snapshot`: asks the recorder of a process to take a snapshot of its memory.
  *
- * Recorders of our user are found by their sockets (run/find.h) and asked in turn, the one first that the process's
- * environment names; one that does not record the process says so.
+ * Our user's recorders are found by their sockets (run/find.h) and asked one after another, starting with the one named
+ * in the process's environment; a recorder that does not record the process says so.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -44,7 +44,7 @@ static int found(void *context, const struct sonde_option *option, const char *v
 	return SONDE_EXIT_USAGE;
 }
 
-/* --- asking ------------------------------------------------------------------------------------------------------ */
+/* --- requests ---------------------------------------------------------------------------------------------------- */
 
 static int connect_to(const char *name)
 {
@@ -65,7 +65,7 @@ static int connect_to(const char *name)
 	return code;
 }
 
-/* 0 and an answer; -ESRCH: that recorder does not record the process. */
+/* 0 and an answer; -ESRCH: this recorder does not record the process. */
 static int ask(const char *name, const struct request *request, struct sonde_link_snapshot *out)
 {
 	struct sonde_link_snapshot_question question = {.head = {SONDE_LINK_SNAPSHOT, SONDE_LINK_VERSION},
@@ -92,7 +92,7 @@ static int is_alive(pid_t pid)
 	return !kill(pid, 0) || errno == EPERM;
 }
 
-/* The named recorder first, where it is one of ours. */
+/* Asks the named recorder first, if it is one of ours. */
 static int ask_all(const struct request *request, struct sonde_link_snapshot *out)
 {
 	char name[SONDE_FIND_NAME_B];
@@ -108,14 +108,15 @@ static int ask_all(const struct request *request, struct sonde_link_snapshot *ou
 			int code = ask(recorders.names[i], request, out);
 			if (!code)
 				return 0;
-			if (code != -ESRCH && !(is_other && code == -EPROTO)) /* of another version, and not ours */
+			/* a recorder of another version, without this process */
+			if (code != -ESRCH && !(is_other && code == -EPROTO))
 				worst = code;
 		}
 	}
 	return worst;
 }
 
-/* --- saying ------------------------------------------------------------------------------------------------------ */
+/* --- messages ---------------------------------------------------------------------------------------------------- */
 
 static int complain(const struct request *request, int code)
 {

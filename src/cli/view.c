@@ -1,8 +1,8 @@
-/* view.c: `sonde view`: a recording as a web page, from this machine.
+/* view.c: `sonde view`: serves a recording as a web page from this machine.
  *
- * The page is served until a signal ends it; signals are blocked before any thread begins, and taken here. A pass that
- * is computed at that moment cannot be interrupted: nothing that it does outlives the process, so the process ends
- * around it.
+ * The page is served until a signal arrives; signals are blocked before any thread starts, and received here. A pass
+ * being computed at that moment cannot be interrupted: nothing that it does outlives the process, so the process simply
+ * exits.
  */
 #include <limits.h>
 #include <stdio.h>
@@ -19,7 +19,7 @@
 
 struct request {
 	struct sonde_browse browse;
-	const char *files[2]; /* one, or two that are compared */
+	const char *files[2]; /* one recording, or two to compare */
 	int count;
 	int quiet;
 	struct sonde_session_options session;

@@ -314,7 +314,7 @@ static int entry_read(const struct sonde_drain_round *round, const struct sonde_
 	int done = readers[entry->kind](round, thread, entry);
 	thread->chunks += (uint32_t)!done;
 	int is_chain = entry->kind != SONDE_RING_HISTOGRAM && entry->kind != SONDE_RING_COUNTERS;
-	return done || !is_chain; /* only chained chunks wait for their predecessor */
+	return done || !is_chain; /* only a chain waits for its first chunk */
 }
 
 static void entries_read(const struct sonde_drain_round *round, uint32_t count)

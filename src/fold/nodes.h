@@ -50,7 +50,7 @@ void sonde_nodes_end(struct sonde_nodes *nodes);
 void sonde_nodes_put(struct sonde_nodes *nodes, uint32_t depth);
 
 /* The number of zones that can be added at once. */
-static inline uint32_t sonde_nodes_room(const struct sonde_nodes *nodes, uint32_t depth)
+static inline uint32_t sonde_nodes_capacity(const struct sonde_nodes *nodes, uint32_t depth)
 {
 	return depth < SONDE_NODE_DEPTHS ? SONDE_NODE_ZONES - nodes->open[depth].count : UINT32_MAX;
 }

@@ -52,8 +52,8 @@ static uint32_t heap_used(const struct sonde_ring_pool *pool)
 	return used < SONDE_RING_SITES_B ? used : SONDE_RING_SITES_B;
 }
 
-/* The entry with these contents, common to all threads: the first one inserted wins; `own` (offset + 1; 0: none) is
- * inserted if there is none yet. NULL if there is none. An entry has its id before it is inserted. */
+/* The entry with these contents, the same for all threads: if there is none yet, inserts `own` (offset + 1; 0: only
+ * searches, and returns NULL). An entry must have its id before it is inserted. */
 static struct sonde_ring_site *placed_find(const struct sonde_ring_pool *pool, uint64_t hash, uint32_t own)
 {
 	uint32_t at = (uint32_t)sonde_hash_mix(hash) % INDEX_SIZE;

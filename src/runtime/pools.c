@@ -42,7 +42,7 @@ struct heap {
 	uint32_t id; /* id in the file; 0 = not written yet */
 	uint32_t unused;
 	uint64_t last_ns;
-	uint64_t last_begun; /* the most recent allocation, if nothing has been allocated since; 0 otherwise */
+	uint64_t last_begun; /* address of the newest allocation; 0 once it is freed */
 	struct sonde_link_blocks sums;
 };
 

@@ -130,7 +130,7 @@ struct sonde_thread {
 	uint64_t late_ends[SONDE_THREAD_LATE];
 	/* Events without space, reduced to the ends of recorded zones followed by the begins of zones still open. They
 	 * are written once there is space again, so that the recording nests correctly. */
-	uint32_t waited; /* waited in vain for a chunk */
+	uint32_t waited; /* waits for a chunk that failed */
 	uint32_t taken;  /* chunks taken */
 	uint32_t waited_long;
 	uint32_t waits;  /* waits for a chunk where others drop: the event belongs to a program's pool */

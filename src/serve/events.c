@@ -1,9 +1,9 @@
-/* events.c: server-sent events to a bounded number of pages.
+/* events.c: server-sent events to a limited number of pages.
  *
- * Each page has a stream whose connection is suspended while there is nothing to say. libmicrohttpd asks a stream for
- * bytes in its own thread; whoever publishes lets the suspended ones go on. The mutex guards all fields: a stream looks
- * for news and is suspended under it, so that no news come in between. What is suspended is not looked at by
- * libmicrohttpd: that a page has gone is seen by asking the socket, now and then, and by writing to it.
+ * Each page has a stream, whose connection is suspended while there is nothing to send. libmicrohttpd requests bytes of
+ * a stream in its own thread; the publishing thread resumes the suspended connections. The mutex protects all fields: a
+ * stream checks for news and is suspended under it, so that no news arrive in between. libmicrohttpd does not watch
+ * suspended connections: closed pages are detected by polling their sockets now and then, and by writing to them.
  */
 #include "serve/events.h"
 
@@ -19,18 +19,18 @@
 
 struct stream {
 	struct sonde_events *events;
-	struct MHD_Connection *connection; /* NULL = a place that is free */
+	struct MHD_Connection *connection; /* NULL = free slot */
 	int fd, is_suspended, is_gone;
-	unsigned long seen;  /* which message it was given */
-	unsigned long beats; /* that it has seen */
+	unsigned long seen;  /* number of the last message it was given */
+	unsigned long beats; /* heartbeats it was given */
 	char text[SONDE_EVENTS_MESSAGE_B + 16];
-	size_t text_b, at; /* of it, what has been sent */
+	size_t text_b, at; /* current text, and how much of it has been sent */
 };
 
 struct sonde_events {
 	pthread_mutex_t mutex;
 	char message[SONDE_EVENTS_MESSAGE_B];
-	unsigned long count; /* messages so far */
+	unsigned long count; /* number of messages so far */
 	unsigned long beats;
 	int ends;
 	struct stream streams[SONDE_EVENTS_PAGES_MAX];
@@ -54,9 +54,9 @@ void sonde_events_free(struct sonde_events *events)
 	free(events);
 }
 
-/* --- a stream, in the thread of libmicrohttpd --------------------------------------------------------------------- */
+/* --- a stream, in libmicrohttpd's thread -------------------------------------------------------------------------- */
 
-/* The next text, where there is one. */
+/* Fetches the next text, if there is one. */
 static void fill(struct stream *stream)
 {
 	const struct sonde_events *events = stream->events;
@@ -137,7 +137,7 @@ struct MHD_Response *sonde_events_open(struct sonde_events *events, struct MHD_C
 	return reply;
 }
 
-/* --- who has news, in any thread ---------------------------------------------------------------------------------- */
+/* --- publishing, in any thread ------------------------------------------------------------------------------------ */
 
 static void let_go_on(struct stream *stream)
 {
@@ -170,7 +170,7 @@ void sonde_events_beat(struct sonde_events *events)
 	pthread_mutex_unlock(&events->mutex);
 }
 
-/* A suspended connection keeps its socket open: only then is the descriptor surely its own. */
+/* Only a suspended connection is sure to keep its socket open, so that the descriptor is its own. */
 static int has_gone(const struct stream *stream)
 {
 	struct pollfd socket = {.fd = stream->fd, .events = POLLRDHUP};

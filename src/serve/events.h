@@ -1,6 +1,7 @@
-/* events.h: what is pushed to open pages: server-sent events, the latest state and nothing before it.
+/* events.h: pushes server-sent events to open pages: only the latest state.
  *
- * A page that reads slowly misses states, never the last; what waits for it is one message. Any thread may call.
+ * A page that reads slowly misses intermediate states, but never the last; at most one message waits for it. Any thread
+ * may call.
  */
 #ifndef SONDE_SERVE_EVENTS_H
 #define SONDE_SERVE_EVENTS_H
@@ -17,23 +18,23 @@ struct sonde_events;
 /* 0 or -ENOMEM. */
 int sonde_events_new(struct sonde_events **out);
 
-/* When no connection is left. */
+/* Call when no connections are left. */
 void sonde_events_free(struct sonde_events *events);
 
-/* A stream for a connection, which begins with the latest message; NULL with a sentence: too many pages, or memory is
- * short. It is the caller's to give back. `fd`: the connection's, looked at to see whether the page is still there. */
+/* Opens a stream for a connection, starting with the latest message; NULL with a message: too many pages, or out of
+ * memory. The caller releases it. `fd`: the connection's socket, polled to detect a closed page. */
 struct MHD_Response *sonde_events_open(struct sonde_events *events, struct MHD_Connection *connection, int fd);
 
-/* What all pages are told: `data` is a line, shorter than a message. */
+/* Sends `data`, a single line shorter than a message, to all pages. */
 void sonde_events_publish(struct sonde_events *events, const char *data);
 
-/* Says that we are still there, and lets go of pages that are not. */
+/* Sends a heartbeat, and closes streams of pages that have gone. */
 void sonde_events_beat(struct sonde_events *events);
 
-/* Lets go of those that are not there; how many are. */
+/* Closes streams of pages that have gone; returns the number of remaining ones. */
 size_t sonde_events_count(struct sonde_events *events);
 
-/* All streams come to their end, and no more begin. */
+/* Ends all streams; no new ones can be opened. */
 void sonde_events_end(struct sonde_events *events);
 
 #endif

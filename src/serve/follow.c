@@ -1,4 +1,4 @@
-/* follow.c: a recording that is still being written, kept up with (follow.h). */
+/* follow.c: follows a recording that is still being written (follow.h). */
 #include "serve/follow.h"
 
 #include <errno.h>
@@ -9,7 +9,7 @@
 #include "util/error.h"
 #include "util/json.h"
 
-/* What a program does: readings of the machine come whether it does something or not. */
+/* Activity of the program: readings of the system arrive whether or not the program does anything. */
 static const enum sonde_chunk_type told[] = {
     SONDE_CHUNK_SAMPLES, SONDE_CHUNK_SWITCHES, SONDE_CHUNK_ZONES,
     SONDE_CHUNK_EVENTS,  SONDE_CHUNK_HEAP,     SONDE_CHUNK_WAITS,
@@ -30,7 +30,7 @@ int sonde_follow_refresh(struct sonde_follow *follow)
 		return 0;
 	int found = sonde_session_refresh(*follow->session);
 	atomic_store(&follow->file_b, sonde_session_run(*follow->session)->file_b);
-	if (found > 0) /* tiles that were made of the shorter recording stay until lanes are asked for again */
+	if (found > 0) /* tiles of the shorter recording stay until the list of tracks is requested again */
 		atomic_fetch_add(&follow->revision, 1);
 	return found > 0 ? 1 : found;
 }

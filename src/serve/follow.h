@@ -1,6 +1,7 @@
-/* follow.h: a recording that is still being written, kept up with.
+/* follow.h: follows a recording that is still being written.
  *
- * The worker's thread alone uses the session and calls what changes it; what is _Atomic may be read by any.
+ * Only the worker's thread uses the session and calls functions that change it; _Atomic fields may be read by any
+ * thread.
  */
 #ifndef SONDE_SERVE_FOLLOW_H
 #define SONDE_SERVE_FOLLOW_H
@@ -12,24 +13,24 @@
 #include "session/session.h"
 
 struct sonde_follow {
-	struct sonde_session **session; /* where it is kept */
-	int is_live;                    /* it may grow; else nothing here ever changes */
-	_Atomic uint64_t revision;      /* rises whenever it has grown */
-	_Atomic uint64_t file_b;        /* when it was read last */
-	char ended[512];                /* how it came to its end, a sentence; "" = it has not */
+	struct sonde_session **session; /* where the owner keeps the session */
+	int is_live;                    /* it may grow; otherwise nothing here ever changes */
+	_Atomic uint64_t revision;      /* increases whenever it has grown */
+	_Atomic uint64_t file_b;        /* file size at the last read */
+	char ended[512];                /* message about how it ended; "" = it has not */
 };
 
-/* Reads what is new: 1 = there was something, 0, or a negative errno with a sentence: then it stays as it is. */
+/* Reads new data: 1 = there was some, 0, or a negative errno with a message: then the session is unchanged. */
 int sonde_follow_refresh(struct sonde_follow *follow);
 
-/* The recording is complete: it is opened anew, as whoever comes later opens it, and `sentence` says how it came to its
- * end. Where it cannot be opened, what is known of it stays. */
+/* The recording is complete: reopens it like any later reader would; `sentence` tells how it ended. If it cannot be
+ * opened, the current session stays. */
 void sonde_follow_end(struct sonde_follow *follow, const char *sentence);
 
-/* What the program did so far, in events of all kinds. */
+/* Number of events of all kinds of program activity so far. */
 uint64_t sonde_follow_events(const struct sonde_follow *follow);
 
-/* How it stands, for open pages: {"revision","duration_ns","events","ended"}, as one line. */
+/* Formats the state for open pages: {"revision","duration_ns","events","ended"}, on one line. */
 void sonde_follow_say(const struct sonde_follow *follow, char *out, size_t out_b);
 
 #endif

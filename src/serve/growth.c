@@ -1,4 +1,4 @@
-/* growth.c: a server's recording that is still being written (growth.h). */
+/* growth.c: keeps a live server's session up to date (growth.h). */
 #include "serve/growth.h"
 
 #include <errno.h>
@@ -11,7 +11,7 @@
 #include "base/clock.h"
 #include "util/error.h"
 
-enum { BEAT_S = 10 }; /* open pages hear that we are there */
+enum { BEAT_S = 10 }; /* interval of heartbeats to open pages */
 
 #define IDLE_SAY_NS 1000000000u
 
@@ -34,7 +34,7 @@ static void say(struct sonde_growth *growth)
 	sonde_events_publish(growth->events, line);
 }
 
-/* A program that does nothing makes pages do something once a second, not with every reading of the machine. */
+/* While the program is idle, pages are updated once a second, not with every reading of the system. */
 static int is_news(const struct sonde_growth *growth)
 {
 	return sonde_follow_events(&growth->follow) != growth->said_events ||
@@ -47,7 +47,7 @@ void sonde_growth_read(struct sonde_growth *growth)
 		say(growth);
 }
 
-/* In the worker, when sonde_growth_tick() found that there is something to read. */
+/* In the worker, after sonde_growth_tick() found new data. */
 static void refresh(struct sonde_work *work, int late)
 {
 	struct sonde_growth *growth = (struct sonde_growth *)((char *)work - offsetof(struct sonde_growth, refresh));
@@ -81,7 +81,7 @@ size_t sonde_growth_tick(struct sonde_growth *growth)
 		return pages;
 	atomic_store(&growth->is_refreshing, 1);
 	if (sonde_worker_put(growth->worker, &growth->refresh))
-		atomic_store(&growth->is_refreshing, 0); /* too many questions wait: the next time */
+		atomic_store(&growth->is_refreshing, 0); /* too many queries are waiting: retry at the next tick */
 	return pages;
 }
 

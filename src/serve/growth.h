@@ -1,8 +1,7 @@
-/* growth.h: a server's recording that is still being written: read between questions, and open pages told of it.
+/* growth.h: keeps a live server's session up to date between queries, and notifies open pages.
  *
- * Nothing is answered from a session that changes, and nothing is kept for later of one that will. Whoever owns the
- * server calls sonde_growth_tick() a few times a second, so that no thread of ours wakes up for a recording that is
- * complete.
+ * No query is answered while the session changes, and no answer is cached while the recording may grow. The server's
+ * owner calls sonde_growth_tick() a few times a second, so that no thread of ours wakes up for a complete recording.
  */
 #ifndef SONDE_SERVE_GROWTH_H
 #define SONDE_SERVE_GROWTH_H
@@ -18,31 +17,31 @@
 struct sonde_growth {
 	struct sonde_events *events;   /* NULL: the recording is complete */
 	char *path;                    /* of the recording */
-	struct sonde_follow follow;    /* the worker's, but for what is atomic */
-	uint64_t said_events, said_ns; /* what pages were told last, and when; the worker's */
+	struct sonde_follow follow;    /* used by the worker only, except for atomic fields */
+	uint64_t said_events, said_ns; /* state last sent to pages, and when; used by the worker only */
 	struct sonde_worker *worker;   /* borrowed */
 	struct sonde_work refresh;
-	_Atomic int is_refreshing; /* refresh waits or is worked on */
-	uint64_t beat_ns;          /* when pages were told that we are there; of sonde_growth_tick() */
-	char end[512];             /* what is to be said of the end */
-	_Atomic int is_to_end;     /* `end` is complete */
-	_Atomic int is_whole;      /* the session does not change any more */
+	_Atomic int is_refreshing; /* a refresh is queued or running */
+	uint64_t beat_ns;          /* time of the last heartbeat; used by sonde_growth_tick() */
+	char end[512];             /* message about how the recording ended */
+	_Atomic int is_to_end;     /* `end` has been written */
+	_Atomic int is_whole;      /* the session will not change any more */
 };
 
-/* `growth` is all zero. 0 or -ENOMEM with a sentence; `worker` is set before the first tick. */
+/* `growth` must be zeroed. 0, or -ENOMEM with a message; set `worker` before the first tick. */
 int sonde_growth_init(struct sonde_growth *growth, struct sonde_session **session, int is_live);
 void sonde_growth_fini(struct sonde_growth *growth);
 
-/* How many open pages are told. Any thread. */
+/* Number of open pages that receive events. Any thread. */
 size_t sonde_growth_pages(struct sonde_growth *growth);
 
-/* Whether the session does not change any more. Any thread. */
+/* True if the session will not change any more. Any thread. */
 int sonde_growth_is_whole(const struct sonde_growth *growth);
 
-/* In the worker: reads what the recording has grown by, and tells who looks. */
+/* In the worker: reads what the recording has grown by, and notifies open pages. */
 void sonde_growth_read(struct sonde_growth *growth);
 
-/* sonde_server_tick() and sonde_server_end(). */
+/* See sonde_server_tick() and sonde_server_end(). */
 size_t sonde_growth_tick(struct sonde_growth *growth);
 void sonde_growth_end(struct sonde_growth *growth, const char *sentence);
 

@@ -1,5 +1,5 @@
-/* original.c: whether a recording's file is still the one that was opened (original.h): a stat(2) a question, since
- * nobody tells us. What changes within a clock tick of the file system and keeps its length is not seen. */
+/* original.c: checks with stat(2), per query, that a recording's file has not changed since it was opened (original.h).
+ * A change within one clock tick of the file system that keeps the size goes undetected. */
 #include "serve/original.h"
 
 #include <errno.h>

@@ -1,6 +1,5 @@
-/* original.h: whether a recording's file is still the one that was opened: one that was cut off, written anew or
- * replaced meanwhile would be answered from as if it were whole.
- */
+/* original.h: checks that a recording's file is still the one that was opened: otherwise a file truncated, rewritten or
+ * replaced in the meantime would yield wrong answers. */
 #ifndef SONDE_SERVE_ORIGINAL_H
 #define SONDE_SERVE_ORIGINAL_H
 
@@ -9,20 +8,20 @@
 #include <time.h>
 
 struct sonde_original {
-	char *path; /* NULL: it has none that could be looked at, and nothing is said of it */
+	char *path; /* NULL: there is no file to check, so nothing is reported */
 	dev_t device;
 	ino_t inode;
 	struct timespec written;
-	int grows; /* it is being written: only that it is shorter or another one counts */
+	int grows; /* it is being written: only truncation and replacement matter */
 	uint64_t size_b;
 };
 
-/* What it is now; `out` is to be given to sonde_original_fini(). -ENOMEM with a sentence. */
+/* Remembers the file's current state; `out` must be passed to sonde_original_fini(). -ENOMEM with a message. */
 int sonde_original_init(struct sonde_original *out, const char *path, int grows);
 void sonde_original_fini(struct sonde_original *original);
 
-/* `read_b`: how much of one that grows has been read. 0, or -EIO with a sentence that says what happened and what to
- * do. One that was removed can be read as before, since it is open. Any thread. */
+/* `read_b`: bytes read so far of a growing file. 0, or -EIO with a message that says what happened and what to do. A
+ * deleted file stays readable, because it is open. Any thread. */
 int sonde_original_check(const struct sonde_original *original, uint64_t read_b);
 
 #endif

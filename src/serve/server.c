@@ -1,11 +1,11 @@
-/* server.c: the web page of one recording over HTTP, from its socket to its end.
+/* server.c: serves the web page of one recording over HTTP, from opening the socket to shutdown.
  *
- * Two threads. libmicrohttpd's reads requests, refuses what must be refused (http/gate.h), and sends; the worker alone uses
- * the session (desk.h), and keeps up with a recording that is still being written (growth.h). A third one sleeps unless
- * somebody takes long to say what they want (http/heads.h).
+ * There are two main threads. libmicrohttpd's thread reads requests, refuses some (http/access_check.h), and sends
+ * replies; only the worker uses the session (request_handler.h), and it follows a recording that is still being written
+ * (growth.h). A third thread sleeps unless a client is slow to send its request (http/header_timeouts.h).
  *
- * What libmicrohttpd refuses by itself (a malformed head, one that is larger than its memory) has fixed words of its
- * own and the same status codes.
+ * Requests that libmicrohttpd itself rejects (malformed headers, or headers larger than its memory) get its fixed texts
+ * with the same status codes.
  */
 #include "serve/server.h"
 
@@ -15,26 +15,26 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "serve/desk.h"
+#include "serve/request_handler.h"
 #include "serve/http/guard.h"
 #include "serve/http/listen.h"
 #include "util/error.h"
 
 enum {
-	SILENT = 64,         /* connections whose request has not come; more push out the oldest of them */
-	CONNECTIONS = 192,   /* beside them: questions that wait, streams of events, and what is being sent */
-	SILENCE_S = 30,      /* after which a connection is closed */
-	MEMORY_B = 32 << 10, /* of a connection: a head that is too large is read and refused with a sentence */
-	WAITING = 16,        /* questions */
+	SILENT = 64,         /* connections whose request has not arrived; beyond that the oldest is closed */
+	CONNECTIONS = 192,   /* in addition: waiting queries, streams of events, and replies being sent */
+	SILENCE_S = 30,      /* idle time after which a connection is closed */
+	MEMORY_B = 32 << 10, /* per connection: headers that exceed it are read and refused with a message */
+	WAITING = 16,        /* queries in the queue */
 	CACHE_MAX_B = 64 << 20,
-	PATIENCE_MS = 200, /* with an answer at the end */
+	PATIENCE_MS = 200, /* to finish an answer at shutdown */
 };
 
 struct sonde_server {
 	struct MHD_Daemon *daemon;
 	struct sonde_guard guard;
 	struct sonde_listen listen;
-	struct sonde_desk desk;
+	struct sonde_request_handler handler;
 	char token[SONDE_GUARD_TOKEN_MAX + 1], url[SONDE_GUARD_HOST_B + SONDE_GUARD_TOKEN_MAX + 32];
 };
 
@@ -72,28 +72,28 @@ static int start_daemon(struct sonde_server *server)
 {
 	unsigned flags = MHD_USE_AUTO | MHD_USE_INTERNAL_POLLING_THREAD | MHD_ALLOW_SUSPEND_RESUME;
 	server->daemon = MHD_start_daemon(
-	    flags, 0, NULL, NULL, sonde_desk_handle, &server->desk, MHD_OPTION_LISTEN_SOCKET, server->listen.fd,
-	    MHD_OPTION_CONNECTION_LIMIT, (unsigned)CONNECTIONS, MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)SILENCE_S,
-	    MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)MEMORY_B, MHD_OPTION_STRICT_FOR_CLIENT, 1,
-	    MHD_OPTION_URI_LOG_CALLBACK, sonde_desk_request_new, &server->desk, MHD_OPTION_NOTIFY_COMPLETED,
-	    sonde_desk_request_end, &server->desk, MHD_OPTION_NOTIFY_CONNECTION, sonde_desk_connection, &server->desk,
-	    MHD_OPTION_END);
+	    flags, 0, NULL, NULL, sonde_request_handler_handle, &server->handler, MHD_OPTION_LISTEN_SOCKET,
+	    server->listen.fd, MHD_OPTION_CONNECTION_LIMIT, (unsigned)CONNECTIONS, MHD_OPTION_CONNECTION_TIMEOUT,
+	    (unsigned)SILENCE_S, MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)MEMORY_B, MHD_OPTION_STRICT_FOR_CLIENT, 1,
+	    MHD_OPTION_URI_LOG_CALLBACK, sonde_request_handler_begin, &server->handler, MHD_OPTION_NOTIFY_COMPLETED,
+	    sonde_request_handler_end, &server->handler, MHD_OPTION_NOTIFY_CONNECTION, sonde_request_handler_connection,
+	    &server->handler, MHD_OPTION_END);
 	if (!server->daemon)
 		return sonde_error(EIO, "the server for the page could not be started");
-	server->listen.fd = -1; /* the daemon's */
+	server->listen.fd = -1; /* owned by the daemon now */
 	return 0;
 }
 
-/* With its worker and its daemon stopped, or never started. */
+/* Its worker and daemon must be stopped, or were never started. */
 static void server_free(struct sonde_server *server)
 {
-	sonde_worker_free(server->desk.worker);
-	sonde_heads_free(server->desk.heads);
+	sonde_worker_free(server->handler.worker);
+	sonde_header_timeouts_free(server->handler.timeouts);
 	for (size_t i = 0; i < 2; i++)
-		sonde_original_fini(&server->desk.originals[i]);
-	sonde_cache_fini(&server->desk.cache);
-	sonde_growth_fini(&server->desk.growth);
-	sonde_page_fini(&server->desk.page);
+		sonde_original_fini(&server->handler.originals[i]);
+	sonde_cache_fini(&server->handler.cache);
+	sonde_growth_fini(&server->handler.growth);
+	sonde_page_fini(&server->handler.page);
 	if (server->listen.fd >= 0)
 		close(server->listen.fd);
 	free(server);
@@ -104,7 +104,7 @@ static int make_page(struct sonde_server *server)
 	char cookie[256];
 	snprintf(cookie, sizeof cookie, "%s=%s; Path=/; HttpOnly; SameSite=Strict", server->guard.cookie,
 		 server->token);
-	return sonde_page_init(&server->desk.page, server->guard.token ? cookie : NULL);
+	return sonde_page_init(&server->handler.page, server->guard.token ? cookie : NULL);
 }
 
 int sonde_server_open(struct sonde_server **out, const struct sonde_server_options *options)
@@ -112,9 +112,9 @@ int sonde_server_open(struct sonde_server **out, const struct sonde_server_optio
 	struct sonde_server *server = calloc(1, sizeof *server);
 	if (!server)
 		return sonde_error(ENOMEM, "out of memory for a server");
-	server->desk.runs[1] = options->candidate;
-	server->desk.gate = (struct sonde_gate){&server->guard, &server->listen};
-	server->desk.cache.max_b = CACHE_MAX_B;
+	server->handler.runs[1] = options->candidate;
+	server->handler.access = (struct sonde_access_check){&server->guard, &server->listen};
+	server->handler.cache.max_b = CACHE_MAX_B;
 	int rc = open_socket(server, options);
 	rc = rc ? rc : make_page(server);
 	if (rc)
@@ -126,20 +126,20 @@ int sonde_server_open(struct sonde_server **out, const struct sonde_server_optio
 
 int sonde_server_begin(struct sonde_server *server, struct sonde_session *session, int is_live)
 {
-	server->desk.runs[0] = session;
-	int rc = sonde_growth_init(&server->desk.growth, &server->desk.runs[0], is_live);
+	server->handler.runs[0] = session;
+	int rc = sonde_growth_init(&server->handler.growth, &server->handler.runs[0], is_live);
 	for (size_t i = 0; i < 2 && !rc; i++)
-		if (server->desk.runs[i])
-			rc = sonde_original_init(&server->desk.originals[i], sonde_session_path(server->desk.runs[i]),
-						 i == 0 && is_live);
-	rc = rc ? rc : sonde_heads_new(&server->desk.heads, SILENT);
-	rc = rc ? rc : sonde_worker_new(&server->desk.worker, WAITING);
+		if (server->handler.runs[i])
+			rc = sonde_original_init(&server->handler.originals[i],
+						 sonde_session_path(server->handler.runs[i]), i == 0 && is_live);
+	rc = rc ? rc : sonde_header_timeouts_new(&server->handler.timeouts, SILENT);
+	rc = rc ? rc : sonde_worker_new(&server->handler.worker, WAITING);
 	if (rc)
 		return rc;
-	server->desk.growth.worker = server->desk.worker;
+	server->handler.growth.worker = server->handler.worker;
 	rc = start_daemon(server);
 	if (rc)
-		sonde_worker_end(server->desk.worker, PATIENCE_MS);
+		sonde_worker_end(server->handler.worker, PATIENCE_MS);
 	return rc;
 }
 
@@ -175,24 +175,24 @@ const char *sonde_server_url(const struct sonde_server *server)
 
 size_t sonde_server_tick(struct sonde_server *server)
 {
-	return sonde_growth_tick(&server->desk.growth);
+	return sonde_growth_tick(&server->handler.growth);
 }
 
 void sonde_server_end(struct sonde_server *server, const char *sentence)
 {
-	sonde_growth_end(&server->desk.growth, sentence);
+	sonde_growth_end(&server->handler.growth, sentence);
 }
 
 int sonde_server_stop(struct sonde_server *server)
 {
-	int rc = sonde_worker_end(server->desk.worker, PATIENCE_MS);
+	int rc = sonde_worker_end(server->handler.worker, PATIENCE_MS);
 	if (rc)
 		return rc;
-	if (server->desk.growth.events)
-		sonde_events_end(server->desk.growth.events);
+	if (server->handler.growth.events)
+		sonde_events_end(server->handler.growth.events);
 	MHD_stop_daemon(server->daemon);
-	if (server->desk.growth.events)
-		sonde_session_close(server->desk.runs[0]);
+	if (server->handler.growth.events)
+		sonde_session_close(server->handler.runs[0]);
 	server_free(server);
 	return 0;
 }

@@ -1,7 +1,7 @@
-/* worker.c: the one thread that computes, with a queue of bounded length.
+/* worker.c: the computing thread, with a bounded queue.
  *
- * The mutex guards all fields but the thread. A pass cannot be interrupted: who ends the worker waits a little and then
- * lets the process end around it; nothing that it does outlives the process.
+ * The mutex protects all fields except the thread. A pass cannot be interrupted: sonde_worker_end() waits a little,
+ * then the process exits anyway, since nothing that the worker does outlives the process.
  */
 #include "serve/worker.h"
 
@@ -110,7 +110,7 @@ int sonde_worker_end(struct sonde_worker *worker, unsigned patience_ms)
 	if (!ended)
 		return sonde_error(EBUSY, "an answer is still being computed");
 	pthread_join(worker->thread, NULL);
-	while ((work = take(worker))) /* nobody puts any more */
+	while ((work = take(worker))) /* no more work is queued at this point */
 		work->run(work, 1);
 	return 0;
 }

@@ -1,4 +1,5 @@
-/* worker.h: the one thread that computes: a session is not for several at once, and connections go on meanwhile. */
+/* worker.h: the single computing thread: a session must not be used concurrently, and connections continue
+ * meanwhile. */
 #ifndef SONDE_SERVE_WORKER_H
 #define SONDE_SERVE_WORKER_H
 
@@ -6,24 +7,24 @@
 
 struct sonde_worker;
 
-/* Part of what is to be done. `run` is called in the worker's thread, once, or in that of sonde_worker_end() with
- * `late` set, then without doing anything but to say so. */
+/* Embedded in each work item. `run` is called once: in the worker's thread, or in that of sonde_worker_end() with
+ * `late` set, when it must only report that the work was cancelled. */
 struct sonde_work {
 	void (*run)(struct sonde_work *work, int late);
-	struct sonde_work *next; /* the worker's */
+	struct sonde_work *next; /* used by the worker */
 };
 
-/* `most`: how many may wait. 0 or -ENOMEM, -EAGAIN. */
+/* `most`: capacity of the queue. 0, -ENOMEM or -EAGAIN. */
 int sonde_worker_new(struct sonde_worker **out, size_t most);
 
-/* In the order of calls. -EBUSY with a sentence where too many wait. */
+/* Items run in the order of calls. -EBUSY with a message if the queue is full. */
 int sonde_worker_put(struct sonde_worker *worker, struct sonde_work *work);
 
-/* Gives up what waits, and takes no more; -EBUSY where it is not done with what it does within `patience_ms`: then it
- * goes on, and cannot be freed. */
+/* Cancels queued items, and accepts no more; -EBUSY if the current item does not finish within `patience_ms`: then it
+ * keeps running, and the worker cannot be freed. */
 int sonde_worker_end(struct sonde_worker *worker, unsigned patience_ms);
 
-/* One that has ended, or NULL. */
+/* Frees a worker that has ended, or NULL. */
 void sonde_worker_free(struct sonde_worker *worker);
 
 #endif

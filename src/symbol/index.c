@@ -32,7 +32,7 @@ const struct sonde_index_unit *sonde_index_unit(const struct sonde_index *index,
 	return next && address < index->units[next - 1].high ? &index->units[next - 1] : NULL;
 }
 
-int sonde_index_lacks(const struct sonde_index *index, uint64_t address)
+int sonde_index_is_missing(const struct sonde_index *index, uint64_t address)
 {
 	return !sonde_index_segment(index, address) && (!index->unit_count || sonde_index_unit(index, address));
 }

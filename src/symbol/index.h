@@ -76,7 +76,7 @@ const struct sonde_index_segment *sonde_index_segment(const struct sonde_index *
 const struct sonde_index_unit *sonde_index_unit(const struct sonde_index *index, uint64_t address);
 
 /* True if there may be DWARF for an address missing from the index; also true before the units are listed. */
-int sonde_index_lacks(const struct sonde_index *index, uint64_t address);
+int sonde_index_is_missing(const struct sonde_index *index, uint64_t address);
 
 /* The span of an address within the segment; NULL if there is none. */
 const struct sonde_index_span *sonde_index_span(const struct sonde_index *index,

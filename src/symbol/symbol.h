@@ -24,7 +24,7 @@ struct sonde_symbol_location {
 struct sonde_symbol_result {
 	const struct sonde_symbol_location *locations;
 	size_t count;
-	int lacks_dwarf; /* the DWARF of the address was not read (too late, or not allowed): names only */
+	int is_dwarf_missing; /* the DWARF of the address was not read (too late, or not allowed): names only */
 };
 
 struct sonde_symbol_options {

@@ -174,12 +174,12 @@ static const struct sonde_elf *dwarf_file(struct sonde_symbols *symbols)
 	return symbols->debug.path ? &symbols->debug : &symbols->module;
 }
 
-static int lacks_units(const struct sonde_symbols *symbols, const uint64_t *addresses, size_t count)
+static int needs_units(const struct sonde_symbols *symbols, const uint64_t *addresses, size_t count)
 {
 	if (!symbols->has_file || symbols->options.no_dwarf)
 		return 0;
 	for (size_t i = 0; i < count; i++) {
-		if (sonde_index_lacks(&symbols->index, addresses[i]))
+		if (sonde_index_is_missing(&symbols->index, addresses[i]))
 			return 1;
 	}
 	return 0;
@@ -235,7 +235,7 @@ static int read_names(struct sonde_symbols *symbols)
 static int read_units(struct sonde_symbols *symbols, const uint64_t *addresses, size_t count)
 {
 	uint64_t deadline_ns = symbols->options.deadline_ns;
-	if (symbols->reads_no_dwarf || !lacks_units(symbols, addresses, count) ||
+	if (symbols->reads_no_dwarf || !needs_units(symbols, addresses, count) ||
 	    (deadline_ns && sonde_clock_now_ns() >= deadline_ns))
 		return 0;
 	const struct sonde_elf *file = dwarf_file(symbols);
@@ -384,7 +384,7 @@ uint64_t sonde_symbols_price_ns(struct sonde_symbols *symbols, const uint64_t *a
 {
 	struct sonde_elf_section info;
 	uint64_t price_ns = 200000, units_b = 0, last = UINT64_MAX;
-	if (!lacks_units(symbols, addresses, count) || sonde_elf_section(dwarf_file(symbols), ".debug_info", &info) ||
+	if (!needs_units(symbols, addresses, count) || sonde_elf_section(dwarf_file(symbols), ".debug_info", &info) ||
 	    info.type == SHT_NOBITS)
 		return 0;
 	if (info.flags & SHF_COMPRESSED)
@@ -393,7 +393,7 @@ uint64_t sonde_symbols_price_ns(struct sonde_symbols *symbols, const uint64_t *a
 		price_ns += info.size_b / 2;
 	for (size_t i = 0; i < count; i++) {
 		const struct sonde_index_unit *unit = sonde_index_unit(&symbols->index, addresses[i]);
-		if (!sonde_index_lacks(&symbols->index, addresses[i]) || (unit && unit->entry == last))
+		if (!sonde_index_is_missing(&symbols->index, addresses[i]) || (unit && unit->entry == last))
 			continue;
 		units_b += unit ? unit->size_b : UNIT_TYPICAL_B;
 		last = unit ? unit->entry : UINT64_MAX;
@@ -412,7 +412,7 @@ int sonde_symbols_resolve(struct sonde_symbols *symbols, const uint64_t *address
 {
 	const struct sonde_index_span *last = NULL;
 	int error = read_units(symbols, addresses, count);
-	int may_lack = !error && lacks_units(symbols, addresses, count) && has_dwarf(symbols);
+	int may_lack = !error && needs_units(symbols, addresses, count) && has_dwarf(symbols);
 	for (size_t i = 0; !error && i < count; i++) {
 		const struct sonde_index_segment *segment = sonde_index_segment(&symbols->index, addresses[i]);
 		const struct sonde_index_span *span =
@@ -424,7 +424,7 @@ int sonde_symbols_resolve(struct sonde_symbols *symbols, const uint64_t *address
 			error = resolve_span(symbols, span, &results[i]);
 		else
 			error = resolve_name(symbols, addresses[i], span, &results[i]);
-		results[i].lacks_dwarf = may_lack && sonde_index_lacks(&symbols->index, addresses[i]);
+		results[i].is_dwarf_missing = may_lack && sonde_index_is_missing(&symbols->index, addresses[i]);
 		last = span;
 	}
 	return error;

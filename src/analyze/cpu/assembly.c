@@ -1,11 +1,10 @@
-/* assembly.c: the instructions of one function, with the CPU time of the samples that fell on each, and of what each
- * calls.
+/* assembly.c: the instructions of one function, with the CPU time of the samples on each, and of what each calls.
  *
- * The function is the one that holds the machine code; time of functions that were inlined into it stands on their
- * instructions, with their names and lines. A caller's frame lies inside its call instruction, so that what a call took
- * stands there. Instructions come from the module's file where it is of the build that was recorded: where it is not,
- * the section says so, and has the addresses that samples fell on. Of a function that is longer than the limit the part
- * around its hottest instruction is shown.
+ * Shows the function that contains the machine code; time of functions inlined into it is shown at their instructions,
+ * with their names and lines. A caller's frame address lies inside its call instruction, so the time of a callee is
+ * shown there. Instructions are read from the module's file if it is the build that was recorded; otherwise the section
+ * says so and lists the sampled addresses. Of a function longer than the limit, the part around its hottest instruction
+ * is shown.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -35,13 +34,13 @@ static const struct sonde_column columns[COLUMNS] = {
     [FILE_NAME] = {"file", "file", SONDE_UNIT_TEXT, SONDE_BASIS_MEASURED, 0, 6},
 };
 
-/* What was seen at an address, and later an instruction. */
+/* Samples at an address; later merged with the instruction there. */
 struct place {
 	uint64_t address;
 	size_t size_b; /* 0: not decoded */
 	const char *text;
-	const struct sonde_location *location; /* innermost; NULL: no sample fell here */
-	uint32_t active;                       /* on the path of the walk */
+	const struct sonde_location *location; /* innermost location; NULL: no sample here */
+	uint32_t active;                       /* occurrences on the current path */
 	struct sonde_weight self, total;
 };
 
@@ -54,9 +53,9 @@ struct fold {
 	const struct sonde_session *session;
 	struct sonde_report *report;
 	uint32_t focus;
-	struct places seen; /* by the map, then by address */
+	struct places seen; /* found through the map, later sorted by address */
 	struct sonde_map map;
-	struct places all; /* instructions */
+	struct places all; /* one per instruction */
 	int error;
 };
 
@@ -81,7 +80,7 @@ static struct place *place_put(struct places *places, const struct place *place)
 static struct place *place_of(struct fold *fold, const struct sonde_frame *frame)
 {
 	uint64_t hash = sonde_hash_mix(frame->address);
-	uint32_t found = sonde_map_find(&fold->map, hash, NULL, NULL); /* mixing is one to one */
+	uint32_t found = sonde_map_find(&fold->map, hash, NULL, NULL); /* the mixer is bijective */
 	if (found)
 		return &fold->seen.rows[found - 1];
 	struct place *place =
@@ -131,7 +130,7 @@ static int take(void *context, const struct sonde_instruction *instruction)
 	return place_put(&fold->all, &place) ? 0 : -ENOMEM;
 }
 
-/* What was seen inside an instruction is the instruction's; the rest stays by itself: `outside`. */
+/* Merges samples inside an instruction into it; other samples remain separate: `outside`. */
 static void places_join(struct fold *fold, struct sonde_weight *outside)
 {
 	const struct places *seen = &fold->seen;
@@ -176,7 +175,7 @@ static int row_add(const struct fold *fold, const struct sonde_samples *samples,
 	return 0;
 }
 
-/* Of too many those around the hottest. */
+/* Selects the rows around the hottest if there are too many. */
 static int rows_add(const struct fold *fold, const struct sonde_samples *samples, struct sonde_section *section)
 {
 	const struct places *shown = fold->all.count ? &fold->all : &fold->seen;
@@ -265,7 +264,7 @@ static int assembly_finish(void *state, struct sonde_report *report)
 		return rc;
 	fold.focus = sonde_function_pick(samples->session, functions, count, samples->options.focus);
 	free(functions);
-	if (!fold.focus && !samples->options.focus) /* time alone: of no function */
+	if (!fold.focus && !samples->options.focus) /* measured time only, without a function */
 		return sonde_samples_none(samples, report, "assembly", "Instructions");
 	rc = fold.focus ? section_build(&fold, samples) : focus_missing(samples, report);
 	free(fold.seen.rows);

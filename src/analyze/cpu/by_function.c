@@ -1,5 +1,5 @@
-/* by_function.c: folded samples, summed by function. A counter a function says how often it is on the current path of
- * the walk: only its outermost occurrence adds to the total. */
+/* by_function.c: sums folded samples by function. A counter per function tracks its occurrences on the current path:
+ * only the outermost one adds to the total. */
 #include "analyze/cpu/by_function.h"
 
 #include <errno.h>
@@ -84,7 +84,7 @@ int sonde_by_function(const struct sonde_samples *samples, struct sonde_function
 		free(fold.rows);
 		return rc;
 	}
-	if (samples->kernel) { /* kernel threads: no stack at all */
+	if (samples->kernel) { /* kernel threads: without a stack */
 		sonde_weight_add(&fold.rows[0].self, samples->kernel[0]);
 		sonde_weight_add(&fold.rows[0].total, samples->kernel[0]);
 	}

@@ -1,8 +1,8 @@
-/* callers.c: who calls one function, and what it spends its time in.
+/* callers.c: the callers of one function, and what it spends its time on.
  *
- * Every sample with the function on its stack counts once: for the caller of the outermost call of the function, and
- * for what the innermost one was doing (itself or a callee). So the callers add up to the function's total, and so do
- * self and callees, also under recursion.
+ * Every sample with the function on its stack counts once: for the caller of the outermost occurrence, and for what the
+ * innermost occurrence was executing (itself or a callee). So callers add up to the function's total, and so do self
+ * and callees, even under recursion.
  */
 #include "analyze/cpu/by_function.h"
 
@@ -29,17 +29,18 @@ static const struct sonde_column columns[COLUMNS] = {
     [MODULE] = {"module", "module", SONDE_UNIT_TEXT, SONDE_BASIS_MEASURED, 0, 0},
 };
 
-/* What the path of a node says: in ids of functions + 1, so that 0 can mean none. */
+/* State of a node's path, in function ids + 1, so that 0 means none. */
 struct place {
-	uint32_t last;   /* innermost function */
-	uint32_t callee; /* called by the innermost occurrence of the focus, or the focus itself; 0 = not below it */
+	uint32_t last; /* innermost function */
+	/* callee of the innermost occurrence of the focus, or the focus itself; 0 = not below the focus */
+	uint32_t callee;
 };
 
 struct fold {
 	const struct sonde_session *session;
 	uint32_t focus;
 	size_t count;
-	struct place *path; /* one a location on the way down */
+	struct place *path; /* one entry per location on the path */
 	size_t depth, cap;
 	struct sonde_weight *callers, *callees; /* by function id + 1; callers 0 = the root */
 	int error;

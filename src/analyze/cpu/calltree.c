@@ -1,11 +1,10 @@
-/* calltree.c: the call tree, root first: stacks merged by function, inlined functions included, weighed by CPU time, by
- * what they allocated, held or left, or by how long they waited (session/weigh.h).
+/* calltree.c: the call tree from the root: stacks merged by function, inlined functions included, weighted by CPU time,
+ * by allocated or live heap, or by waiting time (session/weigh.h).
  *
- * Tree nodes are found by (parent, function) in a hash table while the stack trie is walked from the roots; the
- * children of a node are sorted at the end by one sort of all nodes. A recursive function is a chain of nodes, each
- * with its own total, as it was called. Below the stacks of calls that wait stands what kind of call it was: "[mutex]".
- * What is weighed and has no stack is one node below the root; CPU time without a
- * stack is said in a note, and in no node.
+ * While the stack trie is walked from the roots, tree nodes are found in a hash table by (parent, function); at the end
+ * a single sort of all nodes orders the children. A recursive function is a chain of nodes, one per level, each with
+ * its own total. Stacks of waiting calls end in a node for the kind of call: "[mutex]". Weight without a stack is one
+ * node below the root; CPU time without a stack is reported in a note and has no node.
  */
 #include "analyze/cpu/calltree.h"
 
@@ -39,7 +38,7 @@ struct build {
 	size_t count, cap;
 	uint32_t *slots; /* open addressing; node, 0 = free */
 	size_t slot_count;
-	uint32_t at; /* where the walk is */
+	uint32_t at; /* current node of the walk */
 	int error;
 };
 
@@ -71,7 +70,7 @@ static int grow(struct build *build)
 	return 0;
 }
 
-/* The child of `parent` for this function, made when new; 0 when out of memory. */
+/* The child of `parent` for this function, created if new; 0 without memory. */
 static uint32_t child_of(struct build *build, uint32_t parent, uint32_t function)
 {
 	size_t slot = slot_of(build, parent, function);
@@ -88,13 +87,13 @@ static uint32_t child_of(struct build *build, uint32_t parent, uint32_t function
 	return (uint32_t)build->count++;
 }
 
-/* The first row of a stack, or of one behind it. */
+/* The first row of this stack, or of the next one. */
 static size_t calls_find(const struct sonde_weights *calls, uint32_t stack)
 {
 	return SONDE_SEARCH(i, 0, calls->row_count, calls->rows[i].stack < stack);
 }
 
-/* What a stack weighs lies in the kinds of its calls. */
+/* Splits a stack's weight by the kinds of its calls. */
 static void calls_add(struct build *build, uint32_t parent, uint32_t stack)
 {
 	const struct sonde_weights *calls = build->calls;
@@ -162,7 +161,7 @@ static void tree_node_fill(struct sonde_tree_node *out, const struct build *buil
 	out->count = node->total.count;
 }
 
-/* Lays the nodes out in the report, siblings together and sorted, and links them. */
+/* Adds the nodes to the report, siblings adjacent and sorted, and links them. */
 static int tree_link(const struct build *build, struct sonde_report *report, struct sonde_tree_node *root)
 {
 	size_t count = build->count;
@@ -190,7 +189,7 @@ static int tree_link(const struct build *build, struct sonde_report *report, str
 	return rc;
 }
 
-/* A node below the root that is no function of the program. */
+/* Adds a node below the root that is not a function of the program. */
 static void bare_add(struct build *build, uint32_t function, struct sonde_weight weight)
 {
 	if (!sonde_weight_is_any(weight))
@@ -252,7 +251,7 @@ static int notes_add(const struct sonde_samples *samples, struct sonde_report *r
 	return rc < 0 ? rc : sonde_samples_note_missing(samples, report, section);
 }
 
-/* --- of the heap and of waiting ---------------------------------------------------------------------------------- */
+/* --- weights of heap and waits ------------------------------------------------------------------------------------ */
 
 static int compare_stacks(const void *left, const void *right)
 {
@@ -264,7 +263,7 @@ static int compare_stacks(const void *left, const void *right)
 	return (a->kind > b->kind) - (a->kind < b->kind);
 }
 
-/* Gives every stack its weight, as samples do. */
+/* Assigns the weights to stacks, as samples would. */
 static int weights_take(struct sonde_samples *samples, struct sonde_weights *out)
 {
 	const struct sonde_pass_options *options = &samples->options;
@@ -281,7 +280,7 @@ static int weights_take(struct sonde_samples *samples, struct sonde_weights *out
 	return rc;
 }
 
-/* What 100 % is, and how well it is known. */
+/* Notes what 100 % is, and its uncertainty. */
 static int note_heap_whole(const struct sonde_samples *samples, const struct sonde_weights *heap, const char *what,
 			   struct sonde_report *report, struct sonde_section *section)
 {
@@ -321,7 +320,7 @@ static int note_unseen(const struct sonde_weights *heap, const char *more, struc
 	return rc;
 }
 
-/* malloc's blocks are not all: Python's arenas, for one, are mappings. */
+/* Memory outside malloc is missing: Python's arenas, for example, are mappings. */
 static int note_others(const struct sonde_samples *samples, struct sonde_report *report, struct sonde_section *section)
 {
 	const char *names[8], *text = "";
@@ -363,7 +362,7 @@ static int weights_notes_add(const struct sonde_samples *samples, const struct s
 	for (size_t i = 0; i < weights->row_count; i++) {
 		const struct sonde_weights_row *row = &weights->rows[i];
 		if (!of_heap && i && row[-1].stack == row->stack && row[-1].thread == row->thread)
-			continue; /* the same with a call of another kind */
+			continue; /* same stack, with a call of another kind */
 		stacks++;
 		if (!row->stack)
 			bare++;
@@ -384,7 +383,7 @@ static int weights_notes_add(const struct sonde_samples *samples, const struct s
 	return rc ? rc : note_unseen(weights, " more", report, section);
 }
 
-/* Why nothing has a weight. */
+/* Explains why nothing has a weight. */
 static int weights_none(const struct sonde_samples *samples, const struct sonde_weights *weights,
 			struct sonde_report *report)
 {
@@ -437,7 +436,7 @@ static int section_make(struct sonde_samples *samples, const struct sonde_weight
 	return rc;
 }
 
-/* The CPU's comes with the samples, all else from where weights come from. */
+/* CPU time comes with the samples, all other weights from their own chunks. */
 static uint32_t calltree_wants(const void *state)
 {
 	const struct sonde_samples *samples = state;

@@ -1,9 +1,9 @@
-/* cputime.c: the CPU time of the whole run, from the kernel's figure and from the clocks of threads. */
+/* cputime.c: the CPU time of the whole run, from the kernel's figure and the threads' clocks. */
 #include "analyze/cpu/cputime.h"
 
 #include <string.h>
 
-enum { SLACK_NS = 10000000 }; /* clocks of threads are read at other moments than the kernel's figure, and rounded */
+enum { SLACK_NS = 10000000 }; /* thread clocks are rounded, and read at other times than the kernel's figure */
 
 static uint64_t clocks_ns(const struct sonde_session *session)
 {
@@ -43,9 +43,9 @@ struct sonde_cpu_time sonde_cpu_time_of(const struct sonde_session *session, uin
 	uint64_t seen_ns = clocks_ns(session);
 	if (sampled_ns > seen_ns && is_some_running(session))
 		seen_ns = sampled_ns;
-	if (!time.known && run->status == -1) /* attached, or not closed: the rest is anybody's guess */
+	if (!time.known && run->status == -1) /* attached, or the recording is incomplete: no better source */
 		return time;
-	if (time.known && sonde_session_process_count(session) < 2) /* nothing was not waited for */
+	if (time.known && sonde_session_process_count(session) < 2) /* a single process waited for no child */
 		return time;
 	if (seen_ns <= time.ns + time.stolen_ns + time.ns / 50 + SLACK_NS)
 		return time;

@@ -1,6 +1,6 @@
-/* functions.c: self and total CPU time of every function, as shares with their intervals.
+/* functions.c: self and total CPU time of every function, as shares with their confidence intervals.
  *
- * Where the kernel could not be sampled it is one row, [kernel], of measured time and without samples.
+ * If the kernel could not be sampled, its measured time is a single row, [kernel], without samples.
  */
 #include "analyze/cpu/by_function.h"
 
@@ -60,7 +60,7 @@ static int compare(const void *left, const void *right, void *state)
 	return by ? by : (a > b) - (a < b);
 }
 
-/* Ids of the functions that were seen, sorted. */
+/* Sorted ids of the functions seen. */
 static uint32_t *ids_sorted(const struct sonde_samples *samples, const struct sonde_function_weight *rows,
 			    size_t row_count, size_t *out_count)
 {
@@ -97,7 +97,7 @@ static int row_add(const struct sonde_samples *samples, const struct sonde_funct
 	return 0;
 }
 
-/* Why functions have no name, and what would give them one. */
+/* Reasons for unnamed functions, which also tell how to get names. */
 enum unnamed { UNNAMED_GENERATED, UNNAMED_GONE, UNNAMED_STRIPPED, UNNAMED_KINDS };
 
 static const char *const advice[UNNAMED_KINDS] = {

@@ -1,7 +1,8 @@
-/* lines.c: the source lines of one function, with the time that was seen on each and below it.
+/* lines.c: the source lines of one function, with the time spent on each and in what it calls.
  *
- * A line's self time is that of samples in it; its total also counts what it calls, the kernel included, once a stack.
- * The lines around are shown when the source file can be read here and is the one that was compiled (cpu/source_text.h).
+ * A line's self time comes from samples on the line; its total also includes its callees and the kernel, once per
+ * stack. Surrounding lines are shown if the source file is readable here and is the version that was compiled
+ * (cpu/source_text.h).
  */
 #include "analyze/cpu/by_function.h"
 #include "analyze/cpu/source_text.h"
@@ -31,14 +32,14 @@ static const struct sonde_column columns[COLUMNS] = {
 struct line {
 	const char *file;
 	uint32_t line;
-	uint32_t active; /* on the path of the walk */
+	uint32_t active; /* occurrences on the current path */
 	struct sonde_weight self, total;
 };
 
 struct fold {
 	const struct sonde_session *session;
 	uint32_t focus;
-	struct line *lines; /* few: those of one function that were seen */
+	struct line *lines; /* few: only the lines of one function that were seen */
 	size_t count, cap;
 	int error;
 };
@@ -97,11 +98,11 @@ struct output {
 	const struct sonde_samples *samples;
 	struct sonde_report *report;
 	struct sonde_section *section;
-	uint32_t module; /* the function's */
+	uint32_t module; /* module of the function */
 	size_t limit;
 };
 
-/* `text`: of the line, or an absent cell that says why it is not there. */
+/* `text`: text of the line, or an absent cell with the reason. */
 static int row_add(const struct output *output, const char *file, uint32_t number, const struct line *line,
 		   struct sonde_cell text)
 {
@@ -134,7 +135,7 @@ static struct sonde_cell text_of(const struct output *output, struct sonde_sourc
 	return text ? sonde_cell_text(text) : sonde_cell_absent(source->why);
 }
 
-/* The lines [from, to) around those that were seen, where there are any. */
+/* Adds the lines [from, to) around those seen, if the source is available. */
 static int around_add(const struct output *output, struct sonde_source_text *source, const char *file, uint32_t from,
 		      uint32_t to)
 {
@@ -146,7 +147,7 @@ static int around_add(const struct output *output, struct sonde_source_text *sou
 	return rc;
 }
 
-/* The lines of one file, lines[0 … count), and those around them. */
+/* Adds the lines of one file, lines[0 … count), and those around them. */
 static int file_add(const struct output *output, const struct line *lines, size_t count)
 {
 	struct sonde_source_text source;
@@ -167,7 +168,7 @@ static int file_add(const struct output *output, const struct line *lines, size_
 	return rc;
 }
 
-/* What would give the function lines. */
+/* What would provide the function with line numbers. */
 static const char *advice(const struct sonde_session *session, uint32_t id)
 {
 	const struct sonde_function *function = sonde_session_function(session, id);
@@ -231,7 +232,7 @@ static int lines_finish(void *state, struct sonde_report *report)
 		return rc;
 	fold.focus = sonde_function_pick(samples->session, functions, count, samples->options.focus);
 	free(functions);
-	if (!fold.focus && !samples->options.focus) /* time alone: of no function */
+	if (!fold.focus && !samples->options.focus) /* measured time only, without a function */
 		return sonde_samples_none(samples, report, "lines", "Source lines");
 	rc = fold.focus ? section_build(&fold, samples, report) : focus_missing(samples, report);
 	free(fold.lines);

@@ -1,4 +1,4 @@
-/* modules.c: self and total CPU time of every program, library and the kernel. A module that is several times on a
+/* modules.c: self and total CPU time of programs, libraries and the kernel. A module that occurs several times on a
  * stack counts once in its total. */
 #include "analyze/cpu/by_function.h"
 
@@ -25,7 +25,7 @@ static const struct sonde_column columns[COLUMNS] = {
 
 struct fold {
 	const struct sonde_samples *samples;
-	struct sonde_function_weight *rows; /* by module id; 0 = [kernel] seen from outside */
+	struct sonde_function_weight *rows; /* by module id; 0 = [kernel], if the kernel was not sampled */
 	uint32_t *active;
 	size_t count;
 };

@@ -1,9 +1,9 @@
 /* processes.c: the CPU time of every process: sampled, and measured by the clocks of its threads.
  *
- * The kernel's own figure for a process that ended takes in the children that it waited for: that of the command is the
- * whole run's (the summary has it) and has no place among figures of single processes.
+ * The kernel's own figure for an exited process includes the children that it waited for: the command's figure covers
+ * the whole run (see the summary) and does not belong among figures of single processes.
  */
-#include "analyze/cpu/tallies.h"
+#include "analyze/cpu/thread_counters.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -28,24 +28,24 @@ static const struct sonde_column columns[COLUMNS] = {
 };
 
 struct sums {
-	const struct sonde_tallies *tallies;
+	const struct sonde_thread_counters *counters;
 	struct process *by_process;
 };
 
 struct process {
 	struct sonde_weight sampled;
-	uint64_t clocks_ns; /* of the threads that were measured */
-	uint64_t clockless; /* threads that were not */
+	uint64_t clocks_ns; /* sum of measured thread clocks */
+	uint64_t clockless; /* number of threads without a clock */
 };
 
 static int compare(const void *left, const void *right, void *state)
 {
 	const struct sums *sums = state;
-	const struct sonde_session *session = sums->tallies->session;
+	const struct sonde_session *session = sums->counters->session;
 	uint32_t a = *(const uint32_t *)left, b = *(const uint32_t *)right;
 	const struct sonde_process *x = sonde_session_process(session, a), *y = sonde_session_process(session, b);
 	uint64_t x_ns = sums->by_process[a].sampled.ns, y_ns = sums->by_process[b].sampled.ns;
-	if (sums->tallies->options.sort == SONDE_SORT_NAME && strcmp(x->name, y->name) != 0)
+	if (sums->counters->options.sort == SONDE_SORT_NAME && strcmp(x->name, y->name) != 0)
 		return strcmp(x->name, y->name);
 	if (x_ns == y_ns) {
 		x_ns = sums->by_process[a].clocks_ns;
@@ -69,38 +69,39 @@ static const char *status_text(const struct sonde_session *session, const struct
 static int row_add(const struct sums *sums, uint32_t id, struct sonde_report *report, struct sonde_section *section)
 {
 	struct sonde_cell *row = sonde_report_row(report, section);
-	const struct sonde_process *process = sonde_session_process(sums->tallies->session, id);
+	const struct sonde_process *process = sonde_session_process(sums->counters->session, id);
 	const struct process *sum = &sums->by_process[id];
-	uint64_t end_ns = process->end_ns ? process->end_ns : sonde_session_part_of(sums->tallies->session, id)->end_ns;
+	uint64_t end_ns =
+	    process->end_ns ? process->end_ns : sonde_session_part_of(sums->counters->session, id)->end_ns;
 	if (!row)
 		return sonde_error(ENOMEM, "out of memory for a row");
-	sonde_tallies_cells(sums->tallies, sum->sampled, &row[SHARE], &row[SAMPLED_NS], &row[SAMPLES]);
-	row[MEASURED_NS] = sonde_tallies_clock(sums->tallies, sum->clocks_ns);
+	sonde_thread_counters_cells(sums->counters, sum->sampled, &row[SHARE], &row[SAMPLED_NS], &row[SAMPLES]);
+	row[MEASURED_NS] = sonde_thread_counters_clock(sums->counters, sum->clocks_ns);
 	row[WALL_NS] = sonde_cell_int(end_ns > process->start_ns ? end_ns - process->start_ns : 0);
 	row[PROCESS] = sonde_cell_text(*process->command ? process->command : process->name);
 	row[PID] = sonde_cell_int(process->pid);
-	row[STATUS] = sonde_cell_text(status_text(sums->tallies->session, process, report));
+	row[STATUS] = sonde_cell_text(status_text(sums->counters->session, process, report));
 	return 0;
 }
 
 static void sum_up(struct sums *sums, size_t process_count)
 {
-	for (uint32_t id = 1; id < sums->tallies->count; id++) {
-		const struct sonde_thread *thread = sonde_session_thread(sums->tallies->session, id);
+	for (uint32_t id = 1; id < sums->counters->count; id++) {
+		const struct sonde_thread *thread = sonde_session_thread(sums->counters->session, id);
 		if (!thread || thread->process > process_count)
 			continue;
 		struct process *sum = &sums->by_process[thread->process];
-		sonde_weight_add(&sum->sampled, sums->tallies->by_thread[id]);
+		sonde_weight_add(&sum->sampled, sums->counters->by_thread[id]);
 		sum->clocks_ns += thread->cpu_ns;
 		sum->clockless += !thread->cpu_ns;
 	}
 }
 
-/* Threads without a clock: those that still ran, or whose beginning was not seen. */
+/* Notes the threads without a clock: they were still running, or their start was not seen. */
 static int note_clocks(const struct sums *sums, size_t process_count, struct sonde_report *report,
 		       struct sonde_section *section)
 {
-	const struct sonde_pass_options *options = &sums->tallies->options;
+	const struct sonde_pass_options *options = &sums->counters->options;
 	uint64_t measured = 0, partly = 0;
 	if (options->from_ns || options->to_ns)
 		return 0;
@@ -120,14 +121,14 @@ static int note_clocks(const struct sums *sums, size_t process_count, struct son
 
 static int table_fill(struct sums *sums, uint32_t *ids, size_t process_count, struct sonde_report *report)
 {
-	const struct sonde_tallies *tallies = sums->tallies;
-	size_t limit = tallies->options.limit ? tallies->options.limit : DEFAULT_ROWS, count = 0;
+	const struct sonde_thread_counters *counters = sums->counters;
+	size_t limit = counters->options.limit ? counters->options.limit : DEFAULT_ROWS, count = 0;
 	struct sonde_section *section =
 	    sonde_report_table(report, "processes", "Processes by CPU time", columns, COLUMNS);
 	int rc = section ? 0 : sonde_error(ENOMEM, "out of memory for processes");
 	sum_up(sums, process_count);
 	for (uint32_t id = 1; id <= process_count; id++)
-		if (sonde_session_process(tallies->session, id))
+		if (sonde_session_process(counters->session, id))
 			ids[count++] = id;
 	qsort_r(ids, count, sizeof *ids, compare, sums);
 	for (size_t i = 0; rc == 0 && i < count && i < limit; i++)
@@ -135,18 +136,18 @@ static int table_fill(struct sums *sums, uint32_t *ids, size_t process_count, st
 	if (rc < 0)
 		return rc;
 	section->table.omitted = count > limit ? count - limit : 0;
-	rc = sonde_tallies_note(tallies, report, section);
+	rc = sonde_thread_counters_note(counters, report, section);
 	return rc < 0 ? rc : note_clocks(sums, process_count, report, section);
 }
 
 static int processes_finish(void *state, struct sonde_report *report)
 {
-	struct sonde_tallies *tallies = state;
-	size_t count = sonde_session_process_count(tallies->session);
-	int empty = !sonde_weight_is_any(tallies->all) && sonde_pass_selects(&tallies->options);
-	if (!tallies->options.asked && (count < 2 || empty))
+	struct sonde_thread_counters *counters = state;
+	size_t count = sonde_session_process_count(counters->session);
+	int empty = !sonde_weight_is_any(counters->all) && sonde_pass_selects(&counters->options);
+	if (!counters->options.asked && (count < 2 || empty))
 		return 0;
-	struct sums sums = {tallies, calloc(count + 1, sizeof *sums.by_process)};
+	struct sums sums = {counters, calloc(count + 1, sizeof *sums.by_process)};
 	uint32_t *ids = malloc((count + 1) * sizeof *ids);
 	int rc = sums.by_process && ids ? table_fill(&sums, ids, count, report)
 					: sonde_error(ENOMEM, "out of memory for %zu processes", count);
@@ -160,9 +161,9 @@ const struct sonde_pass sonde_pass_processes = {
     .title = "CPU time of every process",
     .types = 1u << SONDE_CHUNK_SAMPLES,
     .standard = 1,
-    .begin = sonde_tallies_begin,
-    .feed = sonde_tallies_feed,
-    .merge = sonde_tallies_merge,
+    .begin = sonde_thread_counters_begin,
+    .feed = sonde_thread_counters_feed,
+    .merge = sonde_thread_counters_merge,
     .finish = processes_finish,
-    .end = sonde_tallies_end,
+    .end = sonde_thread_counters_end,
 };

@@ -1,8 +1,8 @@
-/* samples.c: CPU samples folded onto the stack trie.
+/* samples.c: folds CPU samples onto the stack trie.
  *
- * A node's parent always has a lower id than the node, so one pass downwards in ids sums the subtrees and one upwards
- * links the children; the walk then needs no recursion, however deep a stack is. A recording that breaks the rule gets
- * the node treated as a root.
+ * A node's parent always has a lower id than the node, so one pass downwards over ids sums the subtrees and one pass
+ * upwards links the children; the walk then needs no recursion, however deep a stack is. A node of a recording that
+ * violates this is treated as a root.
  */
 #include "analyze/cpu/samples.h"
 
@@ -16,9 +16,9 @@
 #include "analyze/words.h"
 #include "util/error.h"
 
-#define SAMPLES_FEW 10 /* expected at a rate: none of so few is chance */
+#define SAMPLES_FEW 10 /* expected number of samples: seeing none of more than this is not chance */
 
-enum { AHEAD = 16 }; /* samples whose node is fetched early */
+enum { AHEAD = 16 }; /* distance for prefetching nodes */
 
 static const char *const status_texts[SONDE_STACK_STATUS_COUNT] = {
     [SONDE_STACK_COMPLETE] = "complete",
@@ -101,7 +101,7 @@ double sonde_samples_square(uint64_t weight_ns, uint8_t status, uint64_t period_
 	return (double)weight_ns * (double)(is_measured ? period_ns : weight_ns);
 }
 
-/* Rows that are no samples are counted by what they are. */
+/* Counts rows that are not samples, by kind. */
 static void note_kind(struct sonde_samples *samples, uint64_t weight_ns, uint8_t status)
 {
 	const struct sonde_weight row = {weight_ns, 1};
@@ -143,7 +143,8 @@ int sonde_samples_feed(void *state, const struct sonde_batch *batch)
 	if (batch->type != SONDE_CHUNK_SAMPLES)
 		return 0;
 	for (size_t i = 0; i < batch->count; i++) {
-		/* The nodes are all over memory: without this, waiting for them is most of a pass over many stacks. */
+		/* Nodes are scattered over memory: without prefetching, cache misses dominate a pass over many
+		 * stacks. */
 		if (i + AHEAD < batch->count && batch->samples.stack[i + AHEAD] <= samples->node_count)
 			__builtin_prefetch(&samples->self[batch->samples.stack[i + AHEAD]], 1);
 		if (!sonde_pass_takes(&samples->options, batch->samples.time_ns[i], batch->samples.thread[i]))
@@ -163,7 +164,7 @@ int sonde_samples_merge(void *state, void *other_state)
 	int rc = other->kernel ? kernel_need(samples) : 0;
 	if (rc < 0)
 		return rc;
-	for (size_t i = 0; i <= count; i++) { /* few stacks of allocations have samples: what has none is not written */
+	for (size_t i = 0; i <= count; i++) { /* few allocation stacks have samples: do not touch the others */
 		if (sonde_weight_is_any(other->self[i]))
 			sonde_weight_add(&samples->self[i], other->self[i]);
 		if (other->kernel && sonde_weight_is_any(other->kernel[i]))
@@ -179,7 +180,7 @@ int sonde_samples_merge(void *state, void *other_state)
 	return 0;
 }
 
-/* Kernel samples whose stack ends in kernel code need no [kernel] of their own. */
+/* Kernel samples whose stack ends in kernel code need no separate [kernel]. */
 static void kernel_settle(struct sonde_samples *samples, uint32_t id, const struct sonde_frame *frame)
 {
 	const struct sonde_module *module = frame ? sonde_session_module(samples->session, frame->module) : NULL;
@@ -273,7 +274,7 @@ uint64_t sonde_samples_broken(const struct sonde_samples *samples)
 	return broken;
 }
 
-/* CPU time, and not one sample of it: shares have nothing to rest on. */
+/* CPU time without a single sample: there is no basis for shares. */
 static int note_unsampled(const struct sonde_samples *samples, struct sonde_report *report,
 			  struct sonde_section *section)
 {
@@ -318,7 +319,7 @@ int sonde_samples_note_missing(const struct sonde_samples *samples, struct sonde
 {
 	uint64_t missing_ns = samples->self[0].ns;
 	if (!missing_ns ||
-	    (!samples->all.count && !samples->measured.ns)) /* sonde_samples_note_shares() has the cause */
+	    (!samples->all.count && !samples->measured.ns)) /* sonde_samples_note_shares() explains the cause */
 		return 0;
 	return sonde_report_note(
 	    report, section, 1,
@@ -343,11 +344,11 @@ const struct sonde_source_row *sonde_samples_source(const struct sonde_session *
 const char *sonde_samples_why_none(const struct sonde_session *session, const struct sonde_pass_options *options)
 {
 	if (!sonde_samples_source(session) && (cpu_row(session) || sonde_session_run(session)->closed))
-		return "CPU time was not sampled"; /* sources write their rows when they stop */
+		return "CPU time was not sampled"; /* sources write their status when they stop */
 	return sonde_pass_selects(options) ? "no CPU samples in this selection" : "no CPU samples in this recording";
 }
 
-/* Why the cpu source has nothing, from the recording itself. */
+/* Why the cpu source recorded nothing, according to the recording. */
 static const char *why_none(const struct sonde_session *session)
 {
 	const struct sonde_source_row *row = cpu_row(session);

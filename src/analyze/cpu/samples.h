@@ -1,9 +1,9 @@
-/* samples.h: CPU samples folded onto the stack trie: the state that most passes over samples share.
+/* samples.h: CPU samples folded onto the stack trie: the state shared by most passes over samples.
  *
- * Feeding adds each sample's weight to its leaf node and nothing more, so that a million samples take milliseconds and
- * states of several threads merge by adding. What a pass asks is answered at the end by one walk over the trie, whose
- * cost depends on the number of distinct stacks only. A sample taken in the kernel whose stack has no kernel frames is
- * kept apart at its node: passes show it as [kernel] below the code that called.
+ * Feeding only adds each sample's weight to its leaf node, so that a million samples take milliseconds and the states
+ * of several threads merge by addition. At the end a pass gets its results from one walk over the trie, whose cost
+ * depends only on the number of distinct stacks. A sample taken in the kernel whose stack has no kernel frames is kept
+ * separately at its node: passes show it as [kernel] below the calling code.
  */
 #ifndef SONDE_ANALYZE_CPU_SAMPLES_H
 #define SONDE_ANALYZE_CPU_SAMPLES_H
@@ -14,8 +14,8 @@
 #include "analyze/pass.h"
 
 struct sonde_weight {
-	uint64_t ns;    /* CPU time; in a call tree of the heap its bytes or blocks */
-	uint64_t count; /* samples; time that was measured, or left out by samples, is none; blocks */
+	uint64_t ns;    /* CPU time; in heap call trees, bytes or blocks */
+	uint64_t count; /* samples, excluding measured time and time without samples; in heap call trees, blocks */
 };
 
 static inline int sonde_weight_is_any(struct sonde_weight weight)
@@ -34,90 +34,91 @@ struct sonde_samples {
 	struct sonde_pass_options options;
 	size_t node_count;           /* node ids are 1 … node_count; 0 collects samples without a stack */
 	struct sonde_weight *self;   /* by leaf node */
-	struct sonde_weight *kernel; /* the part of it to be shown as [kernel]; NULL = none so far */
-	struct sonde_weight *total;  /* node and below; after sonde_samples_fold() */
-	uint32_t *child, *next;      /* first child and next sibling of nodes with a total; after fold */
+	struct sonde_weight *kernel; /* the part to be shown as [kernel]; NULL = none so far */
+	struct sonde_weight *total;  /* node and its subtree; valid after sonde_samples_fold() */
+	uint32_t *child, *next;      /* first child and next sibling among nodes with a total; valid after fold */
 	struct sonde_weight all;
-	double square; /* Σ weight² of the samples that were taken: with a stack, or in the kernel */
-	uint64_t by_status[SONDE_STACK_STATUS_COUNT];  /* of samples */
-	struct sonde_weight extra, borrowed, measured; /* rows that are no samples: how many, and the part of `all` */
+	double square;                                /* Σ weight² of samples with a stack, or in the kernel */
+	uint64_t by_status[SONDE_STACK_STATUS_COUNT]; /* number of samples */
+	/* rows that are not samples: their number, and their part of `all` */
+	struct sonde_weight extra, borrowed, measured;
 	uint64_t period_ns;
 };
 
-/* `begin`, `feed`, `merge` and `end` of a pass whose state is a struct sonde_samples. */
+/* `begin`, `feed`, `merge` and `end` for a pass whose state is a struct sonde_samples. */
 int sonde_samples_begin(void **state, struct sonde_session *session, const struct sonde_pass_options *options);
 int sonde_samples_feed(void *state, const struct sonde_batch *batch);
 int sonde_samples_merge(void *state, void *other);
 void sonde_samples_end(void *state);
 
-/* For a state that holds a struct sonde_samples. fini leaves it ready to be thrown away. */
+/* For a state that embeds a struct sonde_samples. Call fini before freeing it. */
 int sonde_samples_init(struct sonde_samples *samples, struct sonde_session *session,
 		       const struct sonde_pass_options *options);
 void sonde_samples_fini(struct sonde_samples *samples);
 
-/* What a row adds to Σ weight². Measured time counts as many samples of the rate: what user samples leave of it has
- * their error. */
+/* A row's contribution to Σ weight². Measured time counts as that many samples at the sampling rate: it is known only
+ * as the remainder after user samples, and has their error. */
 double sonde_samples_square(uint64_t weight_ns, uint8_t status, uint64_t period_ns);
 
-/* "100 % = 2.000 s of CPU time (2000 samples)" */
+/* Formats "100 % = 2.000 s of CPU time (2000 samples)". */
 void sonde_samples_say_whole(struct sonde_weight all, uint64_t measured_ns, char *out, size_t out_b);
 
-/* Adds one sample, whatever the options say. */
+/* Adds one sample, regardless of the options. */
 int sonde_samples_add(struct sonde_samples *samples, uint32_t stack, uint64_t weight_ns, uint8_t status);
 
-/* Sums up the trie and resolves the frames of every node that has weight. Feeding is over. */
+/* Sums up the trie and resolves the frames of every node with weight. Nothing may be fed afterwards. */
 int sonde_samples_fold(struct sonde_samples *samples);
 
-/* One node on the way down (leaving = 0) and up (leaving = 1). */
+/* A visit to a node, on the way down (leaving = 0) and up (leaving = 1). */
 struct sonde_visit {
 	uint32_t node;
 	int leaving;
 	const struct sonde_frame *frame;
-	struct sonde_weight self, kernel, total; /* self: without kernel */
+	struct sonde_weight self, kernel, total; /* self excludes kernel */
 };
 
-/* Depth first over all nodes with weight, after fold. The samples without a stack (node 0) are not visited. */
+/* Depth-first walk over all nodes with weight, after fold. Samples without a stack (node 0) are not visited. */
 int sonde_samples_walk(const struct sonde_samples *samples, void (*visit)(void *state, const struct sonde_visit *visit),
 		       void *state);
 
-/* Whether options choose a part of the recording. */
+/* True if the options select a part of the recording. */
 static inline int sonde_pass_selects(const struct sonde_pass_options *options)
 {
 	return options->from_ns || options->to_ns || options->thread;
 }
 
-/* A part of all sampled time, with its 95 % interval. */
+/* A part of the sampled time, with its 95 % interval. */
 struct sonde_cell sonde_samples_share(const struct sonde_samples *samples, uint64_t part_ns);
 
-/* How many stacks were taken: of samples and extra ones. */
+/* Number of stacks taken: of samples and extra rows. */
 static inline uint64_t sonde_samples_stacks(const struct sonde_samples *samples)
 {
 	return samples->all.count + samples->extra.count;
 }
 
-/* Stacks that did not reach the thread's root. */
+/* Number of incomplete stacks. */
 uint64_t sonde_samples_broken(const struct sonde_samples *samples);
 const char *sonde_samples_status_text(unsigned status);
 
-/* Notes that shares of samples need: their denominator, how the interval is computed. */
+/* Adds the notes that shares of samples need: their denominator, and how the interval is computed. */
 int sonde_samples_note_shares(const struct sonde_samples *samples, struct sonde_report *report,
 			      struct sonde_section *section);
 
-/* Notes the time in `all` that no stack stands for, if any: a part of the 100 % that is in no function. */
+/* Notes the time in `all` without a stack, if any: a part of the 100 % that belongs to no function. */
 int sonde_samples_note_missing(const struct sonde_samples *samples, struct sonde_report *report,
 			       struct sonde_section *section);
 
-/* The cpu source's row when it ran, else NULL. */
+/* The cpu source's row if it ran, else NULL. */
 const struct sonde_source_row *sonde_samples_source(const struct sonde_session *session);
 
-/* Why there are no samples: "the recording has no CPU samples", … Static. */
+/* Why there are no samples: "the recording has no CPU samples", … Static text. */
 const char *sonde_samples_why_none(const struct sonde_session *session, const struct sonde_pass_options *options);
 
-/* For a pass that found no samples: when it was asked for, a section with the reason; else nothing. */
+/* For a pass without samples: adds a section with the reason if the pass was requested explicitly; else nothing. */
 int sonde_samples_none(const struct sonde_samples *samples, struct sonde_report *report, const char *id,
 		       const char *title);
 
-/* Whether the options' range and thread take in an event. */
+/* True if an event is within the options' range and thread. */
 static inline int sonde_pass_takes(const struct sonde_pass_options *options, uint64_t time_ns, uint32_t thread)
 {
 	return time_ns >= options->from_ns && (options->to_ns == 0 || time_ns < options->to_ns) &&

@@ -1,4 +1,4 @@
-/* source_text.c: which source files are read, and their lines one after the other (cpu/source_text.h). */
+/* source_text.c: decides which source files may be read, and reads their lines in order (cpu/source_text.h). */
 #include "analyze/cpu/source_text.h"
 
 #include <errno.h>
@@ -10,7 +10,7 @@
 
 enum { SOURCE_MAX_B = 16 << 20, LINE_MAX_B = 400 };
 
-/* What names of source end in; headers of the C++ library have no ending. */
+/* Extensions of source files; C++ standard headers have none. */
 static const char *const endings[] = {
     "c",    "h",   "cc",  "cp",  "cpp", "cxx", "c++",  "C",   "hh",    "hpp",   "hxx",  "h++", "H",   "inl",
     "ipp",  "tcc", "tpp", "txx", "inc", "ii",  "i",    "def", "s",     "S",     "asm",  "cu",  "cuh", "m",
@@ -40,7 +40,7 @@ static uint64_t changed_ns(const struct stat *stat)
 	return (uint64_t)stat->st_mtim.tv_sec * 1000000000u + (uint64_t)stat->st_mtim.tv_nsec;
 }
 
-/* The last moment at which the text can have been what was compiled; 0 = not known. */
+/* The latest modification time of a source file that was compiled into the module; 0 = unknown. */
 static uint64_t compiled_ns(const struct sonde_session *session, uint32_t module_id)
 {
 	const struct sonde_module *module = sonde_session_module(session, module_id);
@@ -51,7 +51,7 @@ static uint64_t compiled_ns(const struct sonde_session *session, uint32_t module
 	return changed_ns(&stat_of) < began_ns ? changed_ns(&stat_of) : began_ns;
 }
 
-/* Whether a file is one to be read; else why not. */
+/* Why a file must not be read; NULL if it may be. */
 static const char *refusal(const struct stat *stat, uint64_t latest_ns)
 {
 	if (!S_ISREG(stat->st_mode))

@@ -1,10 +1,10 @@
-/* source_text.h: the text of a source file that a recording names, where it can be read here and is the one that was
- * compiled.
+/* source_text.h: reads source lines that a recording refers to, if the file is readable here and is the version that
+ * was compiled.
  *
- * A recording may name any file, and what is read goes into reports that are passed on: only a regular file of bounded
- * size is read, whose name is that of source, by no symbolic link, and nothing below /proc, /sys or /dev. One that is
- * newer than the module that was made of it, or than the recording, is another text: its lines would stand beside
- * figures of other ones.
+ * A recording can name any file, and the text goes into reports that are shared. So only regular files of bounded size
+ * with the name of a source file are read, never through symbolic links, and never below /proc, /sys or /dev. A file
+ * that is newer than the module compiled from it, or than the recording, is rejected: its lines would not match the
+ * figures.
  */
 #ifndef SONDE_ANALYZE_CPU_SOURCE_TEXT_H
 #define SONDE_ANALYZE_CPU_SOURCE_TEXT_H
@@ -16,19 +16,19 @@
 #include "session/session.h"
 
 struct sonde_source_text {
-	char *text;      /* NULL = there is none */
-	const char *why; /* not; static */
+	char *text;      /* NULL = not available */
+	const char *why; /* why not; static */
 	size_t size_b, at;
-	uint32_t line; /* of `at` */
+	uint32_t line; /* current line at `at` */
 };
 
-/* Of the file `path` that a function of `module` (an id) came from. */
+/* Opens the file `path`, from which a function of `module` (an id) was compiled. */
 void sonde_source_text_open(struct sonde_source_text *out, const struct sonde_session *session, uint32_t module,
 			    const char *path);
 void sonde_source_text_close(struct sonde_source_text *source);
 
-/* A line, of the report's arena, at most 400 bytes of it; it must not lie before the last one that was asked for; NULL:
- * there is none. */
+/* A line, at most 400 bytes of it, allocated in the report's arena; NULL if there is none. Lines must be requested in
+ * ascending order. */
 const char *sonde_source_text_line(struct sonde_source_text *source, uint32_t line, struct sonde_report *report);
 
 #endif

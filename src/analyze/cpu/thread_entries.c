@@ -1,4 +1,4 @@
-/* thread_entries.c: the outermost function of each thread's stacks, by one pass over nodes and one over samples. */
+/* thread_entries.c: finds each thread's entry function with one pass over nodes and one over samples. */
 #include "analyze/cpu/thread_entries.h"
 
 #include <errno.h>
@@ -7,7 +7,7 @@
 
 #include "util/error.h"
 
-/* What stacks vote for. A candidate of another thread's stacks is voted down by each that differs (Boyer and Moore). */
+/* Majority vote of stacks: a stack that differs from the candidate votes it down (Boyer and Moore). */
 struct vote {
 	uint32_t function;
 	uint64_t ahead;
@@ -32,7 +32,7 @@ static uint32_t function_of(const struct sonde_session *session, const struct so
 	return frame->locations[frame->location_count - 1].function;
 }
 
-/* By node id: parents have smaller ids. */
+/* By node id, relying on parents having smaller ids. */
 static uint32_t *entries_of_nodes(const struct sonde_session *session)
 {
 	size_t count = sonde_session_node_count(session);

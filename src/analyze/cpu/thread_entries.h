@@ -1,5 +1,5 @@
-/* thread_entries.h: which function each thread began with: threads that began with different ones do different things.
- */
+/* thread_entries.h: finds the entry function of each thread: threads with different entry functions have different
+ * jobs. */
 #ifndef SONDE_ANALYZE_CPU_THREAD_ENTRIES_H
 #define SONDE_ANALYZE_CPU_THREAD_ENTRIES_H
 
@@ -8,8 +8,8 @@
 #include "session/session.h"
 
 /* By thread id, sonde_session_thread_count() + 1 rows, freed by the caller: the outermost function of most of its
- * sampled stacks that reach the root, but for those of the C and C++ libraries, which begin every thread; 0 = not
- * known. Chunks that cannot be read are left out. 0 or -ENOMEM. */
+ * complete sampled stacks, skipping functions of the C and C++ libraries that start every thread; 0 = unknown.
+ * Unreadable chunks are skipped. 0 or -ENOMEM. */
 int sonde_thread_entries(struct sonde_session *session, uint32_t **out_functions);
 
 #endif

@@ -198,7 +198,7 @@ static int notes(const struct finding *finding, const struct sonde_gaps *gaps, c
 	if (!rc && gaps->left_out)
 		rc = sonde_report_note(report, section, 1, "%llu calls and samples had no room: more is not known",
 				       (unsigned long long)gaps->left_out);
-	if (!rc && gaps->lacks)
+	if (!rc && gaps->is_incomplete)
 		rc = sonde_report_note(report, section, 1, "parts of the recording cannot be read: more is not known");
 	return rc ? rc : sonde_device_times_note(times, report, section);
 }

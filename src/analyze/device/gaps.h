@@ -40,7 +40,7 @@ struct sonde_gaps {
 	struct sonde_gap *all; /* sorted by from_ns */
 	size_t count;
 	uint64_t left_out; /* spans dropped for lack of capacity: their time is unknown */
-	int lacks;         /* some chunks could not be read */
+	int is_incomplete; /* some chunks could not be read */
 };
 
 /* Determines what the host did, from the kept activities and the recording's waits, zones and samples. -ENOMEM. */

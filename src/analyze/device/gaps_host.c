@@ -173,7 +173,7 @@ static int read_all(struct reading *reading)
 		return rc;
 	rc = sonde_cursor_want(cursor, &wanted);
 	while (!rc && (rc = sonde_cursor_next(cursor, &batch)) != 0 && rc != -ENOMEM) {
-		reading->gaps->lacks |= rc < 0;
+		reading->gaps->is_incomplete |= rc < 0;
 		rc = rc > 0 ? take(reading, batch) : 0;
 	}
 	sonde_cursor_close(cursor);

@@ -31,7 +31,7 @@ int sonde_diff_compare(struct sonde_diff_compared *out, const struct sonde_diff_
 	/* Values that are not all positive are compared by their difference. */
 	for (size_t i = 0; !code && as_difference && i < known[0] + known[1]; i++)
 		values[i] -= 2;
-	if (!code && sonde_shift_unpaired(&out->shift, values, known[0], values + known[0], known[1]))
+	if (!code && sonde_change_unpaired(&out->change, values, known[0], values + known[0], known[1]))
 		code = sonde_error(ENOMEM, "out of memory for %zu runs", most);
 	free(values);
 	return code;

@@ -109,7 +109,7 @@ static int say_verdict(struct sonde_diff *diff)
 	if (!diff->is_comparable)
 		diff->verdict = SONDE_VERDICT_INCONCLUSIVE;
 	const char *metric = diff->iteration ? sonde_report_text(report, "iterations of %s", diff->iteration) : NULL;
-	int code = sonde_diff_facts(report, diff->verdict, &diff->shift, metric, diff->is_comparable);
+	int code = sonde_diff_facts(report, diff->verdict, &diff->change, metric, diff->is_comparable);
 	if (code)
 		return code;
 	if (diff->renamed)
@@ -124,18 +124,18 @@ static int say_verdict(struct sonde_diff *diff)
 					      "different programs, not comparable: functions that both have made "
 					      "%.1f %% of the candidate's CPU time",
 					      100 * diff->common_share));
-	if (isnan(diff->shift.by) && diff->iteration)
+	if (isnan(diff->change.by) && diff->iteration)
 		return sonde_report_note(report, NULL, 0,
 					 "inconclusive: too few steady iterations of %s, which took the longest",
 					 diff->iteration);
-	if (isnan(diff->shift.by))
+	if (isnan(diff->change.by))
 		return sonde_report_note(
 		    report, NULL, 0,
 		    "inconclusive: how much two runs of the same program differ is not in one run "
 		    "each; sonde bench --vs runs both in turn, or mark iterations of the main loop "
 		    "(sonde_iteration())");
 	return sonde_report_note(report, NULL, 0, "%s: speed-up %.3f by iterations of %s, within these two runs",
-				 sonde_verdict_name(diff->verdict), diff->shift.by, diff->iteration);
+				 sonde_verdict_name(diff->verdict), diff->change.by, diff->iteration);
 }
 
 /* --- choosing sections
@@ -189,7 +189,7 @@ int sonde_diff_run(struct sonde_diff *diff)
 	const char *sections = diff->options->sections;
 	diff->verdict = SONDE_VERDICT_INCONCLUSIVE;
 	diff->is_comparable = diff->is_whole = 1;
-	diff->shift.by = NAN;
+	diff->change.by = NAN;
 	int code = sonde_diff_check_sections(sections);
 	code = code ? code : totals(diff);
 	code = code ? code : sonde_diff_machines(diff);

@@ -4,7 +4,7 @@
 
 #include <stddef.h>
 
-#include "analyze/statistics/shift.h"
+#include "analyze/statistics/change.h"
 #include "report/report.h"
 #include "session/session.h"
 
@@ -27,9 +27,9 @@ struct sonde_diff {
 	double common_share;  /* if so: share of the candidate's CPU time in functions common to both */
 	/* if so: text that the functions are equal except for the name of their module; NULL = they are not */
 	const char *renamed;
-	int is_whole;             /* no events of either were lost, and all can be read */
-	struct sonde_shift shift; /* by: NAN = unknown */
-	const char *iteration;    /* name of the iterations that verdict and change are based on; NULL = none */
+	int is_whole;               /* no events of either were lost, and all can be read */
+	struct sonde_change change; /* by: NAN = unknown */
+	const char *iteration;      /* name of the iterations that verdict and change are based on; NULL = none */
 };
 
 /* Adds the sections `diff`, `diff-iterations`, `diff-zones` and `diff-functions`, or those that the options name, which

@@ -199,7 +199,7 @@ static int test(struct table *table)
 		if (row->total_is_asked)
 			total_p[total_asked++] = row->total_p;
 	}
-	int code = sonde_shift_correct(p, asked) || sonde_shift_correct(total_p, total_asked)
+	int code = sonde_change_correct(p, asked) || sonde_change_correct(total_p, total_asked)
 		       ? sonde_error(ENOMEM, "out of memory for %zu functions", asked)
 		       : 0;
 	asked = total_asked = 0;

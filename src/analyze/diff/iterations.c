@@ -14,7 +14,7 @@
 #include "analyze/diff/figures.h"
 #include "analyze/diff/noise.h"
 #include "analyze/marks.h"
-#include "analyze/statistics/steady.h"
+#include "analyze/statistics/stationarity.h"
 #include "util/error.h"
 
 enum { GROUPS = 40, LEAST = 8 };
@@ -79,17 +79,18 @@ static int marks_read(struct sonde_marks **out, struct sonde_session *session)
 /* Appends the intervals of one thread's iteration events, without their warm-up. */
 static int thread_add(struct series *series, const struct sonde_mark *marks, size_t count)
 {
-	struct sonde_steady steady;
+	struct sonde_stationarity stationarity;
 	double *first = series->values + series->count;
 	for (size_t i = 1; i < count; i++)
 		first[i - 1] = (double)(marks[i].time_ns - marks[i - 1].time_ns);
-	int code = count > 1 ? sonde_steady_check(&steady, first, count - 1, 1) : 0;
+	int code = count > 1 ? sonde_stationarity_check(&stationarity, first, count - 1, 1) : 0;
 	if (code || count < 2)
 		return code;
-	size_t left = count - 1 - steady.warm_up;
-	memmove(first, first + steady.warm_up, left * sizeof *first);
+	size_t left = count - 1 - stationarity.warm_up;
+	memmove(first, first + stationarity.warm_up, left * sizeof *first);
 	series->count += left;
-	series->unsteady |= steady.verdict == SONDE_STEADY_DRIFTS || steady.verdict == SONDE_STEADY_JUMPS;
+	series->unsteady |=
+	    stationarity.verdict == SONDE_STATIONARITY_DRIFTS || stationarity.verdict == SONDE_STATIONARITY_JUMPS;
 	return 0;
 }
 
@@ -156,7 +157,7 @@ static int series_of(struct series *out, const struct sonde_marks *marks, const 
 struct compared {
 	const char *name;
 	struct series baseline, candidate; /* without their values */
-	struct sonde_shift shift;
+	struct sonde_change change;
 	int is_enough;
 	int is_noise; /* all of the difference can be */
 	enum sonde_verdict verdict;
@@ -188,10 +189,10 @@ static int compare_name(struct comparisons *all, const struct sonde_marks *marks
 	code = code ? code : series_of(&row.candidate, marks[1], name);
 	if (!code && row.baseline.count && row.candidate.count) {
 		row.is_enough = row.baseline.group_count >= LEAST && row.candidate.group_count >= LEAST;
-		if (sonde_shift_unpaired(&row.shift, row.baseline.groups, row.baseline.group_count,
-					 row.candidate.groups, row.candidate.group_count))
+		if (sonde_change_unpaired(&row.change, row.baseline.groups, row.baseline.group_count,
+					  row.candidate.groups, row.candidate.group_count))
 			code = sonde_error(ENOMEM, "out of memory for iterations");
-		row.is_enough &= row.shift.is_ratio;
+		row.is_enough &= row.change.is_ratio;
 		code = code ? code : put(all, &row);
 	}
 	free(row.baseline.values);
@@ -215,14 +216,14 @@ static int judge(struct sonde_diff *diff, struct comparisons *all, const double 
 		return sonde_error(ENOMEM, "out of memory for iterations");
 	for (size_t i = 0; i < all->count; i++)
 		if (all->rows[i].is_enough)
-			p[asked++] = all->rows[i].shift.p;
-	int code = sonde_shift_correct(p, asked) ? sonde_error(ENOMEM, "out of memory for iterations") : 0;
+			p[asked++] = all->rows[i].change.p;
+	int code = sonde_change_correct(p, asked) ? sonde_error(ENOMEM, "out of memory for iterations") : 0;
 	asked = 0;
 	for (size_t i = 0; !code && i < all->count; i++) {
 		struct compared *row = &all->rows[i];
 		double took = row->baseline.mean * (double)row->baseline.count;
 		if (row->is_enough)
-			row->shift.p = p[asked++];
+			row->change.p = p[asked++];
 		if (row->is_enough && diff->is_comparable && !row->baseline.unsteady && !row->candidate.unsteady)
 			row->verdict = sonde_shift_verdict(&row->shift, 2 * diff->options->margin);
 		row->is_noise = can_be_noise(row, noise);
@@ -233,7 +234,7 @@ static int judge(struct sonde_diff *diff, struct comparisons *all, const double 
 		most = took;
 		diff->iteration = row->name;
 		diff->verdict = row->verdict;
-		diff->shift = row->is_enough ? row->shift : (struct sonde_shift){.by = NAN};
+		diff->change = row->is_enough ? row->change : (struct sonde_change){.by = NAN};
 	}
 	free(p);
 	return code;
@@ -263,10 +264,10 @@ static int row_add(struct sonde_diff *diff, struct sonde_section *section, const
 	row[SPEEDUP] = row[LOW] = row[HIGH] = row[P] =
 	    sonde_cell_absent("needs 8 means of steady iterations in both that tell nothing of each other");
 	if (from->is_enough) {
-		row[SPEEDUP] = sonde_cell_real(from->shift.by, 0);
-		row[LOW] = sonde_cell_real(from->shift.low, 0);
-		row[HIGH] = sonde_cell_real(from->shift.high, 0);
-		row[P] = sonde_cell_real(from->shift.p, 0);
+		row[SPEEDUP] = sonde_cell_real(from->change.by, 0);
+		row[LOW] = sonde_cell_real(from->change.low, 0);
+		row[HIGH] = sonde_cell_real(from->change.high, 0);
+		row[P] = sonde_cell_real(from->change.p, 0);
 	}
 	if (from->is_noise)
 		return note_noise(diff, section, from, noise);

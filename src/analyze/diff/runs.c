@@ -124,13 +124,13 @@ static int check_order(struct sonde_diff_runs *runs)
 	return sonde_report_note(runs->report, NULL, 1,
 				 "%s: what the machine did meanwhile is in the figures, and less than %.0f %% gets no "
 				 "verdict; record them in turn",
-				 how, 100 * SONDE_SHIFT_DRIFT);
+				 how, 100 * SONDE_CHANGE_DRIFT);
 }
 
 static double margin_of(const struct sonde_diff_runs *runs)
 {
 	double margin = runs->options->margin;
-	return runs->is_in_turn || margin > SONDE_SHIFT_DRIFT ? margin : SONDE_SHIFT_DRIFT;
+	return runs->is_in_turn || margin > SONDE_CHANGE_DRIFT ? margin : SONDE_CHANGE_DRIFT;
 }
 
 /* --- totals ------------------------------------------------------------------------------------------------------ */
@@ -154,18 +154,18 @@ static enum sonde_diff_total main_total(const struct sonde_diff_runs *runs)
 
 static void cells_set(struct sonde_cell *row, const struct sonde_diff_compared *compared, double scale, const char *why)
 {
-	const struct sonde_diff_pair pair = {.count = {compared->shift.baseline, compared->shift.candidate},
+	const struct sonde_diff_pair pair = {.count = {compared->change.baseline, compared->change.candidate},
 					     .median = {compared->median[0], compared->median[1]},
 					     .scale = scale,
 					     .why = why};
 	sonde_diff_cells(row, &pair);
-	sonde_diff_shift_cells(row, &compared->shift);
+	sonde_diff_change_cells(row, &compared->change);
 }
 
 static int total_add(struct sonde_diff_runs *runs, struct sonde_section *section, enum sonde_diff_total total,
 		     const struct sonde_diff_compared *compared)
 {
-	const struct sonde_shift *shift = &compared->shift;
+	const struct sonde_change *change = &compared->change;
 	struct sonde_cell *row = sonde_report_row(runs->report, section);
 	if (!row)
 		return sonde_error(ENOMEM, "out of memory for a row");
@@ -175,8 +175,8 @@ static int total_add(struct sonde_diff_runs *runs, struct sonde_section *section
 	row[SONDE_COMPARED_VERDICT] = sonde_cell_absent("not asked: it is a part of another");
 	if ((int)total < ASKED)
 		row[SONDE_COMPARED_VERDICT] = sonde_cell_text(sonde_verdict_name(
-		    runs->is_comparable && shift->is_ratio ? sonde_shift_verdict(shift, margin_of(runs))
-							   : SONDE_VERDICT_INCONCLUSIVE));
+		    runs->is_comparable && change->is_ratio ? sonde_change_verdict(change, margin_of(runs))
+							    : SONDE_VERDICT_INCONCLUSIVE));
 	else
 		row[SONDE_COMPARED_P] = sonde_cell_absent("not asked: it is a part of another");
 	return 0;
@@ -192,11 +192,11 @@ static int put_totals(struct sonde_diff_runs *runs, struct sonde_diff_compared c
 		code = sonde_diff_compare(&compared[i], runs, total_of, &total, 0);
 	}
 	for (int i = 0; !code && i < ASKED; i++)
-		p[i] = compared[i].shift.p;
-	if (!code && sonde_shift_correct(p, ASKED))
+		p[i] = compared[i].change.p;
+	if (!code && sonde_change_correct(p, ASKED))
 		code = sonde_error(ENOMEM, "out of memory for a section");
 	for (int i = 0; !code && i < ASKED; i++)
-		compared[i].shift.p = p[i];
+		compared[i].change.p = p[i];
 	for (int i = 0; !code && i < SONDE_DIFF_TOTALS; i++)
 		code = total_add(runs, section, (enum sonde_diff_total)i, &compared[i]);
 	return code ? code
@@ -225,8 +225,8 @@ static int iteration_add(struct sonde_diff_runs *runs, struct sonde_section *sec
 	row[SONDE_COMPARED_UNIT] = sonde_cell_text("µs");
 	cells_set(row, compared, 1e3, "no recording of that side has it");
 	row[SONDE_COMPARED_VERDICT] = sonde_cell_text(sonde_verdict_name(
-	    runs->is_comparable && compared->shift.is_ratio ? sonde_shift_verdict(&compared->shift, margin_of(runs))
-							    : SONDE_VERDICT_INCONCLUSIVE));
+	    runs->is_comparable && compared->change.is_ratio ? sonde_change_verdict(&compared->change, margin_of(runs))
+							     : SONDE_VERDICT_INCONCLUSIVE));
 	return 0;
 }
 
@@ -241,16 +241,16 @@ static int put_iterations(struct sonde_diff_runs *runs)
 		code = sonde_error(ENOMEM, "out of memory for iterations");
 	for (size_t i = 0; !code && i < names.count; i++) {
 		code = sonde_diff_compare(&compared[i], runs, iteration_of, names.row[i].name, 0);
-		p[i] = compared[i].shift.p;
+		p[i] = compared[i].change.p;
 	}
-	if (!code && sonde_shift_correct(p, names.count))
+	if (!code && sonde_change_correct(p, names.count))
 		code = sonde_error(ENOMEM, "out of memory for iterations");
 	if (!code && names.count) {
 		section = sonde_diff_table(runs->report, "diff-iterations", "Iterations: means of steady ones, by run");
 		code = section ? 0 : sonde_error(ENOMEM, "out of memory for a section");
 	}
 	for (size_t i = 0; !code && i < names.count; i++) {
-		compared[i].shift.p = p[i];
+		compared[i].change.p = p[i];
 		code = iteration_add(runs, section, names.row[i].name, &compared[i]);
 	}
 	free(names.row);
@@ -286,13 +286,13 @@ static int note_losses(struct sonde_diff_runs *runs)
 static int say_verdict(struct sonde_diff_runs *runs, const struct sonde_diff_compared *compared,
 		       enum sonde_diff_total by)
 {
-	const struct sonde_shift *shift = &compared[by].shift;
+	const struct sonde_change *change = &compared[by].change;
 	struct sonde_report *report = runs->report;
-	int is_known = shift->is_ratio && !isnan(shift->by);
+	int is_known = change->is_ratio && !isnan(change->by);
 	if (runs->is_comparable && is_known)
-		runs->verdict = sonde_shift_verdict(shift, margin_of(runs));
+		runs->verdict = sonde_change_verdict(change, margin_of(runs));
 	int code =
-	    sonde_diff_facts(report, runs->verdict, shift, by == SONDE_DIFF_CPU ? "cpu" : "wall", runs->is_comparable);
+	    sonde_diff_facts(report, runs->verdict, change, by == SONDE_DIFF_CPU ? "cpu" : "wall", runs->is_comparable);
 	if (!code && runs->is_other_program)
 		return sonde_report_note_first(
 		    report,
@@ -305,17 +305,17 @@ static int say_verdict(struct sonde_diff_runs *runs, const struct sonde_diff_com
 			    : sonde_report_note(report, NULL, 1,
 						"inconclusive: what the runs took is not known of both sides");
 	code = sonde_report_note(report, NULL, 0,
-				 shift->p < 0.001 ? "%s: speed-up %.3f by %s time of %zu and %zu runs, p < 0.001"
-						  : "%s: speed-up %.3f by %s time of %zu and %zu runs, p = %.3f",
-				 sonde_verdict_name(runs->verdict), shift->by, totals[by].label, shift->baseline,
-				 shift->candidate, shift->p);
-	double least = sonde_diff_least_p(shift->baseline, shift->candidate), alone = fmin(ASKED * least, 1);
+				 change->p < 0.001 ? "%s: speed-up %.3f by %s time of %zu and %zu runs, p < 0.001"
+						   : "%s: speed-up %.3f by %s time of %zu and %zu runs, p = %.3f",
+				 sonde_verdict_name(runs->verdict), change->by, totals[by].label, change->baseline,
+				 change->candidate, change->p);
+	double least = sonde_diff_least_p(change->baseline, change->candidate), alone = fmin(ASKED * least, 1);
 	if (!code && runs->verdict == SONDE_VERDICT_INCONCLUSIVE && alone >= 0.01)
 		code = sonde_report_note(
 		    report, NULL, 1,
 		    "of %zu and %zu runs p is at least %.3f, and %.3f where one metric alone differs: 6 of each are "
 		    "the fewest that can be sure of that",
-		    shift->baseline, shift->candidate, least, alone);
+		    change->baseline, change->candidate, least, alone);
 	return code;
 }
 

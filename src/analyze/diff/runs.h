@@ -32,7 +32,7 @@ int sonde_diff_runs(struct sonde_diff_runs *runs);
 /* A figure of each run, before and after. */
 struct sonde_diff_compared {
 	double median[SONDE_DIFF_SIDES]; /* NAN = unknown for all runs */
-	struct sonde_shift shift;
+	struct sonde_change change;
 };
 
 enum sonde_diff_kind { SONDE_DIFF_ZONES, SONDE_DIFF_ITERATIONS, SONDE_DIFF_FUNCTIONS };

@@ -56,8 +56,8 @@ static double share_of(const struct sonde_diff_recording *run, const void *conte
 static int by_change(const void *left, const void *right)
 {
 	const struct function *a = left, *b = right;
-	int sure = (b->self.shift.p < SURE_P) - (a->self.shift.p < SURE_P);
-	double x = fabs(a->self.shift.by), y = fabs(b->self.shift.by);
+	int sure = (b->self.change.p < SURE_P) - (a->self.change.p < SURE_P);
+	double x = fabs(a->self.change.by), y = fabs(b->self.change.by);
 	return sure ? sure : (x < y) - (x > y);
 }
 
@@ -100,15 +100,15 @@ static int correct(struct function *functions, size_t count)
 {
 	double *p = calloc(2 * count + 1, sizeof *p);
 	for (size_t i = 0; p && i < count; i++) {
-		p[i] = functions[i].self.shift.p;
-		p[count + i] = functions[i].total.shift.p;
+		p[i] = functions[i].self.change.p;
+		p[count + i] = functions[i].total.change.p;
 	}
-	int code = !p || sonde_shift_correct(p, count) || sonde_shift_correct(p + count, count)
+	int code = !p || sonde_change_correct(p, count) || sonde_change_correct(p + count, count)
 		       ? sonde_error(ENOMEM, "out of memory for %zu functions", count)
 		       : 0;
 	for (size_t i = 0; !code && i < count; i++) {
-		functions[i].self.shift.p = p[i];
-		functions[i].total.shift.p = p[count + i];
+		functions[i].self.change.p = p[i];
+		functions[i].total.change.p = p[count + i];
 	}
 	free(p);
 	return code;
@@ -116,7 +116,7 @@ static int correct(struct function *functions, size_t count)
 
 static int row_add(struct sonde_diff_runs *runs, struct sonde_section *section, const struct function *function)
 {
-	const struct sonde_shift *self = &function->self.shift;
+	const struct sonde_change *self = &function->self.change;
 	struct sonde_cell *row = sonde_report_row(runs->report, section);
 	char *name = sonde_report_text(runs->report, "%s", function->name->name);
 	char *module = sonde_report_text(runs->report, "%s", function->name->module);
@@ -135,8 +135,8 @@ static int row_add(struct sonde_diff_runs *runs, struct sonde_section *section, 
 	row[MODULE] = sonde_cell_text(module);
 	row[TOTAL_CHANGE] = row[TOTAL_P] = sonde_cell_absent("functions without a name share samples");
 	if (strcmp(function->name->name, "(unnamed)") != 0) {
-		row[TOTAL_CHANGE] = sonde_cell_real(-function->total.shift.by, 0);
-		row[TOTAL_P] = sonde_cell_real(function->total.shift.p, 0);
+		row[TOTAL_CHANGE] = sonde_cell_real(-function->total.change.by, 0);
+		row[TOTAL_P] = sonde_cell_real(function->total.change.p, 0);
 	}
 	return 0;
 }

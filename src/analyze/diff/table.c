@@ -33,33 +33,33 @@ void sonde_diff_cells(struct sonde_cell *row, const struct sonde_diff_pair *pair
 	}
 }
 
-void sonde_diff_shift_cells(struct sonde_cell *row, const struct sonde_shift *shift)
+void sonde_diff_change_cells(struct sonde_cell *row, const struct sonde_change *change)
 {
-	const char *why = shift->is_ratio ? "too few runs" : "it is 0 in some run, and has no ratio";
+	const char *why = change->is_ratio ? "too few runs" : "it is 0 in some run, and has no ratio";
 	row[SONDE_COMPARED_SPEEDUP] =
-	    shift->is_ratio && !isnan(shift->by) ? sonde_cell_real(shift->by, 0) : sonde_cell_absent(why);
+	    change->is_ratio && !isnan(change->by) ? sonde_cell_real(change->by, 0) : sonde_cell_absent(why);
 	row[SONDE_COMPARED_LOW] = row[SONDE_COMPARED_HIGH] = sonde_cell_absent(why);
-	if (shift->is_ratio && isfinite(shift->high)) {
-		row[SONDE_COMPARED_LOW] = sonde_cell_real(shift->low, 0);
-		row[SONDE_COMPARED_HIGH] = sonde_cell_real(shift->high, 0);
+	if (change->is_ratio && isfinite(change->high)) {
+		row[SONDE_COMPARED_LOW] = sonde_cell_real(change->low, 0);
+		row[SONDE_COMPARED_HIGH] = sonde_cell_real(change->high, 0);
 	}
-	row[SONDE_COMPARED_P] = sonde_cell_real(shift->p, 0);
+	row[SONDE_COMPARED_P] = sonde_cell_real(change->p, 0);
 }
 
-int sonde_diff_facts(struct sonde_report *report, enum sonde_verdict verdict, const struct sonde_shift *shift,
+int sonde_diff_facts(struct sonde_report *report, enum sonde_verdict verdict, const struct sonde_change *change,
 		     const char *metric, int is_comparable)
 {
 	const char *none = metric ? "too few values to compare" : "nothing that both did again and again";
-	int is_known = shift->is_ratio && !isnan(shift->by), has_interval = is_known && isfinite(shift->high);
+	int is_known = change->is_ratio && !isnan(change->by), has_interval = is_known && isfinite(change->high);
 	const struct {
 		const char *key;
 		struct sonde_cell cell;
 	} facts[] = {
 	    {"verdict", sonde_cell_text(sonde_verdict_name(verdict))},
-	    {"speedup", is_known ? sonde_cell_real(shift->by, 0) : sonde_cell_absent(none)},
-	    {"ci95_low", has_interval ? sonde_cell_real(shift->low, 0) : sonde_cell_absent(none)},
-	    {"ci95_high", has_interval ? sonde_cell_real(shift->high, 0) : sonde_cell_absent(none)},
-	    {"p", is_known ? sonde_cell_real(shift->p, 0) : sonde_cell_absent(none)},
+	    {"speedup", is_known ? sonde_cell_real(change->by, 0) : sonde_cell_absent(none)},
+	    {"ci95_low", has_interval ? sonde_cell_real(change->low, 0) : sonde_cell_absent(none)},
+	    {"ci95_high", has_interval ? sonde_cell_real(change->high, 0) : sonde_cell_absent(none)},
+	    {"p", is_known ? sonde_cell_real(change->p, 0) : sonde_cell_absent(none)},
 	    {"metric", metric ? sonde_cell_text(metric) : sonde_cell_absent(none)},
 	    {"comparable", sonde_cell_int((uint64_t)is_comparable)},
 	};

@@ -3,7 +3,7 @@
 #ifndef SONDE_ANALYZE_DIFF_TABLE_H
 #define SONDE_ANALYZE_DIFF_TABLE_H
 
-#include "analyze/statistics/shift.h"
+#include "analyze/statistics/change.h"
 #include "report/report.h"
 
 enum sonde_diff_column {
@@ -34,11 +34,11 @@ struct sonde_diff_pair {
 void sonde_diff_cells(struct sonde_cell *row, const struct sonde_diff_pair *pair);
 
 /* Speed-up, its interval, and p. */
-void sonde_diff_shift_cells(struct sonde_cell *row, const struct sonde_shift *shift);
+void sonde_diff_change_cells(struct sonde_cell *row, const struct sonde_change *change);
 
 /* Adds the keys at the top of every comparison's JSON: verdict, speedup, ci95_low, ci95_high, p, metric, comparable.
  * `metric`: NULL = none was compared. 0 or -ENOMEM. */
-int sonde_diff_facts(struct sonde_report *report, enum sonde_verdict verdict, const struct sonde_shift *shift,
+int sonde_diff_facts(struct sonde_report *report, enum sonde_verdict verdict, const struct sonde_change *change,
 		     const char *metric, int is_comparable);
 
 #endif

@@ -72,14 +72,14 @@ enum sonde_versus_metric sonde_versus_main(const struct sonde_versus *versus)
 	return versus->count && busy ? SONDE_VERSUS_CPU : SONDE_VERSUS_WALL;
 }
 
-static int shift_of(struct sonde_shift *out, const struct sonde_versus *versus, enum sonde_versus_metric metric,
-		    double *candidate, double *baseline)
+static int change_of(struct sonde_change *out, const struct sonde_versus *versus, enum sonde_versus_metric metric,
+		     double *candidate, double *baseline)
 {
 	if (versus->is_unpaired)
-		return sonde_shift_unpaired(out, baseline, values_of_side(versus, SONDE_BASELINE, metric, baseline),
-					    candidate, values_of_side(versus, SONDE_CANDIDATE, metric, candidate));
+		return sonde_change_unpaired(out, baseline, values_of_side(versus, SONDE_BASELINE, metric, baseline),
+					     candidate, values_of_side(versus, SONDE_CANDIDATE, metric, candidate));
 	size_t count = values_of(versus, metric, candidate, baseline);
-	return sonde_shift_paired(out, baseline, candidate, count);
+	return sonde_change_paired(out, baseline, candidate, count);
 }
 
 int sonde_versus_precision(double *out, struct sonde_versus *versus)
@@ -87,13 +87,13 @@ int sonde_versus_precision(double *out, struct sonde_versus *versus)
 	enum sonde_versus_metric metric = sonde_versus_main(versus);
 	double *values = calloc(2 * versus->count + 1, sizeof *values);
 	struct sonde_spread spread;
-	struct sonde_shift shift;
+	struct sonde_change change;
 	if (!values)
 		return -ENOMEM;
 	int code = 0;
 	if (versus->has_baseline) {
-		code = shift_of(&shift, versus, metric, values, values + versus->count);
-		*out = shift.is_ratio && shift.low > 0 ? log(shift.high / shift.low) / 2 : INFINITY;
+		code = change_of(&change, versus, metric, values, values + versus->count);
+		*out = change.is_ratio && change.low > 0 ? log(change.high / change.low) / 2 : INFINITY;
 	} else {
 		sonde_spread_of(&spread, values, values_of_side(versus, SONDE_CANDIDATE, metric, values));
 		*out = spread.count > 1 && spread.mean > 0 ? spread.half / spread.mean : INFINITY;
@@ -115,31 +115,33 @@ int sonde_versus_is_enough(struct sonde_versus *versus, size_t runs)
 	return code ? code : precision <= wanted;
 }
 
-static int judge_pairs(struct sonde_versus *versus, double *values)
+static int evaluate_pairs(struct sonde_versus *versus, double *values)
 {
 	double p[ASKED];
 	int code = 0;
 	for (int i = 0; !code && i < SONDE_VERSUS_COUNT; i++)
-		code = shift_of(&versus->shift[i], versus, (enum sonde_versus_metric)i, values, values + versus->count);
+		code =
+		    change_of(&versus->change[i], versus, (enum sonde_versus_metric)i, values, values + versus->count);
 	for (int i = 0; i < ASKED; i++)
-		p[i] = versus->shift[asked[i]].p;
-	code = code ? code : sonde_shift_correct(p, ASKED);
+		p[i] = versus->change[asked[i]].p;
+	code = code ? code : sonde_change_correct(p, ASKED);
 	for (int i = 0; !code && i < ASKED; i++) {
-		versus->shift[asked[i]].p = p[i];
-		if (versus->shift[asked[i]].is_ratio) /* the margin is a fraction */
-			versus->verdict[asked[i]] = sonde_shift_verdict(&versus->shift[asked[i]], versus->margin);
+		versus->change[asked[i]].p = p[i];
+		if (versus->change[asked[i]].is_ratio) /* the margin is a fraction */
+			versus->verdict[asked[i]] = sonde_change_verdict(&versus->change[asked[i]], versus->margin);
 	}
 	return code;
 }
 
-int sonde_versus_judge(struct sonde_versus *versus)
+int sonde_versus_evaluate(struct sonde_versus *versus)
 {
 	double *values = calloc(2 * versus->count + 1, sizeof *values);
 	int code = values ? 0 : -ENOMEM;
 	versus->by = sonde_versus_main(versus);
 	for (int side = 0; !code && side <= versus->has_baseline; side++) {
 		size_t count = values_of_side(versus, (enum sonde_versus_side)side, versus->by, values);
-		code = sonde_steady_check(&versus->steady[side], values, count, versus->has_baseline ? 2 : 1);
+		code =
+		    sonde_stationarity_check(&versus->stationarity[side], values, count, versus->has_baseline ? 2 : 1);
 		for (int i = 0; i < SONDE_VERSUS_COUNT; i++) {
 			count =
 			    values_of_side(versus, (enum sonde_versus_side)side, (enum sonde_versus_metric)i, values);
@@ -147,7 +149,7 @@ int sonde_versus_judge(struct sonde_versus *versus)
 		}
 	}
 	if (!code && versus->has_baseline)
-		code = judge_pairs(versus, values);
+		code = evaluate_pairs(versus, values);
 	free(values);
 	return code;
 }

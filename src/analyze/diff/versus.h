@@ -4,9 +4,9 @@
 
 #include <stddef.h>
 
-#include "analyze/statistics/shift.h"
+#include "analyze/statistics/change.h"
 #include "analyze/statistics/spread.h"
-#include "analyze/statistics/steady.h"
+#include "analyze/statistics/stationarity.h"
 #include "report/report.h"
 
 enum sonde_versus_metric {
@@ -49,10 +49,10 @@ struct sonde_versus {
 	double margin; /* largest change that does not matter, as a fraction */
 	/* Set by sonde_versus_evaluate(). */
 	struct sonde_spread spread[SONDE_SIDES][SONDE_VERSUS_COUNT];
-	struct sonde_shift shift[SONDE_VERSUS_COUNT];
-	enum sonde_verdict verdict[SONDE_VERSUS_COUNT]; /* p corrected for all metrics tested together */
-	enum sonde_versus_metric by;                    /* the metric that decides the overall verdict */
-	struct sonde_steady steady[SONDE_SIDES];        /* of that metric */
+	struct sonde_change change[SONDE_VERSUS_COUNT];
+	enum sonde_verdict verdict[SONDE_VERSUS_COUNT];      /* p corrected for all metrics tested together */
+	enum sonde_versus_metric by;                         /* the metric that decides the overall verdict */
+	struct sonde_stationarity stationarity[SONDE_SIDES]; /* of that metric */
 };
 
 /* CPU time is the best metric for a command that keeps one core busy, because other programs affect it less; wall time
@@ -68,7 +68,7 @@ int sonde_versus_precision(double *out, struct sonde_versus *versus);
 int sonde_versus_is_enough(struct sonde_versus *versus, size_t runs);
 
 /* -ENOMEM. */
-int sonde_versus_judge(struct sonde_versus *versus);
+int sonde_versus_evaluate(struct sonde_versus *versus);
 
 /* For two commands, the verdict of `by`. */
 static inline enum sonde_verdict sonde_versus_verdict(const struct sonde_versus *versus)

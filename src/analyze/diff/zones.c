@@ -101,12 +101,12 @@ static int correct(struct zone *zones, size_t count)
 	size_t asked = 0;
 	for (size_t i = 0; p && i < count; i++)
 		for (int k = 0; k < SONDE_DIFF_COUNT; k++)
-			p[asked++] = zones[i].by[k].shift.p;
-	int code = !p || sonde_shift_correct(p, asked) ? sonde_error(ENOMEM, "out of memory for %zu zones", count) : 0;
+			p[asked++] = zones[i].by[k].change.p;
+	int code = !p || sonde_change_correct(p, asked) ? sonde_error(ENOMEM, "out of memory for %zu zones", count) : 0;
 	asked = 0;
 	for (size_t i = 0; !code && i < count; i++)
 		for (int k = 0; k < SONDE_DIFF_COUNT; k++)
-			zones[i].by[k].shift.p = p[asked++];
+			zones[i].by[k].change.p = p[asked++];
 	free(p);
 	return code;
 }
@@ -118,27 +118,28 @@ static struct sonde_cell median_cell(double value)
 
 static void put_speedup(struct sonde_cell *speedup, struct sonde_cell *p, const struct sonde_diff_compared *compared)
 {
-	const struct sonde_shift *shift = &compared->shift;
-	const char *why = shift->is_ratio ? "not known of both" : "it is 0 in some run, and has no ratio";
-	*speedup = shift->is_ratio && !isnan(shift->by) ? sonde_cell_real(shift->by, 0) : sonde_cell_absent(why);
-	if (shift->baseline > 1 && shift->candidate > 1)
-		*p = sonde_cell_real(shift->p, 0);
+	const struct sonde_change *change = &compared->change;
+	const char *why = change->is_ratio ? "not known of both" : "it is 0 in some run, and has no ratio";
+	*speedup = change->is_ratio && !isnan(change->by) ? sonde_cell_real(change->by, 0) : sonde_cell_absent(why);
+	if (change->baseline > 1 && change->candidate > 1)
+		*p = sonde_cell_real(change->p, 0);
 	else
 		*p = sonde_cell_absent("of one run each it is not known how much two runs differ");
 }
 
-static enum sonde_verdict verdict_of(const struct sonde_diff_runs *runs, const struct sonde_shift *shift)
+static enum sonde_verdict verdict_of(const struct sonde_diff_runs *runs, const struct sonde_change *change)
 {
 	double margin = runs->options->margin;
-	if (!runs->is_in_turn && margin < SONDE_SHIFT_DRIFT)
-		margin = SONDE_SHIFT_DRIFT;
-	return runs->is_comparable && shift->is_ratio ? sonde_shift_verdict(shift, margin) : SONDE_VERDICT_INCONCLUSIVE;
+	if (!runs->is_in_turn && margin < SONDE_CHANGE_DRIFT)
+		margin = SONDE_CHANGE_DRIFT;
+	return runs->is_comparable && change->is_ratio ? sonde_change_verdict(change, margin)
+						       : SONDE_VERDICT_INCONCLUSIVE;
 }
 
 static int row_add(struct sonde_diff_runs *runs, struct sonde_section *section, const struct zone *zone)
 {
 	const struct sonde_diff_compared *by = zone->by;
-	const struct sonde_shift *self = &by[SONDE_DIFF_SELF].shift;
+	const struct sonde_change *self = &by[SONDE_DIFF_SELF].change;
 	struct sonde_cell *row = sonde_report_row(runs->report, section);
 	if (!row)
 		return sonde_error(ENOMEM, "out of memory for a row");

@@ -1,4 +1,4 @@
-/* growth.c: whether a series rises for good, and how fast (statistics/growth.h). */
+/* growth.c: tests whether a series grows persistently, and how fast (statistics/growth.h). */
 #include "analyze/statistics/growth.h"
 
 #include <math.h>
@@ -8,7 +8,7 @@
 #define Z95 1.959963984540054 /* the normal distribution's 97.5 % point */
 #define Z_TREND 3.09          /* p < 0.001, one-sided */
 #define Z_WALK 2.0
-#define WALKS 0.5 /* autocorrelation of the rest from which on it may be a random walk */
+#define WALKS 0.5 /* residual autocorrelation from which the series may be a random walk */
 #define PAIRS (SONDE_GROWTH_MAX * (SONDE_GROWTH_MAX - 1) / 2)
 
 static int compare(const void *left, const void *right)
@@ -19,7 +19,7 @@ static int compare(const void *left, const void *right)
 
 /* --- trend ------------------------------------------------------------------------------------------------------- */
 
-/* Mann's and Kendall's S: pairs that rise less pairs that fall. */
+/* Mann-Kendall S: the number of rising pairs minus the number of falling pairs. */
 static double score(const double *values, size_t count)
 {
 	long sum = 0;
@@ -29,7 +29,7 @@ static double score(const double *values, size_t count)
 	return (double)sum;
 }
 
-/* Its variance without a trend: (n (n − 1) (2n + 5) − Σ t (t − 1) (2t + 5)) / 18 over groups of t equal values. */
+/* Variance of S without a trend: (n (n − 1) (2n + 5) − Σ t (t − 1) (2t + 5)) / 18 over groups of t tied values. */
 static double score_variance(const double *values, size_t count)
 {
 	double sorted[SONDE_GROWTH_MAX], n = (double)count, sum = n * (n - 1) * (2 * n + 5);
@@ -44,7 +44,7 @@ static double score_variance(const double *values, size_t count)
 	return sum / 18;
 }
 
-/* Slopes of all pairs, sorted; the median is Theil's. */
+/* Sorted slopes of all pairs; their median is Theil's estimate. */
 static size_t slopes_make(double *out, const double *values, size_t count)
 {
 	size_t pairs = 0;
@@ -60,9 +60,9 @@ static double median(const double *sorted, size_t count)
 	return (sorted[(count - 1) / 2] + sorted[count / 2]) / 2;
 }
 
-/* --- what is left without the trend ------------------------------------------------------------------------------ */
+/* --- residuals without the trend ---------------------------------------------------------------------------------- */
 
-/* Replaces values by their ranks less the mean rank; equal ones share theirs. */
+/* Replaces values by their ranks minus the mean rank; ties share a rank. */
 static void rank(double *values, size_t count)
 {
 	double sorted[SONDE_GROWTH_MAX];
@@ -88,8 +88,7 @@ static double correlation(const double *centered, size_t count, size_t lag)
 	return squares > 0 ? sum / squares : 0;
 }
 
-/* By how much the variance of the score is larger than that of independent values, not less than 1; `first` is the
- * autocorrelation of neighbours. */
+/* Variance inflation of S from autocorrelation, at least 1; `first` is the lag-1 autocorrelation. */
 static double correction(const double *values, size_t count, double slope, double *first)
 {
 	double ranks[SONDE_GROWTH_MAX], n = (double)count, sum = 0;
@@ -106,7 +105,7 @@ static double correction(const double *values, size_t count, double slope, doubl
 	return factor > 1 ? factor : 1;
 }
 
-/* The rise in standard deviations of what a random walk with such steps would make. */
+/* The rise, in standard deviations of a random walk with such steps. */
 static double against_walk(const double *values, size_t count)
 {
 	double steps[SONDE_GROWTH_MAX], rise = values[count - 1] - values[0], variance = 0;

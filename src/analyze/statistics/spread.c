@@ -1,4 +1,4 @@
-/* spread.c: mean, interval, median and outliers of a few values (statistics/spread.h). */
+/* spread.c: mean, confidence interval, median and outliers of a few values (statistics/spread.h). */
 #include "analyze/statistics/spread.h"
 
 #include <math.h>
@@ -6,7 +6,7 @@
 
 #include "analyze/statistics/stats.h"
 
-#define OUTLIER_NEEDS 5 /* values: of fewer nobody knows which is odd */
+#define OUTLIER_NEEDS 5 /* minimum number of values: with fewer, no value can be called an outlier */
 
 static int compare(const void *a, const void *b)
 {
@@ -19,10 +19,11 @@ static double middle(const double *sorted, size_t count)
 	return (sorted[(count - 1) / 2] + sorted[count / 2]) / 2;
 }
 
-/* Distances from the median grow to both sides: the smallest are taken from the middle outwards. */
+/* The median absolute deviation. Distances from the median grow in both directions, so the smallest are taken from the
+ * middle outwards. */
 static double deviation(const double *sorted, size_t count, double median)
 {
-	size_t low = (count - 1) / 2 + 1, high = low; /* taken: sorted[low … high − 1] */
+	size_t low = (count - 1) / 2 + 1, high = low; /* taken so far: sorted[low … high − 1] */
 	double before = 0, last = 0;
 	for (size_t taken = 0; taken <= count / 2; taken++) {
 		double down = low > 0 ? median - sorted[low - 1] : INFINITY;
@@ -44,7 +45,7 @@ double sonde_spread_t95(size_t freedom)
 	static const double z = 1.959964;
 	if (freedom < sizeof few / sizeof *few)
 		return few[freedom];
-	/* Abramowitz and Stegun 26.7.5; within 0.0001 from 10 on. */
+	/* Abramowitz and Stegun 26.7.5; accurate to 0.0001 from 10 degrees of freedom on. */
 	double v = (double)freedom, z3 = z * z * z, z5 = z3 * z * z, z7 = z5 * z * z;
 	return z + (z3 + z) / (4 * v) + (5 * z5 + 16 * z3 + 3 * z) / (96 * v * v) +
 	       (3 * z7 + 19 * z5 + 17 * z3 - 15 * z) / (384 * v * v * v);

@@ -1,4 +1,4 @@
-/* stats.c: the few formulas that several passes use. */
+/* stats.c: formulas shared by several passes. */
 #include "analyze/statistics/stats.h"
 
 #include <math.h>

@@ -3,7 +3,7 @@
  * Samples are fed; states are read once all have arrived (wait/states.h). If there are more threads than rows, threads
  * are also summed by name in a separate table, so that ten thousand threads stay readable.
  */
-#include "analyze/cpu/tallies.h"
+#include "analyze/cpu/thread_counters.h"
 
 #include <errno.h>
 #include <math.h>
@@ -89,7 +89,7 @@ static const struct sonde_column columns[COLUMNS] = {
 };
 
 struct table {
-	const struct sonde_tallies *tallies;
+	const struct sonde_thread_counters *counters;
 	struct sonde_states states;
 	struct sonde_explain explain;
 	uint32_t *ids; /* ids of the selected threads, sorted */
@@ -105,17 +105,17 @@ static uint64_t switches_of(const struct sonde_states_row *row)
 static int compare(const void *left, const void *right, void *state)
 {
 	const struct table *table = state;
-	const struct sonde_tallies *tallies = table->tallies;
+	const struct sonde_thread_counters *counters = table->counters;
 	uint32_t a = *(const uint32_t *)left, b = *(const uint32_t *)right;
-	const struct sonde_thread *x = sonde_session_thread(tallies->session, a);
-	const struct sonde_thread *y = sonde_session_thread(tallies->session, b);
+	const struct sonde_thread *x = sonde_session_thread(counters->session, a);
+	const struct sonde_thread *y = sonde_session_thread(counters->session, b);
 	const struct sonde_states_row *x_row = &table->states.rows[a], *y_row = &table->states.rows[b];
-	if (tallies->options.sort == SONDE_SORT_NAME && strcmp(x->name, y->name) != 0)
+	if (counters->options.sort == SONDE_SORT_NAME && strcmp(x->name, y->name) != 0)
 		return strcmp(x->name, y->name);
 	uint64_t keys[][2] = {
-	    {tallies->options.sort == SONDE_SORT_COUNT ? switches_of(x_row) : 0,
-	     tallies->options.sort == SONDE_SORT_COUNT ? switches_of(y_row) : 0},
-	    {tallies->by_thread[a].ns, tallies->by_thread[b].ns},
+	    {counters->options.sort == SONDE_SORT_COUNT ? switches_of(x_row) : 0,
+	     counters->options.sort == SONDE_SORT_COUNT ? switches_of(y_row) : 0},
+	    {counters->by_thread[a].ns, counters->by_thread[b].ns},
 	    {x->cpu_ns, y->cpu_ns},
 	    {x_row->on_cpu_ns, y_row->on_cpu_ns},
 	    {x_row->runnable_ns, y_row->runnable_ns},
@@ -136,7 +136,7 @@ static void state_cells(const struct table *table, const struct sonde_states_row
 	    [ON_CPU] = ON_CPU_NS, [RUNNABLE] = RUNNABLE_NS, [BLOCKED] = BLOCKED_NS, [UNSEEN] = UNSEEN_NS};
 	static const uint8_t counted[] = {VOLUNTARY, INVOLUNTARY, WAKEUPS, MIGRATIONS};
 	const uint64_t counts[] = {row->voluntary, row->involuntary, row->wakeups, row->migrations};
-	const char *why = sonde_thread_facts_why_none(&table->states, table->tallies->session);
+	const char *why = sonde_thread_facts_why_none(&table->states, table->counters->session);
 	for (size_t i = 0; i < sizeof parts_ns / sizeof *parts_ns; i++) {
 		uint64_t at = parts_ns[i][0], ns = parts_ns[i][1];
 		double share = sonde_stats_share((double)ns, (double)row->life_ns);
@@ -165,7 +165,7 @@ static int explain_cells(const struct table *table, uint32_t id, struct sonde_re
 					   [SONDE_WAIT_GROUP_CHILD] = IN_CHILD_NS};
 	const struct sonde_states_row *row = &table->states.rows[id];
 	const char *why = !table->explain.known ? "no call that waits was recorded: sonde record --threads sees them"
-						: sonde_thread_facts_why_none(&table->states, table->tallies->session);
+						: sonde_thread_facts_why_none(&table->states, table->counters->session);
 	char text[160];
 	if (!table->explain.known || row->by != SONDE_STATES_SWITCHES) {
 		if (table->explain.known && row->by == SONDE_STATES_READINGS)
@@ -196,15 +196,15 @@ static int explain_cells(const struct table *table, uint32_t id, struct sonde_re
 
 static int row_add(const struct table *table, uint32_t id, struct sonde_report *report, struct sonde_section *section)
 {
-	const struct sonde_tallies *tallies = table->tallies;
+	const struct sonde_thread_counters *counters = table->counters;
 	struct sonde_cell *row = sonde_report_row(report, section);
-	const struct sonde_thread *thread = sonde_session_thread(tallies->session, id);
-	const struct sonde_process *process = sonde_session_process(tallies->session, thread->process);
-	const struct sonde_weight *weight = &tallies->by_thread[id];
+	const struct sonde_thread *thread = sonde_session_thread(counters->session, id);
+	const struct sonde_process *process = sonde_session_process(counters->session, thread->process);
+	const struct sonde_weight *weight = &counters->by_thread[id];
 	if (!row)
 		return sonde_error(ENOMEM, "out of memory for a row");
-	sonde_tallies_cells(tallies, *weight, &row[SHARE], &row[SAMPLED_NS], &row[SAMPLES]);
-	row[MEASURED_NS] = sonde_tallies_clock(tallies, thread->cpu_ns);
+	sonde_thread_counters_cells(counters, *weight, &row[SHARE], &row[SAMPLED_NS], &row[SAMPLES]);
+	row[MEASURED_NS] = sonde_thread_counters_clock(counters, thread->cpu_ns);
 	state_cells(table, &table->states.rows[id], row);
 	row[THREAD] = sonde_cell_text(thread->name);
 	row[TID] = sonde_cell_int(thread->tid);
@@ -216,13 +216,13 @@ static int row_add(const struct table *table, uint32_t id, struct sonde_report *
 
 static int ids_sort(struct table *table)
 {
-	const struct sonde_tallies *tallies = table->tallies;
-	table->ids = malloc(tallies->count * sizeof *table->ids);
+	const struct sonde_thread_counters *counters = table->counters;
+	table->ids = malloc(counters->count * sizeof *table->ids);
 	if (!table->ids)
 		return sonde_error(ENOMEM, "out of memory for threads");
-	for (uint32_t id = 1; id < tallies->count && id < table->states.count; id++) {
-		const struct sonde_thread *thread = sonde_session_thread(tallies->session, id);
-		if (thread && (!tallies->options.thread || tallies->options.thread[id]))
+	for (uint32_t id = 1; id < counters->count && id < table->states.count; id++) {
+		const struct sonde_thread *thread = sonde_session_thread(counters->session, id);
+		if (thread && (!counters->options.thread || counters->options.thread[id]))
 			table->ids[table->count++] = id;
 	}
 	qsort_r(table->ids, table->count, sizeof *table->ids, compare, table);
@@ -231,15 +231,15 @@ static int ids_sort(struct table *table)
 
 static int sections_add(const struct table *table, struct sonde_report *report)
 {
-	const struct sonde_tallies *tallies = table->tallies;
-	size_t limit = tallies->options.limit ? tallies->options.limit : DEFAULT_ROWS, count = table->count;
-	struct sonde_thread_facts facts = {.session = tallies->session,
-					   .options = &tallies->options,
+	const struct sonde_thread_counters *counters = table->counters;
+	size_t limit = counters->options.limit ? counters->options.limit : DEFAULT_ROWS, count = table->count;
+	struct sonde_thread_facts facts = {.session = counters->session,
+					   .options = &counters->options,
 					   .states = &table->states,
 					   .explain = &table->explain,
 					   .ids = table->ids,
 					   .count = count};
-	int rc = count > limit ? sonde_thread_names_add(&facts, tallies->by_thread, limit, report) : 0;
+	int rc = count > limit ? sonde_thread_names_add(&facts, counters->by_thread, limit, report) : 0;
 	if (rc < 0)
 		return rc;
 	struct sonde_section *section = sonde_report_table(report, "threads", "Threads by CPU time", columns, COLUMNS);
@@ -250,22 +250,22 @@ static int sections_add(const struct table *table, struct sonde_report *report)
 	if (rc < 0)
 		return rc;
 	section->table.omitted = count > limit ? count - limit : 0;
-	rc = sonde_tallies_note(tallies, report, section);
+	rc = sonde_thread_counters_note(counters, report, section);
 	return rc < 0 ? rc : sonde_thread_facts_note(&facts, report, section);
 }
 
 static int threads_finish(void *state, struct sonde_report *report)
 {
-	struct table table = {.tallies = state};
-	const struct sonde_tallies *tallies = state;
-	const struct sonde_pass_options *options = &tallies->options;
-	if (!options->asked && sonde_session_thread_count(tallies->session) < 2)
+	struct table table = {.counters = state};
+	const struct sonde_thread_counters *counters = state;
+	const struct sonde_pass_options *options = &counters->options;
+	if (!options->asked && sonde_session_thread_count(counters->session) < 2)
 		return 0;
-	int rc = sonde_explain_init(&table.explain, tallies->session, options);
+	int rc = sonde_explain_init(&table.explain, counters->session, options);
 	if (rc == 0)
-		rc = sonde_states_read(&table.states, tallies->session, options->from_ns, options->to_ns,
+		rc = sonde_states_read(&table.states, counters->session, options->from_ns, options->to_ns,
 				       &table.explain.also);
-	int is_any = sonde_weight_is_any(tallies->all) || table.states.has_switches || table.states.has_readings;
+	int is_any = sonde_weight_is_any(counters->all) || table.states.has_switches || table.states.has_readings;
 	if (rc == 0 && (options->asked || is_any)) {
 		rc = ids_sort(&table);
 		rc = rc < 0 ? rc : sections_add(&table, report);
@@ -281,9 +281,9 @@ const struct sonde_pass sonde_pass_threads = {
     .title = "CPU time of every thread, and how long it waited and was blocked",
     .types = 1u << SONDE_CHUNK_SAMPLES,
     .standard = 1,
-    .begin = sonde_tallies_begin,
-    .feed = sonde_tallies_feed,
-    .merge = sonde_tallies_merge,
+    .begin = sonde_thread_counters_begin,
+    .feed = sonde_thread_counters_feed,
+    .merge = sonde_thread_counters_merge,
     .finish = threads_finish,
-    .end = sonde_tallies_end,
+    .end = sonde_thread_counters_end,
 };

@@ -14,7 +14,7 @@
 
 #include "analyze/contents.h"
 #include "analyze/statistics/stats.h"
-#include "analyze/statistics/steady.h"
+#include "analyze/statistics/stationarity.h"
 #include "util/error.h"
 
 enum { NAME, COUNT, MEAN, STD, MIN, MAX, RATE, ITEMS, ITEM_RATE, STEADY, WARM_UP, STEADY_MEAN, DRIFT, COLUMNS };
@@ -40,10 +40,10 @@ struct sums {
 	uint64_t marks, min_ns, max_ns;
 	double items, rate_hz, item_rate;
 	/* Of threads with enough iterations. */
-	size_t looked_at, warm_up, steady_count;
-	enum sonde_steady_verdict verdict;  /* worst of all threads */
-	double steady_sum, steady_variance; /* sum over stationary iterations, and its variance */
-	double drift;                       /* Σ of drifts, weighted by iterations */
+	size_t looked_at, warm_up, stationary_count;
+	enum sonde_stationarity_verdict verdict;    /* worst of all threads */
+	double stationary_sum, stationary_variance; /* sum over stationary iterations, and its variance */
+	double drift;                               /* Σ of drifts, weighted by iterations */
 	size_t changes_at;
 	double change;
 };
@@ -85,7 +85,7 @@ static void thread_add(struct sums *sums, const struct sonde_mark *marks, size_t
 /* A thread with too few events is ignored, next to others that have enough. */
 static int thread_check(struct sums *sums, const struct sonde_mark *marks, size_t count, size_t tests)
 {
-	struct sonde_steady steady;
+	struct sonde_stationarity stationarity;
 	double *values = count > 1 ? malloc((count - 1) * sizeof *values) : NULL;
 	if (count < 2)
 		return 0;
@@ -93,63 +93,64 @@ static int thread_check(struct sums *sums, const struct sonde_mark *marks, size_
 		return sonde_error(ENOMEM, "out of memory for %zu iterations", count);
 	for (size_t i = 1; i < count; i++)
 		values[i - 1] = (double)(marks[i].time_ns - marks[i - 1].time_ns);
-	int error = sonde_steady_check(&steady, values, count - 1, tests);
+	int error = sonde_stationarity_check(&stationarity, values, count - 1, tests);
 	free(values);
-	if (error || steady.verdict == SONDE_STEADY_TOO_FEW)
+	if (error || stationarity.verdict == SONDE_STATIONARITY_TOO_FEW)
 		return error;
-	double steady_count = (double)steady.count, half = steady.half * steady_count;
+	double stationary_count = (double)stationarity.count, half = stationarity.half * stationary_count;
 	sums->looked_at++;
-	sums->warm_up = steady.warm_up > sums->warm_up ? steady.warm_up : sums->warm_up;
-	sums->steady_count += steady.count;
-	sums->steady_sum += steady.mean * steady_count;
-	sums->steady_variance += half * half;
-	sums->drift += steady.drift * steady_count;
-	if (steady.verdict > sums->verdict ||
-	    (steady.verdict == sums->verdict && fabs(steady.change) > fabs(sums->change))) {
-		sums->changes_at = steady.changes_at;
-		sums->change = steady.change;
+	sums->warm_up = stationarity.warm_up > sums->warm_up ? stationarity.warm_up : sums->warm_up;
+	sums->stationary_count += stationarity.count;
+	sums->stationary_sum += stationarity.mean * stationary_count;
+	sums->stationary_variance += half * half;
+	sums->drift += stationarity.drift * stationary_count;
+	if (stationarity.verdict > sums->verdict ||
+	    (stationarity.verdict == sums->verdict && fabs(stationarity.change) > fabs(sums->change))) {
+		sums->changes_at = stationarity.changes_at;
+		sums->change = stationarity.change;
 	}
-	sums->verdict = steady.verdict > sums->verdict ? steady.verdict : sums->verdict;
+	sums->verdict = stationarity.verdict > sums->verdict ? stationarity.verdict : sums->verdict;
 	return 0;
 }
 
 /* Notes what is not stationary. */
-static int note_unsteady(const char *name, const struct sums *sums, struct sonde_report *report,
-			 struct sonde_section *section)
+static int note_unstationary(const char *name, const struct sums *sums, struct sonde_report *report,
+			     struct sonde_section *section)
 {
-	if (sums->verdict == SONDE_STEADY_DRIFTS)
+	if (sums->verdict == SONDE_STATIONARITY_DRIFTS)
 		return sonde_report_note(report, section, 0,
 					 "%s is not steady: iterations become %.1f %% %s from the first to the last; "
 					 "averages depend on how long it runs",
-					 name, 100 * fabs(sums->drift / (double)sums->steady_count),
+					 name, 100 * fabs(sums->drift / (double)sums->stationary_count),
 					 sums->drift > 0 ? "longer" : "shorter");
-	if (sums->verdict == SONDE_STEADY_JUMPS)
+	if (sums->verdict == SONDE_STATIONARITY_JUMPS)
 		return sonde_report_note(
 		    report, section, 0,
 		    "%s is not steady: at iteration %zu its time changes by %+.1f %%, too late for a "
 		    "warm-up",
 		    name, sums->changes_at + 1, 100 * sums->change);
-	if (sums->verdict == SONDE_STEADY_YES && sums->warm_up)
+	if (sums->verdict == SONDE_STATIONARITY_YES && sums->warm_up)
 		return sonde_report_note(report, section, 0, "%s is steady after a warm-up of %zu iteration%s", name,
 					 sums->warm_up, sums->warm_up == 1 ? "" : "s");
 	return 0;
 }
 
-static void steady_cells(const struct sums *sums, struct sonde_cell *row)
+static void stationary_cells(const struct sums *sums, struct sonde_cell *row)
 {
-	static const char *const words[] = {
-	    [SONDE_STEADY_YES] = "yes", [SONDE_STEADY_DRIFTS] = "drifts", [SONDE_STEADY_JUMPS] = "jumps"};
+	static const char *const words[] = {[SONDE_STATIONARITY_YES] = "yes",
+					    [SONDE_STATIONARITY_DRIFTS] = "drifts",
+					    [SONDE_STATIONARITY_JUMPS] = "jumps"};
 	if (!sums->looked_at) {
 		row[STEADY] = row[WARM_UP] = row[STEADY_MEAN] = row[DRIFT] =
 		    sonde_cell_absent("too few to say: needs 21 marks in one thread");
 		return;
 	}
 	row[STEADY] = sonde_cell_text(words[sums->verdict]);
-	row[DRIFT] = sonde_cell_real(sums->drift / (double)sums->steady_count, 0);
-	if (sums->verdict == SONDE_STEADY_YES) {
+	row[DRIFT] = sonde_cell_real(sums->drift / (double)sums->stationary_count, 0);
+	if (sums->verdict == SONDE_STATIONARITY_YES) {
 		row[WARM_UP] = sonde_cell_int(sums->warm_up);
-		row[STEADY_MEAN] = sonde_cell_real(sums->steady_sum / (double)sums->steady_count,
-						   sqrt(sums->steady_variance) / (double)sums->steady_count);
+		row[STEADY_MEAN] = sonde_cell_real(sums->stationary_sum / (double)sums->stationary_count,
+						   sqrt(sums->stationary_variance) / (double)sums->stationary_count);
 	} else {
 		row[WARM_UP] = row[STEADY_MEAN] = sonde_cell_absent("not steady: its mean is of no level");
 	}
@@ -168,7 +169,7 @@ static int row_add(const struct sonde_marks *marks, uint32_t id, const struct su
 	if (!sums->intervals.count) {
 		row[MEAN] = row[STD] = row[MIN] = row[MAX] = row[RATE] = row[ITEM_RATE] =
 		    sonde_cell_absent("needs two marks in one thread");
-		steady_cells(sums, row);
+		stationary_cells(sums, row);
 		return 0;
 	}
 	row[MEAN] = sonde_cell_real(sums->intervals.mean, 0);
@@ -177,7 +178,7 @@ static int row_add(const struct sonde_marks *marks, uint32_t id, const struct su
 	row[MIN] = sonde_cell_int(sums->min_ns);
 	row[MAX] = sonde_cell_int(sums->max_ns);
 	row[RATE] = sonde_cell_real(sums->rate_hz, 0);
-	steady_cells(sums, row);
+	stationary_cells(sums, row);
 	row[ITEM_RATE] = sums->items > 0 ? sonde_cell_real(sums->item_rate, 0) : sonde_cell_absent("no items given");
 	return 0;
 }
@@ -201,14 +202,14 @@ static int site_add(const struct sonde_marks *all, const struct sonde_mark *mark
 	for (size_t i = 0, end; i < count; i = end) {
 		end = thread_end(marks, count, i);
 		thread_add(&sums, marks + i, end - i);
-		tests += end - i > SONDE_STEADY_LEAST;
+		tests += end - i > SONDE_STATIONARITY_LEAST;
 	}
 	for (size_t i = 0, end; rc == 0 && i < count; i = end) {
 		end = thread_end(marks, count, i);
 		rc = thread_check(&sums, marks + i, end - i, tests);
 	}
 	rc = rc ? rc : row_add(all, marks[0].site, &sums, report, section);
-	return rc ? rc : note_unsteady(site ? site->name : "(unnamed)", &sums, report, section);
+	return rc ? rc : note_unstationary(site ? site->name : "(unnamed)", &sums, report, section);
 }
 
 static int iterations_finish(void *state, struct sonde_report *report)

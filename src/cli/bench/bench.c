@@ -1,6 +1,7 @@
-/* bench.c: `sonde bench`: runs a command again and again, or two in turn, and says how fast it is, or by how much.
+/* bench.c: `sonde bench`: runs one command repeatedly, or two interleaved, and reports how fast it is, or by how much
+ * they differ.
  *
- * The runs are bench/runs.c's, their figures and verdicts analyze/diff/versus.c's.
+ * The runs are made by bench/runs.c, their figures and verdicts by analyze/diff/versus.c.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,7 +10,7 @@
 #include "cli/bench/runs.h"
 #include "cli/common/command.h"
 #include "cli/common/output.h"
-#include "cli/common/pass_on.h"
+#include "cli/common/forward.h"
 #include "util/error.h"
 #include "util/quantity.h"
 
@@ -40,7 +41,7 @@ static const struct sonde_option options[] = {
     {"ignore-failure", 'i', NULL, "go on when the command fails", SONDE_FLAG(AT(runs.ignore_failure))},
     {"show-output", 0, NULL, "leave the command's standard output where it is (default: it goes to /dev/null)",
      SONDE_FLAG(AT(runs.show_output))},
-    {SONDE_PASS_ON_KEEP_ARGUMENTS(AT(runs.keep_arguments))},
+    {SONDE_FORWARD_KEEP_ARGUMENTS(AT(runs.keep_arguments))},
     {"gate", 0, NULL, "exit with 0 improved or unchanged, 1 regressed, 3 inconclusive, 4 not comparable",
      SONDE_FLAG(AT(gate))},
     {"json", 0, NULL, "as JSON, with the keys below", SONDE_FLAG(AT(json))},
@@ -59,7 +60,7 @@ static int show(struct request *request)
 {
 	struct sonde_bench_runs *runs = &request->runs;
 	struct sonde_format_options style;
-	int code = sonde_versus_judge(&runs->versus);
+	int code = sonde_versus_evaluate(&runs->versus);
 	if (code)
 		return sonde_error(-code, "out of memory for %zu runs", runs->versus.count);
 	sonde_output_style(&style, request->out.file);
@@ -76,7 +77,7 @@ static int exit_code(const struct request *request, int code)
 	int status = sonde_bench_runs_exit(runs, code);
 	if (status || !request->gate)
 		return status;
-	if (runs->show.interrupted) /* a moment that somebody chose */
+	if (runs->show.interrupted) /* the user chose when to stop */
 		return SONDE_EXIT_INCONCLUSIVE;
 	return sonde_bench_gate(sonde_versus_verdict(&runs->versus));
 }

@@ -1,7 +1,8 @@
-/* diff_bench.c: two results of `sonde bench --json`, of other times: nothing connects their runs (bench/diff_bench.h).
+/* diff_bench.c: compares two results of `sonde bench --json` from different times, whose runs are independent
+ * (bench/diff_bench.h).
  *
- * What the machine did between the two is in no run of either, so less than SONDE_SHIFT_DRIFT gets no verdict; `sonde
- * bench --vs` runs both in turn and needs no such margin.
+ * Drift of the machine between the two is invisible in the runs of either, so a change below SONDE_CHANGE_DRIFT gets no
+ * verdict; `sonde bench --vs` interleaves both commands and needs no such margin.
  */
 #include "cli/bench/diff_bench.h"
 
@@ -22,7 +23,7 @@ static int row_add(struct sonde_diff_bench *diff, struct sonde_section *section,
 	const struct sonde_versus_row *what = sonde_versus_row(metric);
 	const struct sonde_spread *before = &versus->spread[SONDE_BASELINE][metric];
 	const struct sonde_spread *after = &versus->spread[SONDE_CANDIDATE][metric];
-	const struct sonde_shift *shift = &versus->shift[metric];
+	const struct sonde_change *change = &versus->change[metric];
 	double scale = what->unit == SONDE_UNIT_NS ? 1e3 : 1;
 	if (!before->count && !after->count)
 		return 0;
@@ -38,7 +39,7 @@ static int row_add(struct sonde_diff_bench *diff, struct sonde_section *section,
 						   : what->unit == SONDE_UNIT_BYTES ? "B"
 										    : "");
 	sonde_diff_cells(row, &pair);
-	sonde_diff_shift_cells(row, shift);
+	sonde_diff_change_cells(row, change);
 	if (!sonde_versus_is_asked(metric)) {
 		row[SONDE_COMPARED_P] = row[SONDE_COMPARED_VERDICT] =
 		    sonde_cell_absent("not asked: it is a part of another");
@@ -95,19 +96,19 @@ static int put_table(struct sonde_diff_bench *diff, const struct sonde_versus *v
 
 static int say_verdict(struct sonde_diff_bench *diff, const struct sonde_versus *versus)
 {
-	const struct sonde_shift *shift = &versus->shift[versus->by];
-	int is_known = shift->is_ratio && !isnan(shift->by);
+	const struct sonde_change *change = &versus->change[versus->by];
+	int is_known = change->is_ratio && !isnan(change->by);
 	if (diff->is_comparable)
 		diff->verdict = sonde_versus_verdict(versus);
-	int code = sonde_diff_facts(diff->report, diff->verdict, shift, sonde_versus_row(versus->by)->key,
+	int code = sonde_diff_facts(diff->report, diff->verdict, change, sonde_versus_row(versus->by)->key,
 				    diff->is_comparable);
 	if (code || !is_known)
 		return code ? code
 			    : sonde_report_note(diff->report, NULL, 1, "inconclusive: one of the two has no runs");
 	return sonde_report_note(
 	    diff->report, NULL, 0,
-	    shift->p < 0.001 ? "%s: speed-up %.3f by %s time, p < 0.001" : "%s: speed-up %.3f by %s time, p = %.3f",
-	    sonde_verdict_name(diff->verdict), shift->by, versus->by == SONDE_VERSUS_CPU ? "CPU" : "wall", shift->p);
+	    change->p < 0.001 ? "%s: speed-up %.3f by %s time, p < 0.001" : "%s: speed-up %.3f by %s time, p = %.3f",
+	    sonde_verdict_name(diff->verdict), change->by, versus->by == SONDE_VERSUS_CPU ? "CPU" : "wall", change->p);
 }
 
 int sonde_diff_bench(struct sonde_diff_bench *diff)
@@ -115,7 +116,7 @@ int sonde_diff_bench(struct sonde_diff_bench *diff)
 	struct sonde_bench_file files[FILES] = {0};
 	struct sonde_versus versus = {.has_baseline = 1, .is_unpaired = 1};
 	struct sonde_versus_pair *pairs = NULL;
-	versus.margin = diff->margin > SONDE_SHIFT_DRIFT ? diff->margin : SONDE_SHIFT_DRIFT;
+	versus.margin = diff->margin > SONDE_CHANGE_DRIFT ? diff->margin : SONDE_CHANGE_DRIFT;
 	diff->verdict = SONDE_VERDICT_INCONCLUSIVE;
 	int code = sonde_bench_file_read(&files[BASELINE], diff->path[BASELINE]);
 	code = code ? code : sonde_bench_file_read(&files[CANDIDATE], diff->path[CANDIDATE]);
@@ -126,7 +127,7 @@ int sonde_diff_bench(struct sonde_diff_bench *diff)
 					     files[CANDIDATE].pairs, files[CANDIDATE].count);
 	}
 	versus.pair = pairs;
-	if (!code && sonde_versus_judge(&versus))
+	if (!code && sonde_versus_evaluate(&versus))
 		code = sonde_error(ENOMEM, "out of memory for %zu runs", versus.count);
 	code = code ? code : note_files(diff, files);
 	code = code ? code : put_table(diff, &versus);

@@ -1,8 +1,8 @@
-/* diff_bench.h: `sonde diff` of two results of `sonde bench --json`. */
+/* diff_bench.h: `sonde diff` for two results of `sonde bench --json`. */
 #ifndef SONDE_CLI_BENCH_DIFF_BENCH_H
 #define SONDE_CLI_BENCH_DIFF_BENCH_H
 
-#include "analyze/statistics/shift.h"
+#include "analyze/statistics/change.h"
 #include "report/report.h"
 
 struct sonde_diff_bench {
@@ -13,8 +13,8 @@ struct sonde_diff_bench {
 	int is_comparable;
 };
 
-/* Adds the section `diff` and the facts `verdict`, `speedup` and so on. Of a result that compares two commands its
- * candidate counts. 0 or a negative errno with a sentence. */
+/* Adds the section `diff` and the facts `verdict`, `speedup` and so on. If a result compares two commands, its
+ * candidate is used. 0, or a negative errno with a message. */
 int sonde_diff_bench(struct sonde_diff_bench *diff);
 
 #endif

@@ -1,4 +1,4 @@
-/* file.c: JSON back into runs (bench/file.h). */
+/* file.c: parses runs from JSON (bench/file.h). */
 #include "cli/bench/file.h"
 
 #include <errno.h>
@@ -25,7 +25,7 @@ int sonde_bench_file_is(const char *path)
 	return text[strspn(text, " \t\r\n")] == '{';
 }
 
-/* Times in seconds become ns again, in which they were counted. */
+/* Converts times in seconds back to ns, the unit of measurement. */
 static double value_of(const json_t *side, enum sonde_versus_metric metric)
 {
 	const struct sonde_versus_row *row = sonde_versus_row(metric);

@@ -1,5 +1,4 @@
-/* file.h: runs that were measured before, read back from JSON: of `sonde bench --json`, of the journal of `try`.
- */
+/* file.h: reads earlier runs from JSON: from `sonde bench --json`, or from the journal of `sonde try`. */
 #ifndef SONDE_CLI_BENCH_FILE_H
 #define SONDE_CLI_BENCH_FILE_H
 
@@ -10,25 +9,25 @@
 #include "cli/bench/machine.h"
 
 struct sonde_bench_file {
-	struct sonde_versus_pair *pairs; /* what is not known is NAN */
+	struct sonde_versus_pair *pairs; /* unknown values are NAN */
 	size_t count;
 	struct sonde_bench_machine machine;
 	char *command; /* the candidate's */
 	size_t failed;
-	int is_cut_short; /* it was interrupted, or ended early */
+	int is_cut_short; /* it was interrupted, or stopped early */
 };
 
-/* Whether a file begins as one of JSON does; 0 also when it cannot be read. */
+/* True if a file starts like JSON; 0 also if it cannot be read. */
 int sonde_bench_file_is(const char *path);
 
-/* 0 or a negative errno with a sentence that names the path. */
+/* 0, or a negative errno with a message that names the path. */
 int sonde_bench_file_read(struct sonde_bench_file *out, const char *path);
 void sonde_bench_file_fini(struct sonde_bench_file *file);
 
-/* The array "runs" of either; malloc'ed. -EBADMSG: it is not of that form; -ENOMEM. No sentence. */
+/* Parses an array "runs" of either file; the caller frees it. -EBADMSG: wrong form; -ENOMEM. No message. */
 int sonde_bench_file_runs(struct sonde_versus_pair **out, size_t *count, const json_t *runs);
 
-/* Runs of two files, one a side, as pairs of which nothing connects the two; malloc'ed. */
+/* Combines the runs of two files, one per side, into independent pairs; the caller frees them. */
 int sonde_bench_file_join(struct sonde_versus_pair **out, size_t *count, const struct sonde_versus_pair *baseline,
 			  size_t baseline_count, const struct sonde_versus_pair *candidate, size_t candidate_count);
 

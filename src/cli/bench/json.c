@@ -40,16 +40,16 @@ static void put_side(struct sonde_json *json, const struct sonde_versus *versus,
 	sonde_json_end(json);
 }
 
-/* What is no ratio has no speed-up, and what is not asked no verdict. */
-static void put_shift(struct sonde_json *json, const struct sonde_versus *versus, enum sonde_versus_metric metric)
+/* Differences have no speed-up, and metrics that are not tested have no verdict. */
+static void put_change(struct sonde_json *json, const struct sonde_versus *versus, enum sonde_versus_metric metric)
 {
-	const struct sonde_shift *shift = &versus->shift[metric];
-	sonde_json_put_real(json, "speedup", shift->is_ratio ? shift->by : NAN);
-	sonde_json_put_real(json, "ci95_low", shift->is_ratio && isfinite(shift->high) ? shift->low : NAN);
-	sonde_json_put_real(json, "ci95_high", shift->is_ratio ? shift->high : NAN);
+	const struct sonde_change *change = &versus->change[metric];
+	sonde_json_put_real(json, "speedup", change->is_ratio ? change->by : NAN);
+	sonde_json_put_real(json, "ci95_low", change->is_ratio && isfinite(change->high) ? change->low : NAN);
+	sonde_json_put_real(json, "ci95_high", change->is_ratio ? change->high : NAN);
 	if (!sonde_versus_is_asked(metric))
 		return;
-	sonde_json_put_real(json, "p", shift->p);
+	sonde_json_put_real(json, "p", change->p);
 	sonde_json_put_text(json, "verdict", sonde_verdict_name(versus->verdict[metric]));
 }
 
@@ -64,14 +64,14 @@ static void put_metrics(struct sonde_json *json, const struct sonde_versus *vers
 		put_side(json, versus, SONDE_CANDIDATE, metric);
 		if (versus->has_baseline) {
 			put_side(json, versus, SONDE_BASELINE, metric);
-			put_shift(json, versus, metric);
+			put_change(json, versus, metric);
 		}
 		sonde_json_end(json);
 	}
 	sonde_json_end(json);
 }
 
-/* Of runs of other times the shorter side has none at some places. */
+/* With independent runs the shorter side has missing entries. */
 static int is_there(const struct sonde_versus *versus, size_t i, int side)
 {
 	return !versus->is_unpaired || !isnan(versus->pair[i].value[side][SONDE_VERSUS_WALL]);
@@ -128,7 +128,7 @@ void sonde_bench_json(const struct sonde_bench_show *show, FILE *out)
 	sonde_json_put_text(&json, "baseline", show->command[SONDE_BASELINE]);
 	sonde_json_put_text(&json, "metric", sonde_versus_row(versus->by)->key);
 	if (versus->has_baseline)
-		put_shift(&json, versus, versus->by);
+		put_change(&json, versus, versus->by);
 	sonde_json_put_real(&json, "margin", versus->margin);
 	sonde_json_put_uint(&json, "count", versus->count);
 	sonde_json_put_uint(&json, "warmups", show->warmups);

@@ -1,4 +1,4 @@
-/* machine.c: a fingerprint of the machine (bench/machine.h). */
+/* machine.c: identifies the machine (bench/machine.h). */
 #include "cli/bench/machine.h"
 
 #include <sched.h>
@@ -29,7 +29,7 @@ static void put(struct sonde_bench_machine *out, const char *key, const char *va
 			snprintf(out->value[i], sizeof out->value[i], "%.*s", (int)strcspn(value, "\n"), value);
 }
 
-/* x86 has a name; AArch64 the register that identifies the core. */
+/* x86 has a model name; AArch64 the register that identifies the core. */
 static void put_cpu(struct sonde_bench_machine *out)
 {
 	char text[8192];

@@ -1,8 +1,8 @@
-/* runs.c: the loop of runs (bench/runs.h).
+/* runs.c: the measurement loop (bench/runs.h).
  *
- * Nothing is recorded: what the kernel counts of a process is all that is read, and nothing of ours runs beside it. Two
- * commands are run in pairs, and who goes first changes from pair to pair (ABBA), so that what the machine does
- * meanwhile meets both; it ends when the interval is narrow enough, not when a verdict suits.
+ * Nothing is recorded: only the kernel's figures for each process are read, and nothing of ours runs at the same time.
+ * Two commands are run in pairs with alternating order (ABBA), so that disturbances of the machine affect both alike.
+ * The loop ends when the interval is narrow enough, never because of the verdict.
  */
 #include "cli/bench/runs.h"
 
@@ -28,7 +28,7 @@ struct streams {
 	int in_fd, out_fd;
 };
 
-/* --- a run ------------------------------------------------------------------------------------------------------- */
+/* --- one run ----------------------------------------------------------------------------------------------------- */
 
 static int failed(const struct sonde_bench_runs *runs, enum sonde_versus_side side, int status)
 {
@@ -109,7 +109,7 @@ static int run_all(struct sonde_bench_runs *runs, const struct streams *streams)
 	return code;
 }
 
-/* What a shell takes that does nothing. */
+/* Measures a shell that does nothing. */
 static int time_shell(struct sonde_bench_runs *runs, const struct streams *streams)
 {
 	char *argv[] = {(char[]){"/bin/sh"}, (char[]){"-c"}, (char[]){":"}, NULL};
@@ -137,7 +137,7 @@ static int is_line(char **words)
 	return !words[1] && !sonde_shell_is_plain(words[0]);
 }
 
-/* The line as it is shown and written. */
+/* The command line as it is shown and written. */
 static int redact(struct sonde_bench_runs *runs, int side, char *const *words)
 {
 	char **redacted = sonde_redacted_words(words, NULL);
@@ -182,7 +182,7 @@ int sonde_bench_runs_measure(struct sonde_bench_runs *runs)
 		return code;
 	if (!runs->versus.count)
 		return sonde_error(EINTR, "interrupted: no run came to its end");
-	if (code) { /* what was measured before is not lost, but no answer to what was asked */
+	if (code) { /* keeps what was measured, although it is incomplete */
 		snprintf(runs->error, sizeof runs->error, "%s", sonde_error_text());
 		runs->show.error = runs->error;
 	}

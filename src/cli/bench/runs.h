@@ -1,4 +1,4 @@
-/* runs.h: runs of a command, or of two in turn: what `sonde bench` and `sonde try` measure. */
+/* runs.h: repeated runs of one command, or interleaved runs of two, for `sonde bench` and `sonde try`. */
 #ifndef SONDE_CLI_BENCH_RUNS_H
 #define SONDE_CLI_BENCH_RUNS_H
 
@@ -11,33 +11,34 @@ enum { SONDE_BENCH_RUNS_MOST = 10000 };
 #define SONDE_BENCH_MARGIN 0.01
 
 struct sonde_bench_runs {
-	/* What is asked. */
-	const char *prepare; /* a line for sh before each run; NULL = none */
+	/* Inputs. */
+	const char *prepare; /* shell line to run before each run; NULL = none */
 	uint64_t warmup, runs;
 	double margin;
 	int show_output, ignore_failure, keep_arguments;
-	/* What was measured. */
-	struct sonde_versus versus; /* not judged */
+	/* Results. */
+	struct sonde_versus versus; /* not evaluated yet */
 	struct sonde_bench_show show;
-	/* Its own. */
+	/* Private. */
 	char *line[SONDE_SIDES];
-	char *shown[SONDE_SIDES]; /* the same without secrets; NULL: as it is */
+	char *shown[SONDE_SIDES]; /* the same without secrets; NULL: there are none */
 	char **argv[SONDE_SIDES];
 	char *shell[SONDE_SIDES][4];
 	struct sonde_versus_pair *pairs;
 	size_t pair_cap;
-	char error[512]; /* that ended it early; "" = none */
+	char error[512]; /* cause of an early stop; "" = none */
 };
 
-/* A single word that is more than a name is a line for the shell; `by_shell`, or one side that is such a line, makes
- * both lines, so that both pay for it. `baseline` NULL: one command. The words must live as long. */
+/* A single word that is more than a name is a shell line. With `by_shell`, or if one side is a shell line, both are run
+ * by the shell, so that both pay for it. `baseline` NULL: one command. The words must outlive `runs`. */
 int sonde_bench_runs_init(struct sonde_bench_runs *runs, char **candidate, char **baseline, int by_shell);
 
-/* Runs until it is enough (analyze/diff/versus.h), or somebody asks us to end. -ECANCELED: a command failed, whose time says nothing
- * then. Another error after the first pair leaves what was measured, with `show.error`, and 0. */
+/* Runs until the result is good enough (analyze/diff/versus.h), or a signal asks us to stop. -ECANCELED: a command
+ * failed, so that its time is meaningless. Any other error after the first pair keeps what was measured, sets
+ * `show.error`, and returns 0. */
 int sonde_bench_runs_measure(struct sonde_bench_runs *runs);
 
-/* The exit code for an error of theirs, and, for `gate`, of what was judged. */
+/* The exit code for an error of measuring, and, with `gate`, for the verdict. */
 int sonde_bench_runs_exit(const struct sonde_bench_runs *runs, int code);
 int sonde_bench_gate(enum sonde_verdict verdict);
 

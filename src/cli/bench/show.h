@@ -1,4 +1,4 @@
-/* show.h: how `sonde bench` shows what it measured: for people, and as JSON. */
+/* show.h: prints the results of `sonde bench`: as text, and as JSON. */
 #ifndef SONDE_CLI_BENCH_SHOW_H
 #define SONDE_CLI_BENCH_SHOW_H
 
@@ -12,26 +12,26 @@
 enum { SONDE_BENCH_VERSION = 1 };
 
 struct sonde_bench_show {
-	const struct sonde_versus *versus; /* judged */
+	const struct sonde_versus *versus; /* evaluated */
 	const char *command[SONDE_SIDES];
-	size_t warmups;    /* of each side, that do not count */
-	size_t failed;     /* runs that ended with another status than 0 */
-	uint64_t shell_ns; /* what a shell takes that does nothing; 0 = none was needed */
+	size_t warmups;    /* warm-up runs of each side */
+	size_t failed;     /* runs with a non-zero exit status */
+	uint64_t shell_ns; /* duration of a shell that does nothing; 0 = no shell was needed */
 	int interrupted;
-	const char *error; /* that ended it early; NULL = none */
+	const char *error; /* cause of an early stop; NULL = none */
 	const struct sonde_bench_machine *machine;
-	/* Of `sonde try`; NULL and 0 = none. */
+	/* For `sonde try`; NULL and 0 = none. */
 	const char *experiment, *what;
 	size_t attempt;
-	const char *baseline_at; /* when the baseline's runs were measured, if not now, in turn */
+	const char *baseline_at; /* when the baseline was measured, unless interleaved */
 };
 
 void sonde_bench_text(const struct sonde_bench_show *show, const struct sonde_format_options *style, FILE *out);
 
-/* Keys of the glossary in bench/bench.c. */
+/* bench/bench.c documents the keys in its glossary. */
 void sonde_bench_json(const struct sonde_bench_show *show, FILE *out);
 
-/* The array of runs, after its key was put. */
+/* Writes the array of runs; its key must have been written. */
 void sonde_bench_json_runs(struct sonde_json *json, const struct sonde_versus *versus);
 
 #endif

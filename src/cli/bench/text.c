@@ -1,4 +1,4 @@
-/* text.c: `sonde bench` for people: a table, one line that says it, and what to know of it. */
+/* text.c: `sonde bench` as text: a table, a one-line conclusion, and remarks. */
 #include <math.h>
 #include <string.h>
 
@@ -40,12 +40,12 @@ static void put_counts(struct table *table)
 
 /* --- one command ------------------------------------------------------------------------------------------------- */
 
-/* What never happened has no row. */
+/* Metrics that are always zero have no row. */
 static void put_one(struct table *table)
 {
 	sonde_figures_command(&table->figures, "", table->show->command[SONDE_CANDIDATE]);
 	put_counts(table);
-	sonde_figures_spread_heads(&table->figures);
+	sonde_figures_spread_headings(&table->figures);
 	for (int i = 0; i < SONDE_VERSUS_COUNT; i++) {
 		const struct sonde_versus_row *row = sonde_versus_row((enum sonde_versus_metric)i);
 		const struct sonde_spread *spread = &table->versus->spread[SONDE_CANDIDATE][i];
@@ -56,7 +56,7 @@ static void put_one(struct table *table)
 	}
 }
 
-/* --- two --------------------------------------------------------------------------------------------------------- */
+/* --- two commands ------------------------------------------------------------------------------------------------ */
 
 /* "1.203 s ±0.4 %" */
 static void put_mean(struct table *table, enum sonde_versus_side side, enum sonde_versus_metric metric)
@@ -73,21 +73,21 @@ static void put_mean(struct table *table, enum sonde_versus_side side, enum sond
 	sonde_figures_line_right(&table->figures, PAIR);
 }
 
-static void put_factor(struct table *table, const struct sonde_shift *shift)
+static void put_factor(struct table *table, const struct sonde_change *change)
 {
-	if (shift->is_ratio && !isnan(shift->by))
-		sonde_buf_printf(&table->figures.line, "%.3f", shift->by);
+	if (change->is_ratio && !isnan(change->by))
+		sonde_buf_printf(&table->figures.line, "%.3f", change->by);
 	else
 		sonde_buf_text(&table->figures.line, "-");
 	sonde_figures_line_right(&table->figures, FACTOR);
-	if (shift->is_ratio && isfinite(shift->high))
-		sonde_buf_printf(&table->figures.line, "%.3f to %.3f", shift->low, shift->high);
+	if (change->is_ratio && isfinite(change->high))
+		sonde_buf_printf(&table->figures.line, "%.3f to %.3f", change->low, change->high);
 	else
 		sonde_buf_text(&table->figures.line, "-");
 	sonde_figures_line_right(&table->figures, INTERVAL);
 }
 
-static void put_shift(struct table *table, enum sonde_versus_metric metric)
+static void put_change(struct table *table, enum sonde_versus_metric metric)
 {
 	const struct sonde_versus *versus = table->versus;
 	if (!versus->spread[SONDE_CANDIDATE][metric].count && !versus->spread[SONDE_BASELINE][metric].count)
@@ -95,7 +95,7 @@ static void put_shift(struct table *table, enum sonde_versus_metric metric)
 	fprintf(table->figures.out, "  %-*s", SONDE_FIGURES_LABEL - 2, sonde_versus_row(metric)->label);
 	put_mean(table, SONDE_BASELINE, metric);
 	put_mean(table, SONDE_CANDIDATE, metric);
-	put_factor(table, &versus->shift[metric]);
+	put_factor(table, &versus->change[metric]);
 	putc('\n', table->figures.out);
 }
 
@@ -111,10 +111,10 @@ static void put_two(struct table *table)
 	sonde_figures_right(&table->figures, "95 %", INTERVAL);
 	putc('\n', table->figures.out);
 	for (int i = 0; i < SONDE_VERSUS_COUNT; i++)
-		put_shift(table, (enum sonde_versus_metric)i);
+		put_change(table, (enum sonde_versus_metric)i);
 }
 
-/* --- sentences --------------------------------------------------------------------------------------------------- */
+/* --- remarks ----------------------------------------------------------------------------------------------------- */
 
 static const char *name_of(enum sonde_versus_metric metric)
 {
@@ -126,45 +126,45 @@ static const char *name_of(enum sonde_versus_metric metric)
 static void put_verdict(struct table *table)
 {
 	const struct sonde_versus *versus = table->versus;
-	const struct sonde_shift *shift = &versus->shift[versus->by];
+	const struct sonde_change *change = &versus->change[versus->by];
 	putc('\n', table->figures.out);
 	sonde_buf_printf(&table->figures.line, "%s: ", sonde_verdict_name(sonde_versus_verdict(versus)));
-	if (!shift->is_ratio || isnan(shift->by))
+	if (!change->is_ratio || isnan(change->by))
 		sonde_buf_printf(&table->figures.line, "%s is not known of enough runs", name_of(versus->by));
 	else
-		sonde_buf_printf(&table->figures.line, "speed-up %.3f by %s time", shift->by, name_of(versus->by));
-	if (shift->is_ratio && isfinite(shift->high))
-		sonde_buf_printf(&table->figures.line, " (95 %%: %.3f to %.3f)", shift->low, shift->high);
-	sonde_buf_printf(&table->figures.line, shift->p < 0.001 ? ", p < 0.001" : ", p = %.3f", shift->p);
+		sonde_buf_printf(&table->figures.line, "speed-up %.3f by %s time", change->by, name_of(versus->by));
+	if (change->is_ratio && isfinite(change->high))
+		sonde_buf_printf(&table->figures.line, " (95 %%: %.3f to %.3f)", change->low, change->high);
+	sonde_buf_printf(&table->figures.line, change->p < 0.001 ? ", p < 0.001" : ", p = %.3f", change->p);
 	sonde_figures_sentence(&table->figures, "");
 }
 
-/* Values as far apart as can be have a p of 0.01 and more, where one of the metrics alone differs. */
-static int is_too_few(const struct sonde_versus *versus, const struct sonde_shift *shift)
+/* True if even completely separated values could not reach p < 0.01, if this is the only metric that differs. */
+static int is_too_few(const struct sonde_versus *versus, const struct sonde_change *change)
 {
-	return versus->is_unpaired ? shift->baseline < 6 || shift->candidate < 6 : shift->baseline < 10;
+	return versus->is_unpaired ? change->baseline < 6 || change->candidate < 6 : change->baseline < 10;
 }
 
 static void put_why_inconclusive(struct table *table)
 {
 	const struct sonde_versus *versus = table->versus;
-	const struct sonde_shift *shift = &versus->shift[versus->by];
+	const struct sonde_change *change = &versus->change[versus->by];
 	if (sonde_versus_verdict(versus) != SONDE_VERDICT_INCONCLUSIVE)
 		return;
-	if (!isfinite(shift->high) && versus->is_unpaired)
+	if (!isfinite(change->high) && versus->is_unpaired)
 		sonde_buf_text(&table->figures.line,
 			       "fewer than 4 runs of each have no 95 % interval, and of fewer than 6 no difference is "
 			       "sure: more --runs tell more");
-	else if (!isfinite(shift->high))
+	else if (!isfinite(change->high))
 		sonde_buf_text(&table->figures.line,
 			       "fewer than 6 pairs have no 95 % interval, and of fewer than 10 no difference is sure: "
 			       "more --runs tell more");
-	else if (shift->p < 0.01)
+	else if (change->p < 0.01)
 		sonde_buf_printf(&table->figures.line,
 				 "there is a difference, but it is not clear whether it is more than the %.3g %% "
 				 "that do not matter (--margin)",
 				 100 * versus->margin);
-	else if (is_too_few(versus, shift))
+	else if (is_too_few(versus, change))
 		sonde_buf_printf(&table->figures.line,
 				 "of fewer than %s no difference is sure where it is one of the metrics alone that "
 				 "differs: more --runs tell more",
@@ -177,7 +177,7 @@ static void put_why_inconclusive(struct table *table)
 	sonde_figures_sentence(&table->figures, "! ");
 }
 
-/* Of two, other metrics that have changed: "resident peak: regressed (0.512)". */
+/* Notes other metrics that changed: "resident peak: regressed (0.512)". */
 static void put_others(struct table *table)
 {
 	const struct sonde_versus *versus = table->versus;
@@ -186,8 +186,8 @@ static void put_others(struct table *table)
 		if (i == (int)versus->by || (verdict != SONDE_VERDICT_IMPROVED && verdict != SONDE_VERDICT_REGRESSED))
 			continue;
 		sonde_buf_printf(&table->figures.line, "%s: %s (%.3f, 95 %%: %.3f to %.3f)",
-				 name_of((enum sonde_versus_metric)i), sonde_verdict_name(verdict), versus->shift[i].by,
-				 versus->shift[i].low, versus->shift[i].high);
+				 name_of((enum sonde_versus_metric)i), sonde_verdict_name(verdict),
+				 versus->change[i].by, versus->change[i].low, versus->change[i].high);
 		sonde_figures_sentence(&table->figures, "");
 	}
 }
@@ -218,23 +218,23 @@ static void put_outliers(struct table *table, enum sonde_versus_side side)
 	sonde_buf_clear(&table->figures.line);
 }
 
-static void put_steady(struct table *table, enum sonde_versus_side side)
+static void put_stationarity(struct table *table, enum sonde_versus_side side)
 {
 	const struct sonde_versus *versus = table->versus;
-	const struct sonde_steady *steady = &versus->steady[side];
+	const struct sonde_stationarity *stationarity = &versus->stationarity[side];
 	const char *whose = side == SONDE_BASELINE ? "the baseline's" : "the candidate's";
-	if (steady->verdict == SONDE_STEADY_DRIFTS)
+	if (stationarity->verdict == SONDE_STATIONARITY_DRIFTS)
 		sonde_buf_printf(&table->figures.line,
 				 "%s runs drift by %+.1f %% from the first to the last: they are not of "
 				 "one kind",
-				 whose, 100 * steady->drift);
-	else if (steady->verdict == SONDE_STEADY_JUMPS)
+				 whose, 100 * stationarity->drift);
+	else if (stationarity->verdict == SONDE_STATIONARITY_JUMPS)
 		sonde_buf_printf(&table->figures.line,
 				 "%s runs change by %+.1f %% at run %zu: they are not of one kind", whose,
-				 100 * steady->change, steady->changes_at + 1);
-	else if (steady->verdict == SONDE_STEADY_YES && steady->warm_up)
+				 100 * stationarity->change, stationarity->changes_at + 1);
+	else if (stationarity->verdict == SONDE_STATIONARITY_YES && stationarity->warm_up)
 		sonde_buf_printf(&table->figures.line, "%s first %zu runs are a warm-up: --warmup %zu leaves them out",
-				 whose, steady->warm_up, steady->warm_up + table->show->warmups);
+				 whose, stationarity->warm_up, stationarity->warm_up + table->show->warmups);
 	else
 		return;
 	sonde_figures_sentence(&table->figures, "! ");
@@ -246,7 +246,7 @@ static void put_notes(struct table *table)
 	const struct sonde_versus *versus = table->versus;
 	for (int side = 0; side <= versus->has_baseline; side++) {
 		put_outliers(table, (enum sonde_versus_side)side);
-		put_steady(table, (enum sonde_versus_side)side);
+		put_stationarity(table, (enum sonde_versus_side)side);
 	}
 	if (show->failed) {
 		sonde_buf_printf(&table->figures.line, "%zu run%s failed, and count%s all the same", show->failed,

@@ -1,4 +1,4 @@
-/* browse.c: where the page is served, who is told of it, and who opens it (common/browse.h). */
+/* browse.c: announces the URL of the page and opens a browser (common/browse.h). */
 #include "cli/common/browse.h"
 
 #include <errno.h>
@@ -73,7 +73,7 @@ int sonde_browse_code(int rc)
 	return rc == -ENOMEM || rc == -EIO ? SONDE_EXIT_OURS : SONDE_EXIT_USAGE;
 }
 
-/* --- who looks at it ---------------------------------------------------------------------------------------------- */
+/* --- opening a browser -------------------------------------------------------------------------------------------- */
 
 static const char *variable(const char *name)
 {
@@ -81,7 +81,7 @@ static const char *variable(const char *name)
 	return value && *value ? value : NULL;
 }
 
-/* How to reach the page from where somebody sits who came by ssh: "CLIENT PORT SERVER PORT". */
+/* Explains how to reach the page from the other end of an ssh connection: "CLIENT PORT SERVER PORT". */
 static void say_tunnel(FILE *out, unsigned port)
 {
 	char server[80] = "HOST", ssh_port[8] = "", from[80];
@@ -98,7 +98,7 @@ static void say_tunnel(FILE *out, unsigned port)
 		is_usual ? "" : " -p ", is_usual ? "" : ssh_port, user ? user->pw_name : "", user ? "@" : "", server);
 }
 
-/* In a session of its own, with the signals that it would have anywhere else; nobody waits for it. */
+/* Starts it in a session of its own, with default signal dispositions, and does not wait for it. */
 static void open_browser(const char *url)
 {
 	char *words[] = {"xdg-open", (char *)(uintptr_t)url, NULL};
@@ -110,7 +110,7 @@ static void open_browser(const char *url)
 	sigemptyset(&ours);
 	sigaddset(&ours, SIGPIPE);
 	sigaddset(&ours, SIGCHLD);
-	signal(SIGCHLD, SIG_IGN); /* the kernel buries it */
+	signal(SIGCHLD, SIG_IGN); /* the kernel reaps it */
 	posix_spawnattr_init(&how);
 	posix_spawnattr_setsigmask(&how, &none);
 	posix_spawnattr_setsigdefault(&how, &ours);
@@ -123,9 +123,9 @@ static void open_browser(const char *url)
 	posix_spawnattr_destroy(&how);
 }
 
-/* A browser's command line can be read by everybody on the machine, so it gets a file that only this user can read,
- * which leads to the link with the token. It lies in the home folder, since browsers in sandboxes see no other; there
- * until the command ends. NULL: none could be made. */
+/* All users can read a browser's command line, so the browser is given a private file that redirects to the link with
+ * the token. It is in the home folder, because sandboxed browsers see no other, until the command ends. NULL: it could
+ * not be created. */
 static const char *opener_make(struct sonde_browse *browse, const char *url)
 {
 	const char *home = variable("HOME");

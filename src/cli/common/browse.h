@@ -1,4 +1,4 @@
-/* browse.h: what the commands share that serve the page: where it is, who is told of it, and who opens it. */
+/* browse.h: shared by the commands that serve the page: its address, its token, and opening a browser. */
 #ifndef SONDE_CLI_COMMON_BROWSE_H
 #define SONDE_CLI_COMMON_BROWSE_H
 
@@ -12,13 +12,13 @@
 struct sonde_browse {
 	const char *host; /* NULL = the default */
 	uint64_t port;
-	char *token;  /* ours; NULL = none */
-	char *opener; /* a file that leads a browser to the page; NULL = none was made */
-	int opener_of; /* the process that removes it */
+	char *token;  /* owned; NULL = none */
+	char *opener; /* a file that redirects a browser to the page; NULL = none */
+	int opener_of; /* pid of the process that removes it */
 	int no_open, no_token;
 };
 
-/* Option rows that they share: {SONDE_BROWSE_PORT(offsetof(struct request, browse.port))}. */
+/* Rows for common options: {SONDE_BROWSE_PORT(offsetof(struct request, browse.port))}. */
 #define SONDE_BROWSE_PORT(to) \
 	"port", 0, "N", "this port or none; 0 = any (default: the first free one from 8080)", SONDE_NUMBER(to, 0, 65535)
 #define SONDE_BROWSE_HOST(to) \
@@ -27,29 +27,27 @@ struct sonde_browse {
 #define SONDE_BROWSE_NO_TOKEN(to) "no-token", 0, NULL, "let every user of this machine in", SONDE_FLAG(to)
 #define SONDE_BROWSE_NO_OPEN(to) "no-open", 'n', NULL, "open no browser", SONDE_FLAG(to)
 
-/* The defaults. */
+/* Sets the defaults. */
 void sonde_browse_init(struct sonde_browse *browse);
 void sonde_browse_fini(struct sonde_browse *browse);
 
-/* A token is nobody else's business: it is copied, and what the process list shows of it is wiped. 0 or -ENOMEM. */
+/* Copies the token, and wipes it from the command line that other users can see. 0 or -ENOMEM. */
 int sonde_browse_take_token(struct sonde_browse *browse, const char *value);
 
-/* Makes a random token where none was given, unless --no-token says that there is none. 0, or a negative errno with a
- * sentence. */
+/* Makes a random token if none was given, unless --no-token forbids it. 0, or a negative errno with a message. */
 int sonde_browse_make_token(struct sonde_browse *browse);
 
-/* What to ask the server for; texts are borrowed. */
+/* Options for the server; texts are borrowed. */
 struct sonde_server_options sonde_browse_server(const struct sonde_browse *browse);
 
-/* The exit code when that failed with `rc`. */
+/* The exit code for a failure `rc` of the server. */
 int sonde_browse_code(int rc);
 
-/* Writes the address, and how to reach it from where somebody came by ssh, and opens a browser where one is seen;
- * whether it did. */
+/* Prints the URL, and how to reach it over ssh, and opens a browser if there is one; returns whether it did. */
 int sonde_browse_announce(struct sonde_browse *browse, const struct sonde_server *server, FILE *out, int quiet);
 
-/* Blocks what ends programs, but what we were started to ignore (nohup, jobs of scripts), for sigwait(): before any
- * thread begins. */
+/* Blocks signals that end programs, except those ignored from the start (nohup, background jobs of scripts), for
+ * sigwait(): call before any thread starts. */
 void sonde_browse_block(sigset_t *out);
 
 #endif

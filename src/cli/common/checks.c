@@ -1,7 +1,7 @@
-/* checks.c: what the kernel and the machine allow: each check reads one fact, and says what it means for a recording.
+/* checks.c: what the kernel and the machine allow: each check reads one fact and explains what it means for recording.
  *
- * A fact that can be tried is tried (perf_event_open), because files in /proc/sys do not know of seccomp, containers
- * and capabilities. Nothing here has a lasting effect.
+ * What can be tried is tried (perf_event_open), because files in /proc/sys do not reflect seccomp, containers and
+ * capabilities. Nothing here has a lasting effect.
  */
 #include "cli/common/checks.h"
 
@@ -28,7 +28,7 @@
 
 #define FIX(out, ...) snprintf((out)->fix, sizeof(out)->fix, __VA_ARGS__)
 
-/* The first line of a small file; 0 when it cannot be read. */
+/* Reads the first line of a small file; 0 if it cannot be read. */
 static int read_line(char *out, size_t out_b, const char *path)
 {
 	FILE *file = fopen(path, "re");
@@ -194,7 +194,7 @@ static void look_at_clock(struct sonde_finding *out)
 	    "kernel's command line where the machine's counter is known to be good");
 }
 
-/* The deepest directory of `path` that exists. */
+/* Cuts `path` to its deepest existing directory. */
 static void existing_part(char *path)
 {
 	struct stat status;

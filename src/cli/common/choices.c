@@ -1,6 +1,6 @@
-/* choices.c: the values an option can take, read from the tables of their modules.
+/* choices.c: the possible values of options, taken from the tables of their modules.
  *
- * An option whose argument is named here gets its values into help, man page and completion without knowing of it.
+ * An option whose argument is named here automatically gets its values into help, man page and completion.
  */
 #include "cli/common/choices.h"
 
@@ -32,7 +32,7 @@ static const char *weight_at(size_t i)
 	return i < SONDE_WEIGH_COUNT ? sonde_weigh_rows[i].name : NULL;
 }
 
-/* A pool's name is one too. */
+/* A pool's name is also valid. */
 static const char *heap_at(size_t i)
 {
 	static const char *const heaps[] = {SONDE_WEIGH_MALLOC, SONDE_WEIGH_MAPPINGS};

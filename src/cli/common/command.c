@@ -1,7 +1,7 @@
-/* command.c: the table of commands, and the help that is made from it.
+/* command.c: the table of commands, and the help generated from it.
  *
- * Nothing here knows a command by name: commands.def lists them, each brings its own option rows. A command without a
- * title is hidden: it is found by name and shown nowhere.
+ * Nothing here refers to a command by name: commands.def lists them, and each has its own option rows. A command
+ * without a title is hidden: it can be run by name but is shown nowhere.
  */
 #include "cli/common/command.h"
 
@@ -41,7 +41,8 @@ static size_t smallest(size_t a, size_t b, size_t c)
 	return least < c ? least : c;
 }
 
-/* Edits (insert, delete, replace, swap neighbours) that turn one word into the other; long words count as far apart. */
+/* Edits (insert, delete, replace, swap neighbours) that turn one word into the other; overlong words count as far
+ * apart. */
 static size_t edit_distance(const char *from, const char *to)
 {
 	enum { LONGEST = 40 };
@@ -76,7 +77,7 @@ int sonde_command_nearer(const char *word, const char *candidate, const char **b
 	return 1;
 }
 
-/* Columns that UTF-8 text takes. */
+/* Columns that a UTF-8 text takes. */
 static size_t width(const char *text)
 {
 	size_t columns = 0;

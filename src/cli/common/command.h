@@ -1,7 +1,7 @@
 /* command.h: a command of `sonde`: one file, one row in commands.def.
  *
- * Options are rows too: parsing, --help, completion and the man page are made from them. Everything before FILE or `--`
- * may stand in any order.
+ * Options are rows, too: parsing, --help, completion and the man page are generated from them. Everything before FILE
+ * or `--` may be in any order.
  */
 #ifndef SONDE_CLI_COMMON_COMMAND_H
 #define SONDE_CLI_COMMON_COMMAND_H
@@ -29,8 +29,8 @@ struct sonde_command {
 	const char *usage; /* "[options] -- COMMAND [ARGUMENT…]" */
 	const struct sonde_option *options; /* util/option.h */
 	const char *examples;               /* lines for --help and the man page; NULL = none */
-	/* What a table of the command's has, behind them: lines of "key\tmeaning", the first of which is a heading;
-	 * NULL = none. */
+	/* Documents a table of the command, after the examples: lines of "key\tmeaning", the first of which is a
+	 * heading; NULL = none. */
 	const char *glossary;
 	char *(*manual)(void); /* the same, for the man page alone: several headings, much text; to be freed */
 	/* argv[0] is the command's name; returns the exit code. */
@@ -41,21 +41,21 @@ extern const struct sonde_command *const sonde_commands[];
 extern const size_t sonde_command_count;
 const struct sonde_command *sonde_command_find(const char *name);
 
-/* Sets *best to `candidate` when it is near enough to `word` to be meant and nearer than *best (NULL at first); whether
- * it did. */
+/* Sets *best to `candidate` if it is a plausible correction of `word` and closer than *best (NULL at first); returns
+ * whether it did. */
 int sonde_command_nearer(const char *word, const char *candidate, const char **best);
 
-/* Parsing by the option rows. Values go where their rows say. `found` (NULL = not needed) is called for each option
- * that has no place, in order, then for each other word with option = NULL;
- * it returns 0 or an exit code (with a message already printed). After `--` everything is a word; with stop_at_word
- * these words are left. *rest is the index of the first of them, or argc. Unknown options print a sentence with the
- * nearest known one and return `wrong`. -h and --help print the command's help and set *done. */
+/* Parses by the option rows, which tell where values go. `found` (NULL = not needed) is called in order for each option
+ * without a place, then for each other word with option = NULL; it returns 0, or an exit code after printing a message.
+ * After `--` every word is a plain word; with stop_at_word such words are left to the caller. *rest is the index of the
+ * first of them, or argc. An unknown option prints a message that suggests the closest one and returns `wrong`. -h and
+ * --help print the command's help and set *done. */
 struct sonde_parse {
 	const struct sonde_command *command;
 	int (*found)(void *context, const struct sonde_option *option, const char *value);
 	void *context;
-	int wrong;        /* exit code of wrong usage; 0 = SONDE_EXIT_USAGE */
-	int stop_at_word; /* the first word that is no option begins the rest (record ./app -x) */
+	int wrong;        /* exit code for wrong usage; 0 = SONDE_EXIT_USAGE */
+	int stop_at_word; /* the first word that is not an option ends parsing (record ./app -x) */
 	int rest;
 	int done;
 };
@@ -63,13 +63,13 @@ struct sonde_parse {
 int sonde_command_parse(struct sonde_parse *parse, int argc, char **argv);
 void sonde_command_help(const struct sonde_command *command);
 
-/* Lines as a command's glossary has them. */
+/* Prints lines in the format of a command's glossary. */
 void sonde_command_glossary(const char *lines);
 
 /* "-F, --rate HZ" */
 void sonde_command_option_label(const struct sonde_option *option, char *out, size_t out_b);
 
-/* A line for each command that is not hidden. */
+/* Prints a line for each command that is not hidden. */
 void sonde_command_list(FILE *out);
 
 #endif

@@ -1,4 +1,4 @@
-/* figures.c: columns of figures by their width on a screen (common/figures.h). */
+/* figures.c: aligns columns of figures by display width (common/figures.h). */
 #include "cli/common/figures.h"
 
 #include "export/clean.h"
@@ -56,13 +56,13 @@ void sonde_figures_command(struct sonde_figures *figures, const char *name, cons
 	sonde_buf_fini(&cut);
 }
 
-void sonde_figures_spread_heads(struct sonde_figures *figures)
+void sonde_figures_spread_headings(struct sonde_figures *figures)
 {
-	const char *const heads[] = {"mean", figures->style->ascii ? "+-95 %" : "±95 %", "deviation", "least", "median",
-				     "most"};
+	const char *const headings[] = {
+	    "mean", figures->style->ascii ? "+-95 %" : "±95 %", "deviation", "least", "median", "most"};
 	fprintf(figures->out, "%*s", SONDE_FIGURES_LABEL, "");
-	for (size_t i = 0; i < sizeof heads / sizeof *heads; i++)
-		sonde_figures_right(figures, heads[i], SONDE_FIGURES_WIDTH);
+	for (size_t i = 0; i < sizeof headings / sizeof *headings; i++)
+		sonde_figures_right(figures, headings[i], SONDE_FIGURES_WIDTH);
 	putc('\n', figures->out);
 }
 

@@ -1,4 +1,4 @@
-/* figures.h: tables of figures, and sentences about them: how `stat` and `bench` print what repeated runs came to. */
+/* figures.h: tables of figures and remarks about them: how `stat` and `bench` print the results of repeated runs. */
 #ifndef SONDE_CLI_COMMON_FIGURES_H
 #define SONDE_CLI_COMMON_FIGURES_H
 
@@ -14,27 +14,27 @@ enum { SONDE_FIGURES_LABEL = 16, SONDE_FIGURES_WIDTH = 10 };
 struct sonde_figures {
 	FILE *out;
 	const struct sonde_format_options *style;
-	struct sonde_buf line; /* is made, and then put at its place */
+	struct sonde_buf line; /* a cell is built here before it is placed */
 };
 
 void sonde_figures_init(struct sonde_figures *figures, FILE *out, const struct sonde_format_options *style);
 void sonde_figures_fini(struct sonde_figures *figures);
 
-/* At the right of a column, whatever bytes it has: a text, or the line, which is empty then. */
+/* Prints right-aligned in a column, by display width: a text, or `line`, which is then cleared. */
 void sonde_figures_right(struct sonde_figures *figures, const char *text, int width);
 void sonde_figures_line_right(struct sonde_figures *figures, int width);
-/* A dash where it is not known. */
+/* A dash if unknown. */
 void sonde_figures_value(struct sonde_figures *figures, enum sonde_unit unit, double value, int is_known);
 
-/* A command, cut at the end of the line, behind a name in the labels' column; "" = none. */
+/* A command, cut at the end of the line, after a name in the label column; "" = none. */
 void sonde_figures_command(struct sonde_figures *figures, const char *name, const char *command);
 
-/* Mean, its interval, deviation, least, median, most; a row does not end its line. */
-void sonde_figures_spread_heads(struct sonde_figures *figures);
+/* Mean, interval, standard deviation, min, median, max; a row does not end its line. */
+void sonde_figures_spread_headings(struct sonde_figures *figures);
 void sonde_figures_spread(struct sonde_figures *figures, const char *label, enum sonde_unit unit,
 			  const struct sonde_spread *spread);
 
-/* The line, wrapped, behind a mark; it is empty then. */
+/* Prints `line`, wrapped, after a mark, and clears it. */
 void sonde_figures_sentence(struct sonde_figures *figures, const char *mark);
 
 #endif

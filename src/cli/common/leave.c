@@ -1,7 +1,7 @@
-/* leave.c: ends without the destructors of libraries.
+/* leave.c: exits without running the destructors of libraries.
  *
- * All files are closed by now. Libraries that were loaded for symbols and HTTP have destructors that wait for locks of
- * the C library; with AddressSanitizer preloaded one of them waited for ever.
+ * All files are closed by now. Libraries loaded for symbols and HTTP have destructors that wait for locks of the C
+ * library; with AddressSanitizer preloaded, one of them never returned.
  */
 #include "cli/common/leave.h"
 

@@ -1,8 +1,8 @@
-/* leave.h: how the program ends once its command has returned. */
+/* leave.h: how the program exits once its command has returned. */
 #ifndef SONDE_CLI_COMMON_LEAVE_H
 #define SONDE_CLI_COMMON_LEAVE_H
 
-/* Writes out what the standard streams hold, and ends with this exit code. */
+/* Flushes the standard streams and exits with this code. */
 __attribute__((noreturn)) void sonde_leave(int code);
 
 #endif

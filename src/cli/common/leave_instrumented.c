@@ -1,6 +1,5 @@
-/* leave_instrumented.c: in place of common/leave.c where the compiler's runtime writes its results at exit: coverage and
- * leaks.
- */
+/* leave_instrumented.c: replaces common/leave.c if the compiler's runtime writes results at exit: coverage and
+ * leaks. */
 #include "cli/common/leave.h"
 
 #include <stdlib.h>

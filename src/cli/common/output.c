@@ -1,4 +1,4 @@
-/* output.c: files that are never overwritten by accident, and what a terminal can show. */
+/* output.c: output files that are never overwritten by accident, and the capabilities of terminals. */
 #include "cli/common/output.h"
 
 #include <errno.h>
@@ -14,8 +14,8 @@
 
 #include "util/error.h"
 
-#define ROOM_B ((uint64_t)64 << 20) /* a disk with less is left alone */
-#define PIPE_WIDTH 120              /* columns where there is no terminal */
+#define ROOM_B ((uint64_t)64 << 20) /* do not use a disk with less free space */
+#define PIPE_WIDTH 120              /* columns if there is no terminal */
 
 int sonde_output_open(struct sonde_output *out, const char *path, int force)
 {
@@ -39,8 +39,8 @@ int sonde_output_open(struct sonde_output *out, const char *path, int force)
 	return 0;
 }
 
-/* Why writing failed: the stream has forgotten it, but the next byte, of an output that is not whole anyway, will fail
- * for the same reason. */
+/* Finds out why writing failed: the stream does not keep errno, but one more byte, of an output that is incomplete
+ * anyway, fails for the same reason. */
 static int cause_of(FILE *file)
 {
 	clearerr(file);
@@ -70,7 +70,7 @@ int sonde_output_close(struct sonde_output *output, int code)
 	return code;
 }
 
-/* Whether the locale, where one is named, takes UTF-8. */
+/* True if the locale, if one is set, uses UTF-8. */
 static int takes_utf8(void)
 {
 	static const char *const names[] = {"LC_ALL", "LC_CTYPE", "LANG"};

@@ -1,9 +1,8 @@
-/* parse.c: options by the rows of a command.
+/* parse.c: parses options by the rows of a command.
  *
- * A row says what its value is and where it goes; what no row can say is for the command's own functions. Two walks
- * over the words: the first hands out the options, the second the other words, so that a command knows its options
- * before it looks at its files, wherever they stand. Alternative rejected: getopt_long(), which wants its own tables
- * and prints its own sentences.
+ * A row tells the type of its value and where it goes; the command's own functions handle the rest. Two passes over the
+ * words: the first handles options, the second the other words, so that a command knows its options before its files,
+ * whatever their order. Rejected: getopt_long(), which needs tables of its own and prints its own messages.
  */
 #include "cli/common/command.h"
 
@@ -22,11 +21,11 @@ struct walk {
 	struct sonde_parse *parse;
 	char **argv;
 	int argc;
-	int words; /* this walk hands out the words, not the options */
+	int words; /* this pass handles words, not options */
 	int at;
 };
 
-/* --- what is wrong ----------------------------------------------------------------------------------------------- */
+/* --- errors ------------------------------------------------------------------------------------------------------ */
 
 static int wrong(const struct walk *walk)
 {
@@ -82,7 +81,7 @@ static int complain_unknown(const struct walk *walk, const char *word)
 
 /* --- values ------------------------------------------------------------------------------------------------------ */
 
-/* "10ms", as it would be typed. */
+/* Formats "10ms", as a user would type it. */
 static const char *time_text(char *out, size_t out_b, uint64_t ns)
 {
 	if (ns % 1000000000u == 0)
@@ -168,7 +167,7 @@ static int hand_out(struct walk *walk, const struct sonde_option *option, const 
 
 /* --- the words --------------------------------------------------------------------------------------------------- */
 
-/* The value of an option that wants one: what stands behind it, else the next word. */
+/* The value of an option that requires one: what follows in the same word, else the next word. */
 static int take_value(struct walk *walk, const struct sonde_option *option, const char *behind)
 {
 	const char *value = behind;
@@ -209,7 +208,7 @@ static int take_long(struct walk *walk, const char *word)
 	return hand_out(walk, option, behind);
 }
 
-/* "-q", "-qf json", "-F999": flags first, the rest of the word or the next word is the value of the last letter. */
+/* "-q", "-qf json", "-F999": flags first; the rest of the word, or the next word, is the value of the last letter. */
 static int take_letters(struct walk *walk, const char *word)
 {
 	for (const char *letter = word + 1; *letter; letter++) {

@@ -1,7 +1,6 @@
-/* progress.c: one line on the terminal about what takes longer than a second.
+/* progress.c: prints a line on the terminal about anything that takes longer than a second.
  *
- * A timer's signal writes it, so that nobody who may be busy has to look at a clock. Nothing is done where the standard
- * error is no terminal.
+ * A timer signal prints it, so that busy code need not check a clock. Does nothing if standard error is not a terminal.
  */
 #include "cli/common/progress.h"
 

@@ -1,5 +1,5 @@
-/* reading.c: opens the recording that a command reads (common/reading.h): a session knows nothing of other formats, so that
- * here somebody looks what a file is that is no recording. */
+/* reading.c: opens the recording that a command reads (common/reading.h). Sessions do not know other formats, so a file
+ * that is not a recording is identified here. */
 #include "cli/common/reading.h"
 
 #include <errno.h>
@@ -14,7 +14,7 @@ int sonde_reading_open(struct sonde_session **out, const char *path, const struc
 	if (code != -EBADMSG)
 		return code;
 	char why[512];
-	snprintf(why, sizeof why, "%s", sonde_error_text()); /* looking may end in another sentence */
+	snprintf(why, sizeof why, "%s", sonde_error_text()); /* identifying the file may replace the message */
 	const char *title = sonde_import_title(path);
 	if (!title)
 		return sonde_error(EBADMSG, "%s", why);

@@ -4,7 +4,7 @@
 
 #include "session/session.h"
 
-/* sonde_session_open(); of a file that `sonde import` knows its sentence says so. */
+/* Like sonde_session_open(); for a file that `sonde import` can read, the message says so. */
 int sonde_reading_open(struct sonde_session **out, const char *path, const struct sonde_session_options *options);
 
 #endif

@@ -1,4 +1,4 @@
-/* recording.c: what the commands share that write a recording: options, a name for the file, what came of it. */
+/* recording.c: shared by commands that write a recording: options, file name, and the summary. */
 #include "cli/common/recording.h"
 
 #include <errno.h>
@@ -26,7 +26,7 @@ static void say_warning(const struct sonde_record_options *options, const char *
 	if (options->quiet)
 		return;
 	sonde_buf_init(&scratch, WARNING_MAX_B);
-	fprintf(stderr, "sonde: warning: %s\n", sonde_clean_text(&scratch, text)); /* names of devices are in it */
+	fprintf(stderr, "sonde: warning: %s\n", sonde_clean_text(&scratch, text)); /* it may contain names of devices */
 	sonde_buf_fini(&scratch);
 }
 
@@ -140,7 +140,7 @@ void sonde_recording_say(const struct sonde_record_options *record, const struct
 	struct stat file = {0};
 	if (stat(record->output, &file))
 		return;
-	if (record->keep_ns) { /* of the samples that were taken the file holds the last */
+	if (record->keep_ns) { /* a flight recording keeps only the last samples */
 		fprintf(stderr, "sonde: %.2f s, the last %.3g s before each save, %.1f KB in %s  (sonde report %s)\n",
 			(double)result->wall_ns / 1e9, (double)record->keep_ns / 1e9, (double)file.st_size / 1e3,
 			record->output, record->output);

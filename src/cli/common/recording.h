@@ -1,10 +1,10 @@
-/* recording.h: what the commands share that write a recording: their options are the rows of common/recording.def. */
+/* recording.h: shared by commands that write a recording; their options are the rows of common/recording.def. */
 #ifndef SONDE_CLI_COMMON_RECORDING_H
 #define SONDE_CLI_COMMON_RECORDING_H
 
 #include <stddef.h>
 
-#include "cli/common/pass_on.h"
+#include "cli/common/forward.h"
 #include "source/record/recorder.h"
 #include "source/record/supervise.h"
 #include "source/source.h"
@@ -12,29 +12,29 @@
 /* A row of common/recording.def: the options of a source, which stand in its file. */
 #define SONDE_RECORDING_OF(source) SONDE_TABLE(&sonde_source_##source.options)
 
-/* The first member of the struct that such options are put into. */
+/* Must be the first member of the struct that these options are stored in. */
 struct sonde_recording {
 	struct sonde_record_options options;
-	char output[4200]; /* the file's name where none was given */
+	char output[4200]; /* the default file name */
 };
 
 #define SONDE_RECORDING_AT(member) offsetof(struct sonde_recording, options.member)
 #define SONDE_RECORDING_LEAST_BUFFER_B ((uint64_t)1 << 20)
 #define SONDE_RECORDING_LEAST_TIME_NS 1000000u
 
-/* The defaults. */
+/* Sets the defaults. */
 void sonde_recording_init(struct sonde_recording *recording);
 
-/* Of the rows; `context` is the struct. 0, or -EINVAL with a sentence. */
+/* Setters for the option rows; `context` is the struct. 0, or -EINVAL with a message. */
 int sonde_recording_set_on_full(void *context, const char *value);
 int sonde_recording_set_stack(void *context, const char *value);
 int sonde_recording_set_carbon_intensity(void *context, const char *value);
 int sonde_recording_set_country(void *context, const char *value);
 
-/* Options that exclude each other: an exit code, with what is wrong printed; 0 = none do. `command`: its name. */
+/* Checks for options that exclude each other: an exit code, after printing an error; 0 = none. `command`: its name. */
 int sonde_recording_check(const struct sonde_recording *recording, const char *command);
 
-/* Names the file where no option did: COMMAND.PID.sonde. */
+/* Sets the default file name: COMMAND.PID.sonde. */
 void sonde_recording_name(struct sonde_recording *recording);
 
 /* Prints what was recorded, and what went wrong. */

@@ -1,18 +1,18 @@
-/* weigh.h: the options that say what stacks are weighed by: --weigh, --at, --heap-of. */
+/* weigh.h: the options that choose the weight of stacks: --weigh, --at, --heap-of. */
 #ifndef SONDE_CLI_COMMON_WEIGH_H
 #define SONDE_CLI_COMMON_WEIGH_H
 
-#include "cli/common/present.h"
+#include "cli/common/rendering.h"
 
-/* Whether any of the options was given. */
-static inline int sonde_weigh_is_given(const struct sonde_present *present)
+/* True if any of the options was given. */
+static inline int sonde_weigh_is_given(const struct sonde_rendering *rendering)
 {
-	return present->weigh || present->at || present->heap_of;
+	return rendering->weigh || rendering->at || rendering->heap_of;
 }
 
-/* Sets present->pass.weigh, after passes, threads and times were chosen; 0, or an exit code with its sentence printed.
- */
-int sonde_weigh_choose(struct sonde_present *present, const struct sonde_session *session,
+/* Sets render->pass.weigh; call after passes, threads and times are chosen. 0, or an exit code after printing a
+ * message. */
+int sonde_weigh_choose(struct sonde_rendering *rendering, const struct sonde_session *session,
 		       const struct sonde_format *format);
 
 #endif

@@ -1,8 +1,8 @@
-/* json.c: `sonde stat --json`: the rows of analyze/resource/stat_figures.def as nested keys, and the machine's disks and
- * interfaces; of repeated runs each, and what they have in common.
+/* json.c: `sonde stat --json`: the rows of analyze/resource/stat_figures.def as nested keys, and the system's disks and
+ * interfaces; for repeated runs each run and their statistics.
  *
- * What readers may rely on changes only with VERSION; keys may be added. Times are in seconds, bytes as they are,
- * shares as ratios.
+ * What readers may rely on changes only with VERSION; keys may be added. Times are in seconds, sizes in bytes, shares
+ * as ratios.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -86,7 +86,7 @@ static void put_devices(struct sonde_json *json, const struct sonde_series_sums 
 	sonde_json_end(json);
 }
 
-/* The figures of a group, from `first` on; where the next group begins. */
+/* Writes the figures of a group, starting at `first`; returns the start of the next group. */
 static enum sonde_stat put_group(struct sonde_json *json, const struct sonde_stat_show *show,
 				 const struct sonde_stat_figures *figures, enum sonde_stat first)
 {

@@ -1,6 +1,5 @@
-/* lines.c: lines of one figure and remarks about it (stat/lines.h), put together and then printed at once: what
- * stands behind the figure begins in the same column, and is wrapped to it.
- */
+/* lines.c: lines with a figure and remarks (stat/lines.h), built up and printed at once: remarks start in the same
+ * column on each line, and are wrapped to it. */
 #include "cli/stat/lines.h"
 
 #include <string.h>
@@ -58,7 +57,7 @@ int sonde_stat_lines_has_said(const struct sonde_stat_lines *text, const char *w
 	return 0;
 }
 
-/* Below the table a label of the machine's group could be the program's. */
+/* Outside of its group, a label of the system could be mistaken for the program's. */
 static const char *name_of(const char *label, enum sonde_stat figure)
 {
 	return figure == SONDE_STAT_MACHINE_CPU      ? "the machine's CPU"

@@ -1,7 +1,7 @@
-/* runs.c: a command that was run again and again: what its runs have in common, for people.
+/* runs.c: statistics of a command's repeated runs, as text.
  *
- * Each run is recorded and read like a single one; only its figures are kept. What differs is told by the 95 % interval
- * of the mean (analyze/statistics/spread.h); which runs lie far from all others is said, not left out.
+ * Each run is recorded and read like a single one; only its figures are kept. The 95 % interval of the mean shows the
+ * variation (analyze/statistics/spread.h); outliers are reported, not dropped.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -20,7 +20,7 @@ enum { NAMED_MAX = 5 };
 
 /* --- the runs ---------------------------------------------------------------------------------------------------- */
 
-/* Runs mostly give the same reasons. */
+/* Shares equal reasons, because runs mostly have the same. */
 static const char *keep_reason(struct sonde_stat_runs *runs, enum sonde_stat figure, const char *text)
 {
 	const struct sonde_cell *before = runs->count ? &runs->run[runs->count - 1].figures.cell[figure] : NULL;
@@ -94,11 +94,11 @@ static const struct {
 
 struct table {
 	const struct sonde_stat_show *show;
-	double *values; /* as many as there are runs */
+	double *values; /* capacity for all runs */
 	struct sonde_figures figures;
 };
 
-/* What never happened has no row. */
+/* A figure that is always zero has no row. */
 static void put_row(struct table *table, const char *label, enum sonde_stat figure)
 {
 	enum sonde_unit unit = sonde_stat_row(figure)->unit;
@@ -119,14 +119,14 @@ static void put_rows(struct table *table)
 		fprintf(table->figures.out, " after %zu that do%s not count", runs->warmups,
 			runs->warmups == 1 ? "es" : "");
 	fputs("\n\n", table->figures.out);
-	sonde_figures_spread_heads(&table->figures);
+	sonde_figures_spread_headings(&table->figures);
 	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
 		put_row(table, rows[i].label, rows[i].figure);
 }
 
-/* --- sentences --------------------------------------------------------------------------------------------------- */
+/* --- remarks ----------------------------------------------------------------------------------------------------- */
 
-/* "run 3 (1.20 s), 7 (1.31 s) and 4 more"; how many. */
+/* Writes "run 3 (1.20 s), 7 (1.31 s) and 4 more"; returns the number. */
 static size_t name_outliers(struct table *table, enum sonde_stat figure, const struct sonde_spread *spread)
 {
 	const struct sonde_stat_runs *runs = table->show->runs;
@@ -192,7 +192,7 @@ static void put_failures(struct table *table)
 		sonde_figures_sentence(&table->figures, "\n! ");
 }
 
-/* What short runs end too early for. */
+/* Notes figures that short runs are too short for. */
 static void put_missing(struct table *table)
 {
 	size_t count = 0;
@@ -209,7 +209,7 @@ static void put_missing(struct table *table)
 		sonde_figures_sentence(&table->figures, "\n! ");
 }
 
-/* What was asked for and is not known, of the first run. */
+/* Notes a requested figure that is unknown, with the reason from the first run. */
 static void put_unknown(struct table *table, const char *what, enum sonde_stat figure, const char *unasked)
 {
 	const struct sonde_stat_figures *figures = &table->show->runs->run[0].figures;
@@ -248,14 +248,14 @@ static void put_notes(struct table *table)
 		sonde_figures_sentence(&table->figures, "\n! ");
 }
 
-/* "Peak RAM: 2.40 GB, Wall Time: 45.2 s ± 0.3 s (10 runs), CPU Util: 113 %": the peak is of all runs. */
+/* "Peak RAM: 2.40 GB, Wall Time: 45.2 s ± 0.3 s (10 runs), CPU Util: 113 %": the peak is the maximum over all runs. */
 static void put_line(struct table *table)
 {
 	const struct sonde_stat_runs *runs = table->show->runs;
 	struct sonde_buf *line = &table->figures.line;
 	struct sonde_spread spread;
 	sonde_buf_clear(line);
-	double peak_b = 0; /* of a tiny program only a bound may be known */
+	double peak_b = 0; /* for a tiny program only a bound may be known */
 	for (size_t i = 0; i < runs->count; i++)
 		if ((double)runs->run[i].figures.peak_below_b > peak_b)
 			peak_b = (double)runs->run[i].figures.peak_below_b;

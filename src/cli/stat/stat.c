@@ -1,9 +1,9 @@
-/* stat.c: `sonde stat`: runs a command, or looks at a running process, and says what it used.
+/* stat.c: `sonde stat`: runs a command, or polls a running process, and reports what it used.
  *
- * What is read is recorded like everything else, into a file without a name (or one that --record names), and the
- * figures come from there. Nothing is put into the program, and nothing is written to its standard output: the table
- * goes to the standard error or a file, which is opened before the program starts. Exit codes are the program's
- * (common/pass_on.h), but 125 where it did well and its figures could not be written.
+ * Readings are recorded like everything else, into an unnamed file (or one that --record names), and the figures come
+ * from there. Nothing is injected into the program, and nothing is written to its standard output: the table goes to
+ * standard error or a file, which is opened before the program starts. Exit codes are the program's (common/forward.h),
+ * except 125 if it succeeded but its figures could not be written.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -18,7 +18,7 @@
 #include "analyze/resource/stat_figures.h"
 #include "cli/common/command.h"
 #include "cli/common/output.h"
-#include "cli/common/pass_on.h"
+#include "cli/common/forward.h"
 #include "cli/stat/show.h"
 #include "run/redacted.h"
 #include "run/shell.h"
@@ -34,7 +34,7 @@ struct request {
 	const char *output, *prepare;
 	uint64_t repeat, warmup;
 	int json, quiet, devices;
-	int fd; /* of the file without a name; −1 = it has one */
+	int fd; /* of the unnamed file; −1 = the file has a name */
 	struct sonde_output out;
 	struct sonde_stat_runs runs;
 };
@@ -50,14 +50,14 @@ static const struct sonde_option options[] = {
     {"warmup", 'w', "N", "before that N times which do not count", SONDE_NUMBER(AT(warmup), 0, MOST_RUNS)},
     {"prepare", 0, "COMMAND", "before each run: a line for sh, which does not count", SONDE_TEXT(AT(prepare))},
     {"interval", 'i', "TIME", "read each TIME, at least 10ms (default 100ms)",
-     SONDE_TIME(AT(options.resources_every_ns), SONDE_PASS_ON_LEAST_INTERVAL_NS)},
-    {SONDE_PASS_ON_PID(AT(options.attach))},
-    {SONDE_PASS_ON_DURATION(AT(options.duration_ns))},
+     SONDE_TIME(AT(options.resources_every_ns), SONDE_FORWARD_LEAST_INTERVAL_NS)},
+    {SONDE_FORWARD_PID(AT(options.attach))},
+    {SONDE_FORWARD_DURATION(AT(options.duration_ns))},
     {"flop", 0, NULL, "FLOP, where the processor shows its counters", SONDE_FLAG(AT(options.flop))},
     {"gpu", 0, NULL, "NVIDIA devices, by their driver: how busy they were, and their memory", SONDE_FLAG(AT(devices))},
     {"record", 0, "FILE", "keep the recording (sonde report FILE)", SONDE_TEXT(AT(options.output))},
-    {SONDE_PASS_ON_KEEP_ARGUMENTS(AT(options.keep_arguments))},
-    {SONDE_PASS_ON_FORCE(AT(options.overwrite))},
+    {SONDE_FORWARD_KEEP_ARGUMENTS(AT(options.keep_arguments))},
+    {SONDE_FORWARD_FORCE(AT(options.overwrite))},
     {"quiet", 'q', NULL, "print the last line only", SONDE_FLAG(AT(quiet))},
     {0},
 };
@@ -119,10 +119,10 @@ static int record(struct request *request, struct sonde_supervise_result *result
 		return SONDE_EXIT_OURS;
 	}
 	rc = sonde_supervise(recording, result);
-	return rc ? sonde_pass_on_failure("stat", recording, rc) : 0;
+	return rc ? sonde_forward_failure("stat", recording, rc) : 0;
 }
 
-/* --- what is shown ----------------------------------------------------------------------------------------------- */
+/* --- output ------------------------------------------------------------------------------------------------------ */
 
 static int show_all(struct request *request, struct sonde_session *session, const struct sonde_stat_show *show,
 		    struct sonde_report *report)
@@ -148,7 +148,7 @@ static int show_all(struct request *request, struct sonde_session *session, cons
 	return 0;
 }
 
-/* Only the figures of a run that is one of several outlive its recording. */
+/* For repeated runs, only the figures outlive the recording. */
 static int use(struct request *request, struct sonde_session *session, const struct sonde_stat_show *show)
 {
 	struct sonde_report *report = NULL;
@@ -179,7 +179,7 @@ static int read_figures(struct request *request, const struct sonde_supervise_re
 					       .attached = request->options.attach,
 					       .error = error};
 		sonde_stat_figures_of(&figures, &sums);
-		if (!sonde_session_run(session)->closed) /* its end is not in the file */
+		if (!sonde_session_run(session)->closed) /* the file is incomplete */
 			figures.cell[SONDE_STAT_WALL] = sonde_cell_int(result->wall_ns);
 		rc = use(request, session, &show);
 	}
@@ -188,14 +188,14 @@ static int read_figures(struct request *request, const struct sonde_supervise_re
 	return rc;
 }
 
-/* Where the figures are lost, a program that did well must not look as if they were there; one that failed is not
- * hidden by what became of ours. */
+/* If the figures are lost, success of the program must not hide that; but our failure must not hide a failure of the
+ * program. */
 static int finish(struct request *request, int rc, int status)
 {
 	rc = sonde_output_close(&request->out, rc);
 	if (rc)
 		complain(sonde_error_text());
-	int code = sonde_pass_on(status);
+	int code = sonde_forward(status);
 	return rc && !code ? SONDE_EXIT_OURS : code;
 }
 
@@ -234,12 +234,12 @@ static void show_runs(struct request *request, const char *error)
 		sonde_stat_runs_text(&show, &style, request->quiet, request->out.file);
 }
 
-/* One run more; what is interrupted is no figure. The exit code where it could not be made, else 0. */
+/* Makes one more run; an interrupted run is dropped. Returns the exit code on failure, else 0. */
 static int run_again(struct request *request, int counts, char *error, size_t error_b)
 {
 	struct sonde_supervise_result result;
 	sonde_signals_give_back();
-	malloc_trim(0); /* what runs before it left resident would count as the command's (launch.c) */
+	malloc_trim(0); /* our own RSS at fork would count as the command's (launch.c) */
 	int code = record(request, &result), rc = 0;
 	if (!code) {
 		if (result.error)
@@ -275,7 +275,7 @@ static int repeat(struct request *request)
 	}
 	if (!runs->count)
 		sonde_output_close(&request->out, -EIO);
-	int ended = runs->count ? finish(request, 0, runs->failed) : code ? code : sonde_pass_on(runs->failed);
+	int ended = runs->count ? finish(request, 0, runs->failed) : code ? code : sonde_forward(runs->failed);
 	sonde_stat_runs_fini(runs);
 	return code ? code : ended;
 }
@@ -284,7 +284,7 @@ static int run(int argc, char **argv)
 {
 	struct request request = {.options = {.rate_hz = 1, .buffer_b = 1 << 20}, .fd = -1};
 	struct sonde_parse parse = {.command = sonde_command_find("stat"), .context = &request};
-	int code = sonde_pass_on_parse(&parse, argc, argv, &request.options.command, &request.options.attach);
+	int code = sonde_forward_parse(&parse, argc, argv, &request.options.command, &request.options.attach);
 	if (code >= 0)
 		return code;
 	code = check(&request);

@@ -1,7 +1,7 @@
-/* text.c: what a run used, for people: groups of lines of one figure and what belongs to it.
+/* text.c: what a run used, as text: groups of lines with a figure and related values.
  *
- * A line whose figure is not known is left out, and named below with the reason; one that would only say that there was
- * none of something that is rare (swap, throttling) is left out, too.
+ * A line whose figure is unknown is left out, and listed at the end with the reason; a line about something rare that
+ * did not happen (swap, throttling) is left out, too.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -18,7 +18,7 @@
 
 enum { WIDE = 110 };
 
-#define LONG_NS 1e9 /* starting up counts for less */
+#define LONG_NS 1e9 /* start-up hardly matters above this duration */
 
 static void line_if_known(struct sonde_stat_lines *text, const char *label, enum sonde_stat figure)
 {
@@ -51,7 +51,7 @@ static void put_times(struct sonde_stat_lines *text)
 	line_if_known(text, "  system", SONDE_STAT_SYSTEM);
 }
 
-/* Only where it was asked for. */
+/* Only if requested. */
 static void put_flop(struct sonde_stat_lines *text)
 {
 	const struct sonde_cell *flop = &text->show->figures->cell[SONDE_STAT_FLOP];
@@ -148,7 +148,7 @@ static void put_io(struct sonde_stat_lines *text)
 	}
 }
 
-/* --- the machine ------------------------------------------------------------------------------------------------- */
+/* --- the system -------------------------------------------------------------------------------------------------- */
 
 static void put_object(struct sonde_stat_lines *text, const char *kind, const struct sonde_machine_object *object,
 		       const char *in, const char *out)
@@ -255,7 +255,7 @@ static void more_bytes(struct sonde_stat_lines *text, const char *before, double
 	sonde_figure_value(&text->remark, SONDE_UNIT_BYTES, value_b, text->style->ascii);
 }
 
-/* "GPU 0 NAME": the number is the line's label. */
+/* "GPU 0 NAME": the label has the number. */
 static void put_device(struct sonde_stat_lines *text, const struct sonde_machine_device *device)
 {
 	const char *name = strncmp(device->name, "GPU ", 4) ? NULL : strchr(device->name + 4, ' ');
@@ -283,7 +283,7 @@ static void put_device(struct sonde_stat_lines *text, const struct sonde_machine
 	sonde_stat_line_end(text);
 }
 
-/* Only where they were asked for. */
+/* Only if requested. */
 static void put_devices(struct sonde_stat_lines *text)
 {
 	const struct sonde_cell *count = &text->show->figures->cell[SONDE_STAT_DEVICES];
@@ -348,7 +348,7 @@ static void put_title(struct sonde_stat_lines *text)
 	sonde_buf_fini(&line);
 }
 
-/* The columns that have room; a report has them all. */
+/* The columns that fit; a report has all of them. */
 static int is_shown(const struct sonde_stat_lines *text, const struct sonde_column *column)
 {
 	int is_wide = text->style->width >= WIDE;

@@ -1,6 +1,6 @@
-/* curses.c: the few functions of ncurses that a list needs, found by name in libncursesw.so.6.
+/* curses.c: the few ncurses functions that a list needs, looked up by name in libncursesw.so.6.
  *
- * Its header is not needed: what is used has been the same since ABI 6 began (2015), and is declared here.
+ * Its header is not needed: what is used has not changed since ABI 6 began (2015), and is declared here.
  */
 #include "cli/top/curses.h"
 
@@ -25,7 +25,7 @@
 #define OWN_COLOR (-1)
 #define LINE_MAX_B (16 << 10)
 
-/* Names, results and arguments as curses.h has them; a window and a terminal are opaque. */
+/* Names, results and arguments as in curses.h; windows and terminals are opaque. */
 #define FUNCTIONS(X)                                       \
 	X(newterm, void *, (const char *, FILE *, FILE *)) \
 	X(delscreen, void, (void *))                       \

@@ -1,8 +1,8 @@
-/* curses.h: a terminal's screen, through ncurses where it is installed: it is loaded when it is wanted, so that
- * neither building nor running sonde needs it.
+/* curses.h: a terminal screen, through ncurses if it is installed. It is loaded on demand, so that neither building nor
+ * running sonde requires it.
  *
- * Lines are clean UTF-8 (export/clean.h). Only the terminal's own foreground and background are used, and a red and a
- * green that can be read on both; none with NO_COLOR.
+ * Lines are clean UTF-8 (export/clean.h). Only the terminal's own foreground and background are used, plus a red and a
+ * green that are readable on both; no colours with NO_COLOR.
  */
 #ifndef SONDE_CLI_TOP_CURSES_H
 #define SONDE_CLI_TOP_CURSES_H
@@ -10,12 +10,12 @@
 enum sonde_curses_look {
 	SONDE_CURSES_PLAIN = 0,
 	SONDE_CURSES_BOLD,
-	SONDE_CURSES_BAR, /* reversed: headings, what is chosen */
+	SONDE_CURSES_BAR, /* reverse video: headings, the selected row */
 	SONDE_CURSES_GOOD,
 	SONDE_CURSES_BAD,
 };
 
-/* What sonde_curses_key() gives beside characters, as ncurses numbers them. */
+/* Results of sonde_curses_key() other than characters, with the numbers of ncurses. */
 enum sonde_curses_key {
 	SONDE_KEY_NONE = -1,
 	SONDE_KEY_DOWN = 0402,
@@ -31,18 +31,18 @@ enum sonde_curses_key {
 	SONDE_KEY_RESIZE = 0632,
 };
 
-/* Before anything else. -ENOENT with a sentence: there is no ncurses. */
+/* Must be called first. -ENOENT with a message: ncurses is not installed. */
 int sonde_curses_load(void);
 
-/* -ENOTTY with a sentence: no terminal that ncurses knows. One screen a process. */
+/* -ENOTTY with a message: not a terminal that ncurses knows. One screen per process. */
 int sonde_curses_open(int color);
 void sonde_curses_close(void);
 
 int sonde_curses_key(int timeout_ms);
 void sonde_curses_size(int *lines, int *columns);
-/* `torn`: nothing of what is on the terminal can be relied on. */
+/* `torn`: redraws everything, because the contents of the terminal are unreliable. */
 void sonde_curses_clear(int torn);
-/* The line, filled with blanks to the screen's width. */
+/* Draws a line, padded with blanks to the screen's width. */
 void sonde_curses_line(int line, enum sonde_curses_look look, const char *text);
 void sonde_curses_show(void);
 

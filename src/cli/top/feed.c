@@ -1,11 +1,10 @@
-/* feed.c: recordings one after the other, so that neither the files nor what is known of them grow for hours
- * (top/feed.h).
+/* feed.c: a sequence of recordings, so that neither the files nor the memory for them grow for hours (top/feed.h).
  *
- * Live, a process of ours attaches and records for a minute; before it is over the next one begins, and the screen
- * moves to it with the first whole interval that it has. A recorder writes out everything it holds once a second, so
- * the last event in the file is where everything is known up to: an interval goes from the last such moment to this
- * one. Nothing is asked of the recorder, and it is told to end by a signal. Rejected: a recording each interval, whose
- * beginnings would cost more than what is recorded.
+ * For the live view, a child process attaches and records for a minute; before it ends the next one starts, and the
+ * screen switches to it at its first complete interval. A recorder flushes everything once a second, so everything is
+ * known up to the last event in the file: an interval goes from the previous such time to the current one. Nothing is
+ * requested from the recorder, and a signal ends it. Rejected: one recording per interval, whose start would cost more
+ * than the interval itself.
  */
 #include "cli/top/feed.h"
 
@@ -29,27 +28,28 @@
 
 #define BUFFER_B ((uint64_t)8 << 20)
 #define LEAST_LIFE_NS 60000000000u
-#define LIFE_A_THREAD_NS 50000000u /* attaching to a thread costs 60 us: a thousandth of it */
-#define SHORTER 5                  /* an interval may be shorter by this part of it: recorders write once a second */
-#define LIFE_INTERVALS 8           /* a recording holds at least so many */
+#define LIFE_A_THREAD_NS 50000000u /* attaching to a thread takes 60 us: keep that to a thousandth */
+/* tolerated fraction by which an interval may be shorter: recorders flush once a second */
+#define SHORTER 5
+#define LIFE_INTERVALS 8 /* minimum number of intervals per recording */
 #define LEAST_READING_NS 100000000u
-#define READINGS 4 /* of the resources, in an interval */
+#define READINGS 4 /* of the resources, per interval */
 
-/* A recording. */
+/* A recording and its recorder. */
 struct part {
-	pid_t recorder; /* 0 = there is none */
+	pid_t recorder; /* 0 = none */
 	int fd;
-	struct sonde_session *session; /* NULL = it has no head yet */
-	uint64_t begun_ns;             /* by the clock, when it was started */
-	uint64_t seen_ns;              /* up to where it was shown */
+	struct sonde_session *session; /* NULL = the file has no header yet */
+	uint64_t begun_ns;             /* when it was started */
+	uint64_t seen_ns;              /* end of the last interval shown */
 };
 
 struct sonde_top_feed {
 	struct sonde_top_target target;
-	int pid_fd;       /* −1 = the kernel has none */
-	uint64_t threads; /* when it was begun */
+	int pid_fd;       /* −1 = not supported by the kernel */
+	uint64_t threads; /* number of threads at the start */
 	struct part now, next;
-	struct part old; /* what was shown last may still be on the screen: until the next is */
+	struct part old; /* the previous recording, kept while the screen may still show it */
 };
 
 static void options_of(const struct sonde_top_target *target, int fd, struct sonde_record_options *out)
@@ -74,7 +74,7 @@ static int session_open(struct sonde_session **out, int fd)
 	return sonde_session_open(out, "what was read", &(struct sonde_session_options){.fd = fd});
 }
 
-/* What is held may turn out not to be executable. */
+/* The held command may turn out not to be executable. */
 struct letting_go {
 	struct sonde_launch *held;
 	int rc;
@@ -89,7 +89,7 @@ static void let_go(void *context)
 		snprintf(go->error, sizeof go->error, "%s", sonde_error_text());
 }
 
-/* --- once -------------------------------------------------------------------------------------------------------- */
+/* --- a single interval ------------------------------------------------------------------------------------------- */
 
 int sonde_top_feed_once(const struct sonde_top_target *target, struct sonde_session **out, int *ended)
 {
@@ -150,8 +150,7 @@ static uint64_t life_of(const struct sonde_top_feed *feed)
 	return (life_ns > LEAST_LIFE_NS ? life_ns : LEAST_LIFE_NS) + feed->threads * LIFE_A_THREAD_NS;
 }
 
-/* `wait`: until it has begun. It is told to live longer than it is needed, so that the next one is there before it
- * ends. */
+/* `wait`: until it has started. Its lifetime is longer than needed, so that the next one is ready before it ends. */
 static int part_begin(const struct sonde_top_feed *feed, struct part *part, int wait)
 {
 	pid_t parent = getpid();
@@ -243,13 +242,13 @@ static int has_ended(const struct sonde_top_feed *feed)
 	return feed->pid_fd >= 0 ? poll(&gone, 1, 0) > 0 : kill(feed->target.pid, 0) != 0;
 }
 
-/* Whether there is a whole interval in it that was not shown. */
+/* True if it contains a complete interval that was not shown yet. */
 static int part_refresh(const struct sonde_top_feed *feed, struct part *part)
 {
 	int rc = 0;
 	if (part->session)
 		rc = sonde_session_refresh(part->session);
-	else if (session_open(&part->session, part->fd)) /* it has not begun to write */
+	else if (session_open(&part->session, part->fd)) /* it has not started writing */
 		return 0;
 	if (rc < 0)
 		return rc;
@@ -264,7 +263,7 @@ static int is_gone(const struct part *part)
 	return !waitid(P_PID, (id_t)part->recorder, &info, WEXITED | WNOHANG | WNOWAIT) && info.si_pid;
 }
 
-/* Moves to the next recording when it is time and that one has something to show. */
+/* Switches to the next recording when it is due and that one has something to show. */
 static int turn(struct sonde_top_feed *feed)
 {
 	uint64_t now_ns = sonde_clock_now_ns();
@@ -279,7 +278,7 @@ static int turn(struct sonde_top_feed *feed)
 	return 0;
 }
 
-/* A recorder that has come to its end, since nobody looked for long, is followed by another. */
+/* Replaces a recorder that reached the end of its lifetime, because nothing was requested for long. */
 static int begin_again(struct sonde_top_feed *feed)
 {
 	if (sonde_clock_now_ns() - feed->now.begun_ns < life_of(feed))

@@ -1,5 +1,5 @@
-/* feed.h: where `sonde top` has its figures from: recordings of the process that is looked at, in files without a
- * name, each of them opened as a session while it grows. */
+/* feed.h: the source of the figures of `sonde top`: recordings of the process in unnamed files, each opened as a
+ * session while it grows. */
 #ifndef SONDE_CLI_TOP_FEED_H
 #define SONDE_CLI_TOP_FEED_H
 
@@ -12,27 +12,28 @@
 
 struct sonde_top_target {
 	pid_t pid;
-	uint64_t every_ns; /* an interval */
+	uint64_t every_ns; /* length of an interval */
 	uint64_t rate_hz;
 	int no_perf;
-	struct sonde_launch *held; /* let go when it is recorded, so that no child of its is missed; NULL = it runs */
+	/* released once it is recorded, so that no child is missed; NULL = the process is running */
+	struct sonde_launch *held;
 };
 
-/* One interval, or less when the process ends: a recording that is closed, of the calling process. `ended`: it did.
- * -ENOENT, -EACCES: what is held cannot be run. */
+/* Records one interval, or less if the process exits; recorded by the calling process, into a complete recording.
+ * `ended`: the process exited. -ENOENT, -EACCES: the held command cannot be run. */
 int sonde_top_feed_once(const struct sonde_top_target *target, struct sonde_session **out, int *ended);
 
 struct sonde_top_feed;
 
-/* Starts to record, in a process of its own, which ends with this one. Errors as above. */
+/* Starts recording in a separate process, which ends with this one. Errors as above. */
 int sonde_top_feed_open(struct sonde_top_feed **out, const struct sonde_top_target *target);
 void sonde_top_feed_close(struct sonde_top_feed *feed);
 
-/* What has come since the last call. 1: it is in the session, which stays as it is until the next call; 0: nothing yet;
- * -ESRCH: the process has ended; or another negative errno. */
+/* Gets what is new since the last call. 1: it is in the session, which is unchanged until the next call; 0: nothing
+ * yet; -ESRCH: the process has exited; or another negative errno. */
 int sonde_top_feed_next(struct sonde_top_feed *feed, struct sonde_session **out, uint64_t *from_ns, uint64_t *to_ns);
 
-/* Another length of the intervals. */
+/* Changes the length of the intervals. */
 void sonde_top_feed_every(struct sonde_top_feed *feed, uint64_t every_ns);
 
 #endif

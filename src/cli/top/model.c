@@ -1,8 +1,8 @@
-/* model.c: the views of `sonde top`: tables of passes with the columns that fit into a terminal (top/model.h).
+/* model.c: the views of `sonde top`: tables of passes with the columns that fit a terminal (top/model.h).
  *
- * Passes say what an interval had; each view takes some of their columns by key, so that a figure means the same in a
- * report. Only two things are added: bytes a second, which are the bytes of the interval ÷ its length, and CPU time
- * since a thread or process began, which its last reading says.
+ * Passes compute an interval's figures; each view selects some of their columns by key, so that a figure means the same
+ * as in a report. Only two things are added: bytes per second, the bytes of the interval ÷ its length, and total CPU
+ * time of a thread or process, from its last reading.
  */
 #include "cli/top/model.h"
 
@@ -17,21 +17,21 @@
 
 #define COLUMNS_MAX 16
 
-/* What a column is made of. */
+/* The source of a column. */
 enum from { FROM_PASS = 0, FROM_PASS_A_SECOND, FROM_CLOCK };
 
 struct view_column {
 	struct sonde_column shown;
-	const char *key; /* of the pass's column */
+	const char *key; /* key of the pass's column */
 	enum from from;
 };
 
 struct view {
 	const char *id, *title;
-	const char *pass; /* the section that it is made of */
-	const char *who;  /* key of the number by which clocks are found */
+	const char *pass; /* the section it is based on */
+	const char *who;  /* key of the column with the pid or tid, for finding clocks */
 	const struct view_column *columns;
-	int sort[SONDE_TOP_SORTS]; /* column + 1, 0 = it has none */
+	int sort[SONDE_TOP_SORTS]; /* column + 1, 0 = none */
 };
 
 #define TEXT SONDE_UNIT_TEXT, SONDE_BASIS_MEASURED
@@ -83,7 +83,7 @@ static const struct view_column processes[] = {
     {{0}, NULL, FROM_PASS},
 };
 
-/* No columns: as the pass has it. */
+/* Without columns: all of the pass. */
 static const struct view views[SONDE_TOP_VIEWS] = {
     [SONDE_TOP_FUNCTIONS] = {"functions", "Functions", "functions", NULL, functions, {1, 0, 3, 4}},
     [SONDE_TOP_THREADS] = {"threads", "Threads", "threads", "tid", threads, {2, 0, 6, 10}},
@@ -92,7 +92,7 @@ static const struct view views[SONDE_TOP_VIEWS] = {
     [SONDE_TOP_MOVED] = {"machine-io", "Bytes that disks and networks moved", "machine-io", NULL, NULL, {0}},
 };
 
-/* CPU time since their beginning, by id; 0 = not known. */
+/* Total CPU time by id; 0 = unknown. */
 struct clocks {
 	uint64_t *thread_ns, *process_ns;
 };
@@ -101,7 +101,7 @@ struct making {
 	struct sonde_top_model *model;
 	struct sonde_session *session;
 	struct clocks clocks;
-	double seconds; /* of the interval */
+	double seconds; /* length of the interval */
 };
 
 /* --- clocks ------------------------------------------------------------------------------------------------------ */
@@ -146,7 +146,7 @@ static int clocks_read(struct clocks *out, struct sonde_session *session, uint64
 	return rc;
 }
 
-/* The latest life of a number counts. */
+/* If a number was reused, its latest owner counts. */
 static struct sonde_cell clock_of(const struct making *making, const char *who, const struct sonde_cell *number)
 {
 	const struct sonde_session *session = making->session;
@@ -175,7 +175,7 @@ static struct sonde_section *section_named(const struct sonde_report *report, co
 	return NULL;
 }
 
-/* The cell of that column in a row; NULL = there is no such column. */
+/* The cell of that column in a row; NULL = no such column. */
 static const struct sonde_cell *cell_named(const struct sonde_table *table, const struct sonde_cell *row,
 					   const char *key)
 {
@@ -301,7 +301,7 @@ static double number_of(const struct sonde_cell *cell)
 	return cell->kind == SONDE_CELL_INT ? (double)cell->integer : cell->kind == SONDE_CELL_REAL ? cell->real : -1;
 }
 
-/* Names rise, numbers fall. */
+/* Names ascend, numbers descend. */
 static int is_before(const struct sonde_cell *a, const struct sonde_cell *b)
 {
 	if (a->kind == SONDE_CELL_TEXT && b->kind == SONDE_CELL_TEXT)

@@ -1,8 +1,8 @@
-/* screen.c: one loop: wait for a key, ask the feed for a new interval, draw.
+/* screen.c: the main loop: wait for a key, poll the feed for a new interval, draw.
  *
- * The head is four lines: the process, the machine, the views, what is wrong (if anything); then the table, whose lines
- * are those of the text format, cut to the screen; at the bottom the keys. A view's table is made into lines when it
- * has changed, so that moving in it costs nothing else.
+ * The header has four lines: the process, the system, the views, and an error if there is one. Then comes the table,
+ * whose lines are those of the text format, cut to the screen, and at the bottom the keys. A view's table is formatted
+ * only when it changes, so that scrolling costs nothing.
  */
 #include "cli/top/screen.h"
 
@@ -22,17 +22,17 @@
 #include "export/text/text.h"
 #include "util/error.h"
 
-#define ROWS 200 /* of a view: more are counted */
+#define ROWS 200 /* of a view: further rows are only counted */
 #define KEY_WAIT_MS 250
 #define HEAD_LINES 4
 #define LINE_MAX_B 4096
-#define CTRL_L 014                 /* draw anew, as everywhere */
-#define LEAST_EVERY_NS 1000000000u /* a recorder writes once a second */
+#define CTRL_L 014                 /* redraw, as everywhere */
+#define LEAST_EVERY_NS 1000000000u /* recorders flush once a second */
 #define MOST_EVERY_NS 60000000000u
 
-/* The table of a view as lines; the first is its heading. */
+/* The table of a view as lines, the heading first. */
 struct lines {
-	char *text; /* lines end in NUL */
+	char *text; /* each line ends with NUL */
 	size_t size_b;
 	char **line;
 	size_t count;
@@ -42,19 +42,19 @@ struct screen {
 	struct sonde_top_target target;
 	struct sonde_top_feed *feed;
 	struct sonde_format_options style;
-	struct sonde_top_model model; /* report NULL = nothing was seen yet */
+	struct sonde_top_model model; /* report NULL = no interval yet */
 	enum sonde_top_view view;
 	enum sonde_top_sort sort[SONDE_TOP_VIEWS];
-	size_t at[SONDE_TOP_VIEWS], top[SONDE_TOP_VIEWS]; /* rows: chosen, first shown */
+	size_t at[SONDE_TOP_VIEWS], top[SONDE_TOP_VIEWS]; /* rows: selected, first visible */
 	struct lines table;
-	double seconds; /* of the interval that is shown */
+	double seconds; /* length of the interval shown */
 	uint64_t due_ns;
 	int is_paused, is_help, is_stale, is_torn, is_quit;
-	char message[512]; /* why nothing new comes */
+	char message[512]; /* why nothing new arrives */
 };
 
 static volatile sig_atomic_t is_told_to_end;
-static volatile sig_atomic_t is_hung_up; /* the terminal is closed */
+static volatile sig_atomic_t is_hung_up; /* the terminal was closed */
 
 static const char *const view_names[] = {"Functions", "Threads", "Memory and I/O", "Machine"};
 static const char *const sort_names[SONDE_TOP_SORTS] = {"CPU", "memory", "time", "name"};
@@ -150,7 +150,7 @@ static int lines_split(struct lines *lines)
 	return 0;
 }
 
-/* The table, where there is one, or what is said instead of it. */
+/* Prints the table, or the text shown in its place. */
 static void view_print(const struct screen *screen, const struct sonde_section *section, FILE *out)
 {
 	if (section && section->table.row_count) {
@@ -296,7 +296,7 @@ static void view_choose(struct screen *screen, int view)
 static void sort_choose(struct screen *screen, enum sonde_top_sort sort)
 {
 	if (sort == SONDE_TOP_BY_MEMORY)
-		view_choose(screen, SONDE_TOP_PROCESSES); /* it is the one that has it */
+		view_choose(screen, SONDE_TOP_PROCESSES); /* that view has the column */
 	if (!sonde_top_model_can_sort(screen->view, sort))
 		return;
 	screen->sort[screen->view] = sort;
@@ -401,7 +401,7 @@ static void act(struct screen *screen, int key)
 
 /* --- the loop ---------------------------------------------------------------------------------------------------- */
 
-/* Whether something changed. A process that has ended, or a recorder, leaves what was seen last on the screen. */
+/* True if something changed. When the process or a recorder has ended, the last interval stays on the screen. */
 static int look(struct screen *screen)
 {
 	struct sonde_top_model model;
@@ -468,7 +468,7 @@ int sonde_top_screen_run(const struct sonde_top_target *target)
 		screen.target.every_ns = LEAST_EVERY_NS;
 	sonde_output_style(&screen.style, stdout);
 	int color = screen.style.color;
-	screen.style.color = 0; /* lines are plain */
+	screen.style.color = 0; /* lines must not contain colours */
 	screen.style.width = 0;
 	int rc = sonde_top_feed_open(&screen.feed, &screen.target);
 	if (rc)

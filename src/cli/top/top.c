@@ -1,8 +1,8 @@
-/* top.c: `sonde top`: what a running program does, again and again: functions, threads, memory, I/O, the machine.
+/* top.c: `sonde top`: what a running program is doing, continuously: functions, threads, memory, I/O, the system.
  *
- * It looks from outside: nothing is put into the program, also when we start it ourselves, so it is attached to then,
- * too, and may be left running. Its output would write into our tables: it goes to /dev/null or a file. Figures come
- * from recordings through passes like all others (top/feed.h, top/model.h).
+ * Everything is observed from outside and nothing is injected, even if we start the program ourselves; so we attach to
+ * it in that case, too, and may leave it running. Its output would corrupt the screen, so it goes to /dev/null or a
+ * file. Figures come from recordings through passes, like all others (top/feed.h, top/model.h).
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -17,7 +17,7 @@
 
 #include "cli/common/command.h"
 #include "cli/common/output.h"
-#include "cli/common/pass_on.h"
+#include "cli/common/forward.h"
 #include "cli/top/feed.h"
 #include "cli/top/model.h"
 #include "cli/top/screen.h"
@@ -27,7 +27,7 @@
 
 #define DEFAULT_EVERY_NS 2000000000u
 #define LEAST_EVERY_NS 100000000u
-#define DEFAULT_RATE_HZ 199 /* samples a CPU second: shares of an interval to a few points, at little cost */
+#define DEFAULT_RATE_HZ 199 /* samples per CPU second: accurate to a few percentage points, with low overhead */
 #define DEFAULT_ROWS 20
 #define MOST_ROWS 10000
 
@@ -42,7 +42,7 @@ struct request {
 #define AT(member) offsetof(struct request, member)
 
 static const struct sonde_option options[] = {
-    {SONDE_PASS_ON_PID(AT(target.pid))},
+    {SONDE_FORWARD_PID(AT(target.pid))},
     {"delay", 'd', "TIME", "an interval, at least 100ms (default 2s)", SONDE_TIME(AT(target.every_ns), LEAST_EVERY_NS)},
     {"once", 0, NULL, "one interval, as text; needs no terminal", SONDE_FLAG(AT(once))},
     {"json", 0, NULL, "the same as JSON, with the keys below", SONDE_FLAG(AT(json))},
@@ -50,7 +50,7 @@ static const struct sonde_option options[] = {
     {"rate", 'F', "HZ", "CPU samples per second of CPU time, 1 to 10000 (default 199)",
      SONDE_NUMBER(AT(target.rate_hz), 1, 10000)},
     {"output", 'o', "FILE", "where the command writes to (default: nowhere)", SONDE_TEXT(AT(output))},
-    {SONDE_PASS_ON_FORCE(AT(force))},
+    {SONDE_FORWARD_FORCE(AT(force))},
     {"no-perf", 0, NULL, "do not use perf events: no functions", SONDE_FLAG(AT(target.no_perf))},
     {0},
 };
@@ -63,7 +63,7 @@ static int complain(const char *what)
 
 /* --- the process ------------------------------------------------------------------------------------------------- */
 
-/* Why a process cannot be looked at, with what would help; 0 = it can. */
+/* Prints why a process cannot be observed, and what would help; 0 = it can. */
 static int check_process(pid_t pid)
 {
 	char text[8192] = "", path[64];
@@ -88,7 +88,7 @@ static int check_process(pid_t pid)
 		     : 0;
 }
 
-/* The command's standard streams while it is forked, ours again afterwards. */
+/* Redirects the command's standard streams while it is forked, and restores ours afterwards. */
 static int hold(struct sonde_launch *launch, int in, int out)
 {
 	int ours[3], to[3] = {in, out, out};
@@ -109,7 +109,7 @@ static int hold(struct sonde_launch *launch, int in, int out)
 	return rc;
 }
 
-/* It is held until it is recorded. */
+/* The command is held until it is recorded. */
 static int start(struct request *request, struct sonde_launch *launch)
 {
 	struct sonde_output out = {0};
@@ -120,10 +120,11 @@ static int start(struct request *request, struct sonde_launch *launch)
 		close(nowhere);
 	if (!rc && request->output && strcmp(request->output, "/dev/null") != 0)
 		rc = sonde_output_open(&out, request->output, request->force);
-	rc = rc ? -EIO : sonde_launch_init(launch, request->command); /* codes are the command's from here on */
+	rc = rc ? -EIO : sonde_launch_init(launch, request->command); /* from here on errors are the command's */
 	rc = rc ? rc : hold(launch, in, out.file ? fileno(out.file) : in);
 	if (!rc)
-		setpgid(launch->pid, launch->pid); /* the terminal's signals are for the screen: it goes on */
+		/* signals from the terminal are for the screen, not for the command */
+		setpgid(launch->pid, launch->pid);
 	request->target.pid = launch->pid;
 	request->target.held = launch;
 	if (out.file && out.file != stdout)
@@ -133,7 +134,7 @@ static int start(struct request *request, struct sonde_launch *launch)
 	return rc;
 }
 
-/* --- once -------------------------------------------------------------------------------------------------------- */
+/* --- a single interval ------------------------------------------------------------------------------------------- */
 
 static int show(const struct request *request, struct sonde_session *session, int ended)
 {
@@ -152,15 +153,15 @@ static int show(const struct request *request, struct sonde_session *session, in
 	return rc;
 }
 
-/* A command that has ended gives us its exit code; one that has not goes on. */
+/* If the command has exited we return its exit code; otherwise it continues. */
 static int leave(const struct request *request)
 {
 	int status = -1;
 	if (!request->command)
 		return SONDE_EXIT_OK;
 	if (waitpid(request->target.pid, &status, WNOHANG) == request->target.pid)
-		return sonde_pass_on(status);
-	if (sonde_top_screen_is_hung_up()) { /* the command's group is its own, and nobody else tells it */
+		return sonde_forward(status);
+	if (sonde_top_screen_is_hung_up()) { /* the command has its own process group, so nobody else notifies it */
 		kill(-request->target.pid, SIGHUP);
 		kill(-request->target.pid, SIGCONT);
 		return SONDE_EXIT_OK;
@@ -170,12 +171,12 @@ static int leave(const struct request *request)
 	return SONDE_EXIT_OK;
 }
 
-/* What could not be run was never there. */
+/* A command that could not be run yields the shell's exit codes. */
 static int end(const struct request *request, int rc)
 {
 	const struct sonde_record_options failed = {.command = request->command};
 	if (rc && request->command && (rc == -ENOENT || rc == -EACCES))
-		return sonde_pass_on_failure("top", &failed, rc);
+		return sonde_forward_failure("top", &failed, rc);
 	if (rc)
 		complain(sonde_error_text());
 	int code = leave(request);
@@ -207,7 +208,7 @@ static int run(int argc, char **argv)
 	struct request request = {.target = {.every_ns = DEFAULT_EVERY_NS, .rate_hz = DEFAULT_RATE_HZ},
 				  .rows = DEFAULT_ROWS};
 	struct sonde_parse parse = {.command = sonde_command_find("top"), .context = &request};
-	int code = sonde_pass_on_parse(&parse, argc, argv, &request.command, &request.target.pid);
+	int code = sonde_forward_parse(&parse, argc, argv, &request.command, &request.target.pid);
 	if (code >= 0)
 		return code;
 	if (request.output && !request.command)
@@ -219,7 +220,7 @@ static int run(int argc, char **argv)
 	struct sonde_launch launch = {.release_fd = -1, .error_fd = -1};
 	int rc = request.command ? start(&request, &launch) : check_process(request.target.pid);
 	if (rc)
-		code = sonde_pass_on_failure("top", &failed, rc);
+		code = sonde_forward_failure("top", &failed, rc);
 	else
 		code = request.once ? once(&request) : watch(&request);
 	sonde_launch_fini(&launch);

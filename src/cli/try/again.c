@@ -1,4 +1,4 @@
-/* again.c: what runs again for the baseline of an attempt: its command, or the copy of its program. */
+/* again.c: reruns the baseline of an attempt: its command, or the saved copy of its program. */
 #include "cli/try/again.h"
 
 #include <stdio.h>
@@ -7,7 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* Whether the kept copy is a program that nobody else can have changed. */
+/* True if no other user can have changed the saved copy. */
 static int is_ours(const char *path)
 {
 	struct stat info;
@@ -15,7 +15,7 @@ static int is_ours(const char *path)
 	       (info.st_uid == geteuid() || !info.st_uid) && !(info.st_mode & (S_IWGRP | S_IWOTH));
 }
 
-/* The path of the baseline's program as it was recorded, which is the one that was kept; NULL: it was not. */
+/* The recorded path of the baseline's program, of which a copy was saved; NULL: there is no copy. */
 static const char *program_of(const struct sonde_try_entry *baseline)
 {
 	const char *word = baseline->words[0], *path = baseline->file_count ? baseline->file[0].path : "";
@@ -23,7 +23,8 @@ static const char *program_of(const struct sonde_try_entry *baseline)
 	return strcmp(slash ? slash + 1 : path, word) ? NULL : path;
 }
 
-/* The baseline's words, with the copy of its program; NULL and a sentence: there is none, or it may be of others. */
+/* The baseline's words with the saved copy as program; NULL after a message: there is no copy, or it is not safe to
+ * run. */
 static char **words_of_kept(struct sonde_try_again *again, const struct sonde_try_entry *baseline)
 {
 	size_t count = 0;
@@ -43,8 +44,8 @@ static char **words_of_kept(struct sonde_try_again *again, const struct sonde_tr
 	return again->kept_words;
 }
 
-/* A copy is of the program alone, so that it stands for the baseline only where nothing else that the command names has
- * changed, as an interpreter's script. */
+/* Only the program is copied, so the copy can replace the baseline only if nothing else that the command refers to has
+ * changed, such as an interpreter's script. */
 char **sonde_try_words_again(struct sonde_try_again *again, const struct sonde_try_entry *baseline)
 {
 	int is_same = sonde_try_entry_same_words(baseline, again->command);

@@ -1,7 +1,7 @@
-/* entry.c: entries of the journal to JSON and back, and what their runs say (try/entry.h).
+/* entry.c: converts entries of the journal to JSON and back, and evaluates their runs (try/entry.h).
  *
- * An entry holds every run, and no verdict: what is said of it is worked out when it is read, so that a better way to
- * judge judges old attempts, too.
+ * An entry contains every run, but no verdict: verdicts are computed when it is read, so that an improved evaluation
+ * applies to old attempts, too.
  */
 #include "cli/try/entry.h"
 
@@ -21,7 +21,7 @@
 #include "util/error.h"
 
 enum { VERSION = 1, WORDS_MAX = 100000 };
-#define FILE_MOST_B ((off_t)1 << 30) /* larger ones would be read for longer than the command runs */
+#define FILE_MOST_B ((off_t)1 << 30) /* hashing a larger file would take longer than the command */
 
 static int out_of_memory(void)
 {
@@ -47,7 +47,7 @@ static int file_add(struct sonde_try_entry *entry, const char *path)
 	return 0;
 }
 
-/* Of a line for sh the words are those between its separators: those that name files count. */
+/* Splits a shell line at its separators, and keeps the words that name files. */
 static int files_of_line(struct sonde_try_entry *entry, const char *line)
 {
 	static const char separators[] = " \t\n;|&()<>'\"=$`";
@@ -133,7 +133,7 @@ static char **words_copy(char *const *words)
 	return out;
 }
 
-/* From the folder on that the journal lies in, so that all of it can be moved. */
+/* Relative to the folder that contains the journal, so that everything can be moved together. */
 static char *directory_of(const struct sonde_journal *journal)
 {
 	char here[PATH_MAX];
@@ -380,8 +380,8 @@ const struct sonde_try_entry *sonde_try_baseline_of(const struct sonde_try_entri
 	return NULL;
 }
 
-int sonde_try_judge(struct sonde_versus *out, struct sonde_versus_pair **pairs, const struct sonde_try_entry *attempt,
-		    const struct sonde_try_entry *baseline)
+int sonde_try_evaluate(struct sonde_versus *out, struct sonde_versus_pair **pairs,
+		       const struct sonde_try_entry *attempt, const struct sonde_try_entry *baseline)
 {
 	int code = 0;
 	*out = (struct sonde_versus){.has_baseline = 1, .margin = attempt->margin};
@@ -391,12 +391,12 @@ int sonde_try_judge(struct sonde_versus *out, struct sonde_versus_pair **pairs, 
 		out->count = attempt->count;
 	} else {
 		out->is_unpaired = 1;
-		out->margin = out->margin > SONDE_SHIFT_DRIFT ? out->margin : SONDE_SHIFT_DRIFT;
+		out->margin = out->margin > SONDE_CHANGE_DRIFT ? out->margin : SONDE_CHANGE_DRIFT;
 		code = sonde_bench_file_join(pairs, &out->count, baseline->pairs, baseline->count, attempt->pairs,
 					     attempt->count);
 		out->pair = *pairs;
 	}
-	if (!code && sonde_versus_judge(out))
+	if (!code && sonde_versus_evaluate(out))
 		code = out_of_memory();
 	return code;
 }

@@ -1,8 +1,8 @@
-/* report.c: improved, regressed, unchanged and inconclusive apart, and every metric of every attempt
- * (try/report.h).
+/* report.c: attempts grouped by verdict (improved, regressed, unchanged, inconclusive), and every metric of every
+ * attempt (try/report.h).
  *
- * An improvement is a share of what was there before: 20 % less time is a speed-up of 1.25. Of what is counted by the
- * second more is better, of all else less. Each attempt is held against the baseline that it was run for.
+ * An improvement is a share of the previous value: 20 % less time is a speed-up of 1.25. For rates more is better, for
+ * all else less. Each attempt is compared with the baseline that it was run for.
  */
 #include "cli/try/report.h"
 
@@ -74,7 +74,7 @@ struct attempt {
 	struct sonde_versus versus;
 	struct sonde_versus_pair *pairs;
 	enum sonde_verdict verdict;
-	double gain; /* NAN = not known */
+	double gain; /* NAN = unknown */
 };
 
 struct attempts {
@@ -82,7 +82,7 @@ struct attempts {
 	size_t count, of[4]; /* by verdict */
 };
 
-/* Of a baseline ÷ candidate, where less is better. */
+/* Converts baseline ÷ candidate to a gain, where less is better. */
 static double gain_of(double by)
 {
 	return isnan(by) || by <= 0 ? NAN : 1 - 1 / by;
@@ -101,10 +101,10 @@ static int attempt_judge(struct attempt *row, const struct sonde_try_entries *en
 	row->baseline = sonde_try_baseline_of(entries, row->entry);
 	if (!row->baseline && !row->entry->is_in_turn)
 		return 0;
-	int code = sonde_try_judge(&row->versus, &row->pairs, row->entry, row->baseline);
-	const struct sonde_shift *shift = &row->versus.shift[row->versus.by];
+	int code = sonde_try_evaluate(&row->versus, &row->pairs, row->entry, row->baseline);
+	const struct sonde_change *change = &row->versus.change[row->versus.by];
 	row->verdict = sonde_versus_verdict(&row->versus);
-	row->gain = shift->is_ratio ? gain_of(shift->by) : NAN;
+	row->gain = change->is_ratio ? gain_of(change->by) : NAN;
 	return code;
 }
 
@@ -145,18 +145,18 @@ static struct sonde_cell real_or(double value, const char *why)
 /* --- verdicts ---------------------------------------------------------------------------------------------------- */
 
 static void cells_of_gain(struct sonde_cell *gain, struct sonde_cell *low, struct sonde_cell *high,
-			  const struct sonde_shift *shift)
+			  const struct sonde_change *change)
 {
-	const char *none = shift->is_ratio ? "too few runs" : "it is 0 in some run, and has no share";
-	*gain = real_or(shift->is_ratio ? gain_of(shift->by) : NAN, none);
-	*low = real_or(shift->is_ratio ? gain_of(shift->low) : NAN, none);
-	*high = real_or(shift->is_ratio && isfinite(shift->high) ? gain_of(shift->high) : NAN, none);
+	const char *none = change->is_ratio ? "too few runs" : "it is 0 in some run, and has no share";
+	*gain = real_or(change->is_ratio ? gain_of(change->by) : NAN, none);
+	*low = real_or(change->is_ratio ? gain_of(change->low) : NAN, none);
+	*high = real_or(change->is_ratio && isfinite(change->high) ? gain_of(change->high) : NAN, none);
 }
 
 static int row_add(struct sonde_report *report, struct sonde_section *section, const struct attempt *attempt)
 {
 	const struct sonde_versus *versus = &attempt->versus;
-	const struct sonde_shift *shift = &versus->shift[versus->by];
+	const struct sonde_change *change = &versus->change[versus->by];
 	struct sonde_cell *row = sonde_report_row(report, section);
 	if (!row)
 		return sonde_error(ENOMEM, "out of memory for a row");
@@ -171,11 +171,11 @@ static int row_add(struct sonde_report *report, struct sonde_section *section, c
 							      : attempt->entry->baseline);
 	if (!versus->pair)
 		return 0;
-	cells_of_gain(&row[GAIN], &row[LOW], &row[HIGH], shift);
+	cells_of_gain(&row[GAIN], &row[LOW], &row[HIGH], change);
 	row[METRIC] = sonde_cell_text(versus->by == SONDE_VERSUS_CPU ? "CPU time" : "wall time");
 	row[BEFORE] = sonde_cell_real(versus->spread[SONDE_BASELINE][versus->by].median, 0);
 	row[AFTER] = sonde_cell_real(versus->spread[SONDE_CANDIDATE][versus->by].median, 0);
-	row[P] = sonde_cell_real(shift->p, 0);
+	row[P] = sonde_cell_real(change->p, 0);
 	return 0;
 }
 
@@ -233,19 +233,19 @@ static int metric_add(struct sonde_report *report, struct sonde_section *section
 		return -ENOMEM;
 	row[M_BEFORE] = sonde_cell_real(before->median / scale, 0);
 	row[M_AFTER] = sonde_cell_real(after->median / scale, 0);
-	cells_of_gain(&row[M_GAIN], &row[M_LOW], &row[M_HIGH], &versus->shift[metric]);
+	cells_of_gain(&row[M_GAIN], &row[M_LOW], &row[M_HIGH], &versus->change[metric]);
 	if (!sonde_versus_is_asked(metric))
 		return 0;
-	row[M_P] = sonde_cell_real(versus->shift[metric].p, 0);
+	row[M_P] = sonde_cell_real(versus->change[metric].p, 0);
 	row[M_VERDICT] = sonde_cell_text(sonde_verdict_name(versus->verdict[metric]));
 	return 0;
 }
 
-/* How many runs there are in a second, of which more is better; and how many CPUs were busy, of which neither is. */
+/* Adds runs per second, of which more is better; and the number of busy CPUs, where neither direction is better. */
 static int derived_add(struct sonde_report *report, struct sonde_section *section, const struct attempt *attempt)
 {
 	const struct sonde_versus *versus = &attempt->versus;
-	const struct sonde_shift *wall = &versus->shift[SONDE_VERSUS_WALL];
+	const struct sonde_change *wall = &versus->change[SONDE_VERSUS_WALL];
 	const struct sonde_spread(*spread)[SONDE_VERSUS_COUNT] = versus->spread;
 	double before = spread[SONDE_BASELINE][SONDE_VERSUS_WALL].median;
 	double after = spread[SONDE_CANDIDATE][SONDE_VERSUS_WALL].median;
@@ -323,7 +323,7 @@ static int baseline_add(struct sonde_report *report, struct sonde_section *secti
 	struct sonde_versus versus = {.pair = entry->pairs, .count = entry->count};
 	struct sonde_cell *row = sonde_report_row(report, section);
 	char *command = row ? command_of(report, entry) : NULL;
-	if (!command || sonde_versus_judge(&versus))
+	if (!command || sonde_versus_evaluate(&versus))
 		return sonde_error(ENOMEM, "out of memory for a row");
 	const struct sonde_spread *spread = versus.spread[SONDE_CANDIDATE];
 	row[B_TIME] = sonde_cell_text(entry->time);
@@ -383,7 +383,7 @@ static int note_how(struct sonde_report *report, const struct attempts *attempts
 	    report, NULL, 1,
 	    "%zu of them %s held against runs of the baseline at another time, since that could not "
 	    "be run again: less than %.0f %% gets no verdict there",
-	    apart, sonde_word(apart, "is", "are"), 100 * SONDE_SHIFT_DRIFT);
+	    apart, sonde_word(apart, "is", "are"), 100 * SONDE_CHANGE_DRIFT);
 }
 
 static int note_damaged(struct sonde_report *report, const char *name, size_t damaged)

@@ -1,11 +1,11 @@
-/* report.h: what the attempts of an experiment came to, as a report. */
+/* report.h: reports the results of an experiment's attempts. */
 #ifndef SONDE_CLI_TRY_REPORT_H
 #define SONDE_CLI_TRY_REPORT_H
 
 #include "cli/try/entry.h"
 #include "report/report.h"
 
-/* All of one experiment: improved, regressed, unchanged and inconclusive apart, by effect. */
+/* All attempts of one experiment, grouped by verdict and sorted by effect. */
 int sonde_try_report(struct sonde_report *report, const char *name, const struct sonde_try_entries *entries);
 
 /* A row for each experiment of a journal. */

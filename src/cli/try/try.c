@@ -1,10 +1,10 @@
-/* try.c: `sonde try`: a baseline, attempts to be better than it, and what came of them.
+/* try.c: `sonde try`: a baseline, attempts to improve on it, and their results.
  *
- * An attempt is measured as `sonde bench --vs` measures: the baseline runs again, in turn with it, since the machine is
- * not what it was yesterday. That needs a baseline that is still there. When the program was built anew in its place,
- * running its command again would measure the new one twice; then the copy that --keep has made runs, and without one
- * the runs in the journal are what there is, which is said, and asks for more. So it is where a script or an input of
- * the command has changed: of those no copy is kept.
+ * An attempt is measured like `sonde bench --vs`: the baseline runs again, interleaved with it, because the machine is
+ * not the same as yesterday. That requires the baseline to exist still. If its program was rebuilt in place, running
+ * its command again would measure the new program twice; then the copy made by --keep runs. Without a copy, the runs in
+ * the journal are used, which is reported and needs larger changes for a verdict. The same applies if a script or an
+ * input of the command has changed, because those are not copied.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -16,7 +16,7 @@
 #include "cli/bench/runs.h"
 #include "cli/common/command.h"
 #include "cli/common/output.h"
-#include "cli/common/pass_on.h"
+#include "cli/common/forward.h"
 #include "cli/try/again.h"
 #include "cli/try/entry.h"
 #include "cli/try/report.h"
@@ -34,15 +34,15 @@ struct request {
 	char **command; /* empty = none */
 	const char *folder, *format, *output;
 	int keep, gate, json, force;
-	uint64_t zone_runs; /* 0 = zones are not asked for */
-	/* What follows is not from the command line. */
+	uint64_t zone_runs; /* 0 = zones were not requested */
+	/* The fields below are not set from the command line. */
 	struct sonde_journal journal;
 	struct sonde_try_entries entries;
-	struct sonde_try_entry entry; /* the new one */
+	struct sonde_try_entry entry; /* the new entry */
 	const struct sonde_format *form;
 	struct sonde_output out;
 	struct sonde_try_again again;
-	int is_shown; /* figures are in `out` */
+	int is_shown; /* figures are already in `out` */
 };
 
 #define AT(member) offsetof(struct request, member)
@@ -78,7 +78,7 @@ static const struct sonde_option options[] = {
     {"keep", 'k', NULL, "baseline: keep a copy of the program, to run it again when it was built anew",
      SONDE_FLAG(AT(keep))},
     {"zones", 0, "[=N]", "then record N runs (10), and keep the time in each zone", SONDE_BY(set_zones)},
-    {SONDE_PASS_ON_KEEP_ARGUMENTS(AT(runs.keep_arguments))},
+    {SONDE_FORWARD_KEEP_ARGUMENTS(AT(runs.keep_arguments))},
     {"gate", 0, NULL, "run: exit with 0 improved or unchanged, 1 regressed, 3 inconclusive, 4 not comparable",
      SONDE_FLAG(AT(gate))},
     {"journal", 'j', "FOLDER", "another place than .sonde-try here or above", SONDE_TEXT(AT(folder))},
@@ -97,7 +97,7 @@ static int complain(const char *what)
 
 /* --- measuring --------------------------------------------------------------------------------------------------- */
 
-/* Zones, of runs after those that are compared. What was measured before is not lost for them. */
+/* Measures zones in separate runs after the compared ones. An error here does not discard what was measured before. */
 static int zones_measured(struct request *request)
 {
 	char **const *argv = request->runs.argv;
@@ -116,7 +116,7 @@ static int zones_measured(struct request *request)
 	return 0;
 }
 
-/* Takes over what was measured; a command that was interrupted is no entry. */
+/* Stores what was measured; an interrupted command makes no entry. */
 static int measured(struct request *request)
 {
 	struct sonde_bench_runs *runs = &request->runs;
@@ -128,7 +128,7 @@ static int measured(struct request *request)
 	request->entry.pairs = runs->pairs;
 	request->entry.count = runs->versus.count;
 	runs->pairs = NULL;
-	sonde_signals_ignore_file_limit(NULL); /* the journal's error, not our end */
+	sonde_signals_ignore_file_limit(NULL); /* exceeding the limit must become an error of the journal, not end us */
 	request->entry.warmups = runs->warmup;
 	request->entry.failed = runs->show.failed;
 	request->entry.margin = runs->margin;
@@ -156,7 +156,7 @@ static int exit_of(const struct request *request, int code)
 
 /* --- sonde try baseline ------------------------------------------------------------------------------------------ */
 
-/* "NAME.0123456789abcdef", beside the journal's files; never one of its own names, which end otherwise. */
+/* Copies the program to "NAME.0123456789abcdef" next to the journal's files, whose names end differently. */
 static int keep(struct request *request)
 {
 	struct sonde_try_entry *entry = &request->entry;
@@ -203,11 +203,11 @@ static int run_baseline(struct request *request)
 	code = code ? code : sonde_bench_runs_measure(runs);
 	code = code ? code : measured(request);
 	versus->pair = request->entry.pairs;
-	if (!code && sonde_versus_judge(versus))
+	if (!code && sonde_versus_evaluate(versus))
 		code = sonde_error(ENOMEM, "out of memory for %zu runs", versus->count);
 	int unwritten = code ? 0 : sonde_try_entry_write(&request->entry, &request->journal);
 	if (!code)
-		show(request, versus); /* also when the journal took none: it was measured */
+		show(request, versus); /* shown even if the journal could not be written */
 	if ((code || unwritten) && request->entry.kept)
 		keep_no_more(request);
 	return unwritten ? SONDE_EXIT_OURS : exit_of(request, code);
@@ -221,7 +221,7 @@ static void say_difference(void *context, const char *sentence)
 	fprintf(stderr, "sonde try: %s\n", sentence);
 }
 
-/* What has to be the same before anything is run. */
+/* Checks what must be the same before anything is run. */
 static int check(struct request *request, const struct sonde_try_entry *baseline)
 {
 	struct sonde_try_entry *entry = &request->entry;
@@ -241,7 +241,7 @@ static int check(struct request *request, const struct sonde_try_entry *baseline
 	return 0;
 }
 
-/* Which attempt it has become: another may have come before. */
+/* The number of the new attempt: another one may have been added in the meantime. */
 static size_t number_of(const struct request *request)
 {
 	struct sonde_try_entries entries = {0};
@@ -255,7 +255,7 @@ static size_t number_of(const struct request *request)
 	return found;
 }
 
-/* `written`: 0, or why it is not in the journal, which is then the outcome, after the figures. */
+/* `written`: 0, or why the journal was not written, which then determines the exit code, after the figures. */
 static int show_attempt(struct request *request, const struct sonde_try_entry *baseline, int written)
 {
 	struct sonde_bench_show *out = &request->runs.show;
@@ -263,7 +263,7 @@ static int show_attempt(struct request *request, const struct sonde_try_entry *b
 	struct sonde_versus_pair *pairs;
 	char why[PATH_MAX + 512];
 	snprintf(why, sizeof why, "%s", written ? sonde_error_text() : "");
-	int code = sonde_try_judge(&versus, &pairs, &request->entry, baseline);
+	int code = sonde_try_evaluate(&versus, &pairs, &request->entry, baseline);
 	char *line = request->entry.is_in_turn ? NULL : sonde_shell_line(baseline->words);
 	if (!code) {
 		out->attempt = written ? 0 : number_of(request);
@@ -373,7 +373,7 @@ static int run_report(struct request *request)
 
 static const struct action {
 	const char *name, *usage;
-	size_t least, most; /* words, with its own */
+	size_t least, most; /* number of words, including its own name */
 	int has_command;
 	int (*run)(struct request *request);
 } actions[] = {

@@ -1,9 +1,9 @@
-/* zones.c: zones of the runs of an attempt: recorded, summed by name, kept in the journal (try/zones.h).
+/* zones.c: zones of an attempt's runs: recorded, summed by name, kept in the journal (try/zones.h).
  *
- * A recorded run costs what its zones cost, so that these runs are not those whose times are compared. Both sides are
- * recorded in turn (ABBA), and each zone's time of a run is one value: the sum over threads, as `sonde report --section
- * zones` says it. A run that failed, and one whose recording lacks zones or bytes, is shorter for that: none of them is
- * kept, and no verdict comes of it.
+ * Recording zones has overhead, so these runs are separate from those whose times are compared. Both sides are recorded
+ * interleaved (ABBA), and each zone's time per run is one value: the sum over threads, as in `sonde report --section
+ * zones`. A failed run, or one whose recording is missing zones or bytes, would look faster: such runs are dropped, and
+ * there is no verdict.
  */
 #include "cli/try/zones.h"
 
@@ -43,7 +43,7 @@ static void zone_fini(struct sonde_try_zone *zone)
 		free(zone->ns[side]);
 }
 
-/* The zone of that name, made where it is new; NULL and 0: there are too many. */
+/* The zone of that name, created if new; NULL and 0: there are too many. */
 static int zone_of(struct sonde_try_zones *zones, const char *name, struct sonde_try_zone **out)
 {
 	*out = NULL;
@@ -76,7 +76,7 @@ void sonde_try_zones_fini(struct sonde_try_zones *zones)
 	*zones = (struct sonde_try_zones){0};
 }
 
-/* --- a run ------------------------------------------------------------------------------------------------------- */
+/* --- one run ----------------------------------------------------------------------------------------------------- */
 
 static int check_end(int status)
 {
@@ -87,7 +87,7 @@ static int check_end(int status)
 			   WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status));
 }
 
-/* What a recording lacks would be taken for time that was saved. */
+/* Missing data would look like time that was saved. */
 int sonde_try_zones_check(struct sonde_session *session)
 {
 	const struct sonde_run *run = sonde_session_run(session);
@@ -115,7 +115,8 @@ static int take_recording(struct sonde_try_zones *zones, const char *path, enum 
 	size_t sites = sonde_session_site_count(session);
 	struct sonde_zone_stat *stats = calloc(sites + 1, sizeof *stats);
 	code = stats ? sonde_session_zone_stats(session, stats) : out_of_memory();
-	code = code ? code : sonde_try_zones_check(session); /* after all was read: damage is met then */
+	/* after everything was read, which is when damage is found */
+	code = code ? code : sonde_try_zones_check(session);
 	for (uint32_t id = 1; !code && id <= sites; id++) {
 		const struct sonde_site *site = sonde_session_site(session, id);
 		struct sonde_try_zone *zone;
@@ -132,7 +133,7 @@ static int take_recording(struct sonde_try_zones *zones, const char *path, enum 
 	return code;
 }
 
-/* One sample a second, no symbols: zones are all that is read of it. */
+/* One sample a second, no symbols: only zones are used. */
 static char **record_words(char *path, char **words)
 {
 	static const char *const before[] = {"/proc/self/exe", "record", "-q", "-f", "-F", "1", "--no-symbols", "-o"};

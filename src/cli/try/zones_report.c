@@ -1,7 +1,7 @@
-/* zones_report.c: what an attempt did to each zone: time before and after, and whether that is more than chance.
+/* zones_report.c: how an attempt changed each zone: time before and after, and whether the change is more than chance.
  *
- * A zone's time may be shorter because another zone does its work now: a zone is no verdict of the attempt. Runs that
- * were not in turn are compared as those of whole commands are: less than SONDE_SHIFT_DRIFT gets no verdict.
+ * A zone may be faster because another zone does its work now, so a zone gives no verdict on the attempt. Runs that
+ * were not interleaved are treated like those of whole commands: a change below SONDE_CHANGE_DRIFT gets no verdict.
  */
 #include <errno.h>
 #include <math.h>
@@ -41,13 +41,13 @@ struct sonde_section *sonde_try_zones_section(struct sonde_report *report)
 	return section;
 }
 
-/* A zone of both sides. */
+/* A zone present on both sides. */
 struct pair {
 	const char *name;
 	const double *ns[SONDE_SIDES];
 	size_t runs[SONDE_SIDES];
-	double calls[SONDE_SIDES]; /* a run */
-	struct sonde_shift shift;
+	double calls[SONDE_SIDES]; /* per run */
+	struct sonde_change change;
 	int is_paired, is_asked;
 };
 
@@ -72,7 +72,7 @@ static const struct sonde_try_zone *named(const struct sonde_try_zones *zones, c
 	return NULL;
 }
 
-/* Zones of the attempt; then those that only runs before it had. */
+/* Zones of the attempt, then those that only earlier runs had. */
 static size_t pairs_make(struct pair *pairs, const struct sonde_try_zones *zones, const struct sonde_try_zones *before)
 {
 	size_t count = 0;
@@ -105,17 +105,17 @@ static int pairs_judge(struct pair *pairs, size_t count)
 		if (!pair->is_asked)
 			continue;
 		code = pair->is_paired
-			   ? sonde_shift_paired(&pair->shift, pair->ns[SONDE_BASELINE], pair->ns[SONDE_CANDIDATE],
-						pair->runs[SONDE_BASELINE])
-			   : sonde_shift_unpaired(&pair->shift, pair->ns[SONDE_BASELINE], pair->runs[SONDE_BASELINE],
-						  pair->ns[SONDE_CANDIDATE], pair->runs[SONDE_CANDIDATE]);
-		p[asked++] = pair->shift.p;
+			   ? sonde_change_paired(&pair->change, pair->ns[SONDE_BASELINE], pair->ns[SONDE_CANDIDATE],
+						 pair->runs[SONDE_BASELINE])
+			   : sonde_change_unpaired(&pair->change, pair->ns[SONDE_BASELINE], pair->runs[SONDE_BASELINE],
+						   pair->ns[SONDE_CANDIDATE], pair->runs[SONDE_CANDIDATE]);
+		p[asked++] = pair->change.p;
 	}
-	code = code ? code : sonde_shift_correct(p, asked);
+	code = code ? code : sonde_change_correct(p, asked);
 	asked = 0;
 	for (size_t i = 0; !code && i < count; i++)
 		if (pairs[i].is_asked)
-			pairs[i].shift.p = p[asked++];
+			pairs[i].change.p = p[asked++];
 	free(p);
 	return code;
 }
@@ -139,12 +139,13 @@ static struct sonde_cell median(const struct pair *pair, enum sonde_versus_side 
 	return sonde_cell_int((uint64_t)value);
 }
 
-/* The share that is gone, of a baseline ÷ candidate. */
-static struct sonde_cell gain(const struct sonde_shift *shift, double by)
+/* The gain from a baseline ÷ candidate. */
+static struct sonde_cell gain(const struct sonde_change *change, double by)
 {
-	int is_known = shift->is_ratio && isfinite(by) && by > 0;
-	return is_known ? sonde_cell_real(1 - 1 / by, 0)
-			: sonde_cell_absent(shift->is_ratio ? "too few runs" : "it is 0 in some run, and has no share");
+	int is_known = change->is_ratio && isfinite(by) && by > 0;
+	return is_known
+		   ? sonde_cell_real(1 - 1 / by, 0)
+		   : sonde_cell_absent(change->is_ratio ? "too few runs" : "it is 0 in some run, and has no share");
 }
 
 static int row_add(struct sonde_report *report, struct sonde_section *section, size_t number, const struct pair *pair,
@@ -163,13 +164,13 @@ static int row_add(struct sonde_report *report, struct sonde_section *section, s
 	row[GAIN] = row[LOW] = row[HIGH] = row[P] = row[VERDICT] = sonde_cell_absent("only one side has it");
 	if (!pair->is_asked)
 		return 0;
-	margin = pair->is_paired || margin > SONDE_SHIFT_DRIFT ? margin : SONDE_SHIFT_DRIFT;
-	row[GAIN] = gain(&pair->shift, pair->shift.by);
-	row[LOW] = gain(&pair->shift, pair->shift.low);
-	row[HIGH] = gain(&pair->shift, pair->shift.high);
-	row[P] = sonde_cell_real(pair->shift.p, 0);
-	row[VERDICT] = pair->shift.is_ratio
-			   ? sonde_cell_text(sonde_verdict_name(sonde_shift_verdict(&pair->shift, margin)))
+	margin = pair->is_paired || margin > SONDE_CHANGE_DRIFT ? margin : SONDE_CHANGE_DRIFT;
+	row[GAIN] = gain(&pair->change, pair->change.by);
+	row[LOW] = gain(&pair->change, pair->change.low);
+	row[HIGH] = gain(&pair->change, pair->change.high);
+	row[P] = sonde_cell_real(pair->change.p, 0);
+	row[VERDICT] = pair->change.is_ratio
+			   ? sonde_cell_text(sonde_verdict_name(sonde_change_verdict(&pair->change, margin)))
 			   : sonde_cell_absent("it is 0 in some run, and has no share");
 	return 0;
 }

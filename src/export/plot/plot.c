@@ -195,8 +195,7 @@ static void put_line(struct drawing *drawing, const struct sonde_plot_series *ro
 	fputs("\"/>\n", drawing->out);
 }
 
-/* Unknown values are drawn as zero, since a gap would also distort the areas above; areas come from rows of a single
- * section. */
+/* Unknown values are drawn as zero. Areas come from rows of a single section. */
 static void put_area(struct drawing *drawing, const struct sonde_plot_series *row, size_t number)
 {
 	fprintf(drawing->out, "<path class=\"area\" fill=\"#%06x\" d=\"M%.1f %d", colour_of(number),

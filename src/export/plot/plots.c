@@ -15,7 +15,7 @@
 #include "util/error.h"
 
 enum { FIGURE_MAX_B = 256, WHY_MAX_B = 1024, LIST_INDENT = 13, LIST_WIDTH = 80 };
-#define BESIDE 0.42 /* width of each of the two bars of a name */
+#define BAR_WIDTH 0.42 /* width of each of the two bars of a name */
 
 struct builder {
 	const struct sonde_report *report;
@@ -350,7 +350,7 @@ static void narrow(struct sonde_plot_series *series, double from)
 {
 	for (size_t i = 0; i < series->count; i++) {
 		series->from[i] += from;
-		series->to[i] = series->from[i] + BESIDE;
+		series->to[i] = series->from[i] + BAR_WIDTH;
 	}
 }
 
@@ -369,7 +369,7 @@ static int build_diff_zones(struct builder *builder)
 		    : build_bars(builder, zones, "zone", &(struct columns){NULL, NULL, "candidate_self_ns", NULL, NULL},
 				 (struct sonde_plot_series){.key = "candidate", .name = "candidate"});
 	for (size_t i = 0; i < plot->series_count && !error; i++)
-		narrow(&plot->series[i], *plot->series[i].key == 'c' ? 0.5 : 0.5 - BESIDE);
+		narrow(&plot->series[i], *plot->series[i].key == 'c' ? 0.5 : 0.5 - BAR_WIDTH);
 	return error ? error : take_warnings(builder, zones);
 }
 

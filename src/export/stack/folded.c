@@ -21,7 +21,7 @@ enum { LINE_MAX_B = 64 << 20 };
 
 struct line {
 	const char *text;
-	uint64_t count, beside_ns;
+	uint64_t count, unsampled_ns;
 };
 
 struct fold {
@@ -65,7 +65,7 @@ static int put_stack(struct fold *fold, const struct sonde_stack *stack, struct 
 	if (sonde_buf_error(&fold->text))
 		return sonde_buf_error(&fold->text);
 	line->count = fold->is_sampled ? stack->count : stack->weight;
-	line->beside_ns = stack->beside_ns;
+	line->unsampled_ns = stack->unsampled_ns;
 	line->text = sonde_arena_strndup(&fold->arena, (const char *)fold->text.data, fold->text.len_b);
 	return line->text ? 0 : sonde_error(ENOMEM, "out of memory for folded stacks");
 }
@@ -78,14 +78,14 @@ static int by_text(const void *left, const void *right)
 /* The remainder of a line's time after its last whole sample is carried to the next line, so that the sum is right. */
 static void put_lines(const struct line *lines, size_t count, uint64_t period_ns, FILE *out)
 {
-	uint64_t beside_ns = period_ns / 2;
+	uint64_t unsampled_ns = period_ns / 2;
 	for (size_t i = 0; i < count;) {
 		uint64_t sum = 0;
 		size_t first = i;
 		for (; i < count && !strcmp(lines[first].text, lines[i].text); i++)
-			sum += lines[i].count, beside_ns += lines[i].beside_ns;
-		sum += beside_ns / period_ns;
-		beside_ns %= period_ns;
+			sum += lines[i].count, unsampled_ns += lines[i].unsampled_ns;
+		sum += unsampled_ns / period_ns;
+		unsampled_ns %= period_ns;
 		if (sum)
 			fprintf(out, "%s %" PRIu64 "\n", lines[first].text, sum);
 	}

@@ -43,7 +43,7 @@ static int add(struct sonde_stacks *stacks, struct sonde_stack stack)
 	} else {
 		stacks->rows[at - 1].count += stack.count;
 		stacks->rows[at - 1].weight += stack.weight;
-		stacks->rows[at - 1].beside_ns += stack.beside_ns;
+		stacks->rows[at - 1].unsampled_ns += stack.unsampled_ns;
 		stacks->rows[at - 1].begins += stack.begins;
 		stacks->rows[at - 1].begun_b += stack.begun_b;
 	}
@@ -89,7 +89,7 @@ static int fold_samples(struct sonde_stacks *stacks, struct sonde_session *sessi
 						    .leaf = (uint32_t)sonde_export_stacks_in_kernel(session, batch, i),
 						    .count = (uint64_t)counts,
 						    .weight = batch->samples.weight_ns[i],
-						    .beside_ns = counts ? 0 : batch->samples.weight_ns[i]};
+						    .unsampled_ns = counts ? 0 : batch->samples.weight_ns[i]};
 			int error = add(stacks, stack);
 			rc = error ? error : rc;
 		}

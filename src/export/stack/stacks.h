@@ -32,7 +32,7 @@ struct sonde_stack {
 	uint32_t thread, node, leaf;
 	uint64_t count;           /* samples, blocks or calls */
 	uint64_t weight;          /* in the weight's unit: ns; bytes, or blocks if requested */
-	uint64_t beside_ns;       /* CPU time without samples: measured, or not sampled */
+	uint64_t unsampled_ns;    /* CPU time without samples: measured, or not sampled */
 	uint64_t begins, begun_b; /* total allocations; only with sonde_export_stacks_begun() */
 };
 

@@ -1,6 +1,6 @@
-/* answer.c: what a question about a recording is answered with.
+/* answer.c: answers queries about a recording.
  *
- * A report is made by the passes and the format that `sonde report --json` has, so its figures are the same.
+ * Reports are made by the same passes and format as `sonde report --json`, so their figures are the same.
  */
 #include "serve/answer/answer.h"
 
@@ -17,7 +17,7 @@
 #include "util/error.h"
 #include "util/json.h"
 
-enum { VERSION = 1 /* of what is not the report format's */, HEAPS_MAX = 256 };
+enum { VERSION = 1 /* of answers that are not reports */, HEAPS_MAX = 256 };
 
 int sonde_answer_error(struct sonde_buf *out, const char *sentence)
 {
@@ -34,7 +34,7 @@ int sonde_answer_error(struct sonde_buf *out, const char *sentence)
 
 /* --- the recording ------------------------------------------------------------------------------------------------ */
 
-/* Counted from the recording's start; null where it is not known. */
+/* Relative to the start of the recording; null if unknown. */
 static void put_time(struct sonde_json *json, const char *key, uint64_t time_ns, uint64_t start_ns)
 {
 	sonde_json_key(json, key);
@@ -122,7 +122,7 @@ static void put_weights(struct sonde_json *json, const struct sonde_session *ses
 	sonde_json_end(json);
 }
 
-/* Whose blocks there are, for heap=NAME. */
+/* The heaps that can be selected with heap=NAME. */
 static void put_heaps(struct sonde_json *json, const struct sonde_session *session)
 {
 	const char *names[HEAPS_MAX];
@@ -134,7 +134,7 @@ static void put_heaps(struct sonde_json *json, const struct sonde_session *sessi
 	sonde_json_end(json);
 }
 
-/* Whether anything has a time that a lane could be drawn of; without reading it. */
+/* True if anything has a time that a track could show; decided without reading chunks. */
 static int has_lanes(const struct sonde_session *session)
 {
 	static const enum sonde_chunk_type types[] = {SONDE_CHUNK_ZONES, SONDE_CHUNK_SAMPLES, SONDE_CHUNK_SWITCHES,
@@ -146,7 +146,7 @@ static int has_lanes(const struct sonde_session *session)
 	return 0;
 }
 
-/* What the recorder found where it ran, and how it was asked: "host.cpu", "run.cpus", "option.rate_hz" … */
+/* The environment and the options of the recorder: "host.cpu", "run.cpus", "option.rate_hz" … */
 static void put_environment(struct sonde_json *json, const struct sonde_session *session)
 {
 	static const char *const prefixes[] = {"host.", "run.", "option."};

@@ -1,4 +1,4 @@
-/* answer.h: what a question about a recording is answered with: JSON, as bytes. */
+/* answer.h: answers queries about a recording: JSON, as bytes. */
 #ifndef SONDE_SERVE_ANSWER_ANSWER_H
 #define SONDE_SERVE_ANSWER_ANSWER_H
 
@@ -6,36 +6,36 @@
 #include "session/session.h"
 #include "util/buf.h"
 
-/* Answers into `out`, which is initialised; 0, or a negative errno with a sentence: -EINVAL where the question is
- * wrong, -EFBIG where the answer passes the buffer's maximum. */
+/* Answers into the initialised `out`; 0, or a negative errno with a message: -EINVAL if the query is invalid, -EFBIG if
+ * the answer exceeds the buffer's maximum. */
 typedef int sonde_answer(struct sonde_session *session, const struct sonde_params *params, struct sonde_buf *out);
 
-/* What there is: file, command, length, processes, threads, sections. */
+/* Overview: file, command, duration, processes, threads, sections. */
 sonde_answer sonde_answer_recording;
 
-/* The sections asked for, in the report format "json". */
+/* The requested sections, in the report format "json". */
 sonde_answer sonde_answer_report;
 
 /* The samples of a thread in order of time, with their stacks. */
 sonde_answer sonde_answer_stacks;
 
-/* The lanes of the timeline, and bins of them. */
+/* The tracks of the timeline, and their bins. */
 sonde_answer sonde_answer_lanes, sonde_answer_tiles;
 
-/* Single slices of it: those of a name, arrows between threads, the critical path. */
+/* Single slices of the timeline: by name, arrows between threads, the critical path. */
 sonde_answer sonde_answer_find, sonde_answer_arrows, sonde_answer_path;
 
-/* The same of what two recordings are asked: the second is NULL where there is one. */
+/* The same for queries about two recordings; the second is NULL if there is only one. */
 typedef int sonde_answer_both(struct sonde_session *const runs[2], const struct sonde_params *params,
 			      struct sonde_buf *out);
 
-/* Which recordings there are. */
+/* Which recordings are open. */
 sonde_answer_both sonde_answer_runs;
 
-/* What differs between them: the bytes of `sonde diff -f json`. */
+/* Their differences: the bytes of `sonde diff -f json`. */
 sonde_answer_both sonde_answer_diff;
 
-/* {"error": "sentence"} */
+/* {"error": "message"} */
 int sonde_answer_error(struct sonde_buf *out, const char *sentence);
 
 #endif

@@ -1,7 +1,7 @@
-/* ask.c: which report a request asks for: a row a parameter, then what only all of them tell.
+/* ask.c: parses a request for a report: one table row per parameter, then checks that involve several parameters.
  *
- * A weight is for the call tree. The page has one selection for all sections, so a weight beside sections that have
- * none is no error, as it is on a command line; it is left out.
+ * A weight applies to the call tree. The page has one selection for all sections, so a weight together with sections
+ * that ignore it is not an error, unlike on the command line; it is dropped.
  */
 #include "serve/answer/ask.h"
 
@@ -19,7 +19,7 @@ struct asking {
 	int has_weigh, has_at;
 };
 
-/* --- a parameter each --------------------------------------------------------------------------------------------- */
+/* --- single parameters ------------------------------------------------------------------------------------------- */
 
 static int add_section(struct sonde_ask *ask, const char *name)
 {
@@ -48,7 +48,7 @@ static int take_section(struct asking *asking, const char *value)
 	return rc;
 }
 
-/* A time after the start of the recording, as the moment that it is. */
+/* Converts a time after the start of the recording to an absolute time. */
 static int take_time(const struct asking *asking, const char *value, uint64_t *out)
 {
 	uint64_t after_ns, start_ns = sonde_session_run(asking->session)->start_ns;
@@ -154,7 +154,7 @@ static int take(struct asking *asking, const struct sonde_param *param)
 	return sonde_error(EINVAL, "no parameter '%s'", param->name);
 }
 
-/* --- all together ------------------------------------------------------------------------------------------------- */
+/* --- checks of all parameters ------------------------------------------------------------------------------------- */
 
 static int check_time(const struct sonde_pass_options *pass, const struct sonde_run *run)
 {
@@ -166,7 +166,7 @@ static int check_time(const struct sonde_pass_options *pass, const struct sonde_
 	return 0;
 }
 
-/* What a call tree is weighed by when it is not said: what the other words are about. */
+/* The default weight of a call tree, implied by the other parameters. */
 static enum sonde_weigh_by weigh_default(const struct asking *asking)
 {
 	return asking->has_at                 ? SONDE_WEIGH_LIVE

@@ -1,4 +1,4 @@
-/* cache.c: replies that were given, by what was asked. */
+/* cache.c: caches replies by request. */
 #include "serve/answer/cache.h"
 
 #include <microhttpd.h>
@@ -21,7 +21,7 @@ static void drop(struct sonde_cache *cache, struct sonde_cache_row *row)
 	*row = (struct sonde_cache_row){0};
 }
 
-/* A row that is free, or was asked for longest ago. */
+/* A free row, or the least recently used one. */
 static struct sonde_cache_row *oldest(struct sonde_cache *cache, int is_used)
 {
 	struct sonde_cache_row *best = NULL;

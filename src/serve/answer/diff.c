@@ -1,6 +1,6 @@
-/* diff.c: two recordings: which they are, and what differs between them.
+/* diff.c: answers about two recordings: which they are, and their differences.
  *
- * The comparison is that of `sonde diff`, by the same parts and the same format, so that its bytes are the same.
+ * The comparison uses the same code and format as `sonde diff`, so that its bytes are the same.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -16,9 +16,9 @@
 #include "util/json.h"
 #include "util/quantity.h"
 
-enum { VERSION = 1 }; /* of what is not the report format's */
+enum { VERSION = 1 }; /* of answers that are not reports */
 
-/* --- which there are ---------------------------------------------------------------------------------------------- */
+/* --- list of recordings ------------------------------------------------------------------------------------------- */
 
 static void put_run(struct sonde_json *json, const char *name, const struct sonde_session *session)
 {
@@ -52,7 +52,7 @@ int sonde_answer_runs(struct sonde_session *const runs[2], const struct sonde_pa
 	return sonde_stream_close(stream, out, 0);
 }
 
-/* --- what differs ------------------------------------------------------------------------------------------------- */
+/* --- differences -------------------------------------------------------------------------------------------------- */
 
 static int take(struct sonde_diff_options *out, const struct sonde_params *params)
 {

@@ -1,5 +1,4 @@
-/* slices.c: single slices of the timeline: those of a name, arrows between threads, the critical path
- * (docs/UI.md). */
+/* slices.c: single slices of the timeline: by name, arrows between threads, the critical path (docs/UI.md). */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,7 +11,7 @@
 
 enum { LIMIT = 1000, LIMIT_MAX = 100000 };
 
-/* What all of them are asked with. */
+/* Parameters common to all of these queries. */
 struct asked {
 	struct sonde_tiles *tiles;
 	struct sonde_tile_view view;
@@ -29,7 +28,7 @@ static int take(struct asked *asked, struct sonde_session *session, const struct
 	return rc ? rc : sonde_timeline_get(session, 0, &asked->tiles);
 }
 
-/* Counted from the recording's start. */
+/* Relative to the start of the recording. */
 static void put_time(struct sonde_json *json, const char *key, const struct sonde_session *session, uint64_t time_ns)
 {
 	uint64_t start_ns = sonde_session_run(session)->start_ns;
@@ -39,7 +38,7 @@ static void put_time(struct sonde_json *json, const char *key, const struct sond
 
 /* --- by name ------------------------------------------------------------------------------------------------------ */
 
-/* "3,17": by index; -EINVAL, -ENOMEM. */
+/* Parses name indexes: "3,17"; -EINVAL, -ENOMEM. */
 static int take_names(const struct sonde_tiles *tiles, const char *value, uint8_t **out)
 {
 	size_t count = sonde_tiles_name_count(tiles);
@@ -121,13 +120,14 @@ int sonde_answer_find(struct sonde_session *session, const struct sonde_params *
 	return rc;
 }
 
-/* --- rows of a time ----------------------------------------------------------------------------------------------- */
+/* --- rows of a time range ----------------------------------------------------------------------------------------- */
 
-/* A list: at most so many rows of a time, and how many more there are. */
+/* A list of rows within a time range, up to a limit, and the number of further ones. */
 struct rows {
-	const char *key, *what; /* of the list; for errors */
+	const char *key, *what; /* key of the list; name for error messages */
 	size_t row_b;
-	size_t (*choose)(const struct asked *asked, void *out, size_t *of); /* how many; `out` has room for the limit */
+	/* returns the number of rows; `out` has capacity for the limit */
+	size_t (*choose)(const struct asked *asked, void *out, size_t *of);
 	void (*put)(struct sonde_json *json, const struct sonde_session *session, const void *row);
 };
 

@@ -1,9 +1,9 @@
-/* stacks.c: the samples of one thread in order of time, each with its stack: what a call tree has merged away.
+/* stacks.c: the samples of one thread in order of time, each with its stack: the detail that a call tree merges.
  *
- * Samples lie in the recording in the order in which they were read, which is nearly that of time: rows are collected,
- * sorted whenever there are twice as many as are wanted, and the earliest kept, so that memory grows with what is
- * answered, not with the recording. Stacks are answered as one tree of functions, in which a stack is its last node:
- * neighbours that share a part of their stacks share its nodes. The same functions as in a call tree stand there.
+ * Samples are recorded in the order in which they were read, which is nearly that of time: rows are collected, sorted
+ * whenever there are twice as many as requested, and only the earliest kept, so that memory grows with the answer, not
+ * with the recording. Stacks are sent as one tree of functions, in which a stack is identified by its last node:
+ * neighbours that share a part of their stacks share its nodes. The functions are the same as in a call tree.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -30,8 +30,8 @@ struct row {
 struct rows {
 	struct row *all;
 	size_t count, cap, limit;
-	uint64_t taken;     /* samples in the part that is asked for */
-	uint64_t beside_ns; /* CPU time there that no sample stands for */
+	uint64_t taken;        /* samples in the selected part */
+	uint64_t unsampled_ns; /* CPU time in that part without samples */
 };
 
 struct node {
@@ -41,14 +41,14 @@ struct node {
 
 struct tree {
 	const struct sonde_session *session;
-	struct node *nodes; /* parents first */
+	struct node *nodes; /* parents come first */
 	size_t count, cap;
-	struct sonde_map map;  /* of (parent, function) → index + 1 */
-	uint32_t *of_stack;    /* by trie node: index + 1, 0 = not yet */
+	struct sonde_map map;  /* (parent, function) → index + 1 */
+	uint32_t *of_stack;    /* by trie node: index + 1, 0 = not added yet */
 	uint32_t *of_function; /* by function id: index in the answer + 1 */
-	uint32_t *functions;   /* their ids */
+	uint32_t *functions;   /* ids of these functions */
 	size_t function_count;
-	int failed; /* memory was short */
+	int failed; /* out of memory */
 	uint32_t path[DEPTH_MAX];
 };
 
@@ -86,7 +86,7 @@ static int rows_add(struct rows *rows, struct row row)
 	return 0;
 }
 
-/* Whether a row was taken at its time; others have a weight only. */
+/* True if a row was sampled at its time; others only have a weight. */
 static int is_sample(uint8_t status)
 {
 	return sonde_sample_counts(status) || status & SONDE_SAMPLE_EXTRA;
@@ -104,7 +104,7 @@ static int rows_feed(struct rows *rows, const struct sonde_pass_options *options
 			    rows_add(rows, (struct row){batch->samples.time_ns[i], batch->samples.weight_ns[i],
 							batch->samples.stack[i], status & SONDE_SAMPLE_KERNEL ? 1 : 0});
 		else
-			rows->beside_ns += batch->samples.weight_ns[i];
+			rows->unsampled_ns += batch->samples.weight_ns[i];
 	}
 	return rc;
 }
@@ -126,7 +126,7 @@ static int rows_read(struct rows *rows, struct sonde_session *session, const str
 		if (got > 0)
 			rc = rows_feed(rows, &ask->pass, batch);
 		else if (got == -ENOMEM || got == -EIO)
-			rc = got; /* others: a chunk that cannot be decoded is passed over */
+			rc = got; /* otherwise: a chunk that cannot be decoded is skipped */
 	}
 	sonde_cursor_close(cursor);
 	keep_earliest(rows);
@@ -147,7 +147,7 @@ static int is_node(const void *context, uint32_t value)
 	return node->parent == looking->node.parent && node->function == looking->node.function;
 }
 
-/* The child of `parent` for a function, made when it is new: its index + 1; 0 and `failed` when out of memory. */
+/* The child of `parent` for a function, created if new: its index + 1; 0 and `failed` without memory. */
 static uint32_t child_of(struct tree *tree, uint32_t parent, uint32_t function)
 {
 	struct looking looking = {tree, {parent, function}};
@@ -173,7 +173,7 @@ static uint32_t child_of(struct tree *tree, uint32_t parent, uint32_t function)
 	return (uint32_t)tree->count;
 }
 
-/* One trie node below `at`: its inlined functions, the outermost first. */
+/* Adds a trie node below `at`: its inlined functions, outermost first. */
 static uint32_t add_frame(struct tree *tree, uint32_t at, const struct sonde_frame *frame)
 {
 	for (uint32_t i = frame ? frame->location_count : 0; i > 0 && !tree->failed; i--)
@@ -181,7 +181,7 @@ static uint32_t add_frame(struct tree *tree, uint32_t at, const struct sonde_fra
 	return at;
 }
 
-/* The last node of a stack, index + 1; 0 where it has none. */
+/* The last node of a stack, index + 1; 0 if there is none. */
 static uint32_t add_stack(struct tree *tree, uint32_t stack)
 {
 	const struct sonde_node *node;
@@ -202,7 +202,7 @@ static uint32_t add_stack(struct tree *tree, uint32_t stack)
 	return at;
 }
 
-/* What stands below the stack of a sample that hit in the kernel, where the stack ends before it. */
+/* True if [kernel] must be added: the sample hit the kernel, but its stack ends before it. */
 static int needs_kernel(const struct sonde_session *session, const struct row *row)
 {
 	const struct sonde_node *node = sonde_session_node(session, row->stack);
@@ -211,7 +211,7 @@ static int needs_kernel(const struct sonde_session *session, const struct row *r
 	return row->in_kernel && !(module && module->flags & SONDE_MODULE_KERNEL);
 }
 
-/* Each row's stack becomes its last node. */
+/* Replaces each row's stack by its last node. */
 static int tree_fill(struct tree *tree, struct rows *rows)
 {
 	for (size_t i = 0; i < rows->count && !tree->failed; i++) {
@@ -319,7 +319,7 @@ static int put_all(const struct rows *rows, const struct tree *tree, uint32_t th
 	sonde_json_put_uint(&json, "thread", thread);
 	sonde_json_put_uint(&json, "count", rows->taken);
 	sonde_json_put_uint(&json, "omitted", rows->taken - rows->count);
-	sonde_json_put_uint(&json, "beside_ns", rows->beside_ns);
+	sonde_json_put_uint(&json, "beside_ns", rows->unsampled_ns);
 	put_rows(&json, rows, sonde_session_run(tree->session)->start_ns);
 	put_nodes(&json, tree);
 	put_functions(&json, tree);

@@ -1,4 +1,4 @@
-/* stream.c: a stream that ends in a buffer with a maximum. */
+/* stream.c: a FILE stream that writes to a bounded buffer. */
 #include "serve/answer/stream.h"
 
 #include <errno.h>

@@ -1,4 +1,4 @@
-/* stream.h: a stream that ends in a buffer with a maximum: what is asked for is not ours to bound. */
+/* stream.h: a FILE stream that writes to a bounded buffer, because the client determines the size of the answer. */
 #ifndef SONDE_SERVE_ANSWER_STREAM_H
 #define SONDE_SERVE_ANSWER_STREAM_H
 
@@ -6,11 +6,11 @@
 
 #include "util/buf.h"
 
-/* NULL with a sentence. `out` is the caller's, and lives longer than the stream. */
+/* NULL with a message. `out` belongs to the caller and must outlive the stream. */
 FILE *sonde_stream_open(struct sonde_buf *out);
 
-/* Closes it; `code` where that is an error, else that of the writing: -EFBIG with a sentence where the buffer is full.
- */
+/* Closes the stream; returns `code` if it is an error, else that of writing: -EFBIG with a message if the buffer is
+ * full. */
 int sonde_stream_close(FILE *stream, struct sonde_buf *out, int code);
 
 #endif

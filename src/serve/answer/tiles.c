@@ -1,8 +1,8 @@
-/* tiles.c: the lanes of the timeline as JSON, and bins of them as bytes (docs/UI.md).
+/* tiles.c: the tracks of the timeline as JSON, and their bins as bytes (docs/UI.md).
  *
- * The lanes are made with the first question, and kept with the session. Of a recording that grows they are extended
- * when they are asked for again (tiles/extend.c), by one page or another: each says with `made` which making it knows,
- * and is answered by the ids of that one.
+ * Tracks are built for the first query and kept with the session. If the recording grows, they are extended when a page
+ * requests the list of tracks again (tiles/extend.c). Several pages may have different generations of the list: each
+ * sends its own in `made`, and is answered with the ids of that generation.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -19,9 +19,9 @@
 
 enum { VERSION = 1, LANES_MAX = 4096, WIDTH = 1024, HEAD_B = 32 };
 
-#define QUICK_NS 1500000u /* for decoding: a chunk, and those more for which there is time */
+#define QUICK_NS 1500000u /* for decoding: one chunk, and as many more as the time allows */
 
-/* --- asking ------------------------------------------------------------------------------------------------------- */
+/* --- parameters --------------------------------------------------------------------------------------------------- */
 
 static void forget(void *tiles)
 {
@@ -95,12 +95,13 @@ int sonde_timeline_view(const struct sonde_session *session, const struct sonde_
 
 static void put_made(struct sonde_json *json, uint64_t made)
 {
-	char text[24]; /* more than a number of JavaScript holds */
+	char text[24]; /* exceeds the integers that JavaScript can represent */
 	snprintf(text, sizeof text, "%llu", (unsigned long long)made);
 	sonde_json_put_text(json, "made", text);
 }
 
-/* What was which lane when it was made `since`, and from where on its bins are others: null = nowhere, or none. */
+/* Maps the current tracks to their ids in generation `since`, and gives the time from which bins differ: null =
+ * none. */
 static void put_since(struct sonde_json *json, const struct sonde_tiles *tiles, uint64_t since, uint64_t start_ns)
 {
 	struct sonde_tile_since row;
@@ -155,7 +156,7 @@ int sonde_answer_lanes(struct sonde_session *session, const struct sonde_params 
 
 /* --- bins --------------------------------------------------------------------------------------------------------- */
 
-/* Times count from the recording's start. */
+/* Times are relative to the start of the recording. */
 struct writing {
 	struct sonde_buf *out;
 	uint64_t start_ns;
@@ -167,7 +168,7 @@ static double since(const struct writing *writing, uint64_t time_ns)
 					    : -(double)(writing->start_ns - time_ns);
 }
 
-/* A column of `count` values of `value_b` bytes, padded with zeros to 8. */
+/* Appends a column of `count` values of `value_b` bytes, padded with zeros to 8. */
 static void *column(const struct writing *writing, size_t count, size_t value_b)
 {
 	size_t used_b = count * value_b, all_b = (used_b + 7) & ~(size_t)7;
@@ -217,7 +218,7 @@ static void put_busy(const struct writing *writing, const struct sonde_tile_rows
 		const struct sonde_tile_row *row = &rows->all[i];
 		double length = (double)(row->to_ns - row->from_ns);
 		float busy = row->to_ns > row->from_ns ? (float)((double)row->busy_ns / length) : 1;
-		busy = busy < 1 ? busy : 1; /* slices overlap in no recording of ours */
+		busy = busy < 1 ? busy : 1; /* no recording of ours has overlapping slices */
 		memcpy(at + i * sizeof busy, &busy, sizeof busy);
 	}
 }
@@ -229,7 +230,7 @@ static void put_ids(const struct writing *writing, const struct sonde_tile_rows 
 		memcpy(at + i * sizeof(uint32_t), (const uint8_t *)&rows->all[i] + field, sizeof(uint32_t));
 }
 
-/* `id`: what it is called by who asked. */
+/* `id`: the track's id for the client. */
 static int put_rows(const struct writing *writing, const struct sonde_tile_lane *lane, uint32_t id,
 		    const struct sonde_tile_rows *rows)
 {
@@ -260,14 +261,14 @@ static int put_head(const struct writing *writing, const struct sonde_tile_view 
 	return sonde_buf_append(writing->out, ends, sizeof ends);
 }
 
-/* Some rows stand for more than a pixel. */
+/* Marks that some rows represent more than a pixel. */
 static void put_coarse(const struct writing *writing, size_t head_at)
 {
 	const uint32_t is_coarse = 1;
 	memcpy(writing->out->data + head_at + HEAD_B - sizeof is_coarse, &is_coarse, sizeof is_coarse);
 }
 
-/* "1,2,3": how many, or -EINVAL. What they are is looked at by to_now(). */
+/* Parses "1,2,3": returns the number, or -EINVAL. to_now() validates the ids. */
 static int take_lanes(const char *value, uint32_t *ids)
 {
 	int count = 0;
@@ -284,12 +285,12 @@ static int take_lanes(const char *value, uint32_t *ids)
 	return count ? count : sonde_error(EINVAL, "which lanes? lanes=ID,ID of /api/lanes");
 }
 
-/* The same, and what else is asked with. */
+/* The same, and the other parameters. */
 struct asked {
 	struct sonde_tiles *tiles;
 	struct sonde_tile_view view;
-	uint32_t ids[LANES_MAX]; /* as they were asked for */
-	size_t lanes[LANES_MAX]; /* which these are */
+	uint32_t ids[LANES_MAX]; /* as in the request */
+	size_t lanes[LANES_MAX]; /* the corresponding current tracks */
 	int count;
 	uint64_t until_ns;
 };

@@ -1,4 +1,4 @@
-/* guard.c: who is answered: names that a request may call us by, and a token. */
+/* guard.c: checks the host names and tokens of requests. */
 #include "serve/http/guard.h"
 
 #include <ctype.h>
@@ -9,7 +9,7 @@
 
 #include "util/error.h"
 
-enum { HTTP_PORT = 80 }; /* which browsers leave out */
+enum { HTTP_PORT = 80 }; /* which browsers omit from the Host header */
 
 static void write_host(char *out, const char *host, unsigned port)
 {

@@ -1,4 +1,4 @@
-/* listen.c: the socket that browsers connect to: bound to one address, at the wanted port or the next free one. */
+/* listen.c: opens the listening socket: bound to one address, at the requested port or the next free one. */
 #include "serve/http/listen.h"
 
 #include <arpa/inet.h>
@@ -13,7 +13,7 @@
 
 #include "util/error.h"
 
-enum { WAITING = 256 }; /* connections that the kernel keeps for us */
+enum { WAITING = 256 }; /* backlog of the listening socket */
 
 union address {
 	struct sockaddr any;
@@ -48,7 +48,7 @@ static void classify(struct sonde_listen *listen, const union address *address)
 	}
 }
 
-/* A descriptor, or a negative errno. */
+/* Returns a descriptor, or a negative errno. */
 static int bind_to(union address *address, socklen_t address_b, unsigned port)
 {
 	int one = 1, fd = socket(address->any.sa_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
@@ -88,7 +88,7 @@ static int refuse(const struct sonde_listen *listen, int code)
 	return sonde_error(code, "port %u of %s: %s", listen->port, listen->host, strerror(code));
 }
 
-/* 0, or -1 where there is no room. */
+/* 0, or -1 if it does not fit. */
 static int write_number(const union address *address, char *out, unsigned out_b)
 {
 	const void *number = &address->four.sin_addr;
@@ -111,7 +111,7 @@ int sonde_listen_open(struct sonde_listen *listen)
 	if (rc)
 		return rc;
 	classify(listen, &address);
-	if (listen->is_any) /* nobody can open that one */
+	if (listen->is_any) /* a browser cannot open the wildcard address */
 		snprintf(listen->shown, sizeof listen->shown, "%s",
 			 address.any.sa_family == AF_INET6 ? "::1" : "127.0.0.1");
 	else if (write_number(&address, listen->shown, sizeof listen->shown))

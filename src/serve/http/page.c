@@ -1,6 +1,7 @@
-/* page.c: the files of the page as replies, made once: there are three small ones.
+/* page.c: prepares the files of the page as replies at start-up: there are three small ones.
  *
- * A tag is of the content, so that a browser which has the page of another version asks for all of it again.
+ * Entity tags are hashes of the content, so that a browser that cached another version's page requests everything
+ * again.
  */
 #include "serve/http/page.h"
 
@@ -19,7 +20,7 @@
 
 enum { PACKED_MAX_B = 64 << 20 };
 
-/* Compressed into file->packed. */
+/* Compresses the file into file->packed. */
 static int pack(struct sonde_page_file *file, const struct sonde_asset *asset)
 {
 	char *data = NULL;
@@ -60,7 +61,7 @@ static int file_make(struct sonde_page_file *file, const struct sonde_asset *ass
 	return rc;
 }
 
-/* No tag is compared for who comes in: the cookie must get there. */
+/* The response that sets the cookie ignores entity tags: the cookie must arrive. */
 static int enter_make(struct sonde_page *page, const char *cookie)
 {
 	const struct sonde_asset *asset = &sonde_assets[0];
@@ -114,7 +115,7 @@ const struct sonde_page_file *sonde_page_find(const struct sonde_page *page, con
 	return NULL;
 }
 
-/* Whether a word behind a coding ("; q=0.0") refuses it. */
+/* True if the parameters of a coding ("; q=0.0") refuse it. */
 static int is_zero(const char *words, size_t words_b)
 {
 	size_t at = 0;

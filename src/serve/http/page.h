@@ -1,4 +1,4 @@
-/* page.h: the files of the page as replies: as they are, compressed, and unchanged. */
+/* page.h: the files of the page as replies: uncompressed, compressed, or not modified. */
 #ifndef SONDE_SERVE_HTTP_PAGE_H
 #define SONDE_SERVE_HTTP_PAGE_H
 
@@ -13,26 +13,26 @@ struct sonde_page {
 		const char *path;
 		struct sonde_buf packed;
 		struct sonde_page_form {
-			char tag[32];                 /* with its quotes */
+			char tag[32];                 /* including quotes */
 			struct MHD_Response *whole;   /* 200 */
 			struct MHD_Response *nothing; /* 304 */
 		} forms[2];                           /* plain, gzip */
 	} files[SONDE_PAGE_FILES_MAX];
 	size_t count;
-	struct MHD_Response *enter; /* the first file with a cookie; NULL = none */
+	struct MHD_Response *enter; /* the first file, with a cookie; NULL = none */
 };
 
-/* `cookie`: a Set-Cookie header for who came in with a token; NULL = none. 0 or -ENOMEM with a sentence. */
+/* `cookie`: a Set-Cookie header for clients that present the token; NULL = none. 0, or -ENOMEM with a message. */
 int sonde_page_init(struct sonde_page *page, const char *cookie);
 void sonde_page_fini(struct sonde_page *page);
 
 const struct sonde_page_file *sonde_page_find(const struct sonde_page *page, const char *path);
 
-/* The form that these headers ask for (NULL = not sent), and its status. Borrowed. */
+/* The reply for these headers (NULL = not sent), and its status. Borrowed. */
 struct MHD_Response *sonde_page_reply(const struct sonde_page_file *file, const char *accept_encoding,
 				      const char *if_none_match, unsigned *status);
 
-/* Whether an Accept-Encoding takes gzip. */
+/* True if an Accept-Encoding header accepts gzip. */
 int sonde_page_takes_gzip(const char *accept_encoding);
 
 #endif

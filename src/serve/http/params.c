@@ -1,7 +1,8 @@
-/* params.c: the parameters of a request's query string, decoded.
+/* params.c: parses and decodes the query string of a request.
  *
- * The HTTP library would decode them, too, and let pass what means different things to different readers: half an
- * escape, a NUL in the middle, a name twice. Here all of that is refused. A copy is decoded in place: it only shrinks.
+ * The HTTP library could decode it, too, but accepts what different readers interpret differently: a truncated escape,
+ * an embedded NUL, a repeated name. All of these are refused here. A copy is decoded in place, because decoding only
+ * shrinks it.
  */
 #include "serve/http/params.h"
 

@@ -1,7 +1,7 @@
-/* reply.c: what is sent back: bytes, with the headers that all of it has.
+/* reply.c: builds replies with the common headers.
  *
- * Nobody may put the page into a frame, guess a type, load it from elsewhere, or learn our address by a link that was
- * followed; and nothing that the page did not bring with it is run in it.
+ * These forbid other pages to frame this page, browsers to guess a type, the page to load anything from elsewhere, and
+ * links to leak our address; and no script runs in it that is not part of the page.
  */
 #include "serve/http/reply.h"
 
@@ -39,7 +39,7 @@ static struct MHD_Response *finish(struct MHD_Response *reply, const char *type,
 	return NULL;
 }
 
-/* Bytes that are counted for as long as they are there. */
+/* Bytes that are counted while they exist. */
 struct counted {
 	void *data;
 	size_t size_b;

@@ -141,7 +141,7 @@ static int write_symbol(struct sonde_trie *stacks, const struct place *place, co
 		};
 	}
 	struct sonde_meta_symbol record = {
-	    .head = {.type = SONDE_META_SYMBOL, .reserved = result->lacks_dwarf ? SONDE_SYMBOL_NAMES_ONLY : 0},
+	    .head = {.type = SONDE_META_SYMBOL, .reserved = result->is_dwarf_missing ? SONDE_SYMBOL_NAMES_ONLY : 0},
 	    .module = place->module,
 	    .count = (uint32_t)count,
 	    .address = place->address,

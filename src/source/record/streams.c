@@ -230,7 +230,7 @@ static struct sonde_zone_stat *row_of(struct sonde_pair_table *sums, uint32_t si
 static ssize_t add_leaves(struct sonde_stream *stream, struct sonde_pair *pair, const uint32_t *sites,
 			  const uint64_t *times_ns, size_t count)
 {
-	size_t room = 2 * (size_t)sonde_nodes_room(stream->nodes, pair->depth);
+	size_t room = 2 * (size_t)sonde_nodes_capacity(stream->nodes, pair->depth);
 	struct sonde_pair_run run = sonde_pair_leaves(sites, times_ns, count < room ? count : room);
 	struct sonde_zone_stat *row = row_of(&stream->sums, *sites);
 	if (!row)

@@ -7,7 +7,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "analyze/statistics/shift.h"
+#include "analyze/statistics/change.h"
 #include "base/hash.h"
 
 #define COUNT(values) (sizeof(values) / sizeof *(values))
@@ -18,12 +18,12 @@ static void assert_near(double value, double expected, double tolerance)
 		fail_msg("%.9g instead of %.9g", value, expected);
 }
 
-static void assert_shift(const struct sonde_shift *shift, double by, double low, double high, double p)
+static void assert_shift(const struct sonde_change *change, double by, double low, double high, double p)
 {
-	assert_near(shift->by, by, 1e-9);
-	assert_near(shift->low, low, 1e-9);
-	assert_near(shift->high, high, 1e-9);
-	assert_near(shift->p, p, 1e-9);
+	assert_near(change->by, by, 1e-9);
+	assert_near(change->low, low, 1e-9);
+	assert_near(change->high, high, 1e-9);
+	assert_near(change->p, p, 1e-9);
 }
 
 /* Hollander and Wolfe, Nonparametric Statistical Methods: depression scales (p 29), permeability (p 69). */
@@ -42,74 +42,74 @@ static void lower(double *out, const double *values, size_t count)
 static void pairs_of_textbooks(void **state)
 {
 	double a[COUNT(before)], b[COUNT(after)];
-	struct sonde_shift shift;
+	struct sonde_change change;
 	(void)state;
 	lower(a, before, COUNT(before));
 	lower(b, after, COUNT(after));
-	assert_int_equal(sonde_shift_paired(&shift, a, b, COUNT(a)), 0);
-	assert_false(shift.is_ratio);
-	assert_shift(&shift, 0.46, 0.01, 0.786, 0.0390625);
+	assert_int_equal(sonde_change_paired(&change, a, b, COUNT(a)), 0);
+	assert_false(change.is_ratio);
+	assert_shift(&change, 0.46, 0.01, 0.786, 0.0390625);
 }
 
 static void sets_of_textbooks(void **state)
 {
 	double a[COUNT(at_term)], b[COUNT(at_weeks)];
-	struct sonde_shift shift;
+	struct sonde_change change;
 	(void)state;
 	lower(a, at_term, COUNT(at_term));
 	lower(b, at_weeks, COUNT(at_weeks));
-	assert_int_equal(sonde_shift_unpaired(&shift, a, COUNT(a), b, COUNT(b)), 0);
-	assert_shift(&shift, 0.305, -0.15, 0.76, 0.254412254412254);
+	assert_int_equal(sonde_change_unpaired(&change, a, COUNT(a), b, COUNT(b)), 0);
+	assert_shift(&change, 0.305, -0.15, 0.76, 0.254412254412254);
 }
 
 static void ties_are_exact(void **state)
 {
 	static const double differences[] = {5, 3, 3, 0, -2, 4, 4, 1, -1, 2}, none[COUNT(differences)];
 	static const double a[] = {1, 2, 2, 3, 5, 5}, b[] = {2, 4, 5, 6, 6, 7, 0};
-	struct sonde_shift shift;
+	struct sonde_change change;
 	(void)state;
-	assert_int_equal(sonde_shift_paired(&shift, differences, none, COUNT(none)), 0);
-	assert_shift(&shift, 2, 0, 3.5, 0.0390625);
-	assert_int_equal(sonde_shift_unpaired(&shift, a, COUNT(a), b, COUNT(b)), 0);
-	assert_shift(&shift, -1.5, -4, 2, 0.277389277389277);
+	assert_int_equal(sonde_change_paired(&change, differences, none, COUNT(none)), 0);
+	assert_shift(&change, 2, 0, 3.5, 0.0390625);
+	assert_int_equal(sonde_change_unpaired(&change, a, COUNT(a), b, COUNT(b)), 0);
+	assert_shift(&change, -1.5, -4, 2, 0.277389277389277);
 }
 
 static void ratios_are_baseline_by_candidate(void **state)
 {
 	double a[10], b[10];
-	struct sonde_shift shift;
+	struct sonde_change change;
 	(void)state;
 	for (int i = 0; i < 10; i++) {
 		a[i] = 2 + i;
 		b[i] = a[i] / 1.25;
 	}
-	assert_int_equal(sonde_shift_paired(&shift, a, b, 10), 0);
-	assert_true(shift.is_ratio);
-	assert_shift(&shift, 1.25, 1.25, 1.25, 2 / 1024.0);
-	assert_int_equal(sonde_shift_verdict(&shift, 0.01), SONDE_VERDICT_IMPROVED);
-	assert_int_equal(sonde_shift_paired(&shift, b, a, 10), 0);
-	assert_near(shift.by, 0.8, 1e-9);
-	assert_int_equal(sonde_shift_verdict(&shift, 0.01), SONDE_VERDICT_REGRESSED);
-	assert_int_equal(sonde_shift_verdict(&shift, 0.3), SONDE_VERDICT_UNCHANGED);
+	assert_int_equal(sonde_change_paired(&change, a, b, 10), 0);
+	assert_true(change.is_ratio);
+	assert_shift(&change, 1.25, 1.25, 1.25, 2 / 1024.0);
+	assert_int_equal(sonde_change_verdict(&change, 0.01), SONDE_VERDICT_IMPROVED);
+	assert_int_equal(sonde_change_paired(&change, b, a, 10), 0);
+	assert_near(change.by, 0.8, 1e-9);
+	assert_int_equal(sonde_change_verdict(&change, 0.01), SONDE_VERDICT_REGRESSED);
+	assert_int_equal(sonde_change_verdict(&change, 0.3), SONDE_VERDICT_UNCHANGED);
 }
 
 static void too_few_say_nothing(void **state)
 {
 	static const double a[] = {1, 2, 3, 4, 5}, b[] = {2, 4, 6, 8, 10};
-	struct sonde_shift shift;
+	struct sonde_change change;
 	(void)state;
-	assert_int_equal(sonde_shift_paired(&shift, a, b, 5), 0);
-	assert_near(shift.by, 0.5, 1e-9);
-	assert_true(shift.low == 0 && isinf(shift.high));
-	assert_near(shift.p, 2 / 32.0, 1e-12);
-	assert_int_equal(sonde_shift_verdict(&shift, 0.01), SONDE_VERDICT_INCONCLUSIVE);
-	assert_int_equal(sonde_shift_paired(&shift, a, b, 0), 0);
-	assert_true(shift.p == 1 && isnan(shift.by));
-	assert_int_equal(sonde_shift_verdict(&shift, 0.01), SONDE_VERDICT_INCONCLUSIVE);
-	assert_int_equal(sonde_shift_unpaired(&shift, a, 5, b, 0), 0);
-	assert_true(shift.p == 1 && shift.low == 0 && isinf(shift.high));
-	assert_int_equal(sonde_shift_paired(&shift, a, a, 5), 0);
-	assert_near(shift.p, 1, 0);
+	assert_int_equal(sonde_change_paired(&change, a, b, 5), 0);
+	assert_near(change.by, 0.5, 1e-9);
+	assert_true(change.low == 0 && isinf(change.high));
+	assert_near(change.p, 2 / 32.0, 1e-12);
+	assert_int_equal(sonde_change_verdict(&change, 0.01), SONDE_VERDICT_INCONCLUSIVE);
+	assert_int_equal(sonde_change_paired(&change, a, b, 0), 0);
+	assert_true(change.p == 1 && isnan(change.by));
+	assert_int_equal(sonde_change_verdict(&change, 0.01), SONDE_VERDICT_INCONCLUSIVE);
+	assert_int_equal(sonde_change_unpaired(&change, a, 5, b, 0), 0);
+	assert_true(change.p == 1 && change.low == 0 && isinf(change.high));
+	assert_int_equal(sonde_change_paired(&change, a, a, 5), 0);
+	assert_near(change.p, 1, 0);
 }
 
 /* --- known distributions ----------------------------------------------------------------------------------------- */
@@ -141,16 +141,16 @@ static unsigned verdicts(enum sonde_verdict wanted, size_t rounds, size_t count,
 	unsigned found = 0;
 	for (size_t round = 0; round < rounds; round++) {
 		double a[120], b[120];
-		struct sonde_shift shift;
+		struct sonde_change change;
 		for (size_t i = 0; i < count; i++) {
 			double speed = 1 + drift * normal();
 			a[i] = noisy(speed);
 			b[i] = noisy(speed * slower);
 		}
-		assert_int_equal(is_paired ? sonde_shift_paired(&shift, a, b, count)
-					   : sonde_shift_unpaired(&shift, a, count, b, count),
+		assert_int_equal(is_paired ? sonde_change_paired(&change, a, b, count)
+					   : sonde_change_unpaired(&change, a, count, b, count),
 				 0);
-		found += sonde_shift_verdict(&shift, 0.01) == wanted;
+		found += sonde_change_verdict(&change, 0.01) == wanted;
 	}
 	return found;
 }
@@ -181,20 +181,20 @@ static void two_percent_are_found(void **state)
 static void large_sets_go_on_from_small_ones(void **state)
 {
 	double a[202], b[202];
-	struct sonde_shift exact, normal;
+	struct sonde_change exact, normal;
 	(void)state;
 	seed = 7;
 	for (size_t i = 0; i < COUNT(a); i++) {
 		a[i] = noisy(1);
 		b[i] = noisy(1.0015);
 	}
-	assert_int_equal(sonde_shift_paired(&exact, a, b, 200), 0);
-	assert_int_equal(sonde_shift_paired(&normal, a, b, 201), 0);
+	assert_int_equal(sonde_change_paired(&exact, a, b, 200), 0);
+	assert_int_equal(sonde_change_paired(&normal, a, b, 201), 0);
 	assert_near(normal.p, exact.p, 0.3 * exact.p);
 	assert_near(normal.low, exact.low, 0.0005);
 	assert_near(normal.high, exact.high, 0.0005);
-	assert_int_equal(sonde_shift_unpaired(&exact, a, 50, b, 50), 0);
-	assert_int_equal(sonde_shift_unpaired(&normal, a, 51, b, 50), 0);
+	assert_int_equal(sonde_change_unpaired(&exact, a, 50, b, 50), 0);
+	assert_int_equal(sonde_change_unpaired(&normal, a, 51, b, 50), 0);
 	assert_near(normal.p, exact.p, 0.3 * exact.p);
 	assert_near(normal.low, exact.low, 0.002);
 	assert_near(normal.high, exact.high, 0.002);
@@ -207,7 +207,7 @@ static void several_questions_are_corrected(void **state)
 		      0.0344, 0.0459, 0.3240, 0.5719, 0.6528, 0.7590, 1.0000};
 	unsigned found = 0;
 	(void)state;
-	assert_int_equal(sonde_shift_correct(p, COUNT(p)), 0);
+	assert_int_equal(sonde_change_correct(p, COUNT(p)), 0);
 	for (size_t i = 0; i < COUNT(p); i++)
 		found += p[i] <= 0.05;
 	assert_int_equal(found, 4);

@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-#include "analyze/statistics/steady.h"
+#include "analyze/statistics/stationarity.h"
 
 #define COUNT_MAX 2000
 
@@ -44,10 +44,10 @@ static void make(size_t count, int shape)
 		values[i] = one(shape);
 }
 
-static struct sonde_steady check(size_t count)
+static struct sonde_stationarity check(size_t count)
 {
-	struct sonde_steady steady;
-	assert_int_equal(sonde_steady_check(&steady, values, count, 1), 0);
+	struct sonde_stationarity steady;
+	assert_int_equal(sonde_stationarity_check(&steady, values, count, 1), 0);
 	return steady;
 }
 
@@ -62,8 +62,8 @@ static void chance_is_steady(void **unused)
 		for (int series = 0; series < 1000; series++) {
 			size_t count = counts[series % 4];
 			make(count, shape);
-			struct sonde_steady steady = check(count);
-			alarms += steady.verdict != SONDE_STEADY_YES || steady.warm_up;
+			struct sonde_stationarity steady = check(count);
+			alarms += steady.verdict != SONDE_STATIONARITY_YES || steady.warm_up;
 		}
 		assert_in_range(alarms, 0, 50);
 	}
@@ -77,7 +77,7 @@ static void the_interval_covers_the_mean(void **unused)
 	state = 7;
 	for (int series = 0; series < 1000; series++) {
 		make(100, 0);
-		struct sonde_steady steady = check(100);
+		struct sonde_stationarity steady = check(100);
 		covered += fabs(steady.mean - 100) <= steady.half;
 	}
 	assert_in_range(covered, 930, 970);
@@ -97,8 +97,8 @@ static void a_warm_up_ends_where_it_ends(void **unused)
 				make(count, shape);
 				for (size_t i = 0; i < count / 5; i++)
 					values[i] += 100;
-				struct sonde_steady steady = check(count);
-				found += steady.verdict == SONDE_STEADY_YES && steady.warm_up + 2 >= count / 5 &&
+				struct sonde_stationarity steady = check(count);
+				found += steady.verdict == SONDE_STATIONARITY_YES && steady.warm_up + 2 >= count / 5 &&
 					 steady.warm_up <= count / 5 + 2 && steady.count == count - steady.warm_up;
 			}
 			assert_in_range(found, 19, 20);
@@ -112,13 +112,13 @@ static void sharp_levels(void **unused)
 	state = 5;
 	for (size_t i = 0; i < 200; i++)
 		values[i] = (i < 30 ? 300 : 100) + 0.01 * normal();
-	struct sonde_steady steady = check(200);
-	assert_int_equal(steady.verdict, SONDE_STEADY_YES);
+	struct sonde_stationarity steady = check(200);
+	assert_int_equal(steady.verdict, SONDE_STATIONARITY_YES);
 	assert_int_equal(steady.warm_up, 30);
 	for (size_t i = 0; i < 200; i++)
 		values[i] = (i < 150 ? 100 : 150) + 0.01 * normal();
 	steady = check(200);
-	assert_int_equal(steady.verdict, SONDE_STEADY_JUMPS);
+	assert_int_equal(steady.verdict, SONDE_STATIONARITY_JUMPS);
 	assert_int_equal(steady.changes_at, 150);
 	assert_true(fabs(steady.change - 0.5) < 0.01);
 }
@@ -130,15 +130,15 @@ static void odd_warm_ups(void **unused)
 	state = 1;
 	make(100, 0);
 	values[0] = 1000;
-	struct sonde_steady steady = check(100);
-	assert_int_equal(steady.verdict, SONDE_STEADY_YES);
+	struct sonde_stationarity steady = check(100);
+	assert_int_equal(steady.verdict, SONDE_STATIONARITY_YES);
 	assert_int_equal(steady.warm_up, 1);
 	assert_true(fabs(steady.mean - 100) < 3);
 	make(500, 0);
 	for (size_t i = 0; i < 500; i++)
 		values[i] += 200 * exp(-(double)i / 20);
 	steady = check(500);
-	assert_int_equal(steady.verdict, SONDE_STEADY_YES);
+	assert_int_equal(steady.verdict, SONDE_STATIONARITY_YES);
 	assert_in_range(steady.warm_up, 30, 150); /* 200 e^(−1.5) = 45; e^(−7.5) = 0.1 */
 	assert_true(fabs(steady.mean - 100) < 3);
 }
@@ -154,8 +154,8 @@ static void a_drift_is_not_steady(void **unused)
 			make(count, 0);
 			for (size_t i = 0; i < count; i++)
 				values[i] += (down ? -30.0 : 30.0) * (double)i / (double)(count - 1);
-			struct sonde_steady steady = check(count);
-			assert_int_equal(steady.verdict, SONDE_STEADY_DRIFTS);
+			struct sonde_stationarity steady = check(count);
+			assert_int_equal(steady.verdict, SONDE_STATIONARITY_DRIFTS);
 			assert_int_equal(steady.warm_up, 0);
 			assert_int_equal(steady.count, count);
 			double known = down ? -30.0 / 85 : 30.0 / 115;
@@ -171,8 +171,8 @@ static void a_late_jump_is_not_steady(void **unused)
 	make(300, 0);
 	for (size_t i = 200; i < 300; i++)
 		values[i] += 40;
-	struct sonde_steady steady = check(300);
-	assert_int_equal(steady.verdict, SONDE_STEADY_JUMPS);
+	struct sonde_stationarity steady = check(300);
+	assert_int_equal(steady.verdict, SONDE_STATIONARITY_JUMPS);
 	assert_in_range(steady.changes_at, 198, 202);
 	assert_true(fabs(steady.change - 0.4) < 0.05);
 	assert_int_equal(steady.warm_up, 0);
@@ -184,26 +184,26 @@ static void small_changes_do_not_matter(void **unused)
 	(void)unused;
 	for (size_t i = 0; i < 1000; i++)
 		values[i] = i < 300 ? 1001 : 1000;
-	struct sonde_steady steady = check(1000);
-	assert_int_equal(steady.verdict, SONDE_STEADY_YES);
+	struct sonde_stationarity steady = check(1000);
+	assert_int_equal(steady.verdict, SONDE_STATIONARITY_YES);
 	assert_int_equal(steady.warm_up, 0);
 	for (size_t i = 0; i < 1000; i++)
 		values[i] = 5;
 	steady = check(1000);
-	assert_int_equal(steady.verdict, SONDE_STEADY_YES);
+	assert_int_equal(steady.verdict, SONDE_STATIONARITY_YES);
 	assert_true(steady.mean == 5 && steady.half == 0 && steady.drift == 0);
 	for (size_t i = 0; i < 30; i++)
 		values[i] = 0;
-	assert_int_equal(check(30).verdict, SONDE_STEADY_YES);
+	assert_int_equal(check(30).verdict, SONDE_STATIONARITY_YES);
 }
 
 static void few_say_nothing(void **unused)
 {
 	(void)unused;
 	make(19, 0);
-	assert_int_equal(check(19).verdict, SONDE_STEADY_TOO_FEW);
-	assert_int_equal(check(1).verdict, SONDE_STEADY_TOO_FEW);
-	assert_int_equal(check(0).verdict, SONDE_STEADY_TOO_FEW);
+	assert_int_equal(check(19).verdict, SONDE_STATIONARITY_TOO_FEW);
+	assert_int_equal(check(1).verdict, SONDE_STATIONARITY_TOO_FEW);
+	assert_int_equal(check(0).verdict, SONDE_STATIONARITY_TOO_FEW);
 }
 
 /* Many series that are looked at together raise no more alarms than one. */
@@ -215,10 +215,10 @@ static void many_series_are_no_more_often_wrong(void **unused)
 	for (int row = 0; row < 60; row++) {
 		int any = 0;
 		for (int series = 0; series < 16; series++) {
-			struct sonde_steady steady;
+			struct sonde_stationarity steady;
 			make(60, 1);
-			assert_int_equal(sonde_steady_check(&steady, values, 60, 16), 0);
-			any |= steady.verdict != SONDE_STEADY_YES || steady.warm_up;
+			assert_int_equal(sonde_stationarity_check(&steady, values, 60, 16), 0);
+			any |= steady.verdict != SONDE_STATIONARITY_YES || steady.warm_up;
 		}
 		alarms += any;
 	}

@@ -31,13 +31,13 @@ static void two_are_compared(void **state)
 	struct sonde_versus versus = {.pair = pairs, .count = PAIRS, .has_baseline = 1, .margin = 0.01};
 	(void)state;
 	make(pairs, 0.97);
-	assert_int_equal(sonde_versus_judge(&versus), 0);
+	assert_int_equal(sonde_versus_evaluate(&versus), 0);
 	assert_int_equal(versus.by, SONDE_VERSUS_CPU);
 	assert_int_equal(sonde_versus_verdict(&versus), SONDE_VERDICT_IMPROVED);
-	assert_true(fabs(versus.shift[SONDE_VERSUS_WALL].by - 1.25) < 1e-9);
+	assert_true(fabs(versus.change[SONDE_VERSUS_WALL].by - 1.25) < 1e-9);
 	assert_int_equal(versus.verdict[SONDE_VERSUS_PEAK_RSS], SONDE_VERDICT_REGRESSED);
-	assert_true(fabs(versus.shift[SONDE_VERSUS_PEAK_RSS].by - 0.5) < 1e-9);
-	assert_false(versus.shift[SONDE_VERSUS_SYSTEM].is_ratio);
+	assert_true(fabs(versus.change[SONDE_VERSUS_PEAK_RSS].by - 0.5) < 1e-9);
+	assert_false(versus.change[SONDE_VERSUS_SYSTEM].is_ratio);
 	assert_int_equal(versus.verdict[SONDE_VERSUS_SYSTEM], SONDE_VERDICT_INCONCLUSIVE);
 	assert_int_equal(versus.verdict[SONDE_VERSUS_FAULTS], SONDE_VERDICT_INCONCLUSIVE); /* not asked */
 	assert_true(fabs(versus.spread[SONDE_CANDIDATE][SONDE_VERSUS_WALL].min - 80e6) < 1);
@@ -73,7 +73,7 @@ static void precision_is_half_the_interval(void **state)
 	(void)state;
 	make(pairs, 1);
 	assert_int_equal(sonde_versus_precision(&one, &versus), 0);
-	assert_int_equal(sonde_versus_judge(&versus), 0);
+	assert_int_equal(sonde_versus_evaluate(&versus), 0);
 	const struct sonde_spread *spread = &versus.spread[SONDE_CANDIDATE][SONDE_VERSUS_CPU];
 	assert_true(fabs(one - spread->half / spread->mean) < 1e-12);
 	for (int i = 0; i < PAIRS; i++)
@@ -94,12 +94,12 @@ static void runs_that_are_not_known_are_left_out(void **state)
 	make(pairs, 1);
 	pairs[3].value[SONDE_BASELINE][SONDE_VERSUS_PEAK_RSS] = NAN;
 	pairs[4].value[SONDE_CANDIDATE][SONDE_VERSUS_PEAK_RSS] = NAN;
-	assert_int_equal(sonde_versus_judge(&versus), 0);
-	assert_int_equal(versus.shift[SONDE_VERSUS_PEAK_RSS].baseline, PAIRS - 2);
+	assert_int_equal(sonde_versus_evaluate(&versus), 0);
+	assert_int_equal(versus.change[SONDE_VERSUS_PEAK_RSS].baseline, PAIRS - 2);
 	assert_int_equal(versus.spread[SONDE_CANDIDATE][SONDE_VERSUS_PEAK_RSS].count, PAIRS - 1);
-	assert_true(fabs(versus.shift[SONDE_VERSUS_PEAK_RSS].by - 0.5) < 1e-9);
+	assert_true(fabs(versus.change[SONDE_VERSUS_PEAK_RSS].by - 0.5) < 1e-9);
 	versus.count = 0;
-	assert_int_equal(sonde_versus_judge(&versus), 0);
+	assert_int_equal(sonde_versus_evaluate(&versus), 0);
 	assert_int_equal(sonde_versus_verdict(&versus), SONDE_VERDICT_INCONCLUSIVE);
 }
 

@@ -91,7 +91,7 @@ static enum sonde_verdict compared(const struct noise *noise, double slower, siz
 		}
 		versus.count++;
 	}
-	assert_int_equal(sonde_versus_judge(&versus), 0);
+	assert_int_equal(sonde_versus_evaluate(&versus), 0);
 	*pairs += versus.count;
 	return sonde_versus_verdict(&versus);
 }

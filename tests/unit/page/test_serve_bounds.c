@@ -17,7 +17,7 @@
 #include <cmocka.h>
 
 #include "recording.h"
-#include "serve/desk.h"
+#include "serve/request_handler.h"
 #include "serve/http/guard.h"
 #include "serve/http/listen.h"
 #include "util/error.h"
@@ -140,25 +140,25 @@ static int is_cut_off(int fd, int within_ms)
 /* Of those that say nothing the oldest goes when there are too many, so that the newest is always waited for. */
 static void the_oldest_silence_makes_way(void **state)
 {
-	struct sonde_heads *heads;
+	struct sonde_header_timeouts *heads;
 	int pairs[5][2];
 	struct pollfd ends;
 	(void)state;
-	assert_int_equal(sonde_heads_new(&heads, 3), 0);
+	assert_int_equal(sonde_header_timeouts_new(&heads, 3), 0);
 	for (int i = 0; i < 5; i++) {
 		assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, pairs[i]), 0);
 		/* what is asked for again counts from then on, however long it may take */
-		sonde_heads_begin(heads, pairs[i][0], PATIENCE_MS * (5u - (unsigned)i));
+		sonde_header_timeouts_begin(heads, pairs[i][0], PATIENCE_MS * (5u - (unsigned)i));
 	}
 	for (int i = 0; i < 5; i++) {
 		ends = (struct pollfd){.fd = pairs[i][1], .events = POLLRDHUP};
 		assert_int_equal(poll(&ends, 1, 0), i < 2);
 	}
-	sonde_heads_came(heads, pairs[2][0]); /* it is answered: nobody takes its place */
-	sonde_heads_begin(heads, pairs[0][0], PATIENCE_MS);
+	sonde_header_timeouts_came(heads, pairs[2][0]); /* it is answered: nobody takes its place */
+	sonde_header_timeouts_begin(heads, pairs[0][0], PATIENCE_MS);
 	ends = (struct pollfd){.fd = pairs[3][1], .events = POLLRDHUP};
 	assert_int_equal(poll(&ends, 1, 0), 0);
-	sonde_heads_free(heads);
+	sonde_header_timeouts_free(heads);
 	for (int i = 0; i < 5; i++) {
 		close(pairs[i][0]);
 		close(pairs[i][1]);
@@ -167,25 +167,25 @@ static void the_oldest_silence_makes_way(void **state)
 
 static void late_heads_are_cut_off(void **state)
 {
-	struct sonde_heads *heads;
+	struct sonde_header_timeouts *heads;
 	int late[2], came[2], gone[2], again[2];
 	(void)state;
-	assert_int_equal(sonde_heads_new(&heads, 8), 0);
+	assert_int_equal(sonde_header_timeouts_new(&heads, 8), 0);
 	for (int i = 0; i < 4; i++)
 		assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, (int *[]){late, came, gone, again}[i]), 0);
-	sonde_heads_begin(heads, again[0], PATIENCE_MS);
-	sonde_heads_begin(heads, again[0], 50); /* the last holds */
-	sonde_heads_begin(heads, came[0], 50);
-	sonde_heads_came(heads, came[0]);
-	sonde_heads_begin(heads, gone[0], 50);
-	sonde_heads_gone(heads, gone[0]);
-	sonde_heads_begin(heads, late[0], 100);
+	sonde_header_timeouts_begin(heads, again[0], PATIENCE_MS);
+	sonde_header_timeouts_begin(heads, again[0], 50); /* the last holds */
+	sonde_header_timeouts_begin(heads, came[0], 50);
+	sonde_header_timeouts_came(heads, came[0]);
+	sonde_header_timeouts_begin(heads, gone[0], 50);
+	sonde_header_timeouts_gone(heads, gone[0]);
+	sonde_header_timeouts_begin(heads, late[0], 100);
 	assert_true(is_cut_off(late[1], PATIENCE_MS));
 	assert_true(is_cut_off(again[1], PATIENCE_MS));
 	assert_false(is_cut_off(came[1], 0));
 	assert_false(is_cut_off(gone[1], 0));
-	sonde_heads_came(heads, late[0]); /* too late, and harmless */
-	sonde_heads_free(heads);
+	sonde_header_timeouts_came(heads, late[0]); /* too late, and harmless */
+	sonde_header_timeouts_free(heads);
 	for (int i = 0; i < 8; i++)
 		close((int[]){late[0], late[1], came[0], came[1], gone[0], gone[1], again[0], again[1]}[i]);
 }
@@ -196,7 +196,7 @@ static char path[64];
 static struct recording recording;
 static struct sonde_guard guard;
 static struct sonde_listen bound;
-static struct sonde_desk desk;
+static struct sonde_request_handler handler;
 static struct MHD_Daemon *daemon_of;
 
 static void write_recording(void)
@@ -218,24 +218,24 @@ static int begin(int is_live)
 	write_recording();
 	if (!is_live)
 		recording_close(&recording, START + 100 * MS, 0);
-	memset(&desk, 0, sizeof desk);
+	memset(&handler, 0, sizeof handler);
 	bound = (struct sonde_listen){.host = "127.0.0.1", .fd = -1};
 	assert_int_equal(sonde_listen_open(&bound), 0);
 	sonde_guard_init(&guard, bound.host, bound.port, 1, NULL);
-	desk.gate = (struct sonde_gate){&guard, &bound};
-	desk.cache.max_b = 1 << 20;
-	assert_int_equal(sonde_session_open(&desk.runs[0], path, &options), 0);
-	assert_int_equal(sonde_page_init(&desk.page, NULL), 0);
-	assert_int_equal(sonde_growth_init(&desk.growth, &desk.runs[0], is_live), 0);
-	assert_int_equal(sonde_original_init(&desk.originals[0], path, is_live), 0);
-	assert_int_equal(sonde_heads_new(&desk.heads, 32), 0);
-	assert_int_equal(sonde_worker_new(&desk.worker, WAITING), 0);
-	desk.growth.worker = desk.worker;
-	daemon_of =
-	    MHD_start_daemon(MHD_USE_AUTO | MHD_USE_INTERNAL_POLLING_THREAD | MHD_ALLOW_SUSPEND_RESUME, 0, NULL, NULL,
-			     sonde_desk_handle, &desk, MHD_OPTION_LISTEN_SOCKET, bound.fd, MHD_OPTION_URI_LOG_CALLBACK,
-			     sonde_desk_request_new, &desk, MHD_OPTION_NOTIFY_COMPLETED, sonde_desk_request_end, &desk,
-			     MHD_OPTION_NOTIFY_CONNECTION, sonde_desk_connection, &desk, MHD_OPTION_END);
+	handler.gate = (struct sonde_access_check){&guard, &bound};
+	handler.cache.max_b = 1 << 20;
+	assert_int_equal(sonde_session_open(&handler.runs[0], path, &options), 0);
+	assert_int_equal(sonde_page_init(&handler.page, NULL), 0);
+	assert_int_equal(sonde_growth_init(&handler.growth, &handler.runs[0], is_live), 0);
+	assert_int_equal(sonde_original_init(&handler.originals[0], path, is_live), 0);
+	assert_int_equal(sonde_header_timeouts_new(&handler.heads, 32), 0);
+	assert_int_equal(sonde_worker_new(&handler.worker, WAITING), 0);
+	handler.growth.worker = handler.worker;
+	daemon_of = MHD_start_daemon(
+	    MHD_USE_AUTO | MHD_USE_INTERNAL_POLLING_THREAD | MHD_ALLOW_SUSPEND_RESUME, 0, NULL, NULL,
+	    sonde_request_handler_handle, &handler, MHD_OPTION_LISTEN_SOCKET, bound.fd, MHD_OPTION_URI_LOG_CALLBACK,
+	    sonde_request_handler_begin, &handler, MHD_OPTION_NOTIFY_COMPLETED, sonde_request_handler_end, &handler,
+	    MHD_OPTION_NOTIFY_CONNECTION, sonde_request_handler_connection, &handler, MHD_OPTION_END);
 	assert_non_null(daemon_of);
 	return 0;
 }
@@ -252,25 +252,25 @@ static int begin_live(void **state)
 	return begin(1);
 }
 
-static void end_desk(void)
+static void end_handler(void)
 {
-	assert_int_equal(sonde_worker_end(desk.worker, PATIENCE_MS), 0);
-	if (desk.growth.events)
-		sonde_events_end(desk.growth.events);
+	assert_int_equal(sonde_worker_end(handler.worker, PATIENCE_MS), 0);
+	if (handler.growth.events)
+		sonde_events_end(handler.growth.events);
 	MHD_stop_daemon(daemon_of);
-	sonde_worker_free(desk.worker);
-	sonde_heads_free(desk.heads);
-	sonde_cache_fini(&desk.cache);
-	sonde_growth_fini(&desk.growth);
-	sonde_page_fini(&desk.page);
-	sonde_original_fini(&desk.originals[0]);
-	sonde_session_close(desk.runs[0]);
+	sonde_worker_free(handler.worker);
+	sonde_header_timeouts_free(handler.heads);
+	sonde_cache_fini(&handler.cache);
+	sonde_growth_fini(&handler.growth);
+	sonde_page_fini(&handler.page);
+	sonde_original_fini(&handler.originals[0]);
+	sonde_session_close(handler.runs[0]);
 }
 
 static int end_whole(void **state)
 {
 	(void)state;
-	end_desk();
+	end_handler();
 	unlink(path);
 	return 0;
 }
@@ -278,7 +278,7 @@ static int end_whole(void **state)
 static int end_live(void **state)
 {
 	(void)state;
-	end_desk();
+	end_handler();
 	recording_close(&recording, START + 100 * MS, 0);
 	unlink(path);
 	return 0;
@@ -324,7 +324,7 @@ static int answered(const char *target)
 static int becomes(size_t sent_b)
 {
 	for (int waited_ms = 0; waited_ms < PATIENCE_MS; waited_ms += 5) {
-		if (atomic_load(&desk.sent_b) == sent_b)
+		if (atomic_load(&handler.sent_b) == sent_b)
 			return 1;
 		usleep(5000);
 	}
@@ -339,23 +339,23 @@ static void answers_that_wait_are_bounded(void **state)
 	(void)state;
 	assert_int_equal(answered(tiles), 200);
 	assert_true(becomes(0)); /* what was sent counts no more */
-	atomic_store(&desk.sent_b, SENT_MAX_B);
+	atomic_store(&handler.sent_b, SENT_MAX_B);
 	assert_int_equal(answered(tiles), 503);
 	assert_non_null(strstr(heard, "256 MB of answers wait to be sent"));
 	assert_non_null(strstr(heard, "\r\nRetry-After: 1\r\n"));
-	atomic_store(&desk.sent_b, SENT_MAX_B + 1);
+	atomic_store(&handler.sent_b, SENT_MAX_B + 1);
 	assert_int_equal(answered("/api/recording"), 503);
-	atomic_store(&desk.sent_b, SENT_MAX_B - 40); /* no answer is so short */
+	atomic_store(&handler.sent_b, SENT_MAX_B - 40); /* no answer is so short */
 	assert_int_equal(answered(tiles), 503);
 	assert_non_null(strstr(heard, "too large beside them"));
-	assert_int_equal(atomic_load(&desk.sent_b), SENT_MAX_B - 40);
-	atomic_store(&desk.sent_b, SENT_MAX_B - (1 << 20));
+	assert_int_equal(atomic_load(&handler.sent_b), SENT_MAX_B - 40);
+	atomic_store(&handler.sent_b, SENT_MAX_B - (1 << 20));
 	assert_int_equal(answered(tiles), 200);
 	assert_true(becomes(SENT_MAX_B - (1 << 20)));
-	atomic_store(&desk.sent_b, 0);
+	atomic_store(&handler.sent_b, 0);
 	assert_int_equal(answered("/api/recording"), 200); /* is kept, and counts as long as that */
-	assert_true(atomic_load(&desk.sent_b) > 0);
-	assert_int_equal(atomic_load(&desk.sent_b), desk.cache.size_b);
+	assert_true(atomic_load(&handler.sent_b) > 0);
+	assert_int_equal(atomic_load(&handler.sent_b), handler.cache.size_b);
 }
 
 /* --- askers that went away ---------------------------------------------------------------------------------------- */
@@ -386,7 +386,7 @@ static void who_has_gone_is_not_computed_for(void **state)
 	(void)state;
 	init_task(&busy);
 	init_task(&last);
-	assert_int_equal(sonde_worker_put(desk.worker, &busy.work), 0);
+	assert_int_equal(sonde_worker_put(handler.worker, &busy.work), 0);
 	sem_wait(&busy.begun);
 	size_t count = ask_until_refused(lanes, fds, 4 * WAITING);
 	assert_true(count > WAITING);
@@ -395,13 +395,13 @@ static void who_has_gone_is_not_computed_for(void **state)
 	for (size_t i = 0; i < count; i++)
 		close(fds[i]);
 	sem_post(&busy.goes_on);
-	while (sonde_worker_put(desk.worker, &last.work))
+	while (sonde_worker_put(handler.worker, &last.work))
 		usleep(1000);
 	sem_wait(&last.begun); /* all before it have been looked at */
-	assert_null(sonde_session_kept(desk.runs[0], SONDE_KEPT_TILES)->data);
+	assert_null(sonde_session_kept(handler.runs[0], SONDE_KEPT_TILES)->data);
 	sem_post(&last.goes_on);
 	assert_int_equal(answered(lanes), 200);
-	assert_non_null(sonde_session_kept(desk.runs[0], SONDE_KEPT_TILES)->data);
+	assert_non_null(sonde_session_kept(handler.runs[0], SONDE_KEPT_TILES)->data);
 }
 
 /* --- pages that read slowly --------------------------------------------------------------------------------------- */
@@ -415,11 +415,11 @@ static void slow_pages_miss_states_but_never_the_last(void **state)
 	(void)state;
 	memset(fill, 'x', FILL_B);
 	fill[FILL_B] = '\0';
-	while (!sonde_events_count(desk.growth.events))
+	while (!sonde_events_count(handler.growth.events))
 		usleep(1000);
 	for (long i = 0; i < STATES; i++) {
 		snprintf(line, sizeof line, "{\"fill\":\"%s\",\"state\":%ld}", fill, i);
-		sonde_events_publish(desk.growth.events, line);
+		sonde_events_publish(handler.growth.events, line);
 	}
 	snprintf(last, sizeof last, "\"state\":%d}", STATES - 1);
 	FILE *stream = fdopen(fd, "r");
@@ -439,7 +439,7 @@ static void slow_pages_miss_states_but_never_the_last(void **state)
 	assert_int_equal(before, STATES - 1);
 	assert_true(seen < STATES); /* 40 MB wait nowhere */
 	fclose(stream);
-	for (int waited_ms = 0; sonde_events_count(desk.growth.events); waited_ms += 5) {
+	for (int waited_ms = 0; sonde_events_count(handler.growth.events); waited_ms += 5) {
 		assert_true(waited_ms < PATIENCE_MS);
 		usleep(5000);
 	}

@@ -340,7 +340,7 @@ static void a_unit_is_read_once(void **state)
 		assert_true(sonde_symbols_price_ns(symbols, &main_at, 1) > 0);
 		struct sonde_symbol_result result = resolve_one(symbols, main_at);
 		assert_string_equal(result.locations->function, "main");
-		assert_int_equal(result.lacks_dwarf, 0);
+		assert_int_equal(result.is_dwarf_missing, 0);
 		assert_true(sonde_symbols_price_ns(symbols, &mark, 1) == 0);
 		sonde_symbols_close(symbols);
 		assert_int_equal(run("rm %s/.debug/kept.dbg", directory), 0);
@@ -368,7 +368,7 @@ static void names_say_that_there_is_more(void **state)
 		assert_int_equal(result.count, 1);
 		assert_string_equal(result.locations->function, "outer");
 		assert_null(result.locations->file);
-		assert_int_equal(result.lacks_dwarf, i == 0);
+		assert_int_equal(result.is_dwarf_missing, i == 0);
 		sonde_symbols_close(symbols);
 	}
 }

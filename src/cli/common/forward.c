@@ -1,5 +1,6 @@
-/* pass_on.c: exit codes and signals of the program that was run; 126 and 127 as in a shell (common/pass_on.h). */
-#include "cli/common/pass_on.h"
+/* forward.c: forwards exit codes and signals of the program that was run; 126 and 127 as in a shell
+ * (common/forward.h). */
+#include "cli/common/forward.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -9,11 +10,11 @@
 
 #include "util/error.h"
 
-int sonde_pass_on_parse(struct sonde_parse *parse, int argc, char **argv, char ***command, const pid_t *pid)
+int sonde_forward_parse(struct sonde_parse *parse, int argc, char **argv, char ***command, const pid_t *pid)
 {
 	const char *name = parse->command->name;
 	parse->stop_at_word = 1;
-	parse->wrong = SONDE_EXIT_OURS; /* 2 is the command's */
+	parse->wrong = SONDE_EXIT_OURS; /* 2 may be the program's own exit code */
 	int code = sonde_command_parse(parse, argc, argv);
 	if (code || parse->done)
 		return code;
@@ -30,7 +31,7 @@ int sonde_pass_on_parse(struct sonde_parse *parse, int argc, char **argv, char *
 	return -1;
 }
 
-int sonde_pass_on_failure(const char *command, const struct sonde_record_options *record, int rc)
+int sonde_forward_failure(const char *command, const struct sonde_record_options *record, int rc)
 {
 	fprintf(stderr, "sonde %s: %s", command, sonde_error_text());
 	if (rc == -EEXIST)
@@ -41,7 +42,7 @@ int sonde_pass_on_failure(const char *command, const struct sonde_record_options
 	return rc == -EACCES && record->command ? SONDE_EXIT_NOT_EXECUTABLE : SONDE_EXIT_OURS;
 }
 
-int sonde_pass_on(int status)
+int sonde_forward(int status)
 {
 	if (status == -1)
 		return SONDE_EXIT_OK;

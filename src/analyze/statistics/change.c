@@ -1,10 +1,10 @@
-/* shift.c: shifts by the medians of averages and differences, and tests by ranks (statistics/shift.h).
+/* change.c: location estimates from medians of averages and differences, and rank tests (statistics/change.h).
  *
- * All averages of two values, or differences of two sets, are never made: the k-th of them is found by bisection, which
- * counts those below a value with two indexes that only go forward. Sums of ranks are counted exactly by adding value
- * after value to all sums there can be; ranks are doubled, so that shared ones are whole numbers.
+ * The averages of all pairs of values, or the differences of two sets, are never materialised: the k-th of them is
+ * found by bisection, which counts those below a value with two indexes that only advance. Rank sums are counted
+ * exactly by adding one value after another to all possible sums; ranks are doubled, so that tied ranks are integers.
  */
-#include "analyze/statistics/shift.h"
+#include "analyze/statistics/change.h"
 
 #include <errno.h>
 #include <math.h>
@@ -13,10 +13,10 @@
 #include <string.h>
 
 #define P_MOST 0.01
-#define TAIL 0.025 /* of the interval, on either side */
+#define TAIL 0.025 /* on either side of the interval */
 #define Z_TAIL 1.959964
-#define EXACT_PAIRS 200u  /* beyond, sums of ranks are as good as normal */
-#define EXACT_VALUES 100u /* of both sets together */
+#define EXACT_PAIRS 200u  /* above this, the normal approximation of rank sums is good enough */
+#define EXACT_VALUES 100u /* in both sets together */
 #define BISECTIONS 200
 
 static int compare(const void *a, const void *b)
@@ -36,9 +36,9 @@ static double two_sided(double below, double above)
 	return p < 1 ? p : 1;
 }
 
-/* --- the k-th of many -------------------------------------------------------------------------------------------- */
+/* --- k-th smallest ------------------------------------------------------------------------------------------------ */
 
-/* Sorted; `b` NULL: averages of two of `a`, or of one with itself; else differences a − b. */
+/* Sorted inputs; `b` NULL: averages of pairs of `a`, each value also with itself; else differences a − b. */
 struct sums {
 	const double *a, *b;
 	size_t a_count, b_count;
@@ -75,7 +75,7 @@ static uint64_t differences_up_to(const struct sums *sums, double most)
 	return count;
 }
 
-/* The k-th smallest, from 1. */
+/* The k-th smallest, counted from 1. */
 static double kth(const struct sums *sums, uint64_t k)
 {
 	double low = sums->b ? sums->a[0] - sums->b[sums->b_count - 1] : sums->a[0];
@@ -95,7 +95,7 @@ static double kth(const struct sums *sums, uint64_t k)
 	return high;
 }
 
-static void place(struct sonde_shift *out, const struct sums *sums, uint64_t interval_at)
+static void place(struct sonde_change *out, const struct sums *sums, uint64_t interval_at)
 {
 	uint64_t count = total(sums);
 	out->by = (kth(sums, (count + 1) / 2) + kth(sums, count / 2 + 1)) / 2;
@@ -112,7 +112,7 @@ static void place(struct sonde_shift *out, const struct sums *sums, uint64_t int
 
 struct ranked {
 	double value;
-	int is_chosen; /* its rank belongs to the sum */
+	int is_chosen; /* its rank is part of the sum */
 	uint32_t rank; /* doubled */
 };
 
@@ -121,7 +121,7 @@ static int compare_ranked(const void *a, const void *b)
 	return compare(&((const struct ranked *)a)->value, &((const struct ranked *)b)->value);
 }
 
-/* Sorts. Equal values share the middle of their ranks. The sum over all ties of t³ − t. */
+/* Sorts and ranks; ties share their mean rank. Returns Σ (t³ − t) over all ties. */
 static double rank(struct ranked *rows, size_t count)
 {
 	double ties = 0;
@@ -145,7 +145,8 @@ static uint64_t chosen_sum(const struct ranked *rows, size_t count)
 	return sum;
 }
 
-/* How likely each sum is where each rank is chosen by a coin; calloc()ed, for sums up to that of all. */
+/* Probability of each rank sum if each rank is chosen by a coin flip; allocated with calloc(), for sums up to that of
+ * all ranks. */
 static double *sums_of_coins(const struct ranked *rows, size_t count, uint64_t all)
 {
 	double *chance = calloc((size_t)all + 1, sizeof *chance);
@@ -160,7 +161,7 @@ static double *sums_of_coins(const struct ranked *rows, size_t count, uint64_t a
 	return chance;
 }
 
-/* The same where exactly `chosen` of the ranks are chosen, all choices alike. */
+/* The same if exactly `chosen` ranks are chosen, with all choices equally likely. */
 static double *sums_of_choices(const struct ranked *rows, size_t count, size_t chosen, uint64_t all)
 {
 	size_t width = (size_t)all + 1;
@@ -190,7 +191,7 @@ static double p_of_sum(const double *chance, uint64_t all, uint64_t sum)
 	return two_sided(below, above);
 }
 
-/* The largest k for which sums below k are no likelier than TAIL, of sums that begin at `least` in steps of two. */
+/* The largest k for which sums below k have a probability of at most TAIL; sums start at `least` and advance by two. */
 static uint64_t interval_from(const double *chance, uint64_t all, uint64_t least)
 {
 	double below = 0;
@@ -211,8 +212,8 @@ static uint64_t interval_from_normal(double mean, double deviation)
 
 /* --- pairs ------------------------------------------------------------------------------------------------------- */
 
-/* Pairs without a difference say nothing of its sign, and are left out of the test (Wilcoxon). */
-static int test_pairs(struct sonde_shift *out, const double *differences, size_t count, struct ranked *rows)
+/* Pairs without a difference carry no sign and are left out of the test (Wilcoxon). */
+static int test_pairs(struct sonde_change *out, const double *differences, size_t count, struct ranked *rows)
 {
 	size_t used = 0;
 	for (size_t i = 0; i < count; i++)
@@ -263,12 +264,12 @@ static int all_above_0(const double *values, size_t count)
 	return 1;
 }
 
-static double scaled(const struct sonde_shift *shift, double value)
+static double scaled(const struct sonde_change *change, double value)
 {
-	return shift->is_ratio ? log(value) : value;
+	return change->is_ratio ? log(value) : value;
 }
 
-static void nothing_known(struct sonde_shift *out)
+static void nothing_known(struct sonde_change *out)
 {
 	out->p = 1;
 	out->by = NAN;
@@ -276,9 +277,9 @@ static void nothing_known(struct sonde_shift *out)
 	out->high = INFINITY;
 }
 
-int sonde_shift_paired(struct sonde_shift *out, const double *baseline, const double *candidate, size_t pairs)
+int sonde_change_paired(struct sonde_change *out, const double *baseline, const double *candidate, size_t pairs)
 {
-	*out = (struct sonde_shift){.baseline = pairs, .candidate = pairs};
+	*out = (struct sonde_change){.baseline = pairs, .candidate = pairs};
 	out->is_ratio = all_above_0(baseline, pairs) && all_above_0(candidate, pairs);
 	nothing_known(out);
 	if (!pairs)
@@ -300,9 +301,9 @@ int sonde_shift_paired(struct sonde_shift *out, const double *baseline, const do
 	return code;
 }
 
-/* --- no pairs ---------------------------------------------------------------------------------------------------- */
+/* --- independent samples ------------------------------------------------------------------------------------------ */
 
-static int test_sets(struct sonde_shift *out, struct ranked *rows, double ties)
+static int test_sets(struct sonde_change *out, struct ranked *rows, double ties)
 {
 	size_t count = out->baseline + out->candidate;
 	double a = (double)out->baseline, b = (double)out->candidate, n = a + b;
@@ -340,11 +341,11 @@ static int sets_interval(uint64_t *out, size_t a, size_t b, struct ranked *rows)
 	return 0;
 }
 
-int sonde_shift_unpaired(struct sonde_shift *out, const double *baseline, size_t baseline_count,
-			 const double *candidate, size_t candidate_count)
+int sonde_change_unpaired(struct sonde_change *out, const double *baseline, size_t baseline_count,
+			  const double *candidate, size_t candidate_count)
 {
 	size_t count = baseline_count + candidate_count;
-	*out = (struct sonde_shift){.baseline = baseline_count, .candidate = candidate_count};
+	*out = (struct sonde_change){.baseline = baseline_count, .candidate = candidate_count};
 	out->is_ratio = all_above_0(baseline, baseline_count) && all_above_0(candidate, candidate_count);
 	nothing_known(out);
 	if (!baseline_count || !candidate_count)
@@ -383,7 +384,7 @@ static int compare_asked(const void *a, const void *b)
 	return compare(&((const struct asked *)a)->p, &((const struct asked *)b)->p);
 }
 
-int sonde_shift_correct(double *p, size_t count)
+int sonde_change_correct(double *p, size_t count)
 {
 	struct asked *asked = calloc(count + 1, sizeof *asked);
 	if (!asked)
@@ -401,16 +402,16 @@ int sonde_shift_correct(double *p, size_t count)
 	return 0;
 }
 
-enum sonde_verdict sonde_shift_verdict(const struct sonde_shift *shift, double margin)
+enum sonde_verdict sonde_change_verdict(const struct sonde_change *change, double margin)
 {
-	double more = shift->is_ratio ? 1 + margin : margin, less = shift->is_ratio ? 1 / (1 + margin) : -margin;
-	if (shift->low >= less && shift->high <= more)
+	double more = change->is_ratio ? 1 + margin : margin, less = change->is_ratio ? 1 / (1 + margin) : -margin;
+	if (change->low >= less && change->high <= more)
 		return SONDE_VERDICT_UNCHANGED;
-	if (!(shift->p < P_MOST))
+	if (!(change->p < P_MOST))
 		return SONDE_VERDICT_INCONCLUSIVE;
-	if (shift->by > more)
+	if (change->by > more)
 		return SONDE_VERDICT_IMPROVED;
-	return shift->by < less ? SONDE_VERDICT_REGRESSED : SONDE_VERDICT_INCONCLUSIVE;
+	return change->by < less ? SONDE_VERDICT_REGRESSED : SONDE_VERDICT_INCONCLUSIVE;
 }
 
 const char *sonde_verdict_name(enum sonde_verdict verdict)

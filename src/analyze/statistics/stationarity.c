@@ -1,23 +1,22 @@
-/* steady.c: the last change of level ends the warm-up.
+/* stationarity.c: detects warm-up: it ends with the last change of level.
  *
- * A series that has a level is looked at as two parts with a mean each, where that leaves the least squares (Sen and
- * Srivastava, On tests for detecting change in mean, Ann. Statist. 3, 1975): the statistic is the largest reduction of
- * squares over all splits in the first half. Whether it is more than chance is asked of the series itself, in random
- * order (a permutation test: its rate of false alarms holds for independent values of any distribution, also one with
- * rare slow iterations). It stops as soon as chance has been as good often enough (Besag and Clifford, Sequential Monte
- * Carlo p-values, Biometrika 78, 1991). If it is, what was before is cut off, and the rest is looked at in the same way
- * (binary segmentation); what is cut off in the end is the warm-up. A part that a line fits better than two levels
- * drifts. More than half of the series is no warm-up.
+ * A series is split in two parts with separate means where that minimises the squared error (Sen and Srivastava, On
+ * tests for detecting change in mean, Ann. Statist. 3, 1975): the statistic is the largest reduction of squares over
+ * all splits in the first half. Whether it is significant is decided by a permutation test on the series itself, whose
+ * false alarm rate holds for independent values of any distribution, even with rare slow iterations. The test stops as
+ * soon as random orders have done as well often enough (Besag and Clifford, Sequential Monte Carlo p-values, Biometrika
+ * 78, 1991). After a significant change the part before it is cut off, and the rest is examined in the same way (binary
+ * segmentation); everything cut off is the warm-up. A part that a line fits better than two levels drifts. A warm-up
+ * never exceeds half of the series.
  *
- * Values are cut at 8 median deviations from the median, so that one stall does not look like a level. Tests use at
- * most 400 means of neighbours, as sums over neighbours (batch means) are less dependent than what they are of; where
- * the level changes is found in the values themselves. What makes less than 1 % of the mean is no change that matters,
- * however sure it is.
+ * Values are clipped at 8 median absolute deviations from the median, so that a single stall does not look like a
+ * level. Tests use at most 400 batch means, because these are less autocorrelated than the values; the position of a
+ * change is found in the values themselves. A change of less than 1 % of the mean does not matter, however significant.
  *
- * The interval of the mean is of 20 batch means with Student's t (Law, Simulation Modeling and Analysis, 2014, 9.5.3),
- * which allows for neighbours that are alike; under 40 values of all values.
+ * The mean's interval uses 20 batch means with Student's t (Law, Simulation Modeling and Analysis, 2014, 9.5.3), which
+ * allows for autocorrelation; below 40 values it uses all values.
  */
-#include "analyze/statistics/steady.h"
+#include "analyze/statistics/stationarity.h"
 
 #include <errno.h>
 #include <math.h>
@@ -27,16 +26,16 @@
 #include "base/hash.h"
 #include "util/error.h"
 
-#define ALARMS 0.03        /* the rate of false alarms */
-#define LEAST_CHANGE 0.01  /* of the mean */
+#define ALARMS 0.03        /* false alarm rate */
+#define LEAST_CHANGE 0.01  /* fraction of the mean */
 #define CUT_DEVIATIONS 8.0 /* median absolute deviations */
-#define ORDERS 999u        /* random orders; more where more series are looked at */
+#define ORDERS 999u        /* random orders; more if more series are tested together */
 #define ORDERS_MAX 9999u
 enum { GROUPS_MAX = 400, BATCHES = 20 };
 
 struct work {
-	double *values; /* cut */
-	double *groups; /* means of neighbours, and room for the same number in another order */
+	double *values; /* clipped */
+	double *groups; /* batch means, and space for a permuted copy */
 	double *sorted;
 	uint64_t seed;
 };
@@ -93,7 +92,7 @@ static uint64_t draw(struct work *work, uint64_t below)
 	return (uint64_t)(((unsigned __int128)work->seed * below) >> 64);
 }
 
-/* Whether a split as good as `gain` is rare among random orders of the same values. */
+/* True if a split as good as `gain` is rare among random orders of the same values. */
 static int is_rare(struct work *work, double *values, size_t count, double gain, size_t tests)
 {
 	double rate = ALARMS / (double)(tests ? tests : 1);
@@ -115,7 +114,7 @@ static int is_rare(struct work *work, double *values, size_t count, double gain,
 	return 1;
 }
 
-/* What a line through values leaves less of their squares than their mean; its slope. */
+/* By how much a line through the values reduces the squares compared with their mean; also returns its slope. */
 static double line_gain(const double *values, size_t count, double mean, double *out_slope)
 {
 	double middle = (double)(count - 1) / 2, n = (double)count, product = 0;
@@ -128,11 +127,11 @@ static double line_gain(const double *values, size_t count, double mean, double 
 
 struct change {
 	size_t at;
-	double share; /* of the mean before */
+	double share; /* fraction of the previous mean */
 	int is_line;
 };
 
-/* Whether there is a change in a part, and where: in the cut values; how much it is the values themselves say. */
+/* True if a part has a change of level; finds its position in the clipped values and its size in the original ones. */
 static int find_change(struct work *work, const double *whole, size_t from, size_t all, size_t tests,
 		       struct change *out)
 {
@@ -147,7 +146,7 @@ static int find_change(struct work *work, const double *whole, size_t from, size
 	if (gain <= 0 || !is_rare(work, orders, groups, gain, tests))
 		return 0;
 	double mean = mean_of(values, count), slope;
-	gain = best_split(values, count, count - 1, mean, &at); /* also of those that are no warm-up */
+	gain = best_split(values, count, count - 1, mean, &at); /* including changes too late for a warm-up */
 	best_split(values, count, count / 2, mean, &out->at);
 	out->is_line = line_gain(values, count, mean, &slope) >= gain;
 	whole += from;
@@ -156,19 +155,19 @@ static int find_change(struct work *work, const double *whole, size_t from, size
 	return fabs(after - before) >= LEAST_CHANGE * mean_of(whole, count);
 }
 
-/* Student's t for 95 %, two-sided. */
+/* Two-sided 95 % quantile of Student's t. */
 static double student(size_t degrees)
 {
 	static const double table[] = {0,     12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228,
 				       2.201, 2.179,  2.160, 2.145, 2.131, 2.120, 2.110, 2.101, 2.093, 2.086};
 	if (degrees < sizeof table / sizeof *table)
 		return table[degrees];
-	double n = (double)degrees; /* Cornish and Fisher 1937, to the second term */
+	double n = (double)degrees; /* Cornish and Fisher 1937, up to the second term */
 	return 1.95996 + 2.37227 / n + 2.82250 / (n * n);
 }
 
-/* The mean of the part, and its interval, of the values as they are. */
-static void describe(struct sonde_steady *out, const double *values, size_t count)
+/* Mean and interval of the part, from the original values. */
+static void describe(struct sonde_stationarity *out, const double *values, size_t count)
 {
 	size_t batches = count >= 2 * BATCHES ? BATCHES : count, from = 0;
 	double squares = 0, slope;
@@ -185,35 +184,36 @@ static void describe(struct sonde_steady *out, const double *values, size_t coun
 	out->drift = out->mean > 0 ? slope * (double)(count - 1) / out->mean : 0;
 }
 
-static void judge(struct work *work, struct sonde_steady *out, const double *values, size_t count, size_t tests)
+static void evaluate(struct work *work, struct sonde_stationarity *out, const double *values, size_t count,
+		     size_t tests)
 {
 	size_t warm_up = 0;
 	struct change change = {0};
 	int changes = find_change(work, values, 0, count, tests, &change);
 	struct change first = change;
 	while (changes && !change.is_line && warm_up + change.at <= count / 2 &&
-	       count - warm_up - change.at >= SONDE_STEADY_LEAST) {
+	       count - warm_up - change.at >= SONDE_STATIONARITY_LEAST) {
 		warm_up += change.at;
 		changes = find_change(work, values, warm_up, count, tests, &change);
 	}
 	describe(out, values, count);
 	if (!changes) {
-		out->verdict = SONDE_STEADY_YES;
+		out->verdict = SONDE_STATIONARITY_YES;
 		out->warm_up = warm_up;
 		describe(out, values + warm_up, count - warm_up);
 	} else if (change.is_line || first.is_line) {
-		out->verdict = SONDE_STEADY_DRIFTS;
+		out->verdict = SONDE_STATIONARITY_DRIFTS;
 	} else {
-		out->verdict = SONDE_STEADY_JUMPS;
+		out->verdict = SONDE_STATIONARITY_JUMPS;
 		out->changes_at = warm_up + change.at;
 		out->change = change.share;
 	}
 }
 
-int sonde_steady_check(struct sonde_steady *out, const double *values, size_t count, size_t tests)
+int sonde_stationarity_check(struct sonde_stationarity *out, const double *values, size_t count, size_t tests)
 {
-	*out = (struct sonde_steady){.verdict = SONDE_STEADY_TOO_FEW};
-	if (count < SONDE_STEADY_LEAST) {
+	*out = (struct sonde_stationarity){.verdict = SONDE_STATIONARITY_TOO_FEW};
+	if (count < SONDE_STATIONARITY_LEAST) {
 		if (count)
 			describe(out, values, count);
 		return 0;
@@ -224,7 +224,7 @@ int sonde_steady_check(struct sonde_steady *out, const double *values, size_t co
 	work.sorted = work.values + count;
 	work.groups = work.sorted + count;
 	cut(&work, values, count);
-	judge(&work, out, values, count, tests);
+	evaluate(&work, out, values, count, tests);
 	free(work.values);
 	return 0;
 }

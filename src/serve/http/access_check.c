@@ -1,5 +1,5 @@
-/* gate.c: who is refused, before anything is looked up or computed (http/gate.h). */
-#include "serve/http/gate.h"
+/* access_check.c: refuses requests before anything is looked up or computed (http/access_check.h). */
+#include "serve/http/access_check.h"
 
 #include <errno.h>
 #include <microhttpd.h>
@@ -10,9 +10,9 @@
 
 enum { HEAD_MAX_B = 8192 }; /* of a request */
 
-/* A request, as far as it matters here. */
+/* A request, as far as access control needs it. */
 struct caller {
-	const struct sonde_gate *gate;
+	const struct sonde_access_check *access;
 	struct MHD_Connection *connection;
 	char *target;
 	struct sonde_params *params;
@@ -41,15 +41,15 @@ static enum MHD_Result count_host(void *context, enum MHD_ValueKind kind, const 
 
 static int has_our_name(const struct caller *caller)
 {
-	const struct sonde_gate *gate = caller->gate;
+	const struct sonde_access_check *access = caller->access;
 	struct hosts hosts = {0};
 	char local[64] = "";
 	MHD_get_connection_values(caller->connection, MHD_HEADER_KIND, count_host, &hosts);
 	if (hosts.count != 1 || !hosts.value)
 		return 0;
-	if (gate->listen->is_any)
-		sonde_listen_local(sonde_gate_socket(caller->connection), local, sizeof local);
-	return sonde_guard_knows(gate->guard, hosts.value, *local ? local : NULL);
+	if (access->listen->is_any)
+		sonde_listen_local(sonde_access_check_socket(caller->connection), local, sizeof local);
+	return sonde_guard_knows(access->guard, hosts.value, *local ? local : NULL);
 }
 
 static int has_body(struct MHD_Connection *connection)
@@ -67,13 +67,13 @@ static int is_too_long(struct MHD_Connection *connection)
 
 static int is_let_in(const struct caller *caller)
 {
-	const struct sonde_guard *guard = caller->gate->guard;
+	const struct sonde_guard *guard = caller->access->guard;
 	const char *cookie = MHD_lookup_connection_value(caller->connection, MHD_COOKIE_KIND, guard->cookie);
 	return sonde_guard_admits(guard, cookie) ||
 	       sonde_guard_admits(guard, sonde_params_get(caller->params, "token"));
 }
 
-/* The path and the parameters. -EINVAL with a sentence. */
+/* Checks the path and parses the parameters. -EINVAL with a message. */
 static int take_target(const struct caller *caller)
 {
 	char *query = strchr(caller->target, '?');
@@ -84,7 +84,7 @@ static int take_target(const struct caller *caller)
 	return sonde_params_parse(caller->params, query ? query : "");
 }
 
-/* "http://HOST", of the Host that was let in. */
+/* True for "http://HOST" with the Host that was accepted. */
 static int is_own_origin(const struct caller *caller, const char *origin)
 {
 	static const char scheme[] = "http://";
@@ -92,8 +92,8 @@ static int is_own_origin(const struct caller *caller, const char *origin)
 	return strncmp(origin, scheme, strlen(scheme)) == 0 && strcasecmp(origin + strlen(scheme), host) == 0;
 }
 
-/* A page from elsewhere can make a browser ask, but not see the answer; it shall not make us compute it either.
- * Browsers say who asks: all of them the site, older ones the origin alone. */
+/* A foreign page can make a browser send requests, although it cannot read the answers; it must not make us compute
+ * them either. Current browsers send Sec-Fetch-Site with each request, older ones only Origin. */
 static int is_from_elsewhere(const struct caller *caller)
 {
 	const char *site = header(caller->connection, "Sec-Fetch-Site");
@@ -130,15 +130,16 @@ static unsigned refuse(const struct caller *caller, const char *method, const ch
 	return rc ? MHD_HTTP_BAD_REQUEST : 0;
 }
 
-int sonde_gate_socket(struct MHD_Connection *connection)
+int sonde_access_check_socket(struct MHD_Connection *connection)
 {
 	const union MHD_ConnectionInfo *info = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
 	return info ? info->connect_fd : -1;
 }
 
-unsigned sonde_gate_refuse(const struct sonde_gate *gate, const struct sonde_gate_request *request,
-			   struct sonde_params *out, const char **sentence)
+unsigned sonde_access_check_refuse(const struct sonde_access_check *access,
+				   const struct sonde_access_check_request *request, struct sonde_params *out,
+				   const char **sentence)
 {
-	const struct caller caller = {gate, request->connection, request->target, out};
+	const struct caller caller = {access, request->connection, request->target, out};
 	return refuse(&caller, request->method, sentence);
 }

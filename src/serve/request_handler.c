@@ -1,5 +1,5 @@
-/* desk.c: requests, from their first line to their answer (desk.h). */
-#include "serve/desk.h"
+/* request_handler.c: handles requests from their first line to their answer (request_handler.h). */
+#include "serve/request_handler.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -13,33 +13,33 @@
 
 enum {
 	ANSWER_MAX_B = 128 << 20,
-	SENT_MAX_B = 256 << 20, /* of all answers that are kept or being sent */
-	HEAD_MS = 2000,         /* for the first request of a connection to come */
-	NEXT_HEAD_MS = 40000,   /* for the next one, which may be thought about for 30 s */
+	SENT_MAX_B = 256 << 20, /* limit for all answers that are cached or being sent */
+	HEAD_MS = 2000,         /* for the first request of a connection to arrive */
+	NEXT_HEAD_MS = 40000,   /* for later requests, which may take up to 30 s to compute */
 };
 
 struct request {
-	struct sonde_work work; /* the first: the worker knows no more */
-	struct sonde_desk *desk;
+	struct sonde_work work; /* must be first: the worker sees only this part */
+	struct sonde_request_handler *handler;
 	struct MHD_Connection *connection;
-	char *target;     /* as it came: the path, cut off at its "?" */
-	char *key;        /* the same, whole */
-	int begun, asked; /* asked: the worker has it, or had it */
-	int is_kept;      /* the answer is one for later, too */
-	int is_bytes;     /* it is no JSON */
+	char *target;     /* as received: the path, cut off at its "?" */
+	char *key;        /* the same, uncut */
+	int begun, asked; /* asked: the worker has or had this request */
+	int is_kept;      /* the answer may be cached */
+	int is_bytes;     /* the answer is not JSON */
 	int fd;
 	struct sonde_params params;
 	sonde_answer *answer;
-	sonde_answer_both *both; /* instead of it */
+	sonde_answer_both *both; /* used instead of the answer above */
 	unsigned status;
-	struct MHD_Response *reply; /* ours to give back; NULL = not yet */
+	struct MHD_Response *reply; /* owned; NULL = not yet */
 	size_t size_b;              /* of the reply */
 };
 
 static const struct {
 	const char *path;
 	sonde_answer *answer;
-	int is_bytes; /* no JSON; and not kept, since hardly anybody asks for the same bins twice */
+	int is_bytes; /* not JSON, and not cached, because the same bins are hardly ever requested twice */
 } routes[] = {
     {"/api/recording", sonde_answer_recording, 0}, {"/api/report", sonde_answer_report, 0},
     {"/api/stacks", sonde_answer_stacks, 0},       {"/api/lanes", sonde_answer_lanes, 0},
@@ -59,7 +59,7 @@ static const struct {
 
 static enum MHD_Result send_reply(struct MHD_Connection *connection, unsigned status, struct MHD_Response *reply)
 {
-	return reply ? MHD_queue_response(connection, status, reply) : MHD_NO; /* MHD_NO: the connection is closed */
+	return reply ? MHD_queue_response(connection, status, reply) : MHD_NO; /* MHD_NO closes the connection */
 }
 
 static enum MHD_Result send_error(struct MHD_Connection *connection, unsigned status, const char *sentence)
@@ -88,10 +88,10 @@ static unsigned status_of(int code)
 								   : MHD_HTTP_INTERNAL_SERVER_ERROR;
 }
 
-/* In the worker: of the run that is asked for. */
+/* In the worker: answers from the requested run. */
 static int answer(struct request *request, struct sonde_buf *out)
 {
-	struct sonde_session *const *runs = request->desk->runs;
+	struct sonde_session *const *runs = request->handler->runs;
 	if (request->both)
 		return request->both(runs, &request->params, out);
 	const char *run = sonde_params_take(&request->params, "run");
@@ -103,10 +103,10 @@ static int answer(struct request *request, struct sonde_buf *out)
 	return request->answer(runs[is_second], &request->params, out);
 }
 
-/* Whether what the request asks for is what was opened. `read_b` of run a, where it grows. */
+/* True if the file to be answered from is unchanged since it was opened. `read_b`: bytes read of run a, if it grows. */
 static int check_originals(const struct request *request, int is_second, uint64_t read_b)
 {
-	const struct sonde_original *originals = request->desk->originals;
+	const struct sonde_original *originals = request->handler->originals;
 	int rc = request->both || !is_second ? sonde_original_check(&originals[0], read_b) : 0;
 	return rc || !(request->both || is_second) ? rc : sonde_original_check(&originals[1], 0);
 }
@@ -117,24 +117,26 @@ static int asks_second(const struct request *request)
 	return run && strcmp(run, "b") == 0;
 }
 
-/* While a connection is suspended nobody reads from it: that the page has gone is seen here. */
+/* A suspended connection is not read from, so a closed page must be detected here. */
 static int has_gone(const struct request *request)
 {
 	struct pollfd socket = {.fd = request->fd, .events = POLLRDHUP};
 	return request->fd >= 0 && poll(&socket, 1, 0) > 0;
 }
 
-/* In the worker. What all answers together may have is what bounds this one. */
+/* In the worker. The limit for all answers together bounds each of them. */
 static int make(struct request *request, struct sonde_buf *out)
 {
-	struct sonde_desk *desk = request->desk;
+	struct sonde_request_handler *handler = request->handler;
 	if (out->max_b == 0)
 		return sonde_error(EBUSY, "%d MB of answers wait to be sent: ask again in a moment", SENT_MAX_B >> 20);
-	if (!sonde_growth_pages(&desk->growth)) /* else they are told when it changes, and ask then */
-		sonde_growth_read(&desk->growth);
-	request->is_kept = !request->is_bytes && (!desk->growth.events || *desk->growth.follow.ended);
+	if (!sonde_growth_pages(
+		&handler->growth)) /* otherwise pages are notified of changes, and then request updates */
+		sonde_growth_read(&handler->growth);
+	request->is_kept = !request->is_bytes && (!handler->growth.events || *handler->growth.follow.ended);
 	int is_second = asks_second(request), rc = answer(request, out);
-	int changed = rc == -EINVAL ? 0 : check_originals(request, is_second, sonde_session_run(desk->runs[0])->file_b);
+	int changed =
+	    rc == -EINVAL ? 0 : check_originals(request, is_second, sonde_session_run(handler->runs[0])->file_b);
 	if (changed)
 		return changed;
 	if (rc == -EFBIG && out->max_b < ANSWER_MAX_B)
@@ -143,11 +145,11 @@ static int make(struct request *request, struct sonde_buf *out)
 	return rc;
 }
 
-/* In the worker: what the request asks for, then the connection goes on. */
+/* In the worker: computes the answer, then resumes the connection. */
 static void compute(struct sonde_work *work, int late)
 {
 	struct request *request = (struct request *)work;
-	_Atomic size_t *sent_b = &request->desk->sent_b;
+	_Atomic size_t *sent_b = &request->handler->sent_b;
 	struct sonde_buf json;
 	size_t others_b = atomic_load(sent_b), left_b = others_b < SENT_MAX_B ? SENT_MAX_B - others_b : 0;
 	sonde_buf_init(&json, left_b < ANSWER_MAX_B ? left_b : ANSWER_MAX_B);
@@ -162,18 +164,18 @@ static void compute(struct sonde_work *work, int late)
 	MHD_resume_connection(request->connection);
 }
 
-/* The connection is suspended first: from then on it is the worker's to let go on. */
+/* Suspends the connection first: from then on the worker may resume it. */
 static enum MHD_Result ask(struct request *request)
 {
-	struct sonde_desk *desk = request->desk;
-	int is_whole = sonde_growth_is_whole(&desk->growth);
-	struct MHD_Response *reply = is_whole ? sonde_cache_find(&desk->cache, request->key) : NULL;
-	if (reply && !check_originals(request, asks_second(request), atomic_load(&desk->growth.follow.file_b)))
+	struct sonde_request_handler *handler = request->handler;
+	int is_whole = sonde_growth_is_whole(&handler->growth);
+	struct MHD_Response *reply = is_whole ? sonde_cache_find(&handler->cache, request->key) : NULL;
+	if (reply && !check_originals(request, asks_second(request), atomic_load(&handler->growth.follow.file_b)))
 		return send_reply(request->connection, MHD_HTTP_OK, reply);
 	request->asked = 1;
-	request->fd = sonde_gate_socket(request->connection);
+	request->fd = sonde_access_check_socket(request->connection);
 	MHD_suspend_connection(request->connection);
-	if (sonde_worker_put(desk->worker, &request->work)) {
+	if (sonde_worker_put(handler->worker, &request->work)) {
 		request->status = MHD_HTTP_SERVICE_UNAVAILABLE;
 		request->reply = sonde_reply_error(sonde_error_text());
 		MHD_resume_connection(request->connection);
@@ -189,7 +191,7 @@ static enum MHD_Result answered(struct request *request)
 	enum MHD_Result sent = send_reply(request->connection, request->status, reply);
 	request->reply = NULL;
 	if (reply && request->status == MHD_HTTP_OK && request->is_kept)
-		sonde_cache_take(&request->desk->cache, request->key, reply, request->size_b);
+		sonde_cache_take(&request->handler->cache, request->key, reply, request->size_b);
 	else if (reply)
 		MHD_destroy_response(reply);
 	return sent;
@@ -199,7 +201,7 @@ static enum MHD_Result answered(struct request *request)
 
 static enum MHD_Result send_page(struct request *request, const struct sonde_page_file *file)
 {
-	const struct sonde_page *page = &request->desk->page;
+	const struct sonde_page *page = &request->handler->page;
 	struct MHD_Connection *connection = request->connection;
 	unsigned status;
 	if (page->enter && strcmp(file->path, "/") == 0 && sonde_params_get(&request->params, "token"))
@@ -222,10 +224,10 @@ static enum MHD_Result send_nothing(struct MHD_Connection *connection)
 static enum MHD_Result send_events(struct request *request)
 {
 	struct MHD_Connection *connection = request->connection;
-	struct sonde_events *events = request->desk->growth.events;
-	if (!events) /* for a browser: there is nothing to be told, do not ask again */
+	struct sonde_events *events = request->handler->growth.events;
+	if (!events) /* tells a browser that there are no events, and not to retry */
 		return send_nothing(connection);
-	struct MHD_Response *reply = sonde_events_open(events, connection, sonde_gate_socket(connection));
+	struct MHD_Response *reply = sonde_events_open(events, connection, sonde_access_check_socket(connection));
 	if (!reply)
 		return send_error(connection, MHD_HTTP_SERVICE_UNAVAILABLE, sonde_error_text());
 	enum MHD_Result sent =
@@ -238,9 +240,9 @@ static enum MHD_Result begin(struct request *request, const char *method)
 {
 	const char *sentence;
 	request->begun = 1;
-	sonde_heads_came(request->desk->heads, sonde_gate_socket(request->connection));
-	const struct sonde_gate_request asked = {request->connection, method, request->target};
-	unsigned status = sonde_gate_refuse(&request->desk->gate, &asked, &request->params, &sentence);
+	sonde_header_timeouts_came(request->handler->timeouts, sonde_access_check_socket(request->connection));
+	const struct sonde_access_check_request asked = {request->connection, method, request->target};
+	unsigned status = sonde_access_check_refuse(&request->handler->access, &asked, &request->params, &sentence);
 	return status ? send_error(request->connection, status, sentence) : MHD_YES;
 }
 
@@ -254,11 +256,12 @@ static void find_route(struct request *request)
 			request->both = routes_of_both[i].answer;
 }
 
-enum MHD_Result sonde_desk_handle(void *context, struct MHD_Connection *connection, const char *url, const char *method,
-				  const char *version, const char *data, size_t *data_b, void **mine)
+enum MHD_Result sonde_request_handler_handle(void *context, struct MHD_Connection *connection, const char *url,
+					     const char *method, const char *version, const char *data, size_t *data_b,
+					     void **mine)
 {
 	struct request *request = *mine;
-	struct sonde_desk *desk = context;
+	struct sonde_request_handler *handler = context;
 	(void)url, (void)version, (void)data;
 	if (!request || *data_b)
 		return MHD_NO;
@@ -268,7 +271,7 @@ enum MHD_Result sonde_desk_handle(void *context, struct MHD_Connection *connecti
 		return answered(request);
 	if (strcmp(request->target, "/api/events") == 0)
 		return send_events(request);
-	const struct sonde_page_file *file = sonde_page_find(&desk->page, request->target);
+	const struct sonde_page_file *file = sonde_page_find(&handler->page, request->target);
 	if (file)
 		return send_page(request, file);
 	find_route(request);
@@ -288,23 +291,23 @@ static void request_free(struct request *request)
 	free(request);
 }
 
-/* A connection's request that was begun. libmicrohttpd says nothing of the end of one that it refuses while it is read,
- * so whoever comes next finds it here: another request, or the connection's end. NULL = out of memory. */
+/* The slot for a connection's current request. libmicrohttpd does not report the end of a request that it rejects while
+ * reading, so it is cleaned up by the next one: another request, or the end of the connection. NULL without memory. */
 static struct request **place_of(struct MHD_Connection *connection)
 {
 	const union MHD_ConnectionInfo *info = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
 	return info ? (struct request **)info->socket_context : NULL;
 }
 
-/* The first that is heard of a request: its target as it came, undecoded. */
-void *sonde_desk_request_new(void *context, const char *target, struct MHD_Connection *connection)
+/* The first callback of a request: its target as received, not decoded. */
+void *sonde_request_handler_begin(void *context, const char *target, struct MHD_Connection *connection)
 {
 	struct request **place = place_of(connection);
 	struct request *request = place ? calloc(1, sizeof *request) : NULL;
 	if (!request)
 		return NULL;
 	request->work.run = compute;
-	request->desk = context;
+	request->handler = context;
 	request->connection = connection;
 	request->target = strdup(target);
 	request->key = strdup(target);
@@ -316,31 +319,31 @@ void *sonde_desk_request_new(void *context, const char *target, struct MHD_Conne
 	return *place = request;
 }
 
-void sonde_desk_request_end(void *context, struct MHD_Connection *connection, void **mine,
-			    enum MHD_RequestTerminationCode why)
+void sonde_request_handler_end(void *context, struct MHD_Connection *connection, void **mine,
+			       enum MHD_RequestTerminationCode why)
 {
 	struct request **place = place_of(connection);
-	struct sonde_desk *desk = context;
+	struct sonde_request_handler *handler = context;
 	(void)why;
 	if (place && *place == *mine)
 		*place = NULL;
 	request_free(*mine);
 	*mine = NULL;
-	sonde_heads_begin(desk->heads, sonde_gate_socket(connection), NEXT_HEAD_MS);
+	sonde_header_timeouts_begin(handler->timeouts, sonde_access_check_socket(connection), NEXT_HEAD_MS);
 }
 
-void sonde_desk_connection(void *context, struct MHD_Connection *connection, void **mine,
-			   enum MHD_ConnectionNotificationCode what)
+void sonde_request_handler_connection(void *context, struct MHD_Connection *connection, void **mine,
+				      enum MHD_ConnectionNotificationCode what)
 {
 	struct request **place = *mine;
-	struct sonde_desk *desk = context;
-	int fd = sonde_gate_socket(connection);
+	struct sonde_request_handler *handler = context;
+	int fd = sonde_access_check_socket(connection);
 	if (what == MHD_CONNECTION_NOTIFY_STARTED) {
-		sonde_heads_begin(desk->heads, fd, HEAD_MS);
+		sonde_header_timeouts_begin(handler->timeouts, fd, HEAD_MS);
 		*mine = calloc(1, sizeof *place);
 		return;
 	}
-	sonde_heads_gone(desk->heads, fd);
+	sonde_header_timeouts_gone(handler->timeouts, fd);
 	if (place)
 		request_free(*place);
 	free(place);

@@ -1,0 +1,27 @@
+/* atomic_file.h: an output file that appears under its name only when it is complete.
+ *
+ * Neither a full disk nor an error nor a signal (INT, TERM, HUP, unless ignored) leaves a partial file, or any other
+ * file; an existing output stays until the new one is on disk. Without `force` no file is ever replaced, not even one
+ * created in the meantime. With `force` a regular file is replaced; anything else (a folder, a device) is refused
+ * either way. One output at a time per process, because signal handlers know one. Single-threaded.
+ */
+#ifndef SONDE_CLI_COMMON_ATOMIC_FILE_H
+#define SONDE_CLI_COMMON_ATOMIC_FILE_H
+
+struct sonde_atomic_file {
+	const char *path; /* the output; borrowed from the caller */
+	char *name;       /* temporary name; owned */
+	int fd;           /* for reading and writing; owned */
+	int force;
+};
+
+/* Creates the file, empty, accessible to its owner only. `path` must live until it is closed. 0, or a negative errno
+ * with a message, after which nothing must be closed: -EEXIST without force, -EINVAL if the existing file is not
+ * regular. */
+int sonde_atomic_file_open(struct sonde_atomic_file *out, const char *path, int force);
+
+/* Syncs the file and gives it its name; or removes it if `error` is not 0. Returns `error`, or a negative errno with a
+ * message if renaming failed; the file is removed then. */
+int sonde_atomic_file_close(struct sonde_atomic_file *file, int error);
+
+#endif

@@ -1,0 +1,31 @@
+/* forward.h: shared by commands that run a program: they exit the way the program did. */
+#ifndef SONDE_CLI_COMMON_FORWARD_H
+#define SONDE_CLI_COMMON_FORWARD_H
+
+#include "cli/common/command.h"
+#include "source/record/recorder.h"
+
+/* Rows for common options: {SONDE_FORWARD_PID(offsetof(struct request, pid))}. */
+#define SONDE_FORWARD_PID(to) \
+	"pid", 'p', "PID", "look at a running process instead of starting a command", SONDE_PID(to)
+#define SONDE_FORWARD_DURATION(to) \
+	"duration", 'd', "TIME", "stop after this long: 10s, 500ms, 2m; a command goes on", SONDE_TIME(to, 1000000)
+#define SONDE_FORWARD_FORCE(to) "force", 'f', NULL, "overwrite FILE when it exists", SONDE_FLAG(to)
+
+#define SONDE_FORWARD_KEEP_ARGUMENTS(to)                                                                              \
+	"keep-arguments", 0, NULL, "keep command lines as they are: passwords and keys in them become *** otherwise", \
+	    SONDE_FLAG(to)
+
+#define SONDE_FORWARD_LEAST_INTERVAL_NS SONDE_RESOURCES_LEAST_INTERVAL_NS
+
+/* Parses options, then the command, or -p without a command. −1: continue; else the exit code, after printing an
+ * error. */
+int sonde_forward_parse(struct sonde_parse *parse, int argc, char **argv, char ***command, const pid_t *pid);
+
+/* Prints why nothing was recorded, after the command's name; returns the exit code. `rc`: from sonde_supervise(). */
+int sonde_forward_failure(const char *command, const struct sonde_record_options *record, int rc);
+
+/* Ends like the program, whose status is as from wait(2): returns its exit code, or raises its signal. */
+int sonde_forward(int status);
+
+#endif

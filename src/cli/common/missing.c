@@ -1,0 +1,13 @@
+/* missing.c: prints what is missing from an exported recording, because other tools show only what is there. */
+#include <stdio.h>
+
+#include "cli/common/rendering.h"
+#include "export/origin.h"
+
+void sonde_rendering_say_missing(const struct sonde_rendering *rendering, const struct sonde_session *session)
+{
+	char lacks[256];
+	if (sonde_origin_lacks(session, lacks, sizeof lacks))
+		fprintf(stderr, "sonde %s: the recording is not whole: %s; sonde report says what that means\n",
+			rendering->command, lacks);
+}
