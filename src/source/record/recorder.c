@@ -12,7 +12,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/clock.h"
 #include "base/hash.h"
 #include "source/record/lookup.h"
 #include "source/record/recorder_state.h"
@@ -185,8 +184,6 @@ void sonde_recorder_sample(struct sonde_recorder *recorder, uint64_t time_ns, ui
 {
 	struct sonde_samples_row row = {
 	    .time_ns = time_ns, .thread = thread, .stack = stack, .weight_ns = weight_ns, .status = status};
-	uint64_t now_ns = sonde_clock_now_ns();
-	row.delay_ns = (now_ns > time_ns ? now_ns - time_ns : 0) + 1;
 	recorder->sample_count += (uint64_t)sonde_sample_counts(status);
 	if (sonde_encoder_samples(&recorder->samples, &row))
 		flush_rows(recorder, &recorder->samples);
