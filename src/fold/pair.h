@@ -2,9 +2,11 @@
  *
  * The only pairing: targets answer questions with it (live.c), writers of recordings fill chunk summaries (streams.c,
  * sink_zones.c, import), and readers make whole zones (session/zone/zones.c). tests/unit/trace/test_pairings.c gives
- * all the same events. It allocates nothing: the caller holds the frames and the rows. A time that runs backwards
- * counts as no time. Zones deeper than the frames are counted in `over` while they are open and do not appear; their
- * time belongs to the deepest zone that has a frame.
+ * live.c, streams.c and the session the same events.
+ *
+ * It allocates nothing: the caller holds the frames and the rows. A time that runs backwards counts as no time. Zones
+ * deeper than the frames are counted in `over` while they are open and do not appear; their time belongs to the deepest
+ * zone that has a frame.
  */
 #ifndef SONDE_FOLD_PAIR_H
 #define SONDE_FOLD_PAIR_H
