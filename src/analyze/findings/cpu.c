@@ -161,7 +161,7 @@ SONDE_JUDGE(hot_function)
 		double share = sonde_facts_stretched(facts, time_ns) / facts->span_ns;
 		int is_function = !strcmp(kind, "function"), is_place = is_function || !strcmp(kind, "zone");
 		if (!is_place || (is_function && count < SAMPLES_LEAST) || is_no_place(name) ||
-		    !strcmp(sonde_column_text(path, i, state), "blocked") ||
+		    sonde_facts_is_state(path, i, SONDE_CRITICAL_BLOCKED) ||
 		    share < facts->threshold[SONDE_THRESHOLD_HOT])
 			continue;
 		rc = hot_add(facts, kind, name, time_ns, count, found);
@@ -185,9 +185,10 @@ SONDE_JUDGE(many_calls)
 	for (size_t i = 0; !rc && i < zones->of.rows; i++) {
 		const char *name = sonde_column_text(zones, i, zone);
 		double calls = sonde_column_count(zones, i, calls), self_ns = sonde_column_ns(zones, i, self_ns);
-		double on_path_ns = facts->has_path
-					? sonde_facts_stretched(facts, sonde_facts_on_path(facts, "zone", name, NULL))
-					: fmin(self_ns, facts->span_ns);
+		double on_path_ns =
+		    facts->has_path
+			? sonde_facts_stretched(facts, sonde_facts_on_path(facts, "zone", name, SONDE_CRITICAL_KINDS))
+			: fmin(self_ns, facts->span_ns);
 		double share = on_path_ns / facts->span_ns;
 		if (!(calls > facts->threshold[SONDE_THRESHOLD_CALLS]) ||
 		    !(share > facts->threshold[SONDE_THRESHOLD_CALLS_SHARE]) ||

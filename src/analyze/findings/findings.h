@@ -72,8 +72,11 @@ struct sonde_facts {
 	    stretch; /* running time of it with its part of what it waited for CPUs that others had, ÷ running time */
 };
 
-/* Time on the critical path of elements of a kind, a name and a state (NULL: of any). */
-double sonde_facts_on_path(const struct sonde_facts *facts, const char *kind, const char *name, const char *state);
+/* Whether an element of the critical path is in that state: enum sonde_critical_kind (critical/critical.h). */
+int sonde_facts_is_state(const struct sonde_columns_critical_path *section, size_t row, int state);
+/* Time on the critical path of elements of a kind and a name (NULL: of any), and of a state (SONDE_CRITICAL_KINDS: of
+ * any). */
+double sonde_facts_on_path(const struct sonde_facts *facts, const char *kind, const char *name, int state);
 /* Running time of the path with its part of what the path waited for CPUs that other programs had: when the one goes,
  * so does the other. */
 double sonde_facts_stretched(const struct sonde_facts *facts, double running_ns);

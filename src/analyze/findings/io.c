@@ -126,7 +126,7 @@ SONDE_JUDGE(small_reads)
 /* Of a run of one thread all of the time of a kind of call is on the path. */
 static double path_of(const struct sonde_facts *facts, const char *kind)
 {
-	double on_path_ns = sonde_facts_on_path(facts, kind, NULL, NULL);
+	double on_path_ns = sonde_facts_on_path(facts, kind, NULL, SONDE_CRITICAL_KINDS);
 	return sonde_summary_value(&facts->columns, run, threads) == 1 ? fmin(time_of(facts, kind), facts->span_ns)
 								       : on_path_ns;
 }
@@ -164,7 +164,7 @@ static double files_on_path_ns(const struct sonde_facts *facts, const char *kind
 	double sum_ns = 0;
 	for (size_t i = 0; i < path->of.rows; i++)
 		if (!strcmp(sonde_column_text(path, i, kind), kind) && !is_stream(sonde_column_text(path, i, name)) &&
-		    !strcmp(sonde_column_text(path, i, state), "blocked"))
+		    sonde_facts_is_state(path, i, SONDE_CRITICAL_BLOCKED))
 			sum_ns += sonde_column_ns(path, i, time_ns);
 	return sum_ns;
 }
@@ -178,7 +178,7 @@ static double waits_for_streams_ns(const struct sonde_facts *facts)
 		const char *kind = sonde_column_text(path, i, kind);
 		if ((!strcmp(kind, "read") || !strcmp(kind, "receive")) &&
 		    is_stream(sonde_column_text(path, i, name)) &&
-		    !strcmp(sonde_column_text(path, i, state), "blocked"))
+		    sonde_facts_is_state(path, i, SONDE_CRITICAL_BLOCKED))
 			sum_ns += sonde_column_ns(path, i, time_ns);
 	}
 	return sum_ns;

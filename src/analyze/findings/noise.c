@@ -69,7 +69,7 @@ int sonde_finding_noise(const struct sonde_facts *facts, const struct sonde_foun
 		return 0;
 	int rc = others_read(facts, &others);
 	rc = rc ? rc : sonde_finding_throttled(facts, &throttled_ns);
-	double waits = or_0(sonde_facts_on_path(facts, NULL, NULL, "runnable") - throttled_ns) / facts->span_ns;
+	double waits = or_0(sonde_facts_on_path(facts, NULL, NULL, SONDE_CRITICAL_RUNNABLE) - throttled_ns) / facts->span_ns;
 	double cpu_s = sonde_summary_value(&facts->columns, timing, cpu_time_s);
 	double stolen = or_0(sonde_summary_value(&facts->columns, timing, stolen_time_s)) / cpu_s;
 	*out = waits * others + (cpu_s > 0 ? fmin(stolen, 1) * facts->running_ns / facts->span_ns : 0);

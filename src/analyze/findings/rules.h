@@ -2,6 +2,7 @@
 #ifndef SONDE_ANALYZE_FINDINGS_RULES_H
 #define SONDE_ANALYZE_FINDINGS_RULES_H
 
+#include "analyze/critical/critical.h"
 #include "analyze/findings/findings.h"
 
 #define SONDE_JUDGE(name) int sonde_judge_##name(const struct sonde_facts *facts, struct sonde_found *found)

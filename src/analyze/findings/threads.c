@@ -340,7 +340,7 @@ SONDE_JUDGE(serial)
 	}
 	double together_ns = (double)union_ns(lives, workers), alone_ns = facts->span_ns - together_ns;
 	free(lives);
-	double running_ns = sonde_facts_on_path(facts, NULL, NULL, "running");
+	double running_ns = sonde_facts_on_path(facts, NULL, NULL, SONDE_CRITICAL_RUNNING);
 	alone_ns = fmin(alone_ns, running_ns);
 	if (workers < 2 || !(facts->cores >= 2) ||
 	    !(alone_ns / facts->span_ns > facts->threshold[SONDE_THRESHOLD_SERIAL]))
@@ -367,9 +367,9 @@ SONDE_JUDGE(serial)
 SONDE_JUDGE(hand_overs)
 {
 	const struct sonde_columns_wait_kinds *kinds = &facts->columns.wait_kinds;
-	double waking_ns = sonde_facts_on_path(facts, NULL, NULL, "waking"), calls = 0, median_ns = 0;
-	double blocked_ns = sonde_facts_on_path(facts, "condition", NULL, "blocked") +
-			    sonde_facts_on_path(facts, "semaphore", NULL, "blocked");
+	double waking_ns = sonde_facts_on_path(facts, NULL, NULL, SONDE_CRITICAL_WAKING), calls = 0, median_ns = 0;
+	double blocked_ns = sonde_facts_on_path(facts, "condition", NULL, SONDE_CRITICAL_BLOCKED) +
+			    sonde_facts_on_path(facts, "semaphore", NULL, SONDE_CRITICAL_BLOCKED);
 	for (size_t i = 0; i < kinds->of.rows; i++) {
 		const char *kind = sonde_column_text(kinds, i, kind);
 		if (strcmp(kind, "condition") != 0 && strcmp(kind, "semaphore") != 0)
@@ -403,7 +403,8 @@ SONDE_JUDGE(sleeping)
 {
 	const struct sonde_columns_waits *waits = &facts->columns.waits;
 	const struct sonde_columns_critical_path *path = &facts->columns.critical_path;
-	double asleep_ns = sonde_facts_on_path(facts, "sleep", NULL, NULL), share = asleep_ns / facts->span_ns;
+	double asleep_ns = sonde_facts_on_path(facts, "sleep", NULL, SONDE_CRITICAL_KINDS),
+	       share = asleep_ns / facts->span_ns;
 	if (!(share > facts->threshold[SONDE_THRESHOLD_SLEEP]))
 		return 0;
 	size_t row = 0;

@@ -12,7 +12,9 @@
 static double on_path_ns(const struct sonde_facts *facts, const char *zone, double wall_ns)
 {
 	double path_ns =
-	    facts->has_path ? sonde_facts_stretched(facts, sonde_facts_on_path(facts, "zone", zone, NULL)) : wall_ns;
+	    facts->has_path
+		? sonde_facts_stretched(facts, sonde_facts_on_path(facts, "zone", zone, SONDE_CRITICAL_KINDS))
+		: wall_ns;
 	return fmin(fmin(path_ns, wall_ns), facts->span_ns);
 }
 
