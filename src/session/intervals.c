@@ -143,29 +143,23 @@ static int take_row(struct walking *walking, const struct sonde_batch *batch, si
 	return error;
 }
 
-/* Takes what the next chunk tells; 1, 0 at the end, or a negative errno. */
-static int take_batch(struct walking *walking)
+/* The next chunk of switches, NULL for one that cannot be read; 1, 0 at the end, or -ENOMEM. */
+static int next_batch(struct walking *walking, const struct sonde_batch **out)
 {
-	const struct sonde_batch *batch;
-	int error = 0, rc = sonde_cursor_next(walking->cursor, &batch);
+	int rc = sonde_cursor_next(walking->cursor, out);
 	if (!rc || rc == -ENOMEM)
 		return rc;
 	walking->gaps += rc < 0;
-	for (size_t i = 0; rc > 0 && i < batch->count && !error; i++)
-		error = take_row(walking, batch, i);
-	walking->out->has_switches |= rc > 0 && batch->count > 0;
-	return error ? error : 1;
+	*out = rc > 0 ? *out : NULL;
+	walking->out->has_switches |= *out && (*out)->count > 0;
+	return 1;
 }
 
-/* Every thread ends in the state that it is in. */
-static int take_ends(struct walking *walking)
+/* A thread ends in the state that it is in. */
+static int take_end(struct walking *walking, uint32_t id)
 {
-	int error = 0;
-	for (uint32_t id = 1; !error && id < walking->count; id++) {
-		walking->walks[id].unsure = !walking->out->has_wakeups;
-		error = end_state(walking, id, walking->walks[id].end_ns);
-	}
-	return error;
+	walking->walks[id].unsure = !walking->out->has_wakeups;
+	return end_state(walking, id, walking->walks[id].end_ns);
 }
 
 static int begin(struct walking *walking)
@@ -193,13 +187,16 @@ int sonde_intervals_walk(struct sonde_intervals *out, struct sonde_session *sess
 			 int (*take)(void *context, const struct sonde_interval *interval), void *context)
 {
 	struct walking walking = {.out = out, .session = session, .take = take, .context = context};
-	int rc = begin(&walking);
-	rc = rc ? rc : 1;
-	while (rc == 1)
-		rc = take_batch(&walking);
-	rc = rc ? rc : take_ends(&walking);
+	const struct sonde_batch *batch;
+	int error = begin(&walking), rc = 0;
+	while (!error && (rc = next_batch(&walking, &batch)) > 0)
+		for (size_t i = 0; batch && i < batch->count && !error; i++)
+			error = take_row(&walking, batch, i);
+	error = error ? error : rc;
+	for (uint32_t id = 1; !error && id < walking.count; id++)
+		error = take_end(&walking, id);
 	end(&walking);
-	return rc;
+	return error;
 }
 
 /* --- one by one --------------------------------------------------------------------------------------------------- */
@@ -207,22 +204,17 @@ int sonde_intervals_walk(struct sonde_intervals *out, struct sonde_session *sess
 struct sonde_intervals_cursor {
 	struct walking walking;
 	struct sonde_intervals seen;
-	struct sonde_interval *rows; /* of the last chunk */
-	size_t next, row_count, cap;
+	const struct sonde_batch *batch; /* NULL = none is in hand */
+	size_t at;                       /* its next row */
+	uint32_t ended;                  /* at the end: threads up to here have ended */
 	int is_at_end;
+	struct sonde_interval rows[2]; /* what one row, or a thread's end, makes */
+	size_t next, row_count;
 };
 
 static int keep(void *context, const struct sonde_interval *interval)
 {
 	struct sonde_intervals_cursor *cursor = context;
-	if (cursor->row_count == cursor->cap) {
-		size_t cap = cursor->cap ? 2 * cursor->cap : 1024;
-		struct sonde_interval *rows = realloc(cursor->rows, cap * sizeof *rows);
-		if (!rows)
-			return sonde_error(ENOMEM, "out of memory for %zu states of threads", cap);
-		cursor->rows = rows;
-		cursor->cap = cap;
-	}
 	cursor->rows[cursor->row_count++] = *interval;
 	return 0;
 }
@@ -244,12 +236,21 @@ int sonde_intervals_open(struct sonde_intervals_cursor **out, struct sonde_sessi
 int sonde_intervals_next(struct sonde_intervals_cursor *cursor, const struct sonde_interval **out)
 {
 	while (cursor->next == cursor->row_count) {
+		int rc = 1;
 		cursor->next = cursor->row_count = 0;
-		if (cursor->is_at_end)
+		if (cursor->batch && cursor->at < cursor->batch->count) {
+			take_row(&cursor->walking, cursor->batch, cursor->at++);
+		} else if (!cursor->is_at_end) {
+			rc = next_batch(&cursor->walking, &cursor->batch);
+			cursor->at = 0;
+			cursor->is_at_end = !rc;
+			cursor->batch = rc > 0 ? cursor->batch : NULL;
+		} else if (++cursor->ended < cursor->walking.count) {
+			take_end(&cursor->walking, cursor->ended);
+		} else {
+			cursor->ended--;
 			return 0;
-		int rc = take_batch(&cursor->walking);
-		cursor->is_at_end = !rc;
-		rc = rc ? rc : take_ends(&cursor->walking);
+		}
 		if (rc < 0)
 			return rc;
 	}
@@ -262,6 +263,5 @@ void sonde_intervals_close(struct sonde_intervals_cursor *cursor)
 	if (!cursor)
 		return;
 	end(&cursor->walking);
-	free(cursor->rows);
 	free(cursor);
 }

@@ -46,7 +46,7 @@ struct sonde_intervals {
 int sonde_intervals_walk(struct sonde_intervals *out, struct sonde_session *session,
 			 int (*take)(void *context, const struct sonde_interval *interval), void *context);
 
-/* The same intervals one by one; memory grows with threads and the rows of a chunk. */
+/* The same intervals one by one. */
 struct sonde_intervals_cursor;
 int sonde_intervals_open(struct sonde_intervals_cursor **out, struct sonde_session *session);
 /* 1 and an interval, which lives until the next call; 0 at the end, or a negative errno. */

@@ -183,7 +183,7 @@ static int put_interval(struct sonde_tracks *tracks, struct states *states, cons
 	put_flow(tracks, whole, part);
 	tracks->event.what_id = part->state;
 	if (tracks->options.is_whole)
-		return 1;
+		return 1; /* no arguments */
 	if (part->cpu)
 		sonde_tracks_uint(tracks, "cpu", part->cpu - 1);
 	if (part->state == SONDE_INTERVAL_BLOCKED && tracks->options.has_waits)
