@@ -54,10 +54,17 @@ void sonde_tracks_close(struct sonde_tracks *tracks)
 	free(tracks);
 }
 
+/* Field by field, since it is once an event, and most fields are written again. */
 static void empty(struct sonde_tracks *tracks)
 {
-	tracks->event = (struct sonde_track_event){
-	    .track = {.kind = tracks->kind, .title = "", .unit = ""}, .name = "", .args = tracks->args};
+	struct sonde_track_event *event = &tracks->event;
+	event->track.kind = tracks->kind;
+	event->track.process = event->track.thread = event->track.sub = 0;
+	event->track.title = event->track.unit = event->name = event->what = event->category = "";
+	event->from_ns = event->to_ns = 0;
+	event->thread = event->what_id = event->flow.thread = 0;
+	event->args = tracks->args;
+	event->arg_count = 0;
 }
 
 /* Of the rows of the batch in hand. */
