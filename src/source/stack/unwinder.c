@@ -7,8 +7,8 @@
  *
  * Above the copy the stack of the live process is read, provided that the last bytes of the copy are still the same
  * there: what returns or calls in between would mostly have changed them. Where it would not, the frames soon make no
- * sense: those from above the copy are then taken back. Code without a row is followed by derived rules (stack/derived.h),
- * then by frame pointers; a few known stubs are recognised by their bytes.
+ * sense: those from above the copy are then taken back. Code without a row is followed by derived rules
+ * (stack/derived.h), then by frame pointers; a few known stubs are recognised by their bytes.
  */
 #include "source/stack/unwinder.h"
 
@@ -374,7 +374,10 @@ static enum sonde_unwind_result step_row(struct walk *walk, const struct sonde_u
 		doubtful = 1;
 	}
 	walk->below = 0;
-	if (!doubtful || (result == SONDE_UNWIND_STEPPED && is_caller(walk, before.pc)))
+	/* Where the stack or frame pointer gives the frame address, a word below is a frame pointer that was popped. */
+	int is_frame_doubtful = row->kind != SONDE_UNWIND_SP && row->kind != SONDE_UNWIND_FP;
+	if (!doubtful ||
+	    (result == SONDE_UNWIND_STEPPED && (is_frame_doubtful ? is_caller(walk, before.pc) : is_behind_call(walk))))
 		return result;
 	walk->regs = before;
 	return SONDE_UNWIND_NO_REGISTER;
