@@ -325,7 +325,7 @@ static int run(int argc, char **argv)
 	int code = sonde_command_parse(&parse, argc, argv), status = code;
 	const struct sonde_format *format = NULL;
 	if (!code && !parse.done) {
-		status = divide(&request, (size_t)(argc - parse.rest));
+		status = divide(&request, (size_t)(argc - parse.remainder));
 		format = status ? NULL : choose_format(&request);
 		status = status || format ? status : SONDE_EXIT_USAGE;
 		if (!status && sonde_diff_check_sections(request.sections)) {

@@ -108,7 +108,7 @@ static int run(int argc, char **argv)
 	struct sonde_parse parse = {.command = sonde_command_find("merge"), .found = take, .context = &request};
 	struct sonde_merge_result result;
 	int code = sonde_command_parse(&parse, argc, argv);
-	for (int i = parse.rest; !code && !parse.done && i < argc; i++)
+	for (int i = parse.remainder; !code && !parse.done && i < argc; i++)
 		code = take(&request, NULL, argv[i]);
 	if (!code && !parse.done && !request.count) {
 		fprintf(stderr, "sonde merge: no recording is named: sonde merge -o ALL.sonde A.sonde B.sonde\n");

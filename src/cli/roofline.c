@@ -26,7 +26,7 @@ struct request {
 };
 
 #define AT(member) offsetof(struct request, member)
-#define PRESENT(member) offsetof(struct sonde_rendering, member)
+#define RENDERING(member) offsetof(struct sonde_rendering, member)
 
 static const struct sonde_option options[] = {
     {"measure", 0, NULL, "measure this machine's ceilings (15 s; best while it is idle) and keep them",
@@ -34,15 +34,15 @@ static const struct sonde_option options[] = {
     {"ceilings", 0, NULL, "show the ceilings that are kept", SONDE_FLAG(AT(ceilings))},
     {"datasheet", 0, "FILE", "keep the maker's peaks, too: lines 'fp64 1.2T', 'fp32 2.4T', 'dram 140G'",
      SONDE_TEXT(AT(datasheet))},
-    {"format", 'f', "FORMAT", "here svg, html and png are the roofline", SONDE_TEXT(PRESENT(format))},
-    {"output", 'o', "FILE", "write there; the format by its name: .svg, .html, .png, …", SONDE_TEXT(PRESENT(output))},
+    {"format", 'f', "FORMAT", "here svg, html and png are the roofline", SONDE_TEXT(RENDERING(format))},
+    {"output", 'o', "FILE", "write there; the format by its name: .svg, .html, .png, …", SONDE_TEXT(RENDERING(output))},
     {"limit", 'n', "N", "rows in a table (default 20)", SONDE_FOUND},
-    {"thread", 0, "THREAD", "only the threads with this tid or this name", SONDE_TEXT(PRESENT(thread))},
-    {"from", 0, "TIME", "only what came after, counted from the start: 1.5s, 200ms", SONDE_TEXT(PRESENT(from))},
-    {"to", 0, "TIME", "only what came before", SONDE_TEXT(PRESENT(to))},
+    {"thread", 0, "THREAD", "only the threads with this tid or this name", SONDE_TEXT(RENDERING(thread))},
+    {"from", 0, "TIME", "only what came after, counted from the start: 1.5s, 200ms", SONDE_TEXT(RENDERING(from))},
+    {"to", 0, "TIME", "only what came before", SONDE_TEXT(RENDERING(to))},
     {"json", 0, NULL, "the same as -f json", SONDE_FOUND},
-    {"force", 0, NULL, "overwrite FILE", SONDE_FLAG(PRESENT(force))},
-    {"quiet", 'q', NULL, "say nothing but errors", SONDE_FLAG(PRESENT(quiet))},
+    {"force", 0, NULL, "overwrite FILE", SONDE_FLAG(RENDERING(force))},
+    {"quiet", 'q', NULL, "say nothing but errors", SONDE_FLAG(RENDERING(quiet))},
     {0},
 };
 

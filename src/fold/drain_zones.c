@@ -44,12 +44,12 @@ static int zones_time_straight(const struct sonde_drain_round *round, struct son
 	if (!piece || piece->mult >> 32 || (int64_t)(first - piece->base_cycles) < 0)
 		return 0;
 	unsigned __int128 scaled = (unsigned __int128)(first - piece->base_cycles) * piece->mult;
-	uint64_t first_ns = piece->base_ns + (uint64_t)(scaled >> 32), rest = (uint32_t)scaled;
+	uint64_t first_ns = piece->base_ns + (uint64_t)(scaled >> 32), remainder = (uint32_t)scaled;
 	uint64_t mult = piece->mult, from = times[0];
 	if (first_ns < thread->last_ns)
 		return 0;
 	for (uint64_t i = 0; i <= last; i++)
-		times[i] = first_ns + ((rest + (uint64_t)(uint32_t)(times[i] - from) * mult) >> 32);
+		times[i] = first_ns + ((remainder + (uint64_t)(uint32_t)(times[i] - from) * mult) >> 32);
 	thread->last_ns = times[last];
 	return 1;
 }

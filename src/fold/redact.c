@@ -126,8 +126,8 @@ static int is_blank(char c)
 
 static void put(struct scan *scan, const char *text, size_t len)
 {
-	size_t room = scan->out_b - scan->len;
-	len = len < room ? len : room;
+	size_t capacity = scan->out_b - scan->len;
+	len = len < capacity ? len : capacity;
 	memcpy(scan->out + scan->len, text, len);
 	scan->len += len;
 }

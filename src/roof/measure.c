@@ -139,10 +139,10 @@ static uint64_t sets_b(uint64_t set_b, unsigned threads)
 
 static void choose_dram(struct plan *plan, enum sonde_roof_threads of, unsigned threads, uint64_t free_b)
 {
-	uint64_t last_b = last_cache_b(plan, threads), beside_b = threads * (2 * HUGE_B + SET_MORE_B);
+	uint64_t last_b = last_cache_b(plan, threads), extra_b = threads * (2 * HUGE_B + SET_MORE_B);
 	uint64_t all_b = 12 * last_b > DRAM_LEAST_B ? 12 * last_b : DRAM_LEAST_B;
 	uint64_t most_b = 4 * last_b > DRAM_MOST_B ? 4 * last_b : DRAM_MOST_B;
-	uint64_t may_b = free_b / 4 > beside_b ? free_b / 4 - beside_b : 0;
+	uint64_t may_b = free_b / 4 > extra_b ? free_b / 4 - extra_b : 0;
 	all_b = all_b > most_b ? most_b : all_b;
 	all_b = free_b && all_b > may_b ? may_b : all_b;
 	if (all_b < 3 * last_b || all_b < 16 * MIB) /* only a lack of free memory makes it this small */

@@ -107,9 +107,9 @@ int sonde_launch_setenv(struct sonde_launch *launch, const char *name, const cha
 int sonde_launch_prepend(struct sonde_launch *launch, const char *name, const char *value, char separator)
 {
 	char **old = find(launch, name);
-	const char *rest = old ? *old + strlen(name) + 1 : "";
+	const char *remainder = old ? *old + strlen(name) + 1 : "";
 	char *both;
-	if (asprintf(&both, *rest ? "%s%c%s" : "%s", value, separator, rest) < 0)
+	if (asprintf(&both, *remainder ? "%s%c%s" : "%s", value, separator, remainder) < 0)
 		return sonde_error(ENOMEM, "out of memory for the environment");
 	int rc = sonde_launch_setenv(launch, name, both);
 	free(both);

@@ -3,6 +3,11 @@
  * The child waits on a pipe between fork and exec, so that perf events opened on its pid start at its exec. The errno
  * of a failed exec is reported back. The child gets our standard streams, signal dispositions and signal mask as we
  * inherited them, and none of our descriptors.
+ *
+ *	sonde_launch_init(&launch, argv);
+ *	sonde_launch_hold(&launch);    // forked, waiting: attach to launch.pid here
+ *	sonde_launch_release(&launch); // execs
+ *	sonde_launch_fini(&launch);
  */
 #ifndef SONDE_RUN_LAUNCH_H
 #define SONDE_RUN_LAUNCH_H

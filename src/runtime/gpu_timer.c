@@ -49,8 +49,8 @@ struct sonde_gpu_timer {
 	struct name names[NAMES];
 	uint32_t name_count;
 	struct scope scopes[SCOPES];
-	uint16_t live[SCOPES], rest[SCOPES]; /* scope numbers, in order of their starts, and free ones */
-	uint32_t live_count, rest_count;
+	uint16_t live[SCOPES], free_slots[SCOPES]; /* scope numbers, in order of their starts, and free ones */
+	uint32_t live_count, free_count;
 	struct sonde_gpu_mark idle[2 * SCOPES];
 	uint32_t idle_count;
 	size_t size_b;
@@ -109,7 +109,7 @@ struct sonde_gpu_timer *sonde_gpu_timer_new(int api, const struct sonde_gpu_opti
 	timer->size_b = size_b;
 	timer->why = "";
 	for (uint16_t i = 0; i < SCOPES; i++)
-		timer->rest[timer->rest_count++] = (uint16_t)(SCOPES - 1 - i);
+		timer->free_slots[timer->free_count++] = (uint16_t)(SCOPES - 1 - i);
 	return timer;
 }
 
@@ -233,7 +233,7 @@ static void scope_drop(struct sonde_gpu_timer *timer, uint32_t at, int has_faile
 	mark_drop(timer, &scope->begin, has_failed);
 	mark_drop(timer, &scope->end, has_failed);
 	timer->lost += has_failed != 0;
-	timer->rest[timer->rest_count++] = timer->live[at];
+	timer->free_slots[timer->free_count++] = timer->live[at];
 	timer->live_count--;
 	memmove(&timer->live[at], &timer->live[at + 1], (timer->live_count - at) * sizeof *timer->live);
 	*scope = (struct scope){0};
@@ -295,14 +295,14 @@ static int start(struct sonde_gpu_timer *timer, const char *text, void *stream)
 		timer->is_found = sonde_gpu_driver_find(timer->driver, &timer->calls);
 	if (!timer->is_found)
 		return fail(timer, SONDE_ERR_UNKNOWN, timer->driver->missing);
-	collect(timer, timer->rest_count ? ASKED : SCOPES);
-	if (!timer->rest_count)
+	collect(timer, timer->free_count ? ASKED : SCOPES);
+	if (!timer->free_count)
 		return fail(timer, SONDE_ERR_FULL, "512 scopes are under way: stop some, or wait for the device");
 	code = mark_put(timer, stream, &mark);
 	if (code != SONDE_OK)
 		return code;
 	uint32_t outer = open_find(timer, NULL, stream);
-	uint16_t at = timer->rest[--timer->rest_count];
+	uint16_t at = timer->free_slots[--timer->free_count];
 	timer->scopes[at] = (struct scope){.begin = mark,
 					   .outer = outer < timer->live_count ? timer->live[outer] + 1U : 0,
 					   .stream = stream,

@@ -338,7 +338,7 @@ static void chunk_end(struct sonde_pools *pools, const struct heap *heap)
 }
 
 /* Before each event: a chunk never spans a snapshot, and never exceeds its maximum of events. */
-static void chunk_make_room(struct sonde_pools *pools, const struct heap *heap, uint64_t time_ns)
+static void chunk_make_space(struct sonde_pools *pools, const struct heap *heap, uint64_t time_ns)
 {
 	int is_over = sonde_pool_chunk_is_full(&pools->chunk);
 	for (uint32_t i = 0; i < pools->snapshot_count; i++)
@@ -351,7 +351,7 @@ static void take(struct sonde_pools *pools, struct heap *heap, struct waiting *e
 {
 	if (event->time_ns < heap->last_ns)
 		event->time_ns = heap->last_ns;
-	chunk_make_room(pools, heap, event->time_ns);
+	chunk_make_space(pools, heap, event->time_ns);
 	heap->last_ns = event->time_ns;
 	struct block *there = pools->block_cap ? block_seek(pools, event->heap, event->address) : NULL;
 	int is_alive = there && there->address;
@@ -362,7 +362,7 @@ static void take(struct sonde_pools *pools, struct heap *heap, struct waiting *e
 	if (event->ends)
 		return;
 	if (is_alive)
-		chunk_make_room(pools, heap, event->time_ns);
+		chunk_make_space(pools, heap, event->time_ns);
 	begins(pools, heap, event);
 }
 

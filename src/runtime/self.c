@@ -149,8 +149,8 @@ static void drain_round(int final)
 	struct sonde_clockfit_anchor anchor = sonde_clockfit_read();
 	uint64_t passed_ns = anchor.mono_ns - fit.first.mono_ns;
 	if (!fit.count && passed_ns < LINE_NS) {
-		struct timespec rest = {0, (long)(LINE_NS - passed_ns)};
-		while (nanosleep(&rest, &rest) && errno == EINTR)
+		struct timespec remainder = {0, (long)(LINE_NS - passed_ns)};
+		while (nanosleep(&remainder, &remainder) && errno == EINTR)
 			;
 		anchor = sonde_clockfit_read();
 	}
@@ -339,9 +339,9 @@ static void drain_blocks(void)
 	drain_round(0);
 	uint64_t now_ns = sonde_clock_now_ns(), until_ns = sonde_sink_blocks_ns(sink) + 1;
 	uint64_t early_ns = now_ns < until_ns ? until_ns - now_ns : 0; /* clocks of two cores may differ */
-	struct timespec rest = {0, (long)(early_ns < EARLY_MAX_NS ? early_ns : EARLY_MAX_NS)};
+	struct timespec remainder = {0, (long)(early_ns < EARLY_MAX_NS ? early_ns : EARLY_MAX_NS)};
 	if (early_ns)
-		nanosleep(&rest, NULL);
+		nanosleep(&remainder, NULL);
 	drain_round(0);
 }
 

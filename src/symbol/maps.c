@@ -50,13 +50,13 @@ static int open_text(const char *path, char **out)
 }
 
 /* Cuts off and returns the next line; NULL at the end. */
-static char *next_line(char **rest)
+static char *next_line(char **remainder)
 {
-	char *line = *rest;
+	char *line = *remainder;
 	if (!*line)
 		return NULL;
 	char *end = strchrnul(line, '\n');
-	*rest = *end ? end + 1 : end;
+	*remainder = *end ? end + 1 : end;
 	*end = 0;
 	return line;
 }

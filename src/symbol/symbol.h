@@ -4,6 +4,10 @@
  * is consulted first, for the functions that were hit (never the whole file), in parallel; then ELF symbols; then the
  * call-frame range of a stripped function. What was read is cached by build-id. All texts live as long as the struct
  * sonde_symbols.
+ *
+ *	sonde_symbols_open(&symbols, path, build_id, build_id_b, &options);
+ *	sonde_symbols_resolve(symbols, addresses, count, results); // addresses ascending
+ *	sonde_symbols_close(symbols); // frees all texts in results
  */
 #ifndef SONDE_SYMBOL_SYMBOL_H
 #define SONDE_SYMBOL_SYMBOL_H

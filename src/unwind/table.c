@@ -93,7 +93,7 @@ static int is_head_ok(const struct sonde_unwind_file *head, uint32_t version, co
 }
 
 /* Bytes after the rows and expressions in a file of size_b; -1 if the file is too small for them. */
-static int64_t rest_of(const struct sonde_unwind_file *head, size_t size_b)
+static int64_t remainder_of(const struct sonde_unwind_file *head, size_t size_b)
 {
 	size_t left_b = size_b - sizeof *head, rows_b;
 	if (head->count > left_b / sizeof(struct sonde_unwind_row))
@@ -148,7 +148,7 @@ int sonde_unwind_table_map(struct sonde_unwind_table *out, int fd, const uint8_t
 	if (!head)
 		return code;
 	const struct sonde_unwind_row *rows = (const void *)(head + 1);
-	if (!is_head_ok(head, SONDE_UNWIND_FILE_VERSION, build_id, build_id_b) || rest_of(head, size_b) ||
+	if (!is_head_ok(head, SONDE_UNWIND_FILE_VERSION, build_id, build_id_b) || remainder_of(head, size_b) ||
 	    !are_rows_ok(rows, head)) {
 		munmap((void *)(uintptr_t)head, size_b);
 		return -EBADMSG;
@@ -171,10 +171,10 @@ int sonde_unwind_table_map_sealed(struct sonde_unwind_table *out, int fd, const 
 	if (!head)
 		return code;
 	const struct sonde_unwind_row *rows = (const void *)(head + 1);
-	int64_t rest_b = rest_of(head, size_b);
-	size_t page_count = head->count && rest_b >= 0 ? page_count_of(rows, head->count) : 0;
+	int64_t remainder_b = remainder_of(head, size_b);
+	size_t page_count = head->count && remainder_b >= 0 ? page_count_of(rows, head->count) : 0;
 	if (!is_head_ok(head, SONDE_UNWIND_FILE_SEALED, build_id, build_id_b) || !page_count ||
-	    (size_t)rest_b != page_count * sizeof *out->pages) {
+	    (size_t)remainder_b != page_count * sizeof *out->pages) {
 		munmap((void *)(uintptr_t)head, size_b);
 		return -EBADMSG;
 	}

@@ -4,6 +4,11 @@
  * escaped, and invalid UTF-8 becomes U+FFFD. Doubles round-trip; NaN and infinities become null. Write errors remain in
  * the stream for the caller to check with ferror(). Misuse, such as a value without a key in an object, is a bug in the
  * caller and trips an assertion.
+ *
+ *	sonde_json_init(&json, stdout, 2);
+ *	sonde_json_object(&json);
+ *	sonde_json_put_uint(&json, "threads", 4);
+ *	sonde_json_end(&json); // {"threads": 4}
  */
 #ifndef SONDE_UTIL_JSON_H
 #define SONDE_UTIL_JSON_H

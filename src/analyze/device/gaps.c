@@ -15,7 +15,7 @@
 #include "analyze/words.h"
 #include "util/error.h"
 
-enum { DEFAULT_ROWS = 20, ROOM = 4096 };
+enum { DEFAULT_ROWS = 20, SPARE = 4096 };
 enum { LENGTH, AT, ASKED, SYNC, BUILD, API, IO, WAIT, RUNNING, UNKNOWN, ZONE, FUNCTION, NEXT, THREAD, DEVICE, COLUMNS };
 
 static const struct sonde_column columns[COLUMNS] = {
@@ -40,7 +40,7 @@ static const struct sonde_column columns[COLUMNS] = {
 /* --- finding them ------------------------------------------------------------------------------------------------ */
 
 struct finding {
-	struct sonde_gap *all; /* capacity: limit + ROOM */
+	struct sonde_gap *all; /* capacity: limit + SPARE */
 	size_t count, limit;
 	uint64_t found, total_ns;
 };
@@ -75,7 +75,7 @@ static void found(struct finding *finding, struct sonde_gap gap)
 	finding->found++;
 	finding->total_ns += gap.to_ns - gap.from_ns;
 	finding->all[finding->count++] = gap;
-	if (finding->count == finding->limit + ROOM)
+	if (finding->count == finding->limit + SPARE)
 		keep_longest(finding);
 }
 
@@ -83,7 +83,7 @@ static int find(struct finding *out, const struct sonde_device_times *times)
 {
 	size_t devices = sonde_session_device_count(times->session);
 	uint64_t *ends_ns = calloc(devices + 1, sizeof *ends_ns);
-	out->all = calloc(out->limit + ROOM, sizeof *out->all);
+	out->all = calloc(out->limit + SPARE, sizeof *out->all);
 	if (!ends_ns || !out->all) {
 		free(ends_ns);
 		return sonde_error(ENOMEM, "out of memory for gaps of devices");

@@ -51,7 +51,7 @@ static uint64_t threads_of(const struct sonde_operation *operation)
 	return threads <= UINT32_MAX ? threads : 0;
 }
 
-static const char *what_lacks(const struct sonde_device *device, const struct sonde_operation *operation)
+static const char *what_is_missing(const struct sonde_device *device, const struct sonde_operation *operation)
 {
 	if (!device || !device->warp || !device->warps_unit || !device->blocks_unit || !device->registers_unit)
 		return "the device's limits are not known";
@@ -68,7 +68,7 @@ static const char *what_lacks(const struct sonde_device *device, const struct so
 const char *sonde_device_occupancy(struct sonde_device_occupancy *out, const struct sonde_device *device,
 				   const struct sonde_operation *operation)
 {
-	const char *why = what_lacks(device, operation);
+	const char *why = what_is_missing(device, operation);
 	if (why)
 		return why;
 	uint64_t warps = (threads_of(operation) + device->warp - 1) / device->warp;

@@ -26,8 +26,8 @@ const char *sonde_device_filled(double *out, const struct sonde_device *device, 
 	}
 	if (sonde_device_occupancy(&occupancy, device, operation))
 		return "how many blocks a unit has room for is not known";
-	double room = fmin(units * occupancy.blocks, ceil(blocks / units) * units);
-	double waves = blocks / room;
+	double capacity = fmin(units * occupancy.blocks, ceil(blocks / units) * units);
+	double waves = blocks / capacity;
 	*out = waves / ceil(waves);
 	return NULL;
 }

@@ -36,7 +36,7 @@ void sonde_device_times_end(void *state)
 
 /* --- feeding ----------------------------------------------------------------------------------------------------- */
 
-static int room_for(struct sonde_device_times *times, size_t more)
+static int ensure_capacity(struct sonde_device_times *times, size_t more)
 {
 	if (times->count + more <= times->cap)
 		return 0;
@@ -78,7 +78,7 @@ int sonde_device_times_feed(void *state, const struct sonde_batch *batch)
 			times->left_out++;
 			continue;
 		}
-		if (room_for(times, 1))
+		if (ensure_capacity(times, 1))
 			return -ENOMEM;
 		uint64_t start_ns = batch->activities.start_ns[i];
 		times->rows[times->count++] = (struct sonde_device_time){
@@ -100,9 +100,9 @@ int sonde_device_times_merge(void *state, void *other)
 {
 	struct sonde_device_times *to = state;
 	const struct sonde_device_times *from = other;
-	size_t room = SONDE_DEVICE_TIMES_MAX - to->count, count = from->count < room ? from->count : room;
+	size_t capacity = SONDE_DEVICE_TIMES_MAX - to->count, count = from->count < capacity ? from->count : capacity;
 	to->left_out += from->left_out + (from->count - count);
-	if (room_for(to, count))
+	if (ensure_capacity(to, count))
 		return -ENOMEM;
 	for (size_t i = 0; i < count; i++)
 		to->rows[to->count++] = from->rows[i];

@@ -148,35 +148,36 @@ static int is_selected(const struct sonde_heap_pass *pass, const struct sonde_he
 }
 
 /* Adds a row per place and class; `at` holds index + 1 for each. */
-static int rest_add(struct making *making, const struct sonde_heap_rest *rest, uint32_t (*at)[4], const char *text)
+static int remainder_add(struct making *making, const struct sonde_heap_rest *remainder, uint32_t (*at)[4],
+			 const char *text)
 {
 	const struct sonde_session *session = making->pass->session;
-	const struct sonde_heap_site *site = sonde_session_heap_site(session, rest->site);
+	const struct sonde_heap_site *site = sonde_session_heap_site(session, remainder->site);
 	const struct sonde_heap *heap = site ? sonde_session_heap(session, site->heap) : NULL;
 	if (!heap || heap->kind != SONDE_HEAP_MALLOC || !is_selected(making->pass, site))
 		return 0;
-	int indirect = rest->kind == SONDE_HEAP_INDIRECT;
-	int class = indirect ? SONDE_LEAK_UNREACHABLE : class_of(rest->kind);
+	int indirect = remainder->kind == SONDE_HEAP_INDIRECT;
+	int class = indirect ? SONDE_LEAK_UNREACHABLE : class_of(remainder->kind);
 	if (class == SONDE_LEAK_UNREACHABLE && sonde_suppressions_take(session, text, site->stack)) {
-		making->out->suppressed += indirect ? 0 : rest->blocks;
-		making->out->suppressed_b += indirect ? 0 : rest->size_b;
+		making->out->suppressed += indirect ? 0 : remainder->blocks;
+		making->out->suppressed_b += indirect ? 0 : remainder->size_b;
 		return 0;
 	}
-	uint32_t place = making->place_of[rest->site], *index = &at[place][class];
+	uint32_t place = making->place_of[remainder->site], *index = &at[place][class];
 	if (!*index && !row_add(making, &making->places[place], (enum sonde_leak_class) class))
 		return sonde_error(ENOMEM, "out of memory for what was left");
 	*index = *index ? *index : (uint32_t)making->out->count;
 	struct sonde_leak_row *row = &making->out->rows[*index - 1];
 	if (indirect) {
-		row->direct_blocks -= rest->blocks;
+		row->direct_blocks -= remainder->blocks;
 		return 0;
 	}
-	row->blocks += rest->blocks;
-	row->size_b += rest->size_b;
-	row->variance += rest->variance;
-	row->direct_blocks += class == SONDE_LEAK_UNREACHABLE ? rest->blocks : 0;
-	if (rest->size_b >= row->stack_has_b) {
-		row->stack_has_b = rest->size_b;
+	row->blocks += remainder->blocks;
+	row->size_b += remainder->size_b;
+	row->variance += remainder->variance;
+	row->direct_blocks += class == SONDE_LEAK_UNREACHABLE ? remainder->blocks : 0;
+	if (remainder->size_b >= row->stack_has_b) {
+		row->stack_has_b = remainder->size_b;
 		row->stack = site->stack;
 	}
 	return 0;
@@ -189,7 +190,7 @@ static int rests_add(struct making *making)
 	uint32_t(*at)[4] = calloc(making->place_count + 1, sizeof *at);
 	int rc = at ? 0 : sonde_error(ENOMEM, "out of memory for what was left");
 	for (size_t i = 0; rc == 0 && i < sonde_session_heap_rest_count(session); i++)
-		rc = rest_add(making, sonde_session_heap_rest(session, i), at, text);
+		rc = remainder_add(making, sonde_session_heap_rest(session, i), at, text);
 	free(at);
 	return rc;
 }

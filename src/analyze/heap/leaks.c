@@ -174,12 +174,12 @@ static int note_details(const struct sonde_heap_pass *pass, struct sonde_report 
 	size_t count = 0;
 	int rc = 0;
 	for (size_t i = 0; i < sonde_session_heap_rest_count(pass->session); i++) {
-		const struct sonde_heap_rest *rest = sonde_session_heap_rest(pass->session, i);
-		const struct sonde_heap_site *site = sonde_session_heap_site(pass->session, rest->site);
+		const struct sonde_heap_rest *remainder = sonde_session_heap_rest(pass->session, i);
+		const struct sonde_heap_site *site = sonde_session_heap_site(pass->session, remainder->site);
 		const struct sonde_heap *heap = site ? sonde_session_heap(pass->session, site->heap) : NULL;
-		if (heap && heap->kind == SONDE_HEAP_MALLOC && *rest->detail &&
-		    strcmp(rest->detail, SONDE_HEAP_NOT_ASKED) != 0)
-			detail_add(details, &count, rest->detail, heap->process);
+		if (heap && heap->kind == SONDE_HEAP_MALLOC && *remainder->detail &&
+		    strcmp(remainder->detail, SONDE_HEAP_NOT_ASKED) != 0)
+			detail_add(details, &count, remainder->detail, heap->process);
 	}
 	for (size_t k = 0; rc == 0 && k < count; k++) {
 		const struct sonde_process *process = sonde_session_process(pass->session, details[k].first);

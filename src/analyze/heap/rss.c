@@ -27,7 +27,7 @@ void sonde_rss_fini(struct sonde_rss *rss)
 	*rss = (struct sonde_rss){0};
 }
 
-static int room(struct sonde_rss_series *series, size_t more)
+static int ensure_capacity(struct sonde_rss_series *series, size_t more)
 {
 	if (series->count + more <= series->cap)
 		return 0;
@@ -58,7 +58,7 @@ int sonde_rss_feed(struct sonde_rss *rss, const struct sonde_batch *batch)
 		if (!process || batch->series.value[i] < 0)
 			continue;
 		struct sonde_rss_series *series = &rss->series[process];
-		if (room(series, 1))
+		if (ensure_capacity(series, 1))
 			return -ENOMEM;
 		series->points[series->count++] =
 		    (struct sonde_rss_point){batch->series.time_ns[i], (uint64_t)batch->series.value[i]};
@@ -73,7 +73,7 @@ int sonde_rss_merge(struct sonde_rss *rss, const struct sonde_rss *other)
 		struct sonde_rss_series *to = &rss->series[i];
 		if (!from->count)
 			continue;
-		if (room(to, from->count))
+		if (ensure_capacity(to, from->count))
 			return -ENOMEM;
 		memcpy(to->points + to->count, from->points, from->count * sizeof *from->points);
 		to->count += from->count;

@@ -391,15 +391,15 @@ static int share_add(const struct energy *energy, const struct sonde_energy_shar
 
 /* Adds everything without a row of its own: other programs, processes beyond the limit or too short for a figure; and
  * idle energy. */
-static int rest_add(const struct energy *energy, const struct sonde_energy_share *left, struct sonde_report *report,
-		    struct sonde_section *section)
+static int remainder_add(const struct energy *energy, const struct sonde_energy_share *left,
+			 struct sonde_report *report, struct sonde_section *section)
 {
 	const struct sonde_energy_sums *sums = &energy->sums;
 	double cases[SONDE_ENERGY_CASES];
 	for (size_t c = 0; c < SONDE_ENERGY_CASES; c++)
-		cases[c] = sums->rest_uj[c] + left->uj[c];
+		cases[c] = sums->remainder_uj[c] + left->uj[c];
 	if (!process_row(energy, sums->has_clock ? "all else" : "work, of whom is not known", cases,
-			 sums->has_clock ? sums->rest_cpu_ns + left->cpu_ns : -1, report, section) ||
+			 sums->has_clock ? sums->remainder_cpu_ns + left->cpu_ns : -1, report, section) ||
 	    !process_row(energy, "idle", sums->idle_uj, -1, report, section))
 		return sonde_error(ENOMEM, "out of memory for a row");
 	return 0;
@@ -430,7 +430,7 @@ static int processes_add(const struct energy *energy, struct sonde_report *repor
 			left.uj[c] += share->uj[c];
 	}
 	if (rc == 0)
-		rc = rest_add(energy, &left, report, section);
+		rc = remainder_add(energy, &left, report, section);
 	if (rc)
 		return rc;
 	section->table.omitted = more;

@@ -244,7 +244,7 @@ static void share_window(struct sums_state *state, const struct window *window)
 		known_ns += state->cpu_ns[i];
 	}
 	busy_ns = known_ns > busy_ns ? known_ns : busy_ns; /* the clocks do not tick at the same time */
-	sums->rest_cpu_ns += busy_ns - known_ns;
+	sums->remainder_cpu_ns += busy_ns - known_ns;
 	for (size_t c = 0; c < SONDE_ENERGY_CASES; c++) {
 		double work_uj = window->uj[c] - window->idle_uj[c], given_uj = 0;
 		for (size_t i = 0; i < sums->share_count && busy_ns > 0; i++) {
@@ -252,7 +252,7 @@ static void share_window(struct sums_state *state, const struct window *window)
 			sums->shares[i].uj[c] += uj;
 			given_uj += uj;
 		}
-		sums->rest_uj[c] += work_uj - given_uj;
+		sums->remainder_uj[c] += work_uj - given_uj;
 	}
 }
 
@@ -322,7 +322,7 @@ static void add_up(struct sums_state *state)
 		for (size_t c = 0; c < SONDE_ENERGY_CASES; c++) {
 			sums->uj[c] += window->uj[c];
 			sums->idle_uj[c] += window->idle_uj[c];
-			sums->rest_uj[c] += sums->has_clock ? 0 : window->uj[c] - window->idle_uj[c];
+			sums->remainder_uj[c] += sums->has_clock ? 0 : window->uj[c] - window->idle_uj[c];
 		}
 		sums->busy += window->busy / (double)state->count;
 		if (sums->has_clock)

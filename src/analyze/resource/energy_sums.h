@@ -60,7 +60,8 @@ struct sonde_energy_sums {
 	double busy;                       /* mean utilisation, 0 … 1 */
 	struct sonde_energy_share *shares; /* of processes with CPU time, largest first */
 	size_t share_count;
-	double rest_uj[SONDE_ENERGY_CASES], rest_cpu_ns; /* other programs, and processes too short to measure */
+	double remainder_uj[SONDE_ENERGY_CASES],
+	    remainder_cpu_ns; /* other programs, and processes too short to measure */
 };
 
 int sonde_energy_sums_init(struct sonde_energy_sums *sums, const struct sonde_energy_points *points, uint64_t from_ns,

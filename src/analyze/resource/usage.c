@@ -268,7 +268,7 @@ static int rows_add(const struct usage *usage, struct sonde_report *report, stru
 }
 
 /* Notes how much of the whole run's CPU time the intervals contain. */
-static int note_rest(const struct usage *usage, struct sonde_report *report, struct sonde_section *section)
+static int note_remainder(const struct usage *usage, struct sonde_report *report, struct sonde_section *section)
 {
 	const struct sonde_run *run = sonde_session_run(usage->session);
 	double whole_s = (double)(run->user_ns + run->system_ns) / 1e9, here_s = 0;
@@ -325,7 +325,7 @@ static int usage_finish(void *state, struct sonde_report *report)
 	hold(usage);
 	int error = rows_add(usage, report, section);
 	error = error ? error : note_unread(usage, report, section);
-	return error ? error : note_rest(usage, report, section);
+	return error ? error : note_remainder(usage, report, section);
 }
 
 const struct sonde_pass sonde_pass_usage = {

@@ -112,9 +112,9 @@ void sonde_explained_say(const struct sonde_explained *explained, uint64_t block
 			return;
 	}
 	double others = 100 * (double)(explained->ns - shown_ns) / all;
-	double rest = 100 * (double)(blocked_ns - explained->ns) / all;
+	double remainder = 100 * (double)(blocked_ns - explained->ns) / all;
 	if (others >= 0.5)
 		at += (size_t)snprintf(out + at, out_b - at, "%sother calls %.0f %%", shown ? ", " : "", others);
-	if (at < out_b && rest >= 0.5)
-		snprintf(out + at, out_b - at, "%snot known %.0f %%", at ? ", " : "", rest);
+	if (at < out_b && remainder >= 0.5)
+		snprintf(out + at, out_b - at, "%snot known %.0f %%", at ? ", " : "", remainder);
 }

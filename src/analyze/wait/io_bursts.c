@@ -93,7 +93,7 @@ static void put_together(struct sonde_io_bursts *bursts)
 		bursts->last[bursts->rows[i].thread] = i + 1;
 }
 
-static int room(struct sonde_io_bursts *bursts, size_t more)
+static int ensure_capacity(struct sonde_io_bursts *bursts, size_t more)
 {
 	while (bursts->count > bursts->most) {
 		bursts->bridge_ns *= 2;
@@ -118,7 +118,7 @@ static int burst_add(struct sonde_io_bursts *bursts, const struct sonde_io_burst
 		join(last, burst);
 		return 0;
 	}
-	if (room(bursts, 1))
+	if (ensure_capacity(bursts, 1))
 		return -ENOMEM;
 	bursts->rows[bursts->count++] = *burst;
 	bursts->last[burst->thread] = bursts->count;
@@ -170,7 +170,7 @@ int sonde_io_bursts_merge(struct sonde_io_bursts *bursts, const struct sonde_io_
 {
 	if (!other->count)
 		return 0;
-	if (room(bursts, other->count))
+	if (ensure_capacity(bursts, other->count))
 		return -ENOMEM;
 	memcpy(bursts->rows + bursts->count, other->rows, other->count * sizeof *other->rows);
 	bursts->count += other->count;

@@ -87,7 +87,7 @@ static void latency_end(void *state)
 	free(latency);
 }
 
-static int taken_room(struct latency *latency, size_t more)
+static int ensure_taken_capacity(struct latency *latency, size_t more)
 {
 	if (latency->count + more <= latency->cap)
 		return 0;
@@ -107,7 +107,7 @@ static int latency_feed(void *state, const struct sonde_batch *batch)
 		return sonde_parallelism_feed(latency->parallelism, batch);
 	if (batch->type != SONDE_CHUNK_SAMPLES)
 		return 0;
-	int rc = taken_room(latency, batch->count);
+	int rc = ensure_taken_capacity(latency, batch->count);
 	for (size_t i = 0; i < batch->count && rc == 0; i++) {
 		sonde_parallelism_seen(latency->parallelism, batch->samples.thread[i]);
 		if (sonde_pass_takes(&latency->options, batch->samples.time_ns[i], batch->samples.thread[i]))
@@ -121,7 +121,7 @@ static int latency_feed(void *state, const struct sonde_batch *batch)
 static int latency_merge(void *state, void *other_state)
 {
 	struct latency *latency = state, *other = other_state;
-	int rc = taken_room(latency, other->count);
+	int rc = ensure_taken_capacity(latency, other->count);
 	if (rc < 0)
 		return rc;
 	if (other->count)

@@ -81,7 +81,7 @@ void sonde_parallelism_free(struct sonde_parallelism *parallelism)
 	free(parallelism);
 }
 
-static int room(struct sonde_parallelism *parallelism, size_t more)
+static int ensure_capacity(struct sonde_parallelism *parallelism, size_t more)
 {
 	if (parallelism->count + more <= parallelism->cap)
 		return 0;
@@ -96,7 +96,7 @@ static int room(struct sonde_parallelism *parallelism, size_t more)
 
 int sonde_parallelism_feed(struct sonde_parallelism *parallelism, const struct sonde_batch *batch)
 {
-	int rc = room(parallelism, batch->count);
+	int rc = ensure_capacity(parallelism, batch->count);
 	for (size_t i = 0; rc == 0 && i < batch->count; i++)
 		if (batch->switches.thread[i] && batch->switches.thread[i] < parallelism->threads)
 			parallelism->changes[parallelism->count++] = (struct change){
@@ -112,7 +112,7 @@ void sonde_parallelism_seen(struct sonde_parallelism *parallelism, uint32_t thre
 
 int sonde_parallelism_merge(struct sonde_parallelism *parallelism, const struct sonde_parallelism *other)
 {
-	int rc = room(parallelism, other->count);
+	int rc = ensure_capacity(parallelism, other->count);
 	if (rc < 0)
 		return rc;
 	if (other->count)

@@ -17,7 +17,22 @@
 #include "analyze/statistics/stationarity.h"
 #include "util/error.h"
 
-enum { NAME, COUNT, MEAN, STD, MIN, MAX, RATE, ITEMS, ITEM_RATE, STEADY, WARM_UP, STEADY_MEAN, DRIFT, COLUMNS };
+enum {
+	NAME,
+	COUNT,
+	MEAN,
+	STD,
+	MIN,
+	MAX,
+	RATE,
+	ITEMS,
+	ITEM_RATE,
+	STATIONARITY,
+	WARM_UP,
+	STATIONARY_MEAN,
+	DRIFT,
+	COLUMNS
+};
 
 static const struct sonde_column columns[COLUMNS] = {
     [NAME] = {"iteration", "iteration", SONDE_UNIT_TEXT, SONDE_BASIS_MEASURED, 1, 0},
@@ -29,9 +44,9 @@ static const struct sonde_column columns[COLUMNS] = {
     [RATE] = {"iterations_per_sec", "iterations/s", SONDE_UNIT_HZ, SONDE_BASIS_MEASURED, 0, 0},
     [ITEMS] = {"items", "items", SONDE_UNIT_NUMBER, SONDE_BASIS_MEASURED, 0, 0},
     [ITEM_RATE] = {"samples_per_sec", "items/s", SONDE_UNIT_NUMBER, SONDE_BASIS_MEASURED, 0, 0},
-    [STEADY] = {"steady", "steady", SONDE_UNIT_TEXT, SONDE_BASIS_ESTIMATED, 0, 0},
+    [STATIONARITY] = {"steady", "steady", SONDE_UNIT_TEXT, SONDE_BASIS_ESTIMATED, 0, 0},
     [WARM_UP] = {"warm_up", "warm-up", SONDE_UNIT_COUNT, SONDE_BASIS_ESTIMATED, 0, 1},
-    [STEADY_MEAN] = {"steady_mean_ns", "steady mean", SONDE_UNIT_NS, SONDE_BASIS_MEASURED, 0, 1},
+    [STATIONARY_MEAN] = {"steady_mean_ns", "steady mean", SONDE_UNIT_NS, SONDE_BASIS_MEASURED, 0, 1},
     [DRIFT] = {"drift_share", "drift", SONDE_UNIT_RATIO, SONDE_BASIS_ESTIMATED, 0, 1},
 };
 
@@ -141,18 +156,19 @@ static void stationary_cells(const struct sums *sums, struct sonde_cell *row)
 					    [SONDE_STATIONARITY_DRIFTS] = "drifts",
 					    [SONDE_STATIONARITY_JUMPS] = "jumps"};
 	if (!sums->looked_at) {
-		row[STEADY] = row[WARM_UP] = row[STEADY_MEAN] = row[DRIFT] =
+		row[STATIONARITY] = row[WARM_UP] = row[STATIONARY_MEAN] = row[DRIFT] =
 		    sonde_cell_absent("too few to say: needs 21 marks in one thread");
 		return;
 	}
-	row[STEADY] = sonde_cell_text(words[sums->verdict]);
+	row[STATIONARITY] = sonde_cell_text(words[sums->verdict]);
 	row[DRIFT] = sonde_cell_real(sums->drift / (double)sums->stationary_count, 0);
 	if (sums->verdict == SONDE_STATIONARITY_YES) {
 		row[WARM_UP] = sonde_cell_int(sums->warm_up);
-		row[STEADY_MEAN] = sonde_cell_real(sums->stationary_sum / (double)sums->stationary_count,
-						   sqrt(sums->stationary_variance) / (double)sums->stationary_count);
+		row[STATIONARY_MEAN] =
+		    sonde_cell_real(sums->stationary_sum / (double)sums->stationary_count,
+				    sqrt(sums->stationary_variance) / (double)sums->stationary_count);
 	} else {
-		row[WARM_UP] = row[STEADY_MEAN] = sonde_cell_absent("not steady: its mean is of no level");
+		row[WARM_UP] = row[STATIONARY_MEAN] = sonde_cell_absent("not steady: its mean is of no level");
 	}
 }
 

@@ -79,7 +79,7 @@ static void trim(struct messages *messages)
 	}
 }
 
-static int room(struct messages *messages)
+static int ensure_capacity(struct messages *messages)
 {
 	if (messages->count < messages->cap)
 		return 0;
@@ -118,7 +118,7 @@ static int messages_feed(void *state, const struct sonde_batch *batch)
 		if (!sonde_pass_takes(&messages->options, event->time, batch->thread))
 			continue;
 		messages->mismatches += event->type == SONDE_EVENT_MISMATCH;
-		int rc = room(messages);
+		int rc = ensure_capacity(messages);
 		char *text = rc == 0 ? text_of(event) : NULL;
 		if (rc == 0 && !text)
 			rc = sonde_error(ENOMEM, "out of memory for a message");

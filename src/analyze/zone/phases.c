@@ -156,7 +156,7 @@ static uint32_t take_over(struct phases *phases, uint32_t to, uint32_t from) // 
 	return to;
 }
 
-/* Adopts the time from from_ns on into the zone that contains it. */
+/* Moves the zones that ended at `depth` into the zone `at` that encloses them, which began at from_ns. */
 static void adopt(struct phases *phases, struct lane *lane, uint32_t at, unsigned depth, uint64_t from_ns)
 {
 	if (!lane->ended[depth])
@@ -315,8 +315,8 @@ static int list_add(const struct phases *phases, uint32_t list, uint32_t except,
 }
 
 /* Adds what the enclosing zones contain besides: for each its time outside of its parts, and its siblings. */
-static int rest_add(const struct phases *phases, const struct lane *lane, const uint32_t *around, size_t count,
-		    uint64_t span_ns, struct sonde_report *report, struct sonde_section *section)
+static int remainder_add(const struct phases *phases, const struct lane *lane, const uint32_t *around, size_t count,
+			 uint64_t span_ns, struct sonde_report *report, struct sonde_section *section)
 {
 	uint32_t siblings = lane->ended[0];
 	int rc = 0;
@@ -376,7 +376,7 @@ static int section_add(const struct phases *phases, uint32_t thread, struct sond
 	struct sonde_section *section = sonde_report_table(report, "phases", TITLE, columns, COLUMNS);
 	int rc = section ? list_add(phases, list, 0, span_ns, report, section)
 			 : sonde_error(ENOMEM, "out of memory for phases");
-	rc = rc ? rc : rest_add(phases, lane, around, levels, span_ns, report, section);
+	rc = rc ? rc : remainder_add(phases, lane, around, levels, span_ns, report, section);
 	return rc ? rc : notes_add(phases, thread, span_ns, report, section);
 }
 

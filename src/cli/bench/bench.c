@@ -111,7 +111,7 @@ static int run(int argc, char **argv)
 	int code = sonde_command_parse(&parse, argc, argv);
 	if (code || parse.done)
 		return code;
-	request.words = argv + parse.rest;
+	request.words = argv + parse.remainder;
 	if (!*request.words) {
 		fprintf(stderr, "sonde bench: what shall be run? sonde bench [options] -- COMMAND\n");
 		return SONDE_EXIT_USAGE;

@@ -4,6 +4,10 @@
  * file; an existing output stays until the new one is on disk. Without `force` no file is ever replaced, not even one
  * created in the meantime. With `force` a regular file is replaced; anything else (a folder, a device) is refused
  * either way. One output at a time per process, because signal handlers know one. Single-threaded.
+ *
+ *	int error = sonde_atomic_file_open(&file, path, force);
+ *	if (!error)
+ *		error = sonde_atomic_file_close(&file, write_all(file.fd)); // renamed, or removed on error
  */
 #ifndef SONDE_CLI_COMMON_ATOMIC_FILE_H
 #define SONDE_CLI_COMMON_ATOMIC_FILE_H

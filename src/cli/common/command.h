@@ -56,7 +56,7 @@ struct sonde_parse {
 	void *context;
 	int wrong;        /* exit code for wrong usage; 0 = SONDE_EXIT_USAGE */
 	int stop_at_word; /* the first word that is not an option ends parsing (record ./app -x) */
-	int rest;
+	int remainder;
 	int done;
 };
 

@@ -18,7 +18,7 @@ int sonde_forward_parse(struct sonde_parse *parse, int argc, char **argv, char *
 	int code = sonde_command_parse(parse, argc, argv);
 	if (code || parse->done)
 		return code;
-	*command = parse->rest < argc ? argv + parse->rest : NULL;
+	*command = parse->remainder < argc ? argv + parse->remainder : NULL;
 	if (!*command == !*pid) {
 		fprintf(stderr, "sonde %s: ", name);
 		if (*command)

@@ -6,8 +6,8 @@
 
 void sonde_rendering_say_missing(const struct sonde_rendering *rendering, const struct sonde_session *session)
 {
-	char lacks[256];
-	if (sonde_origin_lacks(session, lacks, sizeof lacks))
+	char missing[256];
+	if (sonde_origin_lacks(session, missing, sizeof missing))
 		fprintf(stderr, "sonde %s: the recording is not whole: %s; sonde report says what that means\n",
-			rendering->command, lacks);
+			rendering->command, missing);
 }

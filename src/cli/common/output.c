@@ -14,8 +14,8 @@
 
 #include "util/error.h"
 
-#define ROOM_B ((uint64_t)64 << 20) /* do not use a disk with less free space */
-#define PIPE_WIDTH 120              /* columns if there is no terminal */
+#define LEAST_FREE_B ((uint64_t)64 << 20) /* do not use a disk with less free space */
+#define PIPE_WIDTH 120                    /* columns if there is no terminal */
 
 int sonde_output_open(struct sonde_output *out, const char *path, int force)
 {
@@ -130,10 +130,10 @@ int sonde_output_newest(char *out, size_t out_b)
 int sonde_output_nameless(const char *name)
 {
 	const char *directory = getenv("TMPDIR");
-	struct statvfs room;
+	struct statvfs disk;
 	int fd = -1;
 	directory = directory && *directory ? directory : "/tmp";
-	if (!statvfs(directory, &room) && (uint64_t)room.f_bavail * room.f_frsize >= ROOM_B)
+	if (!statvfs(directory, &disk) && (uint64_t)disk.f_bavail * disk.f_frsize >= LEAST_FREE_B)
 		fd = open(directory, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
 	if (fd < 0)
 		fd = memfd_create(name, MFD_CLOEXEC);

@@ -261,13 +261,13 @@ static int optionswords(struct walk *walk)
 		if (code || parse->done)
 			return code;
 	}
-	parse->rest = walk->at < walk->argc ? walk->at : walk->argc;
+	parse->remainder = walk->at < walk->argc ? walk->at : walk->argc;
 	return 0;
 }
 
 int sonde_command_parse(struct sonde_parse *parse, int argc, char **argv)
 {
-	parse->rest = argc;
+	parse->remainder = argc;
 	parse->done = 0;
 	for (int words = 0; words < 2; words++) {
 		struct walk walk = {.parse = parse, .argv = argv, .argc = argc, .words = words};

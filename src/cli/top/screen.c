@@ -244,13 +244,13 @@ static void draw_foot(const struct screen *screen, struct sonde_buf *text, int l
 
 static void draw_table(struct screen *screen, int first, int count)
 {
-	size_t rows = row_count(screen), room = count > 1 ? (size_t)count - 1 : 0, view = screen->view;
+	size_t rows = row_count(screen), capacity = count > 1 ? (size_t)count - 1 : 0, view = screen->view;
 	size_t *at = &screen->at[view], *top = &screen->top[view];
 	*at = rows && *at >= rows ? rows - 1 : rows ? *at : 0;
-	*top = *at < *top ? *at : room && *at >= *top + room ? *at - room + 1 : *top;
+	*top = *at < *top ? *at : capacity && *at >= *top + capacity ? *at - capacity + 1 : *top;
 	if (screen->table.count)
 		sonde_curses_line(first, rows ? SONDE_CURSES_BAR : SONDE_CURSES_PLAIN, screen->table.line[0]);
-	for (size_t i = 0; i < room && *top + i + 1 < screen->table.count; i++)
+	for (size_t i = 0; i < capacity && *top + i + 1 < screen->table.count; i++)
 		sonde_curses_line(first + 1 + (int)i, rows && *top + i == *at ? SONDE_CURSES_BOLD : SONDE_CURSES_PLAIN,
 				  screen->table.line[*top + i + 1]);
 }

@@ -95,7 +95,7 @@ static void attempts_fini(struct attempts *attempts)
 	free(attempts->row);
 }
 
-static int attempt_judge(struct attempt *row, const struct sonde_try_entries *entries)
+static int attempt_evaluate(struct attempt *row, const struct sonde_try_entries *entries)
 {
 	row->gain = NAN;
 	row->baseline = sonde_try_baseline_of(entries, row->entry);
@@ -108,7 +108,7 @@ static int attempt_judge(struct attempt *row, const struct sonde_try_entries *en
 	return code;
 }
 
-static int attempts_judge(struct attempts *out, const struct sonde_try_entries *entries)
+static int attempts_evaluate(struct attempts *out, const struct sonde_try_entries *entries)
 {
 	*out = (struct attempts){.row = calloc(entries->attempts + 1, sizeof *out->row)};
 	int code = out->row ? 0 : sonde_error(ENOMEM, "out of memory for %zu attempts", entries->attempts);
@@ -118,7 +118,7 @@ static int attempts_judge(struct attempts *out, const struct sonde_try_entries *
 		struct attempt *row = &out->row[out->count++];
 		row->entry = &entries->entry[i];
 		row->number = out->count;
-		code = attempt_judge(row, entries);
+		code = attempt_evaluate(row, entries);
 		out->of[row->verdict]++;
 	}
 	return code;
@@ -401,7 +401,7 @@ int sonde_try_report(struct sonde_report *report, const char *name, const struct
 	static const enum sonde_verdict order[] = {SONDE_VERDICT_IMPROVED, SONDE_VERDICT_REGRESSED,
 						   SONDE_VERDICT_UNCHANGED, SONDE_VERDICT_INCONCLUSIVE};
 	struct attempts attempts;
-	int code = attempts_judge(&attempts, entries);
+	int code = attempts_evaluate(&attempts, entries);
 	code = code ? code : put_facts(report, name, &attempts);
 	code = code ? code : note_how(report, &attempts);
 	code = code ? code : note_damaged(report, name, entries->damaged);
@@ -424,7 +424,7 @@ static int name_add(struct sonde_report *report, struct sonde_section *section, 
 {
 	struct attempts attempts;
 	const struct attempt *best = NULL;
-	int code = attempts_judge(&attempts, entries);
+	int code = attempts_evaluate(&attempts, entries);
 	struct sonde_cell *row = code ? NULL : sonde_report_row(report, section);
 	if (!code && !row)
 		code = sonde_error(ENOMEM, "out of memory for a row");

@@ -451,8 +451,8 @@ static int run(int argc, char **argv)
 	int code = sonde_command_parse(&parse, argc, argv);
 	if (code || parse.done)
 		return code;
-	request.command = argv + parse.rest;
-	request.word_count -= (size_t)(argc - parse.rest);
+	request.command = argv + parse.remainder;
+	request.word_count -= (size_t)(argc - parse.remainder);
 	const struct action *action = choose(&request);
 	request.form = action ? choose_format(&request) : NULL;
 	if (!action || !request.form)

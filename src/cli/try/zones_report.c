@@ -94,7 +94,7 @@ static size_t pairs_make(struct pair *pairs, const struct sonde_try_zones *zones
 	return count;
 }
 
-static int pairs_judge(struct pair *pairs, size_t count)
+static int pairs_evaluate(struct pair *pairs, size_t count)
 {
 	double *p = calloc(count + 1, sizeof *p);
 	size_t asked = 0;
@@ -184,7 +184,7 @@ int sonde_try_zones_rows(struct sonde_report *report, struct sonde_section *sect
 	if (!pairs)
 		return sonde_error(ENOMEM, "out of memory for zones");
 	count = pairs_make(pairs, zones, before);
-	int code = pairs_judge(pairs, count) ? sonde_error(ENOMEM, "out of memory for zones") : 0;
+	int code = pairs_evaluate(pairs, count) ? sonde_error(ENOMEM, "out of memory for zones") : 0;
 	for (size_t i = 0; !code && i < count; i++)
 		code = row_add(report, section, number, &pairs[i], margin);
 	if (!code && zones->left_out)

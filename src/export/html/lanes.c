@@ -238,8 +238,8 @@ static uint64_t since(const struct lanes *lanes, uint64_t time_ns)
 /* Limits arrows and steps if there is little space. */
 static size_t limit(const struct lanes *lanes, size_t most)
 {
-	uint64_t room = lanes->most_b / LIMIT_B;
-	return lanes->thinned_ns && room < most ? (size_t)room : most;
+	uint64_t capacity = lanes->most_b / LIMIT_B;
+	return lanes->thinned_ns && capacity < most ? (size_t)capacity : most;
 }
 
 static void put_arrows(struct sonde_json *json, const struct lanes *lanes, struct sonde_tile_arrow *arrows)

@@ -117,18 +117,18 @@ static void put_title(struct picture *picture, const struct sonde_tree_node *nod
 /* Writes as much of the name as fits the frame; the script repeats this for other widths. */
 static void put_label(struct picture *picture, const char *name, double width)
 {
-	size_t room = width > 8 ? (size_t)((width - 8) / LETTER_PX) : 0;
+	size_t capacity = width > 8 ? (size_t)((width - 8) / LETTER_PX) : 0;
 	const char *clean = sonde_clean_text(&picture->scratch, name);
-	if (room < 2)
+	if (capacity < 2)
 		return;
 	size_t columns = sonde_clean_columns(clean);
-	if (columns <= room) {
+	if (columns <= capacity) {
 		sonde_clean_markup(picture->out, clean);
 		return;
 	}
 	struct sonde_buf head;
 	sonde_buf_init(&head, TEXT_MAX_B);
-	sonde_clean_head(&head, clean, room - 1);
+	sonde_clean_head(&head, clean, capacity - 1);
 	if (!sonde_buf_append(&head, "", 1))
 		sonde_clean_markup(picture->out, (const char *)head.data);
 	fputs("…", picture->out);
@@ -155,7 +155,7 @@ static void put_frame(struct picture *picture, const struct sonde_preorder *at, 
 	fputs("</text></g>\n", out);
 }
 
-static int level_room(struct picture *picture, size_t depth)
+static int ensure_level(struct picture *picture, size_t depth)
 {
 	if (depth + 1 < picture->level_cap)
 		return 0;
@@ -185,14 +185,14 @@ static void add_module(struct picture *picture, const struct sonde_tree_node *no
 static int visit(void *context, const struct sonde_preorder *at)
 {
 	struct picture *picture = context;
-	int error = level_room(picture, at->depth);
+	int error = ensure_level(picture, at->depth);
 	if (error)
 		return error;
 	struct level *level = &picture->levels[at->depth];
 	if (at->depth == 0)
 		*level = (struct level){.next = 0, .end = at->node->total};
-	uint64_t start = level->next, room = level->end - start;
-	uint64_t total = at->node->total < room ? at->node->total : room;
+	uint64_t start = level->next, capacity = level->end - start;
+	uint64_t total = at->node->total < capacity ? at->node->total : capacity;
 	level->next = start + total;
 	picture->levels[at->depth + 1] = (struct level){.next = start, .end = start + total};
 	if (!picture->out)

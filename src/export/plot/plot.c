@@ -22,8 +22,8 @@ enum {
 	NOTE_COLUMNS = TITLE_COLUMNS + 30
 };
 #define TEXT_MAX_B (1 << 16)
-#define ROOM 1.06 /* height of the axis relative to the highest value */
-#define ROOM_FOR_MARKS 1.25
+#define HEADROOM 1.06 /* height of the axis relative to the highest value */
+#define HEADROOM_FOR_ANNOTATIONS 1.25
 
 struct drawing {
 	const struct sonde_plot *plot;
@@ -101,9 +101,10 @@ static int choose_scales(struct drawing *drawing)
 	if (!has_value)
 		return sonde_error(ENODATA, "the recording has nothing to draw for this plot");
 	sonde_plot_scale_choose(&drawing->x, plot->x.unit, from, to, plot->x.logarithmic);
-	least = plot->y.below_zero ? least * ROOM : 0;
-	sonde_plot_scale_choose(&drawing->y, plot->y.unit, least,
-				most > 0 || least < 0 ? most * (plot->mark_count ? ROOM_FOR_MARKS : ROOM) : 1, 0);
+	least = plot->y.below_zero ? least * HEADROOM : 0;
+	sonde_plot_scale_choose(
+	    &drawing->y, plot->y.unit, least,
+	    most > 0 || least < 0 ? most * (plot->annotation_count ? HEADROOM_FOR_ANNOTATIONS : HEADROOM) : 1, 0);
 	return 0;
 }
 
@@ -137,10 +138,10 @@ static void put_names(struct drawing *drawing)
 {
 	const struct sonde_plot_series *row = &drawing->plot->series[0];
 	size_t every = row->count / 24 + 1;
-	double room = (double)(RIGHT - LEFT) / (double)row->count * (double)every;
+	double space = (double)(RIGHT - LEFT) / (double)row->count * (double)every;
 	for (size_t i = 0; i < row->count; i += every) {
 		double x = x_of(drawing, (double)i + 0.5); /* intervals with names are numbered */
-		size_t columns = (size_t)fmax(room / LETTER - 1, 3);
+		size_t columns = (size_t)fmax(space / LETTER - 1, 3);
 		fprintf(drawing->out, "<text x=\"%.1f\" y=\"%d\" text-anchor=\"middle\">", x, BOTTOM + 20);
 		put_text(drawing, drawing->plot->x.names[i], columns);
 		fputs("</text>\n", drawing->out);
@@ -289,22 +290,23 @@ static void put_heading(struct drawing *drawing)
 }
 
 /* Lines first, so that none crosses a label; a label moves down if it would overlap the previous one. */
-static void put_marks(struct drawing *drawing)
+static void put_annotations(struct drawing *drawing)
 {
 	const struct sonde_plot *plot = drawing->plot;
 	double before = -1e9;
 	int row = 0;
-	for (size_t i = 0; i < plot->mark_count; i++)
-		fprintf(drawing->out, "<path class=\"mark\" d=\"M%.1f %dV%d\"/>\n", x_of(drawing, plot->marks[i].x),
-			TOP, BOTTOM);
+	for (size_t i = 0; i < plot->annotation_count; i++)
+		fprintf(drawing->out, "<path class=\"mark\" d=\"M%.1f %dV%d\"/>\n",
+			x_of(drawing, plot->annotations[i].x), TOP, BOTTOM);
 	fputs("<g class=\"over\">\n", drawing->out);
-	for (size_t i = 0; i < plot->mark_count; i++) {
-		double x = x_of(drawing, plot->marks[i].x), length = (double)(strlen(plot->marks[i].name) * LETTER);
+	for (size_t i = 0; i < plot->annotation_count; i++) {
+		double x = x_of(drawing, plot->annotations[i].x),
+		       length = (double)(strlen(plot->annotations[i].name) * LETTER);
 		int is_right = x + length + 8 > RIGHT;
 		row = fabs(x - before) < length + 12 ? (row + 1) % 4 : 0;
 		before = x;
 		put_label(drawing, is_right ? x - 5 : x + 5, TOP + 12 + 15 * row, is_right ? "end" : "start",
-			  plot->marks[i].name);
+			  plot->annotations[i].name);
 	}
 	fputs("</g>\n", drawing->out);
 }
@@ -417,7 +419,7 @@ int sonde_plot_svg(const struct sonde_plot *plot, FILE *out)
 	put_frame(&drawing);
 	put_series(&drawing);
 	put_heading(&drawing);
-	put_marks(&drawing);
+	put_annotations(&drawing);
 	put_intervals(&drawing);
 	fputs("</svg>\n", out);
 	error = sonde_buf_error(&drawing.scratch);

@@ -11,7 +11,7 @@
 
 #include "report/report.h"
 
-enum { SONDE_PLOT_WIDTH = 960, SONDE_PLOT_HEIGHT = 540, SONDE_PLOT_SERIES_MAX = 6, SONDE_PLOT_MARKS_MAX = 8 };
+enum { SONDE_PLOT_WIDTH = 960, SONDE_PLOT_HEIGHT = 540, SONDE_PLOT_SERIES_MAX = 6, SONDE_PLOT_ANNOTATIONS_MAX = 8 };
 
 enum sonde_plot_form {
 	SONDE_PLOT_LINE, /* a step from one interval to the next */
@@ -39,7 +39,7 @@ struct sonde_plot_axis {
 };
 
 /* An annotated time or value of x. */
-struct sonde_plot_mark {
+struct sonde_plot_annotation {
 	double x;
 	const char *name;
 };
@@ -49,8 +49,8 @@ struct sonde_plot {
 	struct sonde_plot_axis x, y;
 	struct sonde_plot_series series[SONDE_PLOT_SERIES_MAX];
 	size_t series_count;
-	struct sonde_plot_mark marks[SONDE_PLOT_MARKS_MAX];
-	size_t mark_count;
+	struct sonde_plot_annotation annotations[SONDE_PLOT_ANNOTATIONS_MAX];
+	size_t annotation_count;
 	const char *note; /* below the picture; NULL = none */
 };
 

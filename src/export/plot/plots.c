@@ -127,11 +127,11 @@ static int add(struct builder *builder, const struct sonde_section *section, con
 	return 0;
 }
 
-static void mark(struct builder *builder, double x, const char *name)
+static void annotate(struct builder *builder, double x, const char *name)
 {
 	struct sonde_plot *plot = &builder->plot;
-	if (!isnan(x) && plot->mark_count < SONDE_PLOT_MARKS_MAX)
-		plot->marks[plot->mark_count++] = (struct sonde_plot_mark){x, name};
+	if (!isnan(x) && plot->annotation_count < SONDE_PLOT_ANNOTATIONS_MAX)
+		plot->annotations[plot->annotation_count++] = (struct sonde_plot_annotation){x, name};
 }
 
 static const char *const *names_of(struct builder *builder, const struct sonde_section *section, const char *key)
@@ -170,7 +170,7 @@ static int build_cpu(struct builder *builder)
 }
 
 /* Annotates the highest value of a series; `of` names the values. */
-static void mark_peak(struct builder *builder, const struct sonde_plot_series *series, const char *of)
+static void annotate_peak(struct builder *builder, const struct sonde_plot_series *series, const char *of)
 {
 	size_t best = 0;
 	for (size_t i = 0; i < series->count; i++)
@@ -178,7 +178,7 @@ static void mark_peak(struct builder *builder, const struct sonde_plot_series *s
 			best = i;
 	const char *name = sonde_arena_printf(&builder->arena, "%s %s", of,
 					      figure_of(builder, SONDE_UNIT_BYTES, series->values[best]));
-	mark(builder, (series->from[best] + series->to[best]) / 2, name ? name : of);
+	annotate(builder, (series->from[best] + series->to[best]) / 2, name ? name : of);
 }
 
 static int build_memory(struct builder *builder)
@@ -200,8 +200,9 @@ static int build_memory(struct builder *builder)
 						       .name = "allocated, most alive of the largest heap",
 						       .form = SONDE_PLOT_LINE});
 	for (size_t i = 0; i < plot->series_count && !error; i++)
-		mark_peak(builder, &plot->series[i],
-			  *plot->series[i].key == 'r' ? "resident: highest mean of an interval" : "allocated: at most");
+		annotate_peak(builder, &plot->series[i],
+			      *plot->series[i].key == 'r' ? "resident: highest mean of an interval"
+							  : "allocated: at most");
 	error = error ? error : take_warnings(builder, usage);
 	error = error ? error : take_warnings(builder, heap);
 	return error ? error : plot->series_count ? 0 : nothing(usage, "rss_b");
@@ -247,7 +248,7 @@ static int build_zones(struct builder *builder)
 		double at = value_of(zone, 0, points[i][0]);
 		const char *name =
 		    sonde_arena_printf(&builder->arena, "%s %s", points[i][1], figure_of(builder, SONDE_UNIT_NS, at));
-		mark(builder, at, name ? name : points[i][1]);
+		annotate(builder, at, name ? name : points[i][1]);
 	}
 	return plot->title ? 0 : sonde_error(ENOMEM, "out of memory for a plot");
 }

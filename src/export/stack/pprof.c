@@ -295,12 +295,12 @@ static void put_period(struct state *state, const struct sonde_stacks *stacks)
 static void put_origin(struct state *state)
 {
 	struct sonde_origin origin = {0};
-	char lacks[256], line[320];
+	char missing[256], line[320];
 	for (const char *said; (said = sonde_origin_next(&origin, state->session));)
 		put_comment(state, said);
-	if (!sonde_origin_lacks(state->session, lacks, sizeof lacks))
+	if (!sonde_origin_lacks(state->session, missing, sizeof missing))
 		return;
-	snprintf(line, sizeof line, "the recording is not whole: %s", lacks);
+	snprintf(line, sizeof line, "the recording is not whole: %s", missing);
 	put_comment(state, line);
 }
 

@@ -44,7 +44,7 @@ struct state {
 	struct sonde_stack_lines stack;
 };
 
-static int have_room(struct state *state, size_t more)
+static int ensure_capacity(struct state *state, size_t more)
 {
 	if (state->cap - state->count >= more)
 		return 0;
@@ -64,7 +64,7 @@ static struct sample sample_of(uint32_t thread, uint32_t node, uint32_t leaf, ui
 
 static int add_batch(struct state *state, const struct sonde_batch *batch)
 {
-	int error = have_room(state, batch->count);
+	int error = ensure_capacity(state, batch->count);
 	if (error)
 		return error;
 	for (size_t i = 0; i < batch->count; i++) {
@@ -102,7 +102,7 @@ static int read_weights(struct state *state)
 	int error = sonde_export_stacks_fold(&stacks, state->session, state->options);
 	if (error)
 		return error;
-	error = have_room(state, stacks.count);
+	error = ensure_capacity(state, stacks.count);
 	for (size_t i = 0; i < stacks.count && !error; i++) {
 		const struct sonde_stack *row = &stacks.rows[i];
 		if (row->weight)
@@ -168,7 +168,7 @@ static int read_calls(struct state *state)
 	while (!error && (rc = sonde_export_stacks_next(cursor, &batch)) > 0)
 		error = add_calls(&calls, state, &range, batch);
 	sonde_cursor_close(cursor);
-	error = error ? error : rc < 0 ? rc : have_room(state, calls.count);
+	error = error ? error : rc < 0 ? rc : ensure_capacity(state, calls.count);
 	if (!error && calls.count)
 		qsort(calls.rows, calls.count, sizeof *calls.rows, compare_calls);
 	for (size_t i = 0; i < calls.count && !error; i++)

@@ -11,7 +11,7 @@ struct path {
 	size_t cap;
 };
 
-static int make_room(struct path *path, size_t depth)
+static int ensure_capacity(struct path *path, size_t depth)
 {
 	if (depth < path->cap)
 		return 0;
@@ -29,7 +29,7 @@ int sonde_preorder_walk(const struct sonde_tree_node *root, sonde_preorder_visit
 	size_t count = 0, depth = 0;
 	int error = 0;
 	for (const struct sonde_tree_node *node = root; node && !error;) {
-		error = make_room(&path, depth);
+		error = ensure_capacity(&path, depth);
 		if (error)
 			break;
 		path.at[depth] = (struct sonde_preorder){node, count++, depth ? path.at[depth - 1].index : 0, depth};

@@ -91,16 +91,16 @@ static int put_line(struct walk *walk, const struct sonde_tree_node *node, enum 
 {
 	put_figures(walk, node->total, node->self);
 	size_t used = FIGURES_COLUMNS + put_branches(walk, hang);
-	size_t room = (size_t)walk->options->width > used + 8 ? (size_t)walk->options->width - used : 8;
+	size_t capacity = (size_t)walk->options->width > used + 8 ? (size_t)walk->options->width - used : 8;
 	sonde_buf_clear(&walk->line);
 	size_t module = sonde_clean_columns(node->module) + 3;
-	int with_module = *node->module && module < room / 2;
+	int with_module = *node->module && module < capacity / 2;
 	sonde_buf_clear(&walk->name);
 	sonde_clean(&walk->name, node->name, walk->options->ascii);
 	if (sonde_buf_append(&walk->name, "", 1))
 		return sonde_buf_error(&walk->name);
-	used = sonde_shorten_name(&walk->line, (const char *)walk->name.data, with_module ? room - module : room,
-				  walk->options->ascii);
+	used = sonde_shorten_name(&walk->line, (const char *)walk->name.data,
+				  with_module ? capacity - module : capacity, walk->options->ascii);
 	if (with_module) {
 		sonde_buf_text(&walk->line, walk->options->color ? " \033[2m(" : " (");
 		sonde_clean_cut(&walk->line, node->module, module - 3, walk->options->ascii);

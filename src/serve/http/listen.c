@@ -19,7 +19,7 @@ union address {
 	struct sockaddr any;
 	struct sockaddr_in four;
 	struct sockaddr_in6 six;
-	struct sockaddr_storage room;
+	struct sockaddr_storage storage;
 };
 
 static int find(const char *host, union address *out, socklen_t *out_b)

@@ -209,7 +209,7 @@ static int read_base(const struct run *run, struct sonde_cfi_cursor *code, enum 
 }
 
 /* The part of a frame expression after its first register: empty, deref, or deref and plus_uconst. */
-static enum sonde_unwind_kind read_rest(struct sonde_cfi_cursor code, enum sonde_unwind_kind base, int64_t *offset)
+static enum sonde_unwind_kind read_remainder(struct sonde_cfi_cursor code, enum sonde_unwind_kind base, int64_t *offset)
 {
 	if (!sonde_cfi_left(&code))
 		return base;
@@ -244,7 +244,7 @@ static void set_frame_expression(struct run *run, struct sonde_cfi_cursor code)
 		run->state.kind = SONDE_UNWIND_PLT;
 		frame->value = bytes[6] - 0x30;
 	} else if (read_base(run, &code, &kind, &offset)) {
-		run->state.kind = (uint8_t)read_rest(code, kind, &offset);
+		run->state.kind = (uint8_t)read_remainder(code, kind, &offset);
 		frame->value = offset;
 	}
 }

@@ -99,7 +99,7 @@ void sonde_frame_rules_free(struct sonde_frame_rules *rules)
 }
 
 /* Grows an array for one more item; 0 without memory. */
-static int has_room(void **items, size_t count, size_t *capacity, size_t item_b)
+static int ensure_capacity(void **items, size_t count, size_t *capacity, size_t item_b)
 {
 	if (count < *capacity)
 		return 1;
@@ -295,7 +295,7 @@ static uint32_t find_node(const struct sonde_frame_rules *rules, uint64_t addres
 static struct node *add_node(struct sonde_frame_rules *rules, uint64_t address)
 {
 	if (rules->node_count == rules->node_limit ||
-	    !has_room((void **)&rules->nodes, rules->node_count, &rules->node_capacity, sizeof *rules->nodes) ||
+	    !ensure_capacity((void **)&rules->nodes, rules->node_count, &rules->node_capacity, sizeof *rules->nodes) ||
 	    sonde_map_add(&rules->at, sonde_hash_mix(address), (uint32_t)rules->node_count + 1)) {
 		rules->is_cut = 1;
 		return NULL;
@@ -307,7 +307,8 @@ static struct node *add_node(struct sonde_frame_rules *rules, uint64_t address)
 
 static void add_pending(struct sonde_frame_rules *rules, uint64_t address)
 {
-	if (has_room((void **)&rules->pending, rules->pending_count, &rules->pending_capacity, sizeof *rules->pending))
+	if (ensure_capacity((void **)&rules->pending, rules->pending_count, &rules->pending_capacity,
+			    sizeof *rules->pending))
 		rules->pending[rules->pending_count++] = address;
 	else
 		rules->is_cut = 1;
@@ -450,7 +451,8 @@ static void keep(struct sonde_frame_rules *rules, uint64_t address, const struct
 	if (rules->known.count >= KNOWN_MAX)
 		return;
 	if (!last || !is_equal(&last->ra, &rule->ra) || !is_equal(&last->fp, &rule->fp)) {
-		if (!has_room((void **)&rules->rules, rules->rule_count, &rules->rule_capacity, sizeof *rules->rules))
+		if (!ensure_capacity((void **)&rules->rules, rules->rule_count, &rules->rule_capacity,
+				     sizeof *rules->rules))
 			return;
 		rules->rules[rules->rule_count++] = *rule;
 	}
@@ -531,7 +533,8 @@ static uint32_t find_start(struct sonde_frame_rules *rules, uint64_t from)
 {
 	uint32_t number = sonde_map_find(&rules->starts_by_address, sonde_hash_mix(from), NULL, NULL);
 	if (number || rules->owners.count >= KNOWN_MAX ||
-	    !has_room((void **)&rules->starts, rules->start_count, &rules->start_capacity, sizeof *rules->starts))
+	    !ensure_capacity((void **)&rules->starts, rules->start_count, &rules->start_capacity,
+			     sizeof *rules->starts))
 		return number;
 	number = (uint32_t)rules->start_count + 1;
 	if (sonde_map_add(&rules->starts_by_address, sonde_hash_mix(from), number))

@@ -283,7 +283,7 @@ static unsigned two_imm(const struct reader *reader)
 	return !reader->vector && (op == 0x0f || op == 0xa4 || op == 0xac || op == 0xba);
 }
 
-static int read_rest(struct reader *reader)
+static int read_remainder(struct reader *reader)
 {
 	int has_modrm = reader->map == MAP_ONE  ? one_has_modrm(reader->opcode)
 			: reader->map == MAP_0F ? two_has_modrm(reader)
@@ -639,7 +639,7 @@ int sonde_x86_decode(struct sonde_x86 *out, const uint8_t *bytes, size_t size_b,
 	struct reader reader = {
 	    .bytes = bytes, .size_b = size_b < SONDE_X86_MAX_B ? size_b : SONDE_X86_MAX_B, .base = NONE};
 	struct sonde_x86 decoded = {.reg = NONE, .base = NONE};
-	if (read_opcode(&reader) || read_rest(&reader))
+	if (read_opcode(&reader) || read_remainder(&reader))
 		return -EBADMSG;
 	if (reader.vector || reader.map > MAP_0F)
 		vector_effect(&decoded, &reader);

@@ -143,7 +143,7 @@ static void shares_of_functions_change(void **state)
 	assert_int_equal(cell(section, 0, "baseline_ns")->integer, 300 * MS);
 	assert_int_equal(cell(section, 0, "candidate_ns")->integer, 300 * MS);
 	assert_int_equal(diff.verdict, SONDE_VERDICT_INCONCLUSIVE);
-	assert_true(isnan(diff.shift.by) && diff.is_comparable);
+	assert_true(isnan(diff.change.by) && diff.is_comparable);
 	assert_true(sections_noted(diff.report->notes, "one run each"));
 	section = section_of(&diff, "diff");
 	assert_int_equal(cell(section, 0, "cpu_ns")->integer, 1001 * MS);
@@ -198,7 +198,7 @@ static void iterations_have_a_verdict(void **state)
 		assert_int_equal(section->table.row_count, 1);
 		assert_int_equal(cell(section, 0, "baseline_count")->integer, 199);
 		if (rows[i].count == 200 && rows[i].spread < 0.1)
-			assert_true(fabs(diff.shift.by - 10 / rows[i].ms) < 0.01);
+			assert_true(fabs(diff.change.by - 10 / rows[i].ms) < 0.01);
 		if (rows[i].count < 9)
 			assert_int_equal(cell(section, 0, "speedup")->kind, SONDE_CELL_ABSENT);
 		done(&diff);
@@ -269,7 +269,7 @@ static void what_took_the_longest_decides(void **state)
 	compare(&diff, &a, &b);
 	assert_string_equal(diff.iteration, "epoch");
 	assert_int_equal(diff.verdict, SONDE_VERDICT_INCONCLUSIVE);
-	assert_true(isnan(diff.shift.by));
+	assert_true(isnan(diff.change.by));
 	assert_true(sections_noted(diff.report->notes, "too few steady iterations of epoch"));
 	const struct sonde_section *section = section_of(&diff, "diff-iterations");
 	assert_string_equal(cell(section, 0, "verdict")->text, "improved");

@@ -140,25 +140,25 @@ static int is_cut_off(int fd, int within_ms)
 /* Of those that say nothing the oldest goes when there are too many, so that the newest is always waited for. */
 static void the_oldest_silence_makes_way(void **state)
 {
-	struct sonde_header_timeouts *heads;
+	struct sonde_header_timeouts *timeouts;
 	int pairs[5][2];
 	struct pollfd ends;
 	(void)state;
-	assert_int_equal(sonde_header_timeouts_new(&heads, 3), 0);
+	assert_int_equal(sonde_header_timeouts_new(&timeouts, 3), 0);
 	for (int i = 0; i < 5; i++) {
 		assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, pairs[i]), 0);
 		/* what is asked for again counts from then on, however long it may take */
-		sonde_header_timeouts_begin(heads, pairs[i][0], PATIENCE_MS * (5u - (unsigned)i));
+		sonde_header_timeouts_begin(timeouts, pairs[i][0], PATIENCE_MS * (5u - (unsigned)i));
 	}
 	for (int i = 0; i < 5; i++) {
 		ends = (struct pollfd){.fd = pairs[i][1], .events = POLLRDHUP};
 		assert_int_equal(poll(&ends, 1, 0), i < 2);
 	}
-	sonde_header_timeouts_came(heads, pairs[2][0]); /* it is answered: nobody takes its place */
-	sonde_header_timeouts_begin(heads, pairs[0][0], PATIENCE_MS);
+	sonde_header_timeouts_came(timeouts, pairs[2][0]); /* it is answered: nobody takes its place */
+	sonde_header_timeouts_begin(timeouts, pairs[0][0], PATIENCE_MS);
 	ends = (struct pollfd){.fd = pairs[3][1], .events = POLLRDHUP};
 	assert_int_equal(poll(&ends, 1, 0), 0);
-	sonde_header_timeouts_free(heads);
+	sonde_header_timeouts_free(timeouts);
 	for (int i = 0; i < 5; i++) {
 		close(pairs[i][0]);
 		close(pairs[i][1]);
@@ -167,25 +167,25 @@ static void the_oldest_silence_makes_way(void **state)
 
 static void late_heads_are_cut_off(void **state)
 {
-	struct sonde_header_timeouts *heads;
+	struct sonde_header_timeouts *timeouts;
 	int late[2], came[2], gone[2], again[2];
 	(void)state;
-	assert_int_equal(sonde_header_timeouts_new(&heads, 8), 0);
+	assert_int_equal(sonde_header_timeouts_new(&timeouts, 8), 0);
 	for (int i = 0; i < 4; i++)
 		assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, (int *[]){late, came, gone, again}[i]), 0);
-	sonde_header_timeouts_begin(heads, again[0], PATIENCE_MS);
-	sonde_header_timeouts_begin(heads, again[0], 50); /* the last holds */
-	sonde_header_timeouts_begin(heads, came[0], 50);
-	sonde_header_timeouts_came(heads, came[0]);
-	sonde_header_timeouts_begin(heads, gone[0], 50);
-	sonde_header_timeouts_gone(heads, gone[0]);
-	sonde_header_timeouts_begin(heads, late[0], 100);
+	sonde_header_timeouts_begin(timeouts, again[0], PATIENCE_MS);
+	sonde_header_timeouts_begin(timeouts, again[0], 50); /* the last holds */
+	sonde_header_timeouts_begin(timeouts, came[0], 50);
+	sonde_header_timeouts_came(timeouts, came[0]);
+	sonde_header_timeouts_begin(timeouts, gone[0], 50);
+	sonde_header_timeouts_gone(timeouts, gone[0]);
+	sonde_header_timeouts_begin(timeouts, late[0], 100);
 	assert_true(is_cut_off(late[1], PATIENCE_MS));
 	assert_true(is_cut_off(again[1], PATIENCE_MS));
 	assert_false(is_cut_off(came[1], 0));
 	assert_false(is_cut_off(gone[1], 0));
-	sonde_header_timeouts_came(heads, late[0]); /* too late, and harmless */
-	sonde_header_timeouts_free(heads);
+	sonde_header_timeouts_came(timeouts, late[0]); /* too late, and harmless */
+	sonde_header_timeouts_free(timeouts);
 	for (int i = 0; i < 8; i++)
 		close((int[]){late[0], late[1], came[0], came[1], gone[0], gone[1], again[0], again[1]}[i]);
 }
@@ -222,13 +222,13 @@ static int begin(int is_live)
 	bound = (struct sonde_listen){.host = "127.0.0.1", .fd = -1};
 	assert_int_equal(sonde_listen_open(&bound), 0);
 	sonde_guard_init(&guard, bound.host, bound.port, 1, NULL);
-	handler.gate = (struct sonde_access_check){&guard, &bound};
+	handler.access = (struct sonde_access_check){&guard, &bound};
 	handler.cache.max_b = 1 << 20;
 	assert_int_equal(sonde_session_open(&handler.runs[0], path, &options), 0);
 	assert_int_equal(sonde_page_init(&handler.page, NULL), 0);
 	assert_int_equal(sonde_growth_init(&handler.growth, &handler.runs[0], is_live), 0);
 	assert_int_equal(sonde_original_init(&handler.originals[0], path, is_live), 0);
-	assert_int_equal(sonde_header_timeouts_new(&handler.heads, 32), 0);
+	assert_int_equal(sonde_header_timeouts_new(&handler.timeouts, 32), 0);
 	assert_int_equal(sonde_worker_new(&handler.worker, WAITING), 0);
 	handler.growth.worker = handler.worker;
 	daemon_of = MHD_start_daemon(
@@ -259,7 +259,7 @@ static void end_handler(void)
 		sonde_events_end(handler.growth.events);
 	MHD_stop_daemon(daemon_of);
 	sonde_worker_free(handler.worker);
-	sonde_header_timeouts_free(handler.heads);
+	sonde_header_timeouts_free(handler.timeouts);
 	sonde_cache_fini(&handler.cache);
 	sonde_growth_fini(&handler.growth);
 	sonde_page_fini(&handler.page);

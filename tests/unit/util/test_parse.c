@@ -55,7 +55,7 @@ static void assert_heard(char **words, const char *expected, int rest)
 	struct sonde_parse state = {0};
 	assert_int_equal(parse(&heard, &state, words), 0);
 	assert_string_equal(heard.text, expected);
-	assert_int_equal(state.rest, rest);
+	assert_int_equal(state.remainder, rest);
 	assert_false(state.done);
 }
 
@@ -111,11 +111,11 @@ static void the_rest_is_left_alone(void **state)
 	struct sonde_parse stop = {.stop_at_word = 1};
 	assert_int_equal(parse(&heard, &stop, WORDS("-q", "./app", "-x", "--y")), 0);
 	assert_string_equal(heard.text, "quiet=none ");
-	assert_int_equal(stop.rest, 2);
+	assert_int_equal(stop.remainder, 2);
 	heard = (struct heard){0};
 	assert_int_equal(parse(&heard, &stop, WORDS("-q", "--", "-x", "a")), 0);
 	assert_string_equal(heard.text, "quiet=none ");
-	assert_int_equal(stop.rest, 3);
+	assert_int_equal(stop.remainder, 3);
 }
 
 static void what_is_wrong_is_said(void **state)

@@ -1,4 +1,4 @@
-/* test_steady.c: series of durations whose warm-up, level and drift are known. */
+/* test_stationarity.c: series of durations whose warm-up, level and drift are known. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,5 +1,5 @@
-/* test_shift.c: shifts and tests of sets whose answers are in textbooks, or come from trying all signs and choices; and
- * how often sets of known distributions get a verdict. */
+/* test_change.c: changes and tests of sets whose answers are in textbooks, or come from trying all signs and choices;
+ * and how often sets of known distributions get a verdict. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -18,7 +18,7 @@ static void assert_near(double value, double expected, double tolerance)
 		fail_msg("%.9g instead of %.9g", value, expected);
 }
 
-static void assert_shift(const struct sonde_change *change, double by, double low, double high, double p)
+static void assert_change(const struct sonde_change *change, double by, double low, double high, double p)
 {
 	assert_near(change->by, by, 1e-9);
 	assert_near(change->low, low, 1e-9);
@@ -48,7 +48,7 @@ static void pairs_of_textbooks(void **state)
 	lower(b, after, COUNT(after));
 	assert_int_equal(sonde_change_paired(&change, a, b, COUNT(a)), 0);
 	assert_false(change.is_ratio);
-	assert_shift(&change, 0.46, 0.01, 0.786, 0.0390625);
+	assert_change(&change, 0.46, 0.01, 0.786, 0.0390625);
 }
 
 static void sets_of_textbooks(void **state)
@@ -59,7 +59,7 @@ static void sets_of_textbooks(void **state)
 	lower(a, at_term, COUNT(at_term));
 	lower(b, at_weeks, COUNT(at_weeks));
 	assert_int_equal(sonde_change_unpaired(&change, a, COUNT(a), b, COUNT(b)), 0);
-	assert_shift(&change, 0.305, -0.15, 0.76, 0.254412254412254);
+	assert_change(&change, 0.305, -0.15, 0.76, 0.254412254412254);
 }
 
 static void ties_are_exact(void **state)
@@ -69,9 +69,9 @@ static void ties_are_exact(void **state)
 	struct sonde_change change;
 	(void)state;
 	assert_int_equal(sonde_change_paired(&change, differences, none, COUNT(none)), 0);
-	assert_shift(&change, 2, 0, 3.5, 0.0390625);
+	assert_change(&change, 2, 0, 3.5, 0.0390625);
 	assert_int_equal(sonde_change_unpaired(&change, a, COUNT(a), b, COUNT(b)), 0);
-	assert_shift(&change, -1.5, -4, 2, 0.277389277389277);
+	assert_change(&change, -1.5, -4, 2, 0.277389277389277);
 }
 
 static void ratios_are_baseline_by_candidate(void **state)
@@ -85,7 +85,7 @@ static void ratios_are_baseline_by_candidate(void **state)
 	}
 	assert_int_equal(sonde_change_paired(&change, a, b, 10), 0);
 	assert_true(change.is_ratio);
-	assert_shift(&change, 1.25, 1.25, 1.25, 2 / 1024.0);
+	assert_change(&change, 1.25, 1.25, 1.25, 2 / 1024.0);
 	assert_int_equal(sonde_change_verdict(&change, 0.01), SONDE_VERDICT_IMPROVED);
 	assert_int_equal(sonde_change_paired(&change, b, a, 10), 0);
 	assert_near(change.by, 0.8, 1e-9);
