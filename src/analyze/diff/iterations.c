@@ -203,8 +203,8 @@ static int compare_name(struct comparisons *all, const struct sonde_marks *marks
 /* Whether the slower side can have been slowed down as much as it differs: it may have taken that share less. */
 static int can_be_noise(const struct compared *row, const double noise[2])
 {
-	return (row->verdict == SONDE_VERDICT_IMPROVED && row->shift.by * (1 - noise[0]) <= 1) ||
-	       (row->verdict == SONDE_VERDICT_REGRESSED && row->shift.by >= 1 - noise[1]);
+	return (row->verdict == SONDE_VERDICT_IMPROVED && row->change.by * (1 - noise[0]) <= 1) ||
+	       (row->verdict == SONDE_VERDICT_REGRESSED && row->change.by >= 1 - noise[1]);
 }
 
 /* Verdicts of all names, whose p-values are corrected for each other. */
@@ -225,7 +225,7 @@ static int judge(struct sonde_diff *diff, struct comparisons *all, const double 
 		if (row->is_enough)
 			row->change.p = p[asked++];
 		if (row->is_enough && diff->is_comparable && !row->baseline.unsteady && !row->candidate.unsteady)
-			row->verdict = sonde_shift_verdict(&row->shift, 2 * diff->options->margin);
+			row->verdict = sonde_change_verdict(&row->change, 2 * diff->options->margin);
 		row->is_noise = can_be_noise(row, noise);
 		if (row->is_noise)
 			row->verdict = SONDE_VERDICT_INCONCLUSIVE;
@@ -243,7 +243,7 @@ static int judge(struct sonde_diff *diff, struct comparisons *all, const double 
 static int note_noise(struct sonde_diff *diff, struct sonde_section *section, const struct compared *from,
 		      const double noise[2])
 {
-	int is_candidate = from->shift.by < 1;
+	int is_candidate = from->change.by < 1;
 	return sonde_report_note(diff->report, section, 1,
 				 "noisy run: other programs had the CPUs for %.0f %% of the %s; %s can differ by that alone",
 				 100 * noise[is_candidate], is_candidate ? "candidate" : "baseline", from->name);

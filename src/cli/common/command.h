@@ -47,7 +47,7 @@ int sonde_command_nearer(const char *word, const char *candidate, const char **b
 
 /* Parses by the option rows, which tell where values go. `found` (NULL = not needed) is called in order for each option
  * without a place, then for each other word with option = NULL; it returns 0, or an exit code after printing a message.
- * After `--` every word is a plain word; with stop_at_word such words are left to the caller. *rest is the index of the
+ * After `--` every word is a plain word; with stop_at_word such words are left to the caller. *remainder is the index of the
  * first of them, or argc. An unknown option prints a message that suggests the closest one and returns `wrong`. -h and
  * --help print the command's help and set *done. */
 struct sonde_parse {

@@ -247,7 +247,7 @@ static int optionswords(struct walk *walk)
 		int is_option = word[0] == '-' && word[1];
 		int code = 0;
 		if (strcmp(word, "--") == 0) {
-			parse->rest = walk->at + 1;
+			parse->remainder = walk->at + 1;
 			return optionsrest(walk);
 		}
 		if (!is_option && parse->stop_at_word)

@@ -10,7 +10,7 @@
 #include <utime.h>
 #include <cmocka.h>
 
-#include "analyze/samples.h"
+#include "analyze/cpu/samples.h"
 #include "analyze/selection.h"
 #include "analyze/statistics/stats.h"
 #include "analyze_fixture.h"

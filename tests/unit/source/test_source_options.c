@@ -61,7 +61,7 @@ static void values_reach_the_options_of_a_recording(void **unused)
 	struct sonde_parse parse = {.command = sonde_command_find("record"), .context = &options, .stop_at_word = 1};
 	char *words[] = {"record", "--heap=light", "--threads", "--gpu=full", "--interval", "20ms", "--blas", "x"};
 	assert_int_equal(sonde_command_parse(&parse, 8, words), 0);
-	assert_int_equal(parse.rest, 7);
+	assert_int_equal(parse.remainder, 7);
 	assert_true(options.heap && options.heap_is_light && options.blas && options.waits);
 	assert_int_equal(options.heap_mean_b, 512 << 10);
 	assert_int_equal(options.gpu, SONDE_GPU_FULL);

@@ -9,6 +9,7 @@
 
 #include "unwind/expression.h"
 #include "unwind/machine.h"
+#include "unwind/step.h"
 #include "unwind/table.h"
 
 /* A stack of 16 words at address 0x1000: 0x1000 + n holds 0x5000 + n / 8. */
