@@ -48,8 +48,8 @@ int sonde_selection_find(struct sonde_selection *out, const struct sonde_session
 	}
 	if (!selection.count) {
 		free(selection.threads);
-		return sonde_error(ESRCH, "no thread %s in the recording; sonde report --section threads lists them",
-				   which);
+		return sonde_error(
+		    ESRCH, "no thread %s in the recording; list them with sonde report --section threads", which);
 	}
 	*out = selection;
 	return 0;

@@ -9,7 +9,7 @@ struct sonde_window sonde_window_of(const struct sonde_session *session, const s
 	if (window.held) {
 		window.from_ns = run->first_event_ns;
 		window.to_ns = run->last_event_ns;
-		window.what = "wall time that the flight recorder held (its first event to its last)";
+		window.what = "wall time that the flight recorder held (first to last event)";
 	}
 	if (options->from_ns || options->to_ns)
 		window.what =

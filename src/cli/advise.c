@@ -21,22 +21,21 @@ struct request {
 #define AT(member) offsetof(struct sonde_rendering, member)
 
 static const struct sonde_option options[] = {
-    {"what-if", 0, "KIND=NAME,speed=N",
-     "how long with this N times as fast: zone, function, lock, thread, kernel, copy", SONDE_FOUND},
-    {"threshold", 0, "NAME=VALUE", "when a rule speaks up, in place of its default", SONDE_FOUND},
-    {"device", 0, "NAME", "the device that it is for: cpu, or a part of its name", SONDE_TEXT(AT(pass.device))},
-    {"batch-size", 0, "N", "promise what is left when N items are handled at once", SONDE_FOUND},
+    {"what-if", 0, "KIND=NAME,speed=N", "predict the run with a zone, function, lock, … N× faster", SONDE_FOUND},
+    {"threshold", 0, "NAME=VALUE", "change the threshold of a rule", SONDE_FOUND},
+    {"device", 0, "NAME", "only for this target: cpu, or a part of a GPU's name", SONDE_TEXT(AT(pass.device))},
+    {"batch-size", 0, "N", "predict the time left when N items are batched", SONDE_FOUND},
     {"rules", 0, NULL, "list the rules and their thresholds", SONDE_FLAG(offsetof(struct request, rules))},
-    {"format", 'f', "FORMAT", "the output's format", SONDE_TEXT(AT(format))},
-    {"output", 'o', "FILE", "write there; - is the standard output", SONDE_TEXT(AT(output))},
-    {"limit", 'n', "N", "rows in a table", SONDE_FOUND},
-    {"thread", 0, "THREAD", "up to the end of the threads with this tid or this name", SONDE_TEXT(AT(thread))},
-    {"from", 0, "TIME", "only what came after, counted from the start: 1.5s, 200ms", SONDE_TEXT(AT(from))},
-    {"to", 0, "TIME", "only what came before", SONDE_TEXT(AT(to))},
+    {"format", 'f', "FORMAT", "output format", SONDE_TEXT(AT(format))},
+    {"output", 'o', "FILE", "output file; - is the standard output", SONDE_TEXT(AT(output))},
+    {"limit", 'n', "N", "maximum rows in a table", SONDE_FOUND},
+    {"thread", 0, "THREAD", "only threads with this tid or name", SONDE_TEXT(AT(thread))},
+    {"from", 0, "TIME", "only from this time on, since the start: 1.5s, 200ms", SONDE_TEXT(AT(from))},
+    {"to", 0, "TIME", "only up to this time", SONDE_TEXT(AT(to))},
     {"json", 0, NULL, "the same as -f json", SONDE_FOUND},
-    {"no-symbols", 0, NULL, "look nothing up beyond what the recording holds", SONDE_FLAG(AT(session.no_symbols))},
+    {"no-symbols", 0, NULL, "use only the symbols in the recording", SONDE_FLAG(AT(session.no_symbols))},
     {"force", 0, NULL, "overwrite FILE", SONDE_FLAG(AT(force))},
-    {"quiet", 'q', NULL, "say nothing but errors", SONDE_FLAG(AT(quiet))},
+    {"quiet", 'q', NULL, "print only errors", SONDE_FLAG(AT(quiet))},
     {0},
 };
 
@@ -45,7 +44,7 @@ static int take_batch(struct sonde_rendering *rendering, const char *name, const
 	int code = sonde_rendering_number(rendering, name, value, &rendering->pass.batch);
 	if (code || rendering->pass.batch)
 		return code;
-	fprintf(stderr, "sonde advise: --%s 0: at least 1 item is handled at once\n", name);
+	fprintf(stderr, "sonde advise: --%s 0: a batch holds at least 1 item\n", name);
 	return SONDE_EXIT_USAGE;
 }
 
@@ -58,7 +57,7 @@ static int take(void *context, const struct sonde_option *option, const char *va
 	if (!option || strcmp(option->name, "what-if") != 0)
 		return sonde_rendering_take(context, option, value);
 	if (request->what_ifs == WHAT_IFS_MAX) {
-		fprintf(stderr, "sonde advise: at most %d times --what-if\n", WHAT_IFS_MAX);
+		fprintf(stderr, "sonde advise: at most %d --what-if options are allowed\n", WHAT_IFS_MAX);
 		return SONDE_EXIT_USAGE;
 	}
 	if (sonde_critical_scale_parse(&scale, value)) {
@@ -118,7 +117,7 @@ static int run(int argc, char **argv)
 
 const struct sonde_command sonde_command_advise = {
     .name = "advise",
-    .title = "say what to fix first, and what that would gain",
+    .title = "list what to fix first, and what it would save",
     .usage = "[options] [FILE]",
     .options = options,
     .examples = "sonde advise app.sonde\n"

@@ -20,7 +20,7 @@ static void bash_values(const struct sonde_command *command)
 {
 	struct sonde_option_walk options = {.at = command->options};
 	for (const struct sonde_option *option; (option = sonde_option_next(&options));) {
-		if (!has_value(option))
+		if (!has_value(option) || !option->help)
 			continue;
 		printf("\t%s:--%s", command->name, option->name);
 		if (option->letter)
@@ -42,6 +42,7 @@ static void bash_options(const struct sonde_command *command)
 	printf("\t%s) options='--help", command->name);
 	struct sonde_option_walk options = {.at = command->options};
 	for (const struct sonde_option *option; (option = sonde_option_next(&options));)
+		if (option->help)
 		printf(" --%s", option->name);
 	printf("' ;;\n");
 }
@@ -107,6 +108,8 @@ static void zsh_command(const struct sonde_command *command)
 	printf("\t%s)\n\t\t_arguments \\\n", command->name);
 	struct sonde_option_walk options = {.at = command->options};
 	for (const struct sonde_option *option; (option = sonde_option_next(&options));) {
+		if (!option->help)
+			continue;
 		zsh_spec(option, "--", option->name);
 		if (option->letter)
 			zsh_spec(option, "-", (char[]){option->letter, '\0'});
@@ -175,6 +178,7 @@ static void write_fish(void)
 		putchar('\n');
 		struct sonde_option_walk options = {.at = command->options};
 		for (const struct sonde_option *option; (option = sonde_option_next(&options));)
+			if (option->help)
 			fish_option(command, option);
 	}
 }

@@ -50,16 +50,16 @@ static int set_margin(void *context, const char *value)
 
 static const struct sonde_option options[] = {
     {"format", 'f', "FORMAT", "text (default), json, csv, md, …", SONDE_TEXT(AT(format))},
-    {"output", 'o', "FILE", "write there instead of to the standard output", SONDE_TEXT(AT(output))},
-    {"section", 's', "LIST", "only these: diff, diff-iterations, diff-zones, diff-functions, diff-calltree",
+    {"output", 'o', "FILE", "output file (default: the standard output)", SONDE_TEXT(AT(output))},
+    {"section", 's', "LIST", "diff, diff-iterations, diff-zones, -functions, -calltree",
      SONDE_TEXT(AT(sections))},
-    {"limit", 'n', "N", "rows of functions and zones (default 20)", SONDE_NUMBER(AT(limit), 1, MOST_ROWS)},
-    {"plot", 0, "CHANGE", "a plot instead, as svg or png; list says which there are", SONDE_TEXT(AT(plot))},
-    {"margin", 'm', "SHARE", "what does not matter of a difference (default 1%)", SONDE_BY(set_margin)},
-    {"gate", 0, NULL, "exit with 0 improved or unchanged, 1 regressed, 3 inconclusive, 4 not comparable",
+    {"limit", 'n', "N", "maximum rows of functions and zones (default 20)", SONDE_NUMBER(AT(limit), 1, MOST_ROWS)},
+    {"plot", 0, "CHANGE", "draw a plot as svg or png; list names them", SONDE_TEXT(AT(plot))},
+    {"margin", 'm', "SHARE", "smallest difference that matters (default 1%)", SONDE_BY(set_margin)},
+    {"gate", 0, NULL, "exit 1 if regressed, 3 inconclusive, 4 not comparable",
      SONDE_FLAG(AT(gate))},
-    {"no-symbols", 0, NULL, "look nothing up beyond what the recordings hold", SONDE_FLAG(AT(session.no_symbols))},
-    {"force", 0, NULL, "overwrite FILE when it exists", SONDE_FLAG(AT(force))},
+    {"no-symbols", 0, NULL, "use only the symbols in the recordings", SONDE_FLAG(AT(session.no_symbols))},
+    {"force", 0, NULL, "overwrite FILE if it exists", SONDE_FLAG(AT(force))},
     {0},
 };
 
@@ -92,9 +92,8 @@ static int divide(struct request *request, size_t behind)
 	if (request->baselines)
 		return 0;
 	fprintf(stderr,
-		request->files > 2 ? "sonde diff: which of the %zu are the baselines? sonde diff BASELINE… -- "
-				     "CANDIDATE…\n"
-				   : "sonde diff: two recordings are needed, not %zu: sonde diff BASELINE CANDIDATE\n",
+		request->files > 2 ? "sonde diff: which of the %zu files are the baselines? sonde diff BASELINE… -- CANDIDATE…\n"
+				   : "sonde diff: two recordings are needed, got %zu: sonde diff BASELINE CANDIDATE\n",
 		request->files);
 	return SONDE_EXIT_USAGE;
 }
@@ -103,11 +102,11 @@ static int divide(struct request *request, size_t behind)
 static int check_plot(const struct request *request, int is_list)
 {
 	if (request->sections)
-		fputs("sonde diff: --plot and --section: a plot knows its sections; leave one of them out\n", stderr);
+		fputs("sonde diff: --plot and --section exclude each other: leave one of them out\n", stderr);
 	else if (is_list && request->format)
-		fputs("sonde diff: --plot list is text; leave out -f\n", stderr);
+		fputs("sonde diff: --plot list prints text; leave out -f\n", stderr);
 	else if (request->limit > PLOT_ROWS_MAX)
-		fprintf(stderr, "sonde diff: a plot has room for %d rows at most; -n %llu is more\n", PLOT_ROWS_MAX,
+		fprintf(stderr, "sonde diff: a plot shows at most %d rows; -n %llu is too many\n", PLOT_ROWS_MAX,
 			(unsigned long long)request->limit);
 	else
 		return 0;
@@ -135,7 +134,7 @@ static const struct sonde_format *choose_format(struct request *request)
 	const struct sonde_format *format = sonde_format_find(name);
 	if (format && format->render && !format->section)
 		return format;
-	fprintf(stderr, "sonde diff: '%s' is no format for reports: text, json, csv, md\n", name);
+	fprintf(stderr, "sonde diff: unknown report format '%s': use text, json, csv or md\n", name);
 	return NULL;
 }
 
@@ -194,7 +193,7 @@ static int check_ids(const struct request *request, const uint64_t (*id)[2], siz
 	for (size_t i = 0; i < last; i++)
 		if (is_one_side(request, i, last) && (id[i][0] || id[i][1]) && id[i][0] == id[last][0] &&
 		    id[i][1] == id[last][1])
-			return sonde_error(EINVAL, "%s and %s hold the same recording: one run counts once on a side",
+			return sonde_error(EINVAL, "%s and %s hold the same recording: name each run only once",
 					   request->file[i], request->file[last]);
 	return 0;
 }
@@ -207,7 +206,7 @@ static int check_once(const struct request *request)
 		for (size_t k = i + 1; k < request->files && is_one_side(request, i, k); k++)
 			if (!stat(request->file[i], &a) && !stat(request->file[k], &b) && a.st_dev == b.st_dev &&
 			    a.st_ino == b.st_ino)
-				return sonde_error(EINVAL, "%s stands twice on a side: one run counts once",
+				return sonde_error(EINVAL, "%s is named twice on one side: name each run only once",
 						   request->file[k]);
 	return 0;
 }
@@ -259,9 +258,9 @@ static int check_sections(const struct request *request, int is_bench)
 	if (is_bench && request->plot)
 		return sonde_error(EINVAL, "results of sonde bench have no plots: leave --plot out");
 	if (is_bench && request->sections)
-		return sonde_error(EINVAL, "results of sonde bench have no sections to choose: leave --section out");
+		return sonde_error(EINVAL, "results of sonde bench have no sections: leave --section out");
 	if (request->files > 2 && sonde_diff_has_section(request->sections, "diff-calltree"))
-		return sonde_error(EINVAL, "diff-calltree is of two recordings, not of %zu", request->files);
+		return sonde_error(EINVAL, "diff-calltree compares two recordings, not %zu", request->files);
 	return 0;
 }
 
@@ -273,9 +272,9 @@ static int check_kinds(const struct request *request, int *is_bench)
 		results += sonde_bench_file_is(request->file[i]) != 0;
 	*is_bench = results != 0;
 	if (results && results < request->files)
-		return sonde_error(EINVAL, "results of sonde bench and recordings cannot be compared with each other");
+		return sonde_error(EINVAL, "cannot compare results of sonde bench with recordings");
 	if (results && request->files > 2)
-		return sonde_error(EINVAL, "two results of sonde bench are compared, not %zu: each holds many runs",
+		return sonde_error(EINVAL, "exactly two results of sonde bench can be compared, not %zu: each already holds many runs",
 				   request->files);
 	return 0;
 }
@@ -303,8 +302,7 @@ static int compare(struct request *request, const struct sonde_format *format)
 	code = report->title ? 0 : sonde_error(ENOMEM, "out of memory for a title");
 	if (!is_bench)
 		sonde_progress_begin(
-		    "sonde: reading the recordings and looking up symbols; --no-symbols takes what they "
-		    "hold\n");
+		    "sonde: reading the recordings and looking up symbols; --no-symbols skips the lookup\n");
 	if (!code)
 		code = is_bench              ? compare_bench(request, report)
 		       : request->files == 2 ? compare_two(request, report)
@@ -346,7 +344,7 @@ static int run(int argc, char **argv)
 
 const struct sonde_command sonde_command_diff = {
     .name = "diff",
-    .title = "say what differs between recordings, or results of bench",
+    .title = "compare recordings, or results of sonde bench",
     .usage = "[options] BASELINE CANDIDATE | BASELINE… -- CANDIDATE…",
     .options = options,
     .examples = "sonde diff before.sonde after.sonde\n"

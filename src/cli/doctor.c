@@ -92,8 +92,8 @@ static const char *summary(const struct doctor *doctor)
 {
 	static const char *const sentences[] = {
 	    [SONDE_VERDICT_GREEN] = "Everything works.",
-	    [SONDE_VERDICT_YELLOW] = "Recording works; what is yellow has a limit.",
-	    [SONDE_VERDICT_RED] = "What is red keeps something from being recorded: see its fix.",
+	    [SONDE_VERDICT_YELLOW] = "Recording works, with the limits marked yellow.",
+	    [SONDE_VERDICT_RED] = "Something red cannot be recorded: see its fix.",
 	};
 	return sentences[doctor->worst];
 }
@@ -126,7 +126,7 @@ static void write_text(const struct doctor *doctor, FILE *out)
 		if (*row->finding.fix && row->finding.verdict != SONDE_VERDICT_GREEN)
 			write_more(out, "fix: ", row->finding.fix, width);
 		if (row->cost && !doctor->quiet)
-			write_more(out, "cost: ", row->cost, width);
+			write_more(out, "overhead: ", row->cost, width);
 	}
 	if (!doctor->quiet)
 		fprintf(out, "%s\n", summary(doctor));
@@ -139,7 +139,7 @@ static int fill_report(const struct doctor *doctor, struct sonde_report *report)
 	    {.key = "verdict", .title = "verdict"},
 	    {.key = "found", .title = "found", .wide = 1},
 	    {.key = "fix", .title = "fix", .wide = 1},
-	    {.key = "cost", .title = "cost of recording", .wide = 1},
+	    {.key = "cost", .title = "recording overhead", .wide = 1},
 	};
 	report->title = "sonde doctor";
 	struct sonde_section *section = sonde_report_table(report, "doctor", "What can be recorded here", columns,
@@ -178,11 +178,11 @@ static int write_report(const struct doctor *doctor, const struct sonde_format *
 /* --- the command -------------------------------------------------------------------------------------------------- */
 
 static const struct sonde_option options[] = {
-    {"format", 'f', "FORMAT", "the output's format", SONDE_TEXT(offsetof(struct doctor, format))},
-    {"output", 'o', "FILE", "write there; - is the standard output", SONDE_TEXT(offsetof(struct doctor, output))},
+    {"format", 'f', "FORMAT", "output format", SONDE_TEXT(offsetof(struct doctor, format))},
+    {"output", 'o', "FILE", "output file; - is the standard output", SONDE_TEXT(offsetof(struct doctor, output))},
     {"json", 0, NULL, "the same as -f json", SONDE_FOUND},
     {"force", 0, NULL, "overwrite FILE", SONDE_FLAG(offsetof(struct doctor, force))},
-    {"quiet", 'q', NULL, "only what is red", SONDE_FLAG(offsetof(struct doctor, quiet))},
+    {"quiet", 'q', NULL, "only the failed checks", SONDE_FLAG(offsetof(struct doctor, quiet))},
     {0},
 };
 
@@ -190,7 +190,7 @@ static int found(void *context, const struct sonde_option *option, const char *v
 {
 	struct doctor *doctor = context;
 	if (!option) {
-		fprintf(stderr, "sonde doctor: takes no file; leave '%s' out\n", value);
+		fprintf(stderr, "sonde doctor: unexpected argument '%s': doctor takes no file\n", value);
 		return SONDE_EXIT_USAGE;
 	}
 	doctor->format = "json";
@@ -201,9 +201,9 @@ static const struct sonde_format *find_format(const char *name)
 {
 	const struct sonde_format *format = sonde_format_find(name);
 	if (!format)
-		fprintf(stderr, "sonde doctor: no format '%s' ('sonde doctor --help' lists them)\n", name);
+		fprintf(stderr, "sonde doctor: unknown format '%s' ('sonde doctor --help' lists them)\n", name);
 	else if (!format->render || format->section)
-		fprintf(stderr, "sonde doctor: %s shows recordings, not this; take text, json, csv or md\n", name);
+		fprintf(stderr, "sonde doctor: %s is for recordings; use text, json, csv or md\n", name);
 	else
 		return format;
 	return NULL;
@@ -237,7 +237,7 @@ static int run(int argc, char **argv)
 
 const struct sonde_command sonde_command_doctor = {
     .name = "doctor",
-    .title = "say what can be recorded here, what cannot, and what would help",
+    .title = "check what can be recorded here, and how to fix the rest",
     .usage = "[options]",
     .options = options,
     .examples = "sonde doctor\nsonde doctor --json | jq .\n",

@@ -12,12 +12,11 @@ static int run(int argc, char **argv)
 
 const struct sonde_command sonde_command_export = {
     .name = "export",
-    .title = "write a recording in the format of another tool",
+    .title = "convert a recording to another tool's format",
     .usage = "-f FORMAT [options] [FILE]",
     .options = sonde_rendering_options,
-    .examples = "sonde export -f chrome app.sonde      writes app.trace.json here\n"
-		"sonde export -o app.pb.gz app.sonde\n"
-		"sonde export -f folded -o - app.sonde | head\n"
-		"sonde export --weigh allocated -o heap.pb.gz app.sonde\n",
+    .examples =
+	"sonde export -f chrome app.sonde      writes app.trace.json here\nsonde export -o app.pb.gz app.sonde\nsonde "
+	"export -f folded -o - app.sonde | head\nsonde export --metric allocated -o heap.pb.gz app.sonde\n",
     .run = run,
 };

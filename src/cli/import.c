@@ -27,13 +27,13 @@ struct request {
 #define AT(member) offsetof(struct request, member)
 
 static const struct sonde_option options[] = {
-    {"output", 'o', "FILE", "the recording to make (FILE's name with .sonde)", SONDE_TEXT(AT(output))},
-    {"from", 0, "perf|chrome|pprof|folded", "the file's format (told by what is in it)", SONDE_TEXT(AT(from))},
-    {"type", 0, "NAME", "which of a pprof profile's values (cpu)", SONDE_TEXT(AT(type))},
-    {"max-memory", 0, "SIZE", "the most memory to take (1G, at most half of what is free)",
+    {"output", 'o', "FILE", "output recording (default: FILE's name with .sonde)", SONDE_TEXT(AT(output))},
+    {"from", 0, "perf|chrome|pprof|folded", "format of the file (default: detected from its content)", SONDE_TEXT(AT(from))},
+    {"type", 0, "NAME", "which value of a pprof profile to take (default: cpu)", SONDE_TEXT(AT(type))},
+    {"max-memory", 0, "SIZE", "memory limit (default: 1G, at most half of what is free)",
      SONDE_SIZE(AT(memory_b), MEMORY_LEAST_B)},
     {"force", 0, NULL, "overwrite the output", SONDE_FLAG(AT(force))},
-    {"quiet", 'q', NULL, "say nothing but errors", SONDE_FLAG(AT(quiet))},
+    {"quiet", 'q', NULL, "print only errors", SONDE_FLAG(AT(quiet))},
     {0},
 };
 
@@ -43,7 +43,7 @@ static int take(void *context, const struct sonde_option *option, const char *va
 	if (option)
 		return 0;
 	if (request->path) {
-		fprintf(stderr, "sonde import: %s: one file at a time; sonde merge makes one of several recordings\n",
+		fprintf(stderr, "sonde import: %s: one file at a time; sonde merge combines several recordings\n",
 			value);
 		return SONDE_EXIT_USAGE;
 	}
@@ -79,7 +79,7 @@ static int check_same(const struct request *request)
 	if (stat(request->output, &status) || !S_ISREG(status.st_mode) || stat(request->path, &from) ||
 	    from.st_dev != status.st_dev || from.st_ino != status.st_ino)
 		return 0;
-	return sonde_error(EINVAL, "%s is the file that is imported; choose another name with -o", request->output);
+	return sonde_error(EINVAL, "%s is the imported file itself; choose another name with -o", request->output);
 }
 
 /* Temporary files go where there is space for the recording. */
@@ -103,7 +103,7 @@ static int limit_memory(struct request *request)
 static int too_big(const struct request *request)
 {
 	char limit[24], more[24];
-	return sonde_error(EFBIG, "%s needs more than %s of memory; if you trust it, allow more: --max-memory %s",
+	return sonde_error(EFBIG, "%s needs more than %s of memory; if you trust the file, raise the limit: --max-memory %s",
 			   strcmp(request->path, "-") ? request->path : "standard input",
 			   sonde_memory_limit_text(request->memory_b, limit),
 			   sonde_memory_limit_text(2 * request->memory_b, more));
@@ -169,7 +169,7 @@ static int check_from(const struct request *request)
 			return 0;
 	if (!request->from)
 		return 0;
-	fprintf(stderr, "sonde import: --from: %s is not known; it is perf, chrome, pprof or folded\n", request->from);
+	fprintf(stderr, "sonde import: --from: unknown format '%s': use perf, chrome, pprof or folded\n", request->from);
 	return SONDE_EXIT_USAGE;
 }
 
@@ -182,7 +182,7 @@ static int run(int argc, char **argv)
 	for (int i = parse.remainder; !code && !parse.done && i < argc; i++)
 		code = take(&request, NULL, argv[i]);
 	if (!code && !parse.done && !request.path) {
-		fprintf(stderr, "sonde import: no file is named: sonde import trace.json\n");
+		fprintf(stderr, "sonde import: no file given: sonde import trace.json\n");
 		code = SONDE_EXIT_USAGE;
 	}
 	code = code ? code : check_from(&request);
@@ -202,7 +202,7 @@ static int run(int argc, char **argv)
 
 const struct sonde_command sonde_command_import = {
     .name = "import",
-    .title = "make a recording of a file of another profiler",
+    .title = "convert another profiler's file to a recording",
     .usage = "[options] FILE",
     .options = options,
     .examples = "sonde import trace.json.gz            makes trace.sonde here\n"

@@ -47,7 +47,7 @@ static const struct sonde_option options[] = {
     {SONDE_BROWSE_TOKEN(set_token)},
     {SONDE_BROWSE_NO_TOKEN(AT(browse.no_token))},
     {SONDE_BROWSE_NO_OPEN(AT(browse.no_open))},
-    {"once", 0, NULL, "end when the command ends, also while a page is open", SONDE_FLAG(AT(once))},
+    {"once", 0, NULL, "exit when the command exits, even with a page open", SONDE_FLAG(AT(once))},
 #include "cli/common/recording.def"
     {0},
 };
@@ -135,9 +135,9 @@ static int is_running(pid_t pid)
 static void describe_left(pid_t pid, char *out, size_t out_b)
 {
 	if (is_running(pid))
-		snprintf(out, out_b, "Recording has ended; process %d goes on.", pid);
+		snprintf(out, out_b, "Recording has ended; process %d keeps running.", pid);
 	else
-		snprintf(out, out_b, "Process %d has ended (how is told to its parent only).", pid);
+		snprintf(out, out_b, "Process %d has exited (only its parent gets the exit code).", pid);
 }
 
 static void describe_end(const struct live *live, char *out, size_t out_b)
@@ -145,12 +145,12 @@ static void describe_end(const struct live *live, char *out, size_t out_b)
 	const struct sonde_live_recorder *recorder = &live->recorder;
 	int status = recorder->result.status;
 	if (recorder->signal)
-		snprintf(out, out_b, "The recorder was killed by signal %d (%s): what it wrote before is here.",
+		snprintf(out, out_b, "The recorder was killed by signal %d (%s); what it had written is shown.",
 			 recorder->signal, strsignal(recorder->signal));
 	else if (!recorder->has_told)
-		snprintf(out, out_b, "The recorder ended without a word: what it wrote before is here.");
+		snprintf(out, out_b, "The recorder died without an error message; what it had written is shown.");
 	else if (recorder->result.error)
-		snprintf(out, out_b, "Recording failed (%s): what was written before is here.", recorder->error);
+		snprintf(out, out_b, "Recording failed (%s); what had been written is shown.", recorder->error);
 	else if (status == -1)
 		describe_left(recorder->options->attach, out, out_b);
 	else if (WIFSIGNALED(status))
@@ -186,7 +186,7 @@ static int exit_code(const struct live *live)
 static void announce(struct live *live)
 {
 	if (!sonde_browse_announce(&live->request->browse, live->server, stderr, quiet(live)) && !quiet(live))
-		fprintf(stderr, "sonde live: open it in a browser; the command runs meanwhile\n");
+		fprintf(stderr, "sonde live: open it in a browser; the command is already running\n");
 }
 
 /* Starts serving once the file has its name and its header. */
@@ -217,9 +217,9 @@ static void say_waiting(const struct live *live)
 	if (quiet(live) || !live->has_begun || live->is_told_to_end || live->request->once)
 		return;
 	if (isatty(STDERR_FILENO))
-		fprintf(stderr, "sonde live: the page stays until Ctrl-C\n");
+		fprintf(stderr, "sonde live: the page stays up until Ctrl-C\n");
 	else
-		fprintf(stderr, "sonde live: the page stays while it is open in a browser\n");
+		fprintf(stderr, "sonde live: the page stays up while a browser shows it\n");
 }
 
 static void end_run(struct live *live)
@@ -281,7 +281,7 @@ static int finish(struct live *live)
 /* The page cannot be shown; the recording continues. */
 static void record_only(struct live *live)
 {
-	fprintf(stderr, "sonde live: %s; it is recorded all the same\n", sonde_error_text());
+	fprintf(stderr, "sonde live: %s; recording goes on without the page\n", sonde_error_text());
 	if (live->ended_ns)
 		return;
 	while (!sonde_live_recorder_look(&live->recorder))
@@ -334,7 +334,7 @@ static int run(int argc, char **argv)
 
 const struct sonde_command sonde_command_live = {
     .name = "live",
-    .title = "record a command or a process, and watch it in a browser",
+    .title = "record a command or process and watch it in a browser",
     .usage = "[options] [--] COMMAND [ARGUMENT…]",
     .options = options,
     .examples = "sonde live -- ./app\n"

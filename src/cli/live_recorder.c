@@ -29,7 +29,7 @@ static _Noreturn void record(const struct sonde_record_options *options, int fd)
 	if (told.rc || told.result.error)
 		snprintf(told.error, sizeof told.error, "%s", sonde_error_text());
 	if (send(fd, &told, sizeof told, MSG_NOSIGNAL) != sizeof told && told.result.started)
-		fprintf(stderr, "sonde live: nobody shows it any more; %s is complete\n", options->output);
+		fprintf(stderr, "sonde live: no page is open any more; %s is complete\n", options->output);
 	_exit(0);
 }
 

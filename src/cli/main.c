@@ -14,9 +14,8 @@
 
 static int print_help(FILE *out)
 {
-	fprintf(out, "Usage: sonde COMMAND [options]\n\n"
-		     "Takes the profile of a program: records where its time went, and says so.\n\n"
-		     "Commands:\n");
+	fprintf(out, "Usage: sonde COMMAND [options]\n\nLinux profiler: CPU, memory, locks, I/O and GPU of any "
+		     "program, on one timeline.\n\nCommands:\n");
 	sonde_command_list(out);
 	fprintf(out, "\n'sonde COMMAND --help' shows the options of a command.\n");
 	return out == stdout ? SONDE_EXIT_OK : SONDE_EXIT_USAGE;
@@ -28,9 +27,9 @@ static int complain_unknown(const char *word)
 	for (size_t i = 0; i < sonde_command_count; i++)
 		if (sonde_commands[i]->title)
 			sonde_command_nearer(word, sonde_commands[i]->name, &best);
-	fprintf(stderr, "sonde: no command '%s'", word);
+	fprintf(stderr, "sonde: unknown command '%s'", word);
 	if (best)
-		fprintf(stderr, "; the nearest is '%s'", best);
+		fprintf(stderr, "; did you mean '%s'?", best);
 	else if (strchr(word, '/'))
 		fprintf(stderr, "; to profile a program: sonde record -- %s", word);
 	fprintf(stderr, " ('sonde --help' lists them)\n");

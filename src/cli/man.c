@@ -70,6 +70,7 @@ static void put_command(const struct sonde_command *command)
 	putchar('\n');
 	struct sonde_option_walk options = {.at = command->options};
 	for (const struct sonde_option *option; (option = sonde_option_next(&options));)
+		if (option->help)
 		put_option(option);
 	if (command->examples) {
 		printf(".PP\nExamples:\n.PP\n.nf\n");
@@ -88,12 +89,12 @@ static const struct {
 	const char *code, *meaning;
 } exits[] = {
     {"0", "fine"},
-    {"1", "a negative result (a doctor that found a fault)"},
+    {"1", "a check failed (sonde doctor)"},
     {"2", "wrong usage"},
     {"3", "inconclusive"},
-    {"4", "a file that cannot be read, written or compared"},
-    {"125", "sonde itself failed: of commands that run a program; of others, for want of memory; with record "
-	    "--fail-on-loss also: the recording is incomplete, or events were lost"},
+    {"4", "a file could not be read, written or compared"},
+    {"125", "sonde itself failed: in commands that run a program for any reason, in others for lack of memory; with "
+	    "record --fail-on-loss also an incomplete recording or lost events"},
     {"126", "the program cannot be executed"},
     {"127", "the program was not found"},
 };
@@ -101,34 +102,29 @@ static const struct {
 static const struct {
 	const char *name, *meaning;
 } variables[] = {
-    {"NO_COLOR", "no colours in what is written to a terminal"},
-    {"DEBUGINFOD_URLS", "servers asked for debug files with --debuginfod"},
-    {"XDG_CACHE_HOME", "the folder in which sonde keeps symbols and unwind tables, instead of ~/.cache"},
-    {"SONDE_OUT", "a program that uses the API records itself, without sonde record, to this name with its process id "
-		  "before the extension (app.sonde: app.4711.sonde), or in the place of %p"},
-    {"NVTX_INJECTION64_PATH",
-     "sonde record sets it for its command, where it is not set, so that annotations for NVTX are recorded; "
-     "not with --no-inject"},
-    {"SONDE_SUMMARY", "1: a program that uses the API prints a table of its zones on the standard error at its end"},
+    {"NO_COLOR", "no colours on a terminal"},
+    {"DEBUGINFOD_URLS", "servers that --debuginfod asks for debug files"},
+    {"XDG_CACHE_HOME", "folder for cached symbols and unwind tables, instead of ~/.cache"},
+    {"SONDE_OUT", "a program that uses the API records itself to this file, without sonde record; its process id "
+		  "replaces %p or precedes the extension (app.sonde: app.4711.sonde)"},
+    {"NVTX_INJECTION64_PATH", "sonde record sets it for its command, unless it is set already, so that NVTX "
+			      "annotations are recorded; not with --no-inject"},
+    {"SONDE_SUMMARY", "1: a program that uses the API prints a table of its zones to standard error when it exits"},
 };
 
 static int run(int argc, char **argv)
 {
 	(void)argc;
 	(void)argv;
-	printf(".TH SONDE 1 \"\" \"sonde %s\" \"User Commands\"\n"
-	       ".SH NAME\nsonde \\- record where a program's time went, and report it\n"
-	       ".SH SYNOPSIS\n\\fBsonde\\fR \\fICOMMAND\\fR [\\fIoptions\\fR]\n"
-	       ".SH DESCRIPTION\n"
-	       "sonde takes the profile of a program: it records where the time of a run went, on one clock, in one "
-	       "file,\n"
-	       "and reports it. Unmodified programs are profiled with one command.\n"
-	       ".SH COMMANDS\n",
+	printf(".TH SONDE 1 \"\" \"sonde %s\" \"User Commands\"\n.SH NAME\nsonde \\- profile programs on Linux\n.SH "
+	       "SYNOPSIS\n\\fBsonde\\fR \\fICOMMAND\\fR [\\fIoptions\\fR]\n.SH DESCRIPTION\nsonde is a profiler for "
+	       "Linux: it records the CPU, memory, locks, I/O and GPU of any program on one timeline,\nin one file, "
+	       "and reports where the time went. Programs need not be modified.\n.SH COMMANDS\n",
 	       SONDE_VERSION);
 	for (size_t i = 0; i < sonde_command_count; i++)
 		if (sonde_commands[i]->title)
 			put_command(sonde_commands[i]);
-	printf(".SH EXIT STATUS\nCommands that run a program end as the program does.\n");
+	printf(".SH EXIT STATUS\nCommands that run a program exit with its exit code.\n");
 	for (size_t i = 0; i < sizeof exits / sizeof *exits; i++)
 		printf(".TP\n%s\n%s\n", exits[i].code, exits[i].meaning);
 	printf(".SH ENVIRONMENT\n");

@@ -23,11 +23,11 @@ struct request {
 #define AT(member) offsetof(struct request, member)
 
 static const struct sonde_option options[] = {
-    {"output", 'o', "FILE", "the recording to make (merged.sonde)", SONDE_TEXT(AT(output))},
-    {"align", 0, "real|start|zone=NAME", "one clock by the wall clocks, the starts, or the first NAME",
+    {"output", 'o', "FILE", "output recording (default: merged.sonde)", SONDE_TEXT(AT(output))},
+    {"align", 0, "real|start|zone=NAME", "align by wall clock, by start, or by the first zone NAME",
      SONDE_TEXT(AT(align))},
     {"force", 0, NULL, "overwrite FILE", SONDE_FLAG(AT(force))},
-    {"quiet", 'q', NULL, "say nothing but errors", SONDE_FLAG(AT(quiet))},
+    {"quiet", 'q', NULL, "print only errors", SONDE_FLAG(AT(quiet))},
     {0},
 };
 
@@ -56,7 +56,7 @@ static int align_parse(struct request *request)
 	else if (!strncmp(text, "zone=", 5) && text[5])
 		request->options.align = SONDE_MERGE_ZONES;
 	else {
-		fprintf(stderr, "sonde merge: --align: %s is not known; it is real, start or zone=NAME\n", text);
+		fprintf(stderr, "sonde merge: --align: unknown value '%s': use real, start or zone=NAME\n", text);
 		return SONDE_EXIT_USAGE;
 	}
 	request->options.zone = request->options.align == SONDE_MERGE_ZONES ? text + 5 : NULL;
@@ -71,7 +71,7 @@ static int check_same(const struct request *request)
 	for (size_t i = 0; is_there && i < request->count; i++) {
 		if (stat(request->paths[i], &from) || from.st_dev != status.st_dev || from.st_ino != status.st_ino)
 			continue;
-		fprintf(stderr, "sonde merge: -o %s is one of the recordings; name another file\n", request->output);
+		fprintf(stderr, "sonde merge: -o %s is one of the inputs; name another file\n", request->output);
 		return SONDE_EXIT_USAGE;
 	}
 	return 0;
@@ -93,13 +93,13 @@ static void tell(const struct request *request, const struct sonde_merge_result 
 {
 	fprintf(stderr, "sonde: %s: %zu recording%s", request->output, result->parts, result->parts == 1 ? "" : "s");
 	if (result->machines > 1)
-		fprintf(stderr, " of %zu machines", result->machines);
+		fprintf(stderr, " from %zu machines", result->machines);
 	fprintf(stderr, ", %.3f s from the first start to the last end\n", (double)result->wall_ns / 1e9);
 	if (result->damaged_b)
-		fprintf(stderr, "sonde merge: %llu bytes could not be read; what they held is left out\n",
+		fprintf(stderr, "sonde merge: %llu damaged bytes were skipped\n",
 			(unsigned long long)result->damaged_b);
 	if (!result->is_whole)
-		fprintf(stderr, "sonde merge: not all recordings were closed in order: what they hold is taken\n");
+		fprintf(stderr, "sonde merge: some recordings are incomplete: what they hold is merged\n");
 }
 
 static int run(int argc, char **argv)
@@ -111,7 +111,7 @@ static int run(int argc, char **argv)
 	for (int i = parse.remainder; !code && !parse.done && i < argc; i++)
 		code = take(&request, NULL, argv[i]);
 	if (!code && !parse.done && !request.count) {
-		fprintf(stderr, "sonde merge: no recording is named: sonde merge -o ALL.sonde A.sonde B.sonde\n");
+		fprintf(stderr, "sonde merge: no recording given: sonde merge -o ALL.sonde A.sonde B.sonde\n");
 		code = SONDE_EXIT_USAGE;
 	}
 	code = code ? code : align_parse(&request);
@@ -131,7 +131,7 @@ static int run(int argc, char **argv)
 
 const struct sonde_command sonde_command_merge = {
     .name = "merge",
-    .title = "make one recording of several processes, ranks or machines",
+    .title = "merge recordings of several processes, ranks or machines",
     .usage = "[options] FILE…",
     .options = options,
     .examples = "sonde merge -o all.sonde rank0.sonde rank1.sonde\n"

@@ -17,13 +17,13 @@ const struct sonde_plot_row *sonde_plot_find(const struct sonde_plot_asked *aske
 			return &asked->rows[i];
 	for (size_t i = 0; i < asked->count; i++)
 		sonde_command_nearer(asked->name, asked->rows[i].name, &best);
-	fprintf(stderr, "sonde %s: no plot '%s'; ", asked->command, asked->name);
+	fprintf(stderr, "sonde %s: unknown plot '%s'; ", asked->command, asked->name);
 	if (best)
-		fprintf(stderr, "the nearest is %s", best);
+		fprintf(stderr, "did you mean %s?", best);
 	else
 		for (size_t i = 0; i < asked->count; i++)
-			fprintf(stderr, "%s%s", i ? ", " : "known are ", asked->rows[i].name);
-	fputs(" (--plot list says which a recording has)\n", stderr);
+			fprintf(stderr, "%s%s", i ? ", " : "known plots: ", asked->rows[i].name);
+	fputs(" (--plot list names those of a recording)\n", stderr);
 	return NULL;
 }
 
@@ -61,7 +61,7 @@ const struct sonde_format *sonde_plot_form(const struct sonde_plot_asked *asked,
 	}
 	if (wanted && named && wanted != named)
 		fprintf(stderr,
-			"sonde %s: -f %s and -o %s: one says %s, the other %s; leave out -f, or name another file\n",
+		    "sonde %s: -f %s contradicts -o %s: the format is %s or %s; leave out -f, or name another file\n",
 			asked->command, asked->format, asked->output, wanted->name, named->name);
 	else if (asked->format ? !wanted : !named)
 		fprintf(stderr, "sonde %s: a plot is svg or png; name a file with -o %s.svg or -o %s.png\n",
@@ -75,12 +75,12 @@ const struct sonde_format *sonde_plot_form(const struct sonde_plot_asked *asked,
 static int check_options(const struct sonde_rendering *rendering, int is_list)
 {
 	if (rendering->sections)
-		fprintf(stderr, "sonde %s: --plot and --section: a plot knows its sections; leave one of them out\n",
+		fprintf(stderr, "sonde %s: --plot and --section exclude each other: leave one of them out\n",
 			rendering->command);
 	else if (is_list && rendering->format)
-		fprintf(stderr, "sonde %s: --plot list is text; leave out -f and --json\n", rendering->command);
+		fprintf(stderr, "sonde %s: --plot list prints text; leave out -f and --json\n", rendering->command);
 	else if (rendering->pass.limit > PLOT_ROWS_MAX)
-		fprintf(stderr, "sonde %s: a plot has room for %d intervals at most; -n %zu is more\n",
+		fprintf(stderr, "sonde %s: a plot shows at most %d intervals; -n %zu is too many\n",
 			rendering->command, PLOT_ROWS_MAX, rendering->pass.limit);
 	else
 		return 0;

@@ -31,16 +31,16 @@ struct request {
 #define FLAG(member) SONDE_FLAG(offsetof(struct request, member))
 
 static const struct sonde_option options[] = {
-    {"tables", 0, NULL, "list the tables and their columns, with units and meanings", FLAG(tables)},
-    {"format", 'f', FORMATS, "the output's format (text)", SONDE_TEXT(offsetof(struct request, format))},
-    {"output", 'o', "FILE", "write there; - is the standard output", SONDE_TEXT(offsetof(struct request, output))},
-    {"timeout", 0, "TIME", "give up after so long (60s)",
+    {"tables", 0, NULL, "list tables and columns, with units and meanings", FLAG(tables)},
+    {"format", 'f', FORMATS, "output format (default: text)", SONDE_TEXT(offsetof(struct request, format))},
+    {"output", 'o', "FILE", "output file; - is the standard output", SONDE_TEXT(offsetof(struct request, output))},
+    {"timeout", 0, "TIME", "time limit (default: 60s)",
      SONDE_TIME(offsetof(struct request, limits.timeout_ns), 1000000)},
-    {"memory", 0, "SIZE", "the most that sorting and grouping may take (1G)",
+    {"memory", 0, "SIZE", "memory limit for sorting and grouping (default: 1G)",
      SONDE_SIZE(offsetof(struct request, limits.memory_b), 1 << 20)},
-    {"no-symbols", 0, NULL, "look nothing up beyond what the recording holds", FLAG(session.no_symbols)},
+    {"no-symbols", 0, NULL, "use only the symbols in the recording", FLAG(session.no_symbols)},
     {"force", 0, NULL, "overwrite FILE", FLAG(force)},
-    {"quiet", 'q', NULL, "say nothing but errors", FLAG(quiet)},
+    {"quiet", 'q', NULL, "print only errors", FLAG(quiet)},
     {0},
 };
 
@@ -58,7 +58,7 @@ static int found(void *context, const struct sonde_option *option, const char *v
 		request->words[request->word_count++] = value;
 		return 0;
 	}
-	fprintf(stderr, "sonde query: one recording and one statement; put quotes around the statement\n");
+	fprintf(stderr, "sonde query: expected one recording and one statement; put quotes around the statement\n");
 	return SONDE_EXIT_USAGE;
 }
 
@@ -78,7 +78,7 @@ static void say_unread(uint64_t damaged_b, uint64_t chunks)
 		snprintf(bytes, sizeof bytes, "%llu byte%s", (unsigned long long)damaged_b, sonde_plural(damaged_b));
 	if (chunks)
 		snprintf(whole, sizeof whole, "%llu chunk%s", (unsigned long long)chunks, sonde_plural(chunks));
-	fprintf(stderr, "sonde query: %s%s%s of the recording could not be read: what they held is not in the answer\n",
+	fprintf(stderr, "sonde query: %s%s%s of the recording could not be read, so the answer is incomplete\n",
 		bytes, damaged_b && chunks ? " and " : "", whole);
 }
 
@@ -90,12 +90,12 @@ static void say_missing(const struct sonde_session *session, int is_incomplete)
 	for (size_t i = 0; i < sonde_session_lost_count(session); i++)
 		lost += sonde_session_lost(session, i)->count;
 	if (lost)
-		fprintf(stderr, "sonde query: %llu events are not in the recording: the table lost says which\n",
+		fprintf(stderr, "sonde query: %llu events were lost while recording: see table lost\n",
 			(unsigned long long)lost);
 	if (damaged_b || run->skipped_chunks)
 		say_unread(damaged_b, run->skipped_chunks);
 	else if (is_incomplete)
-		fprintf(stderr, "sonde query: chunks that make no sense were left out of the answer\n");
+		fprintf(stderr, "sonde query: invalid chunks were skipped\n");
 }
 
 /* 0 or a negative errno. */
@@ -129,9 +129,8 @@ static int choose(const struct request *request, char *newest, size_t newest_b, 
 {
 	size_t count = request->word_count;
 	if (!count || (count == 1 && is_file(request->words[0]))) {
-		fprintf(stderr,
-			"sonde query: what is asked? For instance 'SELECT zone, sum(calls) FROM zone_stats GROUP BY "
-			"zone'; --tables lists what there is\n");
+		fprintf(stderr, "sonde query: no statement; try 'SELECT zone, sum(calls) FROM zone_stats GROUP BY "
+				"zone', or --tables for the list of tables\n");
 		return SONDE_EXIT_USAGE;
 	}
 	*file = request->words[0];
@@ -154,7 +153,7 @@ static int run_query(const struct request *request, const struct sonde_query_for
 		return code;
 	if (!request->quiet)
 		sonde_progress_begin(
-		    "sonde: reading the recording and looking up symbols; --no-symbols takes what it holds\n");
+		    "sonde: reading the recording and looking up symbols; --no-symbols skips the lookup\n");
 	code = sonde_reading_open(&session, file, &request->session);
 	sonde_progress_end();
 	if (code < 0)
@@ -179,13 +178,13 @@ static int run(int argc, char **argv)
 	const struct sonde_query_format *format = sonde_query_format_find(request.format);
 	if (format)
 		return run_query(&request, format);
-	fprintf(stderr, "sonde query: no format '%s'; known are " FORMATS "\n", request.format);
+	fprintf(stderr, "sonde query: unknown format '%s': use " FORMATS "\n", request.format);
 	return SONDE_EXIT_USAGE;
 }
 
 const struct sonde_command sonde_command_query = {
     .name = "query",
-    .title = "ask a recording in SQL",
+    .title = "query a recording with SQL",
     .usage = "[options] [FILE] 'SELECT …'",
     .options = options,
     .examples = "sonde query --tables\n"

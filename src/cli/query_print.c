@@ -139,7 +139,7 @@ static int print_text(struct sonde_query *query, FILE *out)
 	if (!code && !found)
 		code = sonde_text_table(&page.table, &style, out);
 	if (!code && !found && page.table.omitted)
-		fprintf(out, "  (--format csv, json or jsonl writes all of them)\n");
+		fprintf(out, "  (--format csv, json or jsonl prints all rows)\n");
 	free(page.table.cells);
 	sonde_arena_fini(&page.arena);
 	return code ? code : found;

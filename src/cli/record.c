@@ -20,11 +20,11 @@ struct request {
 
 static const struct sonde_option options[] = {
 #include "cli/common/recording.def"
-    {"keep", 0, "TIME", "flight recorder: keep only the last TIME, saved by --when, SIGUSR2 or the command's death",
+    {"keep", 0, "TIME", "flight recorder: keep the last TIME until a save or crash",
      SONDE_TIME(SONDE_RECORDING_AT(keep_ns), SONDE_RECORDING_LEAST_TIME_NS)},
-    {"when", 0, "EVENT", "with --keep: save when 'zone=NAME>TIME' or 'span=NAME>TIME' happens",
+    {"when", 0, "EVENT", "with --keep: save when 'zone=NAME>TIME' or 'span=NAME>TIME'",
      SONDE_TEXT(SONDE_RECORDING_AT(when))},
-    {"fail-on-loss", 0, NULL, "exit with 125 if the recording is incomplete or events were lost",
+    {"fail-on-loss", 0, NULL, "exit with 125 if incomplete or if events were lost",
      SONDE_FLAG(offsetof(struct request, fail_on_loss))},
     {0},
 };
@@ -75,7 +75,7 @@ static int run(int argc, char **argv)
 
 const struct sonde_command sonde_command_record = {
     .name = "record",
-    .title = "run a command, or attach to a process, and record it",
+    .title = "record a command or a running process",
     .usage = "[options] [--] COMMAND [ARGUMENT…]",
     .options = options,
     .examples = "sonde record -- sqlite3 app.db 'SELECT …'\n"

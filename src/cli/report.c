@@ -12,13 +12,11 @@ static int run(int argc, char **argv)
 
 const struct sonde_command sonde_command_report = {
     .name = "report",
-    .title = "show what a recording says",
+    .title = "report what a recording shows",
     .usage = "[options] [FILE]",
     .options = sonde_rendering_options,
-    .examples = "sonde report                          the newest recording here\n"
-		"sonde report --section functions -n 50 app.sonde\n"
-		"sonde report -f svg -o flame.svg app.sonde\n"
-		"sonde report -f svg --weigh peak -o heap.svg app.sonde\n"
-		"sonde report --plot memory -o memory.png app.sonde\n",
+    .examples = "sonde report                          the newest recording here\nsonde report --section functions -n "
+		"50 app.sonde\nsonde report -f svg -o flame.svg app.sonde\nsonde report -f svg --metric peak -o "
+		"heap.svg app.sonde\nsonde report --plot memory -o memory.png app.sonde\n",
     .run = run,
 };

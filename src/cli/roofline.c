@@ -29,20 +29,20 @@ struct request {
 #define RENDERING(member) offsetof(struct sonde_rendering, member)
 
 static const struct sonde_option options[] = {
-    {"measure", 0, NULL, "measure this machine's ceilings (15 s; best while it is idle) and keep them",
+    {"measure", 0, NULL, "measure this machine's ceilings (15 s, idle machine)",
      SONDE_FLAG(AT(measure))},
-    {"ceilings", 0, NULL, "show the ceilings that are kept", SONDE_FLAG(AT(ceilings))},
-    {"datasheet", 0, "FILE", "keep the maker's peaks, too: lines 'fp64 1.2T', 'fp32 2.4T', 'dram 140G'",
+    {"ceilings", 0, NULL, "show the saved ceilings", SONDE_FLAG(AT(ceilings))},
+    {"datasheet", 0, "FILE", "add the vendor's peaks: lines 'fp64 1.2T', 'dram 140G'",
      SONDE_TEXT(AT(datasheet))},
-    {"format", 'f', "FORMAT", "here svg, html and png are the roofline", SONDE_TEXT(RENDERING(format))},
-    {"output", 'o', "FILE", "write there; the format by its name: .svg, .html, .png, …", SONDE_TEXT(RENDERING(output))},
-    {"limit", 'n', "N", "rows in a table (default 20)", SONDE_FOUND},
-    {"thread", 0, "THREAD", "only the threads with this tid or this name", SONDE_TEXT(RENDERING(thread))},
-    {"from", 0, "TIME", "only what came after, counted from the start: 1.5s, 200ms", SONDE_TEXT(RENDERING(from))},
-    {"to", 0, "TIME", "only what came before", SONDE_TEXT(RENDERING(to))},
+    {"format", 'f', "FORMAT", "svg, html and png draw the roofline", SONDE_TEXT(RENDERING(format))},
+    {"output", 'o', "FILE", "output file; its extension sets the format", SONDE_TEXT(RENDERING(output))},
+    {"limit", 'n', "N", "maximum rows in a table (default 20)", SONDE_FOUND},
+    {"thread", 0, "THREAD", "only threads with this tid or name", SONDE_TEXT(RENDERING(thread))},
+    {"from", 0, "TIME", "only from this time on, since the start: 1.5s, 200ms", SONDE_TEXT(RENDERING(from))},
+    {"to", 0, "TIME", "only up to this time", SONDE_TEXT(RENDERING(to))},
     {"json", 0, NULL, "the same as -f json", SONDE_FOUND},
     {"force", 0, NULL, "overwrite FILE", SONDE_FLAG(RENDERING(force))},
-    {"quiet", 'q', NULL, "say nothing but errors", SONDE_FLAG(RENDERING(quiet))},
+    {"quiet", 'q', NULL, "print only errors", SONDE_FLAG(RENDERING(quiet))},
     {0},
 };
 
@@ -90,8 +90,8 @@ static void say_few(const struct request *request, const struct sonde_roof *roof
 {
 	if (!request->rendering.quiet && roof->threads < roof->cpus)
 		fprintf(stderr,
-			"sonde roofline: measured on %llu of %llu CPUs, which are all that may be used here; kept as "
-			"this machine's until it is measured again\n",
+			"sonde roofline: measured on the %llu of %llu CPUs that may be used here; saved as this "
+			"machine's ceilings until measured again\n",
 			(unsigned long long)roof->threads, (unsigned long long)roof->cpus);
 }
 
@@ -124,7 +124,7 @@ static const struct sonde_format *format_of(const struct sonde_rendering *render
 	const struct sonde_format *format = sonde_format_find(rendering->format ? rendering->format : "text");
 	if (format && format->render && !format->section)
 		return format;
-	fprintf(stderr, "sonde roofline: '%s' is no format for this: text, json, csv, md, svg, html, png\n",
+	fprintf(stderr, "sonde roofline: unknown format '%s': use text, json, csv, md, svg, html or png\n",
 		rendering->format);
 	return NULL;
 }
@@ -156,9 +156,7 @@ static int show_ceilings(const struct request *request)
 	if (!format)
 		return SONDE_EXIT_USAGE;
 	if (request->rendering.file) {
-		fprintf(stderr,
-			"sonde roofline: ceilings are this machine's, '%s' has its own; show it apart: sonde "
-			"roofline %s\n",
+		fprintf(stderr, "sonde roofline: '%s' has its own ceilings; show it separately: sonde roofline %s\n",
 			request->rendering.file, request->rendering.file);
 		return SONDE_EXIT_USAGE;
 	}
@@ -188,7 +186,7 @@ static int run(int argc, char **argv)
 
 const struct sonde_command sonde_command_roofline = {
     .name = "roofline",
-    .title = "show how near work comes to what the machine can do",
+    .title = "compare performance with the machine's ceilings",
     .usage = "[options] [FILE]",
     .options = options,
     .examples = "sonde roofline --measure\n"

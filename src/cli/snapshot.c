@@ -29,10 +29,10 @@ struct request {
 };
 
 static const struct sonde_option options[] = {
-    {"pid", 'p', "PID", "the process", SONDE_PID(offsetof(struct request, pid))},
-    {"label", 'l', "TEXT", "what the snapshot is called, for sonde report --diff",
+    {"pid", 'p', "PID", "the process to snapshot", SONDE_PID(offsetof(struct request, pid))},
+    {"label", 'l', "TEXT", "name of the snapshot, for sonde report --diff",
      SONDE_TEXT(offsetof(struct request, label))},
-    {"quiet", 'q', NULL, "print nothing but errors", SONDE_FLAG(offsetof(struct request, quiet))},
+    {"quiet", 'q', NULL, "print only errors", SONDE_FLAG(offsetof(struct request, quiet))},
     {0},
 };
 
@@ -40,7 +40,7 @@ static int found(void *context, const struct sonde_option *option, const char *v
 {
 	(void)context;
 	(void)option;
-	fprintf(stderr, "sonde snapshot: takes no argument '%s'; a process is named by -p PID\n", value);
+	fprintf(stderr, "sonde snapshot: unexpected argument '%s'; name the process with -p PID\n", value);
 	return SONDE_EXIT_USAGE;
 }
 
@@ -127,22 +127,22 @@ static int complain(const struct request *request, int code)
 	if (!is_alive(request->pid))
 		fprintf(stderr, "no process %d\n", (int)request->pid);
 	else if (code == -ENOENT && !stat(path, &status) && status.st_uid != geteuid())
-		fprintf(stderr, "process %d is not recorded by you, but belongs to user %u: as that user, try again\n",
+		fprintf(stderr, "process %d is not recorded by you, but belongs to user %u: try again as that user\n",
 			(int)request->pid, (unsigned)status.st_uid);
 	else if (code == -ENOENT)
-		fprintf(stderr, "process %d is not recorded; start it with: sonde record --heap -- COMMAND\n",
+		fprintf(stderr, "process %d is not being recorded; start it with: sonde record --heap -- COMMAND\n",
 			(int)request->pid);
 	else if (code == -E2BIG)
-		fprintf(stderr, "the recording of process %d has as many snapshots as it can hold\n",
+		fprintf(stderr, "the recording of process %d already holds the maximum number of snapshots\n",
 			(int)request->pid);
 	else if (code == -ETIMEDOUT)
 		fprintf(stderr, "the recorder of process %d did not answer for %d s: is it stopped?\n",
 			(int)request->pid, ANSWER_MS / 1000);
 	else if (code == -EPROTO)
-		fprintf(stderr, "the recorder of process %d does not understand: it is of another version of sonde\n",
+		fprintf(stderr, "the recorder of process %d is another version of sonde\n",
 			(int)request->pid);
 	else
-		fprintf(stderr, "the recorder of process %d cannot be asked: %s\n", (int)request->pid, strerror(-code));
+		fprintf(stderr, "cannot reach the recorder of process %d: %s\n", (int)request->pid, strerror(-code));
 	return SONDE_EXIT_NEGATIVE;
 }
 
@@ -184,11 +184,11 @@ static int run(int argc, char **argv)
 	if (code || parse.done)
 		return code;
 	if (!request.pid) {
-		fprintf(stderr, "sonde snapshot: of which process? Add -p PID\n");
+		fprintf(stderr, "sonde snapshot: which process? Add -p PID\n");
 		return SONDE_EXIT_USAGE;
 	}
 	if (strlen(request.label) >= SONDE_LINK_TEXT_B) {
-		fprintf(stderr, "sonde snapshot: --label: at most %u bytes\n", SONDE_LINK_TEXT_B - 1);
+		fprintf(stderr, "sonde snapshot: --label takes at most %u bytes\n", SONDE_LINK_TEXT_B - 1);
 		return SONDE_EXIT_USAGE;
 	}
 	code = ask_all(&request, &answer);
@@ -201,7 +201,7 @@ static int run(int argc, char **argv)
 
 const struct sonde_command sonde_command_snapshot = {
     .name = "snapshot",
-    .title = "take a snapshot of the memory of a process that is being recorded",
+    .title = "take a heap snapshot of a process that is being recorded",
     .usage = "-p PID [--label TEXT]",
     .options = options,
     .examples = "sonde record --heap -- ./server &\n"

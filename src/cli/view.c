@@ -38,8 +38,8 @@ static const struct sonde_option options[] = {
     {SONDE_BROWSE_TOKEN(set_token)},
     {SONDE_BROWSE_NO_TOKEN(AT(browse.no_token))},
     {SONDE_BROWSE_NO_OPEN(AT(browse.no_open))},
-    {"no-symbols", 0, NULL, "look nothing up beyond what the recording holds", SONDE_FLAG(AT(session.no_symbols))},
-    {"quiet", 'q', NULL, "say nothing but the address and errors", SONDE_FLAG(AT(quiet))},
+    {"no-symbols", 0, NULL, "use only the symbols in the recording", SONDE_FLAG(AT(session.no_symbols))},
+    {"quiet", 'q', NULL, "print only the address and errors", SONDE_FLAG(AT(quiet))},
     {0},
 };
 
@@ -54,7 +54,7 @@ static int found(void *context, const struct sonde_option *option, const char *v
 	struct request *request = context;
 	(void)option;
 	if (request->count == 2) {
-		fprintf(stderr, "sonde view: one recording, or two that are compared; leave '%s' out\n", value);
+		fprintf(stderr, "sonde view: one recording, or two to compare; leave '%s' out\n", value);
 		return SONDE_EXIT_USAGE;
 	}
 	request->files[request->count++] = value;
@@ -73,7 +73,7 @@ static int serve(struct request *request, struct sonde_session *const sessions[2
 	if (code)
 		return complain(sonde_browse_code(code));
 	if (!sonde_browse_announce(&request->browse, server, stdout, request->quiet) && !request->quiet)
-		fprintf(stderr, "sonde view: Ctrl-C ends it\n");
+		fprintf(stderr, "sonde view: Ctrl-C stops it\n");
 	while (sigwait(signals, &number))
 		continue;
 	sonde_browse_fini(&request->browse);
@@ -89,7 +89,7 @@ static int view(struct request *request)
 	int code = 0;
 	if (!request->quiet)
 		sonde_progress_begin(
-		    "sonde: reading the recording and looking up symbols; --no-symbols takes what it holds\n");
+		    "sonde: reading the recording and looking up symbols; --no-symbols skips the lookup\n");
 	for (int i = 0; i < request->count && code >= 0; i++)
 		code = sonde_reading_open(&sessions[i], request->files[i], &request->session);
 	sonde_progress_end();
@@ -124,7 +124,7 @@ static int run(int argc, char **argv)
 
 const struct sonde_command sonde_command_view = {
     .name = "view",
-    .title = "look at a recording, or two, in a browser",
+    .title = "show a recording, or compare two, in a browser",
     .usage = "[options] [FILE] | BASELINE CANDIDATE",
     .options = options,
     .examples = "sonde view\n"

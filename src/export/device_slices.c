@@ -243,7 +243,7 @@ const char *sonde_device_slices_queue(const struct sonde_session *session, const
 {
 	char name[SONDE_DEVICE_LABEL_B];
 	sonde_queue_name_put(session, slice->queue, name, sizeof name);
-	return put_lane(slice, out, *name ? name : "calls for devices");
+	return put_lane(slice, out, *name ? name : "GPU API calls");
 }
 
 const char *sonde_device_slices_track(const struct sonde_session *session, const struct sonde_device_slice *slice,
@@ -251,7 +251,7 @@ const char *sonde_device_slices_track(const struct sonde_session *session, const
 {
 	char label[SONDE_DEVICE_LABEL_B];
 	sonde_queue_label_put(session, slice->queue, label, sizeof label);
-	return put_lane(slice, out, *label ? label : "calls for devices");
+	return put_lane(slice, out, *label ? label : "GPU API calls");
 }
 
 const char *sonde_device_slices_name(const struct sonde_session *session, const struct sonde_device_slice *slice)

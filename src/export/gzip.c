@@ -25,7 +25,7 @@ int sonde_gzip_open(struct sonde_gzip **out, FILE *file)
 	if (deflateInit2(&gzip->stream, Z_DEFAULT_COMPRESSION, Z_DEFLATED, WINDOW_GZIP, MEMORY_LEVEL,
 			 Z_DEFAULT_STRATEGY) != Z_OK) {
 		free(gzip);
-		return sonde_error(ENOMEM, "zlib could not start");
+		return sonde_error(ENOMEM, "zlib failed to start");
 	}
 	*out = gzip;
 	return 0;
@@ -39,7 +39,7 @@ static int run(struct sonde_gzip *gzip, int flush)
 		gzip->stream.avail_out = OUT_B;
 		rc = deflate(&gzip->stream, flush);
 		if (rc == Z_STREAM_ERROR)
-			return sonde_error(EIO, "zlib could not compress");
+			return sonde_error(EIO, "zlib failed to compress");
 		fwrite(gzip->out, 1, OUT_B - gzip->stream.avail_out, gzip->file);
 	} while (gzip->stream.avail_out == 0 || (flush == Z_FINISH && rc != Z_STREAM_END));
 	return 0;

@@ -61,7 +61,7 @@ size_t sonde_origin_lacks(const struct sonde_session *session, char *out, size_t
 	const struct sonde_lacks lacks = sonde_lacks_of(session);
 	char closed[32] = "", lost[64] = "", damaged[96] = "";
 	if (lacks.cut)
-		snprintf(closed, sizeof closed, "it was not closed in order");
+		snprintf(closed, sizeof closed, "it was not closed properly");
 	if (lacks.lost)
 		snprintf(lost, sizeof lost, "%s%llu records were lost", *closed ? ", " : "",
 			 (unsigned long long)lacks.lost);

@@ -34,7 +34,7 @@ int sonde_spool_init(struct sonde_spool *out, uint32_t groups)
 	out->counts = calloc((size_t)groups + 1, sizeof *out->counts);
 	out->begins = calloc((size_t)groups + 1, sizeof *out->begins);
 	if (!out->file || !out->texts)
-		return sonde_error(errno, "no place for what is put together, not even in memory: %s", strerror(errno));
+		return sonde_error(errno, "no temporary file for the output, not even in memory: %s", strerror(errno));
 	return out->counts && out->begins ? 0 : sonde_error(ENOMEM, "out of memory for %u groups", groups);
 }
 
@@ -55,7 +55,7 @@ void sonde_spool_fini(struct sonde_spool *spool)
 static int cannot(const char *what)
 {
 	int code = errno ? errno : EIO;
-	return sonde_error(code, "what is put together cannot be %s: %s; TMPDIR names another place for it", what,
+	return sonde_error(code, "the temporary output cannot be %s: %s; TMPDIR sets another folder for it", what,
 			   strerror(code));
 }
 

@@ -63,6 +63,6 @@ static inline const struct sonde_wait_row *sonde_wait_row(uint32_t kind)
 }
 
 /* The method of the waits source where calls on files alone were asked for. */
-#define SONDE_WAIT_METHOD_FILES "calls of the C library on files; stacks from call-frame tables"
+#define SONDE_WAIT_METHOD_FILES "libc calls on files; stacks from call-frame tables"
 
 #endif

@@ -12,7 +12,7 @@
 
 enum { NAMES_MAX = 1 << 20, NAME_MAX_B = 4096, THREADS_MAX = 1 << 16, OPEN_MAX = 4096, ARGS_BUFFER_B = 1 << 20 };
 #define NAMES_MAX_B ((size_t)256 << 20)
-#define OTHER_NAMES "(names beyond those that are told apart)"
+#define OTHER_NAMES "(further names)"
 
 static void keep(struct sonde_chrome *chrome, int error)
 {
@@ -142,7 +142,7 @@ static void args_flush(struct sonde_chrome *chrome)
 	for (size_t left_b = chrome->args.len_b; left_b && !chrome->error;) {
 		ssize_t wrote_b = write(chrome->args_fd, from, left_b);
 		if (wrote_b <= 0 && errno != EINTR)
-			keep(chrome, sonde_error(errno, "a temporary file for arguments, beside the output: %s",
+			keep(chrome, sonde_error(errno, "cannot create a temporary file next to the output: %s",
 						 strerror(errno)));
 		from += wrote_b > 0 ? wrote_b : 0;
 		left_b -= wrote_b > 0 ? (size_t)wrote_b : 0;

@@ -450,8 +450,7 @@ int sonde_chrome_read(struct sonde_chrome *chrome)
 		error = all_read(json, handle, bytes);
 	}
 	if (!error && !json->events_seen)
-		error = sonde_error(EBADMSG, "%s is JSON, but has no trace events in it",
-				    sonde_input_name(chrome->job->input));
+		error = sonde_error(EBADMSG, "%s is JSON without trace events", sonde_input_name(chrome->job->input));
 	if (!error && json->state == EVENT)
 		chrome->counts.timeless++;
 	if (json)

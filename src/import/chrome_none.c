@@ -7,7 +7,7 @@
 static int run(struct sonde_import_job *job)
 {
 	return sonde_error(ENOSYS,
-			   "%s is trace events in JSON, which this build of sonde cannot read: it was made without "
+			   "%s is trace events in JSON, which this build of sonde cannot read: it was built without "
 			   "yajl (libyajl-dev)",
 			   sonde_input_name(job->input));
 }

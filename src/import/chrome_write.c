@@ -386,30 +386,29 @@ static void notes_put(struct write *write)
 {
 	const struct sonde_chrome_counts *counts = &write->chrome->counts;
 	char clipped[128];
-	snprintf(clipped, sizeof clipped, "slices end at most %llu ns behind the one around them: they end with it",
+	snprintf(clipped, sizeof clipped, "slices end up to %llu ns after the one around them: cut to fit",
 		 (unsigned long long)write->resolution_ns);
 	const struct sonde_out_count notes[] = {
-	    {counts->flows, "flow arrows left out: a recording has no place for them"},
-	    {counts->objects, "events of objects and memory dumps left out"},
-	    {counts->unknown, "events of phases that are not known left out"},
-	    {counts->timeless, "events without a time that can be, or cut off, left out"},
-	    {counts->unopened, "ends without a begin left out"},
+	    {counts->flows, "flow arrows left out: recordings have no flows"},
+	    {counts->objects, "object events and memory dumps left out"},
+	    {counts->unknown, "events of unknown phases left out"},
+	    {counts->timeless, "events with a missing or impossible time left out"},
+	    {counts->unopened, "ends without a start left out"},
 	    {counts->unclosed, "slices without an end: they last to the end of the file"},
 	    {counts->endless, "complete events without a duration: taken as 0 ns"},
-	    {counts->unordered, "begins or ends before those above them in the file: taken in the order of the file"},
-	    {counts->overlaps, "slices that overlap others of their thread: they are spans, not zones"},
-	    {counts->deep, "slices nested too deep for zones: spans, or without their own row"},
+	    {counts->unordered, "starts or ends out of order: taken in the order of the file"},
+	    {counts->overlaps, "slices that overlap others of their thread: shown as spans, not zones"},
+	    {counts->deep, "slices nested too deep for zones: shown as spans, or without their own row"},
 	    {counts->clipped, clipped},
-	    {counts->args, "arguments left out: lists, objects, or more than an event may have here"},
+	    {counts->args, "arguments left out: lists, objects, or too many"},
 	    {counts->long_args, "texts of arguments cut at 1 KB"},
-	    {counts->names, "names beyond the first million are one"},
+	    {counts->names, "names beyond the first million are merged"},
 	    {counts->idle, "samples of V8 in (idle) left out"},
-	    {counts->samples, "samples of V8: they are of wall time, which is called CPU time here"},
+	    {counts->samples, "V8 samples: wall time, called CPU time here"},
 	};
 	if (write->chrome->is_cut || sonde_input_is_cut(write->job->input))
 		sonde_out_note(write->job,
-			       "the file has no end, as programs leave it that are still writing or were killed: "
-			       "all events that are whole were taken");
+			       "the file has no end (still being written, or killed): all whole events were taken");
 	sonde_out_note_counts(write->job, notes, sizeof notes / sizeof *notes);
 }
 

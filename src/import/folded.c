@@ -127,26 +127,23 @@ static int lines_take(struct folded *folded)
 static void notes(struct folded *folded)
 {
 	struct sonde_import_job *job = folded->job;
-	sonde_out_note(job, "1 sample = 1 ms by convention: the file has counts, and no time");
-	sonde_out_note(job,
-		       "the timeline is the order of the file's lines, each as long as its samples by that convention: "
-		       "it does not show when anything ran");
+	sonde_out_note(job, "1 sample = 1 ms by convention: the file has counts, but no times");
+	sonde_out_note(job, "the timeline is the order of the file's lines: it does not show when anything ran");
 	if (sonde_input_is_cut(job->input))
-		sonde_out_note(job, "the compressed file is cut off: this is its beginning");
+		sonde_out_note(job, "the compressed file is cut off: only its beginning was read");
 	if (folded->rows < folded->total)
-		sonde_out_note(job,
-			       "%llu counts are %llu samples here, since a recording of so many would be too big: "
-			       "times are right, the number of samples is not",
-			       (unsigned long long)folded->total, (unsigned long long)folded->rows);
+		sonde_out_note(
+		    job, "%llu counts became %llu samples to limit the size: times are right, sample counts are not",
+		    (unsigned long long)folded->total, (unsigned long long)folded->rows);
 	if (folded->fractions)
-		sonde_out_note(job, "%llu counts are no whole numbers: their time is right, their samples are rounded",
+		sonde_out_note(job, "%llu counts are not whole numbers: times are right, sample counts are rounded",
 			       (unsigned long long)folded->fractions);
 	if (folded->unreadable)
 		sonde_out_note(job, "%llu line%s without a count at the end %s left out, first line %llu",
 			       (unsigned long long)folded->unreadable, folded->unreadable == 1 ? "" : "s",
 			       folded->unreadable == 1 ? "is" : "are", (unsigned long long)folded->first_unreadable);
 	if (folded->deep)
-		sonde_out_note(job, "of %llu stacks more than %d deep the outermost functions are left out",
+		sonde_out_note(job, "%llu stacks are more than %d deep: their outermost functions are left out",
 			       (unsigned long long)folded->deep, DEPTH_MAX);
 }
 

@@ -59,11 +59,11 @@ static const char *foreign(const uint8_t *bytes, size_t size_b)
 		size_t size_b;
 		const char *what;
 	} kinds[] = {
-	    {"SONDEREC", 8, "a recording of sonde already: sonde report and sonde view read it as it is"},
+	    {"SONDEREC", 8, "already a sonde recording: use sonde report or sonde view"},
 	    {"\x7f"
 	     "ELF",
 	     4, "a program, not a profile"},
-	    {"PK\3\4", 4, "a zip archive: unpack it, and import what is in it"},
+	    {"PK\3\4", 4, "a zip archive: unpack it, and import its contents"},
 	    {"\x28\xb5\x2f\xfd", 4, "compressed with zstd: unpack it first (zstd -d)"},
 	    {"BZh", 3, "compressed with bzip2: unpack it first"},
 	    {"\xfd"
@@ -71,13 +71,12 @@ static const char *foreign(const uint8_t *bytes, size_t size_b)
 	     5, "compressed with xz: unpack it first"},
 	    {"2ELIFREP", 8, "perf.data of a machine with the other byte order, which cannot be read here"},
 	    {"PERFFILE", 8, "perf.data of an old version (before Linux 3.2), which cannot be read"},
-	    {"SQLite format 3", 15, "a SQLite database (Nsight and others export one), which is no format of import"},
+	    {"SQLite format 3", 15, "a SQLite database (Nsight and others export one), which cannot be imported"},
 	};
 	for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
 		if (size_b >= kinds[i].size_b && !memcmp(bytes, kinds[i].magic, kinds[i].size_b))
 			return kinds[i].what;
-	return is_perfetto(bytes, size_b) ? "a trace of Perfetto in its own format, which is not imported: make trace "
-					    "events in JSON of it (traceconv json TRACE TRACE.json) and import those"
+	return is_perfetto(bytes, size_b) ? "a native Perfetto trace: convert it to JSON first (traceconv json TRACE TRACE.json)"
 					  : NULL;
 }
 
@@ -108,7 +107,7 @@ static int choose(const struct sonde_import_format **out, struct sonde_import_jo
 	if (!error && what)
 		error = sonde_error(EBADMSG, "%s is %s", name, what);
 	if (!error && !got_b)
-		error = sonde_error(EBADMSG, "%s: there is nothing in it", name);
+		error = sonde_error(EBADMSG, "%s: the file is empty", name);
 	if (!error && job->options->format)
 		*out = named(job->options->format);
 	else if (!error)
@@ -116,8 +115,7 @@ static int choose(const struct sonde_import_format **out, struct sonde_import_jo
 	free(bytes);
 	if (!error && !*out)
 		error = sonde_error(EBADMSG,
-				    "%s is none of the formats that are read: perf.data, trace events in JSON, pprof, "
-				    "folded stacks",
+		    "%s has no format that can be imported: perf.data, trace events in JSON, pprof, folded stacks",
 				    name);
 	return error ? error : sonde_input_rewind(job->input);
 }
@@ -144,7 +142,7 @@ int sonde_import(struct sonde_import_result *out, const struct sonde_import_opti
 	struct sonde_import_job job = {.options = options, .result = &result};
 	const struct sonde_import_format *format = NULL;
 	if (options->format && !named(options->format))
-		return sonde_error(EINVAL, "%s is no format of import", options->format);
+		return sonde_error(EINVAL, "%s is not an import format", options->format);
 	int error = sonde_input_open(&job.input, options->path, options->folder);
 	if (error)
 		return error;
@@ -152,7 +150,7 @@ int sonde_import(struct sonde_import_result *out, const struct sonde_import_opti
 	if (!error) {
 		result.format = format->title;
 		if (options->type && strcmp(format->name, "pprof"))
-			error = sonde_error(EINVAL, "--type is for pprof, and %s is %s", sonde_input_name(job.input),
+			error = sonde_error(EINVAL, "--type is for pprof, but %s is %s", sonde_input_name(job.input),
 					    format->title);
 	}
 	error = error ? error : format->run(&job);

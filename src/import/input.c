@@ -79,7 +79,7 @@ int sonde_input_scratch(const char *folder)
 		if (fd >= 0)
 			return fd;
 	}
-	return sonde_error(code, "%s: no temporary file can be made there: %s", folder ? folder : "/tmp",
+	return sonde_error(code, "%s: cannot create a temporary file there: %s", folder ? folder : "/tmp",
 			   strerror(code));
 }
 
@@ -188,7 +188,7 @@ int sonde_input_rewind(struct sonde_input *input)
 		inflateEnd(&input->stream);
 	memset(&input->stream, 0, sizeof input->stream);
 	input->stream_open = inflateInit2(&input->stream, WINDOW_GZIP) == Z_OK;
-	return input->stream_open ? 0 : sonde_error(ENOMEM, "zlib could not start");
+	return input->stream_open ? 0 : sonde_error(ENOMEM, "zlib failed to start");
 }
 
 static ssize_t stored_read(struct sonde_input *input, void *to, size_t size_b)
@@ -226,7 +226,7 @@ static int next_member(struct sonde_input *input)
 		input->is_over = 1;
 		return 0;
 	}
-	return inflateReset(&input->stream) == Z_OK ? 0 : sonde_error(EBADMSG, "zlib could not go on");
+	return inflateReset(&input->stream) == Z_OK ? 0 : sonde_error(EBADMSG, "zlib failed");
 }
 
 static ssize_t inflate_read(struct sonde_input *input, void *to, size_t size_b)
@@ -258,8 +258,8 @@ static ssize_t inflate_read(struct sonde_input *input, void *to, size_t size_b)
 	input->unpacked_b += got_b;
 	if (input->unpacked_b > BOMB_B && input->unpacked_b / BOMB_FACTOR > input->size_b)
 		return sonde_error(EFBIG,
-				   "%s looks like a compression bomb: its %llu kB unpack to more than %d MB; if you trust "
-				   "it, unpack it yourself (gzip -d) and import that",
+				   "%s looks like a compression bomb: its %llu kB unpack to more than %d MB; if you "
+				   "trust it, unpack it yourself (gzip -d) and import the result",
 				   input->name, (unsigned long long)(input->size_b + 999) / 1000, BOMB_B / 1000000);
 	return (ssize_t)got_b;
 }

@@ -37,7 +37,7 @@ struct file_head {
 	struct section attrs, data, types;
 	uint64_t features[4];
 };
-_Static_assert(sizeof(struct file_head) == 104, "head of perf.data");
+_Static_assert(sizeof(struct file_head) == 104, "perf.data header");
 
 static int at_read(struct sonde_perf *perf, uint64_t at, void *to, size_t size_b)
 {
@@ -84,7 +84,7 @@ static int attrs_read(struct sonde_perf *perf, const struct file_head *head)
 	struct section of;
 	if (head->attr_b < PERF_ATTR_SIZE_VER0 + sizeof of || head->attr_b > sizeof bytes ||
 	    head->attrs.size_b % head->attr_b)
-		return sonde_error(EBADMSG, "%s: descriptions of events of %llu bytes cannot be",
+		return sonde_error(EBADMSG, "%s: event descriptions of %llu bytes are impossible",
 				   sonde_input_name(perf->job->input), (unsigned long long)head->attr_b);
 	size_t attr_b = head->attr_b - sizeof of;
 	uint64_t left = IDS_MAX; /* of all events together */
@@ -365,14 +365,14 @@ int sonde_perf_open(struct sonde_perf *perf)
 	if (error)
 		return error;
 	if (memcmp(head.magic, "PERFILE2", 8))
-		return sonde_error(EBADMSG, "%s is no perf.data: it does not begin with PERFILE2", name);
+		return sonde_error(EBADMSG, "%s is not perf.data: it does not start with PERFILE2", name);
 	perf->is_pipe = head.size_b == 16;
 	if (perf->is_pipe) {
 		perf->data_at = 16;
 		perf->data_b = sonde_input_size_b(perf->job->input) - 16;
 	} else {
 		if (head.size_b < sizeof head || head.size_b > 4096)
-			return sonde_error(EBADMSG, "%s: a head of %llu bytes cannot be", name,
+			return sonde_error(EBADMSG, "%s: a header of %llu bytes is impossible", name,
 					   (unsigned long long)head.size_b);
 		error = at_read(perf, 0, &head, sizeof head);
 		perf->data_at = head.data.at;
@@ -384,8 +384,8 @@ int sonde_perf_open(struct sonde_perf *perf)
 	error = error ? error : records_read(perf);
 	if (!error && perf->compressed && !has_samples(perf))
 		return sonde_error(EBADMSG,
-				   "%s is compressed (perf record -z), which is not read: perf inject -i %s -o "
-				   "plain.data writes it anew",
+				   "%s is compressed (perf record -z), which cannot be read: convert it with perf "
+				   "inject -i %s -o plain.data",
 				   name, name);
 	if (!error && !perf->attr_count)
 		return sonde_error(EBADMSG, "%s describes no events", name);

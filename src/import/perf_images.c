@@ -220,8 +220,7 @@ void sonde_perf_kernel_name(struct sonde_perf_replay *replay)
 	}
 	if (!is_this_kernel(replay) || sonde_symbols_kernel(&symbols)) {
 		sonde_out_note(replay->job,
-			       "%u addresses in the kernel have no names: they are of another kernel or boot, "
-			       "or this one hides its symbols",
+			       "%u kernel addresses have no names: another kernel or boot, or hidden symbols",
 			       replay->kernel_count);
 		free(results);
 		return;

@@ -198,12 +198,12 @@ static void event_choose(struct sonde_perf_replay *replay)
 		replay->each_ns = (uint64_t)(1e9 / rate_hz);
 		if (attr->period_sum)
 			replay->estimate = (double)attr->samples / rate_hz * 1e9 / (double)attr->period_sum;
-		snprintf(detail, sizeof detail, "time is an estimate: samples of %s ÷ the %.0f/s asked for", name,
+		snprintf(detail, sizeof detail, "time is estimated: samples of %s ÷ the requested %.0f/s", name,
 			 rate_hz);
 	} else {
 		rate_hz = 1000;
 		replay->each_ns = 1000000;
-		snprintf(detail, sizeof detail, "1 sample of %s = 1 ms by convention: nothing in the file tells time",
+		snprintf(detail, sizeof detail, "1 sample of %s = 1 ms by convention: the file has no times",
 			 name);
 	}
 	if (*detail)
@@ -225,23 +225,21 @@ static void notes(struct sonde_perf_replay *replay)
 {
 	const struct sonde_perf *perf = replay->perf;
 	const struct sonde_out_count counts[] = {
-	    {replay->stacks,
-	     "samples have copies of stacks (perf record --call-graph dwarf), which are not unwound here: "
-	     "their user code has no callers; sonde record unwinds"},
-	    {replay->chainless, "samples have no call chain (perf record -g takes them)"},
+	    {replay->stacks, "stack copies (perf record --call-graph dwarf) are not unwound: user code has no callers"},
+	    {replay->chainless, "samples have no call chain (use perf record -g)"},
 	    {replay->idle, "samples of idle CPUs left out"},
 	    {perf->switches, "context switches left out"},
-	    {perf->compressed, "compressed parts left out (perf inject writes them anew)"},
-	    {perf->unknown, "samples that make no sense left out"},
-	    {replay->unmapped, "addresses in no mapping"},
+	    {perf->compressed, "compressed parts left out (convert with perf inject)"},
+	    {perf->unknown, "invalid samples left out"},
+	    {replay->unmapped, "addresses outside all mappings"},
 	    {replay->maps_lost, "mappings left out: there are too many"},
-	    {replay->clamped, "samples with periods that cannot be: they weigh nothing"},
+	    {replay->clamped, "samples with impossible periods: they count nothing"},
 	    {replay->deep, "stacks cut at 4096 calls"},
-	    {replay->elves.guessed, "programs and libraries are not here, or are others by now: their addresses are "
-				    "offsets in their files, and have no names"},
+	    {replay->elves.guessed,
+	     "programs and libraries are missing here or have changed: their addresses have no names"},
 	};
 	if (perf->is_cut)
-		sonde_out_note(replay->job, "the file is cut off, or perf was killed: what is whole was taken");
+		sonde_out_note(replay->job, "the file is cut off, or perf was killed: the whole records were taken");
 	sonde_out_note_counts(replay->job, counts, sizeof counts / sizeof *counts);
 }
 

@@ -354,7 +354,7 @@ static int samples_take(struct samples *samples, int only_sum)
 	if (samples->count_failed)
 		return sonde_error(ENOMEM, "out of memory for a profile");
 	if (rc >= 0 && samples->missing)
-		return sonde_error(EBADMSG, "%s: damaged or cut off: %llu calls of its samples are not in it",
+		return sonde_error(EBADMSG, "%s: damaged or cut off: %llu calls of its samples are missing",
 				   sonde_input_name(samples->job->input), (unsigned long long)samples->missing);
 	return rc < 0 ? rc : samples->job->out.error;
 }
@@ -366,24 +366,22 @@ static void facts_write(struct samples *samples)
 	char detail[256], name[256];
 	double rate_hz =
 	    samples->counts && samples->whole_ns ? (double)samples->counts * 1e9 / (double)samples->whole_ns : 0;
-	snprintf(detail, sizeof detail, "weighed by its %s",
+	snprintf(detail, sizeof detail, "weighted by its %s",
 		 sonde_pprof_type_name(pprof, (size_t)pprof->value, name, sizeof name));
 	sonde_out_source(&job->out, "cpu", "imported from pprof", detail, rate_hz);
 	sonde_out_info(&job->out, "import.untimed", "1");
-	sonde_out_note(job, "a profile does not say when samples were taken: they lie one after the other");
+	sonde_out_note(job, "a profile has no sample times: samples are laid out one after the other");
 	if (samples->rows < samples->counts)
-		sonde_out_note(job,
-			       "not all of its %llu samples are samples here: their time is right, their number is "
-			       "not",
+		sonde_out_note(job, "%llu samples of the profile were merged: their time is right, their number is not",
 			       (unsigned long long)samples->counts);
 	if (samples->negative)
-		sonde_out_note(job, "left out: %llu samples of negative values (of a difference of profiles)",
+		sonde_out_note(job, "left out: %llu negative samples (from a difference of profiles)",
 			       (unsigned long long)samples->negative);
 	if (samples->deep)
-		sonde_out_note(job, "of %llu stacks more than %d deep the outermost functions are left out",
+		sonde_out_note(job, "%llu stacks are more than %d deep: their outermost functions are left out",
 			       (unsigned long long)samples->deep, DEPTH_MAX);
 	if (samples->lost_labels)
-		sonde_out_note(job, "labels of samples that name no process or thread are left out");
+		sonde_out_note(job, "sample labels that name no process or thread are left out");
 	if (samples->merged_threads)
 		sonde_out_note(job, "threads beyond the first %d count as the first", THREADS_MAX);
 }
@@ -392,7 +390,7 @@ static int write_all(struct sonde_pprof *pprof, struct samples *samples)
 {
 	struct sonde_import_job *job = pprof->job;
 	if (pprof->duration_ns > TOTAL_MAX || pprof->time_ns > INT64_MAX)
-		return sonde_error(EBADMSG, "%s: a duration or time that cannot be", sonde_input_name(job->input));
+		return sonde_error(EBADMSG, "%s: impossible duration or time", sonde_input_name(job->input));
 	samples->frames = malloc(DEPTH_MAX * sizeof *samples->frames);
 	samples->ids = malloc(DEPTH_MAX * sizeof *samples->ids);
 	if (!samples->frames || !samples->ids)
@@ -414,7 +412,7 @@ static int run(struct sonde_import_job *job)
 	struct samples samples = {.pprof = &pprof, .job = job};
 	int error = sonde_pprof_read(&pprof);
 	if (!error && !pprof.type_count)
-		error = sonde_error(EBADMSG, "%s is no pprof profile: it has no types of values",
+		error = sonde_error(EBADMSG, "%s is not a pprof profile: it has no value types",
 				    sonde_input_name(job->input));
 	error = error ? error : write_all(&pprof, &samples);
 	sonde_import_elves_fini(&samples.elves);

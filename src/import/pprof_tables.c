@@ -216,7 +216,7 @@ int sonde_pprof_read(struct sonde_pprof *pprof)
 		return error;
 	uint64_t last = text_last(pprof);
 	if (last && last >= pprof->text_count)
-		return sonde_error(EBADMSG, "%s: damaged or cut off: it names its text %llu, and has %zu",
+		return sonde_error(EBADMSG, "%s: damaged or cut off: it refers to text %llu, but has %zu",
 				   sonde_input_name(pprof->job->input), (unsigned long long)last, pprof->text_count);
 	return 0;
 }
@@ -268,7 +268,7 @@ static int cannot_choose(const struct sonde_pprof *pprof, const char *why)
 		strcat(all, sonde_pprof_type_name(pprof, i, one, sizeof one));
 	}
 	return sonde_error(EINVAL, "%s %s; it has %s", sonde_input_name(pprof->job->input), why,
-			   *all ? strcat(all, "; choose one with --type") : "no types of values with a name");
+			   *all ? strcat(all, "; choose one with --type") : "no named value types");
 }
 
 /* What one of the unit weighs, and what has to be said of that. */
@@ -280,22 +280,22 @@ static void weigh(struct sonde_pprof *pprof)
 	sonde_pprof_text(pprof, value->type, type, sizeof type);
 	pprof->scale_ns = unit_ns(unit);
 	if (pprof->scale_ns > 0 && strcmp(type, "cpu"))
-		sonde_out_note(pprof->job, "what is called CPU time here is the profile's %s", type);
+		sonde_out_note(pprof->job, "CPU time here is the profile's %s", type);
 	if (pprof->scale_ns > 0)
 		return;
 	double period_ns = unit_ns(sonde_pprof_text(pprof, pprof->period_type.unit, unit, sizeof unit));
 	sonde_pprof_text(pprof, value->unit, unit, sizeof unit);
 	if (!strcmp(type, "samples") && period_ns > 0 && pprof->period) {
 		pprof->scale_ns = period_ns * (double)pprof->period;
-		sonde_out_note(pprof->job, "CPU time is samples times the profile's period of %.6g ms: an estimate",
+		sonde_out_note(pprof->job, "CPU time is estimated: samples × the profile's period of %.6g ms",
 			       pprof->scale_ns / 1e6);
 		return;
 	}
 	int bytes = !strcmp(unit, "bytes");
 	pprof->scale_ns = bytes ? 1 : 1e6;
 	sonde_out_note(pprof->job,
-		       "the profile's %s are no time: 1 %s = 1 %s by convention, wherever a report says CPU time", type,
-		       bytes ? "B" : "count", bytes ? "ns" : "ms");
+		       "the profile's %s are not times: 1 %s = 1 %s by convention, wherever a report shows CPU time",
+		       type, bytes ? "B" : "count", bytes ? "ns" : "ms");
 }
 
 /* A period tells how many samples a value stands for where both are times: that of Go's locks counts waits, that of its
@@ -326,7 +326,7 @@ int sonde_pprof_choose(struct sonde_pprof *pprof)
 		return cannot_choose(pprof, "has no values of time");
 	for (size_t i = 0; i < pprof->type_count; i++)
 		if ((int64_t)i != pprof->value && (int64_t)i != pprof->count)
-			sonde_out_note(pprof->job, "left out of the profile: %s; sonde import --type takes one of them",
+			sonde_out_note(pprof->job, "left out of the profile: %s; choose one with sonde import --type",
 				       sonde_pprof_type_name(pprof, i, one, sizeof one));
 	weigh(pprof);
 	period_weigh(pprof);

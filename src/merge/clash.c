@@ -53,11 +53,10 @@ static int check_kept(const struct sonde_merge_inputs *inputs)
 	}
 	if (!kept || !whole)
 		return 0;
-	return sonde_error(
-	    EINVAL,
-	    "%s is a flight recording, which holds the end of its time alone, and %s is none: merge those "
-	    "of one kind",
-	    kept->path, whole->path);
+	return sonde_error(EINVAL,
+			   "%s is a flight recording, which holds only the end of its run, and %s is not: merge "
+			   "recordings of one kind",
+			   kept->path, whole->path);
 }
 
 /* --- processes --------------------------------------------------------------------------------------------------- */
@@ -128,12 +127,11 @@ static int check_processes(const struct sonde_merge_inputs *inputs)
 				       lives[k].pid == lives[i].pid && lives[k].from_ns < lives[i].to_ns;
 		     k++)
 			if (is_same(&lives[i], &lives[k]))
-				error = sonde_error(
-				    EEXIST,
-				    "%s and %s both recorded process %u (%s) at the same time, and it would "
-				    "count twice: leave one out",
-				    inputs->part[lives[i].part].path, inputs->part[lives[k].part].path, lives[i].pid,
-				    lives[i].name);
+				error = sonde_error(EEXIST,
+						    "%s and %s both recorded process %u (%s) at the same time, so it "
+						    "would count twice: leave one out",
+						    inputs->part[lives[i].part].path, inputs->part[lives[k].part].path,
+						    lives[i].pid, lives[i].name);
 	free(lives);
 	return error;
 }
@@ -192,10 +190,9 @@ static int note_left_out(struct sonde_merge_inputs *inputs, size_t index, size_t
 		if (part->machine != machine || *part->note)
 			continue;
 		const char *other = inputs->part[inputs->input[taken].first_part].name;
-		part->note = sonde_arena_printf(&inputs->arena,
-						"its readings of the machine are left out: those of %s are of the same "
-						"time and cover more",
-						other);
+		part->note = sonde_arena_printf(
+		    &inputs->arena, "its system readings are left out: those of %s cover the same time and more",
+		    other);
 		if (!part->note)
 			return sonde_error(ENOMEM, "out of memory for a note");
 	}

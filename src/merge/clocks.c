@@ -75,8 +75,7 @@ static int zone_start(const struct sonde_merge_input *input, const char *name, u
 		}
 	sonde_cursor_close(cursor);
 	if (rc == 0 && *out == UINT64_MAX)
-		rc = sonde_error(EINVAL, "%s: it has no zone %s to be laid on the others by; try --align=real",
-				 input->path, name);
+		rc = sonde_error(EINVAL, "%s: it has no zone %s to align by; try --align=real", input->path, name);
 	return rc;
 }
 

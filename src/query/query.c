@@ -118,7 +118,7 @@ int sonde_query_open(struct sonde_query **out, struct sonde_session *session, co
 	sonde_sqlite.hard_heap_limit64((sqlite3_int64)wanted->memory_b);
 	int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_MEMORY | SQLITE_OPEN_NOMUTEX;
 	if (sonde_sqlite.open_v2(":memory:", &query->db, flags, NULL) != SQLITE_OK)
-		error = sonde_error(ENOMEM, "SQLite cannot begin: %s",
+		error = sonde_error(ENOMEM, "SQLite cannot start: %s",
 				    query->db ? sonde_sqlite.errmsg(query->db) : "out of memory");
 	if (!error)
 		error = set_up(query);
@@ -164,11 +164,10 @@ static int explain(struct sonde_query *query, int code)
 	if (*query->refused && primary != SQLITE_INTERRUPT)
 		return sonde_error(EINVAL, "a recording is read-only: %s is refused", query->refused);
 	if (primary == SQLITE_INTERRUPT)
-		return sonde_error(ETIMEDOUT, "not done after %.3g s: ask for less, or allow more with --timeout",
+		return sonde_error(ETIMEDOUT, "no answer after %.3g s: ask for less, or raise --timeout",
 				   (double)query->limits.timeout_ns / 1e9);
 	if (primary == SQLITE_NOMEM)
-		return sonde_error(ENOMEM,
-				   "needs more than %llu MB of memory: ask for less, or allow more with --memory",
+		return sonde_error(ENOMEM, "needs more than %llu MB of memory: ask for less, or raise --memory",
 				   (unsigned long long)query->limits.memory_b / 1000000);
 	if (query->base.error)
 		return sonde_error(-query->base.error, "%s", query->base.why);
@@ -187,7 +186,7 @@ static int check_rest(struct sonde_query *query, const char *rest)
 		if (more)
 			sonde_sqlite.finalize(more);
 		if (more || code != SQLITE_OK)
-			return sonde_error(EINVAL, "one statement at a time: '%.40s' is another", rest);
+			return sonde_error(EINVAL, "one statement at a time: '%.40s' is a second one", rest);
 		if (end == rest)
 			break;
 		rest = end;
@@ -232,10 +231,10 @@ int sonde_query_start(struct sonde_query *query, const char *sql)
 	if (code != SQLITE_OK)
 		return explain(query, code);
 	if (!query->statement)
-		return sonde_error(EINVAL, "there is no statement; for instance: SELECT * FROM zone_stats");
+		return sonde_error(EINVAL, "no statement; for example: SELECT * FROM zone_stats");
 	int error = check_rest(query, rest);
 	if (!error && (!sonde_query_columns(query) || !sonde_sqlite.stmt_readonly(query->statement)))
-		error = sonde_error(EINVAL, "a recording is read-only: only SELECT has an answer");
+		error = sonde_error(EINVAL, "a recording is read-only: only SELECT works");
 	return error ? error : name_columns(query);
 }
 

@@ -182,7 +182,7 @@ static void choose_sets(struct plan *plan, enum sonde_roof_threads of, unsigned 
 	for (int level = 0; level < SONDE_ROOF_DRAM; level++)
 		if (!plan->caches.size_b[level])
 			snprintf(plan->roof->why[level][of], sizeof plan->roof->why[0][0],
-				 "neither /sys nor the processor tells of an %s cache",
+				 "neither /sys nor the processor reports an %s cache",
 				 sonde_roof_level_name((enum sonde_roof_level)level));
 }
 
@@ -251,7 +251,7 @@ static int run_figure(struct plan *plan, struct sonde_roof_team *team, struct fi
 	figure->runs[run] = sonde_roof_team_run(team, figure->flops ? flops_piece : bytes_piece, figure, run_ns);
 	if (figure->runs[run] > 0)
 		return 0;
-	return sonde_error(EIO, "%s: the processor did not compute what it should; nothing it measures is kept",
+	return sonde_error(EIO, "%s: the processor computed a wrong result; its measurements are discarded",
 			   figure->what);
 }
 
@@ -290,7 +290,7 @@ static int read_cpus(struct plan *plan)
 	if (!set || !plan->cpus || sched_getaffinity(0, size_b, set)) {
 		if (set)
 			CPU_FREE(set);
-		return sonde_error(EIO, "the CPUs that may be used are not told: %s", strerror(errno));
+		return sonde_error(EIO, "the usable CPUs are unknown: %s", strerror(errno));
 	}
 	for (unsigned cpu = 0; cpu < CPUS_MAX; cpu++)
 		if (CPU_ISSET_S(cpu, size_b, set))
@@ -327,7 +327,7 @@ int sonde_roof_measure(struct sonde_roof *out, const struct sonde_roof_options *
 	struct plan plan = {.options = options, .roof = &roof, .run_count = options->runs ? options->runs : RUNS};
 	struct ticks before = read_ticks();
 	if (plan.run_count > RUNS_MAX)
-		return sonde_error(EINVAL, "%u runs: at most %d", plan.run_count, RUNS_MAX);
+		return sonde_error(EINVAL, "%u runs: the maximum is %d", plan.run_count, RUNS_MAX);
 	sonde_roof_machine(&roof, "");
 	int code = read_cpus(&plan);
 	plan.figures = calloc(FIGURES_MAX, sizeof *plan.figures);

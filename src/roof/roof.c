@@ -211,7 +211,7 @@ void sonde_roof_to_keys(const struct sonde_roof *roof, sonde_roof_put *put, void
 static int damaged(const char *key, const char *value)
 {
 	return sonde_error(
-	    EBADMSG, "%s: '%.60s' is not what sonde writes there: measure again: sonde roofline --measure", key, value);
+	    EBADMSG, "%s: '%.60s' was not written by sonde: measure again with sonde roofline --measure", key, value);
 }
 
 static int get_text(struct visitor *visitor, const char *key, char *text, size_t text_b)
@@ -265,11 +265,11 @@ int sonde_roof_from_keys(struct sonde_roof *out, sonde_roof_get *get, void *cont
 				  .context = context};
 	const char *version = get(context, "roof.version");
 	if (!version)
-		return sonde_error(ENOENT, "no measured ceilings: sonde roofline --measure makes them, once a machine");
+		return sonde_error(ENOENT, "no measured ceilings: run sonde roofline --measure once on this machine");
 	if (strcmp(version, VERSION))
 		return sonde_error(EBADMSG,
-				   "measured ceilings of version %.20s, and " VERSION " is known here: measure "
-				   "again: sonde roofline --measure",
+				   "the measured ceilings have version %.20s, but " VERSION
+				   " is needed: run sonde roofline --measure again",
 				   version);
 	int code = visit(&visitor, &roof);
 	if (!code)

@@ -30,14 +30,13 @@ static int read_file(char *out, size_t max_b, const struct sonde_cache_key *key)
 	int fd = sonde_cache_read(key);
 	if (fd < 0)
 		return sonde_error(ENOENT,
-				   "this machine's ceilings were never measured: sonde roofline --measure does, once");
+				   "this machine's ceilings were never measured: run sonde roofline --measure once");
 	while (done_b < max_b - 1 && (got_b = read(fd, out + done_b, max_b - 1 - done_b)) > 0)
 		done_b += (size_t)got_b;
 	close(fd);
 	out[done_b] = '\0';
 	if (got_b < 0 || strlen(out) != done_b || strncmp(out, HEAD, strlen(HEAD)))
-		return sonde_error(EBADMSG, "the file of this machine's ceilings is damaged: sonde roofline --measure "
-					    "replaces it");
+		return sonde_error(EBADMSG, "the file of this machine's ceilings is damaged: run sonde roofline --measure again");
 	return 0;
 }
 
@@ -81,8 +80,8 @@ int sonde_roof_load(struct sonde_roof *out)
 	free(text);
 	if (!code && strcmp(roof.fingerprint, here.fingerprint))
 		code = sonde_error(EBADMSG,
-				   "the ceilings that are kept for this machine were measured on another (%.60s, "
-				   "%llu CPUs): sonde roofline --measure replaces them",
+				   "the saved ceilings were measured on another machine (%.60s, %llu CPUs): run sonde "
+				   "roofline --measure again",
 				   roof.cpu, (unsigned long long)roof.cpus);
 	if (!code)
 		*out = roof;
@@ -99,8 +98,7 @@ int sonde_roof_store(const struct sonde_roof *roof)
 	code = code ? code : sonde_cache_write(&key, HEAD, strlen(HEAD), buf.data, buf.len_b);
 	sonde_buf_fini(&buf);
 	return code ? sonde_error(-code,
-				  "the ceilings cannot be kept: %s; sonde needs a folder of its own in "
-				  "XDG_CACHE_HOME or ~/.cache",
+			  "cannot save the ceilings: %s; sonde needs its own folder in XDG_CACHE_HOME or ~/.cache",
 				  strerror(-code))
 		    : 0;
 }

@@ -158,7 +158,7 @@ static int members_start(struct sonde_roof_team *team, const unsigned *cpus)
 	pthread_mutex_unlock(&team->gate);
 	for (unsigned i = 0; i < begun && error; i++)
 		pthread_join(team->members[i].thread, NULL);
-	return error ? sonde_error(error, "a thread to measure with cannot begin: %s", strerror(error)) : 0;
+	return error ? sonde_error(error, "cannot start a measuring thread: %s", strerror(error)) : 0;
 }
 
 int sonde_roof_team_new(struct sonde_roof_team **out, const unsigned *cpus, unsigned count, size_t memory_b)

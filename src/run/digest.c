@@ -30,7 +30,7 @@ static int open_regular(const char *path, struct stat *info)
 	if (!fstat(fd, info) && S_ISREG(info->st_mode))
 		return fd;
 	close(fd);
-	return sonde_error(EINVAL, "%s: no regular file", path);
+	return sonde_error(EINVAL, "%s: not a regular file", path);
 }
 
 int sonde_digest_file(struct sonde_digest *out, const char *path)

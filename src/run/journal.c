@@ -39,8 +39,8 @@ static int check_owner(const char *path, int *exists)
 		return errno == ENOENT ? 0 : sonde_error(errno, "%s: %s", path, strerror(errno));
 	if ((info.st_uid != geteuid() && info.st_uid != 0) || (info.st_mode & (S_IWGRP | S_IWOTH)))
 		return sonde_error(EPERM,
-				   "%s: others can write there, and commands in a journal are run: chmod go-w where it "
-				   "is yours, or --journal FOLDER takes another one",
+				   "%s: others can write there, and sonde runs commands from the journal: chmod go-w "
+				   "if it is yours, or use --journal FOLDER",
 				   path);
 	return 0;
 }
@@ -88,8 +88,8 @@ int sonde_journal_name(struct sonde_journal *journal, const char *name)
 	if (is_odd)
 		return sonde_error(
 		    EINVAL,
-		    "'%.40s' can be no name of an experiment: it becomes a file's, without '/' and control "
-		    "characters, not beginning with '.' or '-', at most %d bytes",
+				   "'%.40s' cannot name an experiment: it becomes a file name, without '/' and control "
+				   "characters, not starting with '.' or '-', at most %d bytes",
 		    name, NAME_MAX_B);
 	snprintf(journal->path, sizeof journal->path, "%s/%s" SUFFIX, journal->folder, name);
 	int exists;
@@ -201,7 +201,7 @@ int sonde_journal_append(const struct sonde_journal *journal, const char *json)
 	if (!code) {
 		code = append_locked(fd, journal->folder, line, (size_t)len);
 		if (code)
-			sonde_error(-code, "%s: %s: the entry is not in the journal", journal->path, strerror(-code));
+			sonde_error(-code, "%s: %s: the entry was not added to the journal", journal->path, strerror(-code));
 	}
 	if (fd >= 0)
 		close(fd);
@@ -233,7 +233,7 @@ static FILE *open_regular(const char *path)
 	if (fd >= 0 && !is_regular)
 		errno = EBADMSG;
 	int cause = errno;
-	sonde_error(cause, "%s: %s", path, cause == EBADMSG ? "not a regular file; a journal is one" : strerror(cause));
+	sonde_error(cause, "%s: %s", path, cause == EBADMSG ? "not a regular file, as a journal must be" : strerror(cause));
 	if (fd >= 0)
 		close(fd);
 	errno = cause;

@@ -37,9 +37,9 @@ static const char *check(const struct sonde_gpu_calls *calls, void *stream, void
 {
 	int status = CAPTURE_NONE;
 	if (calls->cuda.context_current(out_context) != SUCCESS || !*out_context)
-		return "no CUDA context is current in this thread: make that of the stream current";
+		return "no CUDA context is current in this thread: make the stream's context current";
 	if (calls->cuda.is_capturing && calls->cuda.is_capturing(stream, &status) != SUCCESS)
-		return "the driver does not say whether the stream is being captured: a graph is, or it is no stream";
+		return "the driver does not say whether the stream is being captured: it may be a graph, or no stream";
 	if (status != CAPTURE_NONE)
 		return "the stream is being captured into a graph: time the launch of the graph";
 	return NULL;
@@ -58,7 +58,7 @@ static const char *record(const struct sonde_gpu_calls *calls, void *stream, str
 	if (code != SUCCESS) /* a reused event may belong to a destroyed context: leave it alone */
 		mark->event = NULL;
 	mode_exchange(calls, before);
-	return code == SUCCESS ? NULL : "the driver refuses an event in that stream: is it of the current context?";
+	return code == SUCCESS ? NULL : "the driver refuses an event in that stream: does it belong to the current context?";
 }
 
 static enum sonde_gpu_state state_of(int code)
@@ -119,7 +119,7 @@ static int memory(const struct sonde_gpu_calls *calls, uint64_t *free_b, uint64_
 
 const struct sonde_gpu_driver sonde_gpu_driver_cuda = {
     .soname = "libcuda.so.1",
-    .missing = "the program has not loaded CUDA's driver (libcuda.so.1), or one that is too old",
+    .missing = "the program has not loaded CUDA's driver (libcuda.so.1), or its version is too old",
     .functions = functions,
     .function_count = sizeof functions / sizeof *functions,
     .keeps_events = 1,

@@ -22,9 +22,9 @@ static const char *check(const struct sonde_gpu_calls *calls, void *queue, void 
 	uint64_t flags = 0;
 	*out_context = NULL;
 	if (!queue || calls->opencl.queue_info(queue, QUEUE_PROPERTIES, sizeof flags, &flags, NULL) != SUCCESS)
-		return "that is no OpenCL queue";
+		return "not an OpenCL queue";
 	if (!(flags & PROFILING_ENABLE))
-		return "the queue has no times: create it with CL_QUEUE_PROFILING_ENABLE among its properties";
+		return "the queue records no times: create it with CL_QUEUE_PROFILING_ENABLE among its properties";
 	return NULL;
 }
 
@@ -68,7 +68,7 @@ static void release(const struct sonde_gpu_calls *calls, const struct sonde_gpu_
 
 const struct sonde_gpu_driver sonde_gpu_driver_opencl = {
     .soname = "libOpenCL.so.1",
-    .missing = "the program has not loaded OpenCL (libOpenCL.so.1), or one before 1.2",
+    .missing = "the program has not loaded OpenCL (libOpenCL.so.1), or its version is below 1.2",
     .functions = functions,
     .function_count = sizeof functions / sizeof *functions,
     .check = check,

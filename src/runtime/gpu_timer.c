@@ -165,12 +165,12 @@ static struct name *name_find(struct sonde_gpu_timer *timer, const char *text)
 static int name_make(struct sonde_gpu_timer *timer, const char *text, struct name **out)
 {
 	if (!text || strnlen(text, SONDE_NAME_B) == SONDE_NAME_B)
-		return fail(timer, SONDE_ERR_ARGUMENT, "a scope has a name of at most 95 bytes");
+		return fail(timer, SONDE_ERR_ARGUMENT, "a scope name has at most 95 bytes");
 	*out = name_find(timer, text);
 	if (*out)
 		return SONDE_OK;
 	if (timer->name_count == NAMES)
-		return fail(timer, SONDE_ERR_FULL, "a timer has at most 64 names: use another timer for others");
+		return fail(timer, SONDE_ERR_FULL, "a timer has at most 64 names: use another timer for more");
 	struct name *name = &timer->names[timer->name_count++];
 	memcpy(name->text, text, strlen(text) + 1);
 	name->place =
@@ -257,7 +257,7 @@ static int scope_read(struct sonde_gpu_timer *timer, uint32_t at)
 		reading_add(timer, &timer->names[scope->name], scope->number, ns, scope->inside_ns);
 	} else
 		fail(timer, SONDE_ERR_SYSTEM,
-		     "the driver has no time of a scope: what it timed failed, or its context is no more");
+		     "the driver has no time for a scope: its work failed, or its context is gone");
 	scope_drop(timer, at, state == SONDE_GPU_FAILED);
 	return 1;
 }
@@ -297,7 +297,7 @@ static int start(struct sonde_gpu_timer *timer, const char *text, void *stream)
 		return fail(timer, SONDE_ERR_UNKNOWN, timer->driver->missing);
 	collect(timer, timer->free_count ? ASKED : SCOPES);
 	if (!timer->free_count)
-		return fail(timer, SONDE_ERR_FULL, "512 scopes are under way: stop some, or wait for the device");
+		return fail(timer, SONDE_ERR_FULL, "512 scopes are open: stop some, or wait for the GPU");
 	code = mark_put(timer, stream, &mark);
 	if (code != SONDE_OK)
 		return code;
@@ -442,7 +442,7 @@ int sonde_gpu_stats(struct sonde_gpu_timer *timer, const char *name, struct sond
 		return turn_end(timer, saved, SONDE_ERR_ARGUMENT);
 	if (!of || !of->count)
 		return turn_end(timer, saved,
-				fail(timer, SONDE_ERR_UNKNOWN, "no reading of that name behind the warm-up yet"));
+				fail(timer, SONDE_ERR_UNKNOWN, "no reading of that name after the warm-up yet"));
 	*out = (struct sonde_stats){.count = of->count,
 				    .total_ns = of->total_ns,
 				    .self_ns = of->total_ns > of->inside_ns ? of->total_ns - of->inside_ns : 0,
@@ -465,7 +465,7 @@ uint64_t sonde_gpu_lost(struct sonde_gpu_timer *timer)
 
 const char *sonde_gpu_why(struct sonde_gpu_timer *timer)
 {
-	return timer ? __atomic_load_n(&timer->why, __ATOMIC_ACQUIRE) : "there is no timer";
+	return timer ? __atomic_load_n(&timer->why, __ATOMIC_ACQUIRE) : "no such timer";
 }
 
 void sonde_gpu_timer_free(struct sonde_gpu_timer *timer)

@@ -411,7 +411,7 @@ void sonde_pools_answer(const struct sonde_pools *pools, const char *name, struc
 
 void sonde_pools_close(struct sonde_pools *pools)
 {
-	static const char why[] = "what the program says of its own pools: nobody looked for pointers";
+	static const char why[] = "the program's own pool: not scanned for pointers";
 	sonde_pools_run(pools, UINT64_MAX);
 	for (uint32_t i = 0; i < SITES_SEEN && pools->site_count; i++) {
 		const struct sonde_pool_site *site = &pools->sites[i];

@@ -177,7 +177,7 @@ static void write_lost(struct sonde_sink *sink)
 {
 	static const char *const causes[SONDE_POOLS_LOST_COUNT] = {
 	    [SONDE_POOLS_LOST_NAMES] = "more than 4096 pools in a process",
-	    [SONDE_POOLS_LOST_SITES] = "more threads that use pools than are kept apart",
+	    [SONDE_POOLS_LOST_SITES] = "more threads use pools than can be told apart",
 	    [SONDE_POOLS_LOST_MEMORY] = "no memory for the blocks of a pool",
 	};
 	for (int i = 0; i < SONDE_POOLS_LOST_COUNT; i++) {
@@ -186,7 +186,7 @@ static void write_lost(struct sonde_sink *sink)
 			sonde_sink_lost(sink, causes[i], count);
 	}
 	if (sink->activities)
-		sonde_sink_lost(sink, "activities of devices, which sonde record --gpu records", sink->activities);
+		sonde_sink_lost(sink, "GPU activities, which sonde record --gpu records", sink->activities);
 	sink->activities = 0;
 }
 

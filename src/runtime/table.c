@@ -96,10 +96,10 @@ const char *sonde_strerror(int code)
 	static const char *const texts[] = {
 	    [-SONDE_OK] = "no error",
 	    [-SONDE_ERR_OFF] = "nothing is being recorded",
-	    [-SONDE_ERR_MISMATCH] = "what was to be ended is not what was begun last",
+	    [-SONDE_ERR_MISMATCH] = "ended something that was not started last",
 	    [-SONDE_ERR_UNKNOWN] = "nothing of that name is known yet",
 	    [-SONDE_ERR_ARGUMENT] = "an argument is null, empty, too long or out of range",
-	    [-SONDE_ERR_FULL] = "no room; the loss is counted in the recording",
+	    [-SONDE_ERR_FULL] = "buffer full; the loss is counted in the recording",
 	    [-SONDE_ERR_FILE] = "the recording cannot be written",
 	    [-SONDE_ERR_BUSY] = "already recording",
 	    [-SONDE_ERR_SYSTEM] = "the system refused memory or a thread",

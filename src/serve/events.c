@@ -117,7 +117,7 @@ static struct stream *take_place(struct sonde_events *events, struct MHD_Connect
 		*stream = (struct stream){.events = events, .connection = connection, .fd = fd, .beats = events->beats};
 		return stream;
 	}
-	sonde_error(EBUSY, "%d pages are told already of what is new: close one of them", SONDE_EVENTS_PAGES_MAX);
+	sonde_error(EBUSY, "%d pages already follow this recording: close one of them", SONDE_EVENTS_PAGES_MAX);
 	return NULL;
 }
 

@@ -39,18 +39,18 @@ static int has_changed(const struct sonde_original *original, const struct stat 
 
 int sonde_original_check(const struct sonde_original *original, uint64_t read_b)
 {
-	static const char what_to_do[] = "end this server, and open what is there now with `sonde view`";
+	static const char what_to_do[] = "stop this server, and open the new file with `sonde view`";
 	uint64_t least_b = original->grows ? read_b : original->size_b;
 	struct stat file;
 	if (!original->path || stat(original->path, &file))
 		return 0;
 	if (file.st_dev != original->device || file.st_ino != original->inode)
-		return sonde_error(EIO, "%s: another file has taken its place since it was opened: %s", original->path,
+		return sonde_error(EIO, "%s: another file has replaced it since it was opened: %s", original->path,
 				   what_to_do);
 	if ((uint64_t)file.st_size < least_b)
 		return sonde_error(EIO, "%s: it was cut from %llu to %llu bytes while it was open: %s", original->path,
 				   (unsigned long long)least_b, (unsigned long long)file.st_size, what_to_do);
 	if (!original->grows && has_changed(original, &file))
-		return sonde_error(EIO, "%s: it was written anew while it was open: %s", original->path, what_to_do);
+		return sonde_error(EIO, "%s: it was rewritten while it was open: %s", original->path, what_to_do);
 	return 0;
 }

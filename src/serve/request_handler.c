@@ -129,7 +129,7 @@ static int make(struct request *request, struct sonde_buf *out)
 {
 	struct sonde_request_handler *handler = request->handler;
 	if (out->max_b == 0)
-		return sonde_error(EBUSY, "%d MB of answers wait to be sent: ask again in a moment", SENT_MAX_B >> 20);
+		return sonde_error(EBUSY, "%d MB of answers are waiting to be sent: try again in a moment", SENT_MAX_B >> 20);
 	if (!sonde_growth_pages(
 		&handler->growth)) /* otherwise pages are notified of changes, and then request updates */
 		sonde_growth_read(&handler->growth);
@@ -140,8 +140,7 @@ static int make(struct request *request, struct sonde_buf *out)
 	if (changed)
 		return changed;
 	if (rc == -EFBIG && out->max_b < ANSWER_MAX_B)
-		return sonde_error(EBUSY, "answers wait to be sent, and this one is too large beside them: ask again "
-					  "in a moment");
+		return sonde_error(EBUSY, "answers are waiting to be sent, and this one is too large to add: try again in a moment");
 	return rc;
 }
 
@@ -154,7 +153,7 @@ static void compute(struct sonde_work *work, int late)
 	size_t others_b = atomic_load(sent_b), left_b = others_b < SENT_MAX_B ? SENT_MAX_B - others_b : 0;
 	sonde_buf_init(&json, left_b < ANSWER_MAX_B ? left_b : ANSWER_MAX_B);
 	int rc = late                ? sonde_error(EBUSY, "the page has been closed")
-		 : has_gone(request) ? sonde_error(EBUSY, "nobody waits for the answer")
+		 : has_gone(request) ? sonde_error(EBUSY, "nobody is waiting for the answer")
 				     : make(request, &json);
 	request->status = rc ? status_of(rc) : MHD_HTTP_OK;
 	request->size_b = json.len_b;
@@ -276,7 +275,7 @@ enum MHD_Result sonde_request_handler_handle(void *context, struct MHD_Connectio
 		return send_page(request, file);
 	find_route(request);
 	return request->answer || request->both ? ask(request)
-						: send_error(connection, MHD_HTTP_NOT_FOUND, "there is no such page");
+						: send_error(connection, MHD_HTTP_NOT_FOUND, "no such page");
 }
 
 static void request_free(struct request *request)

@@ -54,7 +54,7 @@ static int open_socket(struct sonde_server *server, const struct sonde_server_op
 		return rc;
 	if (!listen->is_loopback && !options->token)
 		return sonde_error(EINVAL,
-				   "others reach %s: --no-token is for this machine alone; leave it out, or --host",
+		    "others can reach %s: --no-token works only on this machine; leave it out, or leave --host out",
 				   listen->host);
 	if (options->token)
 		snprintf(server->token, sizeof server->token, "%s", options->token);
@@ -79,7 +79,7 @@ static int start_daemon(struct sonde_server *server)
 	    sonde_request_handler_end, &server->handler, MHD_OPTION_NOTIFY_CONNECTION, sonde_request_handler_connection,
 	    &server->handler, MHD_OPTION_END);
 	if (!server->daemon)
-		return sonde_error(EIO, "the server for the page could not be started");
+		return sonde_error(EIO, "the page's server could not be started");
 	server->listen.fd = -1; /* owned by the daemon now */
 	return 0;
 }

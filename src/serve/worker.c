@@ -65,7 +65,7 @@ int sonde_worker_new(struct sonde_worker **out, size_t most)
 	int code = pthread_create(&worker->thread, NULL, work_on, worker);
 	if (code) {
 		free(worker);
-		return sonde_error(code, "no thread could be made");
+		return sonde_error(code, "no thread could be started");
 	}
 	*out = worker;
 	return 0;
@@ -76,7 +76,7 @@ int sonde_worker_put(struct sonde_worker *worker, struct sonde_work *work)
 	int rc = 0;
 	pthread_mutex_lock(&worker->mutex);
 	if (worker->count == worker->most || worker->ends) {
-		rc = sonde_error(EBUSY, "too much is asked for at once: ask again in a moment");
+		rc = sonde_error(EBUSY, "too many requests at once: try again in a moment");
 	} else {
 		work->next = NULL;
 		*worker->last = work;

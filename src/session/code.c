@@ -27,13 +27,13 @@ static int open_same_build(struct sonde_elf *out, const struct sonde_session_mod
 	if (module->row.flags & (SONDE_MODULE_KERNEL | SONDE_MODULE_ANONYMOUS | SONDE_MODULE_SPECIAL) || *path != '/')
 		return sonde_error(ENOENT, "%s: its code is in no file", module->row.name);
 	if (!module->build_id_b)
-		return sonde_error(ESTALE, "%s: it has no build-id to know the file by", path);
+		return sonde_error(ESTALE, "%s: it has no build-id to identify the file", path);
 	int rc = sonde_elf_open(&file, path);
 	if (rc)
 		return rc;
 	if (file.build_id_b != module->build_id_b || memcmp(file.build_id, module->build_id, file.build_id_b) != 0) {
 		sonde_elf_close(&file);
-		return sonde_error(ESTALE, "%s: the file is of another build than the one recorded", path);
+		return sonde_error(ESTALE, "%s: the file is from another build than the recorded one", path);
 	}
 	*out = file;
 	return 0;
@@ -72,8 +72,7 @@ int sonde_session_find_write(struct sonde_write *out, const struct sonde_session
 	struct sonde_elf file;
 	if (!module || !function || !function->start || frame->address < function->start ||
 	    frame->address - function->start >= BEFORE_MAX_B)
-		return sonde_error(ENOENT, "%s: where it begins is not known",
-				   function ? function->name : "a function");
+		return sonde_error(ENOENT, "%s: its start is unknown", function ? function->name : "a function");
 	int rc = open_same_build(&file, module);
 	if (rc)
 		return rc;
@@ -124,7 +123,7 @@ int sonde_session_instructions(const struct sonde_session *session, uint32_t fun
 	struct until until = {last, take, context, 0};
 	struct sonde_elf file;
 	if (!module || !of->start)
-		return sonde_error(ENOENT, "%s: where it begins is not known", of ? of->name : "a function");
+		return sonde_error(ENOENT, "%s: its start is unknown", of ? of->name : "a function");
 	int rc = open_same_build(&file, module);
 	if (rc)
 		return rc;

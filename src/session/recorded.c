@@ -104,7 +104,7 @@ static const char *failure(const struct sonde_session *session, const struct kin
 	if (is_unsaved(session) && (row || !*kind->source))
 		return "the flight recorder (--keep) saved nothing: its event did not happen";
 	if (row && row->state == SONDE_SOURCE_OFF && sonde_session_info(session, "run.attached_pid"))
-		return "only of programs that sonde starts (sonde record -- COMMAND)";
+		return "only of programs started by sonde (sonde record -- COMMAND)";
 	return !row && run->incomplete ? run->incomplete : NULL;
 }
 

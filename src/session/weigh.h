@@ -53,7 +53,7 @@ struct sonde_weigh {
 
 struct sonde_weigh_row {
 	const char *name;  /* "peak" */
-	const char *title; /* "memory alive at the peak" */
+	const char *title; /* "memory live at the peak" */
 	enum sonde_weigh_of of;
 	enum sonde_weigh_unit unit;
 	int in_range;    /* a part of the recording's time can be asked for */
@@ -61,6 +61,9 @@ struct sonde_weigh_row {
 };
 
 extern const struct sonde_weigh_row sonde_weigh_rows[SONDE_WEIGH_COUNT];
+
+/* The row of this name, or of its old spelling; SONDE_WEIGH_COUNT = none. */
+enum sonde_weigh_by sonde_weigh_named(const char *name);
 
 static inline enum sonde_weigh_of sonde_weigh_of(const struct sonde_weigh *weigh)
 {

@@ -31,15 +31,25 @@ const struct sonde_weigh_row sonde_weigh_rows[SONDE_WEIGH_COUNT] = {
     [SONDE_WEIGH_CPU] = {"cpu", "CPU time", SONDE_WEIGH_OF_SAMPLES, SONDE_WEIGH_NS, 1, 0},
     [SONDE_WEIGH_ALLOCATED] = OF_HEAP("allocated", "memory allocated", SONDE_WEIGH_BYTES, 1),
     [SONDE_WEIGH_ALLOCATIONS] = OF_HEAP("allocations", "allocations", SONDE_WEIGH_BLOCKS, 1),
-    [SONDE_WEIGH_PEAK] = OF_HEAP("peak", "memory alive at the peak", SONDE_WEIGH_BYTES, 1),
-    [SONDE_WEIGH_LIVE] = OF_HEAP("live", "memory alive", SONDE_WEIGH_BYTES, 0),
-    [SONDE_WEIGH_LEFT] = OF_HEAP("left", "memory left at the end", SONDE_WEIGH_BYTES, 1),
-    [SONDE_WEIGH_UNREACHABLE] = OF_HEAP("unreachable", "unreachable memory at the end", SONDE_WEIGH_BYTES, 0),
+    [SONDE_WEIGH_PEAK] = OF_HEAP("peak", "memory live at the peak", SONDE_WEIGH_BYTES, 1),
+    [SONDE_WEIGH_LIVE] = OF_HEAP("live", "live memory", SONDE_WEIGH_BYTES, 0),
+    [SONDE_WEIGH_LEFT] = OF_HEAP("live-at-exit", "memory live at exit", SONDE_WEIGH_BYTES, 1),
+    [SONDE_WEIGH_UNREACHABLE] = OF_HEAP("unreachable", "memory unreachable at exit", SONDE_WEIGH_BYTES, 0),
     [SONDE_WEIGH_TEMPORARY] = OF_HEAP("temporary", "temporary allocations", SONDE_WEIGH_BLOCKS, 1),
     [SONDE_WEIGH_WAITING] = OF_WAITS("waiting", "time waiting", ANY_WAIT),
     [SONDE_WEIGH_LOCKS] = OF_WAITS("locks", "time waiting for locks", 1u << SONDE_WAIT_GROUP_LOCK),
     [SONDE_WEIGH_IO] = OF_WAITS("io", "time waiting for I/O", 1u << SONDE_WAIT_GROUP_IO),
 };
+
+enum sonde_weigh_by sonde_weigh_named(const char *name)
+{
+	if (!strcmp(name, "left")) /* until 0.2: its name before "live-at-exit" */
+		return SONDE_WEIGH_LEFT;
+	int by = 0;
+	while (by < SONDE_WEIGH_COUNT && strcmp(sonde_weigh_rows[by].name, name) != 0)
+		by++;
+	return (enum sonde_weigh_by)by;
+}
 
 const char *sonde_weigh_leaf(uint32_t kind)
 {

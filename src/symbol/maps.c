@@ -110,9 +110,7 @@ int sonde_maps_kernel(struct sonde_names *out, const char *path)
 	while (!error && (line = next_line(&text)))
 		error = add_kernel_line(out, line, &highest);
 	if (!error && !highest)
-		error = sonde_error(EPERM,
-				    "%s: the kernel hides its addresses; 'sysctl kernel.kptr_restrict=0' as root "
-				    "shows them",
+		error = sonde_error(EPERM, "%s: the kernel hides its addresses; as root: sysctl kernel.kptr_restrict=0",
 				    path);
 	sonde_names_sort(out);
 	limit_sizes(out);

@@ -87,7 +87,7 @@ int sonde_symbols_open(struct sonde_symbols **out, const char *path, const uint8
 	symbols->has_file = !error;
 	if (!error && build_id_b &&
 	    (build_id_b != symbols->module.build_id_b || memcmp(build_id, symbols->module.build_id, build_id_b)))
-		error = sonde_error(ESTALE, "%s: the file is not the one that was recorded (another build-id)", path);
+		error = sonde_error(ESTALE, "%s: the file is not the recorded one (another build-id)", path);
 	if (!error && symbols->options.root) {
 		symbols->options.root = sonde_arena_strndup(&symbols->arena, options->root, strlen(options->root));
 		error = symbols->options.root ? 0 : -ENOMEM;

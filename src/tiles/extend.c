@@ -235,7 +235,7 @@ int sonde_tiles_since(const struct sonde_tiles *tiles, uint64_t made, size_t lan
 			*out = tiles->lanes[lane]->since[i];
 			return 0;
 		}
-	return sonde_error(ESTALE, "the timeline has been made anew since: ask for its lanes");
+	return sonde_error(ESTALE, "the timeline has changed since: reload its tracks");
 }
 
 size_t sonde_tiles_lane_now(const struct sonde_tiles *tiles, uint64_t made, size_t id)

@@ -219,7 +219,7 @@ static int add_snapshots(struct reading *reading)
 					      [SONDE_SNAPSHOT_COMMAND] = "snapshot by command",
 					      [SONDE_SNAPSHOT_SIGNAL] = "snapshot by signal",
 					      [SONDE_SNAPSHOT_INTERVAL] = "snapshot by interval",
-					      [SONDE_SNAPSHOT_END] = "snapshot at the end"};
+					      [SONDE_SNAPSHOT_END] = "snapshot at exit"};
 	int error = 0;
 	for (size_t i = 0; i < sonde_session_snapshot_count(reading->tiles->session) && !error; i++) {
 		const struct sonde_snapshot *row = sonde_session_snapshot(reading->tiles->session, i);

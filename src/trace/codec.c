@@ -96,6 +96,6 @@ int sonde_unpacker_unpack(struct sonde_unpacker *unpacker, void *raw, size_t raw
 	if (ZSTD_isError(got_b))
 		return sonde_error(EBADMSG, "zstd: %s", ZSTD_getErrorName(got_b));
 	if (got_b != raw_b)
-		return sonde_error(EBADMSG, "it holds %zu bytes where its head says %zu", got_b, raw_b);
+		return sonde_error(EBADMSG, "it holds %zu bytes, but its header says %zu", got_b, raw_b);
 	return 0;
 }

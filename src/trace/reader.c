@@ -145,17 +145,18 @@ static int read_head(struct sonde_reader *reader, uint64_t file_b)
 	if (memcmp(bytes, SONDE_FILE_MAGIC, magic_b) != 0)
 		return sonde_error(EBADMSG, "%s: not a sonde recording (magic at byte 0)", path);
 	if (have_b < sizeof *head)
-		return sonde_error(EBADMSG, "%s: cut off at byte %zu, within the file head of %zu bytes", path, have_b,
-				   sizeof *head);
+		return sonde_error(EBADMSG, "%s: cut off at byte %zu, within the file header of %zu bytes", path,
+				   have_b, sizeof *head);
 	memcpy(head, bytes, sizeof *head);
 	if (head->major != SONDE_FILE_MAJOR)
 		return sonde_error(EPROTONOSUPPORT,
 				   "%s: format version %u.%u (at byte 8); this sonde reads version %u: use a newer one",
 				   path, head->major, head->minor, SONDE_FILE_MAJOR);
 	if (head->head_b < sizeof *head || head->head_b > have_b)
-		return sonde_error(EBADMSG, "%s: damaged: a file head of %u bytes (at byte 12)", path, head->head_b);
+		return sonde_error(EBADMSG, "%s: damaged: a file header of %u bytes (at byte 12)", path, head->head_b);
 	if (sonde_check_head(bytes, head->head_b) != head->check)
-		return sonde_error(EBADMSG, "%s: damaged: the file head's checksum does not match (at byte 56)", path);
+		return sonde_error(EBADMSG, "%s: damaged: the file header's checksum does not match (at byte 56)",
+				   path);
 	return 0;
 }
 
@@ -308,7 +309,7 @@ int sonde_reader_refresh(struct sonde_reader *reader)
 		return sonde_error(errno, "%s: %s", reader->path, strerror(errno));
 	uint64_t file_b = (uint64_t)stat.st_size;
 	if (file_b < reader->scan.at)
-		return sonde_error(ESTALE, "%s: was cut to %llu bytes while it was open", reader->path,
+		return sonde_error(ESTALE, "%s: cut to %llu bytes while it was open", reader->path,
 				   (unsigned long long)file_b);
 	return file_b == reader->scan.file_b ? 0 : scan_on(reader, file_b);
 }
@@ -387,12 +388,12 @@ static int read_chunk(struct sonde_reader *reader, const struct sonde_index_entr
 	if (error)
 		return error;
 	if (memcmp(bytes, head, sizeof *head) != 0)
-		return damaged(reader, entry, "its head is not the one in the index");
+		return damaged(reader, entry, "its header is not the one in the index");
 	if (sonde_check_chunk(head, bytes + sizeof *head, bytes + stored_at) != head->check)
 		return damaged(reader, entry, "its checksum does not match");
 	if (with_body && head->codec > SONDE_CODEC_ZSTD)
-		return sonde_error(EPROTONOSUPPORT, "%s: the chunk at byte %llu has codec %u, which is not known here",
-				   reader->path, (unsigned long long)entry->offset, head->codec);
+		return sonde_error(EPROTONOSUPPORT, "%s: the chunk at byte %llu has the unknown codec %u", reader->path,
+				   (unsigned long long)entry->offset, head->codec);
 	if (with_body && packed &&
 	    sonde_unpacker_unpack(reader->unpacker, bytes + raw_at, head->raw_b, bytes + stored_at, head->stored_b))
 		return damaged(reader, entry, "its body does not decompress");
@@ -405,10 +406,10 @@ static int read_chunk(struct sonde_reader *reader, const struct sonde_index_entr
 static int read_entry(struct sonde_reader *reader, size_t i, struct sonde_chunk_data *data, int with_body)
 {
 	if (i >= reader->count)
-		return sonde_error(ERANGE, "%s: has %zu chunks, chunk %zu was asked for", reader->path, reader->count,
-				   i);
+		return sonde_error(ERANGE, "%s: has %zu chunks, but chunk %zu was asked for", reader->path,
+				   reader->count, i);
 	if (atomic_load_explicit(&reader->bad[i], memory_order_relaxed) == CHUNK_REFUSED)
-		return damaged(reader, &reader->entries[i], "with it the file unpacks to more than its size allows");
+		return damaged(reader, &reader->entries[i], "unpacked, the file exceeds the limit for its size");
 	int error = read_chunk(reader, &reader->entries[i], data, with_body);
 	if (error == -EBADMSG)
 		count_bad(reader, i, CHUNK_BAD);

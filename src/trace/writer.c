@@ -242,7 +242,7 @@ static int create_beside(struct sonde_writer *writer, const char *path)
 	if (fd >= 0)
 		return fd;
 	int error =
-	    sonde_error(errno, "%s: the new file cannot be created beside the old one: %s", path, strerror(errno));
+	    sonde_error(errno, "%s: the new file cannot be created next to the old one: %s", path, strerror(errno));
 	free(writer->beside);
 	writer->beside = NULL;
 	return error;
@@ -256,7 +256,7 @@ static int create(struct sonde_writer *writer, const char *path, int overwrite)
 	if (errno != EEXIST)
 		return cannot_create(path);
 	if (!overwrite)
-		return sonde_error(EEXIST, "%s: exists already and is not overwritten unasked", path);
+		return sonde_error(EEXIST, "%s: already exists and is not overwritten without --force", path);
 	struct stat status;
 	if (!stat(path, &status) && S_ISREG(status.st_mode))
 		return create_beside(writer, path);
@@ -351,7 +351,7 @@ int sonde_writer_meta(struct sonde_writer *writer, const void *record, size_t re
 	if (writer->error)
 		return sonde_writer_error(writer);
 	if (record_b < sizeof(struct sonde_meta_head))
-		return sonde_error(EINVAL, "%s: a record of %zu bytes has no head", writer->path, record_b);
+		return sonde_error(EINVAL, "%s: a record of %zu bytes has no header", writer->path, record_b);
 	if (record_b > SONDE_CHUNK_MAX_RAW_B - 8 || more_b > SONDE_CHUNK_MAX_RAW_B - 8 - record_b)
 		return sonde_error(E2BIG, "%s: a record of %zu bytes is too large", writer->path, more_b);
 	size_t size_b = record_b + more_b;

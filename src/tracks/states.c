@@ -189,7 +189,7 @@ static int put_interval(struct sonde_tracks *tracks, struct states *states, cons
 	if (part->state == SONDE_INTERVAL_BLOCKED && tracks->options.has_waits)
 		put_wait(tracks, states, part);
 	if (part->unsure)
-		sonde_tracks_text(tracks, "woken", "not known: its end may be runnable");
+		sonde_tracks_text(tracks, "woken", "unknown: its end may be runnable");
 	return 1;
 }
 

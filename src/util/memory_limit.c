@@ -28,13 +28,13 @@ int sonde_memory_limit_set(uint64_t size_b)
 {
 	struct rlimit limit;
 	if (getrlimit(RLIMIT_DATA, &limit))
-		return sonde_error(errno, "the limit of memory: %s", strerror(errno));
+		return sonde_error(errno, "memory limit: %s", strerror(errno));
 	uint64_t most_b = used_b() + size_b;
 	if (most_b < size_b || most_b >= limit.rlim_cur) /* RLIM_INFINITY is the largest number */
 		return 0;
 	limit.rlim_cur = most_b;
 	if (setrlimit(RLIMIT_DATA, &limit))
-		return sonde_error(errno, "the limit of memory: %s", strerror(errno));
+		return sonde_error(errno, "memory limit: %s", strerror(errno));
 	return 0;
 }
 

@@ -40,14 +40,14 @@ static int parse(uint64_t *out, const char *text, const struct unit *units)
 int sonde_quantity_duration(uint64_t *out_ns, const char *text)
 {
 	if (parse(out_ns, text, durations))
-		return sonde_error(EINVAL, "'%s' is not a duration: write 10s, 250ms, 2m", text);
+		return sonde_error(EINVAL, "'%s' is not a duration: use 10s, 250ms, 2m", text);
 	return 0;
 }
 
 int sonde_quantity_bytes(uint64_t *out_b, const char *text)
 {
 	if (parse(out_b, text, sizes))
-		return sonde_error(EINVAL, "'%s' is not a size: write 4096, 64K, 16M, 1G", text);
+		return sonde_error(EINVAL, "'%s' is not a size: use 4096, 64K, 16M, 1G", text);
 	return 0;
 }
 
@@ -73,7 +73,7 @@ int sonde_quantity_share(double *out, const char *text)
 		end++;
 	}
 	if (!is_number || *end || !(share >= 0 && share < 1))
-		return sonde_error(EINVAL, "'%s': a share below 100 %%, as 1%% or 0.01", text);
+		return sonde_error(EINVAL, "'%s': use a share below 100 %%, like 1%% or 0.01", text);
 	*out = share;
 	return 0;
 }

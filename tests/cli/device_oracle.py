@@ -268,7 +268,7 @@ class Model:
             begun = [b for b in blocks if self.window[0] <= b["from"] <= self.window[1]]
             yield {"peak_b": peak, "peak_at_ns": at if peak else None, "end_b": sum(b["size"] for b in end),
                    "end_blocks": len(end), "allocated_b": sum(b["size"] for b in begun), "allocations": len(begun),
-                   "memory": MEMORY[kind], "device": self.name(device) or "not known which"}
+                   "memory": MEMORY[kind], "device": self.name(device) or "unknown"}
 
     def of_device_peak(self):
         for (device, kind), blocks in self.by(self.blocks(), lambda b: (b["device"], b["kind"])):
@@ -276,7 +276,7 @@ class Model:
             for (call, size), held in self.by(self.alive(blocks, at), lambda b: (b["call"], b["size"])):
                 yield {"held_b": size * len(held), "blocks": len(held), "size_b": size, "share": part(size * len(held), peak),
                        "left_b": size * sum(b["to"] == math.inf for b in held), "call": call, "memory": MEMORY[kind],
-                       "device": self.name(device) or "not known which"}
+                       "device": self.name(device) or "unknown"}
 
 
 SECTIONS = ("devices", "kernels", "launches", "copies", "peers", "streams", "device-gaps", "device-calls", "device-memory",

@@ -21,7 +21,7 @@ const pick = (row, ...keys) => keys.map((key) => row[key]);
 
 /* Every figure is one that the program is known for. */
 async function tables(page) {
-	const [device] = await table(page, "What they did");
+	const [device] = await table(page, "Activity");
 	assert.deepEqual(pick(device, "device", "kernels", "copies", "copied", "at once", "queues"), ["Own toy <b> 0", "80.0 ms", "2.00 ms", "4.00 MB", "1.28", "2"]);
 	assert.deepEqual((await table(page, "Queues")).map((row) => pick(row, "queue", "activities", "gaps", "in gaps", "with others")),
 		[["first", "11", "10", "44.0 ms", "34.6 %"], ["queue 8", "1", "0", "0 ns", "60.0 %"]]);
@@ -29,7 +29,7 @@ async function tables(page) {
 	assert.deepEqual(kernels.map((row) => pick(row, "kernel", "total", "calls", "mean", "mean delay", "of kernels")),
 		[[alpha, "50.0 ms", "10", "5.00 ms", "1.00 ms", "62.5 %"], ["beta", "30.0 ms", "1", "30.0 ms", "1.00 ms", "37.5 %"]]);
 	assert.deepEqual((await table(page, "Copies")).map((row) => pick(row, "copies", "bytes", "bytes/s", "from", "to")), [["1", "4.00 MB", "2.00 GB", "pageable", "device"]]);
-	assert.equal((await table(page, "Gaps: when a device had nothing to do"))[0].gap, "17.0 ms");
+	assert.equal((await table(page, "Gaps: when a GPU was idle"))[0].gap, "17.0 ms");
 	const bars = await page.$$eval(`${grid("Kernels")} .bar`, (all) => all.map((at) => at.style.width));
 	assert.deepEqual(bars, ["62.5%", "37.5%"], "a share is a bar, too");
 }
@@ -53,7 +53,7 @@ async function kernel(page) {
 	await page.goBack();
 	await until(page, (alpha) => document.querySelector("#one-kernel")?.textContent === alpha, alpha);
 	assert.equal(await page.textContent('[data-figure="calls"] dd'), "10");
-	assert.equal(await page.getAttribute('[data-figure="occupancy"]', "title"), "the device's limits are not known");
+	assert.equal(await page.getAttribute('[data-figure="occupancy"]', "title"), "the GPU's limits are unknown");
 	const [one, ...more] = await table(page, `Launch configurations of ${alpha}`);
 	assert.deepEqual(pick(one, "calls", "blocks", "threads", "registers", "mean delay"), ["10", "64", "256", "32", "1.00 ms"]);
 	assert.equal(more.length, 0);
@@ -85,7 +85,7 @@ async function keys(page) {
 	await page.keyboard.press("Tab");
 	await page.keyboard.press("Enter");
 	await until(page, () => document.querySelector("#one-kernel")?.textContent === "beta");
-	await page.focus(`${grid("Gaps: when a device had nothing to do")} tbody a`);
+	await page.focus(`${grid("Gaps: when a GPU was idle")} tbody a`);
 	await page.keyboard.press("Enter");
 	await until(page, () => location.hash.startsWith("#/timeline") && location.hash.includes("view="));
 	await page.goBack();
@@ -101,7 +101,7 @@ async function one(browser, base, colorScheme) {
 	await sorting(page);
 	await kernel(page);
 	await shoot(page, `devices-slice-${colorScheme}`);
-	await slice(page, "64 blocks of 256 threads, 32 registers a thread", "not known: the device's limits are not known");
+	await slice(page, "64 blocks of 256 threads, 32 registers a thread", "unknown: the GPU's limits are unknown");
 	await keys(page);
 	assert.deepEqual(page.wrong, []);
 	await page.context().close();
@@ -124,10 +124,10 @@ try {
 		assert.deepEqual(known.wrong, []);
 	}
 	if (asked !== "-") {
-		const said = JSON.parse(readFileSync(askers, "utf8")), page = await open(browser, `${asked}#/devices`), label = "Where kernels, copies and allocations were asked for";
+		const said = JSON.parse(readFileSync(askers, "utf8")), page = await open(browser, `${asked}#/devices`), label = "Call sites of kernels, copies and allocations";
 		assert(said.length > 0 && said[0].launched_in, "it is known who asked");
 		const shown = await table(page, label);
-		assert.deepEqual(shown.map((row) => [row.operation, row["asked for in"]]), said.slice(0, shown.length).map((row) => [row.operation, row.launched_in ?? "–"]));
+		assert.deepEqual(shown.map((row) => [row.operation, row["call site"]]), said.slice(0, shown.length).map((row) => [row.operation, row.launched_in ?? "–"]));
 		await page.click(`${grid(label)} tbody tr:first-of-type td a >> text="${said[0].launched_in}"`);
 		await until(page, (name) => location.hash.startsWith("#/functions") && location.hash.includes(`focus=${name}`), said[0].launched_in);
 		assert.deepEqual(page.wrong, []);

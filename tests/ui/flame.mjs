@@ -22,7 +22,7 @@ async function weights(page) {
 	assert.equal((await names(page))[0], "cpu");
 	assert(!(await names(page)).includes("peak"), "no heap was recorded");
 	await page.selectOption("main .title select", "waiting");
-	const wanted = (await tree(["--weigh", "waiting"])).nodes;
+	const wanted = (await tree(["--metric", "waiting"])).nodes;
 	await until(page, (frames) => document.querySelector(".lead")?.textContent.includes(`${frames} frames`), String(wanted.length - 1));
 	assert((await lead(page)).includes(ms(wanted[0].total)), `${await lead(page)} is ${wanted[0].total} ns`);
 	await page.goBack();

@@ -126,7 +126,7 @@ if (zones) {
 	assert(decode(await (await answered(`api/tiles?${written(query)}`)).arrayBuffer()).has(zones.id), "by the id that it knows");
 }
 const refused = await (await answered(`api/tiles?lanes=0&from=0&to=1000&width=10&made=1`, 409)).json();
-assert(refused.error.includes("made anew"), refused.error);
+assert(refused.error.includes("has changed"), refused.error);
 before.stop();
 child.stdin.write("exit 0\n");
 assert.deepEqual(await ended, [0, null]);

@@ -8,7 +8,7 @@ const [sonde, browserPath, file, pools, html, url, poolsUrl] = process.argv.slic
 
 /* What `sonde report` says was alive at a moment, counted from the start. */
 async function alive(path, ns, options = []) {
-	const answer = await report(sonde, path, "calltree", ["--weigh", "live", "--at", `${ns}ns`, ...options]);
+	const answer = await report(sonde, path, "calltree", ["--metric", "live", "--at", `${ns}ns`, ...options]);
 	return answer.sections[0]?.nodes?.[0] ?? { total: 0, count: 0 };
 }
 
@@ -70,7 +70,7 @@ async function curve(page) {
 }
 
 async function flame(page) {
-	const nodes = (await report(sonde, file, "calltree", ["--weigh", "live", "--at", `${(await shown(page)).at}ns`])).sections[0].nodes;
+	const nodes = (await report(sonde, file, "calltree", ["--metric", "live", "--at", `${(await shown(page)).at}ns`])).sections[0].nodes;
 	await page.check(".tools label:has-text(\"view as table\") input");
 	await page.waitForSelector('[aria-label="The call tree as a table"] td');
 	const rows = await cells(page, '[aria-label="The call tree as a table"]');
@@ -136,7 +136,7 @@ async function inOneFile(browser) {
 	assert(/: /.test(drawn));
 	assert.equal(await page.textContent('[data-fact="whose"]'), drawn);
 	assert(!(await heads(page, '[aria-label="The heap over time as a table"]')).includes("bar"), "what a text draws is not among the columns");
-	assert.match(await page.textContent("main"), /what was alive at another moment is not in this file: sonde view/);
+	assert.match(await page.textContent("main"), /this file has no other times: open sonde view/);
 	await accessible(page, "memory in one file");
 	assert.deepEqual(page.wrong, []);
 	await page.context().close();

@@ -30,7 +30,7 @@ async function curves(page) {
 	const shell = processes.find((process) => /^(da)?sh$/.test(process.name));
 	await page.waitForSelector('[aria-labelledby="over-time"] select');
 	await page.selectOption('[aria-labelledby="over-time"] select', String(shell.id));
-	const title = "written by system calls, to whatever it was";
+	const title = "written by system calls, to anywhere";
 	await until(page, (title) => [...document.querySelectorAll("[data-lane] h3")].some((at) => at.textContent === title), title);
 	const resident = await rows(page, "resident memory"), most = Math.max(...resident.map((row) => value(row[3])));
 	const wanted = memory.find((row) => row.pid === shell.pid).rss_peak_b;
@@ -48,7 +48,7 @@ async function curves(page) {
 	assert(written.every((row) => value(row[2]) <= value(row[3])), "the least is not above the most");
 	assert.equal(await page.locator("[data-lane] svg[role=img]").count(), await page.locator("[data-lane]").count());
 	await page.selectOption('[aria-labelledby="over-time"] select', "0");
-	await until(page, () => [...document.querySelectorAll("[data-lane] h3")].some((at) => at.textContent === "could be had without swapping"));
+	await until(page, () => [...document.querySelectorAll("[data-lane] h3")].some((at) => at.textContent === "available without swapping"));
 	await page.selectOption('[aria-labelledby="over-time"] select', String(shell.id));
 	await until(page, (title) => [...document.querySelectorAll("[data-lane] h3")].some((at) => at.textContent === title), title);
 }

@@ -48,18 +48,18 @@ async function places(page) {
 			near(line.y2, y(line.rate), line.name);
 		}
 	}
-	assert.match(await page.textContent('[data-fact="no-kernels"]'), /No kernel is a point: .*counters of the device/);
+	assert.match(await page.textContent('[data-fact="no-kernels"]'), /Kernels are not shown: .*GPU counters/);
 	assert.match(await page.textContent("[data-device] .count"), /^Theoretical: FP32 66\.9 TFLOP\/s, FP64 33\.5 TFLOP\/s, FP16, tensor cores 1,071 TFLOP\/s, memory 3,352 GB\/s\.$/);
 }
 
 async function asTable(page) {
-	await page.check("text=ceilings of devices as table");
-	const grid = '.grid[aria-label="Theoretical ceilings of devices"]';
+	await page.check("text=GPU ceilings as table");
+	const grid = '.grid[aria-label="Theoretical GPU ceilings"]';
 	await page.waitForSelector(`${grid} td`);
 	assert.deepEqual((await cells(page, grid)).map((row) => row.slice(0, 2)), roofs.rows.map(({ device, ceiling }) => [device, ceiling]));
 	assert.equal(await page.locator("[data-device]").count(), 0);
 	await accessible(page, "ceilings of devices as a table");
-	await page.uncheck("text=ceilings of devices as table");
+	await page.uncheck("text=GPU ceilings as table");
 }
 
 async function one(browser, base, colorScheme) {

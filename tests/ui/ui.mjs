@@ -191,7 +191,7 @@ async function inOneFile(browser, path) {
 	await overview(page);
 	await flame(page);
 	await page.goto(`file://${path}#/functions?focus=burn`);
-	await until(page, () => /holds the whole run only.*sonde view/.test(document.body.textContent));
+	await until(page, () => /holds only the whole run.*sonde view/.test(document.body.textContent));
 	await page.goto(`file://${path}#/zones`);
 	await page.waitForSelector(".durations-bar");
 	const counted = await page.$$eval(".durations-bar", (bars) => bars.reduce((sum, bar) => sum + Number(bar.title.split(" ")[0].replaceAll(",", "")), 0));

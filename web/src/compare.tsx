@@ -37,7 +37,7 @@ const number = (row: Row, key: string): number | null => {
 /* --- the verdict ---------------------------------------------------------------------------------------------------- */
 
 const WORDS: Record<string, string> = {
-	improved: "B is faster", regressed: "B is slower", unchanged: "No difference that matters", inconclusive: "Inconclusive",
+	improved: "B is faster", regressed: "B is slower", unchanged: "No significant difference", inconclusive: "Inconclusive",
 };
 
 /* The iterations that the speed-up of the whole is of. */
@@ -54,7 +54,7 @@ function Judgement({ report }: { report: Report }) {
 			<p class="speedup">
 				{typeof report.speedup === "number"
 					? <>speed-up <b data-figure="speedup">{times(report.speedup)}</b>{low !== null && high !== null && <>, 95 %: <span data-figure="interval">{times(low)} to {times(high)}</span></>}</>
-					: "no speed-up is known"}
+					: "the speed-up is unknown"}
 				{row && <>, by iterations of <code>{clean(text(row, "iteration"))}</code></>}
 				{report.comparable === 0 && <strong> · not comparable</strong>}
 			</p>
@@ -76,7 +76,7 @@ function Side({ run }: { run: Run }) {
 /* --- parts ------------------------------------------------------------------------------------------------------------ */
 
 const TOOK: [key: string, title: string, unit: "ns" | "bytes"][] = [
-	["wall_ns", "wall time", "ns"], ["cpu_ns", "CPU time", "ns"], ["user_ns", "user", "ns"], ["system_ns", "system", "ns"], ["peak_rss_b", "resident peak", "bytes"],
+	["wall_ns", "wall time", "ns"], ["cpu_ns", "CPU time", "ns"], ["user_ns", "user", "ns"], ["system_ns", "system", "ns"], ["peak_rss_b", "peak RSS", "bytes"],
 ];
 
 function Totals({ totals }: { totals: Table }) {
@@ -160,7 +160,7 @@ function Parts({ report }: { report: Report }) {
 			<Key />
 			{totals && <Totals totals={totals} />}
 			{iterations && <Iterations iterations={iterations} />}
-			{functions ? <Functions functions={functions} /> : <p class="wait">There is no CPU time by function of both.</p>}
+			{functions ? <Functions functions={functions} /> : <p class="wait">The runs have no CPU time by function in common.</p>}
 			{zones && <Zones zones={zones} />}
 		</>
 	);
@@ -172,7 +172,7 @@ export function Compare() {
 	return (
 		<>
 			<h1>Compare</h1>
-			{runs.length > 1 ? <ul class="sides">{runs.map((run) => <Side run={run} />)}</ul> : <p class="wait">There is one recording here: <code>sonde view A B</code> shows two.</p>}
+			{runs.length > 1 ? <ul class="sides">{runs.map((run) => <Side run={run} />)}</ul> : <p class="wait">Only one recording is open: <code>sonde view A B</code> shows two.</p>}
 			{runs.length > 1 && <Await answer={answer}>{(report) => <Parts report={report} />}</Await>}
 		</>
 	);

@@ -95,7 +95,7 @@ function told(row: Row, relative: boolean): string {
 	const key = relative ? "share_change" : "change_s", half = row.plus_minus?.[key] ?? 0;
 	const of = (side: string) => relative ? figure("ratio", number(row, `${side}_share`)) : figure("ns", number(row, `${side}_ns`));
 	const by = number(row, key), words = relative ? figure("ratio", by, half) : figure("ns", by * 1e9, half * 1e9);
-	return `in A ${of("baseline")}, in B ${of("candidate")}: ${by > 0 ? "+" : ""}${words}${changeOf(row, key) === 0 ? ", which can be chance" : ""}`;
+	return `in A ${of("baseline")}, in B ${of("candidate")}: ${by > 0 ? "+" : ""}${words}${changeOf(row, key) === 0 ? ", may be chance" : ""}`;
 }
 
 /* --- the page ---------------------------------------------------------------------------------------------------------- */
@@ -134,7 +134,7 @@ function Drawing({ section, view, relative }: { section: Table; view: string; re
 			<p class="count pair-key"><span class="swatch less" /> less in B <span class="swatch same" /> within its 95 % interval <span class="swatch more" /> more in B</p>
 			{asTable ? <Twin section={section} words={words} />
 				: made.tree.nodes[0]!.total > 0 ? <FlameCanvas tree={made.tree} look={{ dark, upside, wanted }} zoomed={zoomed} onZoom={zoom} laid={laid} fills={fills} label="Difference of two flame graphs" />
-					: <p class="wait">There is nothing that only this run has.</p>}
+					: <p class="wait">This run has nothing of its own.</p>}
 			<Notes notes={section.notes} />
 			{section.omitted > 0 && <p class="count">{figure("count", section.omitted)} smaller frames are left out.</p>}
 		</>
@@ -157,12 +157,12 @@ export function FlameDifference() {
 				</label>
 				<label><input type="checkbox" checked={relative} onChange={() => set(view, !relative)} /> relative: changes of shares, not of time</label>
 			</div>
-			{runs.length < 2 ? <p class="wait">There is one recording here: <code>sonde view A B</code> shows two.</p> : (
+			{runs.length < 2 ? <p class="wait">Only one recording is open: <code>sonde view A B</code> shows two.</p> : (
 				<Await answer={answer}>
 					{(report) => {
 						const section = table(report, "diff-calltree");
 						return section?.rows.length ? <Drawing key={view} section={section} view={view} relative={relative} />
-							: <p class="wait">There is no CPU time of both. <a href={elsewhere(NOTHING, "compare", { run: selection.run })}>Compare</a></p>;
+							: <p class="wait">The runs have no CPU time in common. <a href={elsewhere(NOTHING, "compare", { run: selection.run })}>Compare</a></p>;
 					}}
 				</Await>
 			)}

@@ -121,7 +121,7 @@ function Axes({ curve, scale }: { curve: Curve; scale: Scale }) {
 
 function saidOf(curve: Curve, i: number): string {
 	const point = curve.points[i];
-	const known = (value: number | null | undefined) => (value === null || value === undefined ? "not known" : figure(curve.unit, value) + (curve.rate ?? ""));
+	const known = (value: number | null | undefined) => (value === null || value === undefined ? "unknown" : figure(curve.unit, value) + (curve.rate ?? ""));
 	if (!point)
 		return "";
 	const apart = endOf(curve, i) - point.from;
@@ -157,12 +157,12 @@ export function CurveView({ curve, chosen, height = 180, children }: { curve: Cu
 	}
 	const slider = chosen ? {
 		role: "slider" as const, tabindex: 0, "aria-valuemin": 0, "aria-valuemax": last, "aria-valuenow": Math.max(0, here),
-		"aria-valuetext": here >= 0 ? saidOf(curve, here) : "no moment is chosen", onKeyDown: step,
+		"aria-valuetext": here >= 0 ? saidOf(curve, here) : "no time is selected", onKeyDown: step,
 	} : { role: "img" as const };
 	const across = (event: MouseEvent) => event.clientX - (box.current?.getBoundingClientRect().left ?? 0);
 	return (
 		<div class="curve" ref={box}>
-			<svg width={width} height={height} {...slider} aria-label={`${curve.title}${chosen ? ": arrow keys choose a moment" : ""}. The same is there as a table.`}
+			<svg width={width} height={height} {...slider} aria-label={`${curve.title}${chosen ? ": arrow keys select a time" : ""}. The same data is available as a table.`}
 				class={chosen ? "picks" : ""}
 				onClick={(event) => chosen?.onPick(Math.round(scale.ns(across(event))))}
 				onMouseMove={(event) => setOver(intervalAt(curve, scale.ns(across(event))))} onMouseLeave={() => setOver(-1)}>

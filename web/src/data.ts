@@ -255,7 +255,7 @@ export function inFile(content: Promise<string>, timeline: () => Promise<ArrayBu
 	let read: Promise<FileLanes> | null = null;
 	const lanes = () => (read ??= timeline().then(async (found) => {
 		if (!found)
-			throw new Error(`This file had no room for the timeline, or there is none. sonde view ${(await held).recording.file} has it.`);
+			throw new Error(`The timeline did not fit into this file, or there is none: open sonde view ${(await held).recording.file}.`);
 		return new FileLanes(found);
 	}));
 	const mine: DataSource = {
@@ -271,7 +271,7 @@ export function inFile(content: Promise<string>, timeline: () => Promise<ArrayBu
 		async report(sections, selection, limit) {
 			const asked = ASKED.filter((key) => selection[key]), { recording, report } = await held;
 			if (asked.length)
-				throw new Error(`This file holds the whole run only, and cannot answer for another ${asked.join(", ")}. sonde view ${recording.file} can.`);
+				throw new Error(`This file holds only the whole run; for another ${asked.join(", ")} open sonde view ${recording.file}.`);
 			const wanted = new Set(sections), most = limit ?? Infinity;
 			const cut = (section: Section): Section => section.kind === "tree" || section.rows.length <= most
 				? section : { ...section, rows: section.rows.slice(0, most), omitted: section.omitted + section.rows.length - most };
@@ -283,7 +283,7 @@ export function inFile(content: Promise<string>, timeline: () => Promise<ArrayBu
 		arrows: async (from, to, limit) => (await lanes()).arrows(from, to, limit),
 		path: async (from, to, limit) => (await lanes()).path(from, to, limit),
 		stacks: async () => {
-			throw new Error(`This file holds no samples in order of time. sonde view ${(await held).recording.file} has them.`);
+			throw new Error(`This file holds no samples in time order: open sonde view ${(await held).recording.file}.`);
 		},
 	};
 	return mine;

@@ -20,7 +20,7 @@ const FIRST: Record<string, string[]> = { kernels: ["kernel"], launches: ["kerne
 
 function ordered(table: Table): Table {
 	const first = FIRST[table.id] ?? [], place = (key: string) => (first.includes(key) ? first.indexOf(key) : first.length);
-	const columns = table.columns.map((column) => (column.key === "at_ns" ? { ...column, title: "begins at" } : column)); /* with more digits than figures have */
+	const columns = table.columns.map((column) => (column.key === "at_ns" ? { ...column, title: "start" } : column)); /* with more digits than figures have */
 	return { ...table, columns: columns.sort((a, b) => place(a.key) - place(b.key)) };
 }
 
@@ -71,7 +71,7 @@ function InstanceTable({ found, name }: { found: Instances; name: string }) {
 	const shown: Table = {
 		id: "instances", title: "Instances", kind: "table", notes: [], omitted: Math.max(0, (found.count ?? 0) - rows.length), rows,
 		columns: [
-			{ key: "start_ns", title: "begins at", unit: "ns", basis: "measured" }, { key: "duration_ns", title: "took", unit: "ns", basis: "measured" },
+			{ key: "start_ns", title: "start", unit: "ns", basis: "measured" }, { key: "duration_ns", title: "duration", unit: "ns", basis: "measured" },
 			{ key: "queue", title: "queue", unit: "text", basis: "measured" },
 		],
 	};
@@ -101,7 +101,7 @@ function OneKernel({ kernels, launches, name }: { kernels: Table; launches: Tabl
 	return (
 		<section class="one-kernel" aria-labelledby="one-kernel">
 			<h2 id="one-kernel"><code>{clean(name)}</code></h2>
-			{!rows.length && <p class="wait" data-fact="none-of-it">{selection.thread || selection.from || selection.to ? "It did not run in the threads and the time that are chosen." : "No kernel has this name."}</p>}
+			{!rows.length && <p class="wait" data-fact="none-of-it">{selection.thread || selection.from || selection.to ? "It did not run in the selected threads and time." : "No kernel has this name."}</p>}
 			{rows.map((row) => (
 				<>
 					{rows.length > 1 && <h3>{clean(text(row, "device"))}</h3>}
@@ -149,7 +149,7 @@ function Part({ report, id, title, most, render }: { report: Report; id: string;
 		<section aria-labelledby={`of-${id}`}>
 			<h2 id={`of-${id}`}>{title}</h2>
 			<DataTable table={shown} drawn={{ most: most ?? 10, label: title, render }} />
-			{found.omitted > 0 && <p class="count">{figure("count", found.omitted)} rows more are in the recording.</p>}
+			{found.omitted > 0 && <p class="count">{figure("count", found.omitted)} more rows are in the recording.</p>}
 			<Notes notes={found.notes} />
 		</section>
 	);
@@ -160,13 +160,13 @@ function All({ report }: { report: Report }) {
 	if (!OF_DEVICES.some((id) => table(report, id)?.rows.length))
 		return (
 			<>
-				<p class="wait" data-fact="no-device-work">{selection.thread || selection.from || selection.to ? "No device did anything for the threads and in the time that are chosen." : "No device was seen to do anything."}</p>
+				<p class="wait" data-fact="no-device-work">{selection.thread || selection.from || selection.to ? "No GPU was active for the selected threads and time." : "No GPU activity was recorded."}</p>
 				<Notes notes={table(report, "devices")?.notes ?? []} />
 			</>
 		);
 	return (
 		<>
-			<Part report={report} id="devices" title="What they did" />
+			<Part report={report} id="devices" title="Activity" />
 			<Part report={report} id="streams" title="Queues" />
 			{kernels && kernels.rows.length > 0 && (
 				<section aria-labelledby="of-kernels">
@@ -176,13 +176,13 @@ function All({ report }: { report: Report }) {
 			)}
 			{kernels && name && <OneKernel kernels={kernels} launches={table(report, "launches")} name={name} />}
 			<Part report={report} id="copies" title="Copies" />
-			<Part report={report} id="peers" title="Copies between devices" />
-			<Part report={report} id="device-gaps" title="Gaps: when a device had nothing to do" most={12} render={ofGaps} />
-			<Part report={report} id="device-calls" title="Calls for devices" />
-			<Part report={report} id="launch-stacks" title="Where kernels, copies and allocations were asked for" render={ofAskers} />
+			<Part report={report} id="peers" title="P2P copies" />
+			<Part report={report} id="device-gaps" title="Gaps: when a GPU was idle" most={12} render={ofGaps} />
+			<Part report={report} id="device-calls" title="GPU API calls" />
+			<Part report={report} id="launch-stacks" title="Call sites of kernels, copies and allocations" render={ofAskers} />
 			<Part report={report} id="device-memory" title="Memory" />
-			<Part report={report} id="device-peak" title="What was held at its peak" />
-			<Part report={report} id="device-zones" title="Memory in zones" />
+			<Part report={report} id="device-peak" title="Memory at the peak" />
+			<Part report={report} id="device-zones" title="Memory by zone" />
 		</>
 	);
 }

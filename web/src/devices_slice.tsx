@@ -31,7 +31,7 @@ function Launch({ launches, name }: { launches: Table; name: string }) {
 		<>
 			{launchText(one) && <><dt>launched</dt><dd data-fact="launch">{clean(launchText(one))}</dd></>}
 			<dt>theoretical occupancy</dt>
-			<dd data-fact="occupancy">{typeof occupancy === "number" ? <>{figure("ratio", occupancy)}{limit && `, limited by ${clean(limit)}`}</> : `not known: ${clean(one.absent?.["occupancy"] ?? "")}`}</dd>
+			<dd data-fact="occupancy">{typeof occupancy === "number" ? <>{figure("ratio", occupancy)}{limit && `, limited by ${clean(limit)}`}</> : `unknown: ${clean(one.absent?.["occupancy"] ?? "")}`}</dd>
 		</>
 	);
 }
@@ -43,7 +43,7 @@ export function DeviceFacts({ name, start, arrows }: { name: string; start: numb
 	const launch = arrows.find((arrow) => arrow.kind === "launch" && arrow.to === start);
 	return (
 		<>
-			{launch && <><dt>asked for</dt><dd data-fact="queue-delay">{figure("ns", start - launch.from)} before it started</dd></>}
+			{launch && <><dt>submitted</dt><dd data-fact="queue-delay">{figure("ns", start - launch.from)} before it started</dd></>}
 			{launches && <Launch launches={launches} name={name} />}
 		</>
 	);

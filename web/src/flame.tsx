@@ -17,7 +17,7 @@ const MOST = 1000000, SAMPLES = 20000, OFFERED = 2000;
 /* --- what the URL says of the view -------------------------------------------------------------------------------- */
 
 type Way = "" | "flame" | "chart" | "sandwich";
-const WAYS: [way: Way, title: string][] = [["", "Icicle"], ["flame", "Flame"], ["chart", "In order of time"], ["sandwich", "Callers and callees"]];
+const WAYS: [way: Way, title: string][] = [["", "Icicle"], ["flame", "Flame"], ["chart", "In time order"], ["sandwich", "Callers and callees"]];
 
 interface Viewed {
 	way: Way;
@@ -108,7 +108,7 @@ export function treeOf(report: Report): Tree | null {
 export function NoTree({ report }: { report: Report }) {
 	return (
 		<>
-			<p class="wait">There is no call tree of this.</p>
+			<p class="wait">There is no call tree for this.</p>
 			<Notes notes={report.sections[0]?.notes ?? report.notes} />
 		</>
 	);
@@ -232,8 +232,8 @@ function Chart() {
 			</p>
 			<Rest stacks={stacks} />
 			<Tools />
-			{stacks.time_ns.length ? <Picture tree={drawn.tree} laid={laid} /> : <p class="wait">The thread has no samples there.</p>}
-			{stacks.beside_ns > 0 && <Notes notes={[{ text: `${figure("ns", stacks.beside_ns)} of CPU time have no sample, and do not stand there`, warning: false }]} />}
+			{stacks.time_ns.length ? <Picture tree={drawn.tree} laid={laid} /> : <p class="wait">The thread has no samples in this time.</p>}
+			{stacks.beside_ns > 0 && <Notes notes={[{ text: `${figure("ns", stacks.beside_ns)} of CPU time have no sample and are not shown`, warning: false }]} />}
 		</>
 	);
 }
@@ -283,7 +283,7 @@ export function Flame() {
 			<div class="title">
 				<h1>Flame graph</h1>
 				{way !== "chart" && !data.inFile && <Weights />}
-				<div class="ways" role="group" aria-label="How it is drawn">
+				<div class="ways" role="group" aria-label="View">
 					{WAYS.filter(([to]) => to !== "chart" || inTime).map(([to, title]) => (
 						<button type="button" aria-pressed={way === to} onClick={() => go(selection, { view: written({ way: to, asTable }), zoom: "", focus: focus(to) })}>{title}</button>
 					))}

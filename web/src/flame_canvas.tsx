@@ -114,7 +114,7 @@ export function FlameCanvas({ tree, look, zoomed: wanted, onZoom, onName, laid, 
 		<>
 			<p class="told" role="status">
 				{told >= 0 ? [nameOf(tree, told), ...describe(tree, told, laid)].join(" · ")
-					: `Click or Enter zooms, arrow keys walk, Escape shows all again${onName ? ", c shows callers and callees" : ""}.`}
+					: `Click or Enter zooms, arrow keys walk, Escape shows everything${onName ? ", c shows callers and callees" : ""}.`}
 			</p>
 			<div class="flame" ref={box} style={{ height: `min(${tall}px, max(260px, calc(100vh - 330px)))` }}
 				onScroll={(event) => setSize({ ...size, scroll: event.currentTarget.scrollTop })}>
@@ -143,7 +143,7 @@ export function FlameCanvas({ tree, look, zoomed: wanted, onZoom, onName, laid, 
 			)}
 			<p class="count" role="status">
 				{found && `${found.count === 1 ? "1 frame matches" : `${figure("count", found.count)} frames match`}, ${figure("ratio", at.width[0] ? found.sum / at.width[0] : 0)} in all. `}
-				{leftOut > 0 && <span data-narrow={leftOut}>{figure("count", leftOut)} of {figure("count", at.end[zoomed]! - zoomed)} frames are narrower than half a pixel: zoom, the arrow keys or the table show them. </span>}
+				{leftOut > 0 && <span data-narrow={leftOut}>{figure("count", leftOut)} of {figure("count", at.end[zoomed]! - zoomed)} frames are narrower than half a pixel: zoom in, or use the arrow keys or the table. </span>}
 				{zoomed > 0 && <button type="button" onClick={() => onZoom(0)}>Show all</button>}{" "}
 				{named && onName && <button type="button" onClick={() => onName(named)}>Callers and callees of {clean(named)}</button>}
 			</p>

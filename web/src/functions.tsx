@@ -23,7 +23,7 @@ function Callers() {
 						<DataTable table={filled(found)} drawn={{ render: linked, most: 12 }} />
 						<Notes notes={found.notes} />
 					</>
-				) : <p class="wait">Nothing calls it, and it calls nothing.</p>;
+				) : <p class="wait">It has no callers and no callees.</p>;
 			}}
 		</Await>
 	);
@@ -55,7 +55,7 @@ function OneFunction() {
 
 function All({ report }: { report: Report }) {
 	const found = table(report, "functions");
-	return found ? <OneTable section={found} most={15} /> : <p class="wait">No function was sampled.</p>;
+	return found ? <OneTable section={found} most={15} /> : <p class="wait">No functions were sampled.</p>;
 }
 
 export function Functions() {

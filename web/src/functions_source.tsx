@@ -46,12 +46,12 @@ function LinesTable({ section }: { section: Table }) {
 	const most = hottest(section), files = [...new Set(section.rows.map((row) => text(row, "file")))];
 	return (
 		<>
-			{why && <p class="count" data-why="source">{clean(why).replace(/^./, (first) => first.toUpperCase())}: lines stand without their text.</p>}
+			{why && <p class="count" data-why="source">{clean(why).replace(/^./, (first) => first.toUpperCase())}: only line numbers are shown.</p>}
 			{files.map((file) => {
 				const rows = section.rows.filter((row) => text(row, "file") === file);
 				return (
 					<>
-						<p class="file"><code>{file ? clean(file) : "no file is known"}</code></p>
+						<p class="file"><code>{file ? clean(file) : "unknown file"}</code></p>
 						<Code label={`${section.title}: ${clean(file)}`} heads={[["line", "figure"], ["self", "figure"], ["self time", "figure"], ["total time", "figure"], ["samples", "figure"], ["source", "text"]]}>
 							{rows.map((row, i) => {
 								const gap = i > 0 && Number(value(row, "line") ?? 0) > Number(value(rows[i - 1]!, "line") ?? 0) + 1;
@@ -117,7 +117,7 @@ function OfFunction({ id, draw }: { id: string; draw: (section: Table) => Compon
 		<Await answer={answer}>
 			{(report: Report) => {
 				const section = table(report, id);
-				return !section ? <p class="wait">No function was sampled.</p> : section.rows.length ? <>{!selection.focus && <p class="lead">{clean(section.title)}</p>}{draw(section)}</> : <Notes notes={section.notes} />;
+				return !section ? <p class="wait">No functions were sampled.</p> : section.rows.length ? <>{!selection.focus && <p class="lead">{clean(section.title)}</p>}{draw(section)}</> : <Notes notes={section.notes} />;
 			}}
 		</Await>
 	);

@@ -113,10 +113,10 @@ function standing(live: Live, state: State): { kind: string; text: string; behin
 	const behind = live.paused ? figure("ns", Math.max(0, state.duration_ns - shown.duration_ns)) : "";
 	if (live.lost)
 		return state.ended
-			? { kind: "lost", text: `sonde has ended. What is shown stays; the recording is kept.`, behind: "" }
-			: { kind: "lost", text: `No answer from sonde: what is shown stays, and the recording goes on. Asking again…`, behind: "" };
+			? { kind: "lost", text: `sonde has exited. The page stays as it is; the recording is kept.`, behind: "" }
+			: { kind: "lost", text: `No answer from sonde; recording continues. Retrying…`, behind: "" };
 	if (state.ended)
-		return { kind: "ended", text: `${clean(state.ended)} ${live.paused ? "Paused before its end." : ""}`.trim(), behind };
+		return { kind: "ended", text: `${clean(state.ended)} ${live.paused ? "The page was paused before the end." : ""}`.trim(), behind };
 	return live.paused ? { kind: "paused", text: `paused at ${figure("ns", shown.duration_ns)}`, behind } : { kind: "live", text: `live, ${duration}`, behind };
 }
 

@@ -144,7 +144,7 @@ function Chosen() {
 				</label>
 			)}
 			{isPart && (selection.from || selection.to) && (
-				<a class="chip" href={link({ ...selection, from: "", to: "", last: "" })} aria-label="Show all of the time">
+				<a class="chip" href={link({ ...selection, from: "", to: "", last: "" })} aria-label="Show the whole time">
 					{time(selection.from, 0)} to {time(selection.to, recording.duration_ns)} ×
 				</a>
 			)}

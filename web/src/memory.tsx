@@ -11,7 +11,7 @@ import { elsewhere, go } from "./selection";
 import { DataTable, filled, namesFirst } from "./table";
 
 const INTERVALS = 400, ROWS = 1000, MOST = 1000000, MALLOC = "malloc";
-const RESIDENT = ["resident memory", "resident memory, shared pages divided among those that have them", "swapped out"];
+const RESIDENT = ["resident memory", "resident memory with shared pages split among processes (PSS)", "swapped out"];
 
 /* --- the curve --------------------------------------------------------------------------------------------------------- */
 
@@ -49,12 +49,12 @@ function HeapOverTime({ report, heap }: { report: Report; heap: string }) {
 	const peak = row ? number(row, "peak_ns") : null, peakB = row ? number(row, "peak_b") : null;
 	const at = selection.at ? Number(selection.at) : peak;
 	if (!found || !curve?.points.length)
-		return <><p class="wait">Nothing of this heap over time.</p><Notes notes={found?.notes ?? []} /></>;
+		return <><p class="wait">No data of this heap over time.</p><Notes notes={found?.notes ?? []} /></>;
 	const pick = (ns: number) => go(selection, { at: String(Math.max(0, Math.round(ns))) });
 	return (
 		<>
 			<CurveView curve={curve} chosen={{ at, marks: peak === null ? [] : [{ at: peak, title: "peak" }], onPick: pick }}>
-				Click, or choose by the arrow keys, to see what was alive then.
+				Click, or use the arrow keys, to see what was live then.
 			</CurveView>
 			<div class="tools">
 				{peak !== null && peakB !== null && (
@@ -68,7 +68,7 @@ function HeapOverTime({ report, heap }: { report: Report; heap: string }) {
 				<DataTable table={withoutBars(found)} drawn={{ label: "The heap over time as a table", most: 10 }} />
 			</details>
 			<Notes notes={found.notes} />
-			{many > 1 && <Notes notes={[{ text: `the curve is of one heap; what was alive is of all ${many} that are called so, each in a process of its own: choose a thread above for one`, warning: false }]} />}
+			{many > 1 && <Notes notes={[{ text: `the curve shows one heap; the table shows all ${many} of that name, one per process: select a thread above for one`, warning: false }]} />}
 		</>
 	);
 }
@@ -103,7 +103,7 @@ function Tree({ report, at }: { report: Report; at: number }) {
 	return (
 		<>
 			<p class="lead" data-alive={tree.nodes[0]!.total} data-at={at}>
-				{figure("bytes", tree.nodes[0]!.total)} in {figure("count", tree.nodes[0]!.count)} blocks, by who allocated them.
+				{figure("bytes", tree.nodes[0]!.total)} in {figure("count", tree.nodes[0]!.count)} blocks, by call site.
 			</p>
 			<Tools />
 			<Picture tree={tree} />
@@ -118,7 +118,7 @@ function Alive({ heap, at }: { heap: string; at: number }) {
 		return <p class="wait" role="status">Asking the recording…</p>;
 	return (
 		<section aria-labelledby="alive" aria-busy={shown.at !== at}>
-			<h2 id="alive">What was alive at {moment(shown.at, 1000)}</h2>
+			<h2 id="alive">Live memory at {moment(shown.at, 1000)}</h2>
 			{shown.report ? <Tree report={shown.report} at={shown.at} /> : <p class="failed" role="alert">{clean(shown.error)}</p>}
 		</section>
 	);
@@ -148,7 +148,7 @@ function Histogram({ found, from, below }: { found: Table; from: string; below: 
 	const wide = Math.min(44, Math.max(10, 900 / Math.max(1, found.rows.length))), tall = 110;
 	return (
 		<div class="histogram" tabIndex={0} role="region" aria-label={`${clean(found.title)} as a histogram`}>
-			<svg width={found.rows.length * wide} height={tall + 22} role="img" aria-label={`${clean(found.title)}: the table below says the same`}>
+			<svg width={found.rows.length * wide} height={tall + 22} role="img" aria-label={`${clean(found.title)}: same data as the table below`}>
 				{found.rows.map((row, i) => {
 					const blocks = number(row, "blocks") ?? 0, high = blocks ? Math.max(1, (blocks / most) * tall) : 0;
 					return (
@@ -213,7 +213,7 @@ function Heaps() {
 							{heaps.map((name) => <option value={name}>{clean(name)}</option>)}
 						</select>
 					</label>
-					<span class="count">Heaps lie in each other, and are not added up.</span>
+					<span class="count">Heaps contain each other, so they are not added up.</span>
 				</div>
 			)}
 			{data.inFile ? <InFile /> : <Heap heap={heap} />}
@@ -234,7 +234,7 @@ function InFile() {
 			<h2 data-fact="whose">{clean(found.title)}</h2>
 			<CurveView curve={curve} />
 			<DataTable table={withoutBars(found)} drawn={{ label: "The heap over time as a table", most: 10 }} />
-			<Notes notes={[...found.notes, { text: `what was alive at another moment is not in this file: sonde view ${recording.file} has it`, warning: false }]} />
+			<Notes notes={[...found.notes, { text: `this file has no other times: open sonde view ${recording.file}`, warning: false }]} />
 		</>
 	);
 }

@@ -16,7 +16,7 @@ const FIGURES: [metric: string, title: string, unit: Unit, scale: number][] = [
 	["timing.wall_time_s", "wall time", "ns", 1e9],
 	["timing.cpu_time_s", "CPU time", "ns", 1e9],
 	["compute.cpu_utilization_percent", "of one CPU", "ratio", 0.01],
-	["memory.peak_process_rss_b", "peak resident", "bytes", 1],
+	["memory.peak_process_rss_b", "peak RSS", "bytes", 1],
 	["memory.heap_peak_b", "peak heap", "bytes", 1],
 	["run.processes", "processes", "count", 1],
 	["run.threads", "threads", "count", 1],
@@ -57,7 +57,7 @@ function completed(report: Report, read: Report | null): Report {
 	const wallNs = wall ? Number(value(wall, "value") ?? 0) * 1e9 : 0;
 	const fill = (row: Row): Row => {
 		const found = value(row, "value") === null ? READ[text(row, "metric")]?.(rows, wallNs) : null;
-		return typeof found === "number" ? { ...row, value: found, unit: `${text(row, "unit")}, as read so far: at least` } as Row : row;
+		return typeof found === "number" ? { ...row, value: found, unit: `${text(row, "unit")}, so far: at least` } as Row : row;
 	};
 	return { ...report, sections: report.sections.map((section) => (section.kind === "table" && section.id === "summary" ? { ...section, rows: section.rows.map(fill) } : section)) };
 }
@@ -75,7 +75,7 @@ function ReadFigures({ report }: { report: Report }) {
 	return (
 		<>
 			<Figures report={shown} />
-			{shown !== report && <p class="count" data-fact="read">≥: as was read of the processes {live ? "so far; the whole is known when the run has ended" : "while they ran; the whole is not known"}.</p>}
+			{shown !== report && <p class="count" data-fact="read">≥: as was read of the processes {live ? "so far; the whole is known when the run has ended" : "while they ran; the total is unknown"}.</p>}
 		</>
 	);
 }
@@ -83,7 +83,7 @@ function ReadFigures({ report }: { report: Report }) {
 /* Of when this is: a page that shows a run lags behind it. */
 function AsOf({ report }: { report: Report }) {
 	const { live } = useWorld();
-	return live ? <p class="count" data-fact="as-of">As of {shown(report, "timing.wall_time_s", "ns", 1e9)} of the run; what takes long to work out comes more rarely.</p> : null;
+	return live ? <p class="count" data-fact="as-of">As of {shown(report, "timing.wall_time_s", "ns", 1e9)} of the run; slow sections are updated less often.</p> : null;
 }
 
 function Figures({ report }: { report: Report }) {
@@ -116,12 +116,12 @@ const EVIDENCE: Record<string, string> = {
 function gain(row: Row): string {
 	const saves = value(row, "saves_ns"), bytes = value(row, "bytes"), share = value(row, "saves_share"), factor = value(row, "expected_speedup");
 	const most = value(row, "at_most_ns"), least = value(row, "at_most_speedup"), within = text(row, "within");
+	/* as in src/export/text/advice.c: no factor of a gain that rounds to nothing, or that nobody would believe */
+	const faster = (by: unknown) => (typeof by === "number" && by >= 1.005 && by <= 10 ? `, ${by.toFixed(2)}× faster` : "");
 	if (typeof saves === "number")
-		return `${figure("ns", saves)}${typeof share === "number" ? `, ${figure("ratio", share)} of the span` : ""} could go` +
-			(typeof factor === "number" ? `: ${factor.toFixed(2)} times as fast (estimate)` : "") +
-			(typeof most !== "number" ? "" : `; at most ${figure("ns", most)}${within ? `, all within ${clean(within)}` : ""}` +
-				(typeof least === "number" ? `: ${least.toFixed(2)} times` : ""));
-	return typeof bytes === "number" ? `${figure("bytes", bytes)} of memory; no time is promised` : "not known";
+		return `saves about ${figure("ns", saves)}${typeof share === "number" ? ` (${figure("ratio", share)} of the span)` : ""}${faster(factor)}` +
+			(typeof most !== "number" ? "" : `; at most ${figure("ns", most)}${within ? ` within ${clean(within)}` : ""}${faster(least)}`);
+	return typeof bytes === "number" ? `${figure("bytes", bytes)} of memory; no time` : "unknown";
 }
 
 /* Rules that judge who waited when, and for whom. */
@@ -163,7 +163,7 @@ function Finding({ row }: { row: Row }) {
 		<li class={`card ${severity}`}>
 			<h3><span class="severity">{severity}</span> {clean(text(row, "title"))}</h3>
 			<p class="where"><code>{clean(text(row, "subject"))}</code></p>
-			{selection.thread && isOfAll(row) && <p class="count" data-fact="of-all">Of all threads, not of the chosen one alone.</p>}
+			{selection.thread && isOfAll(row) && <p class="count" data-fact="of-all">For all threads, not only the selected one.</p>}
 			<dl>
 				<dt>gain</dt>
 				<dd class="gain">{gain(row)}</dd>
@@ -174,7 +174,7 @@ function Finding({ row }: { row: Row }) {
 				<dt>then</dt>
 				<dd><Command>{clean(text(row, "measure_again"))}</Command></dd>
 			</dl>
-			<p class="count">limited by {clean(text(row, "limiter"))}, confidence {typeof confidence === "number" ? figure("ratio", confidence) : "not known"}, rule {clean(text(row, "rule"))}</p>
+			<p class="count">limited by {clean(text(row, "limiter"))}, confidence {typeof confidence === "number" ? figure("ratio", confidence) : "unknown"}, rule {clean(text(row, "rule"))}</p>
 		</li>
 	);
 }
@@ -186,13 +186,13 @@ function Findings({ report }: { report: Report }) {
 		<>
 			{(selection.thread || part) && (
 				<p class="lead" data-fact="judged-over">
-					{part ? "Judged over the time that is chosen. " : ""}
-					{selection.thread ? "The critical path goes from thread to thread: what rests on it, or on threads beside each other and the machine, is of all threads, and says so." : ""}
+					{part ? "For the selected time. " : ""}
+					{selection.thread ? "The critical path spans all threads, so findings about it, parallelism or the machine cover all threads." : ""}
 				</p>
 			)}
 			{!found ? <p class="wait">This file does not hold the findings.</p> : found.rows.length
 				? <ol class="cards">{found.rows.map((row) => <Finding row={row} />)}</ol>
-				: <p class="wait">No rule found anything to fix in what {part || selection.thread ? "is chosen" : "was recorded"}.</p>}
+				: <p class="wait">No findings in {part || selection.thread ? "the selection" : "this recording"}.</p>}
 			<Notes notes={found?.notes ?? []} />
 		</>
 	);
@@ -201,13 +201,13 @@ function Findings({ report }: { report: Report }) {
 /* --- what is not there -------------------------------------------------------------------------------------------- */
 
 const MORE: [what: string, sections: string[], how: ComponentChildren][] = [
-	["CPU time by function", ["functions"], <>what prevents samples: <Command>sonde doctor</Command></>],
+	["CPU time by function", ["functions"], <>why samples are missing: <Command>sonde doctor</Command></>],
 	["Allocations, the heap's peak, leaks", ["heap", "peak"], <Command>sonde record --heap -- COMMAND</Command>],
-	["Where threads wait, and for which locks", ["waits", "locks", "waits-sampled"], <Command>sonde record --threads -- COMMAND</Command>],
+	["Waits and lock contention", ["waits", "locks", "waits-sampled"], <Command>sonde record --threads -- COMMAND</Command>],
 	["Files, pipes and sockets", ["io"], <Command>sonde record --io -- COMMAND</Command>],
-	["Snapshots of memory", ["snapshots"], <Command>sonde record --snapshot-every 10s -- COMMAND</Command>],
+	["Memory snapshots", ["snapshots"], <Command>sonde record --snapshot-every 10s -- COMMAND</Command>],
 	["FLOP of BLAS and LAPACK", ["flop"], <Command>sonde record --blas -- COMMAND</Command>],
-	["What devices do: kernels, copies, gaps", ["devices"], <Command>sonde record --gpu -- COMMAND</Command>],
+	["GPU activity: kernels, copies, gaps", ["devices"], <Command>sonde record --gpu -- COMMAND</Command>],
 	["Energy", ["energy"], <Command>sonde record --energy -- COMMAND</Command>],
 	["Zones, spans and counters of the program", ["zones", "spans", "counters"], <>the program calls <code>SONDE_ZONE("name")</code> of <code>sonde/sonde.h</code></>],
 ];
@@ -222,10 +222,10 @@ function Missing() {
 	return (
 		<section aria-labelledby="missing">
 			<h2 id="missing">Not in this recording</h2>
-			<p class="count">Not asked for, or it did not happen.</p>
+			<p class="count">Not requested, or nothing happened.</p>
 			<dl class="missing">
 				{missing.map(([what, , how]) => <><dt>{what}</dt><dd>{how}</dd></>)}
-				{roofline === "unmeasured" && <><dt>What the machine can do at most</dt><dd data-fact="unmeasured"><Command>sonde roofline --measure</Command> once on the machine, before it is recorded: then zones have a roofline</dd></>}
+				{roofline === "unmeasured" && <><dt>Roofline ceilings of this machine</dt><dd data-fact="unmeasured"><Command>sonde roofline --measure</Command> once on this machine, before recording</dd></>}
 			</dl>
 		</section>
 	);
@@ -237,11 +237,11 @@ function Cost({ report }: { report: Report }) {
 	const row = metric(report, "cost.recorder_percent"), cpu = metric(report, "cost.recorder_cpu_time_s");
 	return (
 		<section aria-labelledby="cost">
-			<h2 id="cost">What recording cost</h2>
+			<h2 id="cost">Recording overhead</h2>
 			<p>
 				{cpu && value(cpu, "value") !== null
 					? <>The recorder took <b data-metric="cost.recorder_cpu_time_s">{shown(report, "cost.recorder_cpu_time_s", "ns", 1e9)}</b> of CPU time</>
-					: "What the recorder took is not known"}
+					: "The recorder's CPU time is unknown"}
 				{row && value(row, "value") !== null && <>, <b data-metric="cost.recorder_percent">{shown(report, "cost.recorder_percent", "ratio", 0.01)}</b> {clean(text(row, "unit").replace(/^% /, ""))}</>}
 				; the recording has <b data-metric="file.size_b">{shown(report, "file.size_b", "bytes", 1)}</b>.
 			</p>
@@ -249,7 +249,7 @@ function Cost({ report }: { report: Report }) {
 	);
 }
 
-/* Where it was recorded, and how. */
+/* Environment, and how. */
 function Environment() {
 	const { recording } = useWorld();
 	const found = useMemo((): Table => ({
@@ -262,10 +262,10 @@ function Environment() {
 	const short = [of("host.cpu"), of("host.cpus") && `${of("host.cpus")} CPUs`, of("host.os"), of("host.kernel")].filter((word): word is string => !!word);
 	return (
 		<section aria-labelledby="environment">
-			<h2 id="environment">Where it was recorded</h2>
+			<h2 id="environment">Environment</h2>
 			<p>{clean(short.join(" · "))}</p>
 			<details class="twin">
-				<summary>all that is known</summary>
+				<summary>all details</summary>
 				<DataTable table={found} drawn={{ most: 12, label: "Environment" }} />
 			</details>
 		</section>
@@ -284,7 +284,7 @@ function Hottest() {
 				if (!found)
 					return null;
 				if (!found.rows.length)
-					return <p class="wait">No sample has a function: what ran was too short for one, or waited.</p>;
+					return <p class="wait">No samples: the program was too short, or waited.</p>;
 				const columns = found.columns.filter((column) => ["self_share", "self_ns", "total_share", "function", "module"].includes(column.key));
 				return <DataTable table={filled({ ...found, columns })} drawn={{
 					label: "The hottest functions",
@@ -309,7 +309,7 @@ export function Overview() {
 						{report.notes.some((note) => note.warning) && (
 							<div class="banner" role="note" aria-label="Warnings"><Notes notes={report.notes.filter((note) => note.warning)} /></div>
 						)}
-						{(selection.thread || selection.from || selection.to) && <p class="lead">Of the whole run, but for the samples, which are of what is chosen:</p>}
+						{(selection.thread || selection.from || selection.to) && <p class="lead">For the whole run, except samples, which cover the selection:</p>}
 						{isUnknown(report) && recording.sections.includes("resources") ? <ReadFigures report={report} /> : <Figures report={report} />}
 						<AsOf report={report} />
 						<Notes notes={report.notes.filter((note) => !note.warning)} />

@@ -10,10 +10,10 @@ import type { Bins, Lane, Lanes } from "./tiles";
 
 /* Of the titles of src/format/metrics.def those that are shown, in this order; disks and networks have their name before it. */
 const WANTED = [
-	"CPU time of user code", "CPU time in the kernel", "resident memory", "read by system calls, from whatever it was",
-	"written by system calls, to whatever it was", "read from storage", "written to storage",
-	"CPUs had nothing to do but to wait for a disk", "could be had without swapping", "device memory in use", "multiprocessors had work",
-	"tensor cores had work", "read from the disk", "written to the disk",
+	"CPU time of user code", "CPU time in the kernel", "resident memory", "read by system calls, from anywhere",
+	"written by system calls, to anywhere", "read from storage", "written to storage",
+	"CPU time waiting for a disk", "available without swapping", "GPU memory used", "share of multiprocessors with work",
+	"tensor cores were busy", "read from the disk", "written to the disk",
 	"received by the interface", "sent by the interface",
 ];
 const WIDTH = 300, MOST = 16;
@@ -131,7 +131,7 @@ function Drawn({ lanes, titles = WANTED, heading = "Over time" }: Asked & { lane
 			<div class="curves">
 				{shown.map((lane) => tiles?.get(lane.id) && <One key={lane.id} lane={lane} bins={tiles.get(lane.id)!} from={from} to={to} />)}
 			</div>
-			<p class="count">As it was read, the most of each interval; CPU time as a part of one CPU. Where nothing is drawn, nothing is known.</p>
+			<p class="count">Peak readings of each interval; CPU time in CPUs. Gaps mean no data.</p>
 		</section>
 	);
 }

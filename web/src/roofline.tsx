@@ -101,7 +101,7 @@ function Picture({ points, roofs, picked }: { points: Point[]; roofs: Table; pic
 	const below = points.filter((point) => isBelow(point, scale)).length;
 	return (
 		<div class="roofline" ref={box}>
-			<svg width={width} height={height} role="group" aria-label="Roofline: zones under the ceilings of the machine. Arrow keys go from point to point, Enter chooses one. The same is there as a table.">
+			<svg width={width} height={height} role="group" aria-label="Roofline: zones under the ceilings of the machine. Arrow keys move between points, Enter selects one. The same data is available as a table.">
 				<Axes scale={scale} />
 				<Ceilings ceilings={ceilings} scale={scale} />
 				<Points points={points} scale={scale} picked={picked} />
@@ -123,7 +123,7 @@ function Chosen({ point, columns }: { point: Point; columns: Table["columns"] })
 					<div data-figure={column.key} title={clean(point.row.absent?.[column.key] ?? "")}><dt>{column.title}</dt><dd>{said(point.row, column)}</dd></div>
 				))}
 			</dl>
-			{recording.sections.includes("zones") && <p><a href={elsewhere(selection, "zones", { focus: point.name })}>How long it took</a></p>}
+			{recording.sections.includes("zones") && <p><a href={elsewhere(selection, "zones", { focus: point.name })}>Duration</a></p>}
 		</section>
 	);
 }
@@ -138,17 +138,17 @@ function Both({ zones, roofs }: { zones: Table; roofs: Table }) {
 			<div class="tools"><label><input type="checkbox" checked={asTable} onChange={() => show(!asTable)} /> view as table</label></div>
 			{asTable ? <><DataTable table={zones} drawn={{ label: "Zones" }} /><DataTable table={roofs} drawn={{ label: "Measured ceilings" }} /></> : (
 				<>
-					<p class="count">Lines: solid what all CPUs did when they were measured, dotted one thread, dashed by the datasheet. Points: zones by what they reported; hollow with an arrow: at most that intensity.</p>
+					<p class="count">Lines: solid: all CPUs, measured; dotted: one thread; dashed: datasheet. Points: zones as reported; hollow with an arrow: at most that intensity.</p>
 					<Picture points={points} roofs={roofs} picked={{ chosen, pick, point }} />
-					<p class="told" role="status">{points[told] ? saidOf(points[told]!) : "A click on a point, or arrow keys and Enter, choose a zone."}</p>
+					<p class="told" role="status">{points[told] ? saidOf(points[told]!) : "Click a point, or use arrow keys and Enter, to select a zone."}</p>
 					<ol class="zone-key">{points.map((at) => <li>{saidOf(at)}</li>)}</ol>
 				</>
 			)}
 			{(without > 0 || all.length > points.length || zones.omitted > 0) && (
 				<p class="count" data-fact="without" data-count={without}>
 					{without > 0 && `${figure("count", without)} ${without === 1 ? "zone has" : "zones have"} no FLOP, or no bytes: no intensity, and no point. `}
-					{all.length > points.length && `${figure("count", all.length - points.length)} more with less of the run are in the table alone. `}
-					{zones.omitted > 0 && `${figure("count", zones.omitted)} rows more are not shown.`}
+					{all.length > points.length && `${figure("count", all.length - points.length)} smaller ones are only in the table. `}
+					{zones.omitted > 0 && `${figure("count", zones.omitted)} more rows are not shown.`}
 				</p>
 			)}
 			{points[chosen] && <Chosen point={points[chosen]!} columns={zones.columns} />}
@@ -163,8 +163,8 @@ function Zones({ zones, roofs }: { zones: Table | null; roofs: Table | null }) {
 		return <Both zones={zones} roofs={roofs} />;
 	return (
 		<>
-			{zones?.rows.length ? <><p class="wait" data-fact="unmeasured">What this machine can do at most was not measured: <Command>sonde roofline --measure</Command> once, before it is recorded.</p><DataTable table={zones} drawn={{ label: "Zones" }} /></>
-				: <p class="wait">{selection.thread || selection.from || selection.to ? "No work was counted in the threads and the time that are chosen." : "No zone told how much it did."}</p>}
+			{zones?.rows.length ? <><p class="wait" data-fact="unmeasured">The ceilings of this machine were not measured: run <Command>sonde roofline --measure</Command> once, before recording.</p><DataTable table={zones} drawn={{ label: "Zones" }} /></>
+				: <p class="wait">{selection.thread || selection.from || selection.to ? "No work was counted in the selected threads and time." : "No zone reported its work."}</p>}
 			<Notes notes={zones?.rows.length ? zones.notes : (zones?.notes ?? []).map((note) => ({ ...note, warning: false }))} />
 		</>
 	);

@@ -24,12 +24,12 @@ function Panel({ device, at }: { device: DeviceCeilings; at: number }) {
 		<section aria-labelledby={`device-roof-${at}`} data-device={device.names.join("|")}>
 			<h2 id={`device-roof-${at}`}>{namesOf(device)}</h2>
 			<div class="roofline" ref={box}>
-				<svg width={width} height={height} role="img" aria-label={`Theoretical ceilings of ${namesOf(device)}: ${said}. The same is there as a table.`}>
+				<svg width={width} height={height} role="img" aria-label={`Theoretical ceilings of ${namesOf(device)}: ${said}. The same data is available as a table.`}>
 					<Axes scale={scale} />
 					<Ceilings ceilings={device.ceilings} scale={scale} />
 				</svg>
 			</div>
-			<p class="count">Theoretical: {said}.{device.unknown.length > 0 && ` Not known: ${device.unknown.map(clean).join(", ")}; the table says why.`}</p>
+			<p class="count">Theoretical: {said}.{device.unknown.length > 0 && ` Unknown: ${device.unknown.map(clean).join(", ")}; the table says why.`}</p>
 		</section>
 	);
 }
@@ -39,13 +39,13 @@ export function DeviceRoofs({ roofs }: { roofs: Table }) {
 	const left = devices.slice(PANELS_MOST).reduce((count, { names }) => count + names.length, 0);
 	return (
 		<section aria-labelledby="device-roofs">
-			<h2 id="device-roofs">What devices could do at most</h2>
-			{devices.length > 0 && <div class="tools"><label><input type="checkbox" checked={asTable} onChange={() => show(!asTable)} /> ceilings of devices as table</label></div>}
-			{asTable && devices.length > 0 ? <DataTable table={roofs} drawn={{ label: "Theoretical ceilings of devices" }} /> : (
+			<h2 id="device-roofs">GPU ceilings</h2>
+			{devices.length > 0 && <div class="tools"><label><input type="checkbox" checked={asTable} onChange={() => show(!asTable)} /> GPU ceilings as table</label></div>}
+			{asTable && devices.length > 0 ? <DataTable table={roofs} drawn={{ label: "Theoretical GPU ceilings" }} /> : (
 				<>
-					{devices.length > 0 && <p class="count" data-fact="no-kernels">Dashed: computed from what the driver says of the device, nothing of it is measured. No kernel is a point: what one computed and moved takes counters of the device, which are not read.</p>}
+					{devices.length > 0 && <p class="count" data-fact="no-kernels">Dashed: computed from the driver's attributes, not measured. Kernels are not shown: their FLOP and bytes need GPU counters, which are not read.</p>}
 					{shown.map((device, at) => <Panel device={device} at={at} />)}
-					{left > 0 && <p class="count">{figure("count", left)} more {left === 1 ? "is" : "are"} in the table alone.</p>}
+					{left > 0 && <p class="count">{figure("count", left)} more {left === 1 ? "is" : "are"} only in the table.</p>}
 				</>
 			)}
 			<Notes notes={roofs.notes} />

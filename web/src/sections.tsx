@@ -61,7 +61,7 @@ function asTable(section: Section): Table {
 function Parts({ report }: { report: Report }) {
 	const tables = useMemo(() => report.sections.map(asTable), [report]);
 	if (!tables.length)
-		return <p class="wait">The recording has nothing of this.</p>;
+		return <p class="wait">The recording has no such data.</p>;
 	return <>{tables.map((section, i) => <section>{(i > 0 || tables.length > 1) && <h2>{clean(section.title)}</h2>}<OneTable section={section} /></section>)}</>;
 }
 

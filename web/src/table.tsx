@@ -17,7 +17,7 @@ export interface Drawn {
 	most?: number; /* rows in sight */
 }
 
-const BASIS = { measured: "", estimated: "an estimate", modelled: "by a model" };
+const BASIS = { measured: "", estimated: "estimated", modelled: "modelled" };
 
 function compare(column: Column, up: boolean) {
 	return (a: Row, b: Row): number => {
@@ -138,7 +138,7 @@ export function DataTable({ table, drawn = {} }: { table: Table; drawn?: Drawn }
 					{last < rows.length && <tr aria-hidden="true" style={{ height: `${(rows.length - last) * ROW}px` }} />}
 				</tbody>
 			</table>
-			{!rows.length && <p class="wait">{table.rows.length ? "Nothing has these words." : "No rows."}</p>}
+			{!rows.length && <p class="wait">{table.rows.length ? "No matches." : "No rows."}</p>}
 		</div>
 	);
 }
@@ -160,7 +160,7 @@ export function Filter({ words, onWords, label }: { words: string; onWords: (wor
 		<>
 			<input class="search" type="search" value={words} placeholder={label} aria-label={label} aria-invalid={wrong ? "true" : undefined} aria-describedby={wrong ? id : undefined}
 				onInput={(event) => onWords(event.currentTarget.value)} />
-			{wrong && <span class="invalid" id={id} role="status">No regular expression ({wrong}): looked for as it is.</span>}
+			{wrong && <span class="invalid" id={id} role="status">No regular expression ({wrong}): searching for the plain text.</span>}
 		</>
 	);
 }

@@ -144,7 +144,7 @@ export function decode(buffer: ArrayBuffer): Tiles {
 		throw wrong();
 	const view = new DataView(buffer);
 	if (view.getUint32(0, true) !== MAGIC)
-		throw new Error("sonde's answer about the timeline is of another version: load the page again");
+		throw new Error("sonde's answer about the timeline has another version: reload the page");
 	found.coarse = view.getUint32(28, true) === 1;
 	let at = HEAD_B;
 	for (let left = view.getUint32(4, true); left > 0; left--) {
@@ -152,7 +152,7 @@ export function decode(buffer: ArrayBuffer): Tiles {
 			throw wrong();
 		const id = view.getUint32(at, true), form = FORMS[view.getUint32(at + 4, true)], count = view.getUint32(at + 8, true);
 		if (!form)
-			throw new Error("sonde's answer about the timeline has a form that this page does not know: load it again");
+			throw new Error("sonde's answer about the timeline has an unknown form: reload the page");
 		at += LANE_HEAD_B;
 		const size = form[1].reduce((sum, [, size]) => sum + Math.ceil((count * size) / 8) * 8, 0);
 		if (at + size > buffer.byteLength)

@@ -72,7 +72,7 @@ export class FileLanes {
 		if (!fold) {
 			const lane = this.head.lanes[id], block = this.blocks[id];
 			if (!lane || !block)
-				throw new Error(`There is no lane ${id}.`);
+				throw new Error(`There is no track ${id}.`);
 			fold = new Fold(unpack(lane.form, this.bytes, ...block));
 			this.folds.set(id, fold);
 		}
@@ -128,6 +128,6 @@ export async function packed(id: string): Promise<ArrayBuffer | null> {
 	try {
 		return await new Response(new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"))).arrayBuffer();
 	} catch {
-		throw new Error("This file is damaged: what it holds could not be unpacked.");
+		throw new Error("This file is damaged: it could not be unpacked.");
 	}
 }

@@ -188,7 +188,7 @@ function Stage({ lanes }: { lanes: Lanes }) {
 			const slice = names.length ? (await ask(now)) ?? (now && (await ask(null))) : null;
 			if (slice)
 				show(slice);
-			say(slice ? saySpot(lanes, { ...slice, many: 1, busy: 1 }) : chosen || selection.thread ? "No slice of what is chosen has these names." : "No slice has these names.");
+			say(slice ? saySpot(lanes, { ...slice, many: 1, busy: 1 }) : chosen || selection.thread ? "No slice in the selection has these names." : "No slice has these names.");
 		}).catch((reason: Error) => say(reason.message));
 	};
 	const fit = () => {
@@ -255,20 +255,20 @@ function Stage({ lanes }: { lanes: Lanes }) {
 				<button type="button" onClick={fit}>Fit</button>
 				<button type="button" onClick={() => setShows({ ...shows, help: true })} aria-label="Keys">?</button>
 			</div>
-			<p class="told" role="status" aria-live="polite">{said || "Drag chooses a range of time, Ctrl and wheel zoom, W A S D move, a click says what a slice is, ? shows all keys."}</p>
+			<p class="told" role="status" aria-live="polite">{said || "Drag to select a time range, Ctrl and wheel to zoom, W A S D to move, click for details, ? for all keys."}</p>
 			<div class="head"><span /><MiniMap engine={engine} sum={sum} theme={theme} redraws={redraws} /></div>
 			{failed && <p class="failed" role="alert">{clean(failed)} <button type="button" onClick={() => engine.store.again()}>Try again</button></p>}
 			{!!lanes.thinned_ns && (
-				<p class="banner" role="note">This file had no room for all of the timeline: slices shorter than {figure("ns", lanes.thinned_ns)} are put together with those beside them. <code>sonde view {clean(recording.file)}</code> has all, and <code>--max-size</code> makes room.</p>
+				<p class="banner" role="note">The whole timeline did not fit into this file: slices shorter than {figure("ns", lanes.thinned_ns)} are merged with their neighbours. <code>sonde view {clean(recording.file)}</code> has all, and <code>--max-size</code> makes room.</p>
 			)}
 			{lanes.lanes.some((lane) => lane.left_out > 0) && (
-				<p class="banner" role="note">{figure("count", lanes.lanes.reduce((sum, lane) => sum + lane.left_out, 0))} slices are not shown: there was no room for them, or they lie deeper than lanes go.</p>
+				<p class="banner" role="note">{figure("count", lanes.lanes.reduce((sum, lane) => sum + lane.left_out, 0))} slices are not shown: too many, or nested too deep.</p>
 			)}
 			{shows.table
 				? <Twin lanes={lanes} people={people} rows={rows} view={still} wanted={found.bits} />
 				: <Canvas engine={engine} lanes={lanes} people={people} rows={rows} deeds={deeds} />}
 			{!shows.table && shows.arrows && overlays.arrows.omitted > 0 && (
-				<p class="count">{figure("count", overlays.arrows.arrows.length + overlays.arrows.omitted)} arrows are too many to draw: zoom in, or choose a slice.</p>
+				<p class="count">{figure("count", overlays.arrows.arrows.length + overlays.arrows.omitted)} arrows are too many to draw: zoom in, or select a slice.</p>
 			)}
 			{spot && <Details lanes={lanes} people={people} spot={spot} ways={{
 				next: (name) => step([name], true), before: (name) => step([name], false), fit, close: () => refine(parse(location.hash), { slice: "" }), show,
@@ -290,7 +290,7 @@ export function Timeline() {
 			<h1>Timeline</h1>
 			{error ? <div class="failed" role="alert"><p>{clean(error)}</p><p><button type="button" onClick={() => retry(tries + 1)}>Try again</button></p></div>
 				: !lanes ? <p class="wait" role="status">Asking the recording…</p>
-					: lanes.lanes.length ? <Stage lanes={lanes} /> : <p class="wait">Nothing in the recording has a time.</p>}
+					: lanes.lanes.length ? <Stage lanes={lanes} /> : <p class="wait">The recording has no events with times.</p>}
 		</>
 	);
 }

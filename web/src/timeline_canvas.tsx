@@ -21,7 +21,7 @@ export interface Deeds {
 
 /* What a spot is, in words. */
 export function sayName(lanes: Lanes, spot: { name: number }): string {
-	return clean(lanes.names[spot.name]?.name ?? "") || "without a name";
+	return clean(lanes.names[spot.name]?.name ?? "") || "unnamed";
 }
 
 export function saySpot(lanes: Lanes, spot: Spot): string {
@@ -241,7 +241,7 @@ export function Canvas({ engine, lanes, people, rows, deeds }: Props) {
 				<div class="gutter" style={{ height: `${tall}px` }}><Gutter rows={rows} scroll={scroll} height={size.height} fold={deeds.fold} /></div>
 				<div class="picture">
 					<canvas ref={canvas} class="timeline" tabIndex={0} role="application" style={{ width: `${size.width}px`, height: `${size.height}px` }}
-						aria-label="Timeline: arrow keys walk from slice to slice and from lane to lane, W and S zoom, A and D move, a question mark shows all keys. The same is there as a table."
+						aria-label="Timeline: arrow keys move between slices and tracks, W and S zoom, A and D move, a question mark shows all keys. The same data is available as a table."
 						onKeyDown={(event) => !event.ctrlKey && !event.metaKey && walk(engine, deeds, event.key) && event.preventDefault()} {...pointer} />
 				</div>
 			</div>

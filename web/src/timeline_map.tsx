@@ -134,7 +134,7 @@ export function MiniMap({ engine, sum, theme, redraws }: { engine: Engine; sum: 
 	};
 	const middle = (engine.view.from + engine.view.to) / 2;
 	return (
-		<canvas ref={canvas} class="map" tabIndex={0} role="slider" aria-label="Window on the run: left and right move it, up and down zoom"
+		<canvas ref={canvas} class="map" tabIndex={0} role="slider" aria-label="Visible window: left and right move it, up and down zoom"
 			aria-valuemin={0} aria-valuemax={100} aria-valuenow={Math.round((100 * middle) / Math.max(engine.duration, 1))}
 			aria-valuetext={`${figure("ns", engine.view.from)} to ${figure("ns", engine.view.to)}`}
 			onPointerDown={down} onPointerMove={move} onPointerUp={() => (held.current = null)} onPointerCancel={() => (held.current = null)}

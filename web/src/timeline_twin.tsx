@@ -105,9 +105,9 @@ export function Twin({ lanes, people, rows, view, wanted }: { lanes: Lanes; peop
 				},
 			}} />
 			<p class="count" role="status">
-				{figure("count", state.table.rows.length)} rows, each a slice, or as many as are too close together to tell apart at this zoom
-				{state.table.omitted > 0 && `; ${figure("count", state.table.omitted)} shorter ones are left out`}
-				{every.length > asked.length && `; of the first ${asked.length} lanes of ${figure("count", every.length)}: fold what you do not need`}.
+				{figure("count", state.table.rows.length)} rows, one for each slice, or group of slices too close to tell apart at this zoom
+				{state.table.omitted > 0 && `; ${figure("count", state.table.omitted)} shorter ones are not shown`}
+				{every.length > asked.length && `; only the first ${asked.length} tracks of ${figure("count", every.length)}: fold what you do not need`}.
 			</p>
 			{!wanted && <Curves lanes={lanes} people={people} rows={rows} view={view} />}
 		</>
@@ -117,19 +117,19 @@ export function Twin({ lanes, people, rows, view, wanted }: { lanes: Lanes; peop
 const KEYS: [keys: string[], does: string][] = [
 	[["W", "S"], "zoom in and out"],
 	[["A", "D"], "move left and right"],
-	[["←", "→"], "the slice before, after (in the picture)"],
-	[["↑", "↓"], "the slice in the lane above, below"],
-	[["F"], "fit what was chosen: the slice, else the range; once more: all"],
+	[["←", "→"], "previous, next slice (in the picture)"],
+	[["↑", "↓"], "slice in the track above, below"],
+	[["F"], "fit the selected slice or range; again: everything"],
 	[["/"], "search names, a regular expression"],
-	[["Enter", "Shift + Enter"], "in the search: the next, the previous slice"],
-	[["Esc"], "let go of the slice, then of the range"],
+	[["Enter", "Shift + Enter"], "in the search: next, previous slice"],
+	[["Esc"], "deselect the slice, then the range"],
 	[["?"], "these keys"],
-	[["wheel"], "up and down through the lanes"],
-	[["Ctrl + wheel"], "zoom where the pointer is"],
+	[["wheel"], "scroll through the tracks"],
+	[["Ctrl + wheel"], "zoom at the pointer"],
 	[["Shift + wheel", "sideways"], "move along the time"],
-	[["drag"], "choose a range of time: all pages show it alone"],
+	[["drag"], "select a time range for all pages"],
 	[["Shift + drag", "middle drag"], "move along the time"],
-	[["click"], "what a slice is"],
+	[["click"], "details of a slice"],
 ];
 
 export function Help({ close }: { close: () => void }) {

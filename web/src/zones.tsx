@@ -31,7 +31,7 @@ export function Zones() {
 					return (
 						<>
 							{zones && (zones.rows.length || !part) ? <OneTable section={zones} most={12} render={linked} />
-								: <p class="wait">{part ? "No zone ended in the threads and the time that are chosen." : "The program has begun no zone."}</p>}
+								: <p class="wait">{part ? "No zone ended in the selected threads and time." : "The program has no zones."}</p>}
 							{spans && (spans.rows.length > 0 || !part) && <section aria-labelledby="spans"><h2 id="spans">Spans</h2><OneTable section={spans} most={8} render={linked} /></section>}
 						</>
 					);

@@ -147,7 +147,7 @@ function InstanceTable({ found, name, counted }: { found: Instances; name: strin
 	const shown: Table = {
 		id: "instances", title: "Instances", kind: "table", notes: [], omitted: Math.max(0, (found.count ?? 0) - found.slices.length), rows,
 		columns: [
-			{ key: "start_ns", title: "begins at", unit: "ns", basis: "measured" }, { key: "duration_ns", title: "took", unit: "ns", basis: "measured" },
+			{ key: "start_ns", title: "start", unit: "ns", basis: "measured" }, { key: "duration_ns", title: "duration", unit: "ns", basis: "measured" },
 			{ key: "thread", title: "thread", unit: "text", basis: "measured" },
 		],
 	};
@@ -190,21 +190,21 @@ export function ZoneHistogram() {
 					if (!one && !selection.focus)
 						return null; /* there is no zone: the table above says it */
 					if (!one && (selection.thread || selection.from || selection.to)) /* nothing is wrong with that */
-						return <p class="wait" data-fact="none-of-it">No <code>{clean(name)}</code> ended in the threads and the time that are chosen.</p>;
+						return <p class="wait" data-fact="none-of-it">No <code>{clean(name)}</code> ended in the selected threads and time.</p>;
 					return (
 						<>
-							<h2 id="durations">How long <code>{clean(name)}</code> took</h2>
+							<h2 id="durations">Durations of <code>{clean(name)}</code></h2>
 							{one && <Statistics one={one} />}
 							{bars?.rows.length ? (
 								<>
 									<div class="tools"><label><input type="checkbox" checked={asTable} onChange={() => show(!asTable)} /> view as table</label></div>
-									{asTable ? <DataTable table={bars} drawn={{ label: `How long ${clean(name)} took` }} />
+									{asTable ? <DataTable table={bars} drawn={{ label: `Durations of ${clean(name)}` }} />
 										: <Bars bars={bars} one={one} chosen={selection.view} onPick={(view) => go(selection, { view, focus: data.inFile ? selection.focus : name })} />}
 								</>
 							) : null}
 							<Notes notes={[...(durations?.notes ?? []), ...(bars?.notes ?? [])]} />
 							{range && one && (!recording.timeline
-								? <p class="wait" data-fact="no-instances">{data.inFile ? <>This file has no timeline, and instances are slices of it: <code>sonde view {clean(recording.file)}</code> shows those of a bar.</> : "There is no timeline, of which instances are slices."}</p>
+								? <p class="wait" data-fact="no-instances">{data.inFile ? <>This file has no timeline to list instances from: <code>sonde view {clean(recording.file)}</code> lists those of a bar.</> : "There is no timeline, of which instances are slices."}</p>
 								: <InstancesOf name={name} range={range} counted={bars?.rows.filter((row) => rangeOf(row) === selection.view).reduce((sum, row) => sum + number(row, "count"), 0) ?? 0} />)}
 						</>
 					);

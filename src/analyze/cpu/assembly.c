@@ -199,15 +199,13 @@ static int notes_add(const struct fold *fold, const struct sonde_samples *sample
 {
 	int rc = sonde_samples_note_shares(samples, fold->report, section);
 	if (rc == 0 && why_none)
-		rc = sonde_report_note(fold->report, section, 1, "only addresses that samples fell on: %s", why_none);
+		rc = sonde_report_note(fold->report, section, 1, "only sampled addresses: %s", why_none);
 	if (rc == 0 && !why_none && outside.ns)
 		rc = sonde_report_note(fold->report, section, 1,
-				       "%.3f s of the function's self time were seen outside of these instructions",
+				       "%.3f s of the function's self time fall outside these instructions",
 				       (double)outside.ns / 1e9);
 	if (rc == 0)
-		rc = sonde_report_note(fold->report, section, 0,
-				       "a sample names the instruction that was interrupted: what a slow one took can "
-				       "stand at the next");
+		rc = sonde_report_note(fold->report, section, 0, "a sample may point one instruction past the slow one");
 	return rc;
 }
 
@@ -225,7 +223,7 @@ static int section_build(struct fold *fold, const struct sonde_samples *samples)
 		return rc;
 	if (!fold->seen.count)
 		return sonde_report_note(fold->report, section, 1,
-					 "%s was only seen inlined: its instructions are among those of its callers",
+					 "%s was always inlined: its instructions are part of its callers",
 					 name);
 	qsort(fold->seen.rows, fold->seen.count, sizeof *fold->seen.rows, by_address);
 	rc = sonde_session_instructions(fold->session, fold->focus, fold->seen.rows[fold->seen.count - 1].address, take,
@@ -246,7 +244,7 @@ static int focus_missing(const struct sonde_samples *samples, struct sonde_repor
 	struct sonde_section *section = sonde_report_table(report, "assembly", "Instructions", columns, COLUMNS);
 	if (!section)
 		return sonde_error(ENOMEM, "out of memory for instructions");
-	return sonde_report_note(report, section, 1, "no sample has the function %s on its stack",
+	return sonde_report_note(report, section, 1, "no sampled stack contains the function %s",
 				 samples->options.focus);
 }
 

@@ -161,9 +161,7 @@ static int section_build(struct fold *fold, const struct sonde_samples *samples,
 	if (rc < 0)
 		return rc;
 	rc = sonde_report_note(
-	    report, section, 0,
-	    "100 %% = %.3f s, the total of %s, which is %.1f %% of the sampled CPU time; callers add "
-	    "up to it, and so do self and callees; ± is the 95 %% interval (Wilson)%s",
+	    report, section, 0, "100 %% = %.3f s, the total of %s (%.1f %% of CPU time); ± is the 95 %% interval%s",
 	    (double)whole->ns / 1e9, name, 100 * sonde_stats_share((double)whole->ns, (double)samples->all.ns),
 	    samples->options.focus ? "" : "; another function: " FOCUS);
 	if (!rc && !samples->options.focus)
@@ -176,7 +174,7 @@ static int focus_missing(const struct sonde_samples *samples, struct sonde_repor
 	struct sonde_section *section = sonde_report_table(report, "callers", "Callers and callees", columns, COLUMNS);
 	if (!section)
 		return sonde_error(ENOMEM, "out of memory for callers");
-	return sonde_report_note(report, section, 1, "no sample has the function %s on its stack",
+	return sonde_report_note(report, section, 1, "no sampled stack contains the function %s",
 				 samples->options.focus ? samples->options.focus : "asked for");
 }
 
@@ -207,7 +205,7 @@ const struct sonde_pass sonde_pass_callers = {
     .name = "callers",
     .needs = SONDE_NEEDS(CPU),
     .has = sonde_has_samples,
-    .title = "who calls one function, and what it calls (--focus NAME)",
+    .title = "callers and callees of one function (--focus NAME)",
     .types = 1u << SONDE_CHUNK_SAMPLES,
     .begin = sonde_samples_begin,
     .feed = sonde_samples_feed,

@@ -237,8 +237,7 @@ static int note_broken(uint64_t broken, uint64_t stacks, struct sonde_report *re
 	if (!broken)
 		return 0;
 	return sonde_report_note(report, section, 1,
-				 "%llu of %llu stack%s (%.1f %%) did not reach the thread's root: they start "
-				 "where unwinding stopped",
+				 "%llu of %llu stack%s (%.1f %%) are incomplete: they start where unwinding stopped",
 				 (unsigned long long)broken, (unsigned long long)stacks, sonde_plural(stacks),
 				 100 * sonde_stats_share((double)broken, (double)stacks));
 }
@@ -284,7 +283,7 @@ static int weights_take(struct sonde_samples *samples, struct sonde_weights *out
 static int note_heap_whole(const struct sonde_samples *samples, const struct sonde_weights *heap, const char *what,
 			   struct sonde_report *report, struct sonde_section *section)
 {
-	char known[96] = "every one recorded", peak[96] = "";
+	char known[96] = "all recorded", peak[96] = "";
 	enum sonde_weigh_by by = samples->options.weigh.by;
 	int in_blocks = sonde_weigh_rows[by].unit == SONDE_WEIGH_BLOCKS;
 	const char *size = in_blocks ? "" : sonde_heap_size_text(report, heap->weight, heap->variance);
@@ -293,10 +292,10 @@ static int note_heap_whole(const struct sonde_samples *samples, const struct son
 	if (!size || !mean || !blocks)
 		return sonde_error(ENOMEM, "out of memory for a note");
 	if (heap->mean_b)
-		snprintf(known, sizeof known, "%sestimated from one sample each %s",
+		snprintf(known, sizeof known, "%sestimated, one sample per %s ",
 			 heap->variance > 0 && !in_blocks ? "± is the 95 % interval, " : "", mean);
 	if (by == SONDE_WEIGH_PEAK && heap->heaps > 1)
-		snprintf(peak, sizeof peak, "; the peaks of %zu heaps, each at its own time, added up", heap->heaps);
+		snprintf(peak, sizeof peak, "; the sum of the peaks of %zu heaps, each at its own time", heap->heaps);
 	else if (by == SONDE_WEIGH_PEAK)
 		snprintf(peak, sizeof peak, "; the peak was at %.3f s",
 			 (double)(heap->peak_ns - sonde_session_run(samples->session)->start_ns) / 1e9);
@@ -344,13 +343,11 @@ static int note_waits_whole(const struct sonde_weights *waits, const char *what,
 	const char *calls = sonde_heap_count_text(report, (double)waits->count);
 	if (!calls)
 		return sonde_error(ENOMEM, "out of memory for a note");
-	int rc = sonde_report_note(report, section, 0, "100 %% = %.3f s in %s call%s: %s, of all threads together",
+	int rc = sonde_report_note(report, section, 0, "100 %% = %.3f s in %s call%s: %s (all threads)",
 				   (double)waits->weight / 1e9, calls, sonde_plural(waits->count), what);
 	if (rc || !waits->sampled)
 		return rc;
-	return sonde_report_note(report, section, 0,
-				 "%.3f s of it are sampled, not measured: what looks from outside stand for, and calls "
-				 "are those that these found",
+	return sonde_report_note(report, section, 0, "%.3f s of it are estimated by polling",
 				 (double)waits->sampled / 1e9);
 }
 
@@ -379,7 +376,7 @@ static int weights_notes_add(const struct sonde_samples *samples, const struct s
 		rc = sonde_report_note(report, section, 1,
 				       "%.1f %% of the 100 %% have no stack and are in no function%s",
 				       100 * sonde_stats_share((double)samples->self[0].ns, (double)samples->all.ns),
-				       of_heap ? "; sonde record --heap takes stacks of pools, too" : "");
+				       of_heap ? "; sonde record --heap records stacks of pools, too" : "");
 	return rc ? rc : note_unseen(weights, " more", report, section);
 }
 
@@ -401,13 +398,13 @@ static int weights_none(const struct sonde_samples *samples, const struct sonde_
 					 "allocations were not recorded: sonde record --heap -- COMMAND");
 	if (of == SONDE_WEIGH_OF_WAITS && !sonde_weigh_has(samples->session, SONDE_CHUNK_WAITS))
 		return sonde_report_note(report, section, 1,
-					 "no call that waits was recorded: sonde record --threads or --io sees them");
+					 "no blocking call was recorded: use sonde record --threads or --io");
 	if (weights->unseen_b)
 		return note_unseen(weights, "", report, section);
 	return sonde_report_note(report, section, 0, "no %s in this %s%s", what, selects ? "selection" : "recording",
 				 selects || by == SONDE_WEIGH_WAITING || of != SONDE_WEIGH_OF_WAITS ? ""
-				 : by == SONDE_WEIGH_IO ? ": sonde record --io sees it"
-							: ": sonde record --threads sees it");
+				 : by == SONDE_WEIGH_IO ? ": use sonde record --io"
+							: ": use sonde record --threads");
 }
 
 /* --- the section ------------------------------------------------------------------------------------------------- */

@@ -102,10 +102,9 @@ enum unnamed { UNNAMED_GENERATED, UNNAMED_GONE, UNNAMED_STRIPPED, UNNAMED_KINDS 
 
 static const char *const advice[UNNAMED_KINDS] = {
     [UNNAMED_GENERATED] =
-	(", in generated code: its runtime names it in /tmp/perf-PID.map (node --perf-basic-prof, python -X perf, "
-	 "erl +JPperf true)"),
-    [UNNAMED_GONE] = ", in files that are gone: keep the program until its recording is looked at",
-    [UNNAMED_STRIPPED] = " (module+0x…): add --debuginfod, or install the debug packages of their modules",
+	(", in generated code: let its runtime write /tmp/perf-PID.map (node --perf-basic-prof, python -X perf, …)"),
+    [UNNAMED_GONE] = ", in deleted files: keep the program until the report",
+    [UNNAMED_STRIPPED] = " (module+0x…): add --debuginfod, or install their debug packages",
 };
 
 static enum unnamed kind_of(const struct sonde_session *session, const struct sonde_function *function)

@@ -174,9 +174,9 @@ static const char *advice(const struct sonde_session *session, uint32_t id)
 	const struct sonde_function *function = sonde_session_function(session, id);
 	const struct sonde_module *module = function ? sonde_session_module(session, function->module) : NULL;
 	if (module && module->flags & SONDE_MODULE_ANONYMOUS)
-		return "it is generated code, whose runtime may name it, but not its lines";
+		return "generated code: its runtime may name it, but not its lines";
 	if (module && *module->path == '/' && access(module->path, F_OK) && errno == ENOENT)
-		return "its file is gone: keep the program until its recording is looked at";
+		return "its file is gone: keep the program until the report";
 	return "compile with -g, or add --debuginfod";
 }
 
@@ -213,7 +213,7 @@ static int focus_missing(const struct sonde_samples *samples, struct sonde_repor
 	struct sonde_section *section = sonde_report_table(report, "lines", "Source lines", columns, COLUMNS);
 	if (!section)
 		return sonde_error(ENOMEM, "out of memory for lines");
-	return sonde_report_note(report, section, 1, "no sample has the function %s on its stack",
+	return sonde_report_note(report, section, 1, "no sampled stack contains the function %s",
 				 samples->options.focus);
 }
 

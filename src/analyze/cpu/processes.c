@@ -110,12 +110,12 @@ static int note_clocks(const struct sums *sums, size_t process_count, struct son
 		partly += sums->by_process[id].clocks_ns && sums->by_process[id].clockless;
 	}
 	int rc = measured ? sonde_report_note(report, section, 0,
-					      "measured CPU: the clocks of the process's own threads, without children")
+					      "measured CPU: clocks of the process's own threads, without children")
 			  : 0;
 	if (rc < 0 || !partly)
 		return rc;
 	return sonde_report_note(report, section, 1,
-				 "%llu process%s had threads that were not measured: there the sum is a lower bound",
+				 "threads of %llu process%s were not measured: there the sum is a lower bound",
 				 (unsigned long long)partly, sonde_word(partly, "", "es"));
 }
 

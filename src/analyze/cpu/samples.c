@@ -25,8 +25,8 @@ static const char *const status_texts[SONDE_STACK_STATUS_COUNT] = {
     [SONDE_STACK_NO_TABLE] = "code without call-frame information",
     [SONDE_STACK_TRUNCATED] = "stack copy too short (record --stack 63K copies more)",
     [SONDE_STACK_BAD_FRAME] = "impossible frame address",
-    [SONDE_STACK_UNMAPPED] = "return address outside every mapping",
-    [SONDE_STACK_EXPRESSION] = "unwind rule that is not supported",
+    [SONDE_STACK_UNMAPPED] = "return address outside all mappings",
+    [SONDE_STACK_EXPRESSION] = "unsupported unwind rule",
     [SONDE_STACK_DEEP] = "deeper than the limit",
     [SONDE_STACK_NO_USER] = "no user registers",
     [SONDE_STACK_FRAME_POINTER] = "complete, by frame pointers",
@@ -34,8 +34,8 @@ static const char *const status_texts[SONDE_STACK_STATUS_COUNT] = {
     [SONDE_STACK_NOT_SAMPLED] = "not sampled",
     [SONDE_STACK_BORROWED] = "another thread's of the same program",
     [SONDE_STACK_MEASURED] = "measured from CPU clocks, not sampled",
-    [SONDE_STACK_REGISTER] = "unwind rule that needs a register, or a word below the stack, that is not known",
-    [SONDE_STACK_FORBIDDEN] = "process that may not be read (PR_SET_DUMPABLE): only root's recorder copies its stack",
+    [SONDE_STACK_REGISTER] = "unwind rule needs an unknown register, or a word below the stack",
+    [SONDE_STACK_FORBIDDEN] = "process not readable (PR_SET_DUMPABLE): only a recorder run by root copies its stack",
 };
 
 const char *sonde_samples_status_text(unsigned status)
@@ -282,11 +282,9 @@ static int note_unsampled(const struct sonde_samples *samples, struct sonde_repo
 	double hz = rate ? strtod(rate, NULL) : 0, cpu_s = (double)samples->all.ns / 1e9;
 	if (hz > 0 && hz * cpu_s < SAMPLES_FEW)
 		return sonde_report_note(report, section, 1,
-					 "no shares: the rate was too low: at %g a second of CPU time not one sample "
-					 "was taken in %.3f s; raise it with -F",
+		    "no shares: at %g samples per second of CPU time none was taken in %.3f s; raise the rate with -F",
 					 hz, cpu_s);
-	return sonde_report_note(report, section, 1,
-				 "no shares: of %.3f s of CPU time there is not one sample with a stack", cpu_s);
+	return sonde_report_note(report, section, 1, "no shares: none of the samples in %.3f s of CPU time has a stack", cpu_s);
 }
 
 int sonde_samples_note_shares(const struct sonde_samples *samples, struct sonde_report *report,
@@ -296,9 +294,7 @@ int sonde_samples_note_shares(const struct sonde_samples *samples, struct sonde_
 	if (!samples->all.count && !samples->measured.ns)
 		return note_unsampled(samples, report, section);
 	sonde_samples_say_whole(samples->all, samples->measured.ns, whole, sizeof whole);
-	return sonde_report_note(report, section, 0,
-				 "%s; ± is the 95 %% interval (Wilson) for the %.0f equally weighted samples that "
-				 "these amount to",
+	return sonde_report_note(report, section, 0, "%s; ± is the 95 %% interval (effective sample size %.0f)",
 				 whole, effective_n(samples));
 }
 
@@ -307,8 +303,7 @@ void sonde_samples_say_whole(struct sonde_weight all, uint64_t measured_ns, char
 	int used = snprintf(out, out_b, "100 %% = %.3f s of %sCPU time (%llu sample%s", (double)all.ns / 1e9,
 			    measured_ns ? "" : "sampled ", (unsigned long long)all.count, sonde_plural(all.count));
 	if (measured_ns)
-		snprintf(out + used, out_b - (size_t)used,
-			 ", and %.3f s in the kernel, measured from CPU clocks, not sampled)",
+		snprintf(out + used, out_b - (size_t)used, ", and %.3f s in the kernel from CPU clocks)",
 			 (double)measured_ns / 1e9);
 	else
 		snprintf(out + used, out_b - (size_t)used, ")");
@@ -322,8 +317,7 @@ int sonde_samples_note_missing(const struct sonde_samples *samples, struct sonde
 	    (!samples->all.count && !samples->measured.ns)) /* sonde_samples_note_shares() explains the cause */
 		return 0;
 	return sonde_report_note(
-	    report, section, 1,
-	    "not sampled: %.3f s (%.1f %% of the 100 %%): time whose samples were lost or had no stack, in no function",
+	    report, section, 1, "unsampled: %.3f s (%.1f %% of the 100 %%), in no function",
 	    (double)missing_ns / 1e9, 100 * sonde_stats_share((double)missing_ns, (double)samples->all.ns));
 }
 
@@ -371,12 +365,10 @@ int sonde_samples_none(const struct sonde_samples *samples, struct sonde_report 
 	const struct sonde_run *run = sonde_session_run(samples->session);
 	if (!run->closed && !run->growing && !sonde_pass_selects(&samples->options))
 		return sonde_report_note(report, section, 1,
-					 "no CPU samples: the recording was cut off before the first that can be read "
-					 "(%llu of %llu bytes cannot be)",
+		    "no CPU samples: the recording ends before the first readable one (%llu of %llu bytes are damaged)",
 					 (unsigned long long)sonde_session_damaged_b(samples->session),
 					 (unsigned long long)run->file_b);
 	return sonde_report_note(report, section, 1,
-				 "no CPU samples in %s: the program used hardly any CPU time there, or sampling was "
-				 "off; record with sonde record -- COMMAND, for short runs with -F 10000",
+	    "no CPU samples in %s: too little CPU time, or sampling was off (short runs: record -F 10000)",
 				 sonde_pass_selects(&samples->options) ? "this selection" : "this recording");
 }

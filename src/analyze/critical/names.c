@@ -44,8 +44,8 @@ const char *sonde_critical_step_kind(const struct sonde_critical_step *step)
 								[SONDE_CRITICAL_BLOCKED] = "blocked",
 								[SONDE_CRITICAL_UNBORN] = "not known",
 								[SONDE_CRITICAL_DEVICE] = "device",
-								[SONDE_CRITICAL_QUEUED] = "wait for a device",
-								[SONDE_CRITICAL_NOTICING] = "wake-up by a device"};
+								[SONDE_CRITICAL_QUEUED] = "wait for a GPU",
+								[SONDE_CRITICAL_NOTICING] = "wake-up by a GPU"};
 	const char *call = step->kind == SONDE_CRITICAL_DEVICE ? sonde_activity_row(step->call)->name
 			   : step->call                        ? sonde_wait_row(step->call)->name
 							       : NULL;
@@ -65,7 +65,7 @@ const char *sonde_critical_step_name(const struct sonde_session *session, const 
 	if (object && object->address)
 		return sonde_report_text(report, "0x%" PRIx64, object->address);
 	if (step->kind == SONDE_CRITICAL_UNBORN)
-		return sonde_report_text(report, "before %s began", thread ? thread->name : "it");
+		return sonde_report_text(report, "before %s started", thread ? thread->name : "it");
 	return thread ? thread->name : "";
 }
 

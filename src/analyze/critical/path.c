@@ -16,9 +16,9 @@
 #include "analyze/words.h"
 #include "util/error.h"
 
-#define TITLE "Critical path: the chain of dependences that the run took"
+#define TITLE "Critical path"
 #define PROCESSES "processes " /* begins causes that count them: nothing of these was recorded */
-#define STEPS_TITLE "Steps of the critical path"
+#define STEPS_TITLE "Segments of the critical path"
 
 enum { DEFAULT_ROWS = 20, DEFAULT_STEPS = 100 };
 enum { TIME, SHARE, COUNT, KIND, STATE, NAME, BASIS, COLUMNS };
@@ -35,8 +35,8 @@ static const struct sonde_column columns[COLUMNS] = {
 };
 
 static const struct sonde_column step_columns[STEP_COLUMNS] = {
-    [BEGINS] = {"start_ns", "after", SONDE_UNIT_NS, SONDE_BASIS_MEASURED, 0, 0},
-    [LASTS] = {"duration_ns", "lasts", SONDE_UNIT_NS, SONDE_BASIS_MEASURED, 0, 0},
+    [BEGINS] = {"start_ns", "start", SONDE_UNIT_NS, SONDE_BASIS_MEASURED, 0, 0},
+    [LASTS] = {"duration_ns", "duration", SONDE_UNIT_NS, SONDE_BASIS_MEASURED, 0, 0},
     [STEP_KIND] = {"kind", "kind", SONDE_UNIT_TEXT, SONDE_BASIS_MEASURED, 0, 0},
     [STEP_STATE] = {"state", "state", SONDE_UNIT_TEXT, SONDE_BASIS_MEASURED, 0, 2},
     [STEP_NAME] = {"name", "name", SONDE_UNIT_TEXT, SONDE_BASIS_MEASURED, 1, 0},
@@ -81,10 +81,10 @@ static int is_shown(const struct sonde_critical_path *path, uint64_t ns)
 static const char *why_unknown(const struct sonde_critical *critical)
 {
 	if (!critical->has_calls)
-		return "no calls that wait were recorded: record --threads, and --io for pipes, sees them";
+		return "no blocking calls were recorded: use record --threads, and --io for pipes";
 	if (!critical->has_wakeups)
-		return "who wakes a futex or sends to a socket is not recorded, nor what other programs do";
-	return "they were let go on by an interrupt, or by what is not recorded";
+		return "wake-ups by futexes, sockets and other programs are not recorded";
+	return "they were woken by an interrupt, or by something not recorded";
 }
 
 static int notes_add(const struct sonde_critical *critical, const struct sonde_critical_path *path,
@@ -97,21 +97,19 @@ static int notes_add(const struct sonde_critical *critical, const struct sonde_c
 	uint64_t unborn_ns = elements->by_state_ns[SONDE_CRITICAL_UNBORN];
 	int rc =
 	    sonde_report_note(report, section, 0,
-			      "100 %% = %.6f s, up to the end of %s (tid %u); the path goes from thread to thread %zu "
-			      "time%s, where one was seen to wait for the other",
+				   "100 %% = %.6f s, up to the end of %s (tid %u); the path changes threads %zu time%s",
 			      (double)(path->to_ns - path->from_ns) / 1e9, last->name, last->tid, path->handed_over,
 			      sonde_plural(path->handed_over));
 	if (!rc && is_shown(path, blocked_ns))
-		rc = sonde_report_note(report, section, 1,
-				       "%.1f %% of the path is blocked time of which it is not known for whom: %s",
+		rc = sonde_report_note(report, section, 1, "%.1f %% of the path is blocked for an unknown reason: %s",
 				       share_of(path, blocked_ns), why_unknown(critical));
 	if (!rc && is_shown(path, unseen_ns))
 		rc = sonde_report_note(report, section, 1,
-				       "in %.1f %% of the path no context switches say whether the thread was on a CPU",
+				      "in %.1f %% of the path, context switches do not show if the thread was on a CPU",
 				       share_of(path, unseen_ns));
 	if (!rc && is_shown(path, unborn_ns))
 		rc = sonde_report_note(report, section, 1,
-				       "%.1f %% of the path lie before a thread that nobody is known to have begun",
+				       "%.1f %% of the path come before a thread with no known creator",
 				       share_of(path, unborn_ns));
 	return rc;
 }
@@ -136,32 +134,28 @@ static int devices_note(const struct sonde_critical *critical, const struct sond
 	uint64_t queued_ns = elements->by_state_ns[SONDE_CRITICAL_QUEUED];
 	if (critical->devices_left_out)
 		return sonde_report_note(report, section, 1,
-					 "devices are not in it: %zu activities are more than there is room for "
-					 "(--from and --to leave less)",
+		    "GPUs are not in it: %zu activities are too many (select fewer with --from and --to)",
 					 critical->devices_left_out);
 	int rc = 0;
 	if (is_shown(path, done_ns) || is_shown(path, queued_ns))
 		rc = sonde_report_note(
 		    report, section, 0,
-		    "%.1f %% of the path is what devices did that threads waited for, and %.1f %% what had been asked "
-		    "for and had not started; a wait that names no queue is taken to end with what ended last",
+				       "%.1f %% of the path is GPU work that threads waited for, and %.1f %% submitted "
+				       "work that had not started",
 		    share_of(path, done_ns), share_of(path, queued_ns));
 	if (!rc && path->unasked)
 		rc = sonde_report_note(report, section, 1,
-				       "%zu time%s it is not known who asked a device for something, and when: the "
-				       "path goes on in the thread that waited",
+		    "%zu time%s the submitting thread of GPU work is unknown: the path stays in the waiting thread",
 				       path->unasked, sonde_plural(path->unasked));
 	if (!rc && critical->unended_waits)
 		rc = sonde_report_note(report, section, 1,
-				       "in %zu of %zu calls that wait for devices nothing is known to have ended: "
-				       "they are their threads' own time",
+		    "%zu of %zu calls that wait for GPUs match no GPU work: they count as their threads' own time",
 				       critical->unended_waits, critical->device_waits);
 	uint64_t lost = lost_activities(critical->session);
 	if (!rc && lost && critical->device_waits)
 		rc =
 		    sonde_report_note(report, section, 1,
-				      "%llu activities of devices were lost: what ended a wait may be one of them, and "
-				      "the one before it is named",
+				       "%llu GPU activities were lost: a wait may be matched to the one before",
 				      (unsigned long long)lost);
 	return rc;
 }
@@ -179,8 +173,7 @@ static int losses_note(const struct sonde_critical *critical, struct sonde_repor
 		return 0;
 	return sonde_report_note(
 	    report, section, 1,
-	    "%llu calls that wait and %llu other events were lost, %llu bytes cannot be read: where a "
-	    "call of a process is missing, nobody is taken to have had its locks",
+	    "%llu blocking calls, %llu other events and %llu bytes were lost: lock owners may be missing",
 	    (unsigned long long)calls, (unsigned long long)others,
 	    (unsigned long long)sonde_session_damaged_b(critical->session));
 }
@@ -245,7 +238,7 @@ static int step_add(const struct sonde_critical *critical, const struct sonde_cr
 	row[STEP_STATE] = sonde_cell_text(sonde_critical_state_name(step->kind));
 	row[STEP_NAME] = sonde_cell_text(name);
 	row[THREAD] = sonde_cell_text(where);
-	row[TID] = step->queue ? sonde_cell_absent("it is a device's") : sonde_cell_int(thread->tid);
+	row[TID] = step->queue ? sonde_cell_absent("it is a GPU's") : sonde_cell_int(thread->tid);
 	return 0;
 }
 
@@ -300,7 +293,7 @@ static int steps_add(const struct sonde_critical_graph *graph, size_t limit, str
 	if (rc)
 		return rc;
 	section->table.omitted = path->count - shown;
-	return sonde_report_note(report, section, 0, "the %zu longest of %zu steps: %.1f %% of %.6f s", shown,
+	return sonde_report_note(report, section, 0, "the %zu longest of %zu segments: %.1f %% of %.6f s", shown,
 				 path->count, share_of(path, shown_ns), (double)(path->to_ns - path->from_ns) / 1e9);
 }
 
@@ -312,7 +305,7 @@ static const char *why_none(const struct sonde_critical *critical)
 	if (!critical->final || critical->to_ns == critical->from_ns)
 		return "the recording has no thread in this time";
 	if (!critical->has_switches && !critical->has_calls)
-		return "neither context switches nor calls that wait were recorded: sonde record --threads sees them";
+		return "neither context switches nor blocking calls were recorded: use sonde record --threads";
 	return NULL;
 }
 
@@ -344,7 +337,7 @@ const struct sonde_pass sonde_pass_critical_path = {
     .name = "critical-path",
     .needs = SONDE_NEEDS(SWITCHES) | SONDE_NEEDS(LOCKS) | SONDE_NEEDS(FILES),
     .has = sonde_has_samples_or_waits,
-    .title = "the longest chain of dependences from the beginning to the end, and what it is made of",
+    .title = "the longest chain of dependencies, and what it consists of",
     .begin = path_begin,
     .finish = path_finish,
     .end = path_end,
@@ -354,7 +347,7 @@ const struct sonde_pass sonde_pass_critical_steps = {
     .name = "critical-steps",
     .needs = SONDE_NEEDS(SWITCHES) | SONDE_NEEDS(LOCKS) | SONDE_NEEDS(FILES),
     .has = sonde_has_samples_or_waits,
-    .title = "the same chain, step by step",
+    .title = "the same chain, segment by segment",
     .begin = path_begin,
     .finish = steps_finish,
     .end = path_end,

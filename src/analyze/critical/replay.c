@@ -352,7 +352,7 @@ int sonde_critical_scale_parse(struct sonde_critical_scale *out, const char *tex
 		return 0;
 	}
 	return sonde_error(EINVAL,
-			   "'%s' is not KIND=NAME,speed=N with KIND zone, function, lock, thread, kernel or copy, and "
-			   "N from 0.001 to 1e9, or inf; for instance zone=parse,speed=2",
+			   "'%s' is not KIND=NAME,speed=N, where KIND is zone, function, lock, thread, kernel or copy, "
+			   "and N is from 0.001 to 1e9, or inf; for example zone=parse,speed=2",
 			   text);
 }

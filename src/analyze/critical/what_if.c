@@ -37,7 +37,7 @@ static int what_if_begin(void **state, struct sonde_session *session, const stru
 	struct asking *asking = calloc(1, sizeof *asking);
 	int rc = asking ? 0 : sonde_error(ENOMEM, "out of memory for what-if");
 	if (!rc && options->what_ifs > WHAT_IFS_MAX)
-		rc = sonde_error(EINVAL, "%zu times --what-if: at most %d", options->what_ifs, WHAT_IFS_MAX);
+		rc = sonde_error(EINVAL, "%zu times --what-if: the maximum is %d", options->what_ifs, WHAT_IFS_MAX);
 	for (size_t i = 0; !rc && i < options->what_ifs; i++)
 		rc = sonde_critical_scale_parse(&asking->scales[i], options->what_if[i]);
 	if (rc) {
@@ -62,7 +62,7 @@ static int row_add(const struct sonde_critical *critical, const struct sonde_cri
 	uint64_t span_ns = critical->to_ns - critical->from_ns;
 	int rc = sonde_critical_replay(&outcome, critical, scales, count);
 	if (!rc && !outcome.is_found) /* several: each was found alone */
-		rc = sonde_error(EINVAL, "--what-if: the recording has no %s called '%s'",
+		rc = sonde_error(EINVAL, "--what-if: the recording has no %s '%s'",
 				 sonde_critical_of_name(scales->of), scales->name);
 	struct sonde_cell *row = rc ? NULL : sonde_report_row(report, section);
 	const char *name = count == 1 ? sonde_report_text(report, "%s", scales->name) : "all of these";
@@ -74,19 +74,18 @@ static int row_add(const struct sonde_critical *critical, const struct sonde_cri
 	row[KIND] = sonde_cell_text(count == 1 ? sonde_critical_of_name(scales->of) : "together");
 	row[NAME] = sonde_cell_text(name);
 	row[SPEED] = count > 1              ? sonde_cell_absent("each its own")
-		     : isinf(scales->speed) ? sonde_cell_absent("without limit: it takes no time")
+		     : isinf(scales->speed) ? sonde_cell_absent("infinitely fast: it takes no time")
 					    : sonde_cell_real(scales->speed, 0);
 	if (count == 1 && outcome.assumed)
 		rc = sonde_report_note(
 		    report, section, 0,
-		    "%s: %llu hold%s that nobody waited for %s no record: taken to be as long as the others "
-		    "(median)",
+		    "%s: %llu hold%s without waiters %s not recorded: the median of the others is used",
 		    name, (unsigned long long)outcome.assumed, sonde_plural(outcome.assumed),
-		    sonde_word(outcome.assumed, "has", "have"));
+		    sonde_word(outcome.assumed, "is", "are"));
 	row[PREDICTED] = sonde_cell_int(outcome.span_ns);
 	row[SAVED] = sonde_cell_real(1 - sonde_stats_share((double)outcome.span_ns, (double)span_ns), 0);
 	row[FACTOR] = outcome.span_ns ? sonde_cell_real((double)span_ns / (double)outcome.span_ns, 0)
-				      : sonde_cell_absent("nothing is left");
+				      : sonde_cell_absent("no time would remain");
 	return rc;
 }
 
@@ -100,20 +99,16 @@ static int notes_add(const struct sonde_critical *critical, const struct asking 
 	}
 	rc = sonde_report_note(
 	    report, section, 0,
-	    "modelled: what waited for another thread waits for its new moment; a thread that runs less waits less "
-	    "for a CPU, in proportion; what waited for time and files takes as long as it did; the order in which "
-	    "locks were taken stays");
+	    "modelled: waits for threads and CPUs shrink, sleeps and files do not; the order of locks stays");
 	if (!rc && by_function)
-		rc = sonde_report_note(report, section, 0,
-				       "functions: with what they call, as samples found them (estimated)");
+		rc = sonde_report_note(report, section, 0, "functions: with callees, by samples (estimated)");
 	if (!rc && by_lock)
 		rc = sonde_report_note(
 		    report, section, 0,
-		    "locks: what their holders do; holding before the first waiter came is not recorded");
+				       "locks: what their owners do; the time before the first waiter is not recorded");
 	if (!rc && !critical->has_switches)
 		rc = sonde_report_note(report, section, 1,
-				       "no context switches were recorded: threads are taken to have run whenever they "
-				       "were in no call that waits");
+		    "no context switches were recorded: threads count as running outside blocking calls");
 	return rc;
 }
 
@@ -135,7 +130,7 @@ static int what_if_finish(void *state, struct sonde_report *report)
 	const struct sonde_critical_graph *graph;
 	if (!asking->options.what_ifs)
 		return sonde_pass_nothing(&asking->options, report, "what-if", TITLE,
-					  "sonde advise --what-if zone=NAME,speed=2 says what is to be faster");
+					  "name what is to be faster: sonde advise --what-if zone=NAME,speed=2");
 	int rc = sonde_critical_graph_acquire(&graph, asking->session, &asking->options);
 	if (rc)
 		return rc;
@@ -149,7 +144,7 @@ static int what_if_finish(void *state, struct sonde_report *report)
 const struct sonde_pass sonde_pass_what_if = {
     .name = "what-if",
     .has = sonde_has_nothing,
-    .title = "how long the run would have taken with parts of it faster (sonde advise --what-if)",
+    .title = "predicted run time with parts of it faster (sonde advise --what-if)",
     .begin = what_if_begin,
     .finish = what_if_finish,
     .end = what_if_end,

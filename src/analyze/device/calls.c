@@ -26,7 +26,7 @@ static const struct sonde_column columns[COLUMNS] = {
 static int row_add(const struct sonde_device_sums *sums, const struct sonde_device_cell *cell,
 		   struct sonde_report *report, struct sonde_section *section)
 {
-	static const char cut[] = "none lies whole in the time that was asked for";
+	static const char cut[] = "none lies wholly in the selected time";
 	const struct sonde_operation *operation = sonde_session_operation(sums->session, cell->operation);
 	const struct sonde_device_sum *sum = &cell->sum;
 	struct sonde_cell *row = sonde_report_row(report, section);
@@ -54,11 +54,11 @@ static int finish(void *state, struct sonde_report *report)
 		free(rows);
 		return count ? (int)count
 			     : sonde_pass_nothing(
-				   &sums->options, report, "device-calls", "Calls for devices",
-				   sonde_device_none(sums->session, report, "call of a device's API", "api"));
+				   &sums->options, report, "device-calls", "GPU API calls",
+				   sonde_device_none(sums->session, report, "GPU API call", "api"));
 	}
 	struct sonde_section *section =
-	    sonde_report_table(report, "device-calls", "Calls for devices", columns, COLUMNS);
+	    sonde_report_table(report, "device-calls", "GPU API calls", columns, COLUMNS);
 	int rc = section ? 0 : sonde_error(ENOMEM, "out of memory for calls");
 	for (size_t i = 0; !rc && i < (size_t)count && i < limit; i++)
 		rc = row_add(sums, &rows[i], report, section);
@@ -67,15 +67,14 @@ static int finish(void *state, struct sonde_report *report)
 		return rc;
 	section->table.omitted = (size_t)count > limit ? (size_t)count - limit : 0;
 	return sonde_report_note(report, section, 0,
-				 "wall time of calls on the host, of all threads together; a call that lies in another "
-				 "counts in both; overhead: what recording cost the device's driver, as it says");
+	    "wall time on the host, all threads; nested calls count in both; overhead: the driver's own figure");
 }
 
 const struct sonde_pass sonde_pass_device_calls = {
     .name = "device-calls",
     .needs = SONDE_NEEDS(DEVICES),
     .has = sonde_has_devices,
-    .title = "what the host did for devices: API calls, waiting, compiling",
+    .title = "GPU API calls on the host: calls, waiting, compiling",
     .types = 1u << SONDE_CHUNK_ACTIVITIES,
     .is_shared = 1,
     .begin = sonde_device_sums_begin,

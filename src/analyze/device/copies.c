@@ -79,8 +79,8 @@ static int row_add(const struct sonde_device_sums *sums, const struct way *way, 
 	row[COUNT] = sonde_cell_int(sum->count);
 	row[SIZE] = sonde_cell_int(sum->size_b);
 	row[RATE] = sum->whole_ns ? sonde_cell_int((uint64_t)((double)sum->whole_b / ((double)sum->whole_ns / 1e9)))
-				  : sonde_cell_absent(sum->whole ? "they took no time that the clock can tell"
-								 : "none lies whole in the time that was asked for");
+				  : sonde_cell_absent(sum->whole ? "too short for the clock"
+								 : "none lies wholly in the selected time");
 	row[MEAN] = sonde_cell_int(sum->size_b / sum->count);
 	row[FROM] = sonde_cell_text(sonde_memory_word(way->from));
 	row[TO] = sonde_cell_text(sonde_memory_word(way->to));
@@ -97,30 +97,28 @@ static int copies_finish(void *state, struct sonde_report *report)
 		return sonde_error(ENOMEM, "out of memory for copies of devices");
 	size_t count = ways_of(ways, sums);
 	struct sonde_section *section =
-	    count ? sonde_report_table(report, "copies", "Copies of devices", columns, COLUMNS) : NULL;
+	    count ? sonde_report_table(report, "copies", "GPU copies", columns, COLUMNS) : NULL;
 	int rc = section || !count ? 0 : sonde_error(ENOMEM, "out of memory for copies");
 	for (size_t i = 0; !rc && i < count && (!limit || i < limit); i++)
 		rc = row_add(sums, &ways[i], report, section);
 	rc = rc ? rc : sonde_device_rows_apart(report, section);
 	free(ways);
 	if (!rc && !section)
-		return sonde_pass_nothing(&sums->options, report, "copies", "Copies of devices",
-					  sonde_device_none(sums->session, report, "copy of a device", NULL));
+		return sonde_pass_nothing(&sums->options, report, "copies", "GPU copies",
+					  sonde_device_none(sums->session, report, "GPU copy", NULL));
 	if (rc)
 		return rc;
 	section->table.omitted = limit && count > limit ? count - limit : 0;
 	return sonde_report_note(
 	    report, section, 0,
-	    "bytes/s: bytes ÷ the time that copying them took, of the copies that lie whole in the "
-	    "time that was asked for; bytes: of all that lie in it with any part; the device is the "
-	    "one in whose queue they were, peer is memory of another device");
+				 "bytes/s: only copies wholly in the selected time; peer: memory of another GPU");
 }
 
 const struct sonde_pass sonde_pass_copies = {
     .name = "copies",
     .needs = SONDE_NEEDS(DEVICES),
     .has = sonde_has_devices,
-    .title = "copies from and to devices: bytes, time, bytes a second",
+    .title = "copies to and from GPUs: bytes, time, bytes per second",
     .types = 1u << SONDE_CHUNK_ACTIVITIES,
     .standard = 1,
     .is_shared = 1,

@@ -146,12 +146,12 @@ static int add_memory(struct work *works, const struct sonde_device_times *times
 
 static struct sonde_cell known(uint64_t value)
 {
-	return value ? sonde_cell_int(value) : sonde_cell_absent("the device's driver did not say");
+	return value ? sonde_cell_int(value) : sonde_cell_absent("not reported by the driver");
 }
 
 static struct sonde_cell said(const char *text)
 {
-	return *text ? sonde_cell_text(text) : sonde_cell_absent("the device's driver did not say");
+	return *text ? sonde_cell_text(text) : sonde_cell_absent("not reported by the driver");
 }
 
 /* Idle time between the first and the last activity. */
@@ -181,12 +181,12 @@ static int row_add(const struct sonde_device_times *times, uint32_t id, const st
 	row[DEVICE] = sonde_cell_text(label);
 	row[BUSY] = window.to_ns > window.from_ns
 			? sonde_cell_real((double)work->busy.total_ns / (double)(window.to_ns - window.from_ns), 0)
-			: sonde_cell_absent("the time that was asked for has no length");
+			: sonde_cell_absent("the selected time is empty");
 	row[KERNELS] = sonde_cell_int(work->kernel_ns);
 	row[COPIES] = sonde_cell_int(work->copy_ns);
 	row[COPIED] = sonde_cell_int(work->copied_b);
 	row[CONCURRENCY] = work->busy.total_ns ? sonde_cell_real((double)work->all_ns / (double)work->busy.total_ns, 0)
-					       : sonde_cell_absent("it did nothing");
+					       : sonde_cell_absent("it was idle");
 	row[BUSY_NS] = sonde_cell_int(work->busy.total_ns);
 	row[IDLE] = sonde_cell_int(idle_of(&work->busy));
 	row[GAPS] = sonde_cell_int(work->busy.count ? work->busy.count - 1 : 0);
@@ -195,7 +195,7 @@ static int row_add(const struct sonde_device_times *times, uint32_t id, const st
 					     : sonde_cell_absent("no allocation of its memory was recorded");
 	row[RESERVED] = work->reserved.is_known
 			    ? sonde_cell_int(work->reserved.peak.peak_b)
-			    : sonde_cell_absent("nobody told what pools of the device have in reserve");
+			    : sonde_cell_absent("the reserve of its pools was not reported");
 	row[QUEUES] = sonde_cell_int(work->queues);
 	row[KIND] = sonde_cell_text(kind_words[device->kind <= SONDE_DEVICE_ACCELERATOR ? device->kind : 0]);
 	row[UNITS] = known(device->units);
@@ -219,9 +219,7 @@ static int rows_add(const struct sonde_device_times *times, const struct work *w
 	section->table.omitted = limit && count > limit ? count - limit : 0;
 	rc = sonde_report_note(
 	    report, section, 0,
-	    "busy: time in which at least one of its queues did something ÷ %s; "
-	    "kernels and copies: their times added up, of all queues; at once: what it did, added up, "
-	    "÷ the time in which it was busy",
+			       "busy: at least one queue was active ÷ %s; kernels and copies: the sum over all queues",
 	    sonde_device_times_whole(times, report));
 	return rc ? rc : sonde_device_times_note(times, report, section);
 }
@@ -253,7 +251,7 @@ const struct sonde_pass sonde_pass_devices = {
     .name = "devices",
     .needs = SONDE_NEEDS(DEVICES),
     .has = sonde_has_devices,
-    .title = "devices: how busy they were, with what, their memory",
+    .title = "GPUs: utilisation, kernels, copies, memory",
     .types = 1u << SONDE_CHUNK_ACTIVITIES,
     .standard = 1,
     .is_shared = 1,

@@ -29,10 +29,10 @@ static const struct sonde_column columns[COLUMNS] = {
     [WAIT] = {"wait_share", "other waits", SONDE_UNIT_RATIO, SONDE_BASIS_MEASURED, 0, 2},
     [RUNNING] = {SONDE_COLUMN_KEY(device_gaps, running_share), "running", SONDE_UNIT_RATIO, SONDE_BASIS_ESTIMATED, 0,
 		 0},
-    [UNKNOWN] = {"unknown_share", "not known", SONDE_UNIT_RATIO, SONDE_BASIS_MEASURED, 0, 0},
+    [UNKNOWN] = {"unknown_share", "unknown", SONDE_UNIT_RATIO, SONDE_BASIS_MEASURED, 0, 0},
     [ZONE] = {SONDE_COLUMN_KEY(device_gaps, zone), "zone", SONDE_UNIT_TEXT, SONDE_BASIS_MEASURED, 0, 2},
     [FUNCTION] = {SONDE_COLUMN_KEY(device_gaps, function), "most in", SONDE_UNIT_TEXT, SONDE_BASIS_ESTIMATED, 0, 1},
-    [NEXT] = {SONDE_COLUMN_KEY(device_gaps, next), "then", SONDE_UNIT_TEXT, SONDE_BASIS_MEASURED, 1, 0},
+    [NEXT] = {SONDE_COLUMN_KEY(device_gaps, next), "next", SONDE_UNIT_TEXT, SONDE_BASIS_MEASURED, 1, 0},
     [THREAD] = {SONDE_COLUMN_KEY(device_gaps, thread), "thread", SONDE_UNIT_TEXT, SONDE_BASIS_MEASURED, 0, 3},
     [DEVICE] = {SONDE_COLUMN_KEY(device_gaps, device), "device", SONDE_UNIT_TEXT, SONDE_BASIS_MEASURED, 0, 4},
 };
@@ -121,13 +121,13 @@ static void names(struct sonde_cell *row, const struct sonde_gap *gap, const str
 {
 	const struct sonde_site *site = sonde_session_site(session, gap->zone_site);
 	const struct sonde_thread *thread = sonde_session_thread(session, gap->thread);
-	row[ZONE] = text_or(gap->zone_depth && site, site ? site->name : "", "no zone lasted for half of it");
+	row[ZONE] = text_or(gap->zone_depth && site, site ? site->name : "", "no zone covered half of it");
 	row[FUNCTION] = text_or(gap->has_function, sonde_function_name(session, gap->function),
-				"no sample of the thread was taken in it");
+				"no sample of the thread falls in it");
 	row[NEXT] = sonde_cell_text(sonde_session_operation(session, gap->operation)->name);
 	row[THREAD] = text_or(thread != NULL,
 			      thread ? sonde_report_text(report, "%s (%" PRIu32 ")", thread->name, thread->tid) : "",
-			      "who asked for what came next is not known");
+			      "who submitted the next work is unknown");
 }
 
 static int row_add(const struct sonde_device_times *times, const struct sonde_gap *gap, struct sonde_report *report,
@@ -182,24 +182,18 @@ static int notes(const struct finding *finding, const struct sonde_gaps *gaps, c
 		 struct sonde_report *report, struct sonde_section *section)
 {
 	int rc = sonde_report_note(report, section, 0,
-				   "%llu gap%s, %s in all: times in which no queue of a device had anything to do, "
-				   "between the first and the "
-				   "last thing that it did in %s",
+	    "%llu gap%s, %s in all: no queue of a GPU was active, between the first and last activity in %s",
 				   (unsigned long long)finding->found, sonde_plural(finding->found),
 				   sonde_device_length(report, finding->total_ns), times->window.what);
 	rc = rc ? rc
 		: sonde_report_note(report, section, 0,
-				    "of the thread that asked for what came next, shares of the gap that add up to it: "
-				    "asked for and not "
-				    "started yet, else waiting for a device, compiling for it, in other calls for it, "
-				    "in I/O, in other "
-				    "waits, running (samples: an estimate), not known; zone: the innermost that lasted "
-				    "for half of it");
+		      "shares: what the thread that submitted the next work did; zone: the innermost over half of it");
 	if (!rc && gaps->left_out)
-		rc = sonde_report_note(report, section, 1, "%llu calls and samples had no room: more is not known",
+		rc = sonde_report_note(report, section, 1,
+				       "%llu calls and samples exceeded the memory limit: more is unknown",
 				       (unsigned long long)gaps->left_out);
 	if (!rc && gaps->is_incomplete)
-		rc = sonde_report_note(report, section, 1, "parts of the recording cannot be read: more is not known");
+		rc = sonde_report_note(report, section, 1, "parts of the recording cannot be read: more is unknown");
 	return rc ? rc : sonde_device_times_note(times, report, section);
 }
 
@@ -217,7 +211,7 @@ static int gaps_finish(void *state, struct sonde_report *report)
 	if (gaps.count)
 		qsort(gaps.all, gaps.count, sizeof *gaps.all, by_length);
 	struct sonde_section *section =
-	    gaps.count && !rc ? sonde_report_table(report, "device-gaps", "Gaps of devices", columns, COLUMNS) : NULL;
+	    gaps.count && !rc ? sonde_report_table(report, "device-gaps", "GPU gaps", columns, COLUMNS) : NULL;
 	if (!rc && gaps.count && !section)
 		rc = sonde_error(ENOMEM, "out of memory for gaps of devices");
 	for (size_t i = 0; !rc && i < gaps.count; i++)
@@ -228,8 +222,8 @@ static int gaps_finish(void *state, struct sonde_report *report)
 		rc = rc ? rc : sonde_device_rows_apart(report, section);
 		rc = rc ? rc : notes(&finding, &gaps, times, report, section);
 	} else if (!rc) {
-		rc = sonde_pass_nothing(&times->options, report, "device-gaps", "Gaps of devices",
-					"no device did anything twice that was recorded, with nothing to do between");
+		rc = sonde_pass_nothing(&times->options, report, "device-gaps", "GPU gaps",
+					"no GPU had a gap between two recorded activities");
 	}
 	sonde_gaps_fini(&gaps);
 	return rc;
@@ -239,7 +233,7 @@ const struct sonde_pass sonde_pass_device_gaps = {
     .name = "device-gaps",
     .needs = SONDE_NEEDS(DEVICES),
     .has = sonde_has_devices,
-    .title = "when devices had nothing to do, and what the host did then",
+    .title = "when GPUs were idle, and what the host did then",
     .types = 1u << SONDE_CHUNK_ACTIVITIES,
     .is_shared = 1,
     .begin = sonde_device_times_begin,

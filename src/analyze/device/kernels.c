@@ -40,7 +40,7 @@ static struct sonde_cell modelled(const struct sonde_device_sum *sum, double sha
 static int row_add(const struct sonde_device_sums *sums, const struct sonde_device_cell *cell, uint64_t all_ns,
 		   struct sonde_report *report, struct sonde_section *section)
 {
-	static const char cut[] = "none lies whole in the time that was asked for";
+	static const char cut[] = "none lies wholly in the selected time";
 	const struct sonde_operation *operation = sonde_session_operation(sums->session, cell->operation);
 	const struct sonde_device_sum *sum = &cell->sum;
 	const char *device = sonde_device_label(sums->session, cell->device, report);
@@ -54,7 +54,7 @@ static int row_add(const struct sonde_device_sums *sums, const struct sonde_devi
 	row[SHORTEST] = sum->whole ? sonde_cell_int(sum->min_ns) : sonde_cell_absent(cut);
 	row[LONGEST] = sum->whole ? sonde_cell_int(sum->max_ns) : sonde_cell_absent(cut);
 	row[DELAY] = sum->queued ? sonde_cell_int(sum->queued_ns / sum->queued)
-				 : sonde_cell_absent("when they were asked for is not known");
+				 : sonde_cell_absent("their submission was not recorded");
 	row[SHARE] = all_ns ? sonde_cell_real((double)sum->total_ns / (double)all_ns, 0)
 			    : sonde_cell_absent("kernels took no time");
 	const char *why = sum->unoccupied ? sum->unoccupied : sum->total_ns ? NULL : "it took no time";
@@ -95,22 +95,19 @@ static int kernels_finish(void *state, struct sonde_report *report)
 		return rc;
 	section->table.omitted = (size_t)count > limit ? (size_t)count - limit : 0;
 	rc = sonde_report_note(report, section, 0,
-			       "%llu kernel%s took %s in all, of all queues together; a delay is from when "
-			       "one was asked for to its start",
+			       "%llu kernel%s took %s in all queues; delay: from submission to start",
 			       (unsigned long long)calls, sonde_plural(calls), sonde_device_length(report, all_ns));
 	return rc || !is_occupied
 		   ? rc
 		   : sonde_report_note(report, section, 0,
-				       "theoretical occupancy: the share of the warps that a unit of the device has "
-				       "room for which the launch "
-				       "configuration lets it have there at once, by time; modelled, not measured");
+				       "theoretical occupancy: modelled from the launch configuration, not measured");
 }
 
 const struct sonde_pass sonde_pass_kernels = {
     .name = "kernels",
     .needs = SONDE_NEEDS(DEVICES),
     .has = sonde_has_devices,
-    .title = "what devices ran: kernels by name",
+    .title = "GPU kernels by name",
     .types = 1u << SONDE_CHUNK_ACTIVITIES,
     .standard = 1,
     .is_shared = 1,

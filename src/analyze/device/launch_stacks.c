@@ -24,17 +24,17 @@
 enum { DEFAULT_ROWS = 20, CHAIN = 6, FRAMES_MAX = 1024 };
 enum { TOTAL, CALLS, BYTES, NAME, KIND, WHERE, FROM, COLUMNS };
 
-#define TITLE "Where kernels, copies and allocations were asked for"
+#define TITLE "Call sites of kernels, copies and allocations"
 #define NOT_FOLLOWED UINT32_MAX
 #define KEPT_MAX ((size_t)16 << 20) /* limit for calls and for work: 24 and 40 bytes each */
 
 static const struct sonde_column columns[COLUMNS] = {
-    [TOTAL] = {"total_ns", "on the device", SONDE_UNIT_NS, SONDE_BASIS_MEASURED, 0, 0},
+    [TOTAL] = {"total_ns", "on the GPU", SONDE_UNIT_NS, SONDE_BASIS_MEASURED, 0, 0},
     [CALLS] = {"calls", "calls", SONDE_UNIT_COUNT, SONDE_BASIS_MEASURED, 0, 0},
     [BYTES] = {"size_b", "bytes", SONDE_UNIT_BYTES, SONDE_BASIS_MEASURED, 0, 2},
     [NAME] = {"operation", "operation", SONDE_UNIT_TEXT, SONDE_BASIS_MEASURED, 0, 0},
     [KIND] = {"kind", "kind", SONDE_UNIT_TEXT, SONDE_BASIS_MEASURED, 0, 1},
-    [WHERE] = {"launched_in", "asked for in", SONDE_UNIT_TEXT, SONDE_BASIS_MEASURED, 0, 0},
+    [WHERE] = {"launched_in", "call site", SONDE_UNIT_TEXT, SONDE_BASIS_MEASURED, 0, 0},
     [FROM] = {"called_from", "called from", SONDE_UNIT_TEXT, SONDE_BASIS_MEASURED, 1, 0},
 };
 
@@ -410,12 +410,12 @@ static int row_add(const struct launches *launches, const struct row *row, struc
 		   struct sonde_section *section)
 {
 	const char *nowhere =
-	    row->is_not_followed ? "the stack of its call could not be followed" : "no stack of its call was recorded";
+	    row->is_not_followed ? "the stack of its call is incomplete" : "no stack of its call was recorded";
 	struct sonde_cell *cells = sonde_report_row(report, section);
 	const char *from = callers_text(launches->session, row, report);
 	if (!cells || !from)
 		return sonde_error(ENOMEM, "out of memory for a row");
-	cells[TOTAL] = row->operation->kind == SONDE_ACTIVITY_ALLOC ? sonde_cell_absent("it is done on the host")
+	cells[TOTAL] = row->operation->kind == SONDE_ACTIVITY_ALLOC ? sonde_cell_absent("it happens on the host")
 								    : sonde_cell_int(row->total_ns);
 	cells[CALLS] = sonde_cell_int(row->calls);
 	cells[BYTES] = row->size_b ? sonde_cell_int(row->size_b) : sonde_cell_absent("it is not about bytes");
@@ -424,7 +424,7 @@ static int row_add(const struct launches *launches, const struct row *row, struc
 	cells[WHERE] = cells[FROM] = sonde_cell_absent(nowhere);
 	if (row->has_stack && row->count) {
 		cells[WHERE] = sonde_cell_text(name_of(launches->session, row->chain[0]));
-		cells[FROM] = row->count > 1 ? sonde_cell_text(from) : sonde_cell_absent("nobody called it");
+		cells[FROM] = row->count > 1 ? sonde_cell_text(from) : sonde_cell_absent("it has no caller");
 	} else if (row->has_stack) {
 		cells[WHERE] = cells[FROM] = sonde_cell_absent("its stack does not lead out of the driver");
 	}
@@ -441,14 +441,13 @@ static int notes_add(const struct launches *launches, const struct rows *rows, s
 	}
 	int rc =
 	    sonde_report_note(report, section, 0,
-			      "%llu of %llu kernels, copies and allocations have the stack of their call; it begins at "
-			      "the innermost function that is not the driver's",
+	    "%llu of %llu kernels, copies and allocations have a stack, which starts outside the driver",
 			      (unsigned long long)(all - nowhere), (unsigned long long)all);
 	if (!rc && launches->cut)
-		rc = sonde_report_note(report, section, 0, "%llu stacks are not whole: outer functions are missing",
+		rc = sonde_report_note(report, section, 0, "%llu stacks are incomplete: outer functions are missing",
 				       (unsigned long long)launches->cut);
 	if (!rc && left_out)
-		rc = sonde_report_note(report, section, 1, "%llu more are not in it: there were too many",
+		rc = sonde_report_note(report, section, 1, "%llu more are left out: there were too many",
 				       (unsigned long long)left_out);
 	return rc;
 }
@@ -481,8 +480,9 @@ static int finish(void *state, struct sonde_report *report)
 		rc = sonde_pass_nothing(
 		    &launches->options, report, "launch-stacks", TITLE,
 		    launches->calls.count
-			? "nothing that was asked of a device lies in it"
-			: sonde_device_none(launches->session, report, "stack of a call for a device", "full"));
+			? "no GPU work was submitted in it"
+			: sonde_device_none(launches->session, report,
+										  "stack of a GPU call", "full"));
 	sonde_map_fini(&rows.map);
 	free(rows.all);
 	return rc;
@@ -492,7 +492,7 @@ const struct sonde_pass sonde_pass_launch_stacks = {
     .name = "launch-stacks",
     .needs = SONDE_NEEDS(DEVICES),
     .has = sonde_has_devices,
-    .title = "where kernels, copies and allocations were asked for (--gpu=full)",
+    .title = "call sites of kernels, copies and allocations (--gpu=full)",
     .types = 1u << SONDE_CHUNK_CALL_STACKS | 1u << SONDE_CHUNK_ACTIVITIES,
     .begin = begin,
     .feed = feed,

@@ -120,7 +120,7 @@ static struct sonde_cell size_cell(struct sonde_report *report, const uint32_t s
 
 static struct sonde_cell told(uint64_t value)
 {
-	return value ? sonde_cell_int(value) : sonde_cell_absent("none, or it was not told");
+	return value ? sonde_cell_int(value) : sonde_cell_absent("none, or not reported");
 }
 
 static int row_add(const struct sonde_device_sums *sums, const struct launch *launch, struct sonde_report *report,
@@ -138,17 +138,17 @@ static int row_add(const struct sonde_device_sums *sums, const struct launch *la
 	row[TOTAL] = sonde_cell_int(sum->total_ns);
 	row[CALLS] = sonde_cell_int(sum->count);
 	row[MEAN] = sum->whole ? sonde_cell_int(sum->whole_ns / sum->whole)
-			       : sonde_cell_absent("none lies whole in the time that was asked for");
+			       : sonde_cell_absent("none lies wholly in the selected time");
 	row[NAME] = sonde_cell_text(operation->name);
-	row[GRID] = size_cell(report, operation->grid, "it was not told");
+	row[GRID] = size_cell(report, operation->grid, "not reported");
 	row[BLOCK] =
 	    size_cell(report, operation->block,
-		      operation->grid[0] ? "the driver chose them: the grid is in threads" : "it was not told");
+		      operation->grid[0] ? "chosen by the driver: the grid is in threads" : "not reported");
 	row[REGISTERS] = told(operation->registers);
 	row[SHARED] = told((uint64_t)operation->static_shared_b + operation->dynamic_shared_b);
 	row[LOCAL] = told(operation->local_b);
 	row[DELAY] = sum->queued ? sonde_cell_int(sum->queued_ns / sum->queued)
-				 : sonde_cell_absent("when they were asked for is not known");
+				 : sonde_cell_absent("their submission was not recorded");
 	row[OCCUPANCY] = why ? sonde_cell_absent(why) : sonde_cell_real(occupancy.share, 0);
 	row[LIMIT] = why ? sonde_cell_absent(why) : sonde_cell_text(occupancy.limited_by);
 	row[DEVICE] = sonde_device_cell(label);
@@ -157,7 +157,7 @@ static int row_add(const struct sonde_device_sums *sums, const struct launch *la
 
 static int finish(void *state, struct sonde_report *report)
 {
-	static const char title[] = "Launch configurations of kernels";
+	static const char title[] = "Kernel launch configurations";
 	const struct sonde_device_sums *sums = state;
 	size_t limit = sums->options.limit ? sums->options.limit : DEFAULT_ROWS, count = 0;
 	struct launch *rows = launches_of(sums, &count);
@@ -179,9 +179,7 @@ static int finish(void *state, struct sonde_report *report)
 	section->table.omitted = count > limit ? count - limit : 0;
 	return sonde_report_note(
 	    report, section, 0,
-	    "blocks (work-groups) of the grid, threads (work-items) of a block; registers and local "
-	    "memory of a thread, shared memory of a block; theoretical occupancy: modelled from them "
-	    "and the device's limits, not measured");
+	    "grid in blocks, block in threads; registers and local memory per thread; occupancy: modelled");
 }
 
 const struct sonde_pass sonde_pass_launches = {

@@ -41,7 +41,7 @@ static int group_at(struct group *out, const struct sonde_device_blocks *blocks,
 
 static const char *device_of(const struct sonde_session *session, uint32_t device, struct sonde_report *report)
 {
-	return device ? sonde_device_label(session, device, report) : "not known which";
+	return device ? sonde_device_label(session, device, report) : "unknown";
 }
 
 static int note(const struct sonde_device_times *times, const struct sonde_device_blocks *blocks,
@@ -49,20 +49,18 @@ static int note(const struct sonde_device_times *times, const struct sonde_devic
 {
 	int rc =
 	    sonde_report_note(report, section, 0,
-			      "what was asked for, of all threads, by the addresses of what was allocated and given "
-			      "back; what drivers take beyond that is not in it; of a call that names no device "
-			      "and no queue it is the only device that its process has");
+	    "recorded by address, all threads; memory that drivers take on their own is not included");
 	if (!rc && blocks->unsized)
-		rc = sonde_report_note(report, section, 1, "%llu allocation%s of unknown size or place %s left out",
+		rc = sonde_report_note(report, section, 1, "%llu allocation%s of unknown size or address %s left out",
 				       (unsigned long long)blocks->unsized, sonde_plural(blocks->unsized),
 				       sonde_word(blocks->unsized, "is", "are"));
 	if (!rc && blocks->unknown_frees)
 		rc =
-		    sonde_report_note(report, section, 0, "%llu %s given back without having been seen to be allocated",
+		    sonde_report_note(report, section, 0, "%llu %s freed without a recorded allocation",
 				      (unsigned long long)blocks->unknown_frees,
 				      sonde_word(blocks->unknown_frees, "block was", "blocks were"));
 	if (!rc && times->left_out)
-		rc = sonde_report_note(report, section, 1, "%llu activit%s no room in memory: the figures are too low",
+		rc = sonde_report_note(report, section, 1, "%llu activit%s exceeded the memory limit: the figures are too low",
 				       (unsigned long long)times->left_out,
 				       sonde_word(times->left_out, "y has", "ies have"));
 	return rc;
@@ -75,7 +73,7 @@ enum { PEAK, PEAK_AT, END, BLOCKS, BEGUN, ALLOCATIONS, KIND, DEVICE, COLUMNS };
 static const struct sonde_column columns[COLUMNS] = {
     [PEAK] = {"peak_b", "peak", SONDE_UNIT_BYTES, SONDE_BASIS_MEASURED, 0, 0},
     [PEAK_AT] = {"peak_at_ns", "at", SONDE_UNIT_NS, SONDE_BASIS_MEASURED, 0, 0},
-    [END] = {"end_b", "at the end", SONDE_UNIT_BYTES, SONDE_BASIS_MEASURED, 0, 0},
+    [END] = {"end_b", "at exit", SONDE_UNIT_BYTES, SONDE_BASIS_MEASURED, 0, 0},
     [BLOCKS] = {"end_blocks", "blocks then", SONDE_UNIT_COUNT, SONDE_BASIS_MEASURED, 0, 1},
     [BEGUN] = {"allocated_b", "allocated", SONDE_UNIT_BYTES, SONDE_BASIS_MEASURED, 0, 1},
     [ALLOCATIONS] = {"allocations", "allocations", SONDE_UNIT_COUNT, SONDE_BASIS_MEASURED, 0, 1},
@@ -115,11 +113,11 @@ static int memory_finish(void *state, struct sonde_report *report)
 		sonde_device_blocks_fini(&blocks);
 		return rc ? rc
 			  : sonde_pass_nothing(
-				&times->options, report, "device-memory", "Memory of devices",
-				sonde_device_none(times->session, report, "allocation of a device's memory", "api"));
+				&times->options, report, "device-memory", "GPU memory",
+				sonde_device_none(times->session, report, "GPU memory allocation", "api"));
 	}
 	struct sonde_section *section =
-	    sonde_report_table(report, "device-memory", "Memory of devices", columns, COLUMNS);
+	    sonde_report_table(report, "device-memory", "GPU memory", columns, COLUMNS);
 	rc = section ? 0 : sonde_error(ENOMEM, "out of memory for memory of devices");
 	for (size_t from = 0; !rc && from < blocks.count; from += group.count) {
 		rc = group_at(&group, &blocks, from, times);
@@ -134,7 +132,7 @@ const struct sonde_pass sonde_pass_device_memory = {
     .name = "device-memory",
     .needs = SONDE_NEEDS(DEVICES),
     .has = sonde_has_devices,
-    .title = "memory of devices: peak, and what is left in the end",
+    .title = "GPU memory: peak, and live at exit",
     .types = 1u << SONDE_CHUNK_ACTIVITIES,
     .is_shared = 1,
     .begin = sonde_device_times_begin,
@@ -251,23 +249,23 @@ static int peak_finish(void *state, struct sonde_report *report)
 		qsort(held, count, sizeof *held, by_bytes);
 	struct sonde_section *section =
 	    count && !rc
-		? sonde_report_table(report, "device-peak", "Memory of devices at its peak", held_columns, HELD_COLUMNS)
+		? sonde_report_table(report, "device-peak", "GPU memory at its peak", held_columns, HELD_COLUMNS)
 		: NULL;
 	rc = rc || section || !count ? rc : sonde_error(ENOMEM, "out of memory for memory of devices");
 	for (size_t i = 0; !rc && i < count && i < limit; i++)
 		rc = held_row_add(times->session, &held[i], report, section);
 	if (!rc && !section)
 		rc = sonde_pass_nothing(
-		    &times->options, report, "device-peak", "Memory of devices at its peak",
-		    sonde_device_none(times->session, report, "allocation of a device's memory", "api"));
+		    &times->options, report, "device-peak", "GPU memory at its peak",
+		    sonde_device_none(times->session, report, "GPU memory allocation", "api"));
 	if (!rc && section) {
 		section->table.omitted = count > limit ? count - limit : 0;
 		rc = sonde_device_rows_apart(report, section);
 		rc = rc ? rc
 			: sonde_report_note(
 			      report, section, 0,
-			      "blocks of one size and call, alive when their device and kind of memory had the "
-			      "most (device-memory says when); shares are of that");
+					    "blocks live at the peak of their GPU and kind of memory, by size and "
+					    "call; shares are of that peak");
 	}
 	free(held);
 	sonde_device_blocks_fini(&blocks);
@@ -278,7 +276,7 @@ const struct sonde_pass sonde_pass_device_peak = {
     .name = "device-peak",
     .needs = SONDE_NEEDS(DEVICES),
     .has = sonde_has_devices,
-    .title = "memory of devices: what held it at its peak",
+    .title = "GPU memory: what held it at its peak",
     .types = 1u << SONDE_CHUNK_ACTIVITIES,
     .is_shared = 1,
     .begin = sonde_device_times_begin,

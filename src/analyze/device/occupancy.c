@@ -54,14 +54,14 @@ static uint64_t threads_of(const struct sonde_operation *operation)
 static const char *what_is_missing(const struct sonde_device *device, const struct sonde_operation *operation)
 {
 	if (!device || !device->warp || !device->warps_unit || !device->blocks_unit || !device->registers_unit)
-		return "the device's limits are not known";
+		return "the GPU's limits are unknown";
 	if (!threads_of(operation))
-		return "the size of its blocks is not known";
+		return "its block size is unknown";
 	if (!operation->registers)
-		return "its registers are not known";
+		return "its registers are unknown";
 	if ((operation->static_shared_b || operation->dynamic_shared_b) && !operation->shared_unit_b &&
 	    !device->shared_unit_b)
-		return "the device's shared memory is not known";
+		return "the GPU's shared memory is unknown";
 	return NULL;
 }
 
@@ -83,7 +83,7 @@ const char *sonde_device_occupancy(struct sonde_device_occupancy *out, const str
 	for (size_t i = 1; i < sizeof limits / sizeof *limits; i++)
 		least = limits[i].blocks < limits[least].blocks ? i : least;
 	if (!limits[least].blocks)
-		return "what is known of the device has no room for one of its blocks";
+		return "by its known limits the GPU cannot run even one block";
 	*out = (struct sonde_device_occupancy){(double)(limits[least].blocks * warps) / device->warps_unit,
 					       (uint32_t)limits[least].blocks, limits[least].word};
 	return NULL;

@@ -18,7 +18,7 @@
 #include "sonde/device.h"
 #include "util/error.h"
 
-#define TITLE "Copies between devices"
+#define TITLE "P2P copies"
 
 enum { FROM, TO, COUNT, SIZE, RATE, BUSY, SHARE, COLUMNS };
 
@@ -128,7 +128,7 @@ static struct sonde_cell device_cell(const struct sonde_device_times *times, uin
 				     struct sonde_report *report)
 {
 	const char *label = device ? sonde_device_label(times->session, device, report) : NULL;
-	return label ? sonde_cell_text(label) : sonde_cell_absent("nobody says which device it is");
+	return label ? sonde_cell_text(label) : sonde_cell_absent("the GPU was not reported");
 }
 
 static int row_add(const struct sonde_device_times *times, const struct way *way, struct sonde_report *report,
@@ -144,12 +144,12 @@ static int row_add(const struct sonde_device_times *times, const struct way *way
 	row[COUNT] = sonde_cell_int(way->count);
 	row[SIZE] = sonde_cell_int(way->size_b);
 	row[RATE] = way->whole_ns ? sonde_cell_int((uint64_t)((double)way->whole_b / ((double)way->whole_ns / 1e9)))
-				  : sonde_cell_absent(way->whole ? "they took no time that the clock can tell"
-								 : "none lies whole in the time that was asked for");
+				  : sonde_cell_absent(way->whole ? "too short for the clock"
+								 : "none lies wholly in the selected time");
 	row[BUSY] = sonde_cell_int(way->busy_ns);
 	row[SHARE] = window.to_ns > window.from_ns
 			 ? sonde_cell_real((double)way->busy_ns / (double)(window.to_ns - window.from_ns), 0)
-			 : sonde_cell_absent("the time that was asked for has no length");
+			 : sonde_cell_absent("the selected time is empty");
 	return 0;
 }
 
@@ -165,9 +165,7 @@ static int rows_add(const struct sonde_device_times *times, const struct way *wa
 		return rc;
 	section->table.omitted = limit && count > limit ? count - limit : 0;
 	rc = sonde_report_note(report, section, 0,
-			       "copying: time in which at least one copy of that way ran; of the time: that ÷ %s; "
-			       "bytes/s: bytes ÷ copying, of the copies that lie whole in it; what goes through "
-			       "memory of the host is not in it",
+			       "of the time: time with such a copy ÷ %s; copies through host memory are not included",
 			       sonde_device_times_whole(times, report));
 	return rc ? rc : sonde_device_times_note(times, report, section);
 }
@@ -180,10 +178,10 @@ static const struct sonde_column link_columns[LINK_COLUMNS] = {
     [DEVICE] = {"device", "device", SONDE_UNIT_TEXT, SONDE_BASIS_MEASURED, 1, 0},
     [SENT] = {"sent_b", "sent", SONDE_UNIT_BYTES, SONDE_BASIS_MEASURED, 0, 0},
     [SENT_RATE] = {"sent_b_per_s", "bytes/s", SONDE_UNIT_BYTES, SONDE_BASIS_MEASURED, 0, 0},
-    [SENT_MOST] = {"sent_b_per_s_max", "most", SONDE_UNIT_BYTES, SONDE_BASIS_MEASURED, 0, 1},
+    [SENT_MOST] = {"sent_b_per_s_max", "max", SONDE_UNIT_BYTES, SONDE_BASIS_MEASURED, 0, 1},
     [RECEIVED] = {"received_b", "received", SONDE_UNIT_BYTES, SONDE_BASIS_MEASURED, 0, 0},
     [RECEIVED_RATE] = {"received_b_per_s", "bytes/s", SONDE_UNIT_BYTES, SONDE_BASIS_MEASURED, 0, 0},
-    [RECEIVED_MOST] = {"received_b_per_s_max", "most", SONDE_UNIT_BYTES, SONDE_BASIS_MEASURED, 0, 1},
+    [RECEIVED_MOST] = {"received_b_per_s_max", "max", SONDE_UNIT_BYTES, SONDE_BASIS_MEASURED, 0, 1},
 };
 
 /* Total, mean and maximum of a counter. */
@@ -208,7 +206,7 @@ static int links_add(const struct sonde_series_sums *sums, struct sonde_report *
 	if (!count)
 		return 0;
 	struct sonde_section *section =
-	    sonde_report_table(report, "peer-links", "NVLink of devices", link_columns, LINK_COLUMNS);
+	    sonde_report_table(report, "peer-links", "NVLink traffic", link_columns, LINK_COLUMNS);
 	for (size_t i = 0; section && i < count; i++) {
 		struct sonde_cell *row = sonde_report_row(report, section);
 		if (!row)
@@ -220,8 +218,7 @@ static int links_add(const struct sonde_series_sums *sums, struct sonde_report *
 	if (!section)
 		return sonde_error(ENOMEM, "out of memory for links of devices");
 	return sonde_report_note(report, section, 0,
-				 "by counters of each device, all of its links together, from the first reading to the "
-				 "last: of all programs, and kernels that reach into another device's memory too");
+	    "by counters of each GPU, all links and all programs, from the first to the last reading");
 }
 
 static int links_read(const struct sonde_device_times *times, struct sonde_report *report)
@@ -254,7 +251,7 @@ static int peers_finish(void *state, struct sonde_report *report)
 	size_t count = rc ? 0 : ways_of(ways, copies, times);
 	if (!rc && !count)
 		rc =
-		    sonde_pass_nothing(&times->options, report, "peers", TITLE, "no copy between devices was recorded");
+		    sonde_pass_nothing(&times->options, report, "peers", TITLE, "no P2P copy was recorded");
 	else if (!rc)
 		rc = rows_add(times, ways, count, report);
 	if (!rc && (count || times->options.asked)) /* kernels access another device's memory without a copy */
@@ -268,7 +265,7 @@ const struct sonde_pass sonde_pass_peers = {
     .name = "peers",
     .needs = SONDE_NEEDS(DEVICES),
     .has = sonde_has_devices,
-    .title = "copies between devices: from which to which, bytes, bytes a second",
+    .title = "copies between GPUs: source, target, bytes, bytes per second",
     .types = 1u << SONDE_CHUNK_ACTIVITIES,
     .standard = 1,
     .begin = peers_begin,

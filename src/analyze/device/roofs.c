@@ -8,7 +8,7 @@
 #include "sonde/device.h"
 #include "util/error.h"
 
-#define TITLE "Theoretical ceilings of devices"
+#define TITLE "Theoretical GPU ceilings"
 #define DEVICES_MAX 64 /* that have rows */
 #define FIRST_TENSOR 70
 
@@ -30,17 +30,17 @@ const char *sonde_device_roof_flops(double *out, uint32_t *lanes, const struct s
 {
 	size_t i = 0;
 	if (!device->capability)
-		return "how many lanes a unit has is not known: nobody told a compute capability (CUDA does)";
+		return "its lanes per unit are unknown: no compute capability was reported (CUDA reports it)";
 	while (i < sizeof units / sizeof *units && units[i].capability != device->capability)
 		i++;
 	if (i == sizeof units / sizeof *units)
-		return "how many lanes a unit of that compute capability has is not known here";
+		return "the lanes per unit of its compute capability are unknown here";
 	if (roof == SONDE_DEVICE_TENSOR_FP16 && device->capability < FIRST_TENSOR)
 		return "it has no tensor cores";
 	if (!units[i].lanes[roof])
-		return "it is not the same for all devices of that compute capability, or not known here";
+		return "it differs between GPUs of that compute capability, or is unknown here";
 	if (!device->units || !device->clock_mhz)
-		return "how many units it has, or their clock, is not known";
+		return "its number of units, or their clock, is unknown";
 	if (lanes)
 		*lanes = units[i].lanes[roof];
 	*out = 2.0 * units[i].lanes[roof] * device->units * (device->clock_mhz * 1e6);
@@ -78,7 +78,7 @@ static int flops_row(const struct sonde_device *device, const char *label, enum 
 	row[RATE] = why ? sonde_cell_absent(why) : sonde_cell_real(flops / 1e9, 0);
 	row[RIDGE] = why                      ? sonde_cell_absent(why)
 		     : device->memory_b_per_s ? sonde_cell_real(flops / (double)device->memory_b_per_s, 0)
-					      : sonde_cell_absent("the bandwidth of its memory is not known");
+					      : sonde_cell_absent("its memory bandwidth is unknown");
 	row[FORMULA] = why ? sonde_cell_absent(why) : sonde_cell_text(formula);
 	return 0;
 }
@@ -86,7 +86,7 @@ static int flops_row(const struct sonde_device *device, const char *label, enum 
 static int memory_row(const struct sonde_device *device, const char *label, struct sonde_report *report,
 		      struct sonde_section *section)
 {
-	static const char why[] = "nobody told the bandwidth of its memory";
+	static const char why[] = "its memory bandwidth was not reported";
 	struct sonde_cell *row = sonde_report_row(report, section);
 	if (!row)
 		return sonde_error(ENOMEM, "out of memory for a row");
@@ -96,7 +96,7 @@ static int memory_row(const struct sonde_device *device, const char *label, stru
 	row[RATE] = row[FORMULA] = sonde_cell_absent(why);
 	if (device->memory_b_per_s) {
 		row[RATE] = sonde_cell_real((double)device->memory_b_per_s / 1e9, 0);
-		row[FORMULA] = sonde_cell_text("as the driver has it");
+		row[FORMULA] = sonde_cell_text("by the driver");
 	}
 	row[RIDGE] = sonde_cell_absent("of ceilings of FLOP/s");
 	return 0;
@@ -109,13 +109,12 @@ static int device_add(const struct sonde_session *session, const struct sonde_de
 	const char *label = sonde_device_label(session, device->id, report);
 	int rc = label ? 0 : sonde_error(ENOMEM, "out of memory for a row");
 	if (!rc && device->kind == SONDE_DEVICE_CPU)
-		return sonde_report_note(report, section, 0, "%s is the processor: its ceilings are the machine's",
+		return sonde_report_note(report, section, 0, "%s is the processor: see the machine's ceilings",
 					 label);
 	if (!rc && !device->capability && !device->memory_b_per_s)
 		return sonde_report_note(
 		    report, section, 0,
-		    "%s: unavailable: nobody told its compute capability, or its memory's bandwidth "
-		    "(CUDA does, OpenCL does not)",
+		    "%s: unavailable: no compute capability or bandwidth was reported (CUDA does, OpenCL does not)",
 		    label);
 	for (int roof = 0; !rc && roof < SONDE_DEVICE_ROOFS; roof++)
 		rc = flops_row(device, label, (enum sonde_device_roof)roof, report, section);
@@ -135,15 +134,12 @@ int sonde_device_roofs_add(const struct sonde_session *session, struct sonde_rep
 	rc = rc ? rc
 		: sonde_report_note(
 		      report, section, 0,
-		      "theoretical, of the device's attributes, not measured: units × multiply-adds a clock "
-		      "of a unit of its compute capability × 2 × its highest clock, which it may not keep up; "
-		      "FLOP/B: below that intensity its memory limits");
+		      "theoretical, from the GPU's attributes at its highest clock; below FLOP/B memory is the limit");
 	rc = rc ? rc
 		: sonde_report_note(
 		      report, section, 0,
-		      "no kernel is placed under them: what it computed and moved takes the device's counters "
-		      "(work that zones report is held against the processor's)");
+				    "kernels are not placed: their FLOP and bytes need the GPU's counters");
 	if (!rc && count > DEVICES_MAX)
-		rc = sonde_report_note(report, section, 0, "%zu more devices are left out", count - DEVICES_MAX);
+		rc = sonde_report_note(report, section, 0, "%zu more GPUs are left out", count - DEVICES_MAX);
 	return rc;
 }

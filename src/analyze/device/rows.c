@@ -37,7 +37,7 @@ int sonde_device_rows_apart(struct sonde_report *report, struct sonde_section *s
 
 struct sonde_cell sonde_device_cell(const char *label)
 {
-	return *label ? sonde_cell_text(label) : sonde_cell_absent("it was told in no queue of a device");
+	return *label ? sonde_cell_text(label) : sonde_cell_absent("not recorded in any GPU queue");
 }
 
 const char *sonde_device_length(struct sonde_report *report, uint64_t ns)
@@ -69,6 +69,6 @@ const char *sonde_device_none(const struct sonde_session *session, struct sonde_
 		return sonde_report_text(report, "no %s was recorded: %s", what, gpu->detail);
 	if (gpu && (!level || strstr(gpu->method, level) || strstr(gpu->method, "full")))
 		return sonde_report_text(report, "no %s was recorded", what);
-	return sonde_report_text(report, "no %s was recorded: sonde record --gpu%s%s records what there is", what,
+	return sonde_report_text(report, "no %s was recorded: use sonde record --gpu%s%s", what,
 				 level ? "=" : "", level ? level : "");
 }

@@ -16,16 +16,16 @@ const char *sonde_device_filled(double *out, const struct sonde_device *device, 
 {
 	struct sonde_device_occupancy occupancy;
 	if (!device || !device->units)
-		return "how many units the device has is not known";
+		return "the GPU's number of units is unknown";
 	double units = device->units, blocks = product(operation->grid);
 	if (!operation->block[0] || !(blocks > 0)) /* without blocks the grid is in threads */
-		return "how many blocks it has is not known";
+		return "its number of blocks is unknown";
 	if (blocks <= units) {
 		*out = blocks / units;
 		return NULL;
 	}
 	if (sonde_device_occupancy(&occupancy, device, operation))
-		return "how many blocks a unit has room for is not known";
+		return "the number of blocks that fit in a unit is unknown";
 	double capacity = fmin(units * occupancy.blocks, ceil(blocks / units) * units);
 	double waves = blocks / capacity;
 	*out = waves / ceil(waves);
@@ -35,10 +35,10 @@ const char *sonde_device_filled(double *out, const struct sonde_device *device, 
 const char *sonde_device_lanes(double *out, const struct sonde_device *device, const struct sonde_operation *operation)
 {
 	if (!device || !device->warp)
-		return "how many threads a warp has is not known";
+		return "the warp size is unknown";
 	double threads = product(operation->block), warp = device->warp;
 	if (!(threads > 0))
-		return "the size of its blocks is not known";
+		return "its block size is unknown";
 	*out = threads / (ceil(threads / warp) * warp);
 	return NULL;
 }

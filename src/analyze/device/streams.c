@@ -30,7 +30,7 @@ static const struct sonde_column columns[COLUMNS] = {
     [DELAY] = {"mean_delay_ns", "mean delay", SONDE_UNIT_NS, SONDE_BASIS_MEASURED, 0, 1},
     [DEPTH] = {"depth", "waiting", SONDE_UNIT_NUMBER, SONDE_BASIS_MEASURED, 0, 2},
     [OVERLAP] = {"overlap_share", "with others", SONDE_UNIT_RATIO, SONDE_BASIS_MEASURED, 0, 1},
-    [HIDDEN] = {"copy_overlap_share", "copies under kernels", SONDE_UNIT_RATIO, SONDE_BASIS_MEASURED, 0, 2},
+    [HIDDEN] = {"copy_overlap_share", "copies overlapped", SONDE_UNIT_RATIO, SONDE_BASIS_MEASURED, 0, 2},
     [DEVICE] = {"device", "device", SONDE_UNIT_TEXT, SONDE_BASIS_MEASURED, 0, 3},
 };
 
@@ -183,7 +183,7 @@ static uint64_t longest_gap(const struct sonde_device_union *busy)
 static int row_add(const struct streams *streams, const struct queue *queue, struct sonde_report *report,
 		   struct sonde_section *section)
 {
-	static const char unasked[] = "when they were asked for is not known", instant[] = "it took no time";
+	static const char unasked[] = "their submission was not recorded", instant[] = "it took no time";
 	const struct sonde_device_union *busy = &queue->busy;
 	const struct sonde_window window = sonde_device_window(streams->times, queue->device);
 	const char *name = name_of(streams->times->session, queue->id, report);
@@ -194,7 +194,7 @@ static int row_add(const struct streams *streams, const struct queue *queue, str
 	uint64_t lasted_ns = busy->all[busy->count - 1].to_ns - busy->all[0].from_ns;
 	row[QUEUE] = sonde_cell_text(name);
 	row[COUNT] = sonde_cell_int(queue->count);
-	row[BUSY] = share(busy->total_ns, window.to_ns - window.from_ns, "the time that was asked for has no length");
+	row[BUSY] = share(busy->total_ns, window.to_ns - window.from_ns, "the selected time is empty");
 	row[GAPS] = sonde_cell_int(busy->count - 1);
 	row[IDLE] = sonde_cell_int(lasted_ns - busy->total_ns);
 	row[LONGEST] = busy->count > 1 ? sonde_cell_int(longest_gap(busy)) : sonde_cell_absent("it has no gap");
@@ -219,17 +219,13 @@ static int notes(const struct streams *streams, struct sonde_report *report, str
 {
 	int rc = sonde_report_note(
 	    report, section, 0,
-	    "busy: time in which something of the queue ran ÷ %s; gaps: between its first and its last; "
-	    "delay: "
-	    "from when something was asked for to its start; waiting: how many were asked for and had not started, on "
-	    "average from when the first was asked for to the end of the last",
+	    "busy: active time ÷ %s; delay: from submission to start; waiting: mean number of unstarted items",
 	    sonde_device_times_whole(streams->times, report));
 	rc = rc ? rc
 		: sonde_report_note(
 		      report, section, 0,
-		      "with others: of its busy time, the share in which another queue of the device was "
-		      "busy; copies under kernels: of its copies' time, the share in which a kernel of the "
-		      "device ran");
+				    "with others: overlap with other queues; copies overlapped: share of copy time "
+				    "with a kernel running");
 	return rc ? rc : sonde_device_times_note(streams->times, report, section);
 }
 
@@ -244,15 +240,15 @@ static int rows_add(const struct streams *streams, struct sonde_report *report)
 			used[count++] = &streams->queues[id];
 	qsort(used, count, sizeof *used, by_busy);
 	struct sonde_section *section =
-	    count ? sonde_report_table(report, "streams", "Queues of devices", columns, COLUMNS) : NULL;
+	    count ? sonde_report_table(report, "streams", "GPU queues", columns, COLUMNS) : NULL;
 	int rc = section || !count ? 0 : sonde_error(ENOMEM, "out of memory for queues");
 	for (size_t i = 0; !rc && i < count && i < limit; i++)
 		rc = row_add(streams, used[i], report, section);
 	rc = rc ? rc : sonde_device_rows_apart(report, section);
 	free(used);
 	if (!rc && !section)
-		return sonde_pass_nothing(&streams->times->options, report, "streams", "Queues of devices",
-					  "no queue of a device did anything that was recorded");
+		return sonde_pass_nothing(&streams->times->options, report, "streams", "GPU queues",
+					  "no GPU queue was active");
 	if (!rc)
 		section->table.omitted = count > limit ? count - limit : 0;
 	return rc ? rc : notes(streams, report, section);
@@ -290,7 +286,7 @@ const struct sonde_pass sonde_pass_streams = {
     .name = "streams",
     .needs = SONDE_NEEDS(DEVICES),
     .has = sonde_has_devices,
-    .title = "queues (streams) of devices: busy, idle, overlap, delay",
+    .title = "GPU queues (streams): busy, idle, overlap, delay",
     .types = 1u << SONDE_CHUNK_ACTIVITIES,
     .standard = 1,
     .is_shared = 1,

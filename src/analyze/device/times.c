@@ -182,7 +182,7 @@ const char *sonde_device_times_whole(const struct sonde_device_times *times, str
 {
 	double window_s = sonde_window_s(&times->window);
 	if (sonde_session_part_count(times->session) > 1)
-		return sonde_report_text(report, "what its own recording has of %.3f s of %s", window_s,
+		return sonde_report_text(report, "of the %.3f s that its own recording has of %s", window_s,
 					 times->window.what);
 	return sonde_report_text(report, "%.3f s of %s", window_s, times->window.what);
 }
@@ -201,9 +201,7 @@ static int note_taken(const struct sonde_device_times *times, struct sonde_repor
 	if (from_ns < start_ns || from_ns >= times->window.to_ns)
 		return 0;
 	return sonde_report_note(
-	    report, section, 1,
-	    "from %.3f s on another profiler had the devices of a process: what they did is not known, "
-	    "and shares of the time are too low",
+	    report, section, 1, "from %.3f s on another profiler held a process's GPUs: shares of the time are too low",
 	    (double)(from_ns - start_ns) / 1e9);
 }
 
@@ -212,7 +210,8 @@ int sonde_device_times_note(const struct sonde_device_times *times, struct sonde
 {
 	int rc = times->left_out
 		     ? sonde_report_note(
-			   report, section, 1, "%llu activit%s no room in memory and %s left out: shares are too low",
+			   report, section, 1,
+					 "%llu activit%s exceeded the memory limit and %s left out: shares are too low",
 			   (unsigned long long)times->left_out, sonde_word(times->left_out, "y has", "ies have"),
 			   sonde_word(times->left_out, "is", "are"))
 		     : 0;
@@ -220,7 +219,7 @@ int sonde_device_times_note(const struct sonde_device_times *times, struct sonde
 		rc = note_taken(times, report, section);
 	if (rc || !times->options.thread)
 		return rc;
-	return sonde_report_note(report, section, 0, "only what %s asked for", times->options.thread_is);
+	return sonde_report_note(report, section, 0, "only what %s submitted", times->options.thread_is);
 }
 
 /* --- unions of times --------------------------------------------------------------------------------------------- */

@@ -19,7 +19,7 @@
 #include "util/error.h"
 
 #define ID "device-zones"
-#define TITLE "Memory of devices by zone"
+#define TITLE "GPU memory by zone"
 
 enum { DEFAULT_ROWS = 20, CURVES_MAX = 64, ROWS_MAX = 1 << 20 };
 enum {
@@ -41,15 +41,15 @@ enum {
 static const struct sonde_column columns[COLUMNS] = {
     [ZONE] = {"zone", "zone", SONDE_UNIT_TEXT, SONDE_BASIS_MEASURED, 1, 0},
     [CALLS] = {"calls", "calls", SONDE_UNIT_COUNT, SONDE_BASIS_MEASURED, 0, 1},
-    [BEGIN_B] = {"begin_b", "at begin", SONDE_UNIT_BYTES, SONDE_BASIS_MEASURED, 0, 0},
+    [BEGIN_B] = {"begin_b", "at start", SONDE_UNIT_BYTES, SONDE_BASIS_MEASURED, 0, 0},
     [PEAK_B] = {"peak_b", "peak inside", SONDE_UNIT_BYTES, SONDE_BASIS_MEASURED, 0, 0},
-    [RISE_B] = {"rise_b", "above begin", SONDE_UNIT_BYTES, SONDE_BASIS_MEASURED, 0, 0},
+    [RISE_B] = {"rise_b", "above start", SONDE_UNIT_BYTES, SONDE_BASIS_MEASURED, 0, 0},
     [END_B] = {"end_b", "at end", SONDE_UNIT_BYTES, SONDE_BASIS_MEASURED, 0, 0},
     [CHANGE_B] = {"change_b", "change", SONDE_UNIT_BYTES, SONDE_BASIS_MEASURED, 0, 0},
     [BEGUN_B] = {"allocated_b", "allocated", SONDE_UNIT_BYTES, SONDE_BASIS_MEASURED, 0, 1},
     [BEGUN] = {"allocations", "allocations", SONDE_UNIT_COUNT, SONDE_BASIS_MEASURED, 0, 2},
-    [RESERVED_B] = {"reserved_peak_b", "reserved at most", SONDE_UNIT_BYTES, SONDE_BASIS_MEASURED, 0, 1},
-    [RESERVED_CHANGE_B] = {"reserved_change_b", "change of that", SONDE_UNIT_BYTES, SONDE_BASIS_MEASURED, 0, 1},
+    [RESERVED_B] = {"reserved_peak_b", "reserved max", SONDE_UNIT_BYTES, SONDE_BASIS_MEASURED, 0, 1},
+    [RESERVED_CHANGE_B] = {"reserved_change_b", "its change", SONDE_UNIT_BYTES, SONDE_BASIS_MEASURED, 0, 1},
     [DEVICE] = {"device", "device", SONDE_UNIT_TEXT, SONDE_BASIS_MEASURED, 0, 0},
 };
 
@@ -379,7 +379,7 @@ static int compare_rows(const void *left, const void *right)
 static struct sonde_cell mean_cell(const struct row *row, double sum_b)
 {
 	return row->outermost ? sonde_cell_real(sum_b / (double)row->outermost, 0)
-			      : sonde_cell_absent("all of its calls are inside one of its own that is not chosen");
+			      : sonde_cell_absent("all of its calls are nested in a zone of its own that is not selected");
 }
 
 static struct sonde_cell change_cell(int64_t change_b)
@@ -389,7 +389,7 @@ static struct sonde_cell change_cell(int64_t change_b)
 
 static struct sonde_cell reserved_cell(const struct row *row, struct sonde_cell cell)
 {
-	return row->is_reserved ? cell : sonde_cell_absent("nobody told what pools of the device have in reserve");
+	return row->is_reserved ? cell : sonde_cell_absent("the reserve of the GPU's pools was not reported");
 }
 
 static int row_add(const struct zones *zones, const struct row *from, struct sonde_report *report,
@@ -397,7 +397,7 @@ static int row_add(const struct zones *zones, const struct row *from, struct son
 {
 	const struct sonde_session *session = zones->times->session;
 	const struct sonde_site *site = sonde_session_site(session, from->site);
-	const char *device = from->device ? sonde_device_label(session, from->device, report) : "not known which";
+	const char *device = from->device ? sonde_device_label(session, from->device, report) : "unknown";
 	struct sonde_cell *row = sonde_report_row(report, section);
 	if (!row || !device)
 		return sonde_error(ENOMEM, "out of memory for a row");
@@ -421,30 +421,24 @@ static int notes_add(const struct zones *zones, const struct sonde_device_blocks
 {
 	int rc =
 	    sonde_report_note(report, section, 0,
-			      "allocated by all threads of the zone's process, zones inside included: at begin and "
-			      "at end are means over its calls, peak inside is the most of any call, above begin the "
-			      "most that one call's peak was above what it began with, change what all calls left "
-			      "more (or less) than they found");
+	    "all threads of the process, nested zones included; change: what its calls left allocated");
 	if (!rc)
 		rc = sonde_report_note(
-		    report, section, 0,
-		    "blocks that were asked for; what pools have in reserve stands apart, where it is "
-		    "told, and what drivers take beyond that is in neither");
+		    report, section, 0, "requested blocks only; pool reserves are listed separately");
 	if (!rc && blocks->unsized)
-		rc = sonde_report_note(report, section, 1, "%llu allocation%s of unknown size or place %s left out",
+		rc = sonde_report_note(report, section, 1, "%llu allocation%s of unknown size or address %s left out",
 				       (unsigned long long)blocks->unsized, sonde_plural(blocks->unsized),
 				       sonde_word(blocks->unsized, "is", "are"));
 	if (!rc && zones->times->left_out)
-		rc = sonde_report_note(report, section, 1, "%llu activit%s no room in memory: the figures are too low",
+		rc = sonde_report_note(report, section, 1,
+				       "%llu activit%s exceeded the memory limit: the figures are too low",
 				       (unsigned long long)zones->times->left_out,
 				       sonde_word(zones->times->left_out, "y has", "ies have"));
 	if (!rc && zones->beyond)
-		rc = sonde_report_note(report, section, 1,
-				       "%llu zones were left out of rows: there are too many names or devices",
+		rc = sonde_report_note(report, section, 1, "%llu zones are left out: there are too many names or GPUs",
 				       (unsigned long long)zones->beyond);
 	if (!rc && zones->unread)
-		rc = sonde_report_note(report, section, 1,
-				       "part of the zones cannot be read: the figures are without it");
+		rc = sonde_report_note(report, section, 1, "part of the zones cannot be read and is left out");
 	return rc;
 }
 
@@ -458,8 +452,8 @@ static int section_add(struct zones *zones, const struct sonde_device_blocks *bl
 		held++;
 	if (!held)
 		return sonde_pass_nothing(options, report, ID, TITLE,
-					  zones->count ? "no memory of a device was allocated while a zone ran"
-						       : "no zones: SONDE_ZONE() (sonde/sonde.h) makes them");
+					  zones->count ? "no GPU memory was allocated while a zone ran"
+						       : "no zones: mark them with SONDE_ZONE() (sonde/sonde.h)");
 	struct sonde_section *section = sonde_report_table(report, ID, TITLE, columns, COLUMNS);
 	int rc = section ? 0 : sonde_error(ENOMEM, "out of memory for zones");
 	for (size_t i = 0; !rc && i < held && i < limit; i++)
@@ -492,8 +486,7 @@ static int zones_finish(void *state, struct sonde_report *report)
 	sonde_device_times_sort(times);
 	int rc = blocks_read(&zones, &blocks);
 	if (!rc && !zones.blocks.count)
-		rc = sonde_pass_nothing(&times->options, report, ID, TITLE,
-					"no allocation of a device's memory was recorded");
+		rc = sonde_pass_nothing(&times->options, report, ID, TITLE, "no GPU memory allocation was recorded");
 	else if (!rc)
 		rc = zones_read(&zones);
 	if (!rc && zones.blocks.count)
@@ -510,7 +503,7 @@ const struct sonde_pass sonde_pass_device_zones = {
     .name = ID,
     .needs = SONDE_NEEDS(DEVICES),
     .has = sonde_has_devices,
-    .title = "memory of devices in each zone: at its begin and end, and its peak inside",
+    .title = "GPU memory in each zone: at start and end, and the peak inside",
     .types = 1u << SONDE_CHUNK_ACTIVITIES,
     .is_shared = 1,
     .begin = sonde_device_times_begin,

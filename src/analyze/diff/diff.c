@@ -21,7 +21,7 @@ static const struct sonde_column columns[COLUMNS] = {
     [CPU] = {"cpu_ns", "CPU", SONDE_UNIT_NS, SONDE_BASIS_MEASURED, 0, 0},
     [USER] = {"user_ns", "user", SONDE_UNIT_NS, SONDE_BASIS_MEASURED, 0, 1},
     [SYSTEM] = {"system_ns", "system", SONDE_UNIT_NS, SONDE_BASIS_MEASURED, 0, 1},
-    [PEAK_RSS] = {"peak_rss_b", "resident peak", SONDE_UNIT_BYTES, SONDE_BASIS_MEASURED, 0, 0},
+    [PEAK_RSS] = {"peak_rss_b", "peak RSS", SONDE_UNIT_BYTES, SONDE_BASIS_MEASURED, 0, 0},
     [COMMAND] = {"command", "command", SONDE_UNIT_TEXT, SONDE_BASIS_MEASURED, 1, 0},
 };
 
@@ -46,9 +46,9 @@ static int run_add(struct sonde_diff *diff, struct sonde_section *section, const
 	if (!row)
 		return sonde_error(ENOMEM, "out of memory for a row");
 	row[RUN] = sonde_cell_text(name);
-	row[WALL] = run->closed ? sonde_cell_int(run->wall_ns) : sonde_cell_absent("the recording is cut off");
+	row[WALL] = run->closed ? sonde_cell_int(run->wall_ns) : sonde_cell_absent("the recording is incomplete");
 	row[CPU] = row[USER] = row[SYSTEM] =
-	    sonde_cell_absent(run->closed ? "CPU time was not measured" : "the recording is cut off");
+	    sonde_cell_absent(run->closed ? "CPU time was not measured" : "the recording is incomplete");
 	if (cpu.known && run->closed)
 		row[CPU] = sonde_cell_int(cpu.ns);
 	if (cpu.known && run->closed && cpu.at_least)
@@ -67,7 +67,7 @@ static int note_at_least(struct sonde_diff *diff, struct sonde_section *section,
 {
 	if (!sonde_session_run(session)->closed)
 		return sonde_report_note(diff->report, section, 1,
-					 "the recording of the %s is cut off: what its run took is not known", name);
+					 "the recording of the %s is incomplete: its run times are unknown", name);
 	if (sonde_cpu_time_of(session, 0).at_least)
 		return sonde_report_note(diff->report, section, 1,
 					 "CPU time of the %s is a lower bound: not every process was waited for", name);
@@ -86,17 +86,17 @@ static int note_totals(struct sonde_diff *diff, struct sonde_section *section)
 		return code;
 	double wall = (double)a->wall_ns / (double)b->wall_ns;
 	if (!has_cpu)
-		return sonde_report_note(diff->report, section, 0,
-					 "baseline ÷ candidate: %.3f by wall time, of one run each", wall);
-	return sonde_report_note(diff->report, section, 0,
-				 "baseline ÷ candidate: %.3f by wall time, %.3f by CPU time, of one run each", wall,
-				 (double)x.ns / (double)y.ns);
+		return sonde_report_note(diff->report, section, 0, "%s by wall time, one run each",
+					 sonde_change_words( wall).text);
+	return sonde_report_note(diff->report, section, 0, "%s by wall time, %s by CPU time, one run each",
+				 sonde_change_words( wall).text, sonde_change_words(
+				 (double)x.ns / (double)y.ns).text);
 }
 
 static int totals(struct sonde_diff *diff)
 {
 	struct sonde_section *section =
-	    sonde_report_table(diff->report, "diff", "What the two runs took", columns, COLUMNS);
+	    sonde_report_table(diff->report, "diff", "Run times", columns, COLUMNS);
 	int code = section ? 0 : sonde_error(ENOMEM, "out of memory for a section");
 	code = code ? code : run_add(diff, section, "baseline", diff->baseline);
 	code = code ? code : run_add(diff, section, "candidate", diff->candidate);
@@ -115,27 +115,25 @@ static int say_verdict(struct sonde_diff *diff)
 	if (diff->renamed)
 		return sonde_report_note_first(
 		    report, sonde_report_text(report,
-					      "different programs by their names, not comparable: %s; if it is "
-					      "one program, record it under one name",
+			"different programs, not comparable: %s; if they are one program, record it under one name",
 					      diff->renamed));
 	if (diff->is_other_program)
 		return sonde_report_note_first(
 		    report, sonde_report_text(report,
-					      "different programs, not comparable: functions that both have made "
-					      "%.1f %% of the candidate's CPU time",
+					      "different programs, not comparable: they share functions with only %.1f "
+					      "%% of the candidate's CPU time",
 					      100 * diff->common_share));
 	if (isnan(diff->change.by) && diff->iteration)
 		return sonde_report_note(report, NULL, 0,
-					 "inconclusive: too few steady iterations of %s, which took the longest",
+					 "inconclusive: too few steady iterations of %s, the longest ones",
 					 diff->iteration);
 	if (isnan(diff->change.by))
 		return sonde_report_note(
 		    report, NULL, 0,
-		    "inconclusive: how much two runs of the same program differ is not in one run "
-		    "each; sonde bench --vs runs both in turn, or mark iterations of the main loop "
-		    "(sonde_iteration())");
-	return sonde_report_note(report, NULL, 0, "%s: speed-up %.3f by iterations of %s, within these two runs",
-				 sonde_verdict_name(diff->verdict), diff->change.by, diff->iteration);
+					 "inconclusive: one run each shows no run-to-run variation; use sonde bench "
+					 "--vs, or sonde_iteration()");
+	return sonde_report_note(report, NULL, 0, "%s: %s by iterations of %s, within these two runs",
+				 sonde_verdict_name(diff->verdict), sonde_change_words( diff->change.by).text, diff->iteration);
 }
 
 /* --- choosing sections
@@ -161,8 +159,8 @@ int sonde_diff_check_sections(const char *sections)
 			i++;
 		if (i == sizeof names / sizeof *names)
 			return sonde_error(EINVAL,
-					   "'%.*s' is no section of a comparison: these are diff, diff-iterations, "
-					   "diff-zones, diff-functions, diff-calltree",
+					   "unknown section '%.*s': diff has diff, diff-iterations, diff-zones, "
+					   "diff-functions, diff-calltree",
 					   (int)(name_b < 64 ? name_b : 64), at);
 	}
 	return 0;
@@ -219,7 +217,7 @@ static int note_losses(struct sonde_diff *diff, const char *name, const struct s
 	diff->is_whole &= !damaged_b && !skipped && !events;
 	if (damaged_b || skipped)
 		code = sonde_report_note(diff->report, NULL, 1,
-					 "%llu bytes and %llu chunks of the %s cannot be read, and are in no figure",
+					 "%llu bytes and %llu chunks of the %s cannot be read and are left out",
 					 (unsigned long long)damaged_b, (unsigned long long)skipped, name);
 	if (!code && lost)
 		code = sonde_report_note(diff->report, NULL, 1, "%llu records of the %s were lost while it ran",
@@ -234,5 +232,5 @@ int sonde_diff_losses(struct sonde_diff *diff)
 	if (code || diff->is_whole || !diff->iteration)
 		return code;
 	diff->verdict = SONDE_VERDICT_INCONCLUSIVE;
-	return sonde_report_note(diff->report, NULL, 1, "with events missing iterations have no verdict");
+	return sonde_report_note(diff->report, NULL, 1, "iterations get no verdict when events are missing");
 }

@@ -253,7 +253,7 @@ static int row_add(struct sonde_diff *diff, struct sonde_section *section, const
 	cells[P] = row->is_asked ? sonde_cell_real(row->p, 0) : sonde_cell_absent("fewer than 30 samples in both");
 	cells[FUNCTION] = sonde_cell_text(row->name);
 	cells[MODULE] = sonde_cell_text(row->module);
-	cells[TOTAL_CHANGE] = cells[TOTAL_P] = sonde_cell_absent("several functions without a name share samples");
+	cells[TOTAL_CHANGE] = cells[TOTAL_P] = sonde_cell_absent("several unnamed functions share samples");
 	if (!row->is_joined) {
 		cells[TOTAL_CHANGE] = sonde_cell_real(row->total_change, row->total_half);
 		cells[TOTAL_P] = row->total_is_asked ? sonde_cell_real(row->total_p, 0)
@@ -287,8 +287,7 @@ static int find_renamed(struct sonde_diff *diff, struct table *table)
 		return 0;
 	diff->renamed =
 	    sonde_report_text(diff->report,
-			      "functions of the same names made %.1f %% of the candidate's CPU time, but lie "
-			      "in %s there and in %s in the baseline",
+	    "functions with %.1f %% of the candidate's CPU time have the same names, but are in %s and in %s",
 			      100 * common, of[CANDIDATE]->module, of[BASELINE]->module);
 	return diff->renamed ? 0 : sonde_error(ENOMEM, "out of memory for a note");
 }
@@ -310,8 +309,7 @@ static int check_common(struct sonde_diff *diff, struct table *table, struct son
 		return code ? code : sonde_report_note(diff->report, section, 1, "%s", diff->renamed);
 	return sonde_report_note(
 	    diff->report, section, 1,
-	    "functions that both have made %.1f %% of the candidate's CPU time: these are different "
-	    "programs, and not comparable",
+	    "different programs, not comparable: shared functions have %.1f %% of the candidate's CPU time",
 	    100 * common);
 }
 
@@ -320,9 +318,7 @@ static int note_without(struct sonde_diff *diff, const struct table *table, stru
 	if (!table->without_ns[BASELINE] && !table->without_ns[CANDIDATE])
 		return 0;
 	return sonde_report_note(
-	    diff->report, section, 1,
-	    "CPU time without a stack is in no share: %.1f %% of the baseline's, %.1f %% of the "
-	    "candidate's",
+	    diff->report, section, 1, "CPU time without a stack is not included: baseline %.1f %%, candidate %.1f %%",
 	    100 * sonde_stats_share((double)table->without_ns[BASELINE],
 				    (double)(table->without_ns[BASELINE] + table->all_ns[BASELINE])),
 	    100 * sonde_stats_share((double)table->without_ns[CANDIDATE],
@@ -332,7 +328,7 @@ static int note_without(struct sonde_diff *diff, const struct table *table, stru
 static int table_fill(struct sonde_diff *diff, struct table *table)
 {
 	struct sonde_section *section = sonde_report_table(
-	    diff->report, "diff-functions", "Functions by change of their share of CPU time", columns, COLUMNS);
+	    diff->report, "diff-functions", "Functions by change of CPU share", columns, COLUMNS);
 	size_t limit = diff->options->limit ? diff->options->limit : DEFAULT_ROWS;
 	int code = section ? 0 : sonde_error(ENOMEM, "out of memory for a section");
 	size_t shown = 0;
@@ -348,11 +344,7 @@ static int table_fill(struct sonde_diff *diff, struct table *table)
 	return code ? code
 		    : sonde_report_note(
 			  diff->report, section, 0,
-			  "change: candidate − baseline, of the share of CPU time, with its 95 %% interval "
-			  "(at most, from Wilson's of both); p: of two proportions, corrected for all functions with "
-			  "30 samples "
-			  "(Benjamini-Hochberg), those below 0.01 first; it knows nothing of what differs from run "
-			  "to run");
+			 "change: candidate − baseline, with its 95 %% interval; run-to-run variation is not included");
 }
 
 int sonde_diff_functions(struct sonde_diff *diff)

@@ -262,7 +262,7 @@ static int row_add(struct sonde_diff *diff, struct sonde_section *section, const
 	row[MEAN] = sonde_cell_real(from->candidate.mean, 0);
 	row[VERDICT] = sonde_cell_text(sonde_verdict_name(from->verdict));
 	row[SPEEDUP] = row[LOW] = row[HIGH] = row[P] =
-	    sonde_cell_absent("needs 8 means of steady iterations in both that tell nothing of each other");
+	    sonde_cell_absent("needs 8 independent means of steady iterations in both");
 	if (from->is_enough) {
 		row[SPEEDUP] = sonde_cell_real(from->change.by, 0);
 		row[LOW] = sonde_cell_real(from->change.low, 0);
@@ -272,9 +272,7 @@ static int row_add(struct sonde_diff *diff, struct sonde_section *section, const
 	if (from->is_noise)
 		return note_noise(diff, section, from, noise);
 	if (from->baseline.unsteady || from->candidate.unsteady)
-		return sonde_report_note(diff->report, section, 1,
-					 "%s is not steady in the %s: its iterations are not of one kind, and have no "
-					 "verdict",
+		return sonde_report_note(diff->report, section, 1, "%s is not steady in the %s, so it gets no verdict",
 					 from->name, from->baseline.unsteady ? "baseline" : "candidate");
 	return 0;
 }
@@ -294,16 +292,14 @@ static int is_repeated(const struct sonde_session *session, uint32_t id)
 static int table_fill(struct sonde_diff *diff, const struct comparisons *all, const double noise[2])
 {
 	struct sonde_section *section =
-	    sonde_report_table(diff->report, "diff-iterations", "Iterations that both have", columns, COLUMNS);
+	    sonde_report_table(diff->report, "diff-iterations", "Shared iterations", columns, COLUMNS);
 	int code = section ? 0 : sonde_error(ENOMEM, "out of memory for a section");
 	for (size_t i = 0; !code && i < all->count; i++)
 		code = row_add(diff, section, &all->rows[i], noise);
 	return code ? code
 		    : sonde_report_note(
 			  diff->report, section, 0,
-			  "speed-up: baseline ÷ candidate (Hodges-Lehmann, Mann-Whitney) of means of "
-			  "neighbours, at most 40 a recording, after the warm-up; what differs from run to "
-			  "run is not in it: a verdict asks for p < 0.01 and %.3g %%",
+			  "ratios of means of neighbours, after warm-up; a verdict needs p < 0.01 and %.3g %%",
 			  200 * diff->options->margin);
 }
 

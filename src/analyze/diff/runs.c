@@ -26,7 +26,7 @@ static const struct {
 } totals[SONDE_DIFF_TOTALS] = {
     [SONDE_DIFF_WALL] = {"wall", "µs", 1e3},           [SONDE_DIFF_CPU] = {"CPU", "µs", 1e3},
     [SONDE_DIFF_USER] = {"user", "µs", 1e3},           [SONDE_DIFF_SYSTEM] = {"system", "µs", 1e3},
-    [SONDE_DIFF_PEAK_RSS] = {"resident peak", "B", 1},
+    [SONDE_DIFF_PEAK_RSS] = {"peak RSS", "B", 1},
 };
 
 /* --- machines and order ------------------------------------------------------------------------------------------ */
@@ -112,18 +112,17 @@ static int is_one_boot(const struct sonde_diff_runs *runs)
 
 static int check_order(struct sonde_diff_runs *runs)
 {
-	const char *how = "the two sides were recorded one after the other, or nearly so";
+	const char *how = "the two sides were recorded one after the other";
 	int code = 0;
 	runs->is_in_turn = 0;
 	if (is_one_boot(runs))
 		code = find_order(runs);
 	else
-		how = "the recordings are not known to be of one boot, and their order is not known";
+		how = "the order of the recordings is unknown";
 	if (code || runs->is_in_turn)
 		return code;
 	return sonde_report_note(runs->report, NULL, 1,
-				 "%s: what the machine did meanwhile is in the figures, and less than %.0f %% gets no "
-				 "verdict; record them in turn",
+	    "%s: the system may have changed, so less than %.0f %% gets no verdict; interleave the runs",
 				 how, 100 * SONDE_CHANGE_DRIFT);
 }
 
@@ -172,20 +171,20 @@ static int total_add(struct sonde_diff_runs *runs, struct sonde_section *section
 	row[SONDE_COMPARED_METRIC] = sonde_cell_text(totals[total].label);
 	row[SONDE_COMPARED_UNIT] = sonde_cell_text(totals[total].unit);
 	cells_set(row, compared, totals[total].scale, "no recording knows it");
-	row[SONDE_COMPARED_VERDICT] = sonde_cell_absent("not asked: it is a part of another");
+	row[SONDE_COMPARED_VERDICT] = sonde_cell_absent("not tested: it is part of another metric");
 	if ((int)total < ASKED)
 		row[SONDE_COMPARED_VERDICT] = sonde_cell_text(sonde_verdict_name(
 		    runs->is_comparable && change->is_ratio ? sonde_change_verdict(change, margin_of(runs))
 							    : SONDE_VERDICT_INCONCLUSIVE));
 	else
-		row[SONDE_COMPARED_P] = sonde_cell_absent("not asked: it is a part of another");
+		row[SONDE_COMPARED_P] = sonde_cell_absent("not tested: it is part of another metric");
 	return 0;
 }
 
 static int put_totals(struct sonde_diff_runs *runs, struct sonde_diff_compared compared[SONDE_DIFF_TOTALS])
 {
 	double p[ASKED];
-	struct sonde_section *section = sonde_diff_table(runs->report, "diff", "What the runs took");
+	struct sonde_section *section = sonde_diff_table(runs->report, "diff", "Run times");
 	int code = section ? 0 : sonde_error(ENOMEM, "out of memory for a section");
 	for (int i = 0; !code && i < SONDE_DIFF_TOTALS; i++) {
 		enum sonde_diff_total total = (enum sonde_diff_total)i;
@@ -202,8 +201,7 @@ static int put_totals(struct sonde_diff_runs *runs, struct sonde_diff_compared c
 	return code ? code
 		    : sonde_report_note(
 			  runs->report, section, 0,
-			  "medians of runs; speed-up: baseline ÷ candidate (Hodges-Lehmann, Mann-Whitney), p "
-			  "corrected for what is asked together (Benjamini-Hochberg)");
+			  "medians of runs (Hodges-Lehmann, Mann-Whitney), p corrected (Benjamini-Hochberg)");
 }
 
 /* --- iterations -------------------------------------------------------------------------------------------------- */
@@ -269,16 +267,15 @@ static int note_losses(struct sonde_diff_runs *runs)
 		lossy += run_at(runs, i)->lost != 0;
 		open += !run_at(runs, i)->closed;
 	}
-	int code = damaged ? sonde_report_note(runs->report, NULL, 1,
-					       "of %zu recordings %zu cannot be read in part, which is in no figure",
+	int code = damaged ? sonde_report_note(runs->report, NULL, 1, "%zu recordings: %zu are partly unreadable",
 					       all, damaged)
 			   : 0;
 	if (!code && open)
 		code = sonde_report_note(runs->report, NULL, 1,
-					 "of %zu recordings %zu are cut off: what those runs took is not known", all,
+				      "%zu recordings: %zu are incomplete, so their run times are unknown", all,
 					 open);
 	if (!code && lossy)
-		code = sonde_report_note(runs->report, NULL, 1, "of %zu recordings %zu lost records while they ran",
+		code = sonde_report_note(runs->report, NULL, 1, "%zu recordings: %zu lost records while they ran",
 					 all, lossy);
 	return code;
 }
@@ -297,24 +294,23 @@ static int say_verdict(struct sonde_diff_runs *runs, const struct sonde_diff_com
 		return sonde_report_note_first(
 		    report,
 		    sonde_report_text(report,
-				      "different programs, not comparable: functions that both have made %.1f %% "
-				      "of the candidate's CPU time",
+					      "different programs, not comparable: they share functions with only %.1f "
+					      "%% of the candidate's CPU time",
 				      100 * runs->common_share));
 	if (code || !is_known)
 		return code ? code
-			    : sonde_report_note(report, NULL, 1,
-						"inconclusive: what the runs took is not known of both sides");
+			    : sonde_report_note(report, NULL, 1, "inconclusive: the run times of one side are unknown");
 	code = sonde_report_note(report, NULL, 0,
-				 change->p < 0.001 ? "%s: speed-up %.3f by %s time of %zu and %zu runs, p < 0.001"
-						   : "%s: speed-up %.3f by %s time of %zu and %zu runs, p = %.3f",
-				 sonde_verdict_name(runs->verdict), change->by, totals[by].label, change->baseline,
+				 change->p < 0.001 ? "%s: %s by %s time (%zu and %zu runs, p < 0.001)"
+						   : "%s: %s by %s time (%zu and %zu runs, p = %.3f)",
+				 sonde_verdict_name(runs->verdict), sonde_change_words(change->by).text, totals[by].label, change->baseline,
 				 change->candidate, change->p);
 	double least = sonde_diff_least_p(change->baseline, change->candidate), alone = fmin(ASKED * least, 1);
 	if (!code && runs->verdict == SONDE_VERDICT_INCONCLUSIVE && alone >= 0.01)
 		code = sonde_report_note(
 		    report, NULL, 1,
-		    "of %zu and %zu runs p is at least %.3f, and %.3f where one metric alone differs: 6 of each are "
-		    "the fewest that can be sure of that",
+					 "with %zu and %zu runs p is at least %.3f, and %.3f if one metric alone "
+					 "differs: use at least 6 each",
 		    change->baseline, change->candidate, least, alone);
 	return code;
 }

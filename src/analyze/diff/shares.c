@@ -133,7 +133,7 @@ static int row_add(struct sonde_diff_runs *runs, struct sonde_section *section, 
 	row[P] = sonde_cell_real(self->p, 0);
 	row[FUNCTION] = sonde_cell_text(name);
 	row[MODULE] = sonde_cell_text(module);
-	row[TOTAL_CHANGE] = row[TOTAL_P] = sonde_cell_absent("functions without a name share samples");
+	row[TOTAL_CHANGE] = row[TOTAL_P] = sonde_cell_absent("unnamed functions share samples");
 	if (strcmp(function->name->name, "(unnamed)") != 0) {
 		row[TOTAL_CHANGE] = sonde_cell_real(-function->total.change.by, 0);
 		row[TOTAL_P] = sonde_cell_real(function->total.change.p, 0);
@@ -155,8 +155,7 @@ static int check_common(struct sonde_diff_runs *runs, struct sonde_section *sect
 	runs->common_share = common;
 	return sonde_report_note(
 	    runs->report, section, 1,
-	    "functions that both have made %.1f %% of the candidate's CPU time: these are different "
-	    "programs, and not comparable",
+	    "different programs, not comparable: shared functions have %.1f %% of the candidate's CPU time",
 	    100 * common);
 }
 
@@ -164,7 +163,7 @@ static int put_table(struct sonde_diff_runs *runs, const struct function *functi
 {
 	size_t limit = runs->options->limit ? runs->options->limit : DEFAULT_ROWS;
 	struct sonde_section *section = sonde_report_table(
-	    runs->report, "diff-functions", "Functions by change of their share of CPU time", columns, COLUMNS);
+	    runs->report, "diff-functions", "Functions by change of CPU share", columns, COLUMNS);
 	int code = section ? 0 : sonde_error(ENOMEM, "out of memory for a section");
 	for (size_t i = 0; !code && i < count && i < limit; i++)
 		code = row_add(runs, section, &functions[i]);
@@ -175,9 +174,8 @@ static int put_table(struct sonde_diff_runs *runs, const struct function *functi
 	return code ? code
 		    : sonde_report_note(
 			  runs->report, section, 0,
-			  "change: candidate − baseline, of the share of CPU time that stacks stand for, by runs "
-			  "(Hodges-Lehmann, Mann-Whitney); p is corrected for all functions with %.1f %% in "
-			  "some run (Benjamini-Hochberg)",
+					"change: candidate − baseline, by runs; p is corrected for all functions with "
+					"%.1f %% in some run",
 			  100 * LEAST_SHARE);
 }
 

@@ -35,7 +35,7 @@ void sonde_diff_cells(struct sonde_cell *row, const struct sonde_diff_pair *pair
 
 void sonde_diff_change_cells(struct sonde_cell *row, const struct sonde_change *change)
 {
-	const char *why = change->is_ratio ? "too few runs" : "it is 0 in some run, and has no ratio";
+	const char *why = change->is_ratio ? "too few runs" : "0 in some run, so it has no ratio";
 	row[SONDE_COMPARED_SPEEDUP] =
 	    change->is_ratio && !isnan(change->by) ? sonde_cell_real(change->by, 0) : sonde_cell_absent(why);
 	row[SONDE_COMPARED_LOW] = row[SONDE_COMPARED_HIGH] = sonde_cell_absent(why);
@@ -49,7 +49,7 @@ void sonde_diff_change_cells(struct sonde_cell *row, const struct sonde_change *
 int sonde_diff_facts(struct sonde_report *report, enum sonde_verdict verdict, const struct sonde_change *change,
 		     const char *metric, int is_comparable)
 {
-	const char *none = metric ? "too few values to compare" : "nothing that both did again and again";
+	const char *none = metric ? "too few values to compare" : "no common iterations";
 	int is_known = change->is_ratio && !isnan(change->by), has_interval = is_known && isfinite(change->high);
 	const struct {
 		const char *key;

@@ -292,9 +292,7 @@ static int notes_add(struct sonde_diff *diff, struct sonde_section *section)
 {
 	return sonde_report_note(
 	    diff->report, section, 0,
-	    "change: candidate − baseline, of CPU time with what is called, and of its share, each "
-	    "with its 95 %% interval (at most, from Wilson's of both shares); what is within it can "
-	    "be chance, and it knows nothing of what differs from run to run");
+				 "change: candidate − baseline, with callees, with 95 %% intervals; one run each");
 }
 
 static int section_add(struct sonde_diff *diff, const struct merge *merge)

@@ -113,18 +113,18 @@ static int correct(struct zone *zones, size_t count)
 
 static struct sonde_cell median_cell(double value)
 {
-	return isnan(value) ? sonde_cell_absent("not known of that side") : sonde_cell_real(value, 0);
+	return isnan(value) ? sonde_cell_absent("unknown on that side") : sonde_cell_real(value, 0);
 }
 
 static void put_speedup(struct sonde_cell *speedup, struct sonde_cell *p, const struct sonde_diff_compared *compared)
 {
 	const struct sonde_change *change = &compared->change;
-	const char *why = change->is_ratio ? "not known of both" : "it is 0 in some run, and has no ratio";
+	const char *why = change->is_ratio ? "unknown on both sides" : "0 in some run, so it has no ratio";
 	*speedup = change->is_ratio && !isnan(change->by) ? sonde_cell_real(change->by, 0) : sonde_cell_absent(why);
 	if (change->baseline > 1 && change->candidate > 1)
 		*p = sonde_cell_real(change->p, 0);
 	else
-		*p = sonde_cell_absent("of one run each it is not known how much two runs differ");
+		*p = sonde_cell_absent("one run each shows no run-to-run variation");
 }
 
 static enum sonde_verdict verdict_of(const struct sonde_diff_runs *runs, const struct sonde_change *change)
@@ -163,7 +163,7 @@ static int row_add(struct sonde_diff_runs *runs, struct sonde_section *section, 
 	}
 	row[VERDICT] = self->baseline > 1 && self->candidate > 1
 			   ? sonde_cell_text(sonde_verdict_name(verdict_of(runs, self)))
-			   : sonde_cell_absent("of one run each there is none");
+			   : sonde_cell_absent("one run each has none");
 	return 0;
 }
 
@@ -172,7 +172,7 @@ static int put_table(struct sonde_diff_runs *runs, const struct zone *zones, siz
 	size_t limit = runs->options->limit ? runs->options->limit : DEFAULT_ROWS;
 	int is_one = runs->count[0] < 2 || runs->count[1] < 2;
 	struct sonde_section *section =
-	    sonde_report_table(runs->report, "diff-zones", "Zones by change of their self time", columns, COLUMNS);
+	    sonde_report_table(runs->report, "diff-zones", "Zones by change of self time", columns, COLUMNS);
 	int code = section ? 0 : sonde_error(ENOMEM, "out of memory for a section");
 	for (size_t i = 0; !code && i < count && i < limit; i++)
 		code = row_add(runs, section, &zones[i]);
@@ -181,10 +181,8 @@ static int put_table(struct sonde_diff_runs *runs, const struct zone *zones, siz
 	section->table.omitted = count > limit ? count - limit : 0;
 	return sonde_report_note(
 	    runs->report, section, 0,
-	    is_one ? "speed-up: baseline ÷ candidate, of one run each, which says nothing of how much "
-		     "two runs differ: several recordings a side do"
-		   : "medians of runs; speed-up: baseline ÷ candidate (Hodges-Lehmann, Mann-Whitney); p is "
-		     "corrected for self times, totals and medians of all zones");
+	    is_one ? "one run each: run-to-run variation is unknown; compare several recordings a side"
+		   : "medians of runs (Hodges-Lehmann, Mann-Whitney); p is corrected for all zones");
 }
 
 int sonde_diff_zones_table(struct sonde_diff_runs *runs)

@@ -123,7 +123,7 @@ static int hot_add(const struct sonde_facts *facts, const char *kind, const char
 	double spread = strcmp(kind, "function") ? 0 : Z_95 * share * sqrt((1 - share) / samples);
 	const char *own = strcmp(kind, "function") ? NULL : nearest_own(facts, name, &total_ns);
 	const char *what =
-	    facts->has_path ? "of the critical path" : "(CPU time of all threads, in a run of that length)";
+	    facts->has_path ? "of the critical path" : "of CPU time (all threads, over the length of the run)";
 	double self_ns = sonde_facts_stretched(facts, fmin(time_ns + spread * facts->span_ns, facts->span_ns));
 	double saves_ns = own ? fmax(self_ns, sonde_facts_cpu_on_path(facts, NULL, 0, total_ns)) : self_ns;
 	if (own && is_told(found, own))
@@ -135,8 +135,8 @@ static int hot_add(const struct sonde_facts *facts, const char *kind, const char
 			       : sonde_report_text(found->report, "%s", name),
 		.evidence = own ? sonde_report_text(
 				      found->report,
-				      "%.3f s of the %.3f s %s are in %s, which %s calls; that takes %.3f s of CPU "
-				      "time with all that it calls",
+						   "%.3f s of the %.3f s %s are in %s, called by %s, which takes %.3f "
+						   "s of CPU time with its callees",
 				      time_ns / 1e9, facts->span_ns / 1e9, what, name, own, total_ns / 1e9)
 				: sonde_report_text(found->report, "%.3f s of the %.3f s %s are in this %s itself",
 						    time_ns / 1e9, facts->span_ns / 1e9, what, kind),
@@ -198,8 +198,7 @@ SONDE_JUDGE(many_calls)
 				     &(struct sonde_finding){
 					 .subject = sonde_report_text(found->report, "%s", name),
 					 .evidence = sonde_report_text(found->report,
-								       "called %.0f times, %.0f ns each: together %.3f "
-								       "s; a part of that is calling, and recording it",
+			    "called %.0f times, %.0f ns each: %.3f s in all, including call and recording overhead",
 								       calls, self_ns / calls, self_ns / 1e9),
 					 .saves_ns = on_path_ns,
 					 .has_waits = 1,
@@ -256,11 +255,11 @@ SONDE_JUDGE(page_faults)
 	    found, &(struct sonde_finding){.subject = sonde_report_text(found->report, "%.0f page faults", faults),
 					   .evidence = sonde_report_text(
 					       found->report,
-					       confidence > 0 ? "the kernel is not sampled: faults are a part of its "
+					       confidence > 0 ? "the kernel is not sampled: faults are part of its "
 								"%.3f s of system time (%.1f %% of CPU time)%s"
 							      : "%.3f s (%.1f %% of CPU time) in page faults%s",
 					       fault_ns / 1e9, 100 * fault_ns / facts->cpu_ns,
-					       free_ns > 0 ? ", besides what giving memory back takes" : ""),
+					       free_ns > 0 ? ", without the cost of freeing memory" : ""),
 					   .saves_ns = fmin(saves_ns, facts->span_ns),
 					   .has_waits = 1,
 					   .place = {.functions = confidence > 0 ? NULL : both},
@@ -360,18 +359,16 @@ static struct churn churn_of(const struct sonde_facts *facts)
 static const char *churn_text(const struct churn *churn, double rate, struct sonde_report *report)
 {
 	if (!(churn->begins > 0))
-		return "; how many allocations, record --heap tells";
+		return "; record --heap counts the allocations";
 	const char *many = sonde_figure_text(report, rate);
 	if (!many)
 		return NULL;
 	if (isnan(churn->temporary))
-		return sonde_report_text(report,
-					 "; about %s allocations a second (sampled); how many of them are temporary "
-					 "is not known: record --heap=full tells",
+		return sonde_report_text(report, "; about %s allocations/s (sampled); for the temporary ones: record --heap=full",
 					 many);
 	const char *most =
-	    *churn->where ? sonde_report_text(report, "; most temporary blocks are %s's", churn->where) : "";
-	return most ? sonde_report_text(report, "; %s allocations a second, %.0f %% of them temporary%s", many,
+	    *churn->where ? sonde_report_text(report, "; most temporary blocks come from %s", churn->where) : "";
+	return most ? sonde_report_text(report, "; %s allocations/s, %.0f %% of them temporary%s", many,
 					100 * fmin(churn->temporary / churn->begins, 1), most)
 		    : NULL;
 }
@@ -445,10 +442,10 @@ SONDE_JUDGE(profiler_cost)
 	return sonde_found_add(
 	    found,
 	    &(struct sonde_finding){
-		.subject = "what was recorded of this program",
+		.subject = "profiling overhead",
 		.evidence = sonde_report_text(
 		    found->report,
-		    "%.3f s (%.1f %% of CPU time) are the recorder's own code within the program; beside it %.3f s",
+			   "%.3f s (%.1f %% of CPU time) are recorder code inside the program; outside it %.3f s",
 		    inside_ns / 1e9, 100 * share, beside_ns / 1e9),
 		.saves_ns = saves_ns,
 		.has_waits = 1,

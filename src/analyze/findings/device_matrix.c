@@ -116,7 +116,7 @@ static int tallies_init(struct tallies *tallies, const struct sonde_session *ses
 	tallies->all = calloc(tallies->count, sizeof *tallies->all);
 	tallies->is_product = calloc(operations, 1);
 	if (!tallies->all || !tallies->is_product)
-		return sonde_error(ENOMEM, "out of memory for %zu operations of devices", operations);
+		return sonde_error(ENOMEM, "out of memory for %zu GPU operations", operations);
 	for (uint32_t id = 1; id < operations; id++) {
 		const struct sonde_operation *operation = sonde_session_operation(session, id);
 		tallies->is_product[id] =
@@ -232,17 +232,15 @@ static const char *evidence_of(struct sonde_report *report, const struct tally *
 {
 	const char *type = capability < FIRST_TF32 ? "FP16 (it has no TF32)" : "TF32";
 	const char *counted =
-	    isnan(share) ? "what its matrix units did meanwhile was not read (the driver counts it from Hopper on)"
-			 : sonde_report_text(report, "its matrix units had work for %.1f %% of the run, by the driver",
+	    isnan(share) ? "use of its matrix units was not read (the driver counts it from Hopper on)"
+			 : sonde_report_text(report, "its matrix units were busy for %.1f %% of the run, by the driver",
 					     100 * share);
 	const char *faster =
-	    times > 1 ? sonde_report_text(report, "they do %.3g times as much in %s, dense, in a clock", times, type)
-		      : "how much faster they are differs among chips of its compute capability, or is not known here";
+	    times > 1 ? sonde_report_text(report, "they do %.3g times as much per clock in %s, dense", times, type)
+		      : "their gain for its compute capability is unknown";
 	if (!counted || !faster)
 		return NULL;
-	return sonde_report_text(report,
-				 "%.0f kernel%s of matrix products in FP32, by their names, %.3f s, of which %.3f s "
-				 "with no other kernel beside; %s; %s",
+	return sonde_report_text(report, "%.0f FP32 matrix kernel%s (by name) ran for %.3f s, %.3f s of it without another kernel; %s; %s",
 				 tally->count, tally->count > 1 ? "s" : "", tally->ns / 1e9, alone_ns / 1e9, counted,
 				 faster);
 }

@@ -66,7 +66,7 @@ static int names_read(uint32_t **out, const struct sonde_session *session)
 		}
 		*out = of;
 	}
-	int rc = named && of ? 0 : sonde_error(ENOMEM, "out of memory for %zu operations of devices", all);
+	int rc = named && of ? 0 : sonde_error(ENOMEM, "out of memory for %zu GPU operations", all);
 	if (!count)
 		free(of);
 	free(named);
@@ -137,15 +137,15 @@ static int exposed_add(const struct sonde_facts *facts, struct sonde_found *foun
 	if (!(exposed_ns / facts->span_ns > facts->threshold[SONDE_THRESHOLD_EXPOSED]) || !(saves_ns > 0))
 		return 0;
 	return sonde_found_add(
-	    found, &(struct sonde_finding){
-		       .subject = sonde_device_label(facts->session, device, found->report),
-		       .evidence = sonde_report_text(
-			   found->report,
-			   "%.0f kernels that communicate (by their names), %.3f s, of which %.3f s while no "
-			   "other kernel of the device ran; other kernels ran for %.3f s without one",
-			   (double)work->count, (double)work->talks.total_ns / 1e9, exposed_ns / 1e9, left_ns / 1e9),
-		       .saves_ns = saves_ns,
-		       .weighs = saves_ns / facts->span_ns});
+	    found, &(struct sonde_finding){.subject = sonde_device_label(facts->session, device, found->report),
+					   .evidence = sonde_report_text(
+					       found->report,
+					       "%.0f communication kernels (by name) took %.3f s, %.3f s of it with no "
+					       "other kernel on the GPU; other kernels ran alone for %.3f s",
+					       (double)work->count, (double)work->talks.total_ns / 1e9,
+					       exposed_ns / 1e9, left_ns / 1e9),
+					   .saves_ns = saves_ns,
+					   .weighs = saves_ns / facts->span_ns});
 }
 
 SONDE_JUDGE(exposed_communication)
@@ -158,7 +158,7 @@ SONDE_JUDGE(exposed_communication)
 		return rc;
 	struct work *works = calloc(count + 1, sizeof *works);
 	rc = works ? works_add(works, times, names, facts->options->thread)
-		   : sonde_error(ENOMEM, "out of memory for %zu devices", count);
+		   : sonde_error(ENOMEM, "out of memory for %zu GPUs", count);
 	for (uint32_t id = 1; !rc && id <= count; id++)
 		if (works[id].talks.total_ns && judged++ < JUDGED_MAX)
 			rc = exposed_add(facts, found, &works[id], id);
@@ -360,16 +360,15 @@ static int late_add(const struct sonde_facts *facts, struct sonde_found *found, 
 	    !(late->median_ns > facts->threshold[SONDE_THRESHOLD_LATE] * every_ns))
 		return 0;
 	return sonde_found_add(
-	    found, &(struct sonde_finding){.subject = rank_text(facts, rank, found->report),
-					   .evidence = sonde_report_text(
-					       found->report,
-					       "of %zu ranks the last to start %zu of %zu kernels that communicate (by "
-					       "their names, the k-th of each "
-					       "rank), mostly %.3f ms after the mean of all; one comes every %.3f ms",
-					       meetings->ranks, late->count, meetings->count, late->median_ns / 1e6,
-					       every_ns / 1e6),
-					   .saves_ns = saves_ns,
-					   .weighs = saves_ns / facts->span_ns});
+	    found, &(struct sonde_finding){
+		       .subject = rank_text(facts, rank, found->report),
+		       .evidence = sonde_report_text(found->report,
+						     "last of %zu ranks to start %zu of %zu communication kernels (by "
+						     "name), mostly %.3f ms after the mean; one starts every %.3f ms",
+						     meetings->ranks, late->count, meetings->count,
+						     late->median_ns / 1e6, every_ns / 1e6),
+		       .saves_ns = saves_ns,
+		       .weighs = saves_ns / facts->span_ns});
 }
 
 static int meetings_judge(const struct sonde_facts *facts, struct sonde_found *found,
@@ -379,9 +378,8 @@ static int meetings_judge(const struct sonde_facts *facts, struct sonde_found *f
 	struct meetings meetings = {.all = calloc(times->count + 1, sizeof *meetings.all)};
 	uint64_t *sizes = calloc(times->count + 1, sizeof *sizes);
 	struct late late;
-	int rc = calls && meetings.all && sizes
-		     ? 0
-		     : sonde_error(ENOMEM, "out of memory for %zu kernels of devices", times->count);
+	int rc =
+	    calls && meetings.all && sizes ? 0 : sonde_error(ENOMEM, "out of memory for %zu GPU kernels", times->count);
 	if (!rc)
 		meetings_of(&meetings, calls, calls_of(calls, times, names), &times->window);
 	const struct meeting *rank = !rc && meetings.count >= MATCHED_LEAST ? often_last(&meetings) : NULL;

@@ -289,9 +289,9 @@ static int way_add(const struct staged *staged, struct sonde_found *found, const
 	const char *from = sonde_device_label(facts->session, way->out->device, found->report);
 	const char *to = sonde_device_label(facts->session, way->in->device, found->report);
 	const char *direct =
-	    times.b_per_s > 0 ? sonde_report_text(found->report, "at %.3g GB/s, as copies between the two have it here",
+	    times.b_per_s > 0 ? sonde_report_text(found->report, "at %.3g GB/s, as measured between the two here",
 						  times.b_per_s / 1e9)
-			      : "which takes no longer than the longer of the two (assumed)";
+			      : "which takes no longer than the longer of the two copies (assumed)";
 	if (!from || !to || !direct)
 		return sonde_error(ENOMEM, "out of memory for findings");
 	return sonde_found_add(
@@ -300,9 +300,8 @@ static int way_add(const struct staged *staged, struct sonde_found *found, const
 		.subject = sonde_report_text(found->report, "%s to %s", from, to),
 		.evidence = sonde_report_text(
 		    found->report,
-		    "%zu times as many bytes came to the host from the one and then went to the other (%.3g GB; "
-		    "told by their sizes and order): %.3f s of copies, %.3f s while no kernel ran; peer access lets "
-		    "the device copy directly, %s",
+		    "%zu times the same bytes went to the host and on to the other GPU (%.3g GB; matched by size and "
+		    "order): %.3f s of copies, %.3f s with no kernel running; P2P copies go directly, %s",
 		    count, times.size_b / 1e9, times.copy_ns / 1e9, times.exposed_ns / 1e9, direct),
 		.saves_ns = saves_ns,
 		.weighs = saves_ns / facts->span_ns});
@@ -335,7 +334,7 @@ static int staged_judge(struct staged *staged, struct sonde_found *found)
 	staged->gives = calloc(devices, sizeof *staged->gives);
 	int rc = staged->moves && staged->pairs && staged->latest && staged->gives
 		     ? 0
-		     : sonde_error(ENOMEM, "out of memory for %zu copies of devices", rows);
+		     : sonde_error(ENOMEM, "out of memory for %zu GPU copies", rows);
 	if (!rc) {
 		moves_read(staged);
 		pairs_read(staged);

@@ -79,8 +79,7 @@ static int calls_add(const struct sonde_facts *facts, const struct calls *calls,
 	return sonde_found_add(
 	    found, &(struct sonde_finding){
 		       .subject = sonde_report_text(found->report, "%s", calls->most),
-		       .evidence = sonde_report_text(found->report,
-						     "%.0f calls, %.3f s of the host; %s had nothing to do for %.3f s",
+		       .evidence = sonde_report_text(found->report, "%.0f calls took %.3f s on the host; %s was idle for %.3f s",
 						     calls->count, calls->ns / 1e9, work.name, work.idle_ns / 1e9),
 		       .saves_ns = saves_ns,
 		       .weighs = share});
@@ -155,10 +154,10 @@ static int pageable_add(const struct sonde_facts *facts, const struct sonde_devi
 	    &(struct sonde_finding){
 		.subject = SUBJECT(found, work),
 		.evidence = sonde_report_text(
-		    found->report, "%.0f copies between pageable memory and the device, %.3f s; %s", count,
+		    found->report, "%.0f copies between pageable memory and the GPU, %.3f s; %s", count,
 		    time_ns / 1e9,
 		    saves_ns > 0 ? "pinned memory was faster in this run"
-				 : "how fast pinned memory is cannot be told: none was copied here that was faster"),
+				 : "the speed of pinned memory is unknown: no faster pinned copy was seen"),
 		.saves_ns = saves_ns,
 		.weighs = saves_ns > 0 ? saves_ns / facts->span_ns : fmin(share, 0.04)});
 }
@@ -187,7 +186,7 @@ static int serial_add(const struct sonde_facts *facts, const struct sonde_device
 	    &(struct sonde_finding){
 		.subject = SUBJECT(found, work),
 		.evidence = sonde_report_text(
-		    found->report, "%.0f copies between host and device, %.3f s, of which %.3f s while no kernel ran",
+		    found->report, "%.0f copies between host and GPU, %.3f s, of which %.3f s with no kernel running",
 		    count, time_ns / 1e9, work->alone_ns / 1e9),
 		.saves_ns = saves_ns,
 		.weighs = share});
@@ -295,7 +294,7 @@ static double grid_used(const struct sonde_columns_kernels *kernels, size_t row)
 
 static int grid_add(const struct sonde_facts *facts, const struct sonde_device_work *work, struct sonde_found *found)
 {
-	static const struct shape shape = {grid_used, "units of the device that have a block, over all waves", 0,
+	static const struct shape shape = {grid_used, "share of GPU units with a block, over all waves", 0,
 					   SONDE_THRESHOLD_GRID, SONDE_THRESHOLD_GRID_SHARE};
 	return shape_add(facts, work, &shape, found);
 }
@@ -312,7 +311,7 @@ static double lanes_used(const struct sonde_columns_kernels *kernels, size_t row
 
 static int lanes_add(const struct sonde_facts *facts, const struct sonde_device_work *work, struct sonde_found *found)
 {
-	static const struct shape shape = {lanes_used, "lanes of its warps that have a thread", 0,
+	static const struct shape shape = {lanes_used, "share of its warps' lanes with a thread", 0,
 					   SONDE_THRESHOLD_LANES, SONDE_THRESHOLD_LANES_SHARE};
 	return shape_add(facts, work, &shape, found);
 }
@@ -349,10 +348,10 @@ SONDE_JUDGE(device_full)
 	int rc = 0;
 	size_t before = found->count;
 	for (size_t i = 0; !rc && i < machine->of.rows; i++)
-		if (!strcmp(sonde_column_text(machine, i, what), "device memory"))
+		if (!strcmp(sonde_column_text(machine, i, what), "GPU memory"))
 			rc = full_add(facts, found, sonde_column_text(machine, i, object),
 				      sonde_column_ratio(machine, i, max), 0,
-				      sonde_report_text(found->report, "its %s, of all programs, by the driver,",
+				      sonde_report_text(found->report, "its %s used by all programs, by the driver,",
 							sonde_column_text(machine, i, whole)));
 	for (size_t i = 0; !rc && found->count == before && i < sonde_device_count(facts); i++) {
 		double peak_b = sonde_column_bytes(devices, i, peak_b);
@@ -380,8 +379,7 @@ SONDE_JUDGE(device_reserve)
 			       .subject = sonde_report_text(found->report, "%s", sonde_column_text(devices, i, device)),
 			       .evidence = sonde_report_text(
 				   found->report,
-				   "its pools had up to %.3g GB in reserve, of which at least %.0f %% "
-				   "were not allocated then",
+			    "its pools reserved up to %.3g GB, of which at least %.0f %% were unused then",
 				   reserved_b / 1e9, floor(100 * unused_b / reserved_b)),
 			       .bytes = unused_b,
 			       .weighs = fmin(unused_b / reserved_b - least, 1)});
@@ -422,7 +420,7 @@ SONDE_JUDGE(device_slowed)
 	for (size_t i = 0; !rc && i < machine->of.rows; i++) {
 		const char *device = sonde_column_text(machine, i, object), *why = "";
 		double clock = sonde_column_ratio(machine, i, mean);
-		if (strcmp(sonde_column_text(machine, i, what), "device clock") != 0)
+		if (strcmp(sonde_column_text(machine, i, what), "GPU clock") != 0)
 			continue;
 		double slowed = slowed_share(machine, device, &why), lost = slowed * (1 - clock);
 		double saves_ns = lost * work.busy_ns;
@@ -432,7 +430,7 @@ SONDE_JUDGE(device_slowed)
 		    found, &(struct sonde_finding){
 			       .subject = sonde_report_text(found->report, "%s", device),
 			       .evidence = sonde_report_text(
-				   found->report, "%s for %.1f %% of the time; its clock was %.1f %% of %s in the mean",
+				   found->report, "%s for %.1f %% of the time; the clock averaged %.1f %% of %s",
 				   why, 100 * slowed, 100 * clock, sonde_column_text(machine, i, whole)),
 			       .saves_ns = saves_ns,
 			       .weighs = saves_ns / facts->span_ns});

@@ -211,8 +211,8 @@ static int starved_add(const struct sonde_facts *facts, const struct sonde_devic
 		    subject_of(found, work->name, sonde_device_gaps_in(facts, work->name, LAUNCH_NS, found->report)),
 		.evidence = sonde_report_text(
 		    found->report,
-		    "%.3f s in %.0f gaps in which the host had not asked for what came next (%.3f s running, %.3f s in "
-		    "I/O); the device was busy for %.3f s",
+						     "%.3f s in %.0f gaps before the host submitted the next work "
+						     "(%.3f s running, %.3f s in I/O); the GPU was busy for %.3f s",
 		    host.own_ns / 1e9, host.gaps, host.running_ns / 1e9, host.io_ns / 1e9, work->busy_ns / 1e9),
 		.saves_ns = saves_ns,
 		.limiter = host.io_ns > host.running_ns         ? "io"
@@ -282,7 +282,7 @@ static int tiny_add(const struct sonde_facts *facts, const struct sonde_device_w
 	    found, &(struct sonde_finding){
 		       .subject = sonde_report_text(found->report, "%s on %s", tiny.most, work->name),
 		       .evidence = sonde_report_text(
-			   found->report, "%.0f kernels of %.2f µs (mean), %.2f µs between them: %.3f s of launching",
+			   found->report, "%.0f kernels of %.2f µs (mean), %.2f µs apart: %.3f s of launch latency",
 			   tiny.calls, tiny.ns / tiny.calls / 1e3, between_ns / tiny.calls / 1e3, between_ns / 1e9),
 		       .saves_ns = saves_ns,
 		       .weighs = share});
@@ -333,8 +333,7 @@ SONDE_JUDGE(device_idle)
 		    found, &(struct sonde_finding){
 			       .subject = sonde_report_text(found->report, "%s", work.name),
 			       .evidence = sonde_report_text(
-				   found->report,
-				   "busy for %.3f s of the %.3f s from its first activity to its last (%.1f %%)",
+				   found->report, "busy for %.3f s of the %.3f s from first to last activity (%.1f %%)",
 				   work.busy_ns / 1e9, used_ns / 1e9, 100 * work.busy_ns / used_ns),
 			       .saves_ns = saves_ns,
 			       .weighs = saves_ns / facts->span_ns});
@@ -364,7 +363,7 @@ SONDE_JUDGE(device_gap)
 			    &(struct sonde_finding){
 				.subject = subject_of(found, work.name, where),
 				.evidence = sonde_report_text(
-				    found->report, "nothing to do for %.3f s, from %.3f s on, before %s", gap_ns / 1e9,
+				    found->report, "idle for %.3f s, from %.3f s on, before %s", gap_ns / 1e9,
 				    sonde_column_ns(gaps, row, at_ns) / 1e9, sonde_column_text(gaps, row, next)),
 				.saves_ns = saves_ns,
 				.weighs = saves_ns / facts->span_ns});
@@ -428,8 +427,8 @@ SONDE_JUDGE(step_sync)
 		.subject = sonde_report_text(found->report, "%s", work.name),
 		.evidence = sonde_report_text(
 		    found->report,
-		    "the host waited for the device %.0f times, and %.0f copies back were of %g bytes at most (mean); "
-		    "%.3f s until the device had something to do again",
+					"the host waited for the GPU %.0f times; %.0f copies back of at most %g bytes "
+					"(mean); %.3f s until the GPU had work again",
 		    waits, small, facts->threshold[SONDE_THRESHOLD_STEP_B], saves_ns * gaps / 1e9),
 		.saves_ns = saves_ns * gaps,
 		.weighs = share});

@@ -55,13 +55,13 @@ static const struct sonde_column columns[COLUMNS] = {
     [RULE] = {"rule", "rule", SONDE_UNIT_TEXT, SONDE_BASIS_MEASURED, 0, 0},
     [NAME] = {"title", "finding", SONDE_UNIT_TEXT, SONDE_BASIS_MEASURED, 0, 4},
     [SUBJECT] = {"subject", "where", SONDE_UNIT_TEXT, SONDE_BASIS_MEASURED, 1, 0},
-    [SAVES] = {"saves_ns", "could save", SONDE_UNIT_NS, SONDE_BASIS_ESTIMATED, 0, 0},
+    [SAVES] = {"saves_ns", "saves", SONDE_UNIT_NS, SONDE_BASIS_ESTIMATED, 0, 0},
     [SHARE] = {"saves_share", "of span", SONDE_UNIT_RATIO, SONDE_BASIS_ESTIMATED, 0, 1},
     [SPEEDUP] = {"expected_speedup", "speedup", SONDE_UNIT_FACTOR, SONDE_BASIS_ESTIMATED, 0, 1},
     [AT_MOST] = {"at_most_ns", "at most", SONDE_UNIT_NS, SONDE_BASIS_ESTIMATED, 0, 2},
     [AT_MOST_SHARE] = {"at_most_share", "of span", SONDE_UNIT_RATIO, SONDE_BASIS_ESTIMATED, 0, 3},
-    [AT_MOST_SPEEDUP] = {"at_most_speedup", "speedup at most", SONDE_UNIT_FACTOR, SONDE_BASIS_ESTIMATED, 0, 2},
-    [WITHIN] = {"within", "of all within", SONDE_UNIT_TEXT, SONDE_BASIS_MEASURED, 1, 4},
+    [AT_MOST_SPEEDUP] = {"at_most_speedup", "max speedup", SONDE_UNIT_FACTOR, SONDE_BASIS_ESTIMATED, 0, 2},
+    [WITHIN] = {"within", "all within", SONDE_UNIT_TEXT, SONDE_BASIS_MEASURED, 1, 4},
     [CONFIDENCE] = {"confidence", "confidence", SONDE_UNIT_RATIO, SONDE_BASIS_ESTIMATED, 0, 3},
     [LIMITER] = {"limiter", "limited by", SONDE_UNIT_TEXT, SONDE_BASIS_ESTIMATED, 0, 2},
     [PEAK] = {"peak_share", "of peak", SONDE_UNIT_RATIO, SONDE_BASIS_MEASURED, 0, 5},
@@ -245,8 +245,7 @@ static int suppress(struct sonde_found *found, const struct sonde_session *sessi
 			found->rows[kept++] = *finding;
 		else if (!rc)
 			rc = sonde_report_note(
-			    report, section, 1,
-			    "suppressed: %s (%s): records that it rests on were lost, or cannot be read",
+			    report, section, 1, "suppressed: %s (%s): its data is incomplete",
 			    finding->rule->id, finding->subject);
 	}
 	found->count = kept;
@@ -268,8 +267,7 @@ static int suppress_noisy(struct sonde_found *found, const struct sonde_facts *f
 	found->count = kept;
 	found->is_noisy = 1;
 	return sonde_report_note(
-	    report, section, 1,
-	    "noisy run: other programs had the CPUs for %.0f %% of the critical path; time findings are withheld", 100 * noise);
+	    report, section, 1, "Noisy run: %.0f %% of the critical path waited for a CPU; time findings are withheld.", 100 * noise);
 }
 
 /* --- finding -------------------------------------------------------------------------------------------------------
@@ -303,18 +301,16 @@ static const char *note_cut_off(const struct sonde_facts *facts, struct sonde_re
 	const char *samples = has_samples(facts)               ? ""
 			      : rate && strtod(rate, NULL) > 0 ? ", CPU time (sampled, but no sample can be read)"
 							       : ", CPU time (no sample can be read)";
-	const char *waits = sonde_session_event_count(session, SONDE_CHUNK_WAITS) ? "" : ", calls that wait";
+	const char *waits = sonde_session_event_count(session, SONDE_CHUNK_WAITS) ? "" : ", blocking calls";
 	const char *heap = has_heap_events ? ""
 			   : has_heap      ? ", allocations (recorded, but none can be read)"
 					   : ", allocations";
-	const char *path = facts->has_path ? "" : ", who waited for whom (no critical path)";
+	const char *path = facts->has_path ? "" : ", wake-ups (no critical path)";
 	return sonde_report_text(report, "%s%s%s%s", samples, waits, heap, path);
 }
 
 /* Of devices: what no source tells. */
-static const char uncounted[] =
-    ", matrix units of devices but where names of kernels tell (nobody counts their work), what a program's own "
-    "allocators hold of devices unused (they do not tell)";
+static const char uncounted[] = ", GPU matrix units, unused GPU memory of custom allocators";
 
 /* Which rules had nothing to read. */
 static int note_unjudged(const struct sonde_facts *facts, struct sonde_report *report, struct sonde_section *section)
@@ -325,10 +321,10 @@ static int note_unjudged(const struct sonde_facts *facts, struct sonde_report *r
 	const char *samples = has_samples(facts) ? "" : ", CPU time (no samples)";
 	const char *waits = has_source(session, "waits") ? "" : ", calls that wait (record " WITH_WAITS ")";
 	const char *heap = has_source(session, "heap") ? "" : ", allocations (record " WITH_HEAP ")";
-	const char *path = facts->has_path ? "" : ", who waited for whom (no critical path)";
+	const char *path = facts->has_path ? "" : ", wake-ups (no critical path)";
 	const char *nodes = sonde_session_info(session, "host.numa_nodes"); /* "0", or "0-1": none is remote of one */
 	const char *remote = nodes && nodes[strspn(nodes, "0123456789")]
-				 ? ", remote NUMA memory (nobody counts accesses to other nodes)"
+				 ? ", remote NUMA memory"
 				 : "";
 	const char *all = is_cut_off ? note_cut_off(facts, report)
 				     : sonde_report_text(report, "%s%s%s%s", samples, waits, heap, path);
@@ -340,8 +336,8 @@ static int note_unjudged(const struct sonde_facts *facts, struct sonde_report *r
 		return 0;
 	int rc = sonde_report_note(
 	    report, section, is_cut_off,
-	    is_cut_off ? "not judged, since the recording was cut off, and what there is of it tells nothing of: %s"
-		       : "not judged, since not recorded: %s",
+	    is_cut_off ? "not checked, since the recording is incomplete: %s"
+		       : "not checked: %s",
 	    all + 2);
 	if (!rc && !is_cut_off && (*waits || *heap))
 		sonde_report_advise(report, section, SONDE_ACTION_RECORD, *waits ? WITH_WAITS : WITH_HEAP);
@@ -365,7 +361,7 @@ static int waits_say(const struct sonde_facts *facts, struct sonde_finding *find
 	double running_ns = finding->saves_ns / facts->stretch, waits_ns = finding->saves_ns - running_ns;
 	if (!finding->has_waits || !(waits_ns >= 0.5e6)) /* shown to the ms */
 		return 0;
-	finding->evidence = sonde_report_text(report, "%s; could go: running %.3f s + waiting for a CPU %.3f s",
+	finding->evidence = sonde_report_text(report, "%s; saves %.3f s running + %.3f s waiting for a CPU",
 					      finding->evidence, running_ns / 1e9, waits_ns / 1e9);
 	return finding->evidence ? 0 : sonde_error(ENOMEM, "out of memory for findings");
 }
@@ -380,8 +376,7 @@ int sonde_findings_find(struct sonde_found *out, struct sonde_session *session,
 	out->span_ns = facts.span_ns;
 	int has_span = !isnan(facts.span_ns); /* what was imported may not tell */
 	if (!rc && !has_span)
-		rc = sonde_report_note(report, section, 0,
-				       "not judged: how long the run took is not known, and so what could go of it");
+		rc = sonde_report_note(report, section, 0, "not checked: the length of the run is unknown");
 	for (size_t i = 0; !rc && has_span && i < sonde_rule_count; i++) {
 		out->rule = &sonde_rules[i];
 		rc = sonde_rules[i].judge(&facts, out);
@@ -427,7 +422,7 @@ static const char *steps_of(const struct sonde_rule *rule, struct sonde_report *
 static struct sonde_cell speedup(double span_ns, double saved_ns)
 {
 	return span_ns - saved_ns >= 1 ? sonde_cell_real(span_ns / (span_ns - saved_ns), 0)
-				       : sonde_cell_absent("nothing would be left");
+				       : sonde_cell_absent("no time would remain");
 }
 
 static int row_add(const struct sonde_found *found, const struct sonde_finding *finding, struct sonde_report *report,
@@ -441,7 +436,7 @@ static int row_add(const struct sonde_found *found, const struct sonde_finding *
 	if (!row || !steps || !again)
 		return sonde_error(ENOMEM, "out of memory for findings");
 	int is_time = finding->saves_ns > 0;
-	const char *why = finding->bytes > 0 ? "it is about bytes" : "it is not known";
+	const char *why = finding->bytes > 0 ? "it is about bytes" : "unknown";
 	row[SEVERITY] = sonde_cell_text(sonde_severity_name(sonde_finding_severity(finding)));
 	row[RULE] = sonde_cell_text(rule->id);
 	row[NAME] = sonde_cell_text(rule->title);
@@ -455,8 +450,8 @@ static int row_add(const struct sonde_found *found, const struct sonde_finding *
 	row[AT_MOST_SPEEDUP] = is_time ? speedup(found->span_ns, finding->at_most_ns) : sonde_cell_absent(why);
 	row[WITHIN] = is_time && finding->within ? sonde_cell_text(finding->within)
 		      : !is_time                 ? sonde_cell_absent(why)
-		      : finding->place.ns > 0    ? sonde_cell_absent("it is a zone, or a phase")
-					      : sonde_cell_absent("no function of the program's is known to hold it");
+		      : finding->place.ns > 0    ? sonde_cell_absent("a zone or phase")
+					      : sonde_cell_absent("no function of the program is known to contain it");
 	row[CONFIDENCE] = sonde_cell_real(sonde_finding_confidence(finding), 0);
 	row[LIMITER] = sonde_cell_text(finding->limiter ? finding->limiter : rule->limiter);
 	row[PEAK] = finding->peak_share > 0 ? sonde_cell_real(finding->peak_share, 0)
@@ -504,15 +499,12 @@ static int findings_finish(void *state, struct sonde_report *report)
 		rc = row_add(&found, &found.rows[i], report, section);
 	section->table.omitted = found.count > limit ? found.count - limit : 0;
 	if (!rc && !found.count && !found.is_noisy && !isnan(found.span_ns))
-		rc = sonde_report_note(report, section, 0,
-				       "nothing was found in what was recorded: no rule's threshold was reached");
+		rc = sonde_report_note(report, section, 0, "no findings: no rule reached its threshold");
 	else if (!rc && found.count)
 		rc = sonde_report_note(
 		    report, section, 0,
-		    "an estimate: T / (T - f), f the time of the run (%.3f s) that could go away "
-		    "with everything else as it was; sorted by f, or the share of bytes, × confidence; "
-		    "at most: all time within the program's own function that holds it; "
-		    "sonde advise says why, and what to do",
+				       "estimates: T / (T - f), where f of %.3f s could be saved (docs/FINDINGS.md; "
+				       "details: sonde advise)",
 		    found.span_ns / 1e9);
 	free(found.rows);
 	return rc;
@@ -520,7 +512,7 @@ static int findings_finish(void *state, struct sonde_report *report)
 
 const struct sonde_pass sonde_pass_findings = {
     .name = "findings",
-    .title = "what to fix first: rules over all other sections, with what that could save",
+    .title = "what to fix first, and what it would save",
     .begin = findings_begin,
     .finish = findings_finish,
     .end = findings_end,

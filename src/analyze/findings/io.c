@@ -51,8 +51,9 @@ static double sampled_ns(const struct sonde_facts *facts, int is_write)
 	return sonde_facts_cpu_on_path(facts, NULL, 0, sonde_facts_most_total_ns(facts, is_write ? writes : reads, 5));
 }
 
-/* Of reads of pipes and sockets the part that put its thread to sleep: it had to wait for what another thread or program
- * would write. A thread's switches are shared out as its blocked time is. 0 where nothing is known of threads. */
+/* Of reads of pipes and sockets the part that put its thread to sleep: it had to wait for what another thread or
+ * program would write. A thread's switches are shared out as its blocked time is. 0 where nothing is known of threads.
+ */
 static double waiting_reads(const struct sonde_facts *facts)
 {
 	const struct sonde_columns_threads *threads = &facts->columns.threads;
@@ -96,7 +97,7 @@ static int small_add(const struct sonde_facts *facts, const struct sonde_columns
 	    &(struct sonde_finding){
 		.subject = sonde_report_text(found->report, "%s%s%s", file, *where ? ", most in " : "", where),
 		.evidence = sonde_report_text(
-		    found->report, "%.0f %s of %.0f bytes (mean), %.2f µs each: %.3f s; blocks of 64 KB would be %.0f",
+		    found->report, "%.0f %s of %.0f bytes (mean), %.2f µs each: %.3f s; in blocks of 64 KB: %.0f",
 		    calls, is_write ? "writes" : "reads", bytes / calls, time_ns / calls / 1e3, time_ns / 1e9,
 		    ceil(bytes / BLOCK_B)),
 		.saves_ns = saves_ns,
@@ -149,8 +150,7 @@ SONDE_JUDGE(sync)
 	return sonde_found_add(
 	    found, &(struct sonde_finding){.subject = *where ? sonde_report_text(found->report, "%s", where) : "fsync",
 					   .evidence = sonde_report_text(
-					       found->report,
-					       "%.0f calls of fsync and its kin, %.3f s of the critical path (%.1f %%)",
+					       found->report, "%.0f fsync-like calls, %.3f s of the critical path (%.1f %%)",
 					       calls, time_ns / 1e9, 100 * share),
 					   .saves_ns = time_ns,
 					   .place = {.waits = SONDE_PLACE_WAITS(SYNC)},
@@ -218,7 +218,7 @@ SONDE_JUDGE(loading)
 				       : "pipes and sockets",
 			.evidence = sonde_report_text(
 			    found->report,
-			    "%.3f s of the critical path waiting for what comes through pipes and sockets (%.0f reads)",
+				   "%.3f s of the critical path waiting for data from pipes and sockets (%.0f reads)",
 			    alone_ns / 1e9, both_of(facts, 0)),
 			.saves_ns = saves_ns,
 			.place = {.waits = SONDE_PLACE_WAITS(READ) | SONDE_PLACE_WAITS(RECEIVE)},
@@ -232,7 +232,8 @@ SONDE_JUDGE(loading)
 		.subject = *where ? sonde_report_text(found->report, "%s", where)
 				  : sonde_report_text(found->report, "%s", file),
 		.evidence = sonde_report_text(
-		    found->report, "%.0f phases of loading, %.1f MB: %.3f s in which nothing else of the program ran",
+		    found->report,
+					"%.0f loading phases, %.1f MB: %.3f s with nothing else of the program running",
 		    count, read_b / 1e6, alone_ns / 1e9),
 		.confidence = 0.2 + 0.6 * blocked,
 		.saves_ns = saves_ns,
@@ -269,7 +270,7 @@ SONDE_JUDGE(files)
 	    &(struct sonde_finding){
 		.subject = slowest_file(facts, found->report),
 		.evidence =
-		    sonde_report_text(found->report, "%.3f s of the critical path blocked in calls on files (%.1f %%)",
+		    sonde_report_text(found->report, "%.3f s of the critical path blocked in file calls (%.1f %%)",
 				      blocked_ns / 1e9, 100 * share),
 		.saves_ns = blocked_ns,
 		.place = {.waits = SONDE_PLACE_WAITS(OPEN) | SONDE_PLACE_WAITS(READ) | SONDE_PLACE_WAITS(WRITE) |

@@ -18,7 +18,7 @@ static int hotspot_add(const struct sonde_facts *facts, const struct sonde_colum
 		return 0;
 	const char *beyond =
 	    held_b < peak_b
-		? sonde_report_text(found->report, "; no more than %.1f MB were ever resident", held_b / 1e6)
+		? sonde_report_text(found->report, "; at most %.1f MB were ever resident", held_b / 1e6)
 		: "";
 	return sonde_found_add(
 	    found, &(struct sonde_finding){
@@ -68,8 +68,8 @@ static int leak_add(const struct sonde_facts *facts, const struct sonde_columns_
 		       .subject = sonde_report_text(found->report, "%s", function),
 		       .evidence = sonde_report_text(
 			   found->report,
-			   is_growing ? "its blocks grew all the time, to %.2f MB in %.0f blocks (%.1f %% of the peak)"
-				      : "%.2f MB in %.0f blocks were left that nothing points to (%.1f %% of the peak)",
+			   is_growing ? "it grew all the time, to %.2f MB in %.0f blocks (%.1f %% of the peak)"
+				      : "%.2f MB leaked in %.0f blocks (unreachable at exit, %.1f %% of the peak)",
 			   bytes / 1e6, blocks, 100 * of_peak),
 		       .confidence = is_growing ? sonde_column_ratio(leaks, row, confidence) * 0.8 : 0,
 		       .bytes = bytes,
@@ -162,8 +162,8 @@ static int judge_fragments(struct sonde_found *found, const struct sonde_facts *
 	    &(struct sonde_finding){.subject = sonde_report_text(found->report, "%s (%u)", process->name, process->pid),
 				    .evidence = sonde_report_text(
 					found->report,
-					"%.1f MB without files were resident at last, %.1f MB of that in live blocks "
-					"and mappings: %.0f %% is free, and not given back, or was never a block",
+					"%.1f MB of anonymous memory were resident at exit, %.1f MB of it in live "
+					"blocks and mappings: %.0f %% is freed but not returned, or was never a block",
 					then_b / 1e6, (then_b - over_b) / 1e6, 100 * share),
 				    .bytes = over_b,
 				    .weighs = fmin(share, 1)});
@@ -185,8 +185,7 @@ SONDE_JUDGE(fragmentation)
 		unknown |= rss.series[id].count >= LAST_POINTS && !files.series[id].count;
 	if (unknown)
 		rc = sonde_report_note(found->report, found->section, 0,
-				       "not judged: what is free and not given back, of processes whose resident "
-				       "memory is not told apart from files");
+		    "not checked: memory retained by processes whose RSS does not separate out files");
 	for (uint32_t id = 1; !rc && sites && id < rss.count; id++)
 		rc = judge_fragments(found, facts, id, &(struct private_memory){&rss.series[id], &files.series[id]},
 				     sites);

@@ -320,8 +320,7 @@ static int find_write(const struct spots *spots, struct suspect *suspect)
 
 static int unjudged_add(struct sonde_found *found, const char *name)
 {
-	return sonde_report_note(found->report, found->section, 0,
-				 "not judged: whether threads write the same cache line in %s (%s)", name,
+	return sonde_report_note(found->report, found->section, 0, "not checked: false sharing in %s (%s)", name,
 				 sonde_error_text());
 }
 
@@ -365,10 +364,9 @@ static int suspect_add(const struct sonde_facts *facts, const struct suspect *su
 		.subject = sonde_report_text(found->report, "%s", name),
 		.evidence = sonde_report_text(
 		    found->report,
-		    "%u threads spend %.0f %% of their CPU time (%.3f s) in it, at the same time; %.0f %% of their "
-		    "samples there are at one instruction that writes memory, %s (%s+0x%llx); whether they write the "
-		    "same line was not measured: perf c2c tells, or padding each thread's data to 64 bytes and "
-		    "measuring again",
+		    "%u threads spend %.0f %% of their CPU time (%.3f s) in it, at the same time; %.0f %% of those "
+		    "samples are at one instruction that writes memory, %s (%s+0x%llx); not measured: confirm with "
+		    "perf c2c, or by padding each thread's data to 64 bytes",
 		    suspect->threads, 100 * (double)suspect->ns / (double)suspect->whole_ns, (double)suspect->ns / 1e9,
 		    100 * (double)suspect->on_write / (double)suspect->count, suspect->write.text,
 		    sonde_session_module(session, frame->module)->name, (unsigned long long)suspect->write.address),

@@ -45,8 +45,8 @@ static int throttled_add(const struct sonde_facts *facts, struct sonde_found *fo
 		return 0;
 	const char *where =
 	    facts->has_path
-		? sonde_report_text(found->report, "%.3f s of the critical path can be that", throttled->saves_ns / 1e9)
-		: "where on the critical path that was is not known: none was recorded";
+		? sonde_report_text(found->report, "%.3f s of the critical path may come from that", throttled->saves_ns / 1e9)
+		: "its share of the critical path is unknown: none was recorded";
 	if (!where)
 		return sonde_error(ENOMEM, "out of memory for findings");
 	return sonde_found_add(
@@ -54,8 +54,7 @@ static int throttled_add(const struct sonde_facts *facts, struct sonde_found *fo
 	    &(struct sonde_finding){
 		.subject = "the cgroup's CPU quota",
 		.evidence = sonde_report_text(found->report,
-					      "in %.1f %% of its periods the quota was used up, and all threads were "
-					      "stopped, %.3f s on all CPUs together; %s",
+		    "the quota ran out in %.1f %% of its periods, which stopped all threads for %.3f s on all CPUs; %s",
 					      100 * throttled->periods_share, throttled->held_ns / 1e9, where),
 		.saves_ns = throttled->saves_ns,
 		.weighs = facts->has_path ? fmin(throttled->saves_ns / facts->span_ns, 1) : throttled->periods_share});
@@ -75,12 +74,11 @@ SONDE_JUDGE(starved)
 	const char *evidence =
 	    is_own
 		? sonde_report_text(found->report,
-				    "%.3f s of the critical path (%.1f %%) could have run, and had no CPU: %.0f "
-				    "threads wanted one, there are %.0f",
+		      "%.3f s of the critical path (%.1f %%) were runnable without a CPU: %.0f threads for %.0f CPUs",
 				    waits_ns / 1e9, 100 * share, busy, facts->cores)
 		: sonde_report_text(
 		      found->report,
-		      "%.3f s of the critical path (%.1f %%) could have run, and had no CPU: other programs had them",
+		      "%.3f s of the critical path (%.1f %%) were runnable without a CPU: other programs had them",
 		      waits_ns / 1e9, 100 * share);
 	return sonde_found_add(
 	    found, &(struct sonde_finding){.subject = sonde_report_text(found->report, "%.0f CPUs", facts->cores),

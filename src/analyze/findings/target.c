@@ -33,7 +33,7 @@ static int peaks_note(struct sonde_session *session, struct sonde_report *report
 	int from_cache;
 	if (sonde_roofline_roof(&roof, &from_cache, session))
 		return sonde_report_note(report, section, 0,
-					 "its peaks were not measured: sonde roofline --measure, on that machine");
+					 "its peaks were not measured: run sonde roofline --measure on that machine");
 	const struct sonde_roof_figure *flops = sonde_roof_peak(&roof, SONDE_ROOF_FP64, SONDE_ROOF_ALL);
 	const struct sonde_roof_figure *bytes = sonde_roof_bandwidth(&roof, SONDE_ROOF_DRAM, SONDE_ROOF_ALL);
 	if (!flops || !bytes)
@@ -61,12 +61,12 @@ static const struct sonde_device *device_named(const struct sonde_session *sessi
 static int device_note(const struct sonde_device *device, struct sonde_report *report, struct sonde_section *section)
 {
 	double flops;
-	int rc = sonde_report_note(report, section, 0, "for the device %s (%s)", device->name, device->api);
+	int rc = sonde_report_note(report, section, 0, "for %s (%s)", device->name, device->api);
 	if (!rc && !sonde_device_roof_flops(&flops, NULL, device, SONDE_DEVICE_FP32))
-		rc = sonde_report_note(report, section, 0,
-				       "peak by what its driver says, not measured: %.0f GFLOP/s (FP32)", flops / 1e9);
+		rc = sonde_report_note(report, section, 0, "peak by its driver, not measured: %.0f GFLOP/s (FP32)",
+				       flops / 1e9);
 	if (!rc && device->memory_b_per_s)
-		rc = sonde_report_note(report, section, 0, "bandwidth by what its driver says, not measured: %.0f GB/s",
+		rc = sonde_report_note(report, section, 0, "bandwidth by its driver, not measured: %.0f GB/s",
 				       (double)device->memory_b_per_s / 1e9);
 	return rc;
 }
@@ -81,8 +81,8 @@ static int refuse(const struct sonde_session *session, const char *name, const c
 		if (device && !strstr(list, device->name))
 			list = sonde_report_text(report, "%s, %s", list, device->name);
 	}
-	return sonde_error(EINVAL, "--device: the recording has no device called '%s'; it has %s%s", name,
-			   list ? list : PROCESSOR, count ? "" : ". sonde record --gpu sees others");
+	return sonde_error(EINVAL, "--device: the recording has no device '%s'; it has %s%s", name,
+			   list ? list : PROCESSOR, count ? "" : "; sonde record --gpu finds more");
 }
 
 int sonde_finding_device(struct sonde_session *session, const char *name, struct sonde_report *report,
@@ -94,7 +94,7 @@ int sonde_finding_device(struct sonde_session *session, const char *name, struct
 	if (!is_processor(name, cpu))
 		return device_named(session, name) ? device_note(device_named(session, name), report, section)
 						   : refuse(session, name, cpu, report);
-	int rc = sonde_report_note(report, section, 0, "for the device cpu: %s, of which the program may use %s CPUs",
+	int rc = sonde_report_note(report, section, 0, "for the CPU: %s, of which the program may use %s CPUs",
 				   or_unknown(cpu), or_unknown(cpus ? cpus : sonde_session_info(session, "host.cpus")));
 	return rc ? rc : peaks_note(session, report, section);
 }
@@ -104,7 +104,7 @@ int sonde_finding_batch(struct sonde_finding *finding, size_t batch, struct sond
 	if (batch < 2 || !finding->rule->is_by_call)
 		return 0;
 	double goes = 1 - 1 / (double)batch;
-	finding->evidence = sonde_report_text(report, "%s; of %zu at once one call in %zu stays: %.1f %% less",
+	finding->evidence = sonde_report_text(report, "%s; in batches of %zu, one call in %zu remains: %.1f %% less",
 					      finding->evidence, batch, batch, 100 * goes);
 	finding->saves_ns *= goes;
 	finding->weighs *= goes;

@@ -288,7 +288,7 @@ SONDE_JUDGE(imbalance)
 		.subject = sonde_report_text(found->report, "%.0f threads %s", worst.count, thread->name),
 		.evidence = sonde_report_text(
 		    found->report,
-		    "tid %u used %.3f s of CPU time, their mean is %.3f s: the others waited for it, or ended before",
+		    "tid %u used %.3f s of CPU time, their mean is %.3f s: the others waited for it, or exited early",
 		    thread->tid, worst.most_ns / 1e9, mean_ns / 1e9),
 		.saves_ns = saves_ns,
 		.place = {.ns = (double)(worst.to_ns - worst.from_ns)},
@@ -388,9 +388,8 @@ SONDE_JUDGE(hand_overs)
 	    found, &(struct sonde_finding){
 		       .subject = "condition variables and semaphores",
 		       .evidence = sonde_report_text(found->report,
-						     "%.0f waits, half of them below %.0f µs; of the critical path "
-						     "%.3f s until a thread that was woken ran, "
-						     "%.3f s in such waits",
+						     "%.0f waits, half of them below %.0f µs; on the critical path "
+						     "%.3f s until a woken thread ran, %.3f s in such waits",
 						     calls, median_ns / 1e3, waking_ns / 1e9, blocked_ns / 1e9),
 		       .saves_ns = saves_ns,
 		       .has_waits = 1,
@@ -427,8 +426,8 @@ SONDE_JUDGE(sleeping)
 	    &(struct sonde_finding){.subject = *where ? sonde_report_text(found->report, "%s", where) : "sleep",
 				    .evidence = sonde_report_text(
 					found->report,
-					"%.3f s of the critical path asleep: %.0f times %s ms; on the path and "
-					"off it %s slept %.0f times, %s ms in the mean",
+								  "%.3f s of the critical path asleep: %.0f times %s "
+								  "ms; in all %s slept %.0f times, %s ms on average",
 					asleep_ns / 1e9, parts, part, *where ? where : "the program", calls, mean),
 				    .saves_ns = asleep_ns,
 				    .place = {.waits = SONDE_PLACE_WAITS(SLEEP)},
@@ -467,7 +466,8 @@ SONDE_JUDGE(spawn)
 	    found,
 	    &(struct sonde_finding){
 		.subject = sonde_report_text(found->report, "%.0f processes such as %s", count, name),
-		.evidence = sonde_report_text(found->report, "they lived %.3g ms each; for %.3f s at least one did",
+		.evidence = sonde_report_text(found->report,
+						     "mean lifetime %.3g ms; for %.3f s at least one of them ran",
 					      sum_ns / count / 1e6, together_ns / 1e9),
 		.saves_ns = saves_ns,
 		.place = {.functions = begins, .waits = SONDE_PLACE_WAITS(CHILD)},

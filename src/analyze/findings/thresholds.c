@@ -52,12 +52,12 @@ static int set(double *values, const char *name, const char *value)
 			continue;
 		double number;
 		if (parse_value(value, &number))
-			return sonde_error(EINVAL, "'%s' is no number for %s; for instance %s=%g", value, name, name,
+			return sonde_error(EINVAL, "'%s' is not a number for %s; for example %s=%g", value, name, name,
 					   sonde_thresholds[i].value);
 		values[i] = number;
 		return 0;
 	}
-	return sonde_error(EINVAL, "no threshold '%s' ('sonde advise --rules' lists them)", name);
+	return sonde_error(EINVAL, "unknown threshold '%s' ('sonde advise --rules' lists them)", name);
 }
 
 int sonde_threshold_set(double *values, const char *text)
@@ -65,7 +65,7 @@ int sonde_threshold_set(double *values, const char *text)
 	char copy[256];
 	const char *equals = strchr(text, '=');
 	if (!equals || strlen(text) >= sizeof copy)
-		return sonde_error(EINVAL, "'%s' is not NAME=VALUE; for instance %s=%g", text, sonde_thresholds[0].name,
+		return sonde_error(EINVAL, "'%s' is not NAME=VALUE; for example %s=%g", text, sonde_thresholds[0].name,
 				   sonde_thresholds[0].value);
 	memcpy(copy, text, strlen(text) + 1);
 	copy[equals - text] = '\0';

@@ -65,8 +65,7 @@ SONDE_JUDGE(below_roof)
 		    &(struct sonde_finding){
 			.subject = sonde_report_text(found->report, "%s", name),
 			.evidence = sonde_report_text(
-			    found->report,
-			    "%.3g GFLOP/s, %.1f %% of the %.3g that its intensity and the machine allow (bytes: %s)",
+			    found->report, "%.3g GFLOP/s, %.1f %% of the attainable %.3g GFLOP/s (bytes: %s)",
 			    gflops, 100 * share, sonde_column_number(zones, i, roof_gflop_per_s), bytes),
 			.saves_ns = saves_ns,
 			.place = {.ns = sonde_facts_zone_ns(facts, name)},
@@ -107,7 +106,7 @@ SONDE_JUDGE(memory_bound)
 		    &(struct sonde_finding){
 			.subject = sonde_report_text(found->report, "%s", name),
 			.evidence = sonde_report_text(
-			    found->report, "%.3g GB/s, %.0f %% of what memory gives %.3g threads, at %.3g FLOP a byte",
+			    found->report, "%.3g GB/s, %.0f %% of the bandwidth of %.3g threads, at %.3g FLOP/byte",
 			    sonde_column_bytes(zones, i, bytes_per_s) / 1e9, 100 * share, threads,
 			    sonde_column_number(zones, i, flop_per_byte)),
 			.saves_ns = saves_ns,
@@ -144,8 +143,8 @@ SONDE_JUDGE(small_blas)
 		    found, &(struct sonde_finding){
 			       .subject = sonde_report_text(found->report, "%s", name),
 			       .evidence = sonde_report_text(found->report,
-							     "called %.0f times, %.2f µs each: together %.3f s; a "
-							     "call, and its threads, cost about that much",
+							     "called %.0f times, %.2f µs each: %.3f s in all, about "
+							     "the cost of the calls and their threads",
 							     calls, total_ns / calls / 1e3, total_ns / 1e9),
 			       .saves_ns = saves_ns,
 			       .weighs = share});

@@ -45,7 +45,7 @@ void sonde_heap_facts_read(struct sonde_heap_facts *out, struct sonde_session *s
 	if (!sonde_session_heap_site_count(session))
 		return;
 	int rc = sonde_session_heap_sums(session, &sums);
-	out->why_not = rc < 0 ? "not known: a part of the allocations cannot be read" : NULL;
+	out->why_not = rc < 0 ? "unknown: some allocations cannot be read" : NULL;
 	uint32_t highest = 0;
 	for (uint32_t id = 1; sums.heaps && id <= sonde_session_heap_count(session); id++) {
 		if (sonde_session_heap(session, id)->kind != SONDE_HEAP_MALLOC)
@@ -59,6 +59,6 @@ void sonde_heap_facts_read(struct sonde_heap_facts *out, struct sonde_session *s
 			add_site(out, &sums.sites[id], sonde_session_heap_site(session, id)->heap == highest);
 	}
 	if (!out->why_not && !out->begins && !sonde_session_run(session)->closed)
-		out->why_not = "not known: the recording was cut off before the first allocation that can be read";
+		out->why_not = "unknown: the recording ends before the first readable allocation";
 	sonde_heap_sums_free(&sums);
 }

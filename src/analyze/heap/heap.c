@@ -43,8 +43,8 @@ static const struct sonde_column columns[COLUMNS] = {
     [BEGUN_B] = {"allocated_b", "allocated", SONDE_UNIT_BYTES, SONDE_BASIS_MEASURED, 0, 0},
     [BEGINS] = {"allocations", "calls", SONDE_UNIT_COUNT, SONDE_BASIS_MEASURED, 0, 0},
     [TEMPORARY] = {"temporary", "temporary", SONDE_UNIT_COUNT, SONDE_BASIS_MEASURED, 0, 3},
-    [LIVE_B] = {"left_b", "left", SONDE_UNIT_BYTES, SONDE_BASIS_MEASURED, 0, 0},
-    [LIVE_BLOCKS] = {"left_blocks", "blocks left", SONDE_UNIT_COUNT, SONDE_BASIS_MEASURED, 0, 5},
+    [LIVE_B] = {"left_b", "at exit", SONDE_UNIT_BYTES, SONDE_BASIS_MEASURED, 0, 0},
+    [LIVE_BLOCKS] = {"left_blocks", "blocks at exit", SONDE_UNIT_COUNT, SONDE_BASIS_MEASURED, 0, 5},
     [LARGEST_B] = {"largest_b", "largest", SONDE_UNIT_BYTES, SONDE_BASIS_MEASURED, 0, 5},
     [HEAP] = {"heap", "heap", SONDE_UNIT_TEXT, SONDE_BASIS_MEASURED, 0, 1},
     [FUNCTION] = {SONDE_COLUMN_KEY(heap, function), "function", SONDE_UNIT_TEXT, SONDE_BASIS_MEASURED, 1, 0},
@@ -128,16 +128,18 @@ static int note_heap(const struct sonde_heap_pass *pass, uint32_t heap, int name
 	if (!name || !largest || !temporary || !peak || !left || !all || !rate || !calls || !counts[0] || !counts[1] ||
 	    !counts[2])
 		return sonde_error(ENOMEM, "out of memory for the heap");
-	if (*name)
-		return sonde_report_note(report, section, 0,
-					 "%s: peak %s in %s block%s at %.3f s; %s in %s block%s left at the end; %s "
-					 "allocation%s of %s (%s/s, %s/s)%s; largest %s",
+	if (*name) {
+		int named_rc = sonde_report_note(report, section, 0, "%s: peak %s in %s block%s at %.3f s; at exit %s live in %s block%s",
 					 name, peak, counts[0], sonde_plural(total->peak_blocks),
 					 sonde_heap_second(pass, total->peak_ns), left, counts[1],
-					 sonde_plural(total->left_blocks), counts[2], sonde_plural(total->begins), all,
+					 sonde_plural(total->left_blocks));
+		return named_rc
+			   ? named_rc
+			   : sonde_report_note(report, section, 0,
+					       "%s: %s allocation%s of %s (%s/s, %s/s)%s; largest %s", name, counts[2], sonde_plural(total->begins), all,
 					 calls, rate, temporary, largest);
-	int rc = sonde_report_note(report, section, 0,
-				   "peak %s in %s block%s at %.3f s; %s in %s block%s left at the end", peak, counts[0],
+	}
+	int rc = sonde_report_note(report, section, 0, "peak %s in %s block%s at %.3f s; at exit %s live in %s block%s", peak, counts[0],
 				   sonde_plural(total->peak_blocks), sonde_heap_second(pass, total->peak_ns), left,
 				   counts[1], sonde_plural(total->left_blocks));
 	if (rc == 0)
@@ -201,7 +203,7 @@ static int row_add(const struct sonde_heap_pass *pass, const struct sonde_heap_p
 	row[BEGUN_B] = sonde_heap_cell(pass, sum->begun_b, sum->begun_variance);
 	row[BEGINS] = sonde_heap_cell(pass, sum->begins, 0);
 	row[TEMPORARY] = sonde_heap_is_sampled(pass, place->heap)
-			     ? sonde_cell_absent("samples cannot tell what was allocated in between: --heap=full")
+			     ? sonde_cell_absent("temporary allocations need --heap=full")
 			     : sonde_cell_int(sum->temporary);
 	row[LIVE_B] = sonde_heap_cell(pass, sum->left_b, sum->left_variance);
 	row[LIVE_BLOCKS] = sonde_heap_cell(pass, sum->left_blocks, 0);
@@ -243,7 +245,7 @@ static int is_exact(const struct sonde_heap_pass *pass)
 static int heap_finish(void *state, struct sonde_report *report)
 {
 	struct sonde_heap_pass *pass = state;
-	const char *title = "Allocations by function, by what was alive at the peak";
+	const char *title = "Allocations by function, by bytes live at the peak";
 	int rc = sonde_heap_pass_read(pass, report, "heap", "Allocations");
 	if (rc)
 		return rc < 0 ? rc : 0;
@@ -252,7 +254,7 @@ static int heap_finish(void *state, struct sonde_report *report)
 	rc = section ? note_heaps(pass, report, section) : sonde_error(ENOMEM, "out of memory for the heap");
 	if (rc == 0 && is_exact(pass))
 		rc = sonde_report_note(report, section, 0,
-				       "every call that came to the hooks was recorded: these figures are exact");
+				       "every intercepted call was recorded: these figures are exact");
 	if (rc == 0)
 		rc = sonde_heap_pass_notes(pass, report, section);
 	return rc < 0 ? rc : rows_add(pass, report, section);
@@ -262,7 +264,7 @@ const struct sonde_pass sonde_pass_heap = {
     .name = "heap",
     .needs = SONDE_NEEDS(HEAP),
     .has = sonde_has_heap,
-    .title = "allocations: peak, rate, largest; by function, at the peak, left at the end",
+    .title = "allocations by function: peak, rate, largest, live at exit",
     .standard = 1,
     .begin = sonde_heap_pass_begin,
     .finish = heap_finish,

@@ -11,7 +11,7 @@
 #include "analyze/heap/pass.h"
 #include "util/error.h"
 
-#define TITLE "Heaps by their peak"
+#define TITLE "Heaps by peak"
 
 enum { DEFAULT_ROWS = 20 };
 enum { PEAK_B, PEAK_BLOCKS, PEAK_NS, LEFT_B, LEFT_BLOCKS, BEGUN_B, BEGINS, UNKNOWN, KIND, NAME, PROCESS, PID, COLUMNS };
@@ -20,8 +20,8 @@ static const struct sonde_column columns[COLUMNS] = {
     [PEAK_B] = {SONDE_COLUMN_KEY(heaps, peak_b), "peak", SONDE_UNIT_BYTES, SONDE_BASIS_MEASURED, 0, 0},
     [PEAK_BLOCKS] = {"peak_blocks", "blocks", SONDE_UNIT_COUNT, SONDE_BASIS_MEASURED, 0, 1},
     [PEAK_NS] = {"peak_ns", "after", SONDE_UNIT_NS, SONDE_BASIS_MEASURED, 0, 2},
-    [LEFT_B] = {"left_b", "left", SONDE_UNIT_BYTES, SONDE_BASIS_MEASURED, 0, 0},
-    [LEFT_BLOCKS] = {"left_blocks", "blocks left", SONDE_UNIT_COUNT, SONDE_BASIS_MEASURED, 0, 3},
+    [LEFT_B] = {"left_b", "at exit", SONDE_UNIT_BYTES, SONDE_BASIS_MEASURED, 0, 0},
+    [LEFT_BLOCKS] = {"left_blocks", "blocks at exit", SONDE_UNIT_COUNT, SONDE_BASIS_MEASURED, 0, 3},
     [BEGUN_B] = {"allocated_b", "allocated", SONDE_UNIT_BYTES, SONDE_BASIS_MEASURED, 0, 0},
     [BEGINS] = {SONDE_COLUMN_KEY(heaps, allocations), "calls", SONDE_UNIT_COUNT, SONDE_BASIS_MEASURED, 0, 1},
     [UNKNOWN] = {SONDE_COLUMN_KEY(heaps, unknown), "unknown ends", SONDE_UNIT_COUNT, SONDE_BASIS_MEASURED, 0, 5},
@@ -63,7 +63,7 @@ static int row_add(const struct sonde_heap_pass *pass, uint32_t id, struct sonde
 	row[LEFT_BLOCKS] = sonde_cell_int(total->left_blocks);
 	row[BEGUN_B] = sonde_cell_int(total->begun_b);
 	row[BEGINS] = sonde_cell_int(total->begins);
-	row[UNKNOWN] = total->mean_b ? sonde_cell_absent("most are of blocks that were not sampled")
+	row[UNKNOWN] = total->mean_b ? sonde_cell_absent("most belong to blocks that were not sampled")
 				     : sonde_cell_int(total->unknown);
 	row[KIND] = sonde_cell_text(kinds[kind]);
 	row[NAME] = heap && *heap->name ? sonde_cell_text(heap->name) : sonde_cell_absent("only pools have names");
@@ -79,8 +79,7 @@ static int notes_add(const struct sonde_heap_pass *pass, int mappings, struct so
 	    report, section, 0, "heaps are not added up: pools lie inside malloc's blocks, mappings or other memory");
 	if (rc == 0 && mappings)
 		rc = sonde_report_note(report, section, 0,
-				       "mappings: what the program maps itself (not its allocator) and may write to; "
-				       "parts that are left of a mapping count as further calls");
+		    "mappings: the program's own writable ones; a split mapping counts as several calls");
 	return rc ? rc : sonde_heap_pass_notes(pass, report, section);
 }
 
@@ -122,7 +121,7 @@ const struct sonde_pass sonde_pass_heaps = {
     .name = "heaps",
     .needs = SONDE_NEEDS(HEAP),
     .has = sonde_has_heap,
-    .title = "malloc's blocks, mappings, pools (sonde_alloc()): each heap with its peak",
+    .title = "malloc, mappings, pools (sonde_alloc()): each with its peak",
     .standard = 1,
     .begin = sonde_heap_pass_begin,
     .finish = heaps_finish,

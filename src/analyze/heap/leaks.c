@@ -13,6 +13,7 @@
 #include "analyze/heap/leak_rows.h"
 #include "analyze/marks.h"
 #include "analyze/statistics/stats.h"
+#include "analyze/words.h"
 #include "util/error.h"
 
 enum { DEFAULT_ROWS = 20, DETAILS_MAX = 8 };
@@ -27,7 +28,7 @@ static const struct sonde_column columns[COLUMNS] = {
     [BLOCKS] = {SONDE_COLUMN_KEY(leaks, blocks), "blocks", SONDE_UNIT_COUNT, SONDE_BASIS_MEASURED, 0, 0},
     [DIRECT] = {"direct_blocks", "direct", SONDE_UNIT_COUNT, SONDE_BASIS_MEASURED, 0, 3},
     [SHARE] = {SONDE_COLUMN_KEY(leaks, share), "of allocated", SONDE_UNIT_RATIO, SONDE_BASIS_MEASURED, 0, 3},
-    [SLOPE] = {"slope_b_s", "a second", SONDE_UNIT_BYTES, SONDE_BASIS_ESTIMATED, 0, 1},
+    [SLOPE] = {"slope_b_s", "per s", SONDE_UNIT_BYTES, SONDE_BASIS_ESTIMATED, 0, 1},
     [CONFIDENCE] = {SONDE_COLUMN_KEY(leaks, confidence), "sure", SONDE_UNIT_RATIO, SONDE_BASIS_ESTIMATED, 0, 4},
     [HEAP] = {"heap", "heap", SONDE_UNIT_TEXT, SONDE_BASIS_MEASURED, 0, 5},
     [FUNCTION] = {SONDE_COLUMN_KEY(leaks, function), "function", SONDE_UNIT_TEXT, SONDE_BASIS_MEASURED, 1, 0},
@@ -54,7 +55,7 @@ static struct sonde_cell growth_cell(const struct sonde_leak_row *row)
 	const struct sonde_growth *growth = &row->growth;
 	double below = growth->slope - growth->low, above = growth->high - growth->slope;
 	if (row->class != SONDE_LEAK_GROWING)
-		return sonde_cell_absent("it was not found to grow");
+		return sonde_cell_absent("it did not grow");
 	return sonde_cell_real(growth->slope, below > above ? below : above);
 }
 
@@ -80,11 +81,11 @@ static int row_show(const struct sonde_heap_pass *pass, const struct sonde_leak_
 	row[SIZE_B] = sonde_heap_cell(pass, from->size_b, from->variance);
 	row[BLOCKS] = sonde_heap_cell(pass, from->blocks, 0);
 	row[DIRECT] = from->class == SONDE_LEAK_UNREACHABLE ? sonde_heap_cell(pass, from->direct_blocks, 0)
-							    : sonde_cell_absent("of unreachable blocks alone");
+							    : sonde_cell_absent("unreachable blocks only");
 	row[SHARE] = sonde_cell_real(share_of(pass, from->heap, from->size_b), 0);
 	row[SLOPE] = growth_cell(from);
 	row[CONFIDENCE] = from->class == SONDE_LEAK_GROWING ? sonde_cell_real(from->growth.confidence, 0)
-							    : sonde_cell_absent("it was not found to grow");
+							    : sonde_cell_absent("it did not grow");
 	row[HEAP] = sonde_cell_text(sonde_heap_kind_text(from->heap));
 	row[FUNCTION] = sonde_cell_text(function ? function->name : "(unknown)");
 	row[FILE_NAME] = *from->file ? sonde_cell_text(from->file) : sonde_cell_absent("not known");
@@ -100,12 +101,11 @@ static int note_sums(const struct sonde_heap_pass *pass, const struct sonde_leak
 		     struct sonde_report *report, struct sonde_section *section)
 {
 	static const char *const said[] = {
-	    [SONDE_LEAK_UNREACHABLE] = "%s in %s block%s left that nothing pointed to any more",
-	    [SONDE_LEAK_GROWING] = "%s in %s block%s alive, in the end, at places where memory went on rising",
-	    [SONDE_LEAK_NOT_KNOWN] = "%s in %s block%s left where nobody could look for pointers",
+	    [SONDE_LEAK_UNREACHABLE] = "%s leaked in %s block%s (unreachable at exit)",
+	    [SONDE_LEAK_GROWING] = "%s in %s block%s live at exit, at call sites whose memory kept growing",
+	    [SONDE_LEAK_NOT_KNOWN] = "%s in %s block%s live at exit, in memory that could not be scanned for pointers",
 	    [SONDE_LEAK_REACHABLE] =
-		("%s in %s block%s left that could still be reached, at a look before the destructors of "
-		 "libraries, which may free some"),
+		("%s in %s block%s live at exit and still reachable; destructors of libraries may free some"),
 	};
 	for (int class = SONDE_LEAK_UNREACHABLE; class <= SONDE_LEAK_REACHABLE; class ++) {
 		uint64_t size_b = 0, blocks = 0;
@@ -126,7 +126,7 @@ static int note_sums(const struct sonde_heap_pass *pass, const struct sonde_leak
 		if (!blocks)
 			continue;
 		char text[192];
-		snprintf(text, sizeof text, said[class], size, count, blocks == 1 ? " was" : "s were");
+		snprintf(text, sizeof text, said[class], size, count, sonde_plural( blocks));
 		double share = class == SONDE_LEAK_UNREACHABLE ? share_of(pass, heap, size_b) : 0;
 		int rc = share > 0 ? sonde_report_note(report, section, share > LEAKY,
 						       "%s: %.3g %% of all that was allocated", text, 100 * share)
@@ -186,7 +186,7 @@ static int note_details(const struct sonde_heap_pass *pass, struct sonde_report 
 		const char *name = process ? process->name : "?";
 		unsigned pid = process ? process->pid : 0;
 		if (details[k].processes > 1)
-			rc = sonde_report_note(report, section, 1, "%zu processes, %s (%u) the first: %s",
+			rc = sonde_report_note(report, section, 1, "%zu processes, first %s (%u): %s",
 					       details[k].processes, name, pid, details[k].text);
 		else
 			rc = sonde_report_note(report, section, 1, "%s (%u): %s", name, pid, details[k].text);
@@ -203,12 +203,10 @@ static int note_growth(const struct sonde_leak_rows *leaks, int asked, struct so
 	if (grows)
 		return sonde_report_note(
 		    report, section, 0,
-		    "growing: a trend over 64 moments after the first fifth of the time (Mann and Kendall, "
-		    "p < 0.001), which goes on in the last third; slope by Theil and Sen with its 95 %% "
-		    "interval. A program that does one job and ends grows, too");
+		    "growing: a trend after the first fifth of the time (p < 0.001); the slope has its 95 %% interval");
 	if (leaks->growth_s <= 0 && asked)
 		return sonde_report_note(
-		    report, section, 0, "growth was not looked for: the time was too short (less than %g s)", GROWTH_S);
+		    report, section, 0, "growth was not checked: the run was shorter than %g s", GROWTH_S);
 	return 0;
 }
 
@@ -219,8 +217,7 @@ static int notes_add(const struct sonde_heap_pass *pass, const struct sonde_leak
 	if (rc == 0 && leaks->suppressed)
 		rc = sonde_report_note(
 		    report, section, 0,
-		    "not shown: %llu unreachable block%s (%llu B) that the program, or LeakSanitizer's own "
-		    "list of what libraries leave, says to suppress",
+		    "%llu unreachable block%s (%llu B) suppressed by the program, or by LeakSanitizer's list",
 		    (unsigned long long)leaks->suppressed, leaks->suppressed == 1 ? "" : "s",
 		    (unsigned long long)leaks->suppressed_b);
 	if (rc == 0)
@@ -232,8 +229,7 @@ static int notes_add(const struct sonde_heap_pass *pass, const struct sonde_leak
 	else if (rc == 0 && sonde_heap_pass_mean_b(pass))
 		rc = sonde_report_note(
 		    report, section, 0,
-		    "unreachable blocks are an estimate from below: all memory but the sampled blocks "
-		    "counts as pointing to them");
+				       "unreachable blocks are a lower bound: any memory may hold a pointer to them");
 	return rc;
 }
 
@@ -242,7 +238,7 @@ static int notes_add(const struct sonde_heap_pass *pass, const struct sonde_leak
 static int finish(void *state, struct sonde_report *report)
 {
 	struct sonde_heap_pass *pass = state;
-	const char *title = "Leaks: what was left, and what grew";
+	const char *title = "Leaks and growth";
 	size_t limit = pass->options.limit ? pass->options.limit : DEFAULT_ROWS, shown = 0;
 	int asked = pass->options.asked;
 	struct sonde_leak_rows leaks;
@@ -265,7 +261,7 @@ static int finish(void *state, struct sonde_report *report)
 		rc = sonde_error(ENOMEM, "out of memory for leaks");
 	else if (!shown && !nobody_asked(pass->session))
 		rc = sonde_report_note(report, section, 0, "no leaks found%s",
-				       sonde_heap_pass_mean_b(pass) ? " among the blocks that were sampled" : "");
+				       sonde_heap_pass_mean_b(pass) ? " among the sampled blocks" : "");
 	if (rc == 0 && !shown && !asked && section)
 		rc = note_details(pass, report, section);
 	for (size_t i = 0; rc == 0 && i < leaks.count; i++) {
@@ -288,7 +284,7 @@ const struct sonde_pass sonde_pass_leaks = {
     .name = "leaks",
     .needs = SONDE_NEEDS(HEAP),
     .has = sonde_has_heap,
-    .title = "memory that nothing points to at the end, and memory that grows",
+    .title = "memory unreachable at exit, and memory that grows",
     .standard = 1,
     .begin = sonde_heap_pass_begin,
     .finish = finish,

@@ -32,8 +32,8 @@ static const struct sonde_column columns[COLUMNS] = {
     [PEAK_BLOCKS] = {"peak_blocks", "blocks", SONDE_UNIT_COUNT, SONDE_BASIS_MEASURED, 0, 4},
     [BEGUN_B] = {"allocated_b", "allocated", SONDE_UNIT_BYTES, SONDE_BASIS_MEASURED, 0, 0},
     [BEGINS] = {"allocations", "calls", SONDE_UNIT_COUNT, SONDE_BASIS_MEASURED, 0, 0},
-    [LEFT_B] = {"left_b", "left", SONDE_UNIT_BYTES, SONDE_BASIS_MEASURED, 0, 0},
-    [LEFT_BLOCKS] = {"left_blocks", "blocks left", SONDE_UNIT_COUNT, SONDE_BASIS_MEASURED, 0, 5},
+    [LEFT_B] = {"left_b", "at exit", SONDE_UNIT_BYTES, SONDE_BASIS_MEASURED, 0, 0},
+    [LEFT_BLOCKS] = {"left_blocks", "blocks at exit", SONDE_UNIT_COUNT, SONDE_BASIS_MEASURED, 0, 5},
     [HEAP] = {"heap", "heap", SONDE_UNIT_TEXT, SONDE_BASIS_MEASURED, 0, 1},
     [FUNCTION] = {"function", "function", SONDE_UNIT_TEXT, SONDE_BASIS_MEASURED, 1, 0},
     [FILE_NAME] = {"file", "file", SONDE_UNIT_TEXT, SONDE_BASIS_MEASURED, 0, 7},
@@ -96,7 +96,7 @@ static int note_unknown(const struct sonde_heap_places *places, struct sonde_rep
 static int lines_finish(void *state, struct sonde_report *report)
 {
 	struct sonde_heap_pass *pass = state;
-	const char *title = "Allocations by source line, by what was alive at the peak";
+	const char *title = "Allocations by source line, by bytes live at the peak";
 	size_t limit = pass->options.limit ? pass->options.limit : DEFAULT_ROWS;
 	struct sonde_heap_places places;
 	int rc = sonde_heap_pass_read(pass, report, "heap-lines", title);
@@ -121,7 +121,7 @@ const struct sonde_pass sonde_pass_heap_lines = {
     .name = "heap-lines",
     .needs = SONDE_NEEDS(HEAP),
     .has = sonde_has_heap,
-    .title = "allocations by source line (also with lines, where they were recorded)",
+    .title = "allocations by source line (also with lines, where recorded)",
     .begin = sonde_heap_pass_begin,
     .finish = lines_finish,
     .end = sonde_heap_pass_end,

@@ -44,20 +44,20 @@ enum {
 
 static const struct sonde_column columns[COLUMNS] = {
     [PROCESS] = {"process", "process", SONDE_UNIT_TEXT, SONDE_BASIS_MEASURED, 1, 0},
-    [MOST] = {"rss_peak_b", "RSS most", SONDE_UNIT_BYTES, SONDE_BASIS_MEASURED, 0, 0},
-    [LIVE_PEAK] = {"live_peak_b", "live most", SONDE_UNIT_BYTES, SONDE_BASIS_MEASURED, 0, 0},
+    [MOST] = {"rss_peak_b", "peak RSS", SONDE_UNIT_BYTES, SONDE_BASIS_MEASURED, 0, 0},
+    [LIVE_PEAK] = {"live_peak_b", "peak live", SONDE_UNIT_BYTES, SONDE_BASIS_MEASURED, 0, 0},
     [RSS_THEN] = {"rss_at_live_peak_b", "RSS then", SONDE_UNIT_BYTES, SONDE_BASIS_MEASURED, 0, 2},
     [OVER_PEAK] = {"overhead_at_peak_b", "overhead", SONDE_UNIT_BYTES, SONDE_BASIS_MEASURED, 0, 0},
-    [LAST] = {"rss_last_b", "RSS last", SONDE_UNIT_BYTES, SONDE_BASIS_MEASURED, 0, 0},
-    [OVER_LAST] = {"overhead_last_b", "overhead last", SONDE_UNIT_BYTES, SONDE_BASIS_MEASURED, 0, 3},
+    [LAST] = {"rss_last_b", "last RSS", SONDE_UNIT_BYTES, SONDE_BASIS_MEASURED, 0, 0},
+    [OVER_LAST] = {"overhead_last_b", "last overhead", SONDE_UNIT_BYTES, SONDE_BASIS_MEASURED, 0, 3},
     [FIRST] = {"rss_first_b", "RSS first", SONDE_UNIT_BYTES, SONDE_BASIS_MEASURED, 0, 4},
     [GROWTH] = {"rss_growth_b", "growth", SONDE_UNIT_BYTES, SONDE_BASIS_MEASURED, 0, 1},
-    [LIVE_LAST] = {"live_last_b", "live last", SONDE_UNIT_BYTES, SONDE_BASIS_MEASURED, 0, 5},
-    [MAPPED] = {"mapped_last_b", "mapped last", SONDE_UNIT_BYTES, SONDE_BASIS_MEASURED, 0, 5},
+    [LIVE_LAST] = {"live_last_b", "last live", SONDE_UNIT_BYTES, SONDE_BASIS_MEASURED, 0, 5},
+    [MAPPED] = {"mapped_last_b", "last mapped", SONDE_UNIT_BYTES, SONDE_BASIS_MEASURED, 0, 5},
     [KERNELS] = {"peak_rss_b", "kernel's peak", SONDE_UNIT_BYTES, SONDE_BASIS_MEASURED, 0, 6},
     [PID] = {"pid", "pid", SONDE_UNIT_ID, SONDE_BASIS_MEASURED, 0, 10},
     [SAMPLES] = {"samples", "samples", SONDE_UNIT_COUNT, SONDE_BASIS_MEASURED, 0, 8},
-    [INTERVAL] = {"interval_ns", "every", SONDE_UNIT_NS, SONDE_BASIS_MEASURED, 0, 9},
+    [INTERVAL] = {"interval_ns", "interval", SONDE_UNIT_NS, SONDE_BASIS_MEASURED, 0, 9},
     [JITTER] = {"jitter_ns", "jitter", SONDE_UNIT_NS, SONDE_BASIS_MEASURED, 0, 9},
     [LONGEST] = {"longest_ns", "longest", SONDE_UNIT_NS, SONDE_BASIS_MEASURED, 0, 9},
 };
@@ -155,10 +155,10 @@ static void cells_at_peak(const struct memory *memory, uint32_t process, struct 
 static struct sonde_cell kernels_peak(const struct memory *memory, const struct sonde_process *process)
 {
 	if (!process->peak_rss_b)
-		return sonde_cell_absent("known of the command alone");
+		return sonde_cell_absent("known only for the command");
 	for (uint32_t id = 1; id <= sonde_session_process_count(memory->session); id++)
 		if (sonde_session_process(memory->session, id)->parent == process->id)
-			return sonde_cell_absent("what the kernel tells of it is that of its children, too");
+			return sonde_cell_absent("the kernel includes its children");
 	return sonde_cell_int(process->peak_rss_b);
 }
 
@@ -218,8 +218,7 @@ static int note_pace(const struct memory *memory, struct sonde_report *report, s
 		snprintf(wanted, sizeof wanted, "each %.4g ms asked for", strtod(asked, NULL) / 1e6);
 	return sonde_report_note(
 	    report, section, 0,
-	    "resident memory (RSS): %llu sample%s, %s: %.1f ms apart, standard deviation %.1f ms, the "
-	    "longest %.1f ms",
+				 "RSS: %llu sample%s, %s: %.1f ms apart, standard deviation %.1f ms, at most %.1f ms",
 	    (unsigned long long)samples, sonde_plural(samples), wanted, pace.between.mean / 1e6,
 	    sonde_moments_std(&pace.between) / 1e6, (double)pace.longest_ns / 1e6);
 }
@@ -231,17 +230,13 @@ static int notes_add(const struct memory *memory, struct sonde_report *report, s
 		mean_b = memory->moments[id].mean_b > mean_b ? memory->moments[id].mean_b : mean_b;
 	int rc = note_pace(memory, report, section);
 	if (rc == 0 && (memory->options.from_ns || memory->options.to_ns || memory->options.thread))
-		rc = sonde_report_note(report, section, 0,
-				       "of the whole recording, not of the selected time or threads alone");
+		rc = sonde_report_note(report, section, 0, "of the whole recording, ignoring the selection");
 	if (rc == 0 && sonde_session_heap_count(memory->session))
 		rc =
 		    sonde_report_note(report, section, 0,
-				      "overhead: resident less live, when the most was live: the allocator's own, "
-				      "fragmentation, code, stacks, mappings; less than nothing where memory was never "
-				      "touched");
+				       "overhead: RSS − live bytes, at the peak; negative if memory was never touched");
 	if (rc == 0 && mean_b)
-		rc = sonde_report_note(report, section, 0,
-				       "blocks were sampled: live bytes, and so overhead, are estimates");
+		rc = sonde_report_note(report, section, 0, "blocks were sampled: live bytes and overhead are estimates");
 	return rc;
 }
 
@@ -304,7 +299,7 @@ static int memory_finish(void *state, struct sonde_report *report)
 	if (!samples)
 		return sonde_pass_nothing(
 		    &memory->options, report, "memory", "Memory of processes",
-		    "resident memory was not recorded: sonde record sees it of processes that it records");
+					  "resident memory is recorded only for processes that sonde records");
 	sonde_rss_sort(&memory->rss);
 	int rc = heap_read(memory);
 	if (rc < 0)
@@ -320,8 +315,8 @@ const struct sonde_pass sonde_pass_memory = {
     .name = "memory",
     .needs = SONDE_NEEDS(READINGS),
     .has = sonde_has_resident,
-    .nothing = "no process was there when memory was read",
-    .title = "memory of processes over time: resident, and what of it is live",
+    .nothing = "no process ran when memory was read",
+    .title = "process memory over time: RSS and live bytes",
     .types = 1u << SONDE_CHUNK_SERIES,
     .standard = 1,
     .begin = memory_begin,

@@ -44,8 +44,7 @@ static const char *why_none(const struct sonde_session *session)
 			return "nothing was allocated, or no block of it was sampled";
 	}
 	if (!sonde_session_run(session)->closed)
-		return "allocations were not recorded, or none was written before the recording ends: it was not "
-		       "closed in order";
+		return "allocations were not recorded, or none before the recording broke off";
 	return "allocations were not recorded: sonde record --heap -- …";
 }
 
@@ -65,8 +64,8 @@ int sonde_heap_pass_read(struct sonde_heap_pass *pass, struct sonde_report *repo
 	int all = !options->from_ns && !options->to_ns && !options->thread;
 	rc = sonde_pass_nothing(options, report, id, title,
 				all && !sonde_session_run(pass->session)->closed
-				    ? "no allocation was written before the recording ends: it was not closed in order"
-				    : "nothing was allocated or alive in the part selected");
+				    ? "no allocation was written before the recording broke off"
+				    : "nothing was allocated or live in the selection");
 	return rc < 0 ? rc : 1;
 }
 
@@ -181,7 +180,7 @@ size_t sonde_heap_used(const struct sonde_heap_pass *pass, uint32_t *highest)
 struct sonde_cell sonde_heap_cell(const struct sonde_heap_pass *pass, uint64_t value_b, double variance)
 {
 	if ((int64_t)value_b < 0) /* the allocation's event was lost */
-		return sonde_cell_absent("not known: a part of the recording is missing");
+		return sonde_cell_absent("unknown: part of the recording is missing");
 	if (!sonde_heap_pass_mean_b(pass))
 		return sonde_cell_int(value_b);
 	return sonde_cell_real((double)value_b, value_b && variance > 1 ? 1.96 * sqrt(variance) : 0);
@@ -226,10 +225,7 @@ static int note_selected(const struct sonde_heap_pass *pass, struct sonde_report
 	int rc = 0;
 	if (options->from_ns || options->to_ns)
 		rc = sonde_report_note(
-		    report, section, 0,
-		    "from %.3f s to %.3f s: allocated, freed and temporary in that time; the peak is the "
-		    "most that was alive at any moment of it, left is what was alive at its end, both "
-		    "with blocks from before",
+		    report, section, 0, "from %.3f s to %.3f s; peak and live at its end include blocks from before",
 		    sonde_heap_second(pass, pass->window.from_ns), sonde_heap_second(pass, pass->window.to_ns));
 	if (rc == 0 && options->thread)
 		rc = sonde_report_note(report, section, 0, "blocks that %s allocated, whoever freed them",
@@ -256,18 +252,14 @@ int sonde_heap_pass_notes(const struct sonde_heap_pass *pass, struct sonde_repor
 	if (rc == 0 && mean_b)
 		rc = sonde_report_note(
 		    report, section, 0,
-		    "one block each %.4g KiB on average was recorded: figures are estimates, bytes with "
-		    "their 95 %% interval; --heap=full records every block",
+		    "estimated from one block per %.4g KiB on average, with 95 %% intervals; exact: --heap=full",
 		    (double)mean_b / 1024);
 	if (rc == 0 && processes > 1)
-		rc = sonde_report_note(report, section, 0,
-				       "%zu processes, each at its own peak, which need not be at the same time",
+		rc = sonde_report_note(report, section, 0, "%zu processes, each at its own peak",
 				       processes);
 	if (rc == 0 && pass->window.held)
-		rc = sonde_report_note(report, section, 0,
-				       "flight recorder: allocations are of the whole run, since what is live is their sum");
+		rc = sonde_report_note(report, section, 0, "flight recorder: allocations cover the whole run");
 	if (rc == 0 && pass->unread)
-		rc = sonde_report_note(report, section, 1,
-				       "a part of the allocations could not be read and is left out");
+		rc = sonde_report_note(report, section, 1, "some allocations could not be read and are left out");
 	return rc;
 }

@@ -124,11 +124,11 @@ static int note_whole(const struct sonde_heap_pass *pass, struct sonde_report *r
 static int peak_finish(void *state, struct sonde_report *report)
 {
 	struct sonde_heap_pass *pass = state;
-	int rc = sonde_heap_pass_read(pass, report, "peak", "Who held the peak of the heap");
+	int rc = sonde_heap_pass_read(pass, report, "peak", "Heap peak by call tree");
 	if (rc)
 		return rc < 0 ? rc : 0;
-	struct sonde_section *section = sonde_report_tree(report, "peak", "Who held the peak of the heap",
-							  SONDE_UNIT_BYTES, "memory alive at the peak");
+	struct sonde_section *section = sonde_report_tree(report, "peak", "Heap peak by call tree",
+							  SONDE_UNIT_BYTES, "memory live at the peak");
 	rc =
 	    section ? tree_add(pass, report, section->tree.root) : sonde_error(ENOMEM, "out of memory for a call tree");
 	if (rc == 0)
@@ -140,7 +140,7 @@ const struct sonde_pass sonde_pass_peak = {
     .name = "peak",
     .needs = SONDE_NEEDS(HEAP),
     .has = sonde_has_heap,
-    .title = "who held the peak of the heap: call tree, root first",
+    .title = "what held the heap at its peak: call tree, root first",
     .begin = sonde_heap_pass_begin,
     .finish = peak_finish,
     .end = sonde_heap_pass_end,

@@ -332,7 +332,7 @@ const char *sonde_heap_stack_text(const struct sonde_heap_pass *pass, struct son
 	struct spot spot = spot_of(pass->session, stack);
 	struct sonde_buf text;
 	if (!spot.location)
-		return "an unknown place";
+		return "an unknown call site";
 	sonde_buf_init(&text, TEXT_MAX_B);
 	sonde_buf_text(&text, name_of(pass->session, spot.location->function));
 	const char *file = strrchr(spot.location->file, '/');

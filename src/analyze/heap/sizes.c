@@ -88,7 +88,7 @@ static int rows_add(const struct sonde_heap_pass *pass, const struct sonde_heap 
 		below += classes[c];
 		row[FROM] = sonde_cell_int(c > least ? UINT64_C(1) << c : 0);
 		row[BELOW] = c + 1 < SONDE_HEAP_CLASSES ? sonde_cell_int(UINT64_C(2) << c)
-							: sonde_cell_absent("all that is larger");
+							: sonde_cell_absent("larger");
 		row[BLOCKS] = sonde_cell_int(classes[c]);
 		row[SHARE] = sonde_cell_real(sonde_stats_share((double)classes[c], (double)all), 0);
 		row[UP_TO] = sonde_cell_real(sonde_stats_share((double)below, (double)all), 0);
@@ -122,12 +122,11 @@ static int section_add(const struct sonde_heap_pass *pass, int lives, struct son
 	    sonde_heap_columns(pass, report, lives ? life_columns : size_columns, COLUMNS);
 	struct sonde_section *section =
 	    !columns ? NULL
-	    : lives  ? sonde_report_table(report, "lifetimes", "How long blocks lived", columns, COLUMNS)
+	    : lives  ? sonde_report_table(report, "lifetimes", "Lifetimes of blocks", columns, COLUMNS)
 		     : sonde_report_table(report, "sizes", "Sizes of blocks", columns, COLUMNS);
 	if (!section)
 		return sonde_error(ENOMEM, "out of memory for a histogram");
-	int rc = lives ? sonde_report_note(report, section, 0,
-					   "blocks that ended; those that are still there have no lifetime yet")
+	int rc = lives ? sonde_report_note(report, section, 0, "freed blocks; those still live have no lifetime yet")
 		       : sonde_heap_pass_notes(pass, report, section);
 	return rc < 0 ? rc : kinds_add(pass, lives, report, section);
 }

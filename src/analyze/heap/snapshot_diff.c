@@ -22,7 +22,7 @@ static struct sonde_cell slope(const struct sonde_snapshots_pass *snapshots, uin
 	double seconds =
 	    ((double)snapshots->sides[1].snapshot->time_ns - (double)snapshots->sides[0].snapshot->time_ns) / 1e9;
 	if (seconds == 0)
-		return sonde_cell_absent("both are of one moment");
+		return sonde_cell_absent("both were taken at the same time");
 	return sonde_cell_real(to == from ? 0 : (double)(int64_t)(to - from) / seconds, 0);
 }
 
@@ -146,7 +146,7 @@ static int places_add(const struct sonde_snapshots_pass *snapshots, const struct
 	if (rc == 0 && places.count > limit)
 		section->table.omitted = places.count - limit;
 	if (rc == 0 && !places.count)
-		rc = sonde_report_note(report, section, 0, "nothing was live at either");
+		rc = sonde_report_note(report, section, 0, "nothing was live in either");
 	sonde_heap_places_free(&places);
 	return rc;
 }
@@ -212,7 +212,7 @@ static int class_add(const struct sonde_snapshots_pass *snapshots, size_t c, str
 		return sonde_error(ENOMEM, "out of memory for a row");
 	row[AT_LEAST] = sonde_cell_int(c ? UINT64_C(1) << c : 0);
 	row[BELOW] =
-	    c + 1 < SONDE_HEAP_CLASSES ? sonde_cell_int(UINT64_C(2) << c) : sonde_cell_absent("all that is larger");
+	    c + 1 < SONDE_HEAP_CLASSES ? sonde_cell_int(UINT64_C(2) << c) : sonde_cell_absent("larger");
 	row[C_BY_B] = sonde_snapshot_change(from->size_b, to->size_b, 0);
 	row[C_PER_SEC] = slope(snapshots, from->size_b, to->size_b);
 	row[C_FROM_B] = sonde_snapshot_amount(from->size_b, 0);
@@ -226,7 +226,7 @@ static int class_add(const struct sonde_snapshots_pass *snapshots, size_t c, str
 static int classes_build(const struct sonde_snapshots_pass *snapshots, struct sonde_report *report)
 {
 	struct sonde_section *section =
-	    sonde_report_table(report, "snapshot-sizes", "What changed, by size of block", class_columns, CLASSES);
+	    sonde_report_table(report, "snapshot-sizes", "What changed, by block size", class_columns, CLASSES);
 	int rc = section ? 0 : sonde_error(ENOMEM, "out of memory for sizes");
 	for (size_t c = 0; rc == 0 && c < SONDE_HEAP_CLASSES; c++)
 		if (snapshots->sides[0].classes[c].blocks || snapshots->sides[1].classes[c].blocks)

@@ -35,7 +35,7 @@ int sonde_snapshot_diff_build(const struct sonde_snapshots_pass *pass, struct so
 static inline struct sonde_cell sonde_snapshot_amount(uint64_t value, double variance)
 {
 	if ((int64_t)value < 0)
-		return sonde_cell_absent("not known: a part of the recording is missing");
+		return sonde_cell_absent("unknown: part of the recording is missing");
 	return variance > 0 ? sonde_cell_real((double)value, 1.96 * sqrt(variance)) : sonde_cell_int(value);
 }
 

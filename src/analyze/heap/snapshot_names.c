@@ -87,7 +87,7 @@ static int complain(const struct sonde_session *session, const char *text, size_
 	struct named found = named(session, text, text_b);
 	list(session, all, sizeof all);
 	if (found.count)
-		return sonde_error(EINVAL, "%zu snapshots are called '%.*s': say which by its number: %s", found.count,
+		return sonde_error(EINVAL, "%zu snapshots are named '%.*s': use its number: %s", found.count,
 				   (int)text_b, text, all);
 	return sonde_error(ENOENT, "no snapshot '%.*s'; the recording has %s", (int)text_b, text, all);
 }
@@ -96,11 +96,10 @@ int sonde_snapshots_find(const struct sonde_session *session, const char *text, 
 {
 	const char *comma = strchr(text, ',');
 	if (!sonde_session_snapshot_count(session))
-		return sonde_error(ENOENT,
-				   "the recording has no snapshots: sonde_snapshot(), sonde snapshot -p PID, and "
-				   "sonde record --snapshot-every 10s make them");
+		return sonde_error(ENOENT, "the recording has no snapshots: take them with sonde_snapshot(), sonde "
+					   "snapshot -p PID or sonde record --snapshot-every 10s");
 	if (!comma)
-		return sonde_error(EINVAL, "'%s' is not two snapshots with a comma between them, as before,after",
+		return sonde_error(EINVAL, "'%s' is not two snapshots separated by a comma, like before,after",
 				   text);
 	for (const char *at = comma; at; at = strchr(at + 1, ',')) { /* labels may contain commas */
 		size_t first = find(session, text, (size_t)(at - text)), second = find(session, at + 1, strlen(at + 1));

@@ -145,7 +145,7 @@ static void cells_of_heap(struct sonde_cell *row, const struct sonde_heap_moment
 	row[LIVE_B] = sonde_snapshot_amount(moment->live.size_b, variance);
 	row[BLOCKS] = sonde_snapshot_amount(moment->live.blocks, 0);
 	row[MAPPED] = sonde_snapshot_amount(moment->mapped_b, 0);
-	row[CHANGE_B] = row[CHANGE_BLOCKS] = sonde_cell_absent("there is none before it");
+	row[CHANGE_B] = row[CHANGE_BLOCKS] = sonde_cell_absent("it is the first");
 	if (!before)
 		return;
 	row[CHANGE_B] = sonde_snapshot_change(before->live.size_b, moment->live.size_b,
@@ -170,7 +170,7 @@ static int listed_add(const struct sonde_snapshots_pass *snapshots, size_t at, s
 	row[TIME] = sonde_cell_int(snapshot->time_ns > start_ns ? snapshot->time_ns - start_ns : 0);
 	row[REASON] = sonde_cell_text(reason_text(snapshot->reason));
 	row[PROCESS] = sonde_cell_text(name);
-	row[RSS] = snapshot->rss_b ? sonde_cell_int(snapshot->rss_b) : sonde_cell_absent("the process had ended");
+	row[RSS] = snapshot->rss_b ? sonde_cell_int(snapshot->rss_b) : sonde_cell_absent("the process had exited");
 	row[PSS] = snapshot->pss_b ? sonde_cell_int(snapshot->pss_b)
 				   : sonde_cell_absent("not read: too expensive, not allowed, or the program had run on");
 	cells_of_heap(row, &snapshots->moments[at], before);
@@ -185,19 +185,16 @@ static int list_notes(const struct sonde_snapshots_pass *snapshots, struct sonde
 		heap |= snapshots->moments[i].known;
 	if (heap)
 		rc = sonde_report_note(report, section, 0,
-				       "live: what malloc gave out and was not freed; change: since the snapshot %s",
-				       compares(snapshots) ? "above" : "of that process before it");
+				       "live: allocated with malloc and not freed; change: since the snapshot %s",
+				       compares(snapshots) ? "above" : "before it of the same process");
 	else
-		rc = sonde_report_note(report, section, 0,
-				       "what was live is not known: sonde record --heap records allocations");
+		rc = sonde_report_note(report, section, 0, "live bytes are unknown: use sonde record --heap");
 	if (rc == 0 && snapshots->sampled)
 		rc = sonde_report_note(
 		    report, section, 0,
-		    "blocks were sampled: live bytes are estimates with their 95 %% interval, that of a "
-		    "change is the widest it can be");
+		    "blocks were sampled: live bytes are estimates with their (widest) 95 %% interval");
 	if (rc == 0 && snapshots->unread)
-		rc = sonde_report_note(report, section, 1,
-				       "a part of the allocations could not be read and is left out");
+		rc = sonde_report_note(report, section, 1, "some allocations could not be read and are left out");
 	return rc;
 }
 
@@ -209,7 +206,7 @@ static int list_build(struct sonde_snapshots_pass *snapshots, struct sonde_repor
 	for (size_t i = 1; i < count; i++)
 		several |= snapshots->moments[i].process != snapshots->moments[0].process;
 	struct sonde_section *section =
-	    sonde_report_table(report, "snapshots", two ? "The snapshots that are compared" : "Snapshots",
+	    sonde_report_table(report, "snapshots", two ? "The compared snapshots" : "Snapshots",
 			       several ? list_of_several : list_of_one, LISTED);
 	int rc = section ? 0 : sonde_error(ENOMEM, "out of memory for snapshots");
 	for (size_t i = 0; rc == 0 && i < count; i++) {
@@ -250,8 +247,8 @@ static int snapshots_finish(void *state, struct sonde_report *report)
 	if (!sonde_session_snapshot_count(snapshots->session))
 		return sonde_pass_nothing(
 		    &snapshots->options, report, "snapshots", "Snapshots",
-		    "no snapshots: sonde_snapshot() in the program (sonde/sonde.h), sonde snapshot "
-		    "-p PID, and sonde record --snapshot-every 10s take them");
+					  "no snapshots: take them with sonde_snapshot(), sonde snapshot -p PID or "
+					  "sonde record --snapshot-every 10s");
 	if (!is_worth_it(snapshots))
 		return 0;
 	int rc = list_build(snapshots, report);
@@ -263,7 +260,7 @@ static int snapshots_finish(void *state, struct sonde_report *report)
 const struct sonde_pass sonde_pass_snapshots = {
     .name = "snapshots",
     .has = sonde_has_snapshots,
-    .title = "snapshots of memory, and what changed between two of them (--diff)",
+    .title = "memory snapshots, and the change between two of them (--diff)",
     .types = 1u << SONDE_CHUNK_HEAP,
     .standard = 1,
     .begin = snapshots_begin,

@@ -10,7 +10,7 @@
 #include "analyze/statistics/stats.h"
 #include "util/error.h"
 
-#define SAMPLED "samples cannot tell what was allocated in between: record with --heap=full"
+#define SAMPLED "samples cannot tell: record with --heap=full"
 
 enum { DEFAULT_ROWS = 20 };
 enum { TEMPORARY, OF_OWN, OF_ALL, RATE, BEGINS, MEAN_B, HEAP, FUNCTION, CALLER, CALLED_FROM, FILE_NAME, COLUMNS };
@@ -50,7 +50,7 @@ static int row_add(const struct sonde_heap_pass *pass, const struct sonde_heap_p
 				       : sonde_cell_absent("no wall time");
 	row[BEGINS] = sonde_cell_int(sum->begins);
 	row[MEAN_B] = sum->begins ? sonde_cell_real((double)sum->begun_b / (double)sum->begins, 0)
-				  : sonde_cell_absent("nothing began in the part selected");
+				  : sonde_cell_absent("nothing was allocated in the selection");
 	row[HEAP] = sonde_heap_kind_cell(pass, place->heap);
 	row[FUNCTION] = sonde_cell_text(sonde_heap_place_name(pass, place));
 	row[CALLER] = sonde_cell_text(sonde_heap_caller(pass, place->stack));
@@ -105,7 +105,7 @@ static int temporary_finish(void *state, struct sonde_report *report)
 		return sonde_error(ENOMEM, "out of memory for temporary allocations");
 	rc = sonde_report_note(
 	    report, section, 0,
-	    "%s of %s allocations (%.1f %%) were freed before anything else was allocated in their heap", temporary,
+			       "%s of %s allocations (%.1f %%) were freed before the next one in their heap", temporary,
 	    begins, 100 * sonde_stats_share((double)whole.temporary, (double)whole.begins));
 	if (rc == 0 && whole.sampled)
 		rc = sonde_report_note(report, section, 1, "malloc's blocks are left out: %s", SAMPLED);

@@ -19,8 +19,8 @@ static const struct sonde_column columns[COLUMNS] = {
     [BEGUN_B] = {"allocated_b", "allocated", SONDE_UNIT_BYTES, SONDE_BASIS_MEASURED, 0, 0},
     [BEGINS] = {"allocations", "calls", SONDE_UNIT_COUNT, SONDE_BASIS_MEASURED, 0, 0},
     [RATE] = {"per_sec", "calls/s", SONDE_UNIT_NUMBER, SONDE_BASIS_MEASURED, 0, 3},
-    [LEFT_B] = {"left_b", "left", SONDE_UNIT_BYTES, SONDE_BASIS_MEASURED, 0, 0},
-    [LEFT_BLOCKS] = {"left_blocks", "blocks left", SONDE_UNIT_COUNT, SONDE_BASIS_MEASURED, 0, 5},
+    [LEFT_B] = {"left_b", "at exit", SONDE_UNIT_BYTES, SONDE_BASIS_MEASURED, 0, 0},
+    [LEFT_BLOCKS] = {"left_blocks", "blocks at exit", SONDE_UNIT_COUNT, SONDE_BASIS_MEASURED, 0, 5},
     [HEAP] = {"heap", "heap", SONDE_UNIT_TEXT, SONDE_BASIS_MEASURED, 0, 1},
     [PROCESS] = {"process", "process", SONDE_UNIT_TEXT, SONDE_BASIS_MEASURED, 0, 2},
     [PID] = {"pid", "pid", SONDE_UNIT_ID, SONDE_BASIS_MEASURED, 0, 4},
@@ -116,7 +116,7 @@ static int threads_finish(void *state, struct sonde_report *report)
 	}
 	size_t count = rows_take(pass, rows);
 	rc = sonde_report_note(report, section, 0,
-			       "blocks that a thread allocated, whoever freed them; shares of the peak of its process");
+			       "blocks that a thread allocated, whoever freed them; shares of the process's peak");
 	rc = rc ? rc : sonde_heap_pass_notes(pass, report, section);
 	for (size_t i = 0; rc == 0 && i < count && i < limit; i++)
 		rc = row_add(pass, &rows[i], report, section);

@@ -18,10 +18,10 @@ enum { FROM, PEAK_B, PEAK_BLOCKS, LIVE_B, LIVE_BLOCKS, CALLS, BYTES, BEGINS, BEG
 
 static const struct sonde_column columns[COLUMNS] = {
     [FROM] = {"from_ns", "from", SONDE_UNIT_NS, SONDE_BASIS_MEASURED, 0, 0},
-    [PEAK_B] = {"peak_b", "most alive", SONDE_UNIT_BYTES, SONDE_BASIS_MEASURED, 0, 0},
+    [PEAK_B] = {"peak_b", "max live", SONDE_UNIT_BYTES, SONDE_BASIS_MEASURED, 0, 0},
     [PEAK_BLOCKS] = {"peak_blocks", "blocks", SONDE_UNIT_COUNT, SONDE_BASIS_MEASURED, 0, 2},
     [LIVE_B] = {"live_b", "at its end", SONDE_UNIT_BYTES, SONDE_BASIS_MEASURED, 0, 3},
-    [LIVE_BLOCKS] = {"live_blocks", "blocks at its end", SONDE_UNIT_COUNT, SONDE_BASIS_MEASURED, 0, 5},
+    [LIVE_BLOCKS] = {"live_blocks", "blocks at end", SONDE_UNIT_COUNT, SONDE_BASIS_MEASURED, 0, 5},
     [CALLS] = {"allocations_per_sec", "calls/s", SONDE_UNIT_NUMBER, SONDE_BASIS_MEASURED, 0, 0},
     [BYTES] = {"allocated_b_per_sec", "allocated/s", SONDE_UNIT_BYTES, SONDE_BASIS_MEASURED, 0, 0},
     [BEGINS] = {"allocations", "calls", SONDE_UNIT_COUNT, SONDE_BASIS_MEASURED, 0, 6},
@@ -89,8 +89,7 @@ static int note_what(const struct drawing *drawing, uint32_t heap, size_t used, 
 	if (!size)
 		return sonde_error(ENOMEM, "out of memory for a timeline");
 	int rc = sonde_report_note(report, section, 0,
-				   "most alive is the highest moment of each interval; the peak, %s, "
-				   "was at %.3f s",
+				   "max live: the highest point of each interval; the peak, %s, was at %.3f s",
 				   size, sonde_heap_second(pass, pass->sums.heaps[heap].peak_ns));
 	if (rc || used < 2 || pass->options.weigh.heap)
 		return rc;
@@ -165,7 +164,7 @@ const struct sonde_pass sonde_pass_timeline = {
     .name = "timeline",
     .needs = SONDE_NEEDS(HEAP),
     .has = sonde_has_heap,
-    .title = "the heap over time: alive, allocations a second (--limit: intervals)",
+    .title = "heap over time: live bytes, allocations per second",
     .begin = sonde_heap_pass_begin,
     .finish = timeline_finish,
     .end = sonde_heap_pass_end,

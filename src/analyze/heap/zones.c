@@ -32,7 +32,7 @@ static const struct sonde_column columns[COLUMNS] = {
     [BEGUN_B] = {"allocated_b", "allocated", SONDE_UNIT_BYTES, SONDE_BASIS_MEASURED, 0, 0},
     [BEGINS] = {"allocations", "allocations", SONDE_UNIT_COUNT, SONDE_BASIS_MEASURED, 0, 0},
     [ENDS] = {"frees", "frees", SONDE_UNIT_COUNT, SONDE_BASIS_MEASURED, 0, 2},
-    [MEAN_B] = {"allocated_per_call_b", "a call", SONDE_UNIT_BYTES, SONDE_BASIS_MEASURED, 0, 1},
+    [MEAN_B] = {"allocated_per_call_b", "per call", SONDE_UNIT_BYTES, SONDE_BASIS_MEASURED, 0, 1},
 };
 
 struct zone {
@@ -321,14 +321,11 @@ static int notes_add(const struct zones *zones, struct sonde_report *report, str
 {
 	int rc = sonde_report_note(
 	    report, section, 0,
-	    "malloc's blocks by the thread that the zone is of, zones inside included: change is what "
-	    "all calls left more (or less) than they found, peak inside the most above its beginning "
-	    "that one call held");
+	    "malloc blocks of the zone's thread, nested zones included; change: what its calls left allocated");
 	if (rc == 0 && zones->time_every > 1)
 		rc = sonde_report_note(
 		    report, section, 1,
-		    "the times of blocks are exact to %u allocations and frees only: those near a zone's "
-		    "beginning or end may be on its wrong side",
+		    "block times are exact to %u allocations: a block near a zone's edge may be on the wrong side",
 		    zones->time_every);
 	if (rc == 0 && zones->beyond) {
 		rc = sonde_report_note(report, section, 1,
@@ -359,13 +356,13 @@ static int section_add(struct zones *zones, const char *title, struct sonde_repo
 static int zones_finish(void *state, struct sonde_report *report)
 {
 	struct zones *zones = state;
-	const char *title = "What zones changed of the heap";
+	const char *title = "Heap changes by zone";
 	int rc = sonde_heap_pass_read(zones->heap, report, "heap-zones", title);
 	if (rc)
 		return rc < 0 ? rc : 0;
 	if (!zones->count)
 		return sonde_pass_nothing(&zones->heap->options, report, "heap-zones", title,
-					  "no zones: SONDE_ZONE() (sonde/sonde.h) makes them");
+					  "no zones: mark them with SONDE_ZONE() (sonde/sonde.h)");
 	rc = threads_make(zones);
 	rc = rc ? rc : read_blocks(zones);
 	return rc ? rc : section_add(zones, title, report);
@@ -375,7 +372,7 @@ const struct sonde_pass sonde_pass_heap_zones = {
     .name = "heap-zones",
     .needs = SONDE_NEEDS(HEAP),
     .has = sonde_has_heap,
-    .title = "what each zone changed of the heap, and its peak inside",
+    .title = "heap change and peak inside, by zone",
     .types = 1u << SONDE_CHUNK_ZONES,
     .begin = zones_begin,
     .wants = zones_wants,

@@ -118,7 +118,7 @@ static void take_grams(struct intensity *out, const char *text)
 	if (!text || out->is_known || sonde_carbon_parse(text, &out->g_kwh))
 		return;
 	out->is_known = 1;
-	snprintf(out->whose, sizeof out->whose, "as it was given");
+	snprintf(out->whose, sizeof out->whose, "as given");
 }
 
 static void take_country(struct intensity *out, const char *code)
@@ -143,20 +143,17 @@ static void choose_intensity(struct energy *energy)
 static int note_intensity(const struct energy *energy, struct sonde_report *report, struct sonde_section *section)
 {
 	const struct sonde_carbon_row *least, *most, *world = sonde_carbon_find("WORLD");
-	if (energy->intensity.is_known && !strcmp(energy->intensity.whose, "as it was given"))
-		return sonde_report_note(report, section, 0, "CO2e: J ÷ 3,600,000 × %.4g g/kWh, as it was given",
+	if (energy->intensity.is_known && !strcmp(energy->intensity.whose, "as given"))
+		return sonde_report_note(report, section, 0, "CO2e: J ÷ 3,600,000 × %.4g g/kWh, as given",
 					 energy->intensity.g_kwh);
 	if (energy->intensity.is_known)
 		return sonde_report_note(report, section, 0,
-					 "CO2e: J ÷ 3,600,000 × %.4g g/kWh (%s, of what is generated there, over the "
-					 "whole life of power stations; Ember and Our World in Data, CC BY 4.0)",
+		    "CO2e: J ÷ 3,600,000 × %.4g g/kWh (%s, life cycle; Ember and Our World in Data, CC BY 4.0)",
 					 energy->intensity.g_kwh, energy->intensity.whose);
 	sonde_carbon_extremes(&least, &most);
 	return sonde_report_note(
 	    report, section, 0,
-	    "grams of CO2e depend on the electricity, and no country is assumed: --country CODE "
-	    "(FR, DE, US, …) or --carbon-intensity G (g/kWh). The world's average was %.0f g/kWh in "
-	    "%d; countries lie between %.0f (%s) and %.0f (%s)",
+	    "grams of CO2e need --country CODE or --carbon-intensity G (world: %.0f in %d; %.0f, %s, to %.0f, %s)",
 	    world->g_kwh, world->year, least->g_kwh, least->name, most->g_kwh, most->name);
 }
 
@@ -210,7 +207,7 @@ static int cases_add(const struct energy *energy, const char *what, const char *
 /* Why a meter has no figure; NULL if it has one. */
 static const char *why_none(const struct sonde_energy_meter *meter)
 {
-	return meter->covered_ns < SONDE_ENERGY_LEAST_NS ? "too short to measure: read over less than a second"
+	return meter->covered_ns < SONDE_ENERGY_LEAST_NS ? "too short to measure: read for less than a second"
 	       : meter->uj > 0                           ? NULL
 							 : "the counter stands still";
 }
@@ -265,15 +262,13 @@ static int note_idle(const struct energy *energy, struct sonde_report *report, s
 	int rc = 0;
 	if (!sums->fit.name)
 		rc = sonde_report_note(report, section, 0,
-				       "idle power: at most the lowest of any second, %.3g W; by how utilisation "
-				       "changed power, at least %.3g W. A pause of all the machine "
-				       "before the work narrows it: -- sh -c 'sleep 2; …'",
+		    "idle power: %.3g W (lowest second) to %.3g W (from utilisation); an idle second first narrows it",
 				       sums->idle_w[SONDE_ENERGY_HIGH], sums->idle_w[SONDE_ENERGY_LOW]);
 	if (rc == 0 && share > IDLE_MUCH)
 		rc =
 		    sonde_report_note(report, section, 0,
-				      "idling took at least %.0f %% of the energy, while CPUs were busy for %.0f %% of "
-				      "their time: a shorter run, or other work beside it, saves most",
+				       "idling took at least %.0f %% of the energy, with CPUs busy for %.0f %% of "
+				       "their time: shorten the run",
 				      share * 100, sums->busy * 100);
 	return rc;
 }
@@ -296,13 +291,11 @@ static int note_model(const struct energy *energy, struct sonde_report *report, 
 	if (rc)
 		return rc;
 	return sonde_report_note(report, section, 0,
-				 "the model: %s%s, %.2f to %.2f W idle and %.2f to %.2f W busy for each CPU, its part "
-				 "of a whole server at the "
-				 "plug (published SPECpower results); %u CPU%s%s, busy for %.0f %% of their time",
-				 fit->is_generic ? "a processor that is not in the table, so a generic range: " : "",
+	    "the model: %s%s, %.2f–%.2f W idle, %.2f–%.2f W busy per CPU (SPECpower); %u CPU%s%s, %.0f %% busy",
+				 fit->is_generic ? "a processor missing from the table, so a generic range: " : "",
 				 fit->name, fit->idle_w[SONDE_ENERGY_LOW], fit->idle_w[SONDE_ENERGY_HIGH],
 				 fit->full_w[SONDE_ENERGY_LOW], fit->full_w[SONDE_ENERGY_HIGH], fit->cpus,
-				 sonde_plural(fit->cpus), fit->is_virtual ? " of this virtual machine alone" : "",
+				 sonde_plural(fit->cpus), fit->is_virtual ? " of this virtual machine only" : "",
 				 energy->sums.busy * 100);
 }
 
@@ -310,8 +303,7 @@ static int note_model(const struct energy *energy, struct sonde_report *report, 
 static int note_read(const struct energy *energy, struct sonde_report *report, struct sonde_section *section)
 {
 	int rc = sonde_report_note(report, section, 0,
-				   "devices (GPU): by the driver's own counters, whoever used them; the energy of "
-				   "processors and processes does not hold it");
+	    "GPUs: by their drivers' counters, all programs; not part of the energy of processors and processes");
 	for (size_t i = 0; rc == 0 && i < energy->sums.device_count; i++) {
 		const char *why = why_none(&energy->sums.devices[i]);
 		if (why)
@@ -328,11 +320,10 @@ static int note_devices(const struct energy *energy, struct sonde_report *report
 	for (size_t i = 0; i < sonde_session_source_count(energy->session); i++) {
 		const struct sonde_source_row *row = sonde_session_source(energy->session, i);
 		if (!strcmp(row->name, "nvml") && *row->detail)
-			return sonde_report_note(report, section, 0, "devices (GPU): unavailable: %s", row->detail);
+			return sonde_report_note(report, section, 0, "GPUs: unavailable: %s", row->detail);
 	}
 	return sonde_report_note(report, section, 0,
-				 "devices (GPU): unavailable: no device with an energy counter was read (NVIDIA's, by "
-				 "libnvidia-ml.so.1)");
+				 "GPUs: unavailable: none with an energy counter was read (NVIDIA: libnvidia-ml.so.1)");
 }
 
 static int notes_add(const struct energy *energy, struct sonde_report *report, struct sonde_section *section)
@@ -343,7 +334,7 @@ static int notes_add(const struct energy *energy, struct sonde_report *report, s
 		if (!sums->meters[i].is_package && !strncmp(sums->meters[i].name, "dram", 4)) {
 			rc = sonde_report_note(
 			    report, section, 0,
-			    "dram is not added: whether the package holds it depends on the processor");
+					       "dram is not added: on some processors the package includes it");
 			break;
 		}
 	for (size_t i = 0; rc == 0 && i < sonde_session_lost_count(energy->session); i++) {
@@ -367,7 +358,7 @@ static struct sonde_cell *process_row(const struct energy *energy, const char *n
 		return NULL;
 	row[PROCESS] = sonde_cell_text(name);
 	row[PROCESS_HOW] = sonde_cell_text(energy->sums.fit.name ? "modelled" : "estimated");
-	row[CPU] = cpu_ns >= 0 ? sonde_cell_int((uint64_t)(cpu_ns + 0.5)) : sonde_cell_absent("none, or not known");
+	row[CPU] = cpu_ns >= 0 ? sonde_cell_int((uint64_t)(cpu_ns + 0.5)) : sonde_cell_absent("none, or unknown");
 	row[SHARE] = sonde_cell_real(cases[SONDE_ENERGY_LIKELY] / energy->sums.uj[SONDE_ENERGY_LIKELY], 0);
 	row[PROCESS_ENERGY] = sonde_cell_real(cases[SONDE_ENERGY_LIKELY] / UJ_A_J, 0);
 	row[PROCESS_LOW] = sonde_cell_real(least(cases) / UJ_A_J, 0);
@@ -398,7 +389,7 @@ static int remainder_add(const struct energy *energy, const struct sonde_energy_
 	double cases[SONDE_ENERGY_CASES];
 	for (size_t c = 0; c < SONDE_ENERGY_CASES; c++)
 		cases[c] = sums->remainder_uj[c] + left->uj[c];
-	if (!process_row(energy, sums->has_clock ? "all else" : "work, of whom is not known", cases,
+	if (!process_row(energy, sums->has_clock ? "all else" : "work of unknown processes", cases,
 			 sums->has_clock ? sums->remainder_cpu_ns + left->cpu_ns : -1, report, section) ||
 	    !process_row(energy, "idle", sums->idle_uj, -1, report, section))
 		return sonde_error(ENOMEM, "out of memory for a row");
@@ -437,19 +428,17 @@ static int processes_add(const struct energy *energy, struct sonde_report *repor
 	if (too_short)
 		rc = sonde_report_note(
 		    report, section, 0,
-		    "%zu process%s too short to measure: less than a second, or less than 100 ms of CPU "
-		    "time; their share counts in \"all else\"",
+		    "%zu process%s too short to measure (1 s, 100 ms of CPU time): counted in \"all else\"",
 		    too_short, sonde_word(too_short, " was", "es were"));
 	if (rc == 0)
 		rc = note_idle(energy, report, section);
 	if (rc == 0 && !sums->has_clock)
 		return sonde_report_note(report, section, 1,
-					 "no shares of processes: the machine's CPU time was not recorded");
+					 "no shares of processes: system CPU time was not recorded");
 	if (rc == 0)
 		rc = sonde_report_note(report, section, 0,
-				       "each second's energy less idling, divided by shares of the CPU time that the "
-				       "machine was busy for: what a process does with caches, memory or wide vectors "
-				       "is not told apart");
+				       "each second's energy less idling is split by CPU time; caches, memory and wide "
+				       "vectors are ignored");
 	return rc;
 }
 
@@ -478,8 +467,7 @@ static int say_nothing(const struct energy *energy, struct sonde_report *report)
 	if (rc == 0 && has_devices)
 		rc = note_intensity(energy, report, section);
 	if (rc == 0 && has_devices && !was_asked(energy))
-		return sonde_report_note(report, section, 0,
-					 "of processors nothing was recorded: sonde record --energy");
+		return sonde_report_note(report, section, 0, "processors were not recorded: sonde record --energy");
 	if (rc == 0)
 		rc = sonde_report_note(report, section, 1, "%s", energy->sums.why);
 	if (rc == 0 && !energy->sums.meter_count)
@@ -516,7 +504,7 @@ const struct sonde_pass sonde_pass_energy = {
     .name = "energy",
     .needs = SONDE_NEEDS(ENERGY),
     .has = sonde_has_energy,
-    .title = "joules by meter or model, idling apart, by process; grams of CO2e",
+    .title = "energy by meter or model, and by process; grams of CO2e",
     .types = 1u << SONDE_CHUNK_SERIES,
     .standard = 1,
     .begin = energy_begin,

@@ -358,15 +358,14 @@ static const char *reason(const struct sums_state *state)
 	const struct sonde_energy_sums *sums = state->sums;
 	double uj = 0;
 	if (sums->to_ns - sums->from_ns < SONDE_ENERGY_LEAST_NS)
-		return "too short to measure: energy counters move a thousand times a second, unevenly, and CPU time "
-		       "is told in ticks: it takes a second";
+		return "too short to measure: energy counters and CPU times are coarse, so it takes a second";
 	if (sums->fit.name)
 		return sums->has_clock ? NULL
-				       : "the model needs the machine's CPU time, which this recording does not have";
+				       : "the model needs the system's CPU time, which this recording does not have";
 	for (size_t i = 0; i < sums->meter_count; i++)
 		uj += sums->meters[i].is_package ? sums->meters[i].uj : 0;
 	if (!sums->package_count)
-		return "no meter of a processor was read";
+		return "no processor energy meter was read";
 	return uj > 0 ? NULL : "the processors' energy counters stand still, as in some virtual machines";
 }
 

@@ -29,7 +29,7 @@ static const struct sonde_column columns[COLUMNS] = {
     [SELF_LOW] = {"self_low_j", "at least", SONDE_UNIT_JOULES, SONDE_BASIS_ESTIMATED, 0, 1},
     [SELF_HIGH] = {"self_high_j", "at most", SONDE_UNIT_JOULES, SONDE_BASIS_ESTIMATED, 0, 1},
     [TOTAL] = {"total_j", "total", SONDE_UNIT_JOULES, SONDE_BASIS_ESTIMATED, 0, 0},
-    [CALL] = {"total_per_call_j", "a call", SONDE_UNIT_JOULES, SONDE_BASIS_ESTIMATED, 0, 0},
+    [CALL] = {"total_per_call_j", "per call", SONDE_UNIT_JOULES, SONDE_BASIS_ESTIMATED, 0, 0},
     [CALLS] = {"calls", "calls", SONDE_UNIT_COUNT, SONDE_BASIS_MEASURED, 0, 2},
     [SELF_NS] = {"self_cpu_ns", "self CPU time", SONDE_UNIT_NS, SONDE_BASIS_MEASURED, 0, 3},
     [TOTAL_NS] = {"total_cpu_ns", "CPU time", SONDE_UNIT_NS, SONDE_BASIS_MEASURED, 0, 2},
@@ -223,7 +223,7 @@ static struct sonde_cell self_cell(const struct energy_zones *zones, int which, 
 {
 	return self_ns >= SONDE_ENERGY_LEAST_CPU_NS
 		   ? sonde_energy_rates_cell(&zones->rates, which, self_ns)
-		   : sonde_cell_absent("too short to measure: less than 100 ms of CPU time outside of inner zones");
+		   : sonde_cell_absent("too short to measure: less than 100 ms of CPU time outside nested zones");
 }
 
 static int row_add(const struct energy_zones *zones, uint32_t id, struct sonde_report *report,
@@ -242,7 +242,7 @@ static int row_add(const struct energy_zones *zones, uint32_t id, struct sonde_r
 		: sonde_energy_rates_cell(&zones->rates, SONDE_ENERGY_HIGH, zone->self_ns + zones->momentless_ns);
 	row[TOTAL] = sonde_energy_rates_cell(&zones->rates, SONDE_ENERGY_LIKELY, zone->total_ns);
 	row[CALL] = zones->options.from_ns || zones->options.to_ns
-			? sonde_cell_absent("of calls that the selection cuts only a part is known")
+			? sonde_cell_absent("calls cut by the selection are known only in part")
 			: sonde_cell_real(row[TOTAL].real / (double)zone->calls, 0);
 	row[CALLS] = sonde_cell_int(zone->calls);
 	row[SELF_NS] = sonde_cell_int(zone->self_ns);
@@ -263,15 +263,12 @@ static int notes_add(const struct energy_zones *zones, size_t too_short, struct 
 	if (rc == 0)
 		rc =
 		    sonde_report_note(report, section, 0,
-				      "%.3f s of the %.3f s of CPU time that was sampled was in zones: a zone has what "
-				      "samples found its own thread in; work that it hands to other threads is theirs",
+		    "%.3f s of %.3f s of sampled CPU time was in zones (of the sampled thread itself)",
 				      (double)inside_ns / NS_A_S, (double)all_ns / NS_A_S);
 	if (rc == 0 && zones->momentless_ns)
 		rc = sonde_report_note(
 		    report, section, 1,
-		    "%.3f s of CPU time more are in no zone but in \"at most\", since nobody saw when it "
-		    "was: measured from CPU clocks (in the kernel where it may not be sampled), or left "
-		    "out by samples",
+				       "%.3f s more of unsampled CPU time are in no zone, but in \"at most\"",
 		    (double)zones->momentless_ns / NS_A_S);
 	if (rc == 0 && zones->beyond) {
 		rc = sonde_report_note(report, section, 1,
@@ -318,7 +315,7 @@ static int zones_finish(void *state, struct sonde_report *report)
 	if (!sonde_energy_points_has(&zones->rates.points))
 		why = "energy was not recorded: sonde record --energy";
 	else if (!has_zones(zones->session))
-		why = "no zones: SONDE_ZONE() (sonde/sonde.h) makes them";
+		why = "no zones: mark them with SONDE_ZONE() (sonde/sonde.h)";
 	else if (!zones->count)
 		why = sonde_samples_why_none(zones->session, &zones->options);
 	int rc = why ? 0 : sonde_energy_rates_finish(&zones->rates, &zones->options, &why);
@@ -338,7 +335,7 @@ const struct sonde_pass sonde_pass_energy_zones = {
     .name = ID,
     .needs = SONDE_NEEDS(ENERGY),
     .has = sonde_has_energy_and_samples,
-    .title = "joules of zones: shares of the processes' by the CPU time sampled in them",
+    .title = "energy by zone: shares of the processes' by CPU time sampled in zones",
     .types = 1u << SONDE_CHUNK_SERIES | 1u << SONDE_CHUNK_SAMPLES,
     .standard = 1,
     .begin = zones_begin,

@@ -16,19 +16,19 @@
 #include "analyze/marks.h"
 #include "util/error.h"
 
-#define TITLE "The machine meanwhile"
-#define BYTES_TITLE "Bytes that disks, networks and devices moved"
+#define TITLE "System"
+#define BYTES_TITLE "Bytes moved by disks, networks and GPUs"
 
 /* --- shares ------------------------------------------------------------------------------------------------------ */
 
 enum { WHAT, OBJECT, MEAN, MOST, LEAST, WHOLE, COLUMNS };
 
 static const struct sonde_column columns[COLUMNS] = {
-    [WHAT] = {SONDE_COLUMN_KEY(machine, what), "in use", SONDE_UNIT_TEXT, SONDE_BASIS_MEASURED, 0, 0},
+    [WHAT] = {SONDE_COLUMN_KEY(machine, what), "resource", SONDE_UNIT_TEXT, SONDE_BASIS_MEASURED, 0, 0},
     [OBJECT] = {SONDE_COLUMN_KEY(machine, object), "of", SONDE_UNIT_TEXT, SONDE_BASIS_MEASURED, 0, 0},
     [MEAN] = {SONDE_COLUMN_KEY(machine, mean), "mean", SONDE_UNIT_RATIO, SONDE_BASIS_MEASURED, 0, 0},
-    [MOST] = {SONDE_COLUMN_KEY(machine, max), "most", SONDE_UNIT_RATIO, SONDE_BASIS_MEASURED, 0, 1},
-    [LEAST] = {"min", "least", SONDE_UNIT_RATIO, SONDE_BASIS_MEASURED, 0, 2},
+    [MOST] = {SONDE_COLUMN_KEY(machine, max), "max", SONDE_UNIT_RATIO, SONDE_BASIS_MEASURED, 0, 1},
+    [LEAST] = {"min", "min", SONDE_UNIT_RATIO, SONDE_BASIS_MEASURED, 0, 2},
     [WHOLE] = {SONDE_COLUMN_KEY(machine, whole), "100 % is", SONDE_UNIT_TEXT, SONDE_BASIS_MEASURED, 1, 0},
 };
 
@@ -96,7 +96,7 @@ static void cpu_rows(struct machine *machine)
 			row[LEAST] = sonde_cell_real(sums->busy.min, 0);
 		}
 		if (cpu.iowait > 0)
-			share_add(machine, "CPU idle for a disk", "", cpu.iowait, whole);
+			share_add(machine, "CPU waiting for a disk", "", cpu.iowait, whole);
 		if (cpu.stolen > 0)
 			share_add(machine, "CPU stolen", "", cpu.stolen, whole);
 	}
@@ -104,7 +104,7 @@ static void cpu_rows(struct machine *machine)
 		return;
 	double unit = 1000 * machine->cores;
 	struct sonde_cell *row =
-	    share_add(machine, "load of a minute", "", sonde_series_mean(load) / unit,
+	    share_add(machine, "load over a minute", "", sonde_series_mean(load) / unit,
 		      sonde_report_text(machine->report, "%.4g task%s (mean %.1f)", machine->cores,
 					machine->cores == 1 ? "" : "s", sonde_series_mean(load) / 1000));
 	row[MOST] = sonde_cell_real((double)load->max / unit, 0);
@@ -150,7 +150,7 @@ static void memory_rows(struct machine *machine)
 	const struct sonde_series_sum *all = sonde_series_sum_of(&machine->sums, 0, SONDE_METRIC_MEMORY_TOTAL);
 	if (!group.known || !all || group.all_b != (uint64_t)all->last)
 		memory_row(machine, "memory", sonde_machine_memory_of(&machine->sums), "");
-	memory_row(machine, "control group memory", group, ", its limit");
+	memory_row(machine, "cgroup memory", group, ", its limit");
 }
 
 static void group_rows(struct machine *machine)
@@ -184,10 +184,10 @@ static const struct sonde_column byte_columns[BYTE_COLUMNS] = {
     [NAME] = {"name", "name", SONDE_UNIT_TEXT, SONDE_BASIS_MEASURED, 1, 0},
     [IN_B] = {"in_b", "in", SONDE_UNIT_BYTES, SONDE_BASIS_MEASURED, 0, 0},
     [OUT_B] = {"out_b", "out", SONDE_UNIT_BYTES, SONDE_BASIS_MEASURED, 0, 0},
-    [IN_RATE] = {"in_per_s_b", "in a second", SONDE_UNIT_BYTES, SONDE_BASIS_MEASURED, 0, 1},
-    [OUT_RATE] = {"out_per_s_b", "out a second", SONDE_UNIT_BYTES, SONDE_BASIS_MEASURED, 0, 1},
-    [IN_MOST] = {"in_per_s_max_b", "most in", SONDE_UNIT_BYTES, SONDE_BASIS_MEASURED, 0, 2},
-    [OUT_MOST] = {"out_per_s_max_b", "most out", SONDE_UNIT_BYTES, SONDE_BASIS_MEASURED, 0, 2},
+    [IN_RATE] = {"in_per_s_b", "in/s", SONDE_UNIT_BYTES, SONDE_BASIS_MEASURED, 0, 1},
+    [OUT_RATE] = {"out_per_s_b", "out/s", SONDE_UNIT_BYTES, SONDE_BASIS_MEASURED, 0, 1},
+    [IN_MOST] = {"in_per_s_max_b", "max in/s", SONDE_UNIT_BYTES, SONDE_BASIS_MEASURED, 0, 2},
+    [OUT_MOST] = {"out_per_s_max_b", "max out/s", SONDE_UNIT_BYTES, SONDE_BASIS_MEASURED, 0, 2},
 };
 
 static void rate_cells(const struct sonde_series_sum *sum, struct sonde_cell *all, struct sonde_cell *mean,
@@ -295,14 +295,14 @@ static int is_read(const struct sonde_series_sums *sums)
 
 static int machine_finish(void *state, struct sonde_report *report)
 {
-	static const char note[] = "whoever used it, from the first reading to the last; tasks waited for a CPU, for "
-				   "memory, for I/O (pressure)";
+	static const char note[] =
+	    "all programs, from the first reading to the last; pressure: tasks waited for CPU, memory or I/O";
 	struct machine *machine = state;
 	struct sonde_machine_object disks[SONDE_MACHINE_OBJECTS_MAX];
 	sonde_series_sums_finish(&machine->sums);
 	if (!is_read(&machine->sums))
 		return sonde_pass_nothing(&machine->options, report, "machine", TITLE,
-					  "the recording has no readings of the machine");
+					  "the recording has no readings of the system");
 	size_t disk_count = sonde_machine_objects(&machine->sums, SONDE_MACHINE_DISKS, disks);
 	machine->report = report;
 	machine->section = sonde_report_table(report, "machine", TITLE, columns, COLUMNS);
@@ -325,7 +325,7 @@ const struct sonde_pass sonde_pass_machine = {
     .name = "machine",
     .needs = SONDE_NEEDS(READINGS),
     .has = sonde_has_readings,
-    .title = "the machine meanwhile: CPUs, memory, disks, networks, pressure, throttling, devices",
+    .title = "system: CPUs, memory, disks, networks, pressure, throttling, GPUs",
     .types = 1u << SONDE_CHUNK_SERIES,
     .standard = 1,
     .begin = machine_begin,

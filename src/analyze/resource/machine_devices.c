@@ -83,7 +83,7 @@ static void put_gauge(const struct writer *writer, const char *what, const struc
 {
 	struct sonde_machine_row row = {
 	    .what = what, .object = writer->device, .whole = text, .mean = -1, .most = -1, .least = -1};
-	row.why = "what it may be at most is not told";
+	row.why = "its limit is not reported";
 	if (whole > 0) {
 		row.mean = sonde_series_mean(sum) / whole;
 		row.most = (double)sum->max / whole;
@@ -96,7 +96,7 @@ static void utilization_row(const struct writer *writer)
 {
 	const struct sonde_series_sum *sum = sum_of(writer->sums, SONDE_METRIC_DEVICE_UTILIZATION, writer->device);
 	if (sum)
-		put_gauge(writer, "device busy", sum, 1000, "time, of any kernel, by the driver");
+		put_gauge(writer, "GPU busy", sum, 1000, "time with any kernel running, by the driver");
 }
 
 static void memory_row(const struct writer *writer)
@@ -104,7 +104,7 @@ static void memory_row(const struct writer *writer)
 	const struct sonde_series_sum *used = sum_of(writer->sums, SONDE_METRIC_DEVICE_MEMORY_USED, writer->device);
 	const struct sonde_series_sum *all = sum_of(writer->sums, SONDE_METRIC_DEVICE_MEMORY_TOTAL, writer->device);
 	if (used && all && all->last > 0)
-		put_gauge(writer, "device memory", used, (double)all->last,
+		put_gauge(writer, "GPU memory", used, (double)all->last,
 			  sonde_report_text(writer->report, "%.3g GB", (double)all->last / 1e9));
 }
 
@@ -113,12 +113,12 @@ static void power_row(const struct writer *writer)
 	const struct sonde_series_sum *power = sum_of(writer->sums, SONDE_METRIC_DEVICE_POWER, writer->device);
 	const struct sonde_series_sum *limit = sum_of(writer->sums, SONDE_METRIC_DEVICE_POWER_LIMIT, writer->device);
 	if (power && limit)
-		put_gauge(writer, "device power", power, (double)limit->last,
+		put_gauge(writer, "GPU power", power, (double)limit->last,
 			  sonde_report_text(writer->report, "%.4g W, its limit (mean %.4g W)",
 					    (double)limit->last / 1e3, sonde_series_mean(power) / 1e3));
 	else if (power)
-		put_gauge(writer, "device power", power, 0,
-			  sonde_report_text(writer->report, "a limit that is not told (mean %.4g W)",
+		put_gauge(writer, "GPU power", power, 0,
+			  sonde_report_text(writer->report, "an unknown limit (mean %.4g W)",
 					    sonde_series_mean(power) / 1e3));
 }
 
@@ -127,7 +127,7 @@ static void clock_row(const struct writer *writer)
 	const struct sonde_series_sum *clock = sum_of(writer->sums, SONDE_METRIC_DEVICE_CLOCK_SM, writer->device);
 	const struct sonde_series_sum *most = sum_of(writer->sums, SONDE_METRIC_DEVICE_CLOCK_SM_MOST, writer->device);
 	if (clock && most)
-		put_gauge(writer, "device clock", clock, (double)most->last,
+		put_gauge(writer, "GPU clock", clock, (double)most->last,
 			  sonde_report_text(writer->report, "%.4g MHz, its highest (mean %.4g MHz)",
 					    (double)most->last / 1e6, sonde_series_mean(clock) / 1e6));
 }
@@ -142,7 +142,7 @@ static void counter_rows(const struct writer *writer)
 	    {SONDE_METRIC_DEVICE_SM_ACTIVE, "SMs active", "time of all multiprocessors"},
 	    {SONDE_METRIC_DEVICE_SM_OCCUPANCY, "SM occupancy", "all warps that fit (achieved)"},
 	    {SONDE_METRIC_DEVICE_TENSOR_ACTIVE, "tensor cores", "time of all tensor cores"},
-	    {SONDE_METRIC_DEVICE_DRAM_ACTIVE, "device bandwidth", "the most that its memory can do"},
+	    {SONDE_METRIC_DEVICE_DRAM_ACTIVE, "GPU bandwidth", "its memory's maximum"},
 	};
 	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
 		const struct sonde_series_sum *sum = sum_of(writer->sums, rows[i].metric, writer->device);
@@ -183,7 +183,7 @@ static void slowed_rows(const struct writer *writer)
 		struct sonde_machine_row row = {.what = rows[i].what,
 						.object = writer->device,
 						.whole = "time",
-						.why = "of a state there is a share of the time alone",
+						.why = "a state has only a share of the time",
 						.mean = slow_ns < time_ns ? slow_ns / time_ns : 1,
 						.most = -1,
 						.least = -1};
@@ -219,8 +219,8 @@ int sonde_machine_devices_note(const struct sonde_series_sums *sums, struct sond
 			continue;
 		rc = sonde_report_note(
 		    report, section, 1,
-		    "%s: up to %.0f %% of its memory was in use (%.3g of %.3g GB): what does not fit fails, or goes to "
-		    "the host's memory",
+				       "%s: up to %.0f %% of its memory was used (%.3g of %.3g GB): larger data fails "
+				       "or spills to the host",
 		    devices[i], 100 * (double)used->max / (double)all->last, (double)used->max / 1e9,
 		    (double)all->last / 1e9);
 	}

@@ -64,27 +64,27 @@ static const struct sonde_column columns[COLUMNS] = {
     [USER] = {"user_ns", "user", SONDE_UNIT_NS, SONDE_BASIS_MEASURED, 0, 5},
     [SYSTEM] = {"system_ns", "system", SONDE_UNIT_NS, SONDE_BASIS_MEASURED, 0, 5},
     [PEAK] = {"peak_rss_b", "peak RSS", SONDE_UNIT_BYTES, SONDE_BASIS_MEASURED, 0, 0},
-    [LAST] = {"rss_last_b", "RSS last", SONDE_UNIT_BYTES, SONDE_BASIS_MEASURED, 0, 3},
-    [FIRST] = {"rss_first_b", "RSS first", SONDE_UNIT_BYTES, SONDE_BASIS_MEASURED, 0, 7},
-    [MEAN] = {"rss_mean_b", "RSS mean", SONDE_UNIT_BYTES, SONDE_BASIS_MEASURED, 0, 4},
-    [MOST] = {"rss_max_b", "RSS most read", SONDE_UNIT_BYTES, SONDE_BASIS_MEASURED, 0, 9},
-    [PSS] = {"pss_last_b", "PSS last", SONDE_UNIT_BYTES, SONDE_BASIS_MEASURED, 0, 8},
-    [PSS_MOST] = {"pss_max_b", "PSS most", SONDE_UNIT_BYTES, SONDE_BASIS_MEASURED, 0, 6},
-    [SWAP_MOST] = {"swap_max_b", "swap most", SONDE_UNIT_BYTES, SONDE_BASIS_MEASURED, 0, 7},
+    [LAST] = {"rss_last_b", "last RSS", SONDE_UNIT_BYTES, SONDE_BASIS_MEASURED, 0, 3},
+    [FIRST] = {"rss_first_b", "first RSS", SONDE_UNIT_BYTES, SONDE_BASIS_MEASURED, 0, 7},
+    [MEAN] = {"rss_mean_b", "mean RSS", SONDE_UNIT_BYTES, SONDE_BASIS_MEASURED, 0, 4},
+    [MOST] = {"rss_max_b", "peak RSS read", SONDE_UNIT_BYTES, SONDE_BASIS_MEASURED, 0, 9},
+    [PSS] = {"pss_last_b", "last PSS", SONDE_UNIT_BYTES, SONDE_BASIS_MEASURED, 0, 8},
+    [PSS_MOST] = {"pss_max_b", "peak PSS", SONDE_UNIT_BYTES, SONDE_BASIS_MEASURED, 0, 6},
+    [SWAP_MOST] = {"swap_max_b", "peak swap", SONDE_UNIT_BYTES, SONDE_BASIS_MEASURED, 0, 7},
     [MINOR] = {SONDE_COLUMN_KEY(resources, faults_minor), "minor faults", SONDE_UNIT_COUNT, SONDE_BASIS_MEASURED, 0, 6},
     [MAJOR] = {SONDE_COLUMN_KEY(resources, faults_major), "major faults", SONDE_UNIT_COUNT, SONDE_BASIS_MEASURED, 0, 6},
-    [WAITED] = {"switches_voluntary", "waits", SONDE_UNIT_COUNT, SONDE_BASIS_MEASURED, 0, 5},
-    [PREEMPTED] = {"switches_involuntary", "preempted", SONDE_UNIT_COUNT, SONDE_BASIS_MEASURED, 0, 6},
+    [WAITED] = {"switches_voluntary", "voluntary", SONDE_UNIT_COUNT, SONDE_BASIS_MEASURED, 0, 5},
+    [PREEMPTED] = {"switches_involuntary", "involuntary", SONDE_UNIT_COUNT, SONDE_BASIS_MEASURED, 0, 6},
     [MOVES] = {"migrations", "migrations", SONDE_UNIT_COUNT, SONDE_BASIS_MEASURED, 0, 9},
-    [RUNNABLE] = {"runnable_ns", "waited for CPU", SONDE_UNIT_NS, SONDE_BASIS_MEASURED, 0, 5},
+    [RUNNABLE] = {"runnable_ns", "waiting for CPU", SONDE_UNIT_NS, SONDE_BASIS_MEASURED, 0, 5},
     [THREADS] = {"threads_max", "threads", SONDE_UNIT_COUNT, SONDE_BASIS_MEASURED, 0, 2},
-    [THREADS_LAST] = {"threads_last", "threads last", SONDE_UNIT_COUNT, SONDE_BASIS_MEASURED, 0, 9},
+    [THREADS_LAST] = {"threads_last", "last threads", SONDE_UNIT_COUNT, SONDE_BASIS_MEASURED, 0, 9},
     [FILES] = {"files_max", "descriptors", SONDE_UNIT_COUNT, SONDE_BASIS_MEASURED, 0, 7},
-    [FILES_LAST] = {"files_last", "descriptors last", SONDE_UNIT_COUNT, SONDE_BASIS_MEASURED, 0, 9},
+    [FILES_LAST] = {"files_last", "last descriptors", SONDE_UNIT_COUNT, SONDE_BASIS_MEASURED, 0, 9},
     [READ] = {"read_b", "read", SONDE_UNIT_BYTES, SONDE_BASIS_MEASURED, 0, 2},
     [WRITTEN] = {"written_b", "written", SONDE_UNIT_BYTES, SONDE_BASIS_MEASURED, 0, 2},
-    [READ_ALL] = {"read_all_b", "read by all calls", SONDE_UNIT_BYTES, SONDE_BASIS_MEASURED, 0, 8},
-    [WRITTEN_ALL] = {"written_all_b", "written by all calls", SONDE_UNIT_BYTES, SONDE_BASIS_MEASURED, 0, 8},
+    [READ_ALL] = {"read_all_b", "read (calls)", SONDE_UNIT_BYTES, SONDE_BASIS_MEASURED, 0, 8},
+    [WRITTEN_ALL] = {"written_all_b", "written (calls)", SONDE_UNIT_BYTES, SONDE_BASIS_MEASURED, 0, 8},
     [READINGS] = {"readings", "readings", SONDE_UNIT_COUNT, SONDE_BASIS_MEASURED, 0, 10},
 };
 
@@ -322,8 +322,8 @@ static int rows_add(struct resources *resources, struct sonde_report *report, st
 	free(rows);
 	if (rc == 0 && count < processes && (processes > 1 || count))
 		rc = sonde_report_note(report, section, 0,
-				       "%zu of %zu processes ended before they could be read: what wait(2) told of the "
-				       "command has them, as far as they were waited for",
+				       "%zu of %zu processes exited before they could be read; those waited for are in "
+				       "the command's totals",
 				       processes - count, processes);
 	return rc;
 }
@@ -356,8 +356,7 @@ static int note_first(const struct sonde_series_sums *sums, struct sonde_report 
 					   : NULL;
 	if (!rss || sums->attached || rss->has_before || rss->first_ns < root->start_ns)
 		return 0;
-	return sonde_report_note(report, section, 0,
-				 "RSS first: as first read, which was %.1f ms after the command began",
+	return sonde_report_note(report, section, 0, "RSS first: as first read, %.1f ms after the command started",
 				 (double)(rss->first_ns - root->start_ns) / 1e6);
 }
 
@@ -368,27 +367,21 @@ static int notes_add(const struct resources *resources, struct sonde_report *rep
 	if (rc == 0)
 		rc = sonde_report_note(
 		    report, section, 0,
-		    "of a core: CPU time ÷ wall time; peak RSS: the kernel's mark, or the most read%s; means are "
-		    "weighted by time",
-		    resources->all.is_peak_sum ? ", of all processes what they had together" : "");
+		    "of a core: CPU time ÷ wall time; peak RSS: by the kernel or polled%s; means are over time",
+		    resources->all.is_peak_sum ? ", all processes together" : "");
 	if (rc == 0 && sonde_session_process_count(sums->session) > 1)
 		rc = sonde_report_note(report, section, 0,
-				       "a process's figures are those of its last reading: what it read and wrote "
-				       "after that counts for the one that waited for it; pages that processes share "
-				       "count in each, in PSS once");
+		    "figures of a process end at its last reading; shared pages count in each, in PSS once");
 	if (rc == 0 && (sums->from_ns || sums->to_ns))
-		rc = sonde_report_note(report, section, 0,
-				       "where the selected time begins or ends between two readings, what counts up is "
-				       "taken to rise evenly from the one to the other");
+		rc = sonde_report_note(report, section, 0, "between two readings, counters are interpolated evenly");
 	if (rc == 0)
 		rc = note_first(sums, report, section);
 	if (rc == 0 && sonde_session_info(sums->session, "option.keep_ns"))
 		rc = sonde_report_note(report, section, 0,
-				       "flight recorder: what counts up does so from the beginning of each process, "
-				       "the rest is of the time that was held");
+		    "flight recorder: counters start with each process, the rest covers the recorded time");
 	if (rc == 0 && sums->attached)
 		rc = sonde_report_note(report, section, 0,
-				       "attached: what counts up does so from the first reading of each process");
+				       "attached: counters start with the first reading of each process");
 	if (rc == 0 && resources->all.at_least)
 		rc = sonde_report_note(report, section, 1,
 				       "CPU time of all is a lower bound: not every process was waited for");
@@ -429,7 +422,7 @@ static int resources_finish(void *state, struct sonde_report *report)
 					  "the recording has no readings of resources");
 	sonde_series_sums_finish(&resources->sums);
 	if (!resources->sums.readings && (options->from_ns || options->to_ns))
-		return sonde_pass_nothing(options, report, "resources", TITLE, "no reading is in the selected time");
+		return sonde_pass_nothing(options, report, "resources", TITLE, "no reading falls in the selected time");
 	sonde_stat_figures_of(&resources->all, &resources->sums);
 	struct sonde_section *section = sonde_report_table(report, "resources", TITLE, columns, COLUMNS);
 	if (!section)
@@ -442,7 +435,7 @@ const struct sonde_pass sonde_pass_resources = {
     .name = "resources",
     .needs = SONDE_NEEDS(READINGS),
     .has = sonde_has_readings,
-    .title = "CPU, memory, switches, faults, threads, descriptors and bytes of every process",
+    .title = "CPU, memory, switches, faults, threads, descriptors and I/O by process",
     .types = 1u << SONDE_CHUNK_SERIES,
     .standard = 1,
     .begin = resources_begin,

@@ -20,9 +20,9 @@
 #define SEEN_SHARE 0.8 /* readings that cover less of the CPU time cannot tell how it was distributed */
 #define ENDING_NS 2e6  /* CPU time for tearing down a process, after its last reading */
 
-static const char too_short[] = "it was too short for two readings";
-static const char unread[] = "it ended before it could be read";
-static const char between[] = "processes came, went or ended between readings";
+static const char too_short[] = "too short for two readings";
+static const char unread[] = "it exited before it could be read";
+static const char between[] = "processes started or exited between readings";
 static const char before[] = "most of it was used before the first reading";
 
 static const struct sonde_stat_row rows[] = {
@@ -87,7 +87,7 @@ static const char *why_unread(const struct sonde_series_sums *sums)
 		return why;
 	const struct sonde_run *run = sonde_session_run(session);
 	int is_short = sums->asked_ns && run->wall_ns < sums->asked_ns;
-	return sums->readings && !is_short ? "the kernel does not tell" : unread;
+	return sums->readings && !is_short ? "not reported by the kernel" : unread;
 }
 
 /* True if the readings cover nearly all CPU time, apart from what is used once a process can no longer be read, which
@@ -135,9 +135,9 @@ static void fill_times(struct filling *filling)
 										     : NULL;
 	put(filling, SONDE_STAT_UTILIZATION_MAX, sums->cpu.max, why_range);
 	put(filling, SONDE_STAT_UTILIZATION_MIN, sums->cpu.min, why_range);
-	put(filling, SONDE_STAT_CORES, cores, cores > 0 ? NULL : "not told");
+	put(filling, SONDE_STAT_CORES, cores, cores > 0 ? NULL : "not reported");
 	put(filling, SONDE_STAT_MACHINE_SHARE, sonde_stats_share(cpu_ns, cores * wall_ns),
-	    cores > 0 && wall_ns > 0 ? why : "not told how many cores there are");
+	    cores > 0 && wall_ns > 0 ? why : "the number of cores is unknown");
 }
 
 static void fill_gauge(struct filling *filling, enum sonde_stat figure, enum sonde_tree_gauge gauge, int is_last)
@@ -174,7 +174,7 @@ static double highest_mark(struct filling *filling)
 		return (double)told_b;
 	filling->out->peak_below_b = before_b;
 	snprintf(filling->out->why_no_peak, sizeof filling->out->why_no_peak,
-		 "less than the %u kB that the process had before its program began", (unsigned)(before_b / 1000));
+		 "less than the %u kB that the process had before its program started", (unsigned)(before_b / 1000));
 	return !before_b || filling->sums->tree[SONDE_TREE_RSS].rounds >= PEAK_NEEDS ? highest_reading(filling) : 0;
 }
 
@@ -187,7 +187,7 @@ static void fill_pss(struct filling *filling)
 		const struct sonde_series_sum *pss = sonde_series_sum_of(sums, row, SONDE_METRIC_MEMORY_PSS);
 		most = pss && pss->count > most ? pss->count : most;
 	}
-	const char *why = most > 1 ? filling->why_missed : most ? "read once, at the beginning" : filling->why_unread;
+	const char *why = most > 1 ? filling->why_missed : most ? "read once, at the start" : filling->why_unread;
 	put(filling, SONDE_STAT_PEAK_PSS, (double)sums->tree[SONDE_TREE_PSS].max, why);
 	put(filling, SONDE_STAT_LAST_PSS, (double)sums->tree[SONDE_TREE_PSS].last, why);
 }
@@ -275,7 +275,7 @@ static void fill_runnable(struct filling *filling)
 
 static const char *why_machine(const struct filling *filling)
 {
-	return filling->why_machine ? filling->why_machine : "the machine was not read";
+	return filling->why_machine ? filling->why_machine : "the system was not read";
 }
 
 static void fill_machine_cpu(struct filling *filling)
@@ -307,7 +307,7 @@ static void fill_machine_memory(struct filling *filling)
 	put(filling, SONDE_STAT_CGROUP_MEMORY, group ? (double)group->max : 0,
 	    group                  ? NULL
 	    : filling->why_machine ? filling->why_machine
-				   : "no control group that tells of memory");
+				   : "no cgroup with memory accounting");
 }
 
 static void fill_objects(struct filling *filling)
@@ -361,13 +361,13 @@ static void fill_pressure(struct filling *filling)
 		    share >= 0             ? NULL
 		    : sum                  ? too_short
 		    : filling->why_machine ? filling->why_machine
-					   : "the kernel tells nothing of it (/proc/pressure)");
+					   : "the kernel has no pressure figures (/proc/pressure)");
 	}
 }
 
 static void fill_group(struct filling *filling)
 {
-	const char *why = filling->why_machine ? filling->why_machine : "no control group with a CPU quota";
+	const char *why = filling->why_machine ? filling->why_machine : "no cgroup with a CPU quota";
 	const struct sonde_series_sums *sums = filling->sums;
 	const struct sonde_series_sum *held = sonde_series_sum_of(sums, 0, SONDE_METRIC_CGROUP_THROTTLED);
 	const struct sonde_series_sum *periods = sonde_series_sum_of(sums, 0, SONDE_METRIC_CGROUP_PERIODS);
@@ -396,7 +396,7 @@ static const char *why_no_device(const struct filling *filling)
 
 static void fill_devices(struct filling *filling)
 {
-	const char *names[SONDE_MACHINE_DEVICES_MAX], *untold = "the driver does not tell";
+	const char *names[SONDE_MACHINE_DEVICES_MAX], *untold = "not reported by the driver";
 	size_t count = sonde_machine_devices(filling->sums, names), told = 0;
 	double busy = 0, most = -1, memory_b = -1, own_b = -1;
 	for (size_t i = 0; i < count; i++) {
@@ -416,7 +416,7 @@ static void fill_devices(struct filling *filling)
 	put(filling, SONDE_STAT_DEVICE_MEMORY, memory_b, why ? why : memory_b < 0 ? untold : NULL);
 	put(filling, SONDE_STAT_DEVICE_MEMORY_OWN, own_b,
 	    why         ? why
-	    : own_b < 0 ? "at no reading did the driver show one of them on a device"
+	    : own_b < 0 ? "the driver never showed one of them on a GPU"
 			: NULL);
 }
 
@@ -434,11 +434,11 @@ static void fill_sampling(struct filling *filling)
 		known = 1;
 	}
 	put(filling, SONDE_STAT_READINGS, (double)sums->readings, NULL);
-	put(filling, SONDE_STAT_ASKED, (double)sums->asked_ns, sums->asked_ns ? NULL : "not said");
+	put(filling, SONDE_STAT_ASKED, (double)sums->asked_ns, sums->asked_ns ? NULL : "not reported");
 	put(filling, SONDE_STAT_INTERVAL, sums->between.mean, why);
 	put(filling, SONDE_STAT_JITTER, sonde_moments_std(&sums->between), sums->between.count > 1 ? NULL : too_short);
 	put(filling, SONDE_STAT_LONGEST, (double)sums->longest_ns, why);
-	put(filling, SONDE_STAT_COST, cost_ns, known ? NULL : "not told");
+	put(filling, SONDE_STAT_COST, cost_ns, known ? NULL : "not reported");
 }
 
 /* Sums the wait(2) figures of all commands of a merged recording; 0: some are missing. */

@@ -13,8 +13,8 @@ enum sonde_stat {
 };
 
 /* Reasons for absent FLOP and GPU figures that were not requested. */
-#define SONDE_STAT_FLOP_UNASKED "the processor's counters were not asked: --flop"
-#define SONDE_STAT_DEVICES_UNASKED "devices were not read: --gpu"
+#define SONDE_STAT_FLOP_UNASKED "hardware counters were not used: --flop"
+#define SONDE_STAT_DEVICES_UNASKED "GPUs were not read: --gpu"
 
 struct sonde_stat_row {
 	const char *group, *key;

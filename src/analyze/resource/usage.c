@@ -244,9 +244,10 @@ static struct sonde_cell cell_of(const struct usage *usage, size_t column, size_
 {
 	double length_ns = edge_ns(usage, row + 1) - edge_ns(usage, row), sum = usage->sums[column][row];
 	if (!usage->readings[column])
-		return sonde_cell_absent("no process was read while it ran: it ended before, or nothing reads it here");
+		return sonde_cell_absent(
+		    "no process was read while it ran: it exited before, or reading is impossible here");
 	if (column == RSS && usage->sums[UNREAD][row] > usage->sums[KNOWN][row])
-		return sonde_cell_absent("processes were not read yet in most of this interval");
+		return sonde_cell_absent("processes were hardly read in this interval");
 	if (column == RSS)
 		return sonde_cell_int((uint64_t)(sonde_stats_share(sum, length_ns) + 0.5));
 	return sonde_cell_real(sonde_stats_share(sum, column < RSS ? length_ns : length_ns / 1e9), 0);
@@ -278,8 +279,7 @@ static int note_remainder(const struct usage *usage, struct sonde_report *report
 		return 0;
 	return sonde_report_note(
 	    report, section, here_s < (1 - LEFT_OUT_MUCH) * whole_s,
-	    "the intervals have %.3f s of the %.3f s of CPU time; what processes did after their last "
-	    "reading, or between two readings without being seen, is in none",
+	    "intervals cover %.3f s of %.3f s of CPU time; the rest was used between or after readings",
 	    here_s, whole_s);
 }
 
@@ -295,15 +295,15 @@ static int note_unread(const struct usage *usage, struct sonde_report *report, s
 	int error = 0;
 	if (partly + mostly)
 		error = sonde_report_note(report, section, 0,
-					  "what was resident before a process's first reading is not known: of %zu "
-					  "intervals it is a lower bound, of %zu there is none",
+		    "RSS before a process's first reading is unknown: %zu intervals have a lower bound, %zu have none",
 					  partly, mostly);
 	if (!error && usage->below_0)
 		error = sonde_report_note(report, section, 1, "%llu readings below 0 were left out",
 					  (unsigned long long)usage->below_0);
 	if (!error && usage->options.thread)
 		error = sonde_report_note(
-		    report, section, 0, "processes were read as a whole: these are all threads of the processes of %s",
+		    report, section, 0,
+					  "processes are read as a whole: all threads of the processes of %s",
 		    usage->options.thread_is ? usage->options.thread_is : "the selected threads");
 	return error;
 }
@@ -315,11 +315,10 @@ static int usage_finish(void *state, struct sonde_report *report)
 	for (size_t i = FIRST; i < COLUMNS; i++)
 		readings += usage->readings[i];
 	if (!readings || usage->window.to_ns <= usage->window.from_ns)
-		return sonde_pass_nothing(&usage->options, report, "usage", "What the run used over time",
-					  "no process was read while it ran: what ends within the first reading, or a "
-					  "recording without resources, has no curve");
+		return sonde_pass_nothing(&usage->options, report, "usage", "Resources over time",
+					  "no process was read while it ran: too short, or recorded without resources");
 	struct sonde_section *section =
-	    sonde_report_table(report, "usage", "What the run used over time", columns, COLUMNS);
+	    sonde_report_table(report, "usage", "Resources over time", columns, COLUMNS);
 	if (!section)
 		return sonde_error(ENOMEM, "out of memory for a section");
 	hold(usage);

@@ -9,6 +9,7 @@
 #include <errno.h>
 #include <math.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -418,4 +419,12 @@ const char *sonde_verdict_name(enum sonde_verdict verdict)
 {
 	static const char *const names[] = {"inconclusive", "unchanged", "improved", "regressed"};
 	return names[verdict];
+}
+
+struct sonde_change_words sonde_change_words(double ratio)
+{
+	struct sonde_change_words words;
+	snprintf(words.text, sizeof words.text, "%.3f× %s", ratio < 1 ? 1 / ratio : ratio,
+		 ratio < 1 ? "slower" : "faster");
+	return words;
 }

@@ -47,4 +47,10 @@ enum sonde_verdict sonde_change_verdict(const struct sonde_change *change, doubl
 /* "improved" */
 const char *sonde_verdict_name(enum sonde_verdict verdict);
 
+/* "1.225× faster", "2.292× slower", of a ratio baseline ÷ candidate. */
+struct sonde_change_words {
+	char text[48];
+};
+struct sonde_change_words sonde_change_words(double ratio);
+
 #endif

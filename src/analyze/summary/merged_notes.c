@@ -54,12 +54,11 @@ static void clocks_put(struct sonde_buf *line, const struct sonde_session *sessi
 	if (!aligned)
 		sonde_buf_text(line, "on one clock");
 	else if (!strcmp(aligned, "wall clock"))
-		sonde_buf_text(line, "laid on one clock by the wall clocks, and how far these were from each other is "
-				     "not known");
+		sonde_buf_text(line, "aligned by the wall clocks, whose offset is unknown");
 	else
-		sonde_buf_printf(line, "laid on one clock by their first %s, as was asked for", aligned);
+		sonde_buf_printf(line, "aligned by their first %s, as requested", aligned);
 	if (aligned && moved_ns >= MOVED_LEAST_NS)
-		sonde_buf_printf(line, " (one of them moved by %.3g ms meanwhile)", (double)moved_ns / 1e6);
+		sonde_buf_printf(line, " (one of them moved by %.3g ms)", (double)moved_ns / 1e6);
 }
 
 static size_t machines_of(const struct sonde_session *session)
@@ -84,13 +83,12 @@ static int note_parts(const struct sonde_session *session, struct sonde_report *
 	names_put(&line, session, NULL);
 	sonde_buf_text(&line, ")");
 	if (machines > 1)
-		sonde_buf_printf(&line, " of %zu machines", machines);
+		sonde_buf_printf(&line, " from %zu machines", machines);
 	sonde_buf_text(&line, ", ");
 	clocks_put(&line, session);
 	sonde_buf_text(&line, "; wall time is from the first start to the last end");
 	if (machines > 1)
-		sonde_buf_text(&line, "; what each machine told of itself is in no table of this report, but in "
-				      "series@HOST of sonde query");
+		sonde_buf_text(&line, "; figures of each machine: series@HOST of sonde query");
 	return note(report, 0, &line);
 }
 
@@ -108,7 +106,7 @@ static int note_open(const struct sonde_session *session, struct sonde_report *r
 	if (!count)
 		return 0;
 	sonde_buf_init(&line, LINE_MAX_B);
-	sonde_buf_text(&line, "not closed in order, so that the ends are missing: ");
+	sonde_buf_text(&line, "incomplete, so the end is missing: ");
 	names_put(&line, session, is_open);
 	return note(report, 1, &line);
 }
@@ -127,7 +125,7 @@ static int note_left_out(const struct sonde_session *session, struct sonde_repor
 			left++;
 	}
 	if (rc == 0 && left)
-		rc = sonde_report_note(report, NULL, 0, "and so of %zu more", left);
+		rc = sonde_report_note(report, NULL, 0, "and also of %zu more", left);
 	return rc;
 }
 
@@ -143,8 +141,7 @@ int sonde_merged_notes(const struct sonde_summary_facts *facts, struct sonde_rep
 	}
 	if (rc == 0 && skipped)
 		rc = sonde_report_note(
-		    report, NULL, 1,
-		    "%llu chunk%s or records of what was merged could not be understood, and %s left out",
+		    report, NULL, 1, "%llu merged chunk%s or records could not be understood, and %s left out",
 		    (unsigned long long)skipped, sonde_plural(skipped), sonde_word(skipped, "is", "are"));
 	return rc;
 }

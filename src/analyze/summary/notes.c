@@ -24,7 +24,7 @@ static void line_time(struct sonde_buf *line, const struct sonde_summary_facts *
 {
 	const struct sonde_run *run = facts->run;
 	if (sonde_session_info(facts->session, "import.untimed"))
-		sonde_buf_text(line, "wall time not known");
+		sonde_buf_text(line, "wall time unknown");
 	else
 		sonde_buf_printf(line, "%.2f s wall", (double)run->wall_ns / 1e9);
 	if (facts->cpu.at_least)
@@ -33,7 +33,7 @@ static void line_time(struct sonde_buf *line, const struct sonde_summary_facts *
 		sonde_buf_printf(line, " · %.2f s CPU (%.2f user + %.2f system)", (double)facts->cpu.ns / 1e9,
 				 (double)facts->cpu.user_ns / 1e9, (double)facts->cpu.system_ns / 1e9);
 	else if (!run->closed)
-		sonde_buf_text(line, " · CPU time not known");
+		sonde_buf_text(line, " · CPU time unknown");
 	size_t processes = sonde_session_process_count(facts->session);
 	size_t threads = sonde_session_thread_count(facts->session);
 	if (processes > 1)
@@ -70,7 +70,7 @@ static void line_samples(struct sonde_buf *line, const struct sonde_summary_fact
 		if (samples->extra.ns > samples->all.ns / NOTABLE_PART)
 			sonde_buf_printf(line, " and %llu extra", (unsigned long long)samples->extra.count);
 		if (stacks)
-			sonde_buf_printf(line, ", %.1f %% to the root",
+			sonde_buf_printf(line, ", %.1f %% complete stacks",
 					 100 * sonde_stats_share((double)whole, (double)stacks));
 	} else {
 		sonde_buf_printf(line, " · %s", sonde_samples_why_none(facts->session, &samples->options));
@@ -83,9 +83,9 @@ static void line_samples(struct sonde_buf *line, const struct sonde_summary_fact
 	else if (sonde_summary_is_lost_known(facts))
 		sonde_buf_printf(line, ", %llu lost", (unsigned long long)facts->lost);
 	else
-		sonde_buf_text(line, ", what was lost is not known");
+		sonde_buf_text(line, ", unknown losses");
 	if (sonde_summary_is_cost_known(facts))
-		sonde_buf_printf(line, " · recorder cost %s%.1f %% of %s", facts->cpu.at_least ? "≤ " : "",
+		sonde_buf_printf(line, " · overhead %s%.1f %% of %s", facts->cpu.at_least ? "≤ " : "",
 				 100 * sonde_summary_cost_share(facts), cost_whole(facts));
 }
 
@@ -109,10 +109,10 @@ static int note_cpu_time(const struct sonde_summary_facts *facts, struct sonde_r
 {
 	if (!facts->cpu.at_least)
 		return 0;
-	return sonde_report_note(report, NULL, 1,
-				 "CPU time is a lower bound, from the clocks of threads: the kernel's figure for the "
-				 "command (%.2f s) leaves out processes that were not waited for",
-				 (double)(facts->cpu.user_ns + facts->cpu.system_ns) / 1e9);
+	return sonde_report_note(
+	    report, NULL, 1,
+	    "CPU time is a lower bound: some processes were not waited for (the kernel reports %.2f s)",
+	    (double)(facts->cpu.user_ns + facts->cpu.system_ns) / 1e9);
 }
 
 /* Stands first: every figure below is of less than the run. */
@@ -128,12 +128,11 @@ static int note_file(const struct sonde_summary_facts *facts, struct sonde_repor
 	const struct sonde_run *run = facts->run;
 	int rc = 0;
 	if (run->growing)
-		rc = sonde_report_note(
-		    report, NULL, 0, "the recording is still being written: this is what happened in its first %.3f s",
-		    (double)(run->last_event_ns - run->start_ns) / 1e9);
+		rc = sonde_report_note(report, NULL, 0, "still recording: this covers the first %.3f s",
+				       (double)(run->last_event_ns - run->start_ns) / 1e9);
 	uint64_t damaged_b = sonde_session_damaged_b(facts->session); /* with what this report met */
 	if (rc == 0 && damaged_b && sonde_session_info(facts->session, "merged.damaged_b"))
-		return sonde_report_note(report, NULL, 1, "%llu bytes of what was merged could not be read",
+		return sonde_report_note(report, NULL, 1, "%llu bytes of the merged recordings could not be read",
 					 (unsigned long long)damaged_b);
 	if (rc == 0 && damaged_b && run->damaged_b)
 		rc = sonde_report_note(report, NULL, 1, "%llu of %llu bytes could not be read, first at byte %llu",
@@ -158,10 +157,10 @@ static int note_selected(const struct sonde_summary_facts *facts, struct sonde_r
 		snprintf(time, sizeof time, "%.3f s to %.3f s of the recording",
 			 (double)(from_ns - run->start_ns) / 1e9,
 			 (double)(to_ns > run->start_ns ? to_ns - run->start_ns : 0) / 1e9);
-	return sonde_report_note(report, NULL, 0,
-				 "selected: %s%s%s; wall and CPU time, processes, threads, zones, lost and cost above "
-				 "are of the whole recording",
-				 time, *time && options->thread ? ", " : "", options->thread ? options->thread_is : "");
+	return sonde_report_note(
+	    report, NULL, 0,
+	    "selected: %s%s%s; CPU time, threads, losses and overhead above are of the whole recording", time,
+	    *time && options->thread ? ", " : "", options->thread ? options->thread_is : "");
 }
 
 /* Events count the time between a thread's getting a CPU and losing it, whoever had that CPU in truth. */
@@ -173,8 +172,7 @@ static int note_stolen(const struct sonde_summary_facts *facts, struct sonde_rep
 		return 0;
 	return sonde_report_note(
 	    report, NULL, 1,
-	    "a hypervisor took %.2f s from the machine's CPUs meanwhile (steal): sampled time, %.2f s, "
-	    "has what of that fell on the program, CPU time has not",
+	    "the hypervisor stole %.2f s of CPU time; only sampled time (%.2f s) includes the program's part",
 	    (double)stolen_ns / 1e9, (double)sampled_ns / 1e9);
 }
 
@@ -186,8 +184,7 @@ static int note_kept(const struct sonde_summary_facts *facts, struct sonde_repor
 		return 0;
 	return sonde_report_note(
 	    report, NULL, 0,
-	    "flight recorder: it holds the last %.3g s before each save, and so do all figures but "
-	    "wall time, CPU time and allocations",
+	    "flight recorder: figures cover the last %.3g s before each save; CPU time and allocations all of it",
 	    strtod(keep, NULL) / 1e9);
 }
 
@@ -197,7 +194,7 @@ static const char *lost_what(const struct sonde_lost *lost)
 	if (strcmp(lost->source, "zones") != 0)
 		return "lost";
 	if (strcmp(lost->cause, sonde_ring_lost_text(SONDE_RING_LOST_SITES)) == 0)
-		return "sites not told apart";
+		return "call sites merged";
 	if (strcmp(lost->cause, sonde_ring_lost_text(SONDE_RING_LOST_HISTS)) == 0)
 		return "values lost";
 	return "events lost (a zone is two)";
@@ -247,7 +244,7 @@ static int note_unmatched(const struct sonde_summary_facts *facts, struct sonde_
 	uint64_t unmatched = sonde_session_zones_unmatched(facts->session);
 	if (!unmatched)
 		return 0;
-	return sonde_report_note(report, NULL, 1, "%llu zone end%s without a begin %s left out",
+	return sonde_report_note(report, NULL, 1, "%llu zone end%s without a start %s left out",
 				 (unsigned long long)unmatched, sonde_plural(unmatched),
 				 sonde_word(unmatched, "is", "are"));
 }
@@ -273,8 +270,7 @@ static int note_borrowed(const struct sonde_summary_facts *facts, struct sonde_r
 		return 0;
 	return sonde_report_note(
 	    report, NULL, 0,
-	    "%llu stack%s (%s %% of the time) %s of another thread of the same program: the own one ended before it "
-	    "could be sampled",
+	    "%llu stack%s (%s %% of the time) %s taken from another thread: the own one exited too early",
 	    (unsigned long long)count, sonde_plural(count),
 	    percent_text(percent, sonde_stats_share((double)samples->borrowed.ns, (double)samples->all.ns)),
 	    sonde_word(count, "is", "are"));
@@ -313,11 +309,11 @@ static int note_broken(const struct sonde_summary_facts *facts, struct sonde_rep
 			continue;
 		char percent[PERCENT_B];
 		int rc =
-		    sonde_report_note(report, NULL, 1, "%llu stack%s (%s %%) %s before the root: %s",
+		    sonde_report_note(report, NULL, 1, "%llu stack%s (%s %%) %s incomplete: %s",
 				      (unsigned long long)samples->by_status[i], sonde_plural(samples->by_status[i]),
 				      percent_text(percent, sonde_stats_share((double)samples->by_status[i],
 									      (double)sonde_samples_stacks(samples))),
-				      sonde_word(samples->by_status[i], "stops", "stop"), sonde_samples_status_text(i));
+				      sonde_word(samples->by_status[i], "is", "are"), sonde_samples_status_text(i));
 		if (rc < 0)
 			return rc;
 	}
@@ -345,14 +341,14 @@ static int note_rate(const struct sonde_summary_facts *facts, struct sonde_repor
 	if (!cpu || cpu->effective_hz <= 0 || cpu->rate_hz <= 0 || cpu->effective_hz > 0.8 * cpu->rate_hz)
 		return 0;
 	if (strncmp(cpu->method, TIMERS, sizeof TIMERS - 1) == 0)
-		return sonde_report_note(report, NULL, 0,
-					 "%.0f samples/s were asked for, %.0f/s of CPU time came: each sample is "
-					 "weighted by the CPU time since the one before",
-					 cpu->rate_hz, cpu->effective_hz);
-	return sonde_report_note(report, NULL, 1,
-				 "%.0f samples/s were asked for, %.0f/s of CPU time were kept: the others were lost on "
-				 "their way, and where most were lost the shares say least",
-				 cpu->rate_hz, cpu->effective_hz);
+		return sonde_report_note(
+		    report, NULL, 0,
+		    "asked for %.0f samples/s, got %.0f/s of CPU time: samples are weighted by CPU time", cpu->rate_hz,
+		    cpu->effective_hz);
+	return sonde_report_note(
+	    report, NULL, 1,
+	    "asked for %.0f samples/s, kept %.0f/s of CPU time: the rest were lost, so shares are less certain",
+	    cpu->rate_hz, cpu->effective_hz);
 }
 
 /* --- all of them ------------------------------------------------------------------------------------------------ */

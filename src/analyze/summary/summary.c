@@ -41,7 +41,7 @@ static int row_add(struct sonde_report *report, struct sonde_section *section, c
 	row[VALUE] = figure->value;
 	row[UNIT] = sonde_cell_text(figure->unit);
 	row[BASIS] = figure->value.kind == SONDE_CELL_ABSENT
-			 ? sonde_cell_absent("there is no value")
+			 ? sonde_cell_absent("no value")
 			 : sonde_cell_text(figure->basis ? figure->basis : "measured");
 	return 0;
 }
@@ -86,8 +86,8 @@ static int heap_fill(const struct sonde_summary_facts *facts, struct sonde_repor
 	const struct figure rows[] = {
 	    {"memory.heap_peak_b", bytes_or(&heap, heap.peak_b, heap.peak_variance),
 	     heap.processes < 2 ? bytes
-	     : heap.mean_b      ? "B, of the process with most, estimated"
-				: "B, of the process with most",
+	     : heap.mean_b      ? "B, of the process with the most, estimated"
+				: "B, of the process with the most",
 	     basis},
 	    {"memory.heap_peak_at_s", seconds(why, heap.peak_ns > start_ns ? heap.peak_ns - start_ns : 0), "s", basis},
 	    {"memory.heap_allocations", count_or(why, heap.begins), heap.mean_b ? "estimated" : "", basis},
@@ -114,13 +114,13 @@ static int flop_fill(const struct sonde_summary_facts *facts, struct sonde_repor
 	if (rc)
 		return rc;
 	if (sonde_session_info(facts->session, "option.keep_ns"))
-		why = "not known: a flight recorder has the last events alone";
+		why = "unknown: a flight recorder keeps only the last events";
 	else if (!(flop > 0))
 		why = "not counted: sonde record --blas, or SONDE_ZONE_WORK()";
 	rc =
 	    row_add(report, section,
 		    &(struct figure){"compute.estimated_flops", why ? sonde_cell_absent(why) : sonde_cell_real(flop, 0),
-				     "FLOP that were counted: at least (--section flop)", NULL});
+				     "FLOP counted: at least (--section flop)", NULL});
 	if (!why && !facts->run->wall_ns)
 		why = "no wall time";
 	return rc ? rc
@@ -138,7 +138,7 @@ static struct sonde_cell percent(const char *why_not, double share)
 
 static const char *why_no_wall_time(const struct sonde_summary_facts *facts)
 {
-	return sonde_session_info(facts->session, "import.untimed") ? "not known: imported from a file without times"
+	return sonde_session_info(facts->session, "import.untimed") ? "unknown: imported from a file without times"
 								    : NULL;
 }
 
@@ -147,20 +147,20 @@ static const char *why_no_cpu_time(const struct sonde_summary_facts *facts)
 	if (facts->cpu.known)
 		return NULL;
 	if (facts->run->closed && sonde_session_info(facts->session, "run.attached_pid"))
-		return "not known: not every process of the tree was read";
-	return facts->run->closed ? "not measured" : "not known: the recording was not closed in order";
+		return "unknown: not every process of the tree was read";
+	return facts->run->closed ? "not measured" : "unknown: the recording is incomplete";
 }
 
 static const char *why_no_split(const struct sonde_summary_facts *facts)
 {
-	return facts->cpu.at_least ? "not known: not every process was waited for" : why_no_cpu_time(facts);
+	return facts->cpu.at_least ? "unknown: not every process was waited for" : why_no_cpu_time(facts);
 }
 
 static const char *why_no_stolen(const struct sonde_summary_facts *facts)
 {
 	if (facts->cpu.stolen_known)
 		return NULL;
-	return facts->cost_known ? "not known: /proc/stat could not be read at the beginning and the end"
+	return facts->cost_known ? "unknown: /proc/stat could not be read at start and end"
 				 : "not measured";
 }
 
@@ -168,15 +168,14 @@ static struct sonde_cell lost_cell(const struct sonde_summary_facts *facts)
 {
 	return sonde_summary_is_lost_known(facts)
 		   ? sonde_cell_int(facts->lost)
-		   : sonde_cell_absent("not known: the recording was not closed in order, and what was lost is written "
-				       "at its end");
+		   : sonde_cell_absent("unknown: the recording is incomplete, and losses are written at its end");
 }
 
 static struct sonde_cell zones_cell(const struct sonde_summary_facts *facts)
 {
 	return facts->zones || !sonde_session_damaged_b(facts->session)
 		   ? sonde_cell_int(facts->zones)
-		   : sonde_cell_absent("not known: a part of the recording cannot be read");
+		   : sonde_cell_absent("unknown: part of the recording cannot be read");
 }
 
 static int section_fill(const struct sonde_summary_facts *facts, struct sonde_report *report,
@@ -202,7 +201,7 @@ static int section_fill(const struct sonde_summary_facts *facts, struct sonde_re
 	    {"timing.user_time_s", seconds(no_split, facts->cpu.user_ns), "s", NULL},
 	    {SONDE_SUMMARY_KEY(timing, system_time_s), seconds(no_split, facts->cpu.system_ns), "s", NULL},
 	    {SONDE_SUMMARY_KEY(timing, stolen_time_s), seconds(why_no_stolen(facts), facts->cpu.stolen_ns),
-	     "s of all CPUs, by a hypervisor", NULL},
+	     "s of all CPUs, by the hypervisor", NULL},
 	    {"compute.cpu_utilization_percent", percent(run->wall_ns ? no_cpu : "no wall time", busy),
 	     least ? "% of one CPU, at least" : "% of one CPU", NULL},
 	    {SONDE_SUMMARY_KEY(memory, peak_process_rss_b),
@@ -254,7 +253,7 @@ static int summary_finish(void *state, struct sonde_report *report)
 
 const struct sonde_pass sonde_pass_summary = {
     .name = "summary",
-    .title = "what was recorded, lost, not measured, and what it cost",
+    .title = "what was recorded, lost and not measured, and the overhead",
     .types = 1u << SONDE_CHUNK_SAMPLES,
     .standard = 1,
     .begin = sonde_samples_begin,
@@ -267,7 +266,7 @@ const struct sonde_pass sonde_pass_summary = {
 /* The notes without the section: what a report without a summary begins with. Not in the registry. */
 const struct sonde_pass sonde_pass_heading = {
     .name = "heading",
-    .title = "what was recorded, lost, not measured, and what it cost, in the report's notes",
+    .title = "the same, as notes",
     .types = 1u << SONDE_CHUNK_SAMPLES,
     .begin = sonde_samples_begin,
     .feed = sonde_samples_feed,

@@ -116,5 +116,5 @@ void sonde_explained_say(const struct sonde_explained *explained, uint64_t block
 	if (others >= 0.5)
 		at += (size_t)snprintf(out + at, out_b - at, "%sother calls %.0f %%", shown ? ", " : "", others);
 	if (at < out_b && remainder >= 0.5)
-		snprintf(out + at, out_b - at, "%snot known %.0f %%", at ? ", " : "", remainder);
+		snprintf(out + at, out_b - at, "%sunknown %.0f %%", at ? ", " : "", remainder);
 }

@@ -119,8 +119,8 @@ static const char *name_of(const struct sonde_wait_sums *sums, const struct sond
 {
 	if (cell->object)
 		return sonde_wait_object_name(sums, report, cell->object);
-	return cell->kind == SONDE_WAIT_CLOSE ? "(closed without having been used)"
-					      : "(there was no room for its name)";
+	return cell->kind == SONDE_WAIT_CLOSE ? "(closed unused)"
+					      : "(its name exceeded the limit)";
 }
 
 static struct file file_of(const struct sonde_wait_cell *cell, const char *name)
@@ -184,7 +184,7 @@ static int row_add(const struct sonde_wait_sums *sums, const struct file *file, 
 	row[WRITES] = sonde_cell_int(file->writes.calls);
 	row[WRITTEN_B] = sonde_cell_int(file->writes.amount);
 	row[OTHERS] = sonde_cell_int(file->others.calls);
-	row[MEAN] = calls ? sonde_cell_int(time_of(file) / calls) : sonde_cell_absent("began before");
+	row[MEAN] = calls ? sonde_cell_int(time_of(file) / calls) : sonde_cell_absent("started before");
 	row[LONGEST] = sonde_cell_int(longest_ns);
 	row[FILE_NAME] = sonde_cell_text(file->name);
 	row[WHERE] = sonde_cell_text(where);
@@ -205,8 +205,7 @@ static int note_all(const struct sonde_wait_sums *sums, const struct file *files
 		file_add(&all, &files[i]);
 	int rc = sonde_report_note(
 	    report, section, 0,
-	    "%llu reads of %.3f MB, %llu writes of %.3f MB, %llu other calls took %.3f s, of all "
-	    "threads together, in a run of %.3f s",
+	    "%llu reads of %.3f MB, %llu writes of %.3f MB, %llu other calls: %.3f s (all threads, run: %.3f s)",
 	    (unsigned long long)all.reads.calls, (double)all.reads.amount / 1e6, (unsigned long long)all.writes.calls,
 	    (double)all.writes.amount / 1e6, (unsigned long long)all.others.calls, (double)time_of(&all) / 1e9,
 	    sonde_window_s(&sums->window));
@@ -231,7 +230,7 @@ static int note_nameless(const struct file *files, size_t count, struct sonde_re
 	}
 	if (!list)
 		return sonde_error(ENOMEM, "out of memory for a note");
-	return all ? sonde_report_note(report, section, 0, "%llu call%s on no file that is known: %s",
+	return all ? sonde_report_note(report, section, 0, "%llu call%s on an unknown file: %s",
 				       (unsigned long long)all, sonde_plural(all), list)
 		   : 0;
 }
@@ -239,12 +238,10 @@ static int note_nameless(const struct file *files, size_t count, struct sonde_re
 static int note_maps(const struct sonde_io_seen_process *all, struct sonde_report *report,
 		     struct sonde_section *section)
 {
-	static const char others[] = "io_uring, system calls that a program makes itself, static programs, and streams "
-				     "of C libraries other than glibc, or of one that dlmopen() loaded";
+	static const char others[] = "io_uring, raw system calls, static programs, and C libraries other than glibc";
 	if (!all->maps)
 		return sonde_report_note(report, section, 0, "not seen: %s", others);
-	return sonde_report_note(report, section, 0,
-				 "not seen: what is read of files that were mapped (%llu time%s), %s",
+	return sonde_report_note(report, section, 0, "not seen: reads of mapped files (%llu time%s), %s",
 				 (unsigned long long)all->maps, sonde_plural(all->maps), others);
 }
 
@@ -266,10 +263,9 @@ static int note_seen(const struct sonde_io_seen *seen, struct sonde_report *repo
 		return sonde_report_note(report, section, 0,
 					 "%.1f %% of the %.3f MB that the kernel counted for system calls were seen%s",
 					 100 * sonde_io_seen_share(&all), (double)bytes / 1e6,
-					 loading ? ": the rest is no more than what it takes to load programs" : "");
+					 loading ? ": the rest is small enough to be program loading" : "");
 	return sonde_report_note(report, section, 1,
-				 "%.1f %% of the %.3f MB that the kernel counted for system calls were seen: of %llu "
-				 "process%s less than %.0f %% (section io-seen)",
+	    "%.1f %% of %.3f MB of system calls were seen: of %llu process%s less than %.0f %% (section io-seen)",
 				 100 * sonde_io_seen_share(&all), (double)bytes / 1e6, (unsigned long long)short_of,
 				 sonde_word(short_of, "", "es"), 100 * SONDE_IO_SEEN_SHARE);
 }
@@ -339,7 +335,7 @@ static int io_finish(void *state, struct sonde_report *report)
 		 : count < 0
 		     ? sonde_error(ENOMEM, "out of memory for files")
 		     : sonde_pass_nothing(&sums->options, report, "io", "I/O",
-					  "no call that reads or writes was recorded: sonde record --io sees them");
+						  "no read or write was recorded: use sonde record --io");
 	free(files);
 	return rc;
 }

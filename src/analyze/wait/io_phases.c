@@ -23,18 +23,18 @@
 #include "analyze/words.h"
 #include "util/error.h"
 
-#define TITLE "Phases in which files were mainly read"
+#define TITLE "Loading phases"
 #define CONSIDERABLE 0.1 /* fraction of the run */
 
 enum { DEFAULT_ROWS = 20 };
 enum { BEGIN, DURATION, CALLS, READ_B, RATE, IN_READS, ALONE, END, ZONE, PROCESS, PID, FILE_NAME, WHERE, COLUMNS };
 
 static const struct sonde_column columns[COLUMNS] = {
-    [BEGIN] = {"begin_ns", "begins", SONDE_UNIT_NS, SONDE_BASIS_MEASURED, 0, 0},
-    [DURATION] = {SONDE_COLUMN_KEY(io_phases, duration_ns), "lasts", SONDE_UNIT_NS, SONDE_BASIS_MEASURED, 0, 0},
+    [BEGIN] = {"begin_ns", "start", SONDE_UNIT_NS, SONDE_BASIS_MEASURED, 0, 0},
+    [DURATION] = {SONDE_COLUMN_KEY(io_phases, duration_ns), "duration", SONDE_UNIT_NS, SONDE_BASIS_MEASURED, 0, 0},
     [CALLS] = {"reads", "reads", SONDE_UNIT_COUNT, SONDE_BASIS_MEASURED, 0, 3},
     [READ_B] = {SONDE_COLUMN_KEY(io_phases, read_b), "read", SONDE_UNIT_BYTES, SONDE_BASIS_MEASURED, 0, 0},
-    [RATE] = {"read_b_per_s", "a second", SONDE_UNIT_BYTES, SONDE_BASIS_MEASURED, 0, 0},
+    [RATE] = {"read_b_per_s", "per s", SONDE_UNIT_BYTES, SONDE_BASIS_MEASURED, 0, 0},
     [IN_READS] = {"share_in_reads", "in reads", SONDE_UNIT_RATIO, SONDE_BASIS_MEASURED, 0, 1},
     [ALONE] = {SONDE_COLUMN_KEY(io_phases, share_blocked), "nothing else", SONDE_UNIT_RATIO, SONDE_BASIS_MEASURED, 0,
 	       0},
@@ -42,7 +42,7 @@ static const struct sonde_column columns[COLUMNS] = {
     [ZONE] = {"zone", "zone", SONDE_UNIT_TEXT, SONDE_BASIS_MEASURED, 0, 4},
     [PROCESS] = {"process", "process", SONDE_UNIT_TEXT, SONDE_BASIS_MEASURED, 0, 2},
     [PID] = {"pid", "pid", SONDE_UNIT_ID, SONDE_BASIS_MEASURED, 0, 6},
-    [FILE_NAME] = {SONDE_COLUMN_KEY(io_phases, file), "most of", SONDE_UNIT_TEXT, SONDE_BASIS_MEASURED, 1, 0},
+    [FILE_NAME] = {SONDE_COLUMN_KEY(io_phases, file), "mostly", SONDE_UNIT_TEXT, SONDE_BASIS_MEASURED, 1, 0},
     [WHERE] = {SONDE_COLUMN_KEY(io_phases, most_in), "most in", SONDE_UNIT_TEXT, SONDE_BASIS_MEASURED, 0, 5},
 };
 
@@ -150,9 +150,7 @@ static int note_process(const struct phases *phases, const struct sonde_io_phase
 	}
 	if (!process || phases_s < CONSIDERABLE * run_s)
 		return 0;
-	const char *alone = known ? sonde_report_text(report,
-						      "; for %.3f s of it (%.1f %% of the run) it was in reads and "
-						      "no other thread of it ran",
+	const char *alone = known ? sonde_report_text(report, "; for %.3f s (%.1f %% of the run) nothing else of it ran",
 						      alone_s, 100 * sonde_stats_share(alone_s, run_s))
 				  : "";
 	if (!alone)
@@ -185,9 +183,7 @@ static int table_fill(const struct phases *phases, struct sonde_io_phase *all, s
 		return rc;
 	section->table.omitted = count - shown;
 	return sonde_report_note(report, section, 0,
-				 "of a millisecond and more, in which a quarter of the time and more went into reading "
-				 "files: not pipes, sockets and devices, which are waited for; \"nothing else\": the "
-				 "share in which no other thread of the process ran meanwhile");
+	    "phases of 1 ms or more with 25 %% of the time in file reads; \"nothing else\": no other thread ran");
 }
 
 static int phases_finish(void *state, struct sonde_report *report)
@@ -199,7 +195,7 @@ static int phases_finish(void *state, struct sonde_report *report)
 		 : count < 0
 		     ? sonde_error(ENOMEM, "out of memory for phases")
 		     : sonde_pass_nothing(&phases->sums->options, report, "io-phases", TITLE,
-					  "no phase in which files were mainly read: sonde record --io sees reads");
+					  "no phase of mainly reading files: record them with sonde record --io");
 	free(all);
 	return rc;
 }
@@ -208,8 +204,8 @@ const struct sonde_pass sonde_pass_io_phases = {
     .name = "io-phases",
     .needs = SONDE_NEEDS(FILES),
     .has = sonde_has_waits,
-    .nothing = "no phase in which files were mainly read",
-    .title = "phases in which files are mainly read: how data are loaded",
+    .nothing = "no phase of mainly reading files",
+    .title = "phases in which files are mainly read: how data is loaded",
     .types = 1u << SONDE_CHUNK_WAITS,
     .standard = 1,
     .begin = phases_begin,

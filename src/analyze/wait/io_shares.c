@@ -12,7 +12,7 @@
 #include "analyze/marks.h"
 #include "util/error.h"
 
-#define TITLE "Bytes of system calls: counted by the kernel, and seen by hooks"
+#define TITLE "I/O coverage: bytes counted by the kernel and seen by hooks"
 
 enum { DEFAULT_ROWS = 20 };
 enum { SHARE, READ_B, READ_SEEN_B, WRITTEN_B, WRITTEN_SEEN_B, PROCESS, PID, MISSING, RECEIVED_B, SENT_B, COLUMNS };
@@ -90,14 +90,14 @@ static const char *missing_of(const struct shares *shares, uint32_t id)
 {
 	const struct sonde_io_seen_process *process = &shares->seen.processes[id];
 	if (sonde_io_seen_is_loading(&shares->seen, id))
-		return "loading of programs";
+		return "program loading";
 	if (!sonde_io_seen_is_short(&shares->seen, id))
 		return "";
 	if (!process->calls)
 		return "all of it: a static program?";
 	if (lost_of(shares->seen.session, id))
-		return "calls that were lost";
-	return "system calls of its own";
+		return "lost calls";
+	return "raw system calls";
 }
 
 static int row_add(const struct shares *shares, uint32_t id, struct sonde_report *report, struct sonde_section *section)
@@ -167,10 +167,7 @@ static int table_fill(const struct shares *shares, const struct order *order, si
 	section->table.omitted = count > limit ? count - limit : 0;
 	return sonde_report_note(
 	    report, section, 0,
-	    "the kernel counts bytes of all calls but send and recv; what is mapped, and io_uring, "
-	    "nobody counts. Bytes of children that ended at once are in their parent's row, and where "
-	    "they were seen they are not missing. Received and sent: through sockets, also of this machine, by calls "
-	    "that were seen");
+	    "the kernel counts neither send, recv, mappings nor io_uring; short children count for the parent");
 }
 
 static int shares_finish(void *state, struct sonde_report *report)
@@ -186,7 +183,7 @@ static int shares_finish(void *state, struct sonde_report *report)
 	int rc = !order  ? sonde_error(ENOMEM, "out of memory for processes")
 		 : count ? table_fill(shares, order, count, report)
 			 : sonde_pass_nothing(&shares->options, report, "io-seen", TITLE,
-					      "sonde record --io tells it, of whole runs");
+					      "recorded by sonde record --io, for whole runs");
 	free(order);
 	return rc;
 }
@@ -195,7 +192,7 @@ const struct sonde_pass sonde_pass_io_shares = {
     .name = "io-seen",
     .needs = SONDE_NEEDS(FILES),
     .has = sonde_has_waits,
-    .title = "bytes of system calls: which share of them calls that were seen have",
+    .title = "share of system call bytes that recorded calls cover",
     .types = 1u << SONDE_CHUNK_WAITS | 1u << SONDE_CHUNK_SERIES,
     .standard = 1,
     .begin = shares_begin,

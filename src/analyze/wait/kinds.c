@@ -27,7 +27,7 @@ static const struct sonde_column columns[COLUMNS] = {
     SONDE_DURATION_COLUMNS(FIRST_DURATION),
     [AMOUNT] = {"amount_b", "bytes", SONDE_UNIT_BYTES, SONDE_BASIS_MEASURED, 0, 1},
     [SIZE] = {"mean_b", "mean size", SONDE_UNIT_BYTES, SONDE_BASIS_MEASURED, 0, 4},
-    [WHAT] = {"what", "calls of", SONDE_UNIT_TEXT, SONDE_BASIS_MEASURED, 1, 5},
+    [WHAT] = {"what", "call", SONDE_UNIT_TEXT, SONDE_BASIS_MEASURED, 1, 5},
 };
 
 static struct sonde_wait_sum sum_of(const struct sonde_wait_sums *sums, uint32_t kind)
@@ -55,7 +55,7 @@ static int row_add(const struct sonde_wait_sums *sums, uint32_t kind, struct son
 	if (!sum.amount)
 		return 0;
 	row[AMOUNT] = sonde_cell_int(sum.amount);
-	row[SIZE] = sum.calls ? sonde_cell_int(sum.amount / sum.calls) : sonde_cell_absent("none began");
+	row[SIZE] = sum.calls ? sonde_cell_int(sum.amount / sum.calls) : sonde_cell_absent("none started");
 	return 0;
 }
 
@@ -78,19 +78,18 @@ static int kinds_finish(void *state, struct sonde_report *report)
 	if (!found && sums->sampled.count)
 		return sonde_waits_sampled_kinds(sums, report);
 	if (!found)
-		return sonde_pass_nothing(&sums->options, report, "wait-kinds", "Calls that wait",
-					  "no call that waits was recorded: sonde record --threads or --io sees them");
+		return sonde_pass_nothing(&sums->options, report, "wait-kinds", "Blocking calls",
+					  "no blocking call was recorded: use sonde record --threads or --io");
 	struct sonde_section *section =
-	    sonde_report_table(report, "wait-kinds", "Calls that wait, by kind", columns, COLUMNS);
-	int rc = section ? 0 : sonde_error(ENOMEM, "out of memory for calls that wait");
+	    sonde_report_table(report, "wait-kinds", "Blocking calls by kind", columns, COLUMNS);
+	int rc = section ? 0 : sonde_error(ENOMEM, "out of memory for blocking calls");
 	for (uint32_t kind = 0; !rc && kind < SONDE_WAIT_KINDS; kind++)
 		if (has_any(sums, kind))
 			rc = row_add(sums, kind, report, section);
 	rc = rc ? rc : sonde_durations_note(fewest, report, section);
 	if (!rc && (sums->options.from_ns || sums->options.to_ns))
 		rc = sonde_report_note(report, section, 0,
-				       "time is what lies in the selected time; the rest is of calls that began in it, "
-				       "as long as they took");
+				       "time is within the selection; the rest covers whole calls that started in it");
 	rc = rc ? rc : sonde_wait_losses_note(sums, report, section);
 	return rc ? rc : sonde_waits_sampled_kinds(sums, report);
 }
@@ -99,8 +98,8 @@ const struct sonde_pass sonde_pass_wait_kinds = {
     .name = "wait-kinds",
     .needs = SONDE_NEEDS(LOCKS) | SONDE_NEEDS(FILES),
     .has = sonde_has_waits,
-    .nothing = "no call that was recorded waited",
-    .title = "calls that wait by kind: how long they took, as percentiles",
+    .nothing = "no recorded call blocked",
+    .title = "blocking calls by kind, with percentiles of their duration",
     .types = 1u << SONDE_CHUNK_WAITS,
     .standard = 1,
     .is_shared = 1,

@@ -39,7 +39,7 @@ static const struct sonde_column columns[COLUMNS] = {
 };
 
 static const struct sonde_column level_columns[LEVEL_COLUMNS] = {
-    [LEVEL] = {"threads", "threads that could run", SONDE_UNIT_COUNT, SONDE_BASIS_MEASURED, 0, 0},
+    [LEVEL] = {"threads", "runnable threads", SONDE_UNIT_COUNT, SONDE_BASIS_MEASURED, 0, 0},
     [TIME_SHARE] = {"share", "of the run", SONDE_UNIT_RATIO, SONDE_BASIS_MEASURED, 0, 0},
     [TIME_NS] = {"time_ns", "time", SONDE_UNIT_NS, SONDE_BASIS_MEASURED, 0, 0},
 };
@@ -231,14 +231,13 @@ static int levels_add(const struct latency *latency, struct sonde_report *report
 	if (rc < 0)
 		return rc;
 	return sonde_report_note(report, section, 0,
-				 "threads of the recording that ran, or were preempted while they could have run; a "
-				 "thread woken but not yet switched in is not seen");
+	    "recorded threads that ran or were preempted; a woken thread counts from its first switch-in");
 }
 
 static const char *cpus_text(const struct latency *latency, struct sonde_report *report)
 {
 	double cpus = sonde_parallelism_cpus(latency->parallelism);
-	const char *text = sonde_report_text(report, " (%.4g at most: the CPUs that the run could use)", cpus);
+	const char *text = sonde_report_text(report, " (at most %.4g: the CPUs that the run could use)", cpus);
 	return cpus > 0 && text ? text : "";
 }
 
@@ -248,14 +247,13 @@ static int notes_add(const struct latency *latency, struct sonde_report *report,
 				   100 * sonde_parallelism_share(latency->parallelism, 1));
 	if (rc == 0)
 		rc = sonde_report_note(report, section, 0,
-				       "latency: each sample's CPU time ÷ the number of threads that ran at its time, "
-				       "from context switches%s; ± is the 95 %% interval (Wilson)",
+		    "latency: a sample's CPU time ÷ threads running then (context switches)%s; ± is the 95 %% interval",
 				       cpus_text(latency, report));
 	return rc < 0
 		   ? rc
 		   : sonde_report_note(report, section, 0,
-				       "if 2× as fast: estimated speed-up of the run, 1 ÷ (1 − share of the run ÷ 2); "
-				       "assumes that nothing else waits differently");
+					  "if 2× as fast: 1 ÷ (1 − share of the run ÷ 2) (estimated), if nothing else "
+					  "waits differently");
 }
 
 /* Without context switches the parallelism is unknown. */
@@ -274,8 +272,7 @@ static int latency_absent(const struct latency *latency, struct sonde_report *re
 						 what, row->name, row->detail);
 	}
 	return sonde_report_note(
-	    report, section, 1,
-	    "no latency view: the recording has no %s (they come with perf events; see sonde doctor)", what);
+	    report, section, 1, "no latency view: the recording has no %s (needs perf events; see sonde doctor)", what);
 }
 
 static int latency_finish(void *state, struct sonde_report *report)
@@ -299,7 +296,7 @@ const struct sonde_pass sonde_pass_latency = {
     .name = "latency",
     .needs = SONDE_NEEDS(CPU),
     .has = sonde_has_sampled_switches,
-    .title = "what holds the run up: CPU time weighed by 1/parallelism",
+    .title = "bottlenecks: CPU time weighted by 1/parallelism",
     .types = 1u << SONDE_CHUNK_SAMPLES | 1u << SONDE_CHUNK_SWITCHES,
     .begin = latency_begin,
     .feed = latency_feed,

@@ -30,10 +30,10 @@ static const struct sonde_column columns[COLUMNS] = {
     [WAITERS] = {SONDE_COLUMN_KEY(locks, waiters), "threads", SONDE_UNIT_COUNT, SONDE_BASIS_MEASURED, 0, 3},
     [HELD] = {"held_ns", "held", SONDE_UNIT_NS, SONDE_BASIS_MEASURED, 0, 1},
     [HELD_MEAN] = {"held_mean_ns", "mean hold", SONDE_UNIT_NS, SONDE_BASIS_MEASURED, 0, 4},
-    [HOLDERS] = {"holders", "holders", SONDE_UNIT_COUNT, SONDE_BASIS_MEASURED, 0, 5},
+    [HOLDERS] = {"holders", "owners", SONDE_UNIT_COUNT, SONDE_BASIS_MEASURED, 0, 5},
     [KIND] = {SONDE_COLUMN_KEY(locks, kind), "kind", SONDE_UNIT_TEXT, SONDE_BASIS_MEASURED, 0, 0},
     [LOCK] = {SONDE_COLUMN_KEY(locks, lock), "lock", SONDE_UNIT_TEXT, SONDE_BASIS_MEASURED, 0, 0},
-    [WHERE] = {SONDE_COLUMN_KEY(locks, waits_in), "most wait in", SONDE_UNIT_TEXT, SONDE_BASIS_MEASURED, 1, 0},
+    [WHERE] = {SONDE_COLUMN_KEY(locks, waits_in), "most waits in", SONDE_UNIT_TEXT, SONDE_BASIS_MEASURED, 1, 0},
     [HOLDER] = {SONDE_COLUMN_KEY(locks, held_in), "while held in", SONDE_UNIT_TEXT, SONDE_BASIS_MEASURED, 0, 1},
 };
 
@@ -98,8 +98,8 @@ static int is_explained(const struct lock *lock)
 
 static const char *unseen_why(const struct sonde_wait_sums *sums)
 {
-	return sums->options.thread ? "holding by other threads was not asked for"
-				    : "holding is recorded from when a lock was first waited for";
+	return sums->options.thread ? "lock holding by other threads was not selected"
+				    : "holding is recorded from the first contention on";
 }
 
 /* Semaphore posts and condition signals are HELD rows without a duration. */
@@ -136,7 +136,7 @@ static int row_add(const struct sonde_wait_sums *sums, const struct lock *lock, 
 	else if (is_explained(lock))
 		row[HOLDER] = sonde_cell_text(holder);
 	else
-		row[HOLDER] = sonde_cell_absent("the holding that was recorded explains less than half of the waiting");
+		row[HOLDER] = sonde_cell_absent("recorded holding explains less than half of the waiting");
 	return 0;
 }
 
@@ -156,13 +156,12 @@ static int notes_add(const struct sonde_wait_sums *sums, const struct lock *lock
 	}
 	int rc = !shared ? 0
 			 : sonde_report_note(report, section, 0,
-					     "readers hold a lock together: from the first in to the last out, which "
-					     "is whose function is named");
+				    "readers share a lock: from the first in to the last out, whose function is named");
 	if (rc || !unexplained || sums->options.thread)
 		return rc;
 	return sonde_report_note(
 	    report, section, 0,
-	    "of %zu lock%s the holding that was recorded explains less than half of the waiting: %s", unexplained,
+				 "for %zu lock%s recorded holding explains less than half of the waiting: %s", unexplained,
 	    sonde_plural(unexplained), unseen_why(sums));
 }
 
@@ -182,14 +181,14 @@ static int table_fill(const struct sonde_wait_sums *sums, struct lock *locks, st
 		return 0;
 	qsort(locks, count, sizeof *locks, compare);
 	struct sonde_section *section =
-	    sonde_report_table(report, "locks", "Locks by time waited for them", columns, COLUMNS);
+	    sonde_report_table(report, "locks", "Lock contention", columns, COLUMNS);
 	int rc = section ? 0 : sonde_error(ENOMEM, "out of memory for locks");
 	for (size_t i = 0; !rc && i < count && i < limit; i++)
 		rc = row_add(sums, &locks[i], report, section);
 	if (rc)
 		return rc;
 	section->table.omitted = count > limit ? count - limit : 0;
-	rc = sonde_report_note(report, section, 0, "%zu lock%s, waited for %.3f s by all threads together", count,
+	rc = sonde_report_note(report, section, 0, "%zu lock%s, waited for %.3f s (all threads)", count,
 			       sonde_plural(count), (double)waited_ns / 1e9);
 	rc = rc ? rc : notes_add(sums, locks, count < limit ? count : limit, report, section);
 	rc = rc ? rc : sonde_wait_losses_note(sums, report, section);
@@ -205,10 +204,9 @@ static const char *why_none(const struct sonde_session *session)
 			continue;
 		if (row->state != SONDE_SOURCE_ON && *row->detail)
 			return row->detail;
-		return "nobody waited for a lock: no call of the C library found one taken (locks that a program makes "
-		       "itself are not seen)";
+		return "no lock contention: no libc call found a lock taken (a program's own locks are not seen)";
 	}
-	return "nobody was seen to wait for a lock: sonde record --threads looks";
+	return "no lock contention was recorded: use sonde record --threads";
 }
 
 static int locks_finish(void *state, struct sonde_report *report)
@@ -228,7 +226,7 @@ const struct sonde_pass sonde_pass_locks = {
     .name = "locks",
     .needs = SONDE_NEEDS(LOCKS),
     .has = sonde_has_waits,
-    .title = "locks by the time that threads waited for them, and who held them",
+    .title = "lock contention: time waited for locks, and their owners",
     .types = 1u << SONDE_CHUNK_WAITS,
     .standard = 1,
     .is_shared = 1,

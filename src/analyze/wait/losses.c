@@ -24,7 +24,6 @@ int sonde_wait_losses_note(const struct sonde_wait_sums *sums, struct sonde_repo
 		return 0;
 	return sonde_report_note(
 	    report, section, 1,
-	    "%llu event%s of calls %s lost in the whole recording: sums and numbers of calls are at least "
-	    "these",
+	    "%llu event%s of calls %s lost in the whole recording: sums and counts are lower bounds",
 	    (unsigned long long)lost, sonde_plural(lost), sonde_word(lost, "was", "were"));
 }

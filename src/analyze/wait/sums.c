@@ -22,7 +22,7 @@ void sonde_wait_sum_add(struct sonde_wait_sum *into, const struct sonde_wait_sum
 struct sonde_cell sonde_wait_sum_mean(const struct sonde_wait_sum *sum)
 {
 	return sum->calls ? sonde_cell_int(sum->begun_ns / sum->calls)
-			  : sonde_cell_absent("began before the time that was asked for");
+			  : sonde_cell_absent("started before the selected time");
 }
 
 /* --- feeding ----------------------------------------------------------------------------------------------------- */
@@ -360,7 +360,7 @@ const char *sonde_wait_object_name(const struct sonde_wait_sums *sums, struct so
 {
 	const struct sonde_object *row = sonde_session_object(sums->session, object);
 	if (!row)
-		return "(not known)";
+		return "(unknown)";
 	if (*row->name)
 		return row->name;
 	return sonde_report_text(report, "0x%" PRIx64, row->address);

@@ -33,13 +33,13 @@ static double share(uint64_t part_ns, uint64_t whole_ns)
 const char *sonde_thread_facts_why_none(const struct sonde_states *states, const struct sonde_session *session)
 {
 	if (states->has_switches || states->has_readings)
-		return "it was not switched, and not read";
+		return "it was never switched out, and not read";
 	for (size_t i = 0; i < sonde_session_source_count(session); i++) {
 		const struct sonde_source_row *row = sonde_session_source(session, i);
 		if (!strcmp(row->name, "threads") && *row->detail)
 			return row->detail;
 	}
-	return "the recording has neither context switches nor readings of the scheduler's counts";
+	return "the recording has neither context switches nor scheduler counters";
 }
 
 /* --- facts -----------------------------------------------------------------------------------------------------------
@@ -104,8 +104,7 @@ static int note_fact(const struct sonde_thread_facts *facts, const struct sonde_
 		return rc < 0 ? rc : 0;
 	return sonde_report_note(
 	    report, section, 0,
-	    "the threads are blocked for %.0f %% of their time: they wait for something else than a "
-	    "CPU",
+	    "threads are blocked for %.0f %% of their time: they wait for something other than a CPU",
 	    100 * share(all->blocked_ns, all->life_ns));
 }
 
@@ -117,24 +116,21 @@ static int note_method(const struct sonde_thread_facts *facts, const struct sond
 {
 	double unsure = share(all->unsure_ns, all->life_ns), unseen = share(all->unseen_ns, all->life_ns);
 	int rc = all->by ? sonde_report_note(report, section, 0,
-					     "on CPU, runnable (waiting for one), blocked: of each thread's own life")
+					"on CPU, runnable (waiting for one), blocked: shares of each thread's lifetime")
 			 : 0;
 	if (rc == 0 && all->by == SONDE_STATES_READINGS && !facts->states->has_switches)
 		rc = sonde_report_note(
 		    report, section, 0,
-		    "states: what the scheduler counted (/proc/PID/task/TID/schedstat), read again and "
-		    "again; %.1f %% of the threads' time is in it",
+		    "states: from polled scheduler counters (schedstat); they cover %.1f %% of the threads' time",
 		    100 * (1 - unseen));
 	else if (rc == 0 && unseen >= UNSURE_LEAST)
-		rc = sonde_report_note(report, section, 1, "%.1f %% of the threads' time was not seen", 100 * unseen);
+		rc = sonde_report_note(report, section, 1, "%.1f %% of the threads' time is unknown", 100 * unseen);
 	if (rc == 0 && all->by && !facts->states->has_readings && !facts->states->has_wakeups)
 		rc = sonde_report_note(report, section, 0,
-				       "a thread that was woken counts as blocked until it has a CPU: nothing in the "
-				       "recording says when it was woken");
+		    "a woken thread counts as blocked until it gets a CPU: wake-ups are not recorded");
 	else if (rc == 0 && unsure >= UNSURE_LEAST)
 		rc = sonde_report_note(report, section, 0,
-				       "of the time blocked up to %.3f s (%.1f %% of the threads' time) may have been "
-				       "waiting for a CPU: no reading covers it",
+		    "up to %.3f s of the time blocked (%.1f %% of the threads' time) may be waiting for a CPU",
 				       (double)all->unsure_ns / 1e9, 100 * unsure);
 	return rc;
 }
@@ -159,7 +155,7 @@ static int note_explained(const struct sonde_thread_facts *facts, struct sonde_r
 	sonde_explained_say(&all, blocked_ns, text, sizeof text);
 	return sonde_report_note(report, section, 0, "of %.3f s blocked, recorded calls%s explain %.3f s (%.1f %%): %s",
 				 (double)blocked_ns / 1e9,
-				 facts->explain->cover.sampled ? " and waits that looks from outside found (sampled)"
+				 facts->explain->cover.sampled ? " and sampled waits"
 							       : "",
 				 (double)all.ns / 1e9, 100 * share(all.ns, blocked_ns), text);
 }
@@ -173,8 +169,7 @@ static int note_doubts(const struct sonde_thread_facts *facts, const struct sond
 	if (all->clock_ns && taken_ns > LEAST_NS && share(taken_ns, all->clocked_ns) >= INTERRUPTED_LEAST)
 		rc =
 		    sonde_report_note(report, section, 0,
-				      "of the time on a CPU interrupts, and the hypervisor, took %.3f s (%.1f %%): the "
-				      "threads' own clocks do not count it",
+				       "interrupts and the hypervisor took %.3f s (%.1f %%) of the time on a CPU",
 				      (double)taken_ns / 1e9, 100 * share(taken_ns, all->clocked_ns));
 	for (size_t i = 0; rc == 0 && facts->states->has_switches && i < sonde_session_lost_count(facts->session);
 	     i++) {
@@ -183,8 +178,7 @@ static int note_doubts(const struct sonde_thread_facts *facts, const struct sond
 			continue;
 		rc = sonde_report_note(
 		    report, section, 1,
-		    "records of the kernel were lost between %.3f s and %.3f s: the states of threads may "
-		    "be wrong there",
+		    "kernel records were lost from %.3f s to %.3f s: thread states may be wrong there",
 		    (double)(lost->from_ns - run->start_ns) / 1e9, (double)(lost->to_ns - run->start_ns) / 1e9);
 	}
 	return rc;
@@ -199,7 +193,7 @@ int sonde_thread_facts_note(const struct sonde_thread_facts *facts, struct sonde
 	int rc = note_fact(facts, &all, report, section);
 	if (rc == 0 && !facts->options->thread && !facts->states->has_switches)
 		rc = sonde_report_note(report, section, 0,
-				       "%zu thread%s met: what came and went between two readings is not among them",
+				       "%zu thread%s seen: those living between two readings are missing",
 				       facts->count, sonde_word(facts->count, " was", "s were"));
 	else if (rc == 0 && !facts->options->thread)
 		rc = sonde_report_note(report, section, 0, "%zu thread%s, at most %u at a time", facts->count,

@@ -67,7 +67,7 @@ static const struct sonde_column columns[COLUMNS] = {
     [BLOCKED_NS] = {"blocked_ns", "blocked", SONDE_UNIT_NS, SONDE_BASIS_MEASURED, 0, 8},
     [UNSEEN_NS] = {"unseen_ns", "unseen", SONDE_UNIT_NS, SONDE_BASIS_MEASURED, 0, 8},
     [UNSURE_NS] = {"unsure_ns", "unsure", SONDE_UNIT_NS, SONDE_BASIS_MEASURED, 0, 9},
-    [LIFE_NS] = {SONDE_COLUMN_KEY(threads, life_ns), "lived", SONDE_UNIT_NS, SONDE_BASIS_MEASURED, 0, 5},
+    [LIFE_NS] = {SONDE_COLUMN_KEY(threads, life_ns), "lifetime", SONDE_UNIT_NS, SONDE_BASIS_MEASURED, 0, 5},
     [EXPLAINED] = {"explained_share", "explained", SONDE_UNIT_RATIO, SONDE_BASIS_MEASURED, 0, 7},
     [EXPLAINED_NS] = {"explained_ns", "explained", SONDE_UNIT_NS, SONDE_BASIS_MEASURED, 0, 8},
     [UNEXPLAINED_NS] = {"unexplained_ns", "unexplained", SONDE_UNIT_NS, SONDE_BASIS_MEASURED, 0, 8},
@@ -78,7 +78,7 @@ static const struct sonde_column columns[COLUMNS] = {
     [IN_CHILD_NS] = {SONDE_COLUMN_KEY(threads, blocked_tasks_ns), "for tasks", SONDE_UNIT_NS, SONDE_BASIS_MEASURED, 0,
 		     9},
     [VOLUNTARY] = {"voluntary_switches", "voluntary", SONDE_UNIT_COUNT, SONDE_BASIS_MEASURED, 0, 3},
-    [INVOLUNTARY] = {"involuntary_switches", "preempted", SONDE_UNIT_COUNT, SONDE_BASIS_MEASURED, 0, 3},
+    [INVOLUNTARY] = {"involuntary_switches", "involuntary", SONDE_UNIT_COUNT, SONDE_BASIS_MEASURED, 0, 3},
     [WAKEUPS] = {"wakeups", "wakeups", SONDE_UNIT_COUNT, SONDE_BASIS_MEASURED, 0, 7},
     [MIGRATIONS] = {"migrations", "migrations", SONDE_UNIT_COUNT, SONDE_BASIS_MEASURED, 0, 3},
     [THREAD] = {"thread", "thread", SONDE_UNIT_TEXT, SONDE_BASIS_MEASURED, 1, 0},
@@ -164,7 +164,7 @@ static int explain_cells(const struct table *table, uint32_t id, struct sonde_re
 					   [SONDE_WAIT_GROUP_TIME] = IN_TIME_NS,
 					   [SONDE_WAIT_GROUP_CHILD] = IN_CHILD_NS};
 	const struct sonde_states_row *row = &table->states.rows[id];
-	const char *why = !table->explain.known ? "no call that waits was recorded: sonde record --threads sees them"
+	const char *why = !table->explain.known ? "no blocking call was recorded: use sonde record --threads"
 						: sonde_thread_facts_why_none(&table->states, table->counters->session);
 	char text[160];
 	if (!table->explain.known || row->by != SONDE_STATES_SWITCHES) {
@@ -278,7 +278,7 @@ static int threads_finish(void *state, struct sonde_report *report)
 
 const struct sonde_pass sonde_pass_threads = {
     .name = "threads",
-    .title = "CPU time of every thread, and how long it waited and was blocked",
+    .title = "CPU time of every thread, and its time waiting and blocked",
     .types = 1u << SONDE_CHUNK_SAMPLES,
     .standard = 1,
     .begin = sonde_thread_counters_begin,

@@ -49,18 +49,18 @@ static int row_add(const struct sonde_wait_sums *sums, const struct sonde_wait_p
 	row[FUNCTION] = sonde_cell_text(function ? function->name : "(no stack)");
 	row[MODULE] = sonde_cell_text(module ? module->name : "");
 	row[SHARE] = all_ns ? sonde_cell_real((double)place->sum.total_ns / (double)all_ns, 0)
-			    : sonde_cell_absent("nobody waited");
+			    : sonde_cell_absent("no thread waited");
 	return 0;
 }
 
 static int notes_add(const struct sonde_wait_sums *sums, uint64_t all_ns, uint64_t calls, struct sonde_report *report,
 		     struct sonde_section *section)
 {
-	int rc = sonde_report_note(report, section, 0,
-				   "%llu call%s of the C library took %.3f s in all, of all threads together",
-				   (unsigned long long)calls, sonde_plural(calls), (double)all_ns / 1e9);
+	int rc = sonde_report_note(report, section, 0, "%.3f s blocked in %llu libc call%s (all threads)",
+				   (double)all_ns / 1e9,
+				   (unsigned long long)calls, sonde_plural(calls));
 	if (!rc && sums->cut)
-		rc = sonde_report_note(report, section, 0, "stacks of %llu call%s do not reach their root",
+		rc = sonde_report_note(report, section, 0, "stacks of %llu call%s are incomplete",
 				       (unsigned long long)sums->cut, sonde_plural(sums->cut));
 	return rc;
 }
@@ -79,7 +79,7 @@ static int waits_finish(void *state, struct sonde_report *report)
 		if (sums->sampled.count)
 			return sonde_waits_sampled_places(sums, GROUPS, report);
 		return sonde_pass_nothing(&sums->options, report, "waits", "Where threads wait",
-					  "no call that waits was recorded: sonde record --threads or --io sees them");
+					  "no blocking call was recorded: use sonde record --threads or --io");
 	}
 	struct sonde_section *section = sonde_report_table(report, "waits", "Where threads wait", columns, COLUMNS);
 	int rc = section ? 0 : sonde_error(ENOMEM, "out of memory for where threads wait");
@@ -101,7 +101,7 @@ const struct sonde_pass sonde_pass_waits = {
     .name = "waits",
     .needs = SONDE_NEEDS(LOCKS) | SONDE_NEEDS(FILES),
     .has = sonde_has_waits,
-    .nothing = "no call that was recorded waited",
+    .nothing = "no recorded call blocked",
     .title = "where threads wait: for locks, I/O, time and other tasks",
     .types = 1u << SONDE_CHUNK_WAITS,
     .standard = 1,

@@ -22,7 +22,7 @@ enum { LOCK_TOTAL, LOCK_SHARE, LOCK_LOOKS, LOCK_FOUND, LOCK_KIND, LOCK_NAME, LOC
 static const struct sonde_column place_columns[PLACE_COLUMNS] = {
     [TOTAL] = {"total_ns", "waited", SONDE_UNIT_NS, SONDE_BASIS_ESTIMATED, 0, 0},
     [SHARE] = {"share", "share", SONDE_UNIT_RATIO, SONDE_BASIS_ESTIMATED, 0, 2},
-    [LOOKS] = {"looks", "looks", SONDE_UNIT_COUNT, SONDE_BASIS_MEASURED, 0, 1},
+    [LOOKS] = {"looks", "polls", SONDE_UNIT_COUNT, SONDE_BASIS_MEASURED, 0, 1},
     [FOUND] = {"waits_found", "waits found", SONDE_UNIT_COUNT, SONDE_BASIS_MEASURED, 0, 5},
     [KIND] = {"kind", "for", SONDE_UNIT_TEXT, SONDE_BASIS_MEASURED, 0, 0},
     [FUNCTION] = {"function", "function", SONDE_UNIT_TEXT, SONDE_BASIS_MEASURED, 1, 0},
@@ -34,19 +34,19 @@ static const struct sonde_column kind_columns[KIND_COLUMNS] = {
     [KIND_NAME] = {"kind", "kind", SONDE_UNIT_TEXT, SONDE_BASIS_MEASURED, 0, 0},
     [KIND_TOTAL] = {"total_ns", "time", SONDE_UNIT_NS, SONDE_BASIS_ESTIMATED, 0, 0},
     [KIND_SHARE] = {"share", "share", SONDE_UNIT_RATIO, SONDE_BASIS_ESTIMATED, 0, 1},
-    [KIND_LOOKS] = {"looks", "looks", SONDE_UNIT_COUNT, SONDE_BASIS_MEASURED, 0, 0},
+    [KIND_LOOKS] = {"looks", "polls", SONDE_UNIT_COUNT, SONDE_BASIS_MEASURED, 0, 0},
     [KIND_FOUND] = {"waits_found", "waits found", SONDE_UNIT_COUNT, SONDE_BASIS_MEASURED, 0, 2},
-    [KIND_WHAT] = {"what", "calls of", SONDE_UNIT_TEXT, SONDE_BASIS_MEASURED, 1, 3},
+    [KIND_WHAT] = {"what", "call", SONDE_UNIT_TEXT, SONDE_BASIS_MEASURED, 1, 3},
 };
 
 static const struct sonde_column lock_columns[LOCK_COLUMNS] = {
     [LOCK_TOTAL] = {"waited_ns", "waited", SONDE_UNIT_NS, SONDE_BASIS_ESTIMATED, 0, 0},
     [LOCK_SHARE] = {"share", "share", SONDE_UNIT_RATIO, SONDE_BASIS_ESTIMATED, 0, 1},
-    [LOCK_LOOKS] = {"looks", "looks", SONDE_UNIT_COUNT, SONDE_BASIS_MEASURED, 0, 0},
+    [LOCK_LOOKS] = {"looks", "polls", SONDE_UNIT_COUNT, SONDE_BASIS_MEASURED, 0, 0},
     [LOCK_FOUND] = {"waits_found", "waits found", SONDE_UNIT_COUNT, SONDE_BASIS_MEASURED, 0, 2},
     [LOCK_KIND] = {"kind", "kind", SONDE_UNIT_TEXT, SONDE_BASIS_MEASURED, 0, 0},
     [LOCK_NAME] = {"lock", "lock", SONDE_UNIT_TEXT, SONDE_BASIS_MEASURED, 0, 0},
-    [LOCK_WHERE] = {"waits_in", "most wait in", SONDE_UNIT_TEXT, SONDE_BASIS_MEASURED, 1, 0},
+    [LOCK_WHERE] = {"waits_in", "most waits in", SONDE_UNIT_TEXT, SONDE_BASIS_MEASURED, 1, 0},
 };
 
 static struct sonde_cell time_of(const struct sonde_wait_sum *sum)
@@ -57,7 +57,7 @@ static struct sonde_cell time_of(const struct sonde_wait_sum *sum)
 static struct sonde_cell share_of(const struct sonde_wait_sum *sum, const struct sonde_wait_sum *all)
 {
 	return all->total_ns ? sonde_cell_real((double)sum->total_ns / (double)all->total_ns, 0)
-			     : sonde_cell_absent("nobody waited");
+			     : sonde_cell_absent("no thread waited");
 }
 
 static int place_add(const struct sonde_wait_sums *sums, const struct sonde_wait_place_row *place,
@@ -76,7 +76,7 @@ static int place_add(const struct sonde_wait_sums *sums, const struct sonde_wait
 	row[FOUND] = sonde_cell_int(place->sum.calls);
 	row[KIND] = sonde_cell_text(sonde_wait_row(place->kind)->name);
 	row[FUNCTION] = sonde_cell_text(function ? function->name : "(no stack)");
-	row[OBJECT] = object ? sonde_cell_text(name) : sonde_cell_absent("such calls name no one thing");
+	row[OBJECT] = object ? sonde_cell_text(name) : sonde_cell_absent("such calls have no single object");
 	row[MODULE] = sonde_cell_text(module ? module->name : "");
 	return 0;
 }
@@ -84,9 +84,7 @@ static int place_add(const struct sonde_wait_sums *sums, const struct sonde_wait
 static int note_basis(const struct sonde_wait_sum *all, struct sonde_report *report, struct sonde_section *section)
 {
 	return sonde_report_note(
-	    report, section, 0,
-	    "sampled, not measured: %llu look%s from outside found a thread waiting, and stand for "
-	    "%.3f s, of all threads together; waits between looks are in the sums and were not counted",
+	    report, section, 0, "sampled: %llu poll%s found a thread waiting, for about %.3f s (all threads)",
 	    (unsigned long long)all->amount, sonde_plural(all->amount), (double)all->total_ns / 1e9);
 }
 
@@ -96,11 +94,10 @@ static int places_notes(const struct sonde_wait_sums *sums, const struct sonde_w
 	int rc = note_basis(all, report, section);
 	if (!rc && sums->sampled_cut)
 		rc = sonde_report_note(report, section, 0,
-				       "stacks of %llu wait%s do not reach their root: of a blocked thread only the "
-				       "stack pointer and pc are known, and code with frame pointers needs more",
+		    "stacks of %llu wait%s are incomplete: of a blocked thread only the stack pointer and pc are known",
 				       (unsigned long long)sums->sampled_cut, sonde_plural(sums->sampled_cut));
 	if (!rc && sums->sampled_bare)
-		rc = sonde_report_note(report, section, 0, "%llu wait%s without a stack: the thread ran on meanwhile",
+		rc = sonde_report_note(report, section, 0, "%llu wait%s without a stack: the thread had resumed",
 				       (unsigned long long)sums->sampled_bare,
 				       sonde_word(sums->sampled_bare, " is", "s are"));
 	return rc;
@@ -154,8 +151,8 @@ int sonde_waits_sampled_kinds(const struct sonde_wait_sums *sums, struct sonde_r
 		sonde_wait_sum_add(&all, &sums->sampled.rows[i].sum);
 	}
 	struct sonde_section *section = sonde_report_table(
-	    report, "wait-kinds-sampled", "Calls that wait, by kind, sampled", kind_columns, KIND_COLUMNS);
-	int rc = section ? 0 : sonde_error(ENOMEM, "out of memory for calls that wait");
+	    report, "wait-kinds-sampled", "Blocking calls by kind, sampled", kind_columns, KIND_COLUMNS);
+	int rc = section ? 0 : sonde_error(ENOMEM, "out of memory for blocking calls");
 	for (uint32_t kind = 0; !rc && kind < SONDE_WAIT_KINDS; kind++)
 		if (kinds[kind].amount || kinds[kind].total_ns)
 			rc = kind_add(&kinds[kind], kind, &all, report, section);
@@ -220,7 +217,7 @@ static int locks_table(const struct sonde_wait_sums *sums, const struct lock *lo
 	size_t limit = sums->options.limit ? sums->options.limit : DEFAULT_ROWS;
 	struct sonde_wait_sum all = {0};
 	struct sonde_section *section = sonde_report_table(
-	    report, "locks-sampled", "Locks by time waited for them, sampled", lock_columns, LOCK_COLUMNS);
+	    report, "locks-sampled", "Lock contention, sampled", lock_columns, LOCK_COLUMNS);
 	int rc = section ? 0 : sonde_error(ENOMEM, "out of memory for locks");
 	for (size_t i = 0; i < count; i++)
 		sonde_wait_sum_add(&all, &locks[i].sum);
@@ -233,8 +230,7 @@ static int locks_table(const struct sonde_wait_sums *sums, const struct lock *lo
 	return rc ? rc
 		  : sonde_report_note(
 			report, section, 0,
-			"who held a lock is not seen from outside, nor is a wait for one told from a wait "
-			"for work (a condition variable)");
+			"lock owners are unknown from outside, and a condition variable looks like a lock");
 }
 
 int sonde_waits_sampled_locks(const struct sonde_wait_sums *sums, struct sonde_report *report)

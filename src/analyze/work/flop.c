@@ -260,9 +260,8 @@ static int flop_finish(void *state, struct sonde_report *report)
 	if (!flop->has_any && !flop->counted.why)
 		return sonde_pass_nothing(
 		    &flop->options, report, SONDE_FLOP_ID, SONDE_FLOP_TITLE,
-		    "no FLOP or bytes were counted: sonde record --blas counts calls of BLAS and "
-		    "LAPACK, --flop what the processor does where it shows counters; SONDE_ZONE_WORK() "
-		    "(sonde/sonde.h) reports what a program does itself");
+					  "no FLOP or bytes were counted: use sonde record --blas or --flop, or "
+					  "SONDE_ZONE_WORK() (sonde/sonde.h)");
 	flop->zones = calloc(flop->sites, sizeof *flop->zones);
 	if (!flop->zones)
 		return sonde_error(ENOMEM, "out of memory for FLOP");
@@ -275,7 +274,7 @@ static int flop_finish(void *state, struct sonde_report *report)
 const struct sonde_pass sonde_pass_flop = {
     .name = SONDE_FLOP_ID,
     .has = sonde_flop_has_work,
-    .title = "FLOP, FLOP/s, bytes and intensity of library calls and of zones that report work",
+    .title = "FLOP, FLOP/s, bytes and intensity of library calls and zones",
     .types = 1u << SONDE_CHUNK_ZONES | 1u << SONDE_CHUNK_SAMPLES,
     .standard = 1,
     .begin = flop_begin,

@@ -12,7 +12,7 @@ static const char *why_not(const struct sonde_session *session)
 	for (size_t i = 0; i < sonde_session_source_count(session); i++) {
 		const struct sonde_source_row *source = sonde_session_source(session, i);
 		if (!strcmp(source->name, "flop"))
-			return *source->detail ? source->detail : "they cannot be read of the file";
+			return *source->detail ? source->detail : "they cannot be read from the file";
 	}
 	return NULL;
 }
@@ -37,16 +37,14 @@ int sonde_flop_counted_note(const struct sonde_flop_counted *counted, double kno
 			    struct sonde_section *section)
 {
 	if (!counted->is_known)
-		return counted->why ? sonde_report_note(report, section, 1,
-							"FLOP by the processor's counters: not known: %s", counted->why)
+		return counted->why ? sonde_report_note(report, section, 1, "FLOP by hardware counters: unknown: %s", counted->why)
 				    : 0;
 	if (known <= 0 || known > counted->flop)
 		return sonde_report_note(report, section, 0,
-					 "FLOP by the processor's counters: %.4g in all of the run (user code)",
+					 "FLOP by hardware counters: %.4g in the whole run (user code)",
 					 counted->flop);
 	return sonde_report_note(
 	    report, section, 0,
-	    "FLOP by the processor's counters: %.4g in all of the run (user code), of which %.1f %% are "
-	    "those above",
+	    "FLOP by hardware counters: %.4g in the whole run (user code), %.1f %% of them counted above",
 	    counted->flop, 100 * sonde_stats_share(known, counted->flop));
 }

@@ -22,7 +22,7 @@ static const struct sonde_column columns[COLUMNS] = {
     [BYTES] = {"bytes", "bytes", SONDE_UNIT_BYTES, SONDE_BASIS_MODELLED, 0, 3},
     [BYTES_RATE] = {"bytes_per_sec", "B/s", SONDE_UNIT_NUMBER, SONDE_BASIS_MODELLED, 0, 4},
     [INTENSITY] = {"flop_per_byte", "FLOP/B", SONDE_UNIT_NUMBER, SONDE_BASIS_MODELLED, 0, 2},
-    [MEDIAN] = {"flop_per_call_median", "median a call", SONDE_UNIT_NUMBER, SONDE_BASIS_MEASURED, 0, 2},
+    [MEDIAN] = {"flop_per_call_median", "median/call", SONDE_UNIT_NUMBER, SONDE_BASIS_MEASURED, 0, 2},
     [SIZE] = {"commonest_size", "commonest size", SONDE_UNIT_TEXT, SONDE_BASIS_MEASURED, 0, 3},
     [SIZE_SHARE] = {"commonest_size_share", "of calls", SONDE_UNIT_RATIO, SONDE_BASIS_MEASURED, 0, 4},
 };
@@ -133,7 +133,7 @@ static int run_add(const struct sonde_flop *flop, struct sonde_report *report, s
 	if (!row)
 		return sonde_error(ENOMEM, "out of memory for a row");
 	row_fill(row, &all, 0);
-	row[NAME] = sonde_cell_text("(all of the run)");
+	row[NAME] = sonde_cell_text("(whole run)");
 	row[KIND] = sonde_cell_text("processor");
 	row[CALLS] = sonde_cell_absent("no calls");
 	return 0;
@@ -164,14 +164,11 @@ static int coverage_note(const struct sonde_flop *flop, struct sonde_report *rep
 	if (!flop->sampled_ns)
 		return sonde_report_note(
 		    report, section, 1,
-		    "counted zones took %.3f s of their threads; what share of the CPU time that is "
-		    "is not known: there are no CPU samples",
+		    "counted zones took %.3f s of their threads; their share of CPU time is unknown without samples",
 		    (double)flop->covered_ns / 1e9);
 	return sonde_report_note(
 	    report, section, 0,
-	    "counted zones took %.3f s of their threads, and %.1f %% of the CPU time that was "
-	    "sampled (%.3f s) was in them; threads that a library has of its own are outside of all "
-	    "zones: what is not covered is not 0 FLOP, but not known",
+	    "counted zones took %.3f s and %.1f %% of sampled CPU time (%.3f s); uncovered work is unknown, not 0",
 	    (double)flop->covered_ns / 1e9, 100 * sonde_stats_share((double)covered_ns, (double)flop->sampled_ns),
 	    (double)flop->sampled_ns / 1e9);
 }
@@ -181,17 +178,15 @@ static int library_notes(const struct sonde_flop_zone *sum, struct sonde_report 
 	uint64_t uncounted = sum->calls > sum->reports ? sum->calls - sum->reports : 0;
 	int rc = sonde_report_note(
 	    report, section, 0,
-	    "library calls: FLOP follow from the sizes (docs/WORK.md); bytes are a model, each operand "
-	    "once: traffic is at least that, and FLOP/B at most");
+	    "library calls: FLOP follow from the sizes; bytes are modelled, each operand once (docs/WORK.md)");
 	if (rc == 0 && sum->short_calls)
 		rc = sonde_report_note(report, section, 0,
-				       "%llu call%s took less than 10 µs: recording is about 0.5 µs of each, so that "
-				       "rates are at least as shown",
+		    "%llu call%s took less than 10 µs, of which recording is about 0.5 µs: rates are lower bounds",
 				       (unsigned long long)sum->short_calls, sonde_plural(sum->short_calls));
 	if (rc == 0 && uncounted)
 		rc = sonde_report_note(
 		    report, section, 1,
-		    "%llu library call%s failed, or had nothing to compute: no FLOP are counted of %s",
+		    "%llu library call%s failed or had nothing to compute: no FLOP are counted for %s",
 		    (unsigned long long)uncounted, sonde_plural(uncounted), uncounted == 1 ? "it" : "them");
 	return rc;
 }
@@ -203,8 +198,8 @@ static int notes_add(const struct sonde_flop *flop, const struct sonde_flop_zone
 	double most = by_library->flop > by_program->flop ? by_library->flop : by_program->flop;
 	int rc = flop->has_any ? coverage_note(flop, report, section)
 			       : sonde_report_note(report, section, 0,
-						   "of no zone or library call FLOP or bytes are known: sonde record "
-						   "--blas, SONDE_ZONE_WORK() (sonde/sonde.h)");
+						   "no zone or library call has FLOP or bytes: use record --blas, or "
+						   "SONDE_ZONE_WORK() (sonde/sonde.h)");
 	rc = rc ? rc
 		: sonde_flop_counted_note(&flop->counted, flop->options.from_ns || flop->options.to_ns ? 0 : most,
 					  report, section);
@@ -212,12 +207,11 @@ static int notes_add(const struct sonde_flop *flop, const struct sonde_flop_zone
 		rc = library_notes(by_library, report, section);
 	if (rc == 0 && by_program->reports)
 		rc = sonde_report_note(
-		    report, section, 0, "counted by program: as it reported them (SONDE_ZONE_WORK), bytes too%s%s",
+		    report, section, 0, "counted by program: as reported with SONDE_ZONE_WORK, bytes too%s%s",
 		    by_program->bytes > 0 && by_library->bytes > 0
-			? ", so that of bytes only library calls' are modelled"
+			? "; only library calls' bytes are modelled"
 			: "",
-		    by_library->calls ? "; library calls inside such zones may be the same work, so the "
-					"two are not added"
+		    by_library->calls ? "; library calls inside may be the same work, so they are not added"
 				      : "");
 	if (rc == 0 && flop->outside)
 		rc = sonde_report_note(report, section, 1, "%llu report%s of work came from outside every zone",
@@ -231,7 +225,7 @@ static int notes_add(const struct sonde_flop *flop, const struct sonde_flop_zone
 			sonde_report_advise(report, section, SONDE_ACTION_TIME, SONDE_CHOOSE_TIME);
 	}
 	if (rc == 0 && flop->unread)
-		rc = sonde_report_note(report, section, 1, "some zones could not be read: sums are at least");
+		rc = sonde_report_note(report, section, 1, "some zones could not be read: sums are lower bounds");
 	return rc;
 }
 

@@ -60,7 +60,7 @@ static const struct sonde_column columns[COLUMNS] = {
     [MACHINE_SHARE] = {"machine_share", "of all CPUs", SONDE_UNIT_RATIO, SONDE_BASIS_MEASURED, 0, 2},
     [DRAM_SHARE] = {SONDE_COLUMN_KEY(roofline, dram_share), "of DRAM", SONDE_UNIT_RATIO, SONDE_BASIS_MEASURED, 0, 3},
     [THREADS] = {SONDE_COLUMN_KEY(roofline, threads), "threads", SONDE_UNIT_NUMBER, SONDE_BASIS_MEASURED, 0, 3},
-    [PRECISION] = {"precision", "held against", SONDE_UNIT_TEXT, SONDE_BASIS_MEASURED, 0, 4},
+    [PRECISION] = {"precision", "compared with", SONDE_UNIT_TEXT, SONDE_BASIS_MEASURED, 0, 4},
     [BYTES_ARE] = {SONDE_COLUMN_KEY(roofline, bytes_are), "bytes", SONDE_UNIT_TEXT, SONDE_BASIS_MEASURED, 0, 4},
     [BYTES_RATE] = {SONDE_COLUMN_KEY(roofline, bytes_per_s), "bytes/s", SONDE_UNIT_BYTES, SONDE_BASIS_MEASURED, 0, 4},
     [CALLS] = {"calls", "calls", SONDE_UNIT_COUNT, SONDE_BASIS_MEASURED, 0, 5},
@@ -217,8 +217,7 @@ static int low_note(const struct roofline *roofline, const struct sonde_roofline
 {
 	return sonde_report_note(
 	    roofline->report, roofline->section, 1,
-	    "LowThroughput: %s does %.3g GFLOP/s, less than 1, and %.2g %% of its roof, for %.1f %% "
-	    "of the run: far below what compute and memory allow (latency, dependencies, waiting)",
+	    "LowThroughput: %s does %.3g GFLOP/s, %.2g %% of its roof, for %.1f %% of the run: latency bound",
 	    site_name(roofline, work), place->flops / 1e9, place->share * 100,
 	    sonde_stats_share((double)work->wall_ns / 1e9, sonde_window_s(&roofline->window)) * 100);
 }
@@ -233,34 +232,29 @@ static int notes_add(struct roofline *roofline, const struct told *told)
 	struct sonde_section *section = roofline->section;
 	double covered = sonde_stats_share((double)roofline->calls.covered_ns / 1e9, sonde_window_s(&roofline->window));
 	int rc = sonde_report_note(report, section, 0,
-				   "work was reported during %.1f %% of %.3f s of %s; of the rest nothing is known",
+				   "work was reported during %.1f %% of %.3f s of %s; the rest is unknown",
 				   covered * 100, sonde_window_s(&roofline->window), roofline->window.what);
 	rc =
 	    rc ? rc
 	       : sonde_report_note(report, section, 0,
-				   "rates: work ÷ time during which at least one thread was in such a call; roof: what "
-				   "as many threads can do at that intensity, as it was measured%s",
+		      "rates: work ÷ time with a thread in such a call; roof: measured, for as many threads%s",
 				   roofline->from_cache ? " on this machine, not by the recording" : "");
 	rc = rc ? rc
 		: sonde_report_note(report, section, 0,
-				    "bound: the ceiling that is next above it; a small share of it means that neither "
-				    "compute nor memory limits (latency, dependencies, waiting)");
+		      "bound: the ceiling above it; a small share of it points to latency, dependencies or waiting");
 	if (!rc && told->models)
 		rc = sonde_report_note(
 		    report, section, 0,
-		    "the bytes of %llu zone%s are a model, the least that must move, and the roof is that "
-		    "of all threads that the library may use: intensity and roof are upper bounds, "
-		    "shares of the roof lower bounds",
+		    "the bytes of %llu zone%s are modelled: intensity and roof are upper bounds, shares lower bounds",
 		    (unsigned long long)told->models, sonde_plural(told->models));
 	if (!rc && told->half)
 		rc = sonde_report_note(report, section, 0,
-				       "%llu zone%s without FLOP or without bytes: no intensity, not in the picture",
+				       "%llu zone%s without FLOP or bytes: no intensity, not in the picture",
 				       (unsigned long long)told->half, sonde_plural(told->half));
 	if (!rc && told->above)
 		rc = sonde_report_note(
 		    report, section, 1,
-		    "%llu zone%s above every ceiling: more was reported than can have been done, or the "
-		    "ceilings were measured while the machine was slower",
+				       "%llu zone%s above every ceiling: the reported work or the ceilings are wrong",
 		    (unsigned long long)told->above, sonde_word(told->above, " lies", "s lie"));
 	rc = rc ? rc : sonde_works_note(&roofline->calls.works, report, section);
 	if (!rc && told->silent)
@@ -316,8 +310,8 @@ static int roofline_finish(void *state, struct sonde_report *report)
 		return rc;
 	if (!calls->work_count)
 		rc = sonde_pass_nothing(&calls->options, report, "roofline", TITLE,
-					"no zone reported work: SONDE_ZONE_WORK(flop, bytes, items) in the program "
-					"(sonde/sonde.h), or sonde record --blas for calls of BLAS and LAPACK");
+					"no zone reported work: use SONDE_ZONE_WORK(flop, bytes, items) "
+					"(sonde/sonde.h), or sonde record --blas");
 	roofline->report = report;
 	if (!rc && calls->work_count) {
 		roofline->section = sonde_report_table(report, "roofline", TITLE, columns, COLUMNS);
@@ -347,7 +341,7 @@ static int has_work_or_roofs(const struct sonde_session *session)
 const struct sonde_pass sonde_pass_roofline = {
     .name = "roofline",
     .has = has_work_or_roofs,
-    .title = "zones with FLOP and bytes under the machine's measured ceilings",
+    .title = "zones under the machine's measured ceilings",
     .types = 1u << SONDE_CHUNK_ZONES,
     .begin = roofline_begin,
     .wants = roofline_wants,

@@ -21,8 +21,8 @@ static const struct sonde_column columns[COLUMNS] = {
     [SPREAD_ONE] = {"one_thread_spread", "spread", SONDE_UNIT_RATIO, SONDE_BASIS_MEASURED, 0, 2},
     [RATE_ALL] = {"all_threads", "all CPUs", SONDE_UNIT_NUMBER, SONDE_BASIS_MEASURED, 0, 0},
     [SPREAD_ALL] = {"all_threads_spread", "spread", SONDE_UNIT_RATIO, SONDE_BASIS_MEASURED, 0, 2},
-    [SET_ONE] = {"one_thread_set_b", "over, 1 thread", SONDE_UNIT_BYTES, SONDE_BASIS_MEASURED, 0, 4},
-    [SET_ALL] = {"all_threads_set_b", "over, each of all", SONDE_UNIT_BYTES, SONDE_BASIS_MEASURED, 0, 4},
+    [SET_ONE] = {"one_thread_set_b", "vs 1 thread", SONDE_UNIT_BYTES, SONDE_BASIS_MEASURED, 0, 4},
+    [SET_ALL] = {"all_threads_set_b", "vs each of all", SONDE_UNIT_BYTES, SONDE_BASIS_MEASURED, 0, 4},
     [MAKER] = {"datasheet", "datasheet", SONDE_UNIT_NUMBER, SONDE_BASIS_MEASURED, 0, 3},
 };
 
@@ -70,7 +70,7 @@ static int flops_row(const struct sonde_roof *roof, int set, int precision, stru
 	rate_cells(&figures[SONDE_ROOF_ONE], "not measured", &row[RATE_ONE], &row[SPREAD_ONE]);
 	rate_cells(&figures[SONDE_ROOF_ALL], "not measured", &row[RATE_ALL], &row[SPREAD_ALL]);
 	row[SET_ONE] = row[SET_ALL] = sonde_cell_absent("in registers");
-	row[MAKER] = sonde_cell_absent("the datasheet's is of the whole machine");
+	row[MAKER] = sonde_cell_absent("the datasheet covers the whole machine");
 	if (sonde_roof_peak(roof, (enum sonde_roof_precision)precision, SONDE_ROOF_ALL) == &figures[SONDE_ROOF_ALL])
 		row[MAKER] = maker_cell(roof->datasheet_flops[precision]);
 	return 0;
@@ -102,7 +102,7 @@ static int bytes_row(const struct sonde_roof *roof, int level, int access, struc
 	rate_cells(&figures[SONDE_ROOF_ALL], why[SONDE_ROOF_ALL], &row[RATE_ALL], &row[SPREAD_ALL]);
 	row[SET_ONE] = set_cell(roof->set_b[level][SONDE_ROOF_ONE], why[SONDE_ROOF_ONE]);
 	row[SET_ALL] = set_cell(roof->set_b[level][SONDE_ROOF_ALL], why[SONDE_ROOF_ALL]);
-	row[MAKER] = sonde_cell_absent("the datasheet's is of DRAM");
+	row[MAKER] = sonde_cell_absent("the datasheet covers DRAM");
 	if (level == SONDE_ROOF_DRAM && access == SONDE_ROOF_READ)
 		row[MAKER] = maker_cell(roof->datasheet_bytes);
 	return 0;
@@ -134,28 +134,25 @@ static int notes_add(const struct sonde_roof *roof, struct sonde_report *report,
 				   roof->cpus == 1 ? "" : "s", (unsigned long long)roof->threads, date);
 	rc = rc ? rc
 		: sonde_report_note(report, section, 0,
-				    "the best of several runs; spread: how far the middle run stayed behind it");
+				    "the best of several runs; spread: how far the median stayed below");
 	rc = rc ? rc
 		: sonde_report_note(report, section, 0,
-				    "bytes are those that loads and stores name: copy 2, triad 3 for each byte of an "
-				    "array; what caches read before they write is in none");
+				    "bytes named by loads and stores: copy 2, triad 3 per byte of an array; "
+				    "write-allocate is not counted");
 	double worst = worst_spread(&section->table);
 	if (!rc && worst > MUCH_SPREAD)
 		rc =
 		    sonde_report_note(report, section, 1,
-				      "runs differed by up to %.0f %%: the machine was busy, or its clock changed, and "
-				      "ceilings may be too low; sonde roofline --measure while it is idle",
+		    "runs differed by up to %.0f %%: ceilings may be too low; measure again on an idle machine",
 				      worst * 100);
 	const struct sonde_roof_figure *one = sonde_roof_peak(roof, SONDE_ROOF_FP64, SONDE_ROOF_ONE);
 	const struct sonde_roof_figure *all = sonde_roof_peak(roof, SONDE_ROOF_FP64, SONDE_ROOF_ALL);
 	if (!rc && one && all && all->best < LEAST_ALL * one->best)
 		rc = sonde_report_note(report, section, 1,
-				       "all CPUs together did less than one alone: others used them; sonde roofline "
-				       "--measure while the machine is idle");
+				       "all CPUs together did less than one alone: measure again on an idle machine");
 	if (!rc && roof->stolen >= 0.01)
 		rc = sonde_report_note(report, section, 1,
-				       "a hypervisor took %.1f %% of the CPU time meanwhile: ceilings may be too low; "
-				       "sonde roofline --measure again",
+		    "the hypervisor stole %.1f %% of the CPU time: ceilings may be too low; measure again",
 				       roof->stolen * 100);
 	return rc;
 }

@@ -164,8 +164,8 @@ int sonde_roofline_roof(struct sonde_roof *out, int *from_cache, const struct so
 	const char *cpu = sonde_session_info(session, "host.cpu");
 	if (!is_same_machine(&roof, session))
 		return sonde_error(ENOENT,
-				   "the recording was made on another machine (%.80s, %s CPUs), whose ceilings it "
-				   "does not carry: sonde roofline --measure there, and record again",
+				   "the recording is from another machine (%.80s, %s CPUs) without ceilings: run sonde "
+				   "roofline --measure there, and record again",
 				   cpu ? cpu : "a processor without a name",
 				   sonde_session_info(session, "host.cpus") ? sonde_session_info(session, "host.cpus")
 									    : "unknown");

@@ -133,7 +133,6 @@ int sonde_works_note(const struct sonde_works *works, struct sonde_report *repor
 		return 0;
 	return sonde_report_note(
 	    report, section, 1,
-	    "%llu reports of work beyond the first %zu of the file are charged to no zone: work and rates "
-	    "of zones are at least as shown",
+	    "%llu reports of work beyond the first %zu of the file are in no zone: work and rates are lower bounds",
 	    (unsigned long long)works->beyond, works->count);
 }

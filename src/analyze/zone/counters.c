@@ -251,8 +251,7 @@ static int counters_finish(void *state, struct sonde_report *report)
 	if (!count)
 		return sonde_pass_nothing(
 		    &counters->gauges->options, report, "counters", "Counters and gauges",
-		    "no counters or gauges: sonde_counter_add() and sonde_gauge_set() (sonde/sonde.h) "
-		    "make them");
+		    "no counters or gauges: add sonde_counter_add() and sonde_gauge_set() (sonde/sonde.h)");
 	struct sonde_section *section = sonde_report_table(report, "counters", "Counters and gauges", columns, COLUMNS);
 	int rc = section ? 0 : sonde_error(ENOMEM, "out of memory for counters");
 	for (uint32_t id = 0; rc == 0 && id < counters->sites; id++)
@@ -261,12 +260,12 @@ static int counters_finish(void *state, struct sonde_report *report)
 	if (rc == 0)
 		rc = gauges_add(counters, report, section);
 	if (rc == 0 && (is_selected(counters) || counters->window.held))
-		rc = sonde_report_note(report, section, 0, "counters per s: what was added ÷ %.3f s of %s%s",
+		rc = sonde_report_note(report, section, 0, "counters per s: the sum ÷ %.3f s of %s%s",
 				       sonde_window_s(&counters->window), counters->window.what,
-				       is_selected(counters) ? "; their values: what was added in it" : "");
+				       is_selected(counters) ? "; their values: the sum within it" : "");
 	if (rc == 0 && counters->gauges->count)
 		rc =
-		    sonde_report_note(report, section, 0, "mean of a gauge: weighted by the time that each value held");
+		    sonde_report_note(report, section, 0, "mean of a gauge: weighted by time");
 	return rc;
 }
 

@@ -29,7 +29,7 @@ static const struct sonde_column columns[COLUMNS] = {
     [TO] = {"to_ns", "to less than", SONDE_UNIT_NS, SONDE_BASIS_MEASURED, 0, 0},
     [COUNT] = {"count", "count", SONDE_UNIT_COUNT, SONDE_BASIS_MEASURED, 0, 0},
     [SHARE] = {"share", "of all", SONDE_UNIT_RATIO, SONDE_BASIS_MEASURED, 0, 0},
-    [BELOW] = {"cumulative_share", "up to here", SONDE_UNIT_RATIO, SONDE_BASIS_MEASURED, 0, 1},
+    [BELOW] = {"cumulative_share", "cumulative", SONDE_UNIT_RATIO, SONDE_BASIS_MEASURED, 0, 1},
     [TOTAL_NS] = {"total_ns", "total", SONDE_UNIT_NS, SONDE_BASIS_MEASURED, 0, 0},
     [TOTAL_SHARE] = {"total_share", "of the time", SONDE_UNIT_RATIO, SONDE_BASIS_MEASURED, 0, 1},
 };
@@ -220,7 +220,7 @@ static int one_add(const struct histogram *histogram, struct sonde_report *repor
 	int rc = sonde_durations_note(histogram->durations.count, report, section);
 	if (rc || !histogram->unfinished)
 		return rc;
-	return sonde_report_note(report, section, 1, "%llu that never ended %s not in it",
+	return sonde_report_note(report, section, 1, "%llu that never ended %s left out",
 				 (unsigned long long)histogram->unfinished,
 				 sonde_word(histogram->unfinished, "is", "are"));
 }
@@ -268,7 +268,7 @@ static size_t first_of(size_t at, size_t step)
 static int bars_add(const struct histogram *histogram, struct sonde_report *report)
 {
 	struct sonde_section *section = sonde_report_table(
-	    report, "zone-histogram", "How long instances took, on a logarithmic scale", columns, COLUMNS);
+	    report, "zone-histogram", "Durations, on a logarithmic scale", columns, COLUMNS);
 	size_t limit = histogram->options.limit ? histogram->options.limit : DEFAULT_ROWS;
 	size_t low = 0, high = BARS, step = 1;
 	uint64_t below = 0;
@@ -300,7 +300,7 @@ static int histogram_finish(void *state, struct sonde_report *report)
 					  "no zones: mark scopes with SONDE_ZONE(\"name\") (sonde/sonde.h)");
 	if (!histogram->durations.count) {
 		const char *why =
-		    sonde_report_text(report, "nothing called %s ended in this %s", histogram->name,
+		    sonde_report_text(report, "nothing named %s ended in this %s", histogram->name,
 				      sonde_pass_selects(&histogram->options) ? "selection" : "recording");
 		return why ? sonde_pass_nothing(&histogram->options, report, "zone-histogram", "Histogram of a zone",
 						why)
@@ -314,7 +314,7 @@ const struct sonde_pass sonde_pass_zone_histogram = {
     .name = "zone-histogram",
     .needs = SONDE_NEEDS(API),
     .has = sonde_has_zones_or_spans,
-    .title = "how long instances of one zone or span took (--focus NAME)",
+    .title = "durations of one zone or span (--focus NAME)",
     .types = 1u << SONDE_CHUNK_ZONES | 1u << SONDE_CHUNK_EVENTS,
     .begin = histogram_begin,
     .wants = histogram_wants,

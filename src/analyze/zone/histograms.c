@@ -115,7 +115,7 @@ static int histograms_finish(void *state, struct sonde_report *report)
 	struct histograms *histograms = state;
 	if (!sonde_session_histogram_count(histograms->session))
 		return sonde_pass_nothing(&histograms->options, report, "histograms", "Histograms",
-					  "no histograms: sonde_histogram_record() (sonde/sonde.h) makes them");
+					  "no histograms: add sonde_histogram_record() (sonde/sonde.h)");
 	struct sonde_section *section = sonde_report_table(report, "histograms", "Histograms", columns, COLUMNS);
 	return section ? rows_add(histograms->session, report, section)
 		       : sonde_error(ENOMEM, "out of memory for histograms");

@@ -133,9 +133,7 @@ static int note_unstationary(const char *name, const struct sums *sums, struct s
 			     struct sonde_section *section)
 {
 	if (sums->verdict == SONDE_STATIONARITY_DRIFTS)
-		return sonde_report_note(report, section, 0,
-					 "%s is not steady: iterations become %.1f %% %s from the first to the last; "
-					 "averages depend on how long it runs",
+		return sonde_report_note(report, section, 0, "%s is not steady: iterations become %.1f %% %s from first to last",
 					 name, 100 * fabs(sums->drift / (double)sums->stationary_count),
 					 sums->drift > 0 ? "longer" : "shorter");
 	if (sums->verdict == SONDE_STATIONARITY_JUMPS)
@@ -157,7 +155,7 @@ static void stationary_cells(const struct sums *sums, struct sonde_cell *row)
 					    [SONDE_STATIONARITY_JUMPS] = "jumps"};
 	if (!sums->looked_at) {
 		row[STATIONARITY] = row[WARM_UP] = row[STATIONARY_MEAN] = row[DRIFT] =
-		    sonde_cell_absent("too few to say: needs 21 marks in one thread");
+		    sonde_cell_absent("too few: needs 21 marks in one thread");
 		return;
 	}
 	row[STATIONARITY] = sonde_cell_text(words[sums->verdict]);
@@ -168,7 +166,7 @@ static void stationary_cells(const struct sums *sums, struct sonde_cell *row)
 		    sonde_cell_real(sums->stationary_sum / (double)sums->stationary_count,
 				    sqrt(sums->stationary_variance) / (double)sums->stationary_count);
 	} else {
-		row[WARM_UP] = row[STATIONARY_MEAN] = sonde_cell_absent("not steady: its mean is of no level");
+		row[WARM_UP] = row[STATIONARY_MEAN] = sonde_cell_absent("not steady, so it has no mean");
 	}
 }
 
@@ -234,8 +232,8 @@ static int iterations_finish(void *state, struct sonde_report *report)
 	if (!marks->count)
 		return sonde_pass_nothing(
 		    &marks->options, report, "iterations", "Iterations",
-		    "no iteration marks: call sonde_iteration() (sonde/sonde.h) at the end of each turn "
-		    "of the main loop");
+					  "no iteration marks: call sonde_iteration() (sonde/sonde.h) at the end of "
+					  "each iteration of the main loop");
 	qsort(marks->marks, marks->count, sizeof *marks->marks, compare);
 	struct sonde_section *section = sonde_report_table(report, "iterations", "Iterations", columns, COLUMNS);
 	int rc = section ? 0 : sonde_error(ENOMEM, "out of memory for iterations");
@@ -249,14 +247,12 @@ static int iterations_finish(void *state, struct sonde_report *report)
 		return rc;
 	rc =
 	    sonde_report_note(report, section, 0,
-			      "steady: no change of level of 1 %% or more after the warm-up that chance would not make "
-			      "(3 %% false alarms); drift: of a line through it, of the mean");
+	    "steady: no significant change of 1 %% or more after warm-up; drift: slope of a line fit");
 	if (rc < 0)
 		return rc;
 	return sonde_report_note(
 	    report, section, 0,
-	    "an iteration lasts from the mark before it in the same thread; items/s = Σ items ÷ Σ time, "
-	    "added over threads");
+	    "an iteration starts at the thread's last mark; items/s: Σ items ÷ Σ time, summed over threads");
 }
 
 const struct sonde_pass sonde_pass_iterations = {

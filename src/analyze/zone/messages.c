@@ -157,8 +157,7 @@ static int messages_finish(void *state, struct sonde_report *report)
 	if (!messages->count)
 		return sonde_pass_nothing(
 		    &messages->options, report, "messages", "Messages",
-		    "no messages or instants: sonde_message() and sonde_instant() (sonde/sonde.h) make "
-		    "them");
+		    "no messages or instants: add sonde_message() and sonde_instant() (sonde/sonde.h)");
 	struct sonde_section *section =
 	    sonde_report_table(report, "messages", "Messages in time order", columns, COLUMNS);
 	int rc = section ? 0 : sonde_error(ENOMEM, "out of memory for messages");

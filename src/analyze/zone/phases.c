@@ -326,7 +326,7 @@ static int remainder_add(const struct phases *phases, const struct lane *lane, c
 		for (uint32_t at = phase->first_child; at; at = phases->pool[at].next)
 			own.ns -= own.ns < phases->pool[at].ns ? own.ns : phases->pool[at].ns;
 		const char *text =
-		    sonde_report_text(report, "(%s, outside of its parts)", name_of(phases, phase->site));
+		    sonde_report_text(report, "(%s, outside its parts)", name_of(phases, phase->site));
 		rc = !text    ? sonde_error(ENOMEM, "out of memory for a row")
 		     : own.ns ? row_add(phases, &own, text, span_ns, report, section)
 			      : 0;
@@ -350,9 +350,8 @@ static int notes_add(const struct phases *phases, uint32_t thread, uint64_t span
 				   100 * sonde_stats_share((double)lane->ns, (double)span_ns));
 	if (!rc && phases->orphans)
 		rc = sonde_report_note(report, section, 1,
-				       "of %llu zone%s what lies in %s is not known: the end of some could not be read",
-				       (unsigned long long)phases->orphans, sonde_plural(phases->orphans),
-				       sonde_word(phases->orphans, "it", "them"));
+				       "what lies in %llu zone%s is unknown: the end of some could not be read",
+				       (unsigned long long)phases->orphans, sonde_plural(phases->orphans));
 	if (rc || !others)
 		return rc;
 	rc = sonde_report_note(report, section, 0, "%zu other thread%s with zones: " THREAD " shows %s", others,
@@ -395,7 +394,7 @@ const struct sonde_pass sonde_pass_phases = {
     .name = "phases",
     .needs = SONDE_NEEDS(API),
     .has = sonde_has_zones,
-    .title = "what a run goes through from end to end, and how much of it zones cover",
+    .title = "phases of the run, and how much of it zones cover",
     .types = 1u << SONDE_CHUNK_ZONES,
     .begin = phases_begin,
     .feed = phases_feed,

@@ -109,7 +109,7 @@ static int section_build(struct fold *fold, struct sonde_report *report)
 		rc = sonde_report_note(report, section, 0, "rates: ended spans ÷ %.3f s of %s", sonde_window_s(&window),
 				       window.what);
 	if (rc == 0 && fold->unmatched)
-		rc = sonde_report_note(report, section, 1, "%llu end%s without a begin %s not counted",
+		rc = sonde_report_note(report, section, 1, "%llu end%s without a start %s not counted",
 				       (unsigned long long)fold->unmatched, sonde_plural(fold->unmatched),
 				       sonde_word(fold->unmatched, "was", "were"));
 	return rc;
@@ -121,8 +121,7 @@ static int spans_finish(void *state, struct sonde_report *report)
 	struct fold fold = {.marks = marks, .sites = sonde_session_site_count(marks->session) + 1};
 	if (!marks->count)
 		return sonde_pass_nothing(&marks->options, report, "spans", "Spans",
-					  "no spans: mark what begins in one place and ends in another with "
-					  "sonde_span_begin() and sonde_span_end() (sonde/sonde.h)");
+		    "no spans: mark them with sonde_span_begin() and sonde_span_end() (sonde/sonde.h)");
 	fold.spans = calloc(fold.sites, sizeof *fold.spans);
 	int rc = fold.spans ? sonde_span_pairs(marks, take, &fold, &fold.unmatched)
 			    : sonde_error(ENOMEM, "out of memory for spans");

@@ -10,7 +10,7 @@
 
 enum { DEFAULT_ROWS = 40, ROWS_MAX = 100000, WHY_MAX_B = 512 };
 enum { FIRST, LAST, END, MEAN, MIN, MAX, ITEMS, COLUMNS };
-#define TITLE "Iterations, one after the other"
+#define TITLE "Iterations in order"
 
 static const struct sonde_column columns[COLUMNS] = {
     [FIRST] = {"first", "from", SONDE_UNIT_COUNT, SONDE_BASIS_MEASURED, 0, 0},
@@ -96,7 +96,7 @@ static int no_such_loop(const struct sonde_marks *marks, struct sonde_report *re
 {
 	char why[WHY_MAX_B];
 	uint32_t before = 0;
-	int used = snprintf(why, sizeof why, "no iterations called %s", marks->options.focus);
+	int used = snprintf(why, sizeof why, "no iterations named %s", marks->options.focus);
 	for (size_t i = 0, names = 0; i < marks->count && used > 0 && (size_t)used < sizeof why; i++) {
 		if (names && marks->marks[i].site == before)
 			continue;
@@ -118,8 +118,8 @@ static int turns_finish(void *state, struct sonde_report *report)
 	if (loop.count < 2)
 		return sonde_pass_nothing(
 		    &marks->options, report, "turns", TITLE,
-		    "no two iteration marks of one thread: call sonde_iteration() (sonde/sonde.h) at "
-		    "the end of each turn of the main loop");
+					  "no two iteration marks of one thread: call sonde_iteration() "
+					  "(sonde/sonde.h) at the end of each iteration of the main loop");
 	struct sonde_section *section = sonde_report_table(report, "turns", TITLE, columns, COLUMNS);
 	if (!section)
 		return sonde_error(ENOMEM, "out of memory for iterations");
@@ -132,7 +132,7 @@ static int turns_finish(void *state, struct sonde_report *report)
 	const struct sonde_thread *thread = sonde_session_thread(marks->session, loop.marks[0].thread);
 	return error ? error
 		     : sonde_report_note(report, section, 0,
-					 "%s: %zu iterations of thread %s (%u)%s; each lasts from the mark before it",
+					 "%s: %zu iterations of thread %s (%u)%s; each starts at the mark before it",
 					 name_of(marks, loop.marks[0].site), turns, thread ? thread->name : "?",
 					 thread ? thread->tid : 0, turns > rows ? ", in groups" : "");
 }
@@ -140,7 +140,7 @@ static int turns_finish(void *state, struct sonde_report *report)
 const struct sonde_pass sonde_pass_turns = {
     .name = "turns",
     .needs = SONDE_NEEDS(API),
-    .title = "iterations of a loop, one after the other (--focus NAME)",
+    .title = "iterations of a loop, in order (--focus NAME)",
     .types = 1u << SONDE_CHUNK_EVENTS,
     .begin = turns_begin,
     .feed = sonde_marks_feed,

@@ -305,10 +305,8 @@ static int notes_add(const struct zones *zones, uint64_t outside, struct sonde_r
 			fewest = zones->rows[i].durations.count;
 	}
 	int rc = sonde_report_note(
-	    report, section, 0,
-	    "shares: self time%s ÷ %.3f s of %s; threads that run side by side can add up to more "
-	    "than 100 %%",
-	    selected ? " of the zones that began in it" : "", sonde_window_s(&zones->window), zones->window.what);
+	    report, section, 0, "shares: self time%s ÷ %.3f s of %s; parallel threads can add up to more than 100 %%",
+	    selected ? " of the zones that started in it" : "", sonde_window_s(&zones->window), zones->window.what);
 	if (rc == 0 && zones->decode)
 		rc = sonde_durations_note(fewest, report, section);
 	else if (rc == 0) {
@@ -319,7 +317,7 @@ static int notes_add(const struct zones *zones, uint64_t outside, struct sonde_r
 	if (rc == 0 && unfinished)
 		rc = sonde_report_note(
 		    report, section, 1,
-		    "%llu zone%s %s: up to %s in calls, self and total, and not in mean, spread and percentiles",
+		    "%llu zone%s %s: up to %s in calls, self and total, but not in means and percentiles",
 		    (unsigned long long)unfinished, sonde_plural(unfinished),
 		    zones->window.held ? "had not ended when the flight recorder was saved" : "never ended",
 		    zones->window.held ? "then" : "the end of the recording");
@@ -329,8 +327,7 @@ static int notes_add(const struct zones *zones, uint64_t outside, struct sonde_r
 	rc = rc ? rc : sonde_works_note(&zones->works, report, section);
 	if (rc == 0 && section->table.column_count > COLUMNS)
 		rc = sonde_report_note(report, section, 0,
-				       "rates: Σ work ÷ Σ total time of the zone, as the program "
-				       "reported the work");
+				       "rates: Σ work ÷ Σ total time of the zone, as reported by the program");
 	return rc;
 }
 
@@ -348,7 +345,7 @@ static int zones_finish(void *state, struct sonde_report *report)
 		free(ids);
 		return sonde_pass_nothing(&zones->options, report, "zones", "Zones",
 					  sonde_session_event_count(zones->session, SONDE_CHUNK_ZONES)
-					      ? "no zones in the time and the threads that were chosen"
+					      ? "no zones in the selected time and threads"
 					      : "no zones: mark scopes with SONDE_ZONE(\"name\") (sonde/sonde.h)");
 	}
 	struct sonde_section *section =

@@ -31,22 +31,22 @@ static int set_margin(void *context, const char *value)
 }
 
 static const struct sonde_option options[] = {
-    {"vs", 0, "COMMAND", "the baseline, a line for sh: both are run in turn, and compared", SONDE_TEXT(AT(baseline))},
-    {"warmup", 'w', "N", "first N times which do not count (default 3)",
+    {"vs", 0, "COMMAND", "compare with this baseline (a shell line), interleaved", SONDE_TEXT(AT(baseline))},
+    {"warmup", 'w', "N", "warm-up runs before the measured ones (default 3)",
      SONDE_NUMBER(AT(runs.warmup), 0, SONDE_BENCH_RUNS_MOST)},
-    {"runs", 'r', "N", "run N times (default: until ±2 % or half the margin, at most 100)",
+    {"runs", 'r', "N", "measured runs (default: until ±2 % or half the margin)",
      SONDE_NUMBER(AT(runs.runs), 2, SONDE_BENCH_RUNS_MOST)},
-    {"margin", 'm', "SHARE", "what does not matter of a difference (default 1%)", SONDE_BY(set_margin)},
-    {"prepare", 0, "COMMAND", "before each run: a line for sh, which does not count", SONDE_TEXT(AT(runs.prepare))},
-    {"ignore-failure", 'i', NULL, "go on when the command fails", SONDE_FLAG(AT(runs.ignore_failure))},
-    {"show-output", 0, NULL, "leave the command's standard output where it is (default: it goes to /dev/null)",
+    {"margin", 'm', "SHARE", "smallest difference that matters (default 1%)", SONDE_BY(set_margin)},
+    {"prepare", 0, "COMMAND", "run this shell line before each run, untimed", SONDE_TEXT(AT(runs.prepare))},
+    {"ignore-failure", 'i', NULL, "count runs that fail, too", SONDE_FLAG(AT(runs.ignore_failure))},
+    {"show-output", 0, NULL, "show the command's output (default: /dev/null)",
      SONDE_FLAG(AT(runs.show_output))},
     {SONDE_FORWARD_KEEP_ARGUMENTS(AT(runs.keep_arguments))},
-    {"gate", 0, NULL, "exit with 0 improved or unchanged, 1 regressed, 3 inconclusive, 4 not comparable",
+    {"gate", 0, NULL, "exit 1 if regressed, 3 inconclusive, 4 not comparable",
      SONDE_FLAG(AT(gate))},
-    {"json", 0, NULL, "as JSON, with the keys below", SONDE_FLAG(AT(json))},
-    {"output", 'o', "FILE", "write there instead of to the standard output", SONDE_TEXT(AT(output))},
-    {"force", 'f', NULL, "overwrite FILE when it exists", SONDE_FLAG(AT(force))},
+    {"json", 0, NULL, "print JSON, with the keys below", SONDE_FLAG(AT(json))},
+    {"output", 'o', "FILE", "output file (default: the standard output)", SONDE_TEXT(AT(output))},
+    {"force", 'f', NULL, "overwrite FILE if it exists", SONDE_FLAG(AT(force))},
     {0},
 };
 
@@ -99,7 +99,7 @@ static int word(void *context, const struct sonde_option *option, const char *va
 {
 	(void)context;
 	(void)option;
-	fprintf(stderr, "sonde bench: '%s' stands where an option should\n", value);
+	fprintf(stderr, "sonde bench: unexpected argument '%s': an option was expected\n", value);
 	return SONDE_EXIT_USAGE;
 }
 
@@ -113,7 +113,7 @@ static int run(int argc, char **argv)
 		return code;
 	request.words = argv + parse.remainder;
 	if (!*request.words) {
-		fprintf(stderr, "sonde bench: what shall be run? sonde bench [options] -- COMMAND\n");
+		fprintf(stderr, "sonde bench: no command given: sonde bench [options] -- COMMAND\n");
 		return SONDE_EXIT_USAGE;
 	}
 	if (request.gate && !request.baseline) {
@@ -136,7 +136,7 @@ static int run(int argc, char **argv)
 #define SONDE_VERSUS(id, key, unit, label, meaning) "metrics." key "\t" meaning "\n"
 const struct sonde_command sonde_command_bench = {
     .name = "bench",
-    .title = "run a command again and again, or two in turn to compare them",
+    .title = "benchmark a command, or compare two commands",
     .usage = "[options] -- COMMAND [ARGUMENT…]",
     .options = options,
     .examples = "sonde bench -- ./app --size 100\n"
@@ -144,15 +144,14 @@ const struct sonde_command sonde_command_bench = {
 		"sonde bench --vs './old input' -- ./new input\n"
 		"sonde bench --gate --vs './main' -- ./branch && echo ship it",
     .run = run,
-    .glossary = "Keys of --json: times in seconds, bytes as they are\n"
-		"verdict\timproved, unchanged (the interval lies wholly inside the margin), regressed or inconclusive\n"
-		"speedup\tbaseline ÷ candidate by the metric of \"metric\": above 1 the candidate is faster\n"
-		"ci95_low, ci95_high\tits 95 % interval\n"
-		"p\tof so large a shift where there is none, corrected for the metrics that are asked\n"
-		"metric\tcpu_s where both keep one core busy, which other programs move less; else wall_s\n"
+    .glossary = "Keys of --json: times in seconds, sizes in bytes\nverdict\timproved, unchanged (the interval lies "
+		"wholly inside the margin), regressed or inconclusive\nspeedup\tbaseline ÷ candidate by the metric of "
+		"\"metric\": above 1 the candidate is faster\nci95_low, ci95_high\tits 95 % interval\np\tprobability "
+		"of so large a shift by chance, corrected for the metrics tested\nmetric\tcpu_s if both commands keep "
+		"one core busy, since other programs disturb it less; else wall_s\n"
 #include "analyze/diff/versus.def"
-		"metrics.….candidate, metrics.….baseline\tmean, ci95_low, ci95_high, std, min, median, max, outliers\n"
-		"host\twhat the machine is: results of another one are not comparable (sonde diff)\n"
-		"runs\teach pair in order: candidate and baseline, and which was first\n",
+		"metrics.….candidate, metrics.….baseline\tmean, ci95_low, ci95_high, std, min, median, max, "
+		"outliers\nhost\tthe machine; results of different machines are not comparable (sonde "
+		"diff)\nruns\teach pair in order: candidate and baseline, and which ran first\n",
 };
 #undef SONDE_VERSUS

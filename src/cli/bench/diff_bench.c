@@ -42,7 +42,7 @@ static int row_add(struct sonde_diff_bench *diff, struct sonde_section *section,
 	sonde_diff_change_cells(row, change);
 	if (!sonde_versus_is_asked(metric)) {
 		row[SONDE_COMPARED_P] = row[SONDE_COMPARED_VERDICT] =
-		    sonde_cell_absent("not asked: it is a part of another");
+		    sonde_cell_absent("not tested: it is part of another metric");
 		return 0;
 	}
 	row[SONDE_COMPARED_VERDICT] = sonde_cell_text(
@@ -64,33 +64,28 @@ static int note_files(struct sonde_diff_bench *diff, const struct sonde_bench_fi
 		if (!sonde_bench_machine_is_known(&files[i].machine))
 			code = sonde_report_note(
 			    diff->report, NULL, 1,
-			    "the %s does not say which machine it is of: whether the two are comparable is "
-			    "not known",
+						 "the %s does not name its machine, so the two may not be comparable",
 			    name);
 		if (!code && files[i].failed)
-			code = sonde_report_note(diff->report, NULL, 1,
-						 "%zu runs of the %s failed, and count all the same", files[i].failed,
+			code = sonde_report_note(diff->report, NULL, 1, "%zu runs of the %s failed, but count", files[i].failed,
 						 name);
 		if (!code && files[i].is_cut_short)
-			code = sonde_report_note(diff->report, NULL, 1,
-						 "the %s ended early, at a moment that was not its own", name);
+			code = sonde_report_note(diff->report, NULL, 1, "the %s was interrupted", name);
 	}
 	return code;
 }
 
 static int put_table(struct sonde_diff_bench *diff, const struct sonde_versus *versus)
 {
-	struct sonde_section *section = sonde_diff_table(diff->report, "diff", "What the runs took");
+	struct sonde_section *section = sonde_diff_table(diff->report, "diff", "Run times");
 	int code = section ? 0 : sonde_error(ENOMEM, "out of memory for a section");
 	for (int i = 0; !code && i < SONDE_VERSUS_COUNT; i++)
 		code = row_add(diff, section, versus, (enum sonde_versus_metric)i);
 	return code ? code
 		    : sonde_report_note(
 			  diff->report, section, 0,
-			  "medians of runs; speed-up: baseline ÷ candidate (Hodges-Lehmann, Mann-Whitney), p "
-			  "corrected for what is asked together (Benjamini-Hochberg); the two were measured at "
-			  "other times, so that less than %.3g %% gets no verdict: sonde bench --vs runs both "
-			  "in turn",
+					"medians; measured at different times: below %.3g %% no verdict (sonde bench "
+					"--vs interleaves both)",
 			  100 * versus->margin);
 }
 
@@ -107,8 +102,8 @@ static int say_verdict(struct sonde_diff_bench *diff, const struct sonde_versus 
 			    : sonde_report_note(diff->report, NULL, 1, "inconclusive: one of the two has no runs");
 	return sonde_report_note(
 	    diff->report, NULL, 0,
-	    change->p < 0.001 ? "%s: speed-up %.3f by %s time, p < 0.001" : "%s: speed-up %.3f by %s time, p = %.3f",
-	    sonde_verdict_name(diff->verdict), change->by, versus->by == SONDE_VERSUS_CPU ? "CPU" : "wall", change->p);
+	    change->p < 0.001 ? "%s: %s by %s time, p < 0.001" : "%s: %s by %s time, p = %.3f",
+	    sonde_verdict_name(diff->verdict), sonde_change_words(change->by).text, versus->by == SONDE_VERSUS_CPU ? "CPU" : "wall", change->p);
 }
 
 int sonde_diff_bench(struct sonde_diff_bench *diff)

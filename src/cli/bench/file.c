@@ -70,7 +70,7 @@ int sonde_bench_file_runs(struct sonde_versus_pair **out, size_t *count, const j
 
 static int no_bench(const char *path, const char *why)
 {
-	return sonde_error(EBADMSG, "%s: %s: no result of sonde bench --json", path, why);
+	return sonde_error(EBADMSG, "%s: %s: not a result of sonde bench --json", path, why);
 }
 
 int sonde_bench_file_read(struct sonde_bench_file *out, const char *path)
@@ -86,11 +86,11 @@ int sonde_bench_file_read(struct sonde_bench_file *out, const char *path)
 	if (!schema || strcmp(schema, "sonde-bench") != 0)
 		code = no_bench(path, schema ? schema : "no \"schema\"");
 	else if (json_integer_value(json_object_get(root, "version")) != SONDE_BENCH_VERSION)
-		code = no_bench(path, "of another version");
+		code = no_bench(path, "written by another version");
 	if (!code) {
 		code = sonde_bench_file_runs(&out->pairs, &out->count, json_object_get(root, "runs"));
 		if (code == -EBADMSG)
-			no_bench(path, "\"runs\" are not of that form");
+			no_bench(path, "\"runs\" has the wrong form");
 		else if (code)
 			sonde_error(-code, "%s: out of memory for its runs", path);
 	}

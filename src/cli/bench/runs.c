@@ -33,7 +33,7 @@ struct streams {
 static int failed(const struct sonde_bench_runs *runs, enum sonde_versus_side side, int status)
 {
 	return sonde_error(ECANCELED,
-			   "'%s' failed (%s %d): what it takes says nothing then; with --ignore-failure it counts",
+			   "'%s' failed (%s %d), so its time means little; --ignore-failure counts it anyway",
 			   runs->line[side], WIFSIGNALED(status) ? "signal" : "exit code",
 			   WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status));
 }
@@ -153,12 +153,12 @@ int sonde_bench_runs_init(struct sonde_bench_runs *runs, char **candidate, char 
 	for (int side = 0; side < SONDE_SIDES; side++) {
 		runs->line[side] = words[side] ? sonde_shell_line(words[side]) : NULL;
 		if (words[side] && !runs->line[side])
-			return sonde_error(ENOMEM, "out of memory for the command's words");
+			return sonde_error(ENOMEM, "out of memory for the command's arguments");
 		char *const shell[] = {(char *)(uintptr_t) "/bin/sh", (char *)(uintptr_t) "-c", runs->line[side], NULL};
 		memcpy(runs->shell[side], shell, sizeof shell);
 		runs->argv[side] = by_shell ? runs->shell[side] : words[side];
 		if (words[side] && !runs->keep_arguments && redact(runs, side, words[side]))
-			return sonde_error(ENOMEM, "out of memory for the command's words");
+			return sonde_error(ENOMEM, "out of memory for the command's arguments");
 		runs->show.command[side] = runs->shown[side] ? runs->shown[side] : runs->line[side];
 	}
 	runs->versus.has_baseline = baseline != NULL;
@@ -181,7 +181,7 @@ int sonde_bench_runs_measure(struct sonde_bench_runs *runs)
 	if (code == -ECANCELED || (code && !runs->versus.count))
 		return code;
 	if (!runs->versus.count)
-		return sonde_error(EINTR, "interrupted: no run came to its end");
+		return sonde_error(EINTR, "interrupted before any run finished");
 	if (code) { /* keeps what was measured, although it is incomplete */
 		snprintf(runs->error, sizeof runs->error, "%s", sonde_error_text());
 		runs->show.error = runs->error;

@@ -33,9 +33,9 @@ static void put_counts(struct table *table)
 	const char *one = table->versus->has_baseline ? "pair" : "run";
 	fprintf(table->figures.out, "%zu %s%s", table->versus->count, one, sonde_plural(table->versus->count));
 	if (table->show->warmups)
-		fprintf(table->figures.out, " after %zu that do%s not count", table->show->warmups,
-			table->show->warmups == 1 ? "es" : "");
-	fputs(table->versus->has_baseline ? ", run in turn\n\n" : "\n\n", table->figures.out);
+		fprintf(table->figures.out, " after %zu warm-up run%s", table->show->warmups,
+			table->show->warmups == 1 ? "" : "s");
+	fputs(table->versus->has_baseline ? ", interleaved\n\n" : "\n\n", table->figures.out);
 }
 
 /* --- one command ------------------------------------------------------------------------------------------------- */
@@ -122,7 +122,7 @@ static const char *name_of(enum sonde_versus_metric metric)
 	return label + strspn(label, " ");
 }
 
-/* "improved: speed-up 1.225 by CPU time (95 %: 1.219 to 1.231), p < 0.001" */
+/* "improved: 1.225× faster by CPU time (95 %: 1.219 to 1.231), p < 0.001" */
 static void put_verdict(struct table *table)
 {
 	const struct sonde_versus *versus = table->versus;
@@ -130,11 +130,13 @@ static void put_verdict(struct table *table)
 	putc('\n', table->figures.out);
 	sonde_buf_printf(&table->figures.line, "%s: ", sonde_verdict_name(sonde_versus_verdict(versus)));
 	if (!change->is_ratio || isnan(change->by))
-		sonde_buf_printf(&table->figures.line, "%s is not known of enough runs", name_of(versus->by));
+		sonde_buf_printf(&table->figures.line, "too few runs know %s", name_of(versus->by));
 	else
-		sonde_buf_printf(&table->figures.line, "speed-up %.3f by %s time", change->by, name_of(versus->by));
+		sonde_buf_printf(&table->figures.line, "%s by %s time", sonde_change_words(change->by).text, name_of(versus->by));
+	int is_slower = change->by < 1; /* then all three are candidate ÷ baseline */
 	if (change->is_ratio && isfinite(change->high))
-		sonde_buf_printf(&table->figures.line, " (95 %%: %.3f to %.3f)", change->low, change->high);
+		sonde_buf_printf(&table->figures.line, " (95 %%: %.3f to %.3f)",
+				 is_slower ? 1 / change->high : change->low, is_slower ? 1 / change->low : change->high);
 	sonde_buf_printf(&table->figures.line, change->p < 0.001 ? ", p < 0.001" : ", p = %.3f", change->p);
 	sonde_figures_sentence(&table->figures, "");
 }
@@ -153,26 +155,22 @@ static void put_why_inconclusive(struct table *table)
 		return;
 	if (!isfinite(change->high) && versus->is_unpaired)
 		sonde_buf_text(&table->figures.line,
-			       "fewer than 4 runs of each have no 95 % interval, and of fewer than 6 no difference is "
-			       "sure: more --runs tell more");
+			       "intervals need at least 4 runs of each, and a sure difference 6: use more --runs");
 	else if (!isfinite(change->high))
 		sonde_buf_text(&table->figures.line,
-			       "fewer than 6 pairs have no 95 % interval, and of fewer than 10 no difference is sure: "
-			       "more --runs tell more");
+			       "intervals need at least 6 pairs, and a sure difference 10: use more --runs");
 	else if (change->p < 0.01)
 		sonde_buf_printf(&table->figures.line,
-				 "there is a difference, but it is not clear whether it is more than the %.3g %% "
-				 "that do not matter (--margin)",
+				 "there is a difference, but it may be within the margin of %.3g %% (--margin)",
 				 100 * versus->margin);
 	else if (is_too_few(versus, change))
 		sonde_buf_printf(&table->figures.line,
-				 "of fewer than %s no difference is sure where it is one of the metrics alone that "
-				 "differs: more --runs tell more",
+				 "with fewer than %s a difference in one metric alone is never sure: use more --runs",
 				 versus->is_unpaired ? "6 runs of each" : "10 pairs");
 	else
 		sonde_buf_printf(&table->figures.line,
-				 "neither a difference nor its absence (within %.3g %%) is sure: more --runs, or a "
-				 "quieter machine, tell more",
+				 "neither a difference nor its absence (within %.3g %%) is sure: use more --runs or a "
+				 "quieter machine",
 				 100 * versus->margin);
 	sonde_figures_sentence(&table->figures, "! ");
 }
@@ -209,8 +207,7 @@ static void put_outliers(struct table *table, enum sonde_versus_side side)
 	if (count > NAMED_MAX)
 		sonde_buf_printf(&table->figures.line, " and %zu more", count - NAMED_MAX);
 	sonde_buf_printf(&table->figures.line,
-			 " of the %s's runs %s far from the others in %s time: something else may have "
-			 "used the machine; the median is less moved",
+	    " of the %s's runs %s outliers in %s time: another program may have run; the median is less affected",
 			 side == SONDE_BASELINE ? "baseline" : "candidate", sonde_word(count, "is", "are"),
 			 name_of(versus->by));
 	if (count)
@@ -224,13 +221,10 @@ static void put_stationarity(struct table *table, enum sonde_versus_side side)
 	const struct sonde_stationarity *stationarity = &versus->stationarity[side];
 	const char *whose = side == SONDE_BASELINE ? "the baseline's" : "the candidate's";
 	if (stationarity->verdict == SONDE_STATIONARITY_DRIFTS)
-		sonde_buf_printf(&table->figures.line,
-				 "%s runs drift by %+.1f %% from the first to the last: they are not of "
-				 "one kind",
+		sonde_buf_printf(&table->figures.line, "%s runs drift by %+.1f %% from first to last",
 				 whose, 100 * stationarity->drift);
 	else if (stationarity->verdict == SONDE_STATIONARITY_JUMPS)
-		sonde_buf_printf(&table->figures.line,
-				 "%s runs change by %+.1f %% at run %zu: they are not of one kind", whose,
+		sonde_buf_printf(&table->figures.line, "%s runs change by %+.1f %% at run %zu", whose,
 				 100 * stationarity->change, stationarity->changes_at + 1);
 	else if (stationarity->verdict == SONDE_STATIONARITY_YES && stationarity->warm_up)
 		sonde_buf_printf(&table->figures.line, "%s first %zu runs are a warm-up: --warmup %zu leaves them out",
@@ -255,27 +249,27 @@ static void put_notes(struct table *table)
 	}
 	double wall = versus->spread[SONDE_CANDIDATE][SONDE_VERSUS_WALL].mean;
 	if ((double)show->shell_ns > 0.05 * wall) {
-		sonde_buf_text(&table->figures.line, "of each run the shell itself takes about ");
+		sonde_buf_text(&table->figures.line, "each run includes about ");
 		sonde_figure_value(&table->figures.line, SONDE_UNIT_NS, (double)show->shell_ns,
 				   table->figures.style->ascii);
 		sonde_buf_text(&table->figures.line, versus->has_baseline
-							 ? " in both, which brings the speed-up nearer to 1"
-							 : "; a command in words of its own needs none");
+							 ? " in both, which pulls the ratio towards 1"
+							 : "; a command given as separate words needs no shell");
 		sonde_figures_sentence(&table->figures, "! ");
 	}
 	if (show->error) {
-		sonde_buf_text(&table->figures.line, "it ended early: what was measured until then");
+		sonde_buf_text(&table->figures.line, "interrupted: the runs so far");
 		sonde_figures_sentence(&table->figures, "! ");
 	}
 	if (show->baseline_at) {
 		sonde_buf_printf(&table->figures.line,
-				 "the baseline was not run again: what the machine did since is in no interval, and "
-				 "less than %.3g %% gets no verdict",
+				 "the baseline was not run again: changes of the machine are in no interval, so less "
+				 "than %.3g %% gets no verdict",
 				 100 * versus->margin);
 		sonde_figures_sentence(&table->figures, "! ");
 	}
 	if (show->interrupted) {
-		sonde_buf_text(&table->figures.line, "interrupted: what was measured until then");
+		sonde_buf_text(&table->figures.line, "interrupted: the runs so far");
 		sonde_figures_sentence(&table->figures, "! ");
 	}
 }

@@ -45,7 +45,7 @@ static int check(const struct sonde_atomic_file *file)
 	if (stat(file->path, &status))
 		return 0;
 	if (!S_ISREG(status.st_mode))
-		return sonde_error(EINVAL, "%s is no file; choose another name with -o", file->path);
+		return sonde_error(EINVAL, "%s is not a file; choose another name with -o", file->path);
 	if (file->force)
 		return 0;
 	return sonde_error(EEXIST, "%s exists; choose another name with -o, or overwrite it with --force", file->path);
@@ -63,7 +63,7 @@ int sonde_atomic_file_open(struct sonde_atomic_file *out, const char *path, int 
 	if (file.fd < 0) {
 		int code = errno;
 		free(file.name);
-		return sonde_error(code, "%s: %s; choose another place with -o", path, strerror(code));
+		return sonde_error(code, "%s: %s; choose another folder with -o", path, strerror(code));
 	}
 	unfinished = file.name;
 	catch_signals();

@@ -38,7 +38,7 @@ int sonde_browse_make_token(struct sonde_browse *browse)
 	if (browse->token || browse->no_token)
 		return 0;
 	if (getrandom(random, sizeof random, 0) != sizeof random)
-		return sonde_error(EIO, "the kernel has no random numbers for a token: %s", strerror(errno));
+		return sonde_error(EIO, "the kernel gave no random numbers for a token: %s", strerror(errno));
 	browse->token = malloc(2 * sizeof random + 1);
 	if (!browse->token)
 		return sonde_error(ENOMEM, "out of memory for a token");

@@ -20,12 +20,12 @@ struct sonde_browse {
 
 /* Rows for common options: {SONDE_BROWSE_PORT(offsetof(struct request, browse.port))}. */
 #define SONDE_BROWSE_PORT(to) \
-	"port", 0, "N", "this port or none; 0 = any (default: the first free one from 8080)", SONDE_NUMBER(to, 0, 65535)
+	"port", 0, "N", "only this port; 0: any (default: the first free from 8080)", SONDE_NUMBER(to, 0, 65535)
 #define SONDE_BROWSE_HOST(to) \
-	"host", 0, "ADDRESS", "where others reach it (default 127.0.0.1)", SONDE_TEXT(to)
-#define SONDE_BROWSE_TOKEN(by) "token", 0, "TOKEN", "access token (default: a random one, in the link)", SONDE_BY(by)
-#define SONDE_BROWSE_NO_TOKEN(to) "no-token", 0, NULL, "let every user of this machine in", SONDE_FLAG(to)
-#define SONDE_BROWSE_NO_OPEN(to) "no-open", 'n', NULL, "open no browser", SONDE_FLAG(to)
+	"host", 0, "ADDRESS", "address to listen on (default 127.0.0.1)", SONDE_TEXT(to)
+#define SONDE_BROWSE_TOKEN(by) "token", 0, "TOKEN", "access token (required with --host; default: random)", SONDE_BY(by)
+#define SONDE_BROWSE_NO_TOKEN(to) "no-token", 0, NULL, "serve every user of this machine", SONDE_FLAG(to)
+#define SONDE_BROWSE_NO_OPEN(to) "no-open", 'n', NULL, "do not open a browser", SONDE_FLAG(to)
 
 /* Sets the defaults. */
 void sonde_browse_init(struct sonde_browse *browse);

@@ -69,7 +69,7 @@ static void look_at_proc(struct sonde_finding *out)
 		SAY(out, GREEN, "/proc is mounted");
 		return;
 	}
-	SAY(out, RED, "/proc/self/maps cannot be read: modules and threads are not known");
+	SAY(out, RED, "/proc/self/maps cannot be read: no modules or threads");
 	FIX(out, "mount -t proc proc /proc");
 }
 
@@ -77,7 +77,7 @@ static void look_at_perf(struct sonde_finding *out)
 {
 	long level = 0;
 	const char *path = "/proc/sys/kernel/perf_event_paranoid";
-	char said[64] = "perf_event_paranoid is not there";
+	char said[64] = "perf_event_paranoid does not exist";
 	if (read_number(&level, path))
 		snprintf(said, sizeof said, "perf_event_paranoid is %ld", level);
 	int code = try_event(PERF_TYPE_SOFTWARE, PERF_COUNT_SW_CPU_CLOCK, 0);
@@ -85,7 +85,7 @@ static void look_at_perf(struct sonde_finding *out)
 		SAY(out, GREEN, "allowed for your own programs (%s)", said);
 		return;
 	}
-	SAY(out, YELLOW, "forbidden: %s (%s); timers inside the program take the samples, at the kernel's tick",
+	SAY(out, YELLOW, "forbidden: %s (%s); timers inside the program sample it, at the kernel's tick",
 	    strerror(-code), said);
 	FIX(out, PERF_HELP);
 }
@@ -96,7 +96,7 @@ static void look_at_kernel_frames(struct sonde_finding *out)
 	int code = try_event(PERF_TYPE_SOFTWARE, PERF_COUNT_SW_CPU_CLOCK, 1);
 	read_number(&restricted, "/proc/sys/kernel/kptr_restrict");
 	if (code != 0) {
-		SAY(out, YELLOW, "time in the kernel is one entry, [kernel]: %s", strerror(-code));
+		SAY(out, YELLOW, "kernel time is one entry, [kernel]: %s", strerror(-code));
 		FIX(out, PERF_HELP);
 	} else if (restricted > 1 || (restricted == 1 && geteuid() != 0)) {
 		SAY(out, YELLOW, "sampled, but without names (kptr_restrict is %ld)", restricted);
@@ -124,28 +124,28 @@ static void look_at_attach(struct sonde_finding *out)
 {
 	long scope = 0;
 	if (!read_number(&scope, "/proc/sys/kernel/yama/ptrace_scope") || scope == 0 || (geteuid() == 0 && scope < 3)) {
-		SAY(out, GREEN, "running programs of yours can be attached to with -p");
+		SAY(out, GREEN, "-p can attach to your running programs");
 		return;
 	}
-	SAY(out, YELLOW, "ptrace_scope is %ld: only programs that sonde starts can be read from outside", scope);
+	SAY(out, YELLOW, "ptrace_scope is %ld: only programs that sonde starts can be read", scope);
 	if (scope < 3)
 		FIX(out, "sudo sysctl kernel.yama.ptrace_scope=0, or run sonde record -p as root");
 	else
-		FIX(out, "set kernel.yama.ptrace_scope below 3 in /etc/sysctl.d and boot again");
+		FIX(out, "set kernel.yama.ptrace_scope below 3 in /etc/sysctl.d and reboot");
 }
 
 static void look_at_counters(struct sonde_finding *out)
 {
 	int code = try_event(PERF_TYPE_HARDWARE, PERF_COUNT_HW_CPU_CYCLES, 0);
 	if (code == 0) {
-		SAY(out, GREEN, "the processor's cycle counter can be read");
+		SAY(out, GREEN, "the CPU cycle counter is available");
 		return;
 	}
 	int absent = code == -ENOENT || code == -ENODEV || code == -EOPNOTSUPP;
 	SAY(out, YELLOW, "none: %s; the kernel's clock drives the samples",
-	    absent ? "the processor shows none here, as in most virtual machines" : strerror(-code));
+	    absent ? "the processor has none here, as in most virtual machines" : strerror(-code));
 	if (absent)
-		FIX(out, "none is needed; in a virtual machine its host can pass them on");
+		FIX(out, "none is needed; a virtual machine's host can pass them through");
 	else
 		FIX(out, PERF_HELP);
 }
@@ -154,11 +154,11 @@ static void look_at_nodes(struct sonde_finding *out)
 {
 	char nodes[64];
 	if (!read_line(nodes, sizeof nodes, "/sys/devices/system/node/online"))
-		SAY(out, YELLOW, "the kernel does not tell of nodes: whether memory is remote is not judged");
+		SAY(out, YELLOW, "the kernel reports no NUMA nodes: remote memory is not checked");
 	else if (!nodes[strspn(nodes, "0123456789")])
-		SAY(out, GREEN, "one node: no memory is remote");
+		SAY(out, GREEN, "one NUMA node: all memory is local");
 	else
-		SAY(out, YELLOW, "nodes %s: remote memory is not judged, since accesses to other nodes are not counted",
+		SAY(out, YELLOW, "NUMA nodes %s: remote memory is not checked, since remote accesses are not counted",
 		    nodes);
 }
 
@@ -167,12 +167,12 @@ static void look_at_tracing(struct sonde_finding *out)
 	int types = access("/sys/kernel/btf/vmlinux", R_OK) == 0;
 	int events = access("/sys/kernel/tracing/events/sched", R_OK) == 0 ||
 		     access("/sys/kernel/debug/tracing/events/sched", R_OK) == 0;
-	const char *said = types ? "type information (BTF) is there" : "type information (BTF) is missing";
+	const char *said = types ? "type information (BTF) is available" : "type information (BTF) is missing";
 	if (types && events) {
 		SAY(out, GREEN, "tracepoints can be read, %s", said);
 		return;
 	}
-	SAY(out, YELLOW, "%s, %s; no source of this version needs them",
+	SAY(out, YELLOW, "%s, %s; this version does not use them",
 	    events ? "tracepoints can be read" : "tracepoints cannot be read", said);
 	if (!events)
 		FIX(out, "as root: mount -t tracefs tracefs /sys/kernel/tracing");
@@ -182,16 +182,15 @@ static void look_at_clock(struct sonde_finding *out)
 {
 	char name[64];
 	if (!read_line(name, sizeof name, "/sys/devices/system/clocksource/clocksource0/current_clocksource")) {
-		SAY(out, YELLOW, "the kernel's clock source is not known");
+		SAY(out, YELLOW, "the kernel's clock source is unknown");
 		return;
 	}
 	SAY(out, GREEN, "the kernel's clock source is %s", name);
 	if (strcmp(name, "tsc") == 0 || strcmp(name, "arch_sys_counter") == 0)
 		return;
 	out->verdict = SONDE_VERDICT_YELLOW;
-	FIX(out,
-	    "the cycle counter is not trusted by the kernel: time stamps cost a system call each; tsc=reliable on the "
-	    "kernel's command line where the machine's counter is known to be good");
+	FIX(out, "the kernel does not trust the cycle counter, so each time stamp costs a system call; boot with "
+		 "tsc=reliable if the counter is known to be good");
 }
 
 /* Cuts `path` to its deepest existing directory. */
@@ -216,22 +215,21 @@ static void look_at_cache(struct sonde_finding *out)
 	struct stat status;
 	int ours = stat(there, &status) == 0 && status.st_uid == geteuid();
 	if (ours && access(there, W_OK) == 0) {
-		SAY(out, GREEN, "symbols and unwind tables are kept in %.400s", wanted);
+		SAY(out, GREEN, "symbols and unwind tables are cached in %.400s", wanted);
 		return;
 	}
-	SAY(out, YELLOW, "%.400s is not yours to write: symbols are looked up anew each time", wanted);
-	FIX(out, "set XDG_CACHE_HOME to a directory of your own");
+	SAY(out, YELLOW, "%.400s is not writable by you: symbols are looked up anew each time", wanted);
+	FIX(out, "set XDG_CACHE_HOME to a folder of your own");
 }
 
 static void look_at_debuginfod(struct sonde_finding *out)
 {
 	const char *urls = getenv("DEBUGINFOD_URLS");
 	if (urls && *urls) {
-		SAY(out, GREEN, "asked with --debuginfod: %.400s", urls);
+		SAY(out, GREEN, "--debuginfod asks %.400s", urls);
 		return;
 	}
-	SAY(out, YELLOW,
-	    "DEBUGINFOD_URLS is not set: --debuginfod has nobody to ask for names and lines of system libraries");
+	SAY(out, YELLOW, "DEBUGINFOD_URLS is not set: --debuginfod has no server for system libraries");
 	FIX(out, "export DEBUGINFOD_URLS=https://debuginfod.elfutils.org (Debian: https://debuginfod.debian.net)");
 }
 
@@ -245,7 +243,7 @@ static void look_at_directory(struct sonde_finding *out)
 		return;
 	}
 	SAY(out, YELLOW, "%.400s cannot be written to: %s", here, strerror(errno));
-	FIX(out, "name another place: sonde record -o /tmp/app.sonde");
+	FIX(out, "use another folder: sonde record -o /tmp/app.sonde");
 }
 
 const struct sonde_check sonde_checks[] = {

@@ -54,7 +54,7 @@ static const struct {
 	const char *(*at)(size_t i); /* NULL after the last */
 } choices[] = {
     {"KEY", sort_at},      {"FORMAT", format_at}, {"SECTION", section_at},
-    {"WEIGHT", weight_at}, {"HEAP", heap_at},     {"PLOT", plot_at},
+    {"METRIC", weight_at}, {"HEAP", heap_at},     {"PLOT", plot_at},
     {"CHANGE", change_at},
 };
 

@@ -29,7 +29,7 @@ int sonde_output_open(struct sonde_output *out, const char *path, int force)
 				   path);
 	int fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC | O_NOCTTY | (there ? O_TRUNC : O_EXCL), 0600);
 	if (fd < 0)
-		return sonde_error(errno, "%s: %s; choose another place with -o", path, strerror(errno));
+		return sonde_error(errno, "%s: %s; choose another folder with -o", path, strerror(errno));
 	FILE *file = fdopen(fd, "w");
 	if (!file) {
 		close(fd);
@@ -63,7 +63,7 @@ int sonde_output_close(struct sonde_output *output, int code)
 		cause = errno;
 	}
 	if (!code && bad && !(cause == EPIPE && !output->path))
-		code = sonde_error(cause, "%s: %s; what was written is not whole",
+		code = sonde_error(cause, "%s: %s; the output is incomplete",
 				   output->path ? output->path : "standard output", strerror(cause));
 	if (code && output->made)
 		unlink(output->path);
@@ -138,11 +138,11 @@ int sonde_output_nameless(const char *name)
 	if (fd < 0)
 		fd = memfd_create(name, MFD_CLOEXEC);
 	if (fd < 0)
-		return sonde_error(errno, "no place for what is read, not even in memory: %s", strerror(errno));
+		return sonde_error(errno, "no temporary file for the input, not even in memory: %s", strerror(errno));
 	int copy = fcntl(fd, F_DUPFD_CLOEXEC, 3);
 	int code = errno;
 	close(fd);
-	return copy < 0 ? sonde_error(code, "no descriptor for what is read: %s", strerror(code)) : copy;
+	return copy < 0 ? sonde_error(code, "no descriptor for the input: %s", strerror(code)) : copy;
 }
 
 int sonde_output_ends_with(const char *name, const char *end)

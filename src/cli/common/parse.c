@@ -69,12 +69,13 @@ static int complain_unknown(const struct walk *walk, const char *word)
 	const struct sonde_command *owner = strncmp(name, "--", 2) == 0 ? owner_of(name + 2) : NULL;
 	struct sonde_option_walk options = {.at = command->options};
 	for (const struct sonde_option *option; (option = sonde_option_next(&options));)
+		if (option->help)
 		sonde_command_nearer(name + strspn(name, "-"), option->name, &best);
 	fprintf(stderr, "sonde %s: unknown option %s", command->name, name);
 	if (owner)
-		fprintf(stderr, ", which 'sonde %s' has", owner->name);
+		fprintf(stderr, "; 'sonde %s' has it", owner->name);
 	else if (best)
-		fprintf(stderr, "; the nearest is --%s", best);
+		fprintf(stderr, "; did you mean --%s?", best);
 	fprintf(stderr, " ('sonde %s --help' lists them)\n", command->name);
 	return wrong(walk);
 }
@@ -104,7 +105,7 @@ static int read_time(uint64_t *out_ns, const struct sonde_place *place, const ch
 	uint64_t ns = 0;
 	int rc = sonde_quantity_duration(&ns, value);
 	if (!rc && ns < place->least)
-		rc = sonde_error(EINVAL, "'%s': %s is the least", value, time_text(least, sizeof least, place->least));
+		rc = sonde_error(EINVAL, "'%s': the minimum is %s", value, time_text(least, sizeof least, place->least));
 	if (!rc)
 		*out_ns = ns;
 	return rc;
@@ -116,7 +117,7 @@ static int read_size(uint64_t *out_b, const struct sonde_place *place, const cha
 	uint64_t size_b = 0;
 	int rc = sonde_quantity_bytes(&size_b, value);
 	if (!rc && size_b < place->least)
-		rc = sonde_error(EINVAL, "'%s': %s is the least", value, size_text(least, sizeof least, place->least));
+		rc = sonde_error(EINVAL, "'%s': the minimum is %s", value, size_text(least, sizeof least, place->least));
 	if (!rc)
 		*out_b = size_b;
 	return rc;

@@ -84,32 +84,30 @@ int sonde_recording_check(const struct sonde_recording *recording, const char *c
 	const struct sonde_record_options *record = &recording->options;
 	const char *wrong = NULL;
 	if (record->output && !strcmp(record->output, "-"))
-		wrong = "-o -: a recording is a file, not a stream: name one";
+		wrong = "-o -: a recording is a file, not a stream: name a file";
 	else if (record->when && !record->keep_ns)
-		wrong = "--when saves what --keep holds: add --keep 10s";
+		wrong = "--when needs a flight recorder: add --keep 10s";
 	else if (record->heap && record->attach)
-		wrong =
-		    "--heap is for a command (sonde record --heap -- ./app): what a process has allocated before is "
-		    "not known";
+		wrong = "--heap needs a command (sonde record --heap -- ./app): earlier allocations of a running "
+			"process are unknown";
 	else if (record->waits & SONDE_WAIT_WHAT_IO && record->attach)
-		wrong =
-		    "--io is for a command (sonde record --io -- ./app): calls are recorded inside the processes, and "
-		    "nothing is put into one that runs";
+		wrong = "--io needs a command (sonde record --io -- ./app): calls are recorded inside the process, "
+			"which must be started by sonde";
 	else if (record->blas && record->attach)
-		wrong = "--blas is for a command (sonde record --blas -- ./app): calls are recorded inside the "
-			"processes, and nothing is put into one that runs";
+		wrong = "--blas needs a command (sonde record --blas -- ./app): calls are recorded inside the process, "
+			"which must be started by sonde";
 	else if ((record->heap || record->blas || record->gpu || record->waits & SONDE_WAIT_WHAT_IO) &&
 		 record->no_inject)
-		wrong = "--heap, --io, --blas and --gpu record inside the processes: leave --no-inject out";
+		wrong = "--heap, --io, --blas and --gpu record inside the process: leave --no-inject out";
 	else if (record->when && record->attach)
-		wrong = "--when is for a command (sonde record --keep 10s --when EVENT -- ./app): zones and spans of a "
-			"process that runs already are not recorded; with -p save by a signal: kill -USR2 to sonde";
+		wrong = "--when needs a command (sonde record --keep 10s --when EVENT -- ./app): zones and spans of a "
+			"running process are not recorded; with -p save by a signal: kill -USR2 to sonde";
 	else if ((record->carbon_intensity || record->country) && !record->energy)
-		wrong = "--country and --carbon-intensity are for --energy: add it";
+		wrong = "--country and --carbon-intensity need --energy: add it";
 	if (wrong)
 		fprintf(stderr, "sonde %s: %s\n", command, wrong);
 	else if (record->buffer_b > PROCESS_BUFFER_MAX_B && !record->quiet)
-		fprintf(stderr, "sonde %s: of --buffer a process gets %u MB at most: the rest is for others\n", command,
+		fprintf(stderr, "sonde %s: --buffer gives one process at most %u MB\n", command,
 			PROCESS_BUFFER_MAX_B >> 20);
 	return wrong ? SONDE_EXIT_OURS : 0;
 }

@@ -34,30 +34,31 @@
 #define TEXT(member) SONDE_TEXT(offsetof(struct sonde_rendering, member))
 
 const struct sonde_option sonde_rendering_options[] = {
-    {"format", 'f', "FORMAT", "the output's format", TEXT(format)},
-    {"output", 'o', "FILE", "write there; - is the standard output", TEXT(output)},
-    {"plot", 0, "PLOT", "a plot instead, as svg or png; list says which there are", TEXT(plot)},
-    {"section", 0, "SECTION", "only these, with commas between them, or all", TEXT(sections)},
-    {"sort", 0, "KEY", "rows in the order of", SONDE_FOUND},
-    {"limit", 'n', "N", "rows in a table", SONDE_FOUND},
-    {"focus", 0, "FUNCTION", "the function whose callers and lines are shown (the hottest)", TEXT(pass.focus)},
-    {"weigh", 0, "WEIGHT", "stacks by CPU time, what they allocated, held or left, or waiting", TEXT(weigh)},
-    {"at", 0, "TIME", "the moment of --weigh live, counted from the start", TEXT(at)},
-    {"heap-of", 0, "HEAP", "whose blocks are weighed, or a pool's name", TEXT(heap_of)},
-    {"diff", 0, "A,B", "compare two snapshots, by their numbers or labels", TEXT(diff)},
-    {"threshold", 0, "NAME=VALUE", "when a rule of the findings speaks up (sonde advise --rules)", SONDE_FOUND},
-    {"country", 0, "CODE", "grams of CO2e by this country's electricity: FR, DE, US, WORLD", TEXT(pass.country)},
-    {"carbon-intensity", 0, "G", "the same by grams a kWh", TEXT(pass.carbon_intensity)},
-    {"thread", 0, "THREAD", "only the threads with this tid or this name", TEXT(thread)},
-    {"from", 0, "TIME", "only what came after, counted from the start: 1.5s, 200ms", TEXT(from)},
-    {"to", 0, "TIME", "only what came before", TEXT(to)},
+    {"format", 'f', "FORMAT", "output format", TEXT(format)},
+    {"output", 'o', "FILE", "output file; - is the standard output", TEXT(output)},
+    {"plot", 0, "PLOT", "draw a plot as svg or png; list names them", TEXT(plot)},
+    {"section", 0, "SECTION", "only these sections, separated by commas, or all", TEXT(sections)},
+    {"sort", 0, "KEY", "order of the rows", SONDE_FOUND},
+    {"limit", 'n', "N", "maximum rows in a table", SONDE_FOUND},
+    {"focus", 0, "FUNCTION", "show the callers and lines of this function", TEXT(pass.focus)},
+    {"metric", 0, "METRIC", "metric of the call stacks: CPU time, bytes, waiting", TEXT(weigh)},
+    {"weigh", 0, "METRIC", NULL, TEXT(weigh)}, /* until 0.2: its old name */
+    {"at", 0, "TIME", "with --metric live: the time, since the start", TEXT(at)},
+    {"heap-of", 0, "HEAP", "with a memory metric: whose blocks, or a pool's name", TEXT(heap_of)},
+    {"diff", 0, "A,B", "compare two snapshots, by number or label", TEXT(diff)},
+    {"threshold", 0, "NAME=VALUE", "change the threshold of a finding (sonde advise --rules)", SONDE_FOUND},
+    {"country", 0, "CODE", "CO2e by this country's electricity: FR, DE, US, WORLD", TEXT(pass.country)},
+    {"carbon-intensity", 0, "G", "CO2e by this many grams per kWh", TEXT(pass.carbon_intensity)},
+    {"thread", 0, "THREAD", "only threads with this tid or name", TEXT(thread)},
+    {"from", 0, "TIME", "only from this time on, since the start: 1.5s, 200ms", TEXT(from)},
+    {"to", 0, "TIME", "only up to this time", TEXT(to)},
     {"json", 0, NULL, "the same as -f json", SONDE_FOUND},
-    {"no-symbols", 0, NULL, "look nothing up beyond what the recording holds", FLAG(session.no_symbols)},
-    {"debuginfod", 0, NULL, "fetch missing debug files from the servers in DEBUGINFOD_URLS", FLAG(session.debuginfod)},
-    {"max-size", 0, "SIZE", "of html: thin the timeline until the file is about so large (16M)",
+    {"no-symbols", 0, NULL, "use only the symbols in the recording", FLAG(session.no_symbols)},
+    {"debuginfod", 0, NULL, "fetch missing debug files from DEBUGINFOD_URLS", FLAG(session.debuginfod)},
+    {"max-size", 0, "SIZE", "html: thin the timeline to about this size (16M)",
      SONDE_SIZE(offsetof(struct sonde_rendering, most_b), 64 << 10)},
     {"force", 0, NULL, "overwrite FILE", FLAG(force)},
-    {"quiet", 'q', NULL, "say nothing but errors", FLAG(quiet)},
+    {"quiet", 'q', NULL, "print only errors", FLAG(quiet)},
     {0},
 };
 
@@ -75,7 +76,7 @@ int sonde_rendering_number(const struct sonde_rendering *rendering, const char *
 	errno = 0;
 	unsigned long long number = strtoull(value, &end, 10);
 	if (!*value || *end || *value == '-' || errno || number > UINT_MAX) {
-		fprintf(stderr, "sonde %s: --%s %s is no number; for instance --%s 20\n", rendering->command, name,
+		fprintf(stderr, "sonde %s: --%s %s is not a number; for example --%s 20\n", rendering->command, name,
 			value, name);
 		return SONDE_EXIT_USAGE;
 	}
@@ -97,8 +98,9 @@ static int take_sort(struct sonde_rendering *rendering, const char *value)
 		}
 		sonde_command_nearer(value, keys[i], &best);
 	}
-	fprintf(stderr, "sonde %s: no order '%s'; %s%s\n", rendering->command, value,
-		best ? "the nearest is " : "known are ", best ? best : "self, total, count, name, latency");
+	fprintf(stderr, "sonde %s: unknown order '%s'; %s%s%s\n", rendering->command, value,
+		best ? "did you mean " : "known orders: ", best ? best : "self, total, count, name, latency",
+		best ? "?" : "");
 	return SONDE_EXIT_USAGE;
 }
 
@@ -151,9 +153,9 @@ static const struct sonde_format *format_named(const struct sonde_rendering *ren
 	const char *best = NULL;
 	for (size_t i = 0; i < sonde_format_count; i++)
 		sonde_command_nearer(rendering->format, sonde_formats[i]->name, &best);
-	fprintf(stderr, "sonde %s: no format '%s'", rendering->command, rendering->format);
+	fprintf(stderr, "sonde %s: unknown format '%s'", rendering->command, rendering->format);
 	if (best)
-		fprintf(stderr, "; the nearest is %s", best);
+		fprintf(stderr, "; did you mean %s?", best);
 	fprintf(stderr, " ('sonde %s --help' lists them)\n", rendering->command);
 	return NULL;
 }
@@ -207,15 +209,15 @@ static const struct sonde_format *choose_format(const struct sonde_rendering *re
 	if (format)
 		return format;
 	if (!rendering->is_named_like_recording && ends_like_another(rendering) && !rendering->quiet)
-		fprintf(stderr, "sonde %s: '%s' ends like no format: it is written as text; -f names another\n",
+		fprintf(stderr, "sonde %s: unknown extension '%s': writing text; -f sets the format\n",
 			rendering->command, rendering->output);
 	if (!rendering->is_named_like_recording)
 		return sonde_format_find("text");
 	if (rendering->output)
-		fprintf(stderr, "sonde %s: '%s' ends like no format; name one with -f\n", rendering->command,
+		fprintf(stderr, "sonde %s: unknown extension '%s'; set the format with -f\n", rendering->command,
 			rendering->output);
 	else
-		fprintf(stderr, "sonde %s: which format? Name one with -f, or a file with -o\n", rendering->command);
+		fprintf(stderr, "sonde %s: which format? Set it with -f, or name a file with -o\n", rendering->command);
 	return NULL;
 }
 
@@ -229,9 +231,9 @@ static int add_section(struct sonde_rendering *rendering, const char *name)
 	const char *best = NULL;
 	for (size_t i = 0; i < sonde_pass_count; i++)
 		sonde_command_nearer(name, sonde_passes[i]->name, &best);
-	fprintf(stderr, "sonde %s: no section '%s'", rendering->command, name);
+	fprintf(stderr, "sonde %s: unknown section '%s'", rendering->command, name);
 	if (best)
-		fprintf(stderr, "; the nearest is %s", best);
+		fprintf(stderr, "; did you mean %s?", best);
 	fprintf(stderr, " ('sonde %s --help' lists them)\n", rendering->command);
 	return SONDE_EXIT_USAGE;
 }
@@ -303,10 +305,10 @@ static int choose_time(struct sonde_rendering *rendering, const struct sonde_run
 	if (code)
 		return code;
 	if (rendering->from && pass->from_ns >= run->end_ns)
-		fprintf(stderr, "sonde %s: --from %s is the end of the recording or later: it has %.3f s\n",
+		fprintf(stderr, "sonde %s: --from %s is past the end of the recording (%.3f s)\n",
 			rendering->command, rendering->from, (double)(run->end_ns - run->start_ns) / 1e9);
 	else if (rendering->to && pass->to_ns <= (rendering->from ? pass->from_ns : run->start_ns))
-		fprintf(stderr, "sonde %s: --to %s leaves nothing: it must be later than %s\n", rendering->command,
+		fprintf(stderr, "sonde %s: --to %s must be later than %s\n", rendering->command,
 			rendering->to, rendering->from ? rendering->from : "0");
 	else
 		return 0;
@@ -388,7 +390,7 @@ static int render_zipped(struct sonde_rendering *rendering, struct sonde_session
 	code = render(rendering, session, format, zipped);
 	int bad = ferror(zipped);
 	bad |= fclose(zipped);
-	return !code && bad && !ferror(file) ? sonde_error(EIO, "%s: what was written is not whole", rendering->output)
+	return !code && bad && !ferror(file) ? sonde_error(EIO, "%s: the output is incomplete", rendering->output)
 					     : code;
 }
 
@@ -407,10 +409,11 @@ static int check_options(const struct sonde_rendering *rendering, const struct s
 			   : rendering->thread               ? "thread"
 			   : rendering->pass.focus           ? "focus"
 			   : rendering->pass.sort            ? "sort"
-			   : sonde_weigh_is_given(rendering) ? "weigh"
+			   : sonde_weigh_is_given(rendering) ? "metric"
 							     : NULL;
 	if (part && is_whole(format)) {
-		fprintf(stderr, "sonde %s: --%s: %s is of the whole run; leave it out, or choose in sonde view\n",
+		fprintf(stderr,
+		    "sonde %s: --%s: %s always shows the whole run; leave the option out, or select in sonde view\n",
 			rendering->command, part, format->name);
 		return SONDE_EXIT_USAGE;
 	}
@@ -502,7 +505,7 @@ int sonde_rendering_run(struct sonde_rendering *rendering)
 		rendering->output = is_named_like_recording;
 	}
 	if (!rendering->output && format->binary && isatty(STDOUT_FILENO)) {
-		fprintf(stderr, "sonde %s: %s is nothing for a terminal; name a file with -o\n", rendering->command,
+		fprintf(stderr, "sonde %s: %s cannot be shown on a terminal; name a file with -o\n", rendering->command,
 			format->name);
 		return SONDE_EXIT_USAGE;
 	}
@@ -511,7 +514,7 @@ int sonde_rendering_run(struct sonde_rendering *rendering)
 	sonde_signals_ignore_file_limit(NULL);
 	if (!rendering->quiet)
 		sonde_progress_begin(
-		    "sonde: reading the recording and looking up symbols; --no-symbols takes what it holds\n");
+		    "sonde: reading the recording and looking up symbols; --no-symbols skips the lookup\n");
 	int code = sonde_reading_open(&session, rendering->file, &rendering->session);
 	sonde_progress_end();
 	if (code < 0)

@@ -27,15 +27,16 @@ static int choose_by(const struct sonde_rendering *rendering, const struct sonde
 					    : sonde_weigh_default(session);
 		return 0;
 	}
-	for (int i = 0; i < SONDE_WEIGH_COUNT; i++) {
-		if (strcmp(sonde_weigh_rows[i].name, rendering->weigh) == 0) {
-			*out = (enum sonde_weigh_by)i;
-			return 0;
-		}
+	*out = sonde_weigh_named(rendering->weigh);
+	if (*out != SONDE_WEIGH_COUNT)
+		return 0;
+	for (int i = 0; i < SONDE_WEIGH_COUNT; i++)
 		sonde_command_nearer(rendering->weigh, sonde_weigh_rows[i].name, &best);
-	}
-	fprintf(stderr, "sonde %s: no weight '%s'; %s%s", rendering->command, rendering->weigh,
-		best ? "the nearest is " : "known are ", best ? best : "");
+	fprintf(stderr, "sonde %s: unknown metric '%s'; ", rendering->command, rendering->weigh);
+	if (best)
+		fprintf(stderr, "did you mean %s?", best);
+	else
+		fprintf(stderr, "known metrics: ");
 	for (int i = 0; !best && i < SONDE_WEIGH_COUNT; i++)
 		fprintf(stderr, "%s%s", i ? ", " : "", sonde_weigh_rows[i].name);
 	return wrong();
@@ -64,9 +65,9 @@ static int is_of_timeline(const struct sonde_rendering *rendering, const struct 
 
 static int refuse(const struct sonde_rendering *rendering, const struct sonde_format *format)
 {
-	const char *option = rendering->weigh ? "weigh" : rendering->at ? "at" : "heap-of";
+	const char *option = rendering->weigh ? "metric" : rendering->at ? "at" : "heap-of";
 	if (format->export)
-		fprintf(stderr, "sonde %s: --%s is for formats of stacks, and %s is none; leave it out",
+		fprintf(stderr, "sonde %s: --%s needs a format of stacks, and %s is none; leave it out",
 			rendering->command, option, format->name);
 	else
 		fprintf(stderr, "sonde %s: --%s is for the call tree: --section calltree", rendering->command, option);
@@ -80,20 +81,20 @@ static int choose_moment(struct sonde_rendering *rendering, const struct sonde_r
 	uint64_t after_ns;
 	if (weigh->by == SONDE_WEIGH_LIVE && !rendering->at)
 		fprintf(stderr,
-			"sonde %s: --weigh live needs a moment: --at 1.5s (peak and left have one of their own)",
+			"sonde %s: --metric live needs a time: --at 1.5s (peak and live-at-exit have their own)",
 			rendering->command);
 	else if (weigh->by != SONDE_WEIGH_LIVE && rendering->at)
-		fprintf(stderr, "sonde %s: --at is for --weigh live; leave one of them out", rendering->command);
+		fprintf(stderr, "sonde %s: --at is for --metric live; leave one of them out", rendering->command);
 	else if (!sonde_weigh_rows[weigh->by].in_range && (rendering->from || rendering->to))
-		fprintf(stderr, "sonde %s: --%s has no meaning with --weigh %s; leave it out", rendering->command,
+		fprintf(stderr, "sonde %s: --%s has no meaning with --metric %s; leave it out", rendering->command,
 			rendering->from ? "from" : "to", sonde_weigh_rows[weigh->by].name);
 	else if (!rendering->at)
 		return 0;
 	else if (sonde_quantity_duration(&after_ns, rendering->at))
 		fprintf(stderr, "sonde %s: --at: %s", rendering->command, sonde_error_text());
 	else if (after_ns > run->end_ns - run->start_ns)
-		fprintf(stderr, "sonde %s: --at %s is after the end of the recording: it has %.3f s",
-			rendering->command, rendering->at, (double)(run->end_ns - run->start_ns) / 1e9);
+		fprintf(stderr, "sonde %s: --at %s is past the end of the recording (%.3f s)", rendering->command,
+			rendering->at, (double)(run->end_ns - run->start_ns) / 1e9);
 	else {
 		weigh->at_ns = run->start_ns + after_ns;
 		return 0;
@@ -114,7 +115,7 @@ static int choose_heap(struct sonde_rendering *rendering, const struct sonde_ses
 	for (uint32_t id = 1; id <= sonde_session_heap_count(session); id++)
 		if (sonde_weigh_is_of(weigh, sonde_session_heap(session, id)))
 			return 0;
-	fprintf(stderr, "sonde %s: no blocks of %s in %s; --heap-of takes what it has: ", rendering->command, wanted,
+	fprintf(stderr, "sonde %s: no blocks of %s in %s; --heap-of takes one of: ", rendering->command, wanted,
 		rendering->file);
 	size_t count = sonde_weigh_heaps(session, names, sizeof names / sizeof *names);
 	for (size_t i = 0; i < count; i++)
@@ -126,7 +127,7 @@ static int choose_waits(const struct sonde_rendering *rendering, const struct so
 {
 	if (sonde_weigh_has(session, SONDE_CHUNK_WAITS))
 		return 0;
-	fprintf(stderr, "sonde %s: %s holds no calls that wait: record them with sonde record %s -- COMMAND",
+	fprintf(stderr, "sonde %s: %s holds no blocking calls: record them with sonde record %s -- COMMAND",
 		rendering->command, rendering->file, rendering->pass.weigh.by == SONDE_WEIGH_IO ? "--io" : "--threads");
 	return wrong();
 }
@@ -143,7 +144,7 @@ int sonde_weigh_choose(struct sonde_rendering *rendering, const struct sonde_ses
 	int code = choose_by(rendering, session, &weigh->by);
 	enum sonde_weigh_of of = sonde_weigh_of(weigh);
 	if (!code && of != SONDE_WEIGH_OF_HEAP && rendering->heap_of) {
-		fprintf(stderr, "sonde %s: --heap-of is not for %s; leave one of them out", rendering->command,
+		fprintf(stderr, "sonde %s: --heap-of does not work with %s; leave one of them out", rendering->command,
 			sonde_weigh_rows[weigh->by].title);
 		return wrong();
 	}
@@ -154,7 +155,7 @@ int sonde_weigh_choose(struct sonde_rendering *rendering, const struct sonde_ses
 	else if (!code && of == SONDE_WEIGH_OF_WAITS)
 		code = choose_waits(rendering, session);
 	if (!code && !given && weigh->by != SONDE_WEIGH_CPU && !rendering->quiet)
-		fprintf(stderr, "sonde %s: no CPU samples: weighed by %s (--weigh %s)\n", rendering->command,
+		fprintf(stderr, "sonde %s: no CPU samples: showing %s (--metric %s)\n", rendering->command,
 			sonde_weigh_rows[weigh->by].title, sonde_weigh_rows[weigh->by].name);
 	return code;
 }

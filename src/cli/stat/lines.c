@@ -60,8 +60,8 @@ int sonde_stat_lines_has_said(const struct sonde_stat_lines *text, const char *w
 /* Outside of its group, a label of the system could be mistaken for the program's. */
 static const char *name_of(const char *label, enum sonde_stat figure)
 {
-	return figure == SONDE_STAT_MACHINE_CPU      ? "the machine's CPU"
-	       : figure == SONDE_STAT_MACHINE_MEMORY ? "the machine's memory"
+	return figure == SONDE_STAT_MACHINE_CPU      ? "system CPU"
+	       : figure == SONDE_STAT_MACHINE_MEMORY ? "system memory"
 						     : label;
 }
 

@@ -76,18 +76,18 @@ static const struct {
     {"  user", SONDE_STAT_USER},
     {"  system", SONDE_STAT_SYSTEM},
     {"of a core", SONDE_STAT_UTILIZATION},
-    {"resident peak", SONDE_STAT_PEAK_RSS},
+    {"peak RSS", SONDE_STAT_PEAK_RSS},
     {"page faults", SONDE_STAT_FAULTS_MINOR},
     {"  from a disk", SONDE_STAT_FAULTS_MAJOR},
     {"runnable", SONDE_STAT_RUNNABLE},
-    {"it waited", SONDE_STAT_VOLUNTARY},
-    {"preempted", SONDE_STAT_INVOLUNTARY},
+    {"voluntary switches", SONDE_STAT_VOLUNTARY},
+    {"  involuntary", SONDE_STAT_INVOLUNTARY},
     {"read", SONDE_STAT_READ_ALL},
     {"  from storage", SONDE_STAT_READ},
     {"written", SONDE_STAT_WRITTEN_ALL},
     {"  to storage", SONDE_STAT_WRITTEN},
     {"processes", SONDE_STAT_PROCESSES},
-    {"machine's CPU", SONDE_STAT_MACHINE_CPU},
+    {"system CPU", SONDE_STAT_MACHINE_CPU},
     {"GPU busy", SONDE_STAT_DEVICE_BUSY},
     {"GPU memory", SONDE_STAT_DEVICE_MEMORY},
 };
@@ -116,8 +116,8 @@ static void put_rows(struct table *table)
 	sonde_figures_command(&table->figures, "", table->show->command);
 	fprintf(table->figures.out, "%zu run%s", runs->count, sonde_plural(runs->count));
 	if (runs->warmups)
-		fprintf(table->figures.out, " after %zu that do%s not count", runs->warmups,
-			runs->warmups == 1 ? "es" : "");
+		fprintf(table->figures.out, " after %zu warm-up run%s", runs->warmups,
+			runs->warmups == 1 ? "" : "s");
 	fputs("\n\n", table->figures.out);
 	sonde_figures_spread_headings(&table->figures);
 	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
@@ -159,15 +159,15 @@ static void put_outliers(struct table *table)
 		struct sonde_spread spread;
 		sonde_stat_runs_spread(&spread, runs, looked_at[i].figure, table->values);
 		sonde_buf_clear(&table->figures.line);
-		sonde_buf_printf(&table->figures.line, "far from the other runs' %s: ", looked_at[i].what);
+		sonde_buf_printf(&table->figures.line, "outliers in %s: ", looked_at[i].what);
 		if (!name_outliers(table, looked_at[i].figure, &spread))
 			continue;
 		int is_first =
 		    sonde_spread_is_outlier(&spread, sonde_stat_value(&runs->run[0].figures, looked_at[i].figure));
 		sonde_buf_text(&table->figures.line,
 			       is_first && !runs->warmups
-				   ? "; what the first run finds cold, --warmup 1 leaves out"
-				   : "; something else may have used the machine: the median is less moved");
+				   ? "; the first run starts with cold caches: --warmup 1 leaves it out"
+				   : "; another program may have run: the median is less affected");
 		sonde_figures_sentence(&table->figures, "\n! ");
 	}
 }
@@ -187,7 +187,7 @@ static void put_failures(struct table *table)
 	}
 	if (count > NAMED_MAX)
 		sonde_buf_printf(&table->figures.line, " and %zu more", count - NAMED_MAX);
-	sonde_buf_printf(&table->figures.line, " failed, and count all the same");
+	sonde_buf_printf(&table->figures.line, " failed, but count");
 	if (count)
 		sonde_figures_sentence(&table->figures, "\n! ");
 }
@@ -202,7 +202,7 @@ static void put_missing(struct table *table)
 		if (!spread.count || spread.max <= 0 || spread.count == table->show->runs->count)
 			continue;
 		sonde_buf_printf(&table->figures.line, "%s%s (%zu)",
-				 count++ ? ", " : "known of fewer runs: ", rows[i].label + strspn(rows[i].label, " "),
+				 count++ ? ", " : "known for fewer runs: ", rows[i].label + strspn(rows[i].label, " "),
 				 spread.count);
 	}
 	if (count)
@@ -215,7 +215,7 @@ static void put_unknown(struct table *table, const char *what, enum sonde_stat f
 	const struct sonde_stat_figures *figures = &table->show->runs->run[0].figures;
 	if (sonde_stat_known(figures, figure) || !strcmp(figures->cell[figure].text, unasked))
 		return;
-	sonde_buf_printf(&table->figures.line, "%s are not known: ", what);
+	sonde_buf_printf(&table->figures.line, "%s are unknown: ", what);
 	sonde_clean(&table->figures.line, figures->cell[figure].text, table->figures.style->ascii);
 	sonde_figures_sentence(&table->figures, "\n! ");
 	sonde_buf_clear(&table->figures.line);

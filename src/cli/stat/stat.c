@@ -42,23 +42,23 @@ struct request {
 #define AT(member) offsetof(struct request, member)
 
 static const struct sonde_option options[] = {
-    {"output", 'o', "FILE", "write there instead of to the standard error", SONDE_TEXT(AT(output))},
-    {"json", 0, NULL, "as JSON, with the keys below; null is what is not known, with the reason in \"absent\"",
+    {"output", 'o', "FILE", "output file (default: the standard error)", SONDE_TEXT(AT(output))},
+    {"json", 0, NULL, "print JSON, with the keys below",
      SONDE_FLAG(AT(json))},
-    {"repeat", 'r', "N", "run the command N times: means, their 95 % intervals, outliers",
+    {"repeat", 'r', "N", "run N times: mean, 95 % interval, outliers",
      SONDE_NUMBER(AT(repeat), 1, MOST_RUNS)},
-    {"warmup", 'w', "N", "before that N times which do not count", SONDE_NUMBER(AT(warmup), 0, MOST_RUNS)},
-    {"prepare", 0, "COMMAND", "before each run: a line for sh, which does not count", SONDE_TEXT(AT(prepare))},
-    {"interval", 'i', "TIME", "read each TIME, at least 10ms (default 100ms)",
+    {"warmup", 'w', "N", "warm-up runs before the measured ones", SONDE_NUMBER(AT(warmup), 0, MOST_RUNS)},
+    {"prepare", 0, "COMMAND", "run this shell line before each run, untimed", SONDE_TEXT(AT(prepare))},
+    {"interval", 'i', "TIME", "polling interval, at least 10ms (default 100ms)",
      SONDE_TIME(AT(options.resources_every_ns), SONDE_FORWARD_LEAST_INTERVAL_NS)},
     {SONDE_FORWARD_PID(AT(options.attach))},
     {SONDE_FORWARD_DURATION(AT(options.duration_ns))},
-    {"flop", 0, NULL, "FLOP, where the processor shows its counters", SONDE_FLAG(AT(options.flop))},
-    {"gpu", 0, NULL, "NVIDIA devices, by their driver: how busy they were, and their memory", SONDE_FLAG(AT(devices))},
+    {"flop", 0, NULL, "FLOP, from hardware counters", SONDE_FLAG(AT(options.flop))},
+    {"gpu", 0, NULL, "NVIDIA GPUs, by their driver: utilisation and memory", SONDE_FLAG(AT(devices))},
     {"record", 0, "FILE", "keep the recording (sonde report FILE)", SONDE_TEXT(AT(options.output))},
     {SONDE_FORWARD_KEEP_ARGUMENTS(AT(options.keep_arguments))},
     {SONDE_FORWARD_FORCE(AT(options.overwrite))},
-    {"quiet", 'q', NULL, "print the last line only", SONDE_FLAG(AT(quiet))},
+    {"quiet", 'q', NULL, "print only the last line", SONDE_FLAG(AT(quiet))},
     {0},
 };
 
@@ -77,15 +77,14 @@ static int check(const struct request *request)
 {
 	const struct sonde_record_options *record = &request->options;
 	if (record->attach && (request->repeat || request->warmup || request->prepare))
-		return complain("--repeat, --warmup and --prepare are for a command: a process that runs is looked at "
-				"once");
+		return complain("--repeat, --warmup and --prepare need a command: a running process is measured once");
 	if (record->output && is_repeated(request))
 		return complain(
-		    "--record keeps one recording, and this makes several: leave --repeat and --warmup out");
+		    "--record keeps one recording, but several would be made: leave --repeat and --warmup out");
 	if (record->output && !strcmp(record->output, "-"))
-		return complain("--record -: a recording is a file, not a stream: name one");
+		return complain("--record -: a recording is a file, not a stream: name a file");
 	if (request->output && !strcmp(request->output, "-"))
-		return complain("-o -: the standard output is the program's: name a file, or leave -o out");
+		return complain("-o -: the program writes to standard output: name a file, or leave -o out");
 	return 0;
 }
 
@@ -209,7 +208,7 @@ static int once(struct request *request)
 		return code;
 	}
 	if (result.error)
-		snprintf(error, sizeof error, "%s: the figures are of what was read before", sonde_error_text());
+		snprintf(error, sizeof error, "%s: the figures cover only what was read before", sonde_error_text());
 	return finish(request, read_figures(request, &result, *error ? error : NULL), result.status);
 }
 
@@ -243,7 +242,7 @@ static int run_again(struct request *request, int counts, char *error, size_t er
 	int code = record(request, &result), rc = 0;
 	if (!code) {
 		if (result.error)
-			snprintf(error, error_b, "%s: the figures are of what was read before", sonde_error_text());
+			snprintf(error, error_b, "%s: the figures cover only what was read before", sonde_error_text());
 		if (!request->runs.failed && result.status > 0)
 			request->runs.failed = result.status;
 		if (counts && !sonde_signals_quits())
@@ -269,7 +268,7 @@ static int repeat(struct request *request)
 	if (runs->count) {
 		show_runs(request, *error ? error : NULL);
 	} else if (!code) {
-		snprintf(error + strlen(error), sizeof error - strlen(error), "%sno run came to its end",
+		snprintf(error + strlen(error), sizeof error - strlen(error), "%sno run finished",
 			 *error ? ": " : "");
 		complain(error);
 	}
@@ -298,7 +297,7 @@ static int run(int argc, char **argv)
 #define SONDE_STAT(id, group, key, unit, meaning) group "." key "\t" meaning "\n"
 const struct sonde_command sonde_command_stat = {
     .name = "stat",
-    .title = "run a command, or look at a running process, and say what it used",
+    .title = "measure what a command or a running process used",
     .usage = "[options] [--] COMMAND [ARGUMENT…]",
     .options = options,
     .examples = "sonde stat -- make -j8\n"
@@ -306,23 +305,18 @@ const struct sonde_command sonde_command_stat = {
 		"sonde stat --json -o used.json -- ./app\n"
 		"sonde stat -p 4711 -d 10s",
     .run = run,
-    .glossary = "Keys of --json: times in seconds, bytes as they are, shares as ratios\n"
+    .glossary =
+	"Keys of --json: times in seconds, sizes in bytes; null: see \"absent\"\n"
 #include "analyze/resource/stat_figures.def"
-		"system.disks\teach disk: name, read_b, written_b, busy\n"
-		"device.devices\teach device: name, utilization, utilization_max, memory_peak_b, memory_total_b, "
-		"process_memory_peak_b\n"
-		"network.interfaces\teach interface: name, received_b, sent_b\n"
-		"network\tall of it is the machine's: what each process received and sent through sockets, "
-		"sonde record --io tells (section io-seen)\n"
-		"exit_code\tof the command; null where a signal ended it: signal\n"
-		"cpu_is_at_least\tnot every process was waited for: CPU time is a lower bound\n"
-		"process_count_is_at_least\tsome may have come and gone unseen, or could not be read\n"
-		"Keys of --json with --repeat\n"
-		"runs\teach run, with the keys above; exit_code and signal beside it are of the first that failed\n"
-		"summary.timing.wall_s.mean\tand so on: of each figure over the runs that know it (count)\n"
-		"….ci95_low, ….ci95_high\tthe 95 % interval of the mean, by Student's t\n"
-		"….std, ….min, ….median, ….max\tstandard deviation, the least, the middle, the most\n"
-		"….outliers\truns (from 1) with a modified z-score over 3.5\n"
-		"warmups\truns before them that do not count\n",
+	"system.disks\teach disk: name, read_b, written_b, busy\ndevice.devices\teach GPU: name, utilization, "
+	"utilization_max, memory_peak_b, memory_total_b, process_memory_peak_b\nnetwork.interfaces\teach interface: "
+	"name, received_b, sent_b\nnetwork\tof the whole machine; for the sockets of each process: sonde record --io "
+	"(section io-seen)\nexit_code\tof the command; null if a signal killed it: signal\ncpu_is_at_least\tnot every "
+	"process was waited for: CPU time is a lower bound\nprocess_count_is_at_least\tsome processes may have been "
+	"missed\nKeys of --json with --repeat\nruns\teach run, with the keys above; exit_code and signal next to it "
+	"are those of the first failed run\nsummary.timing.wall_s.mean\tand so on: each figure over the runs that know "
+	"it (count)\n….ci95_low, ….ci95_high\tthe 95 % interval of the mean, by Student's t\n….std, ….min, ….median, "
+	"….max\tstandard deviation, minimum, median, maximum\n….outliers\truns (from 1) with a modified z-score over "
+	"3.5\nwarmups\twarm-up runs before them\n",
 };
 #undef SONDE_STAT

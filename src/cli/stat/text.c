@@ -59,7 +59,7 @@ static void put_flop(struct sonde_stat_lines *text)
 	    sonde_stat_known(text->show->figures, SONDE_STAT_FLOP) || strcmp(flop->text, SONDE_STAT_FLOP_UNASKED);
 	if (!is_asked || !sonde_stat_line_begin(text, "FLOP", SONDE_STAT_FLOP))
 		return;
-	sonde_stat_line_say(text, "of user code, by the processor's counters");
+	sonde_stat_line_say(text, "of user code, from hardware counters");
 	sonde_stat_line_more(text, "", SONDE_STAT_FLOP_RATE, " a second");
 	sonde_stat_line_end(text);
 }
@@ -69,23 +69,23 @@ static void put_memory(struct sonde_stat_lines *text)
 	const struct sonde_stat_figures *figures = text->show->figures;
 	double count = sonde_stat_value(figures, SONDE_STAT_PROCESSES);
 	text->group = "Memory";
-	if (sonde_stat_line_begin(text, "resident peak", SONDE_STAT_PEAK_RSS)) {
+	if (sonde_stat_line_begin(text, "peak RSS", SONDE_STAT_PEAK_RSS)) {
 		if (count > 1)
 			sonde_stat_line_say(text,
 					    figures->is_peak_sum ? "all processes together" : "of the largest process");
 		else if (figures->peak_below_b)
-			sonde_stat_line_say(text, "at a reading");
+			sonde_stat_line_say(text, "when polled");
 		else if (figures->is_exact)
 			sonde_stat_line_say(text, "by the kernel");
 		sonde_stat_line_end(text);
 	}
-	if (sonde_stat_line_begin(text, "resident mean", SONDE_STAT_MEAN_RSS)) {
+	if (sonde_stat_line_begin(text, "mean RSS", SONDE_STAT_MEAN_RSS)) {
 		sonde_stat_line_more(text, "first ", SONDE_STAT_FIRST_RSS, "");
 		sonde_stat_line_more(text, "last ", SONDE_STAT_LAST_RSS, "");
 		sonde_stat_line_end(text);
 	}
 	if (sonde_stat_line_begin(text, "PSS peak", SONDE_STAT_PEAK_PSS)) {
-		sonde_stat_line_more(text, "last ", SONDE_STAT_LAST_PSS, "; pages shared with others divided");
+		sonde_stat_line_more(text, "last ", SONDE_STAT_LAST_PSS, "; shared pages are split");
 		sonde_stat_line_end(text);
 	}
 	if (sonde_stat_line_begin_some(text, "swap peak", SONDE_STAT_PEAK_SWAP))
@@ -100,16 +100,16 @@ static void put_waiting(struct sonde_stat_lines *text)
 {
 	text->group = "Waiting";
 	if (sonde_stat_line_begin(text, "runnable", SONDE_STAT_RUNNABLE)) {
-		sonde_stat_line_say(text, "and waiting for a CPU");
+		sonde_stat_line_say(text, "waiting for a CPU");
 		sonde_stat_line_end(text);
 	}
 	if (sonde_stat_line_begin(text, "switches", SONDE_STAT_VOLUNTARY)) {
-		sonde_stat_line_say(text, "it waited");
-		sonde_stat_line_more(text, "", SONDE_STAT_INVOLUNTARY, " when it could have gone on");
+		sonde_stat_line_say(text, "voluntary");
+		sonde_stat_line_more(text, "", SONDE_STAT_INVOLUNTARY, " involuntary");
 		sonde_stat_line_end(text);
 	}
 	if (sonde_stat_line_begin_some(text, "migrations", SONDE_STAT_MIGRATIONS)) {
-		sonde_stat_line_say(text, "of threads to another CPU");
+		sonde_stat_line_say(text, "migrations between CPUs");
 		sonde_stat_line_end(text);
 	}
 }
@@ -128,7 +128,7 @@ static void put_io(struct sonde_stat_lines *text)
 		sonde_stat_line_end(text);
 	}
 	if (sonde_stat_line_begin(text, "descriptors", SONDE_STAT_FILES_PEAK)) {
-		sonde_stat_line_say(text, "at once at most");
+		sonde_stat_line_say(text, "at most at once");
 		sonde_stat_line_more(text, "", SONDE_STAT_FILES_LAST, " last");
 		sonde_stat_line_end(text);
 	}
@@ -136,13 +136,13 @@ static void put_io(struct sonde_stat_lines *text)
 	if (sonde_stat_value(text->show->figures, SONDE_STAT_PROCESSES) > 1 &&
 	    sonde_stat_line_begin(text, "processes", SONDE_STAT_PROCESSES)) {
 		sonde_stat_line_say(text, text->show->figures->count_at_least
-					      ? "were seen, and there may have been more"
+					      ? "were seen; there may have been more"
 					      : "were seen");
-		sonde_stat_line_more(text, "", SONDE_STAT_PROCESSES_PEAK, " at once at most");
+		sonde_stat_line_more(text, "", SONDE_STAT_PROCESSES_PEAK, " at most at once");
 		sonde_stat_line_end(text);
 	}
 	if (sonde_stat_line_begin(text, "threads", SONDE_STAT_THREADS_PEAK)) {
-		sonde_stat_line_say(text, "at once at most");
+		sonde_stat_line_say(text, "at most at once");
 		sonde_stat_line_more(text, "", SONDE_STAT_THREADS_LAST, " last");
 		sonde_stat_line_end(text);
 	}
@@ -215,31 +215,31 @@ static void put_pressure(struct sonde_stat_lines *text)
 static void put_machine(struct sonde_stat_lines *text)
 {
 	const struct sonde_stat_figures *figures = text->show->figures;
-	text->group = "The machine meanwhile";
+	text->group = "System";
 	if (sonde_stat_line_begin(text, "CPU", SONDE_STAT_MACHINE_CPU)) {
 		sonde_buf_printf(&text->remark, "of %.0f cores", sonde_stat_value(figures, SONDE_STAT_CORES));
 		sonde_stat_line_more(text, "least ", SONDE_STAT_MACHINE_CPU_MIN, "");
 		sonde_stat_line_more(text, "most ", SONDE_STAT_MACHINE_CPU_MAX, "");
 		if (sonde_stat_value(figures, SONDE_STAT_MACHINE_IOWAIT) > 0)
-			sonde_stat_line_more(text, "idle for a disk ", SONDE_STAT_MACHINE_IOWAIT, "");
+			sonde_stat_line_more(text, "waiting for a disk ", SONDE_STAT_MACHINE_IOWAIT, "");
 		if (sonde_stat_value(figures, SONDE_STAT_MACHINE_STOLEN) > 0)
-			sonde_stat_line_more(text, "stolen by a hypervisor ", SONDE_STAT_MACHINE_STOLEN, "");
+			sonde_stat_line_more(text, "stolen by the hypervisor ", SONDE_STAT_MACHINE_STOLEN, "");
 		sonde_stat_line_end(text);
 	}
 	if (sonde_stat_line_begin(text, "load", SONDE_STAT_LOAD)) {
-		sonde_stat_line_more(text, "of a minute, most ", SONDE_STAT_LOAD_MAX, "");
+		sonde_stat_line_more(text, "over a minute, at most ", SONDE_STAT_LOAD_MAX, "");
 		sonde_stat_line_end(text);
 	}
 	if (sonde_stat_line_begin(text, "memory", SONDE_STAT_MACHINE_MEMORY)) {
 		sonde_stat_line_more(text, "of ", SONDE_STAT_MACHINE_MEMORY_ALL,
-				     figures->is_limited ? ", the control group's limit" : "");
+				     figures->is_limited ? ", the cgroup's limit" : "");
 		sonde_stat_line_more(text, "most ", SONDE_STAT_MACHINE_MEMORY_MAX, "");
 		sonde_stat_line_end(text);
 	}
 	put_objects(text);
 	put_pressure(text);
 	if (sonde_stat_line_begin_some(text, "throttled", SONDE_STAT_THROTTLED)) {
-		sonde_stat_line_more(text, "by the control group's quota, in ", SONDE_STAT_THROTTLED_PERIODS,
+		sonde_stat_line_more(text, "by the cgroup's quota, in ", SONDE_STAT_THROTTLED_PERIODS,
 				     " of its periods");
 		sonde_stat_line_end(text);
 	}
@@ -266,19 +266,19 @@ static void put_device(struct sonde_stat_lines *text, const struct sonde_machine
 	text->label = label;
 	if (device->busy >= 0) {
 		sonde_figure_value(&text->figure, SONDE_UNIT_RATIO, device->busy, text->style->ascii);
-		sonde_stat_line_say(text, "of the time busy with any kernel");
+		sonde_stat_line_say(text, "of the time a kernel ran");
 		sonde_stat_line_say(text, "most ");
 		sonde_figure_value(&text->remark, SONDE_UNIT_RATIO, device->busy_most, text->style->ascii);
 	} else {
 		sonde_buf_text(&text->figure, "-");
-		sonde_stat_line_say(text, "how busy: the driver does not tell");
+		sonde_stat_line_say(text, "utilisation: not reported by the driver");
 	}
 	more_bytes(text, "memory at most ", device->memory_most_b);
 	if (device->memory_most_b >= 0 && device->memory_all_b >= 0) {
 		sonde_buf_text(&text->remark, " of ");
 		sonde_figure_value(&text->remark, SONDE_UNIT_BYTES, device->memory_all_b, text->style->ascii);
 	}
-	more_bytes(text, "of the command's largest process ", device->own_most_b);
+	more_bytes(text, "by the command's largest process ", device->own_most_b);
 	sonde_stat_line_say(text, name ? name + 1 : "");
 	sonde_stat_line_end(text);
 }
@@ -293,7 +293,7 @@ static void put_devices(struct sonde_stat_lines *text)
 			sonde_stat_line_miss(text, "devices", count->text);
 		return;
 	}
-	text->group = "Devices, by their driver";
+	text->group = "GPUs, by their driver";
 	size_t read = sonde_machine_devices(text->show->sums, names);
 	for (size_t i = 0; i < read; i++) {
 		struct sonde_machine_device device;
@@ -329,7 +329,7 @@ static void put_title(struct sonde_stat_lines *text)
 	struct sonde_buf line;
 	char how[64] = "";
 	if (show->status != -1 && WIFSIGNALED(show->status))
-		snprintf(how, sizeof how, "ended by signal %d: ", WTERMSIG(show->status));
+		snprintf(how, sizeof how, "killed by signal %d: ", WTERMSIG(show->status));
 	else if (show->status != -1 && WEXITSTATUS(show->status))
 		snprintf(how, sizeof how, "exit code %d: ", WEXITSTATUS(show->status));
 	else if (show->attached)

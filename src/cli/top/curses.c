@@ -84,8 +84,7 @@ int sonde_curses_open(int color)
 	setlocale(LC_CTYPE, "");
 	curses.screen = terminal && *terminal ? curses.newterm(NULL, stdout, stdin) : NULL;
 	if (!curses.screen)
-		return sonde_error(ENOTTY,
-				   "TERM is '%s', which ncurses does not know: set it (TERM=xterm), or use --once",
+		return sonde_error(ENOTTY, "ncurses does not know the terminal '%s': set TERM=xterm, or use --once",
 				   terminal ? terminal : "");
 	curses.cbreak();
 	curses.noecho();

@@ -56,7 +56,7 @@ static void options_of(const struct sonde_top_target *target, int fd, struct son
 {
 	uint64_t reading_ns = target->every_ns / READINGS;
 	*out = (struct sonde_record_options){
-	    .output = "what is read",
+	    .output = "the reading",
 	    .output_fd = fd,
 	    .attach = target->pid,
 	    .rate_hz = target->rate_hz,
@@ -71,7 +71,7 @@ static void options_of(const struct sonde_top_target *target, int fd, struct son
 
 static int session_open(struct sonde_session **out, int fd)
 {
-	return sonde_session_open(out, "what was read", &(struct sonde_session_options){.fd = fd});
+	return sonde_session_open(out, "the reading", &(struct sonde_session_options){.fd = fd});
 }
 
 /* The held command may turn out not to be executable. */

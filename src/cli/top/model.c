@@ -59,8 +59,8 @@ static const struct view_column threads[] = {
     {{"blocked_share", "blocked", RATIO, 0, 0}, "blocked_share", FROM_PASS},
     {{"unseen_share", "unseen", RATIO, 0, 4}, "unseen_share", FROM_PASS},
     {{"time_ns", "CPU time", TIME, 0, 0}, NULL, FROM_CLOCK},
-    {{"voluntary_switches", "waits", COUNT, 0, 2}, "voluntary_switches", FROM_PASS},
-    {{"involuntary_switches", "preempted", COUNT, 0, 3}, "involuntary_switches", FROM_PASS},
+    {{"voluntary_switches", "voluntary", COUNT, 0, 2}, "voluntary_switches", FROM_PASS},
+    {{"involuntary_switches", "involuntary", COUNT, 0, 3}, "involuntary_switches", FROM_PASS},
     {{"pid", "pid", ID, 0, 3}, "pid", FROM_PASS},
     {{"thread", "thread", TEXT, 1, 0}, "thread", FROM_PASS},
     {{0}, NULL, FROM_PASS},
@@ -76,8 +76,8 @@ static const struct view_column processes[] = {
     {{"files", "files", COUNT, 0, 3}, "files_last", FROM_PASS},
     {{"read_b_per_s", "read/s", BYTES, 0, 1}, "read_b", FROM_PASS_A_SECOND},
     {{"written_b_per_s", "wrote/s", BYTES, 0, 1}, "written_b", FROM_PASS_A_SECOND},
-    {{"read_all_b_per_s", "all read/s", BYTES, 0, 5}, "read_all_b", FROM_PASS_A_SECOND},
-    {{"written_all_b_per_s", "all wrote/s", BYTES, 0, 5}, "written_all_b", FROM_PASS_A_SECOND},
+    {{"read_all_b_per_s", "read/s (calls)", BYTES, 0, 5}, "read_all_b", FROM_PASS_A_SECOND},
+    {{"written_all_b_per_s", "written/s (calls)", BYTES, 0, 5}, "written_all_b", FROM_PASS_A_SECOND},
     {{"faults_minor", "faults", COUNT, 0, 6}, "faults_minor", FROM_PASS},
     {{"process", "process", TEXT, 1, 0}, "process", FROM_PASS},
     {{0}, NULL, FROM_PASS},
@@ -88,8 +88,8 @@ static const struct view views[SONDE_TOP_VIEWS] = {
     [SONDE_TOP_FUNCTIONS] = {"functions", "Functions", "functions", NULL, functions, {1, 0, 3, 4}},
     [SONDE_TOP_THREADS] = {"threads", "Threads", "threads", "tid", threads, {2, 0, 6, 10}},
     [SONDE_TOP_PROCESSES] = {"processes", "Memory and I/O", "resources", "pid", processes, {2, 4, 3, 13}},
-    [SONDE_TOP_MACHINE] = {"machine", "The machine", "machine", NULL, NULL, {0}},
-    [SONDE_TOP_MOVED] = {"machine-io", "Bytes that disks and networks moved", "machine-io", NULL, NULL, {0}},
+    [SONDE_TOP_MACHINE] = {"machine", "System", "machine", NULL, NULL, {0}},
+    [SONDE_TOP_MOVED] = {"machine-io", "Bytes moved by disks and networks", "machine-io", NULL, NULL, {0}},
 };
 
 /* Total CPU time by id; 0 = unknown. */
@@ -162,7 +162,7 @@ static struct sonde_cell clock_of(const struct making *making, const char *who, 
 		else if (!is_thread && sonde_session_process(session, at)->pid == number->integer)
 			ns = making->clocks.process_ns[id];
 	}
-	return ns ? sonde_cell_int(ns) : sonde_cell_absent("it was not read");
+	return ns ? sonde_cell_int(ns) : sonde_cell_absent("not read");
 }
 
 /* --- tables ------------------------------------------------------------------------------------------------------ */

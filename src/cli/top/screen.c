@@ -65,19 +65,19 @@ static const char *const help[] = {
     "",
     "  F1 h ?        this help",
     "  Tab F4        the next view; 1 functions, 2 threads, 3 memory and I/O,",
-    "                4 the machine",
+    "                4 system",
     "  t             functions or threads",
-    "  F6 >          the next order of the rows",
+    "  F6 >          the next order of rows",
     "  P M T N       rows by CPU, by memory, by time, by name",
     "  arrows, PgUp, PgDn, Home, End: move",
-    "  space p       pause, and go on",
+    "  space p       pause, resume",
     "  + -           longer, shorter intervals",
-    "  F10 q         quit: the program goes on",
+    "  F10 q         quit; the program keeps running",
     "",
-    "self: CPU time in the function itself, total: with what it called; 100 % is",
-    "all CPU time of the interval, ± the 95 % interval. On CPU, runnable (waiting",
+    "self: CPU time in the function itself; total: including callees. 100 % is",
+    "all CPU time of the interval; ± is the 95 % interval. On CPU, runnable (waiting",
     "for a CPU) and blocked are shares of a thread's time. CPU of a process: 100 %",
-    "is a core. CPU time is since the beginning of the thread or process. read/s,",
+    "is one core. CPU time counts from the start of the thread or process. read/s,",
     "wrote/s: from and to storage.",
 };
 
@@ -166,7 +166,7 @@ static void view_print(const struct screen *screen, const struct sonde_section *
 		sonde_buf_fini(&clean);
 	}
 	if (!section || !section->notes)
-		fputs("  nothing of it in this interval\n", out);
+		fputs("  nothing in this interval\n", out);
 }
 
 static size_t row_count(const struct screen *screen)
@@ -233,7 +233,7 @@ static void draw_foot(const struct screen *screen, struct sonde_buf *text, int l
 		put_line(line, SONDE_CURSES_BAD, text);
 		return;
 	}
-	sonde_buf_printf(text, "F1 Help  Tab View  F6 Sort  Space %s  F10 Quit", screen->is_paused ? "Go on" : "Pause");
+	sonde_buf_printf(text, "F1 Help  Tab View  F6 Sort  Space %s  F10 Quit", screen->is_paused ? "Resume" : "Pause");
 	if (section && section->table.row_count)
 		sonde_buf_printf(text, "   row %zu of %zu", screen->at[screen->view] + 1,
 				 section->table.row_count + section->table.omitted);

@@ -43,15 +43,15 @@ struct request {
 
 static const struct sonde_option options[] = {
     {SONDE_FORWARD_PID(AT(target.pid))},
-    {"delay", 'd', "TIME", "an interval, at least 100ms (default 2s)", SONDE_TIME(AT(target.every_ns), LEAST_EVERY_NS)},
-    {"once", 0, NULL, "one interval, as text; needs no terminal", SONDE_FLAG(AT(once))},
-    {"json", 0, NULL, "the same as JSON, with the keys below", SONDE_FLAG(AT(json))},
-    {"rows", 'n', "N", "rows of a table (default 20)", SONDE_NUMBER(AT(rows), 1, MOST_ROWS)},
-    {"rate", 'F', "HZ", "CPU samples per second of CPU time, 1 to 10000 (default 199)",
+    {"delay", 'd', "TIME", "interval, at least 100ms (default 2s)", SONDE_TIME(AT(target.every_ns), LEAST_EVERY_NS)},
+    {"once", 0, NULL, "print one interval as text; needs no terminal", SONDE_FLAG(AT(once))},
+    {"json", 0, NULL, "print one interval as JSON, with the keys below", SONDE_FLAG(AT(json))},
+    {"rows", 'n', "N", "maximum rows in a table (default 20)", SONDE_NUMBER(AT(rows), 1, MOST_ROWS)},
+    {"rate", 'F', "HZ", "samples per second of CPU time, 1 to 10000 (default 199)",
      SONDE_NUMBER(AT(target.rate_hz), 1, 10000)},
-    {"output", 'o', "FILE", "where the command writes to (default: nowhere)", SONDE_TEXT(AT(output))},
+    {"output", 'o', "FILE", "file for the command's output (default: discarded)", SONDE_TEXT(AT(output))},
     {SONDE_FORWARD_FORCE(AT(force))},
-    {"no-perf", 0, NULL, "do not use perf events: no functions", SONDE_FLAG(AT(target.no_perf))},
+    {"no-perf", 0, NULL, "no perf events: no functions", SONDE_FLAG(AT(target.no_perf))},
     {0},
 };
 
@@ -71,20 +71,20 @@ static int check_process(pid_t pid)
 	int rc = kill(pid, 0) ? -errno : 0;
 	snprintf(path, sizeof path, "/proc/%d", (int)pid);
 	if (rc == -ESRCH)
-		return sonde_error(ESRCH, "there is no process %d", (int)pid);
+		return sonde_error(ESRCH, "no process %d", (int)pid);
 	if (rc == -EPERM) { /* /proc may hide it */
 		const struct passwd *user = stat(path, &owner) ? NULL : getpwuid(owner.st_uid);
-		return sonde_error(EPERM, "process %d is another user's: run it as %s, or as root", (int)pid,
+		return sonde_error(EPERM, "process %d belongs to another user: run as %s, or as root", (int)pid,
 				   user ? user->pw_name : "that user");
 	}
 	if (rc)
-		return sonde_error(-rc, "process %d cannot be looked at: %s", (int)pid, strerror(-rc));
+		return sonde_error(-rc, "cannot read process %d: %s", (int)pid, strerror(-rc));
 	sonde_file_read(text, sizeof text, "/proc/%d/status", (int)pid);
 	const char *group = strstr(text, "\nTgid:"), *state = strstr(text, "\nState:\tZ");
 	long leader = group ? strtol(group + strlen("\nTgid:"), NULL, 10) : pid;
 	if (leader != pid)
 		return sonde_error(EINVAL, "%d is a thread of process %ld: sonde top -p %ld", (int)pid, leader, leader);
-	return state ? sonde_error(ESRCH, "process %d has ended (a zombie: its parent has not asked how)", (int)pid)
+	return state ? sonde_error(ESRCH, "process %d has exited (a zombie: its parent has not reaped it)", (int)pid)
 		     : 0;
 }
 
@@ -145,7 +145,7 @@ static int show(const struct request *request, struct sonde_session *session, in
 	if (rc)
 		return rc;
 	if (ended)
-		sonde_report_note(model.report, NULL, 1, "process %d ended before the interval did",
+		sonde_report_note(model.report, NULL, 1, "process %d exited before the interval ended",
 				  (int)request->target.pid);
 	sonde_output_style(&style, stdout);
 	rc = sonde_format_find(request->json ? "json" : "text")->render(model.report, &style, stdout);
@@ -166,7 +166,7 @@ static int leave(const struct request *request)
 		kill(-request->target.pid, SIGCONT);
 		return SONDE_EXIT_OK;
 	}
-	fprintf(stderr, "sonde top: '%s' goes on as process %d (kill %d ends it)\n", request->command[0],
+	fprintf(stderr, "sonde top: '%s' keeps running as process %d (kill %d ends it)\n", request->command[0],
 		(int)request->target.pid, (int)request->target.pid);
 	return SONDE_EXIT_OK;
 }
@@ -212,7 +212,7 @@ static int run(int argc, char **argv)
 	if (code >= 0)
 		return code;
 	if (request.output && !request.command)
-		return complain("-o is for the output of a command: a process that runs keeps its own");
+		return complain("-o is for the output of a command; a running process keeps its own");
 	request.once |= request.json;
 	if (!request.once && sonde_top_screen_check())
 		return complain(sonde_error_text());
@@ -229,7 +229,7 @@ static int run(int argc, char **argv)
 
 const struct sonde_command sonde_command_top = {
     .name = "top",
-    .title = "see what a running program does: functions, threads, memory, I/O",
+    .title = "show live functions, threads, memory and I/O of a program",
     .usage = "[options] [--] COMMAND [ARGUMENT…]",
     .options = options,
     .examples = "sonde top -p 4711\n"
@@ -238,47 +238,47 @@ const struct sonde_command sonde_command_top = {
     .run = run,
     .glossary = "Keys of --json: rows of sections, by id; ns, bytes, ratios\n"
 		"functions.self_share\tshare of CPU time in the function itself\n"
-		"functions.total_share\twith what it called\n"
+		"functions.total_share\tincluding callees\n"
 		"functions.self_ns\tCPU time in the function itself\n"
 		"functions.function\tits name\n"
-		"functions.module\tthe file of its code\n"
-		"functions.file\twhere its source is\n"
-		"functions.line\tand the line\n"
+		"functions.module\tits module\n"
+		"functions.file\tits source file\n"
+		"functions.line\tits source line\n"
 		"threads.tid\tthe thread's number\n"
-		"threads.on_cpu_share\tshare of its time that it had a CPU\n"
-		"threads.runnable_share\tthat it waited for one\n"
-		"threads.blocked_share\tthat it waited for something else\n"
-		"threads.unseen_share\tthat nobody looked\n"
-		"threads.time_ns\tCPU time since it began\n"
-		"threads.voluntary_switches\tcontext switches: it waited\n"
-		"threads.involuntary_switches\tcontext switches: it could have gone on\n"
-		"threads.pid\twhose it is\n"
+		"threads.on_cpu_share\tshare of its time on a CPU\n"
+		"threads.runnable_share\tshare of its time waiting for a CPU\n"
+		"threads.blocked_share\tshare of its time blocked\n"
+		"threads.unseen_share\tshare of its time that is unknown\n"
+		"threads.time_ns\tCPU time since its start\n"
+		"threads.voluntary_switches\tvoluntary context switches\n"
+		"threads.involuntary_switches\tinvoluntary context switches\n"
+		"threads.pid\tits process\n"
 		"threads.thread\tits name\n"
 		"processes.pid\tthe process's number; null: all together\n"
 		"processes.cpu_utilization\tCPU time ÷ wall time; 1 = one core\n"
-		"processes.time_ns\tCPU time since it began\n"
-		"processes.rss_b\tresident at the last reading\n"
-		"processes.peak_rss_b\tthe most, by the kernel\n"
+		"processes.time_ns\tCPU time since its start\n"
+		"processes.rss_b\tRSS at the last reading\n"
+		"processes.peak_rss_b\tpeak RSS, by the kernel\n"
 		"processes.threads\tthreads at the last reading\n"
 		"processes.files\tfile descriptors\n"
-		"processes.read_b_per_s\tread from storage, a second\n"
+		"processes.read_b_per_s\tread from storage per second\n"
 		"processes.written_b_per_s\twritten to storage\n"
 		"processes.read_all_b_per_s\tread by all calls\n"
 		"processes.written_all_b_per_s\twritten by them\n"
 		"processes.faults_minor\tpage faults without I/O\n"
 		"processes.process\tits command\n"
-		"machine.what\twhat is in use, or waited for\n"
-		"machine.object\tof which disk or resource\n"
-		"machine.mean\tshare in use, averaged over the interval\n"
-		"machine.max\tthe most from one reading to the next\n"
-		"machine.min\tthe least\n"
+		"machine.what\tresource used or waited for\n"
+		"machine.object\tdisk or other instance\n"
+		"machine.mean\tmean utilisation of the interval\n"
+		"machine.max\tmaximum between two readings\n"
+		"machine.min\tminimum\n"
 		"machine.whole\twhat 100 % is\n"
 		"machine-io.kind\tdisk or network\n"
 		"machine-io.name\tits name\n"
 		"machine-io.in_b\tbytes read or received\n"
 		"machine-io.out_b\tbytes written or sent\n"
-		"machine-io.in_per_s_b\tread or received a second\n"
-		"machine-io.out_per_s_b\twritten or sent a second\n"
-		"machine-io.in_per_s_max_b\tthe most from one reading to the next\n"
-		"machine-io.out_per_s_max_b\tof what was written or sent\n",
+		"machine-io.in_per_s_b\tread or received per second\n"
+		"machine-io.out_per_s_b\twritten or sent per second\n"
+		"machine-io.in_per_s_max_b\tmaximum between two readings\n"
+		"machine-io.out_per_s_max_b\tmaximum between two readings\n",
 };

@@ -33,7 +33,7 @@ static char **words_of_kept(struct sonde_try_again *again, const struct sonde_tr
 	if (asprintf(&again->kept_path, "%s/%s", again->journal->folder, baseline->kept) < 0)
 		again->kept_path = NULL;
 	if (!again->kept_path || strchr(baseline->kept, '/') || !is_ours(again->kept_path)) {
-		fprintf(stderr, "sonde try: the kept copy %s is not there, or others can write to it: it is not run\n",
+		fprintf(stderr, "sonde try: the kept copy %s is missing, or others can write to it: it is not run\n",
 			baseline->kept);
 		return NULL;
 	}
@@ -52,9 +52,8 @@ char **sonde_try_words_again(struct sonde_try_again *again, const struct sonde_t
 	const char *changed = sonde_try_entry_changed(baseline, NULL);
 	const char *other = sonde_try_entry_changed(baseline, program_of(baseline));
 	if (!is_same && baseline->redacted) {
-		fprintf(stderr,
-			"sonde try: the baseline's command line had passwords or keys, which its journal does not "
-			"have (--keep-arguments): it cannot be run again\n");
+		fprintf(stderr, "sonde try: the baseline's command line had passwords or keys, which the journal omits "
+				"(--keep-arguments): it cannot be run again\n");
 		return NULL;
 	}
 	if (!is_same && !changed)
@@ -62,16 +61,16 @@ char **sonde_try_words_again(struct sonde_try_again *again, const struct sonde_t
 	if (!changed)
 		fprintf(stderr, "sonde try: %s\n",
 			baseline->file_count
-			    ? "no file that the command names has changed since the baseline: was it built?"
+			    ? "no file of the command has changed since the baseline: was it built?"
 			    : "the command names no file: what has changed since the baseline cannot be run again");
 	else if (other)
 		fprintf(stderr,
-			"sonde try: %s is not what it was for the baseline, which cannot be run again: --keep keeps "
-			"the program alone\n",
+			"sonde try: %s has changed since the baseline, which cannot be run again: --keep keeps only "
+			"the program\n",
 			other);
 	else if (!baseline->kept)
-		fprintf(stderr, "sonde try: the baseline's program is not what it was: with --keep, sonde try baseline "
-				"keeps a copy to run again\n");
+		fprintf(stderr, "sonde try: the baseline's program has changed: with --keep, sonde try baseline keeps "
+				"a copy to run again\n");
 	else
 		return words_of_kept(again, baseline);
 	return NULL;

@@ -21,7 +21,7 @@ enum { N_NAME, N_ATTEMPTS, N_IMPROVED, N_REGRESSED, N_UNCHANGED, N_INCONCLUSIVE,
 
 static const struct sonde_column columns[COLUMNS] = {
     [NUMBER] = {"attempt", "attempt", SONDE_UNIT_ID, SONDE_BASIS_MEASURED, 0, 0},
-    [WHAT] = {"what", "what was changed", SONDE_UNIT_TEXT, SONDE_BASIS_MEASURED, 1, 0},
+    [WHAT] = {"what", "attempt", SONDE_UNIT_TEXT, SONDE_BASIS_MEASURED, 1, 0},
     [GAIN] = {"improvement", "improvement", SONDE_UNIT_RATIO, SONDE_BASIS_ESTIMATED, 0, 0},
     [LOW] = {"ci95_low", "95 % from", SONDE_UNIT_RATIO, SONDE_BASIS_ESTIMATED, 0, 0},
     [HIGH] = {"ci95_high", "to", SONDE_UNIT_RATIO, SONDE_BASIS_ESTIMATED, 0, 0},
@@ -52,7 +52,7 @@ static const struct sonde_column baseline_columns[B_COLUMNS] = {
     [B_RUNS] = {"runs", "runs", SONDE_UNIT_COUNT, SONDE_BASIS_MEASURED, 0, 0},
     [B_WALL] = {"wall_ns", "wall", SONDE_UNIT_NS, SONDE_BASIS_MEASURED, 0, 0},
     [B_CPU] = {"cpu_ns", "CPU", SONDE_UNIT_NS, SONDE_BASIS_MEASURED, 0, 0},
-    [B_PEAK] = {"peak_rss_b", "resident peak", SONDE_UNIT_BYTES, SONDE_BASIS_MEASURED, 0, 1},
+    [B_PEAK] = {"peak_rss_b", "peak RSS", SONDE_UNIT_BYTES, SONDE_BASIS_MEASURED, 0, 1},
     [B_RATE] = {"runs_per_s", "runs/s", SONDE_UNIT_NUMBER, SONDE_BASIS_MEASURED, 0, 2},
     [B_COMMAND] = {"command", "command", SONDE_UNIT_TEXT, SONDE_BASIS_MEASURED, 1, 0},
 };
@@ -147,7 +147,7 @@ static struct sonde_cell real_or(double value, const char *why)
 static void cells_of_gain(struct sonde_cell *gain, struct sonde_cell *low, struct sonde_cell *high,
 			  const struct sonde_change *change)
 {
-	const char *none = change->is_ratio ? "too few runs" : "it is 0 in some run, and has no share";
+	const char *none = change->is_ratio ? "too few runs" : "0 in some run, so it has no ratio";
 	*gain = real_or(change->is_ratio ? gain_of(change->by) : NAN, none);
 	*low = real_or(change->is_ratio ? gain_of(change->low) : NAN, none);
 	*high = real_or(change->is_ratio && isfinite(change->high) ? gain_of(change->high) : NAN, none);
@@ -211,7 +211,7 @@ static struct sonde_cell *metric_row(struct sonde_report *report, struct sonde_s
 	row[M_NUMBER] = sonde_cell_int(number);
 	row[M_METRIC] = sonde_cell_text(metric);
 	row[M_UNIT] = sonde_cell_text(unit);
-	row[M_P] = row[M_VERDICT] = sonde_cell_absent("not asked: it follows from others");
+	row[M_P] = row[M_VERDICT] = sonde_cell_absent("not tested: it follows from others");
 	return row;
 }
 
@@ -259,12 +259,12 @@ static int derived_add(struct sonde_report *report, struct sonde_section *sectio
 	row[M_GAIN] = real_or(wall->by - 1, "too few runs");
 	row[M_LOW] = real_or(isfinite(wall->high) ? wall->low - 1 : NAN, "too few runs");
 	row[M_HIGH] = real_or(wall->high - 1, "too few runs");
-	row = metric_row(report, section, attempt->number, "CPUs in use", "");
+	row = metric_row(report, section, attempt->number, "CPU utilisation", "");
 	if (!row)
 		return -ENOMEM;
 	row[M_BEFORE] = sonde_cell_real(spread[SONDE_BASELINE][SONDE_VERSUS_CPU].median / before, 0);
 	row[M_AFTER] = sonde_cell_real(spread[SONDE_CANDIDATE][SONDE_VERSUS_CPU].median / after, 0);
-	row[M_GAIN] = row[M_LOW] = row[M_HIGH] = sonde_cell_absent("neither more nor less is better");
+	row[M_GAIN] = row[M_LOW] = row[M_HIGH] = sonde_cell_absent("neither direction is better");
 	return 0;
 }
 
@@ -283,9 +283,8 @@ static int put_metrics(struct sonde_report *report, const struct attempts *attem
 	}
 	return code ? code
 		    : sonde_report_note(report, section, 0,
-					"before, after: medians; improvement: the share that is gone (of throughput: "
-					"that was won), by medians of differences (Hodges-Lehmann) with its 95 %% "
-					"interval; p is corrected for the metrics of an attempt that have one");
+					"before, after: medians; improvement: share saved (throughput: gained), with "
+					"its 95 %% interval");
 }
 
 /* --- zones ------------------------------------------------------------------------------------------------------- */
@@ -331,7 +330,7 @@ static int baseline_add(struct sonde_report *report, struct sonde_section *secti
 	row[B_WALL] = sonde_cell_real(spread[SONDE_VERSUS_WALL].median, 0);
 	row[B_CPU] = sonde_cell_real(spread[SONDE_VERSUS_CPU].median, 0);
 	row[B_PEAK] = spread[SONDE_VERSUS_PEAK_RSS].count ? sonde_cell_real(spread[SONDE_VERSUS_PEAK_RSS].median, 0)
-							  : sonde_cell_absent("not known of a command so small");
+							  : sonde_cell_absent("not measured for so short a command");
 	row[B_RATE] = real_or(1e9 / spread[SONDE_VERSUS_WALL].median, "it took no time");
 	row[B_COMMAND] = sonde_cell_text(command);
 	return 0;
@@ -381,8 +380,7 @@ static int note_how(struct sonde_report *report, const struct attempts *attempts
 		return 0;
 	return sonde_report_note(
 	    report, NULL, 1,
-	    "%zu of them %s held against runs of the baseline at another time, since that could not "
-	    "be run again: less than %.0f %% gets no verdict there",
+				 "%zu of them %s compared with earlier baseline runs: below %.0f %% no verdict",
 	    apart, sonde_word(apart, "is", "are"), 100 * SONDE_CHANGE_DRIFT);
 }
 
@@ -390,8 +388,7 @@ static int note_damaged(struct sonde_report *report, const char *name, size_t da
 {
 	return damaged
 		   ? sonde_report_note(report, NULL, 1,
-				       "%zu line%s of the journal of %s cannot be read, and %s in no figure: cut off, "
-				       "changed, or of a later version",
+			     "%zu journal line%s of %s cannot be read and %s ignored: damaged, or from a later version",
 				       damaged, sonde_plural(damaged), name, sonde_word(damaged, "is", "are"))
 		   : 0;
 }

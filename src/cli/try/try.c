@@ -61,31 +61,31 @@ static int set_zones(void *context, const char *value)
 		return 0;
 	request->zone_runs = strtoull(value, &end, 10);
 	return *end || !request->zone_runs || request->zone_runs > SONDE_TRY_ZONE_RUNS_MOST
-		   ? sonde_error(EINVAL, "'%s' is no number of runs: 1 to %d", value, SONDE_TRY_ZONE_RUNS_MOST)
+		   ? sonde_error(EINVAL, "'%s' is not a number of runs: 1 to %d", value, SONDE_TRY_ZONE_RUNS_MOST)
 		   : 0;
 }
 
 static const struct sonde_option options[] = {
-    {"warmup", 'w', "N", "first N times which do not count (default 3)",
+    {"warmup", 'w', "N", "warm-up runs before the measured ones (default 3)",
      SONDE_NUMBER(AT(runs.warmup), 0, SONDE_BENCH_RUNS_MOST)},
-    {"runs", 'r', "N", "run N times (default: until ±2 % or half the margin, at most 100)",
+    {"runs", 'r', "N", "measured runs (default: until ±2 % or half the margin)",
      SONDE_NUMBER(AT(runs.runs), 2, SONDE_BENCH_RUNS_MOST)},
-    {"margin", 'm', "SHARE", "what does not matter of a difference (default 1%)", SONDE_BY(set_margin)},
-    {"prepare", 0, "COMMAND", "before each run: a line for sh, which does not count", SONDE_TEXT(AT(runs.prepare))},
-    {"ignore-failure", 'i', NULL, "go on when the command fails", SONDE_FLAG(AT(runs.ignore_failure))},
-    {"show-output", 0, NULL, "leave the command's standard output where it is (default: it goes to /dev/null)",
+    {"margin", 'm', "SHARE", "smallest difference that matters (default 1%)", SONDE_BY(set_margin)},
+    {"prepare", 0, "COMMAND", "run this shell line before each run, untimed", SONDE_TEXT(AT(runs.prepare))},
+    {"ignore-failure", 'i', NULL, "count runs that fail, too", SONDE_FLAG(AT(runs.ignore_failure))},
+    {"show-output", 0, NULL, "show the command's output (default: /dev/null)",
      SONDE_FLAG(AT(runs.show_output))},
-    {"keep", 'k', NULL, "baseline: keep a copy of the program, to run it again when it was built anew",
+    {"keep", 'k', NULL, "baseline: keep a copy of the program to run again",
      SONDE_FLAG(AT(keep))},
-    {"zones", 0, "[=N]", "then record N runs (10), and keep the time in each zone", SONDE_BY(set_zones)},
+    {"zones", 0, "[=N]", "then record N runs (10) for the time in each zone", SONDE_BY(set_zones)},
     {SONDE_FORWARD_KEEP_ARGUMENTS(AT(runs.keep_arguments))},
-    {"gate", 0, NULL, "run: exit with 0 improved or unchanged, 1 regressed, 3 inconclusive, 4 not comparable",
+    {"gate", 0, NULL, "run: exit 1 if regressed, 3 inconclusive, 4 not comparable",
      SONDE_FLAG(AT(gate))},
-    {"journal", 'j', "FOLDER", "another place than .sonde-try here or above", SONDE_TEXT(AT(folder))},
-    {"json", 0, NULL, "as JSON: of report its own, else as sonde bench --json", SONDE_FLAG(AT(json))},
+    {"journal", 'j', "FOLDER", "journal folder (default: .sonde-try here or above)", SONDE_TEXT(AT(folder))},
+    {"json", 0, NULL, "print JSON; of run and baseline as sonde bench --json", SONDE_FLAG(AT(json))},
     {"format", 'f', "FORMAT", "report: text (default), json, csv, md, …", SONDE_TEXT(AT(format))},
-    {"output", 'o', "FILE", "write there instead of to the standard output", SONDE_TEXT(AT(output))},
-    {"force", 0, NULL, "overwrite FILE when it exists", SONDE_FLAG(AT(force))},
+    {"output", 'o', "FILE", "output file (default: the standard output)", SONDE_TEXT(AT(output))},
+    {"force", 0, NULL, "overwrite FILE if it exists", SONDE_FLAG(AT(force))},
     {0},
 };
 
@@ -110,9 +110,9 @@ static int zones_measured(struct request *request)
 	if (code == -EINTR)
 		return code;
 	if (code)
-		fprintf(stderr, "sonde try: no zones are kept: %s\n", sonde_error_text());
+		fprintf(stderr, "sonde try: zones are not kept: %s\n", sonde_error_text());
 	else if (!zones->count)
-		fprintf(stderr, "sonde try: no zones are kept: the command has none (sonde/sonde.h)\n");
+		fprintf(stderr, "sonde try: zones are not kept: the command has none (sonde/sonde.h)\n");
 	return 0;
 }
 
@@ -121,9 +121,9 @@ static int measured(struct request *request)
 {
 	struct sonde_bench_runs *runs = &request->runs;
 	if (runs->show.error)
-		return sonde_error(EIO, "%s: nothing is in the journal", runs->error);
+		return sonde_error(EIO, "%s: nothing was added to the journal", runs->error);
 	if (runs->show.interrupted)
-		return sonde_error(EINTR, "interrupted after %zu run%s: nothing is in the journal", runs->versus.count,
+		return sonde_error(EINTR, "interrupted after %zu run%s: nothing was added to the journal", runs->versus.count,
 				   runs->versus.count == 1 ? "" : "s");
 	request->entry.pairs = runs->pairs;
 	request->entry.count = runs->versus.count;
@@ -162,11 +162,9 @@ static int keep(struct request *request)
 	struct sonde_try_entry *entry = &request->entry;
 	char path[PATH_MAX + 512];
 	if (!entry->words[1] && !sonde_shell_is_plain(entry->words[0]))
-		return sonde_error(EINVAL,
-				   "--keep: of a line for the shell it is not known which program it runs: name "
-				   "the program and its arguments");
+		return sonde_error(EINVAL, "--keep cannot tell which program a shell line runs: name the program and its arguments");
 	if (sonde_digest_program(path, sizeof path, entry->words[0]))
-		return sonde_error(ENOENT, "'%s' is not there, or no program", entry->words[0]);
+		return sonde_error(ENOENT, "'%s' does not exist, or is not a program", entry->words[0]);
 	if (asprintf(&entry->kept, "%s.%s", request->word[1], entry->id) < 0)
 		return sonde_error(ENOMEM, "out of memory for a name");
 	int code = sonde_journal_folder(&request->journal);
@@ -227,14 +225,12 @@ static int check(struct request *request, const struct sonde_try_entry *baseline
 	struct sonde_try_entry *entry = &request->entry;
 	if (!sonde_bench_machine_compare(&baseline->machine, &entry->machine, say_difference, NULL)) {
 		sonde_error(EINVAL,
-			    "the baseline of %s is of another machine: sonde try baseline %s -- COMMAND measures "
-			    "one here",
+		    "the baseline of %s is from another machine: sonde try baseline %s -- COMMAND measures one here",
 			    request->word[1], request->word[1]);
 		return SONDE_EXIT_UNREADABLE;
 	}
 	if (strcmp(baseline->directory, entry->directory) != 0) {
-		sonde_error(EINVAL,
-			    "the baseline was run in %s%s, and paths in commands are from there: run it there, too",
+		sonde_error(EINVAL, "the baseline was run in %s%s, and its paths are relative: run it there, too",
 			    *baseline->directory == '/' ? "" : "the journal's folder's ", baseline->directory);
 		return SONDE_EXIT_USAGE;
 	}
@@ -335,7 +331,7 @@ static int report_one(struct request *request, struct sonde_report *report)
 {
 	int code = sonde_try_entries_read(&request->entries, &request->journal);
 	if (code == -ENOENT)
-		return sonde_error(ENOENT, "%s: there is no experiment %s: sonde try report lists them",
+		return sonde_error(ENOENT, "%s: no experiment %s: sonde try report lists them",
 				   request->journal.folder, request->word[1]);
 	report->title = request->word[1];
 	report->path = request->journal.path;
@@ -348,7 +344,7 @@ static int report_all(struct request *request, struct sonde_report *report)
 	struct sonde_journal_names names;
 	int code = sonde_journal_names(&names, &request->journal);
 	if (!code && !names.count)
-		code = sonde_error(ENOENT, "%s: no experiment is there: sonde try baseline NAME -- COMMAND begins one",
+		code = sonde_error(ENOENT, "%s: no experiments yet: sonde try baseline NAME -- COMMAND starts one",
 				   request->journal.folder);
 	report->title = "experiments";
 	report->path = request->journal.folder;
@@ -404,9 +400,9 @@ static const struct action *choose(const struct request *request)
 		fprintf(stderr, "sonde try: sonde try %s [options] %s\n", action->name, action->usage);
 		return NULL;
 	}
-	fprintf(stderr, "sonde try: %s%s%swhat shall be done? sonde try baseline, run or report\n",
+	fprintf(stderr, "sonde try: %s%s%suse sonde try baseline, run or report\n",
 		request->word_count ? "'" : "", request->word_count ? request->word[0] : "",
-		request->word_count ? "' is none of them: " : "");
+		request->word_count ? "' is not a subcommand: " : "");
 	return NULL;
 }
 
@@ -416,7 +412,7 @@ static const struct sonde_format *choose_format(const struct request *request)
 	const struct sonde_format *format = sonde_format_find(name);
 	if (format && format->render && !format->section)
 		return format;
-	fprintf(stderr, "sonde try: '%s' is no format for reports: text, json, csv, md\n", name);
+	fprintf(stderr, "sonde try: unknown report format '%s': use text, json, csv or md\n", name);
 	return NULL;
 }
 
@@ -467,7 +463,7 @@ static int run(int argc, char **argv)
 
 const struct sonde_command sonde_command_try = {
     .name = "try",
-    .title = "keep a journal of attempts to make a command better",
+    .title = "keep a journal of attempts to speed up a command",
     .usage = "baseline NAME -- CMD | run NAME 'WHAT' -- CMD | report [NAME]",
     .options = options,
     .examples = "sonde try baseline --keep parser -- ./app input\n"
@@ -475,8 +471,7 @@ const struct sonde_command sonde_command_try = {
 		"sonde try report parser\n"
 		"sonde try report --json parser | jq .improved",
     .run = run,
-    .glossary =
-	"Journal: .sonde-try in the working directory or above, else where .git is\n"
-	"NAME.jsonl\ta line for each baseline and each attempt: its runs, zones, command, files and machine\n"
-	"baseline\truns again in turn with an attempt where it can: by another command, or by its copy (--keep)\n",
+    .glossary = "Journal: .sonde-try in the working directory or above, else where .git is\nNAME.jsonl\ta line for "
+		"each baseline and each attempt: its runs, zones, command, files and machine\nbaseline\truns again, "
+		"interleaved with an attempt, where it can: by another command, or by its copy (--keep)\n",
 };

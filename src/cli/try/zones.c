@@ -100,9 +100,9 @@ int sonde_try_zones_check(struct sonde_session *session)
 		return sonde_error(EIO, "a run's recording lost %llu events of zones: times would be too short",
 				   (unsigned long long)lost);
 	if (!run->closed)
-		return sonde_error(EIO, "a run's recording was not closed in order");
+		return sonde_error(EIO, "a run's recording is incomplete");
 	if (sonde_session_damaged_b(session) || run->skipped_chunks || run->skipped_records)
-		return sonde_error(EIO, "a part of a run's recording cannot be read");
+		return sonde_error(EIO, "part of a run's recording cannot be read");
 	return run->status > 0 ? check_end(run->status) : 0;
 }
 

@@ -31,13 +31,11 @@ static const struct sonde_column columns[COLUMNS] = {
 struct sonde_section *sonde_try_zones_section(struct sonde_report *report)
 {
 	struct sonde_section *section =
-	    sonde_report_table(report, "try-zones", "Zones of attempts, recorded apart (--zones)", columns, COLUMNS);
+	    sonde_report_table(report, "try-zones", "Zones of attempts, recorded separately (--zones)", columns, COLUMNS);
 	if (section)
 		sonde_report_note(
 		    report, section, 0,
-		    "times: medians of a run, all threads together, the zones inside them included; runs "
-		    "that were recorded are not those of the verdicts above; p is corrected for the zones "
-		    "of an attempt");
+		    "times: medians of separately recorded runs, all threads, nested zones included; p is corrected");
 	return section;
 }
 
@@ -131,7 +129,7 @@ static struct sonde_cell median(const struct pair *pair, enum sonde_versus_side 
 	size_t count = pair->runs[side];
 	double *sorted = is_there(pair, side) ? malloc((count + 1) * sizeof *sorted) : NULL;
 	if (!sorted)
-		return sonde_cell_absent("it was in none of these runs");
+		return sonde_cell_absent("not in any of these runs");
 	memcpy(sorted, pair->ns[side], count * sizeof *sorted);
 	qsort(sorted, count, sizeof *sorted, by_value);
 	double value = (sorted[(count - 1) / 2] + sorted[count / 2]) / 2;
@@ -145,7 +143,7 @@ static struct sonde_cell gain(const struct sonde_change *change, double by)
 	int is_known = change->is_ratio && isfinite(by) && by > 0;
 	return is_known
 		   ? sonde_cell_real(1 - 1 / by, 0)
-		   : sonde_cell_absent(change->is_ratio ? "too few runs" : "it is 0 in some run, and has no share");
+		   : sonde_cell_absent(change->is_ratio ? "too few runs" : "0 in some run, so it has no ratio");
 }
 
 static int row_add(struct sonde_report *report, struct sonde_section *section, size_t number, const struct pair *pair,
@@ -171,7 +169,7 @@ static int row_add(struct sonde_report *report, struct sonde_section *section, s
 	row[P] = sonde_cell_real(pair->change.p, 0);
 	row[VERDICT] = pair->change.is_ratio
 			   ? sonde_cell_text(sonde_verdict_name(sonde_change_verdict(&pair->change, margin)))
-			   : sonde_cell_absent("it is 0 in some run, and has no share");
+			   : sonde_cell_absent("0 in some run, so it has no ratio");
 	return 0;
 }
 

@@ -75,16 +75,16 @@ static void put_tail(struct sonde_chrome *chrome)
 	if (states->shared) {
 		sonde_json_put_uint(json, "states_shared_below_ns", states->least_ns);
 		sonde_json_put_text(json, "states_note",
-				    "states shorter than that share slices named switching, which say what they add up "
-				    "to; sonde export --from and --to show a part in detail");
+				    "shorter states share slices named switching, which sum them up; sonde export "
+				    "--from and --to show a part in detail");
 	}
 	sonde_json_put_uint(json, "wait_slices", chrome->wait_slices);
 	sonde_json_put_uint(json, "waits_in_shared_slices", chrome->waits_shared);
 	if (chrome->waits_shared) {
 		sonde_json_put_uint(json, "waits_shared_below_ns", chrome->waits_least_ns);
 		sonde_json_put_text(json, "waits_note",
-				    "calls that took less than that share slices named calls, which say what they add "
-				    "up to; sonde export --from and --to show a part in detail");
+				    "shorter calls share slices named calls, which sum them up; sonde export --from "
+				    "and --to show a part in detail");
 	}
 	sonde_json_put_uint(json, "lock_arrows", chrome->lock_arrows);
 	sonde_json_put_uint(json, "wake_arrows", chrome->flow_counts[SONDE_TRACK_STATES]);
@@ -181,7 +181,7 @@ static int export(struct sonde_session *session, const struct sonde_format_optio
 const struct sonde_format sonde_format_chrome = {
     .name = "chrome",
     .extension = ".trace.json",
-    .title = "trace events: zones, waits, states, devices, critical path, counters, heaps, samples; for Perfetto",
+    .title = "trace events for Perfetto and chrome://tracing",
     .section = "critical-steps",
     .export = export,
 };

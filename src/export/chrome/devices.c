@@ -69,7 +69,7 @@ static void put_slice(struct sonde_chrome *chrome, const struct sonde_device_sli
 	struct sonde_device_arg args[SONDE_DEVICE_ARGS_MAX];
 	const struct sonde_chrome_event event = {.phase = "X",
 						 .name = sonde_device_slices_name(chrome->session, slice),
-						 .category = slice->queue ? "device" : "device call",
+						 .category = slice->queue ? "device" : "GPU API call",
 						 .thread = at->thread,
 						 .track = at->track,
 						 .pid = at->pid,

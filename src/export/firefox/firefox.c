@@ -77,17 +77,17 @@ static void put_extra(const struct sonde_firefox *firefox, struct sonde_json *js
 		const char *label, *format;
 		uint64_t value;
 	} rows[] = {
-	    {"Calls that waited left out", "integer", firefox->calls_left},
+	    {"Blocking calls left out", "integer", firefox->calls_left},
 	    {"Their time", "nanoseconds", firefox->calls_left_ns},
 	    {"They were shorter than", "nanoseconds", firefox->calls_least_ns},
 	    {"Arguments left out", "integer", firefox->marks.dropped},
-	    {"Steps of the critical path left out", "integer", path_left},
-	    {"Activities of devices left out", "integer", firefox->devices_left},
-	    {"Curves of heaps with parts not readable", "integer", firefox->tracks.left[SONDE_TRACK_HEAP].damaged},
-	    {"Records lost", "integer", lacks.lost},
-	    {"Bytes that could not be read", "bytes", lacks.damaged_b},
-	    {"Chunks that could not be read", "integer", lacks.skipped},
-	    {"Not closed in order (1 = so)", "integer", (uint64_t)lacks.cut}};
+	    {"Critical path segments left out", "integer", path_left},
+	    {"GPU activities left out", "integer", firefox->devices_left},
+	    {"Heap curves with unreadable parts", "integer", firefox->tracks.left[SONDE_TRACK_HEAP].damaged},
+	    {"Lost records", "integer", lacks.lost},
+	    {"Unreadable bytes", "bytes", lacks.damaged_b},
+	    {"Unreadable chunks", "integer", lacks.skipped},
+	    {"Incomplete (1 = yes)", "integer", (uint64_t)lacks.cut}};
 	sonde_json_key(json, "extra");
 	sonde_json_array(json);
 	sonde_json_object(json);
@@ -201,7 +201,7 @@ static int put_document(struct sonde_firefox *firefox)
 	for (uint32_t id = 1; id <= sonde_session_thread_count(firefox->session) && !firefox->error; id++)
 		if (sonde_firefox_has(firefox, id))
 			sonde_firefox_thread(firefox, sonde_session_thread(firefox->session, id));
-	const struct sonde_thread nobody = {.name = "(thread not known)"};
+	const struct sonde_thread nobody = {.name = "(unknown thread)"};
 	if (!firefox->error && firefox->samples.rows && firefox->samples.counts[0])
 		sonde_firefox_thread(firefox, &nobody);
 	if (!firefox->error)
@@ -262,7 +262,7 @@ static int export(struct sonde_session *session, const struct sonde_format_optio
 const struct sonde_format sonde_format_firefox = {
     .name = "firefox",
     .extension = ".firefox.json",
-    .title = "processed profile: samples, zones, waits, critical path, devices, memory; for the Firefox Profiler",
+    .title = "processed profile, for the Firefox Profiler",
     .section = "critical-steps",
     .export = export,
 };

@@ -191,7 +191,7 @@ static void put_call(struct sonde_firefox *firefox, const struct sonde_call *cal
 	sonde_firefox_begin(&marker, firefox, call->thread, row->name, "wait");
 	put_text(&marker, "object", sonde_call_object(firefox->session, call->object, object, sizeof object));
 	if (is_sampled)
-		put_text(&marker, "note", "found by looks from outside");
+		put_text(&marker, "note", "sampled from outside");
 	else if (call->amount && row->group != SONDE_WAIT_GROUP_LOCK)
 		sonde_json_put_uint(&marker.json, "bytes", call->amount);
 	if (holder)
@@ -248,15 +248,15 @@ static const struct {
     {"device",
      "{marker.data.kind}",
      {{"kind", "Kind", "string"},
-      {"delay", "Asked for before", "duration"},
-      {"asked_by", "Asked for by thread", "integer"},
+      {"delay", "Time since submission", "duration"},
+      {"asked_by", "Submitted by thread", "integer"},
       {"correlation", "Correlation", "integer"},
       {"bytes", "Bytes", "bytes"},
       {"grid", "Blocks", "string"},
-      {"block", "Threads of a block", "string"},
-      {"registers", "Registers of a thread", "integer"},
-      {"local", "Local memory of a thread", "bytes"},
-      {"shared", "Shared memory of a block", "bytes"}}},
+      {"block", "Threads per block", "string"},
+      {"registers", "Registers per thread", "integer"},
+      {"local", "Local memory per thread", "bytes"},
+      {"shared", "Shared memory per block", "bytes"}}},
 };
 
 int sonde_firefox_has_field(const char *type, const char *key)

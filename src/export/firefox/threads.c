@@ -331,7 +331,7 @@ static void put_data(struct sonde_firefox *firefox, const struct sonde_spool_row
 {
 	const char *text = sonde_spool_text(&firefox->markers, row);
 	if (!text && !firefox->error)
-		firefox->error = sonde_error(EIO, "what is put together cannot be read again");
+		firefox->error = sonde_error(EIO, "the temporary output cannot be read again");
 	sonde_json_raw(&firefox->json, text ? text : "null");
 }
 

@@ -172,7 +172,7 @@ static int render(const struct sonde_report *report, const struct sonde_format_o
 	const char *at_style = strstr(text, STYLE), *at_program = strstr(text, PROGRAM);
 	if (!program || !program->size_b || !style || !at_style || !at_program || at_program < at_style ||
 	    strstr((const char *)program->data, "</script"))
-		return sonde_error(ENOTSUP, "this build has no web page: it was made without npm, or without a network "
+		return sonde_error(ENOTSUP, "this build has no web page: it was built without npm or network access "
 					    "(meson's -Dweb=enabled says why)");
 	fwrite(text, 1, (size_t)(at_style - text), out);
 	fputs(POLICY "<style>", out);
@@ -191,7 +191,7 @@ static int render(const struct sonde_report *report, const struct sonde_format_o
 const struct sonde_format sonde_format_html = {
     .name = "html",
     .extension = ".html",
-    .title = "one file for a browser: the page of sonde view with everything in it",
+    .title = "the page of sonde view in one file",
     .section = SONDE_FORMAT_ALL,
     .render = render,
 };

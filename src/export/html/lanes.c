@@ -220,7 +220,7 @@ static int put_lane(struct lanes *lanes, const struct sonde_tile_lane *lane, con
 	int error = 0;
 	sonde_buf_clear(&lanes->block);
 	if (rows->count > UINT32_MAX)
-		return sonde_error(EFBIG, "a lane of %zu slices is too long for one file", rows->count);
+		return sonde_error(EFBIG, "a track of %zu slices is too long for one file", rows->count);
 	for (size_t i = 0; !error && columns[lane->form][i]; i++)
 		error = put_column(lanes, rows, columns[lane->form][i]);
 	const uint32_t head[2] = {(uint32_t)lanes->block.len_b, (uint32_t)rows->count};

@@ -325,7 +325,7 @@ static void put_foot(struct picture *picture, int height)
 	if (picture->culled)
 		fprintf(
 		    out,
-		    "<text class=\"note\" x=\"%d\" y=\"%d\">%zu frames narrower than 0.1 pixel are left out.</text>\n",
+		    "<text class=\"note\" x=\"%d\" y=\"%d\">%zu frames narrower than 0.1 pixel are not shown.</text>\n",
 		    MARGIN, height - 14, picture->culled);
 	fputs("<script><![CDATA[\n", out);
 	fputs(flame_js, out);

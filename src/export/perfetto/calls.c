@@ -86,7 +86,7 @@ static uint64_t make_lane(struct lanes *lanes, size_t lane)
 	uint64_t track = lane < LANES_MAX
 			     ? sonde_perfetto_track(perfetto, SONDE_PERFETTO_CALLS, lanes->thread, lane, &is_new)
 			     : sonde_perfetto_track_new(perfetto);
-	sonde_perfetto_describe(perfetto, track, sonde_perfetto_thread(perfetto, lanes->thread), "calls that waited",
+	sonde_perfetto_describe(perfetto, track, sonde_perfetto_thread(perfetto, lanes->thread), "blocking calls",
 				NULL);
 	return track;
 }

@@ -39,7 +39,7 @@ static void put_slice(struct sonde_perfetto *perfetto, const struct sonde_device
 	    perfetto, &(struct sonde_perfetto_event){.type = SONDE_PERFETTO_BEGIN,
 						     .track = track,
 						     .time_ns = slice->from_ns,
-						     .category = slice->queue ? "device" : "device call",
+						     .category = slice->queue ? "device" : "GPU API call",
 						     .name = sonde_device_slices_name(perfetto->session, slice)});
 	sonde_perfetto_arg_text(perfetto, "kind", sonde_activity_row(slice->kind)->name);
 	for (size_t i = 0; i < count; i++)

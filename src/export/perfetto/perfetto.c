@@ -185,7 +185,7 @@ static int export(struct sonde_session *session, const struct sonde_format_optio
 const struct sonde_format sonde_format_perfetto = {
     .name = "perfetto",
     .extension = ".pftrace",
-    .title = "protobuf trace: zones, waits, states, devices, critical path, counters, heaps, samples; for Perfetto",
+    .title = "protobuf trace, for Perfetto",
     .section = "critical-steps",
     .binary = 1,
     .export = export,

@@ -99,7 +99,7 @@ static int choose_scales(struct drawing *drawing)
 				least = fmin(least, isnan(row->low[i]) ? 0 : row->low[i]);
 		}
 	if (!has_value)
-		return sonde_error(ENODATA, "the recording has nothing to draw for this plot");
+		return sonde_error(ENODATA, "the recording has no data for this plot");
 	sonde_plot_scale_choose(&drawing->x, plot->x.unit, from, to, plot->x.logarithmic);
 	least = plot->y.below_zero ? least * HEADROOM : 0;
 	sonde_plot_scale_choose(

@@ -51,7 +51,7 @@ static int nothing(const struct sonde_section *section, const char *key)
 	if (section && section->table.row_count && cell->text)
 		return sonde_error(ENODATA, "%s", cell->text);
 	return sonde_error(ENODATA, "%s",
-			   section && section->notes ? section->notes->text : "nothing of it was recorded");
+			   section && section->notes ? section->notes->text : "no data was recorded for it");
 }
 
 /* Shows the section's notes about lost or missing data below the picture, after existing notes. */
@@ -157,9 +157,9 @@ static int build_cpu(struct builder *builder)
 	const struct columns user = {"from_ns", "to_ns", "user_cpus", NULL, NULL},
 			     system = {"from_ns", "to_ns", "system_cpus", NULL, NULL};
 	struct sonde_plot *plot = &builder->plot;
-	plot->title = "CPU use over time";
+	plot->title = "CPU utilisation over time";
 	plot->x = time_axis;
-	plot->y = (struct sonde_plot_axis){.title = "CPUs in use, all processes", .unit = SONDE_UNIT_NUMBER};
+	plot->y = (struct sonde_plot_axis){.title = "CPUs used, all processes", .unit = SONDE_UNIT_NUMBER};
 	int error = add(builder, usage, &system,
 			(struct sonde_plot_series){.key = "system", .name = "kernel", .form = SONDE_PLOT_AREA});
 	error = error ? error
@@ -193,16 +193,16 @@ static int build_memory(struct builder *builder)
 	plot->y = (struct sonde_plot_axis){.title = "memory", .unit = SONDE_UNIT_BYTES};
 	int error = add(
 	    builder, usage, &resident,
-	    (struct sonde_plot_series){.key = "resident", .name = "resident, all processes", .form = SONDE_PLOT_LINE});
+	    (struct sonde_plot_series){.key = "resident", .name = "RSS, all processes", .form = SONDE_PLOT_LINE});
 	error = error ? error
 		      : add(builder, heap, &alive,
 			    (struct sonde_plot_series){.key = "alive",
-						       .name = "allocated, most alive of the largest heap",
+						       .name = "allocated: peak of the largest heap",
 						       .form = SONDE_PLOT_LINE});
 	for (size_t i = 0; i < plot->series_count && !error; i++)
 		annotate_peak(builder, &plot->series[i],
-			      *plot->series[i].key == 'r' ? "resident: highest mean of an interval"
-							  : "allocated: at most");
+			      *plot->series[i].key == 'r' ? "RSS: highest mean of an interval"
+							  : "allocated: peak");
 	error = error ? error : take_warnings(builder, usage);
 	error = error ? error : take_warnings(builder, heap);
 	return error ? error : plot->series_count ? 0 : nothing(usage, "rss_b");
@@ -214,10 +214,10 @@ static int build_io(struct builder *builder)
 	const struct columns read = {"from_ns", "to_ns", "read_b_per_s", NULL, NULL},
 			     written = {"from_ns", "to_ns", "written_b_per_s", NULL, NULL};
 	struct sonde_plot *plot = &builder->plot;
-	plot->title = "What system calls read and wrote over time";
+	plot->title = "System call I/O over time";
 	plot->x = time_axis;
 	plot->y = (struct sonde_plot_axis){
-	    .title = "all processes, whatever it was", .unit = SONDE_UNIT_BYTES, .suffix = "/s"};
+	    .title = "all processes, files and sockets", .unit = SONDE_UNIT_BYTES, .suffix = "/s"};
 	int error = add(builder, usage, &read,
 			(struct sonde_plot_series){.key = "read", .name = "read", .form = SONDE_PLOT_LINE});
 	error = error ? error
@@ -239,10 +239,10 @@ static int build_zones(struct builder *builder)
 			(struct sonde_plot_series){.key = "count", .name = "instances", .form = SONDE_PLOT_BARS});
 	if (error || !plot->series_count)
 		return error ? error : nothing(bars, "count");
-	plot->title = sonde_arena_printf(&builder->arena, "%s: how long %s instances took",
+	plot->title = sonde_arena_printf(&builder->arena, "%s: duration of %s instances",
 					 sonde_report_cell_text(zone, 0, "zone"),
 					 figure_of(builder, SONDE_UNIT_COUNT, value_of(zone, 0, "count")));
-	plot->x = (struct sonde_plot_axis){.title = "duration, logarithmic", .unit = SONDE_UNIT_NS, .logarithmic = 1};
+	plot->x = (struct sonde_plot_axis){.title = "duration (log scale)", .unit = SONDE_UNIT_NS, .logarithmic = 1};
 	plot->y = (struct sonde_plot_axis){.title = "instances", .unit = SONDE_UNIT_COUNT};
 	for (size_t i = 0; i < sizeof points / sizeof *points; i++) {
 		double at = value_of(zone, 0, points[i][0]);
@@ -262,7 +262,7 @@ static int build_iterations(struct builder *builder)
 	struct sonde_plot *plot = &builder->plot;
 	size_t rows = turns ? turns->table.row_count : 0;
 	size_t lines = rows && value_of(turns, rows - 1, "last") > (double)rows ? 3 : 1;
-	plot->title = "How long iterations took, one after the other";
+	plot->title = "Durations of iterations, in order";
 	plot->x = (struct sonde_plot_axis){.title = "iteration", .unit = SONDE_UNIT_COUNT};
 	plot->y = (struct sonde_plot_axis){.title = "duration", .unit = SONDE_UNIT_NS};
 	plot->note = turns && turns->notes ? turns->notes->text : NULL;
@@ -291,7 +291,7 @@ static int build_bars(struct builder *builder, const struct sonde_section *secti
 
 static int build_parallelism(struct builder *builder)
 {
-	builder->plot.title = "How many threads could run at once";
+	builder->plot.title = "Runnable threads";
 	builder->plot.x = (struct sonde_plot_axis){.title = "threads", .unit = SONDE_UNIT_COUNT};
 	builder->plot.y = (struct sonde_plot_axis){.title = "time with so many", .unit = SONDE_UNIT_RATIO};
 	return build_bars(builder, sonde_report_find(builder->report, "parallelism"), "threads",
@@ -334,7 +334,7 @@ static int build_diff_functions(struct builder *builder)
 	const struct sonde_section *functions = sonde_report_find(builder->report, "diff-functions");
 	int has_columns = functions && functions->table.row_count &&
 			  sonde_report_cell(functions, 0, "ci95_low")->kind == SONDE_CELL_REAL;
-	builder->plot.title = "How shares of CPU time changed, by function";
+	builder->plot.title = "Change of CPU shares by function";
 	builder->plot.x = (struct sonde_plot_axis){.title = "function", .unit = SONDE_UNIT_COUNT};
 	builder->plot.y = (struct sonde_plot_axis){
 	    .title = "candidate − baseline, with 95 % interval", .unit = SONDE_UNIT_RATIO, .below_zero = 1};
@@ -359,7 +359,7 @@ static int build_diff_zones(struct builder *builder)
 {
 	const struct sonde_section *zones = sonde_report_find(builder->report, "diff-zones");
 	struct sonde_plot *plot = &builder->plot;
-	plot->title = "Self time of zones in both";
+	plot->title = "Self time of shared zones";
 	plot->x =
 	    (struct sonde_plot_axis){.title = "zone: left the baseline, right the candidate", .unit = SONDE_UNIT_COUNT};
 	plot->y = (struct sonde_plot_axis){.title = "self time", .unit = SONDE_UNIT_NS};
@@ -403,7 +403,7 @@ static int render(const struct sonde_report *report, const struct drawn *drawn, 
 	if (error == -ENODATA) {
 		char why[WHY_MAX_B];
 		snprintf(why, sizeof why, "%s", sonde_error_text());
-		error = sonde_error(ENODATA, "no plot %s of %s: %s (--plot list says which there are)", drawn->name,
+		error = sonde_error(ENODATA, "no plot %s of %s: %s (--plot list names the available ones)", drawn->name,
 				    drawn->of, why);
 	}
 	if (!error)
@@ -514,6 +514,6 @@ static int render_diff_list(const struct sonde_report *report, const struct sond
 }
 
 const struct sonde_format sonde_format_plots = {
-    .name = "text", .extension = ".txt", .title = "which plots there are", .render = render_list};
+    .name = "text", .extension = ".txt", .title = "available plots", .render = render_list};
 const struct sonde_format sonde_format_diff_plots = {
-    .name = "text", .extension = ".txt", .title = "which plots of a comparison there are", .render = render_diff_list};
+    .name = "text", .extension = ".txt", .title = "available plots of a comparison", .render = render_diff_list};

@@ -48,7 +48,7 @@ struct library {
 /* The libraries stay loaded: their threads and tables cannot be unloaded. */
 static int load(struct library *out)
 {
-	static const char missing[] = "a PNG needs %s (Debian's librsvg2-2), which %s; -f svg needs nothing";
+	static const char missing[] = "a PNG needs %s (Debian's librsvg2-2), which %s; -f svg needs no library";
 	void *rsvg = dlopen(RSVG, RTLD_NOW | RTLD_LOCAL), *cairo = dlopen(CAIRO, RTLD_NOW | RTLD_LOCAL);
 	if (!rsvg || !cairo)
 		return sonde_error(ENOSYS, missing, rsvg ? CAIRO : RSVG, "is not installed");
@@ -81,7 +81,7 @@ static int draw(const struct library *library, const struct sonde_raster *pictur
 	library->cairo_destroy(cairo);
 	library->cairo_surface_destroy(surface);
 	if (!drawn)
-		return sonde_error(EIO, "the picture could not be drawn by " RSVG "; -f svg needs nothing");
+		return sonde_error(EIO, RSVG " could not draw the picture; -f svg needs no library");
 	if (status && ferror(out)) /* the caller reports the cause and the file when it closes it */
 		return 0;
 	return status ? sonde_error(EIO, "the picture could not be written") : 0;

@@ -157,16 +157,16 @@ static void put_title(FILE *out, struct sonde_buf *scratch, const struct panel *
 		fprintf(out, " and %zu more", panel->count - 16);
 	fputs("</text>\n", out);
 	fprintf(out,
-		"<text class=\"sub\" x=\"16\" y=\"%d\">Theoretical ceilings, of the device's attributes: not measured, "
-		"and not reached where it cannot keep its highest clock up.</text>\n",
+		"<text class=\"sub\" x=\"16\" y=\"%d\">Theoretical ceilings, from the GPU's attributes: not measured, "
+		"and out of reach below its highest clock.</text>\n",
 		top + 38);
 }
 
 /* Explains the lines, and what has no line; the table gives the reason. */
 static void put_key(FILE *out, struct sonde_buf *scratch, const struct panel *panel, int top)
 {
-	static const char *const why[] = {"No kernel is a point here: what one computed",
-					  "and moved is known to counters of the device", "alone, which are not read."};
+	static const char *const why[] = {"Kernels are not shown: their FLOP and bytes", "are known only to the GPU's",
+					  "counters, which are not read."};
 	int y = top + 14;
 	for (size_t i = 0; i <= panel->peak_count; i++, y += ROW) {
 		int is_memory = i == panel->peak_count;
@@ -179,7 +179,7 @@ static void put_key(FILE *out, struct sonde_buf *scratch, const struct panel *pa
 		if (rate > 0)
 			sonde_roofline_rate_put(out, rate, is_memory ? "B/s" : "FLOP/s");
 		else
-			fputs("not known: see the table", out);
+			fputs("unknown: see the table", out);
 		fputs("</text>\n", out);
 	}
 	for (size_t i = 0; i < sizeof why / sizeof *why; i++)
@@ -226,7 +226,7 @@ void sonde_roofline_devices_put(const struct sonde_report *report, int top, FILE
 		fputs("</g>\n", out);
 	}
 	if (panels.left_out)
-		fprintf(out, "<text class=\"sub\" x=\"16\" y=\"%d\">%zu more device%s in the table alone</text>\n",
+		fprintf(out, "<text class=\"sub\" x=\"16\" y=\"%d\">%zu more GPU%s only in the table</text>\n",
 			top + 8, panels.left_out, panels.left_out == 1 ? " is" : "s are");
 	sonde_buf_fini(&scratch);
 }

@@ -18,7 +18,7 @@ static int render(const struct sonde_report *report, const struct sonde_format_o
 const struct sonde_format sonde_format_roofline_png = {
     .name = "png",
     .extension = ".png",
-    .title = "roofline as a picture of pixels",
+    .title = "roofline as a PNG picture",
     .section = "roofline",
     .binary = 1,
     .render = render,

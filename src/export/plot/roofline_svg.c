@@ -169,13 +169,12 @@ static void put_head(struct picture *picture, const struct sonde_report *report)
 	fputs("</text>\n<text class=\"sub\" x=\"16\" y=\"52\">", out);
 	int has_zones = picture->points && picture->points->table.row_count;
 	if (picture->roofs)
-		fputs("Measured ceilings: solid: all CPUs; dotted: one thread; dashed: by the datasheet. Points: "
-		      "zones, by "
-		      "what they reported; hollow with an arrow: at most that intensity.",
+		fputs("Measured ceilings: solid: all CPUs; dotted: one thread; dashed: datasheet. Points: zones as "
+		      "reported; hollow with an arrow: at most that intensity.",
 		      out);
 	else
-		fprintf(out, "Ceilings of devices. What the machine itself can do was not measured%s.",
-			has_zones ? ": zones have no place" : "");
+		fprintf(out, "Ceilings of GPUs. The machine's own were not measured%s.",
+			has_zones ? ": zones cannot be placed" : "");
 	fputs("</text>\n", out);
 }
 
@@ -266,8 +265,7 @@ static void put_points(struct picture *picture)
 	for (size_t i = 0; i < picture->count; i++)
 		put_key_row(picture, i + 1, &picture->point[i]);
 	if (!picture->count)
-		fprintf(picture->out,
-			"<text class=\"sub\" x=\"%d\" y=\"%d\">No zone has known FLOP and bytes.</text>\n", KEY_X,
+		fprintf(picture->out, "<text class=\"sub\" x=\"%d\" y=\"%d\">No zone has both FLOP and bytes.</text>\n", KEY_X,
 			TOP + 14);
 	if (picture->below)
 		fprintf(picture->out,

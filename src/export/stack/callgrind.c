@@ -158,9 +158,8 @@ static void put_waits_head(struct state *state)
 	char value[256];
 	sonde_weigh_say(&state->options->weigh, state->session, value, sizeof value);
 	fprintf(state->out,
-		"desc: Costs: %s, of all threads together; Waiting is in nanoseconds\n"
-		"desc: Calls: waits whose stacks went through the call (calls were not counted)\n\n"
-		"positions: line\nevents: Waits Waiting\n",
+		"desc: Costs: %s (all threads); Waiting is in nanoseconds\ndesc: Calls: waits with the call on their "
+		"stack (calls were not counted)\n\npositions: line\nevents: Waits Waiting\n",
 		sonde_clean_text(&state->scratch, value));
 }
 
@@ -169,9 +168,8 @@ static void put_heap_head(struct state *state)
 	char value[256];
 	sonde_weigh_say(&state->options->weigh, state->session, value, sizeof value);
 	fprintf(state->out,
-		"desc: Costs: %s\n"
-		"desc: Calls: blocks whose stacks went through the call (calls were not counted)\n\n"
-		"positions: line\nevents: Blocks%s\n",
+		"desc: Costs: %s\ndesc: Calls: blocks with the call on their stack (calls were not "
+		"counted)\n\npositions: line\nevents: Blocks%s\n",
 		sonde_clean_text(&state->scratch, value),
 		sonde_export_stacks_unit(state->options) == SONDE_UNIT_COUNT ? "" : " Bytes");
 }
@@ -192,9 +190,8 @@ static void put_head(struct state *state, const struct sonde_stacks *stacks)
 	else if (of == SONDE_WEIGH_OF_WAITS)
 		put_waits_head(state);
 	else
-		fputs("desc: Costs: estimated from CPU samples; CPU is in nanoseconds\n"
-		      "desc: Calls: samples that went through the call (calls were not counted)\n\n"
-		      "positions: line\nevents: Samples CPU\n",
+		fputs("desc: Costs: estimated from CPU samples; CPU is in nanoseconds\ndesc: Calls: samples with the "
+		      "call on their stack (calls were not counted)\n\npositions: line\nevents: Samples CPU\n",
 		      state->out);
 	fputs("summary:", state->out);
 	put_costs(state, stacks->samples, stacks->weight);
@@ -246,7 +243,7 @@ static int export(struct sonde_session *session, const struct sonde_format_optio
 const struct sonde_format sonde_format_callgrind = {
     .name = "callgrind",
     .extension = ".callgrind",
-    .title = "cost by line and call, for KCachegrind and callgrind_annotate",
+    .title = "cost by line and call, for KCachegrind",
     .weighs = 1,
     .export = export,
 };

@@ -120,7 +120,7 @@ static int export(struct sonde_session *session, const struct sonde_format_optio
 const struct sonde_format sonde_format_folded = {
     .name = "folded",
     .extension = ".folded",
-    .title = "folded stacks in samples, bytes of the heap or ns of waiting, for flame graph scripts",
+    .title = "folded stacks, for flame graph scripts",
     .weighs = 1,
     .export = export,
 };

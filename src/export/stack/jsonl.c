@@ -188,6 +188,6 @@ static int export(struct sonde_session *session, const struct sonde_format_optio
 const struct sonde_format sonde_format_jsonl = {
     .name = "jsonl",
     .extension = ".jsonl",
-    .title = "allocations one by one with time, size and stack, a JSON object a line",
+    .title = "each allocation with time, size and stack, as JSON lines",
     .export = export,
 };

@@ -300,7 +300,7 @@ static void put_origin(struct state *state)
 		put_comment(state, said);
 	if (!sonde_origin_lacks(state->session, missing, sizeof missing))
 		return;
-	snprintf(line, sizeof line, "the recording is not whole: %s", missing);
+	snprintf(line, sizeof line, "the recording is incomplete: %s", missing);
 	put_comment(state, line);
 }
 
@@ -388,7 +388,7 @@ static int export(struct sonde_session *session, const struct sonde_format_optio
 const struct sonde_format sonde_format_pprof = {
     .name = "pprof",
     .extension = ".pb.gz",
-    .title = "profile.proto with CPU time and samples, of the heap or of waiting, for pprof",
+    .title = "CPU, heap or waiting profile, for pprof",
     .binary = 1,
     .weighs = 1,
     .export = export,

@@ -134,7 +134,7 @@ static int add_calls(struct calls *calls, const struct state *state, const struc
 			size_t cap = calls->cap ? 2 * calls->cap : 1024;
 			struct call *rows = realloc(calls->rows, cap * sizeof *rows);
 			if (!rows)
-				return sonde_error(ENOMEM, "out of memory for %zu calls that wait", cap);
+				return sonde_error(ENOMEM, "out of memory for %zu blocking calls", cap);
 			calls->rows = rows;
 			calls->cap = cap;
 		}
@@ -327,7 +327,7 @@ static int put_name(struct state *state)
 	for (; (said = sonde_origin_next(&origin, session)); between = "; ")
 		sonde_buf_printf(&name, "%s%s", between, said);
 	if (sonde_origin_lacks(session, text, sizeof text)) {
-		sonde_buf_printf(&name, "%sthe recording is not whole: %s", between, text);
+		sonde_buf_printf(&name, "%sthe recording is incomplete: %s", between, text);
 		between = "; ";
 	}
 	sonde_buf_text(&name, *between == ';' ? ")" : "");
@@ -390,7 +390,7 @@ static int export(struct sonde_session *session, const struct sonde_format_optio
 const struct sonde_format sonde_format_speedscope = {
     .name = "speedscope",
     .extension = ".speedscope.json",
-    .title = "samples, or calls that wait, by thread in time order, for speedscope",
+    .title = "samples or blocking calls by thread, for speedscope",
     .weighs = 1,
     .export = export,
 };

@@ -22,7 +22,14 @@ static void put_line(const char *label, const char *text, const struct sonde_for
 	sonde_buf_fini(&clean);
 }
 
-/* "; at most 1.20 s, all within next_word: 3.40 times". */
+/* A gain that rounds to nothing, and one that nobody would believe, have no factor. */
+static void put_factor(struct sonde_buf *line, const struct sonde_cell *factor)
+{
+	if (factor->kind == SONDE_CELL_REAL && factor->real >= 1.005 && factor->real <= 10)
+		sonde_buf_printf(line, ", %.2f× faster", factor->real);
+}
+
+/* "; at most 1.20 s within next_word, 3.40× faster". */
 static void put_at_most(struct sonde_buf *line, const struct sonde_section *section, size_t row,
 			const struct sonde_format_options *options)
 {
@@ -34,14 +41,14 @@ static void put_at_most(struct sonde_buf *line, const struct sonde_section *sect
 	sonde_buf_text(line, "; at most ");
 	sonde_figure(line, SONDE_UNIT_NS, most, options->ascii);
 	if (within->kind == SONDE_CELL_TEXT)
-		sonde_buf_printf(line, ", all within %s", within->text);
-	if (factor->kind == SONDE_CELL_REAL)
-		sonde_buf_printf(line, ": %.2f times", factor->real);
-	else if (within->kind == SONDE_CELL_ABSENT && within->text)
-		sonde_buf_printf(line, ", all of it: %s", within->text);
+		sonde_buf_printf(line, " within %s", within->text);
+	else
+	if (factor->kind == SONDE_CELL_ABSENT &&within->kind == SONDE_CELL_ABSENT && within->text)
+		sonde_buf_printf(line, " (%s)", within->text);
+	put_factor(line, factor);
 }
 
-/* "0.84 s, 49.2 % of the critical path could go: 1.97 times as fast (estimate)". */
+/* "saves about 0.84 s (49.2 % of the critical path), 1.97× faster". */
 static void put_gain(const struct sonde_section *section, size_t row, const struct sonde_format_options *options,
 		     FILE *out)
 {
@@ -51,18 +58,18 @@ static void put_gain(const struct sonde_section *section, size_t row, const stru
 	sonde_buf_init(&line, 1 << 12);
 	if (saves->kind != SONDE_CELL_ABSENT) {
 		const struct sonde_cell *factor = sonde_report_cell(section, row, "expected_speedup");
+		sonde_buf_text(&line, "saves about ");
 		sonde_figure(&line, SONDE_UNIT_NS, saves, options->ascii);
-		sonde_buf_text(&line, ", ");
+		sonde_buf_text(&line, " (");
 		sonde_figure(&line, SONDE_UNIT_RATIO, sonde_report_cell(section, row, "saves_share"), options->ascii);
-		sonde_buf_text(&line, " of the critical path could go");
-		if (factor->kind == SONDE_CELL_REAL)
-			sonde_buf_printf(&line, ": %.2f times as fast (estimate)", factor->real);
+		sonde_buf_text(&line, " of the critical path)");
+		put_factor(&line, factor);
 		put_at_most(&line, section, row, options);
 	} else if (bytes->kind != SONDE_CELL_ABSENT) {
 		sonde_figure(&line, SONDE_UNIT_BYTES, bytes, options->ascii);
-		sonde_buf_text(&line, " of memory; no time is promised");
+		sonde_buf_text(&line, " of memory; no time");
 	} else {
-		sonde_buf_text(&line, "not known");
+		sonde_buf_text(&line, "unknown");
 	}
 	if (!sonde_buf_append(&line, "", 1))
 		put_line("gain", (const char *)line.data, options, out);
@@ -134,7 +141,7 @@ static int render(const struct sonde_report *report, const struct sonde_format_o
 const struct sonde_format sonde_format_advice = {
     .name = "advice",
     .extension = ".advice.txt",
-    .title = "findings as a list of what to do",
+    .title = "findings as a list of actions",
     .section = SECTION,
     .render = render,
 };

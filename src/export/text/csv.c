@@ -191,6 +191,6 @@ static int render(const struct sonde_report *report, const struct sonde_format_o
 const struct sonde_format sonde_format_csv = {
     .name = "csv",
     .extension = ".csv",
-    .title = "a tidy table a section (RFC 4180), stored units",
+    .title = "a tidy table per section (RFC 4180), stored units",
     .render = render,
 };

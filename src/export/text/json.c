@@ -201,6 +201,6 @@ static int render(const struct sonde_report *report, const struct sonde_format_o
 const struct sonde_format sonde_format_json = {
     .name = "json",
     .extension = ".json",
-    .title = "everything in stored units, by a versioned schema",
+    .title = "everything in stored units, with a versioned schema",
     .render = render,
 };

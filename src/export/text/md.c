@@ -149,6 +149,6 @@ static int render(const struct sonde_report *report, const struct sonde_format_o
 const struct sonde_format sonde_format_md = {
     .name = "md",
     .extension = ".md",
-    .title = "Markdown tables, as GitHub shows them",
+    .title = "Markdown tables, as on GitHub",
     .render = render,
 };

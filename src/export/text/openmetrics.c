@@ -271,7 +271,7 @@ static int render(const struct sonde_report *report, const struct sonde_format_o
 	sonde_buf_init(&labels, TEXT_MAX_B);
 	add_label(&writer, &labels, "command", report->title ? report->title : "");
 	add_label(&writer, &labels, "recording", report->path ? report->path : "");
-	fputs("# TYPE sonde_report info\n# HELP sonde_report What these figures are of\n", out);
+	fputs("# TYPE sonde_report info\n# HELP sonde_report The recording of these figures\n", out);
 	put_sample(&writer, "sonde_report_info", &labels);
 	fputs("1\n", out);
 	for (writer.section = report->first; writer.section && !error; writer.section = writer.section->next)
@@ -286,6 +286,6 @@ static int render(const struct sonde_report *report, const struct sonde_format_o
 const struct sonde_format sonde_format_openmetrics = {
     .name = "openmetrics",
     .extension = ".prom",
-    .title = "the figures of the tables, for Prometheus (OpenMetrics 1.0)",
+    .title = "the tables' figures, for Prometheus (OpenMetrics 1.0)",
     .render = render,
 };

@@ -260,7 +260,7 @@ static void put_hidden(struct grid *grid, FILE *out)
 	for (size_t i = 0; i < grid->table->column_count; i++)
 		if (grid->hidden[i] == HIDDEN_NARROW)
 			sonde_buf_printf(scratch, "%s%s",
-					 scratch->len_b ? ", " : "(left out for want of width: ", grid->cells[i]);
+					 scratch->len_b ? ", " : "(columns hidden: ", grid->cells[i]);
 	put_gathered(grid, ")", out);
 }
 

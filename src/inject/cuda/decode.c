@@ -19,8 +19,8 @@
 
 static const char *const losses[CUDA_LOSSES] = {
     [CUDA_LOSS_CUT] = "CUDA: records that were cut off",
-    [CUDA_LOSS_KIND] = "CUDA: records of kinds that are not known here",
-    [CUDA_LOSS_TIMES] = "CUDA: work whose times are not known: it had not ended",
+    [CUDA_LOSS_KIND] = "CUDA: records of unknown kinds",
+    [CUDA_LOSS_TIMES] = "CUDA: work with unknown times: it had not ended",
     [CUDA_LOSS_MANY] = "CUDA: too many kernels, launch configurations or streams",
 };
 

@@ -161,7 +161,7 @@ static void count_dropped(void)
 {
 	size_t dropped = 0;
 	if (!cupti.cuptiActivityGetNumDroppedRecords(NULL, 0, &dropped) && dropped)
-		sonde_activity_lost("CUDA: records that CUPTI dropped: no buffer was left", dropped);
+		sonde_activity_lost("CUDA: records that CUPTI dropped: out of buffers", dropped);
 }
 
 /* Whether CUPTI is ours to ask. */
@@ -243,7 +243,7 @@ static void end(void)
 		code = wait_for_change(&until);
 	pthread_mutex_unlock(&lock);
 	if (code)
-		sonde_activity_lost("CUDA: processes whose last records did not come in time at their end", 1);
+		sonde_activity_lost("CUDA: processes whose last records came too late at exit", 1);
 }
 
 /* Whether the caller is to leave; another one that comes meanwhile waits until that is done. */
@@ -271,7 +271,7 @@ static void hand_over(const char *who)
 	cuda_tracing_leave(&tracing);
 	count_dropped();
 	if (cuda_buffers_lent())
-		sonde_activity_lost("CUDA: buffers of records that another profiler got", cuda_buffers_lent());
+		sonde_activity_lost("CUDA: buffers of records that another profiler received", cuda_buffers_lent());
 	snprintf(cause, sizeof cause, SONDE_DEVICE_LOST_TAKEN ": %.100s", *who ? who : "it has no name");
 	sonde_activity_lost(cause, 1);
 	pthread_mutex_lock(&lock);
@@ -317,7 +317,7 @@ static int set_up(void)
 	if (!failed)
 		calibrate();
 	if (!failed && (failed = start_thread()))
-		snprintf(why, sizeof why, "no thread could be begun");
+		snprintf(why, sizeof why, "no thread could be started");
 	if (failed) {
 		cupti.cuptiUnsubscribe(tracing.subscriber);
 		return give_way(why);

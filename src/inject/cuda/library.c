@@ -101,9 +101,9 @@ int cuda_library_load(struct cuda_library *out, char *why, size_t why_b)
 	if (missing)
 		snprintf(why, why_b, "this libcupti has no %s", missing);
 	else if (code)
-		snprintf(why, why_b, "libcupti does not tell its version: %s", cuda_library_error(out, code));
+		snprintf(why, why_b, "libcupti does not report its version: %s", cuda_library_error(out, code));
 	else if (out->version < CUDA_12_0)
-		snprintf(why, why_b, "libcupti is of version %u: older than CUDA 12.0", out->version);
+		snprintf(why, why_b, "libcupti %u is older than CUDA 12.0", out->version);
 	else
 		return 0;
 	return -1;

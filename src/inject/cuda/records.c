@@ -89,7 +89,7 @@ static const struct {
     {"copy device to array", SONDE_MEMORY_DEVICE, SONDE_MEMORY_ARRAY},
     {"copy device to device", SONDE_MEMORY_DEVICE, SONDE_MEMORY_DEVICE},
     {"copy host to host", SONDE_MEMORY_HOST, SONDE_MEMORY_HOST},
-    {"copy between devices", SONDE_MEMORY_DEVICE, SONDE_MEMORY_PEER},
+    {"copy between GPUs", SONDE_MEMORY_DEVICE, SONDE_MEMORY_PEER},
 };
 
 static void take_copy(struct cuda_decoder *decoder, const uint8_t *record, size_t size_b)
@@ -294,7 +294,7 @@ static void take_sync(struct cuda_decoder *decoder, const uint8_t *record, size_
 /* CUPTI's own numbers begin at 65536. */
 static const char *overhead_name(uint32_t kind)
 {
-	static const char *const driver[] = {"overhead", "compiling for the device"};
+	static const char *const driver[] = {"overhead", "compiling for the GPU"};
 	static const char *const others[] = {"overhead",
 					     "flushing records",
 					     "instrumenting",

@@ -24,14 +24,14 @@ static const struct {
     {CUDA_KIND_CONTEXT, CUDA_LEVEL_KERNELS, "contexts"},
     {CUDA_KIND_CONCURRENT_KERNEL, CUDA_LEVEL_KERNELS, "kernels"},
     {CUDA_KIND_MEMCPY, CUDA_LEVEL_KERNELS, "copies"},
-    {CUDA_KIND_MEMCPY2, CUDA_LEVEL_KERNELS, "copies between devices"},
+    {CUDA_KIND_MEMCPY2, CUDA_LEVEL_KERNELS, "P2P copies"},
     {CUDA_KIND_MEMSET, CUDA_LEVEL_KERNELS, "fills"},
     {CUDA_KIND_MEMORY2, CUDA_LEVEL_KERNELS, "allocations"},
     {CUDA_KIND_MEMORY_POOL, CUDA_LEVEL_KERNELS, "memory pools"},
     {CUDA_KIND_SYNCHRONIZATION, CUDA_LEVEL_KERNELS, "synchronisation"},
     {CUDA_KIND_OVERHEAD, CUDA_LEVEL_KERNELS, "overhead"},
-    {CUDA_KIND_RUNTIME, CUDA_LEVEL_API, "calls of the run time"},
-    {CUDA_KIND_DRIVER, CUDA_LEVEL_FULL, "calls of the driver"},
+    {CUDA_KIND_RUNTIME, CUDA_LEVEL_API, "runtime calls"},
+    {CUDA_KIND_DRIVER, CUDA_LEVEL_FULL, "driver calls"},
 };
 
 #define FLUSHES 4 /* at most */

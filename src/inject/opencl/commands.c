@@ -36,7 +36,7 @@ struct done {
 static struct command commands[COMMANDS]; /* from 1; under the lock those that are in no queue's list */
 static uint32_t used = 1, spare;          /* never used from there on; a list of those that were */
 
-static const char too_many[] = "OpenCL: too many commands were under way, or queues there";
+static const char too_many[] = "OpenCL: too many commands or queues";
 
 /* --- looking ----------------------------------------------------------------------------------------------------- */
 
@@ -73,7 +73,7 @@ static int times_of(struct done *done)
 		code = opencl_next->clGetEventProfilingInfo(event, what[i], sizeof(*out[i]), out[i], NULL);
 	/* When it was submitted, some drivers say later than when it began: readers cut that off. */
 	if (code != CL_SUCCESS || done->start_ns > done->end_ns || done->queued_ns > done->start_ns)
-		return without(done, "OpenCL: the driver has no times of it, or wrong ones");
+		return without(done, "OpenCL: the driver has no times, or wrong ones");
 	return DONE;
 }
 
@@ -323,7 +323,7 @@ cl_int opencl_end(struct opencl_call *call, cl_int code, const struct opencl_wha
 		return code;
 	opencl_stack(command.correlation);
 	if (!call->is_timed || !*call->event) {
-		lost(call->is_known ? "OpenCL: the driver makes its queue without times" : too_many);
+		lost(call->is_known ? "OpenCL: the driver creates queues without times" : too_many);
 		return code;
 	}
 	command.event = *call->event;
@@ -360,7 +360,7 @@ void opencl_commands_end(void)
 		}
 	opencl_unlock();
 	if (count)
-		sonde_activity_lost("OpenCL: not done when the program ended", count);
+		sonde_activity_lost("OpenCL: not finished at exit", count);
 }
 
 /* In a forked child: these are its parent's. */

@@ -125,7 +125,7 @@ static cl_mem created(cl_mem memory, const struct made *made)
 					  .address = (uint64_t)(uintptr_t)memory,
 					  .to = kind});
 	else
-		sonde_activity_lost("OpenCL: too many buffers for one to be followed", 1);
+		sonde_activity_lost("OpenCL: too many buffers to follow", 1);
 	return memory;
 }
 

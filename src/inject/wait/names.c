@@ -89,9 +89,9 @@ static uint32_t object_read(struct names *all, int fd, int *is_its)
 	inject_calls_end();
 	*is_its = got > 0;
 	if (got == 0)
-		return object_named(all, "(descriptors of children made by vfork)");
+		return object_named(all, "(descriptors of vfork children)");
 	if (got < 0)
-		return object_named(all, "(descriptors that are closed, or not in /proc)");
+		return object_named(all, "(descriptors closed, or not in /proc)");
 	name[got] = '\0';
 	return object_named(all, name);
 }

@@ -183,7 +183,7 @@ int sonde_answer_recording(struct sonde_session *session, const struct sonde_par
 	struct sonde_json json;
 	for (size_t i = 0; i < params->count; i++)
 		if (strcmp(params->all[i].name, "token") != 0)
-			return sonde_error(EINVAL, "no parameter '%s'", params->all[i].name);
+			return sonde_error(EINVAL, "unknown parameter '%s'", params->all[i].name);
 	FILE *stream = sonde_stream_open(out);
 	if (!stream)
 		return -ENOMEM;

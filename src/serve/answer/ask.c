@@ -25,10 +25,10 @@ static int add_section(struct sonde_ask *ask, const char *name)
 {
 	const struct sonde_pass *pass = sonde_pass_find(name);
 	if (!pass)
-		return sonde_error(EINVAL, "no section '%s'", name);
+		return sonde_error(EINVAL, "unknown section '%s'", name);
 	for (size_t i = 0; i < ask->pass_count; i++)
 		if (ask->passes[i] == pass)
-			return sonde_error(EINVAL, "section %s is there twice", name);
+			return sonde_error(EINVAL, "section %s is named twice", name);
 	if (ask->pass_count == SONDE_ASK_SECTIONS_MAX)
 		return sonde_error(EINVAL, "more than %d sections", SONDE_ASK_SECTIONS_MAX);
 	ask->passes[ask->pass_count++] = pass;
@@ -53,7 +53,7 @@ static int take_time(const struct asking *asking, const char *value, uint64_t *o
 {
 	uint64_t after_ns, start_ns = sonde_session_run(asking->session)->start_ns;
 	if (sonde_quantity_integer(&after_ns, value, 0, INT64_MAX))
-		return sonde_error(EINVAL, "from, to and at are whole ns from the recording's start, not '%s'", value);
+		return sonde_error(EINVAL, "from, to and at are whole ns since the recording's start, not '%s'", value);
 	*out = start_ns + after_ns;
 	return 0;
 }
@@ -95,14 +95,12 @@ static int take_focus(struct asking *asking, const char *value)
 
 static int take_weigh(struct asking *asking, const char *value)
 {
-	for (int i = 0; i < SONDE_WEIGH_COUNT; i++) {
-		if (strcmp(sonde_weigh_rows[i].name, value) == 0) {
-			asking->ask->pass.weigh.by = (enum sonde_weigh_by)i;
+	enum sonde_weigh_by by = sonde_weigh_named(value);
+		if (by == SONDE_WEIGH_COUNT)
+		return sonde_error(EINVAL, "unknown metric '%s'", value);
+			asking->ask->pass.weigh.by = by;
 			asking->has_weigh = 1;
 			return 0;
-		}
-	}
-	return sonde_error(EINVAL, "no weight '%s'", value);
 }
 
 static int take_at(struct asking *asking, const char *value)
@@ -151,7 +149,7 @@ static int take(struct asking *asking, const struct sonde_param *param)
 	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
 		if (strcmp(rows[i].name, param->name) == 0)
 			return rows[i].take(asking, param->value);
-	return sonde_error(EINVAL, "no parameter '%s'", param->name);
+	return sonde_error(EINVAL, "unknown parameter '%s'", param->name);
 }
 
 /* --- checks of all parameters ------------------------------------------------------------------------------------- */
@@ -160,9 +158,9 @@ static int check_time(const struct sonde_pass_options *pass, const struct sonde_
 {
 	double length_s = (double)(run->end_ns - run->start_ns) / 1e9;
 	if (pass->from_ns >= run->end_ns && pass->from_ns > run->start_ns)
-		return sonde_error(EINVAL, "from is the end of the recording or later: it has %.3f s", length_s);
+		return sonde_error(EINVAL, "from is past the end of the recording (%.3f s)", length_s);
 	if (pass->to_ns && pass->to_ns <= (pass->from_ns ? pass->from_ns : run->start_ns))
-		return sonde_error(EINVAL, "to leaves nothing: it must be later than from");
+		return sonde_error(EINVAL, "to must be later than from");
 	return 0;
 }
 
@@ -179,11 +177,11 @@ static int check_moment(const struct asking *asking)
 	const struct sonde_weigh *weigh = &asking->ask->pass.weigh;
 	const struct sonde_run *run = sonde_session_run(asking->session);
 	if (weigh->by == SONDE_WEIGH_LIVE && !asking->has_at)
-		return sonde_error(EINVAL, "the weight live needs a moment, at=NS: peak and left have one");
+		return sonde_error(EINVAL, "metric live needs a time, at=NS (peak and live-at-exit have their own)");
 	if (weigh->by != SONDE_WEIGH_LIVE && asking->has_at)
-		return sonde_error(EINVAL, "at is for the weight live: leave one of them out");
+		return sonde_error(EINVAL, "at is for metric live: leave one of them out");
 	if (weigh->at_ns > run->end_ns)
-		return sonde_error(EINVAL, "at is after the end of the recording: it has %.3f s",
+		return sonde_error(EINVAL, "at is past the end of the recording (%.3f s)",
 				   (double)(run->end_ns - run->start_ns) / 1e9);
 	return 0;
 }
@@ -203,9 +201,9 @@ static int check_weigh(struct asking *asking)
 		pass->weigh.by = weigh_default(asking);
 	const struct sonde_weigh_row *row = &sonde_weigh_rows[pass->weigh.by];
 	if (row->of != SONDE_WEIGH_OF_HEAP && pass->weigh.heap)
-		return sonde_error(EINVAL, "heap is not for the weight %s: leave one of them out", row->name);
+		return sonde_error(EINVAL, "heap does not work with metric %s: leave one of them out", row->name);
 	if (!row->in_range && (pass->from_ns || pass->to_ns))
-		return sonde_error(EINVAL, "the weight %s is of the whole recording: leave from and to out", row->name);
+		return sonde_error(EINVAL, "metric %s always covers the whole recording: leave from and to out", row->name);
 	return check_moment(asking);
 }
 
@@ -217,7 +215,7 @@ int sonde_ask_make(struct sonde_ask *out, const struct sonde_session *session, c
 	for (size_t i = 0; i < params->count && !rc; i++)
 		rc = take(&asking, &params->all[i]);
 	if (!rc && !out->pass_count)
-		rc = sonde_error(EINVAL, "which section? For instance section=functions,threads");
+		rc = sonde_error(EINVAL, "which section? For example section=functions,threads");
 	if (!rc)
 		rc = check_time(&out->pass, sonde_session_run(session));
 	return rc ? rc : check_weigh(&asking);
@@ -240,7 +238,7 @@ int sonde_ask_part(struct sonde_ask *out, const struct sonde_session *session, c
 	for (size_t i = 0; i < params->count && !rc; i++)
 		rc = is_known(known, params->all[i].name)
 			 ? take(&asking, &params->all[i])
-			 : sonde_error(EINVAL, "no parameter '%s'", params->all[i].name);
+			 : sonde_error(EINVAL, "unknown parameter '%s'", params->all[i].name);
 	return rc ? rc : check_time(&out->pass, sonde_session_run(session));
 }
 

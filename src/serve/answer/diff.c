@@ -35,7 +35,7 @@ int sonde_answer_runs(struct sonde_session *const runs[2], const struct sonde_pa
 	struct sonde_json json;
 	for (size_t i = 0; i < params->count; i++)
 		if (strcmp(params->all[i].name, "token") != 0)
-			return sonde_error(EINVAL, "no parameter '%s'", params->all[i].name);
+			return sonde_error(EINVAL, "unknown parameter '%s'", params->all[i].name);
 	FILE *stream = sonde_stream_open(out);
 	if (!stream)
 		return -ENOMEM;
@@ -67,7 +67,7 @@ static int take(struct sonde_diff_options *out, const struct sonde_params *param
 						   SONDE_ASK_LIMIT_MAX, param->value);
 			out->limit = (size_t)limit;
 		} else if (strcmp(param->name, "token") != 0)
-			return sonde_error(EINVAL, "no parameter '%s'", param->name);
+			return sonde_error(EINVAL, "unknown parameter '%s'", param->name);
 	}
 	return sonde_diff_check_sections(out->sections);
 }
@@ -86,7 +86,7 @@ int sonde_answer_diff(struct sonde_session *const runs[2], const struct sonde_pa
 	struct sonde_report *report;
 	int rc = take(&wanted, params);
 	if (!rc && !runs[1])
-		rc = sonde_error(EINVAL, "there is one recording here: sonde view A B shows two");
+		rc = sonde_error(EINVAL, "there is only one recording here: sonde view A B shows two");
 	if (rc || (rc = sonde_report_new(&report)))
 		return rc;
 	struct sonde_diff diff = {.baseline = runs[0], .candidate = runs[1], .options = &wanted, .report = report};

@@ -335,7 +335,7 @@ int sonde_answer_stacks(struct sonde_session *session, const struct sonde_params
 	struct tree *tree = NULL;
 	int rc = sonde_ask_part(&ask, session, params, known);
 	if (!rc && !ask.thread)
-		rc = sonde_error(EINVAL, "which thread? thread=ID, of /api/recording");
+		rc = sonde_error(EINVAL, "which thread? thread=ID, from /api/recording");
 	rows.limit = ask.pass.limit ? ask.pass.limit : LIMIT;
 	rc = rc ? rc : rows_read(&rows, session, &ask);
 	rc = rc ? rc : tree_new(&tree, session);

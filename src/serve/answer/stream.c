@@ -23,6 +23,6 @@ int sonde_stream_close(FILE *stream, struct sonde_buf *out, int code)
 	int bad = fclose(stream) || sonde_buf_error(out);
 	if (code || !bad)
 		return code;
-	return sonde_error(EFBIG, "the answer is larger than %zu MB: ask for fewer sections, or with a limit",
+	return sonde_error(EFBIG, "the answer is larger than %zu MB: ask for fewer sections, or set a limit",
 			   out->max_b >> 20);
 }

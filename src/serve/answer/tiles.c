@@ -56,7 +56,7 @@ int sonde_timeline_check(const struct sonde_params *params, const char *const *k
 		while (*name && strcmp(*name, params->all[i].name) != 0)
 			name++;
 		if (!*name && strcmp(params->all[i].name, "token") != 0)
-			return sonde_error(EINVAL, "no parameter '%s'", params->all[i].name);
+			return sonde_error(EINVAL, "unknown parameter '%s'", params->all[i].name);
 	}
 	return 0;
 }
@@ -85,7 +85,7 @@ int sonde_timeline_view(const struct sonde_session *session, const struct sonde_
 	if (from_ns > to_ns)
 		return sonde_error(EINVAL, "from is after to");
 	if (run->start_ns > UINT64_MAX - to_ns - 1)
-		return sonde_error(EINVAL, "to is beyond all times");
+		return sonde_error(EINVAL, "to is out of range");
 	to_ns = to_ns > from_ns ? to_ns : from_ns + 1;
 	*out = (struct sonde_tile_view){run->start_ns + from_ns, run->start_ns + to_ns, (uint32_t)width};
 	return 0;
@@ -276,13 +276,13 @@ static int take_lanes(const char *value, uint32_t *ids)
 		char *end = NULL;
 		unsigned long id = *at >= '0' && *at <= '9' ? strtoul(at, &end, 10) : 0;
 		if (!end || (*end && (*end != ',' || !end[1])) || id >= UINT32_MAX)
-			return sonde_error(EINVAL, "lanes are ids of /api/lanes, not '%.100s'", at);
+			return sonde_error(EINVAL, "lanes are ids from /api/lanes, not '%.100s'", at);
 		if (count == LANES_MAX)
-			return sonde_error(EINVAL, "more than %d lanes at once", LANES_MAX);
+			return sonde_error(EINVAL, "more than %d tracks at once", LANES_MAX);
 		ids[count] = (uint32_t)id;
 		at = *end ? end + 1 : end;
 	}
-	return count ? count : sonde_error(EINVAL, "which lanes? lanes=ID,ID of /api/lanes");
+	return count ? count : sonde_error(EINVAL, "which tracks? lanes=ID,ID from /api/lanes");
 }
 
 /* The same, and the other parameters. */
@@ -305,7 +305,7 @@ static int to_now(struct asked *asked, uint64_t made)
 		uint32_t id = asked->ids[i];
 		asked->lanes[i] = made ? sonde_tiles_lane_now(asked->tiles, made, id) : id;
 		if (asked->lanes[i] >= count)
-			return sonde_error(EINVAL, "lanes are ids of /api/lanes, below %zu, not '%u'", count, id);
+			return sonde_error(EINVAL, "lanes are ids from /api/lanes, below %zu, not '%u'", count, id);
 	}
 	return 0;
 }
@@ -342,6 +342,6 @@ int sonde_answer_tiles(struct sonde_session *session, const struct sonde_params 
 		put_coarse(&writing, head_at);
 	sonde_tile_rows_fini(&rows);
 	if (rc == -E2BIG)
-		return sonde_error(EFBIG, "the bins are larger than %zu MB: ask for fewer lanes", out->max_b >> 20);
+		return sonde_error(EFBIG, "the bins are larger than %zu MB: ask for fewer tracks", out->max_b >> 20);
 	return rc;
 }

@@ -78,7 +78,7 @@ static int take_target(const struct caller *caller)
 {
 	char *query = strchr(caller->target, '?');
 	if (*caller->target != '/')
-		return sonde_error(EINVAL, "what is asked for begins with a slash");
+		return sonde_error(EINVAL, "a request path starts with a slash");
 	if (query)
 		*query++ = '\0';
 	return sonde_params_parse(caller->params, query ? query : "");
@@ -107,10 +107,10 @@ static int is_from_elsewhere(const struct caller *caller)
 
 static unsigned refuse(const struct caller *caller, const char *method, const char **sentence)
 {
-	*sentence = "this name is not the one that the page was opened under; forward the same port";
+	*sentence = "wrong host name: open the page under the name it was served at, with the same port";
 	if (!has_our_name(caller))
 		return MHD_HTTP_FORBIDDEN;
-	*sentence = "only GET is understood";
+	*sentence = "only GET is supported";
 	if (strcmp(method, MHD_HTTP_METHOD_GET) != 0)
 		return MHD_HTTP_METHOD_NOT_ALLOWED;
 	*sentence = "a request has no body here";
@@ -120,7 +120,7 @@ static unsigned refuse(const struct caller *caller, const char *method, const ch
 	if (is_too_long(caller->connection))
 		return MHD_HTTP_REQUEST_HEADER_FIELDS_TOO_LARGE;
 	int rc = take_target(caller);
-	*sentence = "only the page that sonde serves may ask, not one from elsewhere";
+	*sentence = "only the page that sonde serves may ask, not another site";
 	if (is_from_elsewhere(caller))
 		return MHD_HTTP_FORBIDDEN;
 	*sentence = "open the address that sonde view printed, with its token";

@@ -74,6 +74,6 @@ int sonde_guard_check_token(const char *token)
 				   SONDE_GUARD_TOKEN_MIN, SONDE_GUARD_TOKEN_MAX);
 	for (; *token; token++)
 		if (!isalnum((unsigned char)*token) && !strchr("-._~", *token))
-			return sonde_error(EINVAL, "a token is of letters, digits, - . _ and ~");
+			return sonde_error(EINVAL, "a token consists of letters, digits, - . _ and ~");
 	return 0;
 }

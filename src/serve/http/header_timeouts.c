@@ -88,7 +88,7 @@ int sonde_header_timeouts_new(struct sonde_header_timeouts **out, unsigned most)
 	int code = pthread_create(&timeouts->thread, NULL, watch, timeouts);
 	if (code) {
 		free(timeouts);
-		return sonde_error(code, "no thread could be made");
+		return sonde_error(code, "no thread could be started");
 	}
 	*out = timeouts;
 	return 0;

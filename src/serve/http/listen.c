@@ -84,7 +84,7 @@ static int refuse(const struct sonde_listen *listen, int code)
 		return sonde_error(code, "ports %u to %u of %s are taken; name another one with --port", listen->port,
 				   listen->port + SONDE_LISTEN_TRIES - 1, listen->host);
 	if (code == EACCES)
-		return sonde_error(code, "port %u is not for ordinary users; name one from 1024 on", listen->port);
+		return sonde_error(code, "port %u needs root; use 1024 or higher", listen->port);
 	return sonde_error(code, "port %u of %s: %s", listen->port, listen->host, strerror(code));
 }
 
@@ -132,7 +132,7 @@ int sonde_listen_local(int fd, char *out, unsigned out_b)
 	socklen_t address_b = sizeof address;
 	if (getsockname(fd, &address.any, &address_b))
 		return sonde_error(errno, "no address of a connection: %s", strerror(errno));
-	return write_number(&address, out, out_b) ? sonde_error(errno, "an address that is none") : 0;
+	return write_number(&address, out, out_b) ? sonde_error(errno, "not an address") : 0;
 }
 
 int sonde_listen_is_number(const char *host)

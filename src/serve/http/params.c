@@ -30,9 +30,9 @@ static int decode(char *text)
 		}
 		int high = hex_of(at[1]), low = high < 0 ? -1 : hex_of(at[2]);
 		if (low < 0)
-			return sonde_error(EINVAL, "'%.3s' is no escape: %% and two hexadecimal digits", at);
+			return sonde_error(EINVAL, "'%.3s' is not an escape: use %% and two hexadecimal digits", at);
 		if (!(high | low))
-			return sonde_error(EINVAL, "%%00 stands for nothing that a name could have");
+			return sonde_error(EINVAL, "%%00 is not allowed in a name");
 		*out++ = (char)(high << 4 | low);
 		at += 2;
 	}
@@ -53,7 +53,7 @@ static int take(struct sonde_params *params, char *name)
 	if (!*name)
 		return sonde_error(EINVAL, "a parameter without a name");
 	if (sonde_params_get(params, name))
-		return sonde_error(EINVAL, "the parameter %.40s is there twice", name);
+		return sonde_error(EINVAL, "the parameter %.40s is given twice", name);
 	if (params->count == SONDE_PARAMS_MAX)
 		return sonde_error(EINVAL, "more than %d parameters", SONDE_PARAMS_MAX);
 	params->all[params->count++] = (struct sonde_param){name, value ? value : ""};

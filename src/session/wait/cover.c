@@ -34,7 +34,7 @@ static int add(struct sonde_wait_cover *cover, struct sonde_wait_part part)
 		size_t cap = cover->cap ? 2 * cover->cap : 1024;
 		struct sonde_wait_part *parts = realloc(cover->parts, cap * sizeof *parts);
 		if (!parts)
-			return sonde_error(ENOMEM, "out of memory for %zu calls that wait", cap);
+			return sonde_error(ENOMEM, "out of memory for %zu blocking calls", cap);
 		cover->parts = parts;
 		cover->cap = cap;
 	}
@@ -128,7 +128,7 @@ static int sort_calls(struct sonde_wait_cover *cover)
 	int error = find_threads(cover);
 	struct sonde_wait_part *sorted = error ? NULL : malloc((cover->count + 1) * sizeof *sorted);
 	if (!sorted)
-		return error ? error : sonde_error(ENOMEM, "out of memory for %zu calls that wait", cover->count);
+		return error ? error : sonde_error(ENOMEM, "out of memory for %zu blocking calls", cover->count);
 	for (size_t i = 0; i < cover->count; i++)
 		sorted[cover->next[cover->parts[i].thread]++] = cover->parts[i];
 	for (uint32_t id = 1; id <= cover->threads; id++)

@@ -175,7 +175,7 @@ static int save_tail(struct sonde_zones *zones, uint64_t last_ns, const struct s
 	if (!depth)
 		return 0;
 	if (depth > TAIL_FRAMES_MAX - zones->tail_frames)
-		return sonde_error(E2BIG, "more than %zu zones were left open", TAIL_FRAMES_MAX);
+		return sonde_error(E2BIG, "more than %zu zones were never closed", TAIL_FRAMES_MAX);
 	tail->frames = malloc(depth * sizeof *tail->frames);
 	if (!tail->frames)
 		return sonde_error(ENOMEM, "out of memory for open zones");

@@ -247,16 +247,16 @@ static void say_why_missing(const struct sonde_source_run *run, struct sonde_buf
 {
 	if (run->refused == 1)
 		sonde_buf_printf(out,
-				 ": \"%s\" has more rights than the recorder (setuid), or may not be read, so the "
-				 "kernel takes its events away",
+				 ": \"%s\" has more rights than the recorder (setuid) or is not readable, so the "
+				 "kernel hides its events",
 				 run->refused_name);
 	else if (run->refused)
 		sonde_buf_printf(out,
-				 ": %llu programs, \"%s\" first, have more rights than the recorder (setuid), or may "
-				 "not be read, so the kernel takes their events away",
+				 ": %llu programs (first: \"%s\") have more rights than the recorder (setuid) or are "
+				 "not readable, so the kernel hides their events",
 				 (unsigned long long)run->refused, run->refused_name);
 	else if (!run->lost)
-		sonde_buf_text(out, ": around context switches and at the end of processes no event counts");
+		sonde_buf_text(out, ": events stop around context switches and at process exit");
 }
 
 /* What could not be seen, and how it could. */
@@ -266,15 +266,15 @@ static void write_detail(struct sonde_source_run *run, struct sonde_buf *out)
 	uint64_t missing_ns = write_missing(run, &since);
 	char text[96];
 	if (!run->events.shape.kernel)
-		sonde_buf_text(out, "time in the kernel is not sampled, but measured: sudo sysctl "
-				    "kernel.perf_event_paranoid=1, or CAP_PERFMON, would show kernel functions");
+		sonde_buf_text(out, "kernel time is measured, but not sampled: for kernel functions set sysctl "
+				    "kernel.perf_event_paranoid=1, or give CAP_PERFMON");
 	if (!run->events.shape.switches)
 		sonde_buf_printf(out, "%scontext switches are not reported by this kernel", out->len_b ? "; " : "");
 	if (run->foreign)
 		sonde_buf_printf(out, "%s%llu samples of 32-bit code have no callers", out->len_b ? "; " : "",
 				 (unsigned long long)run->foreign);
 	if (run->unattached)
-		sonde_buf_printf(out, "%s%zu processes that it had started before may not be sampled by this user",
+		sonde_buf_printf(out, "%s%zu earlier child processes may not be sampled by this user",
 				 out->len_b ? "; " : "", run->unattached);
 	if (!missing_ns)
 		return;
@@ -317,8 +317,7 @@ static void cpu_stop(struct sonde_source_run *run)
 const struct sonde_source sonde_source_cpu = {
     .name = "cpu",
     .title = "CPU time of every thread, by stacks",
-    .cost = "at 1000 samples a CPU second the recorder takes 0.5 to 1.5 % of the program's CPU time; what interrupts "
-	    "take is the machine's (docs/PERFORMANCE.md; record -F)",
+    .cost = "at 1000 samples/s 0.5 to 1.5 % of the program's CPU time (docs/PERFORMANCE.md; record -F)",
     .probe = cpu_probe,
     .open = cpu_open,
     .start = cpu_start,

@@ -53,11 +53,11 @@ static int explain(int code, char *why, size_t why_b)
 {
 	if (code == -EACCES || code == -EPERM)
 		snprintf(why, why_b,
-			 "the processor's counters may not be read (%s): sudo sysctl kernel.perf_event_paranoid=2, or "
-			 "give sonde CAP_PERFMON",
+			 "hardware counters are forbidden (%s): sudo sysctl kernel.perf_event_paranoid=2, or give "
+			 "sonde CAP_PERFMON",
 			 strerror(-code));
 	else
-		snprintf(why, why_b, "the processor's counter of FLOP cannot be opened (%s)", strerror(-code));
+		snprintf(why, why_b, "the FLOP counter cannot be opened (%s)", strerror(-code));
 	return code;
 }
 
@@ -99,8 +99,7 @@ static int try_out(const struct sonde_flop_events *events, char *why, size_t why
 	double counted = sonde_flop_events_sum(events, readings, &least);
 	if (sonde_flop_events_believable(counted, KNOWN_FLOP))
 		return 0;
-	snprintf(why, why_b,
-		 "the processor's counters (%s) say %.0f of %.0f FLOP that were done to try them: not believed",
+	snprintf(why, why_b, "hardware counters (%s) are wrong: they counted %.0f of %.0f test FLOP",
 		 events->name, counted < 0 ? 0 : counted, KNOWN_FLOP);
 	return -EIO;
 }
@@ -138,8 +137,8 @@ static int flop_start(struct sonde_source_run *run, pid_t pid)
 {
 	char why[256];
 	if (sonde_recorder_options(run->recorder)->attach)
-		return sonde_error(EOPNOTSUPP, "FLOP are counted from the beginning of a command: not of a process "
-					       "that runs already");
+		return sonde_error(EOPNOTSUPP,
+				   "FLOP are counted from the start of a command, not of a running process");
 	for (size_t i = 0; i < run->events.count; i++) {
 		int fd = open_event(run->events.event[i].config, pid, 1);
 		if (fd < 0) {
@@ -176,16 +175,15 @@ static int flop_drain(struct sonde_source_run *run, uint64_t horizon_ns, int fin
 static void say_state(struct sonde_source_run *run)
 {
 	char method[128], detail[160];
-	snprintf(method, sizeof method, "the processor's counters of FLOP (%s), user code", run->events.name);
-	snprintf(detail, sizeof detail,
-		 "FLOP are extrapolated: other users of the counters left ours one for %.0f %% of the time",
+	snprintf(method, sizeof method, "hardware FLOP counters (%s), user code", run->events.name);
+	snprintf(detail, sizeof detail, "FLOP are extrapolated: the counters were available for %.0f %% of the time",
 		 100 * run->least_share);
 	struct sonde_recorder_state state = {
 	    .state = !run->is_read             ? SONDE_SOURCE_UNAVAILABLE
 		     : run->least_share < 0.99 ? SONDE_SOURCE_LIMITED
 					       : SONDE_SOURCE_ON,
 	    .method = method,
-	    .detail = !run->is_read             ? "none of the processor's counters came free for FLOP"
+	    .detail = !run->is_read             ? "no hardware counter was free for FLOP"
 		      : run->least_share < 0.99 ? detail
 						: NULL,
 	};
@@ -202,15 +200,15 @@ static void flop_stop(struct sonde_source_run *run)
 }
 
 static const struct sonde_option flop_options[] = {
-    {"flop", 0, NULL, "FLOP of the whole run, where the processor shows its counters",
+    {"flop", 0, NULL, "FLOP of the whole run, from hardware counters",
      SONDE_FLAG(offsetof(struct sonde_record_options, flop))},
     {0},
 };
 
 const struct sonde_source sonde_source_flop_counters = {
     .name = "flop",
-    .title = "FLOP of the whole run by the processor's counters (--flop)",
-    .cost = "counters of the processor: nothing while the program runs",
+    .title = "FLOP of the whole run, from hardware counters (--flop)",
+    .cost = "none while the program runs",
     .options = flop_options,
     .reads_counters = 1,
     .probe = flop_probe,

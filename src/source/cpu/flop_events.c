@@ -60,13 +60,13 @@ int sonde_flop_events_find(struct sonde_flop_events *out, const char *root, char
 {
 	struct sonde_processor processor;
 	if (has_pmu(root, "cpu_core")) {
-		snprintf(why, why_b, "the processor has cores of two kinds, of which only one counts FLOP");
+		snprintf(why, why_b, "the processor has two kinds of cores, of which only one counts FLOP");
 		return -ENOENT;
 	}
 	if (!has_pmu(root, "cpu")) {
 		snprintf(why, why_b,
-			 "the processor shows no counters here (" PMU "/cpu), as in most virtual machines, whose host "
-			 "can pass them on");
+			 "the processor shows no counters here (" PMU
+			 "/cpu), as in most virtual machines; the host can pass them through");
 		return -ENOENT;
 	}
 	sonde_processor_read(&processor, root);
@@ -75,15 +75,14 @@ int sonde_flop_events_find(struct sonde_flop_events *out, const char *root, char
 		    processor.model < rows[i].model_from || processor.model > rows[i].model_to)
 			continue;
 		if (rows[i].kind >= AMD_ALL && is_kernel_before(root, 5, 6)) {
-			snprintf(why, why_b,
-				 "Linux before 5.6 cannot read this processor's counter of FLOP: it would be too low");
+			snprintf(why, why_b, "Linux before 5.6 misreads this processor's FLOP counter");
 			return -EOPNOTSUPP;
 		}
 		*out = kinds[rows[i].kind];
 		out->name = rows[i].name;
 		return 0;
 	}
-	snprintf(why, why_b, "which counters of this processor count FLOP is not known (%s, family %u, model %u)",
+	snprintf(why, why_b, "this processor's FLOP counters are unknown (%s, family %u, model %u)",
 		 *processor.vendor ? processor.vendor : "vendor not told", processor.family, processor.model);
 	return -EOPNOTSUPP;
 }

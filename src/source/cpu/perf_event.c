@@ -29,7 +29,7 @@ static const uint8_t places[SONDE_UNWIND_REGISTERS] = {0,  1,  2,  3,  4,  5,  6
 						       11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21,
 						       22, 23, 24, 25, 26, 27, 28, 29, 30, 31, 32};
 #else
-#error "sonde: the registers of this machine are not known"
+#error "sonde: the registers of this architecture are unknown"
 #endif
 
 #include "util/error.h"
@@ -100,12 +100,12 @@ static int explain(int code)
 				   "kernel.perf_event_paranoid=2, or give sonde CAP_PERFMON",
 				   level);
 	if (code == EPERM || code == EACCES)
-		return sonde_error(code,
-				   "perf events are forbidden (perf_event_open: %s) although "
-				   "kernel.perf_event_paranoid = %d: a seccomp filter, as containers have, or a "
-				   "security module denies them; in a container try --cap-add=PERFMON with a "
-				   "seccomp profile that allows perf_event_open",
-				   code == EPERM ? "EPERM" : "EACCES", level);
+		return sonde_error(
+		    code,
+		    "perf events are forbidden (perf_event_open: %s) although kernel.perf_event_paranoid = %d: a "
+		    "seccomp filter (as in containers) or security module denies them; in a container try "
+		    "--cap-add=PERFMON with a seccomp profile that allows perf_event_open",
+		    code == EPERM ? "EPERM" : "EACCES", level);
 	return sonde_error(code, "perf events cannot be opened (perf_event_open: %s)", strerror(code));
 }
 
@@ -174,10 +174,10 @@ static int explain_follow(int error, const struct place *place)
 	if (error == -EMFILE)
 		return sonde_error(EMFILE, "too many open files for the perf events of every thread: raise ulimit -n");
 	if ((error == -EACCES || error == -EPERM) && !place->from_exec && sonde_perf_events_probe() == 0)
-		return sonde_error(-error,
-				   "process %d may not be profiled by this user: it belongs to somebody else, "
-				   "or has more privileges",
-				   place->tid);
+		return sonde_error(
+		    -error,
+		    "process %d may not be profiled by this user: it belongs to another user, or has more privileges",
+		    place->tid);
 	return explain(-error);
 }
 

@@ -132,7 +132,7 @@ static uint64_t note(struct sonde_source_run *run, pid_t tid, uint64_t off_ns)
 	if (known->tid != tid)
 		return 0;
 	if (off_ns && before_ns)
-		sonde_cpu_count_lost(run, "context switch that the kernel did not tell", 1, off_ns);
+		sonde_cpu_count_lost(run, "context switches missed by the kernel", 1, off_ns);
 	known->off_ns = off_ns;
 	return before_ns;
 }
@@ -187,7 +187,7 @@ void sonde_cpu_switches_update(struct sonde_source_run *run, int final)
 	}
 	uint64_t missed = sonde_sched_bpf_take_missed(run->bpf);
 	if (missed)
-		sonde_cpu_count_lost(run, "no memory in the kernel for a thread's context switches", missed, now_ns);
+		sonde_cpu_count_lost(run, "no kernel memory for a thread's context switches", missed, now_ns);
 	sonde_sched_bpf_update(run->bpf);
 	run->updated_ns = now_ns;
 }

@@ -36,7 +36,7 @@
 #define METHOD "CPU timers inside the processes, at the kernel's tick; user stacks from call-frame tables"
 
 #define LIMITS                                                                                                     \
-	"; time in the kernel counts for the calls that led there, and a program whose cycle is in step with the " \
+	"; kernel time counts for the calling functions, and a program whose cycle is in step with the " \
 	"kernel's tick may be misjudged"
 
 struct row {
@@ -348,12 +348,12 @@ static int timer_probe(const struct sonde_record_options *options, char *why, si
 	if (!has_no_perf(options, perf, sizeof perf))
 		return -EALREADY;
 	if (options->attach) {
-		snprintf(why, why_b, "%s; a running process can only be sampled by perf events: start it under sonde",
+		snprintf(why, why_b, "%s; a running process can only be sampled with perf events: start it under sonde",
 			 perf);
 		return -EOPNOTSUPP;
 	}
 	if (options->no_inject) {
-		snprintf(why, why_b, "%s; without --no-inject, timers inside the processes would take samples", perf);
+		snprintf(why, why_b, "%s; without --no-inject, timers inside the processes would sample it", perf);
 		return -EOPNOTSUPP;
 	}
 	return sonde_preload_probe(OBJECT, why, why_b);
@@ -500,8 +500,8 @@ static void timer_stop(struct sonde_source_run *run)
 
 const struct sonde_source sonde_source_cpu_timer = {
     .name = "cpu",
-    .title = "CPU time of every thread, by timers inside the processes, where perf events are forbidden",
-    .cost = "at the kernel's tick the recorder takes 1.2 % of the program's CPU time (docs/PERFORMANCE.md)",
+    .title = "CPU time of every thread, by timers inside the processes, if perf events are forbidden",
+    .cost = "at the kernel's tick 1.2 % of the program's CPU time (docs/PERFORMANCE.md)",
     .probe = timer_probe,
     .open = timer_open,
     .prepare = timer_prepare,

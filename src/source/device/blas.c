@@ -18,7 +18,7 @@
 
 #define OBJECT "libsonde-blas.so"
 #define ENVIRONMENT "SONDE_BLAS" /* src/inject/blas/zones.c: filters of seccomp, where libsonde lies */
-#define METHOD "calls of BLAS and LAPACK through the dynamic linker; FLOP and bytes by their arguments"
+#define METHOD "BLAS and LAPACK calls through the dynamic linker; FLOP and bytes from their arguments"
 
 struct sonde_source_run {
 	struct sonde_recorder *recorder;
@@ -43,7 +43,7 @@ static int blas_probe(const struct sonde_record_options *options, char *why, siz
 			snprintf(why, why_b, "%s", sonde_error_text());
 		return result;
 	}
-	snprintf(why, why_b, "calls are recorded inside of programs that sonde starts (sonde record --blas -- …)");
+	snprintf(why, why_b, "BLAS calls are recorded inside programs that sonde starts (sonde record --blas -- …)");
 	return -EOPNOTSUPP;
 }
 
@@ -85,14 +85,14 @@ static void blas_stop(struct sonde_source_run *run)
 }
 
 static const struct sonde_option blas_options[] = {
-    {"blas", 0, NULL, "FLOP and bytes of calls of BLAS and LAPACK (about 1 µs a call)",
+    {"blas", 0, NULL, "record FLOP and bytes of BLAS and LAPACK (1 µs a call)",
      SONDE_FLAG(offsetof(struct sonde_record_options, blas))},
     {0},
 };
 
 const struct sonde_source sonde_source_blas = {
     .name = "blas",
-    .title = "FLOP and bytes of calls of BLAS and LAPACK (--blas)",
+    .title = "FLOP and bytes of BLAS and LAPACK calls (--blas)",
     .cost = "about 1 µs a call",
     .options = blas_options,
     .probe = blas_probe,

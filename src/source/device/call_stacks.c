@@ -172,7 +172,7 @@ int sonde_call_stacks_new(struct sonde_call_stacks **out, struct sonde_recorder 
 {
 	struct sonde_call_stacks *stacks = calloc(1, sizeof *stacks);
 	if (!stacks)
-		return sonde_error(ENOMEM, "no memory for stacks of calls");
+		return sonde_error(ENOMEM, "no memory for call stacks");
 	stacks->recorder = recorder;
 	stacks->channel = channel;
 	stacks->listener = (struct sonde_channel_listener){
@@ -209,9 +209,9 @@ void sonde_call_stacks_free(struct sonde_call_stacks *stacks)
 	sonde_channel_ignore(stacks->channel, &stacks->listener);
 	while (stacks->processes)
 		on_closed(stacks, stacks->processes->pid);
-	lose(stacks, "stacks of calls: of a number that was not told", stacks->unnamed);
-	lose(stacks, "stacks of calls: they make no sense", stacks->bad);
-	lose(stacks, "stacks of calls: no memory for them", stacks->unkept);
+	lose(stacks, "call stacks with an unknown number", stacks->unnamed);
+	lose(stacks, "invalid call stacks", stacks->bad);
+	lose(stacks, "call stacks: out of memory", stacks->unkept);
 	sonde_hooked_fini(&stacks->hooked);
 	free(stacks);
 }

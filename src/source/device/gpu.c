@@ -26,7 +26,7 @@ static const struct api {
 	const char *needs;
 } apis[] = {
     {"OpenCL", "libsonde-opencl.so", "OPENCL_LAYERS", ':',
-     "its loader knows layers (ocl-icd from 2.3, Khronos' from 2020), and the program is linked to it"},
+     "its loader supports layers (ocl-icd from 2.3, Khronos' from 2020), and the program is linked to it"},
     {"CUDA", "libsonde-cuda.so", "CUDA_INJECTION64_PATH", 0, "the program initialises it"},
 };
 
@@ -45,7 +45,7 @@ static int object_find(const struct api *api, char *out, size_t out_b)
 {
 	int result = sonde_paths_object(out, out_b, api->object);
 	if (!result && api->separator && strchr(out, api->separator))
-		return sonde_error(EINVAL, "%s: %s takes no path with a '%c'; install sonde elsewhere", out,
+		return sonde_error(EINVAL, "%s: %s takes no path with a '%c'; install sonde in another folder", out,
 				   api->variable, api->separator);
 	return result;
 }
@@ -65,8 +65,8 @@ static int gpu_probe(const struct sonde_record_options *options, char *why, size
 		return -ECANCELED;
 	if (options && (options->attach || options->no_inject)) {
 		snprintf(why, why_b,
-			 "kernels and copies are recorded inside of programs that sonde starts (sonde record --gpu -- "
-			 "CMD): nothing is put into a process that runs");
+			 "kernels and copies are recorded inside programs that sonde starts (sonde record --gpu -- "
+			 "CMD), not in a running process");
 		return -EOPNOTSUPP;
 	}
 	for (size_t i = 0; i < APIS && result; i++)
@@ -128,7 +128,7 @@ static int gpu_drain(struct sonde_source_run *run, uint64_t horizon_ns, int fina
 static void say_none(char *out, size_t out_b)
 {
 	size_t used =
-	    (size_t)snprintf(out, out_b, "no process gave a device anything to do in a way that is recorded.");
+	    (size_t)snprintf(out, out_b, "no process used a GPU in a way that can be recorded.");
 	for (size_t i = 0; i < APIS && used < out_b; i++) {
 		char path[PATH_MAX];
 		if (object_find(&apis[i], path, sizeof path))
@@ -184,7 +184,7 @@ static const struct sonde_option gpu_options[] = {
 
 const struct sonde_source sonde_source_gpu = {
     .name = "gpu",
-    .title = "kernels and copies of devices, and what the host does for them: OpenCL, CUDA (--gpu)",
+    .title = "GPU kernels and copies, and the host's calls for them: OpenCL, CUDA (--gpu)",
     .cost = "about 1 µs a command",
     .options = gpu_options,
     .probe = gpu_probe,

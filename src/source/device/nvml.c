@@ -172,7 +172,7 @@ static void say_device(struct sonde_source_run *run, uint32_t i, struct said *sa
 	}
 	if (!sonde_nvml_device_missing(device, run->options.what, missing, sizeof missing))
 		return;
-	snprintf(text, sizeof text, "%s does not tell: %s", object, missing);
+	snprintf(text, sizeof text, "%s does not report: %s", object, missing);
 	say(said, text);
 }
 
@@ -183,13 +183,13 @@ static const char *why_nothing(const struct sonde_source_run *run, char *text, s
 	if (!state->has_begun)
 		return "the driver had not answered when the recording ended (nvidia-smi -pm 1 keeps it awake)";
 	if (state->code) {
-		snprintf(text, text_b, "NVML does not begin: %s (code %d)", sonde_nvml_library_why(state->code),
+		snprintf(text, text_b, "NVML cannot start: %s (code %d)", sonde_nvml_library_why(state->code),
 			 state->code);
 		return text;
 	}
 	if (!state->device_count)
-		return "the driver shows no device";
-	return state->rounds ? NULL : "the recording ended before a device was read";
+		return "the driver shows no GPU";
+	return state->rounds ? NULL : "the recording ended before a GPU was read";
 }
 
 static void say_rest(const struct sonde_source_run *run, double every_ns, struct said *said)
@@ -197,17 +197,16 @@ static void say_rest(const struct sonde_source_run *run, double every_ns, struct
 	const struct sonde_nvml_reader_state *state = &run->state;
 	char text[192];
 	if (state->held_back && every_ns > 1.2 * (double)run->options.every_ns) {
-		snprintf(text, sizeof text,
-			 "read each %.3g ms, not each %.3g ms: the driver would have taken more than %.1f %% of a core",
+		snprintf(text, sizeof text, "read every %.3g ms instead of %.3g ms, to stay below %.1f %% of a core",
 			 every_ns / 1e6, (double)run->options.every_ns / 1e6, 100.0 / SHARE);
 		say(said, text);
 	}
 	if (state->more) {
-		snprintf(text, sizeof text, "%u devices more are not read", state->more);
+		snprintf(text, sizeof text, "%u more GPUs are not read", state->more);
 		say(said, text);
 	}
 	if (run->is_stuck)
-		say(said, "the driver did not answer any more for a second: a device may be broken (see dmesg)");
+		say(said, "the driver stopped answering: a GPU may be broken (see dmesg)");
 }
 
 static void say_source(struct sonde_source_run *run)
@@ -222,7 +221,7 @@ static void say_source(struct sonde_source_run *run)
 	if (!nothing) {
 		double every_ns =
 		    state->rounds > 1 ? (double)(state->last_ns - state->first_ns) / (double)(state->rounds - 1) : 0;
-		snprintf(method, sizeof method, METHOD ", driver %s: %u device%s", state->driver, state->device_count,
+		snprintf(method, sizeof method, METHOD ", driver %s: %u GPU%s", state->driver, state->device_count,
 			 state->device_count == 1 ? "" : "s");
 		say_rest(run, every_ns, &said);
 		row.state = said.used ? SONDE_SOURCE_LIMITED : SONDE_SOURCE_ON;
@@ -323,8 +322,8 @@ static void nvml_stop(struct sonde_source_run *run)
 
 const struct sonde_source sonde_source_nvml = {
     .name = "nvml",
-    .title = "NVIDIA devices: use, memory, clocks, power, energy, PCIe, NVLink (--gpu)",
-    .cost = "at most 0.2 % of a CPU in the recorder",
+    .title = "NVIDIA GPUs: utilisation, memory, clocks, power, energy, PCIe, NVLink (--gpu)",
+    .cost = "at most 0.2 % of a CPU, in the recorder",
     .reads_counters = 1,
     .probe = nvml_probe,
     .open = nvml_open,

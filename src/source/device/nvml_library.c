@@ -28,9 +28,10 @@ int sonde_nvml_library_open(struct sonde_nvml_library *out)
 	struct sonde_nvml_library library = {.object = dlopen(LIBRARY, RTLD_NOW | RTLD_LOCAL)};
 	const char *missing = NULL;
 	if (!library.object)
-		return sonde_error(ENOENT, "no NVIDIA driver: " LIBRARY
-					   " cannot be loaded; it comes with the driver (in a container: with the "
-					   "runtime's option for GPUs)");
+		return sonde_error(
+		    ENOENT,
+		    "no NVIDIA driver: " LIBRARY
+		    " cannot be loaded; it comes with the driver (in a container: with the runtime's GPU option)");
 #define FIND(field, is_needed, parameters, ...)                          \
 	{                                                                \
 		static const char *const names[] = {__VA_ARGS__, NULL};  \
@@ -62,12 +63,12 @@ const char *sonde_nvml_library_why(int code)
 		const char *why;
 	} rows[] = {
 	    {SONDE_NVML_NOT_SUPPORTED, "not supported"},
-	    {SONDE_NVML_NO_PERMISSION, "not permitted: the administrator keeps it to root"},
-	    {SONDE_NVML_DRIVER_NOT_LOADED, "the NVIDIA driver is not loaded: nvidia-smi says the same"},
+	    {SONDE_NVML_NO_PERMISSION, "not permitted: the administrator restricts it to root"},
+	    {SONDE_NVML_DRIVER_NOT_LOADED, "the NVIDIA driver is not loaded: check with nvidia-smi"},
 	    {SONDE_NVML_FUNCTION_NOT_FOUND, "the driver is too old for it"},
-	    {SONDE_NVML_GPU_IS_LOST, "the device is lost: it fell off the bus, or the driver gave it up (see dmesg)"},
+	    {SONDE_NVML_GPU_IS_LOST, "the GPU is lost: it fell off the bus, or the driver gave it up (see dmesg)"},
 	    {SONDE_NVML_VERSION_MISMATCH,
-	     "library and driver are of different versions: the driver was updated; restart the machine"},
+	     "library and driver versions differ after a driver update: restart the machine"},
 	};
 	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
 		if (rows[i].code == code)

@@ -17,7 +17,7 @@
 
 #define OBJECT "libsonde-nvtx.so"
 #define ENVIRONMENT "NVTX_INJECTION64_PATH"
-#define METHOD "annotations of NVTX, taken by an object that the program's own NVTX loads"
+#define METHOD "NVTX annotations, received by a library that the program's NVTX loads"
 
 struct sonde_source_run {
 	struct sonde_recorder *recorder;
@@ -73,7 +73,7 @@ static void nvtx_stop(struct sonde_source_run *run)
 	struct sonde_recorder_state state = {.state = SONDE_SOURCE_ON, .method = METHOD};
 	if (*run->others) {
 		snprintf(detail, sizeof detail,
-			 "annotations of NVTX went to another tool: " ENVIRONMENT " was %s; unset it to have them here",
+			 "NVTX annotations went to another tool: " ENVIRONMENT " was %s; unset it to record them here",
 			 run->others);
 		state.state = SONDE_SOURCE_UNAVAILABLE;
 		state.detail = detail;
@@ -84,8 +84,8 @@ static void nvtx_stop(struct sonde_source_run *run)
 
 const struct sonde_source sonde_source_nvtx = {
     .name = "nvtx",
-    .title = "annotations that programs have for NVTX",
-    .cost = "about 0.1 µs a range; programs without NVTX load nothing",
+    .title = "NVTX annotations of programs",
+    .cost = "about 0.1 µs a range; nothing in programs without NVTX",
     .probe = nvtx_probe,
     .open = nvtx_open,
     .prepare = nvtx_prepare,

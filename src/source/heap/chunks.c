@@ -19,7 +19,7 @@
 #include "util/error.h"
 
 #define MARK_NS 1000000u /* at the least from one time to the next */
-#define NOBODY_ASKED "it ended by a signal or _exit(), or executed another program: nobody could look"
+#define NOBODY_ASKED "killed by a signal, or left by _exit() or exec(): its memory could not be scanned"
 
 static void start_chunk(struct sonde_heap_chunks *chunks)
 {
@@ -83,7 +83,7 @@ int sonde_heap_chunks_is_alive(const struct sonde_heap_chunks *chunks, uint64_t 
 
 int sonde_heap_chunks_no_memory(struct sonde_heap_chunks *chunks)
 {
-	return chunks->error = sonde_error(ENOMEM, "no memory for the places that allocate");
+	return chunks->error = sonde_error(ENOMEM, "no memory for allocation call sites");
 }
 
 static struct sonde_heap_chunk_site *site_of(struct sonde_heap_chunks *chunks, uint32_t id)
@@ -314,7 +314,7 @@ static void tell_refused(struct sonde_heap_chunks *chunks)
 	uint64_t lost = chunks->refused + (chunks->is_torn ? chunks->columns.rows : 0);
 	struct sonde_recorder_loss loss = {
 	    .source = "heap",
-	    .cause = chunks->error == -ENOMEM ? "no memory to keep the blocks of a heap: not recorded from there on"
+	    .cause = chunks->error == -ENOMEM ? "no memory for a heap's blocks: not recorded from there on"
 					      : "a heap could not be written: not recorded from there on",
 	    .process = chunks->process,
 	    .count = lost ? lost : 1,

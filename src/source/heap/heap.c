@@ -154,7 +154,7 @@ static void lose_process(struct sonde_source_run *run, pid_t pid)
 	uint64_t now_ns = sonde_clock_now_ns();
 	struct sonde_recorder_loss loss = {
 	    .source = "heap",
-	    .cause = "processes that are not recorded, since there is no memory for their blocks",
+	    .cause = "processes that are not recorded: no memory for their blocks",
 	    .process = sonde_recorder_process(run->recorder, pid, now_ns),
 	    .count = 1,
 	    .time_ns = now_ns,
@@ -308,12 +308,12 @@ static int heap_probe(const struct sonde_record_options *options, char *why, siz
 	if (options && !options->heap)
 		return -ECANCELED;
 	if (options && options->no_inject) {
-		snprintf(why, why_b, "--no-inject puts nothing into the processes");
+		snprintf(why, why_b, "--no-inject injects nothing into processes");
 		return -EOPNOTSUPP;
 	}
 	if (options && options->attach) {
 		snprintf(why, why_b,
-			 "allocations are recorded of programs that sonde starts: sonde record --heap -- …");
+			 "allocations are recorded in programs that sonde starts: sonde record --heap -- …");
 		return -EOPNOTSUPP;
 	}
 	return sonde_preload_probe(OBJECT, why, why_b);
@@ -405,11 +405,12 @@ static int heap_drain(struct sonde_source_run *run, uint64_t horizon_ns, int fin
 static size_t write_left(const struct sonde_source_run *run, char *out, size_t out_b)
 {
 	static const char *const reasons[SONDE_LINK_REASONS] = {
-	    [SONDE_LINK_SANDBOX] = "locked in (seccomp), where a call of ours could get it killed: recorded until then",
+	    [SONDE_LINK_SANDBOX] =
+		"locked down (seccomp), where sonde's calls could get it killed: recorded until then",
 	    [SONDE_LINK_NO_ROOM] =
-		"short of address space (ulimit -v, ulimit -d): not recorded from there on; raise it by 64 MB",
-	    [SONDE_LINK_NO_CLOCK] = "recorded until it forbade itself the cycle counter (PR_SET_TSC)",
-	    [SONDE_LINK_SILENT] = "not recorded: the recorder was stopped, or too busy, when it began",
+		"low on address space (ulimit -v, ulimit -d): not recorded from there on; raise it by 64 MB",
+	    [SONDE_LINK_NO_CLOCK] = "recorded until it disabled the cycle counter (PR_SET_TSC)",
+	    [SONDE_LINK_SILENT] = "not recorded: the recorder was stopped or too busy when it started",
 	    [SONDE_LINK_NO_FILES] = "not recorded: " SONDE_PRELOAD_HIDDEN,
 	};
 	size_t used = 0;
@@ -434,16 +435,15 @@ static void write_detail(const struct sonde_source_run *run, char *out, size_t o
 	used = used < out_b ? used : out_b - 1;
 	int is_light = sonde_recorder_options(run->recorder)->heap_is_light;
 	if (!run->connected && !used && !run->own_malloc && is_light)
-		snprintf(out, out_b,
-			 "no process that could be sampled allocated enough; --heap=full records every allocation");
+		snprintf(out, out_b, "no sampled process allocated enough; --heap=full records every allocation");
 	else if (!run->connected && !used && !run->own_malloc)
 		snprintf(out, out_b,
-			 "no process loaded " OBJECT ": programs that are static, setuid, or have capabilities do not");
+			 "no process loaded " OBJECT ": static, setuid and capability programs do not");
 	else if (run->own_malloc)
 		snprintf(
 		    out + used, out_b - used,
-		    "%s%llu process%s an allocator in front of the hooks, inside the executable or preloaded before "
-		    "them: blocks of it are not recorded; link it as a shared library, or preload it last",
+			 "%s%llu process%s an allocator that precedes the hooks, in the executable or preloaded: its "
+			 "blocks are not recorded; link it as a shared library, or preload it last",
 		    used ? "; " : "", (unsigned long long)run->own_malloc, run->own_malloc == 1 ? " has" : "es have");
 }
 
@@ -494,9 +494,9 @@ static const struct sonde_option heap_options[] = {
 
 const struct sonde_source sonde_source_heap = {
     .name = "heap",
-    .title = "allocations: who allocated what, the peak, what was left (--heap)",
-    .cost = "every allocation (--heap=full): 1.1 to 1.5 times the program's CPU time, with the recorder's 1.3 to 1.7; "
-	    "sampled: 4 ns a malloc and its free (docs/PERFORMANCE.md)",
+    .title = "allocations: call sites, peak, live at exit (--heap)",
+    .cost = "--heap=full: 1.1 to 1.5 times the program's CPU time, recorder 1.3 to 1.7; sampled: 4 ns a malloc and "
+	    "free (docs/PERFORMANCE.md)",
     .options = heap_options,
     .probe = heap_probe,
     .open = heap_open,

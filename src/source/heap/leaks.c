@@ -81,9 +81,10 @@ static void write_detail(const struct sonde_heap_leaks *leaks, char *out, size_t
 	size_t running = leaks->threads->running;
 	*out = '\0';
 	if (leaks->question->flags & SONDE_LINK_SCAN_INHERITS)
-		snprintf(out, out_b, "a forked child: all that its parent left it counts as pointing to its blocks");
+		snprintf(out, out_b,
+			 "a forked child: memory inherited from its parent counts as pointing to its blocks");
 	else if (running)
-		snprintf(out, out_b, "%zu thread%s could not be held: pointers in registers may be missed", running,
+		snprintf(out, out_b, "%zu thread%s could not be stopped: pointers in registers may be missed", running,
 			 running == 1 ? "" : "s");
 }
 
@@ -138,7 +139,7 @@ static int tell(const struct sonde_heap_leaks *leaks, const struct sonde_heap_sc
 		return 0;
 	struct sum *sums = calloc((size_t)(last - first) + 1, sizeof *sums);
 	if (!sums)
-		return sonde_error(ENOMEM, "no memory for what %u places left", last - first + 1);
+		return sonde_error(ENOMEM, "no memory for the blocks of %u call sites", last - first + 1);
 	write_detail(leaks, detail, sizeof detail);
 	add_up(leaks, scan, sums, first);
 	for (uint32_t site = first; site <= last; site++)
@@ -174,8 +175,8 @@ static int is_dear(const struct sonde_heap_leaks *leaks, char *why, size_t why_b
 	    price_ms * 1000000u <= (used.user_ns + used.system_ns) / SHARE)
 		return 0;
 	snprintf(why, why_b,
-		 "reading %llu MB would have cost more than 0.5 %% of its CPU time, and samples are to cost next to "
-		 "nothing: --heap=full always looks",
+		 "reading %llu MB would have cost more than 0.5 %% of its CPU time, too much for sampling: --heap=full "
+		 "always scans",
 		 (unsigned long long)(size_b / 1000000u));
 	return 1;
 }
@@ -195,7 +196,7 @@ int sonde_heap_leaks_tell(const struct sonde_heap_leaks *leaks)
 	char why[200];
 	uint64_t blocks, heap_b;
 	if (sonde_heap_chunks_error(leaks->chunks)) { /* blocks that have ended seem alive */
-		sonde_heap_chunks_looked(leaks->chunks, "the recorder had no memory to keep its blocks");
+		sonde_heap_chunks_looked(leaks->chunks, "the recorder had no memory for its blocks");
 		return 0;
 	}
 	if (is_dear(leaks, why, sizeof why)) {
@@ -215,7 +216,7 @@ int sonde_heap_leaks_tell(const struct sonde_heap_leaks *leaks)
 	if (code == -EPIPE)
 		snprintf(why, sizeof why, SONDE_HEAP_SILENT);
 	else if (code == -ETIMEDOUT)
-		snprintf(why, sizeof why, "looking for pointers took longer than %u s",
+		snprintf(why, sizeof why, "the scan for pointers took longer than %u s",
 			 (unsigned)((WAIT_NS - SPARE_NS) / 1000000000u));
 	else
 		snprintf(why, sizeof why, "its memory could not be read: %s", strerror(-code));

@@ -21,7 +21,7 @@ struct sonde_heap_leaks {
 };
 
 /* Why nobody looked at a process that waited in vain. */
-#define SONDE_HEAP_SILENT "the recorder was stopped, or too busy, while it waited for it"
+#define SONDE_HEAP_SILENT "the recorder was stopped or too busy while it waited"
 
 /* Of each site what is unreachable, what of that indirectly, and what is reachable; or, when nobody could look, that it
  * is not known and why. 0 or a negative errno. */

@@ -195,7 +195,7 @@ int sonde_heap_process_scan(struct sonde_heap_process *process, const struct son
 	drainer->drain(drainer->context, process->pid);
 	sonde_heap_process_run(process, cycles, ns);
 	if (process->unread && process->malloc.chunks)
-		sonde_heap_chunks_looked(process->malloc.chunks, "the recorder had no memory to keep its blocks");
+		sonde_heap_chunks_looked(process->malloc.chunks, "the recorder had no memory for its blocks");
 	if (process->unread || !process->malloc.chunks || !sonde_heap_chunks_live(process->malloc.chunks)->count)
 		return 0; /* most processes, when blocks are sampled */
 	cycles = sonde_clock_cycles();
@@ -229,10 +229,10 @@ void sonde_heap_process_left(struct sonde_heap_process *process, const struct so
 {
 	static const char *const reasons[SONDE_LINK_REASONS] = {
 	    [SONDE_LINK_SANDBOX] =
-		"recorded until it locked itself in (seccomp): it could be killed for a look at its memory",
-	    [SONDE_LINK_NO_ROOM] = "recorded until its address space was short (ulimit -v, ulimit -d)",
-	    [SONDE_LINK_NO_CLOCK] = "recorded until it forbade itself the cycle counter (PR_SET_TSC)",
-	    [SONDE_LINK_SILENT] = "the recorder was stopped, or too busy, when it began",
+		"recorded until it locked itself down (seccomp): reading its memory could get it killed",
+	    [SONDE_LINK_NO_ROOM] = "recorded until its address space ran low (ulimit -v, ulimit -d)",
+	    [SONDE_LINK_NO_CLOCK] = "recorded until it disabled the cycle counter (PR_SET_TSC)",
+	    [SONDE_LINK_SILENT] = "the recorder was stopped or too busy when it started",
 	    [SONDE_LINK_NO_FILES] = "recorded until it executed a program that cannot read sonde's files",
 	};
 	if (process->why_left)
@@ -244,21 +244,21 @@ void sonde_heap_process_left(struct sonde_heap_process *process, const struct so
 void sonde_heap_process_goes_on(struct sonde_heap_process *process)
 {
 	if (process->malloc.chunks)
-		sonde_heap_chunks_looked(process->malloc.chunks, "it went on when the recording ended");
+		sonde_heap_chunks_looked(process->malloc.chunks, "it outlived the recording");
 }
 
 void sonde_heap_process_end(struct sonde_heap_process *process)
 {
 	sonde_heap_merge_run(process->merge, UINT64_MAX - 1);
 	lose(process, "more than 4096 pools in a process", process->pools_lost);
-	lose(process, "stacks whose numbers cannot be", process->stacks_lost);
+	lose(process, "invalid stack numbers", process->stacks_lost);
 	lose(process, "stacks for which the recorder has no memory", process->unkept_stacks);
-	lose(process, "no memory to put allocations in order: not recorded from there on (words of 8 B)",
+	lose(process, "no memory to sort allocations: not recorded from there on (words of 8 B)",
 	     process->unread);
 	lose(process, "no memory for another heap of a process", process->unkept_events);
-	lose(process, "more than 256 MB waited to be put in order: some were read out of order",
+	lose(process, "more than 256 MB waited to be sorted: some were read out of order",
 	     sonde_heap_merge_forced(process->merge));
-	lose(process, "more mappings in a process than are kept apart", sonde_heap_mappings_lost(process->mappings));
+	lose(process, "more mappings in a process than can be told apart", sonde_heap_mappings_lost(process->mappings));
 	if (process->why_left && process->malloc.chunks && !process->scanned)
 		sonde_heap_chunks_looked(process->malloc.chunks, process->why_left);
 	close_heap(&process->malloc);

@@ -175,7 +175,7 @@ int sonde_heap_scan_new(struct sonde_heap_scan **out, const struct sonde_heap_li
 	struct sonde_heap_scan *scan = calloc(1, sizeof *scan);
 	struct sonde_heap_block block;
 	if (!scan)
-		return sonde_error(ENOMEM, "no memory to look at %zu blocks", live->count);
+		return sonde_error(ENOMEM, "no memory to scan %zu blocks", live->count);
 	scan->reader = reader;
 	scan->marks = SONDE_HEAP_REACHED;
 	scan->blocks = malloc((live->count + 1) * sizeof *scan->blocks);
@@ -189,7 +189,7 @@ int sonde_heap_scan_new(struct sonde_heap_scan **out, const struct sonde_heap_li
 	code = code ? code : make_directory(scan);
 	if (code) {
 		sonde_heap_scan_free(scan);
-		return sonde_error(ENOMEM, "no memory to look at %zu blocks", live->count);
+		return sonde_error(ENOMEM, "no memory to scan %zu blocks", live->count);
 	}
 	for (size_t i = 0; i < scan->count; i++) {
 		uint64_t end = end_of(&scan->blocks[i]) + 1; /* of an empty array: one behind */

@@ -28,7 +28,7 @@ int sonde_trigger_init(struct sonde_trigger *trigger, const char *text)
 	size_t kind_b = equals ? (size_t)(equals - text) : 0;
 	int known = kind_b == 4 && (!strncmp(text, "zone", 4) || !strncmp(text, "span", 4));
 	if (!known || !over || over <= equals + 1 || (size_t)(over - equals) > sizeof trigger->name)
-		return sonde_error(EINVAL, "'%s' is no event: write 'zone=NAME>10ms' or 'span=NAME>10ms'", text);
+		return sonde_error(EINVAL, "'%s' is not an event: use 'zone=NAME>10ms' or 'span=NAME>10ms'", text);
 	memcpy(trigger->name, equals + 1, (size_t)(over - equals - 1));
 	trigger->on_spans = text[0] == 's';
 	int rc = sonde_quantity_duration(&trigger->over_ns, over + 1);

@@ -124,7 +124,7 @@ static int64_t read_meter(struct sonde_source_run *run, size_t i, uint64_t boot_
 	if (step == SONDE_RAPL_GONE)
 		return -1;
 	if (step == SONDE_RAPL_LOST) {
-		say_lost(run, i, "its counter may have begun again more than once between two readings");
+		say_lost(run, i, "its counter may have wrapped more than once between two readings");
 		begin_series(run, i);
 	}
 	return (int64_t)domain->total_uj;
@@ -137,7 +137,7 @@ static void forget_sleep(struct sonde_source_run *run, uint64_t asleep_ns)
 		for (size_t i = 0; i < count_of(&run->meters); i++) {
 			if (!run->series[i])
 				continue;
-			say_lost(run, i, "the machine slept");
+			say_lost(run, i, "the machine was suspended");
 			begin_series(run, i);
 		}
 		for (size_t i = 0; run->meters.method == METHOD_RAPL && i < run->meters.rapl.count; i++)
@@ -159,7 +159,7 @@ static void read_all(struct sonde_source_run *run)
 			sonde_recorder_point(run->recorder, now_ns, run->series[i], uj);
 			continue;
 		}
-		say_lost(run, i, "the meter went away");
+		say_lost(run, i, "the meter disappeared");
 		run->series[i] = 0;
 	}
 	run->reads++;
@@ -287,15 +287,15 @@ static void energy_stop(struct sonde_source_run *run)
 }
 
 static const struct sonde_option energy_options[] = {
-    {"energy", 0, NULL, "joules of the run, by the processors' counters, else by a model that is called one",
+    {"energy", 0, NULL, "energy of the run, from counters or else estimated",
      SONDE_FLAG(offsetof(struct sonde_record_options, energy))},
     {0},
 };
 
 const struct sonde_source sonde_source_energy = {
     .name = "energy",
-    .title = "joules by the processors' counters, else by a model (--energy)",
-    .cost = "10 readings a second, some microseconds each",
+    .title = "energy by the processors' counters, else by a model (--energy)",
+    .cost = "10 readings a second, a few microseconds each",
     .options = energy_options,
     .probe = energy_probe,
     .open = energy_open,

@@ -82,7 +82,7 @@ int sonde_energy_perf_open(struct sonde_energy_perf *out, const char *root, char
 			rc = -errno;
 			sonde_energy_perf_close(out);
 			snprintf(why, why_b,
-				 "the kernel's energy events may not be opened (%s): give sonde CAP_PERFMON, or set "
+				 "the kernel's energy events are forbidden (%s): give sonde CAP_PERFMON, or set "
 				 "kernel.perf_event_paranoid to 0",
 				 strerror(-rc));
 			return rc;

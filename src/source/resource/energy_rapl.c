@@ -128,8 +128,8 @@ int sonde_rapl_open(struct sonde_rapl *out, const char *root, char *why, size_t 
 		return -ENOENT;
 	}
 	snprintf(why, why_b,
-		 "the processor's energy counter may not be read: %s is root's alone; give a group of yours the "
-		 "right to read it (chgrp, chmod g+r: by a udev rule, docs/ENERGY.md has it)",
+		 "the processor's energy counter is forbidden: only root can read %s; allow a group of yours (chgrp, "
+		 "chmod g+r; udev rule: docs/ENERGY.md)",
 		 denied + strlen(root));
 	return -EACCES;
 }

@@ -464,8 +464,8 @@ size_t sonde_resources_machine_missing(const struct sonde_resources_machine *mac
 	    {NETWORK, "networks (/proc/PID/net/dev)"},
 	    {MEMORY_PRESSURE, "pressure (/proc/pressure: CONFIG_PSI, psi=1)"},
 	};
-	const char *begin = machine->lacks_files ? "no descriptor was left for the machine's (ulimit -Hn): "
-						 : "the machine's are not to be had here: ";
+	const char *begin = machine->lacks_files ? "no free file descriptor for system readings (ulimit -Hn): "
+						 : "system readings missing here: ";
 	size_t used = 0;
 	*out = '\0';
 	for (size_t i = 0; i < sizeof files / sizeof *files; i++) {

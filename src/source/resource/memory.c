@@ -196,7 +196,7 @@ static int memory_probe(const struct sonde_record_options *options, char *why, s
 		return -ENOENT;
 	if (sonde_snapshots_resident_b(getpid()))
 		return 0;
-	snprintf(why, why_b, "/proc is not mounted: nothing says what processes have in memory");
+	snprintf(why, why_b, "/proc is not mounted: process memory is unknown");
 	return -ENOENT;
 }
 
@@ -272,7 +272,7 @@ static void memory_stop(struct sonde_source_run *run)
 	char detail[128];
 	if (run->unread) {
 		snprintf(detail, sizeof detail,
-			 "%llu readings were left out: the hard limit of %llu open files was reached: ulimit -Hn",
+			 "%llu readings were left out at the hard limit of %llu open files: raise ulimit -Hn",
 			 (unsigned long long)run->unread, (unsigned long long)sonde_files_max());
 		state.state = SONDE_SOURCE_LIMITED;
 		state.detail = detail;
@@ -292,19 +292,19 @@ static int set_memory(void *context, const char *value)
 	struct sonde_record_options *options = context;
 	uint64_t *every_ns = &options->memory_every_ns;
 	int rc = sonde_quantity_duration(every_ns, value ? value : "100ms");
-	return !rc && *every_ns < 1000000u ? sonde_error(EINVAL, "'%s': 1ms is the least", value) : rc;
+	return !rc && *every_ns < 1000000u ? sonde_error(EINVAL, "'%s': the minimum is 1ms", value) : rc;
 }
 
 static const struct sonde_option memory_options[] = {
-    {"memory", 0, "[=TIME]", "see what processes have in memory each TIME (100ms), not only when the recorder is awake",
+    {"memory", 0, "[=TIME]", "read process memory each TIME, at an even rate (100ms)",
      SONDE_BY(set_memory)},
     {0},
 };
 
 const struct sonde_source sonde_source_memory = {
     .name = "memory",
-    .title = "resident memory more often (--heap, --memory), and snapshots",
-    .cost = "at most 0.1 % of a CPU in the recorder",
+    .title = "RSS at a higher rate (--heap, --memory), and snapshots",
+    .cost = "at most 0.1 % of a CPU, in the recorder",
     .options = memory_options,
     .probe = memory_probe,
     .open = memory_open,

@@ -35,7 +35,7 @@
 #define FILES_A_PROCESS 8u /* descriptors, with those of other sources */
 #define FILES_STEP 64u
 #define LEFT_NS 4000000 /* what may be left over of a share */
-#define METHOD "/proc/PID/stat, status, io and CPU clocks; /proc and control groups of the machine"
+#define METHOD "/proc/PID/stat, status, io and CPU clocks; /proc and cgroups of the machine"
 
 /* One number of the machine. */
 struct machine_row {
@@ -185,7 +185,7 @@ static void say_unread(const struct sonde_source_run *run, struct said *said)
 	if (run->rows.unread)
 		snprintf(who, sizeof who, "%llu process%s not always read", (unsigned long long)run->rows.unread,
 			 run->rows.unread == 1 ? " was" : "es were");
-	say(said, "%s: the hard limit of %llu open files was reached: ulimit -Hn %llu, or more", who,
+	say(said, "%s: the hard limit of %llu open files was reached: raise it to ulimit -Hn %llu or more", who,
 	    (unsigned long long)limit, (unsigned long long)least);
 }
 
@@ -199,24 +199,24 @@ static void say_source(const struct sonde_source_run *run)
 	state.effective_hz = every_ns > (double)run->every_ns ? 1e9 / every_ns : state.rate_hz; /* the last is early */
 	if (run->held_back && every_ns > 1.2 * (double)run->every_ns)
 		say(&said,
-		    "read each %.3g ms, not each %.3g ms: so many processes and threads would have taken more than "
-		    "%.1f %% of a core",
+		    "read every %.3g ms instead of %.3g ms: so many processes and threads would take more than %.1f %% "
+		    "of a core",
 		    every_ns / 1e6, (double)run->every_ns / 1e6, 100.0 / SHARE);
 	say_unread(run, &said);
 	if (run->rows.hidden)
 		say(&said, "%llu process%s not shown by /proc (hidepid): record as root",
 		    (unsigned long long)run->rows.hidden, run->rows.hidden == 1 ? " is" : "es are");
 	if (run->rows.closed)
-		say(&said, "what %llu process%s of other users read%s and write%s is not told: record as root",
+		say(&said, "I/O of %llu process%s of other users (read%s, write%s) is unknown: record as root",
 		    (unsigned long long)run->rows.closed, run->rows.closed == 1 ? "" : "es",
 		    run->rows.closed == 1 ? "s" : "", run->rows.closed == 1 ? "s" : "");
 	if (said.used)
 		state.state = SONDE_SOURCE_LIMITED;
 	if (run->rows.crowded)
-		say(&said, "context switches are not read of processes with more than %d threads",
+		say(&said, "context switches of processes with more than %d threads are not read",
 		    SONDE_RESOURCES_TASKS_MAX);
 	if (run->rows.finds_processes && run->tree.may_have_missed && run->rows.had_children)
-		say(&said, "processes are found in /proc: not those that came and went between two readings");
+		say(&said, "processes are found in /proc: those living between two readings are missed");
 	if (run->rows.finds_processes && (run->tree.may_have_missed || run->tree.was_unread))
 		sonde_recorder_info(run->recorder, "run.processes_missed", "1");
 	if (sonde_resources_machine_missing(run->machine, missing, sizeof missing))
@@ -234,7 +234,7 @@ static int resources_probe(const struct sonde_record_options *options, char *why
 	(void)options;
 	if (sonde_snapshots_resident_b(getpid()))
 		return 0;
-	snprintf(why, why_b, "/proc is not mounted: nothing says what processes use; mount -t proc proc /proc");
+	snprintf(why, why_b, "/proc is not mounted: process use is unknown; mount -t proc proc /proc");
 	return -ENOENT;
 }
 
@@ -310,15 +310,15 @@ static void resources_stop(struct sonde_source_run *run)
 }
 
 static const struct sonde_option resources_options[] = {
-    {"interval", 0, "TIME", "read what processes and the machine use each TIME, at least 10ms (default 100ms)",
+    {"interval", 0, "TIME", "read process and system use each TIME (100ms; min. 10ms)",
      SONDE_TIME(offsetof(struct sonde_record_options, resources_every_ns), SONDE_RESOURCES_LEAST_INTERVAL_NS)},
     {0},
 };
 
 const struct sonde_source sonde_source_resources = {
     .name = "resources",
-    .title = "CPU time, memory, I/O of processes and the machine, again and again",
-    .cost = "at most 0.2 % of a CPU in the recorder",
+    .title = "CPU time, memory and I/O of processes and the system, polled",
+    .cost = "at most 0.2 % of a CPU, in the recorder",
     .options = resources_options,
     .reads_counters = 1,
     .probe = resources_probe,

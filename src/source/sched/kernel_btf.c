@@ -105,7 +105,7 @@ int sonde_btf_find(const void *file, size_t size_b, struct sonde_btf_wish *wishe
 	    head->type_off > size_b - head->hdr_len || head->type_len > size_b - head->hdr_len - head->type_off ||
 	    head->str_off > size_b - head->hdr_len || head->str_len > size_b - head->hdr_len - head->str_off ||
 	    (head->hdr_len | head->type_off) % 4)
-		return sonde_error(EBADMSG, "the kernel's types (" PATH ") cannot be understood");
+		return sonde_error(EBADMSG, "the kernel's types (" PATH ") cannot be parsed");
 	const uint8_t *body = (const uint8_t *)file + head->hdr_len;
 	struct types types = {body + head->type_off, body + head->type_off + head->type_len,
 			      (const char *)body + head->str_off, head->str_len};

@@ -67,7 +67,7 @@ static int explain(long code, const char *what)
 {
 	int error = (int)-code;
 	if (error == EPERM || error == EACCES)
-		return sonde_error(error, "BPF is not allowed: it takes root, or CAP_BPF and CAP_PERFMON");
+		return sonde_error(error, "BPF is forbidden: it needs root, or CAP_BPF and CAP_PERFMON");
 	return sonde_error(error, "BPF: %s: %s", what, strerror(error));
 }
 
@@ -215,8 +215,7 @@ static int check_namespace(void)
 {
 	struct stat status;
 	if (stat("/proc/self/ns/pid", &status) || status.st_ino != INIT_PID_NAMESPACE)
-		return sonde_error(EOPNOTSUPP,
-				   "BPF: processes have other numbers in this container than in the kernel");
+		return sonde_error(EOPNOTSUPP, "BPF: this container has its own process ids");
 	return 0;
 }
 
@@ -264,7 +263,7 @@ static int follow(struct sonde_sched_bpf *bpf, pid_t pid, pid_t tid)
 	if (fd < 0 && errno == ESRCH)
 		return 0;
 	if (fd < 0)
-		return sonde_error(errno, "BPF: single threads can be followed from Linux 6.9 on (pidfd_open: %s)",
+		return sonde_error(errno, "BPF: following single threads needs Linux 6.9 (pidfd_open: %s)",
 				   strerror(errno));
 	union bpf_attr attr = {.map_fd = (__u32)bpf->target.rows_fd, .flags = BPF_NOEXIST};
 	put_text(&attr.key, &fd);

@@ -60,12 +60,11 @@ int sonde_schedstat_probe(char *why, size_t why_b)
 	if (!error && own.slices)
 		return 0;
 	if (!error)
-		snprintf(why, why_b, "this kernel does not count how long threads run and wait (CONFIG_SCHEDSTATS)");
+		snprintf(why, why_b, "this kernel does not count scheduler times (CONFIG_SCHEDSTATS)");
 	else if (access("/proc/self/stat", R_OK))
-		snprintf(why, why_b, "/proc is not mounted: nothing says how long threads run and wait");
+		snprintf(why, why_b, "/proc is not mounted: scheduler times are unknown");
 	else
 		snprintf(why, why_b,
-			 "this kernel has no /proc/PID/schedstat (CONFIG_SCHED_INFO): nothing says how long "
-			 "threads run and wait");
+			 "this kernel has no /proc/PID/schedstat (CONFIG_SCHED_INFO): scheduler times are unknown");
 	return -ENOTSUP;
 }

@@ -418,7 +418,7 @@ static int threads_drain(struct sonde_source_run *run, uint64_t horizon_ns, int 
 /* What was missed for want of time: a share of a CPU is kept, however many there are. Or because it was gone before. */
 static size_t say_missed(const struct sonde_source_run *run, char *out, size_t out_b)
 {
-	static const char why_late[] = ", so that it takes no more than 0.2 % of a CPU";
+	static const char why_late[] = ", to stay below 0.2 % of a CPU";
 	static const char why_unread[] = ": the hard limit on open files (ulimit -Hn) was reached";
 	const char *share = run->lacks_files ? why_unread : why_late;
 	uint64_t all = run->peak > run->listed ? run->peak : run->listed, in_time = run->met + run->brief;
@@ -429,7 +429,7 @@ static size_t say_missed(const struct sonde_source_run *run, char *out, size_t o
 	if (run->met < all - all / 100)
 		used += snprintf(out + used, out_b - (size_t)used, "%sof at least %llu threads %llu were read%s",
 				 used ? "; " : "", (unsigned long long)all, (unsigned long long)run->met,
-				 is_late ? share : ": the others ended before their turn came");
+				 is_late ? share : ": the others exited before they were polled");
 	return (size_t)used;
 }
 
@@ -457,8 +457,8 @@ static void threads_stop(struct sonde_source_run *run)
 
 const struct sonde_source sonde_source_threads = {
     .name = "threads",
-    .title = "how long threads ran, waited for a CPU and were blocked",
-    .cost = "at most 0.2 % of a CPU in the recorder",
+    .title = "time that threads ran, waited for a CPU and were blocked",
+    .cost = "at most 0.2 % of a CPU, in the recorder",
     .reads_counters = 1,
     .probe = threads_probe,
     .open = threads_open,

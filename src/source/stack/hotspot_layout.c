@@ -111,10 +111,10 @@ static int open_table(const struct reader *reader, struct table *out, const char
 	if (read_word(reader, names[0], &out->entries))
 		return sonde_error(ENOENT, "the Java VM does not export %s", names[0]);
 	if (read_word(reader, names[1], &out->stride_b) || !out->stride_b || out->stride_b > STRIDE_MAX_B)
-		return sonde_error(EBADMSG, "%s of the Java VM makes no sense", names[1]);
+		return sonde_error(EBADMSG, "%s of the Java VM is invalid", names[1]);
 	for (size_t i = 2; names[i]; i++)
 		if (read_word(reader, names[i], &out->columns[i - 2]) || out->columns[i - 2] > out->stride_b - 4)
-			return sonde_error(EBADMSG, "%s of the Java VM makes no sense", names[i]);
+			return sonde_error(EBADMSG, "%s of the Java VM is invalid", names[i]);
 	return 0;
 }
 

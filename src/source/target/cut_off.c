@@ -169,7 +169,7 @@ uint64_t sonde_cut_off_end(struct sonde_cut_off *cut_off)
 	for (uint32_t process = 0; cut_off && process < cut_off->count; process++) {
 		struct sonde_recorder_loss loss = {
 		    .source = cut_off->options.source,
-		    .cause = "processes that are not recorded: their namespaces keep them from the recorder",
+		    .cause = "processes that are not recorded: their namespaces isolate them from the recorder",
 		    .process = process,
 		    .count = 1,
 		    .time_ns = sonde_clock_now_ns()};

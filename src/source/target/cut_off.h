@@ -43,6 +43,6 @@ uint64_t sonde_cut_off_end(struct sonde_cut_off *cut_off);
 /* Why, after "of N processes … were not recorded: ". */
 #define SONDE_CUT_OFF_WHY                                                                                              \
 	"in namespaces of their own (containers, sandboxes) they cannot reach the recorder, or do not know its user: " \
-	"run sonde inside, with the same /tmp, or as the user who made them"
+	"run sonde inside, with the same /tmp, or as the user who created them"
 
 #endif

@@ -47,7 +47,7 @@ int sonde_devices_new(struct sonde_devices **out, struct sonde_recorder *recorde
 {
 	struct sonde_devices *devices = calloc(1, sizeof *devices);
 	if (!devices)
-		return sonde_error(ENOMEM, "no memory for the devices of a process");
+		return sonde_error(ENOMEM, "no memory for the GPUs of a process");
 	devices->recorder = recorder;
 	devices->process = process;
 	*out = devices;
@@ -288,9 +288,7 @@ static void lose_commands(const struct sonde_devices *devices)
 {
 	uint64_t told = devices->known + devices->excused + devices->bad + devices->unkept;
 	if (devices->asked > told)
-		lose(devices,
-		     "OpenCL: asked for, and the recording of the process ended before anybody looked whether it was "
-		     "done",
+		lose(devices, "OpenCL: requested, but the recording of the process ended before its result was read",
 		     devices->asked - told);
 }
 
@@ -300,13 +298,13 @@ void sonde_devices_free(struct sonde_devices *devices)
 		return;
 	devices->settled = devices->told_count;
 	sonde_devices_settle(devices);
-	lose(devices, "what is said of devices makes no sense", devices->bad);
+	lose(devices, "invalid GPU data", devices->bad);
 	lose(devices, "no memory for it", devices->unkept);
-	lose(devices, "of an operation or queue that was not told", devices->unnamed);
-	lose(devices, "times that cannot be", devices->untimed);
+	lose(devices, "an unknown operation or queue", devices->unnamed);
+	lose(devices, "impossible times", devices->untimed);
 	lose_commands(devices);
 	if (devices->is_traced && !devices->is_all_told && !devices->has_drops)
-		lose(devices, "CUDA: processes that ended with no one to take out what came in their last 0.2 s", 1);
+		lose(devices, "CUDA: processes that exited without flushing their last 0.2 s", 1);
 	free(devices->told);
 	free(devices->devices.ids);
 	free(devices->queues.ids);

@@ -197,13 +197,12 @@ void sonde_unsampled_look(struct sonde_unsampled *unsampled, pid_t root, uint64_
 size_t sonde_unsampled_say(const struct sonde_unsampled *unsampled, char *out, size_t out_b)
 {
 	static const char *const reasons[REASONS] = {
-	    [REASON_SANDBOX] = "in a sandbox (seccomp), where a sample could get it killed; sampled until then",
-	    [REASON_FOREIGN] = "of another machine type",
+	    [REASON_SANDBOX] = "sandboxed (seccomp), where a sample could get it killed; sampled until then",
+	    [REASON_FOREIGN] = "of another architecture",
 	    [REASON_STATIC] = "statically linked",
 	    [REASON_HIDDEN] = SONDE_PRELOAD_HIDDEN,
-	    [REASON_ENVIRONMENT] = "started with an environment of their own",
-	    [REASON_OTHER] =
-		"forked by hand, out of descriptors or address space, not answered in time, or another user's",
+	    [REASON_ENVIRONMENT] = "started with their own environment",
+	    [REASON_OTHER] = "raw fork, no descriptors or address space left, timed out, or another user's",
 	};
 	size_t used = 0;
 	for (int i = 0; i < REASONS && used < out_b; i++)
@@ -213,7 +212,7 @@ size_t sonde_unsampled_say(const struct sonde_unsampled *unsampled, char *out, s
 						 unsampled->counts[i] == 1 ? "process was" : "processes were",
 						 unsampled->names[i], reasons[i]);
 	if (unsampled->threads && used < out_b)
-		used += (size_t)snprintf(out + used, out_b - used, "%s%u %s not sampled: not made by pthread_create",
+		used += (size_t)snprintf(out + used, out_b - used, "%s%u %s not sampled: not created by pthread_create",
 					 used ? "; " : "", unsampled->threads,
 					 unsampled->threads == 1 ? "thread was" : "threads were");
 	return used < out_b ? used : out_b - 1;

@@ -27,7 +27,7 @@
 #include "source/source.h"
 #include "util/error.h"
 
-#define METHOD "/proc/PID/task/TID/syscall and process_vm_readv, looked at again and again"
+#define METHOD "/proc/PID/task/TID/syscall and process_vm_readv, polled"
 
 struct sonde_source_run {
 	struct sonde_recorder *recorder;
@@ -118,8 +118,8 @@ static int blocked_probe(const struct sonde_record_options *options, char *why, 
 		return -ECANCELED;
 	if (access("/proc/self/syscall", R_OK)) {
 		snprintf(why, why_b,
-			 "this kernel has no /proc/PID/syscall (CONFIG_HAVE_ARCH_TRACEHOOK): nothing says from outside "
-			 "what threads wait in");
+			 "this kernel has no /proc/PID/syscall (CONFIG_HAVE_ARCH_TRACEHOOK): waits cannot be sampled "
+			 "from outside");
 		return -ENOTSUP;
 	}
 	return sonde_schedstat_probe(why, why_b);
@@ -204,22 +204,22 @@ static size_t say_limits(const struct sonde_source_run *run, char *out, size_t o
 	if (run->processes.failed)
 		SAY("out of memory for threads: they were not looked at any more");
 	if (run->processes.denied)
-		SAY("%s%llu process%s could not be looked at%s%s%s%s", at ? "; " : "",
+		SAY("%s%llu process%s could not be polled%s%s%s%s", at ? "; " : "",
 		    (unsigned long long)run->processes.denied, run->processes.denied == 1 ? "" : "es",
 		    *run->processes.denied_why ? ": " : "", run->processes.denied_name,
 		    *run->processes.denied_why ? " " : "", run->processes.denied_why);
 	if (run->processes.narrow)
 		SAY("%s%llu program%s of 32 bits",
-		    at ? "; not looked at: " : "not looked at: ", (unsigned long long)run->processes.narrow,
+		    at ? "; not polled: " : "not polled: ", (unsigned long long)run->processes.narrow,
 		    run->processes.narrow == 1 ? "" : "s");
 	if (run->processes.looker.lacks_files)
-		SAY("%snot all looks could be made: the hard limit on open files (ulimit -Hn) was reached",
+		SAY("%ssome polls were skipped: the hard limit on open files (ulimit -Hn) was reached",
 		    at ? "; " : "");
 	if (run->processes.looker.unreadable)
 		SAY("%sstacks could not be read: %s", at ? "; " : "", strerror(run->processes.looker.error));
 	if (run->rounds && run->strides / run->rounds >= 2)
-		SAY("%sof so many threads one in %llu was looked at at a time, and stood for the others, so that it "
-		    "takes no more than 0.5 %% of a CPU",
+		SAY("%sonly one thread in %llu was polled at a time, standing for the others, to stay below 0.5 %% of "
+		    "a CPU",
 		    at ? "; " : "", (unsigned long long)(run->strides / run->rounds));
 #undef SAY
 	return at;
@@ -239,8 +239,8 @@ static void blocked_stop(struct sonde_source_run *run)
 		state.state = SONDE_SOURCE_UNAVAILABLE;
 	if (run->processes.held.looks || limits_b)
 		sonde_recorder_source(run->recorder, "blocked", &state);
-	lose(run, "too many that wait until it is known whether hooks tell them", run->processes.held.unheld);
-	lose(run, "the thread ended before it was known", run->processes.held.unknown);
+	lose(run, "too many waits before it was known whether hooks record them", run->processes.held.unheld);
+	lose(run, "the thread exited before it was known", run->processes.held.unknown);
 	sonde_blocked_processes_fini(&run->processes);
 	close(run->timer_fd);
 	free(run);
@@ -248,8 +248,8 @@ static void blocked_stop(struct sonde_source_run *run)
 
 const struct sonde_source sonde_source_blocked = {
     .name = "blocked",
-    .title = "what threads wait for, looked at from outside where nothing is preloaded (--threads)",
-    .cost = "at most 0.5 % of a CPU in the recorder",
+    .title = "what threads wait for, sampled from outside where nothing is preloaded (--threads)",
+    .cost = "at most 0.5 % of a CPU, in the recorder",
     .probe = blocked_probe,
     .open = blocked_open,
     .start = blocked_start,

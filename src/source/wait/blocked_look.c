@@ -285,15 +285,15 @@ const char *sonde_blocked_why(const struct sonde_blocked_facts *facts, char *out
 			return out;
 		}
 	if (facts->owner != facts->own)
-		return "does not let itself be read (file capabilities, or PR_SET_DUMPABLE 0): record it as root";
+		return "is not readable (file capabilities, or PR_SET_DUMPABLE 0): record it as root";
 	if (facts->yama >= 3)
-		return "may be read by nobody until the machine starts anew (kernel.yama.ptrace_scope is 3)";
+		return "is readable by nobody until a reboot (kernel.yama.ptrace_scope is 3)";
 	if (facts->yama == 2)
-		return "may be read by root alone (kernel.yama.ptrace_scope is 2)";
+		return "is readable only by root (kernel.yama.ptrace_scope is 2)";
 	if (facts->yama == 1)
 		return "was not started by sonde (kernel.yama.ptrace_scope is 1): sonde record --threads -- COMMAND, "
 		       "or: sudo sysctl kernel.yama.ptrace_scope=0";
-	return "may not be read here: a container or security module forbids it (CAP_SYS_PTRACE)";
+	return "is not readable here: a container or security module forbids it (CAP_SYS_PTRACE)";
 }
 
 void sonde_blocked_facts_read(struct sonde_blocked_facts *out, pid_t pid)

@@ -92,8 +92,8 @@ void sonde_wait_process_end(struct sonde_wait_process *process)
 {
 	process->settled = process->call_count;
 	sonde_wait_process_settle(process);
-	lose(process, "words that make no sense", process->bad);
-	lose(process, "no memory for them", process->unkept);
+	lose(process, "invalid words", process->bad);
+	lose(process, "out of memory for them", process->unkept);
 	sonde_lock_names_free(process->names);
 	free(process->calls);
 	free(process->stacks.rows);

@@ -25,7 +25,7 @@
 
 #define OBJECT SONDE_WAITS_OBJECT
 #define ENVIRONMENT "SONDE_WAITS" /* src/inject: filters of seccomp, enum sonde_wait_what, where early words go */
-#define METHOD "calls of the C library; stacks from call-frame tables"
+#define METHOD "libc calls; stacks from call-frame tables"
 
 struct process {
 	pid_t pid;
@@ -192,14 +192,13 @@ static int waits_probe(const struct sonde_record_options *options, char *why, si
 	if (options && (!options->waits || options->only_resources))
 		return -ECANCELED;
 	if (options && options->no_inject) {
-		snprintf(why, why_b, "--no-inject puts nothing into the processes");
+		snprintf(why, why_b, "--no-inject injects nothing into processes");
 		return -EOPNOTSUPP;
 	}
 	if (options && options->attach) {
 		snprintf(why, why_b,
-			 "calls are recorded of programs that sonde starts (sonde record --threads -- …); this one is "
-			 "looked "
-			 "at from outside");
+			 "calls are recorded in programs that sonde starts (sonde record --threads -- …); this one is "
+			 "sampled from outside");
 		return -EOPNOTSUPP;
 	}
 	return sonde_preload_probe(OBJECT, why, why_b);
@@ -300,8 +299,8 @@ static void waits_stop(struct sonde_source_run *run)
 			 (unsigned long long)cut_off, cut_off == 1 ? "" : "es");
 	else if (!run->connected)
 		snprintf(detail, sizeof detail,
-			 "no process told of a call that waits: none was made, or by static programs, which do not "
-			 "load " OBJECT " (they are looked at from outside)");
+			 "no process made a blocking call, or only static programs, which do not load " OBJECT
+			 " (they are sampled from outside)");
 	else if (run->left)
 		snprintf(detail, sizeof detail, "%llu process%s (%s) left: recorded until then",
 			 (unsigned long long)run->left, run->left == 1 ? "" : "es", run->left_name);
@@ -345,16 +344,16 @@ static int set_io(void *context, const char *value)
 }
 
 static const struct sonde_option waits_options[] = {
-    {"threads", 0, NULL, "where threads wait, and for which locks (a lock that is free costs 5 ns)",
+    {"threads", 0, NULL, "record where threads wait, and lock contention",
      SONDE_BY(set_threads)},
-    {"io", 0, NULL, "calls on files and sockets: bytes, time, where (100 ns a call)", SONDE_BY(set_io)},
+    {"io", 0, NULL, "record file and socket calls: bytes, time (100 ns a call)", SONDE_BY(set_io)},
     {0},
 };
 
 const struct sonde_source sonde_source_waits = {
     .name = "waits",
     .title = "where threads wait: locks, time, other tasks (--threads), files (--io)",
-    .cost = "depends on how often the program calls what may wait",
+    .cost = "depends on the number of blocking calls",
     .options = waits_options,
     .probe = waits_probe,
     .open = waits_open,

@@ -81,7 +81,7 @@ static void write_detail(const struct sonde_source_run *run, char *out, size_t o
 	if (strangers)
 		used =
 		    snprintf(out, out_b,
-			     "%llu process%s of other users wanted to be recorded and %s refused%s: record as %sthe "
+			     "%llu process%s of other users asked to be recorded and %s refused%s: record as %sthe "
 			     "user who runs %s",
 			     (unsigned long long)strangers, strangers == 1 ? "" : "es", strangers == 1 ? "was" : "were",
 			     geteuid() ? "" : ", not known to come from the command", geteuid() ? "root, or as " : "",
@@ -91,7 +91,7 @@ static void write_detail(const struct sonde_source_run *run, char *out, size_t o
 	if (run->programs && !sonde_channel_counts_cycles(run->context.channel))
 		snprintf(out + used, out_b - (size_t)used,
 			 "%sthe cycle counter of this machine is not stable: each event reads CLOCK_MONOTONIC, which "
-			 "costs more",
+			 "is slower",
 			 used ? "; " : "");
 }
 
@@ -113,7 +113,7 @@ static void zones_stop(struct sonde_source_run *run)
 
 const struct sonde_source sonde_source_zones = {
     .name = "zones",
-    .title = "zones, counters and spans that programs record by themselves",
+    .title = "zones, counters and spans that programs record themselves",
     .cost = "one pair of clock readings a zone, plus 0.5 ns",
     .probe = zones_probe,
     .open = zones_open,

@@ -106,7 +106,7 @@ has "${out//$'\n' /}" "not recorded: allocations: no process loaded libsonde-hea
 run 0 "$SONDE" record -q --threads --heap=full -o none.sonde -- sh -c 'i=0; while [ $i -lt 30000 ]; do i=$((i + 1)); done; sleep 0.01 & wait'
 run 0 "$SONDE" report --json --section locks,leaks none.sonde
 equal "$(jq -r '.sections[] | select(.id == "locks").recorded' .out)" yes
-has "$out" "nobody waited for a lock"
+has "$out" "no lock contention"
 
 # The file was cut off: what its end may have had is not said to be nothing.
 head -c "$(($(stat -c %s threads.sonde) / 2))" threads.sonde >cut.sonde

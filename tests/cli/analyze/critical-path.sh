@@ -52,10 +52,10 @@ second=$(by join.sonde second) faster=$(saved join.sonde thread=second,speed=2)
 holds "$faster <= 0.5 * $(wanted join.sonde second) + 0.01 && $faster > 0.3 * $second" "a faster half"
 holds "$(saved join.sonde thread=first,speed=inf) <= $(wanted join.sonde first) + 0.01" "a faster half that nobody waits for"
 run 2 "$SONDE" advise --what-if thread=nobody,speed=2 join.sonde
-has "$err" "the recording has no thread called 'nobody'"
+has "$err" "the recording has no thread 'nobody'"
 equal "$out" ""
 run 2 "$SONDE" advise --what-if thread=second,speed=1e18 join.sonde
-has "$err" "N from 0.001 to 1e9, or inf"
+has "$err" "N is from 0.001 to 1e9, or inf"
 run 2 "$SONDE" advise --what-if thread=second join.sonde
 run 0 "$SONDE" advise join.sonde
 has "$out" "Findings: what to fix first"
@@ -80,7 +80,7 @@ holds "$faster > 0.25 * $slow && $faster <= 0.5 * ($slow + $waited) + 0.01" "a f
 
 # Stages do different things, as their zones say: they are no unequal shares of one.
 run 0 "$SONDE" advise -q stages.sonde
-[[ $out == *"noisy run: "* ]] || has "$out" "rule " # of a noisy run nothing is said
+[[ $out == *"Noisy run: "* ]] || has "$out" "rule " # of a noisy run nothing is said
 lacks "$out" "rule imbalance"
 
 # In a trace of events it is a track of its own, step by step, without gaps.
@@ -120,4 +120,4 @@ run 0 as_user "$SONDE" record -q --no-perf --threads -o calls.sonde -- "$critica
 whole calls.sonde
 equal "$(by calls.sonde second)" 0
 run 0 "$SONDE" report --section critical-path calls.sonde
-matches "$out" "no context switches say"
+matches "$out" "context switches do not show"

@@ -92,19 +92,19 @@ for files in "a.sonde b.sonde" "none.sonde none.sonde"; do
 	fits 80
 done
 run 0 "$SONDE" diff --plot list a.sonde b.sonde
-matches "$out" "^functions +how shares"
+matches "$out" "^functions +change of CPU shares"
 run 2 "$SONDE" diff --plot function -o never.svg a.sonde b.sonde
-has "$err" "the nearest is functions"
+has "$err" "did you mean functions?"
 run 2 "$SONDE" diff --plot functions a.sonde b.sonde
 has "$err" "a plot is svg or png"
 run 2 "$SONDE" diff --plot functions -f png -o never.svg a.sonde b.sonde
-has "$err" "one says png, the other svg"
+has "$err" "the format is png or svg"
 run 2 "$SONDE" diff --plot functions -s diff-zones -o never.svg a.sonde b.sonde
 has "$err" "leave one of them out"
 run 2 "$SONDE" diff --plot list -f json a.sonde b.sonde
-has "$err" "--plot list is text"
+has "$err" "--plot list prints text"
 run 2 "$SONDE" diff --plot functions -n 61 -o never.svg a.sonde b.sonde
-has "$err" "60 rows at most"
+has "$err" "at most 60 rows"
 run 4 "$SONDE" diff --plot zones -o never.svg none.sonde none.sonde
 has "$err" "no plot zones of these recordings"
 [ ! -e never.svg ] || fail "a picture of what was refused"

@@ -88,16 +88,16 @@ has "$err" "one statement at a time"
 run 0 "$SONDE" query known.sonde 'SELECT 1; -- and nothing else'
 run 2 "$SONDE" query known.sonde '-- nothing'
 run 2 "$SONDE" query known.sonde
-has "$err" "what is asked?"
+has "$err" "no statement; try"
 run 2 "$SONDE" query -f xml known.sonde 'SELECT 1'
-has "$err" "no format 'xml'"
+has "$err" "unknown format 'xml'"
 run 2 "$SONDE" query known.sonde SELECT 1
 has "$err" "quotes"
 
 # Bounded: no end, too much memory, a value without measure, deep nesting, a statement of a megabyte.
 endless='WITH RECURSIVE c(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM c) SELECT'
 run 3 timeout 60 "$SONDE" query --timeout 300ms known.sonde "$endless count(*) FROM c"
-has "$err" "not done after 0.3 s"
+has "$err" "no answer after 0.3 s"
 run 3 timeout 60 "$SONDE" query --memory 8M known.sonde "$endless x FROM c ORDER BY -x"
 has "$err" "needs more than 8 MB"
 run 2 timeout 60 "$SONDE" query known.sonde 'SELECT hex(zeroblob(1000000000))'

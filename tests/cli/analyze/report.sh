@@ -22,9 +22,9 @@ equal "$said" "$("$SONDE" report -q --json --section summary timed.sonde | jq '.
 rm timed.sonde
 # An output whose ending no format has is text, and that is said.
 run 0 "$SONDE" report -o odd.foo old.sonde
-has "$err" "'odd.foo' ends like no format: it is written as text; -f names another"
+has "$err" "unknown extension 'odd.foo': writing text; -f sets the format"
 run 0 "$SONDE" report -o plain.txt old.sonde
-lacks "$err" "ends like"
+lacks "$err" "unknown extension"
 
 # Options before and after the file mean the same.
 run 0 "$SONDE" report --json old.sonde
@@ -40,13 +40,13 @@ run 0 "$SONDE" report old.sonde --section processes --limit 1 --sort name
 
 # What is not known, with what is near.
 run 2 "$SONDE" report --section sumary old.sonde
-has "$err" "no section 'sumary'; the nearest is summary"
+has "$err" "unknown section 'sumary'; did you mean summary?"
 run 2 "$SONDE" report -f jsn old.sonde
-has "$err" "no format 'jsn'; the nearest is json"
+has "$err" "unknown format 'jsn'; did you mean json?"
 run 2 "$SONDE" report --sort selff old.sonde
-has "$err" "the nearest is self"
+has "$err" "did you mean self?"
 run 2 "$SONDE" report --limit many old.sonde
-has "$err" "--limit many is no number"
+has "$err" "--limit many is not a number"
 run 2 "$SONDE" report --thread 1 old.sonde
 has "$err" "no thread 1"
 run 2 "$SONDE" report --thread nobody old.sonde
@@ -59,9 +59,9 @@ matches "$out" "selected: [0-9]+ threads? named $name;"
 run 2 "$SONDE" report --from soon old.sonde
 has "$err" "soon"
 run 2 "$SONDE" report --from 1h old.sonde
-has "$err" "--from 1h is the end of the recording or later"
+has "$err" "--from 1h is past the end of the recording"
 run 2 "$SONDE" report --from 2us --to 1us old.sonde
-has "$err" "--to 1us leaves nothing: it must be later than 2us"
+has "$err" "--to 1us must be later than 2us"
 run 2 "$SONDE" report old.sonde new.sonde
 has "$err" "one recording at a time"
 

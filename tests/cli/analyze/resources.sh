@@ -196,14 +196,14 @@ options=(--interval 400ms)
 use memory 1
 [ "$points" -gt $((3 * $(of cpu.user 4))) ] || fail "$points points each 20 ms, $(of cpu.user 4) each 400 ms"
 run 125 "$SONDE" record --interval 5ms -- true
-has "$err" "10ms is the least"
+has "$err" "the minimum is 10ms"
 
 # Many processes: it is read less often, within the budget, and says so.
 options=(--interval 10ms)
 use crowd 300
 cost=$(awk '$2 == "cost.resources.cpu_ns" { print $3 }' .series)
 rounds=$(awk '$2 == "cost.resources.rounds" { print $3 }' .series)
-matches "$(cat .series)" 'source.resources 2 .*read each .* ms, not each 10 ms: .* 0.2 % of a core'
+matches "$(cat .series)" 'source.resources 2 .*read every .* ms instead of 10 ms: .* 0.2 % of a core'
 [ "$rounds" -ge 1 ] && [ "$rounds" -lt 100 ] || fail "$rounds rounds of 300 processes took $cost ns"
 
 # Processes that come and go, and thousands of threads, do it no harm.
@@ -252,7 +252,7 @@ stolen = rows["timing.stolen_time_s"]
 assert stolen is None or stolen < 60, f"stolen {stolen}"
 words = open(".out").read()
 assert "hidepid" not in words and "of other users" not in words, "a wrong reason"
-said = re.search(r"hard limit of (\d+) open files was reached: ulimit -Hn (\d+)", words)
+said = re.search(r"hard limit of (\d+) open files was reached: raise it to ulimit -Hn (\d+)", words)
 read = [section for section in report["sections"] if section["id"] == "resources"]
 rows = [row for row in read[0]["rows"] if row["pid"]] if read else []
 whole = len([row for row in rows if row["rss_last_b"] and row["written_all_b"] is not None]) == 3
@@ -276,7 +276,7 @@ done
 
 # Whoever looks where nothing came and went has nothing to hear of it.
 run 0 "$SONDE" stat -- sleep 0.2
-! grep -q 'came and went' .err || fail "a process alone: $(cat .err)"
+! grep -q 'living between two readings' .err || fail "a process alone: $(cat .err)"
 
 # How long a process waited for a CPU: its threads know. Two spin on the same one: while one runs the other waits.
 if command -v taskset >.said && taskset -c 0 true 2>.said; then

@@ -37,7 +37,7 @@ known() { # ZONE FIELD: what the program says itself
 # nothing is noted of it) holds of a busy one roughly.
 is_quiet() {
 	jq -e '[.sections[] | select(.id == "roofs") | .notes[].text] |
-		any(test("runs differed|a hypervisor took|did less than one alone")) | not' roofs.json >/dev/null
+		any(test("runs differed|the hypervisor stole|did less than one alone")) | not' roofs.json >/dev/null
 }
 measured() {
 	run 0 "$SONDE" roofline --measure --json

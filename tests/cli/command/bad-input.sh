@@ -83,11 +83,11 @@ fi
 run 2 "$SONDE" report --limit -1 taken.sonde
 run 2 "$SONDE" report a b
 # No time is no limit, and no flight recorder.
-refused 125 "1ms is the least" -d 0 -- true
-refused 125 "1ms is the least" --keep 0s -- true
+refused 125 "the minimum is 1ms" -d 0 -- true
+refused 125 "the minimum is 1ms" --keep 0s -- true
 # What cannot be recorded of a process that runs, or without something inside it, is refused with the reason.
-refused 125 "what a process has allocated before is not known" --heap -p $$
-refused 125 "nothing is put into one that runs" --io -p $$
+refused 125 "earlier allocations of a running process are unknown" --heap -p $$
+refused 125 "which must be started by sonde" --io -p $$
 refused 125 "leave --no-inject out" --heap --no-inject -- true
 refused 125 "leave --no-inject out" --io --no-inject -- true
-refused 125 "are for --energy: add it" --country FR -- true
+refused 125 "need --energy: add it" --country FR -- true

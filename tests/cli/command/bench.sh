@@ -38,7 +38,7 @@ shows '.verdict == "improved" and .metrics.wall_s.baseline.mean >= 0.3 and .metr
 run 3 "$SONDE" bench --gate -f --json -o bench.json -r 5 -w 0 --vs 'sleep 0.01' -- 'sleep 0.05'
 shows '.verdict == "inconclusive" and .ci95_high == null and .p > 0.05'
 run 3 "$SONDE" bench --gate -r 7 -w 0 --vs 'sleep 0.01' -- 'sleep 0.05' # all pairs alike: p is 2 ÷ 2⁷
-has "$out" "of fewer than 10 pairs no difference is sure"
+has "$out" "with fewer than 10 pairs a difference in one metric alone is never sure"
 run 0 "$SONDE" bench -f --json -o bench.json -m 50% -r 16 --vs "$(loop 20000)" -- "$(loop 20000)"
 shows '.metrics.cpu_s.verdict | IN("unchanged", "inconclusive")'
 
@@ -72,7 +72,7 @@ said"
 # For people, within 80 columns.
 run 0 env COLUMNS=80 "$SONDE" bench -r 8 --vs 'sleep 0.01' -- 'sleep 0.011'
 matches "$out" '^  wall +[0-9.]+ ms ±[0-9.]+ % +[0-9.]+ ms ±[0-9.]+ % +[0-9.]+ +[0-9.]+ to [0-9.]+$'
-matches "$out" '^(improved|unchanged|regressed|inconclusive): speed-up [0-9.]+ by wall time'
+matches "$out" '^(improved|unchanged|regressed|inconclusive): [0-9.]+× (faster|slower) by wall time'
 fits 80
 
 # What fails says nothing of its time.
@@ -92,7 +92,7 @@ equal "$(cat kept)" kept
 
 # Interrupted: what was measured until then.
 run 0 timeout --foreground --preserve-status -s INT 1.5 "$SONDE" bench -w 0 -r 1000 -- sleep 0.1
-has "$out" "interrupted: what was measured until then"
+has "$out" "interrupted: the runs so far"
 
 run 3 timeout --foreground --preserve-status -s INT 2.5 "$SONDE" bench --gate -w 0 -r 1000 --vs 'sleep 0.1' -- 'sleep 0.2'
 

@@ -31,5 +31,5 @@ has "$err" "Usage: sonde COMMAND"
 for words in --help --version "help report" "completion bash" "advise --rules" "query --tables"; do
 	code=0
 	"$SONDE" $words >/dev/full 2>.err || code=$?
-	equal "$code $(cat .err)" "4 sonde: standard output: No space left on device; what was written is not whole"
+	equal "$code $(cat .err)" "4 sonde: standard output: No space left on device; the output is incomplete"
 done

@@ -40,12 +40,12 @@ near "$(figure compute.cpu_machine_share)" "$(figure compute.cpu_utilization) / 
 equal "$(figure compute.cores)" "$cpus"
 
 # FLOP by the processor's counters: a figure where it shows them and was asked, else the reason, and never 0.
-matches "$(figure compute.absent.flop)" "were not asked: --flop"
+matches "$(figure compute.absent.flop)" "were not used: --flop"
 used --flop -- "$uses" spins 200
 if [ "$(figure compute.flop)" = null ]; then
 	equal "$(figure compute.flop_per_s)" null
 	run 0 "$SONDE" stat --flop -r 2 -- true
-	has "$(tr -s '\n ' ' ' <.err)" "FLOP are not known: $(figure compute.absent.flop | tr -d '"')"
+	has "$(tr -s '\n ' ' ' <.err)" "FLOP are unknown: $(figure compute.absent.flop | tr -d '"')"
 	run 0 "$SONDE" stat -r 2 -- true
 	lacks "$err" "FLOP"
 	equal "$(figure compute.absent.flop)" "$("$SONDE" doctor --json | jq '.sections[0].rows[] | select(.check == "flop") | .found')"
@@ -68,7 +68,7 @@ if unshare -pf --mount-proc true 2>said; then
 	equal "$(figure process_count_is_at_least)" true
 	holds "$(figure processes.count) < $(said forks)"
 	run 0 unshare -pf --mount-proc "$SONDE" stat -- sh -c "'$uses' storm 300; exec '$uses' crowd 3"
-	has "$(tr -s '\n ' ' ' <.err)" "were seen, and there may have been more"
+	has "$(tr -s '\n ' ' ' <.err)" "were seen; there may have been more"
 	matches "$err" 'all processes, [0-9]+ seen'
 else
 	echo "no PID namespaces: not known whether all processes were seen"
@@ -136,7 +136,7 @@ if [ -x "$SONDE_BUILD/tests/targets/small" ]; then
 	unsure=$(((64 + 4 * cpus) * cpus * $(getconf PAGESIZE)))
 	for kib in 0 600; do
 		run 0 "$SONDE" stat -f --json -o used.json -- "$SONDE_BUILD/tests/targets/small" $kib
-		bound=$(figure memory.absent.peak_rss_b | sed -nE 's/.*less than the ([0-9]+) kB that the process had before its program began.*/\1/p')
+		bound=$(figure memory.absent.peak_rss_b | sed -nE 's/.*less than the ([0-9]+) kB that the process had before its program started.*/\1/p')
 		if [ "$(figure memory.peak_rss_b)" = null ]; then
 			holds "$bound > 0 && $bound * 1000 >= $out - $unsure" "the bound of a peak that is not known"
 		else
@@ -173,7 +173,7 @@ done
 run 0 "$SONDE" stat -- "$uses" memory 40
 has "$(tail -n 1 .err)" "Peak RAM: "
 matches "$err" '^Peak RAM: [0-9.]+ MB, Wall Time: [0-9.]+ m?s, CPU Util: [0-9.]+ %$'
-for group in Timing Memory Waiting I/O Processes "The machine meanwhile" Readings; do
+for group in Timing Memory Waiting I/O Processes "System" Readings; do
 	matches "$err" "^$group$"
 done
 fits 120 .err
@@ -195,7 +195,7 @@ matches "$err" '\([0-9]+ more rows\)'
 used --interval 20ms -- sleep 0.5
 equal "$(figure sampling.interval_asked_s)" 0.02
 run 125 "$SONDE" stat --interval 1ms -- true
-has "$err" "10ms is the least"
+has "$err" "the minimum is 10ms"
 sleep 20 &
 sleeper=$!
 used -p $sleeper -d 500ms
@@ -211,7 +211,7 @@ fi
 run 0 "$SONDE" stat -q --record kept.sonde -- "$uses" memory 5
 run 0 "$SONDE" report --section resources,machine kept.sonde
 has "$out" "Resources of processes"
-has "$out" "The machine meanwhile"
+has "$out" "System"
 matches "$out" 'readings, each 100 ms asked for: '
 
 # It ends as the program ends.
@@ -229,7 +229,7 @@ run 125 "$SONDE" stat
 has "$err" "sonde stat -- ./app"
 run 125 "$SONDE" stat -p 1 -- true
 run 125 "$SONDE" stat -o - -- true
-has "$err" "the standard output is the program's"
+has "$err" "the program writes to standard output"
 "$SONDE" stat -q -- "$behave" waits >ready 2>.err &
 stat=$!
 wait_for test -s ready
@@ -315,7 +315,7 @@ matches "$err" '^Peak RAM: .* \+- '
 # One that takes far longer than the others is named.
 echo 0 >times
 run 0 "$SONDE" stat -r 6 -- sh -c 'n=$(($(cat times) + 1)); echo $n >times; [ $n -ne 5 ] || sleep 3'
-matches "$err" "^! far from the other runs' wall time: .*5 \\(3\\.[0-9]+ s\\)"
+matches "$err" "^! outliers in wall time: .*5 \\(3\\.[0-9]+ s\\)"
 # The program's signals are as they were given to us, in each run.
 cat >ignored.sh <<'EOF'
 grep SigIgn /proc/self/status
@@ -333,7 +333,7 @@ run 127 "$SONDE" stat -r 3 -o none.json -- ./no-such-program
 equal "$(grep -c "cannot run" .err)" 1
 [ ! -e none.json ] || fail "an empty file is left"
 run 125 "$SONDE" stat -r 3 -p $$
-has "$err" "are for a command"
+has "$err" "need a command"
 run 125 "$SONDE" stat -r 3 --record kept.sonde -- true
 has "$err" "--record keeps one recording"
 run 125 "$SONDE" stat --heap -- true
@@ -391,10 +391,10 @@ if [ "$(id -u)" -eq 0 ] && unshare -m sh -c 'mount -t tmpfs none /proc' 2>.err; 
 	# What the process had before its exec cannot be read either: a small program's peak is not told.
 	bare 0 "$SONDE" stat -f --json -o used.json -- "$uses" faults 1
 	equal "$(figure memory.peak_rss_b)" null
-	matches "$(figure memory.absent.peak_rss_b)" 'less than the [0-9]+ kB that the process had before its program began'
+	matches "$(figure memory.absent.peak_rss_b)" 'less than the [0-9]+ kB that the process had before its program started'
 	bare 3 "$SONDE" stat -- sh -c 'exit 3'
-	equal "$(tr -s '\n ' ' ' <.err | grep -o '/proc is not mounted: nothing says what processes use' | wc -l)" 1
+	equal "$(tr -s '\n ' ' ' <.err | grep -o '/proc is not mounted: process use is unknown' | wc -l)" 1
 	bare 0 "$SONDE" stat -q -r 2 -- true
 	bare 0 "$SONDE" top --json -d 1 -- "$uses" spins 300
-	has "$out" "/proc is not mounted: nothing says what processes use"
+	has "$out" "/proc is not mounted: process use is unknown"
 fi

@@ -44,5 +44,5 @@ run 2 "$SONDE" try baseline --zones=0 none -- true
 printf '#!/bin/sh\n%s 5\nexit 3\n' "$zones" >fails
 chmod +x fails
 run 0 "$SONDE" try baseline -i -r 2 -w 0 --zones=2 failing -- ./fails
-has "$err" "no zones are kept: the command ended with exit code 3"
+has "$err" "zones are not kept: the command ended with exit code 3"
 equal "$(jq -c 'select(.kind == "baseline") | .zones.zones // [] | length' .sonde-try/failing.jsonl)" 0

@@ -38,12 +38,12 @@ holds_in "$work/.out" '.experiment == "loop" and .attempt == 1 and .in_turn and 
 # Built anew in its place: not run twice, but held against the journal's runs, and that is said.
 program app 0.6
 run 1 try run --gate -r 12 loop 'more to wait for' -- ./app
-has "$err" "not what it was"
+has "$err" "has changed"
 matches "$out" "the baseline's 12 are those of 20"
-matches "$out" '^regressed: speed-up 0\.'
+matches "$out" '^regressed: [0-9.]+× slower'
 program app 0.3
 run 0 try run -r 8 loop 'nothing' -- ./app
-has "$err" "no file that the command names has changed"
+has "$err" "no file of the command has changed"
 report loop
 shows '.attempts == 3 and .improved == 1 and .regressed == 1'
 shows "$(table improved) | length == 1 and .[0].attempt == 1 and .[0].improvement > 0.4 and .[0].improvement < 0.8"
@@ -75,10 +75,10 @@ run 0 try run -r 8 --json interpreted 'nothing' -- sh script.sh
 has "$err" "was it built?"
 program script.sh 0.1
 run 0 try run --gate -r 12 --json interpreted 'edited' -- sh script.sh
-has "$err" "script.sh is not what it was"
+has "$err" "script.sh has changed"
 holds_in "$work/.out" '.in_turn == false and .verdict == "improved" and (.baseline | contains(".sonde-try") | not)'
 run 125 try baseline --keep -r 2 line -- './app | cat'
-has "$err" "which program it runs"
+has "$err" "which program a shell line runs"
 
 # What is no better goes apart, and by effect.
 program slower 0.9
@@ -103,7 +103,7 @@ lines=$(wc -l <../.sonde-try/loop.jsonl)
 { timeout -s KILL 1 "$SONDE" try run -r 1000 loop 'killed' -- ./app; } 2>/dev/null || true
 equal "$(wc -l <../.sonde-try/loop.jsonl)" "$lines"
 run 125 timeout --foreground --preserve-status -s INT 1.5 "$SONDE" try run -r 1000 loop 'interrupted' -- ./app
-has "$err" "nothing is in the journal"
+has "$err" "nothing was added to the journal"
 head -c -40 ../.sonde-try/loop.jsonl >cut
 cp cut ../.sonde-try/loop.jsonl
 report loop
@@ -143,7 +143,7 @@ cd src
 run 0 try baseline -r 2 other -- ./app
 taskset -c 0 true 2>/dev/null && [ "$(nproc)" -gt 1 ] && {
 	run 4 taskset -c 0 "$SONDE" try run --gate other 'pinned' -- ./app
-	has "$err" "is of another machine"
+	has "$err" "is from another machine"
 }
 
 # Wrong use.
@@ -154,7 +154,7 @@ run 2 try run x -- ./app
 run 2 try report x y
 run 2 try report -f svg loop
 run 2 try baseline a/b -- ./app
-has "$err" "no name of an experiment"
+has "$err" "cannot name an experiment"
 run 2 try baseline ../x -- ./app
 run 4 try run nosuch 'x' -- ./app
 has "$err" "no baseline"

@@ -4,12 +4,12 @@
 
 run 2 "$SONDE" complation
 equal "$out" ""
-equal "$err" "sonde: no command 'complation'; the nearest is 'completion' ('sonde --help' lists them)"
+equal "$err" "sonde: unknown command 'complation'; did you mean 'completion'? ('sonde --help' lists them)"
 run 2 "$SONDE" xyzzy
-equal "$err" "sonde: no command 'xyzzy' ('sonde --help' lists them)"
+equal "$err" "sonde: unknown command 'xyzzy' ('sonde --help' lists them)"
 run 2 "$SONDE" ./app
 has "$err" "sonde record -- ./app"
 run 2 "$SONDE" help xyzzy
-has "$err" "no command 'xyzzy'"
+has "$err" "unknown command 'xyzzy'"
 run 2 "$SONDE" mann
 lacks "$err" "'man'"

@@ -37,7 +37,7 @@ derived=$(query "SELECT count(*) FROM samples WHERE status LIKE '%derived%'")
 holds "$derived > 0 && $(query "SELECT count(*) FROM samples WHERE status LIKE '%frame pointers%'") <= 0.02 * $derived"
 run 0 "$SONDE" report --section summary a.sonde
 matches "$out" " stacks .* are complete by rules derived from instructions"
-matches "$out" '^! .*stop before the root: code without call-frame information'
+matches "$out" '^! .*are incomplete: code without call-frame information'
 
 # Symbols are not needed.
 run 0 "$SONDE" record -q -F 4000 -o s.sonde -- "$stripped" 3

@@ -28,11 +28,11 @@ expect kept callee complete
 run 0 "$SONDE" export -f folded -o kept.folded kept.sonde
 matches "$(cat kept.folded)" 'main;work;kept;callee'
 
-lost="unwind rule that needs a register, or a word below the stack, that is not known"
+lost="unwind rule needs an unknown register, or a word below the stack"
 expect not-kept clobber "$lost"
 # That word is read when the thread has run on, perhaps ended.
 expect below below "complete|$lost"
 expect below-stale below_stale "$lost"
 expect odd odd "impossible frame address"
 expect backwards backwards "impossible frame address"
-expect unknown unknown "unwind rule that is not supported"
+expect unknown unknown "unsupported unwind rule"

@@ -85,9 +85,9 @@ holds "$(percent alloca ';main;varied(;varying){8};leaf;burn') >= 95"
 rm alloca.*
 shape alloca --stack 4K
 run 0 "$SONDE" report --section summary alloca.sonde
-matches "$out" '^! .*stop before the root: stack copy too short'
+matches "$out" '^! .*are incomplete: stack copy too short'
 run 0 "$SONDE" report --section summary --json alloca.sonde
-holds "$(jq '[.. | strings | select(test("stop before the root: stack copy too short"))] | length' .out) == 1"
+holds "$(jq '[.. | strings | select(test("are incomplete: stack copy too short"))] | length' .out) == 1"
 holds "$("$SONDE" query -q -f csv alloca.sonde "SELECT count(*) FROM samples WHERE status LIKE 'stack copy too short%'" | tail -n 1) > 0"
 holds "$(percent alloca '_start.*;leaf;burn') - $(percent alloca ';main;varied(;varying){8};leaf;burn') <= 2"
 

@@ -26,7 +26,7 @@ for count in 1000 10000; do
 	holds "$missing <= 0.75 * $cpu" # a process that does nothing but end spends most of its time so
 	run 0 "$SONDE" report --section summary $count.sonde
 	if is_so "$missing > 0.03 * $cpu + 0.01"; then
-		has "$(tr -s ' \n' ' ' <<<"$out")" "s of CPU time were not sampled: around context switches and at the end of processes"
+		has "$(tr -s ' \n' ' ' <<<"$out")" "s of CPU time were not sampled: events stop around context switches and at process exit"
 	fi
 	holds "$(metric $count.sonde samples.count) <= 1.1 * 1000 * $cpu + 20" # the others are extra
 done

@@ -30,13 +30,13 @@ unseen() { rows t.sonde summary | jq '[.[] | select(.metric == "samples.not_samp
 for way in vforks bare asks; do
 	same $way
 	holds "$(unseen) < 10" "($way)"
-	lacks "$(detail)" "in a sandbox"
+	lacks "$(detail)" "sandboxed"
 done
 for way in filter strict threads executes; do
 	same $way
 	holds "$(unseen) > 30" "($way)"
 	holds "$(unseen) < 95" "($way)"
-	has "$(detail)" "1 process was not sampled (sandbox): in a sandbox"
+	has "$(detail)" "1 process was not sampled (sandbox): sandboxed"
 	[ $way = threads ] || holds "$(share t.sonde total_share after 0) < 1" "($way)"
 done
 run 0 "$(target nope)" EPERM "$SONDE" record -q --force -o t.sonde -- "$(target split)" 0.2

@@ -82,12 +82,12 @@ has "$(detail)" "1 process was not sampled (split_static): statically linked"
 lacks_metric t.sonde samples.count # nothing could be sampled
 holds "$(metric t.sonde timing.cpu_time_s) > 0.2"
 same env -i "$split" 0.4
-has "$(detail)" "environment of their own"
+has "$(detail)" "their own environment"
 record "$ticks" clones 2000
 has "$(detail)" "1 thread was not sampled"
 if echo 'int main(void) { for (volatile long i = 0; i < 1500000000; i++) ; return 7; }' >burn.c && gcc -m32 -o burn32 burn.c 2>/dev/null; then
 	same ./burn32
-	has "$(detail)" "of another machine type"
+	has "$(detail)" "of another architecture"
 fi
 if command -v musl-gcc >/dev/null && musl-gcc -O2 -D_GNU_SOURCE -o musl "$repo/tests/targets/behave.c" 2>/dev/null; then
 	same ./musl facts

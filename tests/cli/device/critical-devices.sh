@@ -31,7 +31,7 @@ path() {
 		local kind=kernel
 		[ "$name" != up ] || kind=copy
 		equal "$name $(on "$1" $kind "$name")" "$name $ns"
-		equal "$name $(on "$1" 'wait for a device' "$name")" "$name $waited_ns"
+		equal "$name $(on "$1" 'wait for a GPU' "$name")" "$name $waited_ns"
 		count=$((count + 1))
 	done <.told
 	equal "$count" 4
@@ -45,7 +45,7 @@ path() {
 	copied=$(on "$1" copy up)
 	equal "$(saved "$1" copy=up,speed=2)" $((copied / 2))
 	run 2 "$SONDE" advise --what-if kernel=up,speed=2 "$1"
-	has "$err" "the recording has no kernel called 'up'"
+	has "$err" "the recording has no kernel 'up'"
 }
 
 run 0 "$SONDE" record -q --threads -o waits.sonde -- "$program"

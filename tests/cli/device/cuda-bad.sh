@@ -48,7 +48,7 @@ for profiler in cuda_profiler cuda_profiler_now; do # slots that are filled in w
 			equal "$(head -n 1 <<<"$out")" "$session"
 			equal "$(kernels)" "$once"
 			equal "$(lost "taken by another profiler: $profiler.so \(from [0-9]+\.[0-9]+ s on\)")" 1
-			matches "$(cat report)" 'from [0-9.]+ s on another profiler had the devices of a process: what they did is not known'
+			matches "$(cat report)" 'from [0-9.]+ s on another profiler held a process's GPUs: shares of the time are too low'
 			# left as it was found, before it is asked for anything else
 			sed -n '/^unsubscribe/q;p' calls >ours
 			equal "$(grep '^disable' ours | sort -n -k 2 | paste -sd ' ')" "$(grep '^enable' ours | sed s/en/dis/ | sort -n -k 2 | paste -sd ' ')"
@@ -112,13 +112,13 @@ if [ ! -e /dev/nvidiactl ]; then
 		run "$code" env OCL_ICD_VENDORS="$work/nothing" "$SONDE" record --gpu -q -f -o c.sonde -- $command
 		equal "$(grep -v -x '[0-9]*' <<<"$out" || true)" "$(grep -v -x '[0-9]*' <<<"$alone" || true)"
 		"$SONDE" report c.sonde | tr -s ' \n' ' ' >report
-		has "$(cat report)" '! gpu: not recorded: no process gave a device anything to do'
+		has "$(cat report)" '! gpu: not recorded: no process used a GPU'
 		has "$(cat report)" 'CUDA is recorded if the program initialises it.'
 		matches "$(cat report)" '! nvml: not recorded: (no NVIDIA driver|.*driver)'
 		equal "$(rows c.sonde devices 2>/dev/null || echo '[]')" '[]'
 		for section in devices kernels launch-stacks; do # each section says why it is not there
 			"$SONDE" report -q --section $section c.sonde | tr -s ' \n' ' ' >report
-			has "$(cat report)" 'not recorded: what devices did: no process gave a device anything to do'
+			has "$(cat report)" 'not recorded: GPU activity: no process used a GPU'
 		done
 	done
 fi
@@ -139,16 +139,16 @@ equal "$(kernels)" "$twice"
 for how in quick killed; do
 	same cuda13 "" $how
 	equal "$(kernels)" "$once"
-	equal "$(lost 'processes that ended with no one to take out what came in their last 0.2 s')" 1
+	equal "$(lost 'processes that exited without flushing their last 0.2 s')" 1
 done
 same cuda13 "" work
-equal "$(lost 'processes that ended with no one')" ""
+equal "$(lost 'processes that exited without flushing')" ""
 
 # --- what our own thread waits for is none of the program's waiting -----------------------------------------------------------
 run 5 env LD_LIBRARY_PATH="$work/cuda13" "$SONDE" record --gpu --threads -q -f -o c.sonde -- "$program"
 equal "$(rows c.sonde waits | jq -c 'map([.function, .module]) | unique')" '[["pause_ms","cuda_driver"]]'
 "$SONDE" report -q --section launch-stacks c.sonde >report # nor are stacks recorded at this level
-has "$(cat report)" 'no stack of a call for a device was recorded: sonde record --gpu=full'
+has "$(cat report)" 'no stack of a GPU call was recorded: use sonde record --gpu=full'
 # a child that is forked while our thread looks at the loader's list goes on
 run 0 env CUDA_INJECTION64_PATH="$object" LD_LIBRARY_PATH="$work/cuda13" "$SONDE" record -q -f -o c.sonde -- "$(target cuda_forks)"
 equal "$out" "20 of 20 children"

@@ -62,7 +62,7 @@ has "$out" "66.91 TFLOP/s"
 lacks "$out" "<circle"
 XDG_CACHE_HOME=$work/nothing run 0 "$SONDE" roofline -q -f html c.sonde
 has "$out" '<g class="device">'
-has "$out" "Theoretical ceilings of devices"
+has "$out" "Theoretical GPU ceilings"
 # 64 × 2 blocks of 256 threads with 40 registers: 6 of the 8 blocks that 2048 threads would be
 equal "$(rows c.sonde kernels | jq -c 'map(.occupancy)')" '[0.75,0.75]'
 equal "$(rows c.sonde copies | jq -c 'map([.from, .to, .copies, .size_b, .total_ns]) | sort')" \
@@ -143,7 +143,7 @@ equal "$(kernels)" "$known"
 equal "$(lost 'records that CUPTI dropped')" 1234
 injected cuda13 api unknown
 equal "$(kernels)" "$known"
-equal "$(lost 'kinds that are not known')" 1
+equal "$(lost 'records of unknown kinds')" 1
 injected cuda13 api cut
 equal "$(kernels)" "$known"
 equal "$(lost 'cut off')" 1

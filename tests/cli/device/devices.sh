@@ -20,14 +20,14 @@ equal "$(rows m.sonde devices | jq -c 'map([.busy_share, .kernel_ns, .concurrenc
 	"$(for part in d e; do rows $part.sonde devices; done | jq -cs 'add | map([.busy_share, .kernel_ns, .concurrency])')"
 for section in devices streams; do # shares are of each one's own time, and say so
 	run 0 env COLUMNS=400 "$SONDE" report -q --section $section m.sonde
-	matches "$out" 'busy: time in which .* ÷ what its own recording has of [0-9.]+ s of wall time'
+	matches "$out" 'busy: .* active ÷ of the [0-9.]+ s that its own recording has of wall time'
 	run 0 env COLUMNS=400 "$SONDE" report -q --section $section d.sonde
-	matches "$out" 'busy: time in which .* ÷ [0-9.]+ s of wall time'
+	matches "$out" 'busy: .* active ÷ [0-9.]+ s of wall time'
 done
 # A process that records itself says that it left them out.
 run 0 env SONDE_OUT=self.sonde "$program"
 run 0 "$SONDE" report --section kernels self*.sonde
-matches "$out" "13 .*activities of devices"
+matches "$out" "13 .*GPU activities"
 # A query comes to what the report says (where SQLite is there).
 sql="SELECT operation, count(*), sum(dur_ns) FROM activities WHERE kind = 'kernel' GROUP BY 1"
 if "$SONDE" query d.sonde "SELECT 1" >.one 2>.err; then

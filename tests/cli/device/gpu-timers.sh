@@ -10,7 +10,7 @@ timed=$SONDE_BUILD/tests/targets/gpu_timed
 
 # A queue without profiling, and an API that the program has not loaded, say what is missing.
 run 0 "$timed" plain
-matches "$out" "^-4: the queue has no times: create it with CL_QUEUE_PROFILING_ENABLE"
+matches "$out" "^-4: the queue records no times: create it with CL_QUEUE_PROFILING_ENABLE"
 matches "$out" "^-3: the program has not loaded CUDA"
 
 # Each reading has its kernel in it, and (in a queue that is busy) little else.
@@ -46,6 +46,6 @@ for gpu in "" --gpu; do
 	equal "$(rows d.sonde histograms | jq -c 'map([.histogram, .unit, .count])')" '[["loop","ns",10]]'
 	equal "$(rows d.sonde histograms | jq '.[0].max')" "$(tail -n 1 .out | jq .max_ns)"
 	run 0 "$SONDE" record -q $gpu -o p.sonde -- "$timed" plain
-	matches "$out" "^-4: the queue has no times"
+	matches "$out" "^-4: the queue records no times"
 	rm -f p.sonde
 done

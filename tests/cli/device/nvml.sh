@@ -72,7 +72,7 @@ equal "$(tail -n +2 <<<"${out//$'\r'/}")" $'device.clock.memory,2600000000\ndevi
 equal "$(grep -c 'warning: GPU 0 Stand-in one: 9[1-5] % of its memory is in use' <<<"$said")" 1
 lacks "$said" 'GPU 1'
 run 0 "$SONDE" report --section machine both.sonde
-has "$out" "$one: up to 95 % of its memory was in use (76 of 80 GB)"
+has "$out" "$one: up to 95 % of its memory was used (76 of 80 GB)"
 lacks "$out" "$two: up to"
 # a device may be called anything
 gpu named new named sleep 1.2
@@ -82,7 +82,7 @@ lacks "$out$said" $'\e'
 # on a narrow terminal rows of one device and of another are told apart
 run 0 env COLUMNS=80 "$SONDE" report -q --section machine both.sonde
 for device in 'GPU 0' 'GPU 1'; do
-	matches "$out" "device power +$device"
+	matches "$out" "GPU power +$device"
 done
 run 0 "$SONDE" query -f csv both.sonde "$sources"
 has "$out" 'driver 999.1: 2 devices'
@@ -122,7 +122,7 @@ run 0 "$SONDE" query -f csv attached.sonde "SELECT DISTINCT s.object, p.value FR
 	WHERE s.name = 'device.memory.used' AND s.process_id IS NOT NULL"
 equal "$(tail -n +2 <<<"${out//$'\r'/}")" "$one,1000000000"
 run 0 "$SONDE" report attached.sonde
-has "$(tr -s ' \n' ' ' <<<"$out")" 'gpu: not recorded: kernels and copies are recorded inside of programs that sonde starts'
+has "$(tr -s ' \n' ' ' <<<"$out")" 'gpu: not recorded: kernels and copies are recorded inside programs that sonde starts'
 
 # an old driver: fewer functions, and the older name of one
 gpu old old '' sleep 1.5
@@ -140,14 +140,14 @@ equal "$(used less 'device busy' "$two" mean)" ''
 within "$(used less 'device memory' "$two" mean)" 0.1 1e-9
 equal "$(cell less energy meter "$two (not added)" how)" ''
 run 0 "$SONDE" query -f csv less.sonde "$sources"
-has "$out" "$two does not tell: utilisation"
+has "$out" "$two does not report: utilisation"
 
 # a device that is lost midway: the other one goes on, and it is said
 gpu lost new lost sleep 1.5
 within "$(cell lost energy meter "$one (not added)" energy_j)" 150 0.15
 equal "$(cell lost energy meter "$two (not added)" how)" unavailable
 run 0 "$SONDE" report lost.sonde
-has "$out" "$two: the device is lost"
+has "$out" "$two: the GPU is lost"
 
 # counters that begin again midway take nothing away, and add nothing
 gpu again new again sleep 2
@@ -161,7 +161,7 @@ begun=$SECONDS
 gpu stuck new stuck sleep 1
 [ $((SECONDS - begun)) -lt 20 ] || fail "waited for a driver that does not answer"
 run 0 "$SONDE" report stuck.sonde
-has "$out" 'the driver did not answer any more'
+has "$out" 'the driver stopped answering'
 
 # readings that cost too much are made less often
 gpu dear new dear sleep 2
@@ -171,7 +171,7 @@ has "$out" 'nvml: limited: read each'
 # less than a second: no joules, and why
 gpu brief new '' sleep 0.4
 run 0 env COLUMNS=200 "$SONDE" report -q --section energy brief.sonde
-has "$out" "$one: too short to measure: read over less than a second"
+has "$out" "$one: too short to measure: read for less than a second"
 
 # a command that is over before the driver has begun
 gpu short new slow true
@@ -179,7 +179,7 @@ run 0 "$SONDE" report short.sonde
 matches "$out" 'nvml: not recorded: the (driver had not answered|recording ended before)'
 
 # beginnings that fail: why
-for case in 'nodriver:not loaded' 'mismatch:different versions' 'nodevice:shows no device'; do
+for case in 'nodriver:not loaded' 'mismatch:versions differ' 'nodevice:shows no GPU'; do
 	gpu fails new "${case%%:*}" sleep 0.3
 	run 0 "$SONDE" report fails.sonde
 	has "$out" "${case#*:}"
@@ -203,7 +203,7 @@ if [ -z "$(ldconfig -p 2>/dev/null | grep libnvidia-ml.so.1)" ]; then
 	run 0 "$SONDE" report mute.sonde
 	lacks "$out" nvml:
 	run 0 "$SONDE" report --section energy mute.sonde
-	has "$out" 'devices (GPU): unavailable'
+	has "$out" 'GPUs: unavailable'
 	run 0 "$SONDE" doctor
 	has "$out" 'no NVIDIA driver: libnvidia-ml.so.1'
 	run 0 "$SONDE" stat --gpu -f --json -o used.json -- true
@@ -226,9 +226,9 @@ equal "$(jq -c '.device | [.count, .utilization, .utilization_max, .memory_peak_
 equal "$(jq -c '.device.devices | map([.name, .utilization, .memory_total_b, .process_memory_peak_b])' used.json)" \
 	"[[\"$one\",0.4,80000000000,1000000000],[\"$two\",0,80000000000,null]]"
 used --gpu -- sleep 0.5
-matches "$err" '^  GPU 0 +40\.0 %  of the time busy'
+matches "$err" '^  GPU 0 +40\.0 %  of the time a kernel ran'
 matches "$err" 'GPU Util: 20\.0 % of 2$'
 used --gpu -r 2 -- sleep 0.4
 matches "$err" '^  GPU busy +20\.0 %'
 used --json -o used.json -- true
-equal "$(jq -r '.device.count, .device.absent.count' used.json)" $'null\ndevices were not read: --gpu'
+equal "$(jq -r '.device.count, .device.absent.count' used.json)" $'null\nGPUs were not read: --gpu'

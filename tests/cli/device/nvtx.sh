@@ -168,7 +168,7 @@ equal "$(cat said)" "done"
 run 0 env NVTX_INJECTION64_PATH=/nowhere/other.so "$SONDE" record -q -o other.sonde -- sh -c 'echo $NVTX_INJECTION64_PATH'
 equal "$out" /nowhere/other.so
 run 0 "$SONDE" report other.sonde
-has "$(tr -s ' \n' ' ' <<<"$out")" "nvtx: not recorded: annotations of NVTX went to another tool"
+has "$(tr -s ' \n' ' ' <<<"$out")" "nvtx: not recorded: NVTX annotations went to another tool"
 run 0 "$SONDE" record -q -o inner.sonde -- "$SONDE" record -q -o both.sonde -- "$own" names 1
 equal "$(zones both.sonde)" "(unnamed) 1, buffer a 1, buffer b 1, größe ∑ 𝄞 1, outer 1"
 run 0 "$SONDE" report both.sonde

@@ -35,14 +35,14 @@ has "$out" "1 lost: OpenCL: the command failed"
 run 0 "$SONDE" record --gpu -q -o abandon.sonde -- "$queues" abandon
 equal "$(rows abandon.sonde kernels | jq -c 'map([.kernel, .calls])')" '[["spin",1]]'
 run 0 "$SONDE" report abandon.sonde
-has "$out" "1 lost: OpenCL: not done when the program ended"
+has "$out" "1 lost: OpenCL: not finished at exit"
 # whose end nobody told of: what it had asked for, but what was known
 for how in 'left 6' 'killed 137'; do
 	mode=${how% *}
 	run "${how#* }" "$SONDE" record --gpu -q -o "of-$mode.sonde" -- "$queues" "$mode"
 	equal "$(rows "of-$mode.sonde" kernels | jq -c 'map([.kernel, .calls])')" '[["spin",1]]'
 	run 0 env COLUMNS=200 "$SONDE" report "of-$mode.sonde"
-	has "$out" "1 lost: OpenCL: asked for, and the recording of the process ended before anybody looked"
+	has "$out" "1 lost: OpenCL: requested, but the recording of the process ended"
 done
 
 # programs that load OpenCL themselves, and give up contexts while commands are under way: nothing of ours keeps those, or

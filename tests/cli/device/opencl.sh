@@ -91,10 +91,10 @@ holds "$built <= $elapsed && $built >= 0.8 * $elapsed"
 # what it says where there is nothing, or not all
 run 0 "$SONDE" record --gpu -q -o none.sonde -- true
 run 0 "$SONDE" report none.sonde
-has "${out//$'\n' /}" "gpu: not recorded: no process gave a device anything to do"
+has "${out//$'\n' /}" "gpu: not recorded: no process used a GPU"
 run 0 "$SONDE" record --gpu=full -q -o full.sonde -- "$known"
 run 0 "$SONDE" report full.sonde
-lacks "$out" "stacks of calls"
+lacks "$out" "call stacks"
 run 125 "$SONDE" record --gpu=all -q -o no.sonde -- true
 has "$err" "'all' is not kernels, api or full"
 run 125 "$SONDE" record --gpu --no-inject -q -o no.sonde -- true
@@ -103,7 +103,7 @@ has "$err" "leave --no-inject out"
 sleep 1 &
 run 0 "$SONDE" record --gpu -q -o running.sonde -p $!
 run 0 "$SONDE" report running.sonde
-has "${out//$'\n' /}" "gpu: not recorded: kernels and copies are recorded inside of programs that sonde starts"
+has "${out//$'\n' /}" "gpu: not recorded: kernels and copies are recorded inside programs that sonde starts"
 # a layer that is there stays there, before ours
 run 0 env OPENCL_LAYERS=/its/own.so "$SONDE" record --gpu -q -o layers.sonde -- sh -c 'echo "$OPENCL_LAYERS"'
 matches "$out" '^/its/own.so:/[^:]*/libsonde-opencl.so$'

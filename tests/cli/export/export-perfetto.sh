@@ -64,7 +64,7 @@ sys.path.insert(0, sys.argv[1])
 import perfetto_check as perfetto
 
 perfetto.check_perfetto(sys.argv[2])
-names = [name for track, name, begin, end in perfetto.slices(sys.argv[2]) if track == "calls that waited"]
+names = [name for track, name, begin, end in perfetto.slices(sys.argv[2]) if track == "blocking calls"]
 assert "mutex" in names, names
 data = open(sys.argv[2], "rb").read()
 assert b"unlock" in data and b"locked" in data

@@ -7,7 +7,7 @@ run 0 "$SONDE" record -q -o elsewhere/app.sonde -- sh -c 'i=0; while [ $i -lt 20
 run 2 "$SONDE" export elsewhere/app.sonde
 has "$err" "which format?"
 run 2 "$SONDE" export -o app.nothing elsewhere/app.sonde
-has "$err" "'app.nothing' ends like no format"
+has "$err" "unknown extension 'app.nothing'"
 
 # Options that choose a part of the recording do so in every format, others are refused where they would do nothing.
 tid=$(rows elsewhere/app.sonde threads | jq '.[0].tid')
@@ -21,7 +21,7 @@ has "$err" "--limit is for reports, and folded is none"
 [ ! -e never.folded ] || fail "a file in spite of an error"
 
 # Every format of the help can be written, to a file of its own extension.
-formats=$("$SONDE" export --help | tr -s ' \n' ' ' | sed -n "s/.*output's format: \([a-z, ]*\) -o.*/\1/p" | tr -d ,)
+formats=$("$SONDE" export --help | tr -s ' \n' ' ' | sed -n "s/.*output format: \([a-z, ]*\) -o.*/\1/p" | tr -d ,)
 [ "$(wc -w <<<"$formats")" -ge 4 ] || fail "the help lists no formats: '$formats'"
 [ -s "$SONDE_BUILD/web/page/app.js" ] || formats=${formats/ html / } # a build without the page
 for format in $formats; do
@@ -55,23 +55,23 @@ true
 size=$(stat -c %s elsewhere/app.sonde)
 head -c $((size * 2 / 3)) elsewhere/app.sonde >cut.sonde
 run 0 "$SONDE" export -f perfetto cut.sonde
-matches "$err" "^sonde export: the recording is not whole: it was not closed in order"
+matches "$err" "^sonde export: the recording is incomplete: it was not closed properly"
 run 0 "$SONDE" export --force -q -f perfetto cut.sonde
 equal "$err" ""
 for key in records_lost bytes_not_readable not_closed_in_order; do
 	grep -qa $key cut.pftrace || fail "no $key"
 done
 run 0 "$SONDE" export -f firefox cut.sonde
-matches "$err" "^sonde export: the recording is not whole"
-holds_in cut.firefox.json '[.meta.extra[].entries[] | select(.label | startswith("Not closed in order")).value] == [1]'
+matches "$err" "^sonde export: the recording is incomplete"
+holds_in cut.firefox.json '[.meta.extra[].entries[] | select(.label | startswith("Incomplete (")).value] == [1]'
 run 0 "$SONDE" export --force -f firefox elsewhere/app.sonde
-lacks "$err" "not whole"
+lacks "$err" "incomplete"
 
 # A limit on file sizes is a write error, which leaves no half file.
 for command in "export -f perfetto -o small.pftrace" "report -f text -o small.txt"; do
 	code=0
 	(ulimit -f 1; exec "$SONDE" ${command} elsewhere/app.sonde) >.out 2>.err || code=$?
 	equal "$code" 4
-	has "$(<.err)" "what was written is not whole"
+	has "$(<.err)" "the output is incomplete"
 	[ ! -e "${command##* }" ] || fail "half of a file is left"
 done

@@ -37,12 +37,12 @@ run 0 "$SONDE" export -q -f pprof -o cpu.pb.gz cpu.sonde
 run 0 "$SONDE" import -o pprof.sonde cpu.pb.gz
 equal "$(sums pprof.sonde functions function "self_ns total_ns" | grep -v '^\[null')" \
 	"$(sums cpu.sonde functions function "self_ns total_ns" | grep -v '^\[null')"
-has "$("$SONDE" report pprof.sonde | head -n 6)" "wall time not known"
+has "$("$SONDE" report pprof.sonde | head -n 6)" "wall time unknown"
 run 0 "$SONDE" export -q -f folded -o cpu.folded cpu.sonde
 cat cpu.folded | "$SONDE" import -q -o folded.sonde -
 equal "$(metric folded.sonde samples.count)" "$(awk '{ sum += $NF } END { print sum }' cpu.folded)"
 run 0 "$SONDE" report --section findings folded.sonde # how long it took is in no such file
-has "$out" "not judged: how long the run took is not known"
+has "$out" "not checked: the length of the run is unknown"
 lacks "$out" "nan"
 run 0 "$SONDE" report folded.sonde
 has "$(head -n 8 .out)" "1 sample = 1 ms by convention"
@@ -50,7 +50,7 @@ run 0 "$SONDE" export -q -f folded -o - folded.sonde
 equal "$(wc -l <.out)" "$(wc -l <cpu.folded)"
 
 # Exports say where it comes from and what is a convention, where their format has a place; of our own there is nothing to say.
-origin="imported from folded stacks|imported file: standard input|1 sample = 1 ms by convention: the file has counts, and no time|the timeline is the order of the file's lines, each as long as its samples by that convention: it does not show when anything ran"
+origin="imported from folded stacks|imported file: standard input|1 sample = 1 ms by convention: the file has counts, but no times|the timeline is the order of the file's lines: it does not show when anything ran"
 run 0 "$SONDE" export -q -f chrome -o folded.json folded.sonde
 equal "$(jq -r '.otherData.import_notes | join("|")' folded.json)" "$origin"
 equal "$(jq -c '.otherData | [.records_lost, .bytes_not_readable, .chunks_skipped, .not_closed_in_order, has("import_notes")]' zones.json)" \
@@ -85,7 +85,7 @@ equal "$(python3 comments.py folded.pb.gz)" "$origin"
 matches "$(python3 comments.py cpu.pb.gz)" "^[^|]*shares 60 30 10$"
 head -c $(($(stat -c %s cpu.sonde) * 2 / 3)) cpu.sonde >cut.sonde
 run 0 "$SONDE" export -q -f pprof -o cut.pb.gz cut.sonde
-lost=$(python3 comments.py cut.pb.gz | tr '|' '\n' | grep "^the recording is not whole: it was not closed in order") ||
+lost=$(python3 comments.py cut.pb.gz | tr '|' '\n' | grep "^the recording is incomplete: it was not closed properly") ||
 	fail "the profile does not say that its recording was cut"
 run 0 "$SONDE" export -q -f speedscope -o cut.speedscope.json cut.sonde
 has "$(jq -r .name cut.speedscope.json)" "($lost)"
@@ -170,9 +170,9 @@ equal "$code" 4
 has "$(<.err)" "slow.sonde: File exists; choose another name with -o"
 equal "$(cat slow.sonde*)" kept
 run 2 "$SONDE" import --force -o cpu.folded cpu.folded
-has "$err" "cpu.folded is the file that is imported"
+has "$err" "cpu.folded is the imported file itself"
 run 2 "$SONDE" import --from dtrace text
-has "$err" "dtrace is not known; it is perf, chrome, pprof or folded"
+has "$err" "unknown format 'dtrace': use perf, chrome, pprof or folded"
 run 2 "$SONDE" import
 run 2 "$SONDE" import -o none.sonde --type wall cpu.pb.gz
 has "$err" "has no such values; it has samples (count), cpu (nanoseconds); choose one with --type"
@@ -180,13 +180,13 @@ has "$err" "has no such values; it has samples (count), cpu (nanoseconds); choos
 # Who reads such a file as a recording is told of the import; a trace of Perfetto is no profile.
 for command in report "view --no-open"; do
 	run 4 "$SONDE" $command cpu.pb.gz
-	has "$err" "cpu.pb.gz is not a sonde recording; it looks like a pprof profile: sonde import cpu.pb.gz makes one of it"
+	has "$err" "cpu.pb.gz is not a sonde recording, but a pprof profile; to convert it: sonde import cpu.pb.gz"
 done
 run 4 "$SONDE" query zones.json 'select 1'
 has "$err" "it looks like trace events (Chrome, Perfetto, PyTorch): sonde import zones.json makes one of it"
 run 0 "$SONDE" export -q -f perfetto -o zones.perfetto-trace zones.sonde
 run 4 "$SONDE" import -o none.sonde zones.perfetto-trace
-has "$err" "zones.perfetto-trace is a trace of Perfetto in its own format, which is not imported"
+has "$err" "zones.perfetto-trace is a native Perfetto trace"
 run 4 "$SONDE" report zones.perfetto-trace
 has "$err" "zones.perfetto-trace: not a sonde recording"
 

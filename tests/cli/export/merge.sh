@@ -144,8 +144,8 @@ equal "$(ls | grep -c no.sonde)" 0
 # Recordings of another machine, of long ago: laid by the wall clock, and no load that would be of both.
 run 0 "$SONDE" merge -o far.sonde b.sonde "$golden/series.sonde"
 run 0 "$SONDE" report far.sonde
-has "$out" "of 2 machines, laid on one clock by the wall clocks"
-lacks "$out" "The machine meanwhile"
+has "$out" "from 2 machines, aligned by the wall clocks"
+lacks "$out" $'\nSystem\n'
 equal "$(rows far.sonde zones | jq -c 'map([.zone, .calls, .total_ns]) | sort')" \
 	"$(rows b.sonde zones | jq -c 'map([.zone, .calls, .total_ns]) | sort')"
 
@@ -153,9 +153,9 @@ equal "$(rows far.sonde zones | jq -c 'map([.zone, .calls, .total_ns]) | sort')"
 head -c $(($(stat -c %s d.sonde) * 2 / 3)) d.sonde >cut.sonde
 before=$(cksum <a.sonde)
 run 2 "$SONDE" merge --force -o ./a.sonde cut.sonde a.sonde
-has "$err" "-o ./a.sonde is one of the recordings; name another file"
+has "$err" "-o ./a.sonde is one of the inputs; name another file"
 equal "$(cksum <a.sonde)" "$before"
 run 0 "$SONDE" merge --force -o all.sonde a.sonde cut.sonde
-has "$err" "not all recordings were closed in order"
+has "$err" "some recordings are incomplete"
 run 0 "$SONDE" report all.sonde
-has "$out" "not closed in order, so that the ends are missing: cut"
+has "$out" "incomplete, so the end is missing: cut"

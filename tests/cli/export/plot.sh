@@ -107,13 +107,13 @@ run 0 python3 figures.py memory.svg report.json usage from_ns rss_b=resident
 json a.sonde timeline -n 120
 run 0 python3 figures.py memory.svg report.json timeline from_ns peak_b=alive
 peak=$(jq '[.sections[].rows[].peak_b] | max' report.json)
-matches "$(<memory.svg)" "allocated: at most $(printf %.0f "$(calc "$peak / 1e6")")[0-9.]* MB"
+matches "$(<memory.svg)" "allocated: peak $(printf %.0f "$(calc "$peak / 1e6")")[0-9.]* MB"
 
 # The most that was allocated does not depend on how many intervals there are; the highest mean of intervals does, and is called that.
 for intervals in 7 60; do
 	run 0 "$SONDE" report -q --force --plot memory -o memory.svg -n $intervals a.sonde
 	grep -o 'allocated: at most [0-9.]* [kMG]*B' memory.svg
-	has "$(<memory.svg)" "resident: highest mean of an interval"
+	has "$(<memory.svg)" "RSS: highest mean of an interval"
 	lacks "$(<memory.svg)" "resident: at most"
 done >peaks
 equal "$(sort peaks | uniq -c | awk '{ print $1 }')" 2
@@ -150,7 +150,7 @@ LD_LIBRARY_PATH=$SONDE_BUILD/src/runtime run 0 "$SONDE" record -q -o z.sonde -- 
 json z.sonde zone-histogram --focus inner -n 120
 plot zones z.sonde --focus inner
 run 0 python3 figures.py zones.svg report.json zone-histogram from_ns count=count
-has "$(<zones.svg)" "inner: how long 30 instances took"
+has "$(<zones.svg)" "inner: duration of 30 instances"
 has "$(<zones.svg)" "./&lt;script&gt;&amp;"
 for point in p50 p95 p99 max; do
 	matches "$(<zones.svg)" "$point [0-9.]+ [mµn]?s"
@@ -181,14 +181,14 @@ list=$out
 [ ! -e a.txt ] || fail "a list was written beside the recording"
 run 0 "$SONDE" report -q --plot list a.sonde
 equal "$out" "$list"
-matches "$out" "^cpu +CPU use over time$"
+matches "$out" "^cpu +CPU utilisation over time$"
 has "$out" "no zones: mark scopes"
 fits 80
 run 4 "$SONDE" report -q --plot zones -o never.svg a.sonde
 has "$err" "no plot zones of this recording: no zones: mark scopes"
 [ ! -e never.svg ] || fail "a picture of nothing"
 run 2 "$SONDE" report -q --plot cpus -o never.svg a.sonde
-has "$err" "the nearest is cpu"
+has "$err" "did you mean cpu?"
 run 2 "$SONDE" report -q --plot cpu -o never.txt a.sonde
 has "$err" "a plot is svg or png"
 run 2 "$SONDE" report -q --plot cpu --section usage -o never.svg a.sonde
@@ -196,10 +196,10 @@ has "$err" "leave one of them out"
 run 2 "$SONDE" report -q --plot cpu -f png -o never.svg a.sonde
 has "$err" "one says png, the other svg"
 run 2 "$SONDE" report -q --plot cpu -n 1001 -o never.svg a.sonde
-has "$err" "1000 intervals at most"
+has "$err" "at most 1000 intervals"
 for option in --json "-f csv"; do
 	run 2 "$SONDE" report -q --plot list $option a.sonde
-	has "$err" "--plot list is text"
+	has "$err" "--plot list prints text"
 done
 [ ! -e never.svg ] || fail "a picture of what was refused"
 run 0 "$SONDE" report -q --force --plot cpu -o whole.svg a.sonde

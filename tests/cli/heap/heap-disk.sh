@@ -111,7 +111,7 @@ if [ "$(id -u)" -eq 0 ] && mkdir full && mount -t tmpfs -o size=3m none full 2>s
 	matches "$err" "$said"
 	holds_steps full/a.sonde 0 0
 	is_cut full/a.sonde
-	has "$out" "no allocation was written before the recording ends"
+	has "$out" "no allocation was written before the recording broke off"
 	umount full
 	at_exit() { :; }
 else

@@ -10,7 +10,7 @@ equal "$out" known
 
 # folded VIEW FUNCTION: of the lines that end in the function, one a call site.
 folded() {
-	"$SONDE" export -q -f folded --weigh "$1" -o - a.sonde >"$1.folded"
+	"$SONDE" export -q -f folded --metric "$1" -o - a.sonde >"$1.folded"
 	awk -v f=";$2" '{ line = $0; sub(/ [0-9]+$/, "", line); if (substr(line, length(line) - length(f) + 1) == f) sum += $NF }
 		END { print sum + 0 }' "$1.folded"
 }
@@ -23,7 +23,7 @@ matches "$(cat peak.folded)" '^blocks;.*main.*;do_known;keeps 100000$'
 
 # whole VIEW: what the call tree says is 100 %.
 whole() {
-	"$SONDE" report -q --json --weigh "$1" a.sonde >.tree
+	"$SONDE" report -q --json --metric "$1" a.sonde >.tree
 	jq -r '.sections[0] | "\(.nodes[0].total) \(.unit)"' .tree
 }
 sum() {
@@ -37,12 +37,12 @@ peak=$(sum peak)
 equal "$(rows a.sonde heap | jq '[.[].peak_b] | add')" "$peak"
 
 # The same sums in the other formats.
-run 0 "$SONDE" export -q -f speedscope --weigh peak -o - a.sonde
+run 0 "$SONDE" export -q -f speedscope --metric peak -o - a.sonde
 equal "$(jq -r '[.profiles[] | .unit, (.weights | add)] | @csv' <<<"$out")" "\"bytes\",$peak"
-run 0 "$SONDE" export -q -f callgrind --weigh peak -o - a.sonde
+run 0 "$SONDE" export -q -f callgrind --metric peak -o - a.sonde
 matches "$out" "^events: Blocks Bytes$"
 matches "$out" "^totals: [0-9]+ $peak$"
-run 0 "$SONDE" export -q -f callgrind --weigh allocations -o - a.sonde
+run 0 "$SONDE" export -q -f callgrind --metric allocations -o - a.sonde
 matches "$out" "^totals: $(sum allocations)$"
 # The counter goes up to the peak and ends with the process.
 run 0 "$SONDE" export -q -f chrome -o a.trace.json a.sonde
@@ -70,9 +70,9 @@ equal "$(jq -s 'map(select(.type == "alloc" or .type == "free").thread) - map(se
 run 0 "$SONDE" export -q -f jsonl --to 1ns -o - a.sonde
 equal "$(jq -r .type <<<"$out")" recording
 
-run 0 "$SONDE" report -q -f svg --weigh peak -o a.svg a.sonde
-matches "$(cat a.svg)" "<title>.*: memory alive at the peak</title>"
-matches "$(cat a.svg)" "Memory alive at the peak: [0-9.]+ kB in all"
+run 0 "$SONDE" report -q -f svg --metric peak -o a.svg a.sonde
+matches "$(cat a.svg)" "<title>.*: memory live at the peak</title>"
+matches "$(cat a.svg)" "Memory live at the peak: [0-9.]+ kB in all"
 tr -d '\n' <a.svg | grep -q '<title>keeps (blocks)total 100 kB, ' || fail "no keeps in the flame graph"
 
 # go tool pprof reads the heap profile as one of Go's.
@@ -81,7 +81,7 @@ for try in "$(command -v go || true)" /usr/lib/go/bin/go /usr/lib/go-*/bin/go; d
 	[ -z "$go" ] && [ -x "$try" ] && "$try" tool pprof -h 2>&1 | grep -q pprof && go=$try
 done
 if [ "$go" ]; then
-	run 0 "$SONDE" export -q --weigh peak -o a.pb.gz a.sonde
+	run 0 "$SONDE" export -q --metric peak -o a.pb.gz a.sonde
 	run 0 "$go" tool pprof -raw a.pb.gz
 	has "$out" "PeriodType: space bytes"
 	has "$out" "Period: 1"
@@ -101,35 +101,46 @@ fi
 run 0 "$SONDE" export -q -f folded --at 0s -o - a.sonde
 equal "$out" ""
 run 0 "$SONDE" record -q --heap=full -o b.sonde -- sh -c '"$0" known; sleep 0.3' "$blocks"
-run 0 "$SONDE" export -q -f folded --weigh live --at 0s -o - b.sonde
+run 0 "$SONDE" export -q -f folded --metric live --at 0s -o - b.sonde
 equal "$out" ""
 
 # Sampled: the period is the mean distance of samples, the sums those of the heap section.
 run 0 "$SONDE" record -q --heap=64K --force -o a.sonde -- "$blocks" sizes 3000 7
 equal "$(folded left sizes)" "$(rows a.sonde heap | jq '[.[] | select(.function == "sizes").left_b] | add')"
 if [ "$go" ]; then
-	run 0 "$SONDE" export -q --force --weigh left -o a.pb.gz a.sonde
+	run 0 "$SONDE" export -q --force --metric left -o a.pb.gz a.sonde
 	run 0 "$go" tool pprof -raw a.pb.gz
 	has "$out" "Period: 65536"
 fi
-run 0 "$SONDE" report -q --weigh allocated a.sonde
-has "$out" "estimated from one sample each"
+run 0 "$SONDE" report -q --metric allocated a.sonde
+has "$out" "estimated, one sample per"
 
 # What cannot be shown says why, and what to do.
 run 0 "$SONDE" record -q --force -o plain.sonde -- true
-run 2 "$SONDE" report -f svg --weigh peak plain.sonde
+run 2 "$SONDE" report -f svg --metric peak plain.sonde
 has "$err" "plain.sonde holds no allocations: record them with sonde record --heap -- COMMAND"
 run 2 "$SONDE" report --at 9h a.sonde
-has "$err" "--at 9h is after the end of the recording: it has"
-run 2 "$SONDE" report --weigh live a.sonde
-has "$err" "--weigh live needs a moment"
-run 2 "$SONDE" report --weigh peak --at 1ms a.sonde
-has "$err" "--at is for --weigh live"
-run 2 "$SONDE" report --weigh pek a.sonde
-has "$err" "no weight 'pek'; the nearest is peak"
-run 2 "$SONDE" report --weigh peak --section functions a.sonde
+has "$err" "--at 9h is past the end of the recording ("
+run 2 "$SONDE" report --metric live a.sonde
+has "$err" "--metric live needs a time"
+run 2 "$SONDE" report --metric peak --at 1ms a.sonde
+has "$err" "--at is for --metric live"
+run 2 "$SONDE" report --metric pek a.sonde
+has "$err" "unknown metric 'pek'; did you mean peak?"
+run 2 "$SONDE" report --metric peak --section functions a.sonde
 has "$err" "--section calltree"
-run 2 "$SONDE" export --weigh peak -f chrome a.sonde
+run 2 "$SONDE" export --metric peak -f chrome a.sonde
 has "$err" "chrome is none"
-run 2 "$SONDE" report --weigh peak --heap-of lake a.sonde
-has "$err" "no blocks of lake in a.sonde; --heap-of takes what it has: malloc"
+run 2 "$SONDE" report --metric peak --heap-of lake a.sonde
+has "$err" "no blocks of lake in a.sonde; --heap-of takes one of: malloc"
+
+# The old spellings still work, and are listed nowhere.
+run 0 "$SONDE" export -q -f folded --weigh left -o - a.sonde
+equal "$out" "$("$SONDE" export -q -f folded --metric live-at-exit -o - a.sonde)"
+[ -n "$out" ] || fail "an empty profile"
+for list in "report --help" "export --help" "completion bash" "completion zsh" "completion fish" man; do
+	run 0 "$SONDE" $list
+	lacks "$out" "-weigh"
+done
+run 0 "$SONDE" man
+matches "$out" "live.*exit"

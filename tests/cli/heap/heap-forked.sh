@@ -16,4 +16,4 @@ for mode in --heap=light --heap --heap=full; do
 done
 equal "$(calls after) $(calls turns)" "100 0"
 run 0 "$SONDE" report --section leaks a.sonde
-has "$(tr -s ' \n' ' ' <<<"$out")" "recorded until it forbade itself the cycle counter (PR_SET_TSC)"
+has "$(tr -s ' \n' ' ' <<<"$out")" "recorded until it disabled the cycle counter (PR_SET_TSC)"

@@ -96,14 +96,14 @@ for end in "_exit 4" "abort 134" "kill 137"; do
 	equal "$(of "not known" direct blocks bytes)" "20 2000"
 	equal "$(in_all unreachable)" 0
 	run 0 "$SONDE" report a.sonde
-	has "$out" "nobody could look"
+	has "$out" "could not be scanned"
 done
 
 # The recording ends first.
 run 0 "$SONDE" record -q --heap=full -d 1s --force -o a.sonde -- "$leaks" grows 2000
 equal "$(in_all unreachable)" 0
 run 0 "$SONDE" report --section leaks a.sonde
-has "$out" "it went on when the recording ended"
+has "$out" "it outlived the recording"
 
 # Many blocks: 1 % of 10 MB are lost; of samples an estimate, which is never larger than the truth but by chance.
 record 0 "$leaks" much 10
@@ -148,5 +148,5 @@ if command -v gcc >/dev/null; then
 	lost new_one 1 35 1
 	equal "$(of unreachable known_one blocks)" 0
 	run 0 "$SONDE" report --section leaks a.sonde
-	has "$out" "not shown: 1 unreachable block (15 B)"
+	has "$out" "1 unreachable block (15 B) suppressed"
 fi

@@ -13,7 +13,7 @@ light() { # COMMAND…
 light "$blocks" sizes 60000 7
 read -r allocated _ <.out
 run 0 "$SONDE" report --section heap a.sonde
-matches "$out" 'one block each 512 KiB on average was recorded'
+matches "$out" 'estimated from one block per 512 KiB on average'
 estimate=$(metric a.sonde memory.heap_allocated_b)
 # each sample stands for 512 KiB or for its own size; four standard deviations
 near "$estimate" "$allocated" "(4 * sqrt($allocated * (524288 + 100000)))"
@@ -21,19 +21,19 @@ equal "$(rows a.sonde heap | jq '[.[] | select(.heap? == "mappings")] | length')
 run 0 "$SONDE" report a.sonde
 ! grep -q '^Leaks' .out || fail "leaks that nobody looked for"
 run 0 "$SONDE" report --section leaks a.sonde
-equal "$(grep -c 'leaks were not looked for: record with --heap' .out)" 1
+equal "$(grep -c 'leaks were not checked: record with --heap' .out)" 1
 
 # Small programs are not even connected: nothing is claimed of them.
 light true
 lacks_metric a.sonde memory.heap_peak_b
 run 0 "$SONDE" report a.sonde
-matches "$(tr -s '\n ' ' ' <.out)" '! heap: not recorded: no process that could be sampled allocated enough'
+matches "$(tr -s '\n ' ' ' <.out)" '! heap: not recorded: no sampled process allocated enough'
 
 # An allocator in front of the hooks: no sample will ever come, which is said without being connected.
 light "$(target own_malloc)"
 equal "$(rows a.sonde heaps | jq length)" 0
 run 0 "$SONDE" report a.sonde
-matches "$(tr -s '\n ' ' ' <.out)" '! heap: not recorded: 1 process has an allocator in front of the hooks'
+matches "$(tr -s '\n ' ' ' <.out)" '! heap: not recorded: 1 process has an allocator that precedes the hooks'
 
 # Every process for itself, forked ones too, and each thread.
 light sh -c "'$blocks' sizes 60000 8; '$blocks' sizes 60000 9"

@@ -77,5 +77,5 @@ for kind in as data; do
 	goes 40000 --heap=full
 	equal "$(figures)" "[]"
 	has "$("$SONDE" report --section summary a.sonde | tr -s ' \n' ' ')" \
-		"1 process (blocks) was short of address space (ulimit -v, ulimit -d)"
+		"1 process (blocks) was low on address space (ulimit -v, ulimit -d)"
 done

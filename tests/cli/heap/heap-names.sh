@@ -24,7 +24,7 @@ done
 run 0 "$SONDE" record -q --heap=full --force -o a.sonde -- "$(target names_fixed)"
 equal "$(row takes allocations) $(row takes left_blocks)" "30 0"
 run 0 "$SONDE" report a.sonde
-lacks "$out" "in front of the hooks"
+lacks "$out" "precedes the hooks"
 
 # Where malloc is in the executable its blocks are not seen, which is said; what is mapped is.
 own=$(target own_malloc)
@@ -32,12 +32,12 @@ run 0 "$SONDE" record -q --heap=full --force -o a.sonde -- "$own"
 equal "$out" "own malloc"
 equal "$(rows a.sonde heaps | jq -c '[.[] | [.kind, .peak_b, .left_b]]')" '[["mappings",1048576,0]]'
 run 0 "$SONDE" report a.sonde
-has "$(tr -s '\n ' ' ' <<<"$out")" "1 process has an allocator in front of the hooks"
+has "$(tr -s '\n ' ' ' <<<"$out")" "1 process has an allocator that precedes the hooks"
 
 # The same of one that is preloaded before ours.
 for library in /usr/lib/*/lib{jemalloc,tcmalloc,mimalloc}.so.[0-9]; do
 	# shellcheck disable=SC2016
 	run 0 "$SONDE" record -q --heap=full --force -o a.sonde -- sh -c 'LD_PRELOAD=$1:$LD_PRELOAD exec "$0"' "$names" "$library"
 	run 0 "$SONDE" report a.sonde
-	has "$(tr -s '\n ' ' ' <<<"$out")" "1 process has an allocator in front of the hooks"
+	has "$(tr -s '\n ' ' ' <<<"$out")" "1 process has an allocator that precedes the hooks"
 done

@@ -68,7 +68,7 @@ if [ -e "$objects/heap_plug_a.so" ]; then
 	# A thousand times, all stacks to the root.
 	goes --heap=full "$plugs" often "$objects/heap_borrows.so"
 	matches "$(row heap_borrows)" "^20000 1000000 "
-	run 0 "$SONDE" export -q -f folded --weigh allocations -o - a.sonde
+	run 0 "$SONDE" export -q -f folded --metric allocations -o - a.sonde
 	equal "$(grep ";heap_borrows " .out | grep -c -v "^heap_plugs;_start;.*;main;do_often;work;plugin_works;heap_borrows 20000$" || true)" 0
 	in_all "$plugs" fails "$objects/heap_plug_a.so"
 	has "$out" "/nowhere/nothing.so: cannot open shared object file"

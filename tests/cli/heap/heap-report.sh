@@ -28,7 +28,7 @@ seconds() { # metric, plus so many ns
 # The whole, in words and as metrics.
 record full a.sonde "$blocks" known
 section heap >heap.json
-matches "$(notes)" '^peak 200 kB in 150 blocks at [0-9.]+ s; 10[0-9] kB in 10[0-9] blocks left at the end$'
+matches "$(notes)" '^peak 200 kB in 150 blocks at [0-9.]+ s; at exit 10[0-9] kB live in 10[0-9] blocks$'
 matches "$(notes)" '^2,1[0-9]{2} allocations of 5\.27 MB \([0-9,]+/s, .*/s\), 9[0-9]\.[0-9] % temporary$'
 matches "$(notes)" '^largest block: 10\.0 kB, by moves \(blocks\.c:[0-9]+\), called from do_known'
 equal "$(metric a.sonde memory.heap_peak_b)" 200000
@@ -94,7 +94,7 @@ section heap --from "$(seconds 1)" >from.json
 equal "$(of keeps peak_b <from.json) $(of keeps allocations <from.json)" "100000 0"
 equal "$(of peaks peak_b <from.json) $(of peaks allocations <from.json)" "100000 0"
 equal "$(of peaks left_b <from.json) $(of moves allocations <from.json)" "0 1000"
-has "$(notes)" "most that was alive at any moment of it"
+has "$(notes)" "peak and live at its end include blocks from before"
 equal "$(section timeline --from "$(seconds 1)" | jq '[.[].allocations] | add')" "$(jq '[.[].allocations] | add' from.json)"
 
 # Threads: whoever allocated, whoever freed.
@@ -129,7 +129,7 @@ lacks "$(notes)" "are exact to"
 # Sampled: estimates that say so; what samples cannot tell is not there.
 record 64K a.sonde "$blocks" sizes 3000 1
 section heap >heap.json
-has "$(notes)" "figures are estimates"
+has "$(notes)" "estimated from one block"
 matches "$(notes)" '^peak .* ± .* in [0-9,]+ blocks'
 equal "$(jq -r '[.[] | select(.function == "sizes").temporary] | .[0]' heap.json)" null
 section temporary >/dev/null

@@ -28,8 +28,8 @@ for way in strict filter threads forks executes; do
 	goes "$sandbox" $way --heap=full
 	equal "$way $(kept keep_before)" "$way 2000 1000 100000"
 	equal "$way $(kept use_after)" "$way 0 0 0"
-	has "$(section summary)" "heap: limited: 1 process (heap_sandbox) was locked in (seccomp), where a call of ours could"
-	has "$(section leaks)" "recorded until it locked itself in (seccomp)"
+	has "$(section summary)" "heap: limited: 1 process (heap_sandbox) was locked down (seccomp), where sonde's calls could"
+	has "$(section leaks)" "recorded until it locked itself down (seccomp)"
 	equal "$way $(rows t.sonde leaks | jq -r '[.[] | select(.function == "keep_before") | "\(.class) \(.blocks)"] | join(",")')" \
 		"$way not known 1000"
 done
@@ -41,7 +41,7 @@ for way in runs fails; do
 	goes "$sandbox" $way --heap=full
 	equal "$way $(kept keep_before)" "$way 2000 750 75000"
 	equal "$way $(kept use_after)" "$way 20500 500 50000"
-	lacks "$(section summary)" "locked in"
+	lacks "$(section summary)" "locked down"
 done
 
 # Sampled, and with the CPU timers' object in the same process, in whose wrappers' place ours come next.
@@ -58,4 +58,4 @@ done
 # A filter that the recorder is under itself is nobody's sandbox.
 run 0 "$(target nope)" EPERM "$SONDE" record -q --heap=full --force -o t.sonde -- "$sandbox" runs
 equal "$(kept keep_before)" "2000 750 75000"
-lacks "$(section summary)" "locked in"
+lacks "$(section summary)" "locked down"

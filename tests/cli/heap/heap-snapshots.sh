@@ -185,7 +185,7 @@ run 2 "$SONDE" snapshot -p x
 run 2 "$SONDE" report --diff first,fourth a.sonde
 has "$err" "no snapshot 'fourth'; the recording has 1 \"first\", 2 \"second\", 3 \"third\", 4 \"end\""
 run 2 "$SONDE" report --diff first a.sonde
-has "$err" "with a comma between them"
+has "$err" "separated by a comma"
 run 2 "$SONDE" report -f folded --diff 1,2 a.sonde
 has "$err" "--diff is for reports"
 run 0 "$SONDE" record -q -o e.sonde -- true

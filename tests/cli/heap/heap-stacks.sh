@@ -7,7 +7,7 @@ equal "$out" "done"
 for option in "" --no-perf; do # with the other injected object's threads beginning in ours, or ours in its
 	run 0 "$SONDE" record -q --heap=full $option --force -o a.sonde -- "$stacks"
 	equal "$out" "done"
-	run 0 "$SONDE" export -q -f folded --weigh allocations -o - a.sonde
+	run 0 "$SONDE" export -q -f folded --metric allocations -o - a.sonde
 	# frames PLACE: frames of deep() that lead to it, and whether the root of its stack is a thread's, or the program's.
 	frames() {
 		grep ";$1 [0-9]*\$" .out | awk -F ';' '{ n = 0; root = "none"

@@ -15,12 +15,12 @@ calls() { rows a.sonde heap | jq -r --arg f "$1" '[.[] | select(.function == $f)
 # A process that begins meanwhile is not recorded; others are.
 full connects
 equal "$(calls after) $(calls child_keeps) $(calls turns)" "100 0 20000"
-has "$(section summary)" "1 process (heap_stopped) was not recorded: the recorder was stopped, or too busy, when it began"
+has "$(section summary)" "1 process (heap_stopped) was not recorded: the recorder was stopped or too busy when it started"
 
 # Stacks through code that it was not asked for end there, and are whole as soon as it can be asked: of 100 each.
 full asks "$SONDE_BUILD/tests/targets/heap_a.so"
 equal "$(calls after) $(calls heap_a) $(calls turns)" "100 200 20000"
-run 0 "$SONDE" export -q -f folded -o - --weigh allocated a.sonde
+run 0 "$SONDE" export -q -f folded -o - --metric allocated a.sonde
 whole=$(awk '/main;.*heap_a /{ sum += $NF } END { print sum + 0 }' .out)
 cut=$(awk '/heap_a /&&!/main;/{ sum += $NF } END { print sum + 0 }' .out)
 equal "$whole $cut" "3300 3300"
@@ -31,7 +31,7 @@ full exits
 equal "$(calls after) $(calls child_keeps) $(calls turns)" "100 100 20000"
 equal "$(rows a.sonde leaks | jq -r '[.[] | select(.function == "child_keeps") | "\(.class) \(.blocks)"] | join(",")')" \
 	"not known 100"
-has "$(section leaks)" "the recorder was stopped, or too busy, while it waited for it"
+has "$(section leaks)" "the recorder was stopped or too busy while it waited"
 lacks "$(section summary)" "! heap"
 
 # Both are stopped, again and again, wherever they are.

@@ -46,7 +46,7 @@ run 0 "$SONDE" record -q --memory -o part.sonde -- sleep 0.1
 for part in "--thread sleep" "--from 10ms"; do
 	# shellcheck disable=SC2086
 	run 0 "$SONDE" report part.sonde --section memory $part
-	has "$out" "of the whole recording, not of the selected time or threads alone"
+	has "$out" "of the whole recording, ignoring the selection"
 done
 run 0 "$SONDE" report part.sonde --section memory
 lacks "$out" "of the whole recording"

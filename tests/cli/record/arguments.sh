@@ -60,7 +60,7 @@ equal "$(jq -r .candidate bench.json) $(jq -r .baseline bench.json)" "true --pas
 run 0 "$SONDE" try -r 2 -w 0 baseline x -- true --password "$secret"
 without .sonde-try/x.jsonl
 run 0 "$SONDE" try -r 2 -w 0 run x 'other words' -- true --password "$secret" more
-has "$err" "the baseline's command line had passwords or keys, which its journal does not have"
+has "$err" "the baseline's command line had passwords or keys, which the journal omits"
 without .sonde-try/x.jsonl
 run 0 "$SONDE" try -r 2 -w 0 --keep-arguments baseline y -- true --password "$secret"
 run 0 "$SONDE" try -r 2 -w 0 run y 'other words' -- true --password "$secret" more

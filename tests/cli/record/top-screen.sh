@@ -1,5 +1,5 @@
 # top-screen.sh: the screen of sonde top on a pseudo terminal of 80×24: what it shows, its keys, another size, pausing, the end
-# of the process, colours, what it costs; the terminal is as it was afterwards, and the program goes on.
+# of the process, colours, what it costs; the terminal is as it was afterwards, and the program keeps running.
 # measures: what threads do in an interval
 # timeout: 180
 . "$(dirname "$0")/../lib.sh"
@@ -22,7 +22,7 @@ screen "see=  in " "see=[Functions]" "see=sonde top  $busy" "see=machine:  CPU" 
 	key=N "see=by name" key='>' "see=by CPU" key=T "see=by time" key=P "see=by CPU" \
 	key=M "see=[Memory and I/O]" "see=by memory" see="$busy" \
 	key=tab "see=[Machine]" "see=100 % is" key=tab "see=[Functions]" key=left "see=[Machine]" key=right "see=[Functions]" \
-	key=f1 "see=the program goes on" key=x "lack=the program goes on" key='?' "see=the program goes on" key=x "see=[Functions]" \
+	key=f1 "see=the program keeps running" key=x "lack=the program keeps running" key='?' "see=the program keeps running" key=x "see=[Functions]" \
 	key=space see=PAUSED key=space lack=PAUSED key=q end=0 -- "$SONDE" top -d 1 -p $busy || fail "keys"
 
 # Sizes: wider shows more, narrower nothing beyond its edge, tiny nothing that crashes.
@@ -37,10 +37,10 @@ kill -0 $busy || fail "the program has ended"
 
 # A command: what it writes is not on the screen; when it has ended that is said, and its exit code is ours.
 screen "see=has ended" lack=shown key=q end=7 -- "$SONDE" top -d 1 -- sh -c 'echo sho""wn; sleep 2; exit 7' || fail "a command"
-screen "see=[Functions]" key=q end=0 "see=goes on as process" -- "$SONDE" top -- sh -c 'sleep 3; echo over >later' || fail "it goes on"
+screen "see=[Functions]" key=q end=0 "see=keeps running as process" -- "$SONDE" top -- sh -c 'sleep 3; echo over >later' || fail "it goes on"
 wait_for test -s later
 rm later
-screen "see=[Functions]" key=ctrl-c end=0 "see=goes on as process" -- "$SONDE" top -- sh -c 'sleep 2; echo over >later' || fail "it goes on"
+screen "see=[Functions]" key=ctrl-c end=0 "see=keeps running as process" -- "$SONDE" top -- sh -c 'sleep 2; echo over >later' || fail "it goes on"
 wait_for test -s later
 
 screen end=127 -- "$SONDE" top -- ./nothing || fail "nothing to run"

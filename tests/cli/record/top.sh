@@ -58,7 +58,7 @@ run 0 diff keys listed
 # As text it fits into 80 columns, and says whose figures these are.
 run 0 env COLUMNS=80 "$SONDE" top -p $pid --once -d 300ms
 has "$out" "thread_states schedule 60"
-for title in Functions Threads "Memory and I/O" "The machine"; do
+for title in Functions Threads "Memory and I/O" System; do
 	matches "$out" "^$title$"
 done
 fits 80
@@ -79,13 +79,13 @@ holds "$(section processes '[.rows[].peak_rss_b] | max') >= 50 * 1048576"
 run 7 "$SONDE" top --once --json -d 5 -o told -- sh -c "sleep 0.5; '$uses' writes 3000000 .; sleep 0.5; echo over; exit 7"
 interval=$(jq -r '.notes[0].text | capture("^(?<s>[0-9.]+) s wall").s' .out)
 near "$(section processes '[.rows[].written_all_b_per_s | numbers] | max') * $interval" 3000000 100000
-has "$(jq -r '.notes[].text' .out)" "ended before the interval did"
+has "$(jq -r '.notes[].text' .out)" "exited before the interval ended"
 matches "$(cat told)" "^over$"
 run 125 "$SONDE" top --once -d 5 -o told -- true
 has "$err" "told exists"
 run 0 "$SONDE" top --once -d 300ms -- sh -c 'echo shown; sleep 2; echo over >later'
 ! grep -q "^shown" .out || fail "the output of the command is in ours"
-matches "$err" "^sonde top: 'sh' goes on as process [0-9]+"
+matches "$err" "^sonde top: 'sh' keeps running as process [0-9]+"
 wait_for test -s later
 # It is held until it is recorded: children that it starts at once are there.
 run 0 "$SONDE" top --once --json -d 700ms -- sh -c "'$states' schedule 2; true"
@@ -129,14 +129,14 @@ sleep 0.2
 run 125 "$SONDE" top --once
 has "$err" "sonde top -p PID"
 run 125 "$SONDE" top --once -p 4194303
-has "$err" "there is no process 4194303"
+has "$err" "no process 4194303"
 run 125 "$SONDE" top --once -p $pid -- true
 has "$err" "exclude each other"
 thread=$(ls /proc/$pid/task | tail -n 1)
 run 125 "$SONDE" top --once -p "$thread"
 has "$err" "$thread is a thread of process $pid: sonde top -p $pid"
 run 125 "$SONDE" top --once -p $pid -d 1ms
-has "$err" "100ms is the least"
+has "$err" "the minimum is 100ms"
 if [ "$(id -u)" -eq 0 ] && command -v setpriv >/dev/null && setpriv --reuid=65534 --clear-groups test -x "$SONDE"; then
 	run 125 setpriv --reuid=65534 --regid=65534 --clear-groups "$SONDE" top --once -p $pid
 	has "$err" "another user's"

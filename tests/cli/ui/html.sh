@@ -114,4 +114,4 @@ run 0 "$SONDE" report -q -f html --section functions,zones -o - known.sonde
 equal "$(python3 inside.py .out | jq -c .recording.sections)" '["functions","zones"]'
 run 2 "$SONDE" doctor -f html
 run 2 "$SONDE" report -f html --from 1ms known.sonde
-has "$err" "html is of the whole run"
+has "$err" "html always shows the whole run"

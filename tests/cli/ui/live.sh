@@ -121,14 +121,14 @@ live -- "$told"
 echo 'exit 3' >&7
 ends 3
 matches "$(cat .live)" 'in app.sonde  \(sonde report app.sonde\)'
-matches "$(cat .live)" 'the page stays while it is open in a browser'
+matches "$(cat .live)" 'the page stays up while a browser shows it'
 live --once -q -- "$told"
 watch
 echo 'exit 4' >&7
 ends 4
 unwatch
 
-# At a terminal the page stays until Ctrl-C; while the command runs Ctrl-C is the command's.
+# At a terminal the page stays up until Ctrl-C; while the command runs Ctrl-C is the command's.
 python3 - "$SONDE" <<'P' || fail "at a terminal"
 import json, os, pty, re, sys, time, urllib.request
 def read_until(fd, words):
@@ -145,7 +145,7 @@ def live(*command):
 def code(pid):
     return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
 pid, fd = live("sh", "-c", "exit 5")
-address = re.search(rb"http://[0-9.:]+/", read_until(fd, b"the page stays until Ctrl-C")).group().decode()
+address = re.search(rb"http://[0-9.:]+/", read_until(fd, b"the page stays up until Ctrl-C")).group().decode()
 with urllib.request.urlopen(address + "api/events", timeout=20) as events: # it tells of the end, and goes on
     while not (line := events.readline()).startswith(b"data:") or not json.loads(line[5:])["ended"]:
         assert line, "it does not stay"
@@ -157,7 +157,7 @@ assert code(pid) == 5
 pid, fd = live("sh", "-c", "trap 'exit 6' INT; echo ready; while :; do sleep 0.05; done")
 read_until(fd, b"ready")
 os.write(fd, b"\x03")
-read_until(fd, b"the page stays until Ctrl-C")
+read_until(fd, b"the page stays up until Ctrl-C")
 os.write(fd, b"\x03")
 assert code(pid) == 6
 P
@@ -234,7 +234,7 @@ wait_for counted alpha 5
 recorder=$(pgrep -P $pid) victim=$(pgrep -P "$(pgrep -P $pid)")
 kill -9 "$recorder"
 wait_for over
-matches "$(states | tail -n 1 | jq -r .ended)" '^The recorder was killed by signal 9 \(Killed\): what it wrote before is here\.$'
+matches "$(states | tail -n 1 | jq -r .ended)" '^The recorder was killed by signal 9 \(Killed\); what it had written is shown\.$'
 equal "$(count alpha)" 5
 kill -9 "$victim" 2>/dev/null || true
 unwatch
@@ -252,7 +252,7 @@ pid=
 tell 'alpha 2'
 echo 'exit 0' >&7
 while kill -0 "$recorder" 2>/dev/null; do sleep 0.05; done
-matches "$(cat .live)" 'nobody shows it any more; app.sonde is complete'
+matches "$(cat .live)" 'no page is open any more; app.sonde is complete'
 equal "$(rows app.sonde zones | jq ".[0].calls")" 4
 
 # Pages that come and go: one that leaves in the middle is forgotten, more than some are told to wait.
@@ -289,7 +289,7 @@ run 125 "$SONDE" live --no-open --port "$taken" -o other.sonde -- touch was-run
 has "$err" "port $taken of 127.0.0.1 is taken"
 [ ! -e was-run ] && [ ! -e other.sonde ] || fail "it was run"
 run 125 "$SONDE" live --host 0.0.0.0 --no-token -o other.sonde -- touch was-run
-has "$err" "--no-token is for this machine alone"
+has "$err" "--no-token works only on this machine"
 [ ! -e was-run ] || fail "it was run"
 echo 'exit 0' >&7
 ends 0
@@ -331,7 +331,7 @@ url=$(grep -m 1 '^http' .live) url=${url%/}
 watch
 kill -9 $sleeper
 wait_for over
-equal "$(states | tail -n 1 | jq -r .ended)" "Process $sleeper has ended (how is told to its parent only)."
+equal "$(states | tail -n 1 | jq -r .ended)" "Process $sleeper has exited (only its parent gets the exit code)."
 unwatch
 stop TERM 0
 

@@ -33,9 +33,9 @@ refused() { # URL WORDS
 	equal "$(curl -s -o answer -w '%{http_code}' "$1")" 400
 	has "$(jq -r .error answer)" "$2"
 }
-refused "${two}api/diff?section=functions" "no section of a comparison"
+refused "${two}api/diff?section=functions" "unknown section"
 refused "${two}api/diff?limit=0" "limit is a number"
-refused "${two}api/diff?run=b" "no parameter 'run'"
+refused "${two}api/diff?run=b" "unknown parameter 'run'"
 refused "${two}api/report?section=functions&run=c" "run is a or b"
 refused "${one}api/report?section=functions&run=b" "sonde view A B"
 refused "${one}api/diff" "sonde view A B"
@@ -99,7 +99,7 @@ for file in foreign newer missing; do
 done
 head -c $(($(stat -c %s b.sonde) * 2 / 3)) b.sonde >cut.sonde
 begin cut a.sonde cut.sonde
-has "$(curl -s "$(head -n 1 cut.url)api/diff")" "the recording of the candidate is cut off"
+has "$(curl -s "$(head -n 1 cut.url)api/diff")" "the recording of the candidate is incomplete"
 begin other a.sonde zones.sonde
 curl -s "$(head -n 1 other.url)api/diff" >other.json
 holds_in other.json '.comparable == 0 and ([.sections[].notes[].text] | any(test("different programs")))'

@@ -1,5 +1,5 @@
 # ui-memory.sh: the page Memory in a browser: what was alive at any moment that is clicked or walked to is what `sonde report
-# --weigh live --at` says; heaps stay apart; tables and histograms are the sections'.
+# --metric live --at` says; heaps stay apart; tables and histograms are the sections'.
 # timeout: 180
 . "$(dirname "$0")/../lib.sh"
 . "$repo/tests/cli/ui-lib.sh"
@@ -19,8 +19,8 @@ same() { # URL QUERY FILE OPTION…
 	cmp -s answer .out || fail "$2 is another report than ${*:4}"
 }
 peak_ns=$("$SONDE" report -q --json --section heaps blocks.sonde | jq '.sections[0].rows[0].peak_ns')
-same "${urls[0]}" "section=calltree&weigh=live&at=$peak_ns" blocks.sonde --section calltree --weigh live --at "${peak_ns}ns"
-same "${urls[1]}" "section=timeline,calltree&weigh=left&heap=arena" pools.sonde --section timeline,calltree --weigh left --heap-of arena
+same "${urls[0]}" "section=calltree&weigh=live&at=$peak_ns" blocks.sonde --section calltree --metric live --at "${peak_ns}ns"
+same "${urls[1]}" "section=timeline,calltree&weigh=left&heap=arena" pools.sonde --section timeline,calltree --metric left --heap-of arena
 same "${urls[1]}" "section=timeline&heap=malloc&limit=7" pools.sonde --section timeline --heap-of malloc -n 7
 has "$(jq -r '.sections[0].title' answer)" "pools ("
 lacks "$(jq -r '.sections[0].title' answer)" "pool "

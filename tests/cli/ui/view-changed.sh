@@ -45,15 +45,15 @@ equal "$(get '/api/report?section=nothing')" 400
 serve app.sonde
 equal "$(get $summary)" 200
 printf x | dd of=app.sonde bs=1 seek=900 conv=notrunc status=none
-tells $summary "app.sonde: it was written anew"
+tells $summary "app.sonde: it was rewritten"
 
 serve app.sonde
 equal "$(get $summary)" 200
 cp .out before
 cp kept.sonde other.sonde
 mv other.sonde app.sonde
-tells $summary "app.sonde: another file has taken its place"
-tells $zones "app.sonde: another file has taken its place"
+tells $summary "app.sonde: another file has replaced it"
+tells $zones "app.sonde: another file has replaced it"
 
 serve app.sonde
 mv app.sonde elsewhere.sonde

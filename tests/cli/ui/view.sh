@@ -192,7 +192,7 @@ for query in '' section= section=sumary section=functions,functions 'section=fun
 done
 refused 400 '/api/recording?section=functions'
 equal "$(get '/api/report?section=sumary')" 400
-has "$(cat .out)" "no section 'sumary'"
+has "$(cat .out)" "unknown section 'sumary'"
 
 # Many at once: all are answered, or told to wait.
 seq 60 | xargs -P 24 -I N curl -s -o /dev/null -w '%{http_code}\n' "$url/api/report?section=functions,findings&limit=N" >codes
@@ -248,7 +248,7 @@ equal "$(grep -cvx '000\|200\|503' ended)" 0
 # For others: never without a token, which is asked for everywhere and shown nowhere.
 open=
 run 2 "$SONDE" view --no-open --port 0 --host 0.0.0.0 --no-token app.sonde
-has "$err" "--no-token is for this machine alone"
+has "$err" "--no-token works only on this machine"
 equal "$out" ""
 run 2 "$SONDE" view --no-open --host 0.0.0.0 --token short app.sonde
 has "$err" "16 to 128 characters"

@@ -49,13 +49,13 @@ done
 equal "$(sampled a.sonde locks-sampled '.lock == "gate"' waited_ns)" \
 	"$(sampled a.sonde waits-sampled '.function == "wait_gate" and .kind == "futex"' total_ns)"
 # The leaf of a stack is the function that makes the call; all reach their root.
-run 0 "$SONDE" report --section calltree --weigh waiting a.sonde
+run 0 "$SONDE" report --section calltree --metric waiting a.sonde
 for function in rest wait_gate wait_pipe; do
 	has "$out" "$function"
 done
-has "$out" "sampled, not measured"
+has "$out" "sampled: "
 run 0 "$SONDE" report --section waits a.sonde
-lacks "$out" "do not reach their root"
+lacks "$out" "are incomplete"
 
 # A dynamic program that somebody else started.
 "$dynamic" schedule 9 >.started &
@@ -108,7 +108,7 @@ has "$out" "one in"
 # Who does not let itself be read: said, with what helps.
 run 0 as_user "$SONDE" record -q --threads --force -o g.sonde -- "$static" locked 1
 run 0 "$SONDE" report g.sonde
-matches "$out" "blocked: not recorded: .*could not be looked at"
+matches "$out" "blocked: not recorded: .*could not be polled"
 
 # Who tells by itself need not be looked at, though it cannot be: an executable that may not be read. Now and then it is
 # looked at as it begins or ends.
@@ -117,7 +117,7 @@ for _ in 1 2 3 4 5; do
 	run 0 as_user "$SONDE" record -q --threads --force -o g.sonde -- ./unreadable convoy 40
 	holds "$(sampled g.sonde waits '.kind == "mutex"' calls) > 100" "its hooks tell"
 	run 0 "$SONDE" report g.sonde
-	lacks "$out" "could not be looked at"
+	lacks "$out" "could not be polled"
 done
 
 # A thread that is stopped does not wait for what it was in, and goes on with that afterwards.

@@ -83,27 +83,27 @@ lacks "$out" "(section io-seen)"
 # What loading takes of many programs that end at once is no call that hooks miss; one of them that reads itself is.
 record bash -c 'for i in {1..100}; do /bin/true; done; for i in {1..20}; do ls >list; done'
 run 0 "$SONDE" report a.sonde
-lacks "$out" "Bytes of system calls"
+lacks "$out" "I/O coverage"
 run 0 "$SONDE" report --section io a.sonde
-matches "$out" "^  [0-9.]+ % of the [0-9.]+ MB that the kernel counted"
-equal "$(seen bash missing)" "loading of programs"
+matches "$out" "^  [0-9.]+ % of (the )?[0-9.]+ MB (that the kernel counted|of system calls were seen)"
+equal "$(seen bash missing)" "program loading"
 record bash -c "for i in {1..100}; do /bin/true; done; '$(target io_static)' zeros"
 run 0 "$SONDE" report a.sonde
-has "$out" "Bytes of system calls"
+has "$out" "I/O coverage"
 
 # A static program is missing, and is named.
 record sh -c "'$(target io_static)' zeros; cat zeros >copy"
 run 0 "$SONDE" report --section io a.sonde
 has "$out" "of 1 process less than 95 %"
 run 0 "$SONDE" report a.sonde
-has "$out" "Bytes of system calls"
+has "$out" "I/O coverage"
 has "$out" "a static program?"
 
 # Files that are mapped, and calls that say why they have no file.
 record "$(target io)" odd d
 run 0 "$SONDE" report --section io a.sonde
-has "$out" "files that were mapped (2 times)"
-has "$out" "1 closed without having been used"
+has "$out" "reads of mapped files (2 times)"
+has "$out" "1 closed unused"
 has "$out" "1 no descriptor"
 equal "$(rows a.sonde io | jq '[.[] | select(.file == "(mapped memory)").other_calls] | add')" 1
 equal "$(rows a.sonde wait-kinds | jq '[.[] | select(.kind == "send")] | .[0].amount_b, .[0].calls' | tr '\n' ' ')" "300 1 "

@@ -37,7 +37,7 @@ equal "$inside" "$(allocations)"
 # Locks that nobody waited for: only who did not look is told how to.
 run 0 "$SONDE" record -q --threads --force -o a.sonde -- "$waits" sleep 10
 run 0 "$SONDE" report a.sonde --section locks
-has "$out" "nobody waited for a lock"
+has "$out" "no lock contention"
 run 0 "$SONDE" record -q --io --force -o a.sonde -- "$waits" uncontended 10
 run 0 "$SONDE" report a.sonde --section locks
 has "$out" "not recorded: waits for locks, time and tasks (record with --threads)"

@@ -16,8 +16,8 @@ check() {
 	equal "$(stat -c %s "$1")" "$2"
 	equal "$(rows a.sonde waits | jq '[.[] | select(.function == "write_one").calls] | add')" "$2"
 	run 0 "$SONDE" report --section waits a.sonde
-	lacks "$out" "do not reach"
-	lacks "$err" "make no sense"
+	lacks "$out" "are incomplete"
+	lacks "$err" "invalid"
 }
 
 # A process that said little has the recorder's memory, and no rings; one that says more has rings.
@@ -114,7 +114,7 @@ for seed in $([ $has_slots -eq 1 ] && seq 8); do
 	run 0 "$SONDE" record -q --io --force -o a.sonde -- "$liar" $seed
 	matches "$out" "^[1-9][0-9]* slots"
 	run 0 "$SONDE" report a.sonde
-	has "$(tr -s ' \n' ' ' <<<"$out")" "words that make no sense"
+	has "$(tr -s ' \n' ' ' <<<"$out")" "invalid words"
 done
 
 # Functions of the program's own that have the names of those which hooks might call are not called.

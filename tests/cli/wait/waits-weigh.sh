@@ -22,26 +22,26 @@ folded() {
 }
 
 # Locks are within 5 % of what the program measured, and in the functions that take them.
-locks=$(tree '.nodes[0].total' --weigh locks)
+locks=$(tree '.nodes[0].total' --metric locks)
 near_time "$locks" "$known" 0.05 "waited for locks"
-equal "$(tree .unit --weigh locks)" ns
+equal "$(tree .unit --metric locks)" ns
 equal "$locks" "$(rows a.sonde locks | jq '[.[].waited_ns] | add')"
-"$SONDE" export -q -f folded --weigh locks -o - a.sonde >locks.folded
+"$SONDE" export -q -f folded --metric locks -o - a.sonde >locks.folded
 matches "$(cat locks.folded)" 'convoy_run;with_outer.* [0-9]+$'
 matches "$(cat locks.folded)" 'convoy_run;with_inner.* [0-9]+$'
 
 # All formats, to the ns; and what the section about waiting has.
 for view in waiting locks; do
-	whole=$(tree '.nodes[0].total' --weigh $view)
-	equal "$(folded --weigh $view)" "$whole"
-	run 0 "$SONDE" export -q -f speedscope --weigh $view -o - a.sonde
+	whole=$(tree '.nodes[0].total' --metric $view)
+	equal "$(folded --metric $view)" "$whole"
+	run 0 "$SONDE" export -q -f speedscope --metric $view -o - a.sonde
 	equal "$(jq '[.profiles[].weights | add] | add' <<<"$out")" "$whole"
 	equal "$(jq -r '[.profiles[].unit] | unique | .[]' <<<"$out")" nanoseconds
-	run 0 "$SONDE" export -q -f callgrind --weigh $view -o - a.sonde
+	run 0 "$SONDE" export -q -f callgrind --metric $view -o - a.sonde
 	matches "$out" "^events: Waits Waiting$"
 	matches "$out" "^totals: [0-9]+ $whole$"
 done
-whole=$(tree '.nodes[0].total' --weigh waiting)
+whole=$(tree '.nodes[0].total' --metric waiting)
 equal "$(rows a.sonde waits | jq '[.[].total_ns] | add')" "$whole"
 run 0 "$SONDE" export -q -f chrome -o a.trace.json a.sonde
 slices='[.traceEvents[] | select(.ph == "X" and .cat == "wait")]'
@@ -69,20 +69,20 @@ PYTHON
 
 # A part and the rest are the whole; so are threads, one by one.
 middle=$(jq "$slices | map(.ts + .dur / 2) | add / length / 1000 | floor" a.trace.json)ms
-first=$(tree '.nodes[0].total' --weigh waiting --to "$middle")
-second=$(tree '.nodes[0].total' --weigh waiting --from "$middle")
+first=$(tree '.nodes[0].total' --metric waiting --to "$middle")
+second=$(tree '.nodes[0].total' --metric waiting --from "$middle")
 equal $((first + second)) "$whole"
-equal "$(folded --weigh waiting --to "$middle")" "$first"
+equal "$(folded --metric waiting --to "$middle")" "$first"
 sum=0
 for tid in $(jq "$slices | map(.tid) | unique | .[]" a.trace.json); do
-	sum=$((sum + $(tree '.nodes[0].total' --weigh waiting --thread "$tid")))
+	sum=$((sum + $(tree '.nodes[0].total' --metric waiting --thread "$tid")))
 done
 equal $sum "$whole"
 
-run 0 "$SONDE" report -q -f svg --weigh waiting -o a.svg a.sonde
+run 0 "$SONDE" report -q -f svg --metric waiting -o a.svg a.sonde
 matches "$(cat a.svg)" "<title>.*: time waiting</title>"
 tr -d '\n' <a.svg | grep -q '<title>with_outer (waits)total [0-9.]* ms, ' || fail "no with_outer in the flame graph"
-COLUMNS=80 run 0 "$SONDE" report --section calltree --weigh waiting a.sonde
+COLUMNS=80 run 0 "$SONDE" report --section calltree --metric waiting a.sonde
 has "$out" "Call tree by time waiting"
 sed -n '/Call tree/,$p' .out >tree.txt
 fits 80 tree.txt
@@ -90,22 +90,22 @@ fits 80 tree.txt
 # I/O: in the functions that do it, with what they moved.
 mkdir d
 run 0 "$SONDE" record -q --io --force -o c.sonde -- "$io" files d
-"$SONDE" export -q -f folded --weigh io -o - c.sonde >io.folded
+"$SONDE" export -q -f folded --metric io -o - c.sonde >io.folded
 matches "$(cat io.folded)" 'main;write_small.* [0-9]+$'
 matches "$(cat io.folded)" 'main;write_large.* [0-9]+$'
-equal "$("$SONDE" report -q --json --section calltree --weigh io c.sonde | jq '.sections[] | select(.id == "calltree").nodes[0].total')" \
+equal "$("$SONDE" report -q --json --section calltree --metric io c.sonde | jq '.sections[] | select(.id == "calltree").nodes[0].total')" \
 	"$(awk '{ sum += $NF } END { printf "%.0f", sum }' io.folded)"
 run 0 "$SONDE" export -q -f chrome -o c.trace.json c.sonde
 moved='[.traceEvents[] | select(.cat == "wait" and .args.kind == $kind and (.args.object // "" | endswith("/large"))).args.bytes] | add'
 equal "$(jq --arg kind write "$moved" c.trace.json) $(jq --arg kind read "$moved" c.trace.json)" "4194304 8388608"
 
 # Without I/O, and without waits.
-run 0 "$SONDE" report --weigh io a.sonde
+run 0 "$SONDE" report --metric io a.sonde
 has "$out" "no time waiting for I/O in this recording: sonde record --io sees it"
-run 2 "$SONDE" report --weigh locks --heap-of malloc a.sonde
-has "$err" "--heap-of is not for time waiting for locks"
+run 2 "$SONDE" report --metric locks --heap-of malloc a.sonde
+has "$err" "--heap-of does not work with time waiting for locks"
 run 0 "$SONDE" record -q --force -o b.sonde -- "$waits" sleep 1
-run 2 "$SONDE" export -f folded --weigh locks -o - b.sonde
-has "$err" "b.sonde holds no calls that wait: record them with sonde record --threads -- COMMAND"
-run 2 "$SONDE" export -f folded --weigh io -o - b.sonde
+run 2 "$SONDE" export -f folded --metric locks -o - b.sonde
+has "$err" "b.sonde holds no blocking calls: record them with sonde record --threads -- COMMAND"
+run 2 "$SONDE" export -f folded --metric io -o - b.sonde
 has "$err" "record --io"

@@ -36,11 +36,11 @@ has "$err" "undefined symbol: sgemm_"
 run 0 "$SONDE" record --blas -q -o none.sonde -- true
 lacks_metric none.sonde compute.estimated_flops
 run 0 "$SONDE" report --section flop none.sonde
-has "$out" "sonde record --blas counts calls"
+has "$out" "no FLOP or bytes were counted: use sonde record --blas"
 run 125 "$SONDE" record --blas --no-inject -q -o no.sonde -- true
 has "$err" "leave --no-inject out"
 run 125 "$SONDE" record --blas -q -o no.sonde -p $$
-has "$err" "--blas is for a command"
+has "$err" "--blas needs a command"
 
 known=$(target blas_known)
 
@@ -68,8 +68,8 @@ known() {
 same known.sonde "$known"
 known known.sonde
 run 0 "$SONDE" report --section flop known.sonde
-has "$out" "of the CPU time that was sampled"
-has "$out" "bytes are a model"
+has "$out" "of sampled CPU time"
+has "$out" "bytes are modelled"
 # as zones they are in everything that has zones
 run 0 "$SONDE" query -f csv known.sonde "SELECT count(*) FROM zones WHERE zone = 'dgemm'"
 has "$out" 6
@@ -90,7 +90,7 @@ for zone in dpotrf dgemm; do # what they would have computed is no figure
 	whole failed.sonde $zone 1 absent absent
 done
 run 0 "$SONDE" report --section flop failed.sonde
-has "$out" "2 library calls failed, or had nothing to compute"
+has "$out" "2 library calls failed or had nothing to compute"
 same tiny.sonde "$known" 20000 tiny
 whole tiny.sonde dgemm 20000 320000 1920000
 equal "$(flop tiny.sonde dgemm flop_per_call_median)" 16

@@ -63,7 +63,7 @@ equal "$(zone churn.sonde short calls)" 2000
 
 # A large buffer is for many processes: nobody may believe that one has all of it.
 run 0 "$SONDE" record -f -o true.sonde --buffer 1G -- true
-has "$err" "a process gets 256 MB at most"
+has "$err" "gives one process at most 256 MB"
 run 0 "$SONDE" record -f -o true.sonde --buffer 256M -- true
 lacks "$err" "at most"
 

@@ -248,11 +248,11 @@ static void broken_stacks_are_counted(void **state)
 	samples_add(&r, 0, 1, SONDE_STACK_NO_USER);
 	recording_close(&r, START + 200 * MS, 0);
 	struct sections s = sections_of(path, "summary functions calltree", NULL);
-	assert_true(sections_noted(s.report->notes, "100 samples, 95.0 % to the root"));
-	assert_true(sections_noted(s.report->notes, "4 stacks (4.0 %) stop before the root: stack copy too short"));
-	assert_true(sections_noted(s.report->notes, "1 stack (1.0 %) stops before the root: no user registers"));
+	assert_true(sections_noted(s.report->notes, "100 samples, 95.0 % complete stacks"));
+	assert_true(sections_noted(s.report->notes, "4 stacks (4.0 %) are incomplete: stack copy too short"));
+	assert_true(sections_noted(s.report->notes, "1 stack (1.0 %) is incomplete: no user registers"));
 	assert_true(sections_noted(sections_get(&s, "calltree")->notes, "5 of 100 stacks"));
-	assert_true(sections_noted(sections_get(&s, "functions")->notes, "not sampled: 0.001 s (1.0 % of the 100 %)"));
+	assert_true(sections_noted(sections_get(&s, "functions")->notes, "unsampled: 0.001 s (1.0 % of the 100 %)"));
 	assert_near(sections_real(sections_get(&s, "functions"), "function", "f", "self_share"), 0.99, 1e-12);
 	assert_int_equal(sections_get(&s, "calltree")->tree.root->self, MS);
 	sections_free(&s);
@@ -323,8 +323,8 @@ static void kernel_time_that_was_measured_is_a_row(void **state)
 	static const char *const ids[] = {"functions", "modules", "calltree", "threads"};
 	for (size_t i = 0; i < 4; i++)
 		assert_true(sections_noted(sections_get(&s, ids[i])->notes,
-					   "100 % = 0.100 s of CPU time (25 samples, and 0.075 s in the kernel, "
-					   "measured from CPU clocks, not sampled)"));
+					   "100 % = 0.100 s of CPU time (25 samples, and 0.075 s "
+					   "in the kernel from CPU clocks)"));
 	const struct sonde_section *t = sections_get(&s, "functions");
 	assert_near(sections_real(t, "function", "[kernel]", "self_share"), 0.75, 1e-12);
 	assert_int_equal(sections_int(t, "function", "[kernel]", "samples"), 0);
@@ -368,15 +368,15 @@ static void what_is_no_sample_does_not_count(void **state)
 	assert_int_equal(sections_int(t, "function", "g", "self_ns"), 4 * MS);
 	assert_true(sections_noted(t->notes, "100 % = 0.020 s of sampled CPU time (10 samples)"));
 	t = sections_get(&s, "threads");
-	assert_true(sections_noted(t->notes, "of no thread that is known: 0.004 s (20.0 % of the 100 %)"));
+	assert_true(sections_noted(t->notes, "of unknown threads: 0.004 s (20.0 % of the 100 %)"));
 	t = sections_get(&s, "summary");
 	assert_int_equal(sections_int(t, "metric", "samples.count", "value"), 10);
 	assert_int_equal(sections_int(t, "metric", "samples.extra", "value"), 2);
 	assert_near(sections_real(t, "metric", "samples.cpu_time_s", "value"), 0.02, 1e-9);
 	assert_near(sections_real(t, "metric", "samples.not_sampled_s", "value"), 0.004, 1e-9);
 	assert_near(sections_real(t, "metric", "samples.complete_percent", "value"), 100 * 11 / 12.0, 1e-9);
-	assert_true(sections_noted(s.report->notes, "10 samples and 2 extra, 91.7 % to the root"));
-	assert_true(sections_noted(s.report->notes, "1 stack (10.0 % of the time) is of another thread"));
+	assert_true(sections_noted(s.report->notes, "10 samples and 2 extra, 91.7 % complete stacks"));
+	assert_true(sections_noted(s.report->notes, "1 stack (10.0 % of the time) is taken from another thread"));
 	sections_free(&s);
 }
 
@@ -397,11 +397,11 @@ static void advice_for_unnamed_functions_fits(void **state)
 	const struct sonde_note *notes = sections_get(&s, "functions")->notes;
 	assert_true(
 	    sections_noted(notes, "1 function with 50.0 % of the time is unnamed (module+0x…): add --debuginfod"));
-	assert_true(sections_noted(notes, "1 function with 30.0 % of the time is unnamed, in files that are gone"));
+	assert_true(sections_noted(notes, "1 function with 30.0 % of the time is unnamed, in deleted files"));
 	assert_true(
-	    sections_noted(notes, "1 function with 20.0 % of the time is unnamed, in generated code: its runtime"));
+	    sections_noted(notes, "1 function with 20.0 % of the time is unnamed, in generated code: let its runtime"));
 	sections_free(&s);
-	static const char *const said[] = {"its file is gone", "it is generated code"};
+	static const char *const said[] = {"its file is gone", "generated code"};
 	const uint32_t focus[] = {gone, generated};
 	for (size_t i = 0; i < 2; i++) {
 		struct sonde_session *session;
@@ -436,7 +436,7 @@ static void lost_time_is_in_no_function(void **state)
 	static const char *const ids[] = {"functions", "calltree", "modules"};
 	for (size_t i = 0; i < 3; i++)
 		assert_true(
-		    sections_noted(sections_get(&s, ids[i])->notes, "not sampled: 0.300 s (75.0 % of the 100 %)"));
+		    sections_noted(sections_get(&s, ids[i])->notes, "unsampled: 0.300 s (75.0 % of the 100 %)"));
 	assert_int_equal(sections_get(&s, "calltree")->tree.root->child->total, 100 * MS);
 	assert_near(sections_real(sections_get(&s, "summary"), "metric", "samples.not_sampled_s", "value"), 0.3, 1e-9);
 	sections_free(&s);
@@ -564,7 +564,7 @@ static void latency_under_a_quota(void **state)
 	struct sections s = sections_of(path, "latency", NULL);
 	const struct sonde_section *t = sections_get(&s, "latency");
 	assert_near(sections_real(t, "function", "serial", "latency_share"), 0.5, 1e-9);
-	assert_true(sections_noted(t->notes, "1 at most: the CPUs that the run could use"));
+	assert_true(sections_noted(t->notes, "at most 1: the CPUs that the run could use"));
 	sections_free(&s);
 }
 
@@ -620,7 +620,7 @@ static void threads_and_processes_add_up(void **state)
 	assert_int_equal(sections_int(t, "process", "child", "sampled_ns"), 20 * MS);
 	assert_int_equal(sections_int(t, "process", "child", "cpu_ns"), 21 * MS);
 	assert_int_equal(sections_int(t, "process", "parent", "cpu_ns"), 101 * MS); /* its own */
-	assert_true(sections_noted(t->notes, "1 process had threads that were not measured"));
+	assert_true(sections_noted(t->notes, "threads of 1 process were not measured"));
 	assert_int_equal(sections_int(t, "process", "child", "wall_ns"), 90 * MS);
 	assert_string_equal(sections_cell(t, sections_row(t, "process", "child"), "status")->text, "exit 0");
 	sections_free(&s);

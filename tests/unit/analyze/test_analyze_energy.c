@@ -53,7 +53,7 @@ static void joules_by_meter(void **state)
 	assert_int_equal(sections_int(energy, "meter", "package-0", "longest_ns"), S);
 	assert_int_equal(sections_int(energy, "meter", "package-0", "readings"), 5);
 	assert_true(sections_noted(energy->notes, "dram is not added"));
-	assert_true(sections_noted(energy->notes, "devices (GPU): unavailable"));
+	assert_true(sections_noted(energy->notes, "GPUs: unavailable"));
 	sections_free(&sections);
 }
 
@@ -147,7 +147,7 @@ static void a_gap_is_no_idling(void **state)
 	uint32_t anew = recording_series(&r, SONDE_METRIC_ENERGY, 0, 0, "package-0");
 	for (uint64_t i = 0; i < 2; i++)
 		recording_point(&r, START + (4 + i) * S, anew, (int64_t)i * 30000000);
-	recording_lost(&r, "energy", "package-0: its counter may have begun again more than once", 1);
+	recording_lost(&r, "energy", "package-0: its counter may have wrapped more than once", 1);
 	close_after(&r, 5 * S);
 	struct sections sections = sections_of(path, "energy", NULL);
 	const struct sonde_section *energy = sections_get(&sections, "energy");
@@ -156,7 +156,7 @@ static void a_gap_is_no_idling(void **state)
 	assert_near(of(energy, "package-0", "mean_w"), 30, UJ);
 	const struct sonde_section *shares = sections_get(&sections, "energy_processes");
 	assert_near(of_process(shares, "idle", "energy_high_j"), 90, UJ); /* 30 W over 3 s, not 0 */
-	assert_true(sections_noted(energy->notes, "may have begun again more than once"));
+	assert_true(sections_noted(energy->notes, "may have wrapped more than once"));
 	sections_free(&sections);
 }
 
@@ -229,7 +229,7 @@ static void without_the_machines_clock_there_are_no_shares(void **state)
 	assert_true(sections_noted(shares->notes, "no shares of processes"));
 	assert_null(sections_row(shares, "process", "prog"));
 	assert_near(of_process(shares, "idle", "energy_high_j"), 40, UJ); /* 20 W, the lowest second's */
-	assert_near(of_process(shares, "work, of whom is not known", "energy_j"), 40, UJ);
+	assert_near(of_process(shares, "work of unknown processes", "energy_j"), 40, UJ);
 	sections_free(&sections);
 }
 
@@ -252,7 +252,7 @@ static void a_model_is_called_one(void **state)
 		    energy->table.columns[i].unit == SONDE_UNIT_GRAMS)
 			assert_int_equal(energy->table.columns[i].basis, SONDE_BASIS_MODELLED);
 	assert_true(sections_noted(energy->notes, "modelled, not measured: the processor shows no energy counter"));
-	assert_true(sections_noted(energy->notes, "of this virtual machine alone"));
+	assert_true(sections_noted(energy->notes, "of this virtual machine only"));
 	const struct sonde_section *shares = sections_get(&sections, "energy_processes");
 	assert_near(of_process(shares, "prog", "energy_j"), 2 + 2, UJ);
 	assert_string_equal(text_of(shares, "process", "prog", "how"), "modelled");
@@ -273,7 +273,7 @@ static void a_model_needs_utilisation(void **state)
 	struct sections sections = sections_of(path, "energy", NULL);
 	const struct sonde_section *energy = sections_get(&sections, "energy");
 	assert_int_equal(energy->table.row_count, 0);
-	assert_true(sections_noted(energy->notes, "needs the machine's CPU time"));
+	assert_true(sections_noted(energy->notes, "needs the system's CPU time"));
 	sections_free(&sections);
 }
 
@@ -288,7 +288,7 @@ static void grams_need_an_intensity(void **state)
 	const struct sonde_section *energy = sections_get(&sections, "energy");
 	const struct sonde_cell *row = sections_row(energy, "meter", "all packages");
 	assert_int_equal(sections_cell(energy, row, "gco2e_g")->kind, SONDE_CELL_ABSENT);
-	assert_true(sections_noted(energy->notes, "no country is assumed: --country CODE"));
+	assert_true(sections_noted(energy->notes, "grams of CO2e need --country CODE"));
 	sections_free(&sections);
 	sections = sections_of(path, "energy", &given);
 	energy = sections_get(&sections, "energy");

@@ -188,7 +188,7 @@ static void spans_pair_by_id(void **state)
 	assert_int_equal(sections_int(t, "span", "query", "count"), 1);
 	assert_int_equal(sections_int(t, "span", "query", "max_ns"), 20 * MS);
 	assert_near(sections_real(t, "span", "request", "rate_hz"), 2, 1e-9);
-	assert_true(sections_noted(t->notes, "2 ends without a begin"));
+	assert_true(sections_noted(t->notes, "2 ends without a start"));
 	sections_free(&s);
 }
 
@@ -298,7 +298,7 @@ static void zone_ends_without_a_begin_are_said(void **state)
 	recording_close(&r, START + 10 * MS, 0);
 	struct sections s = sections_of(path, "zones", NULL);
 	assert_int_equal(sections_int(sections_get(&s, "zones"), "zone", "z", "calls"), 1);
-	assert_true(sections_noted(s.report->notes, "3 zone ends without a begin are left out"));
+	assert_true(sections_noted(s.report->notes, "3 zone ends without a start are left out"));
 	assert_true(sections_noted(s.report->notes, " · 1 zone, 0 lost"));
 	sections_free(&s);
 }
@@ -441,7 +441,7 @@ static void absurd_values_do_no_harm(void **state)
 					"spans counters histograms iterations messages",
 					&options);
 	assert_non_null(sections_find(&s, "summary"));
-	assert_true(sections_noted(sections_get(&s, "spans")->notes, "8 ends without a begin"));
+	assert_true(sections_noted(sections_get(&s, "spans")->notes, "8 ends without a start"));
 	sections_free(&s);
 }
 

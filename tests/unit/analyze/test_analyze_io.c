@@ -121,7 +121,7 @@ static void others(void **state)
 	phase_is(t, 0, 100000, 200000, 10000);
 	assert_near(sections_cell(t, row_of(t, 0), "share_in_reads")->real, 1, 1e-9);
 	assert_near(sections_cell(t, row_of(t, 0), "share_blocked")->real, 0.7, 1e-9);
-	assert_true(sections_noted(t->notes, "for 0.070 s of it (17.5 % of the run)"));
+	assert_true(sections_noted(t->notes, "for 0.070 s (17.5 % of the run)"));
 	sections_free(&s);
 }
 
@@ -202,12 +202,12 @@ static void shares(void **state)
 	recording_close(r, START + 100 * MS, 0);
 	struct sections s = sections_of(path, "io io-seen", NULL);
 	const struct sonde_section *t = sections_get(&s, "io");
-	assert_true(sections_noted(t->notes, "77.8 % of the 4.500 MB")); /* 3.5 MB */
+	assert_true(sections_noted(t->notes, "77.8 % of 4.500 MB")); /* 3.5 MB */
 	assert_true(sections_noted(t->notes, "of 1 process less than 95 %"));
-	assert_true(sections_noted(t->notes, "files that were mapped (1 time)"));
-	assert_true(sections_noted(t->notes, "2 calls on no file that is known"));
-	assert_true(sections_noted(t->notes, "1 closed without having been used"));
-	assert_true(sections_noted(t->notes, "1 there was no room for its name"));
+	assert_true(sections_noted(t->notes, "reads of mapped files (1 time)"));
+	assert_true(sections_noted(t->notes, "2 calls on an unknown file"));
+	assert_true(sections_noted(t->notes, "1 closed unused"));
+	assert_true(sections_noted(t->notes, "1 its name exceeded the limit"));
 	t = sections_get(&s, "io-seen");
 	assert_int_equal(t->table.row_count, 1);
 	assert_int_equal(sections_int(t, "process", "static", "read_b"), 1000000);

@@ -87,10 +87,10 @@ static void classes_and_places(void **state)
 	assert_string_equal(sections_cell(t, row_of(t, "unreachable", "loses"), "site")->text,
 			    "loses (loses.c:3), called from main");
 	assert_near(sections_cell(t, row_of(t, "unreachable", "loses"), "share")->real, 1000.0 / 1600, 1e-12);
-	assert_true(sections_noted(t->notes, "1.00 kB in 10 blocks were left that nothing pointed to"));
-	assert_true(sections_noted(t->notes, "could still be reached, at a look before the destructors of libraries"));
+	assert_true(sections_noted(t->notes, "1.00 kB leaked in 10 blocks (unreachable at exit)"));
+	assert_true(sections_noted(t->notes, "still reachable; destructors of libraries may free some"));
 	assert_true(sections_noted(t->notes, "62.5 % of all that was allocated"));
-	assert_true(sections_noted(t->notes, "not shown: 1 unreachable block (300 B)"));
+	assert_true(sections_noted(t->notes, "1 unreachable block (300 B) suppressed"));
 	assert_true(sections_noted(t->notes, "prog (100): it was dark"));
 	sections_free(&s);
 	s = sections_of(path, "leaks", NULL); /* not asked for: what is a leak alone */
@@ -279,7 +279,7 @@ static void sampled_leaks_are_estimates(void **state)
 	assert_near(sections_cell(t, row, "bytes")->real, 90000, 0);
 	assert_near(sections_cell(t, row, "bytes")->plus_minus, 1.96 * sqrt(9e7), 1e-6);
 	assert_near(sections_cell(t, row, "blocks")->real, 6, 0);
-	assert_true(sections_noted(t->notes, "100 kB ± 19.6 kB in 8 blocks were left")); /* 1.96 √(10⁸ B²) */
+	assert_true(sections_noted(t->notes, "100 kB ± 19.6 kB leaked in 8 blocks")); /* 1.96 √(10⁸ B²) */
 	sections_free(&s);
 	s = sections_of(path, "heaps", &asked);
 	t = sections_get(&s, "heaps");

@@ -120,8 +120,8 @@ static void processes_are_added_up(void **state)
 		assert_figure(&read, SONDE_STAT_LONGEST, 1.1e9);
 		assert_figure(&read, SONDE_STAT_READINGS, 6);
 		assert_false(read.figures.at_least || read.figures.is_exact);
-		assert_absent(&read, SONDE_STAT_PEAK_PSS, "the kernel does not tell");
-		assert_absent(&read, SONDE_STAT_MACHINE_CPU, "the machine was not read");
+		assert_absent(&read, SONDE_STAT_PEAK_PSS, "not reported by the kernel");
+		assert_absent(&read, SONDE_STAT_MACHINE_CPU, "the system was not read");
 		assert_absent(&read, SONDE_STAT_PRESSURE_CPU, "/proc/pressure");
 		figures_free(&read);
 	}
@@ -146,7 +146,7 @@ static void usage_adds_up(void **state)
 			assert_near((double)sonde_report_cell(usage, row, "rss_b")->integer, rss[row], 1);
 			assert_int_equal(sonde_report_cell(usage, row, "read_b_per_s")->kind, SONDE_CELL_ABSENT);
 		}
-		assert_true(sections_noted(usage->notes, "have 3.300 s of the 3.300 s of CPU time"));
+		assert_true(sections_noted(usage->notes, "cover 3.300 s of 3.300 s of CPU time"));
 		sections_free(&sections);
 		const struct sonde_pass_options part = {.limit = 1, .from_ns = START + S / 2, .to_ns = START + S};
 		sections = sections_of(path, "usage", &part);
@@ -203,7 +203,7 @@ static void usage_before_the_first_reading_is_not_known(void **state)
 	assert_int_equal(sonde_report_cell(usage, 1, "rss_b")->integer, 4 * MB);
 	assert_int_equal(sonde_report_cell(usage, 2, "rss_b")->integer, 8 * MB);
 	assert_int_equal(sonde_report_cell(usage, 3, "rss_b")->integer, 8 * MB);
-	assert_true(sections_noted(usage->notes, "of 1 intervals it is a lower bound, of 1 there is none"));
+	assert_true(sections_noted(usage->notes, "1 intervals have a lower bound, 1 have none"));
 	assert_true(sections_noted(usage->notes, "1 readings below 0 were left out"));
 	sections_free(&sections);
 }
@@ -250,12 +250,12 @@ static void a_part_is_read_alone(void **state)
 	const struct sonde_section *t = sections_get(&s, "resources");
 	const double system = 0.1 / 2 + 0.3 * 0.1 / 1.1;
 	assert_near(sections_real(t, "process", "first", "cpu_utilization"), (first + system) / 1.5, 1e-6);
-	assert_true(sections_noted(t->notes, "taken to rise evenly"));
+	assert_true(sections_noted(t->notes, "interpolated evenly"));
 	assert_true(sections_noted(sections_get(&s, "memory")->notes, "of the whole recording"));
 	sections_free(&s);
 	part = (struct sonde_pass_options){.from_ns = START + 25 * S / 10, .to_ns = START + 26 * S / 10, .asked = 1};
 	s = sections_of(path, "resources", &part);
-	assert_true(sections_noted(sections_get(&s, "resources")->notes, "no reading is in the selected time"));
+	assert_true(sections_noted(sections_get(&s, "resources")->notes, "no reading falls in the selected time"));
 	sections_free(&s);
 }
 
@@ -355,8 +355,8 @@ static void readings_that_miss_much_tell_nothing(void **state)
 		struct read read = figures_read(NULL);
 		assert_figure(&read, SONDE_STAT_FIRST_RSS, 5e6);
 		if (missed) {
-			assert_absent(&read, SONDE_STAT_MEAN_RSS, "came, went or ended");
-			assert_absent(&read, SONDE_STAT_THREADS_PEAK, "came, went or ended");
+			assert_absent(&read, SONDE_STAT_MEAN_RSS, "started or exited");
+			assert_absent(&read, SONDE_STAT_THREADS_PEAK, "started or exited");
 		} else {
 			assert_figure(&read, SONDE_STAT_MEAN_RSS, 5e6);
 			assert_figure(&read, SONDE_STAT_THREADS_PEAK, 1);
@@ -382,13 +382,13 @@ static void short_processes_have_reasons(void **state)
 	assert_int_equal(sections_cell(t, row, "cpu_ns")->integer, 4 * MS);
 	assert_int_equal(sections_cell(t, row, "rss_first_b")->integer, 5 * MB);
 	assert_int_equal(sections_cell(t, row, "threads_max")->kind, SONDE_CELL_ABSENT);
-	assert_string_equal(sections_cell(t, row, "threads_max")->text, "it ended before it could be read");
+	assert_string_equal(sections_cell(t, row, "threads_max")->text, "it exited before it could be read");
 	sections_free(&s);
 	struct read read = figures_read(NULL);
 	assert_absent(&read, SONDE_STAT_UTILIZATION_MAX, "too short for two readings");
 	assert_absent(&read, SONDE_STAT_INTERVAL, "too short for two readings");
 	assert_figure(&read, SONDE_STAT_FIRST_RSS, 5e6);
-	assert_absent(&read, SONDE_STAT_MEAN_RSS, "ended before it could be read"); /* one reading, of its beginning */
+	assert_absent(&read, SONDE_STAT_MEAN_RSS, "exited before it could be read"); /* one reading, of its beginning */
 	assert_figure(&read, SONDE_STAT_UTILIZATION, 1);
 	figures_free(&read);
 	/* No series at all. */
@@ -399,10 +399,10 @@ static void short_processes_have_reasons(void **state)
 	assert_null(sections_find(&s, "resources"));
 	sections_free(&s);
 	s = sections_of(path, "resources machine", &asked);
-	assert_true(sections_noted(sections_get(&s, "resources")->notes,
-				   "not recorded: readings of processes and the machine"));
 	assert_true(
-	    sections_noted(sections_get(&s, "machine")->notes, "not recorded: readings of processes and the machine"));
+	    sections_noted(sections_get(&s, "resources")->notes, "not recorded: readings of processes and the system"));
+	assert_true(
+	    sections_noted(sections_get(&s, "machine")->notes, "not recorded: readings of processes and the system"));
 	sections_free(&s);
 }
 
@@ -554,7 +554,7 @@ static void machine_has_rows(void **state)
 	/* 6 GB for a second, 4 GB on average for two, of 8 GB */
 	assert_near(sections_real(t, "what", "memory", "mean"), 1 - (6 + 2 * 4) / 3.0 / 8, 1e-9);
 	assert_near(sections_real(t, "what", "memory", "max"), 0.75, 1e-9);
-	assert_near(sections_real(t, "what", "control group memory", "max"), 0.75, 1e-9);
+	assert_near(sections_real(t, "what", "cgroup memory", "max"), 0.75, 1e-9);
 	assert_near(sections_real(t, "object", "sda", "max"), 1, 1e-9);
 	assert_near(sections_real(t, "object", "sda", "min"), 0.1, 1e-9);
 	assert_null(sections_row(t, "object", "sdb")); /* it did nothing */

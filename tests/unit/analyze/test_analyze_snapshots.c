@@ -235,7 +235,7 @@ static void labels_are_any_text(void **state)
 	assert_int_equal(sonde_snapshots_find(session, "a,b,b,c", &from, &to), 0);
 	assert_true(from == 1 && to == 2);
 	assert_int_equal(sonde_snapshots_find(session, "1,twice", &from, &to), -EINVAL);
-	assert_non_null(strstr(sonde_error_text(), "2 snapshots are called 'twice': say which by its number"));
+	assert_non_null(strstr(sonde_error_text(), "2 snapshots are named 'twice': use its number"));
 	assert_non_null(strstr(sonde_error_text(), "3 \"?[2J\""));
 	sonde_session_close(session);
 }

@@ -25,10 +25,10 @@ static void losses_of_zones_are_said_to_be_events(void **state)
 	samples_add(&r, recording_call(&r, 0, 1, "f", 1), 10, 0);
 	recording_close(&r, START + 1000 * MS, 0);
 	struct sections s = sections_of(path, "functions", NULL);
-	assert_true(sections_noted(s.report->notes, "to the root, 70 events lost (a zone is two)"));
+	assert_true(sections_noted(s.report->notes, "complete stacks, 70 events lost (a zone is two)"));
 	assert_true(sections_noted(s.report->notes, "zones: 60 events lost (a zone is two): ring full"));
 	assert_true(sections_noted(s.report->notes, "cpu: 5 lost: ring full"));
-	assert_true(sections_noted(s.report->notes, "zones: 3 sites not told apart: site table full"));
+	assert_true(sections_noted(s.report->notes, "zones: 3 call sites merged: site table full"));
 	assert_true(sections_noted(s.report->notes, "zones: 2 values lost: too many histograms"));
 	sections_free(&s);
 }
@@ -52,7 +52,7 @@ static void summary_says_what_was_and_was_not(void **state)
 	assert_string_equal(s.report->title, "prog --fast");
 	assert_true(sections_noted(s.report->notes, "1.00 s wall · 0.60 s CPU (0.50 user + 0.10 system)"));
 	assert_true(sections_noted(s.report->notes, " · CPU timers, 250/s (perf events forbidden) · 10 samples, "
-						    "100.0 % to the root, 12 lost · recorder cost "
+						    "100.0 % complete stacks, 12 lost · overhead "
 						    "1.0 % of the run's CPU time"));
 	assert_true(sections_noted(s.report->notes, "cpu: 12 lost: ring full"));
 	assert_true(sections_noted(s.report->notes, "gpu: not recorded: no device; plug one in"));
@@ -90,7 +90,7 @@ static void cpu_time_has_orphans(void **state)
 	recording_close(&r, START + 500 * MS, 3 << 8);
 	struct sections s = sections_of(path, "summary", NULL);
 	assert_true(sections_noted(s.report->notes, " · ≥ 0.40 s CPU · 2 processes"));
-	assert_true(sections_noted(s.report->notes, "recorder cost ≤ 5.0 % of the run's CPU time"));
+	assert_true(sections_noted(s.report->notes, "overhead ≤ 5.0 % of the run's CPU time"));
 	assert_true(sections_noted(s.report->notes, "CPU time is a lower bound"));
 	const struct sonde_section *t = sections_get(&s, "summary");
 	assert_near(sections_real(t, "metric", "timing.cpu_time_s", "value"), 0.4, 1e-9);
@@ -118,8 +118,7 @@ static void stolen_time_is_told_apart(void **state)
 		recording_close(&r, START + 500 * MS, 0);
 		struct sections s = sections_of(path, "summary", NULL);
 		const struct sonde_section *t = sections_get(&s, "summary");
-		assert_int_equal(sections_noted(s.report->notes, "a hypervisor took 0.06 s from the machine's CPUs"),
-				 is_stolen);
+		assert_int_equal(sections_noted(s.report->notes, "the hypervisor stole 0.06 s of CPU time"), is_stolen);
 		assert_int_equal(sections_noted(s.report->notes, "CPU time is a lower bound"), !is_stolen);
 		assert_near(sections_real(t, "metric", "timing.cpu_time_s", "value"), is_stolen ? 0.2 : 0.25, 1e-9);
 		const struct sonde_cell *cell =
@@ -181,14 +180,14 @@ static void a_cut_recording_does_not_mix_times(void **state)
 	recording_sample(&r, (struct recording_sample){START + 60 * MS, 1, 0, MS, 0});
 	recording_abandon(&r);
 	struct sections s = sections_of(path, "summary", NULL);
-	assert_true(sections_noted(s.report->notes, "0.06 s wall · CPU time not known · 1 sample, "));
-	assert_false(sections_noted(s.report->notes, "recorder cost"));
+	assert_true(sections_noted(s.report->notes, "0.06 s wall · CPU time unknown · 1 sample, "));
+	assert_false(sections_noted(s.report->notes, "overhead"));
 	assert_true(sections_noted(s.report->notes, "or the file was cut off, after 0.060 s"));
 	const struct sonde_section *t = sections_get(&s, "summary");
 	static const char *const metrics[] = {"timing.cpu_time_s", "cost.recorder_percent"};
 	for (size_t i = 0; i < 2; i++)
 		assert_string_equal(sections_cell(t, sections_row(t, "metric", metrics[i]), "value")->text,
-				    "not known: the recording was not closed in order");
+				    "unknown: the recording is incomplete");
 	sections_free(&s);
 	simple_open(&r);
 	recording_cost(&r, "recorder.user_ns", 9 * MS);
@@ -197,7 +196,7 @@ static void a_cut_recording_does_not_mix_times(void **state)
 	recording_abandon(&r);
 	s = sections_of(path, "summary", NULL);
 	assert_true(sections_noted(s.report->notes, "1.00 s wall · 0.90 s CPU (0.80 user + 0.10 system)"));
-	assert_true(sections_noted(s.report->notes, "recorder cost 1.0 % of the run's CPU time"));
+	assert_true(sections_noted(s.report->notes, "overhead 1.0 % of the run's CPU time"));
 	assert_true(sections_noted(s.report->notes, "or the file was cut off, after 0.060 s"));
 	sections_free(&s);
 }
@@ -235,8 +234,8 @@ static void what_a_low_rate_means_depends_on_the_method(void **state)
 	static const struct {
 		const char *method, *note;
 	} rows[] = {
-	    {"CPU timers inside the processes", "each sample is weighted by the CPU time since the one before"},
-	    {"perf events (cpu-clock)", "the others were lost on their way"},
+	    {"CPU timers inside the processes", "samples are weighted by CPU time"},
+	    {"perf events (cpu-clock)", "the rest were lost"},
 	};
 	for (size_t i = 0; i < 2; i++) {
 		struct recording r;
@@ -344,12 +343,12 @@ static void what_was_cut_off_is_not_0(void **state)
 			assert_int_equal(sections_cell(t, sections_row(t, "metric", unknown[i]), "value")->kind ==
 					     SONDE_CELL_ABSENT,
 					 is_cut);
-		assert_int_equal(sections_noted(s.report->notes, ", what was lost is not known"), is_cut);
+		assert_int_equal(sections_noted(s.report->notes, ", unknown losses"), is_cut);
 		assert_int_equal(sections_noted(s.report->notes, ", 0 lost"), !is_cut);
 		sections_free(&s);
 		s = sections_of(path, "functions", &(struct sonde_pass_options){.asked = 1});
 		assert_int_equal(
-		    sections_noted(sections_get(&s, "functions")->notes, "the recording was cut off before the first"),
+		    sections_noted(sections_get(&s, "functions")->notes, "the recording ends before the first"),
 		    is_cut);
 		sections_free(&s);
 	}
@@ -366,9 +365,8 @@ static void a_rate_that_is_too_low_is_said(void **state)
 	recording_close(&r, START + 500 * MS, 0);
 	struct sections s = sections_of(path, "functions", &(struct sonde_pass_options){.asked = 1});
 	const struct sonde_section *t = sections_get(&s, "functions");
-	assert_true(sections_noted(t->notes,
-				   "no shares: the rate was too low: at 1 a second of CPU time not one sample "
-				   "was taken in 0.500 s; raise it with -F"));
+	assert_true(sections_noted(t->notes, "no shares: at 1 samples per second of CPU time none "
+					     "was taken in 0.500 s; raise the rate with -F"));
 	assert_false(sections_noted(t->notes, "Wilson"));
 	sections_free(&s);
 }

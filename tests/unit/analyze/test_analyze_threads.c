@@ -67,7 +67,7 @@ static void states_add_up_to_a_life(void **state)
 	assert_true(is_absent(&s, "prog", "migrations"));
 	const struct sonde_note *notes = sections_get(&s, "threads")->notes;
 	assert_true(sections_noted(notes, "3 threads, at most 3 at a time"));
-	assert_true(sections_noted(notes, "counts as blocked until it has a CPU"));
+	assert_true(sections_noted(notes, "counts as blocked until it gets a CPU"));
 	sections_free(&s);
 	/* A part: blocked, 10 ms on a CPU, 5 ms of waiting, and 5 on the other. */
 	s = threads_of(&(struct sonde_pass_options){.from_ns = START + 20 * MS, .to_ns = START + 50 * MS});
@@ -96,7 +96,7 @@ static void lost_switches_leave_time_unseen(void **state)
 	assert_true(is_absent(&s, "worker", "migrations")); /* an older recording: no CPUs */
 	assert_int_equal(count_of(&s, "worker", "wakeups"), 1);
 	const struct sonde_note *notes = sections_get(&s, "threads")->notes;
-	assert_true(sections_noted(notes, "80.0 % of the threads' time was not seen"));
+	assert_true(sections_noted(notes, "80.0 % of the threads' time is unknown"));
 	sections_free(&s);
 }
 
@@ -156,7 +156,7 @@ static void readings_tell_waiting_after_waking(void **state)
 		assert_states(&s, "worker", 75, 13, 12, 0);
 		const struct sonde_note *notes = sections_get(&s, "threads")->notes;
 		assert_false(sections_noted(notes, "counts as blocked"));
-		assert_false(sections_noted(notes, "no reading covers it"));
+		assert_false(sections_noted(notes, "may be waiting for a CPU"));
 		/* 65 ms on a CPU until then, of which the thread's clock has 60. */
 		assert_int_equal(sections_noted(notes, "interrupts"), 0);
 		sections_free(&s);
@@ -260,7 +260,7 @@ static void calls_explain_blocked_time(void **state)
 		assert_near(ms_of(&s, "worker", "blocked_tasks_ns"), 10 * part, 1e-9);
 		assert_near(sections_real(t, "thread", "worker", "explained_share"), 0.56, 1e-9);
 		assert_string_equal(sections_cell(t, sections_row(t, "thread", "worker"), "blocked_in")->text,
-				    "join 20 %, mutex 10 %, sleep 10 %, other calls 16 %, not known 44 %");
+				    "join 20 %, mutex 10 %, sleep 10 %, other calls 16 %, unknown 44 %");
 		assert_true(is_absent(&s, "prog", "explained_ns"));
 		assert_true(sections_noted(t->notes, "(56.0 %): join 20 %"));
 		sections_free(&s);
@@ -309,8 +309,8 @@ static void readings_alone(void **state)
 	assert_true(is_absent(&s, "worker", "migrations"));
 	assert_true(is_absent(&s, "prog", "voluntary_switches"));
 	const struct sonde_note *notes = sections_get(&s, "threads")->notes;
-	assert_true(sections_noted(notes, "82.5 % of the threads' time is in it"));
-	assert_true(sections_noted(notes, "2 threads were met"));
+	assert_true(sections_noted(notes, "they cover 82.5 % of the threads' time"));
+	assert_true(sections_noted(notes, "2 threads were seen"));
 	sections_free(&s);
 	/* A part, between readings: what lies outside them is unseen. */
 	s = threads_of(&(struct sonde_pass_options){.from_ns = START + 5 * MS, .to_ns = START + 95 * MS});

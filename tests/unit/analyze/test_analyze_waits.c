@@ -93,7 +93,7 @@ static void places(void **state)
 	assert_int_equal(sections_cell(t, second, "mean_ns")->integer, 15 * MS / 2);
 	assert_int_equal(sections_cell(t, second, "longest_ns")->integer, 10 * MS);
 	assert_near(sections_cell(t, second, "share")->real, 15.0 / 70, 1e-12);
-	assert_true(sections_noted(t->notes, "9 calls of the C library took 0.070 s"));
+	assert_true(sections_noted(t->notes, "0.070 s blocked in 9 libc calls"));
 	sections_free(&s);
 }
 
@@ -179,7 +179,7 @@ static void parts(void **state)
 	assert_int_equal(sections_int(t, "kind", "held", "total_ns"), 30 * MS);
 	row = sections_row(t, "kind", "held");
 	assert_int_equal(sections_cell(t, row, "max_ns")->kind, SONDE_CELL_ABSENT);
-	assert_true(sections_noted(t->notes, "time is what lies in the selected time"));
+	assert_true(sections_noted(t->notes, "time is within the selection"));
 	sections_free(&s);
 	const uint8_t only[] = {0, 0, 0, 1};
 	struct sonde_pass_options third = {.thread = only, .thread_is = "thread consumer"};
@@ -230,9 +230,9 @@ static void unexplained(void **state)
 	const struct sonde_cell *row = sections_row(t, "lock", "0x5050");
 	assert_int_equal(sections_int(t, "lock", "0x5050", "held_ns"), 2 * MS);
 	assert_int_equal(sections_cell(t, row, "held_in")->kind, SONDE_CELL_ABSENT);
-	assert_true(sections_noted(t->notes, "of 1 lock the holding that was recorded explains less than half"));
-	assert_true(sections_noted(t->notes, "from when a lock was first waited for"));
-	assert_true(sections_noted(t->notes, "readers hold a lock together"));
+	assert_true(sections_noted(t->notes, "for 1 lock recorded holding explains less than half"));
+	assert_true(sections_noted(t->notes, "from the first contention on"));
+	assert_true(sections_noted(t->notes, "readers share a lock"));
 	row = sections_row(t, "lock", "queue_mutex");
 	assert_string_equal(sections_cell(t, row, "held_in")->text, "main (main.c:10)");
 	sections_free(&s);
@@ -252,7 +252,7 @@ static void odd(void **state)
 	assert_int_equal(t->table.row_count, 1);
 	assert_string_equal(sections_cell(t, t->table.cells, "function")->text, "(no stack)");
 	t = sections_get(&s, "locks");
-	assert_string_equal(sections_cell(t, t->table.cells, "lock")->text, "(not known)");
+	assert_string_equal(sections_cell(t, t->table.cells, "lock")->text, "(unknown)");
 	sections_free(&s);
 	world_open(&world);
 	recording_close(&world.r, START + 100 * MS, 0);
@@ -287,7 +287,7 @@ static void sampled(void **state)
 	put_sampled(&world, SONDE_WAIT_READ, 40, 1, world.consume, world.file);
 	fill(&world);
 	struct sections s = sections_of(path, "waits wait-kinds locks io", NULL);
-	assert_true(sections_noted(sections_get(&s, "waits")->notes, "9 calls of the C library took 0.070 s"));
+	assert_true(sections_noted(sections_get(&s, "waits")->notes, "0.070 s blocked in 9 libc calls"));
 	assert_int_equal(sections_int(sections_get(&s, "locks"), "lock", "queue_mutex", "waited_ns"), 45 * MS);
 	assert_int_equal(sections_int(sections_get(&s, "io"), "file", "/data/train.bin", "total_ns"), 18 * MS);
 	assert_int_equal(sections_int(sections_get(&s, "wait-kinds"), "kind", "read", "calls"), 2);
@@ -304,7 +304,7 @@ static void sampled(void **state)
 	for (size_t i = 0; i < t->table.column_count; i++)
 		if (t->table.columns[i].unit == SONDE_UNIT_NS)
 			assert_int_equal(t->table.columns[i].basis, SONDE_BASIS_ESTIMATED);
-	assert_true(sections_noted(t->notes, "4 looks from outside"));
+	assert_true(sections_noted(t->notes, "4 polls found"));
 	t = sections_get(&s, "locks-sampled");
 	assert_int_equal(t->table.row_count, 1); /* a file is none */
 	row = sections_row(t, "lock", "queue_mutex");
@@ -332,8 +332,8 @@ static void sampled_alone(void **state)
 	assert_non_null(sections_find(&s, "waits-sampled"));
 	assert_non_null(sections_find(&s, "wait-kinds-sampled"));
 	assert_null(sections_find(&s, "locks"));
-	assert_true(sections_noted(sections_get(&s, "locks-sampled")->notes, "sampled, not measured"));
-	assert_true(sections_noted(sections_get(&s, "calltree")->notes, "0.020 s of it are sampled"));
+	assert_true(sections_noted(sections_get(&s, "locks-sampled")->notes, "sampled: "));
+	assert_true(sections_noted(sections_get(&s, "calltree")->notes, "0.020 s of it are estimated"));
 	sections_free(&s);
 }
 

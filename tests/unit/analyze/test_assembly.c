@@ -91,13 +91,13 @@ static void addresses_are_told_without_code(void **state)
 	assert_int_equal(sonde_report_cell(t, 1, "self_ns")->integer, 20 * MS);
 	assert_string_equal(sonde_report_cell_text(t, 1, "function"), "inner");
 	assert_string_equal(sonde_report_cell_text(t, 1, "file"), "/src/b.h");
-	assert_true(sections_noted(t->notes, "only addresses that samples fell on: /usr/bin/prog"));
+	assert_true(sections_noted(t->notes, "only sampled addresses: /usr/bin/prog"));
 	sections_free(&s);
 	s = sections_of(path, "assembly", &(struct sonde_pass_options){.asked = 1, .focus = "inner"});
-	assert_true(sections_noted(sections_get(&s, "assembly")->notes, "only seen inlined"));
+	assert_true(sections_noted(sections_get(&s, "assembly")->notes, "was always inlined"));
 	sections_free(&s);
 	s = sections_of(path, "assembly", &(struct sonde_pass_options){.asked = 1, .focus = "nope"});
-	assert_true(sections_noted(sections_get(&s, "assembly")->notes, "no sample has the function nope"));
+	assert_true(sections_noted(sections_get(&s, "assembly")->notes, "no sampled stack contains the function nope"));
 	sections_free(&s);
 }
 

@@ -74,8 +74,8 @@ static void a_wait_goes_on_in_the_kernel(void **state)
 	struct looked looked = look(NULL);
 	assert_int_equal(span_of(&looked), 100 * MS);
 	assert_int_equal(ms_of(&looked, "kernel", "k"), 60);
-	assert_int_equal(ms_of(&looked, "wait for a device", "k"), 10);
-	assert_int_equal(ms_of(&looked, "wake-up by a device", "prog"), 1);
+	assert_int_equal(ms_of(&looked, "wait for a GPU", "k"), 10);
+	assert_int_equal(ms_of(&looked, "wake-up by a GPU", "prog"), 1);
 	assert_int_equal(ms_of(&looked, "thread", "prog"), 10 + 19);
 	assert_int_equal(ms_of(&looked, "zone", "beside"), 0);
 	assert_int_equal(looked.elements.by_state_ns[SONDE_CRITICAL_DEVICE], 60 * MS);
@@ -113,7 +113,7 @@ static void who_spins_waits_too(void **state)
 	fill_one(&toy, 0);
 	struct looked looked = look(NULL);
 	assert_int_equal(ms_of(&looked, "kernel", "k"), 60);
-	assert_int_equal(ms_of(&looked, "wait for a device", "k"), 10);
+	assert_int_equal(ms_of(&looked, "wait for a GPU", "k"), 10);
 	assert_int_equal(ms_of(&looked, "thread", "prog"), 10 + 20);
 	look_away(&looked);
 }
@@ -126,7 +126,7 @@ static void parts_of_the_time(void **state)
 	struct sonde_pass_options part = {.from_ns = START + 50 * MS, .to_ns = START + 90 * MS};
 	struct looked looked = look(&part);
 	assert_int_equal(ms_of(&looked, "kernel", "k"), 30);
-	assert_int_equal(ms_of(&looked, "wake-up by a device", "prog"), 1);
+	assert_int_equal(ms_of(&looked, "wake-up by a GPU", "prog"), 1);
 	assert_int_equal(ms_of(&looked, "thread", "prog"), 9);
 	look_away(&looked);
 	part = (struct sonde_pass_options){.from_ns = START + 20 * MS, .to_ns = START + 60 * MS};
@@ -161,9 +161,9 @@ static void a_queue_in_order(void **state)
 	assert_int_equal(ms_of(&looked, "kernel", "k"), 30);
 	assert_int_equal(ms_of(&looked, "kernel", "last"), 15);
 	assert_int_equal(ms_of(&looked, "kernel", "far"), 0);
-	assert_int_equal(ms_of(&looked, "wait for a device", "up"), 5);
-	assert_int_equal(ms_of(&looked, "wait for a device", "last"), 5);
-	assert_int_equal(ms_of(&looked, "wake-up by a device", "prog"), 2);
+	assert_int_equal(ms_of(&looked, "wait for a GPU", "up"), 5);
+	assert_int_equal(ms_of(&looked, "wait for a GPU", "last"), 5);
+	assert_int_equal(ms_of(&looked, "wake-up by a GPU", "prog"), 2);
 	assert_int_equal(ms_of(&looked, "thread", "prog"), 5 + 8);
 	assert_int_equal(replayed_ns(&looked.critical, "copy=up,speed=2", NULL), 85 * MS);
 	/* From 20 on the host waits, whatever the device does. */
@@ -177,7 +177,7 @@ static void a_queue_in_order(void **state)
 	assert_string_equal(sonde_report_cell_text(t, 2, "kind"), "copy");
 	assert_string_equal(sonde_report_cell_text(t, 2, "state"), "device");
 	assert_string_equal(sonde_report_cell_text(t, 2, "thread"), "compute on Own toy 0");
-	assert_absent(t, 2, "tid", "a device's");
+	assert_absent(t, 2, "tid", "a GPU's");
 	sections_free(&s);
 }
 
@@ -199,7 +199,7 @@ static void a_wait_is_for_the_queue_it_names(void **state)
 		struct looked looked = look(NULL);
 		assert_int_equal(ms_of(&looked, "kernel", "near"), waits_for_far ? 0 : 50);
 		assert_int_equal(ms_of(&looked, "kernel", "far"), waits_for_far ? 68 : 0);
-		assert_int_equal(ms_of(&looked, "wake-up by a device", "prog"), waits_for_far ? 10 : 30);
+		assert_int_equal(ms_of(&looked, "wake-up by a GPU", "prog"), waits_for_far ? 10 : 30);
 		look_away(&looked);
 		struct sections s = sections_of(path, "device-calls", NULL);
 		const struct sonde_section *calls = sections_get(&s, "device-calls");
@@ -217,8 +217,8 @@ static void a_wait_for_any_queue(void **state)
 	fill_queue(&toy, 0);
 	struct looked looked = look(NULL);
 	assert_int_equal(ms_of(&looked, "kernel", "far"), 41);
-	assert_int_equal(ms_of(&looked, "wait for a device", "far"), 35);
-	assert_int_equal(ms_of(&looked, "wake-up by a device", "prog"), 1);
+	assert_int_equal(ms_of(&looked, "wait for a GPU", "far"), 35);
+	assert_int_equal(ms_of(&looked, "wake-up by a GPU", "prog"), 1);
 	assert_int_equal(ms_of(&looked, "thread", "prog"), 15 + 8);
 	assert_int_equal(ms_of(&looked, "kernel", "last"), 0);
 	look_away(&looked);
@@ -240,7 +240,7 @@ static void who_asks_late(void **state)
 	struct looked looked = look(NULL);
 	assert_int_equal(ms_of(&looked, "zone", "between"), 45);
 	assert_int_equal(ms_of(&looked, "kernel", "k"), 38);
-	assert_int_equal(ms_of(&looked, "wait for a device", "k"), 2);
+	assert_int_equal(ms_of(&looked, "wait for a GPU", "k"), 2);
 	assert_int_equal(ms_of(&looked, "copy", "up"), 0);
 	assert_int_equal(ms_of(&looked, "thread", "prog"), 5 + 10);
 	/* Asked for at 5, it begins when the copy is done: at 20. */
@@ -261,7 +261,7 @@ static void a_queue_out_of_order(void **state)
 	toy_close(&toy);
 	struct looked looked = look(NULL);
 	assert_int_equal(ms_of(&looked, "kernel", "k"), 30);
-	assert_int_equal(ms_of(&looked, "wait for a device", "k"), 32);
+	assert_int_equal(ms_of(&looked, "wait for a GPU", "k"), 32);
 	assert_int_equal(ms_of(&looked, "copy", "up"), 0);
 	assert_int_equal(ms_of(&looked, "thread", "prog"), 8 + 30);
 	look_away(&looked);
@@ -290,7 +290,7 @@ static void by_correlation(void **state)
 	toy_close(&toy);
 	struct looked looked = look(NULL);
 	assert_int_equal(ms_of(&looked, "kernel", "k"), 20);
-	assert_int_equal(ms_of(&looked, "wait for a device", "k"), 5);
+	assert_int_equal(ms_of(&looked, "wait for a GPU", "k"), 5);
 	assert_int_equal(ms_of(&looked, "thread", "other"), 65);
 	assert_int_equal(ms_of(&looked, "thread", "prog"), 10);
 	assert_int_equal(ms_of(&looked, "copy", "up"), 0);
@@ -299,7 +299,7 @@ static void by_correlation(void **state)
 	const struct sonde_pass_options part = {.from_ns = START, .to_ns = START + 65 * MS};
 	looked = look(&part);
 	assert_int_equal(ms_of(&looked, "copy", "up"), 20);
-	assert_int_equal(ms_of(&looked, "wait for a device", "up"), 10);
+	assert_int_equal(ms_of(&looked, "wait for a GPU", "up"), 10);
 	assert_int_equal(ms_of(&looked, "thread", "prog"), 30 + 5);
 	look_away(&looked);
 }
@@ -320,7 +320,7 @@ static void the_first_call_asked(void **state)
 		toy_close(&toy);
 		struct looked looked = look(NULL);
 		assert_int_equal(ms_of(&looked, "kernel", "k"), 50);
-		assert_int_equal(ms_of(&looked, "wait for a device", "k"), 20);
+		assert_int_equal(ms_of(&looked, "wait for a GPU", "k"), 20);
 		assert_int_equal(ms_of(&looked, "thread", "prog"), 10 + 20);
 		look_away(&looked);
 	}
@@ -346,7 +346,7 @@ static void what_is_waited_for_twice(void **state)
 		struct looked looked = look(NULL);
 		assert_int_equal(ms_of(&looked, "kernel", "k"), 35);
 		assert_int_equal(ms_of(&looked, "copy", "up"), 0);
-		assert_int_equal(ms_of(&looked, "wait for a device", "k"), 20);
+		assert_int_equal(ms_of(&looked, "wait for a GPU", "k"), 20);
 		look_away(&looked);
 	}
 }
@@ -365,7 +365,7 @@ static void who_asked_before_the_time(void **state)
 	toy_close(&toy);
 	struct looked looked = look(&part);
 	assert_int_equal(ms_of(&looked, "kernel", "k"), 50);
-	assert_int_equal(ms_of(&looked, "wait for a device", "k"), 10);
+	assert_int_equal(ms_of(&looked, "wait for a GPU", "k"), 10);
 	look_away(&looked);
 }
 
@@ -388,7 +388,7 @@ static void a_call_that_copies(void **state)
 	toy_close(&toy);
 	struct looked looked = look(NULL);
 	assert_int_equal(ms_of(&looked, "copy", "up"), 18);
-	assert_int_equal(ms_of(&looked, "wait for a device", "up"), 2);
+	assert_int_equal(ms_of(&looked, "wait for a GPU", "up"), 2);
 	assert_int_equal(ms_of(&looked, "thread", "prog"), 80);
 	assert_int_equal(looked.critical.device_waits, 1);
 	assert_int_equal(looked.critical.unended_waits, 0);
@@ -414,10 +414,10 @@ static void nobody_asked(void **state)
 	look_away(&looked);
 	struct sections s = sections_of(path, "critical-path", NULL);
 	const struct sonde_section *t = sections_get(&s, "critical-path");
-	assert_true(sections_noted(t->notes, "50.0 % of the path is what devices did"));
-	assert_true(sections_noted(t->notes, "1 time it is not known who asked"));
-	assert_true(sections_noted(t->notes, "in 1 of 2 calls that wait for devices nothing is known to have ended"));
-	assert_true(sections_noted(t->notes, "5 activities of devices were lost"));
+	assert_true(sections_noted(t->notes, "50.0 % of the path is GPU work"));
+	assert_true(sections_noted(t->notes, "1 time the submitting thread of GPU work is unknown"));
+	assert_true(sections_noted(t->notes, "1 of 2 calls that wait for GPUs match no GPU work"));
+	assert_true(sections_noted(t->notes, "5 GPU activities were lost"));
 	sections_free(&s);
 }
 

@@ -148,7 +148,7 @@ static void shares_of_functions_change(void **state)
 	section = section_of(&diff, "diff");
 	assert_int_equal(cell(section, 0, "cpu_ns")->integer, 1001 * MS);
 	assert_int_equal(cell(section, 1, "wall_ns")->integer, 601 * MS);
-	assert_true(sections_noted(section->notes, "1.666 by wall time"));
+	assert_true(sections_noted(section->notes, "1.666× faster by wall time"));
 	done(&diff);
 }
 
@@ -302,7 +302,7 @@ static void time_without_a_stack_is_in_no_share(void **state)
 		assert_true(fabs(cell(section, i, "share_change")->real) < 1e-12);
 		assert_true(cell(section, i, "p")->real > 0.99);
 	}
-	assert_true(sections_noted(section->notes, "0.0 % of the baseline's, 30.0 % of the candidate's"));
+	assert_true(sections_noted(section->notes, "baseline 0.0 %, candidate 30.0 %"));
 	done(&diff);
 }
 
@@ -346,8 +346,8 @@ static void a_program_by_another_name_is_told(void **state)
 	assert_false(diff.is_comparable);
 	assert_ptr_equal(
 	    strstr(diff.report->notes->text,
-		   "different programs by their names, not comparable: functions of the same names made 100.0 % of the "
-		   "candidate's CPU time, but lie in app-new there and in app in the baseline"),
+				"different programs, not comparable: functions with 100.0 % of the "
+				"candidate's CPU time have the same names, but are in app-new and in app"),
 	    diff.report->notes->text);
 	done(&diff);
 }

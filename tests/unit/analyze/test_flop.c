@@ -87,10 +87,10 @@ static void check(const struct sonde_section *t)
 	assert_int_equal(sections_cell(t, sections_row(t, "zone", "own"), "flop_per_byte")->kind, SONDE_CELL_ABSENT);
 	assert_near(sections_real(t, "zone", "(all library calls)", "flop"), flop, 0);
 	assert_int_equal(sections_int(t, "zone", "(all library calls)", "calls"), 6);
-	assert_true(sections_noted(t->notes, "the two are not added"));
+	assert_true(sections_noted(t->notes, "they are not added"));
 	assert_null(sections_row(t, "zone", "idle"));
 	/* 4 × 5 ms and 20 ms of 150 */
-	assert_true(sections_noted(t->notes, "took 0.040 s of their threads, and 26.7 % of the CPU time"));
+	assert_true(sections_noted(t->notes, "took 0.040 s and 26.7 % of sampled CPU time"));
 }
 
 static void calls_and_reports_are_apart(void **state)
@@ -194,19 +194,18 @@ static void the_processor_counts_the_run(void **state)
 	struct sonde_pass_options options = {.asked = 1};
 	struct sections s = counted(4000, "flop roofline", &options, 1);
 	const struct sonde_section *t = sections_get(&s, "flop");
-	assert_near(sections_real(t, "zone", "(all of the run)", "flop"), 4000, 0);
-	assert_near(sections_real(t, "zone", "(all of the run)", "flop_per_sec"), 40000, 1e-6);
-	assert_string_equal(sections_cell(t, sections_row(t, "zone", "(all of the run)"), "counted_by")->text,
-			    "processor");
-	assert_true(sections_noted(t->notes, "4000 in all of the run (user code), of which 50.0 %"));
+	assert_near(sections_real(t, "zone", "(whole run)", "flop"), 4000, 0);
+	assert_near(sections_real(t, "zone", "(whole run)", "flop_per_sec"), 40000, 1e-6);
+	assert_string_equal(sections_cell(t, sections_row(t, "zone", "(whole run)"), "counted_by")->text, "processor");
+	assert_true(sections_noted(t->notes, "4000 in the whole run (user code), 50.0 % of them"));
 	/* of no zone: no point of a roofline */
-	assert_null(sections_row(sections_get(&s, "roofline"), "zone", "(all of the run)"));
-	assert_true(sections_noted(sections_get(&s, "roofline")->notes, "4000 in all of the run"));
+	assert_null(sections_row(sections_get(&s, "roofline"), "zone", "(whole run)"));
+	assert_true(sections_noted(sections_get(&s, "roofline")->notes, "4000 in the whole run"));
 	sections_free(&s);
 	s = counted(4000, "flop", &options, 0);
 	t = sections_get(&s, "flop");
-	assert_near(sections_real(t, "zone", "(all of the run)", "flop"), 4000, 0);
-	assert_true(sections_noted(t->notes, "of no zone or library call"));
+	assert_near(sections_real(t, "zone", "(whole run)", "flop"), 4000, 0);
+	assert_true(sections_noted(t->notes, "no zone or library call has"));
 	sections_free(&s);
 }
 
@@ -215,9 +214,9 @@ static void counters_that_are_not_there_say_why(void **state)
 	(void)state;
 	struct sonde_pass_options options = {.asked = 1};
 	struct sections s = counted(0, "flop roofline", &options, 1);
-	assert_null(sections_row(sections_get(&s, "flop"), "zone", "(all of the run)"));
-	assert_true(sections_noted(sections_get(&s, "flop")->notes, "not known: no counters"));
-	assert_true(sections_noted(sections_get(&s, "roofline")->notes, "not known: no counters"));
+	assert_null(sections_row(sections_get(&s, "flop"), "zone", "(whole run)"));
+	assert_true(sections_noted(sections_get(&s, "flop")->notes, "unknown: no counters"));
+	assert_true(sections_noted(sections_get(&s, "roofline")->notes, "unknown: no counters"));
 	sections_free(&s);
 }
 
@@ -251,7 +250,7 @@ static void bytes_are_of_whom_they_are(void **state)
 		for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
 			assert_int_equal(basis_of(t, keys[i]), is_mixed ? SONDE_BASIS_MODELLED : SONDE_BASIS_MEASURED);
 		assert_near(sections_real(t, "zone", "own", "bytes"), 2e6, 0);
-		assert_int_equal(sections_noted(t->notes, "of bytes only library calls' are modelled"), is_mixed);
+		assert_int_equal(sections_noted(t->notes, "only library calls' bytes are modelled"), is_mixed);
 		sections_free(&s);
 	}
 }

@@ -75,7 +75,7 @@ static void parts_of_what_holds_nearly_all(void **state)
 	assert_int_equal(sections_int(t, "phase", "load", "total_ns"), 20 * MS);
 	assert_int_equal(sections_int(t, "phase", "load", "first_ns"), 20 * MS);
 	assert_int_equal(sections_int(t, "phase", "forward", "total_ns"), 70 * MS);
-	assert_int_equal(sections_int(t, "phase", "(step, outside of its parts)", "total_ns"), 10 * MS);
+	assert_int_equal(sections_int(t, "phase", "(step, outside its parts)", "total_ns"), 10 * MS);
 	assert_int_equal(sections_int(t, "phase", "tidy", "total_ns"), 5 * MS);
 	assert_int_equal(sections_int(t, "phase", "(in no zone)", "total_ns"), 20 * MS);
 	assert_true(sections_real(t, "phase", "forward", "share") == 70.0 / 125);
@@ -91,7 +91,7 @@ static void parts_of_what_holds_nearly_all(void **state)
 	assert_int_equal(sections_int(t, "phase", "load", "total_ns"), 2 * MS);
 	assert_int_equal(sections_int(t, "phase", "load", "calls"), 1);
 	assert_int_equal(sections_int(t, "phase", "forward", "calls"), 1);
-	assert_int_equal(sections_int(t, "phase", "(step, outside of its parts)", "total_ns"), 2 * MS);
+	assert_int_equal(sections_int(t, "phase", "(step, outside its parts)", "total_ns"), 2 * MS);
 	assert_int_equal(sum_of(t), 11 * MS);
 	sections_free(&s);
 }
@@ -210,7 +210,7 @@ static void parts_that_cannot_be_read_are_said(void **state)
 		struct sections s = sections_of(PATH, "phases", NULL);
 		const struct sonde_section *t = sections_get(&s, "phases");
 		assert_int_equal(sum_of(t), STEPS * 10 * MS);
-		int is_said = sections_noted(t->notes, "of 1 zone what lies in it is not known");
+		int is_said = sections_noted(t->notes, "what lies in 1 zone is unknown");
 		said += (size_t)is_said;
 		const struct sonde_cell *load = sections_row(t, "phase", "load");
 		if (load) { /* all steps but the one without an end, and the one that is said to be unknown */

@@ -510,13 +510,13 @@ static void zones_are_placed(void **state)
 	assert_true(sections_noted(t->notes, "work was reported during 45.0 % of 1.000 s")); /* 0 … 150, 200 … 500 */
 	assert_true(sections_noted(t->notes, "1 call of these zones reported nothing"));
 	assert_true(sections_noted(t->notes, "1 report of work came from outside"));
-	assert_true(sections_noted(t->notes, "the bytes of 1 zone are a model"));
+	assert_true(sections_noted(t->notes, "the bytes of 1 zone are modelled"));
 	assert_true(sections_noted(t->notes, "LowThroughput: half does 0.02 GFLOP/s"));
 	assert_true(sections_noted(t->notes, "LowThroughput: outer"));
 	assert_false(sections_noted(t->notes, "LowThroughput: stream")); /* near its roof */
 	const struct sonde_section *roofs = sections_get(&s, "roofs");
 	assert_near(sections_real(roofs, "ceiling", "SSE2", "datasheet"), 50, 1e-9);
-	assert_true(sections_noted(roofs->notes, "a hypervisor took 1.5 %"));
+	assert_true(sections_noted(roofs->notes, "the hypervisor stole 1.5 %"));
 	sections_free(&s);
 }
 

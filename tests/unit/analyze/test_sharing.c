@@ -264,8 +264,8 @@ static void writing_at_once_is_suspected(void **state)
 	assert_string_equal(read.sharing->subject, "count");
 	assert_non_null(strstr(read.sharing->evidence,
 			       "2 threads spend 100 % of their CPU time (0.400 s) in it, at the same time"));
-	assert_non_null(strstr(read.sharing->evidence, "100 % of their samples there are at one instruction"));
-	assert_non_null(strstr(read.sharing->evidence, "was not measured"));
+	assert_non_null(strstr(read.sharing->evidence, "100 % of those samples are at one instruction"));
+	assert_non_null(strstr(read.sharing->evidence, "not measured"));
 	assert_int_equal(sonde_finding_severity(read.sharing), SONDE_SEVERITY_MEDIUM);
 	forget(&read);
 }
@@ -282,7 +282,7 @@ static void what_is_otherwise_is_not_suspected(void **state)
 		struct read read;
 		judge(&read, &cases[i]);
 		assert_null(read.sharing);
-		assert_false(is_said(&read, "the same cache line"));
+		assert_false(is_said(&read, "false sharing"));
 		forget(&read);
 	}
 }
@@ -294,8 +294,8 @@ static void another_build_is_not_judged(void **state)
 	(void)state;
 	judge(&read, &(struct made){.threads = 2, .places = 1, .other_build = 1});
 	assert_null(read.sharing);
-	assert_true(is_said(&read, "not judged: whether threads write the same cache line in count ("));
-	assert_true(is_said(&read, "the file is of another build than the one recorded"));
+	assert_true(is_said(&read, "not checked: false sharing in count ("));
+	assert_true(is_said(&read, "the file is from another build than the recorded one"));
 	forget(&read);
 }
 

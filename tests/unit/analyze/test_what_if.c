@@ -185,7 +185,7 @@ static void what_cannot(void **state)
 	assert_int_equal(sonde_session_open(&session, path, NULL), 0);
 	assert_int_equal(sonde_report_new(&report), 0);
 	assert_int_equal(sonde_pass_run(session, &pass, 1, &options, report), -EINVAL);
-	assert_string_equal(sonde_error_text(), "--what-if: the recording has no zone called 'none'");
+	assert_string_equal(sonde_error_text(), "--what-if: the recording has no zone 'none'");
 	sonde_report_free(report);
 	sonde_session_close(session);
 }

@@ -83,7 +83,7 @@ static void every_instance_is_in_its_bar(void **state)
 		assert_int_equal(cell(t, 0, "total_ns")->integer, total_ns);
 		assert_int_equal(cell(t, 0, "min_ns")->integer, 0);
 		assert_int_equal(cell(t, 0, "max_ns")->integer, MS);
-		assert_true(sections_noted(t->notes, "1 that never ended is not in it"));
+		assert_true(sections_noted(t->notes, "1 that never ended is left out"));
 		sections_free(&s);
 	}
 }
@@ -106,7 +106,7 @@ static void spans_have_bars_too(void **state)
 	const struct sonde_section *t = sections_get(&s, "zone-durations");
 	assert_int_equal(cell(t, 0, "count")->integer, 1);
 	assert_int_equal(cell(t, 0, "max_ns")->integer, 2 * MS);
-	assert_true(sections_noted(t->notes, "1 that never ended is not in it"));
+	assert_true(sections_noted(t->notes, "1 that never ended is left out"));
 	t = sections_get(&s, "zone-histogram");
 	assert_true(cell(t, 0, "from_ns")->integer <= 2 * MS && cell(t, 0, "to_ns")->integer > 2 * MS);
 	t = sections_get(&s, "spans");
@@ -125,7 +125,7 @@ static void a_part_is_counted_and_nothing_is_said(void **state)
 	sections_free(&s);
 	options.focus = "nothing";
 	s = sections_of(path, "zone-histogram", &options);
-	assert_true(sections_noted(sections_get(&s, "zone-histogram")->notes, "nothing called nothing ended"));
+	assert_true(sections_noted(sections_get(&s, "zone-histogram")->notes, "nothing named nothing ended"));
 	sections_free(&s);
 }
 

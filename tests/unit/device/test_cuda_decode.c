@@ -517,7 +517,7 @@ static void unknown_kinds_are_counted(void **state)
 		decode(decoder, buffer, sizeof buffer);
 		assert_int_equal(told.activity_count, 0);
 		assert_int_equal(told.lost, 1);
-		assert_non_null(strstr(told.cause, "not known here"));
+		assert_non_null(strstr(told.cause, "unknown kinds"));
 		cuda_decoder_free(decoder);
 	}
 }

@@ -9,8 +9,8 @@
 #include "export/plot/roofline_svg.h"
 #include "sonde/device.h"
 
-/* What data sheets have, in TFLOP/s, rounded as there; 0 = not known here. tensor_mhz: the clock of the data sheet's figure
- * of tensor cores, where that is not the highest one. */
+/* What data sheets have, in TFLOP/s, rounded as there; 0 = not known here. tensor_mhz: the clock of the data sheet's
+ * figure of tensor cores, where that is not the highest one. */
 static const struct {
 	struct sonde_device device;
 	uint32_t tensor_mhz;
@@ -57,13 +57,15 @@ static void what_is_not_known_is_absent_with_why(void **state)
 	struct sonde_device device = {.units = 10, .clock_mhz = 1000};
 	double flops = -1;
 	(void)state;
-	assert_non_null(strstr(sonde_device_roof_flops(&flops, NULL, &device, SONDE_DEVICE_FP32), "nobody told"));
+	assert_non_null(strstr(sonde_device_roof_flops(&flops, NULL, &device, SONDE_DEVICE_FP32),
+			       "no compute capability was reported"));
 	device.capability = 999;
-	assert_non_null(strstr(sonde_device_roof_flops(&flops, NULL, &device, SONDE_DEVICE_FP32), "not known here"));
+	assert_non_null(strstr(sonde_device_roof_flops(&flops, NULL, &device, SONDE_DEVICE_FP32), "unknown here"));
 	device.capability = 61;
 	assert_non_null(strstr(sonde_device_roof_flops(&flops, NULL, &device, SONDE_DEVICE_TENSOR_FP16), "no tensor"));
 	device.capability = 89;
-	assert_non_null(strstr(sonde_device_roof_flops(&flops, NULL, &device, SONDE_DEVICE_TENSOR_FP16), "the same"));
+	assert_non_null(strstr(sonde_device_roof_flops(&flops, NULL, &device, SONDE_DEVICE_TENSOR_FP16),
+			       "it differs between GPUs"));
 	device.clock_mhz = 0;
 	assert_non_null(strstr(sonde_device_roof_flops(&flops, NULL, &device, SONDE_DEVICE_FP32), "clock"));
 	assert_near(flops, -1, 0);
@@ -101,11 +103,11 @@ static void the_section_has_each_device_once(void **state)
 	}
 	assert_near(cell_real(roofs, 0, "ridge_flop_per_byte"), 66908.16 / 3352.32, 1e-9);
 	assert_string_equal(sonde_report_cell_text(roofs, 0, "formula"), "132 units × 128 × 2 × 1.98 GHz");
-	assert_true(sections_noted(roofs->notes, "not measured"));
-	assert_true(sections_noted(roofs->notes, "its highest clock, which it may not keep up"));
+	assert_true(sections_noted(roofs->notes, "theoretical, "));
+	assert_true(sections_noted(roofs->notes, "theoretical, from the GPU's attributes at its highest clock"));
 	assert_true(sections_noted(roofs->notes, "OpenCL G2 0: unavailable"));
 	assert_true(sections_noted(roofs->notes, "OpenCL cpu 0 is the processor"));
-	assert_true(sections_noted(roofs->notes, "no kernel is placed"));
+	assert_true(sections_noted(roofs->notes, "kernels are not placed"));
 	sections_free(&s);
 }
 
@@ -173,14 +175,14 @@ static void the_picture_has_a_panel_of_devices_that_are_alike(void **state)
 	assert_non_null(strstr(svg, ">CUDA old 0</text>"));
 	assert_null(strstr(svg, "G2"));
 	assert_int_equal(count_of(svg, "Theoretical ceilings"), 2);
-	assert_int_equal(count_of(svg, "No kernel is a point"), 2);
+	assert_int_equal(count_of(svg, "Kernels are not shown"), 2);
 	assert_int_equal(count_of(svg, "<circle"), 0);
 	assert_int_equal(count_of(svg, "class=\"cpu maker\""), 3); /* nothing solid: nothing is measured */
 	assert_int_equal(count_of(svg, "class=\"mem maker\""), 2);
 	assert_int_equal(count_of(svg, "class=\"cpu") - count_of(svg, "class=\"cpul\""), 3);
 	assert_int_equal(count_of(svg, "66.91 TFLOP/s"), 3); /* the line, its label, the key */
 	assert_int_equal(count_of(svg, "3352 GB/s"), 2);
-	assert_int_equal(count_of(svg, "not known: see the table"), 3);
+	assert_int_equal(count_of(svg, "unknown: see the table"), 3);
 	assert_null(strstr(svg, "nan"));
 	static const char across[] = "<text class=\"sub\" x=\"%lf\"", up[] = "<text class=\"sub\" x=\"%*d\" y=\"%lf\"";
 	double one = tick_at(svg, "middle", "1", across), hundred = tick_at(svg, "middle", "100", across);
@@ -231,7 +233,7 @@ static void panels_are_bounded(void **state)
 	struct sections s = sections_of(path, "roofline", NULL);
 	char *svg = picture_of(s.report);
 	assert_int_equal(count_of(svg, "<g class=\"device\">"), 8);
-	assert_non_null(strstr(svg, ">3 more devices are in the table alone<"));
+	assert_non_null(strstr(svg, ">3 more GPUs are only in the table<"));
 	assert_null(strstr(svg, "nan"));
 	assert_null(strstr(svg, "inf"));
 	assert_true(count_of(svg, "class=\"grid\"") < 8 * 60);

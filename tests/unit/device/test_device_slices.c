@@ -55,8 +55,8 @@ static void slices_have_lanes_and_arrows(void **state)
 		uint32_t arrow, arrows;
 		int begins;
 	} expected[] = {
-	    {80, 100, "launch", "calls for devices", 1, 2, 1},
-	    {300, 320, "launch", "calls for devices", 0, 0, 0},
+	    {80, 100, "launch", "GPU API calls", 1, 2, 1},
+	    {300, 320, "launch", "GPU API calls", 0, 0, 0},
 	    {100, 200, "k", "first", 1, 0, 1},
 	    {150, 250, "k", "first (2)", 2, 0, 1},
 	    {200, 250, "copy", "queue 9", 0, 0, 1},

@@ -63,7 +63,7 @@ static void devices_are_busy_as_long_as_one_queue_is(void **state)
 	assert_string_equal(sonde_report_cell_text(t, 0, "kind"), "GPU");
 	assert_int_equal(cell_int(t, 0, "units"), 132);
 	assert_near(cell_real(t, 0, "clock_hz"), 1.98e9, 1);
-	assert_absent(t, 0, "uuid", "did not say");
+	assert_absent(t, 0, "uuid", "not reported by the driver");
 	assert_near(cell_real(t, 1, "busy_share"), 1, 1e-9);
 	assert_near(cell_real(t, 1, "concurrency"), 1, 1e-9);
 	sections_free(&s);
@@ -85,8 +85,8 @@ static void devices_of_a_part_of_the_time(void **state)
 	t = sections_get(&s, "devices");
 	assert_near(cell_real(t, 0, "busy_share"), 0.3, 1e-9);
 	assert_int_equal(cell_int(t, 1, "kernel_ns"), 0);
-	assert_absent(t, 1, "concurrency", "did nothing");
-	assert_true(sections_noted(t->notes, "only what thread 101 asked for"));
+	assert_absent(t, 1, "concurrency", "it was idle");
+	assert_true(sections_noted(t->notes, "only what thread 101 submitted"));
 	sections_free(&s);
 }
 
@@ -100,7 +100,7 @@ static void streams_overlap_and_wait(void **state)
 	assert_string_equal(sonde_report_cell_text(t, 0, "device"), "Own second 1");
 	assert_near(cell_real(t, 0, "busy_share"), 1, 1e-9);
 	assert_near(cell_real(t, 0, "overlap_share"), 0, 1e-9); /* another device's queues are none */
-	assert_absent(t, 0, "mean_delay_ns", "not known");
+	assert_absent(t, 0, "mean_delay_ns", "not recorded");
 	assert_absent(t, 0, "longest_gap_ns", "no gap");
 	assert_string_equal(sonde_report_cell_text(t, 1, "queue"), "compute");
 	assert_int_equal(cell_int(t, 1, "activities"), 2);
@@ -278,7 +278,7 @@ static void memory_is_paired_by_address(void **state)
 	assert_absent(t, 1, "peak_b", "no allocation");
 	t = sections_get(&s, "device-memory");
 	assert_int_equal(t->table.row_count, 3);
-	assert_string_equal(sonde_report_cell_text(t, 0, "device"), "not known which");
+	assert_string_equal(sonde_report_cell_text(t, 0, "device"), "unknown");
 	assert_int_equal(cell_int(t, 0, "peak_b"), 7);
 	assert_string_equal(sonde_report_cell_text(t, 1, "device"), "Own first 0");
 	assert_string_equal(sonde_report_cell_text(t, 1, "memory"), "device");
@@ -290,7 +290,7 @@ static void memory_is_paired_by_address(void **state)
 	assert_int_equal(cell_int(t, 1, "allocations"), 3);
 	assert_string_equal(sonde_report_cell_text(t, 2, "memory"), "pinned");
 	assert_int_equal(cell_int(t, 2, "peak_b"), 1000);
-	assert_true(sections_noted(t->notes, "1 block was given back without"));
+	assert_true(sections_noted(t->notes, "1 block was freed without"));
 	t = sections_get(&s, "device-peak");
 	assert_int_equal(t->table.row_count, 4);
 	assert_string_equal(sonde_report_cell_text(t, 0, "call"), "pin");
@@ -338,7 +338,7 @@ static void a_call_without_a_queue_is_of_the_only_device(void **state)
 	assert_string_equal(sonde_report_cell_text(t, 0, "device"), "Own sole 0");
 	assert_string_equal(sonde_report_cell_text(t, 0, "memory"), "not known");
 	assert_int_equal(cell_int(t, 0, "peak_b"), 70);
-	assert_true(sections_noted(t->notes, "1 allocation of unknown size or place is left out"));
+	assert_true(sections_noted(t->notes, "1 allocation of unknown size or address is left out"));
 	sections_free(&s);
 }
 
@@ -425,7 +425,7 @@ static void nobody_is_blamed_for_the_unknown(void **state)
 	const struct sonde_section *t = sections_get(&s, "device-gaps");
 	assert_int_equal(cell_int(t, 0, "gap_ns"), 8 * MS);
 	assert_near(cell_real(t, 0, "unknown_share"), 1, 1e-9);
-	assert_absent(t, 0, "thread", "not known");
+	assert_absent(t, 0, "thread", "unknown");
 	sections_free(&s);
 }
 

@@ -151,7 +151,7 @@ static void absent_with_the_reason(void **state)
 	call(&memory, memory.pin, 1, 9, 1000); /* the host's */
 	recording_close(&memory.r, START + 100 * MS, 0);
 	struct sections s = sections_of(path, "device-zones", &asked);
-	assert_true(sections_noted(sections_get(&s, "device-zones")->notes, "no allocation of a device's memory"));
+	assert_true(sections_noted(sections_get(&s, "device-zones")->notes, "no GPU memory allocation"));
 	sections_free(&s);
 	open_with_device(&memory);
 	put_blocks(&memory);
@@ -188,7 +188,7 @@ static void reserve_stands_apart(void **state)
 	assert_int_equal(sections_int(sections_get(&s, "device-memory"), "memory", "device", "peak_b"), 350);
 	sections_free(&s);
 	s = sections_of_zones(NULL);
-	assert_absent(sections_get(&s, "device-zones"), 0, "reserved_peak_b", "nobody told");
+	assert_absent(sections_get(&s, "device-zones"), 0, "reserved_peak_b", "not reported");
 	sections_free(&s);
 }
 

@@ -67,8 +67,8 @@ static void an_activity_is_cut_by_the_window(void **state)
 	row_is(kernels, 0, "a", "Own second 1", 1, 35);
 	row_is(kernels, 1, "a", "Own first 0", 2, 21);
 	row_is(kernels, 2, "b", "Own first 0", 1, 15);
-	assert_absent(kernels, 0, "mean_ns", "none lies whole");
-	assert_absent(kernels, 2, "max_ns", "none lies whole");
+	assert_absent(kernels, 0, "mean_ns", "none lies wholly");
+	assert_absent(kernels, 2, "max_ns", "none lies wholly");
 	assert_int_equal(cell_int(kernels, 1, "mean_ns"), 6 * MS);
 	assert_near(cell_real(kernels, 0, "share"), 35.0 / 71, 1e-9);
 	sections_free(&s);
@@ -149,7 +149,7 @@ static void without_devices_there_is_no_section_unless_it_is_asked_for(void **st
 	sections_free(&s);
 	s = sections_of(path, "kernels", &(struct sonde_pass_options){.asked = 1});
 	assert_true(
-	    sections_noted(sections_get(&s, "kernels")->notes, "not recorded: what devices did (record with --gpu)"));
+	    sections_noted(sections_get(&s, "kernels")->notes, "not recorded: GPU activity (record with --gpu)"));
 	sections_free(&s);
 }
 
@@ -326,12 +326,12 @@ static void occupancy_is_absent_where_something_is_not_known(void **state)
 	assert_non_null(strstr(sonde_device_occupancy(&out, &unit, &operation), "registers"));
 	operation = known;
 	operation.block[1] = 0;
-	assert_non_null(strstr(sonde_device_occupancy(&out, &unit, &operation), "size of its blocks"));
+	assert_non_null(strstr(sonde_device_occupancy(&out, &unit, &operation), "its block size is unknown"));
 	operation.block[1] = operation.block[2] = UINT32_MAX;
-	assert_non_null(strstr(sonde_device_occupancy(&out, &unit, &operation), "size of its blocks"));
+	assert_non_null(strstr(sonde_device_occupancy(&out, &unit, &operation), "its block size is unknown"));
 	operation = known;
 	operation.block[0] = 4096;
-	assert_non_null(strstr(sonde_device_occupancy(&out, &unit, &operation), "no room"));
+	assert_non_null(strstr(sonde_device_occupancy(&out, &unit, &operation), "cannot run even one block"));
 }
 
 /* 10 ms at 1 and 30 ms at 0.75. */
@@ -359,8 +359,8 @@ static void occupancy_of_a_kernel_is_by_time(void **state)
 	const struct sonde_section *kernels = sections_get(&s, "kernels");
 	assert_near(cell_real(kernels, 0, "occupancy"), (10 + 30 * 0.75) / 40, 1e-9);
 	assert_string_equal(sonde_report_cell_text(kernels, 0, "limited_by"), "registers");
-	assert_absent(kernels, 1, "occupancy", "size of its blocks is not known");
-	assert_true(sections_noted(kernels->notes, "modelled, not measured"));
+	assert_absent(kernels, 1, "occupancy", "its block size is unknown");
+	assert_true(sections_noted(kernels->notes, "not measured"));
 	sections_free(&s);
 }
 
@@ -373,7 +373,7 @@ static void launch_is(const struct sonde_section *t, size_t row, const char *nam
 	if (grid)
 		assert_string_equal(sonde_report_cell_text(t, row, "grid"), grid);
 	else
-		assert_absent(t, row, "grid", "not told");
+		assert_absent(t, row, "grid", "not reported");
 }
 
 static void launches_are_apart_by_configuration_and_device(void **state)
@@ -391,8 +391,8 @@ static void launches_are_apart_by_configuration_and_device(void **state)
 	launch_is(t, 3, "a", "1", 2, 16);
 	assert_int_equal(cell_int(t, 3, "mean_ns"), 8 * MS);
 	assert_int_equal(cell_int(t, 3, "mean_delay_ns"), 2 * MS); /* of one */
-	assert_absent(t, 2, "block", "the driver chose them");
-	assert_absent(t, 2, "registers", "not told");
+	assert_absent(t, 2, "block", "chosen by the driver");
+	assert_absent(t, 2, "registers", "not reported");
 	sections_free(&s);
 }
 
@@ -434,7 +434,7 @@ static void launches_have_the_sizes_that_were_told(void **state)
 	assert_int_equal(cell_int(t, 0, "local_b"), 8);
 	assert_near(cell_real(t, 0, "occupancy"), 0.75, 1e-12); /* 6 blocks of 8 warps, of 64 */
 	assert_string_equal(sonde_report_cell_text(t, 0, "limited_by"), "registers");
-	assert_true(sections_noted(t->notes, "modelled from them and the device's limits, not measured"));
+	assert_true(sections_noted(t->notes, "occupancy: modelled"));
 	sections_free(&s);
 }
 

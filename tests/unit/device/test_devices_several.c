@@ -69,7 +69,7 @@ static void peers_are_a_matrix(void **state)
 		assert_int_equal(cell_int(peers, i, "busy_ns"), rows[i].busy_ns);
 		assert_near(cell_real(peers, i, "busy_share"), rows[i].share, 1e-9);
 	}
-	assert_absent(peers, 2, "to", "nobody says which");
+	assert_absent(peers, 2, "to", "the GPU was not reported");
 	assert_null(sections_find(&s, "peer-links"));
 	sections_free(&s);
 }
@@ -88,7 +88,7 @@ static void peers_are_cut_by_the_window(void **state)
 	assert_int_equal(cell_int(peers, 0, "copies"), 2);
 	assert_int_equal(cell_int(peers, 0, "busy_ns"), 10 * MS);
 	assert_near(cell_real(peers, 0, "busy_share"), 10.0 / 15, 1e-9);
-	assert_absent(peers, 0, "b_per_s", "none lies whole");
+	assert_absent(peers, 0, "b_per_s", "none lies wholly");
 	sections_free(&s);
 }
 
@@ -115,7 +115,7 @@ static void links_are_beside_them(void **state)
 	assert_near(cell_real(links, 0, "sent_b_per_s"), 1e9, 1);
 	assert_near(cell_real(links, 0, "received_b_per_s"), 6e6 / 0.09, 1);
 	assert_near(cell_real(links, 0, "sent_b_per_s_max"), 60e6 / 0.045, 1);
-	assert_true(sections_noted(links->notes, "of all programs"));
+	assert_true(sections_noted(links->notes, "all programs"));
 	sections_free(&s);
 }
 
@@ -137,7 +137,7 @@ static void links_without_copies(void **state)
 	assert_null(sections_find(&s, "peer-links"));
 	sections_free(&s);
 	s = sections_of(path, "peers", &(struct sonde_pass_options){.asked = 1});
-	assert_true(sections_noted(sections_get(&s, "peers")->notes, "no copy between devices"));
+	assert_true(sections_noted(sections_get(&s, "peers")->notes, "no P2P copy"));
 	assert_int_equal(cell_int(sections_get(&s, "peer-links"), 0, "sent_b"), 5000000);
 	assert_near(cell_real(sections_get(&s, "peer-links"), 0, "sent_b_per_s"), 1e8, 1);
 	sections_free(&s);
@@ -155,7 +155,7 @@ static void without_peers_there_is_no_section(void **state)
 	assert_null(sections_find(&s, "peers"));
 	sections_free(&s);
 	s = sections_of(path, "peers", &(struct sonde_pass_options){.asked = 1});
-	assert_true(sections_noted(sections_get(&s, "peers")->notes, "no copy between devices"));
+	assert_true(sections_noted(sections_get(&s, "peers")->notes, "no P2P copy"));
 	sections_free(&s);
 }
 
@@ -300,7 +300,7 @@ static void allocations_without_a_queue_name_their_device(void **state)
 	recording_close(&r, START + 100 * MS, 0);
 	struct sections s = sections_of(path, "device-memory", NULL);
 	const struct sonde_section *memory = sections_get(&s, "device-memory");
-	static const char *const names[] = {"not known which", "CUDA G1 0", "CUDA G1 1"};
+	static const char *const names[] = {"unknown", "CUDA G1 0", "CUDA G1 1"};
 	static const uint64_t peaks[] = {300, 100, 200};
 	assert_int_equal(memory->table.row_count, 3);
 	for (size_t i = 0; i < 3; i++) {
@@ -363,8 +363,8 @@ static void what_is_in_no_queue_has_no_device(void **state)
 	put(&r, kernel(&r, "run"), 0, -1, 10, 1);
 	recording_close(&r, START + 100 * MS, 0);
 	struct sections s = sections_of(path, "kernels launches", NULL);
-	assert_absent(sections_get(&s, "kernels"), 0, "device", "no queue");
-	assert_absent(sections_get(&s, "launches"), 0, "device", "no queue");
+	assert_absent(sections_get(&s, "kernels"), 0, "device", "not recorded in any GPU queue");
+	assert_absent(sections_get(&s, "launches"), 0, "device", "not recorded in any GPU queue");
 	sections_free(&s);
 }
 

@@ -120,8 +120,8 @@ static void calls_are_those_of_the_functions_that_made_them(void **state)
 	assert_int_equal(cell_int(t, 2, "total_ns"), 4 * MS);
 	assert_absent(t, 3, "launched_in", "no stack of its call");
 	assert_int_equal(cell_int(t, 3, "total_ns"), 3 * MS);
-	assert_true(sections_noted(t->notes, "5 of 6 kernels, copies and allocations have the stack"));
-	assert_true(sections_noted(t->notes, "2 stacks are not whole"));
+	assert_true(sections_noted(t->notes, "5 of 6 kernels, copies and allocations have a stack"));
+	assert_true(sections_noted(t->notes, "2 stacks are incomplete"));
 	sections_free(&s);
 }
 
@@ -170,7 +170,7 @@ static void stacks_that_nobody_could_follow(void **state)
 	const struct sonde_section *t = sections_get(&s, "launch-stacks");
 	assert_int_equal(t->table.row_count, 2);
 	assert_int_equal(cell_int(t, 0, "total_ns"), 4 * MS);
-	assert_absent(t, 0, "launched_in", "could not be followed");
+	assert_absent(t, 0, "launched_in", "is incomplete");
 	assert_int_equal(cell_int(t, 1, "total_ns"), 3 * MS);
 	assert_absent(t, 1, "launched_in", "no stack of its call");
 	assert_true(sections_noted(t->notes, "0 of 2 kernels"));

@@ -65,21 +65,21 @@ static void rows_are_shares_of_what_can_be(void **state)
 	write_device();
 	struct sections s = sections_of(path, "machine", NULL);
 	const struct sonde_section *t = sections_get(&s, "machine");
-	assert_near(sections_real(t, "what", "device busy", "mean"), (0.5 + 2 * 0.75) / 3, 1e-9);
-	assert_near(sections_real(t, "what", "device busy", "max"), 1, 1e-9);
+	assert_near(sections_real(t, "what", "GPU busy", "mean"), (0.5 + 2 * 0.75) / 3, 1e-9);
+	assert_near(sections_real(t, "what", "GPU busy", "max"), 1, 1e-9);
 	assert_near(sections_real(t, "object", "GPU 1", "mean"), 0.9, 1e-9);
-	assert_near(sections_real(t, "what", "device memory", "max"), 0.91, 1e-9);
-	assert_near(sections_real(t, "what", "device clock", "mean"), (0.5 + 2 * 0.75) / 3, 1e-9);
+	assert_near(sections_real(t, "what", "GPU memory", "max"), 0.91, 1e-9);
+	assert_near(sections_real(t, "what", "GPU clock", "mean"), (0.5 + 2 * 0.75) / 3, 1e-9);
 	assert_near(sections_real(t, "what", "tensor cores", "mean"), 0.2, 1e-9);
 	assert_near(sections_real(t, "what", "tensor cores", "max"), 0.3, 1e-9);
 	assert_near(sections_real(t, "what", "throttled: heat", "mean"), 0.5, 1e-9);
 	assert_null(sections_row(t, "what", "throttled: power"));
 	assert_null(sections_row(t, "what", "SMs active"));
 	/* a power without a limit is no share */
-	const struct sonde_cell *power = sections_row(t, "what", "device power");
+	const struct sonde_cell *power = sections_row(t, "what", "GPU power");
 	assert_int_equal(sections_cell(t, power, "mean")->kind, SONDE_CELL_ABSENT);
-	assert_string_equal(sections_cell(t, power, "whole")->text, "a limit that is not told (mean 166.7 W)");
-	assert_true(sections_noted(t->notes, DEVICE ": up to 91 % of its memory was in use (91 of 100 GB)"));
+	assert_string_equal(sections_cell(t, power, "whole")->text, "an unknown limit (mean 166.7 W)");
+	assert_true(sections_noted(t->notes, DEVICE ": up to 91 % of its memory was used (91 of 100 GB)"));
 	assert_false(sections_noted(t->notes, "GPU 1: up to")); /* 90 % is not above it */
 	t = sections_get(&s, "machine-io");
 	assert_near(sections_real(t, "name", DEVICE, "in_per_s_b"), 1e9, 1);
@@ -94,7 +94,7 @@ static void a_part_is_of_that_part(void **state)
 	const struct sonde_pass_options options = {.from_ns = START + S, .to_ns = START + 4 * S};
 	struct sections s = sections_of(path, "machine", &options);
 	const struct sonde_section *t = sections_get(&s, "machine");
-	assert_near(sections_real(t, "what", "device busy", "mean"), 0.75, 1e-9);
+	assert_near(sections_real(t, "what", "GPU busy", "mean"), 0.75, 1e-9);
 	assert_near(sections_real(t, "what", "tensor cores", "mean"), 0.3, 1e-9);
 	assert_near(sections_real(t, "what", "throttled: heat", "mean"), 0.75, 1e-9);
 	sections_free(&s);
@@ -144,7 +144,7 @@ static void joules_of_devices_are_apart(void **state)
 	assert_near(sections_real(t, "meter", "all packages", "energy_j"), 120, 1e-6);
 	assert_near(sections_real(t, "meter", DEVICE " (not added)", "energy_j"), 1200, 1e-6);
 	assert_near(sections_real(t, "meter", DEVICE " (not added)", "mean_w"), 300, 1e-6);
-	assert_true(sections_noted(t->notes, "devices (GPU): by the driver's own counters"));
+	assert_true(sections_noted(t->notes, "GPUs: by their drivers' counters"));
 	sections_free(&s);
 }
 
@@ -158,7 +158,7 @@ static void joules_of_devices_need_no_others(void **state)
 	struct sections s = sections_of(path, "energy", NULL);
 	const struct sonde_section *t = sections_get(&s, "energy");
 	assert_near(sections_real(t, "meter", DEVICE " (not added)", "energy_j"), 100, 1e-6);
-	assert_true(sections_noted(t->notes, "of processors nothing was recorded"));
+	assert_true(sections_noted(t->notes, "processors were not recorded"));
 	assert_null(sections_find(&s, "energy_processes"));
 	sections_free(&s);
 }

@@ -273,7 +273,7 @@ static void speedscope_says_what_it_weighs(void **state)
 {
 	(void)state;
 	struct text text = exported("speedscope", (struct sonde_weigh){.by = SONDE_WEIGH_PEAK});
-	assert_has(text.data, "\"name\":\"memory alive at the peak\"");
+	assert_has(text.data, "\"name\":\"memory live at the peak\"");
 	assert_has(text.data, "\"name\":\"app/app (100/100)\",\"unit\":\"bytes\",");
 	assert_has(text.data, "\"weights\":[1000,1000],");
 	free(text.data);
@@ -286,20 +286,20 @@ static void trees_say_what_they_weigh(void **state)
 {
 	(void)state;
 	char *text = tree_as("text", (struct sonde_weigh){.by = SONDE_WEIGH_PEAK});
-	assert_has(text, "Call tree by memory alive at the peak");
+	assert_has(text, "Call tree by memory live at the peak");
 	assert_has(text, "100 % = 6.16 kB in 5 blocks");
-	assert_has(text, "the peaks of 2 heaps");
-	assert_has(text, "of malloc; apart from it, by --heap-of: mappings, buffers;=ev");
+	assert_has(text, "the peaks of 2");
+	assert_has(text, "malloc only; for others use --heap-of: mappings, buffers;=ev");
 	free(text);
 	text = tree_as("text", (struct sonde_weigh){.by = SONDE_WEIGH_UNREACHABLE});
-	assert_has(text, "32 B more were left of which it is not known");
+	assert_has(text, "32 B more live at exit may or may not be reachable");
 	free(text);
 	text = tree_as("text", (struct sonde_weigh){SONDE_WEIGH_ALLOCATED, "no such pool", 0});
 	assert_has(text, "no memory allocated (pool no such pool) in this recording");
 	free(text);
 	text = tree_as("svg", (struct sonde_weigh){.by = SONDE_WEIGH_PEAK});
-	assert_has(text, "<title>./app --size 3: memory alive at the peak</title>");
-	assert_has(text, ">Memory alive at the peak: 6.16 kB in all");
+	assert_has(text, "<title>./app --size 3: memory live at the peak</title>");
+	assert_has(text, ">Memory live at the peak: 6.16 kB in all");
 	assert_has(text, "self 4.10 kB, 66.5 %"); /* main, of both processes */
 	free(text);
 	text = tree_as("svg", (struct sonde_weigh){.by = SONDE_WEIGH_ALLOCATIONS});

@@ -207,8 +207,7 @@ static void every_format_says_the_unit(void **state)
 	assert_has(text.data, "\"name\":\"app/app (100/100)\",\"unit\":\"nanoseconds\",");
 	free(text.data);
 	text = exported("callgrind", 2);
-	assert_has(text.data,
-		   "desc: Costs: time waiting for I/O, of all threads together; Waiting is in nanoseconds\n");
+	assert_has(text.data, "desc: Costs: time waiting for I/O (all threads); Waiting is in nanoseconds\n");
 	assert_has(text.data, "events: Waits Waiting\nsummary: 2 12000000\n");
 	free(text.data);
 	char *tree = section_as("calltree", "json", 0);
@@ -227,8 +226,8 @@ static void trees_say_what_they_weigh(void **state)
 	(void)state;
 	char *text = section_as("calltree", "text", 0);
 	assert_has(text, "Call tree by time waiting");
-	assert_has(text, "100 % = 0.077 s in 7 calls: time waiting, of all threads together");
-	assert_has(text, "1 of 3 stacks (33.3 %) did not reach");
+	assert_has(text, "100 % = 0.077 s in 7 calls: time waiting (all threads)");
+	assert_has(text, "1 of 3 stacks (33.3 %) are incomplete");
 	assert_has(text, "6.5 % of the 100 % have no stack");
 	assert_has(text, "(no stack)");
 	free(text);

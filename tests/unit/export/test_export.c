@@ -248,7 +248,7 @@ static void many_columns_fit_every_width(void **state)
 	report->title = report->path = "";
 	for (int width = SONDE_TEXT_WIDTH_MIN; width < 250; width++) {
 		char *text = rendered("text", report, &(struct sonde_format_options){.width = width});
-		assert_has(text, "left out for want of width:");
+		assert_has(text, "columns hidden:");
 		for (char *line = text, *end; (end = strchr(line, '\n')); line = end + 1) {
 			*end = 0;
 			if (sonde_clean_columns(line) > (size_t)width)
@@ -284,7 +284,7 @@ static void names_of_rules_are_whole(void **state)
 		char *text = rendered("text", report, &(struct sonde_format_options){.width = width});
 		assert_has(text, "interpreter-lock");
 		assert_has(text, "critical");
-		assert_true(strstr(text, "synchronisation") || strstr(text, "left out for want of width:"));
+		assert_true(strstr(text, "synchronisation") || strstr(text, "columns hidden:"));
 		free(text);
 	}
 	sonde_report_free(report);
@@ -500,7 +500,7 @@ static void deep_trees_are_drawn(void **state)
 		assert_true(!out || !fclose(out));
 	}
 	char *text = rendered("svg", report, &plain);
-	assert_has(text, " frames narrower than 0.1 pixel are left out.");
+	assert_has(text, " frames narrower than 0.1 pixel are not shown.");
 	free(text);
 	sonde_report_free(report);
 }

@@ -103,7 +103,7 @@ static void folded_counts_with_fractions_keep_their_time(void **state)
 	assert_samples(imported.session, "a;little", 1, 400000);
 	assert_samples(imported.session, "a;half", 3, 2500000);
 	assert_samples(imported.session, "a;whole", 2, 2000000);
-	assert_true(import_notes(&imported, "2 counts are no whole numbers"));
+	assert_true(import_notes(&imported, "2 counts are not whole numbers"));
 	import_close(&imported);
 }
 
@@ -114,7 +114,7 @@ static void folded_counts_too_big_to_be_samples_keep_their_time(void **state)
 	assert_int_equal(import_text(&imported, "a;b 3\na;c 4000000000\n"), 0);
 	assert_samples(imported.session, "a;b", 3, 3000000);
 	assert_samples(imported.session, "a;c", 1, 4000000000000000);
-	assert_true(import_notes(&imported, "4000000003 counts are 4 samples here"));
+	assert_true(import_notes(&imported, "4000000003 counts became 4 samples"));
 	import_close(&imported);
 	import_fails("a 99999999999999999999\n", 23, -EFBIG, "more than fits");
 }
@@ -299,7 +299,7 @@ static void pprof_values_are_chosen(void **state)
 	assert_int_equal(import_bytes(&imported, out.data, out.len_b, "alloc_space"), 0);
 	assert_samples(imported.session, NULL, 2, 4096);
 	assert_true(import_notes(&imported, "1 B = 1 ns by convention"));
-	assert_true(import_notes(&imported, "left out: 1 samples of negative values"));
+	assert_true(import_notes(&imported, "left out: 1 negative samples"));
 	import_close(&imported);
 	assert_int_equal(import_bytes(&imported, out.data, out.len_b, "wall"), -EINVAL);
 	assert_non_null(strstr(sonde_error_text(), "has no such values; it has alloc_space (bytes), samples (count)"));
@@ -346,13 +346,13 @@ static void pprof_without_its_calls_or_texts_is_damaged(void **state)
 	sonde_buf_init(&out, 1 << 20);
 	put_pair(&out, 1, T_CPU, T_NS);
 	put_sample(&out, (uint64_t[]){77, 1}, 2, (uint64_t[]){4096}, 1);
-	import_fails(out.data, out.len_b, -EBADMSG, "damaged or cut off: it names its text 4, and has 0");
+	import_fails(out.data, out.len_b, -EBADMSG, "damaged or cut off: it refers to text 4, but has 0");
 	for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
 		sonde_proto_text(&out, 6, texts[i]);
-	import_fails(out.data, out.len_b, -EBADMSG, "damaged or cut off: 2 calls of its samples are not in it");
+	import_fails(out.data, out.len_b, -EBADMSG, "damaged or cut off: 2 calls of its samples are missing");
 	put_location(&out, 1, 0, 0x401000, 0, 1, 10);
 	put_location(&out, 77, 0, 0x401100, 0, 2, 20);
-	import_fails(out.data, out.len_b, -EBADMSG, "damaged or cut off: 2 calls of its samples are not in it");
+	import_fails(out.data, out.len_b, -EBADMSG, "damaged or cut off: 2 calls of its samples are missing");
 	sonde_buf_fini(&out);
 }
 
@@ -476,7 +476,7 @@ static void what_is_lacking_is_said(void **state)
 		   "\"records_lost\":5,\"bytes_not_readable\":0,\"chunks_skipped\":0,\"not_closed_in_order\":0,");
 	free(text.data);
 	text = exchange_export(session, "speedscope", &(struct sonde_format_options){0});
-	assert_has(text.data, " (the recording is not whole: 5 records were lost)\",");
+	assert_has(text.data, " (the recording is incomplete: 5 records were lost)\",");
 	free(text.data);
 	sonde_session_close(session);
 	unlink(path);
@@ -502,13 +502,13 @@ static void other_files_are_named(void **state)
 {
 	(void)state;
 	import_fails("", 0, -EBADMSG, "the file is empty");
-	import_fails("SONDEREC........", 16, -EBADMSG, "a recording of sonde already");
+	import_fails("SONDEREC........", 16, -EBADMSG, "already a sonde recording");
 	import_fails("\x7f"
 		     "ELF............",
 		     16, -EBADMSG, "a program, not a profile");
 	import_fails("PK\3\4............", 16, -EBADMSG, "a zip archive");
 	import_fails("2ELIFREP........", 16, -EBADMSG, "the other byte order");
-	import_fails("hello, world\nnothing to see\n", 28, -EBADMSG, "none of the formats");
+	import_fails("hello, world\nnothing to see\n", 28, -EBADMSG, "no format that can be imported");
 	import_fails("\x1f\x8b\x08\x00 no gzip at all", 20, -EBADMSG, "damaged");
 	struct imported imported;
 	assert_int_equal(import_bytes(&imported, "a 1\n", 4, "cpu"), -EINVAL);

@@ -124,7 +124,7 @@ static void begins_and_ends_are_paired(void **state)
 	assert_zone(imported.session, "a", 1, 10000, 7000);
 	assert_zone(imported.session, "b", 1, 3000, 3000);
 	assert_zone(imported.session, "other", 1, 8000, 8000); /* to the end of the last slice */
-	assert_true(import_notes(&imported, "1 ends without a begin left out"));
+	assert_true(import_notes(&imported, "1 ends without a start left out"));
 	assert_true(import_notes(&imported, "1 slices without an end"));
 	import_close(&imported);
 }
@@ -165,8 +165,8 @@ static void slices_that_overlap_are_spans(void **state)
 	struct sonde_event_span end;
 	assert_int_equal(events_of(imported.session, SONDE_EVENT_SPAN_END, "b", &end, sizeof end), 1);
 	assert_int_equal(end.head.time - sonde_session_head(imported.session)->start_mono_ns, 15000);
-	assert_true(import_notes(&imported, "1 slices that overlap others of their thread: they are spans"));
-	assert_true(import_notes(&imported, "1 slices end at most 1 ns behind the one around them"));
+	assert_true(import_notes(&imported, "1 slices that overlap others of their thread: shown as spans"));
+	assert_true(import_notes(&imported, "1 slices end up to 1 ns after the one around them"));
 	import_close(&imported);
 }
 
@@ -197,7 +197,7 @@ static void asynchronous_events_are_spans(void **state)
 	assert_int_equal(events_of(imported.session, SONDE_EVENT_ARG, NULL, &arg, sizeof arg), 1);
 	assert_int_equal(arg.arg.span, 1);
 	assert_memory_equal(arg.bytes, "urlx", 4);
-	assert_true(import_notes(&imported, "1 ends without a begin left out"));
+	assert_true(import_notes(&imported, "1 ends without a start left out"));
 	assert_true(import_notes(&imported, "1 flow arrows left out"));
 	import_close(&imported);
 }
@@ -290,7 +290,7 @@ static void damaged_text_is_told_with_its_place(void **state)
 	import_fails(text, strlen(text), -EBADMSG, "after 1 events");
 	static const char none[] = "[{\"ph\":\"M\",\"name\":\"process_name\",\"pid\":1,\"args\":{\"name\":\"a\"}}]";
 	import_fails(none, strlen(none), -EBADMSG, "none of its 1 events has a time");
-	import_fails("{\"a\": 1}", 8, -EBADMSG, "no trace events");
+	import_fails("{\"a\": 1}", 8, -EBADMSG, "without trace events");
 	char deep[1024] = "[{\"ph\":\"X\",\"args\":";
 	for (int i = 0; i < 300; i++)
 		strcat(deep, "[");
@@ -359,7 +359,7 @@ static void global_ids_pair_across_processes(void **state)
 			 0);
 	assert_int_equal(events_of(imported.session, SONDE_EVENT_SPAN_END, "ipc", NULL, 0), 1);
 	assert_int_equal(events_of(imported.session, SONDE_EVENT_SPAN_END, "own", NULL, 0), 0);
-	assert_true(import_notes(&imported, "1 ends without a begin left out"));
+	assert_true(import_notes(&imported, "1 ends without a start left out"));
 	import_close(&imported);
 }
 
@@ -433,7 +433,7 @@ static void profiles_of_v8_are_samples(void **state)
 	assert_samples(imported.session, "(root);work", 2, 20000);
 	assert_int_equal(sonde_session_thread(imported.session, 1)->tid, 5);
 	assert_true(import_notes(&imported, "1 samples of V8 in (idle) left out"));
-	assert_true(import_notes(&imported, "2 samples of V8: they are of wall time"));
+	assert_true(import_notes(&imported, "2 V8 samples: wall time"));
 	import_close(&imported);
 }
 

@@ -236,8 +236,8 @@ static void addresses_are_those_of_the_file(void **state)
 	const struct sonde_module *app = sonde_session_module(imported.session, 1);
 	assert_string_equal(app->path, "/no/such/app");
 	assert_memory_equal(app->build_id, "abcd0c00", 8);
-	assert_true(import_notes(&imported, "2 programs and libraries are not here"));
-	assert_true(import_notes(&imported, "2 addresses in the kernel have no names"));
+	assert_true(import_notes(&imported, "2 programs and libraries are missing here"));
+	assert_true(import_notes(&imported, "2 kernel addresses have no names"));
 	assert_null(strstr(source_of(imported.session, "cpu")->detail, "estimate"));
 	import_close(&imported);
 	sonde_buf_fini(&file);
@@ -255,7 +255,7 @@ static void time_of_cycles_is_an_estimate(void **state)
 	assert_int_equal(import_bytes(&imported, file.data, file.len_b, NULL), 0);
 	assert_samples(imported.session, NULL, 4, 4000000);
 	assert_non_null(strstr(source_of(imported.session, "cpu")->detail, "estimate"));
-	assert_true(import_notes(&imported, "an estimate"));
+	assert_true(import_notes(&imported, "estimated"));
 	import_close(&imported);
 	sonde_buf_fini(&file);
 	sonde_buf_fini(&data);

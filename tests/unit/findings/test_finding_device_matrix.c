@@ -108,7 +108,7 @@ static void names_tell_what_is_multiplied_and_where(void **state)
 	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
 		struct recording r;
 		one_kernel(&r, cases[i].name, 600);
-		expect(&r, cases[i].is_fp32 ? 525 : -1, "1 kernel of matrix products in FP32, by their names, 0.600 s");
+		expect(&r, cases[i].is_fp32 ? 525 : -1, "1 FP32 matrix kernel (by name) ran for 0.600 s");
 	}
 }
 
@@ -122,18 +122,18 @@ static void devices_with_matrix_units(void **state)
 		const char *evidence;
 	} cases[] = {
 	    {"GTX 1080", 61, -1, ""},
-	    {"V100", 70, 525, "8 times as much in FP16 (it has no TF32)"},
-	    {"Xavier", 72, 0, "differs among chips of its compute capability"},
-	    {"Tesla T4", 75, 0, "differs among chips of its compute capability"},
-	    {"GeForce RTX 2080 Ti", 75, 0, "differs among chips of its compute capability"},
+	    {"V100", 70, 525, "8 times as much per clock in FP16 (it has no TF32)"},
+	    {"Xavier", 72, 0, "their gain for its compute capability is unknown"},
+	    {"Tesla T4", 75, 0, "their gain for its compute capability is unknown"},
+	    {"GeForce RTX 2080 Ti", 75, 0, "their gain for its compute capability is unknown"},
 	    {"GeForce GTX 1660", 75, -1, ""},
 	    {"NVIDIA T400", 75, -1, ""},
-	    {"A100", 80, 525, "8 times as much in TF32, dense, in a clock"},
-	    {"GeForce RTX 3090", 86, 0, "differs among chips of its compute capability"},
-	    {"L4", 89, 0, "differs among chips of its compute capability"},
-	    {"H100", 90, 525, "8 times as much in TF32, dense, in a clock"},
-	    {"B200", 100, 0, "differs among chips of its compute capability"},
-	    {"later", 999, 0, "not known here"},
+	    {"A100", 80, 525, "8 times as much per clock in TF32, dense"},
+	    {"GeForce RTX 3090", 86, 0, "their gain for its compute capability is unknown"},
+	    {"L4", 89, 0, "their gain for its compute capability is unknown"},
+	    {"H100", 90, 525, "8 times as much per clock in TF32, dense"},
+	    {"B200", 100, 0, "their gain for its compute capability is unknown"},
+	    {"later", 999, 0, "their gain for its compute capability is unknown"},
 	    {"not told", 0, -1, ""},
 	};
 	(void)state;
@@ -170,7 +170,7 @@ static void little_time_is_not_worth_it(void **state)
 	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
 		struct recording r;
 		one_kernel(&r, SGEMM, cases[i].ms);
-		expect(&r, cases[i].saves_ms, "with no other kernel beside");
+		expect(&r, cases[i].saves_ms, "without another kernel");
 	}
 }
 
@@ -186,7 +186,7 @@ static void what_runs_beside_others_stays(void **state)
 	put(&r, kernel(&r, "work"), two, 0, 650, 150);
 	put_sized(&r, recording_operation(&r, SONDE_ACTIVITY_COPY, "copy", (struct sonde_meta_operation){0}), two, 250,
 		  100, 1000);
-	expect(&r, 550 * 7 / 8.0, "2 kernels of matrix products in FP32, by their names, 0.800 s, of which 0.550 s");
+	expect(&r, 550 * 7 / 8.0, "2 FP32 matrix kernels (by name) ran for 0.800 s, 0.550 s of it");
 }
 
 static void a_window_counts_what_lies_in_it(void **state)
@@ -220,7 +220,7 @@ static void threads_that_were_chosen(void **state)
 	const struct sonde_finding *finding = judge(&judged, &r, &options);
 	assert_non_null(finding);
 	assert_near(finding->saves_ns / 1e6, 350, 0.01);
-	assert_non_null(strstr(finding->evidence, "1 kernel of matrix products in FP32"));
+	assert_non_null(strstr(finding->evidence, "1 FP32 matrix kernel"));
 	forget(&judged);
 }
 
@@ -256,8 +256,8 @@ static void units_that_work_are_no_finding(void **state)
 	static const struct {
 		double share, confidence;
 		const char *evidence;
-	} cases[] = {{0, 0.5, "had work for 0.0 % of the run"},
-		     {0.029, 0.5, "had work for 2.9 % of the run"},
+	} cases[] = {{0, 0.5, "were busy for 0.0 % of the run"},
+		     {0.029, 0.5, "were busy for 2.9 % of the run"},
 		     {0.04, -1, ""},
 		     {0.4, -1, ""}};
 	(void)state;

@@ -143,7 +143,7 @@ static void a_pipeline_of_three(void **state)
 			continue;
 		count++;
 		assert_near(finding->saves_ns / 1e6, 120, 0.01);
-		assert_non_null(strstr(finding->evidence, "peer access lets the device copy directly"));
+		assert_non_null(strstr(finding->evidence, "P2P copies go directly"));
 		assert_non_null(strstr(finding->evidence, "(assumed)"));
 	}
 	assert_int_equal(count, 2);

@@ -92,11 +92,11 @@ static void advice_is_for_a_device(void **state)
 	assert_int_equal(sonde_session_open(&session, path, NULL), 0);
 	assert_int_equal(sonde_report_new(&report), 0);
 	assert_int_equal(sonde_finding_device(session, "h100", report, NULL), 0);
-	assert_true(sections_noted(report->notes, "for the device NVIDIA H100 (CUDA)"));
+	assert_true(sections_noted(report->notes, "for NVIDIA H100 (CUDA)"));
 	assert_true(sections_noted(report->notes, "not measured: 25600 GFLOP/s (FP32)")); /* 128 lanes × 2 */
 	assert_true(sections_noted(report->notes, "not measured: 2000 GB/s"));
 	assert_int_equal(sonde_finding_device(session, "A100", report, NULL), -EINVAL);
-	assert_non_null(strstr(sonde_error_text(), "no device called 'A100'; it has cpu (not known), NVIDIA H100"));
+	assert_non_null(strstr(sonde_error_text(), "no device 'A100'; it has cpu (not known), NVIDIA H100"));
 	sonde_report_free(report);
 	sonde_session_close(session);
 }
@@ -413,7 +413,8 @@ static void full_memory_by_the_driver(void **state)
 		assert_int_equal(full != NULL, i);
 		if (full) {
 			assert_string_equal(full->subject, "GPU 0 G1");
-			assert_non_null(strstr(full->evidence, "95.0 % of its 0.1 GB, of all programs, by the driver"));
+			assert_non_null(
+			    strstr(full->evidence, "95.0 % of its 0.1 GB used by all programs, by the driver"));
 		}
 		forget(&judged);
 	}
@@ -449,7 +450,7 @@ static void reserves_nobody_uses(void **state)
 		assert_int_equal(reserve != NULL, cases[i].unused_b > 0);
 		if (reserve) {
 			assert_near(reserve->bytes, cases[i].unused_b, 0.5);
-			assert_non_null(strstr(reserve->evidence, "1 GB in reserve, of which at least 50 %"));
+			assert_non_null(strstr(reserve->evidence, "reserved up to 1 GB, of which at least 50 %"));
 		}
 		forget(&judged);
 	}
@@ -519,7 +520,7 @@ static void nothing_is_said_of_what_is_well_made(void **state)
 	put(&r, call(&r, SONDE_ACTIVITY_SYNC, "clEnqueueReadBuffer"), 0, -1, 10, 970);
 	judge(&judged, &r);
 	assert_int_equal(judged.found.count, 0);
-	assert_true(is_said(&judged, "matrix units of devices"));
+	assert_true(is_said(&judged, "GPU matrix units"));
 	forget(&judged);
 }
 

@@ -1,4 +1,5 @@
-/* test_finding_rules.c: the table of rules, and thresholds: by name, from the configuration file, on the command line. */
+/* test_finding_rules.c: the table of rules, and thresholds: by name, from the configuration file, on the command line.
+ */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -17,9 +18,9 @@
 static void thresholds_are_checked(void **state)
 {
 	static const char *const wrong[][2] = {
-	    {"hot-function.share", "is not NAME=VALUE"}, {"hot=1", "no threshold 'hot'"},
-	    {"hot-function.share=", "is no number"},     {"hot-function.share=-1", "is no number"},
-	    {"hot-function.share=nan", "is no number"},  {"hot-function.share=1x", "is no number"},
+	    {"hot-function.share", "is not NAME=VALUE"},   {"hot=1", "unknown threshold 'hot'"},
+	    {"hot-function.share=", "is not a number"},    {"hot-function.share=-1", "is not a number"},
+	    {"hot-function.share=nan", "is not a number"}, {"hot-function.share=1x", "is not a number"},
 	};
 	double values[SONDE_THRESHOLDS];
 	(void)state;
@@ -61,7 +62,7 @@ static void the_file_is_read(void **state)
 	assert_float_equal(values[SONDE_THRESHOLD_LOCK], 0.25, 0);
 	write_config("hot-function.share = 30 %\nlock = 1\n");
 	assert_int_equal(sonde_thresholds_read(values, &none), -22);
-	assert_non_null(strstr(sonde_error_text(), "findings.conf, line 2: no threshold 'lock'"));
+	assert_non_null(strstr(sonde_error_text(), "findings.conf, line 2: unknown threshold 'lock'"));
 	unlink("config/sonde/findings.conf");
 	unsetenv("XDG_CONFIG_HOME");
 }

@@ -172,7 +172,7 @@ static void a_quota_without_a_path_promises_nothing(void **state)
 	const struct sonde_finding *quota = finding_of(&read, "starved-of-cpu", NULL);
 	assert_non_null(quota);
 	assert_true(quota->saves_ns <= 0);
-	assert_non_null(strstr(quota->evidence, "is not known: none was recorded"));
+	assert_non_null(strstr(quota->evidence, "is unknown: none was recorded"));
 	forget(&read);
 }
 
@@ -184,7 +184,7 @@ static void little_is_no_evidence(void **state)
 		struct read read;
 		judge(&read, &cases[i], NULL);
 		assert_int_equal(read.found.count, 0);
-		assert_true(is_said(&read, "not judged, since not recorded: "));
+		assert_true(is_said(&read, "not checked: "));
 		forget(&read);
 	}
 }
@@ -304,7 +304,7 @@ static void batches_leave_a_part(void **state)
 	assert_true(finding.saves_ns == 800);
 	assert_int_equal(sonde_finding_batch(&finding, 4, report), 0);
 	assert_true(finding.saves_ns == 600 && finding.weighs > 0.2999 && finding.weighs < 0.3001);
-	assert_string_equal(finding.evidence, "calls; of 4 at once one call in 4 stays: 75.0 % less");
+	assert_string_equal(finding.evidence, "calls; in batches of 4, one call in 4 remains: 75.0 % less");
 	finding.rule = &other;
 	assert_int_equal(sonde_finding_batch(&finding, 4, report), 0);
 	assert_true(finding.saves_ns == 600);
@@ -319,7 +319,7 @@ static void a_device_is_known_or_refused(void **state)
 	assert_int_equal(sonde_finding_device(read.session, NULL, read.report, NULL), 0);
 	assert_int_equal(sonde_finding_device(read.session, "CPU", read.report, NULL), 0);
 	assert_int_equal(sonde_finding_device(read.session, "H100", read.report, NULL), -EINVAL);
-	assert_non_null(strstr(sonde_error_text(), "no device called 'H100'; it has cpu"));
+	assert_non_null(strstr(sonde_error_text(), "no device 'H100'; it has cpu"));
 	forget(&read);
 }
 
@@ -422,18 +422,18 @@ static void samples_tell_no_temporary_share(void **state)
 	const struct sonde_finding *churn = finding_of(&read, "allocation-churn", "malloc and free");
 	assert_non_null(churn);
 	assert_non_null(
-	    strstr(churn->evidence, "how many of them are temporary is not known: record --heap=full tells"));
+	    strstr(churn->evidence, "for the temporary ones: record --heap=full"));
 	assert_null(strstr(churn->evidence, "% of them temporary"));
 	assert_null(strstr(churn->evidence, "mapper"));
 	/* in 0.1 s four, each of which stands for 10.5: in whole ones 11 */
-	assert_non_null(strstr(churn->evidence, "; about 440 allocations a second (sampled)"));
+	assert_non_null(strstr(churn->evidence, "; about 440 allocations/s (sampled)"));
 	forget(&read);
 	make_churn(0);
 	judge_made(&read);
 	churn = finding_of(&read, "allocation-churn", "churner");
 	assert_non_null(churn);
-	assert_non_null(strstr(churn->evidence, "; 40 allocations a second, 100 % of them temporary; most temporary "
-						"blocks are churner's"));
+	assert_non_null(strstr(churn->evidence, "; 40 allocations/s, 100 % of them temporary; most temporary "
+						"blocks come from churner"));
 	forget(&read);
 	for (size_t i = 0; i < sonde_rule_count; i++) /* what tells it is not what was done */
 		if (!strcmp(sonde_rules[i].id, "allocation-churn"))
@@ -492,8 +492,8 @@ static void sleeps_on_the_path_are_counted(void **state)
 	judge_made(&read);
 	const struct sonde_finding *asleep = finding_of(&read, "sleep-polling", NULL);
 	assert_non_null(asleep);
-	assert_non_null(strstr(asleep->evidence, "0.060 s of the critical path asleep: 12 times 5 ms; on the path and "
-						 "off it poll_it slept 24 times, 7 ms in the mean"));
+	assert_non_null(strstr(asleep->evidence, "0.060 s of the critical path asleep: 12 times 5 ms; in all "
+						 "poll_it slept 24 times, 7 ms on average"));
 	forget(&read);
 }
 
@@ -522,7 +522,7 @@ static void waiting_for_a_cpu_is_said_apart(void **state)
 	const struct sonde_finding *found = finding_of(&read, "hot-function", "hot");
 	assert_non_null(found);
 	assert_true(found->saves_ns > 0.97e9);
-	assert_non_null(strstr(found->evidence, "could go: running 0.500 s + waiting for a CPU 0.500 s"));
+	assert_non_null(strstr(found->evidence, "saves 0.500 s running + 0.500 s waiting for a CPU"));
 	forget(&read);
 }
 
@@ -546,10 +546,10 @@ static void what_was_cut_off_is_not_called_unrecorded(void **state)
 	recording_close(&r, RECORDING_START_NS + 2 * MS, 0);
 	assert_int_equal(truncate(PATH, whole.st_size), 0);
 	judge_made(&read);
-	assert_true(is_said(&read, "not judged, since the recording was cut off, and what there is of it tells nothing "
-				   "of: CPU time (sampled, but no sample can be read), calls that wait, allocations "
-				   "(recorded, but none can be read)"));
-	assert_false(is_said(&read, "since not recorded"));
+	assert_true(is_said(&read,
+			    "not checked, since the recording is incomplete: CPU time (sampled, but no sample can be "
+			    "read), blocking calls, allocations (recorded, but none can be read)"));
+	assert_false(is_said(&read, "not checked: "));
 	forget(&read);
 }
 
@@ -567,7 +567,7 @@ static void time_without_samples_is_not_judged(void **state)
 	recording_process_end(&r, process, RECORDING_START_NS + 500 * MS, 500 * MS, 0);
 	recording_close(&r, RECORDING_START_NS + 500 * MS, 0);
 	judge_made(&read);
-	assert_true(is_said(&read, "not judged, since not recorded: CPU time (no samples)"));
+	assert_true(is_said(&read, "not checked: CPU time (no samples)"));
 	forget(&read);
 }
 

@@ -341,13 +341,13 @@ static void answers_that_wait_are_bounded(void **state)
 	assert_true(becomes(0)); /* what was sent counts no more */
 	atomic_store(&handler.sent_b, SENT_MAX_B);
 	assert_int_equal(answered(tiles), 503);
-	assert_non_null(strstr(heard, "256 MB of answers wait to be sent"));
+	assert_non_null(strstr(heard, "256 MB of answers are waiting to be sent"));
 	assert_non_null(strstr(heard, "\r\nRetry-After: 1\r\n"));
 	atomic_store(&handler.sent_b, SENT_MAX_B + 1);
 	assert_int_equal(answered("/api/recording"), 503);
 	atomic_store(&handler.sent_b, SENT_MAX_B - 40); /* no answer is so short */
 	assert_int_equal(answered(tiles), 503);
-	assert_non_null(strstr(heard, "too large beside them"));
+	assert_non_null(strstr(heard, "too large to add"));
 	assert_int_equal(atomic_load(&handler.sent_b), SENT_MAX_B - 40);
 	atomic_store(&handler.sent_b, SENT_MAX_B - (1 << 20));
 	assert_int_equal(answered(tiles), 200);
@@ -391,7 +391,7 @@ static void who_has_gone_is_not_computed_for(void **state)
 	size_t count = ask_until_refused(lanes, fds, 4 * WAITING);
 	assert_true(count > WAITING);
 	assert_non_null(strstr(heard, "HTTP/1.1 503"));
-	assert_non_null(strstr(heard, "too much is asked for at once"));
+	assert_non_null(strstr(heard, "too many requests at once"));
 	for (size_t i = 0; i < count; i++)
 		close(fds[i]);
 	sem_post(&busy.goes_on);

@@ -92,7 +92,7 @@ static void denial_has_a_reason_and_a_remedy(void **state)
 	facts.yama = 1;
 	has(&facts, "sudo sysctl kernel.yama.ptrace_scope=0");
 	facts.yama = 2;
-	has(&facts, "root alone");
+	has(&facts, "only by root");
 	facts.yama = 3;
 	has(&facts, "nobody");
 	facts.owner = 0;

@@ -103,7 +103,7 @@ static void numbers_of_stacks_are_not_believed(void **unused)
 	sonde_spaces_free(spaces);
 	sonde_images_free(images);
 	struct sonde_session *session = end(&recording);
-	assert_true(lost(session, "stacks whose numbers cannot be") > 0);
+	assert_true(lost(session, "invalid stack numbers") > 0);
 	sonde_session_close(session);
 }
 
@@ -137,13 +137,14 @@ static void no_memory_is_said(void **unused)
 	sonde_heap_chunks_close(chunks);
 	sonde_heap_chunks_free(chunks);
 	struct sonde_session *session = end(&recording);
-	assert_int_equal(lost(session, "no memory to keep the blocks of a heap"), 100);
+	assert_int_equal(lost(session, "no memory for a heap's blocks"), 100);
 	sonde_session_close(session);
 }
 
 #define CHUNK (1u << 20) /* events */
 
-/* Nothing follows a chunk that there was no memory to write: the heap is recorded up to there, and the rest is counted. */
+/* Nothing follows a chunk that there was no memory to write: the heap is recorded up to there, and the rest is counted.
+ */
 static void nothing_follows_a_missing_chunk(void **unused)
 {
 	(void)unused;
@@ -175,7 +176,7 @@ static void nothing_follows_a_missing_chunk(void **unused)
 	sonde_heap_chunks_close(chunks);
 	sonde_heap_chunks_free(chunks);
 	struct sonde_session *session = end_with(&recording, -ENOMEM);
-	assert_int_equal(lost(session, "no memory to keep the blocks of a heap"), CHUNK + 256);
+	assert_int_equal(lost(session, "no memory for a heap's blocks"), CHUNK + 256);
 	sonde_session_close(session);
 }
 

@@ -353,8 +353,8 @@ static void every_instruction_is_unwound(void **state)
 	__asm__ volatile("nop\n\tnop");
 	handle(SIGTRAP, NULL);
 	unwind_self_close();
-	print_message("%zu of %zu instructions unwound to the start, %zu others outside of the loader\n", complete_count, steps,
-		      unexplained_count);
+	print_message("%zu of %zu instructions unwound to the start, %zu others outside of the loader\n",
+		      complete_count, steps, unexplained_count);
 	assert_in_range(steps, 3000, 1000000);
 	assert_int_equal(wrong_count, 0);
 	assert_int_equal(unexplained_count, 0);

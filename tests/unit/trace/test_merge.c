@@ -427,7 +427,7 @@ static void cut_recordings_give_what_they_hold(void **state)
 	assert_false(sonde_session_part(session, 1)->closed);
 	sonde_session_close(session);
 	struct sections report = sections_of(path, "summary", NULL);
-	assert_true(sections_noted(report.report->notes, "not closed in order, so that the ends are missing: 1"));
+	assert_true(sections_noted(report.report->notes, "incomplete, so the end is missing: 1"));
 	sections_free(&report);
 }
 

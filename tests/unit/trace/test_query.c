@@ -211,16 +211,15 @@ static void tables_of_findings(void **state)
 	expect("SELECT rank, rule, subject, severity FROM findings WHERE rule = 'hot-function'",
 	       "1,hot-function,hot,high");
 	expect("SELECT count(*) FROM finding_notes WHERE note LIKE 'suppressed: %'", "0");
-	expect(
-	    "SELECT is_warning, note FROM finding_notes",
-	    "0,not judged, since not recorded: calls that wait (record --threads --io), allocations (record --heap), "
-	    "who waited for whom (no critical path)");
+	expect("SELECT is_warning, note FROM finding_notes",
+	       "0,not checked: blocking calls (--threads --io), allocations (--heap), "
+	       "wake-ups (no critical path)");
 	query_close();
 	write_hot(1);
 	query_open(&none);
 	expect("SELECT count(*) FROM findings WHERE rule = 'hot-function'", "0");
 	expect("SELECT is_warning, note FROM finding_notes WHERE note LIKE 'suppressed: %'",
-	       "1,suppressed: hot-function (hot): records that it rests on were lost, or cannot be read");
+	       "1,suppressed: hot-function (hot): its data is incomplete");
 	query_close();
 }
 

@@ -543,7 +543,7 @@ static void refuses_foreign_files(void **state)
 	expect_refused(bytes, size_b, "checksum does not match (at byte 56)");
 	bytes[20] ^= 1;
 	bytes[12] = 63;
-	expect_refused(bytes, size_b, "a file head of 63 bytes (at byte 12)");
+	expect_refused(bytes, size_b, "a file header of 63 bytes (at byte 12)");
 	free(bytes);
 	assert_int_equal(sonde_reader_open(&reader, folder), -EISDIR);
 	assert_int_equal(sonde_reader_open(&reader, "/nonexistent/x.sonde"), -ENOENT);

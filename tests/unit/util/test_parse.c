@@ -123,9 +123,9 @@ static void what_is_wrong_is_said(void **state)
 	(void)state;
 	char text[256];
 	assert_int_equal(complaint(text, sizeof text, WORDS("--rat", "5")), SONDE_EXIT_USAGE);
-	assert_non_null(strstr(text, "unknown option --rat; the nearest is --rate"));
+	assert_non_null(strstr(text, "unknown option --rat; did you mean --rate?"));
 	assert_int_equal(complaint(text, sizeof text, WORDS("--ouptut=x")), SONDE_EXIT_USAGE);
-	assert_non_null(strstr(text, "unknown option --ouptut; the nearest is --output"));
+	assert_non_null(strstr(text, "unknown option --ouptut; did you mean --output?"));
 	assert_int_equal(complaint(text, sizeof text, WORDS("--nothing-like-it")), SONDE_EXIT_USAGE);
 	assert_null(strstr(text, "nearest"));
 	assert_int_equal(complaint(text, sizeof text, WORDS("-qx")), SONDE_EXIT_USAGE);

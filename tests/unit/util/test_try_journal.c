@@ -165,7 +165,7 @@ static void without_room_nothing_is_lost(void **state)
 	int code = sonde_journal_append(&journal, text);
 	setrlimit(RLIMIT_FSIZE, &old);
 	assert_int_equal(code, -EFBIG);
-	assert_non_null(strstr(sonde_error_text(), "not in the journal"));
+	assert_non_null(strstr(sonde_error_text(), "not added to the journal"));
 	assert_int_equal(stat(journal.path, &after), 0);
 	assert_int_equal(before.st_size, after.st_size);
 	assert_int_equal(sonde_journal_append(&journal, text), 0);

@@ -187,7 +187,7 @@ static void recordings_that_lack_zones_are_refused(void **state)
 	    {"zones", 0, 0, "lost 7 events of zones"},
 	    {NULL, 3 << 8, 0, "exit code 3"},
 	    {NULL, 11, 0, "signal 11"},
-	    {NULL, 0, 1, "not closed in order"},
+	    {NULL, 0, 1, "is incomplete"},
 	};
 	(void)state;
 	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
