@@ -43,7 +43,7 @@ static void bash_options(const struct sonde_command *command)
 	struct sonde_option_walk options = {.at = command->options};
 	for (const struct sonde_option *option; (option = sonde_option_next(&options));)
 		if (option->help)
-		printf(" --%s", option->name);
+			printf(" --%s", option->name);
 	printf("' ;;\n");
 }
 
@@ -179,7 +179,7 @@ static void write_fish(void)
 		struct sonde_option_walk options = {.at = command->options};
 		for (const struct sonde_option *option; (option = sonde_option_next(&options));)
 			if (option->help)
-			fish_option(command, option);
+				fish_option(command, option);
 	}
 }
 

@@ -51,13 +51,11 @@ static int set_margin(void *context, const char *value)
 static const struct sonde_option options[] = {
     {"format", 'f', "FORMAT", "text (default), json, csv, md, …", SONDE_TEXT(AT(format))},
     {"output", 'o', "FILE", "output file (default: the standard output)", SONDE_TEXT(AT(output))},
-    {"section", 's', "LIST", "diff, diff-iterations, diff-zones, -functions, -calltree",
-     SONDE_TEXT(AT(sections))},
+    {"section", 's', "LIST", "diff, diff-iterations, diff-zones, -functions, -calltree", SONDE_TEXT(AT(sections))},
     {"limit", 'n', "N", "maximum rows of functions and zones (default 20)", SONDE_NUMBER(AT(limit), 1, MOST_ROWS)},
     {"plot", 0, "CHANGE", "draw a plot as svg or png; list names them", SONDE_TEXT(AT(plot))},
     {"margin", 'm', "SHARE", "smallest difference that matters (default 1%)", SONDE_BY(set_margin)},
-    {"gate", 0, NULL, "exit 1 if regressed, 3 inconclusive, 4 not comparable",
-     SONDE_FLAG(AT(gate))},
+    {"gate", 0, NULL, "exit 1 if regressed, 3 inconclusive, 4 not comparable", SONDE_FLAG(AT(gate))},
     {"no-symbols", 0, NULL, "use only the symbols in the recordings", SONDE_FLAG(AT(session.no_symbols))},
     {"force", 0, NULL, "overwrite FILE if it exists", SONDE_FLAG(AT(force))},
     {0},
@@ -92,8 +90,9 @@ static int divide(struct request *request, size_t behind)
 	if (request->baselines)
 		return 0;
 	fprintf(stderr,
-		request->files > 2 ? "sonde diff: which of the %zu files are the baselines? sonde diff BASELINE… -- CANDIDATE…\n"
-				   : "sonde diff: two recordings are needed, got %zu: sonde diff BASELINE CANDIDATE\n",
+		request->files > 2
+		    ? "sonde diff: which of the %zu files are the baselines? sonde diff BASELINE… -- CANDIDATE…\n"
+		    : "sonde diff: two recordings are needed, got %zu: sonde diff BASELINE CANDIDATE\n",
 		request->files);
 	return SONDE_EXIT_USAGE;
 }
@@ -274,8 +273,9 @@ static int check_kinds(const struct request *request, int *is_bench)
 	if (results && results < request->files)
 		return sonde_error(EINVAL, "cannot compare results of sonde bench with recordings");
 	if (results && request->files > 2)
-		return sonde_error(EINVAL, "exactly two results of sonde bench can be compared, not %zu: each already holds many runs",
-				   request->files);
+		return sonde_error(
+		    EINVAL, "exactly two results of sonde bench can be compared, not %zu: each already holds many runs",
+		    request->files);
 	return 0;
 }
 

@@ -28,7 +28,8 @@ struct request {
 
 static const struct sonde_option options[] = {
     {"output", 'o', "FILE", "output recording (default: FILE's name with .sonde)", SONDE_TEXT(AT(output))},
-    {"from", 0, "perf|chrome|pprof|folded", "format of the file (default: detected from its content)", SONDE_TEXT(AT(from))},
+    {"from", 0, "perf|chrome|pprof|folded", "format of the file (default: detected from its content)",
+     SONDE_TEXT(AT(from))},
     {"type", 0, "NAME", "which value of a pprof profile to take (default: cpu)", SONDE_TEXT(AT(type))},
     {"max-memory", 0, "SIZE", "memory limit (default: 1G, at most half of what is free)",
      SONDE_SIZE(AT(memory_b), MEMORY_LEAST_B)},
@@ -103,10 +104,10 @@ static int limit_memory(struct request *request)
 static int too_big(const struct request *request)
 {
 	char limit[24], more[24];
-	return sonde_error(EFBIG, "%s needs more than %s of memory; if you trust the file, raise the limit: --max-memory %s",
-			   strcmp(request->path, "-") ? request->path : "standard input",
-			   sonde_memory_limit_text(request->memory_b, limit),
-			   sonde_memory_limit_text(2 * request->memory_b, more));
+	return sonde_error(
+	    EFBIG, "%s needs more than %s of memory; if you trust the file, raise the limit: --max-memory %s",
+	    strcmp(request->path, "-") ? request->path : "standard input",
+	    sonde_memory_limit_text(request->memory_b, limit), sonde_memory_limit_text(2 * request->memory_b, more));
 }
 
 static int import(struct request *request, struct sonde_import_result *result)
@@ -169,7 +170,8 @@ static int check_from(const struct request *request)
 			return 0;
 	if (!request->from)
 		return 0;
-	fprintf(stderr, "sonde import: --from: unknown format '%s': use perf, chrome, pprof or folded\n", request->from);
+	fprintf(stderr, "sonde import: --from: unknown format '%s': use perf, chrome, pprof or folded\n",
+		request->from);
 	return SONDE_EXIT_USAGE;
 }
 

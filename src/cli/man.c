@@ -71,7 +71,7 @@ static void put_command(const struct sonde_command *command)
 	struct sonde_option_walk options = {.at = command->options};
 	for (const struct sonde_option *option; (option = sonde_option_next(&options));)
 		if (option->help)
-		put_option(option);
+			put_option(option);
 	if (command->examples) {
 		printf(".PP\nExamples:\n.PP\n.nf\n");
 		put_text(command->examples);

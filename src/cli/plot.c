@@ -60,9 +60,10 @@ const struct sonde_format *sonde_plot_form(const struct sonde_plot_asked *asked,
 		wanted = asked->format && !strcmp(asked->format, forms[i]->name) ? forms[i] : wanted;
 	}
 	if (wanted && named && wanted != named)
-		fprintf(stderr,
+		fprintf(
+		    stderr,
 		    "sonde %s: -f %s contradicts -o %s: the format is %s or %s; leave out -f, or name another file\n",
-			asked->command, asked->format, asked->output, wanted->name, named->name);
+		    asked->command, asked->format, asked->output, wanted->name, named->name);
 	else if (asked->format ? !wanted : !named)
 		fprintf(stderr, "sonde %s: a plot is svg or png; name a file with -o %s.svg or -o %s.png\n",
 			asked->command, row->name, row->name);
@@ -80,8 +81,8 @@ static int check_options(const struct sonde_rendering *rendering, int is_list)
 	else if (is_list && rendering->format)
 		fprintf(stderr, "sonde %s: --plot list prints text; leave out -f and --json\n", rendering->command);
 	else if (rendering->pass.limit > PLOT_ROWS_MAX)
-		fprintf(stderr, "sonde %s: a plot shows at most %d intervals; -n %zu is too many\n",
-			rendering->command, PLOT_ROWS_MAX, rendering->pass.limit);
+		fprintf(stderr, "sonde %s: a plot shows at most %d intervals; -n %zu is too many\n", rendering->command,
+			PLOT_ROWS_MAX, rendering->pass.limit);
 	else
 		return 0;
 	return SONDE_EXIT_USAGE;

@@ -78,8 +78,8 @@ static void say_unread(uint64_t damaged_b, uint64_t chunks)
 		snprintf(bytes, sizeof bytes, "%llu byte%s", (unsigned long long)damaged_b, sonde_plural(damaged_b));
 	if (chunks)
 		snprintf(whole, sizeof whole, "%llu chunk%s", (unsigned long long)chunks, sonde_plural(chunks));
-	fprintf(stderr, "sonde query: %s%s%s of the recording could not be read, so the answer is incomplete\n",
-		bytes, damaged_b && chunks ? " and " : "", whole);
+	fprintf(stderr, "sonde query: %s%s%s of the recording could not be read, so the answer is incomplete\n", bytes,
+		damaged_b && chunks ? " and " : "", whole);
 }
 
 /* Reports what is missing from the result. */

@@ -139,8 +139,7 @@ static int complain(const struct request *request, int code)
 		fprintf(stderr, "the recorder of process %d did not answer for %d s: is it stopped?\n",
 			(int)request->pid, ANSWER_MS / 1000);
 	else if (code == -EPROTO)
-		fprintf(stderr, "the recorder of process %d is another version of sonde\n",
-			(int)request->pid);
+		fprintf(stderr, "the recorder of process %d is another version of sonde\n", (int)request->pid);
 	else
 		fprintf(stderr, "cannot reach the recorder of process %d: %s\n", (int)request->pid, strerror(-code));
 	return SONDE_EXIT_NEGATIVE;

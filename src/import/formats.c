@@ -76,8 +76,9 @@ static const char *foreign(const uint8_t *bytes, size_t size_b)
 	for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
 		if (size_b >= kinds[i].size_b && !memcmp(bytes, kinds[i].magic, kinds[i].size_b))
 			return kinds[i].what;
-	return is_perfetto(bytes, size_b) ? "a native Perfetto trace: convert it to JSON first (traceconv json TRACE TRACE.json)"
-					  : NULL;
+	return is_perfetto(bytes, size_b)
+		   ? "a native Perfetto trace: convert it to JSON first (traceconv json TRACE TRACE.json)"
+		   : NULL;
 }
 
 static const struct sonde_import_format *detect(const uint8_t *bytes, size_t size_b, int gz)
@@ -114,9 +115,10 @@ static int choose(const struct sonde_import_format **out, struct sonde_import_jo
 		*out = detect(bytes, (size_t)got_b, sonde_input_is_gz(job->input));
 	free(bytes);
 	if (!error && !*out)
-		error = sonde_error(EBADMSG,
+		error = sonde_error(
+		    EBADMSG,
 		    "%s has no format that can be imported: perf.data, trace events in JSON, pprof, folded stacks",
-				    name);
+		    name);
 	return error ? error : sonde_input_rewind(job->input);
 }
 

@@ -203,8 +203,7 @@ static void event_choose(struct sonde_perf_replay *replay)
 	} else {
 		rate_hz = 1000;
 		replay->each_ns = 1000000;
-		snprintf(detail, sizeof detail, "1 sample of %s = 1 ms by convention: the file has no times",
-			 name);
+		snprintf(detail, sizeof detail, "1 sample of %s = 1 ms by convention: the file has no times", name);
 	}
 	if (*detail)
 		sonde_out_note(replay->job, "CPU time %s", *detail == 't' ? detail + 5 : "is not in the file");

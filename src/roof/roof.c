@@ -210,8 +210,8 @@ void sonde_roof_to_keys(const struct sonde_roof *roof, sonde_roof_put *put, void
 
 static int damaged(const char *key, const char *value)
 {
-	return sonde_error(
-	    EBADMSG, "%s: '%.60s' was not written by sonde: measure again with sonde roofline --measure", key, value);
+	return sonde_error(EBADMSG, "%s: '%.60s' was not written by sonde: measure again with sonde roofline --measure",
+			   key, value);
 }
 
 static int get_text(struct visitor *visitor, const char *key, char *text, size_t text_b)

@@ -36,7 +36,8 @@ static int read_file(char *out, size_t max_b, const struct sonde_cache_key *key)
 	close(fd);
 	out[done_b] = '\0';
 	if (got_b < 0 || strlen(out) != done_b || strncmp(out, HEAD, strlen(HEAD)))
-		return sonde_error(EBADMSG, "the file of this machine's ceilings is damaged: run sonde roofline --measure again");
+		return sonde_error(
+		    EBADMSG, "the file of this machine's ceilings is damaged: run sonde roofline --measure again");
 	return 0;
 }
 
@@ -97,8 +98,9 @@ int sonde_roof_store(const struct sonde_roof *roof)
 	int code = sonde_buf_error(&buf);
 	code = code ? code : sonde_cache_write(&key, HEAD, strlen(HEAD), buf.data, buf.len_b);
 	sonde_buf_fini(&buf);
-	return code ? sonde_error(-code,
+	return code ? sonde_error(
+			  -code,
 			  "cannot save the ceilings: %s; sonde needs its own folder in XDG_CACHE_HOME or ~/.cache",
-				  strerror(-code))
+			  strerror(-code))
 		    : 0;
 }

@@ -86,11 +86,10 @@ int sonde_journal_name(struct sonde_journal *journal, const char *name)
 	for (const char *at = name; *at; at++)
 		is_odd |= *at == '/' || (unsigned char)*at < 0x20 || *at == 0x7f;
 	if (is_odd)
-		return sonde_error(
-		    EINVAL,
+		return sonde_error(EINVAL,
 				   "'%.40s' cannot name an experiment: it becomes a file name, without '/' and control "
 				   "characters, not starting with '.' or '-', at most %d bytes",
-		    name, NAME_MAX_B);
+				   name, NAME_MAX_B);
 	snprintf(journal->path, sizeof journal->path, "%s/%s" SUFFIX, journal->folder, name);
 	int exists;
 	return check_owner(journal->path, &exists);
@@ -201,7 +200,8 @@ int sonde_journal_append(const struct sonde_journal *journal, const char *json)
 	if (!code) {
 		code = append_locked(fd, journal->folder, line, (size_t)len);
 		if (code)
-			sonde_error(-code, "%s: %s: the entry was not added to the journal", journal->path, strerror(-code));
+			sonde_error(-code, "%s: %s: the entry was not added to the journal", journal->path,
+				    strerror(-code));
 	}
 	if (fd >= 0)
 		close(fd);
@@ -233,7 +233,8 @@ static FILE *open_regular(const char *path)
 	if (fd >= 0 && !is_regular)
 		errno = EBADMSG;
 	int cause = errno;
-	sonde_error(cause, "%s: %s", path, cause == EBADMSG ? "not a regular file, as a journal must be" : strerror(cause));
+	sonde_error(cause, "%s: %s", path,
+		    cause == EBADMSG ? "not a regular file, as a journal must be" : strerror(cause));
 	if (fd >= 0)
 		close(fd);
 	errno = cause;

@@ -80,6 +80,6 @@ int sonde_paths_object(char *out, size_t out_b, const char *name)
 	snprintf(configured, sizeof configured, "%s/%s", SONDE_TARGET_DIR, name);
 	if (first_match(out, out_b, configured))
 		return 0;
-	return sonde_error(ENOENT, "%s: neither next to %s/sonde nor in %s; build or install all of sonde", name,
-			   own, SONDE_TARGET_DIR);
+	return sonde_error(ENOENT, "%s: neither next to %s/sonde nor in %s; build or install all of sonde", name, own,
+			   SONDE_TARGET_DIR);
 }

@@ -58,7 +58,8 @@ static const char *record(const struct sonde_gpu_calls *calls, void *stream, str
 	if (code != SUCCESS) /* a reused event may belong to a destroyed context: leave it alone */
 		mark->event = NULL;
 	mode_exchange(calls, before);
-	return code == SUCCESS ? NULL : "the driver refuses an event in that stream: does it belong to the current context?";
+	return code == SUCCESS ? NULL
+			       : "the driver refuses an event in that stream: does it belong to the current context?";
 }
 
 static enum sonde_gpu_state state_of(int code)

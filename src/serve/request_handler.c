@@ -129,7 +129,8 @@ static int make(struct request *request, struct sonde_buf *out)
 {
 	struct sonde_request_handler *handler = request->handler;
 	if (out->max_b == 0)
-		return sonde_error(EBUSY, "%d MB of answers are waiting to be sent: try again in a moment", SENT_MAX_B >> 20);
+		return sonde_error(EBUSY, "%d MB of answers are waiting to be sent: try again in a moment",
+				   SENT_MAX_B >> 20);
 	if (!sonde_growth_pages(
 		&handler->growth)) /* otherwise pages are notified of changes, and then request updates */
 		sonde_growth_read(&handler->growth);
@@ -140,7 +141,8 @@ static int make(struct request *request, struct sonde_buf *out)
 	if (changed)
 		return changed;
 	if (rc == -EFBIG && out->max_b < ANSWER_MAX_B)
-		return sonde_error(EBUSY, "answers are waiting to be sent, and this one is too large to add: try again in a moment");
+		return sonde_error(
+		    EBUSY, "answers are waiting to be sent, and this one is too large to add: try again in a moment");
 	return rc;
 }
 

@@ -53,9 +53,10 @@ static int open_socket(struct sonde_server *server, const struct sonde_server_op
 	if (rc)
 		return rc;
 	if (!listen->is_loopback && !options->token)
-		return sonde_error(EINVAL,
+		return sonde_error(
+		    EINVAL,
 		    "others can reach %s: --no-token works only on this machine; leave it out, or leave --host out",
-				   listen->host);
+		    listen->host);
 	if (options->token)
 		snprintf(server->token, sizeof server->token, "%s", options->token);
 	sonde_guard_init(&server->guard, listen->host, listen->port, listen->is_loopback,

@@ -205,7 +205,8 @@ static int notes_add(const struct fold *fold, const struct sonde_samples *sample
 				       "%.3f s of the function's self time fall outside these instructions",
 				       (double)outside.ns / 1e9);
 	if (rc == 0)
-		rc = sonde_report_note(fold->report, section, 0, "a sample may point one instruction past the slow one");
+		rc =
+		    sonde_report_note(fold->report, section, 0, "a sample may point one instruction past the slow one");
 	return rc;
 }
 
@@ -223,8 +224,7 @@ static int section_build(struct fold *fold, const struct sonde_samples *samples)
 		return rc;
 	if (!fold->seen.count)
 		return sonde_report_note(fold->report, section, 1,
-					 "%s was always inlined: its instructions are part of its callers",
-					 name);
+					 "%s was always inlined: its instructions are part of its callers", name);
 	qsort(fold->seen.rows, fold->seen.count, sizeof *fold->seen.rows, by_address);
 	rc = sonde_session_instructions(fold->session, fold->focus, fold->seen.rows[fold->seen.count - 1].address, take,
 					fold);

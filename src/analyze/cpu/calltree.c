@@ -309,11 +309,11 @@ static int note_unseen(const struct sonde_weights *heap, const char *more, struc
 	const char *size = sonde_heap_size_text(report, heap->unseen_b, 0);
 	if (!heap->unseen_b)
 		return 0;
-	int rc = sonde_report_note(report, section, 1,
-				   "%s%s were left of which it is not known whether anything points to them%s%s%s; "
-				   WEIGH_LEFT " shows all that was left",
-				   size ? size : "", more, *heap->unseen_why ? " (" : "", heap->unseen_why,
-				   *heap->unseen_why ? ")" : "");
+	int rc = sonde_report_note(
+	    report, section, 1,
+	    "%s%s were left of which it is not known whether anything points to them%s%s%s; " WEIGH_LEFT
+	    " shows all that was left",
+	    size ? size : "", more, *heap->unseen_why ? " (" : "", heap->unseen_why, *heap->unseen_why ? ")" : "");
 	if (!rc)
 		sonde_report_advise(report, section, SONDE_ACTION_METRIC, WEIGH_LEFT);
 	return rc;

@@ -281,10 +281,12 @@ static int note_unsampled(const struct sonde_samples *samples, struct sonde_repo
 	const char *rate = sonde_session_info(samples->session, "option.rate_hz");
 	double hz = rate ? strtod(rate, NULL) : 0, cpu_s = (double)samples->all.ns / 1e9;
 	if (hz > 0 && hz * cpu_s < SAMPLES_FEW)
-		return sonde_report_note(report, section, 1,
+		return sonde_report_note(
+		    report, section, 1,
 		    "no shares: at %g samples per second of CPU time none was taken in %.3f s; raise the rate with -F",
-					 hz, cpu_s);
-	return sonde_report_note(report, section, 1, "no shares: none of the samples in %.3f s of CPU time has a stack", cpu_s);
+		    hz, cpu_s);
+	return sonde_report_note(report, section, 1, "no shares: none of the samples in %.3f s of CPU time has a stack",
+				 cpu_s);
 }
 
 int sonde_samples_note_shares(const struct sonde_samples *samples, struct sonde_report *report,
@@ -294,8 +296,8 @@ int sonde_samples_note_shares(const struct sonde_samples *samples, struct sonde_
 	if (!samples->all.count && !samples->measured.ns)
 		return note_unsampled(samples, report, section);
 	sonde_samples_say_whole(samples->all, samples->measured.ns, whole, sizeof whole);
-	return sonde_report_note(report, section, 0, "%s; ± is the 95 %% interval (effective sample size %.0f)",
-				 whole, effective_n(samples));
+	return sonde_report_note(report, section, 0, "%s; ± is the 95 %% interval (effective sample size %.0f)", whole,
+				 effective_n(samples));
 }
 
 void sonde_samples_say_whole(struct sonde_weight all, uint64_t measured_ns, char *out, size_t out_b)
@@ -316,9 +318,9 @@ int sonde_samples_note_missing(const struct sonde_samples *samples, struct sonde
 	if (!missing_ns ||
 	    (!samples->all.count && !samples->measured.ns)) /* sonde_samples_note_shares() explains the cause */
 		return 0;
-	return sonde_report_note(
-	    report, section, 1, "unsampled: %.3f s (%.1f %% of the 100 %%), in no function",
-	    (double)missing_ns / 1e9, 100 * sonde_stats_share((double)missing_ns, (double)samples->all.ns));
+	return sonde_report_note(report, section, 1, "unsampled: %.3f s (%.1f %% of the 100 %%), in no function",
+				 (double)missing_ns / 1e9,
+				 100 * sonde_stats_share((double)missing_ns, (double)samples->all.ns));
 }
 
 static const struct sonde_source_row *cpu_row(const struct sonde_session *session)
@@ -364,11 +366,12 @@ int sonde_samples_none(const struct sonde_samples *samples, struct sonde_report 
 		return sonde_report_note(report, section, 1, "no CPU samples: %s", why);
 	const struct sonde_run *run = sonde_session_run(samples->session);
 	if (!run->closed && !run->growing && !sonde_pass_selects(&samples->options))
-		return sonde_report_note(report, section, 1,
+		return sonde_report_note(
+		    report, section, 1,
 		    "no CPU samples: the recording ends before the first readable one (%llu of %llu bytes are damaged)",
-					 (unsigned long long)sonde_session_damaged_b(samples->session),
-					 (unsigned long long)run->file_b);
-	return sonde_report_note(report, section, 1,
+		    (unsigned long long)sonde_session_damaged_b(samples->session), (unsigned long long)run->file_b);
+	return sonde_report_note(
+	    report, section, 1,
 	    "no CPU samples in %s: too little CPU time, or sampling was off (short runs: record -F 10000)",
-				 sonde_pass_selects(&samples->options) ? "this selection" : "this recording");
+	    sonde_pass_selects(&samples->options) ? "this selection" : "this recording");
 }

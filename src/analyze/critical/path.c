@@ -95,18 +95,18 @@ static int notes_add(const struct sonde_critical *critical, const struct sonde_c
 	uint64_t blocked_ns = elements->by_state_ns[SONDE_CRITICAL_BLOCKED] - elements->external_ns;
 	uint64_t unseen_ns = elements->by_state_ns[SONDE_CRITICAL_UNSEEN];
 	uint64_t unborn_ns = elements->by_state_ns[SONDE_CRITICAL_UNBORN];
-	int rc =
-	    sonde_report_note(report, section, 0,
+	int rc = sonde_report_note(report, section, 0,
 				   "100 %% = %.6f s, up to the end of %s (tid %u); the path changes threads %zu time%s",
-			      (double)(path->to_ns - path->from_ns) / 1e9, last->name, last->tid, path->handed_over,
-			      sonde_plural(path->handed_over));
+				   (double)(path->to_ns - path->from_ns) / 1e9, last->name, last->tid,
+				   path->handed_over, sonde_plural(path->handed_over));
 	if (!rc && is_shown(path, blocked_ns))
 		rc = sonde_report_note(report, section, 1, "%.1f %% of the path is blocked for an unknown reason: %s",
 				       share_of(path, blocked_ns), why_unknown(critical));
 	if (!rc && is_shown(path, unseen_ns))
-		rc = sonde_report_note(report, section, 1,
+		rc =
+		    sonde_report_note(report, section, 1,
 				      "in %.1f %% of the path, context switches do not show if the thread was on a CPU",
-				       share_of(path, unseen_ns));
+				      share_of(path, unseen_ns));
 	if (!rc && is_shown(path, unborn_ns))
 		rc = sonde_report_note(report, section, 1,
 				       "%.1f %% of the path come before a thread with no known creator",
@@ -133,30 +133,31 @@ static int devices_note(const struct sonde_critical *critical, const struct sond
 	uint64_t done_ns = elements->by_state_ns[SONDE_CRITICAL_DEVICE];
 	uint64_t queued_ns = elements->by_state_ns[SONDE_CRITICAL_QUEUED];
 	if (critical->devices_left_out)
-		return sonde_report_note(report, section, 1,
+		return sonde_report_note(
+		    report, section, 1,
 		    "GPUs are not in it: %zu activities are too many (select fewer with --from and --to)",
-					 critical->devices_left_out);
+		    critical->devices_left_out);
 	int rc = 0;
 	if (is_shown(path, done_ns) || is_shown(path, queued_ns))
-		rc = sonde_report_note(
-		    report, section, 0,
+		rc = sonde_report_note(report, section, 0,
 				       "%.1f %% of the path is GPU work that threads waited for, and %.1f %% submitted "
 				       "work that had not started",
-		    share_of(path, done_ns), share_of(path, queued_ns));
+				       share_of(path, done_ns), share_of(path, queued_ns));
 	if (!rc && path->unasked)
-		rc = sonde_report_note(report, section, 1,
+		rc = sonde_report_note(
+		    report, section, 1,
 		    "%zu time%s the submitting thread of GPU work is unknown: the path stays in the waiting thread",
-				       path->unasked, sonde_plural(path->unasked));
+		    path->unasked, sonde_plural(path->unasked));
 	if (!rc && critical->unended_waits)
-		rc = sonde_report_note(report, section, 1,
+		rc = sonde_report_note(
+		    report, section, 1,
 		    "%zu of %zu calls that wait for GPUs match no GPU work: they count as their threads' own time",
-				       critical->unended_waits, critical->device_waits);
+		    critical->unended_waits, critical->device_waits);
 	uint64_t lost = lost_activities(critical->session);
 	if (!rc && lost && critical->device_waits)
-		rc =
-		    sonde_report_note(report, section, 1,
+		rc = sonde_report_note(report, section, 1,
 				       "%llu GPU activities were lost: a wait may be matched to the one before",
-				      (unsigned long long)lost);
+				       (unsigned long long)lost);
 	return rc;
 }
 

@@ -62,8 +62,8 @@ static int row_add(const struct sonde_critical *critical, const struct sonde_cri
 	uint64_t span_ns = critical->to_ns - critical->from_ns;
 	int rc = sonde_critical_replay(&outcome, critical, scales, count);
 	if (!rc && !outcome.is_found) /* several: each was found alone */
-		rc = sonde_error(EINVAL, "--what-if: the recording has no %s '%s'",
-				 sonde_critical_of_name(scales->of), scales->name);
+		rc = sonde_error(EINVAL, "--what-if: the recording has no %s '%s'", sonde_critical_of_name(scales->of),
+				 scales->name);
 	struct sonde_cell *row = rc ? NULL : sonde_report_row(report, section);
 	const char *name = count == 1 ? sonde_report_text(report, "%s", scales->name) : "all of these";
 	if (rc)
@@ -79,8 +79,8 @@ static int row_add(const struct sonde_critical *critical, const struct sonde_cri
 	if (count == 1 && outcome.assumed)
 		rc = sonde_report_note(
 		    report, section, 0,
-		    "%s: %llu hold%s without waiters %s not recorded: the median of the others is used",
-		    name, (unsigned long long)outcome.assumed, sonde_plural(outcome.assumed),
+		    "%s: %llu hold%s without waiters %s not recorded: the median of the others is used", name,
+		    (unsigned long long)outcome.assumed, sonde_plural(outcome.assumed),
 		    sonde_word(outcome.assumed, "is", "are"));
 	row[PREDICTED] = sonde_cell_int(outcome.span_ns);
 	row[SAVED] = sonde_cell_real(1 - sonde_stats_share((double)outcome.span_ns, (double)span_ns), 0);
@@ -103,11 +103,11 @@ static int notes_add(const struct sonde_critical *critical, const struct asking 
 	if (!rc && by_function)
 		rc = sonde_report_note(report, section, 0, "functions: with callees, by samples (estimated)");
 	if (!rc && by_lock)
-		rc = sonde_report_note(
-		    report, section, 0,
+		rc = sonde_report_note(report, section, 0,
 				       "locks: what their owners do; the time before the first waiter is not recorded");
 	if (!rc && !critical->has_switches)
-		rc = sonde_report_note(report, section, 1,
+		rc = sonde_report_note(
+		    report, section, 1,
 		    "no context switches were recorded: threads count as running outside blocking calls");
 	return rc;
 }

@@ -53,12 +53,10 @@ static int finish(void *state, struct sonde_report *report)
 	if (count <= 0) {
 		free(rows);
 		return count ? (int)count
-			     : sonde_pass_nothing(
-				   &sums->options, report, "device-calls", "GPU API calls",
-				   sonde_device_none(sums->session, report, "GPU API call", "api"));
+			     : sonde_pass_nothing(&sums->options, report, "device-calls", "GPU API calls",
+						  sonde_device_none(sums->session, report, "GPU API call", "api"));
 	}
-	struct sonde_section *section =
-	    sonde_report_table(report, "device-calls", "GPU API calls", columns, COLUMNS);
+	struct sonde_section *section = sonde_report_table(report, "device-calls", "GPU API calls", columns, COLUMNS);
 	int rc = section ? 0 : sonde_error(ENOMEM, "out of memory for calls");
 	for (size_t i = 0; !rc && i < (size_t)count && i < limit; i++)
 		rc = row_add(sums, &rows[i], report, section);
@@ -66,7 +64,8 @@ static int finish(void *state, struct sonde_report *report)
 	if (rc)
 		return rc;
 	section->table.omitted = (size_t)count > limit ? (size_t)count - limit : 0;
-	return sonde_report_note(report, section, 0,
+	return sonde_report_note(
+	    report, section, 0,
 	    "wall time on the host, all threads; nested calls count in both; overhead: the driver's own figure");
 }
 

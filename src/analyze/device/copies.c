@@ -109,8 +109,7 @@ static int copies_finish(void *state, struct sonde_report *report)
 	if (rc)
 		return rc;
 	section->table.omitted = limit && count > limit ? count - limit : 0;
-	return sonde_report_note(
-	    report, section, 0,
+	return sonde_report_note(report, section, 0,
 				 "bytes/s: only copies wholly in the selected time; peer: memory of another GPU");
 }
 

@@ -193,9 +193,8 @@ static int row_add(const struct sonde_device_times *times, uint32_t id, const st
 	row[ALONE] = sonde_cell_int(alone_of(work));
 	row[PEAK] = work->allocated.is_known ? sonde_cell_int(work->allocated.peak.peak_b)
 					     : sonde_cell_absent("no allocation of its memory was recorded");
-	row[RESERVED] = work->reserved.is_known
-			    ? sonde_cell_int(work->reserved.peak.peak_b)
-			    : sonde_cell_absent("the reserve of its pools was not reported");
+	row[RESERVED] = work->reserved.is_known ? sonde_cell_int(work->reserved.peak.peak_b)
+						: sonde_cell_absent("the reserve of its pools was not reported");
 	row[QUEUES] = sonde_cell_int(work->queues);
 	row[KIND] = sonde_cell_text(kind_words[device->kind <= SONDE_DEVICE_ACCELERATOR ? device->kind : 0]);
 	row[UNITS] = known(device->units);
@@ -217,10 +216,9 @@ static int rows_add(const struct sonde_device_times *times, const struct work *w
 	if (rc)
 		return rc;
 	section->table.omitted = limit && count > limit ? count - limit : 0;
-	rc = sonde_report_note(
-	    report, section, 0,
+	rc = sonde_report_note(report, section, 0,
 			       "busy: at least one queue was active ÷ %s; kernels and copies: the sum over all queues",
-	    sonde_device_times_whole(times, report));
+			       sonde_device_times_whole(times, report));
 	return rc ? rc : sonde_device_times_note(times, report, section);
 }
 

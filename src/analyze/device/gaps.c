@@ -181,12 +181,14 @@ static int order_shares(struct sonde_report *report, struct sonde_section *secti
 static int notes(const struct finding *finding, const struct sonde_gaps *gaps, const struct sonde_device_times *times,
 		 struct sonde_report *report, struct sonde_section *section)
 {
-	int rc = sonde_report_note(report, section, 0,
+	int rc = sonde_report_note(
+	    report, section, 0,
 	    "%llu gap%s, %s in all: no queue of a GPU was active, between the first and last activity in %s",
-				   (unsigned long long)finding->found, sonde_plural(finding->found),
-				   sonde_device_length(report, finding->total_ns), times->window.what);
+	    (unsigned long long)finding->found, sonde_plural(finding->found),
+	    sonde_device_length(report, finding->total_ns), times->window.what);
 	rc = rc ? rc
-		: sonde_report_note(report, section, 0,
+		: sonde_report_note(
+		      report, section, 0,
 		      "shares: what the thread that submitted the next work did; zone: the innermost over half of it");
 	if (!rc && gaps->left_out)
 		rc = sonde_report_note(report, section, 1,

@@ -439,10 +439,10 @@ static int notes_add(const struct launches *launches, const struct rows *rows, s
 		all += rows->all[i].calls;
 		nowhere += rows->all[i].has_stack ? 0 : rows->all[i].calls;
 	}
-	int rc =
-	    sonde_report_note(report, section, 0,
+	int rc = sonde_report_note(
+	    report, section, 0,
 	    "%llu of %llu kernels, copies and allocations have a stack, which starts outside the driver",
-			      (unsigned long long)(all - nowhere), (unsigned long long)all);
+	    (unsigned long long)(all - nowhere), (unsigned long long)all);
 	if (!rc && launches->cut)
 		rc = sonde_report_note(report, section, 0, "%llu stacks are incomplete: outer functions are missing",
 				       (unsigned long long)launches->cut);
@@ -477,11 +477,9 @@ static int finish(void *state, struct sonde_report *report)
 	if (!rc && rows.count)
 		rc = table_fill(launches, &rows, report);
 	else if (!rc)
-		rc = sonde_pass_nothing(
-		    &launches->options, report, "launch-stacks", TITLE,
-		    launches->calls.count
-			? "no GPU work was submitted in it"
-			: sonde_device_none(launches->session, report,
+		rc = sonde_pass_nothing(&launches->options, report, "launch-stacks", TITLE,
+					launches->calls.count ? "no GPU work was submitted in it"
+							      : sonde_device_none(launches->session, report,
 										  "stack of a GPU call", "full"));
 	sonde_map_fini(&rows.map);
 	free(rows.all);

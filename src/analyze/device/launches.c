@@ -141,9 +141,8 @@ static int row_add(const struct sonde_device_sums *sums, const struct launch *la
 			       : sonde_cell_absent("none lies wholly in the selected time");
 	row[NAME] = sonde_cell_text(operation->name);
 	row[GRID] = size_cell(report, operation->grid, "not reported");
-	row[BLOCK] =
-	    size_cell(report, operation->block,
-		      operation->grid[0] ? "chosen by the driver: the grid is in threads" : "not reported");
+	row[BLOCK] = size_cell(report, operation->block,
+			       operation->grid[0] ? "chosen by the driver: the grid is in threads" : "not reported");
 	row[REGISTERS] = told(operation->registers);
 	row[SHARED] = told((uint64_t)operation->static_shared_b + operation->dynamic_shared_b);
 	row[LOCAL] = told(operation->local_b);

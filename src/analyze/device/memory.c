@@ -47,22 +47,21 @@ static const char *device_of(const struct sonde_session *session, uint32_t devic
 static int note(const struct sonde_device_times *times, const struct sonde_device_blocks *blocks,
 		struct sonde_report *report, struct sonde_section *section)
 {
-	int rc =
-	    sonde_report_note(report, section, 0,
+	int rc = sonde_report_note(
+	    report, section, 0,
 	    "recorded by address, all threads; memory that drivers take on their own is not included");
 	if (!rc && blocks->unsized)
 		rc = sonde_report_note(report, section, 1, "%llu allocation%s of unknown size or address %s left out",
 				       (unsigned long long)blocks->unsized, sonde_plural(blocks->unsized),
 				       sonde_word(blocks->unsized, "is", "are"));
 	if (!rc && blocks->unknown_frees)
-		rc =
-		    sonde_report_note(report, section, 0, "%llu %s freed without a recorded allocation",
-				      (unsigned long long)blocks->unknown_frees,
-				      sonde_word(blocks->unknown_frees, "block was", "blocks were"));
+		rc = sonde_report_note(report, section, 0, "%llu %s freed without a recorded allocation",
+				       (unsigned long long)blocks->unknown_frees,
+				       sonde_word(blocks->unknown_frees, "block was", "blocks were"));
 	if (!rc && times->left_out)
-		rc = sonde_report_note(report, section, 1, "%llu activit%s exceeded the memory limit: the figures are too low",
-				       (unsigned long long)times->left_out,
-				       sonde_word(times->left_out, "y has", "ies have"));
+		rc = sonde_report_note(
+		    report, section, 1, "%llu activit%s exceeded the memory limit: the figures are too low",
+		    (unsigned long long)times->left_out, sonde_word(times->left_out, "y has", "ies have"));
 	return rc;
 }
 
@@ -116,8 +115,7 @@ static int memory_finish(void *state, struct sonde_report *report)
 				&times->options, report, "device-memory", "GPU memory",
 				sonde_device_none(times->session, report, "GPU memory allocation", "api"));
 	}
-	struct sonde_section *section =
-	    sonde_report_table(report, "device-memory", "GPU memory", columns, COLUMNS);
+	struct sonde_section *section = sonde_report_table(report, "device-memory", "GPU memory", columns, COLUMNS);
 	rc = section ? 0 : sonde_error(ENOMEM, "out of memory for memory of devices");
 	for (size_t from = 0; !rc && from < blocks.count; from += group.count) {
 		rc = group_at(&group, &blocks, from, times);
@@ -255,15 +253,13 @@ static int peak_finish(void *state, struct sonde_report *report)
 	for (size_t i = 0; !rc && i < count && i < limit; i++)
 		rc = held_row_add(times->session, &held[i], report, section);
 	if (!rc && !section)
-		rc = sonde_pass_nothing(
-		    &times->options, report, "device-peak", "GPU memory at its peak",
-		    sonde_device_none(times->session, report, "GPU memory allocation", "api"));
+		rc = sonde_pass_nothing(&times->options, report, "device-peak", "GPU memory at its peak",
+					sonde_device_none(times->session, report, "GPU memory allocation", "api"));
 	if (!rc && section) {
 		section->table.omitted = count > limit ? count - limit : 0;
 		rc = sonde_device_rows_apart(report, section);
 		rc = rc ? rc
-			: sonde_report_note(
-			      report, section, 0,
+			: sonde_report_note(report, section, 0,
 					    "blocks live at the peak of their GPU and kind of memory, by size and "
 					    "call; shares are of that peak");
 	}

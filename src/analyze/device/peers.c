@@ -217,7 +217,8 @@ static int links_add(const struct sonde_series_sums *sums, struct sonde_report *
 	}
 	if (!section)
 		return sonde_error(ENOMEM, "out of memory for links of devices");
-	return sonde_report_note(report, section, 0,
+	return sonde_report_note(
+	    report, section, 0,
 	    "by counters of each GPU, all links and all programs, from the first to the last reading");
 }
 
@@ -250,8 +251,7 @@ static int peers_finish(void *state, struct sonde_report *report)
 	int rc = copies && ways ? 0 : sonde_error(ENOMEM, "out of memory for %zu copies of devices", times->count);
 	size_t count = rc ? 0 : ways_of(ways, copies, times);
 	if (!rc && !count)
-		rc =
-		    sonde_pass_nothing(&times->options, report, "peers", TITLE, "no P2P copy was recorded");
+		rc = sonde_pass_nothing(&times->options, report, "peers", TITLE, "no P2P copy was recorded");
 	else if (!rc)
 		rc = rows_add(times, ways, count, report);
 	if (!rc && (count || times->options.asked)) /* kernels access another device's memory without a copy */

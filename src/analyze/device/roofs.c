@@ -109,8 +109,7 @@ static int device_add(const struct sonde_session *session, const struct sonde_de
 	const char *label = sonde_device_label(session, device->id, report);
 	int rc = label ? 0 : sonde_error(ENOMEM, "out of memory for a row");
 	if (!rc && device->kind == SONDE_DEVICE_CPU)
-		return sonde_report_note(report, section, 0, "%s is the processor: see the machine's ceilings",
-					 label);
+		return sonde_report_note(report, section, 0, "%s is the processor: see the machine's ceilings", label);
 	if (!rc && !device->capability && !device->memory_b_per_s)
 		return sonde_report_note(
 		    report, section, 0,
@@ -136,8 +135,7 @@ int sonde_device_roofs_add(const struct sonde_session *session, struct sonde_rep
 		      report, section, 0,
 		      "theoretical, from the GPU's attributes at its highest clock; below FLOP/B memory is the limit");
 	rc = rc ? rc
-		: sonde_report_note(
-		      report, section, 0,
+		: sonde_report_note(report, section, 0,
 				    "kernels are not placed: their FLOP and bytes need the GPU's counters");
 	if (!rc && count > DEVICES_MAX)
 		rc = sonde_report_note(report, section, 0, "%zu more GPUs are left out", count - DEVICES_MAX);

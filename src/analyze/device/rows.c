@@ -69,6 +69,6 @@ const char *sonde_device_none(const struct sonde_session *session, struct sonde_
 		return sonde_report_text(report, "no %s was recorded: %s", what, gpu->detail);
 	if (gpu && (!level || strstr(gpu->method, level) || strstr(gpu->method, "full")))
 		return sonde_report_text(report, "no %s was recorded", what);
-	return sonde_report_text(report, "no %s was recorded: use sonde record --gpu%s%s", what,
-				 level ? "=" : "", level ? level : "");
+	return sonde_report_text(report, "no %s was recorded: use sonde record --gpu%s%s", what, level ? "=" : "",
+				 level ? level : "");
 }

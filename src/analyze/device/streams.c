@@ -222,8 +222,7 @@ static int notes(const struct streams *streams, struct sonde_report *report, str
 	    "busy: active time ÷ %s; delay: from submission to start; waiting: mean number of unstarted items",
 	    sonde_device_times_whole(streams->times, report));
 	rc = rc ? rc
-		: sonde_report_note(
-		      report, section, 0,
+		: sonde_report_note(report, section, 0,
 				    "with others: overlap with other queues; copies overlapped: share of copy time "
 				    "with a kernel running");
 	return rc ? rc : sonde_device_times_note(streams->times, report, section);

@@ -209,11 +209,11 @@ int sonde_device_times_note(const struct sonde_device_times *times, struct sonde
 			    struct sonde_section *section)
 {
 	int rc = times->left_out
-		     ? sonde_report_note(
-			   report, section, 1,
+		     ? sonde_report_note(report, section, 1,
 					 "%llu activit%s exceeded the memory limit and %s left out: shares are too low",
-			   (unsigned long long)times->left_out, sonde_word(times->left_out, "y has", "ies have"),
-			   sonde_word(times->left_out, "is", "are"))
+					 (unsigned long long)times->left_out,
+					 sonde_word(times->left_out, "y has", "ies have"),
+					 sonde_word(times->left_out, "is", "are"))
 		     : 0;
 	if (!rc)
 		rc = note_taken(times, report, section);

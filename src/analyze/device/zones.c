@@ -378,8 +378,9 @@ static int compare_rows(const void *left, const void *right)
 
 static struct sonde_cell mean_cell(const struct row *row, double sum_b)
 {
-	return row->outermost ? sonde_cell_real(sum_b / (double)row->outermost, 0)
-			      : sonde_cell_absent("all of its calls are nested in a zone of its own that is not selected");
+	return row->outermost
+		   ? sonde_cell_real(sum_b / (double)row->outermost, 0)
+		   : sonde_cell_absent("all of its calls are nested in a zone of its own that is not selected");
 }
 
 static struct sonde_cell change_cell(int64_t change_b)
@@ -419,12 +420,12 @@ static int row_add(const struct zones *zones, const struct row *from, struct son
 static int notes_add(const struct zones *zones, const struct sonde_device_blocks *blocks, struct sonde_report *report,
 		     struct sonde_section *section)
 {
-	int rc =
-	    sonde_report_note(report, section, 0,
+	int rc = sonde_report_note(
+	    report, section, 0,
 	    "all threads of the process, nested zones included; change: what its calls left allocated");
 	if (!rc)
-		rc = sonde_report_note(
-		    report, section, 0, "requested blocks only; pool reserves are listed separately");
+		rc =
+		    sonde_report_note(report, section, 0, "requested blocks only; pool reserves are listed separately");
 	if (!rc && blocks->unsized)
 		rc = sonde_report_note(report, section, 1, "%llu allocation%s of unknown size or address %s left out",
 				       (unsigned long long)blocks->unsized, sonde_plural(blocks->unsized),

@@ -87,16 +87,14 @@ static int note_totals(struct sonde_diff *diff, struct sonde_section *section)
 	double wall = (double)a->wall_ns / (double)b->wall_ns;
 	if (!has_cpu)
 		return sonde_report_note(diff->report, section, 0, "%s by wall time, one run each",
-					 sonde_change_words( wall).text);
+					 sonde_change_words(wall).text);
 	return sonde_report_note(diff->report, section, 0, "%s by wall time, %s by CPU time, one run each",
-				 sonde_change_words( wall).text, sonde_change_words(
-				 (double)x.ns / (double)y.ns).text);
+				 sonde_change_words(wall).text, sonde_change_words((double)x.ns / (double)y.ns).text);
 }
 
 static int totals(struct sonde_diff *diff)
 {
-	struct sonde_section *section =
-	    sonde_report_table(diff->report, "diff", "Run times", columns, COLUMNS);
+	struct sonde_section *section = sonde_report_table(diff->report, "diff", "Run times", columns, COLUMNS);
 	int code = section ? 0 : sonde_error(ENOMEM, "out of memory for a section");
 	code = code ? code : run_add(diff, section, "baseline", diff->baseline);
 	code = code ? code : run_add(diff, section, "candidate", diff->candidate);
@@ -114,9 +112,11 @@ static int say_verdict(struct sonde_diff *diff)
 		return code;
 	if (diff->renamed)
 		return sonde_report_note_first(
-		    report, sonde_report_text(report,
+		    report,
+		    sonde_report_text(
+			report,
 			"different programs, not comparable: %s; if they are one program, record it under one name",
-					      diff->renamed));
+			diff->renamed));
 	if (diff->is_other_program)
 		return sonde_report_note_first(
 		    report, sonde_report_text(report,
@@ -128,12 +128,12 @@ static int say_verdict(struct sonde_diff *diff)
 					 "inconclusive: too few steady iterations of %s, the longest ones",
 					 diff->iteration);
 	if (isnan(diff->change.by))
-		return sonde_report_note(
-		    report, NULL, 0,
+		return sonde_report_note(report, NULL, 0,
 					 "inconclusive: one run each shows no run-to-run variation; use sonde bench "
 					 "--vs, or sonde_iteration()");
 	return sonde_report_note(report, NULL, 0, "%s: %s by iterations of %s, within these two runs",
-				 sonde_verdict_name(diff->verdict), sonde_change_words( diff->change.by).text, diff->iteration);
+				 sonde_verdict_name(diff->verdict), sonde_change_words(diff->change.by).text,
+				 diff->iteration);
 }
 
 /* --- choosing sections

@@ -285,10 +285,10 @@ static int find_renamed(struct sonde_diff *diff, struct table *table)
 	}
 	if (common < COMMON_LEAST)
 		return 0;
-	diff->renamed =
-	    sonde_report_text(diff->report,
+	diff->renamed = sonde_report_text(
+	    diff->report,
 	    "functions with %.1f %% of the candidate's CPU time have the same names, but are in %s and in %s",
-			      100 * common, of[CANDIDATE]->module, of[BASELINE]->module);
+	    100 * common, of[CANDIDATE]->module, of[BASELINE]->module);
 	return diff->renamed ? 0 : sonde_error(ENOMEM, "out of memory for a note");
 }
 
@@ -327,8 +327,8 @@ static int note_without(struct sonde_diff *diff, const struct table *table, stru
 
 static int table_fill(struct sonde_diff *diff, struct table *table)
 {
-	struct sonde_section *section = sonde_report_table(
-	    diff->report, "diff-functions", "Functions by change of CPU share", columns, COLUMNS);
+	struct sonde_section *section =
+	    sonde_report_table(diff->report, "diff-functions", "Functions by change of CPU share", columns, COLUMNS);
 	size_t limit = diff->options->limit ? diff->options->limit : DEFAULT_ROWS;
 	int code = section ? 0 : sonde_error(ENOMEM, "out of memory for a section");
 	size_t shown = 0;
@@ -341,9 +341,10 @@ static int table_fill(struct sonde_diff *diff, struct table *table)
 	section->table.omitted = shown > limit ? shown - limit : 0;
 	code = check_common(diff, table, section);
 	code = code ? code : note_without(diff, table, section);
-	return code ? code
-		    : sonde_report_note(
-			  diff->report, section, 0,
+	return code
+		   ? code
+		   : sonde_report_note(
+			 diff->report, section, 0,
 			 "change: candidate − baseline, with its 95 %% interval; run-to-run variation is not included");
 }
 

@@ -1,9 +1,10 @@
 /* iterations.c: compares iterations of the same name.
  *
  * Neighbours are alike, and a test by ranks takes each value for news of its own: so what is compared are means of
- * neighbours after the warm-up (statistics/steady.h), at most 40 of each recording, and fewer and longer ones until what one of
- * them tells of the next is no more than chance. What differs from run to run is in no run: a verdict asks for twice
- * the margin at least, for iterations that are steady, and for more than other programs can have made (noise.h).
+ * neighbours after the warm-up (statistics/steady.h), at most 40 of each recording, and fewer and longer ones until
+ * what one of them tells of the next is no more than chance. What differs from run to run is in no run: a verdict asks
+ * for twice the margin at least, for iterations that are steady, and for more than other programs can have made
+ * (noise.h).
  */
 #include <errno.h>
 #include <math.h>
@@ -244,9 +245,10 @@ static int note_noise(struct sonde_diff *diff, struct sonde_section *section, co
 		      const double noise[2])
 {
 	int is_candidate = from->change.by < 1;
-	return sonde_report_note(diff->report, section, 1,
-				 "noisy run: other programs had the CPUs for %.0f %% of the %s; %s can differ by that alone",
-				 100 * noise[is_candidate], is_candidate ? "candidate" : "baseline", from->name);
+	return sonde_report_note(
+	    diff->report, section, 1,
+	    "noisy run: other programs had the CPUs for %.0f %% of the %s; %s can differ by that alone",
+	    100 * noise[is_candidate], is_candidate ? "candidate" : "baseline", from->name);
 }
 
 static int row_add(struct sonde_diff *diff, struct sonde_section *section, const struct compared *from,

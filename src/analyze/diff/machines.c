@@ -6,14 +6,10 @@
 #include "analyze/diff/diff.h"
 
 const struct sonde_machine_key sonde_machine_keys[] = {
-    {"host.cpu", "processors", 1},
-    {"host.machine", "machine types", 1},
-    {"host.cpus", "numbers of CPUs", 1},
-    {"run.cpus", "usable CPUs", 1},
-    {"host.kernel", "kernels", 0},
-    {"host.governor", "frequency governors", 0},
-    {"host.smt", "SMT settings", 0},
-    {"host.transparent_hugepage", "huge page settings", 0},
+    {"host.cpu", "processors", 1},       {"host.machine", "machine types", 1},
+    {"host.cpus", "numbers of CPUs", 1}, {"run.cpus", "usable CPUs", 1},
+    {"host.kernel", "kernels", 0},       {"host.governor", "frequency governors", 0},
+    {"host.smt", "SMT settings", 0},     {"host.transparent_hugepage", "huge page settings", 0},
     {"host.clocksource", "clocks", 0},
 };
 const size_t sonde_machine_key_count = sizeof sonde_machine_keys / sizeof *sonde_machine_keys;

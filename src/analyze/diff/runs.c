@@ -24,8 +24,8 @@ static const struct {
 	const char *label, *unit;
 	double scale;
 } totals[SONDE_DIFF_TOTALS] = {
-    [SONDE_DIFF_WALL] = {"wall", "µs", 1e3},           [SONDE_DIFF_CPU] = {"CPU", "µs", 1e3},
-    [SONDE_DIFF_USER] = {"user", "µs", 1e3},           [SONDE_DIFF_SYSTEM] = {"system", "µs", 1e3},
+    [SONDE_DIFF_WALL] = {"wall", "µs", 1e3},      [SONDE_DIFF_CPU] = {"CPU", "µs", 1e3},
+    [SONDE_DIFF_USER] = {"user", "µs", 1e3},      [SONDE_DIFF_SYSTEM] = {"system", "µs", 1e3},
     [SONDE_DIFF_PEAK_RSS] = {"peak RSS", "B", 1},
 };
 
@@ -121,9 +121,10 @@ static int check_order(struct sonde_diff_runs *runs)
 		how = "the order of the recordings is unknown";
 	if (code || runs->is_in_turn)
 		return code;
-	return sonde_report_note(runs->report, NULL, 1,
-	    "%s: the system may have changed, so less than %.0f %% gets no verdict; interleave the runs",
-				 how, 100 * SONDE_CHANGE_DRIFT);
+	return sonde_report_note(
+	    runs->report, NULL, 1,
+	    "%s: the system may have changed, so less than %.0f %% gets no verdict; interleave the runs", how,
+	    100 * SONDE_CHANGE_DRIFT);
 }
 
 static double margin_of(const struct sonde_diff_runs *runs)
@@ -267,16 +268,16 @@ static int note_losses(struct sonde_diff_runs *runs)
 		lossy += run_at(runs, i)->lost != 0;
 		open += !run_at(runs, i)->closed;
 	}
-	int code = damaged ? sonde_report_note(runs->report, NULL, 1, "%zu recordings: %zu are partly unreadable",
-					       all, damaged)
+	int code = damaged ? sonde_report_note(runs->report, NULL, 1, "%zu recordings: %zu are partly unreadable", all,
+					       damaged)
 			   : 0;
 	if (!code && open)
-		code = sonde_report_note(runs->report, NULL, 1,
-				      "%zu recordings: %zu are incomplete, so their run times are unknown", all,
-					 open);
+		code =
+		    sonde_report_note(runs->report, NULL, 1,
+				      "%zu recordings: %zu are incomplete, so their run times are unknown", all, open);
 	if (!code && lossy)
-		code = sonde_report_note(runs->report, NULL, 1, "%zu recordings: %zu lost records while they ran",
-					 all, lossy);
+		code = sonde_report_note(runs->report, NULL, 1, "%zu recordings: %zu lost records while they ran", all,
+					 lossy);
 	return code;
 }
 
@@ -292,26 +293,24 @@ static int say_verdict(struct sonde_diff_runs *runs, const struct sonde_diff_com
 	    sonde_diff_facts(report, runs->verdict, change, by == SONDE_DIFF_CPU ? "cpu" : "wall", runs->is_comparable);
 	if (!code && runs->is_other_program)
 		return sonde_report_note_first(
-		    report,
-		    sonde_report_text(report,
+		    report, sonde_report_text(report,
 					      "different programs, not comparable: they share functions with only %.1f "
 					      "%% of the candidate's CPU time",
-				      100 * runs->common_share));
+					      100 * runs->common_share));
 	if (code || !is_known)
 		return code ? code
 			    : sonde_report_note(report, NULL, 1, "inconclusive: the run times of one side are unknown");
 	code = sonde_report_note(report, NULL, 0,
 				 change->p < 0.001 ? "%s: %s by %s time (%zu and %zu runs, p < 0.001)"
 						   : "%s: %s by %s time (%zu and %zu runs, p = %.3f)",
-				 sonde_verdict_name(runs->verdict), sonde_change_words(change->by).text, totals[by].label, change->baseline,
-				 change->candidate, change->p);
+				 sonde_verdict_name(runs->verdict), sonde_change_words(change->by).text,
+				 totals[by].label, change->baseline, change->candidate, change->p);
 	double least = sonde_diff_least_p(change->baseline, change->candidate), alone = fmin(ASKED * least, 1);
 	if (!code && runs->verdict == SONDE_VERDICT_INCONCLUSIVE && alone >= 0.01)
-		code = sonde_report_note(
-		    report, NULL, 1,
+		code = sonde_report_note(report, NULL, 1,
 					 "with %zu and %zu runs p is at least %.3f, and %.3f if one metric alone "
 					 "differs: use at least 6 each",
-		    change->baseline, change->candidate, least, alone);
+					 change->baseline, change->candidate, least, alone);
 	return code;
 }
 

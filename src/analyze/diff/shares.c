@@ -162,8 +162,8 @@ static int check_common(struct sonde_diff_runs *runs, struct sonde_section *sect
 static int put_table(struct sonde_diff_runs *runs, const struct function *functions, size_t count)
 {
 	size_t limit = runs->options->limit ? runs->options->limit : DEFAULT_ROWS;
-	struct sonde_section *section = sonde_report_table(
-	    runs->report, "diff-functions", "Functions by change of CPU share", columns, COLUMNS);
+	struct sonde_section *section =
+	    sonde_report_table(runs->report, "diff-functions", "Functions by change of CPU share", columns, COLUMNS);
 	int code = section ? 0 : sonde_error(ENOMEM, "out of memory for a section");
 	for (size_t i = 0; !code && i < count && i < limit; i++)
 		code = row_add(runs, section, &functions[i]);
@@ -172,11 +172,10 @@ static int put_table(struct sonde_diff_runs *runs, const struct function *functi
 	section->table.omitted = count > limit ? count - limit : 0;
 	code = check_common(runs, section, functions, count);
 	return code ? code
-		    : sonde_report_note(
-			  runs->report, section, 0,
+		    : sonde_report_note(runs->report, section, 0,
 					"change: candidate − baseline, by runs; p is corrected for all functions with "
 					"%.1f %% in some run",
-			  100 * LEAST_SHARE);
+					100 * LEAST_SHARE);
 }
 
 int sonde_diff_shares_table(struct sonde_diff_runs *runs)

@@ -290,8 +290,7 @@ static int rows_add(struct sonde_diff *diff, struct sonde_section *section, cons
 
 static int notes_add(struct sonde_diff *diff, struct sonde_section *section)
 {
-	return sonde_report_note(
-	    diff->report, section, 0,
+	return sonde_report_note(diff->report, section, 0,
 				 "change: candidate − baseline, with callees, with 95 %% intervals; one run each");
 }
 

@@ -129,25 +129,24 @@ static int hot_add(const struct sonde_facts *facts, const char *kind, const char
 	if (own && is_told(found, own))
 		return 0;
 	return sonde_found_add(
-	    found,
-	    &(struct sonde_finding){
-		.subject = own ? sonde_report_text(found->report, "%s, which calls %s", own, name)
-			       : sonde_report_text(found->report, "%s", name),
-		.evidence = own ? sonde_report_text(
-				      found->report,
+	    found, &(struct sonde_finding){
+		       .subject = own ? sonde_report_text(found->report, "%s, which calls %s", own, name)
+				      : sonde_report_text(found->report, "%s", name),
+		       .evidence =
+			   own ? sonde_report_text(found->report,
 						   "%.3f s of the %.3f s %s are in %s, called by %s, which takes %.3f "
 						   "s of CPU time with its callees",
-				      time_ns / 1e9, facts->span_ns / 1e9, what, name, own, total_ns / 1e9)
-				: sonde_report_text(found->report, "%.3f s of the %.3f s %s are in this %s itself",
-						    time_ns / 1e9, facts->span_ns / 1e9, what, kind),
-		.saves_ns = saves_ns,
-		.has_waits = 1,
-		.place = {.function = strcmp(kind, "function") ? NULL
-				      : own                    ? own
-							       : name,
-			  .ns = strcmp(kind, "function") ? sonde_facts_zone_ns(facts, name) : 0},
-		.weighs = own ? fmax(self_ns / facts->span_ns, sonde_facts_share(facts, total_ns, saves_ns))
-			      : fmin(self_ns / facts->span_ns, 1)});
+						   time_ns / 1e9, facts->span_ns / 1e9, what, name, own, total_ns / 1e9)
+			       : sonde_report_text(found->report, "%.3f s of the %.3f s %s are in this %s itself",
+						   time_ns / 1e9, facts->span_ns / 1e9, what, kind),
+		       .saves_ns = saves_ns,
+		       .has_waits = 1,
+		       .place = {.function = strcmp(kind, "function") ? NULL
+					     : own                    ? own
+								      : name,
+				 .ns = strcmp(kind, "function") ? sonde_facts_zone_ns(facts, name) : 0},
+		       .weighs = own ? fmax(self_ns / facts->span_ns, sonde_facts_share(facts, total_ns, saves_ns))
+				     : fmin(self_ns / facts->span_ns, 1)});
 }
 
 SONDE_JUDGE(hot_function)
@@ -194,15 +193,17 @@ SONDE_JUDGE(many_calls)
 		    !(share > facts->threshold[SONDE_THRESHOLD_CALLS_SHARE]) ||
 		    !(self_ns / calls < facts->threshold[SONDE_THRESHOLD_CALL_NS]))
 			continue;
-		rc = sonde_found_add(found,
-				     &(struct sonde_finding){
-					 .subject = sonde_report_text(found->report, "%s", name),
-					 .evidence = sonde_report_text(found->report,
+		rc = sonde_found_add(
+		    found,
+		    &(struct sonde_finding){
+			.subject = sonde_report_text(found->report, "%s", name),
+			.evidence = sonde_report_text(
+			    found->report,
 			    "called %.0f times, %.0f ns each: %.3f s in all, including call and recording overhead",
-								       calls, self_ns / calls, self_ns / 1e9),
-					 .saves_ns = on_path_ns,
-					 .has_waits = 1,
-					 .weighs = fmin(share, 1)});
+			    calls, self_ns / calls, self_ns / 1e9),
+			.saves_ns = on_path_ns,
+			.has_waits = 1,
+			.weighs = fmin(share, 1)});
 	}
 	return rc;
 }
@@ -364,8 +365,8 @@ static const char *churn_text(const struct churn *churn, double rate, struct son
 	if (!many)
 		return NULL;
 	if (isnan(churn->temporary))
-		return sonde_report_text(report, "; about %s allocations/s (sampled); for the temporary ones: record --heap=full",
-					 many);
+		return sonde_report_text(
+		    report, "; about %s allocations/s (sampled); for the temporary ones: record --heap=full", many);
 	const char *most =
 	    *churn->where ? sonde_report_text(report, "; most temporary blocks come from %s", churn->where) : "";
 	return most ? sonde_report_text(report, "; %s allocations/s, %.0f %% of them temporary%s", many,
@@ -440,16 +441,15 @@ SONDE_JUDGE(profiler_cost)
 	if (!(share > facts->threshold[SONDE_THRESHOLD_COST]))
 		return 0;
 	return sonde_found_add(
-	    found,
-	    &(struct sonde_finding){
-		.subject = "profiling overhead",
-		.evidence = sonde_report_text(
-		    found->report,
+	    found, &(struct sonde_finding){
+		       .subject = "profiling overhead",
+		       .evidence = sonde_report_text(
+			   found->report,
 			   "%.3f s (%.1f %% of CPU time) are recorder code inside the program; outside it %.3f s",
-		    inside_ns / 1e9, 100 * share, beside_ns / 1e9),
-		.saves_ns = saves_ns,
-		.has_waits = 1,
-		.weighs = sonde_facts_share(facts, inside_ns, saves_ns)});
+			   inside_ns / 1e9, 100 * share, beside_ns / 1e9),
+		       .saves_ns = saves_ns,
+		       .has_waits = 1,
+		       .weighs = sonde_facts_share(facts, inside_ns, saves_ns)});
 }
 
 SONDE_JUDGE(idle_energy)

@@ -240,9 +240,9 @@ static const char *evidence_of(struct sonde_report *report, const struct tally *
 		      : "their gain for its compute capability is unknown";
 	if (!counted || !faster)
 		return NULL;
-	return sonde_report_text(report, "%.0f FP32 matrix kernel%s (by name) ran for %.3f s, %.3f s of it without another kernel; %s; %s",
-				 tally->count, tally->count > 1 ? "s" : "", tally->ns / 1e9, alone_ns / 1e9, counted,
-				 faster);
+	return sonde_report_text(
+	    report, "%.0f FP32 matrix kernel%s (by name) ran for %.3f s, %.3f s of it without another kernel; %s; %s",
+	    tally->count, tally->count > 1 ? "s" : "", tally->ns / 1e9, alone_ns / 1e9, counted, faster);
 }
 
 static int judge_device(const struct sonde_facts *facts, const struct sonde_device *device, const struct tally *tally,

@@ -288,10 +288,10 @@ static int way_add(const struct staged *staged, struct sonde_found *found, const
 		return 0;
 	const char *from = sonde_device_label(facts->session, way->out->device, found->report);
 	const char *to = sonde_device_label(facts->session, way->in->device, found->report);
-	const char *direct =
-	    times.b_per_s > 0 ? sonde_report_text(found->report, "at %.3g GB/s, as measured between the two here",
-						  times.b_per_s / 1e9)
-			      : "which takes no longer than the longer of the two copies (assumed)";
+	const char *direct = times.b_per_s > 0
+				 ? sonde_report_text(found->report, "at %.3g GB/s, as measured between the two here",
+						     times.b_per_s / 1e9)
+				 : "which takes no longer than the longer of the two copies (assumed)";
 	if (!from || !to || !direct)
 		return sonde_error(ENOMEM, "out of memory for findings");
 	return sonde_found_add(

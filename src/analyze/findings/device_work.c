@@ -77,12 +77,13 @@ static int calls_add(const struct sonde_facts *facts, const struct calls *calls,
 	if (!(share > share_least))
 		return 0;
 	return sonde_found_add(
-	    found, &(struct sonde_finding){
-		       .subject = sonde_report_text(found->report, "%s", calls->most),
-		       .evidence = sonde_report_text(found->report, "%.0f calls took %.3f s on the host; %s was idle for %.3f s",
-						     calls->count, calls->ns / 1e9, work.name, work.idle_ns / 1e9),
-		       .saves_ns = saves_ns,
-		       .weighs = share});
+	    found,
+	    &(struct sonde_finding){.subject = sonde_report_text(found->report, "%s", calls->most),
+				    .evidence = sonde_report_text(
+					found->report, "%.0f calls took %.3f s on the host; %s was idle for %.3f s",
+					calls->count, calls->ns / 1e9, work.name, work.idle_ns / 1e9),
+				    .saves_ns = saves_ns,
+				    .weighs = share});
 }
 
 SONDE_JUDGE(blocking_copies)
@@ -154,8 +155,7 @@ static int pageable_add(const struct sonde_facts *facts, const struct sonde_devi
 	    &(struct sonde_finding){
 		.subject = SUBJECT(found, work),
 		.evidence = sonde_report_text(
-		    found->report, "%.0f copies between pageable memory and the GPU, %.3f s; %s", count,
-		    time_ns / 1e9,
+		    found->report, "%.0f copies between pageable memory and the GPU, %.3f s; %s", count, time_ns / 1e9,
 		    saves_ns > 0 ? "pinned memory was faster in this run"
 				 : "the speed of pinned memory is unknown: no faster pinned copy was seen"),
 		.saves_ns = saves_ns,
@@ -379,7 +379,7 @@ SONDE_JUDGE(device_reserve)
 			       .subject = sonde_report_text(found->report, "%s", sonde_column_text(devices, i, device)),
 			       .evidence = sonde_report_text(
 				   found->report,
-			    "its pools reserved up to %.3g GB, of which at least %.0f %% were unused then",
+				   "its pools reserved up to %.3g GB, of which at least %.0f %% were unused then",
 				   reserved_b / 1e9, floor(100 * unused_b / reserved_b)),
 			       .bytes = unused_b,
 			       .weighs = fmin(unused_b / reserved_b - least, 1)});
@@ -430,8 +430,8 @@ SONDE_JUDGE(device_slowed)
 		    found, &(struct sonde_finding){
 			       .subject = sonde_report_text(found->report, "%s", device),
 			       .evidence = sonde_report_text(
-				   found->report, "%s for %.1f %% of the time; the clock averaged %.1f %% of %s",
-				   why, 100 * slowed, 100 * clock, sonde_column_text(machine, i, whole)),
+				   found->report, "%s for %.1f %% of the time; the clock averaged %.1f %% of %s", why,
+				   100 * slowed, 100 * clock, sonde_column_text(machine, i, whole)),
 			       .saves_ns = saves_ns,
 			       .weighs = saves_ns / facts->span_ns});
 	}

@@ -205,20 +205,19 @@ static int starved_add(const struct sonde_facts *facts, const struct sonde_devic
 	if (!(share > facts->threshold[SONDE_THRESHOLD_DEVICE_STARVED]))
 		return 0;
 	return sonde_found_add(
-	    found,
-	    &(struct sonde_finding){
-		.subject =
-		    subject_of(found, work->name, sonde_device_gaps_in(facts, work->name, LAUNCH_NS, found->report)),
-		.evidence = sonde_report_text(
-		    found->report,
+	    found, &(struct sonde_finding){
+		       .subject = subject_of(found, work->name,
+					     sonde_device_gaps_in(facts, work->name, LAUNCH_NS, found->report)),
+		       .evidence = sonde_report_text(found->report,
 						     "%.3f s in %.0f gaps before the host submitted the next work "
 						     "(%.3f s running, %.3f s in I/O); the GPU was busy for %.3f s",
-		    host.own_ns / 1e9, host.gaps, host.running_ns / 1e9, host.io_ns / 1e9, work->busy_ns / 1e9),
-		.saves_ns = saves_ns,
-		.limiter = host.io_ns > host.running_ns         ? "io"
-			   : host.running_ns > host.own_ns / 10 ? "compute"
-								: NULL,
-		.weighs = share});
+						     host.own_ns / 1e9, host.gaps, host.running_ns / 1e9,
+						     host.io_ns / 1e9, work->busy_ns / 1e9),
+		       .saves_ns = saves_ns,
+		       .limiter = host.io_ns > host.running_ns         ? "io"
+				  : host.running_ns > host.own_ns / 10 ? "compute"
+								       : NULL,
+		       .weighs = share});
 }
 
 SONDE_JUDGE(device_starved)
@@ -359,14 +358,13 @@ SONDE_JUDGE(device_gap)
 				break; /* the longest come first */
 			double saves_ns = fmin(fmin(gap_ns, facts->span_ns), fmin(work.busy_ns, work.span_ns));
 			rc = sonde_found_add(
-			    found,
-			    &(struct sonde_finding){
-				.subject = subject_of(found, work.name, where),
-				.evidence = sonde_report_text(
-				    found->report, "idle for %.3f s, from %.3f s on, before %s", gap_ns / 1e9,
-				    sonde_column_ns(gaps, row, at_ns) / 1e9, sonde_column_text(gaps, row, next)),
-				.saves_ns = saves_ns,
-				.weighs = saves_ns / facts->span_ns});
+			    found, &(struct sonde_finding){
+				       .subject = subject_of(found, work.name, where),
+				       .evidence = sonde_report_text(
+					   found->report, "idle for %.3f s, from %.3f s on, before %s", gap_ns / 1e9,
+					   sonde_column_ns(gaps, row, at_ns) / 1e9, sonde_column_text(gaps, row, next)),
+				       .saves_ns = saves_ns,
+				       .weighs = saves_ns / facts->span_ns});
 		}
 	}
 	return rc;
@@ -423,13 +421,12 @@ SONDE_JUDGE(step_sync)
 		return 0;
 	return sonde_found_add(
 	    found,
-	    &(struct sonde_finding){
-		.subject = sonde_report_text(found->report, "%s", work.name),
-		.evidence = sonde_report_text(
-		    found->report,
+	    &(struct sonde_finding){.subject = sonde_report_text(found->report, "%s", work.name),
+				    .evidence = sonde_report_text(
+					found->report,
 					"the host waited for the GPU %.0f times; %.0f copies back of at most %g bytes "
 					"(mean); %.3f s until the GPU had work again",
-		    waits, small, facts->threshold[SONDE_THRESHOLD_STEP_B], saves_ns * gaps / 1e9),
-		.saves_ns = saves_ns * gaps,
-		.weighs = share});
+					waits, small, facts->threshold[SONDE_THRESHOLD_STEP_B], saves_ns * gaps / 1e9),
+				    .saves_ns = saves_ns * gaps,
+				    .weighs = share});
 }

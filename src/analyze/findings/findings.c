@@ -244,9 +244,8 @@ static int suppress(struct sonde_found *found, const struct sonde_session *sessi
 		if (!(finding->rule->needs & lossy))
 			found->rows[kept++] = *finding;
 		else if (!rc)
-			rc = sonde_report_note(
-			    report, section, 1, "suppressed: %s (%s): its data is incomplete",
-			    finding->rule->id, finding->subject);
+			rc = sonde_report_note(report, section, 1, "suppressed: %s (%s): its data is incomplete",
+					       finding->rule->id, finding->subject);
 	}
 	found->count = kept;
 	return rc;
@@ -267,7 +266,8 @@ static int suppress_noisy(struct sonde_found *found, const struct sonde_facts *f
 	found->count = kept;
 	found->is_noisy = 1;
 	return sonde_report_note(
-	    report, section, 1, "Noisy run: %.0f %% of the critical path waited for a CPU; time findings are withheld.", 100 * noise);
+	    report, section, 1, "Noisy run: %.0f %% of the critical path waited for a CPU; time findings are withheld.",
+	    100 * noise);
 }
 
 /* --- finding -------------------------------------------------------------------------------------------------------
@@ -319,13 +319,11 @@ static int note_unjudged(const struct sonde_facts *facts, struct sonde_report *r
 	const struct sonde_run *run = sonde_session_run(session);
 	int is_cut_off = !run->closed && !run->growing;
 	const char *samples = has_samples(facts) ? "" : ", CPU time (no samples)";
-	const char *waits = has_source(session, "waits") ? "" : ", calls that wait (record " WITH_WAITS ")";
+	const char *waits = has_source(session, "waits") ? "" : ", blocking calls (record " WITH_WAITS ")";
 	const char *heap = has_source(session, "heap") ? "" : ", allocations (record " WITH_HEAP ")";
 	const char *path = facts->has_path ? "" : ", wake-ups (no critical path)";
 	const char *nodes = sonde_session_info(session, "host.numa_nodes"); /* "0", or "0-1": none is remote of one */
-	const char *remote = nodes && nodes[strspn(nodes, "0123456789")]
-				 ? ", remote NUMA memory"
-				 : "";
+	const char *remote = nodes && nodes[strspn(nodes, "0123456789")] ? ", remote NUMA memory" : "";
 	const char *all = is_cut_off ? note_cut_off(facts, report)
 				     : sonde_report_text(report, "%s%s%s%s", samples, waits, heap, path);
 	const char *devices = sonde_session_device_count(session) ? uncounted : "";
@@ -336,9 +334,7 @@ static int note_unjudged(const struct sonde_facts *facts, struct sonde_report *r
 		return 0;
 	int rc = sonde_report_note(
 	    report, section, is_cut_off,
-	    is_cut_off ? "not checked, since the recording is incomplete: %s"
-		       : "not checked: %s",
-	    all + 2);
+	    is_cut_off ? "not checked, since the recording is incomplete: %s" : "not checked: %s", all + 2);
 	if (!rc && !is_cut_off && (*waits || *heap))
 		sonde_report_advise(report, section, SONDE_ACTION_RECORD, *waits ? WITH_WAITS : WITH_HEAP);
 	return rc;
@@ -501,11 +497,10 @@ static int findings_finish(void *state, struct sonde_report *report)
 	if (!rc && !found.count && !found.is_noisy && !isnan(found.span_ns))
 		rc = sonde_report_note(report, section, 0, "no findings: no rule reached its threshold");
 	else if (!rc && found.count)
-		rc = sonde_report_note(
-		    report, section, 0,
+		rc = sonde_report_note(report, section, 0,
 				       "estimates: T / (T - f), where f of %.3f s could be saved (docs/FINDINGS.md; "
 				       "details: sonde advise)",
-		    found.span_ns / 1e9);
+				       found.span_ns / 1e9);
 	free(found.rows);
 	return rc;
 }

@@ -148,13 +148,14 @@ SONDE_JUDGE(sync)
 		return 0;
 	const char *where = most_in(facts, "sync");
 	return sonde_found_add(
-	    found, &(struct sonde_finding){.subject = *where ? sonde_report_text(found->report, "%s", where) : "fsync",
-					   .evidence = sonde_report_text(
-					       found->report, "%.0f fsync-like calls, %.3f s of the critical path (%.1f %%)",
-					       calls, time_ns / 1e9, 100 * share),
-					   .saves_ns = time_ns,
-					   .place = {.waits = SONDE_PLACE_WAITS(SYNC)},
-					   .weighs = fmin(share, 1)});
+	    found,
+	    &(struct sonde_finding){.subject = *where ? sonde_report_text(found->report, "%s", where) : "fsync",
+				    .evidence = sonde_report_text(
+					found->report, "%.0f fsync-like calls, %.3f s of the critical path (%.1f %%)",
+					calls, time_ns / 1e9, 100 * share),
+				    .saves_ns = time_ns,
+				    .place = {.waits = SONDE_PLACE_WAITS(SYNC)},
+				    .weighs = fmin(share, 1)});
 }
 
 /* Of calls on files: pipes and sockets are waited for as long as whoever writes to them takes. */
@@ -211,34 +212,32 @@ SONDE_JUDGE(loading)
 	double blocked = is_streams ? 1 : fmin(files_on_path_ns(facts, "read") / alone_ns, 1);
 	if (is_streams) {
 		return sonde_found_add(
-		    found,
-		    &(struct sonde_finding){
-			.subject = *most_in(facts, "read")
-				       ? sonde_report_text(found->report, "%s", most_in(facts, "read"))
-				       : "pipes and sockets",
-			.evidence = sonde_report_text(
-			    found->report,
+		    found, &(struct sonde_finding){
+			       .subject = *most_in(facts, "read")
+					      ? sonde_report_text(found->report, "%s", most_in(facts, "read"))
+					      : "pipes and sockets",
+			       .evidence = sonde_report_text(
+				   found->report,
 				   "%.3f s of the critical path waiting for data from pipes and sockets (%.0f reads)",
-			    alone_ns / 1e9, both_of(facts, 0)),
-			.saves_ns = saves_ns,
-			.place = {.waits = SONDE_PLACE_WAITS(READ) | SONDE_PLACE_WAITS(RECEIVE)},
-			.confidence = 0.5,
-			.limiter = "latency",
-			.weighs = fmin(share, 1)});
+				   alone_ns / 1e9, both_of(facts, 0)),
+			       .saves_ns = saves_ns,
+			       .place = {.waits = SONDE_PLACE_WAITS(READ) | SONDE_PLACE_WAITS(RECEIVE)},
+			       .confidence = 0.5,
+			       .limiter = "latency",
+			       .weighs = fmin(share, 1)});
 	}
 	return sonde_found_add(
 	    found,
-	    &(struct sonde_finding){
-		.subject = *where ? sonde_report_text(found->report, "%s", where)
-				  : sonde_report_text(found->report, "%s", file),
-		.evidence = sonde_report_text(
-		    found->report,
+	    &(struct sonde_finding){.subject = *where ? sonde_report_text(found->report, "%s", where)
+						      : sonde_report_text(found->report, "%s", file),
+				    .evidence = sonde_report_text(
+					found->report,
 					"%.0f loading phases, %.1f MB: %.3f s with nothing else of the program running",
-		    count, read_b / 1e6, alone_ns / 1e9),
-		.confidence = 0.2 + 0.6 * blocked,
-		.saves_ns = saves_ns,
-		.place = {.waits = SONDE_PLACE_WAITS(READ)},
-		.weighs = fmin(share, 1)});
+					count, read_b / 1e6, alone_ns / 1e9),
+				    .confidence = 0.2 + 0.6 * blocked,
+				    .saves_ns = saves_ns,
+				    .place = {.waits = SONDE_PLACE_WAITS(READ)},
+				    .weighs = fmin(share, 1)});
 }
 
 /* The file that took most time. */

@@ -17,9 +17,8 @@ static int hotspot_add(const struct sonde_facts *facts, const struct sonde_colum
 	    !(held_b > facts->threshold[SONDE_THRESHOLD_HOTSPOT_B]))
 		return 0;
 	const char *beyond =
-	    held_b < peak_b
-		? sonde_report_text(found->report, "; at most %.1f MB were ever resident", held_b / 1e6)
-		: "";
+	    held_b < peak_b ? sonde_report_text(found->report, "; at most %.1f MB were ever resident", held_b / 1e6)
+			    : "";
 	return sonde_found_add(
 	    found, &(struct sonde_finding){
 		       .subject = sonde_report_text(found->report, "%s", sonde_column_text(heap, row, function)),
@@ -184,7 +183,8 @@ SONDE_JUDGE(fragmentation)
 	for (uint32_t id = 1; sites && id < rss.count; id++)
 		unknown |= rss.series[id].count >= LAST_POINTS && !files.series[id].count;
 	if (unknown)
-		rc = sonde_report_note(found->report, found->section, 0,
+		rc = sonde_report_note(
+		    found->report, found->section, 0,
 		    "not checked: memory retained by processes whose RSS does not separate out files");
 	for (uint32_t id = 1; !rc && sites && id < rss.count; id++)
 		rc = judge_fragments(found, facts, id, &(struct private_memory){&rss.series[id], &files.series[id]},

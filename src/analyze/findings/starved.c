@@ -43,19 +43,20 @@ static int throttled_add(const struct sonde_facts *facts, struct sonde_found *fo
 {
 	if (!(throttled->periods_share > facts->threshold[SONDE_THRESHOLD_THROTTLED]))
 		return 0;
-	const char *where =
-	    facts->has_path
-		? sonde_report_text(found->report, "%.3f s of the critical path may come from that", throttled->saves_ns / 1e9)
-		: "its share of the critical path is unknown: none was recorded";
+	const char *where = facts->has_path
+				? sonde_report_text(found->report, "%.3f s of the critical path may come from that",
+						    throttled->saves_ns / 1e9)
+				: "its share of the critical path is unknown: none was recorded";
 	if (!where)
 		return sonde_error(ENOMEM, "out of memory for findings");
 	return sonde_found_add(
 	    found,
 	    &(struct sonde_finding){
 		.subject = "the cgroup's CPU quota",
-		.evidence = sonde_report_text(found->report,
+		.evidence = sonde_report_text(
+		    found->report,
 		    "the quota ran out in %.1f %% of its periods, which stopped all threads for %.3f s on all CPUs; %s",
-					      100 * throttled->periods_share, throttled->held_ns / 1e9, where),
+		    100 * throttled->periods_share, throttled->held_ns / 1e9, where),
 		.saves_ns = throttled->saves_ns,
 		.weighs = facts->has_path ? fmin(throttled->saves_ns / facts->span_ns, 1) : throttled->periods_share});
 }
@@ -73,9 +74,10 @@ SONDE_JUDGE(starved)
 	int is_own = busy > facts->cores;
 	const char *evidence =
 	    is_own
-		? sonde_report_text(found->report,
+		? sonde_report_text(
+		      found->report,
 		      "%.3f s of the critical path (%.1f %%) were runnable without a CPU: %.0f threads for %.0f CPUs",
-				    waits_ns / 1e9, 100 * share, busy, facts->cores)
+		      waits_ns / 1e9, 100 * share, busy, facts->cores)
 		: sonde_report_text(
 		      found->report,
 		      "%.3f s of the critical path (%.1f %%) were runnable without a CPU: other programs had them",

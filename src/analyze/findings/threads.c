@@ -424,11 +424,11 @@ SONDE_JUDGE(sleeping)
 	return sonde_found_add(
 	    found,
 	    &(struct sonde_finding){.subject = *where ? sonde_report_text(found->report, "%s", where) : "sleep",
-				    .evidence = sonde_report_text(
-					found->report,
+				    .evidence = sonde_report_text(found->report,
 								  "%.3f s of the critical path asleep: %.0f times %s "
 								  "ms; in all %s slept %.0f times, %s ms on average",
-					asleep_ns / 1e9, parts, part, *where ? where : "the program", calls, mean),
+								  asleep_ns / 1e9, parts, part,
+								  *where ? where : "the program", calls, mean),
 				    .saves_ns = asleep_ns,
 				    .place = {.waits = SONDE_PLACE_WAITS(SLEEP)},
 				    .weighs = fmin(share, 1)});
@@ -463,13 +463,12 @@ SONDE_JUDGE(spawn)
 		return 0;
 	double saves_ns = fmin(together_ns + begins_ns, facts->span_ns);
 	return sonde_found_add(
-	    found,
-	    &(struct sonde_finding){
-		.subject = sonde_report_text(found->report, "%.0f processes such as %s", count, name),
-		.evidence = sonde_report_text(found->report,
+	    found, &(struct sonde_finding){
+		       .subject = sonde_report_text(found->report, "%.0f processes such as %s", count, name),
+		       .evidence = sonde_report_text(found->report,
 						     "mean lifetime %.3g ms; for %.3f s at least one of them ran",
-					      sum_ns / count / 1e6, together_ns / 1e9),
-		.saves_ns = saves_ns,
-		.place = {.functions = begins, .waits = SONDE_PLACE_WAITS(CHILD)},
-		.weighs = fmin(share, 1)});
+						     sum_ns / count / 1e6, together_ns / 1e9),
+		       .saves_ns = saves_ns,
+		       .place = {.functions = begins, .waits = SONDE_PLACE_WAITS(CHILD)},
+		       .weighs = fmin(share, 1)});
 }

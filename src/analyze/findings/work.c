@@ -61,16 +61,15 @@ SONDE_JUDGE(below_roof)
 		    !(saves_ns / facts->span_ns > facts->threshold[SONDE_THRESHOLD_HOT]))
 			continue;
 		rc = sonde_found_add(
-		    found,
-		    &(struct sonde_finding){
-			.subject = sonde_report_text(found->report, "%s", name),
-			.evidence = sonde_report_text(
-			    found->report, "%.3g GFLOP/s, %.1f %% of the attainable %.3g GFLOP/s (bytes: %s)",
-			    gflops, 100 * share, sonde_column_number(zones, i, roof_gflop_per_s), bytes),
-			.saves_ns = saves_ns,
-			.place = {.ns = sonde_facts_zone_ns(facts, name)},
-			.peak_share = share,
-			.weighs = saves_ns / facts->span_ns});
+		    found, &(struct sonde_finding){
+			       .subject = sonde_report_text(found->report, "%s", name),
+			       .evidence = sonde_report_text(
+				   found->report, "%.3g GFLOP/s, %.1f %% of the attainable %.3g GFLOP/s (bytes: %s)",
+				   gflops, 100 * share, sonde_column_number(zones, i, roof_gflop_per_s), bytes),
+			       .saves_ns = saves_ns,
+			       .place = {.ns = sonde_facts_zone_ns(facts, name)},
+			       .peak_share = share,
+			       .weighs = saves_ns / facts->span_ns});
 	}
 	return rc;
 }

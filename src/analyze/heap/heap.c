@@ -129,19 +129,20 @@ static int note_heap(const struct sonde_heap_pass *pass, uint32_t heap, int name
 	    !counts[2])
 		return sonde_error(ENOMEM, "out of memory for the heap");
 	if (*name) {
-		int named_rc = sonde_report_note(report, section, 0, "%s: peak %s in %s block%s at %.3f s; at exit %s live in %s block%s",
-					 name, peak, counts[0], sonde_plural(total->peak_blocks),
-					 sonde_heap_second(pass, total->peak_ns), left, counts[1],
-					 sonde_plural(total->left_blocks));
+		int named_rc = sonde_report_note(
+		    report, section, 0, "%s: peak %s in %s block%s at %.3f s; at exit %s live in %s block%s", name,
+		    peak, counts[0], sonde_plural(total->peak_blocks), sonde_heap_second(pass, total->peak_ns), left,
+		    counts[1], sonde_plural(total->left_blocks));
 		return named_rc
 			   ? named_rc
 			   : sonde_report_note(report, section, 0,
-					       "%s: %s allocation%s of %s (%s/s, %s/s)%s; largest %s", name, counts[2], sonde_plural(total->begins), all,
-					 calls, rate, temporary, largest);
+					       "%s: %s allocation%s of %s (%s/s, %s/s)%s; largest %s", name, counts[2],
+					       sonde_plural(total->begins), all, calls, rate, temporary, largest);
 	}
-	int rc = sonde_report_note(report, section, 0, "peak %s in %s block%s at %.3f s; at exit %s live in %s block%s", peak, counts[0],
-				   sonde_plural(total->peak_blocks), sonde_heap_second(pass, total->peak_ns), left,
-				   counts[1], sonde_plural(total->left_blocks));
+	int rc = sonde_report_note(report, section, 0, "peak %s in %s block%s at %.3f s; at exit %s live in %s block%s",
+				   peak, counts[0], sonde_plural(total->peak_blocks),
+				   sonde_heap_second(pass, total->peak_ns), left, counts[1],
+				   sonde_plural(total->left_blocks));
 	if (rc == 0)
 		rc = sonde_report_note(report, section, 0, "%s allocation%s of %s (%s/s, %s/s)%s", counts[2],
 				       sonde_plural(total->begins), all, calls, rate, temporary);

@@ -78,7 +78,8 @@ static int notes_add(const struct sonde_heap_pass *pass, int mappings, struct so
 	int rc = sonde_report_note(
 	    report, section, 0, "heaps are not added up: pools lie inside malloc's blocks, mappings or other memory");
 	if (rc == 0 && mappings)
-		rc = sonde_report_note(report, section, 0,
+		rc = sonde_report_note(
+		    report, section, 0,
 		    "mappings: the program's own writable ones; a split mapping counts as several calls");
 	return rc ? rc : sonde_heap_pass_notes(pass, report, section);
 }

@@ -126,7 +126,7 @@ static int note_sums(const struct sonde_heap_pass *pass, const struct sonde_leak
 		if (!blocks)
 			continue;
 		char text[192];
-		snprintf(text, sizeof text, said[class], size, count, sonde_plural( blocks));
+		snprintf(text, sizeof text, said[class], size, count, sonde_plural(blocks));
 		double share = class == SONDE_LEAK_UNREACHABLE ? share_of(pass, heap, size_b) : 0;
 		int rc = share > 0 ? sonde_report_note(report, section, share > LEAKY,
 						       "%s: %.3g %% of all that was allocated", text, 100 * share)
@@ -205,8 +205,8 @@ static int note_growth(const struct sonde_leak_rows *leaks, int asked, struct so
 		    report, section, 0,
 		    "growing: a trend after the first fifth of the time (p < 0.001); the slope has its 95 %% interval");
 	if (leaks->growth_s <= 0 && asked)
-		return sonde_report_note(
-		    report, section, 0, "growth was not checked: the run was shorter than %g s", GROWTH_S);
+		return sonde_report_note(report, section, 0, "growth was not checked: the run was shorter than %g s",
+					 GROWTH_S);
 	return 0;
 }
 
@@ -227,8 +227,7 @@ static int notes_add(const struct sonde_heap_pass *pass, const struct sonde_leak
 	if (rc == 0 && nobody_asked(pass->session))
 		rc = sonde_report_note(report, section, 0, "%s", SONDE_HEAP_NOT_ASKED);
 	else if (rc == 0 && sonde_heap_pass_mean_b(pass))
-		rc = sonde_report_note(
-		    report, section, 0,
+		rc = sonde_report_note(report, section, 0,
 				       "unreachable blocks are a lower bound: any memory may hold a pointer to them");
 	return rc;
 }

@@ -216,11 +216,10 @@ static int note_pace(const struct memory *memory, struct sonde_report *report, s
 		asked = interval;
 	if (asked)
 		snprintf(wanted, sizeof wanted, "each %.4g ms asked for", strtod(asked, NULL) / 1e6);
-	return sonde_report_note(
-	    report, section, 0,
+	return sonde_report_note(report, section, 0,
 				 "RSS: %llu sample%s, %s: %.1f ms apart, standard deviation %.1f ms, at most %.1f ms",
-	    (unsigned long long)samples, sonde_plural(samples), wanted, pace.between.mean / 1e6,
-	    sonde_moments_std(&pace.between) / 1e6, (double)pace.longest_ns / 1e6);
+				 (unsigned long long)samples, sonde_plural(samples), wanted, pace.between.mean / 1e6,
+				 sonde_moments_std(&pace.between) / 1e6, (double)pace.longest_ns / 1e6);
 }
 
 static int notes_add(const struct memory *memory, struct sonde_report *report, struct sonde_section *section)
@@ -232,11 +231,11 @@ static int notes_add(const struct memory *memory, struct sonde_report *report, s
 	if (rc == 0 && (memory->options.from_ns || memory->options.to_ns || memory->options.thread))
 		rc = sonde_report_note(report, section, 0, "of the whole recording, ignoring the selection");
 	if (rc == 0 && sonde_session_heap_count(memory->session))
-		rc =
-		    sonde_report_note(report, section, 0,
+		rc = sonde_report_note(report, section, 0,
 				       "overhead: RSS − live bytes, at the peak; negative if memory was never touched");
 	if (rc == 0 && mean_b)
-		rc = sonde_report_note(report, section, 0, "blocks were sampled: live bytes and overhead are estimates");
+		rc =
+		    sonde_report_note(report, section, 0, "blocks were sampled: live bytes and overhead are estimates");
 	return rc;
 }
 
@@ -297,8 +296,7 @@ static int memory_finish(void *state, struct sonde_report *report)
 	if (samples && !wanted && !memory->options.asked)
 		return 0;
 	if (!samples)
-		return sonde_pass_nothing(
-		    &memory->options, report, "memory", "Memory of processes",
+		return sonde_pass_nothing(&memory->options, report, "memory", "Memory of processes",
 					  "resident memory is recorded only for processes that sonde records");
 	sonde_rss_sort(&memory->rss);
 	int rc = heap_read(memory);

@@ -255,8 +255,7 @@ int sonde_heap_pass_notes(const struct sonde_heap_pass *pass, struct sonde_repor
 		    "estimated from one block per %.4g KiB on average, with 95 %% intervals; exact: --heap=full",
 		    (double)mean_b / 1024);
 	if (rc == 0 && processes > 1)
-		rc = sonde_report_note(report, section, 0, "%zu processes, each at its own peak",
-				       processes);
+		rc = sonde_report_note(report, section, 0, "%zu processes, each at its own peak", processes);
 	if (rc == 0 && pass->window.held)
 		rc = sonde_report_note(report, section, 0, "flight recorder: allocations cover the whole run");
 	if (rc == 0 && pass->unread)

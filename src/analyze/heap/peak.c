@@ -127,8 +127,8 @@ static int peak_finish(void *state, struct sonde_report *report)
 	int rc = sonde_heap_pass_read(pass, report, "peak", "Heap peak by call tree");
 	if (rc)
 		return rc < 0 ? rc : 0;
-	struct sonde_section *section = sonde_report_tree(report, "peak", "Heap peak by call tree",
-							  SONDE_UNIT_BYTES, "memory live at the peak");
+	struct sonde_section *section =
+	    sonde_report_tree(report, "peak", "Heap peak by call tree", SONDE_UNIT_BYTES, "memory live at the peak");
 	rc =
 	    section ? tree_add(pass, report, section->tree.root) : sonde_error(ENOMEM, "out of memory for a call tree");
 	if (rc == 0)

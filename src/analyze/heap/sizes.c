@@ -87,8 +87,8 @@ static int rows_add(const struct sonde_heap_pass *pass, const struct sonde_heap 
 			return sonde_error(ENOMEM, "out of memory for a row");
 		below += classes[c];
 		row[FROM] = sonde_cell_int(c > least ? UINT64_C(1) << c : 0);
-		row[BELOW] = c + 1 < SONDE_HEAP_CLASSES ? sonde_cell_int(UINT64_C(2) << c)
-							: sonde_cell_absent("larger");
+		row[BELOW] =
+		    c + 1 < SONDE_HEAP_CLASSES ? sonde_cell_int(UINT64_C(2) << c) : sonde_cell_absent("larger");
 		row[BLOCKS] = sonde_cell_int(classes[c]);
 		row[SHARE] = sonde_cell_real(sonde_stats_share((double)classes[c], (double)all), 0);
 		row[UP_TO] = sonde_cell_real(sonde_stats_share((double)below, (double)all), 0);

@@ -211,8 +211,7 @@ static int class_add(const struct sonde_snapshots_pass *snapshots, size_t c, str
 	if (!row)
 		return sonde_error(ENOMEM, "out of memory for a row");
 	row[AT_LEAST] = sonde_cell_int(c ? UINT64_C(1) << c : 0);
-	row[BELOW] =
-	    c + 1 < SONDE_HEAP_CLASSES ? sonde_cell_int(UINT64_C(2) << c) : sonde_cell_absent("larger");
+	row[BELOW] = c + 1 < SONDE_HEAP_CLASSES ? sonde_cell_int(UINT64_C(2) << c) : sonde_cell_absent("larger");
 	row[C_BY_B] = sonde_snapshot_change(from->size_b, to->size_b, 0);
 	row[C_PER_SEC] = slope(snapshots, from->size_b, to->size_b);
 	row[C_FROM_B] = sonde_snapshot_amount(from->size_b, 0);

@@ -99,8 +99,7 @@ int sonde_snapshots_find(const struct sonde_session *session, const char *text, 
 		return sonde_error(ENOENT, "the recording has no snapshots: take them with sonde_snapshot(), sonde "
 					   "snapshot -p PID or sonde record --snapshot-every 10s");
 	if (!comma)
-		return sonde_error(EINVAL, "'%s' is not two snapshots separated by a comma, like before,after",
-				   text);
+		return sonde_error(EINVAL, "'%s' is not two snapshots separated by a comma, like before,after", text);
 	for (const char *at = comma; at; at = strchr(at + 1, ',')) { /* labels may contain commas */
 		size_t first = find(session, text, (size_t)(at - text)), second = find(session, at + 1, strlen(at + 1));
 		if (first && second) {

@@ -171,8 +171,9 @@ static int listed_add(const struct sonde_snapshots_pass *snapshots, size_t at, s
 	row[REASON] = sonde_cell_text(reason_text(snapshot->reason));
 	row[PROCESS] = sonde_cell_text(name);
 	row[RSS] = snapshot->rss_b ? sonde_cell_int(snapshot->rss_b) : sonde_cell_absent("the process had exited");
-	row[PSS] = snapshot->pss_b ? sonde_cell_int(snapshot->pss_b)
-				   : sonde_cell_absent("not read: too expensive, not allowed, or the program had run on");
+	row[PSS] = snapshot->pss_b
+		       ? sonde_cell_int(snapshot->pss_b)
+		       : sonde_cell_absent("not read: too expensive, not allowed, or the program had run on");
 	cells_of_heap(row, &snapshots->moments[at], before);
 	return 0;
 }
@@ -245,8 +246,7 @@ static int snapshots_finish(void *state, struct sonde_report *report)
 {
 	struct sonde_snapshots_pass *snapshots = state;
 	if (!sonde_session_snapshot_count(snapshots->session))
-		return sonde_pass_nothing(
-		    &snapshots->options, report, "snapshots", "Snapshots",
+		return sonde_pass_nothing(&snapshots->options, report, "snapshots", "Snapshots",
 					  "no snapshots: take them with sonde_snapshot(), sonde snapshot -p PID or "
 					  "sonde record --snapshot-every 10s");
 	if (!is_worth_it(snapshots))

@@ -103,10 +103,9 @@ static int temporary_finish(void *state, struct sonde_report *report)
 	const char *begins = sonde_heap_count_text(report, (double)whole.begins);
 	if (!section || !temporary || !begins)
 		return sonde_error(ENOMEM, "out of memory for temporary allocations");
-	rc = sonde_report_note(
-	    report, section, 0,
+	rc = sonde_report_note(report, section, 0,
 			       "%s of %s allocations (%.1f %%) were freed before the next one in their heap", temporary,
-	    begins, 100 * sonde_stats_share((double)whole.temporary, (double)whole.begins));
+			       begins, 100 * sonde_stats_share((double)whole.temporary, (double)whole.begins));
 	if (rc == 0 && whole.sampled)
 		rc = sonde_report_note(report, section, 1, "malloc's blocks are left out: %s", SAMPLED);
 	if (rc == 0 && !whole.sampled)

@@ -89,13 +89,13 @@ static int note_what(const struct drawing *drawing, uint32_t heap, size_t used, 
 	if (!size)
 		return sonde_error(ENOMEM, "out of memory for a timeline");
 	int rc = sonde_report_note(report, section, 0,
-				   "max live: the highest point of each interval; the peak, %s, was at %.3f s",
-				   size, sonde_heap_second(pass, pass->sums.heaps[heap].peak_ns));
+				   "max live: the highest point of each interval; the peak, %s, was at %.3f s", size,
+				   sonde_heap_second(pass, pass->sums.heaps[heap].peak_ns));
 	if (rc || used < 2 || pass->options.weigh.heap)
 		return rc;
-	rc = sonde_report_note(report, section, 0,
-			       "of %zu heaps (processes, mappings, pools) the one with the highest peak; " CHOOSE,
-			       used);
+	rc =
+	    sonde_report_note(report, section, 0,
+			      "of %zu heaps (processes, mappings, pools) the one with the highest peak; " CHOOSE, used);
 	if (!rc)
 		sonde_report_advise(report, section, SONDE_ACTION_PROCESS, CHOOSE);
 	return rc;

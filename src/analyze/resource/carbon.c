@@ -31,7 +31,8 @@ int sonde_carbon_parse(const char *text, double *out_g_kwh)
 	char *end;
 	double g_kwh = strtod(text, &end);
 	if (end == text || *end || !isfinite(g_kwh) || g_kwh < 0 || g_kwh > MOST_G_KWH)
-		return sonde_error(EINVAL, "'%s' is not a carbon intensity: grams of CO2e per kWh, 0 to %.0f", text, MOST_G_KWH);
+		return sonde_error(EINVAL, "'%s' is not a carbon intensity: grams of CO2e per kWh, 0 to %.0f", text,
+				   MOST_G_KWH);
 	*out_g_kwh = g_kwh;
 	return 0;
 }
@@ -40,11 +41,10 @@ int sonde_carbon_check(const char *code)
 {
 	if (sonde_carbon_find(code))
 		return 0;
-	return sonde_error(
-	    EINVAL,
+	return sonde_error(EINVAL,
 			   "unknown country '%s': use FR, DE, US, … (two or three letters, ISO 3166) or WORLD, or give "
 			   "grams per kWh with --carbon-intensity",
-	    code);
+			   code);
 }
 
 void sonde_carbon_extremes(const struct sonde_carbon_row **least, const struct sonde_carbon_row **most)

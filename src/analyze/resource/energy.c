@@ -147,9 +147,10 @@ static int note_intensity(const struct energy *energy, struct sonde_report *repo
 		return sonde_report_note(report, section, 0, "CO2e: J ÷ 3,600,000 × %.4g g/kWh, as given",
 					 energy->intensity.g_kwh);
 	if (energy->intensity.is_known)
-		return sonde_report_note(report, section, 0,
+		return sonde_report_note(
+		    report, section, 0,
 		    "CO2e: J ÷ 3,600,000 × %.4g g/kWh (%s, life cycle; Ember and Our World in Data, CC BY 4.0)",
-					 energy->intensity.g_kwh, energy->intensity.whose);
+		    energy->intensity.g_kwh, energy->intensity.whose);
 	sonde_carbon_extremes(&least, &most);
 	return sonde_report_note(
 	    report, section, 0,
@@ -261,15 +262,15 @@ static int note_idle(const struct energy *energy, struct sonde_report *report, s
 	double share = least(sums->idle_uj) / (sums->fit.name ? least(sums->uj) : sums->uj[SONDE_ENERGY_LIKELY]);
 	int rc = 0;
 	if (!sums->fit.name)
-		rc = sonde_report_note(report, section, 0,
+		rc = sonde_report_note(
+		    report, section, 0,
 		    "idle power: %.3g W (lowest second) to %.3g W (from utilisation); an idle second first narrows it",
-				       sums->idle_w[SONDE_ENERGY_HIGH], sums->idle_w[SONDE_ENERGY_LOW]);
+		    sums->idle_w[SONDE_ENERGY_HIGH], sums->idle_w[SONDE_ENERGY_LOW]);
 	if (rc == 0 && share > IDLE_MUCH)
-		rc =
-		    sonde_report_note(report, section, 0,
+		rc = sonde_report_note(report, section, 0,
 				       "idling took at least %.0f %% of the energy, with CPUs busy for %.0f %% of "
 				       "their time: shorten the run",
-				      share * 100, sums->busy * 100);
+				       share * 100, sums->busy * 100);
 	return rc;
 }
 
@@ -290,19 +291,20 @@ static int note_model(const struct energy *energy, struct sonde_report *report, 
 	int rc = sonde_report_note(report, section, 1, "modelled, not measured: %s", why_modelled(energy));
 	if (rc)
 		return rc;
-	return sonde_report_note(report, section, 0,
+	return sonde_report_note(
+	    report, section, 0,
 	    "the model: %s%s, %.2f–%.2f W idle, %.2f–%.2f W busy per CPU (SPECpower); %u CPU%s%s, %.0f %% busy",
-				 fit->is_generic ? "a processor missing from the table, so a generic range: " : "",
-				 fit->name, fit->idle_w[SONDE_ENERGY_LOW], fit->idle_w[SONDE_ENERGY_HIGH],
-				 fit->full_w[SONDE_ENERGY_LOW], fit->full_w[SONDE_ENERGY_HIGH], fit->cpus,
-				 sonde_plural(fit->cpus), fit->is_virtual ? " of this virtual machine only" : "",
-				 energy->sums.busy * 100);
+	    fit->is_generic ? "a processor missing from the table, so a generic range: " : "", fit->name,
+	    fit->idle_w[SONDE_ENERGY_LOW], fit->idle_w[SONDE_ENERGY_HIGH], fit->full_w[SONDE_ENERGY_LOW],
+	    fit->full_w[SONDE_ENERGY_HIGH], fit->cpus, sonde_plural(fit->cpus),
+	    fit->is_virtual ? " of this virtual machine only" : "", energy->sums.busy * 100);
 }
 
 /* Notes the devices whose counters were read, and why others have no figure. */
 static int note_read(const struct energy *energy, struct sonde_report *report, struct sonde_section *section)
 {
-	int rc = sonde_report_note(report, section, 0,
+	int rc = sonde_report_note(
+	    report, section, 0,
 	    "GPUs: by their drivers' counters, all programs; not part of the energy of processors and processes");
 	for (size_t i = 0; rc == 0 && i < energy->sums.device_count; i++) {
 		const char *why = why_none(&energy->sums.devices[i]);
@@ -332,8 +334,7 @@ static int notes_add(const struct energy *energy, struct sonde_report *report, s
 	int rc = sums->fit.name ? note_model(energy, report, section) : 0;
 	for (size_t i = 0; rc == 0 && i < sums->meter_count; i++)
 		if (!sums->meters[i].is_package && !strncmp(sums->meters[i].name, "dram", 4)) {
-			rc = sonde_report_note(
-			    report, section, 0,
+			rc = sonde_report_note(report, section, 0,
 					       "dram is not added: on some processors the package includes it");
 			break;
 		}
@@ -428,8 +429,8 @@ static int processes_add(const struct energy *energy, struct sonde_report *repor
 	if (too_short)
 		rc = sonde_report_note(
 		    report, section, 0,
-		    "%zu process%s too short to measure (1 s, 100 ms of CPU time): counted in \"all else\"",
-		    too_short, sonde_word(too_short, " was", "es were"));
+		    "%zu process%s too short to measure (1 s, 100 ms of CPU time): counted in \"all else\"", too_short,
+		    sonde_word(too_short, " was", "es were"));
 	if (rc == 0)
 		rc = note_idle(energy, report, section);
 	if (rc == 0 && !sums->has_clock)

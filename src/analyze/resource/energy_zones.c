@@ -261,15 +261,14 @@ static int notes_add(const struct energy_zones *zones, size_t too_short, struct 
 	}
 	int rc = sonde_energy_rates_notes(&zones->rates, "zone", too_short, report, section);
 	if (rc == 0)
-		rc =
-		    sonde_report_note(report, section, 0,
-		    "%.3f s of %.3f s of sampled CPU time was in zones (of the sampled thread itself)",
-				      (double)inside_ns / NS_A_S, (double)all_ns / NS_A_S);
-	if (rc == 0 && zones->momentless_ns)
 		rc = sonde_report_note(
-		    report, section, 1,
+		    report, section, 0,
+		    "%.3f s of %.3f s of sampled CPU time was in zones (of the sampled thread itself)",
+		    (double)inside_ns / NS_A_S, (double)all_ns / NS_A_S);
+	if (rc == 0 && zones->momentless_ns)
+		rc = sonde_report_note(report, section, 1,
 				       "%.3f s more of unsampled CPU time are in no zone, but in \"at most\"",
-		    (double)zones->momentless_ns / NS_A_S);
+				       (double)zones->momentless_ns / NS_A_S);
 	if (rc == 0 && zones->beyond) {
 		rc = sonde_report_note(report, section, 1,
 				       "%llu samples beyond the first %d were left out: " SONDE_CHOOSE_TIME,

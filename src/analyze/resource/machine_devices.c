@@ -217,12 +217,11 @@ int sonde_machine_devices_note(const struct sonde_series_sums *sums, struct sond
 		const struct sonde_series_sum *all = sum_of(sums, SONDE_METRIC_DEVICE_MEMORY_TOTAL, devices[i]);
 		if (!used || !all || (double)used->max <= SONDE_MACHINE_DEVICE_FULL * (double)all->last)
 			continue;
-		rc = sonde_report_note(
-		    report, section, 1,
+		rc = sonde_report_note(report, section, 1,
 				       "%s: up to %.0f %% of its memory was used (%.3g of %.3g GB): larger data fails "
 				       "or spills to the host",
-		    devices[i], 100 * (double)used->max / (double)all->last, (double)used->max / 1e9,
-		    (double)all->last / 1e9);
+				       devices[i], 100 * (double)used->max / (double)all->last, (double)used->max / 1e9,
+				       (double)all->last / 1e9);
 	}
 	return rc;
 }

@@ -370,14 +370,16 @@ static int notes_add(const struct resources *resources, struct sonde_report *rep
 		    "of a core: CPU time ÷ wall time; peak RSS: by the kernel or polled%s; means are over time",
 		    resources->all.is_peak_sum ? ", all processes together" : "");
 	if (rc == 0 && sonde_session_process_count(sums->session) > 1)
-		rc = sonde_report_note(report, section, 0,
+		rc = sonde_report_note(
+		    report, section, 0,
 		    "figures of a process end at its last reading; shared pages count in each, in PSS once");
 	if (rc == 0 && (sums->from_ns || sums->to_ns))
 		rc = sonde_report_note(report, section, 0, "between two readings, counters are interpolated evenly");
 	if (rc == 0)
 		rc = note_first(sums, report, section);
 	if (rc == 0 && sonde_session_info(sums->session, "option.keep_ns"))
-		rc = sonde_report_note(report, section, 0,
+		rc = sonde_report_note(
+		    report, section, 0,
 		    "flight recorder: counters start with each process, the rest covers the recorded time");
 	if (rc == 0 && sums->attached)
 		rc = sonde_report_note(report, section, 0,

@@ -279,8 +279,8 @@ static int note_remainder(const struct usage *usage, struct sonde_report *report
 		return 0;
 	return sonde_report_note(
 	    report, section, here_s < (1 - LEFT_OUT_MUCH) * whole_s,
-	    "intervals cover %.3f s of %.3f s of CPU time; the rest was used between or after readings",
-	    here_s, whole_s);
+	    "intervals cover %.3f s of %.3f s of CPU time; the rest was used between or after readings", here_s,
+	    whole_s);
 }
 
 /* Notes memory before a first reading, and impossible readings. */
@@ -294,17 +294,17 @@ static int note_unread(const struct usage *usage, struct sonde_report *report, s
 	}
 	int error = 0;
 	if (partly + mostly)
-		error = sonde_report_note(report, section, 0,
+		error = sonde_report_note(
+		    report, section, 0,
 		    "RSS before a process's first reading is unknown: %zu intervals have a lower bound, %zu have none",
-					  partly, mostly);
+		    partly, mostly);
 	if (!error && usage->below_0)
 		error = sonde_report_note(report, section, 1, "%llu readings below 0 were left out",
 					  (unsigned long long)usage->below_0);
 	if (!error && usage->options.thread)
-		error = sonde_report_note(
-		    report, section, 0,
+		error = sonde_report_note(report, section, 0,
 					  "processes are read as a whole: all threads of the processes of %s",
-		    usage->options.thread_is ? usage->options.thread_is : "the selected threads");
+					  usage->options.thread_is ? usage->options.thread_is : "the selected threads");
 	return error;
 }
 
@@ -317,8 +317,7 @@ static int usage_finish(void *state, struct sonde_report *report)
 	if (!readings || usage->window.to_ns <= usage->window.from_ns)
 		return sonde_pass_nothing(&usage->options, report, "usage", "Resources over time",
 					  "no process was read while it ran: too short, or recorded without resources");
-	struct sonde_section *section =
-	    sonde_report_table(report, "usage", "Resources over time", columns, COLUMNS);
+	struct sonde_section *section = sonde_report_table(report, "usage", "Resources over time", columns, COLUMNS);
 	if (!section)
 		return sonde_error(ENOMEM, "out of memory for a section");
 	hold(usage);

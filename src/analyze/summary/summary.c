@@ -160,8 +160,7 @@ static const char *why_no_stolen(const struct sonde_summary_facts *facts)
 {
 	if (facts->cpu.stolen_known)
 		return NULL;
-	return facts->cost_known ? "unknown: /proc/stat could not be read at start and end"
-				 : "not measured";
+	return facts->cost_known ? "unknown: /proc/stat could not be read at start and end" : "not measured";
 }
 
 static struct sonde_cell lost_cell(const struct sonde_summary_facts *facts)

@@ -119,8 +119,7 @@ static const char *name_of(const struct sonde_wait_sums *sums, const struct sond
 {
 	if (cell->object)
 		return sonde_wait_object_name(sums, report, cell->object);
-	return cell->kind == SONDE_WAIT_CLOSE ? "(closed unused)"
-					      : "(its name exceeded the limit)";
+	return cell->kind == SONDE_WAIT_CLOSE ? "(closed unused)" : "(its name exceeded the limit)";
 }
 
 static struct file file_of(const struct sonde_wait_cell *cell, const char *name)
@@ -264,10 +263,11 @@ static int note_seen(const struct sonde_io_seen *seen, struct sonde_report *repo
 					 "%.1f %% of the %.3f MB that the kernel counted for system calls were seen%s",
 					 100 * sonde_io_seen_share(&all), (double)bytes / 1e6,
 					 loading ? ": the rest is small enough to be program loading" : "");
-	return sonde_report_note(report, section, 1,
+	return sonde_report_note(
+	    report, section, 1,
 	    "%.1f %% of %.3f MB of system calls were seen: of %llu process%s less than %.0f %% (section io-seen)",
-				 100 * sonde_io_seen_share(&all), (double)bytes / 1e6, (unsigned long long)short_of,
-				 sonde_word(short_of, "", "es"), 100 * SONDE_IO_SEEN_SHARE);
+	    100 * sonde_io_seen_share(&all), (double)bytes / 1e6, (unsigned long long)short_of,
+	    sonde_word(short_of, "", "es"), 100 * SONDE_IO_SEEN_SHARE);
 }
 
 static int table_fill(const struct io *io, const struct file *files, size_t count, struct sonde_report *report)
@@ -331,10 +331,9 @@ static int io_finish(void *state, struct sonde_report *report)
 	const struct sonde_wait_sums *sums = io->sums;
 	struct file *files;
 	ptrdiff_t count = files_make(&files, sums, report);
-	int rc = count > 0 ? table_fill(io, files, (size_t)count, report)
-		 : count < 0
-		     ? sonde_error(ENOMEM, "out of memory for files")
-		     : sonde_pass_nothing(&sums->options, report, "io", "I/O",
+	int rc = count > 0   ? table_fill(io, files, (size_t)count, report)
+		 : count < 0 ? sonde_error(ENOMEM, "out of memory for files")
+			     : sonde_pass_nothing(&sums->options, report, "io", "I/O",
 						  "no read or write was recorded: use sonde record --io");
 	free(files);
 	return rc;

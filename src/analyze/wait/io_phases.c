@@ -150,9 +150,10 @@ static int note_process(const struct phases *phases, const struct sonde_io_phase
 	}
 	if (!process || phases_s < CONSIDERABLE * run_s)
 		return 0;
-	const char *alone = known ? sonde_report_text(report, "; for %.3f s (%.1f %% of the run) nothing else of it ran",
-						      alone_s, 100 * sonde_stats_share(alone_s, run_s))
-				  : "";
+	const char *alone = known
+				? sonde_report_text(report, "; for %.3f s (%.1f %% of the run) nothing else of it ran",
+						    alone_s, 100 * sonde_stats_share(alone_s, run_s))
+				: "";
 	if (!alone)
 		return sonde_error(ENOMEM, "out of memory for a note");
 	return sonde_report_note(report, section, 0,
@@ -182,7 +183,8 @@ static int table_fill(const struct phases *phases, struct sonde_io_phase *all, s
 	if (rc)
 		return rc;
 	section->table.omitted = count - shown;
-	return sonde_report_note(report, section, 0,
+	return sonde_report_note(
+	    report, section, 0,
 	    "phases of 1 ms or more with 25 %% of the time in file reads; \"nothing else\": no other thread ran");
 }
 

@@ -230,7 +230,8 @@ static int levels_add(const struct latency *latency, struct sonde_report *report
 	}
 	if (rc < 0)
 		return rc;
-	return sonde_report_note(report, section, 0,
+	return sonde_report_note(
+	    report, section, 0,
 	    "recorded threads that ran or were preempted; a woken thread counts from its first switch-in");
 }
 
@@ -246,12 +247,12 @@ static int notes_add(const struct latency *latency, struct sonde_report *report,
 	int rc = sonde_report_note(report, section, 0, "parallelism 1 for %.0f %% of the run",
 				   100 * sonde_parallelism_share(latency->parallelism, 1));
 	if (rc == 0)
-		rc = sonde_report_note(report, section, 0,
+		rc = sonde_report_note(
+		    report, section, 0,
 		    "latency: a sample's CPU time ÷ threads running then (context switches)%s; ± is the 95 %% interval",
-				       cpus_text(latency, report));
-	return rc < 0
-		   ? rc
-		   : sonde_report_note(report, section, 0,
+		    cpus_text(latency, report));
+	return rc < 0 ? rc
+		      : sonde_report_note(report, section, 0,
 					  "if 2× as fast: 1 ÷ (1 − share of the run ÷ 2) (estimated), if nothing else "
 					  "waits differently");
 }

@@ -154,15 +154,16 @@ static int notes_add(const struct sonde_wait_sums *sums, const struct lock *lock
 		shared += is_held(&locks[i]) && is_shared(&locks[i]);
 		unexplained += is_held(&locks[i]) && !is_explained(&locks[i]);
 	}
-	int rc = !shared ? 0
-			 : sonde_report_note(report, section, 0,
+	int rc =
+	    !shared
+		? 0
+		: sonde_report_note(report, section, 0,
 				    "readers share a lock: from the first in to the last out, whose function is named");
 	if (rc || !unexplained || sums->options.thread)
 		return rc;
-	return sonde_report_note(
-	    report, section, 0,
-				 "for %zu lock%s recorded holding explains less than half of the waiting: %s", unexplained,
-	    sonde_plural(unexplained), unseen_why(sums));
+	return sonde_report_note(report, section, 0,
+				 "for %zu lock%s recorded holding explains less than half of the waiting: %s",
+				 unexplained, sonde_plural(unexplained), unseen_why(sums));
 }
 
 /* 1, or 0 if there are no rows and no section. */
@@ -180,8 +181,7 @@ static int table_fill(const struct sonde_wait_sums *sums, struct lock *locks, st
 	if (!count)
 		return 0;
 	qsort(locks, count, sizeof *locks, compare);
-	struct sonde_section *section =
-	    sonde_report_table(report, "locks", "Lock contention", columns, COLUMNS);
+	struct sonde_section *section = sonde_report_table(report, "locks", "Lock contention", columns, COLUMNS);
 	int rc = section ? 0 : sonde_error(ENOMEM, "out of memory for locks");
 	for (size_t i = 0; !rc && i < count && i < limit; i++)
 		rc = row_add(sums, &locks[i], report, section);

@@ -115,9 +115,10 @@ static int note_method(const struct sonde_thread_facts *facts, const struct sond
 		       struct sonde_report *report, struct sonde_section *section)
 {
 	double unsure = share(all->unsure_ns, all->life_ns), unseen = share(all->unseen_ns, all->life_ns);
-	int rc = all->by ? sonde_report_note(report, section, 0,
+	int rc =
+	    all->by ? sonde_report_note(report, section, 0,
 					"on CPU, runnable (waiting for one), blocked: shares of each thread's lifetime")
-			 : 0;
+		    : 0;
 	if (rc == 0 && all->by == SONDE_STATES_READINGS && !facts->states->has_switches)
 		rc = sonde_report_note(
 		    report, section, 0,
@@ -126,12 +127,14 @@ static int note_method(const struct sonde_thread_facts *facts, const struct sond
 	else if (rc == 0 && unseen >= UNSURE_LEAST)
 		rc = sonde_report_note(report, section, 1, "%.1f %% of the threads' time is unknown", 100 * unseen);
 	if (rc == 0 && all->by && !facts->states->has_readings && !facts->states->has_wakeups)
-		rc = sonde_report_note(report, section, 0,
+		rc = sonde_report_note(
+		    report, section, 0,
 		    "a woken thread counts as blocked until it gets a CPU: wake-ups are not recorded");
 	else if (rc == 0 && unsure >= UNSURE_LEAST)
-		rc = sonde_report_note(report, section, 0,
+		rc = sonde_report_note(
+		    report, section, 0,
 		    "up to %.3f s of the time blocked (%.1f %% of the threads' time) may be waiting for a CPU",
-				       (double)all->unsure_ns / 1e9, 100 * unsure);
+		    (double)all->unsure_ns / 1e9, 100 * unsure);
 	return rc;
 }
 
@@ -154,9 +157,7 @@ static int note_explained(const struct sonde_thread_facts *facts, struct sonde_r
 		return 0;
 	sonde_explained_say(&all, blocked_ns, text, sizeof text);
 	return sonde_report_note(report, section, 0, "of %.3f s blocked, recorded calls%s explain %.3f s (%.1f %%): %s",
-				 (double)blocked_ns / 1e9,
-				 facts->explain->cover.sampled ? " and sampled waits"
-							       : "",
+				 (double)blocked_ns / 1e9, facts->explain->cover.sampled ? " and sampled waits" : "",
 				 (double)all.ns / 1e9, 100 * share(all.ns, blocked_ns), text);
 }
 
@@ -167,10 +168,9 @@ static int note_doubts(const struct sonde_thread_facts *facts, const struct sond
 	uint64_t taken_ns = all->clocked_ns > all->clock_ns ? all->clocked_ns - all->clock_ns : 0;
 	int rc = 0;
 	if (all->clock_ns && taken_ns > LEAST_NS && share(taken_ns, all->clocked_ns) >= INTERRUPTED_LEAST)
-		rc =
-		    sonde_report_note(report, section, 0,
+		rc = sonde_report_note(report, section, 0,
 				       "interrupts and the hypervisor took %.3f s (%.1f %%) of the time on a CPU",
-				      (double)taken_ns / 1e9, 100 * share(taken_ns, all->clocked_ns));
+				       (double)taken_ns / 1e9, 100 * share(taken_ns, all->clocked_ns));
 	for (size_t i = 0; rc == 0 && facts->states->has_switches && i < sonde_session_lost_count(facts->session);
 	     i++) {
 		const struct sonde_lost *lost = sonde_session_lost(facts->session, i);
@@ -193,8 +193,8 @@ int sonde_thread_facts_note(const struct sonde_thread_facts *facts, struct sonde
 	int rc = note_fact(facts, &all, report, section);
 	if (rc == 0 && !facts->options->thread && !facts->states->has_switches)
 		rc = sonde_report_note(report, section, 0,
-				       "%zu thread%s seen: those living between two readings are missing",
-				       facts->count, sonde_word(facts->count, " was", "s were"));
+				       "%zu thread%s seen: those living between two readings are missing", facts->count,
+				       sonde_word(facts->count, " was", "s were"));
 	else if (rc == 0 && !facts->options->thread)
 		rc = sonde_report_note(report, section, 0, "%zu thread%s, at most %u at a time", facts->count,
 				       sonde_plural(facts->count), facts->states->peak);

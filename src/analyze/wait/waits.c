@@ -57,8 +57,7 @@ static int notes_add(const struct sonde_wait_sums *sums, uint64_t all_ns, uint64
 		     struct sonde_section *section)
 {
 	int rc = sonde_report_note(report, section, 0, "%.3f s blocked in %llu libc call%s (all threads)",
-				   (double)all_ns / 1e9,
-				   (unsigned long long)calls, sonde_plural(calls));
+				   (double)all_ns / 1e9, (unsigned long long)calls, sonde_plural(calls));
 	if (!rc && sums->cut)
 		rc = sonde_report_note(report, section, 0, "stacks of %llu call%s are incomplete",
 				       (unsigned long long)sums->cut, sonde_plural(sums->cut));

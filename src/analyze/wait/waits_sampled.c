@@ -93,9 +93,10 @@ static int places_notes(const struct sonde_wait_sums *sums, const struct sonde_w
 {
 	int rc = note_basis(all, report, section);
 	if (!rc && sums->sampled_cut)
-		rc = sonde_report_note(report, section, 0,
+		rc = sonde_report_note(
+		    report, section, 0,
 		    "stacks of %llu wait%s are incomplete: of a blocked thread only the stack pointer and pc are known",
-				       (unsigned long long)sums->sampled_cut, sonde_plural(sums->sampled_cut));
+		    (unsigned long long)sums->sampled_cut, sonde_plural(sums->sampled_cut));
 	if (!rc && sums->sampled_bare)
 		rc = sonde_report_note(report, section, 0, "%llu wait%s without a stack: the thread had resumed",
 				       (unsigned long long)sums->sampled_bare,
@@ -216,8 +217,8 @@ static int locks_table(const struct sonde_wait_sums *sums, const struct lock *lo
 {
 	size_t limit = sums->options.limit ? sums->options.limit : DEFAULT_ROWS;
 	struct sonde_wait_sum all = {0};
-	struct sonde_section *section = sonde_report_table(
-	    report, "locks-sampled", "Lock contention, sampled", lock_columns, LOCK_COLUMNS);
+	struct sonde_section *section =
+	    sonde_report_table(report, "locks-sampled", "Lock contention, sampled", lock_columns, LOCK_COLUMNS);
 	int rc = section ? 0 : sonde_error(ENOMEM, "out of memory for locks");
 	for (size_t i = 0; i < count; i++)
 		sonde_wait_sum_add(&all, &locks[i].sum);

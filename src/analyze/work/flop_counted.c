@@ -37,12 +37,12 @@ int sonde_flop_counted_note(const struct sonde_flop_counted *counted, double kno
 			    struct sonde_section *section)
 {
 	if (!counted->is_known)
-		return counted->why ? sonde_report_note(report, section, 1, "FLOP by hardware counters: unknown: %s", counted->why)
+		return counted->why ? sonde_report_note(report, section, 1, "FLOP by hardware counters: unknown: %s",
+							counted->why)
 				    : 0;
 	if (known <= 0 || known > counted->flop)
 		return sonde_report_note(report, section, 0,
-					 "FLOP by hardware counters: %.4g in the whole run (user code)",
-					 counted->flop);
+					 "FLOP by hardware counters: %.4g in the whole run (user code)", counted->flop);
 	return sonde_report_note(
 	    report, section, 0,
 	    "FLOP by hardware counters: %.4g in the whole run (user code), %.1f %% of them counted above",

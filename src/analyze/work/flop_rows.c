@@ -180,9 +180,10 @@ static int library_notes(const struct sonde_flop_zone *sum, struct sonde_report 
 	    report, section, 0,
 	    "library calls: FLOP follow from the sizes; bytes are modelled, each operand once (docs/WORK.md)");
 	if (rc == 0 && sum->short_calls)
-		rc = sonde_report_note(report, section, 0,
+		rc = sonde_report_note(
+		    report, section, 0,
 		    "%llu call%s took less than 10 µs, of which recording is about 0.5 µs: rates are lower bounds",
-				       (unsigned long long)sum->short_calls, sonde_plural(sum->short_calls));
+		    (unsigned long long)sum->short_calls, sonde_plural(sum->short_calls));
 	if (rc == 0 && uncounted)
 		rc = sonde_report_note(
 		    report, section, 1,
@@ -208,11 +209,8 @@ static int notes_add(const struct sonde_flop *flop, const struct sonde_flop_zone
 	if (rc == 0 && by_program->reports)
 		rc = sonde_report_note(
 		    report, section, 0, "counted by program: as reported with SONDE_ZONE_WORK, bytes too%s%s",
-		    by_program->bytes > 0 && by_library->bytes > 0
-			? "; only library calls' bytes are modelled"
-			: "",
-		    by_library->calls ? "; library calls inside may be the same work, so they are not added"
-				      : "");
+		    by_program->bytes > 0 && by_library->bytes > 0 ? "; only library calls' bytes are modelled" : "",
+		    by_library->calls ? "; library calls inside may be the same work, so they are not added" : "");
 	if (rc == 0 && flop->outside)
 		rc = sonde_report_note(report, section, 1, "%llu report%s of work came from outside every zone",
 				       (unsigned long long)flop->outside, sonde_plural(flop->outside));

@@ -234,13 +234,14 @@ static int notes_add(struct roofline *roofline, const struct told *told)
 	int rc = sonde_report_note(report, section, 0,
 				   "work was reported during %.1f %% of %.3f s of %s; the rest is unknown",
 				   covered * 100, sonde_window_s(&roofline->window), roofline->window.what);
-	rc =
-	    rc ? rc
-	       : sonde_report_note(report, section, 0,
-		      "rates: work ÷ time with a thread in such a call; roof: measured, for as many threads%s",
-				   roofline->from_cache ? " on this machine, not by the recording" : "");
 	rc = rc ? rc
-		: sonde_report_note(report, section, 0,
+		: sonde_report_note(
+		      report, section, 0,
+		      "rates: work ÷ time with a thread in such a call; roof: measured, for as many threads%s",
+		      roofline->from_cache ? " on this machine, not by the recording" : "");
+	rc = rc ? rc
+		: sonde_report_note(
+		      report, section, 0,
 		      "bound: the ceiling above it; a small share of it points to latency, dependencies or waiting");
 	if (!rc && told->models)
 		rc = sonde_report_note(
@@ -252,10 +253,9 @@ static int notes_add(struct roofline *roofline, const struct told *told)
 				       "%llu zone%s without FLOP or bytes: no intensity, not in the picture",
 				       (unsigned long long)told->half, sonde_plural(told->half));
 	if (!rc && told->above)
-		rc = sonde_report_note(
-		    report, section, 1,
+		rc = sonde_report_note(report, section, 1,
 				       "%llu zone%s above every ceiling: the reported work or the ceilings are wrong",
-		    (unsigned long long)told->above, sonde_word(told->above, " lies", "s lie"));
+				       (unsigned long long)told->above, sonde_word(told->above, " lies", "s lie"));
 	rc = rc ? rc : sonde_works_note(&roofline->calls.works, report, section);
 	if (!rc && told->silent)
 		rc = sonde_report_note(report, section, 1,

@@ -141,19 +141,20 @@ static int notes_add(const struct sonde_roof *roof, struct sonde_report *report,
 				    "write-allocate is not counted");
 	double worst = worst_spread(&section->table);
 	if (!rc && worst > MUCH_SPREAD)
-		rc =
-		    sonde_report_note(report, section, 1,
+		rc = sonde_report_note(
+		    report, section, 1,
 		    "runs differed by up to %.0f %%: ceilings may be too low; measure again on an idle machine",
-				      worst * 100);
+		    worst * 100);
 	const struct sonde_roof_figure *one = sonde_roof_peak(roof, SONDE_ROOF_FP64, SONDE_ROOF_ONE);
 	const struct sonde_roof_figure *all = sonde_roof_peak(roof, SONDE_ROOF_FP64, SONDE_ROOF_ALL);
 	if (!rc && one && all && all->best < LEAST_ALL * one->best)
 		rc = sonde_report_note(report, section, 1,
 				       "all CPUs together did less than one alone: measure again on an idle machine");
 	if (!rc && roof->stolen >= 0.01)
-		rc = sonde_report_note(report, section, 1,
+		rc = sonde_report_note(
+		    report, section, 1,
 		    "the hypervisor stole %.1f %% of the CPU time: ceilings may be too low; measure again",
-				       roof->stolen * 100);
+		    roof->stolen * 100);
 	return rc;
 }
 

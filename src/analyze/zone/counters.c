@@ -264,8 +264,7 @@ static int counters_finish(void *state, struct sonde_report *report)
 				       sonde_window_s(&counters->window), counters->window.what,
 				       is_selected(counters) ? "; their values: the sum within it" : "");
 	if (rc == 0 && counters->gauges->count)
-		rc =
-		    sonde_report_note(report, section, 0, "mean of a gauge: weighted by time");
+		rc = sonde_report_note(report, section, 0, "mean of a gauge: weighted by time");
 	return rc;
 }
 

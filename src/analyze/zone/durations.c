@@ -106,10 +106,9 @@ int sonde_durations_note(uint64_t fewest, struct sonde_report *report, struct so
 	int rc = sonde_report_note(report, section, 0,
 				   "std: sample standard deviation; percentiles: nearest rank, within 0.39 %%");
 	if (rc == 0 && fewest < sonde_stats_quantile_needs(0.99))
-		rc = sonde_report_note(
-		    report, section, 0,
+		rc = sonde_report_note(report, section, 0,
 				       "too few values for a percentile in some rows: p95 needs %llu and p99 %llu",
-		    (unsigned long long)sonde_stats_quantile_needs(0.95),
-		    (unsigned long long)sonde_stats_quantile_needs(0.99));
+				       (unsigned long long)sonde_stats_quantile_needs(0.95),
+				       (unsigned long long)sonde_stats_quantile_needs(0.99));
 	return rc;
 }

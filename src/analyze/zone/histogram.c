@@ -267,8 +267,8 @@ static size_t first_of(size_t at, size_t step)
 
 static int bars_add(const struct histogram *histogram, struct sonde_report *report)
 {
-	struct sonde_section *section = sonde_report_table(
-	    report, "zone-histogram", "Durations, on a logarithmic scale", columns, COLUMNS);
+	struct sonde_section *section =
+	    sonde_report_table(report, "zone-histogram", "Durations, on a logarithmic scale", columns, COLUMNS);
 	size_t limit = histogram->options.limit ? histogram->options.limit : DEFAULT_ROWS;
 	size_t low = 0, high = BARS, step = 1;
 	uint64_t below = 0;

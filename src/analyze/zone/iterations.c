@@ -133,9 +133,9 @@ static int note_unstationary(const char *name, const struct sums *sums, struct s
 			     struct sonde_section *section)
 {
 	if (sums->verdict == SONDE_STATIONARITY_DRIFTS)
-		return sonde_report_note(report, section, 0, "%s is not steady: iterations become %.1f %% %s from first to last",
-					 name, 100 * fabs(sums->drift / (double)sums->stationary_count),
-					 sums->drift > 0 ? "longer" : "shorter");
+		return sonde_report_note(
+		    report, section, 0, "%s is not steady: iterations become %.1f %% %s from first to last", name,
+		    100 * fabs(sums->drift / (double)sums->stationary_count), sums->drift > 0 ? "longer" : "shorter");
 	if (sums->verdict == SONDE_STATIONARITY_JUMPS)
 		return sonde_report_note(
 		    report, section, 0,
@@ -230,8 +230,7 @@ static int iterations_finish(void *state, struct sonde_report *report)
 {
 	struct sonde_marks *marks = state;
 	if (!marks->count)
-		return sonde_pass_nothing(
-		    &marks->options, report, "iterations", "Iterations",
+		return sonde_pass_nothing(&marks->options, report, "iterations", "Iterations",
 					  "no iteration marks: call sonde_iteration() (sonde/sonde.h) at the end of "
 					  "each iteration of the main loop");
 	qsort(marks->marks, marks->count, sizeof *marks->marks, compare);
@@ -245,8 +244,8 @@ static int iterations_finish(void *state, struct sonde_report *report)
 	}
 	if (rc < 0)
 		return rc;
-	rc =
-	    sonde_report_note(report, section, 0,
+	rc = sonde_report_note(
+	    report, section, 0,
 	    "steady: no significant change of 1 %% or more after warm-up; drift: slope of a line fit");
 	if (rc < 0)
 		return rc;

@@ -325,8 +325,7 @@ static int remainder_add(const struct phases *phases, const struct lane *lane, c
 		struct phase own = {.ns = phase->ns};
 		for (uint32_t at = phase->first_child; at; at = phases->pool[at].next)
 			own.ns -= own.ns < phases->pool[at].ns ? own.ns : phases->pool[at].ns;
-		const char *text =
-		    sonde_report_text(report, "(%s, outside its parts)", name_of(phases, phase->site));
+		const char *text = sonde_report_text(report, "(%s, outside its parts)", name_of(phases, phase->site));
 		rc = !text    ? sonde_error(ENOMEM, "out of memory for a row")
 		     : own.ns ? row_add(phases, &own, text, span_ns, report, section)
 			      : 0;

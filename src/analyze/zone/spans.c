@@ -120,7 +120,8 @@ static int spans_finish(void *state, struct sonde_report *report)
 	struct sonde_marks *marks = state;
 	struct fold fold = {.marks = marks, .sites = sonde_session_site_count(marks->session) + 1};
 	if (!marks->count)
-		return sonde_pass_nothing(&marks->options, report, "spans", "Spans",
+		return sonde_pass_nothing(
+		    &marks->options, report, "spans", "Spans",
 		    "no spans: mark them with sonde_span_begin() and sonde_span_end() (sonde/sonde.h)");
 	fold.spans = calloc(fold.sites, sizeof *fold.spans);
 	int rc = fold.spans ? sonde_span_pairs(marks, take, &fold, &fold.unmatched)

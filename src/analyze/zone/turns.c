@@ -116,8 +116,7 @@ static int turns_finish(void *state, struct sonde_report *report)
 	if (!loop.count && marks->count && marks->options.focus)
 		return no_such_loop(marks, report);
 	if (loop.count < 2)
-		return sonde_pass_nothing(
-		    &marks->options, report, "turns", TITLE,
+		return sonde_pass_nothing(&marks->options, report, "turns", TITLE,
 					  "no two iteration marks of one thread: call sonde_iteration() "
 					  "(sonde/sonde.h) at the end of each iteration of the main loop");
 	struct sonde_section *section = sonde_report_table(report, "turns", TITLE, columns, COLUMNS);

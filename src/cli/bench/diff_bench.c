@@ -62,13 +62,12 @@ static int note_files(struct sonde_diff_bench *diff, const struct sonde_bench_fi
 	for (int i = 0; !code && i < FILES; i++) {
 		const char *name = i == BASELINE ? "baseline" : "candidate";
 		if (!sonde_bench_machine_is_known(&files[i].machine))
-			code = sonde_report_note(
-			    diff->report, NULL, 1,
+			code = sonde_report_note(diff->report, NULL, 1,
 						 "the %s does not name its machine, so the two may not be comparable",
-			    name);
-		if (!code && files[i].failed)
-			code = sonde_report_note(diff->report, NULL, 1, "%zu runs of the %s failed, but count", files[i].failed,
 						 name);
+		if (!code && files[i].failed)
+			code = sonde_report_note(diff->report, NULL, 1, "%zu runs of the %s failed, but count",
+						 files[i].failed, name);
 		if (!code && files[i].is_cut_short)
 			code = sonde_report_note(diff->report, NULL, 1, "the %s was interrupted", name);
 	}
@@ -82,11 +81,10 @@ static int put_table(struct sonde_diff_bench *diff, const struct sonde_versus *v
 	for (int i = 0; !code && i < SONDE_VERSUS_COUNT; i++)
 		code = row_add(diff, section, versus, (enum sonde_versus_metric)i);
 	return code ? code
-		    : sonde_report_note(
-			  diff->report, section, 0,
+		    : sonde_report_note(diff->report, section, 0,
 					"medians; measured at different times: below %.3g %% no verdict (sonde bench "
 					"--vs interleaves both)",
-			  100 * versus->margin);
+					100 * versus->margin);
 }
 
 static int say_verdict(struct sonde_diff_bench *diff, const struct sonde_versus *versus)
@@ -100,10 +98,10 @@ static int say_verdict(struct sonde_diff_bench *diff, const struct sonde_versus 
 	if (code || !is_known)
 		return code ? code
 			    : sonde_report_note(diff->report, NULL, 1, "inconclusive: one of the two has no runs");
-	return sonde_report_note(
-	    diff->report, NULL, 0,
-	    change->p < 0.001 ? "%s: %s by %s time, p < 0.001" : "%s: %s by %s time, p = %.3f",
-	    sonde_verdict_name(diff->verdict), sonde_change_words(change->by).text, versus->by == SONDE_VERSUS_CPU ? "CPU" : "wall", change->p);
+	return sonde_report_note(diff->report, NULL, 0,
+				 change->p < 0.001 ? "%s: %s by %s time, p < 0.001" : "%s: %s by %s time, p = %.3f",
+				 sonde_verdict_name(diff->verdict), sonde_change_words(change->by).text,
+				 versus->by == SONDE_VERSUS_CPU ? "CPU" : "wall", change->p);
 }
 
 int sonde_diff_bench(struct sonde_diff_bench *diff)

@@ -132,11 +132,13 @@ static void put_verdict(struct table *table)
 	if (!change->is_ratio || isnan(change->by))
 		sonde_buf_printf(&table->figures.line, "too few runs know %s", name_of(versus->by));
 	else
-		sonde_buf_printf(&table->figures.line, "%s by %s time", sonde_change_words(change->by).text, name_of(versus->by));
+		sonde_buf_printf(&table->figures.line, "%s by %s time", sonde_change_words(change->by).text,
+				 name_of(versus->by));
 	int is_slower = change->by < 1; /* then all three are candidate ÷ baseline */
 	if (change->is_ratio && isfinite(change->high))
 		sonde_buf_printf(&table->figures.line, " (95 %%: %.3f to %.3f)",
-				 is_slower ? 1 / change->high : change->low, is_slower ? 1 / change->low : change->high);
+				 is_slower ? 1 / change->high : change->low,
+				 is_slower ? 1 / change->low : change->high);
 	sonde_buf_printf(&table->figures.line, change->p < 0.001 ? ", p < 0.001" : ", p = %.3f", change->p);
 	sonde_figures_sentence(&table->figures, "");
 }
@@ -206,10 +208,10 @@ static void put_outliers(struct table *table, enum sonde_versus_side side)
 	}
 	if (count > NAMED_MAX)
 		sonde_buf_printf(&table->figures.line, " and %zu more", count - NAMED_MAX);
-	sonde_buf_printf(&table->figures.line,
+	sonde_buf_printf(
+	    &table->figures.line,
 	    " of the %s's runs %s outliers in %s time: another program may have run; the median is less affected",
-			 side == SONDE_BASELINE ? "baseline" : "candidate", sonde_word(count, "is", "are"),
-			 name_of(versus->by));
+	    side == SONDE_BASELINE ? "baseline" : "candidate", sonde_word(count, "is", "are"), name_of(versus->by));
 	if (count)
 		sonde_figures_sentence(&table->figures, "! ");
 	sonde_buf_clear(&table->figures.line);
@@ -221,8 +223,8 @@ static void put_stationarity(struct table *table, enum sonde_versus_side side)
 	const struct sonde_stationarity *stationarity = &versus->stationarity[side];
 	const char *whose = side == SONDE_BASELINE ? "the baseline's" : "the candidate's";
 	if (stationarity->verdict == SONDE_STATIONARITY_DRIFTS)
-		sonde_buf_printf(&table->figures.line, "%s runs drift by %+.1f %% from first to last",
-				 whose, 100 * stationarity->drift);
+		sonde_buf_printf(&table->figures.line, "%s runs drift by %+.1f %% from first to last", whose,
+				 100 * stationarity->drift);
 	else if (stationarity->verdict == SONDE_STATIONARITY_JUMPS)
 		sonde_buf_printf(&table->figures.line, "%s runs change by %+.1f %% at run %zu", whose,
 				 100 * stationarity->change, stationarity->changes_at + 1);

@@ -53,9 +53,8 @@ static const struct {
 	const char *argument;
 	const char *(*at)(size_t i); /* NULL after the last */
 } choices[] = {
-    {"KEY", sort_at},      {"FORMAT", format_at}, {"SECTION", section_at},
-    {"METRIC", weight_at}, {"HEAP", heap_at},     {"PLOT", plot_at},
-    {"CHANGE", change_at},
+    {"KEY", sort_at},  {"FORMAT", format_at}, {"SECTION", section_at}, {"METRIC", weight_at},
+    {"HEAP", heap_at}, {"PLOT", plot_at},     {"CHANGE", change_at},
 };
 
 static const char *(*table_of(const char *argument))(size_t)

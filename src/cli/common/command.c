@@ -177,7 +177,7 @@ void sonde_command_help(const struct sonde_command *command)
 	struct sonde_option_walk options = {.at = command->options};
 	for (const struct sonde_option *option; (option = sonde_option_next(&options));)
 		if (option->help)
-		print_option(stdout, option);
+			print_option(stdout, option);
 	print_option(stdout, &(struct sonde_option){"help", 'h', NULL, "this text", SONDE_FOUND});
 	if (command->examples)
 		printf("\nExamples:\n");

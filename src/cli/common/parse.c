@@ -70,7 +70,7 @@ static int complain_unknown(const struct walk *walk, const char *word)
 	struct sonde_option_walk options = {.at = command->options};
 	for (const struct sonde_option *option; (option = sonde_option_next(&options));)
 		if (option->help)
-		sonde_command_nearer(name + strspn(name, "-"), option->name, &best);
+			sonde_command_nearer(name + strspn(name, "-"), option->name, &best);
 	fprintf(stderr, "sonde %s: unknown option %s", command->name, name);
 	if (owner)
 		fprintf(stderr, "; 'sonde %s' has it", owner->name);
@@ -105,7 +105,8 @@ static int read_time(uint64_t *out_ns, const struct sonde_place *place, const ch
 	uint64_t ns = 0;
 	int rc = sonde_quantity_duration(&ns, value);
 	if (!rc && ns < place->least)
-		rc = sonde_error(EINVAL, "'%s': the minimum is %s", value, time_text(least, sizeof least, place->least));
+		rc =
+		    sonde_error(EINVAL, "'%s': the minimum is %s", value, time_text(least, sizeof least, place->least));
 	if (!rc)
 		*out_ns = ns;
 	return rc;
@@ -117,7 +118,8 @@ static int read_size(uint64_t *out_b, const struct sonde_place *place, const cha
 	uint64_t size_b = 0;
 	int rc = sonde_quantity_bytes(&size_b, value);
 	if (!rc && size_b < place->least)
-		rc = sonde_error(EINVAL, "'%s': the minimum is %s", value, size_text(least, sizeof least, place->least));
+		rc =
+		    sonde_error(EINVAL, "'%s': the minimum is %s", value, size_text(least, sizeof least, place->least));
 	if (!rc)
 		*out_b = size_b;
 	return rc;

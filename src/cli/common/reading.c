@@ -18,5 +18,6 @@ int sonde_reading_open(struct sonde_session **out, const char *path, const struc
 	const char *title = sonde_import_title(path);
 	if (!title)
 		return sonde_error(EBADMSG, "%s", why);
-	return sonde_error(EBADMSG, "%s is not a sonde recording, but %s; to convert it: sonde import %s", path, title, path);
+	return sonde_error(EBADMSG, "%s is not a sonde recording, but %s; to convert it: sonde import %s", path, title,
+			   path);
 }

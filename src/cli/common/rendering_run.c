@@ -305,11 +305,11 @@ static int choose_time(struct sonde_rendering *rendering, const struct sonde_run
 	if (code)
 		return code;
 	if (rendering->from && pass->from_ns >= run->end_ns)
-		fprintf(stderr, "sonde %s: --from %s is past the end of the recording (%.3f s)\n",
-			rendering->command, rendering->from, (double)(run->end_ns - run->start_ns) / 1e9);
+		fprintf(stderr, "sonde %s: --from %s is past the end of the recording (%.3f s)\n", rendering->command,
+			rendering->from, (double)(run->end_ns - run->start_ns) / 1e9);
 	else if (rendering->to && pass->to_ns <= (rendering->from ? pass->from_ns : run->start_ns))
-		fprintf(stderr, "sonde %s: --to %s must be later than %s\n", rendering->command,
-			rendering->to, rendering->from ? rendering->from : "0");
+		fprintf(stderr, "sonde %s: --to %s must be later than %s\n", rendering->command, rendering->to,
+			rendering->from ? rendering->from : "0");
 	else
 		return 0;
 	return SONDE_EXIT_USAGE;
@@ -412,9 +412,10 @@ static int check_options(const struct sonde_rendering *rendering, const struct s
 			   : sonde_weigh_is_given(rendering) ? "metric"
 							     : NULL;
 	if (part && is_whole(format)) {
-		fprintf(stderr,
+		fprintf(
+		    stderr,
 		    "sonde %s: --%s: %s always shows the whole run; leave the option out, or select in sonde view\n",
-			rendering->command, part, format->name);
+		    rendering->command, part, format->name);
 		return SONDE_EXIT_USAGE;
 	}
 	if (!format->export || !wrong)

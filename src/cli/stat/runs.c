@@ -116,8 +116,7 @@ static void put_rows(struct table *table)
 	sonde_figures_command(&table->figures, "", table->show->command);
 	fprintf(table->figures.out, "%zu run%s", runs->count, sonde_plural(runs->count));
 	if (runs->warmups)
-		fprintf(table->figures.out, " after %zu warm-up run%s", runs->warmups,
-			runs->warmups == 1 ? "" : "s");
+		fprintf(table->figures.out, " after %zu warm-up run%s", runs->warmups, runs->warmups == 1 ? "" : "s");
 	fputs("\n\n", table->figures.out);
 	sonde_figures_spread_headings(&table->figures);
 	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)

@@ -43,10 +43,8 @@ struct request {
 
 static const struct sonde_option options[] = {
     {"output", 'o', "FILE", "output file (default: the standard error)", SONDE_TEXT(AT(output))},
-    {"json", 0, NULL, "print JSON, with the keys below",
-     SONDE_FLAG(AT(json))},
-    {"repeat", 'r', "N", "run N times: mean, 95 % interval, outliers",
-     SONDE_NUMBER(AT(repeat), 1, MOST_RUNS)},
+    {"json", 0, NULL, "print JSON, with the keys below", SONDE_FLAG(AT(json))},
+    {"repeat", 'r', "N", "run N times: mean, 95 % interval, outliers", SONDE_NUMBER(AT(repeat), 1, MOST_RUNS)},
     {"warmup", 'w', "N", "warm-up runs before the measured ones", SONDE_NUMBER(AT(warmup), 0, MOST_RUNS)},
     {"prepare", 0, "COMMAND", "run this shell line before each run, untimed", SONDE_TEXT(AT(prepare))},
     {"interval", 'i', "TIME", "polling interval, at least 10ms (default 100ms)",
@@ -268,8 +266,7 @@ static int repeat(struct request *request)
 	if (runs->count) {
 		show_runs(request, *error ? error : NULL);
 	} else if (!code) {
-		snprintf(error + strlen(error), sizeof error - strlen(error), "%sno run finished",
-			 *error ? ": " : "");
+		snprintf(error + strlen(error), sizeof error - strlen(error), "%sno run finished", *error ? ": " : "");
 		complain(error);
 	}
 	if (!runs->count)

@@ -135,9 +135,8 @@ static void put_io(struct sonde_stat_lines *text)
 	text->group = "Processes";
 	if (sonde_stat_value(text->show->figures, SONDE_STAT_PROCESSES) > 1 &&
 	    sonde_stat_line_begin(text, "processes", SONDE_STAT_PROCESSES)) {
-		sonde_stat_line_say(text, text->show->figures->count_at_least
-					      ? "were seen; there may have been more"
-					      : "were seen");
+		sonde_stat_line_say(text, text->show->figures->count_at_least ? "were seen; there may have been more"
+									      : "were seen");
 		sonde_stat_line_more(text, "", SONDE_STAT_PROCESSES_PEAK, " at most at once");
 		sonde_stat_line_end(text);
 	}

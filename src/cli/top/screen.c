@@ -233,7 +233,8 @@ static void draw_foot(const struct screen *screen, struct sonde_buf *text, int l
 		put_line(line, SONDE_CURSES_BAD, text);
 		return;
 	}
-	sonde_buf_printf(text, "F1 Help  Tab View  F6 Sort  Space %s  F10 Quit", screen->is_paused ? "Resume" : "Pause");
+	sonde_buf_printf(text, "F1 Help  Tab View  F6 Sort  Space %s  F10 Quit",
+			 screen->is_paused ? "Resume" : "Pause");
 	if (section && section->table.row_count)
 		sonde_buf_printf(text, "   row %zu of %zu", screen->at[screen->view] + 1,
 				 section->table.row_count + section->table.omitted);

@@ -378,19 +378,18 @@ static int note_how(struct sonde_report *report, const struct attempts *attempts
 		apart += !attempts->row[i].entry->is_in_turn;
 	if (!apart)
 		return 0;
-	return sonde_report_note(
-	    report, NULL, 1,
-				 "%zu of them %s compared with earlier baseline runs: below %.0f %% no verdict",
-	    apart, sonde_word(apart, "is", "are"), 100 * SONDE_CHANGE_DRIFT);
+	return sonde_report_note(report, NULL, 1,
+				 "%zu of them %s compared with earlier baseline runs: below %.0f %% no verdict", apart,
+				 sonde_word(apart, "is", "are"), 100 * SONDE_CHANGE_DRIFT);
 }
 
 static int note_damaged(struct sonde_report *report, const char *name, size_t damaged)
 {
-	return damaged
-		   ? sonde_report_note(report, NULL, 1,
+	return damaged ? sonde_report_note(
+			     report, NULL, 1,
 			     "%zu journal line%s of %s cannot be read and %s ignored: damaged, or from a later version",
-				       damaged, sonde_plural(damaged), name, sonde_word(damaged, "is", "are"))
-		   : 0;
+			     damaged, sonde_plural(damaged), name, sonde_word(damaged, "is", "are"))
+		       : 0;
 }
 
 int sonde_try_report(struct sonde_report *report, const char *name, const struct sonde_try_entries *entries)

@@ -73,14 +73,11 @@ static const struct sonde_option options[] = {
     {"margin", 'm', "SHARE", "smallest difference that matters (default 1%)", SONDE_BY(set_margin)},
     {"prepare", 0, "COMMAND", "run this shell line before each run, untimed", SONDE_TEXT(AT(runs.prepare))},
     {"ignore-failure", 'i', NULL, "count runs that fail, too", SONDE_FLAG(AT(runs.ignore_failure))},
-    {"show-output", 0, NULL, "show the command's output (default: /dev/null)",
-     SONDE_FLAG(AT(runs.show_output))},
-    {"keep", 'k', NULL, "baseline: keep a copy of the program to run again",
-     SONDE_FLAG(AT(keep))},
+    {"show-output", 0, NULL, "show the command's output (default: /dev/null)", SONDE_FLAG(AT(runs.show_output))},
+    {"keep", 'k', NULL, "baseline: keep a copy of the program to run again", SONDE_FLAG(AT(keep))},
     {"zones", 0, "[=N]", "then record N runs (10) for the time in each zone", SONDE_BY(set_zones)},
     {SONDE_FORWARD_KEEP_ARGUMENTS(AT(runs.keep_arguments))},
-    {"gate", 0, NULL, "run: exit 1 if regressed, 3 inconclusive, 4 not comparable",
-     SONDE_FLAG(AT(gate))},
+    {"gate", 0, NULL, "run: exit 1 if regressed, 3 inconclusive, 4 not comparable", SONDE_FLAG(AT(gate))},
     {"journal", 'j', "FOLDER", "journal folder (default: .sonde-try here or above)", SONDE_TEXT(AT(folder))},
     {"json", 0, NULL, "print JSON; of run and baseline as sonde bench --json", SONDE_FLAG(AT(json))},
     {"format", 'f', "FORMAT", "report: text (default), json, csv, md, …", SONDE_TEXT(AT(format))},
@@ -123,8 +120,8 @@ static int measured(struct request *request)
 	if (runs->show.error)
 		return sonde_error(EIO, "%s: nothing was added to the journal", runs->error);
 	if (runs->show.interrupted)
-		return sonde_error(EINTR, "interrupted after %zu run%s: nothing was added to the journal", runs->versus.count,
-				   runs->versus.count == 1 ? "" : "s");
+		return sonde_error(EINTR, "interrupted after %zu run%s: nothing was added to the journal",
+				   runs->versus.count, runs->versus.count == 1 ? "" : "s");
 	request->entry.pairs = runs->pairs;
 	request->entry.count = runs->versus.count;
 	runs->pairs = NULL;
@@ -162,7 +159,8 @@ static int keep(struct request *request)
 	struct sonde_try_entry *entry = &request->entry;
 	char path[PATH_MAX + 512];
 	if (!entry->words[1] && !sonde_shell_is_plain(entry->words[0]))
-		return sonde_error(EINVAL, "--keep cannot tell which program a shell line runs: name the program and its arguments");
+		return sonde_error(
+		    EINVAL, "--keep cannot tell which program a shell line runs: name the program and its arguments");
 	if (sonde_digest_program(path, sizeof path, entry->words[0]))
 		return sonde_error(ENOENT, "'%s' does not exist, or is not a program", entry->words[0]);
 	if (asprintf(&entry->kept, "%s.%s", request->word[1], entry->id) < 0)
@@ -224,9 +222,10 @@ static int check(struct request *request, const struct sonde_try_entry *baseline
 {
 	struct sonde_try_entry *entry = &request->entry;
 	if (!sonde_bench_machine_compare(&baseline->machine, &entry->machine, say_difference, NULL)) {
-		sonde_error(EINVAL,
+		sonde_error(
+		    EINVAL,
 		    "the baseline of %s is from another machine: sonde try baseline %s -- COMMAND measures one here",
-			    request->word[1], request->word[1]);
+		    request->word[1], request->word[1]);
 		return SONDE_EXIT_UNREADABLE;
 	}
 	if (strcmp(baseline->directory, entry->directory) != 0) {
@@ -331,8 +330,8 @@ static int report_one(struct request *request, struct sonde_report *report)
 {
 	int code = sonde_try_entries_read(&request->entries, &request->journal);
 	if (code == -ENOENT)
-		return sonde_error(ENOENT, "%s: no experiment %s: sonde try report lists them",
-				   request->journal.folder, request->word[1]);
+		return sonde_error(ENOENT, "%s: no experiment %s: sonde try report lists them", request->journal.folder,
+				   request->word[1]);
 	report->title = request->word[1];
 	report->path = request->journal.path;
 	code = code ? code : sonde_try_report(report, request->word[1], &request->entries);
@@ -400,9 +399,8 @@ static const struct action *choose(const struct request *request)
 		fprintf(stderr, "sonde try: sonde try %s [options] %s\n", action->name, action->usage);
 		return NULL;
 	}
-	fprintf(stderr, "sonde try: %s%s%suse sonde try baseline, run or report\n",
-		request->word_count ? "'" : "", request->word_count ? request->word[0] : "",
-		request->word_count ? "' is not a subcommand: " : "");
+	fprintf(stderr, "sonde try: %s%s%suse sonde try baseline, run or report\n", request->word_count ? "'" : "",
+		request->word_count ? request->word[0] : "", request->word_count ? "' is not a subcommand: " : "");
 	return NULL;
 }
 

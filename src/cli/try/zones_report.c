@@ -30,8 +30,8 @@ static const struct sonde_column columns[COLUMNS] = {
 
 struct sonde_section *sonde_try_zones_section(struct sonde_report *report)
 {
-	struct sonde_section *section =
-	    sonde_report_table(report, "try-zones", "Zones of attempts, recorded separately (--zones)", columns, COLUMNS);
+	struct sonde_section *section = sonde_report_table(
+	    report, "try-zones", "Zones of attempts, recorded separately (--zones)", columns, COLUMNS);
 	if (section)
 		sonde_report_note(
 		    report, section, 0,
@@ -141,9 +141,8 @@ static struct sonde_cell median(const struct pair *pair, enum sonde_versus_side 
 static struct sonde_cell gain(const struct sonde_change *change, double by)
 {
 	int is_known = change->is_ratio && isfinite(by) && by > 0;
-	return is_known
-		   ? sonde_cell_real(1 - 1 / by, 0)
-		   : sonde_cell_absent(change->is_ratio ? "too few runs" : "0 in some run, so it has no ratio");
+	return is_known ? sonde_cell_real(1 - 1 / by, 0)
+			: sonde_cell_absent(change->is_ratio ? "too few runs" : "0 in some run, so it has no ratio");
 }
 
 static int row_add(struct sonde_report *report, struct sonde_section *section, size_t number, const struct pair *pair,

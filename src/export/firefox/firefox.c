@@ -76,18 +76,17 @@ static void put_extra(const struct sonde_firefox *firefox, struct sonde_json *js
 	const struct {
 		const char *label, *format;
 		uint64_t value;
-	} rows[] = {
-	    {"Blocking calls left out", "integer", firefox->calls_left},
-	    {"Their time", "nanoseconds", firefox->calls_left_ns},
-	    {"They were shorter than", "nanoseconds", firefox->calls_least_ns},
-	    {"Arguments left out", "integer", firefox->marks.dropped},
-	    {"Critical path segments left out", "integer", path_left},
-	    {"GPU activities left out", "integer", firefox->devices_left},
-	    {"Heap curves with unreadable parts", "integer", firefox->tracks.left[SONDE_TRACK_HEAP].damaged},
-	    {"Lost records", "integer", lacks.lost},
-	    {"Unreadable bytes", "bytes", lacks.damaged_b},
-	    {"Unreadable chunks", "integer", lacks.skipped},
-	    {"Incomplete (1 = yes)", "integer", (uint64_t)lacks.cut}};
+	} rows[] = {{"Blocking calls left out", "integer", firefox->calls_left},
+		    {"Their time", "nanoseconds", firefox->calls_left_ns},
+		    {"They were shorter than", "nanoseconds", firefox->calls_least_ns},
+		    {"Arguments left out", "integer", firefox->marks.dropped},
+		    {"Critical path segments left out", "integer", path_left},
+		    {"GPU activities left out", "integer", firefox->devices_left},
+		    {"Heap curves with unreadable parts", "integer", firefox->tracks.left[SONDE_TRACK_HEAP].damaged},
+		    {"Lost records", "integer", lacks.lost},
+		    {"Unreadable bytes", "bytes", lacks.damaged_b},
+		    {"Unreadable chunks", "integer", lacks.skipped},
+		    {"Incomplete (1 = yes)", "integer", (uint64_t)lacks.cut}};
 	sonde_json_key(json, "extra");
 	sonde_json_array(json);
 	sonde_json_object(json);

@@ -191,18 +191,17 @@ static int build_memory(struct builder *builder)
 	plot->title = "Memory over time";
 	plot->x = time_axis;
 	plot->y = (struct sonde_plot_axis){.title = "memory", .unit = SONDE_UNIT_BYTES};
-	int error = add(
-	    builder, usage, &resident,
-	    (struct sonde_plot_series){.key = "resident", .name = "RSS, all processes", .form = SONDE_PLOT_LINE});
-	error = error ? error
-		      : add(builder, heap, &alive,
-			    (struct sonde_plot_series){.key = "alive",
-						       .name = "allocated: peak of the largest heap",
-						       .form = SONDE_PLOT_LINE});
+	int error =
+	    add(builder, usage, &resident,
+		(struct sonde_plot_series){.key = "resident", .name = "RSS, all processes", .form = SONDE_PLOT_LINE});
+	error = error
+		    ? error
+		    : add(builder, heap, &alive,
+			  (struct sonde_plot_series){
+			      .key = "alive", .name = "allocated: peak of the largest heap", .form = SONDE_PLOT_LINE});
 	for (size_t i = 0; i < plot->series_count && !error; i++)
 		annotate_peak(builder, &plot->series[i],
-			      *plot->series[i].key == 'r' ? "RSS: highest mean of an interval"
-							  : "allocated: peak");
+			      *plot->series[i].key == 'r' ? "RSS: highest mean of an interval" : "allocated: peak");
 	error = error ? error : take_warnings(builder, usage);
 	error = error ? error : take_warnings(builder, heap);
 	return error ? error : plot->series_count ? 0 : nothing(usage, "rss_b");
@@ -239,9 +238,9 @@ static int build_zones(struct builder *builder)
 			(struct sonde_plot_series){.key = "count", .name = "instances", .form = SONDE_PLOT_BARS});
 	if (error || !plot->series_count)
 		return error ? error : nothing(bars, "count");
-	plot->title = sonde_arena_printf(&builder->arena, "%s: duration of %s instances",
-					 sonde_report_cell_text(zone, 0, "zone"),
-					 figure_of(builder, SONDE_UNIT_COUNT, value_of(zone, 0, "count")));
+	plot->title =
+	    sonde_arena_printf(&builder->arena, "%s: duration of %s instances", sonde_report_cell_text(zone, 0, "zone"),
+			       figure_of(builder, SONDE_UNIT_COUNT, value_of(zone, 0, "count")));
 	plot->x = (struct sonde_plot_axis){.title = "duration (log scale)", .unit = SONDE_UNIT_NS, .logarithmic = 1};
 	plot->y = (struct sonde_plot_axis){.title = "instances", .unit = SONDE_UNIT_COUNT};
 	for (size_t i = 0; i < sizeof points / sizeof *points; i++) {

@@ -226,7 +226,7 @@ void sonde_roofline_devices_put(const struct sonde_report *report, int top, FILE
 		fputs("</g>\n", out);
 	}
 	if (panels.left_out)
-		fprintf(out, "<text class=\"sub\" x=\"16\" y=\"%d\">%zu more GPU%s only in the table</text>\n",
-			top + 8, panels.left_out, panels.left_out == 1 ? " is" : "s are");
+		fprintf(out, "<text class=\"sub\" x=\"16\" y=\"%d\">%zu more GPU%s only in the table</text>\n", top + 8,
+			panels.left_out, panels.left_out == 1 ? " is" : "s are");
 	sonde_buf_fini(&scratch);
 }

@@ -265,8 +265,8 @@ static void put_points(struct picture *picture)
 	for (size_t i = 0; i < picture->count; i++)
 		put_key_row(picture, i + 1, &picture->point[i]);
 	if (!picture->count)
-		fprintf(picture->out, "<text class=\"sub\" x=\"%d\" y=\"%d\">No zone has both FLOP and bytes.</text>\n", KEY_X,
-			TOP + 14);
+		fprintf(picture->out, "<text class=\"sub\" x=\"%d\" y=\"%d\">No zone has both FLOP and bytes.</text>\n",
+			KEY_X, TOP + 14);
 	if (picture->below)
 		fprintf(picture->out,
 			"<text class=\"sub\" x=\"%d\" y=\"%d\">%zu with an arrow down: far lower</text>\n", KEY_X,

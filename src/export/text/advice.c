@@ -42,8 +42,7 @@ static void put_at_most(struct sonde_buf *line, const struct sonde_section *sect
 	sonde_figure(line, SONDE_UNIT_NS, most, options->ascii);
 	if (within->kind == SONDE_CELL_TEXT)
 		sonde_buf_printf(line, " within %s", within->text);
-	else
-	if (factor->kind == SONDE_CELL_ABSENT &&within->kind == SONDE_CELL_ABSENT && within->text)
+	else if (factor->kind == SONDE_CELL_ABSENT && within->kind == SONDE_CELL_ABSENT && within->text)
 		sonde_buf_printf(line, " (%s)", within->text);
 	put_factor(line, factor);
 }

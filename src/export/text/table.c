@@ -259,8 +259,7 @@ static void put_hidden(struct grid *grid, FILE *out)
 	sonde_buf_clear(scratch);
 	for (size_t i = 0; i < grid->table->column_count; i++)
 		if (grid->hidden[i] == HIDDEN_NARROW)
-			sonde_buf_printf(scratch, "%s%s",
-					 scratch->len_b ? ", " : "(columns hidden: ", grid->cells[i]);
+			sonde_buf_printf(scratch, "%s%s", scratch->len_b ? ", " : "(columns hidden: ", grid->cells[i]);
 	put_gathered(grid, ")", out);
 }
 

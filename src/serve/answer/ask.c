@@ -96,11 +96,11 @@ static int take_focus(struct asking *asking, const char *value)
 static int take_weigh(struct asking *asking, const char *value)
 {
 	enum sonde_weigh_by by = sonde_weigh_named(value);
-		if (by == SONDE_WEIGH_COUNT)
+	if (by == SONDE_WEIGH_COUNT)
 		return sonde_error(EINVAL, "unknown metric '%s'", value);
-			asking->ask->pass.weigh.by = by;
-			asking->has_weigh = 1;
-			return 0;
+	asking->ask->pass.weigh.by = by;
+	asking->has_weigh = 1;
+	return 0;
 }
 
 static int take_at(struct asking *asking, const char *value)
@@ -203,7 +203,8 @@ static int check_weigh(struct asking *asking)
 	if (row->of != SONDE_WEIGH_OF_HEAP && pass->weigh.heap)
 		return sonde_error(EINVAL, "heap does not work with metric %s: leave one of them out", row->name);
 	if (!row->in_range && (pass->from_ns || pass->to_ns))
-		return sonde_error(EINVAL, "metric %s always covers the whole recording: leave from and to out", row->name);
+		return sonde_error(EINVAL, "metric %s always covers the whole recording: leave from and to out",
+				   row->name);
 	return check_moment(asking);
 }
 

@@ -99,8 +99,8 @@ static int try_out(const struct sonde_flop_events *events, char *why, size_t why
 	double counted = sonde_flop_events_sum(events, readings, &least);
 	if (sonde_flop_events_believable(counted, KNOWN_FLOP))
 		return 0;
-	snprintf(why, why_b, "hardware counters (%s) are wrong: they counted %.0f of %.0f test FLOP",
-		 events->name, counted < 0 ? 0 : counted, KNOWN_FLOP);
+	snprintf(why, why_b, "hardware counters (%s) are wrong: they counted %.0f of %.0f test FLOP", events->name,
+		 counted < 0 ? 0 : counted, KNOWN_FLOP);
 	return -EIO;
 }
 

@@ -35,7 +35,7 @@
 #define STACK_DEFAULT_B 57344u  /* of the stack at most: a chunk of a ring holds no more */
 #define METHOD "CPU timers inside the processes, at the kernel's tick; user stacks from call-frame tables"
 
-#define LIMITS                                                                                                     \
+#define LIMITS                                                                                           \
 	"; kernel time counts for the calling functions, and a program whose cycle is in step with the " \
 	"kernel's tick may be misjudged"
 

@@ -127,8 +127,7 @@ static int gpu_drain(struct sonde_source_run *run, uint64_t horizon_ns, int fina
 /* Why nobody told of a device. */
 static void say_none(char *out, size_t out_b)
 {
-	size_t used =
-	    (size_t)snprintf(out, out_b, "no process used a GPU in a way that can be recorded.");
+	size_t used = (size_t)snprintf(out, out_b, "no process used a GPU in a way that can be recorded.");
 	for (size_t i = 0; i < APIS && used < out_b; i++) {
 		char path[PATH_MAX];
 		if (object_find(&apis[i], path, sizeof path))

@@ -437,14 +437,13 @@ static void write_detail(const struct sonde_source_run *run, char *out, size_t o
 	if (!run->connected && !used && !run->own_malloc && is_light)
 		snprintf(out, out_b, "no sampled process allocated enough; --heap=full records every allocation");
 	else if (!run->connected && !used && !run->own_malloc)
-		snprintf(out, out_b,
-			 "no process loaded " OBJECT ": static, setuid and capability programs do not");
+		snprintf(out, out_b, "no process loaded " OBJECT ": static, setuid and capability programs do not");
 	else if (run->own_malloc)
-		snprintf(
-		    out + used, out_b - used,
+		snprintf(out + used, out_b - used,
 			 "%s%llu process%s an allocator that precedes the hooks, in the executable or preloaded: its "
 			 "blocks are not recorded; link it as a shared library, or preload it last",
-		    used ? "; " : "", (unsigned long long)run->own_malloc, run->own_malloc == 1 ? " has" : "es have");
+			 used ? "; " : "", (unsigned long long)run->own_malloc,
+			 run->own_malloc == 1 ? " has" : "es have");
 }
 
 static void heap_stop(struct sonde_source_run *run)

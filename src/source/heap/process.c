@@ -253,8 +253,7 @@ void sonde_heap_process_end(struct sonde_heap_process *process)
 	lose(process, "more than 4096 pools in a process", process->pools_lost);
 	lose(process, "invalid stack numbers", process->stacks_lost);
 	lose(process, "stacks for which the recorder has no memory", process->unkept_stacks);
-	lose(process, "no memory to sort allocations: not recorded from there on (words of 8 B)",
-	     process->unread);
+	lose(process, "no memory to sort allocations: not recorded from there on (words of 8 B)", process->unread);
 	lose(process, "no memory for another heap of a process", process->unkept_events);
 	lose(process, "more than 256 MB waited to be sorted: some were read out of order",
 	     sonde_heap_merge_forced(process->merge));

@@ -67,8 +67,8 @@ static void lose_process(struct sonde_channel *channel, pid_t pid, const char *s
 		snprintf(cause, sizeof(cause),
 			 "processes that are not recorded: the recorder was stopped or too busy when they started");
 	else
-		snprintf(cause, sizeof(cause), "processes that are not recorded: their rings cannot be created: %s%s", strerror(-code),
-			 code == -EFBIG ? " (the recorder's ulimit -f applies to them, too)" : "");
+		snprintf(cause, sizeof(cause), "processes that are not recorded: their rings cannot be created: %s%s",
+			 strerror(-code), code == -EFBIG ? " (the recorder's ulimit -f applies to them, too)" : "");
 	struct sonde_recorder_loss loss = {
 	    .source = source,
 	    .cause = cause,

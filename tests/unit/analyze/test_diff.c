@@ -212,8 +212,8 @@ static void what_others_can_have_made_has_no_verdict(void **state)
 		double ms[2];
 		unsigned others_ms[2];
 		enum sonde_verdict verdict;
-	} rows[] = {{{10, 8}, {0, 0}, SONDE_VERDICT_IMPROVED},      {{10, 8}, {1000, 0}, SONDE_VERDICT_INCONCLUSIVE},
-		    {{10, 8}, {200, 0}, SONDE_VERDICT_IMPROVED},    {{10, 8}, {0, 1000}, SONDE_VERDICT_IMPROVED},
+	} rows[] = {{{10, 8}, {0, 0}, SONDE_VERDICT_IMPROVED},        {{10, 8}, {1000, 0}, SONDE_VERDICT_INCONCLUSIVE},
+		    {{10, 8}, {200, 0}, SONDE_VERDICT_IMPROVED},      {{10, 8}, {0, 1000}, SONDE_VERDICT_IMPROVED},
 		    {{8, 10}, {0, 1000}, SONDE_VERDICT_INCONCLUSIVE}, {{8, 10}, {0, 200}, SONDE_VERDICT_REGRESSED}};
 	(void)state;
 	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
@@ -344,11 +344,10 @@ static void a_program_by_another_name_is_told(void **state)
 	(void)state;
 	compare(&diff, &a, &b);
 	assert_false(diff.is_comparable);
-	assert_ptr_equal(
-	    strstr(diff.report->notes->text,
+	assert_ptr_equal(strstr(diff.report->notes->text,
 				"different programs, not comparable: functions with 100.0 % of the "
 				"candidate's CPU time have the same names, but are in app-new and in app"),
-	    diff.report->notes->text);
+			 diff.report->notes->text);
 	done(&diff);
 }
 

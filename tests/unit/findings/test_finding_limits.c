@@ -272,7 +272,8 @@ static void make_reader(struct recording *r, unsigned sleeps)
 	recording_process_end(r, 1, at_ns, at_ns - START, 0);
 }
 
-/* Where half of the reads and more sleep they wait for what is written: a larger block would have nothing more to read. */
+/* Where half of the reads and more sleep they wait for what is written: a larger block would have nothing more to read.
+ */
 static void reads_that_wait_are_not_small(void **state)
 {
 	static const struct {

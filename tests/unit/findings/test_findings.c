@@ -421,8 +421,7 @@ static void samples_tell_no_temporary_share(void **state)
 	judge_made(&read);
 	const struct sonde_finding *churn = finding_of(&read, "allocation-churn", "malloc and free");
 	assert_non_null(churn);
-	assert_non_null(
-	    strstr(churn->evidence, "for the temporary ones: record --heap=full"));
+	assert_non_null(strstr(churn->evidence, "for the temporary ones: record --heap=full"));
 	assert_null(strstr(churn->evidence, "% of them temporary"));
 	assert_null(strstr(churn->evidence, "mapper"));
 	/* in 0.1 s four, each of which stands for 10.5: in whole ones 11 */
