@@ -12,10 +12,10 @@ const CASES = {
 	time: ["9 were left out: choose a part with --from and --to", "choose a part with --from and --to", "9 were left out: choose a part of the time"],
 	thread: ["2 other threads: --thread shows one of them", "--thread", "2 other threads: a thread that is chosen above shows one of them"],
 	function: ["± is 95 %; another function: --focus NAME", "--focus NAME", "± is 95 %; another function: click its name"],
-	section: ["9 more heaps: --section heaps lists them", "--section heaps", "9 more heaps: the section heaps lists them"],
-	metric: ["lost; --weigh left shows all that was left", "--weigh left", "lost; choosing left above shows all that was left"],
-	heap: ["of malloc; apart from it, by --heap-of: a, b", "by --heap-of", "of malloc; apart from it, to be chosen above as the heap: a, b"],
-	process: ["of 2 heaps the highest; --thread TID chooses it", "--thread TID chooses it", "of 2 heaps the highest; a thread that is chosen above chooses its process, and the section Heaps has all"],
+	section: ["9 more heaps: --section heaps", "--section heaps", "9 more heaps: the section heaps"],
+	metric: ["lost; --metric live-at-exit includes them", "--metric live-at-exit", "lost; the metric live-at-exit includes them"],
+	heap: ["malloc only; for others use --heap-of: a, b", "for others use --heap-of", "malloc only; choose another heap above: a, b"],
+	process: ["of 2 heaps the highest; choose with --thread", "choose with --thread", "of 2 heaps the highest; choose a thread or heap above (all: section Heaps)"],
 };
 assert.deepEqual(Object.keys(CASES).sort(), [...kinds].sort());
 const inPage = (note) => reportInPage({ title: "", recording: "", notes: [note], sections: [] }).notes[0];

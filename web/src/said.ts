@@ -8,9 +8,9 @@ const WORDS: Record<Action["kind"], ((text: string) => string) | null> = {
 	thread: () => "a thread that is chosen above",
 	function: () => "click its name",
 	section: (text) => `the section ${text.slice("--section ".length)}`,
-	metric: (text) => `choosing ${text.slice("--weigh ".length)} above`,
-	heap: () => "to be chosen above as the heap",
-	process: () => "a thread that is chosen above chooses its process, and the section Heaps has all",
+	metric: (text) => `the metric ${text.slice("--metric ".length)}`,
+	heap: () => "choose another heap above",
+	process: () => "choose a thread or heap above (all: section Heaps)",
 };
 
 export function noteInPage(note: Note): Note {

@@ -21,8 +21,8 @@
 #include "util/error.h"
 #include "util/search.h"
 
-#define WEIGH_LEFT "--weigh left"
-#define HEAP_OF "by --heap-of"
+#define WEIGH_LEFT "--metric live-at-exit"
+#define HEAP_OF "for others use --heap-of"
 #define NO_STACK UINT32_MAX                      /* where a function's id is */
 #define CALL_LEAST (NO_STACK - SONDE_WAIT_KINDS) /* + enum sonde_wait_kind */
 
@@ -310,9 +310,7 @@ static int note_unseen(const struct sonde_weights *heap, const char *more, struc
 	if (!heap->unseen_b)
 		return 0;
 	int rc = sonde_report_note(
-	    report, section, 1,
-	    "%s%s were left of which it is not known whether anything points to them%s%s%s; " WEIGH_LEFT
-	    " shows all that was left",
+	    report, section, 1, "%s%s live at exit may or may not be reachable%s%s%s; " WEIGH_LEFT " includes them",
 	    size ? size : "", more, *heap->unseen_why ? " (" : "", heap->unseen_why, *heap->unseen_why ? ")" : "");
 	if (!rc)
 		sonde_report_advise(report, section, SONDE_ACTION_METRIC, WEIGH_LEFT);
@@ -331,7 +329,7 @@ static int note_others(const struct sonde_samples *samples, struct sonde_report 
 		return sonde_error(ENOMEM, "out of memory for a note");
 	if (!*text)
 		return 0;
-	int rc = sonde_report_note(report, section, 0, "of malloc; apart from it, " HEAP_OF ": %s", text);
+	int rc = sonde_report_note(report, section, 0, "malloc only; " HEAP_OF ": %s", text);
 	if (!rc)
 		sonde_report_advise(report, section, SONDE_ACTION_HEAP, HEAP_OF);
 	return rc;

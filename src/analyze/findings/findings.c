@@ -319,8 +319,8 @@ static int note_unjudged(const struct sonde_facts *facts, struct sonde_report *r
 	const struct sonde_run *run = sonde_session_run(session);
 	int is_cut_off = !run->closed && !run->growing;
 	const char *samples = has_samples(facts) ? "" : ", CPU time (no samples)";
-	const char *waits = has_source(session, "waits") ? "" : ", blocking calls (record " WITH_WAITS ")";
-	const char *heap = has_source(session, "heap") ? "" : ", allocations (record " WITH_HEAP ")";
+	const char *waits = has_source(session, "waits") ? "" : ", blocking calls (" WITH_WAITS ")";
+	const char *heap = has_source(session, "heap") ? "" : ", allocations (" WITH_HEAP ")";
 	const char *path = facts->has_path ? "" : ", wake-ups (no critical path)";
 	const char *nodes = sonde_session_info(session, "host.numa_nodes"); /* "0", or "0-1": none is remote of one */
 	const char *remote = nodes && nodes[strspn(nodes, "0123456789")] ? ", remote NUMA memory" : "";
@@ -389,8 +389,8 @@ int sonde_findings_find(struct sonde_found *out, struct sonde_session *session,
 	out->command = command_line(session);
 	if (!rc && out->count && sonde_session_info(session, "run.redacted")) {
 		rc = sonde_report_note(report, section, 0,
-				       "COMMAND: the command line had passwords or keys, which are not recorded "
-				       "(" KEEP_ARGUMENTS ")");
+				       "COMMAND stands for the command line, which is not recorded (" KEEP_ARGUMENTS
+				       ")");
 		if (!rc)
 			sonde_report_advise(report, section, SONDE_ACTION_RECORD, KEEP_ARGUMENTS);
 	}

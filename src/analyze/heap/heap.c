@@ -178,8 +178,7 @@ static int note_heaps(const struct sonde_heap_pass *pass, struct sonde_report *r
 	for (size_t i = 0; i < shown && rc == 0; i++)
 		rc = note_heap(pass, ranked[i].heap, used > 1, report, section);
 	if (rc == 0 && count > shown) {
-		rc = sonde_report_note(report, section, 0, "%zu more heaps, with lower peaks: " HEAPS " lists them",
-				       count - shown);
+		rc = sonde_report_note(report, section, 0, "%zu more heaps, with lower peaks: " HEAPS, count - shown);
 		if (!rc)
 			sonde_report_advise(report, section, SONDE_ACTION_SECTION, HEAPS);
 	}

@@ -11,7 +11,7 @@
 #include "analyze/statistics/stats.h"
 #include "util/error.h"
 
-#define CHOOSE "--thread TID chooses the process of that thread, --heap-of the kind, --section heaps has all"
+#define CHOOSE "choose with --thread or --heap-of (--section heaps)"
 
 enum { DEFAULT_ROWS = 40, ROWS_MAX = 100000 };
 enum { FROM, PEAK_B, PEAK_BLOCKS, LIVE_B, LIVE_BLOCKS, CALLS, BYTES, BEGINS, BEGUN_B, MARK, BAR, COLUMNS };
@@ -93,9 +93,7 @@ static int note_what(const struct drawing *drawing, uint32_t heap, size_t used, 
 				   sonde_heap_second(pass, pass->sums.heaps[heap].peak_ns));
 	if (rc || used < 2 || pass->options.weigh.heap)
 		return rc;
-	rc =
-	    sonde_report_note(report, section, 0,
-			      "of %zu heaps (processes, mappings, pools) the one with the highest peak; " CHOOSE, used);
+	rc = sonde_report_note(report, section, 0, "of %zu heaps, the one with the highest peak; " CHOOSE, used);
 	if (!rc)
 		sonde_report_advise(report, section, SONDE_ACTION_PROCESS, CHOOSE);
 	return rc;

@@ -273,7 +273,7 @@ static void every_incomplete_stack_has_its_reason(void **state)
 		recording_close(&r, START + 200 * MS, 0);
 		struct sections s = sections_of(path, "summary", NULL);
 		char note[160];
-		snprintf(note, sizeof note, "1 stack (10.0 %%) stops before the root: %s",
+		snprintf(note, sizeof note, "1 stack (10.0 %%) is incomplete: %s",
 			 sonde_samples_status_text(status));
 		assert_string_not_equal(sonde_samples_status_text(status), "unknown reason");
 		assert_true(sections_noted(s.report->notes, note));

@@ -88,7 +88,7 @@ static void chrome_has_states(void **state)
 		assert_int_equal(slices_ns(text.data, "blocked"), part ? 5 * MS : 20 * MS);
 		assert_has(text.data, "\"tid\":1073741826,\"ts\":0.000,\"args\":{\"name\":\"worker (101): states\"}}");
 		assert_has(text.data, part ? "\"cpu\":0,\"waits_for\":\"mutex\",\"waits_for_ns\":2000000,\"object\":"
-					     "\"queue_mutex\",\"woken\":\"not known"
+					     "\"queue_mutex\",\"woken\":\"unknown"
 					   : "\"ts\":10000.000,\"dur\":20000.000,\"args\":{\"cpu\":0,\"waits_for\":"
 					     "\"mutex\",\"waits_for_ns\":15000000,\"object\":\"queue_mutex\"");
 		assert_has(text.data, "\"states_in_shared_slices\":0");
