@@ -62,10 +62,11 @@ static FILE *open_list(const char *root, const char *name)
 /* The mount of a controller (version 1), or of version 2 ("" as controller), and what part of its tree that shows. */
 static int find_mount(const char *root, const char *controller, char *mount, char *part)
 {
-	char line[2 * PATH_MAX], type[32], options[1024];
+	char *line = NULL, type[32], options[1024];
+	size_t line_b = 0;
 	int found = 0;
 	FILE *file = open_list(root, "self/mountinfo");
-	while (file && !found && fgets(line, sizeof line, file)) {
+	while (file && !found && getline(&line, &line_b, file) > 0) {
 		const char *rest = strstr(line, " - ");
 		if (!rest || sscanf(line, "%*d %*d %*s %4095s %4095s", part, mount) != 2 ||
 		    sscanf(rest, " - %31s %*s %1023s", type, options) != 2)
@@ -73,6 +74,7 @@ static int find_mount(const char *root, const char *controller, char *mount, cha
 		found =
 		    *controller ? !strcmp(type, "cgroup") && has_word(options, controller) : !strcmp(type, "cgroup2");
 	}
+	free(line);
 	if (file)
 		fclose(file);
 	unescape(mount);
@@ -83,12 +85,13 @@ static int find_mount(const char *root, const char *controller, char *mount, cha
 /* The path of a process in a controller's tree. Whether it is in one. */
 static int find_path(const char *root, pid_t pid, const char *controller, char *out, size_t out_b)
 {
-	char line[PATH_MAX + 256], name[32] = "self/cgroup";
+	char *line = NULL, name[32] = "self/cgroup";
+	size_t line_b = 0;
 	int found = 0;
 	if (pid)
 		snprintf(name, sizeof name, "%d/cgroup", (int)pid);
 	FILE *file = open_list(root, name);
-	while (file && !found && fgets(line, sizeof line, file)) { /* id:controllers:path */
+	while (file && !found && getline(&line, &line_b, file) > 0) { /* id:controllers:path */
 		char *controllers = strchr(line, ':'), *path = controllers ? strchr(controllers + 1, ':') : NULL;
 		if (!path)
 			continue;
@@ -98,6 +101,7 @@ static int find_path(const char *root, pid_t pid, const char *controller, char *
 		if (found)
 			snprintf(out, out_b, "%.*s", (int)strcspn(path, "\n"), path);
 	}
+	free(line);
 	if (file)
 		fclose(file);
 	return found;
@@ -105,16 +109,21 @@ static int find_path(const char *root, pid_t pid, const char *controller, char *
 
 static int is_there(const char *directory, const char *name)
 {
-	char path[2 * PATH_MAX];
+	char path[PATH_MAX + 64];
 	snprintf(path, sizeof path, "%s/%s", directory, name);
 	return access(path, F_OK) == 0;
 }
 
-static int find_in(struct place *place, pid_t pid, const char *controller)
+/* Texts of find_in(): on the heap, since the recorder may run with a small stack (ulimit -s 64). */
+struct texts {
+	char mount[PATH_MAX], part[PATH_MAX], path[PATH_MAX];
+};
+
+static int find_with(struct place *place, pid_t pid, const char *controller, struct texts *texts)
 {
-	char mount[PATH_MAX] = "", part[PATH_MAX] = "", path[PATH_MAX];
-	if (!find_path(place->root, pid, controller, path, sizeof path) ||
-	    !find_mount(place->root, controller, mount, part))
+	const char *mount = texts->mount, *part = texts->part, *path = texts->path;
+	if (!find_path(place->root, pid, controller, texts->path, sizeof texts->path) ||
+	    !find_mount(place->root, controller, texts->mount, texts->part))
 		return 0;
 	const char *below = path;
 	size_t part_len = strcmp(part, "/") ? strlen(part) : 0;
@@ -132,9 +141,19 @@ static int find_in(struct place *place, pid_t pid, const char *controller)
 	return 1;
 }
 
+static int find_in(struct place *place, pid_t pid, const char *controller)
+{
+	struct texts *texts = calloc(1, sizeof *texts);
+	int found = texts && find_with(place, pid, controller, texts);
+	free(texts);
+	return found;
+}
+
 static int find(struct place *place, const char *root, pid_t pid, const char *controller)
 {
-	*place = (struct place){.root = root, .version = 1};
+	place->root = root;
+	place->version = 1;
+	place->base[0] = place->directory[0] = '\0';
 	if (find_in(place, pid, controller))
 		return 1;
 	place->version = 2;
@@ -145,7 +164,7 @@ static int find(struct place *place, const char *root, pid_t pid, const char *co
 
 static int open_file(const char *directory, const char *name)
 {
-	char path[2 * PATH_MAX];
+	char path[PATH_MAX + 64];
 	snprintf(path, sizeof path, "%s/%s", directory, name);
 	return open(path, O_RDONLY | O_CLOEXEC);
 }
@@ -192,22 +211,23 @@ static double limit_of(const char *directory, int version)
 /* Leaves the tightest group in place->directory. Whether there is one that is not the whole machine's. */
 static int go_up(struct place *place, double (*limit)(const char *directory, int version))
 {
-	char best[PATH_MAX], own[PATH_MAX];
+	char own[PATH_MAX];
 	double least = 0;
+	size_t best_len = strlen(place->directory); /* of `own`: groups above are its prefixes */
 	strcpy(own, place->directory);
-	strcpy(best, own);
 	for (;;) {
 		double here = limit(place->directory, place->version);
 		if (here > 0 && (least <= 0 || here < least)) {
 			least = here;
-			strcpy(best, place->directory);
+			best_len = strlen(place->directory);
 		}
 		char *slash = strrchr(place->directory, '/');
 		if (strlen(place->directory) <= strlen(place->base) || !slash)
 			break;
 		*slash = '\0';
 	}
-	strcpy(place->directory, best);
+	memcpy(place->directory, own, best_len);
+	place->directory[best_len] = '\0';
 	return least > 0 || strcmp(own, place->base) != 0 || is_there(own, "cgroup.type");
 }
 
@@ -219,28 +239,36 @@ static void set_name(char *out, const struct place *place)
 	snprintf(out, SONDE_CGROUP_NAME_B, "%s", *below ? below : "/");
 }
 
-void sonde_cgroup_open(struct sonde_cgroup *out, const char *root, pid_t pid)
+static void open_with(struct sonde_cgroup *out, const char *root, pid_t pid, struct place *place)
 {
-	struct place place;
-	*out = (struct sonde_cgroup){
-	    .cpu_stat_fd = -1, .cpu_usage_fd = -1, .memory_usage_fd = -1, .memory_limit_fd = -1, .memory_stat_fd = -1};
-	if (find(&place, root, pid, "cpu") && go_up(&place, quota_of)) {
-		set_name(out->cpu, &place);
-		out->cpu_stat_fd = open_file(place.directory, "cpu.stat");
-		if (place.version == 1 && find(&place, root, pid, "cpuacct") && place.version == 1) {
-			char directory[PATH_MAX + SONDE_CGROUP_NAME_B];
-			snprintf(directory, sizeof directory, "%s%s", place.base,
+	if (find(place, root, pid, "cpu") && go_up(place, quota_of)) {
+		set_name(out->cpu, place);
+		out->cpu_stat_fd = open_file(place->directory, "cpu.stat");
+		if (place->version == 1 && find(place, root, pid, "cpuacct") && place->version == 1) {
+			size_t base_len = strlen(place->base);
+			snprintf(place->directory, sizeof place->directory, "%s", place->base);
+			snprintf(place->directory + base_len, sizeof place->directory - base_len, "%s",
 				 strcmp(out->cpu, "/") ? out->cpu : "");
-			out->cpu_usage_fd = open_file(directory, "cpuacct.usage");
+			out->cpu_usage_fd = open_file(place->directory, "cpuacct.usage");
 		}
 	}
-	if (find(&place, root, pid, "memory") && go_up(&place, limit_of)) {
-		int is_2 = place.version == 2;
-		set_name(out->memory, &place);
-		out->memory_usage_fd = open_file(place.directory, is_2 ? "memory.current" : "memory.usage_in_bytes");
-		out->memory_limit_fd = open_file(place.directory, is_2 ? "memory.max" : "memory.limit_in_bytes");
-		out->memory_stat_fd = open_file(place.directory, "memory.stat");
+	if (find(place, root, pid, "memory") && go_up(place, limit_of)) {
+		int is_2 = place->version == 2;
+		set_name(out->memory, place);
+		out->memory_usage_fd = open_file(place->directory, is_2 ? "memory.current" : "memory.usage_in_bytes");
+		out->memory_limit_fd = open_file(place->directory, is_2 ? "memory.max" : "memory.limit_in_bytes");
+		out->memory_stat_fd = open_file(place->directory, "memory.stat");
 	}
+}
+
+void sonde_cgroup_open(struct sonde_cgroup *out, const char *root, pid_t pid)
+{
+	struct place *place = malloc(sizeof *place);
+	*out = (struct sonde_cgroup){
+	    .cpu_stat_fd = -1, .cpu_usage_fd = -1, .memory_usage_fd = -1, .memory_limit_fd = -1, .memory_stat_fd = -1};
+	if (place)
+		open_with(out, root, pid, place);
+	free(place);
 }
 
 void sonde_cgroup_close(struct sonde_cgroup *cgroup)

@@ -88,7 +88,7 @@ if [ "$limit" ] && echo 200000000 >"$limit"; then
 		command) "$SONDE" record -q -f -o run.sonde -- sh -c "echo \$\$ >$group/cgroup.procs && exec $uses memory 100" >.said ;;
 		esac
 		"$SONDE" report -q --json --section machine run.sonde >machine.json
-		row='.sections[] | select(.id == "machine").rows[] | select(.what == "control group memory")'
+		row='.sections[] | select(.id == "machine").rows[] | select(.what == "cgroup memory")'
 		# 100 MiB are 52 % of it, and 1 % of most machines.
 		holds "$(jq "$row | .max" machine.json) >= 0.5 && $(jq "$row | .max" machine.json) <= 1" "$where: the most"
 	done

@@ -337,7 +337,7 @@ has "$err" "need a command"
 run 125 "$SONDE" stat -r 3 --record kept.sonde -- true
 has "$err" "--record keeps one recording"
 run 125 "$SONDE" stat --heap -- true
-has "$err" "unknown option --heap, which 'sonde record' has"
+has "$err" "unknown option --heap; 'sonde record' has it"
 
 # Disks that are full or closed to us.
 run 6 "$SONDE" stat -o /dev/full -- sh -c 'echo out; exit 6'

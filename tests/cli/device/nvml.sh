@@ -39,8 +39,8 @@ within() {
 # two devices, two seconds
 how=(--gpu)
 gpu both new '' sleep 2
-within "$(used both 'device busy' "$one" mean)" 0.4 1e-9
-equal "$(used both 'device busy' "$two" mean)" 0
+within "$(used both 'GPU busy' "$one" mean)" 0.4 1e-9
+equal "$(used both 'GPU busy' "$two" mean)" 0
 within "$(used both 'device memory' "$one" max)" 0.95 1e-9
 equal "$(used both 'device memory' "$one" whole)" '80 GB'
 within "$(used both 'device memory' "$two" mean)" 0.1 1e-9
@@ -115,7 +115,7 @@ unset NVML_STAND_IN_PID
 has "$err" 'warning: GPU 0 Stand-in one: 9'
 run 0 "$SONDE" report --json --section machine,energy attached.sonde
 echo "$out" >attached.json
-within "$(used attached 'device busy' "$one" mean)" 0.4 1e-9
+within "$(used attached 'GPU busy' "$one" mean)" 0.4 1e-9
 within "$(used attached 'SMs active' "$one" mean)" 0.8 0.01
 within "$(cell attached energy meter "$one (not added)" mean_w)" 100 0.01
 run 0 "$SONDE" query -f csv attached.sonde "SELECT DISTINCT s.object, p.value FROM series s JOIN points p ON p.series_id = s.id
@@ -126,7 +126,7 @@ has "$(tr -s ' \n' ' ' <<<"$out")" 'gpu: not recorded: kernels and copies are re
 
 # an old driver: fewer functions, and the older name of one
 gpu old old '' sleep 1.5
-within "$(used old 'device busy' "$one" mean)" 0.4 1e-9
+within "$(used old 'GPU busy' "$one" mean)" 0.4 1e-9
 within "$(used old 'throttled: power' "$one" mean)" 0.33 0.3
 within "$(cell old energy meter "$one (not added)" mean_w)" 100 0.01
 equal "$(used old 'SMs active' "$one" mean)" ''
@@ -136,7 +136,7 @@ has "$out" 'the driver is too old for it'
 
 # what a device does not support is not there, and said
 gpu less new unsupported sleep 1.2
-equal "$(used less 'device busy' "$two" mean)" ''
+equal "$(used less 'GPU busy' "$two" mean)" ''
 within "$(used less 'device memory' "$two" mean)" 0.1 1e-9
 equal "$(cell less energy meter "$two (not added)" how)" ''
 run 0 "$SONDE" query -f csv less.sonde "$sources"
@@ -183,14 +183,14 @@ for case in 'nodriver:not loaded' 'mismatch:versions differ' 'nodevice:shows no 
 	gpu fails new "${case%%:*}" sleep 0.3
 	run 0 "$SONDE" report fails.sonde
 	has "$out" "${case#*:}"
-	equal "$(used fails 'device busy' "$one" mean)" ''
+	equal "$(used fails 'GPU busy' "$one" mean)" ''
 done
 
 # energy alone reads power and energy
 how=(--energy -q)
 gpu joules new '' sleep 1.5
 within "$(cell joules energy meter "$one (not added)" mean_w)" 100 0.01
-equal "$(used joules 'device busy' "$one" mean)" ''
+equal "$(used joules 'GPU busy' "$one" mean)" ''
 within "$(used joules 'device power' "$one" mean)" 0.25 1e-9
 
 # no library, no driver: said to who asked for devices, and to nobody else; an ordinary user

@@ -55,7 +55,7 @@ for chosen in "" second; do
 	run 0 "$SONDE" report -q --json -n 100000 --section critical-steps ${chosen:+--thread $chosen} a.sonde
 	steps=$(jq '[.sections[] | select(.id == "critical-steps") | (.rows | length) + (.omitted)] | total' .out)
 	shown=$(jq '[.threads[].markers.data[] | select(.type? == "step")] | length' b.firefox.json)
-	left=$(jq '.meta.extra[].entries[] | select(.label == "Steps of the critical path left out").value' b.firefox.json)
+	left=$(jq '.meta.extra[].entries[] | select(.label == "Critical path segments left out").value' b.firefox.json)
 	equal "$((shown + left))" "$steps"
 	[ "$steps" -gt 0 ] || fail "no step to count"
 done

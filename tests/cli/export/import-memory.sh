@@ -93,7 +93,7 @@ for file in *.pprof *.chrome *.folded *.perf; do
 	nested.chrome) has "$(<.err)" "nested more than 256 deep" ;;
 	space.chrome) has "$(<.err)" "white space, of more than 16 MB" ;;
 	line.folded) matches "$(<.err)" "line 2|16 MB|maximum" ;;
-	*) equal "$(<.err)" "sonde import: $file needs more than 128M of memory; if you trust it, allow more: --max-memory 256M" ;;
+	*) equal "$(<.err)" "sonde import: $file needs more than 128M of memory; if you trust the file, raise the limit: --max-memory 256M" ;;
 	esac
 	holds "$peak <= $limit + 64" "($file)"
 	[ ! -e none.sonde ] || fail "$file left a recording"

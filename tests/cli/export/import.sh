@@ -133,7 +133,7 @@ while IFS='|' read -r file words; do
 	lacks "$(ls)" "none.sonde."
 done <<-FILES
 	empty|empty: the file is empty
-	text|text is none of the formats that are read
+	text|text has no format that can be imported
 	cut.pb.gz|cut.pb.gz: the compressed file is cut off
 	bad.json|bad.json: damaged at byte
 	zones.sonde|zones.sonde is a recording of sonde already

@@ -81,7 +81,7 @@ wait $!
 equal "$(rows a.sonde zones | jq '[.[].calls] | add')" 10
 run 0 "$SONDE" report a.sonde
 has "$(tr -s '\n ' ' ' <<<"$out")" \
-	"1 process of other users wanted to be recorded and was refused, not known to come from the command: record as the user who runs it"
+	"1 process of other users asked to be recorded and was refused, not known to come from the command: record as the user who runs it"
 blocks=$(target blocks)
 for option in "" --no-perf; do
 	run 0 "$SONDE" record -q --heap=full $option -f -o a.sonde -- "${other[@]}" "$blocks" known

@@ -139,5 +139,5 @@ run 125 "$SONDE" top --once -p $pid -d 1ms
 has "$err" "the minimum is 100ms"
 if [ "$(id -u)" -eq 0 ] && command -v setpriv >/dev/null && setpriv --reuid=65534 --clear-groups test -x "$SONDE"; then
 	run 125 setpriv --reuid=65534 --regid=65534 --clear-groups "$SONDE" top --once -p $pid
-	has "$err" "another user's"
+	has "$err" "belongs to another user"
 fi
