@@ -26,11 +26,11 @@
 #define RING_LEAST_B (64u << 10)
 #define RING_STACKS 8u /* stack copies that a buffer must hold at least */
 /* Where the recorder goes before busy threads, and where it waits for its turn among them: the buffer of a CPU, the
- * stack copies that it should hold, and the part of it that is full when the recorder is woken. What is left then, 85
+ * stack copies that it should hold, and the part of it that is full when the recorder is woken. What is left then, 65
  * and 190 copies, is the time in which it may be late. */
 #define FRONT_RING_B (8u << 20)
 #define QUEUE_RING_B (4u << 20)
-#define FRONT_COPIES 170u
+#define FRONT_COPIES 130u
 #define QUEUE_COPIES 256u
 #define FRONT_WAKE 2u
 #define QUEUE_WAKE 4u
