@@ -62,13 +62,15 @@ static uint64_t aligned_b(const struct sonde_process_memory *code, uint64_t pc)
 }
 
 int sonde_haskell_step(struct sonde_unwind_regs *regs, sonde_unwind_read read, void *context,
-		       const struct sonde_process_memory *code)
+		       const struct sonde_process_memory *code, uint64_t *known)
 {
 	uint64_t sp = regs->sp, end, fp, pc;
 	for (int tries = 0; tries < 2; tries++, sp += aligned_b(code, regs->pc)) {
 		end = sp + RESERVED_B + SAVED_B;
-		if (read(context, end, &pc) || !calls_stg_run(code, pc) || read(context, end - SAVED_B + 8, &fp))
+		if (read(context, end, &pc) || !pc || (pc != *known && !calls_stg_run(code, pc)) ||
+		    read(context, end - SAVED_B + 8, &fp))
 			continue;
+		*known = pc;
 		*regs = (struct sonde_unwind_regs){.pc = pc, .sp = end + 8, .fp = fp};
 		return 1;
 	}

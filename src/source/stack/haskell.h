@@ -12,8 +12,9 @@
 #include "unwind/step.h"
 
 /* Whether the frame of `regs`, in code without any rule, is one of GHC's: regs are then those of StgRun()'s caller.
- * `read` is of the stack, `code` of the process. */
+ * `read` is of the stack, `code` of the process. *known: the return address that was found behind a call of StgRun() last
+ * (0 = none yet), which is one still when the process has gone and its code cannot be read. */
 int sonde_haskell_step(struct sonde_unwind_regs *regs, sonde_unwind_read read, void *context,
-		       const struct sonde_process_memory *code);
+		       const struct sonde_process_memory *code, uint64_t *known);
 
 #endif

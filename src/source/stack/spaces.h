@@ -25,6 +25,7 @@ struct sonde_space {
 	uint64_t runtime_generation;   /* of the maps in which a runtime was looked for last (stack/generated.h) */
 	struct sonde_hotspot *hotspot; /* its Java VM; NULL = none was found */
 	uint64_t beam_exit;            /* of its Erlang VM (stack/beam.h); 0 = none was found */
+	uint64_t stg_return;           /* behind a call of StgRun() (stack/haskell.h); 0 = none was seen */
 	char name[16];                 /* of its program, when it was seen to execute one; "" = not */
 };
 

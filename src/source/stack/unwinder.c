@@ -314,7 +314,7 @@ static int read_code(void *context, uint64_t address, void *out, size_t size_b)
 static int step_haskell(struct walk *walk)
 {
 	struct sonde_process_memory code = {read_code, walk};
-	return sonde_haskell_step(&walk->regs, read_stack, walk, &code);
+	return sonde_haskell_step(&walk->regs, read_stack, walk, &code, &walk->space->stg_return);
 }
 
 /* Whether a rule by a register that calls do not keep may use its value at the leaf: in functions of one module that

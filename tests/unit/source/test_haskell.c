@@ -18,6 +18,7 @@
 #define STACK 0x7ffe00000000u
 #define FRAME_B (16384 + 48)
 
+static uint64_t known;
 static uint8_t code[256];
 static uint8_t stack[2 * FRAME_B];
 
@@ -61,6 +62,7 @@ static int setup(void **state)
 	static const uint8_t plt[] = {0xf3, 0x0f, 0x1e, 0xfa, 0xf2, 0xff, 0x25, GOT - PLT - 11, 0, 0, 0};
 	static const uint8_t after[] = {0x48, 0x83, 0xc4, 0x08};
 	const uint64_t target = RUN;
+	known = 0;
 	memset(code, 0, sizeof code);
 	memset(stack, 0, sizeof stack);
 	memcpy(code + (RUN - CODE), run, sizeof run);
@@ -75,7 +77,7 @@ static int setup(void **state)
 
 static int step(struct sonde_unwind_regs *regs)
 {
-	return sonde_haskell_step(regs, read_stack, NULL, &memory);
+	return sonde_haskell_step(regs, read_stack, NULL, &memory, &known);
 }
 
 static void is_left(uint64_t pc, uint64_t sp)
@@ -99,6 +101,22 @@ static void a_call_of_c_may_have_aligned_the_stack(void **state)
 {
 	(void)state;
 	is_left(AFTER, STACK - 8);
+}
+
+static void a_known_caller_needs_no_code_any_more(void **state)
+{
+	(void)state;
+	is_left(CODE + 8, STACK);
+	memset(code, 0, sizeof code); /* the process has gone */
+	is_left(CODE + 8, STACK);
+	struct sonde_unwind_regs regs = {.pc = CODE + 8, .sp = STACK, .fp = 7};
+	put_word(FRAME_B, CALL + 8);
+	assert_int_equal(step(&regs), 0);
+	put_word(FRAME_B, 0);
+	assert_int_equal(step(&regs), 0);
+	known = 0;
+	put_word(FRAME_B, CALL);
+	assert_int_equal(step(&regs), 0);
 }
 
 static void other_code_is_not(void **state)
@@ -125,6 +143,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test_setup(haskell_code_is_left_for_who_called_stg_run, setup),
 	    cmocka_unit_test_setup(a_call_of_c_may_have_aligned_the_stack, setup),
+	    cmocka_unit_test_setup(a_known_caller_needs_no_code_any_more, setup),
 	    cmocka_unit_test_setup(other_code_is_not, setup),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
