@@ -367,17 +367,18 @@ static enum sonde_unwind_result step_row(struct walk *walk, const struct sonde_u
 		return SONDE_UNWIND_STEPPED;
 	}
 	enum sonde_unwind_result result = sonde_unwind_step(row, &walk->regs, read_stack, walk, signal);
-	int doubtful = walk->below;
+	int is_stale = walk->below, is_kept = 0;
 	if (result == SONDE_UNWIND_NO_REGISTER && keeps_register(walk, row)) {
 		walk->regs.all = walk->sample->regs.all;
 		result = sonde_unwind_step(row, &walk->regs, read_stack, walk, signal);
-		doubtful = 1;
+		is_kept = 1;
 	}
 	walk->below = 0;
+	if (!is_stale && !is_kept)
+		return result;
 	/* Where the stack or frame pointer gives the frame address, a word below is a frame pointer that was popped. */
-	int is_frame_doubtful = row->kind != SONDE_UNWIND_SP && row->kind != SONDE_UNWIND_FP;
-	if (!doubtful ||
-	    (result == SONDE_UNWIND_STEPPED && (is_frame_doubtful ? is_caller(walk, before.pc) : is_behind_call(walk))))
+	int is_frame_stale = is_stale && row->kind != SONDE_UNWIND_SP && row->kind != SONDE_UNWIND_FP;
+	if (result == SONDE_UNWIND_STEPPED && (is_frame_stale ? is_caller(walk, before.pc) : is_behind_call(walk)))
 		return result;
 	walk->regs = before;
 	return SONDE_UNWIND_NO_REGISTER;
