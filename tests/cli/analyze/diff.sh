@@ -80,7 +80,7 @@ echo no >broken.sonde
 run 4 "$SONDE" diff a.sonde broken.sonde
 head -c $(($(stat -c %s a.sonde) * 2 / 3)) a.sonde >cut.sonde
 run 0 "$SONDE" diff a.sonde cut.sonde
-has "$out" "is cut off"
+has "$out" "is incomplete"
 
 # Several a side, recorded in turn: run against run.
 for i in 1 2 3 4 5 6; do

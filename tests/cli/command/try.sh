@@ -107,7 +107,7 @@ has "$err" "nothing was added to the journal"
 head -c -40 ../.sonde-try/loop.jsonl >cut
 cp cut ../.sonde-try/loop.jsonl
 report loop
-shows '.attempts == 9 and any(.notes[].text; test("1 line of the journal"))'
+shows '.attempts == 9 and any(.notes[].text; test("1 journal line"))'
 run 0 try run -r 2 -w 0 loop 'after it' -- ./faster
 report loop
 shows '.attempts == 10'

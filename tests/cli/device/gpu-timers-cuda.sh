@@ -23,7 +23,7 @@ thread 0 1000
 thread 1 1000
 thread 2 1000
 thread 3 1000
-without -4: no CUDA context is current in this thread: make that of the stream current
+without -4: no CUDA context is current in this thread: make the stream's context current
 context 1: 0 0 6000000
 context 2: 0 0 6000000
 gone -3, left 0, lost 2

@@ -41,17 +41,17 @@ how=(--gpu)
 gpu both new '' sleep 2
 within "$(used both 'GPU busy' "$one" mean)" 0.4 1e-9
 equal "$(used both 'GPU busy' "$two" mean)" 0
-within "$(used both 'device memory' "$one" max)" 0.95 1e-9
-equal "$(used both 'device memory' "$one" whole)" '80 GB'
-within "$(used both 'device memory' "$two" mean)" 0.1 1e-9
-within "$(used both 'device power' "$one" mean)" 0.25 1e-9
-equal "$(used both 'device power' "$two" whole)" '400 W, its limit (mean 50 W)'
-within "$(used both 'device clock' "$one" mean)" 0.75 1e-9
+within "$(used both 'GPU memory' "$one" max)" 0.95 1e-9
+equal "$(used both 'GPU memory' "$one" whole)" '80 GB'
+within "$(used both 'GPU memory' "$two" mean)" 0.1 1e-9
+within "$(used both 'GPU power' "$one" mean)" 0.25 1e-9
+equal "$(used both 'GPU power' "$two" whole)" '400 W, its limit (mean 50 W)'
+within "$(used both 'GPU clock' "$one" mean)" 0.75 1e-9
 within "$(used both 'SMs active' "$one" mean)" 0.8 0.01
 within "$(used both 'SMs active' "$one" max)" 0.8 0.01
 within "$(used both 'SM occupancy' "$one" mean)" 0.5 0.01
 within "$(used both 'tensor cores' "$one" mean)" 0.25 0.01
-within "$(used both 'device bandwidth' "$one" mean)" 0.4 0.01
+within "$(used both 'GPU bandwidth' "$one" mean)" 0.4 0.01
 equal "$(used both 'SMs active' "$two" mean)" ''
 within "$(used both 'throttled: power' "$one" mean)" 0.5 0.15
 equal "$(used both 'throttled: heat' "$one" mean)" ''
@@ -137,7 +137,7 @@ has "$out" 'the driver is too old for it'
 # what a device does not support is not there, and said
 gpu less new unsupported sleep 1.2
 equal "$(used less 'GPU busy' "$two" mean)" ''
-within "$(used less 'device memory' "$two" mean)" 0.1 1e-9
+within "$(used less 'GPU memory' "$two" mean)" 0.1 1e-9
 equal "$(cell less energy meter "$two (not added)" how)" ''
 run 0 "$SONDE" query -f csv less.sonde "$sources"
 has "$out" "$two does not report: utilisation"
@@ -153,7 +153,7 @@ has "$out" "$two: the GPU is lost"
 gpu again new again sleep 2
 within "$(cell again energy meter "$one (not added)" energy_j)" 195 0.1
 within "$(used again 'SMs active' "$one" mean)" 0.8 0.01
-equal "$(used again 'device bandwidth' "$one" mean)" '' # it was no number
+equal "$(used again 'GPU bandwidth' "$one" mean)" '' # it was no number
 
 # a driver that does not answer any more holds nobody up
 how=(--gpu -q)
@@ -191,7 +191,7 @@ how=(--energy -q)
 gpu joules new '' sleep 1.5
 within "$(cell joules energy meter "$one (not added)" mean_w)" 100 0.01
 equal "$(used joules 'GPU busy' "$one" mean)" ''
-within "$(used joules 'device power' "$one" mean)" 0.25 1e-9
+within "$(used joules 'GPU power' "$one" mean)" 0.25 1e-9
 
 # no library, no driver: said to who asked for devices, and to nobody else; an ordinary user
 how=(--gpu -q)

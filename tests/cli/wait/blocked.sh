@@ -53,7 +53,7 @@ run 0 "$SONDE" report --section calltree --metric waiting a.sonde
 for function in rest wait_gate wait_pipe; do
 	has "$out" "$function"
 done
-has "$out" "sampled: "
+has "$out" "sampled from outside"
 run 0 "$SONDE" report --section waits a.sonde
 lacks "$out" "are incomplete"
 

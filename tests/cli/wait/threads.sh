@@ -231,7 +231,7 @@ if [ $perf = 1 ]; then
 	equal "$(jq '.sections[] | select(.id == "threads").rows | length' many.json)" 5
 fi
 run 0 "$SONDE" record -q -f --no-perf -o many.sonde -- "$states" many 10000
-matches "$(notes many)" 'threads? (was|were) met'
+matches "$(notes many)" 'threads? (was|were) seen'
 # That most were not is said, and of how many at least: the recorder need not have had a CPU when all were there.
 met=$(rows many.sonde threads | jq length)
 "$SONDE" report -q --json --section summary many.sonde | jq -r '.notes[].text' >many.notes
