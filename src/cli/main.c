@@ -11,6 +11,7 @@
 #include "cli/common/leave.h"
 #include "cli/common/output.h"
 #include "util/error.h"
+#include "util/stack_limit.h"
 
 static int print_help(FILE *out)
 {
@@ -75,7 +76,7 @@ static int run(int argc, char **argv)
 int main(int argc, char **argv)
 {
 	occupy_streams();
-	int code = run(argc, argv);
+	int code = sonde_stack_limit_run(run, argc, argv);
 	struct sonde_output output = {.file = stdout};
 	if (code || !sonde_output_close(&output, 0))
 		sonde_leave(code);

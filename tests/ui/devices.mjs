@@ -59,7 +59,7 @@ async function kernel(page) {
 	assert.equal(more.length, 0);
 	await page.waitForSelector('[data-instances="10"]');
 	const instances = await table(page, `Instances of ${alpha}`);
-	assert(instances.every((row) => row.took === "5.00 ms" && row.queue === "first of Own toy <b> 0"), JSON.stringify(instances));
+	assert(instances.every((row) => row.duration === "5.00 ms" && row.queue === "first of Own toy <b> 0"), JSON.stringify(instances));
 	await page.click(`${grid(`Instances of ${alpha}`)} tbody a`);
 	await page.waitForSelector(".details");
 }

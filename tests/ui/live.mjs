@@ -173,7 +173,7 @@ async function ends(page, run) {
 	run.child.kill("SIGTERM"); /* a page is open: it would go on */
 	assert.deepEqual(await run.ended, [3, null], "the command's exit code");
 	await kind(page, "lost");
-	assert((await standing(page)).includes("sonde has ended"), await standing(page));
+	assert((await standing(page)).includes("sonde has exited"), await standing(page));
 	assert(await page.locator('.figures [data-metric="zones.count"]').isVisible(), "what was shown stays");
 	await shoot(page, "live-gone");
 }

@@ -345,7 +345,7 @@ static int note_waits_whole(const struct sonde_weights *waits, const char *what,
 				   (double)waits->weight / 1e9, calls, sonde_plural(waits->count), what);
 	if (rc || !waits->sampled)
 		return rc;
-	return sonde_report_note(report, section, 0, "%.3f s of it are estimated by polling",
+	return sonde_report_note(report, section, 0, "%.3f s of it were sampled from outside, not measured",
 				 (double)waits->sampled / 1e9);
 }
 

@@ -182,7 +182,7 @@ const char *sonde_device_times_whole(const struct sonde_device_times *times, str
 {
 	double window_s = sonde_window_s(&times->window);
 	if (sonde_session_part_count(times->session) > 1)
-		return sonde_report_text(report, "of the %.3f s that its own recording has of %s", window_s,
+		return sonde_report_text(report, "%.3f s of %s of its own recording", window_s,
 					 times->window.what);
 	return sonde_report_text(report, "%.3f s of %s", window_s, times->window.what);
 }

@@ -120,7 +120,7 @@ has "$err" "no baseline that can be read"
 # A full disk: what was measured is not lost in silence, and the journal stays whole.
 run 0 try baseline -r 2 full -- ./app
 (ulimit -f 2 && run 125 try run -r 12 -w 0 full 'no room' -- ./faster)
-grep -q "not in the journal" "$work/.err" || fail "it is not said"
+grep -q "not added to the journal" "$work/.err" || fail "it is not said"
 grep -q "12 runs" "$work/.out" || grep -q "12 pairs" "$work/.out" || fail "what was measured is lost"
 [ "$(stat -c %s ../.sonde-try/full.jsonl)" -lt 2048 ] || fail "half an entry is left"
 report full

@@ -85,7 +85,7 @@ for device in 'GPU 0' 'GPU 1'; do
 	matches "$out" "GPU power +$device"
 done
 run 0 "$SONDE" query -f csv both.sonde "$sources"
-has "$out" 'driver 999.1: 2 devices'
+has "$out" 'driver 999.1: 2 GPUs'
 # markup in a name is text
 run 0 "$SONDE" report -f html -o both.html both.sonde
 lacks "$(cat both.html)" 'Stand-in <b>two'
@@ -166,7 +166,7 @@ has "$out" 'the driver stopped answering'
 # readings that cost too much are made less often
 gpu dear new dear sleep 2
 run 0 "$SONDE" report dear.sonde
-has "$out" 'nvml: limited: read each'
+has "$out" 'nvml: limited: read every'
 
 # less than a second: no joules, and why
 gpu brief new '' sleep 0.4

@@ -112,9 +112,9 @@ matches "$(<memory.svg)" "allocated: peak $(printf %.0f "$(calc "$peak / 1e6")")
 # The most that was allocated does not depend on how many intervals there are; the highest mean of intervals does, and is called that.
 for intervals in 7 60; do
 	run 0 "$SONDE" report -q --force --plot memory -o memory.svg -n $intervals a.sonde
-	grep -o 'allocated: at most [0-9.]* [kMG]*B' memory.svg
+	grep -o 'allocated: peak [0-9.]*[0-9] [kMG]*B' memory.svg
 	has "$(<memory.svg)" "RSS: highest mean of an interval"
-	lacks "$(<memory.svg)" "resident: at most"
+	lacks "$(<memory.svg)" "RSS: peak"
 done >peaks
 equal "$(sort peaks | uniq -c | awk '{ print $1 }')" 2
 
@@ -129,7 +129,7 @@ run 0 python3 figures.py parallelism.svg report.json parallelism - share=share
 # What a curve adds up to is what all of the run used, as far as it was read.
 json a.sonde usage -n 1000
 jq '[.sections[0].rows[] | (.user_cpus + .system_cpus) * (.to_ns - .from_ns)] | add / 1e9' report.json >curve
-sum=$(jq -r '.sections[0].notes[].text | capture("have (?<s>[0-9.]+) s").s' report.json)
+sum=$(jq -r '.sections[0].notes[].text | capture("cover (?<s>[0-9.]+) s").s' report.json)
 near "$(<curve)" "$sum" 0.002
 
 # A plot of only a part of what was used says so: children that ended before they were read.
@@ -172,7 +172,7 @@ holds_in report.json '.sections as [$turns, $all] | $all.rows[0] as $loop |
 	([$turns.rows[].min_ns | figure] | min) == $loop.min_ns and ([$turns.rows[].max_ns | figure] | max) == $loop.max_ns and
 	([$turns.rows[].items] | add) == $loop.items - 1'
 run 4 "$SONDE" report -q --plot iterations --focus nothing -o never.svg i.sonde
-has "$err" "no iterations called nothing; there are "
+has "$err" "no iterations named nothing; there are "
 lacks "$err" "no two iteration marks"
 
 # Which there are; what is not there says why, and what to do.
@@ -194,7 +194,7 @@ has "$err" "a plot is svg or png"
 run 2 "$SONDE" report -q --plot cpu --section usage -o never.svg a.sonde
 has "$err" "leave one of them out"
 run 2 "$SONDE" report -q --plot cpu -f png -o never.svg a.sonde
-has "$err" "one says png, the other svg"
+has "$err" "-f png contradicts -o never.svg"
 run 2 "$SONDE" report -q --plot cpu -n 1001 -o never.svg a.sonde
 has "$err" "at most 1000 intervals"
 for option in --json "-f csv"; do

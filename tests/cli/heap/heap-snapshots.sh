@@ -172,7 +172,7 @@ equal $code $((128 + 10))
 # One that nobody records, one that does not exist, and none at all.
 sleep 60 &
 run 1 "$SONDE" snapshot -p $!
-has "$err" "is not recorded"
+has "$err" "is not being recorded"
 kill $!
 { wait $! || true; } 2>/dev/null
 run 1 "$SONDE" snapshot -p $!

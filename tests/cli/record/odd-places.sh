@@ -103,6 +103,7 @@ for options in "" --threads --io "$all"; do
 done
 
 # It is killed while somebody watches.
+rm -f pid
 "$SONDE" record -q --force -o a.sonde -- perl -e 'open F, ">", "pid.new"; print F $$; close F; rename "pid.new", "pid"; 1 while 1' &
 recorder=$!
 wait_for test -e pid

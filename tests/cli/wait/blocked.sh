@@ -103,7 +103,7 @@ run 0 "$SONDE" record -q --threads --force -o f.sonde -- "$static" many 2000 5
 total=$(sampled f.sonde waits-sampled '.function == "run_one"' total_ns)
 holds "$total > 0.8 * $(said waited) && $total < 1.25 * $(said waited)" "2,000 threads that wait"
 run 0 "$SONDE" report f.sonde
-has "$out" "one in"
+has "$out" "one thread in"
 
 # Who does not let itself be read: said, with what helps.
 run 0 as_user "$SONDE" record -q --threads --force -o g.sonde -- "$static" locked 1

@@ -334,11 +334,11 @@ static void keeps_within_its_memory(void **state)
 static void holds_every_type_of_event(void **state)
 {
 	(void)state;
-	const enum sonde_chunk_type held[] = {
+	const uint16_t held[] = {
 	    SONDE_CHUNK_SAMPLES, SONDE_CHUNK_SWITCHES, SONDE_CHUNK_ZONES,      SONDE_CHUNK_EVENTS,
 	    SONDE_CHUNK_SERIES,  SONDE_CHUNK_WAITS,    SONDE_CHUNK_ACTIVITIES, SONDE_CHUNK_CALL_STACKS,
 	};
-	const enum sonde_chunk_type written[] = {SONDE_CHUNK_STACKS, SONDE_CHUNK_HEAP};
+	const uint16_t written[] = {SONDE_CHUNK_STACKS, SONDE_CHUNK_HEAP};
 	struct sonde_writer_options options = {.keep_ns = 50};
 	struct sonde_writer *writer = created(&options);
 	for (size_t i = 0; i < sizeof held / sizeof *held; i++)
