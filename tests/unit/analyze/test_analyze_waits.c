@@ -333,7 +333,7 @@ static void sampled_alone(void **state)
 	assert_non_null(sections_find(&s, "wait-kinds-sampled"));
 	assert_null(sections_find(&s, "locks"));
 	assert_true(sections_noted(sections_get(&s, "locks-sampled")->notes, "sampled: "));
-	assert_true(sections_noted(sections_get(&s, "calltree")->notes, "0.020 s of it are estimated"));
+	assert_true(sections_noted(sections_get(&s, "calltree")->notes, "0.020 s of it were sampled"));
 	sections_free(&s);
 }
 
