@@ -3,7 +3,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "tiles/state.h"
+#include "tiles/tiles_state.h"
 #include "util/error.h"
 
 int sonde_tiles_arrow(struct sonde_tiles *tiles, const struct sonde_tile_arrow_row *row)

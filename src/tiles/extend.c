@@ -15,7 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "tiles/state.h"
+#include "tiles/tiles_state.h"
 #include "util/error.h"
 
 #define NAMES_ROOM 100000u /* with more names than that, some may have had to be left out */

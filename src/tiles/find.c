@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "tiles/state.h"
+#include "tiles/tiles_state.h"
 #include "util/error.h"
 
 enum { CHUNKS_MAX = 400 }; /* of zones that are decoded: half a second */

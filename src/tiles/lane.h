@@ -6,7 +6,10 @@
 #ifndef SONDE_TILES_LANE_H
 #define SONDE_TILES_LANE_H
 
-#include "tiles/tiles.h"
+#include <stddef.h>
+#include <stdint.h>
+
+#include "tiles/tile.h"
 
 enum { SONDE_TILE_FAN = 16, SONDE_TILE_LEVELS = 10, SONDE_TILE_MAKINGS = 16 };
 

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 
 #include "session/intervals.h"
-#include "tiles/state.h"
+#include "tiles/tiles_state.h"
 #include "util/error.h"
 
 enum { SAMPLES_A_BIN = 10 };

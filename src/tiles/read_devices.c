@@ -10,7 +10,7 @@
 #include "analyze/device/memory.h"
 #include "analyze/device/memory_kinds.h"
 #include "session/device_labels.h"
-#include "tiles/state.h"
+#include "tiles/tiles_state.h"
 #include "util/error.h"
 
 #define MEMORY_SUB 0x80000000u /* tells devices' curves from those of heaps */

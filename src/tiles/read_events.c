@@ -7,7 +7,7 @@
 #include "base/order.h"
 #include "format/event.h"
 #include "format/meta.h"
-#include "tiles/state.h"
+#include "tiles/tiles_state.h"
 #include "util/error.h"
 
 enum { TEXT_MAX_B = 200 };

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "format/metric.h"
-#include "tiles/state.h"
+#include "tiles/tiles_state.h"
 #include "util/error.h"
 
 /* How a unit is shown, of a gauge and of a total's rise a second. */

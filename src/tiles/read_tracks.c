@@ -7,7 +7,7 @@
 
 #include "session/intervals.h"
 #include "session/weigh.h"
-#include "tiles/state.h"
+#include "tiles/tiles_state.h"
 #include "util/error.h"
 
 enum { WHATS_MAX = 8 }; /* numbered texts of a kind: their names are found once */

@@ -5,7 +5,7 @@
 #include <stdio.h>
 
 #include "format/wait.h"
-#include "tiles/state.h"
+#include "tiles/tiles_state.h"
 
 struct reading {
 	struct sonde_tiles *tiles;

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 
 #include "fold/nodes.h"
-#include "tiles/state.h"
+#include "tiles/tiles_state.h"
 #include "util/error.h"
 
 _Static_assert((int)SONDE_TILE_DEPTHS == (int)SONDE_NODE_DEPTHS, "a lane for each depth that has nodes");

@@ -8,7 +8,7 @@
 #include "base/clock.h"
 #include "base/hash.h"
 #include "base/order.h"
-#include "tiles/state.h"
+#include "tiles/tiles_state.h"
 #include "tracks/tracks.h"
 #include "util/error.h"
 

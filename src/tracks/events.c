@@ -6,7 +6,7 @@
  */
 #include <string.h>
 
-#include "tracks/producer.h"
+#include "tracks/tracks_state.h"
 #include "tracks/text.h"
 
 void sonde_track_text(const struct sonde_event *event, char out[SONDE_TRACK_TEXT_B])

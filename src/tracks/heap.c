@@ -11,7 +11,7 @@
 #include <string.h>
 
 #include "format/meta.h"
-#include "tracks/producer.h"
+#include "tracks/tracks_state.h"
 #include "util/error.h"
 
 enum { PARTS_MAX = 1000, PARTS_MIN = 50, PARTS_OF_ALL = 4000, PARTS_WHOLE = 2000, NAME_MAX_B = 300 };

@@ -11,7 +11,7 @@
 #include "analyze/critical/names.h"
 #include "base/order.h"
 #include "session/weigh.h"
-#include "tracks/producer.h"
+#include "tracks/tracks_state.h"
 #include "util/error.h"
 #include "util/search.h"
 

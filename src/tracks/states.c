@@ -14,7 +14,7 @@
 #include "session/intervals.h"
 #include "session/wait/cover.h"
 #include "session/weigh.h"
-#include "tracks/producer.h"
+#include "tracks/tracks_state.h"
 #include "tracks/share.h"
 #include "util/error.h"
 

@@ -5,7 +5,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "tracks/producer.h"
+#include "tracks/tracks_state.h"
 #include "util/error.h"
 
 static const struct sonde_tracks_row *const rows[] = {

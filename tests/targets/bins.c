@@ -12,7 +12,7 @@
 
 #include "format/event.h"
 #include "format/metric.h"
-#include "tiles/state.h"
+#include "tiles/tiles_state.h"
 #include "trace/encode.h"
 
 enum { ROWS = 9000, WAIT_KINDS_USED = 4 };

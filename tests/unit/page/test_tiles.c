@@ -9,7 +9,7 @@
 #include <cmocka.h>
 
 #include "session_fixture.h"
-#include "tiles/state.h"
+#include "tiles/tiles_state.h"
 
 enum { THREADS = 3, SITES = 5, LONGEST_DEPTH = 70 };
 

@@ -1,8 +1,9 @@
-/* state.h: what tiles are made of, for the files of this folder: readers fill lanes, each of one kind. */
-#ifndef SONDE_TILES_STATE_H
-#define SONDE_TILES_STATE_H
+/* tiles_state.h: what tiles are made of, for the files of this folder: readers fill lanes, each of one kind. */
+#ifndef SONDE_TILES_TILES_STATE_H
+#define SONDE_TILES_TILES_STATE_H
 
 #include "tiles/lane.h"
+#include "tiles/tiles.h"
 #include "util/arena.h"
 #include "util/map.h"
 

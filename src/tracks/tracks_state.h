@@ -1,10 +1,10 @@
-/* producer.h: what the file of a kind of track implements, for the files of this folder.
+/* tracks_state.h: what the file of a kind of track implements, for the files of this folder.
  *
  * A producer fills `tracks->event`, which is empty but for the kind when it is called, and may use `tracks->args` for
  * its arguments.
  */
-#ifndef SONDE_TRACKS_PRODUCER_H
-#define SONDE_TRACKS_PRODUCER_H
+#ifndef SONDE_TRACKS_TRACKS_STATE_H
+#define SONDE_TRACKS_TRACKS_STATE_H
 
 #include "tracks/text.h"
 #include "tracks/tracks.h"
