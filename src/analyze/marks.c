@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "analyze/cpu/samples.h"
+#include "util/array.h"
 #include "util/error.h"
 
 int sonde_marks_new(void **state, struct sonde_session *session, const struct sonde_pass_options *options,
@@ -31,15 +32,9 @@ void sonde_marks_end(void *state)
 
 static int room(struct sonde_marks *marks, size_t more)
 {
-	if (marks->count + more <= marks->cap)
-		return 0;
-	size_t cap = (marks->count + more) * 2;
-	struct sonde_mark *grown = realloc(marks->marks, cap * sizeof *grown);
-	if (!grown)
-		return sonde_error(ENOMEM, "out of memory for %zu events", cap);
-	marks->marks = grown;
-	marks->cap = cap;
-	return 0;
+	return SONDE_ARRAY_RESERVE(marks->marks, marks->cap, marks->count + more)
+		   ? sonde_error(ENOMEM, "out of memory for %zu events", marks->count + more)
+		   : 0;
 }
 
 int sonde_mark_read(struct sonde_mark *out, const struct sonde_event *event, const struct sonde_batch *batch)

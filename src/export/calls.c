@@ -10,6 +10,7 @@
 #include "tracks/share.h"
 #include "export/stack/stacks.h"
 #include "session/weigh.h"
+#include "util/array.h"
 #include "util/error.h"
 
 struct reading {
@@ -72,14 +73,8 @@ static int keep(struct reading *reading, const struct sonde_batch *batch)
 			call.given_ns = hold->end_ns;
 			call.given_by = hold->thread;
 		}
-		if (calls->count == calls->cap) {
-			size_t cap = calls->cap ? 2 * calls->cap : 1024;
-			struct sonde_call *rows = realloc(calls->rows, cap * sizeof *rows);
-			if (!rows)
-				return sonde_error(ENOMEM, "out of memory for %zu calls", cap);
-			calls->rows = rows;
-			calls->cap = cap;
-		}
+		if (SONDE_ARRAY_RESERVE(calls->rows, calls->cap, calls->count + 1))
+			return sonde_error(ENOMEM, "out of memory for %zu calls", calls->count + 1);
 		calls->rows[calls->count++] = call;
 	}
 	return 0;

@@ -9,6 +9,7 @@
 #include "base/order.h"
 #include "export/stack/stacks.h"
 #include "session/device_labels.h"
+#include "util/array.h"
 #include "util/error.h"
 
 void sonde_device_slices_fini(struct sonde_device_slices *slices)
@@ -32,14 +33,8 @@ static int add(struct sonde_device_slices *slices, const struct sonde_device_sli
 		slices->left_out++;
 		return 0;
 	}
-	if (slices->count == slices->cap) {
-		size_t cap = slices->cap ? 2 * slices->cap : 256;
-		struct sonde_device_slice *all = realloc(slices->all, cap * sizeof *all);
-		if (!all)
-			return sonde_error(ENOMEM, "out of memory for %zu activities of devices", cap);
-		slices->all = all;
-		slices->cap = cap;
-	}
+	if (SONDE_ARRAY_RESERVE(slices->all, slices->cap, slices->count + 1))
+		return sonde_error(ENOMEM, "out of memory for %zu activities of devices", slices->count + 1);
 	slices->all[slices->count++] = *slice;
 	return 0;
 }

@@ -8,6 +8,7 @@
 
 #include "base/order.h"
 #include "export/stack/stacks.h"
+#include "util/array.h"
 #include "util/error.h"
 
 static int add(struct sonde_marks *marks, struct sonde_mark **rows, size_t *count, size_t *cap, struct sonde_mark mark)
@@ -16,14 +17,8 @@ static int add(struct sonde_marks *marks, struct sonde_mark **rows, size_t *coun
 		marks->dropped++;
 		return 0;
 	}
-	if (*count == *cap) {
-		size_t new_cap = *cap ? *cap * 2 : 256;
-		struct sonde_mark *new_rows = realloc(*rows, new_cap * sizeof *new_rows);
-		if (!new_rows)
-			return sonde_error(ENOMEM, "out of memory for %zu marks", new_cap);
-		*rows = new_rows;
-		*cap = new_cap;
-	}
+	if (SONDE_ARRAY_RESERVE(*rows, *cap, *count + 1))
+		return sonde_error(ENOMEM, "out of memory for %zu marks", *count + 1);
 	size_t size_b = (size_t)mark.event->words * 8;
 	void *copy = sonde_arena_alloc(&marks->arena, size_b);
 	if (!copy)

@@ -6,6 +6,7 @@
 
 #include "base/hash.h"
 #include "import/perf.h"
+#include "util/array.h"
 #include "util/error.h"
 
 enum { IDS_MAX = 1 << 20, FEATURE_MAX_B = 64 << 20, BUILD_IDS_MAX = 1 << 20, TEXT_MAX_B = 4096 };
@@ -231,14 +232,8 @@ static int features_read(struct sonde_perf *perf, const struct file_head *head)
 
 static int index_add(struct sonde_perf *perf, uint64_t time_ns, uint64_t offset)
 {
-	if (perf->count == perf->cap) {
-		size_t cap = perf->cap ? perf->cap * 2 : 4096;
-		struct sonde_perf_index *rows = realloc(perf->index, cap * sizeof *rows);
-		if (!rows)
-			return sonde_error(ENOMEM, "out of memory for %zu records", cap);
-		perf->index = rows;
-		perf->cap = cap;
-	}
+	if (SONDE_ARRAY_RESERVE(perf->index, perf->cap, perf->count + 1))
+		return sonde_error(ENOMEM, "out of memory for %zu records", perf->count + 1);
 	perf->index[perf->count++] = (struct sonde_perf_index){time_ns, offset};
 	return 0;
 }

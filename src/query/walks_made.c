@@ -6,6 +6,7 @@
 #include "query/rows.h"
 #include "query/table.h"
 #include "util/arena.h"
+#include "util/array.h"
 #include "util/error.h"
 
 /* --- events ------------------------------------------------------------------------------------------------------- */
@@ -103,14 +104,8 @@ static int begin_frames(struct sonde_query_scan *scan)
 
 static int add_frame(struct frames *frames, struct sonde_query_frame row)
 {
-	if (frames->count == frames->cap) {
-		size_t cap = frames->cap ? 2 * frames->cap : 256;
-		void *rows = realloc(frames->rows, cap * sizeof *frames->rows);
-		if (!rows)
-			return sonde_error(ENOMEM, "out of memory for %zu frames", cap);
-		frames->rows = rows;
-		frames->cap = cap;
-	}
+	if (SONDE_ARRAY_RESERVE(frames->rows, frames->cap, frames->count + 1))
+		return sonde_error(ENOMEM, "out of memory for %zu frames", frames->count + 1);
 	row.depth = (uint32_t)frames->count;
 	frames->rows[frames->count++] = row;
 	return 0;

@@ -11,6 +11,7 @@
 
 #include "base/clock.h"
 #include "tiles/tiles_state.h"
+#include "util/array.h"
 #include "util/error.h"
 
 struct binning {
@@ -36,14 +37,8 @@ void sonde_tile_rows_fini(struct sonde_tile_rows *rows)
 
 int sonde_tile_rows_add(struct sonde_tile_rows *rows, const struct sonde_tile_row *row)
 {
-	if (rows->count == rows->cap) {
-		size_t cap = rows->cap ? 2 * rows->cap : 256;
-		struct sonde_tile_row *all = realloc(rows->all, cap * sizeof *all);
-		if (!all)
-			return sonde_error(ENOMEM, "out of memory for %zu bins", cap);
-		rows->all = all;
-		rows->cap = cap;
-	}
+	if (SONDE_ARRAY_RESERVE(rows->all, rows->cap, rows->count + 1))
+		return sonde_error(ENOMEM, "out of memory for %zu bins", rows->count + 1);
 	rows->all[rows->count++] = *row;
 	return 0;
 }

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "tiles/tiles_state.h"
+#include "util/array.h"
 #include "util/error.h"
 
 enum { CHUNKS_MAX = 400 }; /* of zones that are decoded: half a second */
@@ -36,15 +37,9 @@ static void sink(struct sonde_tile_finds *finds, size_t i)
 
 static int room(struct sonde_tile_finds *finds)
 {
-	if (finds->count < finds->cap)
-		return 0;
-	size_t cap = finds->cap ? 2 * finds->cap : 256;
-	struct sonde_tile_found *all = realloc(finds->all, cap * sizeof *all);
-	if (!all)
-		return sonde_error(ENOMEM, "out of memory for %zu slices", cap);
-	finds->all = all;
-	finds->cap = cap;
-	return 0;
+	return SONDE_ARRAY_RESERVE(finds->all, finds->cap, finds->count + 1)
+		   ? sonde_error(ENOMEM, "out of memory for %zu slices", finds->count + 1)
+		   : 0;
 }
 
 int sonde_tile_finds_add(struct sonde_tile_finds *finds, const struct sonde_tile_search *search,

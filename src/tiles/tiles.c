@@ -10,6 +10,7 @@
 #include "base/order.h"
 #include "tiles/tiles_state.h"
 #include "tracks/tracks.h"
+#include "util/array.h"
 #include "util/error.h"
 
 #define NAMES_MAX 200000u /* texts of messages are anybody's: others of these are "…" */
@@ -127,14 +128,8 @@ int sonde_tiles_name_of(struct sonde_tiles *tiles, const char *text, uint32_t co
 		*out = found - 1;
 		return 0;
 	}
-	if (tiles->name_count == tiles->name_cap) {
-		size_t cap = tiles->name_cap ? 2 * tiles->name_cap : 256;
-		struct sonde_tile_name *names = realloc(tiles->names, cap * sizeof *names);
-		if (!names)
-			return sonde_error(ENOMEM, "out of memory for %zu names", cap);
-		tiles->names = names;
-		tiles->name_cap = cap;
-	}
+	if (SONDE_ARRAY_RESERVE(tiles->names, tiles->name_cap, tiles->name_count + 1))
+		return sonde_error(ENOMEM, "out of memory for %zu names", tiles->name_count + 1);
 	wanted.text = sonde_arena_strndup(&tiles->name_arena, wanted.text, strlen(wanted.text));
 	if (!wanted.text || sonde_map_add(&tiles->name_index, hash, (uint32_t)tiles->name_count + 1))
 		return sonde_error(ENOMEM, "out of memory for %zu names", tiles->name_count);

@@ -15,6 +15,7 @@
 #include "analyze/cpu/by_function.h"
 #include "base/hash.h"
 #include "session/code.h"
+#include "util/array.h"
 #include "util/error.h"
 #include "util/map.h"
 #include "util/search.h"
@@ -61,15 +62,9 @@ struct fold {
 
 static struct place *place_put(struct places *places, const struct place *place)
 {
-	if (places->count == places->cap) {
-		size_t cap = places->cap ? 2 * places->cap : 256;
-		struct place *grown = realloc(places->rows, cap * sizeof *grown);
-		if (!grown) {
-			sonde_error(ENOMEM, "out of memory for %zu instructions", cap);
-			return NULL;
-		}
-		places->rows = grown;
-		places->cap = cap;
+	if (SONDE_ARRAY_RESERVE(places->rows, places->cap, places->count + 1)) {
+		sonde_error(ENOMEM, "out of memory for %zu instructions", places->count + 1);
+		return NULL;
 	}
 	places->rows[places->count] = *place;
 	return &places->rows[places->count++];

@@ -13,6 +13,7 @@
 
 #include "analyze/contents.h"
 #include "analyze/statistics/stats.h"
+#include "util/array.h"
 #include "util/error.h"
 
 #define FOCUS "--focus NAME"
@@ -49,14 +50,8 @@ struct fold {
 static int path_push(struct fold *fold, uint32_t function, struct sonde_weight total)
 {
 	struct place at = fold->depth ? fold->path[fold->depth - 1] : (struct place){0};
-	if (fold->depth == fold->cap) {
-		size_t cap = fold->cap ? fold->cap * 2 : 256;
-		struct place *path = realloc(fold->path, cap * sizeof *path);
-		if (!path)
-			return sonde_error(ENOMEM, "out of memory for a path of %zu calls", fold->depth);
-		fold->path = path;
-		fold->cap = cap;
-	}
+	if (SONDE_ARRAY_RESERVE(fold->path, fold->cap, fold->depth + 1))
+		return sonde_error(ENOMEM, "out of memory for a path of %zu calls", fold->depth);
 	if (function == fold->focus) {
 		if (!at.callee)
 			sonde_weight_add(&fold->callers[at.last], total);

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "analyze/contents.h"
+#include "util/array.h"
 #include "util/error.h"
 
 enum { DEFAULT_ROWS = 200, AROUND = 2 };
@@ -49,15 +50,9 @@ static struct line *line_of(struct fold *fold, const char *file, uint32_t line)
 	for (size_t i = 0; i < fold->count; i++)
 		if (fold->lines[i].line == line && strcmp(fold->lines[i].file, file) == 0)
 			return &fold->lines[i];
-	if (fold->count == fold->cap) {
-		size_t cap = fold->cap ? fold->cap * 2 : 64;
-		struct line *lines = realloc(fold->lines, cap * sizeof *lines);
-		if (!lines) {
-			fold->error = sonde_error(ENOMEM, "out of memory for %zu lines", cap);
-			return NULL;
-		}
-		fold->lines = lines;
-		fold->cap = cap;
+	if (SONDE_ARRAY_RESERVE(fold->lines, fold->cap, fold->count + 1)) {
+		fold->error = sonde_error(ENOMEM, "out of memory for %zu lines", fold->count + 1);
+		return NULL;
 	}
 	fold->lines[fold->count] = (struct line){.file = file, .line = line};
 	return &fold->lines[fold->count++];

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "util/array.h"
 #include "util/error.h"
 
 enum { LEAST = 3, SAME_NS = 1000 }; /* a hold begins when the wait before it ends, by one reading of the clock */
@@ -20,14 +21,8 @@ int sonde_critical_holds_wants(const struct sonde_batch *batch, size_t i)
 
 static int add(struct sonde_critical_holds *holds, struct sonde_critical_hold row)
 {
-	if (holds->count == holds->cap) {
-		size_t cap = holds->cap ? 2 * holds->cap : 256;
-		struct sonde_critical_hold *grown = realloc(holds->row, cap * sizeof *grown);
-		if (!grown)
-			return sonde_error(ENOMEM, "out of memory for %zu holds of a lock", cap);
-		holds->row = grown;
-		holds->cap = cap;
-	}
+	if (SONDE_ARRAY_RESERVE(holds->row, holds->cap, holds->count + 1))
+		return sonde_error(ENOMEM, "out of memory for %zu holds of a lock", holds->count + 1);
 	holds->row[holds->count++] = row;
 	return 0;
 }

@@ -14,6 +14,7 @@
 #include "analyze/critical/holds.h"
 #include "analyze/critical/replay.h"
 #include "format/device.h"
+#include "util/array.h"
 #include "util/error.h"
 #include "util/search.h"
 
@@ -40,14 +41,8 @@ struct scaling {
 
 static int add_edge(struct scaling *scaling, uint32_t thread, uint64_t at_ns, int by)
 {
-	if (scaling->edge_count == scaling->edge_cap) {
-		size_t cap = scaling->edge_cap ? 2 * scaling->edge_cap : 1024;
-		struct edge *edges = realloc(scaling->edges, cap * sizeof *edges);
-		if (!edges)
-			return sonde_error(ENOMEM, "out of memory for %zu parts of threads", cap);
-		scaling->edges = edges;
-		scaling->edge_cap = cap;
-	}
+	if (SONDE_ARRAY_RESERVE(scaling->edges, scaling->edge_cap, scaling->edge_count + 1))
+		return sonde_error(ENOMEM, "out of memory for %zu parts of threads", scaling->edge_count + 1);
 	scaling->edges[scaling->edge_count++] = (struct edge){at_ns, thread, (uint32_t)scaling->scale, by};
 	return 0;
 }

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "util/array.h"
 #include "util/error.h"
 
 /* Multiplying by an odd number maps keys to hashes one to one. */
@@ -13,14 +14,8 @@ struct sonde_critical_sum *sonde_critical_sum_of(struct sonde_critical_sums *sum
 	uint32_t at = sonde_map_find(&sums->of, hash, NULL, NULL);
 	if (at)
 		return &sums->row[at - 1];
-	if (sums->count == sums->cap) {
-		size_t cap = sums->cap ? 2 * sums->cap : 256;
-		struct sonde_critical_sum *grown = realloc(sums->row, cap * sizeof *grown);
-		if (!grown)
-			return NULL;
-		sums->row = grown;
-		sums->cap = cap;
-	}
+	if (SONDE_ARRAY_RESERVE(sums->row, sums->cap, sums->count + 1))
+		return NULL;
 	if (sonde_map_add(&sums->of, hash, (uint32_t)sums->count + 1))
 		return NULL;
 	sums->row[sums->count] = (struct sonde_critical_sum){.key = key};

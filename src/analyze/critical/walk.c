@@ -14,6 +14,7 @@
 #include <stdlib.h>
 
 #include "analyze/critical/critical.h"
+#include "util/array.h"
 #include "util/error.h"
 
 struct walk {
@@ -58,14 +59,8 @@ static int step(struct walk *walk, uint64_t from_ns, struct sonde_critical_step 
 		last->from_ns = from_ns;
 		return 0;
 	}
-	if (path->count == path->cap) {
-		size_t cap = path->cap ? 2 * path->cap : 1024;
-		struct sonde_critical_step *steps = realloc(path->steps, cap * sizeof *steps);
-		if (!steps)
-			return sonde_error(ENOMEM, "out of memory for %zu steps of the critical path", cap);
-		path->steps = steps;
-		path->cap = cap;
-	}
+	if (SONDE_ARRAY_RESERVE(path->steps, path->cap, path->count + 1))
+		return sonde_error(ENOMEM, "out of memory for %zu steps of the critical path", path->count + 1);
 	path->steps[path->count++] = step;
 	return 0;
 }

@@ -9,6 +9,7 @@
 #include "analyze/cpu/by_function.h"
 #include "analyze/device/gaps.h"
 #include "format/wait.h"
+#include "util/array.h"
 #include "util/error.h"
 
 #define SPANS_MAX ((size_t)4 << 20)
@@ -54,14 +55,8 @@ static int span_add(struct reading *reading, struct sonde_gap *gap, struct sonde
 		reading->gaps->left_out++;
 		return 0;
 	}
-	if (gap->count == gap->cap) {
-		size_t cap = gap->cap ? 2 * gap->cap : 16;
-		struct sonde_gap_span *spans = realloc(gap->spans, cap * sizeof *spans);
-		if (!spans)
-			return sonde_error(ENOMEM, "out of memory for what the host did");
-		gap->spans = spans;
-		gap->cap = cap;
-	}
+	if (SONDE_ARRAY_RESERVE(gap->spans, gap->cap, gap->count + 1))
+		return sonde_error(ENOMEM, "out of memory for what the host did");
 	gap->spans[gap->count++] = span;
 	reading->spans++;
 	return 0;

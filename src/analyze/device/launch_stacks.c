@@ -18,6 +18,7 @@
 #include "base/hash.h"
 #include "base/order.h"
 #include "format/device.h"
+#include "util/array.h"
 #include "util/error.h"
 #include "util/map.h"
 
@@ -332,14 +333,8 @@ static int row_put(struct rows *rows, const struct row *row)
 		into->size_b += row->size_b;
 		return 0;
 	}
-	if (rows->count == rows->cap) {
-		size_t cap = rows->cap ? 2 * rows->cap : 64;
-		struct row *all = realloc(rows->all, cap * sizeof *all);
-		if (!all)
-			return sonde_error(ENOMEM, "out of memory for %zu places", cap);
-		rows->all = all;
-		rows->cap = cap;
-	}
+	if (SONDE_ARRAY_RESERVE(rows->all, rows->cap, rows->count + 1))
+		return sonde_error(ENOMEM, "out of memory for %zu places", rows->count + 1);
 	rows->all[rows->count++] = *row;
 	return sonde_map_add(&rows->map, hash, (uint32_t)rows->count) ? sonde_error(ENOMEM, "out of memory for places")
 								      : 0;

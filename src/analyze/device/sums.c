@@ -11,6 +11,7 @@
 #include "analyze/device/times.h"
 #include "base/hash.h"
 #include "session/device_labels.h"
+#include "util/array.h"
 #include "util/error.h"
 
 int sonde_device_sums_begin(void **state, struct sonde_session *session, const struct sonde_pass_options *options)
@@ -85,14 +86,8 @@ static int cell_add(struct sonde_device_sums *sums, const struct sonde_device_ce
 		sonde_device_sum_add(&sums->cells[found - 1].sum, &cell->sum);
 		return 0;
 	}
-	if (sums->count == sums->cap) {
-		size_t cap = sums->cap ? 2 * sums->cap : 64;
-		struct sonde_device_cell *cells = realloc(sums->cells, cap * sizeof *cells);
-		if (!cells)
-			return sonde_error(ENOMEM, "out of memory for operations of devices");
-		sums->cells = cells;
-		sums->cap = cap;
-	}
+	if (SONDE_ARRAY_RESERVE(sums->cells, sums->cap, sums->count + 1))
+		return sonde_error(ENOMEM, "out of memory for operations of devices");
 	if (sonde_map_add(&sums->map, hash, (uint32_t)sums->count + 1))
 		return sonde_error(ENOMEM, "out of memory for operations of devices");
 	sums->cells[sums->count++] = *cell;

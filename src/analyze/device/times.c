@@ -10,6 +10,7 @@
 #include "base/order.h"
 #include "format/device_lost.h"
 #include "sonde/device.h"
+#include "util/array.h"
 #include "util/error.h"
 
 int sonde_device_times_begin(void **state, struct sonde_session *session, const struct sonde_pass_options *options)
@@ -182,8 +183,7 @@ const char *sonde_device_times_whole(const struct sonde_device_times *times, str
 {
 	double window_s = sonde_window_s(&times->window);
 	if (sonde_session_part_count(times->session) > 1)
-		return sonde_report_text(report, "%.3f s of %s of its own recording", window_s,
-					 times->window.what);
+		return sonde_report_text(report, "%.3f s of %s of its own recording", window_s, times->window.what);
 	return sonde_report_text(report, "%.3f s of %s", window_s, times->window.what);
 }
 
@@ -232,14 +232,8 @@ int sonde_device_union_add(struct sonde_device_union *of, uint64_t from_ns, uint
 		last->to_ns = to_ns > last->to_ns ? to_ns : last->to_ns;
 		return 0;
 	}
-	if (of->count == of->cap) {
-		size_t cap = of->cap ? 2 * of->cap : 64;
-		struct sonde_device_span *all = realloc(of->all, cap * sizeof *all);
-		if (!all)
-			return sonde_error(ENOMEM, "out of memory for %zu times of devices", cap);
-		of->all = all;
-		of->cap = cap;
-	}
+	if (SONDE_ARRAY_RESERVE(of->all, of->cap, of->count + 1))
+		return sonde_error(ENOMEM, "out of memory for %zu times of devices", of->count + 1);
 	of->all[of->count++] = (struct sonde_device_span){from_ns, to_ns, of->total_ns};
 	of->total_ns += to_ns - from_ns;
 	return 0;

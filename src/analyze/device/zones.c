@@ -16,6 +16,7 @@
 #include "analyze/cpu/samples.h"
 #include "analyze/words.h"
 #include "base/order.h"
+#include "util/array.h"
 #include "util/error.h"
 
 #define ID "device-zones"
@@ -258,14 +259,8 @@ static struct row *row_of(struct zones *zones, uint32_t site, uint32_t device)
 	for (size_t at = zones->first[site]; at; at = zones->rows[at - 1].next)
 		if (zones->rows[at - 1].device == device)
 			return &zones->rows[at - 1];
-	if (zones->count == zones->cap) {
-		size_t cap = zones->cap ? 2 * zones->cap : 64;
-		struct row *rows = realloc(zones->rows, cap * sizeof *rows);
-		if (!rows)
-			return NULL;
-		zones->rows = rows;
-		zones->cap = cap;
-	}
+	if (SONDE_ARRAY_RESERVE(zones->rows, zones->cap, zones->count + 1))
+		return NULL;
 	zones->rows[zones->count] = (struct row){.site = site, .device = device, .next = zones->first[site]};
 	zones->first[site] = ++zones->count;
 	return &zones->rows[zones->count - 1];

@@ -6,18 +6,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "util/array.h"
 #include "util/error.h"
 
 int sonde_diff_figure_put(struct sonde_diff_figures *figures, const struct sonde_diff_figure *row)
 {
-	if (figures->count == figures->cap) {
-		size_t cap = figures->cap ? 2 * figures->cap : 64;
-		struct sonde_diff_figure *grown = realloc(figures->row, cap * sizeof *grown);
-		if (!grown)
-			return sonde_error(ENOMEM, "out of memory for %zu figures", cap);
-		figures->row = grown;
-		figures->cap = cap;
-	}
+	if (SONDE_ARRAY_RESERVE(figures->row, figures->cap, figures->count + 1))
+		return sonde_error(ENOMEM, "out of memory for %zu figures", figures->count + 1);
 	figures->row[figures->count++] = *row;
 	return 0;
 }

@@ -15,6 +15,7 @@
 #include "analyze/diff/diff.h"
 #include "analyze/diff/figures.h"
 #include "analyze/statistics/stats.h"
+#include "util/array.h"
 #include "util/error.h"
 #include "util/map.h"
 
@@ -78,14 +79,8 @@ static int is_other_build(const struct sonde_session *other, const char *name, c
 
 static int row_put(struct table *table, const struct row *row)
 {
-	if (table->count == table->cap) {
-		size_t cap = table->cap ? 2 * table->cap : 256;
-		struct row *grown = realloc(table->rows, cap * sizeof *grown);
-		if (!grown)
-			return sonde_error(ENOMEM, "out of memory for %zu functions", cap);
-		table->rows = grown;
-		table->cap = cap;
-	}
+	if (SONDE_ARRAY_RESERVE(table->rows, table->cap, table->count + 1))
+		return sonde_error(ENOMEM, "out of memory for %zu functions", table->count + 1);
 	table->rows[table->count++] = *row;
 	return 0;
 }

@@ -16,6 +16,7 @@
 #include "analyze/diff/noise.h"
 #include "analyze/marks.h"
 #include "analyze/statistics/stationarity.h"
+#include "util/array.h"
 #include "util/error.h"
 
 enum { GROUPS = 40, LEAST = 8 };
@@ -171,14 +172,8 @@ struct comparisons {
 
 static int put(struct comparisons *all, const struct compared *row)
 {
-	if (all->count == all->cap) {
-		size_t cap = all->cap ? 2 * all->cap : 16;
-		struct compared *grown = realloc(all->rows, cap * sizeof *grown);
-		if (!grown)
-			return sonde_error(ENOMEM, "out of memory for %zu kinds of iterations", cap);
-		all->rows = grown;
-		all->cap = cap;
-	}
+	if (SONDE_ARRAY_RESERVE(all->rows, all->cap, all->count + 1))
+		return sonde_error(ENOMEM, "out of memory for %zu kinds of iterations", all->count + 1);
 	all->rows[all->count++] = *row;
 	return 0;
 }

@@ -17,6 +17,7 @@
 #include "analyze/cpu/samples.h"
 #include "analyze/statistics/stats.h"
 #include "base/hash.h"
+#include "util/array.h"
 #include "util/error.h"
 #include "util/map.h"
 
@@ -150,14 +151,8 @@ struct todos {
 
 static int todo_put(struct todos *todos, const struct sonde_tree_node *node, uint32_t parent)
 {
-	if (todos->count == todos->cap) {
-		size_t cap = todos->cap ? 2 * todos->cap : 256;
-		struct todo *grown = realloc(todos->rows, cap * sizeof *grown);
-		if (!grown)
-			return sonde_error(ENOMEM, "out of memory for %zu frames", cap);
-		todos->rows = grown;
-		todos->cap = cap;
-	}
+	if (SONDE_ARRAY_RESERVE(todos->rows, todos->cap, todos->count + 1))
+		return sonde_error(ENOMEM, "out of memory for %zu frames", todos->count + 1);
 	todos->rows[todos->count++] = (struct todo){node, parent};
 	return 0;
 }

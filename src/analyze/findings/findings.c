@@ -15,6 +15,7 @@
 #include "analyze/marks.h"
 #include "analyze/window.h"
 #include "analyze/words.h"
+#include "util/array.h"
 #include "util/error.h"
 #include "util/shell_word.h"
 
@@ -90,14 +91,8 @@ int sonde_found_add(struct sonde_found *found, const struct sonde_finding *findi
 {
 	if (!finding->subject || !finding->evidence)
 		return sonde_error(ENOMEM, "out of memory for findings");
-	if (found->count == found->cap) {
-		size_t cap = found->cap ? 2 * found->cap : 16;
-		struct sonde_finding *rows = realloc(found->rows, cap * sizeof *rows);
-		if (!rows)
-			return sonde_error(ENOMEM, "out of memory for findings");
-		found->rows = rows;
-		found->cap = cap;
-	}
+	if (SONDE_ARRAY_RESERVE(found->rows, found->cap, found->count + 1))
+		return sonde_error(ENOMEM, "out of memory for findings");
 	found->rows[found->count] = *finding;
 	found->rows[found->count++].rule = found->rule;
 	return 0;

@@ -17,6 +17,7 @@
 #include "analyze/cpu/samples.h"
 #include "base/hash.h"
 #include "session/code.h"
+#include "util/array.h"
 #include "util/error.h"
 #include "util/map.h"
 
@@ -114,14 +115,8 @@ static struct spot *spot_of(struct spots *spots, uint32_t thread, uint32_t frame
 	uint32_t at = sonde_map_find(&spots->map, hash, is_same, &key);
 	if (at)
 		return &spots->rows[at - 1];
-	if (spots->count == spots->cap) {
-		size_t cap = spots->cap ? 2 * spots->cap : 256;
-		struct spot *rows = realloc(spots->rows, cap * sizeof *rows);
-		if (!rows)
-			return NULL;
-		spots->rows = rows;
-		spots->cap = cap;
-	}
+	if (SONDE_ARRAY_RESERVE(spots->rows, spots->cap, spots->count + 1))
+		return NULL;
 	if (sonde_map_add(&spots->map, hash, (uint32_t)++spots->count))
 		return NULL;
 	spots->rows[spots->count - 1] = (struct spot){.thread = thread, .frame = frame};

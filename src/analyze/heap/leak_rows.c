@@ -7,6 +7,7 @@
 
 #include "analyze/heap/suppressions.h"
 #include "base/hash.h"
+#include "util/array.h"
 #include "util/error.h"
 #include "util/map.h"
 
@@ -74,14 +75,8 @@ static struct sonde_leak_row key_of(const struct sonde_session *session, uint32_
 /* The number of the site's place, + 1; 0 without memory. */
 static uint32_t place_find(struct making *making, struct sonde_map *map, uint32_t site, uint8_t *known)
 {
-	if (making->place_count == making->place_cap) {
-		size_t cap = making->place_cap ? 2 * making->place_cap : 64;
-		struct place *places = realloc(making->places, cap * sizeof *places);
-		if (!places)
-			return 0;
-		making->places = places;
-		making->place_cap = cap;
-	}
+	if (SONDE_ARRAY_RESERVE(making->places, making->place_cap, making->place_count + 1))
+		return 0;
 	struct place *place = &making->places[making->place_count];
 	*place = (struct place){.row = key_of(making->pass->session, site, known)};
 	uint64_t hash = sonde_hash_pair(place->row.function, (uint64_t)place->row.line << 32 | place->row.heap->kind);
@@ -120,14 +115,8 @@ static int places_make(struct making *making)
 static struct sonde_leak_row *row_add(struct making *making, const struct place *place, enum sonde_leak_class class)
 {
 	struct sonde_leak_rows *out = making->out;
-	if (out->count == making->cap) {
-		size_t cap = making->cap ? 2 * making->cap : 64;
-		struct sonde_leak_row *rows = realloc(out->rows, cap * sizeof *rows);
-		if (!rows)
-			return NULL;
-		out->rows = rows;
-		making->cap = cap;
-	}
+	if (SONDE_ARRAY_RESERVE(out->rows, making->cap, out->count + 1))
+		return NULL;
 	out->rows[out->count] = place->row;
 	out->rows[out->count].class = class;
 	return &out->rows[out->count++];

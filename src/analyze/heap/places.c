@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/hash.h"
+#include "util/array.h"
 #include "util/buf.h"
 #include "util/error.h"
 #include "util/map.h"
@@ -203,14 +204,8 @@ static struct sonde_heap_place *place_add(struct gathering *gathering, const str
 					  uint64_t hash)
 {
 	struct sonde_heap_places *out = gathering->out;
-	if (out->count == gathering->capacity) {
-		size_t capacity = gathering->capacity ? gathering->capacity * 2 : 64;
-		void *grown = realloc(out->rows, capacity * sizeof *out->rows);
-		if (!grown)
-			return NULL;
-		out->rows = grown;
-		gathering->capacity = capacity;
-	}
+	if (SONDE_ARRAY_RESERVE(out->rows, gathering->capacity, out->count + 1))
+		return NULL;
 	if (sonde_map_add(&gathering->map, hash, (uint32_t)out->count + 1))
 		return NULL;
 	out->rows[out->count] = *place;

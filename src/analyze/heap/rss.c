@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "format/metric.h"
+#include "util/array.h"
 #include "util/error.h"
 #include "util/search.h"
 
@@ -29,15 +30,9 @@ void sonde_rss_fini(struct sonde_rss *rss)
 
 static int ensure_capacity(struct sonde_rss_series *series, size_t more)
 {
-	if (series->count + more <= series->cap)
-		return 0;
-	size_t cap = 2 * (series->count + more);
-	struct sonde_rss_point *points = realloc(series->points, cap * sizeof *points);
-	if (!points)
-		return sonde_error(ENOMEM, "out of memory for %zu readings of a process's memory", cap);
-	series->points = points;
-	series->cap = cap;
-	return 0;
+	return SONDE_ARRAY_RESERVE(series->points, series->cap, series->count + more)
+		   ? sonde_error(ENOMEM, "out of memory for %zu readings of a process's memory", series->count + more)
+		   : 0;
 }
 
 /* The process that a series belongs to; 0 = a different metric. */

@@ -15,6 +15,7 @@
 #include "analyze/cpu/samples.h"
 #include "analyze/words.h"
 #include "fold/heap_worth.h"
+#include "util/array.h"
 #include "util/error.h"
 
 /* Times of blocks are truncated to 32 cycles, those of zones are not: adding half of that, at about 2.7 GHz, avoids a
@@ -108,13 +109,9 @@ static uint32_t zones_wants(const void *state)
 
 static int grow(struct zones *zones)
 {
-	size_t cap = zones->cap ? 2 * zones->cap : 1024;
-	struct zone *rows = realloc(zones->zones, cap * sizeof *rows);
-	if (!rows)
-		return sonde_error(ENOMEM, "out of memory for %zu zones", cap);
-	zones->zones = rows;
-	zones->cap = cap;
-	return 0;
+	return SONDE_ARRAY_RESERVE(zones->zones, zones->cap, zones->cap + 1)
+		   ? sonde_error(ENOMEM, "out of memory for %zu zones", zones->cap + 1)
+		   : 0;
 }
 
 /* True if the process belongs to a recording with heap events: in a merged one, not all may have some. */
@@ -211,14 +208,8 @@ static int advance(struct zones *zones, struct thread *thread, uint64_t time_ns)
 	for (; thread->next < thread->end && zones->zones[thread->next].start_ns <= time_ns; thread->next++) {
 		const struct zone *zone = &zones->zones[thread->next];
 		pop_until(zones, thread, zone->start_ns);
-		if (thread->depth == thread->cap) {
-			size_t cap = thread->cap ? 2 * thread->cap : 16;
-			struct frame *frames = realloc(thread->frames, cap * sizeof *frames);
-			if (!frames)
-				return sonde_error(ENOMEM, "out of memory for open zones");
-			thread->frames = frames;
-			thread->cap = cap;
-		}
+		if (SONDE_ARRAY_RESERVE(thread->frames, thread->cap, thread->depth + 1))
+			return sonde_error(ENOMEM, "out of memory for open zones");
 		thread->frames[thread->depth++] = (struct frame){.zone = zone,
 								 .held_b = thread->held_b,
 								 .most_b = thread->held_b,

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "format/metric.h"
+#include "util/array.h"
 #include "util/error.h"
 #include "util/search.h"
 
@@ -77,14 +78,8 @@ void sonde_energy_points_fini(struct sonde_energy_points *points)
 
 static int append(struct sonde_energy_track *track, uint64_t time_ns, double value)
 {
-	if (track->count == track->cap) {
-		size_t cap = track->cap ? 2 * track->cap : 16;
-		struct sonde_energy_point *points = realloc(track->points, cap * sizeof *points);
-		if (!points)
-			return sonde_error(ENOMEM, "out of memory for %zu readings", cap);
-		track->points = points;
-		track->cap = cap;
-	}
+	if (SONDE_ARRAY_RESERVE(track->points, track->cap, track->count + 1))
+		return sonde_error(ENOMEM, "out of memory for %zu readings", track->count + 1);
 	track->points[track->count++] = (struct sonde_energy_point){time_ns, value};
 	return 0;
 }

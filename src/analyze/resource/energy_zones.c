@@ -14,6 +14,7 @@
 #include "analyze/resource/energy_rates.h"
 #include "analyze/marks.h"
 #include "analyze/cpu/samples.h"
+#include "util/array.h"
 #include "util/error.h"
 #include "util/search.h"
 
@@ -106,14 +107,8 @@ static int keep(struct energy_zones *zones, struct sample sample)
 		zones->beyond++;
 		return 0;
 	}
-	if (zones->count == zones->cap) {
-		size_t cap = zones->cap ? 2 * zones->cap : 4096;
-		struct sample *samples = realloc(zones->samples, cap * sizeof *samples);
-		if (!samples)
-			return sonde_error(ENOMEM, "out of memory for %zu samples", cap);
-		zones->samples = samples;
-		zones->cap = cap;
-	}
+	if (SONDE_ARRAY_RESERVE(zones->samples, zones->cap, zones->count + 1))
+		return sonde_error(ENOMEM, "out of memory for %zu samples", zones->count + 1);
 	zones->samples[zones->count++] = sample;
 	return 0;
 }

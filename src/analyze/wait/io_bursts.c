@@ -9,6 +9,7 @@
 
 #include "analyze/wait/io_phases.h"
 #include "analyze/wait/io_seen.h"
+#include "util/array.h"
 #include "util/error.h"
 
 #define BRIDGE_NS 10000u
@@ -99,15 +100,9 @@ static int ensure_capacity(struct sonde_io_bursts *bursts, size_t more)
 		bursts->bridge_ns *= 2;
 		put_together(bursts);
 	}
-	if (bursts->count + more <= bursts->cap)
-		return 0;
-	size_t cap = 2 * (bursts->count + more) + 64;
-	struct sonde_io_burst *rows = realloc(bursts->rows, cap * sizeof *rows);
-	if (!rows)
-		return sonde_error(ENOMEM, "out of memory for %zu reads", cap);
-	bursts->rows = rows;
-	bursts->cap = cap;
-	return 0;
+	return SONDE_ARRAY_RESERVE(bursts->rows, bursts->cap, bursts->count + more)
+		   ? sonde_error(ENOMEM, "out of memory for %zu reads", bursts->count + more)
+		   : 0;
 }
 
 static int burst_add(struct sonde_io_bursts *bursts, const struct sonde_io_burst *burst)

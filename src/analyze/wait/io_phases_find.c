@@ -9,6 +9,7 @@
 
 #include "analyze/wait/io_phases_find.h"
 #include "session/intervals.h"
+#include "util/array.h"
 #include "util/search.h"
 
 #define PART_GAP_NS 1000000u /* a gap that ends a part */
@@ -75,14 +76,8 @@ static int take_stall(void *context, const struct sonde_interval *interval)
 	if (interval->state != SONDE_INTERVAL_RUNNABLE || interval->to_ns - interval->from_ns < STALL_NS || !thread ||
 	    thread->id >= finding->bursts->threads || !finding->bursts->last[thread->id])
 		return 0;
-	if (finding->stall_count == finding->stall_cap) {
-		size_t cap = finding->stall_cap ? 2 * finding->stall_cap : 256;
-		struct sonde_io_stall *stalls = realloc(finding->stalls, cap * sizeof *stalls);
-		if (!stalls)
-			return -ENOMEM;
-		finding->stalls = stalls;
-		finding->stall_cap = cap;
-	}
+	if (SONDE_ARRAY_RESERVE(finding->stalls, finding->stall_cap, finding->stall_count + 1))
+		return -ENOMEM;
 	finding->stalls[finding->stall_count++] =
 	    (struct sonde_io_stall){.from_ns = interval->from_ns, .to_ns = interval->to_ns, .process = thread->process};
 	return 0;

@@ -21,6 +21,7 @@
 #include "analyze/contents.h"
 #include "analyze/wait/parallelism.h"
 #include "analyze/statistics/stats.h"
+#include "util/array.h"
 #include "util/error.h"
 
 enum { DEFAULT_ROWS = 20 };
@@ -89,15 +90,9 @@ static void latency_end(void *state)
 
 static int ensure_taken_capacity(struct latency *latency, size_t more)
 {
-	if (latency->count + more <= latency->cap)
-		return 0;
-	size_t cap = (latency->count + more) * 2;
-	struct taken *taken = realloc(latency->taken, cap * sizeof *taken);
-	if (!taken)
-		return sonde_error(ENOMEM, "out of memory for %zu samples", cap);
-	latency->taken = taken;
-	latency->cap = cap;
-	return 0;
+	return SONDE_ARRAY_RESERVE(latency->taken, latency->cap, latency->count + more)
+		   ? sonde_error(ENOMEM, "out of memory for %zu samples", latency->count + more)
+		   : 0;
 }
 
 static int latency_feed(void *state, const struct sonde_batch *batch)

@@ -15,6 +15,7 @@
 #include <string.h>
 
 #include "analyze/statistics/stats.h"
+#include "util/array.h"
 #include "util/error.h"
 #include "util/search.h"
 
@@ -83,15 +84,9 @@ void sonde_parallelism_free(struct sonde_parallelism *parallelism)
 
 static int ensure_capacity(struct sonde_parallelism *parallelism, size_t more)
 {
-	if (parallelism->count + more <= parallelism->cap)
-		return 0;
-	size_t cap = (parallelism->count + more) * 2;
-	struct change *changes = realloc(parallelism->changes, cap * sizeof *changes);
-	if (!changes)
-		return sonde_error(ENOMEM, "out of memory for %zu context switches", cap);
-	parallelism->changes = changes;
-	parallelism->cap = cap;
-	return 0;
+	return SONDE_ARRAY_RESERVE(parallelism->changes, parallelism->cap, parallelism->count + more)
+		   ? sonde_error(ENOMEM, "out of memory for %zu context switches", parallelism->count + more)
+		   : 0;
 }
 
 int sonde_parallelism_feed(struct sonde_parallelism *parallelism, const struct sonde_batch *batch)

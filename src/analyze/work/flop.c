@@ -11,6 +11,7 @@
 #include "analyze/work/flop.h"
 #include "analyze/marks.h"
 #include "analyze/cpu/samples.h"
+#include "util/array.h"
 #include "util/error.h"
 #include "util/search.h"
 
@@ -69,14 +70,8 @@ static int keep(struct sonde_flop *flop, struct sonde_flop_sample sample)
 		flop->beyond++;
 		return 0;
 	}
-	if (flop->sample_count == flop->sample_cap) {
-		size_t cap = flop->sample_cap ? 2 * flop->sample_cap : 4096;
-		struct sonde_flop_sample *samples = realloc(flop->samples, cap * sizeof *samples);
-		if (!samples)
-			return sonde_error(ENOMEM, "out of memory for %zu samples", cap);
-		flop->samples = samples;
-		flop->sample_cap = cap;
-	}
+	if (SONDE_ARRAY_RESERVE(flop->samples, flop->sample_cap, flop->sample_count + 1))
+		return sonde_error(ENOMEM, "out of memory for %zu samples", flop->sample_count + 1);
 	flop->samples[flop->sample_count++] = sample;
 	return 0;
 }
@@ -167,14 +162,8 @@ static int is_counted(const struct sonde_flop *flop, uint32_t site)
 
 static int span_add(struct sonde_flop *flop, struct sonde_flop_span span)
 {
-	if (flop->span_count == flop->span_cap) {
-		size_t cap = flop->span_cap ? 2 * flop->span_cap : 1024;
-		struct sonde_flop_span *grown = realloc(flop->spans, cap * sizeof *grown);
-		if (!grown)
-			return sonde_error(ENOMEM, "out of memory for %zu zones", cap);
-		flop->spans = grown;
-		flop->span_cap = cap;
-	}
+	if (SONDE_ARRAY_RESERVE(flop->spans, flop->span_cap, flop->span_count + 1))
+		return sonde_error(ENOMEM, "out of memory for %zu zones", flop->span_count + 1);
 	flop->spans[flop->span_count++] = span;
 	return 0;
 }

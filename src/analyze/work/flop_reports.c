@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "util/array.h"
 #include "util/error.h"
 
 #define SIZE_KEY "size"
@@ -65,14 +66,8 @@ static int report_add(struct sonde_flop_reports *reports, const struct sonde_eve
 	sums->bytes += sane(work->bytes);
 	if (reports->count == most)
 		return 0;
-	if (reports->count == reports->cap) {
-		size_t cap = reports->cap ? reports->cap * 2 : 256;
-		struct sonde_flop_report *grown = realloc(reports->row, cap * sizeof *grown);
-		if (!grown)
-			return sonde_error(ENOMEM, "out of memory for %zu reports of work", cap);
-		reports->row = grown;
-		reports->cap = cap;
-	}
+	if (SONDE_ARRAY_RESERVE(reports->row, reports->cap, reports->count + 1))
+		return sonde_error(ENOMEM, "out of memory for %zu reports of work", reports->count + 1);
 	struct sonde_flop_report *report = &reports->row[reports->count++];
 	*report = (struct sonde_flop_report){.time_ns = event->time,
 					     .thread = thread,

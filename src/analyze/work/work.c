@@ -9,6 +9,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "util/array.h"
 #include "util/error.h"
 #include "util/search.h"
 
@@ -21,14 +22,8 @@ static int work_keep(struct sonde_works *works, const struct sonde_event *event,
 		works->beyond++;
 		return 0;
 	}
-	if (works->count == works->cap) {
-		size_t cap = works->cap ? works->cap * 2 : 256;
-		struct sonde_work *grown = realloc(works->works, cap * sizeof *grown);
-		if (!grown)
-			return sonde_error(ENOMEM, "out of memory for %zu work events", cap);
-		works->works = grown;
-		works->cap = cap;
-	}
+	if (SONDE_ARRAY_RESERVE(works->works, works->cap, works->count + 1))
+		return sonde_error(ENOMEM, "out of memory for %zu work events", works->count + 1);
 	works->works[works->count++] = (struct sonde_work){
 	    .time_ns = event->time, .thread = thread, .flop = work->flop, .bytes = work->bytes, .items = work->items};
 	return 0;

@@ -20,6 +20,7 @@
 #include "run/shell.h"
 #include "run/signals.h"
 #include "run/timed.h"
+#include "util/array.h"
 #include "util/error.h"
 
 #define SHELL_RUNS 5
@@ -76,14 +77,8 @@ static int run_pair(struct sonde_bench_runs *runs, const struct streams *streams
 static int add(struct sonde_bench_runs *runs, const struct sonde_versus_pair *pair)
 {
 	struct sonde_versus *versus = &runs->versus;
-	if (versus->count == runs->pair_cap) {
-		size_t cap = runs->pair_cap ? 2 * runs->pair_cap : 128;
-		struct sonde_versus_pair *grown = realloc(runs->pairs, cap * sizeof *grown);
-		if (!grown)
-			return sonde_error(ENOMEM, "out of memory for %zu runs", cap);
-		runs->pairs = grown;
-		runs->pair_cap = cap;
-	}
+	if (SONDE_ARRAY_RESERVE(runs->pairs, runs->pair_cap, versus->count + 1))
+		return sonde_error(ENOMEM, "out of memory for %zu runs", versus->count + 1);
 	runs->pairs[versus->count++] = *pair;
 	versus->pair = runs->pairs;
 	return 0;

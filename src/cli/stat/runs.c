@@ -13,6 +13,7 @@
 #include "cli/stat/show.h"
 #include "export/clean.h"
 #include "export/text/figure.h"
+#include "util/array.h"
 #include "util/buf.h"
 #include "util/error.h"
 
@@ -31,14 +32,8 @@ static const char *keep_reason(struct sonde_stat_runs *runs, enum sonde_stat fig
 
 int sonde_stat_runs_add(struct sonde_stat_runs *runs, const struct sonde_stat_figures *figures, int status)
 {
-	if (runs->count == runs->cap) {
-		size_t wanted = runs->cap ? runs->cap * 2 : 16;
-		struct sonde_stat_run *grown = realloc(runs->run, wanted * sizeof *grown);
-		if (!grown)
-			return sonde_error(ENOMEM, "out of memory for %zu runs", wanted);
-		runs->run = grown;
-		runs->cap = wanted;
-	}
+	if (SONDE_ARRAY_RESERVE(runs->run, runs->cap, runs->count + 1))
+		return sonde_error(ENOMEM, "out of memory for %zu runs", runs->count + 1);
 	struct sonde_stat_run *run = &runs->run[runs->count];
 	*run = (struct sonde_stat_run){.figures = *figures, .status = status};
 	for (int i = 0; i < SONDE_STAT_COUNT; i++)

@@ -18,6 +18,7 @@
 #include "cli/bench/file.h"
 #include "cli/bench/show.h"
 #include "run/redacted.h"
+#include "util/array.h"
 #include "util/error.h"
 
 enum { VERSION = 1, WORDS_MAX = 100000 };
@@ -324,14 +325,8 @@ static int read_entry(struct sonde_try_entry *entry, const json_t *root)
 static int take(void *context, const char *line, size_t len)
 {
 	struct sonde_try_entries *entries = context;
-	if (entries->count == entries->cap) {
-		size_t cap = entries->cap ? 2 * entries->cap : 16;
-		struct sonde_try_entry *grown = realloc(entries->entry, cap * sizeof *grown);
-		if (!grown)
-			return out_of_memory();
-		entries->entry = grown;
-		entries->cap = cap;
-	}
+	if (SONDE_ARRAY_RESERVE(entries->entry, entries->cap, entries->count + 1))
+		return out_of_memory();
 	struct sonde_try_entry *entry = &entries->entry[entries->count];
 	json_t *root = json_loadb(line, len, 0, NULL);
 	int code = root ? read_entry(entry, root) : -EBADMSG;

@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "util/array.h"
 #include "util/error.h"
 #include "util/search.h"
 
@@ -31,14 +32,8 @@ int sonde_chrome_holds_add(struct sonde_chrome_holds *holds, const struct sonde_
 	if (sonde_wait_row(batch->waits.kind[i])->group != SONDE_WAIT_GROUP_HELD || !batch->waits.object[i] ||
 	    !batch->waits.dur_ns[i]) /* who posted or signalled held nothing */
 		return 0;
-	if (holds->count == holds->cap) {
-		size_t cap = holds->cap ? 2 * holds->cap : 1024;
-		struct sonde_chrome_hold *rows = realloc(holds->rows, cap * sizeof *rows);
-		if (!rows)
-			return sonde_error(ENOMEM, "out of memory for %zu holds of locks", cap);
-		holds->rows = rows;
-		holds->cap = cap;
-	}
+	if (SONDE_ARRAY_RESERVE(holds->rows, holds->cap, holds->count + 1))
+		return sonde_error(ENOMEM, "out of memory for %zu holds of locks", holds->count + 1);
 	holds->rows[holds->count++] =
 	    (struct sonde_chrome_hold){.end_ns = batch->waits.start_ns[i] + batch->waits.dur_ns[i],
 				       .object = batch->waits.object[i],

@@ -7,18 +7,13 @@
 
 #include "export/stack/stacks.h"
 #include "format/metric.h"
+#include "util/array.h"
 #include "util/error.h"
 
 int sonde_firefox_counter(struct sonde_firefox *firefox, const char *name, uint32_t process)
 {
-	if (firefox->counter_count == firefox->counter_cap) {
-		size_t cap = firefox->counter_cap ? 2 * firefox->counter_cap : 16;
-		struct sonde_firefox_counter *rows = realloc(firefox->counters, cap * sizeof *rows);
-		if (!rows)
-			return sonde_error(ENOMEM, "out of memory for %zu counters", cap);
-		firefox->counters = rows;
-		firefox->counter_cap = cap;
-	}
+	if (SONDE_ARRAY_RESERVE(firefox->counters, firefox->counter_cap, firefox->counter_count + 1))
+		return sonde_error(ENOMEM, "out of memory for %zu counters", firefox->counter_count + 1);
 	uint32_t number = sonde_intern(&firefox->counter_names, name, &firefox->error);
 	if (!firefox->error)
 		firefox->counters[firefox->counter_count++] = (struct sonde_firefox_counter){

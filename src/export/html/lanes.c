@@ -21,6 +21,7 @@
 #include "export/gzip.h"
 #include "export/html/lanes_json.h"
 #include "tiles/tiles.h"
+#include "util/array.h"
 #include "util/error.h"
 #include "util/json.h"
 
@@ -73,14 +74,8 @@ static int bins(struct lanes *lanes, const struct sonde_tile_lane *lane, uint32_
 
 static int add(struct sonde_tile_rows *rows, const struct sonde_tile_row *row)
 {
-	if (rows->count == rows->cap) {
-		size_t cap = rows->cap ? 2 * rows->cap : 1024;
-		struct sonde_tile_row *all = realloc(rows->all, cap * sizeof *all);
-		if (!all)
-			return sonde_error(ENOMEM, "out of memory for %zu slices", cap);
-		rows->all = all;
-		rows->cap = cap;
-	}
+	if (SONDE_ARRAY_RESERVE(rows->all, rows->cap, rows->count + 1))
+		return sonde_error(ENOMEM, "out of memory for %zu slices", rows->count + 1);
 	rows->all[rows->count++] = *row;
 	return 0;
 }

@@ -18,6 +18,7 @@
 #include "export/text/preorder.h"
 #include "flame_css.h"
 #include "flame_js.h"
+#include "util/array.h"
 #include "util/error.h"
 
 enum {
@@ -157,15 +158,9 @@ static void put_frame(struct picture *picture, const struct sonde_preorder *at, 
 
 static int ensure_level(struct picture *picture, size_t depth)
 {
-	if (depth + 1 < picture->level_cap)
-		return 0;
-	size_t cap = picture->level_cap ? picture->level_cap * 2 : 64;
-	struct level *levels = realloc(picture->levels, cap * sizeof *levels);
-	if (!levels)
-		return sonde_error(ENOMEM, "out of memory for a tree %zu levels deep", depth);
-	picture->levels = levels;
-	picture->level_cap = cap;
-	return 0;
+	return SONDE_ARRAY_RESERVE(picture->levels, picture->level_cap, depth + 1 + 1)
+		   ? sonde_error(ENOMEM, "out of memory for a tree %zu levels deep", depth)
+		   : 0;
 }
 
 static void add_module(struct picture *picture, const struct sonde_tree_node *node)

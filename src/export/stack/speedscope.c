@@ -12,6 +12,7 @@
 #include "export/format.h"
 #include "export/origin.h"
 #include "export/stack/stacks.h"
+#include "util/array.h"
 #include "util/buf.h"
 #include "util/error.h"
 #include "util/json.h"
@@ -130,14 +131,8 @@ static int add_calls(struct calls *calls, const struct state *state, const struc
 		    (range->thread && !range->thread[batch->waits.thread[i]]) ||
 		    !sonde_weigh_cut(range, &start_ns, &dur_ns) || !dur_ns)
 			continue;
-		if (calls->count == calls->cap) {
-			size_t cap = calls->cap ? 2 * calls->cap : 1024;
-			struct call *rows = realloc(calls->rows, cap * sizeof *rows);
-			if (!rows)
-				return sonde_error(ENOMEM, "out of memory for %zu blocking calls", cap);
-			calls->rows = rows;
-			calls->cap = cap;
-		}
+		if (SONDE_ARRAY_RESERVE(calls->rows, calls->cap, calls->count + 1))
+			return sonde_error(ENOMEM, "out of memory for %zu blocking calls", calls->count + 1);
 		calls->rows[calls->count++] =
 		    (struct call){start_ns, sample_of(batch->waits.thread[i], batch->waits.stack[i],
 						      SONDE_STACK_LEAF_WAIT + batch->waits.kind[i], dur_ns)};

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "base/hash.h"
+#include "util/array.h"
 #include "util/error.h"
 
 /* A stack deeper than any that sonde records comes from a damaged file. */
@@ -161,14 +162,8 @@ void sonde_export_stacks_fini(struct sonde_stacks *stacks)
 
 static int push(struct sonde_stack_lines *lines, struct sonde_stack_line line)
 {
-	if (lines->count == lines->cap) {
-		size_t cap = lines->cap ? lines->cap * 2 : 128;
-		struct sonde_stack_line *at = realloc(lines->at, cap * sizeof *at);
-		if (!at)
-			return sonde_error(ENOMEM, "out of memory for a stack of %zu lines", cap);
-		lines->at = at;
-		lines->cap = cap;
-	}
+	if (SONDE_ARRAY_RESERVE(lines->at, lines->cap, lines->count + 1))
+		return sonde_error(ENOMEM, "out of memory for a stack of %zu lines", lines->count + 1);
 	lines->at[lines->count++] = line;
 	return 0;
 }
@@ -248,14 +243,8 @@ void sonde_stack_lines_fini(struct sonde_stack_lines *lines)
 
 static int path_push(struct sonde_stack_path *path, uint32_t node)
 {
-	if (path->count == path->cap) {
-		size_t cap = path->cap ? 2 * path->cap : 256;
-		uint32_t *nodes = realloc(path->nodes, cap * sizeof *nodes);
-		if (!nodes)
-			return sonde_error(ENOMEM, "out of memory for a stack %zu deep", cap);
-		path->nodes = nodes;
-		path->cap = cap;
-	}
+	if (SONDE_ARRAY_RESERVE(path->nodes, path->cap, path->count + 1))
+		return sonde_error(ENOMEM, "out of memory for a stack %zu deep", path->count + 1);
 	path->nodes[path->count++] = node;
 	return 0;
 }

@@ -14,6 +14,7 @@
 #include "serve/answer/answer.h"
 #include "serve/answer/ask.h"
 #include "serve/answer/stream.h"
+#include "util/array.h"
 #include "util/error.h"
 #include "util/json.h"
 #include "util/map.h"
@@ -74,14 +75,8 @@ static int rows_add(struct rows *rows, struct row row)
 	rows->taken++;
 	if (rows->count == 2 * rows->limit)
 		keep_earliest(rows);
-	if (rows->count == rows->cap) {
-		size_t cap = rows->cap ? 2 * rows->cap : 1024;
-		struct row *all = realloc(rows->all, cap * sizeof *all);
-		if (!all)
-			return sonde_error(ENOMEM, "out of memory for %zu samples", cap);
-		rows->all = all;
-		rows->cap = cap;
-	}
+	if (SONDE_ARRAY_RESERVE(rows->all, rows->cap, rows->count + 1))
+		return sonde_error(ENOMEM, "out of memory for %zu samples", rows->count + 1);
 	rows->all[rows->count++] = row;
 	return 0;
 }

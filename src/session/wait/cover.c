@@ -10,6 +10,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "util/array.h"
 #include "util/error.h"
 
 #define LEAST_NS 1000u
@@ -30,14 +31,8 @@ static uint64_t end_of(const struct sonde_wait_part *part)
 
 static int add(struct sonde_wait_cover *cover, struct sonde_wait_part part)
 {
-	if (cover->count == cover->cap) {
-		size_t cap = cover->cap ? 2 * cover->cap : 1024;
-		struct sonde_wait_part *parts = realloc(cover->parts, cap * sizeof *parts);
-		if (!parts)
-			return sonde_error(ENOMEM, "out of memory for %zu blocking calls", cap);
-		cover->parts = parts;
-		cover->cap = cap;
-	}
+	if (SONDE_ARRAY_RESERVE(cover->parts, cover->cap, cover->count + 1))
+		return sonde_error(ENOMEM, "out of memory for %zu blocking calls", cover->count + 1);
 	cover->parts[cover->count++] = part;
 	return 0;
 }

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/hash.h"
+#include "util/array.h"
 #include "util/error.h"
 #include "util/map.h"
 
@@ -143,14 +144,8 @@ int sonde_newborns_wait(struct sonde_newborns *newborns, uint64_t program, const
 	struct program *row = program_of(newborns, program, 1);
 	if (!row || newborns->waiting_count == WAITING_MAX)
 		return -ENOSPC;
-	if (newborns->waiting_count == newborns->waiting_cap) {
-		size_t cap = newborns->waiting_cap ? newborns->waiting_cap * 2 : 64;
-		struct waiting *grown = realloc(newborns->waiting, cap * sizeof *grown);
-		if (!grown)
-			return -ENOSPC;
-		newborns->waiting = grown;
-		newborns->waiting_cap = cap;
-	}
+	if (SONDE_ARRAY_RESERVE(newborns->waiting, newborns->waiting_cap, newborns->waiting_count + 1))
+		return -ENOSPC;
 	uint32_t id = (uint32_t)(row - newborns->programs) + 1;
 	newborns->waiting[newborns->waiting_count++] = (struct waiting){id, *time};
 	row->waiting++;

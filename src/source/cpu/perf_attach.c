@@ -12,6 +12,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "util/array.h"
 #include "util/error.h"
 #include "util/file.h"
 
@@ -23,14 +24,8 @@ static int compare_tids(const void *a, const void *b)
 
 static int append(pid_t **tids, size_t *count, size_t *cap, pid_t tid)
 {
-	if (*count == *cap) {
-		size_t wanted = *cap ? *cap * 2 : 64;
-		pid_t *grown = realloc(*tids, wanted * sizeof *grown);
-		if (!grown)
-			return sonde_error(ENOMEM, "out of memory for %zu threads", wanted);
-		*tids = grown;
-		*cap = wanted;
-	}
+	if (SONDE_ARRAY_RESERVE(*tids, *cap, *count + 1))
+		return sonde_error(ENOMEM, "out of memory for %zu threads", *count + 1);
 	(*tids)[(*count)++] = tid;
 	return 0;
 }

@@ -32,6 +32,7 @@ static const uint8_t places[SONDE_UNWIND_REGISTERS] = {0,  1,  2,  3,  4,  5,  6
 #error "sonde: the registers of this architecture are unknown"
 #endif
 
+#include "util/array.h"
 #include "util/error.h"
 #include "util/file.h"
 
@@ -148,15 +149,9 @@ static int raise_fd_limit(void)
 
 static int reserve(struct sonde_perf_events *events)
 {
-	if (events->count < events->cap)
-		return 0;
-	size_t cap = events->cap ? events->cap * 2 : 64;
-	int *fds = realloc(events->fds, cap * sizeof *fds);
-	if (!fds)
-		return sonde_error(ENOMEM, "out of memory for %zu perf events", cap);
-	events->fds = fds;
-	events->cap = cap;
-	return 0;
+	return SONDE_ARRAY_RESERVE(events->fds, events->cap, events->count + 1)
+		   ? sonde_error(ENOMEM, "out of memory for %zu perf events", events->count + 1)
+		   : 0;
 }
 
 /* Where one event goes. */

@@ -26,6 +26,7 @@
 #include "source/target/unsampled.h"
 #include "source/stack/unwinder.h"
 #include "source/target/channel.h"
+#include "util/array.h"
 #include "util/buf.h"
 #include "util/error.h"
 #include "util/file.h"
@@ -147,14 +148,8 @@ static void keep_row(struct sonde_source_run *run, struct sonde_timer_process *p
 		process->sampled_ns += row->weight_ns;
 	if (!row->weight_ns || !row->thread)
 		return;
-	if (run->row_count == run->row_cap) {
-		size_t cap = run->row_cap ? run->row_cap * 2 : 64;
-		struct row *rows = realloc(run->rows, cap * sizeof *rows);
-		if (!rows)
-			return;
-		run->rows = rows;
-		run->row_cap = cap;
-	}
+	if (SONDE_ARRAY_RESERVE(run->rows, run->row_cap, run->row_count + 1))
+		return;
 	run->rows[run->row_count] = *row;
 	run->rows[run->row_count].order = (uint32_t)run->row_count;
 	run->row_count++;

@@ -14,6 +14,7 @@
 #include "base/clock.h"
 #include "source/device/nvml_reader.h"
 #include "source/source.h"
+#include "util/array.h"
 #include "util/error.h"
 
 #define DEFAULT_EVERY_NS 100000000u
@@ -67,14 +68,8 @@ static struct row *row_of(struct sonde_source_run *run, const struct sonde_nvml_
 			return row;
 		}
 	}
-	if (run->row_count == run->row_cap) {
-		size_t cap = run->row_cap ? 2 * run->row_cap : 64;
-		struct row *rows = realloc(run->rows, cap * sizeof *rows);
-		if (!rows)
-			return NULL;
-		run->rows = rows;
-		run->row_cap = cap;
-	}
+	if (SONDE_ARRAY_RESERVE(run->rows, run->row_cap, run->row_count + 1))
+		return NULL;
 	object_of(run, reading->device, object, sizeof object);
 	struct row *row = &run->rows[run->row_count++];
 	*row = (struct row){.metric = reading->metric, .device = reading->device, .process = process};

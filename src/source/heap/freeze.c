@@ -18,6 +18,7 @@
 
 #include "base/clock.h"
 #include "source/heap/registers.h"
+#include "util/array.h"
 #include "util/error.h"
 
 #define ROUNDS 10 /* threads may start others while they are stopped */
@@ -156,14 +157,8 @@ static int let_go(const struct sonde_heap_thread *thread)
 
 static struct sonde_heap_thread *add(struct sonde_heap_threads *threads, pid_t tid)
 {
-	if (threads->count == threads->cap) {
-		size_t cap = threads->cap ? 2 * threads->cap : 8;
-		struct sonde_heap_thread *rows = realloc(threads->rows, cap * sizeof *rows);
-		if (!rows)
-			return NULL;
-		threads->rows = rows;
-		threads->cap = cap;
-	}
+	if (SONDE_ARRAY_RESERVE(threads->rows, threads->cap, threads->count + 1))
+		return NULL;
 	threads->rows[threads->count] = (struct sonde_heap_thread){.tid = tid};
 	return &threads->rows[threads->count++];
 }

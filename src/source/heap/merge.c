@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "util/array.h"
 #include "util/error.h"
 
 #define NEVER UINT64_MAX
@@ -168,15 +169,9 @@ static int reserve(struct queue *queue, size_t more)
 		queue->end -= queue->begin;
 		queue->begin = 0;
 	}
-	if (queue->end + more <= queue->cap)
-		return 0;
-	size_t cap = (queue->end + more) / 2 * 3 + more;
-	uint64_t *words = realloc(queue->words, cap * sizeof *words);
-	if (!words)
-		return sonde_error(ENOMEM, "no memory to put allocations in order");
-	queue->words = words;
-	queue->cap = cap;
-	return 0;
+	return SONDE_ARRAY_RESERVE(queue->words, queue->cap, queue->end + more)
+		   ? sonde_error(ENOMEM, "no memory to put allocations in order")
+		   : 0;
 }
 
 static struct queue *queue_of(struct sonde_heap_merge *merge, uint64_t serial, uint32_t thread)

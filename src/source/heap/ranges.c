@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "util/array.h"
 #include "util/error.h"
 #include "util/search.h"
 
@@ -38,14 +39,8 @@ static int insert(struct sonde_heap_ranges *ranges, size_t at, const struct sond
 {
 	if (ranges->count == SONDE_HEAP_RANGES_MAX)
 		return sonde_error(E2BIG, "more than %u mappings in a process", SONDE_HEAP_RANGES_MAX);
-	if (ranges->count == ranges->cap) {
-		size_t cap = ranges->cap ? 2 * ranges->cap : 64;
-		struct sonde_heap_piece *pieces = realloc(ranges->pieces, cap * sizeof *pieces);
-		if (!pieces)
-			return sonde_error(ENOMEM, "no memory for %zu mappings", cap);
-		ranges->pieces = pieces;
-		ranges->cap = cap;
-	}
+	if (SONDE_ARRAY_RESERVE(ranges->pieces, ranges->cap, ranges->count + 1))
+		return sonde_error(ENOMEM, "no memory for %zu mappings", ranges->count + 1);
 	move(ranges, at, at + 1);
 	ranges->pieces[at] = *piece;
 	return 0;

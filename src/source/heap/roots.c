@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "source/stack/maps.h"
+#include "util/array.h"
 #include "util/error.h"
 
 /* --- mappings ---------------------------------------------------------------------------------------------------- */
@@ -48,14 +49,8 @@ static enum sonde_heap_area_kind kind_of(const struct sonde_maps_line *line, con
 
 static struct sonde_heap_area *add(struct sonde_heap_areas *map)
 {
-	if (map->count == map->cap) {
-		size_t cap = map->cap ? 2 * map->cap : 64;
-		struct sonde_heap_area *rows = realloc(map->rows, cap * sizeof *rows);
-		if (!rows)
-			return NULL;
-		map->rows = rows;
-		map->cap = cap;
-	}
+	if (SONDE_ARRAY_RESERVE(map->rows, map->cap, map->count + 1))
+		return NULL;
 	return &map->rows[map->count++];
 }
 

@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "util/array.h"
 #include "util/error.h"
 
 #define PAGE_BITS 12u
@@ -237,14 +238,8 @@ int sonde_heap_scan_mark(struct sonde_heap_scan *scan, size_t i)
 {
 	if (scan->states[i] == SONDE_HEAP_REACHED)
 		return 0;
-	if (scan->waiting_count == scan->waiting_cap) {
-		size_t cap = scan->waiting_cap ? 2 * scan->waiting_cap : BATCH;
-		uint32_t *waiting = realloc(scan->waiting, cap * sizeof *waiting);
-		if (!waiting)
-			return sonde_error(ENOMEM, "no memory to follow pointers");
-		scan->waiting = waiting;
-		scan->waiting_cap = cap;
-	}
+	if (SONDE_ARRAY_RESERVE(scan->waiting, scan->waiting_cap, scan->waiting_count + 1))
+		return sonde_error(ENOMEM, "no memory to follow pointers");
 	scan->states[i] = SONDE_HEAP_REACHED;
 	scan->waiting[scan->waiting_count++] = (uint32_t)i;
 	return 0;

@@ -2,8 +2,8 @@
  *
  * Resident memory is read at once (statm: a microsecond). The proportional share (smaps_rollup) walks the process's
  * page tables, 40 ns a page, and keeps its mappings from changing meanwhile: it is read only as far as all such
- * readings together stay below 0.1 % of the time since the recording began, with half a millisecond to begin with; and it
- * counts only while as much is resident as at the snapshot.
+ * readings together stay below 0.1 % of the time since the recording began, with half a millisecond to begin with; and
+ * it counts only while as much is resident as at the snapshot.
  */
 #include "source/record/snapshots.h"
 
@@ -16,6 +16,7 @@
 
 #include "base/clock.h"
 #include "format/link.h"
+#include "util/array.h"
 #include "util/error.h"
 #include "util/file.h"
 
@@ -121,14 +122,8 @@ int sonde_snapshots_ask(struct sonde_snapshots *snapshots, const struct sonde_sn
 {
 	if (snapshots->asked == SNAPSHOTS_MAX)
 		return refuse(snapshots, ask, -E2BIG, "too many snapshots");
-	if (snapshots->count == snapshots->cap) {
-		size_t cap = snapshots->cap ? 2 * snapshots->cap : 16;
-		struct ask *asks = realloc(snapshots->asks, cap * sizeof *asks);
-		if (!asks)
-			return refuse(snapshots, ask, -ENOMEM, "no memory for snapshots");
-		snapshots->asks = asks;
-		snapshots->cap = cap;
-	}
+	if (SONDE_ARRAY_RESERVE(snapshots->asks, snapshots->cap, snapshots->count + 1))
+		return refuse(snapshots, ask, -ENOMEM, "no memory for snapshots");
 	struct ask row = {
 	    .process = ask->process,
 	    .label = sonde_recorder_string(snapshots->recorder, ask->label, ask->label_b),

@@ -23,6 +23,7 @@
 
 #include "source/resource/files.h"
 #include "source/resource/proc_stat.h"
+#include "util/array.h"
 
 enum { STATE_FIELD = 3, STAT_FIELDS = 24 }; /* as proc(5) numbers them */
 
@@ -277,14 +278,8 @@ static struct sonde_resources_task *task_of(struct sonde_resources_process *proc
 			return &process->tasks[at];
 		}
 	}
-	if (process->task_count == process->task_cap) {
-		size_t cap = process->task_cap ? 2 * process->task_cap : 16;
-		struct sonde_resources_task *tasks = realloc(process->tasks, cap * sizeof *tasks);
-		if (!tasks)
-			return NULL;
-		process->tasks = tasks;
-		process->task_cap = cap;
-	}
+	if (SONDE_ARRAY_RESERVE(process->tasks, process->task_cap, process->task_count + 1))
+		return NULL;
 	process->tasks[process->task_count] = (struct sonde_resources_task){.tid = tid};
 	return &process->tasks[process->task_count++];
 }

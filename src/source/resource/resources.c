@@ -27,6 +27,7 @@
 #include "source/resource/tree.h"
 #include "source/record/snapshots.h"
 #include "source/source.h"
+#include "util/array.h"
 #include "util/error.h"
 
 #define DEFAULT_EVERY_NS 100000000u
@@ -69,14 +70,8 @@ static struct machine_row *number_of(struct sonde_source_run *run, enum sonde_me
 			return row;
 		}
 	}
-	if (run->number_count == run->number_cap) {
-		size_t cap = run->number_cap ? 2 * run->number_cap : 64;
-		struct machine_row *numbers = realloc(run->numbers, cap * sizeof *numbers);
-		if (!numbers)
-			return NULL;
-		run->numbers = numbers;
-		run->number_cap = cap;
-	}
+	if (SONDE_ARRAY_RESERVE(run->numbers, run->number_cap, run->number_count + 1))
+		return NULL;
 	struct machine_row *row = &run->numbers[run->number_count++];
 	*row = (struct machine_row){.metric = metric};
 	snprintf(row->object, sizeof row->object, "%s", object);

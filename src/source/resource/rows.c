@@ -17,6 +17,7 @@
 #include "run/launch.h"
 #include "source/resource/files.h"
 #include "source/resource/bytes.h"
+#include "util/array.h"
 
 #define PSS_SHARE 1000u
 #define SWITCHES_SHARE 2000u
@@ -87,15 +88,9 @@ static void close_row(struct sonde_resources_rows *rows, struct sonde_resources_
 /* What it read and wrote is told, and found again with whoever waits for it. */
 static void keep_dead(struct sonde_resources_rows *rows, struct sonde_resources_row *row)
 {
-	if (rows->dead_count == rows->dead_cap) {
-		size_t cap = rows->dead_cap ? 2 * rows->dead_cap : 16;
-		struct sonde_resources_row *dead = realloc(rows->dead, cap * sizeof *dead);
-		if (!dead) {
-			close_row(rows, row);
-			return;
-		}
-		rows->dead = dead;
-		rows->dead_cap = cap;
+	if (SONDE_ARRAY_RESERVE(rows->dead, rows->dead_cap, rows->dead_count + 1)) {
+		close_row(rows, row);
+		return;
 	}
 	rows->dead[rows->dead_count++] = *row;
 	row->is_open = row->is_kept = row->has_bytes = row->is_behind = 0; /* that is the other's now */

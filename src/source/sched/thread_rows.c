@@ -9,6 +9,7 @@
 
 #include "source/resource/files.h"
 #include "source/sched/schedstat.h"
+#include "util/array.h"
 #include "util/search.h"
 
 #define KEPT_MAX 128u /* descriptors */
@@ -38,14 +39,8 @@ void sonde_thread_rows_close(struct sonde_thread_rows *rows, struct sonde_thread
 struct sonde_thread_row *sonde_thread_rows_add(struct sonde_thread_rows *rows, uint32_t process, pid_t pid, pid_t tid,
 					       uint64_t now_ns)
 {
-	if (rows->count == rows->cap) {
-		size_t cap = rows->cap ? 2 * rows->cap : 64;
-		struct sonde_thread_row *grown = realloc(rows->row, cap * sizeof *grown);
-		if (!grown)
-			return NULL;
-		rows->row = grown;
-		rows->cap = cap;
-	}
+	if (SONDE_ARRAY_RESERVE(rows->row, rows->cap, rows->count + 1))
+		return NULL;
 	struct sonde_thread_row *row = &rows->row[rows->count++];
 	*row = (struct sonde_thread_row){
 	    .process = process, .pid = pid, .tid = tid, .fd = -1, .listed = 1, .seen_ns = now_ns, .born_ns = now_ns};

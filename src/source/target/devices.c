@@ -12,6 +12,7 @@
 #include "base/clock.h"
 #include "format/device_lost.h"
 #include "symbol/demangle.h"
+#include "util/array.h"
 #include "util/error.h"
 
 #define CAUSES_MAX 1000               /* of a process: later ones are of one cause */
@@ -219,15 +220,9 @@ static void take_activity(struct sonde_devices *devices, const struct told *told
 
 static void keep_activity(struct sonde_devices *devices, uint32_t thread, const struct sonde_event_activity *event)
 {
-	if (devices->told_count == devices->told_cap) {
-		size_t cap = devices->told_cap ? 2 * devices->told_cap : 256;
-		struct told *told = realloc(devices->told, cap * sizeof *told);
-		if (!told) {
-			devices->unkept++;
-			return;
-		}
-		devices->told = told;
-		devices->told_cap = cap;
+	if (SONDE_ARRAY_RESERVE(devices->told, devices->told_cap, devices->told_count + 1)) {
+		devices->unkept++;
+		return;
 	}
 	devices->told[devices->told_count++] = (struct told){*event, thread};
 }

@@ -14,6 +14,7 @@
 
 #include "base/clock.h"
 #include "base/hash.h"
+#include "util/array.h"
 #include "util/file.h"
 
 #define EVERY_NS 5000000u
@@ -39,14 +40,8 @@ static pid_t read_own(pid_t pid, pid_t ours)
 
 static void add(struct sonde_own_tids *tids, pid_t own, pid_t ours)
 {
-	if (tids->count == tids->cap) {
-		size_t cap = tids->cap ? 2 * tids->cap : 16;
-		struct sonde_own_tid *rows = realloc(tids->rows, cap * sizeof *rows);
-		if (!rows)
-			return;
-		tids->rows = rows;
-		tids->cap = cap;
-	}
+	if (SONDE_ARRAY_RESERVE(tids->rows, tids->cap, tids->count + 1))
+		return;
 	tids->rows[tids->count++] = (struct sonde_own_tid){own, ours};
 	if (sonde_map_set(&tids->by_own, key(own), (uint32_t)tids->count) < 0 ||
 	    sonde_map_set(&tids->by_ours, key(ours), (uint32_t)tids->count) < 0)

@@ -15,6 +15,7 @@
 #include "format/wait.h"
 #include "source/wait/lock_names.h"
 #include "source/target/channel.h"
+#include "util/array.h"
 #include "util/error.h"
 
 #define STACKS_MAX (1u << 24)
@@ -291,15 +292,9 @@ static void take_call(struct sonde_wait_process *process, const struct call *cal
 
 static void keep_call(struct sonde_wait_process *process, uint32_t thread, const uint64_t *words)
 {
-	if (process->call_count == process->call_cap) {
-		size_t cap = process->call_cap ? 2 * process->call_cap : 1024;
-		struct call *calls = realloc(process->calls, cap * sizeof *calls);
-		if (!calls) {
-			process->unkept++;
-			return;
-		}
-		process->calls = calls;
-		process->call_cap = cap;
+	if (SONDE_ARRAY_RESERVE(process->calls, process->call_cap, process->call_count + 1)) {
+		process->unkept++;
+		return;
 	}
 	struct call *call = &process->calls[process->call_count++];
 	memcpy(call->words, words, sizeof call->words);

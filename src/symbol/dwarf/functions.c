@@ -12,6 +12,7 @@
 #include "base/hash.h"
 #include "symbol/demangle.h"
 #include "symbol/dwarf/unit.h"
+#include "util/array.h"
 #include "util/error.h"
 
 #define DEPTH_MAX 128
@@ -93,14 +94,8 @@ static uint64_t number(Dwarf_Die *die, unsigned name)
 
 int sonde_dwarf_intervals_add(struct sonde_dwarf_intervals *all, const struct sonde_dwarf_interval *interval)
 {
-	if (all->count == all->capacity) {
-		size_t capacity = all->capacity ? all->capacity * 2 : 256;
-		void *grown = realloc(all->items, capacity * sizeof *all->items);
-		if (!grown)
-			return sonde_error(ENOMEM, "out of memory for %zu code ranges", capacity);
-		all->items = grown;
-		all->capacity = capacity;
-	}
+	if (SONDE_ARRAY_RESERVE(all->items, all->capacity, all->count + 1))
+		return sonde_error(ENOMEM, "out of memory for %zu code ranges", all->count + 1);
 	all->items[all->count++] = *interval;
 	return 0;
 }

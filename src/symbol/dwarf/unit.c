@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "util/array.h"
 #include "util/error.h"
 #include "util/search.h"
 
@@ -33,14 +34,8 @@ static int add_change(struct changes *all, uint64_t address, uint32_t first, uin
 		all->count--;
 	if (all->count && all->items[all->count - 1].first == first && all->items[all->count - 1].second == second)
 		return 0;
-	if (all->count == all->capacity) {
-		size_t capacity = all->capacity ? all->capacity * 2 : 1024;
-		void *grown = realloc(all->items, capacity * sizeof *all->items);
-		if (!grown)
-			return sonde_error(ENOMEM, "out of memory for %zu lines", capacity);
-		all->items = grown;
-		all->capacity = capacity;
-	}
+	if (SONDE_ARRAY_RESERVE(all->items, all->capacity, all->count + 1))
+		return sonde_error(ENOMEM, "out of memory for %zu lines", all->count + 1);
 	all->items[all->count++] = (struct change){address, first, second};
 	return 0;
 }

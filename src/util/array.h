@@ -1,0 +1,23 @@
+/* array.h: arrays that grow. Not thread-safe.
+ *
+ *	if (SONDE_ARRAY_RESERVE(list->rows, list->capacity, list->count + 1))
+ *		return sonde_error(ENOMEM, "out of memory for rows");
+ *	list->rows[list->count++] = row;
+ *
+ * The owner frees the array with free().
+ */
+#ifndef SONDE_UTIL_ARRAY_H
+#define SONDE_UTIL_ARRAY_H
+
+#include <stddef.h>
+
+/* Makes room for `count` elements: 0, or -ENOMEM, which leaves the array and its capacity (a size_t) as they are. New
+ * elements are not initialised. */
+#define SONDE_ARRAY_RESERVE(array, capacity, count) \
+	sonde_array_reserve(&(array), &(capacity), (count), sizeof *(array))
+
+/* `array`: the address of a pointer to elements of `element_b` bytes. Capacities at least double, so that appending one by
+ * one costs amortised constant time. */
+int sonde_array_reserve(void *array, size_t *capacity, size_t count, size_t element_b);
+
+#endif

@@ -1,0 +1,71 @@
+/* test_array.c: arrays grow, keep their elements, and stay as they are where there is no room. */
+#include "util/array.h"
+
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+
+#include <cmocka.h>
+
+static void keeps_elements(void **state)
+{
+	(void)state;
+	uint32_t *rows = NULL;
+	size_t capacity = 0, moves = 0;
+	for (uint32_t i = 0; i < 100000; i++) {
+		const size_t before = capacity;
+		assert_int_equal(SONDE_ARRAY_RESERVE(rows, capacity, i + 1), 0);
+		assert_true(capacity > i);
+		moves += capacity != before;
+		rows[i] = i * 7;
+	}
+	for (uint32_t i = 0; i < 100000; i++)
+		assert_int_equal(rows[i], i * 7);
+	assert_true(moves < 20);
+	free(rows);
+}
+
+static void reserves_many_at_once(void **state)
+{
+	(void)state;
+	struct row {
+		char text[48];
+	} *rows = NULL;
+	size_t capacity = 0;
+	assert_int_equal(SONDE_ARRAY_RESERVE(rows, capacity, 1000), 0);
+	assert_true(capacity >= 1000);
+	struct row *const before = rows;
+	const size_t enough = capacity;
+	assert_int_equal(SONDE_ARRAY_RESERVE(rows, capacity, 10), 0);
+	assert_ptr_equal(rows, before);
+	assert_int_equal(capacity, enough);
+	free(rows);
+}
+
+static void stays_without_memory(void **state)
+{
+	(void)state;
+	uint64_t *rows = NULL;
+	size_t capacity = 0;
+	assert_int_equal(SONDE_ARRAY_RESERVE(rows, capacity, 3), 0);
+	rows[2] = 42;
+	const size_t before = capacity;
+	assert_int_equal(SONDE_ARRAY_RESERVE(rows, capacity, SIZE_MAX), -ENOMEM);         /* the size overflows */
+	assert_int_equal(SONDE_ARRAY_RESERVE(rows, capacity, (size_t)1 << 59), -ENOMEM); /* more than there can be */
+	assert_int_equal(capacity, before);
+	assert_int_equal(rows[2], 42);
+	free(rows);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+	    cmocka_unit_test(keeps_elements),
+	    cmocka_unit_test(reserves_many_at_once),
+	    cmocka_unit_test(stays_without_memory),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
