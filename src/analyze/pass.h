@@ -23,11 +23,10 @@ enum sonde_sort { SONDE_SORT_SELF = 0, SONDE_SORT_TOTAL, SONDE_SORT_COUNT, SONDE
 
 struct sonde_pass_options {
 	enum sonde_sort sort;
-	size_t limit;              /* rows; 0 = the pass's own default */
-	const char *focus;         /* a function's name, for callers and lines; NULL = the hottest */
-	uint64_t from_ns, to_ns;   /* CLOCK_MONOTONIC, as in the recording; 0 = whole run */
-	const uint8_t *thread;     /* by thread id: not 0 = wanted (selection.h); NULL = all */
-	const char *thread_is;     /* the wanted ones in words: "3 threads named worker" */
+	size_t limit;      /* rows; 0 = the pass's own default */
+	const char *focus; /* a function's name, for callers and lines; NULL = the hottest */
+	struct sonde_selection selection;
+	const char *thread_is;     /* the selected threads in words: "3 threads named worker" */
 	struct sonde_weigh weigh;  /* of the call tree */
 	size_t diff_from, diff_to; /* snapshots that are compared, by number; 0 = none */
 	int asked;                 /* named by --section */

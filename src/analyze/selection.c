@@ -18,7 +18,7 @@ static int read_tid(const char *text, uint32_t *out)
 	return 1;
 }
 
-static void mark_tid(struct sonde_selection *selection, const struct sonde_session *session, uint32_t tid)
+static void mark_tid(struct sonde_thread_selection *selection, const struct sonde_session *session, uint32_t tid)
 {
 	for (uint32_t id = 1; id <= sonde_session_thread_count(session); id++) {
 		selection->threads[id] = sonde_session_thread(session, id)->tid == tid;
@@ -26,7 +26,7 @@ static void mark_tid(struct sonde_selection *selection, const struct sonde_sessi
 	}
 }
 
-static void mark_name(struct sonde_selection *selection, const struct sonde_session *session, const char *name)
+static void mark_name(struct sonde_thread_selection *selection, const struct sonde_session *session, const char *name)
 {
 	for (uint32_t id = 1; id <= sonde_session_thread_count(session); id++) {
 		selection->threads[id] = strcmp(sonde_session_thread(session, id)->name, name) == 0;
@@ -34,9 +34,10 @@ static void mark_name(struct sonde_selection *selection, const struct sonde_sess
 	}
 }
 
-int sonde_selection_find(struct sonde_selection *out, const struct sonde_session *session, const char *which)
+int sonde_thread_selection_find(struct sonde_thread_selection *out, const struct sonde_session *session,
+				const char *which)
 {
-	struct sonde_selection selection = {.threads = calloc(sonde_session_thread_count(session) + 1, 1)};
+	struct sonde_thread_selection selection = {.threads = calloc(sonde_session_thread_count(session) + 1, 1)};
 	uint32_t tid;
 	if (!selection.threads)
 		return sonde_error(ENOMEM, "out of memory for %zu threads", sonde_session_thread_count(session));

@@ -10,13 +10,14 @@
 
 #include "session/session.h"
 
-struct sonde_selection {
+struct sonde_thread_selection {
 	uint8_t *threads; /* by id: 1 = wanted; the caller's to free */
 	size_t count;     /* of the wanted */
 	int by_name;
 };
 
 /* `which`: a tid, or a name where it is no thread's tid. -ESRCH where there is no such thread. */
-int sonde_selection_find(struct sonde_selection *out, const struct sonde_session *session, const char *which);
+int sonde_thread_selection_find(struct sonde_thread_selection *out, const struct sonde_session *session,
+				const char *which);
 
 #endif

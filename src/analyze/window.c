@@ -11,13 +11,13 @@ struct sonde_window sonde_window_of(const struct sonde_session *session, const s
 		window.to_ns = run->last_event_ns;
 		window.what = "wall time that the flight recorder held (first to last event)";
 	}
-	if (options->from_ns || options->to_ns)
+	if (options->selection.from_ns || options->selection.to_ns)
 		window.what =
 		    window.held ? "the selected time, as far as the flight recorder held it" : "the selected time";
-	if (options->from_ns > window.from_ns)
-		window.from_ns = options->from_ns;
-	if (options->to_ns && options->to_ns < window.to_ns)
-		window.to_ns = options->to_ns;
+	if (options->selection.from_ns > window.from_ns)
+		window.from_ns = options->selection.from_ns;
+	if (options->selection.to_ns && options->selection.to_ns < window.to_ns)
+		window.to_ns = options->selection.to_ns;
 	if (window.to_ns < window.from_ns)
 		window.to_ns = window.from_ns;
 	return window;

@@ -17,7 +17,7 @@ struct reading {
 	struct sonde_calls *calls;
 	struct sonde_session *session;
 	const struct sonde_format_options *options;
-	struct sonde_heap_range range;
+	struct sonde_selection range;
 	struct sonde_track_share share;
 	struct sonde_chrome_holds holds;
 };
@@ -107,7 +107,7 @@ static int compare(const void *left, const void *right)
 
 int sonde_calls_read(struct sonde_calls *out, struct sonde_session *session, const struct sonde_format_options *options)
 {
-	const struct sonde_heap_range wanted = {options->from_ns, options->to_ns, options->thread};
+	const struct sonde_selection wanted = options->selection;
 	struct reading reading = {
 	    .calls = out, .session = session, .options = options, .range = sonde_weigh_range(session, &wanted)};
 	*out = (struct sonde_calls){0};

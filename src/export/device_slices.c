@@ -24,7 +24,7 @@ void sonde_device_slices_fini(struct sonde_device_slices *slices)
 struct reading {
 	struct sonde_device_slices *slices;
 	struct sonde_session *session;
-	struct sonde_heap_range range;
+	struct sonde_selection range;
 };
 
 static int add(struct sonde_device_slices *slices, const struct sonde_device_slice *slice)
@@ -190,7 +190,7 @@ static int tie_up(struct sonde_device_slices *slices, const struct sonde_session
 int sonde_device_slices_read(struct sonde_device_slices *out, struct sonde_session *session,
 			     const struct sonde_format_options *options)
 {
-	const struct sonde_heap_range wanted = {options->from_ns, options->to_ns, options->thread};
+	const struct sonde_selection wanted = options->selection;
 	struct reading reading = {out, session, sonde_weigh_range(session, &wanted)};
 	struct sonde_cursor *cursor;
 	const struct sonde_batch *batch;

@@ -18,20 +18,12 @@ struct sonde_format_options {
 	int color; /* ANSI colours allowed */
 	int ascii; /* no characters beyond ASCII */
 	/* What of a session is wanted; a report has been chosen before. */
-	uint64_t from_ns, to_ns; /* CLOCK_MONOTONIC; 0 = whole run */
-	const uint8_t *thread;   /* by thread id: not 0 = wanted; NULL = all */
+	struct sonde_selection selection;
 	struct sonde_weigh weigh;
 	const struct sonde_report *report; /* of the section that an exchange format names; NULL = none */
 	struct sonde_session *session;     /* of a report, for a format that puts in more; NULL = none */
 	uint64_t most_b;                   /* about what html may take; 0 = SONDE_FORMAT_MOST_B */
 };
-
-/* Whether the options' range and threads take in an event. */
-static inline int sonde_format_takes(const struct sonde_format_options *options, uint64_t time_ns, uint32_t thread)
-{
-	return time_ns >= options->from_ns && (!options->to_ns || time_ns < options->to_ns) &&
-	       (!options->thread || options->thread[thread]);
-}
 
 #define SONDE_FORMAT_MOST_B ((uint64_t)16 << 20)
 

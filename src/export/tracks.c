@@ -4,9 +4,7 @@
 static int open(struct sonde_tracks **out, const struct sonde_export_tracks *tracks, uint32_t kinds)
 {
 	const struct sonde_tracks_options options = {.kinds = kinds,
-						     .from_ns = tracks->options->from_ns,
-						     .to_ns = tracks->options->to_ns,
-						     .thread = tracks->options->thread,
+						     .selection = tracks->options->selection,
 						     .has_waits = tracks->has_waits,
 						     .report = tracks->options->report};
 	return sonde_tracks_open(out, tracks->session, &options);

@@ -19,6 +19,19 @@
 
 struct sonde_session;
 
+/* Which part of a recording; all zero: the whole. */
+struct sonde_selection {
+	uint64_t from_ns, to_ns; /* CLOCK_MONOTONIC; to_ns is not included, 0 = to the end */
+	const uint8_t *thread;   /* by thread id: not 0 = selected; NULL = all. Of heaps: who allocated a block */
+};
+
+/* Whether an event at this time and of this thread is selected. */
+static inline int sonde_selection_takes(const struct sonde_selection *selection, uint64_t time_ns, uint32_t thread)
+{
+	return time_ns >= selection->from_ns && (!selection->to_ns || time_ns < selection->to_ns) &&
+	       (!selection->thread || selection->thread[thread]);
+}
+
 struct sonde_session_options {
 	int no_symbols; /* do not look anything up beyond what the recording holds */
 	int debuginfod; /* ask debuginfod servers for missing debug files */
@@ -490,12 +503,6 @@ struct sonde_heap_alive {
 	double variance; /* of an estimate, in B² */
 };
 
-/* A part of a recording; all zero: the whole. What began before it is alive in it, its peak may be its beginning. */
-struct sonde_heap_range {
-	uint64_t from_ns, to_ns; /* to_ns 0 = the end */
-	const uint8_t *thread;   /* by id: blocks that these allocated, whoever frees them; NULL = all */
-};
-
 /* One of the intervals, equally long, into which a range is divided. */
 struct sonde_heap_interval {
 	uint64_t peak_b, peak_blocks; /* the most at any moment in it */
@@ -542,10 +549,10 @@ int sonde_session_heap_moments(struct sonde_session *session, struct sonde_heap_
  * read are left out; then a negative errno, and the rest. */
 int sonde_session_heap_sums(struct sonde_session *session, struct sonde_heap_sums *out);
 /* Of a part: decodes the two chunks a heap at its ends; all of them where threads are chosen. NULL = the whole. */
-int sonde_session_heap_sums_of(struct sonde_session *session, const struct sonde_heap_range *range,
+int sonde_session_heap_sums_of(struct sonde_session *session, const struct sonde_selection *range,
 			       struct sonde_heap_sums *out);
 /* Of one heap, over a range that has both ends; decodes the chunks that lie in more than one interval. */
-int sonde_session_heap_timeline(struct sonde_session *session, uint32_t heap, const struct sonde_heap_range *range,
+int sonde_session_heap_timeline(struct sonde_session *session, uint32_t heap, const struct sonde_selection *range,
 				struct sonde_heap_interval *rows, size_t count);
 void sonde_heap_sums_free(struct sonde_heap_sums *sums);
 

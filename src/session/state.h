@@ -56,8 +56,8 @@ struct sonde_session {
 	struct sonde_part whole;
 	struct sonde_stacks stacks;
 
-	struct sonde_heap_sums heap_sums;    /* of the range that was asked for last; users NULL = none */
-	struct sonde_heap_range heap_summed; /* that range */
+	struct sonde_heap_sums heap_sums;   /* of the range that was asked for last; users NULL = none */
+	struct sonde_selection heap_summed; /* that range */
 
 	struct sonde_session_kept kept[SONDE_KEPT_COUNT];
 	struct sonde_meta_close close; /* head.type 0: not seen */

@@ -91,7 +91,7 @@ void sonde_weigh_say(const struct sonde_weigh *weigh, const struct sonde_session
 
 struct sonde_weigh_view {
 	struct sonde_weigh weigh;
-	struct sonde_heap_range range;
+	struct sonde_selection range;
 };
 
 struct sonde_weights_row {
@@ -125,11 +125,11 @@ void sonde_weights_fini(struct sonde_weights *weights);
 const char *sonde_weigh_leaf(uint32_t kind);
 
 /* The part of the recording in which waiting counts: what there is of the range that is wanted. */
-struct sonde_heap_range sonde_weigh_range(const struct sonde_session *session, const struct sonde_heap_range *wanted);
+struct sonde_selection sonde_weigh_range(const struct sonde_session *session, const struct sonde_selection *wanted);
 
 /* How much of a sampled wait lies in `range`, a part of the recording `all`. What looks stand for may be more time than
  * there was (of several threads): what sticks out of the recording belongs to the part that does not. */
-static inline uint64_t sonde_weigh_sampled(const struct sonde_heap_range *all, const struct sonde_heap_range *range,
+static inline uint64_t sonde_weigh_sampled(const struct sonde_selection *all, const struct sonde_selection *range,
 					   uint64_t start_ns, uint64_t dur_ns)
 {
 	uint64_t from_ns = start_ns > all->from_ns ? start_ns : all->from_ns, end_ns = start_ns + dur_ns;
@@ -143,7 +143,7 @@ static inline uint64_t sonde_weigh_sampled(const struct sonde_heap_range *all, c
 }
 
 /* Cuts a call that waits to such a range; 0 when nothing of it lies there. */
-static inline int sonde_weigh_cut(const struct sonde_heap_range *range, uint64_t *start_ns, uint64_t *dur_ns)
+static inline int sonde_weigh_cut(const struct sonde_selection *range, uint64_t *start_ns, uint64_t *dur_ns)
 {
 	uint64_t from_ns = *start_ns > range->from_ns ? *start_ns : range->from_ns;
 	uint64_t end_ns = *start_ns + *dur_ns, to_ns = end_ns < range->to_ns ? end_ns : range->to_ns;

@@ -42,7 +42,7 @@ static int row(struct sonde_tracks *tracks, const struct sonde_batch *batch, siz
 	const struct form *form = from->type < sizeof forms / sizeof *forms ? &forms[from->type] : &forms[0];
 	const struct sonde_site *site = sonde_session_site(tracks->session, from->site);
 	struct sonde_track_event *event = &tracks->event;
-	if (!form->form || !sonde_tracks_take(&tracks->options, from->time, batch->thread) ||
+	if (!form->form || !sonde_selection_takes(&tracks->options.selection, from->time, batch->thread) ||
 	    (form->value && (size_t)from->words * 8 < sizeof *value))
 		return 0;
 	event->form = form->form;

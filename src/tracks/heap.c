@@ -22,7 +22,7 @@ struct heaps {
 	uint32_t id; /* of that heap; 0 = none yet */
 	const struct sonde_heap *heap;
 	const struct sonde_process *process; /* NULL = not known */
-	struct sonde_heap_range range;
+	struct sonde_selection range;
 	uint64_t live_b;
 	size_t at, end;   /* the next point of it, or the next part; and behind the last */
 	uint64_t from_ns; /* of the piece in hand, with its bounds */
@@ -55,17 +55,17 @@ static int find_range(const struct sonde_tracks *tracks, struct heaps *heaps)
 	const struct sonde_tracks_options *options = &tracks->options;
 	const struct sonde_run *run = sonde_session_run(tracks->session);
 	const struct sonde_part *part = sonde_session_part_of(tracks->session, heaps->heap->process);
-	struct sonde_heap_range *range = &heaps->range;
-	*range = options->is_whole ? (struct sonde_heap_range){part->start_ns, part->end_ns, NULL}
-				   : (struct sonde_heap_range){run->start_ns, run->end_ns, options->thread};
+	struct sonde_selection *range = &heaps->range;
+	*range = options->is_whole ? (struct sonde_selection){part->start_ns, part->end_ns, NULL}
+				   : (struct sonde_selection){run->start_ns, run->end_ns, options->selection.thread};
 	if (heaps->process && heaps->process->start_ns > range->from_ns)
 		range->from_ns = heaps->process->start_ns;
 	if (heaps->process && heaps->process->end_ns && heaps->process->end_ns < range->to_ns)
 		range->to_ns = heaps->process->end_ns;
-	if (options->from_ns > range->from_ns)
-		range->from_ns = options->from_ns;
-	if (options->to_ns && options->to_ns < range->to_ns)
-		range->to_ns = options->to_ns;
+	if (options->selection.from_ns > range->from_ns)
+		range->from_ns = options->selection.from_ns;
+	if (options->selection.to_ns && options->selection.to_ns < range->to_ns)
+		range->to_ns = options->selection.to_ns;
 	return range->from_ns < range->to_ns;
 }
 
@@ -124,7 +124,7 @@ static int put_point(struct sonde_tracks *tracks, const struct heaps *heaps, uin
  * most that was live in it, and what was live at its end. A counter keeps its value where nothing happened. */
 static int next_point(struct sonde_tracks *tracks, struct heaps *heaps)
 {
-	const struct sonde_heap_range *range = &heaps->range;
+	const struct sonde_selection *range = &heaps->range;
 	size_t at = heaps->at++, i = (at - 1) / 2;
 	double part_ns = (double)(range->to_ns - range->from_ns) / (double)heaps->count;
 	if (!at)
@@ -149,7 +149,7 @@ static int next_point(struct sonde_tracks *tracks, struct heaps *heaps)
 
 static int next_piece(struct sonde_tracks *tracks, struct heaps *heaps)
 {
-	const struct sonde_heap_range *range = &heaps->range;
+	const struct sonde_selection *range = &heaps->range;
 	size_t i = heaps->at++;
 	int is_end = i == heaps->count;
 	double part_ns = (double)(range->to_ns - range->from_ns) / (double)heaps->count;

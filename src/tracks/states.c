@@ -45,12 +45,12 @@ struct states {
 /* Cuts an interval to what is wanted; 0: nothing of it is, or nobody saw what it was. */
 static int cut(const struct sonde_tracks_options *options, struct sonde_interval *interval)
 {
-	if (interval->from_ns < options->from_ns)
-		interval->from_ns = options->from_ns;
-	if (options->to_ns && interval->to_ns > options->to_ns)
-		interval->to_ns = options->to_ns;
+	if (interval->from_ns < options->selection.from_ns)
+		interval->from_ns = options->selection.from_ns;
+	if (options->selection.to_ns && interval->to_ns > options->selection.to_ns)
+		interval->to_ns = options->selection.to_ns;
 	return interval->state != SONDE_INTERVAL_UNSEEN && interval->from_ns < interval->to_ns &&
-	       (!options->thread || options->thread[interval->thread]);
+	       (!options->selection.thread || options->selection.thread[interval->thread]);
 }
 
 static int count(void *context, const struct sonde_interval *interval)
@@ -79,7 +79,7 @@ static int open(struct sonde_tracks *tracks, void *context)
 		sonde_track_share_choose(&states->share);
 	}
 	if (!rc && states->share.lives_ns && options->has_waits)
-		rc = sonde_wait_cover_read(&states->cover, tracks->session, options->thread);
+		rc = sonde_wait_cover_read(&states->cover, tracks->session, options->selection.thread);
 	if (rc || (!options->is_whole && !states->share.lives_ns))
 		return rc;
 	states->open = calloc(states->threads, sizeof *states->open);
@@ -170,7 +170,7 @@ static void put_flow(struct sonde_tracks *tracks, const struct sonde_interval *w
 		return;
 	if (!tracks->options.is_whole &&
 	    (whole->by > sonde_session_thread_count(tracks->session) || part->from_ns != whole->from_ns ||
-	     !sonde_tracks_take(&tracks->options, whole->woken_ns, whole->by)))
+	     !sonde_selection_takes(&tracks->options.selection, whole->woken_ns, whole->by)))
 		return;
 	tracks->event.flow = (struct sonde_track_flow){
 	    .from_ns = whole->woken_ns, .thread = whole->by, .title = "wake-up", .action = "wakes"};

@@ -83,9 +83,8 @@ struct sonde_track_event {
 };
 
 struct sonde_tracks_options {
-	uint32_t kinds;          /* SONDE_TRACKS_OF() of each */
-	uint64_t from_ns, to_ns; /* cut to this time; 0 = the whole recording */
-	const uint8_t *thread;   /* by thread id: not 0 = wanted; NULL = all */
+	uint32_t kinds;                   /* SONDE_TRACKS_OF() of each */
+	struct sonde_selection selection; /* slices are cut to its time */
 	/* Every event, uncut, for viewers that zoom: none share a slice, and counters are pieces of a curve, whose two
 	 * arguments are the most and the least in that time. */
 	int is_whole;
@@ -116,12 +115,5 @@ struct sonde_tracks_left {
 	uint64_t damaged;  /* tracks that lack chunks that could not be read */
 };
 const struct sonde_tracks_left *sonde_tracks_left(const struct sonde_tracks *tracks, enum sonde_track_kind kind);
-
-/* Whether an event at this time and of this thread is wanted. */
-static inline int sonde_tracks_take(const struct sonde_tracks_options *options, uint64_t time_ns, uint32_t thread)
-{
-	return time_ns >= options->from_ns && (!options->to_ns || time_ns < options->to_ns) &&
-	       (!options->thread || options->thread[thread]);
-}
 
 #endif

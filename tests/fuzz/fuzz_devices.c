@@ -42,8 +42,8 @@ static void report_all(struct sonde_session *session, FILE *out)
 	const struct sonde_run *run = sonde_session_run(session);
 	struct sonde_pass_options options = {.asked = 1, .limit = 20, .what_if = what_if, .what_ifs = 2};
 	for (int part = 0; part < 2; part++) {
-		options.from_ns = part ? run->start_ns + run->wall_ns / 3 : 0;
-		options.to_ns = part ? run->start_ns + run->wall_ns / 2 + 1 : 0;
+		options.selection.from_ns = part ? run->start_ns + run->wall_ns / 3 : 0;
+		options.selection.to_ns = part ? run->start_ns + run->wall_ns / 2 + 1 : 0;
 		for (size_t i = 0; i < sonde_pass_count; i++) {
 			struct sonde_report *report;
 			CHECK(!sonde_report_new(&report));

@@ -295,9 +295,9 @@ static void walk_heaps(struct sonde_session *session)
 	struct sonde_heap_alive *alive = calloc(sonde_session_heap_site_count(session) + 1, sizeof *alive);
 	CHECK(thread && alive);
 	thread[1] = 1;
-	const struct sonde_heap_range ranges[] = {{run->start_ns, run->end_ns, NULL},
-						  {run->start_ns + third_ns, run->start_ns + 2 * third_ns, NULL},
-						  {run->start_ns, run->end_ns, thread}};
+	const struct sonde_selection ranges[] = {{run->start_ns, run->end_ns, NULL},
+						 {run->start_ns + third_ns, run->start_ns + 2 * third_ns, NULL},
+						 {run->start_ns, run->end_ns, thread}};
 	walk_heap_ids(session);
 	walk_snapshots(session);
 	for (size_t i = 0; i < sizeof ranges / sizeof *ranges; i++) {

@@ -266,7 +266,7 @@ static int compare_stacks(const void *left, const void *right)
 static int weights_take(struct sonde_samples *samples, struct sonde_weights *out)
 {
 	const struct sonde_pass_options *options = &samples->options;
-	const struct sonde_weigh_view view = {options->weigh, {options->from_ns, options->to_ns, options->thread}};
+	const struct sonde_weigh_view view = {options->weigh, options->selection};
 	int rc = sonde_weights_take(out, samples->session, &view);
 	for (size_t i = 0; rc == 0 && i < out->row_count; i++) {
 		const struct sonde_weights_row *row = &out->rows[i];

@@ -103,7 +103,7 @@ static int note_clocks(const struct sums *sums, size_t process_count, struct son
 {
 	const struct sonde_pass_options *options = &sums->counters->options;
 	uint64_t measured = 0, partly = 0;
-	if (options->from_ns || options->to_ns)
+	if (options->selection.from_ns || options->selection.to_ns)
 		return 0;
 	for (size_t id = 1; id <= process_count; id++) {
 		measured += sums->by_process[id].clocks_ns != 0;

@@ -84,7 +84,7 @@ int sonde_samples_walk(const struct sonde_samples *samples, void (*visit)(void *
 /* True if the options select a part of the recording. */
 static inline int sonde_pass_selects(const struct sonde_pass_options *options)
 {
-	return options->from_ns || options->to_ns || options->thread;
+	return options->selection.from_ns || options->selection.to_ns || options->selection.thread;
 }
 
 /* A part of the sampled time, with its 95 % interval. */
@@ -121,8 +121,9 @@ int sonde_samples_none(const struct sonde_samples *samples, struct sonde_report 
 /* True if an event is within the options' range and thread. */
 static inline int sonde_pass_takes(const struct sonde_pass_options *options, uint64_t time_ns, uint32_t thread)
 {
-	return time_ns >= options->from_ns && (options->to_ns == 0 || time_ns < options->to_ns) &&
-	       (!options->thread || options->thread[thread]);
+	return time_ns >= options->selection.from_ns &&
+	       (options->selection.to_ns == 0 || time_ns < options->selection.to_ns) &&
+	       (!options->selection.thread || options->selection.thread[thread]);
 }
 
 #endif

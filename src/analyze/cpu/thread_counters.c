@@ -86,7 +86,7 @@ void sonde_thread_counters_cells(const struct sonde_thread_counters *counters, s
 
 struct sonde_cell sonde_thread_counters_clock(const struct sonde_thread_counters *counters, uint64_t clock_ns)
 {
-	if (counters->options.from_ns || counters->options.to_ns)
+	if (counters->options.selection.from_ns || counters->options.selection.to_ns)
 		return sonde_cell_absent("measured for the whole run only");
 	return clock_ns ? sonde_cell_int(clock_ns) : sonde_cell_absent("not measured");
 }

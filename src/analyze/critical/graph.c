@@ -63,10 +63,11 @@ static struct keeper *keeper_of(struct sonde_session *session)
 
 static int is_for(const struct entry *entry, const struct sonde_pass_options *options)
 {
-	if (!entry || entry->from_ns != options->from_ns || entry->to_ns != options->to_ns ||
-	    !entry->threads != !options->thread)
+	if (!entry || entry->from_ns != options->selection.from_ns || entry->to_ns != options->selection.to_ns ||
+	    !entry->threads != !options->selection.thread)
 		return 0;
-	return !options->thread || !memcmp(entry->threads, options->thread, (size_t)entry->graph.critical.threads + 1);
+	return !options->selection.thread ||
+	       !memcmp(entry->threads, options->selection.thread, (size_t)entry->graph.critical.threads + 1);
 }
 
 static size_t size_b(const struct sonde_critical_graph *graph)
@@ -84,11 +85,11 @@ static int entry_new(struct entry **out, struct sonde_session *session, const st
 		return sonde_error(ENOMEM, "out of memory for the critical path");
 	int rc = sonde_critical_read(&entry->graph.critical, session, options);
 	rc = rc ? rc : sonde_critical_walk(&entry->graph.path, &entry->graph.critical);
-	if (!rc && options->thread) {
+	if (!rc && options->selection.thread) {
 		size_t count = (size_t)entry->graph.critical.threads + 1;
 		entry->threads = malloc(count);
 		if (entry->threads)
-			memcpy(entry->threads, options->thread, count);
+			memcpy(entry->threads, options->selection.thread, count);
 		else
 			rc = sonde_error(ENOMEM, "out of memory for %zu threads", count);
 	}
@@ -96,8 +97,8 @@ static int entry_new(struct entry **out, struct sonde_session *session, const st
 		entry_free(entry);
 		return rc;
 	}
-	entry->from_ns = options->from_ns;
-	entry->to_ns = options->to_ns;
+	entry->from_ns = options->selection.from_ns;
+	entry->to_ns = options->selection.to_ns;
 	*out = entry;
 	return 0;
 }

@@ -173,8 +173,8 @@ static int is_wanted(const struct reading *reading, uint32_t id)
 {
 	const struct sonde_run *run = sonde_session_run(reading->critical->session);
 	const struct sonde_thread *thread = sonde_session_thread(reading->critical->session, id);
-	if (reading->options->thread)
-		return reading->options->thread[id];
+	if (reading->options->selection.thread)
+		return reading->options->selection.thread[id];
 	return !run->root_process || thread->process == run->root_process;
 }
 
@@ -185,7 +185,7 @@ static int is_wanted(const struct reading *reading, uint32_t id)
 static void find_final(const struct reading *reading)
 {
 	struct sonde_critical *critical = reading->critical;
-	for (uint32_t id = 1; id <= critical->threads && !reading->options->thread; id++)
+	for (uint32_t id = 1; id <= critical->threads && !reading->options->selection.thread; id++)
 		if (is_main(critical, id))
 			critical->final = id;
 	uint64_t main_ns = critical->final ? critical->lives[critical->final].end_ns : 0;

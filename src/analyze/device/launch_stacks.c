@@ -145,7 +145,8 @@ static int feed_works(struct launches *launches, const struct sonde_batch *batch
 		    sonde_session_operation(launches->session, batch->activities.operation[i]);
 		uint64_t from_ns = batch->activities.start_ns[i], to_ns = from_ns + batch->activities.dur_ns[i];
 		if (!operation || !is_wanted(operation->kind) || to_ns < window->from_ns || from_ns > window->to_ns ||
-		    (launches->options.thread && !launches->options.thread[batch->activities.thread[i]]))
+		    (launches->options.selection.thread &&
+		     !launches->options.selection.thread[batch->activities.thread[i]]))
 			continue;
 		from_ns = from_ns > window->from_ns ? from_ns : window->from_ns;
 		to_ns = to_ns < window->to_ns ? to_ns : window->to_ns;

@@ -123,7 +123,7 @@ int sonde_device_sums_feed(void *state, const struct sonde_batch *batch)
 	for (size_t i = 0; i < batch->count; i++) {
 		uint32_t device = sonde_device_of_queue(sums->session, batch->activities.queue[i]);
 		struct sonde_device_cell cell = {batch->activities.operation[i], device, {0}};
-		if (sums->options.thread && !sums->options.thread[batch->activities.thread[i]])
+		if (sums->options.selection.thread && !sums->options.selection.thread[batch->activities.thread[i]])
 			continue;
 		int rc = sum_of(&cell.sum, sums, batch, i) ? cell_add(sums, &cell) : 0;
 		if (rc)

@@ -58,7 +58,7 @@ static int is_kept(const struct sonde_device_times *times, const struct sonde_ba
 		return 0;
 	if (!kind || kind == SONDE_ACTIVITY_ALLOC || kind == SONDE_ACTIVITY_FREE || kind == SONDE_ACTIVITY_POOL)
 		return kind != 0;
-	if (times->options.thread && !times->options.thread[batch->activities.thread[i]])
+	if (times->options.selection.thread && !times->options.selection.thread[batch->activities.thread[i]])
 		return 0;
 	uint64_t asked_ns =
 	    batch->activities.start_ns[i] - (batch->activities.queued_ns[i] ? batch->activities.queued_ns[i] - 1 : 0);
@@ -217,7 +217,7 @@ int sonde_device_times_note(const struct sonde_device_times *times, struct sonde
 		     : 0;
 	if (!rc)
 		rc = note_taken(times, report, section);
-	if (rc || !times->options.thread)
+	if (rc || !times->options.selection.thread)
 		return rc;
 	return sonde_report_note(report, section, 0, "only what %s submitted", times->options.thread_is);
 }

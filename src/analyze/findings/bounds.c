@@ -369,8 +369,8 @@ int sonde_finding_bounds(const struct sonde_facts *facts, struct sonde_found *fo
 			       .nodes = (uint32_t)sonde_session_node_count(facts->session),
 			       .threads = (uint32_t)sonde_session_thread_count(facts->session),
 			       .functions = sonde_session_function_count(facts->session),
-			       .from_ns = options->from_ns ? options->from_ns : run->start_ns,
-			       .to_ns = options->to_ns ? options->to_ns : run->end_ns};
+			       .from_ns = options->selection.from_ns ? options->selection.from_ns : run->start_ns,
+			       .to_ns = options->selection.to_ns ? options->selection.to_ns : run->end_ns};
 	size_t room = CELLS_MAX / ((size_t)all.nodes + 1);
 	room = room < FINDINGS_MAX ? room : FINDINGS_MAX;
 	int rc = 0;

@@ -149,7 +149,7 @@ static int tallies_read(struct tallies *tallies, const struct sonde_facts *facts
 	struct sonde_device_times *times = NULL;
 	int rc = tallies_init(tallies, facts->session);
 	rc = rc ? rc : sonde_device_rows_read(&times, facts, 1u << SONDE_ACTIVITY_KERNEL);
-	rc = rc || !times ? rc : add_times(tallies, times, facts->options->thread);
+	rc = rc || !times ? rc : add_times(tallies, times, facts->options->selection.thread);
 	sonde_device_times_end(times);
 	return rc;
 }

@@ -157,7 +157,7 @@ SONDE_JUDGE(exposed_communication)
 	if (rc || !times)
 		return rc;
 	struct work *works = calloc(count + 1, sizeof *works);
-	rc = works ? works_add(works, times, names, facts->options->thread)
+	rc = works ? works_add(works, times, names, facts->options->selection.thread)
 		   : sonde_error(ENOMEM, "out of memory for %zu GPUs", count);
 	for (uint32_t id = 1; !rc && id <= count; id++)
 		if (works[id].talks.total_ns && judged++ < JUDGED_MAX)
@@ -398,7 +398,7 @@ SONDE_JUDGE(late_rank)
 {
 	struct sonde_device_times *times;
 	uint32_t *names;
-	if (sonde_session_info(facts->session, "merged.aligned") || facts->options->thread)
+	if (sonde_session_info(facts->session, "merged.aligned") || facts->options->selection.thread)
 		return 0;
 	int rc = kernels_read(&times, &names, facts);
 	if (rc || !times)

@@ -54,7 +54,7 @@ enum { GIVES = 1, TAKES = 2 };
 
 static int is_chosen(const struct staged *staged, const struct sonde_device_time *row)
 {
-	const uint8_t *thread = staged->facts->options->thread;
+	const uint8_t *thread = staged->facts->options->selection.thread;
 	const struct sonde_window *window = &staged->times->window;
 	return (!thread || thread[row->thread]) && row->start_ns >= window->from_ns && row->end_ns <= window->to_ns;
 }

@@ -145,7 +145,7 @@ static double time_asked(const struct sonde_facts *facts, const struct sonde_pas
 	double wall_ns = 1e9 * sonde_summary_value(&facts->columns, timing, wall_time_s);
 	const struct sonde_window window = sonde_window_of(facts->session, options);
 	double part_ns = 1e9 * sonde_window_s(&window);
-	int is_part = options->from_ns || options->to_ns;
+	int is_part = options->selection.from_ns || options->selection.to_ns;
 	return is_part && part_ns < wall_ns ? part_ns : wall_ns;
 }
 

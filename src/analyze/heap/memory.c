@@ -228,7 +228,8 @@ static int notes_add(const struct memory *memory, struct sonde_report *report, s
 	for (size_t id = 0; id < memory->rss.count; id++)
 		mean_b = memory->moments[id].mean_b > mean_b ? memory->moments[id].mean_b : mean_b;
 	int rc = note_pace(memory, report, section);
-	if (rc == 0 && (memory->options.from_ns || memory->options.to_ns || memory->options.thread))
+	if (rc == 0 &&
+	    (memory->options.selection.from_ns || memory->options.selection.to_ns || memory->options.selection.thread))
 		rc = sonde_report_note(report, section, 0, "of the whole recording, ignoring the selection");
 	if (rc == 0 && sonde_session_heap_count(memory->session))
 		rc = sonde_report_note(report, section, 0,

@@ -20,7 +20,7 @@ int sonde_heap_pass_begin(void **state, struct sonde_session *session, const str
 	pass->session = session;
 	pass->options = *options;
 	pass->window = sonde_window_of(session, options);
-	pass->range = (struct sonde_heap_range){options->from_ns, options->to_ns, options->thread};
+	pass->range = (struct sonde_selection)options->selection;
 	*state = pass;
 	return 0;
 }
@@ -61,7 +61,7 @@ int sonde_heap_pass_read(struct sonde_heap_pass *pass, struct sonde_report *repo
 	if (sonde_heap_used(pass, NULL))
 		return 0;
 	const struct sonde_pass_options *options = &pass->options;
-	int all = !options->from_ns && !options->to_ns && !options->thread;
+	int all = !options->selection.from_ns && !options->selection.to_ns && !options->selection.thread;
 	rc = sonde_pass_nothing(options, report, id, title,
 				all && !sonde_session_run(pass->session)->closed
 				    ? "no allocation was written before the recording broke off"
@@ -223,11 +223,11 @@ static int note_selected(const struct sonde_heap_pass *pass, struct sonde_report
 {
 	const struct sonde_pass_options *options = &pass->options;
 	int rc = 0;
-	if (options->from_ns || options->to_ns)
+	if (options->selection.from_ns || options->selection.to_ns)
 		rc = sonde_report_note(
 		    report, section, 0, "from %.3f s to %.3f s; peak and live at its end include blocks from before",
 		    sonde_heap_second(pass, pass->window.from_ns), sonde_heap_second(pass, pass->window.to_ns));
-	if (rc == 0 && options->thread)
+	if (rc == 0 && options->selection.thread)
 		rc = sonde_report_note(report, section, 0, "blocks that %s allocated, whoever freed them",
 				       options->thread_is ? options->thread_is : "the selected threads");
 	return rc;

@@ -18,7 +18,7 @@ struct sonde_heap_pass {
 	struct sonde_session *session;
 	struct sonde_pass_options options;
 	struct sonde_window window;
-	struct sonde_heap_range range;
+	struct sonde_selection range;
 	struct sonde_heap_sums sums; /* after sonde_heap_pass_read() */
 	int unread;                  /* some chunks could not be read */
 };

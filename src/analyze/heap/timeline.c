@@ -32,7 +32,7 @@ static const struct sonde_column columns[COLUMNS] = {
 
 struct drawing {
 	const struct sonde_heap_pass *pass;
-	struct sonde_heap_range range; /* including both ends */
+	struct sonde_selection range; /* including both ends */
 	struct sonde_heap_interval *rows;
 	size_t count;
 	uint64_t peak_b;
@@ -68,11 +68,11 @@ static int row_add(const struct drawing *drawing, size_t i, int is_peak, struct 
 }
 
 /* From the first allocation to the exit of its process, within the selected time. */
-static struct sonde_heap_range range_of(const struct sonde_heap_pass *pass, uint32_t heap)
+static struct sonde_selection range_of(const struct sonde_heap_pass *pass, uint32_t heap)
 {
 	const struct sonde_heap *row = sonde_session_heap(pass->session, heap);
 	const struct sonde_process *process = row ? sonde_session_process(pass->session, row->process) : NULL;
-	struct sonde_heap_range range = {pass->window.from_ns, pass->window.to_ns, pass->options.thread};
+	struct sonde_selection range = {pass->window.from_ns, pass->window.to_ns, pass->options.selection.thread};
 	uint64_t first_ns = pass->sums.heaps[heap].first_ns;
 	if (first_ns > range.from_ns && first_ns < range.to_ns)
 		range.from_ns = first_ns;

@@ -168,7 +168,7 @@ static void add_zone(struct energy_zones *zones, const struct sonde_batch *batch
 	const struct sonde_pass_options *options = &zones->options;
 	uint64_t start_ns = batch->zones.start_ns[i], end_ns = start_ns + batch->zones.dur_ns[i];
 	struct zone *zone = &zones->zones[batch->zones.site[i]];
-	if (end_ns < options->from_ns || (options->to_ns && start_ns >= options->to_ns))
+	if (end_ns < options->selection.from_ns || (options->selection.to_ns && start_ns >= options->selection.to_ns))
 		return;
 	zone->calls++;
 	for (size_t at = first_from(zones, batch->thread, end_ns); at > zones->begins[batch->thread]; at--) {
@@ -193,7 +193,8 @@ static int read_zones(struct energy_zones *zones)
 		return rc;
 	while ((rc = sonde_cursor_next(cursor, &batch)) != 0 && rc != -ENOMEM) {
 		zones->unread |= rc < 0;
-		int is_wanted = rc > 0 && (!zones->options.thread || zones->options.thread[batch->thread]);
+		int is_wanted =
+		    rc > 0 && (!zones->options.selection.thread || zones->options.selection.thread[batch->thread]);
 		for (size_t i = 0; is_wanted && i < batch->count; i++)
 			add_zone(zones, batch, i);
 	}
@@ -236,7 +237,7 @@ static int row_add(const struct energy_zones *zones, uint32_t id, struct sonde_r
 		? row[SELF]
 		: sonde_energy_rates_cell(&zones->rates, SONDE_ENERGY_HIGH, zone->self_ns + zones->momentless_ns);
 	row[TOTAL] = sonde_energy_rates_cell(&zones->rates, SONDE_ENERGY_LIKELY, zone->total_ns);
-	row[CALL] = zones->options.from_ns || zones->options.to_ns
+	row[CALL] = zones->options.selection.from_ns || zones->options.selection.to_ns
 			? sonde_cell_absent("calls cut by the selection are known only in part")
 			: sonde_cell_real(row[TOTAL].real / (double)zone->calls, 0);
 	row[CALLS] = sonde_cell_int(zone->calls);

@@ -423,7 +423,7 @@ static int resources_finish(void *state, struct sonde_report *report)
 		return sonde_pass_nothing(options, report, "resources", TITLE,
 					  "the recording has no readings of resources");
 	sonde_series_sums_finish(&resources->sums);
-	if (!resources->sums.readings && (options->from_ns || options->to_ns))
+	if (!resources->sums.readings && (options->selection.from_ns || options->selection.to_ns))
 		return sonde_pass_nothing(options, report, "resources", TITLE, "no reading falls in the selected time");
 	sonde_stat_figures_of(&resources->all, &resources->sums);
 	struct sonde_section *section = sonde_report_table(report, "resources", TITLE, columns, COLUMNS);

@@ -137,8 +137,8 @@ int sonde_series_sums_init(struct sonde_series_sums *sums, struct sonde_session 
 {
 	const char *asked = sonde_session_info(session, "option.interval_ns");
 	*sums = (struct sonde_series_sums){.session = session, .count = sonde_session_series_count(session)};
-	sums->from_ns = options ? options->from_ns : 0;
-	sums->to_ns = options ? options->to_ns : 0;
+	sums->from_ns = options ? options->selection.from_ns : 0;
+	sums->to_ns = options ? options->selection.to_ns : 0;
 	sums->attached = sonde_session_info(session, "run.attached_pid") != NULL;
 	sums->asked_ns = asked ? strtoull(asked, NULL, 10) : 0;
 	sums->least_ns = sums->asked_ns ? sums->asked_ns / 2 : LEAST_NS;

@@ -64,7 +64,7 @@ struct usage {
 /* Processes are read as a whole: with selected threads, those that have one of them. */
 static uint8_t *wanted_of(const struct usage *usage)
 {
-	const uint8_t *chosen = usage->options.thread;
+	const uint8_t *chosen = usage->options.selection.thread;
 	uint8_t *wanted = calloc(usage->processes + 1, 1);
 	if (!wanted)
 		return NULL;
@@ -301,7 +301,7 @@ static int note_unread(const struct usage *usage, struct sonde_report *report, s
 	if (!error && usage->below_0)
 		error = sonde_report_note(report, section, 1, "%llu readings below 0 were left out",
 					  (unsigned long long)usage->below_0);
-	if (!error && usage->options.thread)
+	if (!error && usage->options.selection.thread)
 		error = sonde_report_note(report, section, 0,
 					  "processes are read as a whole: all threads of the processes of %s",
 					  usage->options.thread_is ? usage->options.thread_is : "the selected threads");

@@ -150,17 +150,17 @@ static int note_selected(const struct sonde_summary_facts *facts, struct sonde_r
 	const struct sonde_run *run = facts->run;
 	if (!sonde_pass_selects(options))
 		return 0;
-	uint64_t from_ns = options->from_ns > run->start_ns ? options->from_ns : run->start_ns;
-	uint64_t to_ns = options->to_ns ? options->to_ns : run->end_ns;
+	uint64_t from_ns = options->selection.from_ns > run->start_ns ? options->selection.from_ns : run->start_ns;
+	uint64_t to_ns = options->selection.to_ns ? options->selection.to_ns : run->end_ns;
 	char time[96] = "";
-	if (options->from_ns || options->to_ns)
+	if (options->selection.from_ns || options->selection.to_ns)
 		snprintf(time, sizeof time, "%.3f s to %.3f s of the recording",
 			 (double)(from_ns - run->start_ns) / 1e9,
 			 (double)(to_ns > run->start_ns ? to_ns - run->start_ns : 0) / 1e9);
 	return sonde_report_note(
 	    report, NULL, 0,
 	    "selected: %s%s%s; CPU time, threads, losses and overhead above are of the whole recording", time,
-	    *time && options->thread ? ", " : "", options->thread ? options->thread_is : "");
+	    *time && options->selection.thread ? ", " : "", options->selection.thread ? options->thread_is : "");
 }
 
 /* Events count the time between a thread's getting a CPU and losing it, whoever had that CPU in truth. */

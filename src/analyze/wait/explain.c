@@ -39,14 +39,14 @@ int sonde_explain_init(struct sonde_explain *explain, struct sonde_session *sess
 	*explain = (struct sonde_explain){.known = sonde_weigh_has(session, SONDE_CHUNK_WAITS)};
 	if (!explain->known)
 		return 0;
-	explain->from_ns = options->from_ns;
-	explain->to_ns = options->to_ns ? options->to_ns : UINT64_MAX;
+	explain->from_ns = options->selection.from_ns;
+	explain->to_ns = options->selection.to_ns ? options->selection.to_ns : UINT64_MAX;
 	explain->also = (struct sonde_states_also){take_interval, explain};
 	explain->count = sonde_session_thread_count(session) + 1;
 	explain->ns = calloc(explain->count, sizeof *explain->ns);
 	if (!explain->ns)
 		return sonde_error(ENOMEM, "out of memory for %zu threads", explain->count);
-	return sonde_wait_cover_read(&explain->cover, session, options->thread);
+	return sonde_wait_cover_read(&explain->cover, session, options->selection.thread);
 }
 
 void sonde_explain_fini(struct sonde_explain *explain)

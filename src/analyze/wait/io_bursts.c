@@ -128,7 +128,7 @@ static int burst_of(struct sonde_io_burst *out, const struct sonde_io_bursts *bu
 	uint32_t kind = batch->waits.kind[i];
 	uint64_t from_ns = batch->waits.start_ns[i], to_ns = from_ns + batch->waits.dur_ns[i];
 	if (!thread || thread->id >= bursts->threads ||
-	    (bursts->options.thread && !bursts->options.thread[thread->id]) ||
+	    (bursts->options.selection.thread && !bursts->options.selection.thread[thread->id]) ||
 	    (kind != SONDE_WAIT_READ && kind != SONDE_WAIT_OPEN && kind != SONDE_WAIT_CLOSE) ||
 	    batch->waits.object[i] >= bursts->objects || !bursts->is_file[batch->waits.object[i]] ||
 	    batch->waits.status[i] & SONDE_WAIT_SAMPLED)

@@ -15,7 +15,8 @@ int sonde_io_seen_init(struct sonde_io_seen *seen, struct sonde_session *session
 	*seen = (struct sonde_io_seen){.session = session,
 				       .processes = calloc(count, sizeof *seen->processes),
 				       .count = count,
-				       .whole = !options->from_ns && !options->to_ns && !options->thread};
+				       .whole = !options->selection.from_ns && !options->selection.to_ns &&
+						!options->selection.thread};
 	return seen->processes ? 0 : sonde_error(ENOMEM, "out of memory for %zu processes", count);
 }
 

@@ -87,7 +87,7 @@ static int kinds_finish(void *state, struct sonde_report *report)
 		if (has_any(sums, kind))
 			rc = row_add(sums, kind, report, section);
 	rc = rc ? rc : sonde_durations_note(fewest, report, section);
-	if (!rc && (sums->options.from_ns || sums->options.to_ns))
+	if (!rc && (sums->options.selection.from_ns || sums->options.selection.to_ns))
 		rc = sonde_report_note(report, section, 0,
 				       "time is within the selection; the rest covers whole calls that started in it");
 	rc = rc ? rc : sonde_wait_losses_note(sums, report, section);

@@ -276,7 +276,8 @@ static int latency_finish(void *state, struct sonde_report *report)
 	struct latency *latency = state;
 	if (!latency->count || !sonde_parallelism_known(latency->parallelism))
 		return latency_absent(latency, report);
-	int rc = sonde_parallelism_settle(latency->parallelism, latency->options.from_ns, latency->options.to_ns);
+	int rc = sonde_parallelism_settle(latency->parallelism, latency->options.selection.from_ns,
+					  latency->options.selection.to_ns);
 	if (rc == 0)
 		rc = weigh(latency);
 	if (rc < 0)

@@ -98,8 +98,8 @@ static int is_explained(const struct lock *lock)
 
 static const char *unseen_why(const struct sonde_wait_sums *sums)
 {
-	return sums->options.thread ? "lock holding by other threads was not selected"
-				    : "holding is recorded from the first contention on";
+	return sums->options.selection.thread ? "lock holding by other threads was not selected"
+					      : "holding is recorded from the first contention on";
 }
 
 /* Semaphore posts and condition signals are HELD rows without a duration. */
@@ -131,7 +131,7 @@ static int row_add(const struct sonde_wait_sums *sums, const struct lock *lock, 
 	row[HELD] = sonde_cell_int(lock->holds.total_ns);
 	row[HELD_MEAN] = sonde_wait_sum_mean(&lock->holds);
 	row[HOLDERS] = sonde_cell_int(lock->holders);
-	if (sums->options.thread) /* no thread waits for itself */
+	if (sums->options.selection.thread) /* no thread waits for itself */
 		row[HOLDER] = sonde_cell_absent(unseen_why(sums));
 	else if (is_explained(lock))
 		row[HOLDER] = sonde_cell_text(holder);
@@ -159,7 +159,7 @@ static int notes_add(const struct sonde_wait_sums *sums, const struct lock *lock
 		? 0
 		: sonde_report_note(report, section, 0,
 				    "readers share a lock: from the first in to the last out, whose function is named");
-	if (rc || !unexplained || sums->options.thread)
+	if (rc || !unexplained || sums->options.selection.thread)
 		return rc;
 	return sonde_report_note(report, section, 0,
 				 "for %zu lock%s recorded holding explains less than half of the waiting: %s",

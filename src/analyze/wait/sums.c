@@ -35,7 +35,7 @@ int sonde_wait_sums_begin(void **state, struct sonde_session *session, const str
 	sums->session = session;
 	sums->options = *options;
 	sums->window = sonde_window_of(session, options);
-	sums->all = sonde_weigh_range(session, &(struct sonde_heap_range){0});
+	sums->all = sonde_weigh_range(session, &(struct sonde_selection){0});
 	*state = sums;
 	return 0;
 }
@@ -127,7 +127,7 @@ static int wait_add_sampled(struct sonde_wait_sums *sums, struct sonde_wait_cell
 {
 	unsigned reason = sonde_sample_status(batch->waits.status[i]);
 	double part_ns = (double)batch->waits.dur_ns[i] / (double)(batch->waits.amount[i] ? batch->waits.amount[i] : 1);
-	const struct sonde_heap_range window = {.from_ns = sums->window.from_ns, .to_ns = sums->window.to_ns};
+	const struct sonde_selection window = {.from_ns = sums->window.from_ns, .to_ns = sums->window.to_ns};
 	cell->sum.total_ns = sonde_weigh_sampled(&sums->all, &window, batch->waits.start_ns[i], batch->waits.dur_ns[i]);
 	cell->sum.variance = part_ns * part_ns;
 	sums->sampled_bare += !cell->stack;
@@ -173,7 +173,7 @@ static int wait_add(struct sonde_wait_sums *sums, const struct sonde_batch *batc
 int sonde_wait_sums_feed(void *state, const struct sonde_batch *batch)
 {
 	struct sonde_wait_sums *sums = state;
-	const uint8_t *wanted = sums->options.thread;
+	const uint8_t *wanted = sums->options.selection.thread;
 	for (size_t i = 0; i < batch->count; i++) {
 		if ((wanted && !wanted[batch->waits.thread[i]]) || !sonde_wait_row(batch->waits.kind[i])->name)
 			continue;

@@ -42,7 +42,7 @@ struct sonde_wait_sums {
 	struct sonde_session *session;
 	struct sonde_pass_options options;
 	struct sonde_window window;
-	struct sonde_heap_range all; /* the recording */
+	struct sonde_selection all; /* the recording */
 	struct sonde_wait_cells measured;
 	struct sonde_wait_party *parties;
 	size_t party_count, party_cap;

@@ -191,11 +191,11 @@ int sonde_thread_facts_note(const struct sonde_thread_facts *facts, struct sonde
 	if (!facts->count)
 		return 0;
 	int rc = note_fact(facts, &all, report, section);
-	if (rc == 0 && !facts->options->thread && !facts->states->has_switches)
+	if (rc == 0 && !facts->options->selection.thread && !facts->states->has_switches)
 		rc = sonde_report_note(report, section, 0,
 				       "%zu thread%s seen: those living between two readings are missing", facts->count,
 				       sonde_word(facts->count, " was", "s were"));
-	else if (rc == 0 && !facts->options->thread)
+	else if (rc == 0 && !facts->options->selection.thread)
 		rc = sonde_report_note(report, section, 0, "%zu thread%s, at most %u at a time", facts->count,
 				       sonde_plural(facts->count), facts->states->peak);
 	rc = rc < 0 ? rc : note_explained(facts, report, section);

@@ -222,7 +222,7 @@ static int ids_sort(struct table *table)
 		return sonde_error(ENOMEM, "out of memory for threads");
 	for (uint32_t id = 1; id < counters->count && id < table->states.count; id++) {
 		const struct sonde_thread *thread = sonde_session_thread(counters->session, id);
-		if (thread && (!counters->options.thread || counters->options.thread[id]))
+		if (thread && (!counters->options.selection.thread || counters->options.selection.thread[id]))
 			table->ids[table->count++] = id;
 	}
 	qsort_r(table->ids, table->count, sizeof *table->ids, compare, table);
@@ -263,8 +263,8 @@ static int threads_finish(void *state, struct sonde_report *report)
 		return 0;
 	int rc = sonde_explain_init(&table.explain, counters->session, options);
 	if (rc == 0)
-		rc = sonde_states_read(&table.states, counters->session, options->from_ns, options->to_ns,
-				       &table.explain.also);
+		rc = sonde_states_read(&table.states, counters->session, options->selection.from_ns,
+				       options->selection.to_ns, &table.explain.also);
 	int is_any = sonde_weight_is_any(counters->all) || table.states.has_switches || table.states.has_readings;
 	if (rc == 0 && (options->asked || is_any)) {
 		rc = ids_sort(&table);

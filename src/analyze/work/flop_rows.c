@@ -202,7 +202,8 @@ static int notes_add(const struct sonde_flop *flop, const struct sonde_flop_zone
 						   "no zone or library call has FLOP or bytes: use record --blas, or "
 						   "SONDE_ZONE_WORK() (sonde/sonde.h)");
 	rc = rc ? rc
-		: sonde_flop_counted_note(&flop->counted, flop->options.from_ns || flop->options.to_ns ? 0 : most,
+		: sonde_flop_counted_note(&flop->counted,
+					  flop->options.selection.from_ns || flop->options.selection.to_ns ? 0 : most,
 					  report, section);
 	if (rc == 0 && by_library->calls)
 		rc = library_notes(by_library, report, section);

@@ -111,13 +111,13 @@ static int counters_feed(void *state, const struct sonde_batch *batch)
 		uint16_t type = batch->events[i]->type;
 		if ((type != SONDE_EVENT_COUNTER && type != SONDE_EVENT_COUNT) ||
 		    !sonde_mark_read(&mark, batch->events[i], batch) ||
-		    (options->thread && !options->thread[mark.thread]) ||
-		    (options->to_ns && mark.time_ns >= options->to_ns))
+		    (options->selection.thread && !options->selection.thread[mark.thread]) ||
+		    (options->selection.to_ns && mark.time_ns >= options->selection.to_ns))
 			continue;
 		struct last *last = last_of(counters, mark.site, mark.thread);
 		if (!last)
 			continue;
-		if (mark.time_ns < options->from_ns) {
+		if (mark.time_ns < options->selection.from_ns) {
 			keep_later(&last->before, mark.time_ns, mark.value);
 			continue;
 		}
@@ -162,7 +162,7 @@ static struct sonde_cell *row_begin(const struct counters *counters, uint32_t id
 
 static int is_selected(const struct counters *counters)
 {
-	return counters->gauges->options.from_ns || counters->gauges->options.to_ns;
+	return counters->gauges->options.selection.from_ns || counters->gauges->options.selection.to_ns;
 }
 
 /* What one thread added in the selected time. */
@@ -205,7 +205,9 @@ static int gauge_add(const struct counters *counters, const struct sonde_mark *m
 		     struct sonde_report *report, struct sonde_section *section)
 {
 	const struct sonde_run *run = sonde_session_run(counters->gauges->session);
-	uint64_t to_ns = counters->gauges->options.to_ns ? counters->gauges->options.to_ns : run->end_ns, whole_ns = 0;
+	uint64_t to_ns = counters->gauges->options.selection.to_ns ? counters->gauges->options.selection.to_ns
+								   : run->end_ns,
+		 whole_ns = 0;
 	double min = marks[0].value, max = marks[0].value, sum = 0;
 	for (size_t i = 0; i < count; i++) {
 		uint64_t next_ns = i + 1 < count ? marks[i + 1].time_ns : to_ns;

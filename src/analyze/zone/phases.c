@@ -196,8 +196,8 @@ static int zone_add(struct phases *phases, struct lane *lane, const struct phase
 static int is_outside(const struct phases *phases, uint64_t from_ns, uint64_t to_ns)
 {
 	const struct sonde_pass_options *options = &phases->options;
-	return (options->to_ns && from_ns >= options->to_ns) ||
-	       (options->from_ns && to_ns <= options->from_ns && from_ns < to_ns);
+	return (options->selection.to_ns && from_ns >= options->selection.to_ns) ||
+	       (options->selection.from_ns && to_ns <= options->selection.from_ns && from_ns < to_ns);
 }
 
 static int phases_feed(void *state, const struct sonde_batch *batch)
@@ -205,7 +205,7 @@ static int phases_feed(void *state, const struct sonde_batch *batch)
 	struct phases *phases = state;
 	const struct sonde_window *window = &phases->window;
 	if (batch->type != SONDE_CHUNK_ZONES || batch->thread >= phases->threads ||
-	    (phases->options.thread && !phases->options.thread[batch->thread]))
+	    (phases->options.selection.thread && !phases->options.selection.thread[batch->thread]))
 		return 0;
 	for (size_t i = 0; i < batch->count; i++) {
 		uint64_t from_ns = batch->zones.start_ns[i], to_ns = from_ns + batch->zones.dur_ns[i];

@@ -108,7 +108,8 @@ static int zones_begin(void **state, struct sonde_session *session, const struct
 	zones->sites = sonde_session_site_count(session) + 1;
 	zones->rows = calloc(zones->sites, sizeof *zones->rows);
 	int rc = zones->rows ? sums_read(zones, &all) : sonde_error(ENOMEM, "out of memory for zones");
-	if (rc == 0 && (options->asked || options->from_ns || options->to_ns || options->thread || all <= DECODE_MAX)) {
+	if (rc == 0 && (options->asked || options->selection.from_ns || options->selection.to_ns ||
+			options->selection.thread || all <= DECODE_MAX)) {
 		zones->decode = 1;
 		memset(zones->rows, 0, zones->sites * sizeof *zones->rows);
 		rc = sonde_works_read(&zones->works, session, SONDE_WORKS_MOST);
@@ -170,7 +171,7 @@ static int zones_feed(void *state, const struct sonde_batch *batch)
 {
 	struct zones *zones = state;
 	const struct sonde_pass_options *options = &zones->options;
-	int all = !options->from_ns && !options->to_ns && !options->thread, rc = 0;
+	int all = !options->selection.from_ns && !options->selection.to_ns && !options->selection.thread, rc = 0;
 	if (batch->type != SONDE_CHUNK_ZONES)
 		return 0;
 	if (all)
@@ -297,7 +298,7 @@ static int row_add(const struct zones *zones, uint32_t id, struct sonde_report *
 static int notes_add(const struct zones *zones, uint64_t outside, struct sonde_report *report,
 		     struct sonde_section *section)
 {
-	int selected = zones->options.from_ns || zones->options.to_ns;
+	int selected = zones->options.selection.from_ns || zones->options.selection.to_ns;
 	uint64_t unfinished = 0, fewest = UINT64_MAX;
 	for (size_t i = 0; i < zones->sites; i++) {
 		unfinished += zones->rows[i].unfinished;

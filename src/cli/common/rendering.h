@@ -29,7 +29,7 @@ struct sonde_rendering {
 	int is_named_like_recording; /* without an output: write a file named like the recording */
 	struct sonde_pass_options pass;
 	struct sonde_session_options session;
-	struct sonde_selection selection;
+	struct sonde_thread_selection threads;
 	char thread_is[128];
 	const char *thresholds[SONDE_RENDERING_THRESHOLDS_MAX];
 	const struct sonde_pass *passes[SONDE_RENDERING_PASSES_MAX]; /* chosen by sonde_rendering_run() */

@@ -299,15 +299,15 @@ static int parse_time(const struct sonde_rendering *rendering, const char *text,
 static int choose_time(struct sonde_rendering *rendering, const struct sonde_run *run)
 {
 	struct sonde_pass_options *pass = &rendering->pass;
-	int code = parse_time(rendering, rendering->from, run->start_ns, &pass->from_ns);
+	int code = parse_time(rendering, rendering->from, run->start_ns, &pass->selection.from_ns);
 	if (!code)
-		code = parse_time(rendering, rendering->to, run->start_ns, &pass->to_ns);
+		code = parse_time(rendering, rendering->to, run->start_ns, &pass->selection.to_ns);
 	if (code)
 		return code;
-	if (rendering->from && pass->from_ns >= run->end_ns)
+	if (rendering->from && pass->selection.from_ns >= run->end_ns)
 		fprintf(stderr, "sonde %s: --from %s is past the end of the recording (%.3f s)\n", rendering->command,
 			rendering->from, (double)(run->end_ns - run->start_ns) / 1e9);
-	else if (rendering->to && pass->to_ns <= (rendering->from ? pass->from_ns : run->start_ns))
+	else if (rendering->to && pass->selection.to_ns <= (rendering->from ? pass->selection.from_ns : run->start_ns))
 		fprintf(stderr, "sonde %s: --to %s must be later than %s\n", rendering->command, rendering->to,
 			rendering->from ? rendering->from : "0");
 	else
@@ -317,14 +317,14 @@ static int choose_time(struct sonde_rendering *rendering, const struct sonde_run
 
 static int choose_threads(struct sonde_rendering *rendering, const struct sonde_session *session)
 {
-	struct sonde_selection *selection = &rendering->selection;
+	struct sonde_thread_selection *selection = &rendering->threads;
 	if (!rendering->thread)
 		return 0;
-	if (sonde_selection_find(selection, session, rendering->thread) < 0)
+	if (sonde_thread_selection_find(selection, session, rendering->thread) < 0)
 		return complain(rendering, SONDE_EXIT_USAGE);
 	snprintf(rendering->thread_is, sizeof rendering->thread_is, "%zu thread%s %s %s", selection->count,
 		 sonde_plural(selection->count), selection->by_name ? "named" : "with tid", rendering->thread);
-	rendering->pass.thread = selection->threads;
+	rendering->pass.selection.thread = selection->threads;
 	rendering->pass.thread_is = rendering->thread_is;
 	return 0;
 }
@@ -355,9 +355,7 @@ static int render(struct sonde_rendering *rendering, struct sonde_session *sessi
 {
 	struct sonde_format_options style;
 	sonde_output_style(&style, file);
-	style.from_ns = rendering->pass.from_ns;
-	style.to_ns = rendering->pass.to_ns;
-	style.thread = rendering->pass.thread;
+	style.selection = rendering->pass.selection;
 	style.weigh = rendering->pass.weigh;
 	style.session = session;
 	style.most_b = rendering->most_b;
@@ -521,7 +519,7 @@ int sonde_rendering_run(struct sonde_rendering *rendering)
 	if (code < 0)
 		return complain(rendering, SONDE_EXIT_UNREADABLE);
 	code = write_out(rendering, session, format);
-	free(rendering->selection.threads);
+	free(rendering->threads.threads);
 	sonde_session_close(session);
 	int exit_code = code == -EEXIST || code == -EINVAL ? SONDE_EXIT_USAGE : SONDE_EXIT_UNREADABLE;
 	return code < 0 ? complain(rendering, exit_code) : code;

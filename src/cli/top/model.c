@@ -251,7 +251,7 @@ static int views_make(struct making *making, const struct sonde_pass_options *op
 	struct sonde_top_model *model = making->model;
 	struct sonde_window window = sonde_window_of(making->session, options);
 	making->seconds = sonde_window_s(&window);
-	int rc = clocks_read(&making->clocks, making->session, options->to_ns);
+	int rc = clocks_read(&making->clocks, making->session, options->selection.to_ns);
 	model->report->title = model->passes->title;
 	model->report->path = "seen by sonde top";
 	rc = rc ? rc : notes_copy(model->report, NULL, model->passes->notes);
@@ -265,7 +265,7 @@ static int views_make(struct making *making, const struct sonde_pass_options *op
 int sonde_top_model_make(struct sonde_top_model *model, struct sonde_session *session, const struct sonde_top_ask *ask)
 {
 	const struct sonde_pass_options options = {
-	    .limit = ask->limit, .from_ns = ask->from_ns, .to_ns = ask->to_ns, .asked = 1};
+	    .limit = ask->limit, .selection.from_ns = ask->from_ns, .selection.to_ns = ask->to_ns, .asked = 1};
 	const struct sonde_pass *passes[SONDE_TOP_VIEWS];
 	size_t count = 0;
 	*model = (struct sonde_top_model){0};

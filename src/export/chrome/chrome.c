@@ -28,7 +28,7 @@ static void put_names(struct sonde_chrome *chrome)
 		sonde_chrome_metadata(chrome, "process_name", (struct sonde_chrome_event){.process = i},
 				      sonde_session_process(chrome->session, i)->name);
 	for (uint32_t i = 1; i <= sonde_session_thread_count(chrome->session); i++)
-		if (!chrome->options->thread || chrome->options->thread[i])
+		if (!chrome->options->selection.thread || chrome->options->selection.thread[i])
 			sonde_chrome_metadata(chrome, "thread_name", (struct sonde_chrome_event){.thread = i},
 					      sonde_session_thread(chrome->session, i)->name);
 }

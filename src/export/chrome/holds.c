@@ -89,11 +89,11 @@ struct sonde_chrome_hold *sonde_chrome_holds_giver(const struct sonde_chrome_hol
 	uint64_t start_ns = batch->waits.start_ns[i], end_ns = start_ns + batch->waits.dur_ns[i];
 	uint32_t waiter = batch->waits.thread[i];
 	if (sonde_wait_row(batch->waits.kind[i])->group != SONDE_WAIT_GROUP_LOCK || !batch->waits.dur_ns[i] ||
-	    batch->waits.status[i] & SONDE_WAIT_SAMPLED || !sonde_format_takes(options, end_ns, waiter))
+	    batch->waits.status[i] & SONDE_WAIT_SAMPLED || !sonde_selection_takes(&options->selection, end_ns, waiter))
 		return NULL;
 	struct sonde_chrome_hold *hold = last_until(holds, batch->waits.object[i], end_ns);
 	if (!hold || hold->thread == waiter || hold->end_ns < start_ns || !is_whole(session, hold->object) ||
-	    !sonde_format_takes(options, hold->end_ns, hold->thread))
+	    !sonde_selection_takes(&options->selection, hold->end_ns, hold->thread))
 		return NULL;
 	return hold;
 }

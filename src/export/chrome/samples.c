@@ -203,7 +203,8 @@ static int put_batch(struct samples *samples, const struct sonde_batch *batch)
 	}
 	size_t count = 0;
 	for (size_t i = 0; i < batch->count; i++)
-		if (sonde_format_takes(samples->chrome->options, batch->samples.time_ns[i], batch->samples.thread[i]))
+		if (sonde_selection_takes(&samples->chrome->options->selection, batch->samples.time_ns[i],
+					  batch->samples.thread[i]))
 			samples->order[count++] = (uint32_t)i;
 	qsort_r(samples->order, count, sizeof *samples->order, by_thread, (void *)(uintptr_t)batch);
 	int error = 0;

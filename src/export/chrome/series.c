@@ -49,7 +49,7 @@ static void put_cpu(struct sonde_chrome *chrome, const struct sonde_series *seri
 	}
 	if (cpu->user_at_ns != time_ns)
 		return;
-	if (cpu->time_ns && time_ns > cpu->time_ns && sonde_format_takes(chrome->options, time_ns, 0)) {
+	if (cpu->time_ns && time_ns > cpu->time_ns && sonde_selection_takes(&chrome->options->selection, time_ns, 0)) {
 		double passed_ns = (double)(time_ns - cpu->time_ns);
 		begin(chrome, "cpu %", series->process, time_ns);
 		sonde_json_put_real(&chrome->json, "user",
@@ -94,7 +94,7 @@ int sonde_chrome_series(struct sonde_chrome *chrome, const struct sonde_batch *b
 			continue;
 		if (is_cpu(series->name))
 			put_cpu(chrome, series, batch->series.time_ns[i], batch->series.value[i]);
-		else if (sonde_format_takes(chrome->options, batch->series.time_ns[i], 0))
+		else if (sonde_selection_takes(&chrome->options->selection, batch->series.time_ns[i], 0))
 			put_gauge(chrome, series, batch->series.time_ns[i], batch->series.value[i]);
 	}
 	return 0;

@@ -69,7 +69,7 @@ void sonde_chrome_spans(struct sonde_chrome *chrome)
 		if (i < marks->span_count && marks->spans[i].process == mark->process &&
 		    marks->spans[i].span == mark->span && marks->spans[i].event->type == SONDE_EVENT_SPAN_END)
 			span.end = &marks->spans[i++];
-		if (sonde_format_takes(chrome->options, mark->event->time, mark->thread))
+		if (sonde_selection_takes(&chrome->options->selection, mark->event->time, mark->thread))
 			put_span(chrome, &span);
 	}
 }

@@ -36,7 +36,7 @@ struct shared {
 
 struct sonde_chrome_calls {
 	struct sonde_track_share share;
-	struct sonde_heap_range range;
+	struct sonde_selection range;
 	struct shared *shared; /* by thread id */
 	size_t threads;
 	struct sonde_chrome_holds holds;
@@ -178,7 +178,7 @@ static int count(struct sonde_chrome_calls *calls, const struct sonde_batch *bat
 int sonde_chrome_waits_begin(struct sonde_chrome *chrome)
 {
 	const struct sonde_format_options *options = chrome->options;
-	const struct sonde_heap_range wanted = {options->from_ns, options->to_ns, options->thread};
+	const struct sonde_selection wanted = options->selection;
 	struct sonde_chrome_calls *calls = chrome->calls = calloc(1, sizeof *calls);
 	struct sonde_cursor *cursor;
 	const struct sonde_batch *batch;

@@ -71,7 +71,7 @@ static void put_apart(struct sonde_chrome *chrome, const struct zone *zone, stru
 /* Whether zones nest is asked of all, wanted or not: one that is left out is around others all the same. */
 static int put_zone(struct sonde_chrome *chrome, struct zone *zone, uint32_t depth)
 {
-	zone->wanted = sonde_format_takes(chrome->options, zone->start_ns, zone->thread);
+	zone->wanted = sonde_selection_takes(&chrome->options->selection, zone->start_ns, zone->thread);
 	take_marks(chrome, zone);
 	struct sonde_nest *nest = &chrome->nests[zone->thread < chrome->nest_count ? zone->thread : 0];
 	int nests = sonde_nest_add(nest, zone->start_ns, zone->start_ns + zone->dur_ns, depth);

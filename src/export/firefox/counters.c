@@ -51,7 +51,7 @@ int sonde_firefox_points(struct sonde_firefox *firefox)
 		for (size_t i = 0; i < batch->count && !error; i++)
 			if (is_memory(sonde_session_series(firefox->session, batch->series.series[i])) &&
 			    batch->series.value[i] >= 0 &&
-			    sonde_format_takes(firefox->options, batch->series.time_ns[i], 0))
+			    sonde_selection_takes(&firefox->options->selection, batch->series.time_ns[i], 0))
 				error = sonde_firefox_point(firefox, tracks + batch->series.series[i] - 1,
 							    batch->series.time_ns[i], (uint64_t)batch->series.value[i]);
 	sonde_cursor_close(cursor);

@@ -36,7 +36,7 @@ static int gather_samples(struct sonde_firefox *firefox)
 							    .name = batch->samples.stack[i],
 							    .kind = (uint32_t)in_kernel};
 			if (sonde_firefox_has(firefox, thread) &&
-			    sonde_format_takes(firefox->options, row.time, thread))
+			    sonde_selection_takes(&firefox->options->selection, row.time, thread))
 				firefox->error = sonde_spool_add(&firefox->samples, &row);
 		}
 	sonde_cursor_close(cursor);

@@ -91,8 +91,8 @@ static void take_zone(struct sonde_firefox *firefox, const struct sonde_batch *b
 {
 	const struct sonde_site *site = sonde_session_site(firefox->session, batch->zones.site[i]);
 	uint64_t start_ns = batch->zones.start_ns[i], end_ns = start_ns + batch->zones.dur_ns[i];
-	int is_wanted =
-	    sonde_firefox_has(firefox, batch->thread) && sonde_format_takes(firefox->options, start_ns, batch->thread);
+	int is_wanted = sonde_firefox_has(firefox, batch->thread) &&
+			sonde_selection_takes(&firefox->options->selection, start_ns, batch->thread);
 	char name[SONDE_CHROME_TEXT_B] = "", place[SONDE_CHROME_TEXT_B] = "";
 	const struct sonde_mark *mark;
 	struct sonde_firefox_marker marker;
@@ -155,7 +155,7 @@ static void take_spans(struct sonde_firefox *firefox)
 		    marks->spans[i].event->type == SONDE_EVENT_SPAN_END)
 			to = &marks->spans[i++];
 		if (sonde_firefox_has(firefox, from->thread) &&
-		    sonde_format_takes(firefox->options, from->event->time, from->thread))
+		    sonde_selection_takes(&firefox->options->selection, from->event->time, from->thread))
 			put_span(firefox, from, between, to);
 	}
 }

@@ -62,7 +62,7 @@ uint64_t sonde_firefox_after(const struct sonde_firefox *firefox, uint64_t time_
 static inline int sonde_firefox_has(const struct sonde_firefox *firefox, uint32_t thread)
 {
 	return thread <= sonde_session_thread_count(firefox->session) &&
-	       (!firefox->options->thread || firefox->options->thread[thread]);
+	       (!firefox->options->selection.thread || firefox->options->selection.thread[thread]);
 }
 
 /* A queue's group in `markers`, and how many groups there are in all. */

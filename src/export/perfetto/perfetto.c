@@ -60,7 +60,7 @@ static void put_names(struct sonde_perfetto *perfetto)
 	for (uint32_t i = 1; i <= sonde_session_process_count(perfetto->session); i++)
 		sonde_perfetto_process(perfetto, i);
 	for (uint32_t i = 1; i <= sonde_session_thread_count(perfetto->session); i++)
-		if (!perfetto->options->thread || perfetto->options->thread[i])
+		if (!perfetto->options->selection.thread || perfetto->options->selection.thread[i])
 			sonde_perfetto_thread(perfetto, i);
 }
 

@@ -145,7 +145,8 @@ static int put_batch(struct samples *samples, const struct sonde_batch *batch)
 	struct sonde_perfetto *perfetto = samples->perfetto;
 	for (size_t i = 0; i < batch->count && !perfetto->error; i++) {
 		if (batch->samples.thread[i] >= perfetto->thread_count ||
-		    !sonde_format_takes(perfetto->options, batch->samples.time_ns[i], batch->samples.thread[i]))
+		    !sonde_selection_takes(&perfetto->options->selection, batch->samples.time_ns[i],
+					   batch->samples.thread[i]))
 			continue;
 		if (sonde_sample_counts(batch->samples.status[i])) /* others are CPU time that no sample stands for */
 			put_sample(samples, batch, i);

@@ -36,7 +36,7 @@ static int put_value(struct sonde_perfetto *perfetto, struct last *last, const s
 	if (value < 0 && !strcmp(series->unit, "B")) /* no size: of a damaged recording */
 		return 0;
 	*last = (struct last){time_ns, value};
-	if (!sonde_format_takes(perfetto->options, time_ns, 0) || (is_rate && !is_known))
+	if (!sonde_selection_takes(&perfetto->options->selection, time_ns, 0) || (is_rate && !is_known))
 		return 0;
 	char name[SONDE_CHROME_TEXT_B];
 	name_of(name, sizeof name, series, is_rate);

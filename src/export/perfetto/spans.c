@@ -79,7 +79,7 @@ int sonde_perfetto_spans(struct sonde_perfetto *perfetto)
 		if (i < marks->span_count && is_same(&marks->spans[i], span.begin) &&
 		    marks->spans[i].event->type == SONDE_EVENT_SPAN_END)
 			span.end = &marks->spans[i++];
-		if (sonde_format_takes(perfetto->options, span.begin->event->time, span.begin->thread))
+		if (sonde_selection_takes(&perfetto->options->selection, span.begin->event->time, span.begin->thread))
 			put_span(perfetto, &span);
 	}
 	return perfetto->error;

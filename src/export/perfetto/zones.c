@@ -147,7 +147,7 @@ static void put_nested(struct sonde_perfetto *perfetto, const struct zone *zone,
  */
 static void put_zone(struct sonde_perfetto *perfetto, struct zone *zone, uint32_t depth)
 {
-	zone->wanted = sonde_format_takes(perfetto->options, zone->start_ns, zone->thread);
+	zone->wanted = sonde_selection_takes(&perfetto->options->selection, zone->start_ns, zone->thread);
 	take_marks(perfetto, zone);
 	if (zone->thread >= perfetto->thread_count)
 		return;

@@ -127,7 +127,7 @@ static int put_event(struct state *state, const struct sonde_batch *batch, size_
 	const struct sonde_heap_site *site = sonde_session_heap_site(state->session, batch->heap.site[i]);
 	uint64_t time_ns = batch->heap.time_ns[i];
 	/* a block belongs to the thread that allocated it, whichever thread frees it */
-	if (!sonde_format_takes(state->options, time_ns, site ? site->thread : 0))
+	if (!sonde_selection_takes(&state->options->selection, time_ns, site ? site->thread : 0))
 		return 0;
 	put_heap(state, batch);
 	put_thread(state, batch->heap.thread[i]);

@@ -69,7 +69,8 @@ static int add_batch(struct state *state, const struct sonde_batch *batch)
 	if (error)
 		return error;
 	for (size_t i = 0; i < batch->count; i++) {
-		if (!sonde_format_takes(state->options, batch->samples.time_ns[i], batch->samples.thread[i]))
+		if (!sonde_selection_takes(&state->options->selection, batch->samples.time_ns[i],
+					   batch->samples.thread[i]))
 			continue;
 		int in_kernel = sonde_export_stacks_in_kernel(state->session, batch, i);
 		state->samples[state->count++] =
@@ -121,7 +122,7 @@ struct calls {
 };
 
 /* Weighted as in session/wait/weights.c, so that formats agree. */
-static int add_calls(struct calls *calls, const struct state *state, const struct sonde_heap_range *range,
+static int add_calls(struct calls *calls, const struct state *state, const struct sonde_selection *range,
 		     const struct sonde_batch *batch)
 {
 	uint32_t groups = sonde_weigh_rows[state->options->weigh.by].groups;
@@ -152,8 +153,8 @@ static int compare_calls(const void *left, const void *right)
 
 static int read_calls(struct state *state)
 {
-	const struct sonde_heap_range wanted = {state->options->from_ns, state->options->to_ns, state->options->thread};
-	const struct sonde_heap_range range = sonde_weigh_range(state->session, &wanted);
+	const struct sonde_selection wanted = state->options->selection;
+	const struct sonde_selection range = sonde_weigh_range(state->session, &wanted);
 	struct calls calls = {0};
 	struct sonde_cursor *cursor;
 	const struct sonde_batch *batch;

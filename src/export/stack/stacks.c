@@ -82,7 +82,8 @@ static int fold_samples(struct sonde_stacks *stacks, struct sonde_session *sessi
 	const struct sonde_batch *batch;
 	while ((rc = sonde_export_stacks_next(cursor, &batch)) > 0) {
 		for (size_t i = 0; i < batch->count && rc > 0; i++) {
-			if (!sonde_format_takes(options, batch->samples.time_ns[i], batch->samples.thread[i]))
+			if (!sonde_selection_takes(&options->selection, batch->samples.time_ns[i],
+						   batch->samples.thread[i]))
 				continue;
 			int counts = sonde_sample_counts(batch->samples.status[i]);
 			struct sonde_stack stack = {.thread = batch->samples.thread[i],
@@ -104,7 +105,7 @@ static int fold_samples(struct sonde_stacks *stacks, struct sonde_session *sessi
 static int fold_weights(struct sonde_stacks *stacks, struct sonde_session *session,
 			const struct sonde_format_options *options)
 {
-	const struct sonde_weigh_view view = {options->weigh, {options->from_ns, options->to_ns, options->thread}};
+	const struct sonde_weigh_view view = {options->weigh, options->selection};
 	struct sonde_weights weights;
 	int rc = sonde_weights_take(&weights, session, &view);
 	if (rc)

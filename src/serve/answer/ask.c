@@ -60,12 +60,12 @@ static int take_time(const struct asking *asking, const char *value, uint64_t *o
 
 static int take_from(struct asking *asking, const char *value)
 {
-	return take_time(asking, value, &asking->ask->pass.from_ns);
+	return take_time(asking, value, &asking->ask->pass.selection.from_ns);
 }
 
 static int take_to(struct asking *asking, const char *value)
 {
-	return take_time(asking, value, &asking->ask->pass.to_ns);
+	return take_time(asking, value, &asking->ask->pass.selection.to_ns);
 }
 
 static int take_thread(struct asking *asking, const char *value)
@@ -76,13 +76,13 @@ static int take_thread(struct asking *asking, const char *value)
 	if (sonde_quantity_integer(&id, value, 1, UINT32_MAX) || id > count)
 		return sonde_error(EINVAL, "no thread '%s' in the recording: its threads are 1 to %zu", value, count);
 	const struct sonde_thread *thread = sonde_session_thread(asking->session, (uint32_t)id);
-	ask->selection = (struct sonde_selection){.threads = calloc(count + 1, 1), .count = 1};
-	if (!ask->selection.threads)
+	ask->threads = (struct sonde_thread_selection){.threads = calloc(count + 1, 1), .count = 1};
+	if (!ask->threads.threads)
 		return sonde_error(ENOMEM, "out of memory for %zu threads", count);
-	ask->selection.threads[id] = 1;
+	ask->threads.threads[id] = 1;
 	ask->thread = (uint32_t)id;
 	snprintf(ask->thread_is, sizeof ask->thread_is, "1 thread with tid %u", thread->tid);
-	ask->pass.thread = ask->selection.threads;
+	ask->pass.selection.thread = ask->threads.threads;
 	ask->pass.thread_is = ask->thread_is;
 	return 0;
 }
@@ -157,9 +157,10 @@ static int take(struct asking *asking, const struct sonde_param *param)
 static int check_time(const struct sonde_pass_options *pass, const struct sonde_run *run)
 {
 	double length_s = (double)(run->end_ns - run->start_ns) / 1e9;
-	if (pass->from_ns >= run->end_ns && pass->from_ns > run->start_ns)
+	if (pass->selection.from_ns >= run->end_ns && pass->selection.from_ns > run->start_ns)
 		return sonde_error(EINVAL, "from is past the end of the recording (%.3f s)", length_s);
-	if (pass->to_ns && pass->to_ns <= (pass->from_ns ? pass->from_ns : run->start_ns))
+	if (pass->selection.to_ns &&
+	    pass->selection.to_ns <= (pass->selection.from_ns ? pass->selection.from_ns : run->start_ns))
 		return sonde_error(EINVAL, "to must be later than from");
 	return 0;
 }
@@ -202,7 +203,7 @@ static int check_weigh(struct asking *asking)
 	const struct sonde_weigh_row *row = &sonde_weigh_rows[pass->weigh.by];
 	if (row->of != SONDE_WEIGH_OF_HEAP && pass->weigh.heap)
 		return sonde_error(EINVAL, "heap does not work with metric %s: leave one of them out", row->name);
-	if (!row->in_range && (pass->from_ns || pass->to_ns))
+	if (!row->in_range && (pass->selection.from_ns || pass->selection.to_ns))
 		return sonde_error(EINVAL, "metric %s always covers the whole recording: leave from and to out",
 				   row->name);
 	return check_moment(asking);
@@ -245,6 +246,6 @@ int sonde_ask_part(struct sonde_ask *out, const struct sonde_session *session, c
 
 void sonde_ask_fini(struct sonde_ask *ask)
 {
-	free(ask->selection.threads);
+	free(ask->threads.threads);
 	*ask = (struct sonde_ask){0};
 }

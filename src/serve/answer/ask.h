@@ -13,7 +13,7 @@ struct sonde_ask {
 	const struct sonde_pass *passes[SONDE_ASK_SECTIONS_MAX];
 	size_t pass_count;
 	struct sonde_pass_options pass; /* points into the parameters and the fields below: do not move */
-	struct sonde_selection selection;
+	struct sonde_thread_selection threads;
 	uint32_t thread; /* id; 0 = all */
 	char thread_is[128];
 };

@@ -109,7 +109,7 @@ static int rows_read(struct rows *rows, struct sonde_session *session, const str
 	struct sonde_cursor *cursor;
 	const struct sonde_batch *batch;
 	struct sonde_cursor_wanted wanted = {
-	    .from_ns = ask->pass.from_ns, .to_ns = ask->pass.to_ns, .thread = ask->thread};
+	    .from_ns = ask->pass.selection.from_ns, .to_ns = ask->pass.selection.to_ns, .thread = ask->thread};
 	int rc = sonde_cursor_open(&cursor, session, 1u << SONDE_CHUNK_SAMPLES);
 	if (rc)
 		return rc;

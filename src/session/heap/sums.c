@@ -24,7 +24,7 @@ struct peak {
 
 struct summing {
 	struct sonde_session *session;
-	const struct sonde_heap_range *range;
+	const struct sonde_selection *range;
 	uint64_t to_ns;
 	struct sonde_heap_sums *sums;
 	struct peak *peaks;   /* by heap id */
@@ -272,7 +272,7 @@ static void add_ends(struct summing *summing)
 	}
 }
 
-static int sum_up(struct sonde_session *session, const struct sonde_heap_range *range, struct sonde_heap_sums *out)
+static int sum_up(struct sonde_session *session, const struct sonde_selection *range, struct sonde_heap_sums *out)
 {
 	struct summing summing = {.session = session, .sums = out, .range = range};
 	uint8_t *wants = NULL;
@@ -304,7 +304,7 @@ static int sum_up(struct sonde_session *session, const struct sonde_heap_range *
 }
 
 /* The sections of a report ask for the same sums. What could not be read is tried again, so that each says why. */
-static int keep(struct sonde_session *session, const struct sonde_heap_range *range, struct sonde_heap_sums *out)
+static int keep(struct sonde_session *session, const struct sonde_selection *range, struct sonde_heap_sums *out)
 {
 	out->users = malloc(sizeof *out->users);
 	if (!out->users)
@@ -316,11 +316,11 @@ static int keep(struct sonde_session *session, const struct sonde_heap_range *ra
 	return 0;
 }
 
-int sonde_session_heap_sums_of(struct sonde_session *session, const struct sonde_heap_range *range,
+int sonde_session_heap_sums_of(struct sonde_session *session, const struct sonde_selection *range,
 			       struct sonde_heap_sums *out)
 {
-	static const struct sonde_heap_range whole;
-	const struct sonde_heap_range *last = &session->heap_summed;
+	static const struct sonde_selection whole;
+	const struct sonde_selection *last = &session->heap_summed;
 	range = range ? range : &whole;
 	if (session->heap_sums.users && !range->thread && range->from_ns == last->from_ns &&
 	    range->to_ns == last->to_ns) {

@@ -15,7 +15,7 @@
 struct drawing {
 	struct sonde_session *session;
 	uint32_t heap, process; /* the heap's: of the many chunks of a run with many processes few are read */
-	const struct sonde_heap_range *range;
+	const struct sonde_selection *range;
 	struct sonde_heap_interval *rows;
 	size_t count;
 	size_t row; /* that the time has come to */
@@ -41,7 +41,7 @@ static void try_peak(struct sonde_heap_interval *row, uint64_t live_b, uint64_t 
 /* The interval of a time; those that are passed end with what is alive, and the next begin with it. */
 static struct sonde_heap_interval *row_at(struct drawing *drawing, uint64_t time_ns)
 {
-	const struct sonde_heap_range *range = drawing->range;
+	const struct sonde_selection *range = drawing->range;
 	double span = (double)(range->to_ns - range->from_ns), at = (double)(time_ns - range->from_ns);
 	size_t row = span > 0 ? (size_t)(at / span * (double)drawing->count) : 0;
 	row = row < drawing->count ? row : drawing->count - 1;
@@ -121,7 +121,7 @@ static int is_in_one(const struct drawing *drawing, const struct sonde_chunk_hea
 static int read_chunk(struct drawing *drawing, size_t i)
 {
 	struct sonde_session *session = drawing->session;
-	const struct sonde_heap_range *range = drawing->range;
+	const struct sonde_selection *range = drawing->range;
 	const struct sonde_chunk_head *head = &sonde_reader_entry(session->reader, i)->head;
 	struct sonde_heap_summary summary;
 	struct sonde_heap_stats stats;
@@ -154,7 +154,7 @@ static int read_chunk(struct drawing *drawing, size_t i)
 	return 0;
 }
 
-int sonde_session_heap_timeline(struct sonde_session *session, uint32_t heap, const struct sonde_heap_range *range,
+int sonde_session_heap_timeline(struct sonde_session *session, uint32_t heap, const struct sonde_selection *range,
 				struct sonde_heap_interval *rows, size_t count)
 {
 	const struct sonde_heap *of = sonde_session_heap(session, heap);

@@ -16,16 +16,16 @@ struct taking {
 	struct sonde_weights *out;
 	size_t cap;
 	struct sonde_map map;
-	struct sonde_heap_range range, all; /* that is wanted; the recording */
+	struct sonde_selection range, all; /* that is wanted; the recording */
 };
 
-struct sonde_heap_range sonde_weigh_range(const struct sonde_session *session, const struct sonde_heap_range *wanted)
+struct sonde_selection sonde_weigh_range(const struct sonde_session *session, const struct sonde_selection *wanted)
 {
 	const struct sonde_run *run = sonde_session_run(session);
 	int held = sonde_session_info(session, "option.keep_ns") != NULL;
-	struct sonde_heap_range range = {.from_ns = held ? run->first_event_ns : run->start_ns,
-					 .to_ns = held ? run->last_event_ns : run->end_ns,
-					 .thread = wanted->thread};
+	struct sonde_selection range = {.from_ns = held ? run->first_event_ns : run->start_ns,
+					.to_ns = held ? run->last_event_ns : run->end_ns,
+					.thread = wanted->thread};
 	if (wanted->from_ns > range.from_ns)
 		range.from_ns = wanted->from_ns;
 	if (wanted->to_ns && wanted->to_ns < range.to_ns)
@@ -67,7 +67,7 @@ static int add(struct taking *taking, struct sonde_weights_row row)
 
 static int add_batch(struct taking *taking, uint32_t groups, const struct sonde_batch *batch)
 {
-	const struct sonde_heap_range *range = &taking->range;
+	const struct sonde_selection *range = &taking->range;
 	int error = 0;
 	for (size_t i = 0; i < batch->count && !error; i++) {
 		uint64_t start_ns = batch->waits.start_ns[i], dur_ns = batch->waits.dur_ns[i];
@@ -97,7 +97,7 @@ int sonde_wait_weights_take(struct sonde_weights *out, struct sonde_session *ses
 	struct taking taking = {.out = out, .range = sonde_weigh_range(session, &view->range)};
 	struct sonde_cursor *cursor;
 	const struct sonde_batch *batch;
-	taking.all = sonde_weigh_range(session, &(struct sonde_heap_range){0});
+	taking.all = sonde_weigh_range(session, &(struct sonde_selection){0});
 	int error = 0, rc = sonde_cursor_open(&cursor, session, 1u << SONDE_CHUNK_WAITS);
 	if (rc)
 		return rc;

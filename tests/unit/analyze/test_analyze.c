@@ -273,8 +273,7 @@ static void every_incomplete_stack_has_its_reason(void **state)
 		recording_close(&r, START + 200 * MS, 0);
 		struct sections s = sections_of(path, "summary", NULL);
 		char note[160];
-		snprintf(note, sizeof note, "1 stack (10.0 %%) is incomplete: %s",
-			 sonde_samples_status_text(status));
+		snprintf(note, sizeof note, "1 stack (10.0 %%) is incomplete: %s", sonde_samples_status_text(status));
 		assert_string_not_equal(sonde_samples_status_text(status), "unknown reason");
 		assert_true(sections_noted(s.report->notes, note));
 		sections_free(&s);
@@ -624,8 +623,9 @@ static void threads_and_processes_add_up(void **state)
 	assert_int_equal(sections_int(t, "process", "child", "wall_ns"), 90 * MS);
 	assert_string_equal(sections_cell(t, sections_row(t, "process", "child"), "status")->text, "exit 0");
 	sections_free(&s);
-	s = sections_of(path, "functions",
-			&(struct sonde_pass_options){.from_ns = START + 10 * MS, .to_ns = START + 30 * MS});
+	s = sections_of(
+	    path, "functions",
+	    &(struct sonde_pass_options){.selection.from_ns = START + 10 * MS, .selection.to_ns = START + 30 * MS});
 	assert_int_equal(sections_int(sections_get(&s, "functions"), "function", "f", "samples"), 20);
 	sections_free(&s);
 }
@@ -634,13 +634,14 @@ static void threads_and_processes_add_up(void **state)
 static uint64_t samples_of_threads(const char *which, size_t count, const char *words)
 {
 	struct sonde_session *session;
-	struct sonde_selection selection;
+	struct sonde_thread_selection selection;
 	assert_int_equal(sonde_session_open(&session, path, &(struct sonde_session_options){.no_symbols = 1}), 0);
-	assert_int_equal(sonde_selection_find(&selection, session, which), 0);
+	assert_int_equal(sonde_thread_selection_find(&selection, session, which), 0);
 	sonde_session_close(session);
 	assert_int_equal(selection.count, count);
-	struct sections s = sections_of(path, "functions threads",
-					&(struct sonde_pass_options){.thread = selection.threads, .thread_is = words});
+	struct sections s =
+	    sections_of(path, "functions threads",
+			&(struct sonde_pass_options){.selection.thread = selection.threads, .thread_is = words});
 	uint64_t samples = sections_int(sections_get(&s, "functions"), "function", "f", "samples");
 	assert_int_equal(sections_get(&s, "threads")->table.row_count, count);
 	assert_true(sections_noted(s.report->notes, words));
@@ -676,10 +677,10 @@ static void threads_are_chosen_by_number_and_name(void **state)
 	assert_int_equal(samples_of_threads("102", 1, "1 thread with tid 102"), 20); /* a number before a name */
 	assert_int_equal(samples_of_threads("worker", 2, "2 threads named worker"), 30 + 20);
 	struct sonde_session *session;
-	struct sonde_selection selection;
+	struct sonde_thread_selection selection;
 	assert_int_equal(sonde_session_open(&session, path, &(struct sonde_session_options){.no_symbols = 1}), 0);
-	assert_int_equal(sonde_selection_find(&selection, session, "99"), -ESRCH);
-	assert_int_equal(sonde_selection_find(&selection, session, "work"), -ESRCH);
+	assert_int_equal(sonde_thread_selection_find(&selection, session, "99"), -ESRCH);
+	assert_int_equal(sonde_thread_selection_find(&selection, session, "work"), -ESRCH);
 	sonde_session_close(session);
 }
 

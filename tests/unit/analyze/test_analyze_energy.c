@@ -81,7 +81,7 @@ static void shares_and_idling_make_up_the_whole(void **state)
 /* The second half: 40 J and 30 J, of which 20 J a second at idle are not seen: a line tells. */
 static void a_part_is_of_that_part(void **state)
 {
-	struct sonde_pass_options options = {.from_ns = START + 2 * S, .to_ns = START + 4 * S};
+	struct sonde_pass_options options = {.selection.from_ns = START + 2 * S, .selection.to_ns = START + 4 * S};
 	(void)state;
 	write_known();
 	struct sections sections = sections_of(path, "energy", &options);

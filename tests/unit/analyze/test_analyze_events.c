@@ -235,7 +235,8 @@ static void counters_of_a_selection(void **state)
 		recording_value(&r, 1, SONDE_EVENT_COUNTER, c, START + i * 100 * MS, (double)(1000 + 10 * i));
 	recording_value(&r, 2, SONDE_EVENT_COUNTER, c, START + 550 * MS, 7); /* begins within */
 	recording_close(&r, START + 1000 * MS, 0);
-	struct sonde_pass_options options = {.from_ns = START + 500 * MS, .to_ns = START + 750 * MS};
+	struct sonde_pass_options options = {.selection.from_ns = START + 500 * MS,
+					     .selection.to_ns = START + 750 * MS};
 	struct sections s = sections_of(path, "counters", &options);
 	const struct sonde_section *t = sections_get(&s, "counters");
 	assert_near(sections_real(t, "name", "turns", "value"), 30 + 7, 1e-9); /* 1040 → 1070; 0 → 7 */
@@ -243,7 +244,8 @@ static void counters_of_a_selection(void **state)
 	assert_int_equal(sections_int(t, "name", "turns", "updates"), 4);
 	assert_true(sections_noted(t->notes, "0.250 s of the selected time"));
 	sections_free(&s);
-	options = (struct sonde_pass_options){.from_ns = START + 910 * MS, .to_ns = START + 990 * MS};
+	options =
+	    (struct sonde_pass_options){.selection.from_ns = START + 910 * MS, .selection.to_ns = START + 990 * MS};
 	s = sections_of(path, "counters", &options);
 	assert_null(sections_find(&s, "counters")); /* nothing was counted then */
 	sections_free(&s);

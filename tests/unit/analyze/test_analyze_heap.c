@@ -94,7 +94,8 @@ static void a_time_is_chosen(void **state)
 {
 	(void)state;
 	static const size_t rows[] = {1, 4, 1000};
-	struct sonde_pass_options options = {.from_ns = START + 220 * US, .to_ns = START + 405 * US, .asked = 1};
+	struct sonde_pass_options options = {
+	    .selection.from_ns = START + 220 * US, .selection.to_ns = START + 405 * US, .asked = 1};
 	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
 		write_known(rows[i]);
 		struct sections s = sections_of(path, "heap sizes temporary", &options);
@@ -118,8 +119,8 @@ static void a_time_is_chosen(void **state)
 		assert_int_equal(of(t, "peaks", "temporary"), 1);
 		sections_free(&s);
 	}
-	options.from_ns = START + 600 * US; /* nothing happens any more: what is there is the peak */
-	options.to_ns = START + 700 * US;
+	options.selection.from_ns = START + 600 * US; /* nothing happens any more: what is there is the peak */
+	options.selection.to_ns = START + 700 * US;
 	struct sections s = sections_of(path, "heap peak", &options);
 	assert_int_equal(of(sections_get(&s, "heap"), "keeps", "peak_b"), 1000);
 	assert_int_equal(sections_get(&s, "peak")->tree.root->total, 1000);
@@ -227,7 +228,7 @@ static void threads_own_what_they_allocate(void **state)
 	assert_int_equal(sections_int(t, "thread", "prog", "peak_b"), 3000);
 	sections_free(&s);
 	const uint8_t worker[] = {0, 0, 1};
-	options.thread = worker;
+	options.selection.thread = worker;
 	options.thread_is = "worker";
 	s = sections_of(path, "heap timeline", &options);
 	t = sections_get(&s, "heap"); /* of its own blocks the peak is 350 */
@@ -387,7 +388,7 @@ static void zones_know_what_they_changed(void **state)
 	assert_int_equal(sections_int(t, "zone", "inner", "peak_b"), 500);
 	assert_int_equal(sections_int(t, "zone", "inner", "allocations"), 4);
 	sections_free(&s);
-	options.from_ns = START + 1000 * US; /* zones that begin from then on */
+	options.selection.from_ns = START + 1000 * US; /* zones that begin from then on */
 	s = sections_of(path, "heap-zones", &options);
 	assert_int_equal(sections_int(sections_get(&s, "heap-zones"), "zone", "outer", "calls"), 1);
 	sections_free(&s);
@@ -493,7 +494,7 @@ static void keep_peak(struct replay *replay)
 	}
 }
 
-static void replay_interval(struct replay *replay, const struct sonde_heap_range *range, const struct happened *event)
+static void replay_interval(struct replay *replay, const struct sonde_selection *range, const struct happened *event)
 {
 	double span = (double)(range->to_ns - range->from_ns);
 	size_t i = (size_t)((double)(event->time_ns - range->from_ns) / span * STEPS);
@@ -505,7 +506,7 @@ static void replay_interval(struct replay *replay, const struct sonde_heap_range
 	row->live_b = replay->all_b;
 }
 
-static void replay_run(struct replay *replay, const struct happened *events, const struct sonde_heap_range *range)
+static void replay_run(struct replay *replay, const struct happened *events, const struct sonde_selection *range)
 {
 	int entered = 0;
 	*replay = (struct replay){0};
@@ -532,7 +533,7 @@ static void replay_run(struct replay *replay, const struct happened *events, con
 		keep_peak(replay);
 }
 
-static void compare(struct sonde_session *session, const struct replay *replay, const struct sonde_heap_range *range)
+static void compare(struct sonde_session *session, const struct replay *replay, const struct sonde_selection *range)
 {
 	struct sonde_heap_sums sums;
 	struct sonde_heap_interval rows[STEPS];
@@ -581,7 +582,7 @@ static void any_part_is_as_replayed(void **state)
 				 0);
 		for (int round = 0; round < 60; round++) {
 			struct replay replay;
-			struct sonde_heap_range range = {START, START + span + 1, round % 3 == 2 ? second : NULL};
+			struct sonde_selection range = {START, START + span + 1, round % 3 == 2 ? second : NULL};
 			if (round) {
 				range.from_ns = START + next_random(&random) % (span + 200);
 				range.to_ns = range.from_ns + 1 + next_random(&random) % span;

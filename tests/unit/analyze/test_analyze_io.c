@@ -167,7 +167,8 @@ static void zones(void **state)
 	assert_string_equal(sections_cell(t, row_of(t, 0), "zone")->text, "read_batch");
 	assert_false(sections_noted(t->notes, "loading:")); /* 5 % of the run */
 	sections_free(&s);
-	struct sonde_pass_options options = {.from_ns = START + 200 * MS, .to_ns = START + 300 * MS, .asked = 1};
+	struct sonde_pass_options options = {
+	    .selection.from_ns = START + 200 * MS, .selection.to_ns = START + 300 * MS, .asked = 1};
 	s = sections_of(path, "io-phases", &options);
 	assert_true(sections_noted(sections_get(&s, "io-phases")->notes, "no phase"));
 	sections_free(&s);

@@ -158,7 +158,7 @@ static void what_rises_for_good(void **state)
 	assert_non_null(row);
 	assert_near(sections_cell(t, row, "slope_b_s")->real, 1000, 20);
 	sections_free(&s);
-	struct sonde_pass_options first_half = {.from_ns = START, .to_ns = START + 10000 * MS};
+	struct sonde_pass_options first_half = {.selection.from_ns = START, .selection.to_ns = START + 10000 * MS};
 	s = sections_of(path, "leaks", &first_half); /* in which the cache was filling up */
 	assert_non_null(row_of(sections_get(&s, "leaks"), "growing", "fills"));
 	sections_free(&s);
@@ -188,7 +188,7 @@ static void other_programs_of_a_process_do_not_grow(void **state)
 {
 	(void)state;
 	write_lives();
-	struct sonde_pass_options lives = {.from_ns = START, .to_ns = START + 20000 * MS};
+	struct sonde_pass_options lives = {.selection.from_ns = START, .selection.to_ns = START + 20000 * MS};
 	struct sections s = sections_of(path, "leaks", &lives);
 	assert_null(row_of(sections_get(&s, "leaks"), "growing", "works"));
 	uint64_t ends_ns[41];

@@ -148,7 +148,8 @@ static void usage_adds_up(void **state)
 		}
 		assert_true(sections_noted(usage->notes, "cover 3.300 s of 3.300 s of CPU time"));
 		sections_free(&sections);
-		const struct sonde_pass_options part = {.limit = 1, .from_ns = START + S / 2, .to_ns = START + S};
+		const struct sonde_pass_options part = {
+		    .limit = 1, .selection.from_ns = START + S / 2, .selection.to_ns = START + S};
 		sections = sections_of(path, "usage", &part);
 		usage = sections_get(&sections, "usage");
 		assert_int_equal(sonde_report_cell(usage, 0, "from_ns")->integer, S / 2);
@@ -172,7 +173,7 @@ static void usage_of_threads_is_of_their_processes(void **state)
 	}
 	recording_close(&r, START + 1 * S, 0);
 	const uint8_t second[] = {0, 0, 1};
-	struct sonde_pass_options options = {.limit = 1, .thread = second, .thread_is = "thread 200"};
+	struct sonde_pass_options options = {.limit = 1, .selection.thread = second, .thread_is = "thread 200"};
 	struct sections sections = sections_of(path, "usage", &options);
 	const struct sonde_section *usage = sections_get(&sections, "usage");
 	assert_int_equal(sonde_report_cell(usage, 0, "rss_b")->integer, 20 * MB);
@@ -235,7 +236,7 @@ static void what_wait_tells_is_exact(void **state)
 static void a_part_is_read_alone(void **state)
 {
 	(void)state;
-	struct sonde_pass_options part = {.from_ns = START + S / 2, .to_ns = START + 2 * S};
+	struct sonde_pass_options part = {.selection.from_ns = START + S / 2, .selection.to_ns = START + 2 * S};
 	write_two(1000, 3 * S, 0, NULL);
 	struct read read = figures_read(&part);
 	assert_figure(&read, SONDE_STAT_WALL, 1.5e9);
@@ -253,7 +254,8 @@ static void a_part_is_read_alone(void **state)
 	assert_true(sections_noted(t->notes, "interpolated evenly"));
 	assert_true(sections_noted(sections_get(&s, "memory")->notes, "of the whole recording"));
 	sections_free(&s);
-	part = (struct sonde_pass_options){.from_ns = START + 25 * S / 10, .to_ns = START + 26 * S / 10, .asked = 1};
+	part = (struct sonde_pass_options){
+	    .selection.from_ns = START + 25 * S / 10, .selection.to_ns = START + 26 * S / 10, .asked = 1};
 	s = sections_of(path, "resources", &part);
 	assert_true(sections_noted(sections_get(&s, "resources")->notes, "no reading falls in the selected time"));
 	sections_free(&s);

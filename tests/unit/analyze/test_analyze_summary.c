@@ -152,12 +152,12 @@ static void without_samples_nothing_is_zero(void **state)
 	recording_source(&r, "cpu", SONDE_SOURCE_ON, "perf events", "", 1000);
 	samples_add(&r, recording_call(&r, 0, 1, "f", 1), 10, 0);
 	recording_close(&r, START + 500 * MS, 0);
-	s = sections_of(path, "threads summary", &(struct sonde_pass_options){.to_ns = START + 1000000 * MS});
+	s = sections_of(path, "threads summary", &(struct sonde_pass_options){.selection.to_ns = START + 1000000 * MS});
 	t = sections_get(&s, "threads"); /* clocks are of the whole run */
 	assert_string_equal(sections_cell(t, t->table.cells, "cpu_ns")->text, "measured for the whole run only");
 	assert_true(sections_noted(s.report->notes, "selected: 0.000 s to 1000.000 s of the recording"));
 	sections_free(&s);
-	const struct sonde_pass_options beyond = {.from_ns = START + 1000000 * MS, .asked = 1};
+	const struct sonde_pass_options beyond = {.selection.from_ns = START + 1000000 * MS, .asked = 1};
 	s = sections_of(path, "threads summary", &beyond);
 	t = sections_get(&s, "threads");
 	assert_string_equal(sections_cell(t, t->table.cells, "share")->text, "no CPU samples in this selection");

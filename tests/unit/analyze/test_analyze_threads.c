@@ -70,7 +70,8 @@ static void states_add_up_to_a_life(void **state)
 	assert_true(sections_noted(notes, "counts as blocked until it gets a CPU"));
 	sections_free(&s);
 	/* A part: blocked, 10 ms on a CPU, 5 ms of waiting, and 5 on the other. */
-	s = threads_of(&(struct sonde_pass_options){.from_ns = START + 20 * MS, .to_ns = START + 50 * MS});
+	s = threads_of(
+	    &(struct sonde_pass_options){.selection.from_ns = START + 20 * MS, .selection.to_ns = START + 50 * MS});
 	assert_states(&s, "worker", 15, 5, 10, 0);
 	assert_int_equal(count_of(&s, "worker", "voluntary_switches"), 0);
 	assert_int_equal(count_of(&s, "worker", "migrations"), 1);
@@ -267,8 +268,8 @@ static void calls_explain_blocked_time(void **state)
 	}
 	/* A part of the recording, and one without calls. */
 	struct recording r;
-	struct sections s =
-	    threads_of(&(struct sonde_pass_options){.from_ns = START + 15 * MS, .to_ns = START + 22 * MS});
+	struct sections s = threads_of(
+	    &(struct sonde_pass_options){.selection.from_ns = START + 15 * MS, .selection.to_ns = START + 22 * MS});
 	assert_near(ms_of(&s, "worker", "explained_ns"), 7, 0);
 	assert_near(ms_of(&s, "worker", "blocked_ns"), 7, 0);
 	sections_free(&s);
@@ -313,7 +314,8 @@ static void readings_alone(void **state)
 	assert_true(sections_noted(notes, "2 threads were seen"));
 	sections_free(&s);
 	/* A part, between readings: what lies outside them is unseen. */
-	s = threads_of(&(struct sonde_pass_options){.from_ns = START + 5 * MS, .to_ns = START + 95 * MS});
+	s = threads_of(
+	    &(struct sonde_pass_options){.selection.from_ns = START + 5 * MS, .selection.to_ns = START + 95 * MS});
 	assert_states(&s, "worker", 0, 0, 0, 90);
 	assert_states(&s, "prog", 20, 40, 20, 10);
 	sections_free(&s);
@@ -402,7 +404,7 @@ static void many_threads_are_summed_by_name(void **state)
 	uint8_t *only = calloc(sonde_session_thread_count(session) + 1, 1);
 	only[5] = 1;
 	sonde_session_close(session);
-	s = threads_of(&(struct sonde_pass_options){.thread = only, .thread_is = "1 thread"});
+	s = threads_of(&(struct sonde_pass_options){.selection.thread = only, .thread_is = "1 thread"});
 	assert_null(sections_find(&s, "thread-names"));
 	assert_int_equal(sections_get(&s, "threads")->table.row_count, 1);
 	assert_near(ms_of(&s, "worker-3", "on_cpu_ns"), 4, 1e-9);

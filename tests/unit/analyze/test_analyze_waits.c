@@ -156,7 +156,8 @@ static void parts(void **state)
 	struct world world;
 	world_open(&world);
 	fill(&world);
-	struct sonde_pass_options options = {.from_ns = START + 25 * MS, .to_ns = START + 55 * MS, .asked = 1};
+	struct sonde_pass_options options = {
+	    .selection.from_ns = START + 25 * MS, .selection.to_ns = START + 55 * MS, .asked = 1};
 	struct sections s = sections_of(path, "waits locks io wait-kinds", &options);
 	const struct sonde_section *t = sections_get(&s, "locks");
 	assert_int_equal(sections_int(t, "lock", "queue_mutex", "waited_ns"), 10 * MS);
@@ -182,14 +183,14 @@ static void parts(void **state)
 	assert_true(sections_noted(t->notes, "time is within the selection"));
 	sections_free(&s);
 	const uint8_t only[] = {0, 0, 0, 1};
-	struct sonde_pass_options third = {.thread = only, .thread_is = "thread consumer"};
+	struct sonde_pass_options third = {.selection.thread = only, .thread_is = "thread consumer"};
 	s = sections_of(path, "locks", &third);
 	t = sections_get(&s, "locks");
 	assert_int_equal(sections_int(t, "lock", "queue_mutex", "waited_ns"), 15 * MS);
 	assert_int_equal(sections_int(t, "lock", "queue_mutex", "waiters"), 1);
 	sections_free(&s);
 	const uint8_t producer[] = {0, 0, 1, 0};
-	third.thread = producer;
+	third.selection.thread = producer;
 	s = sections_of(path, "locks", &third);
 	t = sections_get(&s, "locks");
 	assert_int_equal(sections_int(t, "lock", "queue_mutex", "held_ns"), 10 * MS);
@@ -205,7 +206,8 @@ static void means(void **state)
 	struct world world;
 	world_open(&world);
 	fill(&world);
-	struct sonde_pass_options options = {.from_ns = START + 12 * MS, .to_ns = START + 40 * MS, .asked = 1};
+	struct sonde_pass_options options = {
+	    .selection.from_ns = START + 12 * MS, .selection.to_ns = START + 40 * MS, .asked = 1};
 	struct sections s = sections_of(path, "waits locks", &options);
 	const struct sonde_section *t = sections_get(&s, "waits");
 	assert_int_equal(sections_int(t, "function", "consume", "total_ns"), 13 * MS);
@@ -359,10 +361,10 @@ static void lost(void **state)
 static void sampled_waits_are_whole(void **state)
 {
 	(void)state;
-	const struct sonde_heap_range all = {.from_ns = START, .to_ns = START + 1000000000000};
+	const struct sonde_selection all = {.from_ns = START, .to_ns = START + 1000000000000};
 	for (uint64_t dur_ns = 100000001; dur_ns < 400000000; dur_ns += 300007)
 		assert_int_equal(sonde_weigh_sampled(&all, &all, START + 5, dur_ns), dur_ns);
-	const struct sonde_heap_range half = {.from_ns = START, .to_ns = START + 500};
+	const struct sonde_selection half = {.from_ns = START, .to_ns = START + 500};
 	assert_int_equal(sonde_weigh_sampled(&all, &half, START, 1000), 500);
 	assert_int_equal(sonde_weigh_sampled(&half, &half, START, 1000), 1000); /* what sticks out belongs to it */
 }

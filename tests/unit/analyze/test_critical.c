@@ -374,14 +374,15 @@ static void parts(void **state)
 	struct recording r;
 	(void)state;
 	fork_join(&r, 1);
-	const struct sonde_pass_options part = {.from_ns = START + 20 * MS, .to_ns = START + 50 * MS};
+	const struct sonde_pass_options part = {.selection.from_ns = START + 20 * MS,
+						.selection.to_ns = START + 50 * MS};
 	struct looked looked = look(&part);
 	assert_int_equal(span_of(&looked), 30 * MS);
 	assert_int_equal(ms_of(&looked, "join", "prog"), 10); /* it is not over yet */
 	assert_int_equal(ms_of(&looked, "thread", "fast"), 20);
 	look_away(&looked);
 	const uint8_t fast[] = {0, 0, 1, 0};
-	const struct sonde_pass_options one = {.thread = fast};
+	const struct sonde_pass_options one = {.selection.thread = fast};
 	looked = look(&one);
 	assert_int_equal(span_of(&looked), 40 * MS);
 	assert_int_equal(ms_of(&looked, "thread", "fast"), 30);
@@ -432,8 +433,11 @@ static void one_graph(void **state)
 	assert_int_equal(sonde_critical_graph_builds(s.session), 1);
 
 	const uint8_t all[] = {1, 1, 1, 1}, fast[] = {0, 0, 1, 0}, fast_too[] = {0, 0, 1, 0};
-	const struct sonde_pass_options parts[] = {
-	    {0}, {.from_ns = START + 20 * MS}, {.to_ns = START + 50 * MS}, {.thread = all}, {.thread = fast}};
+	const struct sonde_pass_options parts[] = {{0},
+						   {.selection.from_ns = START + 20 * MS},
+						   {.selection.to_ns = START + 50 * MS},
+						   {.selection.thread = all},
+						   {.selection.thread = fast}};
 	const struct sonde_critical_graph *held, *graph;
 	assert_int_equal(sonde_critical_graph_acquire(&held, s.session, NULL), 0);
 	for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
@@ -444,7 +448,8 @@ static void one_graph(void **state)
 	}
 	assert_int_equal(graph->critical.to_ns - graph->critical.from_ns, 40 * MS); /* the session still has it */
 	assert_int_equal(
-	    sonde_critical_graph_acquire(&graph, s.session, &(struct sonde_pass_options){.thread = fast_too}), 0);
+	    sonde_critical_graph_acquire(&graph, s.session, &(struct sonde_pass_options){.selection.thread = fast_too}),
+	    0);
 	assert_int_equal(sonde_critical_graph_builds(s.session), sizeof parts / sizeof *parts);
 	sonde_critical_graph_release(graph);
 	assert_int_equal(held->critical.to_ns - held->critical.from_ns, 80 * MS); /* outlives being replaced */

@@ -123,13 +123,13 @@ static void parts_of_the_time(void **state)
 	struct toy toy;
 	(void)state;
 	fill_one(&toy, 1);
-	struct sonde_pass_options part = {.from_ns = START + 50 * MS, .to_ns = START + 90 * MS};
+	struct sonde_pass_options part = {.selection.from_ns = START + 50 * MS, .selection.to_ns = START + 90 * MS};
 	struct looked looked = look(&part);
 	assert_int_equal(ms_of(&looked, "kernel", "k"), 30);
 	assert_int_equal(ms_of(&looked, "wake-up by a GPU", "prog"), 1);
 	assert_int_equal(ms_of(&looked, "thread", "prog"), 9);
 	look_away(&looked);
-	part = (struct sonde_pass_options){.from_ns = START + 20 * MS, .to_ns = START + 60 * MS};
+	part = (struct sonde_pass_options){.selection.from_ns = START + 20 * MS, .selection.to_ns = START + 60 * MS};
 	looked = look(&part);
 	assert_int_equal(ms_of(&looked, "blocked", "prog"), 30); /* it is not over yet */
 	assert_int_equal(ms_of(&looked, "zone", "beside"), 10);
@@ -296,7 +296,7 @@ static void by_correlation(void **state)
 	assert_int_equal(ms_of(&looked, "copy", "up"), 0);
 	assert_int_equal(looked.path.handed_over, 1);
 	look_away(&looked);
-	const struct sonde_pass_options part = {.from_ns = START, .to_ns = START + 65 * MS};
+	const struct sonde_pass_options part = {.selection.from_ns = START, .selection.to_ns = START + 65 * MS};
 	looked = look(&part);
 	assert_int_equal(ms_of(&looked, "copy", "up"), 20);
 	assert_int_equal(ms_of(&looked, "wait for a GPU", "up"), 10);
@@ -354,7 +354,8 @@ static void what_is_waited_for_twice(void **state)
 /* Before the time that was asked for, and in another chunk: it is found. */
 static void who_asked_before_the_time(void **state)
 {
-	static const struct sonde_pass_options part = {.from_ns = START + 20 * MS, .to_ns = START + 90 * MS};
+	static const struct sonde_pass_options part = {.selection.from_ns = START + 20 * MS,
+						       .selection.to_ns = START + 90 * MS};
 	struct toy toy;
 	(void)state;
 	toy_open(&toy);
@@ -518,8 +519,8 @@ static void whatever_is_recorded(void **state)
 		assert_true(replayed_ns(&looked.critical, "kernel=a,speed=inf", "kernel=b,speed=3") <=
 			    span_of(&looked));
 		look_away(&looked);
-		const struct sonde_pass_options part = {.from_ns = START + below(50) * MS,
-							.to_ns = START + (50 + below(50)) * MS};
+		const struct sonde_pass_options part = {.selection.from_ns = START + below(50) * MS,
+							.selection.to_ns = START + (50 + below(50)) * MS};
 		looked = look(&part);
 		look_away(&looked);
 	}

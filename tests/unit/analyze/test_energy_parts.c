@@ -101,7 +101,7 @@ static void zones_have_shares_by_cpu_time_sampled_in_them(void **state)
 
 static void zones_of_a_part_have_what_lies_in_it(void **state)
 {
-	struct sonde_pass_options options = {.from_ns = START + 1 * S, .to_ns = START + 2 * S};
+	struct sonde_pass_options options = {.selection.from_ns = START + 1 * S, .selection.to_ns = START + 2 * S};
 	const uint8_t second[] = {0, 0, 1};
 	(void)state;
 	write_zones();
@@ -113,7 +113,7 @@ static void zones_of_a_part_have_what_lies_in_it(void **state)
 	assert_int_equal(sections_cell(zones, sections_row(zones, "zone", "outer"), "total_per_call_j")->kind,
 			 SONDE_CELL_ABSENT);
 	sections_free(&sections);
-	sections = sections_of(path, "energy-zones", &(struct sonde_pass_options){.thread = second});
+	sections = sections_of(path, "energy-zones", &(struct sonde_pass_options){.selection.thread = second});
 	zones = sections_get(&sections, "energy-zones");
 	assert_int_equal(zones->table.row_count, 1);
 	assert_int_equal(sections_int(zones, "zone", "inner", "total_cpu_ns"), 100 * MS);

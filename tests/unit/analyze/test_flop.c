@@ -112,7 +112,8 @@ static void calls_and_reports_are_apart(void **state)
 static void a_part_is_of_its_calls(void **state)
 {
 	(void)state;
-	struct sonde_pass_options options = {.from_ns = START, .to_ns = START + 20 * MS, .asked = 1};
+	struct sonde_pass_options options = {
+	    .selection.from_ns = START, .selection.to_ns = START + 20 * MS, .asked = 1};
 	record(1000);
 	struct sections s = sections_of(path, "flop", &options);
 	const struct sonde_section *t = sections_get(&s, "flop");

@@ -85,7 +85,8 @@ static void parts_of_what_holds_nearly_all(void **state)
 	assert_false(sections_noted(t->notes, "could not be read"));
 	sections_free(&s);
 	/* A part of the time: the second step, and the last millisecond of the first. */
-	struct sonde_pass_options options = {.from_ns = START + 29 * MS, .to_ns = START + 40 * MS, .asked = 1};
+	struct sonde_pass_options options = {
+	    .selection.from_ns = START + 29 * MS, .selection.to_ns = START + 40 * MS, .asked = 1};
 	s = sections_of(PATH, "phases", &options);
 	t = sections_get(&s, "phases");
 	assert_int_equal(sections_int(t, "phase", "load", "total_ns"), 2 * MS);

@@ -523,7 +523,8 @@ static void zones_are_placed(void **state)
 static void a_range_leaves_out_calls(void **state)
 {
 	(void)state;
-	const struct sonde_pass_options options = {.asked = 1, .from_ns = START + 200 * MS, .to_ns = START + 300 * MS};
+	const struct sonde_pass_options options = {
+	    .asked = 1, .selection.from_ns = START + 200 * MS, .selection.to_ns = START + 300 * MS};
 	recording_make(1);
 	struct sections s = sections_of(path, "roofline", &options);
 	const struct sonde_section *t = sections_get(&s, "roofline");

@@ -119,7 +119,7 @@ static void a_part_is_counted_and_nothing_is_said(void **state)
 {
 	(void)state;
 	struct sonde_pass_options options = {
-	    .asked = 1, .focus = "step", .from_ns = START + MS, .to_ns = START + MS + 8000};
+	    .asked = 1, .focus = "step", .selection.from_ns = START + MS, .selection.to_ns = START + MS + 8000};
 	struct sections s = sections_of(path, "zone-histogram", &options);
 	assert_int_equal(cell(sections_get(&s, "zone-durations"), 0, "count")->integer, 4);
 	sections_free(&s);

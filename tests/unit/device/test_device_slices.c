@@ -89,7 +89,7 @@ static void slices_have_lanes_and_arrows(void **state)
 static void slices_are_cut_and_chosen(void **state)
 {
 	static const uint8_t second[] = {0, 0, 1};
-	struct sonde_format_options options = {.from_ns = START + 120, .to_ns = START + 180};
+	struct sonde_format_options options = {.selection.from_ns = START + 120, .selection.to_ns = START + 180};
 	struct sonde_device_slices slices;
 	(void)state;
 	struct sonde_session *session = made();
@@ -100,7 +100,7 @@ static void slices_are_cut_and_chosen(void **state)
 	assert_int_equal(slices.all[1].from_ns, START + 150);
 	assert_int_equal(slices.arrow_count, 0); /* the call is not in it */
 	sonde_device_slices_fini(&slices);
-	options = (struct sonde_format_options){.thread = second};
+	options = (struct sonde_format_options){.selection.thread = second};
 	assert_int_equal(sonde_device_slices_read(&slices, session, &options), 0);
 	assert_int_equal(slices.count, 1);
 	assert_string_equal(sonde_device_slices_name(session, slices.all), "copy");

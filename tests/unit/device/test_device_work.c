@@ -72,7 +72,7 @@ static void devices_are_busy_as_long_as_one_queue_is(void **state)
 static void devices_of_a_part_of_the_time(void **state)
 {
 	static const uint8_t second[] = {0, 0, 1};
-	struct sonde_pass_options options = {.from_ns = START + 25 * MS, .to_ns = START + 65 * MS};
+	struct sonde_pass_options options = {.selection.from_ns = START + 25 * MS, .selection.to_ns = START + 65 * MS};
 	(void)state;
 	struct sections s = sections_of_filled("devices", &options);
 	const struct sonde_section *t = sections_get(&s, "devices");
@@ -80,7 +80,7 @@ static void devices_of_a_part_of_the_time(void **state)
 	assert_int_equal(cell_int(t, 0, "kernel_ns"), 25 * MS);
 	assert_near(cell_real(t, 0, "concurrency"), 50.0 / 35, 1e-9);
 	sections_free(&s);
-	options = (struct sonde_pass_options){.thread = second, .thread_is = "thread 101"};
+	options = (struct sonde_pass_options){.selection.thread = second, .thread_is = "thread 101"};
 	s = sections_of_filled("devices", &options);
 	t = sections_get(&s, "devices");
 	assert_near(cell_real(t, 0, "busy_share"), 0.3, 1e-9);
@@ -122,7 +122,8 @@ static void streams_overlap_and_wait(void **state)
 /* From 25 on only 20 ms of the second kernel's waiting lie in the time, and 15 of those. */
 static void streams_of_a_part_of_the_time(void **state)
 {
-	static const struct sonde_pass_options options = {.from_ns = START + 25 * MS, .to_ns = START + 65 * MS};
+	static const struct sonde_pass_options options = {.selection.from_ns = START + 25 * MS,
+							  .selection.to_ns = START + 65 * MS};
 	(void)state;
 	struct sections s = sections_of_filled("streams", &options);
 	const struct sonde_section *t = sections_get(&s, "streams");
@@ -138,7 +139,8 @@ static void streams_of_a_part_of_the_time(void **state)
 /* From 15 to 35 the second kernel waits for 15 ms, though it starts behind. */
 static void what_starts_behind_the_time_waits_in_it(void **state)
 {
-	static const struct sonde_pass_options options = {.from_ns = START + 15 * MS, .to_ns = START + 35 * MS};
+	static const struct sonde_pass_options options = {.selection.from_ns = START + 15 * MS,
+							  .selection.to_ns = START + 35 * MS};
 	(void)state;
 	struct sections s = sections_of_filled("streams", &options);
 	const struct sonde_section *t = sections_get(&s, "streams");
@@ -306,7 +308,8 @@ static void memory_is_paired_by_address(void **state)
 /* From 25 to 35: 300 were there when it began; nothing was allocated in it. */
 static void memory_of_a_part_of_the_time(void **state)
 {
-	static const struct sonde_pass_options options = {.from_ns = START + 25 * MS, .to_ns = START + 35 * MS};
+	static const struct sonde_pass_options options = {.selection.from_ns = START + 25 * MS,
+							  .selection.to_ns = START + 35 * MS};
 	struct memory memory;
 	(void)state;
 	fill_memory(&memory);

@@ -125,8 +125,9 @@ static void threads_and_recursion(void **state)
 static void chosen_zones_see_all_blocks(void **state)
 {
 	static const uint8_t second[] = {0, 0, 1};
-	const struct sonde_pass_options of_thread = {.thread = second, .thread_is = "thread 101"};
-	const struct sonde_pass_options of_time = {.from_ns = START + 30 * MS, .to_ns = START + 60 * MS};
+	const struct sonde_pass_options of_thread = {.selection.thread = second, .thread_is = "thread 101"};
+	const struct sonde_pass_options of_time = {.selection.from_ns = START + 30 * MS,
+						   .selection.to_ns = START + 60 * MS};
 	(void)state;
 	struct sections s = sections_of_zones(&of_thread);
 	const struct sonde_section *t = sections_get(&s, "device-zones");

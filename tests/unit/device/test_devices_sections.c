@@ -56,7 +56,8 @@ static void launch_configurations_are_one_kernel_and_devices_are_not(void **stat
 /* From 25 to 75 ms: of 20 … 40 15 ms count, of 60 … 90 as many, of 10 … 60 35; one lies whole in it. */
 static void an_activity_is_cut_by_the_window(void **state)
 {
-	static const struct sonde_pass_options options = {.from_ns = START + 25 * MS, .to_ns = START + 75 * MS};
+	static const struct sonde_pass_options options = {.selection.from_ns = START + 25 * MS,
+							  .selection.to_ns = START + 75 * MS};
 	struct recording r;
 	(void)state;
 	fill(&r);
@@ -77,7 +78,7 @@ static void an_activity_is_cut_by_the_window(void **state)
 static void threads_are_those_that_asked(void **state)
 {
 	static const uint8_t second[] = {0, 0, 1};
-	const struct sonde_pass_options options = {.thread = second, .thread_is = "thread 101"};
+	const struct sonde_pass_options options = {.selection.thread = second, .thread_is = "thread 101"};
 	struct recording r;
 	(void)state;
 	fill(&r);

@@ -77,7 +77,8 @@ static void peers_are_a_matrix(void **state)
 /* From 20 to 35 ms: of 15 … 25 five count, of 30 … 40 too; none is whole. */
 static void peers_are_cut_by_the_window(void **state)
 {
-	static const struct sonde_pass_options options = {.from_ns = START + 20 * MS, .to_ns = START + 35 * MS};
+	static const struct sonde_pass_options options = {.selection.from_ns = START + 20 * MS,
+							  .selection.to_ns = START + 35 * MS};
 	struct recording r;
 	(void)state;
 	fill_peers(&r);

@@ -127,7 +127,8 @@ static void calls_are_those_of_the_functions_that_made_them(void **state)
 
 static void calls_of_a_part_of_the_time(void **state)
 {
-	const struct sonde_pass_options options = {.from_ns = START + 20 * MS, .to_ns = START + 42 * MS};
+	const struct sonde_pass_options options = {.selection.from_ns = START + 20 * MS,
+						   .selection.to_ns = START + 42 * MS};
 	struct recording r;
 	(void)state;
 	struct sections s = close_and_report(kernels(&r), &options);
@@ -142,7 +143,8 @@ static void calls_of_a_part_of_the_time(void **state)
 /* What ends as the time begins, or begins as it ends, does not lie in it: as in all other sections. */
 static void what_touches_the_time_is_no_call_of_it(void **state)
 {
-	const struct sonde_pass_options options = {.from_ns = START + 30 * MS, .to_ns = START + 60 * MS};
+	const struct sonde_pass_options options = {.selection.from_ns = START + 30 * MS,
+						   .selection.to_ns = START + 60 * MS};
 	struct recording r;
 	(void)state;
 	struct sections s = close_and_report(kernels(&r), &options);

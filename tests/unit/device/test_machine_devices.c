@@ -91,7 +91,7 @@ static void a_part_is_of_that_part(void **state)
 {
 	(void)state;
 	write_device();
-	const struct sonde_pass_options options = {.from_ns = START + S, .to_ns = START + 4 * S};
+	const struct sonde_pass_options options = {.selection.from_ns = START + S, .selection.to_ns = START + 4 * S};
 	struct sections s = sections_of(path, "machine", &options);
 	const struct sonde_section *t = sections_get(&s, "machine");
 	assert_near(sections_real(t, "what", "GPU busy", "mean"), 0.75, 1e-9);

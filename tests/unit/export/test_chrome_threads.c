@@ -79,8 +79,8 @@ static void chrome_has_states(void **state)
 		recording_wait(&recording, (struct recording_wait){START + 12 * MS, 15 * MS, 2, 0, SONDE_WAIT_MUTEX, 0,
 								   SONDE_STACK_NO_TABLE, lock, 0});
 		recording_close(&recording, START + 100 * MS, 0);
-		const struct sonde_format_options options = {.from_ns = part ? START + 25 * MS : 0,
-							     .to_ns = part ? START + 42 * MS : 0};
+		const struct sonde_format_options options = {.selection.from_ns = part ? START + 25 * MS : 0,
+							     .selection.to_ns = part ? START + 42 * MS : 0};
 		struct text text = chrome_of(&options);
 		assert_harmless(text);
 		assert_int_equal(slices_ns(text.data, "running"), part ? 10 * MS : 75 * MS);
@@ -116,8 +116,8 @@ static void many_states_share_slices(void **state)
 			blocked_ns += wait_ns;
 		}
 		recording_close(&recording, at_ns, 0);
-		const struct sonde_format_options options = {.from_ns = part ? START + 500 * MS : 0,
-							     .to_ns = part ? START + 502 * MS : 0};
+		const struct sonde_format_options options = {.selection.from_ns = part ? START + 500 * MS : 0,
+							     .selection.to_ns = part ? START + 502 * MS : 0};
 		struct text text = chrome_of(&options);
 		uint64_t ran_ns = slices_ns(text.data, "running") + said_ns(text.data, "\"running_ns\":");
 		uint64_t waited_ns = slices_ns(text.data, "blocked") + said_ns(text.data, "\"blocked_ns\":");
@@ -216,7 +216,7 @@ static void many_calls_share_slices(void **state)
 			at_ns += 5 * MS;
 		}
 		recording_close(&recording, at_ns, 0);
-		const struct sonde_format_options options = {.to_ns = part ? START + 7 * MS : 0};
+		const struct sonde_format_options options = {.selection.to_ns = part ? START + 7 * MS : 0};
 		struct text text = chrome_of(&options);
 		uint64_t read_ns = sum_lines(text.data, "\"name\":\"read\",\"cat\":\"wait\"", "\"dur\":", 1);
 		uint64_t shared_ns = said_ns(text.data, "\"read\":"), written_ns = said_ns(text.data, "\"write\":");
@@ -305,7 +305,7 @@ static void arrows_lead_from_unlocking_to_who_waited(void **state)
 	free(text.data);
 	put_convoy(&recording); /* of a part both ends lie in it */
 	recording_close(&recording, START + 100 * MS, 0);
-	text = chrome_of(&(struct sonde_format_options){.from_ns = START + 25 * MS});
+	text = chrome_of(&(struct sonde_format_options){.selection.from_ns = START + 25 * MS});
 	assert_has(text.data, "\"lock_arrows\":1,");
 	assert_has(text.data, "\"tid\":101,\"ts\":30000.000,\"id\":\"unlock:1\"");
 	free(text.data);

@@ -294,7 +294,7 @@ static void a_part_is_only_that(void **state)
 {
 	(void)state;
 	const uint8_t second[] = {0, 0, 1};
-	struct sonde_format_options options = {.thread = second};
+	struct sonde_format_options options = {.selection.thread = second};
 	assert_int_equal(folded_samples(&options), SAMPLE_COUNT / 2);
 	struct text text = exported_part("speedscope", &options);
 	assert_null(strstr(text.data, "(100/100)"));
@@ -305,10 +305,10 @@ static void a_part_is_only_that(void **state)
 	assert_int_equal(count_of(text.data, "\"name\":\"frame\""), 0);
 	assert_int_equal(count_of(text.data, "\"ph\":\"b\""), 1);
 	free(text.data);
-	options.from_ns = SAMPLE_START_NS + 10000000;
-	options.to_ns = SAMPLE_START_NS + 20000000;
+	options.selection.from_ns = SAMPLE_START_NS + 10000000;
+	options.selection.to_ns = SAMPLE_START_NS + 20000000;
 	assert_int_equal(folded_samples(&options), 5);
-	options.thread = NULL;
+	options.selection.thread = NULL;
 	assert_int_equal(folded_samples(&options), 10);
 	text = exported_part("chrome", &options);
 	assert_int_equal(count_of(text.data, "\"ph\":\"X\""), 0);

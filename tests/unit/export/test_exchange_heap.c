@@ -172,7 +172,7 @@ static void a_part_is_only_that(void **state)
 	assert_int_equal(weights.weight, 96);
 	assert_int_equal(weights.rows[0].thread, 2);
 	sonde_weights_fini(&weights);
-	view.range = (struct sonde_heap_range){.from_ns = START + 3 * MS, .to_ns = START + 9 * MS};
+	view.range = (struct sonde_selection){.from_ns = START + 3 * MS, .to_ns = START + 9 * MS};
 	assert_int_equal(sonde_weights_take(&weights, session, &view), 0);
 	assert_int_equal(weights.weight, 500 + 64 + 200);
 	sonde_weights_fini(&weights);

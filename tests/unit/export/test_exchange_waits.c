@@ -72,7 +72,7 @@ static const uint8_t second[] = {0, 0, 1};
 
 static const struct {
 	enum sonde_weigh_by by;
-	struct sonde_heap_range range;
+	struct sonde_selection range;
 	uint64_t calls, ns;
 } known[] = {
     {SONDE_WEIGH_WAITING, {0}, 7, 77 * MS + 7},
@@ -109,9 +109,11 @@ static void weights_are_those_of_the_calls(void **state)
 
 static struct text exported(const char *name, size_t i)
 {
-	const struct sonde_heap_range *range = &known[i].range;
-	const struct sonde_format_options options = {
-	    .from_ns = range->from_ns, .to_ns = range->to_ns, .thread = range->thread, .weigh.by = known[i].by};
+	const struct sonde_selection *range = &known[i].range;
+	const struct sonde_format_options options = {.selection.from_ns = range->from_ns,
+						     .selection.to_ns = range->to_ns,
+						     .selection.thread = range->thread,
+						     .weigh.by = known[i].by};
 	return exchange_export(session, name, &options);
 }
 
@@ -119,10 +121,10 @@ static struct text exported(const char *name, size_t i)
 static char *section_as(const char *section, const char *name, size_t i)
 {
 	const struct sonde_pass *pass = sonde_pass_find(section);
-	const struct sonde_heap_range *range = &known[i].range;
-	const struct sonde_pass_options options = {.from_ns = range->from_ns,
-						   .to_ns = range->to_ns,
-						   .thread = range->thread,
+	const struct sonde_selection *range = &known[i].range;
+	const struct sonde_pass_options options = {.selection.from_ns = range->from_ns,
+						   .selection.to_ns = range->to_ns,
+						   .selection.thread = range->thread,
 						   .weigh.by = known[i].by,
 						   .asked = 1};
 	const struct sonde_format_options narrow = {.width = 80};

@@ -189,7 +189,7 @@ static void slices_keep_their_order(void **state)
 		assert_int_equal(sonde_session_open(&session, path, NULL), 0);
 		for (uint64_t from_ns = 0; from_ns <= RECORDING_START_NS + 1800;
 		     from_ns += from_ns ? 800 : RECORDING_START_NS + 1000) {
-			const struct sonde_format_options options = {.from_ns = from_ns};
+			const struct sonde_format_options options = {.selection.from_ns = from_ns};
 			read_trace(&trace, exchange_export(session, "perfetto", &options));
 			sort(&trace);
 			assert_int_equal(trace.track_count, THREADS);

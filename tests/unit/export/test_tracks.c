@@ -95,9 +95,10 @@ static void states_are_slices_with_flows(void **state)
 	struct sonde_session *session = with_switches();
 	expect(session, &(struct sonde_tracks_options){.kinds = SONDE_TRACKS_ALL}, all);
 	expect(session,
-	       &(struct sonde_tracks_options){.kinds = SONDE_TRACKS_ALL, .from_ns = START + 320, .to_ns = START + 500},
+	       &(struct sonde_tracks_options){
+		   .kinds = SONDE_TRACKS_ALL, .selection.from_ns = START + 320, .selection.to_ns = START + 500},
 	       cut);
-	expect(session, &(struct sonde_tracks_options){.kinds = SONDE_TRACKS_ALL, .thread = only_main},
+	expect(session, &(struct sonde_tracks_options){.kinds = SONDE_TRACKS_ALL, .selection.thread = only_main},
 	       (const char *const[]){NULL});
 	expect(session, &(struct sonde_tracks_options){.kinds = SONDE_TRACKS_OF(SONDE_TRACK_HEAP)},
 	       (const char *const[]){NULL});

@@ -191,7 +191,8 @@ static void what_runs_beside_others_stays(void **state)
 
 static void a_window_counts_what_lies_in_it(void **state)
 {
-	const struct sonde_pass_options options = {.from_ns = START + 500 * MS, .to_ns = START + 1000 * MS};
+	const struct sonde_pass_options options = {.selection.from_ns = START + 500 * MS,
+						   .selection.to_ns = START + 1000 * MS};
 	struct recording r;
 	struct judged judged;
 	(void)state;
@@ -206,7 +207,7 @@ static void a_window_counts_what_lies_in_it(void **state)
 static void threads_that_were_chosen(void **state)
 {
 	static const uint8_t chosen[] = {0, 1, 0};
-	const struct sonde_pass_options options = {.thread = chosen, .thread_is = "1 thread"};
+	const struct sonde_pass_options options = {.selection.thread = chosen, .thread_is = "1 thread"};
 	struct recording r;
 	struct judged judged;
 	(void)state;

@@ -68,7 +68,8 @@ static void a_graph_may_have_other_kernels(void **state)
 /* Of 200 to 800 ms: 6 of the 10. */
 static void exposed_in_a_window(void **state)
 {
-	struct sonde_pass_options options = {.from_ns = START + 200 * MS, .to_ns = START + 800 * MS};
+	struct sonde_pass_options options = {.selection.from_ns = START + 200 * MS,
+					     .selection.to_ns = START + 800 * MS};
 	struct recording r;
 	struct judged judged;
 	(void)state;
@@ -214,7 +215,8 @@ static void the_rank_is_named(void **state)
  * not. */
 static void ranks_in_a_window(void **state)
 {
-	struct sonde_pass_options options = {.from_ns = START + 125 * MS, .to_ns = START + 1000 * MS};
+	struct sonde_pass_options options = {.selection.from_ns = START + 125 * MS,
+					     .selection.to_ns = START + 1000 * MS};
 	struct recording r;
 	struct judged judged;
 	(void)state;

@@ -527,7 +527,8 @@ static void nothing_is_said_of_what_is_well_made(void **state)
 /* Of the second half of the run: what is saved is of that. */
 static void a_window_is_judged_by_itself(void **state)
 {
-	struct sonde_pass_options options = {.from_ns = START + 500 * MS, .to_ns = START + 1000 * MS};
+	struct sonde_pass_options options = {.selection.from_ns = START + 500 * MS,
+					     .selection.to_ns = START + 1000 * MS};
 	struct recording r;
 	struct judged judged;
 	(void)state;

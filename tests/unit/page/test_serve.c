@@ -234,11 +234,11 @@ static void selections_are_what_was_asked(void **state)
 	assert_int_equal(out.pass_count, 2);
 	assert_string_equal(out.passes[1]->name, "threads");
 	assert_true(out.pass.asked);
-	assert_int_equal(out.pass.from_ns, START + 10 * MS);
-	assert_int_equal(out.pass.to_ns, START + 20 * MS);
+	assert_int_equal(out.pass.selection.from_ns, START + 10 * MS);
+	assert_int_equal(out.pass.selection.to_ns, START + 20 * MS);
 	assert_int_equal(out.pass.limit, 7);
-	assert_int_equal(out.pass.thread[1], 0);
-	assert_int_equal(out.pass.thread[2], 1);
+	assert_int_equal(out.pass.selection.thread[1], 0);
+	assert_int_equal(out.pass.selection.thread[2], 1);
 	assert_string_equal(out.pass.thread_is, "1 thread with tid 101");
 	assert_int_equal(out.pass.weigh.by, SONDE_WEIGH_CPU); /* nothing there is weighed */
 	sonde_ask_fini(&out);

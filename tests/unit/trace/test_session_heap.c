@@ -238,7 +238,7 @@ static void sums_are_shared_until_there_is_more(void **unused)
 	struct recording recording;
 	struct sonde_session *session;
 	struct sonde_heap_sums first, second, part, later;
-	struct sonde_heap_range range = {.from_ns = 1, .to_ns = 15};
+	struct sonde_selection range = {.from_ns = 1, .to_ns = 15};
 	recording_open(&recording, path);
 	uint32_t process = recording_process(&recording, 1, 0, "p", 0);
 	uint32_t thread = recording_thread(&recording, process, 1, "t", 0);
