@@ -214,8 +214,7 @@ struct sonde_recorder_object {
 
 uint32_t sonde_recorder_object(struct sonde_recorder *recorder, const struct sonde_recorder_object *object);
 
-/* --- devices (target/devices.h) ------------------------------------------------------------------------------------
- */
+/* --- devices (target/devices.h) ---------------------------------------------------------------------------------- */
 
 /* These write the record after setting its type and id, and return the id. Not interned. */
 uint32_t sonde_recorder_device(struct sonde_recorder *recorder, struct sonde_meta_device *record);

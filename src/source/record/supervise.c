@@ -323,7 +323,7 @@ static void outlive(struct supervisor *supervisor)
 
 /* --- start and end ----------------------------------------------------------------------------------------------- */
 
-/* RSS of the held process before exec. Without /proc: our own peak RSS as an upper bound, since it is our copy. */
+/* RSS of the held process before exec. Without /proc: our own peak RSS, an upper bound since the child is our copy. */
 static uint64_t held_rss_b(const struct sonde_launch *launch)
 {
 	struct rusage own = {0};

@@ -81,7 +81,7 @@ static int find_member(const struct types *types, const struct btf_type *type, c
 	return 0;
 }
 
-/* True if the type is the wanted one; fills in the wish. */
+/* True if the type is the wanted one; fills in `wish`. */
 static int look(const struct types *types, const struct btf_type *type, uint32_t id, struct sonde_btf_wish *wish)
 {
 	for (int i = 0; i < 2; i++) {

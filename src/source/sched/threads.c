@@ -32,7 +32,7 @@
 #include "util/error.h"
 #include "util/file.h"
 
-#define FIRST_NS 10000000u /* between rounds, doubled up to this: */
+#define FIRST_NS 10000000u /* first interval between rounds, then doubled up to LEAST_NS */
 #define LEAST_NS 100000000u
 #define SLICE_NS 1000000u
 #define START_NS 20000000u /* time limit for listing at the start; the rest comes with the first round */
@@ -218,7 +218,7 @@ static void take(struct sonde_source_run *run, struct sonde_thread_row *row, int
 	tell(run, row, last);
 }
 
-/* --- who is there ------------------------------------------------------------------------------------------------ */
+/* --- listing ----------------------------------------------------------------------------------------------------- */
 
 static void list(struct sonde_source_run *run, struct process *process, int is_old)
 {

@@ -30,7 +30,7 @@ struct sonde_channel {
 	int second_fd;     /* socket for other network namespaces; −1 = none */
 	int place_fd;      /* inode of the second socket */
 	char path[108];    /* path of the second socket while it exists; "" = none */
-	char name[48];     /* same size as in struct sonde_early_head */
+	char name[48];     /* name of the first socket; fits sonde_early_head.socket */
 	char failure[256]; /* "" = processes can connect */
 	uint32_t clock;
 	struct sonde_clockfit fit;
