@@ -1,8 +1,8 @@
-/* account.c: CPU time as the kernel counts it: getrusage() and /proc/PID/stat.
+/* account.c: CPU time as counted by the kernel: getrusage() and /proc/PID/stat.
  *
- * Of the tree below an attached process each process's own time is summed up, with that of the children that it waited
- * for: one that ends hands its time to whoever waits for it, so that the sum only grows. What a process took that lost
- * its parent leaves the tree with it.
+ * For an attached process, sums each tree member's own time and that of the children it waited for. A process that ends
+ * passes its time to the process that waits for it, so the sum only grows. The time of an orphaned process leaves the
+ * tree with it.
  */
 #include "source/cpu/account.h"
 
@@ -13,9 +13,9 @@
 
 #include "source/resource/proc_stat.h"
 
-#define NOTABLE_PART 50u    /* of the CPU time: less than one part is not worth a word */
-#define NOTABLE_NS 5000000u /* nor is this */
-#define TICKS 4u            /* by which a figure from /proc may be off */
+#define NOTABLE_PART 50u    /* less than one part in so many of the CPU time is not reported */
+#define NOTABLE_NS 5000000u /* nor is less than this */
+#define TICKS 4u            /* possible error of a figure from /proc */
 
 static uint64_t time_ns(const struct timeval *time)
 {
@@ -43,7 +43,7 @@ struct member {
 	struct sonde_proc_stat stat;
 };
 
-/* All processes that can be seen; NULL: there is no memory, or /proc. */
+/* All visible processes; NULL when out of memory or without /proc. */
 static struct member *list(size_t *count)
 {
 	DIR *directory = opendir("/proc");
@@ -81,7 +81,7 @@ static int has(const struct member *members, size_t count, pid_t pid)
 	return found && found->is_in;
 }
 
-/* Children mostly come after their parents: a round or two. */
+/* Sorted by pid, children mostly follow their parents: one or two rounds suffice. */
 static void read_tree(struct sonde_cpu_account *account)
 {
 	size_t count;

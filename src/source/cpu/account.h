@@ -1,8 +1,8 @@
-/* account.h: CPU time as the kernel counts it, to compare with what samples stand for.
+/* account.h: CPU time as counted by the kernel, to compare with the time that samples stand for.
  *
- * Of a launched command it is the time of all children that were waited for: its tree, but for processes that it left
- * behind, or, while it runs, what /proc/PID/stat says of it. Of an attached process it is that of the tree below it, in
- * ticks, while it lives.
+ * For a launched command it is the time of all children that were waited for: its process tree, except for processes
+ * that it left behind. While the command runs it is read from /proc/PID/stat. For an attached process it is the time of
+ * its process tree, in ticks, while it lives.
  */
 #ifndef SONDE_SOURCE_CPU_ACCOUNT_H
 #define SONDE_SOURCE_CPU_ACCOUNT_H
@@ -13,22 +13,22 @@
 
 struct sonde_cpu_account {
 	pid_t pid;
-	int attached;                /* else it is our child */
-	int coarse;                  /* counted in ticks, of so many processes */
+	int attached;                /* else our child */
+	int coarse;                  /* number of processes counted in ticks; 0 = exact */
 	uint64_t user_ns, system_ns; /* CPU time */
 };
 
-/* From now on. */
+/* Starts counting CPU time from now on. */
 void sonde_cpu_account_begin(struct sonde_cpu_account *account, pid_t pid, int attached);
 
-/* What went on since; both 0 where it cannot be known. */
+/* The CPU time used since begin(); both 0 if unknown. */
 struct sonde_cpu_account sonde_cpu_account_since(const struct sonde_cpu_account *account);
 
-/* ns that `seen_ns` lacks of the user and system time of `since`, where that is more than 2 % of them and more than
- * they are off by; else 0. */
+/* How many ns of the user and system time in `since` are missing from `seen_ns`, if that is more than 2 % and more than
+ * the measurement error; else 0. */
 uint64_t sonde_cpu_account_missing(const struct sonde_cpu_account *since, uint64_t seen_ns);
 
-/* Writes "0.05 of 0.52 s of CPU time were not sampled", cut at out_b. */
+/* Writes "0.05 of 0.52 s of CPU time were not sampled", truncated to out_b. */
 void sonde_cpu_account_say(const struct sonde_cpu_account *since, uint64_t missing_ns, char *out, size_t out_b);
 
 #endif

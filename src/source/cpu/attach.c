@@ -1,7 +1,7 @@
-/* attach.c: events on all threads of a process and of its descendants, parents before their children.
+/* attach.c: opens events on all threads of a process and of its descendants, parents before their children.
  *
- * What a followed process starts meanwhile inherits its events, and says so in our buffers; so a child that is found
- * after its parent was attached to has them, or never will (cpu/perf_attach.c tells one from the other).
+ * A process that a followed process starts meanwhile inherits its events, and our buffers report its start. So a child
+ * that is found after its parent was attached to either has them or never will; cpu/perf_attach.c tells which.
  */
 #include "source/cpu/attach.h"
 
@@ -51,7 +51,7 @@ int sonde_cpu_attach(struct sonde_source_run *run, pid_t pid, size_t *out_left)
 		for (size_t child = first; child < count; child++) {
 			sonde_attached_adopt(run->recorder, tree[i], tree[child]);
 			int rc = attach(run, tree[child]);
-			left += rc < 0 && rc != -ESRCH && rc != -ENOENT; /* it has ended */
+			left += rc < 0 && rc != -ESRCH && rc != -ENOENT; /* ESRCH, ENOENT: it has ended */
 		}
 	}
 	free(tree);

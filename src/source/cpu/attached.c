@@ -1,5 +1,5 @@
-/* attached.c: descendants level by level, by what the kernel lists as children of each thread. Whose children are not
- * listed (CONFIG_PROC_CHILDREN) is found later, by whoever looks for processes.
+/* attached.c: finds descendants level by level from the kernel's list of each thread's children. Children that are not
+ * listed (kernels without CONFIG_PROC_CHILDREN) are found later by sources that search for processes.
  */
 #include "source/cpu/attached.h"
 

@@ -1,5 +1,6 @@
-/* clock_rows.c: rows of threads that ended are used again, and an index entry that points to another thread's row is
- * stale. */
+/* clock_rows.c: allocates the rows of thread clocks. Rows of ended threads are reused, so an index entry that points to
+ * another thread's row is stale.
+ */
 #include "source/cpu/thread_clock_state.h"
 
 #include <stdlib.h>
@@ -12,7 +13,7 @@ static uint64_t key(pid_t tid)
 	return sonde_hash_mix((uint64_t)tid + 1);
 }
 
-/* A row that was not in use, or 0 when out of memory. */
+/* Takes an unused row; 0 when out of memory. */
 static uint32_t take_row(struct sonde_thread_clocks *clocks)
 {
 	uint32_t id = clocks->first_free;
@@ -44,7 +45,7 @@ uint32_t sonde_clock_find(const struct sonde_thread_clocks *clocks, pid_t tid)
 	return id && clocks->rows[id - 1].tid == tid ? id : 0;
 }
 
-/* The thread's first row, NULL when there is none. */
+/* The thread's first row; NULL if there is none. */
 struct sonde_clock_row *sonde_clock_first(const struct sonde_thread_clocks *clocks, pid_t tid)
 {
 	uint32_t id = sonde_clock_find(clocks, tid);
@@ -56,7 +57,7 @@ struct sonde_clock_row *sonde_clock_next(const struct sonde_thread_clocks *clock
 	return row->next ? &clocks->rows[row->next - 1] : NULL;
 }
 
-/* The first row of a thread that is new; NULL when out of memory. */
+/* Adds the first row of a new thread; NULL when out of memory. */
 struct sonde_clock_row *sonde_clock_add(struct sonde_thread_clocks *clocks, pid_t tid, uint64_t time_ns)
 {
 	uint32_t id = take_row(clocks);
@@ -77,7 +78,7 @@ struct sonde_clock_row *sonde_clock_add(struct sonde_thread_clocks *clocks, pid_
 	return row;
 }
 
-/* The thread's row on `cpu`, made when it is new; NULL when out of memory. Moves rows, *of with them. */
+/* The thread's row on `cpu`, created if new; NULL when out of memory. May move rows and updates *of. */
 struct sonde_clock_row *sonde_clock_on(struct sonde_thread_clocks *clocks, struct sonde_clock_row **of, int cpu)
 {
 	uint32_t first = (uint32_t)(*of - clocks->rows) + 1;

@@ -1,9 +1,10 @@
-/* cpu.c: the cpu source: samples of every thread of a process tree, taken by the kernel, unwound here.
+/* cpu.c: the cpu source: samples every thread of a process tree with perf events and unwinds the stacks here.
  *
  * perf events are opened on the launched child (held before its exec) or on every thread of a process, on each CPU, and
- * inherited by what these create (cpu/perf_event.h says which events). The recorder's thread drains: all records of all
- * CPUs pass in time order, so that a sample meets the mappings of its moment. Records beyond the horizon wait for the
- * next drain. Before something slow (a table to compile) what is pending is copied out of the kernel's buffers.
+ * inherited by the tasks that these create (cpu/perf_event.h lists the events). The recorder's thread drains: records
+ * of all CPUs are processed in time order, so that a sample meets the mappings of its time. Records beyond the horizon
+ * wait for the next drain. Before a slow operation (compiling a table), pending records are copied out of the kernel's
+ * buffers.
  */
 #include <errno.h>
 #include <linux/perf_event.h>
@@ -24,10 +25,10 @@
 
 #define STACK_LEAST_B 16384u /* unless the user wants less */
 #define RING_LEAST_B (64u << 10)
-#define RING_STACKS 8u /* stack copies that a buffer must hold at least */
-/* Where the recorder goes before busy threads, and where it waits for its turn among them: the buffer of a CPU, the
- * stack copies that it should hold, and the part of it that is full when the recorder is woken. What is left then, 65
- * and 190 copies, is the time in which it may be late. */
+#define RING_STACKS 8u /* minimum number of stack copies that a buffer must hold */
+/* Per CPU: the buffer size, the stack copies that it should hold, and the fraction (1 / n) that is full when the
+ * recorder is woken. FRONT: the recorder runs before busy threads; QUEUE: it waits for its turn among them. The rest of
+ * the buffer, 65 and 190 copies, is how late the recorder may be. */
 #define FRONT_RING_B (8u << 20)
 #define QUEUE_RING_B (4u << 20)
 #define FRONT_COPIES 130u
@@ -51,8 +52,8 @@ static int cpu_probe(const struct sonde_record_options *options, char *why, size
 	return result;
 }
 
-/* Called before an image is opened: saves the stack that is being walked and makes room in the kernel's buffers; all of
- * it before a table is compiled. */
+/* Called before an image is opened: saves the stack being walked and relieves the kernel's buffers; empties them before
+ * a table is compiled. */
 static void before_slow(void *context, int compiles)
 {
 	struct sonde_source_run *run = context;
@@ -81,7 +82,7 @@ static void free_run(struct sonde_source_run *run)
 	free(run);
 }
 
-/* Whether the recorder will go before busy threads: tried out. */
+/* True if we can raise our priority; determined by trying. */
 static int goes_first(void)
 {
 	struct sonde_priority before;
@@ -91,7 +92,7 @@ static int goes_first(void)
 	return nice < before.nice;
 }
 
-/* A record takes the whole size of a copy in the buffer, however shallow the stack is. */
+/* The size of a stack copy. A record occupies the full size in the buffer, however shallow the stack is. */
 static uint32_t stack_size(const struct sonde_record_options *options, size_t ring_b, unsigned copies)
 {
 	size_t stack_b = options->stack_b, most_b = ring_b / RING_STACKS;
@@ -167,7 +168,7 @@ static int cpu_start(struct sonde_source_run *run, pid_t pid)
 	return result;
 }
 
-/* What of all CPU time the command and the children that it waited for spend in user code. */
+/* Updates the user share of the CPU time of the command and of the children that it waited for. */
 static void look_at_user_share(struct sonde_source_run *run)
 {
 	struct sonde_proc_stat stat;
@@ -179,7 +180,7 @@ static void look_at_user_share(struct sonde_source_run *run)
 		sonde_thread_clocks_user_only(run->clocks, (double)user_ns / (double)all_ns);
 }
 
-/* Of threads that live. */
+/* Writes the remaining kernel time of live threads. */
 static void write_kernel_rests(struct sonde_source_run *run)
 {
 	uint64_t now_ns = sonde_clock_now_ns(), kernel_ns;
@@ -225,12 +226,12 @@ static size_t cpu_poll_fds(struct sonde_source_run *run, int *fds, size_t max)
 	return sonde_perf_rings_poll_fds(run->rings, fds, max);
 }
 
-/* CPU time of the command that nothing was written for: time in the kernel where that may not be sampled, as far as it
- * was system time, else not sampled. How much is not. */
+/* Writes the command's CPU time that is not yet covered: as kernel time, if that may not be sampled, up to the system
+ * time; the rest as not sampled. Returns the time that is missing. */
 static uint64_t write_missing(struct sonde_source_run *run, const struct sonde_cpu_account *since)
 {
 	uint64_t missing_ns = sonde_cpu_account_missing(since, run->written_ns), now_ns = sonde_clock_now_ns();
-	/* Nobody knows when it was: no part of what a flight recorder held. */
+	/* Undated, so left out of flight recordings. */
 	if (sonde_recorder_options(run->recorder)->keep_ns)
 		return missing_ns;
 	if (!run->events.shape.kernel && missing_ns && since->system_ns > run->kernel_ns) {
@@ -259,7 +260,7 @@ static void say_why_missing(const struct sonde_source_run *run, struct sonde_buf
 		sonde_buf_text(out, ": events stop around context switches and at process exit");
 }
 
-/* What could not be seen, and how it could. */
+/* Explains what could not be seen, and how it could be. */
 static void write_detail(struct sonde_source_run *run, struct sonde_buf *out)
 {
 	struct sonde_cpu_account since = sonde_cpu_account_since(&run->account);

@@ -1,9 +1,9 @@
-/* flop_counters.c: the flop source: FLOP of the whole run by the processor's counters (--flop).
+/* flop_counters.c: the flop source: FLOP of the whole run from the processor's counters (--flop).
  *
- * The events of cpu/flop_events.h are opened on the held child, start with its exec and are inherited: one figure for
- * the command and all that descends from it, read when it has ended. User code alone is counted, which any user may.
- * Before that they count work that is known, one after the other: a processor of the table whose counters say something
- * else (hypervisors show counters that stand still) is not believed, and nothing is recorded of it but why.
+ * The events of cpu/flop_events.h are opened on the held child, start with its exec and are inherited: they give one
+ * figure for the command and all its descendants, read at the end. Only user code is counted, which any user may do.
+ * Before that, each event counts a known amount of work. If the counters of a processor in the table are wrong (some
+ * hypervisors show counters that do not advance), nothing but the reason is recorded.
  */
 #include <errno.h>
 #include <linux/perf_event.h>
@@ -20,7 +20,7 @@
 #include "util/error.h"
 
 #define KNOWN_ROUNDS 10000
-#define KNOWN_FLOP (3. * KNOWN_ROUNDS) /* an addition, and one of two numbers at once */
+#define KNOWN_FLOP (3. * KNOWN_ROUNDS) /* per round one scalar addition and one of a vector of two */
 
 struct sonde_source_run {
 	struct sonde_recorder *recorder;
@@ -61,7 +61,7 @@ static int explain(int code, char *why, size_t why_b)
 	return code;
 }
 
-/* Work that the compiler may neither leave out nor put together: a number, and a vector of two, for each round. */
+/* A known amount of work that the compiler can neither omit nor merge: per round, one scalar and one vector of two. */
 static void work_known(void)
 {
 	typedef double pair __attribute__((vector_size(16)));
@@ -73,7 +73,7 @@ static void work_known(void)
 	}
 }
 
-/* What one event counts of that. */
+/* What one event counts of the known work. */
 static int count_known(uint64_t config, struct sonde_flop_reading *out)
 {
 	int fd = open_event(config, 0, 0);

@@ -1,9 +1,9 @@
-/* flop_events.c: the row of cpu/flop_events.def that fits the processor, and the events of its kind.
+/* flop_events.c: finds the row of cpu/flop_events.def for the processor, and the events of its kind.
  *
- * Intel's event counts instructions by width and precision, each bit of the umask one of eight; a fused multiply-add
- * counts twice. Bits whose counts are worth the same are taken in one event, so that five counters do (four where there
- * are no 512-bit vectors). AMD's counts FLOP, a multiply-add as two. It counts by more than 15 a cycle, for which Linux
- * joins two counters from 5.6 on; before that the figure is too low.
+ * Intel's event counts instructions by width and precision: each of the eight umask bits selects one combination, and a
+ * fused multiply-add counts twice. Bits with the same value per count share an event, so five counters suffice (four
+ * without 512-bit vectors). AMD's event counts FLOP, a multiply-add as two. It can increase by more than 15 per cycle,
+ * for which Linux merges two counters since 5.6; older kernels give too low a figure.
  */
 #include "source/cpu/flop_events.h"
 
@@ -20,14 +20,14 @@
 
 enum kind { INTEL_256, INTEL_512, AMD_ALL, AMD_ZEN4, AMD_ZEN5 };
 
-/* Bits of Intel's umask: 0 scalar double, 1 scalar single, 2 and 3 128 bits double and single, 4 and 5 256, 6 and 7
- * 512. */
+/* Bits of Intel's umask: 0 scalar double, 1 scalar single, 2 and 3 128-bit double and single, 4 and 5 256-bit, 6 and 7
+ * 512-bit. */
 static const struct sonde_flop_events kinds[] = {
     [INTEL_256] = {.event = {{0x03c7, 1}, {0x04c7, 2}, {0x18c7, 4}, {0x20c7, 8}}, .count = 4},
     [INTEL_512] = {.event = {{0x03c7, 1}, {0x04c7, 2}, {0x18c7, 4}, {0x60c7, 8}, {0x80c7, 16}}, .count = 5},
     [AMD_ALL] = {.event = {{0xff03, 1}}, .count = 1},
     [AMD_ZEN4] = {.event = {{0x1f03, 1}}, .count = 1},
-    [AMD_ZEN5] = {.event = {{0x0f03, 1}}, .count = 1}, /* the upper half of its umask chooses a precision: 0 is all */
+    [AMD_ZEN5] = {.event = {{0x0f03, 1}}, .count = 1}, /* the upper half of its umask selects a precision: 0 = all */
 };
 
 static const struct {

@@ -1,4 +1,4 @@
-/* flop_events.h: which counters of a processor count FLOP, what a count is worth, and whether it counts at all. */
+/* flop_events.h: which counters of a processor count FLOP, the value of a count, and whether the counters work. */
 #ifndef SONDE_SOURCE_CPU_FLOP_EVENTS_H
 #define SONDE_SOURCE_CPU_FLOP_EVENTS_H
 
@@ -8,33 +8,33 @@
 #define SONDE_FLOP_EVENTS_MAX 5u
 
 struct sonde_flop_event {
-	uint64_t config; /* of a raw perf event: event select, and umask << 8 */
-	double flop;     /* that one count stands for */
+	uint64_t config; /* of a raw perf event: event select | umask << 8 */
+	double flop;     /* FLOP per count */
 };
 
 struct sonde_flop_events {
-	const char *name; /* of the processor */
+	const char *name; /* processor name */
 	struct sonde_flop_event event[SONDE_FLOP_EVENTS_MAX];
 	size_t count;
 };
 
-/* What the kernel tells of one event, and of how long it had a counter. */
+/* The kernel's reading of one event, and how long the event had a counter. */
 struct sonde_flop_reading {
 	uint64_t count, enabled_ns, running_ns;
 };
 
-/* 0; -ENOENT where the processor shows no counters, or of cores of two kinds only some count; -EOPNOTSUPP where nobody
- * told us its events, or the kernel is too old to read them; with a sentence. `root` is put before /proc and /sys. */
+/* 0; -ENOENT if the processor exposes no counters, or only one of its two kinds of cores counts FLOP; -EOPNOTSUPP if
+ * its events are unknown or the kernel is too old to read them; with a message in `why`. `root` is a prefix for /proc
+ * and /sys. */
 int sonde_flop_events_find(struct sonde_flop_events *out, const char *root, char *why, size_t why_b);
 
-/* FLOP of all readings, one an event; what had a counter only for a part of the time is extrapolated. `least_share`:
- * the smallest such part, 1 = nothing was extrapolated. −1 where an event that was enabled never had one: nothing is
- * known.
- */
+/* FLOP of all readings, one per event. An event that had a counter only part of the time is extrapolated; `least_share`
+ * is the smallest such part, 1 = nothing was extrapolated. Returns −1 if an enabled event never had a counter, so that
+ * the result is unknown. */
 double sonde_flop_events_sum(const struct sonde_flop_events *events, const struct sonde_flop_reading *readings,
 			     double *least_share);
 
-/* Whether what was counted of work that is known is near enough to it to be believed: 1 %. */
+/* True if the count of a known amount of work is within 1 % of it. */
 int sonde_flop_events_believable(double counted, double known);
 
 #endif

@@ -1,7 +1,8 @@
 /* newborn.c: stacks for processes that end before their events give a sample.
  *
- * The extra events are opened on the threads that forked since the last drain, one generation a drain, and closed two
- * drains later, which also takes them from whatever inherited them and lives on: nothing long-lived is sampled more.
+ * The extra events are opened on the threads that forked since the last drain, one generation per drain, and closed two
+ * drains later. That also closes them in children that inherited them and live on, so nothing long-lived is
+ * oversampled.
  */
 #include "source/cpu/newborn.h"
 
@@ -14,14 +15,14 @@
 #include "util/error.h"
 #include "util/map.h"
 
-#define PARENTS 8u /* that get an event in one drain */
-#define STORM 4u   /* processes without a sample in one drain that make it worth while */
+#define PARENTS 8u /* maximum of parents that get an event per drain */
+#define STORM 4u   /* processes without a sample in one drain that justify extra events */
 #define GENERATIONS 2u
 #define PROGRAMS_MAX 4096u
 #define WAITING_MAX 16384u
 
 struct program {
-	uint32_t stack; /* the last that was lent; 0 = none */
+	uint32_t stack; /* the last stack lent; 0 = none */
 	uint32_t waiting;
 };
 
@@ -37,9 +38,9 @@ struct sonde_newborns {
 	struct sonde_perf_events generations[GENERATIONS];
 	unsigned oldest;
 	uint64_t random;
-	struct program *programs; /* id − 1 */
+	struct program *programs; /* by id − 1 */
 	uint32_t program_count, program_cap;
-	struct waiting *waiting; /* WAITING_MAX at most */
+	struct waiting *waiting; /* at most WAITING_MAX */
 	size_t waiting_count, waiting_cap, ready;
 	struct sonde_map by_hash;
 };
@@ -80,7 +81,7 @@ void sonde_newborns_missed(struct sonde_newborns *newborns)
 	newborns->missed++;
 }
 
-/* Between a tenth and one period of the rate. */
+/* A random period between a tenth and the whole period of the rate. */
 static uint64_t draw_period(struct sonde_newborns *newborns, const struct sonde_perf_shape *shape)
 {
 	uint64_t period_ns = 1000000000u / shape->rate_hz;
@@ -103,7 +104,7 @@ void sonde_newborns_adapt(struct sonde_newborns *newborns, const struct sonde_pe
 	newborns->missed = newborns->parent_count = 0;
 }
 
-/* The row of a program, made when it is new; NULL when there are too many. */
+/* The row of a program, created if new and `make` is set; NULL if there is none or there are too many. */
 static struct program *program_of(struct sonde_newborns *newborns, uint64_t hash, int make)
 {
 	uint32_t id = sonde_map_find(&newborns->by_hash, hash, NULL, NULL);

@@ -1,7 +1,7 @@
-/* perf_attach.c: follows every thread of a process that already runs, and finds its children.
+/* perf_attach.c: follows every thread of a running process, and finds its children.
  *
- * Threads may be created meanwhile: the list is read until it holds none that is new. A thread that one of the followed
- * ones created has inherited their events and must not get its own: the kernel reported its fork in our buffers.
+ * Threads may be created meanwhile: the list is reread until it has no new ones. A thread that a followed thread
+ * created has inherited its events and must not get its own; the kernel has reported its fork in our buffers.
  */
 #include "source/cpu/perf_attach.h"
 

@@ -1,4 +1,4 @@
-/* perf_attach.h: follows every thread of a process that already runs. */
+/* perf_attach.h: follows every thread of a running process. */
 #ifndef SONDE_SOURCE_CPU_PERF_ATTACH_H
 #define SONDE_SOURCE_CPU_PERF_ATTACH_H
 
@@ -8,11 +8,11 @@
 #include "source/cpu/perf_event.h"
 #include "source/cpu/perf_ring.h"
 
-/* Opens events on all threads of `pid`, none of them twice. *tids (freed by the caller) are those that were found. */
+/* Opens events on all threads of `pid`, once each. *tids (to be freed by the caller) lists the threads found. */
 int sonde_perf_attach(struct sonde_perf_events *events, struct sonde_perf_rings *rings, pid_t pid, pid_t **tids,
 		      size_t *count);
 
-/* The children of all its threads, at most `max`; how many. None where the kernel does not list them. */
+/* Writes at most `max` children of all its threads and returns their number; none if the kernel does not list them. */
 size_t sonde_perf_attach_children(pid_t pid, pid_t *out, size_t max);
 
 #endif

@@ -1,7 +1,7 @@
-/* perf_event.c: the perf events that the cpu source opens: which, in what shape, and why not.
+/* perf_event.c: opens and decodes the perf events of the cpu source.
  *
- * What a kernel or a user may not have is found out by trying: kernel samples need perf_event_paranoid ≤ 1 or
- * CAP_PERFMON, build-ids Linux 5.12. The first event that is opened settles the shape for all.
+ * Restrictions of a kernel or user are found by trying: kernel samples need perf_event_paranoid ≤ 1 or CAP_PERFMON,
+ * build-ids Linux 5.12. The first event that opens settles the shape for all.
  */
 #include "source/cpu/perf_event.h"
 
@@ -18,7 +18,7 @@
 
 #include "unwind/machine.h"
 
-/* The place of each register in a sample, by its DWARF number. */
+/* The index of each register in a sample, by its DWARF number. */
 #if defined(__x86_64__)
 #include <asm/perf_regs.h>
 #define REGS_MASK (((1u << (PERF_REG_X86_IP + 1)) - 1) | 0xffu << PERF_REG_X86_R8)
@@ -38,7 +38,7 @@ static const uint8_t places[SONDE_UNWIND_REGISTERS] = {0,  1,  2,  3,  4,  5,  6
 
 #define PHI 1.6180339887498948482
 #define SECOND_NS 1e9
-#define EXTRA_LESS_B 8 /* of stack in samples of extra events */
+#define EXTRA_LESS_B 8 /* how much shorter the stack copy of extra events is */
 
 static long open_event(struct perf_event_attr *attr, pid_t tid, int cpu)
 {
@@ -51,7 +51,7 @@ uint64_t sonde_perf_shape_period_ns(const struct sonde_perf_shape *shape, int se
 	return (uint64_t)(SECOND_NS / (double)shape->rate_hz * (second ? PHI * PHI : PHI));
 }
 
-/* The first (0) or second (1) event of a task. */
+/* The attributes of the first (0) or second (1) event of a task. */
 static struct perf_event_attr attr_of(const struct sonde_perf_shape *shape, int second)
 {
 	struct perf_event_attr attr = {
@@ -81,14 +81,14 @@ static struct perf_event_attr attr_of(const struct sonde_perf_shape *shape, int 
 	return attr;
 }
 
-/* kernel.perf_event_paranoid, or −100 where it cannot be read. */
+/* kernel.perf_event_paranoid, or −100 if it cannot be read. */
 static int paranoid(void)
 {
 	char text[16];
 	return sonde_file_read(text, sizeof text, "/proc/sys/kernel/perf_event_paranoid") ? atoi(text) : -100;
 }
 
-/* Why events of the process itself are refused. */
+/* Explains why events on our own process are refused. */
 static int explain(int code)
 {
 	int level = paranoid();
@@ -124,7 +124,7 @@ int sonde_perf_events_probe(void)
 	return 0;
 }
 
-/* Takes one wish out of the shape after `error`; 0 when there is nothing left to give up. */
+/* Removes one feature from the shape after `error`; returns 0 if there is nothing left to remove. */
 static int concede(struct sonde_perf_shape *shape, int error)
 {
 	if ((error == -EACCES || error == -EPERM) && shape->kernel)
@@ -154,11 +154,11 @@ static int reserve(struct sonde_perf_events *events)
 		   : 0;
 }
 
-/* Where one event goes. */
+/* Where to open one event. */
 struct place {
 	pid_t tid;
 	int second, from_exec;
-	uint64_t period_ns; /* 0 = as the shape says */
+	uint64_t period_ns; /* 0 = the period of the shape */
 	size_t ring;
 };
 
@@ -237,7 +237,7 @@ void sonde_perf_events_close(struct sonde_perf_events *events)
 
 /* --- decoding -------------------------------------------------------------------------------------------- */
 
-/* Moves *at behind `count` words; NULL when the record is too short. */
+/* Advances *at by `count` words and returns them; NULL if the record is too short. */
 static const uint64_t *take(const uint64_t **at, const uint64_t *end, uint64_t count)
 {
 	const uint64_t *words = *at;

@@ -1,11 +1,11 @@
-/* perf_ring.c: the kernel's perf event buffers, one for each CPU, read as one stream in time order.
+/* perf_ring.c: the kernel's perf event buffers, one per CPU, read as one stream in time order.
  *
- * Each buffer belongs to a dummy event of our own process, into which the real events are redirected: it neither hangs
- * up when the target's first thread ends, nor does its size depend on who is attached to. Records are used where they
- * lie (a stack copy is 16 KB: copying it again would double the recorder's cost); only those that wrap around the end
- * are put together in a scratch buffer. A buffer's tail moves on when the next record is asked for.
+ * Each buffer belongs to a dummy event of our own process, into which the real events are redirected. So it neither
+ * hangs up when the target's main thread ends, nor does its size depend on which process is attached to. Records are
+ * used in place (a stack copy is 16 KB: copying it again would double the recorder's overhead). Only those that wrap
+ * around the end are assembled in a scratch buffer. A buffer's tail advances when the next record is requested.
  *
- * spill() copies what is pending into memory before something slow, and next() reads the copy first.
+ * spill() copies pending records into memory before a slow operation; next() reads the copies first.
  */
 #include "source/cpu/perf_ring.h"
 
@@ -34,7 +34,7 @@ struct ring {
 	uint8_t *data;
 	uint64_t head;    /* the kernel's, as of the last update */
 	uint64_t tail;    /* ours: first byte not yet taken */
-	uint64_t next_ns; /* time of the record at `tail` (or of the first spilled one); NOTHING when there is none */
+	uint64_t next_ns; /* time of the record at `tail`, or of the first spilled one; NOTHING = no record */
 	uint8_t *spill;
 	size_t spill_at, spill_b, spill_cap_b;
 };
@@ -44,8 +44,8 @@ struct sonde_perf_rings {
 	size_t count;
 	size_t size_b; /* a power of two */
 	size_t spilled_b;
-	struct ring *current; /* whose record was given out last */
-	size_t current_b;     /* its size */
+	struct ring *current; /* ring of the record returned last */
+	size_t current_b;     /* size of that record */
 	uint64_t damaged;
 	uint8_t scratch[RECORD_MAX_B];
 };
@@ -98,7 +98,7 @@ static void unmap_all(struct sonde_perf_rings *rings)
 	rings->count = 0;
 }
 
-/* One buffer of size_b for each CPU that is online. */
+/* Maps one buffer of size_b for each online CPU. */
 static int map_all(struct sonde_perf_rings *rings, size_t cpus, size_t size_b, unsigned wake_part)
 {
 	rings->size_b = size_b;
@@ -187,8 +187,8 @@ int sonde_perf_rings_add(struct sonde_perf_rings *rings, size_t index, int fd)
 
 /* --- records --------------------------------------------------------------------------------------------- */
 
-/* The record at `at`, which may lie anywhere in the buffer; it and its size are aligned to 8, so heads and words of 8
- * bytes never wrap. */
+/* The header of the record at any position `at`. Records and their sizes are aligned to 8, so headers and 8-byte words
+ * never wrap. */
 static const struct perf_event_header *head_at(const struct sonde_perf_rings *rings, const struct ring *ring,
 					       uint64_t at)
 {
@@ -207,7 +207,7 @@ static int is_sane(const struct perf_event_header *head, uint64_t room_b)
 	return head->size >= sizeof *head + 16 && head->size % 8 == 0 && head->size <= room_b;
 }
 
-/* Where a record keeps its time: behind TID for samples, at the end for all others. */
+/* Offset of a record's time: after TID in samples, at the end in all others. */
 static uint64_t time_offset(const struct perf_event_header *head)
 {
 	return head->type == PERF_RECORD_SAMPLE ? 16 : head->size - 8u;
@@ -233,13 +233,13 @@ static void look_ahead(struct sonde_perf_rings *rings, struct ring *ring)
 	ring->next_ns = word_at(rings, ring, ring->tail + time_offset(head));
 }
 
-/* Gives the kernel back what was taken. Release: our reads of the records come before. */
+/* Returns the consumed space to the kernel. Release: our reads of the records come before. */
 static void publish_tail(struct ring *ring)
 {
 	atomic_store_explicit((_Atomic __u64 *)&ring->page->data_tail, ring->tail, memory_order_release);
 }
 
-/* Frees the record that was given out last. */
+/* Releases the record returned last. */
 static void release_current(struct sonde_perf_rings *rings)
 {
 	struct ring *ring = rings->current;
@@ -274,7 +274,7 @@ void sonde_perf_rings_update(struct sonde_perf_rings *rings)
 	}
 }
 
-/* The record at `at` in one piece. */
+/* The record at `at`, contiguous. */
 static const struct perf_event_header *whole(struct sonde_perf_rings *rings, const struct ring *ring, uint64_t at)
 {
 	const struct perf_event_header *head = head_at(rings, ring, at);
@@ -321,7 +321,7 @@ static int reserve_spill(struct ring *ring, size_t more_b)
 	return 0;
 }
 
-/* Moves what is spilled and not yet taken to the front. */
+/* Moves the remaining spilled records to the front. */
 static void close_gap(struct sonde_perf_rings *rings, struct ring *ring)
 {
 	if (!ring->spill_at)
@@ -332,7 +332,7 @@ static void close_gap(struct sonde_perf_rings *rings, struct ring *ring)
 	ring->spill_at = 0;
 }
 
-/* Copies the whole records of one ring behind what is spilled already; stops before one that is damaged. */
+/* Appends the pending records of one ring to its spilled ones; stops at a damaged record. */
 static void spill_ring(struct sonde_perf_rings *rings, struct ring *ring)
 {
 	size_t pending_b = (size_t)(ring->head - ring->tail);

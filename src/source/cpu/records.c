@@ -1,8 +1,9 @@
-/* records.c: what the kernel wrote into its buffers, record by record: samples, mappings, threads that begin, end
- * and change programs, context switches, losses.
+/* records.c: handles the kernel's records: samples, mappings, start, exit and exec of threads, context switches,
+ * losses.
  *
- * A sample weighs what its thread's clock says (cpu/thread_clock.h). What the samples of a thread left out is written when
- * it ends, with one of its stacks; a thread without any borrows one of another thread of its program (cpu/newborn.h).
+ * The weight of a sample comes from its thread's clock (cpu/thread_clock.h). Time that a thread's samples do not cover
+ * is written when the thread ends, with one of its stacks; a thread without a stack borrows one from another thread of
+ * its program (cpu/newborn.h).
  */
 #include "source/cpu/run.h"
 
@@ -12,15 +13,15 @@
 #include <sys/mman.h>
 #include <sys/sysmacros.h>
 
-#define SHORT_PERIODS 10u /* CPU time of a thread that may stand for others of its program */
+#define SHORT_PERIODS 10u /* in periods: a thread that ran for longer lends no stack to others of its program */
 
-/* Bytes of `type` up to the TID, TIME that end each record. */
+/* Bytes of a record before the TID, TIME that end it. */
 static size_t body_b(const struct perf_event_header *head)
 {
 	return head->size - 16u;
 }
 
-/* The text that begins at `offset` of a record, cut at its end; it must be NUL-terminated. */
+/* The NUL-terminated text at `offset` of a record; NULL if it does not end within the record. */
 static const char *text_at(const struct perf_event_header *head, size_t offset)
 {
 	size_t end = body_b(head);
@@ -43,13 +44,13 @@ static void write_time(struct sonde_source_run *run, uint64_t time_ns, const str
 	sonde_recorder_sample(run->recorder, time_ns, time->thread, stack, time->cpu_ns, status);
 }
 
-/* Time that stands for no stack. */
+/* Writes time without a stack. */
 void sonde_cpu_write_unsampled(struct sonde_source_run *run, uint64_t time_ns, uint32_t thread, uint64_t cpu_ns)
 {
 	write_time(run, time_ns, &(struct sonde_newborn_time){thread, cpu_ns}, 0, SONDE_STACK_NOT_SAMPLED);
 }
 
-/* Time in the kernel where it may not be sampled. */
+/* Writes kernel time where the kernel may not be sampled. */
 void sonde_cpu_write_kernel(struct sonde_source_run *run, uint64_t time_ns, uint32_t thread, uint64_t cpu_ns)
 {
 	run->kernel_ns += cpu_ns;
@@ -65,7 +66,7 @@ static void on_sample(struct sonde_source_run *run, const struct sonde_perf_reco
 		sonde_cpu_count_lost(run, "malformed perf record", 1, record->time_ns);
 		return;
 	}
-	if (sample.pid <= 0 || sample.tid <= 0) /* already reaped: nobody's time */
+	if (sample.pid <= 0 || sample.tid <= 0) /* already reaped: cannot be attributed */
 		return;
 	uint64_t extra_ns = 0;
 	if (sample.extra && run->events.shape.switches)
@@ -140,7 +141,7 @@ static int has_task(const struct perf_event_header *head)
 	return body_b(head) >= sizeof *head + 16;
 }
 
-/* Threads that waited for a stack of their program. */
+/* Writes the time of threads that waited for a stack of their program. */
 void sonde_cpu_write_waiting(struct sonde_source_run *run, uint64_t time_ns, int final)
 {
 	struct sonde_newborn_time time;
@@ -153,8 +154,8 @@ void sonde_cpu_write_waiting(struct sonde_source_run *run, uint64_t time_ns, int
 	}
 }
 
-/* Writes what the samples of a thread left out, with one of its stacks; a thread without any borrows one of another
- * thread of its program, or waits until there is one. */
+/* Writes the time that a thread's samples do not cover, with one of its stacks. A thread without any borrows one from
+ * another thread of its program, or waits until there is one. */
 static void write_left_out(struct sonde_source_run *run, const struct sonde_perf_record *record, pid_t pid, pid_t tid,
 			   const struct sonde_thread_total *total)
 {
@@ -180,8 +181,8 @@ static void write_left_out(struct sonde_source_run *run, const struct sonde_perf
 		sonde_cpu_write_unsampled(run, record->time_ns, thread, total->left_ns);
 }
 
-/* At the exec of a program that has more rights than the recorder the kernel takes all events away and says that the
- * process ended, before anything is mapped. */
+/* Detects a program that the kernel does not let us sample. At the exec of a program with more privileges than the
+ * recorder, the kernel removes all events and reports the end of the process before anything is mapped. */
 static void look_for_refusal(struct sonde_source_run *run, pid_t pid)
 {
 	const char *name = sonde_spaces_unmapped(run->spaces, pid);
@@ -203,7 +204,7 @@ static void on_exit_record(struct sonde_source_run *run, const struct sonde_perf
 	sonde_cpu_switches_forget(run, tid);
 }
 
-/* What ran before is the old program's. */
+/* Time before the exec belongs to the old program. */
 static void on_exec(struct sonde_source_run *run, const struct sonde_perf_record *record, const char *name)
 {
 	const uint32_t *ids = (const uint32_t *)(record->header + 1);
@@ -248,7 +249,7 @@ static void on_fork(struct sonde_source_run *run, const struct sonde_perf_record
 	sonde_recorder_fork(run->recorder, (pid_t)ids[1], (pid_t)ids[0], (pid_t)ids[2], record->time_ns);
 }
 
-/* The ids that end a record. */
+/* Reads the ids at the end of a record. */
 static void trailing_ids(const struct perf_event_header *head, pid_t *pid, pid_t *tid)
 {
 	const uint32_t *ids = (const uint32_t *)((const char *)head + body_b(head));

@@ -1,4 +1,4 @@
-/* run.h: the cpu source while it runs: cpu/cpu.c opens, drains and stops it, cpu/records.c takes what the kernel wrote.
+/* run.h: the state of the cpu source; cpu/cpu.c opens, drains and stops it, cpu/records.c handles the kernel's records.
  */
 #ifndef SONDE_SOURCE_CPU_RUN_H
 #define SONDE_SOURCE_CPU_RUN_H
@@ -19,12 +19,12 @@
 
 #define SONDE_CPU_STACK_MAX_B 65528u
 
-/* A thread of the recording that switched lately, by its number. */
+/* A thread that switched recently, in a cache by tid. */
 struct sonde_cpu_known {
 	pid_t pid, tid;
 	uint32_t thread;
-	uint64_t off_ns;  /* the last that was heard of it: it lost the CPU then; 0 = it got one */
-	uint32_t creator; /* records: of one that has not been on a CPU yet; 0 = none is known */
+	uint64_t off_ns;  /* when it lost the CPU, if that was its last event; 0 = it got one */
+	uint32_t creator; /* without BPF: creator of a thread that has not run yet; 0 = unknown */
 	uint64_t born_ns;
 };
 
@@ -43,55 +43,56 @@ struct sonde_source_run {
 	pid_t pid;
 	int started;
 
-	struct sonde_sched_bpf *bpf; /* NULL = switches are records of the events */
-	char no_bpf[200];            /* why */
-	int has_begun;               /* the command has been executed, or was there before */
-	uint64_t updated_ns;         /* when its rings were looked at last */
+	struct sonde_sched_bpf *bpf; /* NULL = switches come from records of the events */
+	char no_bpf[200];            /* why BPF is not used */
+	int has_begun;               /* the command has called exec, or was running before */
+	uint64_t updated_ns;         /* time of the last update of the BPF rings */
 	struct sonde_cpu_known known[SONDE_CPU_KNOWN];
 
-	struct sonde_perf_sample *current;       /* being unwound */
-	uint8_t copy[SONDE_CPU_STACK_MAX_B + 8]; /* its stack, when the buffers had to be emptied meanwhile */
+	struct sonde_perf_sample *current;       /* the sample being unwound */
+	uint8_t copy[SONDE_CPU_STACK_MAX_B + 8]; /* copy of its stack, if the buffers had to be emptied meanwhile */
 
 	struct sonde_cpu_account account;
-	uint64_t written_ns, kernel_ns; /* in the recording; the part of it that is measured time in the kernel */
-	uint64_t refused;      /* programs that took their events away: they have more rights than the recorder */
-	char refused_name[32]; /* the first of them */
-	size_t unattached;     /* descendants of who was attached to */
+	uint64_t written_ns, kernel_ns; /* CPU time written; the part of it that is measured kernel time */
+	uint64_t refused; /* programs whose events the kernel removed: they have more privileges than the recorder */
+	char refused_name[32]; /* name of the first one */
+	size_t unattached;     /* descendants of the attached process that could not be attached to */
 
 	struct sonde_deep_stacks deep;
 	uint64_t samples, foreign; /* foreign: of 32-bit code */
 	uint64_t lost;
-	uint64_t *last_ns; /* by CPU: of the last record; the next one may say that some are missing between */
+	uint64_t *last_ns; /* by CPU: time of the last record; a LOST record covers the time since */
 	size_t cpu_count;
 };
 
-/* Takes one record: all records of all CPUs pass in time order. */
+/* Handles one record. The records of all CPUs must be passed in time order. */
 void sonde_cpu_record(struct sonde_source_run *run, const struct sonde_perf_record *record);
 
-/* CPU time of a thread (0 = of none that is known) that stands for no stack; in the kernel, where that may not be
- * sampled; of threads that wait for a stack of their program (`final`: there will be none). */
+/* Write the CPU time of a thread (0 = unknown thread): without a stack; in the kernel, where that may not be sampled;
+ * of threads that wait for a stack of their program (`final`: there will be none). */
 void sonde_cpu_write_unsampled(struct sonde_source_run *run, uint64_t time_ns, uint32_t thread, uint64_t cpu_ns);
 void sonde_cpu_write_kernel(struct sonde_source_run *run, uint64_t time_ns, uint32_t thread, uint64_t cpu_ns);
 void sonde_cpu_write_waiting(struct sonde_source_run *run, uint64_t time_ns, int final);
 
 void sonde_cpu_count_lost(struct sonde_source_run *run, const char *cause, uint64_t count, uint64_t time_ns);
 
-/* Context switches by BPF (cpu/switches.c): where it is refused, nothing happens, and the events tell them. */
-void sonde_cpu_switches_open(struct sonde_source_run *run); /* before events are opened */
+/* Context switches by BPF (cpu/switches.c). If BPF is refused these do nothing, and the perf events report the
+ * switches. */
+void sonde_cpu_switches_open(struct sonde_source_run *run); /* call before opening events */
 void sonde_cpu_switches_start(struct sonde_source_run *run);
-/* Of all threads of a process, and of what they create. */
+/* Follows all threads of a process, and the threads that they create. */
 void sonde_cpu_switches_follow(struct sonde_source_run *run, pid_t pid);
 void sonde_cpu_switches_close(struct sonde_source_run *run);
-/* Looks for what was written since the last call; after the events' buffers. `final`: it ends here. */
+/* Reads how far the rings have been written; call after the same for the events' buffers. `final`: the last call. */
 void sonde_cpu_switches_update(struct sonde_source_run *run, int final);
-/* Takes what happened before horizon_ns. */
+/* Handles all switches before horizon_ns. */
 void sonde_cpu_switches_take(struct sonde_source_run *run, uint64_t horizon_ns);
-/* The number begins or ends a life. */
+/* A lifetime of the tid begins or ends. */
 void sonde_cpu_switches_forget(struct sonde_source_run *run, pid_t tid);
-/* Records: a thread was created; the first time that it gets a CPU says so. */
+/* Without BPF: notes that a thread was created, and adds that to the event of its first time on a CPU. */
 void sonde_cpu_switches_born(struct sonde_source_run *run, pid_t tid, uint32_t creator, uint64_t time_ns);
 void sonde_cpu_switches_first(struct sonde_source_run *run, pid_t tid, struct sonde_recorder_switch *event);
-/* By which way switches come, and why not by the other. */
+/* Describes how switches are recorded, and why not by BPF. */
 const char *sonde_cpu_switches_way(const struct sonde_source_run *run, char *out, size_t out_b);
 
 #endif

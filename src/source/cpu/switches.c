@@ -1,11 +1,11 @@
-/* switches.c: context switches of the cpu source by BPF, where that is allowed and worth its beginning.
+/* switches.c: context switches of the cpu source by BPF, where permitted and worth its startup cost.
  *
- * To load and to attach the programs takes 3 to 4 ms, and the kernel waits up to 15 ms more when programs were taken
- * off a moment ago. They are used with SONDE_SWITCHES=bpf in the environment; else, and where BPF is refused, switches
- * are records of the perf events, which do not tell who was woken when and by whom.
+ * Loading and attaching the programs takes 3 to 4 ms, and the kernel waits up to 15 ms more if programs were detached a
+ * moment ago. BPF is used if the environment has SONDE_SWITCHES=bpf. Otherwise, or if BPF is refused, switches are
+ * records of the perf events, which lack the time of the wakeup and the waker.
  *
- * Programs see a task to its very end and a command before its exec; the events do neither, and what the clocks make of
- * switches begins and ends with them.
+ * The programs see a task to its very end and a command before its exec, the perf events do neither: the clocks take
+ * switches only from the exec on and until the task's exit record.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,12 +16,12 @@
 #include "source/sched/sched_bpf.h"
 #include "util/error.h"
 
-#define RING_B (2u << 20) /* of a CPU: the recorder may sleep for 200 ms, at 250,000 switches a second */
+#define RING_B (2u << 20) /* per CPU: the recorder may sleep for 200 ms at 250,000 switches per second */
 #define RINGS_B (64u << 20)
 #define LOST "buffer of context switches full"
 
-/* On the kernel that this was tried on (6.18, a virtual machine) programs miss switches to a task while the machine is
- * busy, and their times then do not add up: records stay the rule until that is understood. */
+/* On the kernel tested (6.18, in a virtual machine) the programs miss switches to a task while the machine is busy, so
+ * that their times do not add up. Records stay the default until that is understood. */
 static int is_wanted(void)
 {
 	const char *how = getenv("SONDE_SWITCHES");
@@ -46,7 +46,8 @@ static void give_up(struct sonde_source_run *run)
 	sonde_cpu_switches_close(run);
 }
 
-/* Processes that run were attached to one by one, and the events of the first do not tell switches. */
+/* Running processes are attached to one by one. Only before the first one has events can BPF be given up, since its
+ * events do not report switches. */
 void sonde_cpu_switches_follow(struct sonde_source_run *run, pid_t pid)
 {
 	int is_first = !run->events.count;
@@ -99,7 +100,8 @@ void sonde_cpu_switches_first(struct sonde_source_run *run, pid_t tid, struct so
 	*known = (struct sonde_cpu_known){0};
 }
 
-/* One that is on its way out may have ended for the recorder, and must not begin again. */
+/* The recording's id of a thread. An exiting thread may already have ended for the recorder and must not be created
+ * again. */
 static uint32_t thread_of(struct sonde_source_run *run, uint32_t word, uint32_t number, uint64_t time_ns)
 {
 	pid_t tid = (pid_t)SONDE_SCHED_TID(word), pid = (pid_t)number;
@@ -113,7 +115,7 @@ static uint32_t thread_of(struct sonde_source_run *run, uint32_t word, uint32_t 
 	return known->thread;
 }
 
-/* Who woke a thread; it may have ended since. */
+/* The thread that woke another; it may have ended since. */
 static uint32_t waker_of(struct sonde_source_run *run, const struct sonde_sched_record *record)
 {
 	pid_t tid = (pid_t)record->by, pid = (pid_t)record->by_pid;
@@ -123,8 +125,8 @@ static uint32_t waker_of(struct sonde_source_run *run, const struct sonde_sched_
 	return sonde_recorder_known(run->recorder, pid, tid, record->woken_ns);
 }
 
-/* Notes that a thread lost the CPU, or got it (off_ns 0); a switch between two of one kind was not told. Since when it
- * was off. */
+/* Notes that a thread lost the CPU, or got it (off_ns 0), and returns since when it was off. Two switches of the same
+ * kind in a row mean that one is missing. */
 static uint64_t note(struct sonde_source_run *run, pid_t tid, uint64_t off_ns)
 {
 	struct sonde_cpu_known *known = place_of(run, tid);
@@ -168,7 +170,7 @@ static void take_in(struct sonde_source_run *run, const struct sonde_sched_recor
 	if (!event.thread)
 		return;
 	event.by = waker_of(run, record);
-	if (event.woken_ns < note(run, tid, 0)) /* the last time: this wake-up was not told */
+	if (event.woken_ns < note(run, tid, 0)) /* from before its last run: this wakeup was not reported */
 		event.woken_ns = 0;
 	sonde_thread_clocks_in(run->clocks, tid, cpu, record->time_ns);
 	sonde_recorder_switch(run->recorder, &event);

@@ -1,9 +1,9 @@
-/* thread_clock.c: how long threads were on a CPU, and what their samples stand for.
+/* thread_clock.c: thread CPU time from switch records, and the time that samples stand for.
  *
- * Switch records come in pairs. Where one is missing, the time that it would have told is not counted but doubted, and
- * so is the time in which a CPU lost records. The kernel's own count settles doubts: it replaces all that was counted
- * before it was read, and of intervals only what lies behind counts. A clock that is more than 2 % in doubt says
- * nothing.
+ * Switch records come in pairs. If one is missing, the interval adds to the uncertainty, not to the total, and so does
+ * the time in which a CPU lost records. The kernel's own count removes the uncertainty: it replaces everything counted
+ * before it was read, and of intervals only the part after that still counts. A clock with more than 2 % of uncertainty
+ * is not used.
  */
 #include "source/cpu/thread_clock.h"
 
@@ -17,12 +17,12 @@
 #include "util/error.h"
 #include "util/file.h"
 
-#define DOUBT_SHARE 50u            /* of which a clock may be in doubt: one part */
-#define NOT_KNOWN (UINT64_MAX / 4) /* doubt: of a thread that was not seen to begin */
-#define LOOKS_MAX 256u             /* clocks that are set in one drain */
-#define SHORT_LAGS 3u              /* a thread that ran for less cannot tell its own user share */
-#define STALE_NS 20000000u         /* by how much the kernel's count may lag: two ticks at 100 Hz */
-#define CHECK_NS 500000000u        /* a clock that is not in doubt is checked so often */
+#define DOUBT_SHARE 50u            /* a clock may be uncertain by one part in so many */
+#define NOT_KNOWN (UINT64_MAX / 4) /* uncertainty of a thread whose start was not seen */
+#define LOOKS_MAX 256u             /* maximum of clocks set in one drain */
+#define SHORT_LAGS 3u              /* in usual lags: a thread that ran for less has no user share of its own */
+#define STALE_NS 20000000u         /* how far the kernel's count may lag: two ticks at 100 Hz */
+#define CHECK_NS 500000000u        /* interval between checks of a clock that is not uncertain */
 
 int sonde_thread_clocks_new(struct sonde_thread_clocks **out, const struct sonde_thread_sampling *sampling)
 {
@@ -63,7 +63,7 @@ static void doubt(struct sonde_thread_clocks *clocks, struct sonde_clock_row *fi
 	clocks->doubts = 1;
 }
 
-/* What counts of an interval. */
+/* The part of an interval after the clock was set. */
 static uint64_t length(const struct sonde_clock_row *first, uint64_t in_ns, uint64_t out_ns)
 {
 	if (in_ns < first->set_at_ns)
@@ -71,7 +71,7 @@ static uint64_t length(const struct sonde_clock_row *first, uint64_t in_ns, uint
 	return out_ns > in_ns ? out_ns - in_ns : 0;
 }
 
-/* A thread is on one CPU only: intervals that are open elsewhere ended at a time that is not known. */
+/* A thread is on one CPU only: intervals that are open on other CPUs ended at an unknown time. */
 static void cancel(struct sonde_thread_clocks *clocks, struct sonde_clock_row *first, const struct sonde_clock_row *but,
 		   uint64_t time_ns)
 {
@@ -83,7 +83,8 @@ static void cancel(struct sonde_thread_clocks *clocks, struct sonde_clock_row *f
 	}
 }
 
-/* The first row of a thread; one that was not seen to begin is in doubt. NULL when out of memory. */
+/* The first row of a thread, created if new; a thread whose start was not seen is uncertain. NULL when out of
+ * memory. */
 static struct sonde_clock_row *get_first(struct sonde_thread_clocks *clocks, pid_t tid, uint64_t time_ns)
 {
 	struct sonde_clock_row *first = sonde_clock_first(clocks, tid);
@@ -104,7 +105,7 @@ static void forget(struct sonde_thread_clocks *clocks, pid_t tid)
 
 void sonde_thread_clocks_start(struct sonde_thread_clocks *clocks, pid_t tid, uint64_t ran_ns, uint64_t time_ns)
 {
-	forget(clocks, tid); /* the end of the one that had the number was lost */
+	forget(clocks, tid); /* the exit of the tid's previous thread was lost */
 	struct sonde_clock_row *first = sonde_clock_add(clocks, tid, time_ns);
 	if (first)
 		first->before_ns = ran_ns;
@@ -151,7 +152,7 @@ void sonde_thread_clocks_exec(struct sonde_thread_clocks *clocks, pid_t tid, int
 	struct sonde_clock_row *first = get_first(clocks, tid, time_ns);
 	if (!first)
 		return;
-	if (first->cpu < 0) { /* its events begin with it */
+	if (first->cpu < 0) { /* its events start with this exec */
 		first->cpu = cpu;
 		first->in_ns = time_ns;
 		first->set_at_ns = time_ns;
@@ -169,7 +170,7 @@ void sonde_thread_clocks_lost(struct sonde_thread_clocks *clocks, uint64_t from_
 			doubt(clocks, &clocks->rows[i], from_ns, to_ns);
 }
 
-/* The first number of /proc/TID/schedstat: ns. */
+/* The first number of /proc/TID/schedstat, in ns. */
 uint64_t sonde_thread_clocks_read(pid_t tid)
 {
 	char text[128];
@@ -177,11 +178,11 @@ uint64_t sonde_thread_clocks_read(pid_t tid)
 	return strtoull(text, NULL, 10);
 }
 
-/* A count below ours is another thread's that has the number now. */
+/* Ignores a count below ours: it belongs to another thread that now has the tid. */
 static void set(struct sonde_clock_row *first, uint64_t ran_ns, uint64_t time_ns)
 {
 	uint64_t since_ns = first->known_ns > first->checked_ns ? first->known_ns - first->checked_ns : 0;
-	uint64_t most_ns = STALE_NS + since_ns / 8; /* ours has what interrupts and other machines took besides */
+	uint64_t most_ns = STALE_NS + since_ns / 8; /* ours includes time taken by interrupts and other VMs */
 	if (ran_ns < first->before_ns || ran_ns - first->before_ns + most_ns < first->known_ns)
 		return;
 	first->known_ns = first->checked_ns = ran_ns - first->before_ns;
@@ -206,7 +207,8 @@ static uint64_t clock_at(const struct sonde_thread_clocks *clocks, const struct 
 	return ran_ns;
 }
 
-/* Where the rest of the clock is time in the kernel, it must be the kernel's. */
+/* True if a clock is to be set. Where its remainder counts as kernel time, even a clock without uncertainty must follow
+ * the kernel's count. */
 static int is_due(const struct sonde_thread_clocks *clocks, const struct sonde_clock_row *row, uint64_t now_ns)
 {
 	return row->doubt_ns || (clocks->user_only && clock_at(clocks, row, now_ns) >= row->checked_ns + CHECK_NS);
@@ -231,7 +233,7 @@ void sonde_thread_clocks_settle(struct sonde_thread_clocks *clocks)
 		clocks->doubts = 0;
 }
 
-/* Whether a clock tells enough to weigh samples by it. */
+/* True if a clock is accurate enough to weight samples. */
 static int is_known(const struct sonde_thread_clocks *clocks, const struct sonde_clock_row *first, uint64_t ran_ns,
 		    uint64_t time_ns)
 {
@@ -243,7 +245,8 @@ static int is_known(const struct sonde_thread_clocks *clocks, const struct sonde
 
 /* --- what samples stand for ------------------------------------------------------------------------------ */
 
-/* What a thread may lack without a loss on two CPUs, rounded up; and what may stand for any stack. */
+/* usual_lag_ns(): the time that samples may lag without a loss on two CPUs, rounded up. most_left_ns(): the most time
+ * that a kept stack may stand for. */
 static uint64_t usual_lag_ns(const struct sonde_thread_clocks *clocks)
 {
 	return clocks->sampling.period_ns[0] + clocks->sampling.period_ns[1];
@@ -254,7 +257,7 @@ static uint64_t most_left_ns(const struct sonde_thread_clocks *clocks)
 	return 2 * usual_lag_ns(clocks);
 }
 
-/* From here on only what comes next can be lacking. */
+/* Marks the thread's time up to ran_ns as complete: only later time can be missing. */
 static void is_whole(const struct sonde_thread_clocks *clocks, struct sonde_clock_row *first, uint64_t ran_ns)
 {
 	first->losses = clocks->losses;
@@ -262,15 +265,15 @@ static void is_whole(const struct sonde_thread_clocks *clocks, struct sonde_cloc
 	first->whole_given_ns = first->given_ns;
 }
 
-/* Time that nothing was written for. */
+/* Time for which nothing has been written. */
 static uint64_t open_ns(const struct sonde_clock_row *first, uint64_t ran_ns)
 {
 	uint64_t written_ns = first->given_ns + first->kernel_ns;
 	return ran_ns > written_ns ? ran_ns - written_ns : 0;
 }
 
-/* How much of the thread's time could be sampled and stands for nothing. Without kernel samples that is only known as
- * an average: the thread's own where it had samples before, else that of all. */
+/* The thread's time that could have been sampled but is not covered. Without kernel samples this is an estimate from
+ * the average user share: the thread's own if it had samples before, else that of all threads. */
 static uint64_t lag_ns(const struct sonde_thread_clocks *clocks, const struct sonde_clock_row *first, uint64_t ran_ns)
 {
 	if (!clocks->user_only)
@@ -282,7 +285,7 @@ static uint64_t lag_ns(const struct sonde_thread_clocks *clocks, const struct so
 	return lag > 0 ? (uint64_t)lag : 0;
 }
 
-/* A sampled thread is on the CPU: if no record said so, it was lost. */
+/* A sampled thread is on the CPU; if no switch record says so, it was lost. */
 static struct sonde_clock_row *get_running(struct sonde_thread_clocks *clocks, pid_t tid, int cpu, uint64_t time_ns)
 {
 	struct sonde_clock_row *first = get_first(clocks, tid, time_ns);
@@ -313,13 +316,13 @@ struct sonde_thread_share sonde_thread_clocks_sample(struct sonde_thread_clocks 
 		return share;
 	}
 	uint64_t room_ns = open_ns(first, ran_ns);
-	if (share.weight_ns > room_ns) /* the kernel swaps the events of threads: this one is another's */
+	if (share.weight_ns > room_ns) /* the kernel swaps events between threads: this sample is another's */
 		share.weight_ns = room_ns;
 	uint64_t lag = lag_ns(clocks, first, ran_ns), usual = usual_lag_ns(clocks) + share.weight_ns;
 	int lossy = first->losses != clocks->losses;
 	if (lag > usual && lossy)
 		share.lost_ns = lag - usual;
-	else if (lag > usual && !clocks->user_only) /* a little at a time: a loss may be told later */
+	else if (lag > usual && !clocks->user_only) /* in small steps: a loss may be reported later */
 		share.weight_ns += lag - usual < most_left_ns(clocks) ? lag - usual : most_left_ns(clocks);
 	if (clocks->user_only && share.lost_ns > room_ns - share.weight_ns)
 		share.lost_ns = room_ns - share.weight_ns;
@@ -342,8 +345,8 @@ uint64_t sonde_thread_clocks_extra(struct sonde_thread_clocks *clocks, pid_t tid
 	return weight_ns;
 }
 
-/* Time that no sample of user code will reach any more: events fire in the kernel too, and write nothing there. On each
- * CPU a thread may be as far behind as its events' periods. */
+/* Time that samples of user code will no longer cover: events fire in the kernel too, but write nothing there. On each
+ * CPU samples may lag by the events' periods. */
 static uint64_t kernel_due_ns(const struct sonde_thread_clocks *clocks, const struct sonde_clock_row *first,
 			      uint64_t time_ns)
 {
@@ -411,7 +414,7 @@ void sonde_thread_clocks_hint(struct sonde_thread_clocks *clocks, pid_t tid, uin
 	first->status = status;
 }
 
-/* What the periods had not yet given when the thread ended, and its user part. */
+/* The unfinished part of the periods when the thread ended, scaled by the user share. */
 static uint64_t rest_of_periods_ns(const struct sonde_thread_clocks *clocks, const struct sonde_clock_row *first)
 {
 	double rest = 0;
@@ -423,8 +426,9 @@ static uint64_t rest_of_periods_ns(const struct sonde_thread_clocks *clocks, con
 	return (uint64_t)(rest * (double)clocks->sampling.weight_ns * clocks->user_share);
 }
 
-/* The user part of what no sample stands for. Of a short thread it is the average of all such, of a long one what its
- * periods have not given, and, lost, what its forks took: their children began with what its events had counted. */
+/* The user part of the time that no sample covers. Short threads share the average of all short threads. A long thread
+ * gets the unfinished part of its periods and, as *lost, what its forks took: a child starts with the counts of its
+ * parent's events. */
 static uint64_t user_rest_ns(struct sonde_thread_clocks *clocks, const struct sonde_clock_row *first, uint64_t ran_ns,
 			     uint64_t *lost)
 {
@@ -447,7 +451,7 @@ static uint64_t user_rest_ns(struct sonde_thread_clocks *clocks, const struct so
 	return rest_ns < room_ns ? rest_ns : room_ns;
 }
 
-/* Splits what no sample stands for into what a stack may stand for and what not. */
+/* Splits the uncovered time into the part that a stack may stand for and the rest. */
 static void weigh_rest(struct sonde_thread_clocks *clocks, struct sonde_clock_row *first, uint64_t ran_ns,
 		       struct sonde_thread_total *out)
 {
@@ -482,7 +486,7 @@ struct sonde_thread_total sonde_thread_clocks_total(struct sonde_thread_clocks *
 	total.samples = first->samples;
 	total.stack = first->stack;
 	total.status = first->status;
-	/* set after its end: the kernel's last word */
+	/* set after the thread's end: the kernel's final count */
 	if (is_known(clocks, first, ran_ns, time_ns < first->set_at_ns ? first->set_at_ns : time_ns))
 		weigh_rest(clocks, first, ran_ns, &total);
 	if (first->doubt_ns <= ran_ns / DOUBT_SHARE)

@@ -1,13 +1,13 @@
 /* timer.c: the cpu source where perf events are forbidden: CPU timers inside the target (src/inject), unwound here.
  *
- * libsonde-cpu.so is preloaded into the command and what it starts. Samples come through the channel
- * (target/channel.h), which is drained before us; they are unwound at once, while the process is likely to live, kept
- * until our own drain, and written in time order. A sample carries its thread's CPU clock and weighs what that went on
- * since the one before, so that no CPU time is lost with samples that found no room, and none is counted twice across
- * exec.
+ * libsonde-cpu.so is preloaded into the command and the processes it starts. Samples arrive through the channel
+ * (target/channel.h), which is drained before this source. They are unwound at once, while the process is probably
+ * alive, kept until our own drain, and written in time order. A sample carries its thread's CPU clock, and its weight
+ * is the advance of that clock since the previous sample. So no CPU time is lost with samples that found no room, and
+ * none is counted twice across exec.
  *
- * Nobody reports mappings: /proc/PID/maps is read when a process connects and again, at most once a drain, when an
- * address is unknown. It writes the record of "cpu", as the perf source does where that can run.
+ * Nothing reports mappings: /proc/PID/maps is read when a process connects and again, at most once per drain, when an
+ * address is unknown. This source writes the record of "cpu", as the perf source does where it can run.
  */
 #include <errno.h>
 #include <signal.h>
@@ -32,8 +32,8 @@
 #include "util/file.h"
 
 #define OBJECT "libsonde-cpu.so"
-#define ENVIRONMENT "SONDE_CPU" /* src/inject: "RATE_HZ STACK_B FILTERS PRIVATE" */
-#define STACK_DEFAULT_B 57344u  /* of the stack at most: a chunk of a ring holds no more */
+#define ENVIRONMENT "SONDE_CPU" /* read by src/inject: "RATE_HZ STACK_B FILTERS PRIVATE" */
+#define STACK_DEFAULT_B 57344u  /* maximum stack copy: a chunk of a ring holds no more */
 #define METHOD "CPU timers inside the processes, at the kernel's tick; user stacks from call-frame tables"
 
 #define LIMITS                                                                                           \
@@ -57,14 +57,14 @@ struct sonde_source_run {
 	struct sonde_timer_tasks tasks;
 	struct row *rows; /* unwound, not yet written */
 	size_t row_count, row_cap;
-	char why[256]; /* perf events are not used */
+	char why[256]; /* why perf events are not used */
 	pid_t pid;
 	uint64_t start_ns;
 	uint64_t cpus;
 	int started;
-	int named; /* the command has executed, and its name is known */
+	int named; /* the command has called exec, and its name is known */
 	uint64_t batch;
-	uint64_t samples, sampled_ns, written_ns; /* written: also what was not sampled */
+	uint64_t samples, sampled_ns, written_ns; /* written_ns includes time that was not sampled */
 	struct sonde_cpu_account account;
 };
 
@@ -79,7 +79,7 @@ static int is_known(void *context, pid_t pid, pid_t tid)
 
 /* --- processes --------------------------------------------------------------------------------------------------- */
 
-/* Whether it is not known, or known as one that has ended: numbers are used again. */
+/* True if the process is unknown, or the known one with that pid has ended: pids are reused. */
 static int is_new(const struct sonde_source_run *run, pid_t pid)
 {
 	const struct sonde_timer_process *process = sonde_timer_tasks_find_process(&run->tasks, pid);
@@ -114,7 +114,7 @@ static void on_opened(void *context, pid_t pid, uint32_t clock)
 	sonde_spaces_exec(run->spaces, pid, stat.name);
 }
 
-/* `all`: the first thread too, which lives on when it has executed another program. */
+/* Ends the threads of a process. `all`: including the main thread, which lives on after an exec. */
 static void end_threads(struct sonde_source_run *run, pid_t pid, int all)
 {
 	uint64_t now_ns = sonde_clock_now_ns();
@@ -127,7 +127,8 @@ static void end_threads(struct sonde_source_run *run, pid_t pid, int all)
 	}
 }
 
-/* Reads the mappings of a process that has just connected; from then on once a batch, when an address is unknown. */
+/* Reads the mappings of a process that has just connected. Later they are reread once per batch, if an address is
+ * unknown. */
 static void look_at_maps(struct sonde_source_run *run, struct sonde_timer_process *process, uint64_t time_ns)
 {
 	struct sonde_space *space = sonde_spaces_get(run->spaces, process->pid, time_ns);
@@ -158,7 +159,8 @@ static void keep_row(struct sonde_source_run *run, struct sonde_timer_process *p
 		run->sampled_ns += row->weight_ns;
 }
 
-/* CPU time of a process that no sample stands for: of threads that ended before they found room, or were never seen. */
+/* Writes the CPU time of a process that no sample stands for: of threads that were never seen, or ended before they
+ * found room. */
 static void write_unseen(struct sonde_source_run *run, struct sonde_timer_process *process)
 {
 	struct row rest = {.time_ns = sonde_clock_now_ns(),
@@ -188,7 +190,8 @@ static void on_closed(void *context, pid_t pid)
 	process->ended = 1;
 }
 
-/* A clock that went back is another thread's, of the same number; one that runs faster than time is a lie. */
+/* The weight of a sample. A clock that went back belongs to another thread with the same tid; one that runs faster than
+ * real time is false and clamped. */
 static uint64_t weigh(const struct sonde_source_run *run, struct sonde_timer_thread *thread, uint64_t clock_ns)
 {
 	uint64_t most_ns = sonde_clock_now_ns() - run->start_ns;
@@ -217,9 +220,8 @@ static void unwind(struct sonde_source_run *run, struct sonde_timer_thread *thre
 		thread->status = SONDE_STACK_FORBIDDEN;
 }
 
-/* Its last words: its name, which it may have got since it was seen first, when it began, of which nobody else may have
- * heard, and with the first thread's the CPU time of
- * the process. */
+/* Takes the final report of a thread: its name, which may have changed since it was first seen; its start, which may be
+ * unknown otherwise; and, from the main thread, the CPU time of the process. */
 static void end_thread(struct sonde_source_run *run, struct sonde_timer_process *process,
 		       struct sonde_timer_thread *thread, uint32_t id, const struct sonde_event_cpu_sample *sample)
 {
@@ -273,7 +275,7 @@ static void on_farewell(void *context, pid_t pid, const struct sonde_link_farewe
 	    farewell->start_ns > run->start_ns && farewell->start_ns < now_ns ? farewell->start_ns : now_ns;
 	char name[sizeof farewell->name + 1] = "";
 	memcpy(name, farewell->name, sizeof farewell->name);
-	/* Another source may have seen it, and found it gone by now. */
+	/* Another source may have seen the process already, and its end. */
 	int is_over =
 	    !sonde_recorder_alive(run->recorder, pid) && sonde_recorder_known(run->recorder, pid, pid, start_ns);
 	if (!is_over && is_new(run, pid) && is_followed(run, (pid_t)farewell->parent))
@@ -320,7 +322,7 @@ static void write_rows(struct sonde_source_run *run)
 
 /* --- the source -------------------------------------------------------------------------------------------------- */
 
-/* Why perf events are not used; 0 when they are. */
+/* Returns true, and the reason, if perf events are not used. */
 static int has_no_perf(const struct sonde_record_options *options, char *why, size_t why_b)
 {
 	if (options->no_perf)
@@ -397,7 +399,7 @@ static int timer_open(struct sonde_source_run **out, const struct sonde_source_c
 	return 0;
 }
 
-/* Nobody but root can read what we hold: root of a user namespace is somebody else outside of it. */
+/* True if only root can read our data. Root of a user namespace is an ordinary user outside of it. */
 static int is_private(void)
 {
 	char text[128] = "";
@@ -428,7 +430,7 @@ static int timer_start(struct sonde_source_run *run, pid_t pid)
 	return 0;
 }
 
-/* Until it connects, if ever, the command is known by the name that it has in /proc. */
+/* Until it connects, if ever, the command has the name that /proc shows. */
 static void name_command(struct sonde_source_run *run, uint64_t now_ns)
 {
 	struct sonde_proc_stat stat;
@@ -440,7 +442,7 @@ static void name_command(struct sonde_source_run *run, uint64_t now_ns)
 
 static int timer_drain(struct sonde_source_run *run, uint64_t horizon_ns, int final)
 {
-	(void)horizon_ns; /* everything that the channel has handed over */
+	(void)horizon_ns; /* writes everything that the channel has delivered */
 	uint64_t now_ns = sonde_clock_now_ns();
 	write_rows(run);
 	name_command(run, now_ns);
@@ -454,13 +456,13 @@ static int timer_drain(struct sonde_source_run *run, uint64_t horizon_ns, int fi
 	return sonde_recorder_error(run->recorder);
 }
 
-/* What could not be seen, and why. */
+/* Explains what could not be seen, and why. */
 static void write_detail(const struct sonde_source_run *run, char *out, size_t out_b)
 {
 	struct sonde_cpu_account since = sonde_cpu_account_since(&run->account);
 	uint64_t unseen_ns = sonde_cpu_account_missing(&since, run->written_ns);
 	uint64_t missing_ns = sonde_cpu_account_missing(&since, run->sampled_ns);
-	if (unseen_ns && !sonde_recorder_options(run->recorder)->keep_ns) /* nobody knows when it was */
+	if (unseen_ns && !sonde_recorder_options(run->recorder)->keep_ns) /* undated: not in flight recordings */
 		sonde_recorder_sample(run->recorder, sonde_clock_now_ns(), 0, 0, unseen_ns, SONDE_STACK_NOT_SAMPLED);
 	size_t used = (size_t)snprintf(out, out_b, "%s%s", run->why, run->sampled_ns ? LIMITS : "");
 	used = used < out_b ? used : out_b - 1;

@@ -1,5 +1,4 @@
-/* timer_tasks.c: a row a thread and a row a process, found by their numbers; a number that is used again takes the row.
- */
+/* timer_tasks.c: one row per thread and per process, found by tid and pid; a reused number takes over the row. */
 #include "source/cpu/timer_tasks.h"
 
 #include <stdlib.h>
@@ -15,7 +14,7 @@ void sonde_timer_tasks_fini(struct sonde_timer_tasks *tasks)
 	free(tasks->processes);
 }
 
-/* Room for one element more; 0, or −1 when out of memory. */
+/* Makes room for one more element; 0, or −1 when out of memory. */
 static int reserve(void **array, size_t count, size_t *cap, size_t size_b)
 {
 	if (count < *cap)

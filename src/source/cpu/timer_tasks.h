@@ -1,4 +1,4 @@
-/* timer_tasks.h: the threads and processes that CPU timers sample, by number. */
+/* timer_tasks.h: the threads and processes that CPU timers sample, by tid and pid. */
 #ifndef SONDE_SOURCE_CPU_TIMER_TASKS_H
 #define SONDE_SOURCE_CPU_TIMER_TASKS_H
 
@@ -11,24 +11,24 @@
 struct sonde_timer_thread {
 	pid_t pid, tid;
 	uint64_t clock_ns; /* at its last sample */
-	uint32_t stack;    /* its last one: a node of the recording */
-	uint8_t status;    /* of that: enum sonde_stack_status */
+	uint32_t stack;    /* its last stack: a node of the recording */
+	uint8_t status;    /* of that stack: enum sonde_stack_status */
 	uint8_t ended;
 };
 
 struct sonde_timer_process {
 	pid_t pid;
-	uint32_t links;       /* open connections: two for a moment around an exec */
-	int fresh;            /* its mappings are not read yet */
-	int ended;            /* the next of that number is another */
-	uint64_t start_ticks; /* since the machine started; 0 = it was gone already */
-	uint64_t batch;       /* in which they may be read again */
+	uint32_t links;       /* open connections: briefly two around an exec */
+	int fresh;            /* its mappings have not been read yet */
+	int ended;            /* a later process with that pid is a different one */
+	uint64_t start_ticks; /* start time in ticks since boot; 0 = it was already gone */
+	uint64_t batch;       /* batch in which its mappings were last allowed to be reread */
 	uint64_t sampled_ns;  /* CPU time that samples stand for */
-	uint64_t clock_ns;    /* of all of it, said when it ended; 0 = not yet */
-	uint32_t thread;      /* its first */
+	uint64_t clock_ns;    /* CPU time of the process, reported when it ended; 0 = not yet */
+	uint32_t thread;      /* its main thread */
 };
 
-/* Zeroed: none. Rows stay where they are until the next get. */
+/* A zeroed struct is empty. Rows do not move until the next get. */
 struct sonde_timer_tasks {
 	struct sonde_timer_thread *threads;
 	struct sonde_timer_process *processes;
@@ -38,9 +38,9 @@ struct sonde_timer_tasks {
 
 void sonde_timer_tasks_fini(struct sonde_timer_tasks *tasks);
 
-/* A thread that has not ended; NULL when it is not known. */
+/* A thread that has not ended; NULL if unknown. */
 struct sonde_timer_thread *sonde_timer_tasks_find_thread(const struct sonde_timer_tasks *tasks, pid_t pid, pid_t tid);
-/* The same, made when it is new; NULL when out of memory. */
+/* Like find_thread(), but creates a new thread; NULL when out of memory. */
 struct sonde_timer_thread *sonde_timer_tasks_thread(struct sonde_timer_tasks *tasks, pid_t pid, pid_t tid);
 struct sonde_timer_process *sonde_timer_tasks_find_process(const struct sonde_timer_tasks *tasks, pid_t pid);
 struct sonde_timer_process *sonde_timer_tasks_process(struct sonde_timer_tasks *tasks, pid_t pid);

@@ -1,5 +1,4 @@
-/* host.c: a fingerprint of the machine, read from /proc and /sys under a root prefix so that captured trees are tests.
- */
+/* host.c: describes the machine from /proc and /sys; a root prefix lets tests use captured trees. */
 #include "source/record/host.h"
 
 #include <inttypes.h>
@@ -33,7 +32,7 @@ static const struct {
     {"host.cgroup_memory_max", "/sys/fs/cgroup/memory.max"},
 };
 
-/* A line of a file that starts with `field`; the value stands after `separator`. */
+/* The line of a file that starts with `field`; the value follows `separator`. */
 static const struct {
 	const char *key, *path, *field;
 	char separator;
@@ -43,7 +42,7 @@ static const struct {
     {"host.os", "/etc/os-release", "PRETTY_NAME", '='},
 };
 
-/* They change how a program runs and hold no secrets. */
+/* Environment variables that change how a program runs and hold no secrets. */
 static const char *const variables[] = {
     "LD_PRELOAD",
     "LD_LIBRARY_PATH",
@@ -114,7 +113,7 @@ static void say_number(struct sonde_recorder *recorder, const char *key, uint64_
 	sonde_recorder_info(recorder, key, text);
 }
 
-/* --- the CPUs that the run may use -------------------------------------------------------------------------------- */
+/* --- CPUs available to the run ------------------------------------------------------------------------------------ */
 
 static unsigned affinity_of(pid_t pid)
 {
@@ -139,7 +138,8 @@ static int read_line(char *line, size_t line_b, const char *root, const char *di
 	return got;
 }
 
-/* The quota of one cgroup, in CPUs: "150000 100000" or "max 100000" in version 2, two files in version 1. 0 = none. */
+/* The CPU quota of one cgroup, in CPUs: "150000 100000" or "max 100000" in version 2, two files in version 1. 0 =
+ * none. */
 static double quota_of(const char *root, const char *directory)
 {
 	char line[64];
@@ -163,7 +163,7 @@ static int is_cpu_controller(const char *controllers)
 	return 0;
 }
 
-/* The lowest quota of a cgroup and those above it; `directory` is cut up to `base_len`. */
+/* The lowest quota of a cgroup and its ancestors. Truncates `directory` down to `base_len`. */
 static double quota_upwards(const char *root, char *directory, size_t base_len)
 {
 	double least = quota_of(root, directory);
@@ -200,7 +200,7 @@ double sonde_host_quota(const char *root)
 	return least;
 }
 
-/* How many CPUs the command may use: those that it may be scheduled on, or its cgroup's quota where that is less. */
+/* Writes how many CPUs the command may use: its CPU affinity, or its cgroup's quota if that is lower. */
 static void say_cpus(struct sonde_recorder *recorder, pid_t pid)
 {
 	char text[32];
@@ -248,8 +248,9 @@ static void say_command(struct sonde_recorder *recorder, char **command)
 	sonde_recorder_info(recorder, "run.command", text);
 	if (secrets)
 		say_number(recorder, "run.redacted", secrets);
-	char *line = secrets ? NULL : sonde_shell_quoted(argv); /* without them it would be another command */
-	if (line && strlen(line) < sizeof text)                 /* a part of it would be another command */
+	char *line =
+	    secrets ? NULL : sonde_shell_quoted(argv); /* without the secrets the line would run another command */
+	if (line && strlen(line) < sizeof text)        /* so would a truncated line */
 		sonde_recorder_info(recorder, "run.command_line", line);
 	free(line);
 	free(redacted);

@@ -1,4 +1,4 @@
-/* host.h: what the recording says about the machine and the run: INFO records. */
+/* host.h: writes INFO records that describe the machine and the run. */
 #ifndef SONDE_SOURCE_RECORD_HOST_H
 #define SONDE_SOURCE_RECORD_HOST_H
 
@@ -6,21 +6,22 @@
 
 #include "source/record/recorder.h"
 
-/* Processor, cores, memory, kernel, distribution, container limits, and the settings that decide what can be measured.
- * Of the environment only variables that change how a program runs and never hold secrets. `root` is put before /proc
- * and /sys ("" = this machine). */
+/* Writes processor, cores, memory, kernel, distribution, container limits and the settings that decide what can be
+ * measured. Of the environment, writes only variables that change how a program runs and never hold secrets. `root` is
+ * a prefix for /proc and /sys ("" = this machine). */
 void sonde_host_describe(struct sonde_recorder *recorder, const char *root);
 
-/* The lowest quota of CPU time of this process's cgroups, in CPUs; 0 = none. */
+/* The lowest CPU quota of this process's cgroups, in CPUs; 0 = none. */
 double sonde_host_quota(const char *root);
 
-/* The measured ceilings of this machine (roof/roof.h), when they are kept: roof.*. */
+/* Writes the measured ceilings of this machine (roof/roof.h) as roof.* if they have been saved. */
 void sonde_host_describe_roof(struct sonde_recorder *recorder);
 
-/* run.command, run.directory, run.uid, run.cpus, option.*. */
+/* Writes run.command, run.directory, run.uid, run.cpus and option.*. */
 void sonde_host_describe_run(struct sonde_recorder *recorder);
 
-/* Of a command: the most that was resident before its exec, which the kernel's mark of the process holds, too. */
+/* Writes the peak RSS of the launched process before its exec. The kernel's high-water mark of the process includes
+ * it. */
 void sonde_host_describe_held(struct sonde_recorder *recorder, uint64_t rss_b);
 
 #endif

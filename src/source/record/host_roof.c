@@ -1,4 +1,5 @@
-/* host_roof.c: the measured ceilings of this machine, copied into the recording, so that it can be read anywhere. */
+/* host_roof.c: copies the measured ceilings of this machine into the recording, so that it can be read on any machine.
+ */
 #include "roof/roof.h"
 #include "source/record/host.h"
 

@@ -1,12 +1,12 @@
-/* lookup.c: the stack nodes sorted by module and address, resolved a module at a time.
+/* lookup.c: sorts the stack nodes by module and address and resolves one module at a time.
  *
- * A module's file is found by its path; when that leads elsewhere by now (a container that is gone, a deleted or
- * replaced file), through the descriptor kept since the module was first sampled.
+ * A module's file is opened by its path. If the path now leads elsewhere (the container is gone, the file was deleted
+ * or replaced), it is opened through the descriptor kept since the module was first sampled.
  *
- * Names and what is cached come first and are cheap. Reading DWARF that the cache lacks has a budget of CPU time, since
- * recording must stay cheap and a reader can do it as well: a module whose price is more than what is left of it gets
- * names only, which its records say. What a reader will not find (a file that only the kept descriptor leads to) is
- * read whatever it costs.
+ * Names and cached data come first and are cheap. Reading DWARF that is not cached has a CPU-time budget, since
+ * recording must stay cheap and a reader can do it as well: a module that costs more than the rest of the budget gets
+ * names only, and its records say so. A file that readers will not find, because only the kept descriptor leads to it,
+ * is read regardless of its cost.
  */
 #include "source/record/lookup.h"
 
@@ -24,8 +24,8 @@
 #include "util/error.h"
 
 #define ADDRESSES_A_BATCH 16384u
-#define DWARF_SHARE 500u          /* of the CPU time of the command: 0.2 % */
-#define DWARF_LEAST_NS 4000000ull /* of the shortest run */
+#define DWARF_SHARE 500u          /* divides the commands' CPU time: 0.2 % */
+#define DWARF_LEAST_NS 4000000ull /* minimum budget, for short runs */
 
 struct place {
 	uint64_t address;
@@ -41,7 +41,8 @@ static int by_place(const void *left, const void *right)
 	return a->address < b->address ? -1 : a->address > b->address;
 }
 
-/* Where a place was met last, so that most nodes need not be sorted: code is in many stacks. */
+/* A direct-mapped cache of places already seen. Code occurs in many stacks, so this keeps most nodes out of the
+ * sort. */
 #define PLACES_KEPT 8192u /* a power of two */
 
 static size_t keep_new(const struct sonde_trie *stacks, struct place *kept, struct place *out)
@@ -57,7 +58,8 @@ static size_t keep_new(const struct sonde_trie *stacks, struct place *kept, stru
 	return count;
 }
 
-/* All sampled places, sorted, each once; their number, 0 also when out of memory (*out NULL). */
+/* Stores all sampled places, sorted and without duplicates. Returns their number; 0 also when out of memory (*out
+ * NULL). */
 static size_t places(const struct sonde_trie *stacks, struct place **out)
 {
 	*out = NULL;
@@ -78,7 +80,7 @@ static size_t places(const struct sonde_trie *stacks, struct place **out)
 	return count;
 }
 
-/* Whether a path still leads to the file that was sampled. */
+/* True if a path still leads to the file that was sampled. */
 static int is_same_file(const char *path, int fd)
 {
 	struct stat by_path, by_fd;
@@ -86,8 +88,8 @@ static int is_same_file(const char *path, int fd)
 	       by_path.st_ino == by_fd.st_ino;
 }
 
-/* `is_kept`: readers will not find the file. A build-id proves a file found by its path; without one it has to be the
- * very file that was sampled. */
+/* Sets `is_kept` if readers will not find the file. A file found by its path is accepted if its build-id matches; a
+ * module without a build-id needs the very file that was sampled. */
 static int open_symbols(const struct sonde_trie *stacks, const struct sonde_stack_module *module,
 			const struct sonde_symbol_options *options, struct sonde_symbols **out, int *is_kept)
 {
@@ -109,7 +111,7 @@ static int open_symbols(const struct sonde_trie *stacks, const struct sonde_stac
 	return sonde_symbols_open(out, kept, module->build_id, module->build_id_b, options);
 }
 
-/* What reading DWARF may cost: a share of what the commands have used that ended. */
+/* The budget for reading DWARF: a share of the CPU time of the child processes that have ended. */
 static uint64_t dwarf_budget_ns(void)
 {
 	struct rusage usage;
@@ -149,7 +151,7 @@ static int write_symbol(struct sonde_trie *stacks, const struct place *place, co
 	return sonde_writer_meta(stacks->writer, &record, sizeof record, rows, count * sizeof *rows);
 }
 
-/* Takes the price off the budget, or forbids to read DWARF. */
+/* Deducts the estimated cost from the budget, or forbids reading DWARF if it exceeds the budget. */
 static void pay(struct sonde_symbols *symbols, const uint64_t *addresses, size_t count, uint64_t *budget_ns)
 {
 	uint64_t price_ns = sonde_symbols_price_ns(symbols, addresses, count);
@@ -159,7 +161,7 @@ static void pay(struct sonde_symbols *symbols, const uint64_t *addresses, size_t
 		sonde_symbols_read_no_dwarf(symbols);
 }
 
-/* budget_ns NULL: without one. */
+/* budget_ns NULL: no limit. */
 static int resolve_batch(struct sonde_trie *stacks, struct sonde_symbols *symbols, const struct place *places,
 			 size_t count, uint64_t *budget_ns)
 {

@@ -1,4 +1,4 @@
-/* lookup.h: symbols for everything that was sampled, written into the recording when it closes. */
+/* lookup.h: resolves the symbols of everything that was sampled and writes them when the recording closes. */
 #ifndef SONDE_SOURCE_RECORD_LOOKUP_H
 #define SONDE_SOURCE_RECORD_LOOKUP_H
 
@@ -7,8 +7,9 @@
 #include "trace/trie.h"
 
 /* Resolves each address of each module once and writes SYMBOL records. DWARF that is not cached is read until
- * deadline_ns (CLOCK_MONOTONIC) and within 0.2 % of the commands' CPU time, or 4 ms; beyond that records hold names
- * only, and readers look up the rest, as they do what cannot be opened. 0, or the writer's error. */
+ * deadline_ns (CLOCK_MONOTONIC) and within a budget of 0.2 % of the commands' CPU time, at least 4 ms. Beyond that,
+ * records hold names only and readers look up the rest, as they do for files that cannot be opened. Returns 0 or the
+ * writer's error. */
 int sonde_lookup_symbols(struct sonde_trie *stacks, uint64_t deadline_ns, int debuginfod);
 
 #endif

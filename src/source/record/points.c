@@ -1,4 +1,4 @@
-/* points.c: a row a value: when, of what series, and what changed since the one before in the chunk. */
+/* points.c: buffers one row per value (time, series, value), sorted by time, and delta-encodes them into a chunk. */
 #include "source/record/points.h"
 
 #include <errno.h>
@@ -18,7 +18,7 @@ void sonde_points_fini(struct sonde_points *points)
 	free(points->rows);
 }
 
-/* Room for one row more. */
+/* Makes room for one more row. */
 static int grow(struct sonde_points *points)
 {
 	if (points->row_count < points->row_cap)
@@ -32,7 +32,7 @@ static int grow(struct sonde_points *points)
 	return 0;
 }
 
-/* Mostly the last one; after those of its time. */
+/* Insertion from the end, where most rows belong. Rows of equal time keep their order of arrival. */
 int sonde_points_put(struct sonde_points *points, uint64_t time_ns, uint32_t series, int64_t value)
 {
 	if (grow(points)) {

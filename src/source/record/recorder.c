@@ -1,8 +1,7 @@
-/* recorder.c: the recording being made: puts together strings, tasks, stacks and streams, and writes what is said about
- * it.
+/* recorder.c: assembles strings, tasks, stacks and streams into a recording and writes its metadata.
  *
- * Order in the file: META records are buffered by the writer and written before the next other chunk; stack nodes are
- * flushed before samples. So what an id names always stands before its first use.
+ * Order in the file: the writer buffers META records and writes them before the next chunk of another type; stack nodes
+ * are flushed before samples. So the definition of an id always precedes its first use.
  */
 #include "source/record/recorder.h"
 
@@ -94,7 +93,7 @@ int sonde_recorder_error(const struct sonde_recorder *recorder)
 
 /* --- rows ------------------------------------------------------------------------------------------------ */
 
-/* What the rows name is written before them. */
+/* Writes the stacks and strings that the rows refer to before the rows. */
 static int flush_rows(struct sonde_recorder *recorder, struct sonde_encoder *rows)
 {
 	if (!sonde_encoder_rows(rows))
@@ -195,7 +194,7 @@ void sonde_recorder_switch(struct sonde_recorder *recorder, const struct sonde_r
 	uint64_t until_ns = sonde_encoder_until_ns(switches), woken_ns = event->woken_ns;
 	struct sonde_switches_row row = {
 	    .time_ns =
-		event->time_ns > until_ns ? event->time_ns : until_ns, /* buffers of several CPUs: it may be late */
+		event->time_ns > until_ns ? event->time_ns : until_ns, /* per-CPU buffers: an event may arrive late */
 	    .thread = event->thread,
 	    .kind = (uint8_t)event->kind,
 	    .cpu = event->cpu < 0 ? 0 : (uint32_t)event->cpu + 1,
@@ -386,7 +385,7 @@ int sonde_recorder_symbols(struct sonde_recorder *recorder, uint64_t deadline_ns
 	return sonde_lookup_symbols(&recorder->stacks, deadline_ns, recorder->options.debuginfod);
 }
 
-/* The reason as a reader shows it. */
+/* The reason as reports show it. */
 static const char *stopped_by(int error)
 {
 	switch (error) {

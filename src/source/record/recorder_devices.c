@@ -1,4 +1,4 @@
-/* recorder_devices.c: devices, their queues, what they do and when (record/recorder.h). */
+/* recorder_devices.c: records of devices, their queues, their operations and activities (record/recorder.h). */
 #include "source/record/recorder_state.h"
 
 uint32_t sonde_recorder_device(struct sonde_recorder *recorder, struct sonde_meta_device *record)

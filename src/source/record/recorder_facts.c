@@ -1,5 +1,5 @@
-/* recorder_facts.c: records that stand beside the events: heaps and where they are, snapshots, sources, losses, costs,
- * histograms (record/recorder.h).
+/* recorder_facts.c: records other than events: heaps and heap sites, leaks, snapshots, series, objects, sources,
+ * losses, overhead, histograms (record/recorder.h).
  */
 #include <errno.h>
 #include <stdio.h>

@@ -1,4 +1,4 @@
-/* recorder_state.h: what record/recorder.c and record/recorder_facts.c share of the recording being made. */
+/* recorder_state.h: the state of a recording in progress, shared by the record/recorder*.c files. */
 #ifndef SONDE_SOURCE_RECORD_RECORDER_STATE_H
 #define SONDE_SOURCE_RECORD_RECORDER_STATE_H
 
@@ -15,7 +15,7 @@
 #include "trace/encode.h"
 #include "util/map.h"
 
-#define SONDE_RECORDER_PLACE_B 16 /* between two places: no address − 1 is another's */
+#define SONDE_RECORDER_PLACE_B 16 /* distance of artificial addresses: no address − 1 falls into another one */
 
 struct sonde_recorder {
 	struct sonde_writer *writer;
@@ -28,17 +28,17 @@ struct sonde_recorder {
 	struct sonde_points points;
 	struct sonde_meta_lost *lost;
 	size_t lost_count;
-	struct sonde_meta_site *sites; /* id − 1, to intern them */
+	struct sonde_meta_site *sites; /* by id − 1, for interning */
 	uint32_t site_count;
 	struct sonde_map site_map;
-	struct sonde_map heap_map; /* heap sites, by a hash of all that they are */
+	struct sonde_map heap_map; /* heap site ids by a hash of all their fields */
 	uint32_t heaps, heap_sites, objects, series;
 	uint32_t devices, queues, operations;
 	uint64_t places;
 	uint32_t snapshot_count;
 	struct sonde_trigger trigger; /* used when options.when is set */
 	uint64_t sample_count;
-	int is_told; /* of processes and threads */
+	int is_told; /* the start and end of processes and threads is reported (sonde_recorder_tells()) */
 	unsigned saves;
 	int error;
 };

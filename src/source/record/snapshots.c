@@ -20,16 +20,16 @@
 #include "util/error.h"
 #include "util/file.h"
 
-#define SNAPSHOTS_MAX 65536u /* in a recording */
+#define SNAPSHOTS_MAX 65536u /* per recording */
 #define PSS_FIRST_NS 500000u
 #define PSS_SHARE 1000u
 #define PSS_PAGE_NS 40u
-#define STILL_SHARE 100u /* of resident memory one part may have come or gone since */
+#define STILL_SHARE 100u /* RSS may have changed by 1 part in this many since the snapshot */
 
-/* Something that was asked for. */
+/* A pending request. */
 struct ask {
 	uint32_t process;
-	uint32_t label; /* string */
+	uint32_t label; /* string id */
 	enum sonde_snapshot_reason reason;
 	int answer_fd;
 	int claimed;
@@ -42,7 +42,7 @@ struct sonde_snapshots {
 	size_t count, cap;
 	uint32_t asked;
 	uint64_t start_ns;
-	uint64_t pss_ns; /* what readings have taken */
+	uint64_t pss_ns; /* total time of PSS readings so far */
 	uint64_t page_ns;
 	uint64_t page_b;
 };
@@ -71,7 +71,7 @@ void sonde_snapshots_free(struct sonde_snapshots *snapshots)
 	free(snapshots);
 }
 
-/* --- what a process has of memory -------------------------------------------------------------------------------- */
+/* --- memory of a process ------------------------------------------------------------------------------------------ */
 
 uint64_t sonde_snapshots_resident_b(pid_t pid)
 {
@@ -81,14 +81,14 @@ uint64_t sonde_snapshots_resident_b(pid_t pid)
 	return sscanf(text, "%*u %llu", &pages) == 1 ? (uint64_t)pages * (uint64_t)getpagesize() : 0;
 }
 
-/* Whether as much is resident as at the snapshot: the program did not wait for us, and may have run on. */
+/* True if RSS is still about what it was at the snapshot. The program does not wait for us and may have run on. */
 static int is_still(pid_t pid, uint64_t rss_b)
 {
 	uint64_t now_b = sonde_snapshots_resident_b(pid);
 	return (now_b > rss_b ? now_b - rss_b : rss_b - now_b) <= rss_b / STILL_SHARE;
 }
 
-/* 0 when it may not be read, costs too much, or would be that of another time. */
+/* PSS in bytes; 0 if it may not be read, would take too long, or would belong to another time. */
 static uint64_t proportional_b(struct sonde_snapshots *snapshots, pid_t pid, uint64_t rss_b,
 			       enum sonde_snapshot_reason reason)
 {
@@ -96,7 +96,7 @@ static uint64_t proportional_b(struct sonde_snapshots *snapshots, pid_t pid, uin
 	unsigned long long pss_kib = 0;
 	uint64_t pages = rss_b / snapshots->page_b + 1, before_ns = sonde_clock_now_ns();
 	uint64_t allowed_ns = PSS_FIRST_NS + (before_ns - snapshots->start_ns) / PSS_SHARE;
-	if (reason == SONDE_SNAPSHOT_INTERVAL) /* what was asked for by name comes first */
+	if (reason == SONDE_SNAPSHOT_INTERVAL) /* explicit requests have priority */
 		allowed_ns /= 4;
 	if (!rss_b || snapshots->pss_ns + pages * snapshots->page_ns > allowed_ns)
 		return 0;
@@ -108,7 +108,7 @@ static uint64_t proportional_b(struct sonde_snapshots *snapshots, pid_t pid, uin
 	return line && is_still(pid, rss_b) && sscanf(line, "\nPss: %llu kB", &pss_kib) == 1 ? pss_kib * 1024 : 0;
 }
 
-/* --- asking ------------------------------------------------------------------------------------------------------ */
+/* --- requests ----------------------------------------------------------------------------------------------------- */
 
 static int refuse(struct sonde_snapshots *snapshots, const struct sonde_snapshot_ask *ask, int code, const char *cause)
 {
@@ -181,12 +181,12 @@ static void answer(const struct sonde_snapshots *snapshots, const struct ask *as
 		answer.live_blocks = live->blocks;
 		answer.mean_b = live->mean_b;
 	}
-	/* Whoever asked may not wait any more. */
+	/* The requester may have stopped waiting. */
 	(void)!send(ask->answer_fd, &answer, sizeof answer, MSG_NOSIGNAL | MSG_DONTWAIT);
 	close(ask->answer_fd);
 }
 
-/* `live`: NULL when nothing is known of it. */
+/* `live`: NULL if unknown. */
 static void take(struct sonde_snapshots *snapshots, struct ask *place, const struct sonde_snapshot_live *live)
 {
 	struct ask ask = *place;

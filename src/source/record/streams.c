@@ -1,8 +1,8 @@
-/* streams.c: columns, open zones and per-site sums of each thread; one chunk a thread and flush.
+/* streams.c: columns, open zones and per-site sums of each thread; each flush writes one chunk per thread.
  *
- * A chunk's summary names at most SONDE_ZONES_OPEN_MAX open zones, so deeper ones are left out of the columns together
- * with their ends: what a chunk says of itself is what its body adds up to. The live statistics, which see the same
- * events, count them as lost.
+ * A chunk's summary lists at most SONDE_ZONES_OPEN_MAX open zones. Deeper zones are left out of the columns together
+ * with their ends, so that the summary always matches the body. The live statistics, which see the same events, count
+ * them as lost.
  */
 #include "source/record/streams.h"
 
@@ -25,13 +25,13 @@ enum { ZONE_SITE, ZONE_TIME, ZONE_COLUMNS };
 struct sonde_stream {
 	uint32_t process, thread;
 	struct sonde_columns zones;
-	struct sonde_pair pair;        /* never asked for more than it holds */
-	uint64_t left_out;             /* open zones that are in no column */
-	struct sonde_pair_frame *open; /* as they stood when the chunk began */
+	struct sonde_pair pair;        /* never asked for more frames than it holds */
+	uint64_t left_out;             /* open zones that are not in the columns */
+	struct sonde_pair_frame *open; /* the open zones at the start of the chunk */
 	uint32_t open_count;
 	uint64_t unmatched_before;
 	struct sonde_pair_table sums;
-	struct sonde_nodes *nodes; /* of the chunk; with room for their bytes behind */
+	struct sonde_nodes *nodes; /* of the chunk; their bytes follow the struct in the same allocation */
 	struct sonde_buf events;
 	uint32_t event_count;
 	uint64_t event_min_ns, event_max_ns;
@@ -42,7 +42,7 @@ void sonde_streams_init(struct sonde_streams *streams, struct sonde_writer *writ
 	*streams = (struct sonde_streams){.writer = writer};
 }
 
-/* All but the open zones. They may be made again. */
+/* Frees all but the open zones. The buffers can be allocated again later. */
 static void free_buffers(struct sonde_stream *stream)
 {
 	sonde_columns_fini(&stream->zones);
@@ -77,7 +77,7 @@ static int out_of_memory(void)
 	return sonde_error(ENOMEM, "out of memory for a thread's events");
 }
 
-/* Where the thread's row is, or is to be. Threads that are new come last. */
+/* The index of the thread's row, or where to insert it. New threads come last. */
 static uint32_t place_of(const struct sonde_streams *streams, uint32_t thread)
 {
 	return (uint32_t)SONDE_SEARCH(i, 0, streams->count, streams->rows[i]->thread < thread);
@@ -115,7 +115,7 @@ static struct sonde_stream *find(struct sonde_streams *streams, uint32_t process
 
 /* --- zones ----------------------------------------------------------------------------------------------- */
 
-/* Behind all that a reader cannot do without, where there is room. */
+/* Appends the optional nodes after the mandatory parts of the summary, if there is room. */
 static void add_nodes(struct sonde_buf *summary, struct sonde_nodes *nodes)
 {
 	sonde_nodes_end(nodes);
@@ -162,7 +162,7 @@ static int write_zones(struct sonde_streams *streams, struct sonde_stream *strea
 	return rc;
 }
 
-/* Frames for `count` zones more. */
+/* Reserves frames for `count` more zones. */
 static int reserve_frames(struct sonde_pair *pair, uint32_t count)
 {
 	uint32_t cap = pair->capacity ? pair->capacity : 32;
@@ -218,7 +218,7 @@ static int start_chunk(struct sonde_stream *stream, uint64_t time_ns)
 	return 0;
 }
 
-/* The row of a site, made when it is new; NULL without memory. Rows move when there are more of them. */
+/* The row of a site, created if new; NULL when out of memory. Adding a row may move the others. */
 static struct sonde_zone_stat *row_of(struct sonde_pair_table *sums, uint32_t site)
 {
 	if (sums->used >= sums->capacity / 2 && grow_sums(sums))
@@ -226,7 +226,7 @@ static struct sonde_zone_stat *row_of(struct sonde_pair_table *sums, uint32_t si
 	return sonde_pair_row(sums, site);
 }
 
-/* Zones with nothing in them, with which `count` events begin; how many, or a negative errno. */
+/* Adds the leaf zones at the start of `count` events. Returns their number or a negative errno. */
 static ssize_t add_leaves(struct sonde_stream *stream, struct sonde_pair *pair, const uint32_t *sites,
 			  const uint64_t *times_ns, size_t count)
 {
@@ -277,7 +277,7 @@ static int pair_zones(const struct sonde_streams *streams, struct sonde_stream *
 	return 0;
 }
 
-/* As varints. Where all are one byte long, as most often, this is one loop that copies. */
+/* Writes sites as varints. If all fit in one byte, the usual case, this is a simple copy loop. */
 static uint8_t *put_sites(uint8_t *at, const uint32_t *sites, size_t count)
 {
 	uint32_t all = 0;
@@ -293,7 +293,7 @@ static uint8_t *put_sites(uint8_t *at, const uint32_t *sites, size_t count)
 	return at;
 }
 
-/* The bits that any difference of two times has; the highest: one is earlier than the one before. */
+/* The bitwise OR of all time differences. The highest bit is set if a time is earlier than its predecessor. */
 static uint64_t deltas(uint64_t last_ns, const uint64_t *times_ns, size_t count)
 {
 	uint64_t all = times_ns[0] - last_ns;
@@ -302,7 +302,7 @@ static uint64_t deltas(uint64_t last_ns, const uint64_t *times_ns, size_t count)
 	return all;
 }
 
-/* Differences of times that do not fall; `all`: the bits that they have. */
+/* Writes the differences of ascending times; `all`: their bitwise OR. */
 static uint8_t *put_times(uint8_t *at, uint64_t last_ns, const uint64_t *times_ns, size_t count, uint64_t all)
 {
 	if (all < 0x80) {
@@ -318,7 +318,7 @@ static uint8_t *put_times(uint8_t *at, uint64_t last_ns, const uint64_t *times_n
 	return at;
 }
 
-/* A copy in which none is earlier than the one before. */
+/* A copy in which no time is earlier than its predecessor. */
 static const uint64_t *order(uint64_t last_ns, const uint64_t *times_ns, size_t count, uint64_t *ordered)
 {
 	for (size_t i = 0; i < count; i++)
@@ -326,7 +326,7 @@ static const uint64_t *order(uint64_t last_ns, const uint64_t *times_ns, size_t 
 	return ordered;
 }
 
-/* At most BATCH events, for which the chunk has room and the summary, too. */
+/* Adds at most BATCH events, for which the chunk and its summary have room. */
 static int put_zones(const struct sonde_streams *streams, struct sonde_stream *stream, const uint32_t *sites,
 		     const uint64_t *times_ns, size_t count)
 {
@@ -349,7 +349,7 @@ static int put_zones(const struct sonde_streams *streams, struct sonde_stream *s
 	return pair_zones(streams, stream, sites, times_ns, count);
 }
 
-/* The same without the begins and ends of zones that are too deep. */
+/* Like put_zones(), but drops the begins and ends of zones that are too deep. */
 static int put_shallow(const struct sonde_streams *streams, struct sonde_stream *stream, const uint32_t *sites,
 		       const uint64_t *times_ns, size_t count)
 {
@@ -451,7 +451,8 @@ static int write_stream(struct sonde_streams *streams, struct sonde_stream *stre
 	return zones_rc ? zones_rc : events_rc;
 }
 
-/* A thread that has executed another program goes on, with zones open that nothing will end; its row is small then. */
+/* A thread that has executed another program goes on with open zones that nothing will end; only its small row is
+ * kept. */
 int sonde_streams_end(struct sonde_streams *streams, uint32_t thread)
 {
 	uint32_t at = place_of(streams, thread);

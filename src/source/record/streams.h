@@ -1,7 +1,7 @@
-/* streams.h: zone events and variable-length events, a stream for each thread, written as ZONES and EVENTS chunks.
+/* streams.h: zone events and variable-length events, one stream per thread, written as ZONES and EVENTS chunks.
  *
- * Zones are paired while they pass, for the chunk summaries: a chunk says which zones were open when it began and what
- * ended in it, so that readers can start anywhere and sum without decoding.
+ * Zones are paired as they pass, for the chunk summaries: a summary lists the zones that were open at the start of the
+ * chunk and the sums of those that ended in it, so that readers can start at any chunk and sum without decoding.
  */
 #ifndef SONDE_SOURCE_RECORD_STREAMS_H
 #define SONDE_SOURCE_RECORD_STREAMS_H
@@ -19,7 +19,7 @@ struct sonde_streams {
 	struct sonde_writer *writer;
 	struct sonde_stream **rows; /* by thread, ascending */
 	uint32_t count, cap;
-	/* Called for every zone that ends; NULL = nobody asks. */
+	/* Called for every zone that ends; NULL = not needed. */
 	void (*zone_ended)(void *context, const struct sonde_pair_zone *zone);
 	void *context;
 };
@@ -31,7 +31,7 @@ int sonde_streams_zones(struct sonde_streams *streams, uint32_t process, uint32_
 			const uint64_t *times_ns, size_t count);
 int sonde_streams_event(struct sonde_streams *streams, uint32_t process, uint32_t thread,
 			const struct sonde_event *event);
-/* The thread has ended: writes what it has, and keeps nothing but the zones that it left open, if any. */
+/* The thread has ended: writes its buffered data and frees everything but the zones that it left open, if any. */
 int sonde_streams_end(struct sonde_streams *streams, uint32_t thread);
 int sonde_streams_flush(struct sonde_streams *streams);
 

@@ -1,9 +1,9 @@
-/* supervise.c: one thread, one loop: wait for the command, drain the sources, flush now and then.
+/* supervise.c: the main loop, in one thread: waits for the command, drains the sources, flushes periodically.
  *
- * Order: writer and recorder, sources opened and prepared (they edit the child's environment), the child forked and
- * held, sources started on it, the child let go; only then an older recording of that name is gone. Sources that cannot
- * start have said so in the recording. When the child is gone everything published is drained before the sources stop.
- * Signal handlers only count; the loop acts.
+ * Order: create writer and recorder, open and prepare the sources (they edit the child's environment), fork the child
+ * and hold it, start the sources on it, release the child; only then is an older recording of the same name replaced.
+ * Sources that cannot start have recorded the reason. When the child has exited, everything published is drained before
+ * the sources stop. Signal handlers only count; the loop acts.
  */
 #include "source/record/supervise.h"
 
@@ -30,19 +30,17 @@
 #include "trace/writer.h"
 #include "util/error.h"
 
-#define POLL_FIRST_MS 2 /* doubled up to one of these: files are opened while a program is still small */
-#define POLL_MS 50
-#define POLL_QUIET_MS 200 /* waking up costs 0.1 ms: caches are cold */
+#define POLL_FIRST_MS 2   /* first timeout, then doubled: a program's files are opened while it is still small */
+#define POLL_MS 50        /* maximum timeout */
+#define POLL_QUIET_MS 200 /* maximum if is_quiet(): a wake-up costs 0.1 ms, since caches are cold */
 #define MS_NS 1000000u
 #define FLUSH_NS 1000000000u
-#define SAVE_DELAY_NS                                                                                                \
-	400000000u /* from the event to the save: waits seen from outside and ends of processes are reported so late \
-		    */
-#define FLUSHES_A_KEEP 8 /* a flight recorder forgets whole chunks: they must be short beside what it keeps */
-#define HORIZON_SLACK_NS                                                                                               \
-	10000000u /* a record may be published so long after its time was taken: a hypervisor may take the CPU between \
-		   */
-#define SYMBOLS_NS 3000000000u /* how long closing may look up symbols */
+#define SAVE_DELAY_NS \
+	400000000u       /* delay from the event to the save: waits found by polling and exits are reported this late */
+#define FLUSHES_A_KEEP 8 /* a flight recorder drops whole chunks: keep them short compared with what it keeps */
+#define HORIZON_SLACK_NS \
+	10000000u /* how late a record may be published after its timestamp: a hypervisor may take the CPU */
+#define SYMBOLS_NS 3000000000u /* time limit for looking up symbols at the end */
 #define FDS_MAX 1024
 #define RUSAGE_BLOCK_B 512u
 
@@ -52,7 +50,7 @@ struct active {
 };
 
 struct supervisor {
-	struct sonde_priority priority; /* as it was before */
+	struct sonde_priority priority; /* our own before it was raised */
 	const struct sonde_record_options *options;
 	struct sonde_writer *writer;
 	struct sonde_recorder *recorder;
@@ -63,17 +61,17 @@ struct supervisor {
 	size_t active_count;
 	pid_t pid;
 	int pid_fd;
-	unsigned interrupts;            /* that were acted on */
-	size_t fd_count, idle_fd_count; /* that are waited on: now, and when no process was connected */
-	uint32_t process_count;         /* when drained last */
+	unsigned interrupts;            /* interrupts already acted on */
+	size_t fd_count, idle_fd_count; /* descriptors polled: now, and while no process was connected */
+	uint32_t process_count;         /* at the last check */
 	uint64_t start_ns, flushed_ns;
-	uint64_t save_at_ns; /* flight recorder: a save is due then; 0 = none */
-	uint64_t stolen_ns;  /* as the command began; UINT64_MAX = not known */
+	uint64_t save_at_ns; /* flight recorder: when the next save is due; 0 = none */
+	uint64_t stolen_ns;  /* at the start of the command; UINT64_MAX = unknown */
 	struct rusage usage;
 	int status;
-	struct pollfd polls[FDS_MAX]; /* of wait_for_something() */
+	struct pollfd polls[FDS_MAX]; /* used by wait_for_something() */
 	int fds[FDS_MAX];
-	struct sigaction file_limit; /* what SIGXFSZ did when we were started, and does in the command */
+	struct sigaction file_limit; /* disposition of SIGXFSZ when we were started, restored in the command */
 };
 
 /* --- sources --------------------------------------------------------------------------------------------- */
@@ -151,7 +149,7 @@ static void start_sources(struct supervisor *supervisor)
 	}
 }
 
-/* Everything that was drained is in the file, or in the flight recorder's memory, after it. */
+/* Writes everything that was drained to the file, or to the flight recorder's memory. */
 static void flush(struct supervisor *supervisor)
 {
 	for (size_t i = 0; i < supervisor->active_count; i++)
@@ -219,8 +217,9 @@ static void wait_for_something(struct supervisor *supervisor, int timeout_ms)
 	poll(polls, (nfds_t)count, timeout_ms);
 }
 
-/* Buffers of the kernel wake us when they fill up. Rings of connected processes do not, files of short-lived processes
- * are best opened soon, what a flight recorder keeps is cut by time, and without a descriptor ends are asked for. */
+/* True if the loop may wait longer: kernel buffers wake us when they fill up. Rings of connected processes do not,
+ * files of new (perhaps short-lived) processes should be opened soon, a flight recorder cuts its data by time, and
+ * without a pidfd the exit must be polled for. */
 static int is_quiet(struct supervisor *supervisor)
 {
 	uint32_t before = supervisor->process_count;
@@ -229,7 +228,7 @@ static int is_quiet(struct supervisor *supervisor)
 	       supervisor->pid_fd >= 0 && !supervisor->options->keep_ns;
 }
 
-/* What the source in the greatest hurry allows. */
+/* The shortest maximum wait that any source requires, at most `most_ms`. */
 static uint64_t hurry_ms(const struct supervisor *supervisor, uint64_t most_ms)
 {
 	for (size_t i = 0; i < supervisor->active_count; i++) {
@@ -240,7 +239,7 @@ static uint64_t hurry_ms(const struct supervisor *supervisor, uint64_t most_ms)
 	return most_ms;
 }
 
-/* How long to wait next, after `waited_ms`; not beyond the end of the recording. */
+/* The next timeout after waiting `waited_ms`; not beyond the end of the recording. */
 static int next_wait_ms(struct supervisor *supervisor, int waited_ms)
 {
 	uint64_t most_ms = is_quiet(supervisor) ? POLL_QUIET_MS : POLL_MS,
@@ -269,7 +268,7 @@ static void act_on_signals(struct supervisor *supervisor)
 		save_soon(supervisor, sonde_clock_now_ns());
 }
 
-/* Whether the process is gone; its status and use where it is our child. */
+/* True if the process is gone. Fetches status and resource usage if it is our child. */
 static int is_gone(struct supervisor *supervisor)
 {
 	if (!supervisor->options->command) {
@@ -282,7 +281,7 @@ static int is_gone(struct supervisor *supervisor)
 	return pid == supervisor->pid || (pid < 0 && errno == ECHILD);
 }
 
-/* Whether the command has ended, and is still there to be read. */
+/* True if the command has exited but is not yet reaped, so that /proc still has its data. */
 static int has_ended(const struct supervisor *supervisor)
 {
 	siginfo_t info = {0};
@@ -290,7 +289,7 @@ static int has_ended(const struct supervisor *supervisor)
 	       !waitid(P_PID, (id_t)supervisor->pid, &info, WEXITED | WNOHANG | WNOWAIT) && info.si_pid;
 }
 
-/* Whether the recording has come to its end. */
+/* True if the recording is to end. */
 static int is_over(struct supervisor *supervisor)
 {
 	const struct sonde_record_options *options = supervisor->options;
@@ -312,19 +311,19 @@ static void run_loop(struct supervisor *supervisor)
 	}
 }
 
-/* A duration that ended first: the recording is closed, the command goes on alone, and its exit code is still ours. */
+/* The duration ended first: the recording is closed, the command goes on alone, and we still return its exit code. */
 static void outlive(struct supervisor *supervisor)
 {
 	while (supervisor->options->command && !is_gone(supervisor)) {
 		struct pollfd gone = {.fd = supervisor->pid_fd, .events = POLLIN};
-		poll(&gone, 1, supervisor->pid_fd >= 0 ? -1 : POLL_MS); /* a signal ends it, too */
+		poll(&gone, 1, supervisor->pid_fd >= 0 ? -1 : POLL_MS); /* a signal interrupts it, too */
 		act_on_signals(supervisor);
 	}
 }
 
-/* --- beginning and end ----------------------------------------------------------------------------------- */
+/* --- start and end ----------------------------------------------------------------------------------------------- */
 
-/* What the held process had before the program began; without /proc, at most what we had of which it was a copy. */
+/* RSS of the held process before exec. Without /proc: our own peak RSS, an upper bound since the child is our copy. */
 static uint64_t held_rss_b(const struct sonde_launch *launch)
 {
 	struct rusage own = {0};
@@ -400,7 +399,7 @@ static void say_end(struct supervisor *supervisor, uint64_t end_ns)
 	sonde_recorder_status(supervisor->recorder, supervisor->pid, &end);
 }
 
-/* Everything that recording took of the machine, symbols included; only writing the last records comes after. */
+/* Records our own overhead including symbol lookup; only writing the last records comes after this. */
 static void say_cost(struct supervisor *supervisor, uint64_t symbols_ns)
 {
 	struct rusage own;
@@ -411,7 +410,7 @@ static void say_cost(struct supervisor *supervisor, uint64_t symbols_ns)
 	sonde_recorder_cost(supervisor->recorder, "recorder.peak_rss_b", (uint64_t)own.ru_maxrss * 1024);
 }
 
-/* CPU ns that looking up symbols took. */
+/* Looks up symbols; returns the CPU time used in ns. */
 static uint64_t look_up(struct supervisor *supervisor)
 {
 	if (supervisor->options->no_symbols)
@@ -438,7 +437,7 @@ static void finish(struct supervisor *supervisor, struct sonde_supervise_result 
 	sonde_priority_restore(&supervisor->priority);
 	say_end(supervisor, end_ns);
 	say_cost(supervisor, look_up(supervisor));
-	if (stolen_ns != UINT64_MAX && stolen_ns >= supervisor->stolen_ns) /* both were read */
+	if (stolen_ns != UINT64_MAX && stolen_ns >= supervisor->stolen_ns) /* both are known */
 		sonde_recorder_cost(supervisor->recorder, "machine.stolen_ns", stolen_ns - supervisor->stolen_ns);
 	int died = supervisor->status != -1 && WIFSIGNALED(supervisor->status);
 	if (supervisor->options->keep_ns && (died || !supervisor->options->when || supervisor->save_at_ns))
@@ -481,11 +480,11 @@ int sonde_supervise(const struct sonde_record_options *options, struct sonde_sup
 	sonde_signals_ignore_file_limit(&supervisor.file_limit);
 	int rc = sonde_writer_open(&supervisor.writer, options->output, &writing);
 	if (rc == -ENOENT || rc == -EACCES)
-		rc = -EIO; /* not the command's */
+		rc = -EIO; /* keeps those two codes for the command */
 	rc = rc ? rc : sonde_recorder_new(&supervisor.recorder, supervisor.writer, options);
 	rc = rc ? rc : begin(&supervisor);
 	if (!rc) {
-		sonde_writer_commit(supervisor.writer); /* where it cannot, closing says so */
+		sonde_writer_commit(supervisor.writer); /* a failure is reported on close */
 		run_loop(&supervisor);
 		finish(&supervisor, result);
 		outlive(&supervisor);

@@ -1,7 +1,7 @@
-/* tasks.c: two tables of lives and, for each number, its latest one.
+/* tasks.c: two tables of task lifetimes, and for each pid or tid its latest one.
  *
- * Ids only go up, so new rows come last and a row is found by bisection. Rows of tasks that ended long ago are dropped
- * when they are half of all: each row is moved a bounded number of times.
+ * Ids only increase, so new rows come last and a row is found by binary search. Rows of tasks that ended long ago are
+ * dropped once they are half of the table, so each row is moved a bounded number of times.
  */
 #include "source/record/tasks.h"
 
@@ -32,21 +32,21 @@ static struct sonde_task *row_at(const struct sonde_task_table *table, uint32_t 
 	return (struct sonde_task *)(void *)(table->rows + at * table->row_b);
 }
 
-/* The row of an id; NULL when it has been dropped. */
+/* The row of an id; NULL if it has been dropped. */
 static void *row_of(const struct sonde_task_table *table, uint32_t id)
 {
 	uint32_t next = (uint32_t)SONDE_SEARCH(i, 0, table->count, row_at(table, (uint32_t)i)->id < id);
 	return next < table->count && row_at(table, next)->id == id ? row_at(table, next) : NULL;
 }
 
-/* The latest life of a number; NULL when there was none, or so long ago that it is forgotten. */
+/* The latest lifetime of a number; NULL if there was none or it has been dropped. */
 static void *latest(const struct sonde_task_table *table, pid_t number)
 {
 	uint32_t id = sonde_map_find(&table->by_number, key(number), NULL, NULL);
 	return id ? row_of(table, id) : NULL;
 }
 
-/* A row more, all zeros but for its task; NULL without memory. Rows move. */
+/* Adds a row, all zeros except for its task; NULL when out of memory. May move rows. */
 static void *add_row(struct sonde_tasks *tasks, struct sonde_task_table *table, pid_t number, uint64_t start_ns)
 {
 	if (table->count == table->cap) {
@@ -83,7 +83,7 @@ static void drop_gone(struct sonde_tasks *tasks, struct sonde_task_table *table)
 	table->gone = 0;
 }
 
-/* `task` has ended, and the one that did SONDE_TASKS_ENDED ends ago may be forgotten. */
+/* Marks `task` as ended; the task that ended SONDE_TASKS_ENDED ends ago may now be dropped. */
 static void end_row(struct sonde_tasks *tasks, struct sonde_task_table *table, struct sonde_task *task,
 		    uint64_t time_ns)
 {
@@ -162,7 +162,7 @@ static void read_command(struct sonde_tasks *tasks, struct sonde_task_process *p
 	process->command = sonde_strings_intern(tasks->strings, text, len);
 }
 
-/* --- lives ----------------------------------------------------------------------------------------------- */
+/* --- lifetimes --------------------------------------------------------------------------------------------------- */
 
 /* `parent`: an id, or 0. */
 static struct sonde_task_process *add_process(struct sonde_tasks *tasks, pid_t pid, uint32_t parent, uint64_t time_ns)
@@ -185,7 +185,7 @@ static struct sonde_task_process *add_process(struct sonde_tasks *tasks, pid_t p
 	return row;
 }
 
-/* The life of `task`, which may be NULL, that was at a time. */
+/* True if `task`, which may be NULL, had not ended before time_ns. */
 static int lived(const struct sonde_task *task, uint64_t time_ns)
 {
 	return task && (!task->end_ns || time_ns <= task->end_ns);
@@ -210,7 +210,7 @@ static struct sonde_task_thread *find_thread(const struct sonde_tasks *tasks, pi
 	return row && row->process == process && lived(&row->task, time_ns) ? row : NULL;
 }
 
-/* A process begins with its first thread, whatever is heard of that first. */
+/* A process starts with its main thread, even if that thread's events arrive later. */
 static struct sonde_task_thread *add_thread(struct sonde_tasks *tasks, struct sonde_task_process *owner, pid_t tid,
 					    uint64_t time_ns)
 {
@@ -286,7 +286,7 @@ void sonde_tasks_fork(struct sonde_tasks *tasks, pid_t parent, pid_t pid, pid_t 
 			add_thread(tasks, process, tid, time_ns);
 		return;
 	}
-	/* From what it did itself, which may be read before this. */
+	/* Known from its own events, which may have been read before this fork event. */
 	sonde_tasks_born(tasks, known->task.id, time_ns);
 	if (pid != tid || parent == pid || process->parent)
 		return;
@@ -302,7 +302,7 @@ void sonde_tasks_comm(struct sonde_tasks *tasks, pid_t pid, pid_t tid, const cha
 	if (!row)
 		return;
 	uint32_t text = sonde_strings_intern(tasks->strings, name, strlen(name));
-	if (exec && row->called_ns < time_ns) /* what the program before it said */
+	if (exec && row->called_ns < time_ns) /* the name was set by the previous program */
 		row->called_ns = 0;
 	if (!row->called_ns) {
 		row->name = text;

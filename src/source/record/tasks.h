@@ -1,9 +1,9 @@
 /* tasks.h: the processes and threads of a recording.
  *
- * The kernel uses pids and tids again, so each life of a number has an id of its own. Events may come late (a ring is
- * drained after its thread has died): a look-up at a time up to a thread's end finds the thread that was, as long as
- * SONDE_TASKS_ENDED others have not ended since. Earlier ones are forgotten, or a recording of short threads would
- * grow.
+ * The kernel reuses pids and tids, so each lifetime of a number has its own id. Events may arrive late (a ring is
+ * drained after its thread has died): a lookup at a time up to a thread's end finds that thread, as long as fewer than
+ * SONDE_TASKS_ENDED others have ended since. Older ones are dropped, so that a recording of many short threads does not
+ * grow without bound.
  */
 #ifndef SONDE_SOURCE_RECORD_TASKS_H
 #define SONDE_SOURCE_RECORD_TASKS_H
@@ -15,65 +15,65 @@
 
 #define SONDE_TASKS_ENDED 4096u
 
-/* A life of a number. */
+/* One lifetime of a pid or tid. */
 struct sonde_task {
 	uint32_t id;
 	pid_t number;
-	uint64_t start_ns, end_ns; /* end 0: alive */
-	int gone;                  /* ended so long ago that it may be dropped */
+	uint64_t start_ns, end_ns; /* end_ns 0 = alive */
+	int gone;                  /* ended so long ago that the row may be dropped */
 };
 
 struct sonde_task_process {
 	struct sonde_task task;
 	uint32_t parent;
 	uint32_t name, command;
-	uint32_t live; /* threads */
+	uint32_t live; /* live threads */
 };
 
 struct sonde_task_thread {
 	struct sonde_task task;
 	uint32_t process;
 	uint32_t name;
-	uint64_t called_ns; /* when the program gave it its name; 0 = it did not */
+	uint64_t called_ns; /* when the program named the thread itself; 0 = never */
 };
 
-/* Rows that begin with a struct sonde_task. */
+/* A table of rows that begin with a struct sonde_task. */
 struct sonde_task_table {
 	char *rows; /* by id, ascending */
 	size_t row_b;
 	uint32_t count, cap;
-	uint32_t made;                     /* ids so far */
+	uint32_t made;                     /* ids assigned so far */
 	uint32_t gone;                     /* rows that may be dropped */
-	uint32_t ended[SONDE_TASKS_ENDED]; /* ids of the latest that ended, a ring */
+	uint32_t ended[SONDE_TASKS_ENDED]; /* ring of the ids that ended last */
 	uint64_t ends;
-	struct sonde_map by_number; /* id of the latest life */
+	struct sonde_map by_number; /* id of the latest lifetime */
 };
 
 struct sonde_tasks {
 	struct sonde_writer *writer;
 	struct sonde_strings *strings;
 	struct sonde_task_table processes, threads;
-	int keep_arguments; /* command lines as they are (fold/redact.h) */
+	int keep_arguments; /* keep command lines unredacted (fold/redact.h) */
 	int error;
 };
 
 void sonde_tasks_init(struct sonde_tasks *tasks, struct sonde_writer *writer, struct sonde_strings *strings);
 void sonde_tasks_fini(struct sonde_tasks *tasks);
 
-/* All as in record/recorder.h. */
+/* These are documented in record/recorder.h. */
 uint32_t sonde_tasks_process(struct sonde_tasks *tasks, pid_t pid, uint64_t time_ns);
 uint32_t sonde_tasks_thread(struct sonde_tasks *tasks, pid_t pid, pid_t tid, uint64_t time_ns);
-/* The same if it is known already; 0. */
+/* Like sonde_tasks_thread(), but returns 0 if the thread is unknown. */
 uint32_t sonde_tasks_known(const struct sonde_tasks *tasks, pid_t pid, pid_t tid, uint64_t time_ns);
 void sonde_tasks_fork(struct sonde_tasks *tasks, pid_t parent, pid_t pid, pid_t tid, uint64_t time_ns);
 void sonde_tasks_comm(struct sonde_tasks *tasks, pid_t pid, pid_t tid, const char *name, int exec, uint64_t time_ns);
-/* What the program calls a thread itself; stands until the thread execs. */
+/* Sets the name that the program gave a thread; it stays until the thread calls exec. */
 void sonde_tasks_call(struct sonde_tasks *tasks, uint32_t thread, const char *name, size_t name_b, uint64_t time_ns);
-/* The thread began earlier than when it was first heard of. */
+/* Moves the start of a thread to a time before its first event. */
 void sonde_tasks_born(struct sonde_tasks *tasks, uint32_t thread, uint64_t start_ns);
-/* The life that a number has now, as far as is known; 0 = none. */
+/* The id of the current lifetime of a pid, as far as known; 0 = none. */
 uint32_t sonde_tasks_alive(const struct sonde_tasks *tasks, pid_t pid);
-/* The process with the lowest id above `after` that was not seen to end; NULL when there is none. */
+/* The process with the lowest id above `after` whose end has not been seen; NULL if there is none. */
 const struct sonde_task_process *sonde_tasks_next_live(const struct sonde_tasks *tasks, uint32_t after);
 void sonde_tasks_exit(struct sonde_tasks *tasks, pid_t pid, pid_t tid, uint64_t cpu_ns, uint64_t time_ns);
 

@@ -1,7 +1,7 @@
 /* trigger.c: compares durations as zones and spans end.
  *
- * Open spans of the name are kept in a direct-mapped table of 65,536 slots: when two open ones meet in a slot the later
- * one stays, so a trigger can be missed only with tens of thousands of them open at once.
+ * Open spans of the trigger's name are kept in a direct-mapped table of 65,536 slots. If two open spans collide, the
+ * later one stays, so a trigger can be missed only with tens of thousands of spans open at once.
  */
 #include "source/record/trigger.h"
 

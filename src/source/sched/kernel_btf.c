@@ -1,7 +1,7 @@
-/* kernel_btf.c: one walk over the kernel's types, from the first one up to the last that is wanted.
+/* kernel_btf.c: one pass over the kernel's types, from the first one to the last that is wanted.
  *
- * The file is mapped where the kernel can do that (6.16), else read: 5 MB in a millisecond. Types of the scheduler come
- * early, so that few pages of it are touched. Its bytes are bounded as any file's.
+ * The file is mapped if the kernel supports that (6.16), else read: 5 MB in a millisecond. The scheduler's types come
+ * early, so a mapping touches few pages. Its contents are bounds-checked like those of any file.
  */
 #include "source/sched/kernel_btf.h"
 
@@ -25,7 +25,7 @@ struct types {
 	size_t strings_b;
 };
 
-/* Bytes of a type behind its head; −1 for a kind that is not known. */
+/* Size of the data that follows a type's head; −1 for an unknown kind. */
 static long tail_b(const struct btf_type *type)
 {
 	long members = BTF_INFO_VLEN(type->info);
@@ -67,7 +67,7 @@ static int is_named(const struct types *types, uint32_t offset, const char *name
 	       !memcmp(types->strings + offset, name, size_b);
 }
 
-/* Whether the struct has the member, whose place is then in *offset_b. */
+/* True if the struct has the member; stores its offset in *offset_b. */
 static int find_member(const struct types *types, const struct btf_type *type, const char *name, uint32_t *offset_b)
 {
 	const struct btf_member *members = (const struct btf_member *)(type + 1);
@@ -81,7 +81,7 @@ static int find_member(const struct types *types, const struct btf_type *type, c
 	return 0;
 }
 
-/* Whether the type was what is wished for. */
+/* True if the type is the wanted one; fills in `wish`. */
 static int look(const struct types *types, const struct btf_type *type, uint32_t id, struct sonde_btf_wish *wish)
 {
 	for (int i = 0; i < 2; i++) {
@@ -122,7 +122,7 @@ int sonde_btf_find(const void *file, size_t size_b, struct sonde_btf_wish *wishe
 	return 0;
 }
 
-/* All of the file in memory; NULL when there is none. */
+/* The whole file in memory; NULL on failure. */
 static void *read_all(int fd, size_t size_b)
 {
 	uint8_t *bytes = malloc(size_b ? size_b : 1);

@@ -1,8 +1,8 @@
-/* sched_bpf.c: loads the programs, says which tasks to follow, reads the rings.
+/* sched_bpf.c: loads the BPF programs, selects the tasks to follow, reads the rings.
  *
- * The rings are one array in the kernel that is mapped here: a program writes without a lock, and nobody is woken. They
- * are not a BPF ring buffer, which takes a lock that all CPUs share inside the scheduler. Tasks are followed by
- * task storage: a table by CPU would go wrong when threads move, one by number when a thread execs.
+ * The rings are one array map, mapped here: programs write without a lock, and nobody is woken. A BPF ring buffer is
+ * not used, since it takes a lock that all CPUs share inside the scheduler. Followed tasks are marked by task storage:
+ * a table by CPU would fail when threads migrate, one by tid when a thread calls exec.
  */
 #include "source/sched/sched_bpf.h"
 
@@ -23,18 +23,18 @@
 #include "util/error.h"
 
 #define INIT_PID_NAMESPACE 0xeffffffcu /* linux/proc_ns.h */
-#define LICENSE "Dual BSD/GPL"         /* of the programs: the kernel lets others not use its clock */
+#define LICENSE "Dual BSD/GPL"         /* of the programs: the kernel lets no others use its clock */
 #define THREAD_PIDFD O_EXCL            /* PIDFD_THREAD, Linux 6.9 */
 #define RECORDS_LEAST 1024u
 #define PUBLISH_EVERY 1024u
 #define NOTHING UINT64_MAX
 
-/* A ring as it is read. */
+/* The reader's view of a ring. */
 struct view {
 	struct sonde_sched_ring *ring;
 	const struct sonde_sched_record *records;
 	uint64_t head, tail;
-	uint64_t lost, missed; /* that were told */
+	uint64_t lost, missed; /* already returned to the caller */
 };
 
 struct sonde_sched_bpf {
@@ -46,7 +46,7 @@ struct sonde_sched_bpf {
 	size_t ring_b, memory_b;
 	struct view *views;
 	size_t cpus;
-	struct view *current; /* has the earliest records, up to those of others */
+	struct view *current; /* has the earliest records, until others_ns */
 	uint64_t others_ns;
 };
 
@@ -107,7 +107,7 @@ static int find_types(struct sonde_sched_bpf *bpf)
 	return 0;
 }
 
-/* Types of the map of rows, which the kernel wants to know: 1 int, 2 u64, 3 two of them. */
+/* Loads the BTF types that the kernel requires for the map of rows: 1 int, 2 u64, 3 an array of u64. */
 static int load_row_types(struct sonde_sched_bpf *bpf)
 {
 	static const char strings[] = "\0i\0w";
@@ -210,7 +210,7 @@ static int load_programs(struct sonde_sched_bpf *bpf)
 	return 0;
 }
 
-/* Programs see the machine's numbers of tasks, which must be ours. */
+/* The programs see tids of the initial pid namespace, which must be ours. */
 static int check_namespace(void)
 {
 	struct stat status;
@@ -255,7 +255,7 @@ static int attach(struct sonde_sched_bpf *bpf, enum sonde_sched_program which)
 	return bpf->links[which] < 0 ? explain(bpf->links[which], sonde_sched_tracepoints[which]) : 0;
 }
 
-/* 1 when the task was not followed, 0 when it was, or has ended. */
+/* Returns 1 if the task is newly followed, 0 if it was followed already or has ended. */
 static int follow(struct sonde_sched_bpf *bpf, pid_t pid, pid_t tid)
 {
 	struct sonde_sched_row row = {0};
@@ -275,7 +275,7 @@ static int follow(struct sonde_sched_bpf *bpf, pid_t pid, pid_t tid)
 	return result < 0 ? explain(result, "a task cannot be followed") : 1;
 }
 
-/* Threads may be created meanwhile by ones that are not followed yet: the list is read until all are. */
+/* Threads that are not followed yet may create others meanwhile: the list is reread until it has no new ones. */
 int sonde_sched_bpf_follow(struct sonde_sched_bpf *bpf, pid_t pid)
 {
 	char path[64];
@@ -342,7 +342,7 @@ static uint64_t time_of(const struct sonde_sched_bpf *bpf, const struct view *vi
 	return view->tail == view->head ? NOTHING : view->records[view->tail & (bpf->target.records - 1)].time_ns;
 }
 
-/* Gives the programs back what was taken. Release: our reads of the records come before. */
+/* Returns the consumed space to the programs. Release: our reads of the records come before. */
 static void publish(struct view *view)
 {
 	atomic_store_explicit(&view->ring->tail, view->tail, memory_order_release);
@@ -355,7 +355,7 @@ void sonde_sched_bpf_update(struct sonde_sched_bpf *bpf)
 	bpf->current = NULL;
 }
 
-/* The ring with the earliest record, and up to when it is that. */
+/* Selects the ring with the earliest record, and the time until which it stays that. */
 static void choose(struct sonde_sched_bpf *bpf)
 {
 	uint64_t best_ns = NOTHING;
@@ -390,7 +390,7 @@ int sonde_sched_bpf_next(struct sonde_sched_bpf *bpf, uint64_t horizon_ns, struc
 	return 1;
 }
 
-/* How much a count of the kernel's went on. */
+/* The increase of a kernel count since the last call. */
 static uint64_t take(_Atomic uint64_t *count, uint64_t *told)
 {
 	uint64_t now = atomic_load_explicit(count, memory_order_relaxed), more = now - *told;

@@ -1,22 +1,22 @@
-/* sched_bpf_programs.c: three small programs as tables of instructions, so that no compiler for them is needed.
+/* sched_bpf_programs.c: three small BPF programs as tables of instructions, so that no BPF compiler is needed.
  *
- * Places in the kernel's structs are filled in here, jumps name a label. The kernel's verifier checks what comes out:
- * a mistake is a program that it refuses. Registers: R0 result, R1 … R5 arguments, lost by calls, R6 … R9 kept, R10
- * the stack's end. A tracepoint's arguments are 64-bit words at R1.
+ * Offsets in the kernel's structs are filled in here; jumps refer to labels. The kernel's verifier checks the result:
+ * it refuses a faulty program. Registers: R0 result; R1 … R5 arguments, clobbered by calls; R6 … R9 preserved; R10 the
+ * end of the stack frame. A tracepoint's arguments are 64-bit words at R1.
  *
  *	sched_switch (preempt, prev, next)	writes a record when one of the two is followed
  *	sched_waking (task)			notes when a followed task was woken, and by whom
  *	task_newtask (task, flags)		follows a task that a followed one creates
  *
- * Memory for rows is taken where tasks are created alone: elsewhere the run queue is locked.
+ * Memory for rows is allocated only where tasks are created: elsewhere the run queue is locked.
  */
 #include "source/sched/sched_bpf_programs.h"
 
 #include <string.h>
 
 #define PF_EXITING_BIT 4u /* linux/sched.h, task_struct.flags */
-#define EXITING_SHIFT 22u /* from there to SONDE_SCHED_EXITING */
-#define LABEL_CODE 0xffu  /* no instruction */
+#define EXITING_SHIFT 22u /* shifts that flag to SONDE_SCHED_EXITING */
+#define LABEL_CODE 0xffu  /* marks a label, not an instruction */
 #define LABELS 16
 
 #define R(n) (BPF_REG_0 + (n))
@@ -38,16 +38,16 @@
 #define JUMP_IF(op, d, value, label) INSN(BPF_JMP | (op) | BPF_K, d, 0, label, value)
 #define JUMP_IF_R(op, d, s, label) INSN(BPF_JMP | (op) | BPF_X, d, s, label, 0)
 #define LABEL(n) INSN(LABEL_CODE, 0, 0, 0, n)
-/* A map: two instructions. */
+/* The address of a map, which takes two instructions. */
 #define MAP(d, fd) INSN(BPF_LD | BPF_DW | BPF_IMM, d, BPF_PSEUDO_MAP_FD, 0, fd), INSN(0, 0, 0, 0, 0)
-/* The row of the task in `task`, or NULL, in R0. */
+/* R0 = the row of the task in `task`, or NULL. */
 #define GET_ROW(task, flags) \
 	MAP(R(1), target->rows_fd), MOVE(R(2), task), SET(R(3), 0), SET(R(4), flags), CALL(BPF_FUNC_task_storage_get)
-/* The ring of this CPU, or NULL, in R0; the CPU's number is put on the stack. */
+/* R0 = the ring of this CPU, or NULL; stores the CPU's number on the stack. */
 #define GET_RING                                                                                         \
 	CALL(BPF_FUNC_get_smp_processor_id), STORE(BPF_W, R(10), -4, R(0)), MAP(R(1), target->rings_fd), \
 	    MOVE(R(2), R(10)), MATH(BPF_ADD, R(2), -4), CALL(BPF_FUNC_map_lookup_elem)
-/* Number of `task`, and whether it is exiting, in `d`; `scratch` is lost. */
+/* `d` = the tid of `task` and whether it is exiting; clobbers `scratch`. */
 #define GET_TID(d, task, scratch)                                                               \
 	LOAD(BPF_W, d, task, target->pid_at_b), LOAD(BPF_W, scratch, task, target->flags_at_b), \
 	    MATH(BPF_AND, scratch, PF_EXITING_BIT), MATH(BPF_LSH, scratch, EXITING_SHIFT), MATH_R(BPF_OR, d, scratch)
@@ -68,7 +68,7 @@ static int is_jump(const struct bpf_insn *insn)
 	return BPF_CLASS(insn->code) == BPF_JMP && op != BPF_CALL && op != BPF_EXIT;
 }
 
-/* Takes labels out and makes jumps relative. */
+/* Removes the labels and makes jumps relative. */
 static size_t assemble(struct bpf_insn *out, const struct bpf_insn *code, size_t count)
 {
 	int16_t places[LABELS] = {0};
@@ -84,13 +84,13 @@ static size_t assemble(struct bpf_insn *out, const struct bpf_insn *code, size_t
 	return length;
 }
 
-/* Stack: −4 the CPU, −16 the row of next, −24 that of prev. A kernel was seen to leave out switches to a task now and
- * then (6.18, up to 2 %), never from it: so prev is looked up, too, and a beginning that is missing is noticed. */
+/* Stack: −4 the CPU, −16 the row of next, −24 the row of prev. One kernel (6.18) was seen to omit up to 2 % of the
+ * switches to a task, but never those from it. So prev is looked up, too, and a missing switch to a task is noticed. */
 static size_t write_switch(const struct sonde_sched_target *target, struct bpf_insn *out)
 {
 	enum { FOLLOWED, NOBODY, COULD_GO_ON, TIME, NO_PREV, NO_WAKER, DONE, FULL, END };
 	const struct bpf_insn code[] = {
-	    LOAD(BPF_DW, R(6), R(1), 0),  /* preempt; later what prev's number is marked with */
+	    LOAD(BPF_DW, R(6), R(1), 0),  /* preempt; later the flags for prev's tid */
 	    LOAD(BPF_DW, R(7), R(1), 8),  /* prev */
 	    LOAD(BPF_DW, R(8), R(1), 16), /* next */
 	    GET_ROW(R(7), 0),
@@ -120,7 +120,7 @@ static size_t write_switch(const struct sonde_sched_target *target, struct bpf_i
 	    JUMP_IF(BPF_JNE, R(6), 0, COULD_GO_ON),
 	    LOAD(BPF_W, R(2), R(7), target->state_at_b),
 	    JUMP_IF(BPF_JNE, R(2), 0, TIME),
-	    LABEL(COULD_GO_ON), /* whoever woke it did so before */
+	    LABEL(COULD_GO_ON), /* an earlier wakeup no longer counts */
 	    SET(R(6), SONDE_SCHED_RUNNABLE),
 	    SET(R(2), 0),
 	    STORE(BPF_DW, R(1), ROW(woken_ns), R(2)),
@@ -169,7 +169,7 @@ static size_t write_switch(const struct sonde_sched_target *target, struct bpf_i
 	    STORE(BPF_W, R(2), RECORD(next_pid), R(5)),
 	    LABEL(DONE),
 	    MATH(BPF_ADD, R(1), 1),
-	    EXCHANGE(R(9), RING(head), R(1)), /* a full barrier: the record is there before it counts */
+	    EXCHANGE(R(9), RING(head), R(1)), /* a full barrier: the record is written before it counts */
 	    JUMP(END),
 	    LABEL(FULL),
 	    LOAD(BPF_DW, R(1), R(9), RING(lost)),
@@ -182,8 +182,8 @@ static size_t write_switch(const struct sonde_sched_target *target, struct bpf_i
 	return assemble(out, code, sizeof code / sizeof *code);
 }
 
-/* Who is on the CPU woke the task when it is in a system call and the program runs on its stack: interrupts have a
- * stack of their own, or, when they met code of a user, come without a system call. */
+/* Takes the current task as the waker if it is in a system call and the program runs on its stack. Interrupts have
+ * their own stack or, if they interrupted user code, no system call. */
 static size_t write_waking(const struct sonde_sched_target *target, struct bpf_insn *out)
 {
 	enum { NOT_KNOWN, END };
@@ -204,9 +204,9 @@ static size_t write_waking(const struct sonde_sched_target *target, struct bpf_i
 	    MOVE(R(1), R(9)),
 	    MATH(BPF_AND, R(1), INT32_MAX),
 	    LOAD(BPF_W, R(2), R(6), target->pid_at_b),
-	    JUMP_IF_R(BPF_JNE, R(1), R(2), NOT_KNOWN), /* who got the CPU was not told */
+	    JUMP_IF_R(BPF_JNE, R(1), R(2), NOT_KNOWN), /* the switch to the current task was not reported */
 	    MOVE(R(1), R(6)),
-	    CALL(BPF_FUNC_task_pt_regs), /* at the upper end of the stack */
+	    CALL(BPF_FUNC_task_pt_regs), /* pt_regs are at the upper end of the task's stack */
 	    JUMP_IF_R(BPF_JGE, R(10), R(0), NOT_KNOWN),
 	    LOAD(BPF_DW, R(1), R(6), target->stack_at_b),
 	    JUMP_IF_R(BPF_JLT, R(10), R(1), NOT_KNOWN),
@@ -235,7 +235,7 @@ static size_t write_waking(const struct sonde_sched_target *target, struct bpf_i
 	return assemble(out, code, count + sizeof note / sizeof *note);
 }
 
-/* Who creates the task is on the CPU. Until it first runs, it waits for a CPU. */
+/* The creator is the current task. Until the new task first runs, it waits for a CPU. */
 static size_t write_newtask(const struct sonde_sched_target *target, struct bpf_insn *out)
 {
 	enum { MISSED, END };

@@ -1,7 +1,7 @@
-/* sched_bpf_programs.h: the programs that the kernel runs at scheduler events, and what they share with the recorder.
+/* sched_bpf_programs.h: the BPF programs at scheduler tracepoints, and the data they share with the recorder.
  *
- * A task that is followed has a row in a task-storage map, which its children get when they are created and which goes
- * with it. A switch from or to such a task is one record in the ring of its CPU.
+ * A followed task has a row in a task-storage map. Its children get rows when they are created; a row is freed with its
+ * task. A switch from or to such a task is one record in the ring of its CPU.
  */
 #ifndef SONDE_SOURCE_SCHED_SCHED_BPF_PROGRAMS_H
 #define SONDE_SOURCE_SCHED_SCHED_BPF_PROGRAMS_H
@@ -11,37 +11,37 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* A followed task, in the kernel alone. */
+/* A followed task; used only in the kernel. */
 struct sonde_sched_row {
-	uint64_t woken_ns; /* since it last had a CPU; 0 = it was not */
-	uint32_t by;       /* thread that woke it, 0 = not known */
-	uint32_t by_pid;   /* its process */
+	uint64_t woken_ns; /* when it was woken since it last had a CPU; 0 = it was not */
+	uint32_t by;       /* thread that woke it; 0 = unknown */
+	uint32_t by_pid;   /* the waker's process */
 };
 
 #define SONDE_SCHED_TID(word) ((word)&0xffffffu) /* the kernel's limit is 2^22 */
-#define SONDE_SCHED_EXITING (1u << 24)           /* it is on its way out */
-#define SONDE_SCHED_RUNNABLE (1u << 25)          /* of prev: it could have gone on */
+#define SONDE_SCHED_EXITING (1u << 24)           /* the task is exiting */
+#define SONDE_SCHED_RUNNABLE (1u << 25)          /* prev was preempted: it was still runnable */
 
-/* A switch; what is not followed is 0. */
+/* One switch; a task that is not followed is 0. */
 struct sonde_sched_record {
 	uint64_t time_ns; /* CLOCK_MONOTONIC */
 	uint32_t prev, prev_pid;
 	uint32_t next, next_pid;
-	uint32_t by, by_pid; /* thread that woke or created next; 0 = not known */
-	uint64_t woken_ns;   /* when; 0 = not known, or it was not woken */
+	uint32_t by, by_pid; /* thread that woke or created next; 0 = unknown */
+	uint64_t woken_ns;   /* when it did; 0 = unknown, or next was not woken */
 };
 
-#define SONDE_SCHED_HEAD_B 4096u /* of a ring, before its records */
+#define SONDE_SCHED_HEAD_B 4096u /* size of a ring's head, before its records */
 
-/* The ring of a CPU. Nothing else writes there while a program does: interrupts are off. Counts only go up. */
+/* The ring of a CPU. Programs run with interrupts disabled, so nothing else writes to it. Counts only increase. */
 struct sonde_sched_ring {
-	/* the kernel's */
+	/* written by the kernel */
 	_Atomic uint64_t head;   /* records written */
-	_Atomic uint64_t lost;   /* switches, when it was full */
-	_Atomic uint64_t missed; /* tasks for which there was no memory */
-	uint64_t on_cpu;         /* number and, above, process of the followed task that got the CPU last; 0 = none */
+	_Atomic uint64_t lost;   /* switches that found it full */
+	_Atomic uint64_t missed; /* tasks not followed for lack of memory */
+	uint64_t on_cpu; /* tid and, in the upper half, pid of the followed task that got the CPU last; 0 = none */
 	uint64_t reserved[4];
-	/* the recorder's, on a cache line of its own */
+	/* written by the recorder, on a cache line of its own */
 	_Atomic uint64_t tail; /* records read */
 };
 
@@ -49,24 +49,25 @@ _Static_assert(offsetof(struct sonde_sched_record, by) % 8 == 0 && offsetof(stru
 	       "programs copy both numbers at once");
 _Static_assert(offsetof(struct sonde_sched_ring, tail) == 64, "programs read it");
 
-/* What programs are made for. */
+/* What the programs are generated for. */
 struct sonde_sched_target {
 	int rows_fd, rings_fd; /* maps */
-	uint32_t records;      /* that a ring holds, a power of two */
-	/* In struct task_struct; in struct pt_regs the number of the system call, negative outside of one. */
+	uint32_t records;      /* records per ring, a power of two */
+	/* Offsets in struct task_struct; call_at_b: of the system call number in struct pt_regs, negative outside of
+	 * one. */
 	uint32_t pid_at_b, tgid_at_b, state_at_b, flags_at_b, stack_at_b, call_at_b;
-	int call_is_short;  /* four bytes */
-	int without_wakers; /* this kernel cannot tell */
+	int call_is_short;  /* the system call number has four bytes */
+	int without_wakers; /* this kernel cannot identify wakers */
 };
 
 enum sonde_sched_program { SONDE_SCHED_SWITCH, SONDE_SCHED_WAKING, SONDE_SCHED_NEWTASK, SONDE_SCHED_PROGRAMS };
 
 #define SONDE_SCHED_INSNS 160
 
-/* The type of the kernel's tracepoint that a program is for. */
+/* The BTF type of the tracepoint of each program. */
 extern const char *const sonde_sched_tracepoints[SONDE_SCHED_PROGRAMS];
 
-/* Writes a program; how many instructions. */
+/* Writes a program and returns its number of instructions. */
 size_t sonde_sched_program(enum sonde_sched_program which, const struct sonde_sched_target *target,
 			   struct bpf_insn out[SONDE_SCHED_INSNS]);
 

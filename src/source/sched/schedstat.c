@@ -1,4 +1,4 @@
-/* schedstat.c: three numbers in a line, and two lines of a file of sixty. */
+/* schedstat.c: parses the three numbers of schedstat, and two of the sixty lines of status. */
 #include "source/sched/schedstat.h"
 
 #include <errno.h>
@@ -39,7 +39,7 @@ int sonde_schedstat_read(struct sonde_schedstat *out, int fd, pid_t pid, pid_t t
 int sonde_schedstat_switches(uint64_t *out_voluntary, uint64_t *out_involuntary, pid_t pid, pid_t tid)
 {
 	static const char name[] = "\nvoluntary_ctxt_switches:";
-	char text[8192]; /* groups stand before it, each up to 11 bytes */
+	char text[8192]; /* the list of groups precedes it, up to 11 bytes each */
 	unsigned long long voluntary, involuntary;
 	sonde_file_read(text, sizeof text, "/proc/%d/task/%d/status", (int)pid, (int)tid);
 	const char *line = strstr(text, name);
@@ -51,7 +51,7 @@ int sonde_schedstat_switches(uint64_t *out_voluntary, uint64_t *out_involuntary,
 	return 0;
 }
 
-/* Where nothing is counted all is zero; but we have a CPU. For how long is counted a tick late. */
+/* Without the counts everything is zero, but we have a CPU. Tests slices, since the run time is updated a tick late. */
 int sonde_schedstat_probe(char *why, size_t why_b)
 {
 	struct sonde_schedstat own;

@@ -1,8 +1,7 @@
-/* schedstat.h: what the scheduler counts of a thread: how long it ran and waited for a CPU, and how often it was
- * switched.
+/* schedstat.h: the scheduler's counts of a thread: run time, runnable time and slices, and context switches.
  *
- * /proc/PID/task/TID/schedstat is exact, but that the time on a CPU lags by up to a tick while the thread runs. Time
- * that a hypervisor or interrupts took from the thread is not in it where the kernel knows of it.
+ * /proc/PID/task/TID/schedstat is exact, except that the run time lags by up to a tick while the thread runs. It
+ * excludes time taken by a hypervisor or by interrupts, as far as the kernel knows of it.
  */
 #ifndef SONDE_SOURCE_SCHED_SCHEDSTAT_H
 #define SONDE_SOURCE_SCHED_SCHEDSTAT_H
@@ -11,24 +10,25 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-/* Since the thread began; a process that executes another program goes on. */
+/* Totals since the start of the thread; exec does not reset them. */
 struct sonde_schedstat {
 	uint64_t ran_ns;
-	uint64_t waited_ns; /* for a CPU, up to when it last got one */
-	uint64_t slices;    /* how often it got one */
+	uint64_t waited_ns; /* runnable time, until it last got a CPU */
+	uint64_t slices;    /* how often it got a CPU */
 };
 
-/* 0 where the kernel counts, else -ENOTSUP and why it does not. */
+/* 0 if the kernel counts these times, else -ENOTSUP and the reason. */
 int sonde_schedstat_probe(char *why, size_t why_b);
 
-/* A descriptor that can be read again and again, of that thread only, whoever gets its number; −1 = none. */
+/* Opens a descriptor that can be read repeatedly and stays with this thread even if its tid is reused; −1 on
+ * failure. */
 int sonde_schedstat_open(pid_t pid, pid_t tid);
 
-/* `fd`: of the thread, or −1. 0; -ESRCH when there is no such thread any more; another negative errno. */
+/* `fd`: the thread's descriptor, or −1. Returns 0; -ESRCH if the thread no longer exists; or another negative errno. */
 int sonde_schedstat_read(struct sonde_schedstat *out, int fd, pid_t pid, pid_t tid);
 
-/* Context switches in which the thread waited, and in which it could have gone on: /proc/PID/task/TID/status, which
- * costs ten times as much. 0, or a negative errno. */
+/* Voluntary and involuntary context switches from /proc/PID/task/TID/status, which costs ten times as much. 0, or a
+ * negative errno. */
 int sonde_schedstat_switches(uint64_t *out_voluntary, uint64_t *out_involuntary, pid_t pid, pid_t tid);
 
 #endif

@@ -1,6 +1,6 @@
-/* thread_rows.c: rows are added at the end and sorted when a list is through: the sorted ones before them are found by
- * halving meanwhile. A descriptor is kept of so many threads as a recorder can spare: it needs no path to be read
- * again.
+/* thread_rows.c: rows are appended and sorted when a list of threads is complete; meanwhile the sorted ones are found
+ * by binary search. Descriptors are kept open for as many threads as a recorder can afford, since reading them again
+ * needs no path.
  */
 #include "source/sched/thread_rows.h"
 
@@ -12,7 +12,7 @@
 #include "util/array.h"
 #include "util/search.h"
 
-#define KEPT_MAX 128u /* descriptors */
+#define KEPT_MAX 128u /* maximum of descriptors kept open */
 
 static int compare(const void *left, const void *right)
 {

@@ -1,16 +1,17 @@
-/* threads.c: the threads source: how long each thread ran and waited for a CPU, read again and again from /proc.
+/* threads.c: the threads source: run time and runnable time of each thread, polled from /proc.
  *
- * Beside context-switch records, which tell on a CPU from off it, the readings say how much of the time off it a thread
- * waited for a CPU after it was woken; without them they are all there is, and the counts of switches are read too.
+ * Context-switch records only tell time on a CPU from time off it; these readings say how much of the time off it a
+ * thread was runnable after a wakeup. Without such records the readings are all there is, and the counts of switches
+ * are read too.
  *
- * Whenever the recorder is awake and 100 ms have passed (at first 10) a round begins: threads are listed where their
- * number changed, and read one after the other, for a millisecond at most; then comes a rest 500 times as long as that
- * took, so that it takes 0.2 % of a CPU however many threads there are, and a round of 10,000 some 20 s. What threads
- * were before the recording is taken off by whoever reads it: the first value of a thread that is older than it, when
- * ever it was found, is what it had come to; one that begins later has a first value of 0, as of its start.
+ * A round starts whenever the recorder is awake and 100 ms have passed (10 ms at first). Threads are listed again where
+ * their number has changed, and read one after another, for a millisecond at most per drain. Then follows a pause of
+ * 500 times the CPU time used. So the source takes 0.2 % of a CPU for any number of threads, and a round of 10,000
+ * takes some 20 s. Readers subtract what threads did before the recording: the first value of an older thread, whenever
+ * it was found, is its total at that time; a later thread has a first value of 0 at its start.
  *
- * A thread gets its place in the recording only when it has been there for a while: by then whoever knows exactly when
- * it began, or ended, has said so. Threads that are attached to have been, and get it with a reading at once.
+ * A thread is registered in the recording only after a while: by then a source that knows its exact start or end has
+ * reported it. When attaching, the existing threads are registered at once, with a reading.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -31,17 +32,17 @@
 #include "util/error.h"
 #include "util/file.h"
 
-#define FIRST_NS 10000000u /* between rounds, doubled up to this: */
+#define FIRST_NS 10000000u /* first interval between rounds, then doubled up to LEAST_NS */
 #define LEAST_NS 100000000u
 #define SLICE_NS 1000000u
-#define START_NS 20000000u /* for what is there when a recording begins; the rest comes with the first round */
+#define START_NS 20000000u /* time limit for listing at the start; the rest comes with the first round */
 #define COST_SHARE 500u
-/* From when a thread is seen until it has its name, and beside context switches its place. */
+/* Delay from the first sight of a thread until it is named, and, if context switches are recorded, registered. */
 #define SETTLE_NS 100000000u
-#define SOON_NS 1000000000u /* a rest that is longer is one for want of time */
-#define END_NS 1000000000u  /* from when it is missed until it ends, where nobody else says so */
-#define LIST_ROUNDS 16u     /* one in so many lists all: as many may have come as went */
-#define COUNTED_MAX 16u     /* processes, beyond which threads are only counted as they are listed */
+#define SOON_NS 1000000000u /* a longer pause is due to the limit on CPU time */
+#define END_NS 1000000000u  /* from when it is found missing until it ends, if no other source reports its end */
+#define LIST_ROUNDS 16u     /* one round in so many lists all threads: as many may have started as ended */
+#define COUNTED_MAX 16u     /* maximum of processes whose threads are counted between rounds */
 #define METHOD "/proc/PID/task/TID/schedstat"
 
 static const enum sonde_metric metrics[SONDE_THREAD_NUMBERS] = {
@@ -53,7 +54,7 @@ static const enum sonde_metric metrics[SONDE_THREAD_NUMBERS] = {
 
 struct process {
 	struct sonde_recorder_live live;
-	uint64_t threads; /* when they were listed */
+	uint64_t threads; /* number of threads when they were listed */
 	uint8_t stale;
 };
 
@@ -61,16 +62,16 @@ struct sonde_source_run {
 	struct sonde_recorder *recorder;
 	pid_t pid;
 	int pid_fd;
-	int counts_switches; /* nobody else does */
+	int counts_switches; /* no other source counts switches */
 	struct sonde_thread_rows threads;
-	size_t at;                        /* in the round */
+	size_t at;                        /* position in the round */
 	struct sonde_live_list processes; /* of struct process */
 	uint64_t start_ns, rounds, began_ns, next_ns, least_ns, longest_ns, points;
 	size_t most;
-	uint64_t listed, met, brief;  /* threads; of them those that were read, and that had no time to be */
-	uint64_t peak, next_count_ns; /* that were there at once, as far as it was looked */
-	int lacks_files;              /* once something was not read for want of a descriptor */
-	int failed;                   /* no memory: from then on nothing is read */
+	uint64_t listed, met, brief;  /* numbers of threads: listed; read; too short-lived to be read */
+	uint64_t peak, next_count_ns; /* most threads seen at once; next count */
+	int lacks_files;              /* a reading failed for lack of descriptors */
+	int failed;                   /* out of memory: nothing is read any more */
 };
 
 /* --- rows -------------------------------------------------------------------------------------------------------- */
@@ -94,8 +95,9 @@ static struct sonde_thread_row *add(struct sonde_source_run *run, const struct p
 
 /* --- readings ---------------------------------------------------------------------------------------------------- */
 
-/* A start in ticks says when a thread was born, up to 10 ms late here: what it ran and waited since then was before its
- * first reading. Before the recording: it was there when that began, but for those of the tick in which it did. */
+/* When a thread started. The start in ticks is up to 10 ms late here, so the first reading bounds it: the time that the
+ * thread ran and waited lies before that. A result before the recording means that it existed at the start, except for
+ * threads of that very tick. */
 static uint64_t birth_ns(const struct sonde_source_run *run, const struct sonde_thread_row *row)
 {
 	struct sonde_proc_stat stat;
@@ -112,7 +114,7 @@ static uint64_t birth_ns(const struct sonde_source_run *run, const struct sonde_
 	return born_ns < most_ns ? born_ns : most_ns;
 }
 
-/* The first reading of a thread. */
+/* Handles the first reading of a thread. */
 static void meet(struct sonde_source_run *run, struct sonde_thread_row *row, int is_old)
 {
 	row->met = 1;
@@ -126,7 +128,7 @@ static void meet(struct sonde_source_run *run, struct sonde_thread_row *row, int
 	memcpy(row->first, row->now, sizeof row->first);
 }
 
-/* What the thread has come to: kept in its row until it is written. */
+/* Reads a thread's totals into its row, to be written later. */
 static void look(struct sonde_source_run *run, struct sonde_thread_row *row)
 {
 	struct sonde_schedstat stat;
@@ -156,7 +158,7 @@ static void put(struct sonde_source_run *run, const struct sonde_thread_row *row
 	run->points++;
 }
 
-/* Others may have seen its process end meanwhile: what would be made of the number then were another life of it. */
+/* True if its process is alive. Other sources may have seen it end meanwhile, and the pid would get a new lifetime. */
 static int is_alive(const struct sonde_source_run *run, const struct sonde_thread_row *row)
 {
 	return sonde_recorder_alive(run->recorder, row->pid) == row->process;
@@ -177,7 +179,7 @@ static void place(struct sonde_source_run *run, struct sonde_thread_row *row)
 	put(run, row, row->first_ns, row->first);
 }
 
-/* Where nobody else says what a thread is called: a program names its threads when they have begun. */
+/* Names a thread where no other source does; a program names its threads after they have started. */
 static void name(struct sonde_source_run *run, struct sonde_thread_row *row)
 {
 	char text[64];
@@ -189,8 +191,8 @@ static void name(struct sonde_source_run *run, struct sonde_thread_row *row)
 	row->named = 1;
 }
 
-/* Tells of a reading that was just made: points come in order of time. `last`: there will be no other. Where a source
- * of switches knows threads, one that has ended is not given a place: it may be forgotten there. */
+/* Writes the latest reading: points come in time order. `last`: it is the final one. If another source of switches
+ * registers threads, a thread that has ended is not registered: that source may have forgotten it. */
 static void tell(struct sonde_source_run *run, struct sonde_thread_row *row, int last)
 {
 	int settled = sonde_clock_now_ns() >= row->seen_ns + SETTLE_NS;
@@ -205,7 +207,7 @@ static void tell(struct sonde_source_run *run, struct sonde_thread_row *row, int
 	put(run, row, row->read_ns, row->now);
 }
 
-/* Reads and tells of a thread. */
+/* Reads a thread and writes the reading. */
 static void take(struct sonde_source_run *run, struct sonde_thread_row *row, int last)
 {
 	row->read_ns = 0;
@@ -216,7 +218,7 @@ static void take(struct sonde_source_run *run, struct sonde_thread_row *row, int
 	tell(run, row, last);
 }
 
-/* --- who is there ------------------------------------------------------------------------------------------------ */
+/* --- listing ----------------------------------------------------------------------------------------------------- */
 
 static void list(struct sonde_source_run *run, struct process *process, int is_old)
 {
@@ -230,7 +232,7 @@ static void list(struct sonde_source_run *run, struct process *process, int is_o
 	for (size_t i = begin; i < end; i++)
 		run->threads.row[i].listed = 0;
 	DIR *directory = opendir(path);
-	if (!directory && sonde_files_lack(errno)) { /* it is listed again */
+	if (!directory && sonde_files_lack(errno)) { /* it will be listed again */
 		run->lacks_files = 1;
 		return;
 	}
@@ -270,8 +272,8 @@ static void refresh(struct sonde_source_run *run)
 		run->failed = 1;
 }
 
-/* Threads that have been gone for a while: they end, unless somebody has said so before, and lose their rows. With its
- * first thread a process ends, of which other sources may still have something to say. */
+/* Ends threads that have been gone for a while, unless another source has reported their end, and drops their rows. The
+ * main thread's end is the end of the process, about which other sources may still have something to report. */
 static void forget(struct sonde_source_run *run, uint64_t now_ns, int final)
 {
 	struct process *process = run->processes.rows, *end = process + run->processes.count;
@@ -288,7 +290,7 @@ static void forget(struct sonde_source_run *run, uint64_t now_ns, int final)
 			sonde_thread_rows_close(&run->threads, row);
 			sonde_recorder_exit(run->recorder, row->pid, row->tid, 0, row->gone_ns);
 		} else {
-			if (is_alive && row->gone_ns >= run->began_ns) /* as many may have come */
+			if (is_alive && row->gone_ns >= run->began_ns) /* as many may have started */
 				process->stale = 1;
 			run->threads.row[kept++] = *row;
 		}
@@ -311,7 +313,7 @@ static void begin_round(struct sonde_source_run *run, uint64_t now_ns)
 	run->at = 0;
 }
 
-/* Goes on with the round, or begins one. */
+/* Continues the round, or starts one. */
 static void go_on(struct sonde_source_run *run, uint64_t now_ns)
 {
 	uint64_t from_ns = now_ns, before_ns = sonde_clock_read_ns(CLOCK_THREAD_CPUTIME_ID);
@@ -329,7 +331,7 @@ static void go_on(struct sonde_source_run *run, uint64_t now_ns)
 	run->least_ns = 2 * run->least_ns < LEAST_NS ? 2 * run->least_ns : LEAST_NS;
 }
 
-/* Threads that come while a rest takes long are not listed for want of time: how many there are at least. */
+/* Counts threads during a long pause: those that start then are not listed, so this gives a lower bound. */
 static void count(struct sonde_source_run *run, uint64_t now_ns)
 {
 	uint64_t threads = 0;
@@ -341,7 +343,7 @@ static void count(struct sonde_source_run *run, uint64_t now_ns)
 	run->peak = threads > run->peak ? threads : run->peak;
 }
 
-/* The command has ended, and nobody has waited for it: its first thread still says what it came to. */
+/* The command has exited but is not reaped yet: its main thread still shows its totals. */
 static void look_at_end(struct sonde_source_run *run)
 {
 	struct pollfd gone = {.fd = run->pid_fd, .events = POLLIN};
@@ -415,7 +417,7 @@ static int threads_drain(struct sonde_source_run *run, uint64_t horizon_ns, int 
 	return sonde_recorder_error(run->recorder);
 }
 
-/* What was missed for want of time: a share of a CPU is kept, however many there are. Or because it was gone before. */
+/* Describes what was missed: because of the limit on CPU time, or because threads had exited. */
 static size_t say_missed(const struct sonde_source_run *run, char *out, size_t out_b)
 {
 	static const char why_late[] = ", to stay below 0.2 % of a CPU";

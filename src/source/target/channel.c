@@ -1,8 +1,8 @@
-/* channel.c: gives processes their pools over a socket and drains them (target/channel.h).
+/* channel.c: sends processes their pools over a socket and drains them (target/channel.h).
  *
  * A connection ends in two steps. When its socket hangs up, the process may have died, executed another program, or
- * just closed all its descriptors: in the last case it goes on writing, so the pool is drained until the process is
- * gone or no longer maps it. Descriptors inherited by children keep sockets open, therefore death is also seen by a
+ * just closed all its descriptors. In the last case it goes on writing, so the pool is drained until the process is
+ * gone or no longer maps it. Children may inherit descriptors and keep sockets open, so death is also detected with a
  * pidfd.
  */
 #include "source/target/channel.h"
@@ -29,13 +29,12 @@
 
 #define BUFFER_DEFAULT_B (64u << 20)
 #define CONNECTIONS_MAX 8192u
-#define ANCESTORS_MAX 64 /* a parent may have ended, and its number be used again */
-#define CHECK_FIRST_NS                                                                                                \
-	10000000u                /* between checks of the maps of a process that hung up: at first, doubled each time \
-				  */
-#define CHECK_LAST_NS 800000000u /* and at last */
+#define ANCESTORS_MAX 64 /* bounds the walk: a parent may have ended and its pid been reused */
+#define CHECK_FIRST_NS \
+	10000000u /* first pause between checks of the maps of a process that hung up; doubled each time */
+#define CHECK_LAST_NS 800000000u /* maximum pause */
 #define FIT_NS 5000000u
-#define MANY 2u /* processes: as many again will come */
+#define MANY 2u /* with this many processes so far, more will come */
 
 /* --- listeners --------------------------------------------------------------------------------------------------- */
 
@@ -88,7 +87,7 @@ int sonde_channel_unreachable(const struct sonde_channel *channel, enum sonde_li
 	return 0;
 }
 
-/* --- what sources ask of the channel ----------------------------------------------------------------------------- */
+/* --- queries ------------------------------------------------------------------------------------------------------ */
 
 const char *sonde_channel_failure(const struct sonde_channel *channel)
 {
@@ -110,7 +109,7 @@ pid_t sonde_channel_tid(const struct sonde_channel *channel, pid_t pid, pid_t ow
 	for (size_t i = 0; channel->has_own_tids && i < channel->count; i++)
 		if (channel->connections[i].pid == pid && channel->connections[i].pool)
 			return sonde_pool_tid(channel->connections[i].pool, own);
-	return own; /* also before it connects: only processes of our namespace report anything then */
+	return own; /* also before it connects: then only processes of our namespace report anything */
 }
 
 const char *sonde_channel_name(const struct sonde_channel *channel)
@@ -143,12 +142,12 @@ static void connection_end(struct sonde_channel *channel, struct sonde_channel_c
 	if (!connection->pool)
 		return;
 	sonde_pool_free(connection->pool);
-	connection->pool = NULL; /* others that are served in this round still see this row */
+	connection->pool = NULL; /* other connections handled in this round still see this row */
 	SONDE_LISTENERS_CALL(sonde_channel_listeners(channel, connection->client), closed, connection->pid);
 }
 
-/* A process that the command started, in however many steps; one whose parents have ended is known where the kernel
- * reported its start. */
+/* True if the command started the process, directly or indirectly. A process whose parents have ended is recognised if
+ * the kernel reported its start. */
 static int is_descendant(const struct sonde_channel *channel, pid_t pid)
 {
 	struct sonde_proc_stat stat = {.parent = pid};
@@ -158,7 +157,7 @@ static int is_descendant(const struct sonde_channel *channel, pid_t pid)
 	return stat.parent == getpid() || sonde_recorder_alive(channel->recorder, pid);
 }
 
-/* The kernel lets us read it: root may read all, and whoever made a user namespace those in it. */
+/* True if the kernel lets us read the process: root may read all, and the creator of a user namespace those in it. */
 static int is_open_to_us(pid_t pid)
 {
 	char path[64];
@@ -167,8 +166,8 @@ static int is_open_to_us(pid_t pid)
 	return !geteuid() || !stat(path, &status);
 }
 
-/* Our own user only: everybody can see an abstract name. And what the command has started, which may have other rights
- * since then, where we may read it anyway. */
+/* Trusts our own user only, since everybody can see an abstract name; and descendants of the command whose privileges
+ * may have changed since, if we may read them anyway. */
 static int is_trusted(const struct sonde_channel *channel, const struct ucred *peer)
 {
 	return peer->uid == geteuid() || (is_open_to_us(peer->pid) && is_descendant(channel, peer->pid));
@@ -213,8 +212,8 @@ static int is_dead(const struct sonde_channel_connection *connection)
 	return kill(connection->pid, 0) && errno == ESRCH;
 }
 
-/* Hooks hang up as soon as they have their pool: the first check comes a little later. Then the first ones follow each
- * other closely: others hang up since they are about to execute another program. */
+/* True if the process no longer maps its pool. Hooks hang up as soon as they have their pool, so the first check comes
+ * a little later. The next checks follow closely: other processes hang up because they are about to call exec. */
 static int is_unmapped(struct sonde_channel_connection *connection)
 {
 	uint64_t now_ns = sonde_clock_now_ns();
@@ -230,7 +229,7 @@ static int is_unmapped(struct sonde_channel_connection *connection)
 	return !sonde_pool_is_mapped(connection->pool);
 }
 
-/* 1 when nothing more can come. Death is checked before draining, so that what came before it is not missed. */
+/* Returns 1 if nothing more can come. Death is checked before draining, so that nothing written before it is missed. */
 static int connection_drain(struct sonde_channel *channel, struct sonde_channel_connection *connection)
 {
 	int dead = is_dead(connection);
@@ -259,7 +258,7 @@ static void fit_clock(struct sonde_channel *channel)
 	sonde_clockfit_add(&channel->fit, &anchor);
 }
 
-/* Each thread's events are in order by themselves: no horizon is needed, all of them are taken. */
+/* Each thread's events are in order, so all of them are taken and no horizon is needed. */
 void sonde_channel_drain(struct sonde_channel *channel, int final)
 {
 	if (channel->listen_fd < 0)
@@ -283,7 +282,7 @@ void sonde_channel_drain(struct sonde_channel *channel, int final)
 	if (final)
 		channel->count = 0;
 	else if (before >= MANY &&
-		 channel->connected == before) /* whoever has just come will soon ask something else */
+		 channel->connected == before) /* a process that has just connected will soon send another request */
 		sonde_pool_prepare(&channel->budget);
 }
 

@@ -1,5 +1,4 @@
-/* channel_messages.c: the messages of processes over their sockets (format/link.h), and our answers (target/channel.h).
- */
+/* channel_messages.c: handles and answers the messages of processes (format/link.h, target/channel.h). */
 #include <errno.h>
 #include <poll.h>
 #include <stdio.h>
@@ -14,7 +13,7 @@
 
 #define MESSAGES_A_ROUND 64
 
-/* With a descriptor, if it is one. */
+/* Sends an answer, with a descriptor if fd ≥ 0. */
 static int send_with(const struct sonde_channel_connection *connection, const void *answer, size_t answer_b, int fd)
 {
 	union {
@@ -49,7 +48,7 @@ int sonde_channel_is_waiting(int asker)
 	return poll(&peer, 1, 0) == 0; /* a hang-up is always reported */
 }
 
-/* Whose records are missing when a process of this client is not recorded. */
+/* The source whose records are missing if a process of this client is not recorded. */
 static const char *source_of(const struct sonde_listeners *listeners)
 {
 	for (size_t i = 0; i < listeners->count; i++)
@@ -58,7 +57,7 @@ static const char *source_of(const struct sonde_listeners *listeners)
 	return "zones";
 }
 
-/* A process whose rings cannot be made runs on as if nobody recorded it. */
+/* Counts a process as lost. A process whose rings cannot be made runs on unrecorded. */
 static void lose_process(struct sonde_channel *channel, pid_t pid, const char *source, int code)
 {
 	uint64_t now_ns = sonde_clock_now_ns();
@@ -86,7 +85,7 @@ static int take_hello(struct sonde_channel *channel, struct sonde_channel_connec
 		return -EPROTO;
 	const struct sonde_listeners *listeners = sonde_channel_listeners(channel, hello->client);
 	const char *source = source_of(listeners);
-	if (!sonde_channel_is_waiting(connection->fd)) { /* the hooks report it themselves (SONDE_LINK_SILENT) */
+	if (!sonde_channel_is_waiting(connection->fd)) { /* the hooks report this themselves (SONDE_LINK_SILENT) */
 		if (hello->client == SONDE_LINK_ZONES)
 			lose_process(channel, connection->pid, source, -ETIMEDOUT);
 		return -EPIPE;
@@ -147,7 +146,7 @@ static int answer_query(struct sonde_channel *channel, struct sonde_channel_conn
 	return send_with(connection, &channel->answer, size_b, -1);
 }
 
-/* Of libsonde's rings too: snapshots are asked for there. */
+/* Drains the rings of libsonde, too: snapshots are requested there. */
 static void drain_process(void *context, pid_t pid)
 {
 	const struct sonde_channel *channel = context;
@@ -193,7 +192,7 @@ static int answer_scan(struct sonde_channel *channel, struct sonde_channel_conne
 	return send_with(connection, &scanned, sizeof(scanned), -1);
 }
 
-/* By the allocation hooks in the process, where they stand before its own functions, else by its events. */
+/* Answered by the allocation hooks in the process if they precede its own functions, else from its events. */
 static int answer_blocks(struct sonde_channel *channel, struct sonde_channel_connection *connection, void *message)
 {
 	struct sonde_link_blocks_question *question = message;
@@ -215,7 +214,7 @@ static int answer_blocks(struct sonde_channel *channel, struct sonde_channel_con
 	return send_with(connection, &blocks, sizeof(blocks), -1);
 }
 
-/* The answer comes when the snapshot is taken; until then the socket belongs to the snapshot. */
+/* The answer is sent when the snapshot is taken; until then the snapshot owns the socket. */
 static int ask_snapshot(struct sonde_channel *channel, struct sonde_channel_connection *connection, void *message)
 {
 	const struct sonde_link_snapshot_question *question = message;
@@ -252,7 +251,7 @@ static const struct {
     {SONDE_LINK_SNAPSHOT, sizeof(struct sonde_link_snapshot_question), ask_snapshot},
 };
 
-/* One message; 0, or a negative errno after which we hang up. */
+/* Handles one message. 0, or a negative errno, after which we hang up. */
 static int handle(struct sonde_channel *channel, struct sonde_channel_connection *connection, void *message,
 		  size_t size_b)
 {
@@ -262,7 +261,7 @@ static int handle(struct sonde_channel *channel, struct sonde_channel_connection
 	for (size_t i = 0; i < sizeof(kinds) / sizeof(*kinds); i++)
 		if (kinds[i].type == head->type && kinds[i].size_b == size_b)
 			return kinds[i].handle(channel, connection, message);
-	return head->type == SONDE_LINK_DOORBELL ? 0 : -EPROTO; /* that only wakes us */
+	return head->type == SONDE_LINK_DOORBELL ? 0 : -EPROTO; /* a doorbell only wakes us */
 }
 
 void sonde_channel_receive(struct sonde_channel *channel, struct sonde_channel_connection *connection)

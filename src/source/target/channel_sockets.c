@@ -1,14 +1,14 @@
-/* channel_sockets.c: where processes reach the recorder: two sockets (target/channel.h).
+/* channel_sockets.c: the two sockets through which processes reach the recorder (target/channel.h).
  *
  * An abstract name needs no file, but belongs to a network namespace. For processes that have left ours (unshare -n, a
  * container's network) there is a second socket, bound to a path: it is found by its inode, which belongs to no network
- * namespace. The path is the first of SONDE_LINK_DIRECTORIES where we may make files (/tmp may be private). Containers
- * mostly see the same /tmp; where they do not, a process that may look at our descriptors (our user, in the same user
- * and pid namespace) finds the inode under /proc/PID/fd. The name ends in .PID.DESCRIPTOR for that, so that one
- * variable names all of them (sonde_link_address()). Anybody may connect to either socket: the credentials of the other
- * side decide who is admitted (target/channel.c).
+ * namespace. The path is in the first of SONDE_LINK_DIRECTORIES where we may create files (/tmp may be private). Most
+ * containers see the same /tmp. In the others, a process that may read our descriptors (our user, in the same user and
+ * pid namespace) finds the inode under /proc/PID/fd. For that the name ends in .PID.DESCRIPTOR, so that one variable
+ * names all three ways (sonde_link_address()). Anybody may connect to either socket: the peer's credentials decide who
+ * is admitted (target/channel.c).
  *
- * The path is removed at the end. A recorder that was killed leaves its path behind: the next one of the same user
+ * The path is removed at the end. A recorder that was killed leaves its path behind; the next one of the same user
  * removes it.
  */
 #include <dirent.h>
@@ -41,7 +41,8 @@ static int socket_new(void)
 	return socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 }
 
-/* Whether it is a socket of a recorder of ours that has ended. A minute: one that begins binds first, then listens. */
+/* True if the socket was left behind by a recorder of our user that has ended. It must be a minute old, since a
+ * starting recorder binds before it listens. */
 static int is_left(const struct sockaddr_un *address)
 {
 	struct stat status;
@@ -72,7 +73,7 @@ static void remove_left(const char *path)
 		closedir(directory);
 }
 
-/* The descriptor of the inode has its number before the path is known, which ends in it. */
+/* Reserves the descriptor number of the second socket's inode, since the path, not yet known, ends in it. */
 static int name_both(struct sonde_channel *channel)
 {
 	uint32_t random[3];
@@ -87,11 +88,11 @@ static int name_both(struct sonde_channel *channel)
 	return 0;
 }
 
-/* Its path is in channel->path then. */
+/* On success the path is in channel->path. */
 static int bind_second(struct sonde_channel *channel)
 {
 	struct sockaddr_un address = {.sun_family = AF_UNIX};
-	mode_t before = umask(0); /* the socket's own mode decides; nothing is followed by its name */
+	mode_t before = umask(0); /* the socket's own mode applies; bind() follows no link */
 	int is_bound = 0;
 	for (size_t i = 0; i < DIRECTORIES && !is_bound; i++) {
 		snprintf(channel->path, sizeof(channel->path), "%s%s", directories[i], channel->name);
@@ -102,7 +103,7 @@ static int bind_second(struct sonde_channel *channel)
 	return is_bound;
 }
 
-/* Where it cannot be there is only the first. */
+/* If the second socket cannot be opened, there is only the first. */
 static void open_second(struct sonde_channel *channel)
 {
 	channel->second_fd = socket_new();

@@ -1,4 +1,4 @@
-/* channel_state.h: the channel inside: what target/channel.c, channel_sockets.c and channel_messages.c share. */
+/* channel_state.h: the channel's internals, shared by target/channel.c, channel_sockets.c and channel_messages.c. */
 #ifndef SONDE_SOURCE_TARGET_CHANNEL_STATE_H
 #define SONDE_SOURCE_TARGET_CHANNEL_STATE_H
 
@@ -14,11 +14,11 @@
 #define SONDE_CHANNEL_CLIENTS (SONDE_LINK_WAITS + 1)
 
 struct sonde_channel_connection {
-	int fd;     /* −1 after it hung up */
-	int pid_fd; /* −1 where the kernel has none */
+	int fd;     /* −1 after a hang-up */
+	int pid_fd; /* −1 if the kernel has no pidfds */
 	pid_t pid;
 	uint32_t client;
-	uint64_t check_ns, pause_ns; /* since it hung up: the next check of its maps, and the time between two */
+	uint64_t check_ns, pause_ns; /* after a hang-up: next check of its maps, pause between checks */
 	struct sonde_pool *pool;     /* NULL before HELLO */
 };
 
@@ -26,11 +26,11 @@ struct sonde_channel {
 	struct sonde_recorder *recorder;
 	struct sonde_snapshots *snapshots;
 	struct sonde_listeners listeners[SONDE_CHANNEL_CLIENTS];
-	int listen_fd;     /* in the abstract namespace; −1 = processes cannot connect */
-	int second_fd;     /* for other network namespaces, −1 = none */
-	int place_fd;      /* its inode */
-	char path[108];    /* its path, as long as it stands there; "" = it does not */
-	char name[48];     /* as struct sonde_early_head has it */
+	int listen_fd;     /* abstract socket; −1 = processes cannot connect */
+	int second_fd;     /* socket for other network namespaces; −1 = none */
+	int place_fd;      /* inode of the second socket */
+	char path[108];    /* path of the second socket while it exists; "" = none */
+	char name[48];     /* name of the first socket; fits sonde_early_head.socket */
 	char failure[256]; /* "" = processes can connect */
 	uint32_t clock;
 	struct sonde_clockfit fit;
@@ -38,12 +38,12 @@ struct sonde_channel {
 	struct sonde_channel_connection *connections;
 	size_t count;
 	uint64_t connected;
-	uint64_t strangers;              /* connections of other users that were refused */
+	uint64_t strangers;              /* refused connections of other users */
 	int has_own_tids;                /* some process was in another pid namespace */
 	struct sonde_link_answer answer; /* too large for the stack */
 };
 
-/* Of any number that a process may send. */
+/* The listeners of a client; `client` is untrusted and may be any number. */
 static inline const struct sonde_listeners *sonde_channel_listeners(const struct sonde_channel *channel,
 								    uint32_t client)
 {
@@ -58,11 +58,11 @@ static inline void sonde_channel_hang_up(struct sonde_channel_connection *connec
 	connection->fd = -1;
 }
 
-/* Opens both sockets: 0, or a negative errno and none is open. All three descriptors are −1 before. */
+/* Opens both sockets. 0, or a negative errno with none open. All three descriptors must be −1 before. */
 int sonde_channel_sockets_open(struct sonde_channel *channel);
 void sonde_channel_sockets_close(struct sonde_channel *channel);
 
-/* Handles the messages that have come. */
+/* Handles the messages that have arrived. */
 void sonde_channel_receive(struct sonde_channel *channel, struct sonde_channel_connection *connection);
 
 #endif

@@ -1,8 +1,8 @@
 /* cut_off.c: compares the namespaces of processes with the recorder's (target/cut_off.h).
  *
- * Only a process that has mapped our object and never connected is one. Who could reach us through /proc all the same
- * (a pid namespace with the old /proc) is told apart as soon as it connects. Of its own user namespace a process knows
- * the users that uid_map tells.
+ * Only a process that has mapped our object and never connected counts. A process that reaches us through /proc after
+ * all (a pid namespace with the old /proc) is recognised as soon as it connects. A process knows only those users of
+ * its own user namespace that uid_map lists.
  */
 #include "source/target/cut_off.h"
 
@@ -22,12 +22,12 @@
 struct sonde_cut_off {
 	struct sonde_cut_off_options options;
 	uint64_t looked_ns;
-	ino_t net, user, pid; /* ours */
-	uint8_t *is;          /* by id of the recording */
+	ino_t net, user, pid; /* the recorder's own */
+	uint8_t *is;          /* true = cannot reach the recorder; by process id in the recording */
 	size_t count;
 };
 
-/* 0 = it cannot be read. */
+/* Inode of a process's namespace; 0 = it cannot be read. */
 static ino_t namespace_of(pid_t pid, const char *kind)
 {
 	char path[64];
@@ -74,7 +74,7 @@ void sonde_cut_off_free(struct sonde_cut_off *cut_off)
 	free(cut_off);
 }
 
-/* Without memory it is as if it were not. */
+/* When out of memory, the process counts as reachable. */
 static void mark(struct sonde_cut_off *cut_off, uint32_t process, uint8_t value)
 {
 	if (process >= cut_off->count && value) {
@@ -90,7 +90,7 @@ static void mark(struct sonde_cut_off *cut_off, uint32_t process, uint8_t value)
 		cut_off->is[process] = value;
 }
 
-/* Whether it finds the second socket by its path. */
+/* True if the process sees the second socket at its path. */
 static int sees_path(const struct sonde_channel *channel, pid_t pid)
 {
 	char path[160];
@@ -101,7 +101,7 @@ static int sees_path(const struct sonde_channel *channel, pid_t pid)
 	return !stat(path, &its) && its.st_dev == ours.st_dev && its.st_ino == ours.st_ino;
 }
 
-/* Whether we are root in its user namespace, as it sees us. */
+/* True if we are root as seen from the process's user namespace. */
 static int is_root_to(pid_t pid)
 {
 	unsigned inside, outside, count;
@@ -115,7 +115,7 @@ static int is_root_to(pid_t pid)
 	return 0;
 }
 
-/* As sonde_link_peer() decides. */
+/* True if the process would trust us; same decision as sonde_link_peer(). */
 static int believes(const struct sonde_cut_off *cut_off, pid_t pid)
 {
 	unsigned user = 0;

@@ -1,7 +1,8 @@
-/* devices.c: numbers of a process into ids of the recording (target/devices.h).
+/* devices.c: maps a process's device, queue and operation numbers to ids of the recording (target/devices.h).
  *
- * Rings are read one after the other, so an activity may be read before what it names, which another thread told of
- * earlier. So activities are kept for one round: what they name was in its ring before they were, and is read by then.
+ * Rings are read one after another, so an activity may be read before the operation or queue that it refers to, which
+ * another thread reported earlier. Activities are therefore kept for one round: what they refer to was written to its
+ * ring before they were, so it has been read by then.
  */
 #include "source/target/devices.h"
 
@@ -15,10 +16,10 @@
 #include "util/array.h"
 #include "util/error.h"
 
-#define CAUSES_MAX 1000               /* of a process: later ones are of one cause */
-#define AHEAD_NS UINT64_C(1000000000) /* so much may a device's clock be ahead of ours */
+#define CAUSES_MAX 1000               /* causes of loss per process; later ones share one text */
+#define AHEAD_NS UINT64_C(1000000000) /* how far a device's clock may be ahead of ours */
 
-/* Ids by the process's number, from 1. */
+/* Ids of the recording by the process's numbers, from 1. */
 struct numbers {
 	uint32_t *ids;
 	size_t count;
@@ -33,14 +34,14 @@ struct sonde_devices {
 	struct sonde_recorder *recorder;
 	uint32_t process;
 	struct numbers devices, queues, operations;
-	struct numbers requests; /* operations of the host that put one command of OpenCL each into a queue: 1 */
+	struct numbers requests; /* 1 for each host operation that enqueues an OpenCL command */
 	struct told *told;
 	size_t told_count, told_cap;
-	size_t settled; /* of these: what they name is known */
+	size_t settled; /* number of these whose references are known */
 	uint64_t bad, unkept, unnamed, untimed;
-	uint64_t asked, known; /* commands of OpenCL: by the calls for them, by their times */
-	uint64_t excused;      /* of which it is said otherwise why their times are not known, at most */
-	uint32_t causes;       /* times that a loss was told */
+	uint64_t asked, known; /* OpenCL commands: requested by calls, reported with times */
+	uint64_t excused;      /* upper bound of commands whose missing times are explained by another loss */
+	uint32_t causes;       /* number of losses reported */
 	int is_traced, is_all_told, has_drops;
 };
 
@@ -80,7 +81,8 @@ static void set_id(struct sonde_devices *devices, struct numbers *numbers, uint3
 	numbers->ids[number] = id;
 }
 
-/* --- what is told once ------------------------------------------------------------------------------------------- */
+/* --- devices, queues, operations
+ * ----------------------------------------------------------------------------------- */
 
 static uint32_t text(struct sonde_devices *devices, const char **at, size_t size_b)
 {
@@ -128,7 +130,7 @@ static void take_queue(struct sonde_devices *devices, const struct sonde_event_q
 	set_id(devices, &devices->queues, event->number, sonde_recorder_queue(devices->recorder, &record));
 }
 
-/* Readable, as names of functions are. */
+/* Demangles the name, as for functions. */
 static uint32_t kernel_name(struct sonde_devices *devices, const char *name, size_t name_b)
 {
 	char *mangled = name_b > 2 && !memcmp(name, "_Z", 2) ? strndup(name, name_b) : NULL;
@@ -139,7 +141,8 @@ static uint32_t kernel_name(struct sonde_devices *devices, const char *name, siz
 	return id;
 }
 
-/* Calls of the layer for OpenCL (src/inject): each one that works has one command, with the same correlation. */
+/* True for calls of the OpenCL layer (src/inject) that enqueue: each successful one has one command with the same
+ * correlation. */
 static int is_request(const struct sonde_event_operation *event)
 {
 	static const char begin[] = "clEnqueue";
@@ -176,7 +179,7 @@ static void take_operation(struct sonde_devices *devices, const struct sonde_eve
 
 /* --- activities -------------------------------------------------------------------------------------------------- */
 
-/* How long before the start, + 1; 0 = not known. */
+/* The time from time_ns to start_ns, plus 1; 0 = unknown. */
 static uint64_t time_before(uint64_t time_ns, uint64_t start_ns)
 {
 	if (!time_ns)
@@ -278,7 +281,8 @@ static void take_lost(struct sonde_devices *devices, const struct sonde_event_ac
 	lose_at(devices, devices->causes++ < CAUSES_MAX ? cause : "of too many causes", event->count, event->head.time);
 }
 
-/* Whose process was killed, or ended by _exit(), has no one who says that. */
+/* Counts OpenCL commands that were requested but never reported. The process cannot report them itself if it was killed
+ * or called _exit(). */
 static void lose_commands(const struct sonde_devices *devices)
 {
 	uint64_t told = devices->known + devices->excused + devices->bad + devices->unkept;

@@ -1,5 +1,4 @@
-/* devices.h: what one process says of devices (format/device.h), into the recording. Everything in it is hostile. One
- * thread.
+/* devices.h: turns one process's GPU events (format/device.h) into records. All of its input is untrusted. One thread.
  */
 #ifndef SONDE_SOURCE_TARGET_DEVICES_H
 #define SONDE_SOURCE_TARGET_DEVICES_H
@@ -12,17 +11,18 @@
 
 struct sonde_devices;
 
-/* Of a process of the recording; -ENOMEM. */
+/* Handles the events of one process of the recording; -ENOMEM. */
 int sonde_devices_new(struct sonde_devices **out, struct sonde_recorder *recorder, uint32_t process);
-/* Writes what is left; what is lost is counted. */
+/* Writes pending activities, records losses and frees. */
 void sonde_devices_free(struct sonde_devices *devices);
 
-/* An event of one of the four types, checked (fold/drain.h). `thread`: the recording's; of an activity, who asked for
- * it. */
+/* Takes an event of one of the device types, already checked (fold/drain.h). `thread`: the recording's id; for an
+ * activity, the thread that requested it. */
 void sonde_devices_event(struct sonde_devices *devices, uint32_t thread, const struct sonde_event *event);
-/* So many events of the process were lost on their way, which is counted: perhaps of devices. */
+/* Notes that `count` events of the process were lost on their way and are already counted; some may concern devices. */
 void sonde_devices_dropped(struct sonde_devices *devices, uint64_t count);
-/* After each round over all rings of the process: what activities of the round before name is known by now. */
+/* Call after each round over all rings of the process: by then everything that the previous round's activities refer to
+ * is known. */
 void sonde_devices_settle(struct sonde_devices *devices);
 
 #endif

@@ -31,7 +31,7 @@ static int write_all(int fd, const void *bytes, size_t size_b)
 	return write(fd, bytes, size_b) == (ssize_t)size_b ? 0 : -1;
 }
 
-/* Memory that holds the table and its first level, which nobody can change; −1. */
+/* Creates sealed memory with the table and its first level; −1 on failure. */
 static int seal(const struct sonde_image *image)
 {
 	const struct sonde_unwind_table *table = &image->table;
@@ -54,7 +54,7 @@ static int seal(const struct sonde_image *image)
 	return -1;
 }
 
-/* The table's descriptor; −1: it is not kept. */
+/* The cached descriptor of the table, created if new; −1 = not cached. */
 static int shared(struct sonde_hooked *hooked, const struct sonde_image *image)
 {
 	for (uint32_t i = 0; i < hooked->shared_count; i++)
@@ -72,7 +72,7 @@ int sonde_hooked_table(struct sonde_hooked *hooked, pid_t pid, uint64_t address,
 	struct sonde_space *space = sonde_spaces_get(hooked->spaces, pid, now_ns);
 	if (!space)
 		return -1;
-	space->reread_ns = 0; /* what is there now, not what was */
+	space->reread_ns = 0; /* forces a reread: the mappings may have changed */
 	sonde_spaces_refresh(hooked->spaces, space, now_ns);
 	const struct sonde_mapping *mapping = sonde_maps_find(space->maps, address);
 	if (!mapping)

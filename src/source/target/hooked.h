@@ -1,5 +1,5 @@
-/* hooked.h: the code of processes that hooks were put into: hands out its call-frame tables, by which the hooks walk
- * their stacks, and interns what they found. One thread.
+/* hooked.h: code of processes with injected hooks: provides the call-frame tables with which the hooks walk their
+ * stacks, and interns the stacks that they found. One thread.
  */
 #ifndef SONDE_SOURCE_TARGET_HOOKED_H
 #define SONDE_SOURCE_TARGET_HOOKED_H
@@ -13,7 +13,7 @@
 #include "source/stack/spaces.h"
 #include "source/stack/unwinder.h"
 
-#define SONDE_HOOKED_SHARED 128u /* tables that are kept to be handed out: a descriptor each */
+#define SONDE_HOOKED_SHARED 128u /* maximum of cached tables, one descriptor each */
 
 /* A table in sealed memory. */
 struct sonde_hooked_shared {
@@ -29,11 +29,11 @@ struct sonde_hooked {
 	uint32_t shared_count;
 };
 
-/* -ENOMEM; what was opened is freed by sonde_hooked_fini(). */
+/* -ENOMEM; call sonde_hooked_fini() also after a failure. */
 int sonde_hooked_init(struct sonde_hooked *hooked, struct sonde_recorder *recorder);
 void sonde_hooked_fini(struct sonde_hooked *hooked);
 
-/* Fills in what lies at an address; a descriptor of its table, which is the caller's, or −1. */
+/* Fills in what is mapped at an address. Returns a descriptor of its table, owned by the caller, or −1. */
 int sonde_hooked_table(struct sonde_hooked *hooked, pid_t pid, uint64_t address, struct sonde_link_table *out);
 
 #endif

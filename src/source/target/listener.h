@@ -1,9 +1,9 @@
-/* listener.h: what a source is told of the processes that connect to the channel (target/channel.h).
+/* listener.h: the callbacks by which a source learns of processes that connect to the channel (target/channel.h).
  *
  * A listener belongs to one client (enum sonde_link_client): the object inside the process that connects. Several
- * sources may listen for one client: all of them are told of processes and get their data; a question of the process is
- * answered by the first whose function is not NULL. Every function may be NULL. All are called in the recorder's
- * thread.
+ * sources may listen for one client. All of them are notified of processes and get their data; a question of the
+ * process is answered by the first listener whose function is not NULL. Every function may be NULL. All are called in
+ * the recorder's thread.
  */
 #ifndef SONDE_SOURCE_TARGET_LISTENER_H
 #define SONDE_SOURCE_TARGET_LISTENER_H
@@ -18,23 +18,22 @@
 
 struct sonde_pool;
 
-#define SONDE_PROGRAM_ZONES_MAX                                                              \
-	1024u /* zones at once: everything that is done with them stays in the nearest cache \
-	       */
+#define SONDE_PROGRAM_ZONES_MAX \
+	1024u /* maximum number of zones per call: processing them stays within the nearest cache */
 
 struct sonde_pool_thread {
-	uint64_t serial; /* counts threads of the process */
-	uint32_t id;     /* of the recording */
+	uint64_t serial; /* consecutive number of the thread within the process */
+	uint32_t id;     /* id in the recording */
 };
 
-/* Drains the rings of a process that waits for an answer, in the middle of a question. */
+/* Drains the rings of a process that waits for the answer to a question. */
 struct sonde_channel_drainer {
 	void *context;
 	void (*drain)(void *context, pid_t pid);
 	int asker; /* the socket of the process: see sonde_channel_is_waiting() */
 };
 
-/* Takes what one process records with libsonde, as fold/drain.h hands it out. No function may be NULL. */
+/* Receives what one process records with libsonde, as decoded by fold/drain.h. No function may be NULL. */
 struct sonde_program_sink {
 	void *context; /* of that process */
 	void (*site)(void *context, const struct sonde_drain_site *site);
@@ -44,56 +43,56 @@ struct sonde_program_sink {
 	void (*counter)(void *context, struct sonde_drain_thread *thread, uint32_t site, uint64_t total);
 	void (*histogram)(void *context, struct sonde_drain_thread *thread, uint32_t site, const uint64_t *hits,
 			  uint64_t sum, uint64_t min, uint64_t max);
-	void (*lost)(void *context, uint64_t count); /* events, for any cause */
+	void (*lost)(void *context, uint64_t count); /* lost events, for any cause */
 	void (*thread_end)(void *context, struct sonde_drain_thread *thread);
-	/* All rings were read once more; the reading began at `before_ns`. */
+	/* All rings have been read once more; reading started at `before_ns`. */
 	void (*drained)(void *context, uint64_t before_ns);
-	/* Questions of the process, from its rings so far: the size of the answer; 0 or a negative errno. */
+	/* Answer questions of the process from its rings so far. answer() returns the size of the answer; blocks()
+	 * returns 0 or a negative errno. */
 	size_t (*answer)(void *context, const struct sonde_link_query *query, struct sonde_link_answer *out);
 	int (*blocks)(void *context, const char *name, struct sonde_link_blocks *out);
-	/* The last record has come: writes the rest, frees the context. */
+	/* The last record has arrived: writes the rest and frees the context. */
 	void (*end)(void *context);
 };
 
 struct sonde_channel_listener {
 	void *context;
-	const char
-	    *source; /* that misses records when the process cannot be recorded: "heap"; NULL = another listener's */
+	const char *source; /* whose records are lost if a process is not recorded: "heap"; NULL = another listener's */
 
-	/* A process connects; `flags`: enum sonde_link_flag, `clock`: enum sonde_ring_clock. Its pool is made next. */
+	/* A process connects; its pool comes next. `flags`: enum sonde_link_flag, `clock`: enum sonde_ring_clock. */
 	void (*flags)(void *context, pid_t pid, uint32_t flags);
 	void (*opened)(void *context, pid_t pid, uint32_t clock);
 	void (*closed)(void *context, pid_t pid);
-	/* Fills in who takes its records; 0 or a negative errno. */
+	/* Fills in the sink for its libsonde records. 0 or a negative errno. */
 	int (*program)(void *context, struct sonde_pool *pool, pid_t pid, struct sonde_program_sink *out);
 
-	/* What its rings hold. `thread` is the recording's. */
+	/* The contents of its rings. `thread`: id in the recording. */
 	void (*sample)(void *context, pid_t pid, pid_t tid, uint32_t thread,
 		       const struct sonde_event_cpu_sample *sample);
 	void (*call)(void *context, pid_t pid, uint32_t thread, const struct sonde_event_call_stack *call);
-	/* Words of a thread's HEAP chunks; none, with `words` NULL, when the thread has ended. */
+	/* Words of a thread's HEAP chunks. When the thread has ended: `words` NULL, count 0. */
 	void (*heap)(void *context, pid_t pid, const struct sonde_pool_thread *thread, const uint64_t *words,
 		     size_t count);
 
-	/* A process ended that never connected. */
+	/* A process that never connected has ended. */
 	void (*farewell)(void *context, pid_t pid, const struct sonde_link_farewell *farewell);
-	/* It goes on without being recorded. */
+	/* A process goes on without being recorded. */
 	void (*left)(void *context, pid_t pid, const struct sonde_link_leave *leave);
 
 	/* Questions of a process, which waits for the answer. */
 
-	/* It asks for a table (below): what lay there before is to be taken from its rings first. */
+	/* The process asks for a table (below): drain its rings first, whose events refer to the previous mappings. */
 	void (*passed)(void *context, pid_t pid, const struct sonde_channel_drainer *drainer);
-	/* Fills in what lies at an address; returns a descriptor to send along, which is closed then, or −1. */
+	/* Fills in what is mapped at an address. Returns a descriptor to send along, which is then closed, or −1. */
 	int (*table)(void *context, pid_t pid, uint64_t address, struct sonde_link_table *out);
-	/* It is about to end: looks at its memory. 0 or a negative errno. */
+	/* The process is about to exit: scans its memory for leaks. 0 or a negative errno. */
 	int (*scan)(void *context, pid_t pid, const struct sonde_link_scan *question,
 		    const struct sonde_channel_drainer *drainer);
-	/* What is alive of a heap of the process (heap/process.h). 0 or −ENOENT. */
+	/* Fills in the live blocks of a heap of the process (heap/process.h). 0 or −ENOENT. */
 	int (*blocks)(void *context, pid_t pid, const char *name, const struct sonde_channel_drainer *drainer,
 		      struct sonde_link_blocks *out);
 
-	/* Questions of other sources (sonde_channel_covers() and its like). */
+	/* Queries of other sources (sonde_channel_covers() and related functions). */
 	int (*covers)(void *context, pid_t pid);
 	int (*covered)(void *context, uint32_t process);
 	int (*unreachable)(void *context, uint32_t process);

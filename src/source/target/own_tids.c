@@ -1,8 +1,7 @@
-/* own_tids.c: reads the numbers of threads when one is asked for that is not known (target/own_tids.h).
+/* own_tids.c: reads the tids of a process when an unknown one is requested (target/own_tids.h).
  *
- * All threads that are new are read at once, and where there are many not more often than each 5 ms: those
- * that have ended are never found.
- * Numbers are used again: where a thread is gone, one that has its number now takes its place.
+ * One scan reads all new threads. With many threads it runs at most every 5 ms, since threads that have ended are never
+ * found. Tids are reused: if a thread is gone, a new thread with its number replaces it.
  */
 #include "source/target/own_tids.h"
 
@@ -18,14 +17,14 @@
 #include "util/file.h"
 
 #define EVERY_NS 5000000u
-#define MANY 256 /* threads, whose list takes some 50 us to read */
+#define MANY 256 /* threads; reading their list takes some 50 us */
 
 static uint64_t key(pid_t tid)
 {
 	return sonde_hash_mix((uint64_t)tid + 1);
 }
 
-/* The innermost of the numbers; 0 = not told. */
+/* The innermost tid of NSpid; 0 = not reported. */
 static pid_t read_own(pid_t pid, pid_t ours)
 {
 	char text[4096];
@@ -45,7 +44,7 @@ static void add(struct sonde_own_tids *tids, pid_t own, pid_t ours)
 	tids->rows[tids->count++] = (struct sonde_own_tid){own, ours};
 	if (sonde_map_set(&tids->by_own, key(own), (uint32_t)tids->count) < 0 ||
 	    sonde_map_set(&tids->by_ours, key(ours), (uint32_t)tids->count) < 0)
-		return; /* without memory it is as if it were not known */
+		return; /* when out of memory, the thread counts as unknown */
 }
 
 static void look(struct sonde_own_tids *tids, pid_t pid)

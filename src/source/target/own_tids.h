@@ -1,7 +1,7 @@
-/* own_tids.h: the threads of a process in a pid namespace of its own, by the numbers that they have there.
+/* own_tids.h: maps the tids of a process in its own pid namespace to ours.
  *
- * What such a process tells of itself has its own numbers; the kernel, and everything else that is recorded, has those
- * of our namespace. /proc/PID/task/TID/status has both (NSpid, Linux 4.1). Not thread-safe.
+ * Such a process reports its own numbers; the kernel, and everything else in the recording, uses those of our
+ * namespace. /proc/PID/task/TID/status has both (NSpid, Linux 4.1). Not thread-safe.
  */
 #ifndef SONDE_SOURCE_TARGET_OWN_TIDS_H
 #define SONDE_SOURCE_TARGET_OWN_TIDS_H
@@ -21,10 +21,10 @@ struct sonde_own_tids {
 	struct sonde_map by_own, by_ours; /* row + 1 */
 };
 
-/* A zeroed struct is ready. */
+/* A zeroed struct is ready to use. */
 void sonde_own_tids_fini(struct sonde_own_tids *tids);
 
-/* Our number of a thread of process `pid` that calls itself `own`; 0 = not known: it ended before anybody looked. */
+/* Our tid of the thread of process `pid` that calls itself `own`; 0 = unknown, because it ended before it was seen. */
 pid_t sonde_own_tids_find(struct sonde_own_tids *tids, pid_t pid, pid_t own);
 
 #endif

@@ -1,9 +1,9 @@
-/* pool.c: one process's pool: memory under the session's cap, and a sink that hands its records to the listeners.
+/* pool.c: one process's pool: memory under the session's limit, and a sink that passes its records to the listeners.
  *
  * The memory is allocated before the target may touch it (a full /dev/shm would be SIGBUS in the target) and sealed
- * against truncation (which would be SIGBUS here). A pool begins small and doubles while the target needs more and the
- * session may have more. A process waits for its pool as it starts: where many do, the next one's is made before it
- * comes (most of a millisecond, of which the kernel clears memory). It is never one that another process has had.
+ * against truncation (which would be SIGBUS here). A pool starts small and doubles while the target needs more and the
+ * budget allows. A process waits for its pool at startup, so where many processes start, the next pool is created in
+ * advance (most of a millisecond, which the kernel spends clearing memory). A pool is never reused for another process.
  */
 #include "source/target/pool.h"
 
@@ -31,7 +31,7 @@
 
 #define CHUNKS_FIRST 8u
 #define CHUNKS_LEAST 2u
-#define SPARE_LEAVES 4u /* times CHUNKS_FIRST, that the budget has left */
+#define SPARE_LEAVES 4u /* × CHUNKS_FIRST chunks of budget must be left to prepare a pool */
 
 struct sonde_pool {
 	struct sonde_pool_options options;
@@ -40,13 +40,13 @@ struct sonde_pool {
 	size_t size_b;
 	uint32_t chunks;
 	uint32_t committed;
-	uint32_t populated; /* of them */
+	uint32_t populated; /* committed chunks that have been cleared */
 	struct sonde_ring_pool *ring;
 	void *drain_memory;
-	struct sonde_drain *drain; /* in it */
+	struct sonde_drain *drain; /* lies in drain_memory */
 	uint32_t process;
-	struct sonde_program_sink program; /* without `end`: nobody takes what libsonde writes */
-	struct sonde_own_tids tids;        /* of a process in another pid namespace */
+	struct sonde_program_sink program; /* `end` NULL: no listener wants libsonde's records */
+	struct sonde_own_tids tids;        /* only for a process in another pid namespace */
 };
 
 /* --- memory -------------------------------------------------------------------------------------------------------*/
@@ -57,7 +57,7 @@ static void *map_lazy(size_t size_b)
 	return memory == MAP_FAILED ? NULL : memory;
 }
 
-/* Clears chunks up to `to` here, not in the target; a kernel that cannot leaves it to the target. */
+/* Has the kernel clear chunks up to `to` on our time, not the target's. An old kernel leaves it to the target. */
 static void populate(struct sonde_pool *pool, uint32_t to)
 {
 	uint32_t from = pool->populated;
@@ -68,7 +68,7 @@ static void populate(struct sonde_pool *pool, uint32_t to)
 		      MADV_POPULATE_WRITE);
 }
 
-/* Gives chunks up to `to` memory; fewer when the machine or the cap has no more. */
+/* Allocates memory for chunks up to `to`; fewer if the machine or the budget has no more. */
 static void grow(struct sonde_pool *pool, uint32_t to)
 {
 	struct sonde_pool_budget *budget = pool->options.budget;
@@ -88,7 +88,7 @@ static void grow(struct sonde_pool *pool, uint32_t to)
 	atomic_store(&pool->ring->may_grow, more && pool->committed < pool->chunks && budget->used < budget->cap);
 }
 
-/* Of `most` chunks, 0 = as many as the budget has. */
+/* Creates a pool of at most `most` chunks; 0 = as many as the budget has. */
 static int make_memory(struct sonde_pool *pool, uint32_t most)
 {
 	struct stat made;
@@ -190,7 +190,7 @@ static void take_heap(void *context, struct sonde_drain_thread *thread, const ui
 	const struct sonde_listeners *listeners = pool->options.listeners;
 	for (size_t i = 0; i < listeners->count; i++) {
 		const struct sonde_channel_listener *listener = listeners->rows[i];
-		if (!listener->heap) /* nor does the thread become known by it */
+		if (!listener->heap) /* also avoids creating an id for the thread */
 			continue;
 		struct sonde_pool_thread from = {thread->serial,
 						 sonde_pool_thread_id(pool, thread, sonde_clock_now_ns())};
@@ -264,7 +264,7 @@ static int make(struct sonde_pool **out, struct sonde_pool_budget *budget, uint3
 	return code;
 }
 
-/* Address space that is limited is not spent on processes that may never come. */
+/* True if address space is unlimited. A limited one is not spent on processes that may never come. */
 static int has_address_space(void)
 {
 	struct rlimit limit;
@@ -295,7 +295,7 @@ void sonde_pool_forget(struct sonde_pool_budget *budget)
 	free_ended(budget);
 }
 
-/* The prepared one where it is not larger than the process may have. */
+/* Takes the prepared pool if it is not larger than the process may have, else creates one. */
 static int take_or_make(struct sonde_pool **out, struct sonde_pool_budget *budget, uint32_t most)
 {
 	struct sonde_pool *spare = budget->spare;
@@ -411,5 +411,5 @@ int sonde_pool_is_mapped(const struct sonde_pool *pool)
 	for (; !found && fgets(line, sizeof(line), maps); lines++)
 		found = strstr(line, mark) && strstr(line, "memfd:sonde-pool");
 	fclose(maps);
-	return found || !lines; /* the first thread has ended before others: nothing is told of it */
+	return found || !lines; /* an empty file: the main thread has exited before others */
 }

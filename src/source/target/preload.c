@@ -1,5 +1,6 @@
-/* preload.c: each machine type finds an object of its own where the dynamic loader's $LIB leads: a loader that meets
- * one of another type writes a warning to the program's standard error. */
+/* preload.c: adds our object to LD_PRELOAD through the dynamic loader's $LIB, which gives each machine type its own
+ * object: a loader that meets an object of another type writes a warning to the program's standard error.
+ */
 #include "source/target/preload.h"
 
 #include <errno.h>
@@ -46,6 +47,6 @@ int sonde_preload_add(struct sonde_launch *launch, const char *object)
 	else
 		snprintf(preload, sizeof preload, "%s/$LIB/%s", tree, object);
 	result = sonde_launch_prepend(launch, "LD_PRELOAD", preload, ':');
-	/* AddressSanitizer ends a program before whose runtime something else was loaded. */
+	/* AddressSanitizer ends a program if something else was loaded before its runtime. */
 	return result ? result : sonde_launch_prepend(launch, "ASAN_OPTIONS", "verify_asan_link_order=0", ':');
 }

@@ -1,7 +1,7 @@
-/* unsampled.c: walks the tree of processes by /proc/PID/task/TID/children.
+/* unsampled.c: walks the process tree through /proc/PID/task/TID/children.
  *
- * Only what has run for several ticks is looked at more closely, so that most processes cost one small file. Orphans
- * leave the tree and are not seen.
+ * Only tasks that have run for several ticks are examined, so that most processes cost one small file. Orphans leave
+ * the tree and are not seen.
  */
 #include "source/target/unsampled.h"
 
@@ -22,8 +22,8 @@
 
 #define OBJECT "libsonde-cpu.so"
 #define EVERY_NS 100000000u
-#define TICKS_LEAST 3u  /* of CPU time */
-#define PROCESSES 4096u /* of one look */
+#define TICKS_LEAST 3u  /* minimum CPU time to be examined */
+#define PROCESSES 4096u /* maximum per walk */
 #define NAME_B 32u
 
 enum reason { REASON_SANDBOX, REASON_FOREIGN, REASON_STATIC, REASON_HIDDEN, REASON_ENVIRONMENT, REASON_OTHER, REASONS };
@@ -32,17 +32,17 @@ struct sonde_unsampled {
 	int (*known)(void *context, pid_t pid, pid_t tid);
 	void *context;
 	uint64_t looked_ns;
-	unsigned filters;        /* our own */
-	struct sonde_map judged; /* by pid and tid */
+	unsigned filters;        /* on the recorder itself */
+	struct sonde_map judged; /* already examined, by pid and tid */
 	uint32_t counts[REASONS];
-	char names[REASONS][NAME_B]; /* of the first */
+	char names[REASONS][NAME_B]; /* name of the first process counted */
 	uint32_t threads;
 	pid_t queue[PROCESSES];
 };
 
 unsigned sonde_unsampled_filters(pid_t pid)
 {
-	char text[8192]; /* groups stand before it, each up to 11 bytes */
+	char text[8192]; /* the list of groups precedes it, up to 11 bytes each */
 	unsigned mode = 0, filters = 0;
 	sonde_file_read(text, sizeof text, "/proc/%d/status", (int)pid);
 	const char *line = strstr(text, "\nSeccomp:"), *more = strstr(text, "\nSeccomp_filters:");
@@ -71,12 +71,12 @@ void sonde_unsampled_free(struct sonde_unsampled *unsampled)
 	free(unsampled);
 }
 
-/* Whether a thread, or a whole process (tid 0), lives and has run for some ticks; its name. */
+/* True if a thread, or a whole process (tid 0), is alive and has run for some ticks; stores its name. */
 static int ran_long(pid_t pid, pid_t tid, char name[NAME_B])
 {
 	struct sonde_proc_stat stat;
 	if (sonde_proc_stat_read(&stat, pid, tid) < 0 ||
-	    strchr("ZX", stat.state)) /* dead: it was judged, or too short */
+	    strchr("ZX", stat.state)) /* dead: already examined, or too short */
 		return 0;
 	snprintf(name, NAME_B, "%s", stat.name);
 	return stat.user_ns + stat.system_ns >= TICKS_LEAST * sonde_proc_tick_ns();
@@ -91,7 +91,7 @@ static int is_judged(struct sonde_unsampled *unsampled, pid_t pid, pid_t tid)
 	return 0;
 }
 
-/* Why what we preload is not in a process. */
+/* Finds the reason why our preloaded object is not in a process. */
 static enum reason find_reason(const struct sonde_unsampled *unsampled, pid_t pid)
 {
 	if (sonde_unsampled_filters(pid) > unsampled->filters)
@@ -155,7 +155,7 @@ static void judge_thread(struct sonde_unsampled *unsampled, pid_t pid, pid_t tid
 	unsampled->threads++;
 }
 
-/* Appends the children that one thread started. */
+/* Appends the children that one thread started to the queue. */
 static size_t add_children(struct sonde_unsampled *unsampled, pid_t pid, pid_t tid, size_t count)
 {
 	char text[4096], *at = text;

@@ -1,7 +1,7 @@
-/* unsampled.h: which processes and threads below a command burn CPU time without being sampled from inside.
+/* unsampled.h: finds processes and threads below a command that use CPU time without being sampled from inside.
  *
- * A static program, one of another machine type, one that was started with a cleared environment, one in a sandbox of
- * seccomp, and a thread made by clone() by hand cannot be seen by what we preload. They are looked for in /proc ten
+ * The preloaded object cannot sample a static program, one of another machine type, one that was started with a cleared
+ * environment, one in a seccomp sandbox, or a thread created directly with clone(). They are searched for in /proc ten
  * times a second and counted once each. Not thread-safe.
  */
 #ifndef SONDE_SOURCE_TARGET_UNSAMPLED_H
@@ -13,20 +13,20 @@
 
 struct sonde_unsampled;
 
-/* `known`: whether samples of the thread (tid), or of any thread of the process (tid 0), have come. */
+/* `known`: returns true if samples of the thread (tid), or of any thread of the process (tid 0), have arrived. */
 int sonde_unsampled_new(struct sonde_unsampled **out, int (*known)(void *context, pid_t pid, pid_t tid), void *context);
 void sonde_unsampled_free(struct sonde_unsampled *unsampled);
 
-/* How many filters of seccomp a process is under. */
+/* The number of seccomp filters on a process. */
 unsigned sonde_unsampled_filters(pid_t pid);
 
-/* A process said that it goes on unsampled, because it is about to be in a sandbox. */
+/* A process reported that it goes on unsampled because it is about to enter a sandbox. */
 void sonde_unsampled_sandboxed(struct sonde_unsampled *unsampled, pid_t pid, const char *name);
 
-/* Looks at `root` and what descends from it, when it is time again. */
+/* Checks `root` and its descendants, at most ten times a second. */
 void sonde_unsampled_look(struct sonde_unsampled *unsampled, pid_t root, uint64_t now_ns);
 
-/* Writes a sentence about what was found; its length, 0 = there is nothing to say. */
+/* Writes a sentence about what was found. Returns its length; 0 = nothing to report. */
 size_t sonde_unsampled_say(const struct sonde_unsampled *unsampled, char *out, size_t out_b);
 
 #endif
