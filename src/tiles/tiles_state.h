@@ -61,8 +61,7 @@ struct sonde_tiles {
 	size_t next_chunk;             /* the first chunk from which zones have not been read */
 	struct sonde_tile_last *lasts; /* by thread */
 	int is_vague;                  /* zones refer to an unknown thread or site, which may become known later */
-	uint64_t made,
-	    makings[SONDE_TILE_MAKINGS]; /* when, CLOCK_MONOTONIC ns; those before, the last first; 0 = none */
+	uint64_t made, makings[SONDE_TILE_MAKINGS]; /* CLOCK_MONOTONIC ns; earlier ones latest first, 0 = none */
 };
 
 enum sonde_tile_arrow_kind { SONDE_TILE_WAKES, SONDE_TILE_UNLOCKS, SONDE_TILE_LAUNCHES };

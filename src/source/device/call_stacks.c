@@ -165,7 +165,7 @@ static void on_call(void *context, pid_t pid, uint32_t thread, const struct sond
 	sonde_recorder_call(stacks->recorder, &row);
 }
 
-/* --- all of them ------------------------------------------------------------------------------------------------- */
+/* --- public functions -------------------------------------------------------------------------------------------- */
 
 int sonde_call_stacks_new(struct sonde_call_stacks **out, struct sonde_recorder *recorder,
 			  struct sonde_channel *channel)

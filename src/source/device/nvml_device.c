@@ -313,7 +313,7 @@ static int read_gpm(struct sonde_nvml_device *device, uint64_t now_ns)
 	return code;
 }
 
-/* --- all of it ---------------------------------------------------------------------------------------------------- */
+/* --- public functions -------------------------------------------------------------------------------------------- */
 
 #define NEEDS(field) offsetof(struct sonde_nvml_library, field)
 

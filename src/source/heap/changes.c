@@ -288,7 +288,7 @@ static inline size_t take_run(struct sonde_heap_chunks *chunks, struct filling *
 		else
 			put_in(chunks, filling, &changes[i], changes[i].time);
 		i++;
-		if (!chunks->columns.rows) /* after an end, it can be the chunk's peak only at its start */
+		if (!chunks->columns.rows) /* a chunk's peak can follow an end only at its very start */
 			break;
 	} while (i < count && changes[i].thread == thread && filling->rows < chunks->until_mark && !chunks->error);
 	find_peak(chunks, filling);

@@ -10,7 +10,7 @@
 
 #define STACKS_MAX (1u << 24)
 #define POOLS_MAX 4096u
-#define STACKS_AHEAD (1u << 16) /* beyond the highest known number: higher numbers are invalid */
+#define STACKS_AHEAD (1u << 16) /* above the highest known number; anything beyond is invalid */
 #define NUMBERS_MAX (1u << 20)  /* of pools: two threads may number the same pool twice */
 
 /* --- heaps ------------------------------------------------------------------------------------------------------- */

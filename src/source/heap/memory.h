@@ -1,7 +1,7 @@
 /* memory.h: reads the memory of a waiting process for heap/scan.h.
  *
  * A system call costs as much as copying tens of thousands of bytes. So small pieces are read together with their
- * surroundings, which are cached, up to 256 MB or a sixteenth of the machine's memory: in a heap of that size,
+ * surroundings, which are cached, up to a sixteenth of the machine's memory or at least 256 MB: in a heap of that size,
  * following pointers in any order does not cost a call each. In larger heaps only pieces that are requested one by one
  * are cached.
  */

@@ -183,7 +183,7 @@ static int read_stat(struct sonde_resources_process *process, struct stat_line *
 	return 0;
 }
 
-/* --- the rest ----------------------------------------------------------------------------------------------------- */
+/* --- other files ------------------------------------------------------------------------------------------------- */
 
 static void read_io(struct sonde_resources_process *process, struct sonde_resources *out)
 {

@@ -359,7 +359,8 @@ static enum sonde_unwind_result return_from(const struct step *step, uint64_t fp
 }
 
 /* A frame under construction: the caller's frame pointer is pushed, then one slot after the other; the last is
- * FRAME_WORDS below. Returns the number of words pushed after it, or -1 if the frame is complete or not started. */
+ * FRAME_WORDS below. Returns 0 after the first push, 1 + the slots pushed once the frame pointer is set, and -1 if the
+ * frame is complete or not started. */
 static int words_of(const struct step *step)
 {
 	static const uint8_t enter[] = {0x55, 0x48, 0x8b, 0xec}; /* push %rbp; mov %rsp,%rbp */

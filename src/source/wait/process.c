@@ -18,7 +18,7 @@
 #include "util/error.h"
 
 #define STACKS_MAX (1u << 24)
-#define AHEAD (1u << 16) /* beyond the highest known number: higher numbers are invalid */
+#define AHEAD (1u << 16) /* above the highest known number; anything beyond is invalid */
 
 struct stack {
 	uint32_t node;
