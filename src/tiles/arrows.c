@@ -1,5 +1,5 @@
-/* arrows.c: what leads from one thread to another: wake-ups, locks that were handed over, the critical path; and to
- * queues of devices. */
+/* arrows.c: arrows from one thread to another (wake-ups, lock hand-offs), the critical path, and arrows to device
+ * queues. */
 #include <errno.h>
 #include <stdlib.h>
 
@@ -55,7 +55,7 @@ int sonde_tiles_arrows_sort(struct sonde_tiles *tiles)
 	return 0;
 }
 
-/* The lane of its end, + 1; 0 = it has none. */
+/* The lane of its end, + 1; 0 = none. */
 static uint32_t lane_to(const struct sonde_tiles *tiles, const struct sonde_tile_arrow_row *row)
 {
 	if (row->kind == SONDE_TILE_LAUNCHES)
@@ -63,7 +63,7 @@ static uint32_t lane_to(const struct sonde_tiles *tiles, const struct sonde_tile
 	return row->to <= tiles->threads ? tiles->thread_lanes[row->to] : 0;
 }
 
-/* Whether it lies in the time, and both ends have a lane. */
+/* True if it overlaps the time range, and both ends have a lane. */
 static int is_seen(const struct sonde_tiles *tiles, const struct sonde_tile_arrow_row *row,
 		   const struct sonde_tile_view *view)
 {
@@ -100,7 +100,7 @@ static int by_length(const void *left, const void *right)
 	return (a < b) - (a > b);
 }
 
-/* So long is the shortest of the `limit` longest in the time; UINT64_MAX where there is no memory to tell. */
+/* The length of the shortest among the `limit` longest; UINT64_MAX if out of memory. */
 static uint64_t least_of(const struct sonde_tile_slice *slices, size_t from, size_t to, size_t limit)
 {
 	uint64_t *lengths = malloc((to - from + 1) * sizeof *lengths), least = UINT64_MAX;

@@ -1,9 +1,8 @@
-/* bins.c: the rows of a lane in a view, by a walk down its pyramid.
+/* bins.c: computes the rows of a lane in a view by walking down its pyramid.
  *
- * A node that is shorter than a pixel is taken as it is, a longer one is divided; so is what lies out of the view left
- * out, and about as many nodes are looked at as rows come out. What is shorter than a pixel is put together by the
- * pixel in which it begins, in a grid that is the same for all views of one scale, so that rows stay when the view
- * moves.
+ * A node shorter than a pixel is taken as it is, a longer one is divided, and one outside the view is skipped, so about
+ * as many nodes are visited as rows are produced. Slices shorter than a pixel are merged by the pixel in which they
+ * begin, in a grid that is the same for all views of one scale, so that rows do not change when the view moves.
  */
 #include <errno.h>
 #include <math.h>
@@ -20,13 +19,13 @@ struct binning {
 	struct sonde_tile_rows *rows;
 	uint64_t from_ns, to_ns, start_ns, until_ns;
 	double pixel_ns;
-	double cell;                      /* of the open row */
-	uint64_t longest;                 /* of its slices */
-	int is_open;                      /* the last row takes more */
-	uint32_t weight;                  /* of a row that is counted */
-	int is_passed;                    /* chunks are not decoded, since another counts for them */
-	size_t at;                        /* which node of the lowest level is next */
-	const struct sonde_tile_ask *ask; /* NULL: rows are kept; else counted, and the last kept */
+	double cell;                      /* pixel of the open row */
+	uint64_t longest;                 /* longest of its slices */
+	int is_open;                      /* the last row can still grow */
+	uint32_t weight;                  /* of a counted row */
+	int is_passed;                    /* chunks are not decoded: another one counts for them */
+	size_t at;                        /* index of the next node of the lowest level */
+	const struct sonde_tile_ask *ask; /* NULL: keep the rows; otherwise count them and keep the last one */
 };
 
 void sonde_tile_rows_fini(struct sonde_tile_rows *rows)
@@ -103,8 +102,8 @@ static int take_slices(struct binning *binning, const struct sonde_tile_slice *s
 	return error;
 }
 
-/* There is no time to decode the zones of a node: by what the last chunk took. One is decoded for whoever asks, or slow
- * machines would never get on. */
+/* True if there is no time to decode the zones of a node, judging by the last chunk. One chunk is always decoded per
+ * deadline, so that slow machines make progress. */
 static int is_late(struct binning *binning, size_t i)
 {
 	struct sonde_tile_cache *cache = &binning->tiles->cache;
@@ -119,7 +118,7 @@ static int is_late(struct binning *binning, size_t i)
 	return 0;
 }
 
-/* Where its zones cannot be had, the node stands for them. */
+/* If its zones are not available, the node stands for them. */
 static int divide_zones(struct binning *binning, size_t i)
 {
 	const struct sonde_tile_lane_data *lane = binning->lane;
@@ -168,7 +167,7 @@ static int visit_leaves(struct binning *binning, size_t node)
 	return error;
 }
 
-/* Where nodes of a level begin, in nodes of the lowest. */
+/* The first lowest-level node below a node of a level. */
 static size_t first_of(size_t node, unsigned level)
 {
 	for (; level; level--)
@@ -176,7 +175,7 @@ static size_t first_of(size_t node, unsigned level)
 	return node;
 }
 
-/* Takes the highest node that begins where the walk is and needs not be divided. */
+/* Takes the highest node that starts at the current position and need not be divided. */
 static int step(struct binning *binning)
 {
 	const struct sonde_tile_lane_data *lane = binning->lane;
@@ -239,9 +238,9 @@ int sonde_tiles_bins_until(struct sonde_tiles *tiles, size_t id, const struct so
 	return error;
 }
 
-/* --- several at once ---------------------------------------------------------------------------------------------- */
+/* --- several requests in one pass -------------------------------------------------------------------------------- */
 
-/* The chunk that the walk may need next; 0 where it needs none, SIZE_MAX when it is over. */
+/* The chunk that the walk may need next; 0 if none, SIZE_MAX at the end. */
 static size_t chunk_of(const struct binning *binning)
 {
 	if (is_over(binning))
@@ -249,8 +248,8 @@ static size_t chunk_of(const struct binning *binning)
 	return binning->lane->where ? binning->lane->where[binning->at].chunk : 0;
 }
 
-/* All walks as far as they need no later chunk, the nth that they come to; the earliest that is needed then in *chunk.
- * -ENOMEM. */
+/* Advances all walks as far as possible without a chunk after *chunk, their nth one; then sets *chunk to the earliest
+ * one needed next. -ENOMEM. */
 static int walk_on(struct binning *walks, size_t count, size_t nth, size_t *chunk)
 {
 	size_t next = SIZE_MAX;

@@ -1,4 +1,4 @@
-/* cache.c: zones of the chunks that were looked at last, decoded and laid out by depth; bounded in bytes. */
+/* cache.c: cache of recently used zone chunks, decoded and sorted by depth; limited in bytes. */
 #include <errno.h>
 #include <stdlib.h>
 
@@ -37,7 +37,7 @@ static void make_groups(struct sonde_tile_decoded *decoded)
 	decoded->first_group[SONDE_TILE_DEPTHS] = groups;
 }
 
-/* Counted and put into place by depth; slices of one depth stay in order. */
+/* Counting sort by depth; slices of one depth stay in order. */
 static struct sonde_tile_decoded *lay_out(struct sonde_tiles *tiles, const struct sonde_batch *batch)
 {
 	uint32_t at[SONDE_TILE_DEPTHS] = {0};
@@ -65,7 +65,7 @@ static struct sonde_tile_decoded *lay_out(struct sonde_tiles *tiles, const struc
 	return decoded;
 }
 
-/* What was used longest ago goes, until there is room. */
+/* Removes the least recently used entries until there is enough capacity. */
 static int make_room(struct sonde_tile_cache *cache, size_t size_b)
 {
 	size_t kept = cache->count;
@@ -153,7 +153,7 @@ int sonde_tile_cache_slices(struct sonde_tiles *tiles, const struct sonde_tile_l
 		return rc == -ENOMEM ? rc : 0;
 	uint32_t depth = lane->lane.depth, from = decoded->first[depth], to = decoded->first[depth + 1];
 	uint32_t many = lane->levels[0][node].many;
-	if (where->first > to - from || many > to - from - where->first) /* the summary said something else */
+	if (where->first > to - from || many > to - from - where->first) /* it contradicts the summary */
 		return 0;
 	*out = &decoded->slices[from + where->first];
 	int stands_so =

@@ -1,15 +1,15 @@
-/* extend.c: tiles of a recording that has grown, out of those of when it was shorter.
+/* extend.c: extends tiles to a recording that has grown, reusing those of the shorter one.
  *
- * Only chunks are appended to a file, so what was made of a chunk stays right; what comes of several chunks need not.
- * - Zones: kept, with what was decoded of them, but for what was open behind a thread's last chunk, which is taken back
- *   and read again; the pyramid over them is built anew (1/256 of the zones).
- * - Names: kept, at their places; new ones come behind them. Bins of before and of now call a slice the same.
- * - All else is read anew, since what is found late changes what lies before: a wait or a span that contains others
- *   moves them to other lanes, a switch of another CPU ends a state, the critical path is another one, a heap's curve
- *   has parts of another length. It is compared with what it was instead of trusted to be as it was: changed_ns of a
- *   lane is where its first leaf begins that is not the same in both. Whoever drew it asks again from there on.
- * Where zones refer to threads or sites that are not in the file yet, which no recorder of ours writes, all is made
- * anew; also where leaves take so much memory that it should not be there twice.
+ * A file only gains chunks, so what was computed from a single chunk stays right; what depends on several may not.
+ * - Zones: kept with their decoded chunks, except zones open after a thread's last chunk, which are removed and read
+ *   again; the pyramid over them is rebuilt (1/256 of the zones).
+ * - Names: kept with their indices; new ones are appended. A slice has the same name index in old and new bins.
+ * - Everything else is read again, since late data changes earlier results: a wait or a span that contains others
+ *   moves them to other lanes, a switch on another CPU ends a state, the critical path changes, a heap's curve gets
+ *   parts of another length. The result is compared with the earlier one: changed_ns of a lane is the start of its
+ *   first leaf that differs. The viewer requests bins again from there on.
+ * If zones refer to threads or sites that are not in the file yet, which our recorders never write, or if leaves use so
+ * much memory that two copies would be too much, everything is made from scratch.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -18,11 +18,11 @@
 #include "tiles/tiles_state.h"
 #include "util/error.h"
 
-#define NAMES_ROOM 100000u /* with more names than that, some may have had to be left out */
+#define NAMES_ROOM 100000u /* with more names, some may have been omitted */
 
-/* --- what is kept ------------------------------------------------------------------------------------------------- */
+/* --- what is kept ------------------------------------------------------------------------------------------------ */
 
-/* Both have room for what they had, and there are never fewer. */
+/* The new arrays are large enough: counts never decrease. */
 static void keep_names(struct sonde_tiles *now, struct sonde_tiles *before)
 {
 	memcpy(now->site_names, before->site_names, ((size_t)before->sites + 1) * sizeof *now->site_names);
@@ -46,7 +46,7 @@ static void keep_decoded(struct sonde_tiles *now, struct sonde_tiles *before)
 	now->next_chunk = before->next_chunk;
 }
 
-/* What was open is the last of a lane. */
+/* An open slice is the last of its lane. */
 static void take_back_open(struct sonde_tile_lane_data *lane)
 {
 	while (lane->counts[0] && lane->where[lane->counts[0] - 1].chunk == UINT32_MAX) {
@@ -128,7 +128,7 @@ static uint64_t changed_leaves(const struct sonde_tile_lane_data *now, const str
 	return least(leaf_from(now, i), leaf_from(before, i));
 }
 
-/* Bins of CPU time end with the thread's life, or the recording. */
+/* Bins of CPU time end with the thread's lifetime, or the recording. */
 static uint64_t changed_life(const struct sonde_tile_lane_data *now, const struct sonde_tile_lane_data *before)
 {
 	if (now->life_from_ns != before->life_from_ns)
@@ -167,7 +167,7 @@ static int by_place(const struct sonde_tile_lane_data *a, const struct sonde_til
 	return sonde_tile_lanes_order(&a, &b);
 }
 
-/* Both are in the order of places. */
+/* Both are sorted in the same order. */
 static void compare(struct sonde_tiles *now, const struct sonde_tiles *before)
 {
 	size_t at = 0;
@@ -183,7 +183,7 @@ static void compare(struct sonde_tiles *now, const struct sonde_tiles *before)
 	}
 }
 
-/* --- both --------------------------------------------------------------------------------------------------------- */
+/* --- extending --------------------------------------------------------------------------------------------------- */
 
 static int is_to_be_made_anew(const struct sonde_tiles *tiles)
 {
@@ -217,7 +217,7 @@ int sonde_tiles_extend(struct sonde_tiles **tiles)
 	return error;
 }
 
-/* --- asking ------------------------------------------------------------------------------------------------------- */
+/* --- queries ----------------------------------------------------------------------------------------------------- */
 
 uint64_t sonde_tiles_made(const struct sonde_tiles *tiles)
 {

@@ -1,5 +1,5 @@
-/* find.c: single slices by name and length. Zones are decoded where the sums of their chunk say that there are some; in
- * the order of lanes and time, up to a bound. */
+/* find.c: finds single slices by name and length. Zones are decoded only if the sums of their chunk contain wanted
+ * names; in the order of lanes and time, up to a limit. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,7 +8,7 @@
 #include "util/array.h"
 #include "util/error.h"
 
-enum { CHUNKS_MAX = 400 }; /* of zones that are decoded: half a second */
+enum { CHUNKS_MAX = 400 }; /* maximum number of zone chunks to decode: half a second */
 
 void sonde_tile_finds_fini(struct sonde_tile_finds *finds)
 {
@@ -22,7 +22,7 @@ static int order(const struct sonde_tile_found *a, const struct sonde_tile_found
 	return by ? by : (a->lane > b->lane) - (a->lane < b->lane);
 }
 
-/* Keeps the earliest: the latest of those that are kept is the root of a heap. */
+/* Keeps the earliest: a heap whose root is the latest of the kept ones. */
 static void sink(struct sonde_tile_finds *finds, size_t i)
 {
 	for (size_t child; (child = 2 * i + 1) < finds->count; i = child) {
@@ -71,7 +71,7 @@ static int by_time(const void *left, const void *right)
 	return order(left, right);
 }
 
-/* Chunks of zones that hold some that are wanted, by their sums. */
+/* Zone chunks that contain wanted names, according to their sums. */
 struct chunks {
 	const struct sonde_tiles *tiles;
 	const struct sonde_tile_search *search;
@@ -106,10 +106,10 @@ struct looking {
 	const struct sonde_tile_search *search;
 	struct sonde_tile_finds *out;
 	struct chunks chunks;
-	uint64_t before; /* chunks that had been decoded */
+	uint64_t before; /* number of chunks decoded before */
 };
 
-/* The slices of a node of zones, where the chunk has any that are wanted. */
+/* The slices of a zone node, if its chunk contains wanted ones. */
 static int zones_of(struct looking *looking, const struct sonde_tile_lane_data *lane, size_t i,
 		    const struct sonde_tile_slice **out)
 {
@@ -152,7 +152,7 @@ static int look_at(struct looking *looking, const struct sonde_tile_lane_data *l
 	return count > 0 ? add_all(looking, lane->lane.id, slices, (size_t)count) : count;
 }
 
-/* Leaves are looked at where the node over them has any that is long enough in the time. */
+/* Visits the leaves of nodes that overlap the time range and contain a long enough slice. */
 static int look(struct looking *looking, const struct sonde_tile_lane_data *lane)
 {
 	const struct sonde_tile_search *search = looking->search;

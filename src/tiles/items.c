@@ -1,4 +1,4 @@
-/* items.c: lists that are sorted before they are lanes: calls, spans, marks, values. */
+/* items.c: lists that are sorted and then laid out in lanes: calls, spans, marks, values. */
 #include <errno.h>
 #include <stdlib.h>
 
@@ -48,7 +48,7 @@ void sonde_tile_items_sort(struct sonde_tile_items *items)
 		qsort(items->all, items->count, sizeof *items->all, by_time);
 }
 
-/* The items of one process and thread: each into the first lane that is free. */
+/* Places each item of one process and thread into the first free lane. */
 static int lay_group(struct sonde_tiles *tiles, const struct sonde_tile_item *all, size_t count,
 		     struct sonde_tile_of of)
 {
@@ -65,7 +65,7 @@ static int lay_group(struct sonde_tiles *tiles, const struct sonde_tile_item *al
 		lanes[depth] = lanes[depth] ? lanes[depth] : sonde_tiles_lane_of(tiles, &of);
 		if (!lanes[depth])
 			return -ENOMEM;
-		if (ends_ns[depth] > all[i].from_ns) { /* also the last is taken */
+		if (ends_ns[depth] > all[i].from_ns) { /* even the last lane is occupied */
 			lanes[depth]->lane.left_out++;
 			continue;
 		}

@@ -32,7 +32,7 @@ void sonde_tile_node_add(struct sonde_tile_node *into, const struct sonde_tile_n
 	}
 }
 
-/* Room for one more leaf; 0: there is none that is allowed. */
+/* Ensures capacity for one more leaf; 0: the memory limit is reached. */
 static int grow(struct sonde_tile_lane_data *lane, size_t leaf_b, size_t *room_b)
 {
 	if (lane->lane.count < lane->cap)
@@ -76,7 +76,7 @@ int sonde_tile_lane_piece(struct sonde_tile_lane_data *lane, struct sonde_tile_p
 	return 0;
 }
 
-/* Order comes before what is said: recordings are input. */
+/* Order takes precedence over recorded times, which are untrusted. */
 int sonde_tile_lane_node(struct sonde_tile_lane_data *lane, const struct sonde_tile_node *node,
 			 struct sonde_tile_where where)
 {

@@ -1,8 +1,8 @@
-/* read_cpu.c: CPU time of a thread's samples as a curve: CPU time of a bin ÷ its length.
+/* read_cpu.c: CPU time of a thread's samples as a curve: CPU time in a bin ÷ length of the bin.
  *
- * The CPU time that a sample stands for lies before it, and is at least as long: so it is spread over that time, and
- * its sum over the recording is a line with bends. A leaf is a straight part of it: `least` is the sum where it begins,
- * in ns, `most` its slope. Samples tell little of a time in which few of them lie: a bin has room for ten.
+ * The CPU time that a sample stands for was spent before it, during a time at least as long: so it is spread over that
+ * time, and the running sum over the recording is a polyline. A leaf is a straight part of it: `least` is the sum at
+ * its start, in ns, `most` its slope. A few samples say little about a time range: a bin is wide enough for ten.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -36,7 +36,7 @@ static int take(void *context, const struct sonde_batch *batch)
 	return error;
 }
 
-/* Where the slope of the sum changes, and by how much. */
+/* A change of the sum's slope. */
 struct bend {
 	uint64_t at_ns;
 	double slope;
@@ -57,7 +57,7 @@ static int add_bends(struct sonde_tiles *tiles, struct sonde_tile_lane_data *lan
 		uint64_t at_ns = bends[i].at_ns;
 		for (; i < count && bends[i].at_ns == at_ns; i++)
 			slope += bends[i].slope;
-		slope = i == count || slope < 1e-9 ? 0 : slope; /* what is left is rounding */
+		slope = i == count || slope < 1e-9 ? 0 : slope; /* the remainder is rounding */
 		uint64_t next_ns = i < count ? bends[i].at_ns : at_ns;
 		const struct sonde_tile_piece piece = {at_ns, next_ns, sum_ns, slope};
 		error = sonde_tile_lane_piece(lane, piece, &tiles->room_b);
@@ -109,10 +109,10 @@ int sonde_tile_read_cpu(struct sonde_tiles *tiles)
 
 /* --- bins --------------------------------------------------------------------------------------------------------- */
 
-/* CPU time up to a moment. */
+/* CPU time up to a given time. */
 static double sum_to(const struct sonde_tile_lane_data *lane, uint64_t at_ns)
 {
-	size_t low = 0, high = lane->lane.count; /* the first piece that begins after it */
+	size_t low = 0, high = lane->lane.count; /* index of the first piece that begins after it */
 	while (low < high) {
 		size_t middle = low + (high - low) / 2;
 		if (lane->pieces[middle].from_ns <= at_ns)

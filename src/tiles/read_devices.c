@@ -1,8 +1,8 @@
-/* read_devices.c: queues of devices as lanes: what they did as slices, an arrow from who asked for it; and memory that
- * was allocated on a device as a curve.
+/* read_devices.c: device queues as lanes: operations as slices, with an arrow from the requesting thread; and allocated
+ * device memory as a curve.
  *
- * What overlaps in a queue is in a lane more of it. When something was asked for is what it says itself; else when the
- * call of the API began that has its correlation.
+ * Overlapping operations of a queue get further lanes. The request time is the operation's own, if recorded; otherwise
+ * the start of the API call with the same correlation id.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -13,15 +13,15 @@
 #include "tiles/tiles_state.h"
 #include "util/error.h"
 
-#define MEMORY_SUB 0x80000000u /* tells devices' curves from those of heaps */
-#define POOLS_SUB 0xC0000000u  /* and what their pools have in reserve */
+#define MEMORY_SUB 0x80000000u /* distinguishes curves of devices from those of heaps */
+#define POOLS_SUB 0xC0000000u  /* and those of the reserves of their pools */
 
 struct call {
 	uint64_t correlation, start_ns;
 	uint32_t process, thread;
 };
 
-/* What is to have an arrow once all calls are known. */
+/* An operation that gets an arrow once all calls are known. */
 struct unasked {
 	uint64_t correlation, start_ns;
 	uint32_t process, queue;
@@ -35,11 +35,11 @@ struct list {
 struct reading {
 	struct sonde_tiles *tiles;
 	struct sonde_tile_items items;
-	uint32_t *names; /* by operation: + 1; 0 = not yet */
+	uint32_t *names; /* by operation: + 1; 0 = none yet */
 	struct list calls, unasked;
 };
 
-/* Where the next one goes; NULL: no memory is left for it, and it is left out. */
+/* Appends an element; NULL: no memory is left for it, and it is omitted. */
 static void *list_add(struct reading *reading, struct list *list, size_t size_b)
 {
 	if (list->count == list->cap) {
@@ -60,7 +60,7 @@ static void list_fini(struct reading *reading, struct list *list, size_t size_b)
 	free(list->all);
 }
 
-/* --- what they did ----------------------------------------------------------------------------------------------- */
+/* --- operations -------------------------------------------------------------------------------------------------- */
 
 static int name_of(struct reading *reading, const struct sonde_operation *operation, uint32_t *name)
 {
@@ -120,7 +120,7 @@ static int take(void *context, const struct sonde_batch *batch)
 	return error;
 }
 
-/* --- who asked for it -------------------------------------------------------------------------------------------- */
+/* --- requests ---------------------------------------------------------------------------------------------------- */
 
 static int by_correlation(const void *left, const void *right)
 {
@@ -158,12 +158,12 @@ static const char *device_label(struct sonde_tiles *tiles, uint32_t id)
 	return *label ? sonde_arena_printf(&tiles->arena, "%s", label) : "device";
 }
 
-/* Below its process, so without that. */
+/* Shown below its process, so the title does not repeat that. */
 static const char *title_of(struct sonde_tiles *tiles, uint32_t id)
 {
 	char name[SONDE_DEVICE_LABEL_MAX_B];
 	const char *device = device_label(tiles, sonde_session_queue(tiles->session, id)->device);
-	/* the queue first: what has no room is cut off at the end, and names of devices are long */
+	/* the queue first, since long titles are truncated and device names are long */
 	return device ? sonde_arena_printf(&tiles->arena, "%s of %s",
 					   sonde_queue_name_put(tiles->session, id, name, sizeof name), device)
 		      : NULL;

@@ -1,5 +1,5 @@
-/* read_events.c: what the program says: instants and messages as moments, counters and gauges as curves, iterations and
- * spans as slices; and snapshots, which are moments of a process. */
+/* read_events.c: the program's own events: instants and messages as instants, counters and gauges as curves, iterations
+ * and spans as slices; and snapshots, as instants of a process. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -37,7 +37,7 @@ static int add_moment(struct reading *reading, struct sonde_tile_item item, cons
 	return error ? error : sonde_tile_items_add(reading->tiles, &reading->moments, item);
 }
 
-/* Counters and gauges are the process's: `sub` is the site, and whose total it is comes with the order. */
+/* Counters and gauges belong to the process: `sub` is the site, and `name` the thread of the total. */
 static int add_value(struct reading *reading, struct sonde_tile_item item, const struct sonde_event *event)
 {
 	item.value = ((const struct sonde_event_value *)event)->value;
@@ -53,7 +53,7 @@ static int add_mark(struct reading *reading, struct sonde_tile_item item, const 
 	return sonde_tile_items_add(reading->tiles, &reading->marks, item);
 }
 
-/* Begins and ends of one id stand together: `to_ns` orders an end behind the begin of the same moment. */
+/* The begin and the end of an id sort next to each other: an end sorts after a begin of the same time. */
 static int add_span(struct reading *reading, struct sonde_tile_item item, const struct sonde_event *event)
 {
 	item.id = ((const struct sonde_event_span *)event)->id;
@@ -126,7 +126,7 @@ static int lay_marks(struct reading *reading)
 	return error;
 }
 
-/* The values of one site in a process, in order of time; `totals`: of each thread, zeroed where they are counters. */
+/* The values of one site in a process, in time order; `totals`: zeroed total per thread, for counters. */
 static int lay_site(struct sonde_tiles *tiles, const struct sonde_tile_item *items, size_t count, double *totals)
 {
 	const struct sonde_site *site = sonde_session_site(tiles->session, items->sub >> 1);
@@ -180,7 +180,7 @@ static int by_span(const void *left, const void *right)
 	return by ? by : sonde_order(a->sub, b->sub);
 }
 
-/* A begin and the end that follows it make a slice in the place of the begin; one that never ended lasts as long as its
+/* A begin and the following end become a slice in place of the begin; one without an end lasts as long as its
  * process. */
 static int lay_spans(struct reading *reading)
 {

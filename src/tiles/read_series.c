@@ -1,5 +1,5 @@
-/* read_series.c: numbers that were read again and again as curves: a gauge is what was read last, until it is read
- * again; a total is by how much it rose a second, between two readings. */
+/* read_series.c: periodically read numbers as curves. A gauge keeps its last value until the next reading; a total is
+ * shown as its rise per second between two readings. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,7 +8,7 @@
 #include "tiles/tiles_state.h"
 #include "util/error.h"
 
-/* How a unit is shown, of a gauge and of a total's rise a second. */
+/* Display units of a gauge, and of a total's rise per second. */
 static const struct unit {
 	const char *stored, *gauge, *rate;
 	double gauge_scale, rate_scale;
@@ -21,9 +21,9 @@ static const struct unit {
 #define NEAR_NS 5000000u
 
 struct last {
-	uint64_t time_ns; /* 0 = nothing yet */
+	uint64_t time_ns; /* 0 = none yet */
 	int64_t value;
-	uint64_t from_ns; /* of a total: what rose up to then has been told */
+	uint64_t from_ns; /* for a total: its rise up to this time has been output */
 	int64_t from_value;
 	struct sonde_tile_lane_data *lane;
 };
@@ -73,25 +73,25 @@ static int put(struct reading *reading, const struct sonde_series *series, struc
 	return last->lane ? sonde_tile_lane_piece(last->lane, piece, &reading->tiles->room_b) : -ENOMEM;
 }
 
-/* What a total rose by since `from_ns`, up to its last reading. */
+/* Outputs a total's rise from `from_ns` to its last reading. */
 static int put_rise(struct reading *reading, const struct sonde_series *series)
 {
 	const struct last *last = &reading->lasts[series->id];
 	double rise = (double)last->value - (double)last->from_value,
 	       rate = rise / ((double)(last->time_ns - last->from_ns) / 1e9) * unit_of(series->unit)->rate_scale;
-	if (last->time_ns == last->from_ns || rise < 0) /* it began again */
+	if (last->time_ns == last->from_ns || rise < 0) /* it restarted */
 		return 0;
 	return put(reading, series, (struct sonde_tile_piece){last->from_ns, last->time_ns, rate, rate});
 }
 
-/* What was between the last reading and this one. Kernels update totals at ticks of some ms: readings that are nearer
- * than that say nothing of the time between them, and are taken together. */
+/* Outputs what was between the last reading and this one. Kernels update totals in ticks of some ms: readings closer
+ * together than that do not show the time between them, and are merged. */
 static int add(struct reading *reading, const struct sonde_series *series, uint64_t time_ns, int64_t value)
 {
 	struct last *last = &reading->lasts[series->id], before = *last;
 	int is_total = series->kind == SONDE_METRIC_TOTAL, error = 0;
 	double shown = (double)before.value * unit_of(series->unit)->gauge_scale;
-	if (time_ns < before.time_ns) /* read twice in a moment: the later one holds */
+	if (time_ns < before.time_ns) /* two readings at the same time: the later one counts */
 		time_ns = before.time_ns;
 	int is_near = time_ns - before.time_ns < NEAR_NS || before.time_ns - before.from_ns < NEAR_NS;
 	if (is_total && before.time_ns && (!is_near || value < before.value)) {
@@ -123,7 +123,7 @@ static int take(void *context, const struct sonde_batch *batch)
 	return error;
 }
 
-/* The last reading of a gauge holds for its moment. */
+/* The last reading of a gauge holds only at its own time. */
 static int end(struct reading *reading, const struct sonde_series *series)
 {
 	const struct last *last = &reading->lasts[series->id];

@@ -1,5 +1,5 @@
-/* read_tracks.c: the stream of tracks (tracks/tracks.h) as lanes: slices and instants, a counter as a curve, a flow as
- * an arrow. */
+/* read_tracks.c: turns the stream of tracks (tracks/tracks.h) into lanes: slices and instants, counters as curves,
+ * flows as arrows. */
 #include "tracks/tracks.h"
 
 #include <errno.h>
@@ -10,12 +10,12 @@
 #include "tiles/tiles_state.h"
 #include "util/error.h"
 
-enum { WHATS_MAX = 8 }; /* numbered texts of a kind: their names are found once */
+enum { WHATS_MAX = 8 }; /* numbered texts of a kind: their names are looked up once */
 
-/* Other kinds are lanes of their process or thread by their form. */
+/* Other kinds become lanes of their process or thread by their form. */
 static const struct kind {
 	enum sonde_tile_kind lane;
-	uint8_t is_known; /* there is a lane for it */
+	uint8_t is_known; /* has a lane kind of its own */
 	uint8_t is_untitled;
 } kinds[SONDE_TRACK_KINDS] = {[SONDE_TRACK_STATES] = {SONDE_TILE_STATES, 1, 1},
 			      [SONDE_TRACK_HEAP] = {SONDE_TILE_HEAP, 1, 0},
@@ -23,9 +23,9 @@ static const struct kind {
 
 struct reading {
 	struct sonde_tiles *tiles;
-	struct sonde_tile_lane_data *lane; /* of the last event */
-	struct sonde_track track;          /* of the same */
-	uint32_t names[WHATS_MAX];         /* of the kind: + 1 */
+	struct sonde_tile_lane_data *lane; /* lane of the last event */
+	struct sonde_track track;          /* its track */
+	uint32_t names[WHATS_MAX];         /* of the current kind: + 1 */
 };
 
 /* Titles of tracks live until the next event, those of lanes as long as the tiles. */
@@ -58,7 +58,7 @@ static struct sonde_tile_of of_track(const struct sonde_track_event *event)
 				      .unit = track->unit};
 }
 
-/* The lane of an event, which is mostly that of the one before. */
+/* The lane of an event, usually that of the previous one. */
 static struct sonde_tile_lane_data *lane_of_event(struct reading *reading, const struct sonde_track_event *event)
 {
 	const struct sonde_track *track = &event->track;
@@ -117,7 +117,7 @@ static int put(struct reading *reading, const struct sonde_track_event *event)
 	return event->form == SONDE_TRACK_COUNTER ? put_piece(reading, event) : put_slice(reading, event);
 }
 
-/* Names have their numbers in the order of the states, whichever comes first. */
+/* Registers the names in the order of the states, whichever occurs first. */
 static int name_states(struct reading *reading)
 {
 	int error = 0;

@@ -1,6 +1,6 @@
-/* read_waits.c: calls that waited as slices. A thread is in one call at a time, or in one that a signal's handler makes
- * within another: that is a lane more. A lock that was held is no waiting of its thread. A wait that looks from outside
- * found is called so: its length is what they stand for, and was not measured. */
+/* read_waits.c: blocking calls as slices. A thread is in one call at a time, unless a signal handler makes one within
+ * another: that needs a further lane. Holding a lock is not a wait of its thread. A wait found by polling from outside
+ * is marked as sampled: its length is what the polls stand for, and was not measured. */
 #include <errno.h>
 #include <stdio.h>
 
@@ -10,7 +10,7 @@
 struct reading {
 	struct sonde_tiles *tiles;
 	struct sonde_tile_items items;
-	uint32_t names[2][SONDE_WAIT_KINDS]; /* of measured and of sampled ones; + 1 */
+	uint32_t names[2][SONDE_WAIT_KINDS]; /* of measured and of sampled waits; + 1 */
 };
 
 static int name_of(struct reading *reading, uint32_t kind, int is_sampled, uint32_t *name)

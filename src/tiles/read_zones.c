@@ -1,8 +1,8 @@
-/* read_zones.c: zones as slices: a lane a thread and depth. What is deeper than the last lane lies within its slices.
+/* read_zones.c: zones as slices: one lane per thread and depth. Zones deeper than the last lane are within its slices.
  *
- * Their pyramids stand on the nodes in the summaries of chunks, so that nothing is decoded but what is zoomed into
- * (cache.c). A chunk without nodes is decoded here, once. What is open at the end of a thread's last chunk is at most
- * one slice a lane, and the last. Of a recording that grows only chunks that are new are read (extend.c).
+ * Their pyramids are built on the nodes in the chunk summaries, so only zones that are zoomed into are decoded
+ * (cache.c). A chunk without nodes is decoded here, once. Zones open at the end of a thread's last chunk are at most
+ * one slice per lane, its last. If the recording grows, only new chunks are read (extend.c).
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -59,7 +59,7 @@ static int take_nodes(struct sonde_tiles *tiles, const struct sonde_zone_chunk *
 	return error;
 }
 
-/* Zones of a chunk, or those that are open behind it (chunk UINT32_MAX). */
+/* Takes the zones of a chunk, or those open at its end (chunk UINT32_MAX). */
 static int take_zones(struct sonde_tiles *tiles, uint32_t chunk, const struct sonde_batch *batch)
 {
 	struct sonde_tile_lane_data *lanes[SONDE_TILE_DEPTHS] = {0};
@@ -82,7 +82,7 @@ static int take_zones(struct sonde_tiles *tiles, uint32_t chunk, const struct so
 	return error ? error : leave_out(tiles, batch->process, batch->thread, deeper, chunk == UINT32_MAX);
 }
 
-/* Whether something in it refers to what is not there, or not yet. */
+/* True if it refers to something that is not (yet) known. */
 static int is_vague(const struct sonde_zone_chunk *chunk)
 {
 	int found = !chunk->thread || !chunk->process;
@@ -126,7 +126,7 @@ int sonde_tile_read_zones(struct sonde_tiles *tiles)
 	uint32_t threads = tiles->threads, name;
 	struct reading reading = {.tiles = tiles};
 	int rc = sonde_cursor_open(&reading.cursor, session, 1u << SONDE_CHUNK_ZONES);
-	/* Zones are decoded later, and names are asked for before. */
+	/* Register names now, since zones are decoded later. */
 	for (uint32_t site = 0; site <= tiles->sites && !rc; site++)
 		rc = sonde_tiles_site_name(tiles, site, &name);
 	rc = rc ? rc : sonde_session_zone_chunks_from(session, tiles->next_chunk, take_chunk, &reading);

@@ -1,4 +1,4 @@
-/* tile.h: what a lane of the timeline is, and what its slices are called by. */
+/* tile.h: a lane of the timeline, and the names of its slices. */
 #ifndef SONDE_TILES_TILE_H
 #define SONDE_TILES_TILE_H
 
@@ -6,10 +6,10 @@
 
 enum sonde_tile_form { SONDE_TILE_SLICES = 1, SONDE_TILE_CURVE = 2, SONDE_TILE_MOMENTS = 3 };
 
-/* In the order in which the lanes of a thread are drawn. */
+/* In drawing order within a thread. */
 enum sonde_tile_kind {
 	SONDE_TILE_PATH,
-	SONDE_TILE_DEVICE, /* a queue of a device: of its process */
+	SONDE_TILE_DEVICE, /* a queue of a device; belongs to its process */
 	SONDE_TILE_HEAP,
 	SONDE_TILE_SERIES,
 	SONDE_TILE_SPANS,
@@ -29,25 +29,24 @@ struct sonde_tile_lane {
 	uint32_t id; /* its index */
 	enum sonde_tile_kind kind;
 	enum sonde_tile_form form;
-	uint32_t process, thread; /* ids; 0 = of none */
-	uint32_t depth;           /* of lanes that nest: 0 = the outermost */
+	uint32_t process, thread; /* ids; 0 = none */
+	uint32_t depth;           /* for nested lanes: 0 = the outermost */
 	const char *title, *unit;
-	uint64_t count; /* of slices, pieces of a curve, moments */
-	uint64_t
-	    left_out; /* that it has no room for: zones deeper than SONDE_TILE_DEPTHS, what memory has no room for */
-	double most;  /* of a curve; else 0 */
+	uint64_t count;    /* number of slices, curve pieces or instants */
+	uint64_t left_out; /* omitted: zones deeper than SONDE_TILE_DEPTHS, and what exceeds the memory limit */
+	double most;       /* maximum of a curve; otherwise 0 */
 };
 
-/* What slices and moments are called by. */
+/* The name of slices and instants. */
 struct sonde_tile_name {
 	const char *text;
-	uint32_t color; /* 0xRRGGBB; 0 = none was chosen */
+	uint32_t color; /* 0xRRGGBB; 0 = not chosen */
 };
 
-/* A lane as it was in an earlier making. */
+/* A lane compared with an earlier version. */
 struct sonde_tile_since {
-	uint32_t id;         /* then; UINT32_MAX = it was not there */
-	uint64_t changed_ns; /* bins of before are what they were; UINT64_MAX = all are */
+	uint32_t id;         /* in that version; UINT32_MAX = it did not exist */
+	uint64_t changed_ns; /* bins before this time are unchanged; UINT64_MAX = all are */
 };
 
 #endif

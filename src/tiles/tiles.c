@@ -1,4 +1,4 @@
-/* tiles.c: makes the lanes of a recording, and puts them into the order in which they are drawn. */
+/* tiles.c: creates the lanes of a recording, and sorts them in drawing order. */
 #include "tiles/tiles.h"
 
 #include <errno.h>
@@ -13,17 +13,17 @@
 #include "util/array.h"
 #include "util/error.h"
 
-#define NAMES_MAX 200000u /* texts of messages are anybody's: others of these are "…" */
+#define NAMES_MAX 200000u /* message texts are arbitrary: beyond this they become "…" */
 
-/* In this order names get their numbers; kinds of tracks that are not named come last. What the program reported is
- * read with its spans (read_events.c). */
+/* Names are numbered in this order; kinds of tracks not listed come last. The program's own events are read together
+ * with its spans (read_events.c). */
 #define EARLIER                                                                      \
 	(SONDE_TRACKS_OF(SONDE_TRACK_EVENTS) | SONDE_TRACKS_OF(SONDE_TRACK_STATES) | \
 	 SONDE_TRACKS_OF(SONDE_TRACK_HEAP) | SONDE_TRACKS_OF(SONDE_TRACK_PATH))
 
 static const struct {
 	sonde_tile_reader *read;
-	uint32_t kinds; /* of tracks, instead */
+	uint32_t kinds; /* or track kinds, if `read` is NULL */
 } readers[] = {
     {sonde_tile_read_zones, 0},   {NULL, SONDE_TRACKS_OF(SONDE_TRACK_STATES)},
     {sonde_tile_read_waits, 0},   {sonde_tile_read_cpu, 0},
@@ -96,13 +96,13 @@ struct sonde_tile_lane_data *sonde_tiles_lane_of(struct sonde_tiles *tiles, cons
 	return found ? tiles->lanes[found - 1] : add_lane(tiles, of, hash);
 }
 
-/* The path, each process with what is its own and then its threads, the machine. */
+/* The critical path, then each process with its own lanes and its threads, then the machine. */
 int sonde_tile_lanes_order(const void *left, const void *right)
 {
 	const struct sonde_tile_lane_data *a = *(const struct sonde_tile_lane_data *const *)left,
 					  *b = *(const struct sonde_tile_lane_data *const *)right;
 	int by = sonde_order(a->lane.kind != SONDE_TILE_PATH, b->lane.kind != SONDE_TILE_PATH);
-	by = by ? by : sonde_order(a->lane.process - 1, b->lane.process - 1); /* 0 is the last */
+	by = by ? by : sonde_order(a->lane.process - 1, b->lane.process - 1); /* 0 becomes the last */
 	by = by ? by : sonde_order(a->lane.thread, b->lane.thread);
 	by = by ? by : sonde_order((uint64_t)a->lane.kind, (uint64_t)b->lane.kind);
 	by = by ? by : sonde_order(a->sub, b->sub);
@@ -152,7 +152,7 @@ int sonde_tiles_site_name(struct sonde_tiles *tiles, uint32_t site, uint32_t *ou
 	return error;
 }
 
-/* --- walking ------------------------------------------------------------------------------------------------------ */
+/* --- reading chunks ---------------------------------------------------------------------------------------------- */
 
 int sonde_tiles_walk(struct sonde_tiles *tiles, uint32_t types,
 		     int (*take)(void *context, const struct sonde_batch *batch), void *context)
@@ -168,14 +168,14 @@ int sonde_tiles_walk(struct sonde_tiles *tiles, uint32_t types,
 	return error ? error : rc;
 }
 
-/* --- the whole ---------------------------------------------------------------------------------------------------- */
+/* --- public functions -------------------------------------------------------------------------------------------- */
 
 static int build(struct sonde_tiles *tiles)
 {
 	int error = 0;
 	if (tiles->lane_count)
 		qsort(tiles->lanes, tiles->lane_count, sizeof(*tiles->lanes), sonde_tile_lanes_order);
-	sonde_map_fini(&tiles->lane_index); /* numbers are others now */
+	sonde_map_fini(&tiles->lane_index); /* indices have changed */
 	tiles->lane_index = (struct sonde_map){0};
 	for (size_t i = 0; i < tiles->lane_count && !error; i++) {
 		tiles->lanes[i]->lane.id = (uint32_t)i;

@@ -1,11 +1,11 @@
-/* tiles.h: a recording as lanes over time, and bins of them: what a timeline is drawn from.
+/* tiles.h: a recording as lanes over time, and bins of them: the data from which a timeline is drawn.
  *
- * A lane has slices that neither overlap nor nest, a curve, or moments (slices without length). Each has a pyramid over
- * it, 16 to 1, whose nodes say how many slices lie below, from when to when, how much of that they cover, and which is
- * the longest: so bins of any part at any width cost what is drawn, not what was recorded.
+ * A lane contains slices that neither overlap nor nest, a curve, or instants (slices without length). A 16-to-1 pyramid
+ * over it stores per node the number of slices below, their time range, the covered time, and the longest slice. So the
+ * cost of bins, for any range and width, depends on what is drawn, not on what was recorded.
  *
- * Times are CLOCK_MONOTONIC ns, as in the session. One thread at a time, as with the session. Texts and lanes live as
- * long as the tiles.
+ * Times are CLOCK_MONOTONIC ns, as in the session. Use from one thread at a time, like the session. Texts and lanes
+ * live as long as the tiles.
  */
 #ifndef SONDE_TILES_TILES_H
 #define SONDE_TILES_TILES_H
@@ -18,26 +18,26 @@
 
 struct sonde_tiles;
 
-/* Reads what there is. -ENOMEM; chunks that cannot be read are left out. */
+/* Reads the current contents. -ENOMEM; unreadable chunks are skipped. */
 int sonde_tiles_open(struct sonde_tiles **out, struct sonde_session *session);
 void sonde_tiles_close(struct sonde_tiles *tiles);
 
-/* Whether the recording has not grown since (sonde_session_refresh()): else sonde_tiles_extend(). Until then they show
- * what was there. */
+/* False if the recording has grown since (sonde_session_refresh()): then call sonde_tiles_extend(). Until then the
+ * tiles show the earlier state. */
 int sonde_tiles_is_current(const struct sonde_tiles *tiles);
 
-/* Makes them those of the recording as it is now, as sonde_tiles_open() would: zones of chunks that were there are
- * kept, and so are names, at their places. Lanes are others, with ids of their own. -ENOMEM: then *tiles is NULL, and
- * what it was is closed. */
+/* Updates the tiles to the current recording, with the same result as sonde_tiles_open(): zones of known chunks and the
+ * indices of names are kept. Lanes are new, with new ids. -ENOMEM: then *tiles is NULL, and the old tiles are
+ * closed. */
 int sonde_tiles_extend(struct sonde_tiles **tiles);
 
-/* What tells this making of the tiles from all others; never 0. */
+/* Identifies this version of the tiles; unique, never 0. */
 uint64_t sonde_tiles_made(const struct sonde_tiles *tiles);
 
-/* 0, or -ESTALE: that making is not known, or so long ago that it has been forgotten. */
+/* 0, or -ESTALE: the version is unknown, or so old that it has been forgotten. */
 int sonde_tiles_since(const struct sonde_tiles *tiles, uint64_t made, size_t lane, struct sonde_tile_since *out);
 
-/* Which lane is now what had an id then; SIZE_MAX: none, or it is not known. */
+/* The current index of the lane that had this id in an earlier version; SIZE_MAX: none, or unknown. */
 size_t sonde_tiles_lane_now(const struct sonde_tiles *tiles, uint64_t made, size_t id);
 
 size_t sonde_tiles_lane_count(const struct sonde_tiles *tiles);
@@ -45,7 +45,7 @@ const struct sonde_tile_lane *sonde_tiles_lane(const struct sonde_tiles *tiles, 
 size_t sonde_tiles_name_count(const struct sonde_tiles *tiles);
 const struct sonde_tile_name *sonde_tiles_name(const struct sonde_tiles *tiles, size_t i);
 
-/* "zones", "states": stable words. */
+/* "zones", "states": stable identifiers. */
 const char *sonde_tile_kind_word(enum sonde_tile_kind kind);
 
 /* --- bins --------------------------------------------------------------------------------------------------------- */
@@ -55,13 +55,13 @@ struct sonde_tile_view {
 	uint32_t width;          /* in pixels, 1 … SONDE_TILE_WIDTH_MAX */
 };
 
-/* Of slices and moments: one as it was recorded (many = 1), or so many that are less than a pixel each and together
- * less than two; the longest has the name, the earliest of these. */
+/* For slices and instants: either a single recorded one (many = 1), or several shorter than a pixel each and shorter
+ * than two together; the name is that of the longest, the earliest if several are equally long. */
 struct sonde_tile_row {
 	uint64_t from_ns, to_ns;
 	union {
-		uint64_t busy_ns; /* slices: how much of it they cover */
-		double least;     /* curves: in this time */
+		uint64_t busy_ns; /* slices: the covered time */
+		double least;     /* curves: minimum in this time */
 	};
 	double most;
 	uint32_t name, many;
@@ -70,29 +70,30 @@ struct sonde_tile_row {
 struct sonde_tile_rows {
 	struct sonde_tile_row *all;
 	size_t count, cap;
-	int is_coarse; /* sonde_tiles_bins_until() came to its end first; what was decoded is there next time */
+	int is_coarse; /* sonde_tiles_bins_until() ran out of time; what it decoded is kept for next time */
 };
 
-/* The rows of a lane that lie in the view with any part, and at its ends maybe some within a pixel of it, in order of
- * time; replaces what is in `out`, which begins zeroed and is freed with sonde_tile_rows_fini(). -ENOMEM. */
+/* The rows of a lane that overlap the view, and possibly some within a pixel of its ends, in time order. Replaces the
+ * contents of `out`, which must be zeroed at first and freed with sonde_tile_rows_fini(). -ENOMEM. */
 int sonde_tiles_bins(struct sonde_tiles *tiles, size_t lane, const struct sonde_tile_view *view,
 		     struct sonde_tile_rows *out);
-/* The same in little time: but for the first that calls with the same until_ns (CLOCK_MONOTONIC) come to, no chunk of
- * zones is decoded that would take longer than that, and rows of zones may be of some that are longer than a pixel. */
+/* The same with a deadline, until_ns (CLOCK_MONOTONIC): no chunk of zones is decoded that is expected to take longer,
+ * except the first one in all calls with the same until_ns. Rows may then combine zones longer than a pixel. */
 int sonde_tiles_bins_until(struct sonde_tiles *tiles, size_t lane, const struct sonde_tile_view *view,
 			   uint64_t until_ns, struct sonde_tile_rows *out);
 
-/* Rows of one lane, among others that are asked for at once. */
+/* A request for the rows of one lane, in a batch. */
 struct sonde_tile_ask {
-	size_t lane; /* of any kind but SONDE_TILE_CPU */
+	size_t lane; /* of any kind except SONDE_TILE_CPU */
 	struct sonde_tile_view view;
-	struct sonde_tile_rows *rows; /* as of sonde_tiles_bins(); NULL: they are only counted */
-	uint64_t *count;              /* then: it grows by how many they are, and several asks may share it; */
-	uint64_t most;                /* where it gets greater than this, it grows no further */
-	uint32_t every; /* of so many chunks that would be decoded one is, and counts for the others; 0, 1: all are */
+	struct sonde_tile_rows *rows; /* as for sonde_tiles_bins(); NULL: rows are only counted */
+	uint64_t *count;              /* then incremented by their number; may be shared by several requests */
+	uint64_t most;                /* once it exceeds this, it is no longer incremented */
+	uint32_t every; /* decode only one in this many chunks, and count it for the others; 0, 1: decode all */
 };
 
-/* The same of several lanes, or of one at several widths, in one pass: each chunk of zones is decoded once. -ENOMEM. */
+/* The same for several lanes, or for one at several widths, in one pass: each chunk of zones is decoded once.
+ * -ENOMEM. */
 int sonde_tiles_bins_each(struct sonde_tiles *tiles, const struct sonde_tile_ask *asks, size_t count);
 void sonde_tile_rows_fini(struct sonde_tile_rows *rows);
 
@@ -104,46 +105,46 @@ struct sonde_tile_found {
 };
 
 struct sonde_tile_finds {
-	struct sonde_tile_found *all; /* the earliest first */
+	struct sonde_tile_found *all; /* earliest first */
 	size_t count, cap;
-	uint64_t of;  /* how many there are */
-	int is_whole; /* `of` is known; else it would have taken too long to count */
+	uint64_t of;  /* total number */
+	int is_whole; /* `of` is complete; otherwise counting would have taken too long */
 };
 
-/* Slices that have one of the names and are as long as is asked for, in the time from from_ns to to_ns with any part.
- */
+/* Selects slices with one of the names and a length in the range, that overlap from_ns to to_ns. */
 struct sonde_tile_search {
-	const uint8_t *names; /* by index: 1 = wanted */
+	const uint8_t *names; /* by name index: 1 = wanted */
 	uint64_t from_ns, to_ns;
-	uint64_t shortest_ns, longest_ns; /* both included */
+	uint64_t shortest_ns, longest_ns; /* both inclusive */
 	size_t limit;
-	uint32_t thread; /* of its lanes, and of those that are of no thread; 0: of all */
+	uint32_t thread; /* its lanes, and lanes without a thread; 0: all lanes */
 };
 
-/* At most `limit`; replaces what is in `out`, which begins zeroed and is freed with sonde_tile_finds_fini(). -ENOMEM.
+/* Finds at most `limit` slices; replaces the contents of `out`, which must be zeroed at first and freed with
+ * sonde_tile_finds_fini(). -ENOMEM.
  */
 int sonde_tiles_find(struct sonde_tiles *tiles, const struct sonde_tile_search *search, struct sonde_tile_finds *out);
 void sonde_tile_finds_fini(struct sonde_tile_finds *finds);
 
-/* From one thread to another: who woke whom, who gave a lock to whom; from a thread to a queue of a device: what it
- * asked for, from when it did to its start. */
+/* An arrow from one thread to another (a wake-up, a lock hand-off), or from a thread to a device queue: from the
+ * request to its start. */
 struct sonde_tile_arrow {
 	uint64_t from_ns, to_ns;
 	uint32_t from_lane, to_lane;
 	const char *kind; /* "wake-up", "lock", "launch" */
 };
 
-/* Writes at most `limit` of the arrows in a time, evenly chosen where there are more; how many there are in `of`. */
+/* Writes at most `limit` of the arrows in a time range, an even selection if there are more; *of = the total number. */
 size_t sonde_tiles_arrows(const struct sonde_tiles *tiles, const struct sonde_tile_view *view, size_t limit,
 			  struct sonde_tile_arrow *out, size_t *of);
 
-/* A step of the critical path, and the lane of its thread; UINT32_MAX: it has none. */
+/* A segment of the critical path, and the lane of its thread; UINT32_MAX: none. */
 struct sonde_tile_step {
 	uint64_t from_ns, to_ns;
 	uint32_t name, thread, lane;
 };
 
-/* The same of the steps of the critical path; where there are more, the longest. In order of time. */
+/* The same for segments of the critical path; if there are more, the longest. In time order. */
 size_t sonde_tiles_steps(const struct sonde_tiles *tiles, const struct sonde_tile_view *view, size_t limit,
 			 struct sonde_tile_step *out, size_t *of);
 

@@ -1,4 +1,4 @@
-/* tiles_state.h: what tiles are made of, for the files of this folder: readers fill lanes, each of one kind. */
+/* tiles_state.h: the internal state of tiles, for the files of this folder. Each reader fills the lanes of one kind. */
 #ifndef SONDE_TILES_TILES_STATE_H
 #define SONDE_TILES_TILES_STATE_H
 
@@ -7,75 +7,74 @@
 #include "util/arena.h"
 #include "util/map.h"
 
-/* Leaves that are in memory. A recording of 10 million switches takes 240 MB. */
+/* Limit of leaves in memory. A recording of 10 million switches takes 240 MB. */
 #define SONDE_TILE_LEAVES_MAX_B ((size_t)1 << 30)
 
-/* Zones of a chunk, by depth; and nodes of SONDE_TILE_FAN of each depth, the last of a depth of fewer. */
+/* The zones of a chunk by depth, and nodes of SONDE_TILE_FAN zones each per depth, the last of a depth with fewer. */
 struct sonde_tile_decoded {
 	size_t chunk, size_b;
-	struct sonde_tile_node *groups; /* behind the slices */
+	struct sonde_tile_node *groups; /* stored after the slices */
 	uint32_t first_group[SONDE_TILE_DEPTHS + 1];
-	uint64_t used;                         /* when, in calls */
-	uint32_t first[SONDE_TILE_DEPTHS + 1]; /* of each depth, and the end of the last */
+	uint64_t used;                         /* call number of the last use */
+	uint32_t first[SONDE_TILE_DEPTHS + 1]; /* index of each depth's first slice, and the end of the last */
 	struct sonde_tile_slice slices[];
 };
 
-/* The last chunk of zones of a thread. */
+/* The last zone chunk of a thread. */
 struct sonde_tile_last {
 	size_t chunk; /* + 1; 0 = none */
-	int is_open;  /* it leaves zones open */
+	int is_open;  /* zones are open at its end */
 };
 
-/* The chunks that were decoded last. */
+/* Cache of the most recently decoded chunks. */
 struct sonde_tile_cache {
-	struct sonde_cursor *cursor; /* over zones, with the ids of when the tiles were made */
+	struct sonde_cursor *cursor; /* over zones, with the ids known when the tiles were made */
 	struct sonde_tile_decoded **rows;
 	size_t count, cap, size_b;
 	struct sonde_map index; /* chunk + 1 → row + 1 */
 	uint64_t calls, decoded;
-	uint64_t decode_ns; /* what the last one took */
-	uint64_t until_ns;  /* of the last call that had little time and decoded one */
+	uint64_t decode_ns; /* duration of the last decoding */
+	uint64_t until_ns;  /* deadline of the last call with a deadline that decoded a chunk */
 };
 
 struct sonde_tiles {
 	struct sonde_session *session;
 	struct sonde_arena arena, name_arena;
-	struct sonde_tile_lane_data **lanes; /* by id when all are there */
+	struct sonde_tile_lane_data **lanes; /* by id once all are there */
 	size_t lane_count, lane_cap;
 	struct sonde_map lane_index;
 	struct sonde_tile_name *names;
 	size_t name_count, name_cap;
 	struct sonde_map name_index;
-	uint32_t *site_names; /* by site id: index + 1; 0 = not yet */
+	uint32_t *site_names; /* by site id: index + 1; 0 = none yet */
 	size_t room_b;
 	struct sonde_tile_cache cache;
-	/* The session may grow: of what is new here nothing is known until tiles are made anew. */
+	/* The session may grow: later ids are unknown here until the tiles are extended. */
 	uint32_t sites, threads;
-	uint64_t period_ns;                  /* of samples */
-	uint64_t file_b;                     /* of the recording that they are of */
-	struct sonde_tile_arrow_row *arrows; /* by time */
+	uint64_t period_ns;                  /* sampling period */
+	uint64_t file_b;                     /* size of the recording that they show */
+	struct sonde_tile_arrow_row *arrows; /* in time order */
 	size_t arrow_count, arrow_cap;
-	uint32_t *thread_lanes; /* by thread: the first lane of it, + 1: of its states where it has them; 0 = none */
-	uint32_t *queue_lanes;  /* by queue: the first lane of it, + 1; 0 = none */
-	size_t queues;          /* of devices */
-	size_t next_chunk;      /* the first that zones have not been read of */
+	uint32_t *thread_lanes;        /* by thread: its states lane, else its first lane, + 1; 0 = none */
+	uint32_t *queue_lanes;         /* by queue: its first lane, + 1; 0 = none */
+	size_t queues;                 /* number of device queues */
+	size_t next_chunk;             /* the first chunk from which zones have not been read */
 	struct sonde_tile_last *lasts; /* by thread */
-	int is_vague;                  /* zones were read whose thread or site is not known: it may be later */
-	uint64_t made,
-	    makings[SONDE_TILE_MAKINGS]; /* when, CLOCK_MONOTONIC ns; those before, the last first; 0 = none */
+	int is_vague;                  /* zones refer to an unknown thread or site, which may become known later */
+	uint64_t made, makings[SONDE_TILE_MAKINGS]; /* CLOCK_MONOTONIC ns; earlier ones latest first, 0 = none */
 };
 
 enum sonde_tile_arrow_kind { SONDE_TILE_WAKES, SONDE_TILE_UNLOCKS, SONDE_TILE_LAUNCHES };
 
 struct sonde_tile_arrow_row {
 	uint64_t from_ns, to_ns;
-	uint32_t from, to; /* threads; of LAUNCHES `to` is a queue */
+	uint32_t from, to; /* threads; for LAUNCHES `to` is a queue */
 	uint8_t kind;      /* enum sonde_tile_arrow_kind */
 };
 
 /* --- tiles.c: for readers ----------------------------------------------------------------------------------------- */
 
-/* What a lane is of; `sub` tells lanes of one kind, process and thread apart. Texts live as long as the session. */
+/* Identifies a lane; `sub` distinguishes lanes of one kind, process and thread. Texts live as long as the session. */
 struct sonde_tile_of {
 	enum sonde_tile_kind kind;
 	enum sonde_tile_form form;
@@ -83,29 +82,30 @@ struct sonde_tile_of {
 	const char *title, *unit;
 };
 
-/* The lane, made when it is new; NULL: out of memory, with a sentence. */
+/* Returns the lane, created if new; NULL: out of memory, with a sentence. */
 struct sonde_tile_lane_data *sonde_tiles_lane_of(struct sonde_tiles *tiles, const struct sonde_tile_of *of);
 
-/* The index of a name; −ENOMEM. The text is copied where it is new. */
+/* Returns the index of a name; −ENOMEM. A new text is copied. */
 int sonde_tiles_name_of(struct sonde_tiles *tiles, const char *text, uint32_t color, uint32_t *out);
 int sonde_tiles_site_name(struct sonde_tiles *tiles, uint32_t site, uint32_t *out);
 
-/* Calls `take` for every batch of the types. Chunks that cannot be decoded are left out. */
+/* Calls `take` for every batch of the types. Chunks that cannot be decoded are skipped. */
 int sonde_tiles_walk(struct sonde_tiles *tiles, uint32_t types,
 		     int (*take)(void *context, const struct sonde_batch *batch), void *context);
 
 int sonde_tiles_arrow(struct sonde_tiles *tiles, const struct sonde_tile_arrow_row *row);
-/* When all are there, and all lanes. -ENOMEM. */
+/* Call once all arrows and lanes exist. -ENOMEM. */
 int sonde_tiles_arrows_sort(struct sonde_tiles *tiles);
 
-/* For qsort() of lanes: the order in which they are drawn. No two are the same. */
+/* For qsort() of lanes: drawing order. No two compare equal. */
 int sonde_tile_lanes_order(const void *left, const void *right);
 
-/* Both of tiles.c, for extend.c: all but what is read; and readers, and what comes after them. -ENOMEM. */
+/* Both from tiles.c, for extend.c: init sets up everything except what is read; read runs the readers and finishes the
+ * lanes. -ENOMEM. */
 int sonde_tiles_init(struct sonde_tiles *tiles, struct sonde_session *session);
 int sonde_tiles_read(struct sonde_tiles *tiles);
 
-/* --- lists that are sorted before they are lanes ------------------------------------------------------------------ */
+/* --- lists that are sorted and then laid out in lanes ------------------------------------------------------------ */
 
 struct sonde_tile_item {
 	uint64_t from_ns, to_ns;
@@ -125,41 +125,41 @@ struct sonde_tile_items {
 
 int sonde_tile_items_add(struct sonde_tiles *tiles, struct sonde_tile_items *items, struct sonde_tile_item item);
 void sonde_tile_items_fini(struct sonde_tiles *tiles, struct sonde_tile_items *items);
-/* By process, thread, sub, from, and the longest first. */
+/* By process, thread, sub, start, and longest first. */
 void sonde_tile_items_sort(struct sonde_tile_items *items);
 
-/* Sorts, and lays items of one process and thread into as many lanes as are needed that none overlap. */
+/* Sorts the items, and distributes those of each process and thread to as many lanes as needed so that none overlap. */
 int sonde_tile_items_lay(struct sonde_tiles *tiles, struct sonde_tile_items *items, const struct sonde_tile_of *of);
 
-/* --- readers: a file each ----------------------------------------------------------------------------------------- */
+/* --- readers: one file each -------------------------------------------------------------------------------------- */
 
 typedef int sonde_tile_reader(struct sonde_tiles *tiles);
 
 sonde_tile_reader sonde_tile_read_zones, sonde_tile_read_waits, sonde_tile_read_cpu, sonde_tile_read_series,
     sonde_tile_read_events, sonde_tile_read_devices;
 
-/* All tracks of these kinds: bits SONDE_TRACKS_OF(). */
+/* Reads all tracks of these kinds: bits SONDE_TRACKS_OF(). */
 int sonde_tile_read_tracks(struct sonde_tiles *tiles, uint32_t kinds);
 
 /* --- others ------------------------------------------------------------------------------------------------------- */
 
 int sonde_tile_rows_add(struct sonde_tile_rows *rows, const struct sonde_tile_row *row);
 
-/* Counts a slice if it is wanted, and keeps it if it is one of the earliest. -ENOMEM. */
+/* Counts a matching slice, and keeps it if it is among the earliest. -ENOMEM. */
 int sonde_tile_finds_add(struct sonde_tile_finds *finds, const struct sonde_tile_search *search,
 			 const struct sonde_tile_found *found);
 
-/* The zones of a chunk; lives until the next call. -ENOMEM, or another negative errno where it cannot be decoded. */
+/* The zones of a chunk; valid until the next call. -ENOMEM, or another negative errno if it cannot be decoded. */
 int sonde_tile_cache_get(struct sonde_tiles *tiles, size_t chunk, const struct sonde_tile_decoded **out);
 int sonde_tile_cache_has(const struct sonde_tile_cache *cache, size_t chunk);
 void sonde_tile_cache_fini(struct sonde_tile_cache *cache);
 
-/* The slices of a node of zones: how many from *out on. 0: they cannot be had. -ENOMEM. `groups`: nodes of
- * SONDE_TILE_FAN of them each, the last of fewer; NULL where those do not stand so. */
+/* The slices of a zone node, starting at *out; returns their number. 0: not available. -ENOMEM. `groups`: nodes of
+ * SONDE_TILE_FAN of these slices each, the last with fewer; NULL if the slices are not aligned to groups. */
 int sonde_tile_cache_slices(struct sonde_tiles *tiles, const struct sonde_tile_lane_data *lane, size_t node,
 			    const struct sonde_tile_slice **out, const struct sonde_tile_node **groups);
 
-/* Of CPU time: its leaves are where its sum bends. */
+/* For CPU time: the leaves are the straight parts of its running sum. */
 int sonde_tile_cpu_bins(struct sonde_tiles *tiles, const struct sonde_tile_lane_data *lane,
 			const struct sonde_tile_view *view, struct sonde_tile_rows *out);
 

@@ -1,8 +1,8 @@
-/* events.c: what the program itself reported: instants and messages, iterations, and the values of its counters.
+/* events.c: the program's own events: instants and messages, iterations, and the values of its counters.
  *
- * A counter's running total is kept for each thread, so each thread has a counter of its own; a gauge belongs to the
- * process and is whatever any thread set last. Spans and the arguments of zones are events of the program too, but they
- * need others of their kind to make sense: export/marks.h gathers those.
+ * A counter's running total is kept per thread, so each thread has its own counter; a gauge belongs to the process, and
+ * has the value that any thread set last. Spans and arguments of zones are events of the program as well, but make
+ * sense only together with others of their kind: export/marks.h collects those.
  */
 #include <string.h>
 
@@ -24,9 +24,9 @@ void sonde_track_text(const struct sonde_event *event, char out[SONDE_TRACK_TEXT
 static const struct form {
 	enum sonde_track_form form; /* 0: not shown */
 	const char *category;
-	const char *value; /* the key of its number; NULL: it has none */
+	const char *value; /* key of its number; NULL: it has none */
 	const char *what;  /* NULL: the name of its site */
-	int is_of_process; /* the counter; `thread` says who set it */
+	int is_of_process; /* counter of the process; `thread` is the one that set it */
 } forms[] = {[SONDE_EVENT_COUNTER] = {SONDE_TRACK_COUNTER, "counter", "value", NULL, 0},
 	     [SONDE_EVENT_COUNT] = {SONDE_TRACK_COUNTER, "counter", "value", NULL, 0},
 	     [SONDE_EVENT_GAUGE] = {SONDE_TRACK_COUNTER, "counter", "value", NULL, 1},

@@ -1,9 +1,9 @@
 /* heap.c: live bytes of each heap as a counter of its process: "heap live", "mappings live", "pool NAME live".
  *
- * The time in which a process was there is cut into equal parts. A trace gets the most that was live in a part, at its
- * middle, and what was live at its end, where anything changed, and 0 when the process ends; all heaps together have
- * some thousands of points. A viewer that zooms gets pieces with the least and the most that can have been live in
- * them; parts in which nothing changed are one piece.
+ * The lifetime of a process is divided into equal parts. For each part in which anything changed, a trace gets the
+ * maximum of the live bytes, at the middle of the part, and the live bytes at its end; and 0 when the process exits.
+ * All heaps together have some thousands of points. A viewer that zooms gets pieces with the minimum and maximum of the
+ * live bytes; consecutive parts without changes are one piece.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -17,15 +17,15 @@
 enum { PARTS_MAX = 1000, PARTS_MIN = 50, PARTS_OF_ALL = 4000, PARTS_WHOLE = 2000, NAME_MAX_B = 300 };
 
 struct heaps {
-	struct sonde_heap_interval *parts; /* of the heap in hand */
+	struct sonde_heap_interval *parts; /* of the current heap */
 	size_t count;
 	uint32_t id; /* of that heap; 0 = none yet */
 	const struct sonde_heap *heap;
-	const struct sonde_process *process; /* NULL = not known */
+	const struct sonde_process *process; /* NULL = unknown */
 	struct sonde_selection range;
 	uint64_t live_b;
-	size_t at, end;   /* the next point of it, or the next part; and behind the last */
-	uint64_t from_ns; /* of the piece in hand, with its bounds */
+	size_t at, end;   /* the next point or part; and the end */
+	uint64_t from_ns; /* start of the current piece, and its bounds */
 	double least_b, most_b;
 	char title[NAME_MAX_B], what[NAME_MAX_B + 8];
 };
@@ -49,7 +49,7 @@ static void close(void *context)
 
 /* --- a heap ------------------------------------------------------------------------------------------------------- */
 
-/* The time in which a process was there, as far as it is wanted; whether there is any. */
+/* The wanted part of a process's lifetime; 0 if there is none. */
 static int find_range(const struct sonde_tracks *tracks, struct heaps *heaps)
 {
 	const struct sonde_tracks_options *options = &tracks->options;
@@ -69,7 +69,7 @@ static int find_range(const struct sonde_tracks *tracks, struct heaps *heaps)
 	return range->from_ns < range->to_ns;
 }
 
-/* Reads the next heap that has a curve; 1, 0: there is none, or a negative errno. */
+/* Reads the next heap that has a curve; 1, 0: there are no more, or a negative errno. */
 static int read_next(struct sonde_tracks *tracks, struct heaps *heaps)
 {
 	struct sonde_session *session = tracks->session;
@@ -120,8 +120,8 @@ static int put_point(struct sonde_tracks *tracks, const struct heaps *heaps, uin
 	return put(tracks, heaps, time_ns, time_ns);
 }
 
-/* The first point is that of the beginning, the last that of the process's end; between them each part has two: the
- * most that was live in it, and what was live at its end. A counter keeps its value where nothing happened. */
+/* The first point is that of the start, the last that of the process's exit; in between, each part has two: its
+ * maximum, and the value at its end. A counter keeps its value where nothing changed. */
 static int next_point(struct sonde_tracks *tracks, struct heaps *heaps)
 {
 	const struct sonde_selection *range = &heaps->range;

@@ -1,7 +1,7 @@
-/* path.c: the critical path: a slice for each segment, named by what it was spent on.
+/* path.c: the critical path: a slice per segment, named by what it was spent on.
  *
- * Traces show the rows of the report's section "critical-steps", the longest where there are very many: then the track
- * has gaps. A viewer that zooms gets every segment, from the analysis itself. Each says on which thread it lies.
+ * Traces show the rows of the report's section "critical-steps"; if there are very many, the longest, so that the track
+ * has gaps. A viewer that zooms gets every segment, from the analysis itself. Each segment names its thread.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -17,20 +17,20 @@
 
 #define SECTION "critical-steps"
 
-/* Threads by their tids: one may have been given again, and machines of a merged recording number theirs alike. */
+/* Threads by tid: a tid may have been reused, and machines of a merged recording may use the same ones. */
 struct by_tid {
 	uint32_t tid, id;
 };
 
 struct path {
 	size_t next;
-	const struct sonde_section *section; /* NULL: of the analysis */
+	const struct sonde_section *section; /* NULL: use the analysis */
 	struct by_tid *threads;
 	const struct sonde_critical_graph *graph;
-	const struct sonde_critical_path *steps; /* of the graph; NULL = there is no path */
+	const struct sonde_critical_path *steps; /* in the graph; NULL = there is no path */
 };
 
-/* --- of the report ------------------------------------------------------------------------------------------------ */
+/* --- from the report --------------------------------------------------------------------------------------------- */
 
 static int compare_tids(const void *left, const void *right)
 {
@@ -52,7 +52,7 @@ static int index_threads(struct path *path, const struct sonde_session *session)
 	return 0;
 }
 
-/* The one thread that was there at a time with a tid and a name; 0 = none, or more than one. */
+/* The only thread with this tid and name at a time; 0 = none, or several. */
 static uint32_t thread_at(const struct path *path, const struct sonde_session *session, uint64_t tid, const char *name,
 			  uint64_t time_ns)
 {
@@ -92,9 +92,9 @@ static int put_row(struct sonde_tracks *tracks, struct path *path)
 	return 1;
 }
 
-/* --- of the analysis ---------------------------------------------------------------------------------------------- */
+/* --- from the analysis ------------------------------------------------------------------------------------------- */
 
-/* Without switches and calls there is no path to speak of (analyze/critical/path.c says so). */
+/* Without switches and calls there is no meaningful path (see analyze/critical/path.c). */
 static int read_steps(struct path *path, struct sonde_session *session)
 {
 	if (!sonde_weigh_has(session, SONDE_CHUNK_SWITCHES) && !sonde_weigh_has(session, SONDE_CHUNK_WAITS))
@@ -118,7 +118,7 @@ static int put_step(struct sonde_tracks *tracks, const struct path *path)
 	return 1;
 }
 
-/* --- both --------------------------------------------------------------------------------------------------------- */
+/* --- producer ---------------------------------------------------------------------------------------------------- */
 
 static int open(struct sonde_tracks *tracks, void *context)
 {

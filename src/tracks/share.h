@@ -1,6 +1,6 @@
-/* share.h: which of many slices of a track keep one of their own: those at least as long as a power of two
- * of ns, the lowest that leaves 50,000 at most; the shorter share slices with their neighbours, up to a grid in time
- * that makes as many more.
+/* share.h: decides which of many slices of a track remain separate: those at least as long as a power of two of ns, the
+ * lowest that leaves at most 50,000. Shorter slices are merged with their neighbours, up to a time grid that yields as
+ * many more.
  */
 #ifndef SONDE_TRACKS_SHARE_H
 #define SONDE_TRACKS_SHARE_H
@@ -11,8 +11,8 @@
 
 struct sonde_track_share {
 	uint64_t hits[64];          /* by log2 of the duration */
-	uint64_t lives_ns;          /* of all tracks: the caller's */
-	uint64_t least_ns, grid_ns; /* what is shorter shares a slice, 0 = nothing does; up to so long */
+	uint64_t lives_ns;          /* total of all tracks; set by the caller */
+	uint64_t least_ns, grid_ns; /* shorter slices are merged, 0 = none are; up to this length */
 };
 
 static inline void sonde_track_share_count(struct sonde_track_share *share, uint64_t ns)
@@ -20,7 +20,7 @@ static inline void sonde_track_share_count(struct sonde_track_share *share, uint
 	share->hits[ns ? 63 - __builtin_clzll(ns) : 0]++;
 }
 
-/* When all are counted. */
+/* Call after all are counted. */
 static inline void sonde_track_share_choose(struct sonde_track_share *share)
 {
 	uint64_t slices = 0;

@@ -1,9 +1,9 @@
-/* states.c: what each thread did: slices "running", "runnable", "blocked", with the CPU, and flows from the thread that
- * woke it to where it runs. Time that nobody saw has no slice.
+/* states.c: the states of each thread: slices "running", "runnable", "blocked", with the CPU, and flows from the waking
+ * thread to where it runs. Time without data has no slice.
  *
- * A million switches would be a trace of 300 MB, which no viewer opens. So a first walk counts durations (share.h);
- * long intervals keep a slice each, and neighbours that are shorter share one, "switching", whose arguments add them
- * up. Sums stay exact, and a part of the recording, which options choose, has its detail. No flow ends in a shared
+ * A million switches would make a trace of 300 MB, which no viewer opens. So a first pass counts durations (share.h):
+ * long intervals keep a slice each, and shorter neighbours are merged into one, "switching", whose arguments have their
+ * sums. Sums stay exact, and a part of the recording, selected by the options, is detailed. No flow ends in a merged
  * slice.
  */
 #include <errno.h>
@@ -18,7 +18,7 @@
 #include "tracks/share.h"
 #include "util/error.h"
 
-/* Neighbours that share a slice. */
+/* A merged slice. */
 struct shared {
 	uint64_t from_ns, to_ns, count;
 	uint64_t ns[SONDE_INTERVAL_STATES];
@@ -27,22 +27,22 @@ struct shared {
 struct states {
 	const struct sonde_tracks *tracks;
 	struct sonde_intervals_cursor *cursor;
-	const struct sonde_interval *held; /* comes once the shared slice before it has been handed out */
+	const struct sonde_interval *held; /* to be output after the merged slice before it */
 	struct sonde_track_share share;
 	struct shared *open; /* by thread id */
-	uint32_t threads;    /* ids are below */
-	uint32_t ended;      /* at the end: threads up to here have no shared slice left */
+	uint32_t threads;    /* ids are lower than this */
+	uint32_t ended;      /* at the end: threads up to here have no merged slice left */
 	struct sonde_wait_cover cover;
-	/* The calls that the blocked interval in hand was in */
+	/* The calls during the current blocked interval: */
 	uint64_t waits_ns[SONDE_WAIT_KINDS];
 	uint32_t object;
 	uint64_t object_ns;
 	char address[24];
 };
 
-/* --- which intervals ---------------------------------------------------------------------------------------------- */
+/* --- selecting intervals ----------------------------------------------------------------------------------------- */
 
-/* Cuts an interval to what is wanted; 0: nothing of it is, or nobody saw what it was. */
+/* Cuts an interval to the wanted time; 0: nothing of it is wanted, or its state is unknown. */
 static int cut(const struct sonde_tracks_options *options, struct sonde_interval *interval)
 {
 	if (interval->from_ns < options->selection.from_ns)
@@ -95,7 +95,7 @@ static void close(void *context)
 	free(states->open);
 }
 
-/* --- the call that a blocked thread was in ------------------------------------------------------------------------ */
+/* --- the call of a blocked thread -------------------------------------------------------------------------------- */
 
 static void add_wait(void *context, const struct sonde_wait_piece *piece)
 {
@@ -107,7 +107,7 @@ static void add_wait(void *context, const struct sonde_wait_piece *piece)
 	}
 }
 
-/* The kind of call that covers the most of it. */
+/* The kind of call that covers most of it. */
 static void put_wait(struct sonde_tracks *tracks, struct states *states, const struct sonde_interval *part)
 {
 	uint32_t most = 0;
@@ -163,7 +163,7 @@ static int put_shared(struct sonde_tracks *tracks, struct states *states, uint32
 	return 1;
 }
 
-/* From the thread that woke it; `part` is what is wanted of the interval. */
+/* The flow from the waking thread; `part` is the wanted part of the interval. */
 static void put_flow(struct sonde_tracks *tracks, const struct sonde_interval *whole, const struct sonde_interval *part)
 {
 	if (whole->state != SONDE_INTERVAL_ON_CPU || !whole->by)
@@ -203,7 +203,7 @@ static void share(struct states *states, const struct sonde_interval *part)
 	shared->count++;
 }
 
-/* 1: the event is filled. The interval stays held where a shared slice had to come before it. */
+/* 1: the event is filled. The interval stays held if a merged slice has to come before it. */
 static int take(struct sonde_tracks *tracks, struct states *states)
 {
 	const struct sonde_interval *whole = states->held;
@@ -220,7 +220,7 @@ static int take(struct sonde_tracks *tracks, struct states *states)
 		share(states, &part);
 	if (!tracks->options.is_whole || is_wanted || whole->state != SONDE_INTERVAL_ON_CPU || !whole->by)
 		return 0;
-	put_interval(tracks, states, whole, &part); /* of no length: only the flow */
+	put_interval(tracks, states, whole, &part); /* zero length: only the flow */
 	tracks->event.form = SONDE_TRACK_FLOW;
 	return 1;
 }

@@ -1,4 +1,4 @@
-/* tracks.c: the cursor: opens the producer of one kind after the other, and hands out its events. */
+/* tracks.c: the cursor: opens the producer of each kind in turn, and returns its events. */
 #include "tracks/tracks.h"
 
 #include <assert.h>
@@ -54,7 +54,7 @@ void sonde_tracks_close(struct sonde_tracks *tracks)
 	free(tracks);
 }
 
-/* Field by field, since it is once an event, and most fields are written again. */
+/* Field by field: it runs for each event, and most fields are overwritten anyway. */
 static void empty(struct sonde_tracks *tracks)
 {
 	struct sonde_track_event *event = &tracks->event;
@@ -67,7 +67,7 @@ static void empty(struct sonde_tracks *tracks)
 	event->arg_count = 0;
 }
 
-/* Of the rows of the batch in hand. */
+/* The next event from the current batch. */
 static int next_of_batch(struct sonde_tracks *tracks)
 {
 	const struct sonde_batch *batch = tracks->batch;
@@ -79,7 +79,7 @@ static int next_of_batch(struct sonde_tracks *tracks)
 	return rc;
 }
 
-/* Chunks that cannot be read are passed over. */
+/* Chunks that cannot be read are skipped. */
 static int next_of_rows(struct sonde_tracks *tracks)
 {
 	int rc;

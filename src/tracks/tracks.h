@@ -3,8 +3,8 @@
  * A track is a row of a timeline: the states of a thread, the live bytes of a heap, the critical path. On it there are
  * slices (from, to), instants, and values of a counter; a slice may end a flow, an arrow that began on another track.
  * tracks.def lists the kinds of tracks, and one file produces each. A cursor reads as it goes and holds a chunk of the
- * recording at a time, beside one entry per thread. The timeline (tiles/) and the trace formats (export/) draw events
- *by their form, so a new kind appears in all of them with its row and its file:
+ * recording at a time, plus one entry per thread. The timeline (tiles/) and the trace formats (export/) draw events
+ * by their form, so a new kind appears in all of them with its row and its file:
  *
  *	rc = sonde_tracks_open(&tracks, session, &(struct sonde_tracks_options){.kinds = SONDE_TRACKS_ALL});
  *	while (!rc && (rc = sonde_tracks_next(tracks, &event)) > 0)
@@ -40,10 +40,10 @@ enum sonde_track_form {
 	SONDE_TRACK_FLOW,    /* only an arrow: its end has no slice */
 };
 
-/* Kind, process, thread and sub tell tracks apart. */
+/* A track is identified by kind, process, thread and sub. */
 struct sonde_track {
 	enum sonde_track_kind kind;
-	uint32_t process, thread; /* whose; 0 = of none */
+	uint32_t process, thread; /* ids; 0 = none */
 	uint32_t sub;
 	const char *title; /* "states" */
 	const char *unit;  /* of counters: "B" */
@@ -64,18 +64,18 @@ struct sonde_track_arg {
 /* Ends where its event begins. */
 struct sonde_track_flow {
 	uint64_t from_ns;
-	uint32_t thread;            /* it begins on this thread's track of the same kind; 0 = there is no flow */
-	const char *title, *action; /* "wake-up"; what the thread does there: "wakes" */
+	uint32_t thread;            /* start: this thread's track of the same kind; 0 = no flow */
+	const char *title, *action; /* "wake-up"; the thread's action: "wakes" */
 };
 
 struct sonde_track_event {
 	struct sonde_track track;
 	enum sonde_track_form form;
 	uint64_t from_ns, to_ns; /* to_ns: of slices, and of counters with is_whole */
-	const char *what;        /* the sort of thing: "running"; what a counter is called */
+	const char *what;        /* the type of thing: "running"; a counter's name */
 	const char *name;        /* its own name; "" = none: show `what` */
 	const char *category;    /* "state" */
-	uint32_t thread;         /* where it happened, which need not be the track's; 0 = not known */
+	uint32_t thread;         /* where it happened, possibly not the track's thread; 0 = unknown */
 	uint32_t what_id;        /* events of one kind and the same what_id have the same text; 0 = not numbered */
 	const struct sonde_track_arg *args;
 	size_t arg_count;
@@ -88,31 +88,31 @@ struct sonde_tracks_options {
 	/* Every event, uncut, for viewers that zoom: none share a slice, and counters are pieces of a curve, whose two
 	 * arguments are the most and the least in that time. */
 	int is_whole;
-	int has_waits; /* blocked states name the call that they waited in, which holds all calls in memory */
-	const struct sonde_report *report; /* the critical path is its section "critical-steps", unless is_whole */
+	int has_waits;                     /* blocked states name the call; keeps all calls in memory */
+	const struct sonde_report *report; /* critical path: its section "critical-steps", unless is_whole */
 };
 
 struct sonde_tracks;
 
-/* -ENOMEM, or another negative errno when the recording cannot be read. */
+/* -ENOMEM, or another negative errno if the recording cannot be read. */
 int sonde_tracks_open(struct sonde_tracks **out, struct sonde_session *session,
 		      const struct sonde_tracks_options *options);
 void sonde_tracks_close(struct sonde_tracks *tracks);
 
 /* 1 and an event, 0 at the end, or a negative errno. Kinds come in the order of tracks.def, and the events of a track
- * in order of time. */
+ * in time order. */
 int sonde_tracks_next(struct sonde_tracks *tracks, const struct sonde_track_event **out);
 
-/* For a caller that reads the recording itself, and draws other things in between: sonde_tracks_next() hands out what
- * kinds make of the rows of this batch, and then returns 0. The batch stays the caller's. */
+/* For a caller that reads the recording itself and draws other things in between: sonde_tracks_next() then returns the
+ * events for the rows of this batch, and 0 after them. The batch remains the caller's. */
 void sonde_tracks_feed(struct sonde_tracks *tracks, const struct sonde_batch *batch);
 
-/* What a kind could not show as it is; complete at the end of the stream. */
+/* What a kind could not show as recorded; complete at the end of the stream. */
 struct sonde_tracks_left {
-	uint64_t shared;   /* events that share a slice with their neighbours */
-	uint64_t least_ns; /* they are shorter than this; 0 = none share */
-	uint64_t omitted;  /* events that have no slice at all */
-	uint64_t damaged;  /* tracks that lack chunks that could not be read */
+	uint64_t shared;   /* events merged with their neighbours into a slice */
+	uint64_t least_ns; /* merged events are shorter than this; 0 = none merged */
+	uint64_t omitted;  /* events without a slice */
+	uint64_t damaged;  /* tracks with missing, unreadable chunks */
 };
 const struct sonde_tracks_left *sonde_tracks_left(const struct sonde_tracks *tracks, enum sonde_track_kind kind);
 

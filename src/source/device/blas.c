@@ -1,8 +1,8 @@
-/* blas.c: the blas source: calls of BLAS and LAPACK of unmodified programs, as zones with their work
+/* blas.c: the blas source: BLAS and LAPACK calls of unmodified programs, as zones with their work
  * (src/inject/blas/blas.h).
  *
- * libsonde-blas.so is preloaded into the command and what it starts. It records by libsonde, so that what it says comes
- * through the channel (zone/program.h) as what programs say themselves: nothing is drained here.
+ * libsonde-blas.so is preloaded into the command and its children. It records through libsonde, so its data arrives
+ * through the channel (zone/program.h) like that of annotated programs: nothing is drained here.
  */
 #include <errno.h>
 #include <limits.h>
@@ -17,14 +17,14 @@
 #include "util/error.h"
 
 #define OBJECT "libsonde-blas.so"
-#define ENVIRONMENT "SONDE_BLAS" /* src/inject/blas/zones.c: filters of seccomp, where libsonde lies */
+#define ENVIRONMENT "SONDE_BLAS" /* for src/inject/blas/zones.c: seccomp filters, location of libsonde */
 #define METHOD "BLAS and LAPACK calls through the dynamic linker; FLOP and bytes from their arguments"
 
 struct sonde_source_run {
 	struct sonde_recorder *recorder;
 };
 
-/* Beside the injected objects: in a build tree, installed. */
+/* Next to the injected objects, in a build tree or installed. */
 static int library_find(char *out, size_t out_b)
 {
 	if (!sonde_paths_object(out, out_b, "../runtime/libsonde.so.0"))

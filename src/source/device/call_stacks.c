@@ -1,8 +1,8 @@
-/* call_stacks.c: stacks of calls for devices (device/call_stacks.h).
+/* call_stacks.c: stacks of device calls (device/call_stacks.h).
  *
- * A process copies a stack once and then tells its number, in the same ring (src/runtime/call_stack.c): what a number
- * stands for is known when it comes, or was lost. Nobody reports mappings: /proc/PID/maps is read when a process
- * connects, and again, at most once a drain, when an address is unknown.
+ * A process copies a stack once and then refers to it by number, in the same ring (src/runtime/call_stack.c): a number
+ * is either defined before its use, or its definition was lost. Mappings are not reported: /proc/PID/maps is read when
+ * a process connects, and again for an unknown address, at most once per drain.
  */
 #include "source/device/call_stacks.h"
 
@@ -23,9 +23,9 @@ struct known {
 
 struct process {
 	pid_t pid;
-	uint64_t round; /* in which its mappings may be read again */
+	uint64_t round; /* in which its mappings were last allowed to be read again */
 	struct known *known;
-	uint32_t count; /* of numbers, with 0 */
+	uint32_t count; /* size of `known`, which is indexed by number */
 	struct process *next;
 };
 
@@ -34,7 +34,7 @@ struct sonde_call_stacks {
 	struct sonde_hooked hooked;
 	struct sonde_channel *channel;
 	struct sonde_channel_listener listener;
-	struct process *processes; /* the newest life of a number first */
+	struct process *processes; /* the newest lifetime of a pid first */
 	uint64_t round;
 	uint64_t unnamed, bad, unkept;
 };
@@ -47,7 +47,7 @@ static struct process *find(const struct sonde_call_stacks *stacks, pid_t pid)
 	return process;
 }
 
-/* It may have gone before its stacks are looked at. */
+/* Read the maps now: the process may have exited before its stacks are unwound. */
 static void read_now(struct sonde_call_stacks *stacks, pid_t pid)
 {
 	uint64_t now_ns = sonde_clock_now_ns();
@@ -70,7 +70,7 @@ static void on_opened(void *context, pid_t pid, uint32_t clock)
 	stacks->processes = process;
 }
 
-/* The oldest life of that number. */
+/* Ends the oldest lifetime of the pid. */
 static void on_closed(void *context, pid_t pid)
 {
 	struct sonde_call_stacks *stacks = context;
@@ -86,7 +86,7 @@ static void on_closed(void *context, pid_t pid)
 	free(process);
 }
 
-/* NULL: it cannot be kept. */
+/* NULL: it cannot be stored. */
 static struct known *known_of(struct sonde_call_stacks *stacks, struct process *process, uint32_t number)
 {
 	if (number >= SONDE_CALL_STACKS_MAX) {
@@ -124,7 +124,7 @@ static struct known walk(struct sonde_call_stacks *stacks, struct process *proce
 	    .pid = process->pid,
 	    .time_ns = call->head.time,
 	    .has_user = 1,
-	    .copy_only = 1, /* others of the same number may differ there */
+	    .copy_only = 1, /* the live stack may differ from that of the recorded call */
 	    .leaf_only = !call->sp,
 	    .regs = {.pc = call->pc - 1, .sp = call->sp, .fp = call->fp}, /* it will return there */
 	    .stack = (const uint8_t *)(call + 1),
@@ -165,7 +165,7 @@ static void on_call(void *context, pid_t pid, uint32_t thread, const struct sond
 	sonde_recorder_call(stacks->recorder, &row);
 }
 
-/* --- all of them ------------------------------------------------------------------------------------------------- */
+/* --- public functions -------------------------------------------------------------------------------------------- */
 
 int sonde_call_stacks_new(struct sonde_call_stacks **out, struct sonde_recorder *recorder,
 			  struct sonde_channel *channel)

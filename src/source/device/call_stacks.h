@@ -1,6 +1,4 @@
-/* call_stacks.h: where calls were that have devices do something: SONDE_EVENT_CALL_STACK of all processes, walked.
- * One thread.
- */
+/* call_stacks.h: call sites of device operations: unwinds SONDE_EVENT_CALL_STACK of all processes. One thread. */
 #ifndef SONDE_SOURCE_DEVICE_CALL_STACKS_H
 #define SONDE_SOURCE_DEVICE_CALL_STACKS_H
 
@@ -11,12 +9,12 @@
 struct sonde_call_stacks;
 struct sonde_channel;
 
-/* Listens to the channel. -ENOMEM, -ENOSPC. */
+/* Registers as a listener of the channel. -ENOMEM, -ENOSPC. */
 int sonde_call_stacks_new(struct sonde_call_stacks **out, struct sonde_recorder *recorder,
 			  struct sonde_channel *channel);
-/* After the channel was drained. */
+/* Call after the channel was drained. */
 void sonde_call_stacks_drain(struct sonde_call_stacks *stacks);
-/* Writes what is left; what is lost is counted. */
+/* Writes what is pending, counts what is lost, and frees. */
 void sonde_call_stacks_free(struct sonde_call_stacks *stacks);
 
 #endif

@@ -1,9 +1,8 @@
-/* gpu.c: the gpu source: what devices do for unmodified programs, and the host for them (--gpu).
+/* gpu.c: the gpu source: GPU work of unmodified programs, and what the host does for it (--gpu).
  *
- * Each API of devices has a way of its own to be told of an object that is to stand in front of its drivers: a variable
- * of the environment, read by its loader. So a process that uses none of them loads nothing of ours. What such an
- * object says comes by sonde/device.h, through the channel (target/channel.h, zone/program.h): nothing is drained here.
- * An API is a row of the table.
+ * Each GPU API has an environment variable, read by its loader, that names an object to be placed in front of its
+ * drivers. So a process that uses none of these APIs loads none of our objects. Their data comes through sonde/device.h
+ * and the channel (target/channel.h, zone/program.h): nothing is drained here. Each API is a row of the table.
  */
 #include <errno.h>
 #include <limits.h>
@@ -17,12 +16,12 @@
 #include "source/source.h"
 #include "util/error.h"
 
-#define LEVEL "SONDE_GPU" /* what is to be recorded, for all of them */
+#define LEVEL "SONDE_GPU" /* what to record, for all APIs */
 
 static const struct api {
 	const char *name, *object;
 	const char *variable;
-	char separator; /* what is there stays in front, behind this; 0 = we give way to it */
+	char separator; /* after an existing value, which is kept; 0 = an existing value wins */
 	const char *needs;
 } apis[] = {
     {"OpenCL", "libsonde-opencl.so", "OPENCL_LAYERS", ':',
@@ -37,10 +36,10 @@ static const char *const levels[] = {
 
 struct sonde_source_run {
 	struct sonde_recorder *recorder;
-	struct sonde_call_stacks *stacks; /* of level `full`; else NULL */
+	struct sonde_call_stacks *stacks; /* at level `full`; otherwise NULL */
 };
 
-/* Where its object is; else a sentence why it is of no use. */
+/* Finds an API's object; otherwise the error sentence says why it cannot be used. */
 static int object_find(const struct api *api, char *out, size_t out_b)
 {
 	int result = sonde_paths_object(out, out_b, api->object);
@@ -50,7 +49,7 @@ static int object_find(const struct api *api, char *out, size_t out_b)
 	return result;
 }
 
-/* Another tool's object, where there can be only one; else NULL. */
+/* Another tool's object if there can be only one; otherwise NULL. */
 static const char *taken_by(const struct api *api)
 {
 	const char *other = api->separator ? NULL : getenv(api->variable);
@@ -97,7 +96,7 @@ static int api_prepare(const struct api *api, struct sonde_launch *launch)
 {
 	char path[PATH_MAX], *value;
 	const char *before = api->separator ? getenv(api->variable) : NULL;
-	if (object_find(api, path, sizeof path) || taken_by(api)) /* not built: the others go on */
+	if (object_find(api, path, sizeof path) || taken_by(api)) /* not built, or taken: continue with the others */
 		return 0;
 	int has = before && *before;
 	if (asprintf(&value, "%s%.*s%s", has ? before : "", has, &api->separator, path) < 0)
@@ -124,7 +123,7 @@ static int gpu_drain(struct sonde_source_run *run, uint64_t horizon_ns, int fina
 	return sonde_recorder_error(run->recorder);
 }
 
-/* Why nobody told of a device. */
+/* Why no process reported GPU work. */
 static void say_none(char *out, size_t out_b)
 {
 	size_t used = (size_t)snprintf(out, out_b, "no process used a GPU in a way that can be recorded.");

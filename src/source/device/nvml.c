@@ -1,10 +1,10 @@
-/* nvml.c: the source `nvml`: what NVIDIA's devices use, by the driver's management library, as series of the machine.
+/* nvml.c: the source `nvml`: usage of NVIDIA GPUs, from the driver's management library, as series of the machine.
  *
- * Devices are read in a thread of their own (device/nvml_reader.h), each --interval, for at most 0.2 % of a CPU; here
- * readings become series: object "GPU 0 NAME", and what a device holds of a recorded process is that process's. With
- * --gpu all is read; with --energy alone power and energy are. All devices of the machine are read, whoever uses them.
+ * GPUs are read in a thread of their own (device/nvml_reader.h), each --interval, for at most 0.2 % of a CPU. Here the
+ * readings become series: object "GPU 0 NAME"; memory that a recorded process holds is a series of that process. --gpu
+ * reads everything, --energy alone only power and energy. All GPUs of the machine are read, whoever uses them.
  *
- * A device whose memory is nearly full is worth a word while the command runs, not after it: each is told of once.
+ * A nearly full GPU memory is reported while the command runs, not only afterwards: once per GPU.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -18,13 +18,13 @@
 #include "util/error.h"
 
 #define DEFAULT_EVERY_NS 100000000u
-#define SHARE 500u          /* of a CPU */
-#define STOP_NS 1000000000u /* that the driver may take for its last answer */
-#define FULL 0.9            /* of a device's memory */
+#define SHARE 500u          /* 1/SHARE of a CPU */
+#define STOP_NS 1000000000u /* maximum wait for the driver's last answer */
+#define FULL 0.9            /* fraction of a GPU's memory */
 #define OBJECT_B 128
 #define METHOD "NVML (libnvidia-ml.so.1)"
 
-/* A series: of a device, or of a process on it. */
+/* A series: of a GPU, or of a process on it. */
 struct row {
 	enum sonde_metric metric;
 	uint32_t device, process, series;
@@ -39,9 +39,9 @@ struct sonde_source_run {
 	struct sonde_recorder *recorder;
 	struct sonde_nvml_reader *reader;
 	struct sonde_nvml_reader_options options;
-	struct row *rows; /* in the order in which they are read */
+	struct row *rows; /* in reading order */
 	size_t row_count, row_cap, row_at;
-	struct seen *seen; /* by device */
+	struct seen *seen; /* by GPU */
 	uint32_t seen_count;
 	const struct sonde_nvml_device *devices;
 	uint32_t device_count;
@@ -60,7 +60,7 @@ static void object_of(const struct sonde_source_run *run, uint32_t device, char 
 static struct row *row_of(struct sonde_source_run *run, const struct sonde_nvml_reading *reading, uint32_t process)
 {
 	char object[OBJECT_B];
-	for (size_t i = 0; i < run->row_count; i++) { /* mostly the next one */
+	for (size_t i = 0; i < run->row_count; i++) { /* usually the next one */
 		size_t at = (run->row_at + i) % run->row_count;
 		struct row *row = &run->rows[at];
 		if (row->metric == reading->metric && row->device == reading->device && row->process == process) {
@@ -77,7 +77,7 @@ static struct row *row_of(struct sonde_source_run *run, const struct sonde_nvml_
 	return row;
 }
 
-/* Total comes before used. */
+/* The total arrives before the used size. */
 static void look_at_memory(struct sonde_source_run *run, const struct sonde_nvml_reading *reading)
 {
 	const struct sonde_record_options *options = sonde_recorder_options(run->recorder);
@@ -134,7 +134,7 @@ static void fetch(struct sonde_source_run *run)
 		take(run, &readings[i]);
 }
 
-/* --- what is said ------------------------------------------------------------------------------------------------- */
+/* --- the source's record ----------------------------------------------------------------------------------------- */
 
 struct said {
 	char text[1024];
@@ -150,7 +150,7 @@ static void say(struct said *said, const char *text)
 		said->used = sizeof said->text - 1;
 }
 
-/* A device that went away is a loss: what it did after that is not known. */
+/* A lost GPU is recorded as a loss: its later activity is unknown. */
 static void say_device(struct sonde_source_run *run, uint32_t i, struct said *said)
 {
 	const struct sonde_nvml_device *device = &run->devices[i];
@@ -171,7 +171,7 @@ static void say_device(struct sonde_source_run *run, uint32_t i, struct said *sa
 	say(said, text);
 }
 
-/* What the driver could not begin with; NULL. */
+/* Why nothing was read; NULL if something was. */
 static const char *why_nothing(const struct sonde_source_run *run, char *text, size_t text_b)
 {
 	const struct sonde_nvml_reader_state *state = &run->state;
@@ -211,7 +211,7 @@ static void say_source(struct sonde_source_run *run)
 	const char *nothing = why_nothing(run, text, sizeof text);
 	struct said said = {0};
 	struct sonde_recorder_state row = {.state = SONDE_SOURCE_UNAVAILABLE, .detail = nothing};
-	if (nothing && run->options.what == SONDE_NVML_ENERGY_ONLY) /* nobody asked for devices */
+	if (nothing && run->options.what == SONDE_NVML_ENERGY_ONLY) /* GPUs were not requested */
 		return;
 	if (!nothing) {
 		double every_ns =
@@ -269,7 +269,7 @@ static int nvml_open(struct sonde_source_run **out, const struct sonde_source_co
 	return 0;
 }
 
-/* The command is a copy of this process by now: it has no thread of the driver's. */
+/* The command has already been forked, so it has no thread of the driver. */
 static int nvml_start(struct sonde_source_run *run, pid_t pid)
 {
 	(void)pid;

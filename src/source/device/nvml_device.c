@@ -1,9 +1,9 @@
-/* nvml_device.c: a table of what is asked of a device, and how each answer becomes readings (device/nvml_device.h).
+/* nvml_device.c: a table of the items read from a GPU, and how they become readings (device/nvml_device.h).
  *
- * Units: the driver's per cent become thousandths, MHz Hz, mJ µJ, KiB B. What is a mean over the time between two
- * readings (the counters of GPM) or holds from one to the next (why clocks are low) becomes a total of time, so that
- * its difference over any time is right. PCIe bytes are taken from 64-bit counters, else from GPM: 32 bits go round in
- * a twentieth of a second, and nvmlDeviceGetPcieThroughput() looks at 20 ms, which says nothing of the time between.
+ * Units: the driver's per cent become thousandths, MHz Hz, mJ µJ, KiB B. A mean over the time between two readings (GPM
+ * counters), and a state that holds from one reading to the next (why clocks are low), are converted to a running
+ * total, so that differences over any interval are right. PCIe bytes are taken from 64-bit counters, else from GPM: 32
+ * bits overflow in a twentieth of a second, and nvmlDeviceGetPcieThroughput() samples 20 ms only.
  */
 #include "source/device/nvml_device.h"
 
@@ -13,7 +13,7 @@
 #include "base/clock.h"
 
 #define FAILURES_MAX 3u
-#define GPM_LEAST_NS 90000000u /* NVIDIA advises 100 ms between two samples */
+#define GPM_LEAST_NS 90000000u /* NVIDIA recommends 100 ms between two samples */
 #define RECEIVED 0
 #define SENT 1
 
@@ -26,7 +26,7 @@ static void put(struct sonde_nvml_device *device, enum sonde_metric metric, uint
 	device->put(device->context, &reading);
 }
 
-/* What the counter rose by since it was first read. One that fell began again. */
+/* The increase of a counter since its first reading. A counter that fell has restarted. */
 static uint64_t risen(struct sonde_nvml_total *total, uint64_t now)
 {
 	if (total->has_last && now > total->last)
@@ -36,7 +36,7 @@ static uint64_t risen(struct sonde_nvml_total *total, uint64_t now)
 	return total->sum;
 }
 
-/* --- one number a call -------------------------------------------------------------------------------------------- */
+/* --- items with one number per call ------------------------------------------------------------------------------ */
 
 static int read_utilization(struct sonde_nvml_device *device, uint64_t now_ns)
 {
@@ -124,7 +124,7 @@ static int read_temperature(struct sonde_nvml_device *device, uint64_t now_ns)
 
 /* --- why clocks are low ------------------------------------------------------------------------------------------- */
 
-/* Hardware slows down for heat and for power, too, and then says so: that alone is told as such. */
+/* The generic hardware flag is also set for heat and power, with a specific flag; it counts only if it is set alone. */
 static const struct {
 	enum sonde_metric metric;
 	uint64_t reasons, but;
@@ -137,7 +137,7 @@ static const struct {
      SONDE_NVML_REASON_APPLICATIONS | SONDE_NVML_REASON_SYNC_BOOST | SONDE_NVML_REASON_DISPLAY, 0},
 };
 
-/* A reason holds until it is read again. A series begins when the reason is first seen. */
+/* A reason holds until the next reading. Its series starts when the reason is first seen. */
 static int read_reasons(struct sonde_nvml_device *device, uint64_t now_ns)
 {
 	unsigned long long reasons;
@@ -158,9 +158,9 @@ static int read_reasons(struct sonde_nvml_device *device, uint64_t now_ns)
 	return 0;
 }
 
-/* --- bytes -------------------------------------------------------------------------------------------------------- */
+/* --- byte counters ----------------------------------------------------------------------------------------------- */
 
-/* −1: it has no value, or one that goes round too soon. */
+/* −1: it has no value, or one that overflows too soon. */
 static int value_of(const struct sonde_nvml_field *field, uint64_t unit_b, uint64_t *out)
 {
 	if (field->code || (field->type != SONDE_NVML_U64 && field->type != SONDE_NVML_ULONG))
@@ -169,7 +169,7 @@ static int value_of(const struct sonde_nvml_field *field, uint64_t unit_b, uint6
 	return 0;
 }
 
-/* Two counters of bytes, received and sent. */
+/* Reads two byte counters, received and sent. */
 static int read_fields(struct sonde_nvml_device *device, struct sonde_nvml_field *fields, uint64_t unit_b,
 		       struct sonde_nvml_total *totals, const enum sonde_metric *metrics)
 {
@@ -218,7 +218,7 @@ static void put_process(struct sonde_nvml_device *device, uint64_t now_ns, pid_t
 	device->put(device->context, &reading);
 }
 
-/* Those that were told before and are not any more hold nothing. */
+/* Processes that were reported before and are missing now hold no memory. */
 static int read_processes(struct sonde_nvml_device *device, uint64_t now_ns)
 {
 	struct sonde_nvml_process found[SONDE_NVML_PROCESSES_MAX];
@@ -250,7 +250,7 @@ static int read_processes(struct sonde_nvml_device *device, uint64_t now_ns)
 static const struct {
 	enum sonde_nvml_gpm_id id;
 	enum sonde_metric metric;
-	double scale; /* to 1, or to B a second */
+	double scale; /* converts to 1, or to B per second */
 	int is_pcie;
 } gpm_rows[] = {
     {SONDE_NVML_GPM_SM_ACTIVE, SONDE_METRIC_DEVICE_SM_ACTIVE, 0.01, 0},
@@ -262,7 +262,7 @@ static const struct {
 };
 enum { GPM_ROWS = sizeof gpm_rows / sizeof *gpm_rows };
 
-/* Two samples' worth; their difference is asked of the driver. */
+/* Allocates two samples; the driver computes their difference. */
 static int gpm_open(struct sonde_nvml_device *device)
 {
 	const struct sonde_nvml_library *library = device->library;
@@ -313,14 +313,14 @@ static int read_gpm(struct sonde_nvml_device *device, uint64_t now_ns)
 	return code;
 }
 
-/* --- all of it ---------------------------------------------------------------------------------------------------- */
+/* --- public functions -------------------------------------------------------------------------------------------- */
 
 #define NEEDS(field) offsetof(struct sonde_nvml_library, field)
 
-/* PCIe goes before GPM, which has it, too. */
+/* PCIe counters precede GPM, which provides PCIe as well. */
 static const struct item {
 	const char *what;
-	size_t function; /* that it needs */
+	size_t function; /* required library function */
 	int is_energy, is_detail;
 	int (*read)(struct sonde_nvml_device *device, uint64_t now_ns);
 } items[] = {
@@ -349,7 +349,7 @@ static int is_there(const struct sonde_nvml_library *library, size_t function)
 	return pointer != NULL;
 }
 
-/* Text that a driver wrote. */
+/* A text from the driver. */
 static void text_of(int (*get)(sonde_nvml_handle, char *, unsigned), sonde_nvml_handle handle, char *out)
 {
 	if (!get || get(handle, out, SONDE_NVML_TEXT_B))
@@ -412,7 +412,7 @@ void sonde_nvml_device_read(struct sonde_nvml_device *device, enum sonde_nvml_wh
 			read_item(device, i);
 }
 
-/* PCIe that GPM tells is told. */
+/* PCIe is not missing if GPM provides it. */
 static int is_missing(const struct sonde_nvml_device *device, enum sonde_nvml_what what, size_t i)
 {
 	if (!device->items[i].code || (what != SONDE_NVML_ALL && !items[i].is_energy))

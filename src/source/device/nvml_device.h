@@ -1,6 +1,6 @@
-/* nvml_device.h: what NVML says of one device, read again and again.
+/* nvml_device.h: reads one GPU periodically through NVML.
  *
- * One thread. What the driver does not tell is asked for once; what fails three times is not asked for again.
+ * One thread. What the driver does not provide is requested only once; what fails three times is not requested again.
  */
 #ifndef SONDE_SOURCE_DEVICE_NVML_DEVICE_H
 #define SONDE_SOURCE_DEVICE_NVML_DEVICE_H
@@ -17,20 +17,20 @@ struct sonde_nvml_reading {
 	uint64_t time_ns;
 	int64_t value;
 	enum sonde_metric metric;
-	uint32_t device; /* from 0 */
-	pid_t pid;       /* whose it is; 0 = the device's */
+	uint32_t device; /* index, from 0 */
+	pid_t pid;       /* owning process; 0 = the whole GPU */
 };
 
 typedef void sonde_nvml_put(void *context, const struct sonde_nvml_reading *reading);
 
-/* A total of ours, of a counter of the driver's that may begin again. */
+/* Our own total, of a driver counter that may restart. */
 struct sonde_nvml_total {
 	uint64_t last, sum;
 	int has_last;
 };
 
 struct sonde_nvml_item_state {
-	int code; /* why it is not asked for any more; 0 = it is */
+	int code; /* why it is no longer requested; 0 = it is */
 	unsigned failures;
 	int was_read;
 };
@@ -40,19 +40,19 @@ struct sonde_nvml_device {
 	sonde_nvml_handle handle;
 	uint32_t index;
 	char name[SONDE_NVML_TEXT_B], uuid[SONDE_NVML_TEXT_B];
-	int lost_code; /* it is gone; 0 = it is there */
+	int lost_code; /* why the GPU was lost; 0 = it was not */
 	uint64_t lost_ns;
 	struct sonde_nvml_item_state items[SONDE_NVML_ITEMS_MAX];
 	struct sonde_nvml_total energy_mj, pcie[2], nvlink[2]; /* received, sent */
-	int has_pcie, has_gpm_pcie;                            /* by counters of the driver; by GPM */
+	int has_pcie, has_gpm_pcie;                            /* available from driver counters; from GPM */
 	uint64_t reasons, reasons_ns;                          /* at the last reading */
 	struct sonde_nvml_slow {
 		uint64_t sum_ns;
 		int is_told;
 	} slow[4];
 	sonde_nvml_gpm_take takes[2];
-	unsigned take_at; /* which is the next one */
-	uint64_t take_ns; /* when the last was taken; 0 = none */
+	unsigned take_at; /* index of the next one */
+	uint64_t take_ns; /* time of the last one; 0 = none */
 	double gpm_sums[6];
 	pid_t pids[SONDE_NVML_PROCESSES_MAX];
 	unsigned pid_count;
@@ -62,14 +62,14 @@ struct sonde_nvml_device {
 
 enum sonde_nvml_what { SONDE_NVML_ENERGY_ONLY, SONDE_NVML_ALL };
 
-/* A code of NVML. */
+/* Returns an NVML code. */
 int sonde_nvml_device_open(struct sonde_nvml_device *device, const struct sonde_nvml_library *library, uint32_t index);
 void sonde_nvml_device_close(struct sonde_nvml_device *device);
 
-/* `is_detailed`: also what changes seldom, or costs more. */
+/* `is_detailed`: include what changes seldom or costs more. */
 void sonde_nvml_device_read(struct sonde_nvml_device *device, enum sonde_nvml_what what, int is_detailed);
 
-/* What of all that is not told, and why: "power, energy (not supported)"; its length. `what` as it was read. */
+/* What is not available, and why: "power, energy (not supported)"; returns its length. `what` as passed to read(). */
 size_t sonde_nvml_device_missing(const struct sonde_nvml_device *device, enum sonde_nvml_what what, char *out,
 				 size_t out_b);
 

@@ -1,7 +1,7 @@
 /* nvml_library.c: finds NVIDIA's management library and its functions by name.
  *
- * By the loader's own search, so that LD_LIBRARY_PATH and the links of the driver's package hold. Functions that an old
- * driver does not have stay NULL, and what they would tell is said to be missing.
+ * It is found by the loader's own search, so that LD_LIBRARY_PATH and the links of the driver package apply. Functions
+ * that an old driver lacks stay NULL, and what they would provide is reported as missing.
  */
 #include "source/device/nvml_library.h"
 
@@ -14,7 +14,7 @@
 
 #define LIBRARY "libnvidia-ml.so.1"
 
-/* The first of the names that the library has; NULL. `names` ends with NULL. */
+/* The first of the names that the library has; NULL if none. `names` ends with NULL. */
 static void *find(void *object, const char *const *names)
 {
 	void *function = NULL;

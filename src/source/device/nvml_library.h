@@ -1,16 +1,16 @@
-/* nvml_library.h: what is used of NVIDIA's management library (NVML), declared here: no header of it is needed.
+/* nvml_library.h: the used parts of NVIDIA's management library (NVML), declared here: no NVML header is needed.
  *
  * Loaded at run time as libnvidia-ml.so.1, which comes with the driver. Layouts, numbers and versions are those of the
- * NVML API reference (https://docs.nvidia.com/deploy/nvml-api/). Where there are several versions of a function, the
- * newest whose layout is declared here is taken, by the name that it has in the library:
+ * NVML API reference (https://docs.nvidia.com/deploy/nvml-api/). If a function has several versions, the newest one
+ * whose layout is declared here is used, by its name in the library:
  *
  *   nvmlInit_v2, nvmlDeviceGetCount_v2, nvmlDeviceGetHandleByIndex_v2: all drivers since 2012
- *   nvmlDeviceGetMemoryInfo: the first; total less free is the same in the second, which has apart what is reserved
+ *   nvmlDeviceGetMemoryInfo: the first; total − free is the same as in the second, which separates reserved memory
  *   nvmlDeviceGetCurrentClocksEventReasons (R535), else …ThrottleReasons: the same bits
- *   nvmlDeviceGetComputeRunningProcesses_v3, else _v2: one layout; the first one's has another, and is left out
+ *   nvmlDeviceGetComputeRunningProcesses_v3, else _v2: same layout; the first version's differs and is not used
  *   nvmlGpm…: Hopper and later, R520 and later
  *
- * A function that is missing is NULL. All of it may be called from any thread; it is used from one at a time.
+ * A missing function is NULL. All functions may be called from any thread; we use one thread at a time.
  */
 #ifndef SONDE_SOURCE_DEVICE_NVML_LIBRARY_H
 #define SONDE_SOURCE_DEVICE_NVML_LIBRARY_H
@@ -29,7 +29,7 @@ enum sonde_nvml_code { /* nvmlReturn_t */
 		       SONDE_NVML_FUNCTION_NOT_FOUND = 13,
 		       SONDE_NVML_GPU_IS_LOST = 15,
 		       SONDE_NVML_VERSION_MISMATCH =
-			   18, /* of library and driver: the driver was updated and not loaded anew */
+			   18, /* library and driver differ: the driver was updated but not reloaded */
 		       SONDE_NVML_UNKNOWN = 999
 };
 
@@ -40,7 +40,7 @@ enum { SONDE_NVML_FIELD_PCIE_SENT = 197, SONDE_NVML_FIELD_PCIE_RECEIVED = 198 };
 #define SONDE_NVML_ALL_LINKS 0xffffffffu                                             /* a field's scope */
 #define SONDE_NVML_NO_VALUE 0xffffffffffffffffu
 
-/* Why clocks are lower than they could be: nvmlClocksEventReason…. */
+/* Why clocks are lower than possible: nvmlClocksEventReason…. */
 enum sonde_nvml_reason {
 	SONDE_NVML_REASON_APPLICATIONS = 0x2,
 	SONDE_NVML_REASON_POWER_CAP = 0x4,
@@ -62,7 +62,7 @@ struct sonde_nvml_memory { /* nvmlMemory_t */
 
 struct sonde_nvml_process { /* nvmlProcessInfo_t of _v2 and _v3 */
 	unsigned pid;
-	unsigned long long used_b; /* SONDE_NVML_NO_VALUE: not told */
+	unsigned long long used_b; /* SONDE_NVML_NO_VALUE: not available */
 	unsigned instance, compute_instance;
 };
 
@@ -97,7 +97,7 @@ struct sonde_nvml_gpm_metric { /* nvmlGpmMetric_t */
 	const char *short_name, *long_name, *unit;
 };
 
-enum { SONDE_NVML_GPM_VERSION = 1, SONDE_NVML_GPM_ROOM = 512 }; /* NVML_GPM_METRIC_MAX grows with the drivers */
+enum { SONDE_NVML_GPM_VERSION = 1, SONDE_NVML_GPM_ROOM = 512 }; /* NVML_GPM_METRIC_MAX grows with newer drivers */
 
 struct sonde_nvml_gpm_get { /* nvmlGpmMetricsGet_t */
 	unsigned version, count;
@@ -114,7 +114,7 @@ _Static_assert(sizeof(struct sonde_nvml_field) == 40, "nvmlFieldValue_t");
 _Static_assert(sizeof(struct sonde_nvml_gpm_metric) == 40, "nvmlGpmMetric_t");
 _Static_assert(offsetof(struct sonde_nvml_gpm_get, metrics) == 24, "nvmlGpmMetricsGet_t");
 
-/* Each row: the field, whether nothing goes without it, its parameters, the names in the library, newest first. */
+/* Each row: the field, whether it is required, its parameters, its names in the library, newest first. */
 #define SONDE_NVML_FUNCTIONS(ROW)                                                                                  \
 	ROW(init, 1, (void), "nvmlInit_v2")                                                                        \
 	ROW(shutdown, 1, (void), "nvmlShutdown")                                                                   \
@@ -149,12 +149,12 @@ struct sonde_nvml_library {
 #undef SONDE_NVML_FUNCTION
 };
 
-/* Loads it, without talking to the driver. -ENOENT with the sentence of sonde_error_text(). Never unloaded but by
+/* Loads the library without calling the driver. -ENOENT with a sentence in sonde_error_text(). Unloaded only by
  * sonde_nvml_library_close(). */
 int sonde_nvml_library_open(struct sonde_nvml_library *out);
 void sonde_nvml_library_close(struct sonde_nvml_library *library);
 
-/* What a code means, with how to mend it where that is known; static. */
+/* What a code means and, if known, how to fix it; static. */
 const char *sonde_nvml_library_why(int code);
 
 #endif

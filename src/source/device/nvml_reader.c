@@ -1,11 +1,11 @@
-/* nvml_reader.c: a thread that begins NVML, reads all devices each interval and hands readings over.
+/* nvml_reader.c: a thread that initialises NVML, reads all GPUs each interval, and passes on the readings.
  *
- * Readings go into one of two lists under a lock: the thread fills one, whoever records empties the other. A round
- * costs what the driver takes of this thread's CPU time; more than a share of a CPU, and the next round waits until
- * that is paid for (resource/budget.h). Signals are the recorder's.
+ * Readings go into one of two lists under a lock: the thread fills one, the recorder empties the other. A round costs
+ * CPU time of this thread in the driver; if it is more than the share of a CPU, the next round waits until that is paid
+ * for (resource/budget.h). Signals are left to the recorder.
  *
- * Shared fields: `lists`, `filling`, `shared` and `is_asked_to_stop` under `lock`; devices are the thread's until it
- * has ended, but for their names, which do not change after `shared.device_count` is set.
+ * Shared fields: `lists`, `filling`, `shared` and `is_asked_to_stop` under `lock`. Devices belong to the thread until
+ * it has ended, except their names, which do not change after `shared.device_count` is set.
  */
 #include "source/device/nvml_reader.h"
 
@@ -24,7 +24,7 @@
 
 enum { DEVICES_MAX = 64, LIST_MAX = 1 << 18 };
 #define DETAIL_EVERY_NS 500000000u
-#define LEFT_NS 4000000 /* that may be left over of a share */
+#define LEFT_NS 4000000 /* unused budget that may be saved up */
 
 struct list {
 	struct sonde_nvml_reading *readings;
@@ -39,10 +39,10 @@ struct sonde_nvml_reader {
 	pthread_cond_t changed;
 	int event_fd;
 	struct list lists[2];
-	int filling; /* which of them */
+	int filling; /* index of the list being filled */
 	int is_asked_to_stop, has_ended;
 	struct sonde_nvml_reader_state shared;
-	/* the thread's */
+	/* used only by the thread: */
 	struct sonde_nvml_device *devices;
 	struct sonde_budget budget;
 	uint64_t start_ns, next_detail_ns;
@@ -79,14 +79,14 @@ static void open_devices(struct sonde_nvml_reader *reader, struct sonde_nvml_rea
 	reader->devices = calloc(state->device_count, sizeof *reader->devices);
 	state->device_count = reader->devices ? state->device_count : 0;
 	for (uint32_t i = 0; i < state->device_count; i++) {
-		sonde_nvml_device_open(&reader->devices[i], &reader->library, i); /* it says itself what it lacks */
+		sonde_nvml_device_open(&reader->devices[i], &reader->library, i); /* keeps its own errors */
 		reader->devices[i].put = put;
 		reader->devices[i].context = reader;
 	}
 	state->devices = reader->devices;
 }
 
-/* 0 when there is something to read. */
+/* 0 if there is something to read. */
 static int begin(struct sonde_nvml_reader *reader)
 {
 	struct sonde_nvml_reader_state state = {0};
@@ -112,12 +112,12 @@ static uint64_t after(const struct sonde_nvml_reader *reader, uint64_t time_ns)
 	return reader->start_ns + ((time_ns - reader->start_ns) / every_ns + 1) * every_ns;
 }
 
-/* When the next one is due. */
+/* Reads all GPUs; returns the time of the next round. */
 static uint64_t round_of(struct sonde_nvml_reader *reader, int is_last)
 {
 	uint64_t cpu_ns = sonde_clock_read_ns(CLOCK_THREAD_CPUTIME_ID), now_ns = sonde_clock_now_ns();
 	int is_detailed = is_last || now_ns >= reader->next_detail_ns;
-	for (uint32_t i = 0; i < reader->shared.device_count; i++) /* set by this thread alone */
+	for (uint32_t i = 0; i < reader->shared.device_count; i++) /* set only by this thread */
 		sonde_nvml_device_read(&reader->devices[i], reader->options.what, is_detailed);
 	if (is_detailed)
 		reader->next_detail_ns = after(reader, now_ns + DETAIL_EVERY_NS - reader->options.every_ns);
@@ -136,7 +136,7 @@ static uint64_t round_of(struct sonde_nvml_reader *reader, int is_last)
 	return due_ns > next_ns ? after(reader, due_ns) : next_ns;
 }
 
-/* Whether to stop. */
+/* Returns whether to stop. */
 static int sleep_until(struct sonde_nvml_reader *reader, uint64_t time_ns)
 {
 	struct timespec at = {.tv_sec = (time_t)(time_ns / 1000000000u), .tv_nsec = (long)(time_ns % 1000000000u)};
@@ -156,7 +156,7 @@ static void *run(void *context)
 	reader->start_ns = reader->next_detail_ns = sonde_clock_now_ns();
 	sonde_budget_init(&reader->budget, reader->options.share, LEFT_NS, reader->start_ns);
 	int is_over = sleep_until(reader, 0);
-	if (can_read && !is_over) { /* what begins when all is over says nothing of it */
+	if (can_read && !is_over) { /* a first reading after the end would not describe the recording */
 		while (!is_over)
 			is_over = sleep_until(reader, round_of(reader, 0));
 		round_of(reader, 1);
@@ -172,7 +172,7 @@ static void *run(void *context)
 	return NULL;
 }
 
-/* --- whoever records ---------------------------------------------------------------------------------------------- */
+/* --- the recorder's side ----------------------------------------------------------------------------------------- */
 
 static int start_thread(struct sonde_nvml_reader *reader)
 {
@@ -261,7 +261,7 @@ int sonde_nvml_reader_stop(struct sonde_nvml_reader *reader, uint64_t most_ns, s
 	return 0;
 }
 
-/* The library stays: drivers are not made to be loaded twice in a process. */
+/* The library stays loaded: drivers are not designed to be loaded twice in a process. */
 void sonde_nvml_reader_end(struct sonde_nvml_reader *reader)
 {
 	if (reader->event_fd >= 0)

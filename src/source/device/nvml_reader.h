@@ -1,7 +1,7 @@
-/* nvml_reader.h: reads NVIDIA's devices in a thread of its own.
+/* nvml_reader.h: reads NVIDIA GPUs in a thread of its own.
  *
- * The driver may take a second to begin, holds calls up while a device is busy, and never answers any more when one is
- * broken: whoever records must not wait for it. Functions are for the one thread that began it.
+ * The driver may take a second to start, blocks calls while a GPU is busy, and never answers again if a GPU is broken:
+ * the recorder must not wait for it. All functions are for the thread that started the reader.
  */
 #ifndef SONDE_SOURCE_DEVICE_NVML_READER_H
 #define SONDE_SOURCE_DEVICE_NVML_READER_H
@@ -16,38 +16,38 @@ struct sonde_nvml_reader;
 struct sonde_nvml_reader_options {
 	enum sonde_nvml_what what;
 	uint64_t every_ns;
-	uint64_t share; /* of a CPU: at most a `share`th */
+	uint64_t share; /* at most 1/share of a CPU */
 };
 
-/* What it has come to. Texts and devices live until sonde_nvml_reader_end(). */
+/* Results. Texts and devices live until sonde_nvml_reader_end(). */
 struct sonde_nvml_reader_state {
 	int has_begun; /* the driver has answered */
-	int code;      /* with which it could not begin; 0 = it could */
+	int code;      /* why it could not start; 0 = it did */
 	char driver[SONDE_NVML_TEXT_B];
 	const struct sonde_nvml_device *devices;
-	uint32_t device_count, more; /* beyond what is read */
+	uint32_t device_count, more; /* GPUs beyond those that are read */
 	uint64_t rounds, held_back, first_ns, last_ns;
-	uint64_t cpu_ns, begin_ns; /* CPU time of readings; how long the driver took to begin */
-	uint64_t dropped;          /* readings that nobody fetched in time */
+	uint64_t cpu_ns, begin_ns; /* CPU time of readings; start-up time of the driver */
+	uint64_t dropped;          /* readings not fetched in time */
 };
 
-/* Begins as soon as the driver has. -ENOENT without the library, -EAGAIN. */
+/* Starts as soon as the driver does. -ENOENT without the library, -EAGAIN. */
 int sonde_nvml_reader_begin(struct sonde_nvml_reader **out, const struct sonde_nvml_reader_options *options);
 
 /* Becomes readable when there are readings. */
 int sonde_nvml_reader_fd(const struct sonde_nvml_reader *reader);
 
-/* Readings since the last call, in order of time; they live until the next. */
+/* Readings since the last call, in time order; valid until the next call. */
 size_t sonde_nvml_reader_fetch(struct sonde_nvml_reader *reader, const struct sonde_nvml_reading **out);
 
-/* Whether the driver has answered with devices, and how many: their names may be read from then on. */
+/* The number of GPUs, once the driver has answered; their names may be read from then on. */
 uint32_t sonde_nvml_reader_devices(struct sonde_nvml_reader *reader, const struct sonde_nvml_device **out);
 
-/* Reads once more and ends, waiting at most `most_ns`. 0; -ETIMEDOUT when the driver does not answer: then the thread
- * and its memory are left to it, and `out` says what was known before. */
+/* Reads once more and stops, waiting at most `most_ns`. 0; -ETIMEDOUT if the driver does not answer: then the thread
+ * and its memory are abandoned, and `out` holds what was known before. */
 int sonde_nvml_reader_stop(struct sonde_nvml_reader *reader, uint64_t most_ns, struct sonde_nvml_reader_state *out);
 
-/* Frees what stopped. */
+/* Frees a stopped reader. */
 void sonde_nvml_reader_end(struct sonde_nvml_reader *reader);
 
 #endif

@@ -1,9 +1,9 @@
-/* nvtx.c: the nvtx source: annotations that programs have for NVTX, as zones, spans and instants
- * (src/inject/nvtx/nvtx.h).
+/* nvtx.c: the nvtx source: NVTX annotations of programs, as zones, spans and instant events (src/inject/nvtx/nvtx.h).
  *
- * NVTX loads the object that a variable of the environment names, at a program's first annotation, so that programs
- * without any load nothing. libsonde-nvtx.so records by libsonde: what it says comes through the channel
- * (target/channel.h). Another tool's object that is named already is left there: nothing can be had by two.
+ * At a program's first annotation, NVTX loads the object that an environment variable names, so programs without
+ * annotations load nothing. libsonde-nvtx.so records through libsonde: its data arrives through the channel
+ * (target/channel.h). If the variable already names another tool's object, it is left unchanged: only one can be
+ * loaded.
  */
 #include <errno.h>
 #include <limits.h>
@@ -21,10 +21,10 @@
 
 struct sonde_source_run {
 	struct sonde_recorder *recorder;
-	char others[256]; /* the start of the path of an object that is not ours; "" = none */
+	char others[256]; /* the start of the path of another tool's object; "" = none */
 };
 
-/* Nobody is told where it was not to be had anyway. */
+/* No reason is reported where injection is impossible anyway. */
 static int nvtx_probe(const struct sonde_record_options *options, char *why, size_t why_b)
 {
 	char path[PATH_MAX];

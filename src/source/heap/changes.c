@@ -1,8 +1,8 @@
-/* changes.c: keeps the live blocks, and encodes events into columns (heap/chunks.h).
+/* changes.c: tracks the live blocks, and encodes events into columns (heap/chunks.h).
  *
- * What an event costs here decides what a program costs that allocates much: it is one look at the live blocks and one
- * at its form (heap/forms.h), whose counts become the sums of sites when the chunk is written. Changes come in batches,
- * so that what memory is needed is asked for ahead.
+ * The cost of an event here determines the overhead for programs that allocate much: it is one lookup of the live block
+ * and one of its form (heap/forms.h), whose counts become the sums of sites when the chunk is written. Changes come in
+ * batches, so that memory can be prefetched.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -14,24 +14,24 @@
 
 #define EVENTS_A_CHUNK (1u << 20)
 #define SITES_A_CHUNK 16384u
-#define AHEAD 16u /* changes: their slots have come by the time they are needed */
+#define AHEAD 16u /* changes: enough time for their slots to be loaded */
 #define FAR_AHEAD (2 * AHEAD)
 
 /* --- events ------------------------------------------------------------------------------------------------------ */
 
 #define LIFE_SHIFT 24u
-#define MARKS_MOST 4096u /* of a chunk, unless all times are wanted */
+#define MARKS_MOST 4096u /* of a chunk, unless exact times are required */
 
-/* What changes with every event, while a batch is taken: in registers, but for the events. */
+/* State that changes with every event of a batch: kept in registers, except for the events. */
 struct filling {
-	uint32_t *event; /* life << LIFE_SHIFT | the form's row × 2, + 1 when the block ends */
+	uint32_t *event; /* lifetime class << LIFE_SHIFT | the form's row × 2, + 1 if the block ends */
 	uint64_t live_b, live_blocks;
-	uint64_t last_begun;          /* nothing was allocated since; 0 = something was */
-	struct sonde_heap_slot ended; /* the last one; no words: none */
-	uint32_t rows;                /* since the last mark was looked for */
+	uint64_t last_begun;          /* address of the latest allocated block while it is alive; 0 = it has ended */
+	struct sonde_heap_slot ended; /* the last one to end; no words: none */
+	uint32_t rows;                /* since the last check for a mark */
 };
 
-/* 0 when nothing may follow: a chunk before could not be written, or a change not be kept. */
+/* Returns 0 if recording has stopped: an earlier chunk could not be written, or a change not be stored. */
 static inline int begin_batch(struct sonde_heap_chunks *chunks, struct filling *filling)
 {
 	if (chunks->columns.rows >= EVENTS_A_CHUNK || chunks->summary.sites >= SITES_A_CHUNK)
@@ -45,7 +45,7 @@ static inline int begin_batch(struct sonde_heap_chunks *chunks, struct filling *
 	return 1;
 }
 
-/* Events into the columns that each of them has. */
+/* Encodes events into the columns that each event has. */
 static void put_events(struct sonde_heap_chunks *chunks, size_t count)
 {
 	uint8_t *block = sonde_columns_room(&chunks->columns, SONDE_HEAP_COLUMN_BLOCK, 2 * SONDE_HEAP_BATCH);
@@ -80,11 +80,11 @@ static inline void end_batch(struct sonde_heap_chunks *chunks, const struct fill
 	const struct sonde_heap_form *form = &chunks->live.forms.row[sonde_heap_slot_form(slot)];
 	chunks->last_ended = (struct sonde_heap_block){.address = sonde_heap_slot_address(slot),
 						       .born = sonde_heap_slot_born(slot),
-						       .size_b = form->size_b, /* it may be forgotten */
+						       .size_b = form->size_b, /* the form may be removed */
 						       .site = form->site};
 }
 
-/* Each second one: a chunk has exact times of all its events if there are few, of every n-th if there are many. */
+/* Drops every second mark: a chunk has exact times for all of its events if they are few, for every n-th if many. */
 static void thin_marks(struct sonde_heap_chunks *chunks)
 {
 	for (uint32_t i = 0; i < chunks->mark_count / 2; i++)
@@ -93,7 +93,7 @@ static void thin_marks(struct sonde_heap_chunks *chunks)
 	chunks->summary.time_every *= 2;
 }
 
-/* Which times are written is decided when the chunk is: how fast events come is known then. */
+/* Which times are written is decided when the chunk is complete and its event rate is known. */
 static void put_mark(struct sonde_heap_chunks *chunks)
 {
 	if (!chunks->columns.rows)
@@ -115,7 +115,7 @@ static void put_mark(struct sonde_heap_chunks *chunks)
 	chunks->until_mark = chunks->summary.time_every;
 }
 
-/* Who did the next events, and their time where it is due. */
+/* Starts rows of a thread: its run, and a mark if one is due. */
 static void begin_rows(struct sonde_heap_chunks *chunks, const struct sonde_heap_change *change)
 {
 	if (chunks->run_thread != change->thread)
@@ -162,7 +162,7 @@ static inline void take_out(struct sonde_heap_chunks *chunks, struct filling *fi
 	if (__builtin_expect(!form->row, 0) && sonde_heap_chunks_row(chunks, id))
 		return;
 	uint64_t life_ns = (time_ns - sonde_heap_slot_born(slot)) & SONDE_HEAP_BORN_MAX;
-	unsigned class = sonde_heap_class(life_ns <= SONDE_HEAP_BORN_MAX / 2 ? life_ns : 0); /* else it is below 0 */
+	unsigned class = sonde_heap_class(life_ns <= SONDE_HEAP_BORN_MAX / 2 ? life_ns : 0); /* else it is negative */
 	class = class < SONDE_HEAP_LIFE_LEAST ? 0 : class;
 	unsigned temporary = filling->last_begun == sonde_heap_slot_address(slot);
 	form->ends++;
@@ -176,7 +176,7 @@ static inline void take_out(struct sonde_heap_chunks *chunks, struct filling *fi
 	filling->rows++;
 }
 
-/* A block begins where one is whose end was not seen: that ends first. */
+/* A block begins at the address of one whose end was not seen: that one ends first. */
 static inline void replace(struct sonde_heap_chunks *chunks, struct filling *filling,
 			   const struct sonde_heap_change *change, const struct sonde_heap_slot *before)
 {
@@ -226,7 +226,7 @@ static inline void take(struct sonde_heap_chunks *chunks, struct filling *fillin
 		filling->last_begun = 0;
 }
 
-/* A block that ends before anything else happens: nobody need look for it. 0 when it is not one. */
+/* A block that ends before any other event needs no entry in the table. 0 if this is not one. */
 static inline int take_both(struct sonde_heap_chunks *chunks, struct filling *filling,
 			    const struct sonde_heap_change *begins, const struct sonde_heap_change *ends)
 {
@@ -249,7 +249,7 @@ static inline int take_both(struct sonde_heap_chunks *chunks, struct filling *fi
 	return 1;
 }
 
-/* Asks for the memory that one of the next changes needs, and for what that of a nearer one leads to. */
+/* Prefetches the memory that one of the next changes needs, and what the memory of a nearer one points to. */
 static inline void expect(const struct sonde_heap_chunks *chunks, const struct sonde_heap_change *changes, size_t count)
 {
 	const struct sonde_heap_live *live = &chunks->live;
@@ -272,7 +272,7 @@ static inline void expect(const struct sonde_heap_chunks *chunks, const struct s
 	}
 }
 
-/* Changes of one thread, as far as they need no time but the first's. How many there were. */
+/* Takes changes of one thread, up to the next mark. Returns their number. */
 static inline size_t take_run(struct sonde_heap_chunks *chunks, struct filling *filling,
 			      const struct sonde_heap_change *changes, size_t count)
 {
@@ -288,7 +288,7 @@ static inline size_t take_run(struct sonde_heap_chunks *chunks, struct filling *
 		else
 			put_in(chunks, filling, &changes[i], changes[i].time);
 		i++;
-		if (!chunks->columns.rows) /* what is alive after an end can be a chunk's most at its very start */
+		if (!chunks->columns.rows) /* a chunk's peak can follow an end only at its very start */
 			break;
 	} while (i < count && changes[i].thread == thread && filling->rows < chunks->until_mark && !chunks->error);
 	find_peak(chunks, filling);
@@ -297,7 +297,7 @@ static inline size_t take_run(struct sonde_heap_chunks *chunks, struct filling *
 	return i;
 }
 
-/* How many were taken: fewer than there are once one could not be kept. */
+/* Returns the number taken, which is less than `count` if a change could not be stored. */
 static size_t take_batch(struct sonde_heap_chunks *chunks, const struct sonde_heap_change *changes, size_t count)
 {
 	struct filling filling;
@@ -353,16 +353,16 @@ void sonde_heap_chunks_kept(struct sonde_heap_chunks *chunks, uint64_t time_ns, 
 	end_batch(chunks, &filling);
 }
 
-/* --- blocks that are split --------------------------------------------------------------------------------------- */
+/* --- split blocks ------------------------------------------------------------------------------------------------ */
 
-/* Of the blocks alive, one that is of one form is counted as one of another. */
+/* Counts one live block under form `to` instead of `from`. */
 static void recount(struct sonde_heap_chunks *chunks, uint32_t from, uint32_t to)
 {
 	chunks->live.forms.row[from].live--;
 	chunks->live.forms.row[to].live++;
 }
 
-/* What is left of a block that was split: it begins with 0 bytes, and is as large as it is. */
+/* The remainder of a split block: its begin event has 0 bytes, but it has its full size. */
 static void put_rest(struct sonde_heap_chunks *chunks, struct filling *filling, const struct sonde_heap_change *change,
 		     uint64_t born, uint64_t size_b)
 {
@@ -399,7 +399,7 @@ void sonde_heap_chunks_splits(struct sonde_heap_chunks *chunks, uint64_t time_ns
 		chunks->summary.unknown++;
 		return;
 	}
-	uint64_t ends_b = least(split->ends_b, block.size_b); /* of the size that is known */
+	uint64_t ends_b = least(split->ends_b, block.size_b); /* limited to the known size */
 	uint64_t before_b = least(split->before_b, block.size_b - ends_b);
 	uint64_t after_b = least(split->after_b, block.size_b - ends_b - before_b);
 	struct sonde_heap_change change = {time_ns, address, 0, block.site, thread};

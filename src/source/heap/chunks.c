@@ -1,7 +1,7 @@
-/* chunks.c: sums by site, and writes what changed as chunks (format/record.h, HEAP).
+/* chunks.c: sums by site, and writes the changes as chunks (format/record.h, HEAP).
  *
- * A chunk's summary says what was alive before it and what each site did in it, so that a reader sums chunks and
- * decodes only the one in which the peak lies. Events are counted by form (heap/changes.c); those counts become the
+ * A chunk's summary holds what was alive before it and the sums of each site in it, so that a reader adds up chunks and
+ * decodes only the one that contains the peak. Events are counted by form (heap/changes.c); these counts become the
  * sums of sites when the chunk is written.
  */
 #include "source/heap/chunks.h"
@@ -18,7 +18,7 @@
 #include "source/heap/chunks_state.h"
 #include "util/error.h"
 
-#define MARK_NS 1000000u /* at the least from one time to the next */
+#define MARK_NS 1000000u /* minimum distance between most times */
 #define NOBODY_ASKED "killed by a signal, or left by _exit() or exec(): its memory could not be scanned"
 
 static void start_chunk(struct sonde_heap_chunks *chunks)
@@ -69,7 +69,7 @@ int sonde_heap_chunks_exact_times(struct sonde_heap_chunks *chunks)
 		return 0;
 	chunks->exact_times = 1;
 	int code = sonde_heap_chunks_flush(chunks);
-	chunks->summary.time_every = 1; /* also where there was nothing to flush */
+	chunks->summary.time_every = 1; /* even if there was nothing to flush */
 	return code;
 }
 
@@ -115,7 +115,7 @@ static int grow_stats(struct sonde_heap_chunks *chunks)
 	return 0;
 }
 
-/* A row for the site in the chunk's stats. */
+/* Adds a row for the site to the chunk's stats. */
 static int add_stat(struct sonde_heap_chunks *chunks, uint32_t id)
 {
 	struct sonde_heap_chunk_site *site = site_of(chunks, id);
@@ -141,7 +141,7 @@ static int grow_rows(struct sonde_heap_chunks *chunks)
 	return 0;
 }
 
-/* The form's first event in the chunk. */
+/* Adds a row at the form's first event in the chunk. */
 int sonde_heap_chunks_row(struct sonde_heap_chunks *chunks, uint32_t id)
 {
 	struct sonde_heap_form *form = &chunks->live.forms.row[id];
@@ -190,7 +190,7 @@ static void add_form(struct sonde_heap_chunks *chunks, struct sonde_heap_form *f
 	form->row = form->begins = form->ends = form->temporary = 0;
 }
 
-/* Forms into the sums of sites, and those into what is alive of each. */
+/* Adds the counts of forms to the sums of sites, and these to each site's live blocks. */
 static void add_forms(struct sonde_heap_chunks *chunks)
 {
 	for (uint32_t i = 0; i < chunks->row_count; i++)
@@ -208,7 +208,7 @@ static void add_forms(struct sonde_heap_chunks *chunks)
 	sonde_heap_forms_sweep(&chunks->live.forms);
 }
 
-/* All of them where zones ask for them, else so few that most are MARK_NS apart. */
+/* Writes all times if zones need them, otherwise so few that most are MARK_NS apart. */
 static void put_marks(struct sonde_heap_chunks *chunks)
 {
 	uint64_t passed_ns = chunks->last_ns - chunks->columns.time_min_ns, last_ns = chunks->columns.time_min_ns;
@@ -261,7 +261,7 @@ int sonde_heap_chunks_flush(struct sonde_heap_chunks *chunks)
 	uint32_t rows = chunks->columns.rows;
 	int code = write_chunk(chunks);
 	start_chunk(chunks);
-	if (code) { /* nothing may follow a chunk that is missing: its ends would be those of unknown blocks */
+	if (code) { /* no chunk may follow a missing one: its ends would refer to unknown blocks */
 		chunks->is_torn = 1;
 		chunks->refused += rows;
 	}
@@ -308,7 +308,7 @@ void sonde_heap_chunks_alive(const struct sonde_heap_chunks *chunks, uint64_t *b
 
 /* --- ends -------------------------------------------------------------------------------------------------------- */
 
-/* What happened after an error is not known: said once. */
+/* Reports once how many events were lost after an error. */
 static void tell_refused(struct sonde_heap_chunks *chunks)
 {
 	uint64_t lost = chunks->refused + (chunks->is_torn ? chunks->columns.rows : 0);

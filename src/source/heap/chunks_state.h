@@ -1,4 +1,4 @@
-/* chunks_state.h: what heap/chunks.c and heap/changes.c share of the blocks of a heap. */
+/* chunks_state.h: the state of a heap's blocks that heap/chunks.c and heap/changes.c share. */
 #ifndef SONDE_SOURCE_HEAP_CHUNKS_STATE_H
 #define SONDE_SOURCE_HEAP_CHUNKS_STATE_H
 
@@ -18,8 +18,8 @@ enum {
 };
 
 struct sonde_heap_chunk_site {
-	uint64_t live_b, live_blocks; /* as the last chunk left them */
-	uint32_t row;                 /* of the chunk's stats, + 1; 0 = none yet */
+	uint64_t live_b, live_blocks; /* as of the last chunk */
+	uint32_t row;                 /* in the chunk's stats, + 1; 0 = none yet */
 };
 
 struct sonde_heap_chunks {
@@ -27,38 +27,38 @@ struct sonde_heap_chunks {
 	uint32_t process;
 	struct sonde_heap_live live;
 	uint64_t live_b, live_blocks;
-	uint64_t peak_b, peak_blocks, begun_b, begun_blocks; /* of the chunks that were written */
-	uint64_t last_begun;                                 /* nothing was allocated since; 0 = something was */
+	uint64_t peak_b, peak_blocks, begun_b, begun_blocks; /* of the written chunks */
+	uint64_t last_begun; /* address of the latest allocated block while it is alive; 0 = it has ended */
 	struct sonde_heap_block last_ended;
-	uint64_t rests;                      /* of blocks that were split: their beginnings are not blocks of a size */
+	uint64_t rests; /* remainders of split blocks: their beginnings do not count as blocks of a size */
 	struct sonde_heap_chunk_site *sites; /* by id */
 	size_t site_cap;
-	/* the chunk that is being filled */
+	/* the current chunk */
 	struct sonde_columns columns;
 	struct sonde_heap_summary summary;
 	struct sonde_heap_stat *stats; /* summary.sites rows */
 	uint32_t stat_cap;
-	uint32_t *rows; /* forms in the order of their first event */
+	uint32_t *rows; /* forms in order of their first event */
 	uint32_t row_count, row_cap;
-	uint32_t last_site; /* of the last of them */
+	uint32_t last_site; /* site of the last row */
 	uint32_t run_thread, run;
-	uint32_t until_mark; /* events */
+	uint32_t until_mark; /* events until the next mark */
 	uint64_t *marks_ns;  /* times of every time_every-th event */
 	uint32_t mark_count, mark_cap;
 	uint64_t last_ns;
 	int exact_times;
 	int looked;
-	char why_not[200];                     /* nobody could look for pointers */
-	int error, is_torn;                    /* torn: the columns lack what the sums have */
-	uint64_t refused;                      /* changes, after the error */
-	uint32_t events[2 * SONDE_HEAP_BATCH]; /* of the batch that is being taken (heap/changes.c) */
+	char why_not[200];                     /* why the leak scan was not possible */
+	int error, is_torn;                    /* torn: events that are in the sums are missing in the columns */
+	uint64_t refused;                      /* changes after the error */
+	uint32_t events[2 * SONDE_HEAP_BATCH]; /* of the current batch (heap/changes.c) */
 };
 
-/* The form's first event in the chunk. -ENOMEM. */
+/* Adds a row at the form's first event in the chunk. -ENOMEM. */
 int sonde_heap_chunks_row(struct sonde_heap_chunks *chunks, uint32_t form);
-/* Ends the run of events of one thread. */
+/* Ends the current run of events of one thread. */
 void sonde_heap_chunks_end_run(struct sonde_heap_chunks *chunks);
-/* -ENOMEM: nothing is recorded from here on. */
+/* -ENOMEM: recording of this heap stops. */
 int sonde_heap_chunks_no_memory(struct sonde_heap_chunks *chunks);
 
 #endif

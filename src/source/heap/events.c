@@ -1,5 +1,5 @@
-/* events.c: says events in the words of the allocation hooks (format/heap.h), so that they are merged and kept as
- * those are. Threads' events come one thread after the other; in order of time they are by the merge.
+/* events.c: translates events into the words of the allocation hooks (format/heap.h), to be merged and recorded like
+ * those. Events arrive one thread after the other; the merge puts them in time order.
  */
 #include "source/heap/events.h"
 
@@ -39,7 +39,7 @@ void sonde_heap_events_name(struct sonde_heap_events *events, uint32_t site, con
 	words[0] = sonde_heap_op(SONDE_HEAP_POOL_NAME);
 	words[1] = (uint64_t)site << 32 | name_b;
 	memcpy(&words[2], name, name_b);
-	/* of no thread: it is taken in at once */
+	/* belongs to no thread: processed immediately */
 	sonde_heap_process_add(events->heaps, 0, 0, words, 2 + (name_b + 7) / 8);
 }
 

@@ -63,7 +63,7 @@ static int grow_rows(struct sonde_heap_forms *forms)
 	return 0;
 }
 
-/* An unused row; 0 = none. */
+/* Returns an unused row; 0 = none. */
 static uint32_t take_row(struct sonde_heap_forms *forms)
 {
 	uint32_t id = forms->spare;
@@ -73,7 +73,7 @@ static uint32_t take_row(struct sonde_heap_forms *forms)
 	}
 	if (forms->count == forms->cap && grow_rows(forms))
 		return 0;
-	forms->count += !forms->count; /* row 0 */
+	forms->count += !forms->count; /* skip row 0 */
 	return forms->count <= SONDE_HEAP_FORMS_MAX ? forms->count++ : 0;
 }
 

@@ -1,4 +1,4 @@
-/* freeze.c: stops threads, reads their registers, lets them go (heap/freeze.h). */
+/* freeze.c: stops threads, reads their registers, and continues them (heap/freeze.h). */
 #include "source/heap/freeze.h"
 
 #include <dirent.h>
@@ -21,20 +21,20 @@
 #include "util/array.h"
 #include "util/error.h"
 
-#define ROUNDS 10 /* threads may start others while they are stopped */
+#define ROUNDS 10 /* threads may start others while they are being stopped */
 #define THREADS_MAX 65536u
-#define WAIT_NS 500000000u /* for all of them together */
+#define WAIT_NS 500000000u /* for all threads together */
 #define NAP_NS 20000
-#define EVENT_STOP 128 /* PTRACE_EVENT_STOP: of the kernel's headers, which do not go with sys/ptrace.h */
+#define EVENT_STOP 128 /* PTRACE_EVENT_STOP, from kernel headers that conflict with sys/ptrace.h */
 
-#ifndef SYS_epoll_wait /* newer machines have the other alone */
+#ifndef SYS_epoll_wait /* newer architectures have only epoll_pwait */
 #define SYS_epoll_wait SYS_epoll_pwait
 #endif
 
-/* --- what /proc says --------------------------------------------------------------------------------------------- */
+/* --- /proc ------------------------------------------------------------------------------------------------------- */
 
-/* Of the calls that a stop ends with EINTR, or may end with it where a socket has a timeout (signal(7)), the
- * descriptors that decide: bits of their arguments; 0 = all of them may. */
+/* System calls that a stop ends with EINTR, or may end with it if a socket has a timeout (signal(7)). `sockets`: bits
+ * of the arguments that are the deciding descriptors; 0 = always affected. */
 static const struct spoilt {
 	long call;
 	unsigned sockets;
@@ -56,7 +56,7 @@ static const struct spoilt {
     {SYS_readv, 1},          {SYS_write, 1},       {SYS_writev, 1},          {SYS_sendfile, 1}, {SYS_splice, 1 | 4},
 };
 
-/* Also when nobody may know. */
+/* True also if it cannot be determined. */
 static int is_socket(pid_t pid, uint64_t descriptor)
 {
 	char path[64], what[16];
@@ -78,7 +78,8 @@ static int is_spoilt(const struct sonde_heap_thread *thread, pid_t pid)
 	return 0;
 }
 
-/* The call that a thread waits in with its arguments and stack pointer; 0 when it runs, or nobody may know. */
+/* Reads the call that a thread is blocked in, with its arguments and stack pointer; 0 if it runs, or is not
+ * readable. */
 static int read_call(struct sonde_heap_thread *thread, pid_t pid)
 {
 	char path[80], line[512];
@@ -101,11 +102,11 @@ static int read_call(struct sonde_heap_thread *thread, pid_t pid)
 
 /* --- ptrace ------------------------------------------------------------------------------------------------------ */
 
-/* 1 = it has stopped, 0 = not yet, −1 = it is gone. */
+/* 1 = it has stopped, 0 = not yet, −1 = it has exited. */
 static int look(struct sonde_heap_thread *thread, pid_t pid)
 {
 	siginfo_t info = {0};
-	/* the end of a process is its parent's to see; that of other threads is ours, or they would stay */
+	/* reaping the process is its parent's job; other traced threads we must reap, or they would remain */
 	int wanted = WSTOPPED | WNOHANG | __WALL | (thread->tid == pid ? 0 : WEXITED);
 	if (waitid(P_PID, (id_t)thread->tid, &info, wanted))
 		return -1;
@@ -120,7 +121,7 @@ static int look(struct sonde_heap_thread *thread, pid_t pid)
 static int read_set(const struct sonde_heap_thread *thread, int set, void *out, size_t out_b)
 {
 	struct iovec part = {out, out_b};
-	/* NOLINT: the kernel takes the number of a set for an address */
+	/* NOLINT: the kernel expects the number of a set as an address */
 	if (ptrace(PTRACE_GETREGSET, thread->tid, (void *)(uintptr_t)set, &part))
 		return 0;
 	return (int)part.iov_len;
@@ -146,10 +147,10 @@ static void read_registers(struct sonde_heap_thread *thread)
 		read_set(thread, SONDE_HEAP_REGISTERS_TLS, &thread->thread_pointer, 8);
 }
 
-/* −1: it is about to be gone. */
+/* −1: the thread is about to exit. */
 static int let_go(const struct sonde_heap_thread *thread)
 {
-	/* NOLINT: the kernel takes a signal's number for an address */
+	/* NOLINT: the kernel expects a signal number as an address */
 	return ptrace(PTRACE_DETACH, thread->tid, NULL, (void *)(uintptr_t)thread->signal) ? -1 : 0;
 }
 
@@ -171,7 +172,7 @@ static int is_known(const struct sonde_heap_threads *threads, pid_t tid)
 	return 0;
 }
 
-/* Asks a thread to stop. */
+/* Requests a thread to stop. */
 static void stop(struct sonde_heap_threads *threads, struct sonde_heap_thread *thread)
 {
 	int waits = read_call(thread, threads->pid);
@@ -185,7 +186,7 @@ static void stop(struct sonde_heap_threads *threads, struct sonde_heap_thread *t
 	thread->is_held = 1;
 }
 
-/* Asks those to stop that were not known; how many, or -ENOMEM. */
+/* Requests all new threads to stop; their number, or -ENOMEM. */
 static int stop_new(struct sonde_heap_threads *threads, pid_t except)
 {
 	char path[64];
@@ -218,7 +219,7 @@ static void remember(const struct sonde_heap_threads *threads, const struct sond
 	}
 }
 
-/* Waits until they have stopped. */
+/* Waits until the threads have stopped. */
 static void await(struct sonde_heap_threads *threads, size_t from, uint64_t deadline_ns)
 {
 	struct timespec nap = {0, NAP_NS};
@@ -273,7 +274,7 @@ void sonde_heap_thaw(struct sonde_heap_threads *threads)
 {
 	for (size_t i = 0; i < threads->count; i++)
 		if (threads->rows[i].is_held && let_go(&threads->rows[i]))
-			remember(threads, &threads->rows[i]); /* its process did not wait for us, and must not for it */
+			remember(threads, &threads->rows[i]); /* its process must not have to wait for it */
 	free(threads->rows);
 	sonde_heap_thaw_late(threads->late);
 	*threads = (struct sonde_heap_threads){0};

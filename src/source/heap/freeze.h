@@ -1,8 +1,8 @@
-/* freeze.h: holds the threads of a process still, and reads what is in their registers.
+/* freeze.h: stops the threads of a process, and reads their registers.
  *
- * By ptrace where that is allowed, which it is to those who started the process. A thread that waits in a call which
- * would fail with EINTR (epoll_wait() and its like, and sockets', which may have a timeout) is left in peace, since its
- * program might notice: its stack pointer and the arguments of the call are read from /proc. One thread.
+ * By ptrace if permitted, which it is for the parent that started the process. A thread that is blocked in a call which
+ * would fail with EINTR (epoll_wait() and its like, and socket calls, which may have a timeout) is left alone, since
+ * its program might notice: its stack pointer and the arguments of the call are read from /proc. One thread.
  */
 #ifndef SONDE_SOURCE_HEAP_FREEZE_H
 #define SONDE_SOURCE_HEAP_FREEZE_H
@@ -16,17 +16,17 @@
 struct sonde_heap_thread {
 	pid_t tid;
 	int is_held;
-	int is_left;             /* it waits, and goes on when it likes */
-	long call;               /* that it waits in */
-	int signal;              /* that was on its way to it */
-	int has_registers;       /* all of them */
-	uint64_t stack;          /* pointer; 0 = not known */
-	uint64_t thread_pointer; /* 0 = not known */
+	int is_left;             /* blocked in a call and not stopped: it may continue at any time */
+	long call;               /* number of the blocking system call */
+	int signal;              /* pending signal, delivered when it continues */
+	int has_registers;       /* all of them are known */
+	uint64_t stack;          /* stack pointer; 0 = unknown */
+	uint64_t thread_pointer; /* 0 = unknown */
 	size_t count;
-	uint64_t words[SONDE_HEAP_WORDS_MAX]; /* what its registers hold, as far as known */
+	uint64_t words[SONDE_HEAP_WORDS_MAX]; /* register contents, as far as known */
 };
 
-/* Threads that stopped too late, when the kernel had kept them: they have to be let go yet. Zeroed at first. */
+/* Threads that stopped too late, while the kernel was holding them: they still have to be released. Zeroed = empty. */
 #define SONDE_HEAP_LATE_MAX 64u
 
 struct sonde_heap_late {
@@ -38,21 +38,21 @@ struct sonde_heap_late {
 
 struct sonde_heap_threads {
 	pid_t pid;
-	struct sonde_heap_late *late; /* borrowed: outlives the threads */
+	struct sonde_heap_late *late; /* borrowed: outlives this struct */
 	struct sonde_heap_thread *rows;
 	size_t count, cap;
-	size_t left;    /* in a call that they wait in */
-	size_t running; /* that could not be held, and are not waiting either */
+	size_t left;    /* left blocked in a call */
+	size_t running; /* could not be stopped, and are not blocked */
 };
 
-/* All threads of threads->pid but `except`; the rest of the struct is zero. -ENOMEM; else 0, however many could be
- * held. */
+/* Stops all threads of threads->pid except `except`; the rest of the struct must be zero. -ENOMEM; otherwise 0, however
+ * many could be stopped. */
 int sonde_heap_freeze(struct sonde_heap_threads *threads, pid_t except);
-/* Counts those as running that were left in a call and wait there no more. */
+/* Counts threads as running that were left blocked in a call and have continued since. */
 void sonde_heap_freeze_check(struct sonde_heap_threads *threads);
-/* Lets them go on, and frees. */
+/* Continues the threads, and frees. */
 void sonde_heap_thaw(struct sonde_heap_threads *threads);
-/* Lets late threads go that have stopped by now; call it now and then. */
+/* Releases late threads that have stopped by now; call it periodically. */
 void sonde_heap_thaw_late(struct sonde_heap_late *late);
 
 #endif

@@ -1,8 +1,9 @@
-/* heap.c: the heap source: who allocated what, from hooks inside the target (src/inject/heap/heap.h).
+/* heap.c: the heap source: allocations by call site, from hooks inside the target (src/inject/heap/heap.h).
  *
- * libsonde-heap.so is preloaded into the command and what it starts. Its words come through the channel
- * (target/channel.h), which is drained before us; they are put in order (heap/merge.h), live blocks are kept, and
- * events are written (heap/chunks.h). We also hand out the call-frame tables by which the target walks its stacks.
+ * libsonde-heap.so is preloaded into the command and its children. Its words arrive through the channel
+ * (target/channel.h), which is drained before this source; they are put in order (heap/merge.h), live blocks are
+ * tracked, and events are written (heap/chunks.h). This source also provides the call-frame tables by which the target
+ * unwinds its stacks.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -25,16 +26,16 @@
 #include "util/quantity.h"
 
 #define OBJECT "libsonde-heap.so"
-/* src/inject: filters of seccomp, mean bytes between samples (0 = every block), whether it is light */
+/* for src/inject: seccomp filters, mean bytes between samples (0 = every block), whether light mode is on */
 #define ENVIRONMENT "SONDE_HEAP"
 #define DEFAULT_MEAN "512K" /* between samples */
 #define METHOD "allocation functions, every call; stacks from call-frame tables"
 #define METHOD_SAMPLED "allocation functions, sampled by bytes; stacks from call-frame tables"
 
-/* One life of a program in one process. */
+/* One lifetime of a program in a process. */
 struct process {
 	pid_t pid;
-	int ended; /* it writes no more */
+	int ended; /* it writes no further data */
 	struct sonde_heap_process *heaps;
 	struct process *next;
 };
@@ -45,17 +46,17 @@ struct sonde_source_run {
 	struct sonde_channel *channel;
 	struct sonde_snapshots *snapshots;
 	struct sonde_channel_listener listener, zones_listener;
-	pid_t *zoned; /* processes that make zones */
+	pid_t *zoned; /* processes that have zones */
 	size_t zoned_count;
 	struct process *processes;
 	struct sonde_heap_late late;
 	struct sonde_cut_off *cut_off;
 	uint64_t cut_off_count;
-	uint64_t cut_cycles, cut_ns; /* had passed before the rings were read */
+	uint64_t cut_cycles, cut_ns; /* a time that had passed before the rings were read */
 	uint64_t connected;
-	uint64_t own_malloc; /* of those: with malloc in their executable, where no hook stands before it */
+	uint64_t own_malloc; /* of those: processes with malloc in their executable, which no hook precedes */
 	uint64_t left[SONDE_LINK_REASONS];
-	char left_name[SONDE_LINK_REASONS][16]; /* of the first */
+	char left_name[SONDE_LINK_REASONS][16]; /* name of the first such process */
 };
 
 /* --- what processes report -------------------------------------------------------------------------------------- */
@@ -73,7 +74,7 @@ static int is_connected(void *context, pid_t pid)
 	return find(context, pid) != NULL;
 }
 
-/* Takes the snapshots that are due of a process. */
+/* Takes the due snapshots of a process. */
 static void take_snapshots(struct sonde_source_run *run, struct process *process, uint64_t until_ns)
 {
 	struct sonde_snapshots *snapshots = run->snapshots;
@@ -94,7 +95,7 @@ static int is_running(pid_t pid)
 	return !sonde_proc_stat_read(&stat, pid, 0) && stat.state != 'Z' && stat.state != 'X';
 }
 
-/* `alive`: the recording ends, and the process may go on. */
+/* `alive`: the recording ends, and the process may continue. */
 static void end(struct sonde_source_run *run, struct process *process, int alive)
 {
 	struct sonde_snapshot_live live;
@@ -114,7 +115,7 @@ static void end(struct sonde_source_run *run, struct process *process, int alive
 	free(process);
 }
 
-/* Ends lives that are over: of one number, or all (0). */
+/* Ends lifetimes that are over: of one pid, or all (0). */
 static void end_ended(struct sonde_source_run *run, pid_t pid, int alive)
 {
 	for (struct process **link = &run->processes; *link;) {
@@ -166,7 +167,7 @@ static void on_opened(void *context, pid_t pid, uint32_t clock)
 {
 	struct sonde_source_run *run = context;
 	struct sonde_snapshot_live live;
-	end_ended(run, pid, 0); /* as long as its addresses mean what they meant */
+	end_ended(run, pid, 0); /* while its addresses are still valid */
 	struct process *before = find(run, pid);
 	if (before) /* it has executed another program: its ring was read in this round */
 		sonde_heap_process_flush(before->heaps, UINT64_MAX, &live);
@@ -187,12 +188,12 @@ static void on_opened(void *context, pid_t pid, uint32_t clock)
 	for (size_t i = 0; i < run->zoned_count; i++)
 		if (run->zoned[i] == pid)
 			sonde_heap_process_exact_times(process->heaps);
-	process->next = run->processes; /* the newest life of a number is found first */
+	process->next = run->processes; /* the newest lifetime of a pid is found first */
 	run->processes = process;
 	run->connected++;
 }
 
-/* It makes zones: what happens inside them is told by the times of events (analyze/heap/zones.c). */
+/* The process has zones: allocations are assigned to them by the times of events (analyze/heap/zones.c). */
 static void on_zones_opened(void *context, pid_t pid, uint32_t clock)
 {
 	struct sonde_source_run *run = context;
@@ -230,7 +231,8 @@ static void on_heap(void *context, pid_t pid, const struct sonde_pool_thread *th
 		sonde_heap_process_thread_end(process->heaps, thread->serial);
 }
 
-/* It is ended when all rings of the round were read: what the program asked for comes through another (target/pool.h).
+/* It is ended after all rings of the round have been read, since the program's requests come through another ring
+ * (target/pool.h).
  */
 static void on_closed(void *context, pid_t pid)
 {
@@ -243,7 +245,7 @@ static void on_closed(void *context, pid_t pid)
 		oldest->ended = 1;
 }
 
-/* Before it is read anew what lies where: what was told of an object that has gone since is looked up in that. */
+/* Called before the maps are read again: addresses in objects unloaded since then are resolved with the old maps. */
 static void on_passed(void *context, pid_t pid, const struct sonde_channel_drainer *drainer)
 {
 	struct sonde_source_run *run = context;
@@ -262,7 +264,7 @@ static int on_table(void *context, pid_t pid, uint64_t address, struct sonde_lin
 	return sonde_hooked_table(&run->hooked, pid, address, out);
 }
 
-/* As of all that was told before: what had passed when the rings are read is put in order. */
+/* Covers everything reported before: drains the rings, and orders what had passed when they were read. */
 static int on_blocks(void *context, pid_t pid, const char *name, const struct sonde_channel_drainer *drainer,
 		     struct sonde_link_blocks *out)
 {
@@ -283,7 +285,7 @@ struct scan {
 	const struct sonde_channel_drainer *drainer;
 };
 
-/* What was asked for before is taken before the rest is written. */
+/* Takes the snapshots requested before, before the rest is written. */
 static void drain_for_scan(void *context, pid_t pid)
 {
 	const struct scan *scan = context;
@@ -401,7 +403,7 @@ static int heap_drain(struct sonde_source_run *run, uint64_t horizon_ns, int fin
 	return sonde_recorder_error(run->recorder);
 }
 
-/* Says how many processes were let alone, and why. */
+/* Reports how many processes were left unrecorded, and why. */
 static size_t write_left(const struct sonde_source_run *run, char *out, size_t out_b)
 {
 	static const char *const reasons[SONDE_LINK_REASONS] = {

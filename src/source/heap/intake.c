@@ -1,5 +1,5 @@
-/* intake.c: what the merge hands out, into the heaps of a process (heap/process.h): times become ns, numbers of
- * stacks and pools become sites and heaps.
+/* intake.c: passes the merged events into the heaps of a process (heap/process.h): converts times to ns, and numbers of
+ * stacks and pools to sites and heaps.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -10,8 +10,8 @@
 
 #define STACKS_MAX (1u << 24)
 #define POOLS_MAX 4096u
-#define STACKS_AHEAD (1u << 16) /* of the highest known: a number beyond that is not one */
-#define NUMBERS_MAX (1u << 20)  /* of pools: two threads may number one pool twice */
+#define STACKS_AHEAD (1u << 16) /* above the highest known number; anything beyond is invalid */
+#define NUMBERS_MAX (1u << 20)  /* of pools: two threads may number the same pool twice */
 
 /* --- heaps ------------------------------------------------------------------------------------------------------- */
 
@@ -63,13 +63,13 @@ static uint32_t site_of(struct sonde_heap_process *process, struct sonde_heap_ow
 	return heap->last_site;
 }
 
-/* --- what the merge hands out ------------------------------------------------------------------------------------ */
+/* --- merged events ----------------------------------------------------------------------------------------------- */
 
-/* What turns ticks into ns: nearly always one piece of the clock's line for all of them, on which they are counted from
- * the first. */
+/* Converts ticks to ns: nearly always a single piece of the clock's line applies to all of them, so they are computed
+ * relative to the first. */
 struct conversion {
-	const struct sonde_clockfit *fit; /* NULL: they are ns */
-	uint64_t first, first_ns, mult;   /* raw time, and ns a cycle × 2^32; mult 0: each by itself */
+	const struct sonde_clockfit *fit; /* NULL: ticks are ns */
+	uint64_t first, first_ns, mult;   /* raw time, and ns per cycle × 2^32; mult 0: convert each by itself */
 };
 
 static struct conversion conversion_of(const struct sonde_heap_process *process, uint64_t from, uint64_t to)
@@ -98,7 +98,7 @@ static inline uint64_t converted(const struct conversion *conversion, uint64_t t
 	return sonde_clockfit_ns(conversion->fit, raw);
 }
 
-/* As site_of(), where most blocks are. */
+/* Like site_of(), for malloc's heap, which has most blocks. */
 static inline uint32_t malloc_site(struct sonde_heap_process *process, uint32_t thread, uint32_t number)
 {
 	struct sonde_heap_stack *stack = number <= process->stack_count ? &process->stacks[number - 1] : NULL;
@@ -125,7 +125,7 @@ static void on_blocks(void *context, struct sonde_heap_change *changes, size_t c
 	for (size_t i = 0; i < count; i++) {
 		changes[i].time = converted(&conversion, changes[i].time);
 		if (changes[i].site && !(changes[i].site = malloc_site(process, changes[i].thread, changes[i].site)))
-			changes[i].address = 0; /* no memory for it: nothing begins or ends */
+			changes[i].address = 0; /* out of memory: neither begins nor ends a block */
 	}
 	sonde_heap_chunks_changes(process->malloc.chunks, changes, count);
 }
@@ -224,7 +224,7 @@ static void on_stack(void *context, uint32_t number, uint8_t status, const uint6
 	    (struct sonde_heap_stack){.node = node, .status = status, .is_loaders = (uint8_t)is_loaders};
 }
 
-/* Index + 1 of the pool of a name; 0 = there are too many, or no memory. */
+/* Index + 1 of the pool with a name; 0 = too many, or out of memory. */
 static uint32_t find_pool(struct sonde_heap_process *process, const char *name, size_t name_b)
 {
 	for (size_t i = 0; i < process->pool_count; i++)

@@ -1,4 +1,4 @@
-/* leaks.c: looks at a waiting process (heap/scan.h), and sums by site what was found. */
+/* leaks.c: scans a waiting process (heap/scan.h), and sums the results by site. */
 #include "source/heap/leaks.h"
 
 #include <errno.h>
@@ -16,12 +16,12 @@
 #include "source/target/channel.h"
 #include "util/error.h"
 
-#define SPARE_NS UINT64_C(1000000000) /* before the process goes on */
+#define SPARE_NS UINT64_C(1000000000) /* margin before the process continues */
 #define WAIT_NS (SONDE_LINK_SCAN_S * UINT64_C(1000000000))
 #define TEXT_MAX_B 65536u
-#define READ_B_MS UINT64_C(1000000) /* bytes of another process's memory, read and looked at in a millisecond */
-#define ALWAYS_MS 32u               /* of looking */
-#define SHARE 200u                  /* of the CPU time that the process has used: 0.5 % */
+#define READ_B_MS UINT64_C(1000000) /* bytes of another process's memory read and scanned in a millisecond */
+#define ALWAYS_MS 32u               /* scan time that is always acceptable */
+#define SHARE 200u                  /* 1/SHARE of the CPU time used by the process: 0.5 % */
 #define INFO_SUPPRESSIONS "heap.suppressions"
 
 enum { LOST, LOST_BY, REACHED, STATES };
@@ -31,7 +31,7 @@ struct sum {
 	double variance[STATES];
 };
 
-/* --- looking ----------------------------------------------------------------------------------------------------- */
+/* --- scanning ---------------------------------------------------------------------------------------------------- */
 
 static int is_loaders(const struct sonde_heap_leaks *leaks, uint32_t site)
 {
@@ -73,9 +73,9 @@ static int look(const struct sonde_heap_leaks *leaks, const struct sonde_heap_re
 	return code;
 }
 
-/* --- telling ----------------------------------------------------------------------------------------------------- */
+/* --- reporting --------------------------------------------------------------------------------------------------- */
 
-/* What makes the answer less than exact; "" = nothing. */
+/* What makes the result inexact; "" = nothing. */
 static void write_detail(const struct sonde_heap_leaks *leaks, char *out, size_t out_b)
 {
 	size_t running = leaks->threads->running;
@@ -148,7 +148,7 @@ static int tell(const struct sonde_heap_leaks *leaks, const struct sonde_heap_sc
 	return 0;
 }
 
-/* What the program would tell LeakSanitizer not to report. */
+/* Records the program's LeakSanitizer suppressions. */
 static void tell_suppressions(const struct sonde_heap_leaks *leaks, struct sonde_heap_memory *memory)
 {
 	uint64_t at = leaks->question->suppressions;
@@ -164,8 +164,8 @@ static void tell_suppressions(const struct sonde_heap_leaks *leaks, struct sonde
 	free(text);
 }
 
-/* Whether looking costs more than may be spent where blocks are sampled, which is to be next to free: pointers to the
- * few that are known may stand anywhere in the memory that the process has, and all of it has to be read. */
+/* True if a scan would cost too much for sampled blocks, which must be nearly free: pointers to the few known blocks
+ * may be anywhere in the memory of the process, so all of it must be read. */
 static int is_dear(const struct sonde_heap_leaks *leaks, char *why, size_t why_b)
 {
 	struct sonde_proc_stat used;
@@ -181,7 +181,7 @@ static int is_dear(const struct sonde_heap_leaks *leaks, char *why, size_t why_b
 	return 1;
 }
 
-/* By when the answer must be there. */
+/* The time by which the answer must be sent. */
 static uint64_t deadline_of(const struct sonde_link_scan *question)
 {
 	uint64_t now_ns = sonde_clock_now_ns();
@@ -195,7 +195,7 @@ int sonde_heap_leaks_tell(const struct sonde_heap_leaks *leaks)
 	struct sonde_heap_scan *scan = NULL;
 	char why[200];
 	uint64_t blocks, heap_b;
-	if (sonde_heap_chunks_error(leaks->chunks)) { /* blocks that have ended seem alive */
+	if (sonde_heap_chunks_error(leaks->chunks)) { /* ended blocks would appear alive */
 		sonde_heap_chunks_looked(leaks->chunks, "the recorder had no memory for its blocks");
 		return 0;
 	}
@@ -210,7 +210,7 @@ int sonde_heap_leaks_tell(const struct sonde_heap_leaks *leaks)
 	sonde_heap_freeze_check(leaks->threads);
 	tell_suppressions(leaks, &memory);
 	sonde_heap_memory_close(&memory);
-	if (!code && !sonde_channel_is_waiting(leaks->asker)) /* it went on, and changed what was read */
+	if (!code && !sonde_channel_is_waiting(leaks->asker)) /* it continued, and changed what was read */
 		code = -EPIPE;
 	code = code ? code : tell(leaks, scan);
 	if (code == -EPIPE)

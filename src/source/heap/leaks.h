@@ -1,4 +1,4 @@
-/* leaks.h: a process is about to end: what of its heap can still be reached is written into the recording. */
+/* leaks.h: before a process exits, records which of its live heap blocks are still reachable. */
 #ifndef SONDE_SOURCE_HEAP_LEAKS_H
 #define SONDE_SOURCE_HEAP_LEAKS_H
 
@@ -12,19 +12,19 @@ struct sonde_heap_leaks {
 	struct sonde_recorder *recorder;
 	pid_t pid;
 	const struct sonde_link_scan *question;
-	int asker;                          /* the socket where it waits for an answer */
-	struct sonde_heap_threads *threads; /* all but the one that asks */
+	int asker;                          /* the socket on which the process waits for an answer */
+	struct sonde_heap_threads *threads; /* all except the asking one */
 	struct sonde_heap_chunks *chunks;
-	const struct sonde_heap_live *mappings; /* NULL = not known */
-	const uint32_t *loader_sites; /* where the dynamic loader allocates: never leaks, as in LeakSanitizer */
+	const struct sonde_heap_live *mappings; /* NULL = unknown */
+	const uint32_t *loader_sites; /* sites of the dynamic loader's allocations: never leaks, as in LeakSanitizer */
 	size_t loader_site_count;
 };
 
-/* Why nobody looked at a process that waited in vain. */
+/* Reason given if a process waited in vain for the scan. */
 #define SONDE_HEAP_SILENT "the recorder was stopped or too busy while it waited"
 
-/* Of each site what is unreachable, what of that indirectly, and what is reachable; or, when nobody could look, that it
- * is not known and why. 0 or a negative errno. */
+/* Records per site what is unreachable, how much of that indirectly, and what is reachable; or, if the scan failed,
+ * that reachability is unknown and why. 0 or a negative errno. */
 int sonde_heap_leaks_tell(const struct sonde_heap_leaks *leaks);
 
 #endif

@@ -1,4 +1,4 @@
-/* live.c: linear probing; what is taken out is filled from behind, so that no tombstones pile up. */
+/* live.c: linear probing; a removed entry is filled from the following ones, so there are no tombstones. */
 #include "source/heap/live.h"
 
 #include <errno.h>
@@ -8,7 +8,7 @@
 #include "util/error.h"
 
 #define BITS_FIRST 10u
-#define BITS_MAX 31u /* 32 GB, of 1.3 thousand million blocks */
+#define BITS_MAX 31u /* 32 GB, for 1.3 thousand million blocks */
 #define HUGE_PAGE_B ((uintptr_t)2 << 20)
 
 static size_t size_of(unsigned bits)
@@ -46,7 +46,7 @@ int sonde_heap_live_find(const struct sonde_heap_live *live, uint64_t address, s
 	return 1;
 }
 
-/* Large tables are looked at anywhere: pages of 2 MB where the kernel gives them. */
+/* Large tables are accessed at random: use 2 MB pages if the kernel provides them. */
 static void *map_slots(size_t size_b)
 {
 	int is_large = size_b >= 2 * HUGE_PAGE_B;
@@ -62,7 +62,7 @@ static void *map_slots(size_t size_b)
 	return all + before_b;
 }
 
-/* Doubles a table's memory; what it holds stays where it is, without a copy. */
+/* Doubles a table's memory without copying: existing entries keep their positions. */
 static struct sonde_heap_slot *extend(const struct sonde_heap_live *live)
 {
 	size_t old_b = size_of(live->bits), size_b = 2 * old_b;
@@ -74,7 +74,7 @@ static struct sonde_heap_slot *extend(const struct sonde_heap_live *live)
 		return NULL;
 	}
 	if (size_b >= 2 * HUGE_PAGE_B)
-		(void)madvise(slots, size_b, MADV_HUGEPAGE); /* small ones do */
+		(void)madvise(slots, size_b, MADV_HUGEPAGE); /* small pages work as well */
 	return slots;
 }
 
@@ -83,8 +83,8 @@ static void put(struct sonde_heap_live *live, const struct sonde_heap_slot *slot
 	live->slots[sonde_heap_live_seek(live, sonde_heap_slot_address(slot))] = *slot;
 }
 
-/* Blocks of the first half of the table into both. One bit more of their homes counts, so none goes behind where it was
- * in its half, if those of a run are taken in their order; what had come round the end comes last. */
+/* Distributes the entries of the first half over both halves. One more hash bit counts, so no entry moves past its old
+ * position within its half if the entries of a run are taken in order; entries that had wrapped around come last. */
 static void spread(struct sonde_heap_live *live, struct sonde_heap_slot *round, size_t round_count)
 {
 	size_t half = (size_t)1 << (live->bits - 1);

@@ -1,11 +1,11 @@
-/* mappings.c: mappings in, blocks that begin, end and are split out (heap/mappings.h).
+/* mappings.c: turns mappings into blocks that begin, end and are split (heap/mappings.h).
  *
- * Each mapping is a block; of what lies in the kernel's books as one mapping we may have several. When a part of one is
- * unmapped, that part ends and the rest stays, at the same site. Reserved ranges are kept beside them, since what is
- * opened later is only memory where it was reserved by the program: mprotect() is called on other memory, too.
+ * Each mapping is a block; what the kernel merges into one mapping may be several here. If a part is unmapped, that
+ * part ends and the rest stays, at the same site. Reserved ranges are tracked too, because mprotect() turns a range
+ * into memory only if the program had reserved it; it is called on other memory as well.
  *
- * An UNMAP record is written before the call. What it took away is remembered by thread until that thread's next one:
- * it may turn out that nothing went (KEPT), or that it is somewhere else now (MOVED).
+ * An UNMAP record is written before the call. What it removed is remembered per thread until that thread's next one: it
+ * may turn out that nothing was removed (KEPT), or that it was moved (MOVED).
  */
 #include "source/heap/mappings.h"
 
@@ -15,8 +15,8 @@
 #include "source/heap/ranges.h"
 #include "util/error.h"
 
-#define THREADS 256u /* whose last UNMAP is remembered; others forget each other's */
-#define PIECES 4u    /* that one UNMAP took away; of more, the rest is forgotten */
+#define THREADS 256u /* whose last UNMAP is remembered; colliding threads overwrite each other */
+#define PIECES 4u    /* removed by one UNMAP; further ones are not remembered */
 
 struct taken {
 	uint32_t thread;
@@ -56,7 +56,7 @@ uint64_t sonde_heap_mappings_lost(const struct sonde_heap_mappings *mappings)
 
 /* --- pieces ------------------------------------------------------------------------------------------------------ */
 
-/* `what`: whose, and when. */
+/* `what`: thread and time. */
 static void put(struct sonde_heap_mappings *mappings, const struct sonde_heap_mapping *what, uint64_t start,
 		uint64_t end, uint32_t site)
 {
@@ -67,7 +67,7 @@ static void put(struct sonde_heap_mappings *mappings, const struct sonde_heap_ma
 		sonde_heap_chunks_begins(mappings->chunks, what->time_ns, what->thread, start, end - start, site);
 }
 
-/* Takes away the lowest piece of a range; 0 when there is none. */
+/* Removes the lowest piece of a range; 0 if there is none. */
 static int cut(struct sonde_heap_mappings *mappings, const struct sonde_heap_mapping *what, uint64_t start,
 	       uint64_t end, struct sonde_heap_piece *out)
 {
@@ -91,7 +91,7 @@ static void clear(struct sonde_heap_mappings *mappings, const struct sonde_heap_
 		;
 }
 
-/* --- what was unmapped and is not gone --------------------------------------------------------------------------- */
+/* --- unmaps that were retracted or moved ------------------------------------------------------------------------- */
 
 static struct taken *taken_of(struct sonde_heap_mappings *mappings, uint32_t thread)
 {
@@ -112,7 +112,7 @@ static void keep(struct sonde_heap_mappings *mappings, const struct sonde_heap_m
 	taken->count = 0;
 }
 
-/* Memory when any of what went was. */
+/* The moved range counts as memory if any part of the removed range did. */
 static void arrive(struct sonde_heap_mappings *mappings, const struct sonde_heap_mapping *what, uint64_t end)
 {
 	const struct taken *taken = taken_of(mappings, what->thread);
@@ -124,9 +124,9 @@ static void arrive(struct sonde_heap_mappings *mappings, const struct sonde_heap
 		put(mappings, what, what->address, end, site);
 }
 
-/* --- what was reserved ------------------------------------------------------------------------------------------- */
+/* --- reserved ranges --------------------------------------------------------------------------------------------- */
 
-/* Makes reserved pieces memory, or memory reserved. */
+/* Turns reserved pieces into memory, or memory into reserved pieces. */
 static void change(struct sonde_heap_mappings *mappings, const struct sonde_heap_mapping *what, uint64_t end, int opens)
 {
 	uint64_t at = what->address;

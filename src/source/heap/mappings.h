@@ -1,4 +1,4 @@
-/* mappings.h: what a program maps by itself, as blocks of a heap. One thread. */
+/* mappings.h: a program's own memory mappings, as blocks of a heap. One thread. */
 #ifndef SONDE_SOURCE_HEAP_MAPPINGS_H
 #define SONDE_SOURCE_HEAP_MAPPINGS_H
 
@@ -16,16 +16,16 @@ void sonde_heap_mappings_free(struct sonde_heap_mappings *mappings);
 struct sonde_heap_mapping {
 	uint64_t time_ns;
 	uint32_t thread;
-	uint32_t site; /* of a beginning: a heap site of the recording */
+	uint32_t site; /* for MAP: a heap site of the recording */
 	uint64_t address, size_b;
 };
 
-/* A MAP and an UNMAP record of a process, in time order. */
+/* MAP and UNMAP records of a process, in time order. */
 void sonde_heap_mappings_map(struct sonde_heap_mappings *mappings, const struct sonde_heap_mapping *mapping,
 			     enum sonde_heap_map what);
 void sonde_heap_mappings_unmap(struct sonde_heap_mappings *mappings, const struct sonde_heap_mapping *mapping);
 
-/* Mappings that could not be kept. */
+/* Number of mappings that could not be stored. */
 uint64_t sonde_heap_mappings_lost(const struct sonde_heap_mappings *mappings);
 
 #endif

@@ -1,4 +1,4 @@
-/* memory.c: reads many pieces with one call, and passes over pages that cannot be read (heap/memory.h). */
+/* memory.c: reads many pieces with one call, and skips unreadable pages (heap/memory.h). */
 #include "source/heap/memory.h"
 
 #include <errno.h>
@@ -19,12 +19,12 @@
 #define PART 16u      /* of the machine's memory */
 #define SMALL_B 4096u /* of a piece */
 #define FEW 8u        /* pieces */
-#define ENTRIES 512u  /* of the page map, read at once */
+#define ENTRIES 512u  /* page map entries per read */
 #define IN_MEMORY (UINT64_C(1) << 63)
 #define SWAPPED (UINT64_C(1) << 62)
 #define OF_FILE (UINT64_C(1) << 61)
 
-/* Of <linux/fs.h>, since Linux 6.7. */
+/* From <linux/fs.h>, since Linux 6.7. */
 struct page_region {
 	uint64_t start, end, categories;
 };
@@ -38,7 +38,7 @@ _Static_assert(sizeof(struct page_scan) == 96, "struct pm_scan_arg");
 #define PAGE_IN_MEMORY (UINT64_C(1) << 3)
 #define PAGE_SWAPPED (UINT64_C(1) << 4)
 
-/* Without memory for it nothing is kept. */
+/* Allocates the cache; if out of memory, there is none. */
 static void keep(struct sonde_heap_memory *memory)
 {
 	uint64_t all_b = (uint64_t)sysconf(_SC_PHYS_PAGES) * memory->page_b;
@@ -62,7 +62,7 @@ void sonde_heap_memory_open(struct sonde_heap_memory *memory, pid_t pid, uint64_
 	    .pid = pid, .page_b = (uint64_t)sysconf(_SC_PAGESIZE), .deadline_ns = deadline_ns};
 	memory->page_map = open(path, O_RDONLY | O_CLOEXEC);
 	keep(memory);
-	memory->is_small = heap_b <= memory->window_count * WINDOW_B / 2; /* blocks do not lie close together */
+	memory->is_small = heap_b <= memory->window_count * WINDOW_B / 2; /* half, since blocks are not adjacent */
 }
 
 void sonde_heap_memory_close(struct sonde_heap_memory *memory)
@@ -74,7 +74,7 @@ void sonde_heap_memory_close(struct sonde_heap_memory *memory)
 	free(memory->in_them);
 }
 
-/* Pieces that are still to be read, the first of them from `start` on. */
+/* The pieces still to be read; the first one from `start`. */
 struct rest {
 	const struct sonde_heap_extent *pieces;
 	size_t count;
@@ -128,7 +128,7 @@ static int read_all(struct sonde_heap_memory *memory, const struct sonde_heap_ex
 	return 0;
 }
 
-/* The window that holds an address, read when it is not kept; NULL with *code set. */
+/* The cached window that contains an address, read if missing; NULL with *code set. */
 static const uint8_t *window_of(struct sonde_heap_memory *memory, uint64_t address, int *code)
 {
 	uint64_t number = address / WINDOW_B;
@@ -185,7 +185,7 @@ int sonde_heap_memory_read(void *context, const struct sonde_heap_extent *pieces
 	return code;
 }
 
-/* Asks the kernel, which passes over what has no page tables: sanitizers reserve terabytes. Whether it knows. */
+/* Asks the kernel, which skips ranges without page tables: sanitizers reserve terabytes. 0 if it is not supported. */
 static int find_present(const struct sonde_heap_memory *memory, struct sonde_heap_extent extent,
 			struct sonde_heap_extent *out)
 {
@@ -227,7 +227,7 @@ struct sonde_heap_extent sonde_heap_memory_present(void *context, struct sonde_h
 		ssize_t got_b =
 		    pread(memory->page_map, entries, wanted * sizeof *entries, (off_t)(page * sizeof *entries));
 		if (got_b < (ssize_t)sizeof *entries || sonde_clock_now_ns() > memory->deadline_ns)
-			return found.start < extent.end ? found : extent; /* nobody knows: all of it */
+			return found.start < extent.end ? found : extent; /* unknown: all of it */
 		for (size_t i = 0; i < (size_t)got_b / sizeof *entries; i++, page++) {
 			uint64_t start = page * memory->page_b > extent.start ? page * memory->page_b : extent.start;
 			int there = is_there(entries[i]);

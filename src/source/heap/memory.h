@@ -1,8 +1,9 @@
-/* memory.h: the memory of a process that waits, as heap/scan.h reads it.
+/* memory.h: reads the memory of a waiting process for heap/scan.h.
  *
- * A call costs as much as copying tens of thousands of bytes, so small pieces are read with what lies around them, and
- * that is kept, up to 256 MB or a sixteenth of the machine's memory: pointers that lead through a heap of that size in
- * any order cost no call each. In larger heaps only pieces that are asked for one by one are read so.
+ * A system call costs as much as copying tens of thousands of bytes. So small pieces are read together with their
+ * surroundings, which are cached, up to a sixteenth of the machine's memory or at least 256 MB: in a heap of that size,
+ * following pointers in any order does not cost a call each. In larger heaps only pieces that are requested one by one
+ * are cached.
  */
 #ifndef SONDE_SOURCE_HEAP_MEMORY_H
 #define SONDE_SOURCE_HEAP_MEMORY_H
@@ -14,22 +15,22 @@
 
 struct sonde_heap_memory {
 	pid_t pid;
-	int page_map; /* /proc/PID/pagemap, −1 where it may not be read */
+	int page_map; /* /proc/PID/pagemap, −1 if not readable */
 	uint64_t page_b;
-	uint64_t deadline_ns; /* CLOCK_MONOTONIC: from then on reading fails with -ETIMEDOUT */
+	uint64_t deadline_ns; /* CLOCK_MONOTONIC: after it, reads fail with -ETIMEDOUT */
 	uint64_t read_b;
-	int is_small; /* all of the heap can be kept */
+	int is_small; /* the whole heap fits in the cache */
 	size_t window_count;
-	uint8_t *windows;  /* NULL = nothing is kept */
-	uint64_t *in_them; /* number of the window that each has, + 1 */
+	uint8_t *windows;  /* NULL = no cache */
+	uint64_t *in_them; /* number of the cached window in each slot, + 1 */
 };
 
 void sonde_heap_memory_open(struct sonde_heap_memory *memory, pid_t pid, uint64_t heap_b, uint64_t deadline_ns);
 void sonde_heap_memory_close(struct sonde_heap_memory *memory);
 
-/* `context` of these is a struct sonde_heap_memory. */
+/* `context` is a struct sonde_heap_memory. */
 int sonde_heap_memory_read(void *context, const struct sonde_heap_extent *pieces, size_t count, void *out);
-/* Pages that were written to. A page of a file that nobody changed holds no pointer of this run. */
+/* Finds pages that were written to. An unmodified page of a file contains no pointer of this run. */
 struct sonde_heap_extent sonde_heap_memory_present(void *context, struct sonde_heap_extent extent);
 
 #endif

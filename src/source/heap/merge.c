@@ -1,7 +1,7 @@
-/* merge.c: a queue a thread; the earliest of them is read until another is earlier (heap/merge.h).
+/* merge.c: one queue per thread; the earliest is read until another one is earlier (heap/merge.h).
  *
- * Where the next record of another thread is so close that the order of their stamps may not be the order in which
- * things happened, records are compared; elsewhere, and in programs of one thread, they are only taken apart.
+ * If the next record of another thread is so close that the order of their timestamps may differ from the order of
+ * events, records are compared. Otherwise, and in single-threaded programs, they are only decoded.
  */
 #include "source/heap/merge.h"
 
@@ -14,27 +14,27 @@
 
 #define NEVER UINT64_MAX
 #define BATCH 256u
-#define NEAR 8u /* ticks: a processor may read its counter that much before what stands in front of it is done */
+#define NEAR 8u /* ticks: a processor may read its counter this much before earlier instructions complete */
 
 struct queue {
 	uint64_t serial;
 	uint32_t thread;
-	int ended; /* its thread writes no more */
+	int ended; /* its thread writes no further words */
 	uint64_t *words;
 	size_t begin, end, cap;
-	uint64_t ticks;  /* of the last record that was taken */
-	uint64_t size_b; /* said by SIZE, of the block that comes next; 0 = none */
-	uint64_t next;   /* time of the record at `begin`; NEVER when there is none, or not all of it yet */
+	uint64_t ticks;  /* of the last record taken */
+	uint64_t size_b; /* from SIZE, for the next block; 0 = none */
+	uint64_t next;   /* time of the record at `begin`; NEVER if there is none, or it is incomplete */
 };
 
 struct sonde_heap_merge {
 	struct sonde_heap_sink sink;
 	struct queue *queues;
 	size_t count, cap;
-	uint64_t latest; /* no record is later */
-	size_t waiting;  /* words, at the most */
-	size_t most;     /* of them */
-	uint64_t forced; /* times that too many waited */
+	uint64_t latest; /* upper limit of all times */
+	size_t waiting;  /* words, at most */
+	size_t most;     /* limit of `waiting` */
+	uint64_t forced; /* times that the limit was exceeded */
 	size_t pending;
 	struct sonde_heap_change changes[BATCH]; /* not handed out yet */
 };
@@ -78,7 +78,7 @@ static int is_op(uint64_t first)
 	return !(first & SONDE_HEAP_ADDRESS_MASK);
 }
 
-/* Words of the records that are no block's, without those that their second word counts. */
+/* Sizes in words of the records other than blocks, without the words counted by their second word. */
 static const uint8_t op_sizes[] = {
     [SONDE_HEAP_TIME] = 2,      [SONDE_HEAP_STACK] = 2, [SONDE_HEAP_SIZE] = 2,
     [SONDE_HEAP_MAP] = 4,       [SONDE_HEAP_UNMAP] = 3, [SONDE_HEAP_KEPT] = 2,
@@ -95,7 +95,7 @@ static size_t op_size(uint64_t op, uint64_t second)
 	return size;
 }
 
-/* Words of the record at the front; 0 when they are not all there. */
+/* Words of the record at the front; 0 if it is incomplete. */
 static size_t record_size(const struct queue *queue)
 {
 	size_t have = left(queue);
@@ -129,7 +129,7 @@ static int is_timed(uint64_t op)
 	       op == SONDE_HEAP_GIVE;
 }
 
-/* The time of the record at the front, which is `passed` after the last one, as far as that can be. */
+/* The time of the record at the front, which is `passed` after the last one, limited to the latest possible time. */
 static uint64_t time_of(const struct sonde_heap_merge *merge, struct queue *queue, uint64_t passed)
 {
 	if (queue->ticks > merge->latest || passed > merge->latest - queue->ticks)
@@ -137,7 +137,7 @@ static uint64_t time_of(const struct sonde_heap_merge *merge, struct queue *queu
 	return queue->ticks + passed;
 }
 
-/* STACK, POOL, TIME and SIZE are taken at once; other records wait for their time. */
+/* Processes STACK, POOL, TIME and SIZE immediately; other records wait for their time. */
 static void take_definitions(struct sonde_heap_merge *merge, struct queue *queue)
 {
 	size_t size;
@@ -164,7 +164,7 @@ static int reserve(struct queue *queue, size_t more)
 		queue->begin = queue->end = 0;
 	if (queue->end + more <= queue->cap)
 		return 0;
-	if (queue->begin && queue->begin >= left(queue)) { /* what moves is no more than what was taken */
+	if (queue->begin && queue->begin >= left(queue)) { /* moves at most as much as was taken */
 		memmove(queue->words, queue->words + queue->begin, left(queue) * sizeof *queue->words);
 		queue->end -= queue->begin;
 		queue->begin = 0;
@@ -209,8 +209,7 @@ static size_t count_waiting(const struct sonde_heap_merge *merge)
 	return words;
 }
 
-/* Where more waits than may: all of it is handed out, in the order that it has. What stays is less than a record a
- * thread. */
+/* Beyond the limit everything is handed out in the current order. What remains is less than a record per thread. */
 static void make_room(struct sonde_heap_merge *merge)
 {
 	merge->waiting = count_waiting(merge);
@@ -303,7 +302,7 @@ static void hand_out(struct sonde_heap_merge *merge)
 	merge->pending = 0;
 }
 
-/* The size of a block that begins, of which SIZE may have told more. */
+/* The size of a new block, which a preceding SIZE may have given in full. */
 static uint64_t whole_size(struct queue *queue, uint64_t size_b)
 {
 	uint64_t told_b = queue->size_b;
@@ -311,7 +310,7 @@ static uint64_t whole_size(struct queue *queue, uint64_t size_b)
 	return told_b && size_b == SONDE_HEAP_SIZE_MAX ? told_b : size_b;
 }
 
-/* Takes blocks' records up to `limit`, as far as they are whole and no other record comes between. */
+/* Takes block records up to `limit`, until one is incomplete or another kind of record follows. */
 static void give_blocks(struct sonde_heap_merge *merge, struct queue *queue, uint64_t limit)
 {
 	const uint64_t *words = queue->words;
@@ -330,7 +329,7 @@ static void give_blocks(struct sonde_heap_merge *merge, struct queue *queue, uin
 		change->time = next;
 		change->address = sonde_heap_address(first);
 		change->size_b = second >> 32;
-		change->site = stack || size == 1 ? stack : UINT32_MAX; /* of none that is known */
+		change->site = stack || size == 1 ? stack : UINT32_MAX; /* unknown stack */
 		change->thread = queue->thread;
 		if (__builtin_expect(queue->size_b && size == 2, 0))
 			change->size_b = whole_size(queue, change->size_b);
@@ -358,8 +357,8 @@ static void give(struct sonde_heap_merge *merge, struct queue *queue, uint64_t l
 	take_definitions(merge, queue);
 }
 
-/* Another queue whose next record is the other half of what the record at the front of `queue` cannot be without: the
- * end of a block that is to begin, or the beginning of one that is to end. */
+/* Finds another queue whose next record must come before the record at the front of `queue`: the end of the block whose
+ * address is to be reused, or the beginning of the block that is to end. */
 static struct queue *other_half(struct sonde_heap_merge *merge, const struct queue *queue)
 {
 	uint64_t first = word(queue, 0), address = sonde_heap_address(first);
@@ -370,14 +369,14 @@ static struct queue *other_half(struct sonde_heap_merge *merge, const struct que
 		    sonde_heap_address(word(other, 0)) != address ||
 		    ((word(other, 0) & SONDE_HEAP_BEGINS) != 0) == begins)
 			continue;
-		hand_out(merge); /* what was alive before this one */
+		hand_out(merge); /* so that `alive` reflects the events before this one */
 		if (merge->sink.alive(merge->sink.context, address) == begins)
 			return other;
 	}
 	return NULL;
 }
 
-/* The earliest queue, and how far it may be read before another is earlier. */
+/* The earliest queue, and the time until which it can be read before another is earlier. */
 static struct queue *earliest(struct sonde_heap_merge *merge, uint64_t *until)
 {
 	struct queue *first = NULL;

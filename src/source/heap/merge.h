@@ -1,8 +1,8 @@
-/* merge.h: what the threads of a process wrote about blocks (format/heap.h), read as one stream in time order.
+/* merge.h: merges the allocation records of a process's threads (format/heap.h) into one stream in time order.
  *
- * A block that is given back by one thread and out again by another is in order as long as a round only goes as far as
- * a time that had passed before the first ring of the round was read: whoever got the block got it after its end had
- * been published. Words are hostile: nothing in them is believed but their order. One thread.
+ * A block that one thread frees and another thread then receives stays in order, provided that a run extends only to a
+ * time that had passed before its first ring was read: the second thread got the block after its end had been
+ * published. The words are untrusted: nothing is assumed except their order. One thread.
  */
 #ifndef SONDE_SOURCE_HEAP_MERGE_H
 #define SONDE_SOURCE_HEAP_MERGE_H
@@ -22,32 +22,32 @@ enum sonde_heap_event_kind {
 
 struct sonde_heap_event {
 	enum sonde_heap_event_kind kind;
-	uint32_t thread; /* as it was added */
-	uint32_t stack;  /* the process's number, where something begins */
+	uint32_t thread; /* as passed to sonde_heap_merge_add() */
+	uint32_t stack;  /* the process's number, for beginnings */
 	uint32_t pool;   /* the process's number */
 	uint64_t address, size_b;
 	uint64_t ticks; /* of the pool's clock >> SONDE_HEAP_TICK_SHIFT */
 };
 
-/* A block of malloc's begins or ends. */
+/* Begin or end of a malloc block. */
 struct sonde_heap_change {
-	uint64_t time; /* ticks; for heap/chunks.h ns */
+	uint64_t time; /* in ticks; for heap/chunks.h in ns */
 	uint64_t address, size_b;
-	uint32_t site; /* the process's number of a stack; for heap/chunks.h the recording's of a site. 0 = it ends */
+	uint32_t site; /* the process's stack number; for heap/chunks.h a site of the recording. 0 = the block ends */
 	uint32_t thread;
 };
 
 struct sonde_heap_sink {
 	void *context;
-	/* Some of them at a time; they may be changed. */
+	/* Several changes at a time; the callee may modify them. */
 	void (*blocks)(void *context, struct sonde_heap_change *changes, size_t count);
-	/* Any other event, in its place among them. */
+	/* Any other event, in order with the changes. */
 	void (*event)(void *context, const struct sonde_heap_event *event);
-	/* A stack that events will name; told before the first of them. */
+	/* Defines a stack, before the first event that refers to it. */
 	void (*stack)(void *context, uint32_t number, uint8_t status, const uint64_t *pcs, size_t count);
-	/* A pool that events will name. */
+	/* Defines a pool, likewise. */
 	void (*pool)(void *context, uint32_t number, const char *name, size_t name_b);
-	/* Whether a block is alive: decides between records of equal time. */
+	/* True if a block is alive: decides the order of records of equal time. */
 	int (*alive)(void *context, uint64_t address);
 };
 
@@ -58,17 +58,18 @@ struct sonde_heap_merge;
 int sonde_heap_merge_new(struct sonde_heap_merge **out, const struct sonde_heap_sink *sink);
 void sonde_heap_merge_free(struct sonde_heap_merge *merge);
 
-/* What claims to be later than this happened then. */
+/* Times later than this are limited to it. */
 void sonde_heap_merge_latest(struct sonde_heap_merge *merge, uint64_t ticks);
-/* Of more words than this (else SONDE_HEAP_WAITING_MAX) none waits for its time: they are handed out as they are. */
+/* Sets the maximum number of pending words (default SONDE_HEAP_WAITING_MAX); beyond it, records are handed out without
+ * waiting for earlier ones. */
 void sonde_heap_merge_most(struct sonde_heap_merge *merge, size_t words);
-/* How often that was needed. */
+/* How often that limit was exceeded. */
 uint64_t sonde_heap_merge_forced(const struct sonde_heap_merge *merge);
-/* Takes `count` words of a thread's ring. `serial` names the thread in its process, `thread` is handed out again.
- * -ENOMEM. */
+/* Adds `count` words of a thread's ring. `serial` identifies the thread in its process; `thread` is passed through to
+ * the events. -ENOMEM. */
 int sonde_heap_merge_add(struct sonde_heap_merge *merge, uint64_t serial, uint32_t thread, const uint64_t *words,
 			 size_t count);
-/* The thread will write no more. */
+/* The thread writes no further words. */
 void sonde_heap_merge_end(struct sonde_heap_merge *merge, uint64_t serial);
 /* Hands out everything up to `ticks`. */
 void sonde_heap_merge_run(struct sonde_heap_merge *merge, uint64_t ticks);

@@ -1,5 +1,5 @@
-/* process.c: heaps of a process: malloc's, its own mappings, its pools. Each is kept and written by itself
- * (heap/chunks.h), from the first block that it has. What comes into them: heap/intake.c.
+/* process.c: the heaps of a process: malloc's, its own mappings, its pools. Each is tracked and written separately
+ * (heap/chunks.h), from its first block on. Their input comes from heap/intake.c.
  */
 #include "source/heap/process.h"
 
@@ -14,8 +14,8 @@
 #include "source/target/channel.h"
 #include "util/error.h"
 
-#define FUTURE (UINT64_C(1) << 30)  /* counters of two cores, and clocks, may differ by this much, no more */
-#define OLD_NS UINT64_C(5000000000) /* so long events wait at the most to be written */
+#define FUTURE (UINT64_C(1) << 30)  /* maximum difference between the counters of two cores, and between clocks */
+#define OLD_NS UINT64_C(5000000000) /* maximum time that events wait to be written */
 
 static void lose(struct sonde_heap_process *process, const char *cause, uint64_t count)
 {
@@ -82,13 +82,13 @@ void sonde_heap_process_free(struct sonde_heap_process *process)
 void sonde_heap_process_add(struct sonde_heap_process *process, uint64_t serial, uint32_t thread, const uint64_t *words,
 			    size_t count)
 {
-	/* read after the words were */
+	/* read after the words */
 	uint64_t now = process->clock == SONDE_RING_CLOCK_CYCLES ? sonde_clock_cycles() : sonde_clock_now_ns();
 	sonde_heap_merge_latest(process->merge, (now + FUTURE) >> SONDE_HEAP_TICK_SHIFT);
 	if (!process->unread && !sonde_heap_merge_add(process->merge, serial, thread, words, count))
 		return;
 	process->unread += count;
-	process->until = 0; /* what has not been handed out is not taken, so that what was taken is all up to a time */
+	process->until = 0; /* ignore what is not handed out yet: recorded events are complete up to a time */
 }
 
 void sonde_heap_process_exact_times(struct sonde_heap_process *process)
@@ -108,7 +108,7 @@ void sonde_heap_process_thread_end(struct sonde_heap_process *process, uint64_t 
 	sonde_heap_merge_end(process->merge, serial);
 }
 
-/* A recorder that is killed takes little with it, also of a program that allocates little. */
+/* Little is lost if the recorder is killed, even for a program that allocates little. */
 static void write_old(struct sonde_heap_own *heap, uint64_t ns)
 {
 	if (!heap->chunks || ns < heap->written_ns + OLD_NS)
@@ -189,7 +189,7 @@ int sonde_heap_process_scan(struct sonde_heap_process *process, const struct son
 			sonde_heap_chunks_looked(process->malloc.chunks, SONDE_HEAP_SILENT);
 		return 0;
 	}
-	/* as we see it: another number in a pid namespace, where only the first thread's is known */
+	/* our view of the tid: it differs in a pid namespace, where only the first thread's is known */
 	pid_t asking = question->tid == question->pid ? process->pid : (pid_t)question->tid;
 	uint64_t cycles = sonde_clock_cycles(), ns = sonde_clock_now_ns();
 	drainer->drain(drainer->context, process->pid);
@@ -197,13 +197,13 @@ int sonde_heap_process_scan(struct sonde_heap_process *process, const struct son
 	if (process->unread && process->malloc.chunks)
 		sonde_heap_chunks_looked(process->malloc.chunks, "the recorder had no memory for its blocks");
 	if (process->unread || !process->malloc.chunks || !sonde_heap_chunks_live(process->malloc.chunks)->count)
-		return 0; /* most processes, when blocks are sampled */
+		return 0; /* the usual case if blocks are sampled */
 	cycles = sonde_clock_cycles();
 	ns = sonde_clock_now_ns();
 	int code = sonde_heap_freeze(&threads, asking);
 	drainer->drain(drainer->context, process->pid);
 	sonde_heap_freeze_check(&threads);
-	if (threads.running) /* it goes on writing: later events may yet come before those that were read */
+	if (threads.running) /* they continue to write: later data may contain events before those already read */
 		sonde_heap_process_run(process, cycles, ns);
 	else
 		sonde_heap_merge_run(process->merge, UINT64_MAX - 1);

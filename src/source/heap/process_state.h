@@ -1,4 +1,4 @@
-/* process_state.h: what heap/process.c and heap/intake.c share: one life of a program in one process. */
+/* process_state.h: the state that heap/process.c and heap/intake.c share: one lifetime of a program in a process. */
 #ifndef SONDE_SOURCE_HEAP_PROCESS_STATE_H
 #define SONDE_SOURCE_HEAP_PROCESS_STATE_H
 
@@ -18,13 +18,13 @@
 struct sonde_heap_stack {
 	uint32_t node;
 	uint8_t status;
-	uint8_t is_loaders;    /* the dynamic loader allocates there */
-	uint32_t thread, site; /* in malloc's heap, when it was met there last; site 0 = not yet */
+	uint8_t is_loaders;    /* it is in the dynamic loader */
+	uint32_t thread, site; /* last used thread and site in malloc's heap; site 0 = none yet */
 };
 
 struct sonde_heap_own {
-	uint32_t id;                      /* the recording's */
-	struct sonde_heap_chunks *chunks; /* NULL = not open yet */
+	uint32_t id;                      /* id in the recording */
+	struct sonde_heap_chunks *chunks; /* NULL = not opened yet */
 	uint64_t written_ns;
 	uint32_t last_thread, last_stack, last_site;
 };
@@ -43,7 +43,7 @@ struct sonde_heap_process {
 	struct sonde_heap_late *late;
 	pid_t pid;
 	uint32_t clock; /* enum sonde_ring_clock */
-	uint32_t id;    /* the recording's */
+	uint32_t id;    /* id in the recording */
 	struct sonde_heap_merge *merge;
 	struct sonde_heap_stack *stacks; /* by the process's number − 1 */
 	size_t stack_count, stack_cap;
@@ -52,27 +52,27 @@ struct sonde_heap_process {
 	size_t loader_site_count;
 	struct sonde_heap_own malloc;
 	struct sonde_heap_own mapping;
-	struct sonde_heap_mappings *mappings; /* with `mapping` */
-	struct sonde_heap_pool **pools;       /* each by itself: they grow */
+	struct sonde_heap_mappings *mappings; /* belongs to `mapping` */
+	struct sonde_heap_pool **pools;       /* allocated one by one; the array grows */
 	size_t pool_count;
-	uint32_t *pool_numbers; /* by the process's number − 1: index + 1 */
+	uint32_t *pool_numbers; /* index + 1, by the process's number − 1 */
 	size_t number_cap;
 	int exact_times, scanned;
-	const char *why_left; /* NULL = it has not */
-	uint64_t until;       /* ticks; what came later is not taken */
-	uint64_t pools_lost;  /* events of pools that were too many */
-	uint64_t stacks_lost; /* whose numbers cannot be */
+	const char *why_left; /* why recording stopped; NULL = it did not */
+	uint64_t until;       /* ticks; later events are ignored */
+	uint64_t pools_lost;  /* events of pools beyond the limit */
+	uint64_t stacks_lost; /* with invalid numbers */
 
-	/* for which there was no memory */
-	uint64_t unread; /* words: nothing is taken any more */
+	/* losses for lack of memory */
+	uint64_t unread; /* words: none are accepted any more */
 	uint64_t unkept_stacks;
-	uint64_t unkept_events; /* of heaps */
+	uint64_t unkept_events; /* of heaps that could not be opened */
 };
 
-/* Opens one of its heaps when it has its first block. 0 or a negative errno. */
+/* Opens one of its heaps at its first block. 0 or a negative errno. */
 int sonde_heap_intake_open(struct sonde_heap_process *process, struct sonde_heap_own *heap, enum sonde_heap_kind kind,
 			   const char *name);
-/* Where the merge puts out. */
+/* The sink for the merge. */
 struct sonde_heap_sink sonde_heap_intake(struct sonde_heap_process *process);
 
 #endif

@@ -1,5 +1,5 @@
-/* ranges.c: a sorted array, searched by halves (heap/ranges.h). A process has thousands of mappings at most, so
- * what moves when one comes or goes fits in a cache. */
+/* ranges.c: a sorted array with binary search (heap/ranges.h). A process has at most thousands of mappings, so what is
+ * moved on an insertion or removal fits in a cache. */
 #include "source/heap/ranges.h"
 
 #include <errno.h>
@@ -16,7 +16,7 @@ void sonde_heap_ranges_fini(struct sonde_heap_ranges *ranges)
 	*ranges = (struct sonde_heap_ranges){0};
 }
 
-/* Index of the first piece that ends above an address. */
+/* Index of the first piece that ends after an address. */
 static size_t seek(const struct sonde_heap_ranges *ranges, uint64_t address)
 {
 	return SONDE_SEARCH(i, 0, ranges->count, ranges->pieces[i].end <= address);

@@ -1,4 +1,4 @@
-/* registers.h: the general registers of a stopped thread, as PTRACE_GETREGSET gives them. */
+/* registers.h: the general registers of a stopped thread, as returned by PTRACE_GETREGSET. */
 #ifndef SONDE_SOURCE_HEAP_REGISTERS_H
 #define SONDE_SOURCE_HEAP_REGISTERS_H
 
@@ -24,7 +24,7 @@ static inline uint64_t sonde_heap_registers_thread(const struct sonde_heap_regis
 	return 0;
 }
 #endif
-#define SONDE_HEAP_REGISTERS_TLS 0x401 /* NT_ARM_TLS: the set with the thread pointer, where the first has none */
+#define SONDE_HEAP_REGISTERS_TLS 0x401 /* NT_ARM_TLS: the set with the thread pointer, if the first lacks it */
 
 static inline uint64_t sonde_heap_registers_stack(const struct sonde_heap_registers *registers)
 {

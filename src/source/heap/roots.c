@@ -1,4 +1,4 @@
-/* roots.c: reads the mappings of a process, and chooses among them (heap/roots.h). */
+/* roots.c: reads the mappings of a process, and selects the roots among them (heap/roots.h). */
 #include "source/heap/roots.h"
 
 #include <errno.h>
@@ -17,7 +17,7 @@ static const char *name_of(const char *path)
 	return slash ? slash + 1 : path;
 }
 
-/* ld-linux-x86-64.so.2, ld-2.31.so, ld-musl-x86_64.so.1; what is interpreted by no loader has none. */
+/* ld-linux-x86-64.so.2, ld-2.31.so, ld-musl-x86_64.so.1; static programs have none. */
 static int is_loader(const char *path)
 {
 	const char *name = name_of(path);
@@ -54,11 +54,11 @@ static struct sonde_heap_area *add(struct sonde_heap_areas *map)
 	return &map->rows[map->count++];
 }
 
-/* Lines that begin a mapping have a small letter or a digit in front, those that say more of it a capital. */
+/* A line that starts a mapping begins with a lower-case letter or a digit, its attribute lines with a capital. */
 int sonde_heap_areas_parse(struct sonde_heap_areas *out, FILE *file)
 {
 	struct sonde_heap_area *last = NULL;
-	int is_ours = 0; /* the last one: then what lies behind it is, too */
+	int is_ours = 0; /* the last mapping is ours: then the adjacent one is, too */
 	char *line = NULL;
 	size_t line_b = 0;
 	*out = (struct sonde_heap_areas){0};
@@ -144,7 +144,7 @@ static const struct sonde_heap_area *find(const struct sonde_heap_areas *map, ui
 
 /* --- roots ------------------------------------------------------------------------------------------------------- */
 
-/* A stack from its pointer up. It may be a block of the heap, or a part of one. */
+/* Scans a stack from its pointer up. It may be a heap block, or part of one. */
 static int scan_stack(const struct sonde_heap_roots *roots, struct sonde_heap_scan *scan, uint64_t stack)
 {
 	const struct sonde_heap_area *mapping = stack ? find(roots->map, stack) : NULL;
@@ -157,8 +157,8 @@ static int scan_stack(const struct sonde_heap_roots *roots, struct sonde_heap_sc
 	return sonde_heap_scan_whole(scan, (struct sonde_heap_extent){stack, block->address + block->size_b});
 }
 
-/* What is local to a thread lies around its control block: on top of its stack, or, of the first thread, in a mapping
- * of the loader's. */
+/* Thread-local storage is around the thread's control block: at the top of its stack or, for the first thread, in a
+ * mapping of the loader. */
 static int scan_storage(const struct sonde_heap_roots *roots, struct sonde_heap_scan *scan, uint64_t pointer,
 			uint64_t stack)
 {
@@ -199,7 +199,7 @@ static int is_stack_unknown(const struct sonde_heap_threads *threads)
 	return 0;
 }
 
-/* Where the first block in a mapping begins, or its end. */
+/* The address of the first block in a mapping, or the mapping's end. */
 static uint64_t first_block(const struct sonde_heap_area *mapping, const struct sonde_heap_scan *scan)
 {
 	size_t i = sonde_heap_scan_first(scan, mapping->start);
@@ -224,7 +224,7 @@ static int is_root(const struct sonde_heap_roots *roots, const struct sonde_heap
 	}
 }
 
-/* Where a program's data ends directly at its break, the kernel shows one mapping: what lies before the first block. */
+/* If a program's data ends exactly at its break, the kernel shows one mapping: the part before the first block. */
 static struct sonde_heap_extent data_in_break(const struct sonde_heap_areas *map, size_t i,
 					      const struct sonde_heap_scan *scan)
 {
@@ -234,19 +234,19 @@ static struct sonde_heap_extent data_in_break(const struct sonde_heap_areas *map
 }
 
 /* --- glibc's first arena ------------------------------------------------------------------------------------------
- * Its books lie in its .data, with pointers to free chunks, which begin in the last bytes of the blocks before them
- * (heap/scan.h). They are known by their lists: most are empty and point to themselves; and by the ring that the arenas
- * form. Layout of struct malloc_state: glibc 2.27 to 2.41; before it the lists began 8 bytes earlier. */
+ * Its data is in glibc's .data, with pointers to free chunks, which begin in the last bytes of the blocks before them
+ * (heap/scan.h). It is recognised by its lists, most of which are empty and point to themselves, and by the ring of
+ * arenas. Layout of struct malloc_state: glibc 2.27 to 2.41; in older versions the lists began 8 bytes earlier. */
 
 #define DATA_MAX_B (256u << 10)
 #define LISTS 127u
 #define LISTS_EMPTY 16u
 #define LISTS_B (LISTS * 16u)
-#define NEXT_B (LISTS_B + 16u) /* behind the begin of the lists: the next arena */
+#define NEXT_B (LISTS_B + 16u) /* from the start of the lists: the next arena */
 #define ARENA_B (NEXT_B + 8u)
 #define ARENAS_MAX 1024
 
-/* Whether the arenas lead back to one, whose `next` is known. */
+/* True if the list of arenas, starting with `next`, leads back to this one. */
 static int is_ring(const struct sonde_heap_reader *reader, uint64_t arena, uint32_t lists_at, uint64_t next)
 {
 	for (int i = 0; i < ARENAS_MAX && next && next % 8 == 0; i++) {

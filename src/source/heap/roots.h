@@ -1,13 +1,13 @@
-/* roots.h: where looking for pointers begins: what a program can reach without following any.
+/* roots.h: the roots of the pointer scan: memory that a program can access without following a pointer.
  *
- * As LeakSanitizer does it: registers and stacks of all threads, from their stack pointers up; their thread-local
- * storage; the writable data of the program and of what it has loaded. In addition what it has mapped itself, as
- * memcheck does: memory of collectors and of allocators of its own. Not: free memory and books of the allocator, which
- * are full of stale pointers, what is shared with others, and what is ours: our pages are those that a forked child
- * gets wiped.
+ * As in LeakSanitizer: registers and stacks of all threads, from their stack pointers up; their thread-local storage;
+ * the writable data of the program and its libraries. In addition, as in memcheck, what the program mapped itself:
+ * memory of garbage collectors and custom allocators. Excluded: the allocator's free memory and internal data, which
+ * are full of stale pointers; memory shared with other processes; and sonde's own memory: its pages are those that are
+ * wiped in a forked child.
  *
- * Some of that cannot be told apart where not all blocks are known (samples; a forked child that inherited blocks):
- * then all memory but the known blocks counts, and some leaks are not found.
+ * Some of these areas cannot be distinguished if not all blocks are known (sampling; a forked child that inherited
+ * blocks): then all memory except the known blocks counts as roots, and some leaks are not found.
  */
 #ifndef SONDE_SOURCE_HEAP_ROOTS_H
 #define SONDE_SOURCE_HEAP_ROOTS_H
@@ -21,21 +21,21 @@
 
 enum sonde_heap_area_kind {
 	SONDE_HEAP_AREA_OTHER = 0, /* anonymous */
-	SONDE_HEAP_AREA_DATA,      /* of a file, or what lies behind it: .data and .bss */
+	SONDE_HEAP_AREA_DATA,      /* of a file, or directly after it: .data and .bss */
 	SONDE_HEAP_AREA_BREAK,     /* [heap] */
 	SONDE_HEAP_AREA_STACK,     /* of the first thread */
-	SONDE_HEAP_AREA_NOT,       /* not to be looked at */
+	SONDE_HEAP_AREA_NOT,       /* not scanned */
 };
 
 struct sonde_heap_area {
 	uint64_t start, end;
 	enum sonde_heap_area_kind kind;
 	int is_libc;   /* of the C library's file */
-	int is_loader; /* of the dynamic loader's file, whatever its kind */
+	int is_loader; /* of the dynamic loader's file, whatever the kind */
 };
 
 struct sonde_heap_areas {
-	struct sonde_heap_area *rows; /* in order of their addresses */
+	struct sonde_heap_area *rows; /* in address order */
 	size_t count, cap;
 };
 
@@ -44,19 +44,19 @@ int sonde_heap_areas_read(struct sonde_heap_areas *out, pid_t pid);
 int sonde_heap_areas_parse(struct sonde_heap_areas *out, FILE *file);
 void sonde_heap_areas_free(struct sonde_heap_areas *map);
 
-/* Where the code of the process's dynamic loader lies; empty when that is not known. */
+/* The code of the process's dynamic loader; empty if unknown. */
 struct sonde_heap_extent sonde_heap_areas_loader(pid_t pid);
 
 struct sonde_heap_roots {
 	const struct sonde_heap_areas *map;
 	const struct sonde_heap_reader *reader;
 	const struct sonde_heap_threads *threads;
-	const struct sonde_heap_live *mappings; /* that the program made itself; NULL = none known */
-	uint64_t stack, thread_pointer;         /* of the thread that waits */
+	const struct sonde_heap_live *mappings; /* that the program made itself; NULL = unknown */
+	uint64_t stack, thread_pointer;         /* of the waiting thread */
 	int all;                                /* not all blocks are known */
 };
 
-/* Scans them all; errors as of heap/scan.h. */
+/* Scans all roots; errors as in heap/scan.h. */
 int sonde_heap_roots_scan(const struct sonde_heap_roots *roots, struct sonde_heap_scan *scan);
 
 #endif

@@ -1,11 +1,12 @@
-/* scan.c: an index of the live blocks, and marking by it.
+/* scan.c: an index of the live blocks, and the marking that uses it.
  *
- * The index: blocks sorted by address, and for each GB in which any begins a directory of its pages: the number of
- * blocks that begin before the page. So a look-up costs two reads and a search among the blocks of a page.
+ * The index: blocks sorted by address, and for each GB in which any block begins a page directory: the number of blocks
+ * that begin before each page. So a lookup costs two reads and a search among the blocks of a page.
  *
- * Memory is read from another process, in which a call costs as much as reading thousands of bytes: blocks that wait to
- * be read are taken by the thousand, sorted, and neighbours are read together. What was found last is read first, so
- * that little waits. All is linear in the bytes that are read; a long list whose nodes lie far apart costs a call each.
+ * Memory is read from another process, where a call costs as much as reading thousands of bytes. So pending blocks are
+ * taken by the thousand, sorted, and neighbours are read together. The most recently found ones are read first, which
+ * keeps the list of pending blocks short. Everything is linear in the bytes read; a long list with nodes far apart
+ * costs a call per node.
  */
 #include "source/heap/scan.h"
 
@@ -22,12 +23,12 @@
 #define PAGES (1u << (REGION_BITS - PAGE_BITS))
 #define DIGIT_BITS 16u
 #define DIGITS (1u << DIGIT_BITS)
-#define FEW 4096u             /* blocks that need no directory: most processes are small, and it costs a millisecond */
+#define FEW 4096u             /* blocks: no directory up to this count; most processes are small, and it costs 1 ms */
 #define BATCH 4096u           /* blocks */
-#define BUFFER_B (256u << 10) /* what was copied is looked at while it is in the second cache */
+#define BUFFER_B (256u << 10) /* copied data is scanned while it is in the L2 cache */
 #define SEGMENT_B (64u << 10)
-#define SPARSE_B (32u << 10) /* from here on pages that were never touched are looked for */
-#define GAP_B 2048u          /* bytes between blocks that are rather read than left out */
+#define SPARSE_B (32u << 10) /* from this size on, untouched pages are skipped */
+#define GAP_B 2048u          /* gaps between blocks up to this size are read too */
 #define PIECES 512u
 #define SIZE_MAX_B ((UINT64_C(1) << 40) - 1)
 #define SITE_MAX ((1u << 24) - 1)
@@ -43,12 +44,12 @@ struct sonde_heap_scan {
 	struct sonde_heap_found *blocks;
 	uint8_t *states; /* enum sonde_heap_state */
 	size_t count;
-	uint64_t low, span; /* addresses that any of them may hold */
+	uint64_t low, span; /* range of addresses in any block */
 	uint32_t **regions;
-	uint32_t *waiting; /* reached and not read yet */
+	uint32_t *waiting; /* reached but not read yet */
 	size_t waiting_count, waiting_cap;
 	int without_tails;
-	uint8_t marks; /* what blocks that are pointed to become: REACHED or LOST_BY */
+	uint8_t marks; /* new state of blocks that are pointed to: REACHED or LOST_BY */
 	uint8_t *buffer;
 	uint32_t buffer_b;
 	struct segment segments[BATCH];
@@ -70,7 +71,7 @@ static int compare_blocks(const void *left, const void *right)
 	return (a->address > b->address) - (a->address < b->address);
 }
 
-/* By 16 bits at a time, the lowest first. */
+/* Radix sort by 16 bits, lowest first. */
 static int sort(struct sonde_heap_found **blocks, size_t count)
 {
 	if (count <= FEW) {
@@ -123,8 +124,8 @@ static int make_directory(struct sonde_heap_scan *scan)
 	return 0;
 }
 
-/* Blocks that begin at or before an address. Those of a page are spread evenly, more or less: where to begin to look is
- * guessed, which most often costs one read of memory. */
+/* The number of blocks that begin at or before an address. The blocks of a page are spread roughly evenly, so the
+ * search starts at an estimated position, which usually costs one memory read. */
 static size_t count_before(const struct sonde_heap_scan *scan, uint64_t address)
 {
 	size_t from = 0, to = scan->count;
@@ -193,7 +194,7 @@ int sonde_heap_scan_new(struct sonde_heap_scan **out, const struct sonde_heap_li
 		return sonde_error(ENOMEM, "no memory to scan %zu blocks", live->count);
 	}
 	for (size_t i = 0; i < scan->count; i++) {
-		uint64_t end = end_of(&scan->blocks[i]) + 1; /* of an empty array: one behind */
+		uint64_t end = end_of(&scan->blocks[i]) + 1; /* + 1: an empty array is addressed after its end */
 		scan->low = scan->blocks[0].address;
 		scan->span = end - scan->low > scan->span ? end - scan->low : scan->span;
 	}
@@ -245,8 +246,8 @@ int sonde_heap_scan_mark(struct sonde_heap_scan *scan, size_t i)
 	return 0;
 }
 
-/* `new T[0]` of objects with destructors is a block of 8 bytes that holds the count, 0, and what is kept is the address
- * behind it (LeakSanitizer's IsSpecialCaseOfOperatorNew0). */
+/* `new T[0]` of objects with destructors allocates 8 bytes that hold the count 0, and the program keeps the address
+ * after them (LeakSanitizer's IsSpecialCaseOfOperatorNew0). */
 static int is_empty_array(const struct sonde_heap_scan *scan, size_t i, uint64_t address)
 {
 	uint64_t held = 1;
@@ -269,7 +270,7 @@ static int is_tail(const struct sonde_heap_scan *scan, size_t i, uint64_t addres
 	       address == scan->blocks[i].address + size_b - behind_b;
 }
 
-/* A word that lies among the blocks, found in `self` (count = in none). */
+/* Handles a word in the range of the blocks; `self` is the block that contains it (count = none). */
 static int take(struct sonde_heap_scan *scan, uint64_t word, size_t self)
 {
 	size_t before = count_before(scan, word);
@@ -286,7 +287,7 @@ static int take(struct sonde_heap_scan *scan, uint64_t word, size_t self)
 	return 0;
 }
 
-/* Words at an aligned address of the process. */
+/* Handles words at an aligned address of the process. */
 static int take_all(struct sonde_heap_scan *scan, const void *words, size_t count, size_t self)
 {
 	const uint8_t *at = words;
@@ -309,7 +310,7 @@ int sonde_heap_scan_words(struct sonde_heap_scan *scan, const uint64_t *words, s
 
 /* --- reading ----------------------------------------------------------------------------------------------------- */
 
-/* Reads what is wanted, and looks at it. */
+/* Reads the requested pieces, and scans them. */
 static int flush(struct sonde_heap_scan *scan)
 {
 	int code = 0;
@@ -324,7 +325,7 @@ static int flush(struct sonde_heap_scan *scan)
 	return code;
 }
 
-/* Wants an aligned extent of at most SEGMENT_B bytes. */
+/* Requests an aligned extent of at most SEGMENT_B bytes. */
 static int want_segment(struct sonde_heap_scan *scan, struct sonde_heap_extent extent, size_t block)
 {
 	struct sonde_heap_extent *last = scan->piece_count ? &scan->pieces[scan->piece_count - 1] : NULL;
@@ -346,7 +347,7 @@ static int want_segment(struct sonde_heap_scan *scan, struct sonde_heap_extent e
 	return 0;
 }
 
-/* Wants an extent; `block` is the one that it is, or count. */
+/* Requests an extent; `block` is the block that it belongs to, or count. */
 static int want(struct sonde_heap_scan *scan, struct sonde_heap_extent extent, size_t block)
 {
 	int sparse = scan->reader->present && extent.end - extent.start >= SPARSE_B, code = 0;

@@ -1,7 +1,7 @@
-/* budget.h: how often something may be read that costs what it costs: an allowance that fills up with time.
+/* budget.h: limits how often something expensive is read: an allowance that refills with time.
  *
- * Of each second a share may be spent. What was left over lasts for a while, so that one dear reading among cheap ones
- * puts off nothing; when the allowance is spent the next reading waits until it is paid for.
+ * A share of each second may be spent. Unused allowance is kept up to a limit, so that one expensive reading among
+ * cheap ones delays nothing; once the allowance is spent, the next reading waits until it is paid for.
  */
 #ifndef SONDE_SOURCE_RESOURCE_BUDGET_H
 #define SONDE_SOURCE_RESOURCE_BUDGET_H
@@ -10,9 +10,9 @@
 
 struct sonde_budget {
 	uint64_t share;  /* 500: a five-hundredth of the time may be spent */
-	int64_t most_ns; /* that may be left over */
-	int64_t left_ns; /* below 0: owed */
-	uint64_t at_ns;  /* when that was reckoned */
+	int64_t most_ns; /* maximum unused allowance */
+	int64_t left_ns; /* current allowance; negative: overspent */
+	uint64_t at_ns;  /* time of the last update */
 };
 
 static inline void sonde_budget_init(struct sonde_budget *budget, uint64_t share, int64_t most_ns, uint64_t now_ns)
@@ -25,7 +25,7 @@ static inline void sonde_budget_pass(struct sonde_budget *budget, uint64_t now_n
 	if (now_ns <= budget->at_ns)
 		return;
 	uint64_t more_ns = (now_ns - budget->at_ns) / budget->share;
-	budget->at_ns += more_ns * budget->share; /* the rest counts next time */
+	budget->at_ns += more_ns * budget->share; /* the remainder counts next time */
 	budget->left_ns += (int64_t)more_ns;
 	if (budget->left_ns > budget->most_ns)
 		budget->left_ns = budget->most_ns;
@@ -37,7 +37,7 @@ static inline void sonde_budget_spend(struct sonde_budget *budget, uint64_t cost
 	budget->left_ns -= (int64_t)cost_ns;
 }
 
-/* Whether something of that price may be done now. What is dearer than all that may be left over is saved for. */
+/* True if work of this cost is affordable now. If it costs more than the maximum allowance, the maximum is raised. */
 static inline int sonde_budget_allows(struct sonde_budget *budget, uint64_t cost_ns, uint64_t now_ns)
 {
 	sonde_budget_pass(budget, now_ns);
@@ -46,7 +46,7 @@ static inline int sonde_budget_allows(struct sonde_budget *budget, uint64_t cost
 	return budget->left_ns >= (int64_t)cost_ns;
 }
 
-/* When nothing is owed any more. */
+/* The time at which the allowance is no longer negative. */
 static inline uint64_t sonde_budget_due_ns(const struct sonde_budget *budget)
 {
 	return budget->left_ns < 0 ? budget->at_ns + (uint64_t)-budget->left_ns * budget->share : budget->at_ns;

@@ -1,4 +1,4 @@
-/* bytes.c: four counts of a process: raw − taken is its own. */
+/* bytes.c: four counts per process: raw − taken is its own. */
 #include "source/resource/bytes.h"
 
 #include <string.h>

@@ -1,10 +1,10 @@
-/* bytes.h: what a process read and wrote itself, from counts that hold those of its children, too.
+/* bytes.h: computes what a process itself read and wrote from kernel counts that include its children.
  *
- * The kernel adds what /proc/PID/io says of a process to whoever waits for it, and that to the next one. Summed up over
- * a tree it would be counted as often as there are generations. So what was read last of a child is taken off its
- * parent, once the child is gone and the parent's count has grown by as much: it has not where nobody waits (SIGCHLD
- * ignored) or somebody else does (the parent ended first). What a child read and wrote after its last reading stays
- * with the parent: nothing is lost, nothing is twice in the sum.
+ * The kernel adds the /proc/PID/io counts of an exited process to the process that waits for it, then on to the next
+ * parent. Summed over a tree, bytes would be counted once per generation. So the last reading of an exited child is
+ * subtracted from its parent once the parent's count has grown by that much: it has not if nobody waits (SIGCHLD
+ * ignored) or another process does (the parent exited first). What a child read and wrote after its last reading stays
+ * with the parent: nothing is lost or counted twice.
  */
 #ifndef SONDE_SOURCE_RESOURCE_BYTES_H
 #define SONDE_SOURCE_RESOURCE_BYTES_H
@@ -16,27 +16,27 @@
 enum { SONDE_BYTES_COUNT = 4 };
 
 struct sonde_resources_bytes {
-	uint32_t known;                    /* as in struct sonde_resources, of the last reading */
+	uint32_t known;                    /* as in struct sonde_resources, for the last reading */
 	int64_t raw[SONDE_BYTES_COUNT];    /* as the kernel counts */
-	int64_t before[SONDE_BYTES_COUNT]; /* in the round before, and what was taken off since */
-	int64_t taken[SONDE_BYTES_COUNT];  /* of children */
-	int64_t own[SONDE_BYTES_COUNT];    /* as told last: they never go down */
+	int64_t before[SONDE_BYTES_COUNT]; /* at the previous round, less what was subtracted since */
+	int64_t taken[SONDE_BYTES_COUNT];  /* subtracted for children */
+	int64_t own[SONDE_BYTES_COUNT];    /* last reported: never decreases */
 };
 
-/* Before the first reading: so much was read and written in its name, by calls. */
+/* Before the first reading: bytes already read and written on the process's behalf, by calls. */
 void sonde_resources_bytes_begin(struct sonde_resources_bytes *bytes, int64_t read_b, int64_t written_b);
 
-/* A reading, and another one in the same round. */
+/* A reading, and a further one in the same round. */
 void sonde_resources_bytes_see(struct sonde_resources_bytes *bytes, const struct sonde_resources *now);
 void sonde_resources_bytes_see_again(struct sonde_resources_bytes *bytes, const struct sonde_resources *now);
 
-/* A child that was there in the round before is gone: whether the parent's count has grown by it. */
+/* A child of the previous round has exited: returns whether the parent's count has grown by the child's. */
 int sonde_resources_bytes_take(struct sonde_resources_bytes *parent, const struct sonde_resources_bytes *child);
 
-/* Both are gone, and the parent was not read after it had the child's. */
+/* Both have exited, and the parent was not read after it received the child's counts. */
 void sonde_resources_bytes_join(struct sonde_resources_bytes *parent, const struct sonde_resources_bytes *child);
 
-/* The process's own. */
+/* Outputs the process's own counts. */
 void sonde_resources_bytes_tell(struct sonde_resources_bytes *bytes, struct sonde_resources *out);
 
 #endif

@@ -1,9 +1,9 @@
-/* cgroup.c: where the groups are mounted (/proc/self/mountinfo), which the process is in (/proc/PID/cgroup), and from
- * there upwards.
+/* cgroup.c: finds the mount points of the groups (/proc/self/mountinfo) and the process's groups (/proc/PID/cgroup),
+ * and walks upwards from there.
  *
- * Version 1 has a tree a controller, version 2 one for all; both may be mounted, and a controller is in one of them. In
- * a container the mount may begin below the root that /proc/PID/cgroup counts from: that part is taken off, and where
- * nothing fits the mount itself is the group, as cgroup namespaces show it.
+ * Version 1 has a tree per controller, version 2 one for all. Both may be mounted; a controller is in one of them. In a
+ * container the mount may begin below the root that /proc/PID/cgroup refers to: that prefix is removed; if nothing
+ * matches, the mount itself is the group, as cgroup namespaces show it.
  */
 #include "source/resource/cgroup.h"
 
@@ -15,20 +15,20 @@
 #include <string.h>
 #include <unistd.h>
 
-#define NO_LIMIT_B ((uint64_t)1 << 60) /* version 1 has the highest number of pages for none */
+#define NO_LIMIT_B ((uint64_t)1 << 60) /* version 1: "no limit" is the highest number of pages */
 #define FILE_MAX_B 16384
 
-/* Where a controller's tree is, and the process in it. */
+/* The location of a controller's tree, and of the process in it. */
 struct place {
 	const char *root;
 	int version;
-	char base[PATH_MAX];      /* the mount */
-	char directory[PATH_MAX]; /* the process's group, and what is above it while we go up */
+	char base[PATH_MAX];      /* the mount point */
+	char directory[PATH_MAX]; /* the process's group, then its ancestors while walking up */
 };
 
-/* --- where it is -------------------------------------------------------------------------------------------------- */
+/* --- finding the groups ------------------------------------------------------------------------------------------ */
 
-/* mountinfo writes blanks as \040. */
+/* mountinfo escapes spaces as \040. */
 static void unescape(char *text)
 {
 	char *to = text;
@@ -59,7 +59,8 @@ static FILE *open_list(const char *root, const char *name)
 	return fopen(path, "re");
 }
 
-/* The mount of a controller (version 1), or of version 2 ("" as controller), and what part of its tree that shows. */
+/* Finds the mount of a controller (version 1) or of version 2 (controller ""), and the part of its tree that it
+ * shows. */
 static int find_mount(const char *root, const char *controller, char *mount, char *part)
 {
 	char *line = NULL, type[32], options[1024];
@@ -82,7 +83,7 @@ static int find_mount(const char *root, const char *controller, char *mount, cha
 	return found;
 }
 
-/* The path of a process in a controller's tree. Whether it is in one. */
+/* Finds the path of a process in a controller's tree; 0 if it is in none. */
 static int find_path(const char *root, pid_t pid, const char *controller, char *out, size_t out_b)
 {
 	char *line = NULL, name[32] = "self/cgroup";
@@ -185,7 +186,7 @@ static const char *read_text(const char *directory, const char *name, char *text
 	return text;
 }
 
-/* In CPUs; 0 = none. */
+/* In CPUs; 0 = no limit. */
 static double quota_of(const char *directory, int version)
 {
 	char text[64];
@@ -199,7 +200,7 @@ static double quota_of(const char *directory, int version)
 	return quota > 0 && period > 0 ? quota / period : 0;
 }
 
-/* In bytes; 0 = none. */
+/* In bytes; 0 = no limit. */
 static double limit_of(const char *directory, int version)
 {
 	char text[64];
@@ -208,12 +209,12 @@ static double limit_of(const char *directory, int version)
 	return limit_b < NO_LIMIT_B ? (double)limit_b : 0;
 }
 
-/* Leaves the tightest group in place->directory. Whether there is one that is not the whole machine's. */
+/* Sets place->directory to the tightest group. Returns 0 if there is only the machine's root group. */
 static int go_up(struct place *place, double (*limit)(const char *directory, int version))
 {
 	char own[PATH_MAX];
 	double least = 0;
-	size_t best_len = strlen(place->directory); /* of `own`: groups above are its prefixes */
+	size_t best_len = strlen(place->directory); /* length within `own`: ancestor paths are its prefixes */
 	strcpy(own, place->directory);
 	for (;;) {
 		double here = limit(place->directory, place->version);
@@ -231,7 +232,7 @@ static int go_up(struct place *place, double (*limit)(const char *directory, int
 	return least > 0 || strcmp(own, place->base) != 0 || is_there(own, "cgroup.type");
 }
 
-/* --- one process's ------------------------------------------------------------------------------------------------ */
+/* --- opening ----------------------------------------------------------------------------------------------------- */
 
 static void set_name(char *out, const struct place *place)
 {
@@ -284,7 +285,7 @@ void sonde_cgroup_close(struct sonde_cgroup *cgroup)
 
 /* --- reading ------------------------------------------------------------------------------------------------------ */
 
-/* "name 123" at the beginning of a line. */
+/* Finds "name 123" at the start of a line. */
 static int find_number(const char *text, const char *name, uint64_t *out)
 {
 	size_t len = strlen(name);

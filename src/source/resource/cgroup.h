@@ -1,7 +1,7 @@
-/* cgroup.h: the control groups that a process is in, of both versions: what the tightest of them allows and has used.
+/* cgroup.h: the limits and usage of a process's tightest control groups, version 1 and 2.
  *
- * A limit may stand in any group above: of CPU time and of memory the group with the lowest limit is taken, each by
- * itself; where nothing is limited the process's own. The group of all processes of the machine is none.
+ * Any ancestor group may set a limit. For CPU time and for memory separately, the group with the lowest limit is used;
+ * if there is no limit, the process's own group. The root group of all processes of the machine does not count.
  */
 #ifndef SONDE_SOURCE_RESOURCE_CGROUP_H
 #define SONDE_SOURCE_RESOURCE_CGROUP_H
@@ -12,8 +12,8 @@
 enum { SONDE_CGROUP_NAME_B = 256 };
 
 struct sonde_cgroup {
-	char cpu[SONDE_CGROUP_NAME_B], memory[SONDE_CGROUP_NAME_B]; /* below their mount, "/" = that; "" = none */
-	int cpu_stat_fd, cpu_usage_fd;                              /* −1 = none, as below; usage: version 1 */
+	char cpu[SONDE_CGROUP_NAME_B], memory[SONDE_CGROUP_NAME_B]; /* below their mount, "/" = the mount; "" = none */
+	int cpu_stat_fd, cpu_usage_fd; /* −1 = none, like those below; usage: version 1 */
 	int memory_usage_fd, memory_limit_fd, memory_stat_fd;
 };
 
@@ -28,14 +28,14 @@ struct sonde_cgroup_use {
 	unsigned known; /* enum sonde_cgroup_known */
 	uint64_t cpu_ns, periods, throttled_periods, throttled_ns;
 	uint64_t memory_b, limit_b;
-	uint64_t reclaimable_b; /* of memory_b: files that were read once */
+	uint64_t reclaimable_b; /* part of memory_b: inactive file cache */
 };
 
-/* Looks for those of `pid` in the tree under `root` ("" = this machine's); 0 = our own. Never fails: what is not there
- * is not known. */
+/* Finds the groups of `pid` in the tree under `root` ("" = this machine's); 0 = our own. Never fails: what does not
+ * exist is unknown. */
 void sonde_cgroup_open(struct sonde_cgroup *out, const char *root, pid_t pid);
 void sonde_cgroup_close(struct sonde_cgroup *cgroup);
-/* `is_detailed`: memory, too, which the kernel may have to add up first. */
+/* `is_detailed`: includes memory, which the kernel may have to sum up first. */
 void sonde_cgroup_read(const struct sonde_cgroup *cgroup, int is_detailed, struct sonde_cgroup_use *out);
 
 #endif

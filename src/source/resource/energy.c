@@ -1,14 +1,14 @@
-/* energy.c: the energy source: what the meters of the machine count while the command runs.
+/* energy.c: the energy source: reads the machine's energy meters while the command runs.
  *
- * Meters, the first that can be read: the processors' counters in /sys/class/powercap, the kernel's energy events. They
- * are read ten times a second, and more often where a counter could go round sooner than in four reads. A series is one
- * meter without a gap: after one it begins anew, so that nobody takes a gap for a time without power. Where nothing can
- * be read the recording gets what a model needs (resource/energy_model.h), said to be a model, and the report applies
- * it to the machine's CPU time. Meters of devices will be series of their own (object "gpu-0"): nothing here is about
- * them.
+ * Meters, the first that can be read: the processor counters in /sys/class/powercap, the kernel's energy events. They
+ * are read ten times a second, or more often if a counter could wrap in less than four readings. A series is one meter
+ * without a gap: after a gap a new one begins, so that the gap is not mistaken for a time without power. If no meter is
+ * readable, the recording gets the parameters of a model (resource/energy_model.h), marked as a model, and the report
+ * applies it to the machine's CPU time. Meters of GPUs will be series of their own (object "gpu-0"), and are not
+ * handled here.
  *
- * The command starts as it would without us: no second of idling is measured before it. What idle power is known to be
- * is worked out from the lowest power seen (analyze/resource/energy.c).
+ * The command starts as it would without us: no idle second is measured before it. Idle power is estimated from the
+ * lowest power seen (analyze/resource/energy.c).
  */
 #include <errno.h>
 #include <stdio.h>
@@ -26,11 +26,11 @@
 #include "util/error.h"
 
 #define EVERY_NS 100000000u
-#define SLEPT_NS 1000000000u /* the machine's sleep between two reads, from which on they are not taken together */
+#define SLEPT_NS 1000000000u /* a suspend this long between two readings splits the series */
 
 enum method { METHOD_NONE, METHOD_RAPL, METHOD_PERF };
 
-/* The meters that were found, and why others were not. */
+/* The meters found, and why others were not. */
 struct meters {
 	enum method method;
 	struct sonde_rapl rapl;
@@ -49,7 +49,7 @@ struct sonde_source_run {
 
 _Static_assert((unsigned)SONDE_ENERGY_PERF_MAX <= (unsigned)SONDE_RAPL_DOMAINS_MAX, "a series each");
 
-/* Where /sys and /proc are; others than the machine's for tests. */
+/* Prefix of /sys and /proc; tests use another one. */
 static const char *root(void)
 {
 	const char *prefix = getenv("SONDE_ENERGY_ROOT");
@@ -114,7 +114,7 @@ static void begin_series(struct sonde_source_run *run, size_t i)
 	run->series[i] = sonde_recorder_series(run->recorder, SONDE_METRIC_ENERGY, 0, 0, name_of(&run->meters, i));
 }
 
-/* What a meter counted since its series began; −1 when it is gone. */
+/* What a meter counted since its series began; −1 if it is gone. */
 static int64_t read_meter(struct sonde_source_run *run, size_t i, uint64_t boot_ns)
 {
 	if (run->meters.method == METHOD_PERF)
@@ -130,7 +130,7 @@ static int64_t read_meter(struct sonde_source_run *run, size_t i, uint64_t boot_
 	return (int64_t)domain->total_uj;
 }
 
-/* Counters go on while the machine sleeps, the clock of recordings does not. */
+/* Counters continue during suspend; the recording's clock does not. */
 static void forget_sleep(struct sonde_source_run *run, uint64_t asleep_ns)
 {
 	if (run->reads && asleep_ns - run->asleep_ns > SLEPT_NS) {
@@ -168,7 +168,7 @@ static void read_all(struct sonde_source_run *run)
 
 /* --- the source -------------------------------------------------------------------------------------------------- */
 
-/* A model is there where no meter is, so that it can always run; `why` then says why nothing is measured. */
+/* Without a meter there is a model, so the source always runs; `why` then says why nothing is measured. */
 static int energy_probe(const struct sonde_record_options *options, char *why, size_t why_b)
 {
 	struct meters meters;
@@ -234,7 +234,7 @@ static void set_timer(struct sonde_source_run *run)
 	struct itimerspec at = {.it_value = {.tv_sec = (time_t)(run->next_ns / 1000000000u),
 					     .tv_nsec = (long)(run->next_ns % 1000000000u)}};
 	if (run->timer_fd >= 0)
-		timerfd_settime(run->timer_fd, TFD_TIMER_ABSTIME, &at, NULL); /* which makes it silent until then */
+		timerfd_settime(run->timer_fd, TFD_TIMER_ABSTIME, &at, NULL); /* also clears its expirations */
 }
 
 static int energy_start(struct sonde_source_run *run, pid_t pid)

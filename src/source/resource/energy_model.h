@@ -1,4 +1,4 @@
-/* energy_model.h: what a machine without a meter draws, modelled: processor family × utilisation. Never a measurement.
+/* energy_model.h: models the power of a machine without a meter: processor family × utilisation. Never a measurement.
  */
 #ifndef SONDE_SOURCE_RESOURCE_ENERGY_MODEL_H
 #define SONDE_SOURCE_RESOURCE_ENERGY_MODEL_H
@@ -9,16 +9,16 @@ struct sonde_energy_range {
 	uint32_t low_mw, middle_mw, high_mw;
 };
 
-/* Of one hardware thread, its part of the whole server included; between idle and full the model is a straight line. */
+/* Per hardware thread, including its share of the whole server; the model is linear between idle and full load. */
 struct sonde_energy_model {
 	char name[64];
 	struct sonde_energy_range idle, full;
-	int is_generic; /* the processor is not in the table: of all servers since 2012 */
-	int is_virtual; /* a virtual machine: only its own CPUs are seen */
+	int is_generic; /* not in the table: values of all servers since 2012 */
+	int is_virtual; /* a virtual machine: only its own CPUs are visible */
 	unsigned cpus;  /* online */
 };
 
-/* By /proc/cpuinfo under `root` ("" = this machine's). Always finds one. */
+/* Uses /proc/cpuinfo under `root` ("" = this machine's). Always finds a model. */
 void sonde_energy_model_find(struct sonde_energy_model *out, const char *root);
 
 #endif

@@ -1,4 +1,4 @@
-/* energy_perf.c: opens power/energy-pkg/ on the one CPU of each package that the kernel names in "cpumask". */
+/* energy_perf.c: opens power/energy-pkg/ on the one CPU per package that the kernel lists in "cpumask". */
 #include "source/resource/energy_perf.h"
 
 #include <errno.h>
@@ -56,7 +56,7 @@ static unsigned long topology(const char *root, int cpu, const char *what)
 	return strtoul(text, NULL, 10);
 }
 
-/* As powercap names them: "package-0", or "package-0-die-1" where a package has several. */
+/* Named as in powercap: "package-0", or "package-0-die-1" if a package has several dies. */
 static void name_package(const struct sonde_energy_perf *perf, char *out, size_t out_b, const char *root, int cpu)
 {
 	unsigned long package = topology(root, cpu, "physical_package_id");

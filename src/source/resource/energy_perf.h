@@ -1,4 +1,4 @@
-/* energy_perf.h: the kernel's energy events (perf's power/energy-pkg/), where /sys/class/powercap shows no counters. */
+/* energy_perf.h: the kernel's energy events (perf's power/energy-pkg/), if /sys/class/powercap has no counters. */
 #ifndef SONDE_SOURCE_RESOURCE_ENERGY_PERF_H
 #define SONDE_SOURCE_RESOURCE_ENERGY_PERF_H
 
@@ -7,12 +7,12 @@
 
 #define SONDE_ENERGY_PERF_MAX 64u
 
-/* How the event is opened; from the files of its device. */
+/* How to open the event, from the files of its device. */
 struct sonde_energy_perf_shape {
 	uint32_t type;
 	uint64_t config;
-	double scale_j;                  /* joules of one count */
-	int cpus[SONDE_ENERGY_PERF_MAX]; /* one of each package */
+	double scale_j;                  /* joules per count */
+	int cpus[SONDE_ENERGY_PERF_MAX]; /* one per package */
 	size_t cpu_count;
 };
 
@@ -25,14 +25,14 @@ struct sonde_energy_perf {
 	double scale_j;
 };
 
-/* 0; -ENOENT when the kernel has no such event; -EINVAL when its files are not understood. */
+/* 0; -ENOENT if the kernel has no such event; -EINVAL if its files are not understood. */
 int sonde_energy_perf_shape(struct sonde_energy_perf_shape *out, const char *root);
 
-/* 0; a negative errno, with a sentence that says what is missing and the least that helps. */
+/* 0; a negative errno, with a sentence in `why` that says what is missing and the smallest remedy. */
 int sonde_energy_perf_open(struct sonde_energy_perf *out, const char *root, char *why, size_t why_b);
 void sonde_energy_perf_close(struct sonde_energy_perf *perf);
 
-/* µJ since it was opened; −1 when it cannot be read. The kernel has unwrapped it. */
+/* µJ since it was opened; −1 if it cannot be read. The kernel handles counter wrap-around. */
 int64_t sonde_energy_perf_read_uj(const struct sonde_energy_perf *perf, size_t i);
 
 #endif

@@ -1,9 +1,9 @@
 /* energy_rapl.c: finds the domains and unwraps their counters.
  *
- * All zones stand side by side in /sys/class/powercap; "intel-rapl:0:2" lies in "intel-rapl:0". A counter begins again
- * at max_energy_range_uj. Between two reads it may have done so once: less than that and the difference would be
- * wrong, so where so much time has passed that a package at SONDE_RAPL_MOST_W could have gone round, nothing is
- * counted and that is said. Files are kept open: a zone that goes away makes them unreadable.
+ * All zones are direct entries of /sys/class/powercap; "intel-rapl:0:2" belongs to "intel-rapl:0". A counter wraps at
+ * max_energy_range_uj. Between two readings it must not wrap more than once, or the difference would be wrong. So if
+ * enough time has passed for a package at SONDE_RAPL_MOST_W to wrap, nothing is counted and a loss is reported. Files
+ * are kept open: if a zone is removed, reading them fails.
  */
 #include "source/resource/energy_rapl.h"
 
@@ -35,14 +35,14 @@ static const struct sonde_rapl_domain *named(const struct sonde_rapl *rapl, cons
 	return NULL;
 }
 
-/* The first line of a zone's file; "" when it cannot be read. */
+/* The first line of a zone's file; "" if it cannot be read. */
 static void read_word(char *out, size_t out_b, const char *root, const char *zone, const char *file)
 {
 	sonde_file_read(out, out_b, "%s" FOLDER "/%s/%s", root, zone, file);
 	out[strcspn(out, "\n")] = '\0';
 }
 
-/* "package-0-die-1" of a package, "dram-0-die-1" of its memory; "" of what is not wanted. */
+/* "package-0-die-1" for a package, "dram-0-die-1" for its memory; "" for other zones. */
 static void name_zone(char *out, size_t out_b, const char *root, const char *zone)
 {
 	char name[48], parent[48], inside[48];
@@ -58,7 +58,7 @@ static void name_zone(char *out, size_t out_b, const char *root, const char *zon
 		snprintf(out, out_b, "dram%.40s", inside + 7);
 }
 
-/* 0; -EACCES when its counter may not be read. What cannot be a counter is left out. */
+/* 0; -EACCES if its counter may not be read. Zones that cannot be counters are skipped. */
 static int add_zone(struct sonde_rapl *rapl, const char *root, const char *zone, char *denied, size_t denied_b)
 {
 	struct sonde_rapl_domain *domain = &rapl->domains[rapl->count];
@@ -93,7 +93,7 @@ static int compare_names(const void *left, const void *right)
 	return a_mmio != b_mmio ? a_mmio - b_mmio : strcmp(*a, *b);
 }
 
-/* The zones' names, those of the second interface last; how many. */
+/* Lists the zones' names, those of the second interface last; returns their number. */
 static size_t list_zones(char **out, size_t max, const char *root)
 {
 	char path[512];
@@ -120,7 +120,7 @@ int sonde_rapl_open(struct sonde_rapl *out, const char *root, char *why, size_t 
 	}
 	for (size_t i = 0; i < out->count; i++)
 		packages += out->domains[i].is_package != 0;
-	if (packages && !*denied) /* a part of the packages would be taken for all */
+	if (packages && !*denied) /* with some denied, part of the packages would be taken for all */
 		return 0;
 	sonde_rapl_close(out);
 	if (!*denied) {
@@ -142,7 +142,7 @@ void sonde_rapl_close(struct sonde_rapl *rapl)
 	rapl->count = 0;
 }
 
-/* ns in which a counter can go round once. */
+/* The shortest time in which a counter can wrap, in ns. */
 static uint64_t round_ns(const struct sonde_rapl_domain *domain)
 {
 	return domain->range_uj / SONDE_RAPL_MOST_W * 1000u; /* µJ / W = µs */

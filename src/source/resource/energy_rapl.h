@@ -1,9 +1,8 @@
-/* energy_rapl.h: the energy counters of processors that the kernel shows under /sys/class/powercap (Intel's RAPL, which
- * AMD's has the names of, too).
+/* energy_rapl.h: the processor energy counters in /sys/class/powercap (Intel RAPL; AMD processors use the same names).
  *
- * Only package domains count as energy of the processors: "core" and "uncore" are parts of a package, "psys" holds
- * packages and more. "dram" is kept apart and never added: whether a package holds it depends on the processor. A
- * package that two interfaces show (intel-rapl-mmio) is taken once.
+ * Only package domains count as processor energy: "core" and "uncore" are parts of a package, "psys" includes packages
+ * and more. "dram" is kept separate and never added: whether a package includes it depends on the processor. A package
+ * that two interfaces show (intel-rapl-mmio) is counted once.
  */
 #ifndef SONDE_SOURCE_RESOURCE_ENERGY_RAPL_H
 #define SONDE_SOURCE_RESOURCE_ENERGY_RAPL_H
@@ -12,17 +11,17 @@
 #include <stdint.h>
 
 #define SONDE_RAPL_DOMAINS_MAX 64u
-/* The most that a package is thought to draw, well above what any is specified for. */
+/* Upper bound for the power of a package, well above any specification. */
 #define SONDE_RAPL_MOST_W 1000u
 
 struct sonde_rapl_domain {
 	char name[48]; /* "package-0", "dram-0" */
 	char zone[48]; /* "intel-rapl:0" */
 	int is_package;
-	int fd;                    /* −1: gone */
-	uint64_t range_uj;         /* where the counter begins again */
-	uint64_t last_uj, last_ns; /* as it was read last; last_ns 0: not yet */
-	uint64_t total_uj;         /* since it was read first, or since something was lost */
+	int fd;                    /* −1: removed */
+	uint64_t range_uj;         /* at which the counter wraps */
+	uint64_t last_uj, last_ns; /* last reading; last_ns 0: none yet */
+	uint64_t total_uj;         /* since the first reading, or the last loss */
 };
 
 struct sonde_rapl {
@@ -32,22 +31,22 @@ struct sonde_rapl {
 
 enum sonde_rapl_step {
 	SONDE_RAPL_COUNTED = 0,
-	SONDE_RAPL_LOST, /* so much time passed that it may have begun again more than once: total_uj starts anew */
+	SONDE_RAPL_LOST, /* the counter may have wrapped more than once: total_uj restarts */
 	SONDE_RAPL_GONE, /* it cannot be read any more */
 };
 
-/* Opens the domains under `root` ("" = this machine's). 0 when there is a package; -ENOENT: no counters; -EACCES: they
- * may not be read; with a sentence that says what is missing and the least that helps. */
+/* Opens the domains under `root` ("" = this machine's). 0 if there is a package; -ENOENT: no counters; -EACCES: not
+ * readable; with a sentence in `why` that says what is missing and the smallest remedy. */
 int sonde_rapl_open(struct sonde_rapl *out, const char *root, char *why, size_t why_b);
 void sonde_rapl_close(struct sonde_rapl *rapl);
 
-/* now_ns is of a clock that goes on while the machine sleeps. */
+/* now_ns must be from a clock that includes suspend. */
 enum sonde_rapl_step sonde_rapl_read(struct sonde_rapl_domain *domain, uint64_t now_ns);
 
-/* The same for a value that was read. */
+/* The same for a given value. */
 enum sonde_rapl_step sonde_rapl_count(struct sonde_rapl_domain *domain, uint64_t value_uj, uint64_t now_ns);
 
-/* How often to read at least: a quarter of the time in which the first counter can begin again. */
+/* Maximum reading interval: a quarter of the shortest time in which a counter can wrap. */
 uint64_t sonde_rapl_every_ns(const struct sonde_rapl *rapl);
 
 #endif

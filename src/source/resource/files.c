@@ -1,4 +1,4 @@
-/* files.c: the limit as it is when asked. */
+/* files.c: the current limit. */
 #include "source/resource/files.h"
 
 #include <sys/resource.h>

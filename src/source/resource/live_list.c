@@ -1,5 +1,5 @@
-/* live_list.c: merges the rows with the recorder's live processes, both by id. A process that comes has a higher id
- * than all before it, so that its row goes to the end: nothing is inserted, rows only close up.
+/* live_list.c: merges the rows with the recorder's live processes, both sorted by id. A new process has a higher id
+ * than all before it, so its row is appended: nothing is inserted, and removals only move rows forward.
  */
 #include "source/resource/live_list.h"
 
@@ -23,7 +23,7 @@ static void leave(const struct sonde_live_list *list, const struct sonde_live_ki
 		kind->left(context, row_at(list, kind, i));
 }
 
-/* A row behind all others; NULL when there is no memory for it. */
+/* Appends a row; NULL if out of memory. */
 static void *add(struct sonde_live_list *list, const struct sonde_live_kind *kind,
 		 const struct sonde_recorder_live *live)
 {
@@ -55,7 +55,7 @@ int sonde_live_list_refresh(struct sonde_live_list *list, const struct sonde_liv
 			void *row = NULL;
 			if (at < known && id_at(list, kind, at) == live[i].id)
 				row = row_at(list, kind, at++);
-			else if (live[i].id > list->last) { /* else it was left out */
+			else if (live[i].id > list->last) { /* otherwise it was skipped before */
 				row = add(list, kind, &live[i]);
 				rc = row ? rc : -ENOMEM;
 				list->last = live[i].id;

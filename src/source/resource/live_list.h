@@ -1,7 +1,7 @@
-/* live_list.h: the rows of a source, one for each process that is alive, by id.
+/* live_list.h: the rows of a source, one per live process, by id.
  *
- * A source that reads processes again and again keeps what it knows of each: refreshing gives those that came a row and
- * takes away those of processes that the recorder saw end. Rows move in memory when the list is refreshed.
+ * For a source that reads processes periodically and keeps state for each. A refresh adds rows for new processes, and
+ * removes those of processes that the recorder saw exit. A refresh may move rows in memory.
  */
 #ifndef SONDE_SOURCE_RESOURCE_LIVE_LIST_H
 #define SONDE_SOURCE_RESOURCE_LIVE_LIST_H
@@ -11,27 +11,27 @@
 
 #include "source/record/recorder.h"
 
-/* What a list is of; the same for all its life. */
+/* The kind of a list; constant during its lifetime. */
 struct sonde_live_kind {
-	size_t row_b; /* of a row, which begins with a struct sonde_recorder_live; a new one is zero but for that */
-	void (*came)(void *context, void *row); /* NULL = nothing is to be done */
-	void (*left)(void *context, void *row); /* before the row goes; NULL = nothing is to be done */
+	size_t row_b; /* row size; a row begins with a struct sonde_recorder_live, the rest starts as zeros */
+	void (*came)(void *context, void *row); /* may be NULL */
+	void (*left)(void *context, void *row); /* called before the row is removed; may be NULL */
 };
 
 struct sonde_live_list {
 	void *rows; /* ascending by id */
 	size_t count, cap;
-	uint32_t last; /* the highest id so far: what is new is above it */
+	uint32_t last; /* highest id so far: new processes have higher ones */
 };
 
-/* Makes the rows those of the processes that are alive. 0; -ENOMEM: some that came are left out. */
+/* Updates the rows to the live processes. 0; -ENOMEM: some new processes are missing. */
 int sonde_live_list_refresh(struct sonde_live_list *list, const struct sonde_live_kind *kind,
 			    const struct sonde_recorder *recorder, void *context);
 
-/* The row of a process; NULL when it has none. */
+/* The row of a process; NULL if it has none. */
 void *sonde_live_list_find(const struct sonde_live_list *list, const struct sonde_live_kind *kind, uint32_t id);
 
-/* Says of all rows that they left. */
+/* Calls `left` for all rows, and frees. */
 void sonde_live_list_fini(struct sonde_live_list *list, const struct sonde_live_kind *kind, void *context);
 
 #endif

@@ -1,14 +1,13 @@
 /* machine.c: parses /proc/stat, meminfo, loadavg, diskstats, net/dev and pressure (proc(5), accounting/psi).
  *
- * Descriptors are kept. Some microseconds a file are a fifth of a per cent of a CPU soon where there are ten, ten times
- * a second: what counts up, and is not asked of a moment, is read with the details. Of /proc/stat the first line is
- * read: the kernel writes all of it each time that a part is asked for, which has a line a CPU and a number an
- * interrupt. A disk that is not in /sys/block is a partition; one with slaves there (RAID, LVM, encryption) is made of
- * others that are read themselves. Of interfaces all are read, and those are marked whose bytes are others', too: what
- * a bridge, a bond, a VLAN is made of is there as lower_*; what is part of one and no device of the machine, the second
- * end of a pair (veth), and where there is a device all that is none (bridges of containers, tunnels) lead their bytes
- * to another one. /sys shows the interfaces of the namespace that it was mounted in: those that are not there are not
- * marked.
+ * Descriptors are kept open. Ten files of some microseconds each, ten times a second, soon amount to 0.2 % of a CPU. So
+ * counters that are not needed at a precise time are read with the details. Of /proc/stat only the first line is read:
+ * the kernel generates the whole file for each read, with a line per CPU and a number per interrupt. A disk that is not
+ * in /sys/block is a partition; one with slaves there (RAID, LVM, encryption) consists of others that are read
+ * themselves. All network interfaces are read, and those whose bytes also count on another interface are marked: those
+ * with lower_* entries (bridge, bond, VLAN); members of such an interface that are not hardware devices; the second end
+ * of a pair (veth); and, if there is a hardware device, all that are none (container bridges, tunnels). /sys shows the
+ * interfaces of the namespace that it was mounted in: interfaces missing there are not marked.
  */
 #include "source/resource/machine.h"
 
@@ -27,13 +26,13 @@
 #include "source/resource/proc_stat.h"
 #include "util/error.h"
 
-#define SECTOR_B 512u /* of diskstats, whatever the disk's own are */
+#define SECTOR_B 512u /* unit of diskstats, whatever the disk's sector size */
 #define DISKS_MAX 128u
 #define NETWORKS_MAX 64u
 #define TEXT_MAX_B 65536u
 #define PART_B 2048
 #define LINE_B 256
-#define FIRST_ROUNDS 5u /* in which a command goes to its group: soon after it began */
+#define FIRST_ROUNDS 5u /* in which a command may be moved to its group, soon after its start */
 
 enum file { STAT, MEMINFO, LOADAVG, DISKSTATS, NETWORK, GROUPS, CPU_PRESSURE, MEMORY_PRESSURE, IO_PRESSURE, FILES };
 
@@ -44,7 +43,7 @@ struct disk {
 
 struct network {
 	char name[32];
-	int is_there, is_device, is_made, is_part; /* in /sys; of the machine; of others; of another */
+	int is_there, is_device, is_made, is_part; /* in /sys; hardware; built on others; member of another */
 	int index, link;
 };
 
@@ -52,15 +51,15 @@ struct sonde_resources_machine {
 	const char *root;
 	pid_t pid;
 	unsigned rounds;
-	int fd[FILES];   /* −1 = not there */
-	int lacks_files; /* no descriptor was left for one of them */
+	int fd[FILES];   /* −1 = missing */
+	int lacks_files; /* no descriptor was available for one of them */
 	struct disk disks[DISKS_MAX];
 	size_t disk_count;
 	struct network networks[NETWORKS_MAX];
 	size_t network_count;
 	struct sonde_cgroup cgroup;
-	char cgroups[1024]; /* /proc/PID/cgroup, as the groups were looked for */
-	char *text;         /* what is being parsed */
+	char cgroups[1024]; /* /proc/PID/cgroup when the groups were last searched */
+	char *text;         /* the text being parsed */
 	sonde_resources_put *put;
 	void *context;
 };
@@ -95,7 +94,7 @@ static int open_of_command(struct sonde_resources_machine *machine, const char *
 	return fd >= 0 ? fd : open_file(machine, path);
 }
 
-/* The kernel gives some files about a page at a time; less than half of one is the end, which costs another call. */
+/* The kernel returns some files about a page at a time; less than half a page is the end, and saves another call. */
 static size_t read_fd(int fd, char *text, size_t text_b)
 {
 	size_t done_b = 0;
@@ -147,7 +146,7 @@ static void read_cpus(struct sonde_resources_machine *machine)
 	put(machine, SONDE_METRIC_CPU_STOLEN, NULL, times[STOLEN] * tick_ns);
 }
 
-/* The processes' average number, of threads all, and the number that was given last. */
+/* Reads the load average in thousandths, the number of threads, and the last assigned pid. */
 static int read_load(struct sonde_resources_machine *machine, uint64_t *thousandths, uint64_t *threads, int *last_pid)
 {
 	unsigned whole, hundredths;
@@ -178,7 +177,7 @@ static int find_kib(const char *text, const char *name, uint64_t *out_b)
 	return 1;
 }
 
-/* What a control group has used can be had again as far as it is files that were read once. */
+/* Cached file pages in a control group's usage that can be reclaimed count as available. */
 static void read_memory(struct sonde_resources_machine *machine, const struct sonde_cgroup_use *group)
 {
 	uint64_t total_b, available_b;
@@ -200,7 +199,7 @@ static void read_memory(struct sonde_resources_machine *machine, const struct so
 
 /* --- disks, networks, pressure ------------------------------------------------------------------------------------ */
 
-/* "/" in a name is "!" there. */
+/* "/" in a name is "!" in /sys. */
 static int has_entries(const struct sonde_resources_machine *machine, const char *name, const char *below)
 {
 	char path[PATH_MAX];
@@ -250,7 +249,7 @@ static void read_disks(struct sonde_resources_machine *machine)
 	}
 }
 
-/* A number that a file of an interface holds; −1 = none. */
+/* The number in an interface's file; −1 = none. */
 static int read_number(const char *directory, const char *name)
 {
 	char path[PATH_MAX + 16], text[24];
@@ -280,7 +279,7 @@ static void look_at_network(const struct sonde_resources_machine *machine, struc
 	network->link = read_number(path, "iflink");
 }
 
-/* It is looked at when it is first met. */
+/* Examines an interface when it is first seen. */
 static void meet_network(struct sonde_resources_machine *machine, const char *name)
 {
 	for (size_t i = 0; i < machine->network_count; i++)
@@ -309,7 +308,7 @@ static int is_stacked(const struct sonde_resources_machine *machine, const struc
 	return 0;
 }
 
-/* After all have been met. */
+/* Call after all have been seen. */
 static void put_stacked(const struct sonde_resources_machine *machine)
 {
 	for (size_t i = 0; i < machine->network_count; i++)
@@ -354,7 +353,7 @@ static void read_pressure(struct sonde_resources_machine *machine, enum file fil
 
 /* --- control groups ----------------------------------------------------------------------------------------------- */
 
-/* The command may be moved, by itself (systemd-run) or by others. */
+/* The command may move itself (systemd-run) or be moved to other groups. */
 static void find_groups(struct sonde_resources_machine *machine)
 {
 	char now[sizeof machine->cgroups];
@@ -382,7 +381,7 @@ static void put_groups(const struct sonde_resources_machine *machine, const stru
 		put(machine, SONDE_METRIC_CGROUP_MEMORY_LIMIT, memory, use->limit_b);
 }
 
-/* --- all of it ---------------------------------------------------------------------------------------------------- */
+/* --- public functions -------------------------------------------------------------------------------------------- */
 
 int sonde_resources_machine_new(struct sonde_resources_machine **out, const char *root, pid_t pid)
 {
@@ -469,7 +468,7 @@ size_t sonde_resources_machine_missing(const struct sonde_resources_machine *mac
 	size_t used = 0;
 	*out = '\0';
 	for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
-		char byte; /* where psi=0 they are there, and cannot be read */
+		char byte; /* with psi=0 the files exist, but cannot be read */
 		if (machine->fd[files[i].file] >= 0 && pread(machine->fd[files[i].file], &byte, 1, 0) == 1)
 			continue;
 		if (used < out_b)

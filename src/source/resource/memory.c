@@ -1,11 +1,11 @@
-/* memory.c: the memory source: what each process has in memory, more often than the resources source reads it, and the
- * snapshots that nobody else takes.
+/* memory.c: the memory source: samples the RSS of each process more often than the resources source, and takes the
+ * snapshots that no other source takes.
  *
- * Resident bytes are read from /proc/PID/statm, whose descriptor is kept (some microseconds, and the process does not
- * notice): with --memory=TIME by a timer of that period, with --heap whenever the recorder is awake anyway, but 10 ms
- * apart. Else resource/resources.c reads them. However many processes there are, reading takes at most 0.1 % of a CPU:
- * the next round waits a thousand times as long as the last one took. Runs last in a round: what was asked for before
- * it, and no heap has claimed, is taken here.
+ * RSS is read from /proc/PID/statm with a kept descriptor (some microseconds, not noticed by the process): with
+ * --memory=TIME on a timer of that period, with --heap whenever the recorder is awake anyway, at least 10 ms apart.
+ * Otherwise resource/resources.c reads it. However many processes there are, reading takes at most 0.1 % of a CPU: the
+ * next round waits a thousand times as long as the last one took. This source runs last in a round: it takes the
+ * snapshots that were requested before it and not claimed by a heap.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -32,8 +32,8 @@
 struct process {
 	struct sonde_recorder_live live;
 	uint32_t series, file_series;
-	uint64_t file_b; /* the last that was told */
-	int fd;          /* −1 = none is kept */
+	uint64_t file_b; /* last reported value */
+	int fd;          /* −1 = not kept open */
 	int gone;
 };
 
@@ -42,11 +42,11 @@ struct sonde_source_run {
 	struct sonde_snapshots *snapshots;
 	struct sonde_live_list list; /* of struct process */
 	size_t kept, kept_max;
-	int timer_fd;      /* −1: nothing is asked for by time */
+	int timer_fd;      /* −1: nothing is requested periodically */
 	uint64_t least_ns; /* between rounds */
 	uint64_t start_ns, next_ns, next_snapshot_ns;
 	uint64_t samples, signals;
-	uint64_t unread; /* samples that were not taken, for want of descriptors */
+	uint64_t unread; /* samples not taken for lack of descriptors */
 };
 
 /* --- over time --------------------------------------------------------------------------------------------------- */
@@ -75,7 +75,7 @@ static void came(void *context, void *row)
 
 static const struct sonde_live_kind kind = {sizeof(struct process), came, forget};
 
-/* `file_b`: of files, and shared; 0 = not known. */
+/* `file_b`: file-backed and shared memory; 0 = unknown. */
 static uint64_t resident_b(const struct process *process, uint64_t *file_b)
 {
 	char text[128];
@@ -102,7 +102,7 @@ static void put_file(struct sonde_source_run *run, struct process *process, uint
 	process->file_b = file_b;
 }
 
-/* Else the resources source does. */
+/* If not, the resources source samples it. */
 static int samples_over_time(const struct sonde_source_run *run)
 {
 	const struct sonde_record_options *options = sonde_recorder_options(run->recorder);
@@ -117,7 +117,7 @@ static void sample(struct sonde_source_run *run)
 		struct process *process = (struct process *)run->list.rows + i;
 		errno = 0;
 		uint64_t file_b = 0, rss_b = process->gone ? 0 : resident_b(process, &file_b);
-		if (!rss_b && sonde_files_lack(errno)) { /* it is there, and read in another round */
+		if (!rss_b && sonde_files_lack(errno)) { /* it still exists: read it in another round */
 			run->unread++;
 			continue;
 		}
@@ -158,7 +158,7 @@ static void ask_all(struct sonde_source_run *run, enum sonde_snapshot_reason rea
 	}
 }
 
-/* How long after the start, as it was asked for: "10s", "1500ms". */
+/* Formats the age since the start in the unit that was requested: "10s", "1500ms". */
 static void write_age(char *out, size_t out_b, uint64_t ns)
 {
 	static const struct {
@@ -222,7 +222,7 @@ static int memory_open(struct sonde_source_run **out, const struct sonde_source_
 	return 0;
 }
 
-/* Wakes the recorder when the next is due; where that is not to be had, it is taken late. */
+/* Wakes the recorder when the next reading is due; without a timer it is late. */
 static void set_timer(struct sonde_source_run *run)
 {
 	const struct sonde_record_options *options = sonde_recorder_options(run->recorder);
@@ -232,7 +232,7 @@ static void set_timer(struct sonde_source_run *run)
 	struct itimerspec at = {
 	    .it_value = {.tv_sec = (time_t)(next_ns / 1000000000u), .tv_nsec = (long)(next_ns % 1000000000u)}};
 	if (run->timer_fd >= 0)
-		timerfd_settime(run->timer_fd, TFD_TIMER_ABSTIME, &at, NULL); /* which makes it silent until then */
+		timerfd_settime(run->timer_fd, TFD_TIMER_ABSTIME, &at, NULL); /* also clears its expirations */
 }
 
 static int memory_start(struct sonde_source_run *run, pid_t pid)

@@ -1,4 +1,4 @@
-/* proc_stat.c: fields by their order, as proc(5) lists them. The name is in brackets and may itself hold brackets. */
+/* proc_stat.c: fields by position, as listed in proc(5). The name is in parentheses and may contain parentheses. */
 #include "source/resource/proc_stat.h"
 
 #include <stdio.h>
@@ -43,7 +43,7 @@ uint64_t sonde_proc_threads(pid_t pid)
 	char path[64];
 	struct stat status;
 	snprintf(path, sizeof path, "/proc/%d/task", (int)pid);
-	return !stat(path, &status) && status.st_nlink > 2 ? status.st_nlink - 2 : 0; /* a directory each */
+	return !stat(path, &status) && status.st_nlink > 2 ? status.st_nlink - 2 : 0; /* one directory per thread */
 }
 
 uint64_t sonde_proc_stolen_ns(void)

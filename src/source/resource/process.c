@@ -1,12 +1,12 @@
 /* process.c: parses /proc/PID/stat, status, io, fd and smaps_rollup (proc(5)).
  *
- * Descriptors hold the process itself, not its number: when it is gone they read nothing (ESRCH), whoever has the
- * number then. Where none are kept the time at which the process started has to be the same. stat counts CPU time in
- * ticks of 10 ms, which a tenth of a second is not to be measured by: the process's CPU clock has the sum of both to
- * the ns, and ticks only divide it. Of stat also the resident memory: statm has the same number.
+ * A descriptor refers to the process itself, not its pid: after the process has exited, reads fail (ESRCH), even if the
+ * pid is reused. Without kept descriptors, the process's start time must be unchanged. stat counts CPU time in ticks of
+ * 10 ms, too coarse for an interval of 100 ms: the process's CPU clock has the sum to the ns, and the ticks are used
+ * only to divide it. RSS comes from stat as well, which has the same number as statm.
  *
- * Context switches of a process are nowhere but in what wait4(2) tells of it: status has those of its main thread. Of a
- * process with several they are summed up over its tasks; of one that ends what it came to when it was read last.
+ * Context switches of a whole process are available only from wait4(2): status has those of its main thread. For a
+ * process with several threads they are summed over its tasks; for one that exits, the last reading counts.
  */
 #include "source/resource/process.h"
 
@@ -25,9 +25,9 @@
 #include "source/resource/proc_stat.h"
 #include "util/array.h"
 
-enum { STATE_FIELD = 3, STAT_FIELDS = 24 }; /* as proc(5) numbers them */
+enum { STATE_FIELD = 3, STAT_FIELDS = 24 }; /* as numbered in proc(5) */
 
-#define FILES_MAX 4096u /* descriptors that are counted one by one, where the kernel does not tell their number */
+#define FILES_MAX 4096u /* limit for counting descriptors one by one, if the kernel does not report their number */
 
 enum sonde_metric sonde_resource_metric(enum sonde_resource resource)
 {
@@ -47,7 +47,7 @@ static void set(struct sonde_resources *out, enum sonde_resource resource, uint6
 
 /* --- files -------------------------------------------------------------------------------------------------------- */
 
-/* What could not be opened only because no descriptor was left is neither gone nor closed to us. */
+/* What could not be opened only for lack of descriptors has neither exited nor is forbidden. */
 static int opened(struct sonde_resources_process *process, int fd)
 {
 	process->lacks_files |= fd < 0 && sonde_files_lack(errno);
@@ -61,7 +61,7 @@ static int open_at(struct sonde_resources_process *process, const char *name)
 	return opened(process, openat(process->directory_fd, name, O_RDONLY | O_CLOEXEC));
 }
 
-/* From a descriptor, or from `name` where none is kept. */
+/* Reads from a descriptor, or from `name` if none is kept. */
 static size_t read_file(struct sonde_resources_process *process, int fd, const char *name, char *text, size_t text_b)
 {
 	int own_fd = fd >= 0 ? -1 : open_at(process, name);
@@ -94,7 +94,7 @@ static int read_number(const char *text, uint64_t *out)
 	return end != text;
 }
 
-/* The value behind "\nNAME:" in KiB, or as it is. */
+/* The number after "\nNAME:", in the file's unit (KiB, or none). */
 static int find_field(const char *text, const char *name, uint64_t *out)
 {
 	size_t len = strlen(name);
@@ -110,7 +110,7 @@ struct stat_line {
 	uint64_t user_ticks, system_ticks, start_ticks, minor, waited_minor, major, threads, pages;
 };
 
-/* Numbers, separated by blanks, some below zero: sscanf() takes as long as the kernel for all of them. */
+/* Blank-separated numbers, some negative: sscanf() would take as long as the kernel takes to generate them. */
 static int parse_stat(char *text, struct stat_line *line, struct sonde_resources *out)
 {
 	char *begin = strchr(text, '('), *end = begin ? strrchr(begin, ')') : NULL;
@@ -140,7 +140,8 @@ static int parse_stat(char *text, struct stat_line *line, struct sonde_resources
 	return 0;
 }
 
-/* The clock's sum divided as the ticks say. Both only rise: what one has too much the other gets later. */
+/* Splits the clock's sum according to the ticks. Neither part decreases: what one gets too early, the other gets
+ * later. */
 static void set_cpu(struct sonde_resources_process *process, const struct stat_line *line, int64_t clock_ns,
 		    struct sonde_resources *out)
 {
@@ -155,7 +156,7 @@ static void set_cpu(struct sonde_resources_process *process, const struct stat_l
 	set(out, SONDE_RESOURCE_CPU_SYSTEM, (uint64_t)process->system_ns);
 }
 
-/* The clock is named by a number: it is read before stat, which says whether the number still was the process's. */
+/* The clock is identified by pid: it is read before stat, which shows whether the pid still belonged to the process. */
 static int read_stat(struct sonde_resources_process *process, struct stat_line *line, struct sonde_resources *out)
 {
 	char text[1024];
@@ -174,7 +175,7 @@ static int read_stat(struct sonde_resources_process *process, struct stat_line *
 	process->was_multi |= line->threads > 1;
 	process->had_children |= line->waited_minor > 0;
 	out->is_dead =
-	    out->state == 'X' || (out->state == 'Z' && line->threads <= 1); /* its first thread may end early */
+	    out->state == 'X' || (out->state == 'Z' && line->threads <= 1); /* the first thread may end early */
 	if (out->is_dead)
 		return 0;
 	set(out, SONDE_RESOURCE_THREADS, line->threads);
@@ -183,7 +184,7 @@ static int read_stat(struct sonde_resources_process *process, struct stat_line *
 	return 0;
 }
 
-/* --- the rest ----------------------------------------------------------------------------------------------------- */
+/* --- other files ------------------------------------------------------------------------------------------------- */
 
 static void read_io(struct sonde_resources_process *process, struct sonde_resources *out)
 {
@@ -205,7 +206,7 @@ static void read_io(struct sonde_resources_process *process, struct sonde_resour
 			set(out, fields[i].resource, value);
 }
 
-/* Whether the size of /proc/PID/fd is their number (since 6.2; before it is 0). */
+/* True if the size of /proc/PID/fd is the number of descriptors (since 6.2; before it is 0). */
 static int size_is_count(const struct sonde_resources_process *process)
 {
 	struct stat own;
@@ -271,7 +272,7 @@ static void read_pss(struct sonde_resources_process *process, struct sonde_resou
 
 static struct sonde_resources_task *task_of(struct sonde_resources_process *process, pid_t tid, size_t *hint)
 {
-	for (size_t i = 0; i < process->task_count; i++) { /* in the order of before: mostly the next one */
+	for (size_t i = 0; i < process->task_count; i++) { /* same order as before: usually the next one */
 		size_t at = (*hint + i) % process->task_count;
 		if (process->tasks[at].tid == tid) {
 			*hint = at + 1;
@@ -302,7 +303,7 @@ static void read_task(struct sonde_resources_process *process, pid_t tid, size_t
 	struct sonde_resources_task *task = task_of(process, tid, hint);
 	if (!task)
 		return;
-	if (voluntary < task->voluntary || involuntary < task->involuntary) /* another thread with its number */
+	if (voluntary < task->voluntary || involuntary < task->involuntary) /* another thread with the same tid */
 		end_task(process, task);
 	*task = (struct sonde_resources_task){tid, voluntary, involuntary, 1};
 }
@@ -385,7 +386,7 @@ void sonde_resources_process_close(struct sonde_resources_process *process)
 	process->task_count = process->task_cap = 0;
 }
 
-/* Where no descriptor is kept: opens the directory for one reading. Whether it is there. */
+/* Opens the directory for one reading if it is not kept open. True if it exists. */
 static int begin(struct sonde_resources_process *process)
 {
 	if (process->directory_fd < 0)

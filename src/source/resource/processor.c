@@ -1,4 +1,4 @@
-/* processor.c: which processor this is, by /proc/cpuinfo. */
+/* processor.c: identifies the processor from /proc/cpuinfo. */
 #include "source/resource/processor.h"
 
 #include <stdio.h>

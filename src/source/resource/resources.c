@@ -1,14 +1,14 @@
-/* resources.c: the resources source: what processes and the machine use, read again and again, as series.
+/* resources.c: the resources source: periodically reads what processes and the machine use, as series.
  *
- * A round reads all processes of the tree (resource/rows.h) and the machine (resource/machine.h): at --interval,
- * by a timer set to absolute times of CLOCK_MONOTONIC, first as the command begins and last as the recording ends. Of
- * the command also when it has died and is not yet waited for: then its CPU time and faults are final. Rounds together
- * take at most 0.2 % of a CPU: where they would take more, the next one waits until that holds again, and the SOURCE
- * record says how often was read instead. Each half second a round has details and most of the machine: caches are cold
- * then, and everything costs three times what it costs in a loop.
+ * A round reads all processes of the tree (resource/rows.h) and the machine (resource/machine.h): each --interval, by a
+ * timer set to absolute times of CLOCK_MONOTONIC, first when the command starts and last when the recording ends. The
+ * command is also read when it has died and has not been waited for: then its CPU time and faults are final. All rounds
+ * take at most 0.2 % of a CPU: if they would take more, the next one waits until that holds again, and the SOURCE
+ * record says how often was read instead. Every half second a round includes details and most machine data: caches are
+ * then cold, and everything costs three times as much as in a loop.
  *
- * Where no perf events tell of processes, they are found here (resource/tree.h), and end when they are gone.
- * Processes that come and go between two rounds leave nothing but what their parents waited for.
+ * Without perf events, processes are found here (resource/tree.h), and end when they are found to have exited.
+ * Processes that start and exit between two rounds appear only in their parents' counts of waited-for children.
  */
 #include <errno.h>
 #include <poll.h>
@@ -32,13 +32,13 @@
 
 #define DEFAULT_EVERY_NS 100000000u
 #define DETAIL_EVERY_NS 500000000u
-#define SHARE 500u         /* of a CPU */
-#define FILES_A_PROCESS 8u /* descriptors, with those of other sources */
+#define SHARE 500u         /* 1/SHARE of a CPU */
+#define FILES_A_PROCESS 8u /* descriptors, including those of other sources */
 #define FILES_STEP 64u
-#define LEFT_NS 4000000 /* what may be left over of a share */
+#define LEFT_NS 4000000 /* unused budget that may be saved up */
 #define METHOD "/proc/PID/stat, status, io and CPU clocks; /proc and cgroups of the machine"
 
-/* One number of the machine. */
+/* A number of the machine. */
 struct machine_row {
 	enum sonde_metric metric;
 	char object[256];
@@ -49,10 +49,10 @@ struct sonde_source_run {
 	struct sonde_recorder *recorder;
 	struct sonde_resources_machine *machine;
 	struct sonde_resources_rows rows;
-	struct machine_row *numbers; /* in the order in which they are read */
+	struct machine_row *numbers; /* in reading order */
 	size_t number_count, number_cap, number_at;
 	struct sonde_resources_tree tree;
-	int timer_fd, command_fd; /* −1 = none; the command's pidfd */
+	int timer_fd, command_fd; /* −1 = none; command_fd: the command's pidfd */
 	struct sonde_budget budget;
 	uint64_t every_ns, start_ns, last_ns, next_ns, next_detail_ns, point_ns;
 	uint64_t first_ns, rounds, held_back, spent_ns;
@@ -62,7 +62,7 @@ struct sonde_source_run {
 
 static struct machine_row *number_of(struct sonde_source_run *run, enum sonde_metric metric, const char *object)
 {
-	for (size_t i = 0; i < run->number_count; i++) { /* mostly the next one */
+	for (size_t i = 0; i < run->number_count; i++) { /* usually the next one */
 		size_t at = (run->number_at + i) % run->number_count;
 		struct machine_row *row = &run->numbers[at];
 		if (row->metric == metric && !strcmp(row->object, object)) {
@@ -125,8 +125,8 @@ static void round_of(struct sonde_source_run *run, int is_final)
 	run->next_ns = after(run, due_ns);
 }
 
-/* The command has died: it is there until it is waited for, and what it came to is final. Its children are read with
- * it: it may have waited for some. */
+/* The command has died: it exists until it is waited for, and its values are final. Its children are read as well,
+ * since it may have waited for some. */
 static void read_dead(struct sonde_source_run *run)
 {
 	struct pollfd dead = {.fd = run->command_fd, .events = POLLIN};
@@ -145,7 +145,7 @@ static void set_timer(const struct sonde_source_run *run)
 		timerfd_settime(run->timer_fd, TFD_TIMER_ABSTIME, &at, NULL);
 }
 
-/* --- what is said ------------------------------------------------------------------------------------------------- */
+/* --- the source's record ----------------------------------------------------------------------------------------- */
 
 struct said {
 	char text[1024];
@@ -169,7 +169,7 @@ static void say(struct said *said, const char *format, ...)
 		said->used = sizeof said->text - 1;
 }
 
-/* Descriptors that each process needs, and a few more: as many as fill a limit that is easily written. */
+/* Suggests a limit with the descriptors that each process needs and a few more, rounded up. */
 static void say_unread(const struct sonde_source_run *run, struct said *said)
 {
 	uint64_t limit = run->rows.files_max, least = limit + FILES_A_PROCESS * (run->rows.unread + 1);
@@ -267,7 +267,7 @@ static int resources_start(struct sonde_source_run *run, pid_t pid)
 	if (run->rows.finds_processes)
 		sonde_resources_tree_start(&run->tree, run->recorder, pid,
 					   sonde_recorder_options(run->recorder)->command != NULL);
-	set_timer(run); /* at once: before the command is let go it is a copy of ours */
+	set_timer(run); /* now, since the command is a copy of us until it is released */
 	return 0;
 }
 

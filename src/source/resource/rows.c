@@ -1,11 +1,11 @@
 /* rows.c: reads one process after the other and writes points.
  *
- * Bytes come last in a round: parents are read before their children (their ids are lower), so that a child that is
- * still there was not yet in its parent's count; where one is gone the parent is read once more, and what it got is
- * taken off (resource/bytes.h). Dead processes are kept in mind until somebody has waited for them.
+ * Bytes are written at the end of a round. Parents are read before their children (their ids are lower), so a child
+ * that still exists was not yet in its parent's count. If a child has exited, its parent is read once more, and the
+ * child's bytes are subtracted (resource/bytes.h). Dead processes are remembered until they have been waited for.
  *
- * Details that cost more are read of one process after the other, as far as their budgets go: the proportional share of
- * memory, which walks page tables, 0.1 % of a CPU, context switches of many threads 0.05 %.
+ * Expensive details are read for one process after the other, within their budgets: PSS, which walks page tables, 0.1 %
+ * of a CPU; context switches of multi-threaded processes 0.05 %.
  */
 #include "source/resource/rows.h"
 
@@ -22,15 +22,15 @@
 #define PSS_SHARE 1000u
 #define SWITCHES_SHARE 2000u
 #define LEFT_DEAR_NS 500000
-#define PSS_LEAST_NS 50000u /* of a small process */
+#define PSS_LEAST_NS 50000u /* for a small process */
 #define PAGES_TO_MEASURE 256u
-#define PSS_PAGE_NS 40u /* before it was measured */
+#define PSS_PAGE_NS 40u /* initial estimate */
 #define TASK_NS 20000u
-#define SETTLE_NS 300000000u /* so late may a process's own farewell be read */
+#define SETTLE_NS 300000000u /* maximum delay until a process's own exit report is read */
 #define FDS_A_PROCESS 5u
-#define KEPT_MAX 512u      /* processes whose descriptors stay open */
-#define DEAD_MAX 64u       /* of them that are dead */
-#define SERIES_EASY 16384u /* beyond, only processes that last from one round to the next get series */
+#define KEPT_MAX 512u      /* processes with open descriptors */
+#define DEAD_MAX 64u       /* of them dead ones */
+#define SERIES_EASY 16384u /* beyond, only processes that exist in two rounds get series */
 
 struct sonde_resources_row {
 	struct sonde_recorder_live live;
@@ -39,11 +39,11 @@ struct sonde_resources_row {
 	pid_t parent;
 	uint32_t series[SONDE_RESOURCE_COUNT];
 	int is_open, is_kept, is_gone, is_new;
-	int is_unread;          /* it was not read once, for want of descriptors */
-	int has_bytes;          /* read, and not yet told */
-	int is_behind;          /* a child of it is gone since its bytes were read */
-	uint64_t gone_ns;       /* when it was found gone and nobody had said so; 0 = it was not, or that is told */
-	int64_t threads, rss_b; /* as read last */
+	int is_unread;          /* one reading failed for lack of descriptors */
+	int has_bytes;          /* read, but not reported yet */
+	int is_behind;          /* a child has exited since its bytes were read */
+	uint64_t gone_ns;       /* when it was found to have exited without a report; 0 = not, or reported since */
+	int64_t threads, rss_b; /* last readings */
 	int64_t peak_b;
 	char name[32];
 };
@@ -85,7 +85,7 @@ static void close_row(struct sonde_resources_rows *rows, struct sonde_resources_
 	row->is_gone = 1;
 }
 
-/* What it read and wrote is told, and found again with whoever waits for it. */
+/* Its bytes are reported, and are found again in the process that waits for it. */
 static void keep_dead(struct sonde_resources_rows *rows, struct sonde_resources_row *row)
 {
 	if (SONDE_ARRAY_RESERVE(rows->dead, rows->dead_cap, rows->dead_count + 1)) {
@@ -93,11 +93,11 @@ static void keep_dead(struct sonde_resources_rows *rows, struct sonde_resources_
 		return;
 	}
 	rows->dead[rows->dead_count++] = *row;
-	row->is_open = row->is_kept = row->has_bytes = row->is_behind = 0; /* that is the other's now */
+	row->is_open = row->is_kept = row->has_bytes = row->is_behind = 0; /* now owned by the copy */
 	row->is_gone = 1;
 }
 
-/* Found gone, or dead. */
+/* Found to have exited, or dead. */
 static void went(struct sonde_resources_rows *rows, struct sonde_resources_row *row, enum sonde_resources_found found)
 {
 	rows->hidden += found == SONDE_RESOURCES_HIDDEN && !row->is_gone;
@@ -109,7 +109,7 @@ static void went(struct sonde_resources_rows *rows, struct sonde_resources_row *
 		row->gone_ns = sonde_clock_now_ns();
 }
 
-/* Where only descriptors lack, it is tried again in the next round. */
+/* If only descriptors were lacking, it is tried again in the next round. */
 static void missed(struct sonde_resources_rows *rows, struct sonde_resources_row *row, enum sonde_resources_found found)
 {
 	if (found != SONDE_RESOURCES_UNREAD) {
@@ -134,8 +134,8 @@ static int open_row(struct sonde_resources_rows *rows, struct sonde_resources_ro
 	return 0;
 }
 
-/* The program, as the process is found under another name than before; recorded where perf events do not tell. One that
- * has ended said its own last name: what would be made of its number now were another life of it. */
+/* Records an exec if the name has changed and perf events do not report it. An exited process has reported its own last
+ * name; recording its pid now would create another lifetime. */
 static void see_name(struct sonde_resources_rows *rows, struct sonde_resources_row *row,
 		     const struct sonde_resources *now)
 {
@@ -146,8 +146,8 @@ static void see_name(struct sonde_resources_rows *rows, struct sonde_resources_r
 	memcpy(row->name, now->name, sizeof row->name);
 }
 
-/* The kernel's peak is a detail, and gone with the process: between two readings of it, it is at least what is
- * resident. */
+/* The kernel's peak RSS is a detail, and lost when the process exits: between two readings it is at least the current
+ * RSS. */
 static void raise_peak(struct sonde_resources_row *row, struct sonde_resources *now)
 {
 	const uint32_t rss = 1u << SONDE_RESOURCE_MEMORY_RSS, peak = 1u << SONDE_RESOURCE_MEMORY_PEAK_RSS;
@@ -213,7 +213,7 @@ static void came(void *context, void *row)
 	rows->command = 0;
 }
 
-/* The recorder knows that it ended. As long as nobody has waited for it, it says what it came to. */
+/* The recorder knows that it exited. Until it has been waited for, its final values can be read. */
 static void left(void *context, void *row)
 {
 	struct sonde_resources_rows *rows = context;
@@ -228,7 +228,7 @@ static const struct sonde_live_kind kind = {sizeof(struct sonde_resources_row), 
 
 /* --- bytes -------------------------------------------------------------------------------------------------------- */
 
-/* The process that has a number, if it can still be read, or is gone in this round, too. */
+/* The process with this pid if it is readable, or has exited in this round as well. */
 static struct sonde_resources_row *find(const struct sonde_resources_rows *rows, pid_t pid)
 {
 	uint32_t id = sonde_recorder_alive(rows->recorder, pid);
@@ -252,7 +252,7 @@ static void read_again(struct sonde_resources_row *row)
 	row->has_bytes |= now.known != 0;
 }
 
-/* Takes the bytes of one that is gone off its parent; not before that was done with its own children's. */
+/* Subtracts the bytes of an exited process from its parent, after its own children's bytes have been. */
 static int hand_one(struct sonde_resources_rows *rows, struct sonde_resources_row *row)
 {
 	for (size_t i = 0; i < rows->dead_count; i++)
@@ -262,13 +262,13 @@ static int hand_one(struct sonde_resources_rows *rows, struct sonde_resources_ro
 	struct sonde_resources_row *parent = find(rows, row->parent);
 	if (!parent)
 		return 1;
-	int was_read = parent->has_bytes; /* in this round; else it is gone, too */
+	int was_read = parent->has_bytes; /* in this round; otherwise it has exited as well */
 	if (!(was_read && sonde_resources_bytes_take(&parent->bytes, &row->bytes)) && parent->is_gone)
 		sonde_resources_bytes_join(&parent->bytes, &row->bytes);
 	return 1;
 }
 
-/* Finds those of the dead that somebody has waited for, and takes their bytes off whoever that was. */
+/* Finds the dead processes that have been waited for, and subtracts their bytes from their parents. */
 static void hand_over(struct sonde_resources_rows *rows)
 {
 	for (size_t i = 0; i < rows->dead_count; i++) {
@@ -282,7 +282,7 @@ static void hand_over(struct sonde_resources_rows *rows)
 		read_again(row_at(rows, i));
 	for (size_t i = 0; i < rows->dead_count; i++) {
 		read_again(&rows->dead[i]);
-		rows->dead[i].is_behind = rows->dead[i].is_gone; /* from now on: its bytes are still to be taken */
+		rows->dead[i].is_behind = rows->dead[i].is_gone; /* from now on: its bytes must still be subtracted */
 	}
 	for (int is_moving = 1; is_moving;) {
 		is_moving = 0;
@@ -317,14 +317,14 @@ static void end_bytes(struct sonde_resources_rows *rows)
 	rows->dead_count = kept;
 }
 
-/* --- what costs more ---------------------------------------------------------------------------------------------- */
+/* --- expensive details ------------------------------------------------------------------------------------------- */
 
 static uint64_t pages_of(const struct sonde_resources_row *row)
 {
 	return (uint64_t)row->rss_b / (uint64_t)getpagesize() + 1;
 }
 
-/* 0: there is nothing to read of this one. */
+/* 0: nothing to read for this process. */
 static uint64_t price_of(const struct sonde_resources_rows *rows, const struct sonde_resources_turn *turn,
 			 const struct sonde_resources_row *row)
 {
@@ -336,7 +336,7 @@ static uint64_t price_of(const struct sonde_resources_rows *rows, const struct s
 	return wanted ? (uint64_t)row->threads * TASK_NS : 0;
 }
 
-/* Reads one detail of processes in turn, as far as its budget goes: the one that it ends at is the next one's first. */
+/* Reads one detail of processes in turn, within its budget; where it stops, the next round continues. */
 static void read_turn(struct sonde_resources_rows *rows, struct sonde_resources_turn *turn)
 {
 	for (size_t i = 0; i < rows->list.count; i++) {
@@ -361,7 +361,7 @@ static void read_turn(struct sonde_resources_rows *rows, struct sonde_resources_
 	}
 }
 
-/* --- all of them -------------------------------------------------------------------------------------------------- */
+/* --- public functions -------------------------------------------------------------------------------------------- */
 
 void sonde_resources_rows_init(struct sonde_resources_rows *rows, struct sonde_recorder *recorder)
 {
@@ -405,8 +405,7 @@ void sonde_resources_rows_end_gone(struct sonde_resources_rows *rows, uint64_t n
 		struct sonde_resources_row *row = row_at(rows, i);
 		if (!row->gone_ns || (!is_final && now_ns < row->gone_ns + SETTLE_NS))
 			continue;
-		/* A process says itself that it ends, where something of ours is in it: that may still be on its way.
-		 */
+		/* With hooks in it, a process reports its own exit: that report may still arrive. */
 		if (sonde_recorder_alive(rows->recorder, row->live.pid) == row->live.id)
 			sonde_recorder_exit(rows->recorder, row->live.pid, row->live.pid, 0, row->gone_ns);
 		row->gone_ns = 0;

@@ -1,6 +1,6 @@
-/* tree.c: numbers are given in turn, and /proc/loadavg has the last one: what lies between it and the last
- * one of the look before is new. A few are tried one by one, for many /proc is listed. Parents come before their
- * children, as their numbers do.
+/* tree.c: pids are assigned sequentially, and /proc/loadavg has the last one: pids between it and the last one of the
+ * previous poll are new. A few are checked one by one; for many, /proc is listed. Parents come before their children,
+ * as their pids do.
  */
 #include "source/resource/tree.h"
 
@@ -16,9 +16,9 @@
 #include "util/file.h"
 
 #define TRIED_MAX 256
-#define EXIT_SIGNAL 38 /* field of stat; −1 of a thread that is not its process's first */
+#define EXIT_SIGNAL 38 /* field of stat; −1 for a thread other than the process's first */
 
-/* Field `number` (3 …) of what stands behind the name. */
+/* The start of field `number` (3 …) in the text after the name. */
 static const char *field_of(const char *behind_name, int number)
 {
 	const char *at = behind_name;
@@ -29,7 +29,7 @@ static const char *field_of(const char *behind_name, int number)
 	return at;
 }
 
-/* Ticks count from the machine's start, with the time that it slept, which the recording's clock leaves out. */
+/* Ticks count from boot and include suspend, which the recording's clock excludes. */
 static uint64_t start_of(uint64_t ticks, uint64_t now_ns)
 {
 	uint64_t boot_ns = ticks * sonde_proc_tick_ns(), slept_ns = 0;
@@ -45,7 +45,7 @@ static void see_files(struct sonde_resources_tree *tree)
 	tree->lacks_files |= sonde_files_lack(errno);
 }
 
-/* Threads can be read under their number, too. One that cannot be read is none. */
+/* Threads can be read under their tid, too. What cannot be read is not a process. */
 static int is_process(struct sonde_resources_tree *tree, pid_t pid)
 {
 	char text[1024];
@@ -56,7 +56,8 @@ static int is_process(struct sonde_resources_tree *tree, pid_t pid)
 	return field && *field != '-';
 }
 
-/* A process that said its last words may be there still; if it is at the next look, its number is another's. */
+/* A process that has reported its exit may still exist; if it does at the next poll, the pid belongs to another
+ * process. */
 static int is_leaving(struct sonde_resources_tree *tree, pid_t pid, uint64_t start_ns)
 {
 	if (!sonde_recorder_known(tree->recorder, pid, pid, start_ns) ||
@@ -66,7 +67,7 @@ static int is_leaving(struct sonde_resources_tree *tree, pid_t pid, uint64_t sta
 	return 1;
 }
 
-/* `again`: it has been put off once. */
+/* `again`: it has been deferred once. */
 static void consider(struct sonde_resources_tree *tree, pid_t pid, uint64_t now_ns, int again)
 {
 	struct sonde_proc_stat stat;
@@ -78,7 +79,7 @@ static void consider(struct sonde_resources_tree *tree, pid_t pid, uint64_t now_
 		tree->may_have_missed = 1;
 		return;
 	}
-	tree->may_have_missed |= stat.parent == 1; /* to which it may have gone from its own */
+	tree->may_have_missed |= stat.parent == 1; /* its own parent may have exited */
 	if (stat.state == 'Z' || !sonde_recorder_alive(tree->recorder, stat.parent) || !is_process(tree, pid))
 		return;
 	uint64_t start_ns = start_of(stat.start_ticks, now_ns);
@@ -90,7 +91,7 @@ static void consider(struct sonde_resources_tree *tree, pid_t pid, uint64_t now_
 	sonde_recorder_comm(tree->recorder, pid, pid, stat.name, 1, start_ns);
 }
 
-/* Those of /proc whose number is above `after`, up to `last`; numbers begin again at their end. */
+/* Considers the processes in /proc with pids above `after`, up to `last`; pids wrap around. */
 static void list(struct sonde_resources_tree *tree, pid_t after, pid_t last, uint64_t now_ns)
 {
 	errno = 0;
@@ -125,17 +126,17 @@ void sonde_resources_tree_look(struct sonde_resources_tree *tree, pid_t last_pid
 	for (size_t i = 0; i < leaving; i++)
 		consider(tree, tree->leaving[i], now_ns, 1);
 	tree->leaving_count = 0;
-	if (last_pid && last_pid == before) { /* none, or one whose number was chosen (ns_last_pid) */
+	if (last_pid && last_pid == before) { /* none, or one with a chosen pid (ns_last_pid) */
 		int may_have_missed = tree->may_have_missed;
 		consider(tree, last_pid, now_ns, 0);
 		tree->may_have_missed = may_have_missed;
 		return;
 	}
-	if (!before || last_pid < before || /* as 0 is, where it cannot be read */ last_pid - before > TRIED_MAX)
+	if (!before || last_pid < before || /* also if it is 0: not readable */ last_pid - before > TRIED_MAX)
 		list(tree, before, last_pid, now_ns);
 	else
 		for (pid_t pid = before + 1; pid <= last_pid; pid++)
 			consider(tree, pid, now_ns, 0);
 	tree->was_unread |= tree->lacks_files;
-	tree->last_pid = tree->lacks_files || !last_pid ? before : last_pid; /* it is looked again */
+	tree->last_pid = tree->lacks_files || !last_pid ? before : last_pid; /* polled again */
 }

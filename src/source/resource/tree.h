@@ -1,7 +1,7 @@
-/* tree.h: processes of the recorded tree that nobody tells of: children, found in /proc.
+/* tree.h: finds processes of the recorded tree in /proc if no other source reports them.
  *
- * Where perf events run they tell of each process. Elsewhere those are found that live when it is looked: not one that
- * came and went between two looks, nor one whose parent did.
+ * perf events report each process. Without them, only processes that exist at a poll are found: not those that start
+ * and exit between two polls, nor those whose parent does.
  */
 #ifndef SONDE_SOURCE_RESOURCE_TREE_H
 #define SONDE_SOURCE_RESOURCE_TREE_H
@@ -13,21 +13,21 @@
 
 struct sonde_resources_tree {
 	struct sonde_recorder *recorder;
-	uint64_t began_ns;   /* of a new tree: none of it began before; else 0 */
-	pid_t last_pid;      /* up to which it was looked; 0 = nowhere yet */
-	int lacks_files;     /* at the latest look a number could not be tried: no descriptor was left */
-	int was_unread;      /* so it was once */
-	int may_have_missed; /* numbers were given that are gone, or whose parent is */
-	pid_t leaving[64];   /* known as over, and still there at the latest look */
+	uint64_t began_ns;   /* start of a new tree: no process in it is older; otherwise 0 */
+	pid_t last_pid;      /* polled up to this pid; 0 = not yet */
+	int lacks_files;     /* at the last poll a pid could not be checked for lack of descriptors */
+	int was_unread;      /* true if that ever happened */
+	int may_have_missed; /* pids were assigned that have exited, or whose parent has */
+	pid_t leaving[64];   /* reported as exited, but still present at the last poll */
 	size_t leaving_count;
 };
 
-/* From a process on, which the recorder knows then. `is_new`: it was just forked, nobody is its child yet. */
+/* Starts at a process, and makes it known to the recorder. `is_new`: it was just forked and has no children yet. */
 void sonde_resources_tree_start(struct sonde_resources_tree *tree, struct sonde_recorder *recorder, pid_t pid,
 				int is_new);
 
-/* Among the processes that were forked since the last look. `last_pid`: the number that the kernel gave last;
- * 0 = that could not be read. */
+/* Checks the processes that were forked since the last poll. `last_pid`: the pid that the kernel assigned last; 0 =
+ * unknown. */
 void sonde_resources_tree_look(struct sonde_resources_tree *tree, pid_t last_pid, uint64_t now_ns);
 
 #endif

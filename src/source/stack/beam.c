@@ -1,4 +1,4 @@
-/* beam.c: from return address to return address on the stack of an Erlang process. */
+/* beam.c: walks the return addresses on the stack of an Erlang process. */
 #include "source/stack/beam.h"
 
 #include "source/stack/image.h"
@@ -29,7 +29,7 @@ uint64_t sonde_beam_open(struct sonde_live_memory *live, pid_t pid, uint64_t bas
 	struct target target = {live, pid};
 	const struct sonde_process_memory memory = {read_target, &target};
 	uint64_t layout, exit;
-	/* 0: return addresses only (erts/emulator/beam/erl_vm.h). */
+	/* 0: frames consist of return addresses only (erts/emulator/beam/erl_vm.h). */
 	if (read_variable(&memory, base, "erts_frame_layout", &layout) || (uint32_t)layout ||
 	    read_variable(&memory, base, "beam_normal_exit", &exit))
 		return 0;
@@ -42,7 +42,7 @@ static int is_generated(const struct sonde_space *space, uint64_t pc)
 	return mapping && mapping->image->kind == SONDE_IMAGE_ANONYMOUS;
 }
 
-/* Whether `pc` lies behind a call in generated code. */
+/* True if a call in generated code ends at `pc`. */
 static int is_return(const struct target *target, const struct sonde_space *space, uint64_t pc)
 {
 	uint8_t bytes[6];
@@ -55,8 +55,8 @@ static int is_return(const struct target *target, const struct sonde_space *spac
 	       (bytes[0] == 0xff && ((bytes[1] & 0xf8) == 0x90 || bytes[1] == 0x15));
 }
 
-/* The next return address at or above *sp, and where it lies. A fragment that all functions share is called without
- * regard to the tag: what it returns to is the first word of all. */
+/* Finds the next return address at or above *sp, and its location. A shared fragment is called without regard to the
+ * tag: its return address is the top word of the stack. */
 static enum sonde_unwind_result find_return(const struct target *target, const struct sonde_space *space,
 					    const struct sonde_generated_frame *frame, uint64_t *sp, uint64_t *pc)
 {

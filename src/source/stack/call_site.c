@@ -1,7 +1,7 @@
 /* call_site.c: recognises calls by their last bytes.
  *
- * x86-64: e8 and a distance, or ff /2 with every form of operand, 2 to 7 bytes without prefixes. Instructions have no
- * marks where they begin, so that one address in some fifty looks like a return address by chance. aarch64: bl, blr.
+ * x86-64: e8 and a distance, or ff /2 with every form of operand, 2 to 7 bytes without prefixes. Instruction boundaries
+ * are not marked, so about one address in 50 looks like a return address by chance. aarch64: bl, blr.
  */
 #include "source/stack/call_site.h"
 
@@ -11,7 +11,7 @@
 #define CALL_MAX_B 7u
 
 #if defined(__x86_64__)
-/* How long `call *operand` is with this ModRM and SIB byte; 0 when it is no call. */
+/* The length of `call *operand` with this ModRM and SIB byte; 0 if it is not a call. */
 static unsigned indirect_b(uint8_t modrm, uint8_t sib)
 {
 	unsigned mode = modrm >> 6, memory = modrm & 7, size_b = 2;

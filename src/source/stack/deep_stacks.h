@@ -1,8 +1,9 @@
-/* deep_stacks.h: whether so many stacks are deeper than their copies that the recorder should look at them sooner.
+/* deep_stacks.h: decides whether enough stacks exceed their copies that the recorder should drain sooner.
  *
- * What lies above a copy is read of the running process, and counts when the end of the copy still stands there. With
- * samples of 10 ms instead of 50 to 200 it does so more often. Each drain costs the recorder some 0.1 ms, so that it is in
- * a hurry only when more than one stack in 10 is cut, until one in 25 is: gcc, at one in 50, must cost no more.
+ * The part of a stack above its copy is read from the running process, and is valid only if the end of the copy is
+ * still unchanged there. That is more likely for samples that are 10 ms old than for samples of 50 to 200 ms. A drain
+ * costs the recorder about 0.1 ms, so it hurries only once more than 1 stack in 10 is truncated, until fewer than 1 in
+ * 25 are; gcc, with 1 in 50, must not become more expensive.
  */
 #ifndef SONDE_SOURCE_STACK_DEEP_STACKS_H
 #define SONDE_SOURCE_STACK_DEEP_STACKS_H
@@ -12,7 +13,7 @@
 #include "format/record.h"
 
 #define SONDE_DEEP_STACKS_MS 10
-#define SONDE_DEEP_STACKS_RECENT 512u /* samples; what is older counts half, a quarter, … */
+#define SONDE_DEEP_STACKS_RECENT 512u /* samples; older ones count half, a quarter, … */
 #define SONDE_DEEP_STACKS_LEAST 24u
 
 struct sonde_deep_stacks {

@@ -1,8 +1,8 @@
-/* derived.c: applies derived rules, and looks at the code around return addresses.
+/* derived.c: applies derived rules, and examines the code around return addresses.
  *
- * Code is read from the module's file, a page at a time: the process may have ended since. What was found before a
- * return address is kept in a direct-mapped cache, since all samples of a loop return to the same few. Where generated
- * code calls or is called nothing is read: its bytes may have changed since the sample.
+ * Code is read from the module's file, a page at a time, because the process may have exited. The calls found before
+ * return addresses are kept in a direct-mapped cache, since all samples of a loop return to the same few. Generated
+ * code is not read on either side of a call: its bytes may have changed since the sample.
  */
 #include "source/stack/derived.h"
 
@@ -24,24 +24,24 @@
 #define CALL_MAX_B 8 /* of an instruction: prefix, opcode, ModRM, SIB, displacement */
 #define GO_EXIT_B 6
 
-/* A module whose code was looked at. */
+/* A module whose code has been read. */
 struct code {
 	struct code *next;
 	const struct sonde_image *image;
 	struct sonde_elf file;
 	int is_open;
 	struct sonde_frame_rules *rules;
-	uint64_t page[PAGES]; /* address / PAGE_B + 1 of what is held; 0 = nothing */
+	uint64_t page[PAGES]; /* address / PAGE_B + 1 of the cached page; 0 = empty */
 	size_t page_b[PAGES];
 	uint8_t bytes[PAGES][PAGE_B];
 };
 
 enum call_kind { CALL_UNSEEN = 0, CALL_NONE, CALL_DIRECT, CALL_INDIRECT };
 
-/* What ends at a return address. */
+/* The call that ends at a return address. */
 struct site {
 	uint64_t generation, ra;
-	uint64_t target; /* in the process, of a direct call */
+	uint64_t target; /* process address, for direct calls */
 	enum call_kind kind;
 };
 
@@ -88,7 +88,7 @@ static const struct sonde_elf_segment *segment_of(const struct sonde_elf *file, 
 	return NULL;
 }
 
-/* The page's bytes that are code, from its first that is: 0 where there is none. */
+/* Reads the executable bytes of a page, up to their end, into the slot: 0 if there are none. */
 static size_t fill_page(struct code *code, uint64_t page, uint32_t slot, const struct sonde_elf_segment *segment)
 {
 	uint64_t from = page * PAGE_B > segment->address ? page * PAGE_B : segment->address;
@@ -101,7 +101,7 @@ static size_t fill_page(struct code *code, uint64_t page, uint32_t slot, const s
 	return got_b > 0 ? before_b + (size_t)got_b : 0;
 }
 
-/* As sonde_frame_code's read. */
+/* Implements sonde_frame_code's read. */
 static size_t read_code(void *context, uint64_t address, uint8_t *out, size_t size_b)
 {
 	struct code *code = context;
@@ -141,7 +141,7 @@ static void open_code(struct sonde_derived *derived, struct code *code, pid_t pi
 		code->rules = NULL;
 }
 
-/* The code of a mapping's file; NULL: its instructions are not to be had. */
+/* The code of a mapping's file; NULL if its instructions are not available. */
 static struct code *code_of(struct sonde_derived *derived, pid_t pid, const struct sonde_mapping *mapping)
 {
 	struct code *code = derived->last;
@@ -171,7 +171,7 @@ int sonde_derived_knows(struct sonde_derived *derived, const struct sonde_derive
 
 /* --- return addresses ------------------------------------------------------------------------------------ */
 
-/* Whether a call ends at `ra`, of which the CALL_MAX_B bytes before are given. */
+/* Finds the call that ends at `ra`; `bytes` are the CALL_MAX_B bytes before it. */
 static enum call_kind find_call(const uint8_t *bytes, uint64_t ra, uint64_t *target)
 {
 	struct sonde_x86 what;
@@ -215,7 +215,7 @@ static const struct site *find_site(struct sonde_derived *derived, const struct 
 	return site;
 }
 
-/* Whether a direct call of `target` comes to `pc`. */
+/* Whether a direct call of `target` leads to `pc`. */
 static enum sonde_frame_lead reach(struct sonde_derived *derived, const struct sonde_derived_place *place,
 				   uint64_t target, uint64_t pc)
 {
@@ -233,8 +233,8 @@ static enum sonde_frame_lead reach(struct sonde_derived *derived, const struct s
 	return sonde_frame_rules_lead(code->rules, from, wanted);
 }
 
-/* A goroutine's first function returns behind the first instruction of runtime.goexit, which nothing called: nop, then
- * a call of goexit1, then nop. */
+/* A goroutine's first function returns to the second instruction of runtime.goexit, which no call precedes: nop, then a
+ * call of goexit1, then nop. */
 static int is_go_exit(struct sonde_derived *derived, const struct sonde_derived_place *place, uint64_t ra)
 {
 	uint8_t bytes[1 + GO_EXIT_B];
@@ -264,10 +264,10 @@ int sonde_derived_is_caller(struct sonde_derived *derived, const struct sonde_de
 
 /* --- steps ----------------------------------------------------------------------------------------------- */
 
-/* DWARF numbers of registers by their numbers in instructions. */
+/* DWARF register numbers by the register numbers in instructions. */
 static const uint8_t dwarf_numbers[SONDE_X86_NO_REGISTER] = {0, 2, 1, 3, 7, 6, 4, 5, 8, 9, 10, 11, 12, 13, 14, 15};
 
-/* What a value is in this frame. */
+/* Evaluates a value in this frame. */
 static enum sonde_unwind_result evaluate(const struct sonde_frame_value *value, const struct sonde_unwind_regs *regs,
 					 sonde_unwind_read read, void *context, uint64_t *out)
 {

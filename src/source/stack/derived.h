@@ -1,10 +1,10 @@
-/* derived.h: steps out of code without call-frame information by rules derived from its instructions, and checks return
+/* derived.h: unwinds code without call-frame information by rules derived from its instructions, and checks return
  * addresses.
  *
- * A return address is believed where a call ends right before it; one that says its target must call the code that it
- * is said to have called, or something that jumps on to where nobody knows (a PLT entry, a jump table). What fails is
- * not stepped over: the stack stays incomplete. The rules of a module (symbol/frames/frame_rules.h) are made when code of it
- * is first met without a row, from its file, and kept. x86-64 only. Not thread-safe.
+ * A return address is accepted only if a call ends right before it. If the call's target is known, it must be the
+ * function being left, or something that jumps on to an unknown target (a PLT entry, a jump table). A frame that fails
+ * the check is not stepped over: the stack stays incomplete. The rules of a module (symbol/frames/frame_rules.h) are
+ * derived from its file when a pc without a row is first seen in it, and are kept. x86-64 only. Not thread-safe.
  */
 #ifndef SONDE_SOURCE_STACK_DERIVED_H
 #define SONDE_SOURCE_STACK_DERIVED_H
@@ -21,31 +21,30 @@ struct sonde_derived;
 int sonde_derived_new(struct sonde_derived **out, struct sonde_images *images, struct sonde_live_memory *live);
 void sonde_derived_free(struct sonde_derived *derived);
 
-/* Where a step is made: in a process with these mappings. */
+/* The process and its mappings in which a step is made. */
 struct sonde_derived_place {
 	pid_t pid;
 	const struct sonde_maps *maps;
 };
 
-/* Whether the instructions at `pc` can be decoded: those of a module's file, of this machine. */
+/* True if the instructions at `pc` can be decoded: they are in a module's file, for this machine. */
 int sonde_derived_knows(struct sonde_derived *derived, const struct sonde_derived_place *place, uint64_t pc);
 
-/* From code without a row at regs->pc to its caller. NO_RULE where no rule is known, or what it finds is not believed,
- * NO_REGISTER where the rule needs a register that is not known;
- * ROOT where a goroutine began. */
+/* Steps from code without a row at regs->pc to its caller. NO_RULE if no rule is known or its result fails the check,
+ * NO_REGISTER if the rule needs an unknown register, ROOT at the start of a goroutine. */
 enum sonde_unwind_result sonde_derived_step(struct sonde_derived *derived, const struct sonde_derived_place *place,
 					    struct sonde_unwind_regs *regs, sonde_unwind_read read, void *context);
 
-/* By `row`, whose frame address is saved below the stack pointer, where no copy reaches: from the slot that the
- * function's prologue saved it in before. NO_RULE where there is none, or what it holds does not lead to a direct call
- * of the function. */
+/* Steps by `row`, whose frame address is saved below the stack pointer, where no copy reaches: reads the slot in which
+ * the function's prologue saved it earlier. NO_RULE if there is none, or if its value does not lead to a direct call of
+ * the function. */
 enum sonde_unwind_result sonde_derived_step_aligned(struct sonde_derived *derived,
 						    const struct sonde_derived_place *place,
 						    const struct sonde_unwind_row *row, struct sonde_unwind_regs *regs,
 						    sonde_unwind_read read, void *context);
 
-/* Whether `ra` is certainly where the code at `pc` returns to, whatever led there: behind a direct call of a function
- * that comes to `pc`, or where a goroutine's first function returns to. */
+/* True if the code at `pc` certainly returns to `ra`, however it was reached: `ra` follows a direct call of a function
+ * that leads to `pc`, or is the address to which a goroutine's first function returns. */
 int sonde_derived_is_caller(struct sonde_derived *derived, const struct sonde_derived_place *place, uint64_t pc,
 			    uint64_t ra);
 

@@ -1,4 +1,4 @@
-/* generated.c: which runtime a process has, looked for again when it has mapped something new. */
+/* generated.c: finds the runtime of a process, and searches again after it has mapped something new. */
 #include "source/stack/generated.h"
 
 #include <stdio.h>
@@ -13,7 +13,7 @@
 struct sonde_generated {
 	struct sonde_recorder *recorder;
 	struct sonde_live_memory *live;
-	struct sonde_places *java; /* made with the first Java VM */
+	struct sonde_places *java; /* created with the first Java VM */
 	int has_warned;
 };
 
@@ -35,7 +35,7 @@ void sonde_generated_free(struct sonde_generated *generated)
 	free(generated);
 }
 
-/* Where the ELF header of a file is mapped that `mapping` has code of: files are mapped in one piece. */
+/* The address at which the ELF header of a mapping's file is mapped: files are mapped in one piece. */
 static uint64_t header_of(const struct sonde_mapping *mapping)
 {
 	const struct sonde_image *image = mapping->image;
@@ -74,7 +74,7 @@ static void open_erlang(struct sonde_generated *generated, struct sonde_space *s
 	space->beam_exit = sonde_beam_open(generated->live, space->pid, header_of(mapping));
 }
 
-/* By how the name of a file begins that it has mapped. */
+/* By a prefix of a mapped file's name. */
 static const struct {
 	const char *start;
 	void (*open)(struct sonde_generated *generated, struct sonde_space *space, const struct sonde_mapping *mapping);
@@ -123,7 +123,7 @@ static int read_target(void *context, uint64_t address, void *out, size_t size_b
 	return sonde_live_memory_read(target->live, target->pid, address, out, size_b);
 }
 
-/* Whether a file exports what V8 does. Asked once. */
+/* True if a file exports V8's symbols. Checked once. */
 static int has_v8(const struct sonde_generated *generated, const struct sonde_space *space,
 		  const struct sonde_mapping *mapping)
 {

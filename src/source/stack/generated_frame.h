@@ -1,4 +1,4 @@
-/* generated_frame.h: one frame of code that a runtime generated, while its stack is walked (stack/generated.h). */
+/* generated_frame.h: one frame of runtime-generated code during a stack walk (stack/generated.h). */
 #ifndef SONDE_SOURCE_STACK_GENERATED_FRAME_H
 #define SONDE_SOURCE_STACK_GENERATED_FRAME_H
 
@@ -7,11 +7,11 @@
 
 struct sonde_generated_frame {
 	struct sonde_unwind_regs regs; /* of the frame; after a step those of its caller */
-	int is_leaf;                   /* regs.pc is where the thread stopped; else a return address */
-	int is_innermost;              /* no frame below it is of other code: the stack pointer was the thread's */
+	int is_leaf;                   /* regs.pc is where the thread stopped; otherwise it is a return address */
+	int is_innermost;              /* no frame below it is in other code: the stack pointer is the thread's own */
 	sonde_unwind_read read;        /* of the stack */
 	void *context;
-	struct sonde_trie_frame name;    /* what it is called; module 0 = not known */
+	struct sonde_trie_frame name;    /* name of the frame; module 0 = unknown */
 	enum sonde_unwind_result result; /* of the step to its caller */
 };
 

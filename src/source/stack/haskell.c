@@ -1,9 +1,9 @@
-/* haskell.c: recognises the frame of StgRun() (rts/StgCRun.c) by the call that made it. */
+/* haskell.c: recognises the frame of StgRun() (rts/StgCRun.c) by the call that created it. */
 #include "source/stack/haskell.h"
 
 #include <string.h>
 
-#define SAVED_B 48u /* six registers, rbp the second, below the return address */
+#define SAVED_B 48u /* six registers below the return address; rbp is the second */
 #define RESERVED_B 16384u
 
 /* sub $48,%rsp; mov %rsp,%rax; sub $16384,%rsp; mov %rbx,(%rax); mov %rbp,8(%rax) */
@@ -22,7 +22,7 @@ static uint64_t relative(uint64_t end, const uint8_t *distance)
 	return end + (uint64_t)(int64_t)value;
 }
 
-/* Where a PLT entry at `address` leads (endbr64; [bnd] jmp *…(%rip)); `address` itself where there is none. */
+/* The target of a PLT entry at `address` (endbr64; [bnd] jmp *…(%rip)); `address` itself if there is none. */
 static uint64_t through_plt(const struct sonde_process_memory *code, uint64_t address)
 {
 	static const uint8_t endbr[] = {0xf3, 0x0f, 0x1e, 0xfa};
@@ -38,7 +38,7 @@ static uint64_t through_plt(const struct sonde_process_memory *code, uint64_t ad
 	return target;
 }
 
-/* Whether the call in front of `address` is one of StgRun(). */
+/* True if the call before `address` calls StgRun(). */
 static int calls_stg_run(const struct sonde_process_memory *code, uint64_t address)
 {
 	uint8_t call[6], target[sizeof stg_run];
@@ -52,7 +52,7 @@ static int calls_stg_run(const struct sonde_process_memory *code, uint64_t addre
 	return !read_code(code, at, target, sizeof target) && !memcmp(target, stg_run, sizeof stg_run);
 }
 
-/* What a call has aligned the stack by, as the instruction behind it says: add $…,%rsp. */
+/* The padding that a call added to align the stack, from the instruction after it: add $…,%rsp. */
 static uint64_t aligned_b(const struct sonde_process_memory *code, uint64_t pc)
 {
 	uint8_t bytes[4];

@@ -1,11 +1,11 @@
 /* hotspot.c: steps through the frames of a Java VM on x86-64.
  *
- * A compiled method that has made a call is left by its frame's size alone: the return address lies at its end, the
- * caller's frame pointer below that. Where a thread stopped, the frame may be incomplete: its instructions say so,
- * those at the entry, which push it, and those that leave it. Code without a frame of its own (adapters, vtable stubs,
- * routines like arraycopy) must have a return address on top of the stack that a call stands in front of; a routine
- * with a frame is told by the call that leads into it. A frame of the interpreter must hold a method and a bytecode of
- * it. Whatever does not check out ends the stack.
+ * A compiled method that has made a call is unwound by its frame size alone: the return address is at the end of the
+ * frame, the caller's frame pointer below it. In the frame where the thread stopped, the frame may be incomplete. That
+ * is determined from its instructions: those at the entry, which push the frame, and those that leave it. Code without
+ * a frame of its own (adapters, vtable stubs, routines like arraycopy) must have a return address on top of the stack
+ * that follows a call; a routine with a frame is recognised by the call that leads into it. An interpreter frame must
+ * contain a method and one of its bytecodes. A frame that fails its check ends the stack.
  */
 #include "source/stack/hotspot.h"
 
@@ -19,9 +19,10 @@
 
 #define PROLOGUE_B 48u
 #define EPILOGUE_B 24u
-#define NEAR_B 4096u /* a routine's frame is at most that large */
+#define NEAR_B 4096u /* maximum frame size of a routine */
 
-/* Words from the frame pointer of an interpreted frame (cpu/x86/frame_x86.hpp); the VM publishes the first two. */
+/* Slots of an interpreter frame, in words from the frame pointer (cpu/x86/frame_x86.hpp); the VM publishes the first
+ * two. */
 enum { SENDER_SP = -1, LAST_SP = -2, METHOD = -3, BYTECODE = -8, FRAME_WORDS = 9 };
 
 struct sonde_hotspot {
@@ -41,7 +42,7 @@ static int read_live(void *context, uint64_t address, void *out, size_t size_b)
 	return sonde_live_memory_read(vm->live, vm->pid, address, out, size_b);
 }
 
-/* Generated code runs, so the VM has initialised its tables. */
+/* Generated code is running, so the VM has initialised its tables. */
 static struct sonde_hotspot *open_vm(struct sonde_hotspot *vm, uint64_t base)
 {
 	if (sonde_hotspot_layout_read(&vm->layout, &vm->memory, base)) {
@@ -95,7 +96,7 @@ void sonde_hotspot_free(struct sonde_hotspot *vm)
 struct step {
 	struct sonde_hotspot *vm;
 	struct sonde_generated_frame *frame;
-	struct sonde_hotspot_blob blob; /* that holds pc */
+	struct sonde_hotspot_blob blob; /* contains pc */
 	uint64_t batch;
 };
 
@@ -114,8 +115,8 @@ static int read_code(const struct step *step, uint64_t address, void *out, size_
 	return sonde_process_memory_read(&step->vm->memory, address, out, size_b);
 }
 
-/* To the caller whose stack pointer, on its return, is `cfa`; its frame pointer was saved at `fp_at` (0: is in its
- * register). */
+/* Steps to the caller, whose stack pointer after the return is `cfa` and whose frame pointer was saved at `fp_at` (0:
+ * it is still in its register). */
 static enum sonde_unwind_result leave(const struct step *step, uint64_t cfa, uint64_t fp_at)
 {
 	struct sonde_unwind_regs *regs = &step->frame->regs, next = {.sp = cfa, .fp = regs->fp};
@@ -132,10 +133,10 @@ static enum sonde_unwind_result leave(const struct step *step, uint64_t cfa, uin
 	return SONDE_UNWIND_STEPPED;
 }
 
-/* Whether a call instruction ends at `address`: 1; 2 where it is known to lead into [low, high). */
+/* 1 if a call instruction ends at `address`; 2 if it is known to lead into [low, high); else 0. */
 static int has_call(const struct step *step, uint64_t address, uint64_t low, uint64_t high)
 {
-	uint8_t bytes[16]; /* those before the address */
+	uint8_t bytes[16]; /* the bytes before the address */
 	const uint8_t *end = bytes + sizeof bytes;
 	if (address < sizeof bytes || read_code(step, address - sizeof bytes, bytes, sizeof bytes))
 		return 0;
@@ -145,7 +146,7 @@ static int has_call(const struct step *step, uint64_t address, uint64_t low, uin
 		uint64_t target = address + (uint64_t)(int64_t)distance;
 		return target >= low && target < high ? 2 : 1;
 	}
-	if (end[-3] == 0x41 && end[-2] == 0xff && end[-1] == 0xd2) { /* call *%r10, behind movabs $…,%r10 */
+	if (end[-3] == 0x41 && end[-2] == 0xff && end[-1] == 0xd2) { /* call *%r10, after movabs $…,%r10 */
 		uint64_t target;
 		memcpy(&target, end - 11, sizeof target);
 		return end[-13] == 0x49 && end[-12] == 0xba && target >= low && target < high ? 2 : 1;
@@ -158,8 +159,8 @@ static int has_call(const struct step *step, uint64_t address, uint64_t low, uin
 
 enum progress { BEFORE_PUSH, AFTER_PUSH, FRAME, NOT_SAVED, FRAME_POINTER, STRANGE };
 
-/* The length of an instruction that may stand before a frame is pushed: the probe of the stack's guard pages, nops, a
- * call that is patched in (of methods that are entered in a loop); 0 = another one. */
+/* The length of an instruction that may precede the push of the frame: the probe of the stack's guard pages, nops, a
+ * patched-in call (of methods that are entered in a loop); 0 = any other. */
 static size_t lead_b(const uint8_t *byte)
 {
 	static const uint8_t probe[] = {0x89, 0x84, 0x24}; /* mov %eax,-…(%rsp) */
@@ -172,7 +173,7 @@ static size_t lead_b(const uint8_t *byte)
 	return byte[0] == 0x90 ? 1 : byte[0] == 0x66 && byte[1] == 0x90 ? 2 : 0;
 }
 
-/* How far the entry code has come: …; push %rbp; [mov %rsp,%rbp]; sub $…,%rsp, or sub $…,%rsp; mov %rbp,…(%rsp). */
+/* How far the entry code has got: …; push %rbp; [mov %rsp,%rbp]; sub $…,%rsp, or sub $…,%rsp; mov %rbp,…(%rsp). */
 static enum progress entry_progress(const uint8_t *code, size_t size_b, size_t at)
 {
 	size_t i = 0;
@@ -194,7 +195,7 @@ static enum progress entry_progress(const uint8_t *code, size_t size_b, size_t a
 			i += byte[1] == 0x81 ? 7 : 4;
 			if (i > at)
 				return is_pushed ? AFTER_PUSH : BEFORE_PUSH;
-			/* Saved by the next instruction where it was not pushed. */
+			/* If it was not pushed, the next instruction saves it. */
 			return is_pushed || i < at ? FRAME : NOT_SAVED;
 		} else {
 			return is_pushed ? FRAME_POINTER : STRANGE;
@@ -203,7 +204,7 @@ static enum progress entry_progress(const uint8_t *code, size_t size_b, size_t a
 	return STRANGE;
 }
 
-/* Whether the frame is gone or half gone at `code`: [pop %rbp;] [poll;] ret. */
+/* Whether the frame has been partly or fully removed at `code`: [pop %rbp;] [poll;] ret. */
 static enum progress exit_progress(const uint8_t *code, size_t size_b)
 {
 	size_t i = 0;
@@ -221,7 +222,7 @@ static enum progress exit_progress(const uint8_t *code, size_t size_b)
 	return code[i] == 0xc3 || code[i] == 0xc2 ? progress : FRAME;
 }
 
-/* Of a frame in which the thread stopped. */
+/* For a frame in which the thread stopped. */
 static enum progress progress_of(const struct step *step)
 {
 	const struct sonde_hotspot_blob *blob = &step->blob;
@@ -271,7 +272,7 @@ static enum sonde_unwind_result leave_compiled(const struct step *step)
 
 /* --- stubs ----------------------------------------------------------------------------------------------- */
 
-/* Adapters and vtable stubs: what called is on top of the stack. */
+/* Adapters and vtable stubs: the return address is on top of the stack. */
 static enum sonde_unwind_result leave_frameless(const struct step *step)
 {
 	uint64_t sp = step->frame->regs.sp, caller;
@@ -285,7 +286,7 @@ static enum sonde_unwind_result leave_frameless(const struct step *step)
 	return leave(step, sp + 8, 0);
 }
 
-/* A stub without a frame that has called: it may have aligned the stack for that. */
+/* A stub without a frame that made a call, and may have aligned the stack for it. */
 static enum sonde_unwind_result leave_caller(const struct step *step)
 {
 	static const uint8_t restore[] = {0x48, 0x83, 0xc4, 0x08}; /* add $8,%rsp */
@@ -300,7 +301,7 @@ static enum sonde_unwind_result leave_caller(const struct step *step)
 	return blob_at(step, caller) && has_call(step, caller, 0, 0) ? leave(step, sp + 8, 0) : SONDE_UNWIND_NO_RULE;
 }
 
-/* A routine without a frame, or with one that a frame pointer leads through: by the call that leads into it. */
+/* A routine without a frame, recognised by the call that leads into it, or with a frame linked by the frame pointer. */
 static enum sonde_unwind_result leave_stub(const struct step *step)
 {
 	const struct sonde_unwind_regs *regs = &step->frame->regs;
@@ -330,7 +331,7 @@ static uint64_t slot(uint64_t fp, int number)
 	return fp + (uint64_t)((int64_t)number * 8);
 }
 
-/* The interpreter's frame at the frame pointer: its method and bytecode. */
+/* Reads the method and the bytecode of the interpreter frame at the frame pointer. */
 static int read_interpreted(const struct step *step, uint64_t *method, uint64_t *bytecode)
 {
 	const struct sonde_unwind_regs *regs = &step->frame->regs;
@@ -339,7 +340,7 @@ static int read_interpreted(const struct step *step, uint64_t *method, uint64_t 
 	       sonde_hotspot_names_is_method(step->vm->names, *method, *bytecode);
 }
 
-/* To the method that called; sender_sp 0: not known, which matters to compiled callers only. */
+/* Steps to the calling method; sender_sp 0: unknown, which matters only if the caller is compiled. */
 static enum sonde_unwind_result return_from(const struct step *step, uint64_t fp_at, uint64_t sender_sp)
 {
 	struct sonde_unwind_regs *regs = &step->frame->regs, next = {.sp = sender_sp};
@@ -357,8 +358,9 @@ static enum sonde_unwind_result return_from(const struct step *step, uint64_t fp
 	return SONDE_UNWIND_STEPPED;
 }
 
-/* A frame that is being built: push of the caller's frame pointer, then of the slots one after the other, the last of
- * them FRAME_WORDS below. -1 where the frame is whole, or not begun; else its words so far, from 0. */
+/* A frame under construction: the caller's frame pointer is pushed, then one slot after the other; the last is
+ * FRAME_WORDS below. Returns 0 after the first push, 1 + the slots pushed once the frame pointer is set, and -1 if the
+ * frame is complete or not started. */
 static int words_of(const struct step *step)
 {
 	static const uint8_t enter[] = {0x55, 0x48, 0x8b, 0xec}; /* push %rbp; mov %rsp,%rbp */
@@ -386,8 +388,8 @@ static enum sonde_unwind_result leave_unfinished(const struct step *step, int wo
 	return return_from(step, fp_at, sender_sp);
 }
 
-/* The thread stopped before the frame of the method that is entered was there, or after it was left: the frame pointer
- * is that of its caller, which has noted its stack pointer. Non-zero where there may be another frame in between. */
+/* The thread stopped before the frame of the entered method existed, or after it was removed: the frame pointer is that
+ * of its caller, which has saved its stack pointer. Non-zero if there may be another frame in between. */
 static int is_between(const struct step *step)
 {
 	const struct sonde_unwind_regs *regs = &step->frame->regs;
@@ -412,7 +414,7 @@ static enum sonde_unwind_result leave_interpreted(const struct step *step)
 								       : SONDE_UNWIND_BAD;
 }
 
-/* --- all ------------------------------------------------------------------------------------------------- */
+/* --- dispatch ------------------------------------------------------------------------------------------ */
 
 static void take_step(const struct step *step)
 {

@@ -1,7 +1,8 @@
-/* hotspot_code.c: from an address to the CodeBlob that holds it, through the segment map of its heap.
+/* hotspot_code.c: finds the CodeBlob that contains an address through the segment map of its heap.
  *
- * A byte of the segment map says how many segments back the block begins, or leads nearer to it (0 = here, 0xff =
- * free). The walk back is bounded by the heap; what it finds must be a block in use whose blob holds the address.
+ * A byte of the segment map says how many segments back the block starts, or how far to go back towards it (0 = here,
+ * 0xff = free). The walk back is bounded by the heap. The block that it finds must be in use, and its blob must contain
+ * the address.
  */
 #include "source/stack/hotspot_code.h"
 
@@ -11,7 +12,7 @@
 #include "base/hash.h"
 
 #define HEAPS_MAX 16
-#define HOPS_MAX 65536u /* of the segment map: 8 MB of one method's code at least */
+#define HOPS_MAX 65536u /* in the segment map: at least 8 MB of one method's code */
 #define SEGMENT_LOG2_MAX 16
 #define BLOB_MAX_B (64u << 20)
 #define FRAME_MAX_WORDS 65536
@@ -122,7 +123,7 @@ int sonde_hotspot_code_holds(struct sonde_hotspot_code *code, uint64_t batch, ui
 		    !read_word(code, offset_of(code, HOTSPOT_CODE_HIGH), &high)) {
 			code->low = low;
 			code->high = high;
-		} /* else the process has ended: what was known holds */
+		} /* else the process has exited: the last known bounds stay valid */
 		code->bounds_batch = batch;
 	}
 	return pc >= code->low && pc < code->high;
@@ -130,7 +131,7 @@ int sonde_hotspot_code_holds(struct sonde_hotspot_code *code, uint64_t batch, ui
 
 /* --- blobs ----------------------------------------------------------------------------------------------- */
 
-/* Where the block that holds `pc` begins. */
+/* The start of the block that contains `pc`. */
 static int find_block(const struct sonde_hotspot_code *code, const struct heap *heap, uint64_t pc, uint64_t *out)
 {
 	uint64_t segment = (pc - heap->low) >> heap->log2;
@@ -182,7 +183,7 @@ static void read_code_range(const struct sonde_hotspot_code *code, struct sonde_
 	}
 }
 
-/* Where its debugging information lies. What cannot be read leaves it unknown. */
+/* Locates its debugging information, which stays unknown if it cannot be read. */
 static void read_scopes(const struct sonde_hotspot_code *code, struct sonde_hotspot_blob *out)
 {
 	const struct sonde_hotspot_layout *layout = code->layout;
@@ -257,8 +258,8 @@ static int read_blob(const struct sonde_hotspot_code *code, const struct heap *h
 	return out->kind == SONDE_HOTSPOT_NMETHOD ? read_method(code, out) : 0;
 }
 
-/* Whether a blob that was found in an earlier batch is still there, as far as its head says. Of a process that has
- * ended it is. */
+/* True if a blob found in an earlier batch is still there, according to its header. True as well if the process has
+ * exited. */
 static int is_same(const struct sonde_hotspot_code *code, const struct sonde_hotspot_blob *blob)
 {
 	int64_t frame, method, id;

@@ -1,8 +1,8 @@
 /* hotspot_layout.c: reads the tables that libjvm.so publishes for debuggers.
  *
- * A row of ours names a type and a field; several rows may give the same value, since fields have moved between
- * structures from one version to the next. What is needed at least is checked at the end, so that a version that lacks
- * a field says which one.
+ * Each row names a type and a field. Several rows may provide the same value, since fields have moved between
+ * structures from version to version. Required fields are checked at the end, so that the missing field of a version
+ * can be reported.
  */
 #include "source/stack/hotspot_layout.h"
 
@@ -78,7 +78,7 @@ static const struct row {
 };
 #define ROWS (sizeof rows / sizeof *rows)
 
-/* Sizes of numbers by the type that the VM names; all else is a pointer. */
+/* Sizes of numbers by the VM's type names; anything else is a pointer. */
 static const struct {
 	const char *type;
 	uint8_t size_b;
@@ -87,7 +87,7 @@ static const struct {
     {"uint32_t", 4}, {"u2", 2},   {"int16_t", 2}, {"short", 2},        {"bool", 1},  {"u1", 1},
 };
 
-/* One of the tables: its first entry, the size of an entry, and where an entry has what. */
+/* One of the tables: its first entry, the size of an entry, and the offsets of an entry's columns. */
 struct table {
 	uint64_t entries, stride_b, columns[6];
 };
@@ -104,7 +104,7 @@ static int read_word(const struct reader *reader, const char *name, uint64_t *ou
 	return at ? sonde_process_memory_read(reader->memory, at, out, sizeof *out) : -1;
 }
 
-/* `names`: of the variables that hold the first entry, the stride and each column; NULL ends them. */
+/* `names`: the variables that hold the first entry, the stride and each column's offset, terminated by NULL. */
 static int open_table(const struct reader *reader, struct table *out, const char *const *names)
 {
 	*out = (struct table){0};
@@ -124,7 +124,7 @@ static int read_column(const struct reader *reader, uint64_t entry, const struct
 	return sonde_process_memory_read(reader->memory, entry + table->columns[column], out, sizeof *out);
 }
 
-/* The text that a column points to; "" for none. */
+/* The text that a column points to; "" if none. */
 static int read_text(const struct reader *reader, uint64_t entry, const struct table *table, size_t column, char *out)
 {
 	uint64_t at;

@@ -1,9 +1,9 @@
-/* hotspot_layout.h: where a Java VM of the HotSpot family keeps what unwinding and naming need.
+/* hotspot_layout.h: locates the fields of a HotSpot Java VM that unwinding and naming need.
  *
- * libjvm.so exports tables that describe its own structures for debuggers (gHotSpotVMStructs: type, field, offset or
+ * libjvm.so exports tables that describe its structures for debuggers (gHotSpotVMStructs: type, field, offset or
  * address; gHotSpotVMTypes: sizes; gHotSpotVMIntConstants). They are read from the memory of the process, so nothing
- * here depends on a version as long as the fields have their names: a VM that lacks one of them is not followed, and
- * the field is reported. An offset that cannot be is refused.
+ * here depends on a version as long as the fields keep their names. If a required field is missing, the VM is not
+ * unwound and the field is reported. Implausible offsets are rejected.
  */
 #ifndef SONDE_SOURCE_STACK_HOTSPOT_LAYOUT_H
 #define SONDE_SOURCE_STACK_HOTSPOT_LAYOUT_H
@@ -33,18 +33,18 @@ enum sonde_hotspot_field {
 	HOTSPOT_BLOB_COMPLETE,
 	HOTSPOT_BLOB_FRAME_SIZE,
 	HOTSPOT_BLOB_DATA_OFFSET,
-	HOTSPOT_BLOB_CODE_BEGIN, /* address … */
+	HOTSPOT_BLOB_CODE_BEGIN, /* older VMs: address */
 	HOTSPOT_BLOB_CODE_END,
-	HOTSPOT_BLOB_CODE_OFFSET, /* … or offset, of newer VMs */
+	HOTSPOT_BLOB_CODE_OFFSET, /* newer VMs: offset */
 	HOTSPOT_BLOB_MUTABLE,
 	HOTSPOT_BLOB_RELOCATION_SIZE,
 	HOTSPOT_NMETHOD_METHOD,
 	HOTSPOT_NMETHOD_COMPILE_ID,
-	HOTSPOT_NMETHOD_ENTRY, /* verified: address … */
+	HOTSPOT_NMETHOD_ENTRY, /* verified entry; older VMs: address */
 	HOTSPOT_NMETHOD_ENTRY_OFFSET,
-	HOTSPOT_NMETHOD_PCS, /* from the blob, or from its immutable data where there is some */
+	HOTSPOT_NMETHOD_PCS, /* offset from the blob, or from its immutable data if it has any */
 	HOTSPOT_NMETHOD_PCS_END,
-	HOTSPOT_NMETHOD_SCOPES, /* address … */
+	HOTSPOT_NMETHOD_SCOPES, /* older VMs: address */
 	HOTSPOT_NMETHOD_SCOPES_OFFSET,
 	HOTSPOT_NMETHOD_IMMUTABLE,
 	HOTSPOT_NMETHOD_METADATA,
@@ -75,17 +75,17 @@ struct sonde_hotspot_layout {
 	struct sonde_hotspot_slot fields[HOTSPOT_FIELDS];
 	uint64_t block_b, blob_b, nmethod_b, const_b, pool_b, pc_desc_b; /* sizes of structures */
 	int sender_sp_slot, last_sp_slot;                                /* words from the frame pointer */
-	uint32_t has_lines;                                              /* flag of ConstMethod; 0 = not known */
-	int major;                                                       /* version, 0 = not known */
+	uint32_t has_lines;                                              /* flag of ConstMethod; 0 = unknown */
+	int major;                                                       /* version, 0 = unknown */
 };
 
-/* Reads the tables of the libjvm.so whose ELF header lies at `base`. 0; -ENOENT where it exports none; -ENOTSUP for one
- * that lacks what is needed; -EBADMSG for tables that make no sense. The error sentence says which. */
+/* Reads the tables of the libjvm.so whose ELF header is at `base`. 0; -ENOENT if it exports none; -ENOTSUP if a
+ * required field is missing; -EBADMSG if the tables are invalid. The error sentence says which. */
 int sonde_hotspot_layout_read(struct sonde_hotspot_layout *out, const struct sonde_process_memory *memory,
 			      uint64_t base);
 
-/* The value of a field of the structure at `address`, sign-extended where it is a signed number; non-zero where it
- * cannot be read. */
+/* Reads a field of the structure at `address`, sign-extended if it is a signed number; non-zero if it cannot be
+ * read. */
 int sonde_hotspot_read(const struct sonde_hotspot_layout *layout, const struct sonde_process_memory *memory,
 		       uint64_t address, enum sonde_hotspot_field field, int64_t *out);
 static inline int sonde_hotspot_has(const struct sonde_hotspot_layout *layout, enum sonde_hotspot_field field)

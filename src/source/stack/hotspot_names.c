@@ -1,7 +1,7 @@
 /* hotspot_names.c: Method → ConstMethod → ConstantPool → Symbol, PcDesc → ScopeDesc, and line number tables.
  *
- * Numbers in the VM's streams are packed as UNSIGNED5: bytes of which those below a limit end a number, of base 64.
- * Since JDK 19 no byte of them is zero.
+ * Numbers in the VM's streams are packed as UNSIGNED5: base-64 digits, of which a byte below a limit ends the number.
+ * Since JDK 19 none of the bytes is zero.
  */
 #include "source/stack/hotspot_names.h"
 
@@ -68,7 +68,7 @@ static int read_field(const struct sonde_hotspot_names *names, uint64_t address,
 
 /* --- texts ----------------------------------------------------------------------------------------------- */
 
-/* A Symbol's text, cut at NAME_B; its length, or -1. */
+/* Reads a Symbol's text, truncated at NAME_B; its length, or -1. */
 static int read_symbol(const struct sonde_hotspot_names *names, uint64_t symbol, char *out)
 {
 	int64_t length;
@@ -79,7 +79,7 @@ static int read_symbol(const struct sonde_hotspot_names *names, uint64_t symbol,
 	return len_b && !sonde_process_memory_read(names->memory, body, out, len_b) ? (int)len_b : -1;
 }
 
-/* The text of a constant. */
+/* Reads the text of a constant. */
 static int read_constant(const struct sonde_hotspot_names *names, uint64_t pool, int64_t index, char *out)
 {
 	int64_t length;
@@ -92,7 +92,8 @@ static int read_constant(const struct sonde_hotspot_names *names, uint64_t pool,
 	return read_symbol(names, symbol, out);
 }
 
-/* "java/util/HashMap" to "java.util.HashMap". A hidden class ends with an address, which differs from run to run. */
+/* Turns "java/util/HashMap" into "java.util.HashMap". The name of a hidden class ends with an address, which differs
+ * from run to run and is cut off. */
 static size_t readable_class(char *text, size_t len_b)
 {
 	for (size_t i = 0; i < len_b; i++) {
@@ -106,7 +107,7 @@ static size_t readable_class(char *text, size_t len_b)
 	return len_b;
 }
 
-/* The package's folder and the name of the source file. */
+/* The package's folder plus the name of the source file. */
 static const char *file_of(struct sonde_hotspot_names *names, uint64_t pool, const char *class, size_t class_b)
 {
 	char path[2 * NAME_B];
@@ -143,7 +144,7 @@ static void name_method(struct sonde_hotspot_names *names, struct method *out)
 	out->file = file_of(names, (uint64_t)pool, class, (size_t)class_b);
 }
 
-/* NULL for what is no method. */
+/* NULL if it is not a method. */
 static const struct method *method_at(struct sonde_hotspot_names *names, uint64_t address)
 {
 	int64_t constants;
@@ -162,7 +163,7 @@ static const struct method *method_at(struct sonde_hotspot_names *names, uint64_
 
 struct stream {
 	const struct sonde_hotspot_names *names;
-	uint64_t at, begin, end; /* of what is in bytes */
+	uint64_t at, begin, end; /* `at`: next address; begin to end: what `bytes` holds */
 	uint8_t bytes[STREAM_B];
 };
 
@@ -170,7 +171,7 @@ struct stream {
 static int next_byte(struct stream *stream)
 {
 	if (stream->at < stream->begin || stream->at >= stream->end) {
-		/* As much as there may be up to an aligned end, which is never beyond what is mapped. */
+		/* Read up to an aligned end, which never crosses into an unmapped page. */
 		uint64_t size_b = STREAM_B - stream->at % STREAM_B;
 		if (sonde_process_memory_read(stream->names->memory, stream->at, stream->bytes, size_b))
 			return -1;
@@ -205,7 +206,7 @@ static int next_signed(struct stream *stream, int32_t *out)
 	return 0;
 }
 
-/* The line of a bytecode: the last entry that is not behind it. 0 = not known. */
+/* The line of a bytecode: that of the last entry at or before it. 0 = unknown. */
 static uint32_t line_of(const struct sonde_hotspot_names *names, uint64_t constants, int32_t bci)
 {
 	int64_t flags, size;
@@ -239,7 +240,7 @@ static uint32_t line_of(const struct sonde_hotspot_names *names, uint64_t consta
 
 /* --- compiled code --------------------------------------------------------------------------------------- */
 
-/* Where the scopes of the first address that is not below `pc` are described; -1 where there is none. */
+/* The offset of the scope of the first described address at or after `pc`; -1 if there is none. */
 static int64_t find_scope(const struct sonde_hotspot_names *names, const struct sonde_hotspot_blob *blob, uint64_t pc,
 			  int is_exact)
 {
@@ -263,7 +264,7 @@ static int64_t find_scope(const struct sonde_hotspot_names *names, const struct 
 	return scope;
 }
 
-/* One scope: the method of a bytecode index, and where its caller is described (0 = it has none). */
+/* Reads one scope: the method of a bytecode index, and the offset of its caller's scope (0 = it has none). */
 static int read_scope(struct sonde_hotspot_names *names, const struct sonde_hotspot_blob *blob, uint32_t at,
 		      uint32_t *caller, struct sonde_place *out)
 {
@@ -280,7 +281,8 @@ static int read_scope(struct sonde_hotspot_names *names, const struct sonde_hots
 	return 0;
 }
 
-/* The chain of a compiled method at `pc`, 0 where that is not described. Its last must be the method itself. */
+/* Reads the chain of a compiled method at `pc`; 0 if there is no description. Its last entry must be the method
+ * itself. */
 static size_t read_scopes(struct sonde_hotspot_names *names, const struct sonde_hotspot_blob *blob, uint64_t pc,
 			  int is_exact, struct sonde_place *chain)
 {

@@ -1,4 +1,4 @@
-/* hotspot_none.c: stack/hotspot.h for machines whose frames of Java code are not known: no VM is followed. */
+/* hotspot_none.c: stub of stack/hotspot.h for machines whose Java frame layout is not supported: no VM is unwound. */
 #include "source/stack/hotspot.h"
 
 struct sonde_hotspot *sonde_hotspot_new(struct sonde_live_memory *live, pid_t pid, uint64_t base,

@@ -1,10 +1,10 @@
-/* image.c: the files that are mapped executable, and their call-frame tables, opened when first sampled.
+/* image.c: the files that are mapped executable, and their call-frame tables, opened on the first sample.
  *
- * A file is looked for where the process sees it: by the mapping itself (/proc/PID/map_files, needs privileges,
- * survives deletion), as the program's own file (/proc/PID/exe, survives deletion), below the process's root, and last
- * by its plain name, for processes that have ended. What is found must carry the build-id that the kernel reported,
- * else the file was replaced. Without a file, the offset in the file stands in for the virtual address: they are equal
- * in most programs, and the module is still named.
+ * A file is opened as the process sees it: through the mapping itself (/proc/PID/map_files, needs privileges, survives
+ * deletion), as the program's own file (/proc/PID/exe, survives deletion), below the process's root, and finally by its
+ * plain path, for processes that have exited. It must have the build-id that the kernel reported; otherwise the file
+ * was replaced. Without a file, the file offset stands in for the virtual address: they are equal in most programs, and
+ * the module still has its name.
  */
 #include "source/stack/image.h"
 
@@ -110,7 +110,7 @@ struct sonde_image *sonde_images_get(struct sonde_images *images, const struct s
 	return image;
 }
 
-/* Whether `file` is the one that was mapped, as far as can be told. */
+/* True if `file` is the mapped file, as far as can be determined. */
 static int matches(const struct sonde_image *image, const struct sonde_elf *file)
 {
 	if (image->build_id_b)
@@ -165,10 +165,11 @@ static int open_file(struct sonde_elf *out, const struct sonde_image *image, pid
 	return try_open(out, image, image->live_path);
 }
 
-/* The kernel maps the same code into every 64-bit process: ours stands for all. */
+/* The kernel maps the same code into every 64-bit process, so ours can be used for all. */
 static int open_vdso(struct sonde_elf *out)
 {
-	const Elf64_Ehdr *head = (const void *)getauxval(AT_SYSINFO_EHDR); /* NOLINT: the kernel hands it as a number */
+	const Elf64_Ehdr *head =
+	    (const void *)getauxval(AT_SYSINFO_EHDR); /* NOLINT: the kernel passes it as a number */
 	if (!head)
 		return sonde_error(ENOENT, "this process has no vdso");
 	return sonde_elf_open_bytes(out, "[vdso]", head, head->e_shoff + (size_t)head->e_shentsize * head->e_shnum);
@@ -180,7 +181,7 @@ static void say_slow(const struct sonde_images *images, int compiles)
 		images->slow(images->context, compiles);
 }
 
-/* Takes what recording needs of `file`. */
+/* Copies what recording needs from `file`. */
 static void take(const struct sonde_images *images, struct sonde_image *image, const struct sonde_elf *file)
 {
 	image->known = 1;

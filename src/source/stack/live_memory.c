@@ -1,8 +1,8 @@
 /* live_memory.c: pages of running processes, in a direct-mapped cache.
  *
- * Unwinding reads the frames of one stack from below upwards, eight bytes at a time, and the samples of one batch read
- * the same stacks: a miss fetches four pages, and pages that cannot be read are remembered as such. Nothing is kept
- * from one batch to the next, since the process runs on.
+ * Unwinding reads the frames of a stack upwards, eight bytes at a time, and the samples of a batch read the same
+ * stacks. So a miss fetches four pages, and unreadable pages are remembered as such. Nothing is kept between batches,
+ * since the process continues to run.
  */
 #include "source/stack/live_memory.h"
 
@@ -20,7 +20,7 @@
 
 struct slot {
 	uint64_t page;  /* address / PAGE_B */
-	uint64_t batch; /* filled in this one */
+	uint64_t batch; /* in which it was filled */
 	pid_t pid;
 	int readable;
 };
@@ -67,7 +67,7 @@ static int holds(const struct sonde_live_memory *memory, const struct slot *slot
 	return slot->batch == memory->batch && slot->page == page && slot->pid == pid;
 }
 
-/* Reads `page` and those behind it; at least the slot of `page` is filled, perhaps as unreadable. */
+/* Reads `page` and the following ones; at least the slot of `page` is filled, perhaps as unreadable. */
 static void fetch(struct sonde_live_memory *memory, pid_t pid, uint64_t page)
 {
 	struct iovec local[AHEAD], remote[AHEAD];
@@ -78,8 +78,7 @@ static void fetch(struct sonde_live_memory *memory, pid_t pid, uint64_t page)
 	}
 	ssize_t got_b = process_vm_readv(pid, local, AHEAD, remote, AHEAD, 0);
 	size_t whole = got_b > 0 ? (size_t)got_b / PAGE_B : 0;
-	/* What follows the first unreadable page is asked for again when it is needed; but its slots were written to.
-	 */
+	/* Pages after the first unreadable one are requested again if needed, but their slots have been overwritten. */
 	for (uint32_t i = 0; i < AHEAD; i++) {
 		struct slot *slot = &memory->slots[slot_of(pid, page + i)];
 		*slot = (struct slot){page + i, memory->batch, pid, i < whole};

@@ -1,4 +1,4 @@
-/* live_memory.h: reads the memory of running processes, a few pages at a time, remembered for one batch of samples. */
+/* live_memory.h: reads memory of running processes, a few pages at a time, cached for one batch of samples. */
 #ifndef SONDE_SOURCE_STACK_LIVE_MEMORY_H
 #define SONDE_SOURCE_STACK_LIVE_MEMORY_H
 
@@ -11,13 +11,13 @@ struct sonde_live_memory;
 int sonde_live_memory_new(struct sonde_live_memory **out);
 void sonde_live_memory_free(struct sonde_live_memory *memory);
 
-/* Forgets what was read: call it before each batch. */
+/* Empties the cache: call it before each batch. */
 void sonde_live_memory_forget(struct sonde_live_memory *memory);
 
-/* The number of the batch, from 1. */
+/* The current batch number, from 1. */
 uint64_t sonde_live_memory_batch(const struct sonde_live_memory *memory);
 
-/* Copies size_b bytes at `address` of process `pid`; 0, or -EFAULT where they cannot be read. */
+/* Copies size_b bytes at `address` of process `pid`; 0, or -EFAULT if they cannot be read. */
 int sonde_live_memory_read(struct sonde_live_memory *memory, pid_t pid, uint64_t address, void *out, size_t size_b);
 
 #endif

@@ -1,8 +1,8 @@
 /* maps.c: the executable mappings of one address space.
  *
- * A sorted array without overlaps: programs have tens of executable mappings and look up thousands of times more often
- * than they map, so a tree would only be slower. The kernel reports no munmap: a newer mapping simply wins over what
- * was there, and an address that nothing runs at any more is never asked for.
+ * A sorted array without overlaps: programs have tens of executable mappings, and lookups are thousands of times more
+ * frequent than changes, so a tree would only be slower. The kernel does not report munmap: a newer mapping replaces
+ * what was there, and an address at which nothing runs any more is never looked up.
  */
 #include "source/stack/maps.h"
 
@@ -47,7 +47,7 @@ void sonde_maps_unref(struct sonde_maps *maps)
 	free(maps);
 }
 
-/* Index of the first mapping that ends behind `address`. */
+/* Index of the first mapping that ends after `address`. */
 static uint32_t first_behind(const struct sonde_maps *maps, uint64_t address)
 {
 	return (uint32_t)SONDE_SEARCH(i, 0, maps->count, maps->entries[i].end <= address);
@@ -68,7 +68,7 @@ static int reserve(struct sonde_maps *maps, uint32_t more)
 	return 0;
 }
 
-/* Makes *maps ours alone. */
+/* Gives *maps a copy of its own if it is shared. */
 static int detach(struct sonde_maps **maps)
 {
 	struct sonde_maps *shared = *maps;
@@ -92,7 +92,7 @@ static int detach(struct sonde_maps **maps)
 	return 0;
 }
 
-/* Replaces `gone` entries at `at` by `fresh` ones. Room was reserved. */
+/* Replaces `gone` entries at `at` by `fresh` ones. Capacity must be reserved. */
 static void splice(struct sonde_maps *maps, uint32_t at, uint32_t gone, const struct sonde_mapping *fresh,
 		   uint32_t count)
 {
@@ -159,7 +159,7 @@ size_t sonde_maps_count(const struct sonde_maps *maps)
 	return maps->count;
 }
 
-/* A number in `base` that `stop` follows; moves *at behind it. */
+/* Parses a number in `base` that is followed by `stop`, and moves *at past it. */
 static int field(char **at, int base, char stop, uint64_t *out)
 {
 	char *end;

@@ -20,11 +20,11 @@ struct row {
 struct sonde_places {
 	struct sonde_recorder *recorder;
 	const char *module_name;
-	uint32_t module; /* 0 = not yet needed */
+	uint32_t module; /* 0 = not needed yet */
 	struct sonde_arena arena;
 	struct sonde_map text_map, row_map;
-	const char **texts; /* id − 1 */
-	struct row *rows;   /* id − 1 */
+	const char **texts; /* by id − 1 */
+	struct row *rows;   /* by id − 1 */
 	uint32_t text_count, text_cap, row_count, row_cap;
 };
 
@@ -51,7 +51,7 @@ void sonde_places_free(struct sonde_places *places)
 	free(places);
 }
 
-/* Room for one more of `size_b` bytes each; NULL beyond the bound. */
+/* Ensures capacity for one more element of `size_b` bytes; NULL beyond the limit. */
 static void *grow(void *rows, uint32_t count, uint32_t *cap, size_t size_b)
 {
 	if (count < *cap)

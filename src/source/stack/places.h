@@ -1,9 +1,9 @@
-/* places.h: names that a runtime gives its code, as addresses of a module that has no file.
+/* places.h: gives runtime-named code addresses in a module without a file.
  *
- * A runtime moves its code, throws it away and puts other code there, and its interpreter runs every function at the
- * same addresses: an address of the process says little. So a frame whose names are known gets an address in a module
- * of the recording's own ("[java]"): one for each distinct chain of functions and lines, with a SYMBOL record that
- * names it. What is kept is bounded: beyond that frames are unnamed.
+ * A runtime moves, discards and replaces its code, and its interpreter runs every function at the same addresses, so a
+ * code address alone does not identify a function. A named frame therefore gets an address in a module of the recording
+ * ("[java]"): one per distinct chain of functions and lines, with a SYMBOL record that names it. Memory is bounded:
+ * frames beyond the limit stay unnamed.
  */
 #ifndef SONDE_SOURCE_STACK_PLACES_H
 #define SONDE_SOURCE_STACK_PLACES_H
@@ -13,26 +13,26 @@
 
 #include "source/record/recorder.h"
 
-#define SONDE_PLACE_DEPTH_MAX 32 /* functions of one place */
+#define SONDE_PLACE_DEPTH_MAX 32 /* functions per chain */
 
 struct sonde_places;
 
-/* `module` is the name of the module; borrowed, as is the recorder. NULL when out of memory. */
+/* `module` is the name of the module; it and the recorder are borrowed. NULL if out of memory. */
 struct sonde_places *sonde_places_new(struct sonde_recorder *recorder, const char *module);
 void sonde_places_free(struct sonde_places *places);
 
-/* The one copy of a text, as long as the places; NULL beyond the bound. Bytes that are no printing ASCII or UTF-8 are
- * replaced. */
+/* Interns a text for the lifetime of `places`; NULL beyond the limit. Bytes that are neither printable ASCII nor UTF-8
+ * are replaced. */
 const char *sonde_places_text(struct sonde_places *places, const char *text, size_t len_b);
 
 /* The texts must come from sonde_places_text(). */
 struct sonde_place {
 	const char *function;
-	const char *file; /* NULL = not known */
-	uint32_t line;    /* 0 = not known */
+	const char *file; /* NULL = unknown */
+	uint32_t line;    /* 0 = unknown */
 };
 
-/* The frame of a chain of functions, the innermost inlined one first. */
+/* The frame of a chain of functions, innermost inlined function first. */
 struct sonde_trie_frame sonde_places_frame(struct sonde_places *places, const struct sonde_place *chain, size_t count);
 
 #endif

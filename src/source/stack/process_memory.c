@@ -12,7 +12,7 @@
 int sonde_process_memory_text(const struct sonde_process_memory *memory, uint64_t address, char *out, size_t cap_b)
 {
 	for (size_t at = 0; at < cap_b;) {
-		/* By aligned parts, so that a text at the end of what is mapped can be read. */
+		/* Read in aligned parts, so that a text at the end of a mapping can be read. */
 		size_t part_b = PART_B - (size_t)((address + at) % PART_B);
 		part_b = part_b < cap_b - at ? part_b : cap_b - at;
 		if (sonde_process_memory_read(memory, address + at, out + at, part_b))
@@ -25,7 +25,7 @@ int sonde_process_memory_text(const struct sonde_process_memory *memory, uint64_
 	return -1;
 }
 
-/* What the dynamic section says of symbols; addresses in the process. */
+/* Symbol tables named by the dynamic section; process addresses. */
 struct tables {
 	uint64_t symbols, strings, hash;
 };

@@ -1,6 +1,6 @@
-/* process_memory.h: memory of one process, whoever reads it: stack/live_memory.h for a running one, an array in a test.
+/* process_memory.h: abstract reader of one process's memory: stack/live_memory.h if running, an array in tests.
  *
- * All that is read is untrusted: another process wrote it, and writes on while it is read.
+ * All data read is untrusted: another process wrote it, and keeps writing while it is read.
  */
 #ifndef SONDE_SOURCE_STACK_PROCESS_MEMORY_H
 #define SONDE_SOURCE_STACK_PROCESS_MEMORY_H
@@ -9,7 +9,7 @@
 #include <stdint.h>
 
 struct sonde_process_memory {
-	/* Copies size_b bytes at `address`; 0, or non-zero where they cannot be read. */
+	/* Copies size_b bytes at `address`; 0, or non-zero if they cannot be read. */
 	int (*read)(void *context, uint64_t address, void *out, size_t size_b);
 	void *context;
 };
@@ -20,11 +20,11 @@ static inline int sonde_process_memory_read(const struct sonde_process_memory *m
 	return memory->read(memory->context, address, out, size_b);
 }
 
-/* A text of at most cap_b - 1 bytes, which must end there. Its length, or -1. */
+/* Reads a NUL-terminated text of at most cap_b - 1 bytes. Its length, or -1. */
 int sonde_process_memory_text(const struct sonde_process_memory *memory, uint64_t address, char *out, size_t cap_b);
 
-/* The address of a symbol that the object whose ELF header lies at `base` exports; 0 = it has none. Reads the dynamic
- * section and the GNU hash table in memory, so that deleted and replaced files do not matter. */
+/* The address of a symbol exported by the object whose ELF header is at `base`; 0 = none. Reads the dynamic section and
+ * the GNU hash table in memory, so deleted and replaced files do not matter. */
 uint64_t sonde_process_memory_symbol(const struct sonde_process_memory *memory, uint64_t base, const char *name);
 
 #endif

@@ -1,7 +1,7 @@
-/* spaces.c: the address spaces of the processes that are followed.
+/* spaces.c: the address spaces of the followed processes.
  *
- * An array of rows and, for each pid, the row it had last: a row whose process has gone is used again, and a stale
- * index entry is noticed because the row then holds another pid.
+ * An array of rows and, for each pid, the last row it had. A row is reused after its process has exited; a stale index
+ * entry is detected because the row then has another pid.
  */
 #include "source/stack/spaces.h"
 
@@ -20,10 +20,10 @@
 
 struct sonde_spaces {
 	struct sonde_images *images;
-	struct sonde_space **rows; /* id − 1 */
+	struct sonde_space **rows; /* by id − 1 */
 	uint32_t *free_ids;
 	uint32_t count, cap, free_count;
-	uint64_t generations; /* of all maps */
+	uint64_t generations; /* counter shared by all maps */
 	struct sonde_map by_pid;
 };
 
@@ -80,7 +80,7 @@ static int reserve(struct sonde_spaces *spaces)
 	return 0;
 }
 
-/* An unused row, or 0 when out of memory. */
+/* Returns an unused row, or 0 if out of memory. */
 static uint32_t take_row(struct sonde_spaces *spaces)
 {
 	if (spaces->free_count)
@@ -103,7 +103,7 @@ static void drop(struct sonde_spaces *spaces, uint32_t id)
 	spaces->free_ids[spaces->free_count++] = id;
 }
 
-/* A new row for `pid`, which takes over one reference to `maps`. */
+/* Adds a row for `pid`, which takes over one reference to `maps`. */
 static struct sonde_space *add(struct sonde_spaces *spaces, pid_t pid, struct sonde_maps *maps)
 {
 	uint32_t id = maps ? take_row(spaces) : 0;
@@ -126,7 +126,7 @@ static void add_line(struct sonde_spaces *spaces, struct sonde_maps **maps, cons
 					.start = line->start};
 	const struct sonde_mapping *known = sonde_maps_find(*maps, line->start);
 	struct sonde_mapping mapping = {line->start, line->end, line->offset, NULL};
-	/* The kernel may have told the build-id when it was mapped: keep that image. */
+	/* The kernel may have reported the build-id when the file was mapped: keep that image. */
 	if (known && known->end == line->end && known->offset == line->offset &&
 	    !strcmp(known->image->path, line->path))
 		return;
@@ -193,7 +193,7 @@ void sonde_spaces_fork(struct sonde_spaces *spaces, pid_t parent, pid_t pid, uin
 		space->program = program;
 }
 
-/* Other threads have ended by now, and the kernel has said so or will: the count starts again. */
+/* The other threads have exited by now, and the kernel has reported it or will: the count starts again. */
 void sonde_spaces_exec(struct sonde_spaces *spaces, pid_t pid, const char *name)
 {
 	uint32_t id = find(spaces, pid);

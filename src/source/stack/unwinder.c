@@ -1,13 +1,13 @@
-/* unwinder.c: from registers and a copy of the stack to an interned stack.
+/* unwinder.c: turns registers and a copy of the stack into an interned stack.
  *
- * Each frame is one look-up (address space generation, pc) in a direct-mapped cache and one step by its row; only a
- * miss searches mappings and tables, and only the first hit of an image opens it. The leaf's pc is looked up as it is,
- * a caller's return address minus one, so that the call and not what follows it is found; right above a signal frame
- * the pc is again the interrupted instruction.
+ * Each frame is one lookup of (address space generation, pc) in a direct-mapped cache and one step by its row. Only a
+ * miss searches mappings and tables, and only the first hit of an image opens it. The leaf's pc is looked up as it is;
+ * for a caller the return address minus one, so that the call is found, not the code after it. Directly above a signal
+ * frame the pc is the interrupted instruction again.
  *
- * Above the copy the stack of the live process is read, provided that the last bytes of the copy are still the same
- * there: what returns or calls in between would mostly have changed them. Where it would not, the frames soon make no
- * sense: those from above the copy are then taken back. Code without a row is followed by derived rules
+ * Above the copy, the stack of the live process is read, provided that the last bytes of the copy are unchanged there:
+ * returns and calls since the sample would have changed them in most cases. If they did not, the frames soon become
+ * invalid, and those from above the copy are discarded. Code without a row is unwound by derived rules
  * (stack/derived.h), then by frame pointers; a few known stubs are recognised by their bytes.
  */
 #include "source/stack/unwinder.h"
@@ -28,9 +28,9 @@
 #include "util/error.h"
 
 #define CODES 8192u     /* slots of the cache, a power of two */
-#define BOUNDARY_B 512u /* of the copy, compared with the live stack */
-#define RED_ZONE_B 128u /* below the stack pointer a function may keep so much */
-#define ENTRY_B 64u     /* a program's entry code is at most that long */
+#define BOUNDARY_B 512u /* of the copy's end, compared with the live stack */
+#define RED_ZONE_B 128u /* that a function may use below the stack pointer */
+#define ENTRY_B 64u     /* maximum size of a program's entry code */
 #define STUB_MAX_B 9u
 #define FRAMES_MAX (SONDE_UNWINDER_DEPTH_MAX + 256) /* user and kernel */
 
@@ -39,13 +39,13 @@ enum code_kind { CODE_NONE = 0, CODE_UNMAPPED, CODE_PLAIN, CODE_GENERATED, CODE_
 struct code {
 	uint64_t generation, pc;
 	uint64_t address;                   /* in its module */
-	const struct sonde_unwind_row *row; /* NULL = no table says anything */
+	const struct sonde_unwind_row *row; /* NULL = not in any table */
 	uint32_t module;
 	enum code_kind kind;
-	enum { CALL_UNSEEN = 0, CALL_ENDS, CALL_NONE } call; /* what ends behind `pc`, where that was asked for */
+	enum { CALL_UNSEEN = 0, CALL_ENDS, CALL_NONE } call; /* what ends right after `pc`, if that was checked */
 };
 
-/* The stack that was found elsewhere last, leaf first. */
+/* The last stack that was unwound elsewhere, leaf first. */
 struct told {
 	pid_t pid;
 	uint64_t generation;
@@ -61,25 +61,25 @@ struct sonde_unwinder {
 	struct sonde_live_memory *live;
 	struct sonde_generated *generated;
 	struct sonde_derived *derived;
-	uint32_t kernel; /* module id, 0 = not yet needed */
+	uint32_t kernel; /* module id, 0 = not needed yet */
 	struct code codes[CODES];
 	struct sonde_trie_frame frames[FRAMES_MAX];
 	struct told told;
 };
 
-/* One stack on its way. */
+/* A stack during the walk. */
 struct walk {
 	struct sonde_unwinder *unwinder;
 	struct sonde_unwind_sample *sample;
 	struct sonde_space *space;
 	struct sonde_unwind_regs regs;
 	size_t count;      /* frames so far */
-	size_t copy_count; /* of them, those found before the live process was read */
+	size_t copy_count; /* those found before the live process was read */
 	enum { LIVE_UNKNOWN = 0, LIVE_SAME, LIVE_CHANGED } live;
-	int guessed;          /* frame pointers were followed */
-	int derived;          /* derived rules were */
+	int guessed;          /* frame pointers were used */
+	int derived;          /* derived rules were used */
 	int below;            /* a word below the stack pointer was read */
-	uint32_t only_module; /* of all frames so far; 0: there are several, or none */
+	uint32_t only_module; /* of all frames so far; 0: several, or none */
 	int has_left;         /* a frame of code that is not generated was passed */
 };
 
@@ -125,7 +125,7 @@ void sonde_unwinder_begin(struct sonde_unwinder *unwinder)
 
 /* --- memory of the target -------------------------------------------------------------------------------- */
 
-/* Whether the stack above the copy can be taken from the process as it is now. */
+/* True if the stack above the copy can be read from the process in its current state. */
 static int live_is_same(struct walk *walk)
 {
 	if (walk->sample->copy_only)
@@ -145,8 +145,8 @@ static int live_is_same(struct walk *walk)
 	return walk->live == LIVE_SAME;
 }
 
-/* As sonde_unwind_read: from the copy, else from the live process. What functions keep below the stack pointer is not
- * in the copy, and may be another by now: what it leads to must be checked. */
+/* Implements sonde_unwind_read: from the copy, else from the live process. Words below the stack pointer are not in the
+ * copy and may have changed since the sample, so frames found through them must be checked. */
 static int read_stack(void *context, uint64_t address, uint64_t *out)
 {
 	struct walk *walk = context;
@@ -196,7 +196,7 @@ static void resolve(const struct walk *walk, const struct sonde_mapping *mapping
 	out->kind = image->entry && out->address - image->entry < ENTRY_B ? CODE_ENTRY : CODE_PLAIN;
 }
 
-/* What stands at `pc`; valid until the next call. */
+/* The code at `pc`; valid until the next call. */
 static struct code *look_up(const struct walk *walk, uint64_t pc)
 {
 	struct sonde_unwinder *unwinder = walk->unwinder;
@@ -217,8 +217,8 @@ static struct code *look_up(const struct walk *walk, uint64_t pc)
 	return slot;
 }
 
-/* Code without call-frame information that is known by its bytes at the return address (or, for a signal trampoline,
- * at its start). */
+/* Code without call-frame information that is recognised by its bytes at the return address (or, for a signal
+ * trampoline, at its start). */
 struct stub {
 	uint8_t bytes[STUB_MAX_B];
 	uint8_t bytes_b;
@@ -238,7 +238,7 @@ static const struct stub stubs[] = {
 #endif
 };
 
-/* In a module's code a rule is derived where a stub only looks like one. */
+/* In a module's code, something that looks like a stub may not be one: there a rule is derived instead. */
 static const struct sonde_unwind_row *find_stub(const struct walk *walk, enum code_kind kind)
 {
 	uint8_t code[STUB_MAX_B];
@@ -274,9 +274,9 @@ static void push(struct walk *walk, uint32_t module, uint64_t address)
 	walk->unwinder->frames[walk->count++] = (struct sonde_trie_frame){module, address};
 }
 
-/* In code without a row: by a derived rule, else by frame pointer. That may be any number in a module's code, so it
- * must lead to where the code is known to be called from; of generated code nothing is known,
- * but that it keeps frame pointers (V8's builtins, too, which are linked into its file). */
+/* Steps from code without a row: by a derived rule, else by frame pointer. In a module's code the frame pointer may
+ * hold any number, so it must lead to a verified caller. Nothing is known of generated code, except that it keeps frame
+ * pointers (as do V8's builtins, which are linked into its file). */
 static enum sonde_unwind_result step_blind(struct walk *walk, const struct code *code)
 {
 	const struct sonde_derived_place place = {walk->sample->pid, walk->space->maps};
@@ -292,8 +292,7 @@ static enum sonde_unwind_result step_blind(struct walk *walk, const struct code 
 		return derived;
 	}
 	enum sonde_unwind_result result = sonde_unwind_step_fp(&next, read_stack, walk);
-	/* A frame pointer of 0 ends a chain. Where none was followed it is any value of a register that is free to use.
-	 */
+	/* A frame pointer of 0 ends a chain. If none was followed yet, it is just the value of a free register. */
 	if (result == SONDE_UNWIND_ROOT)
 		return walk->guessed && !is_checked ? result : derived;
 	if (result != SONDE_UNWIND_STEPPED || look_up(walk, next.pc - 1)->kind == CODE_UNMAPPED ||
@@ -310,15 +309,15 @@ static int read_code(void *context, uint64_t address, void *out, size_t size_b)
 	return sonde_live_memory_read(walk->unwinder->live, walk->sample->pid, address, out, size_b);
 }
 
-/* Through the frame of code that GHC compiled. */
+/* Steps through the frame of code compiled by GHC. */
 static int step_haskell(struct walk *walk)
 {
 	struct sonde_process_memory code = {read_code, walk};
 	return sonde_haskell_step(&walk->regs, read_stack, walk, &code, &walk->space->stg_return);
 }
 
-/* Whether a rule by a register that calls do not keep may use its value at the leaf: in functions of one module that
- * call each other by conventions of their own (OpenSSL's AES-GCM keeps its frame address in rax across such calls). */
+/* True if a rule that uses a caller-saved register may use its value at the leaf: in functions of one module that call
+ * each other by private conventions (OpenSSL's AES-GCM keeps its frame address in rax across such calls). */
 static int keeps_register(const struct walk *walk, const struct sonde_unwind_row *row)
 {
 	static const uint64_t not_kept = SONDE_UNWIND_NOT_KEPT;
@@ -327,8 +326,7 @@ static int keeps_register(const struct walk *walk, const struct sonde_unwind_row
 	       walk->sample->regs.all;
 }
 
-/* Whether a call ends where the walk has come to. Remembered, since samples are still unwound when the process has
- * gone. */
+/* True if a call ends at the current pc. Cached, since samples are still unwound after the process has exited. */
 static int is_behind_call(const struct walk *walk)
 {
 	struct code *code = look_up(walk, walk->regs.pc - 1);
@@ -339,14 +337,14 @@ static int is_behind_call(const struct walk *walk)
 	return code->call == CALL_ENDS;
 }
 
-/* Whether a row's frame address is saved below the stack pointer, where a function that is interrupted may have it. */
+/* True if a row's frame address is saved below the stack pointer, as it may be in an interrupted function. */
 static int is_saved_below(const struct sonde_unwind_row *row)
 {
 	return row->kind == SONDE_UNWIND_SP_LOAD && SONDE_UNWIND_LOAD_FROM(row->cfa_off) < 0;
 }
 
-/* Whether the walk, which came from the code at `pc` by a word that may have changed since, is where that was called:
- * behind a direct call of its function; where instructions cannot be decoded, behind any call. */
+/* True if the current pc, reached from the code at `pc` through a word that may have changed since, is a caller of it:
+ * after a direct call of its function; where instructions cannot be decoded, after any call. */
 static int is_caller(const struct walk *walk, uint64_t pc)
 {
 	struct sonde_derived *derived = walk->unwinder->derived;
@@ -355,7 +353,7 @@ static int is_caller(const struct walk *walk, uint64_t pc)
 							: is_behind_call(walk);
 }
 
-/* By a row. Where its rule rests on what may have changed since, the caller is checked. */
+/* Steps by a row. If its rule uses data that may have changed since the sample, the caller is checked. */
 static enum sonde_unwind_result step_row(struct walk *walk, const struct sonde_unwind_row *row, int *signal)
 {
 	struct sonde_unwind_regs before = walk->regs;
@@ -376,7 +374,7 @@ static enum sonde_unwind_result step_row(struct walk *walk, const struct sonde_u
 	walk->below = 0;
 	if (!is_stale && !is_kept)
 		return result;
-	/* Where the stack or frame pointer gives the frame address, a word below is a frame pointer that was popped. */
+	/* If the stack or frame pointer gives the frame address, a word below is a frame pointer that was popped. */
 	int is_frame_stale = is_stale && row->kind != SONDE_UNWIND_SP && row->kind != SONDE_UNWIND_FP;
 	if (result == SONDE_UNWIND_STEPPED && (is_frame_stale ? is_caller(walk, before.pc) : is_behind_call(walk)))
 		return result;
@@ -384,7 +382,7 @@ static enum sonde_unwind_result step_row(struct walk *walk, const struct sonde_u
 	return SONDE_UNWIND_NO_REGISTER;
 }
 
-/* From the frame of `code` to its caller. */
+/* Steps from the frame of `code` to its caller. */
 static enum sonde_unwind_result step(struct walk *walk, const struct code *code, int *signal)
 {
 	const struct sonde_unwind_row *row = code->row;
@@ -400,7 +398,7 @@ static enum sonde_unwind_result step(struct walk *walk, const struct code *code,
 	return step_row(walk, row, signal);
 }
 
-/* The frame of code of a file. */
+/* The frame of a file's code. */
 static enum sonde_unwind_result step_known(struct walk *walk, const struct code *code, int is_leaf, int *signal)
 {
 	int is_trampoline = !is_leaf && code->row && code->row->kind == SONDE_UNWIND_SIGNAL; /* nothing called it */
@@ -410,7 +408,7 @@ static enum sonde_unwind_result step_known(struct walk *walk, const struct code 
 	return walk->sample->leaf_only ? SONDE_UNWIND_NO_RULE : step(walk, code, signal);
 }
 
-/* The frame of code without a file: by the runtime that made it, else by frame pointers. */
+/* The frame of code without a file: by the runtime that generated it, else by frame pointers. */
 static enum sonde_unwind_result step_generated(struct walk *walk, const struct code *code, int is_leaf, int *signal)
 {
 	struct sonde_generated_frame frame = {.regs = walk->regs,
@@ -438,8 +436,8 @@ static int has_rule(const struct code *code)
 	return code->row && code->row->kind != SONDE_UNWIND_NONE;
 }
 
-/* Whether the pc of a caller, with nothing in front of it, is the beginning of a function: no call came from there. It
- * was laid where the first function of a context returns to (makecontext()), and is that one's root. */
+/* True if a caller's pc is the start of a function that no code precedes, so no call was made from there: makecontext()
+ * put it there as the return address of a context's first function, and it is the root. */
 static int is_laid(struct walk *walk)
 {
 	const struct code *code = look_up(walk, walk->regs.pc);
@@ -449,7 +447,7 @@ static int is_laid(struct walk *walk)
 	return 1;
 }
 
-/* Inside exec the registers are still those of the program before: until the new one has run there is no user stack. */
+/* During exec the registers are still those of the old program: there is no user stack until the new one has run. */
 static enum sonde_stack_status status_of_unmapped(const struct walk *walk)
 {
 	if (!walk->count || walk->count != walk->sample->kernel_count)
@@ -465,7 +463,7 @@ static enum sonde_stack_status status_of_root(const struct walk *walk)
 static enum sonde_stack_status follow(struct walk *walk)
 {
 	size_t limit = walk->count + SONDE_UNWINDER_DEPTH_MAX;
-	uint64_t back = 0; /* 1 where pc is a return address */
+	uint64_t back = 0; /* 1 if pc is a return address */
 	for (;;) {
 		const struct code *code = look_up(walk, walk->regs.pc - back);
 		if (code->kind == CODE_UNMAPPED)
@@ -499,7 +497,7 @@ static enum sonde_stack_status walk_user(struct walk *walk)
 	return SONDE_STACK_TRUNCATED;
 }
 
-/* The kernel's build-id, where its notes may be read. */
+/* Uses the kernel's build-id if its notes are readable. */
 static uint32_t kernel_module(struct sonde_unwinder *unwinder)
 {
 	if (unwinder->kernel)
@@ -532,7 +530,7 @@ enum sonde_stack_status sonde_unwinder_run(struct sonde_unwinder *unwinder, stru
 {
 	struct walk walk = {.unwinder = unwinder, .sample = sample, .regs = sample->regs};
 	push_kernel(&walk);
-	/* Without registers, the thread has no user memory: it exits, or is a thread of the kernel. */
+	/* Without registers, the thread has no user memory: it is exiting, or is a kernel thread. */
 	enum sonde_stack_status status = walk.count ? SONDE_STACK_COMPLETE : SONDE_STACK_NO_USER;
 	if (sample->has_user) {
 		walk.space = sonde_spaces_get(unwinder->spaces, sample->pid, sample->time_ns);
@@ -542,7 +540,7 @@ enum sonde_stack_status sonde_unwinder_run(struct sonde_unwinder *unwinder, stru
 	return status;
 }
 
-/* How many of the outer frames are those of the stack before. */
+/* The number of outer frames shared with the previous stack. */
 static size_t count_same(const struct told *told, const uint64_t *pcs, size_t count)
 {
 	size_t same = 0;
@@ -551,8 +549,7 @@ static size_t count_same(const struct told *told, const uint64_t *pcs, size_t co
 	return same;
 }
 
-/* Threads tell one stack after another that have most of their outer frames in common: only what is new is looked up.
- */
+/* Consecutive stacks of a thread share most outer frames: only new frames are looked up. */
 uint32_t sonde_unwinder_intern(struct sonde_unwinder *unwinder, pid_t pid, uint64_t time_ns, const uint64_t *pcs,
 			       size_t count)
 {
@@ -579,7 +576,7 @@ uint32_t sonde_unwinder_intern(struct sonde_unwinder *unwinder, pid_t pid, uint6
 	memcpy(told->pcs, pcs, count * sizeof *pcs);
 	told->pid = pid;
 	told->generation = sonde_maps_generation(walk.space->maps);
-	told->count = 0; /* until all of it is known, and was looked up among the same mappings */
+	told->count = 0; /* until all is known and was looked up in the same mappings */
 	uint32_t parent = same ? told->nodes[count - same] : 0;
 	if (sonde_recorder_stack_below(unwinder->recorder, parent, unwinder->frames, walk.count, told->nodes))
 		return 0;

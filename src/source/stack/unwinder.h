@@ -1,6 +1,7 @@
-/* unwinder.h: from registers and a copy of the stack to an interned stack and the reason why it ends where it ends.
+/* unwinder.h: turns registers and a copy of the stack into an interned stack, and says why the stack ends where it
+ * does.
  *
- * Used by every source that samples: perf events, and the timers inside a target. Not thread-safe.
+ * Used by every sampling source: perf events, and the timers inside a target. Not thread-safe.
  */
 #ifndef SONDE_SOURCE_STACK_UNWINDER_H
 #define SONDE_SOURCE_STACK_UNWINDER_H
@@ -15,7 +16,7 @@
 #include "unwind/machine.h"
 #include "unwind/step.h"
 
-#define SONDE_UNWINDER_DEPTH_MAX 1024 /* frames; a deeper stack keeps its leaf end and is SONDE_STACK_DEEP */
+#define SONDE_UNWINDER_DEPTH_MAX 1024 /* frames; a deeper stack keeps its leaf end: SONDE_STACK_DEEP */
 
 struct sonde_unwinder;
 
@@ -23,23 +24,23 @@ int sonde_unwinder_new(struct sonde_unwinder **out, struct sonde_recorder *recor
 		       struct sonde_spaces *spaces);
 void sonde_unwinder_free(struct sonde_unwinder *unwinder);
 
-/* What a sample holds. `stack` is read through this struct each time: whoever moves it meanwhile (a `slow` callback of
- * sonde_images_new()) stores the new place here. */
+/* A sample. `stack` is read through this struct each time: a callback that moves the copy during the walk (the `slow`
+ * callback of sonde_images_new()) stores the new address here. */
 struct sonde_unwind_sample {
 	pid_t pid;
 	uint64_t time_ns;
 	const uint64_t *kernel; /* kernel addresses, leaf first */
 	size_t kernel_count;
 	int has_user;                  /* regs are valid */
-	int copy_only;                 /* nothing is read of the live stack above the copy */
+	int copy_only;                 /* do not read the live stack above the copy */
 	int leaf_only;                 /* code of another machine type (32 bits): only its pc is used */
 	struct sonde_unwind_regs regs; /* `all` may point to `registers` */
 	uint64_t registers[SONDE_UNWIND_REGISTERS];
-	const uint8_t *stack; /* bytes from regs.sp upwards */
+	const uint8_t *stack; /* copy of the bytes from regs.sp upwards */
 	size_t stack_b;
 };
 
-/* Sets `regs` from `registers`, which are all known. */
+/* Sets `regs` from `registers`, all of which are known. */
 static inline void sonde_unwind_sample_registers(struct sonde_unwind_sample *sample)
 {
 	const uint64_t *all = sample->registers;
@@ -50,15 +51,15 @@ static inline void sonde_unwind_sample_registers(struct sonde_unwind_sample *sam
 						  .all = all};
 }
 
-/* The stack's node in *stack (0 = none); how it ended. */
+/* Unwinds and interns a sample: *stack becomes the stack's node (0 = none). Returns how the stack ended. */
 enum sonde_stack_status sonde_unwinder_run(struct sonde_unwinder *unwinder, struct sonde_unwind_sample *sample,
 					   uint32_t *stack);
 
-/* The stack of return addresses, leaf first, that were found elsewhere. */
+/* Interns a stack of return addresses, leaf first, that was unwound elsewhere. */
 uint32_t sonde_unwinder_intern(struct sonde_unwinder *unwinder, pid_t pid, uint64_t time_ns, const uint64_t *pcs,
 			       size_t count);
 
-/* Begins a batch: what was read of live stacks is forgotten. */
+/* Starts a batch: forgets what was read from live stacks. */
 void sonde_unwinder_begin(struct sonde_unwinder *unwinder);
 
 #endif

@@ -1,16 +1,16 @@
-/* blocked.c: the blocked source: what threads wait for, with their stacks, where nothing is preloaded.
+/* blocked.c: the blocked source: what threads wait for, with their stacks, in processes without preloaded hooks.
  *
- * Static programs, Go, programs that refuse our object and processes that are attached to are looked at from outside
- * (wait/blocked_processes.h: who; wait/blocked_look.h: how), 50 times a second or, where there are more than a few
- * threads, 10 times (wait/blocked_budget.h). A look that finds a thread blocked stands for the time since the threads
- * were looked at before. A thread is in a wait for as many ns as looks that stand for so many find it there, on
- * average, however short waits or lives are: sums are estimates without bias, and single waits are not known. The time
- * between looks is drawn from half to one and a half times the period, so that a program with the same period is not
- * looked at in the same moment again and again.
+ * Static programs, Go, programs that refuse our object, and attached processes are polled from outside
+ * (wait/blocked_processes.h: which; wait/blocked_look.h: how), 50 times a second or, with more than a few threads, 10
+ * times (wait/blocked_budget.h). A poll that finds a thread blocked stands for the time since the previous polls. On
+ * average, the polls that find a thread in a wait add up to the duration of the wait, however short waits or threads'
+ * lifetimes are: sums are unbiased estimates, while single waits are not known. The time between polls is drawn from
+ * half to one and a half times the period, so that a program with the same period is not always polled in the same
+ * phase.
  *
- * Where there are too many threads for what it may cost one in k is looked at, those of one in k places in the list
- * from a place that is drawn each time, and stands for k times as long. So sums stay without bias; looking at all, one
- * after the other, would leave out most of them in a short recording.
+ * If there are too many threads for the budget, one in k is polled: every k-th place in the list from a place drawn at
+ * random each time; each poll stands for k times as long. So sums stay unbiased; polling all threads one after the
+ * other would miss most of them in a short recording.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -35,9 +35,9 @@ struct sonde_source_run {
 	struct sonde_blocked_budget budget;
 	int timer_fd, is_armed;
 	uint64_t start_ns, looked_ns, next_ns;
-	uint64_t drained_cpu_ns; /* the recorder's CPU clock as we had drained */
+	uint64_t drained_cpu_ns; /* the recorder's CPU clock at the end of our last drain */
 	uint64_t random;
-	uint64_t rounds, strides; /* the latter: of all rounds */
+	uint64_t rounds, strides; /* strides: sum over all rounds */
 };
 
 /* --- rounds ----------------------------------------------------------------------------------------------------- */
@@ -48,14 +48,14 @@ static uint64_t draw(struct sonde_source_run *run, uint64_t below)
 	return run->random % below;
 }
 
-/* What a look stands for in a process that has threads which are not listed yet: for these, too. */
+/* The time that a poll stands for, scaled up for threads of the process that are not listed yet. */
 static uint64_t stands_for(const struct sonde_blocked_listed *listed, uint64_t stands_ns)
 {
 	size_t known = listed->count - listed->gone;
 	return known && listed->alive > known ? stands_ns * listed->alive / known : stands_ns;
 }
 
-/* Looks at one thread in `stride`; how many. */
+/* Polls one thread in `stride`; returns the number of polls. */
 static size_t look_at_all(struct sonde_source_run *run, uint64_t stride, uint64_t stands_ns)
 {
 	size_t looks = 0, skip = stride > 1 ? draw(run, stride) : 0;
@@ -74,7 +74,7 @@ static size_t look_at_all(struct sonde_source_run *run, uint64_t stride, uint64_
 	return looks;
 }
 
-/* Wakes the recorder, as long as there is somebody to look at. */
+/* Schedules the next wake-up of the recorder while there is anything to poll. */
 static void arm(struct sonde_source_run *run, uint64_t now_ns)
 {
 	int wanted = 0;
@@ -85,7 +85,7 @@ static void arm(struct sonde_source_run *run, uint64_t now_ns)
 	if (wanted)
 		at.it_value = (struct timespec){(time_t)(wait_ns / 1000000000u), (long)(wait_ns % 1000000000u)};
 	if (wanted || run->is_armed)
-		timerfd_settime(run->timer_fd, 0, &at, NULL); /* what has expired is forgotten */
+		timerfd_settime(run->timer_fd, 0, &at, NULL); /* discards expirations */
 	run->is_armed = wanted;
 }
 
@@ -195,7 +195,7 @@ static void lose(struct sonde_source_run *run, const char *cause, uint64_t count
 		sonde_recorder_lost(run->recorder, &loss);
 }
 
-/* What was not seen; the number of bytes. */
+/* What was not seen; returns the number of bytes. */
 static size_t say_limits(const struct sonde_source_run *run, char *out, size_t out_b)
 {
 	size_t at = 0;

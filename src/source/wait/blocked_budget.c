@@ -1,31 +1,30 @@
-/* blocked_budget.c: 0.5 % of a CPU, and 10 ms at once where there is much to read for the first time
+/* blocked_budget.c: limits polling to 0.5 % of a CPU, plus 10 ms at once for much data that is read for the first time
  * (wait/blocked_budget.h).
  *
- * Rounds become rarer, up to a point, before fewer threads are looked at in each: waking up costs as much as some
- * looks. What that costs is what the recorder takes between rounds, but that includes what other sources do as they are
- * woken, too, and would have done later: the lower quartile is the part that comes each time. Tables that are read
- * once, and stacks in a program that nobody has seen, cost a hundred times as much as others: they say little of the
- * next.
+ * Rounds become rarer, up to a limit, before fewer threads are polled in each: a wake-up costs as much as several
+ * polls. Its cost is what the recorder uses between rounds; but that includes work of other sources, which they would
+ * have done later anyway. The lower quartile is the part that occurs each time. Tables that are read once, and stacks
+ * in a program not seen before, cost a hundred times as much as others: they do not predict the cost of the next poll.
  */
 #include "source/wait/blocked_budget.h"
 
-#define PERIOD_MOST_NS 100000000u /* then not all threads are looked at at once */
-#define SLICE_NS 1000000u         /* the most CPU time at once, but for what is read for the first time */
+#define PERIOD_MOST_NS 100000000u /* beyond it, not all threads are polled in a round */
+#define SLICE_NS 1000000u         /* maximum CPU time at once, except for first-time reads */
 #define COST_SHARE 200u
 #define CREDIT_NS 10000000u
-#define CREDIT_PARTS 10u /* of what is left of it is spent at once */
-#define WAKE_NS 100000u  /* what one costs, until that is known: caches are cold */
+#define CREDIT_PARTS 10u /* 1/CREDIT_PARTS of the remaining credit is spent at once */
+#define WAKE_NS 100000u  /* initial estimate of a wake-up: caches are cold */
 #define WAKE_LEAST_NS 5000u
-#define WAKE_MOST_NS 250000u /* more is work of others */
-#define WAKE_PARTS 64u       /* of the estimate: a step up; three of them a step down make it the lower quartile */
-#define LOOK_NS 15000u       /* what one costs, until that is known */
+#define WAKE_MOST_NS 250000u /* more is the work of other sources */
+#define WAKE_PARTS 64u       /* of the estimate: one is a step up, three a step down: the lower quartile */
+#define LOOK_NS 15000u       /* initial estimate of a poll */
 
 void sonde_blocked_budget_init(struct sonde_blocked_budget *budget, uint64_t now_ns)
 {
 	*budget = (struct sonde_blocked_budget){.wake_ns = WAKE_NS, .look_ns = LOOK_NS, .owed_ns = now_ns};
 }
 
-/* So that all threads can be looked at then: up to a point. */
+/* The period in which all threads can be polled, up to a limit. */
 static uint64_t period_of(const struct sonde_blocked_budget *budget, size_t threads)
 {
 	uint64_t period_ns = (budget->wake_ns + threads * budget->look_ns) * COST_SHARE;
@@ -34,7 +33,7 @@ static uint64_t period_of(const struct sonde_blocked_budget *budget, size_t thre
 						   : period_ns;
 }
 
-/* What may be spent on looks now: what the period earns and a part of the credit, less what was spent on lists. */
+/* The CPU time available for polls now: what the period earns plus a part of the credit, less what listing used. */
 static uint64_t afford_ns(const struct sonde_blocked_budget *budget, uint64_t period_ns, uint64_t spent_ns)
 {
 	uint64_t credit_ns = budget->debt_ns < CREDIT_NS ? CREDIT_NS - budget->debt_ns : 0;

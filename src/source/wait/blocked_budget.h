@@ -1,5 +1,5 @@
-/* blocked_budget.h: how often, and how many threads at a time, looks from outside may go on. One thread; no clock is
- * read here: times are those of one clock of the machine (now_ns), and of CPU time.
+/* blocked_budget.h: how often, and how many threads at a time, may be polled from outside. One thread. It reads no
+ * clock: times are those of one clock of the machine (now_ns), and CPU times.
  */
 #ifndef SONDE_SOURCE_WAIT_BLOCKED_BUDGET_H
 #define SONDE_SOURCE_WAIT_BLOCKED_BUDGET_H
@@ -7,31 +7,31 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define SONDE_BLOCKED_PERIOD_NS 20000000u /* between looks, on average, where that can be afforded */
+#define SONDE_BLOCKED_PERIOD_NS 20000000u /* average polling period, if affordable */
 
 struct sonde_blocked_budget {
-	uint64_t wake_ns, look_ns; /* CPU time of one, as far as it is known */
-	uint64_t debt_ns;          /* CPU time that was taken and not waited for yet, */
-	uint64_t owed_ns;          /* as of this moment */
+	uint64_t wake_ns, look_ns; /* CPU time of one wake-up and of one poll, as estimated so far */
+	uint64_t debt_ns;          /* CPU time used but not waited for yet, */
+	uint64_t owed_ns;          /* as of this time */
 };
 
-/* How a round goes. */
+/* Parameters of a round of polls. */
 struct sonde_blocked_round {
-	uint64_t period_ns; /* until the next, on average */
-	uint64_t stride;    /* one thread in so many is looked at; 0 when there is none */
+	uint64_t period_ns; /* until the next round, on average */
+	uint64_t stride;    /* one thread in this many is polled; 0 if there are no threads */
 };
 
 void sonde_blocked_budget_init(struct sonde_blocked_budget *budget, uint64_t now_ns);
 
-/* For so many threads, when `spent_ns` of CPU time went into finding them. */
+/* Plans a round for this many threads, after `spent_ns` of CPU time was used to find them. */
 struct sonde_blocked_round sonde_blocked_budget_round(const struct sonde_blocked_budget *budget, size_t threads,
 						      uint64_t spent_ns);
 
-/* What the recorder took from the end of a round, or of another wake, to the beginning of a round. */
+/* CPU time of the recorder from the end of a round, or of another wake-up, to the start of a round. */
 void sonde_blocked_budget_learn_wake(struct sonde_blocked_budget *budget, uint64_t cpu_ns);
 void sonde_blocked_budget_learn_looks(struct sonde_blocked_budget *budget, uint64_t cpu_ns, size_t looks);
 
-/* Charges a round that took so much and the wake that it needed; until when to wait at least. */
+/* Charges a round of this CPU time, and its wake-up; returns the earliest time for the next round. */
 uint64_t sonde_blocked_budget_pay(struct sonde_blocked_budget *budget, uint64_t cpu_ns, uint64_t now_ns);
 
 #endif

@@ -1,4 +1,4 @@
-/* blocked_call.c: the kernel's line of a thread, and a table of the system calls that may wait. */
+/* blocked_call.c: parses the kernel's line about a thread, and has a table of the system calls that may block. */
 #include "source/wait/blocked_call.h"
 
 #include <errno.h>
@@ -9,7 +9,7 @@
 #define FD SONDE_BLOCKED_DESCRIPTOR
 #define AT SONDE_BLOCKED_ADDRESS
 
-/* By number. Older calls are not there on newer machines. */
+/* By number. Newer architectures lack the older calls. */
 static const struct sonde_blocked_row rows[] = {
     [SYS_futex] = {SONDE_WAIT_FUTEX, AT},
     [SYS_nanosleep] = {SONDE_WAIT_SLEEP, 0},

@@ -1,4 +1,4 @@
-/* blocked_call.h: /proc/PID/task/TID/syscall: which system call a thread is in, and what it waits for there. */
+/* blocked_call.h: /proc/PID/task/TID/syscall: the system call that a thread is in, and what it waits for. */
 #ifndef SONDE_SOURCE_WAIT_BLOCKED_CALL_H
 #define SONDE_SOURCE_WAIT_BLOCKED_CALL_H
 
@@ -9,16 +9,17 @@
 #define SONDE_BLOCKED_ARGUMENTS 6
 
 struct sonde_blocked_call {
-	int64_t number; /* −1: it is blocked outside of calls (a page fault) */
+	int64_t number; /* −1: it is blocked outside of system calls (a page fault) */
 	uint64_t arguments[SONDE_BLOCKED_ARGUMENTS];
 	uint64_t sp, pc;
 };
 
-/* 0; -EAGAIN: the thread runs, or could; -ESRCH: it has no user side (a kernel thread, one that has ended); -EBADMSG.
+/* 0; -EAGAIN: the thread is running or runnable; -ESRCH: it has no user side (a kernel thread, or it has exited);
+ * -EBADMSG.
  */
 int sonde_blocked_call_parse(struct sonde_blocked_call *out, const char *text);
 
-/* What the first argument of a call is. */
+/* The meaning of a call's first argument. */
 enum sonde_blocked_argument { SONDE_BLOCKED_NOTHING = 0, SONDE_BLOCKED_DESCRIPTOR, SONDE_BLOCKED_ADDRESS };
 
 struct sonde_blocked_row {
@@ -26,7 +27,7 @@ struct sonde_blocked_row {
 	enum sonde_blocked_argument argument;
 };
 
-/* Calls that are not in the table are SONDE_WAIT_OTHER, −1 is SONDE_WAIT_FAULT. */
+/* Calls missing in the table are SONDE_WAIT_OTHER; −1 is SONDE_WAIT_FAULT. */
 struct sonde_blocked_row sonde_blocked_row(int64_t number);
 
 #endif

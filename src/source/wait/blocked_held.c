@@ -1,4 +1,4 @@
-/* blocked_held.c: an array, in the order in which waits were seen. */
+/* blocked_held.c: an array, in the order in which the waits were seen. */
 #include "source/wait/blocked_held.h"
 
 #include <stdlib.h>

@@ -1,6 +1,7 @@
-/* blocked_held.h: waits that were seen from outside and are not written yet. One thread.
+/* blocked_held.h: waits that were sampled from outside and are not written yet. One thread.
  *
- * Until it is known whether hooks tell a process's waits, and until others have named a thread.
+ * They are held until it is known whether hooks report the waits of the process, and until other sources have named the
+ * thread.
  */
 #ifndef SONDE_SOURCE_WAIT_BLOCKED_HELD_H
 #define SONDE_SOURCE_WAIT_BLOCKED_HELD_H
@@ -24,15 +25,15 @@ struct sonde_blocked_held {
 	struct sonde_wait_chunks chunks;
 	struct sonde_blocked_seen *rows;
 	size_t count, cap;
-	uint64_t looks;           /* in what was written */
-	uint64_t unheld, unknown; /* no room; of threads that nobody knows any more */
+	uint64_t looks;           /* polls, in the written waits */
+	uint64_t unheld, unknown; /* not stored: capacity exceeded; threads that are no longer known */
 };
 
 void sonde_blocked_held_init(struct sonde_blocked_held *held, struct sonde_recorder *recorder);
 void sonde_blocked_held_fini(struct sonde_blocked_held *held);
 void sonde_blocked_held_add(struct sonde_blocked_held *held, const struct sonde_blocked_seen *seen);
 
-/* Writes and forgets as `judge` says of each process. */
+/* Writes or discards the waits of each process, as `judge` decides. */
 void sonde_blocked_held_settle(struct sonde_blocked_held *held,
 			       enum sonde_blocked_verdict (*judge)(const void *context,
 								   const struct sonde_blocked_seen *seen),

@@ -1,13 +1,13 @@
-/* blocked_look.c: what the kernel says of a thread, and its stack (wait/blocked_look.h).
+/* blocked_look.c: reads what the kernel reports about a thread, and its stack (wait/blocked_look.h).
  *
- * A thread that has not been given a CPU since the last look, and is in the same call, is in the same wait: then two
- * short lines are all that is read. Else its stack is copied and unwound. What the kernel tells of a blocked thread is
- * its stack pointer and pc alone; a walk ends where a rule needs another register that no frame below has saved. To
- * ask for the registers would mean to interrupt the thread (ptrace), and some calls fail then.
+ * A thread that has not been on a CPU since the last poll, and is in the same call, is in the same wait: then only two
+ * short lines are read. Otherwise its stack is copied and unwound. For a blocked thread the kernel reports only its
+ * stack pointer and pc; a walk ends where a rule needs another register that no frame below has saved. Reading the
+ * registers would require interrupting the thread (ptrace), which makes some calls fail.
  *
- * A thread may run on while its stack is copied: one that was given a CPU meanwhile has a wait without a stack.
+ * A thread may run while its stack is copied: if it has been on a CPU, its wait has no stack.
  *
- * Where a process may not be read the kernel says no more than EPERM; what it goes by is in /proc (ptrace(2),
+ * If a process may not be read, the kernel reports only EPERM; the facts that it decides by are in /proc (ptrace(2),
  * PTRACE_MODE_ATTACH).
  */
 #include "source/wait/blocked_look.h"
@@ -71,7 +71,7 @@ void sonde_blocked_close(struct sonde_blocked_thread *thread)
 	thread->call_fd = thread->schedstat_fd = -1;
 }
 
-/* A line of a file, of a kept descriptor or of one of its own; 0 or a negative errno. */
+/* Reads a line from a kept descriptor, or else from one opened for it; 0 or a negative errno. */
 static int read_line(const struct sonde_blocked_process *process, pid_t tid, int kept_fd, const char *name, char *out)
 {
 	int fd = kept_fd >= 0 ? kept_fd : open_file(process, tid, name);
@@ -95,7 +95,7 @@ static int read_slices(const struct sonde_blocked_process *process, const struct
 	return error;
 }
 
-/* --- the look ---------------------------------------------------------------------------------------------------- */
+/* --- polling a thread -------------------------------------------------------------------------------------------- */
 
 static enum sonde_blocked_found found_of(int error)
 {
@@ -111,7 +111,7 @@ enum sonde_blocked_found sonde_blocked_look(struct sonde_blocked_looker *looker,
 	char line[LINE_B];
 	struct sonde_blocked_call call;
 	uint64_t slices = 0;
-	int error = read_slices(process, thread, &slices); /* first: what comes after has them, or another number */
+	int error = read_slices(process, thread, &slices); /* first: a run after it shows at the next poll */
 	error = error ? error : read_line(process, thread->tid, thread->call_fd, "syscall", line);
 	error = error ? error : sonde_blocked_call_parse(&call, line);
 	looker->looks++;
@@ -147,7 +147,7 @@ int sonde_blocked_executes(struct sonde_blocked_looker *looker, struct sonde_blo
 
 /* --- what it waits for ------------------------------------------------------------------------------------------ */
 
-/* Once there are too many nothing is named that was not before. */
+/* Beyond the limit, no further objects are named. */
 static uint32_t add(struct sonde_blocked_looker *looker, uint64_t hash, const struct sonde_recorder_object *object)
 {
 	if (looker->objects.count >= OBJECTS_MAX)
@@ -164,7 +164,7 @@ static enum sonde_object_kind kind_of(const char *name)
 					      : SONDE_OBJECT_OTHER;
 }
 
-/* A number is given to another file as soon as it is closed: its name is read at each wait. */
+/* A closed descriptor's number is reused at once, so its name is read for each wait. */
 static uint32_t descriptor_of(struct sonde_blocked_looker *looker, const struct sonde_blocked_process *process,
 			      uint64_t descriptor)
 {
@@ -196,7 +196,7 @@ static uint32_t lock_of(struct sonde_blocked_looker *looker, const struct sonde_
 	return add(looker, hash, &object);
 }
 
-/* Stopped by a signal or a debugger: what it was in before goes on when it does, and does not wait meanwhile. */
+/* Stopped by a signal or a debugger: it is not waiting; its call resumes when it continues. */
 static int is_stopped(const struct sonde_blocked_process *process, const struct sonde_blocked_thread *thread)
 {
 	char line[LINE_B];
@@ -206,7 +206,7 @@ static int is_stopped(const struct sonde_blocked_process *process, const struct 
 	return name_end[1] == ' ' && (name_end[2] == 'T' || name_end[2] == 't');
 }
 
-/* Up to COPY_B bytes from `address` on: page by page, since a stack may end within them. */
+/* Copies up to COPY_B bytes from `address`, page by page, since the stack may end within them. */
 static ssize_t copy_stack(pid_t pid, uint64_t address, uint8_t *out)
 {
 	struct iovec local = {out, COPY_B}, remote[COPY_B / PAGE_B + 1];
@@ -271,7 +271,7 @@ void sonde_blocked_take(struct sonde_blocked_looker *looker, const struct sonde_
 	take_stack(looker, process, thread);
 }
 
-/* --- why it may not be looked at --------------------------------------------------------------------------------- */
+/* --- why a process may not be polled ----------------------------------------------------------------------------- */
 
 const char *sonde_blocked_why(const struct sonde_blocked_facts *facts, char *out, size_t out_b)
 {

@@ -1,11 +1,11 @@
-/* blocked_processes.c: lists of processes and threads, and what looks at them found (wait/blocked_processes.h).
+/* blocked_processes.c: lists processes and threads, and keeps the results of polls (wait/blocked_processes.h).
  *
- * A process whose waits hooks tell is not looked at. Who may become one is looked at, but what was seen is kept until
- * that is known: 100 ms after it began a process has mapped our object or never will; who has mapped it and never
- * connects is known when it ends. So no wait is told twice.
+ * A process whose waits are reported by hooks is not polled. A process that may get hooks is polled, but its waits are
+ * held until that is decided: 100 ms after its start, a process has mapped our object or never will; whether a process
+ * that has mapped it will never connect is known when it exits. So no wait is reported twice.
  *
- * Processes and threads that come and go are found by listing them, which costs as much as some looks: threads are
- * listed where their number has changed, and else now and then.
+ * New and exited processes and threads are found by listing, which costs as much as several polls: threads are listed
+ * if their number has changed, and otherwise occasionally.
  */
 #include "source/wait/blocked_processes.h"
 
@@ -25,14 +25,14 @@
 #include "source/target/channel.h"
 #include "source/wait/waits.h"
 
-#define SETTLE_NS 100000000u /* by then a process has mapped our object, and others have named a thread */
-#define PIECE_NS 1000000000u /* a wait that goes on is told so often: a live view sees it */
-#define LIST_NS 2500000u     /* between lists of threads, for each process */
-#define RELIST_NS 300000000u /* threads are listed again: as many may have come as went */
-#define LIST_SHARE 500u      /* of the time from one list of a process to the next it took at most one part */
-#define RETRY_ROUNDS 256u    /* who denied it is asked again: it may execute another program */
-#define KEPT_MAX 128u        /* threads with descriptors */
-#define PROCESSES_KEPT 128u  /* with a descriptor between looks */
+#define SETTLE_NS 100000000u /* by then a process has mapped our object, and other sources have named a thread */
+#define PIECE_NS 1000000000u /* an ongoing wait is reported this often, for live views */
+#define LIST_NS 2500000u     /* between listings of threads, per process */
+#define RELIST_NS 300000000u /* list again, since equally many may have come and gone */
+#define LIST_SHARE 500u      /* a listing may use at most 1/LIST_SHARE of the time between listings */
+#define RETRY_ROUNDS 256u    /* a denied process is checked again: it may execute another program */
+#define KEPT_MAX 128u        /* threads with open descriptors */
+#define PROCESSES_KEPT 128u  /* with an open descriptor between polls */
 
 /* --- processes -------------------------------------------------------------------------------------------------- */
 
@@ -41,7 +41,7 @@ struct sonde_blocked_listed *sonde_blocked_processes_at(const struct sonde_block
 	return (struct sonde_blocked_listed *)processes->list.rows + i;
 }
 
-/* Ends the wait of a thread, or the part of it that was seen until now. */
+/* Reports the wait of a thread, or the part of it seen so far. */
 static void tell(struct sonde_blocked_processes *processes, const struct sonde_blocked_listed *listed,
 		 struct sonde_blocked_thread *thread)
 {
@@ -95,7 +95,7 @@ static int was_covered(const struct sonde_blocked_processes *processes, uint32_t
 	return processes->channel && sonde_channel_covered(processes->channel, SONDE_LINK_WAITS, process);
 }
 
-/* Waits that could not be read from outside are known all the same where hooks reported them. */
+/* Waits that could not be polled are covered nevertheless if hooks reported them. */
 static void excuse(struct sonde_blocked_processes *processes, struct sonde_blocked_listed *listed)
 {
 	uint32_t id = listed->live.id;
@@ -103,7 +103,7 @@ static void excuse(struct sonde_blocked_processes *processes, struct sonde_block
 		return;
 	listed->counted = 0;
 	processes->denied--;
-	if (processes->denied_process == id) /* the next that is denied has its own said */
+	if (processes->denied_process == id) /* the next denied process sets its own texts */
 		processes->denied_name[0] = processes->denied_why[0] = '\0';
 }
 
@@ -140,7 +140,7 @@ void sonde_blocked_processes_fini(struct sonde_blocked_processes *processes)
 	sonde_blocked_looker_fini(&processes->looker);
 }
 
-/* --- who tells of waits ----------------------------------------------------------------------------------------- */
+/* --- what reports waits ----------------------------------------------------------------------------------------- */
 
 static int has_mapped(pid_t pid)
 {
@@ -161,7 +161,7 @@ static void turn(struct sonde_blocked_listed *listed, enum sonde_blocked_telling
 	listed->since_ns = now_ns;
 }
 
-/* Who tells of its waits. */
+/* Decides what reports the waits of a process. */
 static void decide(struct sonde_blocked_processes *processes, struct sonde_blocked_listed *listed, uint64_t now_ns)
 {
 	if (!processes->channel || is_unreachable(processes, listed->live.id)) {
@@ -183,11 +183,11 @@ static void decide(struct sonde_blocked_processes *processes, struct sonde_block
 
 struct judging {
 	const struct sonde_blocked_processes *processes;
-	uint64_t now_ns; /* UINT64_MAX: all is to be settled */
+	uint64_t now_ns; /* UINT64_MAX: settle everything */
 };
 
-/* A process that is gone, or is as the recording ends, and was not known to be hooked: hooks may have told of it
- * meanwhile. */
+/* The waits of a process that has exited, or is alive as the recording ends, are discarded if hooks reported them, even
+ * if it was not known to be hooked. */
 static enum sonde_blocked_verdict judge(const void *context, const struct sonde_blocked_seen *seen)
 {
 	const struct judging *judging = context;
@@ -259,7 +259,7 @@ static void add_thread(struct sonde_blocked_processes *processes, struct sonde_b
 	processes->kept += thread->call_fd >= 0;
 }
 
-/* A thread that is not there any more. */
+/* A thread that has exited. */
 static void lose_thread(struct sonde_blocked_processes *processes, const struct sonde_blocked_listed *listed,
 			size_t index)
 {
@@ -267,8 +267,8 @@ static void lose_thread(struct sonde_blocked_processes *processes, const struct 
 	close_thread(processes, &listed->threads[index]);
 }
 
-/* Lists a process whose number of threads has changed. Kernels list threads in the order in which they began: those
- * that are known come in the order in which they are kept. */
+/* Lists a process whose number of threads has changed. Kernels list threads in order of creation, so known threads
+ * appear in the stored order. */
 static void list(struct sonde_blocked_processes *processes, struct sonde_blocked_listed *listed, uint64_t now_ns)
 {
 	struct stat status;
@@ -314,7 +314,7 @@ static void list(struct sonde_blocked_processes *processes, struct sonde_blocked
 	listed->list_ns = sonde_clock_read_ns(CLOCK_THREAD_CPUTIME_ID) - cpu_ns;
 }
 
-/* Lists the threads of a process that is to be looked at. */
+/* Lists the threads of a process that is to be polled. */
 static void enter(struct sonde_blocked_processes *processes, struct sonde_blocked_listed *listed, uint64_t now_ns)
 {
 	char path[32];
@@ -367,9 +367,9 @@ size_t sonde_blocked_processes_find(struct sonde_blocked_processes *processes, u
 	return count;
 }
 
-/* --- looks ------------------------------------------------------------------------------------------------------ */
+/* --- polls ------------------------------------------------------------------------------------------------------ */
 
-/* What a look found; the program is looked at before the stack: mappings and names are those of one program. */
+/* Takes a new wait; the program is checked before the stack, so that mappings and names belong to the same program. */
 static void take_new(struct sonde_blocked_processes *processes, struct sonde_blocked_listed *listed,
 		     struct sonde_blocked_thread *thread, uint64_t now_ns)
 {
@@ -403,7 +403,7 @@ void sonde_blocked_processes_look(struct sonde_blocked_processes *processes, str
 		take_new(processes, listed, thread, now_ns);
 	if (!wait->kind)
 		return;
-	if (!wait->dur_ns) /* of one thread in k it may stand for more time than there was */
+	if (!wait->dur_ns) /* for one thread in k, stands_ns may exceed the time since the start */
 		wait->start_ns = now_ns > processes->start_ns + stands_ns ? now_ns - stands_ns : processes->start_ns;
 	wait->dur_ns += stands_ns;
 	wait->amount++;

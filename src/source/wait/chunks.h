@@ -1,4 +1,4 @@
-/* chunks.h: WAITS chunks being filled: calls that may wait, of all threads. One thread. */
+/* chunks.h: WAITS chunks under construction: blocking calls of all threads. One thread. */
 #ifndef SONDE_SOURCE_WAIT_CHUNKS_H
 #define SONDE_SOURCE_WAIT_CHUNKS_H
 
@@ -17,7 +17,7 @@ static inline void sonde_wait_chunks_init(struct sonde_wait_chunks *chunks, stru
 	sonde_encoder_init(&chunks->rows, SONDE_CHUNK_WAITS, SONDE_ENCODER_ROWS);
 }
 
-/* Without what was not written yet. */
+/* Discards what is not written yet. */
 static inline void sonde_wait_chunks_fini(struct sonde_wait_chunks *chunks)
 {
 	sonde_encoder_fini(&chunks->rows);
@@ -28,7 +28,7 @@ static inline int sonde_wait_chunks_flush(struct sonde_wait_chunks *chunks)
 	return sonde_recorder_rows(chunks->recorder, &chunks->rows);
 }
 
-/* In any order of time; a full chunk is written. */
+/* Rows may come in any time order; a full chunk is written. */
 static inline void sonde_wait_chunks_put(struct sonde_wait_chunks *chunks, const struct sonde_waits_row *wait)
 {
 	if (sonde_encoder_waits(&chunks->rows, wait))

@@ -1,9 +1,9 @@
-/* early.c: reads what processes say before they connect (wait/early.h).
+/* early.c: reads what processes report before they connect (wait/early.h).
  *
- * Slots are looked at in each round, and not at once: what the kernel tells of a process (its birth, its name) is to be
- * known first. One that executes has a slot for each program: they are taken in the order in which they began, and an
- * earlier one ends when the next begins. The memory of slots is allocated before a process may touch it (a full
- * machine would be SIGBUS there), more of it when half is in use.
+ * Slots are polled each round, but read with a delay, since the kernel's events about a process (its fork, its name)
+ * must be known first. A process that calls exec has a slot for each program: they are read in the order in which they
+ * began, and one ends when the next begins. The memory of slots is allocated before a process can touch it, because out
+ * of memory would mean SIGBUS there; more is allocated when half is in use.
  */
 #include "source/wait/early.h"
 
@@ -26,17 +26,17 @@
 #include "source/target/channel.h"
 
 #define COMMIT_FIRST 64u
-#define REST_NS 25000000u /* longer than events of the kernel wait to be taken */
+#define REST_NS 25000000u /* longer than kernel events wait to be read */
 #define SIZE_B (SONDE_EARLY_HEAD_B + (size_t)SONDE_EARLY_SLOTS * SONDE_EARLY_SLOT_B)
 
-/* A slot that somebody has taken. */
+/* A slot that a process has taken. */
 struct row {
-	pid_t pid;      /* 0 = nobody, as far as was seen */
-	uint32_t taken; /* words */
-	uint64_t began; /* in the clock */
+	pid_t pid;      /* 0 = none seen */
+	uint32_t taken; /* words read */
+	uint64_t began; /* raw clock value */
 	uint32_t thread;
-	int is_connected;                 /* what is mapped is known by what its rings tell */
-	struct sonde_wait_process *waits; /* NULL = not looked at yet, or no memory */
+	int is_connected;                 /* its mappings are known from its rings */
+	struct sonde_wait_process *waits; /* NULL = not read yet, or out of memory */
 };
 
 struct sonde_wait_early {
@@ -45,7 +45,7 @@ struct sonde_wait_early {
 	struct sonde_early_head *head;
 	struct sonde_early_slot *slots;
 	uint32_t clock;
-	uint32_t committed; /* ours: what stands in the head may have been changed */
+	uint32_t committed; /* our copy: the one in the shared head may have been modified */
 	uint64_t count;
 	struct row rows[SONDE_EARLY_SLOTS];
 	uint64_t words[SONDE_EARLY_WORDS];
@@ -81,8 +81,8 @@ static int lay_out(struct sonde_wait_early *early)
 	return early->committed ? 0 : -1;
 }
 
-/* Others of the user could read what they may not read in the processes themselves: 1 keeps those away that are no
- * parent of theirs and not root, 3 all (Documentation/admin-guide/LSM/Yama.rst). */
+/* Other processes of the user could read here what they may not read in the processes themselves: 1 restricts access to
+ * parents and root, 3 denies all (Documentation/admin-guide/LSM/Yama.rst). */
 static int is_restricted(void)
 {
 	char scope = '0';
@@ -172,7 +172,7 @@ static void begin(struct sonde_wait_early *early, struct row *row)
 		options->begun(options->context, sonde_recorder_process(options->recorder, row->pid, began_ns));
 }
 
-/* Copies of stacks are not kept where others of the user can read them: their words are cleared as they are taken. */
+/* Stack copies must not stay where other processes of the user can read them: their words are cleared once read. */
 static void wipe(struct sonde_early_slot *slot, uint32_t at, size_t size, uint64_t first)
 {
 	if (first >> SONDE_HEAP_ADDRESS_BITS != SONDE_EARLY_COPY)
@@ -181,12 +181,12 @@ static void wipe(struct sonde_early_slot *slot, uint32_t at, size_t size, uint64
 		atomic_store_explicit(&slot->words[at + i], 0, memory_order_relaxed);
 }
 
-/* Takes the whole records that are there, which nobody changes any more: how many words. */
+/* Copies the complete records, which do not change any more: returns the number of words. */
 static uint32_t copy_records(struct sonde_wait_early *early, struct sonde_early_slot *slot, uint32_t from)
 {
 	uint32_t at = from;
 	while (at + 1 < SONDE_EARLY_WORDS) {
-		/* acquire: the rest of a record was written before */
+		/* acquire: the rest of the record was written before */
 		uint64_t first = atomic_load_explicit(&slot->words[at], memory_order_acquire);
 		uint64_t second = atomic_load_explicit(&slot->words[at + 1], memory_order_relaxed);
 		size_t size = first ? sonde_wait_process_size(first, second) : 0;
@@ -213,7 +213,7 @@ static void take_words(struct sonde_wait_early *early, uint32_t i)
 	row->taken += count;
 }
 
-/* Takes all that was said, and gives the slot back. */
+/* Reads all remaining records, and frees the slot. */
 static void end(struct sonde_wait_early *early, uint32_t i)
 {
 	struct row *row = &early->rows[i];
@@ -221,7 +221,7 @@ static void end(struct sonde_wait_early *early, uint32_t i)
 		begin(early, row);
 	take_words(early, i);
 	uint64_t rest = row->taken < SONDE_EARLY_WORDS ? atomic_load(&early->slots[i].words[row->taken]) : 0;
-	if (row->waits && rest) /* no record: it is counted as that */
+	if (row->waits && rest) /* not a valid record: counted as bad */
 		sonde_wait_process_add(row->waits, row->thread, &rest, 1);
 	if (row->waits)
 		sonde_wait_process_end(row->waits);
@@ -234,13 +234,13 @@ static void end(struct sonde_wait_early *early, uint32_t i)
 
 /* --- slots ------------------------------------------------------------------------------------------------------- */
 
-/* Rows of slots that were taken since; how many are in use. */
+/* Fills rows of newly taken slots; returns how many are in use. */
 static uint32_t look(struct sonde_wait_early *early)
 {
 	uint32_t used = 0;
 	for (uint32_t i = 0; i < early->committed; i++) {
 		struct row *row = &early->rows[i];
-		/* acquire: who says that it has begun took the slot before; until then it may give the slot back */
+		/* acquire: a process that has set `began` owns the slot; before that it may give it back */
 		uint64_t began = row->began ? 0 : atomic_load_explicit(&early->slots[i].began, memory_order_acquire);
 		uint32_t owner = atomic_load(&early->head->owners[i]);
 		used += owner != 0;
@@ -252,7 +252,7 @@ static uint32_t look(struct sonde_wait_early *early)
 	return used;
 }
 
-/* The first slot of a process that began before `began`; SONDE_EARLY_SLOTS: none did. */
+/* The process's slot with the earliest start before `began`; SONDE_EARLY_SLOTS: none. */
 static uint32_t first_of(const struct sonde_wait_early *early, pid_t pid, uint64_t began)
 {
 	uint32_t first = SONDE_EARLY_SLOTS;
@@ -266,7 +266,7 @@ static uint32_t first_of(const struct sonde_wait_early *early, pid_t pid, uint64
 	return first;
 }
 
-/* The programs that a process executed before one end. */
+/* Ends the slots of programs that a process executed earlier. */
 static void end_earlier(struct sonde_wait_early *early, pid_t pid, uint64_t began)
 {
 	uint32_t first;
@@ -283,7 +283,7 @@ static void drain_slot(struct sonde_wait_early *early, uint32_t i, int final, ui
 {
 	struct row *row = &early->rows[i];
 	int is_over = final || atomic_load(&early->slots[i].moved) || is_dead(row->pid);
-	if (!row->began) { /* it was killed meanwhile, or gave the slot back, which may be another's by now */
+	if (!row->began) { /* it was killed, or gave the slot back, which may now belong to another process */
 		if (is_over && atomic_load(&early->head->owners[i]) == (uint32_t)row->pid)
 			end(early, i);
 		return;
@@ -330,6 +330,6 @@ void sonde_wait_early_connected(struct sonde_wait_early *early, pid_t pid)
 	end_earlier(early, pid, early->rows[last].began);
 	if (!early->rows[last].waits && early->rows[last].began)
 		begin(early, &early->rows[last]);
-	take_words(early, last); /* a signal's handler may have connected in the middle of a call: that one comes yet */
+	take_words(early, last); /* a signal handler may have connected during a call, which is reported later */
 	early->rows[last].is_connected = 1;
 }

@@ -1,6 +1,6 @@
-/* early.h: the recorder's end of what processes say before they connect (format/early.h). One thread.
+/* early.h: the recorder's side of early reports, which processes make before they connect (format/early.h). One thread.
  *
- * Everything in the slots is hostile.
+ * Everything in the slots is untrusted.
  */
 #ifndef SONDE_SOURCE_WAIT_EARLY_H
 #define SONDE_SOURCE_WAIT_EARLY_H
@@ -19,23 +19,23 @@ struct sonde_wait_early_options {
 	struct sonde_wait_chunks *chunks;
 	const struct sonde_channel *channel;
 	void *context;
-	void (*begun)(void *context, uint32_t process); /* one of the recording's has a slot; NULL = nobody is told */
+	void (*begun)(void *context, uint32_t process); /* a process of the recording has a slot; may be NULL */
 };
 
-/* Lays the memory out; NULL = none: processes connect at once. */
+/* Creates the shared memory; NULL = none: processes connect immediately. */
 struct sonde_wait_early *sonde_wait_early_new(const struct sonde_wait_early_options *options);
-void sonde_wait_early_free(struct sonde_wait_early *early); /* NULL is fine */
+void sonde_wait_early_free(struct sonde_wait_early *early); /* NULL is allowed */
 
-/* What processes find it by, in the environment: "PID FD". */
+/* The location of the memory for the environment of processes: "PID FD". */
 void sonde_wait_early_place(const struct sonde_wait_early *early, char *out, size_t out_b);
-/* Processes so far. */
+/* Number of processes so far. */
 uint64_t sonde_wait_early_count(const struct sonde_wait_early *early);
-/* Whether a process has a slot. */
+/* True if a process has a slot. */
 int sonde_wait_early_has(const struct sonde_wait_early *early, pid_t pid);
 
-/* Takes what was said. `final`: no more will be. */
+/* Reads new reports. `final`: there will be no more. */
 void sonde_wait_early_drain(struct sonde_wait_early *early, int final);
-/* All that a process said, which has connected: its slots are taken back. */
+/* Reads all early reports of a process that has connected, and reclaims its slots. */
 void sonde_wait_early_connected(struct sonde_wait_early *early, pid_t pid);
 
 #endif

@@ -1,8 +1,8 @@
 /* lock_names.c: names of locks (wait/lock_names.h).
  *
- * A module is what is mapped of one file, with the memory behind it that belongs to no file (.bss): an address is one
- * of the file's by where its first byte lies. What is mapped is read again for an address that nothing was known of,
- * and so are, once a module, the names of its variables. All of it is the target's, and hostile.
+ * A module consists of the mappings of a file and the anonymous memory after them that belongs to it (.bss): an address
+ * is converted to the file's by the location of its first byte. Mappings are read again for an unknown address; a
+ * module's variable names are read once. All of it comes from the target and is untrusted.
  */
 #include "source/wait/lock_names.h"
 
@@ -24,7 +24,7 @@ enum place { PLACE_FILE, PLACE_HEAP, PLACE_STACK, PLACE_SHARED, PLACE_OTHER };
 
 struct module {
 	char *path;
-	uint64_t bias; /* what is added to addresses of the file */
+	uint64_t bias; /* added to the file's addresses */
 	int is_read;
 	struct sonde_name_table variables;
 };
@@ -32,12 +32,12 @@ struct module {
 struct range {
 	uint64_t start, end;
 	enum place place;
-	uint32_t module; /* of a file */
+	uint32_t module; /* for mappings of a file */
 };
 
 struct sonde_lock_names {
 	pid_t pid;
-	uint64_t read_ns; /* when its mappings were; 0 = not yet */
+	uint64_t read_ns; /* time of the last read of the mappings; 0 = never */
 	struct module *modules;
 	size_t module_count;
 	struct range *ranges;
@@ -71,7 +71,7 @@ void sonde_lock_names_free(struct sonde_lock_names *names)
 	free(names);
 }
 
-/* --- what is mapped ---------------------------------------------------------------------------------------------- */
+/* --- mappings ---------------------------------------------------------------------------------------------------- */
 
 static struct range *add_range(struct sonde_lock_names *names, const struct sonde_maps_line *line)
 {
@@ -88,7 +88,7 @@ static struct range *add_range(struct sonde_lock_names *names, const struct sond
 	return range;
 }
 
-/* The module that the line goes on with, or a new one, whose start is told by the line. */
+/* The module that the line continues, or a new one that starts at the line. */
 static int module_of(struct sonde_lock_names *names, const struct sonde_maps_line *line, uint32_t *out)
 {
 	struct module *last = names->module_count ? &names->modules[names->module_count - 1] : NULL;
@@ -141,7 +141,7 @@ static void read_maps(struct sonde_lock_names *names)
 	snprintf(path, sizeof path, "/proc/%d/maps", (int)names->pid);
 	FILE *file = fopen(path, "re");
 	if (!file)
-		return; /* it has ended: what was read before holds */
+		return; /* it has exited: earlier data stays valid */
 	forget(names);
 	names->read_ns = sonde_clock_now_ns();
 	while (fgets(text, sizeof text, file)) {
@@ -160,7 +160,7 @@ static const struct range *find(const struct sonde_lock_names *names, uint64_t a
 
 /* --- variables --------------------------------------------------------------------------------------------------- */
 
-/* The bias: where the file's first byte lies, less the address that the file has for it. */
+/* Computes the bias: the location of the file's first byte, less its address in the file. */
 static void read_variables(struct sonde_lock_names *names, struct module *module)
 {
 	char path[4096 + 32];

@@ -1,4 +1,4 @@
-/* process.c: takes the words of hooks apart (wait/process.h). Everything in them is hostile. */
+/* process.c: decodes the words of the hooks (wait/process.h). They are untrusted. */
 #include "source/wait/process.h"
 
 #include <errno.h>
@@ -19,14 +19,14 @@
 #include "util/error.h"
 
 #define STACKS_MAX (1u << 24)
-#define AHEAD (1u << 16) /* of the highest known: a number beyond that is not one */
+#define AHEAD (1u << 16) /* above the highest known number; anything beyond is invalid */
 
 struct stack {
 	uint32_t node;
 	uint8_t status;
 };
 
-/* Rows by a number that the process gives, from 1. */
+/* Rows by a number that the process assigns, from 1. */
 struct numbered {
 	void *rows;
 	size_t row_b, count, cap, max;
@@ -37,20 +37,20 @@ enum { CALL_WORDS = 5 };
 struct call {
 	uint64_t words[CALL_WORDS];
 	uint32_t thread;
-	pid_t holder; /* as we see it; 0 = none, or not known */
+	pid_t holder; /* in our pid namespace; 0 = none, or unknown */
 };
 
 struct sonde_wait_process {
 	struct sonde_wait_process_options options;
-	uint32_t id; /* the recording's */
+	uint32_t id; /* id in the recording */
 	struct sonde_lock_names *names;
 	struct numbered stacks;  /* struct stack */
-	struct numbered objects; /* uint32_t: the recording's */
+	struct numbered objects; /* uint32_t: ids in the recording */
 	struct call *calls;
 	size_t call_count, call_cap;
-	size_t settled;                           /* of these: what they name is known */
-	uint64_t bad;                             /* words that make no sense */
-	uint64_t unkept;                          /* records for which there was no memory */
+	size_t settled;                           /* calls whose references have been defined */
+	uint64_t bad;                             /* invalid words */
+	uint64_t unkept;                          /* records lost for lack of memory */
 	uint64_t copied[SONDE_EARLY_STACK_WORDS]; /* the last copy of its stack, the highest word last */
 };
 
@@ -109,7 +109,7 @@ static void *row_at(const struct numbered *table, uint32_t number)
 	return number && number <= table->count ? (char *)table->rows + (number - 1) * table->row_b : NULL;
 }
 
-/* The row of a number, made if it is new; NULL: it cannot be one (*bad), or there is no memory (*unkept). */
+/* The row of a number, created if new; NULL: invalid number (*bad), or out of memory (*unkept). */
 static void *row_make(struct numbered *table, uint32_t number, uint64_t *bad, uint64_t *unkept)
 {
 	if (!number || number > table->max || number > table->count + AHEAD) {
@@ -153,7 +153,7 @@ static void take_stack(struct sonde_wait_process *process, const uint64_t *words
 					    sonde_clock_now_ns(), words + 2, size - 2);
 }
 
-/* A stack that the process has copied: it is walked here. What was the same is there from the last copy. */
+/* Unwinds a stack that the process copied. Words unchanged since the last copy are taken from that copy. */
 static void take_copy(struct sonde_wait_process *process, const uint64_t *words, size_t size)
 {
 	uint64_t sp = words[3], top = words[5], most_b = sizeof process->copied;
@@ -177,8 +177,8 @@ static void take_copy(struct sonde_wait_process *process, const uint64_t *words,
 		stack->status = (uint8_t)sonde_unwinder_run(process->options.hooked->unwinder, &sample, &stack->node);
 }
 
-/* The loader's name of a library is most often a link; the kernel, who tells other sources, names what it leads to. Of
- * a process that has ended links are followed where we are. */
+/* The loader's name of a library is usually a link, while the kernel, which reports to other sources, names its target.
+ * If the process has exited, links are followed in our own namespace. */
 static void follow_links(char path[SONDE_EARLY_PATH_MAX_B + 1], pid_t pid)
 {
 	char place[SONDE_EARLY_PATH_MAX_B + 32], real[SONDE_EARLY_PATH_MAX_B + 1];
@@ -197,7 +197,7 @@ static void follow_links(char path[SONDE_EARLY_PATH_MAX_B + 1], pid_t pid)
 	close(fd);
 }
 
-/* The process may have ended since: what is mapped is told by itself. */
+/* The process reports its mappings itself, since it may have exited by now. */
 static void take_mapping(struct sonde_wait_process *process, const uint64_t *words)
 {
 	char path[SONDE_EARLY_PATH_MAX_B + 1];
@@ -239,7 +239,7 @@ static void take_object(struct sonde_wait_process *process, const uint64_t *word
 	*id = sonde_recorder_object(process->options.recorder, &object);
 }
 
-/* The thread that held a lock: one that is known, or that the process has now. */
+/* The thread that held a lock: a known thread, or one that the process has now. */
 static uint32_t holder_of(const struct sonde_wait_process *process, pid_t tid, uint64_t time_ns)
 {
 	char path[64];
@@ -252,7 +252,7 @@ static uint32_t holder_of(const struct sonde_wait_process *process, pid_t tid, u
 	return sonde_recorder_thread(process->options.recorder, process->options.pid, tid, time_ns);
 }
 
-/* Whom a call waited for: a child that has ended, a thread that has, or who held a lock and may still be there. */
+/* The thread that a call waited for: an exited child, an exited thread, or a lock holder that may still be there. */
 static uint32_t other_of(const struct sonde_wait_process *process, const struct sonde_waits_row *wait, pid_t tid)
 {
 	uint64_t end_ns = wait->start_ns + wait->dur_ns;
@@ -301,7 +301,7 @@ static void keep_call(struct sonde_wait_process *process, uint32_t thread, const
 	call->thread = thread;
 	pid_t holder = (pid_t)((words[0] & SONDE_HEAP_ADDRESS_MASK) >> SONDE_WAIT_KIND_BITS);
 	call->holder = holder ? sonde_channel_tid(process->options.channel, process->options.pid, holder)
-			      : 0; /* while its rings are there */
+			      : 0; /* while its rings exist */
 }
 
 size_t sonde_wait_process_size(uint64_t first, uint64_t second)
@@ -330,7 +330,7 @@ void sonde_wait_process_add(struct sonde_wait_process *process, uint32_t thread,
 	for (size_t at = 0; at < count; at += size) {
 		uint64_t op = words[at] >> SONDE_HEAP_ADDRESS_BITS;
 		size = count - at > 1 ? sonde_wait_process_size(words[at], words[at + 1]) : 0;
-		if (!size || size > count - at) { /* where the next begins is not known */
+		if (!size || size > count - at) { /* the start of the next record is unknown */
 			process->bad += count - at;
 			return;
 		}

@@ -1,5 +1,5 @@
-/* process.h: what one life of a program in one process said of its calls that wait: words in (format/wait.h), rows
- * of WAITS out. One thread.
+/* process.h: the blocking calls of one lifetime of a program in a process: words in (format/wait.h), rows of WAITS out.
+ * One thread.
  */
 #ifndef SONDE_SOURCE_WAIT_PROCESS_H
 #define SONDE_SOURCE_WAIT_PROCESS_H
@@ -20,21 +20,21 @@ struct sonde_wait_process_options {
 	struct sonde_wait_chunks *chunks;
 	const struct sonde_channel *channel;
 	pid_t pid;
-	uint32_t clock;   /* enum sonde_ring_clock, of its words */
-	uint64_t time_ns; /* when it is known to have been that process */
+	uint32_t clock;   /* enum sonde_ring_clock of its words */
+	uint64_t time_ns; /* a time at which it is known to be that process */
 };
 
 /* -ENOMEM. */
 int sonde_wait_process_new(struct sonde_wait_process **out, const struct sonde_wait_process_options *options);
-/* Writes the rest, counts what could not be taken as lost, and frees. */
+/* Writes pending calls, counts what could not be recorded as lost, and frees. */
 void sonde_wait_process_end(struct sonde_wait_process *process);
 
-/* Words of one thread's ring: whole records. `thread` is the recording's. */
+/* Words of one thread's ring: whole records. `thread` is an id of the recording. */
 void sonde_wait_process_add(struct sonde_wait_process *process, uint32_t thread, const uint64_t *words, size_t count);
-/* Words of a record that begins with these two; 0: there is no such record. */
+/* Size in words of a record that begins with these two; 0: invalid record. */
 size_t sonde_wait_process_size(uint64_t first, uint64_t second);
-/* All rings were read once more: what calls name that came before the last time has been told by now, also by other
- * threads. They are written. */
+/* Call after all rings have been read once more: everything that calls read before the previous settle refer to has now
+ * been defined, also by other threads. Writes those calls. */
 void sonde_wait_process_settle(struct sonde_wait_process *process);
 
 #endif

@@ -1,8 +1,8 @@
 /* waits.c: the waits source: where threads wait and for what, from hooks inside the target (src/inject/wait/waits.h).
  *
- * libsonde-waits.so is preloaded into the command and what it starts. It stands before the calls of the C library that
- * may wait: for locks, time and other tasks (--threads), for files (--io). Its words come through the channel
- * (target/channel.h), which is drained before us.
+ * libsonde-waits.so is preloaded into the command and its children. It interposes the blocking calls of the C library:
+ * for locks, time and other tasks (--threads), for files (--io). Its words arrive through the channel
+ * (target/channel.h), which is drained before this source.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -24,7 +24,7 @@
 #include "util/error.h"
 
 #define OBJECT SONDE_WAITS_OBJECT
-#define ENVIRONMENT "SONDE_WAITS" /* src/inject: filters of seccomp, enum sonde_wait_what, where early words go */
+#define ENVIRONMENT "SONDE_WAITS" /* for src/inject: seccomp filters, enum sonde_wait_what, early reports */
 #define METHOD "libc calls; stacks from call-frame tables"
 
 struct process {
@@ -38,20 +38,20 @@ struct sonde_source_run {
 	struct sonde_recorder *recorder;
 	struct sonde_hooked hooked;
 	struct sonde_wait_chunks chunks;
-	struct sonde_wait_early *early; /* NULL = all connect at once */
+	struct sonde_wait_early *early; /* NULL = all connect immediately */
 	struct sonde_cut_off *cut_off;
 	struct sonde_channel *channel;
 	struct sonde_channel_listener listener;
-	struct process *processes; /* the newest life of a number first */
-	uint8_t *told;             /* by id of the recording: it has connected */
+	struct process *processes; /* the newest lifetime of a pid first */
+	uint8_t *told;             /* by id in the recording: it has connected */
 	size_t told_count;
 	uint64_t connected, left, hidden;
-	char left_name[16], hidden_name[16]; /* of the first */
+	char left_name[16], hidden_name[16]; /* name of the first one */
 };
 
 /* --- what processes report --------------------------------------------------------------------------------------- */
 
-/* Without memory it is as if it had not. */
+/* If out of memory, the process counts as not connected. */
 static void note_told(struct sonde_source_run *run, uint32_t id)
 {
 	if (id >= run->told_count) {
@@ -66,7 +66,7 @@ static void note_told(struct sonde_source_run *run, uint32_t id)
 	run->told[id] = 1;
 }
 
-/* What it says before it connects counts, too. */
+/* Early reports count, too. */
 static void on_begun(void *context, uint32_t process)
 {
 	note_told(context, process);
@@ -107,7 +107,7 @@ static void on_words(void *context, pid_t pid, const struct sonde_pool_thread *t
 		sonde_wait_process_add(process->waits, thread->id, words, count);
 }
 
-/* The oldest life of that number. */
+/* Ends the oldest lifetime of the pid. */
 static void on_closed(void *context, pid_t pid)
 {
 	struct sonde_source_run *run = context;
@@ -136,7 +136,7 @@ static void on_left(void *context, pid_t pid, const struct sonde_link_leave *lea
 	}
 }
 
-/* Before it is read anew what lies where: what was told of an object that has gone since is looked up in that. */
+/* Called before the maps are read again: addresses in objects unloaded since then are resolved with the old maps. */
 static void on_passed(void *context, pid_t pid, const struct sonde_channel_drainer *drainer)
 {
 	(void)context;

@@ -1,4 +1,4 @@
-/* waits.h: the object of the waits source that is put into programs. */
+/* waits.h: the object that the waits source injects into programs. */
 #ifndef SONDE_SOURCE_WAIT_WAITS_H
 #define SONDE_SOURCE_WAIT_WAITS_H
 

@@ -1,4 +1,4 @@
-/* program.c: turns sites, zones, events, counters and histograms of one process into the recording's (zone/program.h).
+/* program.c: converts sites, zones, events, counters and histograms of a process to the recording's (zone/program.h).
  */
 #include "source/zone/program.h"
 
@@ -18,7 +18,7 @@
 #define EARLY_MAX_NS 1000000u
 
 struct histogram {
-	uint32_t site; /* the recording's */
+	uint32_t site; /* id in the recording */
 	uint64_t count, sum, min, max;
 	uint64_t hits[SONDE_HIST_BUCKETS];
 };
@@ -28,19 +28,19 @@ struct program {
 	struct sonde_snapshots *snapshots;
 	struct sonde_pool *pool;
 	pid_t pid;
-	uint32_t process; /* the recording's */
+	uint32_t process; /* id in the recording */
 	struct sonde_live *live;
-	uint32_t sites[SONDE_RING_MAX_SITES]; /* the recording's ids */
+	uint32_t sites[SONDE_RING_MAX_SITES]; /* ids in the recording */
 	struct histogram **histograms;
 	size_t histogram_count;
-	struct sonde_heap_events *blocks; /* of the process's own pools; NULL = it has reported none */
-	uint64_t blocks_ns;               /* of the latest event of theirs */
-	struct sonde_devices *devices;    /* that it has reported; NULL = none */
+	struct sonde_heap_events *blocks; /* of the process's own pools; NULL = none reported */
+	uint64_t blocks_ns;               /* time of their latest event */
+	struct sonde_devices *devices;    /* reported devices; NULL = none */
 };
 
 /* --- sites ------------------------------------------------------------------------------------------------------- */
 
-/* A pool of the process's own: a heap, not a site. */
+/* A pool of the process's own is a heap, not a site. */
 static void take_own_pool(struct program *program, uint32_t site, const char *name)
 {
 	if (!program->blocks) {
@@ -83,7 +83,7 @@ static uint32_t site_id(struct program *program, uint32_t site)
 
 /* --- zones and events -------------------------------------------------------------------------------------------- */
 
-/* What was open before a gap is not known to have ended: it ends where the gap does. */
+/* Zones open before a gap may have ended within it: they end where the gap ends. */
 static void close_open(struct program *program, struct sonde_drain_thread *thread, uint32_t id, uint64_t time_ns)
 {
 	const uint32_t end = 0;
@@ -91,7 +91,7 @@ static void close_open(struct program *program, struct sonde_drain_thread *threa
 		sonde_recorder_zones(program->recorder, program->process, id, &end, &time_ns, 1);
 }
 
-/* Sites into the recording's; 0, an end, stays 0. */
+/* Converts sites to ids of the recording; 0 (end of a zone) stays 0. */
 static void translate(struct program *program, const uint32_t *sites, size_t count, uint32_t *ids)
 {
 	uint32_t other = 0;
@@ -112,7 +112,7 @@ static void take_zones(void *context, struct sonde_drain_thread *thread, const u
 	if (gap)
 		close_open(program, thread, id, times_ns[0]);
 	uint64_t left_out = sonde_live_zones(program->live, thread, sites, times_ns, count, gap);
-	if (left_out) /* with their ends; the target counts them, too */
+	if (left_out) /* begins and ends; the target counts them, too */
 		sonde_pool_count_lost(program->pool, SONDE_RING_LOST_NESTED, 2 * left_out);
 	translate(program, sites, count, ids);
 	sonde_recorder_zones(program->recorder, program->process, id, ids, times_ns, count);
@@ -138,7 +138,7 @@ static int is_of_devices(const struct sonde_event *event)
 	return event->type >= SONDE_EVENT_DEVICE && event->type <= SONDE_EVENT_ACTIVITY_LOST;
 }
 
-/* The thread that asked for an activity, which may be reported after that thread has ended. */
+/* The thread that submitted an activity, which may be reported after that thread has exited. */
 static uint32_t asker_of(struct program *program, const struct sonde_event_activity *activity)
 {
 	pid_t tid = sonde_pool_outer_tid(program->pool, activity->tid);
@@ -147,7 +147,7 @@ static uint32_t asker_of(struct program *program, const struct sonde_event_activ
 	return thread ? thread : sonde_recorder_thread(program->recorder, program->pid, tid, activity->head.time);
 }
 
-/* `thread`: the one that reports it. */
+/* `thread`: the reporting thread. */
 static void take_device_event(struct program *program, uint32_t thread, const struct sonde_event *event)
 {
 	const struct sonde_event_activity *activity = (const void *)event;
@@ -183,7 +183,7 @@ static void take_event(void *context, struct sonde_drain_thread *thread, const s
 		take_device_event(program, id, event);
 	} else {
 		sonde_live_event(program->live, event);
-		struct sonde_event *own = (struct sonde_event *)(uintptr_t)event; /* the drain's copy, ours to change */
+		struct sonde_event *own = (struct sonde_event *)(uintptr_t)event; /* the drain's copy: writable */
 		own->site = event->site ? site_id(program, event->site) : 0;
 		sonde_recorder_event(program->recorder, program->process, id, own);
 	}
@@ -273,7 +273,7 @@ static void drained(void *context, uint64_t before_ns)
 		sonde_devices_settle(program->devices);
 }
 
-/* --- questions --------------------------------------------------------------------------------------------------- */
+/* --- queries ----------------------------------------------------------------------------------------------------- */
 
 static size_t answer(void *context, const struct sonde_link_query *query, struct sonde_link_answer *out)
 {
@@ -281,8 +281,8 @@ static size_t answer(void *context, const struct sonde_link_query *query, struct
 	return sonde_live_answer(program->live, query, out);
 }
 
-/* Events are put in order up to a time that had passed before they were read: so they are read once more, after the
- * latest of those that are there. */
+/* Events are merged up to a time that had passed before they were read. So they are read once more, after the time of
+ * the latest event. */
 static int answer_blocks(void *context, const char *name, struct sonde_link_blocks *out)
 {
 	struct program *program = context;
@@ -298,7 +298,7 @@ static int answer_blocks(void *context, const char *name, struct sonde_link_bloc
 	return sonde_heap_events_totals(program->blocks, name, out);
 }
 
-/* --- beginning and end ------------------------------------------------------------------------------------------- */
+/* --- start and end ----------------------------------------------------------------------------------------------- */
 
 static void program_end(void *context)
 {

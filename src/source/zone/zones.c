@@ -1,6 +1,6 @@
-/* zones.c: the zones source: what programs record by themselves, with libsonde (zone/program.h).
+/* zones.c: the zones source: what programs record themselves with libsonde (zone/program.h).
  *
- * A listener of the channel as others are: a program sink takes the records of each process that connects as
+ * An ordinary listener of the channel: a program sink takes the records of each process that connects as
  * SONDE_LINK_ZONES. Nothing is drained here: the channel does that. The source's record also reports what kept
  * processes from connecting.
  */
@@ -72,7 +72,7 @@ static int zones_drain(struct sonde_source_run *run, uint64_t horizon_ns, int fi
 	return sonde_recorder_error(run->context.recorder);
 }
 
-/* What could not be seen, and why. */
+/* What could not be recorded, and why. */
 static void write_detail(const struct sonde_source_run *run, char *out, size_t out_b)
 {
 	int used = 0;
