@@ -41,8 +41,7 @@ static inline const struct sonde_activity_row *sonde_activity_row(uint32_t kind)
 	return &rows[kind < SONDE_ACTIVITY_KINDS ? kind : 0];
 }
 
-/* --- ring events: each is followed by its texts, concatenated, then padded with zeros
- * -------------------------------- */
+/* --- ring events: each is followed by its texts, concatenated, then padded with zeros ---------------------------- */
 
 struct sonde_event_device {
 	struct sonde_event head;

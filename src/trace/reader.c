@@ -314,7 +314,7 @@ int sonde_reader_refresh(struct sonde_reader *reader)
 	return file_b == reader->scan.file_b ? 0 : scan_on(reader, file_b);
 }
 
-/* --- accessors --------------------------------------------------------------------------------------------------- */
+/* --- accessors ---------------------------------------------------------------------------------------------------- */
 
 const struct sonde_file_head *sonde_reader_head(const struct sonde_reader *reader)
 {

@@ -30,8 +30,7 @@
 #define likely(condition) __builtin_expect(!!(condition), 1)
 #define unlikely(condition) __builtin_expect(!!(condition), 0)
 
-/* --- implemented by the object that has the hooks
- * -------------------------------------------------------------------- */
+/* --- implemented by the object that has the hooks ----------------------------------------------------------------- */
 
 /* The environment variable with the settings: the number of the recorder's own seccomp filters, then the object's
  * settings, which start at `wanted`; read once. */
@@ -137,7 +136,7 @@ struct hook_thread {
 	struct hook_step steps[HOOK_WALK_MAX];
 };
 
-/* --- hook/hook_process.c -------------------------------------------------------------------------------------------- */
+/* --- hook/hook_process.c ------------------------------------------------------------------------------------------ */
 
 /* State for the time before the process connects (wait/early.c); owner: its first thread. */
 struct hook_early {
@@ -181,7 +180,7 @@ void hook_process_forked(void);
 /* Stops recording for good, and reports the reason to the recorder. */
 void hook_process_leave(enum sonde_link_reason reason);
 
-/* --- hook/hook_thread.c --------------------------------------------------------------------------------------------- */
+/* --- hook/hook_thread.c ------------------------------------------------------------------------------------------- */
 
 extern __thread struct hook_thread *hook_self __attribute__((tls_model("initial-exec")));
 
@@ -274,7 +273,7 @@ static inline uint64_t hook_thread_ticks(struct hook_thread *thread)
 	return 0;
 }
 
-/* --- hook/hook_rules.c ---------------------------------------------------------------------------------------------- */
+/* --- hook/hook_rules.c -------------------------------------------------------------------------------------------- */
 
 /* Fields of a packed row of a call-frame table (unwind/table.h). */
 #define HOOK_RULE_CFA(packed) ((int32_t)(uint32_t)(packed))
@@ -326,12 +325,12 @@ static inline uint64_t hook_rules_get(const struct hook_thread *thread, uint64_t
 	}
 }
 
-/* --- hook/hook_unwind.c --------------------------------------------------------------------------------------------- */
+/* --- hook/hook_unwind.c ------------------------------------------------------------------------------------------- */
 
 /* Walks to the thread's root: frames[1] to *innermost of the thread, at least one frame. Returns the innermost. */
 struct hook_frame *hook_unwind(struct hook_thread *thread, const struct hook_caller *caller);
 
-/* --- hook/hook_stack.c ---------------------------------------------------------------------------------------------- */
+/* --- hook/hook_stack.c -------------------------------------------------------------------------------------------- */
 
 int hook_stack_init(void);
 /* The number of the stack last found by hook_unwind(), recorded first if it is new; 0 = no room. */

@@ -65,7 +65,7 @@ void inject_executes_hidden(const char *name)
 	inject_calls_end();
 }
 
-/* --- start ----------------------------------------------------------------------------------------------------- */
+/* --- start ------------------------------------------------------------------------------------------------------- */
 
 int hook_process_open(void)
 {
@@ -127,7 +127,7 @@ void hook_process_forked(void)
 	inject_calls_end();
 }
 
-/* --- end ------------------------------------------------------------------------------------------------------- */
+/* --- end --------------------------------------------------------------------------------------------------------- */
 
 /* Wakes threads that wait for a chunk, so that they check whether recording goes on. */
 static void wake(struct sonde_ring_pool *pool)

@@ -52,7 +52,7 @@ struct inject_thread {
 
 extern __thread struct inject_thread inject_self __attribute__((tls_model("initial-exec")));
 
-/* --- cpu/process.c ------------------------------------------------------------------------------------------------- */
+/* --- cpu/process.c ------------------------------------------------------------------------------------------------ */
 
 struct inject_settings {
 	uint64_t period_ns;
@@ -82,7 +82,7 @@ struct sonde_process *inject_process(void);
 /* The calling process ends: records what its main thread ran since its last sample. */
 void inject_process_end(void);
 
-/* --- cpu/thread.c -------------------------------------------------------------------------------------------------- */
+/* --- cpu/thread.c ------------------------------------------------------------------------------------------------- */
 
 void inject_thread_init(void);
 void inject_thread_begin(const struct inject_stack *stack);
@@ -98,7 +98,7 @@ void inject_thread_resume(void);
  * small. */
 void inject_thread_room(size_t size_b);
 
-/* --- cpu/sample.c -------------------------------------------------------------------------------------------------- */
+/* --- cpu/sample.c ------------------------------------------------------------------------------------------------- */
 
 void inject_sample_handler(int number, siginfo_t *info, void *context);
 /* True if a signal comes from one of our timers. */
@@ -107,7 +107,7 @@ extern const char inject_sample_mark; /* its address is the timers' value */
 /* The thread's final event: its CPU time, and that of the process if it ends too (else 0). */
 void inject_sample_rest(uint64_t process_ns);
 
-/* --- cpu/writer.c -------------------------------------------------------------------------------------------------- */
+/* --- cpu/writer.c ------------------------------------------------------------------------------------------------- */
 
 /* Reserves room for an event of `words`; NULL = none now, counted by cause. Never waits. */
 struct sonde_event *inject_writer_reserve(struct sonde_ring_pool *pool, uint32_t words);
@@ -116,7 +116,7 @@ void inject_writer_publish(struct sonde_event *event, const struct sonde_event *
 /* The thread stops writing. */
 void inject_writer_release(void);
 
-/* --- cpu/dispositions.c -------------------------------------------------------------------------------------------- */
+/* --- cpu/dispositions.c ------------------------------------------------------------------------------------------- */
 
 /* Installs our handler; the previous one becomes the program's. 0 or −1. */
 int inject_dispositions_take(void);

@@ -39,7 +39,7 @@ static int reads_no_cycles;
 static call_six next_syscall;
 static call_prctl next_prctl;
 
-/* --- our system calls ------------------------------------------------------------------------------------------- */
+/* --- our system calls ------------------------------------------------------------------------------------------ */
 
 int inject_calls_begin(void)
 {

@@ -246,7 +246,7 @@ static __attribute__((noinline)) void tell_copy(uint64_t began_at, int from, int
 
 COPIES(COPY)
 
-/* --- new descriptors ---------------------------------------------------------------------------------------------- */
+/* --- new descriptors --------------------------------------------------------------------------------------------- */
 
 #define GIVER(type, name, parameters, arguments) \
 	BEGIN(type, name, parameters)            \
@@ -355,7 +355,7 @@ static inline uint64_t began_mapping(int flags, const struct hook_caller *caller
 MMAP(mmap)
 MMAP(mmap64)
 
-/* --- closed descriptors ------------------------------------------------------------------------------------------- */
+/* --- closed descriptors ------------------------------------------------------------------------------------------ */
 
 /* Forgotten before the call: another thread may get the number at once. EBADF is not recorded: some programs close all
  * possible numbers. */

@@ -201,8 +201,7 @@ __attribute__((constructor)) static void wait_stdio_begin(void)
 	protect(&where, PROT_READ);
 }
 
-/* --- opening and closing streams
- * ----------------------------------------------------------------------------------- */
+/* --- opening and closing streams --------------------------------------------------------------------------------- */
 
 #define NEEDS(failed, name)           \
 	if (!WAIT_KNOWN(next.name)) { \

@@ -21,7 +21,7 @@
 /* What is recorded: bits of enum sonde_wait_what; 0 = nothing (any more). */
 extern uint32_t wait_wanted;
 
-/* --- wait/record.c: one call ------------------------------------------------------------------------------------ */
+/* --- wait/record.c: one call -------------------------------------------------------------------------------------- */
 
 /* The time in the pool's clock, for the start and end of calls; 0 = recording is off. Keeps errno. */
 uint64_t wait_now(void);
@@ -42,7 +42,7 @@ void wait_record_until(const struct wait_call *call, uint64_t ended, const struc
 /* Numbers and records an object; 0 = there are too many, or no room. `name` NULL = none. */
 uint32_t wait_object(enum sonde_object_kind kind, uint64_t address, const char *name);
 
-/* --- wait/files.c ----------------------------------------------------------------------------------------------- */
+/* --- wait/files.c ------------------------------------------------------------------------------------------------- */
 
 /* Records a call on a descriptor that has just returned; amount ≤ 0: no bytes. Keeps errno. */
 void wait_tell(uint64_t began, enum sonde_wait_kind kind, int fd, int64_t amount, const struct hook_caller *caller);
@@ -50,7 +50,7 @@ void wait_tell(uint64_t began, enum sonde_wait_kind kind, int fd, int64_t amount
 /* Writes the words of a CALL record. */
 void wait_record_words(uint64_t *out, const struct wait_call *call, uint64_t took, uint32_t stack);
 
-/* --- wait/early.c: before the process connects ------------------------------------------------------------------- */
+/* --- wait/early.c: before the process connects -------------------------------------------------------------------- */
 
 /* Reads where the recorder has prepared memory for it. */
 void wait_early_configure(const char **wanted);
@@ -64,8 +64,7 @@ int wait_early_object(const uint64_t *record, uint32_t words);
 /* The process has connected through this thread: records the numbered objects again. */
 void wait_early_end(struct hook_thread *thread);
 
-/* --- wait/mappings.c: the code that stacks of a process may contain
- * ------------------------------------------------- */
+/* --- wait/mappings.c: the code that stacks of a process may contain ----------------------------------------------- */
 
 /* Calls `take` for each code range of every loaded object with a MAPPING record (format/early.h): its head and, in
  * words, its path. Stops at the first nonzero result and returns it; -1 also if an object has no path, or the loader
@@ -86,8 +85,7 @@ uint32_t wait_object_known(int fd);
 void wait_object_forget(int fd);
 void wait_object_forget_range(unsigned first, unsigned last);
 
-/* --- wait/table.c: locks that were waited for
- * ----------------------------------------------------------------------- */
+/* --- wait/table.c: locks that were waited for --------------------------------------------------------------------- */
 
 #define WAIT_MARK_BITS 12
 
@@ -135,7 +133,7 @@ struct wait_hold wait_lock_hold(const void *address);
 /* The same for a semaphore about to be posted or a condition about to be signalled: a hold of zero length. */
 struct wait_hold wait_lock_post(const void *address);
 
-/* --- wait/locks.c ------------------------------------------------------------------------------------------ */
+/* --- wait/locks.c ------------------------------------------------------------------------------------------------- */
 
 /* True if the thread, which holds the mutex, has taken it once (not recursively): the next unlock frees it. */
 int wait_mutex_is_outermost(const void *mutex);
