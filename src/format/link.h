@@ -171,10 +171,10 @@ struct sonde_link_scanned {
 };
 
 enum sonde_link_reason {
-	SONDE_LINK_SANDBOX = 0, /* about to sandbox itself: we must make no more system calls */
-	SONDE_LINK_NO_ROOM = 1, /* its address space is limited */
-	SONDE_LINK_SILENT = 2,  /* the recorder did not answer its connection attempt */
-	SONDE_LINK_OWN = 3, /* its own allocator precedes the hooks, and blocks are sampled: it never connects */
+	SONDE_LINK_SANDBOX = 0,  /* about to sandbox itself: we must make no more system calls */
+	SONDE_LINK_NO_ROOM = 1,  /* its address space is limited */
+	SONDE_LINK_SILENT = 2,   /* the recorder did not answer its connection attempt */
+	SONDE_LINK_OWN = 3,      /* its own allocator precedes the hooks, and blocks are sampled: it never connects */
 	SONDE_LINK_NO_CLOCK = 4, /* about to forbid itself the cycle counter */
 	SONDE_LINK_NO_FILES = 5, /* about to execute a program that cannot read our files and so will not load them */
 	SONDE_LINK_REASONS = 6,
@@ -186,7 +186,7 @@ struct sonde_link_leave {
 	struct sonde_link_head head;
 	uint32_t pid;
 	uint32_t reason; /* enum sonde_link_reason */
-	uint64_t time; /* in the clock of its pool; later data in its rings is incomplete. 0: it has no pool */
+	uint64_t time;   /* in the clock of its pool; later data in its rings is incomplete. 0: it has no pool */
 	char name[16];
 	uint32_t client; /* enum sonde_link_client */
 	uint32_t reserved;

@@ -49,7 +49,7 @@
 #define SONDE_RING_MAX_SITES SONDE_RING_WORDS /* a counter chunk has a slot for each */
 #define SONDE_RING_INDEX_OFFSET (SONDE_RING_CHUNKS_OFFSET - 4u * SONDE_RING_MAX_SITES)
 #define SONDE_RING_SITES_B (SONDE_RING_INDEX_OFFSET - SONDE_RING_SITES_OFFSET)
-#define SONDE_RING_SITE_OTHER 1u              /* used for all sites when the table is full */
+#define SONDE_RING_SITE_OTHER 1u /* used for all sites when the table is full */
 
 enum sonde_ring_clock { SONDE_RING_CLOCK_CYCLES = 1, SONDE_RING_CLOCK_NS = 2 };
 enum sonde_ring_on_full { SONDE_RING_DROP = 0, SONDE_RING_OVERWRITE = 1, SONDE_RING_BLOCK = 2 };
@@ -63,7 +63,7 @@ enum sonde_ring_lost {
 	SONDE_RING_LOST_DEEP = 4,        /* more zones opened while the ring was full than the thread can remember */
 	SONDE_RING_LOST_SITES = 5,       /* sites counted as '(other)' */
 	SONDE_RING_LOST_HISTS = 6,       /* histogram values for which the thread has no slot */
-	SONDE_RING_LOST_NESTED = 7, /* zones nested too deeply for a recording; counted by the drainer */
+	SONDE_RING_LOST_NESTED = 7,      /* zones nested too deeply for a recording; counted by the drainer */
 	SONDE_RING_LOST_CAUSES = 8,
 };
 

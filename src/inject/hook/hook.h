@@ -83,7 +83,7 @@ struct hook_frame {
 	uint64_t hash;    /* of this frame and all frames outside it */
 	/* while the first so many of the thread's checks hold, all frames outside this one are unchanged */
 	uint32_t checks;
-	uint32_t stack;   /* number of the stack with this leaf; 0 = not requested yet */
+	uint32_t stack; /* number of the stack with this leaf; 0 = not requested yet */
 };
 
 /* How a frame determines the frame pointer of its caller. */
@@ -108,11 +108,10 @@ struct hook_step {
 struct hook_thread {
 	uint64_t
 	    where; /* HOOK_OUTSIDE, or the stack address of the hook that the thread is in; 0 = in a forked child */
-	_Atomic uint64_t *at,
-	    *limit;       /* next word of the chunk; below `limit` a block fits; NULL without a chunk */
-	uint64_t last;    /* ticks of the previous record */
-	uint64_t begun;   /* the last block returned, if it was recorded */
-	uint64_t deleted; /* the block that operator delete is about to free */
+	_Atomic uint64_t *at, *limit; /* next word of the chunk; below `limit` a block fits; NULL without a chunk */
+	uint64_t last;                /* ticks of the previous record */
+	uint64_t begun;               /* the last block returned, if it was recorded */
+	uint64_t deleted;             /* the block that operator delete is about to free */
 	struct hook_frame *innermost; /* points into `frames` */
 	uint8_t status;               /* of the last walk that reached the outermost frame */
 	uint8_t is_cut;               /* frames[1] is not the outermost frame: there were too many */
