@@ -1,9 +1,10 @@
-/* device.h: device work on its way into a recording: the rows of activities.def, and the events of rings that tell of
- * devices, queues, operations and activities (include/sonde/device.h has what they mean).
+/* device.h: device work on its way into a recording: the rows of activities.def, and the ring events for devices,
+ * queues, operations and activities (their fields are explained in include/sonde/device.h).
  *
- * Devices, queues and operations are numbered by the process, from 1, each kind by itself. The thread that adds one
- * tells of it before anybody can name it; whoever reads ring after ring may still come across an activity first. Times
- * of activities are CLOCK_MONOTONIC ns; the time of the event is when it was told, in the ring's clock.
+ * Each process numbers its devices, queues and operations from 1, each kind separately. The thread that adds one writes
+ * its event before any thread can refer to it; a consumer that reads one ring after the other may still see an activity
+ * first. Times of activities are CLOCK_MONOTONIC ns; the time of the event itself is when it was written, in the ring's
+ * clock.
  */
 #ifndef SONDE_FORMAT_DEVICE_H
 #define SONDE_FORMAT_DEVICE_H
@@ -12,8 +13,8 @@
 
 #include "format/event.h"
 
-#define SONDE_DEVICE_TID_UNKNOWN UINT32_MAX /* in the event of an activity: nobody knows who asked */
-#define SONDE_DEVICE_NUMBER_MAX (1u << 20)  /* of devices, queues and operations of a process */
+#define SONDE_DEVICE_TID_UNKNOWN UINT32_MAX /* in an activity event: the submitting thread is unknown */
+#define SONDE_DEVICE_NUMBER_MAX (1u << 20)  /* limit on the numbers of devices, queues and operations */
 
 enum sonde_activity_where { SONDE_ACTIVITY_ON_NOTHING = 0, SONDE_ACTIVITY_ON_DEVICE, SONDE_ACTIVITY_ON_HOST };
 
@@ -27,7 +28,7 @@ enum sonde_activity_kind {
 #define SONDE_ACTIVITY(id, number, name, where, title) SONDE_ACTIVITY_##id = (number),
 #include "format/activities.def"
 #undef SONDE_ACTIVITY
-	SONDE_ACTIVITY_KINDS = 23, /* numbers are below */
+	SONDE_ACTIVITY_KINDS = 23, /* all numbers are smaller */
 };
 
 static inline const struct sonde_activity_row *sonde_activity_row(uint32_t kind)
@@ -40,7 +41,7 @@ static inline const struct sonde_activity_row *sonde_activity_row(uint32_t kind)
 	return &rows[kind < SONDE_ACTIVITY_KINDS ? kind : 0];
 }
 
-/* --- events of rings: each is followed by its texts, one after the other, padded together with zeros ------------- */
+/* --- ring events: each is followed by its texts, concatenated, then padded with zeros ---------------------------- */
 
 struct sonde_event_device {
 	struct sonde_event head;
@@ -78,17 +79,17 @@ _Static_assert(sizeof(struct sonde_event_operation) == 80, "operation event");
 struct sonde_event_activity {
 	struct sonde_event head;
 	uint32_t operation, queue;
-	uint32_t tid; /* of the process's namespace; 0 = the thread that tells; or SONDE_DEVICE_TID_UNKNOWN */
+	uint32_t tid; /* in the process's namespace; 0 = the reporting thread; or SONDE_DEVICE_TID_UNKNOWN */
 	uint32_t reserved;
 	uint64_t start_ns, end_ns;
-	uint64_t queued_ns, submitted_ns; /* 0 = not known */
+	uint64_t queued_ns, submitted_ns; /* 0 = unknown */
 	uint64_t correlation;             /* 0 = none */
 	uint64_t size_b;
 	uint64_t address;
 };
 _Static_assert(sizeof(struct sonde_event_activity) == 88, "activity event");
 
-/* Activities that whoever tells does not know: the cause follows. */
+/* Activities that the reporting process lost track of: the text of the cause follows. */
 struct sonde_event_activity_lost {
 	struct sonde_event head;
 	uint64_t count;

@@ -1,20 +1,20 @@
-/* early.h: memory that the recorder lays out for the first calls of all processes, before they connect: in each of them
- * a process writes what it says (format/wait.h) into a slot of its own.
+/* early.h: shared memory for the first calls of all processes, before they connect: each process writes its records
+ * (format/wait.h) into a slot of its own.
  *
- * A file without a name, which the recorder holds: a head, then slots. Whoever has something to say opens it through
- * /proc/PID/fd, looks whether it is the one (its link, the magic number, the name of the recorder's socket), puts its
- * pid in the place of a free slot's owner, and writes. The recorder reads, and clears the slot once the process has
- * ended, executed another program or moved to rings of its own. Words are as in rings, with two more records:
+ * The memory is an unnamed file that the recorder holds: a head, then slots. A process opens it through /proc/PID/fd,
+ * verifies it (link text, magic number, the name of the recorder's socket), claims a free slot by storing its pid as
+ * the owner, and writes. The recorder reads, and clears the slot once the process has ended, executed another program
+ * or moved to rings of its own. Words are as in rings, with two more records:
  *
- * COPY: op; number << 32 | words that follow; pc, sp, fp of the caller; where the copy ends; the stack from sp on, as
- * far as it is not the same as when it was copied before. The recorder walks it, and clears what follows the head;
- * calls name it as they do a STACK.
+ * COPY: op; number << 32 | number of stack words that follow; pc, sp, fp of the caller; end address of the copied stack
+ * range; the stack from sp up to where it equals the previous copy. The recorder unwinds it, then clears all but the
+ * record's head; calls refer to it as they do to a STACK.
  *
  * MAPPING: op; path_b << 32 | build_id_b; start, end, offset in the file; the build-id in three words; the path in
- * words, without a 0. It is told before the COPYs that have addresses in it.
+ * words, without a NUL. It precedes the COPYs with addresses in it.
  *
- * Whoever is of the recorder's user can open the file. So no process writes there whose memory that user's may not
- * read (PR_GET_DUMPABLE), and one that becomes such leaves.
+ * Every process of the recorder's user can open the file. So a process whose memory that user may not read
+ * (PR_GET_DUMPABLE) does not write there, and a process that becomes undumpable stops using its slot.
  */
 #ifndef SONDE_FORMAT_EARLY_H
 #define SONDE_FORMAT_EARLY_H
@@ -29,14 +29,15 @@
 #define SONDE_EARLY_HEAD_B 4096u
 #define SONDE_EARLY_SLOT_B 16384u
 #define SONDE_EARLY_WORDS (SONDE_EARLY_SLOT_B / 8 - 8)
-#define SONDE_EARLY_FIRST_WORDS 512u  /* of the stack that are copied first, at most: its end is that of all copies */
-#define SONDE_EARLY_STACK_WORDS 1024u /* of a later copy, with what was the same */
+/* maximum size of the first stack copy, which sets the end address of all copies */
+#define SONDE_EARLY_FIRST_WORDS 512u
+#define SONDE_EARLY_STACK_WORDS 1024u /* maximum size of a later copy, including the unchanged part */
 #define SONDE_EARLY_PATH_MAX_B 255u
 #define SONDE_EARLY_BUILD_ID_MAX_B 20u
 
-/* After SONDE_WAIT_OBJECT. */
+/* Continues after SONDE_WAIT_OBJECT. */
 enum sonde_early_op { SONDE_EARLY_COPY = 18, SONDE_EARLY_MAPPING = 19 };
-#define SONDE_EARLY_COPY_HEAD 6u /* words before what follows */
+#define SONDE_EARLY_COPY_HEAD 6u /* words before the variable part */
 #define SONDE_EARLY_MAPPING_HEAD 8u
 
 struct sonde_early_head {
@@ -45,16 +46,16 @@ struct sonde_early_head {
 	uint32_t reserved;
 	char socket[48];
 	_Atomic uint32_t committed; /* slots that have memory; written by the recorder */
-	/* pid as the recorder sees it, 0 = free: taken by the process, given back by the recorder */
+	/* pid as the recorder sees it, 0 = free: set by the process, reset by the recorder */
 	_Atomic uint32_t owners[SONDE_EARLY_SLOTS];
 };
 _Static_assert(sizeof(struct sonde_early_head) <= SONDE_EARLY_HEAD_B, "the head of early words");
 
 struct sonde_early_slot {
-	_Atomic uint64_t began; /* when it was taken, in the clock; 0 = not yet said */
-	_Atomic uint64_t moved; /* 1: the process has rings of its own, and writes here no more */
+	_Atomic uint64_t began; /* when the slot was claimed, in the clock above; 0 = not set yet */
+	_Atomic uint64_t moved; /* 1: the process has rings of its own and writes here no more */
 	uint64_t reserved[6];
-	_Atomic uint64_t words[SONDE_EARLY_WORDS]; /* records; the first word of one is stored last */
+	_Atomic uint64_t words[SONDE_EARLY_WORDS]; /* records; the first word of a record is stored last */
 };
 _Static_assert(sizeof(struct sonde_early_slot) == SONDE_EARLY_SLOT_B, "a slot of early words");
 

@@ -1,9 +1,9 @@
 /* meta.h: the records of META chunks: low-volume facts, each with a tag (record.h).
  *
  * Each record starts with struct sonde_meta_head and is padded with zeros to a multiple of 8. size_b counts the head
- * and excludes the padding. Trailing fields a reader does not know are ignored; missing trailing ones read as 0.
+ * but not the padding. Trailing fields unknown to a reader are ignored; missing trailing fields read as 0.
  *
- * format/records.def declares their fields: struct sonde_meta_process and the others are made from it.
+ * format/records.def declares the fields: struct sonde_meta_process and the others are generated from it.
  */
 #ifndef SONDE_FORMAT_META_H
 #define SONDE_FORMAT_META_H
@@ -49,13 +49,12 @@ SONDE_META_RECORDS(SONDE_META_STRUCT)
 SONDE_PLAIN_RECORDS(SONDE_PLAIN_STRUCT)
 
 enum sonde_module_flag {
-	SONDE_MODULE_KERNEL = 1, /* the kernel and its modules; addresses are kernel addresses */
-	SONDE_MODULE_ANONYMOUS =
-	    2,                    /* no file behind it: JIT or other generated code; addresses are process addresses */
-	SONDE_MODULE_SPECIAL = 4, /* [vdso] and its like */
+	SONDE_MODULE_KERNEL = 1,    /* the kernel and its modules; addresses are kernel addresses */
+	SONDE_MODULE_ANONYMOUS = 2, /* no file: JIT or other generated code; addresses are process addresses */
+	SONDE_MODULE_SPECIAL = 4,   /* [vdso] and the like */
 };
 
-/* A place in the source that makes zones, counters and so on. */
+/* A call site of zones, counters and so on. */
 enum sonde_site_kind {
 	SONDE_SITE_ZONE = 1,
 	SONDE_SITE_COUNTER = 2,
@@ -65,23 +64,24 @@ enum sonde_site_kind {
 	SONDE_SITE_INSTANT = 6,
 	SONDE_SITE_ITERATION = 7,
 	SONDE_SITE_COUNT = 8, /* count-only zone */
-	SONDE_SITE_POOL = 9,  /* in rings: what POOL_TAKE and POOL_GIVE name; a HEAP of the recording */
+	SONDE_SITE_POOL = 9,  /* in rings: the site of POOL_TAKE and POOL_GIVE; becomes a HEAP of the recording */
 };
 
-/* In head.reserved of a SYMBOL record: from symbol tables alone; the module's DWARF, which was not read, knows more. */
+/* In head.reserved of a SYMBOL record: from symbol tables alone; the module's DWARF was not read and may have more
+ * detail. */
 enum sonde_symbol_flag { SONDE_SYMBOL_NAMES_ONLY = 1 };
 
 enum sonde_source_state {
-	SONDE_SOURCE_ON = 1,          /* it ran, fully */
+	SONDE_SOURCE_ON = 1,          /* it ran without limits */
 	SONDE_SOURCE_LIMITED = 2,     /* it ran; `detail` says what it could not see */
-	SONDE_SOURCE_UNAVAILABLE = 3, /* asked for or default, but impossible here: `detail` says why and what to do */
-	SONDE_SOURCE_OFF = 4,         /* not asked for */
+	SONDE_SOURCE_UNAVAILABLE = 3, /* requested or default, but impossible here: `detail` says why and what to do */
+	SONDE_SOURCE_OFF = 4,         /* not requested */
 };
 
 enum sonde_heap_kind {
-	SONDE_HEAP_MALLOC = 1,  /* what the allocator's functions give out, and operators new */
-	SONDE_HEAP_MAPPING = 2, /* mmap() and brk() that the program calls itself, not its allocator */
-	SONDE_HEAP_POOL = 3,    /* what the program says of an allocator of its own: sonde_alloc() */
+	SONDE_HEAP_MALLOC = 1,  /* blocks returned by allocation functions and operator new */
+	SONDE_HEAP_MAPPING = 2, /* mmap() and brk() called by the program itself, not by its allocator */
+	SONDE_HEAP_POOL = 3,    /* blocks of the program's own allocator, reported by sonde_alloc() */
 };
 
 enum sonde_snapshot_reason {
@@ -89,26 +89,26 @@ enum sonde_snapshot_reason {
 	SONDE_SNAPSHOT_COMMAND = 2,  /* sonde snapshot */
 	SONDE_SNAPSHOT_SIGNAL = 3,   /* the recorder was sent SIGUSR1 */
 	SONDE_SNAPSHOT_INTERVAL = 4, /* --snapshot-every */
-	SONDE_SNAPSHOT_END = 5,      /* as the process ended */
+	SONDE_SNAPSHOT_END = 5,      /* when the process ended */
 };
 
 /* What calls of a process wait for. */
 enum sonde_object_kind {
-	SONDE_OBJECT_LOCK = 1,   /* address: of the lock; name: of the variable, where there is one */
+	SONDE_OBJECT_LOCK = 1,   /* address: of the lock; name: of the variable, if any */
 	SONDE_OBJECT_FILE = 2,   /* name: its path */
-	SONDE_OBJECT_SOCKET = 3, /* name: of whom it is connected to */
+	SONDE_OBJECT_SOCKET = 3, /* name: its peer */
 	SONDE_OBJECT_PIPE = 4,
-	SONDE_OBJECT_OTHER = 5, /* name: as /proc/PID/fd has it */
+	SONDE_OBJECT_OTHER = 5, /* name: as in /proc/PID/fd */
 };
 
 enum sonde_heap_leak {
-	SONDE_HEAP_UNREACHABLE = 1, /* when the process ended, nothing pointed to them */
+	SONDE_HEAP_UNREACHABLE = 1, /* leaked: unreachable when the process ended */
 	SONDE_HEAP_REACHABLE = 2,
-	SONDE_HEAP_NOT_KNOWN = 3, /* nobody could look */
-	SONDE_HEAP_INDIRECT = 4,  /* of the unreachable, which count them: other such blocks point to them */
+	SONDE_HEAP_NOT_KNOWN = 3, /* reachability was not checked */
+	SONDE_HEAP_INDIRECT = 4,  /* the part of the unreachable ones that other unreachable blocks point to */
 };
 
-/* Why nobody looked, of a light recording. */
+/* The reason in a light recording. */
 #define SONDE_HEAP_NOT_ASKED "leaks were not checked: record with --heap, not light"
 
 #endif

@@ -1,4 +1,4 @@
-/* metric.h: the rows of metrics.def: what the numbers of SERIES chunks mean. */
+/* metric.h: the rows of metrics.def: the meaning of the values in SERIES chunks. */
 #ifndef SONDE_FORMAT_METRIC_H
 #define SONDE_FORMAT_METRIC_H
 
@@ -15,7 +15,7 @@ enum sonde_metric_kind { SONDE_METRIC_GAUGE = 1, SONDE_METRIC_TOTAL = 2 };
 struct sonde_metric_row {
 	const char *name, *unit;
 	enum sonde_metric_kind kind;
-	const char *title; /* for people */
+	const char *title; /* shown to users */
 };
 
 static inline const struct sonde_metric_row *sonde_metric_row(enum sonde_metric metric)

@@ -1,7 +1,7 @@
-/* check.c: XXH3 over heads and chunks, from memory or straight from a file.
+/* check.c: XXH3 over heads and chunks, from memory or directly from a file.
  *
- * The only file that includes xxhash, inlined: at 64 bytes to a few hundred KB a call the hash is faster than the copy
- * that brought the bytes.
+ * The only file that includes xxhash, inlined: for calls of 64 bytes to a few hundred KB the hash is faster than
+ * copying the bytes.
  */
 #include "trace/check.h"
 

@@ -1,4 +1,4 @@
-/* check.h: checksums of the file head and of chunks, and what a chunk head must look like to be one. */
+/* check.h: checksums of the file head and of chunks, and plausibility checks for chunk heads. */
 #ifndef SONDE_TRACE_CHECK_H
 #define SONDE_TRACE_CHECK_H
 
@@ -7,18 +7,19 @@
 
 #include "format/record.h"
 
-/* XXH3 64 of head_b bytes of a file head (at least a struct sonde_file_head) with its check field read as 0. */
+/* XXH3 64 of head_b bytes of a file head (at least a struct sonde_file_head), with its check field read as 0. */
 uint64_t sonde_check_head(const void *head, size_t head_b);
 
 /* XXH3 64 of a chunk: its head with check read as 0, its summary, its stored body. */
 uint64_t sonde_check_chunk(const struct sonde_chunk_head *head, const void *summary, const void *stored);
 
-/* The same, of the chunk at `offset` of a file: `head` is already read, the rest is read through `scratch`, so that a
- * head's claims cost no memory. 0 and the checksum, or a negative errno (-EBADMSG: the file ends before the chunk). */
+/* The same for the chunk at `offset` of a file. `head` is already read; the rest is streamed through `scratch`, so the
+ * sizes claimed by a head cost no memory. Returns 0 and the checksum, or a negative errno (-EBADMSG: the file ends
+ * before the chunk does). */
 int sonde_check_file_chunk(uint64_t *out, int fd, uint64_t offset, const struct sonde_chunk_head *head, void *scratch,
 			   size_t scratch_b);
 
-/* Whether a head's own fields are possible and the chunk at `offset` would end within `file_b` bytes. */
+/* True if the head's fields are possible and a chunk at `offset` ends within `file_b` bytes. */
 int sonde_check_plausible(const struct sonde_chunk_head *head, uint64_t offset, uint64_t file_b);
 
 /* Size of a whole chunk. */

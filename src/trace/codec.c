@@ -1,11 +1,12 @@
 /* codec.c: zstd, level 1.
  *
- * Columns of deltas are already small; level 1 takes what is left at 400 MB/s and more, and higher levels gain little
- * on them. Times of zones are small numbers in no order: matches among them are short, many, and save little beside
- * Huffman's code, so level 1 with long steps between looks for matches packs them twice as fast, they unpack twice as
- * fast, and are as small (nested zones of random length 3.42 for 3.48 bytes a zone, a tight loop 0.41 for 0.33). zstd
- * leaves that code out where steps are long, unless it is asked for. Bodies below 128 bytes are not worth a frame head.
- * A decompression context is 160 KB, so a reader keeps one spare; whoever finds it taken makes another.
+ * Columns of deltas are already small; level 1 compresses the rest at 400 MB/s and more, and higher levels gain little.
+ * Times of zones are small, unordered numbers: their matches are short, frequent, and save little on top of Huffman
+ * coding. With long steps between match searches, level 1 compresses and decompresses them twice as fast at about the
+ * same size (nested zones of random length 3.42 instead of 3.48 bytes per zone, a tight loop 0.41 instead of 0.33).
+ * With long steps zstd omits Huffman coding unless it is requested. Bodies below 128 bytes are not worth a frame
+ * header. A decompression context is 160 KB, so a reader keeps one spare; a thread that finds it in use creates
+ * another.
  */
 #include "trace/codec.h"
 
@@ -13,14 +14,14 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 
-#define ZSTD_STATIC_LINKING_ONLY /* ZSTD_c_literalCompressionMode; a library without it packs less */
+#define ZSTD_STATIC_LINKING_ONLY /* ZSTD_c_literalCompressionMode; a library without it compresses less */
 #include <zstd.h>
 
 #include "util/error.h"
 
 #define LEVEL 1
 #define NOISE_STEP 512
-#define LITERALS_PACKED 1 /* the enumeration has changed its name from release to release, not its values */
+#define LITERALS_PACKED 1 /* the enumerator's name varies between releases, its value does not */
 #define MIN_B 128
 
 struct sonde_packer {
@@ -28,7 +29,7 @@ struct sonde_packer {
 };
 
 struct sonde_unpacker {
-	/* NULL while in use. Exchanged whole: acquire on taking pairs with release on giving back. */
+	/* NULL while in use. Exchanged as a whole: acquire when taking it pairs with release when returning it. */
 	_Atomic(ZSTD_DCtx *) spare;
 };
 
@@ -66,7 +67,7 @@ int sonde_packer_pack(struct sonde_packer *packer, struct sonde_buf *scratch, co
 	(void)ZSTD_CCtx_setParameter(packer->context, ZSTD_c_literalCompressionMode, is_noise ? LITERALS_PACKED : 0);
 	size_t packed_b = ZSTD_compress2(packer->context, packed, body_b - 1, body, body_b);
 	if (ZSTD_isError(packed_b))
-		return 0; /* it did not fit, which is: did not get smaller */
+		return 0; /* did not fit, so did not shrink */
 	scratch->len_b = packed_b;
 	return 1;
 }

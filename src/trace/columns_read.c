@@ -5,8 +5,8 @@
 
 #define COLUMNS_MAX 64
 
-/* The directory says nothing about how many columns there are; but the sum of directory and columns grows with each
- * that is counted in, so only one number of columns makes it the body's size. */
+/* The directory does not store the number of columns. But the total size of directory and columns grows with each
+ * column counted, so only one number of columns gives the size of the body. */
 int sonde_columns_split(struct sonde_column *columns, size_t count, const struct sonde_chunk_data *data)
 {
 	uint64_t raw_b = data->head->raw_b;
@@ -31,7 +31,7 @@ int sonde_columns_split(struct sonde_column *columns, size_t count, const struct
 	return 0;
 }
 
-/* The seven-bit groups of eight bytes side by side. */
+/* Packs the seven-bit groups of eight bytes together. */
 static inline uint64_t squeeze(uint64_t word)
 {
 	word &= 0x7f7f7f7f7f7f7f7fu;
@@ -40,12 +40,12 @@ static inline uint64_t squeeze(uint64_t word)
 	return (word & 0x000000000fffffffu) | (word & 0x0fffffff00000000u) >> 4;
 }
 
-/* A position in a column: up to eight bytes are loaded, of which `used_bits` are taken already. */
+/* A position in a column: up to eight bytes are loaded, of which `used_bits` are consumed. */
 struct feed {
 	const uint8_t *at; /* where `word` was loaded */
 	const uint8_t *end;
 	uint64_t word;
-	uint64_t stops; /* the high bits of the last bytes of the values that are still in `word` */
+	uint64_t stops; /* high bits of the last bytes of the values still in `word` */
 	unsigned used_bits;
 };
 
@@ -64,9 +64,9 @@ static inline void load(struct feed *feed)
 	feed->stops = ~feed->word & 0x8080808080808080u;
 }
 
-/* As sonde_varint_get(), faster where lengths vary: one load serves all values that end within eight bytes, and from
- * one to the next only the lowest stop is cleared; nothing waits for a length. 0, or -EBADMSG at the end of the column.
- */
+/* Like sonde_varint_get(), but faster for mixed lengths: one load serves all values that end within eight bytes, and
+ * the next value only clears the lowest stop bit; nothing waits for a length. Returns 0, or -EBADMSG at the end of the
+ * column. */
 static inline int take(struct feed *feed, uint64_t *out)
 {
 	if (!feed->stops)
@@ -85,7 +85,7 @@ static inline int take(struct feed *feed, uint64_t *out)
 	return 0;
 }
 
-/* The next eight values when all are one byte long, as ids and short times are. */
+/* The next eight values, if all of them are one byte long, as ids and short times are. */
 static inline int eight_bytes(const uint8_t *at, const uint8_t *end, uint64_t *word)
 {
 	if (end - at < 8)

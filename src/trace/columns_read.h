@@ -1,7 +1,7 @@
-/* columns_read.h: decodes columnar chunk bodies, a column at a time.
+/* columns_read.h: decodes columnar chunk bodies, one column at a time.
  *
- * One-byte values, the most frequent, take the first branch; where lengths mix (times), eight bytes are loaded at once
- * and squeezed together without a branch on the length. Everything is bounded by the column's end.
+ * One-byte values, the most frequent, take the first branch; for mixed lengths (times), eight bytes are loaded at once
+ * and packed without a branch on the length. No read goes beyond the column's end.
  */
 #ifndef SONDE_TRACE_COLUMNS_READ_H
 #define SONDE_TRACE_COLUMNS_READ_H
@@ -20,7 +20,7 @@ struct sonde_column {
 	const uint8_t *end;
 };
 
-/* Splits a body into the `count` columns known here; a newer minor version may have added more behind them. */
+/* Splits a body into the first `count` columns; a newer minor version may have added more after them. */
 int sonde_columns_split(struct sonde_column *columns, size_t count, const struct sonde_chunk_data *data);
 
 static inline size_t sonde_column_b(const struct sonde_column *column)
@@ -28,7 +28,7 @@ static inline size_t sonde_column_b(const struct sonde_column *column)
 	return (size_t)(column->end - column->at);
 }
 
-/* 0 when nothing is left. */
+/* 0 if the column is fully consumed. */
 static inline int sonde_column_end(const struct sonde_column *column)
 {
 	return column->at == column->end ? 0 : -EBADMSG;
@@ -43,9 +43,10 @@ static inline int sonde_column_next(struct sonde_column *column, uint64_t *out)
 	return 0;
 }
 
-/* Each takes the next `count` values, or fails with -EBADMSG. Sums begin anew with each call, at `base` or 0. */
+/* Each function takes the next `count` values, or fails with -EBADMSG. Every call restarts its running sum, at `base`
+ * or 0. */
 
-/* Deltas that add up to `base`. */
+/* Deltas, summed from `base`. */
 int sonde_column_times(struct sonde_column *column, size_t count, uint64_t base, uint64_t *out);
 
 /* Plain values; those above `max` become 0. */

@@ -1,4 +1,4 @@
-/* columns_write.c: a growing buffer a column, put together when the chunk is written. */
+/* columns_write.c: one growing buffer per column; the buffers are concatenated when the chunk is written. */
 #include "trace/columns_write.h"
 
 #include "base/varint.h"

@@ -12,20 +12,21 @@
 struct sonde_columns {
 	struct sonde_buf column[SONDE_COLUMNS_MAX];
 	size_t count;
-	uint32_t rows; /* counted by whoever fills them */
+	uint32_t rows; /* counted by the caller */
 	uint64_t time_min_ns, time_max_ns;
 };
 
 void sonde_columns_init(struct sonde_columns *columns, size_t count);
 void sonde_columns_fini(struct sonde_columns *columns);
 
-/* A varint, or one byte, more. Errors stick in the buffer and come out of sonde_columns_write(). */
+/* Appends a varint or a byte. Errors stick in the buffer and are returned by sonde_columns_write(). */
 void sonde_columns_put(struct sonde_columns *columns, size_t column, uint64_t value);
 void sonde_columns_put_byte(struct sonde_columns *columns, size_t column, uint8_t value);
 
-/* Room for `count` varints at the end of a column, not counted as used; NULL = no memory, which sticks. */
+/* Reserves space for `count` varints at the end of a column without marking it used; NULL when out of memory, a sticky
+ * error. */
 uint8_t *sonde_columns_room(struct sonde_columns *columns, size_t column, size_t count);
-/* Counts what was written there, up to `end`, as used. */
+/* Marks the reserved space up to `end` as used. */
 void sonde_columns_used(struct sonde_columns *columns, size_t column, const uint8_t *end);
 
 /* Writes directory and columns as the body of `chunk` and empties them. */

@@ -1,6 +1,6 @@
-/* decode.c: chunk bodies into arrays of values (decode.h).
+/* decode.c: decodes chunk bodies into arrays of values (decode.h).
  *
- * `memory` holds the arrays one behind the other, the wide ones first. Columns of bytes are used where they lie.
+ * `memory` holds the arrays back to back, wide types first. Byte columns are used in place.
  */
 #include "trace/decode.h"
 
@@ -18,7 +18,7 @@ struct decoding {
 	const void *values[SONDE_COLUMNS_MAX];
 };
 
-/* Splits the body; returns how many columns it has, all or up to the end of a group. */
+/* Splits the body; returns the number of columns, which is all or up to the end of a group. */
 static int split(struct sonde_column *columns, const struct sonde_chunk_layout *layout,
 		 const struct sonde_chunk_data *data)
 {
@@ -34,7 +34,7 @@ static int split(struct sonde_column *columns, const struct sonde_chunk_layout *
 	}
 }
 
-/* An array for each column that does not lie in the body as it is, zeroed; NULL without memory. */
+/* Allocates a zeroed array for each column that is not used in place; NULL when out of memory. */
 static uint8_t *arrange(struct decoding *decoding, struct sonde_buf *memory, size_t known)
 {
 	size_t count = decoding->layout->count, size_b = 0, changes_b = 0, offsets[SONDE_COLUMNS_MAX] = {0};
@@ -62,7 +62,7 @@ static uint8_t *arrange(struct decoding *decoding, struct sonde_buf *memory, siz
 	return at;
 }
 
-/* Differences to the value before of the same id. */
+/* Differences from the previous value with the same id. */
 static int add_changes(struct sonde_column *column, size_t rows, const uint32_t *ids, uint64_t *before, uint64_t *out)
 {
 	for (size_t i = 0; i < rows; i++) {
@@ -82,7 +82,7 @@ static int take_plain(struct sonde_column *column, size_t rows, uint64_t *out)
 	return 0;
 }
 
-/* A reference's largest id; of a number without a reference, what its type holds. */
+/* Largest id of the reference; for a value without a reference, the maximum of its type. */
 static uint32_t id_max(const struct decoding *decoding, const struct sonde_column_layout *column)
 {
 	return column->reference == SONDE_REFERENCE_NONE ? UINT32_MAX : decoding->ids[column->reference];
@@ -98,7 +98,7 @@ static int take_bytes(struct decoding *decoding, size_t i, struct sonde_column *
 static int take_column(struct decoding *decoding, size_t i, struct sonde_column *column, uint64_t *changes)
 {
 	const struct sonde_column_layout *layout = &decoding->layout->columns[i];
-	void *out = (void *)(uintptr_t)decoding->values[i]; /* in `memory`, unless bytes */
+	void *out = (void *)(uintptr_t)decoding->values[i]; /* in `memory`, unless the column has bytes */
 	int is_id = layout->width_b == 4;
 	switch (layout->coding) {
 	case SONDE_CODING_TIME:
@@ -116,7 +116,7 @@ static int take_column(struct decoding *decoding, size_t i, struct sonde_column 
 	}
 }
 
-/* Times that cannot be: an end behind all time, or a moment before it began. */
+/* Rejects impossible times: an end beyond the range of time, or a time before 0. */
 static int check_times(const struct decoding *decoding)
 {
 	const uint64_t *starts = decoding->values[0];

@@ -1,4 +1,4 @@
-/* encode.c: rows into the codings of their columns (encode.h). */
+/* encode.c: encodes rows column by column (encode.h). */
 #include "trace/encode.h"
 
 #include <errno.h>
@@ -24,7 +24,7 @@ static uint64_t zigzag(uint64_t value, uint64_t before)
 	return sonde_varint_zigzag((int64_t)(value - before));
 }
 
-/* The value before of an id; NULL without memory. */
+/* Slot of the previous value of an id; NULL when out of memory. */
 static uint64_t *changed_of(struct sonde_encoder *encoder, uint64_t id)
 {
 	if (id >= encoder->changed_cap) {
@@ -51,7 +51,7 @@ static uint64_t change(struct sonde_encoder *encoder, size_t column, uint64_t va
 	return coded;
 }
 
-/* Widens the chunk's time to that of the row that was put last. */
+/* Extends the chunk's time range to the last row. */
 static void cover(struct sonde_encoder *encoder)
 {
 	struct sonde_columns *columns = &encoder->columns;
@@ -107,7 +107,7 @@ int sonde_encoder_put(struct sonde_encoder *encoder, const void *row)
 	return ++encoder->columns.rows >= encoder->rows_max;
 }
 
-/* How many columns the chunk has: up to the last group with a value that is not 0. */
+/* Number of columns to write: up to the last group with a nonzero value. */
 static size_t count_needed(const struct sonde_encoder *encoder)
 {
 	const struct sonde_column_layout *columns = encoder->layout->columns;

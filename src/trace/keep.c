@@ -1,7 +1,8 @@
-/* keep.c: a list of compressed chunks under a limit of bytes and one of time.
+/* keep.c: a list of compressed chunks with a limit on bytes and on age.
  *
- * Chunks arrive nearly in order of time (each thread's are; threads lag by one drain), so age is judged by the newest
- * end seen and only the oldest arrival is looked at: a late chunk may outlive its time by the lag, none is lost early.
+ * Chunks arrive nearly in time order (each thread's do; threads lag by one drain). So age is relative to the latest end
+ * seen, and only the oldest arrival is checked: a late chunk may outlive the limit by the lag, but none is dropped
+ * early.
  */
 #include "trace/keep.h"
 

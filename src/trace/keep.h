@@ -1,4 +1,4 @@
-/* keep.h: the flight recorder's memory: the newest chunks, as they would be stored, oldest first. */
+/* keep.h: the flight recorder's memory: the newest chunks in stored form, oldest first. */
 #ifndef SONDE_TRACE_KEEP_H
 #define SONDE_TRACE_KEEP_H
 
@@ -9,11 +9,11 @@
 
 struct sonde_keep_chunk {
 	struct sonde_keep_chunk *next;
-	struct sonde_chunk_head head; /* seq and check are given when it is written */
+	struct sonde_chunk_head head; /* seq and check are set when the chunk is written */
 	uint8_t bytes[];              /* summary, then stored body */
 };
 
-/* Zeroed but for the limits it is empty. */
+/* Empty when zeroed except for the limits. */
 struct sonde_keep {
 	struct sonde_keep_chunk *first;
 	struct sonde_keep_chunk *last;
@@ -23,11 +23,11 @@ struct sonde_keep {
 	uint64_t newest_ns;
 };
 
-/* Copies a chunk in, then drops what is too old or too much (a chunk above max_b is dropped at once). */
+/* Copies a chunk in, then drops chunks beyond the limits (a chunk above max_b is dropped at once). */
 int sonde_keep_push(struct sonde_keep *keep, const struct sonde_chunk_head *head, const void *summary,
 		    const void *stored);
 
-/* Takes the oldest chunk out; free() it. NULL when empty. */
+/* Removes and returns the oldest chunk; the caller frees it with free(). NULL when empty. */
 struct sonde_keep_chunk *sonde_keep_take(struct sonde_keep *keep);
 
 void sonde_keep_clear(struct sonde_keep *keep);

@@ -1,4 +1,4 @@
-/* layout.c: the tables that format/chunks.def makes. */
+/* layout.c: the tables generated from format/chunks.def. */
 #include "trace/layout.h"
 
 #include <string.h>
@@ -53,7 +53,7 @@ static const struct sonde_chunk_layout layouts[SONDE_CHUNK_TYPES] = {
     [SONDE_CHUNK_ACTIVITIES] = CHUNK(activities), [SONDE_CHUNK_CALL_STACKS] = CHUNK(call_stacks),
 };
 
-/* The columns structs are arrays of pointers to those who treat all of them alike. */
+/* Generic code treats the columns structs as arrays of pointers. */
 #define CHECK_POINTERS(chunk)                                                                                       \
 	_Static_assert(sizeof(struct sonde_##chunk##_columns) == sizeof(chunk) / sizeof(*(chunk)) * sizeof(void *), \
 		       "a pointer a column");                                                                       \

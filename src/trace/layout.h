@@ -1,4 +1,4 @@
-/* layout.h: the columns of each chunk type (format/chunks.def), for code that treats all types alike. */
+/* layout.h: the columns of each chunk type (format/chunks.def), for code that handles all types alike. */
 #ifndef SONDE_TRACE_LAYOUT_H
 #define SONDE_TRACE_LAYOUT_H
 
@@ -8,14 +8,14 @@
 #include "format/chunks.h"
 #include "format/record.h"
 
-#define SONDE_COLUMNS_MAX 10 /* of a chunk */
+#define SONDE_COLUMNS_MAX 10 /* most columns of any chunk type */
 
 struct sonde_column_layout {
 	const char *name;
 	uint8_t width_b;   /* of a decoded value: 1, 4 or 8 */
 	uint8_t coding;    /* enum sonde_coding */
 	uint8_t reference; /* enum sonde_reference */
-	uint8_t group;     /* 0 = always there */
+	uint8_t group;     /* 0 = always present */
 	uint16_t row_at;   /* offset in the row struct */
 };
 
@@ -25,7 +25,7 @@ struct sonde_chunk_layout {
 	size_t count;
 };
 
-/* The layout of a chunk type, or NULL: its body is coded by hand (ZONES, HEAP, STACKS), or has no columns. */
+/* The layout of a chunk type; NULL if its body has an encoding of its own (ZONES, HEAP, STACKS) or no columns. */
 const struct sonde_chunk_layout *sonde_chunk_layout(enum sonde_chunk_type type);
 
 /* Reads and writes a field of a row struct. */

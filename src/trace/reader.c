@@ -1,14 +1,14 @@
 /* reader.c: a recording as a list of chunks.
  *
- * The list comes from the index when the file has one that is whole: then every entry must follow the one before
- * without a gap, which is what a writer makes and what keeps a forged index from costing more than the file could hold.
- * In every other case scan.c finds the chunks. Each read verifies head and checksum again, since an index is only a
+ * The list comes from the file's index if it has an intact one. Every entry must then start where the previous one
+ * ends; a writer produces such indexes, and the check keeps the cost of a forged index within what the file could hold.
+ * In all other cases scan.c finds the chunks. Each read verifies head and checksum again, since an index is only a
  * claim and the file may change.
  *
- * Bodies of a hostile file unpack to ten thousand times what they take in it, and most readers keep something of each
- * row. So what all bodies unpack to is bounded by the size of the file, by a factor that real rows stay far below; what
- * goes beyond that counts as damaged. HEAP chunks are left out of the account: allocations in a loop do shrink to a
- * thousandth, and readers add them up chunk by chunk.
+ * Bodies of a hostile file can expand ten-thousandfold, and most readers keep some data per row. So the total
+ * decompressed size is limited to a multiple of the file's size that real rows stay far below; chunks beyond the limit
+ * count as damaged. HEAP chunks are exempt: allocations in a loop really do compress a thousandfold, and readers
+ * aggregate them chunk by chunk.
  */
 #include "trace/reader.h"
 
@@ -41,12 +41,12 @@ struct sonde_reader {
 	size_t cap;
 	struct sonde_scan scan;
 	int closed;
-	uint64_t unpacked_b; /* of all bodies listed so far, but for HEAP */
+	uint64_t unpacked_b; /* of all bodies listed so far, except HEAP */
 	struct sonde_unpacker *unpacker;
-	/* Chunks that proved bad when read, by any reading thread; statistics, so relaxed. */
+	/* Chunks found bad when read, by any reading thread; statistics, so relaxed. */
 	_Atomic uint64_t bad_b;
 	_Atomic uint64_t bad_at; /* the first in the file; UINT64_MAX = none */
-	_Atomic uint8_t *bad;    /* by entry: enum chunk_state; all but good ones are counted already */
+	_Atomic uint8_t *bad;    /* per entry: enum chunk_state; those that are not good are counted already */
 };
 
 static int read_at(struct sonde_reader *reader, struct iovec *pieces, int count, uint64_t at)
@@ -116,7 +116,7 @@ static int add_entry(struct sonde_reader *reader, const struct sonde_index_entry
 
 static int open_file(struct sonde_reader *reader, int fd, const char *path, uint64_t *file_b)
 {
-	/* Not blocking: `path` may be a FIFO that nobody writes. */
+	/* Non-blocking: `path` may be a FIFO without a writer. */
 	reader->fd = fd >= 0 ? fcntl(fd, F_DUPFD_CLOEXEC, 3) : open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 	struct stat stat;
 	if (reader->fd < 0 || fstat(reader->fd, &stat) < 0)
@@ -160,7 +160,7 @@ static int read_head(struct sonde_reader *reader, uint64_t file_b)
 	return 0;
 }
 
-/* Appends one INDEX chunk's entries. They must go on where the last one ended, and end where the index begins. */
+/* Appends one INDEX chunk's entries. They must be contiguous with the previous ones and end where the index begins. */
 static int add_index(struct sonde_reader *reader, const struct sonde_chunk_data *data, uint64_t *at, uint64_t end)
 {
 	for (size_t i = 0; i < data->head->count; i++) {
@@ -179,7 +179,7 @@ static int add_index(struct sonde_reader *reader, const struct sonde_chunk_data 
 static int read_chunk(struct sonde_reader *reader, const struct sonde_index_entry *entry, struct sonde_chunk_data *data,
 		      int with_body);
 
-/* Reads the head of an INDEX chunk and refuses one that lists more chunks than the file could hold. */
+/* Reads the head of an INDEX chunk and rejects one that lists more chunks than the file could hold. */
 static int read_index_head(struct sonde_reader *reader, struct sonde_index_entry *entry, uint64_t end, uint64_t file_b)
 {
 	struct sonde_chunk_head *head = &entry->head;
@@ -196,7 +196,7 @@ static int read_index_head(struct sonde_reader *reader, struct sonde_index_entry
 	return 0;
 }
 
-/* 1 when the index was there and whole, 0 when the file must be scanned, or a negative errno. */
+/* Returns 1 if the index was present and intact, 0 if the file must be scanned, or a negative errno. */
 static int read_index(struct sonde_reader *reader, uint64_t file_b)
 {
 	struct sonde_file_tail tail;
@@ -314,7 +314,7 @@ int sonde_reader_refresh(struct sonde_reader *reader)
 	return file_b == reader->scan.file_b ? 0 : scan_on(reader, file_b);
 }
 
-/* --- what was found ----------------------------------------------------------------------------------------------- */
+/* --- accessors ---------------------------------------------------------------------------------------------------- */
 
 const struct sonde_file_head *sonde_reader_head(const struct sonde_reader *reader)
 {

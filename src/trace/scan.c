@@ -1,9 +1,10 @@
-/* scan.c: walks from chunk to chunk; behind damage, searches for the next magic whose chunk has a valid checksum.
+/* scan.c: walks from chunk to chunk; after damage, searches for the next magic number whose chunk has a valid checksum.
  *
- * Every chunk is verified before it is believed, streaming, so that a head's claims cost no memory. A chunk found
- * behind damage must also carry a sequence number that fits the gap: a body may hold the bytes of another recording. A
- * hostile file can be nothing but heads that each claim 16 MB; what is read in vain has a budget of a few times the
- * file's size, which damage that happens by chance never uses up, and behind it the rest counts as damaged.
+ * Every chunk is verified by streaming before it is accepted, so the sizes claimed by a head cost no memory. A chunk
+ * found after damage must also have a sequence number that fits the gap, since a body may contain the bytes of another
+ * recording. A hostile file can consist of nothing but heads that each claim 16 MB. So bytes read for rejected chunks
+ * have a budget of a few times the file's size, which accidental damage never exhausts; once it is spent, the rest
+ * counts as damaged.
  */
 #include "trace/scan.h"
 
@@ -37,7 +38,7 @@ void sonde_scan_begin(struct sonde_scan *scan, uint64_t file_b)
 	scan->budget_b = 4 * (file_b - scan->at) + SPARE_BUDGET_B;
 }
 
-/* The bytes at `offset`, at least need_b of them and as many as are at hand; NULL at the end of the file. */
+/* The bytes at `offset`: at least need_b of them, plus any others already buffered; NULL at the end of the file. */
 static const uint8_t *look(struct sonde_scan *scan, uint64_t offset, size_t need_b, size_t *have_b)
 {
 	uint64_t end = scan->window_at + scan->window_b;
@@ -63,7 +64,7 @@ static const uint8_t *look(struct sonde_scan *scan, uint64_t offset, size_t need
 	return scan->window + (offset - scan->window_at);
 }
 
-/* Where the next chunk magic stands at or behind `from`, or file_b. */
+/* Offset of the next chunk magic at or after `from`, or file_b. */
 static uint64_t next_magic(struct sonde_scan *scan, uint64_t from)
 {
 	const uint32_t magic = SONDE_CHUNK_MAGIC;
@@ -80,14 +81,14 @@ static uint64_t next_magic(struct sonde_scan *scan, uint64_t from)
 	return scan->file_b;
 }
 
-/* A chunk behind damage may come no later than the lost bytes could have held chunks. */
+/* The sequence number of a chunk after damage may skip at most as many chunks as the lost bytes could have held. */
 static int seq_fits(const struct sonde_scan *scan, const struct sonde_chunk_head *head, uint64_t offset)
 {
 	uint64_t lost_b = offset - scan->at;
 	return !lost_b || (head->seq >= scan->next_seq && head->seq - scan->next_seq <= lost_b / sizeof *head);
 }
 
-/* 1 when a whole chunk stands at `offset`, 0 when not, or a negative errno. */
+/* Returns 1 if a complete chunk starts at `offset`, 0 if not, or a negative errno. */
 static int chunk_at(struct sonde_scan *scan, uint64_t offset, struct sonde_chunk_head *head)
 {
 	size_t have_b;
@@ -110,7 +111,7 @@ static int chunk_at(struct sonde_scan *scan, uint64_t offset, struct sonde_chunk
 	return 0;
 }
 
-/* The tail, when it is all that is left and names the index that was just passed. */
+/* True if only the tail remains and it refers to the index just passed. */
 static int is_tail(struct sonde_scan *scan)
 {
 	struct sonde_file_tail tail;

@@ -1,4 +1,4 @@
-/* strings.c: an arena of texts, an array of rows, a hash index over them. */
+/* strings.c: an arena of texts, an array of rows, and a hash index over the rows. */
 #include "trace/strings.h"
 
 #include <stdlib.h>

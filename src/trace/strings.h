@@ -1,4 +1,4 @@
-/* strings.h: interned strings of a recording. Each is written as a STRING record before its id is handed out. */
+/* strings.h: interned strings of a recording. Each is written as a STRING record before its id is returned. */
 #ifndef SONDE_TRACE_STRINGS_H
 #define SONDE_TRACE_STRINGS_H
 
@@ -9,7 +9,7 @@
 #include "util/arena.h"
 #include "util/map.h"
 
-#define SONDE_STRING_MAX_B 65535 /* longer ones are cut */
+#define SONDE_STRING_MAX_B 65535 /* longer ones are truncated */
 
 struct sonde_string_row {
 	const char *text;
@@ -20,14 +20,14 @@ struct sonde_strings {
 	struct sonde_writer *writer;
 	struct sonde_arena arena;
 	struct sonde_map map;
-	struct sonde_string_row *rows; /* id − 1 */
+	struct sonde_string_row *rows; /* indexed by id − 1 */
 	uint32_t count, cap;
 };
 
 void sonde_strings_init(struct sonde_strings *strings, struct sonde_writer *writer);
 void sonde_strings_fini(struct sonde_strings *strings);
 
-/* Its id, or 0 when memory or disk is short (the writer keeps the error) and for an empty text. */
+/* Returns the id; 0 for an empty text and when memory or disk space runs out (the writer keeps the error). */
 uint32_t sonde_strings_intern(struct sonde_strings *strings, const char *text, size_t len_b);
 
 #endif

@@ -1,4 +1,4 @@
-/* trie.c: rows in arrays, hash indexes over them, columnar STACKS chunks. */
+/* trie.c: rows in arrays, hash indexes over them, and columnar STACKS chunks. */
 #include "trace/trie.h"
 
 #include <errno.h>
@@ -167,7 +167,7 @@ static uint32_t find_node(const struct sonde_trie *stacks, const struct sonde_st
 	return 0;
 }
 
-/* Makes room for some nodes more. */
+/* Makes room for `count` more nodes. */
 static int reserve_nodes(struct sonde_trie *stacks, size_t count)
 {
 	if (stacks->node_count + count > UINT32_MAX)
@@ -189,8 +189,8 @@ static int reserve_nodes(struct sonde_trie *stacks, size_t count)
 	return 0;
 }
 
-/* Adds frames below a node, of which none is there. Their ids are known, so what they need of the index is asked for
- * ahead. */
+/* Adds frames below a node that has none of them yet. Their ids are known in advance, so their index slots are
+ * prefetched. */
 static int add_chain(struct sonde_trie *stacks, uint32_t parent, const struct sonde_trie_frame *frames, size_t count,
 		     uint32_t *nodes)
 {
@@ -230,7 +230,7 @@ static uint32_t intern_node(struct sonde_trie *stacks, uint32_t parent, const st
 	return sonde_trie_extend(stacks, parent, frame, 1, &node) ? 0 : node;
 }
 
-/* The outer nodes are mostly those of the stack before. */
+/* The outer nodes are mostly those of the previous stack. */
 uint32_t sonde_trie_intern(struct sonde_trie *stacks, const struct sonde_trie_frame *frames, size_t count)
 {
 	uint32_t node = 0;

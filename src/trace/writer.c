@@ -1,13 +1,13 @@
-/* writer.c: chunks to a file, in order, each with one write.
+/* writer.c: appends chunks to a file, each with one write.
  *
- * A chunk is compressed, given its number and checksum, and appended with a single pwritev at a known offset. When that
- * fails or is cut short the file is truncated to the chunk before and the error sticks, so what is on disk is always
- * whole chunks. META records gather in a buffer that goes out before whatever may refer to them; in flight recorder
- * mode event chunks go to keep.c instead, and META only has to be out before a dump, which saves a tiny chunk per kept
- * one.
+ * A chunk is compressed, numbered, checksummed, and appended with a single pwritev at a known offset. If that fails or
+ * is incomplete, the file is truncated to the previous chunk and the error sticks, so the file always consists of
+ * complete chunks. META records are buffered and written before anything that may refer to them. In flight recorder
+ * mode, event chunks go to keep.c instead, and META need only be written before a dump, which saves a tiny chunk per
+ * kept chunk.
  *
- * A file that is to be overwritten stays until recording has begun: the new one grows beside it under another name and
- * is then renamed. Truncating the old one would leave nothing that can be read if the recorder died just then.
+ * A file to be overwritten stays until recording has begun: the new file grows next to it under another name and is
+ * then renamed. Truncating the old file would leave nothing readable if the recorder died at that point.
  */
 #include "trace/writer.h"
 
@@ -29,8 +29,8 @@
 #include "util/buf.h"
 #include "util/error.h"
 
-#define META_FULL_B ((size_t)64 << 10) /* what a damaged byte can cost */
-#define INDEX_MAX_B ((size_t)1 << 30)  /* above it the file has no index and is scanned */
+#define META_FULL_B ((size_t)64 << 10) /* most bytes lost to one damaged byte */
+#define INDEX_MAX_B ((size_t)1 << 30)  /* a larger index is not written; the file is then scanned */
 #define INDEX_CHUNK_ENTRIES (SONDE_CHUNK_MAX_RAW_B / sizeof(struct sonde_index_entry))
 #define DEFAULT_KEEP_B ((size_t)64 << 20)
 
@@ -46,16 +46,16 @@
 
 struct sonde_writer {
 	int fd;
-	int is_given;  /* without a name of ours: never removed */
+	int is_given;  /* the descriptor was passed in: there is no name of ours to remove */
 	int error;     /* sticky */
-	int failed;    /* the first, which `error` no longer is: last words are written; 0 = none */
-	char why[512]; /* of the first */
+	int failed;    /* the first error, moved here from `error` by sonde_writer_last_words(); 0 = none */
+	char why[512]; /* message of the first error */
 	char *path;
-	char *target; /* the file to replace, where `beside` is not NULL: path without links */
+	char *target; /* the file to replace if `beside` is not NULL: path without symlinks */
 	char *beside; /* the new file's name until then */
 	int no_compression;
-	uint64_t start_ns; /* as the head says */
-	uint64_t size_b;   /* on disk, all of it whole chunks */
+	uint64_t start_ns; /* as in the file head */
+	uint64_t size_b;   /* on disk, always complete chunks */
 	uint64_t seq;
 	struct sonde_buf meta;
 	uint32_t meta_count;
@@ -76,7 +76,7 @@ static int fail(struct sonde_writer *writer, int code, const char *what)
 	return error;
 }
 
-/* Appends `count` pieces or, of them all, nothing. */
+/* Appends all `count` pieces, or nothing. */
 static int append(struct sonde_writer *writer, struct iovec *pieces, int count)
 {
 	uint64_t at = writer->size_b;
@@ -105,7 +105,7 @@ static int append(struct sonde_writer *writer, struct iovec *pieces, int count)
 	return 0;
 }
 
-/* Numbers, checks and appends a chunk, and remembers it for the index. */
+/* Numbers, checksums and appends a chunk, and adds it to the index. */
 static int put(struct sonde_writer *writer, const struct sonde_chunk_head *unnumbered, const void *summary,
 	       const void *stored)
 {
@@ -125,7 +125,7 @@ static int put(struct sonde_writer *writer, const struct sonde_chunk_head *unnum
 	return 0;
 }
 
-/* The head of a caller's chunk and its body as it is to be stored, which is valid until the next call. */
+/* Builds the head of a caller's chunk and its body in stored form, which is valid until the next call. */
 static struct sonde_chunk_head pack(struct sonde_writer *writer, const struct sonde_chunk *chunk, const void **stored)
 {
 	struct sonde_chunk_head head = {
@@ -160,7 +160,7 @@ static int write_out(struct sonde_writer *writer, const struct sonde_chunk *chun
 	return put(writer, &head, chunk->summary, stored);
 }
 
-/* Whether there was a chunk to give up. */
+/* Removes the last chunk from the file; true if there was one. */
 static int drop_last(struct sonde_writer *writer)
 {
 	size_t count = writer->index.len_b / sizeof(struct sonde_index_entry);
@@ -207,7 +207,7 @@ static int write_head(struct sonde_writer *writer, const struct sonde_file_head 
 	    .arch = MACHINE,
 	};
 	if (getrandom(head.id, sizeof head.id, GRND_NONBLOCK) != sizeof head.id) {
-		head.id[0] = head.start_real_ns; /* early boot: still unlike any other recording of this machine */
+		head.id[0] = head.start_real_ns; /* early boot: still unique among the recordings of this machine */
 		head.id[1] = head.start_mono_ns ^ ((uint64_t)getpid() << 40);
 	}
 	if (begun) {
@@ -226,7 +226,8 @@ static int cannot_create(const char *path)
 	return sonde_error(errno, "%s: cannot be created: %s", path, strerror(errno));
 }
 
-/* A file with another name, to be renamed to that of the file that `path` leads to, which must be ours to write. */
+/* Creates a file under another name, to be renamed to the file that `path` resolves to, which we must be allowed to
+ * write. */
 static int create_beside(struct sonde_writer *writer, const char *path)
 {
 	int old = open(path, O_WRONLY | O_CLOEXEC);
@@ -260,11 +261,11 @@ static int create(struct sonde_writer *writer, const char *path, int overwrite)
 	struct stat status;
 	if (!stat(path, &status) && S_ISREG(status.st_mode))
 		return create_beside(writer, path);
-	fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0600); /* a device, a pipe, what a dangling link names */
+	fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0600); /* a device, a pipe, or the target of a dangling link */
 	return fd < 0 ? cannot_create(path) : fd;
 }
 
-/* Beyond the standard streams, which may be closed. */
+/* Avoids the numbers of the standard streams, which may be closed. */
 static int copy_of(int fd, const char *path)
 {
 	int copy = fcntl(fd, F_DUPFD_CLOEXEC, 3);
@@ -418,7 +419,7 @@ void sonde_writer_last_words(struct sonde_writer *writer)
 	writer->meta_count = 0;
 }
 
-/* The index is as many chunks as it needs, then the tail, which names the first of them. */
+/* Writes as many index chunks as needed, then the tail, which holds the offset of the first one. */
 static int write_index(struct sonde_writer *writer)
 {
 	if (sonde_buf_error(&writer->index))
@@ -426,7 +427,8 @@ static int write_index(struct sonde_writer *writer)
 	size_t left = writer->index.len_b / sizeof(struct sonde_index_entry);
 	const struct sonde_index_entry *entry = (const struct sonde_index_entry *)(const void *)writer->index.data;
 	struct sonde_file_tail tail = {.index_offset = writer->size_b, .magic = SONDE_TAIL_MAGIC};
-	writer->index.error = ECANCELED; /* put() adds no entries for the index itself: `entry` must not move */
+	/* stops put() from adding entries for the index itself: `entry` must not move */
+	writer->index.error = ECANCELED;
 	do {
 		size_t count = left < INDEX_CHUNK_ENTRIES ? left : INDEX_CHUNK_ENTRIES;
 		struct sonde_chunk chunk = {
@@ -439,7 +441,7 @@ static int write_index(struct sonde_writer *writer)
 		if (error)
 			return error;
 		left -= count;
-		entry = left ? entry + count : entry; /* NULL when nothing was written */
+		entry = left ? entry + count : entry; /* NULL if no chunk was written */
 	} while (left);
 	struct iovec piece = {&tail, sizeof tail};
 	return append(writer, &piece, 1);

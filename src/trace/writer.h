@@ -1,8 +1,8 @@
 /* writer.h: appends chunks to a recording.
  *
- * One thread at a time. A failed write (disk full) is sticky: the writer keeps what is on disk readable, refuses more,
- * and sonde_writer_error() says why. Bodies of at least 128 bytes are compressed with zstd level 1 when that makes them
- * smaller.
+ * For one thread at a time. A failed write (disk full) is sticky: the writer keeps the file readable, rejects further
+ * chunks, and sonde_writer_error() explains why. Bodies of at least 128 bytes are compressed with zstd level 1 if that
+ * makes them smaller.
  */
 #ifndef SONDE_TRACE_WRITER_H
 #define SONDE_TRACE_WRITER_H
@@ -15,18 +15,18 @@
 struct sonde_writer;
 
 struct sonde_writer_options {
-	int overwrite; /* 0: an existing file is -EEXIST; else sonde_writer_commit() puts the new one in its place */
+	int overwrite; /* 0: an existing file is -EEXIST; else sonde_writer_commit() replaces it with the new one */
 	int no_compression;
-	int fd;                              /* written to instead of making a file; a copy is taken. 0 = none */
+	int fd;                              /* written to instead of creating a file; duplicated. 0 = none */
 	size_t max_keep_b;                   /* flight recorder: memory for kept chunks; 0 = 64 MiB */
-	const struct sonde_file_head *begun; /* when and where it was recorded: of another one; NULL = now and here */
-	uint64_t keep_ns; /* flight recorder: keep event chunks of the last so many ns in memory; 0 = stream */
+	const struct sonde_file_head *begun; /* start and machine of another recording to copy; NULL = now and here */
+	uint64_t keep_ns; /* flight recorder: keep this many ns of event chunks in memory; 0 = stream */
 };
 
 /* Creates the file (mode 0600) and writes its head. */
 int sonde_writer_open(struct sonde_writer **out, const char *path, const struct sonde_writer_options *options);
 
-/* What a caller fills in of a chunk; magic, seq, codec, sizes and check are the writer's. */
+/* The caller's part of a chunk; the writer sets magic, seq, codec, sizes and check. */
 struct sonde_chunk {
 	uint16_t type;
 	uint8_t version; /* 0 = SONDE_CHUNK_VERSION */
@@ -50,26 +50,26 @@ int sonde_writer_meta(struct sonde_writer *writer, const void *record, size_t re
 
 int sonde_writer_flush(struct sonde_writer *writer);
 
-/* Flight recorder: writes what is kept in memory to the file and goes on keeping. */
+/* Flight recorder: writes the kept chunks to the file and continues to keep new ones. */
 int sonde_writer_keep_dump(struct sonde_writer *writer);
 
-/* When the recording began: CLOCK_MONOTONIC. */
+/* Start of the recording: CLOCK_MONOTONIC. */
 uint64_t sonde_writer_start_ns(const struct sonde_writer *writer);
 uint64_t sonde_writer_size_b(const struct sonde_writer *writer);
 int sonde_writer_error(const struct sonde_writer *writer);
 
-/* After an error: META records alone can be written again, to say what happened; the last chunks are given up where
- * there is no room for them. The file gets no index, and closing returns the error all the same. */
+/* After an error: allows writing META records again, to record what happened; the last chunks are dropped if there is
+ * no space for them. The file gets no index, and closing still returns the error. */
 void sonde_writer_last_words(struct sonde_writer *writer);
 
-/* Recording has begun: an existing file of that name, untouched until now, makes way for this one, in one step. Does
- * nothing where that is done; an error leaves both files as they are, and closing tries again. */
+/* Recording has begun: atomically replaces an existing file of that name, untouched until now. Does nothing if already
+ * done; on an error both files stay as they are, and closing tries again. */
 int sonde_writer_commit(struct sonde_writer *writer);
 
 /* Commits, flushes, writes index and tail, closes, frees. Returns the first error of the recording, if any. */
 int sonde_writer_close(struct sonde_writer *writer);
 
-/* Nothing was recorded: removes the new file, unless it is a device or a pipe, and frees. */
+/* For a recording without data: removes the new file, unless it is a device or a pipe, and frees. */
 void sonde_writer_discard(struct sonde_writer *writer);
 
 #endif

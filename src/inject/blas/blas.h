@@ -1,11 +1,11 @@
-/* blas.h: the inside of libsonde-blas.so, which is preloaded into programs whose calls of BLAS and LAPACK are counted.
+/* blas.h: internals of libsonde-blas.so, which is preloaded into programs to count their BLAS and LAPACK calls.
  *
- * It has the names of the routines of blas/blas.def (blas_names.h), under all of which there is the same: a frame that keeps
- * the registers in which arguments are, so that one function reads them by the routine's row (blas/work.c), and then
- * the routine itself with all its arguments again, on the stack, too (blas/entry.c). Nothing need be known of hidden
- * lengths of Fortran's texts or of what is returned. The routine is looked up as the caller would have found it without
- * us (blas/next.c). A call becomes a zone and a report of work, as libsonde makes them (blas/zones.c): that of the
- * program, or, where it has none, one that is loaded at the first call.
+ * It exports the names of the routines in blas/blas.def (blas_names.h), all with the same code: a frame that saves the
+ * argument registers, so that one function can read them by the routine's row (blas/work.c), and then a call of the
+ * real routine with all its arguments, including those on the stack (blas/entry.c). So hidden lengths of Fortran texts
+ * and the type of the result need not be known. The routine is looked up as the caller would have found it without us
+ * (blas/next.c). A call becomes a zone and a report of work, made by libsonde (blas/zones.c): the program's own, or one
+ * that is loaded at the first call.
  */
 #ifndef SONDE_INJECT_BLAS_BLAS_H
 #define SONDE_INJECT_BLAS_BLAS_H
@@ -21,7 +21,7 @@
 #define BLAS_REALS 8
 #define BLAS_NAME_B 32
 
-/* What blas/entry.c has kept of a call. */
+/* The registers that blas/entry.c has saved for a call. */
 struct blas_registers {
 	uint64_t integers[BLAS_INTEGERS];
 #if defined(__aarch64__)
@@ -32,14 +32,14 @@ struct blas_registers {
 
 struct blas_call {
 	const struct blas_registers *registers;
-	const uint64_t *stack; /* the arguments there */
+	const uint64_t *stack; /* the arguments on the stack */
 };
 
 /* --- blas/work.c ------------------------------------------------------------------------------------------------- */
 
-enum { BLAS_FORM_CBLAS = 1, BLAS_FORM_WIDE = 2 }; /* C's interface, 64-bit integers */
+enum { BLAS_FORM_CBLAS = 1, BLAS_FORM_WIDE = 2 }; /* CBLAS interface, 64-bit integers */
 
-/* How names are made, in the order in which blas/entry.c has them: PREFIX TYPE NAME SUFFIX. */
+/* How names are formed, in the order of blas/entry.c: PREFIX TYPE NAME SUFFIX. */
 struct blas_form {
 	const char *prefix, *suffix;
 	int flags;
@@ -52,10 +52,10 @@ struct blas_sizes {
 	double m, n, k;
 	char has_m, has_n, has_k;
 	char is_right, is_transposed; /* side, T */
-	char is_invalid;              /* a size below 0: the routine will refuse it */
-	char is_question;             /* for the size of a workspace */
+	char is_invalid;              /* a negative size: the routine will reject it */
+	char is_question;             /* a query for the size of a workspace */
 	char alpha_is_0, beta_is_0;
-	const void *info; /* where the routine says how it went; NULL = nowhere */
+	const void *info; /* where the routine stores its result code; NULL = nowhere */
 };
 
 struct blas_routine {
@@ -72,7 +72,7 @@ struct blas_work {
 	double flop, bytes;
 };
 
-/* By the number that an entry has: a routine and a form. */
+/* The routine and the form that an entry's number encodes. */
 static inline const struct blas_routine *blas_routine_of(uint32_t index)
 {
 	return &blas_routines[index / BLAS_FORMS];
@@ -85,13 +85,13 @@ static inline const struct blas_form *blas_form_of(uint32_t index)
 
 /* The name of an entry. */
 void blas_name(uint32_t index, char out[BLAS_NAME_B]);
-/* How many words of arguments lie on the stack. */
+/* Number of argument words on the stack. */
 uint32_t blas_stack_words(const struct blas_routine *routine, int flags);
 void blas_sizes_read(const struct blas_routine *routine, int flags, const struct blas_call *call,
 		     struct blas_sizes *out);
-/* What is asked for: nothing where nothing is multiplied. */
+/* The work that a call requests: none if nothing is multiplied. */
 struct blas_work blas_work_of(const struct blas_routine *routine, const struct blas_sizes *sizes);
-/* "m=64 n=64 k=64"; returns how long it is. */
+/* "m=64 n=64 k=64"; returns the length. */
 size_t blas_sizes_text(const struct blas_sizes *sizes, char *out);
 #define BLAS_SIZES_B 80
 
@@ -99,17 +99,17 @@ size_t blas_sizes_text(const struct blas_sizes *sizes, char *out);
 
 struct blas_next {
 	void *function;
-	int is_wide; /* its integers have 64 bits, which its name does not say */
+	int is_wide; /* has 64-bit integers, though its name does not tell */
 };
 
-/* What the caller at `from` would have called; never returns when there is none. */
+/* The routine that the caller at `from` would have called; does not return if there is none. */
 struct blas_next blas_next_of(uint32_t index, const void *from);
 
 /* --- blas/zones.c ------------------------------------------------------------------------------------------------ */
 
-/* 0 = nothing is recorded, and there is nothing to end. */
+/* 0 = nothing is recorded; do not call blas_zone_end(). */
 int blas_zone_begin(uint32_t index);
-/* `work` NULL: nothing is known of it. */
+/* `work` NULL: the work is unknown. */
 void blas_zone_end(const struct blas_work *work, const struct blas_sizes *sizes);
 
 #endif

@@ -1,13 +1,14 @@
-/* entry.c: what stands under all names of blas/blas.def: keeps the arguments, calls the routine with them, tells of it.
+/* entry.c: the code behind all names of blas/blas.def: saves the arguments, calls the routine with them, records the
+ * call.
  *
- * A name is two instructions: its number, and a jump to what is common. That has a frame as any function, so that
- * stacks can be walked through it and exceptions thrown; the routine gets all registers as they came, and as many words
- * of the caller's stack as it has arguments there. Rejected: a return address of ours in place of the caller's, which
- * needs no copy, and breaks both.
+ * A name is two instructions: load its number, and jump to the common code. That has a frame like any function, so that
+ * stacks can be unwound through it and exceptions thrown; the routine gets all registers unchanged, and a copy of as
+ * many words of the caller's stack as it has arguments there. Rejected: replacing the caller's return address by one of
+ * ours, which needs no copy, but breaks both.
  *
- * A call inside another, in the same thread, is part of it and not counted. What is inside lies lower on the stack; a
- * call that does not was made after the one before had been left by longjmp() or an exception (by an error handler of
- * the program's), which ends that.
+ * A nested call in the same thread is part of the outer one and not counted. A nested call is lower on the stack; a
+ * call that is not lower shows that the previous one was left by longjmp() or an exception (of the program's error
+ * handler), which ends that one.
  */
 #include <stdint.h>
 
@@ -15,10 +16,10 @@
 
 struct blas_target {
 	void *function;
-	uint64_t words; /* of arguments on the stack */
+	uint64_t words; /* number of arguments on the stack */
 };
 
-/* By the assembler. */
+/* Called by the assembler code. */
 struct blas_target blas_begin(uint32_t index, const struct blas_registers *registers, const uint64_t *stack,
 			      const void *from) __attribute__((used, visibility("hidden")));
 void blas_end(const uint64_t *stack) __attribute__((used, visibility("hidden")));
@@ -51,7 +52,7 @@ struct blas_target blas_begin(uint32_t index, const struct blas_registers *regis
 	return target;
 }
 
-/* How far a routine came that failed is not known. */
+/* The progress of a routine that failed is unknown, so its work is not reported. */
 void blas_end(const uint64_t *stack)
 {
 	if (self.stack != stack)
@@ -232,7 +233,7 @@ __asm__(".text\n"
 	".endm\n");
 #endif
 
-/* In the order of blas_forms and of blas/blas.def; LAPACK's routines have no names of C's. */
+/* In the order of blas_forms and of blas/blas.def; LAPACK routines have no CBLAS names. */
 #define NAME(name) __asm__("sonde_blas_name " name);
 #define NAMES_FORTRAN(name)        \
 	NAME(name "_")             \

@@ -1,14 +1,14 @@
 /* next.c: the routine that a caller would have called without us.
  *
- * That is the next one of its name among the objects that the program began with, else one that the caller's library
- * finds by itself: numpy loads its libraries for themselves (RTLD_LOCAL), and each may bring another BLAS. The caller
- * is known by its return address; where that lies in a library that finds none, since the call was a jump out of
- * another one, it is the first loaded library that has one (hook/objects.h). What was found is kept, by name, or by name and
+ * It is the next one of that name among the objects loaded at program start, or else the one that the caller's library
+ * finds: numpy loads its libraries privately (RTLD_LOCAL), and each may bring another BLAS. The caller is identified by
+ * its return address; if that is in a library that finds no such routine, because the call was a tail call from another
+ * library, the first loaded library that has one is used (hook/objects.h). Results are cached, by name, or by name and
  * return address.
  *
- * What was kept by return address is forgotten when objects are unloaded: dlclose() begins a new generation before
- * objects go and after, and in between nothing is kept. Both words of a row carry the generation, so a row that two
- * threads have written at once matches none.
+ * Results by return address are discarded when objects are unloaded: dlclose() starts a new generation before objects
+ * are unloaded and after, and in between nothing is cached. Both words of a row contain the generation, so a row
+ * written by two threads at the same time matches no lookup.
  */
 #include <errno.h>
 #include <stdatomic.h>
@@ -23,21 +23,21 @@
 
 #define EXPORT __attribute__((visibility("default")))
 #define ENTRIES_MAX 4096u /* names */
-#define KEPT 1024u        /* callers of libraries for themselves */
+#define KEPT 1024u        /* callers in privately loaded libraries */
 #define GENERATIONS 32768u
 #define ADDRESS_BITS 48u
 #define ADDRESS_MASK ((UINT64_C(1) << ADDRESS_BITS) - 1)
 
-/* The function, and in its lowest bit, which no function's address has here, whether it is wide. */
+/* The function; its lowest bit, which is 0 in function addresses here, is set for 64-bit integers. */
 static _Atomic uintptr_t global[ENTRIES_MAX];
 
 struct kept {
 	_Atomic uint64_t from;     /* address, name, 4 bits of the generation; 0 = free */
-	_Atomic uint64_t function; /* as in `global`, and the generation above it; 0 = not filled in yet */
+	_Atomic uint64_t function; /* as in `global`, with the generation above; 0 = not set yet */
 };
 static struct kept kept[KEPT];
 static _Atomic uint32_t generation;
-static _Atomic uint32_t closing; /* calls of dlclose() that go on */
+static _Atomic uint32_t closing; /* calls of dlclose() in progress */
 
 static struct blas_next unpack(uint64_t word)
 {
@@ -45,9 +45,9 @@ static struct blas_next unpack(uint64_t word)
 				  (int)(word & 1)}; /* NOLINT */
 }
 
-/* --- how wide its integers are ----------------------------------------------------------------------------------- */
+/* --- width of integers ------------------------------------------------------------------------------------------- */
 
-/* Of a library whose names do not say it. */
+/* For a library whose names do not tell. */
 static int is_wide(const void *function)
 {
 	struct inject_object object;
@@ -60,7 +60,7 @@ static int is_wide(const void *function)
 	return strstr(file, "ilp64") || strstr(file, "blas64") || strstr(file, "lapack64");
 }
 
-/* --- looking ----------------------------------------------------------------------------------------------------- */
+/* --- lookup ------------------------------------------------------------------------------------------------------ */
 
 struct question {
 	uintptr_t from;
@@ -78,7 +78,7 @@ static void answer(const struct inject_objects_count *count, void *data)
 	inject_objects_bind(&object, &question->name, 1, &question->function);
 }
 
-/* As the dynamic loader ends a program that calls what is nowhere. */
+/* Ends the process like the dynamic loader does for an undefined symbol. */
 static void give_up(const char *name)
 {
 	static const char what[] = "sonde: symbol lookup error: undefined symbol: ";
@@ -88,7 +88,7 @@ static void give_up(const char *name)
 	_exit(127);
 }
 
-/* --- what was found ---------------------------------------------------------------------------------------------- */
+/* --- cached results ---------------------------------------------------------------------------------------------- */
 
 static struct kept *slot_of(uint64_t key, uint32_t step)
 {
@@ -118,7 +118,7 @@ static int look_up(uint64_t key, uint32_t now, struct blas_next *out)
 	return 0;
 }
 
-/* Two threads may keep the same one twice. When all slots are taken it is looked for every time. */
+/* Two threads may add the same result twice. If all slots are taken, the result is not cached. */
 static void keep(uint64_t key, uint32_t now, struct blas_next next)
 {
 	uint64_t word = (uint64_t)(now % GENERATIONS) << ADDRESS_BITS | (uintptr_t)next.function;

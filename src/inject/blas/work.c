@@ -1,16 +1,16 @@
-/* work.c: which routines there are, what a call of one is asked to do, and how many FLOP and bytes that is.
+/* work.c: the table of routines, the sizes of a call, and its FLOP and bytes.
  *
- * Counted is what the operation takes as it is defined, with every multiplication and addition one FLOP, as LAPACK's
- * authors count (docs/WORK.md): of a complex number a multiplication is 6 and an addition 2. How a library comes by the
- * result (Strassen, 3M, with half the precision) changes nothing. Bytes are a model: no cache of any size makes it
- * fewer, a small one makes it more.
+ * FLOP are those of the operation's definition, with each multiplication and addition one FLOP, as LAPACK's authors
+ * count (docs/WORK.md): a complex multiplication is 6 and a complex addition 2. How a library computes the result
+ * (Strassen, 3M, at half precision) does not matter. Bytes are a model: the minimum with a cache of any size; a small
+ * cache needs more.
  */
 #include "inject/blas/blas.h"
 
 #include <string.h>
 
 #define TRI(n) ((n) * ((n) + 1) / 2)
-#define FORTRAN_TEXTS "tsT" /* each has its length behind all arguments */
+#define FORTRAN_TEXTS "tsT" /* each has its length after all arguments */
 
 /* POTRF, GEQRF, ORGQR: LAPACK Working Note 41. */
 #define GETRF_M(m, n) (getrf_divided(m, n) + getrf_products(m, n))
@@ -22,14 +22,14 @@
 #define ORGQR_M(m, n, k) ((k) * (2 * (m) * (n) + 2 * (n)-5. / 3 + (k) * (2. / 3 * (k) - ((m) + (n)) - 1)))
 #define ORGQR_A(m, n, k) ((k) * (2 * (m) * (n) + (n) - (m) + 1. / 3 + (k) * (2. / 3 * (k) - ((m) + (n)))))
 
-/* A reciprocal a column, and what lies below it by that. */
+/* One reciprocal per column, and the products of the elements below it. */
 static double getrf_divided(double m, double n)
 {
 	double columns = m < n ? m : n;
 	return columns * m - columns * (columns - 1) / 2;
 }
 
-/* For each column what lies right of it and below: (m - 1 - j) (n - 1 - j). */
+/* For each column, the elements to its right and below: (m - 1 - j) (n - 1 - j). */
 static double getrf_products(double m, double n)
 {
 	double columns = m < n ? m : n;
@@ -101,7 +101,7 @@ static int is_double(const struct blas_routine *routine)
 	return routine->type == 'd' || routine->type == 'z';
 }
 
-/* Formulas with fractions come to whole numbers. */
+/* Rounds: formulas with fractions give whole numbers. */
 static double whole(double count)
 {
 	return count < 9e15 ? (double)(int64_t)(count + .5) : count;
@@ -139,7 +139,7 @@ void blas_name(uint32_t index, char out[BLAS_NAME_B])
 
 /* --- arguments --------------------------------------------------------------------------------------------------- */
 
-/* Whether it comes in a register for reals. */
+/* True if the argument is in a floating-point register. */
 static int is_real_argument(const struct blas_routine *routine, int flags, char argument)
 {
 	if (!(flags & BLAS_FORM_CBLAS))
@@ -170,7 +170,7 @@ static double integer_of(int flags, uint64_t word)
 	return flags & BLAS_FORM_WIDE ? (double)(int64_t)word : (double)(int32_t)word;
 }
 
-/* By their bits, all but the sign: comparing reals would raise an exception on NaN. */
+/* Compares all bits but the sign: comparing as reals would raise an exception for NaN. */
 static int is_0(const struct blas_routine *routine, int is_one, const void *at)
 {
 	uint64_t pair[2] = {0, 0};
@@ -191,7 +191,7 @@ static int is_right(int flags, uint64_t word)
 	return side == 'R' || side == 'r';
 }
 
-/* Conjugated alone, as some libraries can, it is not transposed. */
+/* Conjugation alone, an extension of some libraries, is not a transposition. */
 static int is_transposed(int flags, uint64_t word)
 {
 	if (flags & BLAS_FORM_CBLAS)
@@ -207,7 +207,7 @@ static void size_set(struct blas_sizes *out, double *size, char *has, double val
 	out->is_invalid |= value < 0;
 }
 
-/* An argument in a word: a value, or the address of one. */
+/* Reads an argument from a word: a value, or the address of one. */
 static void take(struct blas_sizes *out, const struct blas_routine *routine, int flags, char argument, uint64_t word)
 {
 	const void *at = (const void *)(uintptr_t)word;

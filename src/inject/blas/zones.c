@@ -1,11 +1,11 @@
-/* zones.c: calls as libsonde records them: a zone, its sizes, and a report of work.
+/* zones.c: records calls through libsonde: a zone, its sizes, and a report of work.
  *
- * libsonde is the program's own where it has one, so that our zones lie within its zones; else the one beside us, which
- * is loaded at the first call: programs that make none pay nothing for it. All that is needed of it are functions.
- * Nothing is done once a program has locked itself in by seccomp (hook/sandbox.h).
+ * If the program has a libsonde of its own, that is used, so that our zones nest in its zones; else the one installed
+ * with us is loaded at the first call: programs without such calls pay nothing. Only functions of it are needed.
+ * Nothing is done once a program has sandboxed itself with seccomp (hook/sandbox.h).
  *
- * The work is reported behind the routine and before the zone ends, since where a report lies in time tells whose it
- * is. A zone is longer than its call by that, about 0.5 µs.
+ * The work is reported after the routine and before the zone ends, since a report is attributed by its time. That makes
+ * a zone about 0.5 µs longer than its call.
  */
 #include <dlfcn.h>
 #include <errno.h>
@@ -24,7 +24,7 @@
 #pragma weak dlopen
 #pragma weak dlsym
 
-#define ENVIRONMENT "SONDE_BLAS=" /* filters of seccomp that the recorder has, where libsonde lies */
+#define ENVIRONMENT "SONDE_BLAS=" /* number of the recorder's seccomp filters, path of libsonde */
 #define ROUTINES_MAX 256u
 #define NO_SLOT 1u /* sonde_hot_slow(): nothing was reserved */
 #define WAIT_STEPS 2000
@@ -39,7 +39,7 @@ static struct {
 
 enum { NOT_YET, LOADING, READY, NONE };
 static _Atomic uint32_t state = NONE;
-static _Atomic pid_t loader;   /* process */
+static _Atomic pid_t loader;   /* process that loads it */
 static char library[PATH_MAX]; /* a copy: programs overwrite their environment (setproctitle) */
 static char names[ROUTINES_MAX][BLAS_NAME_B];
 static struct sonde_place places[ROUTINES_MAX];
@@ -74,8 +74,8 @@ static void load(void)
 	atomic_store_explicit(&state, has_api ? READY : NONE, memory_order_release);
 }
 
-/* Whoever loads may have to wait for the dynamic loader, whose lock we may hold, or is not in this process, a forked
- * child: this ends, and nobody waits again. Who loads may still say that it is ready. */
+/* The loading thread may wait for the dynamic loader, whose lock we may hold, or may not exist in this process, a
+ * forked child: so the wait is limited, and then no thread waits again. The loading thread may still set READY. */
 static void wait_for_load(void)
 {
 	struct timespec step = {0, 1000000};
@@ -129,7 +129,7 @@ void blas_zone_end(const struct blas_work *work, const struct blas_sizes *sizes)
 	errno = saved;
 }
 
-/* --- the beginning ----------------------------------------------------------------------------------------------- */
+/* --- start ------------------------------------------------------------------------------------------------------- */
 
 void inject_leave(void)
 {
@@ -139,7 +139,7 @@ void inject_left(void)
 {
 }
 
-/* By hand: a sanitizer's getenv() is not ready yet. */
+/* Not getenv(): a sanitizer's is not initialised yet. */
 static const char *settings(void)
 {
 	for (char **entry = environ; entry && *entry; entry++)
@@ -148,7 +148,7 @@ static const char *settings(void)
 	return NULL;
 }
 
-/* Of a forked child it is zeros. */
+/* Reads as zeros in a forked child. */
 static struct inject_sandbox *sandbox_new(void)
 {
 	long page = inject_machine_call(SYS_mmap, 0, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);

@@ -1,15 +1,15 @@
-/* dispositions.c: a program sees the disposition and the mask that it set for our signal, and we keep ours.
+/* dispositions.c: the program sees the disposition and the mask that it set for our signal, while ours stay in effect.
  *
- * What it sets for INJECT_SIGNAL is remembered, told when asked, and called when such a signal comes from elsewhere,
- * with the flags and the mask that it asked for. Many programs block all signals in their workers, which would never be
- * sampled: that the signal is blocked is pretended as long as nobody can tell. When one comes from elsewhere, the
- * thread blocks it in earnest and sends it to itself again, so that it is pending for sigpending(), sigwait() and
- * signalfd as without us; the thread's timer stops until the program unblocks the signal. sigwait() and its kin do not
- * return our ticks.
+ * The program's disposition for INJECT_SIGNAL is stored, returned on request, and used for signals that do not come
+ * from our timers, with the flags and the mask that were set. Many programs block all signals in their worker threads,
+ * which would then never be sampled: so a blocked INJECT_SIGNAL is only simulated, as long as the difference cannot be
+ * observed. When one arrives from elsewhere, the thread really blocks it and resends it to itself, so that it is
+ * pending for sigpending(), sigwait() and signalfd as it would be without us; the thread's timer stops until the
+ * program unblocks the signal. sigwait() and the like do not return our ticks.
  *
- * Our handler runs on the alternate stack where there is one: a runtime with small stacks of its own (Go's) demands
- * that, and needs one itself. Handlers of the program that run there too are not interrupted, and a thread whose
- * alternate stack is too small for what the kernel and we put there is not sampled.
+ * Our handler runs on the alternate stack if there is one: runtimes with small stacks (Go's) require that, and set one
+ * up. Handlers of the program that run there are not interrupted by us, and a thread whose alternate stack is too small
+ * for the kernel's frame and our handler is not sampled.
  */
 #include <errno.h>
 #include <pthread.h>
@@ -25,10 +25,10 @@
 #include "inject/hook/next.h"
 
 #define EXPORT __attribute__((visibility("default")))
-#define LIBRARYS (UINT64_C(3) << 31)              /* signals 32 and 33, which are the C library's own */
-#define OURS (UINT64_C(1) << (INJECT_SIGNAL - 1)) /* as the kernel's set */
+#define LIBRARYS (UINT64_C(3) << 31)              /* signals 32 and 33, reserved by the C library */
+#define OURS (UINT64_C(1) << (INJECT_SIGNAL - 1)) /* as a kernel signal set */
 
-/* Sets of signals, as the kernel has them in their first word: not by functions that a sanitizer replaces. */
+/* Signal sets, whose first word is the kernel's: not by functions that a sanitizer may replace. */
 static int has_ours(const sigset_t *set)
 {
 	uint64_t word;
@@ -44,15 +44,15 @@ static void put_ours(sigset_t *set, int is_there)
 	memcpy(set, &word, sizeof(word));
 }
 
-/* Two places, so that a handler never sees one half written. */
+/* Two copies, so that a handler never sees a partially written one. */
 static struct sigaction theirs[2];
 static _Atomic uint32_t current;
 static _Atomic uint32_t writing;
-static _Atomic uint64_t widened; /* signals to whose masks ours was added */
+static _Atomic uint64_t widened; /* signals whose masks were extended by ours */
 
 typedef int (*set_mask)(int how, const sigset_t *set, sigset_t *old);
 
-/* The real ones. */
+/* The real functions. */
 static struct {
 	int (*sigaction)(int, const struct sigaction *, struct sigaction *);
 	int (*sigaltstack)(const stack_t *, stack_t *);
@@ -75,11 +75,11 @@ __attribute__((constructor)) static void ask(void)
 	next.pthread_sigmask = (set_mask)inject_next("pthread_sigmask");
 	next.sigtimedwait =
 	    (int (*)(const sigset_t *, siginfo_t *, const struct timespec *))inject_next("sigtimedwait");
-	/* last: then all are known */
+	/* last: once it is set, all are set */
 	next.sigaction = (int (*)(int, const struct sigaction *, struct sigaction *))inject_next("sigaction");
 }
 
-/* For calls that come before our object has begun. */
+/* For calls before our object is initialised. */
 static inline void ask_early(void)
 {
 	if (__builtin_expect(!next.sigaction, 0))
@@ -104,7 +104,7 @@ int inject_dispositions_take(void)
 	return real_sigaction(INJECT_SIGNAL, &ours, &theirs[0]);
 }
 
-/* As it was sent: to the thread or to the process. */
+/* Resends the signal as it was sent: to the thread or to the process. */
 static void send_again(siginfo_t *info)
 {
 	if (info->si_code == SI_TKILL)
@@ -113,7 +113,7 @@ static void send_again(siginfo_t *info)
 		INJECT_CALL(SYS_rt_sigqueueinfo, inject_machine_pid(), INJECT_SIGNAL, info);
 }
 
-/* The thread is about to block the signal: a tick that is pending would be seen, and would swallow others. */
+/* The thread is about to block the signal: a pending tick would become visible, and would absorb other signals. */
 static void stop_ticks(void)
 {
 	uint64_t ours = OURS;
@@ -130,7 +130,8 @@ static void stop_ticks(void)
 		send_again(&other);
 }
 
-/* The program believes it to be blocked: from now on it is, in what the handler returns to, and it comes again. */
+/* The program believes the signal to be blocked: from now on it is, in the mask that the handler returns to, and the
+ * signal is resent. */
 static void block_in_earnest(struct inject_thread *thread, siginfo_t *info, ucontext_t *interrupted)
 {
 	if (!inject_calls_begin())
@@ -142,8 +143,8 @@ static void block_in_earnest(struct inject_thread *thread, siginfo_t *info, ucon
 	inject_calls_end();
 }
 
-/* As the kernel does before it calls a handler: what is blocked then, and whether the handler is for once. Where it
- * leaves by a jump the thread is sampled again when it next unblocks the signal. */
+/* Emulates the kernel before a handler call: the signal mask, and SA_RESETHAND. If the handler leaves by a jump, the
+ * thread is sampled again when it next unblocks the signal. */
 static void prepare(const struct sigaction *action, const ucontext_t *interrupted)
 {
 	uint64_t mask, before;
@@ -198,7 +199,7 @@ static void remember(const struct sigaction *action, struct sigaction *old)
 		*old = before;
 }
 
-/* Ours is blocked while a handler runs on the alternate stack, which may have no room for two. */
+/* Blocks our signal while a handler runs on the alternate stack, which may not have room for two. */
 static int set_other(int number, const struct sigaction *action, struct sigaction *old)
 {
 	struct sigaction changed;
@@ -248,7 +249,7 @@ EXPORT int sigaltstack(const stack_t *stack, stack_t *old)
 	return result;
 }
 
-/* `real` is read after ask_early(). */
+/* Reads `*real` only after ask_early(). */
 static sighandler_t set_simple(sighandler_t (**real)(int, sighandler_t), int number, sighandler_t handler, int flags)
 {
 	struct sigaction action = {.sa_handler = handler, .sa_flags = flags}, old;
@@ -285,7 +286,7 @@ EXPORT sighandler_t sysv_signal(int number, sighandler_t handler)
 
 /* --- masks ----------------------------------------------------------------------------------------------------- */
 
-/* Pretends where the program blocks what was not blocked; what a handler's own mask blocks is left as it is. */
+/* Simulates the block if the signal was not blocked before; blocks by a handler's own mask are left alone. */
 static int change_mask(set_mask real, int how, const sigset_t *set, sigset_t *old)
 {
 	if (!real)

@@ -1,12 +1,12 @@
-/* process.c: whether this process is sampled, its link to the recorder, its beginning and end.
+/* process.c: whether this process is sampled, its connection to the recorder, its start and end.
  *
- * A process connects in its first tick, so that the many that end before it cost next to nothing. A recorder that is
- * stopped may hold it up twice, for 150 ms; then it is not sampled. The connection is closed again once the pool is
- * mapped: the program finds no descriptor that it did not open. A process that ends unconnected says what it used and
- * who it was, in one message that nobody answers.
+ * A process connects in its first tick, so that the many processes that end before it cost next to nothing. A stopped
+ * recorder may delay it twice, by 150 ms; after that the process is not sampled. The connection is closed once the pool
+ * is mapped: the program finds no descriptor that it did not open. A process that ends unconnected reports its identity
+ * and CPU time in one message that is not answered.
  *
- * The record lies on a page that a forked child reads as zeros: it finds state NEW and connects for itself. A child of
- * vfork shares all memory with its parent but has another pid: it must change nothing.
+ * The record lies on a page that reads as zeros in a forked child, which so finds state NEW and connects for itself. A
+ * child of vfork shares all memory with its parent but has another pid: it must change nothing.
  */
 #include <errno.h>
 #include <pthread.h>
@@ -20,9 +20,9 @@
 #include "inject/hook/machine.h"
 
 #define EXPORT __attribute__((visibility("default")))
-#define QUIET_TICKS 25 /* before the second and last try to reach a recorder that does not answer */
+#define QUIET_TICKS 25 /* before the second and last attempt to reach a recorder that does not answer */
 #define RATE_DEFAULT_HZ 1000
-#define STACK_MAX_B 57344u /* of the 64 KB of a chunk */
+#define STACK_MAX_B 57344u /* fits into the 64 KB of a chunk */
 
 #pragma weak pthread_atfork
 #pragma weak __register_atfork
@@ -31,8 +31,8 @@ int __register_atfork(void (*prepare)(void), void (*parent)(void), void (*child)
 struct inject_settings inject_settings = {1000000000u / RATE_DEFAULT_HZ, STACK_MAX_B, 0};
 
 struct inject_record *inject_record;
-static uint64_t filters; /* of seccomp, that the recorder is under itself */
-static int has_filters;  /* it says so */
+static uint64_t filters; /* seccomp filters that apply to the recorder itself */
+static int has_filters;  /* the recorder has passed that number */
 
 int inject_is_on(void)
 {
@@ -50,7 +50,7 @@ struct sonde_ring_pool *inject_pool(void)
 	return inject_connect_pool(&inject_record->link);
 }
 
-/* --- the end --------------------------------------------------------------------------------------------------- */
+/* --- end ------------------------------------------------------------------------------------------------------- */
 
 static void say_good_bye(uint64_t cpu_ns)
 {
@@ -77,8 +77,8 @@ __attribute__((noinline)) static void say_end(void)
 	errno = saved;
 }
 
-/* A child that shares our memory may have no thread-local storage at all (Chromium's, when it changes its root): first
- * of all it must be told apart. */
+/* A child that shares our memory may have no thread-local storage at all (Chromium's, when it changes its root), so
+ * that case must be checked first. */
 void inject_process_end(void)
 {
 	if (inject_sandbox_is_childs() || !inject_calls_begin())
@@ -88,8 +88,8 @@ void inject_process_end(void)
 	inject_calls_end();
 }
 
-/* It connects when it has not yet: the recorder shall know who it is, and that it lives on. What belongs to a forked
- * child that was made behind our back is not known to the recorder, and it has no timer. */
+/* Connects the process if it is not connected yet: the recorder must know its identity, and that it lives on. A forked
+ * child that we did not notice is unknown to the recorder, and has no timer. */
 void inject_leave(void)
 {
 	struct inject_thread *thread = &inject_self;
@@ -110,7 +110,7 @@ void inject_left(void)
 	inject_thread_quiet_all();
 }
 
-/* Ends that run no destructors. */
+/* Process ends that run no destructors. */
 static __attribute__((noreturn)) void end_by(int status)
 {
 	inject_process_end();
@@ -128,7 +128,7 @@ EXPORT __attribute__((noreturn)) void _Exit(int status)
 	end_by(status);
 }
 
-/* --- the beginning --------------------------------------------------------------------------------------------- */
+/* --- start ----------------------------------------------------------------------------------------------------- */
 
 static uint64_t read_number(const char **text)
 {
@@ -140,7 +140,7 @@ static uint64_t read_number(const char **text)
 	return value;
 }
 
-/* The name of the recorder's socket is there, and CPU timers are wanted. */
+/* True if the name of the recorder's socket is set, and CPU timers are requested. */
 static int read_environment(void)
 {
 	const char *wanted = inject_connect_env(INJECT_ENV);
@@ -158,7 +158,7 @@ static int read_environment(void)
 	return 1;
 }
 
-/* A forked child goes on with one thread. */
+/* A forked child continues with one thread. */
 static void child_begin(void)
 {
 	int saved = errno;

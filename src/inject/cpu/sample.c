@@ -1,13 +1,13 @@
-/* sample.c: the handler of the timers' signal: registers and stack into the ring, and back.
+/* sample.c: the handler of the timer signal: copies registers and stack into the ring.
  *
- * The stack is copied as far as it is known to be mapped: up to the end of the thread's own stack. A stack pointer
- * that is elsewhere (coroutines, a handler's alternate stack, threads whose beginning was not seen) is copied by
- * process_vm_readv, which stops where the mapping does; where that is forbidden, to the end of its page. All signals
- * are blocked meanwhile, errno is kept.
+ * The stack is copied up to the end of the thread's own stack, which is known to be mapped. For any other stack pointer
+ * (coroutines, a handler's alternate stack, threads whose start was not seen) the copy is made by process_vm_readv,
+ * which stops at the end of the mapping; if that is forbidden, the copy stops at the end of the page. All signals are
+ * blocked meanwhile, and errno is kept.
  *
- * The ring can be read by whoever may read the recorder. What a process that forbids to be read (PR_SET_DUMPABLE,
- * another user's programs) has on its stack does not get there: that is asked for before each copy, since a process may
- * become so without a call that can be hooked (setuid(), capabilities); it costs half of what reading the clock does.
+ * Every process that may read the recorder can read the ring. So the stack of a process that forbids reading its memory
+ * (PR_SET_DUMPABLE, another user's programs) is not copied. This is checked before each copy, since a process may
+ * become undumpable without a call that can be hooked (setuid(), capabilities); the check costs half of a clock read.
  */
 #include <errno.h>
 #include <string.h>
@@ -35,7 +35,7 @@ static uint64_t time_now(const struct sonde_ring_pool *pool)
 	return pool->clock == SONDE_RING_CLOCK_CYCLES ? sonde_clock_cycles() : sonde_clock_now_ns();
 }
 
-/* How much of the stack above `sp` to copy, and whether that is known to be mapped. */
+/* Bytes of the stack above `sp` to copy; sets whether they are known to be mapped. */
 static size_t extent(uintptr_t sp, int *is_mapped)
 {
 	const struct inject_thread *thread = &inject_self;
@@ -46,7 +46,7 @@ static size_t extent(uintptr_t sp, int *is_mapped)
 	return most_b & ~(size_t)7;
 }
 
-/* By hand: the memcpy of a program with AddressSanitizer forbids to read what lies between its variables. */
+/* Not by memcpy(): with AddressSanitizer it refuses to read between a program's variables. */
 static void copy_words(void *to, uintptr_t from, size_t size_b)
 {
 	typedef uint64_t __attribute__((aligned(1), may_alias)) word;
@@ -65,12 +65,12 @@ static size_t copy_unknown(void *to, uintptr_t from, size_t size_b)
 	if (got == -EFAULT)
 		return 0;
 	size_t page_b = PAGE_B - from % PAGE_B;
-	size_b = size_b < page_b ? size_b : page_b & ~(size_t)7; /* as many words as stand in it */
+	size_b = size_b < page_b ? size_b : page_b & ~(size_t)7; /* only complete words in the page */
 	copy_words(to, from, size_b);
 	return size_b;
 }
 
-/* Whether whoever can read the ring may read the process's memory, too. */
+/* True if every process that can read the ring may also read this process's memory. */
 static int may_copy(void)
 {
 	return inject_settings.is_private || INJECT_CALL(SYS_prctl, PR_GET_DUMPABLE, 0UL, 0UL, 0UL, 0UL) == 1;

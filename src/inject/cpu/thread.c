@@ -1,10 +1,10 @@
 /* thread.c: a thread's timer, from the thread's first function to its last.
  *
- * The timer runs on the thread's own CPU clock and signals the thread itself: it costs nothing while the thread sleeps
- * and interrupts no sleep; nor a call that is about to sleep, since the kernel (5.10) looks at such timers on its way
- * back to the program. It is made by system calls, since the C libraries' timer_create may allocate. The kernel counts
- * by its own tick: a shorter period gives a sample each tick, and a clone() that takes longer is not restarted for
- * ever.
+ * The timer runs on the thread's own CPU clock and signals the thread itself. It costs nothing while the thread sleeps
+ * and interrupts no sleep, nor a call that is about to sleep, since the kernel (5.10) checks such timers on its way
+ * back to user space. It is created by raw system calls, since the C libraries' timer_create may allocate. The kernel's
+ * resolution is its own tick: a shorter period gives one sample per tick, and a clone() that takes longer than the
+ * period is not restarted for ever.
  */
 #include <errno.h>
 #include <pthread.h>
@@ -19,8 +19,9 @@
 #include "inject/hook/inject.h"
 #include "inject/hook/machine.h"
 
-#define KEYS_INSIDE 32u  /* for later ones glibc allocates in pthread_setspecific() (PTHREAD_KEY_2NDLEVEL_SIZE) */
-#define HANDLER_B 2048ul /* of stack, in the first tick, which connects */
+/* for later keys glibc allocates memory in pthread_setspecific() (PTHREAD_KEY_2NDLEVEL_SIZE) */
+#define KEYS_INSIDE 32u
+#define HANDLER_B 2048ul /* stack used in the first tick, which connects */
 #ifndef AT_MINSIGSTKSZ
 #define AT_MINSIGSTKSZ 51
 #endif
@@ -62,7 +63,7 @@ static int timer_start(pid_t tid)
 	return -1;
 }
 
-/* A mask that was inherited blocks it: that is then what the program believes. */
+/* If an inherited mask blocks the signal, the program continues to believe that it is blocked. */
 static int unblock(void)
 {
 	uint64_t wanted = UINT64_C(1) << (INJECT_SIGNAL - 1), before = 0;
@@ -70,7 +71,7 @@ static int unblock(void)
 	return (before & wanted) != 0;
 }
 
-/* Where the timer can be found by who begins a sandbox. */
+/* Stores the timer so that a thread that starts a sandbox can find it. */
 static uint32_t keep_timer(pid_t tid, int timer)
 {
 	for (uint32_t i = 0; timer >= 0 && i < INJECT_TIMERS; i++) {

@@ -1,8 +1,8 @@
-/* writer.c: events into the process's ring, from a signal handler: no waiting.
+/* writer.c: writes events into the process's ring, from a signal handler, without waiting.
  *
- * A cut-down sonde_event_reserve(): one kind of event and one writer a thread, because all signals are blocked in the
- * handler. Where there is no free chunk the sample is given up and counted, and the recorder woken, so that it drains
- * and adds memory; the CPU time is then part of the next sample's, since samples carry the thread's clock.
+ * A reduced sonde_event_reserve(): one kind of event and one writer per thread, because all signals are blocked in the
+ * handler. If there is no free chunk, the sample is dropped and counted, and the recorder is woken to drain and add
+ * memory; the CPU time then goes to the next sample, since samples carry the thread's clock.
  */
 #include <string.h>
 

@@ -1,8 +1,9 @@
-/* abi.h: what we use of CUPTI (CUDA 12.0 to 13.0): numbers, the places of fields in its records, its functions.
+/* abi.h: the part of CUPTI that we use (CUDA 12.0 to 13.0): numbers, offsets of record fields, functions.
  *
- * Declared here so that nothing of CUDA is needed to build; where its headers are, tests/unit/device/test_cuda_abi.c compares
- * each of these with them. A record is as long as its run time's version has it: later ones only append fields. So a
- * field has one place, and is there when the record is long enough. Newer versions than we know are read as the newest.
+ * Declared here so that building needs no CUDA; if its headers are installed, tests/unit/device/test_cuda_abi.c
+ * compares everything with them. The length of a record depends on the runtime's version: later versions only append
+ * fields. So a field has one offset, and is present if the record is long enough. Versions newer than we know are read
+ * as the newest known.
  */
 #ifndef SONDE_INJECT_CUDA_ABI_H
 #define SONDE_INJECT_CUDA_ABI_H
@@ -10,7 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* --- versions, as cuptiGetVersion() tells them -------------------------------------------------------------------- */
+/* --- versions, as reported by cuptiGetVersion() ------------------------------------------------------------------- */
 
 enum {
 	CUDA_12_0 = 19,
@@ -22,7 +23,7 @@ enum {
 	CUDA_13_0 = 130000,
 };
 
-/* --- kinds of records --------------------------------------------------------------------------------------------- */
+/* --- record kinds ------------------------------------------------------------------------------------------------- */
 
 enum cuda_kind {
 	CUDA_KIND_MEMCPY = 1,
@@ -34,15 +35,15 @@ enum cuda_kind {
 	CUDA_KIND_CONTEXT = 9,
 	CUDA_KIND_CONCURRENT_KERNEL = 10,
 	CUDA_KIND_OVERHEAD = 17,
-	CUDA_KIND_MEMCPY2 = 22, /* between devices */
+	CUDA_KIND_MEMCPY2 = 22, /* P2P copy */
 	CUDA_KIND_SYNCHRONIZATION = 38,
 	CUDA_KIND_MEMORY2 = 49,
 	CUDA_KIND_MEMORY_POOL = 50,
 	CUDA_KIND_GRAPH_TRACE = 51,
-	CUDA_KINDS = 64, /* those that we know are below */
+	CUDA_KINDS = 64, /* all known kinds are smaller */
 };
 
-/* How long a record is, from a version on: SIZE(kind, version, bytes). */
+/* Length of a record, from a version on: SIZE(kind, version, bytes). */
 #define CUDA_SIZES(SIZE)                        \
 	SIZE(MEMCPY, CUDA_12_0, 88)             \
 	SIZE(MEMCPY, CUDA_12_8, 96)             \
@@ -71,7 +72,7 @@ enum cuda_kind {
 	SIZE(GRAPH_TRACE, CUDA_12_0, 48)        \
 	SIZE(GRAPH_TRACE, CUDA_12_4, 56)
 
-/* --- where fields are: FIELD(record, name, place, bytes) ---------------------------------------------------------- */
+/* --- field offsets: FIELD(record, name, offset, bytes) ------------------------------------------------------------ */
 
 #define CUDA_FIELDS(FIELD)                                      \
 	FIELD(Kernel10, registersPerThread, 6, 2)               \
@@ -182,7 +183,7 @@ enum {
 #define CUDA_FIELD(record, name, place, size_b) CUDA_##record##_##name = (place),
 	CUDA_FIELDS(CUDA_FIELD)
 #undef CUDA_FIELD
-	/* of what Memory4 has of the pool that the memory is of: a structure within it */
+	/* in Memory4's nested structure on the pool that the memory is from */
 	CUDA_Memory4_poolType = 80,
 	CUDA_Memory4_poolAddress = 88,
 	CUDA_Memory4_poolSize = 104,
@@ -192,26 +193,26 @@ enum {
 
 enum {
 	CUDA_NO_STREAM = -1,
-	CUDA_OBJECT_THREAD = 2, /* of an overhead: its process and thread are told */
+	CUDA_OBJECT_THREAD = 2, /* of an overhead record: process and thread are given */
 	CUDA_MEMORY_ALLOCATION = 1,
 	CUDA_MEMORY_RELEASE = 2,
 	CUDA_POOL_CREATED = 1,
 	CUDA_POOL_DESTROYED = 2,
 	CUDA_POOL_TRIMMED = 3,
-	CUDA_POOL_LOCAL = 1, /* not of another process */
+	CUDA_POOL_LOCAL = 1, /* belongs to this process */
 	CUDA_SYNC_EVENT = 1,
-	CUDA_SYNC_STREAM_WAIT = 2, /* a stream waits, not the caller */
+	CUDA_SYNC_STREAM_WAIT = 2, /* a stream waits, not the calling thread */
 	CUDA_SYNC_STREAM = 3,
 	CUDA_SYNC_CONTEXT = 4,
-	CUDA_THREAD_ID_USUAL = 0,  /* as pthread_self() */
-	CUDA_THREAD_ID_SYSTEM = 1, /* as gettid() */
+	CUDA_THREAD_ID_USUAL = 0,  /* like pthread_self() */
+	CUDA_THREAD_ID_SYSTEM = 1, /* like gettid() */
 	CUDA_FLUSH_FORCED = 1,
 	CUDA_ERROR_MULTIPLE_SUBSCRIBERS = 39,
 	CUDA_SUBSCRIBER_NAME_B = 64,
 	CUDA_DOMAIN_DRIVER = 1,
 	CUDA_DOMAIN_RUNTIME = 2,
 	CUDA_SITE_ENTER = 0,
-	/* Where fields of what a callback about a call is given are: 4 bytes each. */
+	/* Offsets in the data of a callback about a call: 4 bytes each. */
 	CUDA_CALLBACK_site = 0,
 	CUDA_CALLBACK_correlation = 64,
 };
@@ -219,7 +220,7 @@ enum {
 struct cuda_subscriber_params {
 	size_t size_b;
 	const char *name;
-	char *old_name; /* who is there already */
+	char *old_name; /* name of the current subscriber */
 	size_t old_name_b;
 };
 
@@ -230,7 +231,7 @@ typedef uint64_t cuda_clock(void);
 typedef void cuda_request(uint8_t **buffer, size_t *size_b, size_t *max_records);
 typedef void cuda_complete(void *context, uint32_t stream, uint8_t *buffer, size_t size_b, size_t valid_b);
 
-/* CALL(name, arguments, what is to be done without it): all return 0 or an error. */
+/* CALL(name, parameters, NEEDED or OPTIONAL): all return 0 or an error. */
 #define CUDA_CALLS(CALL)                                                                                               \
 	CALL(cuptiGetVersion, (uint32_t * version), NEEDED)                                                            \
 	CALL(cuptiGetResultString, (int code, const char **text), NEEDED)                                              \

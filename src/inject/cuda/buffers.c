@@ -1,7 +1,7 @@
 /* buffers.c: buffers between CUPTI and our thread (cuda/buffers.h).
  *
- * Mapped, not allocated: what the program allocates is recorded, too. A buffer is looked for from the first on, so that
- * few are touched while our thread keeps up.
+ * Mapped, not allocated, since the program's allocations are recorded, too. The search for a free buffer always starts
+ * at the first, so that few are touched while our thread keeps up.
  */
 #include "inject/cuda/buffers.h"
 
@@ -10,17 +10,17 @@
 #include <string.h>
 #include <sys/mman.h>
 
-enum { FREE, BUSY, FULL }; /* BUSY: with CUPTI, or with our thread */
+enum { FREE, BUSY, FULL }; /* BUSY: owned by CUPTI or by our thread */
 
-/* Whoever moved `state` to BUSY owns the rest; FULL hands it to our thread. */
+/* The thread that moved `state` to BUSY owns the rest; FULL passes it to our thread. */
 static struct {
 	_Atomic uint32_t state;
-	_Atomic(uint8_t *) bytes; /* mapped at first use, then for good */
+	_Atomic(uint8_t *) bytes; /* mapped at first use, then kept */
 	size_t valid_b;
-	uint64_t turn; /* when it was filled */
+	uint64_t turn; /* order in which it was filled */
 } buffers[CUDA_BUFFERS_ALL];
 static _Atomic uint64_t turns;
-static _Atomic uint32_t lent; /* with CUPTI */
+static _Atomic uint32_t lent; /* number of buffers that CUPTI has */
 
 static size_t size_of(uint32_t buffer)
 {

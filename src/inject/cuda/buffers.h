@@ -1,6 +1,6 @@
-/* buffers.h: the memory that CUPTI writes records into. No lock: any thread of the program may be in here.
+/* buffers.h: the buffers that CUPTI writes records into. Lock-free: any thread of the program may call these functions.
  *
- * A buffer is free, with CUPTI, or full; who moves it on owns it.
+ * A buffer is free, with CUPTI, or full; the thread that changes its state owns it.
  */
 #ifndef SONDE_INJECT_CUDA_BUFFERS_H
 #define SONDE_INJECT_CUDA_BUFFERS_H
@@ -10,17 +10,17 @@
 
 #define CUDA_BUFFER_B ((size_t)4 << 20)
 #define CUDA_BUFFERS 32u
-#define CUDA_BUFFER_SMALL_B ((size_t)64 << 10) /* where there are no others, and CUPTI cannot be refused */
+#define CUDA_BUFFER_SMALL_B ((size_t)64 << 10) /* used if there are no others, and CUPTI cannot be refused */
 #define CUDA_BUFFERS_SMALL 1024u
 #define CUDA_BUFFERS_ALL (CUDA_BUFFERS + CUDA_BUFFERS_SMALL)
 
-/* A free buffer of *size_b bytes; NULL: none is left. `may_refuse`: CUPTI stands being given none (from 12.9 on). */
+/* A free buffer of *size_b bytes; NULL: none is left. `may_refuse`: CUPTI accepts a refusal (from 12.9 on). */
 uint8_t *cuda_buffers_give(size_t *size_b, int may_refuse);
-/* CUPTI has written so much. */
+/* CUPTI has written valid_b bytes into it. */
 void cuda_buffers_full(uint8_t *buffer, size_t valid_b);
-/* How many CUPTI has. */
+/* Number of buffers that CUPTI has. */
 uint32_t cuda_buffers_lent(void);
-/* Full ones, at most `max`, oldest first; how many. */
+/* Takes at most `max` full buffers, oldest first; returns their number. */
 size_t cuda_buffers_take(uint32_t *out, size_t max);
 uint8_t *cuda_buffers_bytes(uint32_t buffer, size_t *valid_b);
 void cuda_buffers_free(uint32_t buffer);

@@ -1,9 +1,9 @@
-/* decode.c: what CUPTI's records say, told: devices, queues and operations once, activities each time
+/* decode.c: reports the contents of CUPTI's records: devices, queues and operations once, activities each time
  * (cuda/decode.h).
  *
- * A kernel's record does not say who launched it, or when: the record of the call does, which has the same correlation.
- * Calls are kept for that, the newest 65536 by their correlation; it counts up, so that a new one takes the place of
- * one long gone.
+ * A kernel's record does not contain its launching thread or the launch time: the record of the call does, which has
+ * the same correlation. So the newest 65536 calls are kept by correlation, which counts up, so that a new call replaces
+ * an old one.
  */
 #include "inject/cuda/decode.h"
 
@@ -26,7 +26,7 @@ static const char *const losses[CUDA_LOSSES] = {
 
 /* --- devices, queues, operations ---------------------------------------------------------------------------------- */
 
-/* Gives a place of a table back that could not be used: it is the key's own, and the last that was taken. */
+/* Returns a new table entry that could not be used: it is the key's own, and the last one taken. */
 static uint32_t settle(struct cuda_table *table, uint64_t *number, uint32_t id)
 {
 	*number = id;
@@ -34,7 +34,7 @@ static uint32_t settle(struct cuda_table *table, uint64_t *number, uint32_t id)
 	return id;
 }
 
-/* A device that nobody has told of is known by its number alone. */
+/* A device without a record is known by its index alone. */
 uint32_t cuda_device_of(struct cuda_decoder *decoder, uint32_t index, const struct sonde_device_info *info)
 {
 	const struct sonde_device_info unknown = {.api = "CUDA", .kind = SONDE_DEVICE_GPU, .index = index};
@@ -45,7 +45,7 @@ uint32_t cuda_device_of(struct cuda_decoder *decoder, uint32_t index, const stru
 		       : settle(&decoder->devices, number, decoder->out->device(info ? info : &unknown));
 }
 
-/* What is known of a context; 0 = nothing. */
+/* The stored data of a context; 0 = none. */
 static uint64_t context_of(struct cuda_decoder *decoder, uint32_t context)
 {
 	uint64_t *known = cuda_table_of(&decoder->contexts, &(uint64_t){context});
@@ -143,10 +143,10 @@ void cuda_tell(struct cuda_decoder *decoder, const struct sonde_activity *activi
 	else if (!activity->operation)
 		decoder->lost[CUDA_LOSS_MANY]++;
 	else
-		decoder->out->activity(activity); /* what finds no room is counted where that is seen */
+		decoder->out->activity(activity); /* rejected activities are counted by the callee */
 }
 
-/* Of a device: in a queue, by whoever called for it. */
+/* Device work: in a queue, attributed to the calling thread. */
 void cuda_tell_work(struct cuda_decoder *decoder, struct sonde_activity *activity, const uint8_t *record,
 		    size_t device_at)
 {
@@ -160,7 +160,7 @@ void cuda_tell_work(struct cuda_decoder *decoder, struct sonde_activity *activit
 	cuda_tell(decoder, activity);
 }
 
-/* Of the host: in the thread that called. */
+/* Host activity: in the calling thread. */
 void cuda_tell_host(struct cuda_decoder *decoder, struct sonde_activity *activity)
 {
 	const struct cuda_call *call = cuda_call_of(decoder, (uint32_t)activity->correlation);

@@ -1,4 +1,4 @@
-/* decode_state.h: the inside of the decoder: what it keeps, and how records (cuda/records.c) tell (cuda/decode.c). */
+/* decode_state.h: internals of the decoder: its state, and the interface between cuda/records.c and cuda/decode.c. */
 #ifndef SONDE_INJECT_CUDA_DECODE_STATE_H
 #define SONDE_INJECT_CUDA_DECODE_STATE_H
 
@@ -11,7 +11,7 @@
 #define CUDA_CALLS_KEPT 65536u
 #define CUDA_LAUNCHES_KEPT 4096u
 
-/* Who called, and when. */
+/* The thread and the time of a call. */
 struct cuda_call {
 	uint32_t correlation, tid;
 	uint64_t start_ns, end_ns;
@@ -19,7 +19,7 @@ struct cuda_call {
 
 enum cuda_loss { CUDA_LOSS_CUT, CUDA_LOSS_KIND, CUDA_LOSS_TIMES, CUDA_LOSS_MANY, CUDA_LOSSES };
 
-/* Of bounded size: a context's default stream is what is kept of it. */
+/* Of bounded size: of a context, only the default stream is kept. */
 struct cuda_decoder {
 	const struct cuda_out *out;
 	uint64_t shift_ns;
@@ -28,7 +28,7 @@ struct cuda_decoder {
 	struct cuda_table devices, contexts, queues, operations, graphs;
 	struct cuda_names names;
 	struct cuda_call calls[CUDA_CALLS_KEPT];
-	uint32_t launches[CUDA_LAUNCHES_KEPT]; /* of graphs, that were told: by correlation */
+	uint32_t launches[CUDA_LAUNCHES_KEPT]; /* graph launches already reported, by correlation */
 };
 
 /* --- fields ------------------------------------------------------------------------------------------------------- */
@@ -71,7 +71,7 @@ static inline uint64_t cuda_moment(const struct cuda_decoder *decoder, uint64_t 
 	return time_ns ? time_ns + decoder->shift_ns : 0;
 }
 
-/* All of an operation but its name, which is known by its number. */
+/* All properties of an operation; the name by its number. */
 struct cuda_operation {
 	uint32_t kind, name;
 	uint32_t grid[3], block[3];
@@ -84,26 +84,27 @@ _Static_assert(sizeof(struct cuda_operation) == CUDA_OPERATION_WORDS * sizeof(ui
 
 /* --- cuda/decode.c ------------------------------------------------------------------------------------------------ */
 
-/* Numbers that were told, or are now; 0 = there are too many. A device that nobody has told of (`info` NULL) is known
- * by its index alone. */
+/* Numbers, reported first if they are new; 0 = there are too many. A device without a record (`info` NULL) is known by
+ * its index alone. */
 uint32_t cuda_device_of(struct cuda_decoder *decoder, uint32_t index, const struct sonde_device_info *info);
 uint32_t cuda_queue_of(struct cuda_decoder *decoder, uint32_t device, uint32_t context, uint32_t stream);
 uint32_t cuda_operation_of(struct cuda_decoder *decoder, const struct cuda_operation *operation);
 uint32_t cuda_named(struct cuda_decoder *decoder, uint32_t kind, const char *name, uint32_t from, uint32_t to);
 void cuda_context_told(struct cuda_decoder *decoder, uint32_t context, uint32_t device, uint16_t default_stream);
-/* The number of a context's default stream, + 1; 0 = not known. */
+/* The number of a context's default stream, + 1; 0 = unknown. */
 uint64_t cuda_default_stream(struct cuda_decoder *decoder, uint32_t context);
-/* The queue of a stream that stands for itself alone: who waits for the default one may wait for others, too. 0 = none
- * is told, it is the default one, or nothing was told of the context. */
+/* The queue of a single stream: a wait for the default stream may include others, too. 0 = no stream is given, it is
+ * the default one, or the context is unknown. */
 uint32_t cuda_queue_of_context(struct cuda_decoder *decoder, uint32_t context, uint32_t stream);
-/* The call of that correlation; NULL = not known, or long ago. */
+/* The call with that correlation; NULL = unknown, or too old. */
 const struct cuda_call *cuda_call_of(const struct cuda_decoder *decoder, uint32_t correlation);
 
 void cuda_tell(struct cuda_decoder *decoder, const struct sonde_activity *activity);
-/* Of a device: in a queue, by whoever called for it. Device, context and stream are three words at `device_at`. */
+/* Device work: in a queue, attributed to the calling thread. Device, context and stream are three words at
+ * `device_at`. */
 void cuda_tell_work(struct cuda_decoder *decoder, struct sonde_activity *activity, const uint8_t *record,
 		    size_t device_at);
-/* Of the host: in the thread that called. */
+/* Host activity: in the calling thread. */
 void cuda_tell_host(struct cuda_decoder *decoder, struct sonde_activity *activity);
 
 #endif

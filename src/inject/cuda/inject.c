@@ -1,14 +1,14 @@
-/* inject.c: what the CUDA driver loads by CUDA_INJECTION64_PATH: has CUPTI tell what devices do, and says it on.
+/* inject.c: loaded by the CUDA driver through CUDA_INJECTION64_PATH: lets CUPTI trace devices, and reports the results.
  *
- * A thread of ours asks for finished records every 200 ms, decodes them and tells them (cuda/decode.h); CUPTI's
- * callbacks, in threads of the program, only hand buffers over. No lock of ours is held in a call of CUPTI, and nothing
- * here waits for a device. At exit that thread has CUPTI give out what is left; the program waits for it, but not for
- * ever. Whatever fails is said in the recording, and the program goes on as without us. A forked child has no CUDA, so
- * nothing is done there.
+ * A thread of ours requests finished records every 200 ms, decodes and reports them (cuda/decode.h); CUPTI's callbacks,
+ * in threads of the program, only pass buffers. We hold no lock in a call of CUPTI, and nothing here waits for a
+ * device. At exit that thread makes CUPTI flush the remaining records; the program waits for it, but not for ever.
+ * Every failure is noted in the recording, and the program continues as it would without us. A forked child cannot use
+ * CUDA, so nothing is done there.
  *
- * The program's own profiler comes first: as it begins (cuda/others.h), before CUPTI is asked, all that was traced is
- * taken out, and CUPTI is left as it was found. There is no coming back: nobody tells when that profiler has all it
- * wants.
+ * The program's own profiler has priority: when it starts (cuda/others.h), before its call reaches CUPTI, all traced
+ * records are collected, and CUPTI is left as it was found. We do not return, since the end of that profiler's use is
+ * not reported.
  */
 #include <errno.h>
 #include <limits.h>
@@ -34,22 +34,22 @@
 #include "inject/hook/machine.h"
 
 #define ROUND_NS UINT64_C(200000000)
-#define WAIT_NS UINT64_C(10000000000) /* that the program waits for our thread at most */
+#define WAIT_NS UINT64_C(10000000000) /* maximum time that the program waits for our thread */
 #define NS_PER_S UINT64_C(1000000000)
 
 static const struct cuda_out told = {sonde_device_add, sonde_queue_add, sonde_operation_add, sonde_activity_add,
 				     sonde_activity_lost};
 static struct cuda_library cupti;
-static struct cuda_decoder *decoder; /* our thread's */
+static struct cuda_decoder *decoder; /* used by our thread only */
 static struct cuda_tracing tracing;
-static pid_t home; /* the process that all this belongs to */
+static pid_t home; /* the process that owns all this state */
 static _Atomic uint32_t begun;
 
-/* Between our thread, who ends the process, and who is another profiler. */
+/* Shared by our thread, the thread that ends the process, and a thread that starts another profiler. */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static _Atomic uint32_t changes; /* of what follows: with `lock` */
+static _Atomic uint32_t changes; /* of the variables below: with `lock` */
 static int is_ending, has_ended;
-static enum { COMING, HERE, LEAVING, GONE } standing; /* with CUPTI */
+static enum { COMING, HERE, LEAVING, GONE } standing; /* whether we are subscribed to CUPTI */
 static int is_flushing;
 
 static uint64_t now_ns(void)
@@ -65,8 +65,8 @@ static struct timespec time_after(uint64_t span_ns)
 	return (struct timespec){(time_t)(until_ns / NS_PER_S), (long)(until_ns % NS_PER_S)};
 }
 
-/* With `lock`: until something has changed (0) or it is late. A condition of pthreads does the same, but that the
- * recording of a program's waiting (--threads) takes that for the program's, and syscall() too. */
+/* Called with `lock`: waits until something has changed (0) or the deadline. Like a pthread condition, but the
+ * recording of the program's waits (--threads) would attribute that to the program, and syscall(), too. */
 static int wait_for_change(const struct timespec *until)
 {
 	uint32_t seen = atomic_load_explicit(&changes, memory_order_relaxed);
@@ -77,7 +77,7 @@ static int wait_for_change(const struct timespec *until)
 	return failed == -ETIMEDOUT ? ETIMEDOUT : 0;
 }
 
-/* With `lock`, which it gives up: who wakes has not to wait for that, too. */
+/* Called with `lock`, which is released first, so that the woken thread does not wait for it. */
 static void unlock_changed(void)
 {
 	atomic_fetch_add_explicit(&changes, 1, memory_order_relaxed);
@@ -85,7 +85,7 @@ static void unlock_changed(void)
 	inject_machine_call(SYS_futex, (long)&changes, FUTEX_WAKE_PRIVATE, INT_MAX, 0, 0, 0);
 }
 
-/* What is not recorded of this process, and why. */
+/* Reports that this process's devices are not recorded, and why. */
 static int give_way(const char *why)
 {
 	char cause[256];
@@ -99,7 +99,7 @@ static int give_way(const char *why)
 static void request(uint8_t **buffer, size_t *size_b, size_t *max_records)
 {
 	*buffer = cuda_buffers_give(size_b, cupti.version >= CUDA_12_9);
-	*max_records = 0; /* as many as there is room for */
+	*max_records = 0; /* as many as fit */
 }
 
 static void complete(void *context, uint32_t stream, uint8_t *buffer, size_t size_b, size_t valid_b)
@@ -112,11 +112,12 @@ static void complete(void *context, uint32_t stream, uint8_t *buffer, size_t siz
 
 /* --- our thread --------------------------------------------------------------------------------------------------- */
 
-/* From CUPTI's clock, the time of day, to ours: it is read between two looks at ours, the closest of some. What
- * is known stays until a closer look, or one that contradicts it: then that clock was set, or goes at another speed. */
+/* Determines the offset from CUPTI's clock, the time of day, to ours: reads it between two reads of ours, several
+ * times, and uses the closest pair. The offset is kept until a more accurate or a contradicting one is found: then that
+ * clock was set, or runs at another speed. */
 static void calibrate(void)
 {
-	static uint64_t known_ns = UINT64_MAX; /* how exact */
+	static uint64_t known_ns = UINT64_MAX; /* accuracy */
 	static int64_t known_shift_ns;
 	uint64_t best_ns = UINT64_MAX;
 	int64_t shift_ns = 0;
@@ -140,7 +141,7 @@ static void calibrate(void)
 	cuda_decoder_shift(decoder, shift_ns);
 }
 
-/* How many buffers were full. */
+/* Returns the number of full buffers. */
 static size_t decode_round(void)
 {
 	static uint32_t full[CUDA_BUFFERS_ALL];
@@ -164,7 +165,7 @@ static void count_dropped(void)
 		sonde_activity_lost("CUDA: records that CUPTI dropped: out of buffers", dropped);
 }
 
-/* Whether CUPTI is ours to ask. */
+/* True if we may call CUPTI. */
 static int may_flush(void)
 {
 	pthread_mutex_lock(&lock);
@@ -192,7 +193,7 @@ static void flush_round(uint32_t flag)
 	decode_round();
 }
 
-/* Whether there is nothing more to come. */
+/* True if no more records will come. */
 static int rest(int *is_here)
 {
 	struct timespec until = time_after(ROUND_NS);
@@ -218,7 +219,7 @@ static void *loop(void *unused)
 		flush_round(0);
 	}
 	flush_round(CUDA_FLUSH_FORCED);
-	while (decode_round()) /* what threads that go on have filled meanwhile */
+	while (decode_round()) /* buffers that running threads have filled in the meantime */
 		;
 	sonde_activity_lost(SONDE_DEVICE_ALL_TOLD, 0);
 	pthread_mutex_lock(&lock);
@@ -227,7 +228,7 @@ static void *loop(void *unused)
 	return unused;
 }
 
-/* --- as the program ends, or its own profiler begins -------------------------------------------------------------- */
+/* --- the program ends, or its own profiler starts ----------------------------------------------------------------- */
 
 static void end(void)
 {
@@ -246,7 +247,7 @@ static void end(void)
 		sonde_activity_lost("CUDA: processes whose last records came too late at exit", 1);
 }
 
-/* Whether the caller is to leave; another one that comes meanwhile waits until that is done. */
+/* True if the caller must leave CUPTI; any other caller waits until that is done. */
 static int begin_leaving(void)
 {
 	struct timespec until = time_after(WAIT_NS);
@@ -261,7 +262,7 @@ static int begin_leaving(void)
 	return is_first;
 }
 
-/* Another profiler of the process is about to begin, in this thread. */
+/* Another profiler in the process is about to start, in this thread. */
 static void hand_over(const char *who)
 {
 	int saved = errno;
@@ -293,7 +294,7 @@ static int start_thread(void)
 	return code;
 }
 
-/* --- setting up --------------------------------------------------------------------------------------------------- */
+/* --- setup -------------------------------------------------------------------------------------------------------- */
 
 static enum cuda_level level_asked(void)
 {
@@ -332,7 +333,8 @@ static int set_up(void)
 	return 1;
 }
 
-/* Called by the driver as it is initialised, once a process; 1: all is well, which it is for the program anyway. */
+/* Called by the driver when it is initialised, once per process; 1: success, which is always reported to the
+ * program. */
 __attribute__((visibility("default"))) int InitializeInjection(void);
 int InitializeInjection(void)
 {
@@ -340,7 +342,7 @@ int InitializeInjection(void)
 	if (atomic_exchange(&begun, 1))
 		return 1;
 	home = getpid();
-	if (secure_getenv(SONDE_LINK_ENV)) /* else there is nobody to tell */
+	if (secure_getenv(SONDE_LINK_ENV)) /* else there is no recorder */
 		set_up();
 	errno = saved;
 	return 1;

@@ -1,8 +1,7 @@
-/* intern.c: names and keys that were seen before (cuda/intern.h).
+/* intern.c: interns names and keys (cuda/intern.h).
  *
- * A kernel's name is told by where it stands, which is nearly always where it stood before: so it is compared with what
- * was there, which costs less than to hash it. That it is still the same has to be looked at, since modules come and
- * go.
+ * A kernel's name comes as a pointer, which is nearly always the same as before: so the text is compared with the last
+ * one at that address, which is cheaper than hashing it. The comparison is necessary, since modules come and go.
  */
 #include "inject/cuda/intern.h"
 
@@ -27,7 +26,7 @@ static uint64_t key_hash(const uint64_t *key, size_t words)
 	return hash;
 }
 
-/* The key's slot, or the free one where it is to be. */
+/* The slot of the key, or the free slot where it belongs. */
 static uint64_t *slot_of(const struct cuda_table *table, const uint64_t *key)
 {
 	size_t slot_words = table->key_words + 1;

@@ -1,24 +1,24 @@
-/* intern.h: what was seen before, by content: names, and whatever has a key of fixed length. Bounded. */
+/* intern.h: interns names, and keys of fixed length. Bounded. */
 #ifndef SONDE_INJECT_CUDA_INTERN_H
 #define SONDE_INJECT_CUDA_INTERN_H
 
 #include <stddef.h>
 #include <stdint.h>
 
-/* Numbers by keys of whole words. */
+/* Maps keys of whole words to numbers. */
 struct cuda_table {
-	size_t key_words, max; /* keys */
+	size_t key_words, max; /* maximum number of keys */
 	size_t count, slots;   /* slots: 0 or a power of two */
-	uint64_t *words;       /* of each slot its number (0 = free) and its key */
+	uint64_t *words;       /* per slot: its number (0 = free) and its key */
 };
 
-/* Where the number of the key is: 0 when it is new, to be set at once. NULL: there are too many, or no memory. Good
+/* The number of the key; 0 if it is new: must then be set at once. NULL: there are too many, or out of memory. Valid
  * until the next call. */
 uint64_t *cuda_table_of(struct cuda_table *table, const uint64_t *key);
 void cuda_table_fini(struct cuda_table *table);
 
 struct cuda_name {
-	const char *at; /* where it was seen last: it may be another by now */
+	const char *at; /* where it was seen last: the text there may have changed */
 	uint32_t id;
 };
 
@@ -33,7 +33,8 @@ struct cuda_names {
 	struct cuda_name seen[CUDA_NAMES_SEEN];
 };
 
-/* Its id, from 1, the same for the same text; 0: no name, too many, or no memory. Longer ones are cut. */
+/* Returns the id, from 1, the same for the same text; 0: no name, too many, or out of memory. Longer names are
+ * truncated. */
 uint32_t cuda_name_of(struct cuda_names *names, const char *text);
 const char *cuda_name_text(const struct cuda_names *names, uint32_t id); /* NULL for 0 */
 void cuda_names_fini(struct cuda_names *names);

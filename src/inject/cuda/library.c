@@ -1,7 +1,7 @@
 /* library.c: finds CUPTI and its functions (cuda/library.h).
  *
- * A program that carries a CUDA of its own (Python's wheels do) has to get that copy: so what is mapped comes first,
- * and else the major version of the run time that is mapped. Nothing from the environment of a set-uid program.
+ * A program that brings a CUDA of its own (Python's wheels do) must get that copy: so a mapped copy is preferred, and
+ * otherwise the major version of the mapped runtime. In a set-uid program the environment is ignored.
  */
 #include "inject/cuda/library.h"
 
@@ -16,7 +16,7 @@ enum { OPTIONAL, NEEDED };
 
 struct mapped {
 	char cupti[PATH_MAX]; /* "" = not mapped */
-	int major;            /* of the run time; 0 = not mapped */
+	int major;            /* of the runtime; 0 = not mapped */
 };
 
 static int look(struct dl_phdr_info *info, size_t size_b, void *context)
@@ -40,7 +40,7 @@ static void *open_one(const char *directory, int major)
 	return len > 0 && (size_t)len < sizeof path ? dlopen(path, RTLD_NOW | RTLD_LOCAL) : NULL;
 }
 
-/* Where CUDA is installed as a whole. */
+/* For a complete CUDA installation. */
 static void *open_below(const char *root, int major)
 {
 	static const char *const places[] = {"extras/CUPTI/lib64", "lib64", "lib"};
@@ -76,7 +76,7 @@ static void *open_library(void)
 	return handle;
 }
 
-/* The first function that is missing and needed; NULL: all are there. */
+/* The name of a needed function that is missing; NULL: none. */
 static const char *find(struct cuda_library *library, void *handle)
 {
 	const char *missing = NULL;

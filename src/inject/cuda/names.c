@@ -1,4 +1,4 @@
-/* names.c: what calls of CUDA are called, and how long CUPTI's records are (cuda/decode.h). */
+/* names.c: names of CUDA calls, and lengths of CUPTI's records (cuda/decode.h). */
 #include "inject/cuda/abi.h"
 #include "inject/cuda/decode.h"
 

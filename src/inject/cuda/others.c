@@ -1,13 +1,13 @@
-/* others.c: stands in front of the calls by which another profiler of the process begins (cuda/others.h).
+/* others.c: interposes the calls by which another profiler in the process starts (cuda/others.h).
  *
- * CUPTI tells nobody that another client comes, and a profiler that finds us there gives up for good (PyTorch's) or
- * goes on and is given our buffers. So it has to be seen before: an object that is linked to libcupti calls it through
- * slots that the loader has filled in, by names that its tables of relocations have; those of a few functions are
- * pointed at ours, which tell and go on. Who asks dlsym() for the functions is not seen: such a one finds that we have
- * subscribed.
+ * CUPTI does not report that another client starts, and a profiler that finds us there gives up for good (PyTorch's) or
+ * continues and receives our buffers. So it must be noticed before. An object linked to libcupti calls it through slots
+ * that the loader has filled in, for names listed in its relocation tables; the slots of a few functions are redirected
+ * to ours, which report and forward. A profiler that gets the functions by dlsym() is not noticed: it finds that we
+ * have subscribed.
  *
- * An object appears in the loader's list before its slots are filled in, and is made read-only after that. So what is
- * new is looked at only when a call of dlopen(), which waits for one that is under way in another thread, has come back
+ * An object appears in the loader's list before its slots are filled in, and is made read-only after that. So new
+ * objects are processed only after a call of dlopen(), which waits for one in progress in another thread, has returned
  * and the list is still the same.
  */
 #include "inject/cuda/others.h"
@@ -32,7 +32,7 @@
 static const struct cuda_library *next;
 static cuda_others_taking *told;
 
-/* --- in front of CUPTI -------------------------------------------------------------------------------------------- */
+/* --- interposed functions ----------------------------------------------------------------------------------------- */
 
 static void tell(const void *caller)
 {
@@ -63,7 +63,7 @@ BEGINNINGS(FRONT)
 
 struct front {
 	const char *name;
-	uintptr_t ours, theirs; /* 0: this CUPTI has none */
+	uintptr_t ours, theirs; /* 0: this CUPTI lacks it */
 };
 
 static struct front front_of(const char *name)
@@ -88,7 +88,7 @@ struct tables {
 	size_t call_count, other_count, relative_count;
 };
 
-/* glibc stores addresses in the table where it may write to it; else they are what the file says. */
+/* glibc relocates addresses in the table where it is writable; else they are the file's values. */
 static const void *address_of(const struct dl_phdr_info *info, uintptr_t pointer)
 {
 	return (const void *)(pointer < info->dlpi_addr ? info->dlpi_addr + pointer : pointer); /* NOLINT: it is one */
@@ -142,7 +142,7 @@ static int is_within(const struct dl_phdr_info *info, uintptr_t address)
 	return 0;
 }
 
-/* The loader makes whole pages read-only once it has filled them in. */
+/* The loader makes whole pages read-only after it has filled them in. */
 static int is_read_only(const struct dl_phdr_info *info, uintptr_t slot, uintptr_t page_b)
 {
 	const ElfW(Phdr) *segment = segment_of(info, PT_GNU_RELRO);
@@ -164,11 +164,11 @@ static void point(const struct dl_phdr_info *info, uintptr_t *slot, uintptr_t fu
 
 struct look {
 	unsigned long long loads, unloads;
-	int is_settled; /* what is in the list is filled in */
+	int is_settled; /* all slots of the listed objects are filled in */
 	int has_new, has_changed;
 };
 
-/* Slots that lead to this CUPTI, or to where the loader binds at the first call. */
+/* Redirects slots that point to this CUPTI, or to the stub for lazy binding. */
 static void look_at(const struct dl_phdr_info *info, const struct tables *tables, const ElfW(Rela) * relocation,
 		    struct look *look)
 {
@@ -226,7 +226,7 @@ static int count(struct dl_phdr_info *info, size_t info_b, void *data)
 
 static void watch(const struct cuda_library *cupti, cuda_others_taking *taking)
 {
-	static unsigned long long seen; /* loads, up to which all is done */
+	static unsigned long long seen; /* number of loads for which all is done */
 	struct look look = {.loads = 0};
 	next = cupti;
 	told = taking;
@@ -247,9 +247,9 @@ static void watch(const struct cuda_library *cupti, cuda_others_taking *taking)
 
 /* --- forks --------------------------------------------------------------------------------------------------------
  *
- * A thread that looks at the loader's list holds a lock of the C library's that nobody gives back in a child which is
- * forked meanwhile: it would wait for ever as it loads something. So a fork waits until nobody looks; but not for ever,
- * as one within a library's constructor has a lock that a look may wait for.
+ * A thread that iterates over the loader's list holds a lock of the C library, which nobody releases in a child forked
+ * meanwhile: the child would wait for ever when it loads something. So a fork waits until no thread iterates; but not
+ * for ever, since a fork within a library's constructor holds a lock that the iteration may wait for.
  */
 
 #define FORK_WAIT_NS 200000000L

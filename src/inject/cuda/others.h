@@ -1,16 +1,15 @@
-/* others.h: other profilers in the process: that one begins to use CUPTI is seen before CUPTI is asked. */
+/* others.h: notices other profilers in the process before they start to use CUPTI. */
 #ifndef SONDE_INJECT_CUDA_OTHERS_H
 #define SONDE_INJECT_CUDA_OTHERS_H
 
 #include "inject/cuda/library.h"
 
-/* Called in whichever thread is about to begin with CUPTI, each time, before the call goes on. `who`: the object's
- * file, valid for the call; it is none of ours. */
+/* Called in the thread that is about to use CUPTI, at each such call, before it is forwarded. `who`: the object's file,
+ * valid for the call; never one of ours. */
 typedef void cuda_others_taking(const char *who);
 
-/* Stands in front of the calls by which a profiler begins, in objects that are linked to this CUPTI. To be called again
- * for those that were loaded since: cheap where there are none. One thread at a time. `cupti` and `taking` are to
- * stay. */
+/* Interposes the calls by which a profiler starts, in objects linked to this CUPTI. Call again for objects loaded since
+ * then: cheap if there are none. One thread at a time. `cupti` and `taking` must remain valid. */
 void cuda_others_watch(const struct cuda_library *cupti, cuda_others_taking *taking);
 
 #endif

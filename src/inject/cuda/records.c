@@ -1,12 +1,13 @@
-/* records.c: CUPTI's records, kind by kind: fields are read by their places (cuda/abi.h), after a look at how long
- * the record is. */
+/* records.c: decodes CUPTI's records, kind by kind: fields are read at their offsets (cuda/abi.h), after a check of the
+ * record's length.
+ */
 #include <stdio.h>
 
 #include "inject/cuda/decode_state.h"
 
 /* --- records ------------------------------------------------------------------------------------------------------ */
 
-/* Told apart by graph, as long as there are not too many. */
+/* One operation per graph, unless there are too many. */
 static uint32_t launch_of(struct cuda_decoder *decoder, uint32_t graph)
 {
 	uint64_t *number = cuda_table_of(&decoder->graphs, &(uint64_t){graph});
@@ -21,8 +22,8 @@ static uint32_t launch_of(struct cuda_decoder *decoder, uint32_t graph)
 	return operation;
 }
 
-/* That a graph was launched is known by what it has the device do: the first of that is told as a call, as long as the
- * one that launched it. Without calls that is not known. */
+/* A graph launch is recognised by the device work that it causes: for the first such record a launch is reported, with
+ * the times of the call that made it. Without call records, launches are unknown. */
 static void take_launch(struct cuda_decoder *decoder, uint32_t graph, uint32_t correlation)
 {
 	const struct cuda_call *call = graph ? cuda_call_of(decoder, correlation) : NULL;
@@ -65,7 +66,7 @@ static void take_kernel(struct cuda_decoder *decoder, const uint8_t *record, siz
 	cuda_tell_work(decoder, &activity, record, CUDA_Kernel10_deviceId);
 }
 
-/* CUPTI's kinds of memory; its static ones are 6 and 7. */
+/* CUPTI's kinds of memory; 6 and 7 are its static ones. */
 static uint32_t memory_kind(uint32_t kind)
 {
 	static const uint8_t kinds[] = {SONDE_MEMORY_UNKNOWN, SONDE_MEMORY_PAGEABLE, SONDE_MEMORY_PINNED,
@@ -74,7 +75,7 @@ static uint32_t memory_kind(uint32_t kind)
 	return kind < sizeof kinds ? kinds[kind] : SONDE_MEMORY_UNKNOWN;
 }
 
-/* CUPTI's kinds of copies, from 0 on: which way, where the kinds of memory are not told. */
+/* CUPTI's kinds of copies, from 0 on: the direction, for records without kinds of memory. */
 static const struct {
 	const char *name;
 	uint8_t from, to;
@@ -178,7 +179,7 @@ static void take_graph(struct cuda_decoder *decoder, const uint8_t *record, size
 	cuda_tell(decoder, &activity);
 }
 
-/* The queue tells whose memory it is; where no stream is told, the context's default one. */
+/* The queue identifies whose memory it is; without a stream, the context's default stream. */
 static uint32_t memory_queue(struct cuda_decoder *decoder, const uint8_t *record)
 {
 	uint32_t context = cuda_u32(record, CUDA_Memory4_contextId), stream = cuda_u32(record, CUDA_Memory4_streamId);
@@ -189,7 +190,7 @@ static uint32_t memory_queue(struct cuda_decoder *decoder, const uint8_t *record
 			     usual ? (uint32_t)usual - 1 : stream);
 }
 
-/* How much a pool of ours has in reserve, by whatever says so. */
+/* Reports the reserve of a pool of this process, from any record that contains it. */
 static void tell_pool(struct cuda_decoder *decoder, uint32_t device, uint64_t time_ns, uint64_t address,
 		      uint64_t pool_b)
 {
@@ -242,7 +243,7 @@ static void take_memory(struct cuda_decoder *decoder, const uint8_t *record, siz
 			  cuda_u64(record, CUDA_Memory4_poolAddress), cuda_u64(record, CUDA_Memory4_poolSize));
 }
 
-/* A pool's memory is not counted as allocated here: what is taken from it is told by records of its own. */
+/* A pool's memory is not counted as allocated here: allocations from it have records of their own. */
 static void take_pool(struct cuda_decoder *decoder, const uint8_t *record, size_t size_b)
 {
 	static const char *const names[] = {[CUDA_POOL_CREATED] = "memory pool created",
@@ -269,8 +270,8 @@ static void take_pool(struct cuda_decoder *decoder, const uint8_t *record, size_
 			  type == CUDA_POOL_DESTROYED ? 0 : activity.size_b);
 }
 
-/* A stream that waits for an event holds nobody up: that call is one as others are. Of the others that for a stream
- * names it; CUPTI has none for a context or an event. */
+/* A stream that waits for an event blocks no thread: that is an ordinary call. Of the other kinds, a wait for a stream
+ * names its queue; CUPTI gives none for a context or an event. */
 static void take_sync(struct cuda_decoder *decoder, const uint8_t *record, size_t size_b)
 {
 	static const char *const names[] = {
@@ -291,7 +292,7 @@ static void take_sync(struct cuda_decoder *decoder, const uint8_t *record, size_
 	cuda_tell_host(decoder, &activity);
 }
 
-/* CUPTI's own numbers begin at 65536. */
+/* CUPTI's own numbers start at 65536. */
 static const char *overhead_name(uint32_t kind)
 {
 	static const char *const driver[] = {"overhead", "compiling for the GPU"};
@@ -324,7 +325,7 @@ static void take_overhead(struct cuda_decoder *decoder, const uint8_t *record, s
 	cuda_tell_host(decoder, &activity);
 }
 
-/* Calls within calls have one correlation: whoever asked began first. */
+/* Nested calls have the same correlation: the outermost one started first. */
 static void keep_call(struct cuda_decoder *decoder, const struct sonde_activity *activity)
 {
 	struct cuda_call *call = &decoder->calls[activity->correlation % CUDA_CALLS_KEPT];
@@ -393,7 +394,7 @@ static void take_context(struct cuda_decoder *decoder, const uint8_t *record, si
 
 /* --- buffers ------------------------------------------------------------------------------------------------------ */
 
-/* `least_b`: what is read of it without a look. */
+/* `least_b`: the part that is read without further checks. */
 static const struct {
 	void (*take)(struct cuda_decoder *decoder, const uint8_t *record, size_t size_b);
 	uint16_t least_b;
@@ -425,7 +426,7 @@ static void take(struct cuda_decoder *decoder, const uint8_t *record, size_t res
 	uint32_t kind = rest_b >= 4 ? cuda_u32(record, 0) : 0;
 	size_t size_b = kind < CUDA_KINDS ? decoder->sizes[kind] : 0;
 	if (!kind && rest_b >= 4)
-		return; /* CUPTI's own, of no kind */
+		return; /* padding of CUPTI's, of no kind */
 	if (rest_b < 4 || (size_b && size_b > rest_b))
 		lose(decoder, pass, CUDA_LOSS_CUT);
 	else if (!size_b || !kinds[kind].take || size_b < kinds[kind].least_b)
@@ -434,7 +435,7 @@ static void take(struct cuda_decoder *decoder, const uint8_t *record, size_t res
 		kinds[kind].take(decoder, record, size_b);
 }
 
-/* Without CUPTI: the length of the record, or all that is left where that is not known. */
+/* Without CUPTI: the length of the record, or all that is left if it is unknown. */
 static size_t length(const struct cuda_decoder *decoder, const uint8_t *record, size_t rest_b)
 {
 	uint32_t kind = rest_b >= 4 ? cuda_u32(record, 0) : 0;

@@ -1,8 +1,8 @@
-/* stacks.c: where calls were that have a device do something (cuda/stacks.h).
+/* stacks.c: records the stacks of calls that submit device work (cuda/stacks.h).
  *
- * CUPTI calls its subscriber in the thread that calls, as it enters: there the stack is told with the call's
- * correlation. A call of the run time has one of the driver within it, with the same correlation: the outer one counts.
- * Calls are chosen by what their names say; of those that have no name here nothing is known.
+ * CUPTI calls its subscriber in the calling thread, on entry: there the stack is recorded with the call's correlation.
+ * A runtime call contains a driver call with the same correlation: only the outer one counts. Calls are selected by
+ * their names; calls whose names are not listed here are not recorded.
  */
 #include "inject/cuda/stacks.h"
 
@@ -13,9 +13,9 @@
 
 #include "inject/cuda/decode.h"
 
-enum { CALLS_MAX = 1024 }; /* their numbers are below */
+enum { CALLS_MAX = 1024 }; /* all call numbers are smaller */
 
-static _Thread_local uint32_t told; /* the last one of the thread */
+static _Thread_local uint32_t told; /* correlation last recorded by this thread */
 
 static int is_wanted(const char *name)
 {
@@ -26,7 +26,8 @@ static int is_wanted(const char *name)
 	return 0;
 }
 
-/* How many calls of a domain CUPTI will tell of. A number that its version does not have is refused. */
+/* Returns the number of calls of a domain for which callbacks are enabled. CUPTI rejects numbers that its version
+ * lacks. */
 static uint32_t enable_domain(const struct cuda_library *cupti, void *subscriber, int domain)
 {
 	uint32_t enabled = 0;

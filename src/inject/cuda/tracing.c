@@ -1,9 +1,9 @@
-/* tracing.c: what CUPTI is asked to trace (cuda/tracing.h).
+/* tracing.c: selects what CUPTI traces (cuda/tracing.h).
  *
- * What is set here is set for the whole process, so whoever traces after us would have it, too: kinds that it has not
- * asked for, thread ids of another kind. All of that is undone on leaving. The clock is not set at all, though it could
- * be: where it is set a second time, as the program's own profiler does, the first kernels after that have times of the
- * clock before, and that profiler throws them away.
+ * All settings apply to the whole process, so a profiler that follows us would inherit them: kinds that it has not
+ * enabled, another type of thread ids. All of that is undone on leaving. The clock is not set, though it could be: if
+ * it is set a second time, as the program's own profiler does, the next kernels have times of the previous clock, and
+ * that profiler discards them.
  */
 #include "inject/cuda/tracing.h"
 
@@ -14,7 +14,7 @@
 #include "inject/cuda/buffers.h"
 #include "inject/cuda/stacks.h"
 
-/* GRAPH_TRACE is left out: it hides the kernels of graphs. */
+/* Without GRAPH_TRACE, which would hide the kernels of graphs. */
 static const struct {
 	int kind;
 	enum cuda_level least;
@@ -34,10 +34,10 @@ static const struct {
     {CUDA_KIND_DRIVER, CUDA_LEVEL_FULL, "driver calls"},
 };
 
-#define FLUSHES 4 /* at most */
+#define FLUSHES 4 /* maximum */
 #define KINDS (sizeof kinds / sizeof *kinds)
 
-/* Calls that are made again and again and do nothing: a number, and whether it is the driver's. */
+/* Frequent calls without effect: a number, and whether it is a driver call. */
 static const struct {
 	uint16_t call;
 	uint8_t is_driver;
@@ -51,7 +51,7 @@ static const struct {
     {686, 1}, /* cuKernelGetAttribute */
 };
 
-/* Subscribed for the sake of being the one who is: but for stacks (cuda/stacks.h) nothing is called back. */
+/* We subscribe to be the only subscriber: callbacks are used for stacks only (cuda/stacks.h). */
 static void called(void *context, uint32_t domain, uint32_t id, const void *data)
 {
 	(void)context;
@@ -120,7 +120,7 @@ void cuda_tracing_enable(const struct cuda_tracing *tracing)
 		cuda_stacks_enable(cupti, tracing->subscriber);
 }
 
-/* A single call that is told is told even without its kind: so kinds come last. */
+/* A call that is enabled individually is traced even without its kind: so kinds are disabled last. */
 void cuda_tracing_leave(const struct cuda_tracing *tracing)
 {
 	const struct cuda_library *cupti = tracing->cupti;
@@ -128,7 +128,7 @@ void cuda_tracing_leave(const struct cuda_tracing *tracing)
 	for (size_t i = 0; i < KINDS; i++)
 		if (kinds[i].least <= tracing->level)
 			cupti->cuptiActivityDisable(kinds[i].kind);
-	/* A call that was under way when its kind was switched off may take a buffer once more. */
+	/* A call in progress when its kind was disabled may take one more buffer. */
 	for (int i = 0; i < FLUSHES && (!i || cuda_buffers_lent()); i++)
 		cupti->cuptiActivityFlushAll(CUDA_FLUSH_FORCED);
 	if (cupti->cuptiSetThreadIdType)

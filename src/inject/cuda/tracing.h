@@ -1,4 +1,4 @@
-/* tracing.h: has CUPTI trace, and leaves it as it was found when somebody else is to have it. */
+/* tracing.h: starts CUPTI's tracing, and restores its settings when another profiler takes over. */
 #ifndef SONDE_INJECT_CUDA_TRACING_H
 #define SONDE_INJECT_CUDA_TRACING_H
 
@@ -15,20 +15,20 @@ struct cuda_tracing {
 	enum cuda_level level;
 };
 
-/* Who CUPTI calls: for an empty buffer, and with a full one. */
+/* CUPTI's callbacks: for an empty buffer, and with a full one. */
 struct cuda_tracing_calls {
 	cuda_request *request;
 	cuda_complete *complete;
 };
 
-/* Before anything else: only one can have the device's records. 0, or the reason in `why`. */
+/* Call this first: only one subscriber can get the device's records. 0, or the reason in `why`. */
 int cuda_tracing_subscribe(struct cuda_tracing *tracing, char *why, size_t why_b);
-/* Nothing is traced yet. 0, or the reason in `why`. */
+/* Does not start tracing yet. 0, or the reason in `why`. */
 int cuda_tracing_configure(const struct cuda_tracing *tracing, const struct cuda_tracing_calls *calls, char *why,
 			   size_t why_b);
-/* What cannot be traced is told as lost (sonde/device.h). */
+/* Kinds that cannot be traced are reported as lost (sonde/device.h). */
 void cuda_tracing_enable(const struct cuda_tracing *tracing);
-/* CUPTI is as it was before; what was traced until now comes to `complete` first. */
+/* Restores CUPTI's settings; all records up to now are passed to `complete` first. */
 void cuda_tracing_leave(const struct cuda_tracing *tracing);
 
 #endif

@@ -1,9 +1,8 @@
-/* calls.c: the allocator's functions, in front of the ones that the program would call.
+/* calls.c: hooks of the allocator's functions, which call those that the program would have called.
  *
- * Which those are is looked up when the first of ours is called, which may be the dynamic loader's doing.
- *
- * What is not recorded jumps to the real function, and what is to be looked at jumps to a function that stands where
- * the hook stood: its return address and frame pointer are the caller's (HOOK_CALLER).
+ * These are looked up when the first of ours is called, possibly by the dynamic loader. A call that is not recorded is
+ * a tail call of the real function; any other is a tail call of a function that takes the hook's place on the stack:
+ * its return address and frame pointer are the caller's (HOOK_CALLER).
  */
 #include <errno.h>
 #include <malloc.h>
@@ -19,7 +18,7 @@ static void *first_malloc(size_t size_b);
 static void *first_calloc(size_t count, size_t size_b);
 static void first_free(void *block);
 
-/* The first three are called without a look whether they are known. */
+/* The first three are called without checking whether they are known. */
 static struct {
 	void *(*malloc)(size_t);
 	void *(*calloc)(size_t, size_t);
@@ -34,12 +33,12 @@ static struct {
 } next = {.malloc = first_malloc, .calloc = first_calloc, .free = first_free};
 
 static int is_behind;        /* another object's realloc() is called instead of ours */
-static _Atomic int is_found; /* what is found is the same whenever it is looked up */
+static _Atomic int is_found; /* repeated lookups give the same result */
 
 #define FIND(name) __typeof__(next.name) name = (__typeof__(next.name))inject_next_allocator(#name)
 
-/* No function takes the place of ours before all of them are known: whoever calls the allocator meanwhile looks up the
- * same. Before our object is relocated there is nothing to store: the loader would overwrite it. */
+/* No function is stored before all are found: concurrent callers of the allocator look up the same functions. Before
+ * our object is relocated nothing can be stored: the loader would overwrite it. */
 static __attribute__((noinline)) int find_all(void)
 {
 	if (!inject_is_bound())
@@ -77,7 +76,7 @@ static inline int is_ready(void)
 	return likely(atomic_load_explicit(&is_found, memory_order_acquire)) || find_all();
 }
 
-/* A function for a call before ours are known; NULL: not there. */
+/* A function for a call before ours are known; NULL = missing. */
 #define EARLY(name) ((__typeof__(next.name))inject_next_allocator(#name))
 
 static void *first_malloc(size_t size_b)
@@ -96,7 +95,7 @@ static void first_free(void *block)
 		next.free(block);
 }
 
-/* Before our object is relocated, for a library's IFUNC resolver: nothing is known of the thread. */
+/* Before our object is relocated, for a library's IFUNC resolver: thread-local variables cannot be used. */
 static __attribute__((noinline)) void *malloc_early(size_t size_b)
 {
 	void *(*real)(size_t) = EARLY(malloc);
@@ -145,7 +144,7 @@ EXPORT void *calloc(size_t count, size_t size_b)
 	if (unlikely(!heap_record_has_self()))
 		return calloc_early(count, size_b);
 	if (unlikely(__builtin_mul_overflow(count, size_b, &all_b)))
-		return next.calloc(count, size_b); /* says what it says of that */
+		return next.calloc(count, size_b); /* returns the error itself */
 	return likely(heap_record_passes(all_b)) ? next.calloc(count, size_b) : calloc_taken(count, size_b);
 }
 
@@ -189,8 +188,8 @@ EXPORT void *realloc(void *block, size_t size_b)
 	return move(block, size_b, &caller);
 }
 
-/* The C library's own calls realloc(), which would be recorded, too. Where an allocator stands before us that has no
- * such function, the block is that allocator's. */
+/* The C library's own version calls realloc(), which would be recorded as well. If an allocator that precedes us has no
+ * reallocarray(), the block belongs to that allocator. */
 EXPORT void *reallocarray(void *block, size_t count, size_t size_b)
 {
 	struct hook_caller caller = HOOK_CALLER();
@@ -248,7 +247,7 @@ ALIGNED(aligned_alloc)
 PAGES(valloc)
 PAGES(pvalloc)
 
-/* --- code that goes ---------------------------------------------------------------------------------------------- */
+/* --- unloaded code ----------------------------------------------------------------------------------------------- */
 
 EXPORT int dlclose(void *object)
 {
@@ -273,6 +272,6 @@ __attribute__((constructor)) static void heap_begin(void)
 		heap_maps_begin((void *)(uintptr_t)next.malloc); /* NOLINT: a function's address */
 	heap_names_begin();
 	struct hook_thread *thread = heap_is_light ? NULL : hook_thread_enter();
-	if (thread) /* not in a child that vfork() made, or when there are no descriptors left */
+	if (thread) /* fails in a child of vfork(), or if no descriptors are left */
 		hook_thread_leave(thread);
 }

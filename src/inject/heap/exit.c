@@ -1,14 +1,14 @@
-/* exit.c: as the process ends: asks the recorder which blocks nothing points to, and waits until it has looked.
+/* exit.c: when the process ends, asks the recorder which blocks are unreachable, and waits until it has checked.
  *
- * When: in the destructors, where LeakSanitizer looks, too. What the program has given to atexit() and the destructors
- * of its static objects run before, since they were registered later than those of loaded objects; then come the
- * destructors of the program itself, of what was preloaded, and of libraries, in the order in which they were loaded.
- * So what the program's own destructors free is gone, and what libraries keep until their own is still reachable. A
- * handler that was registered first would run after all of them: a library that drops its pointers without freeing
- * would then be said to leak. _exit(), quick_exit(), a signal and an exec come past here: nobody looks then.
+ * The check runs in our destructors, as LeakSanitizer's does. The program's atexit() handlers and the destructors of
+ * its static objects run earlier, since they were registered after those of loaded objects; then come the destructors
+ * of the program itself, of preloaded objects, and of libraries, in load order. So blocks freed by the program's own
+ * destructors are gone, and blocks kept by libraries until their destructors are still reachable. A handler registered
+ * first would run after all of them: a library that drops its pointers without freeing would then appear to leak.
+ * _exit(), quick_exit(), a signal and an exec bypass this: then nothing is checked.
  *
- * The recorder reads the memory from outside. What it must not take for the program's is our own: so registers and the
- * stack pointer are stored by the first instructions, before any code of ours has touched the stack.
+ * The recorder reads the memory from outside and must not take our own values for the program's pointers: so the first
+ * instructions save registers and the stack pointer, before any of our code has touched the stack.
  */
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -28,7 +28,7 @@ uint64_t heap_exit_saved[INJECT_KEPT + 1];
 void heap_exit_entry(void);
 void heap_exit_ask(void);
 
-/* Not in a child that shares its parent's memory (vfork). */
+/* False in a child that shares its parent's memory (vfork). */
 static int is_recorded(void)
 {
 	const struct hook_thread *thread = hook_self;

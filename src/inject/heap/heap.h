@@ -1,8 +1,8 @@
-/* heap.h: the inside of libsonde-heap.so, which is preloaded into programs whose allocations are recorded.
+/* heap.h: internals of libsonde-heap.so, which is preloaded into programs to record their allocations.
  *
- * Every call goes on to the allocator that the program would have called. Around it the hook writes 24 bytes into its
- * thread's ring (hook/hook.h, format/heap.h). Where blocks are sampled, most calls only count bytes down, and look at one
- * byte of a filter: what that takes stands here, to be part of the hooks.
+ * Every call is forwarded to the allocator that the program would have called; in addition, the hook writes 24 bytes
+ * into its thread's ring (hook/hook.h, format/heap.h). If blocks are sampled, most calls only count bytes down, or
+ * check one byte of a filter: the code for that is here, to be inlined into the hooks.
  */
 #ifndef SONDE_INJECT_HEAP_HEAP_H
 #define SONDE_INJECT_HEAP_HEAP_H
@@ -14,12 +14,12 @@
 #include "inject/hook/hook.h"
 #include "inject/hook/next.h"
 
-#define HEAP_SEED_ENV "SONDE_HEAP_SEED" /* a number to draw samples by, for tests; else the clock tells one */
+#define HEAP_SEED_ENV "SONDE_HEAP_SEED" /* seed of the sampling, for tests; by default the clock gives one */
 
 #pragma GCC visibility push(hidden)
 
 extern uint64_t heap_mean_b; /* bytes between samples; 0 = every block */
-extern uint64_t heap_seed;   /* of the sampling */
+extern uint64_t heap_seed;   /* seed of the sampling */
 extern int heap_is_light;    /* blocks are sampled, and nothing else is done */
 
 /* --- heap/record.c --------------------------------------------------------------------------------------------- */
@@ -28,15 +28,16 @@ extern int heap_is_light;    /* blocks are sampled, and nothing else is done */
 #define HEAP_NEVER 254u
 #define HEAP_PAGE_BITS 12
 
-/* Bytes that the calling thread may still be given without a sample; 0 = not drawn yet: heap_record_take() does. */
+/* Bytes that the calling thread may still allocate before the next sample; 0 = not drawn yet, which heap_record_take()
+ * does. */
 extern __thread uint64_t heap_left __attribute__((tls_model("initial-exec")));
-/* How many blocks in pages of each kind have ends that must be told; 255: more than were counted. And how many are
- * none: a number that never stands there when all must be. */
+/* Per hash of a page: number of blocks whose free must be recorded; 255: overflow, no longer counted. heap_none is the
+ * value that means "no such block": 0, or a value that no counter has if every free must be recorded. */
 extern _Atomic uint8_t heap_filter[1u << HEAP_FILTER_BITS];
 extern _Atomic uint8_t heap_none;
 
-/* A block's address while something else is called: what we leave on the stack must not look like the program's pointer
- * to it when leaks are looked for. */
+/* Hides a block's address while other code is called: values that we leave on the stack must not look like the
+ * program's pointers to the leak check. */
 static inline uint64_t heap_record_hide(const void *block)
 {
 	uint64_t hidden = ~(uint64_t)(uintptr_t)block;
@@ -49,7 +50,7 @@ static inline void *heap_record_show(uint64_t hidden)
 	return (void *)(uintptr_t)~hidden; /* NOLINT: it was one */
 }
 
-/* Whether variables of the thread can be used: the loader has stored where they lie. */
+/* True if thread-local variables can be used: the loader has stored their offset. */
 static inline int heap_record_has_self(void)
 {
 #if defined(__x86_64__)
@@ -61,14 +62,14 @@ static inline int heap_record_has_self(void)
 #endif
 }
 
-/* Before the first sample: maps what the sampled blocks are noted in. */
+/* Before the first sample: maps the table of sampled blocks. */
 void heap_record_sample(void);
 
-/* Returns the block. */
+/* Records or samples an allocation. Returns the block. */
 void *heap_record_take(void *block, size_t size_b, const struct hook_caller *caller);
 int heap_record_told(const void *block);
 
-/* Counts a block of this size down; whether nothing else is to be done. One of no bytes counts as one. */
+/* Counts a block of this size down; true if nothing else is to be done. An empty block counts as one byte. */
 static inline int heap_record_passes(size_t size_b)
 {
 	uint64_t counted_b = (uint64_t)size_b + !size_b, left_b = heap_left;
@@ -78,46 +79,46 @@ static inline int heap_record_passes(size_t size_b)
 	return 1;
 }
 
-/* Pages of one region have bytes of their own; and regions that lie a multiple of its size apart do not meet. */
+/* Pages of one region have different hashes, and regions that are a multiple of its size apart do not collide. */
 static inline uint32_t heap_record_page(const void *block)
 {
 	uint64_t page = (uint64_t)(uintptr_t)block >> HEAP_PAGE_BITS;
 	return (uint32_t)(page ^ page >> HEAP_FILTER_BITS) & ((1u << HEAP_FILTER_BITS) - 1);
 }
 
-/* Whether a block's end may have to be told: most need not. */
+/* True if a block's free may have to be recorded; for most blocks it need not. */
 static inline int heap_record_may_end(const void *block)
 {
 	return atomic_load_explicit(&heap_filter[heap_record_page(block)], memory_order_relaxed) !=
 	       atomic_load_explicit(&heap_none, memory_order_relaxed);
 }
 
-/* From now on heap_record_may_end() says yes of this block. */
+/* From now on heap_record_may_end() is true for this block. */
 void heap_record_mark(const void *block);
 
-/* From now on it says yes of all blocks, as at first, or only of those that are marked. */
+/* From now on it is true for all blocks, as at the start, or only for marked ones. */
 static inline void heap_record_look(int at_all)
 {
 	atomic_store_explicit(&heap_none, at_all ? HEAP_NEVER : 0, memory_order_relaxed);
 }
 
-/* A block was given out, by the allocator that has just returned. NULL is nothing. Operators new and delete often call
- * malloc and free, which are hooked, too: see below. Returns the block. */
+/* Records a block that the allocator has just returned. NULL is ignored. Operators new and delete often call malloc and
+ * free, which are hooked, too: see below. Returns the block. */
 static inline void *heap_record_begins(void *block, size_t size_b, const struct hook_caller *caller)
 {
 	return heap_record_passes(size_b) ? block : heap_record_take(block, size_b, caller);
 }
 
-/* A block is about to be given back; whether that was told. */
+/* Records that a block is about to be freed; true if that was recorded. */
 static inline int heap_record_ends(const void *block)
 {
 	return heap_record_may_end(block) && heap_record_told(block);
 }
 
-/* The last one was not, whose end was told: realloc had no memory. */
+/* realloc failed: retracts the recorded free. */
 void heap_record_kept(const void *block);
 
-/* Before operator new: what heap_record_new() is to be given after it. */
+/* Before operator new: returns a value for comparison, which tells afterwards whether the block was counted. */
 static inline uint64_t heap_record_will_new(void)
 {
 	if (hook_self)
@@ -125,33 +126,33 @@ static inline uint64_t heap_record_will_new(void)
 	return heap_left;
 }
 
-/* After operator new, where it has called no allocator that is hooked. */
+/* After operator new, if it has called no hooked allocator. */
 void *heap_record_new(void *block, size_t size_b, const struct hook_caller *caller);
 
-/* Around operator delete, where heap_record_may_end() says yes: the block, then NULL. */
+/* Around operator delete, if heap_record_may_end() is true: with the block, then with NULL. */
 void heap_record_deleted(const void *block);
 
 /* --- heap/names.c ---------------------------------------------------------------------------------------------- */
 
-/* Tells the recorder when malloc is in the executable, so that the hooks are never called. */
+/* Informs the recorder if malloc is defined in the executable, so that the hooks are never called. */
 void heap_names_begin(void);
 
 /* --- heap/maps.c ----------------------------------------------------------------------------------------------- */
 
-/* Finds the functions that map memory. */
+/* Finds the real functions that map memory. */
 void heap_maps_ask(void);
-/* Finds the objects whose mappings are not the program's; before it none is told. Not before other objects have begun:
- * a sanitizer's dl_iterate_phdr() cannot be called earlier. */
+/* Finds the objects whose mappings do not count as the program's; nothing is recorded before that. Not before other
+ * objects are initialised: a sanitizer's dl_iterate_phdr() cannot be called earlier. */
 void heap_maps_begin(void *real_malloc);
 
 /* --- heap/operators.c ------------------------------------------------------------------------------------------ */
 
-/* Finds the operators that all objects call. While only those are loaded that the program begins with. */
+/* Finds the operators that serve all objects. Only while nothing but the objects of program startup is loaded. */
 void heap_operators_begin(void);
-/* Around a call of dlclose(). */
+/* Before and after a call of dlclose(). */
 void heap_operators_close(void);
 void heap_operators_closed(void);
-/* Before the thread forks, and in its child, which asks the loader no more. */
+/* Before the thread forks, and in its child, which does not call the loader any more. */
 void heap_operators_fork(void);
 void heap_operators_forked(void);
 

@@ -1,17 +1,17 @@
-/* maps.c: memory that the program maps by itself: mmap, munmap, mremap, mprotect, brk and sbrk.
+/* maps.c: hooks for memory that the program maps itself: mmap, munmap, mremap, mprotect, brk and sbrk.
  *
- * What counts is what the kernel commits memory for: anonymous mappings that may be written to, and private mappings of
- * files that may be. Anonymous ones that may not are reserved: they count from when mprotect() opens them. Other
- * mappings of files do not count, since their memory is the page cache's; nor do shared memory files (memfd, shm),
- * which nothing but another system call tells from files.
+ * Only memory that the kernel commits counts: writable anonymous mappings, and writable private mappings of files.
+ * Anonymous mappings that are not writable are reserved: they count once mprotect() opens them. Other file mappings do
+ * not count, since their memory belongs to the page cache; nor do shared memory files (memfd, shm), which only another
+ * system call can tell from files.
  *
- * What the allocator maps does not come here, or is known by its caller: blocks are counted where it hands them out. So
- * is what sonde's own libraries map, unless they are linked statically.
- * What the loader and the C library map for themselves (objects, stacks of threads) does not pass through these names,
- * and a system call that the program makes by itself is not seen.
+ * The allocator's mappings do not reach these hooks, or are recognised by their caller: its blocks are counted when it
+ * returns them. The same holds for sonde's own libraries, unless they are linked statically. Mappings made by the
+ * loader and the C library themselves (objects, thread stacks) do not use these names, and raw system calls of the
+ * program are not seen.
  *
- * As with blocks, an end is told before the call, because somebody else may be given the range at once, and a beginning
- * after it; an end that did not come about is taken back (SONDE_HEAP_MAP_KEPT).
+ * As with blocks, an unmap is recorded before the call, because another thread may get the range at once, and a mapping
+ * after it; a failed unmap is retracted (SONDE_HEAP_MAP_KEPT).
  */
 #include <errno.h>
 #include <link.h>
@@ -28,7 +28,7 @@
 #include "inject/hook/next.h"
 
 #define EXPORT __attribute__((visibility("default")))
-#define OTHERS 8u /* malloc's, and as many of ours as there are */
+#define OTHERS 8u /* the allocator's object, and all of ours */
 
 #ifndef MAP_FIXED_NOREPLACE
 #define MAP_FIXED_NOREPLACE 0x100000
@@ -37,7 +37,7 @@
 #define MREMAP_DONTUNMAP 4
 #endif
 
-/* The real ones; NULL = not looked up yet, or not there: then the kernel is called. */
+/* The real functions; NULL = not looked up yet, or missing: then the system call is made. */
 static struct {
 	void *(*mmap)(void *, size_t, int, int, int, off_t);
 	void *(*mmap64)(void *, size_t, int, int, int, off_t);
@@ -48,7 +48,7 @@ static struct {
 	void *(*sbrk)(intptr_t);
 } next;
 
-/* Whose mappings are not the program's: the object that malloc is in, and ours. */
+/* Objects whose mappings do not count as the program's: the one that defines malloc, and ours. */
 static struct {
 	uintptr_t start, end;
 } others[OTHERS];
@@ -76,7 +76,8 @@ static int find_others(struct dl_phdr_info *object, size_t info_b, void *real_ma
 		start = at < start ? at : start;
 		end = at + segment->p_memsz > end ? at + segment->p_memsz : end;
 	}
-	/* not the C library, which calls functions of its own: who ends in a jump to munmap() seems to be its caller */
+	/* not the C library, which calls internal functions anyway: it may appear as the caller of a program function
+	 * that ends in a tail call of munmap() */
 	if (libc >= start && libc < end)
 		return 0;
 	if ((inside >= start && inside < end) || is_ours(object->dlpi_name)) {
@@ -100,7 +101,7 @@ void heap_maps_ask(void)
 		page_b = getauxval(AT_PAGESZ);
 }
 
-/* What the kernel says, as the C library does. */
+/* A raw system call that sets errno like the C library. */
 static long direct(long number, long a, long b, long c, long d, long e, long f)
 {
 	long result = inject_machine_call(number, a, b, c, d, e, f);
@@ -110,7 +111,7 @@ static long direct(long number, long a, long b, long c, long d, long e, long f)
 	return -1;
 }
 
-/* Calls before our constructor: no order of look-ups matters. */
+/* For calls before our constructor: the order of lookups does not matter. */
 #define NEEDS(name)               \
 	if (unlikely(!next.name)) \
 		heap_maps_ask();
@@ -121,7 +122,7 @@ void heap_maps_begin(void *real_malloc)
 	atomic_store_explicit(&asked, 1, memory_order_release);
 }
 
-/* Whether what the caller maps is the program's. */
+/* True if a mapping by this caller counts as the program's. */
 static int is_program(const struct hook_caller *caller)
 {
 	if (inject_bounds_have(caller->pc) || !atomic_load_explicit(&asked, memory_order_acquire))
@@ -156,7 +157,7 @@ static void tell_unmap(uint64_t address, uint64_t size_b)
 	errno = saved;
 }
 
-/* `caller`: NULL = without a stack. */
+/* `caller` NULL = without a stack. */
 static void tell_map(uint64_t address, uint64_t size_b, enum sonde_heap_map what, const struct hook_caller *caller)
 {
 	int saved = errno;
@@ -192,7 +193,7 @@ struct request {
 	off_t offset;
 };
 
-/* As mmap() does; what the kernel says of an offset that is no multiple of the page size is right, too. */
+/* Like mmap(); for an offset that is not a multiple of the page size, the kernel's error is right, too. */
 static void *map(const struct request *request, void *(*real)(void *, size_t, int, int, int, off_t))
 {
 	if (likely(real != NULL))
@@ -277,7 +278,7 @@ static void *remap(void *at, size_t size_b, size_t new_b, int flags, void *new_a
 			      0); /* NOLINT: an address, or −1 */
 }
 
-/* Only the rest of a mapping goes. */
+/* Unmaps only the rest of a mapping. */
 static void *shrink(void *at, size_t size_b, size_t new_b, int flags, void *new_at)
 {
 	uint64_t rest = (uint64_t)(uintptr_t)at + to_pages(new_b), rest_b = to_pages(size_b) - to_pages(new_b);
@@ -294,9 +295,9 @@ EXPORT void *mremap(void *at, size_t size_b, size_t new_b, int flags, ...)
 	uint64_t address = (uint64_t)(uintptr_t)at;
 	va_list more;
 	va_start(more, flags);
-	void *new_at = va_arg(more, void *); /* where there is none: what the kernel would have got */
+	void *new_at = va_arg(more, void *); /* unset by the caller: the kernel would have got the same value */
 	va_end(more);
-	/* size 0: a second look at shared memory, which is counted already */
+	/* size 0: a second mapping of shared memory, which is already counted */
 	if (!is_program(&caller) || address & (page_b - 1) || !size_b || !new_b)
 		return remap(at, size_b, new_b, flags, new_at);
 	if (!(flags & (MREMAP_FIXED | MREMAP_DONTUNMAP)) && new_b <= size_b)
@@ -310,7 +311,7 @@ EXPORT void *mremap(void *at, size_t size_b, size_t new_b, int flags, ...)
 		return mapped;
 	}
 	tell_map((uint64_t)(uintptr_t)mapped, to_pages(new_b), SONDE_HEAP_MAP_MOVED, &caller);
-	if (flags & MREMAP_DONTUNMAP) /* empty, but there */
+	if (flags & MREMAP_DONTUNMAP) /* empty, but still mapped */
 		tell_map(address, to_pages(size_b), SONDE_HEAP_MAP_MOVED, &caller);
 	return mapped;
 }
@@ -331,9 +332,9 @@ EXPORT int mprotect(void *at, size_t size_b, int protection)
 	return code;
 }
 
-/* --- the break --------------------------------------------------------------------------------------------------- */
+/* --- program break ----------------------------------------------------------------------------------------------- */
 
-/* The C library keeps the break itself: only it may move it. */
+/* Only the C library may move the break, since it caches it. */
 static void *real_sbrk(intptr_t more_b)
 {
 	NEEDS(sbrk)
@@ -349,7 +350,7 @@ EXPORT void *sbrk(intptr_t more_b)
 	if (!more_b || !is_program(&caller))
 		return real_sbrk(more_b);
 	uint64_t less_b = more_b < 0 ? -(uint64_t)more_b : 0, end = less_b ? (uint64_t)(uintptr_t)real_sbrk(0) : 0;
-	uint64_t goes = end != UINT64_MAX ? end - less_b : 0; /* 0: nothing is told of it */
+	uint64_t goes = end != UINT64_MAX ? end - less_b : 0; /* 0: not recorded */
 	tell_unmap(goes, less_b);
 	void *before = real_sbrk(more_b);
 	if (before == (void *)-1) /* NOLINT */

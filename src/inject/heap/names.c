@@ -1,14 +1,14 @@
-/* names.c: further names of the allocator's functions.
+/* names.c: additional names of the allocator's functions.
  *
- * Only names that may be there without anybody noticing: each of them does what free() does, and is that where nobody
- * else has it. malloc_usable_size() says nothing about blocks and is not touched.
+ * Only names whose presence changes nothing: each is equivalent to free(), and calls it if no other object defines the
+ * name. malloc_usable_size() does not affect blocks and is not hooked.
  *
  * Not here: mallocx, rallocx, dallocx, sdallocx (jemalloc), je_… (jemalloc with a prefix), mi_… (mimalloc), tc_…
- * (tcmalloc). Programs find out whether they run with such an allocator by a weak reference or dlsym() (folly and
- * RocksDB: `mallocx != NULL`) and then call other functions of it; whoever exports these names says that it is there.
- * Most who use them have the allocator in their own executable besides, where no other object gets in between: when
- * that has malloc, too, the recorder is told. Blocks of such names are not recorded: what free() then gives back is
- * counted as not known, and a block of malloc() that is given back by such a name stays.
+ * (tcmalloc). Programs detect such an allocator by a weak reference or dlsym() (folly and RocksDB: `mallocx != NULL`)
+ * and then call its other functions, so exporting these names would claim that it is present. Most programs that use
+ * them also have the allocator in their own executable, where its functions cannot be interposed: if malloc is there,
+ * too, the recorder is informed. Blocks allocated by such names are not recorded: freeing them with free() counts as
+ * unknown, and a malloc() block freed by such a name seems to stay live.
  */
 #include <stdlib.h>
 
@@ -24,16 +24,16 @@ void heap_names_begin(void)
 	inject_connect_flags |= SONDE_LINK_OWN_MALLOC;
 	if (!hook_process_init() || !hook_process)
 		return;
-	if (heap_is_light) { /* it has no sample, but perhaps of what a loaded object brings */
+	if (heap_is_light) { /* no samples in the executable, but perhaps in objects loaded later */
 		hook_process_tell(SONDE_LINK_OWN);
 		return;
 	}
-	struct hook_thread *thread = hook_thread_enter(); /* connects */
+	struct hook_thread *thread = hook_thread_enter(); /* connects the process */
 	if (thread)
 		hook_thread_leave(thread);
 }
 
-/* C23: as free(), with what the caller knows of the block. */
+/* C23: like free(), with the caller's knowledge of the block. */
 EXPORT void free_sized(void *block, size_t size_b);
 EXPORT void free_sized(void *block, size_t size_b)
 {

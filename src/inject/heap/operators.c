@@ -1,16 +1,17 @@
-/* operators.c: C++ operators new and delete, for allocators that bring their own; most call malloc and free, and
- * what these hooks have recorded is not recorded again.
+/* operators.c: hooks of C++ operators new and delete, for allocators with operators of their own; most call malloc and
+ * free, and what those hooks have recorded is not recorded again.
  *
- * Which ones the program would call depends on who calls. Those that stand behind us when the program begins serve all,
- * and never go. Where there are none, as in C programs, each object that was loaded later, as interpreters load their
- * modules, finds those that it brought along; a C++ library of one object must not throw through another's. They are
- * found without the loader (hook/objects.h), whose lock is held while constructors wait for threads that allocate.
+ * The operators that a program would call depend on the caller. Those found after our object at program start serve all
+ * callers, and are never unloaded. If there are none, as in C programs, each object loaded later, such as an
+ * interpreter's module, uses those loaded along with it; the C++ library of one object must not throw through
+ * another's. They are found without the loader (hook/objects.h), whose lock is held while constructors wait for threads
+ * that allocate.
  *
- * What an object was bound to stays so until some object is unloaded: the first call after that forgets all. Calls find
- * it by the page that they come from, in a table of single words that are read without a lock: page, generation and
- * entry. A word counts while its generation is the present one, which dlclose() ends twice: before objects go, and
- * after, because somebody may have been told of an object while its destructors ran. In between nothing is put there: a
- * new object may be mapped where another went before we hear of it.
+ * An object's binding is valid until some object is unloaded: the first call after that discards all bindings. A call
+ * finds its binding by the page of the caller, in a table of single words that is read without a lock: page, generation
+ * and entry. A word is valid while its generation is the current one. dlclose() starts a new generation twice: before
+ * objects are unloaded, and after, because a thread may have looked up an object while its destructors ran. In between
+ * nothing is added to the table: a new object may be mapped in place of an unloaded one before we notice.
  */
 #include <malloc.h>
 #include <stdatomic.h>
@@ -43,11 +44,11 @@ static const char *const names[OPERATOR_COUNT] = {
 #undef NEW
 #undef DELETE
 
-/* NULL = not everybody's, or not looked for yet. */
+/* NULL = not for all callers, or not looked up yet. */
 static _Atomic(void *) everybodys[OPERATOR_COUNT];
 
 #define ENTRY_BITS 10u
-#define ENTRIES (1u << ENTRY_BITS) /* from [1] on; objects beyond are looked up at each call */
+#define ENTRIES (1u << ENTRY_BITS) /* used from [1] on; objects beyond are looked up at each call */
 #define PROBES 32u
 #define GENERATION_BITS 18u
 #define GENERATIONS (1u << GENERATION_BITS)
@@ -56,31 +57,31 @@ static _Atomic(void *) everybodys[OPERATOR_COUNT];
 #define ADDRESS_BITS 48u
 #define BEING_FILLED 1u
 
-/* In memory that is mapped when it is needed, and that a forked child has as it was: to look anew takes the loader's
- * lock, which another thread may have had when this one forked, and nobody gives up there. */
+/* In memory that is mapped on demand and kept in a forked child: a new lookup takes the loader's lock, which another
+ * thread may have held at the fork, and which nobody releases in the child. */
 struct bound {
 	_Atomic uint64_t words[1u << WORD_BITS]; /* page, GENERATION_BITS, ENTRY_BITS; 0 = none */
-	/* What calls of an object are bound to. Written while the loader's list is held, or by who has taken the
+	/* The bindings of an object. Written while the loader's list is locked, or by the thread that has claimed the
 	 * entry. */
-	_Atomic uintptr_t owners[ENTRIES]; /* where an object's dynamic section lies; 0 = nobody's */
+	_Atomic uintptr_t owners[ENTRIES]; /* address of an object's dynamic section; 0 = free */
 	_Atomic(void *) functions[ENTRIES][OPERATOR_COUNT];
-	/* What lay where when a thread was about to fork: all that its child may ask. Written while the list is held.
-	 */
-	_Atomic uint64_t listed; /* loads and unloads then, + 1 */
+	/* Address ranges of all objects when a thread was about to fork: all that its child may use. Written while the
+	 * list is locked. */
+	_Atomic uint64_t listed; /* loads and unloads at that time, + 1 */
 	_Atomic uint32_t listed_count;
 	struct inject_objects_range ranges[ENTRIES];
 	uintptr_t range_owners[ENTRIES];
 };
 
 static struct bound *_Atomic bound;
-static uint64_t known_unloads; /* of the list, when the entries were made */
+static uint64_t known_unloads; /* of the list, when the entries were created */
 static _Atomic uint32_t generation;
-static _Atomic uint32_t closing; /* calls of dlclose() that go on */
+static _Atomic uint32_t closing; /* calls of dlclose() in progress */
 static int is_forked;
 
-/* --- everybody's ------------------------------------------------------------------------------------------------- */
+/* --- operators for all callers ----------------------------------------------------------------------------------- */
 
-/* Who has operators has operator new: C programs pay for one name. */
+/* An object with any operator has operator new, so C programs pay for one lookup. */
 void heap_operators_begin(void)
 {
 	void *first = inject_next(names[0]);
@@ -88,7 +89,7 @@ void heap_operators_begin(void)
 		atomic_store_explicit(&everybodys[i], i ? inject_next(names[i]) : first, memory_order_release);
 }
 
-/* --- an object's ------------------------------------------------------------------------------------------------- */
+/* --- operators of one object ------------------------------------------------------------------------------------- */
 
 static void forget_list(struct bound *all)
 {
@@ -121,7 +122,7 @@ void heap_operators_closed(void)
 
 static void forget_entries(struct bound *all)
 {
-	change_generation(); /* first: a reader of what is filled in next finds that it has changed */
+	change_generation(); /* first, so that readers of an entry that is filled next notice the change */
 	for (uint32_t i = 1; i < ENTRIES; i++)
 		atomic_store_explicit(&all->owners[i], 0, memory_order_release);
 }
@@ -140,7 +141,7 @@ static inline uint32_t first_entry(uintptr_t owner)
 	return (uint32_t)(owner * UINT64_C(0x9e3779b97f4a7c15) >> (64 - ENTRY_BITS));
 }
 
-/* 0 = there is no room. */
+/* 0 = no room. */
 static uint32_t entry_of(struct bound *all, const struct inject_object *object)
 {
 	uintptr_t wanted = (uintptr_t)object->dynamic;
@@ -159,7 +160,7 @@ static uint32_t entry_of(struct bound *all, const struct inject_object *object)
 	return 0;
 }
 
-/* Objects that have gone since the entries were made may have come again as others. */
+/* Objects unloaded since the entries were created may have been replaced by others. */
 static void forget_gone(struct bound *all, const struct inject_objects_count *count)
 {
 	if (count->is_known && count->unloads == known_unloads)
@@ -171,9 +172,9 @@ static void forget_gone(struct bound *all, const struct inject_objects_count *co
 struct question {
 	enum which which;
 	uintptr_t caller;
-	struct bound *all; /* NULL = there is no room */
+	struct bound *all; /* NULL = no room */
 	void *real;
-	uint32_t entry; /* where that stands; 0 = nowhere */
+	uint32_t entry; /* where `real` was found; 0 = nowhere */
 };
 
 static void answer(const struct inject_objects_count *count, void *data)
@@ -182,12 +183,12 @@ static void answer(const struct inject_objects_count *count, void *data)
 	struct inject_object object = {.dynamic = NULL};
 	if (question->all)
 		forget_gone(question->all, count);
-	/* in no object: code that was made as the program runs, and may go without a word */
+	/* in no object: generated code, which may go without notice */
 	if (inject_objects_find(question->caller, &object) && object.dynamic && question->all)
 		question->entry = entry_of(question->all, &object);
 	if (question->entry)
 		question->real = atomic_load(&question->all->functions[question->entry][question->which]);
-	if (!question->real) /* objects that have come since may have it */
+	if (!question->real) /* objects loaded in the meantime may have it */
 		inject_objects_bind(&object, &names[question->which], 1, &question->real);
 }
 
@@ -203,13 +204,14 @@ static struct bound *map_bound(void)
 	return made < 0 && made >= -4095 ? NULL : (struct bound *)made; /* NOLINT: an address */
 }
 
-/* Inside calls of ours, if they may be made. */
+/* If `may_call`: the caller has called inject_calls_begin(). */
 static struct bound *get_bound(int may_call)
 {
 	struct bound *all = atomic_load(&bound), *made;
 	if (all || !may_call || !inject_connect_spares(sizeof(*all)) || !(made = map_bound()))
 		return all;
-	return atomic_compare_exchange_strong(&bound, &all, made) ? made : all; /* two at once: one stays empty */
+	/* a concurrent thread was faster: ours stays unused */
+	return atomic_compare_exchange_strong(&bound, &all, made) ? made : all;
 }
 
 /* --- forked children --------------------------------------------------------------------------------------------- */
@@ -236,7 +238,7 @@ static void list_for_child(const struct inject_objects_count *count, void *data)
 void heap_operators_fork(void)
 {
 	struct bound *all = atomic_load(&bound);
-	if (!all || is_forked || !inject_calls_begin()) /* a child may not ask for the list */
+	if (!all || is_forked || !inject_calls_begin()) /* a forked child may not use the list */
 		return;
 	uint64_t signals = hook_thread_hold_signals();
 	inject_objects_hold(list_for_child, all);
@@ -259,7 +261,7 @@ static void *function_of(const struct bound *all, uintptr_t owner, enum which wh
 	return NULL;
 }
 
-/* Without the list, whose lock nobody may give up any more; NULL = it was not listed. */
+/* Without the list, whose lock may never be released; NULL = not listed. */
 static void *find_inherited(enum which which, uintptr_t caller)
 {
 	const struct bound *all = atomic_load(&bound);
@@ -270,9 +272,9 @@ static void *find_inherited(enum which which, uintptr_t caller)
 	return NULL;
 }
 
-/* --- looking up -------------------------------------------------------------------------------------------------- */
+/* --- lookup ------------------------------------------------------------------------------------------------------ */
 
-/* Signals wait: a handler must not jump out while the list is held. */
+/* Signals are held: a handler must not jump out while the list is locked. */
 static void *look_up(enum which which, uintptr_t caller)
 {
 	struct question question = {.which = which, .caller = caller};
@@ -307,13 +309,14 @@ static inline void *get(enum which which, uintptr_t caller)
 	if (unlikely(word >> ENTRY_BITS != (page << GENERATION_BITS | now % GENERATIONS)))
 		return NULL;
 	void *real = atomic_load_explicit(&all->functions[word % ENTRIES][which], memory_order_acquire);
-	/* the entry was not given to somebody else meanwhile */
+	/* the entry was not reused in the meantime */
 	return likely(atomic_load_explicit(&generation, memory_order_acquire) == now) ? real : NULL;
 }
 
-static __thread const void *last __attribute__((tls_model("initial-exec"))); /* what find() gave out */
+static __thread const void *last __attribute__((tls_model("initial-exec"))); /* the last result of find() */
 
-/* One that ends in a jump to another (operator new[] to operator new) calls it from where we called the first. */
+/* An operator that ends in a tail call of another one (operator new[] of operator new) seems to call it from our hook;
+ * its caller is then the operator found last. */
 static __attribute__((noinline)) void *find(enum which which, const char *name, const void *caller)
 {
 	if (unlikely(!inject_is_bound()))
@@ -329,7 +332,7 @@ static __attribute__((noinline)) void *find(enum which which, const char *name, 
 
 /* --- the operators ----------------------------------------------------------------------------------------------- */
 
-/* Where there is no C++ library at all. */
+/* If there is no C++ library at all. */
 static __attribute__((noinline)) void *take(size_t size_b, size_t align_b, int may_fail)
 {
 	size_t wanted_b = size_b + !size_b;
@@ -339,8 +342,7 @@ static __attribute__((noinline)) void *take(size_t size_b, size_t align_b, int m
 	return block;
 }
 
-/* An exception of the real one passes through. Debug information names them as what they are, without C++'s mangling.
- */
+/* Exceptions of the real operator pass through. Debug information shows the plain names, without C++ mangling. */
 #define NEW(symbol, parameters, arguments, align_b, may_fail)                                                \
 	EXPORT void *alloc##symbol parameters __asm__(#symbol);                                              \
 	EXPORT void *alloc##symbol parameters                                                                \

@@ -1,8 +1,9 @@
-/* pools.c: sonde_alloc() and sonde_free(): what the program says of its own pools, with stacks.
+/* pools.c: sonde_alloc() and sonde_free(): the program's reports on its own pools, with stacks.
  *
- * These stand before those of libsonde.so, which write events without a stack; in a process where no allocations are
- * recorded, those are called: it may record itself, or only be connected. A pool's name is told once, by whoever
- * uses it first, in a ring that is read before any record of another thread that names its number (hook/slots.h).
+ * These functions precede those of libsonde.so, which write events without a stack. In a process whose allocations are
+ * not recorded, libsonde's functions are called: the process may record itself, or only be connected. A pool's name is
+ * recorded once, by the first thread that uses it, in a ring that is read before any record of another thread with its
+ * number (hook/slots.h).
  */
 #include <errno.h>
 #include <string.h>
@@ -13,14 +14,14 @@
 #include "inject/hook/slots.h"
 #include "sonde/sonde.h"
 
-#define SLOT_BITS 13 /* twice as many as the recorder takes */
+#define SLOT_BITS 13 /* twice as many slots as the recorder accepts pools */
 
 struct pools {
 	_Atomic uint32_t count;
 	inject_slot slots[1u << SLOT_BITS];
 };
 
-static _Atomic(struct pools *) pools; /* a forked child has the pointer, and reads zeros there */
+static _Atomic(struct pools *) pools; /* a forked child inherits the pointer, and reads zeros there */
 
 static struct pools *get_pools(void)
 {
@@ -31,7 +32,7 @@ static struct pools *get_pools(void)
 	inject_calls_end();
 	if (!made)
 		return NULL;
-	return atomic_compare_exchange_strong(&pools, &there, made) ? made : there; /* the other one is never used */
+	return atomic_compare_exchange_strong(&pools, &there, made) ? made : there; /* ours stays unused */
 }
 
 static uint32_t tell(struct hook_thread *thread, struct pools *all, const char *name, size_t name_b)
@@ -71,7 +72,7 @@ static struct hook_thread *enter(void)
 	return hook_thread_enter();
 }
 
-/* Nothing of this process came, or will come, through our ring. */
+/* True if this process has not used our ring, and will not. */
 static int is_off(void)
 {
 	return !hook_process || (atomic_load(&hook_process->link.process.state) == SONDE_PROCESS_OFF &&

@@ -1,8 +1,8 @@
-/* record.c: what a hook writes: a block begins, a block ends (format/heap.h).
+/* record.c: writes the hooks' records: allocations and frees (format/heap.h).
  *
- * Each beginning and each end reads the clock, a third of what a pair costs. While there is one thread order could do
- * without; but lifetimes are counted from these stamps, and an end that took the time of the beginning before it would
- * make every block that goes at once live for no time at all.
+ * Each allocation and each free reads the clock, a third of the cost of a pair. With a single thread, order alone would
+ * do; but lifetimes are computed from these timestamps, and a free with the timestamp of the preceding allocation would
+ * give every block freed at once a lifetime of zero.
  */
 #include <pthread.h>
 #include <string.h>
@@ -19,9 +19,11 @@
 int __register_atfork(void (*before)(void), void (*parent)(void), void (*child)(void), void *object);
 
 /* --- sampling ------------------------------------------------------------------------------------------------------
- * An allocation is recorded with probability 1 − e^(−size / mean): bytes are counted down to an exponentially
- * distributed number. Sampled blocks are noted in sets of a few addresses each, with a count a set in front, so that
- * the ends of all others pass by one look at a byte. */
+ *
+ * An allocation is recorded with probability 1 − e^(−size / mean): bytes are counted down from an exponentially
+ * distributed number. Sampled blocks are stored in sets of a few addresses, behind a filter of counters, so that frees
+ * of all other blocks cost one check of a byte.
+ */
 
 #define SET_BITS 15
 #define SETS (1u << SET_BITS)
@@ -29,16 +31,18 @@ int __register_atfork(void (*before)(void), void (*parent)(void), void (*child)(
 #define UNCOUNTED 255u
 
 struct set {
-	_Atomic uint64_t blocks[SET_BLOCKS]; /* inverted, so that no leak checker takes them for pointers; 0 = free */
-	_Atomic uint32_t is_overfull;        /* there were more: every end in this set is told */
+	/* inverted, so that leak checkers do not take them for pointers; 0 = free */
+	_Atomic uint64_t blocks[SET_BLOCKS];
+	_Atomic uint32_t is_overfull; /* there were more: every free of a block in this set is recorded */
 };
 
 __thread uint64_t heap_left __attribute__((tls_model("initial-exec")));
 
-/* A forked child goes on with its own copies: it frees what its parent sampled, and the recorder knows it not. */
+/* A forked child continues with its own copies: it frees blocks that its parent sampled, and the recorder ignores
+ * those. */
 _Atomic uint8_t heap_filter[1u << HEAP_FILTER_BITS];
 _Atomic uint8_t heap_none = HEAP_NEVER;
-static struct set *sets; /* NULL: every block is recorded, or there is no memory: then every end is told */
+static struct set *sets; /* NULL: every block is recorded, or out of memory: then every free is recorded */
 
 void heap_record_sample(void)
 {
@@ -92,10 +96,10 @@ static void note(const void *block)
 		if (atomic_compare_exchange_strong(&set->blocks[i], &unused, ~address))
 			return;
 	}
-	atomic_store(&set->is_overfull, 1); /* its mark stays, so that its end is looked for */
+	atomic_store(&set->is_overfull, 1); /* its mark stays, so that its free is looked up */
 }
 
-/* Whether the end of a block must be told. */
+/* True if the free of this block must be recorded. */
 static int is_noted(const void *block)
 {
 	uint64_t address = (uint64_t)(uintptr_t)block;
@@ -112,7 +116,7 @@ static int is_noted(const void *block)
 	return atomic_load(&set->is_overfull) != 0;
 }
 
-/* ln(1 + x) − ln(1) for the mantissa by the series of 2 artanh; good to 1e−9, and libm is not ours to ask. */
+/* Natural logarithm: the mantissa's by the series of 2 artanh, accurate to 1e−9; libm cannot be used here. */
 static double log_of(double value)
 {
 	uint64_t bits;
@@ -126,8 +130,9 @@ static double log_of(double value)
 	return 2 * ratio * sum + exponent * 0.69314718055994530942;
 }
 
-/* A child's samples do not depend on its parent's: it draws for itself. One that was made past the C library goes on
- * counting: what is left is exponentially distributed, too. glibc's pthread_atfork() is no function to be imported. */
+/* A child's samples do not depend on its parent's: it draws anew. A child created without the C library continues
+ * the countdown: the remainder is exponentially distributed, too. glibc's pthread_atfork() cannot be imported
+ * dynamically. */
 static void on_child(void)
 {
 	heap_left = 0;
@@ -135,7 +140,7 @@ static void on_child(void)
 	heap_operators_forked();
 	if (!heap_is_light)
 		return;
-	hook_thread_forget(); /* not connected until it has a sample */
+	hook_thread_forget(); /* not connected until its first sample */
 	if (!inject_sandbox_is_on())
 		heap_seed ^= (uint64_t)inject_machine_pid() << 32;
 }
@@ -148,8 +153,8 @@ __attribute__((constructor)) static void heap_record_begin(void)
 		pthread_atfork(heap_operators_fork, NULL, on_child);
 }
 
-/* Exponentially distributed, by xorshift64* (Marsaglia 2003, Vigna 2016). With a seed that is given the first thread of
- * the command draws the same in every run. */
+/* Exponentially distributed, by xorshift64* (Marsaglia 2003, Vigna 2016). With a given seed, the first thread of the
+ * command draws the same numbers in every run. */
 static uint64_t next_distance(uint64_t *random)
 {
 	*random ^= *random >> 12;
@@ -160,24 +165,24 @@ static uint64_t next_distance(uint64_t *random)
 	return (uint64_t)(-log_of(uniform) * (double)heap_mean_b) + 1;
 }
 
-/* Counts a block down that heap_record_passes() did not; whether it is sampled. */
+/* Counts a block down that heap_record_passes() did not; true if it is sampled. */
 static int draw(struct hook_thread *thread, uint64_t counted_b)
 {
 	if (!thread->random)
 		thread->random = sonde_hash_pair((uint64_t)(thread->tid - hook_first_pid), heap_seed);
-	if (!heap_left) { /* the thread's first */
+	if (!heap_left) { /* the thread's first allocation */
 		heap_left = next_distance(&thread->random);
 		if (heap_left > counted_b) {
 			heap_left -= counted_b;
 			return 0;
 		}
 	}
-	heap_left = next_distance(&thread->random); /* memoryless: what was too much counts no more */
+	heap_left = next_distance(&thread->random); /* memoryless: the excess is discarded */
 	return 1;
 }
 
 /* In a light recording a process that allocates little is not even connected: its threads draw and count down before
- * anybody knows them. */
+ * they have any state. */
 static __attribute__((noinline)) int is_counted_first(size_t size_b)
 {
 	static _Atomic uint64_t draws;
@@ -232,7 +237,7 @@ int heap_record_told(const void *block)
 {
 	struct hook_thread *thread;
 	uint64_t hidden = heap_record_hide(block);
-	if (heap_is_light && is_not_connected()) /* it was sampled in the process that this one was forked from */
+	if (heap_is_light && is_not_connected()) /* sampled in the parent process, before the fork */
 		return 0;
 	if (unlikely(!block) || (heap_mean_b && !is_noted(block)) || unlikely(!(thread = hook_thread_enter())))
 		return 0;

@@ -1,9 +1,11 @@
-/* settings.c: what libsonde-heap.so is told by the environment, and what it does when that ends (hook/hook.h). */
+/* settings.c: settings of libsonde-heap.so from the environment, and its reaction when recording starts and ends
+ * (hook/hook.h).
+ */
 
 #include "base/clock.h"
 #include "inject/heap/heap.h"
 
-const char hook_env[] = "SONDE_HEAP"; /* … mean bytes between samples (0 = every block), whether it is light */
+const char hook_env[] = "SONDE_HEAP"; /* … mean bytes between samples (0 = every block), 1 if light */
 const int hook_waits = 1;
 uint64_t heap_mean_b;
 uint64_t heap_seed;

@@ -1,8 +1,8 @@
-/* births.c: the calls that begin threads.
+/* births.c: hooks of the calls that create threads.
  *
- * A new thread begins in ours, which leaves no frame behind: it jumps to the program's function. What it must know is
- * handed over in a table, not in allocated memory, since a thread that frees memory may need an arena of its own for
- * it.
+ * A new thread starts in our function, which leaves no frame behind: it jumps to the program's function. Its arguments
+ * are passed in a static table, not in allocated memory, since a thread that frees memory may need an arena of its own
+ * for it.
  */
 #include "inject/hook/births.h"
 
@@ -13,7 +13,7 @@
 
 #include "inject/hook/next.h"
 
-#define BIRTHS 512u /* threads that may be about to begin; more are not seen */
+#define BIRTHS 512u /* threads that may be starting at the same time; more are not noticed */
 #define EXPORT __attribute__((visibility("default")))
 
 #pragma weak pthread_attr_init
@@ -74,7 +74,7 @@ static struct birth *take_birth(const pthread_attr_t *attr, void *arg)
 	return NULL;
 }
 
-/* By itself: whose variables a function has given away cannot end in a jump. */
+/* A separate function: a function whose variables' addresses escape cannot end in a tail call. */
 static __attribute__((noinline)) void begin(struct birth *born)
 {
 	struct inject_stack stack = {0, 0};

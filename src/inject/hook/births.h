@@ -1,14 +1,14 @@
-/* births.h: threads that are created begin in an injected object: hook/births.c, in each of them by itself. */
+/* births.h: created threads start in the injected object: hook/births.c, linked into each object separately. */
 #ifndef SONDE_INJECT_HOOK_BIRTHS_H
 #define SONDE_INJECT_HOOK_BIRTHS_H
 
 #include "inject/hook/stack.h"
 
-/* What the object does about it. */
+/* To be implemented by the object. */
 
-/* By the creating thread: whether the new one is of interest, and a number that is handed to it. */
+/* Called in the creating thread: true if the new thread is of interest; sets a number that is passed to it. */
 int inject_birth_is_wanted(int *out);
-/* By the new thread, which then goes on as the program's. */
+/* Called in the new thread, which then continues in the program's function. */
 void inject_birth_begin(const struct inject_stack *stack, int handed);
 
 #endif

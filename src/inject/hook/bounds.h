@@ -1,10 +1,10 @@
-/* bounds.h: whether an address lies in this object. */
+/* bounds.h: tests whether an address lies in this object. */
 #ifndef SONDE_INJECT_HOOK_BOUNDS_H
 #define SONDE_INJECT_HOOK_BOUNDS_H
 
 #include <stdint.h>
 
-/* By the linker. */
+/* Defined by the linker. */
 extern const char __ehdr_start[] __attribute__((visibility("hidden")));
 extern const char _end[] __attribute__((visibility("hidden")));
 

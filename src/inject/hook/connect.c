@@ -1,9 +1,10 @@
-/* connect.c: connects once a process, maps the pool, and closes the connection again (hook/connect.h).
+/* connect.c: connects once per process, maps the pool, and closes the connection again (hook/connect.h).
  *
- * What is asked later goes through a connection of its own, so that the program never finds a descriptor that it did
- * not open. (A child that another thread forks just then does: until it executes or ends. The recorder does not mind.)
- * Where address space is limited (ulimit -v) little is taken: an eighth of what is left, at most, since what a program
- * will need is not known; then it gets a smaller pool, or none.
+ * Later requests use a new connection each, so the program never finds a descriptor that it did not open. (A child that
+ * another thread forks during a request does, until it executes or ends. The recorder tolerates that.)
+ *
+ * If address space is limited (ulimit -v), we take at most an eighth of what is left, since the program's needs are
+ * unknown; the process then gets a smaller pool, or none.
  */
 #include "inject/hook/connect.h"
 
@@ -22,8 +23,8 @@
 
 #include "inject/hook/machine.h"
 
-#define TRIES 20 /* times that connecting is tried: descriptors may be used up for a while */
-#define SHARE 8  /* of what is left one part is taken */
+#define TRIES 20 /* attempts to connect: descriptors may be exhausted for a while */
+#define SHARE 8  /* we take at most one part in SHARE of the remaining address space */
 #define STATM_SIZE 0u
 #define STATM_DATA 5u
 #define SMALLEST_POOL 6u /* log2 of its chunks */
@@ -35,11 +36,11 @@ static char socket_name[96];
 static struct {
 	struct sonde_ring_pool *pool;
 	size_t size_b;
-} mapped;                   /* also the parent's, in a forked child that inherits it */
-static pid_t recorder;      /* 0 = not known */
-static _Atomic int stopped; /* the same, while it was found stopped: nobody asks it anything */
+} mapped;                   /* may also be the parent's, in a forked child that inherits it */
+static pid_t recorder;      /* 0 = unknown */
+static _Atomic int stopped; /* pid of the recorder while it was found stopped: no requests are sent */
 
-/* glibc before 2.33 has no such function. */
+/* glibc before 2.33 does not export this function. */
 int fstat(int fd, struct stat *out)
 {
 	return inject_machine_call(SYS_fstat, fd, (long)out, 0, 0, 0, 0) ? -1 : 0;
@@ -54,8 +55,8 @@ const char *inject_connect_env(const char *name)
 	return NULL;
 }
 
-/* By hand: no point where a thread may be cancelled, and no function that is the program's or a sanitizer's, which
- * allocates or is not ready yet. A result or a negative errno. */
+/* Raw system calls: no cancellation point, and no function of the program or a sanitizer, which may allocate or not be
+ * ready yet. Returns a result or a negative errno. */
 static long call(long number, long a, long b, long c, long d)
 {
 	return inject_machine_call(number, a, b, c, d, 0, 0);
@@ -89,7 +90,7 @@ static uint64_t page_b(void)
 	return size_b ? size_b : 4096;
 }
 
-/* A number of /proc/self/statm, in pages; 0 = it cannot be read. */
+/* A field of /proc/self/statm, in pages; 0 = unreadable. */
 static uint64_t read_used(unsigned field)
 {
 	uint64_t pages = 0;
@@ -107,7 +108,7 @@ static uint64_t read_used(unsigned field)
 	return pages;
 }
 
-/* What a limit leaves of what field `used` of statm counts; UINT64_MAX = there is none. */
+/* Bytes that a resource limit leaves of the quantity in field `used` of statm; UINT64_MAX = unlimited. */
 static uint64_t left_of(int limit_kind, unsigned used)
 {
 	uint64_t limit[2] = {0, 0}, pages;
@@ -122,8 +123,7 @@ uint64_t inject_connect_left_b(void)
 	return left_of(RLIMIT_AS, STATM_SIZE);
 }
 
-/* Private memory that may be written to counts for both limits; statm adds stacks to it, which do not for the second.
- */
+/* Private writable memory counts towards both limits; statm includes stacks, which the second limit does not count. */
 int inject_connect_spares(uint64_t size_b)
 {
 	return inject_connect_left_b() / SHARE >= size_b && left_of(RLIMIT_DATA, STATM_DATA) / SHARE >= size_b;
@@ -144,7 +144,8 @@ void *inject_connect_page(size_t size_b)
 
 /* --- the pool ---------------------------------------------------------------------------------------------------- */
 
-/* Pools are mapped lazily, but count as address space. The flags that ask for one of the right size; −1: no room. */
+/* Pools are mapped lazily but count as address space. Sets the flags that request a pool of a suitable size; −1: no
+ * room. */
 static int size_flags(uint32_t *out)
 {
 	uint64_t left_b = inject_connect_left_b();
@@ -182,7 +183,8 @@ static int connect_once(struct sonde_process *process)
 	inject_connect_close(process->fd);
 	process->fd = 0;
 	struct sonde_ring_pool *pool = atomic_load(&process->pool);
-	/* A child that has given up rights shall not read what its parent's stack holds from then on. */
+	/* A child that has dropped privileges must not be able to read what its parent's stack contains from then
+	 * on. */
 	if (SONDE_RUNTIME_CLIENT == SONDE_LINK_CPU &&
 	    !call(SYS_madvise, (long)pool, (long)process->pool_b, MADV_DONTFORK, 0))
 		return 0;
@@ -191,7 +193,7 @@ static int connect_once(struct sonde_process *process)
 	return 0;
 }
 
-/* The state after a try: a recorder that is stopped may hold the process up twice. */
+/* The state after an attempt: a stopped recorder may delay the process at most twice. */
 static enum sonde_process_state state_after(struct inject_link *link, int code)
 {
 	if (!code)
@@ -204,7 +206,7 @@ static enum sonde_process_state state_after(struct inject_link *link, int code)
 	return SONDE_PROCESS_NEW;
 }
 
-/* No point where a thread may be cancelled: inject/hook/link.c makes system calls of its own. */
+/* No cancellation point: inject/hook/link.c makes raw system calls. */
 static void set_up(struct inject_link *link)
 {
 	link->code = connect_once(&link->process);
@@ -216,7 +218,7 @@ struct sonde_ring_pool *inject_connect_pool(struct inject_link *link)
 	struct sonde_process *process = &link->process;
 	uint32_t state = SONDE_PROCESS_NEW, quiet = link->quiet;
 	if (quiet) {
-		link->quiet = quiet - 1; /* threads that count at once count as one */
+		link->quiet = quiet - 1; /* concurrent decrements may count as one */
 		return NULL;
 	}
 	if (atomic_compare_exchange_strong(&process->state, &state, SONDE_PROCESS_SETUP))
@@ -238,7 +240,7 @@ void inject_connect_ring(struct sonde_ring_pool *pool)
 
 /* --- other messages ---------------------------------------------------------------------------------------------- */
 
-/* A fresh connection, or a negative errno. */
+/* A new connection, or a negative errno. */
 static int open_connection(int flags)
 {
 	struct sockaddr_un address;
@@ -317,7 +319,7 @@ int inject_connect_ask(const void *question, size_t question_b, void *answer, si
 		return -EHOSTDOWN;
 	unsigned steps = sonde_link_steps((unsigned)wait_s);
 	int link = open_connection(0), code = link;
-	while (link == -EAGAIN && --steps && !sonde_link_is_stopped(recorder)) /* its queue is full */
+	while (link == -EAGAIN && --steps && !sonde_link_is_stopped(recorder)) /* the recorder's queue is full */
 		link = code = open_connection(0);
 	pid_t asked = link < 0 ? recorder : sonde_link_peer(link);
 	if (link >= 0)

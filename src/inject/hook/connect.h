@@ -1,7 +1,7 @@
-/* connect.h: an injected object's way to the recorder, without a descriptor that stays open in the program.
+/* connect.h: an injected object's connection to the recorder, without a descriptor that stays open in the program.
  *
- * Nothing here allocates, locks, sets errno, or goes through functions that the program may have replaced. Where the
- * program may have locked itself in: between inject_calls_begin() and inject_calls_end() (hook/sandbox.h).
+ * Nothing here allocates, locks, sets errno, or calls functions that the program may have replaced. If the program may
+ * have sandboxed itself, call only between inject_calls_begin() and inject_calls_end() (hook/sandbox.h).
  */
 #ifndef SONDE_INJECT_HOOK_CONNECT_H
 #define SONDE_INJECT_HOOK_CONNECT_H
@@ -10,40 +10,40 @@
 
 #include "runtime/runtime.h"
 
-/* On a page that a forked child reads as zeros: it finds state NEW and connects for itself. */
+/* On a page that reads as zeros in a forked child, which so finds state NEW and connects for itself. */
 struct inject_link {
 	struct sonde_process process;
-	int code; /* of the last try */
+	int code; /* of the last attempt */
 	uint32_t tries, unanswered;
-	volatile uint32_t quiet; /* times that it is not tried before the next try */
+	volatile uint32_t quiet; /* calls to skip before the next attempt */
 };
 
-/* Told when connecting: enum sonde_link_flag. */
+/* Sent when connecting: enum sonde_link_flag. */
 extern uint32_t inject_connect_flags;
-/* Times that a recorder which did not answer is left in peace before the second and last try; 0 = there is none. */
+/* Calls to skip after a recorder did not answer, before the second and last attempt; 0 = no second attempt. */
 extern uint32_t inject_connect_quiet;
 
-/* As getenv(), which the program may have one of its own of; NULL = it is not there. */
+/* Like getenv(), which the program may have replaced; NULL = not set. */
 const char *inject_connect_env(const char *name);
 
-/* Takes the name of the recorder's socket out of the environment; 0 = there is none. */
+/* Reads the name of the recorder's socket from the environment; 0 = not set. */
 int inject_connect_name(void);
-/* Whether it is this one. */
+/* True if the recorder's socket has this name. */
 int inject_connect_is_named(const char *name, size_t most_b);
 
-/* Bytes of address space that the process may still take; UINT64_MAX = they are not limited. */
+/* Bytes of address space that the process may still use; UINT64_MAX = unlimited. */
 uint64_t inject_connect_left_b(void);
-/* Whether that is so much that it will not miss `size_b` of it. */
+/* True if the process can spare `size_b` of them. */
 int inject_connect_spares(uint64_t size_b);
 
-/* `size_b` zeroed bytes that a forked child reads as zeros; NULL = none. */
+/* `size_b` zeroed bytes that read as zeros in a forked child; NULL = none. */
 void *inject_connect_page(size_t size_b);
 
-/* The process's pool, after connecting when nobody has tried yet; NULL = none: process.state says whether to ask again.
- * Usable in signal handlers. */
+/* The process's pool, after connecting if that was not tried yet; NULL = none: process.state tells whether to ask
+ * again. Async-signal-safe. */
 struct sonde_ring_pool *inject_connect_pool(struct inject_link *link);
 
-/* Clears a set bit below `most` in a word of a map; −1 = there is none. */
+/* Clears and returns a set bit below `most` in a word of a map; −1 = none is set. */
 static inline int inject_connect_take_bit(_Atomic uint64_t *word, uint32_t most)
 {
 	uint64_t bits = atomic_load_explicit(word, memory_order_relaxed);
@@ -57,7 +57,7 @@ static inline int inject_connect_take_bit(_Atomic uint64_t *word, uint32_t most)
 	return -1;
 }
 
-/* A free chunk; NULL = none. */
+/* Takes a free chunk; NULL = none. */
 static inline struct sonde_ring_chunk *inject_connect_take(struct sonde_ring_pool *pool)
 {
 	uint32_t committed = atomic_load_explicit(&pool->committed, memory_order_acquire);
@@ -71,22 +71,22 @@ static inline struct sonde_ring_chunk *inject_connect_take(struct sonde_ring_poo
 	return NULL;
 }
 
-/* Asks for the pool to be drained soon, unless somebody has asked already. */
+/* Requests draining of the pool, unless already requested. */
 void inject_connect_ring(struct sonde_ring_pool *pool);
 
-/* Sends a message without waiting for anybody; size 0: none, the connection alone wakes the recorder. */
+/* Sends a message without waiting; size 0: no message, the connection itself wakes the recorder. */
 void inject_connect_send(const void *message, size_t size_b);
 
-/* The recorder has ended; 0 also when that is not known. */
+/* True if the recorder has ended; 0 also if unknown. */
 int inject_connect_is_gone(void);
-/* Nobody listens there any more; also where neither way leads to the recorder: in other namespaces. */
+/* True if nobody listens on the socket any more; also if no address reaches the recorder: in other namespaces. */
 int inject_connect_is_refused(void);
 
-/* Sends `question` and waits, `wait_s` at most, for an answer of exactly `answer_b` bytes and perhaps a descriptor
- * (*fd, else −1); 0 or a negative errno: −EHOSTDOWN when the recorder is stopped (runtime/link.c): then nobody waits
- * until it goes on. */
+/* Sends `question` and waits, at most `wait_s`, for an answer of exactly `answer_b` bytes and perhaps a descriptor
+ * (*fd, else −1). Returns 0 or a negative errno: −EHOSTDOWN if the recorder is stopped (runtime/link.c); no thread then
+ * waits until it continues. */
 int inject_connect_ask(const void *question, size_t question_b, void *answer, size_t answer_b, int *fd, int wait_s);
-/* Whether it goes on now; told once. What was not asked meanwhile may be asked again. */
+/* True once, when a stopped recorder has continued: questions that were not sent may be asked again. */
 int inject_connect_is_back(void);
 void inject_connect_close(int fd);
 

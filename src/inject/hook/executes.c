@@ -1,15 +1,15 @@
-/* executes.c: a program that is executed where our files cannot be read is not asked to preload them: its loader would
- * print an error to its standard error.
+/* executes.c: removes our LD_PRELOAD entry for an executed program that cannot read our files: its loader would print
+ * an error to its standard error.
  *
- * Only the process that executes sees what its program will see: after chroot(), in another mount namespace, or as
- * another user. So the functions that execute look whether the file that LD_PRELOAD names can be opened; if not, the
- * entry is left out of the environment that is passed on. The path is opened as it stands: there is a directory of
- * the name $LIB (scripts/preload-tree). Once the process has locked itself in by seccomp nothing is looked at any more:
- * what was seen just before counts (inject_sandbox_entering()).
+ * Only the executing process sees what its program will see: after chroot(), in another mount namespace, or as another
+ * user. So hooks of the exec functions check that the file in LD_PRELOAD can be opened; if not, its entry is removed
+ * from the environment that is passed on. The path is opened literally: a directory is really named $LIB
+ * (scripts/preload-tree). Once the process has sandboxed itself with seccomp, nothing is opened any more: the result of
+ * the last check before that applies (inject_sandbox_entering()).
  *
- * Also runs in a child of vfork(), and in one without thread-local storage: no allocation, nothing of the parent's is
- * changed. system() and popen() take no environment: for them our entry is taken out of the process's own, as all
- * that it executes from there on would complain. Not seen: static programs, and execve() by syscall().
+ * Also runs in a child of vfork(), and in one without thread-local storage: nothing is allocated or changed in the
+ * parent. system() and popen() take no environment: for them our entry is removed from the process's own, as every
+ * program executed from there would complain. Not handled: static programs, and execve() by syscall().
  */
 #include "inject/hook/executes.h"
 
@@ -33,7 +33,7 @@
 #define PRELOAD "LD_PRELOAD="
 #define PRELOAD_B (sizeof(PRELOAD) - 1)
 #define PATH_B 4096u
-#define ON_STACK_B 4096u /* of an environment; a larger one is mapped */
+#define ON_STACK_B 4096u /* size of an environment built on the stack; a larger one is mapped */
 
 extern char **environ;
 
@@ -49,7 +49,7 @@ static struct {
 	FILE *(*popen)(const char *, const char *);
 } next;
 
-static _Atomic uint32_t was_hidden; /* before the process locked itself in */
+static _Atomic uint32_t was_hidden; /* last result before the process sandboxed itself */
 
 __attribute__((constructor)) static void find_all(void)
 {
@@ -62,12 +62,12 @@ __attribute__((constructor)) static void find_all(void)
 	INJECT_NEXT(next.popen, "popen");
 }
 
-/* Also in a call that comes before the constructor. */
+/* Works even in a call before the constructor. */
 #define IS_THERE(function) (__builtin_expect((function) != NULL, 1) || (find_all(), (function) != NULL))
 
 /* --- our entry ---------------------------------------------------------------------------------------------------- */
 
-/* How long the entry is that begins here. */
+/* Length of the entry that starts here. */
 static size_t entry_b(const char *entry)
 {
 	return strcspn(entry, ": ");
@@ -80,7 +80,7 @@ static int is_ours(const char *entry, size_t length)
 	return length > object_b && !memcmp(entry + length - object_b, object, object_b);
 }
 
-/* Our first one in the value of LD_PRELOAD; NULL = there is none. */
+/* Our first entry in the value of LD_PRELOAD; NULL = none. */
 static const char *find_entry(const char *value)
 {
 	for (const char *at = value; *at; at += !!*at) {
@@ -92,7 +92,7 @@ static const char *find_entry(const char *value)
 	return NULL;
 }
 
-/* The value without ours; `out` has room for all of it, and may be the same. */
+/* Copies the value without our entries; `out` has room for all of it, and may be equal to `value`. */
 static void leave_out(char *out, const char *value)
 {
 	char *begin = out;
@@ -109,7 +109,7 @@ static void leave_out(char *out, const char *value)
 	*out = '\0';
 }
 
-/* Whether the loader would not find the object. */
+/* True if the loader would not find the object. */
 static int is_hidden(const char *entry)
 {
 	size_t length = entry_b(entry);
@@ -124,7 +124,7 @@ static int is_hidden(const char *entry)
 	return fd == -ENOENT || fd == -ENOTDIR || fd == -EACCES || fd == -EPERM;
 }
 
-/* The variable whose entry of ours is to be left out; NULL = all is well. */
+/* The variable from which our entry must be removed; NULL = none. */
 static char *const *find_hidden(char *const *environment)
 {
 	for (char *const *at = environment; at && *at; at++) {
@@ -139,7 +139,7 @@ static char *const *find_hidden(char *const *environment)
 	return NULL;
 }
 
-/* The last time that it can be looked up. */
+/* The last chance to check. */
 void inject_sandbox_entering(void)
 {
 	atomic_store(&was_hidden, find_hidden(environ) != NULL);
@@ -148,9 +148,9 @@ void inject_sandbox_entering(void)
 /* --- environments ------------------------------------------------------------------------------------------------- */
 
 struct environment {
-	char *const *hidden; /* NULL = it stays what it is */
-	size_t count;        /* of variables */
-	size_t size_b;       /* of what is built */
+	char *const *hidden; /* NULL = it stays unchanged */
+	size_t count;        /* number of variables */
+	size_t size_b;       /* size of the new environment */
 };
 
 static struct environment look_at(char *const *environment)
@@ -164,7 +164,7 @@ static struct environment look_at(char *const *environment)
 	return found;
 }
 
-/* Without our entry, at `room`. */
+/* Builds the environment without our entry in `room`. */
 static char *const *build(void *room, const struct environment *found, char *const *environment)
 {
 	char **built = room;
@@ -189,7 +189,7 @@ static void *map_room(size_t size_b)
 	return at < 0 && at > -4096 ? NULL : (void *)at; /* NOLINT: an address */
 }
 
-/* What is executed, by which of the functions. */
+/* What to execute, and by which function. */
 struct execution {
 	enum { BY_EXECVE, BY_EXECVPE, BY_FEXECVE, BY_SPAWN, BY_SPAWNP } by;
 	int fd;
@@ -234,7 +234,7 @@ static int run_mapped(const struct execution *what, const struct environment *fo
 	return result;
 }
 
-/* A name with a slash that nobody may execute is not worth a word. */
+/* A path that may not be executed is not reported. */
 static void report(const struct execution *what)
 {
 	const char *slash = what->file ? strrchr(what->file, '/') : NULL;
@@ -318,7 +318,7 @@ EXPORT int fexecve(int fd, char *const arguments[], char *const environment[])
 	return execute(&(struct execution){.by = BY_FEXECVE, .fd = fd, .arguments = arguments}, environment);
 }
 
-/* Arguments one by one, up to NULL: collects them in an array on the stack. */
+/* Variable arguments up to NULL, collected in an array on the stack. */
 static size_t count_arguments(va_list list)
 {
 	size_t count = 1;
@@ -334,7 +334,7 @@ static size_t count_arguments(va_list list)
 			(out)[i] = va_arg(list, char *); \
 	} while (0)
 
-/* With `rest` where they end. */
+/* `rest` continues after their end. */
 #define WITH_ARGUMENTS(first, call)                     \
 	do {                                            \
 		va_list list, rest;                     \
@@ -380,7 +380,7 @@ EXPORT int posix_spawnp(pid_t *pid, const char *file, const posix_spawn_file_act
 	return execute(&(struct execution){BY_SPAWNP, -1, file, arguments, pid, actions, attributes}, environment);
 }
 
-/* Weak: where waits are recorded another stands here, which also measures. */
+/* Weak: replaced by a hook that also measures, if waits are recorded. */
 EXPORT __attribute__((weak)) int system(const char *command)
 {
 	if (command)

@@ -1,7 +1,7 @@
-/* hook_process.c: whether allocations of this process are recorded, from when on, and until when.
+/* hook_process.c: whether this process is recorded, from when, and until when.
  *
- * A process that must be let alone says so to the recorder, and when: what its other threads go on to write until their
- * chunks are full is not complete any more, and is not read.
+ * A process that must no longer be recorded reports that to the recorder, with the time: what its other threads still
+ * write, until their chunks are full, is incomplete and is not read.
  */
 #include <linux/futex.h>
 #include <sys/prctl.h>
@@ -13,7 +13,7 @@
 #include "inject/hook/hook.h"
 #include "inject/hook/machine.h"
 
-#define LEAST_B (8u << 20) /* of address space, that all of ours takes together: less if there is little */
+#define LEAST_B (8u << 20) /* of address space, for all of our memory; we take less if little is left */
 
 struct hook_process *hook_process;
 int hook_is_lazy;
@@ -53,7 +53,7 @@ void hook_process_tell(enum sonde_link_reason reason)
 	inject_calls_end();
 }
 
-/* Also in a child of vfork(), whose parent's memory this is. */
+/* Also called in a child of vfork(), which shares its parent's memory. */
 void inject_executes_hidden(const char *name)
 {
 	struct sonde_link_leave message = {.time = 0};
@@ -65,11 +65,11 @@ void inject_executes_hidden(const char *name)
 	inject_calls_end();
 }
 
-/* --- the beginning ----------------------------------------------------------------------------------------------- */
+/* --- start ------------------------------------------------------------------------------------------------------- */
 
 int hook_process_open(void)
 {
-	static _Atomic uint32_t state; /* 1 = somebody is at it, 2 = open, 3 = it cannot be */
+	static _Atomic uint32_t state; /* 1 = in progress, 2 = open, 3 = failed */
 	uint32_t before = 0;
 	if (!atomic_compare_exchange_strong(&state, &before, 1) && before != 3)
 		return before == 2;
@@ -102,7 +102,7 @@ static void begin(const char *wanted)
 int hook_process_init(void)
 {
 	static enum { NEW, READING, KNOWN } state;
-	if (state != NEW || !environ) /* the dynamic loader allocates before the C library has begun */
+	if (state != NEW || !environ) /* the dynamic loader allocates before the C library is initialised */
 		return state == KNOWN;
 	state = READING;
 	const char *wanted = inject_connect_env(hook_env);
@@ -118,7 +118,7 @@ __attribute__((constructor)) static void hook_process_begin(void)
 	inject_sandbox_init();
 }
 
-/* What shares its memory (vfork) has another number, and is not recorded. */
+/* A child that shares our memory (vfork) has another pid, and is not recorded. */
 void hook_process_forked(void)
 {
 	if (!hook_process || !inject_calls_begin())
@@ -127,9 +127,9 @@ void hook_process_forked(void)
 	inject_calls_end();
 }
 
-/* --- the end ----------------------------------------------------------------------------------------------------- */
+/* --- end --------------------------------------------------------------------------------------------------------- */
 
-/* Whoever waits for a chunk looks whether there is still anything to wait for. */
+/* Wakes threads that wait for a chunk, so that they check whether recording goes on. */
 static void wake(struct sonde_ring_pool *pool)
 {
 	inject_machine_call(SYS_futex, (long)&pool->freed, FUTEX_WAKE, INT32_MAX, 0, 0, 0);
@@ -141,11 +141,11 @@ void hook_process_leave(enum sonde_link_reason reason)
 	struct sonde_ring_pool *pool = atomic_load(&process->pool);
 	if (atomic_exchange(&hook_process->has_left, 1))
 		return;
-	/* Until here all that threads have to say finds room. */
+	/* Up to here, all records of other threads find room. */
 	tell(reason, !pool ? 0 : pool->clock == SONDE_RING_CLOCK_CYCLES ? sonde_clock_cycles() : sonde_clock_now_ns());
 	atomic_store(&process->state, SONDE_PROCESS_OFF);
 	hook_state_is(HOOK_OFF);
-	hook_self = NULL; /* strict mode forbids to read the cycle counter */
+	hook_self = NULL; /* strict mode forbids reading the cycle counter */
 	if (pool)
 		wake(pool);
 }
@@ -155,7 +155,7 @@ void inject_leave(void)
 	hook_process_leave(inject_sandbox_reason() ? SONDE_LINK_NO_CLOCK : SONDE_LINK_SANDBOX);
 }
 
-/* Threads that are still in a hook find that nothing is recorded, or that they may make no calls. */
+/* Threads still inside a hook find that recording is off, or that they may make no system calls. */
 void inject_left(void)
 {
 }

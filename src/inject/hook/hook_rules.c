@@ -1,9 +1,9 @@
-/* hook_rules.c: what each return address needs to be stepped out of: one row of a call-frame table, looked up once.
+/* hook_rules.c: the unwind rule of each return address: one row of a call-frame table, looked up once.
  *
- * The tables are compiled by the recorder, which hands out their cache files; a module is asked for once. Rules are
- * kept in a hash table of the process, which is read without a lock. Whoever adds to it takes one, which a signal
- * handler inside a hook does without, and so do all when its owner does not come back: a walk without a rule is a stack
- * that is cut off, and nothing worse.
+ * The recorder compiles the tables and passes their cache files; each module is requested once. Rules are kept in a
+ * hash table of the process, which is read without a lock. Adding a rule takes a lock; a signal handler inside a hook
+ * works without it, and so do all threads if the owner never releases it: an unwind without a rule only yields a
+ * truncated stack.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -26,9 +26,9 @@
 #define SLOT_BITS 15
 #define SLOTS (1u << SLOT_BITS)
 #define MODULES 2048u
-#define LISTED 1024u /* objects; when there are more, all is forgotten */
+#define LISTED 1024u /* objects; if there are more, everything is forgotten */
 #define GONE 64u
-#define NO_CODE 1u /* an address that nothing returns to */
+#define NO_CODE 1u /* an address that no call returns to */
 #define WAIT_S 10
 #define SPINS 100
 #define REST_NS 1000000
@@ -40,19 +40,21 @@ struct module {
 	struct sonde_unwind_table table;
 };
 
-/* In memory that a forked child reads as zeros; so is the larger table. */
+/* In memory that reads as zeros in a forked child; so is the larger table. */
 struct known {
-	_Atomic uint32_t lock;    /* the tid of who has it */
-	_Atomic uint32_t is_lost; /* nobody waits for the lock any more, or asks the recorder */
-	uint32_t rule_count;      /* these are his */
+	_Atomic uint32_t lock; /* the tid of its owner */
+	/* the lock was abandoned or the recorder is silent: no thread waits for the lock or asks the recorder any
+	 * more */
+	_Atomic uint32_t is_lost;
+	uint32_t rule_count; /* from here on protected by the lock */
 	uint32_t row_count;
 	uint32_t module_count;
 	struct module modules[MODULES];
-	_Atomic uint32_t is_listing; /* whose the list is */
+	_Atomic uint32_t is_listing; /* true while a thread uses the list */
 	struct inject_objects_range listed[LISTED];
-	_Alignas(64) _Atomic uint64_t first[1u << FIRST_BITS]; /* read by all, like the rows */
-	_Atomic uint64_t rows[ROWS_MOST + 1];                  /* from [1] on */
-	uint16_t slots[SLOTS];                                 /* of rows, by what they say */
+	_Alignas(64) _Atomic uint64_t first[1u << FIRST_BITS]; /* read by all threads, like the rows */
+	_Atomic uint64_t rows[ROWS_MOST + 1];                  /* used from [1] on */
+	uint16_t slots[SLOTS];                                 /* hash index of the rows, by their contents */
 };
 
 static struct known *known;
@@ -70,7 +72,7 @@ int hook_rules_init(void)
 	return 0;
 }
 
-/* The rule of a return address, if there is one; else 0. */
+/* The rule of a return address, or 0. */
 static uint64_t look_up(uint64_t pc)
 {
 	uintptr_t rules = atomic_load_explicit(&hook_rules, memory_order_acquire);
@@ -84,8 +86,8 @@ static uint64_t look_up(uint64_t pc)
 	return rule ? atomic_load_explicit(&hook_rows[rule & 0xffff], memory_order_relaxed) : 0;
 }
 
-/* Owners are gone for long only while they ask the recorder. Nobody waits any longer when there is a rule for `pc` (0 =
- * whatever there is): thousands of threads may come for one at once. */
+/* Owners hold the lock for long only while they ask the recorder. A thread stops waiting once there is a rule for `pc`
+ * (0 = any): thousands of threads may need one at the same time. */
 static int try_lock(uint32_t tid, uint64_t pc)
 {
 	struct timespec rest = {0, REST_NS};
@@ -125,14 +127,14 @@ static const struct module *find_module(uint64_t pc)
 	return NULL;
 }
 
-/* Of a table's file, that it is mapped; what is mapped besides is smaller. */
+/* True if a table's file may be mapped; the memory needed in addition is smaller. */
 static int is_spared(int fd)
 {
 	struct stat facts;
 	return !fstat(fd, &facts) && inject_connect_spares(2 * (uint64_t)facts.st_size);
 }
 
-/* A forked child reads zeros in `known`: it would never give the table back, and map one of its own. */
+/* `known` reads as zeros in a forked child, which would never unmap the table, and map one of its own. */
 static void keep_from_children(const struct sonde_unwind_table *table)
 {
 	inject_machine_call(SYS_madvise, (long)table->mapping, (long)table->mapping_b, MADV_DONTFORK, 0, 0, 0);
@@ -141,7 +143,7 @@ static void keep_from_children(const struct sonde_unwind_table *table)
 				    MADV_DONTFORK, 0, 0, 0);
 }
 
-/* Memory that the recorder has sealed need not be read to be trusted. */
+/* A sealed memory file of the recorder can be trusted without reading it. */
 static int map_table(struct sonde_unwind_table *out, int fd, const struct sonde_link_table *answer)
 {
 	if (!is_spared(fd))
@@ -152,7 +154,7 @@ static int map_table(struct sonde_unwind_table *out, int fd, const struct sonde_
 	return sonde_unwind_table_map(out, fd, answer->build_id, answer->build_id_b);
 }
 
-/* Asks the recorder what lies at `pc`; NULL when it knows nothing there. A module may have no table. */
+/* Asks the recorder which module is at `pc`; NULL if it knows none. A module may have no table. */
 static const struct module *ask(uint64_t pc)
 {
 	struct sonde_link_table_question question = {.head = {SONDE_LINK_TABLE, SONDE_LINK_VERSION},
@@ -164,7 +166,7 @@ static const struct module *ask(uint64_t pc)
 	if (known->module_count == MODULES)
 		return NULL;
 	int code = inject_connect_ask(&question, sizeof(question), &answer, sizeof(answer), &fd, WAIT_S);
-	if (code == -EAGAIN) /* it is there, and silent: not again for each address */
+	if (code == -EAGAIN) /* the recorder exists but is silent: do not ask again for each address */
 		atomic_store(&known->is_lost, 1);
 	if (code || answer.status || answer.start > pc || answer.end <= pc) {
 		if (fd >= 0)
@@ -204,7 +206,7 @@ static void clear_rules(void)
 	known->rule_count = 0;
 }
 
-/* Rules are made anew when they are asked for, in a larger table if there is one. */
+/* Discards all rules, which are recreated on demand, in a larger table if possible. */
 static void make_room(void)
 {
 	size_t size_b = sizeof(uint64_t) << MORE_BITS;
@@ -219,7 +221,7 @@ static void make_room(void)
 	atomic_store_explicit(&hook_rules, (uintptr_t)more | MORE_BITS, memory_order_release);
 }
 
-/* Where it stands; 0 = there is no room. Rows are never taken out: somebody may be about to read one. */
+/* Number of the row, added if new; 0 = no room. Rows are never removed: a thread may be about to read one. */
 static uint32_t row_number(uint64_t packed)
 {
 	uint32_t at = (uint32_t)(packed * UINT64_C(0x9e3779b97f4a7c15) >> (64 - SLOT_BITS));
@@ -234,7 +236,7 @@ static uint32_t row_number(uint64_t packed)
 	return number;
 }
 
-/* Also when the thread that was putting it there was thrown out. */
+/* Also if a thread was interrupted by siglongjmp while adding the same rule. */
 static void keep(uint64_t pc, uint64_t packed)
 {
 	uint32_t row = row_number(packed);
@@ -245,7 +247,7 @@ static void keep(uint64_t pc, uint64_t packed)
 	uintptr_t rules = atomic_load(&hook_rules);
 	_Atomic uint64_t *table = hook_rules_table(rules);
 	uint32_t at = hook_rules_home(rules, pc), mask = (1u << rules_bits()) - 1;
-	uint32_t place = UINT32_MAX; /* of a rule that has gone */
+	uint32_t place = UINT32_MAX; /* slot of a removed rule */
 	uint64_t there;
 	while ((there = atomic_load_explicit(&table[at], memory_order_relaxed)) && there >> 16 != pc) {
 		if (there >> 16 == NO_CODE && place == UINT32_MAX)
@@ -258,7 +260,7 @@ static void keep(uint64_t pc, uint64_t packed)
 	atomic_store_explicit(&table[place], pc << 16 | row, memory_order_release);
 }
 
-/* Under the lock. */
+/* Called under the lock. */
 static uint64_t find_rule(uint64_t pc)
 {
 	struct sonde_unwind_row none = {.kind = SONDE_UNWIND_NONE};
@@ -271,13 +273,13 @@ static uint64_t find_rule(uint64_t pc)
 	return packed;
 }
 
-/* The rule for a caller: its return address stands behind the call. */
+/* The rule for a caller: its return address follows the call. */
 __attribute__((noinline)) uint64_t hook_rules_make(const struct hook_thread *thread, uint64_t pc)
 {
 	struct sonde_unwind_row none = {.kind = SONDE_UNWIND_NONE};
 	uint64_t packed = pack(&none);
 	int saved = errno;
-	if (pc >> 48 || !inject_calls_begin()) /* no program's code is there */
+	if (pc >> 48 || !inject_calls_begin()) /* no user-space code has such addresses */
 		return packed;
 	uint64_t before = hook_thread_hold_signals();
 	if (try_lock((uint32_t)thread->tid, pc)) {
@@ -293,7 +295,7 @@ __attribute__((noinline)) uint64_t hook_rules_make(const struct hook_thread *thr
 	return packed;
 }
 
-/* --- code that goes ---------------------------------------------------------------------------------------------- */
+/* --- unloaded code ----------------------------------------------------------------------------------------------- */
 
 static void forget_all(void)
 {
@@ -318,8 +320,8 @@ static int is_within(const struct inject_objects_range *ranges, uint32_t count, 
 	return i < count;
 }
 
-/* In the place of a rule that goes stays one that is never asked for, so that what was put behind it is found. With it
- * go the rules that say nothing: what is made as the program runs may have stood where an object stands next. */
+/* A removed rule is replaced by a tombstone, so that rules stored behind it are still found. Rules without information
+ * are removed, too: code generated at run time may have occupied the addresses of an object loaded next. */
 static void forget_rules(const struct inject_objects_range *gone, uint32_t gone_count)
 {
 	struct sonde_unwind_row none = {.kind = SONDE_UNWIND_NONE};
@@ -332,8 +334,8 @@ static void forget_rules(const struct inject_objects_range *gone, uint32_t gone_
 	}
 }
 
-/* What is in no listed object was mapped by somebody else (another namespace's loader), who does not say when it goes:
- * it is asked for again. */
+/* Modules in no listed object were mapped by another loader (of another namespace), which does not report their
+ * removal: they are requested again. */
 static void forget_unlisted(uint32_t listed_count)
 {
 	struct inject_objects_range gone[GONE];
@@ -358,8 +360,8 @@ static void forget_unlisted(uint32_t listed_count)
 	forget_rules(gone, gone_count);
 }
 
-/* 0 = what has gone cannot be told. When nothing was loaded meanwhile, what is listed now was there before, and has not
- * come to where something else went. */
+/* 0 = unloaded objects cannot be determined. If nothing was loaded in the meantime, all objects listed now were there
+ * before, and none replaced an unloaded one. */
 static uint32_t list_objects(const struct inject_objects_count *before)
 {
 	struct inject_objects_count now;
@@ -374,8 +376,8 @@ static int has_lost_any(const struct inject_objects_count *before)
 	return !now.is_known || !before->is_known || now.unloads != before->unloads;
 }
 
-/* `listed_count` 0: all of it. Code that has gone is not run any more: nobody looks for the rules that go, and others
- * are found again. What threads have walked by them is walked anew. Signals are held. */
+/* `listed_count` 0: forgets everything. Unloaded code is not run any more, so the removed rules are not looked up, and
+ * others are found again. Threads then unwind from scratch. Called with signals held. */
 static void forget(uint32_t listed_count)
 {
 	if (!try_lock((uint32_t)inject_machine_call(SYS_gettid, 0, 0, 0, 0, 0, 0), 0))
@@ -400,7 +402,7 @@ void hook_rules_forget(void)
 	errno = saved;
 }
 
-/* The list of objects is read before our lock is taken, since who holds the loader's may wait for ours. */
+/* The list of objects is read before our lock is taken, since the owner of the loader's lock may wait for ours. */
 void hook_rules_forget_gone(const struct inject_objects_count *before)
 {
 	int saved = errno;

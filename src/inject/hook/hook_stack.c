@@ -1,10 +1,10 @@
-/* hook_stack.c: numbers the stacks of the process, and tells the recorder each of them once.
+/* hook_stack.c: numbers the stacks of the process, and records each of them once.
  *
- * A table of hashes, shared by all threads. Whoever adds a stack writes it into its own ring before its number can be
- * found, so that the recorder reads a stack before the first block of any thread that names it. Two threads that find
- * the same new stack at once may both number it: the recorder sees two numbers of one stack.
+ * A hash table, shared by all threads. A thread that adds a stack writes it into its own ring before the number can be
+ * found, so the recorder reads a stack before the first block of any thread that refers to it. Two threads that find
+ * the same new stack at the same time may both number it: the recorder then sees two numbers for one stack.
  *
- * The table is hardly larger than it must be: the first fits into a cache, those that take over lie in huge pages.
+ * The tables are kept small: the first fits into a cache, the larger ones use huge pages.
  */
 #include <sys/mman.h>
 #include <sys/syscall.h>
@@ -19,7 +19,7 @@
 
 static const uint8_t bits_of[LEVELS] = {15, 18, 21};
 
-/* Each takes over from the one before when that is three quarters full. A forked child reads zeros in them. */
+/* Each table replaces the previous one when that is three quarters full. They read as zeros in a forked child. */
 static inject_slot *tables[LEVELS];
 static _Atomic uint32_t level;
 
@@ -39,7 +39,7 @@ static inject_slot *map_table(size_t size_b)
 	return (inject_slot *)(void *)aligned;
 }
 
-/* Tried once. Without that memory the table fills up, and what it does not hold is told again and again. */
+/* Tried once. Without that memory the table fills up, and stacks that do not fit are recorded repeatedly. */
 static __attribute__((noinline)) void grow(uint32_t from)
 {
 	static _Atomic uint32_t tried;
@@ -52,7 +52,8 @@ static __attribute__((noinline)) void grow(uint32_t from)
 	inject_calls_end();
 }
 
-/* Its innermost frames, where there are too many. The first word comes last: nobody reads a part of it. */
+/* Records the stack; only the innermost frames if there are too many. The first word is stored last, so a partial
+ * record is never read. */
 static uint32_t tell(struct hook_thread *thread)
 {
 	uint32_t depth = (uint32_t)(thread->innermost - thread->frames);
@@ -70,7 +71,7 @@ static uint32_t tell(struct hook_thread *thread)
 	return number;
 }
 
-/* It may have been told before the tables grew. */
+/* The stack may have been recorded before the tables grew. */
 static __attribute__((noinline)) uint32_t find_slowly(struct hook_thread *thread, inject_slot *slot, uint32_t at)
 {
 	uint64_t hash = thread->innermost->hash;

@@ -1,9 +1,11 @@
-/* hook_thread.c: a thread's place in the ring, from its first block to its last.
+/* hook_thread.c: a thread's chunk of the ring, from its first record to its last.
  *
- * The state of a thread is mapped when it first allocates and given to another thread when it ends. A hook that finds
- * no free chunk waits for the recorder: a heap profile with holes is wrong, a program that waits is only slow. Hooks of
- * calls that may wait stand where the program may hold a lock: they wait a moment, as long as chunks come free.
- * A thread begins with a part of a chunk, before its first wait: thousands may be let go at once, and end.
+ * The state of a thread is mapped when it first records something, and reused for another thread when it ends. A hook
+ * that finds no free chunk waits for the recorder: a heap profile with holes is wrong, a waiting program is only slow.
+ * Hooks of blocking calls may run while the program holds a lock: they wait only briefly, as long as chunks become
+ * free.
+ *
+ * A thread gets its first part of a chunk before its first wait: thousands of threads may be released at once, and end.
  */
 #include <errno.h>
 #include <linux/futex.h>
@@ -20,27 +22,27 @@
 #include "inject/hook/hook.h"
 #include "inject/hook/machine.h"
 
-#define WAIT_NS 100000000 /* then the recorder is asked again, and whether it is there */
+#define WAIT_NS 100000000 /* then the recorder is notified again, and checked for being alive */
 #define WAITS_MAX 300u
-#define WAITS_GONE 20u         /* so long a recorder that lives lets nobody wait */
-#define PAUSE_STEP_NS 50000000 /* of hooks that do not wait so long */
+#define WAITS_GONE 20u         /* a live recorder never makes threads wait this long */
+#define PAUSE_STEP_NS 50000000 /* for hooks that wait only briefly */
 #define PAUSE_STILL_NS 150000000u
 #define PAUSE_NS 500000000u
 #define PAUSES_VAIN 2u
-#define KEPT 8u               /* one of so many chunks is for those that need a part */
-#define FAST_TICKS (1u << 20) /* some 10 ms */
+#define KEPT 8u               /* one chunk in KEPT is reserved for threads that need a part */
+#define FAST_TICKS (1u << 20) /* about 10 ms */
 #define TIME_WORDS 2u
 #define KEYS_INSIDE 32u /* PTHREAD_KEY_2NDLEVEL_SIZE */
-#define BLOCK_WORDS 4u  /* with its SIZE */
+#define BLOCK_WORDS 4u  /* including its SIZE */
 
 #pragma weak pthread_key_create
 #pragma weak pthread_setspecific
 
 __thread struct hook_thread *hook_self __attribute__((tls_model("initial-exec")));
 static __thread uint8_t is_beginning __attribute__((tls_model("initial-exec")));
-static __thread struct inject_stack born __attribute__((tls_model("initial-exec"))); /* of a created thread */
+static __thread struct inject_stack born __attribute__((tls_model("initial-exec"))); /* stack of a created thread */
 
-static _Atomic(struct hook_thread *) spare; /* states whose threads have ended */
+static _Atomic(struct hook_thread *) spare; /* states of ended threads */
 static pthread_key_t end_key;
 static _Atomic int has_key;
 
@@ -63,13 +65,13 @@ void hook_thread_let_signals(uint64_t before)
 
 /* --- chunks ------------------------------------------------------------------------------------------------------ */
 
-/* The process is left alone from now on. */
+/* True once recording has ended for this process. */
 static int has_left(void)
 {
 	return atomic_load(&hook_process->link.process.state) == SONDE_PROCESS_OFF;
 }
 
-/* A free part of a chunk that is split; NULL = none. */
+/* A free part of a split chunk; NULL = none. */
 static struct sonde_ring_chunk *take_part(struct sonde_ring_pool *pool)
 {
 	for (uint32_t word = 0; word < SONDE_RING_MAX_CHUNKS / 64; word++) {
@@ -82,14 +84,14 @@ static struct sonde_ring_chunk *take_part(struct sonde_ring_pool *pool)
 			if (part > 0)
 				return sonde_ring_part_at(chunk, (uint32_t)part);
 			atomic_fetch_and(&pool->split_map[word], ~bit);
-			if (atomic_load(&chunk->free_parts)) /* given back, or split anew, meanwhile */
+			if (atomic_load(&chunk->free_parts)) /* returned, or split again, in the meantime */
 				atomic_fetch_or(&pool->split_map[word], bit);
 		}
 	}
 	return NULL;
 }
 
-/* Makes parts of a chunk, and keeps the first. */
+/* Splits a chunk and returns its first part. */
 static struct sonde_ring_chunk *split(struct sonde_ring_pool *pool, struct sonde_ring_chunk *chunk)
 {
 	uint64_t index = (uint64_t)((char *)chunk - (char *)sonde_ring_chunk_at(pool, 0)) / SONDE_RING_CHUNK_B;
@@ -99,7 +101,7 @@ static struct sonde_ring_chunk *split(struct sonde_ring_pool *pool, struct sonde
 	return sonde_ring_part_at(chunk, 1);
 }
 
-/* More than one in KEPT chunks is free. */
+/* True if more than one chunk in KEPT is free. */
 static int has_plenty(struct sonde_ring_pool *pool)
 {
 	uint32_t committed = atomic_load(&pool->committed), free = 0;
@@ -111,8 +113,8 @@ static int has_plenty(struct sonde_ring_pool *pool)
 	return free > committed / KEPT;
 }
 
-/* What a thread has to say is often little, or spread over its life: it is given parts. One that fills what it has in
- * no time is given a whole chunk, unless those that are left are needed for parts. */
+/* Most threads write little, or spread it over their lifetime: they get parts. A thread that fills its part very
+ * quickly gets a whole chunk, unless the remaining ones are needed for parts. */
 static struct sonde_ring_chunk *take(const struct hook_thread *thread, uint32_t words)
 {
 	struct sonde_ring_pool *pool = thread->pool;
@@ -124,8 +126,8 @@ static struct sonde_ring_chunk *take(const struct hook_thread *thread, uint32_t 
 	return chunk || is_long ? chunk : take_part(pool);
 }
 
-/* A free chunk, waiting until the recorder has read one; NULL = it reads no more, and nobody waits again. Handlers of
- * signals run meanwhile, as they do (`signals`) without us, and may jump out. */
+/* A free chunk, waiting until the recorder has read one; NULL = it reads no more, and no thread waits again. Meanwhile
+ * signal handlers run as in the program without us (mask `signals`), and may jump out. */
 static struct sonde_ring_chunk *wait_for_chunk(const struct hook_thread *thread, uint32_t words, uint64_t signals)
 {
 	struct sonde_ring_pool *pool = thread->pool;
@@ -149,9 +151,9 @@ static struct sonde_ring_chunk *wait_for_chunk(const struct hook_thread *thread,
 	return NULL;
 }
 
-/* Whether a moment's wait is worth it: for a thread's first chunk, since others may just have ended, and where the pool
- * can grow. Once a chunk, and not once nothing has come free in two waits: the recorder is stopped, or chunks are too
- * few. */
+/* True if a short wait is worthwhile: for a thread's first chunk, since others may just have ended, and if the pool can
+ * grow. Once per chunk, and not after two waits in which nothing became free: the recorder is stopped, or there are too
+ * few chunks. */
 static int may_pause(const struct hook_thread *thread)
 {
 	struct sonde_ring_pool *pool = thread->pool;
@@ -168,8 +170,8 @@ static void note_vain(uint32_t freed)
 	atomic_fetch_add(&hook_process->vain, 1);
 }
 
-/* A free chunk, if one comes within a moment: a call that is lost is a hole, but the program may hold a lock meanwhile.
- * Without one what there is to say is lost; the next may find room. */
+/* A free chunk, if one becomes free soon: a lost call is a hole, but the program may hold a lock meanwhile. Without a
+ * chunk the record is lost; the next one may find room. */
 static struct sonde_ring_chunk *pause_for_chunk(struct hook_thread *thread, uint32_t words, uint64_t signals)
 {
 	struct sonde_ring_pool *pool = thread->pool;
@@ -220,20 +222,20 @@ void hook_thread_time(struct hook_thread *thread)
 	hook_thread_put_time(thread, hook_thread_now(thread));
 }
 
-/* With signals held: a chunk that was taken, or a connection, is not left by a handler that jumps. */
+/* Called with signals held, so that no handler abandons a chunk or a connection by siglongjmp. */
 static int open_chunk(struct hook_thread *thread, uint32_t words, uint64_t signals)
 {
 	struct sonde_process *process = &hook_process->link.process;
 	struct sonde_ring_pool *pool = thread->pool;
 	close_chunk(thread, SONDE_RING_SEALED);
-	if (unlikely(inject_connect_is_back())) /* rules that it was not asked for were taken to be none */
+	if (unlikely(inject_connect_is_back())) /* rules that could not be requested were recorded as missing */
 		hook_rules_forget();
 	struct sonde_ring_chunk *chunk = take(thread, words);
 	if (!chunk &&
 	    !(chunk = hook_waits ? wait_for_chunk(thread, words, signals) : pause_for_chunk(thread, words, signals)))
 		return 0;
 	int is_part = ((char *)chunk - (char *)pool) % SONDE_RING_CHUNK_B != 0;
-	/* Read first: the kernel then maps all of its pages at once; a write would map one. */
+	/* Read before writing: the kernel then maps all of its pages at once; a write would map one. */
 	(void)atomic_load_explicit(&chunk->kind, memory_order_relaxed);
 	uint32_t seq = atomic_fetch_add(&process->chunks, 1) + 1;
 	atomic_store_explicit(&chunk->state, SONDE_RING_OPEN, memory_order_relaxed);
@@ -253,7 +255,7 @@ static int open_chunk(struct hook_thread *thread, uint32_t words, uint64_t signa
 	return 1;
 }
 
-/* Nobody reads what this thread would write: the hooks do nothing from now on. */
+/* True if this thread's records would not be read: from now on the hooks do nothing. */
 static int is_over(const struct hook_thread *thread)
 {
 	if (likely(!atomic_load(&thread->pool->closed)) && likely(!has_left()))
@@ -290,7 +292,7 @@ static void make_spare(struct hook_thread *thread)
 	while (!atomic_compare_exchange_weak(&spare, &head, thread));
 }
 
-/* Those that were spare before are on wiped pages, too, and only the first is known. */
+/* The older spare states are on wiped pages, too, so only the first of the list is still reachable. */
 void hook_thread_forget(void)
 {
 	struct hook_thread *thread = hook_self;
@@ -299,7 +301,7 @@ void hook_thread_forget(void)
 		make_spare(thread);
 }
 
-/* What it frees after this begins again with a state of its own. */
+/* If the thread frees memory after this, it starts again with a new state. */
 static void give_back(struct hook_thread *thread)
 {
 	if (hook_self != thread || thread->where != HOOK_OUTSIDE || thread->pid != inject_machine_pid())
@@ -318,8 +320,8 @@ static void on_thread_end(void *data)
 	inject_calls_end();
 }
 
-/* Not in a hook: the C library may take a lock. What a thread has under one of the first keys lies in its control
- * block; for later ones glibc allocates. */
+/* Not in a hook: the C library may take a lock. Values of the first keys are stored in a thread's control block; for
+ * later keys glibc allocates memory. */
 __attribute__((constructor)) static void make_key(void)
 {
 	if (!pthread_key_create || !pthread_setspecific)
@@ -328,13 +330,13 @@ __attribute__((constructor)) static void make_key(void)
 		atomic_store(&has_key, 1);
 }
 
-/* All of them at once, so that nobody takes one that was taken and given back meanwhile. */
+/* Takes the whole list at once, which avoids the ABA problem. */
 static struct hook_thread *take_spare(void)
 {
 	struct hook_thread *first = atomic_exchange(&spare, NULL), *rest = first ? first->next : NULL, *none = NULL;
 	if (atomic_compare_exchange_strong(&spare, &none, rest))
 		return first;
-	while (rest) { /* some came meanwhile */
+	while (rest) { /* other threads added states in the meantime */
 		struct hook_thread *next = rest->next;
 		make_spare(rest);
 		rest = next;
@@ -355,8 +357,8 @@ void inject_birth_begin(const struct inject_stack *stack, int handed)
 	born = *stack;
 }
 
-/* Of threads that were not seen to begin (clone(), the C library's own) what is mapped is read. On other stacks, as
- * coroutines have, nothing is known to be readable. */
+/* For threads whose start was not seen (clone(), the C library's own), reads the mappings. On other stacks, such as
+ * those of coroutines, no address is known to be readable. */
 static void find_stack(struct hook_thread *thread)
 {
 	struct inject_stack stack = born;
@@ -368,7 +370,7 @@ static void find_stack(struct hook_thread *thread)
 	thread->stack_end = stack.end;
 }
 
-/* NULL = no room: the process is then left alone. */
+/* NULL = no room: the process is then no longer recorded. */
 static struct hook_thread *get_state(void)
 {
 	struct hook_thread *thread = hook_self ? hook_self : take_spare();
@@ -413,15 +415,15 @@ static struct hook_thread *begin(uint64_t where)
 	return thread;
 }
 
-/* --- hooks inside hooks ------------------------------------------------------------------------------------------ */
+/* --- nested hooks ------------------------------------------------------------------------------------------------ */
 
 static int is_own_stack(const struct hook_thread *thread, uint64_t address)
 {
 	return address >= thread->stack_low && address < thread->stack_end;
 }
 
-/* Whether the hook that the thread was in has been left by siglongjmp: it stood further in than this one does, or on a
- * signal handler's stack, and this one does not. */
+/* True if the hook that the thread was in has been left by siglongjmp: its frame was further in than this one, or on a
+ * signal handler's stack, which this one is not on. */
 static int is_left(const struct hook_thread *thread, uint64_t where)
 {
 	stack_t stack = {.ss_flags = 0};
@@ -430,7 +432,7 @@ static int is_left(const struct hook_thread *thread, uint64_t where)
 	return !inject_machine_call(SYS_sigaltstack, 0, (long)&stack, 0, 0, 0, 0) && !(stack.ss_flags & SS_ONSTACK);
 }
 
-/* A record that it was writing is not read: nothing behind the last whole one is. */
+/* A partial record is not read: readers stop after the last complete one. */
 static void recover(struct hook_thread *thread, uint64_t where)
 {
 	thread->where = where;
@@ -439,7 +441,7 @@ static void recover(struct hook_thread *thread, uint64_t where)
 	hook_rules_recover(thread);
 }
 
-/* A call from inside a hook: by a signal handler, or once somebody has jumped out of it. */
+/* A call from inside a hook: by a signal handler, or after a hook was left by siglongjmp. */
 static struct hook_thread *enter_again(struct hook_thread *thread, uint64_t where)
 {
 	if (is_left(thread, where)) {
@@ -464,7 +466,7 @@ struct hook_thread *hook_thread_enter_slowly(uint64_t where)
 		return NULL;
 	if (thread && thread->where) {
 		thread = enter_again(thread, where);
-	} else if (is_beginning) { /* a call of ours went through the program's own mmap(), and came back */
+	} else if (is_beginning) { /* a call of ours reached the program's own mmap(), and led back here */
 		thread = NULL;
 	} else {
 		uint64_t before = hook_thread_hold_signals();
@@ -474,7 +476,7 @@ struct hook_thread *hook_thread_enter_slowly(uint64_t where)
 		hook_thread_let_signals(before);
 	}
 	inject_calls_end();
-	/* Before it waits: of many threads that are let go at once none finds the recorder as late as the others. */
+	/* Before the thread waits: if many threads are released at once, they already have their first chunks. */
 	if (thread && !thread->last_seq)
 		hook_thread_room(thread, 0);
 	errno = saved;

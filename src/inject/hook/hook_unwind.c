@@ -1,13 +1,13 @@
-/* hook_unwind.c: walks the calling thread's stack, as little of it as must be walked.
+/* hook_unwind.c: unwinds the calling thread's stack, as few frames of it as necessary.
  *
- * Verified-incremental walking: the thread keeps the frames of its last walk, and with each the words of the stack that
- * led from it to the root. A new walk steps from the leaf until it meets a kept frame: the same return address in the
- * same place. If all the words that were read outside it still stand there, a walk would read them again and end as it
- * did: the rest is the same. When some do not, the frames outside the first that differs are still as good as before.
+ * Verified-incremental unwinding: the thread keeps the frames of its last walk, and with each frame the stack words
+ * that led from it to the root. A new walk steps from the leaf until it meets a kept frame: the same return address at
+ * the same stack address. If all words read outside that frame are unchanged, a walk would read them again and end the
+ * same way: the rest is identical. If some differ, the frames outside the first difference are still valid.
  *
- * A frame pointer counts only where the way on depends on it: most frames are found by their stack pointers alone, and
- * in such programs the register holds anything. Only on the thread's own stack, whose bounds are known: every word is
- * readable there. A stack that is deeper than what is kept loses its outermost frames.
+ * A frame pointer is compared only if the remaining walk depends on it: most frames are found by their stack pointers
+ * alone, and in such programs the register may hold any value. Works only on the thread's own stack, whose bounds are
+ * known: every word there is readable. A stack deeper than what is kept loses its outermost frames.
  */
 #include <string.h>
 
@@ -16,16 +16,16 @@
 #include "unwind/machine.h"
 #include "unwind/step.h"
 
-#define FP_LOST 1u /* no frame is there */
+#define FP_LOST 1u /* matches no frame */
 
-/* The walk as it stands. */
+/* The current position of a walk. */
 struct walk {
 	uint64_t pc, sp, fp;
-	uint64_t interrupted; /* 1 = by a signal: the address is not behind a call */
+	uint64_t interrupted; /* 1 = interrupted by a signal: the address does not follow a call */
 	uint64_t low, end;    /* of the stack */
 };
 
-/* Tells frames apart that have the same address, the one by a call and the other by a signal. */
+/* Distinguishes frames with the same address that were left by a call and by a signal. */
 static inline uint64_t slot_of(const struct walk *walk)
 {
 	return (walk->sp - 8) | walk->interrupted;
@@ -36,7 +36,7 @@ static inline int is_readable(const struct walk *walk, uint64_t address)
 	return address >= walk->low && address <= walk->end - 8 && !(address & 7);
 }
 
-/* Notes what it reads; checked by is_readable(). */
+/* Records the word that it reads; the caller has checked is_readable(). */
 static inline uint64_t read_at(struct hook_step *step, uint32_t index, uint64_t address)
 {
 	const uint64_t *at = (const uint64_t *)(uintptr_t)address; /* NOLINT */
@@ -60,7 +60,7 @@ static int read_word(void *context, uint64_t address, uint64_t *out)
 	return 0;
 }
 
-/* The rules that are seldom met. */
+/* The rare rules. */
 static __attribute__((noinline)) enum sonde_unwind_result step_slowly(struct walk *walk, uint64_t packed,
 								      struct hook_step *step)
 {
@@ -78,7 +78,7 @@ static __attribute__((noinline)) enum sonde_unwind_result step_slowly(struct wal
 					      : sonde_unwind_step(&row, &regs, read_word, &reader, &signal);
 	if (result != SONDE_UNWIND_STEPPED)
 		return result;
-	if (regs.sp < walk->sp) /* by a signal's frame that was written over */
+	if (regs.sp < walk->sp) /* from a signal frame that was overwritten */
 		return SONDE_UNWIND_BAD;
 	walk->pc = regs.pc;
 	walk->sp = regs.sp;
@@ -129,7 +129,7 @@ static inline enum sonde_unwind_result step_out(struct walk *walk, uint64_t pack
 
 /* --- kept frames ------------------------------------------------------------------------------------------------- */
 
-/* The first check that does not hold; `count` = all do. */
+/* Index of the first check that fails; `count` = all hold. */
 static __attribute__((noinline)) uint32_t first_broken(const struct hook_check *checks, uint32_t count)
 {
 	uint32_t i = 0;
@@ -151,7 +151,7 @@ static inline int all_hold(const struct hook_check *checks, uint32_t count)
 	return !(differs | differs_too);
 }
 
-/* The innermost frame whose checks hold, from one that has been met and whose checks do not. */
+/* The innermost frame whose checks hold, starting from a matching one whose checks fail. */
 static struct hook_frame *drop_broken(struct hook_thread *thread, struct hook_frame *met)
 {
 	uint32_t hold = first_broken(thread->checks, met->checks);
@@ -160,7 +160,7 @@ static struct hook_frame *drop_broken(struct hook_thread *thread, struct hook_fr
 	return met;
 }
 
-/* Puts the frames that were stepped out of, leaf first, behind the kept one; the innermost. */
+/* Appends the frames that were stepped out of, leaf first, to the kept one; returns the innermost. */
 static inline struct hook_frame *keep(struct hook_thread *thread, struct hook_frame *kept, uint32_t count)
 {
 	uint64_t hash = kept->hash, fp_mask = kept->fp_mask;
@@ -188,8 +188,8 @@ static inline struct hook_frame *keep(struct hook_thread *thread, struct hook_fr
 	return kept;
 }
 
-/* Makes room for `count` more frames behind the kept one by giving up outer ones, many at once; the one that is kept
- * then. */
+/* Makes room for `count` more frames after the kept one by dropping outer frames, many at once; returns the kept
+ * frame's new position. */
 static __attribute__((noinline)) struct hook_frame *cut(struct hook_thread *thread, const struct hook_frame *kept,
 							uint32_t count)
 {
@@ -223,7 +223,7 @@ static inline int is_met(const struct hook_frame *frame, uint64_t slot, uint64_t
 	return frame->slot == slot && frame->pc == pc && !((frame->fp ^ fp) & frame->fp_mask);
 }
 
-/* Steps until a kept frame is met, `left` or one outside it, or the walk ends; the one that is kept. */
+/* Steps until a kept frame matches, `left` or one outside it, or the walk ends; returns the kept frame. */
 static inline struct hook_frame *walk_on(struct hook_thread *thread, struct walk walk, struct hook_frame *left,
 					 uint32_t *count)
 {
@@ -256,13 +256,13 @@ static __attribute__((noinline)) struct hook_frame *walk(struct hook_thread *thr
 	from.low = caller->sp - 8;
 	from.end = thread->stack_end;
 	if (unlikely(caller->sp < thread->stack_low || caller->sp >= thread->stack_end)) {
-		from.end = caller->sp; /* a stack whose bounds nobody knows: only the leaf is certain */
+		from.end = caller->sp; /* the stack's bounds are unknown: only the leaf is certain */
 		left = thread->frames;
 	}
 	struct hook_frame *kept = walk_on(thread, from, left, &count);
 	size_t depth = (size_t)(kept - thread->frames) + count;
 	if (unlikely(thread->is_cut) && kept != thread->frames && depth < SONDE_HEAP_FRAMES_MAX) {
-		kept = walk_on(thread, from, thread->frames, &count); /* more frames can be told */
+		kept = walk_on(thread, from, thread->frames, &count); /* more frames can be recorded */
 		depth = count;
 	}
 	if (unlikely(depth > HOOK_WALK_MAX))
@@ -277,10 +277,10 @@ struct hook_frame *hook_unwind(struct hook_thread *thread, const struct hook_cal
 	if (unlikely(thread->generation != generation)) {
 		thread->generation = generation;
 		thread->innermost = thread->frames;
-		thread->frames[0].hash = 1 + generation; /* other code may stand at the same addresses */
+		thread->frames[0].hash = 1 + generation; /* other code may be at the same addresses */
 	} else if (is_met(innermost, caller->sp - 8, caller->pc, caller->fp) &&
 		   likely(all_hold(thread->checks, innermost->checks))) {
-		return innermost; /* the same place as before */
+		return innermost; /* same stack as before */
 	}
 	return walk(thread, caller);
 }

@@ -1,7 +1,7 @@
-/* link.c: runtime/link.c, by system calls of its own.
+/* link.c: runtime/link.c with raw system calls.
  *
- * What it calls may be the program's or a sanitizer's, which locks, allocates or is not ready: in a hook, or in a
- * signal handler, a thread sanitizer's connect() waits for ever.
+ * The functions that it calls may be replaced by the program or a sanitizer, and then lock, allocate or not be ready:
+ * in a hook or a signal handler, a thread sanitizer's connect() would wait for ever.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -17,7 +17,7 @@
 
 #include "inject/hook/machine.h"
 
-/* As the C library's syscall(). */
+/* Like the C library's syscall(). */
 static long direct(long number, long a, long b, long c, long d, long e, long f)
 {
 	long result = inject_machine_call(number, a, b, c, d, e, f);

@@ -1,4 +1,4 @@
-/* machine.h: where each machine keeps a thread's registers in a signal's context, and how it calls the kernel. */
+/* machine.h: registers of a thread in a signal context, and raw system calls, per architecture. */
 #ifndef SONDE_INJECT_HOOK_MACHINE_H
 #define SONDE_INJECT_HOOK_MACHINE_H
 
@@ -11,12 +11,12 @@ struct inject_registers {
 	uint64_t pc, sp, fp, lr;
 };
 
-/* Of the frame that the kernel puts onto a handler's stack, as far as AT_MINSIGSTKSZ says no less. */
+/* Upper bound of the frame that the kernel puts onto a handler's stack, unless AT_MINSIGSTKSZ gives a higher one. */
 #if defined(__x86_64__)
-#define INJECT_FRAME_MAX_B 4096u /* with AVX-512; who asks for AMX must have a larger stack */
-/* A signal handler that does not trust the stack to be aligned: qemu's user emulation before 8.0 calls it as a jump. */
+#define INJECT_FRAME_MAX_B 4096u /* with AVX-512; programs that use AMX must have a larger stack */
+/* A signal handler that does not rely on stack alignment: qemu's user emulation before 8.0 enters it like a jump. */
 #define INJECT_HANDLER __attribute__((force_align_arg_pointer))
-#define INJECT_CONTROL_B 4096u   /* of a thread's control block, and what lies above it on its stack */
+#define INJECT_CONTROL_B 4096u   /* of a thread's control block, and the data above it on its stack */
 static inline struct inject_registers inject_machine_registers(const void *context)
 {
 	const greg_t *regs = ((const ucontext_t *)context)->uc_mcontext.gregs;
@@ -24,7 +24,7 @@ static inline struct inject_registers inject_machine_registers(const void *conte
 	    .pc = (uint64_t)regs[REG_RIP], .sp = (uint64_t)regs[REG_RSP], .fp = (uint64_t)regs[REG_RBP]};
 }
 
-/* A result or a negative errno. */
+/* Returns a result or a negative errno. */
 static inline long inject_machine_call(long number, long a, long b, long c, long d, long e, long f)
 {
 	register long r10 __asm__("r10") = d, r8 __asm__("r8") = e, r9 __asm__("r9") = f;
@@ -36,8 +36,8 @@ static inline long inject_machine_call(long number, long a, long b, long c, long
 	return result;
 }
 
-/* A function that stores the registers which functions keep, then the stack pointer of its caller, in the words at
- * `saved`, and goes on as `next`; none of them is static. */
+/* Defines a function that stores the callee-saved registers, then its caller's stack pointer, in the words at `saved`,
+ * and continues in `next`; none of the names is static. */
 #define INJECT_ENTRY(name, saved, next)                                                         \
 	__asm__(".text\n.p2align 4\n"                                                           \
 		".type " #name ", @function\n.hidden " #name "\n.globl " #name "\n" #name ":\n" \
@@ -52,7 +52,7 @@ static inline long inject_machine_call(long number, long a, long b, long c, long
 		"	movq %rax, " #saved "+48(%rip)\n"                                       \
 		"	jmp " #next "\n"                                                        \
 		".size " #name ", . - " #name "\n")
-#define INJECT_KEPT 6u /* registers, before the stack pointer */
+#define INJECT_KEPT 6u /* registers before the stack pointer */
 #elif defined(__aarch64__)
 #define INJECT_FRAME_MAX_B 65536u /* with SVE */
 #define INJECT_HANDLER
@@ -86,12 +86,12 @@ static inline long inject_machine_call(long number, long a, long b, long c, long
 #error "sonde: the registers of this machine in a signal handler are not known"
 #endif
 
-/* With as many arguments as the call has. Not by syscall(), which is hooked, and may be the program's own. */
+/* Takes as many arguments as the call has. Not syscall(), which is hooked, and may be the program's own. */
 #define INJECT_CALL(...) INJECT_CALL_ANY(__VA_ARGS__, 0, 0, 0, 0, 0, 0, 0)
 #define INJECT_CALL_ANY(number, a, b, c, d, e, f, ...) \
 	inject_machine_call(number, (long)(a), (long)(b), (long)(c), (long)(d), (long)(e), (long)(f))
 
-/* Not by getpid(), which the program may have one of its own of. */
+/* Not getpid(), which the program may have replaced. */
 static inline pid_t inject_machine_pid(void)
 {
 	return (pid_t)inject_machine_call(SYS_getpid, 0, 0, 0, 0, 0, 0);

@@ -1,10 +1,9 @@
-/* next.c: finds the function that a hook stands in front of, by a walk of its own (hook/next.h).
+/* next.c: finds the function that a hook interposes, by walking the loader's list itself (hook/next.h).
  *
- * The loader keeps a list of loaded objects for debuggers (struct r_debug), in the order in which it searches them:
- * the program, what is preloaded, then libraries, breadth first; what dlopen() loads is appended. Objects that the
- * program began with never leave the list, so reading it as far as them needs no lock. A function of the C library is
- * found there; one that is nowhere is looked for behind them, too, which our constructors do before anything is
- * unloaded.
+ * The loader keeps a list of loaded objects for debuggers (struct r_debug), in its search order: the program, preloaded
+ * objects, then libraries, breadth first; objects loaded by dlopen() are appended. Objects loaded at startup never
+ * leave the list, so reading that far needs no lock. A function of the C library is found there; only a missing
+ * function is searched beyond, which our constructors do before anything is unloaded.
  */
 #include "inject/hook/next.h"
 
@@ -32,7 +31,7 @@
 
 extern const ElfW(Dyn) own_dynamic[] __asm__("_DYNAMIC") __attribute__((visibility("hidden")));
 
-/* Holds its own address once the loader has been here. */
+/* Holds its own address once the loader has relocated this object. */
 static const void *const volatile relocated = (const void *)&relocated;
 
 int inject_is_bound(void)
@@ -56,7 +55,7 @@ static const ElfW(Dyn) * dynamic_of(const ElfW(Phdr) * headers, uint64_t count, 
 	return dynamic;
 }
 
-/* The loader writes the list's address into the program's dynamic section. */
+/* The loader stores the list's address in the program's dynamic section. */
 static const struct r_debug *debug_of_program(void)
 {
 	uintptr_t base;
@@ -68,8 +67,8 @@ static const struct r_debug *debug_of_program(void)
 	return NULL;
 }
 
-/* Where the kernel has put the loader; 0 = not known. A loader that was executed itself has no AT_BASE: its headers
- * stand behind its file's first bytes. */
+/* Where the kernel has mapped the loader; 0 = unknown. A loader that was executed directly has no AT_BASE: its program
+ * headers follow its ELF header. */
 static uintptr_t find_loader(void)
 {
 	ElfW(auxv_t) auxiliary[64];
@@ -86,7 +85,7 @@ static uintptr_t find_loader(void)
 	return base || !headers ? base : headers - sizeof(ElfW(Ehdr));
 }
 
-/* Without anything that the loader must have filled in before. */
+/* Does not depend on anything that the loader must have filled in. */
 static const struct r_debug *debug_of_loader(void)
 {
 	const ElfW(Ehdr) *file = (const ElfW(Ehdr) *)find_loader(); /* NOLINT: an address */
@@ -106,7 +105,7 @@ static const struct r_debug *debug_of_loader(void)
 
 static const struct link_map *first_object(void)
 {
-	static const struct r_debug *found; /* whoever comes at the same time finds the same */
+	static const struct r_debug *found; /* a concurrent thread finds the same */
 	const struct r_debug *debug = __atomic_load_n(&found, __ATOMIC_RELAXED);
 	if (!debug && inject_is_bound())
 		debug = &_r_debug ? &_r_debug : debug_of_program();
@@ -121,7 +120,7 @@ static int is_ours(const struct link_map *object)
 	return object->l_ld == own_dynamic;
 }
 
-/* The first object behind ours, else the first at all. */
+/* The first object after ours, or the first in the list. */
 static const struct link_map *first_behind(void)
 {
 	const struct link_map *first = first_object(), *object = first;
@@ -130,7 +129,7 @@ static const struct link_map *first_behind(void)
 	return object ? object->l_next : first;
 }
 
-/* The last object that was loaded at the first look-up. */
+/* The last object that was loaded at the first lookup. */
 static const struct link_map *last_object(void)
 {
 	static const struct link_map *last;
@@ -145,7 +144,7 @@ static const struct link_map *last_object(void)
 
 /* --- functions --------------------------------------------------------------------------------------------------- */
 
-/* The kernel's object is in the list, but nobody's calls are bound to it. */
+/* The vDSO is in the list, but calls are never bound to it. */
 static int is_kernels(const struct link_map *object)
 {
 	static const char start[] = "linux-";
@@ -155,7 +154,7 @@ static int is_kernels(const struct link_map *object)
 	return 1;
 }
 
-/* A resolver is called as the loader does, but not before the objects are relocated. */
+/* A resolver is called as the loader does, but only after the objects are relocated. */
 static void *resolve(uintptr_t address)
 {
 	if (!inject_is_bound())
@@ -182,7 +181,7 @@ static void *function_of(const struct link_map *object, const struct inject_symb
 	return (void *)address; /* NOLINT: it is one */
 }
 
-/* From `object` up to `last`; NULL: to the end. */
+/* Searches from `object` up to `last`; NULL: to the end. */
 static void *find(const struct link_map *object, const struct link_map *last, const struct inject_symbol_name *name)
 {
 	for (; object; object = object->l_next) {

@@ -1,11 +1,11 @@
-/* objects.c: what the dynamic loader has loaded, and the functions that it finds there, by the objects' own tables.
+/* objects.c: the objects that the dynamic loader has loaded, and the functions found there, by the objects' own tables.
  *
- * A call is bound to the first definition in the scope of the object that was opened (dlopen) with all that it needs,
- * breadth first. Which one that was is not told: the list is in the order of loading, so whoever stands before an
- * object and needs it has brought it along. Behind that come objects opened for everybody (RTLD_GLOBAL), which nothing
- * tells from others; they are asked last, in the list's order, since few objects call what they do not need.
+ * A call is bound to the first definition in the scope of the object that was opened (dlopen): that object and all its
+ * dependencies, breadth first. Which object was opened is not recorded: the list is in load order, so an earlier object
+ * that needs another one has loaded it. After that scope come objects opened for all (RTLD_GLOBAL), which cannot be
+ * told from others; they are searched last, in list order, since few objects call functions outside their dependencies.
  *
- * What the tables say is the loader's: it is trusted.
+ * The tables are the loader's and are trusted.
  */
 #include "inject/hook/objects.h"
 
@@ -63,7 +63,7 @@ static struct inject_objects_count count_of(const struct dl_phdr_info *info, siz
 	return count;
 }
 
-/* The C library's: a sanitizer's cannot be called before it has begun. */
+/* Uses the C library's function: a sanitizer's cannot be called before the sanitizer is initialised. */
 int inject_objects_each(int (*visit)(struct dl_phdr_info *info, size_t info_b, void *data), void *data)
 {
 	typedef int (*iterate)(int (*)(struct dl_phdr_info *, size_t, void *), void *);
@@ -169,7 +169,7 @@ int inject_objects_find(uintptr_t address, struct inject_object *out)
 	return 1;
 }
 
-/* --- who needs whom ---------------------------------------------------------------------------------------------- */
+/* --- dependencies ------------------------------------------------------------------------------------------------ */
 
 static const char *last_part(const char *path)
 {
@@ -203,7 +203,7 @@ struct climb {
 	struct inject_object loader;
 };
 
-/* Whether it stands before the other and needs it; stops at the other. */
+/* True if the object precedes the other and needs it; stops at the other. */
 static int has_loaded(struct dl_phdr_info *info, size_t info_b, void *data)
 {
 	struct climb *climb = data;
@@ -222,7 +222,7 @@ static int has_loaded(struct dl_phdr_info *info, size_t info_b, void *data)
 	return 0;
 }
 
-/* The object that was opened, and that this one came along with. */
+/* The object whose opening loaded this one. */
 static struct inject_object root_of(struct inject_object object)
 {
 	for (uint32_t i = 0; i < LOADERS_MOST; i++) {
@@ -244,7 +244,7 @@ struct binding {
 	uint32_t count, left;
 };
 
-/* Takes what the object has of what is not known yet; whether all is. */
+/* Takes the missing functions that this object defines; true if none is missing any more. */
 static int take_from(struct binding *binding, const struct inject_object *object)
 {
 	struct inject_symbols tables;
@@ -274,7 +274,7 @@ static int is_among(const struct inject_object *objects, uint32_t count, const s
 	return count != 0;
 }
 
-/* Whether all is known then. */
+/* True if no function is missing any more. */
 static int take_from_scope(struct binding *binding, const struct inject_object *root)
 {
 	struct inject_object scope[SCOPE_MOST] = {*root};

@@ -1,11 +1,11 @@
-/* objects.h: what the dynamic loader has loaded, and the functions that it finds there, without asking it.
+/* objects.h: the objects that the dynamic loader has loaded, and the functions found there, without calling it.
  *
- * dlopen() holds the loader's lock while it runs constructors, which may wait for threads that call us: what we looked
- * up by dlsym() or dladdr() would never be answered. dl_iterate_phdr() takes another lock, which is held only while the
- * list of objects changes; tables of symbols are read where the loader has mapped them.
+ * dlopen() holds the loader's lock while it runs constructors, which may wait for threads that call us: with dlsym() or
+ * dladdr() we would deadlock. dl_iterate_phdr() takes another lock, which is held only while the list of objects
+ * changes; symbol tables are read where the loader has mapped them.
  *
- * Nothing here allocates, makes system calls (but for that lock, when somebody else has it), or sets errno or what
- * dlerror() says.
+ * Nothing here allocates, makes system calls (except to wait for that lock), or changes errno or the result of
+ * dlerror().
  */
 #ifndef SONDE_INJECT_HOOK_OBJECTS_H
 #define SONDE_INJECT_HOOK_OBJECTS_H
@@ -16,40 +16,40 @@
 
 /* Valid while the object is loaded. */
 struct inject_object {
-	uintptr_t base;            /* what its own addresses are counted from */
-	const ElfW(Dyn) * dynamic; /* NULL = none; no two objects have the same */
-	const char *path;          /* empty: the executable's */
+	uintptr_t base;            /* base of its own addresses */
+	const ElfW(Dyn) * dynamic; /* NULL = none; unique among objects */
+	const char *path;          /* empty for the executable */
 };
 
-/* Objects that were loaded and unloaded so far. */
+/* Number of objects loaded and unloaded so far. */
 struct inject_objects_count {
 	uint64_t loads, unloads;
-	int is_known; /* 0 = the C library does not say */
+	int is_known; /* 0 = the C library does not report it */
 };
 
 struct inject_objects_range {
 	uintptr_t start, end;
 };
 
-/* As dl_iterate_phdr(). */
+/* Like dl_iterate_phdr(). */
 int inject_objects_each(int (*visit)(struct dl_phdr_info *info, size_t info_b, void *data), void *data);
 
-/* Calls `visit` once, while no object comes or goes (musl: while none goes: there none ever does). 0 = it was not
- * called. What follows may be called in it. */
+/* Calls `visit` once, while no object is loaded or unloaded (musl: while none is unloaded, which never happens there).
+ * 0 = it was not called. The functions below may be called in it. */
 int inject_objects_hold(void (*visit)(const struct inject_objects_count *count, void *data), void *data);
 
-/* The object in which an address lies; 0 = in none. */
+/* The object that contains an address; 0 = none. */
 int inject_objects_find(uintptr_t address, struct inject_object *out);
-/* A function that other objects may call by this name; NULL = none, or one that is chosen when it is bound (IFUNC). */
+/* A function that the object exports by this name; NULL = none, or one that is selected at binding (IFUNC). */
 void *inject_objects_function(const struct inject_object *object, const char *name);
-/* What calls of `from` to functions of these names would be bound to without our object; from.dynamic NULL: whatever
- * has them. What is not NULL in `out` already stays. */
+/* The functions to which calls from `from` would be bound without our object; from.dynamic NULL: the first definition
+ * in any object. Entries of `out` that are not NULL stay. */
 void inject_objects_bind(const struct inject_object *from, const char *const *names, uint32_t count, void **out);
 
-/* By themselves: */
+/* The counts alone. */
 
 void inject_objects_counted(struct inject_objects_count *out);
-/* Where all objects lie, `most` of them, and the count then. Returns how many there are. */
+/* Address ranges of all objects, at most `most` of them, and the counts at that time. Returns the number of objects. */
 uint32_t inject_objects_ranges(struct inject_objects_range *out, uint32_t most, struct inject_objects_count *count);
 
 #endif

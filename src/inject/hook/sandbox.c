@@ -1,16 +1,17 @@
-/* sandbox.c: nothing that a seccomp filter could punish: no system call of ours once a program has locked itself in.
+/* sandbox.c: avoids anything that a seccomp filter could punish: no system call of ours after a program has sandboxed
+ * itself.
  *
- * Programs install filters by prctl() and syscall() (libseccomp and Chromium too). Before the first one is installed,
- * the recorder is told (inject_leave()), a flag forbids every later call of ours in this process and its forked
- * children, and what would lead to one is taken back (inject_left()): all timers are deleted, so that not even a return
- * from our handler is seen by the filter. Who makes calls of ours is counted: a filter for all threads (TSYNC) waits
- * until nobody is inside.
+ * Programs install filters with prctl() and syscall() (libseccomp and Chromium too). Before the first filter is
+ * installed, the recorder is informed (inject_leave()), a flag forbids all later system calls of ours in this process
+ * and its forked children, and anything that would cause one is undone (inject_left()): all timers are deleted, so that
+ * the filter does not even see a return from our handler. Threads inside our system calls are counted: a filter for all
+ * threads (TSYNC) waits until none is inside.
  *
- * Filters are also inherited through exec. Containers put every process under one, so what counts is whether there are
- * more than the recorder's own; that is read by the calls that the dynamic loader has just made itself.
+ * Filters are also inherited through exec. Containers put every process under one, so the criterion is whether there
+ * are more than the recorder's own; the number is read with system calls that the dynamic loader has just made itself.
  *
- * Not seen: filters that are installed by system instructions of the program's own. The wrappers hold no frame (they
- * jump to the next function), because a raw clone() returns on another stack.
+ * Not handled: filters installed by the program's own system-call instructions. The wrappers have no frame (they jump
+ * to the next function), because a raw clone() returns on another stack.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -25,7 +26,7 @@
 #include "inject/hook/next.h"
 #include "inject/hook/sandbox.h"
 
-#define WAIT_STEPS 500 /* of 1 ms: for others who are inside; a connection takes 200 ms at most */
+#define WAIT_STEPS 500 /* of 1 ms: for other threads inside; a connection takes 200 ms at most */
 
 typedef long (*call_six)(long number, long a, long b, long c, long d, long e, long f);
 typedef int (*call_prctl)(long option, long a, long b, long c, long d);
@@ -33,18 +34,18 @@ typedef int (*call_prctl)(long option, long a, long b, long c, long d);
 /* In ordinary memory: a forked child inherits the filter. */
 static _Atomic uint32_t is_locked_in;
 static _Atomic uint32_t child_is_locked_in; /* a child of vfork, which shares our memory */
-static struct inject_sandbox *watched;      /* NULL = nothing of ours makes any calls */
+static struct inject_sandbox *watched;      /* NULL = we make no system calls at all */
 static int reads_no_cycles;
 static call_six next_syscall;
 static call_prctl next_prctl;
 
-/* --- calls of ours --------------------------------------------------------------------------------------------- */
+/* --- our system calls ------------------------------------------------------------------------------------------ */
 
 int inject_calls_begin(void)
 {
 	if (!watched)
 		return 0;
-	/* Sequentially consistent, as the flag is: either we see it, or who sets it sees us. */
+	/* Sequentially consistent, like the flag: either we see the flag, or the thread that sets it sees us. */
 	atomic_fetch_add(&watched->calling, 1);
 	if (!atomic_load(&is_locked_in))
 		return 1;
@@ -105,7 +106,7 @@ __attribute__((noinline)) static void lock_in(void)
 		leave();
 }
 
-/* Calls that only ask what the kernel supports change nothing. */
+/* Calls that only query what the kernel supports change nothing. */
 static int installs(unsigned long operation, int is_plain, const void *program)
 {
 	if (operation == SECCOMP_SET_MODE_FILTER)
@@ -128,7 +129,7 @@ static void before_prctl(long option, long a)
 		inject_sandbox_undumpable();
 }
 
-/* Under names of C of their own, since these take variable arguments. */
+/* Separate C names, since the real functions take variable arguments. */
 __attribute__((visibility("default"))) long inject_syscall(long number, long a, long b, long c, long d, long e,
 							   long f) __asm__("syscall");
 __attribute__((visibility("default"))) int inject_prctl(long option, long a, long b, long c, long d) __asm__("prctl");
@@ -151,7 +152,8 @@ long inject_sandbox_next(long number, long a, long b, long c, long d, long e, lo
 
 int inject_prctl(long option, long a, long b, long c, long d)
 {
-	/* A thread that may not read the cycle counter, as children that it makes, would be killed for our stamps. */
+	/* A thread that may not read the cycle counter, and the children that inherit this, would be killed by our
+	 * timestamps. */
 	if ((int)option == PR_SET_TSC && a == PR_TSC_SIGSEGV) {
 		if (!atomic_load(&is_locked_in))
 			reads_no_cycles = 1;
@@ -163,7 +165,7 @@ int inject_prctl(long option, long a, long b, long c, long d)
 	return next_prctl ? next_prctl(option, a, b, c, d) : (int)direct(SYS_prctl, option, a, b, c, d, 0);
 }
 
-/* Until then they go to the kernel directly. */
+/* Before this, calls go directly to the kernel. */
 void inject_sandbox_init(void)
 {
 	next_prctl = (call_prctl)inject_next("prctl");
@@ -177,7 +179,7 @@ void inject_sandbox_watch(struct inject_sandbox *sandbox)
 
 /* --- inherited ------------------------------------------------------------------------------------------------- */
 
-/* A line of /proc/self/status that is looked for in pieces. */
+/* A line of /proc/self/status, matched character by character. */
 struct line {
 	const char *title;
 	size_t matched;
@@ -197,7 +199,7 @@ static void look_for(struct line *line, char c)
 	}
 }
 
-/* Not by the C library's functions, which sanitizers replace and are not ready for yet. */
+/* Not the C library's functions: sanitizers replace them and are not initialised yet. */
 int inject_sandbox_is_inherited(uint64_t recorders)
 {
 	struct line mode = {.title = "\nSeccomp:"}, filters = {.title = "\nSeccomp_filters:"};

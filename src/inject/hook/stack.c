@@ -1,7 +1,7 @@
-/* stack.c: where the stack of a thread lies (hook/stack.h), without an allocation or a lock.
+/* stack.c: the bounds of a thread's stack (hook/stack.h), without an allocation or a lock.
  *
- * Too low a bound would make stacks of coroutines that lie below look like the thread's own, and a walk would go on
- * into what stands between; so it is rather too high: by a page or two, where no stack ends anyway.
+ * If the lower bound were too low, stacks of coroutines below it would look like the thread's own, and a walk would
+ * continue into whatever is between; so it is rather too high: by a page or two, where no stack ends anyway.
  */
 #include "inject/hook/stack.h"
 
@@ -13,10 +13,11 @@
 #include "inject/hook/machine.h"
 
 #define PAGE_B ((uintptr_t)4096)
-#define MAIN_STACK_B ((uintptr_t)128 << 20) /* the kernel maps nothing else so close below a program's first stack */
-#define APART_MAX_B ((uintptr_t)16 << 20)   /* between a thread's first frame and its control block */
+/* the kernel maps nothing else this close below a program's first stack */
+#define MAIN_STACK_B ((uintptr_t)128 << 20)
+#define APART_MAX_B ((uintptr_t)16 << 20) /* between a thread's first frame and its control block */
 
-/* The last thing on it is the name that the program was executed by. */
+/* The path by which the program was executed is at the top of this stack. */
 struct inject_stack inject_stack_main(void)
 {
 	uintptr_t name = getauxval(AT_EXECFN);
@@ -39,10 +40,10 @@ struct inject_stack inject_stack_created(size_t size_b, size_t guard_b)
 
 /* --- /proc/self/maps --------------------------------------------------------------------------------------------- */
 
-/* A line of it: "start-end …". */
+/* A line of the file: "start-end …". */
 struct line {
 	uintptr_t bounds[2];
-	int at; /* which of them is being read; 2 = neither any more */
+	int at; /* index of the bound being read; 2 = both are complete */
 };
 
 static int digit_of(char c)
@@ -50,7 +51,7 @@ static int digit_of(char c)
 	return c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
 }
 
-/* Whether the bounds are known now. */
+/* True when both bounds are known. */
 static int read_char(struct line *line, char c)
 {
 	int digit = digit_of(c);
@@ -81,7 +82,7 @@ struct inject_stack inject_stack_mapped(char *space, size_t space_b)
 			if (read_char(&line, space[i]) && here >= line.bounds[0] && here < line.bounds[1])
 				found = (struct inject_stack){line.bounds[0], line.bounds[1]};
 	inject_machine_call(SYS_close, fd, 0, 0, 0, 0, 0);
-	if (control > here && control < found.end) /* what is mapped above may go */
+	if (control > here && control < found.end) /* mappings above it may go away */
 		found.end = control;
 	return found;
 }

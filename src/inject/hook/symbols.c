@@ -16,7 +16,7 @@ static int is_equal(const char *a, const char *b)
 	return *a == *b;
 }
 
-/* glibc stores addresses in the table where it may write to it; musl leaves what the file says. */
+/* glibc relocates addresses in the table where it is writable; musl leaves the file's values. */
 static const void *to_address(uintptr_t base, uintptr_t pointer)
 {
 	return (const void *)(pointer < base ? base + pointer : pointer); /* NOLINT: it is one */
@@ -81,7 +81,7 @@ static int is_wanted(const struct inject_symbols *tables, uint32_t index, const 
 	       (name->version && is_version(tables, version & ~VERSION_HIDDEN, name->version));
 }
 
-/* 0 = none. As in the System V ABI. */
+/* Looks up a SysV hash table, as in the System V ABI; 0 = none. */
 static uint32_t find_hashed(const struct inject_symbols *tables, const struct inject_symbol_name *name)
 {
 	const uint32_t *buckets = tables->hashes + 2, *chains = buckets + tables->hashes[0];
@@ -96,8 +96,8 @@ static uint32_t find_hashed(const struct inject_symbols *tables, const struct in
 	return index;
 }
 
-/* As glibc's dl-lookup.c reads it: a filter of two bits a name, then buckets, then hashes whose lowest bit ends a
- * chain. */
+/* Looks up a GNU hash table as glibc's dl-lookup.c does: a Bloom filter with two bits per name, then buckets, then
+ * hashes whose lowest bit ends a chain. */
 static uint32_t find_gnu_hashed(const struct inject_symbols *tables, const struct inject_symbol_name *name)
 {
 	uint32_t bucket_count = tables->gnu_hashes[0], first = tables->gnu_hashes[1];

@@ -13,7 +13,7 @@
 
 /* Valid while the object is loaded. */
 struct inject_symbols {
-	uintptr_t base; /* what addresses in the tables are counted from */
+	uintptr_t base; /* base of the addresses in the tables */
 	const ElfW(Sym) * symbols;
 	const char *strings;
 	const uint32_t *hashes, *gnu_hashes;
@@ -23,11 +23,11 @@ struct inject_symbols {
 	size_t name; /* DT_SONAME, in `strings`; 0 = none */
 };
 
-/* A name that is looked up, in one object or in several. */
+/* A name to look up, in one object or in several. */
 struct inject_symbol_name {
 	const char *text;
 	uint32_t gnu_hash;
-	const char *version; /* also taken where it is not the default one; NULL = defaults only */
+	const char *version; /* also matches if it is not the default version; NULL = default versions only */
 	int is_data;         /* a variable instead of a function */
 };
 

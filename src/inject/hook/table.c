@@ -1,4 +1,4 @@
-/* table.c: unwind/table.c, by system calls of its own: mmap() and munmap() are hooked, and may be the program's. */
+/* table.c: unwind/table.c with raw system calls: mmap() and munmap() are hooked, and may be the program's own. */
 #include <errno.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>

@@ -1,15 +1,15 @@
-/* text.c: the functions of <string.h> that injected objects use, by themselves.
+/* text.c: own versions of the <string.h> functions that injected objects use.
  *
- * The C library's may be somebody else's: a sanitizer's memcpy() forbids to read what lies between variables and is not
- * ready before its library has begun. Compilers also call memcpy(), memset() and memcmp() without being asked. All of
- * these are hidden, so calls of them are bound when the object is linked. Texts and copies here are short.
+ * The C library's may be replaced: a sanitizer's memcpy() refuses to read between variables and is not ready before its
+ * library is initialised. Compilers also generate calls of memcpy(), memset() and memcmp(). All of these are hidden, so
+ * calls of them are bound when the object is linked. Texts and copies here are short.
  */
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
 #include <strings.h>
 
-/* Keeps the compiler from making a call of the function itself out of a loop. */
+/* Keeps the compiler from replacing a loop by a call of the function itself. */
 #define STEP() __asm__ volatile("")
 
 void *memcpy(void *restrict to, const void *restrict from, size_t size_b)
@@ -68,13 +68,13 @@ int memcmp(const void *a, const void *b, size_t size_b)
 	return 0;
 }
 
-/* clang calls this one where only equality counts. */
+/* clang calls this function if only equality matters. */
 int bcmp(const void *a, const void *b, size_t size_b)
 {
 	return memcmp(a, b, size_b);
 }
 
-/* And this one for strchr() of a text that it knows. */
+/* clang calls this one for strchr() of a constant text. */
 void *memchr(const void *bytes, int wanted, size_t size_b)
 {
 	const unsigned char *at = bytes;

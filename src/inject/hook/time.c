@@ -1,7 +1,8 @@
-/* time.c: clock_gettime() of injected objects, without the C library.
+/* time.c: clock_gettime() for injected objects, without the C library.
  *
- * A sanitizer interposes it and calls through a pointer that its own start sets; hooks are called before that. The
- * kernel's function (vDSO) is found in the object that the kernel maps, else the system call is made.
+ * A sanitizer interposes it and calls through a pointer that is set when the sanitizer is initialised; hooks are called
+ * before that. The kernel's function (vDSO) is looked up in the object that the kernel maps; without it, the system
+ * call is made.
  */
 #include <elf.h>
 #include <errno.h>
@@ -29,7 +30,7 @@ static int read_by_call(clockid_t clock, struct timespec *out)
 	return (int)inject_machine_call(SYS_clock_gettime, clock, (long)out, 0, 0, 0, 0);
 }
 
-/* Its file's first segment is mapped whole, at its first byte. */
+/* The file's first segment is mapped completely, from its first byte. */
 static read_clock find(void)
 {
 	const ElfW(Ehdr) *file = (const ElfW(Ehdr) *)getauxval(AT_SYSINFO_EHDR); /* NOLINT: an address */

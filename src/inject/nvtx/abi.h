@@ -1,8 +1,8 @@
-/* abi.h: what NVTX (version 3, headers only, in the program) and an object that takes its calls agree on: numbers
- * and layouts, as tests/unit/device/test_nvtx_abi.c compares them with the headers where those are installed.
+/* abi.h: the interface between NVTX (version 3, header-only, in the program) and an object that receives its calls:
+ * numbers and layouts. tests/unit/device/test_nvtx_abi.c compares them with the headers if those are installed.
  *
- * At its first call the program loads the object that NVTX_INJECTION64_PATH names and calls its function
- * InitializeInjectionNvtx2 with a function that gives out tables by number. One of them leads to the program's function
+ * At its first call the program loads the object named by NVTX_INJECTION64_PATH and calls its function
+ * InitializeInjectionNvtx2 with a function that returns tables by number. One table leads to the program's function
  * pointers, module by module, which we set. A program has as many copies of all that as it has libraries with NVTX:
  * each calls us.
  */
@@ -13,7 +13,7 @@
 #include <stdint.h>
 #include <wchar.h>
 
-#define NVTX_NOT_TRACKED (-2) /* what push and pop return where nobody counts levels */
+#define NVTX_NOT_TRACKED (-2) /* result of push and pop if levels are not tracked */
 #define NVTX_ABI_VERSION 3u
 
 enum nvtx_table_id { NVTX_TABLE_CALLBACKS = 1, NVTX_TABLE_VERSION = 3 };
@@ -58,8 +58,8 @@ typedef const void *(*nvtx_tables)(uint32_t id);
 
 struct nvtx_callbacks {
 	size_t size_b;
-	/* 1, or 0 for a module that is not known. `functions`: by number, where each pointer stands; `count` of them.
-	 */
+	/* 1, or 0 for an unknown module. `functions`: addresses of the function pointers, by number; `count` of
+	 * them. */
 	int (*module)(uint32_t module, nvtx_function ***functions, unsigned *count);
 };
 
@@ -97,7 +97,7 @@ union nvtx_payload_value {
 	float single;
 };
 
-/* What an annotation says; `size` may be less than ours, and what lies beyond is not there. */
+/* The attributes of an annotation; if `size` is less than ours, the fields beyond are missing. */
 struct nvtx_event {
 	uint16_t version, size;
 	uint32_t category; /* 0 = none */

@@ -1,7 +1,7 @@
-/* entry.c: the functions that a program's NVTX calls, and how it finds them (nvtx/nvtx.h, nvtx/abi.h).
+/* entry.c: the functions that a program's NVTX calls, and how they are registered (nvtx/nvtx.h, nvtx/abi.h).
  *
- * Texts are read where the program has them, during the call; of a structure no more than it says it has. What a
- * program calls in no domain is in that of all, which adds nothing to names.
+ * Texts are read in place during the call; of a structure only the declared size is read. Calls without a domain use
+ * the default domain, which adds nothing to names.
  */
 #include <errno.h>
 #include <string.h>
@@ -11,7 +11,7 @@
 #define UNNAMED "(unnamed)"
 #define HAS(event, field) ((event)->size >= offsetof(struct nvtx_event, field) + sizeof((event)->field))
 
-/* --- what is said ------------------------------------------------------------------------------------------------- */
+/* --- contents of annotations -------------------------------------------------------------------------------------- */
 
 static void said_set(struct nvtx_said *said, const char *text, size_t text_b)
 {
@@ -248,7 +248,7 @@ static void destroy(void *domain)
 	nvtx_domain_destroy(domain);
 }
 
-/* --- how it is found ---------------------------------------------------------------------------------------------- */
+/* --- registration ------------------------------------------------------------------------------------------------- */
 
 #define ROW(module, number, function)                     \
 	{                                                 \
@@ -287,7 +287,7 @@ static const struct {
     ROW(NVTX_MODULE_DOMAINS, NVTX_DOMAIN_DESTROY, destroy),
 };
 
-/* Sets what the program's version of NVTX has of a module; 0 = it does not have the module. */
+/* Sets the functions of a module that the program's version of NVTX has; 0 = it does not have the module. */
 static int module_take(const struct nvtx_callbacks *callbacks, uint32_t module)
 {
 	nvtx_function **functions = NULL;
@@ -300,7 +300,7 @@ static int module_take(const struct nvtx_callbacks *callbacks, uint32_t module)
 	return 1;
 }
 
-/* Called by the program's NVTX: 1, or 0 for its functions to do nothing. */
+/* Called by the program's NVTX: returns 1, or 0 to disable its functions. */
 __attribute__((visibility("default"))) int InitializeInjectionNvtx2(nvtx_tables tables)
 {
 	int saved = errno;

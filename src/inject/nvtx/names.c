@@ -1,9 +1,10 @@
 /* names.c: names, registered strings, domains and categories of annotations (nvtx/nvtx.h).
  *
- * All texts are in one table that only grows: one atomic load and a comparison find a name that was there before, by
- * its contents. A new one is written to the end of its region and put into the table by one exchange. Where two threads
- * bring the same at once, the first in the table is taken and the other's room is lost. Recordings take about 4000
- * sites of us, half of what they have room for: beyond that names go by their form, and then by one name.
+ * All texts are in one hash table that only grows: one atomic load and a comparison find an existing name by its
+ * contents. A new name is written to the end of its region and put into the table by one exchange. If two threads add
+ * the same name at the same time, the first one in the table is used and the other's memory is wasted. A recording
+ * accepts about 4000 of our sites, half of its capacity: beyond that names are reduced to their form, and then to one
+ * common name.
  */
 #include <string.h>
 
@@ -15,9 +16,9 @@
 #define CATEGORIES 1024u
 #define CONTINUED " (continued)"
 #define KEY_MAX_B (255u - DOMAIN_NAME_B - 2u - sizeof(CONTINUED))
-#define STRING_ID UINT64_C(0x6e767478537472) /* in a string's place: no handle of somebody else's */
+#define STRING_ID UINT64_C(0x6e767478537472) /* place.id of a string: tells our handles from others */
 
-/* Room for names, for forms of names, and for strings: no kind takes that of another. */
+/* Regions for names, for forms of names, and for strings: no kind uses another's memory. */
 enum { FOR_NAMES, FOR_FORMS, FOR_STRINGS, REGIONS };
 static const uint32_t region_from[] = {0, 384u << 10, 512u << 10, 1536u << 10};
 static _Alignas(64) char heap[1536u << 10];
@@ -62,7 +63,7 @@ static struct nvtx_name others[] = {
     OTHER(NVTX_NAME_INSTANT, SONDE_KIND_INSTANT),
 };
 
-/* A text to be found. */
+/* A text to look up. */
 struct key {
 	uint64_t hash;
 	const char *text;
@@ -85,7 +86,7 @@ static int is_same(const struct nvtx_name *name, const struct key *key)
 	       name->kind == (uint16_t)key->kind && !memcmp(name->key, key->text, key->text_b);
 }
 
-/* Its slot, or the free one where it belongs; NULL = neither. */
+/* The slot of the key, or the free slot where it belongs; NULL = neither. */
 static _Atomic(struct nvtx_name *) *slot_of(const struct key *key)
 {
 	for (uint32_t i = 0, at = (uint32_t)key->hash % SLOTS; i < SLOTS; i++, at = (at + 1) % SLOTS) {
@@ -133,7 +134,7 @@ static struct nvtx_name *name_new(unsigned region, const struct key *key, uint32
 	return name;
 }
 
-/* NULL = there is no room. */
+/* NULL = no room. */
 static struct nvtx_name *intern(unsigned region, const struct key *key, uint32_t color)
 {
 	struct nvtx_name *fresh = NULL;
@@ -249,7 +250,7 @@ void nvtx_domain_destroy(void *handle)
 
 /* --- categories --------------------------------------------------------------------------------------------------- */
 
-/* The index of a category, or of the free place where it belongs, which it has then if `is_new`; CATEGORIES = none. */
+/* The index of a category, or with `is_new` of a free entry claimed for it; CATEGORIES = none. */
 static uint32_t category_at(uint32_t domain, uint32_t category, int is_new)
 {
 	uint64_t wanted = ((uint64_t)domain << 32 | category) + 1;

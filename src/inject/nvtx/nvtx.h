@@ -1,9 +1,9 @@
-/* nvtx.h: annotations that programs have for NVTX, recorded by libsonde: pushed ranges as zones, started ones as spans,
- * marks as instants. nvtx/entry.c takes the calls, nvtx/names.c knows names, nvtx/ranges.c what is open.
+/* nvtx.h: records a program's NVTX annotations with libsonde: pushed ranges as zones, started ranges as spans, marks as
+ * instants. nvtx/entry.c receives the calls, nvtx/names.c manages names, nvtx/ranges.c open ranges.
  *
  * The object is loaded by the program's own NVTX at its first call, and linked with libsonde. Nothing here takes a lock
- * or calls malloc (but pthread_setspecific(), once in a thread, where the program has many keys). What is kept is
- * bounded: names that find no room go by their form, with # for digits, and what was said is their own text.
+ * or calls malloc (except pthread_setspecific(), once per thread, if the program has many keys). Memory is bounded:
+ * names that do not fit are reduced to their form, with # for digits, and the full text becomes the zone's own text.
  */
 #ifndef SONDE_INJECT_NVTX_NVTX_H
 #define SONDE_INJECT_NVTX_NVTX_H
@@ -16,19 +16,20 @@
 #include "inject/nvtx/abi.h"
 #include "sonde/sonde.h"
 
-#define NVTX_WIDE_B 1024u /* of a wide text in UTF-8 */
+#define NVTX_WIDE_B 1024u /* size of a wide text in UTF-8 */
 #define NVTX_TEXT_MAX_B 4095u
-#define NVTX_DOMAIN_OF_ALL 0u /* that of calls which name none */
+#define NVTX_DOMAIN_OF_ALL 0u /* domain of calls without a domain */
 
-/* --- nvtx/text.c: texts, without anything of libsonde -------------------------------------------------------------*/
+/* --- nvtx/text.c: texts, independent of libsonde --------------------------------------------------------------- */
 
-/* As UTF-8 with a NUL, cut between characters; what is none becomes U+FFFD. Bytes without the NUL. */
+/* Converts to UTF-8 with a NUL, cut between characters; invalid characters become U+FFFD. Returns the bytes without the
+ * NUL. */
 size_t nvtx_text_utf8(char *out, size_t out_b, const wchar_t *text);
-/* At most max_b bytes, cut between characters. */
+/* Length of the text, cut to at most max_b bytes between characters. */
 size_t nvtx_text_cut(const char *text, size_t text_b, size_t max_b);
-/* With # for each row of digits; bytes, without a NUL. */
+/* Replaces each run of digits by #; returns the bytes, without a NUL. */
 size_t nvtx_text_form(char *out, size_t out_b, const char *text, size_t text_b);
-/* Bytes of it that are a name: PyTorch appends a number to each ("aten::mm, seq = 12, op_id = 7"). */
+/* Length of the actual name: PyTorch appends a number to each ("aten::mm, seq = 12, op_id = 7"). */
 size_t nvtx_text_bare(const char *text, size_t text_b);
 uint64_t nvtx_text_hash(uint64_t seed, const char *text, size_t text_b);
 
@@ -36,60 +37,60 @@ uint64_t nvtx_text_hash(uint64_t seed, const char *text, size_t text_b);
 
 enum nvtx_kind { NVTX_NAME_ZONE, NVTX_NAME_CONTINUED, NVTX_NAME_SPAN, NVTX_NAME_INSTANT, NVTX_NAME_STRING };
 
-/* A text of a domain, once; never freed. */
+/* A unique text of a domain; never freed. */
 struct nvtx_name {
-	struct sonde_place place; /* name: with the domain before it */
+	struct sonde_place place; /* its name includes the domain as a prefix */
 	uint64_t hash;
 	uint32_t domain;
 	uint16_t kind;                    /* enum nvtx_kind */
-	uint16_t key_b;                   /* of the text as it was given */
-	_Atomic(struct nvtx_name *) zone; /* of a string: the name of its zones, once there was one */
+	uint16_t key_b;                   /* length of the original text */
+	_Atomic(struct nvtx_name *) zone; /* of a string: the name of its zones, once used */
 	char *key;
 };
 
-/* What was said: by a text, or with more. Borrowed from the caller for a call. */
+/* Contents of an annotation: a text, possibly with attributes. Borrowed from the caller during a call. */
 struct nvtx_said {
 	const char *text;
 	size_t text_b;
-	struct nvtx_name *string; /* the text, where it was registered */
+	struct nvtx_name *string; /* the text, if it was registered */
 	uint32_t category, color; /* 0 = none */
 	int32_t payload_type;
 	union nvtx_payload_value payload;
 };
 
-/* Never NULL. `is_whole`: the name says all of the text. */
+/* Never NULL. `is_whole`: the name contains all of the text. */
 struct nvtx_name *nvtx_name_of(enum nvtx_kind kind, uint32_t domain, const struct nvtx_said *said, int *is_whole);
-/* How the rest of a zone is called that had to be ended before its time; never NULL. */
+/* The name for the remainder of a zone that had to be ended early; never NULL. */
 struct nvtx_name *nvtx_name_continued(const struct nvtx_name *zone);
-/* NULL = there is no room. */
+/* NULL = no room. */
 struct nvtx_name *nvtx_string_new(uint32_t domain, const char *text, size_t text_b);
-/* What a handle leads to; NULL = nothing that we gave out. */
+/* The string of a handle; NULL = not a handle of ours. */
 struct nvtx_name *nvtx_string_of(const void *handle);
 
-/* A handle; never NULL. Those of one name are one domain again after the first was destroyed. */
+/* Returns a handle, never NULL. A new domain reuses a destroyed one of the same name. */
 void *nvtx_domain_new(const char *name, size_t name_b);
 void nvtx_domain_destroy(void *handle);
-/* Its number; that of all for what is no handle of ours. */
+/* The number of a domain; the default domain's for anything that is not a handle of ours. */
 uint32_t nvtx_domain_of(const void *handle);
 
 void nvtx_category_set(uint32_t domain, uint32_t category, const char *name, size_t name_b);
-/* NULL = it has no name. */
+/* NULL = no name. */
 const char *nvtx_category_name(uint32_t domain, uint32_t category);
 
 /* --- nvtx/ranges.c ------------------------------------------------------------------------------------------------*/
 
-/* The level within the domain, from 0; negative: an error, or it is not counted. */
+/* Return the level within the domain, from 0; negative: an error, or not tracked. */
 int nvtx_push(uint32_t domain, const struct nvtx_said *said);
 int nvtx_pop(uint32_t domain);
-/* What ends it, in any thread; 0 = nothing is recorded. */
+/* Returns the id that ends the range, in any thread; 0 = nothing is recorded. */
 uint64_t nvtx_start(uint32_t domain, const struct nvtx_said *said);
 void nvtx_end(uint64_t id);
 void nvtx_mark(uint32_t domain, const struct nvtx_said *said);
-/* A thread other than the caller has its name from its own next annotation on. */
+/* A thread other than the caller gets its name at its own next annotation. */
 void nvtx_name_thread(uint32_t tid, const char *name, size_t name_b);
-/* 0 = nothing can be kept here. */
+/* 0 = no state can be kept here. */
 int nvtx_is_ready(void);
-/* Whether what is said now can be recorded. */
+/* True if annotations are being recorded. */
 static inline int nvtx_is_on(void)
 {
 	return !SONDE_HOT_LOAD(sonde_hot_self->off);

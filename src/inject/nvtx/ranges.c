@@ -1,12 +1,12 @@
-/* ranges.c: what is open in a thread, and what is said of it (nvtx/nvtx.h).
+/* ranges.c: the open ranges of a thread, and the contents of annotations (nvtx/nvtx.h).
  *
- * A thread's pushed ranges stand in one stack, in the order in which they were pushed; each domain counts and pops only
- * its own. Zones of a thread nest, ranges of two domains need not: where a range ends under others that go on, these
- * are ended with it and begin again at once as "NAME (continued)". So every zone's times are right, calls of NAME are
- * what the program made, and what is missing of their time stands in a row of its own. Rejected: spans for all that may
- * interleave, as what nests nearly always (NCCL within a training step) would lose its place within the rest.
+ * A thread's pushed ranges form one stack, in push order; each domain counts and pops only its own. Zones of a thread
+ * nest, but ranges of two domains need not: if a range ends below others that continue, these are ended with it and
+ * restarted at once as "NAME (continued)". So every zone's times are right, the number of calls of NAME is the
+ * program's, and the rest of their time is in a row of its own. Rejected: spans for everything that may interleave,
+ * since ranges that nearly always nest (NCCL within a training step) would lose their place in the hierarchy.
  *
- * The stack is counted whether or not something is recorded, so that levels are right. A forked child keeps the levels,
+ * The stack is maintained even while nothing is recorded, so that levels are right. A forked child keeps the levels,
  * and ends no zone of its parent's: zones open there are not open in the child.
  */
 #include <errno.h>
@@ -21,25 +21,25 @@
 #include "inject/nvtx/nvtx.h"
 
 #define OPEN_MAX 1024u
-#define NAMES_MAX 256u /* of threads other than the caller, in a process */
+#define NAMES_MAX 256u /* names for threads other than the caller, per process */
 #define THREAD_NAME_B 64u
-#define SPAN_IDS (UINT64_C(0x4e56) << 48) /* "NV": apart from ids of the program's own spans */
+#define SPAN_IDS (UINT64_C(0x4e56) << 48) /* "NV": separates them from ids of the program's own spans */
 #define MARK_B (NVTX_TEXT_MAX_B + 1u)
 
 struct open {
 	const struct nvtx_name *name;
 	uint32_t domain, level;
-	uint32_t process; /* that began it */
-	uint32_t is_zone; /* begun as one */
+	uint32_t process; /* process that began it */
+	uint32_t is_zone; /* recorded as a zone */
 };
 
-/* Owner: the thread, also in its signal handlers, which leave the stack as they found it. */
+/* Owner: the thread, also in its signal handlers, which restore the stack before they return. */
 struct thread {
 	uint32_t process;
 	uint32_t tid;
-	uint32_t named; /* what thread_name_count was when it looked for its name */
+	uint32_t named; /* value of thread_name_count when it last checked for its name */
 	uint32_t depth;
-	uint32_t deeper; /* ranges that found no room */
+	uint32_t deeper; /* ranges beyond OPEN_MAX */
 	struct open open[OPEN_MAX];
 };
 
@@ -47,12 +47,12 @@ static __thread struct thread *own __attribute__((tls_model("initial-exec")));
 static pthread_key_t key;
 static int is_ready;
 
-/* A forked child reads 0 there, and counts itself. */
+/* Reads as 0 in a forked child, which then counts as a new process. */
 static _Atomic uint32_t *is_same_process;
 static _Atomic uint32_t process = 1;
 static _Atomic uint64_t spans;
 
-/* Names given to threads by others: written once, `tid` last. */
+/* Names given to threads by other threads: written once, `tid` last. */
 static struct {
 	_Atomic uint32_t tid;
 	char name[THREAD_NAME_B];
@@ -90,7 +90,7 @@ static uint32_t process_now(void)
 	return atomic_load_explicit(&process, memory_order_relaxed);
 }
 
-/* Whatever has come for it, in the order in which it was said. */
+/* Applies all names given to this thread, in order. */
 static void take_names(struct thread *thread)
 {
 	thread->named = atomic_load_explicit(&thread_name_count, memory_order_acquire);
@@ -102,7 +102,7 @@ static void take_names(struct thread *thread)
 	}
 }
 
-/* NULL = no memory. */
+/* NULL = out of memory. */
 static __attribute__((noinline)) struct thread *thread_again(uint32_t now)
 {
 	int saved = errno;
@@ -154,7 +154,7 @@ void nvtx_name_thread(uint32_t tid, const char *name, size_t name_b)
 	atomic_fetch_add_explicit(&thread_name_count, 1, memory_order_release);
 }
 
-/* --- what is said beside the name --------------------------------------------------------------------------------- */
+/* --- attributes besides the name ---------------------------------------------------------------------------------- */
 
 static int64_t payload_int(const struct nvtx_said *said)
 {
@@ -183,7 +183,7 @@ static enum payload payload_of(const struct nvtx_said *said)
 	return type < sizeof(kinds) / sizeof(*kinds) ? kinds[type] : NO_PAYLOAD;
 }
 
-/* A category without a name goes by its number. */
+/* A category without a name is shown by its number. */
 static const char *category_text(char out[16], uint32_t domain, const struct nvtx_said *said)
 {
 	const char *name = nvtx_category_name(domain, said->category);
@@ -205,7 +205,7 @@ static size_t payload_text(char *out, size_t out_b, const struct nvtx_said *said
 		break;
 	case REAL:
 		size_b = snprintf(out, out_b, "%.17g", payload_real(said));
-		for (char *comma = strchr(out, ','); comma; comma = NULL) /* the program's locale */
+		for (char *comma = strchr(out, ','); comma; comma = NULL) /* decimal comma of the program's locale */
 			*comma = '.';
 		break;
 	case NO_PAYLOAD:
@@ -230,7 +230,7 @@ static void zone_tell(uint32_t domain, const struct nvtx_said *said, int is_whol
 		sonde_arg_double("payload", payload_real(said));
 }
 
-/* Integers as text: a double would not hold all of them. */
+/* Integers as text: a double cannot represent all of them. */
 static void span_tell(uint64_t id, uint32_t domain, const struct nvtx_said *said, int is_whole)
 {
 	char number[32];
@@ -246,7 +246,7 @@ static void span_tell(uint64_t id, uint32_t domain, const struct nvtx_said *said
 
 /* --- ranges ------------------------------------------------------------------------------------------------------- */
 
-/* How many ranges of its domain are open below the one at `at`. */
+/* The number of open ranges of its domain below the one at `at`. */
 static uint32_t level_of(const struct thread *thread, uint32_t at, uint32_t domain)
 {
 	while (at-- > 0)
@@ -287,7 +287,7 @@ static int is_ours(const struct thread *thread, const struct open *open)
 	return open->is_zone && open->process == thread->process;
 }
 
-/* Ends the range at `at` under others, which go on. */
+/* Ends the range at `at` below others, which continue. */
 static void end_beneath(struct thread *thread, uint32_t at)
 {
 	for (uint32_t i = thread->depth; i-- > at;)

@@ -1,4 +1,4 @@
-/* text.c: the texts of annotations: wide ones, long ones, and what of them is a name (nvtx/nvtx.h). */
+/* text.c: texts of annotations: wide texts, long texts, and the part that is a name (nvtx/nvtx.h). */
 #include <string.h>
 
 #include "inject/nvtx/nvtx.h"
@@ -80,7 +80,7 @@ size_t nvtx_text_bare(const char *text, size_t text_b)
 	return found ? (size_t)(found - text) : text_b;
 }
 
-/* Eight bytes at a step: names are hashed at every call, since buffers are used again for other names. */
+/* Eight bytes per step: names are hashed at every call, since programs reuse buffers for other names. */
 uint64_t nvtx_text_hash(uint64_t seed, const char *text, size_t text_b)
 {
 	uint64_t hash = seed ^ text_b * 0x9e3779b97f4a7c15u, word;

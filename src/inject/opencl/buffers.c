@@ -160,7 +160,7 @@ static cl_int CL_API_CALL unmap(cl_command_queue queue, cl_mem memory, void *at,
 						.to = opencl_memory_kind(memory)});
 }
 
-/* Where from is not known: where it was last. */
+/* The source is unknown: wherever the memory was last. */
 static cl_int CL_API_CALL migrate(cl_command_queue queue, cl_uint memory_count, const cl_mem *memory,
 				  cl_mem_migration_flags flags, cl_uint count, const cl_event *wait, cl_event *event)
 {

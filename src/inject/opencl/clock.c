@@ -1,11 +1,11 @@
-/* clock.c: a device's clock as CLOCK_MONOTONIC (opencl/opencl.h).
+/* clock.c: converts a device's clock to CLOCK_MONOTONIC (opencl/opencl.h).
  *
- * OpenCL says only that its times are of one clock. But a command is queued while the call that queues it runs, and has
- * ended when it is seen to be done: offset = host − device lies between (call began − QUEUED) and the lesser of (call
- * returned − QUEUED) and (seen − END). Bounds of many commands are intersected: the offset is the middle, the error
- * half of what is between them. Clocks run apart by 500 ppm at most (what the kernel may steer CLOCK_MONOTONIC by), so
- * bounds widen by that with time. Bounds that exclude each other are of a clock that was set: the newer hold. Rejected:
- * clGetDeviceAndHostTimer, which is optional, and whose host's clock nobody names.
+ * OpenCL only guarantees that all its times are from one clock. But a command is queued during the call that enqueues
+ * it, and has ended when it is seen to be complete. So offset = host − device lies between (call start − QUEUED) and
+ * the lesser of (call return − QUEUED) and (seen complete − END). The bounds of many commands are intersected: the
+ * offset is the middle, the error half of the remaining interval. Clocks diverge by at most 500 ppm (the kernel's limit
+ * for steering CLOCK_MONOTONIC), so bounds widen by that over time. Contradictory bounds mean that a clock was set: the
+ * newer ones apply. Rejected: clGetDeviceAndHostTimer, which is optional, and whose host clock is not specified.
  */
 #include "inject/opencl/opencl.h"
 

@@ -1,11 +1,12 @@
-/* commands.c: commands under way: an event is kept of each, and its times are read when it is done (opencl/opencl.h).
+/* commands.c: commands in flight: an event is kept for each, and its times are read when it is complete
+ * (opencl/opencl.h).
  *
- * There is no callback for an event: drivers call those on threads of their own, at a cost of tens of µs. Instead
- * whoever calls anyhow looks at a queue's commands, oldest first, now and then as it adds one, and when it waits,
- * flushes or releases. Only where a queue is released with commands under way, its last one has a callback: nobody
- * need call again, and our references would keep what the program has given up. A queue in order is looked at up to the
- * first that is not done. Whoever looks takes the whole list, so that no lock is held while the driver is asked; what
- * is not done goes back to its front.
+ * Event callbacks are not used: drivers run them on threads of their own, at a cost of tens of µs. Instead, a thread
+ * that makes a call anyway polls a queue's commands, oldest first: occasionally when it adds one, and when it waits,
+ * flushes or releases. Only if a queue is released with commands in flight does its last one get a callback: there may
+ * be no later call, and our references would keep objects that the program has released. An in-order queue is polled up
+ * to the first command that is not complete. The polling thread takes the whole list, so that no lock is held while the
+ * driver is called; commands that are not complete go back to its front.
  */
 #include <string.h>
 
@@ -13,9 +14,9 @@
 #include "inject/opencl/opencl.h"
 
 enum {
-	COMMANDS = 16384, /* under way at once, of all queues */
-	LOOK_EVERY = 32,  /* new ones of a queue */
-	LOOK_MOST = 256,  /* not done, of a queue out of order */
+	COMMANDS = 16384, /* in flight, over all queues */
+	LOOK_EVERY = 32,  /* new commands of a queue between polls */
+	LOOK_MOST = 256,  /* incomplete commands to poll in an out-of-order queue */
 	BATCH = 64,
 };
 
@@ -24,21 +25,21 @@ struct command {
 	uint32_t operation, tid, queue, device;
 	uint32_t next;
 	uint8_t is_held;
-	uint8_t is_counted; /* as lost: it is not told any more */
+	uint8_t is_counted; /* as lost: it is not reported any more */
 	uint64_t from_ns, to_ns, correlation, size_b;
 };
 
 struct done {
 	uint32_t at;
-	cl_ulong queued_ns, submitted_ns, start_ns, end_ns; /* of the device's clock */
+	cl_ulong queued_ns, submitted_ns, start_ns, end_ns; /* in the device's clock */
 };
 
-static struct command commands[COMMANDS]; /* from 1; under the lock those that are in no queue's list */
-static uint32_t used = 1, spare;          /* never used from there on; a list of those that were */
+static struct command commands[COMMANDS]; /* used from [1] on; the lock protects those that are in no queue's list */
+static uint32_t used = 1, spare;          /* first that was never used; list of free ones */
 
 static const char too_many[] = "OpenCL: too many commands or queues";
 
-/* --- looking ----------------------------------------------------------------------------------------------------- */
+/* --- polling ----------------------------------------------------------------------------------------------------- */
 
 static void lost(const char *cause)
 {
@@ -71,7 +72,7 @@ static int times_of(struct done *done)
 	cl_int code = CL_SUCCESS;
 	for (int i = 0; i < 4 && code == CL_SUCCESS; i++)
 		code = opencl_next->clGetEventProfilingInfo(event, what[i], sizeof(*out[i]), out[i], NULL);
-	/* When it was submitted, some drivers say later than when it began: readers cut that off. */
+	/* Some drivers report a submission after the start: readers clamp that. */
 	if (code != CL_SUCCESS || done->start_ns > done->end_ns || done->queued_ns > done->start_ns)
 		return without(done, "OpenCL: the driver has no times, or wrong ones");
 	return DONE;
@@ -84,7 +85,7 @@ static void free_command(uint32_t at)
 	spare = at;
 }
 
-/* First the clock sees all of them, so that the first times are as exact as the last. */
+/* The clock gets all commands first, so that the first times are as accurate as the last. */
 static void tell(const struct done *batch, size_t count)
 {
 	struct sonde_activity told[BATCH];
@@ -118,7 +119,7 @@ static void tell(const struct done *batch, size_t count)
 	opencl_device_say_error(device, oldest_ns);
 }
 
-/* Those of the batch are told, and those from `gone` on given up. The list of them is emptied. */
+/* Reports the commands of the batch, and releases them and those in the list `gone`; empties both. */
 static void drop(struct done *batch, size_t *count, uint32_t *gone)
 {
 	if (*count)
@@ -150,7 +151,7 @@ static void append(struct list *list, uint32_t at)
 	commands[at].next = 0;
 }
 
-/* What is not done of the list stays in it. */
+/* Commands that are not complete stay in the list. */
 static void look_at(struct list *list, int is_out_of_order)
 {
 	struct list rest = {0, 0};
@@ -180,27 +181,27 @@ static void look_at(struct list *list, int is_out_of_order)
 			   : (struct list){at, at ? list->last : 0};
 }
 
-/* In a thread of the driver's, or in that which asked for it. */
+/* Runs in a thread of the driver, or in the thread that registered it. */
 static void CL_API_CALL call_back(cl_event event, cl_int status, void *unused)
 {
 	(void)event, (void)status, (void)unused;
 	opencl_look(NULL);
 }
 
-/* Of a list that nobody else has. */
+/* For a list that only this thread has. */
 static void await(const struct list *list)
 {
 	if (list->first && opencl_next->clSetEventCallback)
 		opencl_next->clSetEventCallback(commands[list->last].event, CL_COMPLETE, call_back, NULL);
 }
 
-/* With the lock, which is given up in between. */
+/* Called with the lock, which is released in between. */
 static void look_once(struct opencl_queue *queue, int is_awaited)
 {
 	struct list list = {queue->first, queue->last};
 	int is_out_of_order = queue->is_out_of_order;
 	queue->first = queue->last = queue->fresh = 0;
-	queue->refs++; /* it stays */
+	queue->refs++; /* keeps the queue alive */
 	opencl_unlock();
 	look_at(&list, is_out_of_order);
 	if (is_awaited)
@@ -214,7 +215,7 @@ static void look_once(struct opencl_queue *queue, int is_awaited)
 	}
 }
 
-/* The same. Of one that was released, twice: what was called back at once found the list taken. */
+/* Likewise. A released queue is polled twice: a callback that ran at once found the list taken. */
 static void look(struct opencl_queue *queue)
 {
 	int is_awaited = !queue->refs && queue->first && !queue->is_awaited;
@@ -241,7 +242,7 @@ void opencl_look(cl_command_queue handle)
 
 /* --- adding ------------------------------------------------------------------------------------------------------ */
 
-/* With the lock. 0 = there are too many. */
+/* Called with the lock. 0 = there are too many. */
 static uint32_t take_command(void)
 {
 	uint32_t at = spare;
@@ -252,7 +253,7 @@ static uint32_t take_command(void)
 	return at;
 }
 
-/* The event is ours from now on. */
+/* Takes ownership of the event. */
 static void add(const struct opencl_call *call, const struct opencl_what *what, struct command *command)
 {
 	uint32_t at = 0;
@@ -268,7 +269,7 @@ static void add(const struct opencl_call *call, const struct opencl_what *what, 
 		else
 			queue->first = at;
 		queue->last = at;
-		/* A call that waited has more to tell. */
+		/* After a blocking call, more commands are complete. */
 		if (++queue->fresh >= LOOK_EVERY || what->is_blocking)
 			look(queue);
 	}
@@ -335,7 +336,8 @@ cl_int opencl_end(struct opencl_call *call, cl_int code, const struct opencl_wha
 	return code;
 }
 
-/* Only one that the program has, too: its number of references is asked for. Not one that is being looked at now. */
+/* True only for events that the program has, too, since it can query their reference count. Not for one being polled
+ * now. */
 int opencl_commands_hold(cl_event event)
 {
 	int found = 0;
@@ -363,7 +365,7 @@ void opencl_commands_end(void)
 		sonde_activity_lost("OpenCL: not finished at exit", count);
 }
 
-/* In a forked child: these are its parent's. */
+/* In a forked child: the commands are its parent's. */
 void opencl_commands_forget(void)
 {
 	used = 1;

@@ -1,4 +1,4 @@
-/* devices.c: devices, as their driver describes them, and their clocks (opencl/opencl.h). */
+/* devices.c: devices as described by their driver, and their clocks (opencl/opencl.h). */
 #include <stdio.h>
 #include <string.h>
 
@@ -11,11 +11,11 @@
 
 static struct device {
 	cl_device_id handle;
-	uint32_t number; /* sonde_device_add()'s; 0 = not told */
+	uint32_t number; /* from sonde_device_add(); 0 = not reported */
 	struct opencl_clock clock;
 	uint64_t said_ns, said_error_ns;
 } devices[OPENCL_DEVICES];
-static uint32_t device_count; /* under the lock, as all of it */
+static uint32_t device_count; /* protected by the lock, like all of this */
 
 static void get(cl_device_id handle, cl_device_info what, void *out, size_t out_b)
 {
@@ -43,7 +43,7 @@ static uint32_t kind_of(cl_device_type type)
 	return SONDE_DEVICE_OTHER;
 }
 
-/* Among all devices of all platforms; one that was made of a part of another comes behind them. */
+/* Index among all devices of all platforms; sub-devices come after them. */
 static uint32_t index_of(cl_device_id handle, uint32_t place)
 {
 	cl_platform_id platforms[PLATFORMS];
@@ -74,7 +74,7 @@ static void get_uuid(cl_device_id handle, char *out, size_t out_b)
 					 i == 4 || i == 6 || i == 8 || i == 10 ? "-%02x" : "%02x", bytes[i]);
 }
 
-/* What OpenCL has no name for (warps, registers) is left unknown. */
+/* Values that OpenCL does not define (warps, registers) remain unknown. */
 static uint32_t tell(cl_device_id handle, uint32_t place)
 {
 	char name[256] = "", driver[256] = "", uuid[64] = "";
@@ -101,7 +101,7 @@ static uint32_t tell(cl_device_id handle, uint32_t place)
 							    .shared_unit_b = local_b});
 }
 
-/* Two threads may tell of one device at once: the first's number holds, and the other's is named by nothing. */
+/* Two threads may report a device at the same time: the first number is used, and the other is never referred to. */
 uint32_t opencl_device(cl_device_id handle)
 {
 	uint32_t place = 0, number;

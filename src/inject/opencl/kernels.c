@@ -1,4 +1,4 @@
-/* kernels.c: kernels that are put into queues (opencl/opencl.h). */
+/* kernels.c: hooks of calls that enqueue kernels (opencl/opencl.h). */
 #include <string.h>
 
 #include "inject/opencl/opencl.h"
@@ -8,8 +8,8 @@ static uint32_t narrow(size_t value)
 	return value < UINT32_MAX ? (uint32_t)value : UINT32_MAX;
 }
 
-/* In work-groups of the size that was asked for, the last of which may be smaller; where the driver chooses the size,
- * in work-items. */
+/* Counts work-groups of the requested size, the last of which may be smaller; if the driver chooses the size,
+ * work-items. */
 static void shape(struct opencl_what *what, cl_uint dimensions, const size_t *global, const size_t *local)
 {
 	for (cl_uint i = 0; i < 3; i++) {

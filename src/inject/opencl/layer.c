@@ -1,8 +1,7 @@
-/* layer.c: what the OpenCL loader asks of a layer, and what all calls share (opencl/opencl.h).
+/* layer.c: the layer's interface to the OpenCL loader, and code shared by all hooks (opencl/opencl.h).
  *
- * OPENCL_LAYERS names us; without SONDE_GPU (the level: kernels, api, full) nothing is put in front of anything. Once
- * nobody records any more, calls only go through. Level `full` is `api`, and the
- * stacks of calls that enqueue or allocate.
+ * OPENCL_LAYERS names us; without SONDE_GPU (the level: kernels, api, full) nothing is hooked. Once recording has
+ * ended, calls are only forwarded. Level `full` is `api` plus the stacks of calls that enqueue or allocate.
  */
 #include <dlfcn.h>
 #include <pthread.h>
@@ -23,8 +22,8 @@ static struct _cl_icd_dispatch ours;
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static pthread_once_t exit_once = PTHREAD_ONCE_INIT;
 static int is_of_host, is_full;
-static _Atomic uint64_t correlation = UINT64_C(1) << 32; /* the last one; CUDA's, in the same process, are below */
-static _Atomic uint32_t generation = 1;                  /* of processes: a forked child's is another */
+static _Atomic uint64_t correlation = UINT64_C(1) << 32; /* the last one; CUDA's, in the same process, are smaller */
+static _Atomic uint32_t generation = 1;                  /* of processes: changes in a forked child */
 static _Thread_local struct {
 	uint32_t tid, generation;
 } self;
@@ -101,7 +100,7 @@ static void at_exit(void)
 	opencl_commands_end();
 }
 
-/* Functions that are registered later run earlier: while drivers, which have begun before, still stand. */
+/* Handlers registered later run earlier: while drivers, which were initialised before, are still usable. */
 static void register_exit(void)
 {
 	atexit(at_exit);
@@ -112,7 +111,7 @@ void opencl_at_exit(void)
 	pthread_once(&exit_once, register_exit);
 }
 
-/* What the parent has told is not known there, and its commands are not the child's. */
+/* The parent's numbers are not valid in a child, and its commands are not the child's. */
 static void in_child(void)
 {
 	pthread_mutex_init(&mutex, NULL);
@@ -149,7 +148,7 @@ static void fill(void)
 		fills[i](&ours);
 }
 
-/* What a loader or driver lacks stays lacking. */
+/* Functions that the loader or driver lacks remain NULL. */
 static void leave_out_missing(void)
 {
 	void **mine = (void **)&ours;
@@ -159,8 +158,8 @@ static void leave_out_missing(void)
 			mine[i] = NULL;
 }
 
-/* It, and the tables that it has given us, are there as long as we are: events are asked for and given back also when
- * the program has closed it. */
+/* Keeps the loader and its tables loaded as long as we are: events are queried and released even after the program has
+ * closed the loader. */
 static void keep_loader(const void *inside)
 {
 	Dl_info loader;
@@ -168,7 +167,7 @@ static void keep_loader(const void *inside)
 		dlopen(loader.dli_fname, RTLD_LAZY | RTLD_NOLOAD | RTLD_NODELETE);
 }
 
-/* The loader begins us once, before it has called anything else of ours. */
+/* The loader calls this once, before anything else of ours. */
 EXPORT CL_API_ENTRY cl_int CL_API_CALL clInitLayer(cl_uint count, const cl_icd_dispatch *next, cl_uint *count_ret,
 						   const cl_icd_dispatch **ret)
 {

@@ -1,7 +1,7 @@
-/* map.c: tables of handles, of a size that does not change.
+/* map.c: hash tables of handles, of fixed size.
  *
- * Open addressing, at most three quarters full; what is removed leaves no mark: those behind it move up (Knuth, TAOCP
- * 3, 6.4 R), so that a program that creates and releases for hours does not make it slower.
+ * Open addressing, at most three quarters full. Removal leaves no tombstone: later entries move up (Knuth, TAOCP 3, 6.4
+ * R), so that a program that creates and releases for hours does not slow it down.
  */
 #include <string.h>
 
@@ -13,7 +13,7 @@ static uint32_t home(const struct opencl_map *map, const void *key)
 	return (uint32_t)sonde_hash_mix((uint64_t)(uintptr_t)key) & (map->size - 1);
 }
 
-/* Its slot, or the empty one where it would be. */
+/* The slot of the key, or the empty slot where it belongs. */
 static uint32_t place(const struct opencl_map *map, const void *key)
 {
 	uint32_t at = home(map, key);

@@ -1,22 +1,22 @@
-/* memory.c: buffers and images: how large, of what memory, and when they begin and end (opencl/opencl.h).
+/* memory.c: buffers and images: size, kind of memory, creation and release (opencl/opencl.h).
  *
- * One ends with the program's last reference: that is counted here, since the driver's count has its own in it. The
- * driver may keep the memory until commands that use it are done. A buffer that is a part of another has no memory of
+ * A memory object ends with the program's last reference, which is counted here, since the driver's count includes its
+ * own references. The driver may keep the memory until commands that use it are complete. A sub-buffer has no memory of
  * its own.
  */
 #include "inject/opencl/opencl.h"
 
 enum { MEMORY = 65536, MAPPED = 64 };
-enum { SIZE, ELEMENT, STATE }; /* of an image, bytes of an element */
+enum { SIZE, ELEMENT, STATE }; /* ELEMENT: bytes of an image element */
 
-#define OWN (UINT64_C(1) << 63) /* in STATE: memory of its own; below: its kind, and references << 8 */
+#define OWN (UINT64_C(1) << 63) /* in STATE: has memory of its own; lower bits: its kind, and references << 8 */
 
 static struct opencl_slot slots[MEMORY];
 static struct opencl_map map = {slots, MEMORY, 0};
 static struct {
 	const char *at;
 	uint64_t size_b;
-} mapped[MAPPED]; /* of buffers that lie in the host's memory; under the lock, as all of it */
+} mapped[MAPPED]; /* mapped buffers in host memory; protected by the lock, like all of this */
 
 static uint64_t value_of(cl_mem memory, int which)
 {
@@ -79,10 +79,9 @@ void opencl_unmapped(const void *pointer)
 	opencl_unlock();
 }
 
-/* --- begin and end ----------------------------------------------------------------------------------------------- */
+/* --- creation and release ---------------------------------------------------------------------------------------- */
 
-/* Whose pages those are that a program gives is told by nobody; what a driver takes from the host may be page-locked.
- */
+/* The kind of memory passed in by the program is unknown; host memory allocated by a driver may be page-locked. */
 static uint8_t kind_of(cl_mem_flags flags, int is_image)
 {
 	if (flags & CL_MEM_USE_HOST_PTR)
@@ -152,7 +151,7 @@ static cl_mem CL_API_CALL create_part(cl_mem whole, cl_mem_flags flags, cl_buffe
 	return created(opencl_next->clCreateSubBuffer(whole, flags, type, info, code), &made);
 }
 
-/* One that is a view of a buffer has the buffer's memory. */
+/* An image that is a view of a buffer uses the buffer's memory. */
 static int is_view(const cl_image_desc *image)
 {
 	return image && image->mem_object;
@@ -202,7 +201,7 @@ static cl_int CL_API_CALL retain(cl_mem memory)
 	return code;
 }
 
-/* Forgotten before it is released: the driver may give its handle to another thread at once. */
+/* Forgotten before the release: the driver may give the handle to another thread at once. */
 static cl_int CL_API_CALL release(cl_mem memory)
 {
 	struct opencl_host host = {

@@ -1,7 +1,7 @@
-/* operations.c: names and operations, each told once (opencl/opencl.h).
+/* operations.c: names and operations, each reported once (opencl/opencl.h).
  *
- * Bounded: a program may launch one kernel with a new size each time. Behind the last operation that has room, one is
- * told by its name alone. Locked by itself: telling libsonde calls no driver.
+ * Bounded: a program may launch one kernel with a new size each time. Once the table is half full, new operations are
+ * reported by name alone. Has its own mutex, since reporting to libsonde calls no driver.
  */
 #include <pthread.h>
 #include <stdlib.h>
@@ -17,7 +17,7 @@ static const char *names[NAMES];
 static uint32_t name_count;
 static struct {
 	struct sonde_operation_info info;
-	uint32_t number, generation; /* empty: of another generation, 0 at first */
+	uint32_t number, generation; /* empty: of another generation, initially 0 */
 } operations[OPERATIONS];
 static uint32_t operation_count, generation = 1;
 
@@ -35,7 +35,7 @@ const char *opencl_name(const char *text)
 	return found;
 }
 
-/* Of all that tells operations apart; names are the same where they are at the same place. */
+/* Includes everything that distinguishes operations; names are unique, so their addresses are compared. */
 static uint64_t hash_of(const struct sonde_operation_info *info)
 {
 	uint64_t hash = sonde_hash_pair((uint64_t)(uintptr_t)info->name,
@@ -57,7 +57,7 @@ static int is_there(uint32_t at)
 	return operations[at].generation == generation;
 }
 
-/* Under the mutex. 0: not told. */
+/* Called with the mutex. 0: not reported. */
 static uint32_t number_of(const struct sonde_operation_info *info, uint32_t most)
 {
 	uint32_t at = (uint32_t)hash_of(info) & (OPERATIONS - 1);
@@ -88,7 +88,7 @@ uint32_t opencl_operation(const struct sonde_operation_info *info)
 	return number;
 }
 
-/* In a forked child, whose numbers are its own; no page of the table is touched. */
+/* In a forked child, which has numbers of its own; does not touch the pages of the table. */
 void opencl_operations_forget(void)
 {
 	pthread_mutex_init(&mutex, NULL);

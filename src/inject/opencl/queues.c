@@ -1,8 +1,8 @@
-/* queues.c: queues are created with times of their commands; the program sees those that it asked for
+/* queues.c: creates queues with profiling enabled, and hides that from programs that did not ask for it
  * (opencl/opencl.h).
  *
- * A queue that the driver does not make with times is made as the program wants it, and its commands are counted as
- * lost. Queues that came another way (an extension's function) are learned when they are first used.
+ * If the driver cannot create a queue with profiling, it is created as the program requested, and its commands are
+ * counted as lost. Queues created in other ways (by an extension's function) are registered at their first use.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -12,9 +12,9 @@
 static struct opencl_queue queues[OPENCL_QUEUES];
 static struct opencl_slot slots[4 * OPENCL_QUEUES];
 static struct opencl_map map = {slots, 4 * OPENCL_QUEUES, 0};
-static uint32_t most;     /* places below were used */
-static uint32_t held;     /* places that are used, or promised: see promise() */
-static uint64_t ordinals; /* under the lock, as all of it */
+static uint32_t most;     /* all indices used so far are below */
+static uint32_t held;     /* entries in use or reserved: see promise() */
+static uint64_t ordinals; /* protected by the lock, like all of this */
 
 struct opencl_queue *opencl_queue_find(cl_command_queue handle)
 {
@@ -31,16 +31,17 @@ void opencl_queue_settle(struct opencl_queue *queue)
 {
 	if (queue->refs || queue->first || !queue->is_used)
 		return;
-	if (opencl_queue_find(queue->handle) == queue) /* else a younger one has its handle */
+	if (opencl_queue_find(queue->handle) == queue) /* else a newer queue has its handle */
 		opencl_map_remove(&map, queue->handle);
 	queue->is_used = 0;
 	held--;
 }
 
-/* Before it is made otherwise than the program wants it: one that is not known here could not be hidden. */
+/* Reserves an entry before a queue is created with other properties than requested: those of an unknown queue could not
+ * be hidden. */
 static int promise(void)
 {
-	opencl_look(NULL); /* of released queues that were done, places are free */
+	opencl_look(NULL); /* frees the entries of released queues whose commands are complete */
 	opencl_lock();
 	int has_room = held < OPENCL_QUEUES;
 	held += (uint32_t)has_room;
@@ -48,10 +49,10 @@ static int promise(void)
 	return has_room;
 }
 
-/* A place for it, or NULL. */
+/* Adds the queue; NULL = no free entry. */
 static struct opencl_queue *place_for(const struct opencl_queue *made)
 {
-	uint32_t at = held < OPENCL_QUEUES ? 0 : OPENCL_QUEUES; /* full: nothing is looked for */
+	uint32_t at = held < OPENCL_QUEUES ? 0 : OPENCL_QUEUES; /* full: skips the search */
 	while (at < most && queues[at].is_used)
 		at++;
 	struct opencl_slot *slot = at < OPENCL_QUEUES ? opencl_map_put(&map, made->handle) : NULL;
@@ -67,7 +68,7 @@ static struct opencl_queue *place_for(const struct opencl_queue *made)
 	return &queues[at];
 }
 
-/* With the lock; without it while the driver is asked, and it is told. */
+/* Called with the lock, which is released while the driver is queried and the queue is reported. */
 static struct opencl_queue *tell(struct opencl_queue *queue)
 {
 	cl_command_queue handle = queue->handle;
@@ -125,7 +126,7 @@ void opencl_queues_forget(void)
 
 /* --- creating ---------------------------------------------------------------------------------------------------- */
 
-/* `promised`: a place; what was made without one is not known here, and as the program wants it. */
+/* `promised`: an entry is reserved; a queue without one stays unknown, and has the requested properties. */
 static void created(struct opencl_queue *made, cl_command_queue_properties properties, int promised)
 {
 	made->is_out_of_order = (properties & CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE) != 0;
@@ -157,7 +158,7 @@ static cl_command_queue CL_API_CALL create(cl_context context, cl_device_id devi
 	return made.handle;
 }
 
-/* Copies pairs up to the 0 at the end, which must be in the first OPENCL_PROPERTIES words. The flags, or 0. */
+/* Copies pairs up to the final 0, which must be in the first OPENCL_PROPERTIES words. Returns the flags, or 0. */
 static cl_command_queue_properties copy(struct opencl_queue *made, const cl_queue_properties *list)
 {
 	cl_command_queue_properties flags = 0;
@@ -172,7 +173,7 @@ static cl_command_queue_properties copy(struct opencl_queue *made, const cl_queu
 	return flags;
 }
 
-/* The list with the flag; a queue that lies on the device itself has no commands of ours. */
+/* The list with profiling added; a queue on the device itself has no commands of ours. */
 static void with_times(cl_queue_properties out[OPENCL_PROPERTIES + 3], const struct opencl_queue *made)
 {
 	uint32_t at = 0, has = 0;
@@ -232,7 +233,7 @@ static cl_int CL_API_CALL release(cl_command_queue handle)
 	return opencl_next->clReleaseCommandQueue(handle);
 }
 
-/* --- what the program sees ----------------------------------------------------------------------------------------*/
+/* --- queries of the program -------------------------------------------------------------------------------------- */
 
 static cl_int give(const void *value, size_t value_b, size_t out_b, void *out, size_t *out_b_ret)
 {

@@ -1,10 +1,10 @@
-/* shared.c: shared virtual memory of OpenCL 2 (opencl/opencl.h): it moves as it is used. */
+/* shared.c: shared virtual memory of OpenCL 2 (opencl/opencl.h), which migrates on use. */
 #include "inject/opencl/opencl.h"
 
 enum { SHARED = 16384 };
 
 static struct opencl_slot slots[SHARED];
-static struct opencl_map map = {slots, SHARED, 0}; /* its size by address */
+static struct opencl_map map = {slots, SHARED, 0}; /* sizes by address */
 
 static uint64_t forget(const void *at)
 {
@@ -56,7 +56,7 @@ static void freed(const void *at, uint64_t from_ns, const char *call)
 						      .to = SONDE_MEMORY_MANAGED});
 }
 
-/* Before the driver may give the address away again; the call itself is short. */
+/* Recorded before the driver can return the address again; the call itself is short. */
 static void CL_API_CALL give_back(cl_context context, void *at)
 {
 	freed(at, opencl_host_begin(), "clSVMFree");
@@ -130,7 +130,7 @@ static cl_int CL_API_CALL unmap(cl_command_queue queue, void *at, cl_uint count,
 			      .call = "clEnqueueSVMUnmap", .kind = SONDE_OPERATION_MAP, .to = SONDE_MEMORY_MANAGED});
 }
 
-/* Sizes of 0 are whole allocations. */
+/* A size of 0 means the whole allocation. */
 static cl_int CL_API_CALL migrate(cl_command_queue queue, cl_uint pointer_count, const void **pointers,
 				  const size_t *sizes, cl_mem_migration_flags flags, cl_uint count,
 				  const cl_event *wait, cl_event *event)

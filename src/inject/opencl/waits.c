@@ -1,7 +1,7 @@
-/* waits.c: what waits for a queue, marks a place in it, or ends it (opencl/opencl.h). */
+/* waits.c: hooks of calls that wait for a queue, put markers into it, or release its context (opencl/opencl.h). */
 #include "inject/opencl/opencl.h"
 
-/* 0 = not told. */
+/* 0 = not reported. */
 static uint32_t number_of(cl_command_queue handle)
 {
 	opencl_lock();
@@ -11,7 +11,7 @@ static uint32_t number_of(cl_command_queue handle)
 	return number;
 }
 
-/* Which queue is asked before, while the caller still has it. */
+/* The queue is looked up before the call, while the caller still holds it. */
 static cl_int CL_API_CALL finish(cl_command_queue queue)
 {
 	uint64_t from_ns = opencl_host_begin();
@@ -69,7 +69,7 @@ static cl_int CL_API_CALL bar_behind(cl_command_queue queue, cl_uint count, cons
 static cl_int CL_API_CALL mark(cl_command_queue queue, cl_event *event)
 {
 	struct opencl_call call;
-	if (!event) /* an error that the driver is to say */
+	if (!event) /* an error, which the driver reports */
 		return opencl_next->clEnqueueMarker(queue, event);
 	opencl_begin(&call, queue, event);
 	cl_int code = opencl_next->clEnqueueMarker(queue, call.event);
@@ -77,7 +77,7 @@ static cl_int CL_API_CALL mark(cl_command_queue queue, cl_event *event)
 			  &(struct opencl_what){.call = "clEnqueueMarker", .kind = SONDE_OPERATION_MARKER});
 }
 
-/* These have no event: only the call is told. */
+/* These calls have no event: only the call is recorded. */
 static cl_int CL_API_CALL bar(cl_command_queue queue)
 {
 	uint64_t from_ns = opencl_host_begin();

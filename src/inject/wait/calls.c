@@ -1,4 +1,4 @@
-/* calls.c: calls that wait for time, for descriptors, for signals and for other tasks. */
+/* calls.c: hooks of calls that wait for time, descriptors, signals and other tasks. */
 #include <errno.h>
 #include <poll.h>
 #include <pthread.h>
@@ -20,8 +20,8 @@
 
 #define EXPORT __attribute__((visibility("default")))
 
-/* One a call: result, name, parameters, arguments, kind. None has an object: what of several descriptors was waited for
- * is not one thing. */
+/* One row per call: result, name, parameters, arguments, kind. None has an object: with several descriptors there is no
+ * single object that was waited for. */
 #define CALLS(CALL)                                                                                                    \
 	CALL(int, nanosleep, (const struct timespec *time, struct timespec *rest), (time, rest), SLEEP)                \
 	CALL(int, clock_nanosleep, (clockid_t clock, int flags, const struct timespec *time, struct timespec *rest),   \
@@ -61,7 +61,7 @@
 	CALL(int, thrd_sleep, (const struct timespec *time, struct timespec *rest), (time, rest), SLEEP)               \
 	CALL(int, waitid, (idtype_t type, id_t id, siginfo_t * out, int flags), (type, id, out, flags), CHILD)
 
-/* And those that say which task they waited for: the one that is joined, before it ends; the child that has ended. */
+/* Calls that know which task they wait for: the joined thread, before it ends; the child that has ended. */
 #define TASKS(CALL)                                                                                                    \
 	CALL(int, pthread_join, (pthread_t thread, void **out), (thread, out), JOIN, joined(thread), other)            \
 	CALL(int, pthread_timedjoin_np, (pthread_t thread, void **out, const struct timespec *until),                  \
@@ -76,7 +76,7 @@
 	CALL(pid_t, wait4, (pid_t child, int *status, int flags, struct rusage *usage), (child, status, flags, usage), \
 	     CHILD, 0, result)
 
-/* And one that takes code away. */
+/* A call that unloads code. */
 #define MEMBER(result, name, parameters, ...) result(*name) parameters;
 static struct {
 	CALLS(MEMBER)
@@ -102,7 +102,7 @@ static inline uint64_t began(void)
 	return wait_wanted & SONDE_WAIT_WHAT_LOCKS ? wait_now() : 0;
 }
 
-/* The number of a thread that runs is in the name of its CPU clock; 0 = it has ended, or nobody knows. */
+/* A running thread's tid is encoded in the id of its CPU clock; 0 = the thread has ended, or its tid is unknown. */
 static pid_t joined(pthread_t thread)
 {
 	clockid_t clock;
@@ -111,7 +111,8 @@ static pid_t joined(pthread_t thread)
 	return ~(clock >> 3);
 }
 
-/* Before the functions are known nobody can wait. `before` and `after`: who is waited for, as far as that is known. */
+/* No call can block before the functions are known. `before` and `after`: the task waited for, as known at that
+ * time. */
 #define HOOK_TASK(type, name, parameters, arguments, what, before, after)              \
 	EXPORT type name parameters;                                                   \
 	EXPORT type name parameters                                                    \

@@ -1,18 +1,19 @@
-/* early.c: what a process says before it connects (format/early.h).
+/* early.c: the records that a process writes before it connects (format/early.h).
  *
- * To connect, and to map what stacks are walked by, takes both sides milliseconds; and most processes of a build or a
- * script make a few calls and end. So what comes first is written into a slot of memory that the recorder has laid out
- * for all, with a copy of what the stack holds, which the recorder walks. Nothing is lost when the process is killed or
- * executes another program. A process connects when its slot is full, before it makes a second thread, and whenever
- * something is not as it mostly is: another stack or thread, a handler of a signal, a file that it cannot open (another
- * user's, another pid namespace), no free slot.
+ * Connecting and mapping the unwind tables takes both sides milliseconds, and most processes of a build or a script
+ * make a few calls and end. So the first records go into a slot of memory that the recorder has prepared for all
+ * processes, with a copy of the stack, which the recorder unwinds. Nothing is lost if the process is killed or executes
+ * another program. A process connects when its slot is full, before it creates a second thread, and in every unusual
+ * case: another stack or thread, a signal handler, a file that it cannot open (of another user or pid namespace), no
+ * free slot.
  *
- * Others of the user can open that memory through /proc as well, as they can read the process's own. One that forbids
- * that (PR_SET_DUMPABLE, another user's programs) writes nothing there: it is asked for before each copy of the stack,
- * since a process may become so without a call that can be hooked (setuid(), capabilities); a copy costs more.
+ * Other processes of the user can open that memory through /proc, as they can read the process's own memory. A process
+ * that forbids that (PR_SET_DUMPABLE, another user's programs) writes nothing there. Dumpability is checked before each
+ * copy of the stack, since a process may lose it without a call that can be hooked (setuid(), capabilities); the check
+ * is cheaper than a copy.
  *
- * Rejected: a buffer in the process that is sent when it ends, which needs hooks for all ways to end and to execute,
- * and is lost when it is killed.
+ * Rejected: a buffer in the process that is sent when it ends; that needs hooks for all ways to end and to execute, and
+ * the data is lost if the process is killed.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -35,9 +36,9 @@
 enum state { UNTRIED = 0, OPEN, OVER };
 
 static struct {
-	uint32_t pid, fd; /* of the recorder; 0 = it has laid out nothing */
+	uint32_t pid, fd; /* of the recorder; 0 = it has prepared no slots */
 } place;
-static _Atomic uint32_t has_threads; /* also its parent, before it was forked */
+static _Atomic uint32_t has_threads; /* of this process, or of its parent before the fork */
 
 void wait_early_birth(void)
 {
@@ -85,7 +86,7 @@ static int is_link(const char *path, const char *to)
 	return got == (long)to_b && !memcmp(there, to, to_b);
 }
 
-/* The calling process as the recorder sees it, whose /proc this is; 0 = not known. */
+/* The pid of the calling process in the pid namespace of this /proc, which is the recorder's; 0 = unknown. */
 static uint32_t own_pid(void)
 {
 	char text[16] = "";
@@ -96,14 +97,14 @@ static uint32_t own_pid(void)
 	return got > 0 ? pid : 0;
 }
 
-/* NULL = no room. */
+/* NULL = out of memory. */
 static void *map(int fd, uint64_t offset, size_t size_b)
 {
 	long at = inject_machine_call(SYS_mmap, 0, (long)size_b, PROT_READ | PROT_WRITE, MAP_SHARED, fd, (long)offset);
 	return at < 0 && at >= -4095 ? NULL : (void *)at; /* NOLINT: an address */
 }
 
-/* Takes a free slot; SONDE_EARLY_SLOTS = there is none. */
+/* Claims a free slot; SONDE_EARLY_SLOTS = none is free. */
 static uint32_t take(struct sonde_early_head *head, uint32_t pid)
 {
 	uint32_t committed = atomic_load(&head->committed);
@@ -135,7 +136,7 @@ static struct sonde_early_slot *take_slot(int fd, struct hook_early *early)
 	return slot;
 }
 
-/* Whether others of its user may read the process's memory. */
+/* True if other processes of the user may read this process's memory. */
 static int is_dumpable(void)
 {
 	return inject_machine_call(SYS_prctl, PR_GET_DUMPABLE, 0, 0, 0, 0, 0) == 1;
@@ -146,7 +147,7 @@ static uint64_t now_of(const struct hook_early *early)
 	return early->has_cycles ? sonde_clock_cycles() : sonde_clock_now_ns();
 }
 
-/* By its link first: to open what is none of ours could do anything. */
+/* Checks the link first: opening a file that is not ours could have side effects. */
 static int open_slot(struct hook_early *early)
 {
 	char path[48];
@@ -172,8 +173,8 @@ static int open_slot(struct hook_early *early)
 	return 1;
 }
 
-/* Only the first thread of a process has a slot. In a child of one that had more, nobody may be left to give up the
- * dynamic loader's lock, which put_mappings() takes. */
+/* Only the first thread of a process has a slot. In a forked child of a multi-threaded parent, the dynamic loader's
+ * lock, which put_mappings() takes, may be held by a thread that no longer exists. */
 static int begin(struct hook_early *early, pid_t pid)
 {
 	if (atomic_load(&has_threads) || inject_machine_call(SYS_gettid, 0, 0, 0, 0, 0, 0) != pid)
@@ -191,8 +192,8 @@ static int is_over(const struct hook_early *early)
 	       atomic_load_explicit(&hook_process->link.process.state, memory_order_relaxed) != SONDE_PROCESS_NEW;
 }
 
-/* What the calling thread may write into, until leave(); NULL = the process must connect. Not in a child that shares
- * its parent's memory (vfork). */
+/* The state that the calling thread may write to until leave(); NULL = the process must connect. Not available in a
+ * child that shares its parent's memory (vfork). */
 static struct hook_early *enter(void)
 {
 	struct hook_early *early = early_of();
@@ -201,7 +202,7 @@ static struct hook_early *enter(void)
 	pid_t pid = inject_machine_pid();
 	if (hook_process->sandbox.pid && hook_process->sandbox.pid != pid)
 		goto out;
-	if (atomic_exchange(&early->is_busy, 1)) /* a signal's handler, or somebody has jumped out of one */
+	if (atomic_exchange(&early->is_busy, 1)) /* in a signal handler, or after a longjmp() out of one */
 		goto out;
 	if (atomic_load(&early->state) == UNTRIED)
 		atomic_store(&early->state, begin(early, pid) ? OPEN : OVER);
@@ -241,7 +242,7 @@ static int has_room(const struct hook_early *early, uint32_t words)
 	return (uint64_t)(early->slot->words + SONDE_EARLY_WORDS - early->at) >= words;
 }
 
-/* `more` follows the head; there is room. */
+/* `more` follows the head; the caller has checked for room. */
 static void put(struct hook_early *early, const uint64_t *head, uint32_t head_words, const uint64_t *more,
 		uint32_t more_words)
 {
@@ -265,7 +266,7 @@ static int put_mapping(void *context, const uint64_t *head, const uint64_t *path
 	return 0;
 }
 
-/* What is mapped, unless nothing was loaded since it was told; 0 = it cannot be. */
+/* Records the mappings, unless nothing was loaded since they were last recorded; 0 = impossible. */
 static int put_mappings(struct hook_early *early)
 {
 	struct inject_objects_count count;
@@ -281,13 +282,13 @@ static int put_mappings(struct hook_early *early)
 
 /* --- calls ------------------------------------------------------------------------------------------------------- */
 
-/* The word of the last copy that lay at an address. */
+/* Where the word at `address` is kept in the last copy. */
 static uint64_t *copied(struct hook_early *early, uint64_t address)
 {
 	return &early->stack[SONDE_EARLY_STACK_WORDS - (early->top - address) / 8];
 }
 
-/* Where the stack, from there on, begins to be what it was at the last copy. */
+/* Lowest address from which the stack is unchanged since the last copy. */
 static uint64_t same_from(struct hook_early *early, uint64_t sp)
 {
 	uint64_t at = early->top, lowest = sp > early->sp ? sp : early->sp;
@@ -301,7 +302,7 @@ static int is_last(const struct hook_early *early, const struct hook_caller *cal
 	return same == caller->sp && early->sp == caller->sp && early->pc == caller->pc && early->fp == caller->fp;
 }
 
-/* The first copy: where all end. */
+/* The first copy sets the end of all copies. */
 static void set_top(struct hook_early *early, uint64_t sp)
 {
 	uint64_t most_b = early->stack_end - sp, first_b = SONDE_EARLY_FIRST_WORDS * sizeof(uint64_t);
@@ -309,7 +310,7 @@ static void set_top(struct hook_early *early, uint64_t sp)
 	early->sp = early->top;
 }
 
-/* By hand: the memcpy of a program with AddressSanitizer forbids to read what lies between its variables. */
+/* Not by memcpy(): with AddressSanitizer it refuses to read between a program's variables. */
 static void copy_words(uint64_t *out, uint64_t from, uint32_t count)
 {
 	typedef uint64_t __attribute__((may_alias)) word;
@@ -318,7 +319,7 @@ static void copy_words(uint64_t *out, uint64_t from, uint32_t count)
 		out[i] = in[i];
 }
 
-/* The number of the stack; 0 = no room, or it is not the process's first. */
+/* The number of the stack; 0 = no room, or not the stack of the process's first thread. */
 static uint32_t put_stack(struct hook_early *early, const struct hook_caller *caller)
 {
 	uint64_t sp = caller->sp;
@@ -387,7 +388,7 @@ static uint32_t size_of(const _Atomic uint64_t *record)
 	return op == SONDE_WAIT_OBJECT ? OBJECT_HEAD + ((uint32_t)(second & 0xff) + 7) / 8 : CALL_WORDS;
 }
 
-/* What has a number keeps it: it is told again in the thread's ring. */
+/* Objects keep their numbers: they are recorded again in the thread's ring. */
 static void tell_again(struct hook_thread *thread, const _Atomic uint64_t *record, uint32_t words)
 {
 	uint64_t copy[OBJECT_HEAD + (SONDE_WAIT_NAME_MAX_B + 7) / 8];
@@ -409,13 +410,13 @@ void wait_early_end(struct hook_thread *thread)
 		    SONDE_WAIT_OBJECT)
 			tell_again(thread, record, words);
 	}
-	/* Where it may be in the middle of a record the slot stays its own until it ends. */
+	/* If a record may be incomplete, the slot stays claimed until the process ends. */
 	if (early->thread == (uintptr_t)__builtin_thread_pointer() && !atomic_load(&early->is_busy))
 		atomic_store_explicit(&early->slot->moved, 1, memory_order_release);
 }
 
-/* The recorder has taken what was said, and has wiped the copies of the stack, once it lets the process connect. Where
- * it does not, what was said is lost. */
+/* Once the recorder lets the process connect, it has read the records and wiped the stack copies. Otherwise the records
+ * are lost. */
 void inject_sandbox_undumpable(void)
 {
 	struct hook_early *early = early_of();

@@ -1,8 +1,8 @@
-/* events.c: what a thread waits for until another does something: conditions, semaphores, barriers, spin locks,
- * futexes by syscall().
+/* events.c: waits for an event that another thread causes: conditions, semaphores, barriers, spin locks, futexes by
+ * syscall().
  *
- * A condition gives up a mutex and takes it again: both are told of it as if they were called. A wait that is cancelled
- * is not told.
+ * A condition wait releases a mutex and takes it again; both are recorded as if they had been called. A cancelled wait
+ * is not recorded.
  */
 #include <errno.h>
 #include <linux/futex.h>
@@ -69,7 +69,7 @@ static inline int is_wanted(void)
 
 /* --- conditions -------------------------------------------------------------------------------------------------- */
 
-/* The mutex is given up while its thread waits for the condition: `hold` is what there is to tell of that. */
+/* The mutex is released while its thread waits for the condition; `hold` describes the hold that ends there. */
 struct condition {
 	struct wait_waiting waiting;
 	struct wait_hold hold;
@@ -115,19 +115,19 @@ static void end_condition(struct condition *begun, const void *mutex, int code, 
 CONDITION(pthread_cond_wait, pthread_cond_t, pthread_mutex_t, NOTHING, NOTHING)
 CONDITION(pthread_cond_timedwait, pthread_cond_t, pthread_mutex_t, UNTIL, , until)
 CONDITION(pthread_cond_clockwait, pthread_cond_t, pthread_mutex_t, UNTIL_BY, , clock, until)
-/* The C library waits by names that no object can stand before. */
+/* C11 variants; the C library's own calls use internal names that cannot be interposed. */
 CONDITION(cnd_wait, cnd_t, mtx_t, NOTHING, NOTHING)
 CONDITION(cnd_timedwait, cnd_t, mtx_t, UNTIL, , until)
 
 /* --- semaphores, barriers, spin locks ---------------------------------------------------------------------------- */
 
-/* Whether a time is one: what is not is refused, also when there is nothing to wait for. */
+/* True for a valid time: an invalid one is rejected even if there is nothing to wait for. */
 static inline int is_time(const struct timespec *time)
 {
 	return time->tv_nsec >= 0 && time->tv_nsec < 1000000000;
 }
 
-/* Without touching errno when there is nothing to wait for. A point where threads are cancelled even then. */
+/* Leaves errno alone if there is nothing to wait for. A cancellation point even then. */
 static inline int try_semaphore(sem_t *semaphore)
 {
 	if (pthread_testcancel)
@@ -138,7 +138,7 @@ static inline int try_semaphore(sem_t *semaphore)
 	return code;
 }
 
-/* `is_refused`: what is wrong with the time, which is told also when there is nothing to wait for. */
+/* `is_refused`: the time is invalid, which is an error even if there is nothing to wait for. */
 #define SEMAPHORE(name, real, parameters, is_refused, ...)                                         \
 	EXPORT int name(sem_t *semaphore parameters)                                               \
 	{                                                                                          \
@@ -161,7 +161,7 @@ SEMAPHORE(sem_timedwait, semaphore_timedwait, UNTIL, !is_time(until), , until)
 SEMAPHORE(sem_clockwait, semaphore_clockwait, UNTIL_BY,
 	  !is_time(until) || (clock != CLOCK_REALTIME && clock != CLOCK_MONOTONIC), , clock, until)
 
-/* Who lets others go on. Nothing is touched after the call: who was waiting may have freed it. */
+/* Calls that wake other threads. The object is not accessed after the call: a woken thread may have freed it. */
 #define POST(name, type, post)                                              \
 	EXPORT int name(type *object)                                       \
 	{                                                                   \
@@ -221,7 +221,7 @@ static inline int is_futex_wait(long op)
 	return op == FUTEX_WAIT || op == FUTEX_WAIT_BITSET || op == FUTEX_LOCK_PI || op == FUTEX_WAIT_REQUEUE_PI;
 }
 
-/* Locks of Rust's standard library, and of others that make their own. What finds the futex changed does not wait. */
+/* Locks of Rust's standard library and of other implementations. A call that finds the futex changed does not wait. */
 long inject_sandbox_futex(long number, long a, long b, long c, long d, long e, long f)
 {
 	if (!is_wanted() || !is_futex_wait(b))

@@ -1,8 +1,8 @@
-/* files.c: calls on descriptors (--io): every one is told, with what it read or wrote.
+/* files.c: hooks of calls on descriptors (--io): each one is recorded, with the bytes read or written.
  *
- * What a descriptor is, is read when it is used first after it was opened (wait/names.c): who opens or closes one only
- * forgets what that number was. A child that shares its parent's memory (vfork) so leaves nothing wrong behind. Each
- * list below is of calls of one form, and makes their places, what they are looked up by, and their hooks.
+ * A descriptor is identified when first used after it was opened (wait/names.c); calls that open or close one only
+ * clear what was known of that number. So a child that shares its parent's memory (vfork) leaves no wrong entries
+ * behind. Each list below has calls of one form, and generates their function pointers, their lookup and their hooks.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -25,7 +25,8 @@
 
 #pragma weak dirfd
 
-/* Calls on the descriptor `fd`: result, name, parameters, arguments, kind, and how many bytes that was, of `result`. */
+/* Calls on the descriptor `fd`: result, name, parameters, arguments, kind, and the number of bytes, computed from
+ * `result`. */
 #define CALLS(CALL)                                                                                                   \
 	CALL(ssize_t, read, (int fd, void *to, size_t size_b), (fd, to, size_b), READ, result)                        \
 	CALL(ssize_t, __read_chk, (int fd, void *to, size_t size_b, size_t has_b), (fd, to, size_b, has_b), READ,     \
@@ -83,7 +84,7 @@
 	CALL(int, recvmmsg, (int fd, struct mmsghdr *messages, unsigned count, int flags, struct timespec *timeout),  \
 	     (fd, messages, count, flags, timeout), RECEIVE, messages_b(messages, result))
 
-/* From one descriptor to another. */
+/* Calls that copy from one descriptor to another. */
 #define COPIES(CALL)                                                                                                   \
 	CALL(ssize_t, sendfile, (int to, int from, off_t *at, size_t size_b), (to, from, at, size_b))                  \
 	CALL(ssize_t, sendfile64, (int to, int from, off64_t *at, size_t size_b), (to, from, at, size_b))              \
@@ -92,7 +93,7 @@
 	CALL(ssize_t, splice, (int from, off64_t *at, int to, off64_t *to_at, size_t size_b, unsigned flags),          \
 	     (from, at, to, to_at, size_b, flags))
 
-/* Those that give out a descriptor, and may wait: with the kind. */
+/* Calls that return a descriptor and may block: with the kind. */
 #define OPENERS(CALL)                                                                                                \
 	CALL(int, __open_2, (const char *path, int flags), (path, flags), OPEN)                                      \
 	CALL(int, __open64_2, (const char *path, int flags), (path, flags), OPEN)                                    \
@@ -104,14 +105,14 @@
 	CALL(int, accept4, (int of, struct sockaddr *from, socklen_t *from_b, int flags), (of, from, from_b, flags), \
 	     CONNECT)
 
-/* The same with a mode behind the flags, where a file may be made. */
+/* The same, with a mode after the flags if a file may be created. */
 #define MODE_OPENERS(CALL)                                                                     \
 	CALL(int, open, (const char *path, int flags, ...), (path, flags, mode))               \
 	CALL(int, open64, (const char *path, int flags, ...), (path, flags, mode))             \
 	CALL(int, openat, (int at, const char *path, int flags, ...), (at, path, flags, mode)) \
 	CALL(int, openat64, (int at, const char *path, int flags, ...), (at, path, flags, mode))
 
-/* Without waiting. */
+/* Calls that return a descriptor without blocking. */
 #define GIVERS(CALL)                                                                      \
 	CALL(int, socket, (int family, int type, int protocol), (family, type, protocol)) \
 	CALL(int, dup, (int fd), (fd))                                                    \
@@ -124,13 +125,13 @@
 	CALL(int, memfd_create, (const char *name, unsigned flags), (name, flags))        \
 	CALL(int, inotify_init1, (int flags), (flags))
 
-/* Two at once, into `fds`. */
+/* Calls that return two descriptors in `fds`. */
 #define PAIRS(CALL)                                             \
 	CALL(int, pipe, (int fds[2]), (fds))                    \
 	CALL(int, pipe2, (int fds[2], int flags), (fds, flags)) \
 	CALL(int, socketpair, (int family, int type, int protocol, int fds[2]), (family, type, protocol, fds))
 
-/* Those that have hooks of their own. */
+/* Calls with hand-written hooks. */
 #define OTHERS(CALL)                                                                                       \
 	CALL(int, msync, (void *at, size_t size_b, int flags), )                                           \
 	CALL(void *, mmap, (void *at, size_t size_b, int protection, int flags, int fd, off_t offset), )   \
@@ -164,7 +165,7 @@ static inline uint64_t began(void)
 	return wait_wanted & SONDE_WAIT_WHAT_IO ? wait_now() : 0;
 }
 
-/* Also of a call that failed: it took its time. */
+/* Failed calls count too: they take time. */
 __attribute__((noinline)) void wait_tell(uint64_t began_at, enum sonde_wait_kind kind, int fd, int64_t amount,
 					 const struct hook_caller *caller)
 {
@@ -176,14 +177,14 @@ __attribute__((noinline)) void wait_tell(uint64_t began_at, enum sonde_wait_kind
 	wait_record_until(&call, ended, caller);
 }
 
-/* Before the functions are known, or where the C library has none. */
+/* Before the functions are known, or if the C library lacks one. */
 #define NEEDS(type, name)             \
 	if (!WAIT_KNOWN(next.name)) { \
 		errno = ENOSYS;       \
 		return (type)-1;      \
 	}
 
-/* How a hook begins, behind its declaration: some are declared nowhere. */
+/* Start of a hook, after its declaration: some functions are not declared in any header. */
 #define BEGIN(type, name, parameters) \
 	EXPORT type name parameters;  \
 	EXPORT type name parameters   \
@@ -215,7 +216,7 @@ CALLS(HOOK)
 
 /* --- from one descriptor to another ------------------------------------------------------------------------------ */
 
-/* Both are told; the time that it took is the reader's. */
+/* Both descriptors are recorded; the duration belongs to the read. */
 static __attribute__((noinline)) void tell_copy(uint64_t began_at, int from, int to, ssize_t amount,
 						const struct hook_caller *caller)
 {
@@ -245,7 +246,7 @@ static __attribute__((noinline)) void tell_copy(uint64_t began_at, int from, int
 
 COPIES(COPY)
 
-/* --- descriptors that come --------------------------------------------------------------------------------------- */
+/* --- new descriptors --------------------------------------------------------------------------------------------- */
 
 #define GIVER(type, name, parameters, arguments) \
 	BEGIN(type, name, parameters)            \
@@ -273,7 +274,7 @@ GIVERS(GIVER)
 
 OPENERS(OPENER)
 
-/* The mode is there when a file may be made. */
+/* The mode argument exists only if a file may be created. */
 static mode_t mode_of(int flags, va_list *more)
 {
 	return flags & O_CREAT || (flags & O_TMPFILE) == O_TMPFILE ? va_arg(*more, mode_t) : 0;
@@ -328,14 +329,14 @@ static void *map_directly(void *at, size_t size_b, int protection, int flags, in
 	return MAP_FAILED;
 }
 
-/* Of the program's calls: tables by which stacks are walked are files, too. */
+/* Only for calls of the program: unwind tables are mapped files, too. */
 static inline uint64_t began_mapping(int flags, const struct hook_caller *caller)
 {
 	return flags & MAP_ANONYMOUS || inject_bounds_have(caller->pc) ? 0 : began();
 }
 
-/* A file that is mapped is read where no hook sees it: told is that there was one. An allocator may map memory before
- * the functions are known. The hooks of allocations, where they come after ours, are told whose call it is. */
+/* A mapped file is read without any call that could be hooked, so only the mapping is recorded. An allocator may map
+ * memory before the functions are known. If allocation hooks follow ours, they are passed the caller. */
 #define MMAP(name)                                                                                            \
 	EXPORT void *name(void *at, size_t size_b, int protection, int flags, int fd, off_t offset)           \
 	{                                                                                                     \
@@ -354,9 +355,10 @@ static inline uint64_t began_mapping(int flags, const struct hook_caller *caller
 MMAP(mmap)
 MMAP(mmap64)
 
-/* --- and go ------------------------------------------------------------------------------------------------------ */
+/* --- closed descriptors ------------------------------------------------------------------------------------------ */
 
-/* Forgotten before: another thread may get the number at once. Some close all numbers that there could be. */
+/* Forgotten before the call: another thread may get the number at once. EBADF is not recorded: some programs close all
+ * possible numbers. */
 EXPORT int close(int fd)
 {
 	NEEDS(int, close)
@@ -390,7 +392,7 @@ EXPORT void closefrom(int first)
 EXPORT int closedir(DIR *directory)
 {
 	NEEDS(int, closedir)
-	uintptr_t there = (uintptr_t)directory; /* what is no directory is the C library's to refuse */
+	uintptr_t there = (uintptr_t)directory; /* the C library rejects invalid arguments */
 	if (wait_wanted & SONDE_WAIT_WHAT_IO && there && dirfd)
 		wait_object_forget(dirfd(directory));
 	return next.closedir(directory);

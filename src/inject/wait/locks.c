@@ -1,11 +1,11 @@
-/* locks.c: mutexes and read-write locks, those of C11 too.
+/* locks.c: hooks of mutexes and read-write locks, including those of C11.
  *
- * A lock is tried first: what is free costs that and a look at one byte. Who finds it taken notes it (wait/table.c) and
- * marks its byte; from then on whoever takes it stores when, and gives it up with a row of its own if others wait. So
- * holding is not seen before a lock was waited for once. A mutex that its owner takes again is held from the outermost
- * lock to the outermost unlock, which glibc's own count tells; elsewhere each unlock ends a hold. Who held a lock when
- * a thread began to wait is read from the lock, where the C library is glibc. Locks of C11 are those of POSIX there,
- * and the C library calls them by names that no object can stand before.
+ * Each hook first tries the lock: a free lock costs that and a check of one byte. A thread that finds a lock taken adds
+ * it to the table (wait/table.c) and marks its byte; from then on each owner stores the time when it takes the lock,
+ * and records the hold on unlock if others wait. So holds are not recorded before the first wait for a lock. A mutex
+ * that its owner takes recursively is held from the outermost lock to the outermost unlock, by glibc's own count; in
+ * other C libraries each unlock ends a hold. The holder at the start of a wait is read from the lock, if the C library
+ * is glibc. There, C11 locks are POSIX locks, which the C library takes by internal names that cannot be interposed.
  */
 #include <errno.h>
 #include <pthread.h>
@@ -18,7 +18,7 @@
 #pragma weak gnu_get_libc_version
 const char *gnu_get_libc_version(void);
 
-/* The calls that take locks of one kind. */
+/* The functions that take locks of one kind. */
 struct taking {
 	int (*try)(void *);
 	int (*lock)(void *);
@@ -33,7 +33,7 @@ static struct {
 	int (*c11_unlock)(void *);
 } next;
 
-/* glibc before 2.34 has this one even where its library of threads is not loaded, for programs of one thread. */
+/* glibc before 2.34 provides pthread_mutex_lock() even without its thread library, for single-threaded programs. */
 static int lock_plainly(void *lock)
 {
 	return next.mutex.lock(lock);
@@ -75,8 +75,8 @@ static inline int is_wanted(void)
 
 /* --- taking ------------------------------------------------------------------------------------------------------ */
 
-/* Who has it, where the C library is glibc: the owner of a mutex, in all kinds but elided ones; of others who writes.
- */
+/* The holder, if the C library is glibc: the owner of a mutex, of all kinds except elided ones; the writer of a
+ * read-write lock. */
 static pid_t holder_of(const void *lock, enum sonde_wait_kind kind)
 {
 #ifdef __GLIBC__
@@ -97,14 +97,14 @@ static inline int is_taken(int code)
 	return code == 0 || code == EOWNERDEAD;
 }
 
-/* Until when: for ever (no time), by CLOCK_REALTIME, or by another clock. */
+/* Deadline: none (no time), by CLOCK_REALTIME, or by another clock. */
 struct deadline {
 	const struct timespec *time;
 	clockid_t clock;
 	int has_clock;
 };
 
-/* What is refused must be refused also when the lock is free. */
+/* Invalid arguments must be rejected even if the lock is free. */
 static inline int is_refused(const struct deadline *deadline)
 {
 	const struct timespec *time = deadline->time;
@@ -149,7 +149,7 @@ static inline int try_lock(const struct taking *calls, void *lock, enum sonde_wa
 	return code;
 }
 
-/* `busy`: what it says of a lock that is taken; then until when, which a lock that is free need not know. */
+/* `busy`: the error code of a taken lock; then the deadline, which is not needed for a free lock. */
 #define TAKE(calls, what, busy, ...)                                                                                   \
 	{                                                                                                              \
 		if (!WAIT_KNOWN(next.calls.lock))                                                                      \
@@ -163,7 +163,7 @@ static inline int try_lock(const struct taking *calls, void *lock, enum sonde_wa
 		return wait_for(&next.calls, lock, SONDE_WAIT_##what, &(const struct deadline){__VA_ARGS__}, &caller); \
 	}
 
-/* What takes a lock of POSIX: its type, the middle of the names, the calls, the kind. */
+/* POSIX lock functions: type, middle of the names, functions, kind. */
 #define LOCKS(LOCK)                                              \
 	LOCK(pthread_mutex_t, mutex_, lock, mutex, MUTEX)        \
 	LOCK(pthread_rwlock_t, rwlock_, rdlock, read, READ_LOCK) \
@@ -191,7 +191,7 @@ EXPORT int mtx_lock(mtx_t *lock) TAKE(c11, MUTEX, thrd_busy, .time = NULL)
 	return WAIT_KNOWN(next.c11.try) ? try_lock(&next.c11, lock, SONDE_WAIT_MUTEX) : thrd_error;
 }
 
-/* --- giving up --------------------------------------------------------------------------------------------------- */
+/* --- unlock ------------------------------------------------------------------------------------------------------ */
 
 static __attribute__((noinline)) int unlock_marked(int (*unlock)(void *), void *lock, int is_ended,
 						   const struct hook_caller *caller)

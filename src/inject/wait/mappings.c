@@ -1,5 +1,6 @@
-/* mappings.c: the code that is mapped in this process, as its loader tells: path, build-id and range of each
- * object, so that whoever reads them finds the same file when the process is gone. */
+/* mappings.c: the code mapped in this process, as reported by its loader: path, build-id and range of each object, so
+ * that the recorder finds the same files after the process has ended.
+ */
 #include <elf.h>
 #include <fcntl.h>
 #include <link.h>
@@ -20,7 +21,7 @@ struct each {
 	int error;
 };
 
-/* Notes need not be. */
+/* True if part of a loaded segment; notes need not be. */
 static int is_loaded(const struct dl_phdr_info *object, const ElfW(Phdr) * part)
 {
 	for (size_t i = 0; i < object->dlpi_phnum; i++) {
@@ -56,8 +57,8 @@ static uint8_t find_build_id(const struct dl_phdr_info *object, uint64_t out[3])
 	return 0;
 }
 
-/* Of the program that the kernel executed the loader gives no path (glibc), or what it was called by (musl). One that
- * was given to the loader as an argument has no path here: the kernel has loaded no other then. */
+/* For the program that the kernel executed, the loader reports no path (glibc) or the name it was invoked by (musl). A
+ * program that was passed to the loader as an argument has no path here, since the kernel loaded only the loader. */
 static size_t path_of(const struct dl_phdr_info *object, char *out)
 {
 	size_t path_b = strnlen(object->dlpi_name, SONDE_EARLY_PATH_MAX_B + 1);
@@ -82,7 +83,7 @@ static int take_object(struct dl_phdr_info *object, size_t size_b, void *data)
 	struct each *each = data;
 	uint64_t path[SONDE_EARLY_PATH_MAX_B / 8 + 1] = {0}, id[3] = {0};
 	(void)size_b;
-	if (is_vdso(object)) /* nothing is called from there */
+	if (is_vdso(object)) /* no hooked call comes from there */
 		return 0;
 	size_t path_b = path_of(object, (char *)path);
 	uint8_t id_b = find_build_id(object, id);

@@ -1,7 +1,8 @@
-/* names.c: what a descriptor is: the object that calls on it name.
+/* names.c: identifies descriptors: the object that calls on them refer to.
  *
- * By its number, in a table that what opens and closes descriptors keeps; who uses one that nobody was seen to open
- * reads its name once from /proc. Objects are found by name: two descriptors of one file are one object.
+ * Descriptors are looked up by number in a table, which calls that open and close descriptors maintain; the first call
+ * on an unknown descriptor reads its name once from /proc. Objects are identified by name: two descriptors of one file
+ * are one object.
  */
 #include <fcntl.h>
 #include <stdatomic.h>
@@ -17,9 +18,9 @@
 #define DESCRIPTORS 4096u
 #define SLOT_BITS 13
 
-/* A forked child reads zeros. */
+/* Reads as zeros in a forked child. */
 struct names {
-	_Atomic uint32_t objects[DESCRIPTORS]; /* by descriptor; 0 = not known */
+	_Atomic uint32_t objects[DESCRIPTORS]; /* by descriptor; 0 = unknown */
 	inject_slot slots[1u << SLOT_BITS];
 };
 
@@ -34,7 +35,7 @@ static struct names *table(void)
 	inject_calls_end();
 	if (!made || atomic_compare_exchange_strong(&names, &there, made))
 		return made;
-	return there; /* the other one is never used */
+	return there; /* our own allocation stays unused */
 }
 
 static uint32_t object_named(struct names *all, const char *name)
@@ -74,8 +75,8 @@ static void write_link(char *out, int fd)
 	*out = '\0';
 }
 
-/* The name is given to whoever calls on this number until it is another thing; why there is none only to this call. A
- * child that shares its parent's memory (vfork) has descriptors that are not the parent's. */
+/* A name is kept for later calls on this number until the descriptor changes; the reason for a missing name is used for
+ * this call only. A child that shares its parent's memory (vfork) has descriptors of its own. */
 static uint32_t object_read(struct names *all, int fd, int *is_its)
 {
 	char link[40], name[SONDE_WAIT_NAME_MAX_B + 1];

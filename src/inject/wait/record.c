@@ -1,4 +1,4 @@
-/* record.c: writes a call that has returned: when, how long, where, for what (format/wait.h). */
+/* record.c: records a call that has returned: start, duration, stack, object (format/wait.h). */
 #include <errno.h>
 #include <pthread.h>
 #include <stdatomic.h>
@@ -14,7 +14,7 @@
 #pragma weak __register_atfork
 int __register_atfork(void (*before)(void), void (*parent)(void), void (*child)(void), void *object);
 
-const char hook_env[] = "SONDE_WAITS"; /* … enum sonde_wait_what, pid and descriptor of early words */
+const char hook_env[] = "SONDE_WAITS"; /* … enum sonde_wait_what, pid and descriptor of the early slots */
 const int hook_waits = 0;
 uint32_t wait_wanted;
 
@@ -25,8 +25,8 @@ void hook_configure(const char *wanted)
 	hook_is_lazy = 1;
 }
 
-/* The process connects before a second thread can: what others do meanwhile would not be recorded. And it asks for what
- * its stacks are walked by, so that no thread does with a lock in its hands. */
+/* The process connects before its second thread starts, since calls of other threads would not be recorded in the
+ * meantime. It also requests the unwind tables for this stack, so that no thread does so while it holds a lock. */
 __attribute__((noinline)) void hook_birth(void)
 {
 	wait_early_birth();
@@ -36,7 +36,7 @@ __attribute__((noinline)) void hook_birth(void)
 	if (!thread)
 		return;
 	struct hook_caller caller = HOOK_CALLER();
-	if (thread->innermost == thread->frames) /* it has walked nowhere yet */
+	if (thread->innermost == thread->frames) /* it has not unwound yet */
 		hook_unwind(thread, &caller);
 	hook_thread_leave(thread);
 }
@@ -49,8 +49,8 @@ void hook_state_is(enum hook_state state)
 		wait_early_end(hook_self);
 }
 
-/* Whose process it is must be known before a child of the child shares its memory (vfork). glibc's pthread_atfork() is
- * no function to be imported. */
+/* The owning process must be known before a grandchild shares its memory (vfork). glibc's pthread_atfork() cannot be
+ * imported dynamically. */
 __attribute__((constructor)) static void wait_record_begin(void)
 {
 	hook_process_init();
@@ -65,14 +65,14 @@ static inline uint64_t clock_of(const struct hook_thread *thread)
 	return thread->has_cycles ? sonde_clock_cycles() : sonde_clock_now_ns();
 }
 
-/* A forked child has its parent's thread, which it reads as zeros. */
+/* A forked child inherits its parent's thread, which reads as zeros. */
 static inline int has_begun(void)
 {
 	return likely(hook_self != NULL) && likely(hook_self->where != 0);
 }
 
-/* A process that shares our memory and the thread's own (clone() with CLONE_VM alone) runs at the same time, on a stack
- * of its own, and is another's to tell of. A child by vfork() stands for its parent, which waits. */
+/* True in a process that shares our memory and the thread's TLS (clone() with CLONE_VM alone): it runs concurrently, on
+ * a stack of its own, and its calls are not ours to record. A vfork() child counts as its parent, which waits. */
 static int is_others(const struct hook_thread *thread)
 {
 	uint64_t here = (uint64_t)(uintptr_t)__builtin_frame_address(0);
@@ -85,7 +85,7 @@ static int is_others(const struct hook_thread *thread)
 	return !is_own;
 }
 
-/* As hook_thread_enter(). */
+/* Like hook_thread_enter(). */
 static inline struct hook_thread *enter(void)
 {
 	return has_begun() && unlikely(is_others(hook_self)) ? NULL : hook_thread_enter();
@@ -134,7 +134,7 @@ static void put_call(struct hook_thread *thread, const struct wait_call *call, u
 void wait_record_until(const struct wait_call *call, uint64_t ended, const struct hook_caller *caller)
 {
 	int saved = errno;
-	uint64_t took = ended > call->began ? ended - call->began : 0; /* counters of two processors */
+	uint64_t took = ended > call->began ? ended - call->began : 0; /* counters of two processors may differ */
 	struct hook_thread *thread;
 	if (!call->began || !ended || (!has_begun() && wait_early_call(call, took, caller)) || !(thread = enter())) {
 		errno = saved;
@@ -157,7 +157,7 @@ static uint32_t give_number(void)
 	return atomic_load(given) < SONDE_WAIT_OBJECTS_MAX ? atomic_fetch_add(given, 1) + 1 : 0;
 }
 
-/* Whether it was told in the thread's ring, under a number of its own. */
+/* True if the object was recorded in the thread's ring, with a new number. */
 static int put_object(uint64_t *record, uint32_t words)
 {
 	struct hook_thread *thread = enter();
@@ -170,7 +170,7 @@ static int put_object(uint64_t *record, uint32_t words)
 	return number != 0;
 }
 
-/* Who waits for a lock, which has no name, has others beside it: that process connects. */
+/* Only for named objects: a lock has no name, and waiting for it implies other threads, so that process connects. */
 static int put_object_early(uint64_t *record, uint32_t words)
 {
 	if (has_begun() || !hook_process || !(uint32_t)record[1])

@@ -1,15 +1,15 @@
-/* stdio.c: what streams of the C library (printf, fread, std::FILE) read and write (--io).
+/* stdio.c: reads and writes of the C library's streams (printf, fread, std::FILE) (--io).
  *
- * glibc's streams call the kernel by names that no object can stand before. What they call is found in tables of
- * functions, one a kind of stream, which the loader has made read-only: there ours are put before _IO_file_read,
- * _IO_file_write and _IO_file_close. So every call that reaches the kernel is told with its bytes, whichever function
- * of the program led to it, also getc() as a macro and what exit() flushes; what stays in the buffer costs nothing.
- * Streams without a descriptor (fopencookie, fmemopen, open_memstream) have other functions, and so have those of
- * popen() for closing. Rejected: hooks of the fifty functions that may flush a buffer, which would cost each putc(),
- * and would see neither what the macros do nor what is flushed at exit.
+ * glibc's streams enter the kernel by internal names that cannot be interposed. They call them through tables of
+ * functions, one per kind of stream, which the loader has made read-only. Our functions replace _IO_file_read,
+ * _IO_file_write and _IO_file_close in these tables. So every call that reaches the kernel is recorded with its bytes,
+ * whichever function of the program caused it, including getc() as a macro and the flush in exit(); buffered operations
+ * cost nothing. Streams without a descriptor (fopencookie, fmemopen, open_memstream) have other functions, and so does
+ * closing a popen() stream. Rejected: hooks of the fifty functions that may flush a buffer, which would slow down each
+ * putc() and would miss both the macros and the flush at exit.
  *
- * A table is known by two neighbours in it: nothing else in the C library holds these two addresses next to each other,
- * and where nothing does (another C library), nothing is changed.
+ * A table is recognised by two adjacent entries: nothing else in the C library has these two addresses next to each
+ * other, and if nothing has them (another C library), nothing is changed.
  */
 #include <elf.h>
 #include <errno.h>
@@ -25,7 +25,7 @@
 #include "inject/wait/waits.h"
 
 #define EXPORT __attribute__((visibility("default")))
-#define AFTER_READ 1u /* where a table has the others: read, write, seek, close */
+#define AFTER_READ 1u /* offsets of the other functions in a table: read, write, seek, close */
 #define AFTER_SEEK 3u
 
 #pragma weak fileno
@@ -38,7 +38,7 @@ static struct {
 	call_read read;
 	call_write write;
 	call_close close;
-	int is_in_place; /* ours are in the tables */
+	int is_in_place; /* our functions are in the tables */
 	FILE *(*fopen)(const char *, const char *);
 	FILE *(*fopen64)(const char *, const char *);
 	FILE *(*freopen)(const char *, const char *, FILE *);
@@ -65,7 +65,7 @@ static inline uint64_t began(void)
 	return wait_wanted & SONDE_WAIT_WHAT_IO ? wait_now() : 0;
 }
 
-/* -1 = none, or nobody asks. */
+/* -1 = none, or I/O is not recorded. */
 static int descriptor_of(FILE *stream)
 {
 	if (!(wait_wanted & SONDE_WAIT_WHAT_IO) || !stream || !fileno)
@@ -88,7 +88,7 @@ static ssize_t stream_read(FILE *stream, void *to, ssize_t size_b)
 	return result;
 }
 
-/* What was written before an error counts: the result says so. */
+/* Bytes written before an error count: the result includes them. */
 static ssize_t stream_write(FILE *stream, const void *from, ssize_t size_b)
 {
 	uint64_t began_at = began();
@@ -100,7 +100,7 @@ static ssize_t stream_write(FILE *stream, const void *from, ssize_t size_b)
 	return result;
 }
 
-/* As close() does. */
+/* Like close(). */
 static int stream_close(FILE *stream)
 {
 	uint64_t began_at = began();
@@ -116,7 +116,7 @@ static int stream_close(FILE *stream)
 	return code;
 }
 
-/* The C library's data that the loader protects, and the pages which it has protected: whole ones. */
+/* The C library's relocated read-only data (RELRO), and the whole pages of it that the loader has protected. */
 struct protected
 {
 	uintptr_t from, to, first_page, end_page, page_b;
@@ -150,7 +150,7 @@ static int find_protected(struct dl_phdr_info *info, size_t info_b, void *data)
 	return 1;
 }
 
-/* Whether a table has its three functions from this word on. */
+/* True if a function table starts at this word. */
 static int is_table(const uintptr_t *word)
 {
 	return word[0] == (uintptr_t)next.read && word[AFTER_READ] == (uintptr_t)next.write;
@@ -158,10 +158,10 @@ static int is_table(const uintptr_t *word)
 
 static void put(uintptr_t *word, uintptr_t function)
 {
-	__atomic_store_n(word, function, __ATOMIC_RELEASE); /* other threads may be calling by it */
+	__atomic_store_n(word, function, __ATOMIC_RELEASE); /* other threads may be calling through it */
 }
 
-/* How many tables there are; `into`: ours are put there. */
+/* Counts the tables; `into`: also installs our functions. */
 static unsigned walk_tables(const struct protected *where, int into)
 {
 	uintptr_t *word = (uintptr_t *)where->from, *end = (uintptr_t *)where->to - AFTER_SEEK; /* NOLINT */
@@ -201,7 +201,7 @@ __attribute__((constructor)) static void wait_stdio_begin(void)
 	protect(&where, PROT_READ);
 }
 
-/* --- streams that come and go ------------------------------------------------------------------------------------ */
+/* --- opening and closing streams --------------------------------------------------------------------------------- */
 
 #define NEEDS(failed, name)           \
 	if (!WAIT_KNOWN(next.name)) { \
@@ -228,7 +228,7 @@ __attribute__((constructor)) static void wait_stdio_begin(void)
 		OPENED()                                      \
 	}
 
-/* The descriptor's number stays: it is closed where nobody sees it. */
+/* The descriptor's number is forgotten: the C library closes it without a visible call. */
 #define FREOPEN(name)                                                     \
 	EXPORT FILE *name(const char *path, const char *mode, FILE *from) \
 	{                                                                 \
@@ -246,7 +246,7 @@ FOPEN(fopen64)
 FREOPEN(freopen)
 FREOPEN(freopen64)
 
-/* The C library closes it itself, where that is not seen. */
+/* For streams whose descriptor the C library closes without a visible call. */
 static void forget_stream(FILE *stream)
 {
 	int fd = descriptor_of(stream);
@@ -262,7 +262,7 @@ EXPORT int fclose(FILE *stream)
 	return next.fclose(stream);
 }
 
-/* Waits for the child. */
+/* Waits for the child process. */
 EXPORT int pclose(FILE *stream)
 {
 	NEEDS(-1, pclose)

@@ -1,11 +1,13 @@
-/* table.c: the locks that somebody has waited for: how many wait, and who holds them since when (wait/waits.h).
+/* table.c: the locks that were waited for at least once: number of waiters, owner, start of the hold (wait/waits.h).
  *
- * A lock is found by its address: one that is freed and allocated again at the same address is the same here. The table
- * is not locked: what two threads write at once is one lock's owner, which the lock itself puts in order.
+ * A lock is identified by its address: one that is freed and allocated again at the same address is the same here. The
+ * table has no lock: all that two threads may write concurrently is the owner of one lock, and the lock itself
+ * serialises that.
  *
- * Readers hold a lock together, from when the first takes it until the last gives it up: that is one hold, told by the
- * last. They are counted; one that took it before anybody waited was not, and gives it up in the place of one that was:
- * such a hold ends early, or is not told. Who writes finds no reader, and begins the count anew.
+ * Readers hold a lock together, from when the first takes it until the last releases it: that is one hold, recorded by
+ * the last. Readers are counted, except those that took the lock before the first wait; when such a reader releases the
+ * lock, it is mistaken for a counted one, so the hold ends early or is not recorded. A writer has no concurrent
+ * readers, and resets the count.
  */
 #include <stdatomic.h>
 
@@ -19,13 +21,13 @@ struct wait_lock {
 	_Atomic uint32_t waiters;
 	_Atomic uint32_t object;
 	_Atomic uint32_t readers;
-	_Atomic uint64_t acquired; /* wait_now() when its owner, or its first reader, took it; 0 = not seen */
-	_Atomic int32_t owner;     /* tid; READERS */
+	_Atomic uint64_t acquired; /* wait_now() when its owner, or its first reader, took it; 0 = unknown */
+	_Atomic int32_t owner;     /* tid, or READERS */
 };
 
 #define READERS (-1)
 
-static _Atomic(struct wait_lock *) locks; /* a forked child reads zeros there */
+static _Atomic(struct wait_lock *) locks; /* reads as zeros in a forked child */
 _Atomic uint8_t wait_marks[1u << WAIT_MARK_BITS];
 
 static struct wait_lock *table(int make)
@@ -37,7 +39,7 @@ static struct wait_lock *table(int make)
 	inject_calls_end();
 	if (!made || atomic_compare_exchange_strong(&locks, &there, made))
 		return made;
-	return there; /* the other one is never used */
+	return there; /* our own allocation stays unused */
 }
 
 static struct wait_lock *find(const void *address, int make)
@@ -56,21 +58,21 @@ static struct wait_lock *find(const void *address, int make)
 	return NULL;
 }
 
-/* Whether another thread gives up, posts or signals it, in a call that is told of while others wait. Waits for the last
- * two may be cancelled, which nobody tells us: then calls are told of that nobody waits for. */
+/* True if another thread ends such a wait by an unlock, post or signal, which is recorded while threads wait. Waits for
+ * conditions and semaphores can be cancelled without notice: then calls are recorded although no thread waits. */
 static int is_given(enum sonde_wait_kind kind)
 {
 	return kind == SONDE_WAIT_MUTEX || kind == SONDE_WAIT_READ_LOCK || kind == SONDE_WAIT_WRITE_LOCK ||
 	       kind == SONDE_WAIT_CONDITION || kind == SONDE_WAIT_SEMAPHORE;
 }
 
-/* The lock that the calling thread is about to wait for; NULL = there are too many. */
+/* Registers a wait for the lock that is about to begin; NULL = there are too many locks. */
 static struct wait_lock *enlist(const void *address, enum sonde_wait_kind kind)
 {
 	struct wait_lock *lock = find(address, 1);
 	if (!lock)
 		return NULL;
-	/* Who comes at the same time tells of it, too, and takes the number of who was faster. */
+	/* A concurrent thread records the object, too, then uses the number that was stored first. */
 	uint32_t none = 0;
 	if (!atomic_load_explicit(&lock->object, memory_order_relaxed))
 		atomic_compare_exchange_strong(&lock->object, &none,
@@ -103,7 +105,7 @@ void wait_lock_took(const void *address, enum sonde_wait_kind kind)
 	own(find(address, 0), kind, wait_now());
 }
 
-/* How many readers that were counted held the lock: one less do now. */
+/* Decrements the number of counted readers and returns the previous value. */
 static uint32_t leave_readers(struct wait_lock *lock)
 {
 	uint32_t readers = atomic_load_explicit(&lock->readers, memory_order_relaxed);
@@ -112,11 +114,11 @@ static uint32_t leave_readers(struct wait_lock *lock)
 	return readers;
 }
 
-/* Whether the hold that began at `acquired` ends when the thread gives the lock up; then another may begin. */
+/* True if the hold that began at `acquired` ends with this release; after that another may begin. */
 static int end_hold(struct wait_lock *lock, uint64_t acquired)
 {
 	uint32_t readers = leave_readers(lock);
-	if (readers) /* after the last, another may be the first already */
+	if (readers) /* after the last, another may already be the first */
 		return readers == 1 && atomic_compare_exchange_strong(&lock->acquired, &acquired, 0);
 	if (atomic_load_explicit(&lock->owner, memory_order_relaxed) != own_tid())
 		return 0;

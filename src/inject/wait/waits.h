@@ -1,8 +1,8 @@
-/* waits.h: the inside of libsonde-waits.so, which is preloaded into programs whose waiting is recorded.
+/* waits.h: internals of libsonde-waits.so, which is preloaded into programs to record their blocking calls.
  *
- * A hook takes the time before and after the call that it stands in front of, walks the stack (hook/hook.h) and writes five
- * words (format/wait.h). A lock that is free costs a try and a look at one byte: only who finds it taken is recorded,
- * and from then on who holds it while others wait.
+ * A hook takes the time before and after the interposed call, unwinds the stack (hook/hook.h) and writes five words
+ * (format/wait.h). A free lock costs a try and a check of one byte: only threads that find it taken are recorded, and
+ * from then on its holds during which others wait.
  */
 #ifndef SONDE_INJECT_WAIT_WAITS_H
 #define SONDE_INJECT_WAIT_WAITS_H
@@ -18,79 +18,78 @@
 
 #pragma GCC visibility push(hidden)
 
-/* What is recorded: bits of enum sonde_wait_what; 0 = nothing (more). */
+/* What is recorded: bits of enum sonde_wait_what; 0 = nothing (any more). */
 extern uint32_t wait_wanted;
 
-/* --- wait/record.c: one call ------------------------------------------------------------------------------------ */
+/* --- wait/record.c: one call -------------------------------------------------------------------------------------- */
 
-/* Of the pool, as what begins and ends calls is told in; 0 = nothing is recorded now. Keeps errno. */
+/* The time in the pool's clock, for the start and end of calls; 0 = recording is off. Keeps errno. */
 uint64_t wait_now(void);
 
 struct wait_call {
 	uint64_t began; /* wait_now() before the call */
 	enum sonde_wait_kind kind;
-	uint32_t object; /* of the process's; 0 = none */
-	pid_t other;     /* who held what was waited for; 0 = not known */
-	uint64_t amount; /* bytes */
+	uint32_t object; /* number in this process; 0 = none */
+	pid_t other;     /* holder or other thread waited for; 0 = unknown */
+	uint64_t amount; /* bytes read or written, or SONDE_WAIT_IN_VAIN */
 };
 
-/* The call has returned. Keeps errno. */
+/* Records a call that has just returned. Keeps errno. */
 void wait_record(const struct wait_call *call, const struct hook_caller *caller);
-/* The same of one that ended at `ended`. */
+/* Records a call that ended at `ended`. */
 void wait_record_until(const struct wait_call *call, uint64_t ended, const struct hook_caller *caller);
 
-/* Gives what is waited for a number, and tells of it; 0 = there are too many, or no room. `name` NULL = none. */
+/* Numbers and records an object; 0 = there are too many, or no room. `name` NULL = none. */
 uint32_t wait_object(enum sonde_object_kind kind, uint64_t address, const char *name);
 
-/* --- wait/files.c ----------------------------------------------------------------------------------------------- */
+/* --- wait/files.c ------------------------------------------------------------------------------------------------- */
 
-/* A call on a descriptor has just returned; amount ≤ 0: no bytes. Keeps errno. */
+/* Records a call on a descriptor that has just returned; amount ≤ 0: no bytes. Keeps errno. */
 void wait_tell(uint64_t began, enum sonde_wait_kind kind, int fd, int64_t amount, const struct hook_caller *caller);
 
-/* The words of a CALL. */
+/* Writes the words of a CALL record. */
 void wait_record_words(uint64_t *out, const struct wait_call *call, uint64_t took, uint32_t stack);
 
-/* --- wait/early.c: before the process connects ------------------------------------------------------------------- */
+/* --- wait/early.c: before the process connects -------------------------------------------------------------------- */
 
-/* Reads where the recorder has laid out memory for it. */
+/* Reads where the recorder has prepared memory for it. */
 void wait_early_configure(const char **wanted);
-/* The process is about to have a second thread: children that it forks connect at once. */
+/* The process is about to have a second thread: from now on its forked children connect at once. */
 void wait_early_birth(void);
-/* As wait_now(); 0 = the process must connect. */
+/* Like wait_now(); 0 = the process must connect. */
 uint64_t wait_early_now(void);
-/* Tells of a call, of an object; 0 = the process must connect. */
+/* Record a call or an object; 0 = the process must connect. */
 int wait_early_call(const struct wait_call *call, uint64_t took, const struct hook_caller *caller);
 int wait_early_object(const uint64_t *record, uint32_t words);
-/* It has connected by its thread: what numbers were given to is told again. */
+/* The process has connected through this thread: records the numbered objects again. */
 void wait_early_end(struct hook_thread *thread);
 
-/* --- wait/mappings.c: what stacks of a process lead through ------------------------------------------------------ */
+/* --- wait/mappings.c: the code that stacks of a process may contain ----------------------------------------------- */
 
-/* Calls `take` for each range of code of every loaded object with a record of format/early.h: its head and, in words,
- * its path. Stops at what is not 0, and returns that; -1 also where an object has no path, or nobody tells of them.
- * Takes the dynamic loader's lock: not in a child whose parent had threads. */
+/* Calls `take` for each code range of every loaded object with a MAPPING record (format/early.h): its head and, in
+ * words, its path. Stops at the first nonzero result and returns it; -1 also if an object has no path, or the loader
+ * reports no objects. Takes the dynamic loader's lock: do not call in a child whose parent had threads. */
 int wait_mappings_each(int (*take)(void *context, const uint64_t *head, const uint64_t *path, uint32_t path_words),
 		       void *context);
 
 /* --- wait/names.c: descriptors -------------------------------------------------------------------------------------
  */
 
-/* The object of a descriptor; 0 = not known. May change errno. */
+/* The object of a descriptor; 0 = unknown. May change errno. */
 uint32_t wait_object_of(int fd);
-/* What has no descriptor, or not one that can be looked up. May change errno. */
+/* The object for something without a descriptor, or with one that cannot be looked up. May change errno. */
 uint32_t wait_object_called(const char *name);
-/* The same as wait_object_of() if it has been asked for before. */
+/* Like wait_object_of(), but only from the table; 0 = not looked up yet. */
 uint32_t wait_object_known(int fd);
-/* The number will be, or is, another descriptor. */
+/* The number refers to another descriptor from now on. */
 void wait_object_forget(int fd);
 void wait_object_forget_range(unsigned first, unsigned last);
 
-/* --- wait/table.c: locks that somebody has waited for --------------------------------------------------------------
- */
+/* --- wait/table.c: locks that were waited for --------------------------------------------------------------------- */
 
 #define WAIT_MARK_BITS 12
 
-/* By hash of the address: 0 = nobody has waited for any of these. */
+/* By hash of the address: 0 = no thread has waited for any lock with that hash. */
 extern _Atomic uint8_t wait_marks[1u << WAIT_MARK_BITS];
 
 static inline uint64_t wait_lock_hash(const void *address)
@@ -110,42 +109,40 @@ static inline int wait_lock_is_marked(const void *address)
 
 struct wait_lock;
 
-/* A wait for a lock, from when it was found taken. */
+/* A wait for a lock that was found taken. */
 struct wait_waiting {
-	struct wait_lock *lock; /* NULL = there are too many */
+	struct wait_lock *lock; /* NULL = there are too many locks */
 	struct wait_call call;
 };
 
 struct wait_waiting wait_lock_begin(const void *address, enum sonde_wait_kind kind, pid_t holder);
-/* `is_owned`: the thread holds it now, and will give it up itself. */
+/* `is_owned`: the thread now holds the lock and will release it itself. */
 void wait_lock_end(struct wait_waiting *waiting, int is_owned, const struct hook_caller *caller);
 
-/* The thread has taken a lock that is marked, without waiting. */
+/* The thread has taken a marked lock without waiting. */
 void wait_lock_took(const void *address, enum sonde_wait_kind kind);
 
-/* What there is to tell of a marked lock that the thread is about to give up: its row, once it has; `ended` 0: nothing,
- * since nobody waits. */
+/* The hold of a marked lock that the thread is about to release, to be recorded after the release; `ended` 0: nothing
+ * to record, since no thread waits. */
 struct wait_hold {
 	struct wait_call call;
 	uint64_t ended;
 };
 
 struct wait_hold wait_lock_hold(const void *address);
-/* The same of a semaphore that is about to be posted to, a condition that is about to be signalled: a hold of no
- * length.
- */
+/* The same for a semaphore about to be posted or a condition about to be signalled: a hold of zero length. */
 struct wait_hold wait_lock_post(const void *address);
 
-/* --- wait/locks.c ------------------------------------------------------------------------------------------ */
+/* --- wait/locks.c ------------------------------------------------------------------------------------------------- */
 
-/* Whether the thread, which holds a mutex, has taken it once: it is not nested, and is free when it is given up. */
+/* True if the thread, which holds the mutex, has taken it once (not recursively): the next unlock frees it. */
 int wait_mutex_is_outermost(const void *mutex);
 
-/* --- what hooks share --------------------------------------------------------------------------------------------- */
+/* --- shared by all hooks ------------------------------------------------------------------------------------------ */
 
-/* Whether the function that a hook stands in front of is known: each file looks up its own by find_all(), in its
- * constructor, and in a hook that is called before. What is not there may come with a library that is loaded later (of
- * threads, in glibc before 2.34). */
+/* True if the interposed function is known. Each file looks up its functions with find_all(), in its constructor or in
+ * a hook that is called earlier. A missing function may come with a library that is loaded later (threads, in glibc
+ * before 2.34). */
 #define WAIT_KNOWN(function) (likely((function) != NULL) || (find_all(), (function) != NULL))
 
 #pragma GCC visibility pop
