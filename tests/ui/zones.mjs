@@ -63,8 +63,8 @@ async function instances(page, rows) {
 async function asTable(page) {
 	const [, wanted] = await histogram("rest");
 	await page.check("text=view as table");
-	await page.waitForSelector('.grid[aria-label="How long rest took"] td');
-	const shown = await cells(page, '.grid[aria-label="How long rest took"]');
+	await page.waitForSelector('.grid[aria-label="Durations of rest"] td');
+	const shown = await cells(page, '.grid[aria-label="Durations of rest"]');
 	assert.deepEqual(shown.map((row) => row[2]), wanted.rows.slice(0, shown.length).map((row) => row.count.toLocaleString("en-US")));
 	await accessible(page, "zones as a table");
 }

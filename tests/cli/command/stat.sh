@@ -372,7 +372,7 @@ if [ "$(id -u)" -eq 0 ] && unshare -m sh -c 'mount -t tmpfs none /proc/pressure'
 	equal "$(figure pressure.cpu_some)" null
 	matches "$(figure pressure.absent.cpu_some)" '/proc/pressure'
 	run 0 unshare -m sh -c 'mount -t tmpfs none /proc/pressure && exec "$@"' 0 "$SONDE" stat -- sleep 0.3
-	matches "$(tr -s '\n ' ' ' <.err)" 'Not measured: CPU pressure, mem pressure, I/O pressure: the kernel tells nothing of it \(/proc/pressure\)'
+	matches "$(tr -s '\n ' ' ' <.err)" 'Not measured: CPU pressure, mem pressure, I/O pressure: the kernel has no pressure figures \(/proc/pressure\)'
 fi
 
 # Without /proc: what the kernel says to who waits is told, and of all else that it is not known, and why.

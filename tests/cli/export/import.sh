@@ -136,7 +136,7 @@ done <<-FILES
 	text|text has no format that can be imported
 	cut.pb.gz|cut.pb.gz: the compressed file is cut off
 	bad.json|bad.json: damaged at byte
-	zones.sonde|zones.sonde is a recording of sonde already
+	zones.sonde|zones.sonde is already a sonde recording
 	nowhere|nowhere: No such file
 	.|. is a folder
 	/dev/zero|/dev/zero is a device, not a file
