@@ -1,5 +1,4 @@
-/* walks.c: the ways in which rows of tables are come by: rows of the session, rows that were computed, and batches of
- * cursors. */
+/* walks.c: iterates over the rows of tables: rows of the session, computed rows, and batches of cursors. */
 #include "query/table.h"
 
 #include <errno.h>

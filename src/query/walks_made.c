@@ -1,4 +1,4 @@
-/* walks_made.c: walks that put rows together: events of programs, and the functions on a stack. */
+/* walks_made.c: iterates over assembled rows: program events, and the functions on a stack. */
 #include <errno.h>
 #include <stdlib.h>
 
@@ -13,7 +13,7 @@
 struct events {
 	struct sonde_query_event *rows;
 	size_t cap;
-	struct sonde_arena texts; /* of the block */
+	struct sonde_arena texts; /* texts of the block */
 };
 
 static int begin_events(struct sonde_query_scan *scan)
