@@ -126,8 +126,7 @@ static int stat_fill(struct sonde_input *input, const char *folder)
 		return sonde_error(errno, "%s: %s", input->name, strerror(errno));
 	if (S_ISDIR(status.st_mode))
 		return sonde_error(EISDIR, "%s is a folder, not a file", input->name);
-	if (S_ISBLK(status.st_mode) ||
-	    (S_ISCHR(status.st_mode) && !isatty(input->fd))) /* devices such as /dev/zero have no end */
+	if (S_ISBLK(status.st_mode) || (S_ISCHR(status.st_mode) && !isatty(input->fd))) /* /dev/zero is infinite */
 		return sonde_error(ENODEV, "%s is a device, not a file", input->name);
 	if (!S_ISREG(status.st_mode)) {
 		int error = copy(input, folder);

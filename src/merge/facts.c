@@ -110,8 +110,7 @@ static void fold_row(struct fold *fold, const struct sonde_merge_inputs *inputs,
 	const struct sonde_merge_input *input = &inputs->input[index];
 	const struct sonde_source_row *row = source_named(input->session, fold->name);
 	if (!row) {
-		fold->missing +=
-		    strcmp(fold->name, "blocked") != 0; /* fallback source: used only if waits cannot be recorded */
+		fold->missing += strcmp(fold->name, "blocked") != 0; /* "blocked" is only a fallback for waits */
 		return;
 	}
 	if (!fold->rows++)

@@ -277,8 +277,7 @@ static int decode(struct sonde_cursor *cursor, size_t i)
 	const struct sonde_chunk_head *head = &entry->head;
 	int error = sonde_reader_read(reader, i, &cursor->data);
 	if (error && head->type == SONDE_CHUNK_ZONES)
-		sonde_zones_superseded(&cursor->zones,
-				       head->thread); /* zones that were open may have ended in this chunk */
+		sonde_zones_superseded(&cursor->zones, head->thread); /* open zones may have ended in it */
 	if (error)
 		return error;
 	cursor->batch = (struct sonde_batch){

@@ -165,8 +165,7 @@ enum sonde_recorded sonde_recorded_any(const struct sonde_session *session, uint
 		best = state > best ? state : best;
 		if (state == SONDE_RECORDED_IN_PART)
 			memcpy(part, one, sizeof part);
-		else if (state == SONDE_RECORDED_NOT && failed &&
-			 !has_failed++) /* a failure is more informative than how to record */
+		else if (state == SONDE_RECORDED_NOT && failed && !has_failed++) /* says more than how to record */
 			snprintf(lacks, sizeof lacks, "%s", one);
 		else if (state == SONDE_RECORDED_NOT && !has_failed && len < sizeof lacks)
 			len += (size_t)snprintf(lacks + len, sizeof lacks - len, "%s%s", len ? ", " : "", one);

@@ -19,8 +19,7 @@
 struct walk {
 	const struct sonde_critical *critical;
 	struct sonde_critical_path *path; /* last step first */
-	uint32_t
-	    *at; /* by thread: its last segment that begins before `now_ns`, or a later one from an earlier query */
+	uint32_t *at;                     /* by thread: its last segment that begins before `now_ns`, or a later one */
 	uint64_t now_ns;
 	uint32_t thread;
 };

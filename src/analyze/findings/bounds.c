@@ -261,9 +261,8 @@ static void sample_add(struct bounding *all, const struct sonde_batch *batch, si
 	uint64_t at_ns = batch->samples.time_ns[i],
 		 mask = mask_of(all, batch->samples.stack[i], batch->samples.status[i]);
 	uint64_t last_ns = all->last_ns[id] ? all->last_ns[id] : thread->start_ns;
-	uint64_t used_ns = batch->samples.weight_ns[i] < at_ns
-			       ? at_ns - batch->samples.weight_ns[i]
-			       : 0; /* start of the CPU time that the sample represents */
+	uint64_t used_ns =
+	    batch->samples.weight_ns[i] < at_ns ? at_ns - batch->samples.weight_ns[i] : 0; /* start of the CPU time */
 	if (last_ns > at_ns)
 		last_ns = used_ns;
 	add_time(all, mask, last_ns, at_ns);

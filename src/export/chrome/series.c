@@ -15,8 +15,7 @@
 
 /* CPU time of a process at a point. */
 struct sonde_chrome_cpu {
-	uint64_t time_ns,
-	    user_at_ns; /* time of both; time of the user value whose system value is still missing. 0 = none */
+	uint64_t time_ns, user_at_ns; /* of both; of a user value whose system value is missing. 0 = none */
 	int64_t user_ns, system_ns, user_now_ns;
 };
 

@@ -17,12 +17,11 @@ struct moments {
 	struct sonde_session *session;
 	struct sonde_heap_moment **rows; /* by process, then time */
 	size_t count;
-	uint32_t *lives;   /* by heap id */
-	uint64_t *begins;  /* by heap id: time of its first event; UINT64_MAX = none */
-	uint64_t *next_ns; /* by process: see find_ends() */
-	struct sonde_heap_moment
-	    *parts;                     /* for each row: from chunks that contain its time, which are not accumulated */
-	struct sonde_heap_alive *alive; /* by heap site id: scratch for one chunk and time */
+	uint32_t *lives;                 /* by heap id */
+	uint64_t *begins;                /* by heap id: time of its first event; UINT64_MAX = none */
+	uint64_t *next_ns;               /* by process: see find_ends() */
+	struct sonde_heap_moment *parts; /* by row: from chunks that contain its time; not accumulated */
+	struct sonde_heap_alive *alive;  /* by heap site id: scratch for one chunk and time */
 	struct sonde_chunk_data data;
 };
 

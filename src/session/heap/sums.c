@@ -72,8 +72,7 @@ static void try_peak(struct summing *summing, uint32_t heap, size_t chunk, uint3
 	struct sonde_heap_total *total = &summing->sums->heaps[heap];
 	struct peak *peak = &summing->peaks[heap];
 	peak->entered = 1;
-	if ((int64_t)peak->live_b <=
-	    (int64_t)total->peak_b) /* as signed: the total may be negative if allocations are missing */
+	if ((int64_t)peak->live_b <= (int64_t)total->peak_b) /* negative if allocations are missing */
 		return;
 	total->peak_b = peak->live_b;
 	total->peak_blocks = peak->live_blocks;
