@@ -212,7 +212,7 @@ void sonde_chrome_close(struct sonde_chrome *chrome);
 uint32_t sonde_chrome_name(struct sonde_chrome *chrome, const char *text, size_t len_b); /* "" is 0 */
 const char *sonde_chrome_text(const struct sonde_chrome *chrome, uint32_t name);
 
-/* --- chrome_fill.c: numbers, and what is read of an event ------------------------------------------------------- */
+/* --- chrome_fill.c: numbers and the parts of an event ----------------------------------------------------------- */
 
 /* Parses "1234.5678" microseconds into ns, exactly unless there is an exponent. 1 = valid and in range, otherwise `out`
  * is unchanged. Sets `has_fraction` to 1 if there is a fraction. */

@@ -107,7 +107,7 @@ struct json {
 	const char *why; /* reason if something is too big */
 };
 
-/* --- call-backs --------------------------------------------------------------------------------------------------- */
+/* --- callbacks ---------------------------------------------------------------------------------------------------- */
 
 static void arg_add(struct json *json, struct sonde_chrome_arg arg, const char *text, size_t len_b)
 {

@@ -140,7 +140,7 @@ static int records_take(struct sonde_perf_replay *replay)
 	return replay->error ? replay->error : replay->job->out.error;
 }
 
-/* --- which event -------------------------------------------------------------------------------------------------- */
+/* --- choice of the event ------------------------------------------------------------------------------------------ */
 
 static int is_clock(const struct perf_event_attr *attr)
 {
@@ -218,7 +218,7 @@ static void event_choose(struct sonde_perf_replay *replay)
 				       event_name(&perf->attrs[i].attr, name));
 }
 
-/* --- all of it ---------------------------------------------------------------------------------------------------- */
+/* --- all data ----------------------------------------------------------------------------------------------------- */
 
 static void notes(struct sonde_perf_replay *replay)
 {

@@ -233,7 +233,7 @@ void sonde_pprof_fini(struct sonde_pprof *pprof)
 	free(pprof->bytes);
 }
 
-/* --- which value -------------------------------------------------------------------------------------------------- */
+/* --- choice of the value ------------------------------------------------------------------------------------------ */
 
 static double unit_ns(const char *unit)
 {

@@ -137,7 +137,7 @@ static int check_processes(const struct sonde_merge_inputs *inputs)
 	return error;
 }
 
-/* --- the machine's own numbers ----------------------------------------------------------------------------------- */
+/* --- system-wide data -------------------------------------------------------------------------------------------- */
 
 /* The interval in which an input has data of a machine, in that machine's clock. */
 struct cover {

@@ -177,7 +177,7 @@ static int add_histogram(struct sonde_merge_out *out, const struct sonde_merge_i
 	return error;
 }
 
-/* --- records that are translated field by field ------------------------------------------------------------------ */
+/* --- records translated field by field --------------------------------------------------------------------------- */
 
 /* Writes row `key` of an input, from sonde_session_ROW(), as a record. */
 #define ADD(record_name, NAME, table, key_type)                                                                  \

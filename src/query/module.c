@@ -29,7 +29,7 @@ struct cursor {
 	int begun, at_end;
 };
 
-/* --- what there is ------------------------------------------------------------------------------------------------ */
+/* --- tables ------------------------------------------------------------------------------------------------------- */
 
 /* "CREATE TABLE x(start_ns INTEGER, …)" */
 static int declare(sqlite3 *db, const struct sonde_query_table *table)

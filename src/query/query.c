@@ -291,7 +291,7 @@ void sonde_query_value(const struct sonde_query *query, size_t i, struct sonde_q
 	}
 }
 
-/* --- what can be asked -------------------------------------------------------------------------------------------- */
+/* --- queries ------------------------------------------------------------------------------------------------------ */
 
 int sonde_query_about(size_t table, struct sonde_query_about *out)
 {

@@ -57,7 +57,7 @@ static const void *run_at(const struct sonde_session *session, size_t i)
 #define IN(member) offsetof(struct sonde_batch, member)
 #define OF(row, member) offsetof(struct row_##row, member)
 
-/* --- columns that chunks store, from format/chunks.def: constants and texts of each, named CHUNK_COLUMN_… --------- */
+/* --- columns stored in chunks, from format/chunks.def: constants and texts of each, named CHUNK_COLUMN_… ---------- */
 
 enum {
 	STORED_uint8_t = SONDE_QUERY_U8,

@@ -59,7 +59,7 @@ static void end_nothing(struct sonde_query_scan *scan)
 	(void)scan;
 }
 
-/* --- rows of the session: one a block, since nobody says that they lie one behind the other ----------------------- */
+/* --- rows of the session: one per block, since they need not be contiguous ---------------------------------------- */
 
 static int next_row(struct sonde_query_scan *scan)
 {
@@ -77,7 +77,7 @@ static int next_row(struct sonde_query_scan *scan)
 
 const struct sonde_query_walk sonde_query_walk_rows = {begin_nothing, next_row, end_nothing};
 
-/* --- rows that are computed, once a query ------------------------------------------------------------------------- */
+/* --- rows computed once per query --------------------------------------------------------------------------------- */
 
 static int begin_made(struct sonde_query_scan *scan)
 {

@@ -88,7 +88,7 @@ static void end_events(struct sonde_query_scan *scan)
 
 const struct sonde_query_walk sonde_query_walk_events = {begin_events, next_events, end_events};
 
-/* --- frames: a block a stack -------------------------------------------------------------------------------------- */
+/* --- frames: one block per stack ---------------------------------------------------------------------------------- */
 
 struct frames {
 	struct sonde_query_frame *rows;

@@ -198,7 +198,7 @@ int sonde_intervals_walk(struct sonde_intervals *out, struct sonde_session *sess
 	return error;
 }
 
-/* --- one by one --------------------------------------------------------------------------------------------------- */
+/* --- iteration ---------------------------------------------------------------------------------------------------- */
 
 struct sonde_intervals_cursor {
 	struct walking walking;

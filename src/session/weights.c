@@ -137,7 +137,7 @@ size_t sonde_weigh_heaps(const struct sonde_session *session, const char **names
 	return count;
 }
 
-/* --- what each place has ----------------------------------------------------------------------------------------- */
+/* --- per call site ----------------------------------------------------------------------------------------------- */
 
 struct taking {
 	struct sonde_session *session;
@@ -288,7 +288,7 @@ static int heap_weights_take(struct sonde_weights *out, struct sonde_session *se
 	return rc == -ENOMEM ? rc : 0;
 }
 
-/* --- of all ------------------------------------------------------------------------------------------------------- */
+/* --- totals ------------------------------------------------------------------------------------------------------- */
 
 int sonde_weights_take(struct sonde_weights *out, struct sonde_session *session, const struct sonde_weigh_view *view)
 {

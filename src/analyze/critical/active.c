@@ -98,7 +98,7 @@ static uint64_t passed(const struct naming *naming, uint32_t thread, uint64_t ti
 	return piece->before_ns + (time_ns < piece->to_ns ? time_ns : piece->to_ns) - piece->from_ns;
 }
 
-/* --- samples: slots ------------------------------------------------------------------------------------------------
+/* --- slots of samples ----------------------------------------------------------------------------------------------
  */
 
 static int take_samples(struct naming *naming, const struct sonde_batch *batch, int count_only)

@@ -82,7 +82,7 @@ static inline int sonde_critical_is_active(unsigned state)
 	return state == SONDE_INTERVAL_ON_CPU || state == SONDE_INTERVAL_UNSEEN;
 }
 
-/* --- critical/causes.c: who let whom go on ------------------------------------------------------------------------ */
+/* --- critical/causes.c: which thread unblocked which -------------------------------------------------------------- */
 
 struct sonde_critical_causes;
 

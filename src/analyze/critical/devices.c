@@ -173,7 +173,7 @@ static int read_activities(struct reading *reading, uint64_t from_ns, each_fn *e
 	return error ? error : rc;
 }
 
-/* --- what ended a wait ---------------------------------------------------------------------------------------------
+/* --- ends of waits -------------------------------------------------------------------------------------------------
  */
 
 /* Activities that a call waited for have ended when it (or the last such call) returns: a later end is a clock
@@ -319,7 +319,7 @@ static int end_waits(struct reading *reading)
 	return rc;
 }
 
-/* --- what it waited for itself -------------------------------------------------------------------------------------
+/* --- what activities waited for ------------------------------------------------------------------------------------
  */
 
 static int is_asked(const struct sonde_critical_work *work)

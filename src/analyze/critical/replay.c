@@ -156,7 +156,7 @@ static int begin(struct replay *replay)
 	return error ? error : ask(replay);
 }
 
-/* --- the other run --------------------------------------------------------------------------------------------------
+/* --- the hypothetical run -------------------------------------------------------------------------------------------
  */
 
 /* Advances a thread that runs, or waits for a CPU, to a time. */
@@ -305,7 +305,7 @@ int sonde_critical_replay(struct sonde_critical_outcome *out, const struct sonde
 	return rc;
 }
 
-/* --- what is asked for ----------------------------------------------------------------------------------------------
+/* --- scale options --------------------------------------------------------------------------------------------------
  */
 
 static const char *const of_names[SONDE_CRITICAL_OFS] = {

@@ -65,7 +65,7 @@ static int add_part(struct scaling *scaling, uint32_t thread, uint64_t from_ns, 
 	return error ? error : add_edge(scaling, thread, to_ns, -1);
 }
 
-/* --- what there is -------------------------------------------------------------------------------------------------
+/* --- parts in the recording ----------------------------------------------------------------------------------------
  */
 
 static int take_zones(struct scaling *scaling, const struct sonde_batch *batch, const char *name)

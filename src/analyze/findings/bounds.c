@@ -220,7 +220,7 @@ static void take_evidence(struct bounding *all, const struct sonde_batch *batch)
 	}
 }
 
-/* --- time within ---------------------------------------------------------------------------------------------------
+/* --- time within the context ---------------------------------------------------------------------------------------
  */
 
 static void add_time(struct bounding *all, uint64_t mask, uint64_t from_ns, uint64_t to_ns)

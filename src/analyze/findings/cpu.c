@@ -23,7 +23,7 @@ static int is_no_place(const char *name)
 	return 0;
 }
 
-/* --- whose time it is --------------------------------------------------------------------------------------------- */
+/* --- callers of library functions --------------------------------------------------------------------------------- */
 
 /* The program's functions that call a library function, and how much of its time each call path accounts for. */
 struct callers {
@@ -420,7 +420,7 @@ SONDE_JUDGE(allocator)
 		.weighs = sonde_facts_share(facts, all_ns, saves_ns)});
 }
 
-/* --- ourselves, work, energy ---------------------------------------------------------------------------------------
+/* --- overhead, work, energy ----------------------------------------------------------------------------------------
  */
 
 /* CPU time of the recorder's code within the program, from samples. */

@@ -164,7 +164,7 @@ static double shared_ns(const struct tally *tally)
 	return (double)sum;
 }
 
-/* --- what the driver counted -------------------------------------------------------------------------------------- */
+/* --- the driver's counters ---------------------------------------------------------------------------------------- */
 
 /* True if the driver reads only one device, and only one is not a CPU. */
 static int is_only(const struct sonde_facts *facts, const struct sonde_columns_machine *machine)
@@ -213,7 +213,7 @@ static double matrix_share(const struct sonde_facts *facts, const struct sonde_d
 	return NAN;
 }
 
-/* --- judging -------------------------------------------------------------------------------------------------------
+/* --- evaluation ----------------------------------------------------------------------------------------------------
  */
 
 static const char *most_of(const struct sonde_facts *facts, const char *device)

@@ -198,7 +198,7 @@ static void pairs_read(struct staged *staged)
 	qsort(staged->pairs, staged->pair_count, sizeof *staged->pairs, by_way);
 }
 
-/* --- ways ----------------------------------------------------------------------------------------------------------
+/* --- device pairs --------------------------------------------------------------------------------------------------
  */
 
 struct times {

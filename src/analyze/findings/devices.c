@@ -370,7 +370,7 @@ SONDE_JUDGE(device_gap)
 	return rc;
 }
 
-/* --- each step -----------------------------------------------------------------------------------------------------
+/* --- every step ----------------------------------------------------------------------------------------------------
  */
 
 /* The part of the gaps spent on waiting for the device and on submitting its next work. */

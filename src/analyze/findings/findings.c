@@ -271,7 +271,7 @@ static int suppress_noisy(struct sonde_found *found, const struct sonde_facts *f
 	    100 * noise);
 }
 
-/* --- finding -------------------------------------------------------------------------------------------------------
+/* --- evaluating the rules ------------------------------------------------------------------------------------------
  */
 
 static int has_source(const struct sonde_session *session, const char *name)

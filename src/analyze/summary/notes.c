@@ -102,7 +102,7 @@ static int note_line(const struct sonde_summary_facts *facts, struct sonde_repor
 	return rc;
 }
 
-/* --- what is not well ------------------------------------------------------------------------------------------- */
+/* --- problems --------------------------------------------------------------------------------------------------- */
 
 static int note_cpu_time(const struct sonde_summary_facts *facts, struct sonde_report *report)
 {
@@ -351,7 +351,7 @@ static int note_rate(const struct sonde_summary_facts *facts, struct sonde_repor
 	    cpu->rate_hz, cpu->effective_hz);
 }
 
-/* --- all of them ------------------------------------------------------------------------------------------------ */
+/* --- all notes -------------------------------------------------------------------------------------------------- */
 
 static void titles_set(const struct sonde_summary_facts *facts, struct sonde_report *report)
 {

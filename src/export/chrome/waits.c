@@ -155,7 +155,7 @@ static void share(struct sonde_chrome *chrome, const struct call *call, const st
 		shared->bytes += batch->waits.amount[i];
 }
 
-/* --- all of them ------------------------------------------------------------------------------------------------- */
+/* --- all calls --------------------------------------------------------------------------------------------------- */
 
 static int count(struct sonde_chrome_calls *calls, const struct sonde_batch *batch)
 {

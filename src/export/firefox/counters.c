@@ -63,7 +63,7 @@ int sonde_firefox_points(struct sonde_firefox *firefox)
 	return error ? error : rc;
 }
 
-/* --- written --------------------------------------------------------------------------------------------------------
+/* --- output ---------------------------------------------------------------------------------------------------------
  */
 
 /* Index among the written threads of a process's first thread; −1 = none. */

@@ -136,7 +136,7 @@ void sonde_perfetto_said(struct sonde_perfetto *perfetto);
 /* Name of a site; "(unnamed)" if it has none. */
 const char *sonde_perfetto_site(const struct sonde_perfetto *perfetto, uint32_t site);
 
-/* --- what is written ---------------------------------------------------------------------------------------------- */
+/* --- output ------------------------------------------------------------------------------------------------------- */
 
 void sonde_perfetto_zones(struct sonde_perfetto *perfetto, const struct sonde_batch *batch);
 void sonde_perfetto_zones_end(struct sonde_perfetto *perfetto);

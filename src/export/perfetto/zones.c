@@ -75,7 +75,7 @@ static void put_apart(struct sonde_perfetto *perfetto, const struct zone *zone)
 	perfetto->apart++;
 }
 
-/* --- what is held back -------------------------------------------------------------------------------------------- */
+/* --- zones held back ---------------------------------------------------------------------------------------------- */
 
 static int make_levels(struct sonde_perfetto_thread *thread, size_t count)
 {
