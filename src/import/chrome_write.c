@@ -291,8 +291,7 @@ static void thread_begin(struct write *write, uint32_t thread)
 	write->thread = thread + 1;
 }
 
-/* Releases the pages of the arguments' file that were read now and then: they stay in the page cache, but not in our
- * RSS. */
+/* Periodically releases the pages read from the arguments' file: they stay in the page cache, but not in our RSS. */
 static void args_release(struct write *write)
 {
 	if (write->args && !(++write->rows % ROWS_BETWEEN))
