@@ -1,9 +1,9 @@
-/* chrome.c: trace events in JSON (Chrome's about:tracing, Perfetto, PyTorch's profiler, Tracy, clang's -ftime-trace,
- * bazel, `sonde export -f chrome`), gzipped or not: a list of events, or an object that has one.
+/* chrome.c: imports trace events in JSON (Chrome's about:tracing, Perfetto, PyTorch's profiler, Tracy, clang's
+ * -ftime-trace, bazel, `sonde export -f chrome`), gzipped or not: a list of events, or an object that contains one.
  *
- * The text is read once, as a stream (chrome_json.c), each event made into rows (chrome_events.c, chrome_profile.c),
- * the rows sorted outside of memory where they are many (chrome_rows.c) and written (chrome_write.c). Rejected: a tree
- * of the text in memory, which takes ten times the file.
+ * The text is parsed once, as a stream (chrome_json.c). Each event is converted into rows (chrome_events.c,
+ * chrome_profile.c), which are sorted, on disk if there are many (chrome_rows.c), and written (chrome_write.c).
+ * Rejected alternative: a tree of the JSON in memory, which takes ten times the size of the file.
  */
 #include "import/chrome.h"
 

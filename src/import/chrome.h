@@ -1,8 +1,7 @@
-/* chrome.h: trace events: what an event is while the file is read and what it becomes, for the files chrome*.c.
+/* chrome.h: trace events: their form while the file is read and their form as rows; private to the files chrome*.c.
  *
- * An event that is read becomes rows of 40 bytes in order of the file (chrome_rows.c), which are sorted by thread and
- * time, outside of memory when they are many, and then written (chrome_write.c). Its simple arguments wait in a file of
- * their own.
+ * Each event read becomes rows of 40 bytes in file order (chrome_rows.c), which are sorted by thread and time, on disk
+ * if there are many, and then written (chrome_write.c). Simple arguments are buffered in a separate temporary file.
  */
 #ifndef SONDE_IMPORT_CHROME_H
 #define SONDE_IMPORT_CHROME_H
@@ -14,32 +13,33 @@
 
 #define SONDE_CHROME_TITLE "trace events (Chrome, Perfetto, PyTorch)"
 
-#define SONDE_CHROME_TIME_MAX_NS (INT64_C(1) << 62) /* the year 2116: sums of it and a duration fit */
+#define SONDE_CHROME_TIME_MAX_NS (INT64_C(1) << 62) /* the year 2116: adding a duration cannot overflow */
 #define SONDE_CHROME_DUR_MAX_NS (INT64_C(1) << 60)
 
 enum sonde_chrome_kind {
-	SONDE_CHROME_SLICE = 1, /* value: ns that it lasts */
+	SONDE_CHROME_SLICE = 1, /* value: duration in ns */
 	SONDE_CHROME_SPAN_BEGIN,
-	SONDE_CHROME_SPAN_END, /* value: its number */
+	SONDE_CHROME_SPAN_END, /* value: number of the span */
 	SONDE_CHROME_INSTANT,
 	SONDE_CHROME_GAUGE,  /* value: a double */
-	SONDE_CHROME_SAMPLE, /* value: ns that it weighs; name: frame, args: thread, for samples come by time alone */
+	SONDE_CHROME_SAMPLE, /* value: weight in ns; name: frame; args: thread, because samples are sorted by time alone
+			      */
 };
-#define SONDE_CHROME_SAMPLES UINT32_MAX /* as the thread of samples' rows */
+#define SONDE_CHROME_SAMPLES UINT32_MAX /* thread of all rows of samples */
 
 struct sonde_chrome_row {
 	int64_t time_ns;
 	uint64_t value;
-	uint64_t args;   /* where its arguments begin in their file, + 1; 0 = it has none */
-	uint32_t thread; /* number of the thread */
+	uint64_t args;   /* offset of its arguments in their file + 1; 0 = none */
+	uint32_t thread; /* thread index */
 	uint32_t name;   /* number of the name, or the stack */
-	uint32_t order;  /* in the file, as far as it matters */
+	uint32_t order;  /* position in the file, modulo 2³²: breaks ties */
 	uint8_t kind;
 	uint8_t reserved[3];
 };
 _Static_assert(sizeof(struct sonde_chrome_row) == 40, "packed row");
 
-/* Numbers for texts, from 1. */
+/* Interned texts, numbered from 1. */
 struct sonde_chrome_names {
 	struct sonde_map map;
 	struct sonde_arena arena;
@@ -48,13 +48,13 @@ struct sonde_chrome_names {
 };
 
 struct sonde_chrome_process {
-	uint32_t key; /* text of its pid */
+	uint32_t key; /* text of the pid */
 	uint32_t name, label;
 	uint32_t id;
 	uint64_t first_ns;
 };
 
-/* A slice that has begun (ph B) and not ended. */
+/* A slice that has begun (ph B) but not ended. */
 struct sonde_chrome_open {
 	int64_t time_ns;
 	uint64_t args;
@@ -63,30 +63,30 @@ struct sonde_chrome_open {
 
 struct sonde_chrome_thread {
 	uint32_t process; /* index + 1 */
-	uint32_t key;     /* text of its tid */
+	uint32_t key;     /* text of the tid */
 	uint32_t name;
-	uint32_t id;               /* of the recording */
-	int64_t first_ns, last_ns; /* of its rows; first_ns INT64_MAX = it has none */
-	int64_t last_edge_ns;      /* of begins and ends, in the order of the file */
-	int64_t last_slice_ns;     /* start of the complete one before */
-	int by_end;                /* complete slices stand in the order of their ends */
+	uint32_t id;               /* thread id in the recording */
+	int64_t first_ns, last_ns; /* of its rows; first_ns INT64_MAX = no rows */
+	int64_t last_edge_ns;      /* of begins and ends, in file order */
+	int64_t last_slice_ns;     /* start of the previous complete slice */
+	int by_end;                /* complete slices are listed by end time */
 	struct sonde_chrome_open *open;
 	uint32_t open_count, open_cap, over;
 };
 
-/* A span that has begun; of those with one key the last. */
+/* An open span; the last opened one of its key. */
 struct sonde_chrome_span {
-	uint32_t number; /* 0 = it has ended */
-	uint32_t before; /* index + 1 */
+	uint32_t number; /* 0 = already ended */
+	uint32_t before; /* index + 1 of the previously opened span of the key */
 };
 
-/* A V8 profile: of one thread. */
+/* A V8 profile; each is of one thread. */
 struct sonde_chrome_profile {
 	uint32_t pid, thread; /* thread: index */
-	int64_t time_ns;      /* of its last sample */
+	int64_t time_ns;      /* time of its last sample */
 };
 
-/* What was not kept, counted. */
+/* Counters of what was not imported. */
 struct sonde_chrome_counts {
 	uint64_t events, unclosed, unopened, flows, unknown, timeless, endless, objects, args, long_args, clipped,
 	    overlaps, deep, unordered, names, samples, idle;
@@ -94,14 +94,14 @@ struct sonde_chrome_counts {
 
 struct sonde_chrome_spill;
 
-/* A frame of stackFrames, or a node of a V8 profile. */
+/* A frame of stackFrames or a node of a V8 profile. */
 struct sonde_chrome_frame {
 	uint32_t name, file, line;
-	uint32_t parent; /* index + 1, smaller than its own: no circles */
-	uint32_t node;   /* of the recording */
+	uint32_t parent; /* index + 1, smaller than its own, so there are no cycles */
+	uint32_t node;   /* trie node in the recording */
 };
 
-/* Arrays of a V8 profile's event: what is new of its tree, and samples. */
+/* Arrays of a V8 profile event: new nodes of its tree, and samples. */
 struct sonde_chrome_node {
 	uint64_t id, parent;
 	uint32_t name, file, line;
@@ -133,7 +133,7 @@ struct sonde_chrome {
 	struct sonde_chrome_spill *spill;
 	int args_fd;
 	uint64_t args_b;
-	struct sonde_buf args; /* not yet in the file */
+	struct sonde_buf args; /* not yet written to the file */
 	struct sonde_chrome_counts counts;
 	int64_t min_ns, max_ns;
 	uint64_t base_ns;
@@ -155,43 +155,44 @@ static inline int sonde_chrome_matches(const uint8_t *bytes, size_t size_b, int 
 
 /* --- chrome_json.c: the text ------------------------------------------------------------------------------------ */
 
-/* Reads all of it into rows. */
+/* Reads the whole file into rows. */
 int sonde_chrome_read(struct sonde_chrome *chrome);
 
 /* --- chrome_events.c: one event -------------------------------------------------------------------------------- */
 
 enum {
-	SONDE_CHROME_ARGS_MAX = 32,    /* of an event */
-	SONDE_CHROME_ARG_MAX_B = 1024, /* a key or a text */
+	SONDE_CHROME_ARGS_MAX = 32,    /* arguments of an event */
+	SONDE_CHROME_ARG_MAX_B = 1024, /* size of a key or a text */
 	SONDE_CHROME_ARGS_MAX_B = 16384,
 };
 
 struct sonde_chrome_arg {
-	uint32_t key_at, key_b, text_at, text_b; /* in `bytes` */
+	uint32_t key_at, key_b, text_at, text_b; /* offsets into `bytes` */
 	uint32_t kind;                           /* enum sonde_arg_kind */
 	uint64_t bits;
 };
 
-/* An argument as it waits in its file: then its key, then its text. Before the first stands how many, a u32. */
+/* An argument as stored in the temporary file, followed by its key and its text. The first one of an event is preceded
+ * by their number, a u32. */
 struct sonde_chrome_stored {
 	uint64_t bits;
 	uint16_t key_b, text_b;
 	uint8_t kind;
 } __attribute__((packed));
 
-/* What has been read of an event. Texts lie in `bytes`. */
+/* The parts of an event read so far. Texts are in `bytes`. */
 struct sonde_chrome_event {
 	char phase;
-	uint32_t name, category, pid, tid, scope; /* numbers of names; 0 = none */
-	uint64_t id;          /* a hash of it, 0 = none: of ids there are as many as events, too many to be kept */
-	uint32_t id_at, id_b; /* its text; counters of one name are told apart by it */
-	int is_global;        /* the id is of all processes */
+	uint32_t name, category, pid, tid, scope; /* numbers of interned texts; 0 = none */
+	uint64_t id;          /* hash of the id, 0 = none: there can be as many ids as events, too many to intern */
+	uint32_t id_at, id_b; /* text of the id, which distinguishes counters of the same name */
+	int is_global;        /* the id is shared by all processes */
 	int has_time, has_dur;
 	int64_t time_ns, dur_ns;
-	/* Of a V8 profile. */
+	/* Of a V8 profile event. */
 	struct sonde_chrome_node *nodes;
 	uint32_t node_count, node_cap;
-	struct sonde_chrome_list samples, deltas, weights; /* deltas: int64_t ns */
+	struct sonde_chrome_list samples, deltas, weights; /* deltas: int64_t in ns */
 	int has_start;
 	int64_t start_ns;
 	struct sonde_chrome_arg args[SONDE_CHROME_ARGS_MAX];
@@ -201,35 +202,36 @@ struct sonde_chrome_event {
 };
 
 void sonde_chrome_take(struct sonde_chrome *chrome, struct sonde_chrome_event *event);
-/* Of a V8 profile: chrome_profile.c. */
+/* Handles a V8 profile event: chrome_profile.c. */
 void sonde_chrome_profile_take(struct sonde_chrome *chrome, const struct sonde_chrome_event *event);
-/* The thread's index, made when it is new; UINT32_MAX = none (error is set). */
+/* Index of the thread, created if new; UINT32_MAX = failed (error is set). */
 uint32_t sonde_chrome_thread(struct sonde_chrome *chrome, uint32_t pid, uint32_t tid);
 void sonde_chrome_row(struct sonde_chrome *chrome, const struct sonde_chrome_row *row, uint32_t thread);
-/* Slices that were not ended end with the file. */
+/* Ends slices without an end event at the end of the file. */
 void sonde_chrome_close(struct sonde_chrome *chrome);
 uint32_t sonde_chrome_name(struct sonde_chrome *chrome, const char *text, size_t len_b); /* "" is 0 */
 const char *sonde_chrome_text(const struct sonde_chrome *chrome, uint32_t name);
 
-/* --- chrome_fill.c: numbers, and what is read of an event ------------------------------------------------------- */
+/* --- chrome_fill.c: numbers and the parts of an event ----------------------------------------------------------- */
 
-/* ns of "1234.5678" microseconds, exact where there is no exponent; 1 = it is a number that fits, else `out` stays.
- * `has_fraction` becomes 1 where it has one. */
+/* Parses "1234.5678" microseconds into ns, exactly unless there is an exponent. 1 = valid and in range, otherwise `out`
+ * is unchanged. Sets `has_fraction` to 1 if there is a fraction. */
 int sonde_chrome_read_micros(const char *text, size_t len_b, int64_t *out, int *has_fraction);
 double sonde_chrome_read_real(const char *text, size_t len_b);
-/* A whole number, in two's complement; 0: it is none, or does not fit, and `bits` stays. */
+/* Parses an integer into two's complement; 0 = not an integer or out of range, `bits` is unchanged. */
 int sonde_chrome_read_whole(const char *text, size_t len_b, uint64_t *bits, int *negative);
 
-/* Makes an event ready to be read, with the memory of the one before (all 0: of none), which _end gives back. */
+/* Resets an event for reading but keeps its memory for reuse (all 0: a new one); _end frees the memory. */
 void sonde_chrome_fill_begin(struct sonde_chrome_event *event);
 void sonde_chrome_fill_end(struct sonde_chrome_event *event);
-/* Keeps a text and says where it lies; 0: there is no room. */
+/* Stores a text and returns its position; 0 = no space left. */
 int sonde_chrome_fill_bytes(struct sonde_chrome_event *event, const char *text, uint32_t len_b, uint32_t *at);
 void sonde_chrome_fill_id(struct sonde_chrome_event *event, const char *text, size_t len_b, int is_global);
-/* `arg` with its key, which is kept already (key_b 0: is not), and its kind; what has no room is counted. */
+/* Adds `arg`, with its kind and its key, which is already stored (key_b 0: not stored). Arguments that do not fit are
+ * counted. */
 void sonde_chrome_fill_arg(struct sonde_chrome *chrome, struct sonde_chrome_event *event, struct sonde_chrome_arg arg,
 			   const char *text, size_t len_b);
-/* A number more; room for a node behind the last. 1, or 0 with chrome->error where there are too many. */
+/* Makes space for one more number, or a node after the last. 1, or 0 with chrome->error if there are too many. */
 int sonde_chrome_fill_list(struct sonde_chrome *chrome, struct sonde_chrome_list *list, uint64_t value);
 int sonde_chrome_fill_node(struct sonde_chrome *chrome, struct sonde_chrome_event *event);
 
@@ -238,9 +240,9 @@ int sonde_chrome_fill_node(struct sonde_chrome *chrome, struct sonde_chrome_even
 int sonde_chrome_spill_new(struct sonde_chrome_spill **out, const char *folder);
 void sonde_chrome_spill_free(struct sonde_chrome_spill *spill);
 int sonde_chrome_spill_add(struct sonde_chrome_spill *spill, const struct sonde_chrome_row *row);
-/* No more are added; from now on they come by thread and time, of one time what lasts longest first. */
+/* Call after the last row was added: rows then come by thread and time; at equal times the longest first. */
 int sonde_chrome_spill_sort(struct sonde_chrome_spill *spill);
-/* The next row; 1, 0 at the end, or a negative errno. */
+/* Reads the next row; 1, 0 at the end, or a negative errno. */
 int sonde_chrome_spill_next(struct sonde_chrome_spill *spill, struct sonde_chrome_row *out);
 
 /* --- chrome_write.c: the recording ------------------------------------------------------------------------------ */

@@ -1,5 +1,5 @@
-/* chrome_events.c: an event by its phase into rows: begins and ends are paired in the order of the file, since ends
- * have no name and spans of one id follow one another (chrome.h). */
+/* chrome_events.c: converts an event into rows according to its phase. Begins and ends are paired in file order,
+ * because ends have no name and spans may reuse an id (chrome.h). */
 #include <errno.h>
 #include <math.h>
 #include <stdio.h>
@@ -19,7 +19,7 @@ static void keep(struct sonde_chrome *chrome, int error)
 	chrome->error = chrome->error ? chrome->error : error;
 }
 
-/* Room for one row more. */
+/* Makes space for one more row. */
 static int grow(struct sonde_chrome *chrome, void *rows, uint32_t count, uint32_t *cap, size_t row_b)
 {
 	if (count < *cap)
@@ -151,7 +151,7 @@ static void args_flush(struct sonde_chrome *chrome)
 	sonde_buf_clear(&chrome->args);
 }
 
-/* Keeps an event's arguments; where, + 1. */
+/* Stores an event's arguments; returns their offset + 1. */
 static uint64_t args_keep(struct sonde_chrome *chrome, const struct sonde_chrome_event *event)
 {
 	if (!event->arg_count)
@@ -226,7 +226,7 @@ static void end_take(struct sonde_chrome *chrome, struct sonde_chrome_event *eve
 	}
 	struct sonde_chrome_open *open = &of->open[--of->open_count];
 	open->args = open->args ? open->args : args_keep(chrome, event);
-	of->by_end = 1; /* they are put when they end */
+	of->by_end = 1; /* they are added when they end */
 	slice_put(chrome, thread, open, event->time_ns);
 }
 
@@ -264,7 +264,7 @@ static void span_take(struct sonde_chrome *chrome, struct sonde_chrome_event *ev
 		row.kind = SONDE_CHROME_SPAN_BEGIN;
 		row.args = args_keep(chrome, event);
 		row.value = ++chrome->span_number;
-		if (at && !before) { /* the row of one that has ended is used again */
+		if (at && !before) { /* reuse the entry of an ended span */
 			chrome->spans[at - 1].number = chrome->span_number;
 		} else {
 			chrome->spans[chrome->span_count++] = (struct sonde_chrome_span){chrome->span_number, before};
@@ -291,8 +291,8 @@ static void instant_take(struct sonde_chrome *chrome, struct sonde_chrome_event 
 	sonde_chrome_row(chrome, &row, thread);
 }
 
-/* Each number of a counter event is a value of its own: "NAME.KEY", or NAME where there is one and it has no telling
- * name; "NAME[ID]" stands for NAME where the event has an id. */
+/* Each number of a counter event becomes its own series "NAME.KEY", or just NAME if it is the only one and its key adds
+ * no information. If the event has an id, "NAME[ID]" replaces NAME. */
 static void counter_take(struct sonde_chrome *chrome, struct sonde_chrome_event *event, uint32_t thread)
 {
 	const char *name = sonde_chrome_text(chrome, event->name);

@@ -1,7 +1,7 @@
-/* chrome_fill.c: numbers as they stand in the text of trace events, and what is read of an event (chrome.h).
+/* chrome_fill.c: parses numbers in the text of trace events and collects the parts of an event (chrome.h).
  *
- * Times are read digit by digit: to the nanosecond, where a double of microseconds since 1970 is not. What an event
- * holds is bounded: beyond that arguments are left out and counted, and a profile is too big.
+ * Times are parsed digit by digit, exact to the nanosecond; a double of microseconds since 1970 would not be. The size
+ * of an event is limited: excess arguments are dropped and counted, and an oversized profile is rejected.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -130,7 +130,7 @@ void sonde_chrome_fill_arg(struct sonde_chrome *chrome, struct sonde_chrome_even
 
 /* --- a profile ---------------------------------------------------------------------------------------------------- */
 
-/* The reading ends with an error. */
+/* Aborts reading with an out-of-memory error. */
 static int no_memory(struct sonde_chrome *chrome)
 {
 	chrome->error = sonde_error(ENOMEM, "out of memory");

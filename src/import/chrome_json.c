@@ -1,8 +1,8 @@
-/* chrome_json.c: the text of trace events, read as a stream by yajl, an event at a time (chrome.h).
+/* chrome_json.c: parses the text of trace events as a stream with yajl, one event at a time (chrome.h).
  *
- * A state says where in the text we are; what does not matter is passed over by depth. yajl keeps a text that is not
- * whole yet and a byte for each level of nesting: both are bounded here, since it does not bound them. What a value is,
- * and where it goes in an event: chrome_fill.c.
+ * A state machine tracks the position in the text; irrelevant values are skipped by counting depth. yajl buffers
+ * incomplete strings and a byte for each nesting level without a limit, so both are limited here. chrome_fill.c parses
+ * values and stores them in the event.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -14,8 +14,8 @@
 enum { CHUNK_B = 256 << 10, DEPTH_MAX = 256, SILENT_MAX_B = 16 << 20 };
 
 enum state {
-	TOP,        /* nothing yet, or behind everything */
-	DOCUMENT,   /* in the outer object */
+	TOP,        /* before or after the document */
+	DOCUMENT,   /* in the outermost object */
 	EVENTS,     /* in the list of events */
 	EVENT,      /* in an event */
 	ID2,        /* in its id2 */
@@ -25,7 +25,7 @@ enum state {
 	NODES,      /* its nodes */
 	NODE,       /* one of them */
 	CALL_FRAME, /* its callFrame */
-	LIST,       /* numbers of samples, of times between them, of what they weigh */
+	LIST,       /* list of samples, time deltas, or weights */
 };
 
 enum key {
@@ -95,19 +95,19 @@ struct json {
 	struct sonde_chrome *chrome;
 	struct sonde_chrome_event event;
 	struct sonde_yajl_memory memory;
-	uint8_t state, key, before[16]; /* states that the present one is in */
+	uint8_t state, key, before[16]; /* the current state, and the enclosing ones */
 	uint8_t level;
-	uint8_t document;  /* the outer value is an object */
-	uint32_t depth;    /* of all that is open */
-	uint32_t skip;     /* of what is passed over */
-	uint64_t silent_b; /* read since the last call-back */
+	uint8_t document;  /* the document is an object */
+	uint32_t depth;    /* nesting depth */
+	uint32_t skip;     /* depth of the value being skipped */
+	uint64_t silent_b; /* bytes parsed since the last callback */
 	uint64_t events_seen;
-	uint32_t key_at, key_b; /* of an argument, in event.bytes */
+	uint32_t key_at, key_b; /* key of an argument, in event.bytes */
 	struct sonde_chrome_list *list;
-	const char *why; /* it is too big */
+	const char *why; /* reason if something is too big */
 };
 
-/* --- call-backs --------------------------------------------------------------------------------------------------- */
+/* --- callbacks ---------------------------------------------------------------------------------------------------- */
 
 static void arg_add(struct json *json, struct sonde_chrome_arg arg, const char *text, size_t len_b)
 {
@@ -157,7 +157,7 @@ static int number_take(void *context, const char *text, size_t len_b)
 	case NODE << 8 | KEY_PARENT:
 		sonde_chrome_read_whole(text, len_b, &event->nodes[event->node_count].parent, &negative);
 		break;
-	case CALL_FRAME << 8 | KEY_LINE: /* from 0 */
+	case CALL_FRAME << 8 | KEY_LINE: /* counted from 0 */
 		if (sonde_chrome_read_whole(text, len_b, &bits, &negative) && !negative && bits < UINT32_MAX)
 			event->nodes[event->node_count].line = (uint32_t)bits + 1;
 		break;
@@ -271,7 +271,7 @@ static int node_begin(struct json *json)
 	return sonde_chrome_fill_node(json->chrome, &json->event) && push(json, NODE);
 }
 
-/* Something opens: it is passed over unless it is what we look for. */
+/* An object or a list opens: it is skipped unless it is relevant. */
 static int open_take(struct json *json, int is_map)
 {
 	json->silent_b = 0;

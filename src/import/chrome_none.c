@@ -1,4 +1,4 @@
-/* chrome_none.c: trace events where this build has no reader of JSON: says so (chrome.c). */
+/* chrome_none.c: rejects trace events, for builds without a JSON parser (chrome.c). */
 #include <errno.h>
 
 #include "import/chrome.h"

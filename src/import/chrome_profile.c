@@ -1,5 +1,5 @@
-/* chrome_profile.c: CPU profiles of V8 in trace events ("Profile", "ProfileChunk"), which `sonde export` writes, too: a
- * tree of calls that grows from chunk to chunk, and samples with the time between them (chrome.h). */
+/* chrome_profile.c: CPU profiles of V8 in trace events ("Profile", "ProfileChunk"), also written by `sonde export`: a
+ * call tree that grows with every chunk, and samples with time deltas (chrome.h). */
 #include <errno.h>
 #include <stdlib.h>
 
@@ -29,7 +29,7 @@ static int grow(struct sonde_chrome *chrome, void *rows, uint32_t count, uint32_
 	return 0;
 }
 
-/* The profile that the event is of: the thread is that of the first event, since V8 sends chunks from another. */
+/* Finds the profile of an event. Its thread is that of the first event, because V8 sends chunks from another thread. */
 static struct sonde_chrome_profile *profile_of(struct sonde_chrome *chrome, const struct sonde_chrome_event *event)
 {
 	uint64_t hash = sonde_hash_pair(event->pid, event->id);
@@ -77,8 +77,8 @@ static int is_idle(const struct sonde_chrome *chrome, const struct sonde_chrome_
 	return !strcmp(sonde_chrome_text(chrome, frame->name), "(idle)");
 }
 
-/* V8's samples stand for the time up to the next one, which passes whether the thread runs or not; those of sonde say
- * what CPU time they stand for. */
+/* A V8 sample represents the time until the next one, whether or not the thread runs; samples exported by sonde have
+ * their CPU time as a weight. */
 static void sample_add(struct sonde_chrome *chrome, const struct sonde_chrome_event *event,
 		       struct sonde_chrome_profile *profile, uint32_t i)
 {

@@ -1,5 +1,5 @@
-/* chrome_rows.c: rows sorted by thread and time in bounded memory: runs of 20 MB are sorted and, when there are
- * several, written to a file without a name and merged (chrome.h). */
+/* chrome_rows.c: sorts rows by thread and time in bounded memory: runs of 20 MB are sorted in memory and, if there are
+ * several, written to an unnamed file and merged (chrome.h). */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,7 +11,7 @@
 enum { ROWS_A_RUN = 1 << 19, ROWS_AHEAD = 4096, RUNS_MAX = 4096 };
 
 struct run {
-	uint64_t at, end;              /* rows of the file that are not in memory yet */
+	uint64_t at, end;              /* rows of the file not loaded yet */
 	struct sonde_chrome_row *rows; /* ROWS_AHEAD */
 	uint32_t next, count;
 };
@@ -24,7 +24,7 @@ struct sonde_chrome_spill {
 	uint64_t written;
 	struct run *runs;
 	uint32_t run_count;
-	uint32_t *heap; /* of runs that have rows, the first row on top */
+	uint32_t *heap; /* min-heap of the runs that still have rows, by first row */
 	uint32_t heap_count;
 };
 
@@ -71,7 +71,7 @@ void sonde_chrome_spill_free(struct sonde_chrome_spill *spill)
 	free(spill);
 }
 
-/* Many files are in order already. */
+/* Many files are already sorted. */
 static void run_sort(struct sonde_chrome_spill *spill)
 {
 	for (uint32_t i = 1; i < spill->count; i++)

@@ -1,5 +1,5 @@
-/* chrome_write.c: sorted rows into a recording: slices of a thread that lie in one another become zones, those that
- * overlap become spans; what was not kept is said (chrome.h). */
+/* chrome_write.c: writes the sorted rows into a recording: nested slices of a thread become zones, overlapping ones
+ * become spans; what was dropped is reported (chrome.h). */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,14 +17,14 @@ enum {
 	DEPTH_MAX = 16384,
 	ROWS_BETWEEN = 1 << 18
 };
-#define SPANS_OF_SLICES UINT64_C(0x8000000000000000) /* ids of spans that were slices */
-#define EPOCH_LEAST_NS INT64_C(1000000000000000000)  /* September 2001: times since 1970, not since a boot */
+#define SPANS_OF_SLICES UINT64_C(0x8000000000000000) /* ids of spans made from slices */
+#define EPOCH_LEAST_NS INT64_C(1000000000000000000)  /* September 2001: later times count from 1970, not from boot */
 
-/* A zone that is open. */
+/* An open zone. */
 struct level {
 	uint64_t end_ns, args;
-	uint64_t cursor_ns; /* its last child's end, or its start */
-	uint64_t own_ns;    /* a moment that no child has; 0 = none yet */
+	uint64_t cursor_ns; /* end of its last child, or its start */
+	uint64_t own_ns;    /* a time outside all children; 0 = none yet */
 };
 
 struct write {
@@ -33,11 +33,11 @@ struct write {
 	const uint8_t *args;
 	struct level levels[SONDE_OUT_DEPTH_MAX];
 	uint32_t depth, thread;                 /* thread: index + 1, 0 = none yet */
-	struct sonde_chrome_row same[SAME_MAX]; /* slices with one start and one end */
+	struct sonde_chrome_row same[SAME_MAX]; /* slices with equal start and end */
 	uint32_t same_count;
 	uint64_t own_spans, resolution_ns, rows;
 	struct sonde_trie_frame *frames;
-	struct sonde_trie_frame *cache; /* of chrome->frames: names as frames */
+	struct sonde_trie_frame *cache; /* chrome->frames interned as frames */
 	uint64_t event[EVENT_MAX_B / 8];
 };
 
@@ -73,7 +73,7 @@ static void event_put(struct write *write, uint32_t thread, struct sonde_event *
 	sonde_out_event(write->job, process_id(write, thread), write->chrome->threads[thread].id, event);
 }
 
-/* One argument after the other of those that were kept: its texts behind it. */
+/* Iterates over stored arguments; the texts of each follow it. */
 static const uint8_t *arg_next(const uint8_t *at, struct sonde_chrome_stored *arg, const char **key, const char **text)
 {
 	memcpy(arg, at, sizeof *arg);
@@ -181,7 +181,7 @@ static void slice_as_span(struct write *write, const struct sonde_chrome_row *ro
 
 /* --- slices ------------------------------------------------------------------------------------------------------- */
 
-/* What was said of a zone goes to a moment at which it is the innermost: its end, unless a child ends there. */
+/* Arguments of a zone are written at a time at which it is the innermost: its end, unless a child ends there. */
 static void zone_end(struct write *write)
 {
 	struct level *level = &write->levels[--write->depth];
@@ -199,7 +199,7 @@ static void zones_end(struct write *write, uint64_t until_ns)
 		zone_end(write);
 }
 
-/* An end that lies behind the outer one's by less than times are exact is that one's. */
+/* Clips an end that exceeds the enclosing zone's end by no more than the time resolution. */
 static int fits(struct write *write, uint64_t *end_ns)
 {
 	uint64_t outer_ns = write->depth ? write->levels[write->depth - 1].end_ns : UINT64_MAX;
@@ -235,7 +235,7 @@ static void slice_put(struct write *write, const struct sonde_chrome_row *row)
 	write->levels[write->depth++] = (struct level){.end_ns = end_ns, .args = row->args, .cursor_ns = start_ns};
 }
 
-/* Of slices that begin and end together the outer one is put first: where a file has them in the order of their ends,
+/* Of slices with equal start and end the outermost must be added first: if the file lists slices by end time, that is
  * the last one. */
 static void same_flush(struct write *write)
 {
@@ -291,7 +291,7 @@ static void thread_begin(struct write *write, uint32_t thread)
 	write->thread = thread + 1;
 }
 
-/* What was read of the arguments' file is let go now and then: it stays in the kernel's cache, not in our memory. */
+/* Periodically releases the pages read from the arguments' file: they stay in the page cache, but not in our RSS. */
 static void args_release(struct write *write)
 {
 	if (write->args && !(++write->rows % ROWS_BETWEEN))
@@ -412,7 +412,7 @@ static void notes_put(struct write *write)
 	sonde_out_note_counts(write->job, notes, sizeof notes / sizeof *notes);
 }
 
-/* By which wall clock it began: the file's own base, times since 1970, or not known. */
+/* The wall-clock time of the start: from the file's own base, or times since 1970; otherwise unknown. */
 static uint64_t real_of(const struct write *write)
 {
 	const struct sonde_chrome *chrome = write->chrome;

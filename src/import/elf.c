@@ -1,4 +1,4 @@
-/* elf.c: the segments of a file, kept by path and build-id (elf.h). */
+/* elf.c: reads and caches the segments of ELF files by path and build-id (elf.h). */
 #include "import/elf.h"
 
 #include <stdlib.h>
@@ -23,7 +23,7 @@ static int same(const void *context, uint32_t value)
 	return 1;
 }
 
-/* A device or a pipe of that name is not opened: that could hang. */
+/* Does not open devices or pipes of that name: opening could block. */
 static void look(struct sonde_import_elf_row *row, const char *path, const uint8_t *build_id, size_t build_id_b)
 {
 	struct stat status;

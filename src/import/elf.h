@@ -1,6 +1,5 @@
-/* elf.h: from an offset in a program's file to its virtual address, for files that may be here and may be others by
- * now.
- */
+/* elf.h: maps a file offset of a program to its virtual address, for files that may be missing here or may have
+ * changed. */
 #ifndef SONDE_IMPORT_ELF_H
 #define SONDE_IMPORT_ELF_H
 
@@ -10,16 +9,16 @@
 #include "symbol/elf.h"
 #include "util/map.h"
 
-/* Files by path and build-id, each looked at once. A zeroed struct is empty. */
+/* Cache of files by path and build-id; each is opened once. A zeroed struct is empty. */
 struct sonde_import_elves {
 	struct sonde_map map;
 	struct sonde_import_elf_row *rows;
 	uint32_t count, cap;
-	uint64_t guessed; /* files that are not here, or others: the offset stood in for the address */
+	uint64_t guessed; /* files missing here or different: the offset was used as the address */
 };
 
-/* The virtual address of a file offset, where the file is here and has that build-id; else the offset itself: they are
- * equal in most programs. */
+/* The virtual address of a file offset, if the file is here and has that build-id; otherwise the offset itself, which
+ * is equal in most programs. */
 uint64_t sonde_import_elf_address(struct sonde_import_elves *elves, const char *path, const uint8_t *build_id,
 				  size_t build_id_b, uint64_t offset);
 void sonde_import_elves_fini(struct sonde_import_elves *elves);

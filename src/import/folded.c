@@ -1,8 +1,8 @@
-/* folded.c: folded stacks, as stackcollapse-*.pl, async-profiler and `sonde export -f folded` write them: a line a
- * stack, "main;work;inner 12", the outermost function first.
+/* folded.c: imports folded stacks as written by stackcollapse-*.pl, async-profiler and `sonde export -f folded`: one
+ * stack per line, "main;work;inner 12", outermost function first.
  *
- * The numbers are counts of something that the file does not name; mostly samples. Each becomes a sample of 1 ms, which
- * is said; no time is known, so samples lie one after the other in the order of the lines.
+ * The numbers are counts of an unnamed quantity, mostly samples. Each count becomes a sample of 1 ms, which a note
+ * states. There are no times, so samples follow one another in the order of the lines.
  */
 #include <errno.h>
 #include <math.h>
@@ -26,7 +26,7 @@ struct folded {
 	uint64_t now_ns;
 };
 
-/* The number at the end of a line, and where it and the white space before it begin. 0: there is none. */
+/* Parses the number at the end of a line; *stack_b: length of the stack before it. 0 = no number. */
 static int count_read(const char *line, size_t len_b, double *count, size_t *stack_b)
 {
 	size_t at = len_b;
@@ -45,7 +45,7 @@ static int count_read(const char *line, size_t len_b, double *count, size_t *sta
 	return !*end && at > 0;
 }
 
-/* Frames of "a;b;c" into folded->frames, leaf first; how many. */
+/* Splits "a;b;c" into folded->frames, leaf first; returns their number. */
 static size_t frames_read(struct folded *folded, char *stack)
 {
 	size_t count = 0;
@@ -80,7 +80,7 @@ static int line_take(struct folded *folded, char *line, size_t len_b)
 	if (real >= (double)(TOTAL_MAX / SAMPLE_NS - folded->total))
 		return sonde_error(EFBIG, "%s: line %llu: the counts add up to more than fits into a recording",
 				   sonde_input_name(folded->job->input), (unsigned long long)folded->line_number);
-	/* a count may have a fraction: its time keeps that */
+	/* a count may have a fraction, which its time keeps */
 	uint64_t weight_ns = (uint64_t)llround(real * SAMPLE_NS), count = (uint64_t)llround(real);
 	folded->fractions += (double)count != real;
 	count = count ? count : weight_ns > 0;
@@ -175,7 +175,7 @@ static int run(struct sonde_import_job *job)
 	return sonde_out_end(job, folded.now_ns);
 }
 
-/* Text whose whole first lines end in a count. */
+/* Matches text in which all complete first lines end in a count. */
 static int matches(const uint8_t *bytes, size_t size_b, int gz)
 {
 	const char *at = (const char *)bytes, *end = at + size_b;
@@ -192,7 +192,7 @@ static int matches(const uint8_t *bytes, size_t size_b, int gz)
 		if (!stop && lines)
 			break;
 		int counted = count_read(at, len_b, &count, &stack_b);
-		if (!stop && !counted && size_b >= LONG_B) /* a stack that goes on behind what is seen here */
+		if (!stop && !counted && size_b >= LONG_B) /* the stack continues after the bytes seen here */
 			return memchr(at, ';', len_b) != NULL;
 		if (len_b && *at != '#' && !counted)
 			return 0;

@@ -1,4 +1,4 @@
-/* formats.c: which format a file is in, told by what is in it, and running its import (import.h). */
+/* formats.c: detects the format of a file by its content and runs the import (import.h). */
 #include "import/import.h"
 
 #include <errno.h>
@@ -31,8 +31,8 @@ static const struct sonde_import_format *named(const char *name)
 	return NULL;
 }
 
-/* A trace of Perfetto begins as a profile of pprof does: with messages in field 1. But a type of values has two fields,
- * and a packet has others. */
+/* Perfetto traces and pprof profiles both begin with messages in field 1. They differ in that a pprof value type has
+ * only two fields, and a trace packet has others. */
 static int is_perfetto(const uint8_t *bytes, size_t size_b)
 {
 	struct sonde_proto in = sonde_proto_of(bytes, size_b);
@@ -51,7 +51,7 @@ static int is_perfetto(const uint8_t *bytes, size_t size_b)
 	return 0;
 }
 
-/* Known files of other kinds, so that a sentence can name them. */
+/* Recognises other known kinds of files, so that the message can name them. */
 static const char *foreign(const uint8_t *bytes, size_t size_b)
 {
 	static const struct {
@@ -95,7 +95,7 @@ static const struct sonde_import_format *detect(const uint8_t *bytes, size_t siz
 	return best;
 }
 
-/* The format asked for, or found. */
+/* Determines the format: the requested one, or the detected one. */
 static int choose(const struct sonde_import_format **out, struct sonde_import_job *job)
 {
 	const char *name = sonde_input_name(job->input);

@@ -1,8 +1,8 @@
-/* import.h: files of other profilers made into recordings, which everything else reads as any other.
+/* import.h: converts files of other profilers into recordings, which are then read like any other recording.
  *
- * What a format has no place for here, and what a recording needs and the file does not tell, is said in INFO keys:
- * `import.from`, and `import.note.1` and so on, with which every report begins (docs/IMPORT.md). Files are hostile
- * input: memory is bounded, and what is too big is called that.
+ * INFO keys report what could not be represented and what a recording needs but the file lacks: `import.from`, and
+ * `import.note.1` and so on, with which every report begins (docs/IMPORT.md). Files are hostile input: memory is
+ * limited, and a file that exceeds a limit is rejected as too big.
  */
 #ifndef SONDE_IMPORT_IMPORT_H
 #define SONDE_IMPORT_IMPORT_H
@@ -12,15 +12,14 @@
 
 struct sonde_import_options {
 	const char *path;   /* "-" = standard input */
-	const char *format; /* a name of sonde_import_formats; NULL = by what is in the file */
-	const char *type;   /* pprof: which of a profile's values; NULL = the one of CPU time */
-	const char *folder; /* for temporary files, which have no name; NULL = $TMPDIR or /tmp */
-	int fd;             /* of the new file, empty, open for reading and writing */
-	const char *name;   /* of it, for messages */
+	const char *format; /* a name in sonde_import_formats; NULL = detect */
+	const char *type;   /* pprof: which value of the profile; NULL = CPU time */
+	const char *folder; /* for unnamed temporary files; NULL = $TMPDIR or /tmp */
+	int fd;             /* new file, empty, open for reading and writing */
+	const char *name;   /* its name, for messages */
 };
 
-/* What was made, for whoever tells of it. `format` is static; `notes` are to be freed with
- * sonde_import_result_fini(). */
+/* Statistics for the caller's message. `format` is static; free `notes` with sonde_import_result_fini(). */
 struct sonde_import_result {
 	const char *format;
 	uint64_t samples, zones, spans, marks, values, lost;
@@ -28,24 +27,25 @@ struct sonde_import_result {
 	size_t note_count;
 };
 
-/* 0, or a negative errno with a sentence: -EBADMSG where the file is none that can be read, -EFBIG where it is too big,
- * -ENOSYS where this build cannot read it, -EINVAL where the options make no sense. What was written then is of no use.
- */
+/* Returns 0 or a negative errno with a message: -EBADMSG if the file is not readable as any format, -EFBIG if it is too
+ * big, -ENOSYS if this build cannot read the format, -EINVAL for invalid options. After an error the output is
+ * unusable. */
 int sonde_import(struct sonde_import_result *out, const struct sonde_import_options *options);
 void sonde_import_result_fini(struct sonde_import_result *result);
 
-/* What a file is that can be imported, by its first bytes: static, "a pprof profile"; NULL = nothing that is known, or
- * no regular file, which may leave another sentence of an error. */
+/* Detects an importable file from its first bytes: a static title, "a pprof profile"; NULL = unknown or not a regular
+ * file (the thread's error message may change). */
 const char *sonde_import_title(const char *path);
 
 struct sonde_input;
 struct sonde_import_job;
 
-/* A format: one file, one row in formats.def. */
+/* A format: one source file and one row in formats.def. */
 struct sonde_import_format {
 	const char *name;  /* "chrome", for --from */
 	const char *title; /* "trace events (Chrome, Perfetto, PyTorch)" */
-	/* By the file's first bytes, uncompressed; gz: they were compressed. How sure: 0 = no, 3 = a magic number. */
+	/* Checks the file's first bytes, uncompressed; gz: they were compressed. Returns the confidence: 0 = no, 3 =
+	 * magic number. */
 	int (*matches)(const uint8_t *bytes, size_t size_b, int gz);
 	int (*run)(struct sonde_import_job *job);
 };

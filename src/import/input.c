@@ -1,4 +1,4 @@
-/* input.c: pread, and zlib's inflate where the file begins as gzip does (input.h). */
+/* input.c: reads with pread, and with zlib's inflate if the file starts as gzip does (input.h). */
 #include "import/input.h"
 
 #include <errno.h>
@@ -13,15 +13,15 @@
 #include "util/error.h"
 
 enum { STORED_B = 256 << 10, WINDOW_B = 1 << 20, WINDOW_GZIP = 15 + 16 };
-/* Unpacking more than this, and so many times the file's size, is refused: real traces and profiles shrink to a tenth,
- * seldom a fiftieth; what was made to fill memory and disks, to a thousandth. */
+/* Rejects input that unpacks to more than this and to this multiple of the file size: real traces and profiles shrink
+ * to a tenth, rarely to a fiftieth; compression bombs, to a thousandth. */
 enum { BOMB_B = 256 << 20, BOMB_FACTOR = 200 };
 
 struct sonde_input {
 	int fd;
 	char *name;
 	uint64_t size_b, changed_ns;
-	uint64_t at; /* of the next stored byte to be read */
+	uint64_t at; /* offset of the next stored byte to read */
 	uint64_t unpacked_b;
 	int is_gz, is_cut, is_over;
 	z_stream stream;
@@ -95,7 +95,7 @@ static ssize_t whole_write(int fd, const uint8_t *from, size_t size_b, const cha
 	return 0;
 }
 
-/* A pipe becomes a file. */
+/* Copies a pipe into a file. */
 static int copy(struct sonde_input *input, const char *folder)
 {
 	int fd = sonde_input_scratch(folder);
@@ -126,7 +126,7 @@ static int stat_fill(struct sonde_input *input, const char *folder)
 		return sonde_error(errno, "%s: %s", input->name, strerror(errno));
 	if (S_ISDIR(status.st_mode))
 		return sonde_error(EISDIR, "%s is a folder, not a file", input->name);
-	if (S_ISBLK(status.st_mode) || (S_ISCHR(status.st_mode) && !isatty(input->fd))) /* /dev/zero has no end */
+	if (S_ISBLK(status.st_mode) || (S_ISCHR(status.st_mode) && !isatty(input->fd))) /* /dev/zero is infinite */
 		return sonde_error(ENODEV, "%s is a device, not a file", input->name);
 	if (!S_ISREG(status.st_mode)) {
 		int error = copy(input, folder);
@@ -203,7 +203,7 @@ static ssize_t stored_read(struct sonde_input *input, void *to, size_t size_b)
 	return got_b;
 }
 
-/* More compressed bytes; 0 = there are none. */
+/* Reads more compressed bytes; 0 = end of file. */
 static ssize_t refill(struct sonde_input *input)
 {
 	ssize_t got_b = stored_read(input, input->stored, STORED_B);
@@ -214,7 +214,7 @@ static ssize_t refill(struct sonde_input *input)
 	return got_b;
 }
 
-/* Behind the end of one stream another may begin, as gzip's own files may have. */
+/* Another gzip stream may follow the end of one; gzip itself writes such files. */
 static int next_member(struct sonde_input *input)
 {
 	if (!input->stream.avail_in) {

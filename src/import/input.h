@@ -1,7 +1,7 @@
-/* input.h: the bytes of a file that is imported: in their order and uncompressed, or anywhere in it.
+/* input.h: reads the imported file: sequentially and uncompressed, or at any offset.
  *
- * The file is read, never mapped: mapped, one that is cut short meanwhile would kill us. A pipe is copied into a file
- * without a name first. One thread.
+ * The file is read rather than mapped, because truncating a mapped file would kill us with SIGBUS. A pipe is first
+ * copied into an unnamed file. One thread.
  */
 #ifndef SONDE_IMPORT_INPUT_H
 #define SONDE_IMPORT_INPUT_H
@@ -12,7 +12,7 @@
 
 struct sonde_input;
 
-/* `path` "-" = standard input. `folder`: for a copy of what is no file. */
+/* `path` "-" = standard input. `folder`: for a copy of anything that is not a regular file. */
 int sonde_input_open(struct sonde_input **out, const char *path, const char *folder);
 void sonde_input_close(struct sonde_input *input);
 
@@ -21,16 +21,16 @@ uint64_t sonde_input_size_b(const struct sonde_input *input);  /* as stored */
 uint64_t sonde_input_changed_ns(const struct sonde_input *input);
 int sonde_input_is_gz(const struct sonde_input *input);
 
-/* The next bytes, uncompressed: how many, 0 at the end, or a negative errno: -EFBIG for a compression bomb. */
+/* Reads the next uncompressed bytes: their number, 0 at the end, or a negative errno; -EFBIG for a compression bomb. */
 ssize_t sonde_input_read(struct sonde_input *input, void *to, size_t size_b);
-/* The compressed stream ended before its end: what was read is its beginning. */
+/* True if the compressed stream is truncated: what was read is its beginning. */
 int sonde_input_is_cut(const struct sonde_input *input);
 int sonde_input_rewind(struct sonde_input *input);
 
-/* Bytes as stored; fewer at the end of the file. Near each other they come out of one window. */
+/* Reads stored bytes; fewer at the end of the file. Nearby reads are served from one buffered window. */
 ssize_t sonde_input_at(struct sonde_input *input, uint64_t offset, void *to, size_t size_b);
 
-/* A file without a name in `folder` (NULL = $TMPDIR, or /tmp); its descriptor, or a negative errno. */
+/* Creates an unnamed file in `folder` (NULL = $TMPDIR or /tmp); returns its descriptor or a negative errno. */
 int sonde_input_scratch(const char *folder);
 
 #endif

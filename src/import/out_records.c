@@ -1,5 +1,5 @@
-/* out_records.c: the tables of the recording that an import makes (out.h). Strings, modules and stacks are interned as
- * a recorder does. */
+/* out_records.c: the tables of the imported recording (out.h). Strings, modules and stacks are interned, as in a
+ * recorder. */
 #include "import/out.h"
 
 #include <errno.h>

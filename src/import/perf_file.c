@@ -1,5 +1,5 @@
-/* perf_file.c: the head of perf.data, its features and the places of its records (perf.h). Records of several CPUs
- * stand in no order: what is kept of each is where it is and when it was, and that is sorted. */
+/* perf_file.c: reads the head of perf.data, its features and the offsets of its records (perf.h). Records of several
+ * CPUs are not in time order, so an index of offsets and times is kept and sorted. */
 #include <elf.h>
 #include <errno.h>
 #include <stdlib.h>
@@ -18,7 +18,7 @@ enum {
 	FEATURE_COMMAND = 11,
 	FEATURE_CLOCK = 29
 };
-enum { /* of perf, not of the kernel */
+enum { /* user-space perf types, not the kernel's */
        RECORD_ATTR = 64,
        RECORD_TRACING_DATA = 66,
        RECORD_BUILD_ID = 67,
@@ -64,7 +64,7 @@ int sonde_perf_record(struct sonde_perf *perf, uint64_t offset, uint8_t *out)
 
 /* --- events ------------------------------------------------------------------------------------------------------- */
 
-/* An event's description, of which an older or newer perf has less or more, and its ids. */
+/* Adds an event's attr, which other versions of perf may write longer or shorter, and its ids. */
 static int attr_add(struct sonde_perf *perf, const uint8_t *bytes, size_t size_b, const uint64_t *ids, size_t id_count)
 {
 	if (perf->attr_count == SONDE_PERF_ATTRS_MAX)
@@ -88,7 +88,7 @@ static int attrs_read(struct sonde_perf *perf, const struct file_head *head)
 		return sonde_error(EBADMSG, "%s: event descriptions of %llu bytes are impossible",
 				   sonde_input_name(perf->job->input), (unsigned long long)head->attr_b);
 	size_t attr_b = head->attr_b - sizeof of;
-	uint64_t left = IDS_MAX; /* of all events together */
+	uint64_t left = IDS_MAX; /* shared by all events */
 	int error = 0;
 	for (uint64_t i = 0; !error && i < head->attrs.size_b / head->attr_b; i++) {
 		error = at_read(perf, head->attrs.at + i * head->attr_b, bytes, head->attr_b);
@@ -107,7 +107,7 @@ static int attrs_read(struct sonde_perf *perf, const struct file_head *head)
 	return error;
 }
 
-/* A record of a pipe: the description's own size says where its ids begin. */
+/* An attr record of a pipe: the size within the attr tells where the ids begin. */
 static int attr_record(struct sonde_perf *perf, const uint8_t *record, size_t size_b)
 {
 	uint32_t attr_b = 0;
@@ -124,7 +124,7 @@ static int attr_record(struct sonde_perf *perf, const uint8_t *record, size_t si
 
 /* --- features ----------------------------------------------------------------------------------------------------- */
 
-/* A build_id_event: head, pid, 24 bytes of id, the path. */
+/* A build_id_event: header, pid, 24 bytes of id, the path. */
 static int build_id_add(struct sonde_perf *perf, const uint8_t *event, size_t size_b)
 {
 	struct perf_event_header head;
@@ -251,7 +251,7 @@ static int sample_count(struct sonde_perf *perf, const uint8_t *record, size_t s
 	return 1;
 }
 
-/* How many bytes without a record's head follow it. */
+/* Number of bytes without a record header that follow a record. */
 static uint64_t tail_of(const uint8_t *record, size_t size_b)
 {
 	struct perf_event_header head;

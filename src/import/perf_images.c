@@ -1,5 +1,5 @@
-/* perf_images.c: what was mapped where, the addresses of the modules' files, and names of the kernel's (perf_replay.h).
- */
+/* perf_images.c: mappings, conversion of addresses to those of the modules' files, and kernel symbols
+ * (perf_replay.h). */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -181,8 +181,8 @@ static int by_address(const void *left, const void *right)
 	return a < b ? -1 : a > b;
 }
 
-/* Whether the file is of the kernel that runs here, at the same place: its symbol _text lies where perf saw it begin.
- */
+/* True if the file is from the running kernel, loaded at the same address: its symbol _text is where perf saw the
+ * kernel start. */
 static int is_this_kernel(const struct sonde_perf_replay *replay)
 {
 	uint8_t notes[4096], id[SONDE_BUILD_ID_MAX_B];

@@ -1,9 +1,9 @@
-/* perf_import.c: perf.data, as perf record writes it into a file or a pipe.
+/* perf_import.c: imports perf.data, as written by perf record to a file or a pipe.
  *
- * Records are taken in the order of time: who was mapped where, who forked, executed and ended, and samples, whose
- * addresses become those of the modules' files, as a recorder makes them. One event gives the CPU time: cpu-clock or
- * task-clock, whose periods are ns; else the first, and then time is an estimate, which is said. Symbols are looked up
- * by whoever reads the recording, but the kernel's, which are this kernel's alone.
+ * Records are handled in time order: mappings, forks, execs and exits, and samples, whose addresses are converted to
+ * those of the modules' files, as a recorder does. One event provides CPU time: cpu-clock or task-clock, whose periods
+ * are in ns; otherwise the first event, and then time is estimated, which a note states. Symbols are looked up when the
+ * recording is read, except those of the kernel, which are valid only for the kernel now running.
  */
 #include "import/perf.h"
 
@@ -15,12 +15,12 @@
 #include "util/error.h"
 
 enum { DEPTH_MAX = 4096 };
-#define WEIGHT_MAX (UINT64_C(1) << 50) /* of a sample: 13 days */
+#define WEIGHT_MAX (UINT64_C(1) << 50) /* weight of a sample: 13 days */
 
 /* --- samples ------------------------------------------------------------------------------------------------------ */
 
-/* A chain is the innermost address first, with marks where another context begins; behind each mark stands the address
- * where it was left, all others are return addresses. */
+/* A call chain lists the innermost address first, with markers at changes of context. The address after a marker is the
+ * instruction pointer of that context; all others are return addresses. */
 static size_t chain_read(struct sonde_perf_replay *replay, const struct sonde_perf_sample *sample, size_t *user_count)
 {
 	size_t count = 0, user = 0;
@@ -32,7 +32,7 @@ static size_t chain_read(struct sonde_perf_replay *replay, const struct sonde_pe
 			first = 1;
 			continue;
 		}
-		if (!address) /* where frame pointers end */
+		if (!address) /* end of the frame-pointer chain */
 			continue;
 		unsigned back = !first;
 		user += !in_kernel;
@@ -45,7 +45,7 @@ static size_t chain_read(struct sonde_perf_replay *replay, const struct sonde_pe
 	return count;
 }
 
-/* A thread of the kernel's own has no user code. */
+/* A kernel thread has no user code. */
 static int is_kernel_task(struct sonde_perf_replay *replay, const struct sonde_perf_sample *sample)
 {
 	const struct sonde_perf_process *process = sonde_perf_process_of(replay, sample->pid, sample->time_ns);
@@ -140,7 +140,7 @@ static int records_take(struct sonde_perf_replay *replay)
 	return replay->error ? replay->error : replay->job->out.error;
 }
 
-/* --- which event -------------------------------------------------------------------------------------------------- */
+/* --- choice of the event ------------------------------------------------------------------------------------------ */
 
 static int is_clock(const struct perf_event_attr *attr)
 {
@@ -175,8 +175,8 @@ static uint32_t attr_choose(const struct sonde_perf *perf)
 	return 0;
 }
 
-/* What a sample weighs: ns where the event counts them; else of all samples' time, their number over the rate asked
- * for, the part that is its period's of all periods. */
+/* Chooses the event, and the weight of its samples: the period if it is in ns. Otherwise the total time is the number
+ * of samples divided by the requested rate, and each sample gets a share in proportion to its period. */
 static void event_choose(struct sonde_perf_replay *replay)
 {
 	struct sonde_perf *perf = replay->perf;
@@ -218,7 +218,7 @@ static void event_choose(struct sonde_perf_replay *replay)
 				       event_name(&perf->attrs[i].attr, name));
 }
 
-/* --- all of it ---------------------------------------------------------------------------------------------------- */
+/* --- all data ----------------------------------------------------------------------------------------------------- */
 
 static void notes(struct sonde_perf_replay *replay)
 {
@@ -279,7 +279,7 @@ static int write_all(struct sonde_perf *perf, struct sonde_perf_replay *replay)
 	int error = sonde_out_begin(job, SONDE_PERF_START_NS, real_of(perf), perf->machine);
 	if (error)
 		return error;
-	sonde_out_info(&job->out, "host.boot_id", "not known"); /* nobody takes this machine's symbols for that one's */
+	sonde_out_info(&job->out, "host.boot_id", "not known"); /* prevents symbol look-ups on this machine's kernel */
 	event_choose(replay);
 	error = records_take(replay);
 	if (error)

@@ -1,4 +1,4 @@
-/* perf_maps.c: mappings as sorted rows that lie apart (perf.h). */
+/* perf_maps.c: mappings as sorted rows without overlaps (perf.h). */
 #include <errno.h>
 #include <stdlib.h>
 
@@ -21,7 +21,7 @@ static int reserve(struct sonde_perf_maps *maps, uint32_t more)
 	return 0;
 }
 
-/* The first row that ends behind the address. */
+/* The first row that ends after the address. */
 static size_t first_behind(const struct sonde_perf_maps *maps, uint64_t address)
 {
 	return SONDE_SEARCH(i, 0, maps->count, maps->rows[i].end <= address);

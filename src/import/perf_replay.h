@@ -1,7 +1,7 @@
-/* perf_replay.h: the state that records of a perf.data are taken in, for perf.c (samples), perf_tasks.c (who ran) and
- * perf_images.c (what was mapped, and whose addresses are met).
+/* perf_replay.h: the state while records of a perf.data are replayed, shared by perf_import.c (samples), perf_tasks.c
+ * (processes and threads) and perf_images.c (mappings and addresses).
  *
- * Errors stick in `error`; what is not kept is counted, and said at the end. One thread.
+ * Errors are sticky in `error`; dropped data is counted and reported at the end. One thread.
  */
 #ifndef SONDE_IMPORT_PERF_REPLAY_H
 #define SONDE_IMPORT_PERF_REPLAY_H
@@ -12,10 +12,10 @@
 
 enum { SONDE_PERF_START_NS = 1000000000 };
 #define SONDE_PERF_NO_PID UINT32_MAX
-#define SONDE_PERF_REPLAY_MAPS_MAX_B ((uint64_t)1 << 30) /* of all processes */
+#define SONDE_PERF_REPLAY_MAPS_MAX_B ((uint64_t)1 << 30) /* for all processes */
 
 struct sonde_perf_process {
-	uint32_t id, pid, parent, name; /* name: a string */
+	uint32_t id, pid, parent, name; /* name: id of a string */
 	uint64_t start_ns;
 	struct sonde_perf_maps maps;
 };
@@ -29,22 +29,22 @@ struct sonde_perf_replay {
 	struct sonde_perf *perf;
 	struct sonde_import_job *job;
 	struct sonde_import_elves elves;
-	struct sonde_perf_process *processes; /* id − 1 */
+	struct sonde_perf_process *processes; /* index: id − 1 */
 	uint32_t process_count, process_cap;
-	struct sonde_perf_thread *threads; /* id − 1 */
+	struct sonde_perf_thread *threads; /* index: id − 1 */
 	uint32_t thread_count, thread_cap;
 	struct sonde_map alive, alive_threads, image_map; /* pid, tid, path → id */
 	struct sonde_perf_image **images;
 	uint32_t image_count, image_cap;
 	struct sonde_perf_maps kernel;
 	uint64_t maps_b;
-	struct sonde_perf_image *core; /* the kernel itself */
+	struct sonde_perf_image *core; /* the kernel image itself */
 	uint64_t kernel_start;
 	uint64_t *kernel_addresses;
 	struct sonde_map kernel_seen;
 	uint32_t kernel_count, kernel_cap;
-	struct sonde_trie_frame *frames;     /* DEPTH_MAX */
-	double estimate;                     /* ns a unit of period; 0 = each sample weighs `each_ns` */
+	struct sonde_trie_frame *frames; /* DEPTH_MAX */
+	double estimate;                 /* ns per unit of period; 0 = each sample counts `each_ns` */
 	uint64_t each_ns;
 	uint64_t other, idle, stacks, chainless, chained, deep, unmapped, maps_lost, broken, clamped, lost;
 	int error;
@@ -74,15 +74,16 @@ static inline uint64_t sonde_perf_u64(const uint8_t *record, size_t at)
 	return value;
 }
 
-/* Room for one row more, doubling. -ENOMEM sticks. */
+/* Makes space for one more row by doubling. -ENOMEM is sticky. */
 int sonde_perf_grow(struct sonde_perf_replay *replay, void *rows, uint32_t count, uint32_t *cap, size_t row_b);
 
 /* --- perf_tasks.c: processes and threads -------------------------------------------------------------------------- */
 
-/* Who has that pid now, made when it is new; NULL: an error sticks. Pointers last until the next is made. */
+/* The process that currently has that pid, created if new; NULL = sticky error. Valid until the next process is
+ * created. */
 struct sonde_perf_process *sonde_perf_process_of(struct sonde_perf_replay *replay, uint32_t pid, uint64_t time_ns);
 uint32_t sonde_perf_thread_of(struct sonde_perf_replay *replay, uint32_t pid, uint32_t tid, uint64_t time_ns);
-/* Records; `record` has at least a head. */
+/* Handle one record each; `record` has at least a head. */
 void sonde_perf_comm_take(struct sonde_perf_replay *replay, const uint8_t *record, size_t size_b, uint64_t time_ns);
 void sonde_perf_fork_take(struct sonde_perf_replay *replay, const uint8_t *record, size_t size_b, uint64_t time_ns);
 void sonde_perf_exit_take(struct sonde_perf_replay *replay, const uint8_t *record, size_t size_b, uint64_t time_ns);
@@ -90,12 +91,12 @@ void sonde_perf_exit_take(struct sonde_perf_replay *replay, const uint8_t *recor
 /* --- perf_images.c: mappings and addresses ------------------------------------------------------------------------ */
 
 void sonde_perf_map_take(struct sonde_perf_replay *replay, const uint8_t *record, size_t size_b, uint64_t time_ns);
-/* Kernel addresses are kept as they are; those met are named when all have been read. */
+/* Kernel addresses are stored unchanged; those that occur are symbolised at the end. */
 struct sonde_trie_frame sonde_perf_kernel_frame(struct sonde_perf_replay *replay, uint64_t address);
-/* `back`: 1 of a return address, which may stand behind the last instruction of its function. */
+/* `back`: 1 for a return address, which may lie after the last instruction of its function; otherwise 0. */
 struct sonde_trie_frame sonde_perf_user_frame(struct sonde_perf_replay *replay, uint32_t pid, uint64_t address,
 					      unsigned back);
-/* Symbols of the kernel's addresses, where it is the one that runs here. */
+/* Symbolises kernel addresses if the recorded kernel is the running one. */
 void sonde_perf_kernel_name(struct sonde_perf_replay *replay);
 
 #endif

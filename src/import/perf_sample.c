@@ -1,4 +1,4 @@
-/* perf_sample.c: fields of a sample, which stand one after the other as its event's sample_type says (perf.h). */
+/* perf_sample.c: parses a sample, whose fields follow one another as the event's sample_type specifies (perf.h). */
 #include <errno.h>
 
 #include "base/hash.h"
@@ -50,7 +50,7 @@ static void skip_read(struct fields *fields, uint64_t format)
 		skip(fields, times + count * each);
 }
 
-/* Which event it is of: by its id, which stands first or, in older files, where the first event has it. */
+/* The event of a record, by its id: it comes first or, in older files, at the position given by the first event. */
 static uint32_t attr_of(const struct sonde_perf *perf, const uint8_t *body, size_t size_b)
 {
 	uint64_t type = perf->attrs[0].attr.sample_type, id = 0;
@@ -105,7 +105,7 @@ int sonde_perf_sample_read(const struct sonde_perf *perf, const uint8_t *record,
 	return fields.broken ? -EBADMSG : 0;
 }
 
-/* In records that are no samples who and when stand at the end, where the events were asked for that. */
+/* In records other than samples, pid, tid and time come at the end, if the event has sample_id_all. */
 uint64_t sonde_perf_time(const struct sonde_perf *perf, const uint8_t *record, size_t size_b)
 {
 	struct perf_event_header head;

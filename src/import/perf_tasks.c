@@ -1,4 +1,4 @@
-/* perf_tasks.c: who ran: processes and threads, as records of names, forks and ends tell of them (perf_replay.h). */
+/* perf_tasks.c: processes and threads, from comm, fork and exit records (perf_replay.h). */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -119,7 +119,7 @@ void sonde_perf_fork_take(struct sonde_perf_replay *replay, const uint8_t *recor
 			thread_new(replay, process, tid, string_of(replay, process->name), time_ns);
 		return;
 	}
-	/* perf tells of those that were there before by a fork from whoever is their parent, too */
+	/* for processes that already existed, perf also reports a fork from their current parent */
 	struct sonde_perf_process *parent = sonde_perf_process_of(replay, parent_pid, time_ns);
 	uint32_t parent_id = parent ? parent->id : 0;
 	if (!parent)

@@ -1,10 +1,11 @@
-/* pprof.c: google/pprof's profile.proto, gzipped or not: Go, gperftools, async-profiler, py-spy and many others.
+/* pprof.c: imports google/pprof's profile.proto, gzipped or not: Go, gperftools, async-profiler, py-spy and many
+ * others.
  *
- * One of the profile's values becomes samples with a weight in ns (pprof.h says which). A stack that stands for n
- * samples becomes n of them, of equal weight, so that what is counted of samples is right; the profile does not say
- * when they were taken, so they lie one after the other. Locations keep module, address, functions, files and lines;
- * those without an address, or with one that another location has too, get one in a module of names. Field numbers:
- * profile.proto of github.com/google/pprof.
+ * One of the profile's values becomes samples with a weight in ns (pprof.h describes which). A stack that stands for n
+ * samples becomes n samples of equal weight, so that sample counts are right. The profile has no sample times, so
+ * samples follow one another. Locations keep module, address, functions, files and lines; those without an address, or
+ * with the address of another location, get one in a module made for names. Field numbers: profile.proto of
+ * github.com/google/pprof.
  */
 #include "import/pprof.h"
 
@@ -20,7 +21,7 @@
 
 enum { DEPTH_MAX = 16384, LINES_MAX = 64, NAME_MAX_B = 4096, THREADS_MAX = 65536 };
 enum { START_NS = 1000000000 };
-#define NAMELESS UINT64_C(0x100000000) /* addresses of locations without one, behind those of names */
+#define NAMELESS UINT64_C(0x100000000) /* addresses of locations without one, above those of names */
 #define TOTAL_MAX (UINT64_C(1) << 62)
 
 struct thread {
@@ -44,7 +45,7 @@ struct samples {
 
 /* --- locations ---------------------------------------------------------------------------------------------------- */
 
-/* A function's texts, once. */
+/* Writes the strings of a function, once. */
 static void function_write(struct samples *samples, struct sonde_pprof_function *function)
 {
 	struct sonde_pprof *pprof = samples->pprof;
@@ -59,7 +60,7 @@ static void function_write(struct samples *samples, struct sonde_pprof_function 
 	    sonde_out_text(&samples->job->out, sonde_pprof_text(pprof, function->file, text, sizeof text));
 }
 
-/* The lines of a location, innermost first; how many. */
+/* Reads the lines of a location, innermost first; returns their number. */
 static uint32_t places_read(struct samples *samples, const struct sonde_pprof_location *location,
 			    struct sonde_meta_location *places)
 {
@@ -116,7 +117,7 @@ static uint32_t module_of(struct samples *samples, struct sonde_pprof_mapping *m
 	return mapping->module;
 }
 
-/* Addresses of `sonde export` are those of the file already. */
+/* In profiles from `sonde export`, addresses are already those of the file. */
 static uint64_t address_of(struct samples *samples, const struct sonde_pprof_mapping *mapping, uint64_t address)
 {
 	char path[NAME_MAX_B], text[64];
@@ -149,7 +150,7 @@ static struct sonde_trie_frame frame_of(struct samples *samples, struct sonde_pp
 	}
 	uint32_t count = places_read(samples, location, places);
 	if (!frame.module) {
-		sonde_out_name(out, "[unknown]", NULL, 0); /* makes the module */
+		sonde_out_name(out, "[unknown]", NULL, 0); /* creates the module */
 		frame = (struct sonde_trie_frame){.module = out->names_module, .address = NAMELESS + index};
 	}
 	if (count)
@@ -218,7 +219,7 @@ static const char *string_of(const struct sonde_out *out, uint32_t id)
 	return id ? out->strings.rows[id - 1].text : "";
 }
 
-/* The process of another thread with the same number and name. */
+/* The process of another thread with the same pid and process name, or a new one. */
 static uint32_t process_of(struct samples *samples, const struct thread *wanted, const char *fallback)
 {
 	struct sonde_out *out = &samples->job->out;
@@ -424,7 +425,7 @@ static int run(struct sonde_import_job *job)
 	return error;
 }
 
-/* No magic number: fields of a profile with their wire types, the first of them most often a type of values. */
+/* No magic number: checks fields of a profile and their wire types; the first field is mostly a value type. */
 static int matches(const uint8_t *bytes, size_t size_b, int gz)
 {
 	struct sonde_proto in = sonde_proto_of(bytes, size_b);

@@ -1,5 +1,5 @@
-/* pprof_tables.c: a profile.proto into tables that point into its bytes (pprof.h). Strings and functions may stand
- * behind the samples that need them, so all of it is in memory, uncompressed; the caller limits memory. */
+/* pprof_tables.c: parses a profile.proto into tables that point into its bytes (pprof.h). Strings and functions may
+ * follow the samples that use them, so the whole uncompressed profile is in memory; the caller limits memory. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -36,7 +36,7 @@ static int grow(void **rows, size_t count, size_t *cap, size_t row_b)
 	return 0;
 }
 
-/* Adds a row whose first member is its id. */
+/* Adds a row, which starts with its id. */
 static int row_add(struct sonde_pprof_rows *rows, const void *row, size_t row_b)
 {
 	uint64_t id;
@@ -91,7 +91,7 @@ static struct sonde_pprof_type type_of(const struct sonde_proto *field, int *bro
 	return type;
 }
 
-/* Numbers of a message's fields 1 … count into `out`. */
+/* Reads the numbers of a message's fields 1 … count into `out`. */
 static void numbers_of(const struct sonde_proto *field, uint64_t *out, uint32_t count, int *broken)
 {
 	struct sonde_proto in = sonde_proto_of(field->bytes, field->bytes_b);
@@ -192,8 +192,8 @@ static uint64_t greater(uint64_t a, uint64_t b)
 	return a > b ? a : b;
 }
 
-/* The greatest number of a text that the tables ask for: texts come last in most profiles, so that one that is cut off
- * between two fields lacks some. */
+/* The largest string index that the tables use. Strings come last in most profiles, so a profile truncated between two
+ * fields lacks some. */
 static uint64_t text_last(const struct sonde_pprof *pprof)
 {
 	const struct sonde_pprof_mapping *mappings = pprof->mappings.rows;
@@ -233,7 +233,7 @@ void sonde_pprof_fini(struct sonde_pprof *pprof)
 	free(pprof->bytes);
 }
 
-/* --- which value -------------------------------------------------------------------------------------------------- */
+/* --- choice of the value ------------------------------------------------------------------------------------------ */
 
 static double unit_ns(const char *unit)
 {
@@ -271,7 +271,7 @@ static int cannot_choose(const struct sonde_pprof *pprof, const char *why)
 			   *all ? strcat(all, "; choose one with --type") : "no named value types");
 }
 
-/* What one of the unit weighs, and what has to be said of that. */
+/* Determines the weight of a unit, and adds a note if it is not CPU time. */
 static void weigh(struct sonde_pprof *pprof)
 {
 	char unit[64], type[128];
@@ -298,8 +298,8 @@ static void weigh(struct sonde_pprof *pprof)
 		       type, bytes ? "B" : "count", bytes ? "ns" : "ms");
 }
 
-/* A period tells how many samples a value stands for where both are times: that of Go's locks counts waits, that of its
- * heap bytes between samples, which have been scaled up since. */
+/* The period gives the number of samples that a value stands for only if both are times: in Go's lock profiles it
+ * counts waits; in Go's heap profiles it is bytes between samples, and values are already scaled up. */
 static void period_weigh(struct sonde_pprof *pprof)
 {
 	char unit[64];

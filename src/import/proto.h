@@ -1,6 +1,6 @@
-/* proto.h: reading the wire format of Protocol Buffers out of bounded bytes: one field after the other.
+/* proto.h: reads the Protocol Buffers wire format from a bounded buffer, one field at a time.
  *
- * Nothing is believed: a length beyond the end, a group or a cut-off number ends the reading with an error.
+ * Input is untrusted: a length beyond the end, a group or a truncated number ends reading with an error.
  */
 #ifndef SONDE_IMPORT_PROTO_H
 #define SONDE_IMPORT_PROTO_H
@@ -14,7 +14,7 @@
 struct sonde_proto {
 	const uint8_t *at, *end;
 	int broken;
-	/* The field that was read last: a number, or bytes. */
+	/* The field read last: a number, or bytes. */
 	uint32_t field;
 	int is_bytes;
 	uint64_t number;
@@ -43,7 +43,7 @@ static inline int sonde_proto_fixed(struct sonde_proto *proto, size_t size_b)
 	return 1;
 }
 
-/* 1: a field; 0: the end, or broken. */
+/* Reads the next field: 1, or 0 at the end or if malformed. */
 static inline int sonde_proto_next(struct sonde_proto *proto)
 {
 	uint64_t tag, size_b;
@@ -75,7 +75,7 @@ static inline int sonde_proto_next(struct sonde_proto *proto)
 	}
 }
 
-/* The numbers of a repeated field, packed or alone: into `out` up to `max`; how many it has. */
+/* Copies up to `max` numbers of a repeated field, packed or not, into `out`; returns how many the field has. */
 static inline size_t sonde_proto_numbers(const struct sonde_proto *proto, uint64_t *out, size_t count, size_t max)
 {
 	if (!proto->is_bytes) {

@@ -1,7 +1,6 @@
-/* rows.c: samples, zones and events of an import into chunks (out.h).
+/* rows.c: encodes samples, zones and events of an import into chunks (out.h).
  *
- * Zones come thread by thread and are paired while they pass, so that what a chunk says of itself is what its body adds
- * up to.
+ * Zones come thread by thread and are paired as they are added, so that the summary of a chunk agrees with its body.
  */
 #include "import/rows.h"
 
@@ -108,7 +107,7 @@ static void zones_flush(struct sonde_out *out)
 	sonde_buf_fini(&summary);
 }
 
-/* Sums have a row for each site of the chunk: as many as fit into a summary. */
+/* Sums need a row for each site of the chunk: reserves as many as fit into a summary. */
 static int stats_reserve(struct sonde_out *out)
 {
 	struct sonde_out_zones *zones = out->zones;

@@ -1,4 +1,4 @@
-/* text.h: whether bytes are text, and begin as JSON does. */
+/* text.h: whether bytes are text, and whether they look like JSON. */
 #ifndef SONDE_IMPORT_TEXT_H
 #define SONDE_IMPORT_TEXT_H
 
@@ -21,7 +21,7 @@ static inline size_t sonde_text_space(const uint8_t *bytes, size_t size_b)
 	return at;
 }
 
-/* Whether an object begins, or a list of objects. Folded stacks may begin with "[unknown];" or "{lambda};". */
+/* True if an object, or a list of objects, begins here. Folded stacks may begin with "[unknown];" or "{lambda};". */
 static inline int sonde_text_is_json(const uint8_t *bytes, size_t size_b)
 {
 	size_t at = sonde_text_space(bytes, size_b);

@@ -1,4 +1,4 @@
-/* yajl.c: finds yajl when trace events are read (yajl.h). */
+/* yajl.c: loads yajl when trace events are read (yajl.h). */
 #include "import/yajl.h"
 
 #include <dlfcn.h>
@@ -10,7 +10,7 @@
 
 #define LIBRARY "libyajl.so.2"
 
-/* A text of 16 MB, as it stands and decoded, each in a buffer that is doubled. */
+/* For a text of 16 MB, raw and decoded, each in a buffer that grows by doubling. */
 enum { RESERVE_B = 64 << 20 };
 
 struct sonde_yajl sonde_yajl;
@@ -66,7 +66,7 @@ static void release(void *context, void *at)
 
 int sonde_yajl_memory_init(struct sonde_yajl_memory *memory)
 {
-	*memory = (struct sonde_yajl_memory){.reserve = malloc(RESERVE_B)}; /* not touched: it takes no RSS */
+	*memory = (struct sonde_yajl_memory){.reserve = malloc(RESERVE_B)}; /* untouched memory does not count in RSS */
 	if (!memory->reserve)
 		return sonde_error(ENOMEM, "out of memory for JSON");
 	memory->functions = (yajl_alloc_funcs){.malloc = allocate, .realloc = resize, .free = release, .ctx = memory};

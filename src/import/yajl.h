@@ -1,5 +1,5 @@
-/* yajl.h: the functions of yajl that trace events are read with, found by name in libyajl.so.2 when a file is read: no
- * other command waits for it. */
+/* yajl.h: the yajl functions that read trace events, resolved in libyajl.so.2 when a file is read, so that other
+ * commands need not load it. */
 #ifndef SONDE_IMPORT_YAJL_H
 #define SONDE_IMPORT_YAJL_H
 
@@ -21,21 +21,21 @@ struct sonde_yajl {
 #undef SONDE_YAJL_DECLARE
 };
 
-/* Filled in by sonde_yajl_load(), and never changed after that. */
+/* Set by sonde_yajl_load(), constant afterwards. */
 extern struct sonde_yajl sonde_yajl;
 
-/* Memory for a parser of yajl, which writes to what its allocation returned without a look: when there is no more, a
- * reserve is given back that lasts until the caller has stopped it. Texts are bounded by the caller (16 MB). */
+/* Allocator for a yajl parser. yajl does not check whether its allocations succeed: when memory runs out, a reserve is
+ * released, which suffices until the caller has stopped the parser. The caller limits texts (16 MB). */
 struct sonde_yajl_memory {
 	void *reserve;
-	int is_short; /* the reserve is in use: stop */
+	int is_short; /* the reserve is in use: stop parsing */
 	yajl_alloc_funcs functions;
 };
 
-int sonde_yajl_memory_init(struct sonde_yajl_memory *memory); /* -ENOMEM with a sentence */
+int sonde_yajl_memory_init(struct sonde_yajl_memory *memory); /* -ENOMEM with a message */
 void sonde_yajl_memory_fini(struct sonde_yajl_memory *memory);
 
-/* 0, or -ENOSYS with a sentence when it is not installed or too old. Threads: one at a time. */
+/* 0, or -ENOSYS with a message if yajl is not installed or too old. One thread at a time. */
 int sonde_yajl_load(void);
 
 #endif

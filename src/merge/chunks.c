@@ -1,8 +1,8 @@
-/* chunks.c: zones, events, heaps and calls that wait: chunks stay as they are but for ids and times.
+/* chunks.c: merges zones, events, heaps and blocking calls: chunks keep their content except for ids and times.
  *
- * Those of a thread or a heap depend on each other, so they keep their order; chunks of several recordings follow each
- * other by the times at which they end. Zones and blocks are not paired anew: of their columns those of ids are written
- * again, and the others copied.
+ * Chunks of one thread or heap depend on each other, so they keep their order; chunks of different recordings are
+ * interleaved by the time at which they end. Zones and blocks are not paired again: only the columns with ids are
+ * rewritten, all others are copied.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -17,7 +17,7 @@
 #include "trace/columns_write.h"
 #include "util/error.h"
 
-#define NO_SITE UINT32_MAX /* of zones whose site is lost: it begins one, so it must not be 0 */
+#define NO_SITE UINT32_MAX /* site of zones whose site is lost; not 0, because it begins a zone */
 
 /* --- copying ----------------------------------------------------------------------------------------------------- */
 
@@ -40,8 +40,8 @@ static void copy_column(struct sonde_columns *into, size_t column, const struct 
 
 /* --- zones ------------------------------------------------------------------------------------------------------- */
 
-/* What lies behind the sums: of nodes only sites are other ones. Older recordings have none, and what makes no sense is
- * left out: readers make them from the zones then. */
+/* Copies the nodes after the sums; only their sites change. Older recordings have no nodes, and malformed ones are
+ * dropped: readers then compute them from the zones. */
 static void zone_nodes(struct sonde_buf *into, const struct sonde_merge_input *input,
 		       const struct sonde_chunk_data *data, const uint8_t *at)
 {
@@ -55,7 +55,7 @@ static void zone_nodes(struct sonde_buf *into, const struct sonde_merge_input *i
 	memcpy(&head, at, sizeof head);
 	at += sizeof head;
 	size_t head_at = into->len_b;
-	/* Only the number of a site can be longer than it was. */
+	/* Only the site of a node can get longer. */
 	if (head.nodes_b > (size_t)(end - at) || into->max_b - into->len_b < sizeof head + 2 * (size_t)head.nodes_b ||
 	    !sonde_buf_extend(into, sizeof head))
 		return;
@@ -252,23 +252,23 @@ static int add_events(struct sonde_merge_out *out, const struct sonde_merge_inpu
 
 /* --- the order of chunks ----------------------------------------------------------------------------------------- */
 
-/* Where a recording has got to. */
+/* Current position in a recording. */
 struct walk {
 	struct sonde_merge_input *input;
-	size_t next; /* chunk */
+	size_t next; /* next chunk */
 	struct sonde_cursor *cursor;
 };
 
 struct kind {
 	enum sonde_chunk_type type;
-	/* One of the two. */
+	/* One of the two is set. */
 	int (*raw)(struct sonde_merge_out *out, const struct sonde_merge_input *input,
 		   const struct sonde_chunk_data *data);
 	int (*decoded)(struct sonde_merge_out *out, const struct sonde_merge_input *input,
 		       const struct sonde_batch *batch);
 };
 
-/* The head of the next chunk of the type, or NULL. The session has counted those of newer versions. */
+/* The head of the next chunk of the type, or NULL. Chunks of newer versions were already counted by the session. */
 static const struct sonde_chunk_head *next_of(struct walk *walk, const struct kind *kind)
 {
 	const struct sonde_index_entry *entry;

@@ -1,8 +1,9 @@
-/* clash.c: what two recordings both hold: counted once or refused, never twice.
+/* clash.c: finds what two recordings have in common: it is counted once or refused, never counted twice.
  *
- * The same recording twice is known by its id. The same process twice is one pid of one boot of one host, in times
- * that overlap, that began within a second: recorders read when a process began from different clocks. What is told of
- * a machine itself is taken from recordings whose times do not overlap, those that cover most first.
+ * The same recording given twice is recognised by its id. Two processes are the same if they have the same pid on the
+ * same boot of the same host, overlap in time, and started within a second of each other (recorders take start times
+ * from different clocks). System-wide data of a machine is taken from recordings that do not overlap in time, longest
+ * first.
  */
 #include "merge/inputs.h"
 
@@ -40,7 +41,7 @@ static int check_recordings(const struct sonde_merge_inputs *inputs)
 	return error;
 }
 
-/* A flight recording forgets on purpose: readers know that of whole files only. */
+/* A flight recording is incomplete on purpose, and readers can express that only for a whole file. */
 static int check_kept(const struct sonde_merge_inputs *inputs)
 {
 	const struct sonde_merge_part *kept = NULL, *whole = NULL;
@@ -61,12 +62,12 @@ static int check_kept(const struct sonde_merge_inputs *inputs)
 
 /* --- processes --------------------------------------------------------------------------------------------------- */
 
-/* When a process was seen, in its machine's own clock. */
+/* When a process was observed, in its machine's own clock. */
 struct life {
 	size_t machine, part;
 	uint32_t pid;
 	int64_t start_ns, from_ns, to_ns;
-	const char *name, *host; /* containers of one boot have pids of their own, and names */
+	const char *name, *host; /* containers of one boot have their own pids, and host names */
 };
 
 static int compare_lives(const void *left, const void *right)
@@ -136,9 +137,9 @@ static int check_processes(const struct sonde_merge_inputs *inputs)
 	return error;
 }
 
-/* --- the machine's own numbers ----------------------------------------------------------------------------------- */
+/* --- system-wide data -------------------------------------------------------------------------------------------- */
 
-/* The part of time in which an input tells of a machine, in that machine's clock. */
+/* The interval in which an input has data of a machine, in that machine's clock. */
 struct cover {
 	size_t input;
 	int64_t from_ns, to_ns;
@@ -181,7 +182,7 @@ static int tells_of_machine(const struct sonde_session *session)
 	return 0;
 }
 
-/* Says of all parts of an input on a machine that others' word was taken. */
+/* Notes in all parts of an input on a machine that system-wide data is taken from another input. */
 static int note_left_out(struct sonde_merge_inputs *inputs, size_t index, size_t machine, size_t taken)
 {
 	struct sonde_merge_input *input = &inputs->input[index];

@@ -1,8 +1,8 @@
-/* clocks.c: lays recordings on one clock by adding to their times.
+/* clocks.c: aligns recordings to one clock by adding an offset to their times.
  *
- * CLOCK_MONOTONIC counts from a machine's boot, so recordings of one boot need nothing. Others are laid so that their
- * wall clocks agree at their starts; how far those were from each other nobody knows, and the report says so. What is
- * added is never negative: the new file has the clock that counts longest, and no time gets below zero.
+ * CLOCK_MONOTONIC counts from a machine's boot, so recordings of one boot need no alignment. Others are aligned so that
+ * their wall clocks agree at their starts; the difference between the wall clocks is unknown, and the report says so.
+ * Offsets are never negative: the new file uses the clock with the longest uptime, so no time falls below zero.
  */
 #include "merge/inputs.h"
 
@@ -17,7 +17,7 @@ static int64_t wall_of(const struct sonde_merge_input *input)
 	return (int64_t)(head->start_real_ns - head->start_mono_ns);
 }
 
-/* What must be added to an input's times beyond what is added to `other`'s, where both know one clock. */
+/* The difference between the offsets of an input and of `other`, if both share a clock. */
 static int know_one(const struct sonde_merge_inputs *inputs, const struct sonde_merge_input *input,
 		    const struct sonde_merge_input *other, int64_t *out)
 {
@@ -32,7 +32,7 @@ static int know_one(const struct sonde_merge_inputs *inputs, const struct sonde_
 	return 0;
 }
 
-/* In order; each is laid on the first one before it that has its clock, else by the wall clock. */
+/* In order: each input is aligned with the first earlier one that shares its clock, otherwise by the wall clock. */
 static void by_clocks(struct sonde_merge_inputs *inputs)
 {
 	size_t by_wall = 0;
@@ -58,7 +58,7 @@ static void by_clocks(struct sonde_merge_inputs *inputs)
 		inputs->aligned = "wall clock";
 }
 
-/* The first zone of a name in a recording. */
+/* Finds the first zone of a name in a recording. */
 static int zone_start(const struct sonde_merge_input *input, const char *name, uint64_t *out)
 {
 	struct sonde_cursor *cursor;
@@ -79,7 +79,7 @@ static int zone_start(const struct sonde_merge_input *input, const char *name, u
 	return rc;
 }
 
-/* So that one moment of each is the same. */
+/* Aligns one point in time of each recording: its start or the zone. */
 static int by_moments(struct sonde_merge_inputs *inputs, const char *zone)
 {
 	for (size_t i = 0; i < inputs->count; i++) {
@@ -94,7 +94,7 @@ static int by_moments(struct sonde_merge_inputs *inputs, const char *zone)
 	return inputs->aligned ? 0 : sonde_error(ENOMEM, "out of memory");
 }
 
-/* How files that were merged before were laid on each other stays said. */
+/* Keeps the alignment method of files that were already merged. */
 static void keep_aligned(struct sonde_merge_inputs *inputs)
 {
 	for (size_t i = 0; !inputs->aligned && i < inputs->count; i++)

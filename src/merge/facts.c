@@ -1,7 +1,8 @@
-/* facts.c: what recordings say of themselves, added up: sources, costs, how they ended.
+/* facts.c: combines what recordings report about themselves: sources, overhead, how they ended.
  *
- * A source that did not run, or not fully, in some recordings was limited, and says in which and why. Rates are those
- * of all samples over all sampled time. What a hypervisor took from a machine is told by one recording of each moment.
+ * A source that did not run, or not fully, in some recordings becomes limited; its detail says in which and why. Rates
+ * are averages over all samples and all sampled time. CPU time stolen by the hypervisor is taken from one recording at
+ * any time.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -24,8 +25,8 @@ static const struct sonde_source_row *source_named(const struct sonde_session *s
 
 struct fold {
 	const char *name;
-	size_t rows, missing; /* recordings that tell of it, and that do not */
-	size_t differ;        /* those that tell otherwise than the first */
+	size_t rows, missing; /* number of recordings with and without the source */
+	size_t differ;        /* number that differ from the first */
 	const struct sonde_source_row *first;
 	unsigned states; /* 1 << enum sonde_source_state */
 	double samples, asked_s, effective_s;
@@ -58,7 +59,7 @@ static const char *state_word(const struct sonde_source_row *row)
 	return row->state < sizeof words / sizeof *words ? words[row->state] : NULL;
 }
 
-/* Whether two recordings tell the same of it; NULL rows are those that it was not asked for in. */
+/* True if two recordings report the same about a source; NULL = the source was not requested. */
 static int tell_the_same(const struct sonde_source_row *a, const struct sonde_source_row *b)
 {
 	if (!a || !b)
@@ -66,7 +67,8 @@ static int tell_the_same(const struct sonde_source_row *a, const struct sonde_so
 	return a->state == b->state && !strcmp(a->detail, b->detail);
 }
 
-/* "b, c and 3 more: limited: why", for all that tell the same as the one at `index`, which is the first of them. */
+/* Appends "b, c and 3 more: limited: why" for all inputs that report the same as the input `index`, if it is the first
+ * of them. */
 static void say_detail(struct fold *fold, const struct sonde_merge_inputs *inputs, size_t index)
 {
 	enum { NAMES_MOST = 4 };
@@ -79,7 +81,7 @@ static void say_detail(struct fold *fold, const struct sonde_merge_inputs *input
 		const struct sonde_merge_part *part = &inputs->part[i];
 		if (!tell_the_same(source_named(inputs->input[part->input].session, fold->name), row))
 			continue;
-		if (part->input < index) { /* said already */
+		if (part->input < index) { /* already reported */
 			sonde_buf_fini(&line);
 			return;
 		}
@@ -91,7 +93,7 @@ static void say_detail(struct fold *fold, const struct sonde_merge_inputs *input
 	if (left)
 		sonde_buf_printf(&line, " and %zu more", left);
 	int is_told =
-	    row && inputs->input[index].part_count > 1 && *row->detail; /* of each, when it was merged before */
+	    row && inputs->input[index].part_count > 1 && *row->detail; /* already names the parts, if merged before */
 	if (is_told)
 		sonde_buf_clear(&line);
 	else
@@ -108,7 +110,7 @@ static void fold_row(struct fold *fold, const struct sonde_merge_inputs *inputs,
 	const struct sonde_merge_input *input = &inputs->input[index];
 	const struct sonde_source_row *row = source_named(input->session, fold->name);
 	if (!row) {
-		fold->missing += strcmp(fold->name, "blocked") != 0; /* stands in for waits where it must */
+		fold->missing += strcmp(fold->name, "blocked") != 0; /* "blocked" is only a fallback for waits */
 		return;
 	}
 	if (!fold->rows++)
@@ -141,7 +143,7 @@ static int add_source(struct sonde_merge_out *out, const char *name)
 	for (size_t i = 0; i < inputs->count; i++)
 		fold_row(&fold, inputs, i);
 	struct sonde_meta_source record = {.head.type = SONDE_META_SOURCE, .state = fold.first->state};
-	unsigned on = 1u << SONDE_SOURCE_ON, off = 1u << SONDE_SOURCE_OFF; /* off: looked for, and nobody used it */
+	unsigned on = 1u << SONDE_SOURCE_ON, off = 1u << SONDE_SOURCE_OFF; /* off: available but not used */
 	if (fold.missing || (fold.states != 1u << fold.first->state && fold.states != (on | off)))
 		record.state = SONDE_SOURCE_LIMITED;
 	else if (fold.states == (on | off))
@@ -185,14 +187,14 @@ static int add_sources(struct sonde_merge_out *out)
 	return error;
 }
 
-/* --- costs ------------------------------------------------------------------------------------------------------- */
+/* --- overhead ---------------------------------------------------------------------------------------------------- */
 
 static int is_stolen(const char *what)
 {
 	return !strcmp(what, "machine.stolen_ns");
 }
 
-/* Whether a recording's word on its machines is taken: of one that was merged, on all of them. */
+/* True if system-wide data is taken from this input, for all of its machines. */
 static int is_taken(const struct sonde_merge_inputs *inputs, const struct sonde_merge_input *input)
 {
 	for (size_t i = input->first_part; i < input->first_part + input->part_count; i++)
@@ -209,7 +211,7 @@ static const struct sonde_cost *cost_named(const struct sonde_session *session, 
 	return NULL;
 }
 
-/* 0 = not every recording that is asked tells it. */
+/* 0 = some of the recordings that count do not have the value. */
 static int sum_of(const struct sonde_merge_inputs *inputs, const char *what, uint64_t *out)
 {
 	int known = 1;

@@ -1,8 +1,8 @@
-/* infos.c: INFO records: what was said of all alike stands as it was, the rest with the number of its recording.
+/* infos.c: merges INFO records: values common to all parts are kept, others are stored with the number of their part.
  *
- * "KEY" is what holds for the new recording as a whole: what all parts say, or what a rule below makes of it; a key on
- * which they differ and that has no rule is told of each part alone, as "merged.N.KEY". So no report takes one
- * machine's for all, and a file can be merged again (inputs.c reads them back).
+ * "KEY" applies to the new recording as a whole: it is the value of all parts, or the result of a rule below. A key
+ * without a rule whose values differ is stored for each part, as "merged.N.KEY". Thus no report mistakes the value of
+ * one machine for that of all, and a file can be merged again (inputs.c reads the keys back).
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -32,7 +32,7 @@ static int put_number(struct sonde_merge_out *out, const char *key, uint64_t val
 
 /* --- rules ------------------------------------------------------------------------------------------------------- */
 
-/* The largest: of intervals that were asked for, and of what is there or not. */
+/* The largest value: for requested intervals, and for flags. */
 static void most(const struct sonde_merge_inputs *inputs, const char *key, struct sonde_buf *value)
 {
 	const char *largest = NULL;
@@ -44,7 +44,7 @@ static void most(const struct sonde_merge_inputs *inputs, const char *key, struc
 	sonde_buf_text(value, largest ? largest : "");
 }
 
-/* Whether some text is that of a part before `index`. */
+/* True if the value is also that of a part before `index`. */
 static int is_repeated(const struct sonde_merge_inputs *inputs, const char *key, size_t index)
 {
 	const char *text = sonde_merge_part_info(&inputs->part[index], key);
@@ -86,7 +86,8 @@ static void lines(const struct sonde_merge_inputs *inputs, const char *key, stru
 	join(inputs, key, value, "\n");
 }
 
-/* CPUs of a machine that its recordings might use: what they agree on where that is certainly the same ones. */
+/* CPUs that the recordings of a machine could use: the value on which they agree, but all CPUs if recordings overlap in
+ * time, since those might use different CPUs. */
 static double cpus_of(const struct sonde_merge_inputs *inputs, size_t machine, const char *key)
 {
 	double all = 0, may = 0;
@@ -110,7 +111,7 @@ static double cpus_of(const struct sonde_merge_inputs *inputs, size_t machine, c
 	return agree && !overlap ? may : all;
 }
 
-/* Those of all machines together. */
+/* The sum over all machines. */
 static void cpus(const struct sonde_merge_inputs *inputs, const char *key, struct sonde_buf *value)
 {
 	double sum = 0;
@@ -133,7 +134,7 @@ static const struct {
     {"option.memory_ns", most},
 };
 
-/* What a model of one machine's power says of several is nothing. */
+/* A power model of one machine is meaningless for several. */
 static int is_of_one_machine(const char *key)
 {
 	return !strncmp(key, "energy.model", 12);
@@ -154,7 +155,7 @@ static int has_rule(const char *key, size_t *rule)
 
 /* --- keys -------------------------------------------------------------------------------------------------------- */
 
-/* What all say; NULL: they differ, or some say nothing. */
+/* The value common to all parts; NULL = they differ, or some have none. */
 static const char *common(const struct sonde_merge_inputs *inputs, const char *key)
 {
 	const char *value = sonde_merge_part_info(&inputs->part[0], key);
@@ -178,7 +179,7 @@ static int add_of_each(struct sonde_merge_out *out, const char *key)
 	return error;
 }
 
-/* Measured ceilings stand together or not at all: what some parts' have in common is no machine's. */
+/* Measured ceilings are merged only as a set: values common to some parts would not describe any machine. */
 static int has_one_roof(const struct sonde_merge_inputs *inputs)
 {
 	size_t count = 0;
@@ -224,7 +225,7 @@ static int add_key(struct sonde_merge_out *out, const char *key, int one_roof)
 	return error;
 }
 
-/* Whether a part before this one, or an earlier info of it, has the key: each is dealt with once. */
+/* True if an earlier part, or an earlier INFO record of this part, has the key: each key is handled once. */
 static int is_done(const struct sonde_merge_inputs *inputs, size_t index, size_t info)
 {
 	const char *key = inputs->part[index].infos[info].key;

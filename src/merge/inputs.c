@@ -1,8 +1,8 @@
-/* inputs.c: opens recordings and finds out of which parts they are made and on which machine each was.
+/* inputs.c: opens recordings and determines their parts and the machine of each part.
  *
- * They are put in the order in which they began, by the wall clock, so that it does not matter how they were named. A
- * file that was merged before comes with its parts, each with what was said of it then (session/parts.c tells how that
- * is written), so that recordings can be merged step by step.
+ * Inputs are sorted by start time (wall clock), so the order on the command line does not matter. An already merged
+ * file contributes its parts, each with its own INFO records (session/parts.c describes the format), so recordings can
+ * be merged step by step.
  */
 #include "merge/inputs.h"
 
@@ -34,7 +34,7 @@ static int is_merged_key(const char *key)
 	return !strncmp(key, "merged.", 7);
 }
 
-/* Facts of merging have no dot; a rest with one is a key of the recording. */
+/* Facts of the merge have no dot in WHAT; keys of the recording have one. */
 static void take_fact(struct sonde_merge_part *part, const char *what, const char *value)
 {
 	uint64_t number = strtoull(value, NULL, 10);
@@ -62,7 +62,7 @@ static void take_fact(struct sonde_merge_part *part, const char *what, const cha
 		part->closed = number != 0;
 }
 
-/* Whether some part of a merged file has a value of its own for a key, so that the plain one is not everybody's. */
+/* True if some part of a merged file has its own value for a key, so that the plain key does not apply to all parts. */
 static int is_told_apart(const struct sonde_session *session, const char *key)
 {
 	for (size_t i = 0; i < sonde_session_info_count(session); i++) {
@@ -79,7 +79,7 @@ static void add_info(struct sonde_merge_part *part, const char *key, const char 
 	part->infos[part->info_count++] = (struct sonde_merge_info){key, value};
 }
 
-/* Room for what read_infos() finds of each. */
+/* Allocates space for what read_infos() will find for each part. */
 static int make_room(struct sonde_merge_inputs *inputs, const struct sonde_session *session,
 		     struct sonde_merge_part *parts, size_t count)
 {
@@ -181,7 +181,7 @@ static const char *text_or(const char *text, const char *other)
 	return text ? text : other;
 }
 
-/* A boot is one machine whatever it is called: containers on it have names of their own, and its clock. */
+/* A boot identifies a machine whatever its host name: containers on it have their own names but share its clock. */
 static size_t machine_of(struct sonde_merge_inputs *inputs, const struct sonde_merge_part *part)
 {
 	const char *boot = text_or(sonde_merge_part_info(part, "host.boot_id"), "");
@@ -193,7 +193,7 @@ static size_t machine_of(struct sonde_merge_inputs *inputs, const struct sonde_m
 	return inputs->machine_count++;
 }
 
-/* By their hosts; one that was booted again has a number, too. A file that was merged keeps the labels it has. */
+/* Labels machines by host name, with a number if a host was rebooted. A merged file keeps its labels. */
 static int label_machines(struct sonde_merge_inputs *inputs)
 {
 	for (size_t i = 0; i < inputs->part_count && inputs->machine_count > 1; i++) {
@@ -242,7 +242,7 @@ static const char *rank_of(const struct sonde_merge_part *part)
 	return rank;
 }
 
-/* The end of the path, from `slashes` slashes on, without .sonde. */
+/* The last components of the path, from `slashes` slashes back, without .sonde. */
 static const char *stem_of(struct sonde_merge_inputs *inputs, const char *path, unsigned slashes)
 {
 	const char *at = path + strlen(path), *end = at;
@@ -254,7 +254,7 @@ static const char *stem_of(struct sonde_merge_inputs *inputs, const char *path, 
 	return sonde_arena_strndup(&inputs->arena, at, (size_t)(end - at));
 }
 
-/* The shortest name first; what others have, too, gets a longer one. */
+/* Prefers the shortest name; if it is not unique, a longer one is used. */
 static const char *name_of(struct sonde_merge_inputs *inputs, const struct sonde_merge_part *part, unsigned level)
 {
 	const char *rank = rank_of(part), *path = stem_of(inputs, part->path, level > 0);
@@ -312,7 +312,7 @@ static int compare(const void *left, const void *right)
 	return memcmp(a->id, b->id, sizeof a->id);
 }
 
-/* Ids of each follow those of the one before. */
+/* Assigns id ranges: the ids of an input follow those of the one before. */
 static int give_bases(struct sonde_merge_inputs *inputs)
 {
 	enum { KINDS = 8 };

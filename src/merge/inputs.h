@@ -1,4 +1,4 @@
-/* inputs.h: the recordings that are merged: their parts, their clocks, their machines. For the files of this folder. */
+/* inputs.h: the recordings to merge: their parts, clocks and machines. Private to this folder. */
 #ifndef SONDE_MERGE_INPUTS_H
 #define SONDE_MERGE_INPUTS_H
 
@@ -14,40 +14,40 @@ struct sonde_merge_info {
 	const char *key, *value;
 };
 
-/* A recording as it was made; of a file that was merged before there are several. */
+/* An original recording; an already merged file has several. */
 struct sonde_merge_part {
-	const char *id;                 /* hex, of the file it was first in */
-	const char *name;               /* of its processes: "rank 3", "a"; "" = none yet */
+	const char *id;                 /* hex, of the original file */
+	const char *name;               /* name for its processes: "rank 3", "a"; "" = none yet */
 	const char *path;               /* for messages */
-	const char *note;               /* what was left out; "" = nothing */
-	uint64_t start_ns, end_ns;      /* in the clock of its file, later of the new one */
-	uint64_t shift_ns;              /* what was added to its own clock so far */
-	uint32_t first, last;           /* process ids, in its file, later in the new one */
+	const char *note;               /* what was left out of it; "" = nothing */
+	uint64_t start_ns, end_ns;      /* in the clock of its file, after alignment in that of the new file */
+	uint64_t shift_ns;              /* total offset added to its own clock so far */
+	uint32_t first, last;           /* process ids in its file, after alignment in the new file */
 	int32_t status;                 /* as in CLOSE */
-	int closed, is_named;           /* is_named: its processes' names have its name */
+	int closed, is_named;           /* is_named: its process names already have its name as a prefix */
 	size_t input, machine;          /* indices */
-	struct sonde_merge_info *infos; /* all that was said of it */
+	struct sonde_merge_info *infos; /* all of its INFO records */
 	size_t info_count;
 };
 
-/* A boot of a machine. */
+/* One boot of a machine. */
 struct sonde_merge_machine {
-	const char *boot, *host; /* boot "" = not known: nothing else is of this machine; host: a name that it has */
-	const char *label;       /* its host, where there are several; else "" */
-	size_t longest;          /* the input that tells of it for the longest time */
+	const char *boot, *host; /* boot "" = unknown: no other recording is of this machine; host: one of its names */
+	const char *label;       /* its host if there are several machines, otherwise "" */
+	size_t longest;          /* the input that covers it longest */
 };
 
 struct sonde_merge_input {
 	const char *path;
 	struct sonde_session *session;
-	struct sonde_reader *reader; /* for chunks that cursors do not hand out as they lie there */
+	struct sonde_reader *reader; /* for chunks that are copied undecoded */
 	uint64_t damaged_at_open_b;
-	uint64_t shift_ns; /* what is added to its times */
+	uint64_t shift_ns; /* offset added to its times */
 	size_t first_part, part_count;
-	/* What is added to its ids, and ids of the new file by its own. */
+	/* Offsets added to its ids, and tables from its ids to those of the new file. */
 	uint32_t processes, threads, heaps, heap_sites, objects, devices, queues, operations;
 	uint32_t *modules, *sites, *nodes, *series;
-	uint8_t *machine_kept; /* by machine: what it tells of it is taken */
+	uint8_t *machine_kept; /* by machine: system-wide data is taken from this input */
 };
 
 struct sonde_merge_inputs {
@@ -57,25 +57,25 @@ struct sonde_merge_inputs {
 	size_t part_count;
 	struct sonde_merge_machine *machine;
 	size_t machine_count;
-	uint64_t clock_moved_ns; /* the most that a wall clock moved against its machine's own */
-	const char *aligned;     /* how, for the report; NULL = one clock */
+	uint64_t clock_moved_ns; /* maximum drift of a wall clock against its machine's clock */
+	const char *aligned;     /* alignment method for the report; NULL = all share one clock */
 	struct sonde_arena arena;
 };
 
-/* Opens all and puts them in an order of their own, whatever order they were named in. */
+/* Opens all inputs and sorts them independently of the order of `paths`. */
 int sonde_merge_inputs_open(struct sonde_merge_inputs *inputs, const char *const *paths, size_t count);
 void sonde_merge_inputs_close(struct sonde_merge_inputs *inputs);
 
-/* Refuses what would count twice; says whose word on each machine is taken. */
+/* Refuses inputs whose data would count twice; decides from which input system-wide data of each machine is taken. */
 int sonde_merge_inputs_check(struct sonde_merge_inputs *inputs);
 
-/* Lays all on one clock: shifts, and times of parts. */
+/* Aligns all inputs to one clock: sets the offsets, and the times of the parts. */
 int sonde_merge_inputs_align(struct sonde_merge_inputs *inputs, const struct sonde_merge_options *options);
 
-/* The value of an INFO key of a part; NULL = it has none. */
+/* The value of a part's INFO key; NULL = none. */
 const char *sonde_merge_part_info(const struct sonde_merge_part *part, const char *key);
 
-/* The machine of a label, from 0; SIZE_MAX: none. */
+/* Index of the machine with a label; SIZE_MAX = none. */
 size_t sonde_merge_machine_labelled(const struct sonde_merge_inputs *inputs, const char *label);
 
 #endif

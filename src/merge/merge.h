@@ -1,8 +1,8 @@
-/* merge.h: several recordings into one, on one clock: a new file that everything else reads as any other.
+/* merge.h: merges several recordings into one file on a common clock, which is read like any other recording.
  *
- * Recordings of one machine and boot have one clock. Others are laid on it by their wall clocks, or by what the caller
- * says. Nothing is counted twice: a process that two recordings hold at the same time is refused, and what several
- * tell of the machine itself is taken from one of them.
+ * Recordings of one machine and boot share a clock. Others are aligned by their wall clocks or as the caller chooses.
+ * Nothing is counted twice: if two recordings contain the same process at the same time the merge is refused, and
+ * overlapping system-wide data of a machine is taken from only one of them.
  */
 #ifndef SONDE_MERGE_MERGE_H
 #define SONDE_MERGE_MERGE_H
@@ -11,28 +11,28 @@
 #include <stdint.h>
 
 enum sonde_merge_align {
-	SONDE_MERGE_CLOCKS = 0, /* one boot: as recorded; others: by the wall clock */
-	SONDE_MERGE_STARTS,     /* all begin at the same moment */
-	SONDE_MERGE_ZONES,      /* the first zone of a name begins at the same moment in all */
+	SONDE_MERGE_CLOCKS = 0, /* same boot: unchanged; others: by the wall clock */
+	SONDE_MERGE_STARTS,     /* all start at the same time */
+	SONDE_MERGE_ZONES,      /* the first zone of a given name starts at the same time in all */
 };
 
 struct sonde_merge_options {
 	enum sonde_merge_align align;
 	const char *zone;
-	int fd;           /* of the new file, empty, open for reading and writing */
-	const char *name; /* of it, for messages */
+	int fd;           /* new file, empty, open for reading and writing */
+	const char *name; /* its name, for messages */
 };
 
-/* What was done, for whoever tells of it. */
+/* Statistics for the caller's message. */
 struct sonde_merge_result {
 	size_t parts, machines;
 	uint64_t wall_ns;
-	uint64_t damaged_b; /* that could not be read */
-	int is_whole;       /* all were closed in order */
+	uint64_t damaged_b; /* unreadable bytes of the inputs */
+	int is_whole;       /* all inputs were completed by the recorder */
 };
 
-/* 0, or a negative errno with a sentence: -EBADMSG or that of the file which cannot be read, -EEXIST where something
- * would count twice, -EINVAL where the recordings cannot be one. What was written then is of no use. */
+/* Returns 0 or a negative errno with a message: -EBADMSG or another errno if a file cannot be read, -EEXIST if
+ * something would count twice, -EINVAL if the recordings cannot be merged. After an error the output is unusable. */
 int sonde_merge(struct sonde_merge_result *out, const char *const *paths, size_t count,
 		const struct sonde_merge_options *options);
 

@@ -1,9 +1,8 @@
-/* modules.c: modules, symbols and stacks of all recordings in one trie, so that a function is one row whoever called
- * it.
+/* modules.c: merges modules, symbols and stacks into one trie, so that a function is one row in all recordings.
  *
- * A module is known by its build-id. Without one it is another in each recording, since it may have been built anew
- * between them; what the kernel makes (itself, the vdso) is one as long as the machine has not been booted again, since
- * addresses of the kernel are of a boot.
+ * A module is identified by its build-id. Without one it is distinct in each recording, because it may have been
+ * rebuilt in between. Modules made by the kernel (the kernel itself, the vdso) are shared within one boot, because
+ * kernel addresses change from boot to boot.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -68,7 +67,7 @@ static size_t bytes_of(const char *hex, uint8_t *bytes, size_t most)
 	return count;
 }
 
-/* Where a module's key comes from beyond its path. */
+/* Adds to a module's key what identifies it apart from its path. */
 static void key_put(struct sonde_merge_out *out, size_t index, const struct sonde_module *module, uint32_t process)
 {
 	const struct sonde_merge_input *input = &out->inputs->input[index];
@@ -118,7 +117,8 @@ static int same_symbol(const void *context, uint32_t id)
 	return row->module == asked->module && row->address == asked->address;
 }
 
-/* Whether it says more than what is written already: what a reader takes last holds. Negative: out of memory. */
+/* True if the record has more information than what is already written, since readers use the last one. Negative: out
+ * of memory. */
 static int is_better(struct sonde_merge_out *out, struct sonde_merge_symbol symbol)
 {
 	if (out->symbol_count + 1 >= out->symbol_cap) {
@@ -168,7 +168,7 @@ static int add_symbol(struct sonde_merge_out *out, uint32_t index, struct sonde_
 	return error;
 }
 
-/* Records that make no sense, or that nobody here knows, the session has counted. */
+/* Malformed and unknown records were already counted by the session. */
 static int symbols_of(struct sonde_merge_out *out, uint32_t index, const uint8_t *body, size_t body_b)
 {
 	int error = 0;

@@ -1,4 +1,4 @@
-/* out.h: the recording that is being made of others, for the files of this folder. */
+/* out.h: the merged recording while it is written; private to this folder. */
 #ifndef SONDE_MERGE_OUT_H
 #define SONDE_MERGE_OUT_H
 
@@ -13,19 +13,19 @@
 #include "util/buf.h"
 #include "util/map.h"
 
-/* Keys that are equal have one id. */
+/* Interns keys: equal keys share an id. */
 struct sonde_merge_keys {
 	struct sonde_map map;
 	struct sonde_arena arena;
-	struct sonde_string_row *rows; /* id − 1 */
+	struct sonde_string_row *rows; /* index: id − 1 */
 	uint32_t count, cap;
-	struct sonde_buf key; /* the one that is asked for */
+	struct sonde_buf key; /* the key to look up */
 };
 
-/* What is known of an address. */
+/* What is known about an address. */
 struct sonde_merge_symbol {
 	uint32_t module;
-	uint32_t input; /* + 1 */
+	uint32_t input; /* index + 1 */
 	uint64_t address;
 	int rank;
 };
@@ -34,21 +34,21 @@ struct sonde_merge_out {
 	struct sonde_merge_inputs *inputs;
 	struct sonde_writer *writer;
 	struct sonde_strings strings;
-	struct sonde_trie trie; /* of it the nodes alone */
+	struct sonde_trie trie; /* only its nodes are used */
 	struct sonde_merge_keys modules, sites, series;
-	uint32_t *site_user; /* by site id − 1: the input that used it last, + 1 */
+	uint32_t *site_user; /* by site id − 1: last input that used it, + 1 */
 	uint32_t site_user_cap;
 	struct sonde_map symbol_map;
 	struct sonde_merge_symbol *symbols;
 	uint32_t symbol_count, symbol_cap;
-	uint64_t skipped_chunks, skipped_records; /* that could not be understood */
-	int error;                                /* the first, of what returns none */
+	uint64_t skipped_chunks, skipped_records; /* unknown or malformed */
+	int error;                                /* the first error of functions that return none */
 };
 
 /* The string's id; "" and NULL are 0. */
 uint32_t sonde_merge_text(struct sonde_merge_out *out, const char *text);
 
-/* Times of 0 are not known. */
+/* Times of 0 are unknown and stay 0. */
 static inline uint64_t sonde_merge_time(const struct sonde_merge_input *input, uint64_t time_ns)
 {
 	return time_ns ? time_ns + input->shift_ns : 0;
@@ -84,27 +84,27 @@ static inline uint32_t sonde_merge_site(const struct sonde_merge_input *input, u
 	return id <= sonde_session_site_count(input->session) ? input->sites[id] : 0;
 }
 
-/* translate.c: row `i` of a batch whose columns are declared, with times and ids of the merged recording. 1: the chunk
- * is full. */
+/* translate.c: encodes row `i` of a batch with declared columns, with times and ids of the merged recording. 1: the
+ * chunk is full. */
 int sonde_merge_row(struct sonde_encoder *into, const struct sonde_merge_input *input, const struct sonde_batch *batch,
 		    size_t i);
-/* All rows of such a batch as one chunk. 0, or an error of the writer. */
+/* Writes all rows of such a batch as one chunk. 0, or an error of the writer. */
 int sonde_merge_batch(struct sonde_merge_out *out, const struct sonde_merge_input *input,
 		      const struct sonde_batch *batch);
 
-/* Each writes its part and returns 0 or a negative errno with a sentence. */
-int sonde_merge_modules(struct sonde_merge_out *out, size_t input); /* and their symbols, and stack nodes */
+/* Each writes its kind of data and returns 0 or a negative errno with a message. */
+int sonde_merge_modules(struct sonde_merge_out *out, size_t input); /* also symbols and stack nodes */
 int sonde_merge_tables(struct sonde_merge_out *out, size_t input);  /* processes, threads, and what belongs to them */
 int sonde_merge_series(struct sonde_merge_out *out, size_t input);
-int sonde_merge_rows(struct sonde_merge_out *out);   /* samples, switches, series: row by row in the order of time */
+int sonde_merge_rows(struct sonde_merge_out *out);   /* samples, switches, series: merged row by row, by time */
 int sonde_merge_chunks(struct sonde_merge_out *out); /* zones, events, heaps, waits: chunk by chunk */
-int sonde_merge_facts(struct sonde_merge_out *out);  /* sources, costs, the end; after all else has been read */
+int sonde_merge_facts(struct sonde_merge_out *out);  /* sources, overhead, the CLOSE record; must come last */
 int sonde_merge_infos(struct sonde_merge_out *out);
 
-/* What could not be read of an input. */
+/* Unreadable bytes of an input. */
 uint64_t sonde_merge_damaged_b(const struct sonde_merge_input *input);
 
-/* The id of the key in keys->key; *is_new: it was given now. 0 = out of memory. */
+/* The id of the key in keys->key; *is_new: it was assigned now. 0 = out of memory. */
 uint32_t sonde_merge_key(struct sonde_merge_keys *keys, int *is_new);
 
 #endif

@@ -1,8 +1,8 @@
-/* rows.c: samples, switches and readings of all recordings, row by row in the order of their times.
+/* rows.c: merges samples, switches and series readings of all recordings row by row, by time.
  *
- * Each recording is a stream of rows of which a chunk is decoded at a time; the stream whose next row is the earliest
- * gives it. Where a recording itself goes back in time (rows that were added up at its end), a new chunk begins, since
- * times of a chunk cannot fall.
+ * Each recording is a stream of rows, decoded one chunk at a time; the next row is taken from the stream with the
+ * earliest time. If the times of a recording decrease (rows summed up at its end), a new chunk begins, since times
+ * within a chunk cannot decrease.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -15,21 +15,21 @@ struct stream {
 	struct sonde_cursor *cursor;
 	const struct sonde_batch *batch;
 	size_t at;
-	uint64_t time_ns; /* of the row `at`, in the new clock */
+	uint64_t time_ns; /* time of row `at`, in the new clock */
 	size_t index;
 };
 
 struct rows {
 	struct sonde_merge_out *out;
 	struct stream *streams;
-	struct stream **heap; /* those that have a row, the earliest first */
+	struct stream **heap; /* min-heap by time of the streams that still have rows */
 	size_t left;
 	struct sonde_encoder encoder;
 };
 
 /* --- rows -------------------------------------------------------------------------------------------------------- */
 
-/* A series that the merged recording does not have. */
+/* True for a series that is not in the merged recording. */
 static int is_left_out(const struct stream *stream)
 {
 	return stream->batch->type == SONDE_CHUNK_SERIES &&
@@ -49,7 +49,7 @@ static int take(struct rows *rows, const struct stream *stream)
 
 /* --- streams ----------------------------------------------------------------------------------------------------- */
 
-/* The first column of all that is merged here. */
+/* Every type merged here has times in its first column. */
 static const uint64_t *times_of(const struct sonde_batch *batch)
 {
 	return batch->type == SONDE_CHUNK_SAMPLES    ? batch->samples.time_ns
@@ -57,7 +57,7 @@ static const uint64_t *times_of(const struct sonde_batch *batch)
 						     : batch->series.time_ns;
 }
 
-/* The next row: 1, 0 at the end, -ENOMEM. Chunks that cannot be read are counted. */
+/* Advances to the next row: 1, 0 at the end, -ENOMEM. Unreadable chunks are counted. */
 static int advance(struct sonde_merge_out *out, struct stream *stream)
 {
 	int rc = 1;
@@ -81,7 +81,7 @@ static int is_before(const struct stream *a, const struct stream *b)
 	return a->time_ns != b->time_ns ? a->time_ns < b->time_ns : a->index < b->index;
 }
 
-/* The stream at `i` may be later than those below it. */
+/* Restores the heap if the stream at `i` is later than its children. */
 static void sift(struct rows *rows, size_t i)
 {
 	struct stream **heap = rows->heap;

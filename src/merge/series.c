@@ -1,10 +1,10 @@
-/* series.c: numbers that were read again and again: those of processes and threads as they are, those of a machine from
- * whoever told of it longest.
+/* series.c: merges time series: per-process and per-thread series are copied; those of a machine are taken from the
+ * input that covers it longest.
  *
- * One machine's counters go on counting from one recording to the next, so they stay one series; a meter's energy does
- * not, since nobody knows that it was not reset, and a control group may be another. Of several machines each has
- * series of its own, "cpu.user@HOST", which no report takes for those of the machine, since there is none; meters are
- * told apart by their objects, "package-0@HOST", so that energy adds up.
+ * A machine's counters continue from one recording to the next, so they stay one series. Energy meters do not, because
+ * they may have been reset; nor do control groups, which may differ. With several machines, each has its own series,
+ * "cpu.user@HOST", which no report mistakes for system-wide values. Meters are distinguished by object,
+ * "package-0@HOST", so energy adds up.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -23,7 +23,7 @@ static int is_energy(const struct sonde_series *row)
 	return !strcmp(row->name, "energy");
 }
 
-/* The machine of a series of machine's, and whether its name has the label already. */
+/* The machine of a system-wide series, and whether its name already has the label. */
 static size_t machine_of(const struct sonde_merge_out *out, const struct sonde_merge_input *input,
 			 const struct sonde_series *row, int *is_labelled)
 {
@@ -33,7 +33,7 @@ static size_t machine_of(const struct sonde_merge_out *out, const struct sonde_m
 	return *is_labelled ? machine : out->inputs->part[input->first_part].machine;
 }
 
-/* 0 = it is not taken. */
+/* 0 = the series is not copied. */
 static int is_taken(const struct sonde_merge_out *out, size_t index, size_t machine, const struct sonde_series *row)
 {
 	if (!out->inputs->input[index].machine_kept[machine])
@@ -55,7 +55,7 @@ static uint32_t labelled(struct sonde_merge_out *out, const char *text, const ch
 	return id;
 }
 
-/* Series with one key are one. */
+/* Series with equal keys become one. */
 static void key_put(struct sonde_merge_out *out, size_t index, uint32_t id, const struct sonde_series *row,
 		    size_t machine)
 {

@@ -1,7 +1,7 @@
-/* tables.c: rows of recordings as records of the new one: their ids follow those of the recordings before.
+/* tables.c: writes table rows as records of the new file; their ids follow those of the previous recordings.
  *
- * What is equal in all is one row: strings, and places in the source, so that zones of several ranks are one line of a
- * report. All else stays apart: a process, a thread, a heap is of one recording.
+ * Only strings and source locations that are equal in several recordings are shared, so that a zone of several ranks is
+ * one row in a report. Everything else stays separate: a process, thread or heap belongs to one recording.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -42,7 +42,7 @@ static const struct sonde_merge_part *part_of(const struct sonde_merge_out *out,
 	return &out->inputs->part[input->first_part];
 }
 
-/* With the part's name before it, so that every table of processes says whose they are; in `buf`, or as it is. */
+/* Prefixes the part's name, so that tables of processes show the part. Returns `buf`'s text, or the name unchanged. */
 static const char *named(struct sonde_buf *buf, const struct sonde_merge_out *out, const struct sonde_merge_part *part,
 			 const char *text)
 {
@@ -122,7 +122,7 @@ static int use_site(struct sonde_merge_out *out, uint32_t site, size_t index)
 	return 0;
 }
 
-/* Sites that a recording tells apart stay so, whatever they have in common. */
+/* Sites that are distinct in one recording stay distinct, even if they are equal. */
 static int add_site(struct sonde_merge_out *out, size_t index, uint32_t id)
 {
 	struct sonde_merge_input *input = &out->inputs->input[index];
@@ -177,9 +177,9 @@ static int add_histogram(struct sonde_merge_out *out, const struct sonde_merge_i
 	return error;
 }
 
-/* --- records that are translated field by field ------------------------------------------------------------------ */
+/* --- records translated field by field --------------------------------------------------------------------------- */
 
-/* Row `key` of an input, of sonde_session_ROW(), as a record. */
+/* Writes row `key` of an input, from sonde_session_ROW(), as a record. */
 #define ADD(record_name, NAME, table, key_type)                                                                  \
 	static int add_##table(struct sonde_merge_out *out, const struct sonde_merge_input *input, key_type key) \
 	{                                                                                                        \

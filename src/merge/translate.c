@@ -1,4 +1,5 @@
-/* translate.c: rows of columnar chunks into the merged recording, by what each column refers to (format/chunks.def). */
+/* translate.c: translates rows of columnar chunks, according to the reference type of each column
+ * (format/chunks.def). */
 #include "merge/out.h"
 
 static uint64_t translate(const struct sonde_merge_input *input, const struct sonde_column_layout *column,
@@ -30,7 +31,7 @@ int sonde_merge_row(struct sonde_encoder *into, const struct sonde_merge_input *
 		    size_t i)
 {
 	const void *columns[SONDE_COLUMNS_MAX];
-	uint64_t row[SONDE_COLUMNS_MAX] = {0}; /* as large as a row struct at least */
+	uint64_t row[SONDE_COLUMNS_MAX] = {0}; /* at least as large as any row struct */
 	const struct sonde_chunk_layout *layout = into->layout;
 	memcpy(columns, &batch->samples, layout->count * sizeof *columns);
 	for (size_t k = 0; k < layout->count; k++) {
@@ -44,7 +45,7 @@ int sonde_merge_batch(struct sonde_merge_out *out, const struct sonde_merge_inpu
 		      const struct sonde_batch *batch)
 {
 	struct sonde_encoder into;
-	sonde_encoder_init(&into, batch->type, UINT32_MAX); /* a chunk stays a chunk */
+	sonde_encoder_init(&into, batch->type, UINT32_MAX); /* one chunk in, one chunk out */
 	for (size_t i = 0; i < batch->count; i++)
 		(void)sonde_merge_row(&into, input, batch, i);
 	int error = sonde_encoder_flush(&into, out->writer);

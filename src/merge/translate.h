@@ -1,11 +1,10 @@
-/* translate.h: records of an input as records of the merged recording, field by field, by what format/records.def says
- * that each refers to.
+/* translate.h: translates records field by field, according to the reference type of each field in format/records.def.
  *
  *     const struct sonde_heap *row = …;
  *     struct sonde_meta_heap record = {.head.type = SONDE_META_HEAP};
  *     SONDE_HEAP_FIELDS(SONDE_TRANSLATE, )
  *
- * `out`, `input`, `row` and `record` are the caller's. Fields of rows are called as those of records. Texts are
+ * `out`, `input`, `row` and `record` are variables of the caller. Rows and records have equal field names. Texts are
  * interned in the order of the fields.
  */
 #ifndef SONDE_MERGE_TRANSLATE_H

@@ -1,9 +1,9 @@
-/* write.c: several recordings into one: names first, then events, then what was said of the whole (merge.h).
+/* write.c: writes the merged recording: names first, then events, then facts about the whole (merge.h).
  *
- * Modules, stacks and strings are interned anew, as a recorder does; processes, threads, heaps and objects of each
- * recording follow those of the ones before. Events are read once, a chunk of each recording at a time, so memory is
- * that of the tables. The alternative, a session over several files, would have made every reader and every figure look
- * at several; this way a merged recording is a recording.
+ * Modules, stacks and strings are interned again, as by a recorder; ids of processes, threads, heaps and objects follow
+ * those of the previous recordings. Events are read once, one chunk of each recording at a time, so memory is that of
+ * the tables. The rejected alternative, a session over several files, would have burdened every reader and every figure
+ * with the distinction.
  */
 #include "merge/merge.h"
 
@@ -31,7 +31,7 @@ static void fini(struct sonde_merge_out *out)
 	sonde_strings_fini(&out->strings);
 }
 
-/* The first recording's beginning, by the new clock and the wall clock. */
+/* The start of the first recording, in the new clock and in wall-clock time. */
 static struct sonde_file_head head_of(const struct sonde_merge_inputs *inputs)
 {
 	struct sonde_file_head head = *sonde_session_head(inputs->input[0].session);

@@ -1,5 +1,5 @@
-/* made.c: sums by site and thread, from what the recorder stored beside the events; of samples and spans, which have
- * none, from the events. */
+/* made.c: computes the rows of tables that hold sums: from sums stored with the events or, for samples and spans, from
+ * the events themselves. */
 #include "query/made.h"
 
 #include <errno.h>
@@ -66,7 +66,7 @@ int sonde_query_make_zone_stats(struct sonde_session *session, struct sonde_quer
 
 /* --- functions ---------------------------------------------------------------------------------------------------- */
 
-/* Feeds every batch of the types; chunks that cannot be read are left out. */
+/* Feeds every batch of the chunk types; unreadable chunks are skipped. */
 static int feed_all(struct sonde_session *session, struct sonde_query_made *made, uint32_t types,
 		    int (*feed)(void *state, const struct sonde_batch *), void *state)
 {
@@ -163,10 +163,10 @@ static int compare_marks(const void *left, const void *right)
 		return a->id < b->id ? -1 : 1;
 	if (a->time_ns != b->time_ns)
 		return a->time_ns < b->time_ns ? -1 : 1;
-	return (a->type > b->type) - (a->type < b->type); /* a begin before an end of the same instant */
+	return (a->type > b->type) - (a->type < b->type); /* a begin sorts before an end at the same time */
 }
 
-/* Ends the last of the open spans that has the end's site; 0: any. As analyze/zone/spans.c pairs them. */
+/* Ends the innermost open span with the site of `end`; site 0 matches any. Same pairing as analyze/zone/spans.c. */
 static void end_span(struct sonde_query_span *rows, size_t *open, size_t *open_count, const struct sonde_mark *end)
 {
 	size_t i = *open_count;

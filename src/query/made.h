@@ -1,5 +1,5 @@
-/* made.h: rows of tables that are computed: sums that a recording keeps beside its events, and what is put together
- * from events. Chunks that cannot be read are left out. -ENOMEM, -ETIMEDOUT. */
+/* made.h: rows of computed tables: sums stored in the recording, and rows assembled from events. Unreadable chunks are
+ * skipped. Errors: -ENOMEM, -ETIMEDOUT. */
 #ifndef SONDE_QUERY_MADE_H
 #define SONDE_QUERY_MADE_H
 
@@ -17,7 +17,7 @@ struct sonde_query_zone_stat {
 int sonde_query_make_zone_stats(struct sonde_session *session, struct sonde_query_made *made);
 
 struct sonde_query_function_stat {
-	uint32_t function; /* 0 = kernel code without a name */
+	uint32_t function; /* 0 = unnamed kernel code */
 	struct sonde_function_weight weight;
 };
 int sonde_query_make_function_stats(struct sonde_session *session, struct sonde_query_made *made);
@@ -25,7 +25,7 @@ int sonde_query_make_function_stats(struct sonde_session *session, struct sonde_
 struct sonde_query_heap_stat {
 	struct sonde_heap_site site;
 	uint32_t process, is_estimated;
-	uint64_t temporary_plus_1; /* 0 = not known */
+	uint64_t temporary_plus_1; /* 0 = unknown */
 	struct sonde_heap_sum sum;
 };
 int sonde_query_make_heap_stats(struct sonde_session *session, struct sonde_query_made *made);
@@ -46,13 +46,13 @@ int sonde_query_make_states(struct sonde_session *session, struct sonde_query_ma
 
 struct sonde_query_finding {
 	const char *rule, *title, *severity, *limiter, *subject, *evidence;
-	uint64_t saves_ns, at_most_ns, bytes; /* 0 = not known, or none */
-	const char *within;                   /* "" = not known */
+	uint64_t saves_ns, at_most_ns, bytes; /* 0 = unknown or none */
+	const char *within;                   /* "" = unknown */
 	double confidence;
 };
 int sonde_query_make_findings(struct sonde_session *session, struct sonde_query_made *made);
 
-/* What was left out of the findings, or could not be judged, and why. */
+/* Why findings are missing: something was left out or could not be checked. */
 struct sonde_query_finding_note {
 	const char *text;
 	uint64_t is_warning;

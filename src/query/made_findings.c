@@ -1,5 +1,5 @@
-/* made_findings.c: the tables `findings`, what the rules say, and `finding_notes`, what they could not; texts lie
- * behind the rows in one block. */
+/* made_findings.c: the tables `findings` (results of the rules) and `finding_notes` (what the rules could not check).
+ * Rows and their texts share one memory block, texts last. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,4 +1,4 @@
-/* manual.c: the tables as lines for the man page. Names of columns carry their units. */
+/* manual.c: lists the tables for the man page. Column names include their units. */
 #include <string.h>
 
 #include "query/query.h"

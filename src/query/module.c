@@ -1,10 +1,9 @@
-/* module.c: SQLite's virtual tables over a session: one module, and each table a row of tables.def.
+/* module.c: SQLite virtual tables over a session: a single module; each table is described by tables.def.
  *
- * Conditions on time, process, thread and site are handed to the walk, which leaves out chunks that cannot hold such
- * rows; one on the number of a row finds it at once, which makes joins by id cheap. What comes is then still tested by
- * SQLite, so nothing depends on how well that works. What is grouped or ordered by ids comes in that order (order.h),
- * as long as the copies it takes stay within half of the memory that is allowed. Texts are looked up when they are
- * read.
+ * Conditions on time, process, thread and site are passed to the walk, which skips chunks that cannot contain such
+ * rows. A condition on the row number finds the row directly, which makes joins by id cheap. SQLite still checks every
+ * row it gets, so correctness does not depend on this filtering. GROUP BY and ORDER BY on ids get their rows already
+ * sorted (order.h), as long as the copies fit into half of the memory limit. Texts are looked up when they are read.
  */
 #include "query/module.h"
 
@@ -20,17 +19,17 @@
 #include "util/error.h"
 
 struct table {
-	sqlite3_vtab vtab; /* first: SQLite's */
+	sqlite3_vtab vtab; /* must be first: SQLite's part */
 	struct sonde_query_entry *entry;
 };
 
 struct cursor {
-	sqlite3_vtab_cursor cursor; /* first: SQLite's */
+	sqlite3_vtab_cursor cursor; /* must be first: SQLite's part */
 	struct sonde_query_scan scan;
 	int begun, at_end;
 };
 
-/* --- what there is ------------------------------------------------------------------------------------------------ */
+/* --- tables ------------------------------------------------------------------------------------------------------- */
 
 /* "CREATE TABLE x(start_ns INTEGER, …)" */
 static int declare(sqlite3 *db, const struct sonde_query_table *table)
@@ -73,7 +72,7 @@ static int disconnect_table(sqlite3_vtab *vtab)
 
 /* --- planning ----------------------------------------------------------------------------------------------------- */
 
-/* What best_index() tells filter(), in idxStr: conditions as two characters each, the key and the comparison. */
+/* best_index() passes its plan to filter() in idxStr: two characters per condition, the key and the comparison. */
 static char comparison(unsigned char op)
 {
 	switch (op) {
@@ -102,7 +101,7 @@ static double row_count(const struct sonde_query_entry *entry)
 	return count + 1;
 }
 
-/* Whether a condition helps: by what it divides the rows that come, 0 = it does not. */
+/* How selective a condition is: the factor by which it reduces the rows; 0 = useless. */
 static double helps(enum sonde_query_key key, char op, double rows)
 {
 	switch (key) {
@@ -121,7 +120,8 @@ static double helps(enum sonde_query_key key, char op, double rows)
 	return 0;
 }
 
-/* Takes what is ordered by ids; behind the conditions in idxStr: ':', the columns that are read, the keys. */
+/* Accepts an ORDER BY on ids. Appends to the conditions in idxStr: ':', the columns that are read, and the sort
+ * keys. */
 static void take_order(const struct sonde_query_entry *entry, sqlite3_index_info *info, double rows, char *out)
 {
 	const struct sonde_query_table *table = entry->table;
@@ -131,7 +131,7 @@ static void take_order(const struct sonde_query_entry *entry, sqlite3_index_info
 	    rows * (double)sonde_query_order_row_b(table, used) > (double)most_b)
 		return;
 	for (size_t c = 0; c < table->column_count; c++)
-		if (used & 1u << c && table->columns[c].when_mask) /* what that depends on is not copied */
+		if (used & 1u << c && table->columns[c].when_mask) /* the bytes that decide about NULL are not copied */
 			return;
 	for (int i = 0; i < info->nOrderBy; i++)
 		if (info->aOrderBy[i].iColumn < 0 ||
@@ -207,7 +207,7 @@ static int close_cursor(sqlite3_vtab_cursor *at)
 	return SQLITE_OK;
 }
 
-/* Keeps what went wrong for whoever asks after SQLite has failed. */
+/* Stores an error for the caller, which reads it after SQLite has failed. */
 static int fail(struct sonde_query_base *base, int error)
 {
 	base->error = error;
@@ -215,7 +215,7 @@ static int fail(struct sonde_query_base *base, int error)
 	return error == -ENOMEM ? SQLITE_NOMEM : error == -ETIMEDOUT ? SQLITE_INTERRUPT : SQLITE_ERROR;
 }
 
-/* Goes to the next block that has rows. Chunks that cannot be read are left out; the session counts them. */
+/* Advances to the next block with rows. Skips unreadable chunks, which the session counts. */
 static int next_block(struct cursor *cursor)
 {
 	struct sonde_query_scan *scan = &cursor->scan;
@@ -239,7 +239,7 @@ static int next_block(struct cursor *cursor)
 	return SQLITE_OK;
 }
 
-/* A number as a bound: of one with a fraction the whole numbers around it. 0 when it says nothing. */
+/* Converts a number to integer bounds; a fraction is rounded both ways. 0 = not usable as a bound. */
 static int bounds_of(sqlite3_value *value, int64_t *least, int64_t *most)
 {
 	if (sonde_sqlite.value_type(value) == SQLITE_INTEGER) {
@@ -292,7 +292,7 @@ static void want(struct sonde_query_scan *scan, enum sonde_query_key key, char o
 		scan->wanted.site = (uint32_t)least;
 }
 
-/* All rows at once, in order: the keys stand behind the columns that are read. */
+/* Reads and sorts all rows; in `text`, the sort keys follow the columns that are read. */
 static int put_in_order(struct cursor *cursor, const char *text, int key_count)
 {
 	struct sonde_query_base *base = ((struct table *)cursor->cursor.pVtab)->entry->base;
@@ -339,7 +339,7 @@ static int is_at_end(sqlite3_vtab_cursor *at)
 	return ((struct cursor *)at)->at_end;
 }
 
-/* Where the values of the row lie in the block. */
+/* Index in the block of the values of the current row. */
 static size_t row_of(const struct sonde_query_scan *scan)
 {
 	return scan->order ? scan->order[scan->i] : scan->i;
@@ -357,7 +357,7 @@ static void give_number(sqlite3_context *context, int64_t number)
 		sonde_sqlite.result_int64(context, number);
 }
 
-/* What is not set is NULL. */
+/* Returning without a result means NULL. */
 static int column_value(sqlite3_vtab_cursor *at, sqlite3_context *context, int number)
 {
 	const struct sonde_query_scan *scan = &((struct cursor *)at)->scan;
@@ -401,7 +401,7 @@ static int row_id(sqlite3_vtab_cursor *at, sqlite3_int64 *out)
 	return SQLITE_OK;
 }
 
-/* Without xCreate: the tables are there by their names, and nothing can be created. */
+/* Without xCreate: the tables exist under their names (eponymous), and none can be created. */
 static const sqlite3_module module = {
     .xConnect = connect_table,
     .xBestIndex = best_index,

@@ -1,4 +1,4 @@
-/* module.h: the virtual-table module behind all tables of a query. */
+/* module.h: the virtual-table module of all tables of a query. */
 #ifndef SONDE_QUERY_MODULE_H
 #define SONDE_QUERY_MODULE_H
 
@@ -8,13 +8,13 @@
 #include "query/sqlite.h"
 #include "query/table.h"
 
-/* What tables of one connection share. */
+/* State shared by the tables of a connection. */
 struct sonde_query_base {
 	struct sonde_session *session;
-	uint64_t end_ns;   /* CLOCK_MONOTONIC: when the query is given up */
+	uint64_t end_ns;   /* CLOCK_MONOTONIC: deadline of the query */
 	uint64_t memory_b; /* 0 = no limit */
-	int lacks;         /* chunks could not be read: the answer is without them */
-	int error;         /* of the walk that failed last; its sentence is kept in `why` */
+	int lacks;         /* unreadable chunks are missing from the result */
+	int error;         /* of the walk that failed last; its message is in `why` */
 	char why[512];
 	struct sonde_query_entry {
 		struct sonde_query_base *base;
@@ -23,7 +23,7 @@ struct sonde_query_base {
 	} * entries; /* by table */
 };
 
-/* Makes all tables known to a connection; SQLITE_OK or SQLite's code. */
+/* Registers all tables with a connection; SQLITE_OK or SQLite's error code. */
 int sonde_query_module_add(sqlite3 *db, struct sonde_query_base *base);
 
 #endif

@@ -1,4 +1,4 @@
-/* names.c: names by id, and words for numbers that stand for something. */
+/* names.c: names of ids and enum values. */
 #include "query/names.h"
 
 #include <stddef.h>
@@ -12,13 +12,13 @@
 
 #define COUNT(words) (sizeof(words) / sizeof *(words))
 
-/* A word by its number. */
+/* The name of an enum value. */
 static const char *word(const char *const *words, size_t count, uint64_t value)
 {
 	return value < count ? words[value] : NULL;
 }
 
-/* A table's row by id. */
+/* The name of a table row by id. */
 #define NAME_OF(function, table, member)                                                           \
 	const char *sonde_query_##function(const struct sonde_session *session, uint64_t value)    \
 	{                                                                                          \
@@ -26,7 +26,7 @@ static const char *word(const char *const *words, size_t count, uint64_t value)
 		return row ? row->member : NULL;                                                   \
 	}
 
-/* A word of a list. */
+/* The name of an enum value from a list. */
 #define WORD_OF(function, ...)                                                                  \
 	const char *sonde_query_##function(const struct sonde_session *session, uint64_t value) \
 	{                                                                                       \

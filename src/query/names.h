@@ -1,5 +1,4 @@
-/* names.h: what ids and kinds are called, and numbers that follow from others, for columns of tables.def. NULL or "":
- * nothing. */
+/* names.h: names of ids and kinds, and numbers derived from ids, for columns of tables.def. NULL or "" = none. */
 #ifndef SONDE_QUERY_NAMES_H
 #define SONDE_QUERY_NAMES_H
 
@@ -42,7 +41,7 @@
 SONDE_QUERY_NAMES(SONDE_QUERY_DECLARE)
 #undef SONDE_QUERY_DECLARE
 
-/* Numbers that follow from others; −1: none. */
+/* Numbers derived from a value; −1 = none. */
 #define SONDE_QUERY_NUMBERS(X) \
 	X(process_of_thread)   \
 	X(device_of_queue)     \

@@ -1,4 +1,4 @@
-/* order.c: copies of the columns that are read, and a counting sort for each key, the last one first, each stable. */
+/* order.c: copies the columns that are read, then sorts by each key with a stable counting sort, last key first. */
 #include "query/order.h"
 
 #include <errno.h>
@@ -27,7 +27,7 @@ size_t sonde_query_order_row_b(const struct sonde_query_table *table, uint32_t u
 	return row_b;
 }
 
-/* What is read of all rows, by column. */
+/* Copies of all rows of the columns that are read. */
 struct copies {
 	struct sonde_query_scan *scan;
 	uint32_t used;
@@ -55,7 +55,7 @@ static int grow(struct copies *copies, size_t count)
 	return 0;
 }
 
-/* The scan's block, without what is added: that is added here. */
+/* Copies the scan's block; values to be added (`plus`) are added here. */
 static void copy_column(struct copies *copies, size_t c)
 {
 	const struct sonde_query_scan *scan = copies->scan;
@@ -119,7 +119,7 @@ static int by_text(const void *left, const void *right)
 	return strcmp(a->text, b->text);
 }
 
-/* Of each value that is in a column its rank: `most` + 1 of them. What has the same name has the same rank. */
+/* Computes the rank of each value 0 … `most` by its name; values with equal names have equal ranks. */
 static int rank_names(const struct sonde_query_scan *scan, const struct sonde_query_column *column, uint32_t most,
 		      uint32_t *ranks)
 {
@@ -150,7 +150,7 @@ static uint32_t most_of(const struct sonde_query_scan *scan, unsigned c)
 	return most;
 }
 
-/* Ranks of the values of a column, falling where that is asked for. malloc'ed; NULL when out of memory. */
+/* Ranks of the values of a column, in descending order if the key asks for it. malloc'ed; NULL when out of memory. */
 static uint32_t *ranks_of(const struct sonde_query_scan *scan, const struct sonde_query_order_key *key, uint32_t most)
 {
 	const struct sonde_query_column *column = &scan->table->columns[key->column];
@@ -168,7 +168,7 @@ static uint32_t *ranks_of(const struct sonde_query_scan *scan, const struct sond
 	return ranks;
 }
 
-/* `from` (NULL: all rows as they lie) in the order of a key in `to`; equal ones stay as they are. */
+/* Stable sort by one key of the row order `from` (NULL = original order) into `to`. */
 static int sort_by(const struct sonde_query_scan *scan, const struct sonde_query_order_key *key, const uint32_t *from,
 		   uint32_t *to)
 {
@@ -189,7 +189,7 @@ static int sort_by(const struct sonde_query_scan *scan, const struct sonde_query
 	return error;
 }
 
-/* The scan's block becomes the copies. */
+/* Makes the copies the scan's block. */
 static void place_copies(struct sonde_query_scan *scan, const struct copies *copies)
 {
 	scan->before = 0;
@@ -208,7 +208,7 @@ int sonde_query_order(struct sonde_query_scan *scan, uint32_t used, const struct
 		copies.used |= 1u << keys[k].column;
 	int error = take_all(&copies, end_ns);
 	place_copies(scan, &copies);
-	uint32_t *order = NULL, *spare = NULL; /* NULL: as they lie */
+	uint32_t *order = NULL, *spare = NULL; /* NULL = original order */
 	for (size_t k = key_count; !error && k > 0; k--) {
 		spare = spare ? spare : malloc((copies.count + 1) * sizeof *spare);
 		if (!spare)

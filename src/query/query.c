@@ -1,7 +1,7 @@
-/* query.c: a connection to SQLite without a database: only the tables of tables.def.
+/* query.c: an SQLite connection without a database: only the tables of tables.def exist.
  *
- * What a statement may do is a list of what is allowed; all else is refused before it runs. There is no file to write
- * to (temporary tables stay in memory), no thread, no other database, no extension.
+ * Statements may do only what an allow-list contains; anything else is refused before it runs. There is no file to
+ * write to (temporary tables stay in memory), no thread, no other database, and no extension.
  */
 #include "query/query.h"
 
@@ -17,7 +17,7 @@
 #include "util/arena.h"
 #include "util/error.h"
 
-#define STEPS_PER_CHECK 2000 /* of SQLite's machine, between two looks at the time */
+#define STEPS_PER_CHECK 2000 /* SQLite virtual-machine steps between two checks of the deadline */
 #define REFUSED_B 128
 
 struct sonde_query {
@@ -25,9 +25,9 @@ struct sonde_query {
 	sqlite3_stmt *statement;
 	struct sonde_query_base base;
 	struct sonde_query_limits limits;
-	struct sonde_arena arena; /* names of columns */
+	struct sonde_arena arena; /* column names */
 	const char **names;
-	char refused[REFUSED_B]; /* what the statement wanted to do; "" = nothing is refused */
+	char refused[REFUSED_B]; /* the operation refused by the allow-list; "" = none */
 };
 
 /* --- limits ------------------------------------------------------------------------------------------------------- */
@@ -47,7 +47,7 @@ static int is_late(void *context)
 	return sonde_clock_now_ns() >= query->base.end_ns;
 }
 
-/* PRAGMAs that tell of tables, and change nothing. */
+/* PRAGMAs that only report on tables. */
 static int is_harmless_pragma(const char *name)
 {
 	static const char *const names[] = {"table_info",  "table_xinfo", "table_list",      "function_list",
@@ -69,7 +69,8 @@ static int authorize(void *context, int action, const char *first, const char *s
 	struct sonde_query *query = context;
 	(void)database;
 	(void)trigger;
-	/* As which SQLite takes the tables of a module, its own ones too: a statement that does so is refused later. */
+	/* SQLite reports the declaration of a module's tables, also of its own modules, as updates of sqlite_master. A
+	 * user statement that updates it is refused later. */
 	int declares = action == SQLITE_UPDATE && !strcmp(first, "sqlite_master");
 	if (declares || action == SQLITE_SELECT || action == SQLITE_READ || action == SQLITE_RECURSIVE ||
 	    (action == SQLITE_FUNCTION && !is_harmful_function(second)) ||
@@ -89,7 +90,7 @@ static int set_up(struct sonde_query *query)
 	for (size_t i = 0; i < sizeof limits / sizeof *limits; i++)
 		sonde_sqlite.limit(db, limits[i].what, limits[i].most);
 	sonde_sqlite.db_config(db, SQLITE_DBCONFIG_DEFENSIVE, 1, NULL);
-	sonde_sqlite.db_config(db, SQLITE_DBCONFIG_DQS_DML, 0, NULL); /* "zne" is no text but a wrong name */
+	sonde_sqlite.db_config(db, SQLITE_DBCONFIG_DQS_DML, 0, NULL); /* "zne" is a misspelt name, not a string */
 	sonde_sqlite.db_config(db, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, NULL);
 	if (sonde_sqlite.exec(db, "PRAGMA temp_store = memory", NULL, NULL, NULL) != SQLITE_OK ||
 	    sonde_query_module_add(db, &query->base) != SQLITE_OK)
@@ -157,7 +158,7 @@ void sonde_query_close(struct sonde_query *query)
 
 /* --- a statement -------------------------------------------------------------------------------------------------- */
 
-/* What SQLite says, as one of ours. */
+/* Converts an SQLite error to ours. */
 static int explain(struct sonde_query *query, int code)
 {
 	int primary = code & 0xff;
@@ -176,7 +177,7 @@ static int explain(struct sonde_query *query, int code)
 	return sonde_error(EINVAL, "%s%s", said, is_unknown ? " (sonde query --tables lists all)" : "");
 }
 
-/* Nothing may stand behind the statement but white space and comments. */
+/* Only white space and comments may follow the statement. */
 static int check_rest(struct sonde_query *query, const char *rest)
 {
 	while (*rest) {
@@ -202,7 +203,7 @@ static int is_taken(const struct sonde_query *query, size_t count, const char *n
 	return 0;
 }
 
-/* Two columns of one name would be one in JSON: "name", "name_2". */
+/* Columns of equal name would collide in JSON, so names are made unique: "name", "name_2". */
 static int name_columns(struct sonde_query *query)
 {
 	size_t count = sonde_query_columns(query);
@@ -290,7 +291,7 @@ void sonde_query_value(const struct sonde_query *query, size_t i, struct sonde_q
 	}
 }
 
-/* --- what can be asked -------------------------------------------------------------------------------------------- */
+/* --- queries ------------------------------------------------------------------------------------------------------ */
 
 int sonde_query_about(size_t table, struct sonde_query_about *out)
 {

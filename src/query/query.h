@@ -1,8 +1,8 @@
-/* query.h: SQL over a recording, read-only: tables as tables.def has them, through SQLite's virtual tables.
+/* query.h: read-only SQL over a recording: the tables of tables.def as SQLite virtual tables.
  *
- * Nothing is written: no statement but SELECT (and EXPLAIN, and PRAGMAs that only tell), no file is attached, what is
- * sorted stays in memory. Time and memory are bounded; the bound of memory is the whole process's, of SQLite alone.
- * One thread at a time.
+ * Nothing is written: only SELECT, EXPLAIN and PRAGMAs that report are allowed, no file can be attached, and sorting
+ * happens in memory. Time and memory are limited; the memory limit covers all SQLite memory of the process and nothing
+ * else. One thread at a time.
  */
 #ifndef SONDE_QUERY_QUERY_H
 #define SONDE_QUERY_QUERY_H
@@ -15,7 +15,7 @@
 struct sonde_query;
 
 struct sonde_query_limits {
-	uint64_t timeout_ns; /* from sonde_query_start() on; 0 = none */
+	uint64_t timeout_ns; /* counted from sonde_query_start(); 0 = none */
 	uint64_t memory_b;   /* 0 = none */
 };
 
@@ -31,37 +31,39 @@ struct sonde_query_value {
 	enum sonde_query_kind kind;
 	int64_t integer;
 	double real;
-	const char *text; /* of STRING, with a NUL behind it; and BLOB: until the next row */
+	const char *text; /* of STRING (NUL-terminated) and BLOB; valid until the next row */
 	size_t text_b;
 };
 
-/* The session stays the caller's, and outlives the query. -ENOSYS: there is no SQLite. */
+/* The session stays the caller's and must outlive the query. -ENOSYS: SQLite is not available. */
 int sonde_query_open(struct sonde_query **out, struct sonde_session *session, const struct sonde_query_limits *limits);
 void sonde_query_close(struct sonde_query *query);
 
-/* One statement. -EINVAL: SQLite does not understand it, or it would change something. Another one may follow. */
+/* Starts one statement. -EINVAL: SQL error, or a statement that would change something; another one can be started
+ * afterwards. */
 int sonde_query_start(struct sonde_query *query, const char *sql);
 
-/* Of the statement: at least 1; names are unique, and live until the next start. */
+/* Columns of the statement, at least 1. Names are unique and valid until the next start. */
 size_t sonde_query_columns(const struct sonde_query *query);
 const char *sonde_query_column(const struct sonde_query *query, size_t i);
 
-/* 1 and a row, 0 at the end, or a negative errno: -ETIMEDOUT, -ENOMEM: beyond a limit; -EINVAL: the statement cannot be
- * carried out. */
+/* Returns 1 and a row, 0 at the end, or a negative errno: -ETIMEDOUT or -ENOMEM if a limit is exceeded, -EINVAL if the
+ * statement cannot be executed. */
 int sonde_query_next(struct sonde_query *query);
-/* Whether chunks that could not be read or decoded are missing from the answer so far. */
+/* True if the result so far lacks rows of chunks that could not be read or decoded. */
 int sonde_query_lacks(const struct sonde_query *query);
 void sonde_query_value(const struct sonde_query *query, size_t i, struct sonde_query_value *out);
 
-/* How many tables there are, their names and meanings; of each column its name, type (INTEGER, REAL, TEXT), unit ("" =
- * none) and meaning. NULL and 0 behind the last. */
+/* The number of tables, their names and meanings; for each column its name, type (INTEGER, REAL, TEXT), unit ("" =
+ * none) and meaning. NULL and 0 after the last. */
 struct sonde_query_about {
-	const char *name, *type, *unit, *meaning; /* of a table: type and unit NULL */
+	const char *name, *type, *unit, *meaning; /* for a table, type and unit are NULL */
 };
 int sonde_query_about(size_t table, struct sonde_query_about *out);
 int sonde_query_about_column(size_t table, size_t column, struct sonde_query_about *out);
 
-/* The same as lines for a manual: a heading a table, then "column\tmeaning". To be freed; NULL without memory. */
+/* The same as lines for a manual: a heading for each table, then "column\tmeaning". The caller frees it; NULL when out
+ * of memory. */
 char *sonde_query_manual(void);
 
 #endif

@@ -1,14 +1,14 @@
-/* rows.h: rows that walks put together from what lies apart in a recording. */
+/* rows.h: rows that walks assemble from several places of a recording. */
 #ifndef SONDE_QUERY_ROWS_H
 #define SONDE_QUERY_ROWS_H
 
 #include <stdint.h>
 
-/* An event of a program; what its type has not is 0. */
+/* A program event; fields that its type does not have are 0. */
 struct sonde_query_event {
 	uint64_t time_ns;
 	double value;
-	const char *text; /* until the next block */
+	const char *text; /* valid until the next block */
 	uint32_t process, thread, site;
 	uint32_t type; /* enum sonde_event_type */
 };

@@ -1,4 +1,4 @@
-/* sqlite.c: finds SQLite when a query is opened. */
+/* sqlite.c: loads SQLite when a query is opened. */
 #include "query/sqlite.h"
 
 #include <dlfcn.h>
@@ -31,7 +31,7 @@ int sonde_sqlite_load(void)
 		dlclose(library);
 		return sonde_error(ENOSYS, LIBRARY " has no %s: queries need SQLite 3.31 or newer", missing);
 	}
-	sonde_sqlite.config(SQLITE_CONFIG_MEMSTATUS, 1); /* the limit of memory needs its counts */
+	sonde_sqlite.config(SQLITE_CONFIG_MEMSTATUS, 1); /* memory limits need its memory statistics */
 	loaded = 1;
 	return 0;
 }

@@ -1,6 +1,6 @@
-/* sqlite.h: the functions of SQLite that queries use, found by name in libsqlite3.so.0.
+/* sqlite.h: the SQLite functions that queries use, resolved in libsqlite3.so.0.
  *
- * It is loaded when a query is opened: whoever asks for none neither waits for it nor needs it to be installed.
+ * The library is loaded when a query is opened, so other commands neither load it nor require it to be installed.
  */
 #ifndef SONDE_QUERY_SQLITE_H
 #define SONDE_QUERY_SQLITE_H
@@ -46,10 +46,10 @@ struct sonde_sqlite {
 #undef SONDE_SQLITE_DECLARE
 };
 
-/* Filled in by sonde_sqlite_load(), and never changed after that. */
+/* Set by sonde_sqlite_load(), constant afterwards. */
 extern struct sonde_sqlite sonde_sqlite;
 
-/* 0, or -ENOSYS with a sentence when it is not installed or too old. Threads: one at a time. */
+/* 0, or -ENOSYS with a message if SQLite is not installed or too old. One thread at a time. */
 int sonde_sqlite_load(void);
 
 #endif

@@ -1,8 +1,8 @@
-/* table.h: what a table of a query is made of: a row of tables.def.
+/* table.h: the definition of a query table: a row of tables.def.
  *
- * A table is columns and a walk. The walk hands out blocks of rows; for each column a block says where its first value
- * lies and how far it is to the next, so that one virtual-table module reads them all. Values are the session's own,
- * where they lie: nothing is copied but what SQLite asks for.
+ * A table consists of columns and a walk. The walk iterates over blocks of rows; for each column a block gives the
+ * address of its first value and the stride to the next, so that one virtual-table module can read them all. Values
+ * stay where the session has them: only what SQLite asks for is copied.
  */
 #ifndef SONDE_QUERY_TABLE_H
 #define SONDE_QUERY_TABLE_H
@@ -14,7 +14,7 @@
 
 #define SONDE_QUERY_COLUMNS_MAX 24
 
-/* How a value lies in memory. */
+/* The memory representation of a value. */
 enum sonde_query_type {
 	SONDE_QUERY_U8 = 0,
 	SONDE_QUERY_U16,
@@ -24,15 +24,15 @@ enum sonde_query_type {
 	SONDE_QUERY_I64,
 	SONDE_QUERY_REAL,
 	SONDE_QUERY_TEXT, /* const char *, NULL or "" = NULL */
-	SONDE_QUERY_TIME, /* uint64_t, CLOCK_MONOTONIC ns: comes out as ns since the start of the recording */
-	SONDE_QUERY_ROW,  /* nowhere: the number of the row, from 1: the id of what has ids */
+	SONDE_QUERY_TIME, /* uint64_t, CLOCK_MONOTONIC ns; shown as ns since the start of the recording */
+	SONDE_QUERY_ROW,  /* not stored: the row number from 1, which is the id if the rows have ids */
 };
 
-/* What SQLite may be spared by a condition on a column. */
+/* How a condition on a column can reduce the rows to read. */
 enum sonde_query_key {
 	SONDE_QUERY_NO_KEY = 0,
-	SONDE_QUERY_KEY_START, /* rows lie in time from here … */
-	SONDE_QUERY_KEY_END,   /* … to here */
+	SONDE_QUERY_KEY_START, /* the start time of the row */
+	SONDE_QUERY_KEY_END,   /* its end time */
 	SONDE_QUERY_KEY_PROCESS,
 	SONDE_QUERY_KEY_THREAD,
 	SONDE_QUERY_KEY_SITE,
@@ -40,11 +40,11 @@ enum sonde_query_key {
 };
 
 enum sonde_query_flag {
-	SONDE_QUERY_ZERO_NULL = 1, /* 0 = not known, or none: NULL */
-	SONDE_QUERY_OF_BATCH = 2,  /* in the struct sonde_batch itself, of all its rows */
-	SONDE_QUERY_MINUS_ONE = 4, /* stored + 1: with ZERO_NULL */
-	SONDE_QUERY_PASSING = 16,  /* a text that is gone with its block */
-	SONDE_QUERY_SPARSE = 8,    /* not an id or a kind: may be any number */
+	SONDE_QUERY_ZERO_NULL = 1, /* 0 = unknown or none: shown as NULL */
+	SONDE_QUERY_OF_BATCH = 2,  /* in struct sonde_batch itself, the same for all of its rows */
+	SONDE_QUERY_MINUS_ONE = 4, /* stored + 1; together with ZERO_NULL */
+	SONDE_QUERY_PASSING = 16,  /* a text valid only until the next block */
+	SONDE_QUERY_SPARSE = 8,    /* any number, rather than an id or a kind */
 };
 
 struct sonde_query_column {
@@ -54,15 +54,15 @@ struct sonde_query_column {
 	enum sonde_query_type type;
 	enum sonde_query_key key;
 	unsigned flags;
-	uint64_t mask; /* not 0: comes out as 1 where one of these bits is set, else 0 */
-	size_t at;     /* in the row, or of the pointer in struct sonde_batch */
-	size_t plus;   /* not 0: of a pointer to uint64_t there that is added */
-	/* What an id or a kind is called; NULL: the value itself. */
+	uint64_t mask; /* nonzero: shown as 1 if one of these bits is set, else 0 */
+	size_t at;     /* offset in the row, or of the pointer in struct sonde_batch */
+	size_t plus;   /* nonzero: offset of a pointer to uint64_t values to add */
+	/* The name of an id or kind; NULL: show the value itself. */
 	const char *(*text)(const struct sonde_session *session, uint64_t value);
-	/* A number that follows from the value; negative: NULL. */
+	/* A number derived from the value; negative: NULL. */
 	int64_t (*number)(const struct sonde_session *session, uint64_t value);
-	/* Of batches, when_mask not 0: NULL unless these bits of the bytes at when_at are set (when_set), or none is.
-	 */
+	/* Batches with nonzero when_mask: the value is NULL unless these bits of the byte at when_at are set (when_set
+	 * = 1) or all are clear (when_set = 0). */
 	size_t when_at;
 	uint8_t when_mask;
 	int when_set;
@@ -72,19 +72,19 @@ struct sonde_query_scan;
 
 struct sonde_query_walk {
 	int (*begin)(struct sonde_query_scan *scan);
-	/* The next block: 1, 0 at the end, or a negative errno: -EBADMSG can be gone on from. */
+	/* Next block: 1, 0 at the end, or a negative errno; after -EBADMSG the scan can continue. */
 	int (*next)(struct sonde_query_scan *scan);
 	void (*end)(struct sonde_query_scan *scan);
 };
 
-/* Rows that a query has computed, once, and kept. */
+/* Rows computed once per query and then cached. */
 struct sonde_query_made {
-	void *rows; /* malloc'ed, also 0 of them */
+	void *rows; /* malloc'ed even if there are 0 */
 	size_t count;
 	int known;
-	uint64_t end_ns; /* CLOCK_MONOTONIC: then it is given up: -ETIMEDOUT */
-	size_t most_b;   /* of rows: more is -ENOMEM */
-	int lacks;       /* chunks could not be read, and are left out */
+	uint64_t end_ns; /* CLOCK_MONOTONIC deadline: -ETIMEDOUT after it */
+	size_t most_b;   /* maximum size of the rows: -ENOMEM beyond it */
+	int lacks;       /* unreadable chunks were skipped */
 };
 
 struct sonde_query_table {
@@ -92,41 +92,41 @@ struct sonde_query_table {
 	const struct sonde_query_column *columns;
 	size_t column_count;
 	const struct sonde_query_walk *walk;
-	uint32_t types;  /* chunk types that are read: bits 1 << enum sonde_chunk_type */
-	uint32_t events; /* of EVENTS: bits 1 << enum sonde_event_type */
+	uint32_t types;  /* chunk types to read: bits 1 << enum sonde_chunk_type */
+	uint32_t events; /* for EVENTS: bits 1 << enum sonde_event_type */
 	size_t row_b;
-	/* Rows that the session has. */
+	/* Rows stored in the session. */
 	size_t (*count)(const struct sonde_session *session);
 	const void *(*at)(const struct sonde_session *session, size_t i);
-	/* Rows that are computed: sets rows and count, or fails. */
+	/* Computed rows: sets rows and count, or fails. */
 	int (*make)(struct sonde_session *session, struct sonde_query_made *made);
 };
 
 extern const struct sonde_query_table sonde_query_tables[];
 extern const size_t sonde_query_table_count;
 
-/* Where the values of a column lie. */
+/* Location of the values of a column. */
 struct sonde_query_place {
 	const uint8_t *first, *plus, *when;
-	size_t step_b, plus_step_b; /* from a row to the next; 0 = one for all */
+	size_t step_b, plus_step_b; /* stride between rows; 0 = one value for all rows */
 };
 
-/* A reading of a table. Zeroed but for the first four, and `wanted`. */
+/* A scan of a table. Zeroed except for the first four members and `wanted`. */
 struct sonde_query_scan {
 	const struct sonde_query_table *table;
 	struct sonde_session *session;
 	struct sonde_query_made *made; /* of this table */
-	uint64_t start_ns;             /* of the recording */
+	uint64_t start_ns;             /* start of the recording */
 	struct sonde_cursor_wanted wanted;
-	uint64_t row_wanted; /* a number; 0 = all */
-	/* the block */
+	uint64_t row_wanted; /* a row number; 0 = all */
+	/* current block */
 	size_t i, count;
-	uint64_t before; /* rows in blocks before this one */
+	uint64_t before; /* number of rows in earlier blocks */
 	struct sonde_query_place places[SONDE_QUERY_COLUMNS_MAX];
-	uint32_t *order; /* of its rows; NULL = as they lie there */
-	int is_copy;     /* the values are the scan's own: order.h */
-	int lacks;       /* chunks could not be read, and are left out */
-	/* the walk's own */
+	uint32_t *order; /* row order within the block; NULL = as stored */
+	int is_copy;     /* the scan owns the values: order.h */
+	int lacks;       /* unreadable chunks were skipped */
+	/* state of the walk */
 	struct sonde_cursor *cursor;
 	void *state;
 	size_t next;
@@ -135,8 +135,8 @@ struct sonde_query_scan {
 extern const struct sonde_query_walk sonde_query_walk_rows, sonde_query_walk_made, sonde_query_walk_batches,
     sonde_query_walk_events, sonde_query_walk_frames;
 
-/* A value of a row of the block, as it lies there, with `plus` added; not of TEXT and REAL. Here, since it is called a
- * few times a row. */
+/* A value of a row of the block as stored, plus `plus`; not for TEXT and REAL. Inline, because it is called several
+ * times per row. */
 static inline uint64_t sonde_query_raw(const struct sonde_query_scan *scan, size_t column, size_t i)
 {
 	const struct sonde_query_place *place = &scan->places[column];
@@ -169,13 +169,13 @@ static inline uint64_t sonde_query_raw(const struct sonde_query_scan *scan, size
 	return place->plus ? value + *(const uint64_t *)(const void *)(place->plus + i * place->plus_step_b) : value;
 }
 
-/* Bytes of a value where it lies. */
+/* Stored size of a value in bytes. */
 size_t sonde_query_size_b(enum sonde_query_type type);
 
 /* "INTEGER", "REAL" or "TEXT". */
 const char *sonde_query_type_name(const struct sonde_query_column *column);
 
-/* Points the columns at rows of the table's size. */
+/* Points the columns at an array of the table's rows. */
 void sonde_query_place_rows(struct sonde_query_scan *scan, const void *rows, size_t count);
 
 #endif

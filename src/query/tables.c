@@ -1,10 +1,10 @@
-/* tables.c: tables.def as tables in memory. */
+/* tables.c: builds the tables in memory from tables.def. */
 #include "query/made.h"
 #include "query/names.h"
 #include "query/rows.h"
 #include "query/table.h"
 
-/* Rows by id, or by index. */
+/* Accessors of session rows, by id or by index. */
 #define BY_ID(row)                                                                 \
 	static const void *row##_at(const struct sonde_session *session, size_t i) \
 	{                                                                          \
@@ -57,7 +57,7 @@ static const void *run_at(const struct sonde_session *session, size_t i)
 #define IN(member) offsetof(struct sonde_batch, member)
 #define OF(row, member) offsetof(struct row_##row, member)
 
-/* --- columns that chunks store, from format/chunks.def: constants and texts of each, named CHUNK_COLUMN_… --------- */
+/* --- columns stored in chunks, from format/chunks.def: constants and texts of each, named CHUNK_COLUMN_… ---------- */
 
 enum {
 	STORED_uint8_t = SONDE_QUERY_U8,
@@ -97,7 +97,7 @@ enum {
 	 .unit = chunk##_##id##_unit,                        \
 	 .meaning = chunk##_##id##_meaning},
 
-/* What rows of tables.def are. */
+/* Definitions of the macros used by tables.def. */
 #define row_site sonde_site
 #define row_process sonde_process
 #define row_thread sonde_thread

@@ -1,5 +1,4 @@
-/* walks.c: the ways in which rows of tables are come by: rows of the session, rows that were computed, and batches of
- * cursors. */
+/* walks.c: iterates over the rows of tables: rows of the session, computed rows, and batches of cursors. */
 #include "query/table.h"
 
 #include <errno.h>
@@ -60,7 +59,7 @@ static void end_nothing(struct sonde_query_scan *scan)
 	(void)scan;
 }
 
-/* --- rows of the session: one a block, since nobody says that they lie one behind the other ----------------------- */
+/* --- rows of the session: one per block, since they need not be contiguous ---------------------------------------- */
 
 static int next_row(struct sonde_query_scan *scan)
 {
@@ -78,7 +77,7 @@ static int next_row(struct sonde_query_scan *scan)
 
 const struct sonde_query_walk sonde_query_walk_rows = {begin_nothing, next_row, end_nothing};
 
-/* --- rows that are computed, once a query ------------------------------------------------------------------------- */
+/* --- rows computed once per query --------------------------------------------------------------------------------- */
 
 static int begin_made(struct sonde_query_scan *scan)
 {

@@ -1,4 +1,4 @@
-/* walks_made.c: walks that put rows together: events of programs, and the functions on a stack. */
+/* walks_made.c: iterates over assembled rows: program events, and the functions on a stack. */
 #include <errno.h>
 #include <stdlib.h>
 
@@ -14,7 +14,7 @@
 struct events {
 	struct sonde_query_event *rows;
 	size_t cap;
-	struct sonde_arena texts; /* of the block */
+	struct sonde_arena texts; /* texts of the block */
 };
 
 static int begin_events(struct sonde_query_scan *scan)
@@ -89,7 +89,7 @@ static void end_events(struct sonde_query_scan *scan)
 
 const struct sonde_query_walk sonde_query_walk_events = {begin_events, next_events, end_events};
 
-/* --- frames: a block a stack -------------------------------------------------------------------------------------- */
+/* --- frames: one block per stack ---------------------------------------------------------------------------------- */
 
 struct frames {
 	struct sonde_query_frame *rows;

@@ -1,7 +1,8 @@
-/* clamp.c: references to rows that never came become 0 (clamp.h), by what format/records.def says a field refers to.
+/* clamp.c: sets references to missing rows to 0 (clamp.h), using the reference type of each field in
+ * format/records.def.
  *
- * Fields of a table's rows that refer to something are called as those of its record. A row's own id is one of them,
- * and is always good.
+ * Reference fields of a table's rows have the same names as those of its record. The id of a row is one of them; it is
+ * always valid.
  */
 #include "session/clamp.h"
 
@@ -16,7 +17,7 @@ static void clamp(uint32_t *id, size_t count)
 #define CLAMP_NONE(row, name)
 #define CLAMP_RESERVED(row, name)
 #define CLAMP_TIME(row, name)
-#define CLAMP_STRING(row, name) /* a text by now */
+#define CLAMP_STRING(row, name) /* already resolved to text */
 #define CLAMP_PROCESS(row, name) clamp(&(row)->name, session->processes.count);
 #define CLAMP_THREAD(row, name) clamp(&(row)->name, session->threads.count);
 #define CLAMP_MODULE(row, name) clamp(&(row)->name, session->modules.count);
@@ -32,7 +33,7 @@ static void clamp(uint32_t *id, size_t count)
 
 #define CLAMP_FIELD(row, at, type, name, dims, reference, ...) CLAMP_##reference(row, name)
 
-/* All rows of a table, which are made of records NAME. */
+/* Clamps all rows of a table; they are built from records NAME. */
 #define CLAMP_TABLE(table, struct_row, NAME)                         \
 	for (size_t i = 0; i < session->table.count; i++) {          \
 		struct_row *row = sonde_rows_at(&session->table, i); \

@@ -1,7 +1,6 @@
-/* code.c: reads a function's code from its module's file: all of it, or as far as one sampled instruction and the loop
- * around it.
+/* code.c: reads a function's code from its module's file: all of it, or up to one sampled instruction and its loop.
  *
- * Instructions of another build would be told with a straight face, so that the file must have the recorded build-id: a
+ * Code of another build would silently give wrong instructions, so the file must have the recorded build-id; an older
  * date is not enough here.
  */
 #include "session/code.h"
@@ -16,9 +15,9 @@
 #include "symbol/elf_symbols.h"
 #include "util/error.h"
 
-#define BEFORE_MAX_B (64u << 10) /* from the beginning of a function to the instruction */
-#define AFTER_B (4u << 10)       /* a loop around it ends here */
-#define WHOLE_MAX_B (1u << 20)   /* of a function */
+#define BEFORE_MAX_B (64u << 10) /* from the start of a function to the instruction */
+#define AFTER_B (4u << 10)       /* search limit for the end of the surrounding loop */
+#define WHOLE_MAX_B (1u << 20)   /* maximum size of a function */
 
 static int open_same_build(struct sonde_elf *out, const struct sonde_session_module *module)
 {
@@ -39,7 +38,7 @@ static int open_same_build(struct sonde_elf *out, const struct sonde_session_mod
 	return 0;
 }
 
-/* As many bytes at an address as the file has; 0: none. */
+/* Reads as many bytes at an address as the file has; 0 = none. */
 static size_t read_code(const struct sonde_elf *file, uint64_t address, uint8_t *out, size_t max_b)
 {
 	size_t done = 0;
@@ -87,7 +86,7 @@ int sonde_session_find_write(struct sonde_write *out, const struct sonde_session
 	return rc;
 }
 
-/* How long the function is that begins at an address; 0: no symbol says it. */
+/* Size of the function that starts at an address; 0 = no symbol gives it. */
 static size_t size_of(const struct sonde_elf *file, uint64_t start)
 {
 	struct sonde_names names = {0};

@@ -1,7 +1,8 @@
-/* cursor.c: walks the chunks of the wanted types and decodes one at a time.
+/* cursor.c: iterates over the chunks of the requested types and decodes one at a time.
  *
- * A cursor owns all memory that a batch points to, so that several may run at once over one session. Ids that do not
- * exist become 0 here, once, and no pass has to look again. Each type is a row: how its chunk becomes a batch.
+ * A cursor owns all memory that a batch points to, so several cursors can run on one session at once. Nonexistent ids
+ * are set to 0 here, once, so that no pass has to check them. A table maps each type to the function that decodes its
+ * chunks into a batch.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -17,15 +18,15 @@
 struct sonde_cursor {
 	struct sonde_session *session;
 	uint32_t types;
-	uint32_t threads, nodes, sites; /* how many there were when it was opened */
-	size_t next;                    /* chunk */
-	unsigned part, parts;           /* decodes the chunks whose number among their type ÷ parts leaves this rest */
-	size_t seen[SONDE_CHUNK_TYPES]; /* by type: wanted chunks so far, of all parts */
+	uint32_t threads, nodes, sites; /* table sizes when the cursor was opened */
+	size_t next;                    /* next chunk */
+	unsigned part, parts;           /* decodes chunk n of a type if n mod parts == part */
+	size_t seen[SONDE_CHUNK_TYPES]; /* by type: matching chunks seen so far, over all parts */
 	struct sonde_cursor_wanted wanted;
-	size_t *newest;      /* by thread: its last ZONES chunk, + 1; NULL = all is wanted */
-	uint32_t unfinished; /* thread whose open zones come next */
+	size_t *newest;      /* by thread: index of its last ZONES chunk + 1; NULL = no filter */
+	uint32_t unfinished; /* the next thread whose open zones are delivered */
 	struct sonde_chunk_data data;
-	struct sonde_buf scratch; /* columns of the batch, pointers of EVENTS */
+	struct sonde_buf scratch; /* columns of the batch; pointers for EVENTS */
 	struct sonde_zones zones;
 	struct sonde_batch batch;
 };
@@ -36,7 +37,7 @@ static void *scratch(struct sonde_cursor *cursor, size_t size_b)
 	return sonde_buf_extend(&cursor->scratch, size_b + 1);
 }
 
-/* What a chunk whose columns are declared refers to, and how many there are. */
+/* Decodes a chunk with declared columns; passes the bounds of the ids that they contain. */
 static int decode_columns(struct sonde_cursor *cursor)
 {
 	const struct sonde_session *session = cursor->session;
@@ -59,7 +60,7 @@ static int decode_zones(struct sonde_cursor *cursor)
 
 /* --- events ------------------------------------------------------------------------------------------------------- */
 
-/* Bytes that an event's own lengths claim behind its struct; UINT64_MAX: it is no event of a file. */
+/* Bytes after an event's struct according to its own lengths; UINT64_MAX = not an event of a file. */
 static uint64_t claimed_b(const struct sonde_event *event)
 {
 	switch (event->type) {
@@ -81,7 +82,7 @@ static uint64_t claimed_b(const struct sonde_event *event)
 	}
 }
 
-/* Size of the struct of a type; a type that is not known here is passed on and has only a head. */
+/* Size of the struct of an event type; unknown types are forwarded and have only a head. */
 static size_t struct_b(uint16_t type)
 {
 	static const uint8_t sizes[] = {
@@ -111,7 +112,7 @@ static int is_whole(const struct sonde_event *event)
 	return event->type && size_b >= known_b && claimed_b(event) <= size_b - known_b;
 }
 
-/* The body is this cursor's own copy: ids are mended in place. Events that make no sense are left out. */
+/* The body is this cursor's own copy, so ids are fixed in place. Malformed events are dropped. */
 static int decode_events(struct sonde_cursor *cursor)
 {
 	size_t raw_b = cursor->data.head->raw_b;
@@ -227,7 +228,8 @@ int sonde_cursor_want(struct sonde_cursor *cursor, const struct sonde_cursor_wan
 	return 0;
 }
 
-/* Whether chunk `i` holds nothing that is wanted. The last zones of a thread always come: they tell what is open. */
+/* True if chunk `i` contains no selected event. The last zones of a thread are always delivered, since they determine
+ * which zones are open. */
 static int is_left_out(struct sonde_cursor *cursor, size_t i, const struct sonde_chunk_head *head)
 {
 	if (!cursor->newest)
@@ -237,21 +239,21 @@ static int is_left_out(struct sonde_cursor *cursor, size_t i, const struct sonde
 	return sonde_wanted_leaves_out(&cursor->wanted, cursor->session->reader, i, &cursor->data);
 }
 
-/* Whether a chunk is of a wanted type, and of a version that is known. */
+/* True if a chunk has a requested type and a known version. */
 static int is_wanted(const struct sonde_cursor *cursor, const struct sonde_chunk_head *head)
 {
 	return head->type < sizeof decoders / sizeof *decoders && decoders[head->type] &&
 	       cursor->types & 1u << head->type && head->version <= SONDE_CHUNK_VERSION;
 }
 
-/* What a thread has open behind what was decoded. */
+/* The zones that a thread has open after the decoded chunks. */
 static int unfinished(struct sonde_cursor *cursor, uint32_t thread)
 {
 	int is_kept = sonde_session_info(cursor->session, "option.keep_ns") != NULL;
 	const struct sonde_thread *row = sonde_session_thread(cursor->session, thread);
 	uint64_t end_ns =
 	    row && row->end_ns ? row->end_ns : sonde_session_part_of(cursor->session, row ? row->process : 0)->end_ns;
-	if (is_kept) /* a flight recorder forgot what came after its last save */
+	if (is_kept) /* a flight recorder dropped everything after its last save */
 		end_ns = 0;
 	return sonde_zones_unfinished(&cursor->zones, thread, end_ns, &cursor->batch);
 }
@@ -267,7 +269,7 @@ static int next_unfinished(struct sonde_cursor *cursor)
 	return 0;
 }
 
-/* 1 and the batch, or a negative errno. */
+/* Returns 1 and the batch, or a negative errno. */
 static int decode(struct sonde_cursor *cursor, size_t i)
 {
 	struct sonde_reader *reader = cursor->session->reader;
@@ -275,7 +277,7 @@ static int decode(struct sonde_cursor *cursor, size_t i)
 	const struct sonde_chunk_head *head = &entry->head;
 	int error = sonde_reader_read(reader, i, &cursor->data);
 	if (error && head->type == SONDE_CHUNK_ZONES)
-		sonde_zones_superseded(&cursor->zones, head->thread); /* what was open may have ended here */
+		sonde_zones_superseded(&cursor->zones, head->thread); /* open zones may have ended in it */
 	if (error)
 		return error;
 	cursor->batch = (struct sonde_batch){

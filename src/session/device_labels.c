@@ -1,11 +1,11 @@
-/* device_labels.c: what devices and their queues are called (device_labels.h). */
+/* device_labels.c: labels of devices and their queues (device_labels.h). */
 #include "session/device_labels.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
-enum { NAMESAKES_MAX = 256 }; /* devices among which one of the same name is looked for */
+enum { NAMESAKES_MAX = 256 }; /* maximum number of devices to compare names with */
 
 const struct sonde_device *sonde_device_first(const struct sonde_session *session, uint32_t device)
 {
@@ -13,8 +13,8 @@ const struct sonde_device *sonde_device_first(const struct sonde_session *sessio
 	return row ? sonde_session_device(session, row->same) : NULL;
 }
 
-/* Whether another device has the same name and number: one of another process, of which nobody knows whether it is the
- * same. Where there are very many each is taken for one. */
+/* True if another device has the same name and number: one of another process that is not known to be the same device.
+ * With too many devices to compare, always true. */
 static int has_namesake(const struct sonde_session *session, const struct sonde_device *device)
 {
 	size_t count = sonde_session_device_count(session);
@@ -27,7 +27,7 @@ static int has_namesake(const struct sonde_session *session, const struct sonde_
 	return count > NAMESAKES_MAX;
 }
 
-/* " of app (4711)" behind what is there; nothing for no process. */
+/* Appends " of app (4711)"; nothing for process 0. */
 static void put_process(char *out, size_t out_b, const struct sonde_process *process)
 {
 	size_t used = strlen(out);

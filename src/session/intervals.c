@@ -1,13 +1,12 @@
-/* intervals.c: each thread is a state machine that its context switches drive.
+/* intervals.c: each thread is a state machine driven by its context switches.
  *
- * What it was before its first switch follows from that switch and from how the recording met it: one that is first
- * switched out was on a CPU; one that is first switched in waited for a CPU since it was created, or, when it was there
- * before the recording, was off the CPU for whatever reason. Two switches of the same kind in a row: the one between
- * was lost, and the time between them is unseen. A thread ends in the state it is in.
+ * The state before the first switch follows from that switch and from whether the thread is older than the recording. A
+ * thread first switched out was on a CPU. A thread first switched in was waiting for a CPU since its creation or, if it
+ * is older than the recording, was off the CPU for an unknown reason. Two switches of the same kind in a row mean that
+ * the one between them was lost: the time between them is unseen. A thread ends in its last state.
  *
- * A thread that blocked is off the CPU until it is switched in. Where the recording says when it was woken it is
- * runnable from there on; a wake-up of a thread that is not blocked (it was about to), or that is created, changes
- * nothing.
+ * A blocked thread is off the CPU until it is switched in. If the recording has its wakeup, it is runnable from then
+ * on. A wakeup of a thread that is not blocked (it was about to block) or is just being created changes nothing.
  */
 #include "session/intervals.h"
 
@@ -16,14 +15,14 @@
 
 #include "util/error.h"
 
-#define WOKEN 3                  /* SWITCHES: the thread could go on again */
-#define BORN_WITHIN_NS 10000000u /* of the recording's start: was there before it */
+#define WOKEN 3                  /* SWITCHES: the thread became runnable */
+#define BORN_WITHIN_NS 10000000u /* started this soon after the recording's start: existed before it */
 
 struct walk {
-	uint64_t at_ns; /* when the state began */
+	uint64_t at_ns; /* start of the current state */
 	uint64_t end_ns;
 	uint32_t cpu;
-	uint32_t gaps; /* that were known when the state began */
+	uint32_t gaps; /* value of walking.gaps when the state began */
 	uint32_t by;
 	uint64_t woken_ns;
 	uint8_t state, begun, unsure, is_met;
@@ -36,7 +35,7 @@ struct walking {
 	void *context;
 	struct walk *walks; /* by thread id */
 	uint32_t count;
-	uint32_t gaps; /* chunks that could not be read, so far */
+	uint32_t gaps; /* unreadable chunks so far */
 	int is_kept;
 	struct sonde_cursor *cursor;
 };
@@ -58,13 +57,13 @@ void sonde_interval_life(const struct sonde_session *session, const struct sonde
 	*out_to_ns = thread->end_ns && thread->end_ns < part->end_ns ? thread->end_ns : part->end_ns;
 }
 
-/* The state that a thread is in ends at `time_ns`. */
+/* Ends the current state of a thread at `time_ns`. */
 static int end_state(struct walking *walking, uint32_t id, uint64_t time_ns)
 {
 	struct walk *walk = &walking->walks[id];
 	time_ns = time_ns < walk->end_ns ? time_ns : walk->end_ns;
 	time_ns = time_ns > walk->at_ns ? time_ns : walk->at_ns;
-	if (walk->gaps != walking->gaps) /* switches that nobody could read may lie between */
+	if (walk->gaps != walking->gaps) /* an unreadable chunk may contain switches in between */
 		walk->state = SONDE_INTERVAL_UNSEEN;
 	walk->gaps = walking->gaps;
 	const struct sonde_interval interval = {.from_ns = walk->at_ns,
@@ -80,7 +79,7 @@ static int end_state(struct walking *walking, uint32_t id, uint64_t time_ns)
 	return interval.begun || interval.to_ns > interval.from_ns ? walking->take(walking->context, &interval) : 0;
 }
 
-/* What a thread was before its first row. */
+/* Sets the state of a thread before its first row. */
 static void meet(const struct walking *walking, uint32_t id, uint8_t kind, uint32_t cpu)
 {
 	const struct sonde_thread *thread = sonde_session_thread(walking->session, id);
@@ -88,7 +87,7 @@ static void meet(const struct walking *walking, uint32_t id, uint8_t kind, uint3
 	struct walk *walk = &walking->walks[id];
 	int was_there = part->attached && thread->start_ns <= part->start_ns + BORN_WITHIN_NS;
 	walk->is_met = 1;
-	if (walking->is_kept) /* a flight recorder forgot what was before */
+	if (walking->is_kept) /* a flight recorder dropped what was before */
 		walk->state = SONDE_INTERVAL_UNSEEN;
 	else if (kind == SONDE_SWITCH_OUT_BLOCKED || kind == SONDE_SWITCH_OUT_PREEMPTED)
 		walk->state = SONDE_INTERVAL_ON_CPU;
@@ -110,12 +109,12 @@ static int take_switch(struct walking *walking, uint64_t time_ns, uint32_t id, u
 	int is_first = !walk->is_met;
 	if (is_first)
 		meet(walking, id, kind, cpu);
-	/* Records of the kernel tell who created a thread, and no wake-ups. */
+	/* Kernel records report who created a thread even if wakeups are not recorded. */
 	walking->out->has_wakeups |= is_woken && !(is_first && walk->state == SONDE_INTERVAL_RUNNABLE);
 	if (is_woken && (walk->state == SONDE_INTERVAL_ON_CPU || walk->state == SONDE_INTERVAL_RUNNABLE))
 		return 0;
 	if (!is_first && !is_woken && (walk->state == SONDE_INTERVAL_ON_CPU) == (kind == SONDE_SWITCH_IN))
-		walk->state = SONDE_INTERVAL_UNSEEN; /* the one between was lost */
+		walk->state = SONDE_INTERVAL_UNSEEN; /* a switch between them was lost */
 	walk->unsure = !is_woken;
 	int error = end_state(walking, id, time_ns);
 	walk->cpu = is_woken ? walk->cpu : cpu;
@@ -126,7 +125,7 @@ static int take_switch(struct walking *walking, uint64_t time_ns, uint32_t id, u
 	return error;
 }
 
-/* A row that tells when its thread was woken stands for two. */
+/* A row with a wakeup time stands for two transitions. */
 static int take_row(struct walking *walking, const struct sonde_batch *batch, size_t i)
 {
 	uint64_t time_ns = batch->switches.time_ns[i], waited_ns = batch->switches.waited_ns[i];
@@ -143,7 +142,7 @@ static int take_row(struct walking *walking, const struct sonde_batch *batch, si
 	return error;
 }
 
-/* The next chunk of switches, NULL for one that cannot be read; 1, 0 at the end, or -ENOMEM. */
+/* Reads the next chunk of switches, NULL for an unreadable one: 1, 0 at the end, or -ENOMEM. */
 static int next_batch(struct walking *walking, const struct sonde_batch **out)
 {
 	int rc = sonde_cursor_next(walking->cursor, out);
@@ -155,7 +154,7 @@ static int next_batch(struct walking *walking, const struct sonde_batch **out)
 	return 1;
 }
 
-/* A thread ends in the state that it is in. */
+/* A thread ends in its current state. */
 static int take_end(struct walking *walking, uint32_t id)
 {
 	walking->walks[id].unsure = !walking->out->has_wakeups;
@@ -199,16 +198,16 @@ int sonde_intervals_walk(struct sonde_intervals *out, struct sonde_session *sess
 	return error;
 }
 
-/* --- one by one --------------------------------------------------------------------------------------------------- */
+/* --- iteration ---------------------------------------------------------------------------------------------------- */
 
 struct sonde_intervals_cursor {
 	struct walking walking;
 	struct sonde_intervals seen;
-	const struct sonde_batch *batch; /* NULL = none is in hand */
-	size_t at;                       /* its next row */
-	uint32_t ended;                  /* at the end: threads up to here have ended */
+	const struct sonde_batch *batch; /* NULL = no current batch */
+	size_t at;                       /* next row of the batch */
+	uint32_t ended;                  /* at the end: threads up to this one have been ended */
 	int is_at_end;
-	struct sonde_interval rows[2]; /* what one row, or a thread's end, makes */
+	struct sonde_interval rows[2]; /* intervals produced by one row or by the end of a thread */
 	size_t next, row_count;
 };
 

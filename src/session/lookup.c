@@ -1,8 +1,8 @@
-/* lookup.c: batches a module's unknown addresses and asks symbol/ for all of them at once.
+/* lookup.c: batches the unresolved addresses of a module and asks symbol/ for all of them at once.
  *
- * The recorder writes SYMBOL records when it closes; this is for recordings that were cut off, or made without symbols.
- * A file of another build would give wrong names with a straight face, so it must match the recorded build-id or,
- * without one, be older than the recording; the kernel's symbols are only those of the same boot.
+ * The recorder writes SYMBOL records when it closes the file; this look-up serves recordings that were cut off or made
+ * without symbols. A file of another build would silently give wrong names, so it must match the recorded build-id or,
+ * without one, be older than the recording. Kernel symbols are used only if the machine has not rebooted since.
  */
 #include "session/lookup.h"
 
@@ -30,7 +30,7 @@ static int by_module_address(const void *a, const void *b)
 	return (x->address > y->address) - (x->address < y->address);
 }
 
-/* Whether this machine has been up since before the recording began. */
+/* True if this machine has been up since before the recording began. */
 static int is_same_boot(const struct sonde_session *session)
 {
 	const char *recorded = sonde_session_info(session, "host.boot_id");
@@ -72,7 +72,7 @@ static void open_symbols(struct sonde_session *session, struct sonde_session_mod
 	module->symbols = error ? NULL : symbols;
 }
 
-/* Addresses of one module, sorted. They are unique because frames are. */
+/* Resolves addresses of one module; they are sorted, and unique because frames are. */
 static int resolve(struct sonde_session *session, const struct wanted *wanted, size_t count)
 {
 	struct sonde_session_module *module = sonde_rows_at(&session->modules, wanted->module - 1);
@@ -101,7 +101,7 @@ static int is_unnamed(const struct sonde_session *session, const struct sonde_fr
 	return sonde_session_function(session, outer->function)->unnamed;
 }
 
-/* In the frames from stacks.settled on; `out` has room for all of them. */
+/* Collects them from the frames after stacks.settled; `out` has capacity for all of these. */
 static size_t collect(const struct sonde_session *session, struct wanted *out)
 {
 	const struct sonde_stacks *stacks = &session->stacks;

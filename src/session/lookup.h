@@ -1,14 +1,14 @@
-/* lookup.h: looks up, in the files of this machine, what a recording has no symbols for. */
+/* lookup.h: resolves addresses without symbols in the recording from files on this machine. */
 #ifndef SONDE_SESSION_LOOKUP_H
 #define SONDE_SESSION_LOOKUP_H
 
 struct sonde_session;
 
-/* Frames without locations, and with options.debuginfod also those of unnamed functions. What cannot be found is left
- * as it is; only -ENOMEM fails. */
+/* Resolves frames without locations; with options.debuginfod, those of unnamed functions as well. Frames that cannot be
+ * resolved stay unchanged; the only error is -ENOMEM. */
 int sonde_lookup_frames(struct sonde_session *session);
 
-/* Closes the symbol tables, whose texts the session's functions use. */
+/* Closes the symbol tables; strings of the session's functions point into them. */
 void sonde_lookup_fini(struct sonde_session *session);
 
 #endif

@@ -1,9 +1,8 @@
-/* meta.c: one row for each record type of META chunks, and what it does to the tables.
+/* meta.c: a table row for each record type of META chunks: how it updates the session's tables.
  *
- * A record is copied into a zeroed struct of the size known here, so that missing trailing fields read as 0 and unknown
- * ones are ignored. Ids are dense in a recording that is whole, but a damaged chunk leaves a hole, so tables grow to
- * the largest id (bounded by the size of the file) and the rows between are blank: callers may walk 1 … count
- * unchecked.
+ * A record is copied into a zeroed struct of the size known here, so missing trailing fields read as 0 and unknown ones
+ * are ignored. Ids are dense in an intact recording, but a damaged chunk leaves a hole. Tables therefore grow to the
+ * largest id (bounded by the file size) with blank rows in between, so callers may iterate 1 … count unchecked.
  */
 #include "session/meta.h"
 
@@ -16,7 +15,7 @@
 
 #define SOURCES_MAX 1024
 
-/* Any record that is not followed by more. */
+/* Any record without a variable-length tail. */
 union record {
 	struct sonde_meta_head head;
 #define MEMBER(number, NAME, name, ...) struct sonde_meta_##name name;
@@ -24,11 +23,11 @@ union record {
 #undef MEMBER
 };
 
-/* What a record type does: 0, -EBADMSG for one that makes no sense, -ENOMEM. */
+/* A record type. `add` returns 0, -EBADMSG for a malformed record, or -ENOMEM. */
 struct kind {
 	uint16_t type;
-	uint16_t size_b;  /* of the struct */
-	uint16_t least_b; /* shorter ones are refused: more follows, or nothing is left to say */
+	uint16_t size_b;  /* size of the struct */
+	uint16_t least_b; /* minimum size: shorter records are rejected as incomplete or empty */
 	int (*add)(struct sonde_session *session, const union record *record, const uint8_t *more, size_t more_b);
 };
 
@@ -88,7 +87,7 @@ static int add_process(struct sonde_session *session, const union record *record
 	if (error)
 		return error;
 	row->pid = from->pid;
-	row->parent = from->parent < from->id ? from->parent : 0; /* parents come first: no circles */
+	row->parent = from->parent < from->id ? from->parent : 0; /* parents come first, so there are no cycles */
 	row->name = text(session, from->name);
 	row->command = text(session, from->command);
 	row->start_ns = from->start_ns;
@@ -297,7 +296,7 @@ static int fill_hits(uint64_t *hits, uint32_t pairs, const uint8_t *at, const ui
 	return 0;
 }
 
-/* Each has 58 KB of buckets, so their number is bounded too. */
+/* Each has 58 KB of buckets, so their number is bounded as well. */
 static int add_histogram(struct sonde_session *session, const union record *record, const uint8_t *more, size_t more_b)
 {
 	const struct sonde_meta_histogram *from = &record->histogram;
@@ -408,7 +407,7 @@ ADD_OF_DEVICES(device)
 ADD_OF_DEVICES(queue)
 ADD_OF_DEVICES(operation)
 
-/* The first is of the beginning. */
+/* Only the first record, from the start of the recording, counts. */
 static int add_clock(struct sonde_session *session, const union record *record, const uint8_t *more, size_t more_b)
 {
 	const struct sonde_meta_clock *clock = &record->clock;

@@ -1,4 +1,4 @@
-/* meta.h: META chunks into the tables of a session. */
+/* meta.h: reads META chunks into the tables of a session. */
 #ifndef SONDE_SESSION_META_H
 #define SONDE_SESSION_META_H
 
@@ -10,19 +10,19 @@
 struct sonde_rows;
 struct sonde_session;
 
-/* Adds all records of a body. What cannot be understood is counted in run.skipped_records; only -ENOMEM fails. */
+/* Adds all records of a chunk body. Malformed records are counted in run.skipped_records; the only error is -ENOMEM. */
 int sonde_meta_load(struct sonde_session *session, const uint8_t *body, size_t body_b);
 
-/* The row of `id`, made (with all before it, copies of `blank`) when it is new: 0, -EBADMSG for an id that cannot be,
- * or -ENOMEM. */
+/* Finds the row of `id`. If it is new, creates it and all rows before it as copies of `blank`. 0, -EBADMSG for an
+ * impossible id, or -ENOMEM. */
 int sonde_meta_row(void **out, struct sonde_session *session, struct sonde_rows *rows, uint32_t id, const void *blank);
 
-/* One record each (meta_devices.c), with the same errors. */
+/* Each adds one record (meta_devices.c); errors as above. */
 int sonde_meta_add_device(struct sonde_session *session, const struct sonde_meta_device *from);
 int sonde_meta_add_queue(struct sonde_session *session, const struct sonde_meta_queue *from);
 int sonde_meta_add_operation(struct sonde_session *session, const struct sonde_meta_operation *from);
 
-/* Which rows are of the same device, after parts are settled. -ENOMEM. */
+/* Determines which rows are the same device; call it after the parts are settled. -ENOMEM. */
 int sonde_meta_devices_settle(struct sonde_session *session);
 
 #endif

@@ -1,4 +1,4 @@
-/* meta_devices.c: the records of devices, their queues, and what they do (meta.h). */
+/* meta_devices.c: adds the records of devices, their queues and operations (meta.h). */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -87,9 +87,9 @@ int sonde_meta_add_operation(struct sonde_session *session, const struct sonde_m
 
 /* --- devices that several processes use ----------------------------------------------------------------------------
  *
- * A row is a device as one process sees it. Which are one device their UUID says, of the same API, name and recording.
- * Numbers of GPUs differ with what a process may see of them; others' are compared, too, since drivers that run on
- * processors may give all of theirs one UUID.
+ * A row is a device as seen by one process. Rows are the same device if their UUID, API, name and part are equal. For
+ * GPUs the index is ignored, because it depends on which GPUs a process may see. For other devices it must match, too,
+ * since CPU drivers may give all of their devices one UUID.
  */
 
 struct seen {

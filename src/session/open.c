@@ -1,8 +1,8 @@
-/* open.c: opening a recording, keeping up with one that grows, and the getters.
+/* open.c: opens a recording, follows one that grows, and implements the getters.
  *
- * META and STACKS chunks are read once, in file order, into tables by id. What follows from them as a whole (ids that
- * exist, frames without symbols, when it ended) is settled after each load. Memory is bounded by the size of the file:
- * ids by a byte of file each, and what chunks may unpack to by the reader.
+ * META and STACKS chunks are read once, in file order, into tables by id. Whatever depends on all of them (valid ids,
+ * frames without symbols, the end time) is settled after each load. Memory is bounded by the file size: each id takes
+ * at least a byte of the file, and the reader limits how much chunks may unpack to.
  */
 #include "session/session.h"
 
@@ -19,7 +19,7 @@
 
 #define ID_SPARE 65536u
 #define HISTOGRAMS_SPARE 256
-#define HISTOGRAM_FILE_B 256 /* a histogram worth the name takes more of the file */
+#define HISTOGRAM_FILE_B 256 /* a real histogram takes more space in the file */
 
 static void set_limits(struct sonde_session *session)
 {
@@ -30,7 +30,7 @@ static void set_limits(struct sonde_session *session)
 
 /* --- loading ------------------------------------------------------------------------------------------------------ */
 
-/* Chunks that are damaged or cannot be understood are counted and passed over. */
+/* Damaged or malformed chunks are counted and skipped. */
 static int load_chunk(struct sonde_session *session, size_t i, struct sonde_chunk_data *data)
 {
 	const struct sonde_chunk_head *head = &sonde_reader_entry(session->reader, i)->head;
@@ -65,7 +65,7 @@ static int load(struct sonde_session *session)
 	return error;
 }
 
-/* A span's start is no first event: a flight recorder holds nothing else from so long ago. */
+/* The start of a span is not a first event: a flight recorder has nothing else from that far back. */
 static void settle_events(struct sonde_session *session)
 {
 	struct sonde_run *run = &session->run;
@@ -87,8 +87,8 @@ static void settle_events(struct sonde_session *session)
 		run->first_event_ns = run->last_event_ns;
 }
 
-/* Of a file that was cut off: its last event, or the end of the command where that is still in the file, since the CPU
- * time that the kernel gave then goes up to it. */
+/* The end time of a file that was cut off: its last event or, if in the file, the exit of the command, because the
+ * kernel's CPU time extends to it. */
 static uint64_t last_known_ns(const struct sonde_session *session)
 {
 	const struct sonde_run *run = &session->run;
@@ -97,7 +97,7 @@ static uint64_t last_known_ns(const struct sonde_session *session)
 	return is_whole && root->end_ns > run->last_event_ns ? root->end_ns : run->last_event_ns;
 }
 
-/* What whoever merged recordings could not read of them. */
+/* A number stored by `sonde merge`: what it could not read of the parts. */
 static uint64_t merged_number(const struct sonde_session *session, const char *what)
 {
 	char key[32];
@@ -106,7 +106,7 @@ static uint64_t merged_number(const struct sonde_session *session, const char *w
 	return text ? strtoull(text, NULL, 10) : 0;
 }
 
-/* Why the recording does not have the whole run; NULL = it does, or is still being written. */
+/* Why the recording does not cover the whole run; NULL = complete, or still being written. */
 static const char *incomplete_of(struct sonde_session *session)
 {
 	const struct sonde_run *run = &session->run;

@@ -1,9 +1,9 @@
-/* parts.c: which recordings a merged one is made of (src/merge/), as its INFO records say it.
+/* parts.c: the parts of a merged recording (src/merge/), from its INFO records.
  *
- * "merged.count" is how many, "merged.N.WHAT" (N from 1) what was known of each: facts have no dot in WHAT, other INFO
- * keys of the part have. A recording that was not merged is one part. Each process belongs to one: parts have the
- * processes from one id to another. What is not known of a thread before or after the part it was recorded in is no
- * part of its life, so whoever asks for the window of a thread asks here.
+ * "merged.count" is the number of parts; "merged.N.WHAT" (N from 1) describes one. Facts about the part have no dot in
+ * WHAT; the part's own INFO keys have one. An unmerged recording is a single part. Each part has a contiguous range of
+ * process ids, and each process belongs to one part. Nothing is known of a thread outside the window of its part, so
+ * that time does not belong to the thread's lifetime; callers get the window here.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -41,7 +41,7 @@ static void set(struct sonde_part *part, const char *what, const char *value)
 	part->attached |= !strcmp(what, "run.attached_pid");
 }
 
-/* The number and the rest of "merged.N.WHAT"; 0 = it is none. */
+/* Splits "merged.N.WHAT" into number and rest; 0 = not such a key. */
 size_t sonde_part_key(const char *key, const char **what)
 {
 	char *end;
@@ -55,7 +55,7 @@ size_t sonde_part_key(const char *key, const char **what)
 	return number;
 }
 
-/* A process's parent has a smaller id: the first without one is the command. */
+/* Parents have smaller ids than their children, so the first process without a parent is the command. */
 static uint32_t root_of(const struct sonde_session *session, const struct sonde_part *part)
 {
 	for (uint32_t id = part->first_process; id && id <= part->last_process; id++) {
@@ -112,9 +112,9 @@ int sonde_parts_settle(struct sonde_session *session)
 					     .root_process = session->run.root_process,
 					     .closed = session->run.closed,
 					     .attached = sonde_session_info(session, "run.attached_pid") != NULL};
-	if (count < 2 || count > session->infos.count) /* each has infos: more cannot be */
+	if (count < 2 || count > session->infos.count) /* each part has at least one INFO record */
 		return 0;
-	session->run.root_process = session->whole.root_process = 0; /* there is more than one command */
+	session->run.root_process = session->whole.root_process = 0; /* there are several commands */
 	return read_parts(session, count);
 }
 

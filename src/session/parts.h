@@ -1,10 +1,10 @@
-/* parts.h: the recordings that a merged one is made of, for the files of this folder. */
+/* parts.h: the parts of a merged recording; private to this folder. */
 #ifndef SONDE_SESSION_PARTS_H
 #define SONDE_SESSION_PARTS_H
 
 struct sonde_session;
 
-/* After the run is settled: reads the parts from the INFO records. -ENOMEM. */
+/* Reads the parts from the INFO records; call it after the run is settled. -ENOMEM. */
 int sonde_parts_settle(struct sonde_session *session);
 
 #endif

@@ -1,4 +1,4 @@
-/* recorded.c: the kinds of recorded.def, by sources, chunks, losses and what `sonde record` was asked for. */
+/* recorded.c: determines the state of each kind from sources, chunks, losses and the options of `sonde record`. */
 #include "session/recorded.h"
 
 #include <stdio.h>
@@ -26,7 +26,7 @@ static int has_chunks(const struct sonde_session *session, uint32_t types)
 	return 0;
 }
 
-/* Of kinds that share a chunk type with others: what the rows say that chunks refer to. */
+/* For kinds that share a chunk type: decides by the rows that the chunks refer to. */
 static int has_rows(const struct sonde_session *session, enum sonde_kind kind)
 {
 	for (size_t i = 1; kind == SONDE_KIND_ENERGY && i <= sonde_session_series_count(session); i++)
@@ -50,7 +50,7 @@ static const struct sonde_source_row *source_of(const struct sonde_session *sess
 	return NULL;
 }
 
-/* Calls that wait are of one source, which records of them what it was asked for; older recordings do not say that. */
+/* One source records all blocking calls, but only those requested; older recordings do not store which. */
 static int is_asked(const struct sonde_session *session, enum sonde_kind kind, const struct sonde_source_row *row)
 {
 	const char *asked = sonde_session_info(session, "option.waits");
@@ -61,7 +61,7 @@ static int is_asked(const struct sonde_session *session, enum sonde_kind kind, c
 	return kind == SONDE_KIND_FILES || !row || strcmp(row->method, SONDE_WAIT_METHOD_FILES) != 0;
 }
 
-/* A flight recorder that nothing made save. Allocations are not held back. */
+/* True for a flight recorder that never saved. Allocations are exempt: they are written immediately. */
 static int is_unsaved(const struct sonde_session *session)
 {
 	uint32_t all = 0;
@@ -94,7 +94,7 @@ static void say_part(const struct sonde_session *session, const struct kind *kin
 		*why = '\0';
 }
 
-/* Why a kind that was asked for is not there; NULL = it was not asked for. */
+/* Why a requested kind is missing; NULL = it was not requested. */
 static const char *failure(const struct sonde_session *session, const struct kind *kind,
 			   const struct sonde_source_row *row)
 {
@@ -108,7 +108,7 @@ static const char *failure(const struct sonde_session *session, const struct kin
 	return !row && run->incomplete ? run->incomplete : NULL;
 }
 
-/* "calls on files (record with --io)", or "allocations: no process loaded it", with which it returns 1. */
+/* Formats "calls on files (record with --io)", or "allocations: no process loaded it" and then returns 1. */
 static int say_not(const struct sonde_session *session, const struct kind *kind, const struct sonde_source_row *row,
 		   char *out, size_t out_b)
 {
@@ -120,7 +120,7 @@ static int say_not(const struct sonde_session *session, const struct kind *kind,
 	return why != NULL;
 }
 
-/* With *failed where it was asked for. */
+/* Sets *failed if the kind was requested. */
 static enum sonde_recorded state_of(const struct sonde_session *session, enum sonde_kind which, int *failed, char *why,
 				    size_t why_b)
 {
@@ -128,7 +128,7 @@ static enum sonde_recorded state_of(const struct sonde_session *session, enum so
 	const struct sonde_source_row *row = source_of(session, kind->source);
 	const struct sonde_source_row *outside = which == SONDE_KIND_LOCKS ? source_of(session, "blocked") : NULL;
 	int asked = is_asked(session, which, row), attached = sonde_session_info(session, "run.attached_pid") != NULL;
-	/* Nobody used it, which is known where it could be seen. */
+	/* Known to be unused, because use would have been observed. */
 	int is_unused = row && row->state == SONDE_SOURCE_OFF && !attached;
 	int is_there = asked && (runs(row) || runs(outside) || is_unused || has_chunks(session, kind->types) ||
 				 has_rows(session, which));
@@ -165,7 +165,7 @@ enum sonde_recorded sonde_recorded_any(const struct sonde_session *session, uint
 		best = state > best ? state : best;
 		if (state == SONDE_RECORDED_IN_PART)
 			memcpy(part, one, sizeof part);
-		else if (state == SONDE_RECORDED_NOT && failed && !has_failed++) /* says more than how to ask */
+		else if (state == SONDE_RECORDED_NOT && failed && !has_failed++) /* says more than how to record */
 			snprintf(lacks, sizeof lacks, "%s", one);
 		else if (state == SONDE_RECORDED_NOT && !has_failed && len < sizeof lacks)
 			len += (size_t)snprintf(lacks + len, sizeof lacks - len, "%s%s", len ? ", " : "", one);

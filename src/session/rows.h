@@ -1,4 +1,4 @@
-/* rows.h: an array of rows of one size that grows; new rows are copies of a blank one. */
+/* rows.h: a growing array of rows of equal size; new rows are copies of a blank row. */
 #ifndef SONDE_SESSION_ROWS_H
 #define SONDE_SESSION_ROWS_H
 
@@ -22,7 +22,7 @@ static inline void sonde_rows_fini(struct sonde_rows *rows)
 	*rows = (struct sonde_rows){.row_b = rows->row_b};
 }
 
-/* Room for `count` rows. */
+/* Ensures capacity for `count` rows. */
 static inline int sonde_rows_reserve(struct sonde_rows *rows, size_t count)
 {
 	if (count <= rows->cap)
@@ -38,7 +38,7 @@ static inline int sonde_rows_reserve(struct sonde_rows *rows, size_t count)
 	return 0;
 }
 
-/* At least `count` rows; `blank` (row_b bytes) fills the new ones. */
+/* Grows to at least `count` rows; new rows are copies of `blank` (row_b bytes). */
 static inline int sonde_rows_grow(struct sonde_rows *rows, size_t count, const void *blank)
 {
 	int error = sonde_rows_reserve(rows, count);
@@ -55,7 +55,7 @@ static inline void *sonde_rows_at(const struct sonde_rows *rows, size_t i)
 	return i < rows->count ? (char *)rows->data + i * rows->row_b : NULL;
 }
 
-/* A new row, a copy of `row`; NULL when out of memory. */
+/* Appends a copy of `row` and returns it; NULL when out of memory. */
 static inline void *sonde_rows_add(struct sonde_rows *rows, const void *row)
 {
 	return sonde_rows_grow(rows, rows->count + 1, row) ? NULL : sonde_rows_at(rows, rows->count - 1);

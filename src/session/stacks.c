@@ -1,8 +1,8 @@
-/* stacks.c: STACKS chunks and SYMBOL records into nodes, frames and functions.
+/* stacks.c: reads STACKS chunks and SYMBOL records into nodes, frames and functions.
  *
- * A node's parent has a smaller id by construction of the format (the delta is at least 1), so chains end whatever a
- * file says. Frames are interned by (module, address), functions by (module, name) or, unnamed, by (module, start);
- * code of which nothing at all is known is one function for each module, rather than one for each address.
+ * A node's parent has a smaller id by construction of the format (the delta is at least 1), so chains are finite in any
+ * file. Frames are interned by (module, address), functions by (module, name) or, if unnamed, by (module, start). Code
+ * without any information is one function per module, rather than one per address.
  */
 #include "session/stacks.h"
 
@@ -14,10 +14,10 @@
 #include "session/state.h"
 #include "symbol/symbol.h"
 
-#define PLACES_MAX 1024 /* inlined functions at one address; deeper chains lose their outer end */
+#define PLACES_MAX 1024 /* inlined functions at one address; longer chains lose their outer end */
 #define RECENT_BITS 12u
 
-/* A SYMBOL record that is to be used where nothing better is found. */
+/* A SYMBOL record used only if no better information is found. */
 struct names_only {
 	size_t frame, count;
 	const struct sonde_symbol_location *places;
@@ -78,7 +78,7 @@ static int intern_frame(size_t *out, struct sonde_stacks *stacks, uint32_t modul
 
 /* --- nodes -------------------------------------------------------------------------------------------------------- */
 
-/* A damaged file may lack nodes: those between are roots of unknown code. */
+/* A damaged file may lack nodes: fills the gap with roots of unknown code. */
 static int fill_gap(struct sonde_stacks *stacks, uint32_t first)
 {
 	size_t frame;
@@ -90,7 +90,7 @@ static int fill_gap(struct sonde_stacks *stacks, uint32_t first)
 	return sonde_rows_grow(&stacks->nodes, first - 1, &unknown);
 }
 
-/* Different stacks have the same callers. */
+/* Many stacks share callers, so recently used frames are cached. */
 static int find_frame(size_t *out, struct sonde_stacks *stacks, uint32_t module, uint64_t address)
 {
 	uint64_t hash = (address + module) * 0x9e3779b97f4a7c15u;
@@ -161,7 +161,7 @@ struct function_key {
 	const struct sonde_rows *functions;
 	uint32_t module;
 	const char *name; /* NULL = unnamed */
-	uint64_t start;   /* of an unnamed one */
+	uint64_t start;   /* of an unnamed function */
 };
 
 static int same_function(const void *context, uint32_t value)
@@ -182,7 +182,8 @@ static const char *unnamed(struct sonde_session *session, uint32_t module, uint6
 	return *name == '[' ? name : sonde_arena_printf(&session->arena, "[%s]", name);
 }
 
-/* The id of the function that `place` names, 0 when out of memory. `outer`: it holds the code, `start` is its own. */
+/* The id of the function that `place` names, 0 when out of memory. `outer`: the function contains the code, so `start`
+ * is its own start. */
 static uint32_t intern_function(struct sonde_session *session, uint32_t module,
 				const struct sonde_symbol_location *place, int outer)
 {

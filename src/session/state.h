@@ -1,4 +1,4 @@
-/* state.h: what a session holds, for the files of this folder. Rows by id have id i at index i − 1. */
+/* state.h: the state of a session; private to this folder. In tables by id, id i is at index i − 1. */
 #ifndef SONDE_SESSION_STATE_H
 #define SONDE_SESSION_STATE_H
 
@@ -14,10 +14,10 @@
 struct sonde_symbols;
 
 struct sonde_session_module {
-	struct sonde_module row; /* first: rows by id start with it */
+	struct sonde_module row; /* must be first: every table by id starts its rows with the public struct */
 	uint8_t build_id_b;
 	uint8_t build_id[23];
-	struct sonde_symbols *symbols; /* opened when first needed; NULL before, or when there are none */
+	struct sonde_symbols *symbols; /* opened on first use; NULL before, or if there are none */
 	int tried;
 };
 
@@ -29,8 +29,8 @@ struct sonde_session {
 	struct sonde_reader *reader;
 	struct sonde_session_options options;
 	struct sonde_arena arena; /* texts, locations, histograms */
-	uint32_t id_max;          /* no id can be larger in a file of this size */
-	size_t chunks_done;       /* META and STACKS chunks before this one are in the tables */
+	uint32_t id_max;          /* largest id possible in a file of this size */
+	size_t chunks_done;       /* META and STACKS chunks before this index are loaded */
 	size_t histogram_max;
 
 	struct sonde_rows strings;    /* const char *, by id */
@@ -52,15 +52,15 @@ struct sonde_session {
 	struct sonde_rows queues;     /* struct sonde_queue, by id */
 	struct sonde_rows operations; /* struct sonde_operation, by id */
 	struct sonde_rows heap_rests; /* struct sonde_heap_rest */
-	struct sonde_rows parts;      /* struct sonde_part, by process; empty where nothing was merged */
+	struct sonde_rows parts;      /* struct sonde_part, by process; empty if not merged */
 	struct sonde_part whole;
 	struct sonde_stacks stacks;
 
-	struct sonde_heap_sums heap_sums;   /* of the range that was asked for last; users NULL = none */
-	struct sonde_selection heap_summed; /* that range */
+	struct sonde_heap_sums heap_sums;    /* cached sums of the last requested range; users NULL = none */
+	struct sonde_selection heap_summed; /* the range of heap_sums */
 
 	struct sonde_session_kept kept[SONDE_KEPT_COUNT];
-	struct sonde_meta_close close; /* head.type 0: not seen */
+	struct sonde_meta_close close; /* head.type 0: no CLOSE record seen */
 	struct sonde_run run;
 };
 

@@ -1,8 +1,8 @@
-/* wanted.c: which chunks hold nothing of a time, a thread, a process or a site.
+/* wanted.c: determines which chunks contain no event of a time range, thread, process or site.
  *
- * The head of a chunk has the first and last time of its events. A zone counts in the chunk in which it ended, so those
- * of ZONES are of ends; how far back their zones began is known from the longest duration in the summary, and the sites
- * in it are those of all zones that ended there.
+ * The head of a chunk has the time of its first and last event. A zone belongs to the chunk in which it ended, so for
+ * ZONES these are end times. How early the zones of a chunk may have begun follows from the longest duration in its
+ * summary, which lists the sites of all zones that ended there.
  */
 #include "session/wanted.h"
 
@@ -10,7 +10,7 @@
 
 #include "trace/reader.h"
 
-/* Whether none of the zones that ended in a chunk is of the site that is wanted and began early enough. */
+/* True if no zone that ended in the chunk is of the wanted site and could have begun early enough. */
 static int holds_no_zone(const struct sonde_cursor_wanted *wanted, const struct sonde_chunk_data *data)
 {
 	struct sonde_zones_summary summary;

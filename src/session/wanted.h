@@ -1,4 +1,4 @@
-/* wanted.h: whether a chunk certainly holds nothing of what is wanted, by its head and summary alone. */
+/* wanted.h: decides from a chunk's head and summary whether it certainly contains no selected event. */
 #ifndef SONDE_SESSION_WANTED_H
 #define SONDE_SESSION_WANTED_H
 
@@ -10,7 +10,8 @@
 struct sonde_reader;
 struct sonde_chunk_data;
 
-/* Whether chunk `i` may be left out; `data` is the caller's, for the summary. A chunk that cannot be read may not. */
+/* True if chunk `i` can be skipped. `data` is a buffer of the caller for the summary. An unreadable chunk is never
+ * skipped. */
 int sonde_wanted_leaves_out(const struct sonde_cursor_wanted *wanted, struct sonde_reader *reader, size_t i,
 			    struct sonde_chunk_data *data);
 

@@ -1,6 +1,6 @@
-/* weights.c: the table of weights; and those of the heap: sums by place, filtered by heap and thread.
+/* weights.c: the table of metrics, and the memory metrics: sums by call site, filtered by heap and thread.
  *
- * A chunk that is missing may leave a place with more ends than beginnings: a sum below zero is nothing.
+ * If a chunk is missing, a site may have more frees than allocations: a negative sum counts as 0.
  */
 #include "session/weigh.h"
 
@@ -43,7 +43,7 @@ const struct sonde_weigh_row sonde_weigh_rows[SONDE_WEIGH_COUNT] = {
 
 enum sonde_weigh_by sonde_weigh_named(const char *name)
 {
-	if (!strcmp(name, "left")) /* until 0.2: its name before "live-at-exit" */
+	if (!strcmp(name, "left")) /* its name before "live-at-exit", until version 0.2 */
 		return SONDE_WEIGH_LEFT;
 	int by = 0;
 	while (by < SONDE_WEIGH_COUNT && strcmp(sonde_weigh_rows[by].name, name) != 0)
@@ -94,7 +94,7 @@ int sonde_weigh_is_malloc(const struct sonde_weigh *weigh)
 
 int sonde_weigh_is_of(const struct sonde_weigh *weigh, const struct sonde_heap *heap)
 {
-	if (sonde_weigh_is_malloc(weigh)) /* what belongs to no known heap is not left out of the whole */
+	if (sonde_weigh_is_malloc(weigh)) /* the total includes blocks of unknown heaps */
 		return !heap || heap->kind == SONDE_HEAP_MALLOC;
 	if (!heap)
 		return 0;
@@ -137,13 +137,13 @@ size_t sonde_weigh_heaps(const struct sonde_session *session, const char **names
 	return count;
 }
 
-/* --- what each place has ----------------------------------------------------------------------------------------- */
+/* --- per call site ----------------------------------------------------------------------------------------------- */
 
 struct taking {
 	struct sonde_session *session;
 	const struct sonde_weigh_view *view;
 	struct sonde_heap_sums sums;
-	struct sonde_heap_alive *sites; /* by heap site id; row 0: no known place */
+	struct sonde_heap_alive *sites; /* by heap site id; row 0: unknown site */
 	struct sonde_weights *out;
 	size_t site_count;
 };
@@ -179,7 +179,7 @@ static int take_sums(struct taking *taking)
 	return 0;
 }
 
-/* What a process had goes with it, and when it executes another program. */
+/* Memory of a process is freed when it exits or executes another program. */
 static int take_live(struct taking *taking)
 {
 	uint64_t at_ns = taking->view->weigh.at_ns;
@@ -288,7 +288,7 @@ static int heap_weights_take(struct sonde_weights *out, struct sonde_session *se
 	return rc == -ENOMEM ? rc : 0;
 }
 
-/* --- of all ------------------------------------------------------------------------------------------------------- */
+/* --- totals ------------------------------------------------------------------------------------------------------- */
 
 int sonde_weights_take(struct sonde_weights *out, struct sonde_session *session, const struct sonde_weigh_view *view)
 {

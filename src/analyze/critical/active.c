@@ -1,10 +1,9 @@
-/* active.c: names the steps of a critical path in which threads got on: by the zone that was open, else by the
- * function that was sampled.
+/* active.c: attributes the active time of a critical path to zones, otherwise to sampled functions.
  *
- * Zones are exact: of each its own time that lies on the path, without that of zones inside it. What no zone has goes
- * to functions: the time that a thread got on from one of its samples to the next is the function's that the next one
- * found; what came after the last, too. So functions are estimated, and all together are the time of the path to the
- * ns. Zones and samples are streamed; held are a slot a sample of threads that are on the path, and a piece a step.
+ * Zones are exact: each gets its exclusive time on the path. The remaining time goes to functions: the active time
+ * between two samples of a thread belongs to the function of the later one, and the time after the last sample to that
+ * of the last. So functions are estimates, but everything adds up to the time of the path exactly to the ns. Zones and
+ * samples are streamed; in memory are one slot per sample of threads on the path, and one piece per step.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -17,21 +16,21 @@
 
 enum { DEPTH_MAX = 256 };
 
-/* A part of the path in which a thread got on. */
+/* A part of the path in which a thread was active. */
 struct piece {
 	uint64_t from_ns, to_ns;
-	uint64_t before_ns; /* in pieces of the thread before this one */
+	uint64_t before_ns; /* sum of the thread's earlier pieces */
 };
 
-/* From the sample before to this one. */
+/* The time from the previous sample to this one. */
 struct slot {
-	uint64_t to_ns;   /* UINT64_MAX: what comes after the last */
-	uint64_t left_ns; /* on the path, in no zone */
+	uint64_t to_ns;   /* UINT64_MAX: the time after the last sample */
+	uint64_t left_ns; /* time on the path outside zones */
 	uint32_t function;
 	uint8_t is_known;
 };
 
-/* What zones of one depth that ended had on the path, until the zone around them ends. */
+/* By depth: path time of zones that have ended, until the enclosing zone ends. */
 struct inner {
 	uint64_t ns[DEPTH_MAX + 1];
 };
@@ -39,7 +38,7 @@ struct inner {
 struct naming {
 	const struct sonde_critical *critical;
 	const struct sonde_critical_path *path;
-	uint8_t state; /* whose pieces these are */
+	uint8_t state; /* kind of steps to attribute */
 	struct piece *pieces;
 	size_t *piece_begin; /* by thread */
 	struct slot *slots;
@@ -88,7 +87,7 @@ static int has_pieces(const struct naming *naming, uint32_t thread)
 	       naming->piece_begin[thread] < naming->piece_begin[thread + 1];
 }
 
-/* How long the thread had got on, on the path, by then. */
+/* The active time of a thread on the path up to time_ns. */
 static uint64_t passed(const struct naming *naming, uint32_t thread, uint64_t time_ns)
 {
 	size_t first = naming->piece_begin[thread], end = naming->piece_begin[thread + 1];
@@ -99,7 +98,7 @@ static uint64_t passed(const struct naming *naming, uint32_t thread, uint64_t ti
 	return piece->before_ns + (time_ns < piece->to_ns ? time_ns : piece->to_ns) - piece->from_ns;
 }
 
-/* --- samples: slots ------------------------------------------------------------------------------------------------
+/* --- slots of samples ----------------------------------------------------------------------------------------------
  */
 
 static int take_samples(struct naming *naming, const struct sonde_batch *batch, int count_only)
@@ -148,7 +147,7 @@ static int compare_slots(const void *left, const void *right)
 	return (a->to_ns > b->to_ns) - (a->to_ns < b->to_ns);
 }
 
-/* The last slot of a thread is what follows its last sample. */
+/* Adds a slot for the time after the last sample of a thread. */
 static void close_slots(struct naming *naming, uint32_t thread)
 {
 	struct slot *slots = naming->slots + naming->slot_begin[thread];
@@ -191,7 +190,7 @@ static int make_slots(struct naming *naming)
 	return rc;
 }
 
-/* What lies in a zone is no function's. */
+/* Time in a zone is not attributed to functions. */
 static void take_off(struct naming *naming, uint32_t thread, uint64_t from_ns, uint64_t to_ns)
 {
 	size_t end = naming->slot_begin[thread + 1];
@@ -225,7 +224,7 @@ static int add_slots(struct naming *naming)
 /* --- zones ---------------------------------------------------------------------------------------------------------
  */
 
-/* Zones of a thread come in the order of their ends: those inside one before it. */
+/* Zones of a thread come in order of their ends: inner before outer. */
 static int take_zone(struct naming *naming, const struct sonde_batch *batch, size_t i)
 {
 	uint32_t thread = batch->thread;
@@ -264,8 +263,8 @@ static int read_zones(struct naming *naming)
 	return error ? error : rc;
 }
 
-/* Zones of chunks that cannot be read leave others without the one around them: then more or less is named than there
- * is, and what is not exact gives way. */
+/* Unreadable chunks leave zones without the enclosing one, so that more or less than the whole may be attributed: the
+ * inexact part absorbs the difference. */
 static int settle(struct naming *naming)
 {
 	uint64_t all_ns = 0, named_ns = 0;

@@ -1,14 +1,14 @@
-/* causes.c: what lets threads go on that are blocked in calls, where that was seen; critical/causes_find.c
- * says who it was.
+/* causes.c: finds what unblocks threads that are blocked in calls, as far as recorded; critical/causes_find.c
+ * determines the thread responsible.
  *
- * A lock: who gave it up last before the wait was over, by the rows of holds, which there are of every hold that ended
- * while somebody waited; before the first of them, who had it when the wait began. A semaphore, a condition: who posted
- * to it, or signalled it, last before. A barrier: who came last of the round. A join, a wait for a child: the one that
- * ended. A pipe: who wrote to it first after the reader was blocked, or read from it after the writer was. Not futexes:
- * who wakes them is not recorded. Where calls of a process were lost, the last holder may be one that nobody saw:
- * nothing is said there of locks.
+ * Lock: the thread that released it last before the wait ended, from the rows of holds, which exist for every hold that
+ * ended while another thread waited; before the first of them, the holder when the wait began. Semaphore or condition:
+ * the thread that last posted or signalled before. Barrier: the last thread to arrive in that round. Join or wait for a
+ * child: the one that exited. Pipe: the first thread that wrote to it after the reader blocked, or read from it after
+ * the writer did. Futexes are not covered, because their wakers are not recorded. If calls of a process were lost, the
+ * last holder may be unrecorded, so locks have no cause.
  *
- * Who began a thread is known from wake-ups; else where one thread alone was there to do it.
+ * The creator of a thread is known from wakeups; otherwise, if only one thread existed that could have created it.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -17,7 +17,7 @@
 #include "analyze/critical/causes.h"
 #include "util/error.h"
 
-#define PROCESSES "processes " /* begins causes that count them */
+#define PROCESSES "processes " /* prefix of causes that count processes */
 
 /* A call at a barrier. */
 struct arrival {
@@ -76,7 +76,7 @@ static int read_calls(struct sonde_critical_causes *causes)
 	if (rc < 0)
 		return rc;
 	while (!error && (rc = sonde_cursor_next(cursor, &batch)) != 0 && rc != -ENOMEM) {
-		if (rc < 0) /* who had a lock may be in what cannot be read */
+		if (rc < 0) /* the holder of a lock may be in the unreadable chunk */
 			causes->is_lossy = causes->lossy[0] = 1;
 		for (size_t i = 0; rc > 0 && i < batch->count && !error; i++)
 			error = take_row(causes, batch, i);
@@ -93,7 +93,8 @@ static int compare_arrivals(const void *left, const void *right)
 	return (a->from_ns > b->from_ns) - (a->from_ns < b->from_ns);
 }
 
-/* A round is over for whoever comes after one of it has gone on; who came last let the others go on. */
+/* A round ends with the first arrival after a thread of it has continued; the last one to arrive unblocked the
+ * others. */
 static int end_rounds(struct sonde_critical_causes *causes)
 {
 	struct arrival *arrivals = causes->arrivals.data;
@@ -101,7 +102,7 @@ static int end_rounds(struct sonde_critical_causes *causes)
 	int error = 0;
 	if (count)
 		qsort(arrivals, count, sizeof *arrivals, compare_arrivals);
-	uint64_t first_ns = UINT64_MAX; /* when the first of the round went on */
+	uint64_t first_ns = UINT64_MAX; /* when the first thread of the round continued */
 	for (size_t i = 0; i < count && !error; i++) {
 		const struct arrival *arrival = &arrivals[i], *next = arrival + 1;
 		first_ns = arrival->to_ns < first_ns ? arrival->to_ns : first_ns;
@@ -132,7 +133,7 @@ static void sort_if_needed(struct sonde_critical_release *releases, size_t count
 		}
 }
 
-/* By key, then time: mostly they came so. */
+/* By key, then time: mostly already sorted. */
 static int sort_releases(struct sonde_critical_causes *causes)
 {
 	size_t keys = (causes->objects + 1) << SONDE_CRITICAL_KEY_BITS, count = causes->releases.count;
@@ -171,7 +172,7 @@ static int compare_names(const void *left, const void *right)
 	return strcmp(((const struct named *)left)->name, ((const struct named *)right)->name);
 }
 
-/* Both ends of a pipe have its name, in all processes. */
+/* Both ends of a pipe have the same name in all processes. */
 static int find_pipes(struct sonde_critical_causes *causes)
 {
 	struct named *named = malloc((causes->objects + 1) * sizeof *named);
@@ -199,7 +200,7 @@ static void find_losses(struct sonde_critical_causes *causes)
 		if (strcmp(lost->source, "waits") != 0)
 			continue;
 		causes->is_lossy = 1;
-		/* Processes of which nothing was recorded have locks of their own. */
+		/* Processes without any records have their own locks. */
 		if (lost->process <= causes->processes && strncmp(lost->cause, PROCESSES, strlen(PROCESSES)) != 0)
 			causes->lossy[lost->process] = 1;
 	}
@@ -216,7 +217,7 @@ static int compare_ends(const void *left, const void *right)
 	return (a->at_ns > b->at_ns) - (a->at_ns < b->at_ns);
 }
 
-/* Of threads by their process; of processes by their parent. */
+/* Exits of threads by process; of processes, by parent. */
 static void find_ends(struct sonde_critical_causes *causes)
 {
 	for (uint32_t id = 1; id <= causes->threads; id++) {

@@ -1,21 +1,21 @@
-/* causes.h: what is read of calls to know who let whom go on (critical/causes.c), for who asks
- * (critical/causes_find.c). */
+/* causes.h: data about calls that tells which thread unblocked which: read by critical/causes.c, queried by
+ * critical/causes_find.c. */
 #ifndef SONDE_ANALYZE_CRITICAL_CAUSES_H
 #define SONDE_ANALYZE_CRITICAL_CAUSES_H
 
 #include "analyze/critical/critical.h"
 
-/* Something that lets who waits for `key` go on. */
+/* An event that unblocks a thread waiting for `key`. */
 struct sonde_critical_release {
 	uint64_t at_ns;
 	uint64_t key;
 	uint32_t thread;
 };
 
-/* A thread, or a process by its last one, that ended; by whom it can be waited for, and when. */
+/* The exit of a thread, or of a process (at its last thread's exit): which waiters it can unblock, and when. */
 struct sonde_critical_end {
 	uint64_t at_ns;
-	uint64_t of; /* process, whether it ended as a whole */
+	uint64_t of; /* process, and whether the process as a whole exited */
 	uint32_t thread;
 };
 
@@ -27,15 +27,15 @@ struct sonde_critical_rows {
 struct sonde_critical_causes {
 	struct sonde_session *session;
 	struct sonde_critical_rows releases, arrivals;
-	struct sonde_critical_end *ends, *starts; /* starts of threads alone */
+	struct sonde_critical_end *ends, *starts; /* `starts` has threads only */
 	size_t end_count;
-	size_t *begin, *hint;      /* of releases, by key: the first; where the last look was */
-	uint32_t *started, *ended; /* ids of all before, each with each by XOR: what is left of two is one */
-	uint32_t *pipe_of;         /* by object id: equal where the pipe is the same; 0 = it is none */
-	uint32_t *last_of;         /* by process id: the thread that ended last */
-	uint8_t *lossy;            /* by process id: calls of it are missing */
+	size_t *begin, *hint;      /* by key: index of its first release; position of the last look-up */
+	uint32_t *started, *ended; /* prefix XORs of thread ids; two of them give a sole thread in between */
+	uint32_t *pipe_of;         /* by object id: equal for both ends of a pipe; 0 = not a pipe */
+	uint32_t *last_of;         /* by process id: the thread that exited last */
+	uint8_t *lossy;            /* by process id: calls were lost */
 	size_t objects, processes, threads;
-	int is_lossy; /* of some */
+	int is_lossy; /* some process lost calls */
 };
 
 enum { SONDE_CRITICAL_KEY_LOCK, SONDE_CRITICAL_KEY_WRITTEN, SONDE_CRITICAL_KEY_READ, SONDE_CRITICAL_KEY_BITS = 2 };

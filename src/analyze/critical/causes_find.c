@@ -1,14 +1,15 @@
-/* causes_find.c: who it was that let a thread go on, or that began it. */
+/* causes_find.c: determines which thread unblocked a thread, or created it. */
 #include <string.h>
 
 #include "analyze/critical/causes.h"
 #include "util/search.h"
 
-#define EXITING_NS 5000000u /* a thread lets its joiner go on before its end is told */
+#define EXITING_NS 5000000u /* a thread unblocks its joiner before its exit is recorded */
 
 enum { NEAR = 16 };
 
-/* The first of a key that is not before a moment. Looks come about in the order of time: the next is near the last. */
+/* Index of the first release of a key at or after a time. Queries are roughly in time order, so the search starts at
+ * the last result. */
 static size_t first_release(const struct sonde_critical_causes *causes, uint64_t key, uint64_t from_ns)
 {
 	const struct sonde_critical_release *releases = causes->releases.data;
@@ -21,7 +22,7 @@ static size_t first_release(const struct sonde_critical_causes *causes, uint64_t
 	return causes->hint[key] = at;
 }
 
-/* The last one, or the first, within the call, of another thread. NULL = none. */
+/* The last (or first) release by another thread during the call. NULL = none. */
 static const struct sonde_critical_release *find_release(const struct sonde_critical_causes *causes,
 							 const struct sonde_critical_call *call, uint64_t key,
 							 int is_first)
@@ -34,7 +35,7 @@ static const struct sonde_critical_release *find_release(const struct sonde_crit
 	return found->thread == call->thread ? NULL : found;
 }
 
-/* What ended of `of`: the one that is named, else the only one that did while the call lasted. */
+/* The exit among those of `of` that ended the call: the only one during the call. */
 static void find_end(const struct sonde_critical_causes *causes, const struct sonde_critical_call *call, uint64_t of,
 		     struct sonde_critical_cause *out)
 {
@@ -59,7 +60,7 @@ static void find_end(const struct sonde_critical_causes *causes, const struct so
 	out->at_ns = only->at_ns < call->to_ns ? only->at_ns : call->to_ns;
 }
 
-/* The thread, or the process whose thread it is, that a call says that it waited for. */
+/* The thread that the call names as waited for, or the process of that thread. */
 static void find_named(const struct sonde_critical_causes *causes, const struct sonde_critical_call *call,
 		       struct sonde_critical_cause *out)
 {
@@ -68,7 +69,7 @@ static void find_named(const struct sonde_critical_causes *causes, const struct 
 	const struct sonde_process *process = thread ? sonde_session_process(causes->session, thread->process) : NULL;
 	int is_child = call->kind == SONDE_WAIT_CHILD;
 	uint32_t id = call->other;
-	/* Numbers of another namespace may be other tasks' here. */
+	/* Ids from another pid namespace may be those of other tasks. */
 	if (!process || (is_child ? process->parent : process->id) != self->process)
 		return;
 	if (is_child && causes->last_of[process->id])
@@ -134,7 +135,7 @@ struct sonde_critical_cause sonde_critical_causes_find(const struct sonde_critic
 	return cause;
 }
 
-/* The thread of a process that lived at a moment, but for one; 0 = there was none, or several. */
+/* The only thread of a process alive at a time, not counting `but`; 0 = none or several. */
 static uint32_t only_thread(const struct sonde_critical_causes *causes, uint32_t process, uint64_t at_ns, uint32_t but)
 {
 	uint64_t of = sonde_critical_cause_key(process, 0);

@@ -1,9 +1,9 @@
-/* device_waits.c: puts what threads waited for devices into their segments (critical/devices.h).
+/* device_waits.c: inserts waits of threads for devices into their segments (critical/devices.h).
  *
- * From the call until what it waited for had ended, whatever the thread did, it could not get on: some drivers sleep,
- * some ask again and again. That becomes one blocked segment, whose cause is what the device did. If the thread was
- * blocked once more before the call was over, the segment goes on to the end of that: it was on its way to a CPU, and
- * who woke it was the driver. What is left of the call stays as it was.
+ * From the start of the call until the awaited activity ended, the thread could not make progress, whatever it did:
+ * some drivers sleep, some poll. That time becomes one blocked segment, whose cause is the activity. If the thread was
+ * blocked again before the call returned, the segment extends to the end of that: it was on its way to a CPU, and the
+ * driver woke it. The rest of the call stays unchanged.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -12,7 +12,7 @@
 #include "analyze/critical/segments.h"
 #include "util/error.h"
 
-/* Where a thread is gone through backward: a segment, and the one after it (0 = it is the last). */
+/* Position of a backward iteration over a thread's segments: a segment, and the following one (0 = none). */
 struct place {
 	struct sonde_critical *critical;
 	uint32_t thread, id, after;
@@ -31,7 +31,7 @@ static uint64_t from_of(const struct place *place, uint32_t id)
 	return sonde_critical_from(place->critical, place->thread, id);
 }
 
-/* To the segment that lies before a moment, or around it. */
+/* Moves to the segment before a time, or containing it. */
 static void go_before(struct place *place, uint64_t time_ns)
 {
 	while (place->id && from_of(place, place->id) >= time_ns) {
@@ -40,7 +40,7 @@ static void go_before(struct place *place, uint64_t time_ns)
 	}
 }
 
-/* When the thread had got on for good: what it waited for ended at ended_ns, its call at to_ns. */
+/* When the thread was finally active again, after the activity ended at ended_ns; the call returned at to_ns. */
 static uint64_t got_on(const struct place *place, uint64_t ended_ns, uint64_t to_ns)
 {
 	const struct sonde_critical_segment *segments = place->critical->segments;
@@ -53,7 +53,7 @@ static uint64_t got_on(const struct place *place, uint64_t ended_ns, uint64_t to
 	return ended_ns;
 }
 
-/* A segment up to a moment within it: what ended it later did not end this. */
+/* Copies the part of a segment up to a time within it; it has no cause, since the original's cause came later. */
 static int cut(const struct place *place, uint32_t *out, uint32_t id, uint64_t to_ns)
 {
 	struct sonde_critical_segment segment = place->critical->segments[id];
@@ -64,7 +64,7 @@ static int cut(const struct place *place, uint32_t *out, uint32_t id, uint64_t t
 	return sonde_critical_segment_new(place->critical, out, segment, &cause);
 }
 
-/* What comes before the wait: the segment that ends when it begins. */
+/* The segment before the wait, shortened to end where the wait begins. */
 static int end_before(const struct place *place, uint32_t *out, uint64_t from_ns)
 {
 	const struct sonde_critical_segment *segments = place->critical->segments;
@@ -84,7 +84,7 @@ static int put(struct place *place, const struct sonde_critical_device_wait *wai
 		return 0;
 	uint64_t last_ns = critical->segments[place->id].to_ns;
 	uint64_t to_ns = wait->to_ns < last_ns ? wait->to_ns : last_ns;
-	if (ended_ns > to_ns) /* than it lived */
+	if (ended_ns > to_ns) /* later than the thread lived */
 		return 0;
 	to_ns = got_on(place, ended_ns, to_ns);
 	go_before(place, to_ns);
@@ -96,7 +96,7 @@ static int put(struct place *place, const struct sonde_critical_device_wait *wai
 	rc = rc ? rc : sonde_critical_segment_new(critical, &id, segment, &cause);
 	if (rc)
 		return rc;
-	if (critical->segments[place->id].to_ns > to_ns) /* the rest of it comes after the wait */
+	if (critical->segments[place->id].to_ns > to_ns) /* its remaining part follows the wait */
 		place->after = place->id;
 	link_to(place, id);
 	place->after = id;
@@ -104,7 +104,7 @@ static int put(struct place *place, const struct sonde_critical_device_wait *wai
 	return 0;
 }
 
-/* Of those that begin at one time the longest, which is around the others, first. */
+/* Of waits that begin at the same time, the longest, which encloses the others, comes first. */
 static int compare_waits(const void *left, const void *right)
 {
 	const struct sonde_critical_device_wait *a = left, *b = right;
@@ -115,7 +115,7 @@ static int compare_waits(const void *left, const void *right)
 	return (a->to_ns < b->to_ns) - (a->to_ns > b->to_ns);
 }
 
-/* Of calls within each other only the outer one counts; 0 in the place of others. */
+/* Of nested calls only the outermost counts; sets `work` of the others to 0. */
 static void leave_inner_out(struct sonde_critical_device_wait *waits, size_t count)
 {
 	const struct sonde_critical_device_wait *last = NULL;

@@ -1,14 +1,15 @@
-/* devices.c: what devices did, what each of it waited for, and which of it ended a thread's wait for a device.
+/* devices.c: device activities, what each of them waited for, and which of them ended a thread's wait for a device.
  *
- * A wait ends with what its own call asked for, where the two have one correlation; else with what ended last until
- * then, in its queue if the call says which, in all queues of its process if not. What ended before the call began is
- * none. In a queue that is in order, something starts after the one before it has ended: if it had been asked for by
- * then it waited for that, else for the thread that asked. In others it is not known what it waited for once it was
- * asked for. Who asked is told with it, or by the call with its correlation; if neither says so, the path goes on in
- * the thread that waited. Markers do nothing, and are left out. All is done by sorting and binary search: n log n.
+ * A wait ends with the activity that its own call submitted, if both have the same correlation. Otherwise it ends with
+ * the activity that ended last before it: in its queue if the call names one, or else in all queues of its process.
+ * Activities that ended before the call began do not count. In an in-order queue, an activity starts after its
+ * predecessor has ended: if it was already submitted by then, it waited for the predecessor, otherwise for the
+ * submitting thread. In other queues it is unknown what it waited for after its submission. The submitter is recorded
+ * with the activity, or is the caller of the call with the same correlation; if neither is known, the path continues in
+ * the waiting thread. Markers do nothing, and are left out. All of this uses sorting and binary search: n log n.
  *
- * CUDA tells of no wait where a call copies and returns when that is done: such a call is one if its copy was done when
- * it returned.
+ * CUDA does not record a wait if a call copies and returns when the copy is done: such a call is treated as a wait if
+ * its copy had ended when it returned.
  */
 #include "analyze/critical/devices.h"
 
@@ -23,10 +24,10 @@
 #include "util/error.h"
 #include "util/search.h"
 
-#define BACK_TO_BACK_NS 10000u  /* what starts so soon after another, and was asked for at a time not known */
-#define CLOCKS_APART_NS 100000u /* so much later than its own call what a device did may seem to end */
+#define BACK_TO_BACK_NS 10000u  /* gap that still implies queueing, if the submission time is unknown */
+#define CLOCKS_APART_NS 100000u /* clock error by which an activity may seem to end after its own call */
 
-/* The first call of a key. */
+/* The first call of a correlation. */
 struct call {
 	uint64_t from_ns; /* 0 = none */
 	uint32_t thread;
@@ -36,13 +37,13 @@ struct reading {
 	struct sonde_critical *critical;
 	struct sonde_critical_device_wait *waits;
 	size_t work_cap, wait_count, wait_cap;
-	size_t seen; /* of both */
+	size_t seen; /* activities and waits seen */
 	int is_full;
 	struct sonde_critical_keys keys;
-	struct call *calls; /* while calls are read: at the first of each key */
+	struct call *calls; /* while reading calls: parallel to `keys`, at the first entry of each correlation */
 };
 
-/* 0 = not known. */
+/* 0 = unknown. */
 static uint32_t known_process(const struct reading *reading, uint32_t id)
 {
 	return id <= sonde_session_process_count(reading->critical->session) ? id : 0;
@@ -56,7 +57,7 @@ static uint32_t process_of(const struct reading *reading, const struct sonde_cri
 /* --- what was recorded ---------------------------------------------------------------------------------------------
  */
 
-/* Room for one more of `count`; 0 where there is too much of it already. */
+/* Makes space for one more of `count` rows; 0 if the limit is exceeded. */
 static int room(struct reading *reading, void **rows, size_t *cap, size_t count, size_t row_b)
 {
 	reading->seen++;
@@ -118,7 +119,7 @@ static int add_wait(struct reading *reading, const struct sonde_batch *batch, si
 	return 0;
 }
 
-/* "cudaMemcpy", "cuMemcpyDtoH_v2", not "cudaMemcpyAsync". */
+/* True for "cudaMemcpy", "cuMemcpyDtoH_v2"; false for "cudaMemcpyAsync". */
 static int is_blocking_copy(const struct sonde_operation *operation)
 {
 	const char *name = operation->name;
@@ -127,7 +128,7 @@ static int is_blocking_copy(const struct sonde_operation *operation)
 	       !strstr(name, "Async");
 }
 
-/* An end, or a start, outside the span is none of the path. */
+/* Ends and starts outside the span are not on the path. */
 static int take(struct reading *reading, const struct sonde_batch *batch, size_t i,
 		const struct sonde_operation *operation)
 {
@@ -149,7 +150,7 @@ static int take(struct reading *reading, const struct sonde_batch *batch, size_t
 typedef int each_fn(struct reading *reading, const struct sonde_batch *batch, size_t i,
 		    const struct sonde_operation *operation);
 
-/* From then on, 0 = all, to the end of the span; and some of what lies outside. */
+/* Reads activities from from_ns (0 = all) to the end of the span, and some outside of it. */
 static int read_activities(struct reading *reading, uint64_t from_ns, each_fn *each)
 {
 	const struct sonde_critical *critical = reading->critical;
@@ -166,17 +167,17 @@ static int read_activities(struct reading *reading, uint64_t from_ns, each_fn *e
 			    sonde_session_operation(critical->session, batch->activities.operation[i]);
 			error = operation ? each(reading, batch, i, operation) : 0;
 		}
-		rc = 0; /* a chunk that cannot be read is said where bytes are (critical/path.c) */
+		rc = 0; /* unreadable chunks are reported in bytes (critical/path.c) */
 	}
 	sonde_cursor_close(cursor);
 	return error ? error : rc;
 }
 
-/* --- what ended a wait ---------------------------------------------------------------------------------------------
+/* --- ends of waits -------------------------------------------------------------------------------------------------
  */
 
-/* What a call waited for has ended when it returns, the last one if it was waited for again: what seems to end later
- * does so by the error of a clock. */
+/* Activities that a call waited for have ended when it (or the last such call) returns: a later end is a clock
+ * error. */
 static int key_waits(struct reading *reading)
 {
 	struct sonde_critical *critical = reading->critical;
@@ -223,7 +224,7 @@ static void sort_works(struct sonde_critical *critical)
 		qsort(critical->works + 1, critical->work_count - 1, sizeof *critical->works, compare_works);
 }
 
-/* Whether what ended then may have ended the wait. */
+/* True if the end of this activity may have ended the wait. */
 static int can_end(const struct sonde_critical_device_wait *wait, const struct sonde_critical_work *work)
 {
 	return work->end_ns > wait->from_ns && work->end_ns <= wait->to_ns;
@@ -246,7 +247,7 @@ static int compare_waits(const void *left, const void *right)
 	return by ? by : sonde_order(a->correlation, b->correlation);
 }
 
-/* Through all that ended, in order of time, with the last one of each queue and of each process. */
+/* Iterates over activities by end time, keeping the last one of each queue and of each process. */
 static void sweep(struct reading *reading, const uint32_t *by_end, uint32_t *of_queue, uint32_t *of_process)
 {
 	const struct sonde_critical *critical = reading->critical;
@@ -264,11 +265,11 @@ static void sweep(struct reading *reading, const uint32_t *by_end, uint32_t *of_
 	}
 }
 
-/* Of what has the correlation of a wait what ended last within it. */
+/* The last activity with the wait's correlation that ended during it. */
 static int end_by_correlation(struct reading *reading)
 {
 	const struct sonde_critical *critical = reading->critical;
-	if (!reading->keys.count) /* no wait has one */
+	if (!reading->keys.count) /* no wait has a correlation */
 		return 0;
 	int rc = sonde_critical_keys_begin(&reading->keys, critical->work_count);
 	if (rc)
@@ -318,7 +319,7 @@ static int end_waits(struct reading *reading)
 	return rc;
 }
 
-/* --- what it waited for itself -------------------------------------------------------------------------------------
+/* --- what activities waited for ------------------------------------------------------------------------------------
  */
 
 static int is_asked(const struct sonde_critical_work *work)
@@ -326,8 +327,8 @@ static int is_asked(const struct sonde_critical_work *work)
 	return work->asked_ns && work->thread;
 }
 
-/* A call that asked for what does not say it: of those of a key the one that begins first. The wait for something may
- * have its correlation, too. */
+/* Activities do not record their submitting call, so it is the first call with the same correlation; a wait for the
+ * activity may have that correlation, too. */
 static int take_call(struct reading *reading, const struct sonde_batch *batch, size_t i,
 		     const struct sonde_operation *operation)
 {
@@ -348,7 +349,7 @@ static int take_call(struct reading *reading, const struct sonde_batch *batch, s
 	return 0;
 }
 
-/* All of a key have the same call, if they do not start before it. */
+/* Assigns the call of a correlation to all of its activities that do not start before it. */
 static void put_calls(struct reading *reading)
 {
 	const struct call *call = reading->calls;
@@ -380,13 +381,13 @@ static int find_calls(struct reading *reading)
 	reading->calls = calloc(reading->keys.count, sizeof *reading->calls);
 	if (!reading->calls)
 		return sonde_error(ENOMEM, "out of memory for %zu calls for devices", reading->keys.count);
-	rc = read_activities(reading, 0, take_call); /* what runs in the span may have been asked for before */
+	rc = read_activities(reading, 0, take_call); /* activities within the span may have been submitted before it */
 	put_calls(reading);
 	free(reading->calls);
 	return rc;
 }
 
-/* In a queue, which is `first` … `end` − 1. */
+/* Handles one queue, which has the activities `first` … `end` − 1. */
 static void find_before(struct sonde_critical *critical, size_t first, size_t end)
 {
 	struct sonde_critical_work *works = critical->works;
@@ -413,7 +414,7 @@ static void find_all_before(struct sonde_critical *critical)
 	}
 }
 
-/* Of what nobody is known to have asked for: whoever waited for it, or for what came after it. */
+/* Where the submitter is unknown, uses the thread that waited for the activity, or for a later one of its queue. */
 static void find_unasked(struct reading *reading)
 {
 	struct sonde_critical *critical = reading->critical;

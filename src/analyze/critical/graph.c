@@ -1,7 +1,7 @@
-/* graph.c: the one graph that a session keeps, with its users counted.
+/* graph.c: the graph kept with a session, with reference counting.
  *
- * What a graph depends on is its key: the selected time and threads. Rows and sections differ in their limits only,
- * which are no part of it.
+ * The key of a graph is everything it depends on: the selected time and threads. Limits on rows and sections are not
+ * part of it.
  */
 #include "analyze/critical/graph.h"
 
@@ -12,11 +12,11 @@
 #include "util/error.h"
 
 struct entry {
-	struct sonde_critical_graph graph; /* first: callers hold a pointer to it */
+	struct sonde_critical_graph graph; /* must be first: callers hold a pointer to it */
 	uint64_t from_ns, to_ns;
 	uint8_t *threads; /* by id; NULL = all */
 	size_t users;
-	int is_kept; /* by the session */
+	int is_kept; /* referenced by the session */
 };
 
 struct keeper {
@@ -112,7 +112,7 @@ int sonde_critical_graph_acquire(const struct sonde_critical_graph **out, struct
 		return sonde_error(ENOMEM, "out of memory for the critical path");
 	options = options ? options : &none;
 	if (!is_for(keeper->entry, options)) {
-		entry_leave(keeper); /* before the next one is built: not both at once */
+		entry_leave(keeper); /* frees it before the next one is built, so that only one is in memory */
 		int rc = entry_new(&keeper->entry, session, options);
 		if (rc)
 			return rc;

@@ -1,4 +1,4 @@
-/* holds.c: holds of one lock, those that nobody waited for by the others (critical/holds.h). */
+/* holds.c: the holds of one lock, with uncontended ones inferred from the others (critical/holds.h). */
 #include "analyze/critical/holds.h"
 
 #include <errno.h>
@@ -8,7 +8,7 @@
 #include "util/array.h"
 #include "util/error.h"
 
-enum { LEAST = 3, SAME_NS = 1000 }; /* a hold begins when the wait before it ends, by one reading of the clock */
+enum { LEAST = 3, SAME_NS = 1000 }; /* a hold begins when the wait before it ends, with the same clock reading */
 
 int sonde_critical_holds_wants(const struct sonde_batch *batch, size_t i)
 {
@@ -55,7 +55,7 @@ static int compare_lengths(const void *left, const void *right)
 	return (a > b) - (a < b);
 }
 
-/* 0 = too few were recorded. -ENOMEM. */
+/* Median length; 0 = too few holds were recorded. -ENOMEM. */
 static int median_ns(const struct sonde_critical_holds *holds, uint64_t *out)
 {
 	uint64_t *lengths = malloc((holds->count + 1) * sizeof *lengths);
@@ -82,7 +82,8 @@ static int has_lost_calls(const struct sonde_session *session)
 	return 0;
 }
 
-/* From the end of a wait to when its thread asks for the lock again, or ends; 0: the hold that follows was recorded. */
+/* Time from the end of a wait until its thread requests the lock again, or exits; 0 = the hold that follows was
+ * recorded. */
 static uint64_t room_ns(const struct sonde_critical_holds *holds, size_t i, size_t recorded,
 			const struct sonde_critical *critical)
 {

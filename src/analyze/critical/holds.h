@@ -1,8 +1,8 @@
-/* holds.h: when threads held one lock: as it was recorded, and where it must have been so.
+/* holds.h: when threads held a lock: recorded holds, and inferred ones.
  *
- * A hold has a row when others wait at its end. A thread that got the lock after waiting for it, and has no such row
- * from that moment on, held it until a moment that nobody waited for: it is taken to have held it as long as the others
- * did (the median of at least three), at most until it asked for it again, or ended.
+ * A hold is recorded only if another thread waits at its end. A thread that acquired the lock after waiting, without a
+ * recorded hold from then on, released it uncontended. It is assumed to have held the lock for the median of the
+ * recorded holds (at least three), but at most until it requested the lock again or exited.
  */
 #ifndef SONDE_ANALYZE_CRITICAL_HOLDS_H
 #define SONDE_ANALYZE_CRITICAL_HOLDS_H
@@ -12,20 +12,20 @@
 struct sonde_critical_hold {
 	uint64_t from_ns, to_ns;
 	uint32_t thread;
-	int is_hold; /* else a wait that ended with the lock */
+	int is_hold; /* otherwise a wait that acquired the lock */
 };
 
 struct sonde_critical_holds {
 	struct sonde_critical_hold *row;
 	size_t count, cap;
-	uint64_t assumed; /* holds that were not recorded */
+	uint64_t assumed; /* number of inferred holds */
 };
 
-/* Whether a row of WAITS is a hold, or a wait after which its thread alone has the lock. */
+/* True if a row of WAITS is a hold, or a wait after which its thread alone holds the lock. */
 int sonde_critical_holds_wants(const struct sonde_batch *batch, size_t i);
-/* Of one lock. -ENOMEM. */
+/* Adds a row of the lock. -ENOMEM. */
 int sonde_critical_holds_take(struct sonde_critical_holds *holds, const struct sonde_batch *batch, size_t i);
-/* Adds what must have been: nothing where calls were lost. -ENOMEM. */
+/* Adds inferred holds; none if calls were lost. -ENOMEM. */
 int sonde_critical_holds_finish(struct sonde_critical_holds *holds, const struct sonde_critical *critical);
 void sonde_critical_holds_fini(struct sonde_critical_holds *holds);
 

@@ -1,4 +1,4 @@
-/* keys.c: what has a correlation, found by it (critical/keys.h). */
+/* keys.c: an index of activities and waits by correlation (critical/keys.h). */
 #include "analyze/critical/keys.h"
 
 #include <errno.h>

@@ -1,32 +1,32 @@
-/* keys.h: what has a correlation, found by it (critical/devices.c). */
+/* keys.h: an index of activities and waits by correlation (critical/devices.c). */
 #ifndef SONDE_ANALYZE_CRITICAL_KEYS_H
 #define SONDE_ANALYZE_CRITICAL_KEYS_H
 
 #include <stddef.h>
 #include <stdint.h>
 
-/* Correlations are a process's own. */
+/* Correlations are unique only within a process. */
 struct sonde_critical_key {
 	uint64_t correlation;
-	uint64_t ended_ns; /* of those that have one correlation the order */
+	uint64_t ended_ns; /* sort key among entries with equal correlation */
 	uint32_t process, id;
 };
 
 struct sonde_critical_keys {
-	struct sonde_critical_key *all; /* the caller's to free */
+	struct sonde_critical_key *all; /* freed by the caller */
 	size_t count;
 };
 
-/* Empty, with room for so many. -ENOMEM. */
+/* Empties the index and provides capacity for `most` entries. -ENOMEM. */
 int sonde_critical_keys_begin(struct sonde_critical_keys *keys, size_t most);
-/* To be called before what follows. */
+/* Must be called before the functions below. */
 void sonde_critical_keys_sort(struct sonde_critical_keys *keys);
 
-/* Whether `at` is one of these. */
+/* True if entry `at` has this correlation and process. */
 int sonde_critical_keys_is(const struct sonde_critical_keys *keys, size_t at, uint64_t correlation, uint32_t process);
-/* Where they begin, if there are any: sonde_critical_keys_is() says so. */
+/* Index of their first entry, if there is any: check with sonde_critical_keys_is(). */
 size_t sonde_critical_keys_find(const struct sonde_critical_keys *keys, uint64_t correlation, uint32_t process);
-/* The last of them that had ended by then; NULL = there is none. */
+/* The last of them that had ended by ended_ns; NULL = none. */
 const struct sonde_critical_key *sonde_critical_keys_last(const struct sonde_critical_keys *keys, uint64_t correlation,
 							  uint32_t process, uint64_t ended_ns);
 

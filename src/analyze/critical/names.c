@@ -1,6 +1,5 @@
 /* names.c: what the time of a critical path was spent on, by kind and name: zones, functions and threads
- * (critical/active.c), and steps that waited.
- */
+ * (critical/active.c), and waiting steps. */
 #include "analyze/critical/names.h"
 
 #include <errno.h>
@@ -161,7 +160,7 @@ static int compare_times(const void *left, const void *right)
 	return a->ns != b->ns ? (a->ns < b->ns ? 1 : -1) : compare_names(left, right);
 }
 
-/* Of one kind and name it is one. */
+/* Merges sums of equal kind and name into one element. */
 static int make_elements(struct sonde_critical_elements *out, const struct naming *naming, struct sonde_report *report)
 {
 	out->rows = malloc((naming->sums.count + 1) * sizeof *out->rows);

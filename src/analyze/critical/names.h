@@ -6,7 +6,7 @@
 #include "util/map.h"
 
 struct sonde_critical_element {
-	const char *kind, *name; /* as long as the report */
+	const char *kind, *name; /* valid as long as the report */
 	uint64_t ns;
 	uint64_t count; /* zones, samples, or steps */
 	uint8_t state;  /* enum sonde_critical_kind */
@@ -14,25 +14,25 @@ struct sonde_critical_element {
 };
 
 struct sonde_critical_elements {
-	struct sonde_critical_element *rows; /* the longest first */
+	struct sonde_critical_element *rows; /* longest first */
 	size_t count;
-	uint64_t by_state_ns[SONDE_CRITICAL_KINDS]; /* together the span */
-	uint64_t external_ns;                       /* of what is blocked: sleep, and calls on files */
+	uint64_t by_state_ns[SONDE_CRITICAL_KINDS]; /* adds up to the span */
+	uint64_t external_ns;                       /* part of blocked time: sleep, and calls on files */
 };
 
-/* Reads samples and zones. The times of all elements are the span to the ns. Free with sonde_critical_elements_fini().
- */
+/* Reads samples and zones. The times of all elements add up to the span exactly to the ns. Free with
+ * sonde_critical_elements_fini(). */
 int sonde_critical_elements_find(struct sonde_critical_elements *out, const struct sonde_critical *critical,
 				 const struct sonde_critical_path *path, struct sonde_report *report);
 void sonde_critical_elements_fini(struct sonde_critical_elements *elements);
 
-/* What a step that no zone and no sample name is called: its kind, and what it is of. Text lives as long as the report.
- */
+/* The kind and name of a step without a zone or sample: what it is, and its object. Texts are valid as long as the
+ * report. */
 const char *sonde_critical_step_kind(const struct sonde_critical_step *step);
 const char *sonde_critical_step_name(const struct sonde_session *session, const struct sonde_critical_step *step,
 				     struct sonde_report *report);
 const char *sonde_critical_state_name(uint8_t state);
-/* The thread, or the queue and the device that it lies on. NULL: out of memory. */
+/* The thread, or the queue and its device. NULL when out of memory. */
 const char *sonde_critical_step_where(const struct sonde_session *session, const struct sonde_critical_step *step,
 				      struct sonde_report *report);
 

@@ -1,7 +1,7 @@
-/* path.c: the longest chain of dependences from the beginning to the end: what it is made of, and its steps.
+/* path.c: the longest chain of dependences from start to end: its elements and its steps.
  *
- * Times of the elements add up to the span. Two sections: elements by kind and name, and the steps in time order, of
- * which there may be many: then the longest are shown.
+ * Times of the elements add up to the span. There are two sections: elements by kind and name, and the steps in time
+ * order, limited to the longest if there are many.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -17,7 +17,7 @@
 #include "util/error.h"
 
 #define TITLE "Critical path"
-#define PROCESSES "processes " /* begins causes that count them: nothing of these was recorded */
+#define PROCESSES "processes " /* prefix of causes that count processes without any records */
 #define STEPS_TITLE "Segments of the critical path"
 
 enum { DEFAULT_ROWS = 20, DEFAULT_STEPS = 100 };
@@ -72,7 +72,7 @@ static double share_of(const struct sonde_critical_path *path, uint64_t ns)
 	return 100 * sonde_stats_share((double)ns, (double)(path->to_ns - path->from_ns));
 }
 
-/* Whether a note has a figure for it that is not 0.0 %: one that says 0.0 % of something says nothing. */
+/* True if the share would not be shown as 0.0 %, which would make the note pointless. */
 static int is_shown(const struct sonde_critical_path *path, uint64_t ns)
 {
 	return share_of(path, ns) >= 0.05;
@@ -125,7 +125,7 @@ static uint64_t lost_activities(const struct sonde_session *session)
 	return count;
 }
 
-/* What the path has of devices, and what is not known of them. */
+/* Notes the path's device steps, and what is unknown about them. */
 static int devices_note(const struct sonde_critical *critical, const struct sonde_critical_path *path,
 			const struct sonde_critical_elements *elements, struct sonde_report *report,
 			struct sonde_section *section)
@@ -249,7 +249,7 @@ static int compare_lengths(const void *left, const void *right)
 	return (a < b) - (a > b);
 }
 
-/* So long is the shortest step of the `limit` longest; how many as long as that there is room for. */
+/* The length of the shortest of the `limit` longest steps, and how many of that length fit. */
 static int find_least(const struct sonde_critical_path *path, size_t limit, uint64_t *out_ns, size_t *out_room)
 {
 	uint64_t *lengths = malloc((path->count + 1) * sizeof *lengths);

@@ -1,8 +1,8 @@
-/* read.c: intervals of threads and the calls that they were blocked in, as the segments of a graph.
+/* read.c: converts intervals of threads, and the calls in which they were blocked, into the segments of a graph.
  *
- * A blocked interval belongs to the call that goes on at its end. Where a thread was never switched, or switches were
- * lost, its calls divide what is unseen: in a call it is taken to be blocked, since nothing says how long it ran there.
- * Who woke a thread is known from the kernel where the recording tells of wake-ups, which goes before what calls say.
+ * A blocked interval belongs to the call in progress at its end. If a thread was never switched, or switches were lost,
+ * its calls divide the unseen time: in a call it is assumed to be blocked, because the time it ran there is unknown. If
+ * the recording has wakeups, the waker is known from the kernel, which takes precedence over the calls.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -14,16 +14,16 @@
 #include "session/weigh.h"
 #include "util/error.h"
 
-#define WORKS_ON_NS 10000000u /* to be killed takes less */
+#define WORKS_ON_NS 10000000u /* killing a thread takes less */
 
-enum { AGO_MAX = 2 }; /* segments from being woken to running: runnable, blocked */
+enum { AGO_MAX = 2 }; /* segments between wakeup and running: runnable, blocked */
 
 struct reading {
 	struct sonde_critical *critical;
 	const struct sonde_pass_options *options;
 	struct sonde_critical_causes *causes;
 	struct sonde_wait_cover cover;
-	struct sonde_wait_piece last; /* of a look */
+	struct sonde_wait_piece last; /* result of a query */
 	const struct sonde_interval *interval;
 	int error;
 };
@@ -51,8 +51,8 @@ static int add_blocked(struct reading *reading, const struct sonde_critical_call
 	return sonde_critical_cause_add(critical, critical->lives[call->thread].last, &cause);
 }
 
-/* What a look from outside found stands for time around it, which may reach into the wait before or after: the longest
- * is taken to be the one that the thread was blocked in. */
+/* A sampled wait represents the time around its sample, which may extend into the previous or next wait: the longest
+ * one is assumed to have blocked the thread. */
 static void keep_piece(void *context, const struct sonde_wait_piece *piece)
 {
 	struct sonde_wait_piece *last = &((struct reading *)context)->last;
@@ -103,7 +103,7 @@ static int take_unseen(struct reading *reading, const struct sonde_interval *int
 		   : add_segment(reading->critical, interval->thread, SONDE_INTERVAL_UNSEEN, interval->to_ns);
 }
 
-/* A thread is on a CPU that another has woken, or created. */
+/* Handles a thread on a CPU that another thread woke or created. */
 static int take_waker(struct sonde_critical *critical, const struct sonde_interval *interval)
 {
 	struct sonde_critical_life *life = &critical->lives[interval->thread];
@@ -148,7 +148,7 @@ static int take_interval(void *context, const struct sonde_interval *interval)
 
 /* --- the span ----------------------------------------------------------------------------------------------------- */
 
-/* How long a thread got on after a moment. */
+/* Active time of a thread after time_ns. */
 static uint64_t active_after(const struct sonde_critical *critical, uint32_t thread, uint64_t time_ns)
 {
 	uint64_t ns = 0;
@@ -178,10 +178,9 @@ static int is_wanted(const struct reading *reading, uint32_t id)
 	return !run->root_process || thread->process == run->root_process;
 }
 
-/* Who ends last of the threads that are asked for; else the command's first thread, unless others of it work on when it
- * has ended; what was attached to: of all. Threads that are killed when the process exits end last, and do nothing
- * more.
- */
+/* With selected threads: the last of them to exit. Otherwise the main thread of the command, unless other threads of
+ * the command continue to work after its exit; if attached, the last of all threads. Threads killed at process exit end
+ * last, but do no more work. */
 static void find_final(const struct reading *reading)
 {
 	struct sonde_critical *critical = reading->critical;
@@ -197,7 +196,7 @@ static void find_final(const struct reading *reading)
 	}
 }
 
-/* From the command's first thread, else from the beginning of what was recorded, to the end of that thread. */
+/* From the start of the main thread, otherwise of the recording, to the end of the final thread. */
 static void find_span(const struct reading *reading)
 {
 	struct sonde_critical *critical = reading->critical;

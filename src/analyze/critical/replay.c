@@ -1,11 +1,10 @@
-/* replay.c: the segments of all threads once more, forward, some of them shorter.
+/* replay.c: replays the segments of all threads forward, some of them shortened.
  *
- * Everything happens in the order in which it was recorded: what ends, who lets whom go on, who is created. Of each
- * thread is kept where it is, in the recording and in the other run, and where it last got on: that is the moment which
- * another thread that waited for it waited for, as in the walk back. What is not in order is put into it: some segments
- * are told late, those at the ends of threads. A thread that runs less waits less for a CPU, whoever had that: CPUs are
- * shared by time, so that it waits for each ns that it runs as long as it did. So its waits within what is scaled are
- * scaled, too.
+ * Everything happens in the recorded order: ends of segments, unblocking, creation of threads. The state of each thread
+ * is its position in the recording and in the hypothetical run, and when it was last active: that is the time on which
+ * threads waiting for it depend, as in the backward walk. Segments that were added late (at the ends of threads) are
+ * sorted first. A thread that runs less also waits less for a CPU, whichever thread had it: CPUs are time-shared, so it
+ * waits as long as before for each ns of running. Its waits within scaled parts are therefore scaled as well.
  */
 #include "analyze/critical/replay.h"
 
@@ -17,23 +16,24 @@
 
 #include "util/error.h"
 
-/* A moment in both runs; recorded 0 = none. */
+/* A point in time in both runs; recorded_ns 0 = none. */
 struct moment {
 	uint64_t recorded_ns, other_ns;
 };
 
 struct clock {
-	struct moment now, active; /* active: the last at which it got on */
-	uint32_t next;             /* segment; 0 = it has ended */
+	struct moment now, active; /* active: when it was last active */
+	uint32_t next;             /* next segment; 0 = exited */
 };
 
-/* What is asked about a moment: where a thread was then. Of devices last, since that may be when they were asked. */
+/* Queries about the position of a thread at a time. Ends of device activities come last, because an activity may be
+ * submitted at the same time. */
 enum question { AT_CAUSE, AT_BIRTH, AT_LAUNCH, AT_WORK_END };
 
 struct asked {
 	uint64_t at_ns;
 	uint32_t thread;
-	uint32_t id; /* of the cause; of the thread that it creates; of what a device did */
+	uint32_t id; /* id of the cause, of the created thread, or of the device activity */
 	enum question question;
 };
 
@@ -41,13 +41,13 @@ struct replay {
 	const struct sonde_critical *critical;
 	struct sonde_critical_scaled scaled;
 	struct clock *clocks;    /* by thread */
-	uint32_t *following;     /* by segment: the next of its thread */
-	uint32_t *owner;         /* by segment */
-	uint32_t *order;         /* segments by their ends */
-	struct moment *let_go;   /* by cause: when the other thread did that */
-	struct moment *launched; /* by work of devices: where the thread was that asked for it */
-	struct moment *done;     /* by work of devices: its end */
-	struct asked *questions; /* by time */
+	uint32_t *following;     /* by segment: the following one of its thread */
+	uint32_t *owner;         /* by segment: its thread */
+	uint32_t *order;         /* segments sorted by end */
+	struct moment *let_go;   /* by cause: when the other thread unblocked this one */
+	struct moment *launched; /* by device activity: position of the submitting thread */
+	struct moment *done;     /* by device activity: its end */
+	struct asked *questions; /* sorted by time */
 	size_t question_count;
 };
 
@@ -73,7 +73,7 @@ static int compare_questions(const void *left, const void *right)
 	return (a->id > b->id) - (a->id < b->id);
 }
 
-/* Most come in order: only those that are late are sorted, and merged. */
+/* Most segments are in order: only late ones are sorted and merged in. */
 static int put_in_order(struct replay *replay)
 {
 	const struct sonde_critical *critical = replay->critical;
@@ -156,10 +156,10 @@ static int begin(struct replay *replay)
 	return error ? error : ask(replay);
 }
 
-/* --- the other run --------------------------------------------------------------------------------------------------
+/* --- the hypothetical run -------------------------------------------------------------------------------------------
  */
 
-/* A thread runs, or waits for a CPU, up to a moment. */
+/* Advances a thread that runs, or waits for a CPU, to a time. */
 static void pass_time(struct replay *replay, uint32_t thread, uint64_t to_ns)
 {
 	struct clock *clock = &replay->clocks[thread];
@@ -172,7 +172,7 @@ static void pass_time(struct replay *replay, uint32_t thread, uint64_t to_ns)
 	clock->now.recorded_ns = to_ns;
 }
 
-/* A thread gets on up to a moment. */
+/* Advances an active thread to a time. */
 static void get_on(struct replay *replay, uint32_t thread, uint64_t to_ns)
 {
 	struct clock *clock = &replay->clocks[thread];
@@ -204,7 +204,7 @@ static void end_segment(struct replay *replay, uint32_t id)
 	clock->next = replay->following[id];
 }
 
-/* When a thread last got on, up to a moment. */
+/* When a thread was last active, up to a time. */
 static struct moment last_active(struct replay *replay, uint32_t thread, uint64_t at_ns)
 {
 	const struct clock *clock = &replay->clocks[thread];
@@ -221,8 +221,8 @@ static void be_born(struct replay *replay, uint32_t thread, const struct moment 
 		created->now.other_ns = moment->other_ns + (created->now.recorded_ns - moment->recorded_ns);
 }
 
-/* As long after what it waited for as it began, and not before what it did not have to wait for. What depends on
- * nothing that is known has no end: nobody waited for it. */
+/* An activity starts as long after the event it waited for as recorded, but not before its other dependency. Without a
+ * known dependency it has no end, because no thread waited for it. */
 static void end_work(struct replay *replay, uint32_t id)
 {
 	const struct sonde_critical_work *work = &replay->critical->works[id];
@@ -253,7 +253,7 @@ static void answer(struct replay *replay, const struct asked *question)
 		be_born(replay, question->id, &moment);
 }
 
-/* What is asked about a moment is answered before what ends then. */
+/* Queries about a time are answered before segments that end then. */
 static void run(struct replay *replay)
 {
 	const struct sonde_critical *critical = replay->critical;
@@ -264,12 +264,12 @@ static void run(struct replay *replay)
 			break;
 		for (; at < replay->question_count && replay->questions[at].at_ns <= critical->segments[id].to_ns; at++)
 			answer(replay, &replay->questions[at]);
-		if (replay->owner[id]) /* else another is in its place: its thread waited for a device */
+		if (replay->owner[id]) /* otherwise replaced by a wait for a device */
 			end_segment(replay, id);
 	}
 }
 
-/* The end of the span may lie within a segment. */
+/* The span may end within a segment. */
 static uint64_t span_of(struct replay *replay)
 {
 	const struct sonde_critical *critical = replay->critical;
@@ -305,7 +305,7 @@ int sonde_critical_replay(struct sonde_critical_outcome *out, const struct sonde
 	return rc;
 }
 
-/* --- what is asked for ----------------------------------------------------------------------------------------------
+/* --- scale options --------------------------------------------------------------------------------------------------
  */
 
 static const char *const of_names[SONDE_CRITICAL_OFS] = {
@@ -318,7 +318,7 @@ const char *sonde_critical_of_name(enum sonde_critical_of of)
 	return of_names[of < SONDE_CRITICAL_OFS ? of : SONDE_CRITICAL_OF_ZONE];
 }
 
-#define SPEED_LEAST 0.001 /* else times overflow */
+#define SPEED_LEAST 0.001 /* smaller speeds would overflow times */
 #define SPEED_MOST 1e9
 
 static int parse_speed(double *out, const char *text)
@@ -331,7 +331,7 @@ static int parse_speed(double *out, const char *text)
 	return 0;
 }
 
-/* Names may hold commas and equal signs: the speed is what follows the last. */
+/* Names may contain commas and equal signs, so the last speed counts. */
 int sonde_critical_scale_parse(struct sonde_critical_scale *out, const char *text)
 {
 	static const char mark[] = ",speed=";

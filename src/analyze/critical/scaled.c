@@ -1,8 +1,8 @@
-/* scaled.c: when each thread was in what is to be faster, as parts that do not overlap.
+/* scaled.c: determines when each thread was in the scaled parts, as parts that do not overlap.
  *
- * Zones, holds and lives of threads are exact, but for holds that nobody waited for (critical/holds.h). A function has
- * the time from one sample of the thread to the next where the later one found it on the stack. Where scales overlap
- * they multiply; what overlaps within one counts once. What devices do is scaled by operation, and has no parts.
+ * Zones, holds and lifetimes of threads are exact, except for inferred holds (critical/holds.h). A function gets the
+ * time between two samples of a thread if the later one has it on the stack. Where scales overlap, their factors
+ * multiply; overlaps within one scale count once. Device activities are scaled by operation and have no parts.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -18,7 +18,7 @@
 #include "util/error.h"
 #include "util/search.h"
 
-/* A part of a scale begins or ends. */
+/* Start or end of a part. */
 struct edge {
 	uint64_t at_ns;
 	uint32_t thread, scale;
@@ -28,15 +28,15 @@ struct edge {
 struct scaling {
 	const struct sonde_critical *critical;
 	const struct sonde_critical_scale *scales;
-	size_t count, scale; /* scale: that is read */
+	size_t count, scale; /* scale: the one being read */
 	struct edge *edges;
 	size_t edge_count, edge_cap;
-	uint8_t *wanted;      /* by node, object: what is looked for */
-	uint64_t *sampled_ns; /* by thread: its last sample */
+	uint8_t *wanted;      /* by node or object: matches the scale */
+	uint64_t *sampled_ns; /* by thread: time of its last sample */
 	int is_found;
-	struct sonde_critical_holds holds; /* of the lock that is read */
+	struct sonde_critical_holds holds; /* of the lock being read */
 	uint64_t assumed;
-	double *takes; /* by operation of devices */
+	double *takes; /* by device operation: factor for its time */
 };
 
 static int add_edge(struct scaling *scaling, uint32_t thread, uint64_t at_ns, int by)
@@ -47,7 +47,7 @@ static int add_edge(struct scaling *scaling, uint32_t thread, uint64_t at_ns, in
 	return 0;
 }
 
-/* Only what lies in the span is faster. */
+/* Only parts within the span are scaled. */
 static int add_part(struct scaling *scaling, uint32_t thread, uint64_t from_ns, uint64_t to_ns)
 {
 	const struct sonde_critical *critical = scaling->critical;
@@ -60,7 +60,7 @@ static int add_part(struct scaling *scaling, uint32_t thread, uint64_t from_ns, 
 	return error ? error : add_edge(scaling, thread, to_ns, -1);
 }
 
-/* --- what there is -------------------------------------------------------------------------------------------------
+/* --- parts in the recording ----------------------------------------------------------------------------------------
  */
 
 static int take_zones(struct scaling *scaling, const struct sonde_batch *batch, const char *name)
@@ -108,7 +108,7 @@ static int take_holds(struct scaling *scaling, const struct sonde_batch *batch, 
 	return error;
 }
 
-/* Holds that were recorded, and those that must have been. */
+/* Adds the recorded and the inferred holds. */
 static int add_holds(struct scaling *scaling)
 {
 	struct sonde_critical_holds *holds = &scaling->holds;
@@ -121,7 +121,7 @@ static int add_holds(struct scaling *scaling)
 	return error;
 }
 
-/* Which stacks have the function: a node's parent has a lower id. */
+/* Finds the stacks that contain the function: a node's parent has a lower id. */
 static int find_stacks(struct scaling *scaling, const char *name)
 {
 	const struct sonde_session *session = scaling->critical->session;
@@ -157,7 +157,7 @@ static int add_threads(struct scaling *scaling, const char *name)
 	return error;
 }
 
-/* Of that name, whatever the launch configuration. */
+/* All operations of that name, whatever the launch configuration. */
 static int add_operations(struct scaling *scaling, const char *name)
 {
 	const struct sonde_session *session = scaling->critical->session;
@@ -183,8 +183,8 @@ static int add_operations(struct scaling *scaling, const char *name)
 static const struct reader {
 	enum sonde_chunk_type type;
 	int (*take)(struct scaling *scaling, const struct sonde_batch *batch, const char *name);
-	int (*finish)(struct scaling *scaling);                /* NULL = nothing is left to do */
-	int (*add)(struct scaling *scaling, const char *name); /* in place of both: nothing is to be read */
+	int (*finish)(struct scaling *scaling);                /* NULL = nothing to finish */
+	int (*add)(struct scaling *scaling, const char *name); /* replaces both if nothing has to be read */
 } readers[SONDE_CRITICAL_OFS] = {
     [SONDE_CRITICAL_OF_ZONE] = {SONDE_CHUNK_ZONES, take_zones, NULL, NULL},
     [SONDE_CRITICAL_OF_FUNCTION] = {SONDE_CHUNK_SAMPLES, take_samples, NULL, NULL},

@@ -1,4 +1,4 @@
-/* segments.c: segments of threads and their causes, in memory that grows (critical/critical.h). */
+/* segments.c: growing arrays of segments of threads and their causes (critical/critical.h). */
 #include <errno.h>
 #include <stdlib.h>
 

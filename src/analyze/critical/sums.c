@@ -7,7 +7,7 @@
 #include "util/array.h"
 #include "util/error.h"
 
-/* Multiplying by an odd number maps keys to hashes one to one. */
+/* Multiplication by an odd number is a bijection, so different keys have different hashes. */
 struct sonde_critical_sum *sonde_critical_sum_of(struct sonde_critical_sums *sums, uint64_t key)
 {
 	uint64_t hash = key * UINT64_C(0x9e3779b97f4a7c15);

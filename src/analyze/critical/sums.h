@@ -1,4 +1,4 @@
-/* sums.h: time of a critical path by what it was spent on, while that is found. */
+/* sums.h: accumulates the time of a critical path by what it was spent on. */
 #ifndef SONDE_ANALYZE_CRITICAL_SUMS_H
 #define SONDE_ANALYZE_CRITICAL_SUMS_H
 
@@ -13,7 +13,7 @@ enum sonde_critical_class {
 };
 
 struct sonde_critical_sum {
-	uint64_t key; /* class, state, kind of call, id: from the top */
+	uint64_t key; /* from the highest bits: class, state, kind of call, id */
 	uint64_t ns, count;
 	struct sonde_critical_step step; /* SONDE_CRITICAL_CLASS_STEP */
 };
@@ -29,17 +29,17 @@ static inline uint64_t sonde_critical_key(enum sonde_critical_class class, uint8
 	return (uint64_t) class << 56 | (uint64_t)state << 48 | (uint64_t)call << 40 | id;
 }
 
-/* Made where it is new; NULL = out of memory. */
+/* Finds the sum of a key, creating it if new; NULL when out of memory. */
 struct sonde_critical_sum *sonde_critical_sum_of(struct sonde_critical_sums *sums, uint64_t key);
-/* No time adds nothing. -ENOMEM with a sentence. */
+/* Adds nothing if ns is 0. -ENOMEM with a message. */
 int sonde_critical_sum_add(struct sonde_critical_sums *sums, uint64_t key, uint64_t ns, uint64_t count);
 void sonde_critical_sums_fini(struct sonde_critical_sums *sums);
 
-/* --- critical/active.c: steps in which threads got on ---------------------------------------------------------------
+/* --- critical/active.c: active steps --------------------------------------------------------------------------------
  */
 
-/* Adds the time of steps of that kind: to zones that were open, to functions that were sampled, else to the thread.
- * Reads samples and zones. A negative errno; -ENOMEM with a sentence. */
+/* Attributes the time of steps in this state to the open zones, otherwise to sampled functions, otherwise to the
+ * thread. Reads samples and zones. A negative errno; -ENOMEM with a message. */
 int sonde_critical_active_add(struct sonde_critical_sums *sums, const struct sonde_critical *critical,
 			      const struct sonde_critical_path *path, uint8_t state);
 

@@ -1,14 +1,14 @@
-/* walk.c: the critical path: from the end of the span back to its beginning, always on the thread that had to
- * be waited for.
+/* walk.c: finds the critical path: from the end of the span back to its start, always in the thread that had to be
+ * waited for.
  *
- * Time in which a thread got on is its own. Where it was blocked the path goes over to the thread that let it go on, to
- * the moment when that did; from then until the thread was on a CPU it was on its way there. Where nobody knows who it
- * was, or nobody who is recorded was it, the time of being blocked is a step of its own. So the steps cover the span
- * without gap and overlap. Each thread is gone through backward once, so that the path takes time in proportion to its
- * segments.
+ * Active time of a thread belongs to that thread. Where it was blocked, the path continues in the thread that unblocked
+ * it, at the time it did so; from then until the blocked thread was on a CPU, it was waking. If that thread is unknown
+ * or not recorded, the blocked time is a step of its own. The steps therefore cover the span without gaps or overlaps.
+ * Each thread is traversed backward only once, so the time is proportional to the number of segments.
  *
- * Where it waited for a device the path goes through what that did, back through the queue as long as one thing waited
- * for the one before it, and from there to the thread that asked for the first of them, to the moment when it did.
+ * Where a thread waited for a device, the path goes through the activity it waited for, back through the queue as long
+ * as each activity waited for its predecessor, and from there to the thread that submitted the first of them, at the
+ * time it did so.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -19,8 +19,8 @@
 
 struct walk {
 	const struct sonde_critical *critical;
-	struct sonde_critical_path *path; /* the last step first */
-	uint32_t *at; /* by thread: its last segment that begins before `now_ns`, or an earlier look */
+	struct sonde_critical_path *path; /* last step first */
+	uint32_t *at;                     /* by thread: its last segment that begins before `now_ns`, or a later one */
 	uint64_t now_ns;
 	uint32_t thread;
 };
@@ -35,7 +35,7 @@ static uint64_t from_of(const struct walk *walk, uint32_t thread, uint32_t id)
 	return sonde_critical_from(walk->critical, thread, id);
 }
 
-/* What the thread did just before a moment; 0: it had not begun. */
+/* What the thread did just before a time; 0 = not started yet. */
 static uint32_t segment_before(struct walk *walk, uint32_t thread, uint64_t time_ns)
 {
 	uint32_t *at = &walk->at[thread];
@@ -44,7 +44,7 @@ static uint32_t segment_before(struct walk *walk, uint32_t thread, uint64_t time
 	return *at;
 }
 
-/* Goes back to `from_ns`: what lies between is a step. */
+/* Moves back to `from_ns` and adds the time in between as a step. */
 static int step(struct walk *walk, uint64_t from_ns, struct sonde_critical_step step)
 {
 	struct sonde_critical_path *path = walk->path;
@@ -65,7 +65,7 @@ static int step(struct walk *walk, uint64_t from_ns, struct sonde_critical_step 
 	return 0;
 }
 
-/* The last moment up to `at_ns` and after `least_ns` at which a thread got on; 0: there was none. */
+/* The last time in (least_ns, at_ns] at which a thread was active; 0 = none. */
 static uint64_t last_active(struct walk *walk, uint32_t thread, uint64_t at_ns, uint64_t least_ns)
 {
 	uint32_t id = segment_before(walk, thread, at_ns);
@@ -77,7 +77,7 @@ static uint64_t last_active(struct walk *walk, uint32_t thread, uint64_t at_ns, 
 	return to_ns > least_ns ? to_ns : 0;
 }
 
-/* Goes over to the thread that let this one go on. 1, or 0 where nobody is known. */
+/* Continues in the thread that unblocked this one. 1, or 0 if unknown. */
 static int go_over(struct walk *walk, const struct sonde_critical_cause *cause, uint64_t from_ns, int *error)
 {
 	if (!cause->thread || cause->thread > walk->critical->threads)
@@ -92,7 +92,7 @@ static int go_over(struct walk *walk, const struct sonde_critical_cause *cause, 
 	return 1;
 }
 
-/* Back through what devices did, from the one that ended last to who asked for the first. */
+/* Moves back through device activities, from the one that ended last to the submitter of the first. */
 static int leave_device(struct walk *walk, uint32_t id)
 {
 	const struct sonde_critical_work *works = walk->critical->works, *work = &works[id];
@@ -131,9 +131,9 @@ static int leave_blocked(struct walk *walk, uint32_t id)
 		error = leave_device(walk, cause->work);
 		if (error || walk->now_ns < now_ns)
 			return error;
-		walk->thread = thread; /* all of it in no time */
+		walk->thread = thread; /* no time passed in the device: continue in the waiting thread */
 	}
-	/* A part of the recording that ends while it is blocked says nothing of how that ended. */
+	/* If the selected time ends while the thread is blocked, the cause came later and does not count. */
 	if (segment->to_ns <= walk->now_ns && go_over(walk, cause, from_ns, &error))
 		return error;
 	return step(
@@ -141,7 +141,7 @@ static int leave_blocked(struct walk *walk, uint32_t id)
 	    (struct sonde_critical_step){.kind = SONDE_CRITICAL_BLOCKED, .call = cause->kind, .object = cause->object});
 }
 
-/* Before its life. */
+/* Moves back beyond the start of a thread. */
 static int leave_life(struct walk *walk)
 {
 	const struct sonde_critical_life *life = &walk->critical->lives[walk->thread];
@@ -166,7 +166,7 @@ static int walk_back(struct walk *walk)
 		const struct sonde_critical_segment *segment = segment_of(walk, id);
 		if (!id)
 			error = leave_life(walk);
-		else if (segment->to_ns < walk->now_ns) /* it is over by then */
+		else if (segment->to_ns < walk->now_ns) /* the thread has ended */
 			error = step(walk, segment->to_ns, (struct sonde_critical_step){.kind = SONDE_CRITICAL_UNSEEN});
 		else if (segment->state == SONDE_INTERVAL_BLOCKED)
 			error = leave_blocked(walk, id);

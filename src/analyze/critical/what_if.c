@@ -1,4 +1,4 @@
-/* what_if.c: how long the run would have taken if parts of it were faster: each alone, and all together. */
+/* what_if.c: predicts how long the run would have taken if parts of it were faster: each alone, and all together. */
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
@@ -61,7 +61,7 @@ static int row_add(const struct sonde_critical *critical, const struct sonde_cri
 	struct sonde_critical_outcome outcome;
 	uint64_t span_ns = critical->to_ns - critical->from_ns;
 	int rc = sonde_critical_replay(&outcome, critical, scales, count);
-	if (!rc && !outcome.is_found) /* several: each was found alone */
+	if (!rc && !outcome.is_found) /* with several scales, each was already checked alone */
 		rc = sonde_error(EINVAL, "--what-if: the recording has no %s '%s'", sonde_critical_of_name(scales->of),
 				 scales->name);
 	struct sonde_cell *row = rc ? NULL : sonde_report_row(report, section);

@@ -1,16 +1,17 @@
-/* bounds.c: what no change at a place can save more of: the time within the program's own code around it.
+/* bounds.c: the upper bound on what a change at a place can save: the time within the surrounding code of the program.
  *
- * The context of a finding is the function of the program's own module that has CONTEXT of its evidence (samples and
- * waits of its place) below it, and of these the one with least time. Taking all of that function away, with what it
- * calls, waits for and has others do, leaves the time in which nobody is in it: the run takes at least that. (A chain
- * of dependences from which a part is taken is still a chain, and no run is shorter than its longest chain: Kelley,
- * Critical-Path Planning and Scheduling, 1961.) So the bound is the time in which some thread is within the context,
- * its CPU time, its page faults, its waits and those for a CPU.
+ * The context of a finding is the function in the program's own module that contains at least CONTEXT of its evidence
+ * (samples and waits of its place) among its callees; of several, the one with the least time. Removing that function
+ * entirely, with what it calls, waits for and delegates, leaves the time in which no thread is in it: the run takes at
+ * least that long. (A chain of dependences remains a chain if a part is removed, and no run is shorter than its longest
+ * chain: Kelley, Critical-Path Planning and Scheduling, 1961.) The bound is thus the time in which some thread is
+ * within the context: its CPU time, page faults, waits, and waits for a CPU.
  *
- * A thread is within it for the CPU time of a sample that has it on its stack, for the rest of the time between two
- * samples where either has it, before the first and after the last, and for each wait there; a stack that does not
- * reach its root may be in all. Time is counted in bins: what threads are there together is at most the bin. So all
- * findings take two readings of samples and waits, and memory does not grow with them.
+ * A thread is within the context for the CPU time of a sample that has it on its stack; for the rest of the time
+ * between two samples if either has it; before the first sample and after the last; and for each wait there. Incomplete
+ * stacks may contain any function. Time is counted in bins; what threads contribute to a bin together is at most the
+ * length of the bin. All findings are thus bounded in two passes over samples and waits, in memory independent of their
+ * number.
  */
 #include <errno.h>
 #include <math.h>
@@ -21,12 +22,12 @@
 #include "analyze/findings/rules.h"
 #include "util/error.h"
 
-#define CONTEXT 0.9 /* of the evidence */
+#define CONTEXT 0.9 /* required share of the evidence */
 #define Z_95 1.96
 #define BIT(i) (UINT64_C(1) << (i))
 enum { BINS = 1 << 14, FINDINGS_MAX = 64, CELLS_MAX = 1 << 24 };
 
-/* Of the time: what threads were within in parts of it, and how many more are in all of it than of the one before. */
+/* A slice of time: the sum of partial covers, and the change in the number of full covers from the previous bin. */
 struct bin {
 	double part, begins;
 };
@@ -35,25 +36,25 @@ struct bounding {
 	struct sonde_session *session;
 	const struct sonde_facts *facts;
 	struct sonde_found *found;
-	size_t count; /* findings that are looked at: the first so many */
+	size_t count; /* number of findings bounded, from the first */
 	uint32_t nodes, threads;
 	size_t functions;
 	uint64_t from_ns, to_ns;
 	double sampled_ns, samples;
-	uint8_t *own;                /* by function: the program's */
-	double *all_ns;              /* by node: samples and waits at it */
-	double *part_ns;             /* by finding and node: of these, what is evidence */
+	uint8_t *own;                /* by function: belongs to the program */
+	double *all_ns;              /* by node: time of samples and waits at it */
+	double *part_ns;             /* by finding and node: the part of all_ns that is evidence */
 	double *evidence_ns;         /* by finding */
-	double *total_ns, *holds_ns; /* by function: with all below it, and of it the evidence */
-	size_t *stamp;               /* by function: the walk that counted it last */
+	double *total_ns, *holds_ns; /* by function: inclusive time; inclusive evidence */
+	size_t *stamp;               /* by function: the last walk that counted it */
 	size_t stamps;
-	uint64_t *marks;                /* by node, a bit a finding: its place, later its context, is on this stack */
-	uint64_t *last_ns, *last_mask;  /* by thread: its last sample */
-	struct bin *bins;               /* by finding, and one more each */
-	uint64_t looked_for;            /* a bit a finding: it has a place on stacks */
-	uint64_t of_kind[64];           /* by kind of wait: whose place it is; [0]: nobody's */
-	uint32_t context[FINDINGS_MAX]; /* function; 0 = none is known */
-	double in_context_ns[FINDINGS_MAX]; /* of the evidence */
+	uint64_t *marks; /* by node, one bit per finding: its place (later its context) is on this stack */
+	uint64_t *last_ns, *last_mask;      /* by thread: time and marks of its last sample */
+	struct bin *bins;                   /* by finding, BINS + 1 each */
+	uint64_t looked_for;                /* one bit per finding: its place is on stacks */
+	uint64_t of_kind[64];               /* by kind of wait: findings whose place it is; [0] = none */
+	uint32_t context[FINDINGS_MAX];     /* function; 0 = unknown */
+	double in_context_ns[FINDINGS_MAX]; /* evidence within the context */
 };
 
 static int is_looked_for(const struct sonde_finding *finding)
@@ -93,7 +94,7 @@ static int bounding_init(struct bounding *all)
 /* --- stacks --------------------------------------------------------------------------------------------------------
  */
 
-/* The modules with a main(): of a recording of several programs there are several. */
+/* Finds the modules that have a main(); a recording of several programs has several. */
 static int find_own(struct bounding *all)
 {
 	size_t modules = sonde_session_module_count(all->session);
@@ -112,7 +113,7 @@ static int find_own(struct bounding *all)
 	return 0;
 }
 
-/* Sections name places, too: "load (data.c:12)". */
+/* Sections also write locations into names: "load (data.c:12)". */
 static int is_named(const char *text, const char *name)
 {
 	size_t length = strlen(name);
@@ -129,7 +130,8 @@ static int has_name(const struct sonde_finding_place *place, const char *name)
 	return 0;
 }
 
-/* By function: which findings it marks, as what they are about or as their context. A node's parent has a lower id. */
+/* Computes the marks of each node from the findings that each function marks, as their subject or their context. A
+ * node's parent has a lower id. */
 static int mark(struct bounding *all)
 {
 	uint64_t *of = calloc(all->functions + 1, sizeof *of);
@@ -155,7 +157,7 @@ static int mark(struct bounding *all)
 	return 0;
 }
 
-/* Adds to each of the program's functions on a stack, once. */
+/* Adds ns to each of the program's functions on a stack, once per function. */
 static void add_up(struct bounding *all, uint32_t node, double ns, double *sums)
 {
 	all->stamps++;
@@ -218,7 +220,7 @@ static void take_evidence(struct bounding *all, const struct sonde_batch *batch)
 	}
 }
 
-/* --- time within ---------------------------------------------------------------------------------------------------
+/* --- time within the context ---------------------------------------------------------------------------------------
  */
 
 static void add_time(struct bounding *all, uint64_t mask, uint64_t from_ns, uint64_t to_ns)
@@ -242,7 +244,7 @@ static void add_time(struct bounding *all, uint64_t mask, uint64_t from_ns, uint
 	}
 }
 
-/* What may be within: a stack that does not reach its root may have any function further up. */
+/* The findings that a stack may be within: all of them if the stack is incomplete, since its callers are unknown. */
 static uint64_t mask_of(const struct bounding *all, uint32_t node, uint8_t status)
 {
 	unsigned reason = sonde_sample_status(status);
@@ -260,7 +262,7 @@ static void sample_add(struct bounding *all, const struct sonde_batch *batch, si
 		 mask = mask_of(all, batch->samples.stack[i], batch->samples.status[i]);
 	uint64_t last_ns = all->last_ns[id] ? all->last_ns[id] : thread->start_ns;
 	uint64_t used_ns =
-	    batch->samples.weight_ns[i] < at_ns ? at_ns - batch->samples.weight_ns[i] : 0; /* since when it ran */
+	    batch->samples.weight_ns[i] < at_ns ? at_ns - batch->samples.weight_ns[i] : 0; /* start of the CPU time */
 	if (last_ns > at_ns)
 		last_ns = used_ns;
 	add_time(all, mask, last_ns, at_ns);
@@ -293,7 +295,7 @@ static void add_ends(struct bounding *all)
 	}
 }
 
-/* With the upper end of a binomial share, of as many samples as would fill the time. */
+/* Adds the upper end of the confidence interval of a binomial share, for as many samples as would fill the time. */
 static double within_ns(const struct bounding *all, size_t finding)
 {
 	const struct bin *bins = all->bins + finding * (BINS + 1);
@@ -323,7 +325,7 @@ static int each(struct bounding *all, void (*take)(struct bounding *all, const s
 	return rc;
 }
 
-/* Chunks that cannot be read are left out, which the report's notes say. */
+/* Unreadable chunks are skipped, which the report notes. */
 static int look(struct bounding *all)
 {
 	int rc = bounding_init(all);
@@ -349,7 +351,7 @@ static int settle(const struct bounding *all, size_t i)
 	if (i < all->count && all->context[i]) {
 		const char *name = sonde_function_name(all->session, all->context[i]);
 		finding->within = sonde_report_text(all->found->report, "%s", name);
-		/* Evidence elsewhere, of which there is little, goes too. */
+		/* The little evidence outside the context could be saved as well. */
 		double beside_ns = all->evidence_ns[i] - all->in_context_ns[i];
 		most_ns = within_ns(all, i) + fmax(beside_ns, 0);
 		if (!finding->within)

@@ -1,10 +1,10 @@
-/* cpu.c: rules about where CPU time went. */
+/* cpu.c: rules about CPU time. */
 #include <math.h>
 #include <string.h>
 
 #include "analyze/findings/rules.h"
 
-#define SAMPLES_LEAST 10 /* in a place: fewer are no evidence */
+#define SAMPLES_LEAST 10 /* minimum number of samples as evidence */
 #define Z_95 1.96
 #define CALLERS_MAX 256
 #define DEPTH_MAX 512
@@ -13,7 +13,7 @@
 /* --- one place -----------------------------------------------------------------------------------------------------
  */
 
-/* What is no place to look at: it stands for no code of the program. */
+/* True for names that do not stand for code of the program. */
 static int is_no_place(const char *name)
 {
 	static const char *const names[] = {"(unknown)", "[unknown]", ""};
@@ -23,17 +23,17 @@ static int is_no_place(const char *name)
 	return 0;
 }
 
-/* --- whose time it is --------------------------------------------------------------------------------------------- */
+/* --- callers of library functions --------------------------------------------------------------------------------- */
 
-/* A library's function is called by somebody: the program's functions that do, and for how much of its time. */
+/* The program's functions that call a library function, and how much of its time each call path accounts for. */
 struct callers {
-	const char *library; /* the function in question */
+	const char *library; /* name of the library function */
 	const char *own;     /* module of the program */
-	const char *wanted;  /* then: one of them, and its time with all that it calls */
+	const char *wanted;  /* second walk: one of the callers, to sum its inclusive time */
 	uint64_t total;
 	struct caller {
 		const char *name;
-		uint64_t leaf; /* of the library's function below it */
+		uint64_t leaf; /* time of the library function below this caller */
 	} rows[CALLERS_MAX];
 	size_t count;
 	int is_full;
@@ -52,7 +52,7 @@ static void leaf_add(struct callers *callers, const char *name, uint64_t leaf)
 	callers->rows[i].leaf += leaf;
 }
 
-/* `above`: the nearest function of the program over this node. `within`: the wanted one is further up. */
+/* `above`: the nearest function of the program above this node. `within`: the wanted function is above it. */
 static void walk(struct callers *callers, const struct sonde_tree_node *node, const char *above, int within,
 		 unsigned depth)
 {
@@ -66,7 +66,8 @@ static void walk(struct callers *callers, const struct sonde_tree_node *node, co
 	}
 }
 
-/* The module of the program of the command, by its longest life on stacks: the module of main(). */
+/* The module that contains main(), i.e. the one of the recorded command; if there are several, the one with most
+ * time. */
 static const char *own_module(const struct sonde_columns_functions *functions)
 {
 	static const char *const mains[] = {"main", "_start"};
@@ -77,8 +78,8 @@ static const char *own_module(const struct sonde_columns_functions *functions)
 	return "";
 }
 
-/* The program's function that calls the library's most, and its time with all that it calls; NULL: it is no library's,
- * or that is not known. */
+/* The function of the program that accounts for most of a library function's time, with its inclusive time; NULL = not
+ * a library function, or unknown. */
 static const char *nearest_own(const struct sonde_facts *facts, const char *name, double *total_ns)
 {
 	const struct sonde_columns_functions *functions = &facts->columns.functions;
@@ -105,7 +106,7 @@ static const char *nearest_own(const struct sonde_facts *facts, const char *name
 	return callers.wanted;
 }
 
-/* Two functions of libraries that one of the program calls are one finding. */
+/* Two library functions called by the same function of the program are one finding. */
 static int is_told(const struct sonde_found *found, const char *own)
 {
 	size_t length = strlen(own);
@@ -119,7 +120,7 @@ static int hot_add(const struct sonde_facts *facts, const char *kind, const char
 		   struct sonde_found *found)
 {
 	double total_ns = 0, share = fmin(time_ns / facts->span_ns, 1);
-	/* Of a binomial share, as samples are: the upper end. */
+	/* Samples have a binomial distribution: use the upper end of the confidence interval. */
 	double spread = strcmp(kind, "function") ? 0 : Z_95 * share * sqrt((1 - share) / samples);
 	const char *own = strcmp(kind, "function") ? NULL : nearest_own(facts, name, &total_ns);
 	const char *what =
@@ -211,7 +212,8 @@ SONDE_JUDGE(many_calls)
 /* --- the kernel and the allocator ----------------------------------------------------------------------------------
  */
 
-/* As a share of CPU time, or of system time where the kernel may not be sampled: then a bound, and less sure. */
+/* As a share of CPU time or, if the kernel cannot be sampled, of system time; the latter is a bound, with lower
+ * confidence. */
 SONDE_JUDGE(page_faults)
 {
 	static const char *const names[] = {
@@ -314,7 +316,7 @@ static int is_allocator(const char *name)
 	return 0;
 }
 
-/* With all that it calls, copying too: of the program's allocator, not of what records it. */
+/* Entry points whose inclusive time, including copying, is the program's allocator's, rather than the recorder's. */
 static const char *const entries[] = {
     "malloc", "__libc_malloc", "calloc",   "__libc_calloc",  "realloc",       "__libc_realloc", "free",
     "cfree",  "__libc_free",   "memalign", "posix_memalign", "aligned_alloc", "reallocarray",   NULL};
@@ -327,10 +329,10 @@ static int is_entry(const char *name)
 	return 0;
 }
 
-/* Of malloc's blocks: mappings are beside them, pools inside. */
+/* Only malloc's blocks: mappings are separate, and pools are inside of them. */
 struct churn {
-	double begins, temporary; /* NAN: samples cannot tell what was temporary */
-	const char *where;        /* most temporary blocks; "" = not known */
+	double begins, temporary; /* NAN: temporary blocks cannot be determined from sampled allocations */
+	const char *where;        /* site with most temporary blocks; "" = unknown */
 };
 
 static struct churn churn_of(const struct sonde_facts *facts)
@@ -343,10 +345,10 @@ static struct churn churn_of(const struct sonde_facts *facts)
 		if (strcmp(sonde_column_text(heaps, i, kind), "malloc") != 0)
 			continue;
 		churn.begins += fmax(sonde_column_count(heaps, i, allocations), 0);
-		is_sampled |= isnan(sonde_column_count(heaps, i, unknown)); /* of samples it is not known */
+		is_sampled |= isnan(sonde_column_count(heaps, i, unknown)); /* unknown for sampled allocations */
 	}
 	for (size_t i = 0; !is_sampled && i < rows->of.rows; i++) {
-		const char *heap = sonde_column_text(rows, i, heap); /* "": all are malloc's */
+		const char *heap = sonde_column_text(rows, i, heap); /* "" = all rows are malloc's */
 		if (*heap && strcmp(heap, "malloc") != 0)
 			continue;
 		churn.temporary += fmax(sonde_column_count(rows, i, temporary), 0);
@@ -418,10 +420,10 @@ SONDE_JUDGE(allocator)
 		.weighs = sonde_facts_share(facts, all_ns, saves_ns)});
 }
 
-/* --- ourselves, work, energy ---------------------------------------------------------------------------------------
+/* --- overhead, work, energy ----------------------------------------------------------------------------------------
  */
 
-/* Code of the recorder's that runs within the program, by samples. */
+/* CPU time of the recorder's code within the program, from samples. */
 static double own_ns(const struct sonde_facts *facts)
 {
 	const struct sonde_columns_functions *functions = &facts->columns.functions;

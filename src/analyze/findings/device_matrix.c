@@ -1,15 +1,16 @@
-/* device_matrix.c: matrix products in FP32 on a device whose matrix units have nothing to do meanwhile.
+/* device_matrix.c: FP32 matrix products on a device whose matrix units are idle meanwhile.
  *
- * That a kernel is such a product, done by the ordinary lanes, its name alone tells: what cuBLAS, CUTLASS and cuDNN
- * call theirs ("ampere_sgemm_128x64_nn", "cutlass_80_simt_sgemm_…", "sm80_xmma_gemm_f32f32_f32f32_f32_…_ffma_…"). Names
- * that speak of matrix units or of other types are none ("…_tensorop_s1688gemm_…", "…_gemm_f32f32_tf32f32_f32_…",
- * "volta_fp16_sgemm_fp16_…"). Where the driver counts what matrix units do, they must have had next to nothing to do,
- * in the time that kernels ran: else nothing is said. Where it does not, that is said, and the finding is less sure.
+ * Only the kernel's name shows that it is an FP32 product on the ordinary lanes: the names that cuBLAS, CUTLASS and
+ * cuDNN use ("ampere_sgemm_128x64_nn", "cutlass_80_simt_sgemm_…", "sm80_xmma_gemm_f32f32_f32f32_f32_…_ffma_…"). Names
+ * that mention matrix units or other types do not count ("…_tensorop_s1688gemm_…", "…_gemm_f32f32_tf32f32_f32_…",
+ * "volta_fp16_sgemm_fp16_…"). If the driver counts the use of matrix units, they must have been nearly idle while
+ * kernels ran; otherwise there is no finding. If it does not, the evidence says so and the confidence is lower.
  *
- * Only time in which no other kernel of the device ran can go: of it 1 − the peak of FP32 / that of matrix units, for a
- * clock and multiprocessor, dense, as device/roofs.c has them of the compute capability. It has FP16 with sums in FP32;
- * of TF32 (from 8.0 on) it is half of that: NVIDIA's white papers on A100 (312 and 156 TFLOP/s) and H100 (989 and 495).
- * Where chips of one capability differ (8.6, 8.9: on GeForce TF32 is no faster than FP32) nothing is promised.
+ * Only time in which no other kernel of the device ran can be saved: 1 − (peak of FP32 / peak of the matrix units) of
+ * it, per clock and multiprocessor, dense, from the table by compute capability in device/roofs.c. The table has FP16
+ * with FP32 accumulation; TF32 (from 8.0 on) has half of that: NVIDIA's white papers on A100 (312 and 156 TFLOP/s) and
+ * H100 (989 and 495). For capabilities whose chips differ (8.6, 8.9: on GeForce TF32 is no faster than FP32) no saving
+ * is estimated.
  */
 #include <errno.h>
 #include <math.h>
@@ -25,12 +26,12 @@
 #include "sonde/device.h"
 #include "util/error.h"
 
-#define DEVICES_MAX 64      /* that are judged */
-#define FIRST_MATRIX 70     /* the first compute capability with matrix units */
-#define SOME_WITHOUT 75     /* of that one some chips have none */
-#define FIRST_TF32 80       /* the first whose matrix units take FP32, as TF32 */
-#define UNREAD_SURE 0.30    /* nobody counted what matrix units did */
-#define UNKNOWN_WEIGHS 0.04 /* low: how much could go is not known */
+#define DEVICES_MAX 64      /* maximum number of devices evaluated */
+#define FIRST_MATRIX 70     /* first compute capability with matrix units */
+#define SOME_WITHOUT 75     /* capability of which some chips have no matrix units */
+#define FIRST_TF32 80       /* first capability whose matrix units take FP32, as TF32 */
+#define UNREAD_SURE 0.30    /* confidence if the use of matrix units was not counted */
+#define UNKNOWN_WEIGHS 0.04 /* low weight: the saving is unknown */
 
 /* --- names ---------------------------------------------------------------------------------------------------------
  */
@@ -40,7 +41,7 @@ static int is_letter(char c)
 	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
 }
 
-/* "sgemm" as a word begins: "cublasgemm" has none. */
+/* "sgemm" at the start of a word, unlike in "cublasgemm". */
 static int has_sgemm(const char *name)
 {
 	for (const char *at = strstr(name, "sgemm"); at; at = strstr(at + 1, "sgemm"))
@@ -62,7 +63,7 @@ static int is_fp32_product(const char *name)
 
 /* --- devices ------------------------------------------------------------------------------------------------------ */
 
-/* Of 7.5 those with RT cores, and T4 and T4G, have matrix units; GTX 16, T400 and their kin have none. */
+/* With capability 7.5, chips with RT cores, T4 and T4G have matrix units; GTX 16, T400 and similar do not. */
 static int has_matrix_units(const struct sonde_device *device)
 {
 	const char *last = strrchr(device->name, ' ');
@@ -73,7 +74,7 @@ static int has_matrix_units(const struct sonde_device *device)
 	       !strcmp(last, "T4G");
 }
 
-/* How many times as much as FP32 its matrix units do in a clock; 0 = not known. */
+/* Throughput of the matrix units per clock as a multiple of FP32; 0 = unknown. */
 static double times_fp32(uint32_t capability)
 {
 	const struct sonde_device one = {.capability = capability, .units = 1, .clock_mhz = 1};
@@ -87,7 +88,7 @@ static double times_fp32(uint32_t capability)
 /* --- times ---------------------------------------------------------------------------------------------------------
  */
 
-/* Of a device, by the first row of it in the session. */
+/* Sums of a device, by its first row in the session. */
 struct tally {
 	struct sonde_device_union products, others;
 	double count, ns;
@@ -125,7 +126,7 @@ static int tallies_init(struct tallies *tallies, const struct sonde_session *ses
 	return 0;
 }
 
-/* What threads had it do that were not chosen is beside the others' work, but is not what is judged. */
+/* Activity of threads that are not selected counts as other work, and is not evaluated. */
 static int add_times(struct tallies *tallies, const struct sonde_device_times *times, const uint8_t *chosen)
 {
 	int rc = 0;
@@ -143,7 +144,7 @@ static int add_times(struct tallies *tallies, const struct sonde_device_times *t
 	return rc;
 }
 
-/* All 0 where there were more kernels than memory for them: then nothing is said. */
+/* All 0 if memory was too small for all kernels: then there is no finding. */
 static int tallies_read(struct tallies *tallies, const struct sonde_facts *facts)
 {
 	struct sonde_device_times *times = NULL;
@@ -163,9 +164,9 @@ static double shared_ns(const struct tally *tally)
 	return (double)sum;
 }
 
-/* --- what the driver counted -------------------------------------------------------------------------------------- */
+/* --- the driver's counters ---------------------------------------------------------------------------------------- */
 
-/* Whether it is the only one that the driver reads, and the only one that is no processor. */
+/* True if the driver reads only one device, and only one is not a CPU. */
 static int is_only(const struct sonde_facts *facts, const struct sonde_columns_machine *machine)
 {
 	const char *first = NULL;
@@ -185,7 +186,7 @@ static int is_only(const struct sonde_facts *facts, const struct sonde_columns_m
 	return first && used == 1;
 }
 
-/* Whether "GPU 0 NAME" is this device: by the UUID where both are told. */
+/* True if "GPU 0 NAME" is this device: by UUID, if both are known. */
 static int is_object(const struct sonde_facts *facts, const struct sonde_columns_machine *machine,
 		     const struct sonde_device *device, const char *object)
 {
@@ -198,8 +199,8 @@ static int is_object(const struct sonde_facts *facts, const struct sonde_columns
 	return uuid && *uuid && *device->uuid ? !strcmp(uuid, device->uuid) : is_only(facts, machine);
 }
 
-/* Of the time, the share in which matrix units had work; NAN: not read. What was merged has objects of several machines
- * under one name. */
+/* Share of time in which the matrix units were busy; NAN = not read, or merged: then objects of several machines share
+ * one name. */
 static double matrix_share(const struct sonde_facts *facts, const struct sonde_device *device)
 {
 	const struct sonde_columns_machine *machine = &facts->columns.machine;
@@ -212,7 +213,7 @@ static double matrix_share(const struct sonde_facts *facts, const struct sonde_d
 	return NAN;
 }
 
-/* --- judging -------------------------------------------------------------------------------------------------------
+/* --- evaluation ----------------------------------------------------------------------------------------------------
  */
 
 static const char *most_of(const struct sonde_facts *facts, const char *device)
@@ -222,7 +223,7 @@ static const char *most_of(const struct sonde_facts *facts, const char *device)
 	     i = sonde_device_row(kernels, i + 1, device)) {
 		const char *name = sonde_column_text(kernels, i, kernel);
 		if (is_fp32_product(name))
-			return name; /* the longest time comes first */
+			return name; /* rows are sorted, longest time first */
 	}
 	return "matrix products";
 }
@@ -269,7 +270,7 @@ static int judge_device(const struct sonde_facts *facts, const struct sonde_devi
 		.confidence = isnan(matrix) ? UNREAD_SURE : 0});
 }
 
-/* Any device that has matrix units, and any kernel of that kind: else no activity need be read once more. */
+/* True if a device has matrix units and a kernel of that kind exists; otherwise activities need not be read again. */
 static int is_any(const struct sonde_facts *facts)
 {
 	const struct sonde_columns_kernels *kernels = &facts->columns.kernels;

@@ -1,10 +1,11 @@
-/* device_ranks.c: rules about kernels that communicate (NCCL's, RCCL's): time in which a device did nothing
- * else, and one rank that all others wait for.
+/* device_ranks.c: rules about communication kernels (NCCL, RCCL): time in which a GPU did nothing else, and a rank for
+ * which all others wait.
  *
- * They are told by name. A rank is a process on a device. The k-th kernel of a name in one rank belongs to the k-th of
- * that name in the others, where all have as many: of the whole recording, so that a window changes nothing. Whether
- * that is so is seen: nobody's ends before the last one's began. Where it is not (groups of ranks among themselves,
- * recordings that began later), nobody waited for that one, and nothing is said.
+ * These kernels are recognised by name. A rank is a process on a device. The k-th kernel of a name in one rank
+ * corresponds to the k-th of that name in the others, if all have equally many in the whole recording (so a time window
+ * changes nothing). The correspondence is verified: none of them ends before the last one has started. If it does not
+ * hold (ranks that communicate in groups, recordings that started later), nobody waited for the last one, and there is
+ * no finding.
  */
 #include <errno.h>
 #include <math.h>
@@ -18,8 +19,8 @@
 #include "util/error.h"
 
 #define MATCHED_LEAST 20
-#define LATE_LEAST_NS 10000 /* clocks of devices are converted each by itself */
-#define JUDGED_MAX 64       /* devices */
+#define LATE_LEAST_NS 10000 /* device clocks are converted independently of each other */
+#define JUDGED_MAX 64       /* maximum number of devices */
 #define KERNELS (1u << SONDE_ACTIVITY_KERNEL | 1u << SONDE_ACTIVITY_GRAPH)
 
 /* --- which kernels -------------------------------------------------------------------------------------------------
@@ -45,8 +46,8 @@ static int by_name(const void *left, const void *right)
 	return strcmp(a->name, b->name);
 }
 
-/* By operation: a number for each name of a kernel that communicates, from 1; 0 = it does not. NULL and 0: none does.
- */
+/* Numbers the names of communication kernels from 1, by operation; 0 = other operations. NULL and 0 if there are
+ * none. */
 static int names_read(uint32_t **out, const struct sonde_session *session)
 {
 	size_t all = sonde_session_operation_count(session), count = 0;
@@ -73,7 +74,7 @@ static int names_read(uint32_t **out, const struct sonde_session *session)
 	return rc;
 }
 
-/* Kernels and their names; 0 with *times NULL: there is nothing to judge. */
+/* Reads kernels and their names; 0 with *times NULL = nothing to evaluate. */
 static int kernels_read(struct sonde_device_times **times, uint32_t **names, const struct sonde_facts *facts)
 {
 	*times = NULL;
@@ -94,7 +95,7 @@ static void kernels_end(struct sonde_device_times *times, uint32_t *names)
 	free(names);
 }
 
-/* --- nothing else runs ---------------------------------------------------------------------------------------------
+/* --- exposed communication -----------------------------------------------------------------------------------------
  */
 
 struct work {
@@ -102,7 +103,7 @@ struct work {
 	uint64_t count;
 };
 
-/* A graph may have other kernels in it: it is one of them. */
+/* A graph counts as another kernel, because it may contain some. */
 static int works_add(struct work *works, const struct sonde_device_times *times, const uint32_t *names,
 		     const uint8_t *wanted)
 {
@@ -123,7 +124,8 @@ static int works_add(struct work *works, const struct sonde_device_times *times,
 	return rc;
 }
 
-/* Beneath other kernels it costs nothing: as much as these have left takes it. */
+/* Communication that overlaps other kernels costs nothing, and as much of the exposed part could overlap as other
+ * kernels still run alone. */
 static int exposed_add(const struct sonde_facts *facts, struct sonde_found *found, const struct work *work,
 		       uint32_t device)
 {
@@ -171,7 +173,7 @@ SONDE_JUDGE(exposed_communication)
 	return rc;
 }
 
-/* --- who comes last ------------------------------------------------------------------------------------------------
+/* --- late ranks ----------------------------------------------------------------------------------------------------
  */
 
 struct call {
@@ -179,17 +181,17 @@ struct call {
 	uint32_t name, process, device;
 };
 
-/* One that several ranks made together: the last of them, who came so late after the mean of all. */
+/* A collective operation of several ranks: the last rank to start, and the mean start of all. */
 struct meeting {
 	uint64_t mean_ns, last_ns;
 	uint32_t process, device;
-	int is_one; /* nobody went before the last one came */
+	int is_one; /* verified: none ended before the last one started */
 };
 
 struct meetings {
 	struct meeting *all;
 	size_t count;
-	size_t ranks; /* the most of any */
+	size_t ranks; /* the largest number of ranks of any */
 };
 
 static int by_rank(const struct call *a, const struct call *b)
@@ -214,7 +216,7 @@ static int by_mean(const void *left, const void *right)
 	return by ? by : sonde_order(a->last_ns, b->last_ns);
 }
 
-/* From one rank to another: whoever is not one of the two does not take part. */
+/* Point-to-point operations: only two ranks take part. */
 static int is_of_two(const char *name)
 {
 	return strstr(name, "SendRecv") || strstr(name, "P2p");
@@ -237,7 +239,7 @@ static size_t calls_of(struct call *calls, const struct sonde_device_times *time
 	return count;
 }
 
-/* `calls`: those of all ranks, `every` apart. */
+/* `calls` has the calls of one name, by rank; corresponding calls are `every` apart. */
 static struct meeting meeting_of(const struct call *calls, size_t ranks, size_t every)
 {
 	const struct call *last = calls;
@@ -256,7 +258,7 @@ static struct meeting meeting_of(const struct call *calls, size_t ranks, size_t 
 				last->device, last->start_ns <= end_ns};
 }
 
-/* Of one name: how many ranks have it, all of them equally often; 0 = they do not. */
+/* Number of ranks that have calls of one name, if all have equally many; otherwise 0. */
 static size_t ranks_of(const struct call *calls, size_t count)
 {
 	size_t ranks = 0, first = 0;
@@ -270,7 +272,7 @@ static size_t ranks_of(const struct call *calls, size_t count)
 	return ranks;
 }
 
-/* `out` has room for all. Those that lie in the window. */
+/* Collects the operations within the window; `out` has capacity for all. */
 static void meetings_of(struct meetings *out, const struct call *calls, size_t count, const struct sonde_window *window)
 {
 	for (size_t from = 0, to; from < count; from = to) {
@@ -293,7 +295,7 @@ static int is_whose(const struct meeting *meeting, const struct meeting *rank)
 	return meeting->process == rank->process && meeting->device == rank->device;
 }
 
-/* Who would be the last in more than half of them, if anybody is. */
+/* Majority vote: the only rank that can be the last in more than half of the operations. */
 static const struct meeting *often_last(const struct meetings *meetings)
 {
 	const struct meeting *rank = NULL;
@@ -316,7 +318,7 @@ static int by_size(const void *left, const void *right)
 	return sonde_order(*a, *b);
 }
 
-/* `sizes` has room for all. */
+/* `sizes` has capacity for all. */
 static int late_of(struct late *out, const struct meetings *meetings, const struct meeting *rank, uint64_t *sizes)
 {
 	struct sonde_device_union waits = {0};
@@ -348,7 +350,7 @@ static const char *rank_text(const struct sonde_facts *facts, const struct meeti
 				 *part ? " of " : "", part, device);
 }
 
-/* The middle one of all counts, not the mean: one that came seconds late as all began is not always late. */
+/* Uses the median rather than the mean: a rank that was seconds late once, when all started, is not always late. */
 static int late_add(const struct sonde_facts *facts, struct sonde_found *found, const struct meetings *meetings,
 		    const struct meeting *rank, const struct late *late)
 {
@@ -393,7 +395,7 @@ static int meetings_judge(const struct sonde_facts *facts, struct sonde_found *f
 	return rc;
 }
 
-/* Who is later can only be told on one clock; and not of some of the threads. */
+/* Requires a common clock, and data of all threads. */
 SONDE_JUDGE(late_rank)
 {
 	struct sonde_device_times *times;

@@ -1,9 +1,10 @@
-/* device_staged.c: copies that seem to go from one device to another by way of the host's memory.
+/* device_staged.c: copies that seem to go from one device to another through host memory.
  *
- * Nobody records which memory of the host a copy uses, so that it is told by order and size: bytes come from device A,
- * and before A gives as many again, as many go to another device of the same process. Programs that hand out work and
- * collect results of one size look the same: each device gives and takes them. So of a size there has to be a device
- * that only gives, and one that only takes, and nearly all that is given has to go on.
+ * Host addresses of copies are not recorded, so such copies are recognised by order and size: bytes are copied out of
+ * device A, and before A's next copy of that size the same number of bytes is copied into another device of the same
+ * process. Programs that distribute work and collect results of equal size look similar, but there each device both
+ * sends and receives. So for each size there must be a device that only sends and one that only receives, and nearly
+ * all that is sent must be forwarded.
  */
 #include <errno.h>
 #include <math.h>
@@ -19,17 +20,17 @@
 #include "util/error.h"
 
 #define PAIRS_LEAST 10
-#define SIZE_LEAST_B 4096 /* smaller ones are figures to go by */
-#define GOES_ON 0.9       /* of what is given of a size, at least */
-#define LOOK_BACK 64      /* copies of that size */
+#define SIZE_LEAST_B 4096 /* smaller copies are likely scalars */
+#define GOES_ON 0.9       /* minimum share of the bytes sent that is forwarded */
+#define LOOK_BACK 64      /* number of preceding copies of that size to search */
 #define WAYS_MAX 64
 #define ROWS (1u << SONDE_ACTIVITY_KERNEL | 1u << SONDE_ACTIVITY_GRAPH | 1u << SONDE_ACTIVITY_COPY)
 
-/* From a device to the host, or from there to one. */
+/* A copy from a device to the host or from the host to a device. */
 struct move {
 	uint64_t start_ns, end_ns, size_b;
 	uint32_t process, device;
-	int is_in; /* to the device */
+	int is_in; /* into the device */
 };
 
 struct pair {
@@ -43,8 +44,8 @@ struct staged {
 	size_t move_count;
 	struct pair *pairs;
 	size_t pair_count;
-	size_t *latest; /* by device: number of what it gave last, + 1, while nobody took it */
-	uint8_t *gives; /* by device, of one size: bits below */
+	size_t *latest; /* by device: index + 1 of its last outgoing copy that is not matched yet */
+	uint8_t *gives; /* by device, for one size: flags below */
 };
 
 enum { GIVES = 1, TAKES = 2 };
@@ -59,7 +60,7 @@ static int is_chosen(const struct staged *staged, const struct sonde_device_time
 	return (!thread || thread[row->thread]) && row->start_ns >= window->from_ns && row->end_ns <= window->to_ns;
 }
 
-/* Its ends, of a copy that lies in the window whole. 0 = it is none. */
+/* Source and destination of a copy that is entirely within the window. 0 = not a copy. */
 static int ends_of(const struct staged *staged, const struct sonde_device_time *row, uint32_t *from, uint32_t *to,
 		   int *is_hosts)
 {
@@ -81,7 +82,7 @@ static uint32_t process_of(const struct staged *staged, const struct sonde_devic
 	return queue ? queue->process : 0;
 }
 
-/* What was given counts from its end, what is taken from its beginning. */
+/* An outgoing copy counts at its end, an incoming one at its start. */
 static uint64_t moment_of(const struct move *move)
 {
 	return move->is_in ? move->start_ns : move->end_ns;
@@ -116,7 +117,7 @@ static void moves_read(struct staged *staged)
 /* --- pairs ---------------------------------------------------------------------------------------------------------
  */
 
-/* Devices of one interface may copy to each other; one that is the processor has its memory in the host's. */
+/* Devices of one API may copy to each other directly; memory of a CPU device is host memory. */
 static int are_peers(const struct staged *staged, uint32_t a, uint32_t b)
 {
 	const struct sonde_device *from = sonde_session_device(staged->facts->session, a);
@@ -124,7 +125,7 @@ static int are_peers(const struct staged *staged, uint32_t a, uint32_t b)
 	return a != b && !strcmp(from->api, to->api) && from->kind != SONDE_DEVICE_CPU && to->kind != SONDE_DEVICE_CPU;
 }
 
-/* The last that another device gave, which nobody took since. */
+/* The last outgoing copy of another device that is not matched yet. */
 static const struct move *given_before(const struct staged *staged, size_t first, size_t in)
 {
 	size_t least = in - first > LOOK_BACK ? in - LOOK_BACK : first;
@@ -137,7 +138,7 @@ static const struct move *given_before(const struct staged *staged, size_t first
 	return NULL;
 }
 
-/* One device only gives, and one only takes. */
+/* True if one device only sends and another only receives. */
 static int has_ends(struct staged *staged, size_t from, size_t to)
 {
 	int has_source = 0, has_sink = 0;
@@ -152,7 +153,7 @@ static int has_ends(struct staged *staged, size_t from, size_t to)
 	return has_source && has_sink;
 }
 
-/* Moves of one process and size. */
+/* Matches the copies of one process and size. */
 static void pairs_of(struct staged *staged, size_t from, size_t to)
 {
 	size_t before = staged->pair_count, given = 0;
@@ -197,17 +198,17 @@ static void pairs_read(struct staged *staged)
 	qsort(staged->pairs, staged->pair_count, sizeof *staged->pairs, by_way);
 }
 
-/* --- ways ----------------------------------------------------------------------------------------------------------
+/* --- device pairs --------------------------------------------------------------------------------------------------
  */
 
 struct times {
-	double size_b, copy_ns; /* of all, both copies */
-	double exposed_ns;      /* at least one of them ran, and no kernel of the process */
-	double saved_ns;        /* of copy_ns, with a direct copy */
-	double b_per_s;         /* of copies between the two; 0 = there is none */
+	double size_b, copy_ns; /* sums over both copies of all pairs */
+	double exposed_ns;      /* time in which at least one of them ran, and no kernel of the process */
+	double saved_ns;        /* part of copy_ns that a direct copy would save */
+	double b_per_s;         /* rate of direct copies between the two; 0 = none */
 };
 
-/* Bytes a second of direct copies the same way: each for itself, so no more than the link can. */
+/* Bytes per second of direct copies in that direction, each measured alone, so at most the rate of the link. */
 static double direct_rate(const struct staged *staged, const struct pair *way)
 {
 	double size_b = 0, copy_ns = 0;
@@ -231,7 +232,7 @@ static int by_start(const void *left, const void *right)
 	return by ? by : sonde_order((*a)->end_ns, (*b)->end_ns);
 }
 
-/* Time of copies beneath which no kernel of the process ran. `moves` are sorted. */
+/* Time of copies not overlapped by a kernel of the process. `moves` are sorted. */
 static int exposed_of(double *out, const struct staged *staged, const struct move *const *moves, size_t count)
 {
 	struct sonde_device_union copies = {0}, kernels = {0};
@@ -251,7 +252,7 @@ static int exposed_of(double *out, const struct staged *staged, const struct mov
 	return rc;
 }
 
-/* A direct copy takes as long as the longer of the two, or what it takes at the rate that is measured. */
+/* A direct copy takes as long as the longer of the two, or as the measured rate implies. */
 static int times_of(struct times *out, const struct staged *staged, const struct pair *way, size_t count)
 {
 	*out = (struct times){.b_per_s = direct_rate(staged, way)};
@@ -347,7 +348,8 @@ static int staged_judge(struct staged *staged, struct sonde_found *found)
 	return rc;
 }
 
-/* Copies from devices to the host, and others back, of two devices at least: else there is nothing to read. */
+/* True if there are copies from devices to the host, and back, on at least two devices; otherwise nothing has to be
+ * read. */
 static int may_be(const struct sonde_facts *facts)
 {
 	const struct sonde_columns_copies *copies = &facts->columns.copies;

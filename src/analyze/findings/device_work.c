@@ -1,15 +1,15 @@
-/* device_work.c: rules about what devices are given to do: copies, launch configurations, memory. */
+/* device_work.c: rules about the work that devices get: copies, launch configurations, memory. */
 #include <math.h>
 #include <string.h>
 
 #include "analyze/findings/devices.h"
 #include "analyze/findings/rules.h"
 
-#define BLOCK_B 65536.0 /* a copy from there on goes at the rate of the link */
+#define BLOCK_B 65536.0 /* copies from this size on reach the rate of the link */
 #define COPIES_LEAST 1000
-#define REPEATED 10 /* what comes so often is part of a pipeline */
+#define REPEATED 10 /* activities repeated this often are part of a pipeline */
 #define CALLS_LEAST 100
-#define ALONE 1.05 /* at once, at most: nothing else fills what a kernel leaves */
+#define ALONE 1.05 /* maximum mean concurrency at which nothing else fills what a kernel leaves unused */
 #define SUBJECT(found, device) sonde_report_text((found)->report, "%s", (device)->name)
 
 static int is_hosts(const char *memory)
@@ -17,7 +17,7 @@ static int is_hosts(const char *memory)
 	return !strcmp(memory, "pageable") || !strcmp(memory, "pinned") || !strcmp(memory, "host");
 }
 
-/* Of time that is judged by device: each of them, one after the other. */
+/* Adds a finding for one device; called for each device in turn. */
 typedef int add_fn(const struct sonde_facts *facts, const struct sonde_device_work *work, struct sonde_found *found);
 
 static int each(const struct sonde_facts *facts, struct sonde_found *found, add_fn *add)
@@ -37,7 +37,7 @@ static int begins(const char *text, const char *with)
 	return !strncmp(text, with, strlen(with));
 }
 
-/* Calls that copy, and come back when it is done. */
+/* Calls that copy, and return when the copy is complete. */
 static int is_blocking_copy(const char *call, const char *kind)
 {
 	if (!strcmp(kind, "sync"))
@@ -66,7 +66,7 @@ static struct calls calls_of(const struct sonde_facts *facts, int (*is_one)(cons
 	return calls;
 }
 
-/* What the host is held up for only matters where the device has nothing to do meanwhile. */
+/* Time for which the host is blocked matters only while the device is idle. */
 static int calls_add(const struct sonde_facts *facts, const struct calls *calls, double least, double share_least,
 		     struct sonde_found *found)
 {
@@ -112,7 +112,7 @@ static int is_async_copy(const char *call, const char *kind)
 	return strcmp(kind, "sync") != 0 && strstr(call, "Memcpy") && strstr(call, "Async");
 }
 
-/* Of pinned memory, the same way: what is measured in this recording. NAN: none was copied. */
+/* Measured rate of copies in the same direction from or to pinned memory; NAN = there were none. */
 static double pinned_rate(const struct sonde_columns_copies *copies, const char *device, const char *from,
 			  const char *to)
 {
@@ -133,7 +133,7 @@ static int pageable_add(const struct sonde_facts *facts, const struct sonde_devi
 {
 	const struct sonde_columns_copies *copies = &facts->columns.copies;
 	double time_ns = 0, saves_ns = 0, count = 0;
-	if (work->is_processor || !(calls_of(facts, is_async_copy).count > 0)) /* there pinning changes nothing */
+	if (work->is_processor || !(calls_of(facts, is_async_copy).count > 0)) /* pinning makes no difference there */
 		return 0;
 	for (size_t i = sonde_device_row(copies, 0, work->name); i != SIZE_MAX;
 	     i = sonde_device_row(copies, i + 1, work->name)) {
@@ -143,7 +143,7 @@ static int pageable_add(const struct sonde_facts *facts, const struct sonde_devi
 			continue;
 		double faster = sonde_column_bytes(copies, i, b_per_s) / pinned_rate(copies, work->name, from, to);
 		time_ns += ns;
-		saves_ns += faster < 1 ? ns * (1 - faster) : 0; /* not known: nothing is promised */
+		saves_ns += faster < 1 ? ns * (1 - faster) : 0; /* unknown rate: no saving is estimated */
 		count += sonde_column_count(copies, i, copies) / work->parts;
 	}
 	double share = fmin(time_ns / facts->span_ns, 1);
@@ -232,11 +232,11 @@ SONDE_JUDGE(small_copies)
 /* --- launch configurations -----------------------------------------------------------------------------------------
  */
 
-/* A share of what a kernel could use, modelled: the rest of its time may go. */
+/* Modelled: kernels use only a share of the resource, so the rest of their time may be saved. */
 struct shape {
 	double (*used)(const struct sonde_columns_kernels *kernels, size_t row);
 	const char *evidence;
-	int is_occupancy; /* whose limit is known */
+	int is_occupancy; /* time of kernels whose limit is known */
 	enum sonde_threshold least, share;
 };
 
@@ -324,7 +324,7 @@ SONDE_JUDGE(ragged_blocks)
 /* --- memory --------------------------------------------------------------------------------------------------------
  */
 
-/* `all`: how much there is, and who says so. */
+/* `all`: total memory, and its source. */
 static int full_add(const struct sonde_facts *facts, struct sonde_found *found, const char *device, double share,
 		    double peak_b, const char *all)
 {
@@ -340,7 +340,7 @@ static int full_add(const struct sonde_facts *facts, struct sonde_found *found, 
 		       .weighs = fmin(share - least, 1)});
 }
 
-/* As the driver says it of the whole device; else what this program allocated there. */
+/* Memory of the whole device according to the driver; otherwise what this program allocated there. */
 SONDE_JUDGE(device_full)
 {
 	const struct sonde_columns_machine *machine = &facts->columns.machine;
@@ -355,15 +355,14 @@ SONDE_JUDGE(device_full)
 							sonde_column_text(machine, i, whole)));
 	for (size_t i = 0; !rc && found->count == before && i < sonde_device_count(facts); i++) {
 		double peak_b = sonde_column_bytes(devices, i, peak_b);
-		if (strcmp(sonde_column_text(devices, i, kind), "processor") != 0) /* its memory is the machine's */
+		if (strcmp(sonde_column_text(devices, i, kind), "processor") != 0) /* a CPU's memory is system memory */
 			rc = full_add(facts, found, sonde_column_text(devices, i, device),
 				      peak_b / sonde_column_bytes(devices, i, memory_b), peak_b, "its memory");
 	}
 	return rc;
 }
 
-/* At the moment of the highest reserve no more was allocated than at the highest of all: at least the rest was unused.
- */
+/* When the reserve peaked, at most the overall peak was allocated: at least the difference was unused. */
 SONDE_JUDGE(device_reserve)
 {
 	const struct sonde_columns_devices *devices = &facts->columns.devices;
@@ -390,7 +389,7 @@ SONDE_JUDGE(device_reserve)
 /* --- clocks --------------------------------------------------------------------------------------------------------
  */
 
-/* The share of the time for the longest reason: several may hold at once. */
+/* The share of time of the longest reason, since several reasons may hold at once. */
 static double slowed_share(const struct sonde_columns_machine *machine, const char *device, const char **why)
 {
 	static const char *const reasons[] = {"throttled: power", "throttled: heat", "throttled: hardware",
@@ -408,8 +407,8 @@ static double slowed_share(const struct sonde_columns_machine *machine, const ch
 	return most;
 }
 
-/* A device that rests has a low clock, too: what it lacks counts for the time in which something holds it down. Whose
- * the driver's readings are in the recording is not known: they are held against the busiest device. */
+/* An idle device has a low clock, too, so the deficit counts only for the time in which it is throttled. It is unknown
+ * which device of the recording the driver's readings belong to: the busiest is assumed. */
 SONDE_JUDGE(device_slowed)
 {
 	const struct sonde_columns_machine *machine = &facts->columns.machine;

@@ -1,4 +1,4 @@
-/* devices.c: rules about devices that have nothing to do: they wait for the host, or for the next launch. */
+/* devices.c: rules about idle devices, which wait for the host or for the next launch. */
 #include "analyze/findings/devices.h"
 
 #include <math.h>
@@ -6,11 +6,11 @@
 
 #include "analyze/findings/rules.h"
 
-#define LAUNCH_NS 100000.0 /* a shorter gap is a launch; a longer one is something that the host did */
+#define LAUNCH_NS 100000.0 /* shorter gaps are launch latency, longer ones are time of the host */
 #define KERNELS_LEAST 1000
-#define STEPS_LEAST 100 /* what comes so often is done each step */
+#define STEPS_LEAST 100 /* anything repeated this often happens in every step */
 #define NAMES 16
-#define DEVICES_MAX 64 /* that are judged: each looks at all rows of other sections */
+#define DEVICES_MAX 64 /* maximum number evaluated: each scans all rows of other sections */
 #define GAPS_NAMED 3
 
 /* --- a device's sums -----------------------------------------------------------------------------------------------
@@ -36,7 +36,7 @@ static double or_0(double value)
 	return value > 0 ? value : 0;
 }
 
-/* What is known of a device in the rows that are called so: sums, and of `at_once` the most. */
+/* Sums the rows of devices with one label; for `at_once`, the maximum. */
 static void rows_add(struct sonde_device_work *work, const struct sonde_facts *facts)
 {
 	const struct sonde_columns_devices *devices = &facts->columns.devices;
@@ -167,9 +167,9 @@ const char *sonde_device_gaps_in(const struct sonde_facts *facts, const char *de
 	return parts[most].name ? sonde_report_text(report, "%s", parts[most].name) : "";
 }
 
-/* What the host did in the gaps that are no launches. */
+/* What the host did in the gaps that are longer than a launch. */
 struct host {
-	double gaps, own_ns; /* it had not asked for what came next, and did not wait */
+	double gaps, own_ns; /* the next work was not submitted yet, and the host was not waiting for the device */
 	double running_ns, io_ns;
 };
 
@@ -197,7 +197,7 @@ static const char *subject_of(struct sonde_found *found, const char *device, con
 	return where ? sonde_report_text(found->report, "%s%s%s", device, *where ? ", most in " : "", where) : NULL;
 }
 
-/* Work of host and device side by side takes as long as the longer of both. */
+/* If host and device work overlapped, they would take as long as the longer of the two. */
 static int starved_add(const struct sonde_facts *facts, const struct sonde_device_work *work, struct sonde_found *found)
 {
 	struct host host = host_of(facts, work);
@@ -232,7 +232,7 @@ SONDE_JUDGE(device_starved)
 /* --- launches ------------------------------------------------------------------------------------------------------
  */
 
-/* Of the gaps, what is no longer than a launch takes. */
+/* Sum of the gaps that are at most as long as a launch. */
 static double launches_ns(const struct sonde_facts *facts, const struct sonde_device_work *work)
 {
 	const struct sonde_columns_device_gaps *gaps = &facts->columns.device_gaps;
@@ -268,7 +268,7 @@ static struct tiny tiny_of(const struct sonde_facts *facts, const struct sonde_d
 	return tiny;
 }
 
-/* Most kernels are tiny, and what lies between them takes at least as long as they do. */
+/* Reports if most kernels are tiny, and the gaps between them take at least as long as they do. */
 static int tiny_add(const struct sonde_facts *facts, const struct sonde_device_work *work, struct sonde_found *found)
 {
 	struct tiny tiny = tiny_of(facts, work);
@@ -309,13 +309,13 @@ static int is_found(const struct sonde_found *found, const char *rule, const cha
 	return 0;
 }
 
-/* A device that did a part of the work: one that had nothing to do with the run is no finding. */
+/* True if a device did a relevant part of the work. */
 static int is_used(const struct sonde_facts *facts, const struct sonde_device_work *work)
 {
 	return work->busy_ns / facts->span_ns > facts->threshold[SONDE_THRESHOLD_DEVICE_USED];
 }
 
-/* From its first activity to its last: what comes before and after is not its own. */
+/* Between its first and its last activity: time before and after is not the device's. */
 SONDE_JUDGE(device_idle)
 {
 	struct sonde_device_work work;
@@ -355,7 +355,7 @@ SONDE_JUDGE(device_gap)
 			const char *where = sonde_column_text(gaps, row, function);
 			where = *where ? where : sonde_column_text(gaps, row, zone);
 			if (!(gap_ns > facts->threshold[SONDE_THRESHOLD_DEVICE_GAP]))
-				break; /* the longest come first */
+				break; /* rows are sorted, longest first */
 			double saves_ns = fmin(fmin(gap_ns, facts->span_ns), fmin(work.busy_ns, work.span_ns));
 			rc = sonde_found_add(
 			    found, &(struct sonde_finding){
@@ -370,10 +370,10 @@ SONDE_JUDGE(device_gap)
 	return rc;
 }
 
-/* --- each step -----------------------------------------------------------------------------------------------------
+/* --- every step ----------------------------------------------------------------------------------------------------
  */
 
-/* Of the gaps, what goes to waiting for the device, and to having it begin again. */
+/* The part of the gaps spent on waiting for the device and on submitting its next work. */
 static double drained_ns(const struct sonde_facts *facts, const struct sonde_device_work *work)
 {
 	const struct sonde_columns_device_gaps *gaps = &facts->columns.device_gaps;
@@ -398,7 +398,7 @@ static double waits_of(const struct sonde_facts *facts)
 	return count;
 }
 
-/* Waiting, or a few bytes to decide by, each step: the queue runs empty. */
+/* Waiting, or copying back a few bytes to decide on, in each step drains the queue. */
 SONDE_JUDGE(step_sync)
 {
 	const struct sonde_columns_copies *copies = &facts->columns.copies;
@@ -415,7 +415,7 @@ SONDE_JUDGE(step_sync)
 	}
 	double steps = fmax(small, waits), saves_ns = fmin(drained_ns(facts, &work), facts->span_ns);
 	double gaps = fmin(steps / fmax(work.gaps, 1), 1), share = saves_ns * gaps / facts->span_ns;
-	if (is_found(found, "tiny-kernels", work.name)) /* it is the same time */
+	if (is_found(found, "tiny-kernels", work.name)) /* already reported as the same time */
 		return 0;
 	if (steps < STEPS_LEAST || !(share > facts->threshold[SONDE_THRESHOLD_STEP_SHARE]))
 		return 0;

@@ -1,4 +1,4 @@
-/* facts.c: sums that several rules read: of the critical path, of threads, of zones and of functions. */
+/* facts.c: sums shared by several rules: of the critical path, threads, zones and functions. */
 #include <math.h>
 #include <string.h>
 
@@ -6,7 +6,7 @@
 #include "analyze/findings/findings.h"
 #include "analyze/heap/pass.h"
 
-#define WANTS 0.30 /* of the span on a CPU, or waiting for one */
+#define WANTS 0.30 /* share of the span spent on a CPU or waiting for one */
 
 int sonde_facts_is_state(const struct sonde_columns_critical_path *section, size_t row, int state)
 {
@@ -75,13 +75,13 @@ double sonde_facts_cpu_on_path(const struct sonde_facts *facts, const char *cons
 	for (size_t i = 0; i < count; i++)
 		found_ns += sonde_facts_on_path(facts, "function", functions[i], SONDE_CRITICAL_KINDS);
 	double unnamed_ns =
-	    count ? or_0(facts->running_ns - named_ns) : facts->running_ns; /* by zones, or by nothing */
+	    count ? or_0(facts->running_ns - named_ns) : facts->running_ns; /* attributed to zones or to nothing */
 	return sonde_facts_stretched(facts, fmin(found_ns + fmin(unnamed_ns, cpu_ns), facts->running_ns));
 }
 
 const char *sonde_figure_text(struct sonde_report *report, double value)
 {
-	if (!(value >= 999.5)) /* from there on %g has an exponent */
+	if (!(value >= 999.5)) /* %g would use an exponent */
 		return sonde_report_text(report, "%.3g", value);
 	double unit = pow(10, floor(log10(value)) - 2);
 	return sonde_heap_count_text(report, round(value / unit) * unit);

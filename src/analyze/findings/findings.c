@@ -1,7 +1,7 @@
-/* findings.c: rules judged over the sections of other passes, and what they found as a section.
+/* findings.c: evaluates the rules over the sections of other passes, and writes the findings as a section.
  *
- * The other passes run into a report of their own, with many rows. What a rule found is left out where more than a
- * hundredth of the records that it rests on was lost, or where the file is damaged, and a note says so.
+ * The other passes run into a private report with many rows. Findings are dropped, with a note, if more than a
+ * hundredth of the records that they depend on was lost, or if the file is damaged.
  */
 #include "analyze/findings/findings.h"
 
@@ -23,10 +23,10 @@
 #define WITH_WAITS "--threads --io"
 #define WITH_HEAP "--heap"
 #define TITLE "Findings: what to fix first"
-#define ROWS_READ 4096u /* of each section that rules read */
+#define ROWS_READ 4096u /* per section read by rules */
 #define LOST_AT_MOST 0.01
-#define CUT_B 4095u            /* of a command: a longer one was cut off there */
-#define PROCESSES "processes " /* begins causes that count them: nothing of these was recorded */
+#define CUT_B 4095u            /* length at which a long command was truncated when recorded */
+#define PROCESSES "processes " /* prefix of causes that count processes without any records */
 
 enum { DEFAULT_ROWS = 20 };
 enum {
@@ -72,7 +72,7 @@ static const struct sonde_column columns[COLUMNS] = {
     [AGAIN] = {"measure_again", "measure again", SONDE_UNIT_TEXT, SONDE_BASIS_MEASURED, 0, 8},
 };
 
-/* What rules read. It is run once, with the same limits for all rules. */
+/* The passes that rules read. They run once, with the same limits for all rules. */
 #define SONDE_PASS(name) extern const struct sonde_pass sonde_pass_##name;
 #include "analyze/passes.def"
 #undef SONDE_PASS
@@ -139,7 +139,7 @@ static int compare(const void *left, const void *right)
 /* --- facts ---------------------------------------------------------------------------------------------------------
  */
 
-/* Wall time of the part asked for; NAN = not known. */
+/* Wall time of the selected part; NAN = unknown. */
 static double time_asked(const struct sonde_facts *facts, const struct sonde_pass_options *options)
 {
 	double wall_ns = 1e9 * sonde_summary_value(&facts->columns, timing, wall_time_s);
@@ -155,8 +155,8 @@ static int facts_read(struct sonde_facts *facts, struct sonde_session *session,
 	struct sonde_pass_options inner = *options;
 	inner.limit = ROWS_READ;
 	inner.sort = SONDE_SORT_SELF;
-	inner.weigh = (struct sonde_weigh){0}; /* the tree is of CPU time */
-	inner.asked = 1;                       /* also what a plain report leaves out */
+	inner.weigh = (struct sonde_weigh){0}; /* the tree of CPU time */
+	inner.asked = 1;                       /* include columns that a plain report leaves out */
 	*facts = (struct sonde_facts){.session = session, .options = options};
 	int rc = sonde_thresholds_read(facts->threshold, options);
 	rc = rc ? rc : sonde_report_new(&facts->report);
@@ -164,7 +164,7 @@ static int facts_read(struct sonde_facts *facts, struct sonde_session *session,
 	if (rc)
 		return rc;
 	sonde_columns_read(&facts->columns, facts->report);
-	/* Rows may be cut off: one of them and its share tell the whole. */
+	/* Rows may be truncated, but one row and its share give the total. */
 	const struct sonde_columns_critical_path *path = &facts->columns.critical_path;
 	double first_share = sonde_column_ratio(path, 0, share);
 	facts->span_ns = first_share > 0 ? sonde_column_ns(path, 0, time_ns) / first_share : 0;
@@ -191,7 +191,7 @@ static int facts_read(struct sonde_facts *facts, struct sonde_session *session,
 static const struct {
 	const char *source;
 	uint32_t needs;
-	uint32_t types; /* of chunks with what was not lost; of those that may have been, the fewest */
+	uint32_t types; /* chunk types that contain the records; if several are possible, the least frequent */
 } rests[] = {
     {"cpu", SONDE_NEEDS_SAMPLES | SONDE_NEEDS_PATH, 1u << SONDE_CHUNK_SAMPLES},
     {"cpu_timer", SONDE_NEEDS_SAMPLES, 1u << SONDE_CHUNK_SAMPLES},
@@ -227,7 +227,7 @@ static uint32_t lossy_needs(const struct sonde_session *session)
 	return needs;
 }
 
-/* Leaves out what rests on lost records. */
+/* Drops findings that depend on lost records. */
 static int suppress(struct sonde_found *found, const struct sonde_session *session, struct sonde_report *report,
 		    struct sonde_section *section)
 {
@@ -246,7 +246,8 @@ static int suppress(struct sonde_found *found, const struct sonde_session *sessi
 	return rc;
 }
 
-/* Where others had the CPUs what is left are bytes: whatever is said of time could be their doing. */
+/* If other programs used the CPUs, only findings about bytes remain: those programs may be the cause of all findings
+ * about time. */
 static int suppress_noisy(struct sonde_found *found, const struct sonde_facts *facts, struct sonde_report *report,
 			  struct sonde_section *section)
 {
@@ -265,7 +266,7 @@ static int suppress_noisy(struct sonde_found *found, const struct sonde_facts *f
 	    100 * noise);
 }
 
-/* --- finding -------------------------------------------------------------------------------------------------------
+/* --- evaluating the rules ------------------------------------------------------------------------------------------
  */
 
 static int has_source(const struct sonde_session *session, const char *name)
@@ -278,7 +279,7 @@ static int has_source(const struct sonde_session *session, const char *name)
 	return 0;
 }
 
-/* Time that was used without a sample of it has no place either. */
+/* CPU time that was used but not sampled cannot be attributed. */
 static int has_samples(const struct sonde_facts *facts)
 {
 	double all_s = sonde_summary_value(&facts->columns, samples, cpu_time_s),
@@ -286,7 +287,8 @@ static int has_samples(const struct sonde_facts *facts)
 	return sonde_session_event_count(facts->session, SONDE_CHUNK_SAMPLES) && !(all_s <= missing_s);
 }
 
-/* What the beginning of a recording says was asked for: sources say at its end how they did. */
+/* For a recording that was cut off: uses the requested options, stored at its start, because the state of sources is
+ * stored at its end. */
 static const char *note_cut_off(const struct sonde_facts *facts, struct sonde_report *report)
 {
 	const struct sonde_session *session = facts->session;
@@ -304,10 +306,10 @@ static const char *note_cut_off(const struct sonde_facts *facts, struct sonde_re
 	return sonde_report_text(report, "%s%s%s%s", samples, waits, heap, path);
 }
 
-/* Of devices: what no source tells. */
+/* For GPUs: data that no source provides. */
 static const char uncounted[] = ", GPU matrix units, unused GPU memory of custom allocators";
 
-/* Which rules had nothing to read. */
+/* Notes which rules had no data. */
 static int note_unjudged(const struct sonde_facts *facts, struct sonde_report *report, struct sonde_section *section)
 {
 	const struct sonde_session *session = facts->session;
@@ -317,7 +319,8 @@ static int note_unjudged(const struct sonde_facts *facts, struct sonde_report *r
 	const char *waits = has_source(session, "waits") ? "" : ", blocking calls (" WITH_WAITS ")";
 	const char *heap = has_source(session, "heap") ? "" : ", allocations (" WITH_HEAP ")";
 	const char *path = facts->has_path ? "" : ", wake-ups (no critical path)";
-	const char *nodes = sonde_session_info(session, "host.numa_nodes"); /* "0", or "0-1": none is remote of one */
+	/* With a single node, "0" rather than "0-1", no access is remote. */
+	const char *nodes = sonde_session_info(session, "host.numa_nodes");
 	const char *remote = nodes && nodes[strspn(nodes, "0123456789")] ? ", remote NUMA memory" : "";
 	const char *all = is_cut_off ? note_cut_off(facts, report)
 				     : sonde_report_text(report, "%s%s%s%s", samples, waits, heap, path);
@@ -335,8 +338,8 @@ static int note_unjudged(const struct sonde_facts *facts, struct sonde_report *r
 	return rc;
 }
 
-/* The command as a shell takes it; NULL where its words are not known: of old recordings, that had none, and of several
- * commands. */
+/* The command, shell-quoted; NULL = its words are unknown: old recordings do not store them, and merged ones have
+ * several commands. */
 static const char *command_line(const struct sonde_session *session)
 {
 	const char *line = sonde_session_info(session, "run.command_line");
@@ -346,11 +349,11 @@ static const char *command_line(const struct sonde_session *session)
 	return line && *line && strlen(line) < CUT_B && !line[strspn(line, SONDE_SHELL_PLAIN " ")] ? line : NULL;
 }
 
-/* What could go, in its two parts, as what-if takes them. */
+/* Adds to the evidence the two parts of the saving, as what-if expects them. */
 static int waits_say(const struct sonde_facts *facts, struct sonde_finding *finding, struct sonde_report *report)
 {
 	double running_ns = finding->saves_ns / facts->stretch, waits_ns = finding->saves_ns - running_ns;
-	if (!finding->has_waits || !(waits_ns >= 0.5e6)) /* shown to the ms */
+	if (!finding->has_waits || !(waits_ns >= 0.5e6)) /* displayed in ms */
 		return 0;
 	finding->evidence = sonde_report_text(report, "%s; saves %.3f s running + %.3f s waiting for a CPU",
 					      finding->evidence, running_ns / 1e9, waits_ns / 1e9);
@@ -365,7 +368,7 @@ int sonde_findings_find(struct sonde_found *out, struct sonde_session *session,
 	*out = (struct sonde_found){.report = report, .section = section};
 	int rc = facts_read(&facts, session, options);
 	out->span_ns = facts.span_ns;
-	int has_span = !isnan(facts.span_ns); /* what was imported may not tell */
+	int has_span = !isnan(facts.span_ns); /* imported recordings may not have it */
 	if (!rc && !has_span)
 		rc = sonde_report_note(report, section, 0, "not checked: the length of the run is unknown");
 	for (size_t i = 0; !rc && has_span && i < sonde_rule_count; i++) {

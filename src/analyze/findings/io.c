@@ -4,9 +4,9 @@
 
 #include "analyze/findings/rules.h"
 
-#define BLOCK_B 65536.0 /* what a buffer is taken to hold */
+#define BLOCK_B 65536.0 /* assumed size of a buffer */
 #define CALLS_LEAST 1000
-#define QUICK_NS 20000 /* a call that did not wait for somebody else */
+#define QUICK_NS 20000 /* a call this short did not wait for anyone */
 #define MOSTLY 0.5
 
 static int is_stream(const char *name)
@@ -14,7 +14,7 @@ static int is_stream(const char *name)
 	return !strncmp(name, "pipe:", 5) || !strncmp(name, "socket:", 7) || !strncmp(name, "/dev/", 5);
 }
 
-/* The row of all calls of a kind; SIZE_MAX = there were none. */
+/* The row of all calls of a kind; SIZE_MAX = none. */
 static size_t kind_row(const struct sonde_facts *facts, const char *kind)
 {
 	const struct sonde_columns_wait_kinds *kinds = &facts->columns.wait_kinds;
@@ -36,14 +36,14 @@ static double time_of(const struct sonde_facts *facts, const char *kind)
 	return row == SIZE_MAX ? 0 : sonde_column_ns(&facts->columns.wait_kinds, row, total_ns);
 }
 
-/* What a file's row adds up: of sockets send() and recv(), too. */
+/* Calls that the row of a file sums up: including send() and recv(), for sockets. */
 static double both_of(const struct sonde_facts *facts, int is_write)
 {
 	return calls_of(facts, is_write ? "write" : "read") + calls_of(facts, is_write ? "send" : "receive");
 }
 
-/* CPU time of the functions that make the calls, with the way into the kernel and what records them, which timing the
- * calls leaves out. */
+/* CPU time of the functions that make the calls. It includes system call entry and the recorder's overhead, which the
+ * timing of calls does not. */
 static double sampled_ns(const struct sonde_facts *facts, int is_write)
 {
 	static const char *const writes[] = {"write", "__libc_write", "__write", "ksys_write", "__x64_sys_write"};
@@ -51,9 +51,8 @@ static double sampled_ns(const struct sonde_facts *facts, int is_write)
 	return sonde_facts_cpu_on_path(facts, NULL, 0, sonde_facts_most_total_ns(facts, is_write ? writes : reads, 5));
 }
 
-/* Of reads of pipes and sockets the part that put its thread to sleep: it had to wait for what another thread or
- * program would write. A thread's switches are shared out as its blocked time is. 0 where nothing is known of threads.
- */
+/* The share of reads of pipes and sockets that put the thread to sleep, because another thread or program had not
+ * written yet. A thread's switches are split in proportion to its blocked time. 0 if thread states are unknown. */
 static double waiting_reads(const struct sonde_facts *facts)
 {
 	const struct sonde_columns_threads *threads = &facts->columns.threads;
@@ -72,8 +71,8 @@ static double waiting_reads(const struct sonde_facts *facts)
 	return reads > 0 ? fmin(sleeps / reads, 1) : 0;
 }
 
-/* Calls of one kind on one file: what of their time is saved when they are of BLOCK_B each. Of sampled CPU time, which
- * knows no files, each call is taken to have as much as all have. */
+/* Calls of one kind on one file: the time saved if each transferred BLOCK_B. Sampled CPU time cannot be attributed to
+ * files, so every call is assumed to have the mean. */
 static int small_add(const struct sonde_facts *facts, const struct sonde_columns_io *io, size_t row, int is_write,
 		     struct sonde_found *found)
 {
@@ -124,7 +123,7 @@ SONDE_JUDGE(small_reads)
 	return small_find(facts, 0, found);
 }
 
-/* Of a run of one thread all of the time of a kind of call is on the path. */
+/* In a single-threaded run, all time of a kind of call is on the path. */
 static double path_of(const struct sonde_facts *facts, const char *kind)
 {
 	double on_path_ns = sonde_facts_on_path(facts, kind, NULL, SONDE_CRITICAL_KINDS);
@@ -158,7 +157,7 @@ SONDE_JUDGE(sync)
 				    .weighs = fmin(share, 1)});
 }
 
-/* Of calls on files: pipes and sockets are waited for as long as whoever writes to them takes. */
+/* Only calls on regular files: waits for pipes and sockets take as long as their writers do. */
 static double files_on_path_ns(const struct sonde_facts *facts, const char *kind)
 {
 	const struct sonde_columns_critical_path *path = &facts->columns.critical_path;
@@ -170,7 +169,8 @@ static double files_on_path_ns(const struct sonde_facts *facts, const char *kind
 	return sum_ns;
 }
 
-/* Of what is read from pipes and sockets no phases are known: the critical path says when nothing else was done. */
+/* There are no phases for reads of pipes and sockets, so the critical path is used: it shows when nothing else was
+ * done. */
 static double waits_for_streams_ns(const struct sonde_facts *facts)
 {
 	const struct sonde_columns_critical_path *path = &facts->columns.critical_path;
@@ -185,8 +185,8 @@ static double waits_for_streams_ns(const struct sonde_facts *facts)
 	return sum_ns;
 }
 
-/* Phases of loading in which no other thread of the program had a CPU. Reading ahead can hide no more of them than
- * there is else to do. */
+/* Loading phases in which no other thread of the program ran. Prefetching can hide at most as much of them as there is
+ * other work. */
 SONDE_JUDGE(loading)
 {
 	const struct sonde_columns_io_phases *phases = &facts->columns.io_phases;
@@ -208,7 +208,7 @@ SONDE_JUDGE(loading)
 	double saves_ns = fmin(alone_ns, facts->span_ns - alone_ns), share = saves_ns / facts->span_ns;
 	if (!(share > facts->threshold[SONDE_THRESHOLD_LOADING]))
 		return 0;
-	/* Copying from the kernel's memory is work: a thread could do it, too, but little of it waits. */
+	/* Copying from the page cache is work: another thread could do it, but little of it is waiting. */
 	double blocked = is_streams ? 1 : fmin(files_on_path_ns(facts, "read") / alone_ns, 1);
 	if (is_streams) {
 		return sonde_found_add(
@@ -240,7 +240,7 @@ SONDE_JUDGE(loading)
 				    .weighs = fmin(share, 1)});
 }
 
-/* The file that took most time. */
+/* The file with the most time. */
 static const char *slowest_file(const struct sonde_facts *facts, struct sonde_report *report)
 {
 	const struct sonde_columns_io *io = &facts->columns.io;
@@ -261,7 +261,7 @@ SONDE_JUDGE(files)
 	double share = blocked_ns / facts->span_ns;
 	for (size_t i = 0; i < found->count; i++)
 		if (!strcmp(found->rows[i].rule->id, "loading") && found->rows[i].weighs > 0.5 * share)
-			return 0; /* it is the same time */
+			return 0; /* already reported as the same time */
 	if (!(share > facts->threshold[SONDE_THRESHOLD_FILES]))
 		return 0;
 	return sonde_found_add(

@@ -1,4 +1,4 @@
-/* memory.c: rules about how much memory is held. */
+/* memory.c: rules about memory use. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -6,13 +6,13 @@
 #include "analyze/findings/rules.h"
 #include "analyze/heap/rss.h"
 
-/* What was mapped, and never touched, holds nothing: no more can go than was ever resident. */
+/* Mapped memory that was never touched is not resident, so the saving is at most what was ever resident. */
 static int hotspot_add(const struct sonde_facts *facts, const struct sonde_columns_heap *heap, size_t row,
 		       struct sonde_found *found)
 {
 	double share = sonde_column_ratio(heap, row, peak_share), peak_b = sonde_column_bytes(heap, row, peak_b);
 	double resident_b = sonde_summary_value(&facts->columns, memory, peak_process_rss_b);
-	double held_b = peak_b > resident_b ? resident_b : peak_b; /* NAN: not known */
+	double held_b = peak_b > resident_b ? resident_b : peak_b; /* NAN = unknown */
 	if (!(share > facts->threshold[SONDE_THRESHOLD_HOTSPOT]) ||
 	    !(held_b > facts->threshold[SONDE_THRESHOLD_HOTSPOT_B]))
 		return 0;
@@ -47,8 +47,8 @@ static double peak_of(const struct sonde_facts *facts)
 	return most_b;
 }
 
-/* As a share of what was allocated, or of the peak: what is lost of a heap that turns over fast is little of the first.
- */
+/* As a share of allocated bytes or of the peak: for a heap with high turnover, leaked bytes are a small share of the
+ * allocated ones. */
 static int leak_add(const struct sonde_facts *facts, const struct sonde_columns_leaks *leaks, size_t row,
 		    struct sonde_found *found)
 {
@@ -88,8 +88,8 @@ SONDE_JUDGE(leak)
  */
 
 #define LAST_POINTS 3
-#define POINTS_MOST 16 /* each is a reading of the heap's chunks */
-#define LAST_PART 5    /* at least this part of its life */
+#define POINTS_MOST 16 /* each requires a pass over the heap's chunks */
+#define LAST_PART 5    /* consider at least the last 1/LAST_PART of its lifetime */
 
 static double alive_b(const struct sonde_facts *facts, uint32_t process, uint64_t time_ns,
 		      struct sonde_heap_alive *sites)
@@ -108,7 +108,7 @@ static double alive_b(const struct sonde_facts *facts, uint32_t process, uint64_
 	return sum_b;
 }
 
-/* What a process had in memory, as far as it is no file's, nor shared as the recorder's rings are. */
+/* Private anonymous memory of a process: neither file pages nor shared memory, such as the recorder's rings. */
 struct private_memory {
 	const struct sonde_rss_series *resident, *file;
 };
@@ -116,11 +116,11 @@ struct private_memory {
 static double private_b(const struct private_memory *memory, const struct sonde_rss_point *point)
 {
 	const struct sonde_rss_point *file = sonde_rss_at(memory->file, point->time_ns);
-	file = file || !memory->file->count ? file : memory->file->points; /* read together with the first */
+	file = file || !memory->file->count ? file : memory->file->points; /* sampled together with the first point */
 	return file ? fmax((double)point->size_b - (double)file->size_b, 0) : NAN;
 }
 
-/* The least at the last readings: what was just given back when it was read is not there in the others. */
+/* The minimum over the last points, since memory freed just before one sample is not missing in the others. */
 static double least_over_b(const struct sonde_facts *facts, const struct private_memory *memory, uint32_t process,
 			   struct sonde_heap_alive *sites, double *then_b)
 {
@@ -132,7 +132,7 @@ static double least_over_b(const struct sonde_facts *facts, const struct private
 		const struct sonde_rss_point *point = &series->points[series->count - 1 - i];
 		if (i >= LAST_POINTS && last->time_ns - point->time_ns > (last->time_ns - first->time_ns) / LAST_PART)
 			break;
-		/* Of large blocks that have just been freed much may still be resident. */
+		/* Large blocks that were just freed may still be resident. */
 		uint64_t before_ns = i + 1 < series->count ? series->points[series->count - 2 - i].time_ns : 0;
 		double live_b =
 		    fmax(alive_b(facts, process, point->time_ns, sites), alive_b(facts, process, before_ns, sites));
@@ -147,7 +147,7 @@ static double least_over_b(const struct sonde_facts *facts, const struct private
 	return series->count < LAST_POINTS ? NAN : least_b;
 }
 
-/* What stays resident when most blocks are gone. Data of modules and stacks count, so there is a limit in bytes. */
+/* What stays resident after most blocks were freed. Module data and stacks are included, hence the limit in bytes. */
 static int judge_fragments(struct sonde_found *found, const struct sonde_facts *facts, uint32_t id,
 			   const struct private_memory *memory, struct sonde_heap_alive *sites)
 {

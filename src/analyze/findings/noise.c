@@ -1,12 +1,12 @@
-/* noise.c: whether other programs or a hypervisor had so much of the CPUs that waits prove nothing.
+/* noise.c: whether other programs or a hypervisor used so much of the CPUs that waits prove nothing.
  *
- * A thread that waits for a CPU holds its lock longer and comes later to its barrier: who waits for whom, and for how
- * long, then depends on what else runs; so do waits for files, and rates of zones that report their work. What one
- * thread computes does not move, and its waiting for a CPU is accounted for (`stretch`). So findings about time are
- * withheld if the recording has one of these three and the noise is above its threshold: that part of the critical path's
- * waiting for a CPU which other programs had of the CPU time used, and of its running the part that a hypervisor took.
- * What the quota of the program's own cgroup held back nobody else had.
- * Without readings of the machine the noise is not known, and nothing is withheld.
+ * A thread that waits for a CPU holds its lock longer and reaches its barrier later: which thread waits for which, and
+ * for how long, then depends on other load. So do waits for files, and the rates of zones that report their work. What
+ * a single thread computes is not affected, and its waiting for a CPU is accounted for (`stretch`). Findings about time
+ * are therefore withheld if the recording has one of these three and the noise exceeds its threshold. Noise is the
+ * critical path's waiting for a CPU, times the share of used CPU time that other programs had, plus the share of its
+ * running time that a hypervisor stole. Waiting caused by the cgroup's own quota does not count. Without system-wide
+ * readings the noise is unknown, and nothing is withheld.
  */
 #include <math.h>
 #include <string.h>
@@ -16,7 +16,7 @@
 #include "analyze/resource/series.h"
 #include "util/error.h"
 
-#define WANTS 0.05 /* of the span on a CPU, or waiting for one: a thread whose waits matter */
+#define WANTS 0.05 /* share of the span on a CPU or waiting for one, from which a thread's waits matter */
 
 static double or_0(double value)
 {
@@ -33,7 +33,7 @@ static size_t wanting_threads(const struct sonde_facts *facts)
 	return count;
 }
 
-/* What others had of the CPU time that was used, all of the machine's CPUs together; 0 where it is not known. */
+/* Share of the used CPU time, over all CPUs of the system, that other programs had; 0 = unknown. */
 static int others_read(const struct sonde_facts *facts, double *others)
 {
 	struct sonde_series_sums sums;
@@ -52,7 +52,7 @@ static int others_read(const struct sonde_facts *facts, double *others)
 	return 0;
 }
 
-/* Whether what was found would be else, if others had the CPUs. */
+/* True if the findings would differ with other programs on the CPUs. */
 static int can_be_disturbed(const struct sonde_facts *facts, const struct sonde_found *found)
 {
 	int rests_on_waits = 0;
@@ -69,7 +69,8 @@ int sonde_finding_noise(const struct sonde_facts *facts, const struct sonde_foun
 		return 0;
 	int rc = others_read(facts, &others);
 	rc = rc ? rc : sonde_finding_throttled(facts, &throttled_ns);
-	double waits = or_0(sonde_facts_on_path(facts, NULL, NULL, SONDE_CRITICAL_RUNNABLE) - throttled_ns) / facts->span_ns;
+	double waits =
+	    or_0(sonde_facts_on_path(facts, NULL, NULL, SONDE_CRITICAL_RUNNABLE) - throttled_ns) / facts->span_ns;
 	double cpu_s = sonde_summary_value(&facts->columns, timing, cpu_time_s);
 	double stolen = or_0(sonde_summary_value(&facts->columns, timing, stolen_time_s)) / cpu_s;
 	*out = waits * others + (cpu_s > 0 ? fmin(stolen, 1) * facts->running_ns / facts->span_ns : 0);

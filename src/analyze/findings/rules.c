@@ -1,7 +1,8 @@
-/* rules.c: every rule. Thresholds are in findings/thresholds.def, triggers where findings/rules.h says.
+/* rules.c: the table of all rules. Thresholds are in findings/thresholds.def, trigger functions in the files that
+ * findings/rules.h names.
  *
- * Confidence is a judgement of how much of the estimate a fix reaches: 0.9 where the fix is mechanical, 0.25 where
- * nothing says more than that time is spent there.
+ * Confidence is a judgement of how much of the estimate a fix achieves: 0.9 if the fix is mechanical, 0.25 if all that
+ * is known is that time is spent there.
  */
 #include "analyze/findings/rules.h"
 

@@ -1,4 +1,5 @@
-/* rules.h: the triggers of rules, by what they are about. Each adds what it finds to `found`: 0 or -ENOMEM. */
+/* rules.h: the trigger functions of the rules, by subject. Each adds its findings to `found` and returns 0 or
+ * -ENOMEM. */
 #ifndef SONDE_ANALYZE_FINDINGS_RULES_H
 #define SONDE_ANALYZE_FINDINGS_RULES_H
 

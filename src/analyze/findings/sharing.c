@@ -1,12 +1,12 @@
-/* sharing.c: threads that seem to write the same cache line, told without hardware counters.
+/* sharing.c: threads that seem to write the same cache line, detected without hardware counters.
  *
- * What is seen of it: at the same time several threads of a process are in one function, and nearly all samples of each
- * fall on one instruction that writes memory, or on the one after it, which waits for it. Compute-bound loops look
- * otherwise: their samples are spread; and where a loop walks over memory, each write has another address. That is as
- * far as it goes: an atomic that no other thread touches looks the same where little else is done in its loop.
+ * The observable symptom: several threads of a process are in one function at the same time, and nearly all samples of
+ * each hit one instruction that writes memory, or the next one, which waits for it. Compute-bound loops differ: their
+ * samples are spread out; and if a loop walks over memory, every write has another address. The method is not
+ * conclusive: an atomic that no other thread touches looks the same if its loop does little else.
  *
- * Addresses are in no section's cells, so samples are read here, twice: once for all functions, by thread and address;
- * then of a suspected one over time. Only then code is decoded.
+ * No section has addresses, so this reads the samples itself, twice: once for all functions, by thread and address;
+ * then for each suspect over time. Only then is code decoded.
  */
 #include <errno.h>
 #include <math.h>
@@ -21,16 +21,16 @@
 #include "util/error.h"
 #include "util/map.h"
 
-#define SAMPLES_LEAST 10 /* of a thread in a function: fewer are no evidence */
+#define SAMPLES_LEAST 10 /* minimum number of samples of a thread in a function */
 #define SLICE_PERIODS 10
-#define SLICE_MOST_NS 20000000u /* longer ones do not say that threads were in it at the same time */
-#define SLICES_MAX 4096         /* from the first sample on */
-#define LOOKS_MAX 64            /* functions whose samples are read once more */
-#define BUSY_PERIODS 2          /* of a slice, at least, in the function: of a thread that is in it meanwhile */
-#define SHARE_LEAST 0.05        /* of the path: less is not worth a suspicion */
+#define SLICE_MOST_NS 20000000u /* longer slices do not prove that threads were in it at the same time */
+#define SLICES_MAX 4096         /* counted from the first sample */
+#define LOOKS_MAX 64            /* functions whose samples are read a second time */
+#define BUSY_PERIODS 2          /* minimum time of a thread in the function during a slice, in sampling periods */
+#define SHARE_LEAST 0.05        /* share of the path below which a suspicion is not worth reporting */
 #define Z_95 1.96
 
-enum { HOT_MAX = 3 }; /* addresses that an instruction is known by: itself, the next, and one more of a skid */
+enum { HOT_MAX = 3 }; /* addresses attributed to an instruction: itself, the next one, and one more for skid */
 
 /* Samples of a thread at an address. */
 struct spot {
@@ -43,20 +43,20 @@ struct spots {
 	struct sonde_map map; /* (thread, frame) → index + 1 */
 	struct spot *rows;
 	size_t count, cap;
-	uint64_t *thread_ns; /* by thread id: all its CPU time */
-	/* What has been looked at, of which there is a finding or a note: once a name, whatever the processes. */
+	uint64_t *thread_ns; /* by thread id: its total CPU time */
+	/* Functions already reported or noted, each name once, whatever the number of processes. */
 	const char *said[LOOKS_MAX];
 	size_t said_count, looks;
 };
 
-/* One function of one process, and the threads that are mostly in it. */
+/* A function in one process, and the threads that spend most of their time in it. */
 struct suspect {
 	const struct spot *rows; /* sorted by thread, then by count */
 	size_t row_count;
 	uint32_t threads;
 	uint32_t hot[HOT_MAX]; /* frames */
 	size_t hot_count;
-	uint64_t ns, whole_ns; /* of these threads, in it and in all */
+	uint64_t ns, whole_ns; /* CPU time of these threads: in the function, and in total */
 	uint64_t count, on_write;
 	struct sonde_write write;
 };
@@ -64,7 +64,7 @@ struct suspect {
 /* --- samples -------------------------------------------------------------------------------------------------------
  */
 
-/* The function that holds the code of a sample of the program's own; 0: it is none. */
+/* The function containing the code of a sample, for user code; otherwise 0. */
 static uint32_t function_of(const struct sonde_session *session, const struct sonde_batch *batch, size_t i,
 			    uint32_t *frame)
 {
@@ -80,7 +80,7 @@ static uint32_t function_of(const struct sonde_session *session, const struct so
 	return row->locations[row->location_count - 1].function;
 }
 
-/* Calls `take` for each row of the samples that the options choose. */
+/* Calls `take` for each sample that the options select. */
 static int each_sample(const struct sonde_facts *facts,
 		       int (*take)(void *state, const struct sonde_batch *batch, size_t i), void *state)
 {
@@ -163,7 +163,7 @@ struct timeline {
 	const struct suspect *suspect;
 	uint64_t from_ns, slice_ns;
 	struct slice {
-		uint32_t thread; /* the first that was seen in it */
+		uint32_t thread; /* the first thread seen in the slice */
 		uint64_t ns, others_ns;
 	} slices[SLICES_MAX];
 };
@@ -188,8 +188,8 @@ static int slice_add(void *state, const struct sonde_batch *batch, size_t i)
 	return 0;
 }
 
-/* What part of the time in the function is of slices in which at least two threads were in it, for as long as there are
- * slices: 0 … 1; 0 where samples are too far apart to tell; negative: an errno. */
+/* The share of the time in the function that is in slices in which at least two threads were in it: 0 … 1; 0 if samples
+ * are too far apart to tell; negative = an errno. Covers at most SLICES_MAX slices. */
 static double at_once(const struct sonde_facts *facts, const struct suspect *suspect)
 {
 	uint64_t slice_ns = SLICE_PERIODS * sonde_session_period_ns(facts->session), all_ns = 0, together_ns = 0;
@@ -226,7 +226,7 @@ static int is_hot(const struct suspect *suspect, uint32_t frame)
 	return 0;
 }
 
-/* Rows of one thread, from `from` on. */
+/* End of the rows of one thread that start at `from`. */
 static size_t thread_end(const struct suspect *suspect, size_t from)
 {
 	size_t to = from + 1;
@@ -235,7 +235,7 @@ static size_t thread_end(const struct suspect *suspect, size_t from)
 	return to;
 }
 
-/* A thread's rows: all samples in the function, and those at hot addresses. */
+/* Sums the rows of a thread: all samples in the function, and those at hot addresses. */
 static struct spot sum(const struct suspect *suspect, size_t from, size_t to, uint64_t *hot)
 {
 	struct spot all = suspect->rows[from];
@@ -254,7 +254,7 @@ static int is_mostly_in(const struct spots *spots, const struct spot *all)
 								     (double)spots->thread_ns[all->thread];
 }
 
-/* The addresses with most samples of the thread that has most. */
+/* Chooses the addresses with the most samples in the thread with the most samples. */
 static void choose_hot(struct suspect *suspect)
 {
 	uint64_t most = 0, hot;
@@ -270,7 +270,8 @@ static void choose_hot(struct suspect *suspect)
 	}
 }
 
-/* Whether each of at least two threads that are mostly in the function has nearly all samples at hot addresses. */
+/* True if at least two threads are mostly in the function, and each of these has nearly all samples at hot
+ * addresses. */
 static int is_narrow(const struct spots *spots, struct suspect *suspect)
 {
 	suspect->threads = 0;
@@ -292,8 +293,7 @@ static int is_narrow(const struct spots *spots, struct suspect *suspect)
 	return suspect->threads >= 2;
 }
 
-/* Keeps of the hot addresses those that speak of one write: the first that is evidence. 1, 0: there is none, or a
- * negative errno. */
+/* Keeps those hot addresses that belong to one write: the first that qualifies. 1, 0 = none, or a negative errno. */
 static int find_write(const struct spots *spots, struct suspect *suspect)
 {
 	struct sonde_session *session = spots->facts->session;
@@ -319,7 +319,8 @@ static int unjudged_add(struct sonde_found *found, const char *name)
 				 sonde_error_text());
 }
 
-/* Time on the path of the function, and of what is inlined where it writes, and the samples that tell so. */
+/* Time on the path of the function and of what is inlined at its write; *samples: number of samples that it rests
+ * on. */
 static double on_path(const struct sonde_facts *facts, const char *name, const char *inlined, double *samples)
 {
 	const struct sonde_columns_critical_path *path = &facts->columns.critical_path;
@@ -343,11 +344,11 @@ static int suspect_add(const struct sonde_facts *facts, const struct suspect *su
 	const char *name = sonde_session_function(session, suspect->rows->function)->name;
 	const char *inlined = sonde_session_function(session, frame->locations[0].function)->name;
 	double samples, time_ns = on_path(facts, name, inlined, &samples);
-	if (!(time_ns > 0)) { /* zones name the path, or there is none */
+	if (!(time_ns > 0)) { /* the path names zones instead, or there is no path */
 		time_ns = sonde_facts_cpu_on_path(facts, &name, 1, (double)suspect->ns) / facts->stretch;
 		samples = (double)suspect->count;
 	}
-	/* As of a hot function: the upper end of a binomial share. */
+	/* As for a hot function: the upper end of the confidence interval of a binomial share. */
 	double share = fmin(time_ns / facts->span_ns, 1);
 	if (!(share >= SHARE_LEAST))
 		return 0;
@@ -379,7 +380,7 @@ static int was_said(const struct spots *spots, const char *name)
 	return 0;
 }
 
-/* What is on a CPU for less than SHARE_LEAST of the path is less of the path. */
+/* A function that is on a CPU for less than SHARE_LEAST of the path cannot be a larger share of the path. */
 static int judge(struct spots *spots, struct suspect *suspect, struct sonde_found *found)
 {
 	const struct sonde_facts *facts = spots->facts;

@@ -1,4 +1,4 @@
-/* starved.c: the rule about threads that can run and have no CPU: by a quota, or by too many threads. */
+/* starved.c: the rule about runnable threads without a CPU, due to a quota or to too many threads. */
 #include <errno.h>
 #include <math.h>
 
@@ -7,9 +7,9 @@
 #include "analyze/resource/series.h"
 #include "util/error.h"
 
-/* What the cgroup's quota held back: its time by the kernel is that of each CPU on which threads of the group were
- * stopped, other programs' too, so that it is no less than the time in which this program was. A stopped thread can run
- * and does not: that of the path's time which is such, at most so much, goes with a higher quota. */
+/* Waiting caused by the cgroup's quota. The kernel reports throttled time summed over CPUs, for all threads of the
+ * group, including other programs, so it is an upper limit for this program. Throttled threads are runnable: at most as
+ * much of the path's runnable time disappears with a higher quota. */
 struct throttled {
 	double periods_share, held_ns, saves_ns;
 };
@@ -61,7 +61,7 @@ static int throttled_add(const struct sonde_facts *facts, struct sonde_found *fo
 		.weighs = facts->has_path ? fmin(throttled->saves_ns / facts->span_ns, 1) : throttled->periods_share});
 }
 
-/* Where other programs had the CPUs there is nothing to mend in this one. */
+/* If other programs had the CPUs, there is nothing to fix in this one. */
 SONDE_JUDGE(starved)
 {
 	struct throttled throttled;

@@ -1,8 +1,8 @@
-/* target.c: what advice is for: the device, described, and how many items are handled at once.
+/* target.c: the target of the advice: the device, and the batch size, i.e. how many items are handled at once.
  *
- * A recording's devices are its processor, "cpu", and those that `sonde record --gpu` saw, by a part of their name. A
- * rule whose time is by the call promises f × (1 − 1/N) of N items at once: one call in N stays, and takes no less than
- * before.
+ * The devices of a recording are its CPU, "cpu", and those that `sonde record --gpu` found, selected by a part of their
+ * name. For a rule whose cost is per call, batches of N items save f × (1 − 1/N): one call in N remains, and takes no
+ * less time than before.
  */
 #include <errno.h>
 #include <string.h>
@@ -14,14 +14,14 @@
 #include "util/error.h"
 
 #define PROCESSOR "cpu"
-#define NAME_LEAST_B 3 /* of a part of a name */
+#define NAME_LEAST_B 3 /* minimum length of a partial name */
 
 static const char *or_unknown(const char *text)
 {
 	return text && *text ? text : "not known";
 }
 
-/* Whether a name means the processor: "cpu", or a part of what it is called. */
+/* True if a name selects the CPU: "cpu", or a part of its model name. */
 static int is_processor(const char *name, const char *cpu)
 {
 	return !strcasecmp(name, PROCESSOR) || (strlen(name) >= NAME_LEAST_B && cpu && strcasestr(cpu, name));
@@ -47,7 +47,7 @@ static int is_named(const struct sonde_device *device, const char *name)
 	return !strcasecmp(device->name, name) || (strlen(name) >= NAME_LEAST_B && strcasestr(device->name, name));
 }
 
-/* NULL: none is called so. */
+/* NULL = no device matches. */
 static const struct sonde_device *device_named(const struct sonde_session *session, const char *name)
 {
 	for (uint32_t id = 1; id <= sonde_session_device_count(session); id++) {
@@ -71,7 +71,7 @@ static int device_note(const struct sonde_device *device, struct sonde_report *r
 	return rc;
 }
 
-/* "; it has cpu (NAME), NAME, …": each name once. */
+/* Formats "; it has cpu (NAME), NAME, …", without duplicates. */
 static int refuse(const struct sonde_session *session, const char *name, const char *cpu, struct sonde_report *report)
 {
 	const char *list = sonde_report_text(report, "cpu (%s)", or_unknown(cpu));

@@ -1,4 +1,4 @@
-/* threads.c: rules about threads and processes: who waits for whom, and whether that has to be. */
+/* threads.c: rules about threads and processes: which waits for which, and whether it has to. */
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
@@ -8,7 +8,7 @@
 #include "analyze/cpu/thread_entries.h"
 #include "util/error.h"
 
-#define WORKS 0.05 /* of the span on a CPU: a thread that does work */
+#define WORKS 0.05 /* share of the span on a CPU that makes a thread a worker */
 
 static double or_0(double value)
 {
@@ -32,8 +32,9 @@ static int is_interpreter(const char *name)
 	return !strncmp(name, "_PyRuntime", 10) || !strncmp(name, "gil_", 4) || !strcmp(name, "interpreter_lock");
 }
 
-/* The span if no thread waited for locks: as long as the thread that does most besides, of those that wait for some; as
- * the one that works most; as all work takes on all CPUs. Waiting for threads that end is no thread's own. */
+/* Lower limit of the span if no thread waited for locks: the time that the busiest lock user spends on everything else;
+ * the CPU time of the busiest thread; all CPU time divided by the CPUs. Joins are not counted as a thread's own
+ * time. */
 static double without_locks_ns(const struct sonde_facts *facts)
 {
 	const struct sonde_columns_threads *threads = &facts->columns.threads;
@@ -104,13 +105,13 @@ SONDE_JUDGE(interpreter_lock)
 		.weighs = fmin(saves_ns / facts->span_ns, 1)});
 }
 
-/* --- shares of the work ---------------------------------------------------------------------------------------------
+/* --- load balance ---------------------------------------------------------------------------------------------------
  */
 
 struct group {
 	uint32_t busiest; /* thread id; 0 = none */
 	double count, most_ns, sum_ns, ended_early_ns;
-	uint64_t from_ns, to_ns; /* the first of them began, the last ended */
+	uint64_t from_ns, to_ns; /* earliest start, latest end */
 };
 
 static uint64_t end_of(const struct sonde_facts *facts, const struct sonde_thread *thread)
@@ -118,11 +119,12 @@ static uint64_t end_of(const struct sonde_facts *facts, const struct sonde_threa
 	return thread->end_ns ? thread->end_ns : sonde_session_run(facts->session)->end_ns;
 }
 
-/* Which zones one thread has, and which threads have zones: none that it has, or one of them; and where they began. */
+/* Compares threads to one by their zones (does a thread have zones, and any in common with it?) and by their entry
+ * functions. */
 struct alike {
 	uint32_t of;                 /* thread id */
-	uint32_t *entries;           /* by thread id: the function that it began with, 0 = not known */
-	uint8_t *sites;              /* by site id: of that thread */
+	uint32_t *entries;           /* by thread id: its entry function, 0 = unknown */
+	uint8_t *sites;              /* by site id: has that thread the zone? */
 	uint8_t *has_zones, *shares; /* by thread id */
 	size_t site_count, thread_count;
 };
@@ -167,7 +169,7 @@ static int alike_read(struct alike *out, const struct sonde_facts *facts, uint32
 		alike_fini(out);
 		return sonde_error(ENOMEM, "out of memory for %zu threads", threads);
 	}
-	/* Chunks that cannot be read are left out, which the report's notes say. */
+	/* Unreadable chunks are skipped, which the report notes. */
 	sonde_session_zone_stats_each(facts->session, take_sites, out);
 	sonde_session_zone_stats_each(facts->session, take_sharing, out);
 	int rc = sonde_thread_entries(facts->session, &out->entries);
@@ -176,8 +178,7 @@ static int alike_read(struct alike *out, const struct sonde_facts *facts, uint32
 	return rc;
 }
 
-/* Zones say what threads do, and the function that a thread began with: where two have none in common they do different
- * things. */
+/* Zones and entry functions tell what threads do: threads that have none in common do different things. */
 static int may_be_alike(const struct alike *alike, uint32_t thread)
 {
 	uint32_t entry = alike->entries[thread], other = alike->entries[alike->of];
@@ -186,8 +187,8 @@ static int may_be_alike(const struct alike *alike, uint32_t thread)
 	return alike->shares[thread] || !alike->has_zones[thread] || !alike->has_zones[alike->of];
 }
 
-/* Threads of one process that bear one name and lived while its busiest did, for half of the shorter life at least; the
- * first of a process apart: that begins the others. */
+/* The threads of one process that share a name and overlap with its busiest one for at least half of the shorter
+ * lifetime. Excludes the main thread, which starts the others. */
 static struct group group_of(const struct sonde_facts *facts, const struct alike *alike)
 {
 	const struct sonde_thread *most = sonde_session_thread(facts->session, alike->of);
@@ -214,7 +215,7 @@ static struct group group_of(const struct sonde_facts *facts, const struct alike
 	return group;
 }
 
-/* The thread that used most CPU time, of those that a process began. */
+/* The thread with the most CPU time, other than main threads. */
 static uint32_t busiest_thread(const struct sonde_facts *facts)
 {
 	uint64_t most_ns = 0;
@@ -230,7 +231,7 @@ static uint32_t busiest_thread(const struct sonde_facts *facts)
 	return busiest;
 }
 
-/* Time on a CPU, and waiting for one. */
+/* Time on a CPU or waiting for one. */
 static double wanted_ns(const struct sonde_facts *facts, const struct sonde_thread *thread)
 {
 	const struct sonde_columns_threads *threads = &facts->columns.threads;
@@ -251,8 +252,8 @@ static double waited_for(const struct sonde_facts *facts, const char *kind)
 	return sum_ns;
 }
 
-/* What the others did not do must be seen as ended early, or as waiting at a barrier: threads that do different things
- * are not unequal shares of one. */
+/* Requires evidence that the other threads exited early or waited at a barrier: threads that do different things are
+ * not unequal shares of the same work. */
 SONDE_JUDGE(imbalance)
 {
 	uint32_t busiest = busiest_thread(facts);
@@ -268,7 +269,7 @@ SONDE_JUDGE(imbalance)
 		return 0;
 	const struct sonde_thread *thread = sonde_session_thread(facts->session, busiest);
 	double mean_ns = worst.sum_ns / worst.count, excess_ns = worst.most_ns - mean_ns;
-	/* On so many CPUs (NAN: not known), which it may have waited for. */
+	/* With fewer CPUs than threads, it cannot take less than their CPU time on all CPUs (NAN: number unknown). */
 	double least_ns = fmax(mean_ns, worst.sum_ns / facts->cores);
 	double wanted = worst.count > facts->cores ? wanted_ns(facts, thread) : 0;
 	double active_ns = fmax(worst.most_ns, wanted);
@@ -277,7 +278,7 @@ SONDE_JUDGE(imbalance)
 	if (!(excess_ns / worst.most_ns > facts->threshold[SONDE_THRESHOLD_IMBALANCE]) ||
 	    mean_ns < WORKS * facts->span_ns / worst.count || seen_ns < 0.5 * idle_ns || !(active_ns > least_ns))
 		return 0;
-	/* What it waited for CPUs is in the one, and comes to the other; either way the work remains. */
+	/* `wanted` already includes the waits for CPUs; otherwise `stretch` adds them. The work itself remains. */
 	double unequal_ns = active_ns - least_ns;
 	double saves_ns = wanted > worst.most_ns ? unequal_ns : sonde_facts_stretched(facts, unequal_ns);
 	saves_ns = fmin(saves_ns, or_0(facts->span_ns - least_ns));
@@ -321,8 +322,8 @@ static uint64_t union_ns(struct life *lives, size_t count)
 	return sum;
 }
 
-/* Time in which a process that divides its work among threads had none but its first. Pools that lie idle are not seen
- * so. */
+/* Time in which a process that divides its work among threads had only its main thread. Idle thread pools are not
+ * detected. */
 SONDE_JUDGE(serial)
 {
 	size_t count = sonde_session_thread_count(facts->session), workers = 0;
@@ -397,7 +398,7 @@ SONDE_JUDGE(hand_overs)
 		       .weighs = fmin(share, 1)});
 }
 
-/* The path's time, parts and their mean; the calls are of the thread, on the path and off it. */
+/* Time, number of parts and their mean are those on the path; the calls are all of the thread's. */
 SONDE_JUDGE(sleeping)
 {
 	const struct sonde_columns_waits *waits = &facts->columns.waits;
@@ -415,7 +416,7 @@ SONDE_JUDGE(sleeping)
 	for (size_t i = 0; i < path->of.rows; i++)
 		if (!strcmp(sonde_column_text(path, i, kind), "sleep"))
 			parts += or_0(sonde_column_count(path, i, count));
-	if (!(calls >= 10) || !(parts > 0)) /* a pause that is meant */
+	if (!(calls >= 10) || !(parts > 0)) /* a deliberate pause */
 		return 0;
 	const char *part = sonde_figure_text(found->report, asleep_ns / parts / 1e6);
 	const char *mean = sonde_figure_text(found->report, mean_ns / 1e6);
@@ -454,7 +455,7 @@ SONDE_JUDGE(spawn)
 	}
 	double together_ns = (double)union_ns(lives, (size_t)count);
 	free(lives);
-	/* What it takes to begin them, in who does. */
+	/* Functions that start processes: their CPU time is the starting thread's cost. */
 	static const char *const begins[] = {"fork",     "__libc_fork", "vfork",  "posix_spawn",
 					     "__spawni", "do_system",   "system", NULL};
 	double begins_ns = sonde_facts_cpu_on_path(facts, NULL, 0, sonde_facts_most_total_ns(facts, begins, 7));

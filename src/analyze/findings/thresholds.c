@@ -1,4 +1,4 @@
-/* thresholds.c: thresholds of findings: defaults, the configuration file, and what was typed. */
+/* thresholds.c: thresholds of findings: defaults, configuration file, and command line. */
 #include <ctype.h>
 #include <errno.h>
 #include <math.h>
@@ -17,7 +17,7 @@ const struct sonde_threshold_row sonde_thresholds[SONDE_THRESHOLDS] = {
 #undef SONDE_THRESHOLD
 };
 
-/* Without the blanks around it; changes the text. */
+/* Strips surrounding white space in place. */
 static char *trimmed(char *text)
 {
 	while (isspace((unsigned char)*text))
@@ -28,7 +28,7 @@ static char *trimmed(char *text)
 	return text;
 }
 
-/* Not below 0, and no NAN. */
+/* Rejects negative values and NAN. */
 static int parse_value(const char *text, double *out)
 {
 	char *end;

@@ -1,4 +1,4 @@
-/* work.c: rules about zones whose work is known: FLOP and bytes, by the program's word or of calls of BLAS. */
+/* work.c: rules about zones whose work (FLOP, bytes) is known, from annotations or from BLAS calls. */
 #include <math.h>
 #include <string.h>
 
@@ -6,8 +6,8 @@
 #include "analyze/work/roofline.h"
 
 #define CALLS_LEAST 1000
-#define FROM_CACHE 1.5  /* times the measured DRAM bandwidth */
-#define MEMORY_NEAR 0.5 /* of the measured DRAM bandwidth */
+#define FROM_CACHE 1.5  /* multiple of the measured DRAM bandwidth */
+#define MEMORY_NEAR 0.5 /* share of the measured DRAM bandwidth */
 
 static double on_path_ns(const struct sonde_facts *facts, const char *zone, double wall_ns)
 {
@@ -18,7 +18,7 @@ static double on_path_ns(const struct sonde_facts *facts, const char *zone, doub
 	return fmin(fmin(path_ns, wall_ns), facts->span_ns);
 }
 
-/* By FLOP/s alone. A zone whose place under the roof is known is for below-roof and memory-bound. */
+/* Considers FLOP/s only. Zones with a known position under the roof belong to below-roof and memory-bound. */
 SONDE_JUDGE(low_throughput)
 {
 	const struct sonde_columns_roofline *zones = &facts->columns.roofline;
@@ -46,8 +46,8 @@ SONDE_JUDGE(low_throughput)
 	return rc;
 }
 
-/* f = time × (1 − achieved/roof): the roof that its intensity allows. Not of calls of BLAS: how many threads they used
- * is not known, so their shares are lower bounds. */
+/* f = time × (1 − achieved/roof), with the roof at the zone's intensity. Excludes BLAS calls: the number of threads
+ * that they used is unknown, so their shares are lower bounds. */
 SONDE_JUDGE(below_roof)
 {
 	const struct sonde_columns_roofline *zones = &facts->columns.roofline;
@@ -74,14 +74,14 @@ SONDE_JUDGE(below_roof)
 	return rc;
 }
 
-/* What moves much more than DRAM was measured to deliver comes from a cache; a little more, from one that was measured
- * on a busier machine. */
+/* A rate far above the measured DRAM bandwidth comes from a cache; slightly above, it is DRAM that was measured while
+ * the machine was busier. */
 static int is_memory(const char *bound, double dram_share)
 {
 	return !strcmp(bound, "DRAM") || (!strcmp(bound, "L3") && dram_share < FROM_CACHE);
 }
 
-/* Near the bandwidth of DRAM: what blocking could gain is the difference to that of the level-2 cache. */
+/* Near the DRAM bandwidth: blocking could gain the difference to the bandwidth of the level-2 cache. */
 SONDE_JUDGE(memory_bound)
 {
 	const struct sonde_columns_roofline *zones = &facts->columns.roofline;
@@ -126,7 +126,7 @@ static int is_blas(const struct sonde_session *session, const char *name)
 	return 0;
 }
 
-/* The bound is all of their time: how much of it is calling, and waking threads, is not known. */
+/* The bound is all of their time: the part spent on calling and on waking threads is unknown. */
 SONDE_JUDGE(small_blas)
 {
 	const struct sonde_columns_zones *zones = &facts->columns.zones;

@@ -1,4 +1,4 @@
-/* facts.c: what the summary and its notes are about (summary/facts.h). */
+/* facts.c: collects the facts behind the summary and its notes (summary/facts.h). */
 #include "analyze/summary/facts.h"
 
 #include <errno.h>
@@ -13,14 +13,14 @@ static uint64_t zones_count(struct sonde_session *session)
 	size_t sites = sonde_session_site_count(session);
 	struct sonde_zone_stat *stats = sites ? calloc(sites + 1, sizeof *stats) : NULL;
 	uint64_t count = 0;
-	if (stats && sonde_session_zone_stats(session, stats) != -ENOMEM) /* without chunks that cannot be read */
+	if (stats && sonde_session_zone_stats(session, stats) != -ENOMEM) /* excluding unreadable chunks */
 		for (size_t i = 0; i <= sites; i++)
 			count += stats[i].count;
 	free(stats);
 	return count;
 }
 
-/* Nobody waits for an attached process: its tree's time is what readings saw of it, from the first to the last. */
+/* An attached process is not waited for: the CPU time of its tree is the change from the first reading to the last. */
 static void cpu_from_readings(struct sonde_summary_facts *facts)
 {
 	struct sonde_series_sums sums;

@@ -1,5 +1,5 @@
-/* import_notes.c: what a report of an imported recording says of it: of what kind of file it was made, and what was
- * left out or is a convention (summary/facts.h). */
+/* import_notes.c: notes on an imported recording: the kind of file it was made from, what was left out, and what is a
+ * convention (summary/facts.h). */
 #include <stdio.h>
 
 #include "analyze/summary/facts.h"

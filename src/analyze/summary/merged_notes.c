@@ -1,6 +1,5 @@
-/* merged_notes.c: what a report of a merged recording says of it: of what it is made, how its clocks were laid on each
- * other, and what was left out (summary/facts.h).
- */
+/* merged_notes.c: notes on a merged recording: its parts, how their clocks were aligned, and what was left out
+ * (summary/facts.h). */
 #include <stdlib.h>
 #include <string.h>
 
@@ -11,7 +10,7 @@
 #include "util/error.h"
 
 enum { NAMED_MOST = 6, LINE_MAX_B = 1 << 14 };
-#define MOVED_LEAST_NS 1000000u /* of a wall clock that is set: worth a word */
+#define MOVED_LEAST_NS 1000000u /* drift of a wall clock, e.g. by being set, that deserves a note */
 
 static void names_put(struct sonde_buf *line, const struct sonde_session *session,
 		      int (*is_wanted)(const struct sonde_part *part))
@@ -46,7 +45,7 @@ static uint64_t number(const struct sonde_session *session, const char *key)
 	return text ? strtoull(text, NULL, 10) : 0;
 }
 
-/* How they were laid on one clock. */
+/* How the clocks were aligned. */
 static void clocks_put(struct sonde_buf *line, const struct sonde_session *session)
 {
 	const char *aligned = sonde_session_info(session, "merged.aligned");

@@ -1,6 +1,5 @@
-/* notes.c: the notes with which every report begins: one line that says it all when all is well, then a
- * sentence for each thing that is not (summary/facts.h).
- */
+/* notes.c: the notes with which every report begins: one line that suffices if all is well, then a note for each
+ * problem (summary/facts.h). */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,10 +12,10 @@
 #include "util/buf.h"
 #include "util/error.h"
 
-#define TIMERS "CPU timers" /* the cpu source's method begins so: samples weigh the time since the one before */
+#define TIMERS "CPU timers" /* prefix of the cpu source's method: samples weigh the time since the previous one */
 
 enum { LINE_MAX_B = 1 << 16 };
-enum { NOTABLE_PART = 50 }; /* of all time: less in extra samples is not worth a word */
+enum { NOTABLE_PART = 50 }; /* fraction 1/N of all time below which extra samples are not mentioned */
 
 /* --- the line --------------------------------------------------------------------------------------------------- */
 
@@ -103,7 +102,7 @@ static int note_line(const struct sonde_summary_facts *facts, struct sonde_repor
 	return rc;
 }
 
-/* --- what is not well ------------------------------------------------------------------------------------------- */
+/* --- problems --------------------------------------------------------------------------------------------------- */
 
 static int note_cpu_time(const struct sonde_summary_facts *facts, struct sonde_report *report)
 {
@@ -115,7 +114,7 @@ static int note_cpu_time(const struct sonde_summary_facts *facts, struct sonde_r
 	    (double)(facts->cpu.user_ns + facts->cpu.system_ns) / 1e9);
 }
 
-/* Stands first: every figure below is of less than the run. */
+/* Comes first, because all figures below cover less than the run. */
 static int note_incomplete(const struct sonde_summary_facts *facts, struct sonde_report *report)
 {
 	const char *why = facts->run->incomplete;
@@ -130,7 +129,7 @@ static int note_file(const struct sonde_summary_facts *facts, struct sonde_repor
 	if (run->growing)
 		rc = sonde_report_note(report, NULL, 0, "still recording: this covers the first %.3f s",
 				       (double)(run->last_event_ns - run->start_ns) / 1e9);
-	uint64_t damaged_b = sonde_session_damaged_b(facts->session); /* with what this report met */
+	uint64_t damaged_b = sonde_session_damaged_b(facts->session); /* including what this report could not read */
 	if (rc == 0 && damaged_b && sonde_session_info(facts->session, "merged.damaged_b"))
 		return sonde_report_note(report, NULL, 1, "%llu bytes of the merged recordings could not be read",
 					 (unsigned long long)damaged_b);
@@ -163,7 +162,8 @@ static int note_selected(const struct sonde_summary_facts *facts, struct sonde_r
 	    *time && options->selection.thread ? ", " : "", options->selection.thread ? options->thread_is : "");
 }
 
-/* Events count the time between a thread's getting a CPU and losing it, whoever had that CPU in truth. */
+/* Events count the time from a thread's switch-in to its switch-out, although the hypervisor had the CPU for part of
+ * it. */
 static int note_stolen(const struct sonde_summary_facts *facts, struct sonde_report *report)
 {
 	uint64_t sampled_ns = facts->samples->all.ns, stolen_ns = facts->cpu.stolen_ns;
@@ -188,7 +188,7 @@ static int note_kept(const struct sonde_summary_facts *facts, struct sonde_repor
 	    strtod(keep, NULL) / 1e9);
 }
 
-/* What a source counts where that is not what it is called: rings hold begins and ends, and any other event. */
+/* The unit of a source's losses, if it differs from its name: rings contain zone begins and ends, and other events. */
 static const char *lost_what(const struct sonde_lost *lost)
 {
 	if (strcmp(lost->source, "zones") != 0)
@@ -200,7 +200,7 @@ static const char *lost_what(const struct sonde_lost *lost)
 	return "events lost (a zone is two)";
 }
 
-/* Devices' losses are of processes that go on without, so it matters since when. */
+/* Losses on devices concern processes that continue without being recorded, so the time of the loss matters. */
 static void lost_since(const struct sonde_session *session, const char *source, uint64_t from_ns, char *out,
 		       size_t out_b)
 {
@@ -210,7 +210,7 @@ static void lost_since(const struct sonde_session *session, const char *source, 
 		snprintf(out, out_b, " (from %.3f s on)", (double)(from_ns - start_ns) / 1e9);
 }
 
-/* "cpu: 12 lost: ring full" for each source and cause, over all processes and threads. */
+/* Notes "cpu: 12 lost: ring full" for each source and cause, summed over all processes and threads. */
 static int note_lost(const struct sonde_summary_facts *facts, struct sonde_report *report)
 {
 	const struct sonde_session *session = facts->session;
@@ -251,7 +251,7 @@ static int note_unmatched(const struct sonde_summary_facts *facts, struct sonde_
 
 enum { PERCENT_B = 16 };
 
-/* Of what there is, never nothing: "<0.1". */
+/* Never shows a nonzero share as 0: "<0.1". */
 static const char *percent_text(char out[PERCENT_B], double share)
 {
 	if (share > 0 && share < 0.0005)
@@ -260,7 +260,7 @@ static const char *percent_text(char out[PERCENT_B], double share)
 	return out;
 }
 
-/* Short-lived threads: their time is measured, where it went is known of others only. */
+/* Short-lived threads: their time was measured, but it can be attributed only by the samples of others. */
 static int note_borrowed(const struct sonde_summary_facts *facts, struct sonde_report *report)
 {
 	const struct sonde_samples *samples = facts->samples;
@@ -276,7 +276,7 @@ static int note_borrowed(const struct sonde_summary_facts *facts, struct sonde_r
 	    sonde_word(count, "is", "are"));
 }
 
-/* Stacks that no call-frame information led through to their root. */
+/* Stacks that were completed without unwind tables for all of their frames. */
 static int note_without_tables(const struct sonde_summary_facts *facts, struct sonde_report *report)
 {
 	static const struct {
@@ -351,7 +351,7 @@ static int note_rate(const struct sonde_summary_facts *facts, struct sonde_repor
 	    cpu->rate_hz, cpu->effective_hz);
 }
 
-/* --- all of them ------------------------------------------------------------------------------------------------ */
+/* --- all notes -------------------------------------------------------------------------------------------------- */
 
 static void titles_set(const struct sonde_summary_facts *facts, struct sonde_report *report)
 {

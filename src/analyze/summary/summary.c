@@ -1,7 +1,6 @@
-/* summary.c: what was recorded, what was lost, what could not be measured and why, and what recording cost.
+/* summary.c: what was recorded, what was lost, what could not be measured and why, and the overhead.
  *
- * The section holds under stable keys, in the units that the keys name, what the notes say in sentences
- * (summary/notes.c).
+ * The section has the same facts as the notes (summary/notes.c), under stable keys, in the units that the keys name.
  */
 #include <errno.h>
 #include <math.h>
@@ -20,7 +19,7 @@ static const struct sonde_column columns[COLUMNS] = {
     [METRIC] = {SONDE_COLUMN_KEY(summary, metric), "metric", SONDE_UNIT_TEXT, SONDE_BASIS_MEASURED, 1, 0},
     [VALUE] = {SONDE_COLUMN_KEY(summary, value), "value", SONDE_UNIT_NUMBER, SONDE_BASIS_MEASURED, 0, 0},
     [UNIT] = {"unit", "unit", SONDE_UNIT_TEXT, SONDE_BASIS_MEASURED, 0, 0},
-    [BASIS] = {"basis", "basis", SONDE_UNIT_TEXT, SONDE_BASIS_MEASURED, 0, 1}, /* of this value */
+    [BASIS] = {"basis", "basis", SONDE_UNIT_TEXT, SONDE_BASIS_MEASURED, 0, 1}, /* basis of this row's value */
 };
 
 /* --- the figures ------------------------------------------------------------------------------------------------ */
@@ -29,7 +28,7 @@ struct figure {
 	const char *metric;
 	struct sonde_cell value;
 	const char *unit;
-	const char *basis; /* NULL: measured */
+	const char *basis; /* NULL = measured */
 };
 
 static int row_add(struct sonde_report *report, struct sonde_section *section, const struct figure *figure)
@@ -67,7 +66,7 @@ static struct sonde_cell count_or(const char *why_not, uint64_t value)
 	return why_not ? sonde_cell_absent(why_not) : sonde_cell_int(value);
 }
 
-/* Of samples with its 95 % interval. */
+/* Estimates from samples get their 95 % interval. */
 static struct sonde_cell bytes_or(const struct sonde_heap_facts *heap, uint64_t size_b, double variance)
 {
 	if (heap->why_not || !heap->mean_b)
@@ -101,7 +100,7 @@ static int heap_fill(const struct sonde_summary_facts *facts, struct sonde_repor
 	return rc;
 }
 
-/* Of both kinds the larger: library calls may be part of what the program reports. */
+/* The larger of the two, because library calls may be part of what the program reports. */
 static int flop_fill(const struct sonde_summary_facts *facts, struct sonde_report *report,
 		     struct sonde_section *section)
 {
@@ -205,7 +204,7 @@ static int section_fill(const struct sonde_summary_facts *facts, struct sonde_re
 	     least ? "% of one CPU, at least" : "% of one CPU", NULL},
 	    {SONDE_SUMMARY_KEY(memory, peak_process_rss_b),
 	     peak_b ? sonde_cell_int(peak_b) : sonde_cell_absent("not measured"), "B", NULL},
-	    {NULL, {0}, NULL, NULL}, /* here are the heap's */
+	    {NULL, {0}, NULL, NULL}, /* the heap rows go here */
 	    {"run.processes", sonde_cell_int(sonde_session_process_count(facts->session)), "", NULL},
 	    {SONDE_SUMMARY_KEY(run, threads), sonde_cell_int(sonde_session_thread_count(facts->session)), "", NULL},
 	    {"samples.count", unsampled ? sonde_cell_absent(unsampled) : sonde_cell_int(count), "", NULL},
@@ -262,7 +261,7 @@ const struct sonde_pass sonde_pass_summary = {
     .end = sonde_samples_end,
 };
 
-/* The notes without the section: what a report without a summary begins with. Not in the registry. */
+/* Only the notes, without the section, for reports without a summary. Not in the registry. */
 const struct sonde_pass sonde_pass_heading = {
     .name = "heading",
     .title = "the same, as notes",

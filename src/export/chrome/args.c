@@ -1,8 +1,8 @@
-/* args.c: the arguments of a zone or span: what the program said of it, beside what we say.
+/* args.c: the arguments of a zone or span: those set by the program, next to ours.
  *
- * No key may stand in an object twice. The program's keys stand as they are, and of one that was said again the last
- * value; ours, where the program uses the same word, are called sonde.WORD. Keys are compared as they will be read:
- * bytes that are no UTF-8 are all U+FFFD then.
+ * A JSON object must not have duplicate keys. The program's keys are kept unchanged; if it set one repeatedly, the last
+ * value counts. Ours are renamed to sonde.WORD if the program uses the same word. Keys are compared as they will be
+ * read, with bytes that are not UTF-8 replaced by U+FFFD.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -15,7 +15,7 @@
 #define OWN_KEY_B 32
 #define REPLACEMENT "\xef\xbf\xbd"
 
-/* `text` of `size_b` bytes up to its first NUL, as a string of valid UTF-8. */
+/* Copies `text` of `size_b` bytes, up to its first NUL, as a string of valid UTF-8. */
 static void read_key(char out[SONDE_CHROME_TEXT_B], const char *text, size_t size_b)
 {
 	char raw[SONDE_CHROME_TEXT_B];
@@ -76,7 +76,7 @@ const char *sonde_chrome_own_name(const struct sonde_chrome_said *said, const ch
 	_Static_assert(SONDE_CHROME_OWN_B >= (SONDE_CHROME_SAID_MAX + 1) * (sizeof OURS - 1) + OWN_KEY_B, "room");
 	char *at = text + SONDE_CHROME_OWN_B - OWN_KEY_B;
 	snprintf(at, OWN_KEY_B, "%s", key);
-	while (is_said(said, at)) { /* each time another of theirs */
+	while (is_said(said, at)) { /* the program uses that key, too */
 		at -= sizeof OURS - 1;
 		memcpy(at, OURS, sizeof OURS - 1);
 	}

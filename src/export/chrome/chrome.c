@@ -1,14 +1,15 @@
 /* chrome.c: trace-event JSON, for Perfetto, Chromium and the Firefox Profiler.
  *
- * Written as the file is read, but for the critical path, which is found before: zones and waits are complete events
- * (X), counters and resources C, marks i; arrows (s, f) from who unlocked to who waited for it; then states of threads,
- * as complete events on tracks of their own, with arrows from who woke them, where that is known; then what
- * devices did, on processes of their own, with arrows (bind_id) from the calls that had them do it; then the critical
- * path; then spans as asynchronous events (b, e) with an arrow (s, f) where one ends in another thread; then what was
- * alive of each heap, as counters; then CPU samples. Zones of a thread that do not nest, which viewers would draw
- * wrongly, become asynchronous events too. Every event has name, cat, pid, tid, ts and args, because some readers want
- * them all. Timestamps are microseconds since the recording began, exact to the nanosecond; baseTimeNanoseconds is that
- * beginning on the wall clock. Only arguments of zones, and spans, are held in memory (marks.h).
+ * Written as the file is read, except for the critical path, which is computed before. The order: zones and waits are
+ * complete events (X), counters and resources C, annotations i, with arrows (s, f) from the thread that unlocked to the
+ * one that waited; then thread states, as complete events on their own tracks, with arrows from the waking thread, if
+ * known; then device activity, in separate processes, with arrows (bind_id) from the calls that submitted it; then the
+ * critical path; then spans as asynchronous events (b, e), with an arrow (s, f) if one ends in another thread; then
+ * live memory of each heap, as counters; then CPU samples. Zones of a thread that do not nest, which viewers would draw
+ * wrongly, become asynchronous events, too. Every event has name, cat, pid, tid, ts and args, because some readers
+ * require all of them. Timestamps are microseconds since the start of the recording, exact to the nanosecond;
+ * baseTimeNanoseconds is that start in wall-clock time. Only spans and the arguments of zones are held in memory
+ * (marks.h).
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -33,7 +34,7 @@ static void put_names(struct sonde_chrome *chrome)
 					      sonde_session_thread(chrome->session, i)->name);
 }
 
-/* Where an imported recording comes from, and what it lacks. */
+/* Origin of an imported recording, and what it lacks. */
 static void put_origin(struct sonde_chrome *chrome)
 {
 	struct sonde_json *json = &chrome->json;
@@ -53,7 +54,7 @@ static void put_origin(struct sonde_chrome *chrome)
 	sonde_json_put_uint(json, "not_closed_in_order", (uint64_t)lacks.cut);
 }
 
-/* What is behind the list of events: what timestamps mean, what it is of, and what could not be shown. */
+/* Writes what follows the list of events: the time base, the origin, and what could not be shown. */
 static void put_tail(struct sonde_chrome *chrome)
 {
 	struct sonde_json *json = &chrome->json;
@@ -95,7 +96,7 @@ static void put_tail(struct sonde_chrome *chrome)
 	sonde_json_end(json);
 }
 
-/* Tracks that stand before others; kinds that are not named come behind spans. */
+/* Tracks written before spans; all other kinds follow them. */
 #define EARLIER \
 	(SONDE_TRACKS_OF(SONDE_TRACK_EVENTS) | SONDE_TRACKS_OF(SONDE_TRACK_STATES) | SONDE_TRACKS_OF(SONDE_TRACK_PATH))
 

@@ -1,12 +1,12 @@
-/* devices.c: what devices did: a process of the viewer a device, whoever uses it, a track a queue, complete
- * events; calls of the host for devices on tracks beside their threads, and arrows from them to what they had a device
- * do.
+/* devices.c: device activity: each device is a process of the viewer (whichever processes use it), each queue a track,
+ * with complete events. Host calls to devices are on tracks next to their threads, with arrows to the activity they
+ * submitted.
  *
- * An arrow is in its two slices, by "bind_id" with "flow_out" or "flow_in", as Chromium's own traces have it and its
- * and Perfetto's viewers draw it: events of its own (s, f), as others' arrows are, would be a third of the file.
- * Numbers of these processes, and of the tracks of calls, are above those that kernels give, and apart from the other
- * tracks'; queues are numbered from 1, since all tracks of a device's process are ours. There may be millions of
- * slices: what repeats in each of them is kept short.
+ * An arrow is part of its two slices, by "bind_id" with "flow_out" or "flow_in", as in Chromium's own traces; its
+ * viewer and Perfetto's draw it. Separate events (s, f), as for other arrows, would take a third of the file. The ids
+ * of these processes, and of the tracks of calls, are above the kernel's and distinct from those of other tracks.
+ * Queues are numbered from 1, since a device's process has no other tracks. There may be millions of slices, so
+ * whatever repeats in each is kept short.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -17,9 +17,9 @@
 #include "session/device_labels.h"
 
 #define DEVICE_LEAST (1u << 23) /* pids are below 2^22 */
-#define CALLS_LEAST (1u << 28)  /* below the path's 2^29 */
+#define CALLS_LEAST (1u << 28)  /* below the critical path's 2^29 */
 
-/* Where a slice is: numbers of the process and the track. */
+/* Process and track numbers of a slice. */
 static struct sonde_chrome_moment moment_of(const struct sonde_chrome *chrome, const struct sonde_device_slice *slice,
 					    uint32_t track)
 {
@@ -31,7 +31,7 @@ static struct sonde_chrome_moment moment_of(const struct sonde_chrome *chrome, c
 					    .time_ns = slice->from_ns};
 }
 
-/* A grid or a block as the three numbers that it is, where it was told. */
+/* Writes a grid or a block as three numbers, if recorded. */
 static void put_sizes(struct sonde_json *json, const char *key, const uint32_t sizes[3])
 {
 	if (!sizes[0])
@@ -43,13 +43,13 @@ static void put_sizes(struct sonde_json *json, const char *key, const uint32_t s
 	sonde_json_end(json);
 }
 
-/* Six of the arguments are these two. */
+/* True for the six scalar arguments that make up the two sizes. */
 static int is_size(const char *key)
 {
 	return !strncmp(key, "grid_", 5) || !strncmp(key, "block_", 6);
 }
 
-/* What a call had devices do has the call's number. */
+/* The activities that a call submitted have the call's number. */
 static void put_arrow(struct sonde_chrome *chrome, const struct sonde_device_slices *slices,
 		      const struct sonde_device_slice *slice)
 {

@@ -1,4 +1,4 @@
-/* event.h: what the files of the chrome format share: the state of an export, and events. */
+/* event.h: shared by the files of the chrome format: the state of an export, and writing events. */
 #ifndef SONDE_EXPORT_CHROME_EVENT_H
 #define SONDE_EXPORT_CHROME_EVENT_H
 
@@ -15,16 +15,16 @@
 
 #define SONDE_CHROME_TEXT_B SONDE_TRACK_TEXT_B
 
-#define SONDE_CHROME_OWN_B 256 /* room for a key of ours */
+#define SONDE_CHROME_OWN_B 256 /* capacity for one of our keys */
 
-enum { SONDE_CHROME_SAID_MAX = 32 }; /* arguments of one zone or span; more are counted as dropped marks */
+enum { SONDE_CHROME_SAID_MAX = 32 }; /* arguments of one zone or span; more are counted as dropped annotations */
 
-/* What the program said of the zone or span that is about to be written. */
+/* Arguments that the program set for the zone or span about to be written. */
 struct sonde_chrome_said {
-	const struct sonde_event_arg *args[SONDE_CHROME_SAID_MAX]; /* the newest first */
+	const struct sonde_event_arg *args[SONDE_CHROME_SAID_MAX]; /* newest first */
 	char keys[SONDE_CHROME_SAID_MAX][SONDE_CHROME_TEXT_B];
 	size_t count, works;
-	double flop, bytes, items; /* of all works */
+	double flop, bytes, items; /* sums over all works */
 };
 
 struct sonde_chrome_calls;
@@ -34,19 +34,19 @@ struct sonde_chrome {
 	struct sonde_session *session;
 	const struct sonde_format_options *options;
 	struct sonde_json json;
-	uint64_t base_ns; /* what timestamps count from */
+	uint64_t base_ns; /* origin of timestamps */
 	struct sonde_marks marks;
 	struct sonde_chrome_said said;
 	struct sonde_nest *nests; /* by thread id */
 	size_t nest_count;
 	struct sonde_chrome_cpu *cpu; /* by process id; NULL until there is a series */
-	uint64_t apart;               /* zones that did not nest: asynchronous, numbered by this */
-	uint64_t unbegun;             /* ends of spans without a begin */
+	uint64_t apart;               /* zones that do not nest become asynchronous events; their number */
+	uint64_t unbegun;             /* span ends without a begin */
 	struct sonde_export_tracks tracks;
 	struct sonde_map numbers; /* kind, owner and sub → number */
 	uint32_t track_counts[SONDE_TRACK_KINDS];
 	uint64_t slice_counts[SONDE_TRACK_KINDS], flow_counts[SONDE_TRACK_KINDS];
-	/* Slices of calls that waited; calls that share one; shorter than what, 0 = none do. */
+	/* Slices of blocking calls; calls that share a slice; calls shorter than this share, 0 = none. */
 	uint64_t wait_slices, waits_shared, waits_least_ns;
 	uint64_t lock_arrows;
 	uint64_t device_slices, device_slices_left_out;
@@ -55,62 +55,62 @@ struct sonde_chrome {
 
 struct sonde_chrome_event {
 	const char *phase, *name, *category;
-	uint32_t thread; /* id; 0 = of the process */
+	uint32_t thread; /* id; 0 = process event */
 	uint32_t process;
-	uint32_t track; /* instead of the thread's number; 0 = that */
-	uint32_t pid;   /* instead of the process's number; 0 = that */
+	uint32_t track; /* number to use instead of the thread's; 0 = the thread's */
+	uint32_t pid;   /* number to use instead of the process's; 0 = the process's */
 	uint64_t time_ns;
 };
 
-/* Opens an event with its six fields but "args": fields of the phase may follow, then sonde_chrome_args(), arguments
- * and sonde_chrome_end(). */
+/* Opens an event with its six fields except "args". Then fields of the phase may follow, then sonde_chrome_args(),
+ * arguments, and sonde_chrome_end(). */
 void sonde_chrome_begin(struct sonde_chrome *chrome, const struct sonde_chrome_event *event);
 void sonde_chrome_args(struct sonde_chrome *chrome);
 void sonde_chrome_end(struct sonde_chrome *chrome);
 
-/* An arrow (s, f) from a moment of one thread to a later one of another, each within a slice of its track; `number` is
- * its own among those of that name. */
+/* An arrow (s, f) from a time in one thread to a later time in another, each within a slice of its track. `number` is
+ * unique among arrows of that name. */
 struct sonde_chrome_moment {
-	uint32_t thread, track; /* as of an event */
+	uint32_t thread, track; /* as in an event */
 	uint64_t time_ns;
-	uint32_t pid; /* the same */
+	uint32_t pid; /* as in an event */
 };
 void sonde_chrome_arrow(struct sonde_chrome *chrome, const char *name, uint64_t number,
 			const struct sonde_chrome_moment *from, const struct sonde_chrome_moment *to);
 
-/* Nanoseconds as microseconds with three decimals, exactly. */
+/* Writes nanoseconds as microseconds with three decimals, exactly. */
 void sonde_chrome_micros(struct sonde_chrome *chrome, const char *key, uint64_t ns);
 void sonde_chrome_micros_value(struct sonde_chrome *chrome, int64_t ns);
 
-/* What the process or track of an event is called: "process_name", "thread_name". */
+/* Names the process or track of an event: "process_name", "thread_name". */
 void sonde_chrome_metadata(struct sonde_chrome *chrome, const char *what, struct sonde_chrome_event event,
 			   const char *name);
 
-/* A site's name; "(unnamed)" where it has none. */
+/* Name of a site; "(unnamed)" if it has none. */
 const char *sonde_chrome_site(const struct sonde_chrome *chrome, uint32_t site);
 
-/* Takes note of what an ARG or WORK event says, the newest first, for the arguments that are written next; counts in
- * `dropped` what has no room. */
+/* Collects an ARG or WORK event, newest first, as an argument of the zone or span written next. Counts events that do
+ * not fit in `dropped`. */
 void sonde_chrome_say(struct sonde_chrome_said *said, size_t *dropped, const struct sonde_event *event);
-/* A key of ours beside these arguments; "sonde.KEY" where the program uses the same. Lies in `text`. */
+/* One of our keys among these arguments: "sonde.KEY" if the program uses the same key. The result is in `text`. */
 const char *sonde_chrome_own_name(const struct sonde_chrome_said *said, const char *key, char text[SONDE_CHROME_OWN_B]);
-/* A key of ours in these arguments; "sonde.KEY" where the program uses the same. */
+/* Writes one of our keys, as "sonde.KEY" if the program uses the same key. */
 void sonde_chrome_own_key(struct sonde_chrome *chrome, const char *key);
-/* Writes what was said, behind what is ours. */
+/* Writes the collected arguments, after ours. */
 void sonde_chrome_put_said(struct sonde_chrome *chrome);
 
 int sonde_chrome_zones(struct sonde_chrome *chrome, const struct sonde_batch *batch);
 void sonde_chrome_spans(struct sonde_chrome *chrome);
 
-/* What was read again and again of processes and of the machine, as counters. */
+/* Time series of processes and the system, as counters. */
 int sonde_chrome_series(struct sonde_chrome *chrome, const struct sonde_batch *batch);
 
-/* Calls that waited: read once before all batches, to see how many there are. */
+/* Blocking calls: _begin reads them once to count them, before any batch is written. */
 int sonde_chrome_waits_begin(struct sonde_chrome *chrome);
 void sonde_chrome_waits(struct sonde_chrome *chrome, const struct sonde_batch *batch);
 void sonde_chrome_waits_end(struct sonde_chrome *chrome);
 void sonde_chrome_waits_fini(struct sonde_chrome *chrome);
-/* What a call waited for, as argument "object", where it has a name or an address. */
+/* Writes the object of a call as argument "object", if it has a name or an address. */
 void sonde_chrome_object(struct sonde_chrome *chrome, uint32_t object);
 /* Writes an event of a track; `context` is the struct sonde_chrome. */
 int sonde_chrome_track(void *context, const struct sonde_track_event *event);
@@ -119,7 +119,7 @@ int sonde_chrome_has_machine(const struct sonde_chrome *chrome);
 /* CPU samples as V8's "Profile" and "ProfileChunk" events, which Chromium's, Firefox's and Perfetto's viewers read. */
 int sonde_chrome_samples(struct sonde_chrome *chrome);
 
-/* What devices did, and the host for them. */
+/* Device activity, and host calls to devices. */
 int sonde_chrome_devices(struct sonde_chrome *chrome);
 
 #endif

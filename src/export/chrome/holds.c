@@ -1,9 +1,10 @@
-/* holds.c: when locks were given up, and arrows from there to who got them.
+/* holds.c: when locks were released, and arrows from there to the threads that acquired them.
  *
- * Hooks stamp the end of a hold before they unlock, and the end of a wait after they have locked. So who let a waiter
- * go is who gave up that lock last before its wait was over, if that was after it began to wait; an arrow has two ends
- * in slices: "unlock", which takes no time, and the waiter's call. Calls that share slices have none, which bounds
- * them. Where calls were lost, or could not be read, the last holder may be one that nobody saw: then there are none.
+ * Hooks record the end of a hold before unlocking, and the end of a wait after locking. A waiter was therefore
+ * unblocked by the last release of that lock before its wait ended, if that came after it began to wait. An arrow has
+ * slices at both ends: a zero-length "unlock" and the waiter's call. Calls that share slices have no arrows, which
+ * bounds the number of arrows. If calls were lost or are unreadable, the last holder may be an unrecorded one, so there
+ * are no arrows.
  */
 #include "export/chrome/holds.h"
 
@@ -15,7 +16,7 @@
 #include "util/error.h"
 #include "util/search.h"
 
-/* Whether all calls on a lock are there. */
+/* True if all calls on a lock were recorded. */
 static int is_whole(const struct sonde_session *session, uint32_t id)
 {
 	const struct sonde_object *object = sonde_session_object(session, id);
@@ -30,7 +31,7 @@ static int is_whole(const struct sonde_session *session, uint32_t id)
 int sonde_chrome_holds_add(struct sonde_chrome_holds *holds, const struct sonde_batch *batch, size_t i)
 {
 	if (sonde_wait_row(batch->waits.kind[i])->group != SONDE_WAIT_GROUP_HELD || !batch->waits.object[i] ||
-	    !batch->waits.dur_ns[i]) /* who posted or signalled held nothing */
+	    !batch->waits.dur_ns[i]) /* a post or a signal is not a hold */
 		return 0;
 	if (SONDE_ARRAY_RESERVE(holds->rows, holds->cap, holds->count + 1))
 		return sonde_error(ENOMEM, "out of memory for %zu holds of locks", holds->count + 1);
@@ -61,7 +62,7 @@ void sonde_chrome_holds_fini(struct sonde_chrome_holds *holds)
 	*holds = (struct sonde_chrome_holds){0};
 }
 
-/* The last hold of a lock that was over by then; NULL = none is known. */
+/* The last hold of a lock that ended by that time; NULL = none known. */
 static struct sonde_chrome_hold *last_until(const struct sonde_chrome_holds *holds, uint32_t object, uint64_t time_ns)
 {
 	size_t next = SONDE_SEARCH(i, 0, holds->count,
@@ -110,7 +111,7 @@ void sonde_chrome_holds_arrow(struct sonde_chrome *chrome, struct sonde_chrome_h
 		put_unlock(chrome, hold);
 	hold->is_put = 1;
 	struct sonde_chrome_moment from = {.thread = hold->thread, .time_ns = hold->end_ns};
-	/* A slice ends before its end. */
+	/* The end of a slice is exclusive. */
 	struct sonde_chrome_moment to = {.thread = waiter,
 					 .time_ns = end_ns - 1 > hold->end_ns ? end_ns - 1 : hold->end_ns};
 	sonde_chrome_arrow(chrome, "unlock", ++chrome->lock_arrows, &from, &to);

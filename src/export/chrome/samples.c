@@ -1,9 +1,9 @@
-/* samples.c: CPU samples as V8 writes them: a "Profile" event for each thread, then a "ProfileChunk" for each
- * batch with the stack nodes that are new, the samples, and the time between them.
+/* samples.c: CPU samples in V8's format: a "Profile" event for each thread, then a "ProfileChunk" for each batch with
+ * the new stack nodes, the samples, and the time deltas between them.
  *
- * A node is a function under a parent. Its id is unique in the whole file, though V8's are so in a profile only,
- * because readers have relied on that. The ids of a trie node's lines follow one another from the outermost inwards, so
- * one number per (thread, trie node) is remembered: the innermost's.
+ * A node is a function under a parent. V8's node ids are unique only within a profile; ours are unique in the whole
+ * file, because readers have relied on that. The ids of the lines of a trie node are consecutive from the outermost
+ * inwards, so one id per (thread, trie node) is stored: the innermost's.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -22,8 +22,8 @@ struct samples {
 	uint32_t last_id;
 	uint64_t *last_ns; /* by thread id: time of its last sample; 0 = none yet */
 	size_t thread_count;
-	struct sonde_stack_path path; /* to one that has an id */
-	uint32_t *order;              /* samples of a batch by thread */
+	struct sonde_stack_path path; /* from a node up to one that has an id */
+	uint32_t *order;              /* the samples of a batch, sorted by thread */
 	uint32_t *ids;
 	size_t batch_cap;
 };
@@ -53,7 +53,7 @@ static void put_node(struct samples *samples, uint32_t parent, uint32_t function
 	sonde_json_end(json);
 }
 
-/* The lines of a trie node, the outermost first. */
+/* Writes the lines of a trie node, outermost first. */
 static void put_frame(struct samples *samples, uint32_t parent, uint32_t node_id)
 {
 	const struct sonde_session *session = samples->chrome->session;
@@ -75,7 +75,7 @@ static int remember(struct samples *samples, uint64_t key)
 								     : 0;
 }
 
-/* Where the ids of a thread's nodes are. */
+/* Look-up of the ids of a thread's nodes. */
 struct known {
 	const struct sonde_map *nodes;
 	uint32_t thread;
@@ -87,7 +87,7 @@ static uint32_t find(const void *context, uint32_t node)
 	return sonde_map_find(known->nodes, key_of(known->thread, node, 0), NULL, NULL);
 }
 
-/* The id of a stack in this thread's profile; writes the nodes that are new. 0 on error. */
+/* The id of a stack in the thread's profile; writes new nodes. 0 on error. */
 static uint32_t stack_id(struct samples *samples, uint32_t thread, uint32_t node, uint32_t kernel, int *error)
 {
 	const struct known known = {&samples->nodes, thread};
@@ -138,7 +138,7 @@ static void put_profile(struct samples *samples, uint32_t thread, uint64_t time_
 	samples->last_ns[thread] = time_ns;
 }
 
-/* The samples order[0 … count − 1], all of one thread. */
+/* Writes the samples order[0 … count − 1], all of one thread. */
 static int put_chunk(struct samples *samples, const struct sonde_batch *batch, const uint32_t *order, size_t count)
 {
 	struct sonde_json *json = &samples->chrome->json;
@@ -172,7 +172,7 @@ static int put_chunk(struct samples *samples, const struct sonde_batch *batch, c
 		samples->last_ns[thread] = batch->samples.time_ns[order[i]];
 	}
 	sonde_json_end(json);
-	sonde_json_key(json, "cpuNanoseconds"); /* what each sample stands for; readers pass over it */
+	sonde_json_key(json, "cpuNanoseconds"); /* weight of each sample; other readers ignore it */
 	sonde_json_array(json);
 	for (size_t i = 0; i < count; i++)
 		sonde_json_uint(json, batch->samples.weight_ns[order[i]]);

@@ -1,9 +1,8 @@
-/* series.c: what processes and the machine used, as counters: "cpu %" (100 = one CPU), user code and kernel
- * apart, "memory.rss" and "threads" of each process, and of the machine, which is process 0, what is left of memory,
- * and load.
+/* series.c: resource usage as counters: "cpu %" (100 = one CPU), split into user and kernel, "memory.rss" and "threads"
+ * of each process; and available memory and load of the system, shown as process 0.
  *
- * CPU time is a total: a counter is what it rose by between two points, at the second of them. User and system time are
- * read together, and so are points of one time.
+ * CPU time is cumulative: a counter is its increase between two points, stamped with the time of the second. User and
+ * system time are sampled together, so points of both have the same time.
  */
 #include "export/chrome/event.h"
 
@@ -14,15 +13,15 @@
 #include "format/metric.h"
 #include "util/error.h"
 
-/* The CPU time of a process up to a point. */
+/* CPU time of a process at a point. */
 struct sonde_chrome_cpu {
-	uint64_t time_ns, user_at_ns; /* of both; of the user time that waits for its system time. 0 = none */
+	uint64_t time_ns, user_at_ns; /* of both; of a user value whose system value is missing. 0 = none */
 	int64_t user_ns, system_ns, user_now_ns;
 };
 
 static const struct {
 	enum sonde_metric metric;
-	const char *unit; /* its key */
+	const char *unit; /* the counter's key */
 	double scale;
 } gauges[] = {
     {SONDE_METRIC_MEMORY_RSS, "bytes", 1},
@@ -80,7 +79,7 @@ static int is_cpu(const char *name)
 	       !strcmp(name, sonde_metric_row(SONDE_METRIC_CPU_SYSTEM)->name);
 }
 
-/* What is of threads belongs to them. */
+/* Per-thread series belong to their threads. */
 int sonde_chrome_series(struct sonde_chrome *chrome, const struct sonde_batch *batch)
 {
 	size_t processes = sonde_session_process_count(chrome->session);

@@ -5,7 +5,7 @@
 
 struct span {
 	const struct sonde_mark *begin, *end; /* end NULL: still open at the end of the recording */
-	size_t between;                       /* marks after `begin` that are its arguments */
+	size_t between;                       /* number of annotations after `begin` that are its arguments */
 	char id[64];
 };
 
@@ -45,8 +45,8 @@ static void put_span(struct sonde_chrome *chrome, const struct span *span)
 	put_edge(chrome, span, "f", 1);
 }
 
-/* Marks of one id are in order of time: a begin, what is said about it, an end; and the same again when the id is used
- * again. Ids in the file count the spans, because a process's ids say nothing in another. */
+/* Annotations of one id are in time order: a begin, its arguments, an end; the id may then be reused. Ids in the file
+ * are sequence numbers of the spans, because ids are unique only within a process. */
 void sonde_chrome_spans(struct sonde_chrome *chrome)
 {
 	const struct sonde_marks *marks = &chrome->marks;

@@ -1,8 +1,8 @@
-/* tracks.c: the stream of tracks (tracks/tracks.h) as trace events: slices are complete events (X), instants i,
- * counters C, and a flow is an arrow (s, f).
+/* tracks.c: writes the stream of tracks (tracks/tracks.h) as trace events: slices as complete events (X), instants i,
+ * counters C, and a flow as an arrow (s, f).
  *
- * A track without a thread's own number is a thread of the viewer with a number above those that kernels give, since
- * its slices would not nest with zones and calls. A counter is its process's.
+ * A track that must not be merged with its thread's, because its slices would not nest with zones and calls, becomes a
+ * thread of the viewer with a number above the kernel's. A counter belongs to its process.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -12,13 +12,13 @@
 #include "export/chrome/event.h"
 #include "util/error.h"
 
-/* Numbers of tracks: pids are below 2^22, devices' processes begin at 2^23, their calls at 2^28. */
+/* Track numbers: pids are below 2^22; processes of devices start at 2^23, tracks of device calls at 2^28. */
 enum { OTHERS_LEAST = 1 << 27, PATH_LEAST = 1 << 29, STATES_LEAST = 1 << 30 };
 
 static const struct place {
 	uint32_t least;
-	uint8_t is_by_thread; /* least + thread id; else in the order in which they come */
-	uint8_t is_first;     /* above all others */
+	uint8_t is_by_thread; /* numbered `least` + thread id; otherwise in order of appearance */
+	uint8_t is_first;     /* shown above all other tracks */
 } places[SONDE_TRACK_KINDS] = {[SONDE_TRACK_STATES] = {STATES_LEAST, 1, 0}, [SONDE_TRACK_PATH] = {PATH_LEAST, 0, 1}};
 
 static struct sonde_chrome_event event_of(const struct sonde_track_event *event, uint32_t number)
@@ -54,7 +54,7 @@ static void put_name(struct sonde_chrome *chrome, const struct sonde_track *trac
 	sonde_chrome_end(chrome);
 }
 
-/* The number of a track, named when it is the first time; 0: out of memory. */
+/* The number of a track, named on first use; 0 = out of memory. */
 static uint32_t number_of(struct sonde_chrome *chrome, const struct sonde_track_event *event)
 {
 	const struct sonde_track *track = &event->track;
@@ -86,7 +86,7 @@ static void put_arg(struct sonde_json *json, const struct sonde_track_arg *arg)
 		sonde_json_uint(json, arg->number);
 }
 
-/* Flows begin on tracks of the same kind, which have numbers by thread. */
+/* Flows begin on tracks of the same kind, which are numbered by thread. */
 static void put_flow(struct sonde_chrome *chrome, const struct sonde_track_event *event, uint32_t number)
 {
 	const struct sonde_track_flow *flow = &event->flow;
@@ -115,7 +115,7 @@ int sonde_chrome_track(void *context, const struct sonde_track_event *event)
 	if (event->form == SONDE_TRACK_INSTANT)
 		sonde_json_put_text(&chrome->json, "s", "t");
 	else if (!is_slice && thread)
-		sonde_json_put_uint(&chrome->json, "id", thread->tid); /* counters of one name are told apart by this */
+		sonde_json_put_uint(&chrome->json, "id", thread->tid); /* distinguishes counters of the same name */
 	sonde_chrome_args(chrome);
 	for (size_t i = 0; i < event->arg_count; i++)
 		put_arg(&chrome->json, &event->args[i]);

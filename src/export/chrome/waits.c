@@ -1,14 +1,14 @@
-/* waits.c: calls that waited, as complete events on their threads: "mutex", "read".
+/* waits.c: blocking calls, as complete events on their threads: "mutex", "read".
  *
- * They are written as they come: a thread is in one call at a time, or in one that a signal's handler makes within
- * another, and zones begin and end outside of them or within, so that they nest. What is asked for of the recording's
- * time cuts them, as it cuts weights: their sum is the flame graph's. A lock that was held while others waited is no
- * waiting of its thread, and would overlap what it waits for meanwhile.
+ * They are written as they come. A thread is in one call at a time, or in a nested one made by a signal handler, and
+ * zones are either inside or outside of calls, so everything nests. Calls are clipped to the selected time, as weights
+ * are, so their sum is that of the flame graph. The time for which a lock was held while others waited is not a wait of
+ * its thread, and would overlap that thread's own waits.
  *
- * A million calls would be a file of 160 MB. Where there are many, a first reading counts durations, and short ones
- * share slices, "calls", as states do (tracks/share.h), with the time of each kind and the bytes that they add up to.
- * Calls of a thread come in the order of their ends, but for what a signal's handler did: a shared slice ends where a
- * longer call begins that was under way, so that they nest; the sums are of all its calls.
+ * A million calls would make a file of 160 MB. If there are many, a first pass counts durations, and short calls share
+ * slices named "calls", as states do (tracks/share.h), with the sums of their time by kind and of their bytes. Calls of
+ * a thread come in the order of their ends, except those of signal handlers. A shared slice therefore ends where a
+ * longer call that was in progress begins, so that slices nest; its sums still include all of its calls.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -20,17 +20,17 @@
 #include "export/stack/stacks.h"
 #include "util/error.h"
 
-/* A call, cut to what is wanted. */
+/* A call, clipped to the selection. */
 struct call {
 	uint64_t from_ns, to_ns;
 	uint32_t thread;
 	const struct sonde_wait_row *row;
 };
 
-/* Of a thread: all of its calls while they are counted, then neighbours that share a slice. */
+/* Per thread: first the sums over all of its calls, later the calls that share the current slice. */
 struct shared {
 	uint64_t from_ns, to_ns, calls, bytes, looks;
-	uint64_t long_to_ns; /* of the latest call that has its own slice */
+	uint64_t long_to_ns; /* end of the latest call with its own slice */
 	uint64_t ns[SONDE_WAIT_KINDS];
 };
 
@@ -42,7 +42,7 @@ struct sonde_chrome_calls {
 	struct sonde_chrome_holds holds;
 };
 
-/* None is not said of calls that move none, like open(). */
+/* Omitted for calls that transfer no data, such as open(). */
 static void put_bytes(struct sonde_chrome *chrome, uint32_t kind, uint64_t amount)
 {
 	int moves = kind == SONDE_WAIT_READ || kind == SONDE_WAIT_WRITE || kind == SONDE_WAIT_SEND ||
@@ -60,7 +60,7 @@ static void put_holder(struct sonde_chrome *chrome, uint32_t id)
 	sonde_json_put_uint(&chrome->json, "held_by_tid", thread->tid);
 }
 
-/* 0: not wanted, or nothing that a thread waits in. */
+/* 0: not selected, or not a call that a thread waits in. */
 static int take(const struct sonde_chrome_calls *calls, const struct sonde_batch *batch, size_t i, struct call *out)
 {
 	uint64_t start_ns = batch->waits.start_ns[i], dur_ns = batch->waits.dur_ns[i];
@@ -90,7 +90,7 @@ static void put_call(struct sonde_chrome *chrome, const struct call *call, const
 	begin_slice(chrome, call->row->name, call->thread, call->from_ns, call->to_ns);
 	sonde_json_put_text(&chrome->json, "kind", call->row->name);
 	sonde_chrome_object(chrome, batch->waits.object[i]);
-	if (batch->waits.status[i] & SONDE_WAIT_SAMPLED) /* what was found so often from outside */
+	if (batch->waits.status[i] & SONDE_WAIT_SAMPLED) /* the number of times it was sampled from outside */
 		sonde_json_put_uint(&chrome->json, "sampled_looks", batch->waits.amount[i]);
 	else
 		put_bytes(chrome, batch->waits.kind[i], batch->waits.amount[i]);
@@ -124,7 +124,7 @@ static void end_shared(struct sonde_chrome *chrome, uint32_t thread)
 	*shared = (struct shared){.long_to_ns = shared->long_to_ns};
 }
 
-/* A call with a slice of its own comes: what was put together before it is over. */
+/* Called before a call with its own slice is written: ends the shared slice. */
 static void pass_long(struct sonde_chrome *chrome, const struct call *call)
 {
 	struct shared *shared = &chrome->calls->shared[call->thread];
@@ -155,7 +155,7 @@ static void share(struct sonde_chrome *chrome, const struct call *call, const st
 		shared->bytes += batch->waits.amount[i];
 }
 
-/* --- all of them ------------------------------------------------------------------------------------------------- */
+/* --- all calls --------------------------------------------------------------------------------------------------- */
 
 static int count(struct sonde_chrome_calls *calls, const struct sonde_batch *batch)
 {

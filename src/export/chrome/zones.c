@@ -1,4 +1,4 @@
-/* zones.c: zones as complete events, with all that was said about them as arguments. */
+/* zones.c: zones as complete events, with their arguments. */
 #include "export/chrome/event.h"
 
 #include <inttypes.h>
@@ -8,7 +8,7 @@ struct zone {
 	uint64_t start_ns, dur_ns, self_ns;
 	int unfinished;
 	int wanted;
-	char name[SONDE_CHROME_TEXT_B]; /* given at run time; "" = the site's */
+	char name[SONDE_CHROME_TEXT_B]; /* name given at run time; "" = the site's */
 };
 
 static void take_marks(struct sonde_chrome *chrome, struct zone *zone)
@@ -68,7 +68,7 @@ static void put_apart(struct sonde_chrome *chrome, const struct zone *zone, stru
 	sonde_chrome_end(chrome);
 }
 
-/* Whether zones nest is asked of all, wanted or not: one that is left out is around others all the same. */
+/* Zones that are not selected are also checked for nesting, because they still enclose others. */
 static int put_zone(struct sonde_chrome *chrome, struct zone *zone, uint32_t depth)
 {
 	zone->wanted = sonde_selection_takes(&chrome->options->selection, zone->start_ns, zone->thread);

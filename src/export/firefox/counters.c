@@ -1,4 +1,4 @@
-/* counters.c: what processes held of memory, as counters (firefox/rows.h). */
+/* counters.c: memory of processes, as counters (firefox/rows.h). */
 #include "export/firefox/rows.h"
 
 #include <errno.h>
@@ -58,10 +58,10 @@ int sonde_firefox_points(struct sonde_firefox *firefox)
 	return error ? error : rc;
 }
 
-/* --- written --------------------------------------------------------------------------------------------------------
+/* --- output ---------------------------------------------------------------------------------------------------------
  */
 
-/* The number, among those that are written, of a process's first thread; −1 = none is. */
+/* Index among the written threads of a process's first thread; −1 = none. */
 static int64_t thread_of(const struct sonde_firefox *firefox, uint32_t process)
 {
 	int64_t number = 0;
@@ -75,7 +75,7 @@ static int64_t thread_of(const struct sonde_firefox *firefox, uint32_t process)
 	return -1;
 }
 
-/* Points of this format are changes; the first is from nothing. */
+/* In this format, points are changes; the first is from 0. */
 static void put_points(struct sonde_json *json, const struct sonde_firefox *firefox, uint32_t counter)
 {
 	const struct sonde_spool_row *rows = firefox->points.rows + firefox->points.begins[counter];

@@ -1,8 +1,8 @@
-/* devices.c: what devices did, as markers of the firefox format: a thread for each queue of a device, below the
- * process whose queue it is; calls of the host for devices are markers of the threads that made them.
+/* devices.c: device activity as markers of the firefox format: each queue of a device is a thread below the process
+ * that owns the queue; host calls to devices are markers of their threads.
  *
- * Markers may overlap, so a queue needs no lanes. The format has no arrows: a marker says who asked for it and when,
- * and the correlation that it shares with the call.
+ * Markers may overlap, so a queue needs no lanes. The format has no arrows: a marker names the submitting thread and
+ * the time, and shares a correlation with the call.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -14,7 +14,7 @@
 
 /* --- markers ------------------------------------------------------------------------------------------------------ */
 
-/* "64 × 2": dimensions behind the last that is more than one are left out; nothing where none was told. */
+/* "64 × 2": trailing dimensions of 1 are left out; nothing if not recorded. */
 static void put_sizes(struct sonde_json *json, const char *key, const uint32_t sizes[3])
 {
 	char text[48];

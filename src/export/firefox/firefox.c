@@ -1,11 +1,10 @@
 /* firefox.c: the Firefox Profiler's processed profile, which its viewer opens and profiler-cli reads.
  *
- * Version 48 of that format: newer readers know how to bring it up to date, and nothing in it is a guess. A thread has
- * its samples, weighed by the CPU time that each stands for, and markers (firefox/markers.c); a process has what it
- * held of memory as counters, which are changes in this format. Rows of a thread are columns there, and come mixed
- * here: so they are gathered first, in nameless files (spool.h). What the format has no place for, thread states and
- * counters other than of memory, is left out: the chrome and perfetto formats have them. Times are ms since the
- * recording began.
+ * Version 48 of the format: newer readers can upgrade it, and no field had to be guessed. A thread has samples,
+ * weighted by their CPU time, and markers (firefox/markers.c); a process has its memory as counters, which are changes
+ * in this format. The format stores the rows of each thread as columns, but events come interleaved, so they are first
+ * collected in unnamed files (spool.h). What the format cannot represent, such as thread states and counters other than
+ * of memory, is left out: the chrome and perfetto formats have it. Times are in ms since the start of the recording.
  */
 #include <stdlib.h>
 
@@ -16,7 +15,7 @@
 
 enum { VERSION = 48, GECKO_VERSION = 29 };
 
-/* --- gathering ---------------------------------------------------------------------------------------------------- */
+/* --- collecting --------------------------------------------------------------------------------------------------- */
 
 static int gather_samples(struct sonde_firefox *firefox)
 {
@@ -68,7 +67,7 @@ static void put_categories(struct sonde_json *json)
 	sonde_json_end(json);
 }
 
-/* What could not be shown, in the viewer's box about the profile. */
+/* Lists what could not be shown, in the viewer's box about the profile. */
 static void put_extra(const struct sonde_firefox *firefox, struct sonde_json *json)
 {
 	const struct sonde_lacks lacks = sonde_lacks_of(firefox->session);
@@ -162,7 +161,7 @@ static void put_meta(const struct sonde_firefox *firefox, struct sonde_json *jso
 	sonde_json_end(json);
 }
 
-/* All modules, so that their numbers are their ids − 1. */
+/* Lists all modules, so that their index is their id − 1. */
 static void put_libraries(const struct sonde_firefox *firefox, struct sonde_json *json)
 {
 	sonde_json_key(json, "libs");
@@ -212,7 +211,7 @@ static int put_document(struct sonde_firefox *firefox)
 	return 0;
 }
 
-/* Tracks that are gathered before, and states, which are left out. */
+/* Kinds of tracks that are collected earlier, and states, which are left out. */
 #define EARLIER \
 	(SONDE_TRACKS_OF(SONDE_TRACK_EVENTS) | SONDE_TRACKS_OF(SONDE_TRACK_STATES) | SONDE_TRACKS_OF(SONDE_TRACK_PATH))
 
@@ -220,7 +219,7 @@ static int gather(struct sonde_firefox *firefox)
 {
 	static const struct {
 		int (*gather)(struct sonde_firefox *);
-		uint32_t kinds; /* of tracks, instead */
+		uint32_t kinds; /* kinds of tracks to collect, if `put` is NULL */
 	} parts[] = {{gather_samples, 0},        {sonde_firefox_markers, 0},
 		     {sonde_firefox_calls, 0},   {NULL, SONDE_TRACKS_OF(SONDE_TRACK_PATH)},
 		     {sonde_firefox_devices, 0}, {NULL, SONDE_TRACKS_ALL & ~EARLIER},

@@ -1,7 +1,7 @@
-/* markers.c: zones, spans, marks and calls that waited, as markers of the firefox format.
+/* markers.c: zones, spans, annotations and blocking calls, as markers of the firefox format.
  *
- * A marker's data is an object of a type whose fields the profile's schema names. What the program said of a zone is
- * one field, since its keys are the program's.
+ * The data of a marker is an object of a type whose fields the profile's schema lists. Arguments that the program set
+ * are a single field, since their keys are arbitrary.
  */
 #include <errno.h>
 #include <inttypes.h>

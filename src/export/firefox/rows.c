@@ -11,7 +11,7 @@ void sonde_firefox_ms(struct sonde_json *json, uint64_t ns)
 	sonde_json_raw(json, text);
 }
 
-/* What was before the beginning, like a process's start, is 0. */
+/* Times before the start, such as that of a process, become 0. */
 uint64_t sonde_firefox_after(const struct sonde_firefox *firefox, uint64_t time_ns)
 {
 	uint64_t start_ns = sonde_session_head(firefox->session)->start_mono_ns;

@@ -1,5 +1,5 @@
-/* rows.h: what the files of the firefox format share: samples, markers and points of counters, which are gathered
- * from the whole recording before the first thread is written. */
+/* rows.h: shared by the files of the firefox format: samples, markers and counter points, which are collected from the
+ * whole recording before the first thread is written. */
 #ifndef SONDE_EXPORT_FIREFOX_ROWS_H
 #define SONDE_EXPORT_FIREFOX_ROWS_H
 
@@ -25,13 +25,13 @@ enum sonde_firefox_category {
 	SONDE_FIREFOX_DEVICE,
 };
 
-enum { SONDE_FIREFOX_COUNTERS_SPARE = 64 }; /* counters of tracks beside those of heaps */
+enum { SONDE_FIREFOX_COUNTERS_SPARE = 64 }; /* maximum number of counters of tracks besides those of heaps */
 
 /* A counter of a process. */
 struct sonde_firefox_counter {
 	const char *name;
 	uint32_t process;
-	uint32_t thread, sub; /* of a track */
+	uint32_t thread, sub; /* key of a track */
 	enum sonde_track_kind kind;
 };
 
@@ -40,9 +40,10 @@ struct sonde_firefox {
 	const struct sonde_format_options *options;
 	struct sonde_json json;
 	int error;
-	struct sonde_spool samples; /* by thread; value: what it stands for; name: stack; kind: its leaf */
-	struct sonde_spool markers; /* by thread, behind them by queue of a device; value: the end, 0 = a moment; name:
-				       in `names`; kind: category */
+	struct sonde_spool samples; /* by thread; value: weight; name: stack; kind: leaf of the stack */
+	/* by thread, followed by queue of a device; value: end time, 0 = instant; name: index into `names`; kind:
+	 * category */
+	struct sonde_spool markers;
 	struct sonde_spool points;  /* by counter; value: bytes */
 	struct sonde_intern names, counter_names;
 	struct sonde_firefox_counter *counters;
@@ -51,21 +52,21 @@ struct sonde_firefox {
 	struct sonde_export_tracks tracks;
 	struct sonde_chrome_said said;
 	uint64_t calls_left, calls_left_ns, calls_least_ns, devices_left;
-	uint64_t not_shown[SONDE_TRACK_KINDS]; /* of no thread that is written */
+	uint64_t not_shown[SONDE_TRACK_KINDS]; /* number of events whose thread is not written */
 };
 
-/* A time or duration as ms with six decimals, exactly; times count from the recording's beginning. */
+/* Writes a time or duration as ms with six decimals, exactly; times count from the start of the recording. */
 void sonde_firefox_ms(struct sonde_json *json, uint64_t ns);
 uint64_t sonde_firefox_after(const struct sonde_firefox *firefox, uint64_t time_ns);
 
-/* Whether a thread is among those that are written. Thread 0 has what is of none that is known. */
+/* True if a thread is written. Thread 0 stands for unknown threads. */
 static inline int sonde_firefox_has(const struct sonde_firefox *firefox, uint32_t thread)
 {
 	return thread <= sonde_session_thread_count(firefox->session) &&
 	       (!firefox->options->selection.thread || firefox->options->selection.thread[thread]);
 }
 
-/* A queue's group in `markers`, and how many groups there are in all. */
+/* A queue's group in `markers`; the total number of groups. */
 static inline uint32_t sonde_firefox_queue_group(const struct sonde_firefox *firefox, uint32_t queue)
 {
 	return (uint32_t)sonde_session_thread_count(firefox->session) + queue;
@@ -76,8 +77,8 @@ static inline uint32_t sonde_firefox_groups(const struct sonde_firefox *firefox)
 	return sonde_firefox_queue_group(firefox, (uint32_t)sonde_session_queue_count(firefox->session)) + 1;
 }
 
-/* One marker: begun with the fields that its type has (sonde_firefox_schema), of a group of `markers`; then `json`
- * takes its data. to_ns 0: a moment. */
+/* A marker of a group of `markers`. _begin writes the fields of its type (sonde_firefox_schema); then `json` takes its
+ * data. to_ns 0: an instant. */
 struct sonde_firefox_marker {
 	struct sonde_firefox *firefox;
 	struct sonde_spool_row row;
@@ -91,16 +92,16 @@ void sonde_firefox_end(struct sonde_firefox_marker *marker, enum sonde_firefox_c
 /* Fill the spools. */
 int sonde_firefox_markers(struct sonde_firefox *firefox);
 int sonde_firefox_calls(struct sonde_firefox *firefox);
-/* Gathers an event of a track; `context` is the struct sonde_firefox. */
+/* Collects an event of a track; `context` is the struct sonde_firefox. */
 int sonde_firefox_track(void *context, const struct sonde_track_event *event);
 int sonde_firefox_points(struct sonde_firefox *firefox);
 int sonde_firefox_devices(struct sonde_firefox *firefox);
 
-/* A counter more, the last of firefox->counters; and a point of one. Both set or return the error. */
+/* Adds a counter at the end of firefox->counters; adds a point to one. Both set and return the error. */
 int sonde_firefox_counter(struct sonde_firefox *firefox, const char *name, uint32_t process);
 int sonde_firefox_point(struct sonde_firefox *firefox, uint32_t counter, uint64_t time_ns, uint64_t value);
 
-/* How many counters tracks may have, and how many there are in all. */
+/* Maximum number of counters of tracks; and of all counters. */
 static inline size_t sonde_firefox_track_counters(const struct sonde_firefox *firefox)
 {
 	return sonde_session_heap_count(firefox->session) + SONDE_FIREFOX_COUNTERS_SPARE;
@@ -111,16 +112,16 @@ static inline size_t sonde_firefox_counters_max(const struct sonde_firefox *fire
 	return sonde_firefox_track_counters(firefox) + sonde_session_series_count(firefox->session);
 }
 
-/* All counters. */
+/* Writes all counters. */
 void sonde_firefox_counters(const struct sonde_firefox *firefox, struct sonde_json *json);
 
-/* What fields the markers' data have. */
+/* Writes the schema of the markers' data. */
 void sonde_firefox_schema(struct sonde_json *json);
 int sonde_firefox_has_field(const char *type, const char *key);
 
-/* A thread, with all its tables. */
+/* Writes a thread with all its tables. */
 int sonde_firefox_thread(struct sonde_firefox *firefox, const struct sonde_thread *thread);
-/* Queues of devices in which something ran, each as a thread of its process. */
+/* Writes the queues of devices with activity, each as a thread of its process. */
 int sonde_firefox_queues(struct sonde_firefox *firefox);
 
 #endif

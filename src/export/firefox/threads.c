@@ -1,8 +1,8 @@
-/* threads.c: a thread of the firefox format, with the tables that its samples and markers lead to.
+/* threads.c: a thread of the firefox format, with the tables that its samples and markers refer to.
  *
- * Tables are columns, whose rows are numbered as its samples meet them: a stack is a frame below another stack, a frame
- * a line of code in a function, a function one of a module. All are the thread's own, so they are made for one thread
- * after the other, in memory that grows with its distinct stacks.
+ * Tables are stored by column, and rows are numbered as samples first use them: a stack is a frame below another stack,
+ * a frame a line in a function, a function belongs to a module. Tables belong to the thread, so they are built for one
+ * thread at a time, in memory that grows with its distinct stacks.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -18,19 +18,19 @@
 enum { RESOURCE_LIBRARY = 1 };
 
 struct stack {
-	uint32_t parent, frame; /* parent NONE: the outermost */
+	uint32_t parent, frame; /* parent NONE = outermost */
 };
 
 struct frame {
-	uint32_t function, line, depth, category; /* function: row; depth: of inlining, 0 = the outermost */
+	uint32_t function, line, depth, category; /* function: row; depth: of inlining, 0 = outermost */
 	uint64_t address;                         /* UINT64_MAX = none */
 };
 
 struct function {
-	uint32_t id, resource, name, file; /* resource NONE: of no module; name, file: numbers of texts */
+	uint32_t id, resource, name, file; /* resource NONE = no module; name, file: indices of texts */
 };
 
-/* Rows of any of them. */
+/* Rows of any of these types. */
 struct rows {
 	void *at;
 	size_t count, cap;
@@ -38,13 +38,13 @@ struct rows {
 
 struct tables {
 	struct sonde_firefox *firefox;
-	struct rows stacks, frames, functions, resources; /* resources: ids of modules */
+	struct rows stacks, frames, functions, resources; /* resources: module ids */
 	struct sonde_map by_node, by_line, by_function, by_module;
 	struct sonde_intern strings;
-	struct sonde_stack_path path; /* to one that has a row */
+	struct sonde_stack_path path; /* from a node up to one that has a row */
 };
 
-/* The row that is added, to be filled in; NULL when memory is short. */
+/* Appends a row to be filled in; NULL when out of memory. */
 static void *add(struct tables *tables, struct rows *rows, size_t row_b, uint32_t *number)
 {
 	if (rows->count == rows->cap) {
@@ -61,7 +61,7 @@ static void *add(struct tables *tables, struct rows *rows, size_t row_b, uint32_
 	return (char *)rows->at + *number * row_b;
 }
 
-/* Rows are found by what they are of, + 1; NONE = not there. */
+/* Maps store row + 1; NONE = not found. */
 static uint32_t find(const struct sonde_map *map, uint64_t hash)
 {
 	uint32_t row = sonde_map_find(map, hash, NULL, NULL);
@@ -116,7 +116,7 @@ static enum sonde_firefox_category category_of(const struct sonde_session *sessi
 	return in_kernel ? SONDE_FIREFOX_KERNEL : frame ? SONDE_FIREFOX_USER : SONDE_FIREFOX_OTHER;
 }
 
-/* The frame of location `at` of a machine address; `index` NONE: of a function without one. */
+/* The frame for location `at` of a machine address; `index` NONE = a function without an address. */
 static uint32_t frame_of(struct tables *tables, uint32_t index, uint32_t at, uint32_t function)
 {
 	const struct sonde_session *session = tables->firefox->session;
@@ -146,7 +146,7 @@ static uint32_t stack_below(struct tables *tables, uint32_t parent, uint32_t fra
 	return row;
 }
 
-/* The lines of a trie node, the outermost first. */
+/* Adds the lines of a trie node, outermost first. */
 static uint32_t node_below(struct tables *tables, uint32_t parent, uint32_t node_id)
 {
 	const struct sonde_session *session = tables->firefox->session;
@@ -163,14 +163,14 @@ static uint32_t node_below(struct tables *tables, uint32_t parent, uint32_t node
 	return parent;
 }
 
-/* + 1; 0 = it has none. */
+/* Row + 1; 0 = none. */
 static uint32_t row_of_node(const void *context, uint32_t node)
 {
 	const struct tables *tables = context;
 	return sonde_map_find(&tables->by_node, sonde_hash_pair(node, 0), NULL, NULL);
 }
 
-/* The row of a sample's stack; makes those that are new. */
+/* The row of a sample's stack; adds new rows. */
 static uint32_t stack_of(struct tables *tables, uint32_t node, uint32_t leaf)
 {
 	const struct sonde_session *session = tables->firefox->session;
@@ -204,7 +204,7 @@ static void put_number(struct sonde_json *json, uint32_t number, const char *non
 		sonde_json_uint(json, number);
 }
 
-/* A column of `count` times one value. */
+/* Writes a column of `count` equal values. */
 static void put_same(struct sonde_json *json, const char *key, size_t count, const char *value)
 {
 	sonde_json_key(json, key);

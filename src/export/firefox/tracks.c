@@ -1,7 +1,6 @@
-/* tracks.c: the stream of tracks (tracks/tracks.h) in the firefox format: slices and instants are markers of the
- * threads where they happened, counters of bytes are counters of memory; it has no others. States of threads are left
- * out: the table of markers would be about nothing else.
- */
+/* tracks.c: writes the stream of tracks (tracks/tracks.h) in the firefox format: slices and instants become markers of
+ * their threads; counters of bytes become memory counters, the only kind that the format has. Thread states are left
+ * out, because they would drown all other markers in the table. */
 #include <errno.h>
 #include <inttypes.h>
 #include <string.h>
@@ -11,12 +10,12 @@
 
 enum { SAID_MAX_B = 64 << 10 };
 
-/* Other kinds are markers of the type "span", with their arguments as text, below the first thread of their process
- * where they are of none. */
+/* Other kinds become markers of type "span" with their arguments as text; without a thread, they belong to the first
+ * thread of their process. */
 static const struct kind {
-	const char *type; /* in the schema; it takes the arguments that it has fields for */
+	const char *type; /* type in the schema; takes the arguments for which it has fields */
 	enum sonde_firefox_category category;
-	int is_titled; /* the marker is called as the track, and its own name is a field */
+	int is_titled; /* the marker has the name of the track, and its own name is a field */
 } kinds[SONDE_TRACK_KINDS] = {
     [SONDE_TRACK_EVENTS] = {"mark", SONDE_FIREFOX_MARK, 0}, [SONDE_TRACK_PATH] = {"step", SONDE_FIREFOX_PATH, 1}};
 
@@ -56,7 +55,7 @@ static void put_said(struct sonde_firefox_marker *marker, const struct sonde_tra
 	sonde_buf_fini(&text);
 }
 
-/* 0: none that is known. */
+/* 0 = unknown. */
 static uint32_t first_thread(const struct sonde_session *session, uint32_t process)
 {
 	uint32_t id = 1, count = (uint32_t)sonde_session_thread_count(session);
@@ -90,7 +89,7 @@ static void put_marker(struct sonde_firefox *firefox, const struct sonde_track_e
 
 /* --- counters ----------------------------------------------------------------------------------------------------- */
 
-/* The counter of a track is looked for from the last one, since points of a track mostly come together. */
+/* Searches the counter of a track from the last one backwards, since points of a track are mostly contiguous. */
 static void put_point(struct sonde_firefox *firefox, const struct sonde_track_event *event)
 {
 	const struct sonde_track *track = &event->track;

@@ -1,8 +1,8 @@
-/* calls.c: calls that waited, as slices of tracks below their threads: "mutex", "read"; and arrows from who
- * gave up a lock to who got it.
+/* calls.c: blocking calls as slices on tracks below their threads: "mutex", "read"; and arrows from the thread that
+ * released a lock to the one that acquired it.
  *
- * A call that overlaps another of its thread without lying in it has a second track. Of very many the longest have
- * slices (calls.h); what the rest add up to is said in the end.
+ * A call that overlaps another of its thread without nesting gets a second track. If there are very many, only the
+ * longest get slices (calls.h); the total of the others is reported at the end.
  */
 #include <stdlib.h>
 
@@ -11,7 +11,7 @@
 
 enum { LANES_MAX = 8, OPEN_MAX = 64 };
 
-/* Tracks of a thread, each with the ends of the slices that are open in it. */
+/* Tracks of a thread, each with the end times of its open slices. */
 struct lanes {
 	struct sonde_perfetto *perfetto;
 	uint64_t track[LANES_MAX];
@@ -40,7 +40,7 @@ static void put_begin(struct sonde_perfetto *perfetto, const struct sonde_call *
 								      .category = "wait",
 								      .name = row->name});
 	put_object(perfetto, call->object);
-	if (call->status & SONDE_WAIT_SAMPLED) /* what was found so often from outside */
+	if (call->status & SONDE_WAIT_SAMPLED) /* the number of times it was sampled from outside */
 		sonde_perfetto_arg_uint(perfetto, "sampled_looks", call->amount);
 	else if (call->amount && row->group != SONDE_WAIT_GROUP_LOCK)
 		sonde_perfetto_arg_uint(perfetto, "bytes", call->amount);
@@ -51,7 +51,7 @@ static void put_begin(struct sonde_perfetto *perfetto, const struct sonde_call *
 	sonde_perfetto_end(perfetto, NULL);
 }
 
-/* Ends slices of a lane that are over at a time. */
+/* Closes the slices of a lane that end by a time. */
 static void end_until(struct lanes *lanes, size_t lane, uint64_t time_ns)
 {
 	while (lanes->open[lane] && lanes->ends_ns[lane][lanes->open[lane] - 1] <= time_ns) {
@@ -67,7 +67,7 @@ static void end_thread(struct lanes *lanes)
 	lanes->count = 0;
 }
 
-/* The first track in which a call nests; a new one where it does in none. */
+/* The first track in which a call nests; a new one if there is none. */
 static size_t lane_of(struct lanes *lanes, const struct sonde_call *call)
 {
 	for (size_t lane = 0; lane < lanes->count; lane++) {

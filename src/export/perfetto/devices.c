@@ -1,10 +1,10 @@
-/* devices.c: what devices did: a track a device, whoever uses it, below it a track a queue with slices; calls
- * of the host for devices on tracks below their threads, and arrows from them to what they had a device do. */
+/* devices.c: device activity: each device is a track (whichever processes use it), with a track of slices below it for
+ * each queue; host calls to devices are on tracks below their threads, with arrows to the activity they submitted. */
 #include "export/device_slices.h"
 #include "export/perfetto/perfetto.h"
 #include "session/device_labels.h"
 
-/* The track of a slice, described when it is the first of it. */
+/* The track of a slice, described on first use. */
 static uint64_t track_of(struct sonde_perfetto *perfetto, const struct sonde_device_slice *slice)
 {
 	const struct sonde_queue *queue = sonde_session_queue(perfetto->session, slice->queue);

@@ -1,12 +1,11 @@
 /* perfetto.c: a trace of protobuf packets, for Perfetto's viewer and trace_processor.
  *
- * One sequence of packets (perfetto/packet.c), in the order of what they are about; readers sort them by time. Times
- * are CLOCK_MONOTONIC, which is the trace's clock; a snapshot says what the wall clock was, and the clock that goes on
- * while the machine sleeps, by which a trace of the kernel fits. Zones and marks are on their threads' tracks;
- * counters, spans, calls that waited, states and the critical path have tracks below those of threads and processes;
- * queues have tracks below those of their devices.
- * What could not be shown as it is, an instant in the end says. Only tables, arguments of zones and spans (marks.h),
- * and the longest calls are held in memory.
+ * One sequence of packets (perfetto/packet.c), grouped by kind of data; readers sort them by time. The trace clock is
+ * CLOCK_MONOTONIC. A snapshot relates it to the wall clock and to CLOCK_BOOTTIME, which continues during suspend, so
+ * that kernel traces can be aligned. Zones and annotations are on the tracks of their threads; counters, spans,
+ * blocking calls, states and the critical path have tracks below those of threads and processes; queues have tracks
+ * below their devices. An instant event at the end reports what could not be shown faithfully. Only tables, arguments
+ * of zones and spans (marks.h), and the longest calls are held in memory.
  */
 #include "export/perfetto/perfetto.h"
 
@@ -31,7 +30,7 @@ static void put_clock(struct sonde_perfetto *perfetto, uint32_t id, uint64_t tim
 	sonde_proto_message(&perfetto->event, CLOCKS_CLOCK, &perfetto->inner);
 }
 
-/* The sequence's beginning, with what holds for all its packets, and what its clock is. */
+/* Starts the sequence: defaults for all its packets, and its clock. */
 static void put_head(struct sonde_perfetto *perfetto)
 {
 	const struct sonde_file_head *head = sonde_session_head(perfetto->session);
@@ -54,7 +53,7 @@ static void put_head(struct sonde_perfetto *perfetto)
 	sonde_perfetto_put(perfetto, NULL);
 }
 
-/* Names of all that is wanted, whether anything happened there or not. */
+/* Names all selected processes and threads, even those without events. */
 static void put_names(struct sonde_perfetto *perfetto)
 {
 	for (uint32_t i = 1; i <= sonde_session_process_count(perfetto->session); i++)
@@ -82,7 +81,7 @@ static int put_batches(struct sonde_perfetto *perfetto)
 	return perfetto->error ? perfetto->error : rc;
 }
 
-/* What was not shown as it is, and what it was that was recorded. */
+/* Reports what was not shown faithfully, and what was recorded. */
 static void put_about(struct sonde_perfetto *perfetto)
 {
 	const char *command = sonde_session_info(perfetto->session, "run.command");
@@ -120,7 +119,7 @@ static void put_about(struct sonde_perfetto *perfetto)
 	sonde_perfetto_end(perfetto, NULL);
 }
 
-/* Tracks that stand before others; kinds that are not named come behind spans. */
+/* Tracks written before spans; all other kinds follow them. */
 #define EARLIER \
 	(SONDE_TRACKS_OF(SONDE_TRACK_EVENTS) | SONDE_TRACKS_OF(SONDE_TRACK_STATES) | SONDE_TRACKS_OF(SONDE_TRACK_HEAP))
 
@@ -128,7 +127,7 @@ static int put_all(struct sonde_perfetto *perfetto)
 {
 	static const struct {
 		int (*put)(struct sonde_perfetto *);
-		uint32_t kinds; /* of tracks, instead */
+		uint32_t kinds; /* kinds of tracks to write, if `put` is NULL */
 	} parts[] = {{put_batches, 0},
 		     {sonde_perfetto_calls, 0},
 		     {NULL, SONDE_TRACKS_OF(SONDE_TRACK_STATES)},

@@ -1,6 +1,6 @@
-/* perfetto.h: what the files of the perfetto format share: tracks, and events on them, as packets of one sequence.
+/* perfetto.h: shared by the files of the perfetto format: tracks, and events on them, as packets of one sequence.
  *
- * Errors stick (sonde_perfetto.error); after one nothing more is written.
+ * Errors are sticky (sonde_perfetto.error); after one nothing more is written.
  */
 #ifndef SONDE_EXPORT_PERFETTO_PERFETTO_H
 #define SONDE_EXPORT_PERFETTO_PERFETTO_H
@@ -17,15 +17,15 @@
 #include "util/buf.h"
 #include "util/map.h"
 
-/* Kinds of tracks, and what tells those of a kind apart. */
+/* Kinds of tracks, and their keys. */
 enum sonde_perfetto_kind {
-	SONDE_PERFETTO_PROCESS = 1,  /* id; 0 = the machine */
-	SONDE_PERFETTO_THREAD,       /* id */
+	SONDE_PERFETTO_PROCESS = 1,  /* process id; 0 = the system */
+	SONDE_PERFETTO_THREAD,       /* thread id */
 	SONDE_PERFETTO_CALLS,        /* thread, lane */
 	SONDE_PERFETTO_SAMPLED,      /* thread: CPU time of its samples */
-	SONDE_PERFETTO_SERIES,       /* id */
-	SONDE_PERFETTO_DEVICE,       /* id of the first row of the same one, 0; not known: 0, process */
-	SONDE_PERFETTO_QUEUE,        /* id, lane */
+	SONDE_PERFETTO_SERIES,       /* series id */
+	SONDE_PERFETTO_DEVICE,       /* id of the device's first row, 0; if unknown: 0, process */
+	SONDE_PERFETTO_QUEUE,        /* queue id, lane */
 	SONDE_PERFETTO_DEVICE_CALLS, /* thread, lane */
 	SONDE_PERFETTO_ABOUT,
 	SONDE_PERFETTO_TRACKS, /* + kind of tracks/tracks.h: process and thread, sub */
@@ -42,11 +42,11 @@ enum { SONDE_PERFETTO_LATELY = 32 };
 
 struct sonde_perfetto_level;
 
-/* Zones of a thread whose begin may have to wait for that of the zone around them. */
+/* Zones of a thread, whose begins may have to wait for that of the enclosing zone. */
 struct sonde_perfetto_thread {
 	struct sonde_nest nest;
 	struct sonde_perfetto_level *levels;
-	size_t level_count, deepest; /* levels that may hold something are below */
+	size_t level_count, deepest; /* all levels in use are below `deepest` */
 };
 
 struct sonde_perfetto {
@@ -54,52 +54,52 @@ struct sonde_perfetto {
 	const struct sonde_format_options *options;
 	FILE *out;
 	int error;
-	int is_begun;                            /* the first packet says that there was nothing before it */
-	struct sonde_buf packet, event, inner;   /* what is being made: each a part of the one before it */
-	struct sonde_buf interned, table, entry; /* the same of entries of tables */
+	int is_begun;                            /* the first packet declares that nothing preceded it */
+	struct sonde_buf packet, event, inner;   /* under construction: each is nested in the one before */
+	struct sonde_buf interned, table, entry; /* the same for table entries */
 	struct sonde_buf head, scratch;
 	struct sonde_intern names, categories, keys;
-	uint32_t lately[3][SONDE_PERFETTO_LATELY]; /* of each: numbers that were asked for */
-	uint8_t *places;                           /* by site id: it is in its table */
-	struct sonde_map tracks;                   /* kind and what is told apart → number */
+	uint32_t lately[3][SONDE_PERFETTO_LATELY]; /* per table: recently used numbers */
+	uint8_t *places;                           /* by site id: defined in the table of source locations */
+	struct sonde_map tracks;                   /* kind and key → number */
 	struct sonde_export_tracks stream;
 	uint64_t track_count, flow_count;
 	struct sonde_marks marks;
 	struct sonde_chrome_said said;
-	struct sonde_perfetto_thread *threads; /* by id */
+	struct sonde_perfetto_thread *threads; /* by thread id */
 	size_t thread_count;
-	/* What could not be shown as it is; said in the end. */
+	/* What could not be shown faithfully; reported at the end. */
 	uint64_t apart, unbegun, calls_left, calls_left_ns, calls_least_ns, devices_left;
 };
 
 /* --- packets ------------------------------------------------------------------------------------------------------ */
 
-/* What is in perfetto->packet, as a packet of the sequence; into `to`, or into the file where that is NULL. */
+/* Writes perfetto->packet as a packet of the sequence, to `to`, or to the file if NULL. */
 void sonde_perfetto_put(struct sonde_perfetto *perfetto, struct sonde_buf *to);
 
-/* A text made harmless (clean.h), until the next call. */
+/* A sanitised text (clean.h), valid until the next call. */
 const char *sonde_perfetto_clean(struct sonde_perfetto *perfetto, const char *text);
 
-/* A new entry of the sequence's tables: what is in perfetto->entry, as field `table` of InternedData. It is in the file
- * before anything that is written later. */
+/* Adds an entry to the sequence's tables: perfetto->entry, as field `table` of InternedData. It precedes everything
+ * written later. */
 void sonde_perfetto_define(struct sonde_perfetto *perfetto, uint32_t table);
 
 /* --- tracks ------------------------------------------------------------------------------------------------------- */
 
-/* The number of a track; sets *is_new at the first time, when the caller describes it. */
+/* The number of a track; sets *is_new on first use, when the caller has to describe it. */
 uint64_t sonde_perfetto_track(struct sonde_perfetto *perfetto, enum sonde_perfetto_kind kind, uint64_t a, uint64_t b,
 			      int *is_new);
-/* A track that nobody asks for again. */
+/* Number of a track that is not looked up again. */
 uint64_t sonde_perfetto_track_new(struct sonde_perfetto *perfetto);
 
-/* Tells viewers of a track below another. `unit`: of a counter ("ns", "B", "", …); NULL: it has slices. */
+/* Describes a track below another. `unit`: of a counter ("ns", "B", "", …); NULL = track of slices. */
 void sonde_perfetto_describe(struct sonde_perfetto *perfetto, uint64_t track, uint64_t parent, const char *name,
 			     const char *unit);
 
-/* Tracks of processes and threads, described when they are first asked for. */
+/* Tracks of processes and threads, described on first use. */
 uint64_t sonde_perfetto_process(struct sonde_perfetto *perfetto, uint32_t id);
 uint64_t sonde_perfetto_thread(struct sonde_perfetto *perfetto, uint32_t id);
-/* A counter below them. */
+/* A counter track below one of them. */
 uint64_t sonde_perfetto_counter(struct sonde_perfetto *perfetto, enum sonde_perfetto_kind kind, uint64_t a, uint64_t b,
 				uint64_t parent, const char *name, const char *unit);
 
@@ -108,7 +108,7 @@ uint64_t sonde_perfetto_counter(struct sonde_perfetto *perfetto, enum sonde_perf
 struct sonde_perfetto_event {
 	enum sonde_perfetto_type type;
 	uint64_t track, time_ns;
-	const char *category, *name; /* NULL: none */
+	const char *category, *name; /* NULL = none */
 };
 
 /* Begins an event; arguments and arrows may follow, then sonde_perfetto_end(). */
@@ -118,25 +118,25 @@ void sonde_perfetto_arg_uint(struct sonde_perfetto *perfetto, const char *key, u
 void sonde_perfetto_arg_int(struct sonde_perfetto *perfetto, const char *key, int64_t value);
 void sonde_perfetto_arg_real(struct sonde_perfetto *perfetto, const char *key, double value);
 void sonde_perfetto_arg_bool(struct sonde_perfetto *perfetto, const char *key, int value);
-/* Where in the source a site is, if it says so. */
+/* Adds the source location of a site, if known. */
 void sonde_perfetto_place(struct sonde_perfetto *perfetto, uint32_t site);
-/* An arrow that begins or ends here. */
+/* Adds an arrow that begins or ends here. */
 void sonde_perfetto_flow(struct sonde_perfetto *perfetto, uint64_t number, int ends);
-/* Into `to`, or into the file where that is NULL. */
+/* Ends the event; writes it to `to`, or to the file if NULL. */
 void sonde_perfetto_end(struct sonde_perfetto *perfetto, struct sonde_buf *to);
 
-/* A slice's end; a point of a counter. */
+/* The end of a slice; a point of a counter. */
 void sonde_perfetto_close(struct sonde_perfetto *perfetto, uint64_t track, uint64_t time_ns, struct sonde_buf *to);
 void sonde_perfetto_point(struct sonde_perfetto *perfetto, uint64_t track, uint64_t time_ns, double value);
 void sonde_perfetto_point_int(struct sonde_perfetto *perfetto, uint64_t track, uint64_t time_ns, int64_t value);
 
-/* What the program said of a zone or span (perfetto->said), which is empty then. */
+/* Writes the arguments that the program set for a zone or span (perfetto->said), and clears them. */
 void sonde_perfetto_said(struct sonde_perfetto *perfetto);
 
-/* A site's name; "(unnamed)" where it has none. */
+/* Name of a site; "(unnamed)" if it has none. */
 const char *sonde_perfetto_site(const struct sonde_perfetto *perfetto, uint32_t site);
 
-/* --- what is written ---------------------------------------------------------------------------------------------- */
+/* --- output ------------------------------------------------------------------------------------------------------- */
 
 void sonde_perfetto_zones(struct sonde_perfetto *perfetto, const struct sonde_batch *batch);
 void sonde_perfetto_zones_end(struct sonde_perfetto *perfetto);

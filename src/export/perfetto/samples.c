@@ -1,10 +1,10 @@
-/* samples.c: CPU samples as PerfSample packets, whose stacks, frames, modules and names are in the sequence's
- * tables; and as a counter of each thread the CPU time that its samples stand for, with what was measured beside them:
- * a PerfSample has no weight.
+/* samples.c: CPU samples as PerfSample packets, with stacks, frames, modules and names in the sequence's tables. A
+ * PerfSample has no weight, so each thread also has a counter: the CPU time that its samples represent, including time
+ * measured in addition to them.
  *
- * A stack is (trie node, leaf), its frames outermost first; inlined functions are frames of their own at one address. A
- * module's entry has no range: addresses are those of its file. A frame without one has the module "", because readers
- * want one. Which CPU a sample was taken on is not known: its field is left out.
+ * A stack is (trie node, leaf), its frames outermost first; inlined functions are separate frames at one address.
+ * Modules have no address ranges, because addresses are those of the file. A frame without a module gets the module "",
+ * because readers require one. The CPU of a sample is unknown, so its field is left out.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -32,7 +32,7 @@ struct samples {
 	struct sonde_perfetto *perfetto;
 	struct sonde_map stacks, frames; /* (node, leaf), (index, function) → number */
 	uint32_t stack_count, frame_count;
-	unsigned char *functions, *modules; /* by id: defined */
+	unsigned char *functions, *modules; /* by id: already defined */
 	uint64_t *sum_ns;                   /* by thread id */
 	struct sonde_stack_lines lines;
 };
@@ -44,7 +44,7 @@ static void define_text(struct sonde_perfetto *perfetto, uint32_t table, uint64_
 	sonde_perfetto_define(perfetto, table);
 }
 
-/* The entry of a module, its id + 1; of none, 1. */
+/* Table entry of a module: its id + 1; 1 if it has none. */
 static uint64_t module_number(struct samples *samples, uint32_t id)
 {
 	struct sonde_perfetto *perfetto = samples->perfetto;
@@ -148,7 +148,7 @@ static int put_batch(struct samples *samples, const struct sonde_batch *batch)
 		    !sonde_selection_takes(&perfetto->options->selection, batch->samples.time_ns[i],
 					   batch->samples.thread[i]))
 			continue;
-		if (sonde_sample_counts(batch->samples.status[i])) /* others are CPU time that no sample stands for */
+		if (sonde_sample_counts(batch->samples.status[i])) /* other rows are CPU time without a sample */
 			put_sample(samples, batch, i);
 		put_sum(samples, batch, i);
 	}

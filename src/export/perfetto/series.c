@@ -1,8 +1,7 @@
-/* series.c: what was read again and again of processes and of the machine, and what was alive of each heap, as
- * counters.
+/* series.c: time series of processes and the system, and live memory of each heap, as counters.
  *
- * Times, like that of a CPU, are totals: a counter is what one rose by between two points, in percent of the time
- * between them (100 = one CPU). Other numbers are as they were read.
+ * Times, such as CPU time, are cumulative: a counter is the increase between two points, in percent of the time between
+ * them (100 = one CPU). Other values are written unchanged.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -14,7 +13,7 @@
 #include "format/metric.h"
 #include "util/error.h"
 
-/* A series' last point. */
+/* The last point of a series. */
 struct last {
 	uint64_t time_ns;
 	int64_t value;
@@ -33,7 +32,7 @@ static int put_value(struct sonde_perfetto *perfetto, struct last *last, const s
 	int is_rate = series->kind == SONDE_METRIC_TOTAL && !strcmp(series->unit, "ns"),
 	    is_known = last->time_ns && time_ns > last->time_ns;
 	double rate = is_known ? 100 * ((double)value - (double)last->value) / (double)(time_ns - last->time_ns) : 0;
-	if (value < 0 && !strcmp(series->unit, "B")) /* no size: of a damaged recording */
+	if (value < 0 && !strcmp(series->unit, "B")) /* a negative size: damaged recording */
 		return 0;
 	*last = (struct last){time_ns, value};
 	if (!sonde_selection_takes(&perfetto->options->selection, time_ns, 0) || (is_rate && !is_known))
@@ -50,7 +49,7 @@ static int put_value(struct sonde_perfetto *perfetto, struct last *last, const s
 	return perfetto->error;
 }
 
-/* What is of threads belongs to them, and is in other tracks. */
+/* Per-thread series are shown on other tracks. */
 int sonde_perfetto_series(struct sonde_perfetto *perfetto)
 {
 	size_t count = sonde_session_series_count(perfetto->session);

@@ -1,12 +1,12 @@
-/* spans.c: spans, on tracks of their own below their process.
+/* spans.c: spans, on their own tracks below their process.
  *
- * Where a span ends in another thread, an arrow leads from a mark in the one to a mark in the other.
+ * If a span ends in another thread, an arrow connects an instant event in each of the two threads.
  */
 #include "export/perfetto/perfetto.h"
 
 struct span {
 	const struct sonde_mark *begin, *end; /* end NULL: still open at the end of the recording */
-	size_t between;                       /* marks after `begin` that are its arguments */
+	size_t between;                       /* number of annotations after `begin` that are its arguments */
 };
 
 static void put_handover(struct sonde_perfetto *perfetto, const struct span *span, const char *name)
@@ -61,8 +61,7 @@ static int is_same(const struct sonde_mark *a, const struct sonde_mark *b)
 	return a->process == b->process && a->span == b->span;
 }
 
-/* Marks of one id are in order of time: a begin, what is said about it, an end; and the same again when the id is used
- * again. */
+/* Annotations of one id are in time order: a begin, its arguments, an end; the id may then be reused. */
 int sonde_perfetto_spans(struct sonde_perfetto *perfetto)
 {
 	const struct sonde_marks *marks = &perfetto->marks;

@@ -1,7 +1,8 @@
-/* tracks.c: the stream of tracks (tracks/tracks.h) as tracks below those of threads and processes: slices, instants and
- * counters. A flow begins at an instant on the track of the thread that it comes from.
+/* tracks.c: writes the stream of tracks (tracks/tracks.h) as tracks below those of threads and processes: slices,
+ * instants and counters. A flow begins at an instant event on the track of its source thread.
  *
- * Kernels' own events of switches say more than is known here (who ran instead), so states are slices.
+ * States are slices rather than the kernel's switch events, because those contain more than is known here (such as the
+ * next thread).
  */
 #include "export/perfetto/perfetto.h"
 
@@ -11,7 +12,7 @@ static uint64_t parent_of(struct sonde_perfetto *perfetto, const struct sonde_tr
 			     : sonde_perfetto_process(perfetto, track->process);
 }
 
-/* Described when it is the first time. */
+/* The track, described on first use. */
 static uint64_t track_of(struct sonde_perfetto *perfetto, const struct sonde_track *track)
 {
 	int is_new;
@@ -35,7 +36,7 @@ static void put_arg(struct sonde_perfetto *perfetto, const struct sonde_track_ar
 		sonde_perfetto_arg_uint(perfetto, arg->key, arg->number);
 }
 
-/* Where a flow begins; its number. */
+/* Writes the start of a flow; returns its number. */
 static uint64_t put_flow(struct sonde_perfetto *perfetto, const struct sonde_track_event *event)
 {
 	const struct sonde_thread *thread = sonde_session_thread(perfetto->session, event->flow.thread);

@@ -1,9 +1,9 @@
 /* zones.c: zones as slices of their threads' tracks.
  *
- * Zones come when they end, those inside before those around them; readers sort packets by time, and keep the file's
- * order within one moment. So a begin may stand anywhere but behind that of a zone inside which began in the same
- * moment: a level's first zone (and those of no length right behind it) is held back until the zone around it has come.
- * What is held is one zone a level, whatever a thread's zones are. Those that do not nest have tracks of their own.
+ * Zones come when they end, inner before outer. Readers sort packets by time and keep the file order within equal
+ * times. A begin may therefore be anywhere in the file except after that of an inner zone with the same start time. So
+ * the first zone of a level (and any zero-length zones directly after it) is held back until the enclosing zone has
+ * come. This holds one zone per level, however many zones a thread has. Zones that do not nest have their own tracks.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -14,9 +14,9 @@
 enum { HELD_MAX_B = 64 << 20 };
 
 struct sonde_perfetto_level {
-	struct sonde_buf held; /* packets of one moment */
-	uint64_t start_ns;     /* that moment */
-	int is_begun;          /* a zone has come since the last one around it */
+	struct sonde_buf held; /* packets with the same time */
+	uint64_t start_ns;     /* their time */
+	int is_begun;          /* a zone has come since the last enclosing one */
 	int is_held;
 };
 
@@ -24,7 +24,7 @@ struct zone {
 	uint32_t thread, site;
 	uint64_t start_ns, dur_ns, self_ns;
 	int unfinished, wanted;
-	char name[SONDE_CHROME_TEXT_B]; /* given at run time; "" = the site's */
+	char name[SONDE_CHROME_TEXT_B]; /* name given at run time; "" = the site's */
 };
 
 static void take_marks(struct sonde_perfetto *perfetto, struct zone *zone)
@@ -75,7 +75,7 @@ static void put_apart(struct sonde_perfetto *perfetto, const struct zone *zone)
 	perfetto->apart++;
 }
 
-/* --- what is held back -------------------------------------------------------------------------------------------- */
+/* --- zones held back ---------------------------------------------------------------------------------------------- */
 
 static int make_levels(struct sonde_perfetto_thread *thread, size_t count)
 {
@@ -105,8 +105,8 @@ static void let_go(struct sonde_perfetto *perfetto, struct sonde_perfetto_level 
 	level->is_held = 0;
 }
 
-/* Levels below one whose zone has come: what they held is around nothing, but the first of the next one, which may have
- * begun with this zone; that goes behind its begin. */
+/* Releases the zones that the levels below `depth` hold when a zone of that level has come: nothing that encloses them
+ * can follow. Except those of the next level if they began with this zone: they have to follow its begin. */
 static void pass_below(struct sonde_perfetto *perfetto, struct sonde_perfetto_thread *thread, size_t depth,
 		       uint64_t start_ns)
 {
@@ -143,8 +143,7 @@ static void put_nested(struct sonde_perfetto *perfetto, const struct zone *zone,
 	sonde_perfetto_close(perfetto, track, zone->start_ns + zone->dur_ns, zone->dur_ns ? NULL : to);
 }
 
-/* One that is left out is around others all the same: whether zones nest is asked of all, and what it held back goes.
- */
+/* Zones that are not selected still enclose others: they are checked for nesting and release what waits for them. */
 static void put_zone(struct sonde_perfetto *perfetto, struct zone *zone, uint32_t depth)
 {
 	zone->wanted = sonde_selection_takes(&perfetto->options->selection, zone->start_ns, zone->thread);

@@ -1,6 +1,5 @@
-/* heap.c: HEAP chunks: their columns, and what is alive at a moment: what chunks before it left alive, and then the
- * events of the chunk in which it lies, which are decoded.
- */
+/* heap.c: decodes HEAP chunks into columns and computes what is live at a point in time: what earlier chunks left live,
+ * plus the events up to that time of the chunk that contains it, which is decoded. */
 #include "session/heap/heap.h"
 
 #include <errno.h>
@@ -19,13 +18,13 @@ enum { BLOCK, LIFE, SITE, SIZE, THREAD, TIME, COLUMNS };
 
 /* --- columns ----------------------------------------------------------------------------------------------------- */
 
-/* The forms of a chunk: read as they occur, into columns that are filled later. */
+/* The distinct forms of a chunk's events: read as they occur, into columns that are filled later. */
 struct forms {
 	struct sonde_column sites_from, sizes_from;
 	uint32_t *sites;
 	uint64_t *sizes;
 	size_t count;
-	uint64_t site; /* of the last one */
+	uint64_t site; /* site of the last form */
 };
 
 static int next_form(struct forms *forms, uint32_t site_max)
@@ -56,7 +55,7 @@ static int decode_blocks(struct sonde_column *column, size_t count, struct forms
 										: sonde_column_end(&forms->sizes_from);
 }
 
-/* The column has ends alone; beginnings get 0. */
+/* Only frees have a value in the column; allocations get 0. */
 static int decode_lives(const struct sonde_column *column, size_t count, const uint8_t *ends, uint8_t *out)
 {
 	const uint8_t *at = column->at;
@@ -80,7 +79,7 @@ static int decode_threads(struct sonde_column *column, size_t count, uint32_t th
 	return sonde_column_end(column);
 }
 
-/* Between marks time is spread evenly. */
+/* Interpolates linearly between exact times. */
 static int decode_times(struct sonde_column *column, size_t count, const struct sonde_chunk_head *head, size_t every,
 			uint64_t *out)
 {
@@ -175,7 +174,7 @@ int sonde_heap_add_whole(const struct sonde_session *session, const struct sonde
 	return 0;
 }
 
-/* Event by event: of samples, whose variances are added up in their order. */
+/* Event by event, for sampled blocks: their variances are summed in the order of the events. */
 static int add_sampled(const struct sonde_session *session, const struct sonde_chunk_data *data, uint32_t at,
 		       uint64_t until_ns, struct sonde_heap_alive *sites, uint64_t *last_ns)
 {
@@ -197,7 +196,7 @@ static int add_sampled(const struct sonde_session *session, const struct sonde_c
 	return error;
 }
 
-/* How many of the first `at` events are not later than until_ns, and the time of the last of them. */
+/* How many of the first `at` events are at or before until_ns, and the time of the last of these. */
 static int events_until(struct sonde_column *column, const struct sonde_chunk_head *head, uint32_t every, uint32_t at,
 			uint64_t until_ns, uint64_t *last_ns)
 {
@@ -227,7 +226,7 @@ static int events_until(struct sonde_column *column, const struct sonde_chunk_he
 	return (int)count;
 }
 
-/* What the first `count` events leave of each form; -EBADMSG. */
+/* Counts the occurrences of each form in the first `count` events; -EBADMSG. */
 static int count_forms(struct sonde_column *column, uint32_t count, struct forms *forms, int64_t *left,
 		       uint32_t site_max)
 {
@@ -245,8 +244,8 @@ static int count_forms(struct sonde_column *column, uint32_t count, struct forms
 	return 0;
 }
 
-/* Where every block was recorded: programs allocate the same again and again, so forms are counted, and no event is
- * kept. */
+/* If every block was recorded: programs repeat the same allocations, so it is enough to count forms instead of storing
+ * events. */
 static int add_counted(const struct sonde_session *session, const struct sonde_chunk_data *data, uint32_t at,
 		       uint64_t until_ns, struct sonde_heap_alive *sites, uint64_t *last_ns)
 {
@@ -259,7 +258,7 @@ static int add_counted(const struct sonde_session *session, const struct sonde_c
 	int count = events_until(&columns[TIME], data->head, summary.time_every, at, until_ns, &time_ns);
 	if (count <= 0)
 		return count;
-	size_t most = sonde_column_b(&columns[SITE]) + 1; /* a form takes a byte at least */
+	size_t most = sonde_column_b(&columns[SITE]) + 1; /* a form takes at least a byte */
 	struct forms forms = {.sites_from = columns[SITE], .sizes_from = columns[SIZE]};
 	forms.sites = malloc(most * sizeof *forms.sites);
 	forms.sizes = malloc(most * sizeof *forms.sizes);

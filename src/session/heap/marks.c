@@ -1,7 +1,7 @@
-/* marks.c: what changed between moments, site by site, in one reading.
+/* marks.c: computes what changed between points in time, site by site, in a single pass.
  *
- * A chunk between two moments is told as its summary has it; one that moments lie in is decoded once, whatever their
- * number. Chunks after the last moment are not read.
+ * A chunk between two points is reported from its summary; one that contains points is decoded once, however many there
+ * are. Chunks after the last point are not read.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -18,7 +18,7 @@ struct marking {
 	struct sonde_chunk_data data;
 };
 
-/* The first moment that is not before a time; marks->count when there is none. */
+/* The first point at or after a time; marks->count if there is none. */
 static size_t mark_of(const struct sonde_heap_marks *marks, uint64_t time_ns)
 {
 	return SONDE_SEARCH(i, 0, marks->count, marks->times_ns[i] < time_ns);

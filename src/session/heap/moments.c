@@ -1,7 +1,8 @@
-/* moments.c: how much was alive in processes at many moments, in one reading; which programs had it.
+/* moments.c: how much memory processes had live at many points in time, in a single pass; and which program had it.
  *
- * Moments are taken by process and time. A chunk adds what its summary says to the first moment after it, and later
- * ones sum up; one that a moment lies in is decoded for it. Snapshots end chunks, so that of a whole recording none is.
+ * Points are processed by process and time. A chunk adds its summary to the first point after it, and later points
+ * accumulate the sums. A chunk that contains a point is decoded for it. Snapshots end chunks, so in a complete
+ * recording no chunk is decoded for them.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -17,10 +18,10 @@ struct moments {
 	struct sonde_heap_moment **rows; /* by process, then time */
 	size_t count;
 	uint32_t *lives;                 /* by heap id */
-	uint64_t *begins;                /* by heap id: its first event; UINT64_MAX = none */
+	uint64_t *begins;                /* by heap id: time of its first event; UINT64_MAX = none */
 	uint64_t *next_ns;               /* by process: see find_ends() */
-	struct sonde_heap_moment *parts; /* of each row: of chunks that it lies in, which are not summed up */
-	struct sonde_heap_alive *alive;  /* by heap site id: of one chunk and moment */
+	struct sonde_heap_moment *parts; /* by row: from chunks that contain its time; not accumulated */
+	struct sonde_heap_alive *alive;  /* by heap site id: scratch for one chunk and time */
 	struct sonde_chunk_data data;
 };
 
@@ -33,7 +34,7 @@ static int compare(const void *left, const void *right)
 	return (a->time_ns > b->time_ns) - (a->time_ns < b->time_ns);
 }
 
-/* The first row of a process that is not before a moment; moments->count when there is none. */
+/* The first row of a process at or after a time; moments->count if there is none. */
 static size_t first_from(const struct moments *moments, uint32_t process, uint64_t time_ns)
 {
 	return SONDE_SEARCH(i, 0, moments->count,
@@ -47,7 +48,7 @@ static int is_of(const struct moments *moments, size_t row, const struct sonde_h
 	       moments->rows[row]->life == moments->lives[heap->id];
 }
 
-/* What the chunk leaves alive of what it began, less what it ended. */
+/* Net change over the whole chunk: allocated minus freed. */
 static struct sonde_heap_alive whole(struct sonde_heap_stats *stats)
 {
 	struct sonde_heap_alive sum = {0};
@@ -59,7 +60,7 @@ static struct sonde_heap_alive whole(struct sonde_heap_stats *stats)
 	return sum;
 }
 
-/* The same of its events up to a moment. */
+/* The same for the chunk's events up to a time. */
 static int part(struct moments *moments, size_t chunk, uint64_t time_ns, struct sonde_heap_alive *out)
 {
 	size_t sites = moments->session->heap_sites.count;
@@ -127,7 +128,7 @@ void sonde_session_heap_lives(const struct sonde_session *session, uint32_t *liv
 	lives[0] = 0;
 	for (uint32_t id = 1; id <= session->heaps.count; id++) {
 		const struct sonde_heap *heap = sonde_session_heap(session, id);
-		uint32_t *of = latest ? &latest[heap->process] : &lives[id]; /* process ids are ids, or 0 */
+		uint32_t *of = latest ? &latest[heap->process] : &lives[id]; /* process ids are valid or 0 */
 		if (heap->kind == SONDE_HEAP_MALLOC)
 			*of = id;
 		lives[id] = *of;
@@ -135,7 +136,7 @@ void sonde_session_heap_lives(const struct sonde_session *session, uint32_t *liv
 	free(latest);
 }
 
-/* When each heap had its first event. */
+/* Finds the time of the first event of each heap. */
 static int read_begins(struct moments *moments)
 {
 	struct sonde_heap_summary summary;
@@ -156,7 +157,8 @@ static int read_begins(struct moments *moments)
 	return error == -ENOMEM ? error : 0;
 }
 
-/* A moment is in the life that began last before it. Lives of a process follow one another, as their ids do. */
+/* Assigns a time to the program whose heap began last before it. The heaps of a process follow one another, like their
+ * ids. */
 static void find_lives(struct moments *moments)
 {
 	const struct sonde_session *session = moments->session;
@@ -175,7 +177,7 @@ static void find_lives(struct moments *moments)
 	}
 }
 
-/* What rows have of their own becomes what they have with all before them. */
+/* Accumulates the rows of a process: each then includes all before it. */
 static void sum_up(struct moments *moments)
 {
 	for (size_t i = 0; i < moments->count; i++) {
@@ -196,7 +198,7 @@ static void sum_up(struct moments *moments)
 	}
 }
 
-/* Whether any process had more than one program that allocated. */
+/* True if any process ran more than one program that allocated. */
 static int has_lives(const struct moments *moments)
 {
 	const struct sonde_session *session = moments->session;
@@ -209,7 +211,8 @@ static int has_lives(const struct moments *moments)
 	return 0;
 }
 
-/* From the last life of each process to its first: next_ns is when the one after it began, or the process ended. */
+/* From the last program of each process to its first: next_ns is the start of the following one, or the exit of the
+ * process. */
 static void find_ends(const struct moments *moments, uint64_t *ends_ns)
 {
 	const struct sonde_session *session = moments->session;

@@ -1,8 +1,8 @@
-/* sums.c: what each site and each heap did in a part of a recording.
+/* sums.c: what each site and each heap did in a range of a recording.
  *
- * Chunks that lie in it whole give the sums that their summaries hold; those at its ends are decoded, as all are when
- * threads were chosen, since totals and peaks of chunks are of all threads. What each site held at the peak of its heap
- * is what chunks before the one with the peak left alive, and then that chunk's events up to it.
+ * Chunks entirely within the range contribute their summaries; those at its ends are decoded. If threads are selected,
+ * all chunks are decoded, because totals and peaks in summaries cover all threads. What each site held at the peak of
+ * its heap is what chunks before the peak's chunk left live, plus the events of that chunk up to the peak.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -14,11 +14,11 @@
 #include "session/state.h"
 #include "util/error.h"
 
-/* Where the peak of a heap was found, and how the sum gets there. */
+/* Position of the peak of a heap. */
 struct peak {
-	size_t chunk; /* + 1; 0 = nowhere */
-	uint32_t at;  /* events of it */
-	int entered;  /* something of the heap lies in the range */
+	size_t chunk; /* index + 1; 0 = none */
+	uint32_t at;  /* number of its events up to the peak */
+	int entered;  /* the range contains events of the heap */
 	uint64_t live_b, live_blocks;
 };
 
@@ -28,11 +28,11 @@ struct summing {
 	uint64_t to_ns;
 	struct sonde_heap_sums *sums;
 	struct peak *peaks;   /* by heap id */
-	const uint8_t *wants; /* by site id; NULL = all */
+	const uint8_t *wants; /* by site id: selected; NULL = all */
 	struct sonde_chunk_data data;
 };
 
-/* The row of a site, NULL when it is not wanted. */
+/* The row of a site; NULL if it is not selected. */
 static struct sonde_heap_sum *row_of(const struct summing *summing, uint32_t site)
 {
 	size_t id = site <= summing->session->heap_sites.count ? site : 0;
@@ -66,13 +66,13 @@ static void add_left(struct sonde_heap_sum *sum, struct peak *peak, const struct
 	peak->live_blocks += blocks;
 }
 
-/* So much was alive at a moment of the range. */
+/* Updates the peak with an amount that was live within the range. */
 static void try_peak(struct summing *summing, uint32_t heap, size_t chunk, uint32_t at, uint64_t time_ns)
 {
 	struct sonde_heap_total *total = &summing->sums->heaps[heap];
 	struct peak *peak = &summing->peaks[heap];
 	peak->entered = 1;
-	if ((int64_t)peak->live_b <= (int64_t)total->peak_b) /* less than nothing: beginnings are missing */
+	if ((int64_t)peak->live_b <= (int64_t)total->peak_b) /* negative if allocations are missing */
 		return;
 	total->peak_b = peak->live_b;
 	total->peak_blocks = peak->live_blocks;
@@ -192,7 +192,7 @@ static int read_chunk(struct summing *summing, size_t i)
 		return -EBADMSG;
 	struct peak *peak = &summing->peaks[summary.heap];
 	summing->sums->heaps[summary.heap].mean_b = summary.mean_b;
-	if (!summing->wants && !after) { /* is right also where a chunk before could not be read */
+	if (!summing->wants && !after) { /* correct even if an earlier chunk was unreadable */
 		peak->live_b = summary.live_b;
 		peak->live_blocks = summary.live_blocks;
 	}
@@ -212,7 +212,8 @@ static int read_chunk(struct summing *summing, size_t i)
 
 /* --- the sums ---------------------------------------------------------------------------------------------------- */
 
-/* What was alive at the peak of each heap: what its chunks before that one left, and that chunk's events up to it. */
+/* What was live at the peak of each heap: left by the chunks before the peak's chunk, plus that chunk's events up to
+ * it. */
 static int add_peaks(struct summing *summing)
 {
 	struct sonde_session *session = summing->session;
@@ -248,7 +249,7 @@ static int add_peaks(struct summing *summing)
 	return error;
 }
 
-/* By site id: whether one of the chosen threads allocates there. */
+/* By site id: whether a selected thread allocates there. */
 static uint8_t *sites_chosen(const struct sonde_session *session, const uint8_t *thread)
 {
 	uint8_t *wants = calloc(session->heap_sites.count + 1, 1);
@@ -264,7 +265,7 @@ static void add_ends(struct summing *summing)
 	for (uint32_t heap = 0; heap <= summing->session->heaps.count; heap++) {
 		struct peak *peak = &summing->peaks[heap];
 		struct sonde_heap_total *total = &summing->sums->heaps[heap];
-		if (!peak->entered) /* it did nothing in the range, nor later */
+		if (!peak->entered) /* no events in the range or after it */
 			try_peak(summing, heap, sonde_reader_count(summing->session->reader), 0,
 				 summing->range->from_ns);
 		total->left_b = peak->live_b;
@@ -303,7 +304,8 @@ static int sum_up(struct sonde_session *session, const struct sonde_selection *r
 	return error;
 }
 
-/* The sections of a report ask for the same sums. What could not be read is tried again, so that each says why. */
+/* Caches the sums, since the sections of a report ask for the same ones. Not if a chunk was unreadable: each caller
+ * then retries and gets the error message. */
 static int keep(struct sonde_session *session, const struct sonde_selection *range, struct sonde_heap_sums *out)
 {
 	out->users = malloc(sizeof *out->users);

@@ -1,7 +1,7 @@
 /* timeline.c: what one heap held and did in each of many equal intervals.
  *
- * A chunk within one interval gives its summary; those that lie in several are decoded, which are at most as many as
- * there are borders between intervals. When threads were chosen all are.
+ * A chunk within one interval contributes its summary; one that spans several is decoded. At most as many chunks span
+ * several intervals as there are borders between them. If threads are selected, all chunks are decoded.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -14,11 +14,11 @@
 
 struct drawing {
 	struct sonde_session *session;
-	uint32_t heap, process; /* the heap's: of the many chunks of a run with many processes few are read */
+	uint32_t heap, process; /* of the heap; in a run with many processes, few chunks have to be read */
 	const struct sonde_selection *range;
 	struct sonde_heap_interval *rows;
 	size_t count;
-	size_t row; /* that the time has come to */
+	size_t row; /* current interval */
 	uint64_t live_b, live_blocks;
 	struct sonde_chunk_data data;
 };
@@ -38,7 +38,8 @@ static void try_peak(struct sonde_heap_interval *row, uint64_t live_b, uint64_t 
 	}
 }
 
-/* The interval of a time; those that are passed end with what is alive, and the next begin with it. */
+/* Advances to the interval of a time: each interval passed ends with the live amount, with which the next one
+ * begins. */
 static struct sonde_heap_interval *row_at(struct drawing *drawing, uint64_t time_ns)
 {
 	const struct sonde_selection *range = drawing->range;
@@ -80,7 +81,7 @@ static void add_event(struct drawing *drawing, const struct sonde_heap_columns *
 	uint64_t sign = columns->ends[i] ? UINT64_MAX : 1;
 	drawing->live_b += sign * worth.size_b;
 	drawing->live_blocks += sign * worth.blocks;
-	if (!row) { /* what is alive at the beginning is the first row's least */
+	if (!row) { /* the amount live at the start is the minimum of the first row */
 		drawing->rows->peak_b = drawing->live_b;
 		drawing->rows->peak_blocks = drawing->live_blocks;
 		return;
@@ -109,7 +110,7 @@ static int add_events(struct drawing *drawing)
 	return error;
 }
 
-/* Whether both ends of a chunk lie in one interval. */
+/* True if a chunk lies within a single interval. */
 static int is_in_one(const struct drawing *drawing, const struct sonde_chunk_head *head)
 {
 	double span = (double)(drawing->range->to_ns - drawing->range->from_ns), count = (double)drawing->count;

@@ -1,9 +1,9 @@
-/* cover.c: calls that wait, sorted by thread and time, and laid flat.
+/* cover.c: blocking calls, sorted by thread and time, and flattened.
  *
- * Rows come in no order, though those of a thread mostly do: they are put to their thread's, and these sorted where
- * they have to be. A sweep with a stack of the calls that are open turns them into parts that do not overlap, at most
- * two a call. A call that took less than a microsecond is left out: a thread cannot have been switched off and on in
- * it, and of reads from the page cache there are millions.
+ * Rows come in any order, though those of a thread are mostly sorted. They are grouped by thread and sorted only where
+ * necessary. A sweep with a stack of the open calls turns them into parts that do not overlap, at most two per call.
+ * Calls shorter than a microsecond are left out: a thread cannot be switched off and on in that time, and there may be
+ * millions of them, such as reads from the page cache.
  */
 #include "session/wait/cover.h"
 
@@ -14,7 +14,7 @@
 #include "util/error.h"
 
 #define LEAST_NS 1000u
-enum { DEPTH_MAX = 16 }; /* handlers within handlers: what is deeper belongs to the call around it */
+enum { DEPTH_MAX = 16 }; /* nested signal handlers: deeper calls count as part of the call around them */
 
 struct sonde_wait_part {
 	uint64_t start_ns;
@@ -37,7 +37,7 @@ static int add(struct sonde_wait_cover *cover, struct sonde_wait_part part)
 	return 0;
 }
 
-/* Nobody let it go on. */
+/* True if the call ended without getting what it waited for. */
 static int is_in_vain(const struct sonde_batch *batch, size_t i)
 {
 	return sonde_wait_row(batch->waits.kind[i])->group == SONDE_WAIT_GROUP_LOCK &&
@@ -82,7 +82,7 @@ static int read_calls(struct sonde_wait_cover *cover, struct sonde_session *sess
 	return error ? error : rc;
 }
 
-/* The outer call before what lies within it. */
+/* Outer calls sort before the calls nested in them. */
 static int compare(const void *left, const void *right)
 {
 	const struct sonde_wait_part *a = left, *b = right;
@@ -100,7 +100,7 @@ static void sort_if_needed(struct sonde_wait_part *parts, size_t count)
 		}
 }
 
-/* Where the parts of each thread begin. */
+/* Finds the first part of each thread. */
 static int find_threads(struct sonde_wait_cover *cover)
 {
 	size_t threads = (size_t)cover->threads + 2;
@@ -134,14 +134,14 @@ static int sort_calls(struct sonde_wait_cover *cover)
 }
 
 struct flat {
-	struct sonde_wait_cover *cover;         /* that is made */
-	struct sonde_wait_part open[DEPTH_MAX]; /* the innermost last */
+	struct sonde_wait_cover *cover;         /* the result */
+	struct sonde_wait_part open[DEPTH_MAX]; /* innermost last */
 	size_t depth;
-	uint64_t at_ns; /* up to where parts are made */
+	uint64_t at_ns; /* parts are complete up to this time */
 	int error;
 };
 
-/* The innermost call has all up to `to_ns`. */
+/* Gives the time up to `to_ns` to the innermost call. */
 static void put(struct flat *flat, uint64_t to_ns)
 {
 	struct sonde_wait_part part = flat->open[flat->depth - 1];
@@ -154,7 +154,7 @@ static void put(struct flat *flat, uint64_t to_ns)
 	flat->at_ns = to_ns;
 }
 
-/* Ends the calls that are over by then. */
+/* Closes the calls that end by that time. */
 static void close_until(struct flat *flat, uint64_t time_ns)
 {
 	while (flat->depth && end_of(&flat->open[flat->depth - 1]) <= time_ns) {
@@ -165,7 +165,7 @@ static void close_until(struct flat *flat, uint64_t time_ns)
 		put(flat, time_ns);
 }
 
-/* No call lies within another, as it mostly is: without handlers of signals. */
+/* True if no call is nested in another: the common case, without signal handlers. */
 static int is_flat(const struct sonde_wait_cover *cover)
 {
 	for (size_t i = 1; i < cover->count; i++) {

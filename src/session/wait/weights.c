@@ -1,7 +1,7 @@
-/* weights.c: calls that wait, added up by stack, thread and kind; memory grows with stacks, not with calls.
+/* weights.c: sums up blocking calls by stack, thread and kind; memory grows with stacks, not with calls.
  *
- * One reading of the WAITS chunks. A call counts with the part of it that lies in the recording, so that the sums are
- * those of the sections about waiting; of a flight recorder that is from its first event to its last.
+ * One pass over the WAITS chunks. A call counts with the part that lies within the recording, so the sums match the
+ * sections about waiting. A flight recording extends from its first event to its last.
  */
 #include "session/wait/weights.h"
 
@@ -16,7 +16,7 @@ struct taking {
 	struct sonde_weights *out;
 	size_t cap;
 	struct sonde_map map;
-	struct sonde_selection range, all; /* that is wanted; the recording */
+	struct sonde_selection range, all; /* the requested range; the recording */
 };
 
 struct sonde_selection sonde_weigh_range(const struct sonde_session *session, const struct sonde_selection *wanted)
@@ -33,7 +33,7 @@ struct sonde_selection sonde_weigh_range(const struct sonde_session *session, co
 	return range;
 }
 
-/* The row behind the last is the one being looked for. */
+/* The row being looked for is stored after the last row. */
 static int is_row(const void *context, uint32_t value)
 {
 	const struct sonde_weights *out = context;

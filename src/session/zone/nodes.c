@@ -1,4 +1,4 @@
-/* nodes.c: how zones lie in time, from the summaries of their chunks, without decoding the bodies. */
+/* nodes.c: reads zone nodes from the chunk summaries, without decoding the bodies. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,7 +18,8 @@ static uint32_t site_of(const struct reading *reading, uint32_t site)
 	return site <= reading->session->sites.count ? site : 0;
 }
 
-/* The nodes behind the sums. None, where any of them makes no sense: each depth's follow each other in time. */
+/* Reads the nodes after the sums. If any is malformed, none is used: nodes of one depth must follow each other in
+ * time. */
 static int take_nodes(struct reading *reading, const uint8_t *at, struct sonde_zone_chunk *chunk)
 {
 	const struct sonde_chunk_head *head = reading->data.head;
@@ -57,7 +58,7 @@ static int take_nodes(struct reading *reading, const uint8_t *at, struct sonde_z
 	return 0;
 }
 
-/* −EBADMSG: its summary makes no sense. −ENOMEM. */
+/* −EBADMSG if the summary is malformed; −ENOMEM. */
 static int take_summary(struct reading *reading, struct sonde_zone_chunk *chunk)
 {
 	const struct sonde_chunk_head *head = reading->data.head;

@@ -1,4 +1,4 @@
-/* sums.c: what zones come to, from the summaries of their chunks, without decoding the bodies. */
+/* sums.c: sums of zones from the chunk summaries, without decoding the bodies. */
 #include <errno.h>
 #include <string.h>
 
@@ -6,14 +6,14 @@
 #include "session/state.h"
 #include "util/error.h"
 
-/* Where the sums go. */
+/* Receiver of the sums. */
 struct stats_taker {
 	const struct sonde_session *session;
 	int (*take)(void *context, uint32_t process, uint32_t thread, const struct sonde_zone_stat *stat);
 	void *context;
 };
 
-/* What `take` returned, or −EBADMSG before the first call. */
+/* Returns the result of `take`, or −EBADMSG before its first call. */
 static int take_stats(const struct stats_taker *taker, const struct sonde_chunk_data *data)
 {
 	const struct sonde_session *session = taker->session;

@@ -1,9 +1,9 @@
-/* zones.c: pairs the begins and ends of a chunk.
+/* zones.c: pairs the zone begins and ends of a chunk.
  *
- * Every chunk says in its summary which zones were open when it began, so chunks decode alone, in any order, and a lost
- * one costs only the zones that ended in it. Pairing is fold/pair.h's; 'nested' comes from a counter for each site, in
- * constant time at any depth. What is open at the end of a thread's newest chunk is kept until the cursor
- * has seen all chunks, and comes out then as unfinished.
+ * Every chunk's summary lists the zones that were open when it began, so chunks decode independently and in any order,
+ * and a lost chunk costs only the zones that ended in it. fold/pair.h does the pairing; recursion is detected with a
+ * counter per site, in constant time at any depth. Zones open at the end of a thread's newest chunk are kept until the
+ * cursor has seen all chunks, and are then delivered as unfinished.
  */
 #include "session/zone/zones.h"
 
@@ -19,7 +19,7 @@
 #define ZONE_B (3 * sizeof(uint64_t) + sizeof(uint32_t) + sizeof(uint16_t) + sizeof(uint8_t))
 #define ROWS_MAX_B ((size_t)SONDE_CHUNK_MAX_RAW_B * ZONE_B)
 #define BLOCK 512
-#define TAIL_FRAMES_MAX ((size_t)1 << 22) /* 96 MiB: real recordings have a few for each thread */
+#define TAIL_FRAMES_MAX ((size_t)1 << 22) /* 96 MiB: real recordings have a few frames per thread */
 
 /* The columns of a batch while it is filled. */
 struct rows {
@@ -51,7 +51,7 @@ void sonde_zones_fini(struct sonde_zones *zones)
 	sonde_buf_fini(&zones->rows);
 }
 
-/* Room for `count` zones, in the order that keeps every column aligned. */
+/* Allocates columns for `count` zones, in an order that keeps every column aligned. */
 static int make_rows(struct sonde_zones *zones, size_t count, struct rows *rows)
 {
 	sonde_buf_clear(&zones->rows);
@@ -100,7 +100,8 @@ static inline void end(struct sonde_pair *pair, uint32_t *open, uint64_t time_ns
 	rows->flags[i] = zone.nested ? SONDE_ZONE_RECURSIVE : 0;
 }
 
-/* A zone whose end is the event after its begin, as most: it needs no frame where there is one to spare. */
+/* Fast path for the common case of a zone whose end directly follows its begin: it needs no frame, unless it is the
+ * last that fits. */
 static inline void leaf(struct sonde_pair *pair, const uint32_t *open, uint32_t site, const uint64_t *times,
 			struct rows *rows)
 {
@@ -115,7 +116,7 @@ static inline void leaf(struct sonde_pair *pair, const uint32_t *open, uint32_t 
 	rows->flags[i] = open[site] ? SONDE_ZONE_RECURSIVE : 0;
 }
 
-/* Works on copies, so that the stack's depth and the row count stay in registers. */
+/* Works on copies, so that stack depth and row count stay in registers. */
 static void pair_block(struct sonde_zones *zones, const uint32_t *sites, const uint64_t *times, size_t count,
 		       struct rows *into)
 {
@@ -144,7 +145,7 @@ static void reset(struct sonde_zones *zones)
 	pair->over = 0;
 }
 
-/* The zones that were open when the chunk began. */
+/* Loads the zones that were open at the start of the chunk. */
 static int load_open(struct sonde_zones *zones, const struct sonde_chunk_data *data)
 {
 	struct sonde_zones_summary summary;
@@ -164,7 +165,7 @@ static int load_open(struct sonde_zones *zones, const struct sonde_chunk_data *d
 	return 0;
 }
 
-/* Remembers the stack of the batch's thread. */
+/* Saves the stack of the batch's thread. */
 static int save_tail(struct sonde_zones *zones, uint64_t last_ns, const struct sonde_batch *batch)
 {
 	struct sonde_zones_tail *tail = &zones->tails[batch->thread];
@@ -185,7 +186,7 @@ static int save_tail(struct sonde_zones *zones, uint64_t last_ns, const struct s
 	return 0;
 }
 
-/* Decodes and pairs block after block, so that decoded events never leave the nearest cache. */
+/* Decodes and pairs block by block, so that decoded events stay in the L1 cache. */
 static int pair_chunk(struct sonde_zones *zones, const struct sonde_chunk_data *data, struct rows *rows)
 {
 	uint32_t sites[BLOCK];
