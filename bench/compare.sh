@@ -31,7 +31,7 @@ share slower.tsv regressed | keep found
 share slower.tsv regressed 4 | keep found.wall
 cut -f 3 slower.tsv | keep speedup
 
-judge "$same comparisons of a program with itself, 20 pairs: called different" flagged % "–" "≤ 1 %" "<=" 1
+judge "$same comparisons of a program with itself, 20 pairs: reported as different" flagged % "–" "≤ 1 %" "<=" 1
 judge "the same, by wall time" flagged.wall % "–" "≤ 1 %" "<=" 1
 info "the same: called unchanged within 1 %" unchanged % "–"
 judge "$slower comparisons with 2 % more work, 20 pairs: found" found % "–" "≥ 85 %" ">=" 85

@@ -8,7 +8,7 @@ for ((i = 0; i < rounds; i++)); do
 	sed -n 1p decoded | awk -v c="$count" '{ print $1 * 1000000 / c }' | keep kernels
 	sed -n 2p decoded | awk -v c="$count" '{ print $1 * 1000000 / c }' | keep calls
 done
-judge "1 M kernel records of CUPTI decoded" kernels s "–" "≤ 0.1 s" "<=" 0.1 "one core; 40 kernels with names of 200 bytes in turn, 12 streams"
+judge "1 M kernel records of CUPTI decoded" kernels s "–" "≤ 0.1 s" "<=" 0.1 "one core; 40 kernels with names of 200 bytes, alternating, 12 streams"
 info "the same, with a record of the call that launched each" calls s "–" "2 M records"
 
 # A kernel that does next to nothing, put into a queue: what the call takes with a recorder beyond what it takes alone.
@@ -24,13 +24,13 @@ if [ -x "$opencl" ] && "$opencl" many 10 >/dev/null 2>&1; then
 		echo "$alone" | awk '{ printf "%.3f\n", $1 / 1000 }' | keep alone
 	done
 	for level in kernels api; do
-		judge "OpenCL, a kernel put into a queue, level $level" "enqueue.$level" µs "alone $(text alone µs)" "≤ 2 µs" "<=" 2 "of the thread that asks; pocl on the same CPUs"
+		judge "OpenCL, enqueuing a kernel, level $level" "enqueue.$level" µs "alone $(text alone µs)" "≤ 2 µs" "<=" 2 "of the calling thread; pocl on the same CPUs"
 	done
 else
-	row "OpenCL, a kernel put into a queue" "–" "–" "≤ 2 µs" unavailable "no OpenCL implementation: pocl-opencl-icd"
+	row "OpenCL, enqueuing a kernel" "–" "–" "≤ 2 µs" unavailable "no OpenCL implementation: pocl-opencl-icd"
 fi
 
 # Not there: a device and PyTorch, in one run against no profiler and against PyTorch's own.
 for bar in "kernels 2" "api 5"; do
-	row "CUDA, a training loop, level ${bar% *}: overhead" "–" "–" "≤ ${bar#* } %" unavailable "no device was at hand to write it on (docs/GPU.md)"
+	row "CUDA, a training loop, level ${bar% *}: overhead" "–" "–" "≤ ${bar#* } %" unavailable "no CUDA GPU (docs/GPU.md)"
 done

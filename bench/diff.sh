@@ -24,6 +24,6 @@ for ((i = 0; i < rounds; i++)); do
 done
 cost_of cold wall | awk -v s="$size" '{ print $1 * s }' | keep cold
 cost_of warm wall | awk -v s="$size" '{ print $1 * s }' | keep warm
-why="$(metric before.sonde samples.count) and $(metric after.sonde samples.count) samples, none of their symbols in the files"
+why="$(metric before.sonde samples.count) and $(metric after.sonde samples.count) samples, no symbols in the files"
 judge "diff of two recordings of 1 M samples, warm" warm s "${no_perf:-–}" "≤ 2 s" "<=" 2 "$why; symbol cache filled"
 info "the same, cold" cold s "–" "$why"

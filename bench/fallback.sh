@@ -17,9 +17,9 @@ paired target inner alone cpu "100 * (a / b - 1)"
 paired recorder timers inner cpu "100 * (a - b) / b"
 
 method="in-process timers, at the kernel's HZ"
-info "no perf events: samples a CPU second" rate "/s" "1000 asked for" "$method"
+info "no perf events: samples a CPU second" rate "/s" "1000 requested" "$method"
 judge "no perf events: sqlite3, total overhead" total % "–" "≤ 3 %" "<=" 3 "$method"
 judge "no perf events: slowdown of the program" target % "–" "≤ 1.7 %" "<=" 1.7
 judge "no perf events: recorder's CPU" recorder % "–" "≤ 0.5 %" "<=" 0.5
-judge "no perf events: stacks that reach the root" whole % "–" "≥ 97 %" ">=" 97
+judge "no perf events: complete stacks" whole % "–" "≥ 97 %" ">=" 97
 judge "no perf events: bytes a sample" bytes B "–" "≤ 24 B" "<=" 24 "the whole file, symbols included"

@@ -181,7 +181,7 @@ report() {
 	judge "${title[$name]}: CPU of the program itself, full" "$name.full.own" "times" "a counter $(text "$name.count.total")" "≤ ${own[$name]}" "<=" "${own[$name]}"
 	judge "${title[$name]}: with the recorder's, full" "$name.full.total" "times" "$(beside "$name")" "≤ ${total[$name]}" "<=" "${total[$name]}"
 	[ "$name" = loop ] ||
-		judge "${title[$name]}: sampled, to a recording without" "$name.beside" "times" "–" "≤ 1.01" "<=" 1.01 \
+		judge "${title[$name]}: sampled, relative to no heap recording" "$name.beside" "times" "–" "≤ 1.01" "<=" 1.01 \
 			"to the program alone: itself $(text "$name.sampled.own"), with the recorder $(text "$name.sampled.total")"
 	if has "$name.heaptrack.bytes"; then
 		judge "${title[$name]}: bytes an event in the file" "$name.bytes" B "heaptrack $(text "$name.heaptrack.bytes" B)" "≤ heaptrack's" "<=" \
@@ -217,7 +217,7 @@ judge "malloc/free, 10 frames deep: sampled, a pair" pair.sampled ns "alone $(te
 
 # --- memory does not grow with events -----------------------------------------------------------------------------------
 
-# A tenth of the events, then all of them, with 100,000 blocks alive.
+# A tenth of the events, then all of them, with 100,000 live blocks.
 pairs=$(n 25000000 1000000)
 for ((i = 0; i < $(n 3 1); i++)); do
 	say "memory, round $((i + 1))"
@@ -227,4 +227,4 @@ for ((i = 0; i < $(n 3 1); i++)); do
 done
 paired memory memory.1 memory.10 rss "a / b"
 judge "memory of recorder and program, ten times the events" memory "times" "–" "≤ 1.25" "<=" 1.25 \
-	"$(calc "2 * $pairs / 1e6") M events, 100,000 blocks alive, $(calc "$(cost_of memory.1 rss | tail -n 1) / 1e6") MB"
+	"$(calc "2 * $pairs / 1e6") M events, 100,000 live blocks, $(calc "$(cost_of memory.1 rss | tail -n 1) / 1e6") MB"

@@ -44,7 +44,7 @@ over() {
 }
 
 over alone.recorder "$recorder"
-judge "$figure: recording, nobody looks" alone.recorder % "–" "$bar" "<=" 1
+judge "$figure: recording, no page open" alone.recorder % "–" "$bar" "<=" 1
 
 curl -sN "${url}api/events" >events &
 echo $! >reader.pid

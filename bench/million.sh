@@ -34,6 +34,6 @@ if [ -z "$no_perf" ]; then
 	keep inlines "$(calc "$(cost_of inlines wall | tail -n 1) * 1000000 / $taken")"
 	anchor="perf fp, no inlines $(text perf s), with inlines $(text inlines s), scaled from $taken samples"
 fi
-why="$(metric many.sonde samples.count) samples, none of their symbols in the file"
+why="$(metric many.sonde samples.count) samples, no symbols in the file"
 judge "1 M samples to a report, cold" cold s "$anchor" "≤ 1 s" "<=" 1 "$why"
 judge "1 M samples to a report, warm" warm s "$anchor" "≤ 0.2 s" "<=" 0.2 "symbol cache filled"

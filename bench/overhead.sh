@@ -98,7 +98,7 @@ report() {
 		info "$name: slowdown of the program" "$name.sonde.target" % "$no_perf"
 	fi
 	judge "$name: recorder's CPU" "$name.sonde.recorder" % "$(beside "$name" recorder %)" "≤ 0.5 %" "<=" 0.5
-	judge "$name: stacks that reach the root" "$name.whole" % "$(beside "$name" whole %)" "≥ 97 %" ">=" 97
+	judge "$name: complete stacks" "$name.whole" % "$(beside "$name" whole %)" "≥ 97 %" ">=" 97
 	judge "$name: bytes a sample" "$name.bytes" B "$(beside "$name" bytes B)" "≤ 24 B" "<=" 24 "the whole file, symbols included"
 }
 

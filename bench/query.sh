@@ -37,6 +37,6 @@ judge "calls, total and mean by zone" by_zone s "–" "≤ 0.2 s" "<=" 0.2 "$why
 judge "calls, total and mean by thread" by_thread s "–" "≤ 0.2 s" "<=" 0.2 "$why, by zone_stats"
 judge "calls, total and mean of 10 M zones, by id" by_id s "–" "≤ 2 s" "<=" 2 "$why, all read"
 judge "calls, total and mean of 10 M zones, by name" by_name s "–" "≤ 5 s" "<=" 5 "$why, all read"
-info "the same by id, and avg() once more" by_avg s "–" "each aggregate that reads a column is a call of it a row"
+info "the same by id, and avg() once more" by_avg s "–" "each aggregate reads its column once per row"
 info "10 M zones: those of one site, by id" of_site s "–" "$why, all read"
 info "10 M zones: those of one name" of_name s "–" "$why, all read"

@@ -84,8 +84,8 @@ if [ -z "$no_uftrace" ]; then
 		keep uftrace.load "$(calc "$(cost_of uftrace wall | tail -n 1) * 10000000 / $calls")"
 	done
 fi
-scaled="scaled to 10 M zones; ours measured on $(calc "$loaded / 1e6") M"
+scaled="scaled to 10 M zones; sonde measured on $(calc "$loaded / 1e6") M"
 anchor="LTTng-UST (babeltrace2, read only) ${no_lttng:-$(text lttng.load s)}; uftrace report ${no_uftrace:-$(text uftrace.load s)}"
 judge "10 M zones loaded, with statistics" load s "$anchor" "≤ 0.15 s" "<=" 0.15 "$scaled"
-info "bytes a zone in the file: tight, beside others" tight.bytes B \
+info "bytes a zone in the file: tight, compared with others" tight.bytes B \
 	"LTTng-UST ${no_lttng:-$(text lttng.bytes B)}; uftrace ${no_uftrace:-$(text uftrace.bytes B)}"

@@ -2,7 +2,7 @@
 source "$(dirname "$0")/lib.bash"
 
 build=${BENCH_PROGRAMS%/bench} packages=$work/npm
-figure="flame graph of 100,000 frames drawn anew" bar="≤ 16 ms"
+figure="flame graph of 100,000 frames redrawn" bar="≤ 16 ms"
 browser=$(command -v chromium || command -v chromium-browser || command -v google-chrome || true)
 if [ -z "$browser" ] || [ ! -s "$build/web/page/app.js" ]; then
 	unavailable "$figure" "–" "$bar" "chromium is not installed, or the build has no page"
@@ -25,7 +25,7 @@ for ((i = 0; i < $(n 5 1); i++)); do
 	done <measured
 done
 for tree in bushy dense; do
-	what="median of redraws; $(median $tree.frames) frames, $([ $tree = dense ] && echo "all as wide as half a pixel or more" || echo "of unlike size")"
+	what="median of redraws; $(median $tree.frames) frames, $([ $tree = dense ] && echo "all as wide as half a pixel or more" || echo "of different sizes")"
 	judge "$figure, $tree, under the pointer" "$tree.point" ms "–" "$bar" "<=" 16 "$what"
 	judge "$figure, $tree, by the keyboard" "$tree.walk" ms "–" "$bar" "<=" 16 "$what"
 	info "$figure, $tree, 99th percentile" "$tree.late" ms "–" "of 60 redraws, of either kind"

@@ -89,10 +89,10 @@ for size in small large; do
 	keep $size.last "$(percentile $size.quick 0.99)"
 	limit=1
 	[ $size = large ] && limit=2
-	judge "server ready, $title" $size.open s "–" "≤ $limit s" "<=" $limit "the program, all lanes, and all of them over the whole time; $there zones in $(calc "$(stat -c %s zones.sonde) / 1e6") MB"
-	judge "a tile, $title" $size.quick ms "–" "≤ 5 ms" "<=" 5 "all lanes of zones, 2000 pixels, 9 scales; what is not decoded yet may be coarse"
+	judge "server ready, $title" $size.open s "–" "≤ $limit s" "<=" $limit "the program, all tracks, and all of them over the whole run; $there zones in $(calc "$(stat -c %s zones.sonde) / 1e6") MB"
+	judge "a tile, $title" $size.quick ms "–" "≤ 5 ms" "<=" 5 "all tracks of zones, 2000 pixels, 9 scales; data not yet decoded may be coarse"
 	judge "a tile, $title: 99th percentile" $size.last ms "–" "≤ 5 ms" "<=" 5
-	info "a tile, $title: nothing coarse" $size.whole ms "–"
+	info "a tile, $title: full detail" $size.whole ms "–"
 	info "memory of the server, $title" $size.memory MB "–" "bounded: 256 MB of decoded zones, 40 B for 256 others"
 	rm zones.sonde
 done

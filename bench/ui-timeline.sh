@@ -55,7 +55,7 @@ for ((i = 0; i < rounds; i++)); do
 	end "$(cat server.pid)"
 	look one "file://$work/one.html"
 done
-why="four threads, 8 depths; from the address to a picture in which nothing is missing"
+why="four threads, 8 depths; from the address to a complete picture"
 judge "$figure opens" ten.open ms "–" "$bar" "<=" 1000 "$why"
 for how in zoom pan; do
 	judge "$figure, a frame of a $how" "ten.$how" ms "–" "≤ 16 ms" "<=" 16 "median of 240 frames"

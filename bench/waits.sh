@@ -46,10 +46,10 @@ for key in plain threads io child heap; do
 	paired start.$key.added start.$key.on start.$key.off cpu "1000 * (a - b) / $many"
 done
 
-judge "a lock/unlock pair that nobody waits for: CPU added" lock.added ns "alone $(text lock.alone ns)" "≤ 5 ns" "<=" 5
+judge "an uncontended lock/unlock pair: CPU added" lock.added ns "alone $(text lock.alone ns)" "≤ 5 ns" "<=" 5
 judge "read() of a byte of /dev/zero: CPU added" read.added ns "alone $(text read.alone ns)" "≤ 100 ns" "<=" 100
-info "the first call of a process that waits: wall time added" first.wall ms "CPU, with the recorder's: $(text first.cpu ms)"
+info "a process's first blocking call: wall time added" first.wall ms "CPU, with the recorder's: $(text first.cpu ms)"
 for row in "plain:true, recorded" "threads:true, --threads" "io:cat, which makes 3 calls, --io" \
 	"child:sh that waits for true, --threads" "heap:true, --heap"; do
-	info "${row#*:}: CPU of both sides a process" "start.${row%%:*}.added" ms "$(text "start.${row%%:*}.ratio") of alone"
+	info "${row#*:}: CPU of program and recorder per process" "start.${row%%:*}.added" ms "$(text "start.${row%%:*}.ratio") of alone"
 done

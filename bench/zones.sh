@@ -57,15 +57,15 @@ if [ -z "$why" ]; then
 	lttng_begin "$work/trace"
 	"$programs/pair-lttng" "$rounds" $pairs | take lttng
 	lttng_end
-	info "pair, LTTng-UST beside it" record.zone "ns" "LTTng-UST $(text lttng.lttng ns)"
+	info "pair, compared with LTTng-UST" record.zone "ns" "LTTng-UST $(text lttng.lttng ns)"
 else
-	unavailable "pair, LTTng-UST beside it" "LTTng-UST" "–" "$why"
+	unavailable "pair, compared with LTTng-UST" "LTTng-UST" "–" "$why"
 fi
 why=$(uftrace_missing)
 if [ -z "$why" ]; then
 	say "uftrace"
 	uftrace record --no-event --no-libcall -d "$work/uftrace" "$programs/pair-uftrace" "$rounds" $pairs | take uftrace
-	info "pair, uftrace beside it" record.zone "ns" "uftrace $(text uftrace.uftrace ns)"
+	info "pair, compared with uftrace" record.zone "ns" "uftrace $(text uftrace.uftrace ns)"
 else
-	unavailable "pair, uftrace beside it" "uftrace" "–" "$why"
+	unavailable "pair, compared with uftrace" "uftrace" "–" "$why"
 fi
