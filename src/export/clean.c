@@ -1,7 +1,7 @@
-/* clean.c: escaping by character, and widths as the C library knows them.
+/* clean.c: escaping by character, and widths as the C library defines them.
  *
- * wcwidth() answers by locale, and a library must not set the program's: a UTF-8 locale of our own is put on for the
- * moment of the question, on this thread only.
+ * wcwidth() depends on the locale, and a library must not change the program's. So this thread uses a UTF-8 locale of
+ * our own during the call.
  */
 #include "export/clean.h"
 
@@ -103,7 +103,7 @@ size_t sonde_clean_columns(const char *text)
 	return columns;
 }
 
-/* The longest beginning of `text` within *columns, which is lowered to what it takes. */
+/* The length in bytes of the longest prefix of `text` that fits in *columns; sets *columns to its width. */
 static size_t head_within(const char *text, size_t *columns)
 {
 	size_t at = 0, used = 0;
@@ -133,11 +133,11 @@ size_t sonde_clean_cut(struct sonde_buf *out, const char *text, size_t columns, 
 	size_t start = out->len_b;
 	size_t whole = sonde_clean(out, text, ascii);
 	if (whole <= columns ||
-	    sonde_buf_append(out, "\0\0\0", ROOM)) /* an end, and room for a mark longer than what goes */
+	    sonde_buf_append(out, "\0\0\0", ROOM)) /* NUL, and space if the ellipsis is longer than the gap */
 		return whole;
 	const char *full = (const char *)out->data + start;
 	size_t mark = ascii ? 3 : 1;
-	if (columns < mark + 2) { /* no room for two ends */
+	if (columns < mark + 2) { /* too narrow for a head and a tail */
 		size_t used = columns;
 		out->len_b = start + head_within(full, &used);
 		return used;
@@ -146,7 +146,7 @@ size_t sonde_clean_cut(struct sonde_buf *out, const char *text, size_t columns, 
 	size_t head_b = head_within(full, &head);
 	size_t skipped = skip;
 	size_t skip_b = head_within(full, &skipped);
-	if (skipped < skip) { /* a wide character stands across the cut */
+	if (skipped < skip) { /* a wide character straddles the cut */
 		uint32_t code;
 		skip_b += sonde_utf8_next(full + skip_b, &code);
 		skipped += 2;

@@ -97,7 +97,7 @@ static enum sonde_gpu_state elapsed(const struct sonde_gpu_calls *calls, const s
 	return state;
 }
 
-/* Events of a destroyed context are gone with it: events of any other context are left alone too. */
+/* Destroying a context destroys its events. So an event is destroyed here only if its context is the current one. */
 static void release(const struct sonde_gpu_calls *calls, const struct sonde_gpu_mark *mark)
 {
 	void *context = NULL;

@@ -55,8 +55,8 @@ void sonde_stat_summary(const struct sonde_stat_show *show, const struct sonde_f
 /* Appends ", GPU Util: 78 %" to that line, or for several GPUs ", GPU Util: 20 % of 2". */
 void sonde_stat_devices(struct sonde_buf *line, double busy, const struct sonde_stat_figures *figures, int ascii);
 
-/* Prints a table of means, the outliers, then a line like that of sonde_stat_summary(), which is all with
- * `is_brief`. */
+/* Prints a table of means, the outliers, then a line like that of sonde_stat_summary(); with `is_brief` only that
+ * line. */
 void sonde_stat_runs_text(const struct sonde_stat_show *show, const struct sonde_format_options *style, int is_brief,
 			  FILE *out);
 

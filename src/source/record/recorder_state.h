@@ -15,7 +15,7 @@
 #include "trace/encode.h"
 #include "util/map.h"
 
-#define SONDE_RECORDER_PLACE_B 16 /* distance of artificial addresses: no address − 1 falls into another one */
+#define SONDE_RECORDER_PLACE_B 16 /* spacing of artificial addresses: address − 1 never belongs to another one */
 
 struct sonde_recorder {
 	struct sonde_writer *writer;

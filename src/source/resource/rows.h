@@ -32,7 +32,7 @@ struct sonde_resources_rows {
 	size_t kept, kept_max; /* processes with open descriptors */
 	pid_t command;         /* the launched command; 0 = none, or it has its row */
 	int finds_processes;   /* no other source reports processes */
-	int reads_rss;         /* no other source does */
+	int reads_rss;         /* no other source reads RSS */
 	struct sonde_resources_turn pss, switches;
 	uint64_t page_ns; /* PSS cost per page */
 	uint32_t series_count;
