@@ -57,6 +57,8 @@ static int compare(const void *left, const void *right, void *state)
 		by = descending(x->self.ns, y->self.ns);
 	if (by == 0)
 		by = descending(x->total.ns, y->total.ns);
+	if (by == 0) /* the order of ids depends on the order in which recordings were merged */
+		by = strcmp(sonde_function_name(order->session, a), sonde_function_name(order->session, b));
 	return by ? by : (a > b) - (a < b);
 }
 
