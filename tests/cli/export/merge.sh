@@ -19,10 +19,13 @@ run 0 "$SONDE" merge -o all.sonde a.sonde b.sonde c.sonde d.sonde e.sonde
 has "$err" "all.sonde: 5 recordings"
 lacks "$(ls)" "all.sonde."
 
-# sums FILE SECTION COLUMNS: of each column, what rows of a process have, where something is known.
+# sums FILE SECTION COLUMNS: of each column, what rows of a process have, where something is known. A recording whose waits
+# were all sampled from outside has them in waits-sampled only, and one of several may have both: both count.
 sums() {
-	rows "$1" "$2" | jq -c --arg columns "$3" '[.[] | select((has("pid") | not) or .pid != null)] as $rows |
-		[$columns / " " | .[] | . as $c | [$rows[][$c]] | {($c): (map(values) | total)}] | add'
+	rows "$1" "$2" >/dev/null
+	jq -c --arg columns "$3" --arg name "$2" '[.sections[] | select(.id != "waits-sampled" or $name == "waits") | .rows[]?] |
+		[.[] | select((has("pid") | not) or .pid != null)] as $rows |
+		[$columns / " " | .[] | . as $c | [$rows[][$c]] | {($c): (map(values) | total)}] | add' "$work/.rows"
 }
 # What adds up, of sections that are there with any number of rows.
 while read -r section columns; do
