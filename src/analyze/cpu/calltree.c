@@ -371,8 +371,7 @@ static int weights_notes_add(const struct sonde_samples *samples, const struct s
 	if (rc == 0)
 		rc = note_broken(broken, stacks - bare, report, section);
 	if (rc == 0 && bare)
-		rc = sonde_report_note(report, section, 1,
-				       "%.1f %% of the 100 %% have no stack and are in no function%s",
+		rc = sonde_report_note(report, section, 1, "%.1f %% have no stack and belong to no function%s",
 				       100 * sonde_stats_share((double)samples->self[0].ns, (double)samples->all.ns),
 				       of_heap ? "; sonde record --heap records stacks of pools, too" : "");
 	return rc ? rc : note_unseen(weights, " more", report, section);

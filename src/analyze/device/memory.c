@@ -91,7 +91,7 @@ static int row_add(const struct sonde_device_times *times, const struct group *g
 	row[PEAK] = sonde_cell_int(group->peak.peak_b);
 	row[PEAK_AT] = group->peak.peak_b && group->peak.peak_ns >= start_ns
 			   ? sonde_cell_int(group->peak.peak_ns - start_ns)
-			   : sonde_cell_absent("nothing was allocated then");
+			   : sonde_cell_absent("nothing was allocated at that time");
 	row[END] = sonde_cell_int(group->peak.end_b);
 	row[BLOCKS] = sonde_cell_int(group->peak.end);
 	row[BEGUN] = sonde_cell_int(group->peak.begun_b);
@@ -221,7 +221,7 @@ static int held_row_add(const struct sonde_session *session, const struct held *
 	row[SIZE] = sonde_cell_int(held->size_b);
 	row[SHARE] = held->peak_b
 			 ? sonde_cell_real((double)held->blocks * (double)held->size_b / (double)held->peak_b, 0)
-			 : sonde_cell_absent("nothing was allocated then");
+			 : sonde_cell_absent("nothing was allocated at that time");
 	row[LEFT] = sonde_cell_int(held->left * held->size_b);
 	row[CALL] = sonde_cell_text(held->call);
 	row[HELD_KIND] = sonde_cell_text(sonde_memory_word(held->kind));

@@ -171,7 +171,7 @@ static int total_add(struct sonde_diff_runs *runs, struct sonde_section *section
 		return sonde_error(ENOMEM, "out of memory for a row");
 	row[SONDE_COMPARED_METRIC] = sonde_cell_text(totals[total].label);
 	row[SONDE_COMPARED_UNIT] = sonde_cell_text(totals[total].unit);
-	cells_set(row, compared, totals[total].scale, "no recording knows it");
+	cells_set(row, compared, totals[total].scale, "in no recording");
 	row[SONDE_COMPARED_VERDICT] = sonde_cell_absent("not tested: it is part of another metric");
 	if ((int)total < ASKED)
 		row[SONDE_COMPARED_VERDICT] = sonde_cell_text(sonde_verdict_name(

@@ -183,7 +183,7 @@ static void slowed_rows(const struct writer *writer)
 		struct sonde_machine_row row = {.what = rows[i].what,
 						.object = writer->device,
 						.whole = "time",
-						.why = "a state has only a share of the time",
+						.why = "this is a share of time, without a value",
 						.mean = slow_ns < time_ns ? slow_ns / time_ns : 1,
 						.most = -1,
 						.least = -1};

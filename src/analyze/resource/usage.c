@@ -131,7 +131,7 @@ static int usage_begin(void **state, struct sonde_session *session, const struct
 {
 	struct usage *usage = calloc(1, sizeof *usage);
 	if (!usage)
-		return sonde_error(ENOMEM, "out of memory for what was used over time");
+		return sonde_error(ENOMEM, "out of memory for resource use over time");
 	usage->session = session;
 	usage->options = *options;
 	usage->window = sonde_window_of(session, options);
@@ -247,7 +247,7 @@ static struct sonde_cell cell_of(const struct usage *usage, size_t column, size_
 		return sonde_cell_absent(
 		    "no process was read while it ran: it exited before, or reading is impossible here");
 	if (column == RSS && usage->sums[UNREAD][row] > usage->sums[KNOWN][row])
-		return sonde_cell_absent("processes were hardly read in this interval");
+		return sonde_cell_absent("too few readings in this interval");
 	if (column == RSS)
 		return sonde_cell_int((uint64_t)(sonde_stats_share(sum, length_ns) + 0.5));
 	return sonde_cell_real(sonde_stats_share(sum, column < RSS ? length_ns : length_ns / 1e9), 0);
@@ -303,7 +303,7 @@ static int note_unread(const struct usage *usage, struct sonde_report *report, s
 					  (unsigned long long)usage->below_0);
 	if (!error && usage->options.selection.thread)
 		error = sonde_report_note(report, section, 0,
-					  "processes are read as a whole: all threads of the processes of %s",
+					  "resources are counted per process: all threads of the processes of %s",
 					  usage->options.thread_is ? usage->options.thread_is : "the selected threads");
 	return error;
 }
