@@ -183,7 +183,7 @@ for command in report "view --no-open"; do
 	has "$err" "cpu.pb.gz is not a sonde recording, but a pprof profile; to convert it: sonde import cpu.pb.gz"
 done
 run 4 "$SONDE" query zones.json 'select 1'
-has "$err" "it looks like trace events (Chrome, Perfetto, PyTorch): sonde import zones.json makes one of it"
+has "$err" "zones.json is not a sonde recording, but trace events (Chrome, Perfetto, PyTorch); to convert it: sonde import zones.json"
 run 0 "$SONDE" export -q -f perfetto -o zones.perfetto-trace zones.sonde
 run 4 "$SONDE" import -o none.sonde zones.perfetto-trace
 has "$err" "zones.perfetto-trace is a native Perfetto trace"

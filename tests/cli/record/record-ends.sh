@@ -27,12 +27,12 @@ kill "$parent" 2>/dev/null || true
 timeout 20 "$SONDE" record -q -o over.sonde -d 200ms -- sh -c 'sleep 3; exit 7' &
 record=$!
 for _ in $(seq 100); do
-	if "$SONDE" report over.sonde >report 2>&1 && ! grep -q "incomplete" report; then
+	if "$SONDE" report over.sonde >report 2>&1 && ! grep -q "recording is incomplete" report; then
 		break
 	fi
 	sleep 0.02
 done
-lacks "$(cat report)" "incomplete"
+lacks "$(cat report)" "recording is incomplete"
 kill -0 "$record" || fail "the command did not go on"
 code=0
 wait "$record" || code=$?
