@@ -53,8 +53,9 @@ static void stays_without_memory(void **state)
 	assert_int_equal(SONDE_ARRAY_RESERVE(rows, capacity, 3), 0);
 	rows[2] = 42;
 	const size_t before = capacity;
-	assert_int_equal(SONDE_ARRAY_RESERVE(rows, capacity, SIZE_MAX), -ENOMEM);         /* the size overflows */
-	assert_int_equal(SONDE_ARRAY_RESERVE(rows, capacity, (size_t)1 << 59), -ENOMEM); /* more than there can be */
+	/* Sizes that overflow; a size that there merely is no memory for would end the test under sanitizers. */
+	assert_int_equal(SONDE_ARRAY_RESERVE(rows, capacity, SIZE_MAX), -ENOMEM);
+	assert_int_equal(SONDE_ARRAY_RESERVE(rows, capacity, SIZE_MAX / 4), -ENOMEM);
 	assert_int_equal(capacity, before);
 	assert_int_equal(rows[2], 42);
 	free(rows);
