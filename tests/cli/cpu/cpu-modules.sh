@@ -28,7 +28,7 @@ near "$(sed -n '1s/.* //p' entries)" 60 7
 near "$(sed -n '2s/.* //p' entries)" 30 7
 near "$(sed -n '3s/.* //p' entries)" 10 4
 while read -r name _; do # the address is the function's first byte, as in the program that is not stripped
-	nm "$(target split)" 2>/dev/null | grep -qE "^0*${name##*0x} [Tt] (alpha|beta|gamma_)$" || fail "$name is no function"
+	grep -qE "^0*${name##*0x} [Tt] (alpha|beta|gamma_)$" <<<"$(nm "$(target split)" 2>/dev/null)" || fail "$name is no function"
 done <entries
 run 0 "$SONDE" report stripped.sonde
 has "$(tr -s ' \n' ' ' <.out)" "unnamed (module+0x…): add --debuginfod"

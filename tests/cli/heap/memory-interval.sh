@@ -6,10 +6,10 @@ series=$SONDE_BUILD/tests/targets/series
 
 # points METRIC: how many there are of the command; gap METRIC: the shortest time between two of them, in ms
 points() {
-	"$series" run.sonde | awk -v metric="$1" '$1 && $2 == metric { print $4; exit }'
+	"$series" run.sonde | awk -v metric="$1" '$1 && $2 == metric && !n++ { print $4 }'
 }
 gap() {
-	"$series" run.sonde | awk -v metric="$1" '$1 && $2 == metric { printf "%.0f", $11 / 1e6; exit }'
+	"$series" run.sonde | awk -v metric="$1" '$1 && $2 == metric && !n++ { printf "%.0f", $11 / 1e6 }'
 }
 
 # 3 s: seven details, with the first and the last; fewer where the machine was busy with others, which takes readings away

@@ -81,7 +81,7 @@ equal $sum "$whole"
 
 run 0 "$SONDE" report -q -f svg --metric waiting -o a.svg a.sonde
 matches "$(cat a.svg)" "<title>.*: time waiting</title>"
-tr -d '\n' <a.svg | grep -q '<title>with_outer (waits)total [0-9.]* ms, ' || fail "no with_outer in the flame graph"
+[[ $(tr -d '\n' <a.svg) =~ '<title>with_outer (waits)total '[0-9.]*' ms, ' ]] || fail "no with_outer in the flame graph"
 COLUMNS=80 run 0 "$SONDE" report --section calltree --metric waiting a.sonde
 has "$out" "Call tree by time waiting"
 sed -n '/Call tree/,$p' .out >tree.txt
