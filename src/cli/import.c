@@ -113,11 +113,11 @@ static int too_big(const struct request *request)
 static int import(struct request *request, struct sonde_import_result *result)
 {
 	struct sonde_atomic_file file;
-	int error = name_output(request);
-	error = error ? error : check_same(request);
-	error = error ? error : sonde_atomic_file_open(&file, request->output, request->force);
-	if (error)
-		return error;
+	int rc = name_output(request);
+	rc = rc ? rc : check_same(request);
+	rc = rc ? rc : sonde_atomic_file_open(&file, request->output, request->force);
+	if (rc)
+		return rc;
 	char *folder = folder_of(request->output);
 	struct sonde_import_options how = {.path = request->path,
 					   .format = request->from,
@@ -125,11 +125,11 @@ static int import(struct request *request, struct sonde_import_result *result)
 					   .folder = folder,
 					   .fd = file.fd,
 					   .name = request->output};
-	error = limit_memory(request);
-	error = error ? error : sonde_import(result, &how);
-	error = error == -ENOMEM ? too_big(request) : error;
+	rc = limit_memory(request);
+	rc = rc ? rc : sonde_import(result, &how);
+	rc = rc == -ENOMEM ? too_big(request) : rc;
 	free(folder);
-	return sonde_atomic_file_close(&file, error);
+	return sonde_atomic_file_close(&file, rc);
 }
 
 static void tell(const struct request *request, const struct sonde_import_result *result)
@@ -189,10 +189,10 @@ static int run(int argc, char **argv)
 	}
 	code = code ? code : check_from(&request);
 	if (!code && !parse.done) {
-		int error = import(&request, &result);
-		if (error) {
+		int rc = import(&request, &result);
+		if (rc) {
 			fprintf(stderr, "sonde import: %s\n", sonde_error_text());
-			code = code_of(error);
+			code = code_of(rc);
 		} else if (!request.quiet) {
 			tell(&request, &result);
 		}

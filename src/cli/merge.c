@@ -80,13 +80,13 @@ static int check_same(const struct request *request)
 static int merge(struct request *request, struct sonde_merge_result *result)
 {
 	struct sonde_atomic_file file;
-	int error = sonde_atomic_file_open(&file, request->output, request->force);
-	if (error)
-		return error;
+	int rc = sonde_atomic_file_open(&file, request->output, request->force);
+	if (rc)
+		return rc;
 	request->options.fd = file.fd;
 	request->options.name = request->output;
-	error = sonde_merge(result, request->paths, request->count, &request->options);
-	return sonde_atomic_file_close(&file, error);
+	rc = sonde_merge(result, request->paths, request->count, &request->options);
+	return sonde_atomic_file_close(&file, rc);
 }
 
 static void tell(const struct request *request, const struct sonde_merge_result *result)
@@ -117,10 +117,10 @@ static int run(int argc, char **argv)
 	code = code ? code : align_parse(&request);
 	code = code || parse.done ? code : check_same(&request);
 	if (!code && !parse.done) {
-		int error = merge(&request, &result);
-		if (error) {
+		int rc = merge(&request, &result);
+		if (rc) {
 			fprintf(stderr, "sonde merge: %s\n", sonde_error_text());
-			code = error == -ENOMEM ? SONDE_EXIT_OURS : SONDE_EXIT_UNREADABLE;
+			code = rc == -ENOMEM ? SONDE_EXIT_OURS : SONDE_EXIT_UNREADABLE;
 		} else if (!request.quiet) {
 			tell(&request, &result);
 		}

@@ -46,13 +46,13 @@ static int take(const struct reading *reading, const struct sonde_batch *batch, 
 static int count(struct reading *reading, const struct sonde_batch *batch)
 {
 	struct sonde_call call;
-	int error = 0;
-	for (size_t i = 0; i < batch->count && !error; i++) {
-		error = sonde_chrome_holds_add(&reading->holds, batch, i);
+	int rc = 0;
+	for (size_t i = 0; i < batch->count && !rc; i++) {
+		rc = sonde_chrome_holds_add(&reading->holds, batch, i);
 		if (take(reading, batch, i, &call))
 			sonde_track_share_count(&reading->share, call.to_ns - call.from_ns);
 	}
-	return error;
+	return rc;
 }
 
 static int keep(struct reading *reading, const struct sonde_batch *batch)
@@ -111,17 +111,17 @@ int sonde_calls_read(struct sonde_calls *out, struct sonde_session *session, con
 	struct reading reading = {
 	    .calls = out, .session = session, .options = options, .range = sonde_weigh_range(session, &wanted)};
 	*out = (struct sonde_calls){0};
-	int error = walk(&reading, count);
-	if (!error) {
+	int rc = walk(&reading, count);
+	if (!rc) {
 		sonde_chrome_holds_sort(&reading.holds);
 		sonde_track_share_choose(&reading.share);
-		error = walk(&reading, keep);
+		rc = walk(&reading, keep);
 	}
 	out->least_ns = out->left ? reading.share.least_ns : 0;
 	if (out->count)
 		qsort(out->rows, out->count, sizeof *out->rows, compare);
 	sonde_chrome_holds_fini(&reading.holds);
-	return error;
+	return rc;
 }
 
 void sonde_calls_fini(struct sonde_calls *calls)

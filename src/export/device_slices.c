@@ -41,8 +41,8 @@ static int add(struct sonde_device_slices *slices, const struct sonde_device_sli
 
 static int take(struct reading *reading, const struct sonde_batch *batch)
 {
-	int error = 0;
-	for (size_t i = 0; i < batch->count && !error; i++) {
+	int rc = 0;
+	for (size_t i = 0; i < batch->count && !rc; i++) {
 		const struct sonde_operation *operation =
 		    sonde_session_operation(reading->session, batch->activities.operation[i]);
 		const struct sonde_queue *queue = sonde_session_queue(reading->session, batch->activities.queue[i]);
@@ -54,21 +54,21 @@ static int take(struct reading *reading, const struct sonde_batch *batch)
 		    (reading->range.thread && !reading->range.thread[thread]) ||
 		    !sonde_weigh_cut(&reading->range, &start_ns, &dur_ns))
 			continue;
-		error = add(reading->slices,
-			    &(struct sonde_device_slice){
-				.from_ns = start_ns,
-				.to_ns = start_ns + dur_ns,
-				.delay_ns = batch->activities.queued_ns[i],
-				.correlation = batch->activities.correlation[i],
-				.size_b = batch->activities.size_b[i],
-				.address = batch->activities.address[i],
-				.operation = batch->activities.operation[i],
-				.queue = where == SONDE_ACTIVITY_ON_DEVICE ? batch->activities.queue[i] : 0,
-				.thread = thread,
-				.kind = kind,
-			    });
+		rc = add(reading->slices,
+			 &(struct sonde_device_slice){
+			     .from_ns = start_ns,
+			     .to_ns = start_ns + dur_ns,
+			     .delay_ns = batch->activities.queued_ns[i],
+			     .correlation = batch->activities.correlation[i],
+			     .size_b = batch->activities.size_b[i],
+			     .address = batch->activities.address[i],
+			     .operation = batch->activities.operation[i],
+			     .queue = where == SONDE_ACTIVITY_ON_DEVICE ? batch->activities.queue[i] : 0,
+			     .thread = thread,
+			     .kind = kind,
+			 });
 	}
-	return error;
+	return rc;
 }
 
 /* --- lanes ------------------------------------------------------------------------------------------------------- */

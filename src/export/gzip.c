@@ -48,16 +48,16 @@ static int run(struct sonde_gzip *gzip, int flush)
 int sonde_gzip_write(struct sonde_gzip *gzip, const void *data, size_t size_b)
 {
 	const unsigned char *from = data;
-	int error = 0;
-	while (size_b && !error) {
+	int rc = 0;
+	while (size_b && !rc) {
 		size_t part = size_b < IN_MAX_B ? size_b : IN_MAX_B;
 		gzip->stream.next_in = (unsigned char *)(uintptr_t)from;
 		gzip->stream.avail_in = (unsigned)part;
-		error = run(gzip, Z_NO_FLUSH);
+		rc = run(gzip, Z_NO_FLUSH);
 		from += part;
 		size_b -= part;
 	}
-	return error;
+	return rc;
 }
 
 int sonde_gzip_close(struct sonde_gzip *gzip)
@@ -65,10 +65,10 @@ int sonde_gzip_close(struct sonde_gzip *gzip)
 	if (!gzip)
 		return 0;
 	gzip->stream.avail_in = 0;
-	int error = run(gzip, Z_FINISH);
+	int rc = run(gzip, Z_FINISH);
 	deflateEnd(&gzip->stream);
 	free(gzip);
-	return error;
+	return rc;
 }
 
 static ssize_t write_cookie(void *cookie, const char *data, size_t size_b)
@@ -84,9 +84,9 @@ static int close_cookie(void *cookie)
 int sonde_gzip_stream(FILE **out, FILE *file)
 {
 	struct sonde_gzip *gzip;
-	int error = sonde_gzip_open(&gzip, file);
-	if (error)
-		return error;
+	int rc = sonde_gzip_open(&gzip, file);
+	if (rc)
+		return rc;
 	*out = fopencookie(gzip, "w", (cookie_io_functions_t){.write = write_cookie, .close = close_cookie});
 	if (*out)
 		return 0;

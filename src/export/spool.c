@@ -128,11 +128,11 @@ int sonde_spool_gather(struct sonde_spool *spool)
 	int code = fd < 0 ? errno : posix_fallocate(fd, 0, (off_t)spool->rows_b);
 	void *rows = code ? MAP_FAILED : mmap(NULL, spool->rows_b, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 	errno = code ? code : errno;
-	int error = rows == MAP_FAILED ? cannot("kept") : 0;
+	int rc = rows == MAP_FAILED ? cannot("kept") : 0;
 	if (fd >= 0)
 		close(fd);
-	spool->rows = error ? NULL : rows;
-	return error ? error : place(spool);
+	spool->rows = rc ? NULL : rows;
+	return rc ? rc : place(spool);
 }
 
 const char *sonde_spool_text(struct sonde_spool *spool, const struct sonde_spool_row *row)

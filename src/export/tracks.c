@@ -22,22 +22,22 @@ static int put_all(const struct sonde_export_tracks *tracks, struct sonde_tracks
 int sonde_export_tracks(struct sonde_export_tracks *tracks, uint32_t kinds)
 {
 	struct sonde_tracks *from;
-	int error = open(&from, tracks, kinds);
-	if (error)
-		return error;
-	error = put_all(tracks, from);
+	int rc = open(&from, tracks, kinds);
+	if (rc)
+		return rc;
+	rc = put_all(tracks, from);
 	for (int kind = 0; kind < SONDE_TRACK_KINDS; kind++)
 		if (kinds & SONDE_TRACKS_OF(kind))
 			tracks->left[kind] = *sonde_tracks_left(from, (enum sonde_track_kind)kind);
 	sonde_tracks_close(from);
-	return error;
+	return rc;
 }
 
 int sonde_export_tracks_batch(struct sonde_export_tracks *tracks, const struct sonde_batch *batch)
 {
-	int error = tracks->fed ? 0 : open(&tracks->fed, tracks, SONDE_TRACKS_OF(SONDE_TRACK_EVENTS));
-	if (error)
-		return error;
+	int rc = tracks->fed ? 0 : open(&tracks->fed, tracks, SONDE_TRACKS_OF(SONDE_TRACK_EVENTS));
+	if (rc)
+		return rc;
 	sonde_tracks_feed(tracks->fed, batch);
 	return put_all(tracks, tracks->fed);
 }

@@ -43,18 +43,18 @@ static int run(struct sonde_import_job *job)
 {
 	struct sonde_chrome chrome = {.job = job, .args_fd = -1, .min_ns = INT64_MAX, .max_ns = INT64_MIN};
 	sonde_buf_init(&chrome.args, ARGS_MAX_B);
-	int error = sonde_chrome_spill_new(&chrome.spill, job->options->folder);
-	error = error ? error : sonde_chrome_read(&chrome);
-	if (!error) {
+	int rc = sonde_chrome_spill_new(&chrome.spill, job->options->folder);
+	rc = rc ? rc : sonde_chrome_read(&chrome);
+	if (!rc) {
 		sonde_chrome_close(&chrome);
-		error = chrome.error;
+		rc = chrome.error;
 	}
-	if (!error && chrome.min_ns == INT64_MAX)
-		error = sonde_error(EBADMSG, "%s: none of its %llu events has a time", sonde_input_name(job->input),
-				    (unsigned long long)chrome.counts.events);
-	error = error ? error : sonde_chrome_write(&chrome);
+	if (!rc && chrome.min_ns == INT64_MAX)
+		rc = sonde_error(EBADMSG, "%s: none of its %llu events has a time", sonde_input_name(job->input),
+				 (unsigned long long)chrome.counts.events);
+	rc = rc ? rc : sonde_chrome_write(&chrome);
 	fini(&chrome);
-	return error;
+	return rc;
 }
 
 const struct sonde_import_format sonde_import_format_chrome = {

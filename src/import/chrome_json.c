@@ -434,24 +434,24 @@ static int all_read(struct json *json, yajl_handle handle, uint8_t *bytes)
 
 int sonde_chrome_read(struct sonde_chrome *chrome)
 {
-	int error = sonde_yajl_load();
-	if (error)
-		return error;
+	int rc = sonde_yajl_load();
+	if (rc)
+		return rc;
 	struct json *json = calloc(1, sizeof *json);
 	uint8_t *bytes = malloc(CHUNK_B);
 	yajl_handle handle = NULL;
-	error = json && bytes ? sonde_yajl_memory_init(&json->memory) : sonde_error(ENOMEM, "out of memory");
-	if (!error && !(handle = sonde_yajl.alloc(&callbacks, &json->memory.functions, json)))
-		error = sonde_error(ENOMEM, "out of memory");
-	if (!error) {
+	rc = json && bytes ? sonde_yajl_memory_init(&json->memory) : sonde_error(ENOMEM, "out of memory");
+	if (!rc && !(handle = sonde_yajl.alloc(&callbacks, &json->memory.functions, json)))
+		rc = sonde_error(ENOMEM, "out of memory");
+	if (!rc) {
 		json->chrome = chrome;
 		sonde_yajl.config(handle, yajl_dont_validate_strings, 1);
 		sonde_yajl.config(handle, yajl_allow_partial_values, 1);
-		error = all_read(json, handle, bytes);
+		rc = all_read(json, handle, bytes);
 	}
-	if (!error && !json->events_seen)
-		error = sonde_error(EBADMSG, "%s is JSON without trace events", sonde_input_name(chrome->job->input));
-	if (!error && json->state == EVENT)
+	if (!rc && !json->events_seen)
+		rc = sonde_error(EBADMSG, "%s is JSON without trace events", sonde_input_name(chrome->job->input));
+	if (!rc && json->state == EVENT)
 		chrome->counts.timeless++;
 	if (json)
 		sonde_chrome_fill_end(&json->event);
@@ -461,5 +461,5 @@ int sonde_chrome_read(struct sonde_chrome *chrome)
 		sonde_yajl_memory_fini(&json->memory);
 	free(bytes);
 	free(json);
-	return error;
+	return rc;
 }

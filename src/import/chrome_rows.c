@@ -120,10 +120,10 @@ int sonde_chrome_spill_add(struct sonde_chrome_spill *spill, const struct sonde_
 		spill->rows = rows;
 		spill->cap = cap;
 	}
-	int error = spill->count == ROWS_A_RUN ? run_write(spill) : 0;
-	if (!error)
+	int rc = spill->count == ROWS_A_RUN ? run_write(spill) : 0;
+	if (!rc)
 		spill->rows[spill->count++] = *row;
-	return error;
+	return rc;
 }
 
 /* --- merging ------------------------------------------------------------------------------------------------------ */
@@ -169,20 +169,20 @@ int sonde_chrome_spill_sort(struct sonde_chrome_spill *spill)
 		run_sort(spill);
 		return 0;
 	}
-	int error = spill->count ? run_write(spill) : 0;
+	int rc = spill->count ? run_write(spill) : 0;
 	free(spill->rows);
 	spill->rows = NULL;
 	spill->heap = calloc(spill->run_count, sizeof *spill->heap);
-	for (uint32_t i = 0; !error && i < spill->run_count; i++) {
+	for (uint32_t i = 0; !rc && i < spill->run_count; i++) {
 		spill->runs[i].rows = malloc(ROWS_AHEAD * sizeof *spill->runs[i].rows);
 		if (!spill->runs[i].rows || !spill->heap)
 			return sonde_error(ENOMEM, "out of memory for events");
-		error = ahead_read(spill, &spill->runs[i]);
+		rc = ahead_read(spill, &spill->runs[i]);
 		spill->heap[spill->heap_count++] = i;
 	}
-	for (uint32_t i = spill->heap_count / 2; !error && i > 0; i--)
+	for (uint32_t i = spill->heap_count / 2; !rc && i > 0; i--)
 		sink(spill, i - 1);
-	return error;
+	return rc;
 }
 
 int sonde_chrome_spill_next(struct sonde_chrome_spill *spill, struct sonde_chrome_row *out)
@@ -198,9 +198,9 @@ int sonde_chrome_spill_next(struct sonde_chrome_spill *spill, struct sonde_chrom
 	struct run *run = &spill->runs[spill->heap[0]];
 	*out = run->rows[run->next++];
 	if (run->next == run->count) {
-		int error = ahead_read(spill, run);
-		if (error)
-			return error;
+		int rc = ahead_read(spill, run);
+		if (rc)
+			return rc;
 		if (!run->count)
 			spill->heap[0] = spill->heap[--spill->heap_count];
 	}

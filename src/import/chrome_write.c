@@ -443,24 +443,24 @@ int sonde_chrome_write(struct sonde_chrome *chrome)
 		return sonde_error(ENOMEM, "out of memory");
 	*write = (struct write){.chrome = chrome, .job = job, .resolution_ns = chrome->has_fractions ? 1 : 1000};
 	write->frames = malloc(DEPTH_MAX * sizeof *write->frames);
-	int error = write->frames ? args_map(write) : sonde_error(ENOMEM, "out of memory");
-	error = error ? error : sonde_chrome_spill_sort(chrome->spill);
-	error = error ? error : sonde_out_begin(job, START_NS, real_of(write), 0);
-	if (!error) {
+	int rc = write->frames ? args_map(write) : sonde_error(ENOMEM, "out of memory");
+	rc = rc ? rc : sonde_chrome_spill_sort(chrome->spill);
+	rc = rc ? rc : sonde_out_begin(job, START_NS, real_of(write), 0);
+	if (!rc) {
 		tables_put(write);
-		error = rows_put(write);
+		rc = rows_put(write);
 	}
-	if (!error) {
+	if (!rc) {
 		if (job->result->zones + job->result->spans)
 			sonde_out_source(&job->out, "zones", "imported from trace events", NULL, 0);
 		if (job->result->samples)
 			sonde_out_source(&job->out, "cpu", "imported from trace events", NULL, 0);
 		notes_put(write);
-		error = sonde_out_end(job, time_of(write, chrome->max_ns));
+		rc = sonde_out_end(job, time_of(write, chrome->max_ns));
 	}
 	if (write->args)
 		munmap((void *)(uintptr_t)write->args, chrome->args_b);
 	free(write->frames);
 	free(write);
-	return error;
+	return rc;
 }

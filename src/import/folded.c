@@ -103,25 +103,25 @@ static int lines_take(struct folded *folded)
 {
 	struct sonde_buf *line = &folded->line;
 	char *bytes = malloc(READ_B);
-	int error = bytes ? 0 : sonde_error(ENOMEM, "out of memory");
+	int rc = bytes ? 0 : sonde_error(ENOMEM, "out of memory");
 	ssize_t got_b = 0;
-	while (!error && (got_b = sonde_input_read(folded->job->input, bytes, READ_B)) > 0) {
-		for (char *at = bytes, *end = bytes + got_b, *stop; !error && at < end; at = stop + 1) {
+	while (!rc && (got_b = sonde_input_read(folded->job->input, bytes, READ_B)) > 0) {
+		for (char *at = bytes, *end = bytes + got_b, *stop; !rc && at < end; at = stop + 1) {
 			stop = memchr(at, '\n', (size_t)(end - at));
 			if (sonde_buf_append(line, at, (size_t)((stop ? stop : end) - at)))
-				error = sonde_error(EFBIG, "%s: line %llu is longer than %d MB",
-						    sonde_input_name(folded->job->input),
-						    (unsigned long long)folded->line_number + 1, LINE_MAX_B >> 20);
+				rc = sonde_error(EFBIG, "%s: line %llu is longer than %d MB",
+						 sonde_input_name(folded->job->input),
+						 (unsigned long long)folded->line_number + 1, LINE_MAX_B >> 20);
 			if (!stop)
 				break;
-			error = error ? error : line_take(folded, (char *)line->data, line->len_b);
+			rc = rc ? rc : line_take(folded, (char *)line->data, line->len_b);
 			sonde_buf_clear(line);
 		}
 	}
-	if (!error && !got_b && line->len_b && !sonde_buf_append(line, "", 1))
-		error = line_take(folded, (char *)line->data, line->len_b - 1);
+	if (!rc && !got_b && line->len_b && !sonde_buf_append(line, "", 1))
+		rc = line_take(folded, (char *)line->data, line->len_b - 1);
 	free(bytes);
-	return error ? error : (int)got_b;
+	return rc ? rc : (int)got_b;
 }
 
 static void notes(struct folded *folded)
@@ -152,22 +152,22 @@ static int run(struct sonde_import_job *job)
 	struct folded folded = {.job = job, .now_ns = START_NS};
 	const char *name = sonde_input_name(job->input), *slash = strrchr(name, '/');
 	name = slash ? slash + 1 : name;
-	int error = sonde_out_begin(job, START_NS, sonde_input_changed_ns(job->input), 0);
-	if (error)
-		return error;
+	int rc = sonde_out_begin(job, START_NS, sonde_input_changed_ns(job->input), 0);
+	if (rc)
+		return rc;
 	sonde_buf_init(&folded.line, LINE_MAX_B);
 	folded.frames = malloc(DEPTH_MAX * sizeof *folded.frames);
 	if (!folded.frames)
 		return sonde_error(ENOMEM, "out of memory");
 	uint32_t process = sonde_out_process(&job->out, 0, 0, name, START_NS);
 	folded.thread = sonde_out_thread(&job->out, process, 0, name, START_NS);
-	error = lines_take(&folded);
-	if (!error && !folded.total)
-		error = sonde_error(EBADMSG, "%s has no stack with a count", sonde_input_name(job->input));
+	rc = lines_take(&folded);
+	if (!rc && !folded.total)
+		rc = sonde_error(EBADMSG, "%s has no stack with a count", sonde_input_name(job->input));
 	sonde_buf_fini(&folded.line);
 	free(folded.frames);
-	if (error)
-		return error;
+	if (rc)
+		return rc;
 	sonde_out_source(&job->out, "cpu", "imported from folded stacks", "1 sample = 1 ms by convention",
 			 1e9 / SAMPLE_NS);
 	sonde_out_info(&job->out, "import.untimed", "1");

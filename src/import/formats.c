@@ -103,23 +103,23 @@ static int choose(const struct sonde_import_format **out, struct sonde_import_jo
 	if (!bytes)
 		return sonde_error(ENOMEM, "out of memory");
 	ssize_t got_b = sonde_input_read(job->input, bytes, PEEK_B);
-	int error = got_b < 0 ? (int)got_b : 0;
+	int rc = got_b < 0 ? (int)got_b : 0;
 	const char *what = got_b > 0 ? foreign(bytes, (size_t)got_b) : NULL;
-	if (!error && what)
-		error = sonde_error(EBADMSG, "%s is %s", name, what);
-	if (!error && !got_b)
-		error = sonde_error(EBADMSG, "%s: the file is empty", name);
-	if (!error && job->options->format)
+	if (!rc && what)
+		rc = sonde_error(EBADMSG, "%s is %s", name, what);
+	if (!rc && !got_b)
+		rc = sonde_error(EBADMSG, "%s: the file is empty", name);
+	if (!rc && job->options->format)
 		*out = named(job->options->format);
-	else if (!error)
+	else if (!rc)
 		*out = detect(bytes, (size_t)got_b, sonde_input_is_gz(job->input));
 	free(bytes);
-	if (!error && !*out)
-		error = sonde_error(
+	if (!rc && !*out)
+		rc = sonde_error(
 		    EBADMSG,
 		    "%s has no format that can be imported: perf.data, trace events in JSON, pprof, folded stacks",
 		    name);
-	return error ? error : sonde_input_rewind(job->input);
+	return rc ? rc : sonde_input_rewind(job->input);
 }
 
 const char *sonde_import_title(const char *path)
@@ -145,24 +145,24 @@ int sonde_import(struct sonde_import_result *out, const struct sonde_import_opti
 	const struct sonde_import_format *format = NULL;
 	if (options->format && !named(options->format))
 		return sonde_error(EINVAL, "%s is not an import format", options->format);
-	int error = sonde_input_open(&job.input, options->path, options->folder);
-	if (error)
-		return error;
-	error = choose(&format, &job);
-	if (!error) {
+	int rc = sonde_input_open(&job.input, options->path, options->folder);
+	if (rc)
+		return rc;
+	rc = choose(&format, &job);
+	if (!rc) {
 		result.format = format->title;
 		if (options->type && strcmp(format->name, "pprof"))
-			error = sonde_error(EINVAL, "--type is for pprof, but %s is %s", sonde_input_name(job.input),
-					    format->title);
+			rc = sonde_error(EINVAL, "--type is for pprof, but %s is %s", sonde_input_name(job.input),
+					 format->title);
 	}
-	error = error ? error : format->run(&job);
+	rc = rc ? rc : format->run(&job);
 	sonde_out_fini(&job);
 	sonde_input_close(job.input);
-	if (error)
+	if (rc)
 		sonde_import_result_fini(&result);
 	else
 		*out = result;
-	return error;
+	return rc;
 }
 
 void sonde_import_result_fini(struct sonde_import_result *result)

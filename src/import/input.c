@@ -102,21 +102,21 @@ static int copy(struct sonde_input *input, const char *folder)
 	if (fd < 0)
 		return fd;
 	uint8_t *bytes = malloc(WINDOW_B);
-	int error = bytes ? 0 : sonde_error(ENOMEM, "out of memory");
-	while (!error) {
+	int rc = bytes ? 0 : sonde_error(ENOMEM, "out of memory");
+	while (!rc) {
 		ssize_t got_b = read(input->fd, bytes, WINDOW_B);
 		if (got_b < 0 && errno == EINTR)
 			continue;
 		if (got_b < 0)
-			error = sonde_error(errno, "%s: %s", input->name, strerror(errno));
+			rc = sonde_error(errno, "%s: %s", input->name, strerror(errno));
 		if (got_b <= 0)
 			break;
-		error = (int)whole_write(fd, bytes, (size_t)got_b, folder);
+		rc = (int)whole_write(fd, bytes, (size_t)got_b, folder);
 	}
 	free(bytes);
 	close(input->fd);
 	input->fd = fd;
-	return error;
+	return rc;
 }
 
 static int stat_fill(struct sonde_input *input, const char *folder)
@@ -129,9 +129,9 @@ static int stat_fill(struct sonde_input *input, const char *folder)
 	if (S_ISBLK(status.st_mode) || (S_ISCHR(status.st_mode) && !isatty(input->fd))) /* /dev/zero is infinite */
 		return sonde_error(ENODEV, "%s is a device, not a file", input->name);
 	if (!S_ISREG(status.st_mode)) {
-		int error = copy(input, folder);
-		if (error || fstat(input->fd, &status))
-			return error ? error : sonde_error(errno, "%s: %s", input->name, strerror(errno));
+		int rc = copy(input, folder);
+		if (rc || fstat(input->fd, &status))
+			return rc ? rc : sonde_error(errno, "%s: %s", input->name, strerror(errno));
 	}
 	input->size_b = (uint64_t)status.st_size;
 	input->changed_ns = (uint64_t)status.st_mtim.tv_sec * 1000000000u + (uint64_t)status.st_mtim.tv_nsec;
@@ -149,19 +149,19 @@ int sonde_input_open(struct sonde_input **out, const char *path, const char *fol
 	input->name = strdup(is_standard ? "standard input" : path);
 	input->fd = is_standard ? dup(STDIN_FILENO) : open(path, O_RDONLY | O_CLOEXEC);
 	input->stored = malloc(STORED_B);
-	int error = input->name && input->stored ? 0 : sonde_error(ENOMEM, "out of memory");
-	if (!error && input->fd < 0)
-		error = sonde_error(errno, "%s: %s", input->name, strerror(errno));
-	error = error ? error : stat_fill(input, folder);
+	int rc = input->name && input->stored ? 0 : sonde_error(ENOMEM, "out of memory");
+	if (!rc && input->fd < 0)
+		rc = sonde_error(errno, "%s: %s", input->name, strerror(errno));
+	rc = rc ? rc : stat_fill(input, folder);
 	uint8_t magic[2] = {0};
-	if (!error)
+	if (!rc)
 		input->is_gz = sonde_input_at(input, 0, magic, 2) == 2 && magic[0] == 0x1f && magic[1] == 0x8b;
-	error = error ? error : sonde_input_rewind(input);
-	if (error)
+	rc = rc ? rc : sonde_input_rewind(input);
+	if (rc)
 		sonde_input_close(input);
 	else
 		*out = input;
-	return error;
+	return rc;
 }
 
 void sonde_input_close(struct sonde_input *input)

@@ -17,8 +17,8 @@ enum { NOTES_MAX = 64 };
 
 static void meta(struct sonde_out *out, const void *record, size_t record_b)
 {
-	int error = sonde_writer_meta(out->writer, record, record_b, NULL, 0);
-	out->error = out->error ? out->error : error;
+	int rc = sonde_writer_meta(out->writer, record, record_b, NULL, 0);
+	out->error = out->error ? out->error : rc;
 }
 
 /* --- notes -------------------------------------------------------------------------------------------------------- */
@@ -175,8 +175,8 @@ void sonde_out_symbol(struct sonde_out *out, uint32_t module, uint64_t address,
 {
 	struct sonde_meta_symbol record = {
 	    .head.type = SONDE_META_SYMBOL, .module = module, .count = count, .address = address};
-	int error = sonde_writer_meta(out->writer, &record, sizeof record, places, count * sizeof *places);
-	out->error = out->error ? out->error : error;
+	int rc = sonde_writer_meta(out->writer, &record, sizeof record, places, count * sizeof *places);
+	out->error = out->error ? out->error : rc;
 }
 
 struct name_probe {
@@ -240,9 +240,9 @@ int sonde_out_begin(struct sonde_import_job *job, uint64_t start_ns, uint64_t re
 	struct sonde_out *out = &job->out;
 	struct sonde_file_head head = {.start_mono_ns = start_ns, .start_real_ns = real_ns, .arch = machine};
 	struct sonde_writer_options how = {.fd = job->options->fd, .begun = &head};
-	int error = sonde_writer_open(&out->writer, job->options->name, &how);
-	if (error)
-		return error;
+	int rc = sonde_writer_open(&out->writer, job->options->name, &how);
+	if (rc)
+		return rc;
 	job->begun = 1;
 	out->start_ns = out->last_ns = start_ns;
 	sonde_strings_init(&out->strings, out->writer);
@@ -260,10 +260,10 @@ int sonde_out_end(struct sonde_import_job *job, uint64_t end_ns)
 		end_ns = out->last_ns;
 	struct sonde_meta_close record = {.head.type = SONDE_META_CLOSE, .time_ns = end_ns, .status = -1};
 	meta(out, &record, sizeof record);
-	int error = out->error;
+	int rc = out->error;
 	int closed = sonde_writer_close(out->writer);
 	out->writer = NULL;
-	return error ? error : closed;
+	return rc ? rc : closed;
 }
 
 void sonde_out_fini(struct sonde_import_job *job)

@@ -54,12 +54,12 @@ static int at_read(struct sonde_perf *perf, uint64_t at, void *to, size_t size_b
 int sonde_perf_record(struct sonde_perf *perf, uint64_t offset, uint8_t *out)
 {
 	struct perf_event_header head;
-	int error = at_read(perf, offset, &head, sizeof head);
-	if (!error && head.size < sizeof head)
-		error = sonde_error(EBADMSG, "%s: a record of %u bytes at byte %llu",
-				    sonde_input_name(perf->job->input), head.size, (unsigned long long)offset);
-	error = error ? error : at_read(perf, offset, out, head.size);
-	return error ? error : head.size;
+	int rc = at_read(perf, offset, &head, sizeof head);
+	if (!rc && head.size < sizeof head)
+		rc = sonde_error(EBADMSG, "%s: a record of %u bytes at byte %llu", sonde_input_name(perf->job->input),
+				 head.size, (unsigned long long)offset);
+	rc = rc ? rc : at_read(perf, offset, out, head.size);
+	return rc ? rc : head.size;
 }
 
 /* --- events ------------------------------------------------------------------------------------------------------- */
@@ -89,22 +89,22 @@ static int attrs_read(struct sonde_perf *perf, const struct file_head *head)
 				   sonde_input_name(perf->job->input), (unsigned long long)head->attr_b);
 	size_t attr_b = head->attr_b - sizeof of;
 	uint64_t left = IDS_MAX; /* shared by all events */
-	int error = 0;
-	for (uint64_t i = 0; !error && i < head->attrs.size_b / head->attr_b; i++) {
-		error = at_read(perf, head->attrs.at + i * head->attr_b, bytes, head->attr_b);
+	int rc = 0;
+	for (uint64_t i = 0; !rc && i < head->attrs.size_b / head->attr_b; i++) {
+		rc = at_read(perf, head->attrs.at + i * head->attr_b, bytes, head->attr_b);
 		memcpy(&of, bytes + attr_b, sizeof of);
-		error = error ? error : attr_add(perf, bytes, attr_b, NULL, 0);
+		rc = rc ? rc : attr_add(perf, bytes, attr_b, NULL, 0);
 		uint64_t count = of.size_b / 8 < left ? of.size_b / 8 : left;
 		left -= count;
-		for (uint64_t k = 0; !error && k < count; k += 512) {
+		for (uint64_t k = 0; !rc && k < count; k += 512) {
 			uint64_t some = count - k < 512 ? count - k : 512;
-			error = at_read(perf, of.at + k * 8, ids, some * 8);
-			for (uint64_t n = 0; !error && n < some; n++)
+			rc = at_read(perf, of.at + k * 8, ids, some * 8);
+			for (uint64_t n = 0; !rc && n < some; n++)
 				if (sonde_map_set(&perf->ids, sonde_hash_mix(ids[n]), perf->attr_count))
-					error = sonde_error(ENOMEM, "out of memory for events");
+					rc = sonde_error(ENOMEM, "out of memory for events");
 		}
 	}
-	return error;
+	return rc;
 }
 
 /* An attr record of a pipe: the size within the attr tells where the ids begin. */
@@ -176,14 +176,14 @@ static const struct {
 static int feature_take(struct sonde_perf *perf, uint32_t feature, const uint8_t *bytes, size_t size_b)
 {
 	char text[TEXT_MAX_B];
-	int error = 0;
+	int rc = 0;
 	if (feature == FEATURE_BUILD_ID) {
-		for (size_t at = 0; !error && at + 8 <= size_b;) {
+		for (size_t at = 0; !rc && at + 8 <= size_b;) {
 			struct perf_event_header head;
 			memcpy(&head, bytes + at, sizeof head);
 			if (head.size < 8 || head.size > size_b - at)
 				break;
-			error = build_id_add(perf, bytes + at, head.size);
+			rc = build_id_add(perf, bytes + at, head.size);
 			at += head.size;
 		}
 	} else if (feature == FEATURE_ARCH) {
@@ -195,14 +195,14 @@ static int feature_take(struct sonde_perf *perf, uint32_t feature, const uint8_t
 		memcpy(&perf->clock_wall_ns, bytes + 8, 8);
 		memcpy(&perf->clock_own_ns, bytes + 16, 8);
 	}
-	return error;
+	return rc;
 }
 
 static int features_read(struct sonde_perf *perf, const struct file_head *head)
 {
 	uint64_t at = head->data.at + head->data.size_b;
-	int error = 0;
-	for (uint32_t bit = 0; !error && bit < 256; bit++) {
+	int rc = 0;
+	for (uint32_t bit = 0; !rc && bit < 256; bit++) {
 		struct section of;
 		if (!(head->features[bit / 64] >> bit % 64 & 1))
 			continue;
@@ -222,10 +222,10 @@ static int features_read(struct sonde_perf *perf, const struct file_head *head)
 		if (at_read(perf, of.at, bytes, of.size_b))
 			perf->is_cut = 1;
 		else
-			error = feature_take(perf, bit, bytes, of.size_b);
+			rc = feature_take(perf, bit, bytes, of.size_b);
 		free(bytes);
 	}
-	return error;
+	return rc;
 }
 
 /* --- records ------------------------------------------------------------------------------------------------------ */
@@ -312,25 +312,25 @@ static int records_read(struct sonde_perf *perf)
 {
 	uint8_t *record = malloc(SONDE_PERF_RECORD_MAX_B);
 	uint64_t at = perf->data_at, end = perf->data_at + perf->data_b, size_b = sonde_input_size_b(perf->job->input);
-	int error = record ? 0 : sonde_error(ENOMEM, "out of memory");
+	int rc = record ? 0 : sonde_error(ENOMEM, "out of memory");
 	if (end > size_b || end < at || !perf->data_b) { /* data_b 0: perf was killed */
 		perf->is_cut = !perf->is_pipe;
 		end = size_b;
 	}
-	while (!error && at + sizeof(struct perf_event_header) <= end) {
+	while (!rc && at + sizeof(struct perf_event_header) <= end) {
 		int got_b = sonde_perf_record(perf, at, record);
 		if (got_b < 0 || at + (uint64_t)got_b > end) {
 			perf->is_cut = 1;
 			break;
 		}
-		error = record_take(perf, at, record, (size_t)got_b);
+		rc = record_take(perf, at, record, (size_t)got_b);
 		uint64_t tail_b = tail_of(record, (size_t)got_b);
 		if (tail_b > end - at - (uint64_t)got_b)
 			break;
 		at += (uint64_t)got_b + tail_b;
 	}
 	free(record);
-	return error;
+	return rc;
 }
 
 static int by_time(const void *left, const void *right)
@@ -356,9 +356,9 @@ int sonde_perf_open(struct sonde_perf *perf)
 	perf->attrs = calloc(SONDE_PERF_ATTRS_MAX, sizeof *perf->attrs);
 	if (!perf->attrs)
 		return sonde_error(ENOMEM, "out of memory");
-	int error = at_read(perf, 0, &head, 16);
-	if (error)
-		return error;
+	int rc = at_read(perf, 0, &head, 16);
+	if (rc)
+		return rc;
 	if (memcmp(head.magic, "PERFILE2", 8))
 		return sonde_error(EBADMSG, "%s is not perf.data: it does not start with PERFILE2", name);
 	perf->is_pipe = head.size_b == 16;
@@ -369,24 +369,24 @@ int sonde_perf_open(struct sonde_perf *perf)
 		if (head.size_b < sizeof head || head.size_b > 4096)
 			return sonde_error(EBADMSG, "%s: a header of %llu bytes is impossible", name,
 					   (unsigned long long)head.size_b);
-		error = at_read(perf, 0, &head, sizeof head);
+		rc = at_read(perf, 0, &head, sizeof head);
 		perf->data_at = head.data.at;
 		perf->data_b = head.data.size_b;
-		error = error ? error : attrs_read(perf, &head);
-		if (!error && head.data.size_b && head.data.at + head.data.size_b >= head.data.at)
-			error = features_read(perf, &head);
+		rc = rc ? rc : attrs_read(perf, &head);
+		if (!rc && head.data.size_b && head.data.at + head.data.size_b >= head.data.at)
+			rc = features_read(perf, &head);
 	}
-	error = error ? error : records_read(perf);
-	if (!error && perf->compressed && !has_samples(perf))
+	rc = rc ? rc : records_read(perf);
+	if (!rc && perf->compressed && !has_samples(perf))
 		return sonde_error(EBADMSG,
 				   "%s is compressed (perf record -z), which cannot be read: convert it with perf "
 				   "inject -i %s -o plain.data",
 				   name, name);
-	if (!error && !perf->attr_count)
+	if (!rc && !perf->attr_count)
 		return sonde_error(EBADMSG, "%s describes no events", name);
-	if (!error && perf->count)
+	if (!rc && perf->count)
 		qsort(perf->index, perf->count, sizeof *perf->index, by_time);
-	return error;
+	return rc;
 }
 
 void sonde_perf_fini(struct sonde_perf *perf)

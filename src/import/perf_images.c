@@ -125,10 +125,10 @@ void sonde_perf_map_take(struct sonde_perf_replay *replay, const uint8_t *record
 		replay->core = map.image;
 	struct sonde_perf_maps *maps = in_kernel ? &replay->kernel : &process->maps;
 	uint32_t before = maps->cap;
-	int error = replay->maps_b > SONDE_PERF_REPLAY_MAPS_MAX_B ? -EFBIG : sonde_perf_maps_add(maps, &map);
+	int rc = replay->maps_b > SONDE_PERF_REPLAY_MAPS_MAX_B ? -EFBIG : sonde_perf_maps_add(maps, &map);
 	replay->maps_b += (maps->cap - before) * sizeof *maps->rows;
-	replay->maps_lost += error == -EFBIG;
-	sonde_perf_keep(replay, error == -EFBIG ? 0 : error);
+	replay->maps_lost += rc == -EFBIG;
+	sonde_perf_keep(replay, rc == -EFBIG ? 0 : rc);
 }
 
 /* --- addresses ---------------------------------------------------------------------------------------------------- */

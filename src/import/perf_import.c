@@ -276,14 +276,14 @@ static int write_all(struct sonde_perf *perf, struct sonde_perf_replay *replay)
 	replay->frames = malloc(DEPTH_MAX * sizeof *replay->frames);
 	if (!replay->frames)
 		return sonde_error(ENOMEM, "out of memory");
-	int error = sonde_out_begin(job, SONDE_PERF_START_NS, real_of(perf), perf->machine);
-	if (error)
-		return error;
+	int rc = sonde_out_begin(job, SONDE_PERF_START_NS, real_of(perf), perf->machine);
+	if (rc)
+		return rc;
 	sonde_out_info(&job->out, "host.boot_id", "not known"); /* prevents symbol look-ups on this machine's kernel */
 	event_choose(replay);
-	error = records_take(replay);
-	if (error)
-		return error;
+	rc = records_take(replay);
+	if (rc)
+		return rc;
 	sonde_perf_kernel_name(replay);
 	sonde_out_lost(job, "cpu", "lost by perf: its buffers were full", replay->lost);
 	notes(replay);
@@ -294,13 +294,13 @@ static int run(struct sonde_import_job *job)
 {
 	struct sonde_perf perf = {.job = job};
 	struct sonde_perf_replay replay = {.perf = &perf, .job = job};
-	int error = sonde_input_is_gz(job->input) ? sonde_error(EBADMSG, "%s is compressed: unpack it first (gunzip)",
-								sonde_input_name(job->input))
-						  : sonde_perf_open(&perf);
-	error = error ? error : write_all(&perf, &replay);
+	int rc = sonde_input_is_gz(job->input)
+		     ? sonde_error(EBADMSG, "%s is compressed: unpack it first (gunzip)", sonde_input_name(job->input))
+		     : sonde_perf_open(&perf);
+	rc = rc ? rc : write_all(&perf, &replay);
 	fini(&replay);
 	sonde_perf_fini(&perf);
-	return error;
+	return rc;
 }
 
 static int matches(const uint8_t *bytes, size_t size_b, int gz)

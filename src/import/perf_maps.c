@@ -33,9 +33,9 @@ int sonde_perf_maps_add(struct sonde_perf_maps *maps, const struct sonde_perf_ma
 		return 0;
 	if (maps->count >= SONDE_PERF_MAPS_MAX)
 		return -EFBIG;
-	int error = reserve(maps, 2);
-	if (error)
-		return error;
+	int rc = reserve(maps, 2);
+	if (rc)
+		return rc;
 	size_t from = first_behind(maps, map->start), to = from;
 	struct sonde_perf_map put[3];
 	size_t count = 0;
@@ -68,9 +68,9 @@ int sonde_perf_maps_copy(struct sonde_perf_maps *out, const struct sonde_perf_ma
 	*out = (struct sonde_perf_maps){0};
 	if (!from->count)
 		return 0;
-	int error = reserve(out, from->count);
-	if (error)
-		return error;
+	int rc = reserve(out, from->count);
+	if (rc)
+		return rc;
 	memcpy(out->rows, from->rows, from->count * sizeof *from->rows);
 	out->count = from->count;
 	return 0;

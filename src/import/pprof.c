@@ -396,13 +396,13 @@ static int write_all(struct sonde_pprof *pprof, struct samples *samples)
 	samples->ids = malloc(DEPTH_MAX * sizeof *samples->ids);
 	if (!samples->frames || !samples->ids)
 		return sonde_error(ENOMEM, "out of memory");
-	int error = sonde_pprof_choose(pprof);
+	int rc = sonde_pprof_choose(pprof);
 	uint64_t real_ns = pprof->time_ns ? pprof->time_ns : sonde_input_changed_ns(job->input);
-	error = error ? error : sonde_out_begin(job, START_NS, real_ns, 0);
-	error = error ? error : samples_take(samples, 1);
-	error = error ? error : samples_take(samples, 0);
-	if (error)
-		return error;
+	rc = rc ? rc : sonde_out_begin(job, START_NS, real_ns, 0);
+	rc = rc ? rc : samples_take(samples, 1);
+	rc = rc ? rc : samples_take(samples, 0);
+	if (rc)
+		return rc;
 	facts_write(samples);
 	return sonde_out_end(job, START_NS + (pprof->duration_ns ? pprof->duration_ns : samples->whole_ns));
 }
@@ -411,18 +411,18 @@ static int run(struct sonde_import_job *job)
 {
 	struct sonde_pprof pprof = {.job = job};
 	struct samples samples = {.pprof = &pprof, .job = job};
-	int error = sonde_pprof_read(&pprof);
-	if (!error && !pprof.type_count)
-		error = sonde_error(EBADMSG, "%s is not a pprof profile: it has no value types",
-				    sonde_input_name(job->input));
-	error = error ? error : write_all(&pprof, &samples);
+	int rc = sonde_pprof_read(&pprof);
+	if (!rc && !pprof.type_count)
+		rc = sonde_error(EBADMSG, "%s is not a pprof profile: it has no value types",
+				 sonde_input_name(job->input));
+	rc = rc ? rc : write_all(&pprof, &samples);
 	sonde_import_elves_fini(&samples.elves);
 	sonde_map_fini(&samples.thread_map);
 	free(samples.threads);
 	free(samples.frames);
 	free(samples.ids);
 	sonde_pprof_fini(&pprof);
-	return error;
+	return rc;
 }
 
 /* No magic number: checks fields of a profile and their wire types; the first field is mostly a value type. */

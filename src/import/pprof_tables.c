@@ -40,10 +40,10 @@ static int grow(void **rows, size_t count, size_t *cap, size_t row_b)
 static int row_add(struct sonde_pprof_rows *rows, const void *row, size_t row_b)
 {
 	uint64_t id;
-	int error = rows->count < UINT32_MAX ? grow(&rows->rows, rows->count, &rows->cap, row_b)
-					     : sonde_error(EFBIG, "a profile of more than 4 billion rows");
-	if (error)
-		return error;
+	int rc = rows->count < UINT32_MAX ? grow(&rows->rows, rows->count, &rows->cap, row_b)
+					  : sonde_error(EFBIG, "a profile of more than 4 billion rows");
+	if (rc)
+		return rc;
 	memcpy(&id, row, sizeof id);
 	memcpy((char *)rows->rows + rows->count++ * row_b, row, row_b);
 	return sonde_map_set(&rows->map, sonde_hash_mix(id), (uint32_t)rows->count)
@@ -145,8 +145,8 @@ static int field_take(struct sonde_pprof *pprof, const struct sonde_proto *field
 static int fields_take(struct sonde_pprof *pprof)
 {
 	struct sonde_proto in = sonde_proto_of(pprof->bytes, pprof->size_b);
-	int broken = 0, error = 0;
-	while (!error && sonde_proto_next(&in)) {
+	int broken = 0, rc = 0;
+	while (!rc && sonde_proto_next(&in)) {
 		uint64_t *number = in.field == TIME_NANOS       ? &pprof->time_ns
 				   : in.field == DURATION_NANOS ? &pprof->duration_ns
 				   : in.field == PERIOD         ? &pprof->period
@@ -157,13 +157,13 @@ static int fields_take(struct sonde_pprof *pprof)
 		if (number && !in.is_bytes)
 			*number = in.number;
 		else if (is_message && in.is_bytes)
-			error = field_take(pprof, &in, &broken);
+			rc = field_take(pprof, &in, &broken);
 	}
-	if (!error && (broken || in.broken))
+	if (!rc && (broken || in.broken))
 		return sonde_error(EBADMSG, "%s: damaged or cut off, in byte %zu of %zu uncompressed ones",
 				   sonde_input_name(pprof->job->input),
 				   (size_t)((in.at ? in.at : in.end) - pprof->bytes), pprof->size_b);
-	return error;
+	return rc;
 }
 
 static int bytes_read(struct sonde_pprof *pprof)
@@ -210,10 +210,10 @@ static uint64_t text_last(const struct sonde_pprof *pprof)
 
 int sonde_pprof_read(struct sonde_pprof *pprof)
 {
-	int error = bytes_read(pprof);
-	error = error ? error : fields_take(pprof);
-	if (error)
-		return error;
+	int rc = bytes_read(pprof);
+	rc = rc ? rc : fields_take(pprof);
+	if (rc)
+		return rc;
 	uint64_t last = text_last(pprof);
 	if (last && last >= pprof->text_count)
 		return sonde_error(EBADMSG, "%s: damaged or cut off: it refers to text %llu, but has %zu",

@@ -122,23 +122,23 @@ static int add_zones(struct sonde_merge_out *out, const struct sonde_merge_input
 	sonde_columns_init(&into, COLUMNS);
 	sonde_buf_init(&summary, SONDE_CHUNK_MAX_SUMMARY_B);
 	struct sonde_chunk chunk = chunk_of(input, data->head);
-	int error = zones_summary(&summary, input, data);
-	for (uint32_t i = 0; !error && i < data->head->count; i++) {
+	int rc = zones_summary(&summary, input, data);
+	for (uint32_t i = 0; !rc && i < data->head->count; i++) {
 		uint64_t site;
-		error = sonde_column_next(&from[SITE], &site);
-		if (error)
+		rc = sonde_column_next(&from[SITE], &site);
+		if (rc)
 			break;
 		uint32_t id = site && site <= UINT32_MAX ? sonde_merge_site(input, (uint32_t)site) : 0;
 		sonde_columns_put(&into, SITE, site && !id ? NO_SITE : id);
 	}
-	error = error ? error : sonde_column_end(&from[SITE]);
+	rc = rc ? rc : sonde_column_end(&from[SITE]);
 	copy_column(&into, TIME, &from[TIME]);
 	chunk.summary = summary.data;
 	chunk.summary_b = (uint32_t)summary.len_b;
-	error = error ? error : sonde_columns_write(&into, out->writer, &chunk);
+	rc = rc ? rc : sonde_columns_write(&into, out->writer, &chunk);
 	sonde_columns_fini(&into);
 	sonde_buf_fini(&summary);
-	return error;
+	return rc;
 }
 
 /* --- heaps ------------------------------------------------------------------------------------------------------- */
@@ -205,18 +205,18 @@ static int add_heap(struct sonde_merge_out *out, const struct sonde_merge_input 
 	sonde_columns_init(&into, COLUMNS);
 	sonde_buf_init(&summary, SONDE_CHUNK_MAX_SUMMARY_B);
 	struct sonde_chunk chunk = chunk_of(input, data->head);
-	int error = heap_summary(&summary, input, data);
+	int rc = heap_summary(&summary, input, data);
 	static const int copied[] = {BLOCK, LIFE, SIZE, TIME};
 	for (size_t i = 0; i < sizeof copied / sizeof *copied; i++)
 		copy_column(&into, (size_t)copied[i], &from[copied[i]]);
-	error = error ? error : map_sites(&into, SITE, input, &from[SITE]);
-	error = error ? error : map_threads(&into, THREAD, input, &from[THREAD]);
+	rc = rc ? rc : map_sites(&into, SITE, input, &from[SITE]);
+	rc = rc ? rc : map_threads(&into, THREAD, input, &from[THREAD]);
 	chunk.summary = summary.data;
 	chunk.summary_b = (uint32_t)summary.len_b;
-	error = error ? error : sonde_columns_write(&into, out->writer, &chunk);
+	rc = rc ? rc : sonde_columns_write(&into, out->writer, &chunk);
 	sonde_columns_fini(&into);
 	sonde_buf_fini(&summary);
-	return error;
+	return rc;
 }
 
 /* --- events ------------------------------------------------------------------------------------------------------ */
@@ -243,11 +243,11 @@ static int add_events(struct sonde_merge_out *out, const struct sonde_merge_inpu
 	}
 	chunk.body = body.data;
 	chunk.body_b = (uint32_t)body.len_b;
-	int error = sonde_buf_error(&body);
-	if (!error && batch->count)
-		error = sonde_writer_chunk(out->writer, &chunk);
+	int rc = sonde_buf_error(&body);
+	if (!rc && batch->count)
+		rc = sonde_writer_chunk(out->writer, &chunk);
 	sonde_buf_fini(&body);
-	return error;
+	return rc;
 }
 
 /* --- the order of chunks ----------------------------------------------------------------------------------------- */
@@ -319,20 +319,20 @@ static int merge_kind(struct sonde_merge_out *out, const struct kind *kind)
 	struct sonde_merge_inputs *inputs = out->inputs;
 	struct sonde_chunk_data data = {0};
 	struct walk *walks = calloc(inputs->count + 1, sizeof *walks), *walk;
-	int error = walks ? 0 : sonde_error(ENOMEM, "out of memory for %zu recordings", inputs->count);
+	int rc = walks ? 0 : sonde_error(ENOMEM, "out of memory for %zu recordings", inputs->count);
 	sonde_buf_init(&data.buf, SONDE_READER_BUF_MAX_B);
-	for (size_t i = 0; !error && i < inputs->count; i++) {
+	for (size_t i = 0; !rc && i < inputs->count; i++) {
 		walks[i].input = &inputs->input[i];
 		if (kind->decoded)
-			error = sonde_cursor_open(&walks[i].cursor, walks[i].input->session, 1u << kind->type);
+			rc = sonde_cursor_open(&walks[i].cursor, walks[i].input->session, 1u << kind->type);
 	}
-	while (!error && (walk = earliest(walks, inputs->count, kind)))
-		error = add_next(out, walk, kind, &data);
+	while (!rc && (walk = earliest(walks, inputs->count, kind)))
+		rc = add_next(out, walk, kind, &data);
 	for (size_t i = 0; walks && i < inputs->count; i++)
 		sonde_cursor_close(walks[i].cursor);
 	sonde_buf_fini(&data.buf);
 	free(walks);
-	return error;
+	return rc;
 }
 
 int sonde_merge_chunks(struct sonde_merge_out *out)
@@ -345,8 +345,8 @@ int sonde_merge_chunks(struct sonde_merge_out *out)
 	    {SONDE_CHUNK_ACTIVITIES, NULL, sonde_merge_batch},
 	    {SONDE_CHUNK_CALL_STACKS, NULL, sonde_merge_batch},
 	};
-	int error = 0;
-	for (size_t i = 0; !error && i < sizeof kinds / sizeof *kinds; i++)
-		error = merge_kind(out, &kinds[i]);
-	return error;
+	int rc = 0;
+	for (size_t i = 0; !rc && i < sizeof kinds / sizeof *kinds; i++)
+		rc = merge_kind(out, &kinds[i]);
+	return rc;
 }

@@ -27,18 +27,18 @@ static int compare_ids(const void *left, const void *right)
 static int check_recordings(const struct sonde_merge_inputs *inputs)
 {
 	const struct sonde_merge_part **sorted = calloc(inputs->part_count + 1, sizeof *sorted);
-	int error = sorted ? 0 : sonde_error(ENOMEM, "out of memory for %zu recordings", inputs->part_count);
-	for (size_t i = 0; !error && i < inputs->part_count; i++)
+	int rc = sorted ? 0 : sonde_error(ENOMEM, "out of memory for %zu recordings", inputs->part_count);
+	for (size_t i = 0; !rc && i < inputs->part_count; i++)
 		sorted[i] = &inputs->part[i];
-	if (!error)
+	if (!rc)
 		qsort(sorted, inputs->part_count, sizeof *sorted, compare_ids);
-	for (size_t i = 1; !error && i < inputs->part_count; i++)
+	for (size_t i = 1; !rc && i < inputs->part_count; i++)
 		if (!strcmp(sorted[i - 1]->id, sorted[i]->id))
-			error = sonde_error(EEXIST,
-					    "%s and %s hold the same recording, which would count twice: leave one out",
-					    sorted[i - 1]->path, sorted[i]->path);
+			rc = sonde_error(EEXIST,
+					 "%s and %s hold the same recording, which would count twice: leave one out",
+					 sorted[i - 1]->path, sorted[i]->path);
 	free(sorted);
-	return error;
+	return rc;
 }
 
 /* A flight recording is incomplete on purpose, and readers can express that only for a whole file. */
@@ -118,23 +118,23 @@ static int check_processes(const struct sonde_merge_inputs *inputs)
 		most += inputs->part[i].last >= inputs->part[i].first ? inputs->part[i].last - inputs->part[i].first + 1
 								      : 0;
 	struct life *lives = calloc(most + 1, sizeof *lives);
-	int error = lives ? 0 : sonde_error(ENOMEM, "out of memory for %zu processes", most);
-	for (size_t i = 0; !error && i < inputs->part_count; i++)
+	int rc = lives ? 0 : sonde_error(ENOMEM, "out of memory for %zu processes", most);
+	for (size_t i = 0; !rc && i < inputs->part_count; i++)
 		count += add_lives(inputs, i, lives + count);
-	if (!error)
+	if (!rc)
 		qsort(lives, count, sizeof *lives, compare_lives);
-	for (size_t i = 0; !error && i < count; i++)
-		for (size_t k = i + 1; !error && k < count && lives[k].machine == lives[i].machine &&
+	for (size_t i = 0; !rc && i < count; i++)
+		for (size_t k = i + 1; !rc && k < count && lives[k].machine == lives[i].machine &&
 				       lives[k].pid == lives[i].pid && lives[k].from_ns < lives[i].to_ns;
 		     k++)
 			if (is_same(&lives[i], &lives[k]))
-				error = sonde_error(EEXIST,
-						    "%s and %s both recorded process %u (%s) at the same time, so it "
-						    "would count twice: leave one out",
-						    inputs->part[lives[i].part].path, inputs->part[lives[k].part].path,
-						    lives[i].pid, lives[i].name);
+				rc = sonde_error(EEXIST,
+						 "%s and %s both recorded process %u (%s) at the same time, so it "
+						 "would count twice: leave one out",
+						 inputs->part[lives[i].part].path, inputs->part[lives[k].part].path,
+						 lives[i].pid, lives[i].name);
 	free(lives);
-	return error;
+	return rc;
 }
 
 /* --- system-wide data -------------------------------------------------------------------------------------------- */
@@ -203,14 +203,14 @@ static int note_left_out(struct sonde_merge_inputs *inputs, size_t index, size_t
 static int choose(struct sonde_merge_inputs *inputs, size_t machine, struct cover *covers)
 {
 	size_t count = 0;
-	int error = 0;
+	int rc = 0;
 	for (size_t i = 0; i < inputs->count; i++) {
 		covers[count] = cover_of(inputs, i, machine);
 		count += covers[count].has != 0;
 	}
 	qsort(covers, count, sizeof *covers, compare_covers);
 	inputs->machine[machine].longest = count ? covers[0].input : 0;
-	for (size_t i = 0; !error && i < count; i++) {
+	for (size_t i = 0; !rc && i < count; i++) {
 		size_t taken = SIZE_MAX;
 		for (size_t k = 0; k < i; k++)
 			if (inputs->input[covers[k].input].machine_kept[machine] &&
@@ -218,30 +218,30 @@ static int choose(struct sonde_merge_inputs *inputs, size_t machine, struct cove
 				taken = covers[k].input;
 		inputs->input[covers[i].input].machine_kept[machine] = taken == SIZE_MAX;
 		if (taken != SIZE_MAX && tells_of_machine(inputs->input[covers[i].input].session))
-			error = note_left_out(inputs, covers[i].input, machine, taken);
+			rc = note_left_out(inputs, covers[i].input, machine, taken);
 	}
-	return error;
+	return rc;
 }
 
 static int choose_all(struct sonde_merge_inputs *inputs)
 {
 	struct cover *covers = calloc(inputs->count + 1, sizeof *covers);
-	int error = covers ? 0 : sonde_error(ENOMEM, "out of memory for %zu recordings", inputs->count);
-	for (size_t i = 0; !error && i < inputs->count; i++) {
+	int rc = covers ? 0 : sonde_error(ENOMEM, "out of memory for %zu recordings", inputs->count);
+	for (size_t i = 0; !rc && i < inputs->count; i++) {
 		inputs->input[i].machine_kept = calloc(inputs->machine_count + 1, 1);
 		if (!inputs->input[i].machine_kept)
-			error = sonde_error(ENOMEM, "out of memory for %zu machines", inputs->machine_count);
+			rc = sonde_error(ENOMEM, "out of memory for %zu machines", inputs->machine_count);
 	}
-	for (size_t machine = 0; !error && machine < inputs->machine_count; machine++)
-		error = choose(inputs, machine, covers);
+	for (size_t machine = 0; !rc && machine < inputs->machine_count; machine++)
+		rc = choose(inputs, machine, covers);
 	free(covers);
-	return error;
+	return rc;
 }
 
 int sonde_merge_inputs_check(struct sonde_merge_inputs *inputs)
 {
-	int error = check_recordings(inputs);
-	error = error ? error : check_kept(inputs);
-	error = error ? error : check_processes(inputs);
-	return error ? error : choose_all(inputs);
+	int rc = check_recordings(inputs);
+	rc = rc ? rc : check_kept(inputs);
+	rc = rc ? rc : check_processes(inputs);
+	return rc ? rc : choose_all(inputs);
 }

@@ -85,9 +85,9 @@ static int by_moments(struct sonde_merge_inputs *inputs, const char *zone)
 	for (size_t i = 0; i < inputs->count; i++) {
 		struct sonde_merge_input *input = &inputs->input[i];
 		uint64_t moment_ns = sonde_session_run(input->session)->start_ns;
-		int error = zone ? zone_start(input, zone, &moment_ns) : 0;
-		if (error)
-			return error;
+		int rc = zone ? zone_start(input, zone, &moment_ns) : 0;
+		if (rc)
+			return rc;
 		input->shift_ns = 0 - moment_ns;
 	}
 	inputs->aligned = zone ? sonde_arena_printf(&inputs->arena, "zone %s", zone) : "start";
@@ -103,13 +103,13 @@ static void keep_aligned(struct sonde_merge_inputs *inputs)
 
 int sonde_merge_inputs_align(struct sonde_merge_inputs *inputs, const struct sonde_merge_options *options)
 {
-	int error = 0;
+	int rc = 0;
 	if (options->align == SONDE_MERGE_CLOCKS || inputs->count < 2)
 		by_clocks(inputs);
 	else
-		error = by_moments(inputs, options->align == SONDE_MERGE_ZONES ? options->zone : NULL);
-	if (error)
-		return error;
+		rc = by_moments(inputs, options->align == SONDE_MERGE_ZONES ? options->zone : NULL);
+	if (rc)
+		return rc;
 	keep_aligned(inputs);
 	int64_t least_ns = INT64_MAX;
 	for (size_t i = 0; i < inputs->count; i++)

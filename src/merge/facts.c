@@ -175,16 +175,16 @@ static int is_in_one_before(const struct sonde_merge_inputs *inputs, size_t inde
 
 static int add_sources(struct sonde_merge_out *out)
 {
-	int error = 0;
+	int rc = 0;
 	for (size_t i = 0; i < out->inputs->count; i++) {
 		const struct sonde_session *session = out->inputs->input[i].session;
-		for (size_t k = 0; !error && k < sonde_session_source_count(session); k++) {
+		for (size_t k = 0; !rc && k < sonde_session_source_count(session); k++) {
 			const char *name = sonde_session_source(session, k)->name;
 			if (!is_in_one_before(out->inputs, i, name))
-				error = add_source(out, name);
+				rc = add_source(out, name);
 		}
 	}
-	return error;
+	return rc;
 }
 
 /* --- overhead ---------------------------------------------------------------------------------------------------- */
@@ -231,10 +231,10 @@ static int sum_of(const struct sonde_merge_inputs *inputs, const char *what, uin
 static int add_costs(struct sonde_merge_out *out)
 {
 	const struct sonde_merge_inputs *inputs = out->inputs;
-	int error = 0;
+	int rc = 0;
 	for (size_t i = 0; i < inputs->count; i++) {
 		const struct sonde_session *session = inputs->input[i].session;
-		for (size_t k = 0; !error && k < sonde_session_cost_count(session); k++) {
+		for (size_t k = 0; !rc && k < sonde_session_cost_count(session); k++) {
 			const struct sonde_cost *cost = sonde_session_cost(session, k);
 			struct sonde_meta_cost record = {.head.type = SONDE_META_COST};
 			int is_before = cost_named(session, cost->what) != cost;
@@ -243,10 +243,10 @@ static int add_costs(struct sonde_merge_out *out)
 			if (is_before || (!sum_of(inputs, cost->what, &record.value) && is_stolen(cost->what)))
 				continue;
 			record.what = sonde_merge_text(out, cost->what);
-			error = sonde_writer_meta(out->writer, &record, sizeof record, NULL, 0);
+			rc = sonde_writer_meta(out->writer, &record, sizeof record, NULL, 0);
 		}
 	}
-	return error;
+	return rc;
 }
 
 /* --- the end ----------------------------------------------------------------------------------------------------- */
@@ -275,9 +275,9 @@ uint64_t sonde_merge_damaged_b(const struct sonde_merge_input *input)
 
 int sonde_merge_facts(struct sonde_merge_out *out)
 {
-	int error = add_sources(out);
-	error = error ? error : add_costs(out);
-	error = error ? error : sonde_merge_infos(out);
-	error = error ? error : out->error;
-	return error ? error : add_close(out);
+	int rc = add_sources(out);
+	rc = rc ? rc : add_costs(out);
+	rc = rc ? rc : sonde_merge_infos(out);
+	rc = rc ? rc : out->error;
+	return rc ? rc : add_close(out);
 }

@@ -168,15 +168,15 @@ static const char *common(const struct sonde_merge_inputs *inputs, const char *k
 
 static int add_of_each(struct sonde_merge_out *out, const char *key)
 {
-	int error = 0;
-	for (size_t i = 0; !error && i < out->inputs->part_count; i++) {
+	int rc = 0;
+	for (size_t i = 0; !rc && i < out->inputs->part_count; i++) {
 		char longer[512];
 		const char *value = sonde_merge_part_info(&out->inputs->part[i], key);
 		snprintf(longer, sizeof longer, "merged.%zu.%s", i + 1, key);
 		if (value)
-			error = put_info(out, longer, value);
+			rc = put_info(out, longer, value);
 	}
-	return error;
+	return rc;
 }
 
 /* Measured ceilings are merged only as a set: values common to some parts would not describe any machine. */
@@ -218,11 +218,11 @@ static int add_key(struct sonde_merge_out *out, const char *key, int one_roof)
 	rules[rule].combine(inputs, key, &value);
 	sonde_buf_append(&value, "", 1);
 	const char *text = sonde_buf_error(&value) ? "" : (const char *)value.data;
-	int error = *text ? put_info(out, key, text) : 0;
-	if (!error && (!same || strcmp(same, text) != 0))
-		error = add_of_each(out, key);
+	int rc = *text ? put_info(out, key, text) : 0;
+	if (!rc && (!same || strcmp(same, text) != 0))
+		rc = add_of_each(out, key);
 	sonde_buf_fini(&value);
-	return error;
+	return rc;
 }
 
 /* True if an earlier part, or an earlier INFO record of this part, has the key: each key is handled once. */
@@ -262,15 +262,15 @@ static int add_part(struct sonde_merge_out *out, size_t index)
 	    {"machine", label, 0},
 	    {"note", part->note, 0},
 	};
-	int error = 0;
-	for (size_t i = 0; !error && i < sizeof facts / sizeof *facts; i++) {
+	int rc = 0;
+	for (size_t i = 0; !rc && i < sizeof facts / sizeof *facts; i++) {
 		snprintf(key, sizeof key, "merged.%zu.%s", index + 1, facts[i].what);
 		if (!facts[i].text)
-			error = put_number(out, key, facts[i].number);
+			rc = put_number(out, key, facts[i].number);
 		else if (*facts[i].text)
-			error = put_info(out, key, facts[i].text);
+			rc = put_info(out, key, facts[i].text);
 	}
-	return error;
+	return rc;
 }
 
 static int add_damage(struct sonde_merge_out *out)
@@ -283,25 +283,25 @@ static int add_damage(struct sonde_merge_out *out)
 		chunks += sonde_session_run(session)->skipped_chunks + (before ? strtoull(before, NULL, 10) : 0);
 		records += sonde_session_run(session)->skipped_records;
 	}
-	int error = damaged_b ? put_number(out, "merged.damaged_b", damaged_b) : 0;
-	if (!error && chunks + records)
-		error = put_number(out, "merged.skipped_chunks", chunks + records);
-	return error;
+	int rc = damaged_b ? put_number(out, "merged.damaged_b", damaged_b) : 0;
+	if (!rc && chunks + records)
+		rc = put_number(out, "merged.skipped_chunks", chunks + records);
+	return rc;
 }
 
 int sonde_merge_infos(struct sonde_merge_out *out)
 {
 	const struct sonde_merge_inputs *inputs = out->inputs;
-	int error = put_number(out, "merged.count", inputs->part_count), one_roof = has_one_roof(inputs);
-	for (size_t i = 0; !error && i < inputs->part_count; i++)
-		for (size_t k = 0; !error && k < inputs->part[i].info_count; k++)
+	int rc = put_number(out, "merged.count", inputs->part_count), one_roof = has_one_roof(inputs);
+	for (size_t i = 0; !rc && i < inputs->part_count; i++)
+		for (size_t k = 0; !rc && k < inputs->part[i].info_count; k++)
 			if (!is_done(inputs, i, k))
-				error = add_key(out, inputs->part[i].infos[k].key, one_roof);
-	for (size_t i = 0; !error && i < inputs->part_count; i++)
-		error = add_part(out, i);
-	if (!error && inputs->aligned)
-		error = put_info(out, "merged.aligned", inputs->aligned);
-	if (!error && inputs->clock_moved_ns)
-		error = put_number(out, "merged.clock_moved_ns", inputs->clock_moved_ns);
-	return error ? error : add_damage(out);
+				rc = add_key(out, inputs->part[i].infos[k].key, one_roof);
+	for (size_t i = 0; !rc && i < inputs->part_count; i++)
+		rc = add_part(out, i);
+	if (!rc && inputs->aligned)
+		rc = put_info(out, "merged.aligned", inputs->aligned);
+	if (!rc && inputs->clock_moved_ns)
+		rc = put_number(out, "merged.clock_moved_ns", inputs->clock_moved_ns);
+	return rc ? rc : add_damage(out);
 }

@@ -287,18 +287,18 @@ static int name_parts(struct sonde_merge_inputs *inputs)
 {
 	enum { LEVELS = 4 };
 	uint8_t *again = calloc(inputs->part_count + 1, 1);
-	int error = again ? 0 : no_memory();
-	for (unsigned level = 0; !error && level < LEVELS; level++) {
+	int rc = again ? 0 : no_memory();
+	for (unsigned level = 0; !rc && level < LEVELS; level++) {
 		for (size_t i = 0; i < inputs->part_count; i++)
 			again[i] = !inputs->part[i].is_named && (!level || has_name_of_other(inputs, i));
-		for (size_t i = 0; !error && i < inputs->part_count; i++) {
+		for (size_t i = 0; !rc && i < inputs->part_count; i++) {
 			const char *name = again[i] ? name_of(inputs, &inputs->part[i], level) : inputs->part[i].name;
-			error = name ? 0 : no_memory();
+			rc = name ? 0 : no_memory();
 			inputs->part[i].name = name ? name : "";
 		}
 	}
 	free(again);
-	return error;
+	return rc;
 }
 
 /* --- opening ----------------------------------------------------------------------------------------------------- */
@@ -358,24 +358,24 @@ int sonde_merge_inputs_open(struct sonde_merge_inputs *inputs, const char *const
 {
 	static const struct sonde_session_options as_recorded = {.no_symbols = 1};
 	*inputs = (struct sonde_merge_inputs){.input = calloc(count + 1, sizeof *inputs->input)};
-	int error = inputs->input ? 0 : no_memory();
-	for (size_t i = 0; !error && i < count; i++) {
+	int rc = inputs->input ? 0 : no_memory();
+	for (size_t i = 0; !rc && i < count; i++) {
 		struct sonde_merge_input *input = &inputs->input[i];
 		input->path = paths[i];
-		error = sonde_session_open(&input->session, paths[i], &as_recorded);
-		error = error ? error : sonde_reader_open(&input->reader, paths[i]);
-		if (!error)
+		rc = sonde_session_open(&input->session, paths[i], &as_recorded);
+		rc = rc ? rc : sonde_reader_open(&input->reader, paths[i]);
+		if (!rc)
 			input->damaged_at_open_b = sonde_reader_damaged_b(input->reader, NULL);
 		inputs->count = i + 1;
 	}
-	if (error)
-		return error;
+	if (rc)
+		return rc;
 	qsort(inputs->input, inputs->count, sizeof *inputs->input, compare);
-	for (size_t i = 0; !error && i < inputs->count; i++)
-		error = add_parts(inputs, i);
-	error = error ? error : give_bases(inputs);
-	error = error ? error : find_machines(inputs);
-	return error || inputs->part_count < 2 ? error : name_parts(inputs);
+	for (size_t i = 0; !rc && i < inputs->count; i++)
+		rc = add_parts(inputs, i);
+	rc = rc ? rc : give_bases(inputs);
+	rc = rc ? rc : find_machines(inputs);
+	return rc || inputs->part_count < 2 ? rc : name_parts(inputs);
 }
 
 void sonde_merge_inputs_close(struct sonde_merge_inputs *inputs)

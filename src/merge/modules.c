@@ -163,16 +163,16 @@ static int add_symbol(struct sonde_merge_out *out, uint32_t index, struct sonde_
 		places[i].function = sonde_merge_text(out, sonde_session_string(input->session, places[i].function));
 		places[i].file = sonde_merge_text(out, sonde_session_string(input->session, places[i].file));
 	}
-	int error = sonde_writer_meta(out->writer, &symbol, sizeof symbol, places, count * sizeof *places);
+	int rc = sonde_writer_meta(out->writer, &symbol, sizeof symbol, places, count * sizeof *places);
 	free(places);
-	return error;
+	return rc;
 }
 
 /* Malformed and unknown records were already counted by the session. */
 static int symbols_of(struct sonde_merge_out *out, uint32_t index, const uint8_t *body, size_t body_b)
 {
-	int error = 0;
-	for (size_t at = 0; !error && body_b - at >= sizeof(struct sonde_meta_head);) {
+	int rc = 0;
+	for (size_t at = 0; !rc && body_b - at >= sizeof(struct sonde_meta_head);) {
 		struct sonde_meta_symbol symbol = {0};
 		memcpy(&symbol.head, body + at, sizeof symbol.head);
 		size_t size_b = symbol.head.size_b;
@@ -181,29 +181,29 @@ static int symbols_of(struct sonde_merge_out *out, uint32_t index, const uint8_t
 		if (symbol.head.type == SONDE_META_SYMBOL && size_b >= sizeof symbol) {
 			memcpy(&symbol, body + at, sizeof symbol);
 			if (symbol.count <= (size_b - sizeof symbol) / sizeof(struct sonde_meta_location))
-				error = add_symbol(out, index, symbol, body + at + sizeof symbol);
+				rc = add_symbol(out, index, symbol, body + at + sizeof symbol);
 		}
 		size_t padded_b = (size_b + 7) & ~(size_t)7;
 		at += padded_b < body_b - at ? padded_b : body_b - at;
 	}
-	return error;
+	return rc;
 }
 
 static int read_symbols(struct sonde_merge_out *out, uint32_t index)
 {
 	struct sonde_reader *reader = out->inputs->input[index].reader;
 	struct sonde_chunk_data data = {0};
-	int error = 0;
+	int rc = 0;
 	sonde_buf_init(&data.buf, SONDE_READER_BUF_MAX_B);
-	for (size_t i = 0; !error && i < sonde_reader_count(reader); i++) {
+	for (size_t i = 0; !rc && i < sonde_reader_count(reader); i++) {
 		const struct sonde_chunk_head *head = &sonde_reader_entry(reader, i)->head;
 		if (head->type != SONDE_CHUNK_META || head->version > SONDE_CHUNK_VERSION ||
 		    sonde_reader_read(reader, i, &data))
 			continue;
-		error = symbols_of(out, index, data.body, data.head->raw_b);
+		rc = symbols_of(out, index, data.body, data.head->raw_b);
 	}
 	sonde_buf_fini(&data.buf);
-	return error;
+	return rc;
 }
 
 /* --- nodes ------------------------------------------------------------------------------------------------------- */
@@ -214,9 +214,9 @@ static int add_nodes(struct sonde_merge_out *out, struct sonde_merge_input *inpu
 		const struct sonde_node *node = sonde_session_node(input->session, id);
 		const struct sonde_frame *frame = sonde_session_frame(input->session, node->frame);
 		const struct sonde_trie_frame step = {input->modules[frame->module], frame->address};
-		int error = sonde_trie_extend(&out->trie, input->nodes[node->parent], &step, 1, &input->nodes[id]);
-		if (error)
-			return error;
+		int rc = sonde_trie_extend(&out->trie, input->nodes[node->parent], &step, 1, &input->nodes[id]);
+		if (rc)
+			return rc;
 	}
 	return 0;
 }
@@ -227,9 +227,9 @@ int sonde_merge_modules(struct sonde_merge_out *out, size_t index)
 	size_t modules = sonde_session_module_count(input->session);
 	input->modules = calloc(modules + 1, sizeof *input->modules);
 	input->nodes = calloc(sonde_session_node_count(input->session) + 1, sizeof *input->nodes);
-	int error = input->modules && input->nodes ? 0 : sonde_error(ENOMEM, "out of memory for stacks");
-	for (uint32_t id = 1; !error && id <= modules; id++)
-		error = add_module(out, index, id);
-	error = error ? error : read_symbols(out, (uint32_t)index);
-	return error ? error : add_nodes(out, input);
+	int rc = input->modules && input->nodes ? 0 : sonde_error(ENOMEM, "out of memory for stacks");
+	for (uint32_t id = 1; !rc && id <= modules; id++)
+		rc = add_module(out, index, id);
+	rc = rc ? rc : read_symbols(out, (uint32_t)index);
+	return rc ? rc : add_nodes(out, input);
 }

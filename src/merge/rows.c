@@ -38,13 +38,13 @@ static int is_left_out(const struct stream *stream)
 
 static int take(struct rows *rows, const struct stream *stream)
 {
-	int error = 0;
+	int rc = 0;
 	if (is_left_out(stream))
 		return 0;
 	if (stream->time_ns < sonde_encoder_until_ns(&rows->encoder))
-		error = sonde_encoder_flush(&rows->encoder, rows->out->writer);
+		rc = sonde_encoder_flush(&rows->encoder, rows->out->writer);
 	int is_full = sonde_merge_row(&rows->encoder, stream->input, stream->batch, stream->at);
-	return is_full && !error ? sonde_encoder_flush(&rows->encoder, rows->out->writer) : error;
+	return is_full && !rc ? sonde_encoder_flush(&rows->encoder, rows->out->writer) : rc;
 }
 
 /* --- streams ----------------------------------------------------------------------------------------------------- */
@@ -145,8 +145,8 @@ static int merge_type(struct sonde_merge_out *out, enum sonde_chunk_type type)
 int sonde_merge_rows(struct sonde_merge_out *out)
 {
 	static const enum sonde_chunk_type types[] = {SONDE_CHUNK_SAMPLES, SONDE_CHUNK_SWITCHES, SONDE_CHUNK_SERIES};
-	int error = 0;
-	for (size_t i = 0; !error && i < sizeof types / sizeof *types; i++)
-		error = merge_type(out, types[i]);
-	return error;
+	int rc = 0;
+	for (size_t i = 0; !rc && i < sizeof types / sizeof *types; i++)
+		rc = merge_type(out, types[i]);
+	return rc;
 }

@@ -100,8 +100,8 @@ int sonde_merge_series(struct sonde_merge_out *out, size_t index)
 	struct sonde_merge_input *input = &out->inputs->input[index];
 	size_t count = sonde_session_series_count(input->session);
 	input->series = calloc(count + 1, sizeof *input->series);
-	int error = input->series ? 0 : sonde_error(ENOMEM, "out of memory for series");
-	for (uint32_t id = 1; !error && id <= count; id++)
-		error = add_series(out, index, id);
-	return error;
+	int rc = input->series ? 0 : sonde_error(ENOMEM, "out of memory for series");
+	for (uint32_t id = 1; !rc && id <= count; id++)
+		rc = add_series(out, index, id);
+	return rc;
 }

@@ -65,9 +65,9 @@ static int add_process(struct sonde_merge_out *out, const struct sonde_merge_inp
 	SONDE_PROCESS_FIELDS(SONDE_TRANSLATE, )
 	sonde_buf_fini(&name);
 	sonde_buf_fini(&command);
-	int error = PUT(out, record);
-	if (error || (!row->end_ns && row->status == -1 && !row->user_ns && !row->system_ns && !row->peak_rss_b))
-		return error;
+	int rc = PUT(out, record);
+	if (rc || (!row->end_ns && row->status == -1 && !row->user_ns && !row->system_ns && !row->peak_rss_b))
+		return rc;
 	struct sonde_meta_process_end end = {
 	    .head.type = SONDE_META_PROCESS_END,
 	    .id = record.id,
@@ -91,9 +91,9 @@ static int add_thread(struct sonde_merge_out *out, const struct sonde_merge_inpu
 	const struct sonde_thread *row = sonde_session_thread(input->session, id);
 	struct sonde_meta_thread record = {.head.type = SONDE_META_THREAD};
 	SONDE_THREAD_FIELDS(SONDE_TRANSLATE, )
-	int error = PUT(out, record);
-	if (error || (!row->end_ns && !row->cpu_ns))
-		return error;
+	int rc = PUT(out, record);
+	if (rc || (!row->end_ns && !row->cpu_ns))
+		return rc;
 	struct sonde_meta_thread_end end = {
 	    .head.type = SONDE_META_THREAD_END,
 	    .id = record.id,
@@ -171,10 +171,10 @@ static int add_histogram(struct sonde_merge_out *out, const struct sonde_merge_i
 		before = bucket;
 		record.pairs++;
 	}
-	int error = sonde_buf_error(&pairs);
-	error = error ? error : sonde_writer_meta(out->writer, &record, sizeof record, pairs.data, pairs.len_b);
+	int rc = sonde_buf_error(&pairs);
+	rc = rc ? rc : sonde_writer_meta(out->writer, &record, sizeof record, pairs.data, pairs.len_b);
 	sonde_buf_fini(&pairs);
-	return error;
+	return rc;
 }
 
 /* --- records translated field by field --------------------------------------------------------------------------- */
@@ -226,14 +226,14 @@ int sonde_merge_tables(struct sonde_merge_out *out, size_t index)
 	};
 	size_t sites = sonde_session_site_count(session);
 	input->sites = calloc(sites + 1, sizeof *input->sites);
-	int error = input->sites ? 0 : sonde_error(ENOMEM, "out of memory for sites");
-	for (uint32_t id = 1; !error && id <= sites; id++)
-		error = add_site(out, index, id);
+	int rc = input->sites ? 0 : sonde_error(ENOMEM, "out of memory for sites");
+	for (uint32_t id = 1; !rc && id <= sites; id++)
+		rc = add_site(out, index, id);
 	for (size_t k = 0; k < sizeof tables / sizeof *tables; k++)
-		for (uint32_t id = 1; !error && id <= tables[k].count; id++)
-			error = tables[k].by_id(out, input, id);
+		for (uint32_t id = 1; !rc && id <= tables[k].count; id++)
+			rc = tables[k].by_id(out, input, id);
 	for (size_t k = 0; k < sizeof lists / sizeof *lists; k++)
-		for (size_t i = 0; !error && i < lists[k].count; i++)
-			error = lists[k].at(out, input, i);
-	return error ? error : out->error;
+		for (size_t i = 0; !rc && i < lists[k].count; i++)
+			rc = lists[k].at(out, input, i);
+	return rc ? rc : out->error;
 }

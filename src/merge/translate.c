@@ -48,7 +48,7 @@ int sonde_merge_batch(struct sonde_merge_out *out, const struct sonde_merge_inpu
 	sonde_encoder_init(&into, batch->type, UINT32_MAX); /* one chunk in, one chunk out */
 	for (size_t i = 0; i < batch->count; i++)
 		(void)sonde_merge_row(&into, input, batch, i);
-	int error = sonde_encoder_flush(&into, out->writer);
+	int rc = sonde_encoder_flush(&into, out->writer);
 	sonde_encoder_fini(&into);
-	return error;
+	return rc;
 }

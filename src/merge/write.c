@@ -49,18 +49,18 @@ static struct sonde_file_head head_of(const struct sonde_merge_inputs *inputs)
 static int write_all(struct sonde_merge_out *out)
 {
 	size_t count = out->inputs->count;
-	int error = 0;
-	for (size_t i = 0; !error && i < count; i++)
-		error = sonde_merge_modules(out, i);
-	error = error ? error : out->error;
-	error = error ? error : sonde_trie_flush(&out->trie);
-	for (size_t i = 0; !error && i < count; i++)
-		error = sonde_merge_tables(out, i);
-	for (size_t i = 0; !error && i < count; i++)
-		error = sonde_merge_series(out, i);
-	error = error ? error : sonde_merge_rows(out);
-	error = error ? error : sonde_merge_chunks(out);
-	return error ? error : sonde_merge_facts(out);
+	int rc = 0;
+	for (size_t i = 0; !rc && i < count; i++)
+		rc = sonde_merge_modules(out, i);
+	rc = rc ? rc : out->error;
+	rc = rc ? rc : sonde_trie_flush(&out->trie);
+	for (size_t i = 0; !rc && i < count; i++)
+		rc = sonde_merge_tables(out, i);
+	for (size_t i = 0; !rc && i < count; i++)
+		rc = sonde_merge_series(out, i);
+	rc = rc ? rc : sonde_merge_rows(out);
+	rc = rc ? rc : sonde_merge_chunks(out);
+	return rc ? rc : sonde_merge_facts(out);
 }
 
 static int write_file(struct sonde_merge_inputs *inputs, const struct sonde_merge_options *options)
@@ -68,21 +68,21 @@ static int write_file(struct sonde_merge_inputs *inputs, const struct sonde_merg
 	struct sonde_file_head head = head_of(inputs);
 	struct sonde_writer_options how = {.fd = options->fd, .begun = &head};
 	struct sonde_merge_out out = {.inputs = inputs};
-	int error = sonde_writer_open(&out.writer, options->name, &how);
-	if (error)
-		return error;
+	int rc = sonde_writer_open(&out.writer, options->name, &how);
+	if (rc)
+		return rc;
 	sonde_strings_init(&out.strings, out.writer);
 	sonde_trie_init(&out.trie, out.writer, &out.strings);
 	struct sonde_merge_keys *keys[] = {&out.modules, &out.sites, &out.series};
 	for (size_t i = 0; i < 3; i++)
 		sonde_buf_init(&keys[i]->key, KEY_MAX_B);
-	error = write_all(&out);
-	if (error)
+	rc = write_all(&out);
+	if (rc)
 		sonde_writer_discard(out.writer);
 	else
-		error = sonde_writer_close(out.writer);
+		rc = sonde_writer_close(out.writer);
 	fini(&out);
-	return error;
+	return rc;
 }
 
 static void tell(struct sonde_merge_result *out, const struct sonde_merge_inputs *inputs)
@@ -105,12 +105,12 @@ int sonde_merge(struct sonde_merge_result *out, const char *const *paths, size_t
 		const struct sonde_merge_options *options)
 {
 	struct sonde_merge_inputs inputs;
-	int error = sonde_merge_inputs_open(&inputs, paths, count);
-	error = error ? error : sonde_merge_inputs_check(&inputs);
-	error = error ? error : sonde_merge_inputs_align(&inputs, options);
-	error = error ? error : write_file(&inputs, options);
-	if (!error)
+	int rc = sonde_merge_inputs_open(&inputs, paths, count);
+	rc = rc ? rc : sonde_merge_inputs_check(&inputs);
+	rc = rc ? rc : sonde_merge_inputs_align(&inputs, options);
+	rc = rc ? rc : write_file(&inputs, options);
+	if (!rc)
 		tell(out, &inputs);
 	sonde_merge_inputs_close(&inputs);
-	return error;
+	return rc;
 }

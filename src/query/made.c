@@ -52,13 +52,13 @@ static int take_zone_stat(void *context, uint32_t process, uint32_t thread, cons
 int sonde_query_make_zone_stats(struct sonde_session *session, struct sonde_query_made *made)
 {
 	struct zone_stats stats = {.rows.row_b = sizeof(struct sonde_query_zone_stat)};
-	int error = sonde_session_zone_stats_each(session, take_zone_stat, &stats);
+	int rc = sonde_session_zone_stats_each(session, take_zone_stat, &stats);
 	sonde_map_fini(&stats.index);
-	if (error == -ENOMEM) {
+	if (rc == -ENOMEM) {
 		sonde_rows_fini(&stats.rows);
-		return error;
+		return rc;
 	}
-	made->lacks = error != 0;
+	made->lacks = rc != 0;
 	made->rows = stats.rows.data;
 	made->count = stats.rows.count;
 	return 0;
@@ -79,8 +79,8 @@ static int feed_all(struct sonde_session *session, struct sonde_query_made *made
 		found = sonde_cursor_next(cursor, &batch);
 		made->lacks |= found == -EBADMSG;
 		if (found > 0) {
-			int error = sonde_clock_now_ns() < made->end_ns ? feed(state, batch) : -ETIMEDOUT;
-			found = error ? error : found;
+			int rc = sonde_clock_now_ns() < made->end_ns ? feed(state, batch) : -ETIMEDOUT;
+			found = rc ? rc : found;
 		}
 	} while (found > 0 || found == -EBADMSG);
 	sonde_cursor_close(cursor);
@@ -109,19 +109,19 @@ int sonde_query_make_function_stats(struct sonde_session *session, struct sonde_
 	struct sonde_function_weight *weights = NULL;
 	struct sonde_samples samples;
 	size_t functions = 0;
-	int error = sonde_samples_init(&samples, session, NULL);
-	if (error)
-		return error;
-	error = feed_all(session, made, 1u << SONDE_CHUNK_SAMPLES, sonde_samples_feed, &samples);
-	if (!error)
-		error = sonde_samples_fold(&samples);
-	if (!error)
-		error = sonde_by_function(&samples, &weights, &functions);
-	if (!error)
-		error = take_functions(weights, functions, made);
+	int rc = sonde_samples_init(&samples, session, NULL);
+	if (rc)
+		return rc;
+	rc = feed_all(session, made, 1u << SONDE_CHUNK_SAMPLES, sonde_samples_feed, &samples);
+	if (!rc)
+		rc = sonde_samples_fold(&samples);
+	if (!rc)
+		rc = sonde_by_function(&samples, &weights, &functions);
+	if (!rc)
+		rc = take_functions(weights, functions, made);
 	free(weights);
 	sonde_samples_fini(&samples);
-	return error;
+	return rc;
 }
 
 /* --- allocations -------------------------------------------------------------------------------------------------- */
@@ -130,9 +130,9 @@ int sonde_query_make_heap_stats(struct sonde_session *session, struct sonde_quer
 {
 	struct sonde_heap_sums sums = {0};
 	size_t sites = sonde_session_heap_site_count(session);
-	int error = sonde_session_heap_sums(session, &sums);
-	if (error == -ENOMEM)
-		return error;
+	int rc = sonde_session_heap_sums(session, &sums);
+	if (rc == -ENOMEM)
+		return rc;
 	struct sonde_query_heap_stat *rows = calloc(sites + 1, sizeof *rows);
 	for (size_t i = 0; rows && sums.sites && i < sites; i++) {
 		const struct sonde_heap_site *site = sonde_session_heap_site(session, (uint32_t)i + 1);
@@ -145,7 +145,7 @@ int sonde_query_make_heap_stats(struct sonde_session *session, struct sonde_quer
 							 .temporary_plus_1 = is_estimated ? 0 : sum->temporary + 1,
 							 .sum = *sum};
 	}
-	made->lacks = error != 0;
+	made->lacks = rc != 0;
 	made->count = rows && sums.sites ? sites : 0;
 	sonde_heap_sums_free(&sums);
 	made->rows = rows;
@@ -207,17 +207,17 @@ int sonde_query_make_spans(struct sonde_session *session, struct sonde_query_mad
 {
 	static const struct sonde_pass_options all;
 	void *state = NULL;
-	int error = sonde_marks_new(&state, session, &all, 1u << SONDE_EVENT_SPAN_BEGIN | 1u << SONDE_EVENT_SPAN_END);
-	if (!error)
-		error = feed_all(session, made, 1u << SONDE_CHUNK_EVENTS, sonde_marks_feed, state);
+	int rc = sonde_marks_new(&state, session, &all, 1u << SONDE_EVENT_SPAN_BEGIN | 1u << SONDE_EVENT_SPAN_END);
+	if (!rc)
+		rc = feed_all(session, made, 1u << SONDE_CHUNK_EVENTS, sonde_marks_feed, state);
 	struct sonde_marks *marks = state;
-	size_t most = error ? 0 : marks->count;
+	size_t most = rc ? 0 : marks->count;
 	int too_many = most > made->most_b / sizeof(struct sonde_query_span);
 	struct sonde_query_span *rows = too_many ? NULL : calloc(most + 1, sizeof *rows);
 	size_t *open = too_many ? NULL : calloc(most + 1, sizeof *open);
-	if (!error && (!rows || !open))
-		error = sonde_error(ENOMEM, "out of memory for %zu spans", most);
-	if (!error) {
+	if (!rc && (!rows || !open))
+		rc = sonde_error(ENOMEM, "out of memory for %zu spans", most);
+	if (!rc) {
 		if (most)
 			qsort(marks->marks, most, sizeof *marks->marks, compare_marks);
 		made->count = pair_spans(marks, rows, open);
@@ -227,7 +227,7 @@ int sonde_query_make_spans(struct sonde_session *session, struct sonde_query_mad
 	}
 	free(open);
 	sonde_marks_end(state);
-	return error;
+	return rc;
 }
 
 /* --- states of threads -------------------------------------------------------------------------------------------- */
@@ -259,12 +259,12 @@ int sonde_query_make_states(struct sonde_session *session, struct sonde_query_ma
 {
 	struct states states = {.rows.row_b = sizeof(struct sonde_query_state), .made = made};
 	struct sonde_intervals intervals;
-	int error = sonde_intervals_walk(&intervals, session, take_interval, &states);
-	if (error == -ENOMEM || error == -ETIMEDOUT) {
+	int rc = sonde_intervals_walk(&intervals, session, take_interval, &states);
+	if (rc == -ENOMEM || rc == -ETIMEDOUT) {
 		sonde_rows_fini(&states.rows);
-		return error;
+		return rc;
 	}
-	made->lacks = error != 0;
+	made->lacks = rc != 0;
 	made->rows = states.rows.data;
 	made->count = states.rows.count;
 	return 0;

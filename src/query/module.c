@@ -301,9 +301,9 @@ static int put_in_order(struct cursor *cursor, const char *text, int key_count)
 	uint32_t used = (uint32_t)strtoul(text + 1, &end, 16);
 	for (int i = 0; i < key_count; i++)
 		keys[i] = (struct sonde_query_order_key){(unsigned)(end[2 * i + 1] - 'A'), end[2 * i + 2] == 'd'};
-	int error = sonde_query_order(&cursor->scan, used, keys, (size_t)key_count, base->end_ns);
+	int rc = sonde_query_order(&cursor->scan, used, keys, (size_t)key_count, base->end_ns);
 	base->lacks |= cursor->scan.lacks;
-	return error ? fail(base, error) : next_block(cursor);
+	return rc ? fail(base, rc) : next_block(cursor);
 }
 
 static int filter(sqlite3_vtab_cursor *at, int order, const char *keys, int argc, sqlite3_value **argv)
@@ -321,10 +321,10 @@ static int filter(sqlite3_vtab_cursor *at, int order, const char *keys, int argc
 	entry->made.end_ns = entry->base->end_ns;
 	entry->made.most_b = entry->base->memory_b ? entry->base->memory_b : SIZE_MAX;
 	cursor->begun = 1;
-	int error = entry->table->walk->begin(&cursor->scan);
+	int rc = entry->table->walk->begin(&cursor->scan);
 	entry->base->lacks |= entry->made.lacks;
-	if (error)
-		return fail(entry->base, error);
+	if (rc)
+		return fail(entry->base, rc);
 	return order ? put_in_order(cursor, keys + 2 * (size_t)argc, order) : next_block(cursor);
 }
 

@@ -80,12 +80,12 @@ static int take_block(struct copies *copies)
 	const struct sonde_query_scan *scan = copies->scan;
 	if (scan->count > UINT32_MAX - copies->count)
 		return sonde_error(ENOMEM, "too many rows to be ordered");
-	int error = grow(copies, copies->count + scan->count);
-	for (size_t c = 0; !error && c < scan->table->column_count; c++)
+	int rc = grow(copies, copies->count + scan->count);
+	for (size_t c = 0; !rc && c < scan->table->column_count; c++)
 		if (copies->columns[c])
 			copy_column(copies, c);
-	copies->count += error ? 0 : scan->count;
-	return error;
+	copies->count += rc ? 0 : scan->count;
+	return rc;
 }
 
 static int take_all(struct copies *copies, uint64_t end_ns)
@@ -98,9 +98,9 @@ static int take_all(struct copies *copies, uint64_t end_ns)
 		scan->lacks |= found == -EBADMSG;
 		if (found == -EBADMSG)
 			continue;
-		int error = found > 0 ? take_block(copies) : found;
-		if (found <= 0 || error)
-			return error;
+		int rc = found > 0 ? take_block(copies) : found;
+		if (found <= 0 || rc)
+			return rc;
 	}
 }
 
@@ -175,18 +175,18 @@ static int sort_by(const struct sonde_query_scan *scan, const struct sonde_query
 	uint32_t most = most_of(scan, key->column);
 	uint32_t *ranks = ranks_of(scan, key, most);
 	size_t *starts = calloc((size_t)most + 2, sizeof *starts);
-	int error = ranks && starts ? 0 : sonde_error(ENOMEM, "out of memory for an order");
-	for (size_t i = 0; !error && i < scan->count; i++)
+	int rc = ranks && starts ? 0 : sonde_error(ENOMEM, "out of memory for an order");
+	for (size_t i = 0; !rc && i < scan->count; i++)
 		starts[ranks[sonde_query_raw(scan, key->column, i)] + 1]++;
-	for (size_t rank = 0; !error && rank <= most; rank++)
+	for (size_t rank = 0; !rc && rank <= most; rank++)
 		starts[rank + 1] += starts[rank];
-	for (uint32_t i = 0; !error && i < scan->count; i++) {
+	for (uint32_t i = 0; !rc && i < scan->count; i++) {
 		uint32_t row = from ? from[i] : i;
 		to[starts[ranks[sonde_query_raw(scan, key->column, row)]]++] = row;
 	}
 	free(ranks);
 	free(starts);
-	return error;
+	return rc;
 }
 
 /* Makes the copies the scan's block. */
@@ -206,15 +206,15 @@ int sonde_query_order(struct sonde_query_scan *scan, uint32_t used, const struct
 	struct copies copies = {.scan = scan, .used = used};
 	for (size_t k = 0; k < key_count; k++)
 		copies.used |= 1u << keys[k].column;
-	int error = take_all(&copies, end_ns);
+	int rc = take_all(&copies, end_ns);
 	place_copies(scan, &copies);
 	uint32_t *order = NULL, *spare = NULL; /* NULL = original order */
-	for (size_t k = key_count; !error && k > 0; k--) {
+	for (size_t k = key_count; !rc && k > 0; k--) {
 		spare = spare ? spare : malloc((copies.count + 1) * sizeof *spare);
 		if (!spare)
-			error = sonde_error(ENOMEM, "out of memory for the order of %zu rows", copies.count);
+			rc = sonde_error(ENOMEM, "out of memory for the order of %zu rows", copies.count);
 		else
-			error = sonde_clock_now_ns() < end_ns ? sort_by(scan, &keys[k - 1], order, spare) : -ETIMEDOUT;
+			rc = sonde_clock_now_ns() < end_ns ? sort_by(scan, &keys[k - 1], order, spare) : -ETIMEDOUT;
 		uint32_t *sorted = spare;
 		spare = order;
 		order = sorted;
@@ -222,7 +222,7 @@ int sonde_query_order(struct sonde_query_scan *scan, uint32_t used, const struct
 	free(spare);
 	scan->order = order;
 	scan->is_copy = 1;
-	return error;
+	return rc;
 }
 
 void sonde_query_order_free(struct sonde_query_scan *scan)

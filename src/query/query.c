@@ -102,9 +102,9 @@ static int set_up(struct sonde_query *query)
 
 int sonde_query_open(struct sonde_query **out, struct sonde_session *session, const struct sonde_query_limits *wanted)
 {
-	int error = sonde_sqlite_load();
-	if (error)
-		return error;
+	int rc = sonde_sqlite_load();
+	if (rc)
+		return rc;
 	struct sonde_query *query = calloc(1, sizeof *query);
 	if (query)
 		query->base.entries = calloc(sonde_query_table_count, sizeof *query->base.entries);
@@ -119,13 +119,13 @@ int sonde_query_open(struct sonde_query **out, struct sonde_session *session, co
 	sonde_sqlite.hard_heap_limit64((sqlite3_int64)wanted->memory_b);
 	int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_MEMORY | SQLITE_OPEN_NOMUTEX;
 	if (sonde_sqlite.open_v2(":memory:", &query->db, flags, NULL) != SQLITE_OK)
-		error = sonde_error(ENOMEM, "SQLite cannot start: %s",
-				    query->db ? sonde_sqlite.errmsg(query->db) : "out of memory");
-	if (!error)
-		error = set_up(query);
-	if (error) {
+		rc = sonde_error(ENOMEM, "SQLite cannot start: %s",
+				 query->db ? sonde_sqlite.errmsg(query->db) : "out of memory");
+	if (!rc)
+		rc = set_up(query);
+	if (rc) {
 		sonde_query_close(query);
-		return error;
+		return rc;
 	}
 	*out = query;
 	return 0;
@@ -233,10 +233,10 @@ int sonde_query_start(struct sonde_query *query, const char *sql)
 		return explain(query, code);
 	if (!query->statement)
 		return sonde_error(EINVAL, "no statement; for example: SELECT * FROM zone_stats");
-	int error = check_rest(query, rest);
-	if (!error && (!sonde_query_columns(query) || !sonde_sqlite.stmt_readonly(query->statement)))
-		error = sonde_error(EINVAL, "a recording is read-only: only SELECT works");
-	return error ? error : name_columns(query);
+	int rc = check_rest(query, rest);
+	if (!rc && (!sonde_query_columns(query) || !sonde_sqlite.stmt_readonly(query->statement)))
+		rc = sonde_error(EINVAL, "a recording is read-only: only SELECT works");
+	return rc ? rc : name_columns(query);
 }
 
 size_t sonde_query_columns(const struct sonde_query *query)

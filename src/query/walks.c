@@ -84,9 +84,9 @@ static int begin_made(struct sonde_query_scan *scan)
 	struct sonde_query_made *made = scan->made;
 	if (made->known)
 		return 0;
-	int error = scan->table->make(scan->session, made);
-	made->known = !error;
-	return error;
+	int rc = scan->table->make(scan->session, made);
+	made->known = !rc;
+	return rc;
 }
 
 static int next_made(struct sonde_query_scan *scan)
@@ -112,8 +112,8 @@ const struct sonde_query_walk sonde_query_walk_made = {begin_made, next_made, en
 
 static int begin_batches(struct sonde_query_scan *scan)
 {
-	int error = sonde_cursor_open(&scan->cursor, scan->session, scan->table->types);
-	return error ? error : sonde_cursor_want(scan->cursor, &scan->wanted);
+	int rc = sonde_cursor_open(&scan->cursor, scan->session, scan->table->types);
+	return rc ? rc : sonde_cursor_want(scan->cursor, &scan->wanted);
 }
 
 static const uint8_t *array_at(const struct sonde_batch *batch, size_t at)

@@ -22,8 +22,8 @@ static int begin_events(struct sonde_query_scan *scan)
 	scan->state = calloc(1, sizeof(struct events));
 	if (!scan->state)
 		return sonde_error(ENOMEM, "out of memory for events");
-	int error = sonde_cursor_open(&scan->cursor, scan->session, scan->table->types);
-	return error ? error : sonde_cursor_want(scan->cursor, &scan->wanted);
+	int rc = sonde_cursor_open(&scan->cursor, scan->session, scan->table->types);
+	return rc ? rc : sonde_cursor_want(scan->cursor, &scan->wanted);
 }
 
 static int read_event(struct events *events, const struct sonde_event *event, struct sonde_query_event *out)
@@ -59,9 +59,9 @@ static int take_events(struct sonde_query_scan *scan, const struct sonde_batch *
 			continue;
 		struct sonde_query_event *row = &events->rows[count++];
 		*row = (struct sonde_query_event){.process = batch->process, .thread = batch->thread};
-		int error = read_event(events, event, row);
-		if (error)
-			return error;
+		int rc = read_event(events, event, row);
+		if (rc)
+			return rc;
 	}
 	sonde_query_place_rows(scan, events->rows, count);
 	return 1;
@@ -114,15 +114,15 @@ static int add_frame(struct frames *frames, struct sonde_query_frame row)
 static int add_node(struct frames *frames, const struct sonde_session *session, uint32_t stack,
 		    const struct sonde_frame *frame)
 {
-	int error = 0;
-	for (uint32_t i = 0; !error && i < frame->location_count; i++)
-		error = add_frame(frames, (struct sonde_query_frame){.stack = stack,
-								     .function = sonde_function_of(session, frame, i),
-								     .module = frame->module,
-								     .file = frame->locations[i].file,
-								     .line = frame->locations[i].line,
-								     .is_inlined = i + 1 < frame->location_count});
-	return error;
+	int rc = 0;
+	for (uint32_t i = 0; !rc && i < frame->location_count; i++)
+		rc = add_frame(frames, (struct sonde_query_frame){.stack = stack,
+								  .function = sonde_function_of(session, frame, i),
+								  .module = frame->module,
+								  .file = frame->locations[i].file,
+								  .line = frame->locations[i].line,
+								  .is_inlined = i + 1 < frame->location_count});
+	return rc;
 }
 
 static int next_frames(struct sonde_query_scan *scan)
@@ -133,14 +133,14 @@ static int next_frames(struct sonde_query_scan *scan)
 		return 0;
 	scan->next++;
 	frames->count = 0;
-	int error = 0;
+	int rc = 0;
 	const struct sonde_node *node = sonde_session_node(scan->session, (uint32_t)stack);
-	for (; !error && node; node = node->parent ? sonde_session_node(scan->session, node->parent) : NULL) {
+	for (; !rc && node; node = node->parent ? sonde_session_node(scan->session, node->parent) : NULL) {
 		const struct sonde_frame *frame = sonde_session_frame(scan->session, node->frame);
-		error = frame ? add_node(frames, scan->session, (uint32_t)stack, frame) : 0;
+		rc = frame ? add_node(frames, scan->session, (uint32_t)stack, frame) : 0;
 	}
-	if (error)
-		return error;
+	if (rc)
+		return rc;
 	sonde_query_place_rows(scan, frames->rows, frames->count);
 	return 1;
 }

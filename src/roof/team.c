@@ -64,9 +64,9 @@ static int pin(unsigned cpu)
 		return ENOMEM;
 	CPU_ZERO_S(size_b, set);
 	CPU_SET_S(cpu, size_b, set);
-	int error = sched_setaffinity(0, size_b, set) ? errno : 0;
+	int rc = sched_setaffinity(0, size_b, set) ? errno : 0;
 	CPU_FREE(set);
-	return error;
+	return rc;
 }
 
 /* Spins until all members have arrived, so that none has to be woken. */
@@ -106,10 +106,10 @@ static void *member_main(void *context)
 	pthread_mutex_unlock(&team->gate);
 	if (is_over)
 		return NULL;
-	int error = pin(member->cpu);
-	error = error ? error : memory_make(member);
-	if (error)
-		atomic_compare_exchange_strong(&team->error, &none, error);
+	int rc = pin(member->cpu);
+	rc = rc ? rc : memory_make(member);
+	if (rc)
+		atomic_compare_exchange_strong(&team->error, &none, rc);
 	pthread_barrier_wait(&team->end);
 	for (;;) {
 		pthread_barrier_wait(&team->begin);
@@ -145,20 +145,20 @@ double sonde_roof_team_run(struct sonde_roof_team *team, sonde_roof_piece *piece
 /* No member passes the gate before all have started: if one cannot, the others exit. */
 static int members_start(struct sonde_roof_team *team, const unsigned *cpus)
 {
-	int error = 0;
+	int rc = 0;
 	unsigned begun = 0;
 	pthread_mutex_lock(&team->gate);
-	while (begun < team->count && !error) {
+	while (begun < team->count && !rc) {
 		struct member *member = &team->members[begun];
 		*member = (struct member){.team = team, .cpu = cpus[begun]};
-		error = pthread_create(&member->thread, NULL, member_main, member);
-		begun += !error;
+		rc = pthread_create(&member->thread, NULL, member_main, member);
+		begun += !rc;
 	}
-	team->is_over = error != 0;
+	team->is_over = rc != 0;
 	pthread_mutex_unlock(&team->gate);
-	for (unsigned i = 0; i < begun && error; i++)
+	for (unsigned i = 0; i < begun && rc; i++)
 		pthread_join(team->members[i].thread, NULL);
-	return error ? sonde_error(error, "cannot start a measuring thread: %s", strerror(error)) : 0;
+	return rc ? sonde_error(rc, "cannot start a measuring thread: %s", strerror(rc)) : 0;
 }
 
 int sonde_roof_team_new(struct sonde_roof_team **out, const unsigned *cpus, unsigned count, size_t memory_b)
@@ -177,11 +177,11 @@ int sonde_roof_team_new(struct sonde_roof_team **out, const unsigned *cpus, unsi
 		return code;
 	}
 	pthread_barrier_wait(&team->end);
-	int error = atomic_load(&team->error);
-	if (error) {
+	int rc = atomic_load(&team->error);
+	if (rc) {
 		sonde_roof_team_free(team);
-		return sonde_error(error, "%u threads, each on a CPU with %zu MB of its own: %s", count, memory_b >> 20,
-				   strerror(error));
+		return sonde_error(rc, "%u threads, each on a CPU with %zu MB of its own: %s", count, memory_b >> 20,
+				   strerror(rc));
 	}
 	*out = team;
 	return 0;

@@ -233,9 +233,9 @@ int sonde_file_close(struct sonde_file *file)
 		write_chunk(file, &index);
 		write_all(file, &part, 1);
 	}
-	int error = file->error;
+	int rc = file->error;
 	file_free(file);
-	return error;
+	return rc;
 }
 
 void sonde_file_abandon(struct sonde_file *file)

@@ -143,9 +143,9 @@ static int decode_heap(struct sonde_cursor *cursor)
 	void *memory = count <= cursor->data.head->raw_b ? scratch(cursor, count * SONDE_HEAP_ROW_B) : NULL;
 	if (!memory)
 		return count <= cursor->data.head->raw_b ? sonde_buf_error(&cursor->scratch) : -EBADMSG;
-	int error = sonde_heap_decode(&columns, &cursor->data, memory, cursor->threads,
-				      (uint32_t)cursor->session->heap_sites.count);
-	cursor->batch.count = error ? 0 : count;
+	int rc = sonde_heap_decode(&columns, &cursor->data, memory, cursor->threads,
+				   (uint32_t)cursor->session->heap_sites.count);
+	cursor->batch.count = rc ? 0 : count;
 	cursor->batch.heap = (struct sonde_blocks_columns){
 	    .time_ns = columns.time_ns,
 	    .size_b = columns.sizes,
@@ -156,7 +156,7 @@ static int decode_heap(struct sonde_cursor *cursor)
 	    .time_every = columns.time_every,
 	    .id = columns.heap <= cursor->session->heaps.count ? columns.heap : 0,
 	};
-	return error;
+	return rc;
 }
 
 /* --- the cursor --------------------------------------------------------------------------------------------------- */
@@ -190,10 +190,10 @@ int sonde_cursor_open_part(struct sonde_cursor **out, struct sonde_session *sess
 	sonde_buf_init(&cursor->data.buf, SONDE_READER_BUF_MAX_B);
 	sonde_buf_init(&cursor->scratch, SCRATCH_MAX_B);
 	if (types & 1u << SONDE_CHUNK_ZONES) {
-		int error = sonde_zones_init(&cursor->zones, cursor->sites, cursor->threads);
-		if (error) {
+		int rc = sonde_zones_init(&cursor->zones, cursor->sites, cursor->threads);
+		if (rc) {
 			sonde_cursor_close(cursor);
-			return error;
+			return rc;
 		}
 	}
 	*out = cursor;
@@ -275,21 +275,21 @@ static int decode(struct sonde_cursor *cursor, size_t i)
 	struct sonde_reader *reader = cursor->session->reader;
 	const struct sonde_index_entry *entry = sonde_reader_entry(reader, i);
 	const struct sonde_chunk_head *head = &entry->head;
-	int error = sonde_reader_read(reader, i, &cursor->data);
-	if (error && head->type == SONDE_CHUNK_ZONES)
+	int rc = sonde_reader_read(reader, i, &cursor->data);
+	if (rc && head->type == SONDE_CHUNK_ZONES)
 		sonde_zones_superseded(&cursor->zones, head->thread); /* open zones may have ended in it */
-	if (error)
-		return error;
+	if (rc)
+		return rc;
 	cursor->batch = (struct sonde_batch){
 	    .type = head->type,
 	    .process = head->process <= cursor->session->processes.count ? head->process : 0,
 	    .thread = head->thread <= cursor->threads ? head->thread : 0,
 	};
-	error = decoders[head->type](cursor);
-	if (error == -EBADMSG)
+	rc = decoders[head->type](cursor);
+	if (rc == -EBADMSG)
 		return sonde_error(EBADMSG, "%s: the chunk at byte %llu cannot be decoded", sonde_reader_path(reader),
 				   (unsigned long long)entry->offset);
-	return error ? error : 1;
+	return rc ? rc : 1;
 }
 
 int sonde_cursor_next(struct sonde_cursor *cursor, const struct sonde_batch **out)

@@ -116,13 +116,13 @@ static int take_switch(struct walking *walking, uint64_t time_ns, uint32_t id, u
 	if (!is_first && !is_woken && (walk->state == SONDE_INTERVAL_ON_CPU) == (kind == SONDE_SWITCH_IN))
 		walk->state = SONDE_INTERVAL_UNSEEN; /* a switch between them was lost */
 	walk->unsure = !is_woken;
-	int error = end_state(walking, id, time_ns);
+	int rc = end_state(walking, id, time_ns);
 	walk->cpu = is_woken ? walk->cpu : cpu;
 	walk->state = next[kind];
 	walk->begun = (uint8_t)(kind + 1);
 	walk->by = 0;
 	walk->woken_ns = 0;
-	return error;
+	return rc;
 }
 
 /* A row with a wakeup time stands for two transitions. */
@@ -130,16 +130,16 @@ static int take_row(struct walking *walking, const struct sonde_batch *batch, si
 {
 	uint64_t time_ns = batch->switches.time_ns[i], waited_ns = batch->switches.waited_ns[i];
 	uint32_t id = batch->switches.thread[i];
-	int error = 0, is_woken = batch->switches.kind[i] == SONDE_SWITCH_IN && waited_ns && waited_ns <= time_ns;
+	int rc = 0, is_woken = batch->switches.kind[i] == SONDE_SWITCH_IN && waited_ns && waited_ns <= time_ns;
 	if (is_woken)
-		error = take_switch(walking, time_ns - (waited_ns - 1), id, WOKEN, 0);
-	if (!error)
-		error = take_switch(walking, time_ns, id, batch->switches.kind[i], batch->switches.cpu[i]);
+		rc = take_switch(walking, time_ns - (waited_ns - 1), id, WOKEN, 0);
+	if (!rc)
+		rc = take_switch(walking, time_ns, id, batch->switches.kind[i], batch->switches.cpu[i]);
 	if (is_woken && id && id < walking->count && batch->switches.by[i]) {
 		walking->walks[id].by = batch->switches.by[i];
 		walking->walks[id].woken_ns = time_ns - (waited_ns - 1);
 	}
-	return error;
+	return rc;
 }
 
 /* Reads the next chunk of switches, NULL for an unreadable one: 1, 0 at the end, or -ENOMEM. */
@@ -224,12 +224,12 @@ int sonde_intervals_open(struct sonde_intervals_cursor **out, struct sonde_sessi
 	if (!cursor)
 		return sonde_error(ENOMEM, "out of memory for the states of threads");
 	cursor->walking = (struct walking){.out = &cursor->seen, .session = session, .take = keep, .context = cursor};
-	int error = begin(&cursor->walking);
-	if (error)
+	int rc = begin(&cursor->walking);
+	if (rc)
 		sonde_intervals_close(cursor);
 	else
 		*out = cursor;
-	return error;
+	return rc;
 }
 
 int sonde_intervals_next(struct sonde_intervals_cursor *cursor, const struct sonde_interval **out)

@@ -61,15 +61,15 @@ static void open_symbols(struct sonde_session *session, struct sonde_session_mod
 	struct sonde_symbol_options options = {.debuginfod = session->options.debuginfod};
 	struct sonde_symbols *symbols = NULL;
 	const struct sonde_process *process = sonde_session_process(session, module->row.process);
-	int error = -1;
+	int rc = -1;
 	module->tried = 1;
 	if (module->row.flags & SONDE_MODULE_KERNEL)
-		error = is_same_boot(session) ? sonde_symbols_kernel(&symbols) : -1;
+		rc = is_same_boot(session) ? sonde_symbols_kernel(&symbols) : -1;
 	else if (module->row.flags & SONDE_MODULE_ANONYMOUS)
-		error = process && is_same_boot(session) ? sonde_symbols_perf_map(&symbols, process->pid, NULL) : -1;
+		rc = process && is_same_boot(session) ? sonde_symbols_perf_map(&symbols, process->pid, NULL) : -1;
 	else if (!(module->row.flags & SONDE_MODULE_SPECIAL) && is_unchanged(session, module))
-		error = sonde_symbols_open(&symbols, module->row.path, module->build_id, module->build_id_b, &options);
-	module->symbols = error ? NULL : symbols;
+		rc = sonde_symbols_open(&symbols, module->row.path, module->build_id, module->build_id_b, &options);
+	module->symbols = rc ? NULL : symbols;
 }
 
 /* Resolves addresses of one module; they are sorted, and unique because frames are. */
@@ -82,17 +82,17 @@ static int resolve(struct sonde_session *session, const struct wanted *wanted, s
 		return 0;
 	uint64_t *addresses = calloc(count, sizeof *addresses);
 	struct sonde_symbol_result *results = calloc(count, sizeof *results);
-	int error = addresses && results ? 0 : sonde_error(ENOMEM, "out of memory for %zu symbols", count);
-	for (size_t i = 0; !error && i < count; i++)
+	int rc = addresses && results ? 0 : sonde_error(ENOMEM, "out of memory for %zu symbols", count);
+	for (size_t i = 0; !rc && i < count; i++)
 		addresses[i] = wanted[i].address;
-	if (!error && sonde_symbols_resolve(module->symbols, addresses, count, results) == 0)
-		for (size_t i = 0; !error && i < count; i++)
+	if (!rc && sonde_symbols_resolve(module->symbols, addresses, count, results) == 0)
+		for (size_t i = 0; !rc && i < count; i++)
 			if (results[i].count)
-				error = sonde_session_stacks_locate(session, wanted[i].frame, results[i].locations,
-								    results[i].count);
+				rc = sonde_session_stacks_locate(session, wanted[i].frame, results[i].locations,
+								 results[i].count);
 	free(addresses);
 	free(results);
-	return error;
+	return rc;
 }
 
 static int is_unnamed(const struct sonde_session *session, const struct sonde_frame *frame)
@@ -124,15 +124,15 @@ int sonde_lookup_frames(struct sonde_session *session)
 	if (!wanted)
 		return sonde_error(ENOMEM, "out of memory for %zu symbols", max);
 	size_t count = collect(session, wanted);
-	int error = 0;
+	int rc = 0;
 	qsort(wanted, count, sizeof *wanted, by_module_address);
-	for (size_t from = 0, to; from < count && !error; from = to) {
+	for (size_t from = 0, to; from < count && !rc; from = to) {
 		for (to = from + 1; to < count && wanted[to].module == wanted[from].module; to++)
 			continue;
-		error = resolve(session, wanted + from, to - from);
+		rc = resolve(session, wanted + from, to - from);
 	}
 	free(wanted);
-	return error;
+	return rc;
 }
 
 void sonde_lookup_fini(struct sonde_session *session)

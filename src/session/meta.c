@@ -41,11 +41,11 @@ int sonde_meta_row(void **out, struct sonde_session *session, struct sonde_rows 
 	if (!id || id > session->id_max)
 		return -EBADMSG;
 	size_t before = rows->count;
-	int error = sonde_rows_grow(rows, id, blank);
+	int rc = sonde_rows_grow(rows, id, blank);
 	for (size_t i = before; i < rows->count; i++)
 		*(uint32_t *)sonde_rows_at(rows, i) = (uint32_t)(i + 1);
 	*out = sonde_rows_at(rows, id - 1);
-	return error;
+	return rc;
 }
 
 static int add_string(struct sonde_session *session, const union record *record, const uint8_t *more, size_t more_b)
@@ -54,9 +54,9 @@ static int add_string(struct sonde_session *session, const union record *record,
 	uint32_t id = record->string.id;
 	if (!id || id > session->id_max || record->string.len_b > more_b)
 		return -EBADMSG;
-	int error = sonde_rows_grow(&session->strings, id, &none);
+	int rc = sonde_rows_grow(&session->strings, id, &none);
 	char *copy = sonde_arena_strndup(&session->arena, (const char *)more, record->string.len_b);
-	if (error || !copy)
+	if (rc || !copy)
 		return -ENOMEM;
 	*(const char **)sonde_rows_at(&session->strings, id - 1) = copy;
 	return 0;
@@ -73,9 +73,9 @@ static int process_row(struct sonde_process **out, struct sonde_session *session
 {
 	static const struct sonde_process blank = {.name = "", .command = "", .status = -1};
 	void *row = NULL;
-	int error = sonde_meta_row(&row, session, &session->processes, id, &blank);
+	int rc = sonde_meta_row(&row, session, &session->processes, id, &blank);
 	*out = row;
-	return error;
+	return rc;
 }
 
 static int add_process(struct sonde_session *session, const union record *record, const uint8_t *more, size_t more_b)
@@ -83,9 +83,9 @@ static int add_process(struct sonde_session *session, const union record *record
 	(void)more, (void)more_b;
 	const struct sonde_meta_process *from = &record->process;
 	struct sonde_process *row;
-	int error = process_row(&row, session, from->id);
-	if (error)
-		return error;
+	int rc = process_row(&row, session, from->id);
+	if (rc)
+		return rc;
 	row->pid = from->pid;
 	row->parent = from->parent < from->id ? from->parent : 0; /* parents come first, so there are no cycles */
 	row->name = text(session, from->name);
@@ -100,9 +100,9 @@ static int add_process_end(struct sonde_session *session, const union record *re
 	(void)more, (void)more_b;
 	const struct sonde_meta_process_end *from = &record->process_end;
 	struct sonde_process *row;
-	int error = process_row(&row, session, from->id);
-	if (error)
-		return error;
+	int rc = process_row(&row, session, from->id);
+	if (rc)
+		return rc;
 	row->end_ns = from->time_ns;
 	row->status = from->status;
 	row->user_ns = from->user_ns;
@@ -121,9 +121,9 @@ static int thread_row(struct sonde_thread **out, struct sonde_session *session, 
 {
 	static const struct sonde_thread blank = {.name = ""};
 	void *row = NULL;
-	int error = sonde_meta_row(&row, session, &session->threads, id, &blank);
+	int rc = sonde_meta_row(&row, session, &session->threads, id, &blank);
 	*out = row;
-	return error;
+	return rc;
 }
 
 static int add_thread(struct sonde_session *session, const union record *record, const uint8_t *more, size_t more_b)
@@ -131,9 +131,9 @@ static int add_thread(struct sonde_session *session, const union record *record,
 	(void)more, (void)more_b;
 	const struct sonde_meta_thread *from = &record->thread;
 	struct sonde_thread *row;
-	int error = thread_row(&row, session, from->id);
-	if (error)
-		return error;
+	int rc = thread_row(&row, session, from->id);
+	if (rc)
+		return rc;
 	row->process = from->process <= session->id_max ? from->process : 0;
 	row->tid = from->tid;
 	row->name = text(session, from->name);
@@ -145,9 +145,9 @@ static int add_thread_end(struct sonde_session *session, const union record *rec
 {
 	(void)more, (void)more_b;
 	struct sonde_thread *row;
-	int error = thread_row(&row, session, record->thread_end.id);
-	if (error)
-		return error;
+	int rc = thread_row(&row, session, record->thread_end.id);
+	if (rc)
+		return rc;
 	row->end_ns = record->thread_end.time_ns;
 	row->cpu_ns = record->thread_end.cpu_ns;
 	return 0;
@@ -180,9 +180,9 @@ static int add_module(struct sonde_session *session, const union record *record,
 	};
 	const struct sonde_meta_module *from = &record->module;
 	void *at = NULL;
-	int error = sonde_meta_row(&at, session, &session->modules, from->id, &blank);
-	if (error)
-		return error;
+	int rc = sonde_meta_row(&at, session, &session->modules, from->id, &blank);
+	if (rc)
+		return rc;
 	struct sonde_session_module *module = at;
 	size_t build_id_b = from->build_id_b <= sizeof from->build_id ? from->build_id_b : 0;
 	module->build_id_b = (uint8_t)build_id_b;
@@ -204,9 +204,9 @@ static int add_site(struct sonde_session *session, const union record *record, c
 	static const struct sonde_site blank = {.name = "", .function = "", .file = "", .unit = ""};
 	const struct sonde_meta_site *from = &record->site;
 	void *at = NULL;
-	int error = sonde_meta_row(&at, session, &session->sites, from->id, &blank);
-	if (error)
-		return error;
+	int rc = sonde_meta_row(&at, session, &session->sites, from->id, &blank);
+	if (rc)
+		return rc;
 	*(struct sonde_site *)at = (struct sonde_site){
 	    .id = from->id,
 	    .kind = from->kind,
@@ -326,11 +326,11 @@ static int add_heap(struct sonde_session *session, const union record *record, c
 	static const struct sonde_heap blank = {.name = ""};
 	const struct sonde_meta_heap *from = &record->heap;
 	void *row = NULL;
-	int error = sonde_meta_row(&row, session, &session->heaps, from->id, &blank);
-	if (!error)
+	int rc = sonde_meta_row(&row, session, &session->heaps, from->id, &blank);
+	if (!rc)
 		*(struct sonde_heap *)row =
 		    (struct sonde_heap){from->id, from->process, from->kind, text(session, from->name)};
-	return error;
+	return rc;
 }
 
 static int add_snapshot(struct sonde_session *session, const union record *record, const uint8_t *more, size_t more_b)
@@ -348,11 +348,11 @@ static int add_heap_site(struct sonde_session *session, const union record *reco
 	static const struct sonde_heap_site blank;
 	const struct sonde_meta_heap_site *from = &record->heap_site;
 	void *row = NULL;
-	int error = sonde_meta_row(&row, session, &session->heap_sites, from->id, &blank);
-	if (!error)
+	int rc = sonde_meta_row(&row, session, &session->heap_sites, from->id, &blank);
+	if (!rc)
 		*(struct sonde_heap_site *)row =
 		    (struct sonde_heap_site){from->id, from->heap, from->thread, from->stack, from->status};
-	return error;
+	return rc;
 }
 
 static int add_heap_leak(struct sonde_session *session, const union record *record, const uint8_t *more, size_t more_b)
@@ -370,8 +370,8 @@ static int add_series(struct sonde_session *session, const union record *record,
 	static const struct sonde_series blank = {.name = "", .unit = "", .object = ""};
 	const struct sonde_meta_series *from = &record->series;
 	void *row = NULL;
-	int error = sonde_meta_row(&row, session, &session->series, from->id, &blank);
-	if (!error)
+	int rc = sonde_meta_row(&row, session, &session->series, from->id, &blank);
+	if (!rc)
 		*(struct sonde_series *)row = (struct sonde_series){.id = from->id,
 								    .kind = from->kind,
 								    .process = from->process,
@@ -379,7 +379,7 @@ static int add_series(struct sonde_session *session, const union record *record,
 								    .name = text(session, from->name),
 								    .unit = text(session, from->unit),
 								    .object = text(session, from->object)};
-	return error;
+	return rc;
 }
 
 static int add_object(struct sonde_session *session, const union record *record, const uint8_t *more, size_t more_b)
@@ -388,11 +388,11 @@ static int add_object(struct sonde_session *session, const union record *record,
 	static const struct sonde_object blank = {.name = ""};
 	const struct sonde_meta_object *from = &record->object;
 	void *row = NULL;
-	int error = sonde_meta_row(&row, session, &session->objects, from->id, &blank);
-	if (!error)
+	int rc = sonde_meta_row(&row, session, &session->objects, from->id, &blank);
+	if (!rc)
 		*(struct sonde_object *)row = (struct sonde_object){from->id, from->process, from->kind,
 								    text(session, from->name), from->address};
-	return error;
+	return rc;
 }
 
 #define ADD_OF_DEVICES(what)                                                                                  \
@@ -456,10 +456,10 @@ int sonde_meta_load(struct sonde_session *session, const uint8_t *body, size_t b
 			session->run.skipped_records++;
 			break;
 		}
-		int error = add_record(session, body + at, &head);
-		if (error == -ENOMEM)
-			return error;
-		if (error)
+		int rc = add_record(session, body + at, &head);
+		if (rc == -ENOMEM)
+			return rc;
+		if (rc)
 			session->run.skipped_records++;
 		size_t padded_b = ((size_t)head.size_b + 7) & ~(size_t)7;
 		at += padded_b < body_b - at ? padded_b : body_b - at;

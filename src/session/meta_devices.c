@@ -13,8 +13,8 @@ int sonde_meta_add_device(struct sonde_session *session, const struct sonde_meta
 {
 	static const struct sonde_device blank = {.api = "", .name = "", .uuid = "", .driver = ""};
 	void *row = NULL;
-	int error = sonde_meta_row(&row, session, &session->devices, from->id, &blank);
-	if (!error)
+	int rc = sonde_meta_row(&row, session, &session->devices, from->id, &blank);
+	if (!rc)
 		*(struct sonde_device *)row = (struct sonde_device){
 		    .id = from->id,
 		    .process = from->process,
@@ -36,15 +36,15 @@ int sonde_meta_add_device(struct sonde_session *session, const struct sonde_meta
 		    .capability = from->capability,
 		    .same = from->id,
 		};
-	return error;
+	return rc;
 }
 
 int sonde_meta_add_queue(struct sonde_session *session, const struct sonde_meta_queue *from)
 {
 	static const struct sonde_queue blank = {.name = ""};
 	void *row = NULL;
-	int error = sonde_meta_row(&row, session, &session->queues, from->id, &blank);
-	if (!error)
+	int rc = sonde_meta_row(&row, session, &session->queues, from->id, &blank);
+	if (!rc)
 		*(struct sonde_queue *)row = (struct sonde_queue){
 		    .id = from->id,
 		    .process = from->process,
@@ -54,16 +54,16 @@ int sonde_meta_add_queue(struct sonde_session *session, const struct sonde_meta_
 		    .handle = from->handle,
 		    .name = sonde_session_string(session, from->name),
 		};
-	return error;
+	return rc;
 }
 
 int sonde_meta_add_operation(struct sonde_session *session, const struct sonde_meta_operation *from)
 {
 	static const struct sonde_operation blank = {.name = ""};
 	void *row = NULL;
-	int error = sonde_meta_row(&row, session, &session->operations, from->id, &blank);
-	if (error)
-		return error;
+	int rc = sonde_meta_row(&row, session, &session->operations, from->id, &blank);
+	if (rc)
+		return rc;
 	struct sonde_operation *operation = row;
 	*operation = (struct sonde_operation){
 	    .id = from->id,

@@ -40,29 +40,29 @@ static int load_chunk(struct sonde_session *session, size_t i, struct sonde_chun
 	}
 	if (head->type != SONDE_CHUNK_META && head->type != SONDE_CHUNK_STACKS)
 		return 0;
-	int error = sonde_reader_read(session->reader, i, data);
-	if (!error) {
+	int rc = sonde_reader_read(session->reader, i, data);
+	if (!rc) {
 		if (head->type == SONDE_CHUNK_META)
-			error = sonde_meta_load(session, data->body, data->head->raw_b);
+			rc = sonde_meta_load(session, data->body, data->head->raw_b);
 		else
-			error = sonde_session_stacks_load(session, data);
-		if (error == -EBADMSG)
+			rc = sonde_session_stacks_load(session, data);
+		if (rc == -EBADMSG)
 			session->run.skipped_chunks++;
-	} else if (error != -EBADMSG) {
+	} else if (rc != -EBADMSG) {
 		session->run.skipped_chunks++;
 	}
-	return error == -ENOMEM ? error : 0;
+	return rc == -ENOMEM ? rc : 0;
 }
 
 static int load(struct sonde_session *session)
 {
 	struct sonde_chunk_data data = {0};
-	int error = 0;
+	int rc = 0;
 	sonde_buf_init(&data.buf, SONDE_READER_BUF_MAX_B);
-	for (; !error && session->chunks_done < sonde_reader_count(session->reader); session->chunks_done++)
-		error = load_chunk(session, session->chunks_done, &data);
+	for (; !rc && session->chunks_done < sonde_reader_count(session->reader); session->chunks_done++)
+		rc = load_chunk(session, session->chunks_done, &data);
 	sonde_buf_fini(&data.buf);
-	return error;
+	return rc;
 }
 
 /* The start of a span is not a first event: a flight recorder has nothing else from that far back. */
@@ -152,13 +152,13 @@ static void settle_run(struct sonde_session *session)
 static int settle(struct sonde_session *session)
 {
 	sonde_session_clamp(session);
-	int error = session->options.no_symbols ? 0 : sonde_lookup_frames(session);
-	if (!error)
-		error = sonde_session_stacks_settle(session);
+	int rc = session->options.no_symbols ? 0 : sonde_lookup_frames(session);
+	if (!rc)
+		rc = sonde_session_stacks_settle(session);
 	settle_run(session);
 	int failed = sonde_parts_settle(session);
 	failed = failed ? failed : sonde_meta_devices_settle(session);
-	return error ? error : failed;
+	return rc ? rc : failed;
 }
 
 static void init_rows(struct sonde_session *session)
@@ -203,16 +203,16 @@ int sonde_session_open(struct sonde_session **out, const char *path, const struc
 	if (options)
 		session->options = *options;
 	int fd = options && options->fd ? options->fd : -1;
-	int error = sonde_reader_open_fd(&session->reader, fd, path);
-	if (!error) {
+	int rc = sonde_reader_open_fd(&session->reader, fd, path);
+	if (!rc) {
 		set_limits(session);
-		error = load(session);
+		rc = load(session);
 	}
-	if (!error)
-		error = settle(session);
-	if (error) {
+	if (!rc)
+		rc = settle(session);
+	if (rc) {
 		sonde_session_close(session);
-		return error;
+		return rc;
 	}
 	*out = session;
 	return 0;
@@ -248,10 +248,10 @@ int sonde_session_refresh(struct sonde_session *session)
 	set_limits(session);
 	sonde_heap_sums_free(&session->heap_sums);
 	forget(session, SONDE_KEPT_CRITICAL);
-	int error = load(session);
-	if (!error)
-		error = settle(session);
-	return error ? error : found;
+	int rc = load(session);
+	if (!rc)
+		rc = settle(session);
+	return rc ? rc : found;
 }
 
 /* --- getters ------------------------------------------------------------------------------------------------------ */

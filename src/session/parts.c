@@ -76,8 +76,8 @@ static int read_parts(struct sonde_session *session, size_t count)
 {
 	static const struct sonde_part blank = {.name = "", .machine = "", .note = ""};
 	int attached_all = 0;
-	int error = sonde_rows_grow(&session->parts, count, &blank);
-	for (size_t i = 0; !error && i < session->infos.count; i++) {
+	int rc = sonde_rows_grow(&session->parts, count, &blank);
+	for (size_t i = 0; !rc && i < session->infos.count; i++) {
 		const struct sonde_session_info *info = sonde_rows_at(&session->infos, i);
 		const char *what;
 		size_t number = sonde_part_key(info->key, &what);
@@ -86,16 +86,16 @@ static int read_parts(struct sonde_session *session, size_t count)
 			set(sonde_rows_at(&session->parts, number - 1), what, info->value);
 	}
 	int attached_some = 0;
-	for (size_t i = 0; !error && i < count; i++)
+	for (size_t i = 0; !rc && i < count; i++)
 		attached_some |= ((struct sonde_part *)sonde_rows_at(&session->parts, i))->attached;
-	for (size_t i = 0; !error && i < count; i++) {
+	for (size_t i = 0; !rc && i < count; i++) {
 		struct sonde_part *part = sonde_rows_at(&session->parts, i);
 		part->attached |= attached_all && !attached_some;
 		part->root_process = root_of(session, part);
 	}
-	if (!error)
+	if (!rc)
 		qsort(session->parts.data, count, sizeof(struct sonde_part), compare);
-	return error;
+	return rc;
 }
 
 int sonde_parts_settle(struct sonde_session *session)

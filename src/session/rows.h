@@ -41,9 +41,9 @@ static inline int sonde_rows_reserve(struct sonde_rows *rows, size_t count)
 /* Grows to at least `count` rows; new rows are copies of `blank` (row_b bytes). */
 static inline int sonde_rows_grow(struct sonde_rows *rows, size_t count, const void *blank)
 {
-	int error = sonde_rows_reserve(rows, count);
-	if (error)
-		return error;
+	int rc = sonde_rows_reserve(rows, count);
+	if (rc)
+		return rc;
 	for (; rows->count < count; rows->count++)
 		memcpy((char *)rows->data + rows->count * rows->row_b, blank, rows->row_b);
 	return 0;

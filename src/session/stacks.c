@@ -99,9 +99,9 @@ static int find_frame(size_t *out, struct sonde_stacks *stacks, uint32_t module,
 		*out = slot->frame - 1;
 		return 0;
 	}
-	int error = intern_frame(out, stacks, module, address);
-	*slot = (struct sonde_recent_frame){address, module, error ? 0 : (uint32_t)*out + 1};
-	return error;
+	int rc = intern_frame(out, stacks, module, address);
+	*slot = (struct sonde_recent_frame){address, module, rc ? 0 : (uint32_t)*out + 1};
+	return rc;
 }
 
 static int add_nodes(struct sonde_session *session, uint32_t first, size_t count, struct sonde_column *columns)
@@ -124,9 +124,9 @@ static int add_nodes(struct sonde_session *session, uint32_t first, size_t count
 		address += (uint64_t)sonde_varint_unzigzag(step);
 		size_t frame;
 		uint32_t known = module <= session->modules.count ? (uint32_t)module : 0;
-		int error = find_frame(&frame, stacks, known, address);
-		if (error)
-			return error;
+		int rc = find_frame(&frame, stacks, known, address);
+		if (rc)
+			return rc;
 		nodes[i] = (struct sonde_node){.parent = delta && delta < id ? id - (uint32_t)delta : 0,
 					       .frame = (uint32_t)frame};
 	}
@@ -149,9 +149,9 @@ int sonde_session_stacks_load(struct sonde_session *session, const struct sonde_
 		return -EBADMSG;
 	if (sonde_columns_split(columns, 3, data) || count > sonde_column_b(&columns[0]))
 		return -EBADMSG;
-	int error = fill_gap(stacks, first);
-	if (error)
-		return error;
+	int rc = fill_gap(stacks, first);
+	if (rc)
+		return rc;
 	return add_nodes(session, first, count, columns);
 }
 
@@ -271,10 +271,10 @@ int sonde_session_stacks_symbol(struct sonde_session *session, const struct sond
 	}
 	size_t frame;
 	uint32_t module = symbol->module <= session->modules.count ? symbol->module : 0;
-	int error = intern_frame(&frame, &session->stacks, module, symbol->address);
-	if (!error && symbol->head.reserved & SONDE_SYMBOL_NAMES_ONLY && count)
+	int rc = intern_frame(&frame, &session->stacks, module, symbol->address);
+	if (!rc && symbol->head.reserved & SONDE_SYMBOL_NAMES_ONLY && count)
 		return keep_names(session, frame, places, count);
-	return error ? error : sonde_session_stacks_locate(session, frame, places, count);
+	return rc ? rc : sonde_session_stacks_locate(session, frame, places, count);
 }
 
 static int has_name(const struct sonde_session *session, const struct sonde_frame *frame)
@@ -288,14 +288,14 @@ static int has_name(const struct sonde_session *session, const struct sonde_fram
 static int settle_names(struct sonde_session *session)
 {
 	struct sonde_rows *names = &session->stacks.names;
-	int error = 0;
-	for (size_t i = 0; !error && i < names->count; i++) {
+	int rc = 0;
+	for (size_t i = 0; !rc && i < names->count; i++) {
 		const struct names_only *row = sonde_rows_at(names, i);
 		if (!has_name(session, sonde_rows_at(&session->stacks.frames, row->frame)))
-			error = sonde_session_stacks_locate(session, row->frame, row->places, row->count);
+			rc = sonde_session_stacks_locate(session, row->frame, row->places, row->count);
 	}
 	names->count = 0;
-	return error;
+	return rc;
 }
 
 int sonde_session_stacks_settle(struct sonde_session *session)
@@ -306,9 +306,9 @@ int sonde_session_stacks_settle(struct sonde_session *session)
 		return failed;
 	for (; stacks->settled < stacks->frames.count; stacks->settled++) {
 		const struct sonde_frame *frame = sonde_rows_at(&stacks->frames, stacks->settled);
-		int error = frame->location_count ? 0 : sonde_session_stacks_locate(session, stacks->settled, NULL, 0);
-		if (error)
-			return error;
+		int rc = frame->location_count ? 0 : sonde_session_stacks_locate(session, stacks->settled, NULL, 0);
+		if (rc)
+			return rc;
 	}
 	return 0;
 }

@@ -293,14 +293,13 @@ static int heap_weights_take(struct sonde_weights *out, struct sonde_session *se
 int sonde_weights_take(struct sonde_weights *out, struct sonde_session *session, const struct sonde_weigh_view *view)
 {
 	struct sonde_weights weights = {.unseen_why = ""};
-	int error = sonde_weigh_of(&view->weigh) == SONDE_WEIGH_OF_WAITS
-			? sonde_wait_weights_take(&weights, session, view)
-			: heap_weights_take(&weights, session, view);
-	if (error)
+	int rc = sonde_weigh_of(&view->weigh) == SONDE_WEIGH_OF_WAITS ? sonde_wait_weights_take(&weights, session, view)
+								      : heap_weights_take(&weights, session, view);
+	if (rc)
 		sonde_weights_fini(&weights);
 	else
 		*out = weights;
-	return error;
+	return rc;
 }
 
 void sonde_weights_fini(struct sonde_weights *weights)

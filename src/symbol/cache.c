@@ -169,17 +169,17 @@ int sonde_cache_write(const struct sonde_cache_key *key, const void *head, size_
 		return -ENOENT;
 	snprintf(part, sizeof part, ".part-%d-%llx", (int)getpid(), (unsigned long long)sonde_clock_now_ns());
 	int fd = openat(directory, part, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
-	int error = fd < 0 ? -errno : write_all(fd, head, head_b);
-	if (!error)
-		error = write_all(fd, body, body_b);
-	if (fd >= 0 && close(fd) && !error)
-		error = -errno;
-	if (!error && renameat(directory, part, directory, name))
-		error = -errno;
-	if (error && fd >= 0)
+	int rc = fd < 0 ? -errno : write_all(fd, head, head_b);
+	if (!rc)
+		rc = write_all(fd, body, body_b);
+	if (fd >= 0 && close(fd) && !rc)
+		rc = -errno;
+	if (!rc && renameat(directory, part, directory, name))
+		rc = -errno;
+	if (rc && fd >= 0)
 		unlinkat(directory, part, 0);
-	if (!error && body_b > PRUNE_FROM_B)
+	if (!rc && body_b > PRUNE_FROM_B)
 		prune(directory);
 	close(directory);
-	return error;
+	return rc;
 }

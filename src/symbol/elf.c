@@ -92,9 +92,9 @@ static int read_header(struct window *window, Elf64_Ehdr *out)
 	if (ident[EI_CLASS] == ELFCLASS64)
 		return look_at(window, out, sizeof *out, 0);
 	Elf32_Ehdr head;
-	int error = look_at(window, &head, sizeof head, 0);
-	if (error)
-		return error;
+	int rc = look_at(window, &head, sizeof head, 0);
+	if (rc)
+		return rc;
 	*out = (Elf64_Ehdr){.e_machine = head.e_machine,
 			    .e_entry = head.e_entry,
 			    .e_phoff = head.e_phoff,
@@ -114,15 +114,15 @@ static int read_program_header(struct window *window, const Elf64_Ehdr *head, un
 	if (window->file->class64)
 		return look_at(window, out, sizeof *out, offset);
 	Elf32_Phdr small;
-	int error = look_at(window, &small, sizeof small, offset);
-	if (!error)
+	int rc = look_at(window, &small, sizeof small, offset);
+	if (!rc)
 		*out = (Elf64_Phdr){.p_type = small.p_type,
 				    .p_flags = small.p_flags,
 				    .p_offset = small.p_offset,
 				    .p_vaddr = small.p_vaddr,
 				    .p_filesz = small.p_filesz,
 				    .p_memsz = small.p_memsz};
-	return error;
+	return rc;
 }
 
 static void read_build_id(struct sonde_elf *file, struct window *window, const Elf64_Phdr *header)
@@ -155,9 +155,9 @@ static int read_segments(struct sonde_elf *file, struct window *window, const El
 		return bad(file, "too many program headers");
 	for (unsigned i = 0; i < head->e_phnum; i++) {
 		Elf64_Phdr header;
-		int error = read_program_header(window, head, i, &header);
-		if (error)
-			return error;
+		int rc = read_program_header(window, head, i, &header);
+		if (rc)
+			return rc;
 		if (header.p_type == PT_LOAD)
 			add_segment(file, &header);
 		else if (header.p_type == PT_NOTE)
@@ -173,9 +173,9 @@ static int read_facts(struct sonde_elf *file)
 {
 	Elf64_Ehdr head;
 	struct window window = {.file = file};
-	int error = read_header(&window, &head);
-	if (error)
-		return error;
+	int rc = read_header(&window, &head);
+	if (rc)
+		return rc;
 	file->class64 = head.e_ident[EI_CLASS] == ELFCLASS64;
 	file->machine = head.e_machine;
 	file->entry = head.e_entry;
@@ -184,10 +184,10 @@ static int read_facts(struct sonde_elf *file)
 
 static int finish_open(struct sonde_elf *out, struct sonde_elf *file)
 {
-	int error = file->path ? read_facts(file) : sonde_error(ENOMEM, "out of memory for a path");
-	if (error) {
+	int rc = file->path ? read_facts(file) : sonde_error(ENOMEM, "out of memory for a path");
+	if (rc) {
 		sonde_elf_close(file);
-		return error;
+		return rc;
 	}
 	*out = *file;
 	return 0;
@@ -256,8 +256,8 @@ static int read_section_header(struct window *window, const Elf64_Ehdr *head, ui
 	if (window->file->class64)
 		return look_at(window, out, sizeof *out, offset);
 	Elf32_Shdr small;
-	int error = look_at(window, &small, sizeof small, offset);
-	if (!error)
+	int rc = look_at(window, &small, sizeof small, offset);
+	if (!rc)
 		*out = (Elf64_Shdr){.sh_name = small.sh_name,
 				    .sh_type = small.sh_type,
 				    .sh_flags = small.sh_flags,
@@ -267,7 +267,7 @@ static int read_section_header(struct window *window, const Elf64_Ehdr *head, ui
 				    .sh_link = small.sh_link,
 				    .sh_info = small.sh_info,
 				    .sh_entsize = small.sh_entsize};
-	return error;
+	return rc;
 }
 
 /* Reads the header, the number of sections and the index of their names; large files store the latter two in section
@@ -275,9 +275,9 @@ static int read_section_header(struct window *window, const Elf64_Ehdr *head, ui
 static int read_section_count(struct window *window, Elf64_Ehdr *head, uint32_t *count, uint32_t *names)
 {
 	const struct sonde_elf *file = window->file;
-	int error = read_header(window, head);
-	if (error)
-		return error;
+	int rc = read_header(window, head);
+	if (rc)
+		return rc;
 	*count = head->e_shoff ? head->e_shnum : 0;
 	*names = head->e_shstrndx;
 	if (head->e_shoff && (!head->e_shnum || head->e_shstrndx == SHN_XINDEX)) {
@@ -307,14 +307,14 @@ int sonde_elf_section_at(const struct sonde_elf *file, uint32_t index, struct so
 	Elf64_Shdr header;
 	struct window window = {.file = file};
 	uint32_t count, names;
-	int error = read_section_count(&window, &head, &count, &names);
-	if (!error && index >= count)
+	int rc = read_section_count(&window, &head, &count, &names);
+	if (!rc && index >= count)
 		return -ENOENT;
-	if (!error)
-		error = read_section_header(&window, &head, index, &header);
-	if (!error)
+	if (!rc)
+		rc = read_section_header(&window, &head, index, &header);
+	if (!rc)
 		*out = to_section(&header);
-	return error;
+	return rc;
 }
 
 int sonde_elf_is_packed(const struct sonde_elf *file)
@@ -366,9 +366,9 @@ int sonde_elf_section(const struct sonde_elf *file, const char *name, struct son
 	struct section_names names;
 	struct window window = {.file = file};
 	uint32_t count, names_at;
-	int error = read_section_count(&window, &head, &count, &names_at);
-	if (error)
-		return error;
+	int rc = read_section_count(&window, &head, &count, &names_at);
+	if (rc)
+		return rc;
 	if (names_at >= count || read_section_header(&window, &head, names_at, &header))
 		return -ENOENT;
 	read_section_names(file, &header, &names);
@@ -441,12 +441,12 @@ int sonde_elf_section_read(const struct sonde_elf *file, const struct sonde_elf_
 	if (!data)
 		return sonde_error(ENOMEM, "%s: out of memory for a section", file->path);
 	size_t size_b = section->size_b;
-	int error = read_at(file, data, size_b, section->offset);
-	if (!error && section->flags & SHF_COMPRESSED)
-		error = decompress(file, max_b, &data, &size_b);
-	if (error) {
+	int rc = read_at(file, data, size_b, section->offset);
+	if (!rc && section->flags & SHF_COMPRESSED)
+		rc = decompress(file, max_b, &data, &size_b);
+	if (rc) {
 		free(data);
-		return error;
+		return rc;
 	}
 	*out = data;
 	*out_b = size_b;

@@ -98,9 +98,9 @@ static int add_symbols(struct sonde_names *out, const struct table *table, const
 					  .size_b = symbol.st_size,
 					  .text = text,
 					  .rank = rank_symbol(&symbol, text)};
-		int error = sonde_names_add(out, &name);
-		if (error)
-			return error;
+		int rc = sonde_names_add(out, &name);
+		if (rc)
+			return rc;
 	}
 	return 0;
 }
@@ -112,12 +112,12 @@ int sonde_elf_symbols_read(struct sonde_names *out, const struct sonde_elf *file
 		struct table table;
 		if (read_table(&table, file, names[i]))
 			continue;
-		int error = sonde_names_keep(out, table.texts);
-		if (!error)
-			error = add_symbols(out, &table, module);
+		int rc = sonde_names_keep(out, table.texts);
+		if (!rc)
+			rc = add_symbols(out, &table, module);
 		free(table.symbols);
-		if (error)
-			return error;
+		if (rc)
+			return rc;
 	}
 	return 0;
 }
@@ -131,17 +131,17 @@ int sonde_elf_symbols_packed(struct sonde_names *out, const struct sonde_elf *mo
 	if (sonde_elf_section(module, ".gnu_debugdata", &section) ||
 	    sonde_elf_section_read(module, &section, TABLE_MAX_B, &packed, &packed_b))
 		return 0;
-	int error = sonde_unpack_xz(packed, packed_b, sonde_elf_unpacked_max(packed_b, TABLE_MAX_B), &plain, &plain_b);
+	int rc = sonde_unpack_xz(packed, packed_b, sonde_elf_unpacked_max(packed_b, TABLE_MAX_B), &plain, &plain_b);
 	free(packed);
-	if (error)
-		return error == -ENOMEM ? error : 0;
-	error = sonde_elf_open_bytes(&inner, module->path, plain, plain_b);
+	if (rc)
+		return rc == -ENOMEM ? rc : 0;
+	rc = sonde_elf_open_bytes(&inner, module->path, plain, plain_b);
 	free(plain);
-	if (error)
+	if (rc)
 		return 0;
-	error = sonde_elf_symbols_read(out, &inner, module);
+	rc = sonde_elf_symbols_read(out, &inner, module);
 	sonde_elf_close(&inner);
-	return error;
+	return rc;
 }
 
 int sonde_elf_symbols_variables(struct sonde_names *out, const struct sonde_elf *file)

@@ -101,9 +101,9 @@ static uint32_t translate(struct translation *texts, uint32_t id)
 {
 	size_t slot = id * 0x9e3779b1u >> 26;
 	if (texts->last_from[slot] != id) {
-		int error = sonde_texts_intern(texts->to, sonde_texts_get(texts->from, id), &texts->last_to[slot]);
+		int rc = sonde_texts_intern(texts->to, sonde_texts_get(texts->from, id), &texts->last_to[slot]);
 		texts->last_from[slot] = id;
-		texts->error = texts->error ? texts->error : error;
+		texts->error = texts->error ? texts->error : rc;
 	}
 	return texts->last_to[slot];
 }
@@ -147,10 +147,10 @@ int sonde_index_merge(struct sonde_index *index, const struct sonde_index *unit,
 	struct translation texts = {.to = &index->texts, .from = &unit->texts};
 	uint64_t span_base = index->span_count;
 	from = from ? from : &start;
-	int error = merge_nodes(index, unit, &texts, from->node);
-	if (!error)
-		error = merge_spans(index, unit, &texts, from);
-	for (size_t i = 0; !error && i < unit->segment_count; i++) {
+	int rc = merge_nodes(index, unit, &texts, from->node);
+	if (!rc)
+		rc = merge_spans(index, unit, &texts, from);
+	for (size_t i = 0; !rc && i < unit->segment_count; i++) {
 		if (unit->segments[i].span < from->span)
 			continue;
 		struct sonde_index_segment *segment = sonde_index_add_segment(index);
@@ -159,7 +159,7 @@ int sonde_index_merge(struct sonde_index *index, const struct sonde_index *unit,
 		*segment = unit->segments[i];
 		segment->span += span_base - from->span;
 	}
-	return error;
+	return rc;
 }
 
 static int by_start(const void *a, const void *b)

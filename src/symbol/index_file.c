@@ -108,9 +108,9 @@ static int unpack(struct sonde_index *index, const struct head *head, const uint
 	index->spans = take(&body, head->span_count * sizeof *index->spans);
 	index->nodes = take(&body, head->node_count * sizeof *index->nodes);
 	index->units = take(&body, head->unit_count * sizeof *index->units);
-	int error = sonde_texts_load(&index->texts, body, head->texts_b);
-	if (error)
-		return error;
+	int rc = sonde_texts_load(&index->texts, body, head->texts_b);
+	if (rc)
+		return rc;
 	if (!index->segments || !index->spans || !index->nodes || !index->units)
 		return -ENOMEM;
 	return are_references_ok(index) ? 0 : -EBADMSG;
@@ -142,21 +142,21 @@ int sonde_index_load(struct sonde_index *out, const uint8_t *build_id, size_t bu
 	int fd = sonde_cache_read(&key);
 	if (fd < 0)
 		return -ENOENT;
-	int error = read_all(fd, &data, &size_b);
+	int rc = read_all(fd, &data, &size_b);
 	close(fd);
-	if (!error) {
+	if (!rc) {
 		memcpy(&head, data, sizeof head);
 		const uint8_t *body = data + sizeof head;
 		size_b -= sizeof head;
 		if (!is_head_ok(&head, size_b, build_id, build_id_b) || check_words(body, size_b) != head.check)
-			error = -EBADMSG;
+			rc = -EBADMSG;
 		else
-			error = unpack(out, &head, body);
+			rc = unpack(out, &head, body);
 	}
 	free(data);
-	if (error)
+	if (rc)
 		sonde_index_fini(out);
-	return error;
+	return rc;
 }
 
 static uint8_t *put(uint8_t *at, const void *data, size_t size_b)
@@ -193,9 +193,9 @@ static int combine(struct sonde_index *out, const struct sonde_index *index, con
 			return -ENOMEM;
 		*unit = index->units[i];
 	}
-	int error = sonde_index_merge(out, index, &index->loaded);
+	int rc = sonde_index_merge(out, index, &index->loaded);
 	sonde_index_sort(out);
-	return error;
+	return rc;
 }
 
 static struct head make_head(const struct sonde_index *index, const struct sonde_cache_key *key)
@@ -228,9 +228,9 @@ static int write_file(const struct sonde_index *index, const struct sonde_cache_
 	at = put(at, index->units, index->unit_count * sizeof *index->units);
 	put(at, index->texts.size_b ? index->texts.data : "", head.texts_b);
 	*check = head.check = check_words(body, body_b);
-	int error = sonde_cache_write(key, &head, sizeof head, body, body_b);
+	int rc = sonde_cache_write(key, &head, sizeof head, body, body_b);
 	free(body);
-	return error;
+	return rc;
 }
 
 int sonde_index_store(struct sonde_index *index, const uint8_t *build_id, size_t build_id_b)
@@ -240,15 +240,15 @@ int sonde_index_store(struct sonde_index *index, const uint8_t *build_id, size_t
 		return -EINVAL;
 	uint64_t check = stored_check(&key);
 	int is_same = !check || check == index->check;
-	int error = is_same ? write_file(index, &key, &check) : -EAGAIN;
-	for (int with_file = !is_same; error == -EAGAIN || (error == -E2BIG && with_file >= 0); with_file--) {
+	int rc = is_same ? write_file(index, &key, &check) : -EAGAIN;
+	for (int with_file = !is_same; rc == -EAGAIN || (rc == -E2BIG && with_file >= 0); with_file--) {
 		struct sonde_index combined;
-		error = combine(&combined, index, &key, with_file);
-		if (!error)
-			error = write_file(&combined, &key, &check);
+		rc = combine(&combined, index, &key, with_file);
+		if (!rc)
+			rc = write_file(&combined, &key, &check);
 		sonde_index_fini(&combined);
 	}
-	if (!error)
+	if (!rc)
 		index->check = check;
-	return error;
+	return rc;
 }

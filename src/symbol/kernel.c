@@ -66,11 +66,11 @@ int sonde_kernel_names(struct sonde_name_table *out, int must_read)
 	if (has_key && !must_read && !sonde_name_table_load(out, &key, source))
 		return 0;
 	struct sonde_names names = {0};
-	int error = sonde_maps_kernel(&names, "/proc/kallsyms");
-	if (!error)
-		error = sonde_name_table_pack(out, &names);
+	int rc = sonde_maps_kernel(&names, "/proc/kallsyms");
+	if (!rc)
+		rc = sonde_name_table_pack(out, &names);
 	sonde_names_fini(&names);
-	if (!error && has_key)
+	if (!rc && has_key)
 		sonde_name_table_store(out, &key, source);
-	return error;
+	return rc;
 }

@@ -43,10 +43,10 @@ static int open_text(const char *path, char **out)
 	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 	if (fd < 0)
 		return sonde_error(errno, "%s: %s", path, strerror(errno));
-	int error = fstat(fd, &facts) || !S_ISREG(facts.st_mode) ? sonde_error(EBADMSG, "%s: not a regular file", path)
-								 : read_text(fd, path, out);
+	int rc = fstat(fd, &facts) || !S_ISREG(facts.st_mode) ? sonde_error(EBADMSG, "%s: not a regular file", path)
+							      : read_text(fd, path, out);
 	close(fd);
-	return error;
+	return rc;
 }
 
 /* Cuts off and returns the next line; NULL at the end. */
@@ -102,19 +102,19 @@ int sonde_maps_kernel(struct sonde_names *out, const char *path)
 {
 	char *text, *line;
 	uint64_t highest = 0;
-	int error = open_text(path, &text);
-	if (!error)
-		error = sonde_names_keep(out, text);
-	if (error)
-		return error;
-	while (!error && (line = next_line(&text)))
-		error = add_kernel_line(out, line, &highest);
-	if (!error && !highest)
-		error = sonde_error(EPERM, "%s: the kernel hides its addresses; as root: sysctl kernel.kptr_restrict=0",
-				    path);
+	int rc = open_text(path, &text);
+	if (!rc)
+		rc = sonde_names_keep(out, text);
+	if (rc)
+		return rc;
+	while (!rc && (line = next_line(&text)))
+		rc = add_kernel_line(out, line, &highest);
+	if (!rc && !highest)
+		rc = sonde_error(EPERM, "%s: the kernel hides its addresses; as root: sysctl kernel.kptr_restrict=0",
+				 path);
 	sonde_names_sort(out);
 	limit_sizes(out);
-	return error;
+	return rc;
 }
 
 /* "START SIZE name" in hexadecimal; some writers add an 0x prefix. */
@@ -136,13 +136,13 @@ int sonde_maps_perf(struct sonde_names *out, const char *path)
 {
 	char *text, *line;
 	uint32_t rank = 0;
-	int error = open_text(path, &text);
-	if (!error)
-		error = sonde_names_keep(out, text);
-	if (error)
-		return error;
-	while (!error && (line = next_line(&text)))
-		error = add_perf_line(out, line, ++rank);
+	int rc = open_text(path, &text);
+	if (!rc)
+		rc = sonde_names_keep(out, text);
+	if (rc)
+		return rc;
+	while (!rc && (line = next_line(&text)))
+		rc = add_perf_line(out, line, ++rank);
 	sonde_names_sort(out);
-	return error;
+	return rc;
 }

@@ -142,13 +142,13 @@ static int map_table(struct sonde_name_table *out, int fd, uint64_t source)
 	memcpy(&head, table.memory, sizeof head);
 	const uint8_t *body = (const uint8_t *)table.memory + sizeof head;
 	size_t body_b = table.memory_b - sizeof head;
-	int error =
+	int rc =
 	    is_head_ok(&head, body_b) && !body[body_b - 1] && check_samples(body, body_b) == head.check ? 0 : -EBADMSG;
-	if (!error && head.source != source)
-		error = -ENOENT;
-	if (error) {
+	if (!rc && head.source != source)
+		rc = -ENOENT;
+	if (rc) {
 		sonde_name_table_fini(&table);
-		return error;
+		return rc;
 	}
 	uint64_t written_ns = (uint64_t)facts.st_mtim.tv_sec * 1000000000u + (uint64_t)facts.st_mtim.tv_nsec;
 	uint64_t now_ns = sonde_clock_read_ns(CLOCK_REALTIME);
@@ -163,9 +163,9 @@ int sonde_name_table_load(struct sonde_name_table *out, const struct sonde_cache
 	int fd = sonde_cache_read(key);
 	if (fd < 0)
 		return fd;
-	int error = map_table(out, fd, source);
+	int rc = map_table(out, fd, source);
 	close(fd);
-	return error;
+	return rc;
 }
 
 int sonde_name_table_store(const struct sonde_name_table *table, const struct sonde_cache_key *key, uint64_t source)

@@ -78,25 +78,25 @@ int sonde_symbols_open(struct sonde_symbols **out, const char *path, const uint8
 		       const struct sonde_symbol_options *options)
 {
 	struct sonde_symbols *symbols;
-	int error = new_symbols(&symbols);
-	if (error)
-		return error;
+	int rc = new_symbols(&symbols);
+	if (rc)
+		return rc;
 	if (options)
 		symbols->options = *options;
-	error = open_module(&symbols->module, path, symbols->options.root);
-	symbols->has_file = !error;
-	if (!error && build_id_b &&
+	rc = open_module(&symbols->module, path, symbols->options.root);
+	symbols->has_file = !rc;
+	if (!rc && build_id_b &&
 	    (build_id_b != symbols->module.build_id_b || memcmp(build_id, symbols->module.build_id, build_id_b)))
-		error = sonde_error(ESTALE, "%s: the file is not the recorded one (another build-id)", path);
-	if (!error && symbols->options.root) {
+		rc = sonde_error(ESTALE, "%s: the file is not the recorded one (another build-id)", path);
+	if (!rc && symbols->options.root) {
 		symbols->options.root = sonde_arena_strndup(&symbols->arena, options->root, strlen(options->root));
-		error = symbols->options.root ? 0 : -ENOMEM;
+		rc = symbols->options.root ? 0 : -ENOMEM;
 	}
-	if (!error && !symbols->options.no_dwarf)
+	if (!rc && !symbols->options.no_dwarf)
 		sonde_index_load(&symbols->index, symbols->module.build_id, symbols->module.build_id_b);
-	if (error) {
+	if (rc) {
 		sonde_symbols_close(symbols);
-		return error;
+		return rc;
 	}
 	*out = symbols;
 	return 0;
@@ -105,13 +105,13 @@ int sonde_symbols_open(struct sonde_symbols **out, const char *path, const uint8
 int sonde_symbols_kernel(struct sonde_symbols **out)
 {
 	struct sonde_symbols *symbols;
-	int error = new_symbols(&symbols);
-	if (error)
-		return error;
-	error = sonde_kernel_names(&symbols->names, 0);
-	if (error) {
+	int rc = new_symbols(&symbols);
+	if (rc)
+		return rc;
+	rc = sonde_kernel_names(&symbols->names, 0);
+	if (rc) {
 		sonde_symbols_close(symbols);
-		return error;
+		return rc;
 	}
 	symbols->is_kernel = symbols->has_read_names = 1;
 	*out = symbols;
@@ -125,15 +125,15 @@ int sonde_symbols_perf_map(struct sonde_symbols **out, uint32_t pid, const char 
 		return sonde_error(ENAMETOOLONG, "%s: the path is too long", root);
 	struct sonde_names names = {0};
 	struct sonde_symbols *symbols = NULL;
-	int error = sonde_maps_perf(&names, path);
-	if (!error)
-		error = new_symbols(&symbols);
-	if (!error)
-		error = sonde_name_table_pack(&symbols->names, &names);
+	int rc = sonde_maps_perf(&names, path);
+	if (!rc)
+		rc = new_symbols(&symbols);
+	if (!rc)
+		rc = sonde_name_table_pack(&symbols->names, &names);
 	sonde_names_fini(&names);
-	if (error) {
+	if (rc) {
 		sonde_symbols_close(symbols);
-		return error;
+		return rc;
 	}
 	symbols->has_read_names = 1;
 	*out = symbols;
@@ -187,12 +187,12 @@ static int needs_units(const struct sonde_symbols *symbols, const uint64_t *addr
 
 static int collect_names(struct sonde_names *out, const struct sonde_symbols *symbols)
 {
-	int error = sonde_elf_symbols_read(out, &symbols->module, &symbols->module);
-	if (!error)
-		error = sonde_elf_symbols_packed(out, &symbols->module);
-	if (!error && symbols->debug.path)
-		error = sonde_elf_symbols_read(out, &symbols->debug, &symbols->module);
-	return error;
+	int rc = sonde_elf_symbols_read(out, &symbols->module, &symbols->module);
+	if (!rc)
+		rc = sonde_elf_symbols_packed(out, &symbols->module);
+	if (!rc && symbols->debug.path)
+		rc = sonde_elf_symbols_read(out, &symbols->debug, &symbols->module);
+	return rc;
 }
 
 /* Identifies the debug file that added names: 0 for none. */
@@ -212,14 +212,14 @@ static int open_table(struct sonde_name_table *out, const struct sonde_symbols *
 	struct sonde_names names = {0};
 	if (!sonde_name_table_load(out, &key, source))
 		return 0;
-	int error = collect(&names, symbols);
+	int rc = collect(&names, symbols);
 	sonde_names_sort(&names);
-	if (!error)
-		error = sonde_name_table_pack(out, &names);
+	if (!rc)
+		rc = sonde_name_table_pack(out, &names);
 	sonde_names_fini(&names);
-	if (!error)
+	if (!rc)
 		sonde_name_table_store(out, &key, source);
-	return error;
+	return rc;
 }
 
 static int read_names(struct sonde_symbols *symbols)
@@ -239,15 +239,15 @@ static int read_units(struct sonde_symbols *symbols, const uint64_t *addresses, 
 	    (deadline_ns && sonde_clock_now_ns() >= deadline_ns))
 		return 0;
 	const struct sonde_elf *file = dwarf_file(symbols);
-	int error = symbols->dwarf ? 0 : sonde_dwarf_open(&symbols->dwarf, file);
-	if (error)
-		return error == -ENOENT ? 0 : error;
-	error = sonde_dwarf_read(symbols->dwarf, &symbols->index, addresses, count, deadline_ns);
-	if (!error && symbols->index.is_changed) {
+	int rc = symbols->dwarf ? 0 : sonde_dwarf_open(&symbols->dwarf, file);
+	if (rc)
+		return rc == -ENOENT ? 0 : rc;
+	rc = sonde_dwarf_read(symbols->dwarf, &symbols->index, addresses, count, deadline_ns);
+	if (!rc && symbols->index.is_changed) {
 		symbols->index.is_changed = 0;
 		sonde_index_store(&symbols->index, symbols->module.build_id, symbols->module.build_id_b);
 	}
-	return error;
+	return rc;
 }
 
 static int collect_ranges(struct sonde_names *out, const struct sonde_symbols *symbols)
@@ -255,13 +255,13 @@ static int collect_ranges(struct sonde_names *out, const struct sonde_symbols *s
 	struct sonde_cfi_entries entries;
 	if (sonde_cfi_entries_read(&entries, &symbols->module))
 		return 0;
-	int error = 0;
-	for (size_t i = 0; !error && i < entries.count; i++) {
+	int rc = 0;
+	for (size_t i = 0; !rc && i < entries.count; i++) {
 		struct sonde_name name = {entries.base + entries.entries[i].start, entries.entries[i].size_b, "", 0};
-		error = name.size_b ? sonde_names_add(out, &name) : 0;
+		rc = name.size_b ? sonde_names_add(out, &name) : 0;
 	}
 	sonde_cfi_entries_free(&entries);
-	return error;
+	return rc;
 }
 
 /* Start of the call-frame range that covers an address; 0 = none. */
@@ -346,9 +346,9 @@ static int resolve_name(struct sonde_symbols *symbols, uint64_t address, const s
 			struct sonde_symbol_result *result)
 {
 	struct sonde_symbol_location location = {0};
-	int error = read_names(symbols);
-	if (error)
-		return error;
+	int rc = read_names(symbols);
+	if (rc)
+		return rc;
 	const struct sonde_name_entry *name = find_name(symbols, address);
 	uint64_t range = !name || !name->size_b ? range_start(symbols, address) : 0;
 	/* A symbol without a size must not extend into the next function. */
@@ -411,9 +411,9 @@ int sonde_symbols_resolve(struct sonde_symbols *symbols, const uint64_t *address
 			  struct sonde_symbol_result *results)
 {
 	const struct sonde_index_span *last = NULL;
-	int error = read_units(symbols, addresses, count);
-	int may_lack = !error && needs_units(symbols, addresses, count) && has_dwarf(symbols);
-	for (size_t i = 0; !error && i < count; i++) {
+	int rc = read_units(symbols, addresses, count);
+	int may_lack = !rc && needs_units(symbols, addresses, count) && has_dwarf(symbols);
+	for (size_t i = 0; !rc && i < count; i++) {
 		const struct sonde_index_segment *segment = sonde_index_segment(&symbols->index, addresses[i]);
 		const struct sonde_index_span *span =
 		    segment ? sonde_index_span(&symbols->index, segment, addresses[i]) : NULL;
@@ -421,13 +421,13 @@ int sonde_symbols_resolve(struct sonde_symbols *symbols, const uint64_t *address
 		if (has_function && span == last)
 			results[i] = results[i - 1];
 		else if (has_function)
-			error = resolve_span(symbols, span, &results[i]);
+			rc = resolve_span(symbols, span, &results[i]);
 		else
-			error = resolve_name(symbols, addresses[i], span, &results[i]);
+			rc = resolve_name(symbols, addresses[i], span, &results[i]);
 		results[i].is_dwarf_missing = may_lack && sonde_index_is_missing(&symbols->index, addresses[i]);
 		last = span;
 	}
-	return error;
+	return rc;
 }
 
 int sonde_symbols_has_lines(const struct sonde_symbols *symbols)

@@ -40,9 +40,9 @@ int sonde_texts_load(struct sonde_texts *texts, const void *data, size_t size_b)
 	if (!size_b || size_b > TEXTS_MAX_B || bytes[0] || bytes[size_b - 1])
 		return -EBADMSG;
 	*texts = (struct sonde_texts){0};
-	int error = reserve(texts, size_b);
-	if (error)
-		return error;
+	int rc = reserve(texts, size_b);
+	if (rc)
+		return rc;
 	memcpy(texts->data, data, size_b);
 	texts->size_b = size_b;
 	return 0;
@@ -83,9 +83,9 @@ static int append(struct sonde_texts *texts, const char *text, size_t size_b)
 	size_t needed_b = texts->size_b + size_b + 1;
 	if (size_b > TEXTS_MAX_B || needed_b > TEXTS_MAX_B)
 		return sonde_error(E2BIG, "more than 2 GB of names");
-	int error = needed_b > texts->capacity_b ? reserve(texts, needed_b < 4096 ? 4096 : needed_b * 2) : 0;
-	if (error)
-		return error;
+	int rc = needed_b > texts->capacity_b ? reserve(texts, needed_b < 4096 ? 4096 : needed_b * 2) : 0;
+	if (rc)
+		return rc;
 	if (!texts->size_b)
 		texts->data[texts->size_b++] = 0;
 	memcpy(texts->data + texts->size_b, text, size_b);
@@ -98,16 +98,16 @@ int sonde_texts_intern(struct sonde_texts *texts, const char *text, uint32_t *ou
 	*out = 0;
 	if (!text || !*text)
 		return 0;
-	int error = texts->text_count * 2 >= texts->slot_count ? rebuild(texts) : 0;
-	if (error)
-		return error;
+	int rc = texts->text_count * 2 >= texts->slot_count ? rebuild(texts) : 0;
+	if (rc)
+		return rc;
 	size_t len_b = strlen(text);
 	uint32_t *slot = find_slot(texts, text, len_b);
 	if (!*slot) {
 		size_t id = texts->size_b ? texts->size_b : 1;
-		error = append(texts, text, len_b + 1);
-		if (error)
-			return error;
+		rc = append(texts, text, len_b + 1);
+		if (rc)
+			return rc;
 		*slot = (uint32_t)id;
 		texts->text_count++;
 	}

@@ -94,12 +94,12 @@ static int is_out(const struct binning *binning, const struct sonde_tile_node *n
 
 static int take_slices(struct binning *binning, const struct sonde_tile_slice *slices, size_t count)
 {
-	int error = 0;
-	for (size_t i = 0; i < count && !error; i++) {
+	int rc = 0;
+	for (size_t i = 0; i < count && !rc; i++) {
 		struct sonde_tile_node leaf = sonde_tile_slice_node(&slices[i]);
-		error = is_out(binning, &leaf) ? 0 : take(binning, &leaf);
+		rc = is_out(binning, &leaf) ? 0 : take(binning, &leaf);
 	}
-	return error;
+	return rc;
 }
 
 /* True if there is no time to decode the zones of a node, judging by the last chunk. One chunk is always decoded per
@@ -124,20 +124,20 @@ static int divide_zones(struct binning *binning, size_t i)
 	const struct sonde_tile_lane_data *lane = binning->lane;
 	const struct sonde_tile_node *node = &lane->levels[0][i], *groups = NULL;
 	const struct sonde_tile_slice *slices = NULL;
-	int got = sonde_tile_cache_slices(binning->tiles, lane, i, &slices, &groups), error = 0;
+	int got = sonde_tile_cache_slices(binning->tiles, lane, i, &slices, &groups), rc = 0;
 	if (got <= 0)
 		return got ? got : take(binning, node);
 	size_t count = (size_t)got;
 	if (!groups)
 		return take_slices(binning, slices, count);
-	for (size_t at = 0; at < count && !error; at += SONDE_TILE_FAN, groups++) {
+	for (size_t at = 0; at < count && !rc; at += SONDE_TILE_FAN, groups++) {
 		if (is_out(binning, groups))
 			continue;
-		error = (double)(groups->to_ns - groups->from_ns) < binning->pixel_ns
-			    ? take(binning, groups)
-			    : take_slices(binning, &slices[at], groups->many);
+		rc = (double)(groups->to_ns - groups->from_ns) < binning->pixel_ns
+			 ? take(binning, groups)
+			 : take_slices(binning, &slices[at], groups->many);
 	}
-	return error;
+	return rc;
 }
 
 static int visit_zones(struct binning *binning, size_t i)
@@ -148,9 +148,9 @@ static int visit_zones(struct binning *binning, size_t i)
 	if (binning->is_passed)
 		return 0;
 	binning->weight = binning->ask && binning->ask->every ? binning->ask->every : 1;
-	int error = divide_zones(binning, i);
+	int rc = divide_zones(binning, i);
 	binning->weight = 1;
-	return error;
+	return rc;
 }
 
 static int visit_leaves(struct binning *binning, size_t node)
@@ -159,12 +159,12 @@ static int visit_leaves(struct binning *binning, size_t node)
 	if (lane->where)
 		return visit_zones(binning, node);
 	size_t end = (node + 1) * SONDE_TILE_FAN < lane->lane.count ? (node + 1) * SONDE_TILE_FAN : lane->lane.count;
-	int error = 0;
-	for (size_t i = node * SONDE_TILE_FAN; i < end && !error; i++) {
+	int rc = 0;
+	for (size_t i = node * SONDE_TILE_FAN; i < end && !rc; i++) {
 		struct sonde_tile_node leaf = sonde_tile_lane_leaf(lane, i);
-		error = is_out(binning, &leaf) ? 0 : take(binning, &leaf);
+		rc = is_out(binning, &leaf) ? 0 : take(binning, &leaf);
 	}
-	return error;
+	return rc;
 }
 
 /* The first lowest-level node below a node of a level. */
@@ -229,13 +229,13 @@ int sonde_tiles_bins_until(struct sonde_tiles *tiles, size_t id, const struct so
 			   struct sonde_tile_rows *out)
 {
 	struct binning binning = begin(tiles, id, view, out);
-	int error = 0;
+	int rc = 0;
 	binning.until_ns = until_ns;
 	if (binning.lane->lane.kind == SONDE_TILE_CPU)
 		return sonde_tile_cpu_bins(tiles, binning.lane, view, out);
-	while (!error && !is_over(&binning))
-		error = step(&binning);
-	return error;
+	while (!rc && !is_over(&binning))
+		rc = step(&binning);
+	return rc;
 }
 
 /* --- several requests in one pass -------------------------------------------------------------------------------- */
@@ -258,9 +258,9 @@ static int walk_on(struct binning *walks, size_t count, size_t nth, size_t *chun
 		size_t at;
 		walks[i].is_passed = every && nth % every != every / 2;
 		while ((at = chunk_of(&walks[i])) <= *chunk && at != SIZE_MAX) {
-			int error = step(&walks[i]);
-			if (error)
-				return error;
+			int rc = step(&walks[i]);
+			if (rc)
+				return rc;
 		}
 		next = at < next ? at : next;
 	}
@@ -272,16 +272,16 @@ int sonde_tiles_bins_each(struct sonde_tiles *tiles, const struct sonde_tile_ask
 {
 	struct binning *walks = calloc(count, sizeof *walks);
 	struct sonde_tile_rows *lasts = calloc(count, sizeof *lasts);
-	int error = walks && lasts ? 0 : sonde_error(ENOMEM, "out of memory for %zu lanes", count);
-	for (size_t i = 0; i < count && !error; i++) {
+	int rc = walks && lasts ? 0 : sonde_error(ENOMEM, "out of memory for %zu lanes", count);
+	for (size_t i = 0; i < count && !rc; i++) {
 		walks[i] = begin(tiles, asks[i].lane, &asks[i].view, asks[i].rows ? asks[i].rows : &lasts[i]);
 		walks[i].ask = asks[i].rows ? NULL : &asks[i];
 	}
-	for (size_t chunk = 0, nth = 0; chunk != SIZE_MAX && !error; nth++)
-		error = walk_on(walks, count, nth, &chunk);
+	for (size_t chunk = 0, nth = 0; chunk != SIZE_MAX && !rc; nth++)
+		rc = walk_on(walks, count, nth, &chunk);
 	for (size_t i = 0; i < count && lasts; i++)
 		sonde_tile_rows_fini(&lasts[i]);
 	free(walks);
 	free(lasts);
-	return error;
+	return rc;
 }

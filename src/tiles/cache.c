@@ -82,10 +82,10 @@ static int make_room(struct sonde_tile_cache *cache, size_t size_b)
 	cache->count = kept;
 	sonde_map_fini(&cache->index);
 	cache->index = (struct sonde_map){0};
-	int error = 0;
-	for (size_t i = 0; i < kept && !error; i++)
-		error = sonde_map_add(&cache->index, sonde_hash_mix(cache->rows[i]->chunk + 1), (uint32_t)i + 1);
-	return error;
+	int rc = 0;
+	for (size_t i = 0; i < kept && !rc; i++)
+		rc = sonde_map_add(&cache->index, sonde_hash_mix(cache->rows[i]->chunk + 1), (uint32_t)i + 1);
+	return rc;
 }
 
 static int keep(struct sonde_tile_cache *cache, struct sonde_tile_decoded *decoded)

@@ -87,13 +87,13 @@ static int keep_zones(struct sonde_tiles *now, struct sonde_tile_lane_data *befo
 
 static int keep(struct sonde_tiles *now, struct sonde_tiles *before)
 {
-	int error = 0;
+	int rc = 0;
 	keep_names(now, before);
 	keep_decoded(now, before);
-	for (size_t i = 0; i < before->lane_count && !error; i++)
+	for (size_t i = 0; i < before->lane_count && !rc; i++)
 		if (before->lanes[i]->lane.kind == SONDE_TILE_ZONES)
-			error = keep_zones(now, before->lanes[i]);
-	return error;
+			rc = keep_zones(now, before->lanes[i]);
+	return rc;
 }
 
 /* --- what has changed --------------------------------------------------------------------------------------------- */
@@ -204,17 +204,17 @@ int sonde_tiles_extend(struct sonde_tiles **tiles)
 		return sonde_tiles_open(tiles, session);
 	}
 	now = calloc(1, sizeof *now);
-	int error = now ? sonde_tiles_init(now, session) : sonde_error(ENOMEM, "out of memory for a timeline");
-	error = error ? error : keep(now, before);
-	error = error ? error : sonde_tiles_read(now);
-	if (!error)
+	int rc = now ? sonde_tiles_init(now, session) : sonde_error(ENOMEM, "out of memory for a timeline");
+	rc = rc ? rc : keep(now, before);
+	rc = rc ? rc : sonde_tiles_read(now);
+	if (!rc)
 		compare(now, before);
 	sonde_tiles_close(before);
-	if (error)
+	if (rc)
 		sonde_tiles_close(now);
 	else
 		*tiles = now;
-	return error;
+	return rc;
 }
 
 /* --- queries ----------------------------------------------------------------------------------------------------- */

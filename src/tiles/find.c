@@ -127,12 +127,12 @@ static int zones_of(struct looking *looking, const struct sonde_tile_lane_data *
 
 static int add_all(struct looking *looking, uint32_t lane, const struct sonde_tile_slice *slices, size_t count)
 {
-	int error = 0;
-	for (size_t i = 0; i < count && !error; i++) {
+	int rc = 0;
+	for (size_t i = 0; i < count && !rc; i++) {
 		const struct sonde_tile_found found = {lane, slices[i].name, slices[i].from_ns, slices[i].to_ns};
-		error = sonde_tile_finds_add(looking->out, looking->search, &found);
+		rc = sonde_tile_finds_add(looking->out, looking->search, &found);
 	}
-	return error;
+	return rc;
 }
 
 static int look_at(struct looking *looking, const struct sonde_tile_lane_data *lane, size_t i)
@@ -156,14 +156,14 @@ static int look_at(struct looking *looking, const struct sonde_tile_lane_data *l
 static int look(struct looking *looking, const struct sonde_tile_lane_data *lane)
 {
 	const struct sonde_tile_search *search = looking->search;
-	int error = 0;
-	for (size_t i = 0; lane->level_count && i < lane->counts[0] && !error; i++) {
+	int rc = 0;
+	for (size_t i = 0; lane->level_count && i < lane->counts[0] && !rc; i++) {
 		const struct sonde_tile_node *node = &lane->levels[0][i];
 		if (node->to_ns >= search->from_ns && node->from_ns <= search->to_ns &&
 		    node->longest_ns >= search->shortest_ns)
-			error = look_at(looking, lane, i);
+			rc = look_at(looking, lane, i);
 	}
-	return error;
+	return rc;
 }
 
 static int is_wanted(const struct sonde_tile_lane *lane, const struct sonde_tile_search *search)
@@ -181,12 +181,12 @@ int sonde_tiles_find(struct sonde_tiles *tiles, const struct sonde_tile_search *
 	out->count = 0;
 	out->of = 0;
 	out->is_whole = 1;
-	int error = sonde_session_zone_chunks(tiles->session, take_chunk, &looking.chunks);
-	for (size_t i = 0; i < tiles->lane_count && !error; i++)
+	int rc = sonde_session_zone_chunks(tiles->session, take_chunk, &looking.chunks);
+	for (size_t i = 0; i < tiles->lane_count && !rc; i++)
 		if (is_wanted(&tiles->lanes[i]->lane, search))
-			error = look(&looking, tiles->lanes[i]);
+			rc = look(&looking, tiles->lanes[i]);
 	if (out->count)
 		qsort(out->all, out->count, sizeof *out->all, by_time);
 	free(looking.chunks.has);
-	return error;
+	return rc;
 }

@@ -54,10 +54,10 @@ static int lay_group(struct sonde_tiles *tiles, const struct sonde_tile_item *al
 {
 	struct sonde_tile_lane_data *lanes[SONDE_TILE_DEPTHS] = {0};
 	uint64_t ends_ns[SONDE_TILE_DEPTHS] = {0};
-	int error = 0;
+	int rc = 0;
 	of.process = all->process;
 	of.thread = all->thread;
-	for (size_t i = 0; i < count && !error; i++) {
+	for (size_t i = 0; i < count && !rc; i++) {
 		uint32_t depth = 0;
 		while (depth + 1 < SONDE_TILE_DEPTHS && lanes[depth] && ends_ns[depth] > all[i].from_ns)
 			depth++;
@@ -71,21 +71,21 @@ static int lay_group(struct sonde_tiles *tiles, const struct sonde_tile_item *al
 		}
 		ends_ns[depth] = all[i].to_ns;
 		const struct sonde_tile_slice slice = {all[i].from_ns, all[i].to_ns, all[i].name, 0};
-		error = sonde_tile_lane_slice(lanes[depth], slice, &tiles->room_b);
+		rc = sonde_tile_lane_slice(lanes[depth], slice, &tiles->room_b);
 	}
-	return error;
+	return rc;
 }
 
 int sonde_tile_items_lay(struct sonde_tiles *tiles, struct sonde_tile_items *items, const struct sonde_tile_of *of)
 {
-	int error = 0;
+	int rc = 0;
 	sonde_tile_items_sort(items);
-	for (size_t from = 0, to; from < items->count && !error; from = to) {
+	for (size_t from = 0, to; from < items->count && !rc; from = to) {
 		const struct sonde_tile_item *first = &items->all[from];
 		for (to = from; to < items->count && items->all[to].process == first->process &&
 				items->all[to].thread == first->thread;)
 			to++;
-		error = lay_group(tiles, first, to - from, *of);
+		rc = lay_group(tiles, first, to - from, *of);
 	}
-	return error;
+	return rc;
 }

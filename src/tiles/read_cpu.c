@@ -17,8 +17,8 @@ static int take(void *context, const struct sonde_batch *batch)
 {
 	void **both = context;
 	struct sonde_tiles *tiles = both[0];
-	int error = 0;
-	for (size_t i = 0; i < batch->count && !error; i++) {
+	int rc = 0;
+	for (size_t i = 0; i < batch->count && !rc; i++) {
 		uint64_t to_ns = batch->samples.time_ns[i], ns = batch->samples.weight_ns[i], from_ns, end_ns;
 		const struct sonde_thread *thread = sonde_session_thread(tiles->session, batch->samples.thread[i]);
 		if (!thread || !ns || !to_ns)
@@ -31,9 +31,9 @@ static int take(void *context, const struct sonde_batch *batch)
 						     .process = thread->process,
 						     .thread = thread->id,
 						     .value = (double)ns / (double)(to_ns - from_ns)};
-		error = sonde_tile_items_add(tiles, both[1], item);
+		rc = sonde_tile_items_add(tiles, both[1], item);
 	}
-	return error;
+	return rc;
 }
 
 /* A change of the sum's slope. */
@@ -52,21 +52,21 @@ static int add_bends(struct sonde_tiles *tiles, struct sonde_tile_lane_data *lan
 		     size_t count)
 {
 	double sum_ns = 0, slope = 0;
-	int error = 0;
-	for (size_t i = 0; i + 1 < count && !error;) {
+	int rc = 0;
+	for (size_t i = 0; i + 1 < count && !rc;) {
 		uint64_t at_ns = bends[i].at_ns;
 		for (; i < count && bends[i].at_ns == at_ns; i++)
 			slope += bends[i].slope;
 		slope = i == count || slope < 1e-9 ? 0 : slope; /* the remainder is rounding */
 		uint64_t next_ns = i < count ? bends[i].at_ns : at_ns;
 		const struct sonde_tile_piece piece = {at_ns, next_ns, sum_ns, slope};
-		error = sonde_tile_lane_piece(lane, piece, &tiles->room_b);
+		rc = sonde_tile_lane_piece(lane, piece, &tiles->room_b);
 		sum_ns += slope * (double)(next_ns - at_ns);
 	}
 	lane->lane.most = 1;
 	sonde_interval_life(tiles->session, sonde_session_thread(tiles->session, lane->lane.thread),
 			    &lane->life_from_ns, &lane->life_to_ns);
-	return error;
+	return rc;
 }
 
 static int add_thread(struct sonde_tiles *tiles, const struct sonde_tile_item *items, size_t count)
@@ -78,33 +78,33 @@ static int add_thread(struct sonde_tiles *tiles, const struct sonde_tile_item *i
 					 .title = "CPU"};
 	struct sonde_tile_lane_data *lane = sonde_tiles_lane_of(tiles, &of);
 	struct bend *bends = malloc(2 * count * sizeof *bends);
-	int error = lane && bends ? 0 : sonde_error(ENOMEM, "out of memory for %zu samples", count);
-	for (size_t i = 0; i < count && !error; i++) {
+	int rc = lane && bends ? 0 : sonde_error(ENOMEM, "out of memory for %zu samples", count);
+	for (size_t i = 0; i < count && !rc; i++) {
 		bends[2 * i] = (struct bend){items[i].from_ns, items[i].value};
 		bends[2 * i + 1] = (struct bend){items[i].to_ns, -items[i].value};
 	}
-	if (!error) {
+	if (!rc) {
 		qsort(bends, 2 * count, sizeof *bends, by_time);
-		error = add_bends(tiles, lane, bends, 2 * count);
-		lane->lane.count = error ? 0 : lane->lane.count;
+		rc = add_bends(tiles, lane, bends, 2 * count);
+		lane->lane.count = rc ? 0 : lane->lane.count;
 	}
 	free(bends);
-	return error;
+	return rc;
 }
 
 int sonde_tile_read_cpu(struct sonde_tiles *tiles)
 {
 	struct sonde_tile_items items = {0};
 	void *both[2] = {tiles, &items};
-	int error = sonde_tiles_walk(tiles, 1u << SONDE_CHUNK_SAMPLES, take, both);
+	int rc = sonde_tiles_walk(tiles, 1u << SONDE_CHUNK_SAMPLES, take, both);
 	sonde_tile_items_sort(&items);
-	for (size_t from = 0, to; from < items.count && !error; from = to) {
+	for (size_t from = 0, to; from < items.count && !rc; from = to) {
 		for (to = from; to < items.count && items.all[to].thread == items.all[from].thread;)
 			to++;
-		error = add_thread(tiles, &items.all[from], to - from);
+		rc = add_thread(tiles, &items.all[from], to - from);
 	}
 	sonde_tile_items_fini(tiles, &items);
-	return error;
+	return rc;
 }
 
 /* --- bins --------------------------------------------------------------------------------------------------------- */
@@ -134,7 +134,7 @@ int sonde_tile_cpu_bins(struct sonde_tiles *tiles, const struct sonde_tile_lane_
 	uint64_t life_from_ns = lane->life_from_ns, life_to_ns = lane->life_to_ns;
 	double bin_ns = (double)(view->to_ns - view->from_ns) / view->width;
 	double least_ns = SAMPLES_A_BIN * (double)tiles->period_ns;
-	int error = 0;
+	int rc = 0;
 	bin_ns = bin_ns > least_ns ? bin_ns : least_ns;
 	bin_ns = bin_ns > 1 ? bin_ns : 1;
 	uint64_t at_ns = view->from_ns > life_from_ns ? view->from_ns : life_from_ns;
@@ -145,7 +145,7 @@ int sonde_tile_cpu_bins(struct sonde_tiles *tiles, const struct sonde_tile_lane_
 	at_ns = start_ns + (uint64_t)((double)first * bin_ns);
 	at_ns = at_ns > life_from_ns ? at_ns : life_from_ns;
 	double sum_ns = sum_to(lane, at_ns);
-	for (uint64_t bin = first + 1; at_ns < end_ns && !error; bin++) {
+	for (uint64_t bin = first + 1; at_ns < end_ns && !rc; bin++) {
 		double since_ns = (double)bin * bin_ns;
 		uint64_t next_ns =
 		    since_ns < (double)(life_to_ns - start_ns) ? start_ns + (uint64_t)since_ns : life_to_ns;
@@ -155,9 +155,9 @@ int sonde_tile_cpu_bins(struct sonde_tiles *tiles, const struct sonde_tile_lane_
 		double next_sum_ns = sum_to(lane, next_ns), share = (next_sum_ns - sum_ns) / (double)(next_ns - at_ns);
 		struct sonde_tile_row row = {.from_ns = at_ns, .to_ns = next_ns, .most = share, .many = 1};
 		row.least = share;
-		error = sonde_tile_rows_add(out, &row);
+		rc = sonde_tile_rows_add(out, &row);
 		sum_ns = next_sum_ns;
 		at_ns = next_ns;
 	}
-	return error;
+	return rc;
 }

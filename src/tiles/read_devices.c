@@ -66,10 +66,10 @@ static int name_of(struct reading *reading, const struct sonde_operation *operat
 {
 	uint32_t *known = &reading->names[operation->id];
 	const char *text = *operation->name ? operation->name : sonde_activity_row(operation->kind)->name;
-	int error = *known ? 0 : sonde_tiles_name_of(reading->tiles, text ? text : "(unnamed)", 0, name);
-	*known = *known || error ? *known : *name + 1;
+	int rc = *known ? 0 : sonde_tiles_name_of(reading->tiles, text ? text : "(unnamed)", 0, name);
+	*known = *known || rc ? *known : *name + 1;
 	*name = *known - 1;
-	return error;
+	return rc;
 }
 
 static int take_asked(struct reading *reading, const struct sonde_batch *batch, size_t i, uint32_t process)
@@ -107,17 +107,17 @@ static int take_one(struct reading *reading, const struct sonde_batch *batch, si
 				       .to_ns = batch->activities.start_ns[i] + batch->activities.dur_ns[i],
 				       .process = queue->process,
 				       .sub = queue->id};
-	int error = name_of(reading, operation, &item.name);
-	error = error ? error : sonde_tile_items_add(reading->tiles, &reading->items, item);
-	return error ? error : take_asked(reading, batch, i, operation->process);
+	int rc = name_of(reading, operation, &item.name);
+	rc = rc ? rc : sonde_tile_items_add(reading->tiles, &reading->items, item);
+	return rc ? rc : take_asked(reading, batch, i, operation->process);
 }
 
 static int take(void *context, const struct sonde_batch *batch)
 {
-	int error = 0;
-	for (size_t i = 0; i < batch->count && !error; i++)
-		error = take_one(context, batch, i);
-	return error;
+	int rc = 0;
+	for (size_t i = 0; i < batch->count && !rc; i++)
+		rc = take_one(context, batch, i);
+	return rc;
 }
 
 /* --- requests ---------------------------------------------------------------------------------------------------- */
@@ -133,20 +133,20 @@ static int by_correlation(const void *left, const void *right)
 static int add_arrows(struct reading *reading)
 {
 	const struct unasked *unasked = reading->unasked.all;
-	int error = 0;
+	int rc = 0;
 	if (!reading->calls.count)
 		return 0;
 	qsort(reading->calls.all, reading->calls.count, sizeof(struct call), by_correlation);
-	for (size_t i = 0; i < reading->unasked.count && !error; i++) {
+	for (size_t i = 0; i < reading->unasked.count && !rc; i++) {
 		const struct call wanted = {.correlation = unasked[i].correlation, .process = unasked[i].process};
 		const struct call *call =
 		    bsearch(&wanted, reading->calls.all, reading->calls.count, sizeof wanted, by_correlation);
 		if (call && call->start_ns <= unasked[i].start_ns)
-			error = sonde_tiles_arrow(reading->tiles, &(struct sonde_tile_arrow_row){
-								      call->start_ns, unasked[i].start_ns, call->thread,
-								      unasked[i].queue, SONDE_TILE_LAUNCHES});
+			rc = sonde_tiles_arrow(reading->tiles, &(struct sonde_tile_arrow_row){
+								   call->start_ns, unasked[i].start_ns, call->thread,
+								   unasked[i].queue, SONDE_TILE_LAUNCHES});
 	}
-	return error;
+	return rc;
 }
 
 /* --- lanes ------------------------------------------------------------------------------------------------------- */
@@ -172,9 +172,9 @@ static const char *title_of(struct sonde_tiles *tiles, uint32_t id)
 static int lay(struct reading *reading)
 {
 	struct sonde_tile_items *items = &reading->items;
-	int error = 0;
+	int rc = 0;
 	sonde_tile_items_sort(items);
-	for (size_t from = 0, to; from < items->count && !error; from = to) {
+	for (size_t from = 0, to; from < items->count && !rc; from = to) {
 		const struct sonde_tile_item *first = &items->all[from];
 		for (to = from;
 		     to < items->count && items->all[to].process == first->process && items->all[to].sub == first->sub;)
@@ -184,10 +184,10 @@ static int lay(struct reading *reading)
 						 .form = SONDE_TILE_SLICES,
 						 .sub = first->sub,
 						 .title = title_of(reading->tiles, first->sub)};
-		error = of.title ? sonde_tile_items_lay(reading->tiles, &queue, &of)
-				 : sonde_error(ENOMEM, "out of memory for the name of a queue");
+		rc = of.title ? sonde_tile_items_lay(reading->tiles, &queue, &of)
+			      : sonde_error(ENOMEM, "out of memory for the name of a queue");
 	}
-	return error;
+	return rc;
 }
 
 /* --- memory ------------------------------------------------------------------------------------------------------ */
@@ -209,16 +209,16 @@ static int add_changes(struct sonde_tiles *tiles, struct sonde_tile_lane_data *l
 		       size_t count)
 {
 	double now_b = 0;
-	int error = 0;
-	for (size_t i = 0, next; i < count && !error; i = next) {
+	int rc = 0;
+	for (size_t i = 0, next; i < count && !rc; i = next) {
 		for (next = i; next < count && changes[next].time_ns == changes[i].time_ns; next++)
 			now_b += changes[next].b;
 		uint64_t to_ns = next < count ? changes[next].time_ns : sonde_session_run(tiles->session)->end_ns;
 		to_ns = to_ns > changes[i].time_ns ? to_ns : changes[i].time_ns;
-		error = sonde_tile_lane_piece(lane, (struct sonde_tile_piece){changes[i].time_ns, to_ns, now_b, now_b},
-					      &tiles->room_b);
+		rc = sonde_tile_lane_piece(lane, (struct sonde_tile_piece){changes[i].time_ns, to_ns, now_b, now_b},
+					   &tiles->room_b);
 	}
-	return error;
+	return rc;
 }
 
 static int add_curve(struct sonde_tiles *tiles, uint32_t sub, const struct sonde_device_block *blocks, size_t count)
@@ -247,35 +247,35 @@ static int add_curve(struct sonde_tiles *tiles, uint32_t sub, const struct sonde
 	}
 	if (changed)
 		qsort(changes, changed, sizeof *changes, by_time);
-	int error = lane ? add_changes(tiles, lane, changes, changed)
-			 : sonde_error(ENOMEM, "out of memory for the memory of a device");
+	int rc = lane ? add_changes(tiles, lane, changes, changed)
+		      : sonde_error(ENOMEM, "out of memory for the memory of a device");
 	free(changes);
-	return error;
+	return rc;
 }
 
 static int add_curves(struct sonde_tiles *tiles, uint32_t sub, const struct sonde_device_blocks *blocks)
 {
-	int error = 0;
-	for (size_t from = 0, to; from < blocks->count && !error; from = to) {
+	int rc = 0;
+	for (size_t from = 0, to; from < blocks->count && !rc; from = to) {
 		uint32_t device = blocks->all[from].device;
 		size_t own = from;
 		for (to = from; to < blocks->count && blocks->all[to].device == device; to++)
 			own += !sonde_memory_is_host(blocks->all[to].kind);
-		error = own > from ? add_curve(tiles, sub, &blocks->all[from], own - from) : 0;
+		rc = own > from ? add_curve(tiles, sub, &blocks->all[from], own - from) : 0;
 	}
-	return error;
+	return rc;
 }
 
 static int add_memory(struct sonde_tiles *tiles, const struct sonde_device_times *times)
 {
 	struct sonde_device_blocks blocks = {0}, pools = {0};
-	int error = sonde_device_blocks_read(&blocks, times);
-	error = error ? error : add_curves(tiles, MEMORY_SUB, &blocks);
-	error = error ? error : sonde_device_pools_read(&pools, times);
-	error = error ? error : add_curves(tiles, POOLS_SUB, &pools);
+	int rc = sonde_device_blocks_read(&blocks, times);
+	rc = rc ? rc : add_curves(tiles, MEMORY_SUB, &blocks);
+	rc = rc ? rc : sonde_device_pools_read(&pools, times);
+	rc = rc ? rc : add_curves(tiles, POOLS_SUB, &pools);
 	sonde_device_blocks_fini(&blocks);
 	sonde_device_blocks_fini(&pools);
-	return error;
+	return rc;
 }
 
 static int take_memory(void *context, const struct sonde_batch *batch)
@@ -287,16 +287,16 @@ static int read_memory(struct sonde_tiles *tiles)
 {
 	static const struct sonde_pass_options all;
 	void *state;
-	int error = sonde_device_times_begin(&state, tiles->session, &all);
-	if (error)
-		return error;
+	int rc = sonde_device_times_begin(&state, tiles->session, &all);
+	if (rc)
+		return rc;
 	struct sonde_device_times *times = state;
 	times->kinds = 1u << SONDE_ACTIVITY_ALLOC | 1u << SONDE_ACTIVITY_FREE | 1u << SONDE_ACTIVITY_POOL;
-	error = sonde_tiles_walk(tiles, 1u << SONDE_CHUNK_ACTIVITIES, take_memory, times);
+	rc = sonde_tiles_walk(tiles, 1u << SONDE_CHUNK_ACTIVITIES, take_memory, times);
 	sonde_device_times_sort(times);
-	error = error ? error : add_memory(tiles, times);
+	rc = rc ? rc : add_memory(tiles, times);
 	sonde_device_times_end(state);
-	return error;
+	return rc;
 }
 
 int sonde_tile_read_devices(struct sonde_tiles *tiles)
@@ -306,13 +306,13 @@ int sonde_tile_read_devices(struct sonde_tiles *tiles)
 	if (!operations)
 		return 0;
 	reading.names = calloc(operations + 1, sizeof *reading.names);
-	int error = reading.names ? sonde_tiles_walk(tiles, 1u << SONDE_CHUNK_ACTIVITIES, take, &reading)
-				  : sonde_error(ENOMEM, "out of memory for %zu names", operations);
-	error = error ? error : lay(&reading);
-	error = error ? error : add_arrows(&reading);
+	int rc = reading.names ? sonde_tiles_walk(tiles, 1u << SONDE_CHUNK_ACTIVITIES, take, &reading)
+			       : sonde_error(ENOMEM, "out of memory for %zu names", operations);
+	rc = rc ? rc : lay(&reading);
+	rc = rc ? rc : add_arrows(&reading);
 	sonde_tile_items_fini(tiles, &reading.items);
 	list_fini(&reading, &reading.calls, sizeof(struct call));
 	list_fini(&reading, &reading.unasked, sizeof(struct unasked));
 	free(reading.names);
-	return error ? error : read_memory(tiles);
+	return rc ? rc : read_memory(tiles);
 }

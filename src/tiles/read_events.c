@@ -23,18 +23,18 @@ static int add_moment(struct reading *reading, struct sonde_tile_item item, cons
 {
 	const struct sonde_event_text *text = (const struct sonde_event_text *)event;
 	char shown[TEXT_MAX_B + 1] = "message";
-	int error;
+	int rc;
 	if (event->type == SONDE_EVENT_INSTANT) {
-		error = sonde_tiles_site_name(reading->tiles, event->site, &item.name);
+		rc = sonde_tiles_site_name(reading->tiles, event->site, &item.name);
 	} else {
 		size_t size_b = text->len_b < TEXT_MAX_B ? (size_t)text->len_b : TEXT_MAX_B;
 		if (size_b) {
 			memcpy(shown, text + 1, size_b);
 			shown[size_b] = 0;
 		}
-		error = sonde_tiles_name_of(reading->tiles, shown, 0, &item.name);
+		rc = sonde_tiles_name_of(reading->tiles, shown, 0, &item.name);
 	}
-	return error ? error : sonde_tile_items_add(reading->tiles, &reading->moments, item);
+	return rc ? rc : sonde_tile_items_add(reading->tiles, &reading->moments, item);
 }
 
 /* Counters and gauges belong to the process: `sub` is the site, and `name` the thread of the total. */
@@ -70,15 +70,15 @@ static int (*const takers[])(struct reading *reading, struct sonde_tile_item ite
 
 static int take(void *context, const struct sonde_batch *batch)
 {
-	int error = 0;
-	for (size_t i = 0; i < batch->count && !error; i++) {
+	int rc = 0;
+	for (size_t i = 0; i < batch->count && !rc; i++) {
 		const struct sonde_event *event = batch->events[i];
 		const struct sonde_tile_item item = {
 		    .from_ns = event->time, .to_ns = event->time, .process = batch->process, .thread = batch->thread};
 		if (event->type < sizeof takers / sizeof *takers && takers[event->type])
-			error = takers[event->type](context, item, event);
+			rc = takers[event->type](context, item, event);
 	}
-	return error;
+	return rc;
 }
 
 /* --- lists into lanes --------------------------------------------------------------------------------------------- */
@@ -87,18 +87,18 @@ static int lay_moments(struct reading *reading)
 {
 	struct sonde_tiles *tiles = reading->tiles;
 	struct sonde_tile_of of = {.kind = SONDE_TILE_INSTANTS, .form = SONDE_TILE_MOMENTS};
-	int error = 0;
+	int rc = 0;
 	sonde_tile_items_sort(&reading->moments);
-	for (size_t i = 0; i < reading->moments.count && !error; i++) {
+	for (size_t i = 0; i < reading->moments.count && !rc; i++) {
 		const struct sonde_tile_item *item = &reading->moments.all[i];
 		of.process = item->process;
 		of.thread = item->thread;
 		of.title = item->thread ? "instants" : "snapshots";
 		struct sonde_tile_lane_data *lane = sonde_tiles_lane_of(tiles, &of);
 		const struct sonde_tile_slice slice = {item->from_ns, item->from_ns, item->name, 0};
-		error = lane ? sonde_tile_lane_slice(lane, slice, &tiles->room_b) : -ENOMEM;
+		rc = lane ? sonde_tile_lane_slice(lane, slice, &tiles->room_b) : -ENOMEM;
 	}
-	return error;
+	return rc;
 }
 
 /* Iterations of one thread and site: from one mark to the next. */
@@ -106,9 +106,9 @@ static int lay_marks(struct reading *reading)
 {
 	struct sonde_tiles *tiles = reading->tiles;
 	struct sonde_tile_of of = {.kind = SONDE_TILE_ITERATIONS, .form = SONDE_TILE_SLICES, .title = "iterations"};
-	int error = 0;
+	int rc = 0;
 	sonde_tile_items_sort(&reading->marks);
-	for (size_t i = 1; i < reading->marks.count && !error; i++) {
+	for (size_t i = 1; i < reading->marks.count && !rc; i++) {
 		const struct sonde_tile_item *item = &reading->marks.all[i], *before = item - 1;
 		uint32_t name;
 		if (item->process != before->process || item->thread != before->thread || item->sub != before->sub)
@@ -117,13 +117,13 @@ static int lay_marks(struct reading *reading)
 		of.thread = item->thread;
 		of.sub = item->sub;
 		struct sonde_tile_lane_data *lane = sonde_tiles_lane_of(tiles, &of);
-		error = lane ? sonde_tiles_site_name(tiles, item->sub, &name) : -ENOMEM;
-		if (error)
-			return error;
+		rc = lane ? sonde_tiles_site_name(tiles, item->sub, &name) : -ENOMEM;
+		if (rc)
+			return rc;
 		const struct sonde_tile_slice slice = {before->from_ns, item->from_ns, name, 0};
-		error = sonde_tile_lane_slice(lane, slice, &tiles->room_b);
+		rc = sonde_tile_lane_slice(lane, slice, &tiles->room_b);
 	}
-	return error;
+	return rc;
 }
 
 /* The values of one site in a process, in time order; `totals`: zeroed total per thread, for counters. */
@@ -137,18 +137,18 @@ static int lay_site(struct sonde_tiles *tiles, const struct sonde_tile_item *ite
 					 .title = site && *site->name ? site->name : "(unnamed)",
 					 .unit = site ? site->unit : ""};
 	struct sonde_tile_lane_data *lane = sonde_tiles_lane_of(tiles, &of);
-	int error = lane ? 0 : -ENOMEM, is_gauge = items->sub & 1;
+	int rc = lane ? 0 : -ENOMEM, is_gauge = items->sub & 1;
 	double value = 0;
-	for (size_t i = 0; i < count && !error; i++) {
+	for (size_t i = 0; i < count && !rc; i++) {
 		value = is_gauge ? items[i].value : value + items[i].value - totals[items[i].name];
 		totals[items[i].name] = items[i].value;
 		uint64_t next_ns = i + 1 < count ? items[i + 1].from_ns : items[i].from_ns;
 		const struct sonde_tile_piece piece = {items[i].from_ns, next_ns, value, value};
-		error = sonde_tile_lane_piece(lane, piece, &tiles->room_b);
+		rc = sonde_tile_lane_piece(lane, piece, &tiles->room_b);
 	}
 	for (size_t i = 0; i < count; i++)
 		totals[items[i].name] = 0;
-	return error;
+	return rc;
 }
 
 static int lay_values(struct reading *reading)
@@ -156,17 +156,17 @@ static int lay_values(struct reading *reading)
 	struct sonde_tile_items *values = &reading->values;
 	size_t threads = sonde_session_thread_count(reading->tiles->session) + 1;
 	double *totals = calloc(threads, sizeof *totals);
-	int error = totals ? 0 : sonde_error(ENOMEM, "out of memory for %zu threads", threads);
+	int rc = totals ? 0 : sonde_error(ENOMEM, "out of memory for %zu threads", threads);
 	sonde_tile_items_sort(values);
-	for (size_t from = 0, to; from < values->count && !error; from = to) {
+	for (size_t from = 0, to; from < values->count && !rc; from = to) {
 		const struct sonde_tile_item *first = &values->all[from];
 		for (to = from; to < values->count && values->all[to].process == first->process &&
 				values->all[to].sub == first->sub;)
 			to++;
-		error = lay_site(reading->tiles, first, to - from, totals);
+		rc = lay_site(reading->tiles, first, to - from, totals);
 	}
 	free(totals);
-	return error;
+	return rc;
 }
 
 /* --- spans -------------------------------------------------------------------------------------------------------- */
@@ -202,9 +202,9 @@ static int lay_spans(struct reading *reading)
 				       : sonde_session_part_of(tiles->session, span.process)->end_ns;
 		span.to_ns = ends ? next->from_ns : open_ns > span.from_ns ? open_ns : span.from_ns;
 		span.thread = 0;
-		int error = sonde_tiles_site_name(tiles, span.name, &span.name);
-		if (error)
-			return error;
+		int rc = sonde_tiles_site_name(tiles, span.name, &span.name);
+		if (rc)
+			return rc;
 		spans->all[kept++] = span;
 		i += ends != 0;
 	}
@@ -220,29 +220,29 @@ static int add_snapshots(struct reading *reading)
 					      [SONDE_SNAPSHOT_SIGNAL] = "snapshot by signal",
 					      [SONDE_SNAPSHOT_INTERVAL] = "snapshot by interval",
 					      [SONDE_SNAPSHOT_END] = "snapshot at exit"};
-	int error = 0;
-	for (size_t i = 0; i < sonde_session_snapshot_count(reading->tiles->session) && !error; i++) {
+	int rc = 0;
+	for (size_t i = 0; i < sonde_session_snapshot_count(reading->tiles->session) && !rc; i++) {
 		const struct sonde_snapshot *row = sonde_session_snapshot(reading->tiles->session, i);
 		const char *reason = reasons[row->reason < sizeof reasons / sizeof *reasons ? row->reason : 0];
 		struct sonde_tile_item item = {.from_ns = row->time_ns, .to_ns = row->time_ns, .process = row->process};
-		error = sonde_tiles_name_of(reading->tiles, *row->label ? row->label : reason, 0, &item.name);
-		error = error ? error : sonde_tile_items_add(reading->tiles, &reading->moments, item);
+		rc = sonde_tiles_name_of(reading->tiles, *row->label ? row->label : reason, 0, &item.name);
+		rc = rc ? rc : sonde_tile_items_add(reading->tiles, &reading->moments, item);
 	}
-	return error;
+	return rc;
 }
 
 int sonde_tile_read_events(struct sonde_tiles *tiles)
 {
 	struct reading reading = {.tiles = tiles};
-	int error = sonde_tiles_walk(tiles, 1u << SONDE_CHUNK_EVENTS, take, &reading);
-	error = error ? error : add_snapshots(&reading);
-	error = error ? error : lay_moments(&reading);
-	error = error ? error : lay_marks(&reading);
-	error = error ? error : lay_values(&reading);
-	error = error ? error : lay_spans(&reading);
+	int rc = sonde_tiles_walk(tiles, 1u << SONDE_CHUNK_EVENTS, take, &reading);
+	rc = rc ? rc : add_snapshots(&reading);
+	rc = rc ? rc : lay_moments(&reading);
+	rc = rc ? rc : lay_marks(&reading);
+	rc = rc ? rc : lay_values(&reading);
+	rc = rc ? rc : lay_spans(&reading);
 	sonde_tile_items_fini(tiles, &reading.moments);
 	sonde_tile_items_fini(tiles, &reading.values);
 	sonde_tile_items_fini(tiles, &reading.marks);
 	sonde_tile_items_fini(tiles, &reading.spans);
-	return error;
+	return rc;
 }

@@ -89,13 +89,13 @@ static int put_rise(struct reading *reading, const struct sonde_series *series)
 static int add(struct reading *reading, const struct sonde_series *series, uint64_t time_ns, int64_t value)
 {
 	struct last *last = &reading->lasts[series->id], before = *last;
-	int is_total = series->kind == SONDE_METRIC_TOTAL, error = 0;
+	int is_total = series->kind == SONDE_METRIC_TOTAL, rc = 0;
 	double shown = (double)before.value * unit_of(series->unit)->gauge_scale;
 	if (time_ns < before.time_ns) /* two readings at the same time: the later one counts */
 		time_ns = before.time_ns;
 	int is_near = time_ns - before.time_ns < NEAR_NS || before.time_ns - before.from_ns < NEAR_NS;
 	if (is_total && before.time_ns && (!is_near || value < before.value)) {
-		error = put_rise(reading, series);
+		rc = put_rise(reading, series);
 		last->from_ns = before.time_ns;
 		last->from_value = before.value;
 	}
@@ -105,22 +105,22 @@ static int add(struct reading *reading, const struct sonde_series *series, uint6
 	}
 	last->time_ns = time_ns;
 	last->value = value;
-	if (error || is_total || !before.time_ns || time_ns == before.time_ns)
-		return error;
+	if (rc || is_total || !before.time_ns || time_ns == before.time_ns)
+		return rc;
 	return put(reading, series, (struct sonde_tile_piece){before.time_ns, time_ns, shown, shown});
 }
 
 static int take(void *context, const struct sonde_batch *batch)
 {
 	struct reading *reading = context;
-	int error = 0;
-	for (size_t i = 0; i < batch->count && !error; i++) {
+	int rc = 0;
+	for (size_t i = 0; i < batch->count && !rc; i++) {
 		const struct sonde_series *series =
 		    sonde_session_series(reading->tiles->session, batch->series.series[i]);
 		if (series && batch->series.time_ns[i])
-			error = add(reading, series, batch->series.time_ns[i], batch->series.value[i]);
+			rc = add(reading, series, batch->series.time_ns[i], batch->series.value[i]);
 	}
-	return error;
+	return rc;
 }
 
 /* The last reading of a gauge holds only at its own time. */
@@ -139,12 +139,12 @@ int sonde_tile_read_series(struct sonde_tiles *tiles)
 {
 	size_t count = sonde_session_series_count(tiles->session);
 	struct reading reading = {.tiles = tiles, .lasts = calloc(count + 1, sizeof(struct last))};
-	int error = reading.lasts ? sonde_tiles_walk(tiles, 1u << SONDE_CHUNK_SERIES, take, &reading)
-				  : sonde_error(ENOMEM, "out of memory for %zu series", count);
-	for (uint32_t id = 1; id <= count && !error; id++) {
+	int rc = reading.lasts ? sonde_tiles_walk(tiles, 1u << SONDE_CHUNK_SERIES, take, &reading)
+			       : sonde_error(ENOMEM, "out of memory for %zu series", count);
+	for (uint32_t id = 1; id <= count && !rc; id++) {
 		const struct sonde_series *series = sonde_session_series(tiles->session, id);
-		error = series ? end(&reading, series) : 0;
+		rc = series ? end(&reading, series) : 0;
 	}
 	free(reading.lasts);
-	return error;
+	return rc;
 }

@@ -79,10 +79,10 @@ static int name_of(struct reading *reading, const struct sonde_track_event *even
 		*name = *known - 1;
 		return 0;
 	}
-	int error = sonde_tiles_name_of(reading->tiles, *event->name ? event->name : event->what, 0, name);
-	if (known && !error)
+	int rc = sonde_tiles_name_of(reading->tiles, *event->name ? event->name : event->what, 0, name);
+	if (known && !rc)
 		*known = *name + 1;
-	return error;
+	return rc;
 }
 
 static int put_piece(struct reading *reading, const struct sonde_track_event *event)
@@ -96,8 +96,8 @@ static int put_slice(struct reading *reading, const struct sonde_track_event *ev
 {
 	uint64_t to_ns = event->form == SONDE_TRACK_INSTANT ? event->from_ns : event->to_ns;
 	uint32_t name;
-	int error = name_of(reading, event, &name);
-	struct sonde_tile_lane_data *lane = error ? NULL : lane_of_event(reading, event);
+	int rc = name_of(reading, event, &name);
+	struct sonde_tile_lane_data *lane = rc ? NULL : lane_of_event(reading, event);
 	const struct sonde_tile_slice slice = {event->from_ns, to_ns, name, event->thread};
 	return lane ? sonde_tile_lane_slice(lane, slice, &reading->tiles->room_b) : -ENOMEM;
 }
@@ -111,25 +111,25 @@ static int put_arrow(struct reading *reading, const struct sonde_track_event *ev
 
 static int put(struct reading *reading, const struct sonde_track_event *event)
 {
-	int error = event->flow.thread ? put_arrow(reading, event) : 0;
-	if (error || event->form == SONDE_TRACK_FLOW)
-		return error;
+	int rc = event->flow.thread ? put_arrow(reading, event) : 0;
+	if (rc || event->form == SONDE_TRACK_FLOW)
+		return rc;
 	return event->form == SONDE_TRACK_COUNTER ? put_piece(reading, event) : put_slice(reading, event);
 }
 
 /* Registers the names in the order of the states, whichever occurs first. */
 static int name_states(struct reading *reading)
 {
-	int error = 0;
+	int rc = 0;
 	if (!sonde_weigh_has(reading->tiles->session, SONDE_CHUNK_SWITCHES))
 		return 0;
-	for (unsigned i = SONDE_INTERVAL_ON_CPU; i < SONDE_INTERVAL_STATES && !error; i++) {
+	for (unsigned i = SONDE_INTERVAL_ON_CPU; i < SONDE_INTERVAL_STATES && !rc; i++) {
 		const struct sonde_track_event event = {
 		    .what = sonde_interval_name((enum sonde_interval_state)i), .name = "", .what_id = i};
 		uint32_t name;
-		error = name_of(reading, &event, &name);
+		rc = name_of(reading, &event, &name);
 	}
-	return error;
+	return rc;
 }
 
 int sonde_tile_read_tracks(struct sonde_tiles *tiles, uint32_t wanted)

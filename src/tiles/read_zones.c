@@ -40,8 +40,8 @@ static int take_nodes(struct sonde_tiles *tiles, const struct sonde_zone_chunk *
 {
 	struct sonde_tile_lane_data *lanes[SONDE_TILE_DEPTHS] = {0};
 	uint32_t firsts[SONDE_TILE_DEPTHS] = {0};
-	int error = leave_out(tiles, chunk->process, chunk->thread, chunk->deeper, 0);
-	for (size_t i = 0; i < chunk->node_count && !error; i++) {
+	int rc = leave_out(tiles, chunk->process, chunk->thread, chunk->deeper, 0);
+	for (size_t i = 0; i < chunk->node_count && !rc; i++) {
 		const struct sonde_zone_node *from = &chunk->nodes[i];
 		uint32_t depth = from->depth;
 		if (!lanes[depth] && !(lanes[depth] = lane_of(tiles, chunk->process, chunk->thread, depth)))
@@ -52,11 +52,11 @@ static int take_nodes(struct sonde_tiles *tiles, const struct sonde_zone_chunk *
 					       .many = from->count};
 		node.busy_ns = from->busy_ns;
 		node.longest_ns = from->longest_ns;
-		error = sonde_tile_lane_node(lanes[depth], &node,
-					     (struct sonde_tile_where){(uint32_t)chunk->chunk, firsts[depth]});
+		rc = sonde_tile_lane_node(lanes[depth], &node,
+					  (struct sonde_tile_where){(uint32_t)chunk->chunk, firsts[depth]});
 		firsts[depth] += from->count;
 	}
-	return error;
+	return rc;
 }
 
 /* Takes the zones of a chunk, or those open at its end (chunk UINT32_MAX). */
@@ -65,8 +65,8 @@ static int take_zones(struct sonde_tiles *tiles, uint32_t chunk, const struct so
 	struct sonde_tile_lane_data *lanes[SONDE_TILE_DEPTHS] = {0};
 	uint32_t firsts[SONDE_TILE_DEPTHS] = {0};
 	uint64_t deeper = 0;
-	int error = 0;
-	for (size_t i = 0; i < batch->count && !error; i++) {
+	int rc = 0;
+	for (size_t i = 0; i < batch->count && !rc; i++) {
 		uint32_t depth = batch->zones.depth[i];
 		if (depth >= SONDE_TILE_DEPTHS) {
 			deeper++;
@@ -77,9 +77,9 @@ static int take_zones(struct sonde_tiles *tiles, uint32_t chunk, const struct so
 		const struct sonde_tile_slice zone = {batch->zones.start_ns[i],
 						      batch->zones.start_ns[i] + batch->zones.dur_ns[i],
 						      tiles->site_names[batch->zones.site[i]] - 1, 0};
-		error = sonde_tile_lane_zone(lanes[depth], &zone, (struct sonde_tile_where){chunk, firsts[depth]++});
+		rc = sonde_tile_lane_zone(lanes[depth], &zone, (struct sonde_tile_where){chunk, firsts[depth]++});
 	}
-	return error ? error : leave_out(tiles, batch->process, batch->thread, deeper, chunk == UINT32_MAX);
+	return rc ? rc : leave_out(tiles, batch->process, batch->thread, deeper, chunk == UINT32_MAX);
 }
 
 /* True if it refers to something that is not (yet) known. */

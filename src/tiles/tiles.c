@@ -146,10 +146,10 @@ int sonde_tiles_site_name(struct sonde_tiles *tiles, uint32_t site, uint32_t *ou
 		*out = tiles->site_names[known] - 1;
 		return 0;
 	}
-	int error = sonde_tiles_name_of(tiles, row && *row->name ? row->name : "(unnamed)", row ? row->color : 0, out);
-	if (!error)
+	int rc = sonde_tiles_name_of(tiles, row && *row->name ? row->name : "(unnamed)", row ? row->color : 0, out);
+	if (!rc)
 		tiles->site_names[known] = *out + 1;
-	return error;
+	return rc;
 }
 
 /* --- reading chunks ---------------------------------------------------------------------------------------------- */
@@ -172,16 +172,16 @@ int sonde_tiles_walk(struct sonde_tiles *tiles, uint32_t types,
 
 static int build(struct sonde_tiles *tiles)
 {
-	int error = 0;
+	int rc = 0;
 	if (tiles->lane_count)
 		qsort(tiles->lanes, tiles->lane_count, sizeof(*tiles->lanes), sonde_tile_lanes_order);
 	sonde_map_fini(&tiles->lane_index); /* indices have changed */
 	tiles->lane_index = (struct sonde_map){0};
-	for (size_t i = 0; i < tiles->lane_count && !error; i++) {
+	for (size_t i = 0; i < tiles->lane_count && !rc; i++) {
 		tiles->lanes[i]->lane.id = (uint32_t)i;
-		error = sonde_tile_lane_build(tiles->lanes[i]);
+		rc = sonde_tile_lane_build(tiles->lanes[i]);
 	}
-	return error ? error : sonde_tiles_arrows_sort(tiles);
+	return rc ? rc : sonde_tiles_arrows_sort(tiles);
 }
 
 int sonde_tiles_init(struct sonde_tiles *tiles, struct sonde_session *session)
@@ -201,10 +201,10 @@ int sonde_tiles_init(struct sonde_tiles *tiles, struct sonde_session *session)
 
 int sonde_tiles_read(struct sonde_tiles *tiles)
 {
-	int error = 0;
-	for (size_t i = 0; i < sizeof readers / sizeof *readers && !error; i++)
-		error = readers[i].read ? readers[i].read(tiles) : sonde_tile_read_tracks(tiles, readers[i].kinds);
-	return error ? error : build(tiles);
+	int rc = 0;
+	for (size_t i = 0; i < sizeof readers / sizeof *readers && !rc; i++)
+		rc = readers[i].read ? readers[i].read(tiles) : sonde_tile_read_tracks(tiles, readers[i].kinds);
+	return rc ? rc : build(tiles);
 }
 
 int sonde_tiles_open(struct sonde_tiles **out, struct sonde_session *session)
@@ -212,13 +212,13 @@ int sonde_tiles_open(struct sonde_tiles **out, struct sonde_session *session)
 	struct sonde_tiles *tiles = calloc(1, sizeof *tiles);
 	if (!tiles)
 		return sonde_error(ENOMEM, "out of memory for a timeline");
-	int error = sonde_tiles_init(tiles, session);
-	error = error ? error : sonde_tiles_read(tiles);
-	if (error)
+	int rc = sonde_tiles_init(tiles, session);
+	rc = rc ? rc : sonde_tiles_read(tiles);
+	if (rc)
 		sonde_tiles_close(tiles);
 	else
 		*out = tiles;
-	return error;
+	return rc;
 }
 
 void sonde_tiles_close(struct sonde_tiles *tiles)

@@ -131,9 +131,9 @@ int sonde_encoder_flush(struct sonde_encoder *encoder, struct sonde_writer *writ
 	if (!columns->rows)
 		return 0;
 	columns->count = count_needed(encoder);
-	int error = sonde_columns_write(columns, writer, &chunk);
+	int rc = sonde_columns_write(columns, writer, &chunk);
 	for (size_t i = columns->count; i < encoder->layout->count; i++)
 		sonde_buf_clear(&columns->column[i]);
 	columns->count = encoder->layout->count;
-	return error;
+	return rc;
 }

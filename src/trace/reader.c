@@ -138,9 +138,9 @@ static int read_head(struct sonde_reader *reader, uint64_t file_b)
 	struct iovec piece = {bytes, have_b};
 	if (!file_b)
 		return sonde_error(EBADMSG, "%s: not a sonde recording (the file is empty)", path);
-	int error = read_at(reader, &piece, 1, 0);
-	if (error)
-		return error;
+	int rc = read_at(reader, &piece, 1, 0);
+	if (rc)
+		return rc;
 	size_t magic_b = have_b < sizeof head->magic ? have_b : sizeof head->magic;
 	if (memcmp(bytes, SONDE_FILE_MAGIC, magic_b) != 0)
 		return sonde_error(EBADMSG, "%s: not a sonde recording (magic at byte 0)", path);
@@ -168,9 +168,9 @@ static int add_index(struct sonde_reader *reader, const struct sonde_chunk_data 
 		memcpy(&entry, data->body + i * sizeof entry, sizeof entry);
 		if (entry.offset != *at || !sonde_check_plausible(&entry.head, *at, end))
 			return -EBADMSG;
-		int error = add_entry(reader, &entry);
-		if (error)
-			return error;
+		int rc = add_entry(reader, &entry);
+		if (rc)
+			return rc;
 		*at += sonde_check_chunk_b(&entry.head);
 	}
 	return 0;
@@ -186,9 +186,9 @@ static int read_index_head(struct sonde_reader *reader, struct sonde_index_entry
 	struct iovec piece = {head, sizeof *head};
 	if (end - entry->offset < sizeof *head)
 		return -EBADMSG;
-	int error = read_at(reader, &piece, 1, entry->offset);
-	if (error)
-		return error;
+	int rc = read_at(reader, &piece, 1, entry->offset);
+	if (rc)
+		return rc;
 	if (!sonde_check_plausible(head, entry->offset, end) || head->type != SONDE_CHUNK_INDEX ||
 	    head->version > SONDE_CHUNK_VERSION || reader->count + head->count > file_b / sizeof *head ||
 	    (uint64_t)head->count * sizeof *entry != head->raw_b)
@@ -205,9 +205,9 @@ static int read_index(struct sonde_reader *reader, uint64_t file_b)
 		return 0;
 	uint64_t end = file_b - sizeof tail;
 	struct iovec piece = {&tail, sizeof tail};
-	int error = read_at(reader, &piece, 1, end);
-	if (error)
-		return error;
+	int rc = read_at(reader, &piece, 1, end);
+	if (rc)
+		return rc;
 	if (memcmp(tail.magic, SONDE_TAIL_MAGIC, sizeof tail.magic) != 0 || tail.index_offset < at ||
 	    tail.index_offset >= end)
 		return 0;
@@ -215,23 +215,23 @@ static int read_index(struct sonde_reader *reader, uint64_t file_b)
 	sonde_buf_init(&data.buf, SONDE_READER_BUF_MAX_B);
 	reader->scan.file_b = file_b;
 	uint64_t index_at = tail.index_offset;
-	while (!error && index_at < end) {
+	while (!rc && index_at < end) {
 		struct sonde_index_entry entry = {.offset = index_at};
-		error = read_index_head(reader, &entry, end, file_b);
-		if (!error)
-			error = read_chunk(reader, &entry, &data, 1);
-		if (!error)
-			error = add_index(reader, &data, &at, tail.index_offset);
+		rc = read_index_head(reader, &entry, end, file_b);
+		if (!rc)
+			rc = read_chunk(reader, &entry, &data, 1);
+		if (!rc)
+			rc = add_index(reader, &data, &at, tail.index_offset);
 		index_at += sonde_check_chunk_b(&entry.head);
 	}
 	sonde_buf_fini(&data.buf);
-	if (!error && at == tail.index_offset)
+	if (!rc && at == tail.index_offset)
 		return 1;
 	reader->count = 0;
 	reader->unpacked_b = 0;
 	atomic_init(&reader->bad_b, 0);
 	atomic_init(&reader->bad_at, UINT64_MAX);
-	return error == -ENOMEM || error == -EIO ? error : 0;
+	return rc == -ENOMEM || rc == -EIO ? rc : 0;
 }
 
 static int scan_on(struct sonde_reader *reader, uint64_t file_b)
@@ -241,9 +241,9 @@ static int scan_on(struct sonde_reader *reader, uint64_t file_b)
 	sonde_scan_begin(&reader->scan, file_b);
 	int found;
 	while ((found = sonde_scan_next(&reader->scan, &entry)) > 0) {
-		int error = add_entry(reader, &entry);
-		if (error)
-			return error;
+		int rc = add_entry(reader, &entry);
+		if (rc)
+			return rc;
 	}
 	if (found < 0)
 		return found;
@@ -266,23 +266,23 @@ int sonde_reader_open_fd(struct sonde_reader **out, int fd, const char *path)
 	reader->path = strdup(path);
 	reader->unpacker = sonde_unpacker_new();
 	uint64_t file_b = 0;
-	int error = reader->path && reader->unpacker ? 0 : sonde_error(ENOMEM, "%s: out of memory", path);
-	if (!error)
-		error = open_file(reader, fd, path, &file_b);
-	if (!error)
-		error = read_head(reader, file_b);
-	if (!error) {
+	int rc = reader->path && reader->unpacker ? 0 : sonde_error(ENOMEM, "%s: out of memory", path);
+	if (!rc)
+		rc = open_file(reader, fd, path, &file_b);
+	if (!rc)
+		rc = read_head(reader, file_b);
+	if (!rc) {
 		sonde_scan_init(&reader->scan, reader->fd, reader->head.head_b);
 		int indexed = read_index(reader, file_b);
 		if (indexed > 0) {
 			reader->closed = reader->scan.closed = 1;
 			reader->scan.at = reader->scan.file_b = file_b;
 		}
-		error = indexed < 0 ? indexed : indexed ? 0 : scan_on(reader, file_b);
+		rc = indexed < 0 ? indexed : indexed ? 0 : scan_on(reader, file_b);
 	}
-	if (error < 0) {
+	if (rc < 0) {
 		sonde_reader_close(reader);
-		return error;
+		return rc;
 	}
 	*out = reader;
 	return 0;
@@ -384,9 +384,9 @@ static int read_chunk(struct sonde_reader *reader, const struct sonde_index_entr
 	if (!bytes)
 		return sonde_buf_error(&data->buf);
 	struct iovec pieces[] = {{bytes, front_b}, {bytes + stored_at, head->stored_b}};
-	int error = read_at(reader, pieces, 2, entry->offset);
-	if (error)
-		return error;
+	int rc = read_at(reader, pieces, 2, entry->offset);
+	if (rc)
+		return rc;
 	if (memcmp(bytes, head, sizeof *head) != 0)
 		return damaged(reader, entry, "its header is not the one in the index");
 	if (sonde_check_chunk(head, bytes + sizeof *head, bytes + stored_at) != head->check)
@@ -410,10 +410,10 @@ static int read_entry(struct sonde_reader *reader, size_t i, struct sonde_chunk_
 				   reader->count, i);
 	if (atomic_load_explicit(&reader->bad[i], memory_order_relaxed) == CHUNK_REFUSED)
 		return damaged(reader, &reader->entries[i], "unpacked, the file exceeds the limit for its size");
-	int error = read_chunk(reader, &reader->entries[i], data, with_body);
-	if (error == -EBADMSG)
+	int rc = read_chunk(reader, &reader->entries[i], data, with_body);
+	if (rc == -EBADMSG)
 		count_bad(reader, i, CHUNK_BAD);
-	return error;
+	return rc;
 }
 
 int sonde_reader_read(struct sonde_reader *reader, size_t i, struct sonde_chunk_data *data)

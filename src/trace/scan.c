@@ -99,11 +99,11 @@ static int chunk_at(struct sonde_scan *scan, uint64_t offset, struct sonde_chunk
 	if (!sonde_check_plausible(head, offset, scan->file_b) || !seq_fits(scan, head, offset))
 		return 0;
 	uint64_t check;
-	int error = sonde_check_file_chunk(&check, scan->fd, offset, head, scan->window + WINDOW_B, SCRATCH_B);
-	if (error == -EBADMSG)
+	int rc = sonde_check_file_chunk(&check, scan->fd, offset, head, scan->window + WINDOW_B, SCRATCH_B);
+	if (rc == -EBADMSG)
 		return 0;
-	if (error)
-		return error;
+	if (rc)
+		return rc;
 	if (check == head->check)
 		return 1;
 	uint64_t read_b = sonde_check_chunk_b(head);

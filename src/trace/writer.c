@@ -67,13 +67,13 @@ struct sonde_writer {
 
 static int fail(struct sonde_writer *writer, int code, const char *what)
 {
-	int error = sonde_error(code, "%s: %s at byte %llu: %s", writer->path, what, (unsigned long long)writer->size_b,
-				strerror(code));
+	int rc = sonde_error(code, "%s: %s at byte %llu: %s", writer->path, what, (unsigned long long)writer->size_b,
+			     strerror(code));
 	if (!writer->error && !writer->failed)
 		snprintf(writer->why, sizeof writer->why, "%s", sonde_error_text());
 	if (!writer->error)
-		writer->error = error;
-	return error;
+		writer->error = rc;
+	return rc;
 }
 
 /* Appends all `count` pieces, or nothing. */
@@ -117,9 +117,9 @@ static int put(struct sonde_writer *writer, const struct sonde_chunk_head *unnum
 	    {(void *)summary, entry.head.summary_b},
 	    {(void *)stored, entry.head.stored_b},
 	};
-	int error = append(writer, pieces, 3);
-	if (error)
-		return error;
+	int rc = append(writer, pieces, 3);
+	if (rc)
+		return rc;
 	writer->seq++;
 	sonde_buf_append(&writer->index, &entry, sizeof entry);
 	return 0;
@@ -185,14 +185,14 @@ static int flush_meta(struct sonde_writer *writer)
 	    .body = writer->meta.data,
 	    .body_b = (uint32_t)writer->meta.len_b,
 	};
-	int error = write_out(writer, &chunk);
-	while (error && writer->failed && drop_last(writer))
-		error = write_out(writer, &chunk);
-	if (!error)
+	int rc = write_out(writer, &chunk);
+	while (rc && writer->failed && drop_last(writer))
+		rc = write_out(writer, &chunk);
+	if (!rc)
 		writer->error = 0;
 	sonde_buf_clear(&writer->meta);
 	writer->meta_count = 0;
-	return error;
+	return rc;
 }
 
 static int write_head(struct sonde_writer *writer, const struct sonde_file_head *begun)
@@ -242,11 +242,11 @@ static int create_beside(struct sonde_writer *writer, const char *path)
 	int fd = mkostemp(writer->beside, O_CLOEXEC);
 	if (fd >= 0)
 		return fd;
-	int error =
+	int rc =
 	    sonde_error(errno, "%s: the new file cannot be created next to the old one: %s", path, strerror(errno));
 	free(writer->beside);
 	writer->beside = NULL;
-	return error;
+	return rc;
 }
 
 static int create(struct sonde_writer *writer, const char *path, int overwrite)
@@ -304,15 +304,15 @@ int sonde_writer_open(struct sonde_writer **out, const char *path, const struct 
 	sonde_buf_init(&writer->packed, SONDE_CHUNK_MAX_RAW_B);
 	writer->path = strdup(path);
 	writer->packer = sonde_packer_new();
-	int error = writer->path && writer->packer ? 0 : sonde_error(ENOMEM, "%s: out of memory", path);
-	if (!error) {
+	int rc = writer->path && writer->packer ? 0 : sonde_error(ENOMEM, "%s: out of memory", path);
+	if (!rc) {
 		writer->is_given = options->fd > 0;
 		writer->fd = writer->is_given ? copy_of(options->fd, path) : create(writer, path, options->overwrite);
-		error = writer->fd < 0 ? writer->fd : write_head(writer, options->begun);
+		rc = writer->fd < 0 ? writer->fd : write_head(writer, options->begun);
 	}
-	if (error) {
+	if (rc) {
 		sonde_writer_discard(writer);
-		return error;
+		return rc;
 	}
 	*out = writer;
 	return 0;
@@ -340,11 +340,11 @@ int sonde_writer_chunk(struct sonde_writer *writer, const struct sonde_chunk *ch
 	if (writer->keep.max_ns && sonde_chunk_row(chunk->type).held) {
 		const void *stored;
 		struct sonde_chunk_head head = pack(writer, chunk, &stored);
-		int error = sonde_keep_push(&writer->keep, &head, chunk->summary, stored);
-		return error ? fail(writer, -error, "a chunk cannot be kept") : 0;
+		int rc = sonde_keep_push(&writer->keep, &head, chunk->summary, stored);
+		return rc ? fail(writer, -rc, "a chunk cannot be kept") : 0;
 	}
-	int error = flush_meta(writer);
-	return error ? error : write_out(writer, chunk);
+	int rc = flush_meta(writer);
+	return rc ? rc : write_out(writer, chunk);
 }
 
 int sonde_writer_meta(struct sonde_writer *writer, const void *record, size_t record_b, const void *more, size_t more_b)
@@ -358,9 +358,9 @@ int sonde_writer_meta(struct sonde_writer *writer, const void *record, size_t re
 	size_t size_b = record_b + more_b;
 	size_t padded_b = (size_b + 7) & ~(size_t)7;
 	if (writer->meta.len_b && writer->meta.len_b + padded_b > META_FULL_B) {
-		int error = flush_meta(writer);
-		if (error)
-			return error;
+		int rc = flush_meta(writer);
+		if (rc)
+			return rc;
 	}
 	uint8_t *at = sonde_buf_extend(&writer->meta, padded_b);
 	if (!at)
@@ -384,13 +384,13 @@ int sonde_writer_flush(struct sonde_writer *writer)
 
 int sonde_writer_keep_dump(struct sonde_writer *writer)
 {
-	int error = sonde_writer_flush(writer);
+	int rc = sonde_writer_flush(writer);
 	struct sonde_keep_chunk *chunk;
-	while (!error && (chunk = sonde_keep_take(&writer->keep))) {
-		error = put(writer, &chunk->head, chunk->bytes, chunk->bytes + chunk->head.summary_b);
+	while (!rc && (chunk = sonde_keep_take(&writer->keep))) {
+		rc = put(writer, &chunk->head, chunk->bytes, chunk->bytes + chunk->head.summary_b);
 		free(chunk);
 	}
-	return error;
+	return rc;
 }
 
 uint64_t sonde_writer_start_ns(const struct sonde_writer *writer)
@@ -405,8 +405,8 @@ uint64_t sonde_writer_size_b(const struct sonde_writer *writer)
 
 int sonde_writer_error(const struct sonde_writer *writer)
 {
-	int error = writer->failed ? writer->failed : writer->error;
-	return error ? sonde_error(-error, "%s", writer->why) : 0;
+	int rc = writer->failed ? writer->failed : writer->error;
+	return rc ? sonde_error(-rc, "%s", writer->why) : 0;
 }
 
 void sonde_writer_last_words(struct sonde_writer *writer)
@@ -437,9 +437,9 @@ static int write_index(struct sonde_writer *writer)
 		    .body = entry,
 		    .body_b = (uint32_t)(count * sizeof *entry),
 		};
-		int error = write_out(writer, &chunk);
-		if (error)
-			return error;
+		int rc = write_out(writer, &chunk);
+		if (rc)
+			return rc;
 		left -= count;
 		entry = left ? entry + count : entry; /* NULL if no chunk was written */
 	} while (left);
@@ -461,16 +461,16 @@ int sonde_writer_commit(struct sonde_writer *writer)
 
 int sonde_writer_close(struct sonde_writer *writer)
 {
-	int error = sonde_writer_flush(writer);
-	if (!error && !writer->failed)
-		error = write_index(writer);
-	if (close(writer->fd) < 0 && !error)
-		error = fail(writer, errno, "cannot be closed");
+	int rc = sonde_writer_flush(writer);
+	if (!rc && !writer->failed)
+		rc = write_index(writer);
+	if (close(writer->fd) < 0 && !rc)
+		rc = fail(writer, errno, "cannot be closed");
 	writer->fd = -1;
 	int uncommitted = sonde_writer_commit(writer);
-	error = error ? error : uncommitted;
+	rc = rc ? rc : uncommitted;
 	if (writer->error || writer->failed)
-		error = sonde_writer_error(writer);
+		rc = sonde_writer_error(writer);
 	release(writer);
-	return error;
+	return rc;
 }

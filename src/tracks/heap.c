@@ -87,10 +87,10 @@ static int read_next(struct sonde_tracks *tracks, struct heaps *heaps)
 		 is_pool ? heaps->heap->name : "");
 	snprintf(heaps->what, sizeof heaps->what, "%s live", heaps->title);
 	memset(heaps->parts, 0, heaps->count * sizeof *heaps->parts);
-	int error = sonde_session_heap_timeline(session, heaps->id, &heaps->range, heaps->parts, heaps->count);
-	if (error == -ENOMEM)
-		return error;
-	tracks->left[SONDE_TRACK_HEAP].damaged += error != 0;
+	int rc = sonde_session_heap_timeline(session, heaps->id, &heaps->range, heaps->parts, heaps->count);
+	if (rc == -ENOMEM)
+		return rc;
+	tracks->left[SONDE_TRACK_HEAP].damaged += rc != 0;
 	heaps->live_b = heaps->parts[0].live_b - heaps->parts[0].begun_b + heaps->parts[0].ended_b;
 	heaps->at = 0;
 	heaps->end = tracks->options.is_whole ? heaps->count + 1 : 2 * heaps->count + 2;

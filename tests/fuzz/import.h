@@ -23,10 +23,10 @@ static inline void import_fuzz(const char *format, const char *type, const uint8
 	snprintf(to, sizeof to, "/proc/self/fd/%d", out);
 	struct sonde_import_options options = {.path = from, .format = format, .type = type, .fd = out, .name = "out"};
 	struct sonde_import_result result = {0};
-	int error = sonde_import(&result, &options);
-	if (error && !*sonde_error_text())
+	int rc = sonde_import(&result, &options);
+	if (rc && !*sonde_error_text())
 		abort();
-	if (!error && walk(to, NULL))
+	if (!rc && walk(to, NULL))
 		abort();
 	sonde_import_result_fini(&result);
 	close(in);

@@ -347,15 +347,15 @@ int walk(const char *path, struct walk_counts *counts)
 	const struct sonde_batch *batch;
 	counts = counts ? counts : &spare;
 	*counts = (struct walk_counts){0};
-	int error = sonde_session_open(&session, path, &(struct sonde_session_options){.no_symbols = 1});
-	if (error)
-		return error;
+	int rc = sonde_session_open(&session, path, &(struct sonde_session_options){.no_symbols = 1});
+	if (rc)
+		return rc;
 	walk_ids(session);
 	walk_lists(session);
 	walk_devices(session);
 	walk_stacks(session);
-	error = sonde_cursor_open(&cursor, session, ~0u);
-	if (!error) {
+	rc = sonde_cursor_open(&cursor, session, ~0u);
+	if (!rc) {
 		for (int got; (got = sonde_cursor_next(cursor, &batch));) {
 			if (got > 0)
 				walk_batch(session, batch, counts);
@@ -370,7 +370,7 @@ int walk(const char *path, struct walk_counts *counts)
 	free(stats);
 	walk_heaps(session);
 	sonde_session_close(session);
-	return error;
+	return rc;
 }
 
 int walk_bytes(const uint8_t *bytes, size_t size_b, struct walk_counts *counts)
@@ -379,7 +379,7 @@ int walk_bytes(const uint8_t *bytes, size_t size_b, struct walk_counts *counts)
 	int fd = memfd_create("recording", MFD_CLOEXEC);
 	CHECK(fd >= 0 && write(fd, bytes, size_b) == (ssize_t)size_b);
 	snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
-	int error = walk(path, counts);
+	int rc = walk(path, counts);
 	close(fd);
-	return error;
+	return rc;
 }

@@ -253,13 +253,13 @@ static void prepare(void)
 
 static void note(const char *name, long result)
 {
-	int error = errno;
+	int rc = errno;
 	if (result == 0)
 		return;
 	early_say(" ");
 	early_say(name);
 	early_say(result < 0 ? "=-1:" : "=");
-	say_number(result < 0 ? error : result);
+	say_number(result < 0 ? rc : result);
 }
 
 static void say_end(const char *where, long calls)

@@ -169,9 +169,9 @@ static void begin(struct job *job, void *(*run)(void *argument), size_t stack_b)
 	pthread_attr_init(&attributes);
 	if (stack_b)
 		pthread_attr_setstacksize(&attributes, stack_b);
-	int error = pthread_create(&job->thread, &attributes, run, job);
-	if (error) {
-		fprintf(stderr, "no thread: %s\n", strerror(error));
+	int rc = pthread_create(&job->thread, &attributes, run, job);
+	if (rc) {
+		fprintf(stderr, "no thread: %s\n", strerror(rc));
 		exit(3);
 	}
 }

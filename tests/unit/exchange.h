@@ -38,28 +38,28 @@ static inline int exchange_put(const char *to, const char *name, const char *ext
 	char file[4096];
 	snprintf(file, sizeof file, "%s/%s%s", to, name, extension);
 	FILE *out = fopen(file, "w");
-	int error = !out || fputs(text, out) < 0;
-	error |= out && fclose(out);
+	int rc = !out || fputs(text, out) < 0;
+	rc |= out && fclose(out);
 	free(text);
-	return error;
+	return rc;
 }
 
 /* Writes a recording in every exchange format to a folder, for other people's validators; not 0 on failure. */
 static inline int exchange_put_all(struct sonde_session *session, const char *to, const char *name,
 				   const struct sonde_format_options *options)
 {
-	int error = 0;
-	for (size_t i = 0; i < sonde_format_count && !error; i++) {
+	int rc = 0;
+	for (size_t i = 0; i < sonde_format_count && !rc; i++) {
 		const struct sonde_format *format = sonde_formats[i];
 		char file[4096];
 		if (!format->export)
 			continue;
 		snprintf(file, sizeof file, "%s/%s%s", to, name, format->extension);
 		FILE *out = fopen(file, "w");
-		error = !out || format->export(session, options, out);
-		error |= out && fclose(out);
+		rc = !out || format->export(session, options, out);
+		rc |= out && fclose(out);
 	}
-	return error;
+	return rc;
 }
 
 static inline void assert_has(const char *text, const char *part)

@@ -36,11 +36,11 @@ static inline int import_bytes(struct imported *imported, const void *bytes, siz
 	assert_non_null(out);
 	struct sonde_import_options options = {
 	    .path = imported->from, .type = type, .fd = fileno(out), .name = imported->to};
-	int error = sonde_import(&imported->result, &options);
+	int rc = sonde_import(&imported->result, &options);
 	fclose(out);
-	if (!error)
+	if (!rc)
 		assert_int_equal(sonde_session_open(&imported->session, imported->to, NULL), 0);
-	return error;
+	return rc;
 }
 
 static inline int import_text(struct imported *imported, const char *text)

@@ -19,10 +19,10 @@ static char answer_text[1 << 16];
 static inline void query_open(const struct sonde_query_limits *limits)
 {
 	session = opened();
-	int error = sonde_query_open(&query, session, limits);
-	if (error == -ENOSYS)
+	int rc = sonde_query_open(&query, session, limits);
+	if (rc == -ENOSYS)
 		skip();
-	assert_int_equal(error, 0);
+	assert_int_equal(rc, 0);
 }
 
 static inline void query_close(void)

@@ -206,19 +206,19 @@ static void take_off(struct naming *naming, uint32_t thread, uint64_t from_ns, u
 
 static int add_slots(struct naming *naming)
 {
-	int error = 0;
-	for (uint32_t id = 1; id <= naming->critical->threads && !error; id++)
-		for (size_t i = naming->slot_begin[id]; i < naming->slot_begin[id + 1] && !error; i++) {
+	int rc = 0;
+	for (uint32_t id = 1; id <= naming->critical->threads && !rc; id++)
+		for (size_t i = naming->slot_begin[id]; i < naming->slot_begin[id + 1] && !rc; i++) {
 			const struct slot *slot = &naming->slots[i];
 			int is_sample = slot->to_ns != UINT64_MAX;
-			error = sonde_critical_sum_add(
+			rc = sonde_critical_sum_add(
 			    naming->sums,
 			    slot->is_known
 				? sonde_critical_key(SONDE_CRITICAL_CLASS_FUNCTION, naming->state, 0, slot->function)
 				: sonde_critical_key(SONDE_CRITICAL_CLASS_THREAD, naming->state, 0, id),
 			    slot->left_ns, slot->is_known ? (uint64_t)is_sample : 1);
 		}
-	return error;
+	return rc;
 }
 
 /* --- zones ---------------------------------------------------------------------------------------------------------

@@ -99,11 +99,11 @@ static int end_rounds(struct sonde_critical_causes *causes)
 {
 	struct arrival *arrivals = causes->arrivals.data;
 	size_t count = causes->arrivals.count;
-	int error = 0;
+	int rc = 0;
 	if (count)
 		qsort(arrivals, count, sizeof *arrivals, compare_arrivals);
 	uint64_t first_ns = UINT64_MAX; /* when the first thread of the round continued */
-	for (size_t i = 0; i < count && !error; i++) {
+	for (size_t i = 0; i < count && !rc; i++) {
 		const struct arrival *arrival = &arrivals[i], *next = arrival + 1;
 		first_ns = arrival->to_ns < first_ns ? arrival->to_ns : first_ns;
 		if (i + 1 < count && next->object == arrival->object && next->from_ns < first_ns)
@@ -112,10 +112,10 @@ static int end_rounds(struct sonde_critical_causes *causes)
 		    .at_ns = arrival->from_ns,
 		    .key = sonde_critical_cause_key(arrival->object, SONDE_CRITICAL_KEY_LOCK),
 		    .thread = arrival->thread};
-		error = add(&causes->releases, &release);
+		rc = add(&causes->releases, &release);
 		first_ns = UINT64_MAX;
 	}
-	return error;
+	return rc;
 }
 
 static int compare_releases(const void *left, const void *right)

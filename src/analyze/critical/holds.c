@@ -105,11 +105,11 @@ int sonde_critical_holds_finish(struct sonde_critical_holds *holds, const struct
 {
 	uint64_t usual_ns;
 	size_t recorded = holds->count;
-	int error = median_ns(holds, &usual_ns);
-	if (error || !usual_ns || has_lost_calls(critical->session))
-		return error;
+	int rc = median_ns(holds, &usual_ns);
+	if (rc || !usual_ns || has_lost_calls(critical->session))
+		return rc;
 	qsort(holds->row, recorded, sizeof *holds->row, compare_rows);
-	for (size_t i = 0; !error && i < recorded; i++) {
+	for (size_t i = 0; !rc && i < recorded; i++) {
 		const struct sonde_critical_hold wait = holds->row[i];
 		if (wait.is_hold || !wait.thread || wait.thread > critical->threads)
 			continue;
@@ -117,8 +117,8 @@ int sonde_critical_holds_finish(struct sonde_critical_holds *holds, const struct
 		if (!most_ns)
 			continue;
 		uint64_t to_ns = wait.to_ns + (usual_ns < most_ns ? usual_ns : most_ns);
-		error = add(holds, (struct sonde_critical_hold){wait.to_ns, to_ns, wait.thread, 1});
-		holds->assumed += !error;
+		rc = add(holds, (struct sonde_critical_hold){wait.to_ns, to_ns, wait.thread, 1});
+		holds->assumed += !rc;
 	}
-	return error;
+	return rc;
 }

@@ -104,9 +104,9 @@ static int add_steps(struct naming *naming, struct sonde_critical_elements *out)
 		uint8_t state = (uint8_t)(step->kind | (step->object ? 0x80 : 0));
 		uint64_t key = sonde_critical_key(SONDE_CRITICAL_CLASS_STEP, state, step->call,
 						  step->object ? step->object : step->thread);
-		int error = sonde_critical_sum_add(&naming->sums, key, ns, 1);
-		if (error)
-			return error;
+		int rc = sonde_critical_sum_add(&naming->sums, key, ns, 1);
+		if (rc)
+			return rc;
 		if (ns)
 			sonde_critical_sum_of(&naming->sums, key)->step = *step;
 	}

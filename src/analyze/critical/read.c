@@ -44,9 +44,9 @@ static int add_blocked(struct reading *reading, const struct sonde_critical_call
 {
 	struct sonde_critical *critical = reading->critical;
 	size_t before = critical->count;
-	int error = add_segment(critical, call->thread, SONDE_INTERVAL_BLOCKED, call->to_ns);
-	if (error || critical->count == before)
-		return error;
+	int rc = add_segment(critical, call->thread, SONDE_INTERVAL_BLOCKED, call->to_ns);
+	if (rc || critical->count == before)
+		return rc;
 	const struct sonde_critical_cause cause = sonde_critical_causes_find(reading->causes, call);
 	return sonde_critical_cause_add(critical, critical->lives[call->thread].last, &cause);
 }
@@ -134,10 +134,9 @@ static int take_waker(struct sonde_critical *critical, const struct sonde_interv
 static int take_interval(void *context, const struct sonde_interval *interval)
 {
 	struct reading *reading = context;
-	int error =
-	    interval->state == SONDE_INTERVAL_ON_CPU && interval->by ? take_waker(reading->critical, interval) : 0;
-	if (error)
-		return error;
+	int rc = interval->state == SONDE_INTERVAL_ON_CPU && interval->by ? take_waker(reading->critical, interval) : 0;
+	if (rc)
+		return rc;
 	if (interval->state == SONDE_INTERVAL_BLOCKED)
 		return take_blocked(reading, interval);
 	if (interval->state == SONDE_INTERVAL_UNSEEN)

@@ -152,8 +152,8 @@ static int begin(struct replay *replay)
 		replay->clocks[thread].now =
 		    (struct moment){critical->lives[thread].start_ns, critical->lives[thread].start_ns};
 	}
-	int error = put_in_order(replay);
-	return error ? error : ask(replay);
+	int rc = put_in_order(replay);
+	return rc ? rc : ask(replay);
 }
 
 /* --- the hypothetical run -------------------------------------------------------------------------------------------

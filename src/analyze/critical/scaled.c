@@ -56,8 +56,8 @@ static int add_part(struct scaling *scaling, uint32_t thread, uint64_t from_ns, 
 	to_ns = to_ns < critical->to_ns ? to_ns : critical->to_ns;
 	if (!thread || thread > critical->threads || to_ns <= from_ns)
 		return 0;
-	int error = add_edge(scaling, thread, from_ns, 1);
-	return error ? error : add_edge(scaling, thread, to_ns, -1);
+	int rc = add_edge(scaling, thread, from_ns, 1);
+	return rc ? rc : add_edge(scaling, thread, to_ns, -1);
 }
 
 /* --- parts in the recording ----------------------------------------------------------------------------------------
@@ -65,37 +65,37 @@ static int add_part(struct scaling *scaling, uint32_t thread, uint64_t from_ns, 
 
 static int take_zones(struct scaling *scaling, const struct sonde_batch *batch, const char *name)
 {
-	int error = 0;
-	for (size_t i = 0; i < batch->count && !error; i++) {
+	int rc = 0;
+	for (size_t i = 0; i < batch->count && !rc; i++) {
 		const struct sonde_site *site = sonde_session_site(scaling->critical->session, batch->zones.site[i]);
 		if (site && !(batch->zones.flags[i] & SONDE_ZONE_RECURSIVE) && !strcmp(site->name, name))
-			error = add_part(scaling, batch->thread, batch->zones.start_ns[i],
-					 batch->zones.start_ns[i] + batch->zones.dur_ns[i]);
+			rc = add_part(scaling, batch->thread, batch->zones.start_ns[i],
+				      batch->zones.start_ns[i] + batch->zones.dur_ns[i]);
 	}
-	return error;
+	return rc;
 }
 
 static int take_samples(struct scaling *scaling, const struct sonde_batch *batch, const char *name)
 {
-	int error = 0;
+	int rc = 0;
 	(void)name;
-	for (size_t i = 0; i < batch->count && !error; i++) {
+	for (size_t i = 0; i < batch->count && !rc; i++) {
 		uint32_t thread = batch->samples.thread[i], stack = batch->samples.stack[i];
 		if (!thread || thread > scaling->critical->threads || !sonde_sample_counts(batch->samples.status[i]))
 			continue;
 		uint64_t *last_ns = &scaling->sampled_ns[thread];
 		uint64_t from_ns = *last_ns ? *last_ns : scaling->critical->lives[thread].start_ns;
 		if (stack <= sonde_session_node_count(scaling->critical->session) && scaling->wanted[stack])
-			error = add_part(scaling, thread, from_ns, batch->samples.time_ns[i]);
+			rc = add_part(scaling, thread, from_ns, batch->samples.time_ns[i]);
 		*last_ns = batch->samples.time_ns[i];
 	}
-	return error;
+	return rc;
 }
 
 static int take_holds(struct scaling *scaling, const struct sonde_batch *batch, const char *name)
 {
-	int error = 0;
-	for (size_t i = 0; i < batch->count && !error; i++) {
+	int rc = 0;
+	for (size_t i = 0; i < batch->count && !rc; i++) {
 		const struct sonde_object *object =
 		    sonde_session_object(scaling->critical->session, batch->waits.object[i]);
 		char address[24];
@@ -103,22 +103,22 @@ static int take_holds(struct scaling *scaling, const struct sonde_batch *batch, 
 			continue;
 		snprintf(address, sizeof address, "0x%" PRIx64, object->address);
 		if (!strcmp(object->name, name) || !strcmp(address, name))
-			error = sonde_critical_holds_take(&scaling->holds, batch, i);
+			rc = sonde_critical_holds_take(&scaling->holds, batch, i);
 	}
-	return error;
+	return rc;
 }
 
 /* Adds the recorded and the inferred holds. */
 static int add_holds(struct scaling *scaling)
 {
 	struct sonde_critical_holds *holds = &scaling->holds;
-	int error = sonde_critical_holds_finish(holds, scaling->critical);
-	for (size_t i = 0; !error && i < holds->count; i++)
+	int rc = sonde_critical_holds_finish(holds, scaling->critical);
+	for (size_t i = 0; !rc && i < holds->count; i++)
 		if (holds->row[i].is_hold)
-			error = add_part(scaling, holds->row[i].thread, holds->row[i].from_ns, holds->row[i].to_ns);
+			rc = add_part(scaling, holds->row[i].thread, holds->row[i].from_ns, holds->row[i].to_ns);
 	scaling->assumed += holds->assumed;
 	sonde_critical_holds_fini(holds);
-	return error;
+	return rc;
 }
 
 /* Finds the stacks that contain the function: a node's parent has a lower id. */
@@ -146,15 +146,15 @@ static int find_stacks(struct scaling *scaling, const char *name)
 static int add_threads(struct scaling *scaling, const char *name)
 {
 	const struct sonde_critical *critical = scaling->critical;
-	int error = 0;
-	for (uint32_t id = 1; id <= critical->threads && !error; id++) {
+	int rc = 0;
+	for (uint32_t id = 1; id <= critical->threads && !rc; id++) {
 		const struct sonde_thread *thread = sonde_session_thread(critical->session, id);
 		char tid[16];
 		snprintf(tid, sizeof tid, "%u", thread->tid);
 		if (!strcmp(thread->name, name) || !strcmp(tid, name))
-			error = add_part(scaling, id, critical->lives[id].start_ns, critical->lives[id].end_ns);
+			rc = add_part(scaling, id, critical->lives[id].start_ns, critical->lives[id].end_ns);
 	}
-	return error;
+	return rc;
 }
 
 /* All operations of that name, whatever the launch configuration. */

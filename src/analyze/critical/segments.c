@@ -28,10 +28,10 @@ int sonde_critical_cause_add(struct sonde_critical *critical, uint32_t id, const
 {
 	if (!cause->thread && !cause->kind && !cause->work)
 		return 0;
-	int error =
+	int rc =
 	    room((void **)&critical->causes, &critical->cause_cap, critical->cause_count, sizeof *critical->causes);
-	if (error)
-		return error;
+	if (rc)
+		return rc;
 	critical->segments[id].cause = (uint32_t)critical->cause_count;
 	critical->causes[critical->cause_count++] = *cause;
 	return 0;
@@ -42,9 +42,9 @@ int sonde_critical_segment_new(struct sonde_critical *critical, uint32_t *out, s
 {
 	if (critical->count == UINT32_MAX)
 		return sonde_error(EOVERFLOW, "more than %u segments of threads", UINT32_MAX);
-	int error = room((void **)&critical->segments, &critical->cap, critical->count, sizeof *critical->segments);
-	if (error)
-		return error;
+	int rc = room((void **)&critical->segments, &critical->cap, critical->count, sizeof *critical->segments);
+	if (rc)
+		return rc;
 	segment.cause = 0;
 	critical->segments[critical->count] = segment;
 	*out = (uint32_t)critical->count++;

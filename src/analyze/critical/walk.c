@@ -96,26 +96,26 @@ static int go_over(struct walk *walk, const struct sonde_critical_cause *cause, 
 static int leave_device(struct walk *walk, uint32_t id)
 {
 	const struct sonde_critical_work *works = walk->critical->works, *work = &works[id];
-	int error = step(walk, work->end_ns, (struct sonde_critical_step){.kind = SONDE_CRITICAL_NOTICING});
-	for (; !error; work = &works[work->before]) {
+	int rc = step(walk, work->end_ns, (struct sonde_critical_step){.kind = SONDE_CRITICAL_NOTICING});
+	for (; !rc; work = &works[work->before]) {
 		const struct sonde_operation *operation =
 		    sonde_session_operation(walk->critical->session, work->operation);
 		struct sonde_critical_step what = {.kind = SONDE_CRITICAL_DEVICE,
 						   .object = work->operation,
 						   .queue = work->queue,
 						   .call = operation ? (uint8_t)operation->kind : 0};
-		error = step(walk, work->start_ns, what);
+		rc = step(walk, work->start_ns, what);
 		what.kind = SONDE_CRITICAL_QUEUED;
 		what.call = 0;
-		if (!error)
-			error = step(walk, work->is_after ? works[work->before].end_ns : work->asked_ns, what);
+		if (!rc)
+			rc = step(walk, work->is_after ? works[work->before].end_ns : work->asked_ns, what);
 		if (!work->is_after)
 			break;
 	}
 	walk->path->unasked += work->is_unasked;
 	walk->path->handed_over += work->thread != walk->thread;
 	walk->thread = work->thread;
-	return error;
+	return rc;
 }
 
 static int leave_blocked(struct walk *walk, uint32_t id)
@@ -124,18 +124,18 @@ static int leave_blocked(struct walk *walk, uint32_t id)
 	const struct sonde_critical_segment *segment = segment_of(walk, id);
 	const struct sonde_critical_cause *cause = &critical->causes[segment->cause];
 	uint64_t from_ns = from_of(walk, walk->thread, id);
-	int error = 0;
+	int rc = 0;
 	if (cause->work && cause->at_ns <= walk->now_ns) {
 		uint64_t now_ns = walk->now_ns;
 		uint32_t thread = walk->thread;
-		error = leave_device(walk, cause->work);
-		if (error || walk->now_ns < now_ns)
-			return error;
+		rc = leave_device(walk, cause->work);
+		if (rc || walk->now_ns < now_ns)
+			return rc;
 		walk->thread = thread; /* no time passed in the device: continue in the waiting thread */
 	}
 	/* If the selected time ends while the thread is blocked, the cause came later and does not count. */
-	if (segment->to_ns <= walk->now_ns && go_over(walk, cause, from_ns, &error))
-		return error;
+	if (segment->to_ns <= walk->now_ns && go_over(walk, cause, from_ns, &rc))
+		return rc;
 	return step(
 	    walk, from_ns,
 	    (struct sonde_critical_step){.kind = SONDE_CRITICAL_BLOCKED, .call = cause->kind, .object = cause->object});
@@ -149,10 +149,10 @@ static int leave_life(struct walk *walk)
 	uint64_t moment_ns = life->creator ? last_active(walk, life->creator, created_ns, walk->path->from_ns) : 0;
 	if (!moment_ns)
 		return step(walk, 0, (struct sonde_critical_step){.kind = SONDE_CRITICAL_UNBORN});
-	int error = step(walk, moment_ns, (struct sonde_critical_step){.kind = SONDE_CRITICAL_WAKING});
+	int rc = step(walk, moment_ns, (struct sonde_critical_step){.kind = SONDE_CRITICAL_WAKING});
 	walk->thread = life->creator;
 	walk->path->handed_over++;
-	return error;
+	return rc;
 }
 
 static int walk_back(struct walk *walk)
@@ -160,21 +160,21 @@ static int walk_back(struct walk *walk)
 	static const uint8_t kinds[] = {[SONDE_INTERVAL_ON_CPU] = SONDE_CRITICAL_RUNNING,
 					[SONDE_INTERVAL_UNSEEN] = SONDE_CRITICAL_UNSEEN,
 					[SONDE_INTERVAL_RUNNABLE] = SONDE_CRITICAL_RUNNABLE};
-	int error = 0;
-	while (!error && walk->now_ns > walk->path->from_ns) {
+	int rc = 0;
+	while (!rc && walk->now_ns > walk->path->from_ns) {
 		uint32_t id = segment_before(walk, walk->thread, walk->now_ns);
 		const struct sonde_critical_segment *segment = segment_of(walk, id);
 		if (!id)
-			error = leave_life(walk);
+			rc = leave_life(walk);
 		else if (segment->to_ns < walk->now_ns) /* the thread has ended */
-			error = step(walk, segment->to_ns, (struct sonde_critical_step){.kind = SONDE_CRITICAL_UNSEEN});
+			rc = step(walk, segment->to_ns, (struct sonde_critical_step){.kind = SONDE_CRITICAL_UNSEEN});
 		else if (segment->state == SONDE_INTERVAL_BLOCKED)
-			error = leave_blocked(walk, id);
+			rc = leave_blocked(walk, id);
 		else
-			error = step(walk, from_of(walk, walk->thread, id),
-				     (struct sonde_critical_step){.kind = kinds[segment->state]});
+			rc = step(walk, from_of(walk, walk->thread, id),
+				  (struct sonde_critical_step){.kind = kinds[segment->state]});
 	}
-	return error;
+	return rc;
 }
 
 int sonde_critical_walk(struct sonde_critical_path *out, const struct sonde_critical *critical)
@@ -188,11 +188,11 @@ int sonde_critical_walk(struct sonde_critical_path *out, const struct sonde_crit
 		return sonde_error(ENOMEM, "out of memory for %u threads", critical->threads);
 	for (uint32_t id = 0; id <= critical->threads; id++)
 		walk.at[id] = critical->lives[id].last;
-	int error = walk_back(&walk);
+	int rc = walk_back(&walk);
 	free(walk.at);
-	if (error) {
+	if (rc) {
 		sonde_critical_path_fini(out);
-		return error;
+		return rc;
 	}
 	for (size_t i = 0; i < out->count / 2; i++) {
 		struct sonde_critical_step other = out->steps[i];

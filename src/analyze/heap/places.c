@@ -244,15 +244,15 @@ int sonde_heap_places_make(struct sonde_heap_places *out, const struct sonde_hea
 	struct gathering gathering = {.pass = pass, .by_line = by_line, .order = order, .out = out};
 	*out = (struct sonde_heap_places){0};
 	gathering.known = calloc(sonde_session_function_count(pass->session) + 1, 1);
-	int error = gathering.known ? 0 : -ENOMEM;
-	for (uint32_t id = 0; !error && id <= sites; id++) {
+	int rc = gathering.known ? 0 : -ENOMEM;
+	for (uint32_t id = 0; !rc && id <= sites; id++) {
 		const struct sonde_heap_sum *sum = &pass->sums.sites[id];
 		if (sum->begins || sum->ends || sum->peak_b || sum->left_b)
-			error = site_add(&gathering, id, sum);
+			rc = site_add(&gathering, id, sum);
 	}
 	sonde_map_fini(&gathering.map);
 	free(gathering.known);
-	if (error) {
+	if (rc) {
 		sonde_heap_places_free(out);
 		return sonde_error(ENOMEM, "out of memory for %zu places that allocate", sites);
 	}

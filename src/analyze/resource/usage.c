@@ -138,12 +138,12 @@ static int usage_begin(void **state, struct sonde_session *session, const struct
 	usage->rows = options->limit ? options->limit : DEFAULT_ROWS;
 	usage->rows = usage->rows > ROWS_MAX ? ROWS_MAX : usage->rows;
 	usage->processes = sonde_session_process_count(session);
-	int error = usage_make(usage);
-	if (error)
+	int rc = usage_make(usage);
+	if (rc)
 		usage_end(usage);
 	else
 		*state = usage;
-	return error;
+	return rc;
 }
 
 static double edge_ns(const struct usage *usage, size_t i)
@@ -292,20 +292,20 @@ static int note_unread(const struct usage *usage, struct sonde_report *report, s
 		mostly += unread > known;
 		partly += unread <= known && unread > UNREAD_LITTLE * known;
 	}
-	int error = 0;
+	int rc = 0;
 	if (partly + mostly)
-		error = sonde_report_note(
+		rc = sonde_report_note(
 		    report, section, 0,
 		    "RSS before a process's first reading is unknown: %zu intervals have a lower bound, %zu have none",
 		    partly, mostly);
-	if (!error && usage->below_0)
-		error = sonde_report_note(report, section, 1, "%llu readings below 0 were left out",
-					  (unsigned long long)usage->below_0);
-	if (!error && usage->options.selection.thread)
-		error = sonde_report_note(report, section, 0,
-					  "resources are counted per process: all threads of the processes of %s",
-					  usage->options.thread_is ? usage->options.thread_is : "the selected threads");
-	return error;
+	if (!rc && usage->below_0)
+		rc = sonde_report_note(report, section, 1, "%llu readings below 0 were left out",
+				       (unsigned long long)usage->below_0);
+	if (!rc && usage->options.selection.thread)
+		rc = sonde_report_note(report, section, 0,
+				       "resources are counted per process: all threads of the processes of %s",
+				       usage->options.thread_is ? usage->options.thread_is : "the selected threads");
+	return rc;
 }
 
 static int usage_finish(void *state, struct sonde_report *report)
@@ -321,9 +321,9 @@ static int usage_finish(void *state, struct sonde_report *report)
 	if (!section)
 		return sonde_error(ENOMEM, "out of memory for a section");
 	hold(usage);
-	int error = rows_add(usage, report, section);
-	error = error ? error : note_unread(usage, report, section);
-	return error ? error : note_remainder(usage, report, section);
+	int rc = rows_add(usage, report, section);
+	rc = rc ? rc : note_unread(usage, report, section);
+	return rc ? rc : note_remainder(usage, report, section);
 }
 
 const struct sonde_pass sonde_pass_usage = {

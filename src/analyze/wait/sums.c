@@ -161,13 +161,13 @@ static int wait_add(struct sonde_wait_sums *sums, const struct sonde_batch *batc
 	}
 	int held = cell.kind == SONDE_WAIT_HELD;
 	struct sonde_wait_party party = {batch->waits.object[i], batch->waits.thread[i], held, to_ns - from_ns};
-	int error = cell_add(&sums->measured, &cell);
-	if (!error && party.object)
-		error = party_add(sums, &party);
-	if (!error && begins)
-		error = sonde_durations_add(&sums->kinds[cell.kind], batch->waits.dur_ns[i]);
+	int rc = cell_add(&sums->measured, &cell);
+	if (!rc && party.object)
+		rc = party_add(sums, &party);
+	if (!rc && begins)
+		rc = sonde_durations_add(&sums->kinds[cell.kind], batch->waits.dur_ns[i]);
 	sums->cut += !sonde_stack_is_complete(batch->waits.status[i]);
-	return error;
+	return rc;
 }
 
 int sonde_wait_sums_feed(void *state, const struct sonde_batch *batch)
@@ -186,20 +186,20 @@ int sonde_wait_sums_feed(void *state, const struct sonde_batch *batch)
 int sonde_wait_sums_merge(void *state, void *other_state)
 {
 	struct sonde_wait_sums *sums = state, *other = other_state;
-	int error = 0;
-	for (size_t i = 0; !error && i < other->measured.count; i++)
-		error = cell_add(&sums->measured, &other->measured.rows[i]);
-	for (size_t i = 0; !error && i < other->party_count; i++)
-		error = party_add(sums, &other->parties[i]);
+	int rc = 0;
+	for (size_t i = 0; !rc && i < other->measured.count; i++)
+		rc = cell_add(&sums->measured, &other->measured.rows[i]);
+	for (size_t i = 0; !rc && i < other->party_count; i++)
+		rc = party_add(sums, &other->parties[i]);
 	for (size_t i = 0; i < SONDE_WAIT_KINDS; i++)
 		if (other->kinds[i].count)
 			sonde_durations_merge(&sums->kinds[i], &other->kinds[i]);
-	for (size_t i = 0; !error && i < other->sampled.count; i++)
-		error = cell_add(&sums->sampled, &other->sampled.rows[i]);
+	for (size_t i = 0; !rc && i < other->sampled.count; i++)
+		rc = cell_add(&sums->sampled, &other->sampled.rows[i]);
 	sums->cut += other->cut;
 	sums->sampled_cut += other->sampled_cut;
 	sums->sampled_bare += other->sampled_bare;
-	return error ? sonde_error(ENOMEM, "out of memory for waits") : 0;
+	return rc ? sonde_error(ENOMEM, "out of memory for waits") : 0;
 }
 
 /* --- call sites --------------------------------------------------------------------------------------------------- */

@@ -108,10 +108,10 @@ static int thread_check(struct sums *sums, const struct sonde_mark *marks, size_
 		return sonde_error(ENOMEM, "out of memory for %zu iterations", count);
 	for (size_t i = 1; i < count; i++)
 		values[i - 1] = (double)(marks[i].time_ns - marks[i - 1].time_ns);
-	int error = sonde_stationarity_check(&stationarity, values, count - 1, tests);
+	int rc = sonde_stationarity_check(&stationarity, values, count - 1, tests);
 	free(values);
-	if (error || stationarity.verdict == SONDE_STATIONARITY_TOO_FEW)
-		return error;
+	if (rc || stationarity.verdict == SONDE_STATIONARITY_TOO_FEW)
+		return rc;
 	double stationary_count = (double)stationarity.count, half = stationarity.half * stationary_count;
 	sums->looked_at++;
 	sums->warm_up = stationarity.warm_up > sums->warm_up ? stationarity.warm_up : sums->warm_up;

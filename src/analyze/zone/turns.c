@@ -125,15 +125,15 @@ static int turns_finish(void *state, struct sonde_report *report)
 	size_t limit = marks->options.limit ? marks->options.limit : DEFAULT_ROWS, turns = loop.count - 1;
 	limit = limit > ROWS_MAX ? ROWS_MAX : limit;
 	size_t rows = turns < limit ? turns : limit;
-	int error = 0;
-	for (size_t i = 0; i < rows && !error; i++)
-		error = row_add(marks, &loop, i * turns / rows, (i + 1) * turns / rows, report, section);
+	int rc = 0;
+	for (size_t i = 0; i < rows && !rc; i++)
+		rc = row_add(marks, &loop, i * turns / rows, (i + 1) * turns / rows, report, section);
 	const struct sonde_thread *thread = sonde_session_thread(marks->session, loop.marks[0].thread);
-	return error ? error
-		     : sonde_report_note(report, section, 0,
-					 "%s: %zu iterations of thread %s (%u)%s; each starts at the mark before it",
-					 name_of(marks, loop.marks[0].site), turns, thread ? thread->name : "?",
-					 thread ? thread->tid : 0, turns > rows ? ", in groups" : "");
+	return rc ? rc
+		  : sonde_report_note(report, section, 0,
+				      "%s: %zu iterations of thread %s (%u)%s; each starts at the mark before it",
+				      name_of(marks, loop.marks[0].site), turns, thread ? thread->name : "?",
+				      thread ? thread->tid : 0, turns > rows ? ", in groups" : "");
 }
 
 const struct sonde_pass sonde_pass_turns = {

@@ -54,9 +54,9 @@ static int check(const struct sonde_atomic_file *file)
 int sonde_atomic_file_open(struct sonde_atomic_file *out, const char *path, int force)
 {
 	struct sonde_atomic_file file = {.path = path, .force = force};
-	int error = check(&file);
-	if (error)
-		return error;
+	int rc = check(&file);
+	if (rc)
+		return rc;
 	if (asprintf(&file.name, "%s.XXXXXX", path) < 0)
 		return sonde_error(ENOMEM, "out of memory");
 	file.fd = mkostemp(file.name, O_CLOEXEC);
@@ -76,9 +76,9 @@ static int publish(const struct sonde_atomic_file *file)
 	int failed = file->force ? rename(file->name, file->path)
 				 : renameat2(AT_FDCWD, file->name, AT_FDCWD, file->path, RENAME_NOREPLACE);
 	if (failed && !file->force && errno == EINVAL) { /* the file system does not support both flags together */
-		int error = check(file);
-		if (error)
-			return error;
+		int rc = check(file);
+		if (rc)
+			return rc;
 		failed = rename(file->name, file->path);
 	}
 	return failed ? sonde_error(errno, "%s: %s; choose another name with -o", file->path, strerror(errno)) : 0;

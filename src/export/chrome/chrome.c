@@ -133,21 +133,21 @@ static int put_document(struct sonde_chrome *chrome)
 	sonde_json_key(json, "traceEvents");
 	sonde_json_array(json);
 	put_names(chrome);
-	int error = sonde_chrome_waits_begin(chrome);
-	if (!error)
-		error = put_batches(chrome);
-	if (error)
-		return error;
-	error = sonde_export_tracks(&chrome->tracks, SONDE_TRACKS_OF(SONDE_TRACK_STATES));
-	error = error ? error : sonde_chrome_devices(chrome);
-	error = error ? error : sonde_export_tracks(&chrome->tracks, SONDE_TRACKS_OF(SONDE_TRACK_PATH));
-	if (error)
-		return error;
+	int rc = sonde_chrome_waits_begin(chrome);
+	if (!rc)
+		rc = put_batches(chrome);
+	if (rc)
+		return rc;
+	rc = sonde_export_tracks(&chrome->tracks, SONDE_TRACKS_OF(SONDE_TRACK_STATES));
+	rc = rc ? rc : sonde_chrome_devices(chrome);
+	rc = rc ? rc : sonde_export_tracks(&chrome->tracks, SONDE_TRACKS_OF(SONDE_TRACK_PATH));
+	if (rc)
+		return rc;
 	sonde_chrome_spans(chrome);
-	error = sonde_export_tracks(&chrome->tracks, SONDE_TRACKS_ALL & ~EARLIER);
-	error = error ? error : sonde_chrome_samples(chrome);
-	if (error)
-		return error;
+	rc = sonde_export_tracks(&chrome->tracks, SONDE_TRACKS_ALL & ~EARLIER);
+	rc = rc ? rc : sonde_chrome_samples(chrome);
+	if (rc)
+		return rc;
 	sonde_json_end(json);
 	put_tail(chrome);
 	sonde_json_end(json);
@@ -161,13 +161,13 @@ static int export(struct sonde_session *session, const struct sonde_format_optio
 	chrome.tracks = (struct sonde_export_tracks){
 	    .session = session, .options = options, .put = sonde_chrome_track, .context = &chrome, .has_waits = 1};
 	sonde_json_init(&chrome.json, out, 0);
-	int error = sonde_marks_read(&chrome.marks, session);
-	if (error)
-		return error;
+	int rc = sonde_marks_read(&chrome.marks, session);
+	if (rc)
+		return rc;
 	chrome.nest_count = sonde_session_thread_count(session) + 1;
 	chrome.nests = calloc(chrome.nest_count, sizeof *chrome.nests);
-	error = chrome.nests ? put_document(&chrome)
-			     : sonde_error(ENOMEM, "out of memory for %zu threads", chrome.nest_count);
+	rc = chrome.nests ? put_document(&chrome)
+			  : sonde_error(ENOMEM, "out of memory for %zu threads", chrome.nest_count);
 	for (size_t i = 0; chrome.nests && i < chrome.nest_count; i++)
 		sonde_nest_fini(&chrome.nests[i]);
 	free(chrome.nests);
@@ -176,7 +176,7 @@ static int export(struct sonde_session *session, const struct sonde_format_optio
 	sonde_export_tracks_fini(&chrome.tracks);
 	sonde_chrome_waits_fini(&chrome);
 	sonde_marks_fini(&chrome.marks);
-	return error;
+	return rc;
 }
 
 const struct sonde_format sonde_format_chrome = {

@@ -104,9 +104,9 @@ static void put_track(struct sonde_chrome *chrome, const struct sonde_device_sli
 int sonde_chrome_devices(struct sonde_chrome *chrome)
 {
 	struct sonde_device_slices slices;
-	int error = sonde_device_slices_read(&slices, chrome->session, chrome->options);
+	int rc = sonde_device_slices_read(&slices, chrome->session, chrome->options);
 	uint32_t calls = CALLS_LEAST - 1, queues = 0;
-	for (size_t i = 0; !error && i < slices.count; i++) {
+	for (size_t i = 0; !rc && i < slices.count; i++) {
 		uint32_t *track = slices.all[i].queue ? &queues : &calls;
 		*track += (uint32_t)sonde_device_slice_begins(&slices, i);
 		const struct sonde_chrome_moment at = moment_of(chrome, &slices.all[i], *track);
@@ -114,10 +114,10 @@ int sonde_chrome_devices(struct sonde_chrome *chrome)
 			put_track(chrome, &slices.all[i], &at);
 		put_slice(chrome, &slices, &slices.all[i], &at);
 	}
-	if (!error) {
+	if (!rc) {
 		chrome->device_slices = slices.count;
 		chrome->device_slices_left_out = slices.left_out;
 	}
 	sonde_device_slices_fini(&slices);
-	return error;
+	return rc;
 }

@@ -143,7 +143,7 @@ static int put_chunk(struct samples *samples, const struct sonde_batch *batch, c
 {
 	struct sonde_json *json = &samples->chrome->json;
 	uint32_t thread = batch->samples.thread[order[0]];
-	int error = 0;
+	int rc = 0;
 	if (!samples->last_ns[thread])
 		put_profile(samples, thread, batch->samples.time_ns[order[0]]);
 	begin_event(samples, "ProfileChunk", thread, batch->samples.time_ns[order[0]]);
@@ -151,12 +151,12 @@ static int put_chunk(struct samples *samples, const struct sonde_batch *batch, c
 	sonde_json_object(json);
 	sonde_json_key(json, "nodes");
 	sonde_json_array(json);
-	for (size_t i = 0; i < count && !error; i++) {
+	for (size_t i = 0; i < count && !rc; i++) {
 		uint32_t kernel = (uint32_t)sonde_export_stacks_in_kernel(samples->chrome->session, batch, order[i]);
-		samples->ids[i] = stack_id(samples, thread, batch->samples.stack[order[i]], kernel, &error);
+		samples->ids[i] = stack_id(samples, thread, batch->samples.stack[order[i]], kernel, &rc);
 	}
-	if (error)
-		return error;
+	if (rc)
+		return rc;
 	sonde_json_end(json);
 	sonde_json_key(json, "samples");
 	sonde_json_array(json);
@@ -207,15 +207,15 @@ static int put_batch(struct samples *samples, const struct sonde_batch *batch)
 					  batch->samples.thread[i]))
 			samples->order[count++] = (uint32_t)i;
 	qsort_r(samples->order, count, sizeof *samples->order, by_thread, (void *)(uintptr_t)batch);
-	int error = 0;
-	for (size_t from = 0, to; from < count && !error; from = to) {
+	int rc = 0;
+	for (size_t from = 0, to; from < count && !rc; from = to) {
 		uint32_t thread = batch->samples.thread[samples->order[from]];
 		for (to = from; to < count && batch->samples.thread[samples->order[to]] == thread;)
 			to++;
 		if (thread < samples->thread_count)
-			error = put_chunk(samples, batch, samples->order + from, to - from);
+			rc = put_chunk(samples, batch, samples->order + from, to - from);
 	}
-	return error;
+	return rc;
 }
 
 int sonde_chrome_samples(struct sonde_chrome *chrome)

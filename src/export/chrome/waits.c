@@ -160,9 +160,9 @@ static void share(struct sonde_chrome *chrome, const struct call *call, const st
 static int count(struct sonde_chrome_calls *calls, const struct sonde_batch *batch)
 {
 	struct call call;
-	int error = 0;
-	for (size_t i = 0; i < batch->count && !error; i++) {
-		error = sonde_chrome_holds_add(&calls->holds, batch, i);
+	int rc = 0;
+	for (size_t i = 0; i < batch->count && !rc; i++) {
+		rc = sonde_chrome_holds_add(&calls->holds, batch, i);
 		if (!take(calls, batch, i, &call))
 			continue;
 		struct shared *shared = &calls->shared[call.thread];
@@ -172,7 +172,7 @@ static int count(struct sonde_chrome_calls *calls, const struct sonde_batch *bat
 		if (call.to_ns > shared->to_ns)
 			shared->to_ns = call.to_ns;
 	}
-	return error;
+	return rc;
 }
 
 int sonde_chrome_waits_begin(struct sonde_chrome *chrome)

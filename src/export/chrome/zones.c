@@ -96,8 +96,8 @@ static int put_zone(struct sonde_chrome *chrome, struct zone *zone, uint32_t dep
 
 int sonde_chrome_zones(struct sonde_chrome *chrome, const struct sonde_batch *batch)
 {
-	int error = 0;
-	for (size_t i = 0; i < batch->count && !error; i++) {
+	int rc = 0;
+	for (size_t i = 0; i < batch->count && !rc; i++) {
 		struct zone zone;
 		zone.thread = batch->thread;
 		zone.site = batch->zones.site[i];
@@ -106,7 +106,7 @@ int sonde_chrome_zones(struct sonde_chrome *chrome, const struct sonde_batch *ba
 		zone.self_ns = batch->zones.self_ns[i];
 		zone.unfinished = batch->zones.flags[i] & SONDE_ZONE_UNFINISHED;
 		zone.name[0] = 0;
-		error = put_zone(chrome, &zone, batch->zones.depth[i]);
+		rc = put_zone(chrome, &zone, batch->zones.depth[i]);
 	}
-	return error;
+	return rc;
 }

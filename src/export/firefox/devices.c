@@ -61,9 +61,9 @@ static void put_slice(struct sonde_firefox *firefox, const struct sonde_device_s
 int sonde_firefox_devices(struct sonde_firefox *firefox)
 {
 	struct sonde_device_slices slices;
-	int error = sonde_device_slices_read(&slices, firefox->session, firefox->options);
-	if (error)
-		return error;
+	int rc = sonde_device_slices_read(&slices, firefox->session, firefox->options);
+	if (rc)
+		return rc;
 	for (size_t i = 0; i < slices.count && !firefox->error; i++)
 		if (slices.all[i].queue || sonde_firefox_has(firefox, slices.all[i].thread))
 			put_slice(firefox, &slices.all[i]);

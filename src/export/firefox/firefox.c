@@ -226,15 +226,14 @@ static int gather(struct sonde_firefox *firefox)
 		     {sonde_firefox_points, 0}};
 	struct sonde_spool *const spools[] = {&firefox->samples, &firefox->markers, &firefox->points};
 	uint32_t threads = sonde_firefox_groups(firefox), counters = (uint32_t)sonde_firefox_counters_max(firefox) + 1;
-	int error = sonde_marks_read(&firefox->marks, firefox->session);
-	for (size_t i = 0; i < sizeof spools / sizeof *spools && !error; i++)
-		error = sonde_spool_init(spools[i], spools[i] == &firefox->points ? counters : threads);
-	for (size_t i = 0; i < sizeof parts / sizeof *parts && !error; i++)
-		error =
-		    parts[i].gather ? parts[i].gather(firefox) : sonde_export_tracks(&firefox->tracks, parts[i].kinds);
-	for (size_t i = 0; i < sizeof spools / sizeof *spools && !error; i++)
-		error = sonde_spool_gather(spools[i]);
-	return error;
+	int rc = sonde_marks_read(&firefox->marks, firefox->session);
+	for (size_t i = 0; i < sizeof spools / sizeof *spools && !rc; i++)
+		rc = sonde_spool_init(spools[i], spools[i] == &firefox->points ? counters : threads);
+	for (size_t i = 0; i < sizeof parts / sizeof *parts && !rc; i++)
+		rc = parts[i].gather ? parts[i].gather(firefox) : sonde_export_tracks(&firefox->tracks, parts[i].kinds);
+	for (size_t i = 0; i < sizeof spools / sizeof *spools && !rc; i++)
+		rc = sonde_spool_gather(spools[i]);
+	return rc;
 }
 
 static int export(struct sonde_session *session, const struct sonde_format_options *options, FILE *out)
@@ -243,9 +242,9 @@ static int export(struct sonde_session *session, const struct sonde_format_optio
 	firefox.tracks = (struct sonde_export_tracks){
 	    .session = session, .options = options, .put = sonde_firefox_track, .context = &firefox};
 	sonde_json_init(&firefox.json, out, 0);
-	int error = gather(&firefox);
-	if (!error)
-		error = put_document(&firefox);
+	int rc = gather(&firefox);
+	if (!rc)
+		rc = put_document(&firefox);
 	sonde_spool_fini(&firefox.samples);
 	sonde_spool_fini(&firefox.markers);
 	sonde_spool_fini(&firefox.points);
@@ -254,7 +253,7 @@ static int export(struct sonde_session *session, const struct sonde_format_optio
 	sonde_intern_fini(&firefox.names);
 	sonde_intern_fini(&firefox.counter_names);
 	free(firefox.counters);
-	return error;
+	return rc;
 }
 
 const struct sonde_format sonde_format_firefox = {

@@ -202,17 +202,17 @@ static void put_call(struct sonde_firefox *firefox, const struct sonde_call *cal
 int sonde_firefox_calls(struct sonde_firefox *firefox)
 {
 	struct sonde_calls calls;
-	int error = sonde_calls_read(&calls, firefox->session, firefox->options);
-	for (size_t i = 0; i < calls.count && !error; i++) {
+	int rc = sonde_calls_read(&calls, firefox->session, firefox->options);
+	for (size_t i = 0; i < calls.count && !rc; i++) {
 		if (sonde_firefox_has(firefox, calls.rows[i].thread))
 			put_call(firefox, &calls.rows[i]);
-		error = firefox->error;
+		rc = firefox->error;
 	}
 	firefox->calls_left = calls.left;
 	firefox->calls_left_ns = calls.left_ns;
 	firefox->calls_least_ns = calls.least_ns;
 	sonde_calls_fini(&calls);
-	return error;
+	return rc;
 }
 
 /* --- the schema --------------------------------------------------------------------------------------------------- */

@@ -112,17 +112,17 @@ static int put_data(const char *text, size_t text_b, FILE *out)
 		return 0;
 	}
 	FILE *stream = open_memstream(&packed, &packed_b);
-	int error = stream ? sonde_gzip_open(&gzip, stream) : sonde_error(ENOMEM, "out of memory for a report");
-	if (!error) {
-		error = sonde_gzip_write(gzip, text, text_b);
+	int rc = stream ? sonde_gzip_open(&gzip, stream) : sonde_error(ENOMEM, "out of memory for a report");
+	if (!rc) {
+		rc = sonde_gzip_write(gzip, text, text_b);
 		int closing = sonde_gzip_close(gzip);
-		error = error ? error : closing;
+		rc = rc ? rc : closing;
 	}
-	if (stream && fclose(stream) && !error)
-		error = sonde_error(ENOMEM, "out of memory for a report");
-	error = error ? error : put_packed("sonde-data-gzip", packed, packed_b, out);
+	if (stream && fclose(stream) && !rc)
+		rc = sonde_error(ENOMEM, "out of memory for a report");
+	rc = rc ? rc : put_packed("sonde-data-gzip", packed, packed_b, out);
 	free(packed);
-	return error;
+	return rc;
 }
 
 /* The recording and the report; the caller frees `out`. */
@@ -136,9 +136,9 @@ static int make_data(const struct sonde_report *report, const struct sonde_forma
 	fputs("{\"recording\": ", stream);
 	put_recording(report, options->session, has_lanes, stream);
 	fputs(", \"report\": ", stream);
-	int error = sonde_format_find("json")->render(report, options, stream);
+	int rc = sonde_format_find("json")->render(report, options, stream);
 	fputs("}", stream);
-	return fclose(stream) && !error ? sonde_error(ENOMEM, "out of memory for a report") : error;
+	return fclose(stream) && !rc ? sonde_error(ENOMEM, "out of memory for a report") : rc;
 }
 
 /* Writes the report, then the timeline in the remaining space. */
@@ -149,18 +149,18 @@ static int put_inside(const struct sonde_report *report, const struct sonde_form
 	struct sonde_buf lanes;
 	char *text = NULL;
 	size_t text_b = 0;
-	int error = make_data(report, options, &text, &text_b);
+	int rc = make_data(report, options, &text, &text_b);
 	used_b += text_b <= PLAIN_MAX_B ? text_b : text_b / 8; /* approximate size of compressed JSON */
-	error = error ? error : put_data(text, text_b, out);
+	rc = rc ? rc : put_data(text, text_b, out);
 	free(text);
-	if (error || !options->session)
-		return error;
+	if (rc || !options->session)
+		return rc;
 	sonde_buf_init(&lanes, LANES_MAX_B);
-	error = sonde_html_lanes(options->session, most_b > used_b ? most_b - used_b : 0, &lanes);
-	if (!error)
+	rc = sonde_html_lanes(options->session, most_b > used_b ? most_b - used_b : 0, &lanes);
+	if (!rc)
 		put_packed("sonde-lanes", lanes.data, lanes.len_b, out);
 	sonde_buf_fini(&lanes);
-	return error;
+	return rc;
 }
 
 /* --- the file ----------------------------------------------------------------------------------------------------- */
@@ -180,12 +180,12 @@ static int render(const struct sonde_report *report, const struct sonde_format_o
 	fputs("</style>", out);
 	at_style += strlen(STYLE);
 	fwrite(at_style, 1, (size_t)(at_program - at_style), out);
-	int error = put_inside(report, options, page->size_b + program->size_b + style->size_b, out);
+	int rc = put_inside(report, options, page->size_b + program->size_b + style->size_b, out);
 	fputs("<script>", out);
 	fwrite(program->data, 1, program->size_b, out);
 	fputs("</script>", out);
 	fputs(at_program + strlen(PROGRAM), out);
-	return error;
+	return rc;
 }
 
 const struct sonde_format sonde_format_html = {

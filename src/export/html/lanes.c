@@ -85,19 +85,19 @@ static int add(struct sonde_tile_rows *rows, const struct sonde_tile_row *row)
 static int every(struct lanes *lanes, const struct sonde_tile_lane *lane)
 {
 	struct sonde_tile_rows all = {0}, part = {0};
-	int error = 0;
-	for (uint64_t from_ns = lanes->start_ns; from_ns < lanes->end_ns && !error; from_ns += WINDOW_MAX_NS) {
+	int rc = 0;
+	for (uint64_t from_ns = lanes->start_ns; from_ns < lanes->end_ns && !rc; from_ns += WINDOW_MAX_NS) {
 		uint64_t left_ns = lanes->end_ns - from_ns, long_ns = left_ns < WINDOW_MAX_NS ? left_ns : WINDOW_MAX_NS;
 		const struct sonde_tile_view view = {from_ns, from_ns + long_ns, (uint32_t)(2 * long_ns)};
-		error = sonde_tiles_bins(lanes->tiles, lane->id, &view, &part);
-		for (size_t i = 0; i < part.count && !error; i++)
+		rc = sonde_tiles_bins(lanes->tiles, lane->id, &view, &part);
+		for (size_t i = 0; i < part.count && !rc; i++)
 			if (from_ns == lanes->start_ns || part.all[i].from_ns > from_ns)
-				error = add(&all, &part.all[i]);
+				rc = add(&all, &part.all[i]);
 	}
 	sonde_tile_rows_fini(&part);
 	sonde_tile_rows_fini(lanes->rows);
 	*lanes->rows = all;
-	return error;
+	return rc;
 }
 
 static int read_rows(struct lanes *lanes, const struct sonde_tile_lane *lane)
@@ -212,15 +212,15 @@ static int put_lane(struct lanes *lanes, const struct sonde_tile_lane *lane, con
 	    [SONDE_TILE_CURVE] = {gap, length, least, most},
 	    [SONDE_TILE_MOMENTS] = {gap, name, more},
 	};
-	int error = 0;
+	int rc = 0;
 	sonde_buf_clear(&lanes->block);
 	if (rows->count > UINT32_MAX)
 		return sonde_error(EFBIG, "a track of %zu slices is too long for one file", rows->count);
-	for (size_t i = 0; !error && columns[lane->form][i]; i++)
-		error = put_column(lanes, rows, columns[lane->form][i]);
+	for (size_t i = 0; !rc && columns[lane->form][i]; i++)
+		rc = put_column(lanes, rows, columns[lane->form][i]);
 	const uint32_t head[2] = {(uint32_t)lanes->block.len_b, (uint32_t)rows->count};
-	error = error ? error : sonde_gzip_write(lanes->gzip, head, sizeof head);
-	return error ? error : sonde_gzip_write(lanes->gzip, lanes->block.data, lanes->block.len_b);
+	rc = rc ? rc : sonde_gzip_write(lanes->gzip, head, sizeof head);
+	return rc ? rc : sonde_gzip_write(lanes->gzip, lanes->block.data, lanes->block.len_b);
 }
 
 /* --- descriptions of tracks --------------------------------------------------------------------------------------- */
@@ -295,7 +295,7 @@ static int put_head(struct lanes *lanes)
 	struct sonde_tile_arrow *arrows = malloc(ARROWS_MOST * sizeof *arrows);
 	struct sonde_tile_step *steps = malloc(STEPS_MOST * sizeof *steps);
 	FILE *stream = arrows && steps ? open_memstream(&text, &text_b) : NULL;
-	int error = stream ? 0 : sonde_error(ENOMEM, "out of memory for the timeline's names");
+	int rc = stream ? 0 : sonde_error(ENOMEM, "out of memory for the timeline's names");
 	if (stream) {
 		sonde_json_init(&json, stream, 0);
 		sonde_json_object(&json);
@@ -306,42 +306,42 @@ static int put_head(struct lanes *lanes)
 		put_arrows(&json, lanes, arrows);
 		put_path(&json, lanes, steps);
 		sonde_json_end(&json);
-		error = fclose(stream) ? sonde_error(ENOMEM, "out of memory for the timeline's names") : 0;
+		rc = fclose(stream) ? sonde_error(ENOMEM, "out of memory for the timeline's names") : 0;
 	}
 	const uint32_t size_b = (uint32_t)text_b;
-	error = error || text_b <= UINT32_MAX ? error : sonde_error(EFBIG, "the timeline has too many names");
-	error = error ? error : sonde_gzip_write(lanes->gzip, "SLF1", 4);
-	error = error ? error : sonde_gzip_write(lanes->gzip, &size_b, sizeof size_b);
-	error = error ? error : sonde_gzip_write(lanes->gzip, text, text_b);
+	rc = rc || text_b <= UINT32_MAX ? rc : sonde_error(EFBIG, "the timeline has too many names");
+	rc = rc ? rc : sonde_gzip_write(lanes->gzip, "SLF1", 4);
+	rc = rc ? rc : sonde_gzip_write(lanes->gzip, &size_b, sizeof size_b);
+	rc = rc ? rc : sonde_gzip_write(lanes->gzip, text, text_b);
 	free(text);
 	free(arrows);
 	free(steps);
-	return error;
+	return rc;
 }
 
 /* --- all of it ---------------------------------------------------------------------------------------------------- */
 
 static int put_group(struct lanes *lanes, size_t first, size_t count)
 {
-	int error = count > 1 ? read_group(lanes, first, count) : 0;
-	for (size_t i = 0; i < count && !error; i++) {
+	int rc = count > 1 ? read_group(lanes, first, count) : 0;
+	for (size_t i = 0; i < count && !rc; i++) {
 		const struct sonde_tile_lane *lane = sonde_tiles_lane(lanes->tiles, first + i);
-		error = count > 1 ? 0 : read_rows(lanes, lane);
-		error = error ? error : put_lane(lanes, lane, &lanes->rows[i]);
+		rc = count > 1 ? 0 : read_rows(lanes, lane);
+		rc = rc ? rc : put_lane(lanes, lane, &lanes->rows[i]);
 	}
-	return error;
+	return rc;
 }
 
 /* Stops once it certainly exceeds most_b as base64. */
 static int write_lanes(struct lanes *lanes, FILE *stream, uint64_t most_b)
 {
 	size_t step, all = sonde_tiles_lane_count(lanes->tiles);
-	int error = put_head(lanes);
-	for (size_t i = 0; i < all && !error && sonde_base64_size((size_t)ftello(stream)) <= most_b; i += step) {
+	int rc = put_head(lanes);
+	for (size_t i = 0; i < all && !rc && sonde_base64_size((size_t)ftello(stream)) <= most_b; i += step) {
 		step = lanes->thinned_ns ? group_at(lanes, i) : 1;
-		error = put_group(lanes, i, step);
+		rc = put_group(lanes, i, step);
 	}
-	return error;
+	return rc;
 }
 
 static int write_if_fits(struct lanes *lanes, uint64_t most_b, struct sonde_buf *out, int *fits)
@@ -351,19 +351,19 @@ static int write_if_fits(struct lanes *lanes, uint64_t most_b, struct sonde_buf 
 	FILE *stream = open_memstream(&data, &data_b);
 	if (!stream)
 		return sonde_error(ENOMEM, "out of memory for the timeline");
-	int error = sonde_gzip_open(&lanes->gzip, stream);
-	if (!error) {
-		error = write_lanes(lanes, stream, most_b);
+	int rc = sonde_gzip_open(&lanes->gzip, stream);
+	if (!rc) {
+		rc = write_lanes(lanes, stream, most_b);
 		int closing = sonde_gzip_close(lanes->gzip);
-		error = error ? error : closing;
+		rc = rc ? rc : closing;
 	}
-	if (fclose(stream) && !error)
-		error = sonde_error(ENOMEM, "out of memory for the timeline");
+	if (fclose(stream) && !rc)
+		rc = sonde_error(ENOMEM, "out of memory for the timeline");
 	sonde_buf_clear(out);
-	*fits = !error && sonde_base64_size(data_b) <= most_b;
-	error = error || !*fits ? error : sonde_buf_append(out, data, data_b);
+	*fits = !rc && sonde_base64_size(data_b) <= most_b;
+	rc = rc || !*fits ? rc : sonde_buf_append(out, data, data_b);
 	free(data);
-	return error;
+	return rc;
 }
 
 /* The number of rows at a thinning. */
@@ -396,24 +396,24 @@ static int count_group(struct lanes *lanes, struct guess *guesses, size_t guess_
 			    .count = &guesses[i].rows,
 			    .most = lanes->most_b / LIKELY_ROW_B,
 			    .every = zones / SAMPLE < EVERY_MAX ? (uint32_t)(zones / SAMPLE) : EVERY_MAX};
-	int error = ask > asks ? sonde_tiles_bins_each(lanes->tiles, asks, (size_t)(ask - asks)) : 0;
+	int rc = ask > asks ? sonde_tiles_bins_each(lanes->tiles, asks, (size_t)(ask - asks)) : 0;
 	free(asks);
-	return error;
+	return rc;
 }
 
 /* Writes the rows of a window of the time and discards them. */
 static int put_window(struct lanes *lanes, const struct sonde_tile_view *view, uint64_t *rows)
 {
-	int error = 0;
-	for (size_t i = 0; i < sonde_tiles_lane_count(lanes->tiles) && !error; i++) {
+	int rc = 0;
+	for (size_t i = 0; i < sonde_tiles_lane_count(lanes->tiles) && !rc; i++) {
 		const struct sonde_tile_lane *lane = sonde_tiles_lane(lanes->tiles, i);
 		if (lane->form == SONDE_TILE_CURVE)
 			continue;
-		error = sonde_tiles_bins(lanes->tiles, lane->id, view, lanes->rows);
-		error = error ? error : put_lane(lanes, lane, lanes->rows);
+		rc = sonde_tiles_bins(lanes->tiles, lane->id, view, lanes->rows);
+		rc = rc ? rc : put_lane(lanes, lane, lanes->rows);
 		*rows += lanes->rows->count;
 	}
-	return error;
+	return rc;
 }
 
 /* Estimates the bytes per row at a thinning, as base64; 0: too few rows for an estimate. */
@@ -423,21 +423,21 @@ static int measure_row(struct lanes *lanes, uint64_t thinned_ns, double *row_b)
 	char *data = NULL;
 	size_t data_b = 0;
 	FILE *stream = open_memstream(&data, &data_b);
-	int error = stream ? sonde_gzip_open(&lanes->gzip, stream) : sonde_error(ENOMEM, "out of memory for lanes");
-	int is_open = !error;
-	for (size_t i = 0; i < WINDOWS && !error && length_ns / thinned_ns; i++) {
+	int rc = stream ? sonde_gzip_open(&lanes->gzip, stream) : sonde_error(ENOMEM, "out of memory for lanes");
+	int is_open = !rc;
+	for (size_t i = 0; i < WINDOWS && !rc && length_ns / thinned_ns; i++) {
 		uint64_t from_ns = lanes->start_ns + (2 * i + 1) * (WINDOW_SHARE / WINDOWS / 2) * length_ns;
 		uint64_t width = length_ns / thinned_ns;
 		const struct sonde_tile_view view = {from_ns, from_ns + length_ns,
 						     width > UINT32_MAX ? UINT32_MAX : (uint32_t)width};
-		error = put_window(lanes, &view, &rows);
+		rc = put_window(lanes, &view, &rows);
 	}
 	int closing = is_open ? sonde_gzip_close(lanes->gzip) : 0;
 	if (stream)
 		fclose(stream);
 	*row_b = rows < ROWS_LEAST ? 0 : (double)sonde_base64_size(data_b) / (double)rows;
 	free(data);
-	return error ? error : closing;
+	return rc ? rc : closing;
 }
 
 /* Chooses the finest thinning that is likely to fit: each one is half of the previous one. All are counted in one
@@ -447,25 +447,25 @@ static int choose(struct lanes *lanes, uint64_t coarsest_ns)
 	struct guess guesses[GUESSES_MAX];
 	uint64_t most = lanes->most_b / LIKELY_ROW_B;
 	size_t count = 0, step;
-	int error = 0;
+	int rc = 0;
 	for (uint64_t ns = coarsest_ns; ns && count < GUESSES_MAX; ns /= 2)
 		guesses[count++] = (struct guess){ns, 0};
-	for (size_t i = 0; i < sonde_tiles_lane_count(lanes->tiles) && count > 1 && !error; i += step) {
+	for (size_t i = 0; i < sonde_tiles_lane_count(lanes->tiles) && count > 1 && !rc; i += step) {
 		step = group_at(lanes, i);
-		error = count_group(lanes, guesses, count, i, step);
+		rc = count_group(lanes, guesses, count, i, step);
 		for (size_t fine = 1; fine < count; fine++)
 			if (guesses[fine].rows > most)
 				count = fine;
 	}
-	while (count > 1 && !error) {
+	while (count > 1 && !rc) {
 		double row_b = 0;
-		error = measure_row(lanes, guesses[count - 1].thinned_ns, &row_b);
+		rc = measure_row(lanes, guesses[count - 1].thinned_ns, &row_b);
 		if (row_b * (double)guesses[count - 1].rows <= SURELY * (double)lanes->most_b)
 			break;
 		count--;
 	}
 	lanes->thinned_ns = guesses[count - 1].thinned_ns;
-	return error;
+	return rc;
 }
 
 /* True if everything might fit without thinning. */
@@ -483,13 +483,13 @@ static int may_fit(const struct lanes *lanes)
 static int fit(struct lanes *lanes, uint64_t most_b, struct sonde_buf *out)
 {
 	uint64_t duration_ns = lanes->end_ns - lanes->start_ns, coarsest_ns = duration_ns / COARSEST + 1;
-	int fits = 0, error = may_fit(lanes) ? write_if_fits(lanes, most_b, out, &fits) : 0;
-	if (error || fits)
-		return error;
-	error = choose(lanes, coarsest_ns);
-	for (; lanes->thinned_ns <= coarsest_ns && !error && !fits; lanes->thinned_ns *= 2)
-		error = write_if_fits(lanes, most_b, out, &fits);
-	return error;
+	int fits = 0, rc = may_fit(lanes) ? write_if_fits(lanes, most_b, out, &fits) : 0;
+	if (rc || fits)
+		return rc;
+	rc = choose(lanes, coarsest_ns);
+	for (; lanes->thinned_ns <= coarsest_ns && !rc && !fits; lanes->thinned_ns *= 2)
+		rc = write_if_fits(lanes, most_b, out, &fits);
+	return rc;
 }
 
 int sonde_html_lanes(struct sonde_session *session, uint64_t most_b, struct sonde_buf *out)
@@ -499,12 +499,12 @@ int sonde_html_lanes(struct sonde_session *session, uint64_t most_b, struct sond
 	if (lanes.end_ns <= lanes.start_ns)
 		return 0;
 	sonde_buf_init(&lanes.block, LANE_MAX_B);
-	int error = sonde_tiles_open(&lanes.tiles, session);
-	if (!error && sonde_tiles_lane_count(lanes.tiles))
-		error = fit(&lanes, most_b, out);
+	int rc = sonde_tiles_open(&lanes.tiles, session);
+	if (!rc && sonde_tiles_lane_count(lanes.tiles))
+		rc = fit(&lanes, most_b, out);
 	for (size_t i = 0; i < GROUP_MAX; i++)
 		sonde_tile_rows_fini(&lanes.rows[i]);
 	sonde_buf_fini(&lanes.block);
 	sonde_tiles_close(lanes.tiles);
-	return error;
+	return rc;
 }

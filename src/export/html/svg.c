@@ -180,9 +180,9 @@ static void add_module(struct picture *picture, const struct sonde_tree_node *no
 static int visit(void *context, const struct sonde_preorder *at)
 {
 	struct picture *picture = context;
-	int error = ensure_level(picture, at->depth);
-	if (error)
-		return error;
+	int rc = ensure_level(picture, at->depth);
+	if (rc)
+		return rc;
 	struct level *level = &picture->levels[at->depth];
 	if (at->depth == 0)
 		*level = (struct level){.next = 0, .end = at->node->total};
@@ -329,9 +329,9 @@ static void put_foot(struct picture *picture, int height)
 
 static int draw(struct picture *picture, const struct sonde_report *report, FILE *out)
 {
-	int error = sonde_preorder_walk(picture->tree->root, visit, picture);
-	if (error)
-		return error;
+	int rc = sonde_preorder_walk(picture->tree->root, visit, picture);
+	if (rc)
+		return rc;
 	choose_hues(picture);
 	int height = TOP + ((int)picture->deepest + 1) * ROW + BOTTOM;
 	picture->out = out;
@@ -340,10 +340,10 @@ static int draw(struct picture *picture, const struct sonde_report *report, FILE
 	put_key(picture);
 	put_bar(picture);
 	fputs("<g role=\"tree\">\n", out);
-	error = sonde_preorder_walk(picture->tree->root, visit, picture);
+	rc = sonde_preorder_walk(picture->tree->root, visit, picture);
 	fputs("</g>\n", out);
 	put_foot(picture, height);
-	return error;
+	return rc;
 }
 
 static int render(const struct sonde_report *report, const struct sonde_format_options *options, FILE *out)
@@ -361,11 +361,11 @@ static int render(const struct sonde_report *report, const struct sonde_format_o
 		return sonde_error(ENOMEM, "out of memory for a flame graph");
 	picture->tree = &section->tree;
 	sonde_buf_init(&picture->scratch, TEXT_MAX_B);
-	int error = draw(picture, report, out);
+	int rc = draw(picture, report, out);
 	sonde_buf_fini(&picture->scratch);
 	free(picture->levels);
 	free(picture);
-	return error;
+	return rc;
 }
 
 const struct sonde_format sonde_format_svg = {

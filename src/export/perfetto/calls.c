@@ -140,15 +140,15 @@ int sonde_perfetto_calls(struct sonde_perfetto *perfetto)
 {
 	struct sonde_calls calls;
 	struct lanes lanes = {.perfetto = perfetto};
-	int error = sonde_calls_read(&calls, perfetto->session, perfetto->options);
-	for (size_t i = 0; i < calls.count && !error; i++) {
+	int rc = sonde_calls_read(&calls, perfetto->session, perfetto->options);
+	for (size_t i = 0; i < calls.count && !rc; i++) {
 		put_call(&lanes, &calls.rows[i]);
-		error = perfetto->error;
+		rc = perfetto->error;
 	}
 	end_thread(&lanes);
 	perfetto->calls_left = calls.left;
 	perfetto->calls_left_ns = calls.left_ns;
 	perfetto->calls_least_ns = calls.least_ns;
 	sonde_calls_fini(&calls);
-	return error;
+	return rc;
 }

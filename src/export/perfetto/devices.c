@@ -55,9 +55,9 @@ static void put_slice(struct sonde_perfetto *perfetto, const struct sonde_device
 int sonde_perfetto_devices(struct sonde_perfetto *perfetto)
 {
 	struct sonde_device_slices slices;
-	int error = sonde_device_slices_read(&slices, perfetto->session, perfetto->options);
-	if (error)
-		return error;
+	int rc = sonde_device_slices_read(&slices, perfetto->session, perfetto->options);
+	if (rc)
+		return rc;
 	uint64_t track = 0, flows = perfetto->flow_count;
 	perfetto->flow_count += slices.arrow_count;
 	for (size_t i = 0; i < slices.count && !perfetto->error; i++) {

@@ -140,10 +140,9 @@ static int put_all(struct sonde_perfetto *perfetto)
 	put_head(perfetto);
 	put_names(perfetto);
 	for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
-		int error =
-		    parts[i].put ? parts[i].put(perfetto) : sonde_export_tracks(&perfetto->stream, parts[i].kinds);
-		if (error)
-			return error;
+		int rc = parts[i].put ? parts[i].put(perfetto) : sonde_export_tracks(&perfetto->stream, parts[i].kinds);
+		if (rc)
+			return rc;
 	}
 	put_about(perfetto);
 	return perfetto->error;
@@ -156,17 +155,17 @@ static int export(struct sonde_session *session, const struct sonde_format_optio
 					     &perfetto.table,  &perfetto.entry, &perfetto.head,  &perfetto.scratch};
 	perfetto.stream = (struct sonde_export_tracks){
 	    .session = session, .options = options, .put = sonde_perfetto_put_track, .context = &perfetto};
-	int error = sonde_marks_read(&perfetto.marks, session);
-	if (error)
-		return error;
+	int rc = sonde_marks_read(&perfetto.marks, session);
+	if (rc)
+		return rc;
 	for (size_t i = 0; i < sizeof buffers / sizeof *buffers; i++)
 		sonde_buf_init(buffers[i], MESSAGE_MAX_B);
 	perfetto.thread_count = sonde_session_thread_count(session) + 1;
 	perfetto.threads = calloc(perfetto.thread_count, sizeof *perfetto.threads);
 	perfetto.places = calloc(sonde_session_site_count(session) + 1, 1);
-	error = perfetto.threads && perfetto.places
-		    ? put_all(&perfetto)
-		    : sonde_error(ENOMEM, "out of memory for %zu threads", perfetto.thread_count);
+	rc = perfetto.threads && perfetto.places
+		 ? put_all(&perfetto)
+		 : sonde_error(ENOMEM, "out of memory for %zu threads", perfetto.thread_count);
 	if (perfetto.threads)
 		sonde_perfetto_zones_fini(&perfetto);
 	for (size_t i = 0; i < sizeof buffers / sizeof *buffers; i++)
@@ -178,7 +177,7 @@ static int export(struct sonde_session *session, const struct sonde_format_optio
 	sonde_map_fini(&perfetto.tracks);
 	sonde_export_tracks_fini(&perfetto.stream);
 	sonde_marks_fini(&perfetto.marks);
-	return error;
+	return rc;
 }
 
 const struct sonde_format sonde_format_perfetto = {

@@ -95,20 +95,20 @@ static uint32_t stack_number(struct samples *samples, uint32_t node, uint32_t le
 	uint32_t number = sonde_map_find(&samples->stacks, hash, NULL, NULL);
 	if (number)
 		return number;
-	int error = sonde_stack_expand(&samples->lines, perfetto->session, node, leaf);
+	int rc = sonde_stack_expand(&samples->lines, perfetto->session, node, leaf);
 	number = ++samples->stack_count;
 	struct sonde_buf entry;
 	sonde_buf_init(&entry, perfetto->entry.max_b);
 	sonde_proto_uint(&entry, ENTRY_ID, number);
-	for (size_t i = samples->lines.count; i > 0 && !error; i--)
+	for (size_t i = samples->lines.count; i > 0 && !rc; i--)
 		sonde_proto_uint(&entry, STACK_FRAMES, frame_number(samples, &samples->lines.at[i - 1]));
 	sonde_buf_append(&perfetto->entry, entry.data, entry.len_b);
-	error = error ? error : sonde_buf_error(&entry);
+	rc = rc ? rc : sonde_buf_error(&entry);
 	sonde_buf_fini(&entry);
 	sonde_perfetto_define(perfetto, TABLE_STACKS);
-	if (!error && sonde_map_add(&samples->stacks, hash, number))
-		error = sonde_error(ENOMEM, "out of memory for %u stacks", number);
-	perfetto->error = perfetto->error ? perfetto->error : error;
+	if (!rc && sonde_map_add(&samples->stacks, hash, number))
+		rc = sonde_error(ENOMEM, "out of memory for %u stacks", number);
+	perfetto->error = perfetto->error ? perfetto->error : rc;
 	return number;
 }
 

@@ -411,9 +411,9 @@ static void put_head(struct drawing *drawing)
 int sonde_plot_svg(const struct sonde_plot *plot, FILE *out)
 {
 	struct drawing drawing = {.plot = plot, .out = out};
-	int error = choose_scales(&drawing);
-	if (error)
-		return error;
+	int rc = choose_scales(&drawing);
+	if (rc)
+		return rc;
 	sonde_buf_init(&drawing.scratch, TEXT_MAX_B);
 	put_head(&drawing);
 	put_frame(&drawing);
@@ -422,7 +422,7 @@ int sonde_plot_svg(const struct sonde_plot *plot, FILE *out)
 	put_annotations(&drawing);
 	put_intervals(&drawing);
 	fputs("</svg>\n", out);
-	error = sonde_buf_error(&drawing.scratch);
+	rc = sonde_buf_error(&drawing.scratch);
 	sonde_buf_fini(&drawing.scratch);
-	return error;
+	return rc;
 }

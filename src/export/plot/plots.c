@@ -160,13 +160,13 @@ static int build_cpu(struct builder *builder)
 	plot->title = "CPU utilisation over time";
 	plot->x = time_axis;
 	plot->y = (struct sonde_plot_axis){.title = "CPUs used, all processes", .unit = SONDE_UNIT_NUMBER};
-	int error = add(builder, usage, &system,
-			(struct sonde_plot_series){.key = "system", .name = "kernel", .form = SONDE_PLOT_AREA});
-	error = error ? error
-		      : add(builder, usage, &user,
-			    (struct sonde_plot_series){.key = "user", .name = "user code", .form = SONDE_PLOT_AREA});
-	error = error ? error : take_warnings(builder, usage);
-	return error ? error : plot->series_count ? 0 : nothing(usage, "user_cpus");
+	int rc = add(builder, usage, &system,
+		     (struct sonde_plot_series){.key = "system", .name = "kernel", .form = SONDE_PLOT_AREA});
+	rc = rc ? rc
+		: add(builder, usage, &user,
+		      (struct sonde_plot_series){.key = "user", .name = "user code", .form = SONDE_PLOT_AREA});
+	rc = rc ? rc : take_warnings(builder, usage);
+	return rc ? rc : plot->series_count ? 0 : nothing(usage, "user_cpus");
 }
 
 /* Annotates the highest value of a series; `of` names the values. */
@@ -191,20 +191,19 @@ static int build_memory(struct builder *builder)
 	plot->title = "Memory over time";
 	plot->x = time_axis;
 	plot->y = (struct sonde_plot_axis){.title = "memory", .unit = SONDE_UNIT_BYTES};
-	int error =
+	int rc =
 	    add(builder, usage, &resident,
 		(struct sonde_plot_series){.key = "resident", .name = "RSS, all processes", .form = SONDE_PLOT_LINE});
-	error = error
-		    ? error
-		    : add(builder, heap, &alive,
-			  (struct sonde_plot_series){
-			      .key = "alive", .name = "allocated: peak of the largest heap", .form = SONDE_PLOT_LINE});
-	for (size_t i = 0; i < plot->series_count && !error; i++)
+	rc = rc ? rc
+		: add(builder, heap, &alive,
+		      (struct sonde_plot_series){
+			  .key = "alive", .name = "allocated: peak of the largest heap", .form = SONDE_PLOT_LINE});
+	for (size_t i = 0; i < plot->series_count && !rc; i++)
 		annotate_peak(builder, &plot->series[i],
 			      *plot->series[i].key == 'r' ? "RSS: highest mean of an interval" : "allocated: peak");
-	error = error ? error : take_warnings(builder, usage);
-	error = error ? error : take_warnings(builder, heap);
-	return error ? error : plot->series_count ? 0 : nothing(usage, "rss_b");
+	rc = rc ? rc : take_warnings(builder, usage);
+	rc = rc ? rc : take_warnings(builder, heap);
+	return rc ? rc : plot->series_count ? 0 : nothing(usage, "rss_b");
 }
 
 static int build_io(struct builder *builder)
@@ -217,13 +216,13 @@ static int build_io(struct builder *builder)
 	plot->x = time_axis;
 	plot->y = (struct sonde_plot_axis){
 	    .title = "all processes, files and sockets", .unit = SONDE_UNIT_BYTES, .suffix = "/s"};
-	int error = add(builder, usage, &read,
-			(struct sonde_plot_series){.key = "read", .name = "read", .form = SONDE_PLOT_LINE});
-	error = error ? error
-		      : add(builder, usage, &written,
-			    (struct sonde_plot_series){.key = "written", .name = "written", .form = SONDE_PLOT_LINE});
-	error = error ? error : take_warnings(builder, usage);
-	return error ? error : plot->series_count ? 0 : nothing(usage, "read_b_per_s");
+	int rc = add(builder, usage, &read,
+		     (struct sonde_plot_series){.key = "read", .name = "read", .form = SONDE_PLOT_LINE});
+	rc = rc ? rc
+		: add(builder, usage, &written,
+		      (struct sonde_plot_series){.key = "written", .name = "written", .form = SONDE_PLOT_LINE});
+	rc = rc ? rc : take_warnings(builder, usage);
+	return rc ? rc : plot->series_count ? 0 : nothing(usage, "read_b_per_s");
 }
 
 static int build_zones(struct builder *builder)
@@ -234,10 +233,10 @@ static int build_zones(struct builder *builder)
 				   *zone = sonde_report_find(builder->report, "zone-durations");
 	const struct columns columns = {"from_ns", "to_ns", "count", NULL, NULL};
 	struct sonde_plot *plot = &builder->plot;
-	int error = add(builder, bars, &columns,
-			(struct sonde_plot_series){.key = "count", .name = "instances", .form = SONDE_PLOT_BARS});
-	if (error || !plot->series_count)
-		return error ? error : nothing(bars, "count");
+	int rc = add(builder, bars, &columns,
+		     (struct sonde_plot_series){.key = "count", .name = "instances", .form = SONDE_PLOT_BARS});
+	if (rc || !plot->series_count)
+		return rc ? rc : nothing(bars, "count");
 	plot->title =
 	    sonde_arena_printf(&builder->arena, "%s: duration of %s instances", sonde_report_cell_text(zone, 0, "zone"),
 			       figure_of(builder, SONDE_UNIT_COUNT, value_of(zone, 0, "count")));
@@ -266,12 +265,12 @@ static int build_iterations(struct builder *builder)
 	plot->y = (struct sonde_plot_axis){.title = "duration", .unit = SONDE_UNIT_NS};
 	plot->note = turns && turns->notes ? turns->notes->text : NULL;
 	for (size_t i = 0; i < lines; i++) {
-		int error = add(builder, turns, &(struct columns){"first", NULL, values[i][0], NULL, NULL},
-				(struct sonde_plot_series){.key = values[i][1],
-							   .name = lines == 1 ? values[i][2] : values[i][i ? 2 : 1],
-							   .form = SONDE_PLOT_LINE});
-		if (error)
-			return error;
+		int rc = add(builder, turns, &(struct columns){"first", NULL, values[i][0], NULL, NULL},
+			     (struct sonde_plot_series){.key = values[i][1],
+							.name = lines == 1 ? values[i][2] : values[i][i ? 2 : 1],
+							.form = SONDE_PLOT_LINE});
+		if (rc)
+			return rc;
 	}
 	return plot->series_count ? 0 : nothing(turns, "mean_ns");
 }
@@ -281,9 +280,9 @@ static int build_bars(struct builder *builder, const struct sonde_section *secti
 		      const struct columns *columns, struct sonde_plot_series series)
 {
 	series.form = SONDE_PLOT_BARS;
-	int error = add(builder, section, columns, series);
-	if (error || !builder->plot.series_count)
-		return error ? error : nothing(section, columns->value);
+	int rc = add(builder, section, columns, series);
+	if (rc || !builder->plot.series_count)
+		return rc ? rc : nothing(section, columns->value);
 	builder->plot.x.names = names_of(builder, section, key);
 	return builder->plot.x.names ? 0 : sonde_error(ENOMEM, "out of memory for a plot");
 }
@@ -337,12 +336,12 @@ static int build_diff_functions(struct builder *builder)
 	builder->plot.x = (struct sonde_plot_axis){.title = "function", .unit = SONDE_UNIT_COUNT};
 	builder->plot.y = (struct sonde_plot_axis){
 	    .title = "candidate − baseline, with 95 % interval", .unit = SONDE_UNIT_RATIO, .below_zero = 1};
-	int error = build_bars(builder, functions, "function",
-			       &(struct columns){NULL, NULL, "share_change", has_columns ? "ci95_low" : NULL,
-						 has_columns ? "ci95_high" : NULL},
-			       (struct sonde_plot_series){.key = "change", .name = "change of the share"});
-	error = error ? error : take_spread(builder, functions, &builder->plot.series[0]);
-	return error ? error : take_warnings(builder, functions);
+	int rc = build_bars(builder, functions, "function",
+			    &(struct columns){NULL, NULL, "share_change", has_columns ? "ci95_low" : NULL,
+					      has_columns ? "ci95_high" : NULL},
+			    (struct sonde_plot_series){.key = "change", .name = "change of the share"});
+	rc = rc ? rc : take_spread(builder, functions, &builder->plot.series[0]);
+	return rc ? rc : take_warnings(builder, functions);
 }
 
 /* Narrows each interval to a part, so that a zone's two bars are next to each other. */
@@ -362,15 +361,14 @@ static int build_diff_zones(struct builder *builder)
 	plot->x =
 	    (struct sonde_plot_axis){.title = "zone: left the baseline, right the candidate", .unit = SONDE_UNIT_COUNT};
 	plot->y = (struct sonde_plot_axis){.title = "self time", .unit = SONDE_UNIT_NS};
-	int error = build_bars(builder, zones, "zone", &(struct columns){NULL, NULL, "baseline_self_ns", NULL, NULL},
-			       (struct sonde_plot_series){.key = "baseline", .name = "baseline"});
-	error = error
-		    ? error
-		    : build_bars(builder, zones, "zone", &(struct columns){NULL, NULL, "candidate_self_ns", NULL, NULL},
-				 (struct sonde_plot_series){.key = "candidate", .name = "candidate"});
-	for (size_t i = 0; i < plot->series_count && !error; i++)
+	int rc = build_bars(builder, zones, "zone", &(struct columns){NULL, NULL, "baseline_self_ns", NULL, NULL},
+			    (struct sonde_plot_series){.key = "baseline", .name = "baseline"});
+	rc = rc ? rc
+		: build_bars(builder, zones, "zone", &(struct columns){NULL, NULL, "candidate_self_ns", NULL, NULL},
+			     (struct sonde_plot_series){.key = "candidate", .name = "candidate"});
+	for (size_t i = 0; i < plot->series_count && !rc; i++)
 		narrow(&plot->series[i], *plot->series[i].key == 'c' ? 0.5 : 0.5 - BAR_WIDTH);
-	return error ? error : take_warnings(builder, zones);
+	return rc ? rc : take_warnings(builder, zones);
 }
 
 /* --- writing ------------------------------------------------------------------------------------------------------ */
@@ -398,18 +396,18 @@ static int render(const struct sonde_report *report, const struct drawn *drawn, 
 {
 	struct builder builder;
 	begin(&builder, report);
-	int error = drawn->build(&builder);
-	if (error == -ENODATA) {
+	int rc = drawn->build(&builder);
+	if (rc == -ENODATA) {
 		char why[WHY_MAX_B];
 		snprintf(why, sizeof why, "%s", sonde_error_text());
-		error = sonde_error(ENODATA, "no plot %s of %s: %s (--plot list names the available ones)", drawn->name,
-				    drawn->of, why);
+		rc = sonde_error(ENODATA, "no plot %s of %s: %s (--plot list names the available ones)", drawn->name,
+				 drawn->of, why);
 	}
-	if (!error)
-		error = is_png ? sonde_raster_png(draw, &builder.plot, SONDE_PLOT_WIDTH, SONDE_PLOT_HEIGHT, out)
-			       : sonde_plot_svg(&builder.plot, out);
+	if (!rc)
+		rc = is_png ? sonde_raster_png(draw, &builder.plot, SONDE_PLOT_WIDTH, SONDE_PLOT_HEIGHT, out)
+			    : sonde_plot_svg(&builder.plot, out);
 	sonde_arena_fini(&builder.arena);
-	return error;
+	return rc;
 }
 
 #define SONDE_PLOT_OF(id, text, what)                                                                                 \
@@ -476,13 +474,13 @@ static int list_row(const struct sonde_report *report, const struct sonde_plot_r
 	struct builder builder;
 	struct sonde_buf text;
 	begin(&builder, report);
-	int error = drawn->build(&builder);
+	int rc = drawn->build(&builder);
 	sonde_arena_fini(&builder.arena);
-	if (error && error != -ENODATA)
-		return error;
+	if (rc && rc != -ENODATA)
+		return rc;
 	fprintf(out, "%-12s ", row->name);
 	sonde_text_wrap(out, row->title, LIST_WIDTH, LIST_INDENT);
-	if (!error)
+	if (!rc)
 		return 0;
 	sonde_buf_init(&text, WHY_MAX_B);
 	sonde_buf_printf(&text, "not of %s: %s", drawn->of, sonde_error_text());
@@ -495,21 +493,21 @@ static int list_row(const struct sonde_report *report, const struct sonde_plot_r
 
 static int render_list(const struct sonde_report *report, const struct sonde_format_options *options, FILE *out)
 {
-	int error = 0;
+	int rc = 0;
 	(void)options;
-	for (size_t i = 0; i < sonde_plot_count && !error; i++)
-		error = list_row(report, &sonde_plots[i], &(struct drawn){builds[i], "", "this recording"}, out);
-	return error;
+	for (size_t i = 0; i < sonde_plot_count && !rc; i++)
+		rc = list_row(report, &sonde_plots[i], &(struct drawn){builds[i], "", "this recording"}, out);
+	return rc;
 }
 
 static int render_diff_list(const struct sonde_report *report, const struct sonde_format_options *options, FILE *out)
 {
-	int error = 0;
+	int rc = 0;
 	(void)options;
-	for (size_t i = 0; i < sonde_diff_plot_count && !error; i++)
-		error = list_row(report, &sonde_diff_plots[i], &(struct drawn){diff_builds[i], "", "these recordings"},
-				 out);
-	return error;
+	for (size_t i = 0; i < sonde_diff_plot_count && !rc; i++)
+		rc = list_row(report, &sonde_diff_plots[i], &(struct drawn){diff_builds[i], "", "these recordings"},
+			      out);
+	return rc;
 }
 
 const struct sonde_format sonde_format_plots = {

@@ -91,14 +91,14 @@ int sonde_raster_png(sonde_raster_draw *draw_svg, const void *context, int width
 {
 	struct library library = {0};
 	struct sonde_raster picture = {.width = width, .height = height};
-	int error = load(&library);
-	FILE *memory = error ? NULL : open_memstream(&picture.svg, &picture.svg_b);
-	if (!error && !memory)
+	int rc = load(&library);
+	FILE *memory = rc ? NULL : open_memstream(&picture.svg, &picture.svg_b);
+	if (!rc && !memory)
 		return sonde_error(ENOMEM, "out of memory for a picture");
-	error = error ? error : draw_svg(context, memory);
-	if (memory && fclose(memory) && !error)
-		error = sonde_error(ENOMEM, "out of memory for a picture");
-	error = error ? error : draw(&library, &picture, out);
+	rc = rc ? rc : draw_svg(context, memory);
+	if (memory && fclose(memory) && !rc)
+		rc = sonde_error(ENOMEM, "out of memory for a picture");
+	rc = rc ? rc : draw(&library, &picture, out);
 	free(picture.svg);
-	return error;
+	return rc;
 }

@@ -89,15 +89,15 @@ static int render(const struct sonde_report *report, const struct sonde_format_o
 	fputs(head, out);
 	put_clean(out, &scratch, report->title && *report->title ? report->title : "Measured ceilings");
 	fputs("</title></head><body>\n", out);
-	int error = sonde_roofline_svg(report, out);
-	for (size_t i = 0; i < sizeof ids / sizeof *ids && !error; i++) {
+	int rc = sonde_roofline_svg(report, out);
+	for (size_t i = 0; i < sizeof ids / sizeof *ids && !rc; i++) {
 		const struct sonde_section *section = sonde_report_find(report, ids[i]);
 		if (section)
 			put_section(out, &scratch, section);
 	}
 	fputs("</body></html>\n", out);
 	sonde_buf_fini(&scratch);
-	return error;
+	return rc;
 }
 
 const struct sonde_format sonde_format_roofline_html = {

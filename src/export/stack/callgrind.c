@@ -78,14 +78,14 @@ static int charge(struct state *state, struct cost cost, uint32_t stack, const s
 
 static int charge_stack(struct state *state, const struct sonde_stack *sum, uint32_t stack)
 {
-	int error = sonde_stack_expand(&state->stack, state->session, sum->node, sum->leaf);
-	for (size_t i = 0; i < state->stack.count && !error; i++) {
+	int rc = sonde_stack_expand(&state->stack, state->session, sum->node, sum->leaf);
+	for (size_t i = 0; i < state->stack.count && !rc; i++) {
 		const struct sonde_stack_line *line = &state->stack.at[i];
 		struct cost cost = {.function = line->function, .line = line->line};
 		cost.callee = i ? state->stack.at[i - 1].function : 0;
-		error = charge(state, cost, stack, sum);
+		rc = charge(state, cost, stack, sum);
 	}
-	return error;
+	return rc;
 }
 
 static int by_function(const void *left, const void *right)
@@ -199,11 +199,11 @@ static void put_head(struct state *state, const struct sonde_stacks *stacks)
 
 static int put_all(struct state *state, const struct sonde_stacks *stacks)
 {
-	int error = 0;
-	for (size_t i = 0; i < stacks->count && !error; i++)
-		error = charge_stack(state, &stacks->rows[i], (uint32_t)i + 1);
-	if (error)
-		return error;
+	int rc = 0;
+	for (size_t i = 0; i < stacks->count && !rc; i++)
+		rc = charge_stack(state, &stacks->rows[i], (uint32_t)i + 1);
+	if (rc)
+		return rc;
 	if (state->count)
 		qsort(state->costs, state->count, sizeof *state->costs, by_function);
 	put_head(state, stacks);
@@ -222,13 +222,13 @@ static int put_all(struct state *state, const struct sonde_stacks *stacks)
 static int export(struct sonde_session *session, const struct sonde_format_options *options, FILE *out)
 {
 	struct sonde_stacks stacks;
-	int error = sonde_export_stacks_fold(&stacks, session, options);
-	if (error)
-		return error;
+	int rc = sonde_export_stacks_fold(&stacks, session, options);
+	if (rc)
+		return rc;
 	struct state state = {.session = session, .options = options, .out = out};
 	sonde_buf_init(&state.scratch, TEXT_MAX_B);
 	state.named = calloc(sonde_stack_id_end(session), 1);
-	error = state.named ? put_all(&state, &stacks) : sonde_error(ENOMEM, "out of memory for function names");
+	rc = state.named ? put_all(&state, &stacks) : sonde_error(ENOMEM, "out of memory for function names");
 	free(state.named);
 	free(state.costs);
 	sonde_map_fini(&state.map);
@@ -237,7 +237,7 @@ static int export(struct sonde_session *session, const struct sonde_format_optio
 	sonde_intern_fini(&state.objects);
 	sonde_buf_fini(&state.scratch);
 	sonde_export_stacks_fini(&stacks);
-	return error;
+	return rc;
 }
 
 const struct sonde_format sonde_format_callgrind = {

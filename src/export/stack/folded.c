@@ -55,9 +55,9 @@ static void put_thread(struct fold *fold, uint32_t id)
 
 static int put_stack(struct fold *fold, const struct sonde_stack *stack, struct line *line)
 {
-	int error = sonde_stack_expand(&fold->stack, fold->session, stack->node, stack->leaf);
-	if (error)
-		return error;
+	int rc = sonde_stack_expand(&fold->stack, fold->session, stack->node, stack->leaf);
+	if (rc)
+		return rc;
 	sonde_buf_clear(&fold->text);
 	put_thread(fold, stack->thread);
 	for (size_t i = fold->stack.count; i > 0; i--)
@@ -94,18 +94,18 @@ static void put_lines(const struct line *lines, size_t count, uint64_t period_ns
 static int export(struct sonde_session *session, const struct sonde_format_options *options, FILE *out)
 {
 	struct sonde_stacks stacks;
-	int error = sonde_export_stacks_fold(&stacks, session, options);
-	if (error)
-		return error;
+	int rc = sonde_export_stacks_fold(&stacks, session, options);
+	if (rc)
+		return rc;
 	struct fold fold = {.session = session,
 			    .is_sampled = sonde_weigh_of(&options->weigh) == SONDE_WEIGH_OF_SAMPLES};
 	sonde_buf_init(&fold.text, LINE_MAX_B);
 	fold.lines = calloc(stacks.count + 1, sizeof *fold.lines);
 	if (!fold.lines)
-		error = sonde_error(ENOMEM, "out of memory for %zu folded stacks", stacks.count);
-	for (size_t i = 0; i < stacks.count && !error; i++)
-		error = put_stack(&fold, &stacks.rows[i], &fold.lines[i]);
-	if (!error) {
+		rc = sonde_error(ENOMEM, "out of memory for %zu folded stacks", stacks.count);
+	for (size_t i = 0; i < stacks.count && !rc; i++)
+		rc = put_stack(&fold, &stacks.rows[i], &fold.lines[i]);
+	if (!rc) {
 		qsort(fold.lines, stacks.count, sizeof *fold.lines, by_text);
 		put_lines(fold.lines, stacks.count, sonde_session_period_ns(session), out);
 	}
@@ -114,7 +114,7 @@ static int export(struct sonde_session *session, const struct sonde_format_optio
 	sonde_buf_fini(&fold.text);
 	sonde_arena_fini(&fold.arena);
 	sonde_export_stacks_fini(&stacks);
-	return error;
+	return rc;
 }
 
 const struct sonde_format sonde_format_folded = {

@@ -107,9 +107,9 @@ static int put_stack(struct state *state, uint32_t node)
 {
 	if (!sonde_session_node(state->session, node) || state->stacks[node])
 		return 0;
-	int error = sonde_stack_expand(&state->stack, state->session, node, 0);
-	if (error)
-		return error;
+	int rc = sonde_stack_expand(&state->stack, state->session, node, 0);
+	if (rc)
+		return rc;
 	state->stacks[node] = 1;
 	begin(state, "stack");
 	sonde_json_put_uint(&state->json, "id", node);
@@ -131,7 +131,7 @@ static int put_event(struct state *state, const struct sonde_batch *batch, size_
 		return 0;
 	put_heap(state, batch);
 	put_thread(state, batch->heap.thread[i]);
-	int error = site ? put_stack(state, site->stack) : 0;
+	int rc = site ? put_stack(state, site->stack) : 0;
 	begin(state, batch->heap.ends[i] ? "free" : "alloc");
 	sonde_json_put_uint(&state->json, "time_ns", time_ns > state->start_ns ? time_ns - state->start_ns : 0);
 	sonde_json_put_uint(&state->json, "size_b", batch->heap.size_b[i]);
@@ -140,7 +140,7 @@ static int put_event(struct state *state, const struct sonde_batch *batch, size_
 	if (site && site->stack)
 		sonde_json_put_uint(&state->json, "stack", site->stack);
 	sonde_json_end(&state->json);
-	return error;
+	return rc;
 }
 
 /* Chunks that cannot be decoded are skipped, as everywhere. */
@@ -171,18 +171,18 @@ static int export(struct sonde_session *session, const struct sonde_format_optio
 	state.time_every = calloc(sonde_session_heap_count(session) + 1, sizeof *state.time_every);
 	state.threads = calloc(sonde_session_thread_count(session) + 1, 1);
 	state.stacks = calloc(sonde_session_node_count(session) + 1, 1);
-	int error = 0;
+	int rc = 0;
 	if (!state.time_every || !state.threads || !state.stacks)
-		error = sonde_error(ENOMEM, "out of memory for the stacks of allocations");
-	if (!error)
+		rc = sonde_error(ENOMEM, "out of memory for the stacks of allocations");
+	if (!rc)
 		put_recording(&state);
-	if (!error)
-		error = put_events(&state);
+	if (!rc)
+		rc = put_events(&state);
 	sonde_stack_lines_fini(&state.stack);
 	free(state.time_every);
 	free(state.threads);
 	free(state.stacks);
-	return error;
+	return rc;
 }
 
 const struct sonde_format sonde_format_jsonl = {

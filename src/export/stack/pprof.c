@@ -162,9 +162,9 @@ static void pack_values(struct state *state, const struct sonde_stack *sample)
 
 static void put_sample(struct state *state, const struct sonde_stack *sample)
 {
-	int error = sonde_stack_expand(&state->stack, state->session, sample->node, sample->leaf);
-	if (error) {
-		state->error = error;
+	int rc = sonde_stack_expand(&state->stack, state->session, sample->node, sample->leaf);
+	if (rc) {
+		state->error = rc;
 		return;
 	}
 	for (size_t i = 0; i < state->stack.count; i++) {
@@ -367,22 +367,22 @@ static int export(struct sonde_session *session, const struct sonde_format_optio
 	struct sonde_format_options in_use = *options;
 	struct sonde_stacks stacks;
 	in_use.weigh.by = profiles[options->weigh.by].in_use;
-	int error = sonde_export_stacks_fold(&stacks, session, &in_use);
-	if (error)
-		return error;
+	int rc = sonde_export_stacks_fold(&stacks, session, &in_use);
+	if (rc)
+		return rc;
 	struct state state;
-	error = state_init(&state, session, out);
+	rc = state_init(&state, session, out);
 	state.weigh = options->weigh;
-	if (!error && sonde_weigh_of(&options->weigh) == SONDE_WEIGH_OF_HEAP)
-		error = sonde_export_stacks_begun(&stacks, session, options);
-	if (!error) {
+	if (!rc && sonde_weigh_of(&options->weigh) == SONDE_WEIGH_OF_HEAP)
+		rc = sonde_export_stacks_begun(&stacks, session, options);
+	if (!rc) {
 		put_all(&state, &stacks);
-		error = state.error;
+		rc = state.error;
 	}
 	int close_error = sonde_gzip_close(state.gzip);
 	state_fini(&state);
 	sonde_export_stacks_fini(&stacks);
-	return error ? error : close_error;
+	return rc ? rc : close_error;
 }
 
 const struct sonde_format sonde_format_pprof = {

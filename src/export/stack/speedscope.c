@@ -65,9 +65,9 @@ static struct sample sample_of(uint32_t thread, uint32_t node, uint32_t leaf, ui
 
 static int add_batch(struct state *state, const struct sonde_batch *batch)
 {
-	int error = ensure_capacity(state, batch->count);
-	if (error)
-		return error;
+	int rc = ensure_capacity(state, batch->count);
+	if (rc)
+		return rc;
 	for (size_t i = 0; i < batch->count; i++) {
 		if (!sonde_selection_takes(&state->options->selection, batch->samples.time_ns[i],
 					   batch->samples.thread[i]))
@@ -101,17 +101,17 @@ static int read_samples(struct state *state)
 static int read_weights(struct state *state)
 {
 	struct sonde_stacks stacks;
-	int error = sonde_export_stacks_fold(&stacks, state->session, state->options);
-	if (error)
-		return error;
-	error = ensure_capacity(state, stacks.count);
-	for (size_t i = 0; i < stacks.count && !error; i++) {
+	int rc = sonde_export_stacks_fold(&stacks, state->session, state->options);
+	if (rc)
+		return rc;
+	rc = ensure_capacity(state, stacks.count);
+	for (size_t i = 0; i < stacks.count && !rc; i++) {
 		const struct sonde_stack *row = &stacks.rows[i];
 		if (row->weight)
 			state->samples[state->count++] = sample_of(row->thread, row->node, row->leaf, row->weight);
 	}
 	sonde_export_stacks_fini(&stacks);
-	return error;
+	return rc;
 }
 
 /* --- waiting calls ----------------------------------------------------------------------------------------------- */
@@ -224,10 +224,10 @@ static int put_stacks(struct state *state, size_t from, size_t to)
 		const struct sample *sample = &state->samples[i];
 		if (i > from && same_stack(sample - 1, sample))
 			continue;
-		int error = sonde_stack_expand(&state->stack, state->session, sample->node,
-					       (uint32_t)(sample->weight >> LEAF_SHIFT));
-		if (error)
-			return error;
+		int rc = sonde_stack_expand(&state->stack, state->session, sample->node,
+					    (uint32_t)(sample->weight >> LEAF_SHIFT));
+		if (rc)
+			return rc;
 		sonde_json_array(json);
 		for (size_t line = state->stack.count; line > 0; line--)
 			sonde_json_uint(json, frame_number(state, state->stack.at[line - 1].function));
@@ -272,9 +272,9 @@ static int put_profile(struct state *state, size_t from, size_t to)
 			    unit == SONDE_UNIT_NS      ? "nanoseconds"
 			    : unit == SONDE_UNIT_BYTES ? "bytes"
 						       : "none");
-	int error = put_stacks(state, from, to);
-	if (error)
-		return error;
+	int rc = put_stacks(state, from, to);
+	if (rc)
+		return rc;
 	uint64_t all = put_weights(state, from, to);
 	sonde_json_put_uint(json, "startValue", 0);
 	sonde_json_put_uint(json, "endValue", all);
@@ -328,11 +328,11 @@ static int put_name(struct state *state)
 	}
 	sonde_buf_text(&name, *between == ';' ? ")" : "");
 	sonde_buf_append(&name, "", 1);
-	int error = sonde_buf_error(&name);
-	if (!error)
+	int rc = sonde_buf_error(&name);
+	if (!rc)
 		sonde_json_put_text(&state->json, "name", (const char *)name.data);
 	sonde_buf_fini(&name);
-	return error;
+	return rc;
 }
 
 static int put_document(struct state *state)
@@ -341,17 +341,17 @@ static int put_document(struct state *state)
 	sonde_json_object(json);
 	sonde_json_put_text(json, "$schema", "https://www.speedscope.app/file-format-schema.json");
 	sonde_json_put_text(json, "exporter", "sonde");
-	int error = put_name(state);
-	if (error)
-		return error;
+	int rc = put_name(state);
+	if (rc)
+		return rc;
 	sonde_json_key(json, "profiles");
 	sonde_json_array(json);
 	for (size_t from = 0, to; from < state->count; from = to) {
 		for (to = from; to < state->count && state->samples[to].thread == state->samples[from].thread;)
 			to++;
-		error = put_profile(state, from, to);
-		if (error)
-			return error;
+		rc = put_profile(state, from, to);
+		if (rc)
+			return rc;
 	}
 	sonde_json_end(json);
 	put_frames(state);
@@ -366,21 +366,21 @@ static int export(struct sonde_session *session, const struct sonde_format_optio
 	sonde_json_init(&state.json, out, 0);
 	state.frame_of = calloc(rows, sizeof *state.frame_of);
 	state.used = calloc(rows, sizeof *state.used);
-	int error = state.frame_of && state.used ? 0 : sonde_error(ENOMEM, "out of memory for %zu functions", rows);
+	int rc = state.frame_of && state.used ? 0 : sonde_error(ENOMEM, "out of memory for %zu functions", rows);
 	enum sonde_weigh_of of = sonde_weigh_of(&options->weigh);
-	if (!error)
-		error = of == SONDE_WEIGH_OF_SAMPLES ? read_samples(&state)
-			: of == SONDE_WEIGH_OF_WAITS ? read_calls(&state)
-						     : read_weights(&state);
-	if (!error)
-		error = sort_by_thread(&state);
-	if (!error)
-		error = put_document(&state);
+	if (!rc)
+		rc = of == SONDE_WEIGH_OF_SAMPLES ? read_samples(&state)
+		     : of == SONDE_WEIGH_OF_WAITS ? read_calls(&state)
+						  : read_weights(&state);
+	if (!rc)
+		rc = sort_by_thread(&state);
+	if (!rc)
+		rc = put_document(&state);
 	sonde_stack_lines_fini(&state.stack);
 	free(state.samples);
 	free(state.frame_of);
 	free(state.used);
-	return error;
+	return rc;
 }
 
 const struct sonde_format sonde_format_speedscope = {

@@ -207,9 +207,9 @@ static int push_frame(struct sonde_stack_lines *lines, const struct sonde_sessio
 		    .line = location->line,
 		    .file = location->file,
 		};
-		int error = push(lines, line);
-		if (error)
-			return error;
+		int rc = push(lines, line);
+		if (rc)
+			return rc;
 	}
 	return 0;
 }
@@ -218,22 +218,22 @@ int sonde_stack_expand(struct sonde_stack_lines *lines, const struct sonde_sessi
 		       uint32_t leaf)
 {
 	lines->count = 0;
-	int error = 0;
+	int rc = 0;
 	if (leaf == SONDE_STACK_LEAF_KERNEL)
-		error = push_bare(lines, session, 0);
+		rc = push_bare(lines, session, 0);
 	else if (leaf)
-		error = push_bare(lines, session, leaf);
+		rc = push_bare(lines, session, leaf);
 	size_t leaves = lines->count;
-	for (size_t depth = 0; node_id && depth < DEPTH_MAX && !error; depth++) {
+	for (size_t depth = 0; node_id && depth < DEPTH_MAX && !rc; depth++) {
 		const struct sonde_node *node = sonde_session_node(session, node_id);
 		if (!node)
 			break;
-		error = push_frame(lines, session, node->frame);
+		rc = push_frame(lines, session, node->frame);
 		node_id = node->parent;
 	}
-	if (!error && lines->count == leaves && leaf != SONDE_STACK_LEAF_KERNEL)
-		error = push_bare(lines, session, 1);
-	return error;
+	if (!rc && lines->count == leaves && leaf != SONDE_STACK_LEAF_KERNEL)
+		rc = push_bare(lines, session, 1);
+	return rc;
 }
 
 void sonde_stack_lines_fini(struct sonde_stack_lines *lines)
@@ -254,15 +254,15 @@ int sonde_stack_path_up(struct sonde_stack_path *path, const struct sonde_sessio
 			uint32_t (*find)(const void *context, uint32_t node), const void *context, uint32_t *out)
 {
 	uint32_t found = 0;
-	int error = 0;
+	int rc = 0;
 	path->count = 0;
-	while (node && path->count < DEPTH_MAX && !error && !(found = find(context, node))) {
+	while (node && path->count < DEPTH_MAX && !rc && !(found = find(context, node))) {
 		const struct sonde_node *row = sonde_session_node(session, node);
-		error = path_push(path, node);
+		rc = path_push(path, node);
 		node = row ? row->parent : 0;
 	}
 	*out = found;
-	return error;
+	return rc;
 }
 
 void sonde_stack_path_fini(struct sonde_stack_path *path)

@@ -123,18 +123,18 @@ static int render(const struct sonde_report *report, const struct sonde_format_o
 	struct sonde_report head = *report;
 	const struct sonde_section *found = sonde_report_find(report, SECTION);
 	head.first = head.last = NULL;
-	int error = sonde_format_text.render(&head, &options, out);
-	if (found && !error) {
+	int rc = sonde_format_text.render(&head, &options, out);
+	if (found && !rc) {
 		putc('\n', out);
-		error = sonde_text_title(found->title, &options, out);
+		rc = sonde_text_title(found->title, &options, out);
 		sonde_text_notes(found->notes, &options, out);
 	}
-	for (size_t i = 0; found && !error && i < found->table.row_count; i++)
+	for (size_t i = 0; found && !rc && i < found->table.row_count; i++)
 		put_finding(found, i, &options, out);
 	if (found && found->table.omitted)
 		fprintf(out, "\n    (%zu more: -n %zu)\n", found->table.omitted,
 			found->table.row_count + found->table.omitted);
-	return error;
+	return rc;
 }
 
 const struct sonde_format sonde_format_advice = {

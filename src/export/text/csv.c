@@ -171,7 +171,7 @@ static int render(const struct sonde_report *report, const struct sonde_format_o
 	(void)options;
 	struct writer writer = {.out = out};
 	sonde_buf_init(&writer.scratch, TEXT_MAX_B);
-	int error = 0, several = report->first && report->first->next;
+	int rc = 0, several = report->first && report->first->next;
 	if (several) {
 		writer.section = "notes";
 		fputs("section,about,warning,text\r\n", out);
@@ -179,13 +179,13 @@ static int render(const struct sonde_report *report, const struct sonde_format_o
 		for (const struct sonde_section *section = report->first; section; section = section->next)
 			put_notes(&writer, section->id, section->notes);
 	}
-	for (const struct sonde_section *section = report->first; section && !error; section = section->next) {
+	for (const struct sonde_section *section = report->first; section && !rc; section = section->next) {
 		writer.section = several ? section->id : NULL;
-		error = section->kind == SONDE_SECTION_TREE ? put_tree(&writer, &section->tree)
-							    : put_table(&writer, &section->table);
+		rc = section->kind == SONDE_SECTION_TREE ? put_tree(&writer, &section->tree)
+							 : put_table(&writer, &section->table);
 	}
 	sonde_buf_fini(&writer.scratch);
-	return error;
+	return rc;
 }
 
 const struct sonde_format sonde_format_csv = {

@@ -151,9 +151,9 @@ static int put_tree(struct sonde_json *json, const struct sonde_tree *tree)
 	sonde_json_put_text(json, "unit", unit_names[tree->unit]);
 	sonde_json_key(json, "nodes");
 	sonde_json_array(json);
-	int error = sonde_preorder_walk(tree->root, put_node, json);
+	int rc = sonde_preorder_walk(tree->root, put_node, json);
 	sonde_json_end(json);
-	return error;
+	return rc;
 }
 
 static int render(const struct sonde_report *report, const struct sonde_format_options *options, FILE *out)
@@ -171,12 +171,12 @@ static int render(const struct sonde_report *report, const struct sonde_format_o
 		put_cell(&json, &fact->cell);
 	}
 	put_notes(&json, report->notes);
-	int error = sonde_json_summary(&json, report);
-	if (error)
-		return error;
+	int rc = sonde_json_summary(&json, report);
+	if (rc)
+		return rc;
 	sonde_json_key(&json, "sections");
 	sonde_json_array(&json);
-	for (const struct sonde_section *section = report->first; section && !error; section = section->next) {
+	for (const struct sonde_section *section = report->first; section && !rc; section = section->next) {
 		int tree = section->kind == SONDE_SECTION_TREE;
 		sonde_json_object(&json);
 		sonde_json_put_text(&json, "id", section->id);
@@ -188,14 +188,14 @@ static int render(const struct sonde_report *report, const struct sonde_format_o
 			sonde_json_put_text(&json, "lacks", section->lacks);
 		put_notes(&json, section->notes);
 		if (tree)
-			error = put_tree(&json, &section->tree);
+			rc = put_tree(&json, &section->tree);
 		else
 			put_table(&json, &section->table);
 		sonde_json_end(&json);
 	}
 	sonde_json_end(&json);
 	sonde_json_end(&json);
-	return error;
+	return rc;
 }
 
 const struct sonde_format sonde_format_json = {

@@ -63,14 +63,14 @@ static int put_name(struct sonde_json *json, struct sonde_intern *names, const s
 	const char *name = sonde_report_cell_text(zones, row, "zone");
 	const struct sonde_cell *line = sonde_report_cell(zones, row, "line");
 	struct sonde_buf text;
-	int error = 0;
+	int rc = 0;
 	sonde_buf_init(&text, NAME_MAX_B);
 	sonde_buf_printf(&text, "%.4000s", name);
-	for (size_t again = 0; !error && !sonde_buf_error(&text); again++) {
+	for (size_t again = 0; !rc && !sonde_buf_error(&text); again++) {
 		size_t before = names->count;
 		sonde_buf_append(&text, "", 1);
-		sonde_intern(names, *text.data ? (const char *)text.data : "(unnamed)", &error);
-		if (error || names->count > before)
+		sonde_intern(names, *text.data ? (const char *)text.data : "(unnamed)", &rc);
+		if (rc || names->count > before)
 			break;
 		sonde_buf_clear(&text);
 		sonde_buf_printf(&text, "%.4000s (%.4000s:%llu)", name, sonde_report_cell_text(zones, row, "file"),
@@ -78,23 +78,23 @@ static int put_name(struct sonde_json *json, struct sonde_intern *names, const s
 		if (again)
 			sonde_buf_printf(&text, " %zu", again + 1);
 	}
-	error = error ? error : sonde_buf_error(&text);
-	if (!error)
+	rc = rc ? rc : sonde_buf_error(&text);
+	if (!rc)
 		sonde_json_key(json, *text.data ? (const char *)text.data : "(unnamed)");
 	sonde_buf_fini(&text);
-	return error ? sonde_error(ENOMEM, "out of memory for names of zones") : 0;
+	return rc ? sonde_error(ENOMEM, "out of memory for names of zones") : 0;
 }
 
 static int put_timing(struct sonde_json *json, const struct sonde_section *zones)
 {
 	struct sonde_intern names = {0};
 	size_t rows = zones ? zones->table.row_count : 0;
-	int error = 0;
+	int rc = 0;
 	sonde_json_key(json, "timing");
 	sonde_json_object(json);
-	for (size_t row = 0; row < rows && !error; row++) {
-		error = put_name(json, &names, zones, row);
-		if (error)
+	for (size_t row = 0; row < rows && !rc; row++) {
+		rc = put_name(json, &names, zones, row);
+		if (rc)
 			break;
 		sonde_json_object(json);
 		for (size_t i = 0; i < COUNT(durations); i++)
@@ -104,7 +104,7 @@ static int put_timing(struct sonde_json *json, const struct sonde_section *zones
 	sonde_json_end(json);
 	sonde_json_put_uint(json, "timing_omitted", zones ? zones->table.omitted : 0);
 	sonde_intern_fini(&names);
-	return error;
+	return rc;
 }
 
 static void put_why(struct sonde_json *json, const char *group, const char *key, const struct sonde_cell *cell,
@@ -126,10 +126,10 @@ static int device_name(char out[256], struct sonde_intern *names, const struct s
 {
 	const char *name = sonde_report_cell_text(devices, row, "device");
 	size_t before = names->count;
-	int error = 0;
+	int rc = 0;
 	snprintf(out, 256, "%.200s", name);
-	for (size_t again = 2; !error; again++) {
-		sonde_intern(names, out, &error);
+	for (size_t again = 2; !rc; again++) {
+		sonde_intern(names, out, &rc);
 		if (names->count > before)
 			return 0;
 		snprintf(out, 256, "%.200s %zu", name, again);
@@ -142,10 +142,10 @@ static int put_devices(struct sonde_json *json, const struct sonde_section *devi
 {
 	struct sonde_intern names = {0};
 	char name[256], group[300];
-	int error = 0;
-	for (size_t row = 0; devices && row < devices->table.row_count && !error; row++) {
-		error = device_name(name, &names, devices, row);
-		if (error)
+	int rc = 0;
+	for (size_t row = 0; devices && row < devices->table.row_count && !rc; row++) {
+		rc = device_name(name, &names, devices, row);
+		if (rc)
 			break;
 		snprintf(group, sizeof group, "memory.devices.%s", name);
 		if (!is_why) {
@@ -163,7 +163,7 @@ static int put_devices(struct sonde_json *json, const struct sonde_section *devi
 			sonde_json_end(json);
 	}
 	sonde_intern_fini(&names);
-	return error;
+	return rc;
 }
 
 int sonde_json_summary(struct sonde_json *json, const struct sonde_report *report)
@@ -176,9 +176,9 @@ int sonde_json_summary(struct sonde_json *json, const struct sonde_report *repor
 		return 0;
 	sonde_json_key(json, "summary");
 	sonde_json_object(json);
-	int error = put_timing(json, zones);
-	if (error)
-		return error;
+	int rc = put_timing(json, zones);
+	if (rc)
+		return rc;
 	sonde_json_key(json, "memory");
 	sonde_json_object(json);
 	for (size_t i = 0; i < COUNT(memory); i++)
@@ -186,11 +186,11 @@ int sonde_json_summary(struct sonde_json *json, const struct sonde_report *repor
 	if (devices) {
 		sonde_json_key(json, "devices");
 		sonde_json_object(json);
-		error = put_devices(json, devices, 0);
+		rc = put_devices(json, devices, 0);
 		sonde_json_end(json);
 	}
-	if (error)
-		return error;
+	if (rc)
+		return rc;
 	sonde_json_end(json);
 	sonde_json_key(json, "throughput");
 	sonde_json_object(json);
@@ -205,8 +205,8 @@ int sonde_json_summary(struct sonde_json *json, const struct sonde_report *repor
 	for (size_t i = 0; i < COUNT(rates); i++)
 		put_why(json, "throughput", rates[i].key, sonde_report_cell(iterations, 0, rates[i].column),
 			"no iterations are marked (SONDE_ITERATION), or the section is not in this report");
-	error = put_devices(json, devices, 1);
+	rc = put_devices(json, devices, 1);
 	sonde_json_end(json);
 	sonde_json_end(json);
-	return error;
+	return rc;
 }

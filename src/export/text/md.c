@@ -110,16 +110,16 @@ static int put_tree(struct writer *writer, const struct sonde_tree *tree)
 	FILE *stream = open_memstream(&text, &text_b);
 	if (!stream)
 		return sonde_error(ENOMEM, "out of memory for a tree");
-	int error = sonde_text_tree(tree, &options, stream);
-	if (fclose(stream) && !error)
-		error = sonde_error(ENOMEM, "out of memory for a tree");
-	if (!error) {
+	int rc = sonde_text_tree(tree, &options, stream);
+	if (fclose(stream) && !rc)
+		rc = sonde_error(ENOMEM, "out of memory for a tree");
+	if (!rc) {
 		fputs("<pre>\n", writer->out);
 		sonde_clean_markup(writer->out, text);
 		fputs("</pre>\n\n", writer->out);
 	}
 	free(text);
-	return error;
+	return rc;
 }
 
 static int render(const struct sonde_report *report, const struct sonde_format_options *options, FILE *out)
@@ -127,23 +127,23 @@ static int render(const struct sonde_report *report, const struct sonde_format_o
 	(void)options;
 	struct writer writer = {.out = out};
 	sonde_buf_init(&writer.scratch, TEXT_MAX_B);
-	int error = 0;
+	int rc = 0;
 	fputs("# ", out);
 	put_text(&writer, *report->title ? report->title : "Report");
 	fputs("\n\n", out);
 	put_notes(&writer, report->notes);
-	for (const struct sonde_section *section = report->first; section && !error; section = section->next) {
+	for (const struct sonde_section *section = report->first; section && !rc; section = section->next) {
 		fputs("## ", out);
 		put_text(&writer, section->title);
 		fputs("\n\n", out);
 		put_notes(&writer, section->notes);
 		if (section->kind == SONDE_SECTION_TREE)
-			error = put_tree(&writer, &section->tree);
+			rc = put_tree(&writer, &section->tree);
 		else
 			put_table(&writer, &section->table);
 	}
 	sonde_buf_fini(&writer.scratch);
-	return error;
+	return rc;
 }
 
 const struct sonde_format sonde_format_md = {

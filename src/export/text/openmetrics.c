@@ -120,28 +120,28 @@ static int same_labels(const void *context, uint32_t value)
 static int part_rows(struct writer *writer, size_t count)
 {
 	struct sonde_map seen = {0};
-	int error = 0;
+	int rc = 0;
 	unsigned char *again = calloc(count + 1, 1);
 	if (!again)
 		return sonde_error(ENOMEM, "out of memory for %zu rows", count);
-	for (size_t i = 0; i < count && !error; i++) {
+	for (size_t i = 0; i < count && !rc; i++) {
 		const struct sonde_buf *row = &writer->labels[i];
 		struct labelled labelled = {writer->labels, row};
 		uint64_t hash = sonde_hash_bytes(row->data, row->len_b);
 		again[i] = sonde_map_find(&seen, hash, same_labels, &labelled) != 0;
 		if (!again[i])
-			error = sonde_map_add(&seen, hash, (uint32_t)i + 1);
+			rc = sonde_map_add(&seen, hash, (uint32_t)i + 1);
 	}
 	for (size_t i = 0; i < count; i++) {
 		char number[32];
 		snprintf(number, sizeof number, "%zu", i + 1);
 		if (again[i])
 			add_label(writer, &writer->labels[i], "row", number);
-		error = error ? error : sonde_buf_error(&writer->labels[i]);
+		rc = rc ? rc : sonde_buf_error(&writer->labels[i]);
 	}
 	sonde_map_fini(&seen);
 	free(again);
-	return error ? sonde_error(ENOMEM, "out of memory for the labels of %zu rows", count) : 0;
+	return rc ? sonde_error(ENOMEM, "out of memory for the labels of %zu rows", count) : 0;
 }
 
 /* --- samples -------------------------------------------------------------------------------------------------------*/
@@ -236,20 +236,20 @@ static int put_table(struct writer *writer)
 		sonde_buf_init(&writer->labels[row], TEXT_MAX_B);
 		add_labels(writer, &writer->labels[row], &table->cells[row * table->column_count]);
 	}
-	int error = part_rows(writer, table->row_count);
-	for (size_t i = 0; i < table->column_count && !error; i++) {
+	int rc = part_rows(writer, table->row_count);
+	for (size_t i = 0; i < table->column_count && !rc; i++) {
 		if (is_label(&table->columns[i]) || table->columns[i].unit == SONDE_UNIT_BAR)
 			continue;
 		figures++;
 		put_column(writer, i, 0);
 		put_column(writer, i, 1);
 	}
-	if (!figures && table->row_count && !error)
+	if (!figures && table->row_count && !rc)
 		put_info(writer);
 	for (size_t row = 0; row < table->row_count; row++)
 		sonde_buf_fini(&writer->labels[row]);
 	free(writer->labels);
-	return error;
+	return rc;
 }
 
 /* True if the section was already written: a metric family must not be repeated. */
@@ -266,7 +266,7 @@ static int render(const struct sonde_report *report, const struct sonde_format_o
 	(void)options;
 	struct writer writer = {.out = out};
 	struct sonde_buf labels;
-	int error = 0;
+	int rc = 0;
 	sonde_buf_init(&writer.scratch, TEXT_MAX_B);
 	sonde_buf_init(&labels, TEXT_MAX_B);
 	add_label(&writer, &labels, "command", report->title ? report->title : "");
@@ -274,13 +274,13 @@ static int render(const struct sonde_report *report, const struct sonde_format_o
 	fputs("# TYPE sonde_report info\n# HELP sonde_report The recording of these figures\n", out);
 	put_sample(&writer, "sonde_report_info", &labels);
 	fputs("1\n", out);
-	for (writer.section = report->first; writer.section && !error; writer.section = writer.section->next)
+	for (writer.section = report->first; writer.section && !rc; writer.section = writer.section->next)
 		if (writer.section->kind == SONDE_SECTION_TABLE && !is_repeated(&writer, report))
-			error = put_table(&writer);
+			rc = put_table(&writer);
 	fputs("# EOF\n", out);
 	sonde_buf_fini(&labels);
 	sonde_buf_fini(&writer.scratch);
-	return error;
+	return rc;
 }
 
 const struct sonde_format sonde_format_openmetrics = {

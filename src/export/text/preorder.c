@@ -27,13 +27,13 @@ int sonde_preorder_walk(const struct sonde_tree_node *root, sonde_preorder_visit
 {
 	struct path path = {0};
 	size_t count = 0, depth = 0;
-	int error = 0;
-	for (const struct sonde_tree_node *node = root; node && !error;) {
-		error = ensure_capacity(&path, depth);
-		if (error)
+	int rc = 0;
+	for (const struct sonde_tree_node *node = root; node && !rc;) {
+		rc = ensure_capacity(&path, depth);
+		if (rc)
 			break;
 		path.at[depth] = (struct sonde_preorder){node, count++, depth ? path.at[depth - 1].index : 0, depth};
-		error = visit(context, &path.at[depth]);
+		rc = visit(context, &path.at[depth]);
 		if (node->child) {
 			node = node->child;
 			depth++;
@@ -44,5 +44,5 @@ int sonde_preorder_walk(const struct sonde_tree_node *root, sonde_preorder_visit
 		node = depth ? path.at[depth].node->next : NULL;
 	}
 	free(path.at);
-	return error;
+	return rc;
 }

@@ -211,9 +211,9 @@ static int put_rows(struct grid *grid, FILE *out)
 			if (grid->hidden[i])
 				continue;
 			fprintf(out, "%*s", GAP, "");
-			int error = put_cell(grid, i, grid->cells[row * columns + i], out);
-			if (error)
-				return error;
+			int rc = put_cell(grid, i, grid->cells[row * columns + i], out);
+			if (rc)
+				return rc;
 		}
 		fputs(dim ? "\033[0m\n" : "\n", out);
 	}
@@ -285,11 +285,11 @@ int sonde_text_table(const struct sonde_table *table, const struct sonde_format_
 	}
 	struct grid grid = {.table = table, .options = options};
 	sonde_buf_init(&grid.scratch, CELL_MAX_B);
-	int error = fill(&grid);
-	int fits = !error && fit(&grid);
-	if (!error)
-		error = fits ? put_rows(&grid, out) : put_list(&grid, out);
-	if (!error) {
+	int rc = fill(&grid);
+	int fits = !rc && fit(&grid);
+	if (!rc)
+		rc = fits ? put_rows(&grid, out) : put_list(&grid, out);
+	if (!rc) {
 		if (table->omitted)
 			fprintf(out, "  (%zu more rows)\n", table->omitted);
 		if (fits)
@@ -299,5 +299,5 @@ int sonde_text_table(const struct sonde_table *table, const struct sonde_format_
 	}
 	sonde_buf_fini(&grid.scratch);
 	sonde_arena_fini(&grid.arena);
-	return error;
+	return rc;
 }

@@ -60,17 +60,17 @@ int sonde_text_title(const char *text, const struct sonde_format_options *option
 	if (!sonde_buf_append(&line, "\n", 2))
 		fprintf(out, options->color ? "\033[1m%.*s\033[0m\n" : "%.*s\n", (int)line.len_b - 2,
 			(const char *)line.data);
-	int error = sonde_buf_error(&line);
+	int rc = sonde_buf_error(&line);
 	sonde_buf_fini(&line);
-	return error;
+	return rc;
 }
 
 static int put_section(const struct sonde_section *section, const struct sonde_format_options *options, FILE *out)
 {
 	putc('\n', out);
-	int error = sonde_text_title(section->title, options, out);
-	if (error)
-		return error;
+	int rc = sonde_text_title(section->title, options, out);
+	if (rc)
+		return rc;
 	sonde_text_notes(section->notes, options, out);
 	if (section->kind == SONDE_SECTION_TREE)
 		return sonde_text_tree(&section->tree, options, out);
@@ -84,17 +84,17 @@ static int render(const struct sonde_report *report, const struct sonde_format_o
 		options.width = 80;
 	if (options.width < SONDE_TEXT_WIDTH_MIN)
 		options.width = SONDE_TEXT_WIDTH_MIN;
-	int error = 0;
+	int rc = 0;
 	if (*report->title)
-		error = sonde_text_title(report->title, &options, out);
-	if (!error && *report->path) {
+		rc = sonde_text_title(report->title, &options, out);
+	if (!rc && *report->path) {
 		const struct sonde_note path = {.text = report->path};
 		sonde_text_notes(&path, &options, out);
 	}
 	sonde_text_notes(report->notes, &options, out);
-	for (const struct sonde_section *section = report->first; section && !error; section = section->next)
-		error = put_section(section, &options, out);
-	return error;
+	for (const struct sonde_section *section = report->first; section && !rc; section = section->next)
+		rc = put_section(section, &options, out);
+	return rc;
 }
 
 const struct sonde_format sonde_format_text = {

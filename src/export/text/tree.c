@@ -162,9 +162,9 @@ static int put_nodes(struct walk *walk)
 	enum hang hang = HANG_CHAIN;
 	for (const struct sonde_tree_node *node = walk->tree->root, *next; node; node = next) {
 		int unnamed_root = node == walk->tree->root && !*node->name;
-		int error = unnamed_root ? 0 : put_line(walk, node, hang);
-		if (error)
-			return error;
+		int rc = unnamed_root ? 0 : put_line(walk, node, hang);
+		if (rc)
+			return rc;
 		hang = HANG_CHAIN;
 		next = open_branch(walk, node);
 		if (!next)
@@ -184,8 +184,8 @@ int sonde_text_tree(const struct sonde_tree *tree, const struct sonde_format_opt
 	sonde_buf_init(&walk.name, LINE_MAX_B);
 	fprintf(out, "%s%8s%11s%11s  %s%s\n", options->color ? "\033[2m" : "", "share", "total", "self", tree->value,
 		options->color ? "\033[0m" : "");
-	int error = put_nodes(&walk);
+	int rc = put_nodes(&walk);
 	sonde_buf_fini(&walk.line);
 	sonde_buf_fini(&walk.name);
-	return error;
+	return rc;
 }

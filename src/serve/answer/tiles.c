@@ -32,18 +32,18 @@ int sonde_timeline_get(struct sonde_session *session, int is_new, struct sonde_t
 {
 	struct sonde_session_kept *kept = sonde_session_kept(session, SONDE_KEPT_TILES);
 	struct sonde_tiles *tiles;
-	int error = 0;
+	int rc = 0;
 	if (kept->free && is_new) {
 		tiles = kept->data;
 		*kept = (struct sonde_session_kept){0};
-		error = sonde_tiles_extend(&tiles);
+		rc = sonde_tiles_extend(&tiles);
 	} else if (!kept->free) {
-		error = sonde_tiles_open(&tiles, session);
+		rc = sonde_tiles_open(&tiles, session);
 	} else {
 		tiles = kept->data;
 	}
-	if (error)
-		return error;
+	if (rc)
+		return rc;
 	*kept = (struct sonde_session_kept){tiles, forget};
 	*out = tiles;
 	return 0;
@@ -75,11 +75,11 @@ int sonde_timeline_view(const struct sonde_session *session, const struct sonde_
 {
 	const struct sonde_run *run = sonde_session_run(session);
 	uint64_t from_ns = 0, to_ns = run->end_ns - run->start_ns, width = WIDTH;
-	int error = sonde_timeline_number(params, "from", INT64_MAX, &from_ns);
-	error = error ? error : sonde_timeline_number(params, "to", INT64_MAX, &to_ns);
-	error = error ? error : sonde_timeline_number(params, "width", SONDE_TILE_WIDTH_MAX, &width);
-	if (error)
-		return error;
+	int rc = sonde_timeline_number(params, "from", INT64_MAX, &from_ns);
+	rc = rc ? rc : sonde_timeline_number(params, "to", INT64_MAX, &to_ns);
+	rc = rc ? rc : sonde_timeline_number(params, "width", SONDE_TILE_WIDTH_MAX, &width);
+	if (rc)
+		return rc;
 	if (!width)
 		return sonde_error(EINVAL, "width is 1 to %d pixels", SONDE_TILE_WIDTH_MAX);
 	if (from_ns > to_ns)

@@ -182,8 +182,8 @@ static int add_sampled(const struct sonde_session *session, const struct sonde_c
 	void *memory = malloc(data->head->count * SONDE_HEAP_ROW_B + 1);
 	if (!memory)
 		return sonde_error(ENOMEM, "out of memory for a heap chunk");
-	int error = sonde_heap_decode(&columns, data, memory, UINT32_MAX, (uint32_t)session->heap_sites.count);
-	for (uint32_t i = 0; !error && i < at && columns.time_ns[i] <= until_ns; i++) {
+	int rc = sonde_heap_decode(&columns, data, memory, UINT32_MAX, (uint32_t)session->heap_sites.count);
+	for (uint32_t i = 0; !rc && i < at && columns.time_ns[i] <= until_ns; i++) {
 		struct sonde_heap_alive *site = &sites[columns.sites[i]];
 		struct sonde_heap_worth worth = sonde_heap_worth(columns.sizes[i], columns.mean_b);
 		uint64_t sign = columns.ends[i] ? UINT64_MAX : 1;
@@ -193,7 +193,7 @@ static int add_sampled(const struct sonde_session *session, const struct sonde_c
 		*last_ns = columns.time_ns[i];
 	}
 	free(memory);
-	return error;
+	return rc;
 }
 
 /* How many of the first `at` events are at or before until_ns, and the time of the last of these. */
@@ -263,20 +263,19 @@ static int add_counted(const struct sonde_session *session, const struct sonde_c
 	forms.sites = malloc(most * sizeof *forms.sites);
 	forms.sizes = malloc(most * sizeof *forms.sizes);
 	int64_t *left = malloc(most * sizeof *left);
-	int error = forms.sites && forms.sizes && left ? 0 : sonde_error(ENOMEM, "out of memory for a heap chunk");
-	if (!error)
-		error =
-		    count_forms(&columns[BLOCK], (uint32_t)count, &forms, left, (uint32_t)session->heap_sites.count);
-	for (size_t i = 0; !error && i < forms.count; i++) {
+	int rc = forms.sites && forms.sizes && left ? 0 : sonde_error(ENOMEM, "out of memory for a heap chunk");
+	if (!rc)
+		rc = count_forms(&columns[BLOCK], (uint32_t)count, &forms, left, (uint32_t)session->heap_sites.count);
+	for (size_t i = 0; !rc && i < forms.count; i++) {
 		sites[forms.sites[i]].blocks += (uint64_t)left[i];
 		sites[forms.sites[i]].size_b += (uint64_t)left[i] * forms.sizes[i];
 	}
-	if (!error)
+	if (!rc)
 		*last_ns = time_ns;
 	free(forms.sites);
 	free(forms.sizes);
 	free(left);
-	return error;
+	return rc;
 }
 
 int sonde_heap_add_some(const struct sonde_session *session, const struct sonde_chunk_data *data, uint32_t at,
@@ -293,9 +292,9 @@ int sonde_heap_add_some(const struct sonde_session *session, const struct sonde_
 int sonde_session_heap_alive(struct sonde_session *session, uint64_t time_ns, struct sonde_heap_alive *sites)
 {
 	struct sonde_chunk_data data = {0};
-	int error = 0;
+	int rc = 0;
 	sonde_buf_init(&data.buf, SONDE_READER_BUF_MAX_B);
-	for (size_t i = 0; error != -ENOMEM && i < sonde_reader_count(session->reader); i++) {
+	for (size_t i = 0; rc != -ENOMEM && i < sonde_reader_count(session->reader); i++) {
 		const struct sonde_chunk_head *head = &sonde_reader_entry(session->reader, i)->head;
 		uint64_t last_ns;
 		if (!sonde_heap_is_chunk(head) || head->time_min_ns > time_ns)
@@ -306,8 +305,8 @@ int sonde_session_heap_alive(struct sonde_session *session, uint64_t time_ns, st
 		if (!bad)
 			bad = whole ? sonde_heap_add_whole(session, &data, sites)
 				    : sonde_heap_add_some(session, &data, head->count, time_ns, sites, &last_ns);
-		error = bad ? bad : error;
+		rc = bad ? bad : rc;
 	}
 	sonde_buf_fini(&data.buf);
-	return error;
+	return rc;
 }

@@ -59,9 +59,9 @@ static int add_events(struct marking *marking, size_t mark)
 	void *memory = malloc(count * SONDE_HEAP_ROW_B + 1);
 	if (!memory)
 		return sonde_error(ENOMEM, "out of memory for a heap chunk");
-	int error = sonde_heap_decode(&columns, &marking->data, memory, UINT32_MAX,
-				      (uint32_t)marking->session->heap_sites.count);
-	for (size_t i = 0; !error && i < count; i++) {
+	int rc = sonde_heap_decode(&columns, &marking->data, memory, UINT32_MAX,
+				   (uint32_t)marking->session->heap_sites.count);
+	for (size_t i = 0; !rc && i < count; i++) {
 		while (mark < marks->count && marks->times_ns[mark] < columns.time_ns[i])
 			mark++;
 		if (mark == marks->count)
@@ -73,15 +73,15 @@ static int add_events(struct marking *marking, size_t mark)
 		tell(marking, columns.sites[i], mark, &change);
 	}
 	free(memory);
-	return error;
+	return rc;
 }
 
 int sonde_session_heap_marks(struct sonde_session *session, const struct sonde_heap_marks *marks)
 {
 	struct marking marking = {.session = session, .marks = marks};
-	int error = 0;
+	int rc = 0;
 	sonde_buf_init(&marking.data.buf, SONDE_READER_BUF_MAX_B);
-	for (size_t i = 0; error != -ENOMEM && i < sonde_reader_count(session->reader); i++) {
+	for (size_t i = 0; rc != -ENOMEM && i < sonde_reader_count(session->reader); i++) {
 		const struct sonde_chunk_head *head = &sonde_reader_entry(session->reader, i)->head;
 		size_t first = mark_of(marks, head->time_min_ns), last = mark_of(marks, head->time_max_ns);
 		if (!sonde_heap_is_chunk(head) || first == marks->count)
@@ -90,8 +90,8 @@ int sonde_session_heap_marks(struct sonde_session *session, const struct sonde_h
 					: sonde_reader_read(session->reader, i, &marking.data);
 		if (!bad)
 			bad = first == last ? add_whole(&marking, first) : add_events(&marking, first);
-		error = bad ? bad : error;
+		rc = bad ? bad : rc;
 	}
 	sonde_buf_fini(&marking.data.buf);
-	return error;
+	return rc;
 }

@@ -65,19 +65,19 @@ static int part(struct moments *moments, size_t chunk, uint64_t time_ns, struct 
 {
 	size_t sites = moments->session->heap_sites.count;
 	uint64_t last_ns;
-	int error = sonde_reader_read(moments->session->reader, chunk, &moments->data);
-	if (error)
-		return error;
+	int rc = sonde_reader_read(moments->session->reader, chunk, &moments->data);
+	if (rc)
+		return rc;
 	memset(moments->alive, 0, (sites + 1) * sizeof *moments->alive);
-	error = sonde_heap_add_some(moments->session, &moments->data, moments->data.head->count, time_ns,
-				    moments->alive, &last_ns);
+	rc = sonde_heap_add_some(moments->session, &moments->data, moments->data.head->count, time_ns, moments->alive,
+				 &last_ns);
 	*out = (struct sonde_heap_alive){0};
 	for (size_t i = 0; i <= sites; i++) {
 		out->blocks += moments->alive[i].blocks;
 		out->size_b += moments->alive[i].size_b;
 		out->variance += moments->alive[i].variance;
 	}
-	return error;
+	return rc;
 }
 
 static void add(struct sonde_heap_moment *row, uint32_t kind, const struct sonde_heap_alive *alive)
@@ -95,10 +95,10 @@ static int add_chunk(struct moments *moments, size_t i)
 {
 	struct sonde_heap_summary summary;
 	struct sonde_heap_stats stats;
-	int error = sonde_reader_summary(moments->session->reader, i, &moments->data);
-	error = error ? error : sonde_heap_summary(moments->session, &moments->data, &summary, &stats);
-	if (error)
-		return error;
+	int rc = sonde_reader_summary(moments->session->reader, i, &moments->data);
+	rc = rc ? rc : sonde_heap_summary(moments->session, &moments->data, &summary, &stats);
+	if (rc)
+		return rc;
 	const struct sonde_heap *heap = sonde_session_heap(moments->session, summary.heap);
 	if (!heap || heap->kind == SONDE_HEAP_POOL)
 		return 0;
@@ -117,9 +117,9 @@ static int add_chunk(struct moments *moments, size_t i)
 		if (!bad)
 			add(&moments->parts[row], heap->kind, &some);
 		moments->parts[row].mean_b = summary.mean_b;
-		error = bad ? bad : error;
+		rc = bad ? bad : rc;
 	}
-	return error;
+	return rc;
 }
 
 void sonde_session_heap_lives(const struct sonde_session *session, uint32_t *lives)
@@ -141,20 +141,20 @@ static int read_begins(struct moments *moments)
 {
 	struct sonde_heap_summary summary;
 	struct sonde_heap_stats stats;
-	int error = 0;
+	int rc = 0;
 	for (uint32_t id = 0; id <= moments->session->heaps.count; id++)
 		moments->begins[id] = UINT64_MAX;
-	for (size_t i = 0; error != -ENOMEM && i < sonde_reader_count(moments->session->reader); i++) {
+	for (size_t i = 0; rc != -ENOMEM && i < sonde_reader_count(moments->session->reader); i++) {
 		const struct sonde_chunk_head *head = &sonde_reader_entry(moments->session->reader, i)->head;
 		if (!sonde_heap_is_chunk(head))
 			continue;
-		error = sonde_reader_summary(moments->session->reader, i, &moments->data);
-		if (error || sonde_heap_summary(moments->session, &moments->data, &summary, &stats))
+		rc = sonde_reader_summary(moments->session->reader, i, &moments->data);
+		if (rc || sonde_heap_summary(moments->session, &moments->data, &summary, &stats))
 			continue;
 		if (head->time_min_ns < moments->begins[summary.heap])
 			moments->begins[summary.heap] = head->time_min_ns;
 	}
-	return error == -ENOMEM ? error : 0;
+	return rc == -ENOMEM ? rc : 0;
 }
 
 /* Assigns a time to the program whose heap began last before it. The heaps of a process follow one another, like their
@@ -236,26 +236,26 @@ int sonde_session_heap_ends(struct sonde_session *session, uint64_t *ends_ns)
 	struct moments moments = {.session = session};
 	moments.begins = calloc(session->heaps.count + 1, sizeof *moments.begins);
 	moments.next_ns = calloc(session->processes.count + 1, sizeof *moments.next_ns);
-	int error = moments.begins && moments.next_ns
-			? 0
-			: sonde_error(ENOMEM, "out of memory for %zu heaps", session->heaps.count);
+	int rc = moments.begins && moments.next_ns
+		     ? 0
+		     : sonde_error(ENOMEM, "out of memory for %zu heaps", session->heaps.count);
 	sonde_buf_init(&moments.data.buf, SONDE_READER_BUF_MAX_B);
-	for (uint32_t id = 0; !error && id <= session->heaps.count; id++)
+	for (uint32_t id = 0; !rc && id <= session->heaps.count; id++)
 		moments.begins[id] = UINT64_MAX;
-	if (!error && has_lives(&moments))
-		error = read_begins(&moments);
-	if (!error)
+	if (!rc && has_lives(&moments))
+		rc = read_begins(&moments);
+	if (!rc)
 		find_ends(&moments, ends_ns);
 	sonde_buf_fini(&moments.data.buf);
 	free(moments.begins);
 	free(moments.next_ns);
-	return error;
+	return rc;
 }
 
 int sonde_session_heap_moments(struct sonde_session *session, struct sonde_heap_moment *rows, size_t count)
 {
 	struct moments moments = {.session = session, .count = count};
-	int error = 0;
+	int rc = 0;
 	moments.rows = calloc(count + 1, sizeof *moments.rows);
 	moments.parts = calloc(count + 1, sizeof *moments.parts);
 	moments.alive = calloc(session->heap_sites.count + 1, sizeof *moments.alive);
@@ -263,25 +263,25 @@ int sonde_session_heap_moments(struct sonde_session *session, struct sonde_heap_
 	moments.begins = calloc(session->heaps.count + 1, sizeof *moments.begins);
 	sonde_buf_init(&moments.data.buf, SONDE_READER_BUF_MAX_B);
 	if (!moments.rows || !moments.parts || !moments.alive || !moments.lives || !moments.begins)
-		error = sonde_error(ENOMEM, "out of memory for %zu moments of a heap", count);
-	for (size_t i = 0; !error && i < count; i++) {
+		rc = sonde_error(ENOMEM, "out of memory for %zu moments of a heap", count);
+	for (size_t i = 0; !rc && i < count; i++) {
 		rows[i] = (struct sonde_heap_moment){.process = rows[i].process, .time_ns = rows[i].time_ns};
 		moments.rows[i] = &rows[i];
 	}
-	if (!error) {
+	if (!rc) {
 		qsort(moments.rows, count, sizeof *moments.rows, compare);
 		sonde_session_heap_lives(session, moments.lives);
-		error = read_begins(&moments);
+		rc = read_begins(&moments);
 	}
-	if (!error)
+	if (!rc)
 		find_lives(&moments);
-	for (size_t i = 0; error != -ENOMEM && count && i < sonde_reader_count(session->reader); i++) {
+	for (size_t i = 0; rc != -ENOMEM && count && i < sonde_reader_count(session->reader); i++) {
 		if (!sonde_heap_is_chunk(&sonde_reader_entry(session->reader, i)->head))
 			continue;
 		int bad = add_chunk(&moments, i);
-		error = bad ? bad : error;
+		rc = bad ? bad : rc;
 	}
-	if (error != -ENOMEM)
+	if (rc != -ENOMEM)
 		sum_up(&moments);
 	sonde_buf_fini(&moments.data.buf);
 	free(moments.rows);
@@ -289,5 +289,5 @@ int sonde_session_heap_moments(struct sonde_session *session, struct sonde_heap_
 	free(moments.alive);
 	free(moments.lives);
 	free(moments.begins);
-	return error;
+	return rc;
 }

@@ -167,12 +167,11 @@ static int add_events(struct summing *summing, size_t i, uint32_t heap)
 	void *memory = malloc(count * SONDE_HEAP_ROW_B + 1);
 	if (!memory)
 		return sonde_error(ENOMEM, "out of memory for a heap chunk");
-	int error =
-	    sonde_heap_decode(&columns, &summing->data, memory, UINT32_MAX, (uint32_t)session->heap_sites.count);
-	for (uint32_t at = 0; !error && at < count && columns.time_ns[at] < summing->to_ns; at++)
+	int rc = sonde_heap_decode(&columns, &summing->data, memory, UINT32_MAX, (uint32_t)session->heap_sites.count);
+	for (uint32_t at = 0; !rc && at < count && columns.time_ns[at] < summing->to_ns; at++)
 		add_event(summing, i, heap, &columns, at);
 	free(memory);
-	return error;
+	return rc;
 }
 
 static int read_chunk(struct summing *summing, size_t i)
@@ -183,10 +182,10 @@ static int read_chunk(struct summing *summing, size_t i)
 	int before = head->time_max_ns < summing->range->from_ns, after = head->time_min_ns >= summing->to_ns;
 	int whole = head->time_min_ns >= summing->range->from_ns && head->time_max_ns < summing->to_ns;
 	int decode = !before && !after && (summing->wants || !whole);
-	int error = decode ? sonde_reader_read(session->reader, i, &summing->data)
-			   : sonde_reader_summary(session->reader, i, &summing->data);
-	if (error)
-		return error;
+	int rc = decode ? sonde_reader_read(session->reader, i, &summing->data)
+			: sonde_reader_summary(session->reader, i, &summing->data);
+	if (rc)
+		return rc;
 	struct sonde_heap_stats stats;
 	if (sonde_heap_summary(session, &summing->data, &summary, &stats))
 		return -EBADMSG;
@@ -219,8 +218,8 @@ static int add_peaks(struct summing *summing)
 	struct sonde_session *session = summing->session;
 	size_t sites = session->heap_sites.count;
 	struct sonde_heap_alive *alive = calloc(sites + 1, sizeof *alive);
-	int error = alive ? 0 : sonde_error(ENOMEM, "out of memory for %zu places that allocate", sites);
-	for (size_t i = 0; error != -ENOMEM && i < sonde_reader_count(session->reader); i++) {
+	int rc = alive ? 0 : sonde_error(ENOMEM, "out of memory for %zu places that allocate", sites);
+	for (size_t i = 0; rc != -ENOMEM && i < sonde_reader_count(session->reader); i++) {
 		struct sonde_heap_summary summary;
 		struct sonde_heap_stats stats;
 		if (!sonde_heap_is_chunk(&sonde_reader_entry(session->reader, i)->head) ||
@@ -235,7 +234,7 @@ static int add_peaks(struct summing *summing)
 		else if (i + 1 == peak->chunk && peak->at &&
 			 !(bad = sonde_reader_read(session->reader, i, &summing->data)))
 			bad = sonde_heap_add_some(session, &summing->data, peak->at, UINT64_MAX, alive, peak_ns);
-		error = bad ? bad : error;
+		rc = bad ? bad : rc;
 	}
 	for (size_t i = 0; alive && i <= sites; i++) {
 		struct sonde_heap_sum *sum = row_of(summing, (uint32_t)i);
@@ -246,7 +245,7 @@ static int add_peaks(struct summing *summing)
 		sum->peak_variance = alive[i].variance;
 	}
 	free(alive);
-	return error;
+	return rc;
 }
 
 /* By site id: whether a selected thread allocates there. */
@@ -277,7 +276,7 @@ static int sum_up(struct sonde_session *session, const struct sonde_selection *r
 {
 	struct summing summing = {.session = session, .sums = out, .range = range};
 	uint8_t *wants = NULL;
-	int error = 0;
+	int rc = 0;
 	summing.to_ns = summing.range->to_ns ? summing.range->to_ns : UINT64_MAX;
 	*out = (struct sonde_heap_sums){.sites = calloc(session->heap_sites.count + 1, sizeof *out->sites),
 					.heaps = calloc(session->heaps.count + 1, sizeof *out->heaps)};
@@ -286,22 +285,22 @@ static int sum_up(struct sonde_session *session, const struct sonde_selection *r
 		summing.wants = wants = sites_chosen(session, summing.range->thread);
 	sonde_buf_init(&summing.data.buf, SONDE_READER_BUF_MAX_B);
 	if (!out->sites || !out->heaps || !summing.peaks || (summing.range->thread && !wants))
-		error = sonde_error(ENOMEM, "out of memory for %zu places that allocate", session->heap_sites.count);
-	for (size_t i = 0; error != -ENOMEM && i < sonde_reader_count(session->reader); i++) {
+		rc = sonde_error(ENOMEM, "out of memory for %zu places that allocate", session->heap_sites.count);
+	for (size_t i = 0; rc != -ENOMEM && i < sonde_reader_count(session->reader); i++) {
 		if (!sonde_heap_is_chunk(&sonde_reader_entry(session->reader, i)->head))
 			continue;
 		int bad = read_chunk(&summing, i);
-		error = bad ? bad : error;
+		rc = bad ? bad : rc;
 	}
-	if (error != -ENOMEM) {
+	if (rc != -ENOMEM) {
 		add_ends(&summing);
 		int bad = add_peaks(&summing);
-		error = bad ? bad : error;
+		rc = bad ? bad : rc;
 	}
 	sonde_buf_fini(&summing.data.buf);
 	free(summing.peaks);
 	free(wants);
-	return error;
+	return rc;
 }
 
 /* Caches the sums, since the sections of a report ask for the same ones. Not if a chunk was unreadable: each caller
@@ -330,8 +329,8 @@ int sonde_session_heap_sums_of(struct sonde_session *session, const struct sonde
 		++*out->users;
 		return 0;
 	}
-	int error = sum_up(session, range, out);
-	return error || range->thread ? error : keep(session, range, out);
+	int rc = sum_up(session, range, out);
+	return rc || range->thread ? rc : keep(session, range, out);
 }
 
 int sonde_session_heap_sums(struct sonde_session *session, struct sonde_heap_sums *out)

@@ -102,12 +102,12 @@ static int add_events(struct drawing *drawing)
 	void *memory = malloc(count * SONDE_HEAP_ROW_B + 1);
 	if (!memory)
 		return sonde_error(ENOMEM, "out of memory for a heap chunk");
-	int error = sonde_heap_decode(&columns, &drawing->data, memory, UINT32_MAX,
-				      (uint32_t)drawing->session->heap_sites.count);
-	for (size_t i = 0; !error && i < count && columns.time_ns[i] < drawing->range->to_ns; i++)
+	int rc = sonde_heap_decode(&columns, &drawing->data, memory, UINT32_MAX,
+				   (uint32_t)drawing->session->heap_sites.count);
+	for (size_t i = 0; !rc && i < count && columns.time_ns[i] < drawing->range->to_ns; i++)
 		add_event(drawing, &columns, i);
 	free(memory);
-	return error;
+	return rc;
 }
 
 /* True if a chunk lies within a single interval. */
@@ -128,10 +128,10 @@ static int read_chunk(struct drawing *drawing, size_t i)
 	struct sonde_heap_stats stats;
 	if (!sonde_heap_is_chunk(head) || head->time_min_ns >= range->to_ns || head->process != drawing->process)
 		return 0;
-	int error = sonde_reader_summary(session->reader, i, &drawing->data);
-	error = error ? error : sonde_heap_summary(session, &drawing->data, &summary, &stats);
-	if (error)
-		return error;
+	int rc = sonde_reader_summary(session->reader, i, &drawing->data);
+	rc = rc ? rc : sonde_heap_summary(session, &drawing->data, &summary, &stats);
+	if (rc)
+		return rc;
 	if (summary.heap != drawing->heap)
 		return 0;
 	if (head->time_max_ns < range->from_ns) {
@@ -146,8 +146,8 @@ static int read_chunk(struct drawing *drawing, size_t i)
 	}
 	if (range->thread || head->time_min_ns < range->from_ns || head->time_max_ns >= range->to_ns ||
 	    !is_in_one(drawing, head)) {
-		error = sonde_reader_read(session->reader, i, &drawing->data);
-		return error ? error : add_events(drawing);
+		rc = sonde_reader_read(session->reader, i, &drawing->data);
+		return rc ? rc : add_events(drawing);
 	}
 	struct sonde_heap_interval *row = row_at(drawing, head->time_min_ns);
 	try_peak(row, summary.peak_b, summary.peak_blocks);
@@ -165,18 +165,18 @@ int sonde_session_heap_timeline(struct sonde_session *session, uint32_t heap, co
 				  .range = range,
 				  .rows = rows,
 				  .count = count};
-	int error = 0;
+	int rc = 0;
 	if (!count || range->to_ns <= range->from_ns)
 		return 0;
 	memset(rows, 0, count * sizeof *rows);
 	sonde_buf_init(&drawing.data.buf, SONDE_READER_BUF_MAX_B);
-	for (size_t i = 0; error != -ENOMEM && i < sonde_reader_count(session->reader); i++) {
+	for (size_t i = 0; rc != -ENOMEM && i < sonde_reader_count(session->reader); i++) {
 		int bad = read_chunk(&drawing, i);
-		error = bad ? bad : error;
+		rc = bad ? bad : rc;
 	}
 	row_at(&drawing, range->to_ns);
 	drawing.rows[count - 1].live_b = drawing.live_b;
 	drawing.rows[count - 1].live_blocks = drawing.live_blocks;
 	sonde_buf_fini(&drawing.data.buf);
-	return error;
+	return rc;
 }

@@ -46,8 +46,8 @@ static int is_in_vain(const struct sonde_batch *batch, size_t i)
 
 static int add_batch(struct sonde_wait_cover *cover, const struct sonde_batch *batch, const uint8_t *thread)
 {
-	int error = 0;
-	for (size_t i = 0; i < batch->count && !error; i++) {
+	int rc = 0;
+	for (size_t i = 0; i < batch->count && !rc; i++) {
 		uint32_t id = batch->waits.thread[i];
 		enum sonde_wait_group group = sonde_wait_row(batch->waits.kind[i])->group;
 		if (group == SONDE_WAIT_GROUP_HELD || group == SONDE_WAIT_GROUP_NONE || !id || id > cover->threads ||
@@ -57,16 +57,16 @@ static int add_batch(struct sonde_wait_cover *cover, const struct sonde_batch *b
 		cover->groups |= UINT64_C(1) << group;
 		if (batch->waits.dur_ns[i] < LEAST_NS || batch->waits.dur_ns[i] >> 56)
 			continue;
-		error = add(cover,
-			    (struct sonde_wait_part){.start_ns = batch->waits.start_ns[i],
-						     .dur_ns = batch->waits.dur_ns[i] & ((UINT64_C(1) << 56) - 1),
-						     .kind = batch->waits.kind[i],
-						     .thread = id,
-						     .object = is_in_vain(batch, i) ? 0 : batch->waits.object[i],
-						     .other = batch->waits.other[i],
-						     .is_sampled = (batch->waits.status[i] & SONDE_WAIT_SAMPLED) != 0});
+		rc = add(cover,
+			 (struct sonde_wait_part){.start_ns = batch->waits.start_ns[i],
+						  .dur_ns = batch->waits.dur_ns[i] & ((UINT64_C(1) << 56) - 1),
+						  .kind = batch->waits.kind[i],
+						  .thread = id,
+						  .object = is_in_vain(batch, i) ? 0 : batch->waits.object[i],
+						  .other = batch->waits.other[i],
+						  .is_sampled = (batch->waits.status[i] & SONDE_WAIT_SAMPLED) != 0});
 	}
-	return error;
+	return rc;
 }
 
 static int read_calls(struct sonde_wait_cover *cover, struct sonde_session *session, const uint8_t *thread)
@@ -120,10 +120,10 @@ static int find_threads(struct sonde_wait_cover *cover)
 
 static int sort_calls(struct sonde_wait_cover *cover)
 {
-	int error = find_threads(cover);
-	struct sonde_wait_part *sorted = error ? NULL : malloc((cover->count + 1) * sizeof *sorted);
+	int rc = find_threads(cover);
+	struct sonde_wait_part *sorted = rc ? NULL : malloc((cover->count + 1) * sizeof *sorted);
 	if (!sorted)
-		return error ? error : sonde_error(ENOMEM, "out of memory for %zu blocking calls", cover->count);
+		return rc ? rc : sonde_error(ENOMEM, "out of memory for %zu blocking calls", cover->count);
 	for (size_t i = 0; i < cover->count; i++)
 		sorted[cover->next[cover->parts[i].thread]++] = cover->parts[i];
 	for (uint32_t id = 1; id <= cover->threads; id++)

@@ -68,8 +68,8 @@ static int add(struct taking *taking, struct sonde_weights_row row)
 static int add_batch(struct taking *taking, uint32_t groups, const struct sonde_batch *batch)
 {
 	const struct sonde_selection *range = &taking->range;
-	int error = 0;
-	for (size_t i = 0; i < batch->count && !error; i++) {
+	int rc = 0;
+	for (size_t i = 0; i < batch->count && !rc; i++) {
 		uint64_t start_ns = batch->waits.start_ns[i], dur_ns = batch->waits.dur_ns[i];
 		if (!(groups & 1u << sonde_wait_row(batch->waits.kind[i])->group) ||
 		    (range->thread && !range->thread[batch->waits.thread[i]]) ||
@@ -86,9 +86,9 @@ static int add_batch(struct taking *taking, uint32_t groups, const struct sonde_
 			    sonde_weigh_sampled(&taking->all, range, batch->waits.start_ns[i], batch->waits.dur_ns[i]);
 			taking->out->sampled += row.weight;
 		}
-		error = add(taking, row);
+		rc = add(taking, row);
 	}
-	return error;
+	return rc;
 }
 
 int sonde_wait_weights_take(struct sonde_weights *out, struct sonde_session *session,

@@ -83,12 +83,12 @@ static int take_summary(struct reading *reading, struct sonde_zone_chunk *chunk)
 	}
 	uint64_t ends = ended + summary.unmatched, begins = head->count - ends;
 	chunk->open_after = ends <= head->count && summary.open + begins >= ended ? summary.open + begins - ended : 1;
-	int error = take_nodes(reading, at, chunk);
+	int rc = take_nodes(reading, at, chunk);
 	chunk->nodes = reading->nodes.data;
 	chunk->node_count = chunk->has_nodes ? reading->nodes.count : 0;
 	chunk->stats = reading->stats.data;
 	chunk->stat_count = reading->stats.count;
-	return error;
+	return rc;
 }
 
 int sonde_session_zone_chunks_from(struct sonde_session *session, size_t first,

@@ -211,17 +211,17 @@ int sonde_zones_decode(struct sonde_zones *zones, const struct sonde_chunk_data 
 {
 	struct rows rows = {0};
 	size_t count = data->head->count;
-	int error = count <= data->head->raw_b / 2 ? make_rows(zones, count, &rows) : -EBADMSG;
-	if (error)
-		return error;
-	error = load_open(zones, data);
-	if (!error)
-		error = pair_chunk(zones, data, &rows);
-	if (!error)
-		error = save_tail(zones, data->head->time_max_ns, batch);
+	int rc = count <= data->head->raw_b / 2 ? make_rows(zones, count, &rows) : -EBADMSG;
+	if (rc)
+		return rc;
+	rc = load_open(zones, data);
+	if (!rc)
+		rc = pair_chunk(zones, data, &rows);
+	if (!rc)
+		rc = save_tail(zones, data->head->time_max_ns, batch);
 	reset(zones);
 	fill_batch(batch, &rows);
-	return error;
+	return rc;
 }
 
 void sonde_zones_superseded(struct sonde_zones *zones, uint32_t thread)
@@ -238,9 +238,9 @@ int sonde_zones_unfinished(struct sonde_zones *zones, uint32_t thread, uint64_t 
 	struct rows rows = {0};
 	if (!tail->depth)
 		return 0;
-	int error = make_rows(zones, tail->depth, &rows);
-	if (error)
-		return error;
+	int rc = make_rows(zones, tail->depth, &rows);
+	if (rc)
+		return rc;
 	for (size_t i = 0; i < tail->depth; i++)
 		begin(&zones->pair, zones->open, tail->frames[i]);
 	for (size_t i = 0; i < tail->depth; i++)

@@ -78,9 +78,9 @@ static int map_ring(struct ring *ring, int cpu, size_t size_b, unsigned wake_par
 	size_t page_b = (size_t)sysconf(_SC_PAGESIZE);
 	void *memory = mmap(NULL, page_b + size_b, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 	if (memory == MAP_FAILED) {
-		int error = -errno;
+		int rc = -errno;
 		close(fd);
-		return error;
+		return rc;
 	}
 	*ring =
 	    (struct ring){.fd = fd, .cpu = cpu, .page = memory, .data = (uint8_t *)memory + page_b, .next_ns = NOTHING};

@@ -179,9 +179,9 @@ static int start_thread(struct sonde_nvml_reader *reader)
 	sigset_t all, before;
 	sigfillset(&all);
 	pthread_sigmask(SIG_BLOCK, &all, &before);
-	int error = pthread_create(&reader->thread, NULL, run, reader);
+	int rc = pthread_create(&reader->thread, NULL, run, reader);
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
-	return error ? sonde_error(error, "no thread for NVML: %s", strerror(error)) : 0;
+	return rc ? sonde_error(rc, "no thread for NVML: %s", strerror(rc)) : 0;
 }
 
 int sonde_nvml_reader_begin(struct sonde_nvml_reader **out, const struct sonde_nvml_reader_options *options)

@@ -99,9 +99,9 @@ static int flush_rows(struct sonde_recorder *recorder, struct sonde_encoder *row
 	if (!sonde_encoder_rows(rows))
 		return 0;
 	sonde_recorder_keep_error(recorder, sonde_trie_flush(&recorder->stacks));
-	int error = sonde_encoder_flush(rows, recorder->writer);
-	sonde_recorder_keep_error(recorder, error);
-	return error;
+	int rc = sonde_encoder_flush(rows, recorder->writer);
+	sonde_recorder_keep_error(recorder, rc);
+	return rc;
 }
 
 int sonde_recorder_rows(struct sonde_recorder *recorder, struct sonde_encoder *rows)

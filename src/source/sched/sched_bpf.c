@@ -65,10 +65,10 @@ static void put_text(__u64 *out, const void *pointer)
 
 static int explain(long code, const char *what)
 {
-	int error = (int)-code;
-	if (error == EPERM || error == EACCES)
-		return sonde_error(error, "BPF is forbidden: it needs root, or CAP_BPF and CAP_PERFMON");
-	return sonde_error(error, "BPF: %s: %s", what, strerror(error));
+	int rc = (int)-code;
+	if (rc == EPERM || rc == EACCES)
+		return sonde_error(rc, "BPF is forbidden: it needs root, or CAP_BPF and CAP_PERFMON");
+	return sonde_error(rc, "BPF: %s: %s", what, strerror(rc));
 }
 
 static int find_types(struct sonde_sched_bpf *bpf)

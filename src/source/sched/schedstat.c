@@ -24,11 +24,11 @@ int sonde_schedstat_read(struct sonde_schedstat *out, int fd, pid_t pid, pid_t t
 	if (fd < 0 && own_fd < 0)
 		return errno == ENOENT ? -ESRCH : -errno;
 	ssize_t got = pread(fd >= 0 ? fd : own_fd, text, sizeof text - 1, 0);
-	int error = got < 0 ? errno : 0;
+	int rc = got < 0 ? errno : 0;
 	if (own_fd >= 0)
 		close(own_fd);
-	if (error)
-		return -error;
+	if (rc)
+		return -rc;
 	text[got] = '\0';
 	if (sscanf(text, "%llu %llu %llu", &ran, &waited, &slices) != 3)
 		return -EBADMSG;
@@ -56,10 +56,10 @@ int sonde_schedstat_probe(char *why, size_t why_b)
 {
 	struct sonde_schedstat own;
 	pid_t pid = getpid();
-	int error = sonde_schedstat_read(&own, -1, pid, pid);
-	if (!error && own.slices)
+	int rc = sonde_schedstat_read(&own, -1, pid, pid);
+	if (!rc && own.slices)
 		return 0;
-	if (!error)
+	if (!rc)
 		snprintf(why, why_b, "this kernel does not count scheduler times (CONFIG_SCHEDSTATS)");
 	else if (access("/proc/self/stat", R_OK))
 		snprintf(why, why_b, "/proc is not mounted: scheduler times are unknown");

@@ -132,12 +132,12 @@ static void meet(struct sonde_source_run *run, struct sonde_thread_row *row, int
 static void look(struct sonde_source_run *run, struct sonde_thread_row *row)
 {
 	struct sonde_schedstat stat;
-	int error = sonde_schedstat_read(&stat, row->fd, row->pid, row->tid);
+	int rc = sonde_schedstat_read(&stat, row->fd, row->pid, row->tid);
 	uint64_t now_ns = sonde_clock_now_ns(), voluntary, involuntary;
-	if (error == -ESRCH)
+	if (rc == -ESRCH)
 		miss(run, row, now_ns);
-	run->lacks_files |= sonde_files_lack(-error);
-	if (error)
+	run->lacks_files |= sonde_files_lack(-rc);
+	if (rc)
 		return;
 	row->read_ns = now_ns;
 	row->now[SONDE_THREAD_TIME] = (int64_t)stat.ran_ns;

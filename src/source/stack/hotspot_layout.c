@@ -192,17 +192,17 @@ static int read_structs(const struct reader *reader)
 	};
 	struct table table;
 	char type[TEXT_B];
-	int error = open_table(reader, &table, names);
+	int rc = open_table(reader, &table, names);
 	uint64_t entry = table.entries;
-	for (unsigned i = 0; !error && i < ENTRIES_MAX; i++, entry += table.stride_b) {
+	for (unsigned i = 0; !rc && i < ENTRIES_MAX; i++, entry += table.stride_b) {
 		if (read_text(reader, entry, &table, TYPE, type))
 			return sonde_error(EBADMSG, "the table of structures of the Java VM cannot be read");
 		if (!*type)
 			return 0;
 		if (is_wanted(type))
-			error = take_field(reader, &table, entry, type);
+			rc = take_field(reader, &table, entry, type);
 	}
-	return error ? error : sonde_error(EBADMSG, "the table of structures of the Java VM has no end");
+	return rc ? rc : sonde_error(EBADMSG, "the table of structures of the Java VM has no end");
 }
 
 /* --- gHotSpotVMTypes and constants ----------------------------------------------------------------------- */
@@ -226,9 +226,9 @@ static int read_types(const struct reader *reader)
 	};
 	struct table table;
 	char type[TEXT_B];
-	int error = open_table(reader, &table, names);
+	int rc = open_table(reader, &table, names);
 	uint64_t entry = table.entries, size_b;
-	for (unsigned i = 0; !error && i < ENTRIES_MAX; i++, entry += table.stride_b) {
+	for (unsigned i = 0; !rc && i < ENTRIES_MAX; i++, entry += table.stride_b) {
 		if (read_text(reader, entry, &table, 0, type) ||
 		    (*type && read_column(reader, entry, &table, 1, &size_b)))
 			return sonde_error(EBADMSG, "the table of types of the Java VM cannot be read");
@@ -238,10 +238,10 @@ static int read_types(const struct reader *reader)
 			if (!strcmp(type, sizes[j].type))
 				*sizes[j].size_b = size_b;
 	}
-	for (size_t j = 0; !error && j < sizeof sizes / sizeof *sizes; j++)
+	for (size_t j = 0; !rc && j < sizeof sizes / sizeof *sizes; j++)
 		if (!*sizes[j].size_b || *sizes[j].size_b > SIZE_MAX_B)
-			error = sonde_error(ENOTSUP, "the Java VM does not say how large a %s is", sizes[j].type);
-	return error;
+			rc = sonde_error(ENOTSUP, "the Java VM does not say how large a %s is", sizes[j].type);
+	return rc;
 }
 
 static int read_constants(const struct reader *reader)
@@ -256,9 +256,9 @@ static int read_constants(const struct reader *reader)
 	struct sonde_hotspot_layout *out = reader->out;
 	struct table table;
 	char name[TEXT_B];
-	int error = open_table(reader, &table, names);
+	int rc = open_table(reader, &table, names);
 	uint64_t entry = table.entries;
-	for (unsigned i = 0; !error && i < ENTRIES_MAX; i++, entry += table.stride_b) {
+	for (unsigned i = 0; !rc && i < ENTRIES_MAX; i++, entry += table.stride_b) {
 		int32_t value;
 		if (read_text(reader, entry, &table, 0, name) ||
 		    (*name &&
@@ -274,9 +274,9 @@ static int read_constants(const struct reader *reader)
 			 !strcmp(name, "ConstMethodFlags::_misc_has_linenumber_table"))
 			out->has_lines = (uint32_t)value;
 	}
-	if (!error && (out->sender_sp_slot != -1 || out->last_sp_slot != -2))
-		error = sonde_error(ENOTSUP, "frames of the interpreter of this Java VM are not known");
-	return error;
+	if (!rc && (out->sender_sp_slot != -1 || out->last_sp_slot != -2))
+		rc = sonde_error(ENOTSUP, "frames of the interpreter of this Java VM are not known");
+	return rc;
 }
 
 static int check(const struct sonde_hotspot_layout *layout)
@@ -295,16 +295,16 @@ int sonde_hotspot_layout_read(struct sonde_hotspot_layout *out, const struct son
 {
 	struct sonde_hotspot_layout layout = {0};
 	struct reader reader = {memory, base, &layout};
-	int error = read_structs(&reader);
-	error = error ? error : read_types(&reader);
-	error = error ? error : read_constants(&reader);
-	error = error ? error : check(&layout);
+	int rc = read_structs(&reader);
+	rc = rc ? rc : read_types(&reader);
+	rc = rc ? rc : read_constants(&reader);
+	rc = rc ? rc : check(&layout);
 	const struct sonde_hotspot_slot *version = &layout.fields[HOTSPOT_VERSION];
-	if (!error && version->is_there)
+	if (!rc && version->is_there)
 		sonde_process_memory_read(memory, version->value, &layout.major, sizeof layout.major);
-	if (!error)
+	if (!rc)
 		*out = layout;
-	return error;
+	return rc;
 }
 
 int sonde_hotspot_read(const struct sonde_hotspot_layout *layout, const struct sonde_process_memory *memory,

@@ -78,21 +78,21 @@ static int read_line(const struct sonde_blocked_process *process, pid_t tid, int
 	if (fd < 0)
 		return -errno;
 	ssize_t got = pread(fd, out, LINE_B - 1, 0);
-	int error = got < 0 ? -errno : 0;
+	int rc = got < 0 ? -errno : 0;
 	out[got > 0 ? got : 0] = '\0';
 	if (fd != kept_fd)
 		close(fd);
-	return error;
+	return rc;
 }
 
 static int read_slices(const struct sonde_blocked_process *process, const struct sonde_blocked_thread *thread,
 		       uint64_t *out)
 {
 	struct sonde_schedstat stat;
-	int error = sonde_schedstat_read(&stat, thread->schedstat_fd, process->pid, thread->tid);
-	if (!error)
+	int rc = sonde_schedstat_read(&stat, thread->schedstat_fd, process->pid, thread->tid);
+	if (!rc)
 		*out = stat.slices;
-	return error;
+	return rc;
 }
 
 /* --- polling a thread -------------------------------------------------------------------------------------------- */
@@ -111,13 +111,13 @@ enum sonde_blocked_found sonde_blocked_look(struct sonde_blocked_looker *looker,
 	char line[LINE_B];
 	struct sonde_blocked_call call;
 	uint64_t slices = 0;
-	int error = read_slices(process, thread, &slices); /* first: a run after it shows at the next poll */
-	error = error ? error : read_line(process, thread->tid, thread->call_fd, "syscall", line);
-	error = error ? error : sonde_blocked_call_parse(&call, line);
+	int rc = read_slices(process, thread, &slices); /* first: a run after it shows at the next poll */
+	rc = rc ? rc : read_line(process, thread->tid, thread->call_fd, "syscall", line);
+	rc = rc ? rc : sonde_blocked_call_parse(&call, line);
 	looker->looks++;
-	looker->lacks_files |= sonde_files_lack(-error);
-	if (error)
-		return found_of(error);
+	looker->lacks_files |= sonde_files_lack(-rc);
+	if (rc)
+		return found_of(rc);
 	int is_same = thread->wait.kind && slices == thread->slices && !memcmp(&call, &thread->call, sizeof call);
 	thread->slices = slices;
 	thread->call = call;

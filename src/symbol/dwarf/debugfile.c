@@ -111,14 +111,14 @@ static int open_by_link(struct sonde_elf *out, const struct sonde_elf *module, c
 	if (sonde_elf_section(module, ".gnu_debuglink", &section) ||
 	    sonde_elf_section_read(module, &section, LINK_MAX_B, &data, &size_b))
 		return -ENOENT;
-	int error = -ENOENT;
+	int rc = -ENOENT;
 	if (size_b > 8 && memchr(data, 0, size_b - 4)) {
 		uint32_t crc;
 		memcpy(&crc, data + size_b - 4, sizeof crc);
-		error = open_linked(out, module, root, (const char *)data, crc);
+		rc = open_linked(out, module, root, (const char *)data, crc);
 	}
 	free(data);
-	return error;
+	return rc;
 }
 
 static int open_from_server(struct sonde_elf *out, const struct sonde_elf *module)
@@ -130,20 +130,20 @@ static int open_from_server(struct sonde_elf *out, const struct sonde_elf *modul
 	void (*end)(void *) = (void (*)(void *))dlsym(library, "debuginfod_end");
 	int (*find)(void *, const unsigned char *, int, char **) =
 	    (int (*)(void *, const unsigned char *, int, char **))dlsym(library, "debuginfod_find_debuginfo");
-	int error = -ENOENT;
+	int rc = -ENOENT;
 	void *client = begin && end && find ? begin() : NULL;
 	if (client) {
 		char *path = NULL;
 		int fd = find(client, module->build_id, (int)module->build_id_b, &path);
 		if (fd >= 0) {
 			close(fd);
-			error = open_same_build(out, module, path);
+			rc = open_same_build(out, module, path);
 		}
 		free(path);
 		end(client);
 	}
 	/* The library stays loaded: libcurl does not survive being unloaded. */
-	return error;
+	return rc;
 }
 
 int sonde_debugfile_open(struct sonde_elf *out, const struct sonde_elf *module,

@@ -199,10 +199,10 @@ int sonde_dwarf_open(struct sonde_dwarf **out, const struct sonde_elf *file)
 	sonde_dwarf_sections_read(&dwarf->sections, file);
 	if (dwarf->is_packed)
 		read_plains(dwarf, file);
-	int error = open_handle(&dwarf->handle, dwarf);
-	if (error) {
+	int rc = open_handle(&dwarf->handle, dwarf);
+	if (rc) {
 		free_all(dwarf);
-		return error;
+		return rc;
 	}
 	*out = dwarf;
 	return 0;
@@ -247,20 +247,20 @@ static int list_units(struct sonde_dwarf *dwarf, struct sonde_index *index)
 {
 	Dwarf_Off at = 0, next;
 	size_t head_b;
-	int error = 0;
+	int rc = 0;
 	if (index->unit_count && index->units_of == dwarf->info_b)
 		return 0;
 	index->unit_count = 0;
 	index->units_of = dwarf->info_b;
-	for (; !error && !dwarf_nextcu(dwarf->handle.dwarf, at, &next, &head_b, NULL, NULL, NULL); at = next) {
+	for (; !rc && !dwarf_nextcu(dwarf->handle.dwarf, at, &next, &head_b, NULL, NULL, NULL); at = next) {
 		Dwarf_Die entry;
 		int tag = dwarf_offdie(dwarf->handle.dwarf, at + head_b, &entry) ? dwarf_tag(&entry) : 0;
 		if (tag == DW_TAG_compile_unit || tag == DW_TAG_skeleton_unit)
-			error = list_ranges(index, &entry, next - at);
+			rc = list_ranges(index, &entry, next - at);
 	}
 	if (index->unit_count)
 		qsort(index->units, index->unit_count, sizeof *index->units, by_low);
-	return error;
+	return rc;
 }
 
 /* --- reading units ------------------------------------------------------------------------------------------------ */
@@ -321,15 +321,15 @@ static int read_unit(struct job *job, Dwarf *handle, const struct wanted_unit *u
 	if (!dwarf_offdie(handle, unit->entry, &entry))
 		return 0;
 	wanted.is_all = unit->size_b <= WHOLE_MAX_B;
-	int error = sonde_dwarf_unit_read(&part, &entry, &job->dwarf->sections, &wanted);
+	int rc = sonde_dwarf_unit_read(&part, &entry, &job->dwarf->sections, &wanted);
 	pthread_mutex_lock(&job->lock);
-	if (!error)
-		error = sonde_index_merge(job->index, &part, NULL);
-	if (error && !job->error)
-		job->error = error;
+	if (!rc)
+		rc = sonde_index_merge(job->index, &part, NULL);
+	if (rc && !job->error)
+		job->error = rc;
 	pthread_mutex_unlock(&job->lock);
 	sonde_index_fini(&part);
-	return error;
+	return rc;
 }
 
 static void work(struct job *job, Dwarf *handle)
@@ -382,31 +382,31 @@ static int settle_missing(struct sonde_index *index, const uint64_t *addresses, 
 {
 	size_t known = index->segment_count;
 	struct sonde_index missing = {0};
-	int error = 0;
-	for (size_t i = 0; !error && i < count; i++) {
+	int rc = 0;
+	for (size_t i = 0; !rc && i < count; i++) {
 		if (!sonde_index_unit(index, addresses[i]) || sonde_index_segment(index, addresses[i]) ||
 		    (i && addresses[i] == addresses[i - 1]))
 			continue;
 		struct sonde_index_segment *segment = sonde_index_add_segment(&missing);
 		if (segment)
 			*segment = (struct sonde_index_segment){addresses[i], addresses[i] + 1, 0, 0};
-		error = segment ? 0 : -ENOMEM;
+		rc = segment ? 0 : -ENOMEM;
 	}
-	if (!error && missing.segment_count)
-		error = sonde_index_merge(index, &missing, NULL);
+	if (!rc && missing.segment_count)
+		rc = sonde_index_merge(index, &missing, NULL);
 	if (index->segment_count > known)
 		sonde_index_sort(index);
 	sonde_index_fini(&missing);
-	return error;
+	return rc;
 }
 
 int sonde_dwarf_read(struct sonde_dwarf *dwarf, struct sonde_index *index, const uint64_t *addresses, size_t count,
 		     uint64_t deadline_ns)
 {
-	int error = list_units(dwarf, index);
-	struct wanted_unit *units = error ? NULL : malloc(count * sizeof *units);
+	int rc = list_units(dwarf, index);
+	struct wanted_unit *units = rc ? NULL : malloc(count * sizeof *units);
 	if (!units)
-		return error ? error : sonde_error(ENOMEM, "out of memory for %zu compile units", count);
+		return rc ? rc : sonde_error(ENOMEM, "out of memory for %zu compile units", count);
 	struct job job = {.dwarf = dwarf,
 			  .index = index,
 			  .wanted = {addresses, count, 0},

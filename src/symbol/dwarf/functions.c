@@ -59,10 +59,10 @@ static int read_origin(struct walk *walk, Dwarf_Die *die, struct origin *out)
 	/* C symbols renamed in assembler ("__GI_setlocale") are not mangled: prefer the name from the source. */
 	const char *plain = demangled ? demangled : dwarf_diename(die);
 	const char *name = plain ? plain : mangled;
-	int error = sonde_texts_intern(&walk->out->index->texts, name, &out->name);
+	int rc = sonde_texts_intern(&walk->out->index->texts, name, &out->name);
 	out->line = dwarf_decl_line(die, &line) || line < 0 ? 0 : (uint32_t)line;
 	free(demangled);
-	return error;
+	return rc;
 }
 
 /* The name and line of a function or inlined function. */
@@ -269,7 +269,7 @@ int sonde_dwarf_functions_read(struct sonde_dwarf_functions *out, Dwarf_Die *uni
 	if (tree != unit && dwarf_getsrcfiles(tree, &walk->files, &walk->file_count))
 		walk->files = NULL;
 	walk_tree(walk, tree);
-	int error = walk->error ? -ENOMEM : 0;
+	int rc = walk->error ? -ENOMEM : 0;
 	free(walk);
-	return error;
+	return rc;
 }

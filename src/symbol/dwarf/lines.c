@@ -64,18 +64,18 @@ static int grow(void *array, size_t count, size_t *capacity, size_t each_b)
 
 static int add_folder(struct sonde_dwarf_lines *lines, const char *name)
 {
-	int error = grow(&lines->folders, lines->folder_count, &lines->folder_capacity, sizeof *lines->folders);
-	if (!error)
+	int rc = grow(&lines->folders, lines->folder_count, &lines->folder_capacity, sizeof *lines->folders);
+	if (!rc)
 		lines->folders[lines->folder_count++] = name;
-	return error;
+	return rc;
 }
 
 static int add_file(struct sonde_dwarf_lines *lines, const char *name, uint64_t folder)
 {
-	int error = grow(&lines->files, lines->file_count, &lines->file_capacity, sizeof *lines->files);
-	if (!error)
+	int rc = grow(&lines->files, lines->file_count, &lines->file_capacity, sizeof *lines->files);
+	if (!rc)
 		lines->files[lines->file_count++] = (struct sonde_dwarf_file){.name = name, .folder = folder};
-	return error;
+	return rc;
 }
 
 static const char *read_text(struct sonde_cfi_cursor *cursor)
@@ -145,10 +145,10 @@ static int read_table(struct sonde_dwarf_lines *lines, struct sonde_cfi_cursor *
 		formats[i][1] = sonde_cfi_uleb(cursor);
 	}
 	uint64_t count = sonde_cfi_uleb(cursor);
-	int error = 0;
+	int rc = 0;
 	if (!format_count)
 		return 0;
-	for (uint64_t i = 0; i < count && !cursor->bad && sonde_cfi_left(cursor) && !error; i++) {
+	for (uint64_t i = 0; i < count && !cursor->bad && sonde_cfi_left(cursor) && !rc; i++) {
 		const char *name = "", *text;
 		uint64_t folder = 0, value;
 		for (unsigned k = 0; k < format_count; k++) {
@@ -158,26 +158,26 @@ static int read_table(struct sonde_dwarf_lines *lines, struct sonde_cfi_cursor *
 			name = formats[k][0] == DW_LNCT_path ? text : name;
 			folder = formats[k][0] == DW_LNCT_directory_index ? value : folder;
 		}
-		error = is_files ? add_file(lines, name, folder) : add_folder(lines, name);
+		rc = is_files ? add_file(lines, name, folder) : add_folder(lines, name);
 	}
-	return error;
+	return rc;
 }
 
 /* Versions 2 to 4: lists that end with an empty text. Directory 0 and file 0 are those of the unit. */
 static int read_lists(struct sonde_dwarf_lines *lines, struct sonde_cfi_cursor *cursor, const char *unit_name)
 {
-	int error = add_folder(lines, lines->unit_folder);
-	for (const char *name; !error && *(name = read_text(cursor));)
-		error = add_folder(lines, name);
-	if (!error)
-		error = add_file(lines, unit_name ? unit_name : "", 0);
-	for (const char *name; !error && *(name = read_text(cursor));) {
+	int rc = add_folder(lines, lines->unit_folder);
+	for (const char *name; !rc && *(name = read_text(cursor));)
+		rc = add_folder(lines, name);
+	if (!rc)
+		rc = add_file(lines, unit_name ? unit_name : "", 0);
+	for (const char *name; !rc && *(name = read_text(cursor));) {
 		uint64_t folder = sonde_cfi_uleb(cursor);
 		sonde_cfi_uleb(cursor); /* modification time */
 		sonde_cfi_uleb(cursor); /* size */
-		error = add_file(lines, name, folder);
+		rc = add_file(lines, name, folder);
 	}
-	return error;
+	return rc;
 }
 
 /* Reads the fixed part; the rest of the header remains in `tables`. -EBADMSG if it is not a line table. */
@@ -221,23 +221,23 @@ static int add_row(struct sonde_dwarf_lines *lines, const struct machine *machin
 	if (count > machine->first && row.file == lines->rows[count - 1].file &&
 	    row.line == lines->rows[count - 1].line)
 		return 0;
-	int error = grow(&lines->rows, lines->row_count, &lines->row_capacity, sizeof *lines->rows);
-	if (!error)
+	int rc = grow(&lines->rows, lines->row_count, &lines->row_capacity, sizeof *lines->rows);
+	if (!rc)
 		lines->rows[lines->row_count++] = row;
-	return error;
+	return rc;
 }
 
 static int end_sequence(struct sonde_dwarf_lines *lines, struct machine *machine)
 {
-	int error = add_row(lines, machine, NO_FILE);
-	if (!error)
-		error =
+	int rc = add_row(lines, machine, NO_FILE);
+	if (!rc)
+		rc =
 		    grow(&lines->sequences, lines->sequence_count, &lines->sequence_capacity, sizeof *lines->sequences);
-	if (!error && lines->row_count > machine->first)
+	if (!rc && lines->row_count > machine->first)
 		lines->sequences[lines->sequence_count++] = (struct sonde_dwarf_sequence){
 		    machine->first, lines->row_count - machine->first, lines->rows[machine->first].address};
 	*machine = (struct machine){.line = 1, .file = 1, .first = lines->row_count};
-	return error;
+	return rc;
 }
 
 static int run_extended(struct sonde_dwarf_lines *lines, struct machine *machine, struct sonde_cfi_cursor *code)
@@ -288,21 +288,21 @@ static int run_program(struct sonde_dwarf_lines *lines, const struct header *hea
 {
 	struct sonde_cfi_cursor code = header->program;
 	struct machine machine = {.line = 1, .file = 1};
-	int error = 0;
-	while (code.at < code.end && !error) {
+	int rc = 0;
+	while (code.at < code.end && !rc) {
 		uint8_t op = *code.at++;
 		if (op >= header->opcode_base) {
 			unsigned step = op - header->opcode_base;
 			machine.address += (uint64_t)(step / header->line_range) * header->min_step;
 			machine.line += (uint64_t)(header->line_base + (int)(step % header->line_range));
-			error = add_row(lines, &machine, (uint32_t)machine.file);
+			rc = add_row(lines, &machine, (uint32_t)machine.file);
 		} else if (op) {
-			error = run_standard(lines, header, &machine, &code, op);
+			rc = run_standard(lines, header, &machine, &code, op);
 		} else {
-			error = run_extended(lines, &machine, &code);
+			rc = run_extended(lines, &machine, &code);
 		}
 	}
-	return error;
+	return rc;
 }
 
 static int by_low(const void *a, const void *b)
@@ -320,19 +320,19 @@ static int read_unit(struct sonde_dwarf_lines *lines, const struct sonde_dwarf_s
 	struct sonde_cfi_cursor tables, all = {sections->line + offset, sections->line + sections->line_b, 0};
 	if (read_header(lines, &header, all, &tables))
 		return 0;
-	int error;
+	int rc;
 	if (lines->version < 5) {
-		error = read_lists(lines, &tables, dwarf_diename(unit));
+		rc = read_lists(lines, &tables, dwarf_diename(unit));
 	} else {
-		error = read_table(lines, &tables, sections, header.offset_b, 0);
-		if (!error)
-			error = read_table(lines, &tables, sections, header.offset_b, 1);
+		rc = read_table(lines, &tables, sections, header.offset_b, 0);
+		if (!rc)
+			rc = read_table(lines, &tables, sections, header.offset_b, 1);
 	}
-	if (!error)
-		error = run_program(lines, &header);
+	if (!rc)
+		rc = run_program(lines, &header);
 	if (lines->sequence_count)
 		qsort(lines->sequences, lines->sequence_count, sizeof *lines->sequences, by_low);
-	return error;
+	return rc;
 }
 
 int sonde_dwarf_lines_read(struct sonde_dwarf_lines *out, const struct sonde_dwarf_sections *sections, Dwarf_Die *unit)
@@ -340,15 +340,15 @@ int sonde_dwarf_lines_read(struct sonde_dwarf_lines *out, const struct sonde_dwa
 	struct sonde_dwarf_lines lines = {0};
 	Dwarf_Attribute attribute;
 	Dwarf_Word offset;
-	int error = 0;
+	int rc = 0;
 	const char *folder = dwarf_attr(unit, DW_AT_comp_dir, &attribute) ? dwarf_formstring(&attribute) : NULL;
 	lines.unit_folder = folder ? folder : "";
 	if (dwarf_attr(unit, DW_AT_stmt_list, &attribute) && !dwarf_formudata(&attribute, &offset) &&
 	    offset < sections->line_b)
-		error = read_unit(&lines, sections, unit, offset);
-	if (error) {
+		rc = read_unit(&lines, sections, unit, offset);
+	if (rc) {
 		sonde_dwarf_lines_free(&lines);
-		return error;
+		return rc;
 	}
 	*out = lines;
 	return 0;
@@ -398,9 +398,9 @@ int sonde_dwarf_lines_file(struct sonde_dwarf_lines *lines, uint64_t number, str
 			return 0;
 		if (*path == '/')
 			tidy_path(path);
-		int error = sonde_texts_intern(texts, path, &file->text);
-		if (error)
-			return error;
+		int rc = sonde_texts_intern(texts, path, &file->text);
+		if (rc)
+			return rc;
 		file->has_text = 1;
 	}
 	*out = file->text;

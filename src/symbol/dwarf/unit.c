@@ -54,33 +54,33 @@ static int by_nesting(const void *a, const void *b)
 static int end_intervals(struct changes *out, const struct sonde_dwarf_interval **open, size_t *open_count,
 			 uint64_t address)
 {
-	int error = 0;
-	while (!error && *open_count && open[*open_count - 1]->high <= address) {
+	int rc = 0;
+	while (!rc && *open_count && open[*open_count - 1]->high <= address) {
 		uint64_t end = open[--*open_count]->high;
 		while (*open_count && open[*open_count - 1]->high <= end)
 			--*open_count;
-		error = add_change(out, end, *open_count ? open[*open_count - 1]->node : SONDE_INDEX_NONE, 0);
+		rc = add_change(out, end, *open_count ? open[*open_count - 1]->node : SONDE_INDEX_NONE, 0);
 	}
-	return error;
+	return rc;
 }
 
 static int sweep(struct changes *out, struct sonde_dwarf_intervals *intervals)
 {
 	const struct sonde_dwarf_interval *open[NESTING_MAX];
 	size_t open_count = 0;
-	int error = 0;
+	int rc = 0;
 	if (intervals->count)
 		qsort(intervals->items, intervals->count, sizeof *intervals->items, by_nesting);
-	for (size_t i = 0; !error && i < intervals->count; i++) {
+	for (size_t i = 0; !rc && i < intervals->count; i++) {
 		const struct sonde_dwarf_interval *next = &intervals->items[i];
-		error = end_intervals(out, open, &open_count, next->low);
+		rc = end_intervals(out, open, &open_count, next->low);
 		if (open_count == NESTING_MAX)
 			continue;
 		open[open_count++] = next;
-		if (!error)
-			error = add_change(out, next->low, next->node, 0);
+		if (!rc)
+			rc = add_change(out, next->low, next->node, 0);
 	}
-	return error ? error : end_intervals(out, open, &open_count, UINT64_MAX);
+	return rc ? rc : end_intervals(out, open, &open_count, UINT64_MAX);
 }
 
 /* The rows of all sequences; where sequences overlap, the first one wins. */
@@ -91,11 +91,11 @@ static int list_lines(struct changes *out, struct sonde_dwarf_lines *lines, stru
 		for (size_t k = sequence->first; k < sequence->first + sequence->count; k++) {
 			const struct sonde_dwarf_row *row = &lines->rows[k];
 			uint32_t file;
-			int error = sonde_dwarf_lines_file(lines, row->file, texts, &file);
-			if (!error && (!out->count || row->address >= out->items[out->count - 1].address))
-				error = add_change(out, row->address, file, row->line);
-			if (error)
-				return error;
+			int rc = sonde_dwarf_lines_file(lines, row->file, texts, &file);
+			if (!rc && (!out->count || row->address >= out->items[out->count - 1].address))
+				rc = add_change(out, row->address, file, row->line);
+			if (rc)
+				return rc;
 		}
 	}
 	return 0;
@@ -126,10 +126,10 @@ static int add_segment(struct sonde_index *out, const struct changes *nodes, con
 	if (low >= high || high - low > UINT32_MAX)
 		return 0;
 	for (uint64_t at = low; at < high;) {
-		int error = add_span(out, (uint32_t)(at - low), node ? &nodes->items[node - 1] : NULL,
-				     line ? &lines->items[line - 1] : NULL);
-		if (error)
-			return error;
+		int rc = add_span(out, (uint32_t)(at - low), node ? &nodes->items[node - 1] : NULL,
+				  line ? &lines->items[line - 1] : NULL);
+		if (rc)
+			return rc;
 		uint64_t next_node = node < nodes->count ? nodes->items[node].address : UINT64_MAX;
 		uint64_t next_line = line < lines->count ? lines->items[line].address : UINT64_MAX;
 		at = next_node < next_line ? next_node : next_line;
@@ -149,22 +149,22 @@ static int add_range(struct sonde_index *out, const struct sonde_dwarf_intervals
 		     const uint64_t range[2])
 {
 	uint64_t at = range[0];
-	int error = 0;
-	for (size_t i = 0; !error && i < functions->count; i++) {
+	int rc = 0;
+	for (size_t i = 0; !rc && i < functions->count; i++) {
 		const struct sonde_dwarf_interval *function = &functions->items[i];
 		if (function->high <= at || function->low >= range[1])
 			continue;
 		uint64_t low = function->low > at ? function->low : at;
 		uint64_t high = function->high < range[1] ? function->high : range[1];
 		if (sonde_dwarf_is_wanted(wanted, at, low))
-			error = add_segment(out, nodes, lines, at, low);
-		if (!error && function->node != SONDE_INDEX_NONE)
-			error = add_segment(out, nodes, lines, low, high);
+			rc = add_segment(out, nodes, lines, at, low);
+		if (!rc && function->node != SONDE_INDEX_NONE)
+			rc = add_segment(out, nodes, lines, low, high);
 		at = high;
 	}
-	if (!error && sonde_dwarf_is_wanted(wanted, at, range[1]))
-		error = add_segment(out, nodes, lines, at, range[1]);
-	return error;
+	if (!rc && sonde_dwarf_is_wanted(wanted, at, range[1]))
+		rc = add_segment(out, nodes, lines, at, range[1]);
+	return rc;
 }
 
 int sonde_dwarf_is_wanted(const struct sonde_dwarf_wanted *wanted, uint64_t low, uint64_t high)
@@ -189,14 +189,14 @@ static int add_segments(struct sonde_dwarf_functions *functions, const struct ch
 	struct changes lines = {0};
 	Dwarf_Addr base, range[2];
 	unsigned count = 0;
-	int error = list_lines(&lines, &functions->lines, &out->texts);
+	int rc = list_lines(&lines, &functions->lines, &out->texts);
 	for (ptrdiff_t at = 0;
-	     !error && count < RANGES_MAX && (at = dwarf_ranges(unit, at, &base, &range[0], &range[1])) > 0; count++) {
+	     !rc && count < RANGES_MAX && (at = dwarf_ranges(unit, at, &base, &range[0], &range[1])) > 0; count++) {
 		if (sonde_dwarf_is_wanted(wanted, range[0], range[1]))
-			error = add_range(out, &functions->functions, nodes, &lines, wanted, range);
+			rc = add_range(out, &functions->functions, nodes, &lines, wanted, range);
 	}
 	free(lines.items);
-	return error;
+	return rc;
 }
 
 int sonde_dwarf_unit_read(struct sonde_index *out, Dwarf_Die *unit, const struct sonde_dwarf_sections *sections,
@@ -208,19 +208,19 @@ int sonde_dwarf_unit_read(struct sonde_index *out, Dwarf_Die *unit, const struct
 	/* With -gsplit-dwarf the tree of entries is in a .dwo file; ranges and lines are here. */
 	if (!dwarf_cu_info(unit->cu, NULL, NULL, NULL, &split, NULL, NULL, NULL) && dwarf_tag(&split) > 0)
 		tree = &split;
-	int error = sonde_dwarf_lines_read(&functions.lines, sections, unit);
-	if (!error)
-		error = sonde_dwarf_functions_read(&functions, unit, tree, wanted);
-	if (!error && functions.functions.count)
+	int rc = sonde_dwarf_lines_read(&functions.lines, sections, unit);
+	if (!rc)
+		rc = sonde_dwarf_functions_read(&functions, unit, tree, wanted);
+	if (!rc && functions.functions.count)
 		qsort(functions.functions.items, functions.functions.count, sizeof *functions.functions.items,
 		      by_nesting);
-	if (!error)
-		error = sweep(&nodes, &functions.nodes);
-	if (!error)
-		error = add_segments(&functions, &nodes, unit, wanted);
+	if (!rc)
+		rc = sweep(&nodes, &functions.nodes);
+	if (!rc)
+		rc = add_segments(&functions, &nodes, unit, wanted);
 	sonde_dwarf_lines_free(&functions.lines);
 	free(functions.nodes.items);
 	free(functions.functions.items);
 	free(nodes.items);
-	return error;
+	return rc;
 }

@@ -29,9 +29,9 @@ int sonde_cfi_open_cached(struct sonde_unwind_table *out, const struct sonde_elf
 	int fd = sonde_cache_read(&key);
 	if (fd < 0)
 		return fd;
-	int error = sonde_unwind_table_map(out, fd, file->build_id, file->build_id_b);
+	int rc = sonde_unwind_table_map(out, fd, file->build_id, file->build_id_b);
 	close(fd);
-	return error;
+	return rc;
 }
 
 static struct sonde_unwind_file head_of(const struct sonde_unwind_table *table, const struct sonde_cache_key *key)
@@ -100,24 +100,24 @@ static int compile(struct sonde_unwind_table *out, const struct sonde_elf *file,
 {
 	struct sonde_cfi_entries entries;
 	struct sonde_cfi_rows rows = {0};
-	int error = sonde_cfi_entries_read(&entries, file);
-	if (error)
-		return error;
-	error = sonde_cfi_compile(&rows, &entries, machine);
+	int rc = sonde_cfi_entries_read(&entries, file);
+	if (rc)
+		return rc;
+	rc = sonde_cfi_compile(&rows, &entries, machine);
 	struct sonde_unwind_table table = {
 	    .rows = rows.rows, .count = rows.count, .expressions_b = rows.expressions_b, .base = entries.base};
 	sonde_cfi_entries_free(&entries);
-	if (error)
-		return error;
+	if (rc)
+		return rc;
 	*out = (struct sonde_unwind_table){.base = table.base};
 	/* An empty table is not stored: a debug file has the module's build-id but no .eh_frame contents. */
 	if (rows.count) {
 		store(file, &table);
 		if (sonde_cfi_open_cached(out, file))
-			error = keep_in_memory(out, &table);
+			rc = keep_in_memory(out, &table);
 	}
 	free(rows.rows);
-	return error;
+	return rc;
 }
 
 int sonde_cfi_open(struct sonde_unwind_table *out, const struct sonde_elf *file)

@@ -175,9 +175,9 @@ static int find_common(struct sonde_cfi_entries *all, struct section *section, u
 	uint64_t wanted = !section->is_debug ? 0 : offset_b == 8 ? UINT64_MAX : UINT32_MAX;
 	if (id != wanted || parse_common(section, body, &common))
 		return -EBADMSG;
-	int error = add_common(all, &common);
-	if (error)
-		return error;
+	int rc = add_common(all, &common);
+	if (rc)
+		return rc;
 	section->cache[slot].offset = offset + 1;
 	*out = section->cache[slot].common = (uint32_t)(all->common_count - 1);
 	return 0;
@@ -218,10 +218,10 @@ static int walk(struct sonde_cfi_entries *all, struct section *section)
 		if (id == (!section->is_debug ? 0 : offset_b == 8 ? UINT64_MAX : UINT32_MAX))
 			continue;
 		uint32_t common;
-		int error = find_common(all, section, section->is_debug ? id : place - id, &common);
-		if (!error)
-			error = add_entry(all, section, common, body);
-		if (error == -ENOMEM)
+		int rc = find_common(all, section, section->is_debug ? id : place - id, &common);
+		if (!rc)
+			rc = add_entry(all, section, common, body);
+		if (rc == -ENOMEM)
 			return sonde_error(ENOMEM, "%s: out of memory for call-frame entries", section->file->path);
 	}
 	return 0;
@@ -259,13 +259,13 @@ static int read_section(struct sonde_cfi_entries *all, const struct sonde_elf *f
 {
 	struct sonde_elf_section facts;
 	struct section section = {.file = file, .is_debug = is_debug};
-	int error = sonde_elf_section(file, is_debug ? ".debug_frame" : ".eh_frame", &facts);
-	if (error == -ENOENT && !is_debug)
-		error = find_by_header(file, &facts);
-	if (!error)
-		error = sonde_elf_section_read(file, &facts, SECTION_MAX_B, &all->sections[is_debug], &section.size_b);
-	if (error)
-		return error == -ENOENT ? 0 : error;
+	int rc = sonde_elf_section(file, is_debug ? ".debug_frame" : ".eh_frame", &facts);
+	if (rc == -ENOENT && !is_debug)
+		rc = find_by_header(file, &facts);
+	if (!rc)
+		rc = sonde_elf_section_read(file, &facts, SECTION_MAX_B, &all->sections[is_debug], &section.size_b);
+	if (rc)
+		return rc == -ENOENT ? 0 : rc;
 	section.data = all->sections[is_debug];
 	section.address = is_debug ? 0 : facts.address;
 	return walk(all, &section);
@@ -338,14 +338,14 @@ static uint64_t lowest_address(const struct sonde_elf *file)
 int sonde_cfi_entries_read(struct sonde_cfi_entries *out, const struct sonde_elf *file)
 {
 	struct sonde_cfi_entries all = {.base = lowest_address(file)};
-	int error = file->executable_count ? read_section(&all, file, 0) : 0;
-	if (!error && file->executable_count)
-		error = read_section(&all, file, 1);
-	if (!error)
-		error = sort_entries(&all);
-	if (error) {
+	int rc = file->executable_count ? read_section(&all, file, 0) : 0;
+	if (!rc && file->executable_count)
+		rc = read_section(&all, file, 1);
+	if (!rc)
+		rc = sort_entries(&all);
+	if (rc) {
 		sonde_cfi_entries_free(&all);
-		return error;
+		return rc;
 	}
 	*out = all;
 	return 0;

@@ -233,10 +233,10 @@ static int leave(void **state)
 static int put_files(const char *to)
 {
 	const struct sonde_format_options options = {0};
-	int error = enter(NULL);
-	error = error ? error : exchange_put_all(session, to, "sample", &options);
-	error = error ? error : exchange_put(to, "calltree", ".json", section_as("calltree", "json"));
-	return error | leave(NULL);
+	int rc = enter(NULL);
+	rc = rc ? rc : exchange_put_all(session, to, "sample", &options);
+	rc = rc ? rc : exchange_put(to, "calltree", ".json", section_as("calltree", "json"));
+	return rc | leave(NULL);
 }
 
 /* A program may say the same twice, and use our words; an object of JSON may not. */

@@ -392,14 +392,14 @@ static int put_files(const char *to)
 	const struct sonde_weigh peak = {.by = SONDE_WEIGH_PEAK};
 	const struct sonde_format_options options = {.weigh = peak};
 	static const char *const trees[] = {"json", "svg"};
-	int error = enter(NULL);
+	int rc = enter(NULL);
 	sonde_session_close(session);
 	put_recording(path, 1);
-	error = error ? error : sonde_session_open(&session, path, &(struct sonde_session_options){.no_symbols = 1});
-	error = error ? error : exchange_put_all(session, to, "heap", &options);
-	for (size_t i = 0; i < 2 && !error; i++)
-		error = exchange_put(to, "heap.", trees[i], tree_as(trees[i], peak));
-	return error | leave(NULL);
+	rc = rc ? rc : sonde_session_open(&session, path, &(struct sonde_session_options){.no_symbols = 1});
+	rc = rc ? rc : exchange_put_all(session, to, "heap", &options);
+	for (size_t i = 0; i < 2 && !rc; i++)
+		rc = exchange_put(to, "heap.", trees[i], tree_as(trees[i], peak));
+	return rc | leave(NULL);
 }
 
 int main(int argc, char **argv)

@@ -323,14 +323,14 @@ static int put_files(const char *to)
 {
 	static const char *const trees[] = {"json", "svg"};
 	const struct sonde_format_options options = {.weigh.by = SONDE_WEIGH_WAITING};
-	int error = enter(NULL);
+	int rc = enter(NULL);
 	sonde_session_close(session);
 	put_recording(path, 1);
-	error = error ? error : sonde_session_open(&session, path, &(struct sonde_session_options){.no_symbols = 1});
-	error = error ? error : exchange_put_all(session, to, "waits", &options);
-	for (size_t i = 0; i < 2 && !error; i++)
-		error = exchange_put(to, "waits.", trees[i], section_as("calltree", trees[i], 0));
-	return error | leave(NULL);
+	rc = rc ? rc : sonde_session_open(&session, path, &(struct sonde_session_options){.no_symbols = 1});
+	rc = rc ? rc : exchange_put_all(session, to, "waits", &options);
+	for (size_t i = 0; i < 2 && !rc; i++)
+		rc = exchange_put(to, "waits.", trees[i], section_as("calltree", trees[i], 0));
+	return rc | leave(NULL);
 }
 
 int main(int argc, char **argv)

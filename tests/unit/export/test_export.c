@@ -495,8 +495,8 @@ static void deep_trees_are_drawn(void **state)
 	above->self = above->total;
 	for (size_t i = 0; i < sonde_format_count; i++) {
 		FILE *out = sonde_formats[i]->render ? fopen("/dev/null", "w") : NULL;
-		int error = out ? sonde_formats[i]->render(report, &plain, out) : 0;
-		assert_true(!error || error == -ENOTSUP); /* html, in a build without the page */
+		int rc = out ? sonde_formats[i]->render(report, &plain, out) : 0;
+		assert_true(!rc || rc == -ENOTSUP); /* html, in a build without the page */
 		assert_true(!out || !fclose(out));
 	}
 	char *text = rendered("svg", report, &plain);
@@ -556,9 +556,9 @@ static int leave(const char *folder)
 		if (!out)
 			return 1;
 		struct sonde_report *report = sample_report();
-		int error = format->render(report, &plain, out);
+		int rc = format->render(report, &plain, out);
 		sonde_report_free(report);
-		if (fclose(out) || (error && error != -ENOTSUP)) /* html, in a build without the page */
+		if (fclose(out) || (rc && rc != -ENOTSUP)) /* html, in a build without the page */
 			return 1;
 	}
 	return 0;

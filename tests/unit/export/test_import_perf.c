@@ -288,8 +288,8 @@ static void what_is_cut_off_is_read_or_said(void **state)
 	file = file_of(&attr, &data);
 	for (size_t size_b = 1; size_b < file.len_b; size_b += 13) {
 		struct imported imported;
-		int error = import_bytes(&imported, file.data, size_b, NULL);
-		if (error)
+		int rc = import_bytes(&imported, file.data, size_b, NULL);
+		if (rc)
 			assert_true(*sonde_error_text());
 		else
 			assert_true(import_notes(&imported, "cut off"));

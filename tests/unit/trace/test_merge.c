@@ -111,9 +111,9 @@ static int merge_as(const char *out, const char *const *paths, size_t count, str
 	struct sonde_merge_result result;
 	options.fd = open(out, O_RDWR | O_CREAT | O_TRUNC, 0600);
 	options.name = out;
-	int error = sonde_merge(&result, paths, count, &options);
+	int rc = sonde_merge(&result, paths, count, &options);
 	close(options.fd);
-	return error;
+	return rc;
 }
 
 static int merge_files(const char *out, unsigned first, unsigned count)

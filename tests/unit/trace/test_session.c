@@ -590,9 +590,9 @@ static void every_cut_and_every_flip_is_survived(void **state)
 	make_small();
 	uint8_t *bytes = slurp(&size_b);
 	for (size_t cut_b = 0; cut_b <= size_b; cut_b++) {
-		int error = walk_bytes(bytes, cut_b, &counts);
-		assert_int_equal(error, cut_b < 64 ? -EBADMSG : 0);
-		if (error)
+		int rc = walk_bytes(bytes, cut_b, &counts);
+		assert_int_equal(rc, cut_b < 64 ? -EBADMSG : 0);
+		if (rc)
 			continue;
 		assert_int_equal(counts.errors, 0);
 		assert_true(counts.samples >= before.samples && counts.zones >= before.zones);

@@ -50,10 +50,10 @@ static struct sonde_writer *created(const struct sonde_writer_options *options)
 static struct sonde_reader *opened(void)
 {
 	struct sonde_reader *reader;
-	int error = sonde_reader_open(&reader, path);
-	if (error)
+	int rc = sonde_reader_open(&reader, path);
+	if (rc)
 		print_error("%s\n", sonde_error_text());
-	assert_int_equal(error, 0);
+	assert_int_equal(rc, 0);
 	return reader;
 }
 
@@ -379,12 +379,12 @@ static void every_cut_keeps_every_whole_chunk(void **state)
 	for (size_t cut_b = 0; cut_b < size_b; cut_b++) {
 		struct sonde_reader *reader;
 		spit(bytes, cut_b);
-		int error = sonde_reader_open(&reader, path);
+		int rc = sonde_reader_open(&reader, path);
 		if (cut_b < sizeof(struct sonde_file_head)) {
-			assert_int_equal(error, -EBADMSG);
+			assert_int_equal(rc, -EBADMSG);
 			continue;
 		}
-		assert_int_equal(error, 0);
+		assert_int_equal(rc, 0);
 		size_t whole = 0;
 		while (whole < count && ends[whole] <= cut_b)
 			whole++;
