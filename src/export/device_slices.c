@@ -34,7 +34,7 @@ static int add(struct sonde_device_slices *slices, const struct sonde_device_sli
 		return 0;
 	}
 	if (SONDE_ARRAY_RESERVE(slices->all, slices->cap, slices->count + 1))
-		return sonde_error(ENOMEM, "out of memory for %zu activities of devices", slices->count + 1);
+		return sonde_error(ENOMEM, "out of memory for %zu device activities", slices->count + 1);
 	slices->all[slices->count++] = *slice;
 	return 0;
 }
@@ -172,7 +172,7 @@ static int tie_up(struct sonde_device_slices *slices, const struct sonde_session
 	slices->calls = calloc(slices->count + 1, sizeof *slices->calls);
 	if (!ties || !slices->calls) {
 		free(ties);
-		return sonde_error(ENOMEM, "out of memory for %zu activities of devices", slices->count);
+		return sonde_error(ENOMEM, "out of memory for %zu device activities", slices->count);
 	}
 	for (size_t i = 0; i < slices->count; i++) {
 		const struct sonde_device_slice *slice = &slices->all[i];

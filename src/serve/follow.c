@@ -9,18 +9,15 @@
 #include "util/error.h"
 #include "util/json.h"
 
-/* Activity of the program: readings of the system arrive whether or not the program does anything. */
-static const enum sonde_chunk_type told[] = {
-    SONDE_CHUNK_SAMPLES, SONDE_CHUNK_SWITCHES, SONDE_CHUNK_ZONES,
-    SONDE_CHUNK_EVENTS,  SONDE_CHUNK_HEAP,     SONDE_CHUNK_WAITS,
-};
-
+/* Activity of the program. Readings of the system (SERIES) do not count: they arrive even if the program does nothing.
+ */
 uint64_t sonde_follow_events(const struct sonde_follow *follow)
 {
 	const struct sonde_session *session = *follow->session;
 	uint64_t count = 0;
-	for (size_t i = 0; i < sizeof told / sizeof *told; i++)
-		count += sonde_session_event_count(session, told[i]);
+	for (uint32_t type = 0; type < SONDE_CHUNK_TYPES; type++)
+		if (sonde_chunk_row(type).times != SONDE_CHUNK_TIMES_NONE && type != SONDE_CHUNK_SERIES)
+			count += sonde_session_event_count(session, type);
 	return count;
 }
 

@@ -69,7 +69,7 @@ static int room(struct reading *reading, void **rows, size_t *cap, size_t count,
 	size_t more = *cap ? 2 * *cap : 1024;
 	void *grown = realloc(*rows, more * row_b);
 	if (!grown)
-		return sonde_error(ENOMEM, "out of memory for %zu activities of devices", more);
+		return sonde_error(ENOMEM, "out of memory for %zu device activities", more);
 	*rows = grown;
 	*cap = more;
 	return 1;
@@ -305,7 +305,7 @@ static int end_waits(struct reading *reading)
 	uint32_t *of_process = calloc(processes + 1, sizeof *of_process);
 	rc = of_queue && by_end && of_process
 		 ? 0
-		 : sonde_error(ENOMEM, "out of memory for %zu activities of devices", works);
+		 : sonde_error(ENOMEM, "out of memory for %zu device activities", works);
 	if (!rc) {
 		for (size_t id = 1; id < works; id++)
 			by_end[id - 1] = (uint32_t)id;

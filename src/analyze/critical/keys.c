@@ -22,7 +22,7 @@ int sonde_critical_keys_begin(struct sonde_critical_keys *keys, size_t most)
 	keys->count = 0;
 	free(keys->all);
 	keys->all = malloc((most + 1) * sizeof *keys->all);
-	return keys->all ? 0 : sonde_error(ENOMEM, "out of memory for %zu activities of devices", most);
+	return keys->all ? 0 : sonde_error(ENOMEM, "out of memory for %zu device activities", most);
 }
 
 void sonde_critical_keys_sort(struct sonde_critical_keys *keys)

@@ -33,7 +33,7 @@ static const struct sonde_column columns[COLUMNS] = {
 /* A modelled share, weighted by time. */
 static struct sonde_cell modelled(const struct sonde_device_sum *sum, double share_ns, const char *why)
 {
-	why = why ? why : sum->total_ns ? NULL : "it took no time";
+	why = why ? why : sum->total_ns ? NULL : "its total time is 0";
 	return why ? sonde_cell_absent(why) : sonde_cell_real(share_ns / (double)sum->total_ns, 0);
 }
 
@@ -56,8 +56,8 @@ static int row_add(const struct sonde_device_sums *sums, const struct sonde_devi
 	row[DELAY] = sum->queued ? sonde_cell_int(sum->queued_ns / sum->queued)
 				 : sonde_cell_absent("their submission was not recorded");
 	row[SHARE] = all_ns ? sonde_cell_real((double)sum->total_ns / (double)all_ns, 0)
-			    : sonde_cell_absent("kernels took no time");
-	const char *why = sum->unoccupied ? sum->unoccupied : sum->total_ns ? NULL : "it took no time";
+			    : sonde_cell_absent("the total time of kernels is 0");
+	const char *why = sum->unoccupied ? sum->unoccupied : sum->total_ns ? NULL : "its total time is 0";
 	row[OCCUPANCY] = modelled(sum, sum->occupied_ns, sum->unoccupied);
 	row[FILLED] = modelled(sum, sum->filled_ns, sum->unfilled);
 	row[LANES] = modelled(sum, sum->lanes_ns, sum->unlaned);

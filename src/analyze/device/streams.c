@@ -183,7 +183,7 @@ static uint64_t longest_gap(const struct sonde_device_union *busy)
 static int row_add(const struct streams *streams, const struct queue *queue, struct sonde_report *report,
 		   struct sonde_section *section)
 {
-	static const char unasked[] = "their submission was not recorded", instant[] = "it took no time";
+	static const char unasked[] = "their submission was not recorded", instant[] = "its total time is 0";
 	const struct sonde_device_union *busy = &queue->busy;
 	const struct sonde_window window = sonde_device_window(streams->times, queue->device);
 	const char *name = name_of(streams->times->session, queue->id, report);

@@ -46,7 +46,7 @@ static int ensure_capacity(struct sonde_device_times *times, size_t more)
 		cap *= 2;
 	struct sonde_device_time *rows = realloc(times->rows, cap * sizeof *rows);
 	if (!rows)
-		return sonde_error(ENOMEM, "out of memory for %zu activities of devices", cap);
+		return sonde_error(ENOMEM, "out of memory for %zu device activities", cap);
 	times->rows = rows;
 	times->cap = cap;
 	return 0;

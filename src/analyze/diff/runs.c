@@ -123,7 +123,7 @@ static int check_order(struct sonde_diff_runs *runs)
 		return code;
 	return sonde_report_note(
 	    runs->report, NULL, 1,
-	    "%s: the system may have changed, so less than %.0f %% gets no verdict; interleave the runs", how,
+	    "%s: the system may have changed, so a change below %.0f %% gets no verdict; interleave the runs", how,
 	    100 * SONDE_CHANGE_DRIFT);
 }
 
@@ -308,8 +308,8 @@ static int say_verdict(struct sonde_diff_runs *runs, const struct sonde_diff_com
 	double least = sonde_diff_least_p(change->baseline, change->candidate), alone = fmin(ASKED * least, 1);
 	if (!code && runs->verdict == SONDE_VERDICT_INCONCLUSIVE && alone >= 0.01)
 		code = sonde_report_note(report, NULL, 1,
-					 "with %zu and %zu runs p is at least %.3f, and %.3f if one metric alone "
-					 "differs: use at least 6 each",
+					 "with %zu and %zu runs, p cannot be below %.3f (%.3f if only one metric "
+					 "differs): use at least 6 runs",
 					 change->baseline, change->candidate, least, alone);
 	return code;
 }

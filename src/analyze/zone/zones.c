@@ -318,7 +318,7 @@ static int notes_add(const struct zones *zones, uint64_t outside, struct sonde_r
 	if (rc == 0 && unfinished)
 		rc = sonde_report_note(
 		    report, section, 1,
-		    "%llu zone%s %s: up to %s in calls, self and total, but not in means and percentiles",
+		    "%llu zone%s %s: counted up to %s in calls, self and total, but not in means and percentiles",
 		    (unsigned long long)unfinished, sonde_plural(unfinished),
 		    zones->window.held ? "had not ended when the flight recorder was saved" : "never ended",
 		    zones->window.held ? "then" : "the end of the recording");

@@ -419,7 +419,7 @@ static int check_options(const struct sonde_rendering *rendering, const struct s
 	if (!format->export || !wrong)
 		return 0;
 	fprintf(stderr,
-		"sonde %s: --%s is for reports, and %s is none; leave it out (--thread, --from and --to work)\n",
+		"sonde %s: --%s works only with reports, not with %s; leave it out (--thread, --from and --to work)\n",
 		rendering->command, wrong, format->name);
 	return SONDE_EXIT_USAGE;
 }

@@ -331,7 +331,7 @@ static int baseline_add(struct sonde_report *report, struct sonde_section *secti
 	row[B_CPU] = sonde_cell_real(spread[SONDE_VERSUS_CPU].median, 0);
 	row[B_PEAK] = spread[SONDE_VERSUS_PEAK_RSS].count ? sonde_cell_real(spread[SONDE_VERSUS_PEAK_RSS].median, 0)
 							  : sonde_cell_absent("not measured for so short a command");
-	row[B_RATE] = real_or(1e9 / spread[SONDE_VERSUS_WALL].median, "it took no time");
+	row[B_RATE] = real_or(1e9 / spread[SONDE_VERSUS_WALL].median, "its median time is 0");
 	row[B_COMMAND] = sonde_cell_text(command);
 	return 0;
 }

@@ -137,11 +137,8 @@ static void put_heaps(struct sonde_json *json, const struct sonde_session *sessi
 /* True if anything has a time that a track could show; decided without reading chunks. */
 static int has_lanes(const struct sonde_session *session)
 {
-	static const enum sonde_chunk_type types[] = {SONDE_CHUNK_ZONES, SONDE_CHUNK_SAMPLES, SONDE_CHUNK_SWITCHES,
-						      SONDE_CHUNK_WAITS, SONDE_CHUNK_SERIES,  SONDE_CHUNK_EVENTS,
-						      SONDE_CHUNK_HEAP};
-	for (size_t i = 0; i < sizeof types / sizeof *types; i++)
-		if (sonde_weigh_has(session, types[i]))
+	for (uint32_t type = 0; type < SONDE_CHUNK_TYPES; type++)
+		if (sonde_chunk_row(type).times != SONDE_CHUNK_TIMES_NONE && sonde_weigh_has(session, type))
 			return 1;
 	return 0;
 }

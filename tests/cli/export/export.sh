@@ -17,7 +17,7 @@ cmp whole.folded same.folded || fail "the only thread is not the whole recording
 run 0 "$SONDE" export -q -o none.folded --to 1ns elsewhere/app.sonde
 equal "$(cat none.folded)" ""
 run 2 "$SONDE" export -o never.folded --limit 3 elsewhere/app.sonde
-has "$err" "--limit is for reports, and folded is none"
+has "$err" "--limit works only with reports, not with folded"
 [ ! -e never.folded ] || fail "a file in spite of an error"
 
 # Every format of the help can be written, to a file of its own extension.

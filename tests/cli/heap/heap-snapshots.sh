@@ -187,7 +187,7 @@ has "$err" "no snapshot 'fourth'; the recording has 1 \"first\", 2 \"second\", 3
 run 2 "$SONDE" report --diff first a.sonde
 has "$err" "separated by a comma"
 run 2 "$SONDE" report -f folded --diff 1,2 a.sonde
-has "$err" "--diff is for reports"
+has "$err" "--diff works only with reports"
 run 0 "$SONDE" record -q -o e.sonde -- true
 run 2 "$SONDE" report --diff 1,2 e.sonde
 has "$err" "the recording has no snapshots"

@@ -213,12 +213,12 @@ static void few_runs_are_not_sure(void **state)
 	compare(&compared, 3, &a, &b, 5);
 	assert_int_equal(compared.runs.verdict, SONDE_VERDICT_INCONCLUSIVE);
 	assert_true(sections_noted(compared.runs.report->notes,
-				   "p is at least 0.100, and 0.300 if one metric alone differs: use at least 6 each"));
+				   "p cannot be below 0.100 (0.300 if only one metric differs): use at least 6 runs"));
 	assert_true(cell(section_of(&compared, "diff-zones"), "zone", "inner", "self_p")->real >= 0.1);
 	done(&compared);
 	compare(&compared, 5, &a, &b, 5); /* of three metrics two differ */
 	assert_int_equal(compared.runs.verdict, SONDE_VERDICT_INCONCLUSIVE);
-	assert_true(sections_noted(compared.runs.report->notes, "p is at least 0.008, and 0.024 if"));
+	assert_true(sections_noted(compared.runs.report->notes, "p cannot be below 0.008 (0.024 if"));
 	done(&compared);
 	assert_true(fabs(sonde_diff_least_p(5, 5) - 2.0 / 252) < 1e-12);
 	assert_true(fabs(sonde_diff_least_p(1, 1) - 1) < 1e-12);
