@@ -17,7 +17,7 @@ root = tree.parse(svg).getroot()
 nodes = list(root.iter())
 hits = [node for node in nodes if node.attrib.get("class") == "hit"]
 bars = [node for node in nodes if node.attrib.get("class") == "bar"]
-axis = [float(node.attrib["y"]) + 4 - 8 for node in nodes if node.tag.endswith("}text") and node.text == "0"]
+axis = [float(node.attrib["y"]) + 4 - 8 for node in nodes if node.tag.endswith("}text") and node.text in ("0", "0.0", "0.00")]
 assert rows and hits and bars and axis
 if section == "diff-functions":
     assert len(hits) == len(bars) == len(rows), (len(hits), len(bars), len(rows))
