@@ -72,6 +72,26 @@ static void order_and_limit(void **state)
 	}
 }
 
+/* Functions with the same times are listed by name, not in the order in which they were recorded. */
+static void equal_times_are_in_order_of_names(void **state)
+{
+	(void)state;
+	static const char *const names[] = {"gamma", "alpha", "delta", "beta"};
+	struct recording r;
+	simple_open(&r);
+	for (size_t i = 0; i < 4; i++)
+		samples_add(&r, recording_call(&r, 0, 1, names[i], 1), 10, 0);
+	recording_close(&r, START + 100 * MS, 0);
+	struct sections s = sections_of(path, "functions", NULL);
+	const struct sonde_section *t = sections_get(&s, "functions");
+	static const char *const sorted[] = {"alpha", "beta", "delta", "gamma"};
+	assert_int_equal(t->table.row_count, 4);
+	for (size_t i = 0; i < 4; i++)
+		assert_string_equal(sections_cell(t, t->table.cells + i * t->table.column_count, "function")->text,
+				    sorted[i]);
+	sections_free(&s);
+}
+
 /* main → fib → fib → fib → leaf: fib's total is the whole, once. */
 static void recursion_counts_once(void **state)
 {
@@ -770,6 +790,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(split_is_exact),
 	    cmocka_unit_test(order_and_limit),
+	    cmocka_unit_test(equal_times_are_in_order_of_names),
 	    cmocka_unit_test(recursion_counts_once),
 	    cmocka_unit_test(callers_of_the_hottest),
 	    cmocka_unit_test(callers_add_up_under_recursion),
