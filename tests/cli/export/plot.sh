@@ -107,7 +107,9 @@ run 0 python3 figures.py memory.svg report.json usage from_ns rss_b=resident
 json a.sonde timeline -n 120
 run 0 python3 figures.py memory.svg report.json timeline from_ns peak_b=alive
 peak=$(jq '[.sections[].rows[].peak_b] | max' report.json)
-matches "$(<memory.svg)" "allocated: peak $(printf %.0f "$(calc "$peak / 1e6")")[0-9.]* MB"
+matches "$(<memory.svg)" "allocated: peak [0-9.]+ MB"
+drawn=$(sed -n 's/.*allocated: peak \([0-9.]*\) MB.*/\1/p' memory.svg)
+near "$drawn" "$peak / 1e6" "0.005 * $peak / 1e6" # three digits are shown
 
 # The most that was allocated does not depend on how many intervals there are; the highest mean of intervals does, and is called that.
 for intervals in 7 60; do
