@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/hash.h"
+#include "util/array.h"
 #include "util/error.h"
 
 void sonde_wait_sum_add(struct sonde_wait_sum *into, const struct sonde_wait_sum *from)
@@ -75,18 +76,6 @@ static int is_party(const void *context, uint32_t value)
 	return party->object == sought->a && party->thread == sought->b && party->held == (int)sought->c;
 }
 
-/* Grows an array by one row; NULL without memory. */
-static void *grown(void *rows, size_t count, size_t *cap, size_t row_b)
-{
-	if (count < *cap)
-		return rows;
-	size_t wanted = *cap ? 2 * *cap : 64;
-	void *more = realloc(rows, wanted * row_b);
-	if (more)
-		*cap = wanted;
-	return more;
-}
-
 static int cell_add(struct sonde_wait_cells *cells, const struct sonde_wait_cell *cell)
 {
 	uint64_t hash = sonde_hash_pair((uint64_t)cell->kind << 32 | cell->stack, cell->object);
@@ -96,10 +85,9 @@ static int cell_add(struct sonde_wait_cells *cells, const struct sonde_wait_cell
 		sonde_wait_sum_add(&cells->rows[found - 1].sum, &cell->sum);
 		return 0;
 	}
-	void *rows = grown(cells->rows, cells->count, &cells->cap, sizeof *cells->rows);
-	if (!rows || sonde_map_add(&cells->map, hash, (uint32_t)cells->count + 1))
+	if (SONDE_ARRAY_RESERVE(cells->rows, cells->cap, cells->count + 1) ||
+	    sonde_map_add(&cells->map, hash, (uint32_t)cells->count + 1))
 		return -ENOMEM;
-	cells->rows = rows;
 	cells->rows[cells->count++] = *cell;
 	return 0;
 }
@@ -113,10 +101,9 @@ static int party_add(struct sonde_wait_sums *sums, const struct sonde_wait_party
 		sums->parties[found - 1].total_ns += party->total_ns;
 		return 0;
 	}
-	void *rows = grown(sums->parties, sums->party_count, &sums->party_cap, sizeof *sums->parties);
-	if (!rows || sonde_map_add(&sums->party_map, hash, (uint32_t)sums->party_count + 1))
+	if (SONDE_ARRAY_RESERVE(sums->parties, sums->party_cap, sums->party_count + 1) ||
+	    sonde_map_add(&sums->party_map, hash, (uint32_t)sums->party_count + 1))
 		return -ENOMEM;
-	sums->parties = rows;
 	sums->parties[sums->party_count++] = *party;
 	return 0;
 }
