@@ -23,7 +23,6 @@
 #include "util/buf.h"
 #include "util/error.h"
 #include "util/json.h"
-#include "util/utf8.h"
 
 enum { TEXT_ROWS = 10000, TEXT_MAX_B = 1 << 20, CELLS_MAX_B = 256 << 20 };
 

@@ -1,7 +1,6 @@
 /* chrome_events.c: converts an event into rows according to its phase. Begins and ends are paired in file order,
  * because ends have no name and spans may reuse an id (chrome.h). */
 #include <errno.h>
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>

@@ -7,7 +7,6 @@
 #include "base/hash.h"
 #include "import/perf_replay.h"
 #include "symbol/symbol.h"
-#include "util/error.h"
 
 enum { IMAGES_MAX = 1 << 18 };
 

@@ -8,7 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/varint.h"
 #include "util/array.h"
 #include "util/error.h"
 

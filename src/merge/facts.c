@@ -4,12 +4,10 @@
  * are averages over all samples and all sampled time. CPU time stolen by the hypervisor is taken from one recording at
  * any time.
  */
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "merge/out.h"
-#include "util/error.h"
 
 enum { DETAIL_MAX_B = 4096 };
 

@@ -7,7 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/varint.h"
 #include "fold/hist.h"
 #include "merge/translate.h"
 #include "util/array.h"

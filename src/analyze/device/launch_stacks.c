@@ -14,7 +14,6 @@
 #include "analyze/marks.h"
 #include "analyze/pass.h"
 #include "analyze/window.h"
-#include "analyze/words.h"
 #include "base/hash.h"
 #include "base/order.h"
 #include "format/device.h"

@@ -9,7 +9,6 @@
 
 #include "analyze/marks.h"
 #include "analyze/cpu/samples.h"
-#include "analyze/words.h"
 #include "util/error.h"
 
 int sonde_heap_pass_begin(void **state, struct sonde_session *session, const struct sonde_pass_options *options)

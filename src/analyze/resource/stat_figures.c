@@ -7,7 +7,6 @@
  */
 #include "analyze/resource/stat_figures.h"
 
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

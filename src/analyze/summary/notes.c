@@ -1,6 +1,5 @@
 /* notes.c: the notes with which every report begins: one line that suffices if all is well, then a note for each
  * problem (summary/facts.h). */
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,7 +9,6 @@
 #include "analyze/words.h"
 #include "format/ring.h"
 #include "util/buf.h"
-#include "util/error.h"
 
 #define TIMERS "CPU timers" /* prefix of the cpu source's method: samples weigh the time since the previous one */
 

@@ -1,8 +1,6 @@
 /* durations.c: statistics of a set of durations. */
 #include "analyze/zone/durations.h"
 
-#include <math.h>
-
 #include "analyze/statistics/stats.h"
 
 /* Mean and Σ(x − mean)² from the shifted sums. */
