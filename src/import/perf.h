@@ -47,7 +47,7 @@ struct sonde_perf {
 	uint64_t first_ns, last_ns; /* of samples and other records with a time */
 	struct sonde_arena arena;
 	int is_cut;
-	uint64_t compressed, switches, unknown, hostname;
+	uint64_t compressed, switches, unknown;
 };
 
 /* Reads the head, the features and the index of records. */

@@ -50,7 +50,7 @@ struct sonde_perf_replay {
 	struct sonde_trie_frame *frames; /* DEPTH_MAX */
 	double estimate;                 /* ns per unit of period; 0 = each sample counts `each_ns` */
 	uint64_t each_ns;
-	uint64_t other, idle, stacks, chainless, chained, deep, unmapped, maps_lost, broken, clamped, lost;
+	uint64_t other, idle, stacks, chainless, deep, unmapped, maps_lost, broken, clamped, lost;
 	int error;
 };
 

@@ -205,7 +205,6 @@ static void label_take(struct samples *samples, const struct sonde_proto *field,
 
 struct thread_probe {
 	const struct thread *rows, *wanted;
-	int process_only;
 };
 
 static int same_thread(const void *context, uint32_t value)
@@ -237,7 +236,7 @@ static uint32_t process_of(struct samples *samples, const struct thread *wanted,
 
 static uint32_t thread_of(struct samples *samples, struct thread wanted)
 {
-	struct thread_probe probe = {samples->threads, &wanted, 0};
+	struct thread_probe probe = {samples->threads, &wanted};
 	uint64_t hash = sonde_hash_pair(sonde_hash_pair(wanted.pid, wanted.tid),
 					(uint64_t)wanted.process_name << 32 | wanted.thread_name);
 	uint32_t at = sonde_map_find(&samples->thread_map, hash, same_thread, &probe);

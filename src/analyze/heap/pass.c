@@ -94,7 +94,8 @@ static int is_used(const struct sonde_heap_total *total)
 	return total->peak_b || total->begins || total->ends;
 }
 
-int sonde_heap_pass_kinds(const struct sonde_heap_pass *pass)
+/* True if any heap used is not malloc's, so that rows must name theirs. */
+static int has_kinds(const struct sonde_heap_pass *pass)
 {
 	for (uint32_t id = 1; id <= sonde_session_heap_count(pass->session); id++)
 		if (sonde_session_heap(pass->session, id)->kind != SONDE_HEAP_MALLOC && is_used(&pass->sums.heaps[id]))
@@ -116,7 +117,7 @@ const struct sonde_column *sonde_heap_columns(const struct sonde_heap_pass *pass
 					      const struct sonde_column *columns, size_t count)
 {
 	struct sonde_column *out = sonde_arena_alloc(&report->arena, count * sizeof *out);
-	int kinds = sonde_heap_pass_kinds(pass), sampled = sonde_heap_pass_mean_b(pass) != 0;
+	int kinds = has_kinds(pass), sampled = sonde_heap_pass_mean_b(pass) != 0;
 	for (size_t i = 0; out && i < count; i++) {
 		out[i] = columns[i];
 		if (!strcmp(columns[i].key, "heap"))
@@ -129,8 +130,7 @@ const struct sonde_column *sonde_heap_columns(const struct sonde_heap_pass *pass
 
 struct sonde_cell sonde_heap_kind_cell(const struct sonde_heap_pass *pass, const struct sonde_heap *heap)
 {
-	return sonde_heap_pass_kinds(pass) ? sonde_cell_text(sonde_heap_kind_text(heap))
-					   : sonde_cell_absent("all from malloc");
+	return has_kinds(pass) ? sonde_cell_text(sonde_heap_kind_text(heap)) : sonde_cell_absent("all from malloc");
 }
 
 const char *sonde_heap_kind_text(const struct sonde_heap *heap)

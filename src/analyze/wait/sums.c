@@ -231,7 +231,9 @@ static const struct sonde_location *outside_library(const struct sonde_session *
 	return found;
 }
 
-const struct sonde_location *sonde_wait_place(const struct sonde_session *session, uint32_t stack)
+/* The innermost location of a stack outside the C and C++ libraries, whose functions tell how a thread waits, not
+ * where; if there is none, the innermost location. NULL if the stack is empty. */
+static const struct sonde_location *place_of(const struct sonde_session *session, uint32_t stack)
 {
 	const struct sonde_location *first = NULL;
 	const struct sonde_node *node;
@@ -253,7 +255,7 @@ const struct sonde_location *sonde_wait_place(const struct sonde_session *sessio
 
 const char *sonde_wait_place_text(const struct sonde_wait_sums *sums, struct sonde_report *report, uint32_t stack)
 {
-	const struct sonde_location *place = sonde_wait_place(sums->session, stack);
+	const struct sonde_location *place = place_of(sums->session, stack);
 	const struct sonde_function *function = place ? sonde_session_function(sums->session, place->function) : NULL;
 	if (!function)
 		return "(no stack)";
@@ -291,7 +293,7 @@ static ptrdiff_t places_make(struct sonde_wait_place_row **out, const struct son
 		const struct sonde_wait_cell *cell = &cells->rows[i];
 		if (!(groups & 1u << sonde_wait_group_of(cell)) || (of && cell->object != of))
 			continue;
-		const struct sonde_location *place = sonde_wait_place(sums->session, cell->stack);
+		const struct sonde_location *place = place_of(sums->session, cell->stack);
 		rows[count++] = (struct sonde_wait_place_row){.function = place ? place->function : 0,
 							      .kind = cell->kind,
 							      .stack = cell->stack,
@@ -334,7 +336,7 @@ uint32_t sonde_wait_object_sampled(const struct sonde_wait_sums *sums, uint32_t 
 	uint64_t most_ns = 0;
 	for (size_t i = 0; i < sums->sampled.count; i++) {
 		const struct sonde_wait_cell *cell = &sums->sampled.rows[i];
-		const struct sonde_location *place = sonde_wait_place(sums->session, cell->stack);
+		const struct sonde_location *place = place_of(sums->session, cell->stack);
 		if (cell->kind != kind || (place ? place->function : 0) != function || cell->sum.total_ns <= most_ns)
 			continue;
 		most = cell->object;

@@ -20,7 +20,6 @@
 #include "util/map.h"
 
 enum { VERSION = 1, LIMIT = 100000, DEPTH_MAX = 1 << 16 };
-#define NO_FUNCTION UINT32_MAX
 
 struct row {
 	uint64_t time_ns, weight_ns;
