@@ -42,14 +42,6 @@ static int runs(const struct sonde_source_row *row)
 	return row && (row->state == SONDE_SOURCE_ON || row->state == SONDE_SOURCE_LIMITED);
 }
 
-static const struct sonde_source_row *source_of(const struct sonde_session *session, const char *name)
-{
-	for (size_t i = 0; i < sonde_session_source_count(session); i++)
-		if (!strcmp(sonde_session_source(session, i)->name, name))
-			return sonde_session_source(session, i);
-	return NULL;
-}
-
 /* One source records all blocking calls, but only those requested; older recordings do not store which. */
 static int is_asked(const struct sonde_session *session, enum sonde_kind kind, const struct sonde_source_row *row)
 {
@@ -125,8 +117,9 @@ static enum sonde_recorded state_of(const struct sonde_session *session, enum so
 				    size_t why_b)
 {
 	const struct kind *kind = &kinds[which];
-	const struct sonde_source_row *row = source_of(session, kind->source);
-	const struct sonde_source_row *outside = which == SONDE_KIND_LOCKS ? source_of(session, "blocked") : NULL;
+	const struct sonde_source_row *row = sonde_session_source_named(session, kind->source);
+	const struct sonde_source_row *outside =
+	    which == SONDE_KIND_LOCKS ? sonde_session_source_named(session, "blocked") : NULL;
 	int asked = is_asked(session, which, row), attached = sonde_session_info(session, "run.attached_pid") != NULL;
 	/* Known to be unused, because use would have been observed. */
 	int is_unused = row && row->state == SONDE_SOURCE_OFF && !attached;

@@ -35,13 +35,11 @@ void sonde_heap_pass_end(void *state)
 
 static const char *why_none(const struct sonde_session *session)
 {
-	for (size_t i = 0; i < sonde_session_source_count(session); i++) {
-		const struct sonde_source_row *row = sonde_session_source(session, i);
-		if (!strcmp(row->name, "heap") && row->state == SONDE_SOURCE_UNAVAILABLE && *row->detail)
-			return row->detail;
-		if (!strcmp(row->name, "heap") && row->state == SONDE_SOURCE_ON)
-			return "nothing was allocated, or no block of it was sampled";
-	}
+	const struct sonde_source_row *row = sonde_session_source_named(session, "heap");
+	if (row && row->state == SONDE_SOURCE_UNAVAILABLE && *row->detail)
+		return row->detail;
+	if (row && row->state == SONDE_SOURCE_ON)
+		return "nothing was allocated, or no block of it was sampled";
 	if (!sonde_session_run(session)->closed)
 		return "allocations were not recorded, or none before the recording broke off";
 	return "allocations were not recorded: sonde record --heap -- …";
