@@ -62,7 +62,7 @@ static int is_unsaved(const struct sonde_session *session)
 	return sonde_session_info(session, "option.keep_ns") && !has_chunks(session, all);
 }
 
-static uint64_t lost_of(const struct sonde_session *session, const char *source)
+uint64_t sonde_session_lost_of(const struct sonde_session *session, const char *source)
 {
 	uint64_t lost = 0;
 	for (size_t i = 0; i < sonde_session_lost_count(session); i++)
@@ -75,7 +75,7 @@ static void say_part(const struct sonde_session *session, const struct kind *kin
 		     char *why, size_t why_b)
 {
 	const char *incomplete = sonde_session_run(session)->incomplete;
-	uint64_t lost = lost_of(session, kind->source);
+	uint64_t lost = sonde_session_lost_of(session, kind->source);
 	if (incomplete)
 		snprintf(why, why_b, "recorded in part: %s", incomplete);
 	else if (lost)

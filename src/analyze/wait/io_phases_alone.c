@@ -13,14 +13,6 @@
 
 #define SPANS_MAX (1u << 22) /* of other threads; with more the result is unknown */
 
-static int compare_threads(const void *left, const void *right)
-{
-	const struct sonde_io_burst *a = left, *b = right;
-	if (a->thread != b->thread)
-		return a->thread < b->thread ? -1 : 1;
-	return (a->from_ns > b->from_ns) - (a->from_ns < b->from_ns);
-}
-
 /* The thread's first burst that ends after this time. */
 static const struct sonde_io_burst *burst_after(const struct sonde_io_bursts *bursts, uint32_t thread, uint64_t time_ns)
 {
@@ -135,7 +127,7 @@ int sonde_io_alone_find(struct sonde_io_finding *finding)
 	for (size_t i = 0; !rc && i < finding->phase_count; i++)
 		crowded |= threads[finding->phases[i].process] > 1;
 	if (!rc && crowded) {
-		qsort(finding->bursts->rows, finding->bursts->count, sizeof *finding->bursts->rows, compare_threads);
+		sonde_io_bursts_sort(finding->bursts);
 		rc = sonde_intervals_walk(&intervals, session, take_interval, finding);
 		spans_join(finding);
 	}
