@@ -109,6 +109,20 @@ void sonde_marks_sort_by_site(struct sonde_marks *marks)
 		qsort(marks->marks, marks->count, sizeof *marks->marks, compare);
 }
 
+static int compare_threads(const void *left, const void *right)
+{
+	const struct sonde_mark *a = left, *b = right;
+	if (a->site == b->site && a->thread != b->thread)
+		return a->thread < b->thread ? -1 : 1;
+	return compare(left, right);
+}
+
+void sonde_marks_sort_by_thread(struct sonde_marks *marks)
+{
+	if (marks->count)
+		qsort(marks->marks, marks->count, sizeof *marks->marks, compare_threads);
+}
+
 int sonde_pass_nothing(const struct sonde_pass_options *options, struct sonde_report *report, const char *id,
 		       const char *title, const char *why)
 {

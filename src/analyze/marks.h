@@ -37,6 +37,8 @@ int sonde_mark_read(struct sonde_mark *out, const struct sonde_event *event, con
 
 /* By site, then time. */
 void sonde_marks_sort_by_site(struct sonde_marks *marks);
+/* By site, then thread, then time. */
+void sonde_marks_sort_by_thread(struct sonde_marks *marks);
 
 /* A section that only says why there is nothing, when it was asked for. */
 int sonde_pass_nothing(const struct sonde_pass_options *options, struct sonde_report *report, const char *id,

@@ -19,10 +19,10 @@
 #include "query/query.h"
 #include "report/report.h"
 #include "util/arena.h"
+#include "util/array.h"
 #include "util/buf.h"
 #include "util/error.h"
 #include "util/json.h"
-#include "util/utf8.h"
 
 enum { TEXT_ROWS = 10000, TEXT_MAX_B = 1 << 20, CELLS_MAX_B = 256 << 20 };
 
@@ -103,14 +103,9 @@ static int add_row(struct page *page, const struct sonde_query *query)
 		table->omitted++;
 		return 0;
 	}
-	if (table->row_count == table->row_cap) {
-		size_t cap = table->row_cap ? 2 * table->row_cap : 64;
-		void *cells = realloc(table->cells, cap * table->column_count * sizeof *table->cells);
-		if (!cells)
-			return sonde_error(ENOMEM, "out of memory for a table of %zu rows", cap);
-		table->cells = cells;
-		table->row_cap = cap;
-	}
+	if (sonde_array_reserve(&table->cells, &table->row_cap, table->row_count + 1,
+				table->column_count * sizeof *table->cells))
+		return sonde_error(ENOMEM, "out of memory for a table of %zu rows", table->row_count + 1);
 	struct sonde_cell *cells = &table->cells[table->row_count++ * table->column_count];
 	for (size_t i = 0; i < table->column_count; i++) {
 		struct sonde_query_value value;

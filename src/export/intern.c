@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/hash.h"
+#include "util/array.h"
 #include "util/error.h"
 
 struct question {
@@ -21,14 +22,8 @@ static int same_text(const void *context, uint32_t value)
 
 static int add(struct sonde_intern *intern, uint64_t hash, const char *text)
 {
-	if (intern->count == intern->cap) {
-		size_t cap = intern->cap ? intern->cap * 2 : 256;
-		const char **texts = cap < UINT32_MAX ? realloc(intern->texts, cap * sizeof *texts) : NULL;
-		if (!texts)
-			return -ENOMEM;
-		intern->texts = texts;
-		intern->cap = cap;
-	}
+	if (intern->count >= UINT32_MAX || SONDE_ARRAY_RESERVE(intern->texts, intern->cap, intern->count + 1))
+		return -ENOMEM;
 	const char *copy = sonde_arena_strndup(&intern->arena, text, strlen(text));
 	if (!copy || sonde_map_add(&intern->map, hash, (uint32_t)intern->count + 1))
 		return -ENOMEM;

@@ -76,8 +76,6 @@ struct sonde_drain *sonde_drain_init(void *memory, struct sonde_ring_pool *pool,
  * skipped. */
 void sonde_drain_run(struct sonde_drain *drain, const struct sonde_clockfit *fit, const struct sonde_drain_sink *sink,
 		     int final);
-/* Announces all sites again in the next run, for a new sink. */
-void sonde_drain_rewind_sites(struct sonde_drain *drain);
 /* Chunks in use during the last run. */
 uint32_t sonde_drain_used(const struct sonde_drain *drain);
 

@@ -39,7 +39,8 @@ void sonde_drain_format(struct sonde_ring_pool *pool, uint32_t chunks, uint32_t 
 	pool->magic = SONDE_RING_MAGIC;
 }
 
-void sonde_drain_rewind_sites(struct sonde_drain *drain)
+/* Announces all sites again in the next run, for a new sink. */
+static void rewind_sites(struct sonde_drain *drain)
 {
 	memset(drain->known, 0, sizeof(drain->known));
 	drain->known[0] = UINT64_C(1) | UINT64_C(1) << SONDE_RING_SITE_OTHER; /* ends; events without a site */
@@ -52,7 +53,7 @@ struct sonde_drain *sonde_drain_init(void *memory, struct sonde_ring_pool *pool,
 	drain->pool = pool;
 	drain->chunk_count = chunks < SONDE_RING_MAX_CHUNKS ? chunks : SONDE_RING_MAX_CHUNKS;
 	drain->clock = clock;
-	sonde_drain_rewind_sites(drain);
+	rewind_sites(drain);
 	return drain;
 }
 

@@ -1,6 +1,5 @@
 /* drain_zones.c: reads chunks of zones: published words, sorted by time, converted to ns that never decrease
  * (drain.h). */
-#include "base/hash.h"
 #include "fold/drain_state.h"
 
 #define SORT_MOVES 65536u /* signal handlers need a few; a hostile order that needs more is clamped instead */

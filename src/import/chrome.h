@@ -44,7 +44,8 @@ struct sonde_chrome_names {
 	struct sonde_map map;
 	struct sonde_arena arena;
 	struct sonde_string_row *rows;
-	uint32_t count, cap;
+	uint32_t count;
+	size_t cap;
 };
 
 struct sonde_chrome_process {
@@ -71,7 +72,8 @@ struct sonde_chrome_thread {
 	int64_t last_slice_ns;     /* start of the previous complete slice */
 	int by_end;                /* complete slices are listed by end time */
 	struct sonde_chrome_open *open;
-	uint32_t open_count, open_cap, over;
+	uint32_t open_count, over;
+	size_t open_cap;
 };
 
 /* An open span; the last opened one of its key. */
@@ -111,23 +113,29 @@ enum { SONDE_CHROME_LIST_MAX = 1 << 22 };
 
 struct sonde_chrome_list {
 	uint64_t *values;
-	uint32_t count, cap;
+	uint32_t count;
+	size_t cap;
 };
 
 struct sonde_chrome {
 	struct sonde_import_job *job;
 	struct sonde_chrome_names names;
 	struct sonde_chrome_process *processes;
-	uint32_t process_count, process_cap;
+	uint32_t process_count;
+	size_t process_cap;
 	struct sonde_chrome_thread *threads;
-	uint32_t thread_count, thread_cap;
+	uint32_t thread_count;
+	size_t thread_cap;
 	struct sonde_map process_map, thread_map, span_map, site_map;
 	struct sonde_chrome_span *spans;
-	uint32_t span_count, span_cap, span_number;
+	uint32_t span_count, span_number;
+	size_t span_cap;
 	struct sonde_chrome_profile *profiles;
-	uint32_t profile_count, profile_cap;
+	uint32_t profile_count;
+	size_t profile_cap;
 	struct sonde_chrome_frame *frames;
-	uint32_t frame_count, frame_cap;
+	uint32_t frame_count;
+	size_t frame_cap;
 	struct sonde_map frame_map, profile_map;
 	uint32_t order;
 	struct sonde_chrome_spill *spill;
@@ -191,7 +199,8 @@ struct sonde_chrome_event {
 	int64_t time_ns, dur_ns;
 	/* Of a V8 profile event. */
 	struct sonde_chrome_node *nodes;
-	uint32_t node_count, node_cap;
+	uint32_t node_count;
+	size_t node_cap;
 	struct sonde_chrome_list samples, deltas, weights; /* deltas: int64_t in ns */
 	int has_start;
 	int64_t start_ns;
@@ -209,6 +218,9 @@ uint32_t sonde_chrome_thread(struct sonde_chrome *chrome, uint32_t pid, uint32_t
 void sonde_chrome_row(struct sonde_chrome *chrome, const struct sonde_chrome_row *row, uint32_t thread);
 /* Ends slices without an end event at the end of the file. */
 void sonde_chrome_close(struct sonde_chrome *chrome);
+void sonde_chrome_keep(struct sonde_chrome *chrome, int error); /* the first error */
+/* Makes space for one more row. */
+int sonde_chrome_grow(struct sonde_chrome *chrome, void *rows, uint32_t count, size_t *cap, size_t row_b);
 uint32_t sonde_chrome_name(struct sonde_chrome *chrome, const char *text, size_t len_b); /* "" is 0 */
 const char *sonde_chrome_text(const struct sonde_chrome *chrome, uint32_t name);
 

@@ -1,38 +1,30 @@
 /* chrome_events.c: converts an event into rows according to its phase. Begins and ends are paired in file order,
  * because ends have no name and spans may reuse an id (chrome.h). */
 #include <errno.h>
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
 
 #include "base/hash.h"
 #include "import/chrome.h"
+#include "util/array.h"
 #include "util/error.h"
 
 enum { NAMES_MAX = 1 << 20, NAME_MAX_B = 4096, THREADS_MAX = 1 << 16, OPEN_MAX = 4096, ARGS_BUFFER_B = 1 << 20 };
 #define NAMES_MAX_B ((size_t)256 << 20)
 #define OTHER_NAMES "(further names)"
 
-static void keep(struct sonde_chrome *chrome, int error)
+void sonde_chrome_keep(struct sonde_chrome *chrome, int error)
 {
 	chrome->error = chrome->error ? chrome->error : error;
 }
 
-/* Makes space for one more row. */
-static int grow(struct sonde_chrome *chrome, void *rows, uint32_t count, uint32_t *cap, size_t row_b)
+int sonde_chrome_grow(struct sonde_chrome *chrome, void *rows, uint32_t count, size_t *cap, size_t row_b)
 {
-	if (count < *cap)
+	if (!sonde_array_reserve(rows, cap, count + 1, row_b))
 		return 0;
-	uint32_t more = *cap ? *cap * 2 : 64;
-	void *grown = realloc(*(void **)rows, more * row_b);
-	if (!grown) {
-		keep(chrome, sonde_error(ENOMEM, "out of memory for events"));
-		return -ENOMEM;
-	}
-	*(void **)rows = grown;
-	*cap = more;
-	return 0;
+	sonde_chrome_keep(chrome, sonde_error(ENOMEM, "out of memory for events"));
+	return -ENOMEM;
 }
 
 /* --- names, processes, threads ------------------------------------------------------------------------------------ */
@@ -66,9 +58,9 @@ uint32_t sonde_chrome_name(struct sonde_chrome *chrome, const char *text, size_t
 		return sonde_chrome_name(chrome, OTHER_NAMES, strlen(OTHER_NAMES));
 	}
 	char *copy = sonde_arena_strndup(&names->arena, text, len_b);
-	if (!copy || grow(chrome, &names->rows, names->count, &names->cap, sizeof *names->rows) ||
+	if (!copy || sonde_chrome_grow(chrome, &names->rows, names->count, &names->cap, sizeof *names->rows) ||
 	    sonde_map_add(&names->map, hash, names->count + 1)) {
-		keep(chrome, sonde_error(ENOMEM, "out of memory for names"));
+		sonde_chrome_keep(chrome, sonde_error(ENOMEM, "out of memory for names"));
 		return 0;
 	}
 	names->rows[names->count] = (struct sonde_string_row){copy, (uint32_t)len_b};
@@ -86,10 +78,11 @@ static uint32_t process_of(struct sonde_chrome *chrome, uint32_t pid)
 	uint32_t at = sonde_map_find(&chrome->process_map, hash, NULL, NULL);
 	if (at)
 		return at;
-	if (grow(chrome, &chrome->processes, chrome->process_count, &chrome->process_cap, sizeof *chrome->processes))
+	if (sonde_chrome_grow(chrome, &chrome->processes, chrome->process_count, &chrome->process_cap,
+			      sizeof *chrome->processes))
 		return 0;
 	chrome->processes[chrome->process_count++] = (struct sonde_chrome_process){.key = pid};
-	keep(chrome, sonde_map_add(&chrome->process_map, hash, chrome->process_count));
+	sonde_chrome_keep(chrome, sonde_map_add(&chrome->process_map, hash, chrome->process_count));
 	return chrome->process_count;
 }
 
@@ -100,13 +93,13 @@ uint32_t sonde_chrome_thread(struct sonde_chrome *chrome, uint32_t pid, uint32_t
 	if (at)
 		return at - 1;
 	if (chrome->thread_count == THREADS_MAX) {
-		keep(chrome, sonde_error(EFBIG, "%s is too big: it has more than %d threads",
-					 sonde_input_name(chrome->job->input), THREADS_MAX));
+		sonde_chrome_keep(chrome, sonde_error(EFBIG, "%s is too big: it has more than %d threads",
+						      sonde_input_name(chrome->job->input), THREADS_MAX));
 		return UINT32_MAX;
 	}
 	uint32_t process = process_of(chrome, pid);
-	if (!process ||
-	    grow(chrome, &chrome->threads, chrome->thread_count, &chrome->thread_cap, sizeof *chrome->threads))
+	if (!process || sonde_chrome_grow(chrome, &chrome->threads, chrome->thread_count, &chrome->thread_cap,
+					  sizeof *chrome->threads))
 		return UINT32_MAX;
 	chrome->threads[chrome->thread_count] = (struct sonde_chrome_thread){.process = process,
 									     .key = tid,
@@ -114,7 +107,7 @@ uint32_t sonde_chrome_thread(struct sonde_chrome *chrome, uint32_t pid, uint32_t
 									     .last_ns = INT64_MIN,
 									     .last_edge_ns = INT64_MIN,
 									     .last_slice_ns = INT64_MIN};
-	keep(chrome, sonde_map_add(&chrome->thread_map, hash, chrome->thread_count + 1));
+	sonde_chrome_keep(chrome, sonde_map_add(&chrome->thread_map, hash, chrome->thread_count + 1));
 	return chrome->thread_count++;
 }
 
@@ -128,7 +121,7 @@ void sonde_chrome_row(struct sonde_chrome *chrome, const struct sonde_chrome_row
 	chrome->min_ns = row.time_ns < chrome->min_ns ? row.time_ns : chrome->min_ns;
 	chrome->max_ns = end_ns > chrome->max_ns ? end_ns : chrome->max_ns;
 	row.order = chrome->order++;
-	keep(chrome, sonde_chrome_spill_add(chrome->spill, &row));
+	sonde_chrome_keep(chrome, sonde_chrome_spill_add(chrome->spill, &row));
 }
 
 /* --- arguments ---------------------------------------------------------------------------------------------------- */
@@ -138,12 +131,13 @@ static void args_flush(struct sonde_chrome *chrome)
 	const uint8_t *from = chrome->args.data;
 	if (chrome->args_fd < 0)
 		chrome->args_fd = sonde_input_scratch(chrome->job->options->folder);
-	keep(chrome, chrome->args_fd < 0 ? chrome->args_fd : 0);
+	sonde_chrome_keep(chrome, chrome->args_fd < 0 ? chrome->args_fd : 0);
 	for (size_t left_b = chrome->args.len_b; left_b && !chrome->error;) {
 		ssize_t wrote_b = write(chrome->args_fd, from, left_b);
 		if (wrote_b <= 0 && errno != EINTR)
-			keep(chrome, sonde_error(errno, "cannot create a temporary file next to the output: %s",
-						 strerror(errno)));
+			sonde_chrome_keep(chrome,
+					  sonde_error(errno, "cannot create a temporary file next to the output: %s",
+						      strerror(errno)));
 		from += wrote_b > 0 ? wrote_b : 0;
 		left_b -= wrote_b > 0 ? (size_t)wrote_b : 0;
 	}
@@ -168,7 +162,7 @@ static uint64_t args_keep(struct sonde_chrome *chrome, const struct sonde_chrome
 		sonde_buf_append(&chrome->args, event->bytes + arg->key_at, arg->key_b);
 		sonde_buf_append(&chrome->args, event->bytes + arg->text_at, arg->text_b);
 	}
-	keep(chrome, sonde_buf_error(&chrome->args));
+	sonde_chrome_keep(chrome, sonde_buf_error(&chrome->args));
 	return at;
 }
 
@@ -193,7 +187,7 @@ static void begin_take(struct sonde_chrome *chrome, struct sonde_chrome_event *e
 		chrome->counts.deep++;
 		return;
 	}
-	if (grow(chrome, &of->open, of->open_count, &of->open_cap, sizeof *of->open))
+	if (sonde_chrome_grow(chrome, &of->open, of->open_count, &of->open_cap, sizeof *of->open))
 		return;
 	of->open[of->open_count++] = (struct sonde_chrome_open){event->time_ns, args_keep(chrome, event), event->name};
 }
@@ -258,7 +252,8 @@ static void span_take(struct sonde_chrome *chrome, struct sonde_chrome_event *ev
 		return;
 	}
 	if (begins) {
-		if (grow(chrome, &chrome->spans, chrome->span_count, &chrome->span_cap, sizeof *chrome->spans))
+		if (sonde_chrome_grow(chrome, &chrome->spans, chrome->span_count, &chrome->span_cap,
+				      sizeof *chrome->spans))
 			return;
 		uint32_t before = at && chrome->spans[at - 1].number ? at : 0;
 		row.kind = SONDE_CHROME_SPAN_BEGIN;
@@ -268,7 +263,7 @@ static void span_take(struct sonde_chrome *chrome, struct sonde_chrome_event *ev
 			chrome->spans[at - 1].number = chrome->span_number;
 		} else {
 			chrome->spans[chrome->span_count++] = (struct sonde_chrome_span){chrome->span_number, before};
-			keep(chrome, sonde_map_set(&chrome->span_map, hash, chrome->span_count));
+			sonde_chrome_keep(chrome, sonde_map_set(&chrome->span_map, hash, chrome->span_count));
 		}
 	} else {
 		struct sonde_chrome_span *span = &chrome->spans[at - 1];
@@ -276,7 +271,7 @@ static void span_take(struct sonde_chrome *chrome, struct sonde_chrome_event *ev
 		row.value = span->number;
 		span->number = 0;
 		if (span->before)
-			keep(chrome, sonde_map_set(&chrome->span_map, hash, span->before));
+			sonde_chrome_keep(chrome, sonde_map_set(&chrome->span_map, hash, span->before));
 	}
 	sonde_chrome_row(chrome, &row, thread);
 }

@@ -8,6 +8,7 @@
 
 #include "base/hash.h"
 #include "import/chrome.h"
+#include "util/array.h"
 #include "util/error.h"
 
 enum { NODES_MAX = 1 << 22, ID_MAX_B = 128 };
@@ -148,14 +149,8 @@ int sonde_chrome_fill_list(struct sonde_chrome *chrome, struct sonde_chrome_list
 {
 	if (list->count == SONDE_CHROME_LIST_MAX)
 		return too_many(chrome, "samples");
-	if (list->count == list->cap) {
-		uint32_t cap = list->cap ? list->cap * 2 : 256;
-		uint64_t *values = realloc(list->values, cap * sizeof *values);
-		if (!values)
-			return no_memory(chrome);
-		list->values = values;
-		list->cap = cap;
-	}
+	if (SONDE_ARRAY_RESERVE(list->values, list->cap, list->count + 1))
+		return no_memory(chrome);
 	list->values[list->count++] = value;
 	return 1;
 }
@@ -164,14 +159,8 @@ int sonde_chrome_fill_node(struct sonde_chrome *chrome, struct sonde_chrome_even
 {
 	if (event->node_count == NODES_MAX)
 		return too_many(chrome, "calls");
-	if (event->node_count + 1 >= event->node_cap) {
-		uint32_t cap = event->node_cap ? event->node_cap * 2 : 64;
-		struct sonde_chrome_node *nodes = realloc(event->nodes, cap * sizeof *nodes);
-		if (!nodes)
-			return no_memory(chrome);
-		event->nodes = nodes;
-		event->node_cap = cap;
-	}
+	if (SONDE_ARRAY_RESERVE(event->nodes, event->node_cap, event->node_count + 1))
+		return no_memory(chrome);
 	event->nodes[event->node_count] = (struct sonde_chrome_node){0};
 	return 1;
 }

@@ -9,26 +9,6 @@
 
 enum { FRAMES_MAX = 1 << 24 };
 
-static void keep(struct sonde_chrome *chrome, int error)
-{
-	chrome->error = chrome->error ? chrome->error : error;
-}
-
-static int grow(struct sonde_chrome *chrome, void *rows, uint32_t count, uint32_t *cap, size_t row_b)
-{
-	if (count < *cap)
-		return 0;
-	uint32_t more = *cap ? *cap * 2 : 64;
-	void *grown = realloc(*(void **)rows, more * row_b);
-	if (!grown) {
-		keep(chrome, sonde_error(ENOMEM, "out of memory for profiles"));
-		return -ENOMEM;
-	}
-	*(void **)rows = grown;
-	*cap = more;
-	return 0;
-}
-
 /* Finds the profile of an event. Its thread is that of the first event, because V8 sends chunks from another thread. */
 static struct sonde_chrome_profile *profile_of(struct sonde_chrome *chrome, const struct sonde_chrome_event *event)
 {
@@ -37,12 +17,12 @@ static struct sonde_chrome_profile *profile_of(struct sonde_chrome *chrome, cons
 	if (at)
 		return &chrome->profiles[at - 1];
 	uint32_t thread = sonde_chrome_thread(chrome, event->pid, event->tid);
-	if (thread == UINT32_MAX ||
-	    grow(chrome, &chrome->profiles, chrome->profile_count, &chrome->profile_cap, sizeof *chrome->profiles))
+	if (thread == UINT32_MAX || sonde_chrome_grow(chrome, &chrome->profiles, chrome->profile_count,
+						      &chrome->profile_cap, sizeof *chrome->profiles))
 		return NULL;
 	chrome->profiles[chrome->profile_count++] =
 	    (struct sonde_chrome_profile){event->pid, thread, event->has_start ? event->start_ns : event->time_ns};
-	keep(chrome, sonde_map_add(&chrome->profile_map, hash, chrome->profile_count));
+	sonde_chrome_keep(chrome, sonde_map_add(&chrome->profile_map, hash, chrome->profile_count));
 	return &chrome->profiles[chrome->profile_count - 1];
 }
 
@@ -56,15 +36,16 @@ static void node_add(struct sonde_chrome *chrome, const struct sonde_chrome_prof
 {
 	uint32_t parent = sonde_map_find(&chrome->frame_map, node_hash(chrome, profile, node->parent), NULL, NULL);
 	if (chrome->frame_count >= FRAMES_MAX) {
-		keep(chrome, sonde_error(EFBIG, "%s is too big: its profiles have more than %d calls",
-					 sonde_input_name(chrome->job->input), FRAMES_MAX));
+		sonde_chrome_keep(chrome, sonde_error(EFBIG, "%s is too big: its profiles have more than %d calls",
+						      sonde_input_name(chrome->job->input), FRAMES_MAX));
 		return;
 	}
-	if (grow(chrome, &chrome->frames, chrome->frame_count, &chrome->frame_cap, sizeof *chrome->frames))
+	if (sonde_chrome_grow(chrome, &chrome->frames, chrome->frame_count, &chrome->frame_cap, sizeof *chrome->frames))
 		return;
 	chrome->frames[chrome->frame_count++] =
 	    (struct sonde_chrome_frame){node->name, node->file, node->line, node->parent ? parent : 0, 0};
-	keep(chrome, sonde_map_set(&chrome->frame_map, node_hash(chrome, profile, node->id), chrome->frame_count));
+	sonde_chrome_keep(chrome,
+			  sonde_map_set(&chrome->frame_map, node_hash(chrome, profile, node->id), chrome->frame_count));
 }
 
 static int is_within(int64_t ns, int64_t most_ns)

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "import/chrome.h"
+#include "util/array.h"
 #include "util/error.h"
 
 enum { ROWS_A_RUN = 1 << 19, ROWS_AHEAD = 4096, RUNS_MAX = 4096 };
@@ -20,7 +21,8 @@ struct sonde_chrome_spill {
 	const char *folder;
 	int fd;
 	struct sonde_chrome_row *rows;
-	uint32_t count, cap, next;
+	uint32_t count, next;
+	size_t cap;
 	uint64_t written;
 	struct run *runs;
 	uint32_t run_count;
@@ -111,15 +113,8 @@ static int run_write(struct sonde_chrome_spill *spill)
 
 int sonde_chrome_spill_add(struct sonde_chrome_spill *spill, const struct sonde_chrome_row *row)
 {
-	if (spill->count == spill->cap && spill->cap < ROWS_A_RUN) {
-		uint32_t cap = spill->cap ? spill->cap * 2 : 4096;
-		cap = cap < ROWS_A_RUN ? cap : ROWS_A_RUN;
-		struct sonde_chrome_row *rows = realloc(spill->rows, cap * sizeof *rows);
-		if (!rows)
-			return sonde_error(ENOMEM, "out of memory for events");
-		spill->rows = rows;
-		spill->cap = cap;
-	}
+	if (spill->count < ROWS_A_RUN && SONDE_ARRAY_RESERVE(spill->rows, spill->cap, spill->count + 1))
+		return sonde_error(ENOMEM, "out of memory for events");
 	int rc = spill->count == ROWS_A_RUN ? run_write(spill) : 0;
 	if (!rc)
 		spill->rows[spill->count++] = *row;

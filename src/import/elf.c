@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 
 #include "base/hash.h"
+#include "util/array.h"
 
 enum { FILES_MAX = 65536 };
 
@@ -46,14 +47,8 @@ static struct sonde_import_elf_row *row_of(struct sonde_import_elves *elves, con
 		return &elves->rows[at - 1];
 	if (elves->count == FILES_MAX)
 		return NULL;
-	if (elves->count == elves->cap) {
-		uint32_t cap = elves->cap ? elves->cap * 2 : 64;
-		struct sonde_import_elf_row *rows = realloc(elves->rows, cap * sizeof *rows);
-		if (!rows)
-			return NULL;
-		elves->rows = rows;
-		elves->cap = cap;
-	}
+	if (SONDE_ARRAY_RESERVE(elves->rows, elves->cap, elves->count + 1))
+		return NULL;
 	struct sonde_import_elf_row *row = &elves->rows[elves->count];
 	*row = (struct sonde_import_elf_row){.hash = hash};
 	look(row, path, build_id, build_id_b);

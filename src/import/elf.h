@@ -13,7 +13,8 @@
 struct sonde_import_elves {
 	struct sonde_map map;
 	struct sonde_import_elf_row *rows;
-	uint32_t count, cap;
+	uint32_t count;
+	size_t cap;
 	uint64_t guessed; /* files missing here or different: the offset was used as the address */
 };
 

@@ -35,7 +35,8 @@ struct sonde_out_zones {
 	uint32_t open_count, thread, process;
 	uint64_t last_ns, unmatched;
 	struct sonde_zone_stat *stats; /* by site */
-	uint32_t *ended, ended_count, stats_cap;
+	uint32_t *ended, ended_count;
+	size_t stats_cap, ended_cap;
 	struct sonde_nodes nodes;
 	uint8_t *node_bytes;
 };
@@ -57,7 +58,8 @@ struct sonde_out {
 	struct sonde_out_name_row {
 		uint32_t function, file, line;
 	} * name_rows;
-	uint32_t name_count, name_cap;
+	uint32_t name_count;
+	size_t name_cap;
 	int error;
 };
 

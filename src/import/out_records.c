@@ -10,6 +10,7 @@
 
 #include "base/hash.h"
 #include "import/rows.h"
+#include "util/array.h"
 #include "util/error.h"
 
 enum { NOTES_MAX = 64 };
@@ -192,14 +193,8 @@ static int same_name(const void *context, uint32_t id)
 
 static uint32_t name_add(struct sonde_out *out, uint64_t hash, struct sonde_out_name_row row)
 {
-	if (out->name_count == out->name_cap) {
-		uint32_t cap = out->name_cap ? out->name_cap * 2 : 256;
-		void *rows = realloc(out->name_rows, cap * sizeof *out->name_rows);
-		if (!rows)
-			return 0;
-		out->name_rows = rows;
-		out->name_cap = cap;
-	}
+	if (SONDE_ARRAY_RESERVE(out->name_rows, out->name_cap, out->name_count + 1))
+		return 0;
 	out->name_rows[out->name_count] = row;
 	if (sonde_map_add(&out->names, hash, out->name_count + 1))
 		return 0;

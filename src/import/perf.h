@@ -37,7 +37,8 @@ struct sonde_perf {
 	uint32_t attr_count;
 	struct sonde_map ids; /* event id → attr + 1 */
 	struct sonde_perf_build_id *build_ids;
-	uint32_t build_id_count, build_id_cap;
+	uint32_t build_id_count;
+	size_t build_id_cap;
 	struct sonde_map build_id_map;        /* by path → index + 1 */
 	uint32_t machine;                     /* ELF machine number, 0 = unknown */
 	uint64_t clock_wall_ns, clock_own_ns; /* wall clock and perf's clock at the same time; 0 = unknown */
@@ -46,7 +47,7 @@ struct sonde_perf {
 	uint64_t first_ns, last_ns; /* of samples and other records with a time */
 	struct sonde_arena arena;
 	int is_cut;
-	uint64_t compressed, switches, unknown, hostname;
+	uint64_t compressed, switches, unknown;
 };
 
 /* Reads the head, the features and the index of records. */
@@ -88,7 +89,8 @@ struct sonde_perf_map {
 
 struct sonde_perf_maps {
 	struct sonde_perf_map *rows; /* sorted, without overlaps */
-	uint32_t count, cap;
+	uint32_t count;
+	size_t cap;
 };
 
 enum { SONDE_PERF_MAPS_MAX = 16384 };

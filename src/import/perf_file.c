@@ -132,14 +132,8 @@ static int build_id_add(struct sonde_perf *perf, const uint8_t *event, size_t si
 		return 0;
 	memcpy(&head, event, sizeof head);
 	uint8_t id_b = head.misc & (1u << 15) ? event[32] : SONDE_BUILD_ID_MAX_B;
-	if (perf->build_id_count == perf->build_id_cap) {
-		uint32_t cap = perf->build_id_cap ? perf->build_id_cap * 2 : 64;
-		struct sonde_perf_build_id *rows = realloc(perf->build_ids, cap * sizeof *rows);
-		if (!rows)
-			return sonde_error(ENOMEM, "out of memory for build-ids");
-		perf->build_ids = rows;
-		perf->build_id_cap = cap;
-	}
+	if (SONDE_ARRAY_RESERVE(perf->build_ids, perf->build_id_cap, perf->build_id_count + 1))
+		return sonde_error(ENOMEM, "out of memory for build-ids");
 	struct sonde_perf_build_id *row = &perf->build_ids[perf->build_id_count];
 	row->size_b = id_b <= SONDE_BUILD_ID_MAX_B ? id_b : 0;
 	memcpy(row->bytes, event + 12, SONDE_BUILD_ID_MAX_B);

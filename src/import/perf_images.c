@@ -7,7 +7,6 @@
 #include "base/hash.h"
 #include "import/perf_replay.h"
 #include "symbol/symbol.h"
-#include "util/error.h"
 
 enum { IMAGES_MAX = 1 << 18 };
 
@@ -124,7 +123,7 @@ void sonde_perf_map_take(struct sonde_perf_replay *replay, const uint8_t *record
 	if (is_core)
 		replay->core = map.image;
 	struct sonde_perf_maps *maps = in_kernel ? &replay->kernel : &process->maps;
-	uint32_t before = maps->cap;
+	size_t before = maps->cap;
 	int rc = replay->maps_b > SONDE_PERF_REPLAY_MAPS_MAX_B ? -EFBIG : sonde_perf_maps_add(maps, &map);
 	replay->maps_b += (maps->cap - before) * sizeof *maps->rows;
 	replay->maps_lost += rc == -EFBIG;

@@ -61,7 +61,6 @@ static size_t frames_read(struct sonde_perf_replay *replay, const struct sonde_p
 								: SONDE_STACK_FRAME_POINTER;
 	replay->stacks += (uint64_t)sample->has_stack;
 	replay->chainless += !sample->has_chain;
-	replay->chained += user > 1;
 	if (!count && sample->ip)
 		replay->frames[count++] = in_kernel ? sonde_perf_kernel_frame(replay, sample->ip)
 						    : sonde_perf_user_frame(replay, sample->pid, sample->ip, 0);

@@ -3,22 +3,15 @@
 #include <stdlib.h>
 
 #include "import/perf.h"
+#include "util/array.h"
 #include "util/error.h"
 #include "util/search.h"
 
 static int reserve(struct sonde_perf_maps *maps, uint32_t more)
 {
-	uint32_t cap = maps->cap ? maps->cap : 16;
-	while (cap < maps->count + more)
-		cap *= 2;
-	if (cap == maps->cap)
-		return 0;
-	struct sonde_perf_map *rows = realloc(maps->rows, cap * sizeof *rows);
-	if (!rows)
-		return sonde_error(ENOMEM, "out of memory for mappings");
-	maps->rows = rows;
-	maps->cap = cap;
-	return 0;
+	return SONDE_ARRAY_RESERVE(maps->rows, maps->cap, (size_t)maps->count + more)
+		   ? sonde_error(ENOMEM, "out of memory for mappings")
+		   : 0;
 }
 
 /* The first row that ends after the address. */

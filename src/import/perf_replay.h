@@ -30,23 +30,27 @@ struct sonde_perf_replay {
 	struct sonde_import_job *job;
 	struct sonde_import_elves elves;
 	struct sonde_perf_process *processes; /* index: id − 1 */
-	uint32_t process_count, process_cap;
+	uint32_t process_count;
+	size_t process_cap;
 	struct sonde_perf_thread *threads; /* index: id − 1 */
-	uint32_t thread_count, thread_cap;
+	uint32_t thread_count;
+	size_t thread_cap;
 	struct sonde_map alive, alive_threads, image_map; /* pid, tid, path → id */
 	struct sonde_perf_image **images;
-	uint32_t image_count, image_cap;
+	uint32_t image_count;
+	size_t image_cap;
 	struct sonde_perf_maps kernel;
 	uint64_t maps_b;
 	struct sonde_perf_image *core; /* the kernel image itself */
 	uint64_t kernel_start;
 	uint64_t *kernel_addresses;
 	struct sonde_map kernel_seen;
-	uint32_t kernel_count, kernel_cap;
+	uint32_t kernel_count;
+	size_t kernel_cap;
 	struct sonde_trie_frame *frames; /* DEPTH_MAX */
 	double estimate;                 /* ns per unit of period; 0 = each sample counts `each_ns` */
 	uint64_t each_ns;
-	uint64_t other, idle, stacks, chainless, chained, deep, unmapped, maps_lost, broken, clamped, lost;
+	uint64_t other, idle, stacks, chainless, deep, unmapped, maps_lost, broken, clamped, lost;
 	int error;
 };
 
@@ -75,7 +79,7 @@ static inline uint64_t sonde_perf_u64(const uint8_t *record, size_t at)
 }
 
 /* Makes space for one more row by doubling. -ENOMEM is sticky. */
-int sonde_perf_grow(struct sonde_perf_replay *replay, void *rows, uint32_t count, uint32_t *cap, size_t row_b);
+int sonde_perf_grow(struct sonde_perf_replay *replay, void *rows, uint32_t count, size_t *cap, size_t row_b);
 
 /* --- perf_tasks.c: processes and threads -------------------------------------------------------------------------- */
 

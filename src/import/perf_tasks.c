@@ -5,23 +5,17 @@
 
 #include "base/hash.h"
 #include "import/perf_replay.h"
+#include "util/array.h"
 #include "util/error.h"
 
 enum { PROCESSES_MAX = 1 << 22 };
 
-int sonde_perf_grow(struct sonde_perf_replay *replay, void *rows, uint32_t count, uint32_t *cap, size_t row_b)
+int sonde_perf_grow(struct sonde_perf_replay *replay, void *rows, uint32_t count, size_t *cap, size_t row_b)
 {
-	if (count < *cap)
+	if (!sonde_array_reserve(rows, cap, count + 1, row_b))
 		return 0;
-	uint32_t more = *cap ? *cap * 2 : 64;
-	void *grown = realloc(*(void **)rows, more * row_b);
-	if (!grown) {
-		sonde_perf_keep(replay, sonde_error(ENOMEM, "out of memory for processes and mappings"));
-		return -ENOMEM;
-	}
-	*(void **)rows = grown;
-	*cap = more;
-	return 0;
+	sonde_perf_keep(replay, sonde_error(ENOMEM, "out of memory for processes and mappings"));
+	return -ENOMEM;
 }
 
 static const char *string_of(const struct sonde_perf_replay *replay, uint32_t id)

@@ -17,6 +17,7 @@
 #include "base/hash.h"
 #include "import/elf.h"
 #include "import/text.h"
+#include "util/array.h"
 #include "util/error.h"
 
 enum { DEPTH_MAX = 16384, LINES_MAX = 64, NAME_MAX_B = 4096, THREADS_MAX = 65536 };
@@ -38,7 +39,8 @@ struct samples {
 	struct sonde_import_elves elves;
 	struct sonde_map thread_map;
 	struct thread *threads;
-	uint32_t thread_count, thread_cap, merged_threads;
+	uint32_t thread_count, merged_threads;
+	size_t thread_cap;
 	uint64_t total_ns, rows, counts, negative, deep, lost_labels, whole_ns, missing;
 	int count_failed;
 };
@@ -203,7 +205,6 @@ static void label_take(struct samples *samples, const struct sonde_proto *field,
 
 struct thread_probe {
 	const struct thread *rows, *wanted;
-	int process_only;
 };
 
 static int same_thread(const void *context, uint32_t value)
@@ -235,7 +236,7 @@ static uint32_t process_of(struct samples *samples, const struct thread *wanted,
 
 static uint32_t thread_of(struct samples *samples, struct thread wanted)
 {
-	struct thread_probe probe = {samples->threads, &wanted, 0};
+	struct thread_probe probe = {samples->threads, &wanted};
 	uint64_t hash = sonde_hash_pair(sonde_hash_pair(wanted.pid, wanted.tid),
 					(uint64_t)wanted.process_name << 32 | wanted.thread_name);
 	uint32_t at = sonde_map_find(&samples->thread_map, hash, same_thread, &probe);
@@ -245,15 +246,9 @@ static uint32_t thread_of(struct samples *samples, struct thread wanted)
 		samples->merged_threads++;
 		return samples->threads[0].id;
 	}
-	if (samples->thread_count == samples->thread_cap) {
-		uint32_t cap = samples->thread_cap ? samples->thread_cap * 2 : 64;
-		struct thread *rows = realloc(samples->threads, cap * sizeof *rows);
-		if (!rows) {
-			samples->count_failed = 1;
-			return 0;
-		}
-		samples->threads = rows;
-		samples->thread_cap = cap;
+	if (SONDE_ARRAY_RESERVE(samples->threads, samples->thread_cap, samples->thread_count + 1)) {
+		samples->count_failed = 1;
+		return 0;
 	}
 	const char *name = sonde_input_name(samples->job->input), *slash = strrchr(name, '/');
 	name = slash ? slash + 1 : name;

@@ -7,6 +7,7 @@
 
 #include "base/hash.h"
 #include "import/pprof.h"
+#include "util/array.h"
 #include "util/error.h"
 
 enum field {
@@ -25,15 +26,8 @@ enum field {
 
 static int grow(void **rows, size_t count, size_t *cap, size_t row_b)
 {
-	if (count < *cap)
-		return 0;
-	size_t more = *cap ? *cap * 2 : 256;
-	void *grown = realloc(*rows, more * row_b);
-	if (!grown)
-		return sonde_error(ENOMEM, "out of memory for a profile");
-	*rows = grown;
-	*cap = more;
-	return 0;
+	return sonde_array_reserve(rows, cap, count + 1, row_b) ? sonde_error(ENOMEM, "out of memory for a profile")
+								: 0;
 }
 
 /* Adds a row, which starts with its id. */
@@ -168,15 +162,9 @@ static int fields_take(struct sonde_pprof *pprof)
 
 static int bytes_read(struct sonde_pprof *pprof)
 {
-	size_t cap_b = 1 << 20;
+	size_t cap_b = 0;
 	ssize_t got_b = 1;
-	for (pprof->bytes = malloc(cap_b); pprof->bytes && got_b > 0;) {
-		if (pprof->size_b == cap_b) {
-			uint8_t *grown = realloc(pprof->bytes, cap_b *= 2);
-			if (!grown)
-				break;
-			pprof->bytes = grown;
-		}
+	while (got_b > 0 && !SONDE_ARRAY_RESERVE(pprof->bytes, cap_b, pprof->size_b + (1 << 20))) {
 		got_b = sonde_input_read(pprof->job->input, pprof->bytes + pprof->size_b, cap_b - pprof->size_b);
 		pprof->size_b += got_b > 0 ? (size_t)got_b : 0;
 	}

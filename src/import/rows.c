@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/varint.h"
+#include "util/array.h"
 #include "util/error.h"
 
 enum { ZONES_A_CHUNK = 65536, EVENTS_B = 1 << 20 };
@@ -111,18 +111,10 @@ static void zones_flush(struct sonde_out *out)
 static int stats_reserve(struct sonde_out *out)
 {
 	struct sonde_out_zones *zones = out->zones;
-	if (out->sites < zones->stats_cap)
-		return 0;
-	uint32_t cap = out->sites + 1024 > 2 * zones->stats_cap ? out->sites + 1024 : 2 * zones->stats_cap;
-	struct sonde_zone_stat *stats = realloc(zones->stats, cap * sizeof *stats);
-	zones->stats = stats ? stats : zones->stats;
-	uint32_t *ended = stats ? realloc(zones->ended, cap * sizeof *ended) : NULL;
-	zones->ended = ended ? ended : zones->ended;
-	if (!ended)
-		return sonde_error(ENOMEM, "out of memory for %u sites", cap);
-	memset(stats + zones->stats_cap, 0, (cap - zones->stats_cap) * sizeof *stats);
-	zones->stats_cap = cap;
-	return 0;
+	return SONDE_ARRAY_RESERVE_ZEROS(zones->stats, zones->stats_cap, (size_t)out->sites + 1) ||
+		       SONDE_ARRAY_RESERVE(zones->ended, zones->ended_cap, zones->stats_cap)
+		   ? sonde_error(ENOMEM, "out of memory for %u sites", out->sites)
+		   : 0;
 }
 
 static void zones_start(struct sonde_out *out, uint32_t process, uint32_t thread, uint64_t time_ns)

@@ -4,24 +4,14 @@
  * are averages over all samples and all sampled time. CPU time stolen by the hypervisor is taken from one recording at
  * any time.
  */
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "merge/out.h"
-#include "util/error.h"
 
 enum { DETAIL_MAX_B = 4096 };
 
 /* --- sources ----------------------------------------------------------------------------------------------------- */
-
-static const struct sonde_source_row *source_named(const struct sonde_session *session, const char *name)
-{
-	for (size_t i = 0; i < sonde_session_source_count(session); i++)
-		if (!strcmp(sonde_session_source(session, i)->name, name))
-			return sonde_session_source(session, i);
-	return NULL;
-}
 
 struct fold {
 	const char *name;
@@ -72,14 +62,14 @@ static int tell_the_same(const struct sonde_source_row *a, const struct sonde_so
 static void say_detail(struct fold *fold, const struct sonde_merge_inputs *inputs, size_t index)
 {
 	enum { NAMES_MOST = 4 };
-	const struct sonde_source_row *row = source_named(inputs->input[index].session, fold->name);
+	const struct sonde_source_row *row = sonde_session_source_named(inputs->input[index].session, fold->name);
 	const char *word = row || fold->missing ? state_word(row) : NULL;
 	size_t said = 0, left = 0;
 	struct sonde_buf line;
 	sonde_buf_init(&line, DETAIL_MAX_B);
 	for (size_t i = 0; i < inputs->part_count && word; i++) {
 		const struct sonde_merge_part *part = &inputs->part[i];
-		if (!tell_the_same(source_named(inputs->input[part->input].session, fold->name), row))
+		if (!tell_the_same(sonde_session_source_named(inputs->input[part->input].session, fold->name), row))
 			continue;
 		if (part->input < index) { /* already reported */
 			sonde_buf_fini(&line);
@@ -108,7 +98,7 @@ static void say_detail(struct fold *fold, const struct sonde_merge_inputs *input
 static void fold_row(struct fold *fold, const struct sonde_merge_inputs *inputs, size_t index)
 {
 	const struct sonde_merge_input *input = &inputs->input[index];
-	const struct sonde_source_row *row = source_named(input->session, fold->name);
+	const struct sonde_source_row *row = sonde_session_source_named(input->session, fold->name);
 	if (!row) {
 		fold->missing += strcmp(fold->name, "blocked") != 0; /* "blocked" is only a fallback for waits */
 		return;
@@ -168,7 +158,7 @@ static int add_source(struct sonde_merge_out *out, const char *name)
 static int is_in_one_before(const struct sonde_merge_inputs *inputs, size_t index, const char *name)
 {
 	for (size_t i = 0; i < index; i++)
-		if (source_named(inputs->input[i].session, name))
+		if (sonde_session_source_named(inputs->input[i].session, name))
 			return 1;
 	return 0;
 }

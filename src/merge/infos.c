@@ -4,14 +4,12 @@
  * without a rule whose values differ is stored for each part, as "merged.N.KEY". Thus no report mistakes the value of
  * one machine for that of all, and a file can be merged again (inputs.c reads the keys back).
  */
-#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "merge/out.h"
-#include "util/error.h"
 
 enum { VALUE_MAX_B = 60000 };
 

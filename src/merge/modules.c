@@ -11,6 +11,7 @@
 
 #include "base/hash.h"
 #include "merge/out.h"
+#include "util/array.h"
 #include "util/error.h"
 
 /* --- keys -------------------------------------------------------------------------------------------------------- */
@@ -29,14 +30,8 @@ uint32_t sonde_merge_key(struct sonde_merge_keys *keys, int *is_new)
 	*is_new = !id;
 	if (id || sonde_buf_error(&keys->key))
 		return id;
-	if (keys->count == keys->cap) {
-		uint32_t cap = keys->cap ? 2 * keys->cap : 64;
-		struct sonde_string_row *rows = realloc(keys->rows, cap * sizeof *rows);
-		if (!rows)
-			return 0;
-		keys->rows = rows;
-		keys->cap = cap;
-	}
+	if (SONDE_ARRAY_RESERVE(keys->rows, keys->cap, keys->count + 1))
+		return 0;
 	char *copy = sonde_arena_alloc(&keys->arena, keys->key.len_b + 1);
 	if (!copy || sonde_map_add(&keys->map, hash, keys->count + 1))
 		return 0;
@@ -121,14 +116,8 @@ static int same_symbol(const void *context, uint32_t id)
  * of memory. */
 static int is_better(struct sonde_merge_out *out, struct sonde_merge_symbol symbol)
 {
-	if (out->symbol_count + 1 >= out->symbol_cap) {
-		uint32_t cap = out->symbol_cap ? 2 * out->symbol_cap : 1024;
-		struct sonde_merge_symbol *rows = realloc(out->symbols, cap * sizeof *rows);
-		if (!rows)
-			return sonde_error(ENOMEM, "out of memory for symbols");
-		out->symbols = rows;
-		out->symbol_cap = cap;
-	}
+	if (SONDE_ARRAY_RESERVE(out->symbols, out->symbol_cap, (size_t)out->symbol_count + 1))
+		return sonde_error(ENOMEM, "out of memory for symbols");
 	out->symbols[out->symbol_count] = symbol;
 	uint64_t hash = sonde_hash_pair(symbol.address, symbol.module);
 	uint32_t id = sonde_map_find(&out->symbol_map, hash, same_symbol, out);

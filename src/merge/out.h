@@ -18,7 +18,8 @@ struct sonde_merge_keys {
 	struct sonde_map map;
 	struct sonde_arena arena;
 	struct sonde_string_row *rows; /* index: id − 1 */
-	uint32_t count, cap;
+	uint32_t count;
+	size_t cap;
 	struct sonde_buf key; /* the key to look up */
 };
 
@@ -37,10 +38,11 @@ struct sonde_merge_out {
 	struct sonde_trie trie; /* only its nodes are used */
 	struct sonde_merge_keys modules, sites, series;
 	uint32_t *site_user; /* by site id − 1: last input that used it, + 1 */
-	uint32_t site_user_cap;
+	size_t site_user_cap;
 	struct sonde_map symbol_map;
 	struct sonde_merge_symbol *symbols;
-	uint32_t symbol_count, symbol_cap;
+	uint32_t symbol_count;
+	size_t symbol_cap;
 	uint64_t skipped_chunks, skipped_records; /* unknown or malformed */
 	int error;                                /* the first error of functions that return none */
 };

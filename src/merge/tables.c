@@ -7,9 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/varint.h"
 #include "fold/hist.h"
 #include "merge/translate.h"
+#include "util/array.h"
 #include "util/error.h"
 
 uint32_t sonde_merge_text(struct sonde_merge_out *out, const char *text)
@@ -107,15 +107,8 @@ static int add_thread(struct sonde_merge_out *out, const struct sonde_merge_inpu
 
 static int use_site(struct sonde_merge_out *out, uint32_t site, size_t index)
 {
-	if (site > out->site_user_cap) {
-		uint32_t cap = site < 64 ? 64 : 2 * site;
-		uint32_t *users = realloc(out->site_user, cap * sizeof *users);
-		if (!users)
-			return sonde_error(ENOMEM, "out of memory for sites");
-		memset(users + out->site_user_cap, 0, (cap - out->site_user_cap) * sizeof *users);
-		out->site_user = users;
-		out->site_user_cap = cap;
-	}
+	if (SONDE_ARRAY_RESERVE_ZEROS(out->site_user, out->site_user_cap, site))
+		return sonde_error(ENOMEM, "out of memory for sites");
 	if (out->site_user[site - 1] == index + 1)
 		return 1;
 	out->site_user[site - 1] = (uint32_t)index + 1;

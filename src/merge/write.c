@@ -7,11 +7,9 @@
  */
 #include "merge/merge.h"
 
-#include <errno.h>
 #include <stdlib.h>
 
 #include "merge/out.h"
-#include "util/error.h"
 
 enum { KEY_MAX_B = 1 << 18 };
 

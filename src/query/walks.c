@@ -1,10 +1,7 @@
 /* walks.c: iterates over the rows of tables: rows of the session, computed rows, and batches of cursors. */
 #include "query/table.h"
 
-#include <errno.h>
 #include <string.h>
-
-#include "util/error.h"
 
 static const size_t sizes[] = {
     [SONDE_QUERY_U8] = 1,

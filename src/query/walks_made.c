@@ -46,13 +46,8 @@ static int take_events(struct sonde_query_scan *scan, const struct sonde_batch *
 	size_t count = 0;
 	sonde_arena_fini(&events->texts);
 	sonde_arena_init(&events->texts);
-	if (batch->count > events->cap) {
-		void *rows = realloc(events->rows, batch->count * sizeof *events->rows);
-		if (!rows)
-			return sonde_error(ENOMEM, "out of memory for %zu events", batch->count);
-		events->rows = rows;
-		events->cap = batch->count;
-	}
+	if (SONDE_ARRAY_RESERVE(events->rows, events->cap, batch->count))
+		return sonde_error(ENOMEM, "out of memory for %zu events", batch->count);
 	for (size_t i = 0; i < batch->count; i++) {
 		const struct sonde_event *event = batch->events[i];
 		if (event->type >= 32 || !(scan->table->events & 1u << event->type))

@@ -34,11 +34,6 @@ static const char *const levels[SONDE_ROOF_LEVELS] = {"L1", "L2", "L3", "DRAM"};
 static const char *const accesses[SONDE_ROOF_ACCESSES] = {"read", "copy", "triad"};
 static const char *const threads_names[SONDE_ROOF_THREADS] = {"one", "all"};
 
-const char *sonde_roof_set_name(enum sonde_roof_set set)
-{
-	return sets[set].name;
-}
-
 const char *sonde_roof_set_title(enum sonde_roof_set set)
 {
 	return sets[set].title;
@@ -57,11 +52,6 @@ const char *sonde_roof_level_name(enum sonde_roof_level level)
 const char *sonde_roof_access_name(enum sonde_roof_access access)
 {
 	return accesses[access];
-}
-
-const char *sonde_roof_threads_name(enum sonde_roof_threads threads)
-{
-	return threads_names[threads];
 }
 
 static const struct sonde_roof_figure *higher(const struct sonde_roof_figure *best,

@@ -53,12 +53,10 @@ struct sonde_roof {
 };
 
 /* Stable names, used as keys in files and shown to users. */
-const char *sonde_roof_set_name(enum sonde_roof_set set);                   /* "avx512-fma" */
 const char *sonde_roof_set_title(enum sonde_roof_set set);                  /* "AVX-512 FMA" */
 const char *sonde_roof_precision_name(enum sonde_roof_precision precision); /* "fp64" */
 const char *sonde_roof_level_name(enum sonde_roof_level level);             /* "L1", "DRAM" */
 const char *sonde_roof_access_name(enum sonde_roof_access access);          /* "read" */
-const char *sonde_roof_threads_name(enum sonde_roof_threads threads);       /* "one" */
 
 /* The highest figure over all instruction sets, or over all kinds of access; NULL = none was measured. */
 const struct sonde_roof_figure *sonde_roof_peak(const struct sonde_roof *roof, enum sonde_roof_precision precision,

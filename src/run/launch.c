@@ -78,17 +78,23 @@ static char **find(const struct sonde_launch *launch, const char *name)
 	return NULL;
 }
 
+/* Appends to a list that ends with NULL; takes `text`, NULL if there was no memory for it. */
+static int append(char ***list, size_t *count, char *text, const char *what)
+{
+	char **grown = text ? realloc(*list, (*count + 2) * sizeof *grown) : NULL;
+	if (!grown) {
+		free(text);
+		return sonde_error(ENOMEM, "out of memory for %s", what);
+	}
+	*list = grown;
+	grown[(*count)++] = text;
+	grown[*count] = NULL;
+	return 0;
+}
+
 static int put(struct sonde_launch *launch, char *entry)
 {
-	char **env = entry ? realloc(launch->env, (launch->env_count + 2) * sizeof *env) : NULL;
-	if (!env) {
-		free(entry);
-		return sonde_error(ENOMEM, "out of memory for the environment");
-	}
-	launch->env = env;
-	env[launch->env_count++] = entry;
-	env[launch->env_count] = NULL;
-	return 0;
+	return append(&launch->env, &launch->env_count, entry, "the environment");
 }
 
 int sonde_launch_setenv(struct sonde_launch *launch, const char *name, const char *value)
@@ -120,15 +126,7 @@ int sonde_launch_prepend(struct sonde_launch *launch, const char *name, const ch
 
 static int add_path(struct sonde_launch *launch, char *path)
 {
-	char **paths = path ? realloc(launch->paths, (launch->path_count + 2) * sizeof *paths) : NULL;
-	if (!paths) {
-		free(path);
-		return sonde_error(ENOMEM, "out of memory for the command's path");
-	}
-	launch->paths = paths;
-	paths[launch->path_count++] = path;
-	paths[launch->path_count] = NULL;
-	return 0;
+	return append(&launch->paths, &launch->path_count, path, "the command's path");
 }
 
 /* Searches like execvp(): a name with a slash is a path, others are in a directory of PATH. */

@@ -32,12 +32,3 @@ char **sonde_redacted_words(char *const *words, unsigned *count)
 	free(flat);
 	return out;
 }
-
-char *sonde_redacted_line(const char *line)
-{
-	char *words[] = {(char *)(uintptr_t)line, NULL};
-	char **redacted = sonde_redacted_words(words, NULL);
-	char *out = redacted ? strdup(redacted[0]) : NULL;
-	free(redacted);
-	return out;
-}

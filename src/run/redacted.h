@@ -6,7 +6,4 @@
  * secrets removed. NULL without memory. */
 char **sonde_redacted_words(char *const *words, unsigned *count);
 
-/* Redacts a shell line, or any text that people read as one. */
-char *sonde_redacted_line(const char *line);
-
 #endif

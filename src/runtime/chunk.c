@@ -7,7 +7,6 @@
  * program's own pools wait where others give up, just like allocations, because heap totals with gaps are wrong; but
  * only once.
  */
-#include <errno.h>
 #include <linux/futex.h>
 #include <string.h>
 #include <sys/mman.h>

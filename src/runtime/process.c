@@ -16,7 +16,6 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "base/clock.h"
 #include "runtime/runtime.h"
 
 #define NAME_MAX_B 1024

@@ -3,9 +3,7 @@
  * The drainer drains before it answers, so that an answer covers everything that ended before the query.
  */
 #include <errno.h>
-#include <stdio.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <unistd.h>
 
 #include "runtime/runtime.h"

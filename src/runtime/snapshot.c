@@ -7,7 +7,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/clock.h"
 #include "format/heap.h"
 #include "runtime/runtime.h"
 

@@ -10,14 +10,12 @@
  * lost, and counted.
  */
 #include <errno.h>
-#include <limits.h>
 #include <pthread.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "base/clock.h"
 #include "runtime/runtime.h"
 
 #define THREADS_MAX 8192

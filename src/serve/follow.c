@@ -1,12 +1,9 @@
 /* follow.c: follows a recording that is still being written (follow.h). */
 #include "serve/follow.h"
 
-#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "util/buf.h"
-#include "util/error.h"
 #include "util/json.h"
 
 /* Activity of the program. Readings of the system (SERIES) do not count: they arrive even if the program does nothing.

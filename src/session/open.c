@@ -365,14 +365,19 @@ const struct sonde_frame *sonde_session_frame(const struct sonde_session *sessio
 	return sonde_rows_at(&session->stacks.frames, index);
 }
 
+const struct sonde_source_row *sonde_session_source_named(const struct sonde_session *session, const char *name)
+{
+	for (size_t i = 0; i < sonde_session_source_count(session); i++)
+		if (!strcmp(sonde_session_source(session, i)->name, name))
+			return sonde_session_source(session, i);
+	return NULL;
+}
+
 uint64_t sonde_session_period_ns(const struct sonde_session *session)
 {
-	for (size_t i = 0; i < sonde_session_source_count(session); i++) {
-		const struct sonde_source_row *row = sonde_session_source(session, i);
-		if (!strcmp(row->name, "cpu") && row->effective_hz >= 1 && row->effective_hz <= 1e9)
-			return (uint64_t)(1e9 / row->effective_hz);
-	}
-	return 1000000;
+	const struct sonde_source_row *cpu = sonde_session_source_named(session, "cpu");
+	int is_known = cpu && cpu->effective_hz >= 1 && cpu->effective_hz <= 1e9;
+	return is_known ? (uint64_t)(1e9 / cpu->effective_hz) : 1000000;
 }
 
 struct sonde_session_kept *sonde_session_kept(struct sonde_session *session, enum sonde_session_keeper keeper)

@@ -42,14 +42,6 @@ static int runs(const struct sonde_source_row *row)
 	return row && (row->state == SONDE_SOURCE_ON || row->state == SONDE_SOURCE_LIMITED);
 }
 
-static const struct sonde_source_row *source_of(const struct sonde_session *session, const char *name)
-{
-	for (size_t i = 0; i < sonde_session_source_count(session); i++)
-		if (!strcmp(sonde_session_source(session, i)->name, name))
-			return sonde_session_source(session, i);
-	return NULL;
-}
-
 /* One source records all blocking calls, but only those requested; older recordings do not store which. */
 static int is_asked(const struct sonde_session *session, enum sonde_kind kind, const struct sonde_source_row *row)
 {
@@ -70,7 +62,7 @@ static int is_unsaved(const struct sonde_session *session)
 	return sonde_session_info(session, "option.keep_ns") && !has_chunks(session, all);
 }
 
-static uint64_t lost_of(const struct sonde_session *session, const char *source)
+uint64_t sonde_session_lost_of(const struct sonde_session *session, const char *source)
 {
 	uint64_t lost = 0;
 	for (size_t i = 0; i < sonde_session_lost_count(session); i++)
@@ -83,7 +75,7 @@ static void say_part(const struct sonde_session *session, const struct kind *kin
 		     char *why, size_t why_b)
 {
 	const char *incomplete = sonde_session_run(session)->incomplete;
-	uint64_t lost = lost_of(session, kind->source);
+	uint64_t lost = sonde_session_lost_of(session, kind->source);
 	if (incomplete)
 		snprintf(why, why_b, "recorded in part: %s", incomplete);
 	else if (lost)
@@ -125,8 +117,9 @@ static enum sonde_recorded state_of(const struct sonde_session *session, enum so
 				    size_t why_b)
 {
 	const struct kind *kind = &kinds[which];
-	const struct sonde_source_row *row = source_of(session, kind->source);
-	const struct sonde_source_row *outside = which == SONDE_KIND_LOCKS ? source_of(session, "blocked") : NULL;
+	const struct sonde_source_row *row = sonde_session_source_named(session, kind->source);
+	const struct sonde_source_row *outside =
+	    which == SONDE_KIND_LOCKS ? sonde_session_source_named(session, "blocked") : NULL;
 	int asked = is_asked(session, which, row), attached = sonde_session_info(session, "run.attached_pid") != NULL;
 	/* Known to be unused, because use would have been observed. */
 	int is_unused = row && row->state == SONDE_SOURCE_OFF && !attached;

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "util/array.h"
 #include "util/error.h"
 
 struct sonde_rows {
@@ -25,17 +26,9 @@ static inline void sonde_rows_fini(struct sonde_rows *rows)
 /* Ensures capacity for `count` rows. */
 static inline int sonde_rows_reserve(struct sonde_rows *rows, size_t count)
 {
-	if (count <= rows->cap)
-		return 0;
-	size_t cap = rows->cap ? 2 * rows->cap : 64;
-	if (cap < count)
-		cap = count;
-	void *data = realloc(rows->data, cap * rows->row_b);
-	if (!data)
-		return sonde_error(ENOMEM, "out of memory for %zu rows", cap);
-	rows->data = data;
-	rows->cap = cap;
-	return 0;
+	return sonde_array_reserve(&rows->data, &rows->cap, count, rows->row_b)
+		   ? sonde_error(ENOMEM, "out of memory for %zu rows", count)
+		   : 0;
 }
 
 /* Grows to at least `count` rows; new rows are copies of `blank` (row_b bytes). */

@@ -302,7 +302,10 @@ const struct sonde_heap_site *sonde_session_heap_site(const struct sonde_session
 const struct sonde_snapshot *sonde_session_snapshot(const struct sonde_session *session, size_t i);
 const struct sonde_heap_rest *sonde_session_heap_rest(const struct sonde_session *session, size_t i);
 const struct sonde_source_row *sonde_session_source(const struct sonde_session *session, size_t i);
+/* NULL: there is no source of this name. */
+const struct sonde_source_row *sonde_session_source_named(const struct sonde_session *session, const char *name);
 const struct sonde_lost *sonde_session_lost(const struct sonde_session *session, size_t i);
+uint64_t sonde_session_lost_of(const struct sonde_session *session, const char *source); /* of all causes together */
 const struct sonde_cost *sonde_session_cost(const struct sonde_session *session, size_t i);
 const struct sonde_histogram *sonde_session_histogram(const struct sonde_session *session, size_t i);
 

@@ -11,7 +11,6 @@
 #include <string.h>
 
 #include "symbol/unpack.h"
-#include "util/error.h"
 
 #define TABLE_MAX_B ((size_t)1 << 30)
 

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "util/array.h"
 #include "util/error.h"
 #include "util/search.h"
 
@@ -54,15 +55,9 @@ const struct sonde_index_span *sonde_index_span(const struct sonde_index *index,
 static void *extend(void *array, size_t *count, size_t *capacity, size_t each_b)
 {
 	void **at = array;
-	if (*count == *capacity) {
-		size_t next = *capacity ? *capacity * 2 : 64;
-		void *grown = next > COUNT_MAX ? NULL : realloc(*at, next * each_b);
-		if (!grown) {
-			sonde_error(ENOMEM, "no memory for %zu entries of a symbol index", next);
-			return NULL;
-		}
-		*at = grown;
-		*capacity = next;
+	if (*count >= COUNT_MAX || sonde_array_reserve(at, capacity, *count + 1, each_b)) {
+		sonde_error(ENOMEM, "no memory for %zu entries of a symbol index", *count + 1);
+		return NULL;
 	}
 	return (char *)*at + (*count)++ * each_b;
 }

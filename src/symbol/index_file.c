@@ -16,7 +16,6 @@
 
 #include "base/hash.h"
 #include "symbol/cache.h"
-#include "symbol/elf.h"
 #include "symbol/index.h"
 
 #define MAGIC "SONDEIDX"

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "util/array.h"
 #include "util/error.h"
 
 #define NAMES_MAX ((size_t)64 << 20)
@@ -19,14 +20,8 @@ void sonde_names_fini(struct sonde_names *names)
 
 int sonde_names_add(struct sonde_names *names, const struct sonde_name *name)
 {
-	if (names->count == names->capacity) {
-		size_t capacity = names->capacity ? names->capacity * 2 : 1024;
-		void *grown = capacity > NAMES_MAX ? NULL : realloc(names->items, capacity * sizeof *names->items);
-		if (!grown)
-			return sonde_error(ENOMEM, "no memory for %zu symbols", capacity);
-		names->items = grown;
-		names->capacity = capacity;
-	}
+	if (names->count >= NAMES_MAX || SONDE_ARRAY_RESERVE(names->items, names->capacity, names->count + 1))
+		return sonde_error(ENOMEM, "no memory for %zu symbols", names->count + 1);
 	names->items[names->count++] = *name;
 	return 0;
 }

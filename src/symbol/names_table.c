@@ -5,7 +5,6 @@
  * of its words: hashing the kernel's 4 MB would cost more than all lookups of a recording.
  */
 #include <errno.h>
-#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>

@@ -64,7 +64,4 @@ uint64_t sonde_symbols_price_ns(struct sonde_symbols *symbols, const uint64_t *a
 /* From now on use cached DWARF only. */
 void sonde_symbols_read_no_dwarf(struct sonde_symbols *symbols);
 
-/* True if line tables were found, in the file itself or in a separate debug file. */
-int sonde_symbols_has_lines(const struct sonde_symbols *symbols);
-
 #endif

@@ -429,10 +429,3 @@ int sonde_symbols_resolve(struct sonde_symbols *symbols, const uint64_t *address
 	}
 	return rc;
 }
-
-int sonde_symbols_has_lines(const struct sonde_symbols *symbols)
-{
-	struct sonde_elf_section section;
-	return symbols->index.unit_count || symbols->dwarf || symbols->debug.path ||
-	       (symbols->has_file && !sonde_elf_section(&symbols->module, ".debug_line", &section));
-}

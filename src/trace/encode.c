@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/varint.h"
+#include "util/array.h"
 
 void sonde_encoder_init(struct sonde_encoder *encoder, enum sonde_chunk_type type, uint32_t rows_max)
 {
@@ -27,15 +28,8 @@ static uint64_t zigzag(uint64_t value, uint64_t before)
 /* Slot of the previous value of an id; NULL when out of memory. */
 static uint64_t *changed_of(struct sonde_encoder *encoder, uint64_t id)
 {
-	if (id >= encoder->changed_cap) {
-		size_t cap = id + id / 2 + 64;
-		uint64_t *grown = realloc(encoder->changed, cap * sizeof *grown);
-		if (!grown)
-			return NULL;
-		memset(grown + encoder->changed_cap, 0, (cap - encoder->changed_cap) * sizeof *grown);
-		encoder->changed = grown;
-		encoder->changed_cap = cap;
-	}
+	if (id == UINT64_MAX || SONDE_ARRAY_RESERVE_ZEROS(encoder->changed, encoder->changed_cap, id + 1))
+		return NULL;
 	return &encoder->changed[id];
 }
 

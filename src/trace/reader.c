@@ -24,6 +24,7 @@
 #include "trace/check.h"
 #include "trace/codec.h"
 #include "trace/scan.h"
+#include "util/array.h"
 #include "util/error.h"
 
 #define HEAD_MAX_B 4096
@@ -38,7 +39,7 @@ struct sonde_reader {
 	struct sonde_file_head head;
 	struct sonde_index_entry *entries;
 	size_t count;
-	size_t cap;
+	size_t cap, bad_cap;
 	struct sonde_scan scan;
 	int closed;
 	uint64_t unpacked_b; /* of all bodies listed so far, except HEAP */
@@ -89,18 +90,9 @@ static void count_bad(struct sonde_reader *reader, size_t i, enum chunk_state wh
 
 static int add_entry(struct sonde_reader *reader, const struct sonde_index_entry *entry)
 {
-	if (reader->count == reader->cap) {
-		size_t cap = reader->cap ? 2 * reader->cap : 64;
-		struct sonde_index_entry *entries = realloc(reader->entries, cap * sizeof *entries);
-		if (entries)
-			reader->entries = entries;
-		_Atomic uint8_t *bad = realloc((void *)reader->bad, cap);
-		if (bad)
-			reader->bad = bad;
-		if (!entries || !bad)
-			return sonde_error(ENOMEM, "%s: out of memory for %zu chunks", reader->path, cap);
-		reader->cap = cap;
-	}
+	if (SONDE_ARRAY_RESERVE(reader->entries, reader->cap, reader->count + 1) ||
+	    SONDE_ARRAY_RESERVE(reader->bad, reader->bad_cap, reader->count + 1))
+		return sonde_error(ENOMEM, "%s: out of memory for %zu chunks", reader->path, reader->count + 1);
 	atomic_init(&reader->bad[reader->count], 0);
 	reader->entries[reader->count++] = *entry;
 	if (entry->head.type == SONDE_CHUNK_HEAP || entry->head.codec == SONDE_CODEC_RAW)

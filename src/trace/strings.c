@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/hash.h"
+#include "util/array.h"
 
 struct probe {
 	const struct sonde_strings *strings;
@@ -33,14 +34,8 @@ static int same(const void *context, uint32_t id)
 
 static int reserve(struct sonde_strings *strings)
 {
-	if (strings->count < strings->cap)
-		return 0;
-	uint32_t cap = strings->cap ? strings->cap * 2 : 256;
-	struct sonde_string_row *rows = realloc(strings->rows, cap * sizeof *rows);
-	if (!rows)
+	if (SONDE_ARRAY_RESERVE(strings->rows, strings->cap, strings->count + 1))
 		return -1;
-	strings->rows = rows;
-	strings->cap = cap;
 	return 0;
 }
 

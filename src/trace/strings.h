@@ -21,7 +21,8 @@ struct sonde_strings {
 	struct sonde_arena arena;
 	struct sonde_map map;
 	struct sonde_string_row *rows; /* indexed by id − 1 */
-	uint32_t count, cap;
+	uint32_t count;
+	size_t cap;
 };
 
 void sonde_strings_init(struct sonde_strings *strings, struct sonde_writer *writer);

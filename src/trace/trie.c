@@ -11,6 +11,7 @@
 #include "base/hash.h"
 #include "base/varint.h"
 #include "trace/columns_write.h"
+#include "util/array.h"
 #include "util/error.h"
 
 #define NODES_A_CHUNK 65536u
@@ -63,15 +64,9 @@ static int keep_open(const struct sonde_trie *stacks, const struct sonde_stack_m
 
 static uint32_t add_module(struct sonde_trie *stacks, const struct sonde_stack_module_key *key, uint32_t path)
 {
-	if (stacks->module_count == stacks->module_cap) {
-		uint32_t cap = stacks->module_cap ? stacks->module_cap * 2 : 64;
-		struct sonde_stack_module *rows = realloc(stacks->modules, cap * sizeof *rows);
-		if (!rows) {
-			stacks->error = sonde_error(ENOMEM, "out of memory for %u modules", cap);
-			return 0;
-		}
-		stacks->modules = rows;
-		stacks->module_cap = cap;
+	if (SONDE_ARRAY_RESERVE(stacks->modules, stacks->module_cap, stacks->module_count + 1)) {
+		stacks->error = sonde_error(ENOMEM, "out of memory for %u modules", stacks->module_count + 1);
+		return 0;
 	}
 	struct sonde_stack_module row = {
 	    .path = path,
@@ -175,17 +170,9 @@ static int reserve_nodes(struct sonde_trie *stacks, size_t count)
 	while (2 * (stacks->node_count + count) > stacks->index_cap)
 		if (grow_index(stacks))
 			return -ENOMEM;
-	size_t cap = stacks->node_cap ? stacks->node_cap : 4096;
-	while (cap < stacks->node_count + count)
-		cap *= 2;
-	if (cap == stacks->node_cap)
-		return 0;
-	cap = cap < UINT32_MAX ? cap : UINT32_MAX;
-	struct sonde_stack_node *rows = realloc(stacks->nodes, cap * sizeof *rows);
-	if (!rows)
-		return stacks->error = sonde_error(ENOMEM, "out of memory for %zu stack nodes", cap);
-	stacks->nodes = rows;
-	stacks->node_cap = (uint32_t)cap;
+	if (SONDE_ARRAY_RESERVE(stacks->nodes, stacks->node_cap, stacks->node_count + count))
+		return stacks->error =
+			   sonde_error(ENOMEM, "out of memory for %zu stack nodes", stacks->node_count + count);
 	return 0;
 }
 

@@ -55,13 +55,15 @@ struct sonde_trie {
 	struct sonde_writer *writer;
 	struct sonde_strings *strings;
 	struct sonde_stack_node *nodes; /* indexed by id − 1 */
-	uint32_t node_count, node_cap;
+	uint32_t node_count;
+	size_t node_cap;
 	uint32_t written; /* nodes already in the file */
 	uint64_t *index;  /* of nodes: low half of the hash << 32 | id; open addressing, at most half full */
 	size_t index_cap; /* a power of two; 0 = none yet */
 	uint32_t path[SONDE_TRIE_PATH];     /* nodes of the last interned stack, by depth; 0 = none */
 	struct sonde_stack_module *modules; /* indexed by id − 1 */
-	uint32_t module_count, module_cap;
+	uint32_t module_count;
+	size_t module_cap;
 	struct sonde_map module_map;
 	int error;
 };

@@ -7,10 +7,8 @@
 
 enum { LEAST = 16 }; /* elements */
 
-int sonde_array_reserve(void *array, size_t *capacity, size_t count, size_t element_b)
+int sonde_array_grow(void *array, size_t *capacity, size_t count, size_t element_b)
 {
-	if (count <= *capacity)
-		return 0;
 	size_t wanted = *capacity > (size_t)-1 / 2 ? count : 2 * *capacity, size_b;
 	if (wanted < count)
 		wanted = count;
@@ -25,5 +23,17 @@ int sonde_array_reserve(void *array, size_t *capacity, size_t count, size_t elem
 		return -ENOMEM;
 	memcpy(array, &elements, sizeof elements);
 	*capacity = wanted;
+	return 0;
+}
+
+int sonde_array_grow_zeros(void *array, size_t *capacity, size_t count, size_t element_b)
+{
+	size_t before = *capacity;
+	int rc = sonde_array_grow(array, capacity, count, element_b);
+	if (rc)
+		return rc;
+	char *elements;
+	memcpy(&elements, array, sizeof elements);
+	memset(elements + before * element_b, 0, (*capacity - before) * element_b);
 	return 0;
 }

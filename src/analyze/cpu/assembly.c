@@ -7,7 +7,6 @@
  * is shown.
  */
 #include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

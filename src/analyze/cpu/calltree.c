@@ -18,6 +18,7 @@
 #include "analyze/heap/pass.h"
 #include "analyze/statistics/stats.h"
 #include "analyze/words.h"
+#include "util/array.h"
 #include "util/error.h"
 #include "util/search.h"
 
@@ -54,19 +55,15 @@ static size_t slot_of(const struct build *build, uint32_t parent, uint32_t funct
 
 static int grow(struct build *build)
 {
-	size_t cap = build->cap ? build->cap * 2 : 1024;
-	struct node *nodes = realloc(build->nodes, cap * sizeof *nodes);
-	if (!nodes)
+	if (SONDE_ARRAY_RESERVE(build->nodes, build->cap, build->cap + 1))
 		return -ENOMEM;
-	build->nodes = nodes;
-	build->cap = cap;
 	free(build->slots);
-	build->slot_count = cap * 2;
+	build->slot_count = build->cap * 2;
 	build->slots = calloc(build->slot_count, sizeof *build->slots);
 	if (!build->slots)
 		return -ENOMEM;
 	for (uint32_t i = 1; i < build->count; i++)
-		build->slots[slot_of(build, nodes[i].parent, nodes[i].function)] = i;
+		build->slots[slot_of(build, build->nodes[i].parent, build->nodes[i].function)] = i;
 	return 0;
 }
 

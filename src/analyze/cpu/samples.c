@@ -323,23 +323,16 @@ int sonde_samples_note_missing(const struct sonde_samples *samples, struct sonde
 				 100 * sonde_stats_share((double)missing_ns, (double)samples->all.ns));
 }
 
-static const struct sonde_source_row *cpu_row(const struct sonde_session *session)
-{
-	for (size_t i = 0; i < sonde_session_source_count(session); i++)
-		if (strcmp(sonde_session_source(session, i)->name, "cpu") == 0)
-			return sonde_session_source(session, i);
-	return NULL;
-}
-
 const struct sonde_source_row *sonde_samples_source(const struct sonde_session *session)
 {
-	const struct sonde_source_row *row = cpu_row(session);
+	const struct sonde_source_row *row = sonde_session_source_named(session, "cpu");
 	return row && (row->state == SONDE_SOURCE_ON || row->state == SONDE_SOURCE_LIMITED) ? row : NULL;
 }
 
 const char *sonde_samples_why_none(const struct sonde_session *session, const struct sonde_pass_options *options)
 {
-	if (!sonde_samples_source(session) && (cpu_row(session) || sonde_session_run(session)->closed))
+	if (!sonde_samples_source(session) &&
+	    (sonde_session_source_named(session, "cpu") || sonde_session_run(session)->closed))
 		return "CPU time was not sampled"; /* sources write their status when they stop */
 	return sonde_pass_selects(options) ? "no CPU samples in this selection" : "no CPU samples in this recording";
 }
@@ -347,7 +340,7 @@ const char *sonde_samples_why_none(const struct sonde_session *session, const st
 /* Why the cpu source recorded nothing, according to the recording. */
 static const char *why_none(const struct sonde_session *session)
 {
-	const struct sonde_source_row *row = cpu_row(session);
+	const struct sonde_source_row *row = sonde_session_source_named(session, "cpu");
 	if (!row || row->state != SONDE_SOURCE_UNAVAILABLE)
 		return NULL;
 	return *row->detail ? row->detail : "the cpu source could not start";

@@ -6,7 +6,6 @@
 #include <stdlib.h>
 
 #include "analyze/statistics/stats.h"
-#include "analyze/words.h"
 #include "util/error.h"
 
 int sonde_thread_counters_begin(void **state, struct sonde_session *session, const struct sonde_pass_options *options)

@@ -15,6 +15,7 @@
 #include <string.h>
 
 #include "analyze/critical/causes.h"
+#include "util/array.h"
 #include "util/error.h"
 
 #define PROCESSES "processes " /* prefix of causes that count processes */
@@ -27,14 +28,8 @@ struct arrival {
 
 static int add(struct sonde_critical_rows *rows, const void *row)
 {
-	if (rows->count == rows->cap) {
-		size_t cap = rows->cap ? 2 * rows->cap : 1024;
-		void *data = realloc(rows->data, cap * rows->row_b);
-		if (!data)
-			return sonde_error(ENOMEM, "out of memory for %zu calls", cap);
-		rows->data = data;
-		rows->cap = cap;
-	}
+	if (sonde_array_reserve(&rows->data, &rows->cap, rows->count + 1, rows->row_b))
+		return sonde_error(ENOMEM, "out of memory for %zu calls", rows->count + 1);
 	memcpy((char *)rows->data + rows->count++ * rows->row_b, row, rows->row_b);
 	return 0;
 }

@@ -5,12 +5,10 @@
  * blocked again before the call returned, the segment extends to the end of that: it was on its way to a CPU, and the
  * driver woke it. The rest of the call stays unchanged.
  */
-#include <errno.h>
 #include <stdlib.h>
 
 #include "analyze/critical/devices.h"
 #include "analyze/critical/segments.h"
-#include "util/error.h"
 
 /* Position of a backward iteration over a thread's segments: a segment, and the following one (0 = none). */
 struct place {

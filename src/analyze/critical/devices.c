@@ -21,6 +21,7 @@
 #include "base/order.h"
 #include "format/device.h"
 #include "sonde/device.h"
+#include "util/array.h"
 #include "util/error.h"
 #include "util/search.h"
 
@@ -64,14 +65,8 @@ static int room(struct reading *reading, void **rows, size_t *cap, size_t count,
 	reading->is_full |= count >= SONDE_CRITICAL_WORKS_MAX;
 	if (reading->is_full)
 		return 0;
-	if (count < *cap)
-		return 1;
-	size_t more = *cap ? 2 * *cap : 1024;
-	void *grown = realloc(*rows, more * row_b);
-	if (!grown)
-		return sonde_error(ENOMEM, "out of memory for %zu device activities", more);
-	*rows = grown;
-	*cap = more;
+	if (sonde_array_reserve(rows, cap, count + 1, row_b))
+		return sonde_error(ENOMEM, "out of memory for %zu device activities", count + 1);
 	return 1;
 }
 
@@ -303,9 +298,8 @@ static int end_waits(struct reading *reading)
 	size_t queues = sonde_session_queue_count(critical->session);
 	uint32_t *of_queue = calloc(queues + 1, sizeof *of_queue), *by_end = calloc(works + 1, sizeof *by_end);
 	uint32_t *of_process = calloc(processes + 1, sizeof *of_process);
-	rc = of_queue && by_end && of_process
-		 ? 0
-		 : sonde_error(ENOMEM, "out of memory for %zu device activities", works);
+	rc = of_queue && by_end && of_process ? 0
+					      : sonde_error(ENOMEM, "out of memory for %zu device activities", works);
 	if (!rc) {
 		for (size_t id = 1; id < works; id++)
 			by_end[id - 1] = (uint32_t)id;

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "analyze/critical/segments.h"
+#include "util/array.h"
 #include "util/error.h"
 
 uint64_t sonde_critical_from(const struct sonde_critical *critical, uint32_t thread, uint32_t segment)
@@ -13,14 +14,8 @@ uint64_t sonde_critical_from(const struct sonde_critical *critical, uint32_t thr
 
 static int room(void **rows, size_t *cap, size_t count, size_t row_b)
 {
-	if (count < *cap)
-		return 0;
-	size_t more = *cap ? 2 * *cap : 1024;
-	void *grown = realloc(*rows, more * row_b);
-	if (!grown)
-		return sonde_error(ENOMEM, "out of memory for %zu segments of threads", more);
-	*rows = grown;
-	*cap = more;
+	if (sonde_array_reserve(rows, cap, count + 1, row_b))
+		return sonde_error(ENOMEM, "out of memory for %zu segments of threads", count + 1);
 	return 0;
 }
 

@@ -7,7 +7,6 @@
 #include "analyze/device/rows.h"
 #include "analyze/device/sums.h"
 #include "analyze/marks.h"
-#include "analyze/words.h"
 #include "util/error.h"
 
 enum { DEFAULT_ROWS = 20 };

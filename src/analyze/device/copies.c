@@ -8,7 +8,6 @@
 #include "analyze/device/sums.h"
 #include "analyze/marks.h"
 #include "analyze/device/memory_kinds.h"
-#include "analyze/words.h"
 #include "util/error.h"
 
 enum { TOTAL, COUNT, SIZE, RATE, MEAN, FROM, TO, DEVICE, COLUMNS };

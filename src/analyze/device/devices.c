@@ -1,6 +1,5 @@
 /* devices.c: GPUs: how busy each was, with what, and its peak of allocated memory. */
 #include <errno.h>
-#include <inttypes.h>
 #include <stdlib.h>
 
 #include "analyze/columns.h"
@@ -10,7 +9,6 @@
 #include "analyze/device/sums.h"
 #include "analyze/marks.h"
 #include "analyze/device/memory_kinds.h"
-#include "analyze/words.h"
 #include "sonde/device.h"
 #include "util/error.h"
 

@@ -14,7 +14,6 @@
 #include "analyze/marks.h"
 #include "analyze/pass.h"
 #include "analyze/window.h"
-#include "analyze/words.h"
 #include "base/hash.h"
 #include "base/order.h"
 #include "format/device.h"
@@ -95,14 +94,8 @@ static int keep(struct kept *kept, const void *row, size_t row_b)
 		kept->left_out++;
 		return 0;
 	}
-	if (kept->count == kept->cap) {
-		size_t cap = kept->cap ? 2 * kept->cap : 1024;
-		void *rows = realloc(kept->rows, cap * row_b);
-		if (!rows)
-			return sonde_error(ENOMEM, "out of memory for %zu calls for devices", cap);
-		kept->rows = rows;
-		kept->cap = cap;
-	}
+	if (sonde_array_reserve(&kept->rows, &kept->cap, kept->count + 1, row_b))
+		return sonde_error(ENOMEM, "out of memory for %zu calls for devices", kept->count + 1);
 	memcpy((char *)kept->rows + kept->count++ * row_b, row, row_b);
 	return 1;
 }

@@ -53,18 +53,10 @@ const char *sonde_device_length(struct sonde_report *report, uint64_t ns)
 	return sonde_report_text(report, units[i].format, (double)ns / units[i].unit_ns);
 }
 
-static const struct sonde_source_row *source_of(const struct sonde_session *session)
-{
-	for (size_t i = 0; i < sonde_session_source_count(session); i++)
-		if (!strcmp(sonde_session_source(session, i)->name, "gpu"))
-			return sonde_session_source(session, i);
-	return NULL;
-}
-
 const char *sonde_device_none(const struct sonde_session *session, struct sonde_report *report, const char *what,
 			      const char *level)
 {
-	const struct sonde_source_row *gpu = source_of(session);
+	const struct sonde_source_row *gpu = sonde_session_source_named(session, "gpu");
 	if (gpu && gpu->state != SONDE_SOURCE_ON && *gpu->detail)
 		return sonde_report_text(report, "no %s was recorded: %s", what, gpu->detail);
 	if (gpu && (!level || strstr(gpu->method, level) || strstr(gpu->method, "full")))

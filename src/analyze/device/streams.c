@@ -5,7 +5,6 @@
  * queue while only one is busy.
  */
 #include <errno.h>
-#include <inttypes.h>
 #include <stdlib.h>
 
 #include "analyze/contents.h"
@@ -13,7 +12,6 @@
 #include "analyze/device/sums.h"
 #include "analyze/device/times.h"
 #include "analyze/marks.h"
-#include "analyze/words.h"
 #include "session/device_labels.h"
 #include "util/error.h"
 

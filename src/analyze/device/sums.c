@@ -2,7 +2,6 @@
 #include "analyze/device/sums.h"
 
 #include <errno.h>
-#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 

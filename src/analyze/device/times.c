@@ -39,17 +39,9 @@ void sonde_device_times_end(void *state)
 
 static int ensure_capacity(struct sonde_device_times *times, size_t more)
 {
-	if (times->count + more <= times->cap)
-		return 0;
-	size_t cap = times->cap ? 2 * times->cap : 1024;
-	while (cap < times->count + more)
-		cap *= 2;
-	struct sonde_device_time *rows = realloc(times->rows, cap * sizeof *rows);
-	if (!rows)
-		return sonde_error(ENOMEM, "out of memory for %zu device activities", cap);
-	times->rows = rows;
-	times->cap = cap;
-	return 0;
+	return SONDE_ARRAY_RESERVE(times->rows, times->cap, times->count + more)
+		   ? sonde_error(ENOMEM, "out of memory for %zu device activities", times->count + more)
+		   : 0;
 }
 
 static int is_kept(const struct sonde_device_times *times, const struct sonde_batch *batch, size_t i, uint32_t kind)

@@ -45,16 +45,6 @@ struct series {
 	int unsteady;
 };
 
-static int compare(const void *left, const void *right)
-{
-	const struct sonde_mark *a = left, *b = right;
-	if (a->site != b->site)
-		return a->site < b->site ? -1 : 1;
-	if (a->thread != b->thread)
-		return a->thread < b->thread ? -1 : 1;
-	return (a->time_ns > b->time_ns) - (a->time_ns < b->time_ns);
-}
-
 static int marks_read(struct sonde_marks **out, struct sonde_session *session)
 {
 	static const struct sonde_pass_options all;
@@ -73,8 +63,8 @@ static int marks_read(struct sonde_marks **out, struct sonde_session *session)
 		code = got > 0 ? sonde_marks_feed(state, batch) : got == -ENOMEM ? got : 0;
 	}
 	sonde_cursor_close(cursor);
-	if (!code && (*out)->count)
-		qsort((*out)->marks, (*out)->count, sizeof *(*out)->marks, compare);
+	if (!code)
+		sonde_marks_sort_by_thread(*out);
 	return code;
 }
 

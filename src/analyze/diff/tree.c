@@ -73,14 +73,8 @@ static int is_same(const void *context, uint32_t value)
 
 static int frame_put(struct merge *merge, const struct frame *frame)
 {
-	if (merge->count == merge->cap) {
-		size_t cap = merge->cap ? 2 * merge->cap : 1024;
-		struct frame *grown = cap < UINT32_MAX ? realloc(merge->frames, cap * sizeof *grown) : NULL;
-		if (!grown)
-			return sonde_error(ENOMEM, "out of memory for %zu frames", cap);
-		merge->frames = grown;
-		merge->cap = cap;
-	}
+	if (merge->count >= UINT32_MAX || SONDE_ARRAY_RESERVE(merge->frames, merge->cap, merge->count + 1))
+		return sonde_error(ENOMEM, "out of memory for %zu frames", merge->count + 1);
 	merge->frames[merge->count++] = *frame;
 	return 0;
 }

@@ -6,15 +6,11 @@
 /* Why not a single block was recorded. */
 static const char *why_none(const struct sonde_session *session)
 {
-	for (size_t i = 0; i < sonde_session_source_count(session); i++) {
-		const struct sonde_source_row *row = sonde_session_source(session, i);
-		if (strcmp(row->name, "heap") != 0)
-			continue;
-		if (row->state == SONDE_SOURCE_ON || row->state == SONDE_SOURCE_LIMITED)
-			return "nothing was allocated, or no block of it was sampled";
-		if (row->state == SONDE_SOURCE_UNAVAILABLE)
-			return *row->detail ? row->detail : "allocations could not be recorded";
-	}
+	const struct sonde_source_row *row = sonde_session_source_named(session, "heap");
+	if (row && (row->state == SONDE_SOURCE_ON || row->state == SONDE_SOURCE_LIMITED))
+		return "nothing was allocated, or no block of it was sampled";
+	if (row && row->state == SONDE_SOURCE_UNAVAILABLE)
+		return *row->detail ? row->detail : "allocations could not be recorded";
 	return "not recorded: sonde record --heap";
 }
 

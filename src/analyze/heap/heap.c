@@ -236,10 +236,7 @@ static int is_exact(const struct sonde_heap_pass *pass)
 	const struct sonde_session *session = pass->session;
 	if (sonde_heap_pass_mean_b(pass) || pass->unread || pass->window.held || !sonde_session_run(session)->closed)
 		return 0;
-	for (size_t i = 0; i < sonde_session_lost_count(session); i++)
-		if (!strcmp(sonde_session_lost(session, i)->source, "heap") && sonde_session_lost(session, i)->count)
-			return 0;
-	return 1;
+	return !sonde_session_lost_of(session, "heap");
 }
 
 static int heap_finish(void *state, struct sonde_report *report)

@@ -160,12 +160,8 @@ static void detail_add(struct detail *details, size_t *count, const char *text, 
 /* True for a light recording. */
 static int nobody_asked(const struct sonde_session *session)
 {
-	for (size_t i = 0; i < sonde_session_source_count(session); i++) {
-		const struct sonde_source_row *source = sonde_session_source(session, i);
-		if (!strcmp(source->name, "heap"))
-			return strstr(source->detail, SONDE_HEAP_NOT_ASKED) != NULL;
-	}
-	return 0;
+	const struct sonde_source_row *source = sonde_session_source_named(session, "heap");
+	return source && strstr(source->detail, SONDE_HEAP_NOT_ASKED);
 }
 
 static int note_details(const struct sonde_heap_pass *pass, struct sonde_report *report, struct sonde_section *section)

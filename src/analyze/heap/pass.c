@@ -9,7 +9,6 @@
 
 #include "analyze/marks.h"
 #include "analyze/cpu/samples.h"
-#include "analyze/words.h"
 #include "util/error.h"
 
 int sonde_heap_pass_begin(void **state, struct sonde_session *session, const struct sonde_pass_options *options)
@@ -36,13 +35,11 @@ void sonde_heap_pass_end(void *state)
 
 static const char *why_none(const struct sonde_session *session)
 {
-	for (size_t i = 0; i < sonde_session_source_count(session); i++) {
-		const struct sonde_source_row *row = sonde_session_source(session, i);
-		if (!strcmp(row->name, "heap") && row->state == SONDE_SOURCE_UNAVAILABLE && *row->detail)
-			return row->detail;
-		if (!strcmp(row->name, "heap") && row->state == SONDE_SOURCE_ON)
-			return "nothing was allocated, or no block of it was sampled";
-	}
+	const struct sonde_source_row *row = sonde_session_source_named(session, "heap");
+	if (row && row->state == SONDE_SOURCE_UNAVAILABLE && *row->detail)
+		return row->detail;
+	if (row && row->state == SONDE_SOURCE_ON)
+		return "nothing was allocated, or no block of it was sampled";
 	if (!sonde_session_run(session)->closed)
 		return "allocations were not recorded, or none before the recording broke off";
 	return "allocations were not recorded: sonde record --heap -- …";
@@ -95,7 +92,8 @@ static int is_used(const struct sonde_heap_total *total)
 	return total->peak_b || total->begins || total->ends;
 }
 
-int sonde_heap_pass_kinds(const struct sonde_heap_pass *pass)
+/* True if any heap used is not malloc's, so that rows must name theirs. */
+static int has_kinds(const struct sonde_heap_pass *pass)
 {
 	for (uint32_t id = 1; id <= sonde_session_heap_count(pass->session); id++)
 		if (sonde_session_heap(pass->session, id)->kind != SONDE_HEAP_MALLOC && is_used(&pass->sums.heaps[id]))
@@ -117,7 +115,7 @@ const struct sonde_column *sonde_heap_columns(const struct sonde_heap_pass *pass
 					      const struct sonde_column *columns, size_t count)
 {
 	struct sonde_column *out = sonde_arena_alloc(&report->arena, count * sizeof *out);
-	int kinds = sonde_heap_pass_kinds(pass), sampled = sonde_heap_pass_mean_b(pass) != 0;
+	int kinds = has_kinds(pass), sampled = sonde_heap_pass_mean_b(pass) != 0;
 	for (size_t i = 0; out && i < count; i++) {
 		out[i] = columns[i];
 		if (!strcmp(columns[i].key, "heap"))
@@ -130,8 +128,7 @@ const struct sonde_column *sonde_heap_columns(const struct sonde_heap_pass *pass
 
 struct sonde_cell sonde_heap_kind_cell(const struct sonde_heap_pass *pass, const struct sonde_heap *heap)
 {
-	return sonde_heap_pass_kinds(pass) ? sonde_cell_text(sonde_heap_kind_text(heap))
-					   : sonde_cell_absent("all from malloc");
+	return has_kinds(pass) ? sonde_cell_text(sonde_heap_kind_text(heap)) : sonde_cell_absent("all from malloc");
 }
 
 const char *sonde_heap_kind_text(const struct sonde_heap *heap)

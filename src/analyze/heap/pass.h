@@ -43,8 +43,6 @@ int sonde_heap_pass_notes(const struct sonde_heap_pass *pass, struct sonde_repor
 
 /* True if both heaps are of one kind, or pools of one name, and may be added up. */
 int sonde_heap_alike(const struct sonde_heap *a, const struct sonde_heap *b);
-/* True if any heap used is not malloc's, so that rows must name theirs. */
-int sonde_heap_pass_kinds(const struct sonde_heap_pass *pass);
 /* A copy of a table's columns, allocated in the report: marks estimates if blocks were sampled, and shows "heap" if
  * there are several kinds. NULL without memory. */
 const struct sonde_column *sonde_heap_columns(const struct sonde_heap_pass *pass, struct sonde_report *report,

@@ -120,21 +120,22 @@ int sonde_rss_read_of(struct sonde_rss *out, struct sonde_session *session, enum
 	return 0;
 }
 
-size_t sonde_rss_after(const struct sonde_rss_series *series, uint64_t time_ns)
+/* The index of the first point after a time; series->count if there is none. */
+static size_t first_after(const struct sonde_rss_series *series, uint64_t time_ns)
 {
 	return SONDE_SEARCH(i, 0, series->count, series->points[i].time_ns <= time_ns);
 }
 
 const struct sonde_rss_point *sonde_rss_at(const struct sonde_rss_series *series, uint64_t time_ns)
 {
-	size_t after = sonde_rss_after(series, time_ns);
+	size_t after = first_after(series, time_ns);
 	return after ? &series->points[after - 1] : NULL;
 }
 
 uint64_t sonde_rss_around(const struct sonde_rss *rss, uint32_t process, uint64_t time_ns, uint64_t within_ns)
 {
 	const struct sonde_rss_series *series = process < rss->count ? &rss->series[process] : NULL;
-	size_t at = series ? sonde_rss_after(series, time_ns) : 0;
+	size_t at = series ? first_after(series, time_ns) : 0;
 	uint64_t size_b = 0;
 	if (series && at && time_ns - series->points[at - 1].time_ns <= within_ns)
 		size_b = series->points[at - 1].size_b;

@@ -40,8 +40,6 @@ int sonde_rss_read_of(struct sonde_rss *out, struct sonde_session *session, enum
 
 /* The last point at or before a time; NULL if there is none. */
 const struct sonde_rss_point *sonde_rss_at(const struct sonde_rss_series *series, uint64_t time_ns);
-/* The index of the first point after a time; series->count if there is none. */
-size_t sonde_rss_after(const struct sonde_rss_series *series, uint64_t time_ns);
 /* The larger of the points before and after a time, if they are close: memory just allocated is touched a little later,
  * and may be freed soon. 0 if there is none. */
 uint64_t sonde_rss_around(const struct sonde_rss *rss, uint32_t process, uint64_t time_ns, uint64_t within_ns);

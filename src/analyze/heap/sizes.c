@@ -5,7 +5,6 @@
 #include "analyze/contents.h"
 #include "analyze/heap/pass.h"
 #include "analyze/statistics/stats.h"
-#include "analyze/words.h"
 #include "util/error.h"
 
 enum { LIFE_CLASS_LEAST = SONDE_HEAP_LIFE_LEAST };

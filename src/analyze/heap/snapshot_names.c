@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "analyze/heap/snapshots.h"
-#include "analyze/words.h"
 #include "util/error.h"
 
 enum { NAMED_MAX = 12 };

@@ -8,7 +8,6 @@
 
 #include "analyze/contents.h"
 #include "analyze/marks.h"
-#include "analyze/words.h"
 #include "util/error.h"
 
 enum { DEFAULT_ROWS = 50 };

@@ -13,7 +13,6 @@
 #include "analyze/heap/pass.h"
 #include "analyze/marks.h"
 #include "analyze/cpu/samples.h"
-#include "analyze/words.h"
 #include "fold/heap_worth.h"
 #include "util/array.h"
 #include "util/error.h"

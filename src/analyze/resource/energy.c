@@ -277,12 +277,8 @@ static int note_idle(const struct energy *energy, struct sonde_report *report, s
 /* Why nothing was measured, as reported by the source. */
 static const char *why_modelled(const struct energy *energy)
 {
-	for (size_t i = 0; i < sonde_session_source_count(energy->session); i++) {
-		const struct sonde_source_row *row = sonde_session_source(energy->session, i);
-		if (!strcmp(row->name, "energy") && *row->detail)
-			return row->detail;
-	}
-	return "no meter was read";
+	const struct sonde_source_row *row = sonde_session_source_named(energy->session, "energy");
+	return row && *row->detail ? row->detail : "no meter was read";
 }
 
 static int note_model(const struct energy *energy, struct sonde_report *report, struct sonde_section *section)
@@ -319,11 +315,9 @@ static int note_devices(const struct energy *energy, struct sonde_report *report
 {
 	if (energy->sums.device_count)
 		return note_read(energy, report, section);
-	for (size_t i = 0; i < sonde_session_source_count(energy->session); i++) {
-		const struct sonde_source_row *row = sonde_session_source(energy->session, i);
-		if (!strcmp(row->name, "nvml") && *row->detail)
-			return sonde_report_note(report, section, 0, "GPUs: unavailable: %s", row->detail);
-	}
+	const struct sonde_source_row *nvml = sonde_session_source_named(energy->session, "nvml");
+	if (nvml && *nvml->detail)
+		return sonde_report_note(report, section, 0, "GPUs: unavailable: %s", nvml->detail);
 	return sonde_report_note(report, section, 0,
 				 "GPUs: unavailable: none with an energy counter was read (NVIDIA: libnvidia-ml.so.1)");
 }
@@ -448,10 +442,8 @@ static int processes_add(const struct energy *energy, struct sonde_report *repor
 /* True if CPU energy should have been measured or modelled. */
 static int was_asked(const struct energy *energy)
 {
-	for (size_t i = 0; i < sonde_session_source_count(energy->session); i++)
-		if (!strcmp(sonde_session_source(energy->session, i)->name, "energy"))
-			return 1;
-	return energy->sums.meter_count || sonde_session_info(energy->session, "energy.model");
+	return sonde_session_source_named(energy->session, "energy") || energy->sums.meter_count ||
+	       sonde_session_info(energy->session, "energy.model");
 }
 
 /* Adds a section that explains why there is no CPU figure; devices may still have figures. */

@@ -102,9 +102,8 @@ static int add(struct sonde_energy_track *track, uint64_t time_ns, double value)
 
 int sonde_energy_points_has(const struct sonde_energy_points *points)
 {
-	for (size_t i = 0; i < sonde_session_source_count(points->session); i++)
-		if (!strcmp(sonde_session_source(points->session, i)->name, "energy"))
-			return 1;
+	if (sonde_session_source_named(points->session, "energy"))
+		return 1;
 	for (uint32_t id = 1; id <= points->count; id++)
 		if (points->same[id] &&
 		    (is_metric(sonde_session_series(points->session, id), SONDE_METRIC_ENERGY) ||

@@ -1,13 +1,11 @@
 /* energy_rates.c: energy per second of CPU time, and the notes that explain it. */
 #include "analyze/resource/energy_rates.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "analyze/window.h"
 #include "analyze/words.h"
-#include "util/error.h"
 
 #define UJ_A_J 1e6
 #define NS_A_S 1e9

@@ -7,7 +7,6 @@
  */
 #include "analyze/resource/stat_figures.h"
 
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -71,12 +70,8 @@ static void put(struct filling *filling, enum sonde_stat figure, double value, c
 /* Why a source was unavailable; NULL if it was available. */
 static const char *why_unavailable(const struct sonde_session *session, const char *name)
 {
-	for (size_t i = 0; i < sonde_session_source_count(session); i++) {
-		const struct sonde_source_row *source = sonde_session_source(session, i);
-		if (strcmp(source->name, name) == 0 && source->state == SONDE_SOURCE_UNAVAILABLE && *source->detail)
-			return source->detail;
-	}
-	return NULL;
+	const struct sonde_source_row *source = sonde_session_source_named(session, name);
+	return source && source->state == SONDE_SOURCE_UNAVAILABLE && *source->detail ? source->detail : NULL;
 }
 
 static const char *why_unread(const struct sonde_series_sums *sums)
@@ -386,12 +381,8 @@ static double larger(double a, double b)
 
 static const char *why_no_device(const struct filling *filling)
 {
-	const struct sonde_session *session = filling->sums->session;
-	for (size_t i = 0; i < sonde_session_source_count(session); i++)
-		if (!strcmp(sonde_session_source(session, i)->name, "nvml"))
-			return *sonde_session_source(session, i)->detail ? sonde_session_source(session, i)->detail
-									 : unread;
-	return SONDE_STAT_DEVICES_UNASKED;
+	const struct sonde_source_row *nvml = sonde_session_source_named(filling->sums->session, "nvml");
+	return !nvml ? SONDE_STAT_DEVICES_UNASKED : *nvml->detail ? nvml->detail : unread;
 }
 
 static void fill_devices(struct filling *filling)

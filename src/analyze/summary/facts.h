@@ -27,7 +27,6 @@ int sonde_summary_is_lost_known(const struct sonde_summary_facts *facts);
 double sonde_summary_cost_share(const struct sonde_summary_facts *facts);
 int sonde_summary_is_cost_known(const struct sonde_summary_facts *facts);
 /* NULL = no such source in the recording. */
-const struct sonde_source_row *sonde_summary_source(const struct sonde_session *session, const char *name);
 
 /* The title, a line that suffices if all is well, and a note for each problem (summary/notes.c). */
 int sonde_summary_notes(const struct sonde_summary_facts *facts, struct sonde_report *report);

@@ -3,11 +3,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyze/statistics/stats.h"
 #include "analyze/summary/facts.h"
 #include "analyze/words.h"
 #include "util/buf.h"
-#include "util/error.h"
 
 enum { NAMED_MOST = 6, LINE_MAX_B = 1 << 14 };
 #define MOVED_LEAST_NS 1000000u /* drift of a wall clock, e.g. by being set, that deserves a note */

@@ -1,6 +1,5 @@
 /* notes.c: the notes with which every report begins: one line that suffices if all is well, then a note for each
  * problem (summary/facts.h). */
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,7 +9,6 @@
 #include "analyze/words.h"
 #include "format/ring.h"
 #include "util/buf.h"
-#include "util/error.h"
 
 #define TIMERS "CPU timers" /* prefix of the cpu source's method: samples weigh the time since the previous one */
 
@@ -93,7 +91,7 @@ static int note_line(const struct sonde_summary_facts *facts, struct sonde_repor
 	struct sonde_buf line;
 	sonde_buf_init(&line, LINE_MAX_B);
 	line_time(&line, facts);
-	line_method(&line, sonde_summary_source(facts->session, "cpu"));
+	line_method(&line, sonde_session_source_named(facts->session, "cpu"));
 	line_samples(&line, facts);
 	int rc = sonde_buf_error(&line);
 	if (rc == 0)
@@ -337,7 +335,7 @@ static int note_sources(const struct sonde_summary_facts *facts, struct sonde_re
 
 static int note_rate(const struct sonde_summary_facts *facts, struct sonde_report *report)
 {
-	const struct sonde_source_row *cpu = sonde_summary_source(facts->session, "cpu");
+	const struct sonde_source_row *cpu = sonde_session_source_named(facts->session, "cpu");
 	if (!cpu || cpu->effective_hz <= 0 || cpu->rate_hz <= 0 || cpu->effective_hz > 0.8 * cpu->rate_hz)
 		return 0;
 	if (strncmp(cpu->method, TIMERS, sizeof TIMERS - 1) == 0)

@@ -76,10 +76,16 @@ static int compare(const void *left, const void *right)
 	return (a->from_ns > b->from_ns) - (a->from_ns < b->from_ns);
 }
 
+void sonde_io_bursts_sort(struct sonde_io_bursts *bursts)
+{
+	if (bursts->count)
+		qsort(bursts->rows, bursts->count, sizeof *bursts->rows, compare);
+}
+
 static void put_together(struct sonde_io_bursts *bursts)
 {
 	size_t kept = 0;
-	qsort(bursts->rows, bursts->count, sizeof *bursts->rows, compare);
+	sonde_io_bursts_sort(bursts);
 	for (size_t i = 0; i < bursts->count; i++) {
 		struct sonde_io_burst *last = kept ? &bursts->rows[kept - 1] : NULL;
 		const struct sonde_io_burst *next = &bursts->rows[i];

@@ -35,6 +35,7 @@ int sonde_io_bursts_init(struct sonde_io_bursts *bursts, struct sonde_session *s
 void sonde_io_bursts_fini(struct sonde_io_bursts *bursts);
 int sonde_io_bursts_feed(struct sonde_io_bursts *bursts, const struct sonde_batch *batch); /* a batch of WAITS */
 int sonde_io_bursts_merge(struct sonde_io_bursts *bursts, const struct sonde_io_bursts *other);
+void sonde_io_bursts_sort(struct sonde_io_bursts *bursts); /* by thread, then time */
 
 struct sonde_io_phase {
 	uint64_t from_ns, to_ns;

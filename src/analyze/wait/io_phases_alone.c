@@ -8,17 +8,10 @@
 
 #include "analyze/wait/io_phases_find.h"
 #include "session/intervals.h"
+#include "util/array.h"
 #include "util/search.h"
 
 #define SPANS_MAX (1u << 22) /* of other threads; with more the result is unknown */
-
-static int compare_threads(const void *left, const void *right)
-{
-	const struct sonde_io_burst *a = left, *b = right;
-	if (a->thread != b->thread)
-		return a->thread < b->thread ? -1 : 1;
-	return (a->from_ns > b->from_ns) - (a->from_ns < b->from_ns);
-}
 
 /* The thread's first burst that ends after this time. */
 static const struct sonde_io_burst *burst_after(const struct sonde_io_bursts *bursts, uint32_t thread, uint64_t time_ns)
@@ -31,17 +24,11 @@ static const struct sonde_io_burst *burst_after(const struct sonde_io_bursts *bu
 
 static int span_add(struct sonde_io_finding *finding, size_t phase, uint64_t from_ns, uint64_t to_ns)
 {
+	finding->too_many |= finding->span_count >= SPANS_MAX && from_ns < to_ns;
 	if (from_ns >= to_ns || finding->too_many)
 		return 0;
-	if (finding->span_count == finding->span_cap) {
-		size_t cap = finding->span_cap ? 2 * finding->span_cap : 256;
-		struct sonde_io_span *spans = cap > SPANS_MAX ? NULL : realloc(finding->spans, cap * sizeof *spans);
-		finding->too_many = cap > SPANS_MAX;
-		if (!spans)
-			return finding->too_many ? 0 : -ENOMEM;
-		finding->spans = spans;
-		finding->span_cap = cap;
-	}
+	if (SONDE_ARRAY_RESERVE(finding->spans, finding->span_cap, finding->span_count + 1))
+		return -ENOMEM;
 	finding->spans[finding->span_count++] = (struct sonde_io_span){phase, from_ns, to_ns};
 	return 0;
 }
@@ -140,7 +127,7 @@ int sonde_io_alone_find(struct sonde_io_finding *finding)
 	for (size_t i = 0; !rc && i < finding->phase_count; i++)
 		crowded |= threads[finding->phases[i].process] > 1;
 	if (!rc && crowded) {
-		qsort(finding->bursts->rows, finding->bursts->count, sizeof *finding->bursts->rows, compare_threads);
+		sonde_io_bursts_sort(finding->bursts);
 		rc = sonde_intervals_walk(&intervals, session, take_interval, finding);
 		spans_join(finding);
 	}

@@ -20,7 +20,6 @@
 
 #include "analyze/contents.h"
 #include "analyze/wait/parallelism.h"
-#include "analyze/statistics/stats.h"
 #include "util/array.h"
 #include "util/error.h"
 

@@ -197,16 +197,12 @@ static int table_fill(const struct sonde_wait_sums *sums, struct lock *locks, st
 
 static const char *why_none(const struct sonde_session *session)
 {
-	for (size_t i = 0; i < sonde_session_source_count(session); i++) {
-		const struct sonde_source_row *row = sonde_session_source(session, i);
-		if (strcmp(row->name, "waits") != 0 || row->state == SONDE_SOURCE_OFF ||
-		    !strcmp(row->method, SONDE_WAIT_METHOD_FILES))
-			continue;
-		if (row->state != SONDE_SOURCE_ON && *row->detail)
-			return row->detail;
-		return "no lock contention: no libc call found a lock taken (a program's own locks are not seen)";
-	}
-	return "no lock contention was recorded: use sonde record --threads";
+	const struct sonde_source_row *waits = sonde_session_source_named(session, "waits");
+	if (!waits || waits->state == SONDE_SOURCE_OFF || !strcmp(waits->method, SONDE_WAIT_METHOD_FILES))
+		return "no lock contention was recorded: use sonde record --threads";
+	return waits->state != SONDE_SOURCE_ON && *waits->detail
+		   ? waits->detail
+		   : "no lock contention: no libc call found a lock taken (a program's own locks are not seen)";
 }
 
 static int locks_finish(void *state, struct sonde_report *report)

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/hash.h"
+#include "util/array.h"
 #include "util/error.h"
 
 void sonde_wait_sum_add(struct sonde_wait_sum *into, const struct sonde_wait_sum *from)
@@ -75,18 +76,6 @@ static int is_party(const void *context, uint32_t value)
 	return party->object == sought->a && party->thread == sought->b && party->held == (int)sought->c;
 }
 
-/* Grows an array by one row; NULL without memory. */
-static void *grown(void *rows, size_t count, size_t *cap, size_t row_b)
-{
-	if (count < *cap)
-		return rows;
-	size_t wanted = *cap ? 2 * *cap : 64;
-	void *more = realloc(rows, wanted * row_b);
-	if (more)
-		*cap = wanted;
-	return more;
-}
-
 static int cell_add(struct sonde_wait_cells *cells, const struct sonde_wait_cell *cell)
 {
 	uint64_t hash = sonde_hash_pair((uint64_t)cell->kind << 32 | cell->stack, cell->object);
@@ -96,10 +85,9 @@ static int cell_add(struct sonde_wait_cells *cells, const struct sonde_wait_cell
 		sonde_wait_sum_add(&cells->rows[found - 1].sum, &cell->sum);
 		return 0;
 	}
-	void *rows = grown(cells->rows, cells->count, &cells->cap, sizeof *cells->rows);
-	if (!rows || sonde_map_add(&cells->map, hash, (uint32_t)cells->count + 1))
+	if (SONDE_ARRAY_RESERVE(cells->rows, cells->cap, cells->count + 1) ||
+	    sonde_map_add(&cells->map, hash, (uint32_t)cells->count + 1))
 		return -ENOMEM;
-	cells->rows = rows;
 	cells->rows[cells->count++] = *cell;
 	return 0;
 }
@@ -113,10 +101,9 @@ static int party_add(struct sonde_wait_sums *sums, const struct sonde_wait_party
 		sums->parties[found - 1].total_ns += party->total_ns;
 		return 0;
 	}
-	void *rows = grown(sums->parties, sums->party_count, &sums->party_cap, sizeof *sums->parties);
-	if (!rows || sonde_map_add(&sums->party_map, hash, (uint32_t)sums->party_count + 1))
+	if (SONDE_ARRAY_RESERVE(sums->parties, sums->party_cap, sums->party_count + 1) ||
+	    sonde_map_add(&sums->party_map, hash, (uint32_t)sums->party_count + 1))
 		return -ENOMEM;
-	sums->parties = rows;
 	sums->parties[sums->party_count++] = *party;
 	return 0;
 }
@@ -244,7 +231,9 @@ static const struct sonde_location *outside_library(const struct sonde_session *
 	return found;
 }
 
-const struct sonde_location *sonde_wait_place(const struct sonde_session *session, uint32_t stack)
+/* The innermost location of a stack outside the C and C++ libraries, whose functions tell how a thread waits, not
+ * where; if there is none, the innermost location. NULL if the stack is empty. */
+static const struct sonde_location *place_of(const struct sonde_session *session, uint32_t stack)
 {
 	const struct sonde_location *first = NULL;
 	const struct sonde_node *node;
@@ -266,7 +255,7 @@ const struct sonde_location *sonde_wait_place(const struct sonde_session *sessio
 
 const char *sonde_wait_place_text(const struct sonde_wait_sums *sums, struct sonde_report *report, uint32_t stack)
 {
-	const struct sonde_location *place = sonde_wait_place(sums->session, stack);
+	const struct sonde_location *place = place_of(sums->session, stack);
 	const struct sonde_function *function = place ? sonde_session_function(sums->session, place->function) : NULL;
 	if (!function)
 		return "(no stack)";
@@ -304,7 +293,7 @@ static ptrdiff_t places_make(struct sonde_wait_place_row **out, const struct son
 		const struct sonde_wait_cell *cell = &cells->rows[i];
 		if (!(groups & 1u << sonde_wait_group_of(cell)) || (of && cell->object != of))
 			continue;
-		const struct sonde_location *place = sonde_wait_place(sums->session, cell->stack);
+		const struct sonde_location *place = place_of(sums->session, cell->stack);
 		rows[count++] = (struct sonde_wait_place_row){.function = place ? place->function : 0,
 							      .kind = cell->kind,
 							      .stack = cell->stack,
@@ -347,7 +336,7 @@ uint32_t sonde_wait_object_sampled(const struct sonde_wait_sums *sums, uint32_t 
 	uint64_t most_ns = 0;
 	for (size_t i = 0; i < sums->sampled.count; i++) {
 		const struct sonde_wait_cell *cell = &sums->sampled.rows[i];
-		const struct sonde_location *place = sonde_wait_place(sums->session, cell->stack);
+		const struct sonde_location *place = place_of(sums->session, cell->stack);
 		if (cell->kind != kind || (place ? place->function : 0) != function || cell->sum.total_ns <= most_ns)
 			continue;
 		most = cell->object;

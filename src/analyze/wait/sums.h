@@ -69,9 +69,6 @@ static inline enum sonde_wait_group sonde_wait_group_of(const struct sonde_wait_
 	return sonde_wait_row(cell->kind)->group;
 }
 
-/* The innermost location of a stack outside the C and C++ libraries, whose functions tell how a thread waits, not
- * where; if there is none, the innermost location. NULL if the stack is empty. */
-const struct sonde_location *sonde_wait_place(const struct sonde_session *session, uint32_t stack);
 /* "drain (queue.c:31)"; "(no stack)" */
 const char *sonde_wait_place_text(const struct sonde_wait_sums *sums, struct sonde_report *report, uint32_t stack);
 

@@ -34,12 +34,8 @@ const char *sonde_thread_facts_why_none(const struct sonde_states *states, const
 {
 	if (states->has_switches || states->has_readings)
 		return "it was never switched out, and not read";
-	for (size_t i = 0; i < sonde_session_source_count(session); i++) {
-		const struct sonde_source_row *row = sonde_session_source(session, i);
-		if (!strcmp(row->name, "threads") && *row->detail)
-			return row->detail;
-	}
-	return "the recording has neither context switches nor scheduler counters";
+	const struct sonde_source_row *row = sonde_session_source_named(session, "threads");
+	return row && *row->detail ? row->detail : "the recording has neither context switches nor scheduler counters";
 }
 
 /* --- facts -----------------------------------------------------------------------------------------------------------

@@ -9,12 +9,8 @@
 
 static const char *why_not(const struct sonde_session *session)
 {
-	for (size_t i = 0; i < sonde_session_source_count(session); i++) {
-		const struct sonde_source_row *source = sonde_session_source(session, i);
-		if (!strcmp(source->name, "flop"))
-			return *source->detail ? source->detail : "they cannot be read from the file";
-	}
-	return NULL;
+	const struct sonde_source_row *source = sonde_session_source_named(session, "flop");
+	return !source ? NULL : *source->detail ? source->detail : "they cannot be read from the file";
 }
 
 int sonde_flop_counted_read(struct sonde_flop_counted *out, struct sonde_session *session)

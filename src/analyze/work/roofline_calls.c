@@ -12,6 +12,7 @@
 
 #include "analyze/cpu/samples.h"
 #include "base/order.h"
+#include "util/array.h"
 #include "util/error.h"
 #include "util/search.h"
 
@@ -38,16 +39,9 @@ void sonde_roofline_calls_fini(struct sonde_roofline_calls *calls)
 
 static int call_add(struct sonde_roofline_calls *calls, const struct sonde_roofline_call *call)
 {
-	if (calls->count == calls->cap) {
-		size_t cap = calls->cap ? calls->cap * 2 : 256;
-		struct sonde_roofline_call *grown =
-		    cap <= CALLS_MAX ? realloc(calls->calls, cap * sizeof *grown) : NULL;
-		if (!grown)
-			return sonde_error(ENOMEM, "more than %zu calls with work: leave some out with --from and --to",
-					   calls->cap);
-		calls->calls = grown;
-		calls->cap = cap;
-	}
+	if (calls->count >= CALLS_MAX || SONDE_ARRAY_RESERVE(calls->calls, calls->cap, calls->count + 1))
+		return sonde_error(ENOMEM, "more than %zu calls with work: leave some out with --from and --to",
+				   calls->cap);
 	calls->calls[calls->count++] = *call;
 	return 0;
 }

@@ -1,6 +1,5 @@
 /* roofline_ceilings.c: the section `roofs`: the measured peak rates of the machine. */
 #include <errno.h>
-#include <stdio.h>
 #include <time.h>
 
 #include "analyze/work/roofline.h"

@@ -22,7 +22,7 @@ static double of_threads(const struct sonde_roof_figure *one, const struct sonde
 	return threads > 1 && many > all->best ? all->best : many;
 }
 
-double sonde_roofline_peak(const struct sonde_roof *roof, enum sonde_roof_precision precision, double threads)
+static double peak_of(const struct sonde_roof *roof, enum sonde_roof_precision precision, double threads)
 {
 	return of_threads(sonde_roof_peak(roof, precision, SONDE_ROOF_ONE),
 			  sonde_roof_peak(roof, precision, SONDE_ROOF_ALL), threads);
@@ -43,7 +43,7 @@ struct ceiling {
 
 static struct ceiling next_above(const struct sonde_roof *roof, const struct sonde_roofline_place *place)
 {
-	struct ceiling compute = {sonde_roofline_peak(roof, place->precision, place->threads), SONDE_ROOFLINE_COMPUTE,
+	struct ceiling compute = {peak_of(roof, place->precision, place->threads), SONDE_ROOFLINE_COMPUTE,
 				  SONDE_ROOF_DRAM};
 	struct ceiling best = {-1, SONDE_ROOFLINE_UNKNOWN, SONDE_ROOF_DRAM};
 	for (int level = SONDE_ROOF_DRAM; level >= SONDE_ROOF_L1; level--) {
@@ -69,7 +69,7 @@ static struct ceiling ceiling_of(const struct sonde_roof *roof, const struct son
 {
 	if (place->intensity > 0)
 		return next_above(roof, place);
-	struct ceiling compute = {sonde_roofline_peak(roof, place->precision, place->threads), SONDE_ROOFLINE_UNKNOWN,
+	struct ceiling compute = {peak_of(roof, place->precision, place->threads), SONDE_ROOFLINE_UNKNOWN,
 				  SONDE_ROOF_DRAM};
 	if (compute.flops > 0 && compute.flops * TOLERANCE < place->flops)
 		compute.bound = SONDE_ROOFLINE_ABOVE;

@@ -1,8 +1,6 @@
 /* durations.c: statistics of a set of durations. */
 #include "analyze/zone/durations.h"
 
-#include <math.h>
-
 #include "analyze/statistics/stats.h"
 
 /* Mean and Σ(x − mean)² from the shifted sums. */
@@ -70,7 +68,8 @@ double sonde_durations_mean(const struct sonde_durations *durations)
 	return moments_of(durations).mean;
 }
 
-double sonde_durations_std(const struct sonde_durations *durations)
+/* Sample standard deviation; 0 for fewer than two values. */
+static double deviation_of(const struct sonde_durations *durations)
 {
 	struct sonde_moments moments = moments_of(durations);
 	return sonde_moments_std(&moments);
@@ -92,7 +91,7 @@ void sonde_durations_cells(const struct sonde_durations *durations, struct sonde
 		return;
 	}
 	cells[0] = sonde_cell_real(sonde_durations_mean(durations), 0);
-	cells[1] = durations->count > 1 ? sonde_cell_real(sonde_durations_std(durations), 0)
+	cells[1] = durations->count > 1 ? sonde_cell_real(deviation_of(durations), 0)
 					: sonde_cell_absent("one value has no spread");
 	cells[2] = sonde_cell_int(durations->min);
 	cells[3] = sonde_durations_quantile(durations, 0.50);

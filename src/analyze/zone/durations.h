@@ -46,9 +46,6 @@ void sonde_durations_merge(struct sonde_durations *durations, struct sonde_durat
 void sonde_durations_fini(struct sonde_durations *durations);
 double sonde_durations_mean(const struct sonde_durations *durations);
 
-/* Sample standard deviation; 0 for fewer than two values. */
-double sonde_durations_std(const struct sonde_durations *durations);
-
 /* A percentile in ns; absent, with the reason, without values. */
 struct sonde_cell sonde_durations_quantile(const struct sonde_durations *durations, double quantile);
 

@@ -68,16 +68,6 @@ static int iterations_begin(void **state, struct sonde_session *session, const s
 	return sonde_marks_new(state, session, options, 1u << SONDE_EVENT_ITERATION);
 }
 
-static int compare(const void *left, const void *right)
-{
-	const struct sonde_mark *a = left, *b = right;
-	if (a->site != b->site)
-		return a->site < b->site ? -1 : 1;
-	if (a->thread != b->thread)
-		return a->thread < b->thread ? -1 : 1;
-	return (a->time_ns > b->time_ns) - (a->time_ns < b->time_ns);
-}
-
 /* Adds the iteration events of one thread and site, in time order. */
 static void thread_add(struct sums *sums, const struct sonde_mark *marks, size_t count)
 {
@@ -233,7 +223,7 @@ static int iterations_finish(void *state, struct sonde_report *report)
 		return sonde_pass_nothing(&marks->options, report, "iterations", "Iterations",
 					  "no iteration marks: call sonde_iteration() (sonde/sonde.h) at the end of "
 					  "each iteration of the main loop");
-	qsort(marks->marks, marks->count, sizeof *marks->marks, compare);
+	sonde_marks_sort_by_thread(marks);
 	struct sonde_section *section = sonde_report_table(report, "iterations", "Iterations", columns, COLUMNS);
 	int rc = section ? 0 : sonde_error(ENOMEM, "out of memory for iterations");
 	for (size_t i = 0, end; rc == 0 && i < marks->count; i = end) {

@@ -10,6 +10,7 @@
 
 #include "analyze/contents.h"
 #include "analyze/words.h"
+#include "util/array.h"
 #include "util/error.h"
 
 enum { DEFAULT_ROWS = 50 };
@@ -87,13 +88,9 @@ static int ensure_capacity(struct messages *messages)
 		trim(messages);
 		return 0;
 	}
-	size_t cap = messages->cap ? messages->cap * 2 : 64;
-	struct message *grown = realloc(messages->messages, cap * sizeof *grown);
-	if (!grown)
-		return sonde_error(ENOMEM, "out of memory for messages");
-	messages->messages = grown;
-	messages->cap = cap;
-	return 0;
+	return SONDE_ARRAY_RESERVE(messages->messages, messages->cap, messages->count + 1)
+		   ? sonde_error(ENOMEM, "out of memory for messages")
+		   : 0;
 }
 
 /* The text of an event, which may be shorter than its length field claims. */

@@ -19,6 +19,7 @@
 #include "analyze/window.h"
 #include "analyze/words.h"
 #include "session/intervals.h"
+#include "util/array.h"
 #include "util/error.h"
 
 #define THREAD "--thread"
@@ -59,8 +60,9 @@ struct phases {
 	struct lane *lanes; /* by thread id */
 	size_t threads;
 	struct phase *pool;
-	uint32_t count, cap, unused; /* unused: a list of entries whose contents were adopted */
-	uint64_t orphans;            /* lists whose enclosing zone could not be read */
+	size_t cap;
+	uint32_t count, unused; /* unused: a list of entries whose contents were adopted */
+	uint64_t orphans;       /* lists whose enclosing zone could not be read */
 };
 
 static void phases_end(void *state)
@@ -100,14 +102,8 @@ static uint32_t phase_new(struct phases *phases)
 	}
 	if (phases->count == POOL_MAX)
 		return 0;
-	if (phases->count + 1 >= phases->cap) {
-		uint32_t cap = phases->cap ? 2 * phases->cap : 64;
-		struct phase *pool = realloc(phases->pool, cap * sizeof *pool);
-		if (!pool)
-			return 0;
-		phases->pool = pool;
-		phases->cap = cap;
-	}
+	if (SONDE_ARRAY_RESERVE(phases->pool, phases->cap, phases->count + 2))
+		return 0;
 	return ++phases->count;
 }
 

@@ -33,16 +33,6 @@ static int turns_begin(void **state, struct sonde_session *session, const struct
 	return sonde_marks_new(state, session, options, 1u << SONDE_EVENT_ITERATION);
 }
 
-static int compare(const void *left, const void *right)
-{
-	const struct sonde_mark *a = left, *b = right;
-	if (a->site != b->site)
-		return a->site < b->site ? -1 : 1;
-	if (a->thread != b->thread)
-		return a->thread < b->thread ? -1 : 1;
-	return (a->time_ns > b->time_ns) - (a->time_ns < b->time_ns);
-}
-
 static const char *name_of(const struct sonde_marks *marks, uint32_t id)
 {
 	const struct sonde_site *site = sonde_session_site(marks->session, id);
@@ -110,8 +100,7 @@ static int no_such_loop(const struct sonde_marks *marks, struct sonde_report *re
 static int turns_finish(void *state, struct sonde_report *report)
 {
 	struct sonde_marks *marks = state;
-	if (marks->count)
-		qsort(marks->marks, marks->count, sizeof *marks->marks, compare);
+	sonde_marks_sort_by_thread(marks);
 	struct loop loop = choose(marks);
 	if (!loop.count && marks->count && marks->options.focus)
 		return no_such_loop(marks, report);

@@ -31,7 +31,8 @@ void sonde_figures_line_right(struct sonde_figures *figures, int width)
 	sonde_buf_clear(&figures->line);
 }
 
-void sonde_figures_value(struct sonde_figures *figures, enum sonde_unit unit, double value, int is_known)
+/* A dash if unknown. */
+static void put_value(struct sonde_figures *figures, enum sonde_unit unit, double value, int is_known)
 {
 	if (is_known)
 		sonde_figure_value(&figures->line, unit, value, figures->style->ascii);
@@ -70,12 +71,12 @@ void sonde_figures_spread(struct sonde_figures *figures, const char *label, enum
 			  const struct sonde_spread *spread)
 {
 	fprintf(figures->out, "  %-*s", SONDE_FIGURES_LABEL - 2, label);
-	sonde_figures_value(figures, unit, spread->mean, 1);
-	sonde_figures_value(figures, unit, spread->half, spread->count > 1);
-	sonde_figures_value(figures, unit, spread->std, spread->count > 1);
-	sonde_figures_value(figures, unit, spread->min, 1);
-	sonde_figures_value(figures, unit, spread->median, 1);
-	sonde_figures_value(figures, unit, spread->max, 1);
+	put_value(figures, unit, spread->mean, 1);
+	put_value(figures, unit, spread->half, spread->count > 1);
+	put_value(figures, unit, spread->std, spread->count > 1);
+	put_value(figures, unit, spread->min, 1);
+	put_value(figures, unit, spread->median, 1);
+	put_value(figures, unit, spread->max, 1);
 }
 
 void sonde_figures_sentence(struct sonde_figures *figures, const char *mark)

@@ -23,8 +23,6 @@ void sonde_figures_fini(struct sonde_figures *figures);
 /* Prints right-aligned in a column, by display width: a text, or `line`, which is then cleared. */
 void sonde_figures_right(struct sonde_figures *figures, const char *text, int width);
 void sonde_figures_line_right(struct sonde_figures *figures, int width);
-/* A dash if unknown. */
-void sonde_figures_value(struct sonde_figures *figures, enum sonde_unit unit, double value, int is_known);
 
 /* A command, cut at the end of the line, after a name in the label column; "" = none. */
 void sonde_figures_command(struct sonde_figures *figures, const char *name, const char *command);

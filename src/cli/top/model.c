@@ -12,7 +12,6 @@
 
 #include "analyze/pass.h"
 #include "analyze/window.h"
-#include "format/metric.h"
 #include "util/error.h"
 
 #define COLUMNS_MAX 16

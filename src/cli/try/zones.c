@@ -91,11 +91,7 @@ static int check_end(int status)
 int sonde_try_zones_check(struct sonde_session *session)
 {
 	const struct sonde_run *run = sonde_session_run(session);
-	uint64_t lost = 0;
-	for (size_t i = 0; i < sonde_session_lost_count(session); i++) {
-		const struct sonde_lost *row = sonde_session_lost(session, i);
-		lost += !strcmp(row->source, "zones") ? row->count : 0;
-	}
+	uint64_t lost = sonde_session_lost_of(session, "zones");
 	if (lost)
 		return sonde_error(EIO, "a run's recording lost %llu events of zones: times would be too short",
 				   (unsigned long long)lost);

@@ -8,7 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyze/statistics/stats.h"
 #include "cli/try/zones.h"
 #include "util/error.h"
 

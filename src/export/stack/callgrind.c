@@ -15,6 +15,7 @@
 #include "export/format.h"
 #include "export/intern.h"
 #include "export/stack/stacks.h"
+#include "util/array.h"
 #include "util/error.h"
 
 enum { TEXT_MAX_B = 1 << 20 };
@@ -51,14 +52,8 @@ static int same_cost(const void *context, uint32_t value)
 
 static int charge(struct state *state, struct cost cost, uint32_t stack, const struct sonde_stack *sum)
 {
-	if (state->count == state->cap) {
-		size_t cap = state->cap ? state->cap * 2 : 1024;
-		struct cost *costs = cap < UINT32_MAX ? realloc(state->costs, cap * sizeof *costs) : NULL;
-		if (!costs)
-			return sonde_error(ENOMEM, "out of memory for %zu lines and calls", cap);
-		state->costs = costs;
-		state->cap = cap;
-	}
+	if (state->count >= UINT32_MAX || SONDE_ARRAY_RESERVE(state->costs, state->cap, state->count + 1))
+		return sonde_error(ENOMEM, "out of memory for %zu lines and calls", state->count + 1);
 	state->costs[state->count] = cost; /* same_cost() compares with this row */
 	uint64_t hash = sonde_hash_pair((uint64_t)cost.function << 32 | cost.line, cost.callee);
 	uint32_t at = sonde_map_find(&state->map, hash, same_cost, state);

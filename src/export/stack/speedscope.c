@@ -47,15 +47,9 @@ struct state {
 
 static int ensure_capacity(struct state *state, size_t more)
 {
-	if (state->cap - state->count >= more)
-		return 0;
-	size_t cap = state->cap * 2 + more;
-	struct sample *samples = realloc(state->samples, cap * sizeof *samples);
-	if (!samples)
-		return sonde_error(ENOMEM, "out of memory for %zu samples", cap);
-	state->samples = samples;
-	state->cap = cap;
-	return 0;
+	return SONDE_ARRAY_RESERVE(state->samples, state->cap, state->count + more)
+		   ? sonde_error(ENOMEM, "out of memory for %zu samples", state->count + more)
+		   : 0;
 }
 
 static struct sample sample_of(uint32_t thread, uint32_t node, uint32_t leaf, uint64_t weight)

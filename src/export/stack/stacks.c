@@ -26,14 +26,8 @@ static uint64_t hash_of(const struct sonde_stack *stack)
 /* The row after the last one is the key to look up. */
 static int add(struct sonde_stacks *stacks, struct sonde_stack stack)
 {
-	if (stacks->count == stacks->cap) {
-		size_t cap = stacks->cap ? stacks->cap * 2 : 1024;
-		struct sonde_stack *rows = cap < UINT32_MAX ? realloc(stacks->rows, cap * sizeof *rows) : NULL;
-		if (!rows)
-			return sonde_error(ENOMEM, "out of memory for %zu distinct stacks", cap);
-		stacks->rows = rows;
-		stacks->cap = cap;
-	}
+	if (stacks->count >= UINT32_MAX || SONDE_ARRAY_RESERVE(stacks->rows, stacks->cap, stacks->count + 1))
+		return sonde_error(ENOMEM, "out of memory for %zu distinct stacks", stacks->count + 1);
 	stacks->rows[stacks->count] = stack;
 	uint64_t hash = hash_of(&stack);
 	uint32_t at = sonde_map_find(&stacks->map, hash, same_stack, stacks);

@@ -5,12 +5,10 @@
  * order that refer to their parents by index, because readers limit nesting and call trees are deep.
  * tests/validate/report.schema.json is the schema; what readers may rely on changes only with VERSION.
  */
-#include <errno.h>
 
 #include "export/format.h"
 #include "export/text/json_summary.h"
 #include "export/text/preorder.h"
-#include "util/error.h"
 #include "util/json.h"
 
 enum { VERSION = 1 };

@@ -5,11 +5,9 @@
  */
 #include "export/text/text.h"
 
-#include <errno.h>
 #include <string.h>
 
 #include "export/clean.h"
-#include "util/error.h"
 
 enum { TEXT_MAX_B = 1 << 20 };
 

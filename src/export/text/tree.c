@@ -6,14 +6,12 @@
  */
 #include "export/text/text.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "export/clean.h"
 #include "export/text/figure.h"
 #include "export/text/shorten.h"
-#include "util/error.h"
 
 enum { BRANCH_COLUMNS = 2, FIGURES_COLUMNS = 32, LINE_MAX_B = 1 << 20, LEVELS_MAX = 60 };
 

@@ -6,7 +6,6 @@
  */
 #include "inject/cuda/stacks.h"
 
-#include <stdio.h>
 #include <string.h>
 
 #include <sonde/device.h>

@@ -14,7 +14,6 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "format/record.h"
 #include "inject/hook/hook.h"
 #include "inject/hook/machine.h"
 #include "inject/hook/objects.h"

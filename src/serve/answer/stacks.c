@@ -20,7 +20,6 @@
 #include "util/map.h"
 
 enum { VERSION = 1, LIMIT = 100000, DEPTH_MAX = 1 << 16 };
-#define NO_FUNCTION UINT32_MAX
 
 struct row {
 	uint64_t time_ns, weight_ns;
@@ -150,14 +149,9 @@ static uint32_t child_of(struct tree *tree, uint32_t parent, uint32_t function)
 	uint32_t found = sonde_map_find(&tree->map, hash, is_node, &looking);
 	if (found)
 		return found;
-	if (tree->count == tree->cap) {
-		size_t cap = tree->cap ? 2 * tree->cap : 1024;
-		struct node *nodes = cap < UINT32_MAX ? realloc(tree->nodes, cap * sizeof *nodes) : NULL;
-		tree->failed |= !nodes;
-		if (!nodes)
-			return 0;
-		tree->nodes = nodes;
-		tree->cap = cap;
+	if (tree->count >= UINT32_MAX || SONDE_ARRAY_RESERVE(tree->nodes, tree->cap, tree->count + 1)) {
+		tree->failed = 1;
+		return 0;
 	}
 	tree->nodes[tree->count++] = looking.node;
 	tree->failed |= sonde_map_add(&tree->map, hash, (uint32_t)tree->count) != 0;

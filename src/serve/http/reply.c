@@ -10,7 +10,6 @@
 #include <stdlib.h>
 
 #include "serve/answer/answer.h"
-#include "util/error.h"
 
 enum { ERROR_MAX_B = 16384 };
 

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 
 #include "base/hash.h"
+#include "util/array.h"
 #include "util/error.h"
 #include "util/map.h"
 
@@ -44,14 +45,8 @@ static int is_row(const void *context, uint32_t value)
 static int add(struct taking *taking, struct sonde_weights_row row)
 {
 	struct sonde_weights *out = taking->out;
-	if (out->row_count == taking->cap) {
-		size_t cap = taking->cap ? 2 * taking->cap : 256;
-		struct sonde_weights_row *rows = cap < UINT32_MAX ? realloc(out->rows, cap * sizeof *rows) : NULL;
-		if (!rows)
-			return sonde_error(ENOMEM, "out of memory for %zu stacks that wait", cap);
-		out->rows = rows;
-		taking->cap = cap;
-	}
+	if (out->row_count >= UINT32_MAX || SONDE_ARRAY_RESERVE(out->rows, taking->cap, out->row_count + 1))
+		return sonde_error(ENOMEM, "out of memory for %zu stacks that wait", out->row_count + 1);
 	out->rows[out->row_count] = row;
 	uint64_t hash = sonde_hash_pair((uint64_t)row.kind << 32 | row.thread, row.stack);
 	uint32_t at = sonde_map_find(&taking->map, hash, is_row, out);

@@ -12,6 +12,7 @@
 #include <sys/resource.h>
 
 #include "source/resource/proc_stat.h"
+#include "util/array.h"
 
 #define NOTABLE_PART 50u    /* less than one part in so many of the CPU time is not reported */
 #define NOTABLE_NS 5000000u /* nor is less than this */
@@ -54,13 +55,8 @@ static struct member *list(size_t *count)
 		struct member member = {.pid = (pid_t)atoi(entry->d_name)};
 		if (member.pid <= 0 || sonde_proc_stat_read(&member.stat, member.pid, 0))
 			continue;
-		if (*count == cap) {
-			cap = cap ? 2 * cap : 256;
-			struct member *more = realloc(members, cap * sizeof *members);
-			if (!more)
-				break;
-			members = more;
-		}
+		if (SONDE_ARRAY_RESERVE(members, cap, *count + 1))
+			break;
 		members[(*count)++] = member;
 	}
 	if (directory)

@@ -7,6 +7,7 @@
 
 #include "base/hash.h"
 #include "format/record.h"
+#include "util/array.h"
 
 static uint64_t key(pid_t tid)
 {
@@ -21,14 +22,8 @@ static uint32_t take_row(struct sonde_thread_clocks *clocks)
 		clocks->first_free = clocks->rows[id - 1].next;
 		return id;
 	}
-	if (clocks->count == clocks->cap) {
-		uint32_t cap = clocks->cap ? clocks->cap * 2 : 64;
-		struct sonde_clock_row *rows = realloc(clocks->rows, cap * sizeof *rows);
-		if (!rows)
-			return 0;
-		clocks->rows = rows;
-		clocks->cap = cap;
-	}
+	if (SONDE_ARRAY_RESERVE(clocks->rows, clocks->cap, clocks->count + 1))
+		return 0;
 	return ++clocks->count;
 }
 

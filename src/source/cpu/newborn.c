@@ -39,7 +39,8 @@ struct sonde_newborns {
 	unsigned oldest;
 	uint64_t random;
 	struct program *programs; /* by id − 1 */
-	uint32_t program_count, program_cap;
+	uint32_t program_count;
+	size_t program_cap;
 	struct waiting *waiting; /* at most WAITING_MAX */
 	size_t waiting_count, waiting_cap, ready;
 	struct sonde_map by_hash;
@@ -110,14 +111,9 @@ static struct program *program_of(struct sonde_newborns *newborns, uint64_t hash
 	uint32_t id = sonde_map_find(&newborns->by_hash, hash, NULL, NULL);
 	if (id || !make)
 		return id ? &newborns->programs[id - 1] : NULL;
-	if (newborns->program_count == newborns->program_cap) {
-		uint32_t cap = newborns->program_cap ? newborns->program_cap * 2 : 16;
-		struct program *grown = cap > PROGRAMS_MAX ? NULL : realloc(newborns->programs, cap * sizeof *grown);
-		if (!grown)
-			return NULL;
-		newborns->programs = grown;
-		newborns->program_cap = cap;
-	}
+	if (newborns->program_count >= PROGRAMS_MAX ||
+	    SONDE_ARRAY_RESERVE(newborns->programs, newborns->program_cap, newborns->program_count + 1))
+		return NULL;
 	if (sonde_map_add(&newborns->by_hash, hash, newborns->program_count + 1) < 0)
 		return NULL;
 	newborns->programs[newborns->program_count] = (struct program){0};

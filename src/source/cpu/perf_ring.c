@@ -10,7 +10,6 @@
 #include "source/cpu/perf_ring.h"
 
 #include <errno.h>
-#include <poll.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>

@@ -40,7 +40,8 @@ struct sonde_thread_clocks {
 	double user_share;
 	double balance_ns;            /* uncovered user time of short threads; negative: too many samples */
 	struct sonde_clock_row *rows; /* by id − 1 */
-	uint32_t count, cap, first_free, looked_at;
+	uint32_t count, first_free, looked_at;
+	size_t cap;
 	int doubts; /* some clock is uncertain */
 	uint64_t losses;
 	uint64_t random;

@@ -10,7 +10,6 @@
  * address is unknown. This source writes the record of "cpu", as the perf source does where it can run.
  */
 #include <errno.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -27,7 +26,6 @@
 #include "source/stack/unwinder.h"
 #include "source/target/channel.h"
 #include "util/array.h"
-#include "util/buf.h"
 #include "util/error.h"
 #include "util/file.h"
 

@@ -5,6 +5,7 @@
 
 #include "base/hash.h"
 #include "format/record.h"
+#include "util/array.h"
 
 void sonde_timer_tasks_fini(struct sonde_timer_tasks *tasks)
 {
@@ -12,20 +13,6 @@ void sonde_timer_tasks_fini(struct sonde_timer_tasks *tasks)
 	sonde_map_fini(&tasks->by_pid);
 	free(tasks->threads);
 	free(tasks->processes);
-}
-
-/* Makes room for one more element; 0, or −1 when out of memory. */
-static int reserve(void **array, size_t count, size_t *cap, size_t size_b)
-{
-	if (count < *cap)
-		return 0;
-	size_t wanted = *cap ? *cap * 2 : 64;
-	void *grown = realloc(*array, wanted * size_b);
-	if (!grown)
-		return -1;
-	*array = grown;
-	*cap = wanted;
-	return 0;
 }
 
 static uint64_t key(pid_t number)
@@ -47,8 +34,7 @@ struct sonde_timer_thread *sonde_timer_tasks_thread(struct sonde_timer_tasks *ta
 		return thread;
 	uint32_t id = sonde_map_find(&tasks->by_tid, key(tid), NULL, NULL);
 	if (!id) {
-		if (reserve((void **)&tasks->threads, tasks->thread_count, &tasks->thread_cap,
-			    sizeof *tasks->threads) ||
+		if (SONDE_ARRAY_RESERVE(tasks->threads, tasks->thread_cap, tasks->thread_count + 1) ||
 		    sonde_map_set(&tasks->by_tid, key(tid), (uint32_t)tasks->thread_count + 1))
 			return NULL;
 		id = (uint32_t)++tasks->thread_count;
@@ -68,7 +54,7 @@ struct sonde_timer_process *sonde_timer_tasks_process(struct sonde_timer_tasks *
 	struct sonde_timer_process *process = sonde_timer_tasks_find_process(tasks, pid);
 	if (process)
 		return process;
-	if (reserve((void **)&tasks->processes, tasks->process_count, &tasks->process_cap, sizeof *tasks->processes) ||
+	if (SONDE_ARRAY_RESERVE(tasks->processes, tasks->process_cap, tasks->process_count + 1) ||
 	    sonde_map_set(&tasks->by_pid, key(pid), (uint32_t)tasks->process_count + 1))
 		return NULL;
 	tasks->processes[tasks->process_count] = (struct sonde_timer_process){.pid = pid};

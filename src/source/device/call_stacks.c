@@ -12,6 +12,7 @@
 #include "base/clock.h"
 #include "source/target/hooked.h"
 #include "source/target/channel.h"
+#include "util/array.h"
 #include "util/error.h"
 
 /* --- processes --------------------------------------------------------------------------------------------------- */
@@ -25,7 +26,7 @@ struct process {
 	pid_t pid;
 	uint64_t round; /* in which its mappings were last allowed to be read again */
 	struct known *known;
-	uint32_t count; /* size of `known`, which is indexed by number */
+	size_t count; /* size of `known`, which is indexed by number */
 	struct process *next;
 };
 
@@ -93,17 +94,9 @@ static struct known *known_of(struct sonde_call_stacks *stacks, struct process *
 		stacks->bad++;
 		return NULL;
 	}
-	if (number >= process->count) {
-		uint32_t count = number + number / 2 + 64;
-		struct known *known = realloc(process->known, count * sizeof *known);
-		if (!known) {
-			stacks->unkept++;
-			return NULL;
-		}
-		for (uint32_t i = process->count; i < count; i++)
-			known[i] = (struct known){0};
-		process->known = known;
-		process->count = count;
+	if (SONDE_ARRAY_RESERVE_ZEROS(process->known, process->count, (size_t)number + 1)) {
+		stacks->unkept++;
+		return NULL;
 	}
 	return &process->known[number];
 }

@@ -20,6 +20,7 @@
 
 #include "base/clock.h"
 #include "source/resource/budget.h"
+#include "util/array.h"
 #include "util/error.h"
 
 enum { DEVICES_MAX = 64, LIST_MAX = 1 << 18 };
@@ -55,16 +56,10 @@ static void put(void *context, const struct sonde_nvml_reading *reading)
 	struct sonde_nvml_reader *reader = context;
 	pthread_mutex_lock(&reader->lock);
 	struct list *list = &reader->lists[reader->filling];
-	if (list->count == list->cap && list->cap < LIST_MAX) {
-		size_t cap = list->cap ? 2 * list->cap : 256;
-		struct sonde_nvml_reading *readings = realloc(list->readings, cap * sizeof *readings);
-		list->readings = readings ? readings : list->readings;
-		list->cap = readings ? cap : list->cap;
-	}
-	if (list->count < list->cap)
-		list->readings[list->count++] = *reading;
-	else
+	if (list->count >= LIST_MAX || SONDE_ARRAY_RESERVE(list->readings, list->cap, list->count + 1))
 		reader->shared.dropped++;
+	else
+		list->readings[list->count++] = *reading;
 	pthread_mutex_unlock(&reader->lock);
 }
 

@@ -11,6 +11,7 @@
 #include "fold/heap_class.h"
 #include "fold/heap_worth.h"
 #include "source/heap/chunks_state.h"
+#include "util/array.h"
 
 #define EVENTS_A_CHUNK (1u << 20)
 #define SITES_A_CHUNK 16384u
@@ -100,16 +101,10 @@ static void put_mark(struct sonde_heap_chunks *chunks)
 		chunks->columns.time_min_ns = chunks->last_ns;
 	if (chunks->mark_count == MARKS_MOST && !chunks->exact_times)
 		thin_marks(chunks);
-	if (chunks->mark_count == chunks->mark_cap) {
-		uint32_t cap = chunks->mark_cap ? 2 * chunks->mark_cap : 64;
-		uint64_t *marks = realloc(chunks->marks_ns, cap * sizeof *marks);
-		if (!marks) {
-			chunks->is_torn = 1;
-			sonde_heap_chunks_no_memory(chunks);
-			return;
-		}
-		chunks->marks_ns = marks;
-		chunks->mark_cap = cap;
+	if (SONDE_ARRAY_RESERVE(chunks->marks_ns, chunks->mark_cap, chunks->mark_count + 1)) {
+		chunks->is_torn = 1;
+		sonde_heap_chunks_no_memory(chunks);
+		return;
 	}
 	chunks->marks_ns[chunks->mark_count++] = chunks->last_ns;
 	chunks->until_mark = chunks->summary.time_every;

@@ -16,6 +16,7 @@
 #include "fold/heap_stat.h"
 #include "fold/heap_worth.h"
 #include "source/heap/chunks_state.h"
+#include "util/array.h"
 #include "util/error.h"
 
 #define MARK_NS 1000000u /* minimum distance between most times */
@@ -88,31 +89,11 @@ int sonde_heap_chunks_no_memory(struct sonde_heap_chunks *chunks)
 
 static struct sonde_heap_chunk_site *site_of(struct sonde_heap_chunks *chunks, uint32_t id)
 {
-	if (id < chunks->site_cap)
-		return &chunks->sites[id];
-	size_t cap = chunks->site_cap ? chunks->site_cap : 256;
-	while (cap <= id)
-		cap *= 2;
-	struct sonde_heap_chunk_site *sites = realloc(chunks->sites, cap * sizeof *sites);
-	if (!sites) {
+	if (SONDE_ARRAY_RESERVE_ZEROS(chunks->sites, chunks->site_cap, (size_t)id + 1)) {
 		sonde_heap_chunks_no_memory(chunks);
 		return NULL;
 	}
-	memset(sites + chunks->site_cap, 0, (cap - chunks->site_cap) * sizeof *sites);
-	chunks->sites = sites;
-	chunks->site_cap = cap;
-	return &sites[id];
-}
-
-static int grow_stats(struct sonde_heap_chunks *chunks)
-{
-	uint32_t cap = chunks->stat_cap ? 2 * chunks->stat_cap : 16;
-	struct sonde_heap_stat *stats = realloc(chunks->stats, cap * sizeof *stats);
-	if (!stats)
-		return sonde_heap_chunks_no_memory(chunks);
-	chunks->stats = stats;
-	chunks->stat_cap = cap;
-	return 0;
+	return &chunks->sites[id];
 }
 
 /* Adds a row for the site to the chunk's stats. */
@@ -123,21 +104,10 @@ static int add_stat(struct sonde_heap_chunks *chunks, uint32_t id)
 		return -ENOMEM;
 	if (site->row)
 		return 0;
-	if (chunks->summary.sites == chunks->stat_cap && grow_stats(chunks))
-		return -ENOMEM;
+	if (SONDE_ARRAY_RESERVE(chunks->stats, chunks->stat_cap, chunks->summary.sites + 1))
+		return sonde_heap_chunks_no_memory(chunks);
 	site->row = ++chunks->summary.sites;
 	chunks->stats[site->row - 1] = (struct sonde_heap_stat){.site = id};
-	return 0;
-}
-
-static int grow_rows(struct sonde_heap_chunks *chunks)
-{
-	uint32_t cap = chunks->row_cap ? 2 * chunks->row_cap : 64;
-	uint32_t *rows = realloc(chunks->rows, cap * sizeof *rows);
-	if (!rows)
-		return sonde_heap_chunks_no_memory(chunks);
-	chunks->rows = rows;
-	chunks->row_cap = cap;
 	return 0;
 }
 
@@ -147,8 +117,10 @@ int sonde_heap_chunks_row(struct sonde_heap_chunks *chunks, uint32_t id)
 	struct sonde_heap_form *form = &chunks->live.forms.row[id];
 	if (form->row)
 		return 0;
-	if (add_stat(chunks, form->site) || (chunks->row_count == chunks->row_cap && grow_rows(chunks)))
+	if (add_stat(chunks, form->site))
 		return -ENOMEM;
+	if (SONDE_ARRAY_RESERVE(chunks->rows, chunks->row_cap, chunks->row_count + 1))
+		return sonde_heap_chunks_no_memory(chunks);
 	chunks->rows[chunks->row_count++] = id;
 	form->row = chunks->row_count;
 	sonde_columns_put(&chunks->columns, SONDE_HEAP_COLUMN_SITE,

@@ -37,14 +37,16 @@ struct sonde_heap_chunks {
 	struct sonde_columns columns;
 	struct sonde_heap_summary summary;
 	struct sonde_heap_stat *stats; /* summary.sites rows */
-	uint32_t stat_cap;
+	size_t stat_cap;
 	uint32_t *rows; /* forms in order of their first event */
-	uint32_t row_count, row_cap;
+	uint32_t row_count;
+	size_t row_cap;
 	uint32_t last_site; /* site of the last row */
 	uint32_t run_thread, run;
 	uint32_t until_mark; /* events until the next mark */
 	uint64_t *marks_ns;  /* times of every time_every-th event */
-	uint32_t mark_count, mark_cap;
+	uint32_t mark_count;
+	size_t mark_cap;
 	uint64_t last_ns;
 	int exact_times;
 	int looked;

@@ -136,7 +136,6 @@ static void read_registers(struct sonde_heap_thread *thread)
 	size_t words = (size_t)read_set(thread, NT_PRSTATUS, &set, sizeof set) / 8;
 	if (!words || words > SONDE_HEAP_WORDS_MAX)
 		return;
-	thread->has_registers = 1;
 	thread->stack = sonde_heap_registers_stack(&set.general);
 	thread->thread_pointer = sonde_heap_registers_thread(&set.general);
 	memcpy(thread->words, set.words, words * 8);

@@ -19,7 +19,6 @@ struct sonde_heap_thread {
 	int is_left;             /* blocked in a call and not stopped: it may continue at any time */
 	long call;               /* number of the blocking system call */
 	int signal;              /* pending signal, delivered when it continues */
-	int has_registers;       /* all of them are known */
 	uint64_t stack;          /* stack pointer; 0 = unknown */
 	uint64_t thread_pointer; /* 0 = unknown */
 	size_t count;

@@ -7,6 +7,7 @@
 #include "base/clock.h"
 #include "format/ring.h"
 #include "source/heap/process_state.h"
+#include "util/array.h"
 
 #define STACKS_MAX (1u << 24)
 #define POOLS_MAX 4096u
@@ -203,18 +204,9 @@ static void on_stack(void *context, uint32_t number, uint8_t status, const uint6
 		process->stacks_lost++;
 		return;
 	}
-	if (number > process->stack_cap) {
-		size_t cap = process->stack_cap ? process->stack_cap : 256;
-		while (cap < number)
-			cap *= 2;
-		struct sonde_heap_stack *stacks = realloc(process->stacks, cap * sizeof *stacks);
-		if (!stacks) {
-			process->unkept_stacks++;
-			return;
-		}
-		memset(stacks + process->stack_cap, 0, (cap - process->stack_cap) * sizeof *stacks);
-		process->stacks = stacks;
-		process->stack_cap = cap;
+	if (SONDE_ARRAY_RESERVE_ZEROS(process->stacks, process->stack_cap, number)) {
+		process->unkept_stacks++;
+		return;
 	}
 	if (number > process->stack_count)
 		process->stack_count = number;
@@ -245,20 +237,9 @@ static uint32_t find_pool(struct sonde_heap_process *process, const char *name, 
 static void on_pool(void *context, uint32_t number, const char *name, size_t name_b)
 {
 	struct sonde_heap_process *process = context;
-	if (!number || number > NUMBERS_MAX || name_b > SONDE_HEAP_NAME_MAX_B)
-		return;
-	if (number > process->number_cap) {
-		size_t cap = process->number_cap ? process->number_cap : 64;
-		while (cap < number)
-			cap *= 2;
-		uint32_t *numbers = realloc(process->pool_numbers, cap * sizeof *numbers);
-		if (!numbers)
-			return;
-		memset(numbers + process->number_cap, 0, (cap - process->number_cap) * sizeof *numbers);
-		process->pool_numbers = numbers;
-		process->number_cap = cap;
-	}
-	process->pool_numbers[number - 1] = find_pool(process, name, name_b);
+	if (number && number <= NUMBERS_MAX && name_b <= SONDE_HEAP_NAME_MAX_B &&
+	    !SONDE_ARRAY_RESERVE_ZEROS(process->pool_numbers, process->number_cap, number))
+		process->pool_numbers[number - 1] = find_pool(process, name, name_b);
 }
 
 static int is_alive(void *context, uint64_t address)

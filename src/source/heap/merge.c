@@ -184,14 +184,8 @@ static struct queue *queue_of(struct sonde_heap_merge *merge, uint64_t serial, u
 		if (!left(queue) && queue->ended)
 			unused = queue;
 	}
-	if (!unused && merge->count == merge->cap) {
-		size_t cap = merge->cap ? 2 * merge->cap : 8;
-		struct queue *queues = realloc(merge->queues, cap * sizeof *queues);
-		if (!queues)
-			return NULL;
-		merge->queues = queues;
-		merge->cap = cap;
-	}
+	if (!unused && SONDE_ARRAY_RESERVE(merge->queues, merge->cap, merge->count + 1))
+		return NULL;
 	if (!unused) {
 		unused = &merge->queues[merge->count++];
 		*unused = (struct queue){0};

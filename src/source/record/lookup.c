@@ -17,10 +17,8 @@
 #include <sys/resource.h>
 #include <sys/stat.h>
 
-#include "base/clock.h"
 #include "base/hash.h"
 #include "symbol/symbol.h"
-#include "util/buf.h"
 #include "util/error.h"
 
 #define ADDRESSES_A_BATCH 16384u

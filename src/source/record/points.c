@@ -1,5 +1,6 @@
 /* points.c: buffers one row per value (time, series, value), sorted by time, and delta-encodes them into a chunk. */
 #include "source/record/points.h"
+#include "util/array.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -21,14 +22,8 @@ void sonde_points_fini(struct sonde_points *points)
 /* Makes room for one more row. */
 static int grow(struct sonde_points *points)
 {
-	if (points->row_count < points->row_cap)
-		return 0;
-	uint32_t cap = points->row_cap ? 2 * points->row_cap : 256;
-	struct sonde_series_row *rows = realloc(points->rows, cap * sizeof *rows);
-	if (!rows)
+	if (SONDE_ARRAY_RESERVE(points->rows, points->row_cap, points->row_count + 1))
 		return -ENOMEM;
-	points->rows = rows;
-	points->row_cap = cap;
 	return 0;
 }
 

@@ -14,7 +14,8 @@
 struct sonde_points {
 	struct sonde_encoder encoder;
 	struct sonde_series_row *rows; /* of the current chunk, by time */
-	uint32_t row_count, row_cap;
+	uint32_t row_count;
+	size_t row_cap;
 	int is_short; /* out of memory: a row was lost */
 };
 

@@ -14,6 +14,7 @@
 #include "base/hash.h"
 #include "source/record/lookup.h"
 #include "source/record/recorder_state.h"
+#include "util/array.h"
 #include "util/error.h"
 
 static void zone_ended(void *context, const struct sonde_pair_zone *zone)
@@ -349,19 +350,16 @@ uint32_t sonde_recorder_site(struct sonde_recorder *recorder, const struct sonde
 	uint32_t id = sonde_map_find(&recorder->site_map, hash, same_site, &probe);
 	if (id)
 		return id;
-	struct sonde_meta_site *rows = recorder->sites;
-	if (!(recorder->site_count & (recorder->site_count + 1)))
-		rows = realloc(rows, (2 * (size_t)recorder->site_count + 2) * sizeof *rows);
-	if (!rows || sonde_map_add(&recorder->site_map, hash, recorder->site_count + 1)) {
+	if (SONDE_ARRAY_RESERVE(recorder->sites, recorder->site_cap, recorder->site_count + 1) ||
+	    sonde_map_add(&recorder->site_map, hash, recorder->site_count + 1)) {
 		sonde_recorder_keep_error(recorder, -ENOMEM);
 		return 0;
 	}
-	recorder->sites = rows;
-	id = ++recorder->site_count;
-	rows[id - 1] = record;
-	rows[id - 1].id = id;
-	sonde_writer_meta(recorder->writer, &rows[id - 1], sizeof record, NULL, 0);
-	return id;
+	struct sonde_meta_site *row = &recorder->sites[recorder->site_count++];
+	*row = record;
+	row->id = recorder->site_count;
+	sonde_writer_meta(recorder->writer, row, sizeof *row, NULL, 0);
+	return row->id;
 }
 
 int sonde_recorder_chunk(struct sonde_recorder *recorder, struct sonde_columns *columns, struct sonde_chunk *chunk)

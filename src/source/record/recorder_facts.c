@@ -10,7 +10,6 @@
 #include "base/varint.h"
 #include "fold/hist.h"
 #include "source/record/recorder_state.h"
-#include "util/error.h"
 
 uint32_t sonde_recorder_heap(struct sonde_recorder *recorder, uint32_t process, enum sonde_heap_kind kind,
 			     const char *name)

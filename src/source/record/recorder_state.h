@@ -30,6 +30,7 @@ struct sonde_recorder {
 	size_t lost_count;
 	struct sonde_meta_site *sites; /* by id − 1, for interning */
 	uint32_t site_count;
+	size_t site_cap;
 	struct sonde_map site_map;
 	struct sonde_map heap_map; /* heap site ids by a hash of all their fields */
 	uint32_t heaps, heap_sites, objects, series;

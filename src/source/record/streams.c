@@ -13,6 +13,7 @@
 #include "base/varint.h"
 #include "fold/nodes.h"
 #include "trace/columns_write.h"
+#include "util/array.h"
 #include "util/error.h"
 #include "util/search.h"
 
@@ -85,14 +86,8 @@ static uint32_t place_of(const struct sonde_streams *streams, uint32_t thread)
 
 static struct sonde_stream *add(struct sonde_streams *streams, uint32_t at, uint32_t process, uint32_t thread)
 {
-	if (streams->count == streams->cap) {
-		uint32_t cap = streams->cap ? streams->cap * 2 : 64;
-		struct sonde_stream **rows = realloc(streams->rows, cap * sizeof(struct sonde_stream *));
-		if (!rows)
-			return NULL;
-		streams->rows = rows;
-		streams->cap = cap;
-	}
+	if (SONDE_ARRAY_RESERVE(streams->rows, streams->cap, streams->count + 1))
+		return NULL;
 	struct sonde_stream *stream = calloc(1, sizeof *stream);
 	if (!stream)
 		return NULL;

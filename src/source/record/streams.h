@@ -18,7 +18,8 @@ struct sonde_stream;
 struct sonde_streams {
 	struct sonde_writer *writer;
 	struct sonde_stream **rows; /* by thread, ascending */
-	uint32_t count, cap;
+	uint32_t count;
+	size_t cap;
 	/* Called for every zone that ends; NULL = not needed. */
 	void (*zone_ended)(void *context, const struct sonde_pair_zone *zone);
 	void *context;

@@ -6,14 +6,13 @@
 #include "source/record/tasks.h"
 
 #include <errno.h>
-#include <fcntl.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "base/hash.h"
 #include "fold/redact.h"
+#include "util/array.h"
 #include "util/error.h"
 #include "util/file.h"
 #include "util/search.h"
@@ -49,15 +48,9 @@ static void *latest(const struct sonde_task_table *table, pid_t number)
 /* Adds a row, all zeros except for its task; NULL when out of memory. May move rows. */
 static void *add_row(struct sonde_tasks *tasks, struct sonde_task_table *table, pid_t number, uint64_t start_ns)
 {
-	if (table->count == table->cap) {
-		uint32_t wanted = table->cap ? table->cap * 2 : 64;
-		char *grown = realloc(table->rows, wanted * table->row_b);
-		if (!grown) {
-			tasks->error = sonde_error(ENOMEM, "out of memory for %u tasks", wanted);
-			return NULL;
-		}
-		table->rows = grown;
-		table->cap = wanted;
+	if (sonde_array_reserve(&table->rows, &table->cap, table->count + 1, table->row_b)) {
+		tasks->error = sonde_error(ENOMEM, "out of memory for %u tasks", table->count + 1);
+		return NULL;
 	}
 	struct sonde_task *row = row_at(table, table->count++);
 	memset(row, 0, table->row_b);

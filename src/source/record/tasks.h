@@ -41,7 +41,8 @@ struct sonde_task_thread {
 struct sonde_task_table {
 	char *rows; /* by id, ascending */
 	size_t row_b;
-	uint32_t count, cap;
+	uint32_t count;
+	size_t cap;
 	uint32_t made;                     /* ids assigned so far */
 	uint32_t gone;                     /* rows that may be dropped */
 	uint32_t ended[SONDE_TASKS_ENDED]; /* ring of the ids that ended last */

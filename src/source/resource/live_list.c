@@ -2,6 +2,7 @@
  * than all before it, so its row is appended: nothing is inserted, and removals only move rows forward.
  */
 #include "source/resource/live_list.h"
+#include "util/array.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -27,14 +28,8 @@ static void leave(const struct sonde_live_list *list, const struct sonde_live_ki
 static void *add(struct sonde_live_list *list, const struct sonde_live_kind *kind,
 		 const struct sonde_recorder_live *live)
 {
-	if (list->count == list->cap) {
-		size_t cap = list->cap ? 2 * list->cap : 16;
-		void *rows = realloc(list->rows, cap * kind->row_b);
-		if (!rows)
-			return NULL;
-		list->rows = rows;
-		list->cap = cap;
-	}
+	if (sonde_array_reserve(&list->rows, &list->cap, list->count + 1, kind->row_b))
+		return NULL;
 	void *row = row_at(list, kind, list->count++);
 	memset(row, 0, kind->row_b);
 	*(struct sonde_recorder_live *)row = *live;

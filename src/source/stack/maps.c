@@ -10,13 +10,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "util/array.h"
 #include "util/error.h"
 #include "util/search.h"
 
 struct sonde_maps {
 	uint32_t refs;
 	uint32_t count;
-	uint32_t capacity;
+	size_t capacity;
 	uint64_t *generations; /* the counter */
 	uint64_t generation;
 	struct sonde_mapping *entries;
@@ -55,16 +56,10 @@ static uint32_t first_behind(const struct sonde_maps *maps, uint64_t address)
 
 static int reserve(struct sonde_maps *maps, uint32_t more)
 {
-	if (maps->count + more <= maps->capacity)
-		return 0;
 	if (maps->count + more > SONDE_MAPS_MAX)
 		return sonde_error(ENOSPC, "a process has more than %d executable mappings", SONDE_MAPS_MAX);
-	uint32_t capacity = maps->capacity ? maps->capacity * 2 : 16;
-	struct sonde_mapping *entries = realloc(maps->entries, capacity * sizeof *entries);
-	if (!entries)
-		return sonde_error(ENOMEM, "out of memory for %u mappings", capacity);
-	maps->entries = entries;
-	maps->capacity = capacity;
+	if (SONDE_ARRAY_RESERVE(maps->entries, maps->capacity, maps->count + more))
+		return sonde_error(ENOMEM, "out of memory for %u mappings", maps->count + more);
 	return 0;
 }
 

@@ -6,6 +6,7 @@
 
 #include "base/hash.h"
 #include "util/arena.h"
+#include "util/array.h"
 #include "util/map.h"
 
 #define KEPT_MAX_B ((size_t)64 << 20)
@@ -25,7 +26,8 @@ struct sonde_places {
 	struct sonde_map text_map, row_map;
 	const char **texts; /* by id − 1 */
 	struct row *rows;   /* by id − 1 */
-	uint32_t text_count, text_cap, row_count, row_cap;
+	uint32_t text_count, row_count;
+	size_t text_cap, row_cap;
 };
 
 struct sonde_places *sonde_places_new(struct sonde_recorder *recorder, const char *module)
@@ -49,18 +51,6 @@ void sonde_places_free(struct sonde_places *places)
 	free(places->texts);
 	free(places->rows);
 	free(places);
-}
-
-/* Ensures capacity for one more element of `size_b` bytes; NULL beyond the limit. */
-static void *grow(void *rows, uint32_t count, uint32_t *cap, size_t size_b)
-{
-	if (count < *cap)
-		return rows;
-	uint32_t next = *cap ? *cap * 2 : 256;
-	void *grown = next > PLACES_MAX ? NULL : realloc(rows, next * size_b);
-	if (grown)
-		*cap = next;
-	return grown;
 }
 
 struct text_key {
@@ -87,10 +77,9 @@ const char *sonde_places_text(struct sonde_places *places, const char *text, siz
 	uint32_t id = sonde_map_find(&places->text_map, hash, same_text, &key);
 	if (id)
 		return places->texts[id - 1];
-	const char **grown = grow(places->texts, places->text_count, &places->text_cap, sizeof *grown);
-	if (!grown)
+	if (places->text_count >= PLACES_MAX ||
+	    SONDE_ARRAY_RESERVE(places->texts, places->text_cap, places->text_count + 1))
 		return NULL;
-	places->texts = grown;
 	char *kept = places->arena.total_b < KEPT_MAX_B ? sonde_arena_strndup(&places->arena, clean, len_b) : NULL;
 	if (!kept || sonde_map_add(&places->text_map, hash, places->text_count + 1))
 		return NULL;
@@ -128,10 +117,9 @@ static uint64_t new_address(const struct sonde_places *places, const struct row 
 
 static uint32_t add_row(struct sonde_places *places, const struct sonde_place *chain, size_t count, uint64_t hash)
 {
-	struct row *grown = grow(places->rows, places->row_count, &places->row_cap, sizeof *grown);
-	if (!grown)
+	if (places->row_count >= PLACES_MAX ||
+	    SONDE_ARRAY_RESERVE(places->rows, places->row_cap, places->row_count + 1))
 		return 0;
-	places->rows = grown;
 	struct sonde_place *kept =
 	    places->arena.total_b < KEPT_MAX_B ? sonde_arena_alloc(&places->arena, count * sizeof *kept) : NULL;
 	if (!kept || sonde_map_add(&places->row_map, hash, places->row_count + 1))

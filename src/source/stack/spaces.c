@@ -13,6 +13,7 @@
 
 #include "base/hash.h"
 #include "source/stack/hotspot.h"
+#include "util/array.h"
 #include "util/error.h"
 #include "util/map.h"
 
@@ -22,7 +23,8 @@ struct sonde_spaces {
 	struct sonde_images *images;
 	struct sonde_space **rows; /* by id − 1 */
 	uint32_t *free_ids;
-	uint32_t count, cap, free_count;
+	uint32_t count, free_count;
+	size_t cap, free_cap;
 	uint64_t generations; /* counter shared by all maps */
 	struct sonde_map by_pid;
 };
@@ -63,29 +65,13 @@ static uint32_t find(const struct sonde_spaces *spaces, pid_t pid)
 	return id && spaces->rows[id - 1]->pid == pid ? id : 0;
 }
 
-static int reserve(struct sonde_spaces *spaces)
-{
-	if (spaces->count < spaces->cap)
-		return 0;
-	uint32_t cap = spaces->cap ? spaces->cap * 2 : 64;
-	struct sonde_space **rows = realloc(spaces->rows, cap * sizeof *rows);
-	if (!rows)
-		return -ENOMEM;
-	spaces->rows = rows;
-	uint32_t *free_ids = realloc(spaces->free_ids, cap * sizeof *free_ids);
-	if (!free_ids)
-		return -ENOMEM;
-	spaces->free_ids = free_ids;
-	spaces->cap = cap;
-	return 0;
-}
-
 /* Returns an unused row, or 0 if out of memory. */
 static uint32_t take_row(struct sonde_spaces *spaces)
 {
 	if (spaces->free_count)
 		return spaces->free_ids[--spaces->free_count];
-	if (reserve(spaces) < 0)
+	if (SONDE_ARRAY_RESERVE(spaces->rows, spaces->cap, spaces->count + 1) ||
+	    SONDE_ARRAY_RESERVE(spaces->free_ids, spaces->free_cap, spaces->cap))
 		return 0;
 	struct sonde_space *row = calloc(1, sizeof *row);
 	if (!row)

@@ -14,6 +14,7 @@
 
 #include "base/clock.h"
 #include "source/target/channel.h"
+#include "util/array.h"
 #include "util/file.h"
 
 #define EVERY_NS 50000000u
@@ -77,15 +78,8 @@ void sonde_cut_off_free(struct sonde_cut_off *cut_off)
 /* When out of memory, the process counts as reachable. */
 static void mark(struct sonde_cut_off *cut_off, uint32_t process, uint8_t value)
 {
-	if (process >= cut_off->count && value) {
-		size_t count = (size_t)process + process / 2 + 64;
-		uint8_t *is = realloc(cut_off->is, count);
-		if (!is)
-			return;
-		memset(is + cut_off->count, 0, count - cut_off->count);
-		cut_off->is = is;
-		cut_off->count = count;
-	}
+	if (value)
+		SONDE_ARRAY_RESERVE_ZEROS(cut_off->is, cut_off->count, (size_t)process + 1);
 	if (process < cut_off->count)
 		cut_off->is[process] = value;
 }

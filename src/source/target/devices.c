@@ -67,16 +67,9 @@ static void set_id(struct sonde_devices *devices, struct numbers *numbers, uint3
 		devices->bad++;
 		return;
 	}
-	if (number >= numbers->count) {
-		size_t count = (size_t)number + number / 2 + 64;
-		uint32_t *ids = realloc(numbers->ids, count * sizeof *ids);
-		if (!ids) {
-			devices->unkept++;
-			return;
-		}
-		memset(ids + numbers->count, 0, (count - numbers->count) * sizeof *ids);
-		numbers->ids = ids;
-		numbers->count = count;
+	if (SONDE_ARRAY_RESERVE_ZEROS(numbers->ids, numbers->count, (size_t)number + 1)) {
+		devices->unkept++;
+		return;
 	}
 	numbers->ids[number] = id;
 }

@@ -1,5 +1,6 @@
 /* blocked_held.c: an array, in the order in which the waits were seen. */
 #include "source/wait/blocked_held.h"
+#include "util/array.h"
 
 #include <stdlib.h>
 
@@ -20,15 +21,9 @@ void sonde_blocked_held_fini(struct sonde_blocked_held *held)
 
 void sonde_blocked_held_add(struct sonde_blocked_held *held, const struct sonde_blocked_seen *seen)
 {
-	if (held->count == held->cap) {
-		size_t cap = held->cap ? 2 * held->cap : 256;
-		struct sonde_blocked_seen *rows = cap <= 2 * HELD_MAX ? realloc(held->rows, cap * sizeof *rows) : NULL;
-		if (!rows) {
-			held->unheld++;
-			return;
-		}
-		held->rows = rows;
-		held->cap = cap;
+	if (held->count >= 2 * HELD_MAX || SONDE_ARRAY_RESERVE(held->rows, held->cap, held->count + 1)) {
+		held->unheld++;
+		return;
 	}
 	held->rows[held->count++] = *seen;
 }

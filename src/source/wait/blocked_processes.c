@@ -24,6 +24,7 @@
 #include "source/resource/proc_stat.h"
 #include "source/target/channel.h"
 #include "source/wait/waits.h"
+#include "util/array.h"
 
 #define SETTLE_NS 100000000u /* by then a process has mapped our object, and other sources have named a thread */
 #define PIECE_NS 1000000000u /* an ongoing wait is reported this often, for live views */
@@ -243,14 +244,9 @@ static void deny(struct sonde_blocked_processes *processes, struct sonde_blocked
 
 static void add_thread(struct sonde_blocked_processes *processes, struct sonde_blocked_listed *listed, pid_t tid)
 {
-	if (listed->count == listed->cap) {
-		size_t cap = listed->cap ? 2 * listed->cap : 8;
-		struct sonde_blocked_thread *threads = realloc(listed->threads, cap * sizeof *threads);
-		processes->failed |= !threads;
-		if (!threads)
-			return;
-		listed->threads = threads;
-		listed->cap = cap;
+	if (SONDE_ARRAY_RESERVE(listed->threads, listed->cap, listed->count + 1)) {
+		processes->failed = 1;
+		return;
 	}
 	struct sonde_blocked_thread *thread = &listed->threads[listed->count++];
 	*thread = (struct sonde_blocked_thread){.tid = tid, .call_fd = -1, .schedstat_fd = -1};

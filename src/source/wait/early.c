@@ -20,7 +20,6 @@
 #include "base/clock.h"
 #include "format/early.h"
 #include "format/heap.h"
-#include "format/link.h"
 #include "format/ring.h"
 #include "source/wait/process.h"
 #include "source/target/channel.h"

@@ -15,6 +15,7 @@
 #include "symbol/elf.h"
 #include "symbol/elf_symbols.h"
 #include "symbol/names.h"
+#include "util/array.h"
 #include "util/search.h"
 
 #define MODULES_MAX 512u
@@ -75,14 +76,9 @@ void sonde_lock_names_free(struct sonde_lock_names *names)
 
 static struct range *add_range(struct sonde_lock_names *names, const struct sonde_maps_line *line)
 {
-	if (names->range_count == names->range_cap) {
-		size_t cap = names->range_cap ? 2 * names->range_cap : 64;
-		struct range *ranges = cap <= SONDE_MAPS_MAX ? realloc(names->ranges, cap * sizeof *ranges) : NULL;
-		if (!ranges)
-			return NULL;
-		names->ranges = ranges;
-		names->range_cap = cap;
-	}
+	if (names->range_count >= SONDE_MAPS_MAX ||
+	    SONDE_ARRAY_RESERVE(names->ranges, names->range_cap, names->range_count + 1))
+		return NULL;
 	struct range *range = &names->ranges[names->range_count++];
 	*range = (struct range){.start = line->start, .end = line->end, .place = PLACE_OTHER};
 	return range;

@@ -116,18 +116,9 @@ static void *row_make(struct numbered *table, uint32_t number, uint64_t *bad, ui
 		++*bad;
 		return NULL;
 	}
-	if (number > table->cap) {
-		size_t cap = table->cap ? table->cap : 256;
-		while (cap < number)
-			cap *= 2;
-		char *rows = realloc(table->rows, cap * table->row_b);
-		if (!rows) {
-			++*unkept;
-			return NULL;
-		}
-		memset(rows + table->cap * table->row_b, 0, (cap - table->cap) * table->row_b);
-		table->rows = rows;
-		table->cap = cap;
+	if (sonde_array_reserve_zeros(&table->rows, &table->cap, number, table->row_b)) {
+		++*unkept;
+		return NULL;
 	}
 	table->count = number > table->count ? number : table->count;
 	return row_at(table, number);

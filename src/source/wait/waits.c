@@ -21,6 +21,7 @@
 #include "source/wait/process.h"
 #include "source/wait/waits.h"
 #include "source/target/channel.h"
+#include "util/array.h"
 #include "util/error.h"
 
 #define OBJECT SONDE_WAITS_OBJECT
@@ -54,16 +55,8 @@ struct sonde_source_run {
 /* If out of memory, the process counts as not connected. */
 static void note_told(struct sonde_source_run *run, uint32_t id)
 {
-	if (id >= run->told_count) {
-		size_t count = (size_t)id + id / 2 + 64;
-		uint8_t *told = realloc(run->told, count);
-		if (!told)
-			return;
-		memset(told + run->told_count, 0, count - run->told_count);
-		run->told = told;
-		run->told_count = count;
-	}
-	run->told[id] = 1;
+	if (!SONDE_ARRAY_RESERVE_ZEROS(run->told, run->told_count, (size_t)id + 1))
+		run->told[id] = 1;
 }
 
 /* Early reports count, too. */

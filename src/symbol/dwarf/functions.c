@@ -92,7 +92,7 @@ static uint64_t number(Dwarf_Die *die, unsigned name)
 	return dwarf_attr(die, name, &attribute) && !dwarf_formudata(&attribute, &value) ? value : 0;
 }
 
-int sonde_dwarf_intervals_add(struct sonde_dwarf_intervals *all, const struct sonde_dwarf_interval *interval)
+static int add_interval(struct sonde_dwarf_intervals *all, const struct sonde_dwarf_interval *interval)
 {
 	if (SONDE_ARRAY_RESERVE(all->items, all->capacity, all->count + 1))
 		return sonde_error(ENOMEM, "out of memory for %zu code ranges", all->count + 1);
@@ -112,7 +112,7 @@ static int add_ranges(struct walk *walk, Dwarf_Die *die, uint32_t node, struct s
 		struct sonde_dwarf_interval interval = {low, high, node, walk->depth};
 		if (low >= high)
 			continue;
-		walk->error |= sonde_dwarf_intervals_add(to, &interval);
+		walk->error |= add_interval(to, &interval);
 		is_wanted |= sonde_dwarf_is_wanted(walk->wanted, low, high);
 		if (!count++)
 			*start = low;
@@ -157,7 +157,7 @@ static uint32_t add_function(struct walk *walk, Dwarf_Die *die)
 	uint32_t node = add_node(walk, die, SONDE_INDEX_NONE, start);
 	for (size_t i = first; i < functions->count; i++) {
 		functions->items[i].node = node;
-		walk->error |= sonde_dwarf_intervals_add(&walk->out->nodes, &functions->items[i]);
+		walk->error |= add_interval(&walk->out->nodes, &functions->items[i]);
 	}
 	return node;
 }

@@ -14,6 +14,7 @@
 #include <string.h>
 
 #include "symbol/frames/cfi_cursor.h"
+#include "util/array.h"
 #include "util/error.h"
 
 #define SECTION_MAX_B ((size_t)2 << 30)
@@ -50,15 +51,8 @@ void sonde_dwarf_sections_free(struct sonde_dwarf_sections *sections)
 
 static int grow(void *array, size_t count, size_t *capacity, size_t each_b)
 {
-	void **at = array;
-	if (count < *capacity)
-		return 0;
-	size_t next = *capacity ? *capacity * 2 : 64;
-	void *grown = realloc(*at, next * each_b);
-	if (!grown)
-		return sonde_error(ENOMEM, "out of memory for %zu entries of a line table", next);
-	*at = grown;
-	*capacity = next;
+	if (sonde_array_reserve(array, capacity, count + 1, each_b))
+		return sonde_error(ENOMEM, "out of memory for %zu entries of a line table", count + 1);
 	return 0;
 }
 

@@ -45,8 +45,6 @@ struct sonde_dwarf_functions {
 	struct sonde_dwarf_intervals functions;
 };
 
-int sonde_dwarf_intervals_add(struct sonde_dwarf_intervals *all, const struct sonde_dwarf_interval *interval);
-
 /* `tree`: root of the entries: the unit itself, or the one in a .dwo file. */
 int sonde_dwarf_functions_read(struct sonde_dwarf_functions *out, Dwarf_Die *unit, Dwarf_Die *tree,
 			       const struct sonde_dwarf_wanted *wanted);

@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "util/array.h"
 #include "util/error.h"
 
 #define SECTION_MAX_B ((size_t)512 << 20)
@@ -136,23 +137,11 @@ static int next_body(const struct section *section, struct sonde_cfi_cursor *cur
 	return length && !cursor->bad;
 }
 
-static void *grow(void *array, size_t *capacity, size_t count, size_t each_b)
-{
-	if (count < *capacity)
-		return array;
-	size_t next = *capacity ? *capacity * 2 : 64;
-	void *grown = realloc(array, next * each_b);
-	if (grown)
-		*capacity = next;
-	return grown;
-}
-
 static int add_common(struct sonde_cfi_entries *all, const struct sonde_cfi_common *common)
 {
-	void *grown = grow(all->commons, &all->common_capacity, all->common_count, sizeof *common);
-	if (!grown || all->common_count == UINT32_MAX)
+	if (all->common_count == UINT32_MAX ||
+	    SONDE_ARRAY_RESERVE(all->commons, all->common_capacity, all->common_count + 1))
 		return -ENOMEM;
-	all->commons = grown;
 	all->commons[all->common_count++] = *common;
 	return 0;
 }
@@ -196,10 +185,8 @@ static int add_entry(struct sonde_cfi_entries *all, const struct section *sectio
 	    size_b > UINT32_MAX - (start - all->base) || !sonde_elf_is_code(section->file, start) ||
 	    !sonde_elf_is_code(section->file, start + size_b - 1))
 		return 0;
-	void *grown = grow(all->entries, &all->capacity, all->count, sizeof *all->entries);
-	if (!grown)
+	if (SONDE_ARRAY_RESERVE(all->entries, all->capacity, all->count + 1))
 		return -ENOMEM;
-	all->entries = grown;
 	all->entries[all->count++] = (struct sonde_cfi_entry){.start = (uint32_t)(start - all->base),
 							      .size_b = (uint32_t)size_b,
 							      .common = common,

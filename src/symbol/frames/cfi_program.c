@@ -14,6 +14,7 @@
 #include <string.h>
 
 #include "symbol/frames/cfi_rules.h"
+#include "util/array.h"
 #include "util/error.h"
 
 #define STATES_MAX 16
@@ -58,17 +59,6 @@ static int says_same(const struct sonde_unwind_row *a, const struct sonde_unwind
 	return a->cfa_off == b->cfa_off && a->fp_off == b->fp_off && a->kind == b->kind && a->ra_slot == b->ra_slot;
 }
 
-static int grow(struct sonde_cfi_rows *out)
-{
-	size_t capacity = out->capacity ? out->capacity * 2 : 4096;
-	struct sonde_unwind_row *rows = capacity > ROWS_MAX ? NULL : realloc(out->rows, capacity * sizeof *rows);
-	if (!rows)
-		return out->error = sonde_error(ENOMEM, "no memory for %zu call-frame rows", capacity);
-	out->rows = rows;
-	out->capacity = capacity;
-	return 0;
-}
-
 /* Appends a row; it replaces a last row with the same address. */
 static void append(struct sonde_cfi_rows *out, const struct sonde_unwind_row *row)
 {
@@ -76,9 +66,10 @@ static void append(struct sonde_cfi_rows *out, const struct sonde_unwind_row *ro
 		out->count--;
 	if (out->error || (out->count && says_same(&out->rows[out->count - 1], row)))
 		return;
-	if (out->count == out->capacity && grow(out))
-		return;
-	out->rows[out->count++] = *row;
+	if (out->count >= ROWS_MAX || SONDE_ARRAY_RESERVE(out->rows, out->capacity, out->count + 1))
+		out->error = sonde_error(ENOMEM, "no memory for %zu call-frame rows", out->count + 1);
+	else
+		out->rows[out->count++] = *row;
 }
 
 static int64_t fp_offset(const struct state *state)

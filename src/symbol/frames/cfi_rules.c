@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "unwind/expression.h"
+#include "util/array.h"
 #include "util/error.h"
 
 #define EXPRESSIONS_MAX_B ((size_t)16 << 20)
@@ -89,14 +90,9 @@ static size_t find_or_add(struct sonde_cfi_rows *rows, const uint8_t *bytes, siz
 		if (rows->recent[i].size_b == size_b &&
 		    !memcmp(rows->expressions + rows->recent[i].offset, bytes, size_b))
 			return rows->recent[i].offset;
-	if (rows->expressions_b + size_b > rows->expressions_capacity) {
-		size_t capacity = rows->expressions_capacity ? rows->expressions_capacity * 2 : 4096;
-		uint8_t *grown = capacity > EXPRESSIONS_MAX_B ? NULL : realloc(rows->expressions, capacity);
-		if (!grown)
-			return SIZE_MAX;
-		rows->expressions = grown;
-		rows->expressions_capacity = capacity;
-	}
+	if (rows->expressions_b + size_b > EXPRESSIONS_MAX_B ||
+	    SONDE_ARRAY_RESERVE(rows->expressions, rows->expressions_capacity, rows->expressions_b + size_b))
+		return SIZE_MAX;
 	size_t offset = rows->expressions_b;
 	memcpy(rows->expressions + offset, bytes, size_b);
 	rows->expressions_b += size_b;

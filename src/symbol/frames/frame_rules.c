@@ -23,6 +23,7 @@
 
 #include "base/hash.h"
 #include "symbol/frames/x86.h"
+#include "util/array.h"
 #include "util/error.h"
 #include "util/map.h"
 
@@ -96,20 +97,6 @@ void sonde_frame_rules_free(struct sonde_frame_rules *rules)
 	free(rules->nodes);
 	free(rules->pending);
 	free(rules);
-}
-
-/* Grows an array for one more item; 0 without memory. */
-static int ensure_capacity(void **items, size_t count, size_t *capacity, size_t item_b)
-{
-	if (count < *capacity)
-		return 1;
-	size_t more = *capacity ? *capacity * 2 : 64;
-	void *larger = realloc(*items, more * item_b);
-	if (!larger)
-		return 0;
-	*items = larger;
-	*capacity = more;
-	return 1;
 }
 
 /* --- values ---------------------------------------------------------------------------------------------- */
@@ -295,7 +282,7 @@ static uint32_t find_node(const struct sonde_frame_rules *rules, uint64_t addres
 static struct node *add_node(struct sonde_frame_rules *rules, uint64_t address)
 {
 	if (rules->node_count == rules->node_limit ||
-	    !ensure_capacity((void **)&rules->nodes, rules->node_count, &rules->node_capacity, sizeof *rules->nodes) ||
+	    SONDE_ARRAY_RESERVE(rules->nodes, rules->node_capacity, rules->node_count + 1) ||
 	    sonde_map_add(&rules->at, sonde_hash_mix(address), (uint32_t)rules->node_count + 1)) {
 		rules->is_cut = 1;
 		return NULL;
@@ -307,11 +294,10 @@ static struct node *add_node(struct sonde_frame_rules *rules, uint64_t address)
 
 static void add_pending(struct sonde_frame_rules *rules, uint64_t address)
 {
-	if (ensure_capacity((void **)&rules->pending, rules->pending_count, &rules->pending_capacity,
-			    sizeof *rules->pending))
-		rules->pending[rules->pending_count++] = address;
-	else
+	if (SONDE_ARRAY_RESERVE(rules->pending, rules->pending_capacity, rules->pending_count + 1))
 		rules->is_cut = 1;
+	else
+		rules->pending[rules->pending_count++] = address;
 }
 
 /* True if the rule at the node is known without following it. */
@@ -451,8 +437,7 @@ static void keep(struct sonde_frame_rules *rules, uint64_t address, const struct
 	if (rules->known.count >= KNOWN_MAX)
 		return;
 	if (!last || !is_equal(&last->ra, &rule->ra) || !is_equal(&last->fp, &rule->fp)) {
-		if (!ensure_capacity((void **)&rules->rules, rules->rule_count, &rules->rule_capacity,
-				     sizeof *rules->rules))
+		if (SONDE_ARRAY_RESERVE(rules->rules, rules->rule_capacity, rules->rule_count + 1))
 			return;
 		rules->rules[rules->rule_count++] = *rule;
 	}
@@ -533,8 +518,7 @@ static uint32_t find_start(struct sonde_frame_rules *rules, uint64_t from)
 {
 	uint32_t number = sonde_map_find(&rules->starts_by_address, sonde_hash_mix(from), NULL, NULL);
 	if (number || rules->owners.count >= KNOWN_MAX ||
-	    !ensure_capacity((void **)&rules->starts, rules->start_count, &rules->start_capacity,
-			     sizeof *rules->starts))
+	    SONDE_ARRAY_RESERVE(rules->starts, rules->start_capacity, rules->start_count + 1))
 		return number;
 	number = (uint32_t)rules->start_count + 1;
 	if (sonde_map_add(&rules->starts_by_address, sonde_hash_mix(from), number))

@@ -61,12 +61,28 @@ static void stays_without_memory(void **state)
 	free(rows);
 }
 
+static void fills_with_zeros(void **state)
+{
+	(void)state;
+	uint16_t *of_number = NULL;
+	size_t capacity = 0;
+	for (uint32_t number = 3; number < 3000; number += 40) {
+		assert_int_equal(SONDE_ARRAY_RESERVE_ZEROS(of_number, capacity, number + 1), 0);
+		of_number[number] = (uint16_t)number;
+	}
+	for (size_t i = 0; i < capacity; i++)
+		assert_int_equal(of_number[i], i % 40 == 3 && i < 3000 ? i : 0);
+	assert_int_equal(SONDE_ARRAY_RESERVE_ZEROS(of_number, capacity, SIZE_MAX), -ENOMEM);
+	free(of_number);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(keeps_elements),
 	    cmocka_unit_test(reserves_many_at_once),
 	    cmocka_unit_test(stays_without_memory),
+	    cmocka_unit_test(fills_with_zeros),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
