@@ -36,7 +36,8 @@ run 0 "$SONDE" export -q -f pprof -o cpu.pb.gz cpu.sonde
 run 0 "$SONDE" import -o pprof.sonde cpu.pb.gz
 equal "$(sums pprof.sonde functions function "self_ns total_ns" | grep -v '^\[null')" \
 	"$(sums cpu.sonde functions function "self_ns total_ns" | grep -v '^\[null')"
-has "$("$SONDE" report pprof.sonde | head -n 6)" "wall time unknown"
+run 0 "$SONDE" report pprof.sonde
+has "$(head -n 6 .out)" "wall time unknown"
 run 0 "$SONDE" export -q -f folded -o cpu.folded cpu.sonde
 cat cpu.folded | "$SONDE" import -q -o folded.sonde -
 equal "$(metric folded.sonde samples.count)" "$(awk '{ sum += $NF } END { print sum }' cpu.folded)"
