@@ -2,6 +2,9 @@
 # `# tier: quick` (or long) and `# timeout: SECONDS`, sources this file, and runs in an empty directory of its own with
 # SONDE, the program under test, beside others. Exit 77 skips it: `skip REASON`.
 #
+# A test gets one try. `# measures: WHAT` in its head says that all of it depends on how busy the machine is; `# measures in
+# part: WHAT` says that of the assertions behind `measured` alone: these may fail on a busy machine, all others may not.
+#
 # An absent figure (nothing, null, NaN, n/a) is no number and fails every comparison: awk would read it as 0, jq puts null
 # below all numbers. So figures are compared by holds, near, is_so and holds_in, which look first; scripts/check-tests finds
 # comparisons that do not, and tests/cli/command/lib-strict.sh tests these helpers.
@@ -30,9 +33,14 @@ jq() {
 
 # A failure inside $(…) ends only that: it is noted here, and the test fails at the next comparison or at its end.
 failed=$work/.failed
+missed=$work/.missed
 finish() {
 	local code=$?
 	[ $code -ne 0 ] || [ ! -e "$failed" ] || { echo "failed: $(<"$failed")" >&2; code=1; }
+	if [ -e "$missed" ] && [[ $code = 0 || $code = 77 ]]; then
+		echo "all but what it measured is right: $(<"$missed")" >&2
+		code=75
+	fi
 	if declare -F at_exit >/dev/null; then at_exit || true; fi
 	rm -rf "$work"
 	exit $code
@@ -50,6 +58,19 @@ fail() {
 		[ -s "$work/.$stream" ] && sed "s/^/$stream: /" "$work/.$stream" | head -n 40 | cut -c 1-200 >&2 || true
 	done
 	exit 1
+}
+
+# measured ASSERTION…: one whose outcome depends on how busy the machine is. If it does not hold, the test goes on, so that
+# what does not depend on it is still asserted, and ends with 75: only then may it be tried again, or be skipped as busy.
+measured() {
+	local code=0 note=$work/.measured
+	[ ! -e "$failed" ] || exit 1
+	rm -f "$note"
+	(failed=$note; "$@") || code=$?
+	[ $code -ne 77 ] || exit 77
+	[ $code -ne 0 ] || [ -e "$note" ] || return 0
+	[ -e "$note" ] || echo "exit code $code: $*" >"$note"
+	cat "$note" >>"$missed"
 }
 
 need() {

@@ -17,7 +17,7 @@ export const heads = (page, grid) => page.$$eval(`${grid} thead th button`, (all
 
 /* The page's policy forbids the eval() that the driver's own waiting does. */
 export async function until(page, holds, wanted) {
-	for (let left = 200; !(await page.evaluate(holds, wanted)); left--) {
+	for (let left = 1200; !(await page.evaluate(holds, wanted)); left--) {
 		assert(left > 0, `never came: ${holds} with ${wanted}`);
 		await page.waitForTimeout(50);
 	}
@@ -32,6 +32,7 @@ export async function accessible(page, name) {
 
 export async function open(browser, base, options = {}) {
 	const context = await browser.newContext({ viewport: { width: 1280, height: 800 }, ...options });
+	context.setDefaultTimeout(60000); /* a busy machine is no failure */
 	const page = await context.newPage(), host = new URL(base).host;
 	page.wrong = [];
 	page.on("request", (request) => new URL(request.url()).host === host || page.wrong.push(`asks ${request.url()}`));

@@ -112,14 +112,20 @@ double sonde_finding_confidence(const struct sonde_finding *finding)
 	return finding->confidence > 0 ? finding->confidence : finding->rule->confidence;
 }
 
-enum sonde_severity sonde_finding_severity(const struct sonde_finding *finding)
+enum sonde_severity sonde_severity_at(double weight)
 {
 	static const double from[] = {
 	    [SONDE_SEVERITY_MEDIUM] = 0.05, [SONDE_SEVERITY_HIGH] = 0.20, [SONDE_SEVERITY_CRITICAL] = 0.40};
 	enum sonde_severity severity = SONDE_SEVERITY_LOW;
-	while (severity < finding->rule->at_most && finding->weighs >= from[severity + 1])
+	while (severity < SONDE_SEVERITY_CRITICAL && weight >= from[severity + 1])
 		severity++;
 	return severity;
+}
+
+enum sonde_severity sonde_finding_severity(const struct sonde_finding *finding)
+{
+	enum sonde_severity severity = sonde_severity_at(finding->weighs);
+	return severity < finding->rule->at_most ? severity : finding->rule->at_most;
 }
 
 static double score(const struct sonde_finding *finding)
@@ -246,26 +252,6 @@ static int suppress(struct sonde_found *found, const struct sonde_session *sessi
 	return rc;
 }
 
-/* If other programs used the CPUs, only findings about bytes remain: those programs may be the cause of all findings
- * about time. */
-static int suppress_noisy(struct sonde_found *found, const struct sonde_facts *facts, struct sonde_report *report,
-			  struct sonde_section *section)
-{
-	double noise = 0, limit = facts->threshold[SONDE_THRESHOLD_NOISE];
-	size_t kept = 0;
-	int rc = sonde_finding_noise(facts, found, &noise);
-	if (rc || !(noise > limit))
-		return rc;
-	for (size_t i = 0; i < found->count; i++)
-		if (found->rows[i].bytes > 0)
-			found->rows[kept++] = found->rows[i];
-	found->count = kept;
-	found->is_noisy = 1;
-	return sonde_report_note(
-	    report, section, 1, "Noisy run: %.0f %% of the critical path waited for a CPU; time findings are withheld.",
-	    100 * noise);
-}
-
 /* --- evaluating the rules ------------------------------------------------------------------------------------------
  */
 
@@ -360,6 +346,69 @@ static int waits_say(const struct sonde_facts *facts, struct sonde_finding *find
 	return finding->evidence ? 0 : sonde_error(ENOMEM, "out of memory for findings");
 }
 
+static int judge_all(const struct sonde_facts *facts, struct sonde_found *found)
+{
+	int rc = 0;
+	for (size_t i = 0; !rc && i < sonde_rule_count; i++) {
+		found->rule = &sonde_rules[i];
+		rc = sonde_rules[i].judge(facts, found);
+	}
+	return rc;
+}
+
+/* --- noisy runs --------------------------------------------------------------------------------------------------- */
+
+/* Whether the rules may find something else first if no other program had run. 1, 0, or a negative errno. */
+static int is_doubtful(const struct sonde_facts *facts, const struct sonde_noise *noise,
+		       const struct sonde_found *found)
+{
+	struct sonde_facts other;
+	struct sonde_found possible = {.span_ns = found->span_ns};
+	sonde_facts_without_others(&other, facts, noise);
+	int rc = sonde_report_new(&possible.report);
+	rc = rc ? rc : judge_all(&other, &possible);
+	rc = rc ? rc : suppress(&possible, facts->session, possible.report, NULL);
+	rc = rc ? rc : sonde_finding_is_doubtful(facts, noise, found, &possible);
+	free(possible.rows);
+	sonde_report_free(possible.report);
+	return rc;
+}
+
+/* Whether findings rest on what another program on the CPUs would change. */
+static int rests_on_waits(const struct sonde_facts *facts, const struct sonde_found *found)
+{
+	int is_one = 0;
+	for (size_t i = 0; i < found->count; i++)
+		is_one |= (found->rows[i].rule->needs & SONDE_NEEDS_WAITS) != 0;
+	return is_one || facts->columns.roofline.of.rows;
+}
+
+/* If other programs may have made the findings what they are, only those about bytes remain. */
+static int suppress_noisy(struct sonde_found *found, const struct sonde_facts *facts, struct sonde_report *report,
+			  struct sonde_section *section)
+{
+	struct sonde_noise noise;
+	double limit = facts->threshold[SONDE_THRESHOLD_NOISE];
+	size_t kept = 0;
+	int rc = sonde_finding_noise(facts, &noise);
+	if (rc || limit >= 1)
+		return rc;
+	int is_over = noise.path > limit && (noise.is_shared || rests_on_waits(facts, found));
+	rc = is_over ? 1 : noise.slowed > 0 ? is_doubtful(facts, &noise, found) : 0;
+	if (rc <= 0)
+		return rc;
+	for (size_t i = 0; i < found->count; i++)
+		if (found->rows[i].bytes > 0)
+			found->rows[kept++] = found->rows[i];
+	found->count = kept;
+	found->is_noisy = 1;
+	return sonde_report_note(
+	    report, section, 1,
+	    is_over ? "Noisy run: %.0f %% of the critical path waited for a CPU; time findings are withheld."
+		    : "Noisy run: other programs may have delayed it by up to %.0f %%; time findings are withheld.",
+	    100 * (is_over ? noise.path : noise.held_up));
+}
+
 int sonde_findings_find(struct sonde_found *out, struct sonde_session *session,
 			const struct sonde_pass_options *options, struct sonde_report *report,
 			struct sonde_section *section)
@@ -371,10 +420,7 @@ int sonde_findings_find(struct sonde_found *out, struct sonde_session *session,
 	int has_span = !isnan(facts.span_ns); /* imported recordings may not have it */
 	if (!rc && !has_span)
 		rc = sonde_report_note(report, section, 0, "not checked: the length of the run is unknown");
-	for (size_t i = 0; !rc && has_span && i < sonde_rule_count; i++) {
-		out->rule = &sonde_rules[i];
-		rc = sonde_rules[i].judge(&facts, out);
-	}
+	rc = rc || !has_span ? rc : judge_all(&facts, out);
 	for (size_t i = 0; !rc && i < out->count; i++)
 		rc = sonde_finding_batch(&out->rows[i], options->batch, report);
 	for (size_t i = 0; !rc && i < out->count; i++)

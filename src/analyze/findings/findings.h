@@ -71,6 +71,7 @@ struct sonde_facts {
 	double
 	    /* (running time of the path + its waits for CPUs that other programs had) ÷ running time */
 	    stretch;
+	double slowed; /* share by which rates may be lower because of other programs; 0 = not taken into account */
 };
 
 /* True if an element of the critical path is in that state: enum sonde_critical_kind (critical/critical.h). */
@@ -170,9 +171,24 @@ int sonde_findings_find(struct sonde_found *out, struct sonde_session *session,
  * samples and waits twice. -ENOMEM with a message. */
 int sonde_finding_bounds(const struct sonde_facts *facts, struct sonde_found *found);
 
-/* findings/noise.c: the share of the critical path for which other programs had the CPU that it needed. 0 = none,
- * unknown, or irrelevant, as with a single computing thread. 0 or -ENOMEM with a message. */
-int sonde_finding_noise(const struct sonde_facts *facts, const struct sonde_found *found, double *out);
+/* findings/noise.c: what other programs may have done to a run, in shares of the span; all 0 = nothing, or unknown. */
+struct sonde_noise {
+	double path;    /* of the critical path: waiting for CPUs that others had, and stolen; an estimate */
+	double held_up; /* the longest time for which others can have held up a thread */
+	double slowed;  /* upper bound on what rates are lower by: of CPU time, and of memory bandwidth */
+	int is_shared;  /* several threads want CPUs: which waits for which depends on what else runs */
+};
+
+/* 0 or -ENOMEM with a message. */
+int sonde_finding_noise(const struct sonde_facts *facts, struct sonde_noise *out);
+
+/* findings/verdict.c: the facts with thresholds moved as far as others may have moved what is compared with them. */
+void sonde_facts_without_others(struct sonde_facts *out, const struct sonde_facts *facts,
+				const struct sonde_noise *noise);
+/* True if the first rule may be another one without others, or something critical may be of no importance. `possible`:
+ * what the rules find with sonde_facts_without_others(). */
+int sonde_finding_is_doubtful(const struct sonde_facts *facts, const struct sonde_noise *noise,
+			      const struct sonde_found *found, const struct sonde_found *possible);
 
 /* findings/starved.c: how much of the path's waiting for a CPU is due to the cgroup's quota; 0 = none or unknown. 0 or
  * -ENOMEM with a message. */
@@ -185,6 +201,8 @@ int sonde_finding_device(struct sonde_session *session, const char *name, struct
 /* Reduces the saving to what batches of `batch` items achieve; 0 and 1 leave it unchanged. */
 int sonde_finding_batch(struct sonde_finding *finding, size_t batch, struct sonde_report *report);
 
+/* By a share of the span or of bytes, whatever the rule's maximum. */
+enum sonde_severity sonde_severity_at(double weight);
 enum sonde_severity sonde_finding_severity(const struct sonde_finding *finding);
 const char *sonde_severity_name(enum sonde_severity severity);
 double sonde_finding_confidence(const struct sonde_finding *finding);

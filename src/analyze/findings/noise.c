@@ -1,12 +1,13 @@
-/* noise.c: whether other programs or a hypervisor used so much of the CPUs that waits prove nothing.
+/* noise.c: how much other programs or a hypervisor may have held up the program.
  *
- * A thread that waits for a CPU holds its lock longer and reaches its barrier later: which thread waits for which, and
- * for how long, then depends on other load. So do waits for files, and the rates of zones that report their work. What
- * a single thread computes is not affected, and its waiting for a CPU is accounted for (`stretch`). Findings about time
- * are therefore withheld if the recording has one of these three and the noise exceeds its threshold. Noise is the
- * critical path's waiting for a CPU, times the share of used CPU time that other programs had, plus the share of its
- * running time that a hypervisor stole. Waiting caused by the cgroup's own quota does not count. Without system-wide
- * readings the noise is unknown, and nothing is withheld.
+ * A thread that waits for a CPU holds its lock longer and reaches its barrier later, or does not meet the others at the
+ * lock at all: which thread waits for which, and for how long, then depends on other load. What other programs may
+ * have moved is bounded: a thread waits for a CPU because of them for no longer than it was runnable, nor than other
+ * programs ran, added over all CPUs. Waiting caused by the cgroup's own quota does not count. A hypervisor adds the
+ * share of running time that it stole. Without system-wide readings nothing is known, and the bounds are 0.
+ *
+ * `path` is an estimate instead: the critical path's waiting for a CPU, times the share of used CPU time that other
+ * programs had. verdict.c judges what the bounds may change.
  */
 #include <math.h>
 #include <string.h>
@@ -23,21 +24,30 @@ static double or_0(double value)
 	return value > 0 ? value : 0;
 }
 
-static size_t wanting_threads(const struct sonde_facts *facts)
+/* True if some thread besides the busiest, or all of them together, are on a CPU or runnable for a good part of the
+ * run. */
+static int is_shared(const struct sonde_facts *facts)
 {
 	const struct sonde_columns_threads *threads = &facts->columns.threads;
-	size_t count = 0;
-	for (size_t i = 0; i < threads->of.rows; i++)
-		count += or_0(sonde_column_ns(threads, i, on_cpu_ns)) + or_0(sonde_column_ns(threads, i, runnable_ns)) >
-			 WANTS * facts->span_ns;
-	return count;
+	double all_ns = 0, most_ns = 0;
+	for (size_t i = 0; i < threads->of.rows; i++) {
+		double wants_ns =
+		    or_0(sonde_column_ns(threads, i, on_cpu_ns)) + or_0(sonde_column_ns(threads, i, runnable_ns));
+		all_ns += wants_ns;
+		most_ns = fmax(most_ns, wants_ns);
+	}
+	return all_ns - most_ns > WANTS * facts->span_ns;
 }
 
-/* Share of the used CPU time, over all CPUs of the system, that other programs had; 0 = unknown. */
-static int others_read(const struct sonde_facts *facts, double *others)
+/* CPU time of other programs, and its share of the used CPU time, over all CPUs of the system; 0 = unknown. */
+struct others {
+	double ns, share;
+};
+
+static int others_read(const struct sonde_facts *facts, struct others *out)
 {
 	struct sonde_series_sums sums;
-	*others = 0;
+	*out = (struct others){0};
 	int rc = sonde_series_sums_read(&sums, facts->session, facts->options);
 	if (rc)
 		return rc;
@@ -47,25 +57,30 @@ static int others_read(const struct sonde_facts *facts, double *others)
 	double used_s = (cpu.busy + cpu.stolen) * cpus_s;
 	double own_s = sonde_summary_value(&facts->columns, timing, cpu_time_s) +
 		       or_0(sonde_summary_value(&facts->columns, cost, recorder_cpu_time_s));
-	if (cpu.known && used_s > 0 && own_s >= 0)
-		*others = or_0(1 - own_s / used_s);
+	if (cpu.known && used_s > 0 && own_s >= 0) {
+		out->ns = 1e9 * or_0(used_s - own_s);
+		out->share = or_0(1 - own_s / used_s);
+	}
 	return 0;
 }
 
-/* True if the findings would differ with other programs on the CPUs. */
-static int can_be_disturbed(const struct sonde_facts *facts, const struct sonde_found *found)
+/* The longest time for which other programs can have held up a thread, or the path, whose parts are of many threads. */
+static double held_up_ns(const struct sonde_facts *facts, double others_ns, double throttled_ns)
 {
-	int rests_on_waits = 0;
-	for (size_t i = 0; i < found->count; i++)
-		rests_on_waits |= (found->rows[i].rule->needs & SONDE_NEEDS_WAITS) != 0;
-	return rests_on_waits || facts->columns.roofline.of.rows || wanting_threads(facts) >= 2;
+	const struct sonde_columns_threads *threads = &facts->columns.threads;
+	double most_ns = sonde_facts_on_path(facts, NULL, NULL, SONDE_CRITICAL_RUNNABLE) +
+			 sonde_facts_on_path(facts, NULL, NULL, SONDE_CRITICAL_WAKING);
+	for (size_t i = 0; i < threads->of.rows; i++)
+		most_ns = fmax(most_ns, or_0(sonde_column_ns(threads, i, runnable_ns)));
+	return fmin(or_0(most_ns - throttled_ns), others_ns);
 }
 
-int sonde_finding_noise(const struct sonde_facts *facts, const struct sonde_found *found, double *out)
+int sonde_finding_noise(const struct sonde_facts *facts, struct sonde_noise *out)
 {
-	double others = 0, throttled_ns = 0;
-	*out = 0;
-	if (!facts->has_path || !can_be_disturbed(facts, found))
+	struct others others;
+	double throttled_ns = 0;
+	*out = (struct sonde_noise){.is_shared = is_shared(facts)};
+	if (!facts->has_path)
 		return 0;
 	int rc = others_read(facts, &others);
 	rc = rc ? rc : sonde_finding_throttled(facts, &throttled_ns);
@@ -73,6 +88,9 @@ int sonde_finding_noise(const struct sonde_facts *facts, const struct sonde_foun
 	    or_0(sonde_facts_on_path(facts, NULL, NULL, SONDE_CRITICAL_RUNNABLE) - throttled_ns) / facts->span_ns;
 	double cpu_s = sonde_summary_value(&facts->columns, timing, cpu_time_s);
 	double stolen = or_0(sonde_summary_value(&facts->columns, timing, stolen_time_s)) / cpu_s;
-	*out = waits * others + (cpu_s > 0 ? fmin(stolen, 1) * facts->running_ns / facts->span_ns : 0);
+	double stolen_share = cpu_s > 0 ? fmin(stolen, 1) * facts->running_ns / facts->span_ns : 0;
+	out->path = waits * others.share + stolen_share;
+	out->held_up = fmin(held_up_ns(facts, others.ns, throttled_ns) / facts->span_ns + stolen_share, 1);
+	out->slowed = fmax(out->held_up, others.share);
 	return rc;
 }

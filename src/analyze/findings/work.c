@@ -97,7 +97,7 @@ SONDE_JUDGE(memory_bound)
 		double cache = sonde_roofline_bandwidth(&roof, SONDE_ROOF_L2, threads);
 		double time_ns = on_path_ns(facts, name, sonde_column_ns(zones, i, wall_ns));
 		double saves_ns = dram > 0 && cache > dram ? time_ns * (1 - fmin(share * dram / cache, 1)) : 0;
-		if (!(share > MEMORY_NEAR) || !is_memory(bound, share) ||
+		if (!(share > MEMORY_NEAR * (1 - facts->slowed)) || !is_memory(bound, share) ||
 		    !(saves_ns / facts->span_ns > facts->threshold[SONDE_THRESHOLD_HOT]))
 			continue;
 		rc = sonde_found_add(

@@ -1,4 +1,5 @@
-# lib-strict.sh: the helpers of lib.sh fail on every absent figure: nothing, null, NaN, n/a, a missing row, several values.
+# lib-strict.sh: the helpers of lib.sh fail on every absent figure: nothing, null, NaN, n/a, a missing row, several values. Of a
+# test that measures in part only `measured` may be tried again: it ends with 75 then, and after all else was asserted.
 . "$(dirname "$0")/../lib.sh"
 need jq
 lib=$repo/tests/cli/lib.sh
@@ -98,3 +99,24 @@ fails 'echo "fives" >a; fits 4 a'
 fails ': >a; fits 80 a'
 fails 'fits 80 missing'
 fails '(fail inside) || :; echo more'
+
+# misses COMMANDS: what it measured is wrong, all else is right.
+misses() {
+	judged "$1"
+	[ "$code" -eq 75 ] || fail "should end with 75, ended with $code: $1: $(cat one.out)"
+	grep -q "all but what it measured is right: ." one.out || fail "no reason: $1"
+}
+passes 'measured holds "1 < 2"; measured near 3 3.05 0.1; measured true; equal 1 1'
+misses 'measured holds "2 < 1"'
+misses 'measured near 3 3.2 0.1; measured holds "1 < 2"; equal 1 1'
+misses 'measured holds "2 < 1"; measured run 0 false; equal 1 1'
+misses 'measured false; skip "no more to do"'
+misses 'slow() { equal "$(fail inside)" ""; }; measured slow'
+fails 'measured holds "2 < 1"; equal 1 2'
+fails 'measured holds "2 < 1"; run 0 false'
+fails 'measured holds "2 < 1"; false'
+fails 'equal 1 2; measured holds "2 < 1"'
+fails 'measured holds "$(metric a absent) < 1"; exit 0'
+fails 'measured holds "$(metric a absent) < 1 || 1 > 0"; measured true'
+judged 'measured skip "not here"'
+equal "$code" 77

@@ -1,6 +1,6 @@
 # stat.sh: sonde stat says what a program used: as getrusage() and /usr/bin/time say it of the same run; it ends as the program
 # ends and leaves it alone, whatever becomes of its own output.
-# measures: readings in a time
+# measures in part: readings in a time, times against those of other readings
 # timeout: 180
 . "$(dirname "$0")/../lib.sh"
 need jq
@@ -30,9 +30,9 @@ holds "$(figure memory.peak_rss_b) >= 20000 * $(getconf PAGESIZE)"
 used -- "$uses" sleeps 500
 holds "$(figure waiting.switches_voluntary) >= 500"
 near "$(figure waiting.switches_voluntary)" "$(said voluntary)" 10
-near "$(figure waiting.switches_involuntary)" "$(said involuntary)" 10
+measured near "$(figure waiting.switches_involuntary)" "$(said involuntary)" 10
 used -- "$uses" spins 400
-near "$(figure timing.cpu_s)" "($(said user_us) + $(said system_us)) / 1e6" 0.02
+measured near "$(figure timing.cpu_s)" "($(said user_us) + $(said system_us)) / 1e6" 0.02
 holds "$(figure timing.cpu_s) >= 0.4 && $(figure timing.wall_s) >= 0.2"
 near "$(figure timing.cpu_s)" "$(figure timing.user_s) + $(figure timing.system_s)" 0.000001
 near "$(figure compute.cpu_utilization)" "$(figure timing.cpu_s) / $(figure timing.wall_s)" 0.0001
@@ -55,7 +55,7 @@ fi
 
 # Of a whole tree, also where children come and go faster than they can be read.
 used -- "$uses" storm 300
-near "$(figure timing.cpu_s)" "($(said user_us) + $(said system_us) + $(said children_us)) / 1e6" 0.03
+measured near "$(figure timing.cpu_s)" "($(said user_us) + $(said system_us) + $(said children_us)) / 1e6" 0.03
 holds "$(figure memory.faults_minor) >= 10 * $(said forks)"
 used -- "$uses" forks 3
 holds "$(figure timing.cpu_s) >= 0.06 && $(figure processes.count) >= 2"
@@ -78,7 +78,7 @@ fi
 # last, a tenth of a second before its end or more, is not known.
 if command -v taskset >said && taskset -c 0 true 2>said; then
 	used -- taskset -c 0 "$uses" spins 1200
-	holds "$(figure waiting.runnable_s) >= 0.4 && $(figure waiting.runnable_s) <= 2 * $(figure timing.wall_s)"
+	measured holds "$(figure waiting.runnable_s) >= 0.4 && $(figure waiting.runnable_s) <= 2 * $(figure timing.wall_s)"
 
 	# Of processes that were there: of three with two threads each on one CPU five wait at a time, and what they waited
 	# before is not in it.
@@ -86,8 +86,8 @@ if command -v taskset >said && taskset -c 0 true 2>said; then
 	parent=$!
 	sleep 2
 	used -p $parent -d 1s
-	holds "$(figure waiting.runnable_s) >= 0.4 && $(figure waiting.runnable_s) <= 6 * $(figure timing.wall_s)"
-	holds "$(figure timing.wall_s) <= 2"
+	measured holds "$(figure waiting.runnable_s) >= 0.4 && $(figure waiting.runnable_s) <= 6 * $(figure timing.wall_s)"
+	measured holds "$(figure timing.wall_s) <= 2"
 	{ kill $(cat /proc/$parent/task/$parent/children) && wait $parent; } 2>said || true
 fi
 
@@ -100,7 +100,7 @@ parent=$!
 wait_for test -e slept-1 -a -e slept-2 -a -e slept-3
 sleep 0.5
 used -p $parent -d 1s
-holds "$(figure waiting.runnable_s) <= 0.1 && $(figure timing.wall_s) <= 2"
+measured holds "$(figure waiting.runnable_s) <= 0.1 && $(figure timing.wall_s) <= 2"
 holds "$(figure memory.mean_rss_b) >= 0.9 * $(figure memory.initial_rss_b)"
 holds "$(figure memory.mean_rss_b) <= 1.1 * $(figure memory.final_rss_b)"
 { kill $(cat /proc/$parent/task/$parent/children) && wait $parent; } 2>said || true
@@ -119,9 +119,9 @@ wait $stat
 holds "$(figure memory.peak_rss_b) >= 60 * 1048576 && $(figure memory.initial_rss_b) < 30 * 1048576"
 holds "$(figure memory.final_rss_b) < 30 * 1048576" "(it gave them back)"
 # For 1.2 s it had them, and what is between two readings may be missed twice.
-holds "$(figure memory.mean_rss_b) * $(figure timing.wall_s) >= 60 * 1048576 * (1.2 - 2 * $(figure sampling.interval_max_s))"
+measured holds "$(figure memory.mean_rss_b) * $(figure timing.wall_s) >= 60 * 1048576 * (1.2 - 2 * $(figure sampling.interval_max_s))"
 holds "$(figure memory.mean_rss_b) < $(figure memory.peak_rss_b)"
-holds "$(figure sampling.readings) >= 3 && $(figure sampling.interval_s) > 0 && $(figure sampling.jitter_s) >= 0"
+measured holds "$(figure sampling.readings) >= 3 && $(figure sampling.interval_s) > 0 && $(figure sampling.jitter_s) >= 0"
 equal "$(figure sampling.interval_asked_s)" 0.1
 used -- "$uses" threads 20
 equal "$(figure processes.threads_peak)" "$(said threads)"
@@ -154,7 +154,7 @@ if [ -x /usr/bin/time ]; then
 	most=$(($(timed 'Maximum resident set size') * 1024)) # of the largest process; sonde adds time's own
 	holds "$(figure memory.peak_rss_b) >= $most && $(figure memory.peak_rss_b) < $most + 4194304"
 	near "$(figure memory.faults_minor)" "$(timed 'Minor (reclaiming a frame)')" 500
-	near "$(figure timing.cpu_s)" "$(timed 'User time') + $(timed 'System time')" 0.05
+	measured near "$(figure timing.cpu_s)" "$(timed 'User time') + $(timed 'System time')" 0.05
 fi
 
 # Every figure that is null has a reason beside it; the keys are those that --help lists.
@@ -201,7 +201,7 @@ sleeper=$!
 used -p $sleeper -d 500ms
 equal "$(jq -r .attached_pid used.json)" $sleeper
 equal "$(jq -r .exit_code used.json)" null
-holds "$(figure timing.wall_s) >= 0.5 && $(figure timing.cpu_s) < 0.1"
+measured holds "$(figure timing.wall_s) >= 0.5 && $(figure timing.cpu_s) < 0.1"
 kill -0 $sleeper || fail "it did not survive"
 if [ "$(id -u)" -eq 0 ]; then
 	run 125 as_user "$SONDE" stat -p $sleeper -d 100ms
@@ -315,7 +315,7 @@ matches "$err" '^Peak RAM: .* \+- '
 # One that takes far longer than the others is named.
 echo 0 >times
 run 0 "$SONDE" stat -r 6 -- sh -c 'n=$(($(cat times) + 1)); echo $n >times; [ $n -ne 5 ] || sleep 3'
-matches "$err" "^! outliers in wall time: .*5 \\(3\\.[0-9]+ s\\)"
+measured matches "$err" "^! outliers in wall time: .*5 \\(3\\.[0-9]+ s\\)"
 # The program's signals are as they were given to us, in each run.
 cat >ignored.sh <<'EOF'
 grep SigIgn /proc/self/status
@@ -325,7 +325,7 @@ equal "$(sort -u .out | wc -l)" 1
 equal "$(sort -u .out)" "$(sh ignored.sh)"
 # A run that is interrupted does not count, and none follows; what failed before the program is ours.
 run 130 timeout --foreground --preserve-status -s INT 1.3 "$SONDE" stat -r 100 -- sleep 0.5
-matches "$err" '^! interrupted: [12] of 100 runs were made$'
+measured matches "$err" '^! interrupted: [12] of 100 runs were made$'
 run 125 "$SONDE" stat -f -r 3 --prepare 'exit 4' -o used.json -- sh -c 'echo run'
 has "$err" "--prepare 'exit 4' failed (exit code 4): the command was not run"
 equal "$out" ""
@@ -364,7 +364,7 @@ matches "$err" '^Peak RAM: '
 code=0
 bash -c 'ulimit -f 1; exec "$@" 2>&1' 0 "$SONDE" stat -q -- sh -c 'sleep 0.3; exit 7' | cat >.out || code=$?
 equal $code 7
-matches "$(cat .out)" 'Wall Time: [3-9][0-9]{2} ms|Wall Time: .* s'
+measured matches "$(cat .out)" 'Wall Time: [3-9][0-9]{2} ms|Wall Time: .* s'
 
 # Without /proc/pressure, where the kernel or a container leaves it out.
 if [ "$(id -u)" -eq 0 ] && unshare -m sh -c 'mount -t tmpfs none /proc/pressure' 2>.err; then
@@ -382,7 +382,7 @@ if [ "$(id -u)" -eq 0 ] && unshare -m sh -c 'mount -t tmpfs none /proc' 2>.err; 
 	}
 	bare 0 "$SONDE" stat -f --json -o used.json -- "$uses" faults 20000
 	near "$(figure memory.faults_minor)" "$(said minor)" 100
-	near "$(figure timing.cpu_s)" "($(said user_us) + $(said system_us)) / 1e6" 0.02
+	measured near "$(figure timing.cpu_s)" "($(said user_us) + $(said system_us)) / 1e6" 0.02
 	holds "$(figure memory.peak_rss_b) >= 20000 * $(getconf PAGESIZE)"
 	equal "$(jq -c '[.memory.mean_rss_b, .waiting.runnable_s, .io.read_all_b, .system.cpu, .pressure.cpu_some]' used.json)" \
 		'[null,null,null,null,null]'

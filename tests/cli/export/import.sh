@@ -1,6 +1,5 @@
 # import.sh: sonde import makes recordings of files of other profilers: what sonde itself exported comes back with the same
 # totals, perf.data has what perf says, and what cannot be read is named.
-# measures: shares of CPU time
 # timeout: 240
 . "$(dirname "$0")/../lib.sh"
 need jq gzip python3
@@ -37,7 +36,8 @@ run 0 "$SONDE" export -q -f pprof -o cpu.pb.gz cpu.sonde
 run 0 "$SONDE" import -o pprof.sonde cpu.pb.gz
 equal "$(sums pprof.sonde functions function "self_ns total_ns" | grep -v '^\[null')" \
 	"$(sums cpu.sonde functions function "self_ns total_ns" | grep -v '^\[null')"
-has "$("$SONDE" report pprof.sonde | head -n 6)" "wall time unknown"
+run 0 "$SONDE" report pprof.sonde
+has "$(head -n 6 .out)" "wall time unknown"
 run 0 "$SONDE" export -q -f folded -o cpu.folded cpu.sonde
 cat cpu.folded | "$SONDE" import -q -o folded.sonde -
 equal "$(metric folded.sonde samples.count)" "$(awk '{ sum += $NF } END { print sum }' cpu.folded)"
@@ -147,11 +147,7 @@ mkfifo typed
 begin() { # an import that waits for what is typed
 	"$SONDE" import -o slow.sonde - <typed 2>.err &
 	exec 9>typed
-	for _ in $(seq 200); do
-		compgen -G 'slow.sonde.??????' >/dev/null && return
-		sleep 0.05
-	done
-	fail "nothing grows beside slow.sonde"
+	wait_for compgen -G 'slow.sonde.??????' >beside
 }
 begin
 kill -TERM $!
@@ -192,17 +188,53 @@ has "$err" "zones.perfetto-trace: not a sonde recording"
 
 # perf.data: what perf itself says of the same file, function by function, of a file and of a pipe.
 command -v perf >/dev/null || skip "perf is not installed: all but perf.data is tested"
+need nm readelf
 perf record -q -F 999 -g -o perf.data -- "$shares" 60 30 10 >/dev/null 2>.err || skip "perf cannot record here: all but perf.data is tested"
 run 0 "$SONDE" import perf.data
 equal "$(metric perf.sonde samples.count)" "$(perf script -i perf.data -G -F period 2>/dev/null | wc -l)"
 equal "$(metric perf.sonde samples.cpu_time_s | awk '{ printf "%.6f", $1 }')" \
 	"$(perf script -i perf.data -G -F period 2>/dev/null | awk '{ sum += $1 } END { printf "%.6f", sum / 1e9 }')"
-perf report -i perf.data --stdio --no-children -g none --sort sym -F sample,sym 2>/dev/null |
-	awk '!/^#/ && $2 == "[.]" && $3 !~ /^0x/ { sub(/@.*/, "", $3); sum[$3] += $1 } END { for (name in sum) print name, sum[name] }' |
-	sort >theirs # perf shows versions of symbols
-rows perf.sonde functions | jq -r '.[] | "\(.function) \(.samples)"' | sort >ours
-[ -s theirs ] || fail "perf has no functions"
-while read -r line; do grep -qxF -- "$line" ours || fail "perf has '$line'"; done <theirs
+# Functions at one address have several names (strtoll is also __GI_strtoll), of which perf shows one, and sonde another. So
+# each is known by the first of all names at its address, by what nm says of its module and of the debug symbols of that.
+cat >aliases.py <<'PYTHON'
+import os, re, subprocess, sys
+first = {}
+for path in sys.argv[1:]:
+    notes = subprocess.run(["readelf", "-n", path], capture_output=True, text=True).stdout
+    build_id = re.search(r"Build ID: (..)(\w+)", notes)
+    debug = build_id and f"/usr/lib/debug/.build-id/{build_id[1]}/{build_id[2]}.debug"
+    names = {}
+    for file, options in ((path, []), (path, ["-D"]), (debug, [])):
+        if file and os.path.exists(file):
+            for line in subprocess.run(["nm", *options, file], capture_output=True, text=True).stdout.splitlines():
+                words = line.split()
+                if len(words) == 3 and words[1] in "tTwWiI":
+                    names.setdefault(int(words[0], 16), set()).add(words[2].split("@")[0])
+    for alike in names.values():
+        first.update({(os.path.basename(path), name): min(alike) for name in alike})
+sums = {}
+for line in sys.stdin:
+    count, module, name = line.rstrip("\n").split("\t")
+    module, name = os.path.basename(module), name.split("@")[0]  # perf shows versions of symbols
+    function = module, first.get((module, name), name)
+    sums[function] = sums.get(function, 0) + int(count)
+for (module, name), count in sorted(sums.items()):
+    print(module, name, count)
+PYTHON
+perf report -i perf.data --stdio --no-children -g none --sort dso,sym -F sample,dso,sym 2>/dev/null |
+	awk '!/^#/ && $3 == "[.]" && $4 !~ /^0x/ { print $1 "\t" $2 "\t" $4 }' >theirs
+rows perf.sonde functions | jq -r '.[] | select(.module) | "\(.samples)\t\(.module)\t\(.function)"' >ours
+mapfile -t modules < <(perf script -i perf.data -F ip,sym,dso 2>/dev/null | grep -oE '\(/[^()]*\)$' | tr -d '()' | sort -u)
+python3 aliases.py "${modules[@]}" <theirs >theirs.known
+python3 aliases.py "${modules[@]}" <ours >ours.known
+[ -s theirs.known ] || fail "perf has no functions"
+while read -r line; do grep -qxF -- "$line" ours.known || fail "perf has '$line'"; done <theirs.known
+# By another alias it is the same, by another function, or with another count, it is not.
+libc=$(ldd "$shares" | awk '$1 ~ /^libc\.so/ { print $3 }')
+alias_of() { printf '7\t%s\t%s\n' "$libc" "$1" | python3 aliases.py "$libc"; }
+equal "$(alias_of strtoll)" "$(alias_of strtol)"
+equal "$(alias_of strtoll@@GLIBC_2.2.5)" "$(alias_of strtoll)"
+[ "$(alias_of strtoll)" != "$(alias_of strtoull)" ] || fail "two functions are taken for one"
 perf record -q -F 999 -g -o - -- "$shares" 20 20 20 2>/dev/null >pipe.data
 cat pipe.data | "$SONDE" import -q -o pipe.sonde -
 equal "$(metric pipe.sonde samples.count)" "$(perf script -i pipe.data -G -F period 2>/dev/null | wc -l)"

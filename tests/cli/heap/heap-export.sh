@@ -78,7 +78,9 @@ matches "$(cat a.svg)" "Memory live at the peak: [0-9.]+ kB in all"
 # go tool pprof reads the heap profile as one of Go's.
 go=
 for try in "$(command -v go || true)" /usr/lib/go/bin/go /usr/lib/go-*/bin/go; do
-	[ -z "$go" ] && [ -x "$try" ] && "$try" tool pprof -h 2>&1 | grep -q pprof && go=$try
+	[ -z "$go" ] && [ -x "$try" ] || continue
+	"$try" tool pprof -h >.pprof 2>&1 || true # it ends with 2
+	! grep -q pprof .pprof || go=$try
 done
 if [ "$go" ]; then
 	run 0 "$SONDE" export -q --metric peak -o a.pb.gz a.sonde

@@ -245,6 +245,85 @@ static void time_is_not_judged_of_a_noisy_run(void **state)
 	forget(&judged);
 }
 
+/* --- verdicts that other programs may have changed ------------------------------------------------------------------
+ */
+
+/* One thread computes for the whole second. Another one waits 60 ms for a lock; of the rest it could have run for
+ * runnable_ms, but did not. The path is the first one's, which never waits. The machine's two CPUs were busy for
+ * others_ms because of others. */
+static void make_convoy(struct recording *r, unsigned runnable_ms, int64_t others_ms)
+{
+	static const enum sonde_metric metrics[] = {SONDE_METRIC_CPU_USER, SONDE_METRIC_CPU_SYSTEM,
+						    SONDE_METRIC_CPU_IDLE};
+	const unsigned locked_ms = 60, runs_ms = SPAN_MS - locked_ms - runnable_ms;
+	const int64_t used_ms = SPAN_MS + (int64_t)runs_ms + others_ms;
+	const int64_t until_ms[] = {used_ms, 0, 2 * SPAN_MS - used_ms};
+	simple_open(r);
+	recording_info(r, "run.cpus", "2");
+	recording_info(r, "host.cpus", "2");
+	for (int i = 0; i < 3; i++) {
+		uint32_t series = recording_series(r, metrics[i], 0, 0, "");
+		recording_point(r, START, series, 0);
+		recording_point(r, START + SPAN_MS * MS, series, until_ms[i] * (int64_t)MS);
+	}
+	uint32_t hot = recording_call(r, 0, 1, "hot", 1);
+	recording_thread(r, 1, 101, "second", START);
+	recording_switch_on(r, START, 1, SONDE_SWITCH_IN, 0);
+	recording_switch_on(r, START, 2, SONDE_SWITCH_IN, 1);
+	for (unsigned ms = 0; ms < SPAN_MS; ms++)
+		recording_sample(r, (struct recording_sample){START + ms * MS + MS / 2, 1, hot, MS, 0});
+	uint64_t at_ns = START + runs_ms * MS;
+	for (unsigned ms = 0; ms < runs_ms; ms++)
+		recording_sample(r, (struct recording_sample){START + ms * MS + MS / 2, 2, hot, MS, 0});
+	recording_switch_on(r, at_ns, 2, SONDE_SWITCH_OUT_PREEMPTED, 1);
+	at_ns += runnable_ms * MS;
+	recording_switch_on(r, at_ns, 2, SONDE_SWITCH_IN, 1);
+	recording_switch_on(r, at_ns + 1000, 2, SONDE_SWITCH_OUT_BLOCKED, 1);
+	recording_wait(r, (struct recording_wait){.start_ns = at_ns,
+						  .dur_ns = locked_ms * MS - 2000,
+						  .thread = 2,
+						  .kind = SONDE_WAIT_MUTEX,
+						  .stack = hot,
+						  .object = recording_object(r, 1, SONDE_OBJECT_LOCK, "a_lock", 0x1000)});
+	recording_switch_on(r, START + SPAN_MS * MS - 1000, 2, SONDE_SWITCH_IN, 1);
+	recording_process_end(r, 1, START + SPAN_MS * MS, (SPAN_MS + runs_ms) * MS, 0);
+}
+
+/* `first`: the rule of the first finding; NULL = too noisy to say. */
+static void expect_verdict(struct recording *r, const char *first, const char *threshold)
+{
+	struct judged judged;
+	judge_in(&judged, r,
+		 &(struct sonde_pass_options){.thresholds = &threshold, .threshold_count = threshold != NULL});
+	assert_int_equal(is_said(&judged, "Noisy run: "), !first);
+	assert_int_equal(judged.found.count > 0, first != NULL);
+	if (first)
+		assert_string_equal(judged.found.rows[0].rule->id, first);
+	if (!first)
+		assert_true(is_said(&judged, "other programs may have delayed it by up to 19 %"));
+	forget(&judged);
+}
+
+/* The hot function has a score of 0.25, at least 0.25 (1 - d) if others held up threads for d of the run. The lock, whose
+ * time is not on the path, has 0, at most 0.9 d / (1 - d): it may be first from d = 0.185. */
+static void a_verdict_is_withheld_if_others_may_have_changed_it(void **state)
+{
+	struct recording r;
+	(void)state;
+	make_convoy(&r, 500, 0);
+	expect_verdict(&r, "hot-function", NULL);
+	make_convoy(&r, 500, 180);
+	expect_verdict(&r, "hot-function", NULL);
+	make_convoy(&r, 500, 190);
+	expect_verdict(&r, NULL, NULL);
+	/* Nobody was held up for longer than it was runnable. */
+	make_convoy(&r, 130, 700);
+	expect_verdict(&r, "hot-function", NULL);
+	/* Whoever wants it all the same. */
+	make_convoy(&r, 500, 190);
+	expect_verdict(&r, "hot-function", "noise.share=1");
+}
+
 /* --- calls on pipes ------------------------------------------------------------------------------------------------
  */
 
@@ -300,6 +379,7 @@ int main(void)
 	    cmocka_unit_test(a_memory_hotspot_has_three_tenths_of_the_peak),
 	    cmocka_unit_test(a_leak_has_a_twentieth),
 	    cmocka_unit_test(time_is_not_judged_of_a_noisy_run),
+	    cmocka_unit_test(a_verdict_is_withheld_if_others_may_have_changed_it),
 	    cmocka_unit_test(reads_that_wait_are_not_small),
 	};
 	return cmocka_run_group_tests(tests, path_make, path_remove);

@@ -1,0 +1,132 @@
+/* verdict.c: whether findings about time would be others if no other program had run.
+ *
+ * Other programs may have held up each thread for a share d of the span, at most (noise.c). Without them the time f of
+ * a finding may be longer or shorter by that, and the span shorter: its share of the span, now w, is between w - d and
+ * (w + d) / (1 - d). If only one thread wants a CPU it is known exactly: waits for a CPU disappear from the span, and
+ * from findings that include them (`has_waits`). Rules that miss their threshold by no more than that are candidates,
+ * too: `possible` is what they find with thresholds changed as far as others can have moved what is compared with them.
+ *
+ * The verdict is the rule of the first finding. It is doubtful if the lower end of its score is below the upper end of
+ * some other rule's that may be of high importance, or if something is called critical that may be of low importance.
+ * Two findings of one rule are one verdict.
+ */
+#include <math.h>
+#include <string.h>
+
+#include "analyze/findings/findings.h"
+
+/* How a value that is compared with a threshold changes if other programs hold up the program. */
+static const struct {
+	enum sonde_threshold id;
+	enum moves { SHARE = 1, TIME, RATE } moves;
+} moved[] = {
+    {SONDE_THRESHOLD_HOT, SHARE},
+    {SONDE_THRESHOLD_SHARING, SHARE},
+    {SONDE_THRESHOLD_SHARING_AT_ONCE, SHARE},
+    {SONDE_THRESHOLD_CALLS_SHARE, SHARE},
+    {SONDE_THRESHOLD_CALL_NS, TIME},
+    {SONDE_THRESHOLD_IMBALANCE, SHARE},
+    {SONDE_THRESHOLD_LOCK, SHARE},
+    {SONDE_THRESHOLD_SERIAL, SHARE},
+    {SONDE_THRESHOLD_HANDOVER, SHARE},
+    {SONDE_THRESHOLD_SLEEP, SHARE},
+    {SONDE_THRESHOLD_SPAWN, SHARE},
+    {SONDE_THRESHOLD_SPAWN_NS, TIME},
+    {SONDE_THRESHOLD_GIL, SHARE},
+    {SONDE_THRESHOLD_SMALL_SHARE, SHARE},
+    {SONDE_THRESHOLD_SYNC, SHARE},
+    {SONDE_THRESHOLD_LOADING, SHARE},
+    {SONDE_THRESHOLD_FILES, SHARE},
+    {SONDE_THRESHOLD_FLOPS, RATE},
+    {SONDE_THRESHOLD_ROOF, RATE},
+    {SONDE_THRESHOLD_BLAS_NS, TIME},
+    {SONDE_THRESHOLD_BLAS_SHARE, SHARE},
+};
+
+/* Shares are smaller if the span is longer, and may be smaller by what was held up. Times are longer and rates lower:
+ * what is fast, or slow, may be it no more. */
+void sonde_facts_without_others(struct sonde_facts *out, const struct sonde_facts *facts,
+				const struct sonde_noise *noise)
+{
+	double held_up = noise->held_up, left = 1 - noise->slowed;
+	*out = *facts;
+	out->slowed = noise->slowed;
+	for (size_t i = 0; i < sizeof moved / sizeof *moved; i++) {
+		double *threshold = &out->threshold[moved[i].id];
+		if (moved[i].moves == SHARE)
+			*threshold = fmax(*threshold * (1 - held_up) - (noise->is_shared ? held_up : 0), 0);
+		else
+			*threshold = moved[i].moves == TIME ? *threshold / fmax(left, 1e-9) : *threshold * left;
+	}
+}
+
+struct interval {
+	double low, high;
+};
+
+/* Share of the span that a finding would have without others. */
+static struct interval weight_without(const struct sonde_facts *facts, const struct sonde_noise *noise,
+				      const struct sonde_finding *finding)
+{
+	double weight = finding->weighs, held_up = noise->held_up, left = 1 - held_up;
+	if (finding->bytes > 0 || !(held_up > 0))
+		return (struct interval){weight, weight};
+	if (!strcmp(finding->rule->id, "starved-of-cpu")) /* only more of it */
+		return (struct interval){fmax(weight - held_up, 0), weight};
+	if (noise->is_shared)
+		return (struct interval){fmax(weight - held_up, 0),
+					 left > 0 ? fmin((weight + held_up) / left, 1) : 1};
+	double wanted_ns = facts->running_ns * facts->stretch; /* running, and waiting for a CPU */
+	int is_stretched = finding->has_waits && facts->stretch > 1;
+	double kept = is_stretched ? fmax(1 - held_up * facts->span_ns / wanted_ns, 0) : 1;
+	double without = left > 0 ? fmin(weight * kept / left, 1) : is_stretched ? 0 : 1;
+	return (struct interval){without, without};
+}
+
+static const struct sonde_finding *first_of(const struct sonde_found *found)
+{
+	const struct sonde_finding *first = NULL;
+	double most = 0;
+	for (size_t i = 0; i < found->count; i++) {
+		double score = found->rows[i].weighs * sonde_finding_confidence(&found->rows[i]);
+		if (first && score <= most)
+			continue;
+		first = &found->rows[i];
+		most = score;
+	}
+	return first;
+}
+
+static int has_rule(const struct sonde_found *found, const struct sonde_rule *rule)
+{
+	for (size_t i = 0; i < found->count; i++)
+		if (found->rows[i].rule == rule)
+			return 1;
+	return 0;
+}
+
+int sonde_finding_is_doubtful(const struct sonde_facts *facts, const struct sonde_noise *noise,
+			      const struct sonde_found *found, const struct sonde_found *possible)
+{
+	const struct sonde_finding *first = first_of(found);
+	if (first && !first->bytes && !has_rule(possible, first->rule))
+		return 1;
+	double least = first ? weight_without(facts, noise, first).low * sonde_finding_confidence(first) : 0;
+	for (size_t i = 0; i < possible->count; i++) {
+		const struct sonde_finding *other = &possible->rows[i];
+		double most = weight_without(facts, noise, other).high;
+		if (other->bytes > 0 || (first && other->rule == first->rule) ||
+		    sonde_severity_at(most) < SONDE_SEVERITY_HIGH)
+			continue;
+		if (most * sonde_finding_confidence(other) > least)
+			return 1;
+	}
+	for (size_t i = 0; i < found->count; i++) {
+		const struct sonde_finding *finding = &found->rows[i];
+		double weight = weight_without(facts, noise, finding).low;
+		if (sonde_finding_severity(finding) == SONDE_SEVERITY_CRITICAL &&
+		    sonde_severity_at(weight) == SONDE_SEVERITY_LOW)
+			return 1;
+	}
+	return 0;
+}
