@@ -26,6 +26,7 @@ static const struct name {
     {"account-key", 0, 0},   {"accountkey", 0, 0},     {"api-key", 0, 0},    {"apikey", 0, 0},
     {"auth-key", 0, 0},      {"encryption-key", 0, 0}, {"token", 0, 1},      {"pass", 1, 1},
     {"oauth2-bearer", 1, 0}, {"requirepass", 1, 0},    {"masterauth", 1, 0}, {"private-token", 1, 0},
+    {"storepass", 0, 0},     {"keypass", 0, 0},        {"sig", 1, 1},
 };
 
 /* Prefixes that make such a name harmless: --no-password, --eos-token, --ask-pass. */
@@ -56,6 +57,8 @@ static const struct program {
     {"mariadb-slap", "-p", ATTACHED},
     {"sshpass", "-p", ATTACHED | NEXT},
     {"redis-cli", "-a", NEXT},
+    {"ssh-keygen", "-N", NEXT},
+    {"ssh-keygen", "-P", NEXT},
     {"curl", "-u", ATTACHED | NEXT | AFTER_COLON},
     {"curl", "--user", NEXT | AFTER_COLON},
     {"curl", "-U", ATTACHED | NEXT | AFTER_COLON},
@@ -168,13 +171,15 @@ static void put_value(struct scan *scan, const char *text, size_t len, int is_we
 	scan->count++;
 }
 
-/* Lower-cases a name, with "-" for "_" and "."; 0 if it is longer than any name in the table. */
+/* Lower-cases a name, with "-" for "_" and "."; of a long one only the end. */
 static size_t plain_name(char out[NAME_MAX_B], const char *text, size_t len)
 {
 	while (len && *text == '-')
 		text++, len--;
-	if (len >= NAME_MAX_B)
-		return 0;
+	if (len >= NAME_MAX_B) {
+		text += len - (NAME_MAX_B - 1);
+		len = NAME_MAX_B - 1;
+	}
 	for (size_t i = 0; i < len; i++)
 		out[i] = text[i] == '_' || text[i] == '.'   ? '-'
 			 : text[i] >= 'A' && text[i] <= 'Z' ? (char)(text[i] - 'A' + 'a')

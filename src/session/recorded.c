@@ -123,7 +123,10 @@ static enum sonde_recorded state_of(const struct sonde_session *session, enum so
 	int asked = is_asked(session, which, row), attached = sonde_session_info(session, "run.attached_pid") != NULL;
 	/* Known to be unused, because use would have been observed. */
 	int is_unused = row && row->state == SONDE_SOURCE_OFF && !attached;
-	int is_there = asked && (runs(row) || runs(outside) || is_unused || has_chunks(session, kind->types) ||
+	/* Waits sampled from outside are in chunks of the same type. */
+	int has_own = which != SONDE_KIND_FILES || !row || row->state != SONDE_SOURCE_UNAVAILABLE;
+	int is_there = asked && (runs(row) || runs(outside) || is_unused ||
+				 (has_own && has_chunks(session, kind->types)) ||
 				 has_rows(session, which));
 	if (!is_there || (which != SONDE_KIND_HEAP && is_unsaved(session))) {
 		*failed = say_not(session, kind, asked ? row : NULL, why, why_b);

@@ -39,6 +39,12 @@ static void on_urgent(int number)
 	urgent += number == SIGURG;
 }
 
+static void on_urgent_with(int number, siginfo_t *info, void *context)
+{
+	(void)context;
+	urgent += number == SIGURG && info->si_code == SI_TKILL;
+}
+
 static void on_profile(int number)
 {
 	profiled += number == SIGPROF;
@@ -73,6 +79,14 @@ static int do_own(const char *arg)
 	printf("signal() told %d\n", signal(SIGURG, SIG_IGN) == on_urgent);
 	raise(SIGURG);
 	printf("ignored %d, told %d\n", (int)urgent, signal(SIGURG, SIG_DFL) == SIG_IGN);
+	action = (struct sigaction){.sa_handler = SIG_IGN, .sa_flags = SA_SIGINFO};
+	sigaction(SIGURG, &action, NULL);
+	raise(SIGURG);
+	action = (struct sigaction){.sa_sigaction = on_urgent_with, .sa_flags = SA_SIGINFO | (int)SA_RESETHAND};
+	sigaction(SIGURG, &action, NULL);
+	raise(SIGURG);
+	raise(SIGURG);
+	printf("with information %d\n", (int)urgent);
 	sigfillset(&mask);
 	sigprocmask(SIG_BLOCK, &mask, &before);
 	printf("unblocked %d", !sigismember(&before, SIGURG));

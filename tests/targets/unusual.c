@@ -14,6 +14,7 @@
  * profiling     SIGPROF and SIGVTALRM by setitimer(), and a POSIX timer, while it computes
  * urgent        SIGURG by out-of-band data, with handler, mask and sigtimedwait()
  * masks         all signals blocked in threads, and what is pending stays so
+ * misaligned    calls write(), free() and close() on a stack that is not aligned (x86-64)
  * early         works in a preinit function, a constructor, an ifunc's resolver, a destructor and atexit()
  */
 #include <errno.h>
@@ -384,6 +385,38 @@ static int do_masks(void)
 	return wrong;
 }
 
+/* --- a stack that is not aligned --------------------------------------------------------------------------------- */
+
+#if defined(__x86_64__)
+/* Calls `function` with the stack pointer at an odd address. */
+static long call_misaligned(void *function, long a, const void *b, long c)
+{
+	long result;
+	__asm__ volatile("mov %%rsp, %%rbx\n\tsub $4096, %%rsp\n\tand $-16, %%rsp\n\tsub $9, %%rsp\n\t"
+			 "call *%[function]\n\tmov %%rbx, %%rsp"
+			 : "=a"(result), "+D"(a), "+S"(b), "+d"(c)
+			 : [function] "r"(function)
+			 : "rbx", "rcx", "r8", "r9", "r10", "r11", "memory", "cc");
+	return result;
+}
+
+static int do_misaligned(void)
+{
+	void *block = malloc(5000);
+	int fd = open("/dev/null", O_WRONLY | O_CLOEXEC);
+	for (int i = 0; i < 5000; i++) /* more than fit before the process is connected */
+		if (call_misaligned((void *)(uintptr_t)write, fd, "x", 1) != 1) /* NOLINT: a function's address */
+			return 1;
+	call_misaligned((void *)(uintptr_t)free, (long)block, NULL, 0);     /* NOLINT: a function's address */
+	return (int)call_misaligned((void *)(uintptr_t)close, fd, NULL, 0); /* NOLINT: a function's address */
+}
+#else
+static int do_misaligned(void)
+{
+	return 0;
+}
+#endif
+
 /* --- before main() and after exit() --------------------------------------------------------------------------------
  */
 
@@ -454,7 +487,7 @@ static const struct {
     {"vfork", do_vfork},         {"spawn", do_spawn},       {"clone3", do_clone3},     {"clone_files", do_clone_files},
     {"twice", do_twice},         {"contexts", do_contexts}, {"altstack", do_altstack}, {"huge", do_huge},
     {"own_stack", do_own_stack}, {"traced", do_traced},     {"uring", do_uring},       {"profiling", do_profiling},
-    {"urgent", do_urgent},       {"masks", do_masks},       {"early", do_early},
+    {"urgent", do_urgent},       {"masks", do_masks},       {"early", do_early},       {"misaligned", do_misaligned},
 };
 
 int main(int argument_count, char **arguments)

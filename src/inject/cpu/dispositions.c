@@ -174,7 +174,7 @@ void inject_dispositions_chain(int number, siginfo_t *info, void *context)
 		block_in_earnest(&inject_self, info, context);
 		return;
 	}
-	if (!(action.sa_flags & SA_SIGINFO) && (action.sa_handler == SIG_DFL || action.sa_handler == SIG_IGN))
+	if (action.sa_handler == SIG_DFL || action.sa_handler == SIG_IGN) /* SA_SIGINFO may be set all the same */
 		return;
 	prepare(&action, context);
 	if (action.sa_flags & SA_SIGINFO)

@@ -18,6 +18,7 @@
 #include "base/clock.h"
 #include "inject/hook/inject.h"
 #include "inject/hook/machine.h"
+#include "inject/hook/next.h"
 
 #define EXPORT __attribute__((visibility("default")))
 #define QUIET_TICKS 25 /* before the second and last attempt to reach a recorder that does not answer */
@@ -110,22 +111,30 @@ void inject_left(void)
 	inject_thread_quiet_all();
 }
 
+/* The functions that ours stand for: ThreadSanitizer's report what was found, and change the exit code. */
+static struct {
+	void (*_exit)(int status);
+	void (*_Exit)(int status);
+} next;
+
 /* Process ends that run no destructors. */
-static __attribute__((noreturn)) void end_by(int status)
+static __attribute__((noreturn)) void end_by(void (*real)(int status), int status)
 {
 	inject_process_end();
+	if (real)
+		real(status);
 	for (;;)
 		inject_machine_call(SYS_exit_group, status, 0, 0, 0, 0, 0);
 }
 
 EXPORT __attribute__((noreturn)) void _exit(int status)
 {
-	end_by(status);
+	end_by(next._exit, status);
 }
 
 EXPORT __attribute__((noreturn)) void _Exit(int status)
 {
-	end_by(status);
+	end_by(next._Exit, status);
 }
 
 /* --- start ----------------------------------------------------------------------------------------------------- */
@@ -201,6 +210,8 @@ static void begin(void)
 __attribute__((constructor)) static void inject_begin(void)
 {
 	int saved = errno;
+	next._exit = (void (*)(int))inject_next_initial("_exit");
+	next._Exit = (void (*)(int))inject_next_initial("_Exit");
 	inject_sandbox_init();
 	begin();
 	errno = saved;

@@ -14,6 +14,7 @@
 #include <string.h>
 
 #include "inject/hook/bounds.h"
+#include "inject/hook/machine.h"
 #include "inject/hook/next.h"
 #include "inject/hook/symbols.h"
 
@@ -63,8 +64,9 @@ static struct inject_objects_count count_of(const struct dl_phdr_info *info, siz
 	return count;
 }
 
-/* Uses the C library's function: a sanitizer's cannot be called before the sanitizer is initialised. */
-int inject_objects_each(int (*visit)(struct dl_phdr_info *info, size_t info_b, void *data), void *data)
+/* Uses the C library's function: a sanitizer's cannot be called before the sanitizer is initialised. It needs an
+ * aligned stack, which a hook's caller may not have. */
+INJECT_HANDLER int inject_objects_each(int (*visit)(struct dl_phdr_info *info, size_t info_b, void *data), void *data)
 {
 	typedef int (*iterate)(int (*)(struct dl_phdr_info *, size_t, void *), void *);
 	static _Atomic(iterate) known;

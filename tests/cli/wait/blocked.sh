@@ -88,6 +88,12 @@ equal "$(sampled c.sonde waits-sampled '.function == "parent"' looks)" 0
 holds "$(sampled c.sonde waits-sampled '.function == "rest"' total_ns) < 2.4e9" "the parent's sleep is not in it"
 holds "$(sampled c.sonde waits-sampled '.function == "rest"' total_ns) > 1e9"
 
+# Its waits are sampled, its calls on files are not: that is not said to be none.
+run 0 "$SONDE" record -q --threads --io --force -o s.sonde -- "$(target io_static)" "$static"
+run 0 "$SONDE" report --section io s.sonde
+has "$out" "not recorded: calls on files and sockets"
+lacks "$out" "no call on a file"
+
 # Hooked alone: nothing is sampled, and nothing said of it.
 run 0 "$SONDE" record -q --threads --force -o d.sonde -- "$dynamic" schedule 1
 equal "$(sampled d.sonde waits-sampled true looks)" 0

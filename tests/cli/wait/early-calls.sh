@@ -12,7 +12,7 @@ libc=$(ldd "$early" | awk '$1 ~ /^libc\.so/ { print $3 }')
 nm -D --defined-only "$libc" | awk '$3 ~ /@@/ { sub(/@.*/, "", $3); print $3 }' | sort -u >in_libc
 [ -s in_libc ] || skip "$libc has no versions"
 for object in cpu heap waits blas; do
-	nm -D --defined-only "$SONDE_BUILD/src/inject/libsonde-$object.so" | awk '{ print $3 }'
+	nm -D --defined-only "$SONDE_BUILD/src/inject/libsonde-$object.so" | awk '$2 == "T" { sub(/@.*/, "", $3); print $3 }'
 done | sort -u >exported
 comm -12 exported in_libc >interposed
 sed -nE 's/^(UNDER|LATER|OUTSIDE|ENDS)\(([A-Za-z0-9_]+),.*/\2/p' "$calls" | sort -u >called

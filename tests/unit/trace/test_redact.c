@@ -34,6 +34,11 @@ static void secrets_are_taken_out(void **state)
 	static const char *const pairs[][2] = {
 	    {"app|--password|hunter2|-v", "app|--password|***|-v"},
 	    {"app|--password=hunter2", "app|--password=***"},
+	    {"app|--a-very-long-option-of-an-application-for-the-database-admin-password=x",
+	     "app|--a-very-long-option-of-an-application-for-the-database-admin-password=***"},
+	    {"keytool|-list|-storepass|changeit", "keytool|-list|-storepass|***"},
+	    {"ssh-keygen|-q|-N|hunter2|-f|key", "ssh-keygen|-q|-N|***|-f|key"},
+	    {"get|https://h.blob/x?se=2026&sig=a%2Bb", "get|https://h.blob/x?se=2026&sig=***"},
 	    {"app|--password=two words, all of it", "app|--password=***"},
 	    {"app|--db-password|x", "app|--db-password|***"},
 	    {"java|-Djavax.net.ssl.keyStorePassword=changeit|Main", "java|-Djavax.net.ssl.keyStorePassword=***|Main"},
