@@ -119,3 +119,12 @@ int sonde_pass_nothing(const struct sonde_pass_options *options, struct sonde_re
 		return sonde_error(ENOMEM, "out of memory for the section %s", id);
 	return sonde_report_note(report, section, 1, "%s", why);
 }
+
+const char *sonde_pass_lacks(const struct sonde_session *session, uint32_t kinds, struct sonde_report *report)
+{
+	char why[640];
+	if (sonde_recorded_any(session, kinds, why, sizeof why) != SONDE_RECORDED_NOT)
+		return NULL;
+	const char *text = sonde_report_text(report, "%s", why);
+	return text ? text : "not recorded";
+}

@@ -42,4 +42,8 @@ void sonde_marks_sort_by_site(struct sonde_marks *marks);
 int sonde_pass_nothing(const struct sonde_pass_options *options, struct sonde_report *report, const char *id,
 		       const char *title, const char *why);
 
+/* "not recorded: … (record with …)" if none of these kinds was recorded (session/recorded.h), else NULL. In the
+ * report's memory. */
+const char *sonde_pass_lacks(const struct sonde_session *session, uint32_t kinds, struct sonde_report *report);
+
 #endif

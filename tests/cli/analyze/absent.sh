@@ -36,6 +36,11 @@ names() {
 	done
 }
 
+# notes_of FILE SECTION: its notes, a line each.
+notes_of() {
+	"$SONDE" report -q --json --section "$2" "$1" | jq -r --arg id "$2" '.sections[] | select(.id == $id).notes[].text'
+}
+
 # judged FILE KINDS…: each section of it, when the recording has these kinds.
 judged() {
 	local file=$1 name kind state rows is_there
@@ -70,6 +75,7 @@ run 0 "$SONDE" record -q -o plain.sonde -- "$server" 100 50
 judged plain.sonde cpu $perf readings api
 run 0 "$SONDE" record -q --threads -o threads.sonde -- "$server" 100 50
 judged threads.sonde cpu $perf readings api locks
+has "$(notes_of threads.sonde findings)" "calls on files and sockets (--io), allocations (--heap)"
 run 0 "$SONDE" record -q --io -o io.sonde -- "$server" 100 50
 judged io.sonde cpu $perf readings api files
 run 0 "$SONDE" record -q --heap=full -o heap.sonde -- "$server" 100 50
@@ -97,10 +103,13 @@ run 0 "$SONDE" record -q --threads --keep 300ms --when 'zone=nope>50ms' -o kept.
 judged kept.sonde
 run 0 "$SONDE" report --section locks kept.sonde
 has "${out//$'\n' /}" "not recorded: waits for locks, time and tasks: the flight recorder (--keep) saved nothing"
+equal "$(notes_of kept.sonde findings)" "nothing was checked; not recorded: CPU samples: the flight recorder (--keep) saved nothing: its event did not happen"
 run 0 "$SONDE" record -q --io --heap -o static.sonde -- "$(target split_static)" 0.2
 judged static.sonde cpu $perf readings api
 run 0 "$SONDE" report --section heap static.sonde
 has "${out//$'\n' /}" "not recorded: allocations: no process loaded libsonde-heap.so"
+found=$(notes_of static.sonde findings)
+matches "$found" '^not checked: .*blocking calls \(no process made a blocking call, .*allocations \(no process loaded libsonde-heap.so'
 
 # Recorded, and it did not happen: that is said as before.
 run 0 "$SONDE" record -q --threads --heap=full -o none.sonde -- sh -c 'i=0; while [ $i -lt 30000 ]; do i=$((i + 1)); done; sleep 0.01 & wait'
