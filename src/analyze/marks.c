@@ -128,3 +128,8 @@ const char *sonde_pass_lacks(const struct sonde_session *session, uint32_t kinds
 	const char *text = sonde_report_text(report, "%s", why);
 	return text ? text : "not recorded";
 }
+
+const char *sonde_pass_untimed(const struct sonde_session *session)
+{
+	return sonde_session_info(session, "import.untimed") ? "unknown: imported from a file without times" : NULL;
+}

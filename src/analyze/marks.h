@@ -46,4 +46,7 @@ int sonde_pass_nothing(const struct sonde_pass_options *options, struct sonde_re
  * report's memory. */
 const char *sonde_pass_lacks(const struct sonde_session *session, uint32_t kinds, struct sonde_report *report);
 
+/* Why times are unknown: the recording was imported from a file without times. NULL = they are known. Static text. */
+const char *sonde_pass_untimed(const struct sonde_session *session);
+
 #endif

@@ -331,15 +331,15 @@ static const struct sonde_source_row *cpu_row(const struct sonde_session *sessio
 	return NULL;
 }
 
-const struct sonde_source_row *sonde_samples_source(const struct sonde_session *session)
+static int is_running(const struct sonde_session *session)
 {
 	const struct sonde_source_row *row = cpu_row(session);
-	return row && (row->state == SONDE_SOURCE_ON || row->state == SONDE_SOURCE_LIMITED) ? row : NULL;
+	return row && (row->state == SONDE_SOURCE_ON || row->state == SONDE_SOURCE_LIMITED);
 }
 
 const char *sonde_samples_why_none(const struct sonde_session *session, const struct sonde_pass_options *options)
 {
-	if (!sonde_samples_source(session) && (cpu_row(session) || sonde_session_run(session)->closed))
+	if (!is_running(session) && (cpu_row(session) || sonde_session_run(session)->closed))
 		return "CPU time was not sampled"; /* sources write their status when they stop */
 	return sonde_pass_selects(options) ? "no CPU samples in this selection" : "no CPU samples in this recording";
 }

@@ -81,7 +81,16 @@ const struct sonde_source_row *sonde_summary_source(const struct sonde_session *
 	return NULL;
 }
 
+/* Of the formats that can be imported, only perf.data counts what was lost. */
+static int imports_losses(const struct sonde_session *session)
+{
+	const char *from = sonde_session_info(session, "import.from");
+	return !from || strcmp(from, "perf.data") == 0;
+}
+
 int sonde_summary_is_lost_known(const struct sonde_summary_facts *facts)
 {
+	if (!facts->lost && !imports_losses(facts->session))
+		return 0;
 	return facts->lost || facts->run->closed || facts->run->growing;
 }

@@ -41,6 +41,13 @@ notes_of() {
 	"$SONDE" report -q --json --section "$2" "$1" | jq -r --arg id "$2" '.sections[] | select(.id == $id).notes[].text'
 }
 
+# unknown FILE METRIC…: figures of the summary that are absent.
+unknown() {
+	local file=$1 metric
+	shift
+	for metric; do lacks_metric "$file" "$metric"; done
+}
+
 # judged FILE KINDS…: each section of it, when the recording has these kinds.
 judged() {
 	local file=$1 name kind state rows is_there
@@ -88,19 +95,27 @@ judged energy.sonde cpu $perf readings api energy
 # Made by the program itself; made of another profiler's file.
 SONDE_OUT=$work/self.sonde run 0 "$server" 20 10
 judged self*.sonde api
+unknown self*.sonde samples.count samples.extra
+holds "$(metric self*.sonde zones.count) >= 20"
 echo 'a;b 5' >folded.txt
 run 0 "$SONDE" import -q -o folded.sonde folded.txt
 judged folded.sonde cpu
+unknown folded.sonde zones.count lost.count
+equal "$(metric folded.sonde samples.count)" 5
+matches "$("$SONDE" report folded.sonde | tr -s ' \n' ' ')" ', unknown losses'
 
 # Attached: what programs say by the API is not seen, whatever they say.
 "$server" 400 200 &
 run 0 "$SONDE" record -q -p $! -d 500ms -o attached.sonde
 judged attached.sonde cpu $perf readings
+unknown attached.sonde zones.count
+equal "$(metric attached.sonde lost.count)" 0
 kill $! 2>/dev/null || true
 
 # A flight recorder that saved nothing, and what a static program does not load.
 run 0 "$SONDE" record -q --threads --keep 300ms --when 'zone=nope>50ms' -o kept.sonde -- "$server" 100 50
 judged kept.sonde
+unknown kept.sonde zones.count samples.count samples.extra
 run 0 "$SONDE" report --section locks kept.sonde
 has "${out//$'\n' /}" "not recorded: waits for locks, time and tasks: the flight recorder (--keep) saved nothing"
 equal "$(notes_of kept.sonde findings)" "nothing was checked; not recorded: CPU samples: the flight recorder (--keep) saved nothing: its event did not happen"
