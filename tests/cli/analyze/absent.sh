@@ -89,6 +89,7 @@ run 0 "$SONDE" record -q --heap=full -o heap.sonde -- "$server" 100 50
 judged heap.sonde cpu $perf readings api heap
 run 0 "$SONDE" record -q --no-perf -o timers.sonde -- "$server" 100 50
 judged timers.sonde cpu readings api
+has "$(notes_of timers.sonde threads)" "2 threads were seen: those living between two readings are missing"
 run 0 "$SONDE" record -q --energy -o energy.sonde -- "$server" 100 50
 judged energy.sonde cpu $perf readings api energy
 
@@ -96,11 +97,18 @@ judged energy.sonde cpu $perf readings api energy
 SONDE_OUT=$work/self.sonde run 0 "$server" 20 10
 judged self*.sonde api
 unknown self*.sonde samples.count samples.extra
+equal "$(notes_of self*.sonde threads)" "no shares: not recorded: CPU samples (sonde record)
+no thread states: not recorded: context switches (perf events: sonde doctor), readings of processes and the system (sonde record)"
 holds "$(metric self*.sonde zones.count) >= 20"
 echo 'a;b 5' >folded.txt
 run 0 "$SONDE" import -q -o folded.sonde folded.txt
 judged folded.sonde cpu
 unknown folded.sonde zones.count lost.count
+lacks "$(notes_of folded.sonde threads)" "between two readings"
+has "$(notes_of folded.sonde threads)" "no thread states: not recorded: context switches"
+equal "$(rows folded.sonde threads | jq -c '.[] | [.life_ns, .absent.life_ns, .absent.on_cpu_share[:12]]')" \
+	'[null,"unknown: imported from a file without times","not recorded"]'
+equal "$(rows folded.sonde processes | jq -c '.[] | [.wall_ns, .absent.wall_ns]')" '[null,"unknown: imported from a file without times"]'
 equal "$(metric folded.sonde samples.count)" 5
 matches "$("$SONDE" report folded.sonde | tr -s ' \n' ' ')" ', unknown losses'
 
@@ -116,6 +124,9 @@ kill $! 2>/dev/null || true
 run 0 "$SONDE" record -q --threads --keep 300ms --when 'zone=nope>50ms' -o kept.sonde -- "$server" 100 50
 judged kept.sonde
 unknown kept.sonde zones.count samples.count samples.extra
+matches "$(notes_of kept.sonde threads)" '^no thread states: not recorded: context switches: the flight recorder'
+lacks "$(notes_of kept.sonde threads)" "between two readings"
+lacks "$(notes_of kept.sonde threads)" "is unknown"
 run 0 "$SONDE" report --section locks kept.sonde
 has "${out//$'\n' /}" "not recorded: waits for locks, time and tasks: the flight recorder (--keep) saved nothing"
 equal "$(notes_of kept.sonde findings)" "nothing was checked; not recorded: CPU samples: the flight recorder (--keep) saved nothing: its event did not happen"
