@@ -46,6 +46,10 @@ int sonde_pass_nothing(const struct sonde_pass_options *options, struct sonde_re
  * report's memory. */
 const char *sonde_pass_lacks(const struct sonde_session *session, uint32_t kinds, struct sonde_report *report);
 
+/* Notes what sonde_pass_lacks() returned, with the option that would record it as advice. */
+int sonde_pass_note_lacks(const char *lacks, uint32_t kinds, struct sonde_report *report,
+			  struct sonde_section *section);
+
 /* Why times are unknown: the recording was imported from a file without times. NULL = they are known. Static text. */
 const char *sonde_pass_untimed(const struct sonde_session *session);
 

@@ -93,8 +93,9 @@ struct table {
 	const struct sonde_thread_counters *counters;
 	struct sonde_states states;
 	struct sonde_explain explain;
-	const char *why_none, *untimed; /* why there are no states, and no times; `untimed` may be NULL */
-	uint32_t *ids;                  /* ids of the selected threads, sorted */
+	const char *why_none, *why_unexplained; /* why there are no states, and nothing of what explains them */
+	const char *untimed;                    /* why there are no times; NULL = there are */
+	uint32_t *ids;                          /* ids of the selected threads, sorted */
 	size_t count;
 };
 
@@ -166,8 +167,7 @@ static int explain_cells(const struct table *table, uint32_t id, struct sonde_re
 					   [SONDE_WAIT_GROUP_TIME] = IN_TIME_NS,
 					   [SONDE_WAIT_GROUP_CHILD] = IN_CHILD_NS};
 	const struct sonde_states_row *row = &table->states.rows[id];
-	const char *why =
-	    !table->explain.known ? "no blocking call was recorded: use sonde record --threads" : table->why_none;
+	const char *why = table->explain.known ? table->why_none : table->why_unexplained;
 	char text[160];
 	if (!table->explain.known || row->by != SONDE_STATES_SWITCHES) {
 		if (table->explain.known && row->by == SONDE_STATES_READINGS)
@@ -235,6 +235,8 @@ static int sections_add(struct table *table, struct sonde_report *report)
 {
 	const struct sonde_thread_counters *counters = table->counters;
 	table->why_none = sonde_thread_facts_why_none(&table->states, counters->session, report);
+	const char *lacks = sonde_pass_lacks(counters->session, SONDE_NEEDS(LOCKS) | SONDE_NEEDS(FILES), report);
+	table->why_unexplained = lacks ? lacks : "no blocking call was made";
 	table->untimed = sonde_pass_untimed(counters->session);
 	size_t limit = counters->options.limit ? counters->options.limit : DEFAULT_ROWS, count = table->count;
 	struct sonde_thread_facts facts = {.session = counters->session,

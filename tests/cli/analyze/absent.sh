@@ -97,6 +97,7 @@ judged energy.sonde cpu $perf readings api energy
 SONDE_OUT=$work/self.sonde run 0 "$server" 20 10
 judged self*.sonde api
 unknown self*.sonde samples.count samples.extra
+equal "$(notes_of self*.sonde calltree)" "not recorded: CPU samples (sonde record)"
 equal "$(notes_of self*.sonde threads)" "no shares: not recorded: CPU samples (sonde record)
 no thread states: not recorded: context switches (perf events: sonde doctor), readings of processes and the system (sonde record)"
 holds "$(metric self*.sonde zones.count) >= 20"
@@ -117,6 +118,9 @@ matches "$("$SONDE" report folded.sonde | tr -s ' \n' ' ')" ', unknown losses'
 run 0 "$SONDE" record -q -p $! -d 500ms -o attached.sonde
 judged attached.sonde cpu $perf readings
 unknown attached.sonde zones.count
+for section in flop roofline; do
+	has "$(notes_of attached.sonde $section)" "not recorded: zones, counters and messages of sonde/sonde.h: only of programs started by sonde"
+done
 equal "$(metric attached.sonde lost.count)" 0
 kill $! 2>/dev/null || true
 
@@ -124,6 +128,10 @@ kill $! 2>/dev/null || true
 run 0 "$SONDE" record -q --threads --keep 300ms --when 'zone=nope>50ms' -o kept.sonde -- "$server" 100 50
 judged kept.sonde
 unknown kept.sonde zones.count samples.count samples.extra
+for section in flop roofline calltree; do
+	matches "$(notes_of kept.sonde $section)" '^not recorded: (zones|CPU samples).*: the flight recorder \(--keep\) saved nothing'
+done
+has "$(rows kept.sonde threads | jq -r '.[0].absent.blocked_in')" "saved nothing"
 matches "$(notes_of kept.sonde threads)" '^no thread states: not recorded: context switches: the flight recorder'
 lacks "$(notes_of kept.sonde threads)" "between two readings"
 lacks "$(notes_of kept.sonde threads)" "is unknown"
