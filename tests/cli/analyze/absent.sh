@@ -145,6 +145,33 @@ has "${out//$'\n' /}" "not recorded: allocations: no process loaded libsonde-hea
 found=$(notes_of static.sonde findings)
 matches "$found" '^not checked: .*blocking calls \(no process made a blocking call, .*allocations \(no process loaded libsonde-heap.so'
 
+# Diffs: what one side lacks is said once for all sections, and by each section that is asked for.
+diff_of() { # BASELINE CANDIDATE OPTION…
+	local baseline=$1 candidate=$2
+	shift 2
+	run 0 "$SONDE" diff -f json "$@" "$baseline" "$candidate"
+	said=$(jq -r '[.notes[].text] | join("\n")' .out)
+}
+diff_of kept.sonde plain.sonde
+matches "$said" '^functions are not compared: baseline: not recorded: CPU samples: the flight recorder .* saved nothing'
+matches "$said" '^zones are not compared: baseline: not recorded: zones, .* saved nothing'
+equal "$(jq -r '[.sections[].id] | join(" ")' .out)" diff
+diff_of plain.sonde attached.sonde
+matches "$said" '^zones are not compared: candidate: not recorded: zones, .*: only of programs started by sonde'
+lacks "$said" "functions are not compared"
+diff_of plain.sonde plain.sonde
+lacks "$said" "not compared:"
+diff_of kept.sonde self*.sonde
+lacks "$said" "functions are not compared" # of neither
+diff_of self*.sonde folded.sonde --section diff,diff-iterations,diff-zones,diff-functions,diff-calltree
+equal "$(jq -r '[.sections[] | .id] | join(" ")' .out)" "diff diff-iterations diff-zones diff-functions diff-calltree"
+equal "$(jq -r '.sections[] | select(.id | test("functions|calltree")).notes[].text' .out)" \
+	$'baseline: not recorded: CPU samples (sonde record)\nbaseline: not recorded: CPU samples (sonde record)'
+matches "$(jq -r '.sections[] | select(.id == "diff-zones").notes[].text' .out)" '^candidate: not recorded: zones, '
+equal "$(jq -c '.sections[0].rows[1] | [.wall_ns, .absent.wall_ns, .absent.command]' .out)" \
+	'[null,"unknown: imported from a file without times","unknown: imported"]'
+lacks "$(jq -r '.sections[0].notes[].text' .out)" "by wall time"
+
 # Recorded, and it did not happen: that is said as before.
 run 0 "$SONDE" record -q --threads --heap=full -o none.sonde -- sh -c 'i=0; while [ $i -lt 30000 ]; do i=$((i + 1)); done; sleep 0.01 & wait'
 run 0 "$SONDE" report --json --section locks,leaks none.sonde
