@@ -133,3 +133,26 @@ int sonde_pass_nothing(const struct sonde_pass_options *options, struct sonde_re
 		return sonde_error(ENOMEM, "out of memory for the section %s", id);
 	return sonde_report_note(report, section, 1, "%s", why);
 }
+
+const char *sonde_pass_lacks(const struct sonde_session *session, uint32_t kinds, struct sonde_report *report)
+{
+	char why[640];
+	if (sonde_recorded_any(session, kinds, why, sizeof why) != SONDE_RECORDED_NOT)
+		return NULL;
+	const char *text = sonde_report_text(report, "%s", why);
+	return text ? text : "not recorded";
+}
+
+int sonde_pass_note_lacks(const char *lacks, uint32_t kinds, struct sonde_report *report, struct sonde_section *section)
+{
+	int rc = sonde_report_note(report, section, 1, "%s", lacks);
+	const char *option = rc ? NULL : sonde_recorded_option(kinds, lacks);
+	if (option)
+		sonde_report_advise(report, section, SONDE_ACTION_RECORD, option);
+	return rc;
+}
+
+const char *sonde_pass_untimed(const struct sonde_session *session)
+{
+	return sonde_session_info(session, "import.untimed") ? "unknown: imported from a file without times" : NULL;
+}

@@ -44,4 +44,15 @@ void sonde_marks_sort_by_thread(struct sonde_marks *marks);
 int sonde_pass_nothing(const struct sonde_pass_options *options, struct sonde_report *report, const char *id,
 		       const char *title, const char *why);
 
+/* "not recorded: … (record with …)" if none of these kinds was recorded (session/recorded.h), else NULL. In the
+ * report's memory. */
+const char *sonde_pass_lacks(const struct sonde_session *session, uint32_t kinds, struct sonde_report *report);
+
+/* Notes what sonde_pass_lacks() returned, with the option that would record it as advice. */
+int sonde_pass_note_lacks(const char *lacks, uint32_t kinds, struct sonde_report *report,
+			  struct sonde_section *section);
+
+/* Why times are unknown: the recording was imported from a file without times. NULL = they are known. Static text. */
+const char *sonde_pass_untimed(const struct sonde_session *session);
+
 #endif

@@ -16,6 +16,8 @@ static const struct kind {
 #undef SONDE_KIND
 };
 
+#define BY_DEFAULT "sonde record" /* how to record what is recorded without being asked for */
+
 static int has_chunks(const struct sonde_session *session, uint32_t types)
 {
 	for (size_t i = 0; i < sonde_reader_count(session->reader); i++) {
@@ -97,6 +99,8 @@ static const char *failure(const struct sonde_session *session, const struct kin
 		return "the flight recorder (--keep) saved nothing: its event did not happen";
 	if (row && row->state == SONDE_SOURCE_OFF && sonde_session_info(session, "run.attached_pid"))
 		return "only of programs started by sonde (sonde record -- COMMAND)";
+	if (!row && run->growing && strncmp(kind->how, BY_DEFAULT, sizeof BY_DEFAULT - 1) == 0)
+		return "none so far"; /* sources report when they stop */
 	return !row && run->incomplete ? run->incomplete : NULL;
 }
 

@@ -21,6 +21,7 @@ enum sonde_kind {
 
 /* A set of kinds, used in tables: SONDE_NEEDS(LOCKS) | SONDE_NEEDS(FILES). */
 #define SONDE_NEEDS(name) (1u << SONDE_KIND_##name)
+#define SONDE_EVERY_KIND ((1u << SONDE_KIND_COUNT) - 1)
 
 enum sonde_recorded { SONDE_RECORDED_NOT, SONDE_RECORDED_IN_PART, SONDE_RECORDED };
 

@@ -9,6 +9,7 @@ Usage: programs.py LIST WORK_DIRECTORY [--fast] [--jobs N] [--name PATTERN]… [
 Prints a line for each program; exit code 1 when one has changed or hung.
 """
 import argparse
+import collections
 import concurrent.futures
 import ctypes
 import fnmatch
@@ -192,8 +193,14 @@ def without_numbers(text):
     return NUMBERS.sub(b"N", text)
 
 
+def other_names(run, ways):
+    """How often each name without its numbers occurs among the files that are not in both runs without sonde."""
+    return collections.Counter(without_numbers(os.fsencode(path)) for path in run.files if path not in ways["names"])
+
+
 def sameness(one, two):
-    """How two runs without sonde are compared with others: a function of each of its streams; or why they cannot be."""
+    """How two runs without sonde are compared with others: a function for each stream, the names of files that are in both, and
+    those of them with the same content; or why they cannot be compared."""
     ways = {}
     for stream in ("out", "err"):
         first, second = getattr(one, stream), getattr(two, stream)
@@ -211,7 +218,10 @@ def sameness(one, two):
         return None, f"exit code 127 without sonde: {one.err[-300:]!r}"
     if one.left != two.left:
         return None, f"{one.left} and {two.left} processes live on without sonde"
-    ways["files"] = {path for path, kind in one.files.items() if two.files.get(path) == kind}
+    ways["names"] = set(one.files) & set(two.files)
+    if other_names(one, ways) != other_names(two, ways):
+        return None, f"files differ without sonde: {sorted(set(one.files) ^ set(two.files))[:5]}"
+    ways["files"] = {path for path in ways["names"] if two.files[path] == one.files[path]}
     return ways, None
 
 
@@ -229,12 +239,15 @@ def difference(one, other, ways):
             return f"std{stream} at byte {at}: {got[begin:begin + 300]!r} instead of {expected[begin:begin + 300]!r}"
     if other.left != one.left:
         return f"{other.left} processes live on instead of {one.left}"
-    paths = set(one.files) ^ set(other.files)
-    if paths and not any(without_numbers(path.encode()) in {without_numbers(p.encode()) for p in one.files} for path in paths):
-        return f"files: {sorted(paths)[:5]}"
+    gone = ways["names"] - set(other.files)
+    if gone:
+        return f"files are missing: {sorted(gone)[:5]}"
+    if other_names(one, ways) != other_names(other, ways):
+        extra, gone = sorted(set(other.files) - set(one.files)), sorted(set(one.files) - set(other.files))
+        return f"files differ: {extra[:5]} instead of {gone[:5]}"
     for path in ways["files"]:
-        if other.files.get(path) != one.files[path]:
-            return f"file {path}: {other.files.get(path)} instead of {one.files[path]}"
+        if other.files[path] != one.files[path]:
+            return f"file {path}: {other.files[path]} instead of {one.files[path]}"
     return None
 
 
@@ -305,4 +318,5 @@ def main():
     return 1 if counts["fail"] else 0
 
 
-sys.exit(main())
+if __name__ == "__main__":
+    sys.exit(main())

@@ -16,6 +16,7 @@
 #include "analyze/contents.h"
 #include "analyze/cpu/by_function.h"
 #include "analyze/heap/pass.h"
+#include "analyze/marks.h"
 #include "analyze/statistics/stats.h"
 #include "analyze/words.h"
 #include "util/array.h"
@@ -374,12 +375,23 @@ static int weights_notes_add(const struct sonde_samples *samples, const struct s
 	return rc ? rc : note_unseen(weights, " more", report, section);
 }
 
+/* The kinds of data that a metric adds up. */
+static uint32_t kinds_of(enum sonde_weigh_by by)
+{
+	static const uint32_t of[] = {[SONDE_WEIGH_OF_SAMPLES] = SONDE_NEEDS(CPU),
+				      [SONDE_WEIGH_OF_HEAP] = SONDE_NEEDS(HEAP),
+				      [SONDE_WEIGH_OF_WAITS] = SONDE_NEEDS(LOCKS) | SONDE_NEEDS(FILES)};
+	return by == SONDE_WEIGH_LOCKS ? SONDE_NEEDS(LOCKS)
+	       : by == SONDE_WEIGH_IO  ? SONDE_NEEDS(FILES)
+				       : of[sonde_weigh_rows[by].of];
+}
+
 /* Explains why nothing has a weight. */
 static int weights_none(const struct sonde_samples *samples, const struct sonde_weights *weights,
 			struct sonde_report *report)
 {
-	enum sonde_weigh_by by = samples->options.weigh.by;
-	enum sonde_weigh_of of = sonde_weigh_of(&samples->options.weigh);
+	uint32_t kinds = kinds_of( samples->options.weigh.by);
+	const char *lacks = sonde_pass_lacks(samples->session, kinds, report);
 	int selects = sonde_pass_selects(&samples->options);
 	char what[256];
 	sonde_weigh_say(&samples->options.weigh, samples->session, what, sizeof what);
@@ -387,18 +399,11 @@ static int weights_none(const struct sonde_samples *samples, const struct sonde_
 	    samples->options.asked ? sonde_report_table(report, "calltree", "Call tree", NULL, 0) : NULL;
 	if (!section)
 		return samples->options.asked ? sonde_error(ENOMEM, "out of memory for a call tree") : 0;
-	if (of == SONDE_WEIGH_OF_HEAP && !sonde_session_heap_site_count(samples->session))
-		return sonde_report_note(report, section, 1,
-					 "allocations were not recorded: sonde record --heap -- COMMAND");
-	if (of == SONDE_WEIGH_OF_WAITS && !sonde_weigh_has(samples->session, SONDE_CHUNK_WAITS))
-		return sonde_report_note(report, section, 1,
-					 "no blocking call was recorded: use sonde record --threads or --io");
+	if (lacks)
+		return sonde_pass_note_lacks(lacks, kinds,report, section);
 	if (weights->unseen_b)
 		return note_unseen(weights, "", report, section);
-	return sonde_report_note(report, section, 0, "no %s in this %s%s", what, selects ? "selection" : "recording",
-				 selects || by == SONDE_WEIGH_WAITING || of != SONDE_WEIGH_OF_WAITS ? ""
-				 : by == SONDE_WEIGH_IO ? ": use sonde record --io"
-							: ": use sonde record --threads");
+	return sonde_report_note(report, section, 0, "no %s in this %s", what, selects ? "selection" : "recording");
 }
 
 /* --- the section ------------------------------------------------------------------------------------------------- */

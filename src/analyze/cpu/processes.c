@@ -10,6 +10,7 @@
 #include <string.h>
 #include <sys/wait.h>
 
+#include "analyze/marks.h"
 #include "analyze/words.h"
 #include "util/error.h"
 
@@ -77,7 +78,9 @@ static int row_add(const struct sums *sums, uint32_t id, struct sonde_report *re
 		return sonde_error(ENOMEM, "out of memory for a row");
 	sonde_thread_counters_cells(sums->counters, sum->sampled, &row[SHARE], &row[SAMPLED_NS], &row[SAMPLES]);
 	row[MEASURED_NS] = sonde_thread_counters_clock(sums->counters, sum->clocks_ns);
-	row[WALL_NS] = sonde_cell_int(end_ns > process->start_ns ? end_ns - process->start_ns : 0);
+	const char *untimed = sonde_pass_untimed(sums->counters->session);
+	row[WALL_NS] = untimed ? sonde_cell_absent(untimed)
+			       : sonde_cell_int(end_ns > process->start_ns ? end_ns - process->start_ns : 0);
 	row[PROCESS] = sonde_cell_text(*process->command ? process->command : process->name);
 	row[PID] = sonde_cell_int(process->pid);
 	row[STATUS] = sonde_cell_text(status_text(sums->counters->session, process, report));

@@ -12,6 +12,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyze/marks.h"
+
 #include "analyze/statistics/stats.h"
 #include "analyze/words.h"
 #include "util/error.h"
@@ -326,24 +328,15 @@ int sonde_samples_note_missing(const struct sonde_samples *samples, struct sonde
 const struct sonde_source_row *sonde_samples_source(const struct sonde_session *session)
 {
 	const struct sonde_source_row *row = sonde_session_source_named(session, "cpu");
-	return row && (row->state == SONDE_SOURCE_ON || row->state == SONDE_SOURCE_LIMITED) ? row : NULL;
+	return row && (row->state == SONDE_SOURCE_ON || row->state == SONDE_SOURCE_LIMITED);
 }
 
 const char *sonde_samples_why_none(const struct sonde_session *session, const struct sonde_pass_options *options)
 {
-	if (!sonde_samples_source(session) &&
+	if (!is_running(session) &&
 	    (sonde_session_source_named(session, "cpu") || sonde_session_run(session)->closed))
 		return "CPU time was not sampled"; /* sources write their status when they stop */
 	return sonde_pass_selects(options) ? "no CPU samples in this selection" : "no CPU samples in this recording";
-}
-
-/* Why the cpu source recorded nothing, according to the recording. */
-static const char *why_none(const struct sonde_session *session)
-{
-	const struct sonde_source_row *row = sonde_session_source_named(session, "cpu");
-	if (!row || row->state != SONDE_SOURCE_UNAVAILABLE)
-		return NULL;
-	return *row->detail ? row->detail : "the cpu source could not start";
 }
 
 int sonde_samples_none(const struct sonde_samples *samples, struct sonde_report *report, const char *id,
@@ -351,18 +344,18 @@ int sonde_samples_none(const struct sonde_samples *samples, struct sonde_report 
 {
 	if (!samples->options.asked)
 		return 0;
-	const char *why = why_none(samples->session);
+	const char *lacks = sonde_pass_lacks(samples->session, SONDE_NEEDS(CPU), report);
 	struct sonde_section *section = sonde_report_table(report, id, title, NULL, 0);
 	if (!section)
 		return sonde_error(ENOMEM, "out of memory for the section %s", id);
-	if (why)
-		return sonde_report_note(report, section, 1, "no CPU samples: %s", why);
 	const struct sonde_run *run = sonde_session_run(samples->session);
 	if (!run->closed && !run->growing && !sonde_pass_selects(&samples->options))
 		return sonde_report_note(
 		    report, section, 1,
 		    "no CPU samples: the recording ends before the first readable one (%llu of %llu bytes are damaged)",
 		    (unsigned long long)sonde_session_damaged_b(samples->session), (unsigned long long)run->file_b);
+	if (lacks)
+		return sonde_pass_note_lacks(lacks, SONDE_NEEDS(CPU), report, section);
 	return sonde_report_note(
 	    report, section, 1,
 	    "no CPU samples in %s: too little CPU time, or sampling was off (short runs: record -F 10000)",

@@ -108,9 +108,6 @@ int sonde_samples_note_shares(const struct sonde_samples *samples, struct sonde_
 int sonde_samples_note_missing(const struct sonde_samples *samples, struct sonde_report *report,
 			       struct sonde_section *section);
 
-/* The cpu source's row if it ran, else NULL. */
-const struct sonde_source_row *sonde_samples_source(const struct sonde_session *session);
-
 /* Why there are no samples: "the recording has no CPU samples", … Static text. */
 const char *sonde_samples_why_none(const struct sonde_session *session, const struct sonde_pass_options *options);
 

@@ -5,6 +5,8 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "analyze/marks.h"
+
 #include "analyze/statistics/stats.h"
 #include "util/error.h"
 
@@ -93,9 +95,12 @@ struct sonde_cell sonde_thread_counters_clock(const struct sonde_thread_counters
 int sonde_thread_counters_note(const struct sonde_thread_counters *counters, struct sonde_report *report,
 			       struct sonde_section *section)
 {
-	if (!sonde_weight_is_any(counters->all))
+	if (!sonde_weight_is_any(counters->all)) {
+		const char *lacks = sonde_pass_lacks(counters->session, SONDE_NEEDS(CPU), report);
 		return sonde_report_note(report, section, 1, "no shares: %s",
+					 lacks ? lacks :
 					 sonde_samples_why_none(counters->session, &counters->options));
+	}
 	char whole[192];
 	sonde_samples_say_whole(counters->all, counters->measured_ns, whole, sizeof whole);
 	int rc = sonde_report_note(report, section, 0, "%s", whole);

@@ -9,8 +9,10 @@
 #include <math.h>
 #include <string.h>
 
+#include "analyze/contents.h"
 #include "analyze/cpu/cputime.h"
 #include "analyze/diff/table.h"
+#include "analyze/marks.h"
 #include "util/error.h"
 
 enum { RUN, WALL, CPU, USER, SYSTEM, PEAK_RSS, COMMAND, COLUMNS };
@@ -46,7 +48,10 @@ static int run_add(struct sonde_diff *diff, struct sonde_section *section, const
 	if (!row)
 		return sonde_error(ENOMEM, "out of memory for a row");
 	row[RUN] = sonde_cell_text(name);
-	row[WALL] = run->closed ? sonde_cell_int(run->wall_ns) : sonde_cell_absent("the recording is incomplete");
+	const char *untimed = sonde_pass_untimed(session);
+	row[WALL] = !run->closed ? sonde_cell_absent("the recording is incomplete")
+		    : untimed    ? sonde_cell_absent(untimed)
+				 : sonde_cell_int(run->wall_ns);
 	row[CPU] = row[USER] = row[SYSTEM] =
 	    sonde_cell_absent(run->closed ? "CPU time was not measured" : "the recording is incomplete");
 	if (cpu.known && run->closed)
@@ -58,7 +63,9 @@ static int run_add(struct sonde_diff *diff, struct sonde_section *section, const
 		row[SYSTEM] = sonde_cell_int(cpu.system_ns);
 	}
 	row[PEAK_RSS] = peak_of(session);
-	row[COMMAND] = command ? sonde_cell_text(command) : sonde_cell_absent("it was attached to");
+	row[COMMAND] = command                                      ? sonde_cell_text(command)
+		       : sonde_session_info(session, "import.from") ? sonde_cell_absent("unknown: imported")
+								    : sonde_cell_absent("it was attached to");
 	return 0;
 }
 
@@ -82,7 +89,8 @@ static int note_totals(struct sonde_diff *diff, struct sonde_section *section)
 	int has_cpu = x.known && y.known && y.ns && !x.at_least && !y.at_least;
 	int code = note_at_least(diff, section, "baseline", diff->baseline);
 	code = code ? code : note_at_least(diff, section, "candidate", diff->candidate);
-	if (code || !a->wall_ns || !b->wall_ns || !a->closed || !b->closed)
+	int is_untimed = sonde_pass_untimed(diff->baseline) || sonde_pass_untimed(diff->candidate);
+	if (code || is_untimed || !a->wall_ns || !b->wall_ns || !a->closed || !b->closed)
 		return code;
 	double wall = (double)a->wall_ns / (double)b->wall_ns;
 	if (!has_cpu)
@@ -139,7 +147,22 @@ static int say_verdict(struct sonde_diff *diff)
 /* --- choosing sections
  * ---------------------------------------------------------------------------------------------- */
 
-static const char *const names[] = {"diff", "diff-iterations", "diff-zones", "diff-functions", "diff-calltree"};
+static const struct part {
+	const char *name, *title, *what;                 /* what is compared, in a sentence */
+	uint32_t kinds;                                  /* of data, any of which it needs */
+	int (*has)(const struct sonde_session *session); /* whether a recording has any of it */
+	int is_extra;                                    /* only if asked for */
+	int (*run)(struct sonde_diff *diff);
+} parts[] = {
+    {"diff", NULL, NULL, 0, NULL, 0, totals},
+    {"diff-iterations", "Shared iterations", "iterations", SONDE_NEEDS(API), sonde_has_iterations, 0,
+     sonde_diff_iterations},
+    {"diff-zones", "Zones by change of self time", "zones", SONDE_NEEDS(API), sonde_has_zones, 0, sonde_diff_zones},
+    {"diff-functions", "Functions by change of CPU share", "functions", SONDE_NEEDS(CPU), sonde_has_samples, 0,
+     sonde_diff_functions},
+    {"diff-calltree", "Call tree by change of CPU time", "call trees", SONDE_NEEDS(CPU), sonde_has_samples, 1,
+     sonde_diff_tree},
+};
 
 int sonde_diff_has_section(const char *sections, const char *name)
 {
@@ -154,10 +177,10 @@ int sonde_diff_check_sections(const char *sections)
 {
 	for (const char *at = sections; at; at = strchr(at, ',') ? strchr(at, ',') + 1 : NULL) {
 		size_t name_b = strcspn(at, ","), i = 0;
-		while (i < sizeof names / sizeof *names &&
-		       (strlen(names[i]) != name_b || strncmp(names[i], at, name_b) != 0))
+		while (i < sizeof parts / sizeof *parts &&
+		       (strlen(parts[i].name) != name_b || strncmp(parts[i].name, at, name_b) != 0))
 			i++;
-		if (i == sizeof names / sizeof *names)
+		if (i == sizeof parts / sizeof *parts)
 			return sonde_error(EINVAL,
 					   "unknown section '%.*s': diff has diff, diff-iterations, diff-zones, "
 					   "diff-functions, diff-calltree",
@@ -180,6 +203,42 @@ void sonde_diff_choose(struct sonde_report *report, const char *sections)
 	}
 }
 
+/* --- what cannot be compared
+ * ---------------------------------------------------------------------------------------- */
+
+static int is_compared(const struct sonde_diff *diff, const struct part *part)
+{
+	for (const struct sonde_section *at = diff->report->first; at; at = at->next)
+		if (strcmp(at->id, part->name) == 0)
+			return 1;
+	return 0;
+}
+
+/* Adds a section that was asked for and has nothing to compare, with the reason. In a diff of all sections, notes what
+ * one side has and was not recorded of the other. */
+static int say_absent(struct sonde_diff *diff, const struct part *part)
+{
+	const char *const a = sonde_pass_lacks(diff->baseline, part->kinds, diff->report), *const b = sonde_pass_lacks(
+											       diff->candidate,
+											       part->kinds,
+											       diff->report);
+	if (!diff->options->sections && ((a && part->has(diff->candidate)) || (b && part->has(diff->baseline))))
+		return sonde_report_note(diff->report, NULL, 1, "%s are not compared: %s: %s", part->what,
+					 a ? "baseline" : "candidate", a ? a : b);
+	if (!sonde_diff_has_section(diff->options->sections, part->name))
+		return 0;
+	struct sonde_section *section = sonde_report_table(diff->report, part->name, part->title, NULL, 0);
+	int code = section ? 0 : sonde_error(ENOMEM, "out of memory for a section");
+	if (!code && a)
+		code = sonde_report_note(diff->report, section, 1, "baseline: %s", a);
+	if (!code && b)
+		code = sonde_report_note(diff->report, section, 1, "candidate: %s", b);
+	if (!code && !a && !b)
+		code =
+		    sonde_report_note(diff->report, section, 1, "no %s to compare: none are in both runs", part->what);
+	return code;
+}
+
 /* --- all of it ---------------------------------------------------------------------------------------------------- */
 
 int sonde_diff_run(struct sonde_diff *diff)
@@ -189,13 +248,16 @@ int sonde_diff_run(struct sonde_diff *diff)
 	diff->is_comparable = diff->is_whole = 1;
 	diff->change.by = NAN;
 	int code = sonde_diff_check_sections(sections);
-	code = code ? code : totals(diff);
-	code = code ? code : sonde_diff_machines(diff);
-	code = code ? code : sonde_diff_iterations(diff);
-	code = code ? code : sonde_diff_zones(diff);
-	code = code ? code : sonde_diff_functions(diff);
-	if (!code && sonde_diff_has_section(sections, "diff-calltree"))
-		code = sonde_diff_tree(diff);
+	for (size_t i = 0; !code && i < sizeof parts / sizeof *parts; i++) {
+		const struct part *part = &parts[i];
+		if (part->is_extra && !sonde_diff_has_section(sections, part->name))
+			continue;
+		code = part->run(diff);
+		if (!code && part->kinds && !is_compared(diff, part))
+			code = say_absent(diff, part);
+		if (!code && !i)
+			code = sonde_diff_machines(diff);
+	}
 	code = code ? code : sonde_diff_losses(diff);
 	code = code ? code : say_verdict(diff);
 	sonde_diff_choose(diff->report, sections);

@@ -20,8 +20,6 @@
 #include "util/shell_word.h"
 
 #define KEEP_ARGUMENTS "--keep-arguments"
-#define WITH_WAITS "--threads --io"
-#define WITH_HEAP "--heap"
 #define TITLE "Findings: what to fix first"
 #define ROWS_READ 4096u /* per section read by rules */
 #define LOST_AT_MOST 0.01
@@ -255,16 +253,6 @@ static int suppress(struct sonde_found *found, const struct sonde_session *sessi
 /* --- evaluating the rules ------------------------------------------------------------------------------------------
  */
 
-static int has_source(const struct sonde_session *session, const char *name)
-{
-	for (size_t i = 0; i < sonde_session_source_count(session); i++) {
-		const struct sonde_source_row *source = sonde_session_source(session, i);
-		if (!strcmp(source->name, name) && source->state != SONDE_SOURCE_UNAVAILABLE)
-			return 1;
-	}
-	return 0;
-}
-
 /* CPU time that was used but not sampled cannot be attributed. */
 static int has_samples(const struct sonde_facts *facts)
 {
@@ -295,21 +283,64 @@ static const char *note_cut_off(const struct sonde_facts *facts, struct sonde_re
 /* For GPUs: data that no source provides. */
 static const char uncounted[] = ", GPU matrix units, unused GPU memory of custom allocators";
 
+/* Kinds of data that rules read, and the options that record them. If both waits are missing, they are one item. */
+static const struct asked_kind {
+	uint32_t kinds;
+	const char *what, *option;
+} asked_kinds[] = {
+    {SONDE_NEEDS(LOCKS) | SONDE_NEEDS(FILES), "blocking calls", "--threads --io"},
+    {SONDE_NEEDS(LOCKS), "waits for locks", "--threads"},
+    {SONDE_NEEDS(FILES), "calls on files and sockets", "--io"},
+    {SONDE_NEEDS(HEAP), "allocations", "--heap"},
+};
+
+/* "not recorded: allocations: no process loaded it": what comes after the kind. */
+static const char *reason_of(const char *lacks)
+{
+	for (int i = 0; i < 2 && strstr(lacks, ": "); i++)
+		lacks = strstr(lacks, ": ") + 2;
+	return lacks;
+}
+
+/* Lists ", allocations (--heap)" for the kinds that were not recorded, with the reason instead of an option if no
+ * option would record them. `advice` becomes the first option. */
+static const char *list_missing(const struct sonde_facts *facts, struct sonde_report *report, const char **advice)
+{
+	const char *text = "";
+	uint32_t listed = 0;
+	for (size_t i = 0; text && i < sizeof asked_kinds / sizeof *asked_kinds; i++) {
+		const struct asked_kind *asked = &asked_kinds[i];
+		const char *why = sonde_pass_lacks(facts->session, asked->kinds, report);
+		if (!why || listed & asked->kinds)
+			continue;
+		listed |= asked->kinds;
+		int is_option = sonde_recorded_option(asked->kinds, why) != NULL;
+		text = sonde_report_text(report, "%s, %s (%s)", text, asked->what,
+					 is_option ? asked->option : reason_of(why));
+		*advice = *advice || !is_option ? *advice : asked->option;
+	}
+	return text;
+}
+
 /* Notes which rules had no data. */
-static int note_unjudged(const struct sonde_facts *facts, struct sonde_report *report, struct sonde_section *section)
+static int note_unjudged(const struct sonde_facts *facts, struct sonde_found *found, struct sonde_report *report, struct sonde_section *section)
 {
 	const struct sonde_session *session = facts->session;
 	const struct sonde_run *run = sonde_session_run(session);
 	int is_cut_off = !run->closed && !run->growing;
+	const char *nothing = is_cut_off ? NULL : sonde_pass_lacks(session, SONDE_EVERY_KIND, report), *advice = NULL;
+	found->has_data = !nothing;
+	if (nothing)
+		return sonde_report_note(report, section, 1, "nothing was checked; %s", nothing);
 	const char *samples = has_samples(facts) ? "" : ", CPU time (no samples)";
-	const char *waits = has_source(session, "waits") ? "" : ", blocking calls (" WITH_WAITS ")";
-	const char *heap = has_source(session, "heap") ? "" : ", allocations (" WITH_HEAP ")";
+	const char *missing = list_missing(facts, report, &advice);
 	const char *path = facts->has_path ? "" : ", wake-ups (no critical path)";
 	/* With a single node, "0" rather than "0-1", no access is remote. */
 	const char *nodes = sonde_session_info(session, "host.numa_nodes");
 	const char *remote = nodes && nodes[strspn(nodes, "0123456789")] ? ", remote NUMA memory" : "";
 	const char *all = is_cut_off ? note_cut_off(facts, report)
-				     : sonde_report_text(report, "%s%s%s%s", samples, waits, heap, path);
+				     : missing  ? sonde_report_text(report, "%s%s%s", samples, missing, path)
+				     : NULL;
 	const char *devices = sonde_session_device_count(session) ? uncounted : "";
 	all = all ? sonde_report_text(report, "%s%s%s", all, remote, devices) : NULL;
 	if (!all)
@@ -319,8 +350,8 @@ static int note_unjudged(const struct sonde_facts *facts, struct sonde_report *r
 	int rc = sonde_report_note(
 	    report, section, is_cut_off,
 	    is_cut_off ? "not checked, since the recording is incomplete: %s" : "not checked: %s", all + 2);
-	if (!rc && !is_cut_off && (*waits || *heap))
-		sonde_report_advise(report, section, SONDE_ACTION_RECORD, *waits ? WITH_WAITS : WITH_HEAP);
+	if (!rc && !is_cut_off && advice)
+		sonde_report_advise(report, section, SONDE_ACTION_RECORD, advice);
 	return rc;
 }
 
@@ -429,7 +460,7 @@ int sonde_findings_find(struct sonde_found *out, struct sonde_session *session,
 	rc = rc ? rc : suppress(out, session, report, section);
 	rc = rc || !has_span ? rc : suppress_noisy(out, &facts, report, section);
 	rc = rc ? rc : sonde_finding_device(session, options->device, report, section);
-	rc = rc ? rc : note_unjudged(&facts, report, section);
+	rc = rc ? rc : note_unjudged(&facts, out, report, section);
 	out->command = command_line(session);
 	if (!rc && out->count && sonde_session_info(session, "run.redacted")) {
 		rc = sonde_report_note(report, section, 0,
@@ -538,7 +569,7 @@ static int findings_finish(void *state, struct sonde_report *report)
 	for (size_t i = 0; !rc && i < found.count && i < limit; i++)
 		rc = row_add(&found, &found.rows[i], report, section);
 	section->table.omitted = found.count > limit ? found.count - limit : 0;
-	if (!rc && !found.count && !found.is_noisy && !isnan(found.span_ns))
+	if (!rc && !found.count && !found.is_noisy && found.has_data && !isnan(found.span_ns))
 		rc = sonde_report_note(report, section, 0, "no findings: no rule reached its threshold");
 	else if (!rc && found.count)
 		rc = sonde_report_note(report, section, 0,

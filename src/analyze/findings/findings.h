@@ -135,6 +135,7 @@ struct sonde_found {
 	size_t count, cap;
 	double span_ns; /* length of the critical path, otherwise of the run */
 	int is_noisy;   /* findings about time were withheld: an empty list does not mean that all is well */
+	int has_data;   /* anything that rules read was recorded */
 	struct sonde_report *report;   /* owns the texts */
 	struct sonde_section *section; /* receives notes; NULL = the report does */
 	const char *command;           /* the recorded command, shell-quoted; NULL = unknown */

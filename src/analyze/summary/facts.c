@@ -73,7 +73,24 @@ int sonde_summary_is_cost_known(const struct sonde_summary_facts *facts)
 	return facts->cost_known && (facts->cpu.known ? facts->cpu.ns > 0 : facts->run->closed);
 }
 
+const struct sonde_source_row *sonde_summary_source(const struct sonde_session *session, const char *name)
+{
+	for (size_t i = 0; i < sonde_session_source_count(session); i++)
+		if (strcmp(sonde_session_source(session, i)->name, name) == 0)
+			return sonde_session_source(session, i);
+	return NULL;
+}
+
+/* Of the formats that can be imported, only perf.data counts what was lost. */
+static int imports_losses(const struct sonde_session *session)
+{
+	const char *from = sonde_session_info(session, "import.from");
+	return !from || strcmp(from, "perf.data") == 0;
+}
+
 int sonde_summary_is_lost_known(const struct sonde_summary_facts *facts)
 {
+	if (!facts->lost && !imports_losses(facts->session))
+		return 0;
 	return facts->lost || facts->run->closed || facts->run->growing;
 }

@@ -9,6 +9,7 @@
 #include "analyze/columns.h"
 #include "analyze/work/flop_reports.h"
 #include "analyze/heap/facts.h"
+#include "analyze/marks.h"
 #include "analyze/statistics/stats.h"
 #include "analyze/summary/facts.h"
 #include "util/error.h"
@@ -135,12 +136,6 @@ static struct sonde_cell percent(const char *why_not, double share)
 	return why_not ? sonde_cell_absent(why_not) : sonde_cell_real(100 * share, 0);
 }
 
-static const char *why_no_wall_time(const struct sonde_summary_facts *facts)
-{
-	return sonde_session_info(facts->session, "import.untimed") ? "unknown: imported from a file without times"
-								    : NULL;
-}
-
 static const char *why_no_cpu_time(const struct sonde_summary_facts *facts)
 {
 	if (facts->cpu.known)
@@ -164,13 +159,19 @@ static const char *why_no_stolen(const struct sonde_summary_facts *facts)
 
 static struct sonde_cell lost_cell(const struct sonde_summary_facts *facts)
 {
-	return sonde_summary_is_lost_known(facts)
-		   ? sonde_cell_int(facts->lost)
-		   : sonde_cell_absent("unknown: the recording is incomplete, and losses are written at its end");
+	if (sonde_summary_is_lost_known(facts))
+		return sonde_cell_int(facts->lost);
+	return sonde_cell_absent(sonde_session_info(facts->session, "import.from")
+				     ? "unknown: the imported file does not say what was lost"
+				     : "unknown: the recording is incomplete, and losses are written at its end");
 }
 
-static struct sonde_cell zones_cell(const struct sonde_summary_facts *facts)
+/* 0 is known only if all zones would have been recorded. */
+static struct sonde_cell zones_cell(const struct sonde_summary_facts *facts, struct sonde_report *report)
 {
+	const char *lacks = facts->zones ? NULL : sonde_pass_lacks(facts->session, SONDE_NEEDS(API), report);
+	if (lacks)
+		return sonde_cell_absent(lacks);
 	return facts->zones || !sonde_session_damaged_b(facts->session)
 		   ? sonde_cell_int(facts->zones)
 		   : sonde_cell_absent("unknown: part of the recording cannot be read");
@@ -187,14 +188,14 @@ static int section_fill(const struct sonde_summary_facts *facts, struct sonde_re
 	double busy = sonde_stats_share((double)facts->cpu.ns, (double)run->wall_ns);
 	const char *no_cpu = why_no_cpu_time(facts), *no_split = why_no_split(facts);
 	const char *no_cost = facts->cost_known ? NULL : "not measured";
-	const char *none =
-	    sonde_weight_is_any(samples->all) ? NULL : sonde_samples_why_none(facts->session, &samples->options);
-	const char *unsampled = sonde_samples_source(facts->session) || count
-				    ? NULL
-				    : sonde_samples_why_none(facts->session, &samples->options);
+	const char *lacks = count ? NULL : sonde_pass_lacks(facts->session, SONDE_NEEDS(CPU), report);
+	const char *none = sonde_weight_is_any(samples->all) ? NULL
+			   : lacks                           ? lacks
+				   : sonde_samples_why_none(facts->session, &samples->options);
 	int least = facts->cpu.at_least;
 	const struct figure rows[] = {
-	    {SONDE_SUMMARY_KEY(timing, wall_time_s), seconds(why_no_wall_time(facts), run->wall_ns), "s", NULL},
+	    {SONDE_SUMMARY_KEY(timing, wall_time_s), seconds(sonde_pass_untimed(facts->session), run->wall_ns), "s",
+	     NULL},
 	    {SONDE_SUMMARY_KEY(timing, cpu_time_s), seconds(no_cpu, facts->cpu.ns), least ? "s, at least" : "s", NULL},
 	    {"timing.user_time_s", seconds(no_split, facts->cpu.user_ns), "s", NULL},
 	    {SONDE_SUMMARY_KEY(timing, system_time_s), seconds(no_split, facts->cpu.system_ns), "s", NULL},
@@ -207,15 +208,14 @@ static int section_fill(const struct sonde_summary_facts *facts, struct sonde_re
 	    {NULL, {0}, NULL, NULL}, /* the heap rows go here */
 	    {"run.processes", sonde_cell_int(sonde_session_process_count(facts->session)), "", NULL},
 	    {SONDE_SUMMARY_KEY(run, threads), sonde_cell_int(sonde_session_thread_count(facts->session)), "", NULL},
-	    {"samples.count", unsampled ? sonde_cell_absent(unsampled) : sonde_cell_int(count), "", NULL},
-	    {"samples.extra", unsampled ? sonde_cell_absent(unsampled) : sonde_cell_int(samples->extra.count), "",
-	     NULL},
+	    {"samples.count", count_or(lacks, count), "", NULL},
+	    {"samples.extra", count_or(lacks, samples->extra.count), "", NULL},
 	    {SONDE_SUMMARY_KEY(samples, cpu_time_s), seconds(none, samples->all.ns), "s", NULL},
 	    {SONDE_SUMMARY_KEY(samples, not_sampled_s), seconds(none, samples->self[0].ns), "s of samples.cpu_time_s",
 	     NULL},
 	    {"samples.kernel_measured_s", seconds(none, samples->measured.ns), "s of samples.cpu_time_s", NULL},
 	    {"samples.complete_percent", percent(none || stacks ? none : "no samples", whole), "%", NULL},
-	    {"zones.count", zones_cell(facts), "", NULL},
+	    {"zones.count", zones_cell(facts, report), "", NULL},
 	    {"lost.count", lost_cell(facts), "", NULL},
 	    {SONDE_SUMMARY_KEY(cost, recorder_cpu_time_s), seconds(no_cost, facts->cost_ns), "s", NULL},
 	    {"cost.recorder_percent",

@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyze/marks.h"
+
 #include "analyze/statistics/stats.h"
 #include "analyze/words.h"
 
@@ -30,12 +32,17 @@ static double share(uint64_t part_ns, uint64_t whole_ns)
 	return sonde_stats_share((double)part_ns, (double)whole_ns);
 }
 
-const char *sonde_thread_facts_why_none(const struct sonde_states *states, const struct sonde_session *session)
+const char *sonde_thread_facts_why_none(const struct sonde_states *states, const struct sonde_session *session,
+					struct sonde_report *report)
 {
-	if (states->has_switches || states->has_readings)
-		return "it was never switched out, and not read";
+	int is_known =states->has_switches || states->has_readings;
 	const struct sonde_source_row *row = sonde_session_source_named(session, "threads");
-	return row && *row->detail ? row->detail : "the recording has neither context switches nor scheduler counters";
+	return row && *row->detail ? row->detail;
+	}
+	const char *lacks = sonde_pass_lacks(session, SONDE_NEEDS(SWITCHES) | SONDE_NEEDS(READINGS), report);
+	if (lacks)
+		return lacks;
+	return is_known ? "it was never switched out, and not read" : "the recording has neither context switches nor scheduler counters";
 }
 
 /* --- facts -----------------------------------------------------------------------------------------------------------
@@ -120,7 +127,7 @@ static int note_method(const struct sonde_thread_facts *facts, const struct sond
 		    report, section, 0,
 		    "states: from polled scheduler counters (schedstat); they cover %.1f %% of the threads' time",
 		    100 * (1 - unseen));
-	else if (rc == 0 && unseen >= UNSURE_LEAST)
+	else if (rc == 0 && all->by && unseen >= UNSURE_LEAST)
 		rc = sonde_report_note(report, section, 1, "%.1f %% of the threads' time is unknown", 100 * unseen);
 	if (rc == 0 && all->by && !facts->states->has_readings && !facts->states->has_wakeups)
 		rc = sonde_report_note(
@@ -187,7 +194,9 @@ int sonde_thread_facts_note(const struct sonde_thread_facts *facts, struct sonde
 	if (!facts->count)
 		return 0;
 	int rc = note_fact(facts, &all, report, section);
-	if (rc == 0 && !facts->options->selection.thread && !facts->states->has_switches)
+	if (rc == 0 && !all.by)
+		rc = sonde_report_note(report, section, 1, "no thread states: %s", facts->why_none);
+	else if (rc == 0 && !facts->options->selection.thread && !facts->states->has_switches)
 		rc = sonde_report_note(report, section, 0,
 				       "%zu thread%s seen: those living between two readings are missing", facts->count,
 				       sonde_word(facts->count, " was", "s were"));

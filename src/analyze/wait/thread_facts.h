@@ -11,12 +11,14 @@ struct sonde_thread_facts {
 	const struct sonde_pass_options *options;
 	const struct sonde_states *states;
 	const struct sonde_explain *explain;
-	const uint32_t *ids; /* of the selected threads */
+	const char *why_none; /* of sonde_thread_facts_why_none() */
+	const uint32_t *ids;  /* of the selected threads */
 	size_t count;
 };
 
-/* Why a thread has no states. Static text. */
-const char *sonde_thread_facts_why_none(const struct sonde_states *states, const struct sonde_session *session);
+/* Why a thread has no states: what the recording lacks, or what is special about the thread. */
+const char *sonde_thread_facts_why_none(const struct sonde_states *states, const struct sonde_session *session,
+					struct sonde_report *report);
 
 int sonde_thread_facts_note(const struct sonde_thread_facts *facts, struct sonde_report *report,
 			    struct sonde_section *section);

@@ -94,7 +94,7 @@ static int row_add(const struct sonde_thread_facts *facts, const struct group *g
 	const struct sonde_thread *thread = sonde_session_thread(facts->session, group->first);
 	const struct sonde_process *process = sonde_session_process(facts->session, thread->process);
 	const struct sonde_states_row *sum = &group->sum;
-	const char *why = sonde_thread_facts_why_none(facts->states, facts->session);
+	const char *why = facts->why_none;
 	const uint64_t parts_ns[][2] = {
 	    {ON_CPU, sum->on_cpu_ns}, {RUNNABLE, sum->runnable_ns}, {BLOCKED, sum->blocked_ns}};
 	size_t name_b = stem_b(thread->name);

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "analyze/columns.h"
+#include "analyze/marks.h"
 #include "analyze/wait/explain.h"
 #include "analyze/wait/states.h"
 #include "analyze/statistics/stats.h"
@@ -92,7 +93,9 @@ struct table {
 	const struct sonde_thread_counters *counters;
 	struct sonde_states states;
 	struct sonde_explain explain;
-	uint32_t *ids; /* ids of the selected threads, sorted */
+	const char *why_none, *why_unexplained; /* why there are no states, and nothing of what explains them */
+	const char *untimed;                    /* why there are no times; NULL = there are */
+	uint32_t *ids;                          /* ids of the selected threads, sorted */
 	size_t count;
 };
 
@@ -136,7 +139,7 @@ static void state_cells(const struct table *table, const struct sonde_states_row
 	    [ON_CPU] = ON_CPU_NS, [RUNNABLE] = RUNNABLE_NS, [BLOCKED] = BLOCKED_NS, [UNSEEN] = UNSEEN_NS};
 	static const uint8_t counted[] = {VOLUNTARY, INVOLUNTARY, WAKEUPS, MIGRATIONS};
 	const uint64_t counts[] = {row->voluntary, row->involuntary, row->wakeups, row->migrations};
-	const char *why = sonde_thread_facts_why_none(&table->states, table->counters->session);
+	const char *why = table->why_none;
 	for (size_t i = 0; i < sizeof parts_ns / sizeof *parts_ns; i++) {
 		uint64_t at = parts_ns[i][0], ns = parts_ns[i][1];
 		double share = sonde_stats_share((double)ns, (double)row->life_ns);
@@ -144,7 +147,7 @@ static void state_cells(const struct table *table, const struct sonde_states_row
 		cells[as_ns[at]] = row->by ? sonde_cell_int(ns) : sonde_cell_absent(why);
 	}
 	cells[UNSURE_NS] = row->by ? sonde_cell_int(row->unsure_ns) : sonde_cell_absent(why);
-	cells[LIFE_NS] = sonde_cell_int(row->life_ns);
+	cells[LIFE_NS] = table->untimed ? sonde_cell_absent(table->untimed) : sonde_cell_int(row->life_ns);
 	for (size_t i = 0; i < sizeof counted; i++) {
 		int known = i < 2 ? row->counts_switches : row->counts_moves;
 		cells[counted[i]] = known ? sonde_cell_int(counts[i])
@@ -164,8 +167,7 @@ static int explain_cells(const struct table *table, uint32_t id, struct sonde_re
 					   [SONDE_WAIT_GROUP_TIME] = IN_TIME_NS,
 					   [SONDE_WAIT_GROUP_CHILD] = IN_CHILD_NS};
 	const struct sonde_states_row *row = &table->states.rows[id];
-	const char *why = !table->explain.known ? "no blocking call was recorded: use sonde record --threads"
-						: sonde_thread_facts_why_none(&table->states, table->counters->session);
+	const char *why = table->explain.known ? table->why_none : table->why_unexplained;
 	char text[160];
 	if (!table->explain.known || row->by != SONDE_STATES_SWITCHES) {
 		if (table->explain.known && row->by == SONDE_STATES_READINGS)
@@ -229,14 +231,19 @@ static int ids_sort(struct table *table)
 	return 0;
 }
 
-static int sections_add(const struct table *table, struct sonde_report *report)
+static int sections_add(struct table *table, struct sonde_report *report)
 {
 	const struct sonde_thread_counters *counters = table->counters;
+	table->why_none = sonde_thread_facts_why_none(&table->states, counters->session, report);
+	const char *lacks = sonde_pass_lacks(counters->session, SONDE_NEEDS(LOCKS) | SONDE_NEEDS(FILES), report);
+	table->why_unexplained = lacks ? lacks : "no blocking call was made";
+	table->untimed = sonde_pass_untimed(counters->session);
 	size_t limit = counters->options.limit ? counters->options.limit : DEFAULT_ROWS, count = table->count;
 	struct sonde_thread_facts facts = {.session = counters->session,
 					   .options = &counters->options,
 					   .states = &table->states,
 					   .explain = &table->explain,
+					   .why_none = table->why_none,
 					   .ids = table->ids,
 					   .count = count};
 	int rc = count > limit ? sonde_thread_names_add(&facts, counters->by_thread, limit, report) : 0;

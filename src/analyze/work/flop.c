@@ -246,10 +246,13 @@ static int flop_finish(void *state, struct sonde_report *report)
 {
 	struct sonde_flop *flop = state;
 	flop->has_any = has_any(flop);
+	const char *lacks = flop->has_any ? NULL : sonde_pass_lacks(flop->session, SONDE_NEEDS(API), report);
 	if (!flop->has_any && !flop->counted.why)
-		return sonde_pass_nothing(&flop->options, report, SONDE_FLOP_ID, SONDE_FLOP_TITLE,
-					  "no FLOP or bytes were counted: use sonde record --blas or --flop, or "
-					  "SONDE_ZONE_WORK() (sonde/sonde.h)");
+		return lacks
+			   ? sonde_pass_nothing(&flop->options, report, SONDE_FLOP_ID, SONDE_FLOP_TITLE, lacks)
+			   : sonde_pass_nothing(&flop->options, report, SONDE_FLOP_ID, SONDE_FLOP_TITLE,
+						"no FLOP or bytes were counted: use sonde record --blas or --flop, or "
+						"SONDE_ZONE_WORK() (sonde/sonde.h)");
 	flop->zones = calloc(flop->sites, sizeof *flop->zones);
 	if (!flop->zones)
 		return sonde_error(ENOMEM, "out of memory for FLOP");

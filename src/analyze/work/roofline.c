@@ -308,10 +308,12 @@ static int roofline_finish(void *state, struct sonde_report *report)
 	int rc = sonde_roofline_calls_finish(calls);
 	if (rc)
 		return rc;
+	const char *lacks = calls->work_count ? NULL : sonde_pass_lacks(calls->session, SONDE_NEEDS(API), report);
 	if (!calls->work_count)
 		rc = sonde_pass_nothing(&calls->options, report, "roofline", TITLE,
-					"no zone reported work: use SONDE_ZONE_WORK(flop, bytes, items) "
-					"(sonde/sonde.h), or sonde record --blas");
+					lacks ? lacks
+					      : "no zone reported work: use SONDE_ZONE_WORK(flop, bytes, items) "
+						"(sonde/sonde.h), or sonde record --blas");
 	roofline->report = report;
 	if (!rc && calls->work_count) {
 		roofline->section = sonde_report_table(report, "roofline", TITLE, columns, COLUMNS);

@@ -36,6 +36,18 @@ names() {
 	done
 }
 
+# notes_of FILE SECTION: its notes, a line each.
+notes_of() {
+	"$SONDE" report -q --json --section "$2" "$1" | jq -r --arg id "$2" '.sections[] | select(.id == $id).notes[].text'
+}
+
+# unknown FILE METRIC…: figures of the summary that are absent.
+unknown() {
+	local file=$1 metric
+	shift
+	for metric; do lacks_metric "$file" "$metric"; done
+}
+
 # judged FILE KINDS…: each section of it, when the recording has these kinds.
 judged() {
 	local file=$1 name kind state rows is_there
@@ -70,37 +82,95 @@ run 0 "$SONDE" record -q -o plain.sonde -- "$server" 100 50
 judged plain.sonde cpu $perf readings api
 run 0 "$SONDE" record -q --threads -o threads.sonde -- "$server" 100 50
 judged threads.sonde cpu $perf readings api locks
+has "$(notes_of threads.sonde findings)" "calls on files and sockets (--io), allocations (--heap)"
 run 0 "$SONDE" record -q --io -o io.sonde -- "$server" 100 50
 judged io.sonde cpu $perf readings api files
 run 0 "$SONDE" record -q --heap=full -o heap.sonde -- "$server" 100 50
 judged heap.sonde cpu $perf readings api heap
 run 0 "$SONDE" record -q --no-perf -o timers.sonde -- "$server" 100 50
 judged timers.sonde cpu readings api
+has "$(notes_of timers.sonde threads)" "2 threads were seen: those living between two readings are missing"
 run 0 "$SONDE" record -q --energy -o energy.sonde -- "$server" 100 50
 judged energy.sonde cpu $perf readings api energy
 
 # Made by the program itself; made of another profiler's file.
 SONDE_OUT=$work/self.sonde run 0 "$server" 20 10
 judged self*.sonde api
+unknown self*.sonde samples.count samples.extra
+equal "$(notes_of self*.sonde calltree)" "not recorded: CPU samples (sonde record)"
+equal "$(notes_of self*.sonde threads)" "no shares: not recorded: CPU samples (sonde record)
+no thread states: not recorded: context switches (perf events: sonde doctor), readings of processes and the system (sonde record)"
+holds "$(metric self*.sonde zones.count) >= 20"
 echo 'a;b 5' >folded.txt
 run 0 "$SONDE" import -q -o folded.sonde folded.txt
 judged folded.sonde cpu
+unknown folded.sonde zones.count lost.count
+lacks "$(notes_of folded.sonde threads)" "between two readings"
+has "$(notes_of folded.sonde threads)" "no thread states: not recorded: context switches"
+equal "$(rows folded.sonde threads | jq -c '.[] | [.life_ns, .absent.life_ns, .absent.on_cpu_share[:12]]')" \
+	'[null,"unknown: imported from a file without times","not recorded"]'
+equal "$(rows folded.sonde processes | jq -c '.[] | [.wall_ns, .absent.wall_ns]')" '[null,"unknown: imported from a file without times"]'
+equal "$(metric folded.sonde samples.count)" 5
+matches "$("$SONDE" report folded.sonde | tr -s ' \n' ' ')" ', unknown losses'
 
 # Attached: what programs say by the API is not seen, whatever they say.
 "$server" 400 200 &
 run 0 "$SONDE" record -q -p $! -d 500ms -o attached.sonde
 judged attached.sonde cpu $perf readings
+unknown attached.sonde zones.count
+for section in flop roofline; do
+	has "$(notes_of attached.sonde $section)" "not recorded: zones, counters and messages of sonde/sonde.h: only of programs started by sonde"
+done
+equal "$(metric attached.sonde lost.count)" 0
 kill $! 2>/dev/null || true
 
 # A flight recorder that saved nothing, and what a static program does not load.
 run 0 "$SONDE" record -q --threads --keep 300ms --when 'zone=nope>50ms' -o kept.sonde -- "$server" 100 50
 judged kept.sonde
+unknown kept.sonde zones.count samples.count samples.extra
+for section in flop roofline calltree; do
+	matches "$(notes_of kept.sonde $section)" '^not recorded: (zones|CPU samples).*: the flight recorder \(--keep\) saved nothing'
+done
+has "$(rows kept.sonde threads | jq -r '.[0].absent.blocked_in')" "saved nothing"
+matches "$(notes_of kept.sonde threads)" '^no thread states: not recorded: context switches: the flight recorder'
+lacks "$(notes_of kept.sonde threads)" "between two readings"
+lacks "$(notes_of kept.sonde threads)" "is unknown"
 run 0 "$SONDE" report --section locks kept.sonde
 has "${out//$'\n' /}" "not recorded: waits for locks, time and tasks: the flight recorder (--keep) saved nothing"
+equal "$(notes_of kept.sonde findings)" "nothing was checked; not recorded: CPU samples: the flight recorder (--keep) saved nothing: its event did not happen"
 run 0 "$SONDE" record -q --io --heap -o static.sonde -- "$(target split_static)" 0.2
 judged static.sonde cpu $perf readings api
 run 0 "$SONDE" report --section heap static.sonde
 has "${out//$'\n' /}" "not recorded: allocations: no process loaded libsonde-heap.so"
+found=$(notes_of static.sonde findings)
+matches "$found" '^not checked: .*blocking calls \(no process made a blocking call, .*allocations \(no process loaded libsonde-heap.so'
+
+# Diffs: what one side lacks is said once for all sections, and by each section that is asked for.
+diff_of() { # BASELINE CANDIDATE OPTION…
+	local baseline=$1 candidate=$2
+	shift 2
+	run 0 "$SONDE" diff -f json "$@" "$baseline" "$candidate"
+	said=$(jq -r '[.notes[].text] | join("\n")' .out)
+}
+diff_of kept.sonde plain.sonde
+matches "$said" '^functions are not compared: baseline: not recorded: CPU samples: the flight recorder .* saved nothing'
+matches "$said" '^zones are not compared: baseline: not recorded: zones, .* saved nothing'
+equal "$(jq -r '[.sections[].id] | join(" ")' .out)" diff
+diff_of plain.sonde attached.sonde
+matches "$said" '^zones are not compared: candidate: not recorded: zones, .*: only of programs started by sonde'
+lacks "$said" "functions are not compared"
+diff_of plain.sonde plain.sonde
+lacks "$said" "not compared:"
+diff_of kept.sonde self*.sonde
+lacks "$said" "functions are not compared" # of neither
+diff_of self*.sonde folded.sonde --section diff,diff-iterations,diff-zones,diff-functions,diff-calltree
+equal "$(jq -r '[.sections[] | .id] | join(" ")' .out)" "diff diff-iterations diff-zones diff-functions diff-calltree"
+equal "$(jq -r '.sections[] | select(.id | test("functions|calltree")).notes[].text' .out)" \
+	$'baseline: not recorded: CPU samples (sonde record)\nbaseline: not recorded: CPU samples (sonde record)'
+matches "$(jq -r '.sections[] | select(.id == "diff-zones").notes[].text' .out)" '^candidate: not recorded: zones, '
+equal "$(jq -c '.sections[0].rows[1] | [.wall_ns, .absent.wall_ns, .absent.command]' .out)" \
+	'[null,"unknown: imported from a file without times","unknown: imported"]'
+lacks "$(jq -r '.sections[0].notes[].text' .out)" "by wall time"
 
 # Recorded, and it did not happen: that is said as before.
 run 0 "$SONDE" record -q --threads --heap=full -o none.sonde -- sh -c 'i=0; while [ $i -lt 30000 ]; do i=$((i + 1)); done; sleep 0.01 & wait'

@@ -101,7 +101,7 @@ equal "$(jq --arg kind write "$moved" c.trace.json) $(jq --arg kind read "$moved
 
 # Without I/O, and without waits.
 run 0 "$SONDE" report --metric io a.sonde
-has "$out" "no time waiting for I/O in this recording: use sonde record --io"
+has "$out" "not recorded: calls on files and sockets (record with --io)"
 run 2 "$SONDE" report --metric locks --heap-of malloc a.sonde
 has "$err" "--heap-of does not work with time waiting for locks"
 run 0 "$SONDE" record -q --force -o b.sonde -- "$waits" sleep 1

@@ -143,7 +143,7 @@ static void without_samples_nothing_is_zero(void **state)
 	for (size_t i = 0; i < 3; i++) {
 		const struct sonde_cell *cell = sections_cell(t, sections_row(t, "metric", metrics[i]), "value");
 		assert_int_equal(cell->kind, SONDE_CELL_ABSENT);
-		assert_string_equal(cell->text, "CPU time was not sampled");
+		assert_string_equal(cell->text, "not recorded: CPU samples (sonde record)");
 	}
 	assert_true(sections_noted(s.report->notes, " · CPU time was not sampled"));
 	sections_free(&s);

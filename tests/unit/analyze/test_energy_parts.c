@@ -155,6 +155,12 @@ static void without_zones_or_energy_there_is_a_reason(void **state)
 	begin_known(&r);
 	close_after(&r, 4 * S);
 	struct sections sections = sections_of(path, "energy-zones", &asked);
+	assert_true(sections_noted(sections_get(&sections, "energy-zones")->notes, "not recorded: zones, counters"));
+	sections_free(&sections);
+	begin_known(&r);
+	recording_source(&r, "zones", SONDE_SOURCE_ON, "rings", "", 0);
+	close_after(&r, 4 * S);
+	sections = sections_of(path, "energy-zones", &asked);
 	assert_true(
 	    sections_noted(sections_get(&sections, "energy-zones")->notes, "no zones: mark them with SONDE_ZONE()"));
 	sections_free(&sections);

@@ -184,7 +184,8 @@ static void little_is_no_evidence(void **state)
 		struct read read;
 		judge(&read, &cases[i], NULL);
 		assert_int_equal(read.found.count, 0);
-		assert_true(is_said(&read, "not checked: "));
+		assert_true(is_said(&read, i ? "not checked: " : "nothing was checked; not recorded: CPU samples"));
+		assert_int_equal(read.found.has_data, i != 0);
 		forget(&read);
 	}
 }
@@ -204,6 +205,7 @@ static void nodes_that_cannot_be_judged_are_said(void **state)
 		recording_open(&recording, PATH);
 		if (cases[i].nodes)
 			recording_info(&recording, "host.numa_nodes", cases[i].nodes);
+		recording_source(&recording, "cpu", SONDE_SOURCE_ON, "perf events", "", 1000);
 		recording_close(&recording, RECORDING_START_NS + MS, 0);
 		assert_int_equal(sonde_session_open(&read.session, PATH, NULL), 0);
 		assert_int_equal(sonde_report_new(&read.report), 0);
