@@ -450,7 +450,7 @@ static int timer_drain(struct sonde_source_run *run, uint64_t horizon_ns, int fi
 	run->batch++;
 	sonde_unwinder_begin(run->unwinder);
 	if (!final)
-		sonde_unsampled_look(run->unsampled, run->pid, now_ns);
+		sonde_unsampled_poll(run->unsampled, run->pid, now_ns);
 	return sonde_recorder_error(run->recorder);
 }
 

@@ -27,14 +27,13 @@ static uint64_t key(pid_t tid)
 /* The innermost tid of NSpid; 0 = not reported. */
 static pid_t read_own(pid_t pid, pid_t ours)
 {
-	char text[4096];
-	sonde_file_read(text, sizeof text, "/proc/%d/task/%d/status", (int)pid, (int)ours);
-	const char *line = strstr(text, "\nNSpid:"), *end = line ? strchr(line + 1, '\n') : NULL;
-	if (!end)
-		return 0;
-	while (end > line && end[-1] >= '0' && end[-1] <= '9')
+	char *text = sonde_file_read_whole(NULL, "/proc/%d/task/%d/status", (int)pid, (int)ours);
+	const char *line = text ? strstr(text, "\nNSpid:") : NULL, *end = line ? strchr(line + 1, '\n') : NULL;
+	while (end && end > line && end[-1] >= '0' && end[-1] <= '9')
 		end--;
-	return (pid_t)strtol(end, NULL, 10);
+	pid_t own = end ? (pid_t)strtol(end, NULL, 10) : 0;
+	free(text);
+	return own;
 }
 
 static void add(struct sonde_own_tids *tids, pid_t own, pid_t ours)
@@ -47,7 +46,7 @@ static void add(struct sonde_own_tids *tids, pid_t own, pid_t ours)
 		return; /* when out of memory, the thread counts as unknown */
 }
 
-static void look(struct sonde_own_tids *tids, pid_t pid)
+static void read_tids(struct sonde_own_tids *tids, pid_t pid)
 {
 	char path[32];
 	snprintf(path, sizeof path, "/proc/%d/task", (int)pid);
@@ -81,10 +80,10 @@ pid_t sonde_own_tids_find(struct sonde_own_tids *tids, pid_t pid, pid_t own)
 {
 	uint64_t now_ns = sonde_clock_now_ns();
 	pid_t ours = known(tids, own);
-	if (is_there(pid, ours) || (tids->count >= MANY && now_ns < tids->looked_ns + EVERY_NS))
+	if (is_there(pid, ours) || (tids->count >= MANY && now_ns < tids->read_ns + EVERY_NS))
 		return ours;
-	tids->looked_ns = now_ns;
-	look(tids, pid);
+	tids->read_ns = now_ns;
+	read_tids(tids, pid);
 	return known(tids, own);
 }
 

@@ -13,7 +13,7 @@
 #include "util/map.h"
 
 struct sonde_own_tids {
-	uint64_t looked_ns;
+	uint64_t read_ns;
 	struct sonde_own_tid {
 		pid_t own, ours;
 	} * rows;

@@ -22,8 +22,8 @@
 
 #define OBJECT "libsonde-cpu.so"
 #define EVERY_NS 100000000u
-#define TICKS_LEAST 3u  /* minimum CPU time to be examined */
-#define PROCESSES 4096u /* maximum per walk */
+#define TICKS_LEAST 3u      /* minimum CPU time to be examined */
+#define PROCESSES_MAX 4096u /* per walk: each costs several system calls, ten times a second */
 #define NAME_B 32u
 
 enum reason { REASON_SANDBOX, REASON_FOREIGN, REASON_STATIC, REASON_HIDDEN, REASON_ENVIRONMENT, REASON_OTHER, REASONS };
@@ -31,24 +31,26 @@ enum reason { REASON_SANDBOX, REASON_FOREIGN, REASON_STATIC, REASON_HIDDEN, REAS
 struct sonde_unsampled {
 	int (*known)(void *context, pid_t pid, pid_t tid);
 	void *context;
-	uint64_t looked_ns;
-	unsigned filters;        /* on the recorder itself */
-	struct sonde_map judged; /* already examined, by pid and tid */
+	uint64_t polled_ns;
+	unsigned filters;         /* on the recorder itself */
+	struct sonde_map checked; /* already examined, by pid and tid */
 	uint32_t counts[REASONS];
 	char names[REASONS][NAME_B]; /* name of the first process counted */
 	uint32_t threads;
-	pid_t queue[PROCESSES];
+	int is_cut_short; /* some walk met more processes than it can visit */
+	pid_t queue[PROCESSES_MAX];
 };
 
 unsigned sonde_unsampled_filters(pid_t pid)
 {
-	char text[8192]; /* the list of groups precedes it, up to 11 bytes each */
 	unsigned mode = 0, filters = 0;
-	sonde_file_read(text, sizeof text, "/proc/%d/status", (int)pid);
-	const char *line = strstr(text, "\nSeccomp:"), *more = strstr(text, "\nSeccomp_filters:");
-	if (more && sscanf(more, "\nSeccomp_filters: %u", &filters) == 1)
-		return filters;
-	return line && sscanf(line, "\nSeccomp: %u", &mode) == 1 && mode; /* before Linux 5.9 */
+	char *text = sonde_file_read_whole(NULL, "/proc/%d/status", (int)pid);
+	const char *line = text ? strstr(text, "\nSeccomp:") : NULL;
+	const char *more = text ? strstr(text, "\nSeccomp_filters:") : NULL;
+	if (!more || sscanf(more, "\nSeccomp_filters: %u", &filters) != 1) /* before Linux 5.9 */
+		filters = line && sscanf(line, "\nSeccomp: %u", &mode) == 1 && mode;
+	free(text);
+	return filters;
 }
 
 int sonde_unsampled_new(struct sonde_unsampled **out, int (*known)(void *context, pid_t pid, pid_t tid), void *context)
@@ -67,7 +69,7 @@ void sonde_unsampled_free(struct sonde_unsampled *unsampled)
 {
 	if (!unsampled)
 		return;
-	sonde_map_fini(&unsampled->judged);
+	sonde_map_fini(&unsampled->checked);
 	free(unsampled);
 }
 
@@ -82,13 +84,20 @@ static int ran_long(pid_t pid, pid_t tid, char name[NAME_B])
 	return stat.user_ns + stat.system_ns >= TICKS_LEAST * sonde_proc_tick_ns();
 }
 
-static int is_judged(struct sonde_unsampled *unsampled, pid_t pid, pid_t tid)
+static uint64_t key(pid_t pid, pid_t tid)
 {
-	uint64_t key = sonde_hash_pair((uint64_t)pid, (uint64_t)tid);
-	if (sonde_map_find(&unsampled->judged, key, NULL, NULL))
-		return 1;
-	sonde_map_set(&unsampled->judged, key, 1);
-	return 0;
+	return sonde_hash_pair((uint64_t)pid, (uint64_t)tid);
+}
+
+static int is_checked(const struct sonde_unsampled *unsampled, pid_t pid, pid_t tid)
+{
+	return sonde_map_find(&unsampled->checked, key(pid, tid), NULL, NULL) != 0;
+}
+
+/* False when out of memory: then it is not counted, since it would be counted again in each walk. */
+static int set_checked(struct sonde_unsampled *unsampled, pid_t pid, pid_t tid)
+{
+	return sonde_map_set(&unsampled->checked, key(pid, tid), 1) >= 0;
 }
 
 /* Finds the reason why our preloaded object is not in a process. */
@@ -116,78 +125,82 @@ static enum reason find_reason(const struct sonde_unsampled *unsampled, pid_t pi
 	}
 	if (is_static)
 		return REASON_STATIC;
-	size_t size_b = 1u << 20;
-	char *environment = malloc(size_b);
-	size_t used_b = environment ? sonde_file_read(environment, size_b, "/proc/%d/environ", (int)pid) : 0;
-	int ours = used_b && memmem(environment, used_b, OBJECT, strlen(OBJECT)) != NULL;
+	size_t used_b = 0;
+	char *environment = sonde_file_read_whole(&used_b, "/proc/%d/environ", (int)pid);
+	int ours = environment && memmem(environment, used_b, OBJECT, strlen(OBJECT)) != NULL;
 	free(environment);
 	if (ours)
 		return REASON_OTHER;
 	return sonde_preload_is_hidden(pid, OBJECT) ? REASON_HIDDEN : REASON_ENVIRONMENT;
 }
 
-static void count(struct sonde_unsampled *unsampled, enum reason reason, const char *name)
+static void count_process(struct sonde_unsampled *unsampled, enum reason reason, const char *name)
 {
 	if (!unsampled->counts[reason]++)
 		snprintf(unsampled->names[reason], NAME_B, "%s", name);
 }
 
-static void judge_process(struct sonde_unsampled *unsampled, pid_t pid)
+static void check_process(struct sonde_unsampled *unsampled, pid_t pid)
 {
 	char name[NAME_B] = "";
-	if (unsampled->known(unsampled->context, pid, 0) || !ran_long(pid, 0, name) || is_judged(unsampled, pid, 0))
+	if (unsampled->known(unsampled->context, pid, 0) || is_checked(unsampled, pid, 0) || !ran_long(pid, 0, name))
 		return;
-	count(unsampled, find_reason(unsampled, pid), name);
+	if (set_checked(unsampled, pid, 0))
+		count_process(unsampled, find_reason(unsampled, pid), name);
 }
 
 void sonde_unsampled_sandboxed(struct sonde_unsampled *unsampled, pid_t pid, const char *name)
 {
-	if (!is_judged(unsampled, pid, 0))
-		count(unsampled, REASON_SANDBOX, name);
+	if (!is_checked(unsampled, pid, 0) && set_checked(unsampled, pid, 0))
+		count_process(unsampled, REASON_SANDBOX, name);
 }
 
-static void judge_thread(struct sonde_unsampled *unsampled, pid_t pid, pid_t tid)
+static void check_thread(struct sonde_unsampled *unsampled, pid_t pid, pid_t tid)
 {
 	char name[NAME_B];
 	if (!unsampled->known(unsampled->context, pid, 0) || unsampled->known(unsampled->context, pid, tid) ||
-	    !ran_long(pid, tid, name) || is_judged(unsampled, pid, tid))
+	    is_checked(unsampled, pid, tid) || !ran_long(pid, tid, name))
 		return;
-	unsampled->threads++;
+	unsampled->threads += (uint32_t)set_checked(unsampled, pid, tid);
 }
 
-/* Appends the children that one thread started to the queue. */
-static size_t add_children(struct sonde_unsampled *unsampled, pid_t pid, pid_t tid, size_t count)
+/* Appends the children that one thread started to the queue and returns its new length. */
+static size_t add_children(struct sonde_unsampled *unsampled, pid_t pid, pid_t tid, size_t queued)
 {
-	char text[4096], *at = text;
-	sonde_file_read(text, sizeof text, "/proc/%d/task/%d/children", (int)pid, (int)tid);
-	for (char *end; count < PROCESSES; at = end) {
+	char *text = sonde_file_read_whole(NULL, "/proc/%d/task/%d/children", (int)pid, (int)tid), *end;
+	for (char *at = text; at; at = end) {
 		long child = strtol(at, &end, 10);
 		if (end == at || child <= 0)
 			break;
-		unsampled->queue[count++] = (pid_t)child;
+		if (queued == PROCESSES_MAX) {
+			unsampled->is_cut_short = 1;
+			break;
+		}
+		unsampled->queue[queued++] = (pid_t)child;
 	}
-	return count;
+	free(text);
+	return queued;
 }
 
-void sonde_unsampled_look(struct sonde_unsampled *unsampled, pid_t root, uint64_t now_ns)
+void sonde_unsampled_poll(struct sonde_unsampled *unsampled, pid_t root, uint64_t now_ns)
 {
-	if (now_ns < unsampled->looked_ns + EVERY_NS)
+	if (now_ns < unsampled->polled_ns + EVERY_NS)
 		return;
-	unsampled->looked_ns = now_ns;
-	size_t count = 1;
+	unsampled->polled_ns = now_ns;
+	size_t queued = 1;
 	unsampled->queue[0] = root;
-	for (size_t i = 0; i < count; i++) {
+	for (size_t i = 0; i < queued; i++) {
 		char path[64];
 		pid_t pid = unsampled->queue[i];
-		judge_process(unsampled, pid);
+		check_process(unsampled, pid);
 		snprintf(path, sizeof path, "/proc/%d/task", (int)pid);
 		DIR *tasks = opendir(path);
 		for (struct dirent *entry; tasks && (entry = readdir(tasks));) {
 			pid_t tid = (pid_t)atol(entry->d_name);
 			if (tid <= 0)
 				continue;
-			judge_thread(unsampled, pid, tid);
-			count = add_children(unsampled, pid, tid, count);
+			check_thread(unsampled, pid, tid);
+			queued = add_children(unsampled, pid, tid, queued);
 		}
 		if (tasks)
 			closedir(tasks);
@@ -215,5 +228,9 @@ size_t sonde_unsampled_say(const struct sonde_unsampled *unsampled, char *out, s
 		used += (size_t)snprintf(out + used, out_b - used, "%s%u %s not sampled: not created by pthread_create",
 					 used ? "; " : "", unsampled->threads,
 					 unsampled->threads == 1 ? "thread was" : "threads were");
+	if (unsampled->is_cut_short && used < out_b)
+		used += (size_t)snprintf(out + used, out_b - used,
+					 "%sonly %u processes at a time were checked for missing samples",
+					 used ? "; " : "", PROCESSES_MAX);
 	return used < out_b ? used : out_b - 1;
 }

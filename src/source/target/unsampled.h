@@ -23,8 +23,8 @@ unsigned sonde_unsampled_filters(pid_t pid);
 /* A process reported that it goes on unsampled because it is about to enter a sandbox. */
 void sonde_unsampled_sandboxed(struct sonde_unsampled *unsampled, pid_t pid, const char *name);
 
-/* Checks `root` and its descendants, at most ten times a second. */
-void sonde_unsampled_look(struct sonde_unsampled *unsampled, pid_t root, uint64_t now_ns);
+/* Checks `root` and its descendants, 4096 processes at most, ten times a second at most. */
+void sonde_unsampled_poll(struct sonde_unsampled *unsampled, pid_t root, uint64_t now_ns);
 
 /* Writes a sentence about what was found. Returns its length; 0 = nothing to report. */
 size_t sonde_unsampled_say(const struct sonde_unsampled *unsampled, char *out, size_t out_b);
