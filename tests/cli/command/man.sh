@@ -1,4 +1,4 @@
-# man.sh: the manual page has every command and option, and roff takes it without a warning.
+# man.sh: the manual page has every command and option, and roff reads it without a warning.
 # tier: quick
 . "$(dirname "$0")/../lib.sh"
 need man
