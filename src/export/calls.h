@@ -1,4 +1,4 @@
-/* calls.h: calls that waited, for formats that show each as a slice: the longest of them, sorted. */
+/* calls.h: blocking calls, for formats that show each as a slice: the longest of them, sorted. */
 #ifndef SONDE_EXPORT_CALLS_H
 #define SONDE_EXPORT_CALLS_H
 

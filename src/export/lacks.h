@@ -10,7 +10,7 @@ struct sonde_lacks {
 	uint64_t lost;      /* records, of all sources */
 	uint64_t damaged_b; /* bytes that could not be read, up to now */
 	uint64_t skipped;   /* chunks that made no sense, or of a newer format */
-	int cut;            /* not closed in order, nor still growing */
+	int cut;            /* incomplete, and no longer growing */
 };
 
 static inline struct sonde_lacks sonde_lacks_of(const struct sonde_session *session)

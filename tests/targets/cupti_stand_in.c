@@ -5,7 +5,7 @@
  *	busy		another tool has subscribed
  *	fails		nothing works: there is no driver
  *	dropped=N	it says that it dropped so many, once
- *	unknown		some records are of a kind that nobody knows
+ *	unknown		some records have an unknown kind
  *	cut		the last record of a buffer is not whole
  *	copies		copies cannot be told
  *	uncalled	nobody is called back as calls are entered

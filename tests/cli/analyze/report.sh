@@ -21,7 +21,7 @@ run 0 "$SONDE" record -o timed.sonde -- sleep 0.2
 said=$(sed -n 's/^sonde: \([0-9.]*\) s, .*/\1/p' <<<"$err")
 equal "$said" "$("$SONDE" report -q --json --section summary timed.sonde | jq '.sections[0].rows[] | select(.metric == "timing.wall_time_s").value' | xargs printf %.2f)"
 rm timed.sonde
-# An output file with an unknown extension is written as text, with a message.
+# An output file with an unknown extension contains text, and a message says so.
 run 0 "$SONDE" report -o odd.foo old.sonde
 has "$err" "unknown extension 'odd.foo': writing text; -f sets the format"
 run 0 "$SONDE" report -o plain.txt old.sonde

@@ -30,7 +30,7 @@ row() {
 		map(tostring) | join(" ")' report.json
 }
 
-# Blocks that are freed at once, ten times as fast as they can be written: rings and queues are full.
+# Blocks that are freed at once, at ten times the rate that can be written: rings and queues are full.
 memory pairs 20000000
 few_recorder=$recorder few_reader=$reader
 memory pairs "$PAIRS"

@@ -187,7 +187,7 @@ static void usage_of_threads_is_of_their_processes(void **state)
 	sections_free(&sections);
 }
 
-/* Read first after 1.5 s of 4: nobody knows what was resident before; and less than nothing never was. */
+/* The first reading is after 1.5 of 4 s: memory before that is unknown. A negative value never occurs. */
 static void usage_before_the_first_reading_is_not_known(void **state)
 {
 	(void)state;

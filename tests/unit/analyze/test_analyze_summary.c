@@ -72,7 +72,7 @@ static void summary_says_what_was_and_was_not(void **state)
 	sections_free(&s);
 }
 
-/* A child that nobody waited for ran for 400 ms: the kernel's figure for the command does not have it. */
+/* A child that its parent did not wait for ran for 400 ms: the kernel's figure for the command lacks it. */
 static void cpu_time_has_orphans(void **state)
 {
 	(void)state;

@@ -199,7 +199,7 @@ static void parts(void **state)
 	sections_free(&s);
 }
 
-/* Two calls of one place in the time that was asked for, one of which began before it: the mean is the other's. */
+/* Two calls of one call site in the selected time, one of which started before it: the mean is the other's. */
 static void means(void **state)
 {
 	(void)state;
@@ -278,7 +278,7 @@ static void put_sampled(struct world *world, enum sonde_wait_kind kind, uint64_t
 							  .amount = looks});
 }
 
-/* What looks from outside stand for has sections of its own, whose sums are estimates, and is in no sum of calls. */
+/* Sampled waits have sections of their own, whose sums are estimates, and are in no sum of calls. */
 static void sampled(void **state)
 {
 	(void)state;

@@ -141,8 +141,7 @@ static void a_timeout(void **state)
 	look_away(&looked);
 }
 
-/* What looks from outside found stands for time around them: a thread was blocked in what had most of it, by estimate.
- */
+/* Sampled waits stand for the time around the polls: a thread was blocked in the call with the largest estimate. */
 static void looks_from_outside(void **state)
 {
 	struct recording r;

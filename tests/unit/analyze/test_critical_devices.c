@@ -248,7 +248,7 @@ static void who_asks_late(void **state)
 	look_away(&looked);
 }
 
-/* In a queue out of order nobody knows that one thing waited for another. */
+/* In an out-of-order queue it is unknown whether one operation waited for another. */
 static void a_queue_out_of_order(void **state)
 {
 	struct toy toy;
@@ -351,7 +351,7 @@ static void what_is_waited_for_twice(void **state)
 	}
 }
 
-/* Before the time that was asked for, and in another chunk: it is found. */
+/* The submission lies before the selected time and in another chunk: it is found. */
 static void who_asked_before_the_time(void **state)
 {
 	static const struct sonde_pass_options part = {.selection.from_ns = START + 20 * MS,

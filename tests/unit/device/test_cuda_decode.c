@@ -432,7 +432,7 @@ static void waits_for_a_stream_name_its_queue(void **state)
 	    {CUDA_SYNC_STREAM, 2, 14, 2},
 	    {CUDA_SYNC_STREAM, 2, 13, 1},
 	    {CUDA_SYNC_STREAM, 2, 7, 0},
-	    {CUDA_SYNC_STREAM, 3, 13, 0}, /* nobody told of that context */
+	    {CUDA_SYNC_STREAM, 3, 13, 0}, /* a context that was never reported */
 	    {CUDA_SYNC_STREAM, 2, (uint32_t)CUDA_NO_STREAM, 0},
 	    {CUDA_SYNC_CONTEXT, 2, (uint32_t)CUDA_NO_STREAM, 0},
 	    {CUDA_SYNC_EVENT, 2, (uint32_t)CUDA_NO_STREAM, 0},

@@ -71,7 +71,7 @@ static void what_is_not_known_is_absent_with_why(void **state)
 	assert_near(flops, -1, 0);
 }
 
-/* A GPU with all of it, used by two processes; one of which nobody tells anything; a processor. */
+/* A GPU with all figures, used by two processes; a GPU without any; a CPU. */
 static void the_section_has_each_device_once(void **state)
 {
 	const struct sonde_meta_device gpu = {.kind = SONDE_DEVICE_GPU,

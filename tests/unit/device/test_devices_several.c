@@ -255,7 +255,7 @@ static void one_device_of_two_processes_is_one(void **state)
 	sections_free(&s);
 }
 
-/* Without a UUID nobody knows; drivers that run on processors give several devices one. */
+/* Without a UUID it is unknown; drivers that run on CPUs give several devices the same one. */
 static void what_is_not_known_to_be_one_device_is_not(void **state)
 {
 	static const struct {
@@ -280,7 +280,8 @@ static void what_is_not_known_to_be_one_device_is_not(void **state)
 
 /* --- whose memory ------------------------------------------------------------------------------------------------ */
 
-/* Of two devices of one process: 100 bytes of the first, 200 of the second, without a queue; 300 of nobody knows. */
+/* Of two devices of one process: 100 bytes of the first, 200 of the second, without a queue; 300 of an unknown device.
+ */
 static void allocations_without_a_queue_name_their_device(void **state)
 {
 	struct recording r;

@@ -327,7 +327,7 @@ static void there_are_no_arrows_where_calls_were_lost(void **state)
 }
 
 /* Worker is created by app at 5 ms and runs at 6, blocks at 10, is woken by third at 28 and runs at 30; later it is
- * woken, by whom nobody knows. */
+ * woken by an unknown thread. */
 static void arrows_lead_from_who_woke_to_who_runs(void **state)
 {
 	struct recording recording;

@@ -1,5 +1,5 @@
-/* test_finding_device_matrix.c: matrix products in FP32 beside matrix units that idle: who is told of them, and how
- * much of their time could go, on recordings whose answer is computed by hand. */
+/* test_finding_device_matrix.c: the rule about FP32 matrix products while matrix units idle: when it applies, and the
+ * gain it predicts, on recordings whose answers are computed by hand. */
 #include "device_fixture.h"
 
 #include "analyze/findings/findings.h"

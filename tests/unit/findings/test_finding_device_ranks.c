@@ -53,7 +53,7 @@ static void communication_while_nothing_else_runs(void **state)
 	}
 }
 
-/* What else a graph runs meanwhile nobody tells. */
+/* It is unknown what else a graph runs at that time. */
 static void a_graph_may_have_other_kernels(void **state)
 {
 	struct recording r;

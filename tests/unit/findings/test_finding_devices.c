@@ -483,8 +483,8 @@ static void clocks_that_are_held_down(void **state)
 	}
 }
 
-/* Copies of an OpenCL device that is the processor, beside CUDA's asynchronous ones: pinning changes nothing there.
- * What OpenCL maps (`host`) may be pinned: nobody says, and nothing is said. */
+/* Copies of an OpenCL device that is the CPU, next to CUDA's asynchronous ones: pinning changes nothing there.
+ * Whether memory that OpenCL maps (`host`) is pinned is unknown, so there is no finding. */
 static void pageable_copies_are_not_those_of_processors(void **state)
 {
 	static const struct {

@@ -189,7 +189,7 @@ static void little_is_no_evidence(void **state)
 	}
 }
 
-/* Of one node no memory is remote; of several nobody counts it. */
+/* On one NUMA node no memory is remote; on several it is not counted. */
 static void nodes_that_cannot_be_judged_are_said(void **state)
 {
 	static const struct {
@@ -496,7 +496,8 @@ static void sleeps_on_the_path_are_counted(void **state)
 	forget(&read);
 }
 
-/* Other programs have the CPU half of the time. What could go is what ran and as much waiting, and both are said. */
+/* Other programs have the CPU half of the time. The gain is the running time plus as much waiting, and both are
+ * reported. */
 static void waiting_for_a_cpu_is_said_apart(void **state)
 {
 	struct recording r;

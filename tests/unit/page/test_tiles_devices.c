@@ -144,7 +144,7 @@ static void one_device_of_two_processes_has_one_name(void **state)
 	close_tiles();
 }
 
-/* Two that nobody knows to be one: each says whose it is. */
+/* Two devices that may be different ones: each names its process. */
 static void namesakes_are_told_apart(void **state)
 {
 	struct recording r;

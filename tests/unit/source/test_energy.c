@@ -160,7 +160,7 @@ static void a_counter_that_goes_round_once_is_counted(void **state)
 	assert_int_equal(domain.total_uj, 1000000);
 }
 
-/* 65.5 kJ at 1000 W: after 65.5 s nobody knows how often. */
+/* 65.5 kJ at 1000 W: after 65.5 s the number of wraps is unknown. */
 static void a_counter_that_may_have_gone_round_twice_is_lost(void **state)
 {
 	struct sonde_rapl_domain domain = {.range_uj = 65532610987ull};

@@ -345,7 +345,7 @@ static void holds_every_type_of_event(void **state)
 		put_chunk(writer, held[i], 100, 100);
 	for (size_t i = 0; i < sizeof written / sizeof *written; i++)
 		put_chunk(writer, written[i], 100, 100);
-	assert_int_equal(sonde_writer_close(writer), 0); /* nobody asked for what it holds */
+	assert_int_equal(sonde_writer_close(writer), 0); /* no save was requested: what it holds is dropped */
 	struct sonde_reader *reader = opened();
 	assert_int_equal(sonde_reader_count(reader), sizeof written / sizeof *written);
 	for (size_t i = 0; i < sizeof written / sizeof *written; i++)
