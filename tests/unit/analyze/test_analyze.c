@@ -1,4 +1,4 @@
-/* test_analyze.c: passes over samples and switches give the known answers of made recordings. */
+/* test_analyze.c: passes over samples and switches give the known answers of synthetic recordings. */
 #include <errno.h>
 #include <math.h>
 #include <setjmp.h>

@@ -1,4 +1,4 @@
-/* test_analyze_energy.c: joules and shares of recordings whose answer was worked out by hand. */
+/* test_analyze_energy.c: energy and its shares, on recordings whose answers are computed by hand. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>

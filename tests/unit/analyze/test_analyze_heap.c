@@ -1,4 +1,4 @@
-/* test_analyze_heap.c: sections over recorded heaps agree with what happened, or with a plain replay of it. */
+/* test_analyze_heap.c: the heap sections agree with the recorded events, or with a simple replay of them. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>

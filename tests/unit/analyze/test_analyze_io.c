@@ -1,5 +1,4 @@
-/* test_analyze_io.c: which share of the bytes was seen, calls without a file, phases in which files are read,
- * small writes. */
+/* test_analyze_io.c: the recorded share of all bytes, calls without a file, phases of reading, small writes. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,4 +1,5 @@
-/* test_analyze_leaks.c: what was left, by class and place; what is suppressed; what grew, and what only seemed to. */
+/* test_analyze_leaks.c: blocks live at exit by class and call site, suppressions, real growth and what only looks
+ * like it. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,4 +1,4 @@
-/* test_analyze_resources.c: what processes and the machine used agrees with what the recordings were made of. */
+/* test_analyze_resources.c: resource use of processes and the system agrees with the synthetic recordings. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>

@@ -1,5 +1,4 @@
-/* test_analyze_snapshots.c: snapshots, their comparison and resident memory agree with what the recordings were made
- * of. */
+/* test_analyze_snapshots.c: snapshots, their comparison and RSS agree with the synthetic recordings. */
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,4 +1,4 @@
-/* test_analyze_summary.c: what a report says of the run as a whole, of what is missing, and of the recorder's cost. */
+/* test_analyze_summary.c: the summary: the run as a whole, what is missing, and the recorder's overhead. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,4 +1,4 @@
-/* test_analyze_threads.c: what threads did with their time, from context switches, from readings, and from both. */
+/* test_analyze_threads.c: thread states, from context switches, from polled counters, and from both. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>

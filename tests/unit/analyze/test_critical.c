@@ -1,4 +1,4 @@
-/* test_critical.c: critical paths of made recordings, whose chains are known to the ms. */
+/* test_critical.c: critical paths of synthetic recordings, known to the ms. */
 #include <errno.h>
 #include <math.h>
 #include <setjmp.h>

@@ -1,5 +1,5 @@
-/* test_critical_devices.c: critical paths through what devices did, in made recordings, whose chains are known to the
- * ms. look() holds for each of them: parts are the span to the ns, and the run once more is as long as it was. */
+/* test_critical_devices.c: critical paths through GPU work, in synthetic recordings, known to the ms. look() checks
+ * for each that the parts add up to the span, to the ns, and that a replay with nothing faster takes as long. */
 #include <errno.h>
 #include <math.h>
 #include <setjmp.h>

@@ -1,5 +1,5 @@
-/* test_diff_tree.c: two call trees whose difference is known: paths that both have, that one has, and how few are kept.
- */
+/* test_diff_tree.c: two call trees with a known difference: paths in both, paths in one, and the limit on how many
+ * are kept. */
 #include <errno.h>
 #include <math.h>
 #include <setjmp.h>

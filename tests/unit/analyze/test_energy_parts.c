@@ -1,4 +1,4 @@
-/* test_energy_parts.c: joules of functions and of zones: shares of the processes' by sampled CPU time. */
+/* test_energy_parts.c: energy of functions and zones: shares of the processes' energy by sampled CPU time. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>

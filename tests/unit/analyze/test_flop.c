@@ -1,5 +1,5 @@
-/* test_flop.c: the section of FLOP and bytes: library calls and reports of programs apart, sizes, and what is covered.
- */
+/* test_flop.c: the section of FLOP and bytes: library calls and the program's own reports are separate; sizes;
+ * coverage. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>

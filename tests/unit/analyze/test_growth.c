@@ -1,4 +1,4 @@
-/* test_growth.c: series that grow, that fill up and stop, and that only seem to. */
+/* test_growth.c: series that grow, that level off, and that only seem to grow. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,5 +1,5 @@
-/* test_phases.c: phases of a run whose zones are known: one level down where one zone holds nearly all, sums to the ns.
- */
+/* test_phases.c: phases of a run with known zones: one level deeper if one zone has nearly all the time; sums to the
+ * ns. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,5 +1,4 @@
-/* test_roofline.c: ceilings as they are kept, loops that count themselves, and zones of known work under known
- * ceilings. */
+/* test_roofline.c: saved ceilings, loops that count their own work, and zones of known work under known ceilings. */
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>

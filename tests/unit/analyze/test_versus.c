@@ -1,4 +1,5 @@
-/* test_versus.c: which metric counts, what is compared with what, and how exact it is known, of made runs. */
+/* test_versus.c: which metric decides, what is compared with what, and how precise the result is, for synthetic
+ * runs. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>

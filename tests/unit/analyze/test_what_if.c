@@ -1,4 +1,4 @@
-/* test_what_if.c: runs of made recordings once more, with parts of them faster: known to the ms. */
+/* test_what_if.c: synthetic recordings replayed with a part faster: results known to the ms. */
 #include <errno.h>
 #include <math.h>
 #include <setjmp.h>

@@ -1,4 +1,4 @@
-/* test_device_roofs.c: theoretical ceilings are those that makers publish for the same units and clocks. */
+/* test_device_roofs.c: theoretical ceilings equal those that vendors publish for the same units and clocks. */
 #include <errno.h>
 #include <math.h>
 #include <stdio.h>

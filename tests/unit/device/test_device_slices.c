@@ -1,4 +1,5 @@
-/* test_device_slices.c: what devices did in exchange formats: lanes, cuts, arrows from calls, what is known of each. */
+/* test_device_slices.c: GPU work in exchange formats: tracks, cuts, arrows from calls, and the details of each
+ * slice. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

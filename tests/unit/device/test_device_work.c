@@ -1,4 +1,4 @@
-/* test_device_work.c: sections of what devices did, on recordings whose answers are known. */
+/* test_device_work.c: the sections about GPU work, on recordings whose answers are known. */
 #include "device_fixture.h"
 #include "sonde/device.h"
 

@@ -1,4 +1,4 @@
-/* test_device_zones.c: memory of devices in zones, on recordings whose answers are known. */
+/* test_device_zones.c: GPU memory in zones, on recordings whose answers are known. */
 #include "device_fixture.h"
 #include "sonde/device.h"
 

@@ -1,4 +1,5 @@
-/* test_devices.c: what a process says of devices is what a session reads, in whatever order it comes. */
+/* test_devices.c: what a process reports about its devices equals what a session reads, in whatever order it
+ * arrives. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

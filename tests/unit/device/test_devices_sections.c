@@ -1,4 +1,4 @@
-/* test_devices_sections.c: kernels by name: windows, threads, devices, launch configurations, parts that are merged. */
+/* test_devices_sections.c: kernels by name: time ranges, threads, devices, launch configurations, merged parts. */
 #include "device_fixture.h"
 #include "analyze/device/occupancy.h"
 

@@ -1,4 +1,5 @@
-/* test_devices_several.c: several devices: copies between them, whose memory it is, one that several processes use. */
+/* test_devices_several.c: several devices: copies between them, the owner of memory, a device that several processes
+ * use. */
 #include "device_fixture.h"
 #include "sonde/device.h"
 

@@ -1,4 +1,5 @@
-/* test_launch_stacks.c: where kernels and allocations were asked for, on recordings whose answers are known. */
+/* test_launch_stacks.c: stacks of the calls that submit kernels and allocations, on recordings whose answers are
+ * known. */
 #include "device_fixture.h"
 #include "recording_inside.h"
 #include "sonde/device.h"

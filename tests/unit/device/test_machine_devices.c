@@ -1,5 +1,5 @@
-/* test_machine_devices.c: devices among the machine's rows, and their joules, agree with what recordings were made of.
- */
+/* test_machine_devices.c: devices among the rows of the section machine, and their energy, agree with synthetic
+ * recordings. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>

@@ -1,4 +1,4 @@
-/* test_nvtx_abi.c: our numbers and layouts (inject/nvtx/abi.h) are those of NVIDIA's headers; built where they are
+/* test_nvtx_abi.c: the numbers and layouts in inject/nvtx/abi.h equal NVIDIA's headers; built if these are
  * installed. */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,5 +1,5 @@
-/* test_opencl.c: a device's clock by the calls that queue commands, and tables of handles (src/inject/opencl/opencl.h).
- */
+/* test_opencl.c: a device's clock, derived from calls that queue commands, and tables of handles
+ * (src/inject/opencl/opencl.h). */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,5 +1,5 @@
-/* test_chrome_threads.c: what threads did, in Chrome traces: states and calls, those that share slices, and arrows from
- * who unlocked or woke to who went on. */
+/* test_chrome_threads.c: thread states and calls in Chrome traces, threads that share slices, and arrows from the
+ * thread that unlocked or woke to the one that continued. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,5 +1,5 @@
-/* test_exchange.c: the exchange formats on one recording whose every sample is known (sample_recording.h), and the
- * figures of all formats against each other.
+/* test_exchange.c: the exchange formats on one recording whose every sample is known (sample_recording.h), and their
+ * figures against each other.
  *
  * With a folder as argument the outputs are also left there, for other people's validators (tests/validate/run.sh). */
 #include <setjmp.h>

@@ -1,5 +1,5 @@
-/* test_exchange_waits.c: stacks weighed by how long they waited: every weight in every format adds up to the same ns,
- * on a recording whose every call is known, and to what the section about waiting has; parts of it, too.
+/* test_exchange_waits.c: stacks by waiting time: every metric in every format adds up to the same ns, which is also
+ * that of the section about waiting, on a recording whose every call is known; also for a part of it.
  *
  * With a folder as argument the outputs are left there, for other people's validators (tests/validate/run.sh).
  */

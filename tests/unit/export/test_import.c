@@ -1,5 +1,5 @@
-/* test_import.c: folded stacks and pprof profiles of known values, what `sonde export` wrote read again, and files that
- * are none of this. */
+/* test_import.c: folded stacks and pprof profiles with known values, output of `sonde export` read again, and other
+ * files. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,5 +1,5 @@
-/* test_import_chrome.c: trace events of known values as recordings: pairing, nesting, spans, arguments, names,
- * profiles, files that are cut off, and what `sonde export -f chrome` wrote read again. */
+/* test_import_chrome.c: trace events with known values as recordings: pairing, nesting, spans, arguments, names,
+ * profiles, truncated files, and output of `sonde export -f chrome` read again. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

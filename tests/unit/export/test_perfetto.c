@@ -1,5 +1,5 @@
-/* test_perfetto.c: slices of a trace come in the order in which zones began and ended, also where many did so in the
- * same moment: readers sort by time and keep the file's order within one. */
+/* test_perfetto.c: slices of a trace are in the order in which zones began and ended, also if many did so at the
+ * same time: readers sort by time and keep the file's order for equal times. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

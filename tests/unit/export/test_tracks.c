@@ -1,4 +1,4 @@
-/* test_tracks.c: the stream of tracks: the events of each kind, in order, cut and whole; rows that the caller feeds. */
+/* test_tracks.c: the stream of tracks: events of each kind, in order, selected and complete; rows fed by the caller. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,5 +1,5 @@
-/* test_finding_device_ranks.c: rules about kernels that communicate: each on a recording whose answer is computed by
- * hand, and beside what it needs, where it is silent. */
+/* test_finding_device_ranks.c: rules about communication kernels: each on a recording whose answer is computed by
+ * hand, and on one just short of its conditions, where it finds nothing. */
 #include "finding_fixture.h"
 
 #include "sonde/device.h"

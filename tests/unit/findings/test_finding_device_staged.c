@@ -1,5 +1,5 @@
-/* test_finding_device_staged.c: copies from device to device by way of the host: on recordings whose answer is computed
- * by hand, and on others that look nearly the same, where nothing is said. */
+/* test_finding_device_staged.c: copies between devices through the host, on recordings whose answers are computed by
+ * hand, and on similar ones without a finding. */
 #include "finding_fixture.h"
 
 #include "sonde/device.h"

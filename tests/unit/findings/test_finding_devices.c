@@ -1,5 +1,5 @@
-/* test_finding_devices.c: rules about devices: each on a recording whose answer is computed by hand, and just beside
- * its threshold, where it is silent. */
+/* test_finding_devices.c: rules about devices: each on a recording whose answer is computed by hand, and just below
+ * its threshold, where it finds nothing. */
 #include <errno.h>
 
 #include "finding_fixture.h"

@@ -1,5 +1,5 @@
 /* test_finding_limits.c: thresholds of findings from both sides, severities from low to critical, evidence with
- * figures, and runs that are too noisy to judge: recordings of known shares. */
+ * figures, and runs that are too noisy: recordings of known shares. */
 #include "finding_fixture.h"
 
 #define SPAN_MS 1000

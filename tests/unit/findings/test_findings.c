@@ -1,4 +1,4 @@
-/* test_findings.c: rules over recordings whose answer is known; thresholds; what rests on lost records. */
+/* test_findings.c: rules on recordings whose answers are known; thresholds; findings that depend on lost records. */
 #include <errno.h>
 #include <math.h>
 #include <setjmp.h>

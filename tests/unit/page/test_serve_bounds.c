@@ -1,5 +1,5 @@
-/* test_serve_bounds.c: what a server has bounds for: answers that are kept and that wait to be sent, questions that
- * wait, askers that went away, pages that read slowly, heads that do not come. The desk is the test's own. */
+/* test_serve_bounds.c: the server's limits: cached answers and answers waiting to be sent, waiting requests, clients
+ * that went away, pages that read slowly, headers that never arrive. The request handler is the test's own. */
 #include <arpa/inet.h>
 #include <errno.h>
 #include <netinet/in.h>

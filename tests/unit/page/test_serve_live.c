@@ -1,5 +1,5 @@
-/* test_serve_live.c: a server whose recording grows: pages are told, a bounded number of them, and that it has ended;
- * one that leaves is noticed. The pages are sockets of the test's own. */
+/* test_serve_live.c: a server whose recording grows: a bounded number of pages is notified, also of the end; a page
+ * that disconnects is noticed. The pages are sockets of the test. */
 #include <arpa/inet.h>
 #include <errno.h>
 #include <netinet/in.h>

@@ -1,4 +1,4 @@
-/* test_tiles.c: every bin of a timeline against all of its slices, and lanes of every kind with known answers. */
+/* test_tiles.c: every bin of a timeline against all of its slices, and tracks of every kind with known answers. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,4 +1,4 @@
-/* test_tiles_devices.c: queues of devices as lanes, arrows from who asked for what they did, memory as a curve. */
+/* test_tiles_devices.c: GPU queues as tracks, arrows from the call that submitted the work, memory as a curve. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,6 +1,5 @@
-/* test_tiles_grow.c: tiles that are extended while a recording grows are those that are made of it at once; and what a
- * page keeps of bins of before (web/src/timeline_store.ts), joined with those from where they changed, counts the same.
- */
+/* test_tiles_grow.c: tiles that are extended while a recording grows equal tiles made of the whole; and the bins
+ * that a page keeps (web/src/timeline_store.ts), joined with the new ones, have the same counts. */
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>

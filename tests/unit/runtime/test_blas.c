@@ -1,4 +1,4 @@
-/* test_blas.c: what calls of BLAS and LAPACK are asked to do is read from their arguments, and counted right. */
+/* test_blas.c: the work of BLAS and LAPACK calls is derived from their arguments and counted correctly. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,6 +1,5 @@
-/* test_objects.c: what is found in loaded objects without the loader is what the loader finds: each function of each
- * object that is loaded here, by both kinds of tables.
- */
+/* test_objects.c: symbols found in loaded objects without the loader equal what the loader finds: each function of
+ * each object loaded here, by both kinds of tables. */
 #include <dlfcn.h>
 #include <elf.h>
 #include <fcntl.h>

@@ -1,6 +1,5 @@
-/* test_pools.c: pools of a process that records itself (runtime/pools.h), against a model: what it answers on the way,
- * and what its file says in the end. Threads' events come one thread after the other, as drains bring them.
- */
+/* test_pools.c: pools of a process that records itself (runtime/pools.h), against a model: its answers to queries,
+ * and its file at the end. Events are drained one thread after the other. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,4 +1,4 @@
-/* test_profiler.c: handles, the global profiler and the answers a program gets, without a recorder. */
+/* test_profiler.c: handles, the global profiler and the answers to a program's queries, without a recorder. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,6 +1,5 @@
-/* test_blocked.c: what the kernel says of blocked threads, as text; kinds of calls; why processes may not be read;
- * what looks may cost.
- */
+/* test_blocked.c: the kernel's texts about blocked threads; kinds of calls; why a process may not be read; the cost
+ * limit of polling. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,4 +1,5 @@
-/* test_energy.c: meters found in captured trees of /sys, counters that go round, and the processors of the model. */
+/* test_energy.c: energy counters found in captured trees of /sys, counters that wrap, and the processors of the
+ * model. */
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>

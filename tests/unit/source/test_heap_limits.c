@@ -1,4 +1,4 @@
-/* test_heap_limits.c: what a hostile process, or too little memory, does to the recording of heaps: it is said. */
+/* test_heap_limits.c: what a hostile process, or too little memory, does to the recording of heaps: it is reported. */
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>

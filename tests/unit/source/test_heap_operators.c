@@ -1,6 +1,5 @@
-/* test_heap_operators.c: whose operators a call is passed on to, while objects come and go: over a list of objects of
- * the test's own. Where a function would be stands the object's number and the operator's.
- */
+/* test_heap_operators.c: the operators that a call is forwarded to, while objects are loaded and unloaded, on a
+ * synthetic list of objects. The number of the object and of the operator stand for the function. */
 #include "inject/heap/operators.c" /* NOLINT: its inside */
 
 #include <pthread.h>

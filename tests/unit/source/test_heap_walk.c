@@ -1,6 +1,5 @@
-/* test_heap_walk.c: the core of the allocation hooks over stacks that the test writes itself, with tables and a ring of
- * its own: walks against what is known to be there, and several threads into one ring while it is drained.
- */
+/* test_heap_walk.c: the core of the allocation hooks on synthetic stacks, with tables and a ring of the test: walks
+ * against the known stack, and several threads that write to one ring while it is drained. */
 #include <errno.h>
 #include <pthread.h>
 #include <setjmp.h>

@@ -1,4 +1,4 @@
-/* test_resources.c: what the kernel says of processes, of the machine and of control groups, from captured trees;
+/* test_resources.c: the kernel's figures about processes, the system and control groups, from captured trees;
  * budgets. */
 #include <setjmp.h>
 #include <stdarg.h>

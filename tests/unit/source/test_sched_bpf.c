@@ -1,6 +1,5 @@
-/* test_sched_bpf.c: context switches by BPF: all of a process tree and nobody else's, with who woke whom, as the kernel
- * counts them itself. Skipped where BPF is refused, but for what reads the kernel's types.
- */
+/* test_sched_bpf.c: context switches through BPF: all of a process tree and no others, with the waking thread, in
+ * the numbers that the kernel counts. Except for reading the kernel's types, skipped if BPF is refused. */
 #include <errno.h>
 #include <setjmp.h>
 #include <signal.h>

@@ -1,4 +1,4 @@
-/* test_snapshots.c: what is asked for is taken once, in order, by whom it belongs to, and answered. */
+/* test_snapshots.c: requested snapshots are taken once, in order, for the right process, and answered. */
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,4 +1,4 @@
-/* test_source_options.c: options of sources stand in their own rows, and every command that records has all of them. */
+/* test_source_options.c: options of sources are in their own rows, and every command that records has all of them. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

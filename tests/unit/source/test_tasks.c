@@ -1,4 +1,4 @@
-/* test_tasks.c: lives of processes and threads are kept while they are needed, and no longer. */
+/* test_tasks.c: processes and threads are kept while they are needed, and no longer. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,4 +1,4 @@
-/* test_thread_clock.c: CPU time of threads from switch records, some of them lost, and what its samples stand for. */
+/* test_thread_clock.c: CPU time of threads from switch records, some of which are lost, and the weight of samples. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,4 +1,4 @@
-/* test_drain.c: the read side of a pool against hostile memory, wrapped clocks and reversed words. */
+/* test_drain.c: the read side of a pool against hostile memory, wrapped clocks and events out of order. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,4 +1,4 @@
-/* test_merge.c: merged recordings hold what their parts held, on one clock, and nothing twice (src/merge/). */
+/* test_merge.c: merged recordings contain what their parts do, on one clock, and nothing twice (src/merge/). */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,5 +1,5 @@
-/* test_pairings.c: what a program is told while it runs, what summaries of chunks say and what a session reads are the
- * same zones, and those of a pairing that is written down here once more, as plainly as it can be. */
+/* test_pairings.c: the zones that a program gets from queries while it runs, those in summaries of chunks and those
+ * that a session reads are the same, and equal to a simple reference pairing in this file. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

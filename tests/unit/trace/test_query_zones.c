@@ -1,6 +1,5 @@
-/* test_query_zones.c: what leaves chunks out, or puts rows in order, changes no answer: random zones, random
- * conditions, each asked so that SQLite can hand it to the tables and so that it cannot (a unary plus before the
- * column). */
+/* test_query_zones.c: skipping chunks and sorting rows changes no answer: random zones and conditions, each written
+ * so that SQLite can pass it to the tables, and so that it cannot (a unary plus before the column). */
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>

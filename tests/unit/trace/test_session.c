@@ -1,4 +1,4 @@
-/* test_session.c: tables and cursors over recordings with known contents, cut, damaged and forged ones. */
+/* test_session.c: tables and cursors over recordings with known contents, and truncated, damaged and forged ones. */
 #include <errno.h>
 #include <link.h>
 #include <setjmp.h>

@@ -1,6 +1,5 @@
-/* test_session_heap.c: the allocations of a recording that was cut anywhere, or damaged, against those of the whole
- * one: exactly its first events, or fewer, never more.
- */
+/* test_session_heap.c: the allocations of a recording that is truncated anywhere or damaged: exactly the first
+ * events of the whole one, never more. */
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,4 +1,4 @@
-/* test_trace.c: recordings written, cut off, damaged and forged. */
+/* test_trace.c: recordings that are written, truncated, damaged and forged. */
 #include <errno.h>
 #include <fcntl.h>
 #include <glob.h>

@@ -1,4 +1,4 @@
-/* test_cfi.c: compiled rows say what readelf says of the same file; the cache; hostile files. */
+/* test_cfi.c: compiled rows equal the output of readelf for the same file; the cache; hostile files. */
 #include <errno.h>
 #include <fcntl.h>
 #include <setjmp.h>

@@ -1,5 +1,4 @@
-/* test_symbol.c: programs compiled here are resolved to the functions, inlined functions and lines they were written
- * with. */
+/* test_symbol.c: programs compiled here resolve to the functions, inlined functions and lines of their source. */
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>

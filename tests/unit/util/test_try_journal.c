@@ -1,5 +1,5 @@
-/* test_try_journal.c: a journal loses no entry: not of several at once, not behind a damaged line, not on a full disk.
- */
+/* test_try_journal.c: a journal loses no entry: not with several writers, not after a damaged line, not on a full
+ * disk. */
 #include <errno.h>
 #include <fcntl.h>
 #include <setjmp.h>

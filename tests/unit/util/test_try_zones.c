@@ -1,4 +1,4 @@
-/* test_try_zones.c: zones of an attempt: kept in the journal as they were, and compared with known answers. */
+/* test_try_zones.c: zones of an attempt are saved in the journal unchanged, and compared with known answers. */
 #include <errno.h>
 #include <jansson.h>
 #include <setjmp.h>
