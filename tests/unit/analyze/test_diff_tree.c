@@ -107,7 +107,7 @@ static void paths_are_laid_over_each_other(void **state)
 	/* 60 of 100 and 30 of 100: Wilson's half widths, the wider side, put together. */
 	assert_true(fabs(sonde_report_cell(section, 3, "share_change")->plus_minus - 0.139) < 0.003);
 	assert_true(fabs(sonde_report_cell(section, 3, "change_s")->plus_minus - 0.0139) < 0.0003);
-	/* Chosen alone, and the facts are of all of it. */
+	/* Selected alone, but the facts are those of the whole. */
 	assert_ptr_equal(diff.report->first, section);
 	assert_ptr_equal(diff.report->last, section);
 	assert_string_equal(diff.report->facts->key, "verdict");

@@ -34,7 +34,7 @@ static void make(double *out, double slope, double memory)
 	}
 }
 
-/* Of 100 series, how many are said to grow. */
+/* How many of 100 series are reported as growing. */
 static int grow_of(double slope, double memory)
 {
 	int grow = 0;

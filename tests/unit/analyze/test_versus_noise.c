@@ -15,7 +15,7 @@
 #include "analyze/diff/versus.h"
 #include "base/hash.h"
 
-/* A tenth of the first under a sanitizer, which takes ten times as long, and looks at the code and not at shares. */
+/* A tenth of the first under a sanitizer, which is ten times slower; it checks the code, not the shares. */
 #ifdef __SANITIZE_ADDRESS__
 enum { SAME = 100, SLOWER = 200 };
 #else

@@ -20,8 +20,9 @@ static uint32_t copy(struct recording *r, uint8_t from, uint8_t to, uint32_t fro
 
 /* --- copies between devices -------------------------------------------------------------------------------------- */
 
-/* From 0 to 1: 40 MB from 10 to 20 ms, 20 MB from 15 to 25, and 10 MB from 30 to 40 that the other device reads; from 1
- * to 0: 5 MB from 50 to 60; from 0 to one that nobody names: 1 MB from 70 to 72. The rest is not between devices. */
+/* From 0 to 1: 40 MB from 10 to 20 ms, 20 MB from 15 to 25, and 10 MB from 30 to 40 that the other device reads;
+ * from 1 to 0: 5 MB from 50 to 60; from 0 to an unknown one: 1 MB from 70 to 72. Other copies are not between
+ * devices. */
 static void fill_peers(struct recording *r)
 {
 	simple_open(r);
@@ -121,7 +122,7 @@ static void links_are_beside_them(void **state)
 	sections_free(&s);
 }
 
-/* Kernels that reach into another device's memory copy nothing: who asks is told what links carried. */
+/* Kernels that access another device's memory copy nothing: the section shows what the interconnect carried. */
 static void links_without_copies(void **state)
 {
 	struct recording r;

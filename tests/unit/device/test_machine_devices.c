@@ -131,7 +131,7 @@ static void put_device(struct recording *r, const char *name, const double *joul
 	put_each_second(r, recording_series(r, SONDE_METRIC_DEVICE_ENERGY, 0, 0, name), joules, count, 1e6);
 }
 
-/* Beside packages: in no sum. */
+/* Next to packages: in no sum. */
 static void joules_of_devices_are_apart(void **state)
 {
 	(void)state;

@@ -76,7 +76,7 @@ SAME(sizeof(struct nvtx_version), sizeof(NvtxExportTableVersionInfo));
 SAME(offsetof(struct nvtx_version, set_ours), offsetof(NvtxExportTableVersionInfo, SetInjectionNvtxVersion));
 SAME(sizeof(uint64_t), sizeof(nvtxRangeId_t));
 
-/* A structure that those headers filled is read as it was meant. */
+/* A structure filled through those headers is read as intended. */
 static void their_events_are_ours(void **state)
 {
 	(void)state;

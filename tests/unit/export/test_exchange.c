@@ -79,7 +79,7 @@ static void callgrind_has_calls(void **state)
 
 /* --- all formats say the same ---------------------------------------------------------------------------- */
 
-/* A section of all the recording, in a report format. */
+/* A section of the whole recording, in a report format. */
 static char *section_as(const char *section, const char *name)
 {
 	const struct sonde_pass *pass = sonde_pass_find(section);

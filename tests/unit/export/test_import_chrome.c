@@ -235,7 +235,7 @@ static void counters_and_instants_keep_values_and_texts(void **state)
 	import_close(&imported);
 }
 
-/* Said of the zone and not of the one inside it, which begins and ends with it. */
+/* It belongs to the zone, not to the one inside it, which starts and ends with it. */
 static void arguments_stay_with_their_zone(void **state)
 {
 	(void)state;

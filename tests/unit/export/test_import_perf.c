@@ -218,7 +218,7 @@ static size_t stacks_of(struct sonde_session *session, const char *wanted)
 	return count;
 }
 
-/* Addresses of the file: the first as it is, callers less one. */
+/* File addresses: the leaf unchanged, callers minus one. */
 static void addresses_are_those_of_the_file(void **state)
 {
 	(void)state;

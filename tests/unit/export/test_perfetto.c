@@ -39,7 +39,7 @@ static uint64_t random_below(uint64_t end)
 	return (random_state >> 33) % end;
 }
 
-/* Zones of two threads at random, with few moments that are apart; returns what was written, thread after thread. */
+/* Random zones of two threads, many of them at equal times; returns what was written, thread after thread. */
 static size_t write_zones(struct step *steps, size_t rows)
 {
 	struct recording recording;

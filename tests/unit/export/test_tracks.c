@@ -28,7 +28,7 @@ static struct sonde_session *with_switches(void)
 	return opened();
 }
 
-/* Thread 1 says something of each form; in between it is in a zone, which is no track. */
+/* Thread 1 reports an event of each form; in between it is in a zone, which is not a track. */
 static struct sonde_session *with_events(void)
 {
 	struct recording r;

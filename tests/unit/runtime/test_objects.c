@@ -173,7 +173,7 @@ static void next_functions_are_those_that_the_loader_finds(void **unused)
 	dlclose(handle);
 }
 
-/* What is called by nobody that is known: whoever has it. */
+/* Called by an unknown caller: by any of them. */
 static void strays_are_bound_to_whoever_has_it(void **unused)
 {
 	(void)unused;

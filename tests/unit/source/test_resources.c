@@ -205,7 +205,7 @@ static void assert_switches(struct sonde_resources_process *process, int64_t vol
 	assert_value(&now, SONDE_RESOURCE_SWITCHES_INVOLUNTARY, involuntary);
 }
 
-/* Of threads that ended what they came to when they were read; another one may get the number of one. */
+/* Threads that ended keep their last reading; another one may reuse the tid. */
 static void switches_of_threads_add_up(void **state)
 {
 	(void)state;

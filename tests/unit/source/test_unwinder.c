@@ -23,7 +23,7 @@
 #define NEAR_B 4096 /* no function here is longer */
 #define GENERATED_B 4096
 
-/* What the child tells us, in shared memory. */
+/* What the child reports, in shared memory. */
 struct told {
 	ucontext_t context;
 	_Atomic int ready;

@@ -85,7 +85,7 @@ static void name_of(uint32_t site, char *name)
 	sprintf(name, "zone %u", site);
 }
 
-/* Parts as long as rounds of a recorder happen to be: pairs of events are cut apart. */
+/* Parts as long as a recorder's rounds happen to be: pairs of events are split. */
 static size_t part_of(uint64_t *seed, size_t done)
 {
 	size_t part = 1 + rolled(seed, 700);
