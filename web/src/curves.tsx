@@ -1,6 +1,6 @@
-/* curves.tsx: a number over time: an area as high as the most in each interval, with a line where it stood at the interval's
- * end, and a moment that can be chosen: by a click, or by arrow keys from interval to interval. It is drawn as SVG, so that
- * it takes its colours from the sheet; the table that says the same stands beside it. */
+/* curves.tsx: a number over time: an area up to the maximum of each interval, with a line at the interval's last value, and a
+ * point in time that can be selected by a click or with the arrow keys. Drawn as SVG, so that it takes its colours from the
+ * style sheet; a table next to it has the same values. */
 import type { ComponentChildren } from "preact";
 import { useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import { figure, type Unit } from "./figure";

@@ -1,5 +1,5 @@
-/* data.ts: the one door to data. Over HTTP from `sonde view`, or from the page itself (`sonde report -f html`): then the
- * answers are there for the whole run, and what is asked of a part of it is refused with a sentence. */
+/* data.ts: the only access to data: over HTTP from `sonde view`, or from the page itself (`sonde report -f html`). In the latter
+ * case only answers about the whole run exist, and a request for a part is rejected with a message. */
 import type { Unit } from "./figure";
 import { follow, type Listener } from "./follow";
 import { reportInPage } from "./said";

@@ -1,5 +1,5 @@
-/* devices_slice.tsx: what is known of one slice of a device's queue: how long it waited there after it was asked for, and of a
- * kernel its launch configuration with the theoretical occupancy that follows from it. */
+/* devices_slice.tsx: details of one slice of a GPU queue: the delay from submission to start and, for a kernel, its launch
+ * configuration with the theoretical occupancy. */
 import { type Row, type Table, table, text, value } from "./data";
 import { clean, figure } from "./figure";
 import { useReport, useWorld } from "./parts";

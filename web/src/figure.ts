@@ -1,5 +1,5 @@
-/* figure.ts: figures as the text report writes them (src/export/text/figure.c): the highest step of a unit's ladder that the
- * value reaches names it, with three digits. And names: what would reorder, hide or split text is written out. */
+/* figure.ts: formats figures like the text report (src/export/text/figure.c): the largest unit that the value reaches, with
+ * three digits. In names, characters that would reorder, hide or split text are escaped. */
 
 export type Unit =
 	| "text" | "count" | "ns" | "bytes" | "ratio" | "hz" | "factor" | "number" | "address" | "id" | "joules" | "grams";

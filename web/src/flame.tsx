@@ -1,5 +1,5 @@
-/* flame.tsx: the page `flame`: stacks by any weight that the recording has: merged, as an icicle or a flame graph; in order
- * of time; or one function between its callers and its callees. Each of them is there as a table, too. */
+/* flame.tsx: the page `flame`: stacks by any metric of the recording: merged, as an icicle or a flame graph; in time order; or
+ * one function between its callers and its callees. Each view is available as a table, too. */
 import type { ComponentChildren } from "preact";
 import { useEffect, useMemo, useState } from "preact/hooks";
 import { type Report, type Row, type Stacks, type Table, text, type Tree } from "./data";

@@ -1,6 +1,6 @@
-/* flame_chart.ts: samples in order of time as frames: a function stands there as long as samples that follow each other have
- * it under the same callers. A sample stands for the CPU time before it, so it begins that long before it was taken, but not
- * before the one that it follows; where the thread had no CPU, nothing stands. */
+/* flame_chart.ts: samples in time order as frames: a function spans consecutive samples that have it under the same callers. A
+ * sample stands for the CPU time before it, so it starts that long before it was taken, but not before the previous sample;
+ * where the thread had no CPU there is a gap. */
 import type { Node, Stacks, Tree } from "./data";
 import type { Layout } from "./flame_layout";
 

@@ -1,7 +1,7 @@
-/* flame_paint.ts: the drawing of a flame graph. The canvas is as large as the window on it, never as the picture: it stays
- * where it is while a deep picture scrolls behind it. What is below a frame narrower than half a pixel is not looked at, and
- * counted. Narrow frames, of which there may be a hundred thousand, are pixels of an image that is one pixel high a row, which
- * is then stretched; the others are filled and named over it. Colours of frames are found once a tree. */
+/* flame_paint.ts: draws a flame graph. The canvas has the size of the viewport, not of the picture, and stays in place while a
+ * deep picture scrolls behind it. Subtrees of frames narrower than half a pixel are skipped and counted. Narrow frames, of which
+ * there may be a hundred thousand, are pixels of an image with one pixel row per level, which is then stretched; wider ones are
+ * filled and labelled over it. Colours are computed once per tree. */
 import type { Tree } from "./data";
 import { clean } from "./figure";
 import { modules, type Hits, type Layout } from "./flame_layout";

@@ -1,4 +1,4 @@
-/* follow.ts: what sonde tells of a recording that is still being written: server-sent events, the latest state each. */
+/* follow.ts: notifications about a recording that is still being written: server-sent events, each with the latest state. */
 
 /* How it stands. */
 export interface State {

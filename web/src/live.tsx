@@ -1,8 +1,8 @@
-/* live.tsx: a recording that is still being written: the page asks again for what it shows, at the pace that this may
- * cost, unless it is paused or hidden; a strip in the head says how it stands.
+/* live.tsx: a recording that is still being written: the page repeats the requests for what it shows, at a bounded cost, unless
+ * it is paused or hidden; a strip in the header shows the state.
  *
- * Everything is asked again in rounds. After one the page waits until the time that it took is a twentieth of all, so that
- * costly sections come rarely and cheap ones at once; while the program has done nothing, a two-hundredth. */
+ * Requests are repeated in rounds. After a round the page waits until its time is a twentieth of the total, so that expensive
+ * sections are refreshed rarely and cheap ones at once; while the program is idle, a two-hundredth. */
 import { useEffect, useMemo, useReducer } from "preact/hooks";
 import type { DataSource } from "./data";
 import { clean, figure } from "./figure";

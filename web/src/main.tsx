@@ -1,4 +1,4 @@
-/* main.tsx: the page: its head with the menu, what part of the run is chosen, and the view that the URL's hash names. */
+/* main.tsx: the page: header with menu, the selected part of the run, and the view named by the URL's hash. */
 import { Component, type ComponentChildren, render } from "preact";
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { Compare } from "./compare";

@@ -1,5 +1,5 @@
-/* memory.tsx: the page `memory`: one heap over time, what was alive in it at any moment, what was left, what was freed at
- * once, how large blocks were; and what processes had resident. Heaps are shown one at a time: nothing is added up. */
+/* memory.tsx: the page `memory`: one heap over time, its live blocks at any time, blocks live at exit, temporary blocks and
+ * block sizes; and the RSS of processes. Heaps are shown one at a time and never added up. */
 import { useEffect, useMemo, useState } from "preact/hooks";
 import { type Report, type Row, type Table, table, text, value } from "./data";
 import { CurveView, moment, type Curve } from "./curves";

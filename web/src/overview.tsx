@@ -1,5 +1,5 @@
-/* overview.tsx: the page `overview`: what to fix first, what the run took, what was lost, what was not recorded and how to
- * record it, and what the recorder cost. Every figure is a cell of the sections findings, summary and functions. */
+/* overview.tsx: the page `overview`: what to fix first, figures of the run, what was lost, what was not recorded and how to
+ * record it, and the overhead of recording. Every figure is a cell of the sections findings, summary and functions. */
 import type { ComponentChildren } from "preact";
 import { useMemo } from "preact/hooks";
 import { type Report, type Row, type Table, table, text, value } from "./data";

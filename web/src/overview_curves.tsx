@@ -1,5 +1,5 @@
-/* overview_curves.tsx: what a process, or the machine, used over time: CPU, memory, input and output: lanes of the timeline
- * (docs/UI.md), as they were read; each with a table that says the same. Nothing is added up: a process is chosen. */
+/* overview_curves.tsx: resource use of a process or the system over time: CPU, memory, I/O: tracks of the timeline (docs/UI.md),
+ * as they were polled; each with a table of the same values. Nothing is added up: one process is selected. */
 import { useEffect, useMemo, useState } from "preact/hooks";
 import { CurveView, type Curve, type Point } from "./curves";
 import type { Recording, Row, Table } from "./data";

@@ -1,5 +1,5 @@
-/* roofline_scale.ts: what a roofline is drawn of: ceilings and points out of the tables `roofs` and `roofline`, and the scale that
- * has room for them. The same choices as src/export/plot/roofline_svg.c makes. */
+/* roofline_scale.ts: the data of a roofline: ceilings and points from the tables `roofs` and `roofline`, and a scale that fits
+ * them. Makes the same choices as src/export/plot/roofline_svg.c. */
 import { type Row, type Table, text, value } from "./data";
 
 export interface Point {

@@ -1,4 +1,4 @@
-/* said.ts: what reports say in the words of the command line, in the words of the page: here things are clicked. */
+/* said.ts: translates what reports say in terms of command-line options into things to click on the page. */
 import { type Action, type Column, type Note, type Report, type Row, type Section, value } from "./data";
 
 /* What stands in a note for the part of it that advises an option; null: it stands as it is, since it is typed. */

@@ -1,5 +1,5 @@
-/* table.tsx: any table of a report: sorted by a click on a column, filtered by words, and drawn only where it is in sight,
- * so that a hundred thousand rows scroll as ten do. Widths are fixed by what the first rows hold: scrolling moves nothing. */
+/* table.tsx: any table of a report: sorted by a click on a column, filtered by words, and rendered only where visible, so that a
+ * hundred thousand rows scroll like ten. Column widths follow from the first rows, so that scrolling moves nothing. */
 import type { ComponentChildren } from "preact";
 import { useLayoutEffect, useId, useMemo, useRef, useState } from "preact/hooks";
 import { type Column, type Row, type Table, value } from "./data";

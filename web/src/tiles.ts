@@ -1,5 +1,5 @@
-/* tiles.ts: lanes of the timeline, and their bins as typed arrays: what /api/lanes and /api/tiles answer (docs/UI.md). An answer
- * comes from a program that may be another version, or was cut off: whatever does not fit is an error, never a picture. */
+/* tiles.ts: tracks of the timeline and their bins as typed arrays: the answers of /api/lanes and /api/tiles (docs/UI.md). An
+ * answer may come from another version or be truncated: whatever does not fit is an error, never a picture. */
 
 export type Kind = "zones" | "spans" | "iterations" | "states" | "waits" | "path" | "cpu" | "series" | "heap" | "counters" | "instants" | "device";
 

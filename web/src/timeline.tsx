@@ -1,5 +1,5 @@
-/* timeline.tsx: the page `timeline`: when what happened: all lanes of the recording over one time, and what was chosen in them. The
- * window and the chosen slice are in the URL; what is folded is not. */
+/* timeline.tsx: the page `timeline`: all tracks of the recording over time, and details of the selection. The visible range and
+ * the selected slice are in the URL; collapsed tracks are not. */
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { clean, figure, matcher } from "./figure";
 import { useWorld } from "./parts";

@@ -1,5 +1,5 @@
-/* timeline_engine.ts: the timeline between frames: the window, where it is moving to, and when to draw. It knows nothing of the
- * page around it, and a frame never waits: what is missing comes later. */
+/* timeline_engine.ts: the timeline between frames: the visible range, where it is moving to, and when to draw. It knows nothing
+ * of the page around it, and a frame never waits: missing data appears later. */
 import type { DataSource } from "./data";
 import { type Arrow, type Bins, firstAt, type Lane, type Lanes, type Slice, type Step } from "./tiles";
 import { inSight, type Row, rowAt } from "./timeline_layout";

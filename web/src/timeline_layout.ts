@@ -1,5 +1,5 @@
-/* timeline_layout.ts: the rows of the timeline: processes, and under each its lanes, thread by thread. Rows have fixed heights and
- * their places are summed up once, so that of thousands only those in sight are looked at. */
+/* timeline_layout.ts: the rows of the timeline: processes and, below each, its tracks by thread. Rows have fixed heights and
+ * their positions are computed once, so that only visible rows are processed. */
 import type { Recording } from "./data";
 import { clean } from "./figure";
 import type { Kind, Lane, Lanes } from "./tiles";

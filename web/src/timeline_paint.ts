@@ -1,5 +1,5 @@
-/* timeline_paint.ts: a frame of the timeline on its canvas: lanes from the tiles that are there, then what lies over them: names,
- * the range that was chosen, arrows, the critical path, and what the pointer and the keyboard are at. */
+/* timeline_paint.ts: draws a frame of the timeline: tracks from the available tiles, then overlays: names, the selected range,
+ * arrows, the critical path, and the slices under the pointer and the keyboard cursor. */
 import { clean } from "./figure";
 import { palette } from "./palette";
 import { type Arrow, firstAt, type Lanes, type Slice, type Slices, type Step } from "./tiles";

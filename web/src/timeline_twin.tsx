@@ -1,5 +1,5 @@
-/* timeline_twin.tsx: the timeline as tables: the longest slices of the window, lane by lane, and its curves; and the dialog with its
- * keys. */
+/* timeline_twin.tsx: the timeline as tables: the longest slices of the visible range, track by track, and its curves; and the
+ * dialog that lists the keys. */
 import { useEffect, useRef, useState } from "preact/hooks";
 import { type Row as TableRow, type Table, value } from "./data";
 import { clean, figure } from "./figure";

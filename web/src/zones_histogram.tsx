@@ -1,6 +1,6 @@
-/* zones_histogram.tsx: how long the instances of one zone or span took, as bars on a logarithmic scale with percentiles. A bar
- * that is chosen shows the very instances that it counts, each a link into the timeline. Bars are the cells of the section
- * `zone-histogram`; instances come from the timeline's slices. */
+/* zones_histogram.tsx: durations of the instances of one zone or span, as bars on a logarithmic scale with percentiles. A
+ * selected bar lists the instances that it counts, each a link into the timeline. Bars are cells of the section
+ * `zone-histogram`; instances are slices of the timeline. */
 import { useEffect, useState } from "preact/hooks";
 import { type Row, type Table, table, text, value } from "./data";
 import { clean, figure, only } from "./figure";
