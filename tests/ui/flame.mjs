@@ -1,5 +1,5 @@
 /* flame.mjs: the page Flame graph in a browser: flame.mjs SONDE CHROMIUM FILE URL REPORT.html SCRATCH. FILE: a recording of
- * tests/targets/zones_known with --threads: two threads, "first" and "second", that burn below compute. */
+ * tests/targets/zones_known with --threads: two threads, "first" and "second", that use CPU time below compute. */
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import { report } from "./fixture.mjs";

@@ -1,5 +1,6 @@
-/* functions.mjs: functions in a browser: functions.mjs SONDE CHROMIUM FILE URL HOT-URL CHANGED-URL. FILE: of tests/targets/shares;
- * HOT-URL: a program whose source is here; CHANGED-URL: the same one, with a source that is newer. Held against `sonde report`. */
+/* functions.mjs: functions in a browser: functions.mjs SONDE CHROMIUM FILE URL HOT-URL CHANGED-URL. FILE: of
+ * tests/targets/shares; HOT-URL: a program whose source is available; CHANGED-URL: the same, with a newer source. Compared with
+ * `sonde report`. */
 import assert from "node:assert/strict";
 import { report } from "./fixture.mjs";
 import { accessible, cells, launch, open, shoot, until } from "./lib.mjs";

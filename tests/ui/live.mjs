@@ -1,6 +1,6 @@
-/* live.mjs: a run in the browser while it is recorded: live.mjs SONDE CHROMIUM TOLD FOLDER. TOLD is a program that does what it
- * is told on its standard input; FOLDER is where the recording goes. The page follows, pauses, catches up, shows the end, and
- * stays when sonde has gone. What it shows in the end is held against `sonde report` of the file that was kept. */
+/* live.mjs: a live run in the browser: live.mjs SONDE CHROMIUM TOLD FOLDER. TOLD is a program controlled through its standard
+ * input; FOLDER is where the recording goes. The page follows, pauses, catches up, shows the end, and stays when sonde has
+ * exited. At the end it is compared with `sonde report` of the file. */
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { once } from "node:events";

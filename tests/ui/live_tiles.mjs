@@ -1,6 +1,6 @@
-/* live_tiles.mjs: the page's own store of tiles while a recording grows: live_tiles.mjs SONDE TOLD FOLDER STORE. STORE is the page's
- * modules as one. After each step what it holds is what a question for the whole says, and it has asked for less than that;
- * a second page, which asks rarely, is answered by the ids that it knows. */
+/* live_tiles.mjs: the page's store of tiles while a recording grows: live_tiles.mjs SONDE TOLD FOLDER STORE. STORE is the page's
+ * modules, bundled. After each step its content equals a request for everything, and it has requested less than that; a second
+ * page, which asks rarely, is answered by the ids that it knows. */
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { once } from "node:events";

@@ -1,5 +1,5 @@
 /* memory.mjs: the page Memory in a browser: memory.mjs SONDE CHROMIUM FILE POOLS FILE.html URL POOLS-URL. FILE: a recording of
- * tests/targets/blocks known with --heap=full: 200,000 bytes in 150 blocks at the peak, half of keeps, half of peaks. */
+ * tests/targets/blocks known with --heap=full: 200,000 bytes in 150 blocks at the peak, half from keeps, half from peaks. */
 import assert from "node:assert/strict";
 import { report } from "./fixture.mjs";
 import { accessible, cells, heads, launch, open, shoot, until } from "./lib.mjs";

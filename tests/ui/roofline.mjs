@@ -1,5 +1,5 @@
-/* roofline.mjs: the roofline in a browser: roofline.mjs CHROMIUM FIGURES.json URL FILE-URL UNMEASURED-URL. FIGURES: what
- * `sonde roofline --json` says of the recording that the first two show. */
+/* roofline.mjs: the roofline in a browser: roofline.mjs CHROMIUM FIGURES.json URL FILE-URL UNMEASURED-URL. FIGURES: `sonde
+ * roofline --json` of the recording that the first two URLs show. */
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { accessible, cells, launch, open, shoot, until } from "./lib.mjs";

@@ -1,6 +1,6 @@
-/* timeline.mjs: the timeline in a browser: timeline.mjs SONDE CHROMIUM FILE URL FOLD.mjs [HTML]. What is on the screen is held against
- * `sonde report --json` of the same recording; and bins that the page folds itself are those of the server.
- * FILE: a recording of zones_known 60 with switches; FOLD.mjs: tiles.ts and tiles_fold.ts, bundled; HTML: its report in one file. */
+/* timeline.mjs: the timeline in a browser: timeline.mjs SONDE CHROMIUM FILE URL FOLD.mjs [HTML]. The screen is compared with
+ * `sonde report --json` of the same recording, and bins that the page merges itself with the server's. FILE: a recording of
+ * zones_known 60 with switches; FOLD.mjs: tiles.ts and tiles_fold.ts, bundled; HTML: its report in one file. */
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
 import { accessible, cells, launch, open, shoot, until } from "./lib.mjs";

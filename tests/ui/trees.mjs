@@ -1,4 +1,4 @@
-/* trees.mjs: call trees that no program has, in a report that is one file: for what depends on how many frames there are. */
+/* trees.mjs: synthetic call trees in a report in one file: for behaviour that depends on the number of frames. */
 import { readFileSync, writeFileSync } from "node:fs";
 import { gunzipSync, gzipSync } from "node:zlib";
 

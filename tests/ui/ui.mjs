@@ -1,6 +1,6 @@
-/* ui.mjs: the page in a browser: ui.mjs SONDE CHROMIUM PAGE FILE HOSTILE [URL HOSTILE-URL]. What is on the screen is held
- * against `sonde report` of the same recording: in Markdown, which has the figures as people read them, and in JSON.
- * FILE: a recording with samples and zones of two threads; HOSTILE: one of a program whose name is markup. */
+/* ui.mjs: the page in a browser: ui.mjs SONDE CHROMIUM PAGE FILE HOSTILE [URL HOSTILE-URL]. The screen is compared with `sonde
+ * report` of the same recording: in Markdown, which has figures as people read them, and in JSON. FILE: a recording with samples
+ * and zones of two threads; HOSTILE: one of a program whose name is markup. */
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
 import { report, serve } from "./fixture.mjs";
