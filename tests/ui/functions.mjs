@@ -83,7 +83,7 @@ async function many(browser) {
 	await page.context().close();
 }
 
-/* The text of the source stands there while it is what was compiled. */
+/* Source text is shown while it is what was compiled. */
 async function source(browser) {
 	const hot = await open(browser, `${hotUrl}#/functions?focus=hot&view=source`);
 	await hot.waitForSelector(".code td");

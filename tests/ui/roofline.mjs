@@ -16,7 +16,7 @@ function axis(ticks) {
 	return (value) => at + ((Math.log10(value) - a) / (b - a)) * (bt - at);
 }
 
-/* Where things stand in the picture is what their figures are. */
+/* Positions in the picture follow from the figures. */
 async function places(page) {
 	await page.waitForSelector(".roofline [data-zone]");
 	const seen = await page.evaluate(() => ({
@@ -47,7 +47,7 @@ async function places(page) {
 	assert.equal(await page.getAttribute('[data-fact="without"]', "data-count"), String(zones.rows.length - placed.length));
 }
 
-/* Arrow keys and Enter choose a zone, which the hash keeps; Back lets it go. */
+/* Arrow keys and Enter select a zone, which the hash keeps; Back deselects it. */
 async function keys(page) {
 	await page.focus('.roofline [data-point="0"]');
 	await page.keyboard.press("ArrowRight");

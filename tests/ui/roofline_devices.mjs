@@ -17,7 +17,7 @@ function axis(ticks) {
 	return (value) => at + ((Math.log10(value) - a) / (b - a)) * (bt - at);
 }
 
-/* Peaks begin where memory stops limiting, which ends at the highest of them. */
+/* Peaks start where memory stops limiting, which ends at the highest of them. */
 async function places(page) {
 	await page.waitForSelector("[data-device] [data-ceiling]");
 	const seen = await page.evaluate(() => ({

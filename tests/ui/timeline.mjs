@@ -23,7 +23,7 @@ const stage = (page, key) => page.evaluate((key) => document.querySelector(".sta
 const fact = (page, name) => page.textContent(`[data-fact="${name}"]`);
 const hash = async (page) => new URLSearchParams((await page.evaluate(() => location.hash)).split("?")[1] ?? "");
 
-/* The window that is drawn, when it moves no more and nothing is waited for. */
+/* The window that is drawn once it stops moving and nothing is pending. */
 async function still(page) {
 	for (let before = "", left = 100; left > 0; left--) {
 		const now = `${await stage(page, "view")} ${await stage(page, "waiting")} ${(await hash(page)).get("view") ?? ""}`;
@@ -301,8 +301,8 @@ async function columns(lane) {
 	return lane.form === "curve" ? { ...base, least: Float64Array.from(column(1)), most: Float64Array.from(column(2)) } : { ...base, name: Uint32Array.from(column(1)) };
 }
 
-/* Of zones the server's nodes end where the recording's chunks do, the page's do not: what is put together may begin and end one
- * slice earlier or later, but what stands alone is the same, and so are the sums. */
+/* The server's zone nodes end where the recording's chunks do, the page's do not: merged bins may start and end one slice
+ * earlier or later, but single slices are the same, and so are the sums. */
 function alike(mine, theirs, pixel, name) {
 	const alone = ({ start, length, name, many }) => [...start.keys()].filter((i) => many[i] === 1 && length[i] >= pixel).map((i) => [start[i], length[i], name[i]]);
 	const sum = (bins, value) => [...bins.start.keys()].reduce((sum, i) => sum + value(bins, i), 0);

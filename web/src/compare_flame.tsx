@@ -32,7 +32,7 @@ function parents(rows: Row[]): Int32Array {
 interface Picture {
 	tree: Tree;
 	row: number[]; /* of each node of the tree */
-	only: boolean[]; /* of each row: one run alone has it */
+	only: boolean[]; /* for each row: it occurs in only one of the runs */
 }
 
 /* What one run alone has: that frame and all below it, and how much lies below the others, which only lead to it. */

@@ -93,7 +93,7 @@ function InstancesOf({ name }: { name: string }) {
 	return error ? <p class="failed" role="alert">{clean(error)}</p> : found ? <InstanceTable found={found} name={name} /> : <p class="wait" role="status">Asking the recording…</p>;
 }
 
-/* The same name on two devices is two rows. Of what is not known, occupancy alone says why. */
+/* The same name on two devices is two rows. Of unknown cells only occupancy has a reason. */
 function OneKernel({ kernels, launches, name }: { kernels: Table; launches: Table | null; name: string }) {
 	const { recording, selection } = useWorld(), rows = kernels.rows.filter((row) => text(row, "kernel") === name);
 	const own = launches && { ...launches, columns: launches.columns.filter(({ key }) => key !== "kernel"), rows: launches.rows.filter((row) => text(row, "kernel") === name), omitted: 0 };

@@ -8,7 +8,7 @@ import type { Arrow } from "./tiles";
 
 const MOST = 2000;
 
-/* "64 blocks of 256 threads, 32 registers, 1.02 kB shared"; "" where nothing was told. */
+/* "64 blocks of 256 threads, 32 registers, 1.02 kB shared"; "" if unknown. */
 export function launchText(row: Row): string {
 	const grid = text(row, "grid"), block = text(row, "block"), registers = value(row, "registers"), shared = value(row, "shared_b"), local = value(row, "local_b");
 	const words = [

@@ -35,7 +35,7 @@ function written({ way, asTable }: Viewed): string {
 
 /* --- parts --------------------------------------------------------------------------------------------------------- */
 
-/* The tree as a table: a row a frame, indented as deep as it stands. */
+/* The tree as a table: a row per frame, indented by its depth. */
 function twin(tree: Tree): Table {
 	const depth = layout(tree).depth, whole = tree.nodes[0]?.total ?? 0;
 	const rows: Row[] = tree.nodes.map((node, i) => ({
@@ -85,7 +85,7 @@ export function Tools({ children }: { children?: ComponentChildren }) {
 	);
 }
 
-/* A tree as a picture or a table, as the URL says. */
+/* A tree as a picture or a table, depending on the URL. */
 export function Picture({ tree, laid }: { tree: Tree; laid?: Laid }) {
 	const { selection, dark } = useWorld(), view = viewed(selection), words = selection.search;
 	const wanted = useMemo(() => matcher(words), [words]);

@@ -7,7 +7,7 @@ import { clean, figure } from "./figure";
 import { hits, layout, neighbour, type Layout, type Way } from "./flame_layout";
 import { colours, draw, fillsOf, type Look, nameOf, ROW, type Scene, top, under } from "./flame_paint";
 
-/* Frames that do not stand side by side, but where they were; and what else is to be said of one. */
+/* Frames that are not laid out side by side, but at their times; and further details of a frame. */
 export interface Laid {
 	at: Layout;
 	more: (i: number) => string;

@@ -10,7 +10,7 @@ export interface Chart {
 	from: number; /* ns from the recording's start, where x is 0 */
 }
 
-/* How much later than its CPU time says a sample may come and still follow the last one: timers are late. */
+/* How much later than its CPU time implies a sample may be and still follow the previous one: timers are late. */
 const SLACK = 0.5;
 
 class Frames {

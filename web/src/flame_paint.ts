@@ -31,7 +31,7 @@ export interface Scene {
 	scroll: number;
 }
 
-/* Where a frame stands: left and width in pixels. What is above the zoomed frame is as wide as the picture. */
+/* The position of a frame: left edge and width in pixels. Frames above the zoomed one are as wide as the picture. */
 function place({ at, zoomed, width }: Scene, i: number): [left: number, wide: number, above: boolean] {
 	if (i < zoomed && at.end[i]! > zoomed)
 		return [0, width, true];
@@ -69,7 +69,7 @@ function letterOf(context: CanvasRenderingContext2D): number {
 
 export interface Fills {
 	css: string[];
-	pixel: Uint32Array; /* as a canvas has it, opaque */
+	pixel: Uint32Array; /* opaque, in the canvas's byte order */
 }
 
 /* 0xAABBGGRR of "rgb(R,G,B)" or "#RRGGBB"; browsers run on little-endian machines. */
@@ -79,7 +79,7 @@ function pixelOf(css: string): number {
 	return (0xff000000 | ((blue ?? 0) << 16) | ((green ?? 0) << 8) | (red ?? 0)) >>> 0;
 }
 
-/* Fills that are said in words. */
+/* Fills that are given as CSS colours. */
 export function fillsOf(css: string[]): Fills {
 	const known = new Map<string, number>();
 	const pixel = Uint32Array.from(css, (text) => {
@@ -118,8 +118,8 @@ class Rows {
 		this.tops = [];
 	}
 
-	/* `left`, `wide`: in pixels of the device. What was put there first stays where this one covers less than half, unless it
-	 * `wins`: what somebody looks for must be seen. */
+	/* `left`, `wide`: in device pixels. An earlier fill stays where this one covers less than half, unless it `wins`:
+	 * search hits must be visible. */
 	put(top: number, left: number, wide: number, pixel: number, wins: boolean): void {
 		const row = Math.floor((top + ROW) / ROW), at = row * this.canvas.width;
 		if (row >= this.canvas.height)

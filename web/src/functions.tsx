@@ -29,7 +29,7 @@ function Callers() {
 	);
 }
 
-/* What is told of one function: in the hash as `view`. */
+/* The view of one function: `view` in the hash. */
 const SIDES: [view: string, title: string, section: string, show: () => VNode][] = [
 	["", "Callers and callees", "callers", () => <Callers />],
 	["source", "Source lines", "lines", () => <Lines />],

@@ -152,7 +152,7 @@ function Chosen() {
 	);
 }
 
-/* A mistake of ours in one view leaves the menu, and says itself. */
+/* An exception in one view keeps the menu and is displayed. */
 class Guard extends Component<{ children: ComponentChildren }, { error: string }> {
 	static getDerivedStateFromError = (error: unknown) => ({ error: String(error) });
 	override render() {
@@ -165,7 +165,7 @@ function Page({ data, recording: first, runs }: { data: DataSource; recording: R
 	const [recording, renewed] = useState(first);
 	useEffect(() => {
 		if (live.state)
-			data.recording().then(renewed, () => undefined); /* the strip says it */
+			data.recording().then(renewed, () => undefined); /* the strip shows it */
 	}, [data, revision, !live.state]);
 	const chosen = useSelection();
 	const durationNs = live.shown?.duration_ns ?? recording.duration_ns;

@@ -142,7 +142,7 @@ export function OverTime(asked: Asked) {
 	useEffect(() => {
 		let current = true;
 		if (recording.timeline)
-			data.lanes().then((found) => current && set(found), () => undefined); /* the timeline's page says why */
+			data.lanes().then((found) => current && set(found), () => undefined); /* the timeline's page gives the reason */
 		return () => {
 			current = false;
 		};

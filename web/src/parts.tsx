@@ -6,7 +6,7 @@ import { type Column, type DataSource, type Note, type Recording, type Report, t
 import { clean, figure } from "./figure";
 import { link, type Selection } from "./selection";
 
-/* Whether zones can be held against what their machine can do: no work was counted, or nobody measured the machine. */
+/* Whether zones can be compared with ceilings; if not: no work was counted, or the machine was not measured. */
 export type Roofline = "" | "unmeasured" | "there";
 
 export interface World {
@@ -40,7 +40,7 @@ export function useReport(sections: string[], selection: Partial<Selection>, lim
 	const asked = useRef(""); /* the key of the answer that is shown or waited for */
 	useEffect(() => {
 		let current = true;
-		const again = asked.current === key; /* the same of a recording that has grown: nobody waits for it */
+		const again = asked.current === key; /* the same for a recording that has grown: it is not waited for */
 		asked.current = key;
 		if (!again)
 			set((before) => ({ ...before, waiting: true }));
@@ -74,7 +74,7 @@ export function Await({ answer, children }: { answer: Answer; children: (report:
 	return <div class={answer.waiting ? "stale" : ""} aria-busy={answer.waiting}>{children(answer.report)}</div>;
 }
 
-/* With what is typed, where it advises that, told from the sentence. */
+/* If it advises something to be typed, that part is marked. */
 function NoteText({ note }: { note: Note }) {
 	const typed = note.action?.kind === "record" ? note.action.text : "", at = typed ? note.text.indexOf(typed) : -1;
 	return at < 0 ? <>{clean(note.text)}</> : <>{clean(note.text.slice(0, at))}<code>{clean(typed)}</code>{clean(note.text.slice(at + typed.length))}</>;

@@ -24,8 +24,8 @@ function standing(points: Table | null, roofs: Table | null, devices: Table | nu
 	return roofs?.rows.length ? "there" : "unmeasured";
 }
 
-/* What a recording holds tells that work may have been counted; the section itself, that it was. It is asked once, after what is
- * looked at, and of a run that goes on not before its end. */
+/* The recording's contents show whether work may have been counted, and the section itself whether it was. It is requested
+ * once, after what is visible, and for a live run not before its end. */
 export function useRoofline(data: DataSource, recording: Recording, isWhole: boolean): Standing {
 	const [found, set] = useState<Standing>(""), may = isWhole && ["roofline", "device-roofs"].some((section) => recording.sections.includes(section));
 	useEffect(() => {

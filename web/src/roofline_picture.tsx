@@ -38,7 +38,7 @@ export function Axes({ scale }: { scale: Scale }) {
 }
 
 export function Ceilings({ ceilings, scale }: { ceilings: Ceiling[]; scale: Scale }) {
-	const taken: Record<Ceiling["form"], number[]> = { peak: [], memory: [] }; /* where labels begin */
+	const taken: Record<Ceiling["form"], number[]> = { peak: [], memory: [] }; /* where labels start */
 	return (
 		<g>
 			{ceilings.map((ceiling) => {

@@ -67,7 +67,7 @@ function called(tree: Tree, calls: number[], root: Made): void {
 	}
 }
 
-/* A caller weighs what the function weighs below it; its "self" is what nobody is known to have called. */
+/* A caller's value is the function's value below it; its "self" is the part without a known caller. */
 function calling(tree: Tree, calls: number[], root: Made): void {
 	for (const call of calls) {
 		const weight = tree.nodes[call]!;

@@ -71,7 +71,7 @@ export function go(now: Selection, change: Partial<Selection>): void {
 	location.hash = link({ ...now, zoom, ...still(change), ...change });
 }
 
-/* The same place, said more exactly: what is being typed makes no steps to go back. */
+/* The same place, more precisely: typing adds no history entries. */
 export function refine(now: Selection, change: Partial<Selection>): void {
 	history.replaceState(null, "", link({ ...now, ...still(change), ...change }));
 	window.dispatchEvent(new HashChangeEvent("hashchange"));

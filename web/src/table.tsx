@@ -46,13 +46,13 @@ function widths(table: Table): number[] {
 	});
 }
 
-/* A column that every row says the same nothing in is left out. */
+/* A column with the same empty content in every row is left out. */
 export function filled(table: Table): Table {
 	const columns = table.columns.filter((column) => table.rows.some((row) => value(row, column.key) !== null));
 	return columns.length === table.columns.length || !columns.length ? table : { ...table, columns };
 }
 
-/* Of a table that is too wide for any window, names stand first: figures that scroll away leave whose they are. */
+/* In a table that is too wide for the window, names come first, so that scrolled figures keep their row's name. */
 export function namesFirst(table: Table): Table {
 	if (table.columns.length <= 10 || table.columns[0]?.unit === "text")
 		return table;

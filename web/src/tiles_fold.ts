@@ -91,7 +91,7 @@ export class Fold {
 		this.count = this.levels[0]!.count;
 	}
 
-	/* The pyramid is built when it is first needed: lanes that nobody looks at cost nothing. */
+	/* The pyramid is built when first needed: tracks that are never visible cost nothing. */
 	private built(): Nodes[] {
 		while (this.levels[this.levels.length - 1]!.count > 1)
 			this.levels.push(above(this.levels[this.levels.length - 1]!, this.curve));
@@ -143,7 +143,7 @@ export class Fold {
 		return binsOf(this.columns.form, rows);
 	}
 
-	/* Of leaves that begin at or after an index: the first whose name and length are wanted, else -1. */
+	/* Among leaves that start at or after an index: the first with a wanted name and duration, else -1. */
 	next(from: number, names: Uint8Array, shortest: number, longest: number): number {
 		const leaves = this.levels[0]!;
 		for (let i = from; i < leaves.count; i++) {

@@ -32,7 +32,7 @@ interface Ask {
 	index: number;
 	lanes: number[];
 	quick: boolean;
-	from?: number; /* not before this time: what is there before stays */
+	from?: number; /* not before this time: earlier content stays */
 }
 
 interface Flight extends Ask {
@@ -97,7 +97,7 @@ export class Store {
 		}
 	}
 
-	/* What is there of a tile: itself, or the smallest one around it. */
+	/* What is available for a tile: itself, or the smallest one that contains it. */
 	best(lane: number, level: number, index: number): Tile | null {
 		const of = this.held.get(lane);
 		for (let up = level; of && up <= this.top; up++) {
@@ -116,8 +116,8 @@ export class Store {
 		return [Math.max(0, Math.floor(from / span)), Math.min(most, Math.floor(to / span))];
 	}
 
-	/* Says what a frame draws, before it: missing tiles are asked for, first the whole run, then what is in sight, then what
-	 * lies beside, above and below it. */
+	/* Announces what a frame will draw: missing tiles are requested, first the whole run, then what is visible, then
+	 * what lies next to, above and below it. */
 	want(view: Window, level: number, lanes: number[]): void {
 		this.frame++;
 		const at = Math.min(level, this.top), asks: Ask[] = [];
