@@ -1,4 +1,4 @@
-/* cuda_driver.c: does what CUDA's driver does to a program: loads CUDA_INJECTION64_PATH, and has "a device" work.
+/* cuda_driver.c: does what CUDA's driver does to a program: loads CUDA_INJECTION64_PATH, and lets "a device" work.
  *
  * The device is cupti_stand_in.c, where it is loaded. Its known work: in stream 7 "alpha" 10 times for 5 ms, each
  * launched 1 ms before by a call of 0.1 ms, and once without an end; in stream 13 "beta" once for 30 ms; copies of 4 MB

@@ -1,6 +1,5 @@
-/* cuda_timed.c: times known work by sonde/gpu.h on a driver that stands in for CUDA's (cuda_stand_in.c), which it loads
- * as programs do. Usage: cuda_timed LIBRARY; prints what tests/cli/device/gpu-timers-cuda.sh knows.
- */
+/* cuda_timed.c: measures known work with sonde/gpu.h on a stand-in for CUDA's driver (cuda_stand_in.c), which it
+ * loads as programs do. Usage: cuda_timed LIBRARY; prints what tests/cli/device/gpu-timers-cuda.sh expects. */
 #include <dlfcn.h>
 #include <pthread.h>
 #include <stdint.h>

@@ -1,4 +1,4 @@
-/* cupti_stand_in.c: a library that answers as CUPTI does, and tells of work with known times: there is no device.
+/* cupti_stand_in.c: a stand-in for CUPTI that reports work with known times, without a device.
  *
  * STAND_IN in the environment says what it is like, words with commas between them:
  *	version=N	of which version it is, and its records

@@ -1,4 +1,4 @@
-/* cupti_stand_in.h: what a program asks of the library that stands in for CUPTI: to have a device do something. */
+/* cupti_stand_in.h: what a program requests from the stand-in for CUPTI: device work. */
 #ifndef SONDE_TESTS_CUPTI_STAND_IN_H
 #define SONDE_TESTS_CUPTI_STAND_IN_H
 

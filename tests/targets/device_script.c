@@ -1,4 +1,5 @@
-/* device_script.c: tells of devices what a file says: tests/cli/device_oracle.py writes it, and knows the answers.
+/* device_script.c: reports device work from a file, which tests/cli/device_oracle.py writes together with the
+ * answers.
  *
  * A line is a letter and numbers: D of a device (its name, kind, index), Q of a queue (device, flags, handle), O of an
  * operation (kind, name, from, to, from_device, to_device, grid, block), A of an activity (operation, queue, whether a

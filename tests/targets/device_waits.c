@@ -1,4 +1,4 @@
-/* device_waits.c: a host that works, asks a device of its own for something, works on beside it, and waits for it.
+/* device_waits.c: a host that works, submits work to a fictitious device, works at the same time, and waits for it.
  *
  * Work is CPU time. Zones: "before" (20 ms), then kernel "alone" is asked for; "beside" (10 ms) while it runs; a wait
  * of some 60 ms, which ends 1 ms after it. Then copy "up" and kernel "behind", in order in one queue, and a wait for

@@ -1,7 +1,6 @@
-/* early.c: a program that calls all that is interposed as early as a program can, in forked children, and while others
- * hold locks of the dynamic loader. Its output is the same however it is recorded. The argument is how many
- * children are forked while another thread allocates; in each the allocator begins anew.
- */
+/* early.c: a program that calls everything that is interposed as early as possible, in forked children, and while
+ * other threads hold locks of the dynamic loader. Its output is the same however it is recorded. The argument is the
+ * number of children forked while another thread allocates; in each the allocator starts anew. */
 #include <link.h>
 #include <pthread.h>
 #include <stdatomic.h>

@@ -1,7 +1,6 @@
-/* early_allocator.c: an allocator that initialises under a spinlock, and calls all that is interposed on the way:
- * linked, preloaded, or in the program itself. Whoever calls it meanwhile, in the same thread, would wait for ever: the
- * process ends with 99 instead, and says so. Blocks are never given back.
- */
+/* early_allocator.c: an allocator that initialises under a spinlock, and calls everything that is interposed on the
+ * way: linked, preloaded, or in the program itself. A call of it in the same thread in the meantime would wait for
+ * ever: instead, the process prints that and exits with 99. Blocks are never freed. */
 #include <errno.h>
 #include <malloc.h>
 #include <signal.h>

@@ -1,6 +1,5 @@
-/* early_liar.c: fills the memory that the recorder has laid out for first calls with what makes no sense, under its own
- * number: early_liar SEED. Prints how many slots it had.
- */
+/* early_liar.c: fills the recorder's shared memory for first calls with invalid data, under its own pid: early_liar
+ * SEED. Prints how many slots it had. */
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-/* first_counts.c: threads that come to each of many counters for the first time at the same moment.
+/* first_counts.c: threads that use each of many counters for the first time at the same moment.
  *
  * first_counts: 4 threads meet before each of 64 counters, "count 0" to "count 63", and each adds 1 to it three times,
  * so that every counter is 12 in the end.

@@ -1,4 +1,4 @@
-/* gpu_timed.c: times known kernels by sonde/gpu.h, beside what their own events say.
+/* gpu_timed.c: measures known kernels with sonde/gpu.h, and prints their own events' times next to them.
  *
  * Usage: gpu_timed WHAT; it prints lines of JSON for tests/cli/device/gpu-timers.sh:
  * one: a kernel that keeps the queue busy, then "spin" ten times, each in a scope: its time, and that of its event;

@@ -1,5 +1,5 @@
-/* heap_check.c: part of an object that is libsonde-heap.so but for this: it walks each stack once more from nothing,
- * and compares. Says at the process's end how many walks there were and how many differed, on standard error. */
+/* heap_check.c: part of an object that otherwise equals libsonde-heap.so: it repeats each stack walk from the start,
+ * and compares. At the process's end it prints to standard error how many walks there were and how many differed. */
 #include <pthread.h>
 #include <stdio.h>
 #include <string.h>

@@ -1,4 +1,5 @@
-/* nvml_stand_in.c: a libnvidia-ml.so.1 with two devices whose figures are known, for tests without a GPU.
+/* nvml_stand_in.c: a stand-in for libnvidia-ml.so.1 with two devices whose figures are known, for tests without a
+ * GPU.
  *
  * The first draws 100 W, fills its memory from 50 % to 95 % within its first second, was slowed down for its power from
  * then on, moves 2 GB/s in and 1 GB/s out over PCIe and 1 GiB/s over NVLink, and has the counters of GPM. The second

@@ -1,7 +1,6 @@
-/* nvtx_client.c: NVTX's half in a program, made anew for tests: its first call loads the object that
- * NVTX_INJECTION64_PATH names and offers it its function pointers; where there is none, or it does not want them, calls
- * do nothing.
- */
+/* nvtx_client.c: the program's half of NVTX, written for tests: its first call loads the object that
+ * NVTX_INJECTION64_PATH names and offers it its function pointers; if there is none, or it rejects them, calls do
+ * nothing. */
 #include <dlfcn.h>
 #include <pthread.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
-/* nvtx_told.c: a program annotated with NVTX, and nothing of sonde: `nvtx_told PART [NUMBER]`, with parts below.
- * Compiled twice: with NVIDIA's headers where they are installed, and with nvtx_client.c in their place.
+/* nvtx_told.c: a program annotated with NVTX, without sonde: `nvtx_told PART [NUMBER]`, with parts below. Compiled
+ * twice: with NVIDIA's headers if installed, and with nvtx_client.c instead.
  *
  * Each part says on its standard output what the functions returned, as "PART: NUMBERS".
  */

@@ -1,5 +1,4 @@
-/* sample_secret.c: looks in the rings that the recorder holds for what lies on the stack of a child that burns CPU
- * time:
+/* sample_secret.c: searches the recorder's rings for what is on the stack of a child that uses CPU time:
  *
  *   sample_secret before   the child forbids to be read (PR_SET_DUMPABLE) first
  *   sample_secret raw      by a system call of its own

@@ -1,5 +1,5 @@
-/* sandbox.c: programs that lock themselves in, in ways that forgive nothing, one a command; each burns before and after
- * and says "done". A system call that is not theirs kills them.
+/* sandbox.c: programs that enter sandboxes which kill them for unexpected system calls, one per command; each uses
+ * CPU time before and after and prints "done".
  *
  * filter     by prctl: nothing but write and exit_group is allowed, not even the return from a signal handler
  * strict     the kernel's strict mode

@@ -1,4 +1,5 @@
-/* stacks.c: stacks of a known shape, one a command: recursion, inlines, depth, large frames, alloca, signal handlers.
+/* stacks.c: stacks of a known shape, one per command: recursion, inlined functions, depth, large frames, alloca,
+ * signal handlers.
  *
  * stacks SHAPE SECONDS: burns SECONDS of CPU time at the leaf of the shape.
  */

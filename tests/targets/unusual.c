@@ -1,4 +1,4 @@
-/* unusual.c: programs that use the system in ways that few do, one a command; each checks itself and prints its name.
+/* unusual.c: programs that use the system in rare ways, one per command; each checks itself and prints its name.
  *
  * vfork         200 children by vfork() that execute
  * spawn         100 children by posix_spawn(), with actions and attributes

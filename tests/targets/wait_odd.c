@@ -1,4 +1,5 @@
-/* wait_odd.c: programs that wait in odd ways, and say what came of it: wait_odd MODE. Its output is always the same. */
+/* wait_odd.c: programs that wait in unusual ways, and print the results: wait_odd MODE. The output is always the
+ * same. */
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/futex.h>

@@ -1,4 +1,5 @@
-/* zone_self.c: a program that records itself and checks its own answers; says by its exit code which check failed. */
+/* zone_self.c: a program that records itself and checks its own query results; the exit code tells which check
+ * failed. */
 #include <pthread.h>
 #include <semaphore.h>
 #include <stdio.h>

@@ -1,4 +1,4 @@
-/* zone_target.c: programs with known zones, one a command, for the tests of the runtime. */
+/* zone_target.c: programs with known zones, one per command, for the tests of the runtime. */
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
