@@ -19,7 +19,7 @@ __asm__(".text\n"
 					      ".endm\n");
 
 #if defined(__x86_64__)
-/* The number behind the six in registers, and where the stack's begin. */
+/* The number, after the six in registers, and where those on the stack start. */
 __asm__("blas_fake_call:\n"
 	"	leaq 8(%rsp), %r10\n"
 	"	subq $8, %rsp\n"

@@ -31,7 +31,7 @@ static void pause_ms(int ms)
 	nanosleep(&rest, NULL);
 }
 
-/* As the driver: whatever the library says, the program goes on. */
+/* Like the driver: whatever the library returns, the program continues. */
 static void init(void)
 {
 	const char *path = getenv("CUDA_INJECTION64_PATH");
@@ -47,7 +47,7 @@ static void init(void)
 		puts("it did not return 1");
 }
 
-/* A function of the stand-in, if something has loaded that. */
+/* A function of the stand-in, if it is loaded. */
 static void *device(const char *name)
 {
 	void *handle = dlopen("libcupti.so.13", RTLD_NOW | RTLD_NOLOAD);
@@ -82,7 +82,7 @@ static void graph(void)
 static void many(uint64_t count)
 {
 	void (*begin)(uint64_t) = (void (*)(uint64_t))device("stand_in_many");
-	pause_ms(50 + (int)(count / 50000)); /* what took time is to have begun after the recording */
+	pause_ms(50 + (int)(count / 50000)); /* timed work must start after the recording */
 	if (begin)
 		begin(count);
 }

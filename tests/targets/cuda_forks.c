@@ -22,7 +22,7 @@ static void pause_ms(int ms)
 	nanosleep(&rest, NULL);
 }
 
-/* Of the other: the lock is held meanwhile. */
+/* For the other thread: the lock is held during that time. */
 static int slowly(struct dl_phdr_info *info, size_t info_b, void *data)
 {
 	(void)info, (void)info_b, (void)data;

@@ -91,7 +91,7 @@ static void nested(void)
 	sonde_gpu_start(timer, "outer", first);
 	work(first, 5);
 	sonde_gpu_start(timer, "inner", first);
-	sonde_gpu_start(timer, "inner", second); /* the same name in another stream: ends apart from this one */
+	sonde_gpu_start(timer, "inner", second); /* the same name in another stream: ends independently */
 	work(first, 3);
 	work(second, 20);
 	sonde_gpu_stop(timer, "inner", first);
@@ -207,7 +207,7 @@ static void threads(void)
 	sonde_gpu_timer_free(shared);
 }
 
-/* Before there is a driver, without a context, and with one; what has none, or nothing to be told to. */
+/* Before there is a driver, without a context, and with one; without a stream, and without a place for the result. */
 static void memory(const char *when)
 {
 	struct sonde_gpu_memory got = {.used_b = 7};

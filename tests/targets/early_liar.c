@@ -56,7 +56,7 @@ int main(int argc, char **argv)
 		slots++;
 	}
 	atomic_store(&head->committed, 4000000000u);
-	usleep(100000); /* it is read meanwhile */
+	usleep(100000); /* it is read in the meantime */
 	for (uint32_t at = 0; at < SONDE_EARLY_SLOTS; at++)
 		atomic_store(&head->owners[at], (unsigned)draw());
 	printf("%u slots\n", slots);

@@ -67,7 +67,7 @@ static void *run(void *data)
 int main(void)
 {
 	pthread_t threads[THREADS];
-	SONDE_COUNT("begun"); /* the process has connected when the threads begin */
+	SONDE_COUNT("begun"); /* the process has connected when the threads start */
 	for (int i = 0; i < THREADS; i++)
 		if (pthread_create(&threads[i], NULL, run, NULL))
 			return 1;

@@ -71,7 +71,7 @@ static void stats_print(struct sonde_gpu_timer *timer, const char *name)
 	       (unsigned long long)sonde_gpu_lost(timer));
 }
 
-/* The queue is busy as all of them are enqueued: each begins when the one before has ended. */
+/* The queue is busy while all of them are enqueued: each starts when the previous one has ended. */
 static void one(cl_command_queue queue, struct sonde_gpu_timer *timer)
 {
 	cl_event events[10];

@@ -67,7 +67,7 @@ static int do_vforks(char **args)
 		_exit(0);
 	}
 	int code = wait_for(inner);
-	usleep(100000); /* whoever was taken for the process is seen to have ended */
+	usleep(100000); /* the process that was mistaken for it has been seen to end */
 	child_keeps();
 	exit(code);
 }

@@ -357,7 +357,7 @@ static int do_loads(char **args)
 	return after();
 }
 
-/* What the library says of itself is what dlerror() knows. */
+/* The library's description of the error is what dlerror() returns. */
 static int do_borrows(char **args)
 {
 	void *object = dlopen(args[0], RTLD_NOW | RTLD_LOCAL);

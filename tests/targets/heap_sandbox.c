@@ -39,7 +39,7 @@ static const unsigned ours[] = {SYS_socket,  SYS_connect,          SYS_sendto,
 static void *kept[KEPT], *kept_after[KEPT];
 static _Atomic int locked;
 
-/* Kills whoever makes a call that is not in the list, or is (`is_listed`). */
+/* Kills the caller of a system call that is not in the list, or is (`is_listed`). */
 static int lock_in(const unsigned *calls, size_t count, int is_listed, unsigned flags)
 {
 	struct seccomp_filter filter;

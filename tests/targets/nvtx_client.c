@@ -64,7 +64,7 @@ static function find(const function *from, int number)
 	return from[number];
 }
 
-/* A public function: what it returns where there is nobody, who it is, and how it is called. */
+/* A public function: its result without an injected object (`nobody`), its number, and how it is called. */
 #define CALL(type, nobody, from, number, name, parameters, arguments)            \
 	type name parameters                                                     \
 	{                                                                        \

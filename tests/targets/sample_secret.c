@@ -31,7 +31,7 @@
 #define LOOK_S 10
 
 static _Atomic int *is_over;           /* shared with the child */
-static volatile uint64_t inverted = 1; /* so that the secret itself is in no register of whoever looks for it */
+static volatile uint64_t inverted = 1; /* so that the secret itself is in no register of the searching process */
 
 /* Not through prctl() or syscall(), which are watched. */
 static void forbid_raw(void)
