@@ -1,4 +1,4 @@
-# advice: what sonde advise predicts for programs with a known fix, beside what the fix brings
+# advice: predictions of sonde advise for programs with a known fix, against the measured gain of the fix
 source "$(dirname "$0")/lib.bash"
 
 # Two predictions: the estimate T / (T - f), and the bound, all time within the function that holds it. They are those of the

@@ -1,4 +1,4 @@
-# compare: how often sonde bench calls the same different, and how often it finds 2 %
+# compare: how often sonde bench reports a change where there is none, and how often it finds a change of 2 %
 source "$(dirname "$0")/lib.bash"
 
 # Some 5 ms of work: twenty pairs are a fifth of a second. Of the slower one more, since starting is not what is slower.

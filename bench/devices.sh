@@ -1,4 +1,4 @@
-# devices: records of what devices did, from CUPTI's buffers to what is told of them
+# devices: GPU work records: from CUPTI's buffers to the reported events
 source "$(dirname "$0")/lib.bash"
 
 rounds=$(n 9 3)

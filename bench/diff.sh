@@ -1,4 +1,4 @@
-# diff: two recordings of a million CPU samples each to what differs between them
+# diff: comparison of two recordings of a million CPU samples each
 source "$(dirname "$0")/lib.bash"
 source "$repo/bench/anchors.bash"
 

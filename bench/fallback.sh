@@ -1,4 +1,4 @@
-# fallback: CPU sampling where perf events are forbidden (--no-perf): its cost and its rate
+# fallback: CPU sampling where perf events are forbidden (--no-perf): overhead and reached rate
 source "$(dirname "$0")/lib.bash"
 
 rounds=$(n 5 2)

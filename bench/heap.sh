@@ -1,4 +1,4 @@
-# heap: allocations of five programs and a loop: CPU against the program alone, heaptrack, gperftools, a counter; sizes; reports
+# heap: allocations of five programs and a loop: CPU time against the program alone, heaptrack, gperftools and a plain counter; file sizes; reports
 source "$(dirname "$0")/lib.bash"
 source "$repo/bench/anchors.bash"
 

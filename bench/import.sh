@@ -1,4 +1,4 @@
-# import: 500 MB of trace events in JSON, as PyTorch's profiler writes them, made into a recording: time and memory
+# import: 500 MB of trace events in JSON, as written by PyTorch's profiler, imported: time and memory
 source "$(dirname "$0")/lib.bash"
 
 rounds=$(n 3 1)

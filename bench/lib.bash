@@ -1,4 +1,4 @@
-# lib.bash: what the benchmarks share. A benchmark is one file bench/NAME.sh: its first line says what it measures; it
+# lib.bash: shared by the benchmarks. A benchmark is one file bench/NAME.sh: its first line says what it measures; it
 # sources this file, runs in an empty directory of its own, and prints rows for bench/table on standard output:
 #
 #   figure <tab> ours <tab> anchor <tab> bar <tab> met|missed|unavailable|info <tab> why

@@ -1,4 +1,4 @@
-# live: what watching a run that does nothing costs, by whose CPU time it is: serving, recording, and the browser's page
+# live: the overhead of watching an idle run, by CPU time of server, recorder and browser page
 source "$(dirname "$0")/lib.bash"
 
 build=${BENCH_PROGRAMS%/bench} packages=$work/npm

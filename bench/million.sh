@@ -1,4 +1,4 @@
-# million: a million CPU samples of a program with debug information to a report with inlined functions and lines
+# million: from a million CPU samples of a program with debug information to a report with inlined functions and lines
 source "$(dirname "$0")/lib.bash"
 source "$repo/bench/anchors.bash"
 

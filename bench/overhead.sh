@@ -1,4 +1,4 @@
-# overhead: CPU sampling at 1000 Hz of sqlite3, zstd, python3 with numpy and gcc beside perf: cost, whole stacks, size
+# overhead: CPU sampling at 1000 Hz of sqlite3, zstd, python3 with numpy, and gcc, against perf: overhead, complete stacks, size
 source "$(dirname "$0")/lib.bash"
 source "$repo/bench/anchors.bash"
 

@@ -1,4 +1,4 @@
-# query: questions in SQL to a recording of ten million zones: sums that it keeps, and scans of all of them
+# query: SQL queries over a recording of ten million zones: sums kept in summaries, and scans of all zones
 source "$(dirname "$0")/lib.bash"
 
 rounds=$(n 5 2)

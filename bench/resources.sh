@@ -1,4 +1,4 @@
-# resources: what reading processes and the machine each 100 ms takes, and a screen of `sonde top`
+# resources: overhead of polling processes and the system every 100 ms, and of a screen of `sonde top`
 source "$(dirname "$0")/lib.bash"
 
 rounds=$(n 5 2)

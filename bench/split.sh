@@ -1,4 +1,4 @@
-# split: how far sampled shares are from a true 60/30/10 in a program whose cycle is in lockstep with the sampler
+# split: deviation of sampled shares from a true 60/30/10, in a program whose cycle is in lockstep with the sampler
 source "$(dirname "$0")/lib.bash"
 source "$repo/bench/anchors.bash"
 

@@ -1,7 +1,7 @@
-# stacks: how many sampled stacks reach the thread's start in programs of many kinds, and why the others do not
+# stacks: how many sampled stacks are complete in programs of many kinds, and why the others are not
 #
-# SONDE_BEFORE names an older build to compare with: its stacks stand as the anchor, and the recorder's CPU is given as
-# a ratio, new to old, of interleaved runs. STACKS_ONLY="openssl-sha512 ffmpeg" measures these programs alone.
+# SONDE_BEFORE names an older build to compare with: its stacks are the anchor, and the recorder's CPU time is given as the
+# ratio new ÷ old of interleaved runs. STACKS_ONLY="openssl-sha512 ffmpeg" measures only these programs.
 source "$(dirname "$0")/lib.bash"
 source "$repo/bench/anchors.bash"
 

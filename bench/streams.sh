@@ -1,4 +1,4 @@
-# streams: bytes a zone in memory and in the file on three streams; what two producers sustain; 10 M zones loaded
+# streams: bytes per zone in memory and in the file for three streams; the rate that two producers sustain; loading 10 M zones
 source "$(dirname "$0")/lib.bash"
 source "$repo/bench/anchors.bash"
 

@@ -1,4 +1,4 @@
-# switches: what a context switch costs more when it is recorded, on a pipe ping-pong and at 20,000 switches a second
+# switches: additional cost of a context switch when it is recorded, in a pipe ping-pong and at 20,000 switches per second
 source "$(dirname "$0")/lib.bash"
 source "$repo/bench/anchors.bash"
 

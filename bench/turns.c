@@ -3,7 +3,7 @@
  *
  *	turns TURNS PAIRS
  *
- * Each thread has so many turns, and works a microsecond in each. Nearly every turn blocks in a call that waits.
+ * Each thread has a number of turns, and works for a microsecond in each. Nearly every turn blocks.
  */
 #include <pthread.h>
 #include <stdio.h>

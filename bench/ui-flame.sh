@@ -1,4 +1,4 @@
-# ui-flame: how long a flame graph of 100,000 frames takes to be drawn anew, in headless Chromium with software rendering
+# ui-flame: time to redraw a flame graph of 100,000 frames, in headless Chromium with software rendering
 source "$(dirname "$0")/lib.bash"
 
 build=${BENCH_PROGRAMS%/bench} packages=$work/npm

@@ -1,4 +1,4 @@
-# ui-tiles: the timeline of 10 M and 100 M zone events: from `sonde view` to all lanes, tiles while it is panned and zoomed, memory
+# ui-tiles: the timeline of 10 M and 100 M zone events: time from `sonde view` to all tracks, tiles while panning and zooming, memory
 source "$(dirname "$0")/lib.bash"
 
 # The server's side: what a browser waits for. Lanes of two threads, up to 8 deep.

@@ -1,4 +1,4 @@
-# ui-timeline: how soon the timeline of millions of zones is there and how smoothly it moves, in headless Chromium, software rendering
+# ui-timeline: how soon a timeline of millions of zones appears, and how smoothly it moves, in headless Chromium with software rendering
 source "$(dirname "$0")/lib.bash"
 
 build=${BENCH_PROGRAMS%/bench} packages=$work/npm

@@ -1,4 +1,4 @@
-# waits: what a lock that is free, a call that reads a byte, and starting cost a program whose waits and I/O are recorded
+# waits: the cost of an uncontended lock, of a call that reads a byte, and of starting, when waits and I/O are recorded
 source "$(dirname "$0")/lib.bash"
 
 rounds=$(n 15 3)

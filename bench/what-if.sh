@@ -1,4 +1,4 @@
-# what-if: what sonde advise predicts when a part of a program is twice as fast, beside the program with half of that work
+# what-if: predictions of sonde advise for a part of a program at twice the speed, against the program with half of that work
 source "$(dirname "$0")/lib.bash"
 
 rounds=$(n 7 2)

@@ -1,4 +1,4 @@
-# zones: what a begin/end pair costs: recorded, by itself, disabled, compiled out; a histogram; page faults; LTTng, uftrace
+# zones: the cost of a begin/end pair: recorded, self-recorded, disabled, compiled out; a histogram; page faults; LTTng, uftrace
 source "$(dirname "$0")/lib.bash"
 source "$repo/bench/anchors.bash"
 

@@ -1,4 +1,4 @@
-/* byte_reads.c: reads a file of numbers byte by byte, each by a system call.
+/* byte_reads.c: reads a file of numbers byte by byte, with a system call for each.
  *
  * sonde: small-reads: the median read in next_byte() is 1 byte, and reading takes most of the time.
  * Fix: 64 KB are read at once.

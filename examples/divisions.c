@@ -1,8 +1,8 @@
-/* divisions.c: an image is made darker; each point is divided by its row's weight, again and again, by a divisor that
- * is the same for the whole row: a division of 64 bits takes ten times what a multiplication takes.
+/* divisions.c: darkens an image; each point is divided by its row's weight, a divisor that is the same for the whole
+ * row, and a 64-bit division takes ten times as long as a multiplication.
  *
  * sonde: hot-function, darken(), limited by computing: it waits for nothing.
- * Fix: the inverse is found once a row, and each point multiplied by it (exact here: points have 16 bits).
+ * Fix: the reciprocal is computed once per row, and each point multiplied by it (exact here: points have 16 bits).
  */
 #include "example.h"
 

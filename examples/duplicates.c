@@ -1,7 +1,7 @@
-/* duplicates.c: counts different customers; each is looked for among all that were seen before, one by one.
+/* duplicates.c: counts distinct customers; each one is searched for linearly among all that were seen before.
  *
  * sonde: hot-function, seen_before() takes nearly all CPU time.
- * Fix: a table of bits, in which a customer is one look.
+ * Fix: a bit table, in which a customer is found with one access.
  */
 #include "example.h"
 

@@ -1,8 +1,8 @@
-/* false_sharing.c: two threads count, each in a counter of its own, and both counters lie in one cache line, which goes
- * to and fro between the cores at every addition.
+/* false_sharing.c: two threads count, each in a counter of its own, but both counters share a cache line, which moves
+ * between the cores at every addition.
  *
- * sonde: false-sharing where there are hardware counters; else at most 'suspected', beside hot-function of count().
- * Fix: each counter in a line of its own.
+ * sonde: false-sharing if there are hardware counters; else at most 'suspected', next to hot-function of count().
+ * Fix: each counter has a cache line of its own.
  */
 #include <pthread.h>
 #include <stdatomic.h>

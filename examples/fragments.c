@@ -1,8 +1,8 @@
-/* fragments.c: reads a file into records, and keeps an index of them; records and index entries are allocated in turn,
- * and the records are freed when they were read. Between any two of the holes stands an entry: no page goes back.
+/* fragments.c: reads a file into records, and keeps an index of them; records and index entries are allocated
+ * alternately, and the records are freed after use. There is an entry between any two holes, so no page is returned.
  *
- * sonde: fragmentation: most of what is resident after load() is not live.
- * Fix: entries come from a block of their own, so that what is freed lies together. The search is faster, too.
+ * sonde: fragmentation: most of the RSS after load() is not live.
+ * Fix: entries come from a block of their own, so that freed memory is contiguous. The search is faster, too.
  */
 #include <malloc.h>
 

@@ -1,8 +1,8 @@
-/* fsync_each.c: keeps a journal, and after each entry waits until the disk has it.
+/* fsync_each.c: keeps a journal, and waits after each entry until the disk has it.
  *
  * sonde: fsync: the run waits for the disk in put_entry(), at each entry.
- * Fix: entries that come together are made safe together, 100 by one fsync(). (Who may acknowledge an entry only when
- * it is safe acknowledges a hundred then.)
+ * Fix: entries that arrive together are made durable together, 100 per fsync(). (If an entry may be acknowledged only
+ * when it is durable, a hundred are acknowledged then.)
  */
 #include <unistd.h>
 

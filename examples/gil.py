@@ -1,5 +1,5 @@
-"""gil.py: two threads compute in Python, where one lock lets one thread run at a time: both together take as long as
-one after the other.
+"""gil.py: two threads compute in Python, where a global lock lets one thread run at a time: both together take as long
+as one after the other.
 
 sonde: interpreter-lock: each thread waits half of its time for the other.
 Fix: processes instead of threads.

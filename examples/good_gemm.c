@@ -1,4 +1,4 @@
-/* good_gemm.c: multiplies matrices by OpenBLAS. There is nothing to be said against it.
+/* good_gemm.c: multiplies matrices with OpenBLAS. There is nothing to improve.
  *
  * sonde: nothing critical: all time is in dgemm, near the machine's peak.
  */

@@ -1,6 +1,6 @@
-/* good_io.c: writes a file in order, 1 MB at a time, and reads it back so.
+/* good_io.c: writes a file in order, 1 MB at a time, and reads it back the same way.
  *
- * sonde: nothing critical: the kernel copies bytes, in large pieces.
+ * sonde: nothing critical: the kernel copies bytes, in large blocks.
  */
 #include <unistd.h>
 

@@ -1,5 +1,5 @@
-/* good_kernels.c: OpenCL as it should be: what is worked on is copied once, large kernels follow each other in one
- * queue, the result is copied back at the end.
+/* good_kernels.c: OpenCL as it should be: input is copied once, large kernels follow each other in one queue, the
+ * result is copied back at the end.
  *
  * sonde: nothing critical. It has no fix: `fixed` does the same.
  */

@@ -1,6 +1,6 @@
-/* good_loop.c: two threads compute equal halves of a table and share nothing; what they do needs doing.
+/* good_loop.c: two threads compute equal halves of a table and share nothing; the work is necessary.
  *
- * sonde: nothing critical. That one function takes the time is said, and no more.
+ * sonde: nothing critical: only that one function takes the time.
  */
 #include <pthread.h>
 

@@ -1,6 +1,6 @@
-/* good_server.c: waits for requests, and answers each at once; there are few.
+/* good_server.c: waits for requests and answers each at once; there are few.
  *
- * sonde: nothing critical: it waits because nobody wants anything of it.
+ * sonde: nothing critical: it waits because there are no requests.
  */
 #include <poll.h>
 #include <pthread.h>

@@ -1,8 +1,8 @@
-/* grow_by_one.c: 512 lists grow in turn, each by one number at a time: what stands behind a list is another list, so
- * that every growth copies all of it.
+/* grow_by_one.c: 512 lists grow in turn, by one number at a time: each is followed in memory by another list, so every
+ * growth copies the whole list.
  *
  * sonde: allocation-churn: the time is realloc()'s copying, called by append().
- * Fix: room for twice as many, when there is none.
+ * Fix: the capacity doubles when a list is full.
  */
 #include "example.h"
 

@@ -1,7 +1,7 @@
-/* leak.c: answers requests; the way out for those that ask for what is not there forgets to free the request.
+/* leak.c: answers requests; the exit path for requests of missing items forgets to free the request.
  *
- * sonde: memory-leak: a third of what make_request() allocates is reachable from nowhere at the end.
- * Fix: one way out, which frees. It makes nothing faster.
+ * sonde: memory-leak: a third of what make_request() allocates is unreachable at the end.
+ * Fix: a single exit path, which frees. It makes nothing faster.
  */
 #include "example.h"
 

@@ -1,8 +1,8 @@
-/* loading.c: trains on samples that are read from disk in random order, a batch at a time; a batch is read when the one
- * before was worked on, so that the processor waits for the disk, and the disk for the processor.
+/* loading.c: trains on samples that are read from disk in random order, a batch at a time; a batch is read after the
+ * previous one was processed, so the CPU waits for the disk, and the disk for the CPU.
  *
  * sonde: loading: load() takes a good part of the time, while nothing is computed.
- * Fix: the kernel is told of the next batch before this one is worked on.
+ * Fix: the next batch is announced to the kernel before this one is processed.
  */
 #include <fcntl.h>
 #include <unistd.h>

@@ -1,7 +1,7 @@
-/* lock_convoy.c: two threads price orders, and hold the lock of the total while they do: one always waits.
+/* lock_convoy.c: two threads price orders, and hold the lock of the total meanwhile: one of them always waits.
  *
  * sonde: lock-contention on total_lock, which both threads take in work().
- * Fix: the price is found first, and the lock held for the addition alone.
+ * Fix: the price is computed first, and the lock held only for the addition.
  */
 #include <pthread.h>
 

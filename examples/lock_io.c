@@ -1,8 +1,8 @@
-/* lock_io.c: four threads look up records in a cache, and whoever does not find one holds the cache's lock until the
- * store, another process, has answered. All others wait, for nothing that they need.
+/* lock_io.c: four threads look up records in a cache; a thread that does not find one holds the cache's lock until the
+ * store, another process, has answered. All others wait unnecessarily.
  *
  * sonde: lock-contention on cache_lock, held in look_up() while its holder waits for a file.
- * Fix: the lock is given back while the store is asked.
+ * Fix: the lock is released during the request to the store.
  */
 #include <pthread.h>
 #include <sys/socket.h>

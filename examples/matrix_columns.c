@@ -1,8 +1,8 @@
-/* matrix_columns.c: multiplies matrices with the innermost loop down a column: every element of B comes from another
- * cache line, and of each line one number is used before it is gone.
+/* matrix_columns.c: multiplies matrices with the innermost loop down a column: every element of B is in another cache
+ * line, and only one number of a line is used before it is evicted.
  *
- * sonde: below-roof: the zone "multiply" does a few per cent of what the machine could do at its intensity.
- * Fix: the two inner loops change places; then all goes along rows, and the compiler uses vectors.
+ * sonde: below-roof: the zone "multiply" reaches a few per cent of the machine's ceiling at its intensity.
+ * Fix: the two inner loops are swapped; then all accesses are along rows, and the compiler vectorises.
  */
 #include <sonde/sonde.h>
 

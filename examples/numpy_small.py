@@ -1,8 +1,8 @@
-"""numpy_small.py: turns groups of eight points again and again, each group by a multiplication of 8 by 8 matrices: a call
-of the BLAS takes longer to make than what it computes.
+"""numpy_small.py: rotates groups of eight points repeatedly, each group with a multiplication of 8 by 8 matrices:
+calling the BLAS takes longer than what it computes.
 
 sonde: small-blas: 120,000 calls of dgemm, of 1,024 FLOP each.
-Fix: all points are the rows of one matrix, and turned by one call.
+Fix: all points are the rows of one matrix, and rotated by one call.
 """
 import sys
 

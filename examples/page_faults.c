@@ -1,8 +1,8 @@
-/* page_faults.c: decodes pictures, each into memory that is mapped for it and unmapped after it: the kernel gives,
- * clears and takes back every page of every picture.
+/* page_faults.c: decodes images, each into memory that is mapped before and unmapped after it: the kernel allocates,
+ * clears and frees every page of every image.
  *
  * sonde: page-faults: most of the CPU time is the kernel's, in faults of decode().
- * Fix: one buffer for all pictures.
+ * Fix: one buffer for all images.
  */
 #include <sys/mman.h>
 

@@ -1,8 +1,8 @@
-/* polynomial.c: a curve with whole coefficients is drawn; each term calls pow().
+/* polynomial.c: evaluates a polynomial with integer coefficients; each term calls pow().
  *
- * sonde: low-throughput: the zone "curve" counts what it has to compute, 12 FLOP a point, and comes to less than a
- * tenth of a GFLOP/s, in the C library's pow(). Fix: Horner's rule, a multiplication and an addition a term. (Values
- * are whole and small: no bit differs.)
+ * sonde: low-throughput: the zone "curve" reports the necessary work, 12 FLOP a point, and reaches less than a tenth
+ * of a GFLOP/s, in the C library's pow().
+ * Fix: Horner's rule, a multiplication and an addition per term. (Values are small integers: results are identical.)
  */
 #include <math.h>
 #include <sonde/sonde.h>

@@ -1,7 +1,7 @@
 """python_calls.py: adds up squares through three Python functions for each number.
 
 sonde: hot-function: the interpreter's own loop takes nearly all CPU time.
-Fix: one expression, of which the interpreter does less a number.
+Fix: one expression, for which the interpreter does less per number.
 """
 import sys
 

@@ -1,8 +1,8 @@
-/* row_dates.c: writes a table whose rows come in the order of time, and makes the text of the date anew for each,
- * though ten thousand rows one after the other have the same.
+/* row_dates.c: writes a table whose rows are in time order, and formats the date again for each, although ten thousand
+ * consecutive rows have the same.
  *
  * sonde: many-calls: the zone "date" is called a million times and takes most of the time.
- * Fix: the date is made when the day changes.
+ * Fix: the date is formatted only when the day changes.
  */
 #include <sonde/sonde.h>
 #include <time.h>

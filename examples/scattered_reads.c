@@ -1,8 +1,8 @@
-/* scattered_reads.c: reads the blocks of a file that is not in memory in an order of its own, one after the other: the
- * disk is asked for 4 KB, and the program waits, thousands of times.
+/* scattered_reads.c: reads the blocks of a file that is not cached in scattered order, one after the other: the
+ * program requests 4 KB from the disk and waits, thousands of times.
  *
  * sonde: blocked-on-files: the run is waiting for the disk in read_block().
- * Fix: the file is read whole and in order, once, and its blocks are taken from memory.
+ * Fix: the file is read once, whole and in order, and its blocks are taken from memory.
  */
 #include <fcntl.h>
 #include <unistd.h>

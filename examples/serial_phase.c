@@ -1,8 +1,8 @@
-/* serial_phase.c: the main thread prepares a table alone; only then two threads are begun that look things up in it. Of
- * the work that could be divided, more than half is not.
+/* serial_phase.c: the main thread prepares a table alone; only then it starts two threads that look things up in it.
+ * More than half of the work that could be divided is not.
  *
  * sonde: serial: most of the run one thread runs alone, in prepare().
- * Fix: the threads prepare a half of the table each, before they look things up.
+ * Fix: the threads prepare half of the table each, before they look things up.
  */
 #include <pthread.h>
 

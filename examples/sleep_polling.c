@@ -1,7 +1,7 @@
-/* sleep_polling.c: waits for a worker by looking each 10 ms whether it is done; the work takes 2 ms.
+/* sleep_polling.c: waits for a worker by checking every 10 ms whether it is done; the work takes 2 ms.
  *
  * sonde: sleep-polling: the critical path is sleeping, in wait_for_worker(), not working.
- * Fix: a condition that the worker signals.
+ * Fix: a condition variable that the worker signals.
  */
 #include <pthread.h>
 #include <stdatomic.h>

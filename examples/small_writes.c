@@ -1,4 +1,4 @@
-/* small_writes.c: writes a log, each record of 16 bytes by a system call of its own.
+/* small_writes.c: writes a log, with a system call for each record of 16 bytes.
  *
  * sonde: small-writes: the median write in put_record() is 16 bytes, and writing takes most of the time.
  * Fix: 64 KB are collected before they are written.

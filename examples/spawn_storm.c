@@ -1,7 +1,7 @@
-/* spawn_storm.c: asks for each of many files whether it is there, by a shell that is started for it.
+/* spawn_storm.c: starts a shell for each of many files to test whether it exists.
  *
- * sonde: process-start: the run is starting processes, hundreds a second, which each do nearly nothing.
- * Fix: the question is one system call.
+ * sonde: process-start: the run is starting processes, hundreds a second, each of which does nearly nothing.
+ * Fix: the test is one system call.
  */
 #include <unistd.h>
 

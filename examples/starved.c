@@ -1,8 +1,8 @@
-/* starved.c: eight threads compress old logs in the background, on fewer cores; they take the cores from the thread
- * that answers requests, for which the program exists. It ends when the last request is answered.
+/* starved.c: eight threads compress old logs in the background, on fewer cores; they take CPU time from the thread
+ * that answers requests, the purpose of the program. It ends when the last request is answered.
  *
  * sonde: starved-of-cpu: the main thread waits for a core longer than it runs.
- * Fix: background threads get what nobody else wants (SCHED_IDLE).
+ * Fix: background threads run only when a core is idle (SCHED_IDLE).
  */
 #include <pthread.h>
 #include <sched.h>

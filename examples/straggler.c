@@ -1,8 +1,8 @@
-/* straggler.c: two threads simulate in steps with a barrier after each; the second also makes the check sum of every
+/* straggler.c: two threads simulate in steps with a barrier after each; the second also computes the checksum of every
  * step, alone, while the first waits at the barrier.
  *
  * sonde: imbalance: the first thread waits at the barrier for most of each step.
- * Fix: each makes the check sum of its own half.
+ * Fix: each computes the checksum of its own half.
  */
 #include <pthread.h>
 

@@ -1,8 +1,8 @@
-/* stream_passes.c: four steps over a signal of 96 MB, each a pass of its own: every pass brings all of it from memory
+/* stream_passes.c: four steps over a signal of 96 MB, each in a separate pass: every pass reads all of it from memory
  * again.
  *
- * sonde: memory-bound: the zone "filter" computes 1 FLOP for 16 bytes, and moves what the memory can.
- * Fix: the steps go over 16 KB at a time, which stay in the cache from step to step.
+ * sonde: memory-bound: the zone "filter" computes 1 FLOP per 16 bytes, at the memory's bandwidth.
+ * Fix: the steps process 16 KB at a time, which stay in the cache from step to step.
  */
 #include <sonde/sonde.h>
 

@@ -1,7 +1,7 @@
-/* temporaries.c: splits lines into words, and makes a copy of each word to look at it for a moment.
+/* temporaries.c: splits lines into words, and copies each word to look at it once.
  *
  * sonde: allocation-churn: some million allocations a second in copy_word(), none of which lives longer than a line.
- * Fix: a word is where it stands in the line, and its length.
+ * Fix: a word is a pointer into the line, and a length.
  */
 #include "example.h"
 

@@ -1,7 +1,7 @@
-/* tiny_kernels.c: moves particles for some thousand steps, with a kernel for each step of each few of them: launching
+/* tiny_kernels.c: moves particles for some thousand steps, with a kernel for each step of a few particles: launching
  * takes longer than moving.
  *
- * sonde: tiny-kernels: thousands of kernels of some microseconds, and as much between them.
+ * sonde: tiny-kernels: thousands of kernels of some microseconds, with gaps as long between them.
  * Fix: one kernel makes all steps of all particles.
  */
 #include "opencl.h"

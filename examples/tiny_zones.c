@@ -1,7 +1,7 @@
-/* tiny_zones.c: a zone in the innermost function, which takes some ns: most of the time is the profiler's own.
+/* tiny_zones.c: a zone in the innermost function, which takes a few ns: most of the time is profiling overhead.
  *
- * sonde: profiler-cost: what recording the zone "next_letter" costs is more than what it measures.
- * Fix: the zone is put around the line of letters.
+ * sonde: profiler-cost: recording the zone "next_letter" takes longer than what it measures.
+ * Fix: the zone is around the line of letters.
  */
 #include <sonde/sonde.h>
 

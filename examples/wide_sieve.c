@@ -1,7 +1,7 @@
-/* wide_sieve.c: a sieve of primes that keeps a long for each number, of which it needs one bit.
+/* wide_sieve.c: a sieve of primes that uses a long for each number, of which it needs one bit.
  *
  * sonde: memory-hotspot: make_sieve() holds nearly all of the peak, 128 MB.
- * Fix: bytes: an eighth, and less time too, as there is less to fetch from memory.
+ * Fix: bytes: an eighth of the memory, and less time too, because less is read from memory.
  */
 #include "example.h"
 

@@ -1,7 +1,7 @@
 /* word_list.c: counts the words of a text in a list that is searched from its start.
  *
  * sonde: hot-function: nearly all CPU time is strcmp() of the C library, called by find_word().
- * Fix: the list is sorted once, and searched by halves.
+ * Fix: the list is sorted once, and searched by bisection.
  */
 #include "example.h"
 

@@ -1,5 +1,4 @@
-/* columns.c: looks the columns of columns.def up in a report, and checks that they are measured in what is said there.
- */
+/* columns.c: looks up the columns of columns.def in a report, and checks that they have the declared units. */
 #include "analyze/columns.h"
 
 #include <assert.h>
@@ -7,7 +6,7 @@
 #include <math.h>
 #include <string.h>
 
-/* What the unit of a column's cells may be; numbers have any. */
+/* The allowed units of a column's cells; numbers have any. */
 enum {
 	text = 1u << SONDE_UNIT_TEXT,
 	ns = 1u << SONDE_UNIT_NS,

@@ -2,8 +2,8 @@
  *
  * For each section of columns.def there is a struct with a member for each of its columns, whose type is what the cells
  * are: nanoseconds, bytes, a count, text. So a misspelt column, a column of another section, and nanoseconds read as
- *bytes do not compile. The columns are looked up once, by sonde_columns_read(); reading a cell then compares no names.
- *Cells that are absent, and columns that the section does not have this time, read as NAN, or "".
+ * bytes do not compile. The columns are looked up once, by sonde_columns_read(); reading a cell then compares no names.
+ * Cells that are absent, and columns that the section does not have this time, read as NAN, or "".
  *
  *	const struct sonde_columns_waits *waits = &columns->waits;
  *	for (size_t i = 0; i < waits->of.rows; i++)
@@ -16,7 +16,7 @@
 
 #include "report/report.h"
 
-/* Where a column stands in the table; -1 = the section does not have it. */
+/* The column's position in the table; -1 = the section does not have it. */
 struct sonde_column_at_text {
 	int at;
 };
@@ -38,11 +38,11 @@ struct sonde_column_at_joules {
 struct sonde_column_at_id {
 	int at;
 };
-struct sonde_column_at_number { /* without a unit, or with one that the key names */
+struct sonde_column_at_number { /* without a unit, or with one named in the key */
 	int at;
 };
 
-/* Rows of a section; none where there is no such section. */
+/* Rows of a section; none if there is no such section. */
 struct sonde_columns_rows {
 	const struct sonde_table *table; /* NULL without rows */
 	size_t rows;
@@ -73,12 +73,12 @@ struct sonde_columns {
 
 #define sonde_summary_value(columns, group, key) ((columns)->summarised[SONDE_SUMMARY_##group##_##key])
 
-/* The key of a column for the table of its section: does not compile where columns.def has no such column. */
+/* The key of a column, for the table of its section: does not compile unless columns.def has that column. */
 #define SONDE_COLUMN_KEY(section, key) (&#key[0 * sizeof(((struct sonde_columns_##section *)NULL)->key)])
 /* The same for a row of the summary: "timing.wall_time_s". */
 #define SONDE_SUMMARY_KEY(group, key) (&#group "." #key[0 * SONDE_SUMMARY_##group##_##key])
 
-/* Borrows from the report, which no section may be added to after that. */
+/* Borrows from the report, to which no section may be added afterwards. */
 void sonde_columns_read(struct sonde_columns *out, const struct sonde_report *report);
 
 #define sonde_column_text(view, row, key) sonde_columns_text(&(view)->of, (row), (view)->key)
@@ -90,9 +90,9 @@ void sonde_columns_read(struct sonde_columns *out, const struct sonde_report *re
 #define sonde_column_id(view, row, key) sonde_columns_id(&(view)->of, (row), (view)->key)
 #define sonde_column_number(view, row, key) sonde_columns_number(&(view)->of, (row), (view)->key)
 
-/* A cell as a number; NAN where it is absent, or there is no such row or column (-1). */
+/* A cell as a number; NAN if it is absent, or there is no such row or column (-1). */
 double sonde_columns_value(const struct sonde_columns_rows *of, size_t row, int at);
-/* "" where the cell has no text. Borrowed. */
+/* "" if the cell has no text. Borrowed. */
 const char *sonde_columns_text(const struct sonde_columns_rows *of, size_t row, struct sonde_column_at_text column);
 
 #define SONDE_COLUMNS_READER(kind)                                                                 \

@@ -1,8 +1,8 @@
-/* contents.h: what a recording holds, by counts that are known without reading its events.
+/* contents.h: what a recording contains, from counts that are known without reading its events.
  *
- * A pass's row names one of these as `has` where its section would be nothing but a sentence without it: menus leave
- * those sections out before any pass has run. They count events by the heads of chunks, and rows in the session's
- * tables: microseconds.
+ * A pass's row names one of these functions as `has` if its section would otherwise be only a note: menus leave such
+ * sections out before any pass has run. They count events from chunk heads, and rows of the session's tables, in
+ * microseconds.
  */
 #ifndef SONDE_ANALYZE_CONTENTS_H
 #define SONDE_ANALYZE_CONTENTS_H

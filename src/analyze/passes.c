@@ -1,9 +1,9 @@
-/* passes.c: the registry, and the one reading of the file that feeds all passes.
+/* passes.c: the registry, and the single pass over the file that feeds all passes.
  *
- * Passes that can merge share the decoding: each worker has states of its own and every n-th chunk, and the states are
- * merged at the end. Passes that cannot (their events must come in order) are fed by the calling thread. Small
- * recordings are read by the calling thread alone. Passes that add the same up share a state, which is fed once. A
- * chunk that cannot be decoded is skipped and said in the report.
+ * Passes that can merge share the decoding: each worker has its own states and every n-th chunk, and the states are
+ * merged at the end. Passes that cannot merge (their events must come in order) are fed by the calling thread. Small
+ * recordings are read by the calling thread alone. Passes that accumulate the same data share a state, which is fed
+ * once. A chunk that cannot be decoded is skipped and reported.
  */
 #include "analyze/pass.h"
 
@@ -37,10 +37,10 @@ struct worker {
 	struct run *run;
 	void **states; /* one a pass */
 	unsigned part;
-	int merging; /* feeds the passes that can merge; else the others */
+	int merging; /* feeds the passes that can merge; otherwise the others */
 	int rc;
 	uint64_t skipped; /* chunks */
-	char error[256];  /* of rc or the first skipped chunk: the sentence is thread-local */
+	char error[256];  /* for rc or for the first skipped chunk: the message is thread-local */
 };
 
 struct run {
@@ -60,7 +60,7 @@ const struct sonde_pass *sonde_pass_find(const char *name)
 	return NULL;
 }
 
-/* The pass whose state is this one's, too: an earlier one, or itself. */
+/* The pass whose state this one shares: an earlier one, or itself. */
 static size_t owner_of(const struct run *run, size_t i)
 {
 	const struct sonde_pass *pass = run->passes[i];
@@ -177,7 +177,7 @@ static void states_end(struct run *run, struct worker *worker)
 	free(worker->states);
 }
 
-/* Workers 1 … parts − 1 in threads of their own, worker 0 and the ordered passes here. */
+/* Workers 1 … parts − 1 run in threads of their own, worker 0 and the ordered passes here. */
 static int read_all(struct run *run)
 {
 	pthread_t threads[MAX_WORKERS];
@@ -213,7 +213,7 @@ static int merge_all(struct run *run)
 	return 0;
 }
 
-/* A section without rows must not be read as "it did not happen" where that was not recorded. */
+/* A section without rows must not be read as "it did not happen" if the data was not recorded. */
 static int section_settle(const struct sonde_pass *pass, struct sonde_session *session, struct sonde_report *report,
 			  struct sonde_section *section)
 {
@@ -289,9 +289,9 @@ static int contains(const struct sonde_pass *const *passes, size_t count, const 
 	return 0;
 }
 
-/* Every report begins with what was recorded and lost, asked for or not. Sorting by latency is a table of its own: it
- * takes the place of `functions`. Who asks for lines gets those of allocations too. `run->passes` has room for two more
- * than `count`. */
+/* Every report starts with what was recorded and lost, even if not requested. Sorting by latency has a table of its
+ * own, which replaces `functions`. Lines of CPU time come with lines of allocations. `run->passes` has space for two
+ * more than `count`. */
 static void passes_choose(struct run *run, const struct sonde_pass *const *passes, size_t count)
 {
 	const struct sonde_pass *latency = sonde_pass_find("latency");

@@ -11,12 +11,12 @@
 #include "session/session.h"
 
 struct sonde_thread_selection {
-	uint8_t *threads; /* by id: 1 = wanted; the caller's to free */
+	uint8_t *threads; /* by id: 1 = selected; freed by the caller */
 	size_t count;     /* of the wanted */
 	int by_name;
 };
 
-/* `which`: a tid, or a name where it is no thread's tid. -ESRCH where there is no such thread. */
+/* `which`: a tid, or a name if no thread has that tid. -ESRCH if there is no such thread. */
 int sonde_thread_selection_find(struct sonde_thread_selection *out, const struct sonde_session *session,
 				const char *which);
 

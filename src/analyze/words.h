@@ -9,7 +9,7 @@ static inline const char *sonde_word(uint64_t count, const char *one, const char
 	return count == 1 ? one : many;
 }
 
-/* Of a noun that takes an s, to stand right behind it. */
+/* For a noun that takes an s; goes directly after it. */
 static inline const char *sonde_plural(uint64_t count)
 {
 	return sonde_word(count, "", "s");

@@ -340,5 +340,6 @@ const struct sonde_command sonde_command_live = {
     .examples = "sonde live -- ./app\n"
 		"sonde live --threads -o run.sonde -- ./server\n"
 		"sonde live -p 4711 --port 9000 --no-open\n",
+    .manual = sonde_recording_manual,
     .run = run,
 };

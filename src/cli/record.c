@@ -82,5 +82,6 @@ const struct sonde_command sonde_command_record = {
 		"sonde record -F 4000 -o run.sonde -- ./app\n"
 		"sonde record -p 4711 -d 10s\n"
 		"sonde record --keep 10s --when 'span=request>50ms' -- ./server",
+    .manual = sonde_recording_manual,
     .run = run,
 };

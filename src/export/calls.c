@@ -1,4 +1,4 @@
-/* calls.c: two readings: the first counts durations, and who held locks; the second keeps what is long enough. */
+/* calls.c: two passes: the first counts durations and lock holders; the second keeps calls that are long enough. */
 #include "export/calls.h"
 
 #include <errno.h>
@@ -22,7 +22,7 @@ struct reading {
 	struct sonde_chrome_holds holds;
 };
 
-/* 0: not wanted, or nothing that a thread waits in. */
+/* 0: not selected, or not a wait of its thread. */
 static int take(const struct reading *reading, const struct sonde_batch *batch, size_t i, struct sonde_call *out)
 {
 	uint64_t start_ns = batch->waits.start_ns[i], dur_ns = batch->waits.dur_ns[i];

@@ -1,4 +1,4 @@
-/* calls.h: calls that waited, for formats that show each as a slice: the longest of them, sorted. */
+/* calls.h: blocking calls, for formats that show each as a slice: the longest of them, sorted. */
 #ifndef SONDE_EXPORT_CALLS_H
 #define SONDE_EXPORT_CALLS_H
 
@@ -8,28 +8,28 @@
 #include "export/format.h"
 #include "session/session.h"
 
-/* A call, cut to what is wanted. */
+/* A call, cut to the selected time. */
 struct sonde_call {
 	uint64_t from_ns, to_ns, amount;
-	uint64_t given_ns; /* when the lock that it got was given up; 0 = not known */
+	uint64_t given_ns; /* when the acquired lock was released; 0 = not known */
 	uint32_t thread, object, other, given_by;
 	uint8_t kind, status;
 };
 
 struct sonde_calls {
-	struct sonde_call *rows; /* by thread, then beginning, those around others first */
+	struct sonde_call *rows; /* sorted by thread, then start; enclosing calls first */
 	size_t count, cap;
-	uint64_t left, left_ns; /* not among them, and the time that these took */
-	uint64_t least_ns;      /* they were shorter; 0 = none were left out */
+	uint64_t left, left_ns; /* number of omitted calls, and their total time */
+	uint64_t least_ns;      /* omitted calls were shorter than this; 0 = none were omitted */
 };
 
-/* What options want of a session. The longest 50,000 (tracks/share.h) are held in memory, and who held locks. -ENOMEM.
- * Free with sonde_calls_fini(), after an error too. */
+/* Selects by the session's options. Keeps the longest 50,000 (tracks/share.h) in memory, and who held locks.
+ * -ENOMEM. Free with sonde_calls_fini(), after an error too. */
 int sonde_calls_read(struct sonde_calls *out, struct sonde_session *session,
 		     const struct sonde_format_options *options);
 void sonde_calls_fini(struct sonde_calls *calls);
 
-/* What a call waited for, in `out`; "" where it has neither a name nor an address. */
+/* Writes what a call waited for to `out`; "" if it has neither a name nor an address. */
 const char *sonde_call_object(const struct sonde_session *session, uint32_t object, char *out, size_t out_b);
 
 #endif

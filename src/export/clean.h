@@ -15,22 +15,22 @@
 
 #define SONDE_CLEAN_MAX 8192
 
-/* Appends `text`, cleaned; returns the terminal columns it takes (a wide character: 2). ascii: nothing beyond ASCII. */
+/* Appends `text`, cleaned; returns its width in terminal columns (a wide character: 2). ascii: only ASCII. */
 size_t sonde_clean(struct sonde_buf *out, const char *text, int ascii);
 
-/* The same in at most `columns` columns: what is too long loses its middle. */
+/* The same in at most `columns` columns: the middle of a longer text is cut out. */
 size_t sonde_clean_cut(struct sonde_buf *out, const char *text, size_t columns, int ascii);
 
-/* The beginning of a text that is clean already, in at most `columns` columns. */
+/* The beginning of an already clean text, in at most `columns` columns. */
 size_t sonde_clean_head(struct sonde_buf *out, const char *text, size_t columns);
 
-/* Columns of a text that is clean already. */
+/* Columns of an already clean text. */
 size_t sonde_clean_columns(const char *text);
 
-/* The cleaned text as a string in `scratch` (emptied first); "" when memory is short. */
+/* The cleaned text as a string in `scratch` (emptied first); "" if out of memory. */
 const char *sonde_clean_text(struct sonde_buf *scratch, const char *text);
 
-/* Writes a text for markup (SVG, HTML), what means something there as entities; cleaning comes before it. */
+/* Writes a text for markup (SVG, HTML), with entities for special characters. Clean it first. */
 void sonde_clean_markup(FILE *out, const char *text);
 
 #endif

@@ -1,4 +1,4 @@
-/* device_slices.c: what devices did, cut, in lanes, with arrows (device_slices.h). */
+/* device_slices.c: device work, cut to the selected time, in lanes, with arrows (device_slices.h). */
 #include "export/device_slices.h"
 
 #include <errno.h>
@@ -102,7 +102,7 @@ static int by_lane(const void *left, const void *right)
 	return by ? by : by_time(left, right);
 }
 
-/* Each into the first lane of its track that is free; what finds none is left out. */
+/* Puts each slice into the first free lane of its track; slices without one are left out. */
 static void lay(struct sonde_device_slices *slices)
 {
 	uint64_t ends_ns[SONDE_DEVICE_LANES_MAX] = {0};
@@ -128,7 +128,7 @@ static void lay(struct sonde_device_slices *slices)
 
 /* --- arrows ------------------------------------------------------------------------------------------------------ */
 
-/* A slice by what ties it to others. */
+/* A slice, by what links it to others. */
 struct tie {
 	uint64_t correlation;
 	uint32_t process, slice;
@@ -223,7 +223,7 @@ const char *sonde_device_slices_device(const struct sonde_session *session, uint
 	return out;
 }
 
-/* Which lane of it, if it has several. */
+/* The lane's number, if there are several. */
 static const char *put_lane(const struct sonde_device_slice *slice, char out[SONDE_DEVICE_LABEL_B], const char *name)
 {
 	if (slice->lane)

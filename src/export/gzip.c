@@ -1,4 +1,4 @@
-/* gzip.c: zlib's deflate with a gzip head; the head has no time and no name, so that equal input is equal output. */
+/* gzip.c: zlib's deflate with a gzip header without time and name, so that equal input gives equal output. */
 #include "export/gzip.h"
 
 #include <errno.h>

@@ -1,4 +1,4 @@
-/* gzip.h: a gzip stream into a FILE, in bounded memory. */
+/* gzip.h: writes a gzip stream to a FILE, in bounded memory. */
 #ifndef SONDE_EXPORT_GZIP_H
 #define SONDE_EXPORT_GZIP_H
 
@@ -12,7 +12,7 @@ int sonde_gzip_write(struct sonde_gzip *gzip, const void *data, size_t size_b);
 /* Ends the stream and frees; the file stays open. */
 int sonde_gzip_close(struct sonde_gzip *gzip);
 
-/* A stream whose bytes come compressed into `file`; closing it (fclose() tells of errors) leaves `file` open. */
+/* A stream that compresses into `file`. Closing it (fclose() reports errors) leaves `file` open. */
 int sonde_gzip_stream(FILE **out, FILE *file);
 
 #endif

@@ -1,4 +1,4 @@
-/* intern.h: distinct strings numbered in the order in which they were first asked for, from 1; "" is 0. */
+/* intern.h: numbers distinct strings from 1, in the order of first use; "" is 0. */
 #ifndef SONDE_EXPORT_INTERN_H
 #define SONDE_EXPORT_INTERN_H
 
@@ -16,7 +16,7 @@ struct sonde_intern {
 	size_t count, cap;
 };
 
-/* The number of `text`, which is copied when new; sets *error (and returns 0) when memory is short. */
+/* The number of `text`, which is copied if new; sets *error and returns 0 if out of memory. */
 uint32_t sonde_intern(struct sonde_intern *intern, const char *text, int *error);
 void sonde_intern_fini(struct sonde_intern *intern);
 

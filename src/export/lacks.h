@@ -1,4 +1,4 @@
-/* lacks.h: what a recording does not have of what happened: an export says it as the report does. */
+/* lacks.h: what is missing from a recording, so that exports report it like reports do. */
 #ifndef SONDE_EXPORT_LACKS_H
 #define SONDE_EXPORT_LACKS_H
 
@@ -8,9 +8,9 @@
 
 struct sonde_lacks {
 	uint64_t lost;      /* records, of all sources */
-	uint64_t damaged_b; /* bytes that could not be read, up to now */
-	uint64_t skipped;   /* chunks that made no sense, or of a newer format */
-	int cut;            /* not closed in order, nor still growing */
+	uint64_t damaged_b; /* bytes that could not be read so far */
+	uint64_t skipped;   /* invalid chunks, or of a newer format */
+	int cut;            /* incomplete, and no longer growing */
 };
 
 static inline struct sonde_lacks sonde_lacks_of(const struct sonde_session *session)

@@ -56,7 +56,7 @@ static int by_thread(const void *left, const void *right)
 	return by ? by : sonde_order(a->event->time, b->event->time);
 }
 
-/* At the same time a begin stands before what is said about it, and that before the end. */
+/* At equal times a begin comes before what belongs to it, and that before the end. */
 static uint64_t rank(const struct sonde_mark *mark)
 {
 	return mark->event->type == SONDE_EVENT_SPAN_BEGIN ? 0 : mark->event->type == SONDE_EVENT_ARG ? 1 : 2;
@@ -71,7 +71,7 @@ static int by_span(const void *left, const void *right)
 	return by ? by : sonde_order(rank(a), rank(b));
 }
 
-/* Where each thread's marks lie in the sorted rows. */
+/* The range of each thread's marks in the sorted rows. */
 static int find_threads(struct sonde_marks *marks, struct sonde_session *session)
 {
 	marks->thread_count = sonde_session_thread_count(session) + 1;

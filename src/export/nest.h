@@ -1,4 +1,4 @@
-/* nest.h: whether the zones of a thread nest, checked as they come by, in memory that grows with depth only. */
+/* nest.h: checks whether the zones of a thread nest, one after the other, in memory that grows only with depth. */
 #ifndef SONDE_EXPORT_NEST_H
 #define SONDE_EXPORT_NEST_H
 
@@ -7,7 +7,7 @@
 
 struct sonde_nest_level {
 	uint64_t end_ns;   /* of the last zone at this depth */
-	uint64_t start_ns; /* the earliest here since a zone one level up ended; UINT64_MAX = none */
+	uint64_t start_ns; /* the earliest start here since a zone one level up ended; UINT64_MAX = none */
 };
 
 /* A zeroed struct is a thread without zones. */
@@ -16,8 +16,8 @@ struct sonde_nest {
 	size_t count;
 };
 
-/* Zones come in the order in which they end. 1: this one lies beside or around those before it; 0: it overlaps one of
- * them, and is forgotten; -ENOMEM. */
+/* Zones come in the order in which they end. 1: it lies next to or around the previous ones; 0: it overlaps one of
+ * them, and is dropped; -ENOMEM. */
 int sonde_nest_add(struct sonde_nest *nest, uint64_t start_ns, uint64_t end_ns, uint32_t depth);
 void sonde_nest_fini(struct sonde_nest *nest);
 

@@ -1,4 +1,4 @@
-/* origin.c: where an imported recording comes from, and what any recording lacks, in sentences (origin.h). */
+/* origin.c: sentences about the origin of an imported recording, and about what any recording lacks (origin.h). */
 #include "export/origin.h"
 
 #include <stdio.h>
@@ -6,7 +6,7 @@
 
 #include "export/lacks.h"
 
-/* What sonde import writes (docs/FORMAT.md), by how the keys begin, and what is said before the value. */
+/* What sonde import writes (docs/FORMAT.md), by prefix of the key, and the words before the value. */
 static const struct {
 	const char *key, *words;
 } facts[] = {
@@ -15,7 +15,7 @@ static const struct {
     {"import.note.", ""},
 };
 
-/* "merged.3.import.from" → "import.from" of recording 3, which sonde merge writes; 0: of all of it. */
+/* "merged.3.import.from" → "import.from" of part 3 of a merged recording; 0: of the whole recording. */
 static const char *key_of(const char *key, unsigned *part)
 {
 	int len = 0;
@@ -27,7 +27,7 @@ static const char *key_of(const char *key, unsigned *part)
 	return key + len;
 }
 
-/* 1: it is one of the facts. */
+/* 1: it is one of these facts. */
 static int say(struct sonde_origin *origin, const char *whole, const char *value)
 {
 	unsigned part;

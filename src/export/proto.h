@@ -35,7 +35,7 @@ static inline void sonde_proto_text(struct sonde_buf *out, uint32_t field, const
 	sonde_proto_bytes(out, field, text, strlen(text));
 }
 
-/* A nested message, or a packed list, that was written into `inner`, which is emptied. */
+/* A nested message or packed list that was written to `inner`, which is emptied. */
 static inline void sonde_proto_message(struct sonde_buf *out, uint32_t field, struct sonde_buf *inner)
 {
 	if (sonde_buf_error(inner))

@@ -1,5 +1,4 @@
-/* spool.c: rows are appended to one file; to put them together they are placed in a second, which is mapped, by counts.
- */
+/* spool.c: rows are appended to one file; to group them, they are placed into a second, mapped file, by counting. */
 #include "export/spool.h"
 
 #include <assert.h>
@@ -84,7 +83,8 @@ static int compare(const void *left, const void *right)
 	const struct sonde_spool_row *a = left, *b = right;
 	if (a->time != b->time)
 		return a->time < b->time ? -1 : 1;
-	return (a->text_at > b->text_at) - (a->text_at < b->text_at); /* as they came, where they have texts */
+	return (a->text_at > b->text_at) -
+	       (a->text_at < b->text_at); /* in the order of adding, where they have texts */
 }
 
 static void sort_group(struct sonde_spool_row *rows, uint64_t count)
@@ -124,7 +124,7 @@ int sonde_spool_gather(struct sonde_spool *spool)
 		return 0;
 	int fd = nameless();
 	spool->rows_b = spool->row_count * sizeof *spool->rows;
-	/* Room first: a mapped file that finds none would end the process. */
+	/* Reserve the space first: writing to a mapped file on a full disk would kill the process. */
 	int code = fd < 0 ? errno : posix_fallocate(fd, 0, (off_t)spool->rows_b);
 	void *rows = code ? MAP_FAILED : mmap(NULL, spool->rows_b, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 	errno = code ? code : errno;

@@ -1,8 +1,8 @@
-/* spool.h: rows of many groups that come mixed and are wanted group by group, column by column: kept in nameless files,
- * so that memory does not grow with them.
+/* spool.h: rows of many groups that are produced interleaved and needed group by group, column by column: kept in
+ * unnamed files, so that memory does not grow with them.
  *
- * Rows are added, then put together once, each group in the order of `time`, equal ones as they came. Texts may be kept
- * beside them.
+ * Rows are added, then grouped once; within a group they are ordered by `time`, equal times in the order of adding.
+ * Texts may be stored with them.
  */
 #ifndef SONDE_EXPORT_SPOOL_H
 #define SONDE_EXPORT_SPOOL_H
@@ -13,7 +13,7 @@
 
 struct sonde_spool_row {
 	uint64_t time, value; /* the caller's */
-	uint64_t text_at;     /* where its text begins */
+	uint64_t text_at;     /* offset of its text */
 	uint32_t text_b, group;
 	uint32_t name, kind; /* the caller's */
 };
@@ -23,27 +23,27 @@ struct sonde_spool {
 	uint64_t *counts; /* by group */
 	uint32_t groups;
 	uint64_t row_count;
-	struct sonde_spool_row *rows; /* once put together */
+	struct sonde_spool_row *rows; /* true once grouped */
 	size_t rows_b;
-	uint64_t *begins; /* by group, and behind the last */
-	char *text;       /* the last that was asked for */
+	uint64_t *begins; /* by group, and after the last */
+	char *text;       /* the text last requested */
 };
 
 /* 0 or a negative errno with a sentence; free with sonde_spool_fini(), after an error too. */
 int sonde_spool_init(struct sonde_spool *out, uint32_t groups);
 void sonde_spool_fini(struct sonde_spool *spool);
 
-/* A group that is not there is a bug of ours. */
+/* An unknown group is a bug of the caller. */
 int sonde_spool_add(struct sonde_spool *spool, const struct sonde_spool_row *row);
 
-/* What is written to spool->texts between the two is the row's text, without a last newline. */
+/* Between the two calls, everything written to spool->texts is the row's text, without a final newline. */
 void sonde_spool_text_begin(struct sonde_spool *spool, struct sonde_spool_row *row);
 void sonde_spool_text_end(struct sonde_spool *spool, struct sonde_spool_row *row);
 
-/* Once, when all rows are there. */
+/* Call once, after all rows are added. */
 int sonde_spool_gather(struct sonde_spool *spool);
 
-/* A row's text until the next call; NULL when it could not be read. */
+/* A row's text, valid until the next call; NULL if it could not be read. */
 const char *sonde_spool_text(struct sonde_spool *spool, const struct sonde_spool_row *row);
 
 #endif

@@ -1,4 +1,4 @@
-/* tracks.h: the stream of tracks (tracks/tracks.h) for trace formats, cut to what an export's options choose. */
+/* tracks.h: the stream of tracks (tracks/tracks.h) for trace formats, restricted to an export's options. */
 #ifndef SONDE_EXPORT_TRACKS_H
 #define SONDE_EXPORT_TRACKS_H
 
@@ -6,20 +6,20 @@
 #include "tracks/tracks.h"
 
 struct sonde_export_tracks {
-	/* The caller's */
+	/* Set by the caller */
 	struct sonde_session *session;
 	const struct sonde_format_options *options;
 	int (*put)(void *context, const struct sonde_track_event *event); /* an error ends the stream */
 	void *context;
-	int has_waits; /* as of sonde_tracks_options */
-	/* Written here */
+	int has_waits; /* as in sonde_tracks_options */
+	/* Set here */
 	struct sonde_tracks_left left[SONDE_TRACK_KINDS];
 	struct sonde_tracks *fed;
 };
 
-/* Writes all of these kinds: bits SONDE_TRACKS_OF(). 0 or a negative errno. */
+/* Writes all events of these kinds (bits SONDE_TRACKS_OF()). 0 or a negative errno. */
 int sonde_export_tracks(struct sonde_export_tracks *tracks, uint32_t kinds);
-/* Writes what the program reported in a batch of the caller's, which draws zones in between. */
+/* Writes the program's events in a batch that the caller reads, and between which it draws zones. */
 int sonde_export_tracks_batch(struct sonde_export_tracks *tracks, const struct sonde_batch *batch);
 void sonde_export_tracks_fini(struct sonde_export_tracks *tracks);
 

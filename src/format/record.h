@@ -82,7 +82,7 @@ _Static_assert(sizeof(struct sonde_index_entry) == 72, "index entry");
  *          1 module  varint
  *          2 address varint zigzag delta: ELF virtual address in the module (process address for anonymous modules,
  *                    kernel address for the kernel). For callers it is the return address − 1, inside the call.
- *          A stack is identified by its leaf node; following parents leads to the root.
+ *          A stack is identified by its leaf node; following its parents gives the whole stack.
  *
  * SAMPLES, SWITCHES, SERIES, WAITS, ACTIVITIES, CALL_STACKS: declared in format/chunks.def.
  *

@@ -12,7 +12,7 @@
 
 #include "util/arena.h"
 
-/* What a figure is measured in. Stored units (ns, bytes, ratio); formats scale for people and never in JSON or CSV. */
+/* The unit of a stored value. Formats scale for people, but never in JSON or CSV. */
 enum sonde_unit {
 	SONDE_UNIT_TEXT = 0,
 	SONDE_UNIT_COUNT,
@@ -23,13 +23,13 @@ enum sonde_unit {
 	SONDE_UNIT_FACTOR, /* 1.25: shown as 1.25× */
 	SONDE_UNIT_NUMBER, /* no unit, or one named in the column */
 	SONDE_UNIT_ADDRESS,
-	SONDE_UNIT_ID,  /* a number that names something: a pid, a line; shown as it is typed */
-	SONDE_UNIT_BAR, /* a ratio that is drawn for people, as long as it says */
+	SONDE_UNIT_ID,  /* a number that identifies something: a pid, a line; never scaled or grouped */
+	SONDE_UNIT_BAR, /* a ratio; formats for people draw a bar of that length */
 	SONDE_UNIT_JOULES,
 	SONDE_UNIT_GRAMS,
 };
 
-/* How a figure came about; said wherever it is shown. */
+/* How a figure was obtained; every format that shows it says so. */
 enum sonde_basis { SONDE_BASIS_MEASURED = 0, SONDE_BASIS_ESTIMATED, SONDE_BASIS_MODELLED };
 
 struct sonde_column {
@@ -37,8 +37,8 @@ struct sonde_column {
 	const char *title; /* for people: "self" */
 	enum sonde_unit unit;
 	enum sonde_basis basis;
-	int wide;   /* text column that takes the room that is left */
-	int detail; /* 0 = always shown; on a narrow terminal columns with the highest number are left out first */
+	int wide;   /* text column that takes the remaining width */
+	int detail; /* 0 = always shown; on a narrow terminal the columns with the highest number are hidden first */
 };
 
 enum sonde_cell_kind { SONDE_CELL_ABSENT = 0, SONDE_CELL_TEXT, SONDE_CELL_INT, SONDE_CELL_REAL };
@@ -60,7 +60,7 @@ struct sonde_table {
 	size_t omitted; /* rows beyond the limit */
 };
 
-/* A weighted tree: call trees. Children hang in a list, sorted by total, largest first. */
+/* A weighted tree, such as a call tree. Children are a list, sorted by total, largest first. */
 struct sonde_tree_node {
 	const char *name;
 	const char *module; /* "" = none */
@@ -74,24 +74,24 @@ struct sonde_tree_node {
 
 struct sonde_tree {
 	enum sonde_unit unit;         /* of self and total */
-	const char *value;            /* what is weighed: "CPU time" */
+	const char *value;            /* what self and total mean: "CPU time" */
 	struct sonde_tree_node *root; /* an unnamed root: total = the denominator */
 };
 
 enum sonde_section_kind { SONDE_SECTION_TABLE = 1, SONDE_SECTION_TREE };
 
-/* What a note advises to do next. Its text is a part of the note, in the words of the command line: pages put what is
- * clicked in its place. */
+/* What a note suggests to do next. The action's text is a part of the note's text and names command-line options; a
+ * page replaces it with something to click. */
 enum sonde_action_kind {
 	SONDE_ACTION_NONE = 0,
 	SONDE_ACTION_RECORD,   /* record again, with these options: "--heap" */
-	SONDE_ACTION_TIME,     /* choose a part of the time: "choose a part with --from and --to" */
-	SONDE_ACTION_THREAD,   /* choose a thread: "--thread" */
-	SONDE_ACTION_FUNCTION, /* choose a function: "--focus NAME" */
-	SONDE_ACTION_SECTION,  /* look at another section: "--section heaps" */
-	SONDE_ACTION_METRIC,   /* weigh the call tree by something else: "--weigh left" */
-	SONDE_ACTION_HEAP,     /* choose a kind of heap: "by --heap-of" */
-	SONDE_ACTION_PROCESS,  /* choose whose heap is drawn */
+	SONDE_ACTION_TIME,     /* select a time range: "choose a part with --from and --to" */
+	SONDE_ACTION_THREAD,   /* select a thread: "--thread" */
+	SONDE_ACTION_FUNCTION, /* select a function: "--focus NAME" */
+	SONDE_ACTION_SECTION,  /* show another section: "--section heaps" */
+	SONDE_ACTION_METRIC,   /* show the call tree by another metric: "--metric left" */
+	SONDE_ACTION_HEAP,     /* select a kind of heap: "by --heap-of" */
+	SONDE_ACTION_PROCESS,  /* select the process whose heap is drawn */
 	SONDE_ACTION_KINDS
 };
 
@@ -114,12 +114,12 @@ struct sonde_section {
 	struct sonde_table table;
 	struct sonde_tree tree;
 	struct sonde_note *notes;
-	const char *recorded; /* of its data: "yes", "in part", "no"; NULL = it does not depend on one kind */
-	const char *lacks;    /* why not all was; NULL with "yes" */
+	const char *recorded; /* was its data recorded? "yes", "in part", "no"; NULL = depends on no single kind */
+	const char *lacks;    /* why it was not, or not fully; NULL with "yes" */
 	struct sonde_section *next;
 };
 
-/* What stands for itself, outside any section: a verdict. */
+/* A value of the whole report, outside any section, such as a verdict. */
 struct sonde_fact {
 	const char *key;
 	struct sonde_cell cell;
@@ -131,8 +131,8 @@ struct sonde_report {
 	const char *title;        /* the command that was recorded */
 	const char *path;         /* of the recording */
 	uint64_t duration_ns;     /* of the recording; 0 = not known */
-	struct sonde_note *notes; /* about the whole: what was recorded, lost, not measured, what it cost */
-	struct sonde_fact *facts; /* keys of the JSON document; people read them in notes */
+	struct sonde_note *notes; /* about the whole run: what was recorded, lost or not measured, and the overhead */
+	struct sonde_fact *facts; /* top-level keys of the JSON document; formats for people have them in notes */
 	struct sonde_section *first, *last;
 };
 
@@ -151,27 +151,27 @@ struct sonde_section *sonde_report_tree(struct sonde_report *report, const char 
 /* A zeroed (absent) row of the section's table to fill in; NULL when out of memory. */
 struct sonde_cell *sonde_report_row(struct sonde_report *report, struct sonde_section *section);
 
-/* The first section with that id if it is a table; NULL = it is none, there is none, or `report` is NULL. */
+/* The first section with that id, if it is a table; else NULL, also if `report` is NULL. */
 const struct sonde_section *sonde_report_find(const struct sonde_report *report, const char *id);
 
-/* A cell of a table by its column's key; an absent one where there is no section, no such row or no such column.
+/* A cell of a table by its column's key; an absent cell if there is no section, no such row or no such column.
  * Borrowed from the section. */
 const struct sonde_cell *sonde_report_cell(const struct sonde_section *section, size_t row, const char *key);
-/* Its text; "" where it is none. */
+/* The same as text; "" if it is not text. */
 const char *sonde_report_cell_text(const struct sonde_section *section, size_t row, const char *key);
-/* Its whole number; 0 where it is none. */
+/* The same as an integer; 0 if it is not one. */
 uint64_t sonde_report_cell_uint(const struct sonde_section *section, size_t row, const char *key);
 
 /* Notes keep their order. `section` NULL: of the whole report. */
 int sonde_report_note(struct sonde_report *report, struct sonde_section *section, int warning, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
-/* What the note that was added last, to the section or with NULL to the report, advises. `text` is part of that note;
- * it is static or from the arena. */
+/* Sets the action of the last note of the section, or of the report if NULL. `text` is a part of that note's text,
+ * static or from the arena. */
 void sonde_report_advise(struct sonde_report *report, struct sonde_section *section, enum sonde_action_kind kind,
 			 const char *text);
-/* "record", as JSON has it. */
+/* The name in JSON: "record". */
 const char *sonde_action_name(enum sonde_action_kind kind);
-/* A warning of the whole report, before all other notes: what must be read first. `text` NULL: out of memory. */
+/* A warning about the whole report, placed before all other notes. `text` NULL: out of memory. */
 int sonde_report_note_first(struct sonde_report *report, const char *text);
 
 /* Facts keep their order. `key` is static. 0 or -ENOMEM with a sentence. */

@@ -37,6 +37,8 @@ struct sonde_source {
 	/* probe() returns 0 if the source can run here; otherwise a negative errno, and a sentence that says what is
 	 * missing and how to get it. It has no lasting effect. */
 	const struct sonde_option *options; /* they set members of struct sonde_record_options; NULL = none */
+	const char
+	    *manual; /* about the options, in the format of a command's glossary, for the man page; NULL = none */
 
 	int (*probe)(const struct sonde_record_options *options, char *why, size_t why_b);
 

@@ -1,7 +1,7 @@
-/* option.h: tables of command-line options: rows that parsing, help, completion and the man page are made from.
+/* option.h: tables of command-line options: parsing, help, completion and the man page are made from their rows.
  *
- * A table ends with a row of zeros. A row may stand for another table, whose rows come in its place: a source keeps its
- * options in its own file, and a command names the place where they are shown. Walk through all of them so:
+ * A table ends with a row of zeros. A row may include another table: so a source keeps its options in its own file, and
+ * a command only says where they are shown. To iterate over all options:
  *
  *	struct sonde_option_walk walk = {.at = table};
  *	for (const struct sonde_option *option; (option = sonde_option_next(&walk));)
@@ -12,20 +12,20 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* What the parser makes of an option's value. */
+/* How the parser stores an option's value. */
 enum sonde_takes {
-	SONDE_TAKES_NOTHING = 0, /* found() is asked */
+	SONDE_TAKES_NOTHING = 0, /* found() is called */
 	SONDE_TAKES_FLAG,        /* int: 1 */
 	SONDE_TAKES_TEXT,        /* const char * */
 	SONDE_TAKES_NUMBER,      /* uint64_t */
 	SONDE_TAKES_PID,         /* pid_t */
 	SONDE_TAKES_TIME,        /* uint64_t, ns */
 	SONDE_TAKES_SIZE,        /* uint64_t, bytes */
-	SONDE_TAKES_BY,          /* what `set` makes of it; NULL for an optional one that was not given */
-	SONDE_TAKES_TABLE,       /* no option: the rows of `table` stand in this one's place */
+	SONDE_TAKES_BY,          /* `set` is called; with NULL if an optional value was not given */
+	SONDE_TAKES_TABLE,       /* not an option: includes the rows of `table` */
 };
 
-/* Where it goes: into the struct that is the context of the parse. */
+/* Where the value is stored: in the struct that is the context of the parse. */
 struct sonde_option;
 
 struct sonde_place {
@@ -33,7 +33,7 @@ struct sonde_place {
 	size_t at;                                    /* in the struct */
 	uint64_t least, most;                         /* most 0 = no limit */
 	int (*set)(void *context, const char *value); /* 0 or a negative errno with a sentence */
-	const struct sonde_option *const *table;      /* NULL = it has no rows */
+	const struct sonde_option *const *table;      /* NULL = an empty table */
 };
 
 struct sonde_option {
@@ -87,10 +87,10 @@ struct sonde_option {
 		}                                                      \
 	}
 
-/* One level deep: a table inside a table holds options only. */
+/* Tables nest one level deep: an included table has only options. */
 struct sonde_option_walk {
 	const struct sonde_option *at;   /* NULL = no table */
-	const struct sonde_option *back; /* where to go on after the table inside */
+	const struct sonde_option *back; /* where to continue after the included table */
 };
 
 /* The next option; NULL after the last. */

@@ -1,13 +1,13 @@
-# lib.sh: what the command-line tests share. A test is one file: it begins with a line that says what it proves, may say
-# `# tier: quick` (or long) and `# timeout: SECONDS`, sources this file, and runs in an empty directory of its own with
-# SONDE, the program under test, beside others. Exit 77 skips it: `skip REASON`.
+# lib.sh: shared by the command-line tests. A test is one file whose first line says what it checks. Keys in its head:
+# `# tier: quick` (or long), `# timeout: SECONDS`, `# measures: WHAT`. It sources this file and runs in an empty directory
+# of its own, next to other tests, with SONDE as the program under test. Exit code 77 skips it: `skip REASON`.
 #
-# A test gets one try. `# measures: WHAT` in its head says that all of it depends on how busy the machine is; `# measures in
-# part: WHAT` says that of the assertions behind `measured` alone: these may fail on a busy machine, all others may not.
+# A test gets one try. `# measures: WHAT` in its head: all of it depends on how busy the machine is. `# measures in part:
+# WHAT`: only the assertions after `measured` do.
 #
-# An absent figure (nothing, null, NaN, n/a) is no number and fails every comparison: awk would read it as 0, jq puts null
-# below all numbers. So figures are compared by holds, near, is_so and holds_in, which look first; scripts/check-tests finds
-# comparisons that do not, and tests/cli/command/lib-strict.sh tests these helpers.
+# A missing figure (nothing, null, NaN, n/a) fails every comparison, although awk would read it as 0, and jq sorts null
+# below all numbers. So figures are compared by holds, near, is_so and holds_in, which check that first. scripts/check-tests
+# finds comparisons that bypass them, and tests/cli/command/lib-strict.sh tests these helpers.
 set -euo pipefail
 export LC_ALL=C.UTF-8
 repo=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
@@ -17,13 +17,13 @@ work=$(mktemp -d "${TMPDIR:-/tmp}/sonde-test-XXXXXX")
 export XDG_CACHE_HOME=$work/.cache HOME=$work
 cd "$work"
 
-# For jq, which reads this file: `total` adds up figures: 0 of no rows, an error where one of them is absent.
+# For jq, which reads this file: `total` adds up figures: 0 for no rows, an error if one of them is missing.
 cat >"$work/.jq" <<-'END'
 	def figure: if type == "number" then . else error("an absent figure: \(tojson)") end;
 	def total: map(figure) | add // 0;
 END
 
-# What jq cannot read or compute is a failure, also in the middle of a pipe.
+# If jq cannot read or compute something, the test fails, also in the middle of a pipe.
 jq() {
 	local code=0
 	command jq "$@" || code=$?
@@ -31,7 +31,8 @@ jq() {
 	return $code
 }
 
-# A failure inside $(…) ends only that: it is noted here, and the test fails at the next comparison or at its end.
+# A failure inside $(…) only ends the subshell: it is noted here, and the test fails at the next comparison or at its
+# end.
 failed=$work/.failed
 missed=$work/.missed
 finish() {
@@ -47,7 +48,7 @@ finish() {
 }
 trap finish EXIT
 
-skip() { # on the error output: also from inside $(…)
+skip() { # to standard error, so that it also works inside $(…)
 	echo "$*" >&2
 	exit 77
 }
@@ -80,7 +81,8 @@ need() {
 	done
 }
 
-# run CODE COMMAND…: runs it with its output in $out and $err (and the files .out and .err); it must exit with CODE.
+# run CODE COMMAND…: runs it, with its output in $out and $err (and in the files .out and .err). It must exit with
+# CODE.
 run() {
 	local expected=$1 code=0
 	shift
@@ -90,7 +92,7 @@ run() {
 	[ "$code" -eq "$expected" ] || fail "exit code $code instead of $expected: $*"
 }
 
-# has TEXT WORDS, lacks TEXT WORDS: the text holds the words, or not.
+# has TEXT WORDS, lacks TEXT WORDS: the text contains the words, or does not.
 has() {
 	[ -n "$2" ] || fail "no words to look for"
 	[[ $1 == *"$2"* ]] || fail "not there: '$2'"
@@ -112,7 +114,7 @@ equal() {
 	[ "$1" = "$2" ] || fail "'$1' instead of '$2'"
 }
 
-# fits COLUMNS [FILE]: there is text in the file (.out), and no line of it is longer.
+# fits COLUMNS [FILE]: the file (.out) is not empty, and no line is longer.
 fits() {
 	local file=${2:-$work/.out} widest
 	widest=$(wc -L <"$file")
@@ -120,13 +122,13 @@ fits() {
 	[ "$widest" -le "$1" ] || fail "a line of $file has $widest columns: $(awk -v most="$1" 'length > most { print; exit }' "$file")"
 }
 
-# Takes out what differs from run to run: times, pids, addresses, shares, the scratch directory.
+# Replaces what differs from run to run: times, pids, addresses, shares, the scratch directory.
 normalise() {
 	sed -E -e "s,$work,DIR,g" -e 's/0x[0-9a-f]+/ADDR/g' -e 's/[0-9]+(\.[0-9]+)? ?(ns|µs|us|ms|s|B|KB|MB|GB|%|Hz)\b/N \2/g' \
 		-e 's/\b(pid|tid) [0-9]+/\1 PID/g'
 }
 
-# As another user where we are root (uid 65534 with a home of its own), else as ourselves.
+# As another user if we are root (uid 65534 with a home directory of its own), else as ourselves.
 as_user() {
 	if [ "$(id -u)" -eq 0 ]; then
 		chmod 777 "$work"
@@ -136,13 +138,13 @@ as_user() {
 	fi
 }
 
-# A program with a known answer (tests/targets), skipped where it is not built.
+# A program with a known answer (tests/targets); the test is skipped if it is not built.
 target() {
 	[ -x "$SONDE_BUILD/tests/targets/$1" ] || skip "tests/targets/$1 is not built"
 	echo "$SONDE_BUILD/tests/targets/$1"
 }
 
-# Goes on only where perf events are allowed; "kernel": where they show the kernel too.
+# Skips the test unless perf events are allowed; "kernel": unless they may sample the kernel too.
 need_perf() {
 	local check="perf events"
 	[ "${1:-}" = kernel ] && check="kernel frames"
@@ -151,19 +153,21 @@ need_perf() {
 		skip "$check are not to be had here"
 }
 
-# rows FILE SECTION: the rows of a table of a recording, as JSON. A section without a table fails; one without rows has [].
+# rows FILE SECTION: the rows of a recording's table, as JSON. A section without a table fails; one without rows gives
+# [].
 rows() {
 	"$SONDE" report -q --json -n 1000000 --section "$2" "$1" >"$work/.rows" 2>"$work/.err" || fail "no $2 in $1"
 	jq -e '.sections[0].rows | arrays' "$work/.rows" || fail "no table in $2 of $1"
 }
 
-# figure_of VALUE WHAT: the value, which has to be one number.
+# figure_of VALUE WHAT: the value, which must be a single number.
 figure_of() {
 	[[ $1 =~ ^-?[0-9]+(\.[0-9]+)?([eE][-+]?[0-9]+)?$ ]] || fail "no figure: $2 is '$1'"
 	echo "$1"
 }
 
-# metric FILE NAME: a figure of the summary. lacks_metric FILE NAME: it is there as one that was not measured, with a reason.
+# metric FILE NAME: a figure of the summary. lacks_metric FILE NAME: the figure is listed as not measured, with a
+# reason.
 metric() {
 	figure_of "$(rows "$1" summary | jq -r --arg m "$2" '.[] | select(.metric == $m).value')" "$2 of $1"
 }
@@ -173,14 +177,15 @@ lacks_metric() {
 	equal "$2: $found" "$2: [[null,true]]"
 }
 
-# share FILE COLUMN FUNCTION [NONE]: of all sampled time, in percent. Where no row has that name it is NONE, or a failure.
+# share FILE COLUMN FUNCTION [NONE]: in percent of all sampled time. If no row has that name: NONE, or a failure.
 share() {
 	figure_of "$(rows "$1" functions | jq -r --arg c "$2" --arg f "$3" --arg none "${4-}" \
 		'if length == 0 then "no rows" else [.[] | select(.function == $f)[$c] | figure] |
 		if length > 0 then add * 100 else $none end end')" "$2 of $3 in $1"
 }
 
-# ahead COMMAND…: as root, before everything else that wants a CPU: that alone, what it starts is as ever.
+# ahead COMMAND…: as root, with priority over everything else that wants a CPU; only the command itself, not what it
+# starts.
 ahead() {
 	if [ "$(id -u)" -eq 0 ] && chrt --reset-on-fork --rr 10 true 2>/dev/null; then
 		chrt --reset-on-fork --rr 10 "$@"
@@ -189,8 +194,8 @@ ahead() {
 	fi
 }
 
-# quietly FILE COMMAND…: makes a recording, and again while a hypervisor took more than 2 % of its CPU time from the
-# machine, five times at most: which threads that fell on, and what samples missed of it, is not known.
+# quietly FILE COMMAND…: makes a recording, and repeats it up to five times while a hypervisor took more than 2 % of
+# the machine's CPU time: it is unknown which threads lost that time, and what samples missed of it.
 quietly() {
 	local file=$1 try
 	shift
@@ -202,7 +207,7 @@ quietly() {
 	return 0
 }
 
-# compares EXPRESSION: fails unless each operand of it is a number: between operators stands nothing else.
+# compares EXPRESSION: fails unless each operand is a number: nothing else stands between operators.
 compares() {
 	local rest=$1 is_operand=1
 	local number='^-?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][-+]?[0-9]+)?' opening='^(-?(sqrt|log|exp|int)?\(|!)'
@@ -227,13 +232,13 @@ compares() {
 	[ $is_operand = 0 ] || fail "no figure at the end of: $1 ${2:-}"
 }
 
-# calc EXPRESSION: its value; nan and inf are none.
+# calc EXPRESSION: its value; nan and inf count as missing.
 calc() {
 	compares "$1"
 	figure_of "$(awk "BEGIN { printf \"%.17g\", $1 }")" "$1"
 }
 
-# is_so EXPRESSION: whether it holds: figures with the operators of awk. holds EXPRESSION [WHAT]: it has to.
+# is_so EXPRESSION: true if it holds; figures with awk's operators. holds EXPRESSION [WHAT]: it must hold.
 is_so() {
 	compares "$1"
 	[ "$(awk "BEGIN { print ($1) ? \"so\" : \"not\" }")" = so ]
@@ -248,15 +253,15 @@ near() {
 	holds "($1) >= ($2) - ($3) && ($1) <= ($2) + ($3)" "($1 is not $2 ± $3)"
 }
 
-# near_time MEASURED KNOWN SHARE WHAT: within a share of what the program itself measured, and 0.2 ms; in ns.
+# near_time MEASURED KNOWN SHARE WHAT: within a share of the program's own figure, plus 0.2 ms; in ns.
 near_time() {
 	holds "($1) >= ($2) - ($3) * ($2) - 200000 && ($1) <= ($2) + ($3) * ($2) + 200000" \
 		"($4: $1, the program measured $2)"
 }
 
-# holds_in FILE EXPRESSION [JQ OPTION…]: the expression of jq is true of a JSON file, in each of its outputs, and no longer
-# is where a key that it names is null, or where it has none: then it would hold of an absent figure, too (`| figure`
-# refuses one). `.key == null` names none, nor does ["key"].
+# holds_in FILE EXPRESSION [JQ OPTION…]: the jq expression is true for a JSON file, in each of its outputs, and
+# becomes false if a key that it names is null or missing: otherwise it would hold for a missing figure, too (`|
+# figure` rejects one). `.key == null` and ["key"] do not count as naming a key.
 holds_in() {
 	local file=$1 expression=$2 keys said
 	shift 2
@@ -271,7 +276,7 @@ holds_in() {
 	[ "$said" = so ] || fail "$said: $expression, of $(head -c 900 "$file")"
 }
 
-# wait_for COMMAND…: until it succeeds, at most 20 seconds.
+# wait_for COMMAND…: repeats it until it succeeds, for at most 20 seconds.
 wait_for() {
 	local left=400
 	until "$@" 2>/dev/null; do

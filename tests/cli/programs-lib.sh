@@ -1,6 +1,7 @@
-# programs-lib.sh: runs programs of programs.list without sonde and under kinds of recording, and compares (programs.py).
+# programs-lib.sh: runs programs of programs.list without sonde and under several kinds of recording, and compares
+# them (programs.py).
 
-# programs_run OPTIONS…: of programs.py; $programs_ran is how many were here.
+# programs_run OPTIONS…: passes them to programs.py; $programs_ran is the number of programs that are installed.
 programs_run() {
 	mkdir -p data runs
 	chmod 755 . data runs

@@ -1,13 +1,14 @@
-# ui-lib.sh: what the tests of the page in a browser share: sourced after lib.sh. Sets browser, page and packages; `ui_node SCRIPT
-# ARGUMENT…` runs one of tests/ui, `begin NAME FILE…` serves a recording, or two, without a token (view.sh and ui.sh have one), its
-# address in NAME.url, until the test ends.
+# ui-lib.sh: shared by the tests of the page in a browser; sourced after lib.sh. Sets browser, page and packages.
+# `ui_node SCRIPT ARGUMENT…` runs a script of tests/ui. `begin NAME FILE…` serves one or two recordings until the test
+# ends, without a token (view.sh and ui.sh use one), with the address in NAME.url.
 need node npm jq
 browser=$(command -v chromium || command -v chromium-browser || command -v google-chrome) || skip "chromium is not installed"
 [ "$(node -p 'process.versions.node.split(".")[0]')" -ge 18 ] || skip "node is older than 18"
 page=$SONDE_BUILD/web/page
 [ -s "$page/app.js" ] || skip "this build has no page (-Dweb)"
 
-# The packages of web/package-lock.json, with those that are for tests, are kept in the build. Tests run side by side.
+# The packages of web/package-lock.json, including those for tests, are kept in the build directory. Tests run in
+# parallel.
 packages=$SONDE_BUILD/web/test
 mkdir -p "$packages"
 exec {lock}>"$packages/lock"

@@ -254,7 +254,7 @@ static void make_switches(const char *path, const struct sonde_writer_options *o
 	settle_head(path);
 }
 
-/* Calls that wait, not in order of time, of two threads. */
+/* Blocking calls of two threads, not in time order. */
 static void make_waits(const char *path, const struct sonde_writer_options *options)
 {
 	struct recording recording = {.chunk_rows = 1000};
@@ -289,8 +289,8 @@ static void make_waits(const char *path, const struct sonde_writer_options *opti
 	settle_head(path);
 }
 
-/* Waits that looks from outside found: a futex and a call that looks found again and again; one that stands for more
- * time than was recorded, of a stack that could not be read; and a measured call beside them. */
+/* Sampled waits: a futex and a call that were seen in several polls; one whose samples stand for more time than the
+ * recording has, with a stack that could not be read; and a measured call next to them. */
 static void make_sampled(const char *path, const struct sonde_writer_options *options)
 {
 	struct recording recording = {.chunk_rows = 1000};

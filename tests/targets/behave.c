@@ -1,4 +1,4 @@
-/* behave.c: programs that must not notice that they are recorded, one a command; plain C, also built by other
+/* behave.c: programs that must not notice that they are recorded, one per command; plain C, also built by other
  * compilers.
  *
  * closes                closes every descriptor but 1 and 2, opens some of its own, and works on

@@ -64,7 +64,7 @@ static void put_tables(struct sonde_writer *writer)
 					       .process = 1});
 }
 
-/* From before the recording's start on: what was there when somebody attached. */
+/* Starting before the recording does: state that existed when it attached. */
 static uint64_t put_rows(struct sonde_writer *writer, uint64_t start_ns)
 {
 	struct sonde_encoder waits, series;

@@ -1,5 +1,5 @@
-/* blas_fake.c: a library with every name that libsonde-blas.so stands before. Whichever is called tells its name and
- * the sum of all arguments that it has by src/inject/blas/blas.def, those on the stack included. */
+/* blas_fake.c: a library with every name that libsonde-blas.so interposes. Each function prints its name and the sum
+ * of all arguments that it has according to src/inject/blas/blas.def, including those on the stack. */
 #include <stdint.h>
 
 #include "inject/blas/blas.h"
@@ -19,7 +19,7 @@ __asm__(".text\n"
 					      ".endm\n");
 
 #if defined(__x86_64__)
-/* The number behind the six in registers, and where the stack's begin. */
+/* The number, after the six in registers, and where those on the stack start. */
 __asm__("blas_fake_call:\n"
 	"	leaq 8(%rsp), %r10\n"
 	"	subq $8, %rsp\n"

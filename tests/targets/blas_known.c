@@ -1,8 +1,8 @@
 /* blas_known.c: a known number of calls of BLAS and LAPACK, with known sizes, in C's interface and Fortran's.
  *
- * Usage: blas_known [CALLS [threads|fork|fail|none|tiny|sandbox [first]]]: CALLS times dgemm of 30 × 50 by 50 × 40 under
- * names, once each of the rest. Prints results, to be compared with and without a recorder. INTEGER: what the library
- * takes.
+ * Usage: blas_known [CALLS [threads|fork|fail|none|tiny|sandbox [first]]]: CALLS times dgemm of 30 × 50 by 50 × 40
+ * under names, once each of the rest. Prints results, to be compared with and without a recorder. INTEGER: what the
+ * library takes.
  */
 #include <linux/filter.h>
 #include <linux/seccomp.h>
@@ -117,8 +117,8 @@ static void fail(void)
 	printf("%.17g\n", sum(z, M * N));
 }
 
-/* One call, then as many as are wanted under a filter that kills whoever does more than write and exit: of a routine for
- * which no library needs memory of its own. */
+/* One call, then as many as requested under a filter that kills the process for anything but write and exit: of a
+ * routine for which no library needs memory of its own. */
 static void lock_in(int calls, int first)
 {
 	struct sock_filter rules[] = {

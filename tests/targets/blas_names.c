@@ -1,5 +1,6 @@
-/* blas_names.c: calls every name of src/inject/blas/blas.def once with 24 arguments, in a library that is loaded for itself
- * or for all, and says whether the function of that name got them. Usage: blas_names LIBRARY local|global|none */
+/* blas_names.c: calls every name of src/inject/blas/blas.def once with 24 arguments, in a library that is loaded
+ * locally or globally, and prints whether the function of that name received them. Usage: blas_names LIBRARY
+ * local|global|none */
 #include <dlfcn.h>
 #include <stdint.h>
 #include <stdio.h>

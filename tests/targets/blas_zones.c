@@ -1,4 +1,4 @@
-/* blas_zones.c: calls of BLAS within zones of the program's own: 10 of dgemm, 64 × 64 by 64 × 64. */
+/* blas_zones.c: BLAS calls inside zones of the program: 10 of dgemm, 64 × 64 by 64 × 64. */
 #include <sonde/sonde.h>
 
 void cblas_dgemm(int order, int a, int b, int m, int n, int k, double alpha, const double *x, int ldx, const double *y,

@@ -1,4 +1,4 @@
-/* blocked.c: threads that wait by a known schedule, and say how long they did. Built statically, too.
+/* blocked.c: threads that wait on a known schedule, and print how long they did. Built statically, too.
  *
  *   schedule SECONDS   `rest` sleeps 300 ms and spins 100 ms again and again; `wait_gate` waits 150 ms for a futex, and
  *                      `wait_pipe` then 100 ms for a pipe, in another thread

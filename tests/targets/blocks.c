@@ -1,4 +1,4 @@
-/* blocks.c: allocations with known answers, one function each, one a command (known: all that need one thread).
+/* blocks.c: allocations with known answers, one function each, one per command (known: all that need one thread).
  *
  * known     keeps 100 × 1000 B; churns 1000 × 64 B; peaks 50 × 2000 B at once; moves one block from 10 B to 10,000 B in
  *           steps of 10; aligned, zeroed and array blocks; a realloc that fails

@@ -1,5 +1,5 @@
-/* bomb.c: writes a recording whose chunks are valid, checksums included, and unpack to thousands of times their size:
- * bomb FILE TYPE CHUNKS [ROWS]. TYPE: of sonde_chunk_type; rows are as equal as the type lets them be. */
+/* bomb.c: writes a recording whose chunks are valid, including checksums, and unpack to thousands of times their
+ * size: bomb FILE TYPE CHUNKS [ROWS]. TYPE is an enum sonde_chunk_type; rows are as similar as the type allows. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,7 +1,6 @@
-/* clone_shared.c: a process and a child that shares its memory and the thread's own (clone() with CLONE_VM alone),
- * which both read at the same time: what is a call here is told by two who are one thread to all but the kernel. Its
- * output is always the same.
- */
+/* clone_shared.c: a process and a child that shares its memory and its thread-local storage (clone() with only
+ * CLONE_VM), both of which read at the same time: to everything but the kernel they are one thread. The output is
+ * always the same. */
 #include <fcntl.h>
 #include <sched.h>
 #include <signal.h>

@@ -1,4 +1,4 @@
-/* crowd.c: many threads and processes with known names, loads and numbers, one a command.
+/* crowd.c: many threads and processes with known names, loads and numbers, one per command.
  *
  * threads COUNT UNITS   thread i is called wIII and burns (i % 4 + 1) × UNITS units of work
  * clocks COUNT UNITS    the same, and prints each one's name and the CPU time in ns that its own clock showed at its

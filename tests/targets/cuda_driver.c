@@ -1,4 +1,4 @@
-/* cuda_driver.c: does what CUDA's driver does to a program: loads CUDA_INJECTION64_PATH, and has "a device" work.
+/* cuda_driver.c: does what CUDA's driver does to a program: loads CUDA_INJECTION64_PATH, and lets "a device" work.
  *
  * The device is cupti_stand_in.c, where it is loaded. Its known work: in stream 7 "alpha" 10 times for 5 ms, each
  * launched 1 ms before by a call of 0.1 ms, and once without an end; in stream 13 "beta" once for 30 ms; copies of 4 MB
@@ -31,7 +31,7 @@ static void pause_ms(int ms)
 	nanosleep(&rest, NULL);
 }
 
-/* As the driver: whatever the library says, the program goes on. */
+/* Like the driver: whatever the library returns, the program continues. */
 static void init(void)
 {
 	const char *path = getenv("CUDA_INJECTION64_PATH");
@@ -47,7 +47,7 @@ static void init(void)
 		puts("it did not return 1");
 }
 
-/* A function of the stand-in, if something has loaded that. */
+/* A function of the stand-in, if it is loaded. */
 static void *device(const char *name)
 {
 	void *handle = dlopen("libcupti.so.13", RTLD_NOW | RTLD_NOLOAD);
@@ -82,7 +82,7 @@ static void graph(void)
 static void many(uint64_t count)
 {
 	void (*begin)(uint64_t) = (void (*)(uint64_t))device("stand_in_many");
-	pause_ms(50 + (int)(count / 50000)); /* what took time is to have begun after the recording */
+	pause_ms(50 + (int)(count / 50000)); /* timed work must start after the recording */
 	if (begin)
 		begin(count);
 }

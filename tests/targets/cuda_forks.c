@@ -1,7 +1,6 @@
-/* cuda_forks.c: forks again and again while what CUDA's driver has loaded (CUDA_INJECTION64_PATH) looks at the loader's
- * list of objects, which takes 50 ms here. Each child looks at the list itself, and loads something. Usage: cuda_forks;
- * it prints how many of 20 children came to an end, and how often the list was looked at by a thread "sonde-cuda".
- */
+/* cuda_forks.c: forks repeatedly while the object loaded by CUDA's driver (CUDA_INJECTION64_PATH) reads the loader's
+ * list of objects, which takes 50 ms here. Each child reads the list itself and loads something. Usage: cuda_forks;
+ * prints how many of 20 children finished, and how often a thread "sonde-cuda" read the list. */
 #include <dlfcn.h>
 #include <link.h>
 #include <stdatomic.h>
@@ -23,7 +22,7 @@ static void pause_ms(int ms)
 	nanosleep(&rest, NULL);
 }
 
-/* Of the other: the lock is held meanwhile. */
+/* For the other thread: the lock is held during that time. */
 static int slowly(struct dl_phdr_info *info, size_t info_b, void *data)
 {
 	(void)info, (void)info_b, (void)data;

@@ -14,7 +14,7 @@
 
 #define BUFFER_B ((size_t)4 << 20)
 #define BUFFERS 64
-#define FAR_NS UINT64_C(5000000000000000) /* its clock is nobody else's */
+#define FAR_NS UINT64_C(5000000000000000) /* its clock belongs to it alone */
 
 int cuptiSubscribe(void **subscriber, cuda_callback *call, void *data);
 int cuptiActivityRegisterTimestampCallback(cuda_clock *clock);

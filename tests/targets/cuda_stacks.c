@@ -18,7 +18,7 @@
 static void (*call)(int what, uint64_t dur_ns);
 static int times;
 
-/* As the driver: whatever the library says, the program goes on. */
+/* Like the driver: whatever the library returns, the program continues. */
 static void init(void)
 {
 	const char *path = getenv("CUDA_INJECTION64_PATH");

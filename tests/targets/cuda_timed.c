@@ -1,6 +1,5 @@
-/* cuda_timed.c: times known work by sonde/gpu.h on a driver that stands in for CUDA's (cuda_stand_in.c), which it loads
- * as programs do. Usage: cuda_timed LIBRARY; prints what tests/cli/device/gpu-timers-cuda.sh knows.
- */
+/* cuda_timed.c: measures known work with sonde/gpu.h on a stand-in for CUDA's driver (cuda_stand_in.c), which it
+ * loads as programs do. Usage: cuda_timed LIBRARY; prints what tests/cli/device/gpu-timers-cuda.sh expects. */
 #include <dlfcn.h>
 #include <pthread.h>
 #include <stdint.h>
@@ -92,7 +91,7 @@ static void nested(void)
 	sonde_gpu_start(timer, "outer", first);
 	work(first, 5);
 	sonde_gpu_start(timer, "inner", first);
-	sonde_gpu_start(timer, "inner", second); /* the same name in another stream: ends apart from this one */
+	sonde_gpu_start(timer, "inner", second); /* the same name in another stream: ends independently */
 	work(first, 3);
 	work(second, 20);
 	sonde_gpu_stop(timer, "inner", first);
@@ -208,7 +207,7 @@ static void threads(void)
 	sonde_gpu_timer_free(shared);
 }
 
-/* Before there is a driver, without a context, and with one; what has none, or nothing to be told to. */
+/* Before there is a driver, without a context, and with one; without a stream, and without a place for the result. */
 static void memory(const char *when)
 {
 	struct sonde_gpu_memory got = {.used_b = 7};

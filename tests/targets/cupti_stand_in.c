@@ -1,11 +1,11 @@
-/* cupti_stand_in.c: a library that answers as CUPTI does, and tells of work with known times: there is no device.
+/* cupti_stand_in.c: a stand-in for CUPTI that reports work with known times, without a device.
  *
  * STAND_IN in the environment says what it is like, words with commas between them:
  *	version=N	of which version it is, and its records
  *	busy		another tool has subscribed
  *	fails		nothing works: there is no driver
  *	dropped=N	it says that it dropped so many, once
- *	unknown		some records are of a kind that nobody knows
+ *	unknown		some records have an unknown kind
  *	cut		the last record of a buffer is not whole
  *	copies		copies cannot be told
  *	uncalled	nobody is called back as calls are entered
@@ -43,14 +43,14 @@
 	} while (0)
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;    /* over the buffer */
-static pthread_mutex_t working = PTHREAD_MUTEX_INITIALIZER; /* what was told at once is flushed at once */
+static pthread_mutex_t working = PTHREAD_MUTEX_INITIALIZER; /* what was reported together is flushed together */
 static uint8_t *buffer;
 static size_t buffer_b, filled_b, lost;
 static cuda_request *request;
 static cuda_complete *complete;
 static cuda_clock *clock_of;
 static uint8_t is_enabled[CUDA_KINDS];
-static const char *subscribed;     /* who has */
+static const char *subscribed;     /* the subscriber */
 static cuda_callback *callback;    /* whom that is */
 static uint8_t is_called[3][1024]; /* by domain and call: back */
 static int thread_ids, has_stale_time;
@@ -147,7 +147,7 @@ static void put(const uint8_t *record, uint32_t kind)
 static void begin(uint8_t record[RECORD_MAX_B], uint32_t kind)
 {
 	memset(record, 0, RECORD_MAX_B);
-	/* what stands behind what is known must not matter */
+	/* bytes after the known fields must not matter */
 	memset(record + record_b(kind), 0xee, RECORD_MAX_B - record_b(kind));
 	memcpy(record, &kind, sizeof kind);
 }

@@ -1,4 +1,5 @@
-/* device_script.c: tells of devices what a file says: tests/cli/device_oracle.py writes it, and knows the answers.
+/* device_script.c: reports device work from a file, which tests/cli/device_oracle.py writes together with the
+ * answers.
  *
  * A line is a letter and numbers: D of a device (its name, kind, index), Q of a queue (device, flags, handle), O of an
  * operation (kind, name, from, to, from_device, to_device, grid, block), A of an activity (operation, queue, whether a
@@ -99,7 +100,7 @@ static int tell(const char *line)
 	}
 }
 
-/* Until all that is told has happened. */
+/* Until everything that is reported has happened. */
 static void rest_until(uint64_t end_ns)
 {
 	const struct timespec end = {.tv_sec = (time_t)(end_ns / 1000000000), .tv_nsec = (long)(end_ns % 1000000000)};

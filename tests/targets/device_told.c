@@ -1,4 +1,4 @@
-/* device_told.c: says what a device of its own did, with known times, and shares the saying among threads.
+/* device_told.c: reports the work of a fictitious device, with known times, from several threads.
  *
  * Two queues, 100 ms from `base` on, which is now: "alpha" runs 10 times for 5 ms in the first, each asked for 1 ms
  * before; "beta" once for 30 ms in the second, and one copy of 4 MB for 2 ms. The host waits 20 ms for the device in

@@ -1,4 +1,4 @@
-/* device_waits.c: a host that works, asks a device of its own for something, works on beside it, and waits for it.
+/* device_waits.c: a host that works, submits work to a fictitious device, works at the same time, and waits for it.
  *
  * Work is CPU time. Zones: "before" (20 ms), then kernel "alone" is asked for; "beside" (10 ms) while it runs; a wait
  * of some 60 ms, which ends 1 ms after it. Then copy "up" and kernel "behind", in order in one queue, and a wait for
@@ -107,7 +107,7 @@ static void other(void)
 		return;
 	pthread_setname_np(thread, "asker");
 	pthread_join(thread, NULL);
-	nap(150); /* it is told of a thread that is known to have ended */
+	nap(150); /* it is reported of a thread that is known to have ended */
 	tell(SONDE_OPERATION_KERNEL, "other", asker, asked_ns + 4 * MS, now_ns() - MS, 0);
 	tell_wait(from_ns);
 }

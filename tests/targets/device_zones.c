@@ -1,4 +1,4 @@
-/* device_zones.c: allocates known sizes of a device of its own within zones, and says what its pool has in reserve.
+/* device_zones.c: allocates known sizes on a fictitious device inside zones, and reports its pool's reserve.
  *
  * Each block is told as a driver would tell it: when the call was. "load" twice takes 1 MB and keeps it; "step" takes 4
  * MB in itself, 2 MB in the zone "inner", and gives both back; the pool has 8 MB from "step" on. "after" finds the 2 MB

@@ -1,7 +1,6 @@
-/* early.c: a program that calls all that is interposed as early as a program can, in forked children, and while others
- * hold locks of the dynamic loader. Its output is the same however it is recorded. The argument is how many
- * children are forked while another thread allocates; in each the allocator begins anew.
- */
+/* early.c: a program that calls everything that is interposed as early as possible, in forked children, and while
+ * other threads hold locks of the dynamic loader. Its output is the same however it is recorded. The argument is the
+ * number of children forked while another thread allocates; in each the allocator starts anew. */
 #include <link.h>
 #include <pthread.h>
 #include <stdatomic.h>
@@ -92,7 +91,7 @@ static void *call_all(void *unused)
 	return unused;
 }
 
-/* The loader's list is locked meanwhile. */
+/* The loader's list is locked during that time. */
 static int wait_for_calls(struct dl_phdr_info *info, size_t info_b, void *data)
 {
 	(void)info, (void)info_b, (void)data;

@@ -1,7 +1,6 @@
-/* early_allocator.c: an allocator that initialises under a spinlock, and calls all that is interposed on the way:
- * linked, preloaded, or in the program itself. Whoever calls it meanwhile, in the same thread, would wait for ever: the
- * process ends with 99 instead, and says so. Blocks are never given back.
- */
+/* early_allocator.c: an allocator that initialises under a spinlock, and calls everything that is interposed on the
+ * way: linked, preloaded, or in the program itself. A call of it in the same thread in the meantime would wait for
+ * ever: instead, the process prints that and exits with 99. Blocks are never freed. */
 #include <errno.h>
 #include <malloc.h>
 #include <signal.h>
@@ -19,7 +18,7 @@
 
 static char arena[ARENA_B]; /* bss: mapped as it is touched */
 static _Atomic size_t used;
-static _Atomic long owner; /* of the spinlock: a thread; 0 = nobody */
+static _Atomic long owner; /* owner of the spinlock: a thread; 0 = none */
 static _Atomic int state;  /* 0 = not initialised, 1 = being, 2 = ready */
 
 static void end_re_entered(void)

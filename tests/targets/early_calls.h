@@ -5,7 +5,7 @@
 #pragma GCC visibility push(hidden) /* the program, a library and the allocator have one each */
 
 /* Writes what calls did not return 0, and their errors, then "WHERE: N calls": the same whenever it is called. */
-void early_calls_first(const char *where); /* before the C library has begun */
+void early_calls_first(const char *where); /* before the C library is initialised */
 void early_calls_under(const char *where);
 void early_calls_outside(const char *where);
 /* Past everything that is interposed. */

@@ -1,6 +1,5 @@
-/* early_liar.c: fills the memory that the recorder has laid out for first calls with what makes no sense, under its own
- * number: early_liar SEED. Prints how many slots it had.
- */
+/* early_liar.c: fills the recorder's shared memory for first calls with invalid data, under its own pid: early_liar
+ * SEED. Prints how many slots it had. */
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -57,7 +56,7 @@ int main(int argc, char **argv)
 		slots++;
 	}
 	atomic_store(&head->committed, 4000000000u);
-	usleep(100000); /* it is read meanwhile */
+	usleep(100000); /* it is read in the meantime */
 	for (uint32_t at = 0; at < SONDE_EARLY_SLOTS; at++)
 		atomic_store(&head->owners[at], (unsigned)draw());
 	printf("%u slots\n", slots);

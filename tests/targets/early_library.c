@@ -1,6 +1,5 @@
-/* early_library.c: a library that calls all that is interposed before the program begins: in a resolver of an IFUNC,
- * when objects that are loaded before it need not be relocated yet, and in its constructor.
- */
+/* early_library.c: a library that calls everything that is interposed before the program starts: in an IFUNC
+ * resolver, when objects loaded before it may not be relocated yet, and in its constructor. */
 #include "early_calls.h"
 
 static int number(void)

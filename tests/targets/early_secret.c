@@ -1,4 +1,4 @@
-/* early_secret.c: looks in the memory that the recorder has laid out for first calls for what lay on a child's stack:
+/* early_secret.c: searches the recorder's shared memory for first calls for what was on a child's stack:
  *
  *   early_secret before FILE   the child forbids to be read (PR_SET_DUMPABLE), then writes a line to FILE with a secret
  *                              on its stack

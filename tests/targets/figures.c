@@ -1,4 +1,5 @@
-/* figures.c: figures and names as reports write them, a JSON array a line: for the page that must write the same.
+/* figures.c: figures and names as reports write them, a JSON array per line: for the page, which must write the
+ * same.
  *
  *	["ns",1500,0,"1.50 µs"]         a unit, a value, its ±, and what is written
  *	["name","a\u202eb","a\\u{202e}b"] a name, and what is written

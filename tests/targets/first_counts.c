@@ -1,4 +1,4 @@
-/* first_counts.c: threads that come to each of many counters for the first time at the same moment.
+/* first_counts.c: threads that use each of many counters for the first time at the same moment.
  *
  * first_counts: 4 threads meet before each of 64 counters, "count 0" to "count 63", and each adds 1 to it three times,
  * so that every counter is 12 in the end.
@@ -67,7 +67,7 @@ static void *run(void *data)
 int main(void)
 {
 	pthread_t threads[THREADS];
-	SONDE_COUNT("begun"); /* the process has connected when the threads begin */
+	SONDE_COUNT("begun"); /* the process has connected when the threads start */
 	for (int i = 0; i < THREADS; i++)
 		if (pthread_create(&threads[i], NULL, run, NULL))
 			return 1;

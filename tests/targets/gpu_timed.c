@@ -1,4 +1,4 @@
-/* gpu_timed.c: times known kernels by sonde/gpu.h, beside what their own events say.
+/* gpu_timed.c: measures known kernels with sonde/gpu.h, and prints their own events' times next to them.
  *
  * Usage: gpu_timed WHAT; it prints lines of JSON for tests/cli/device/gpu-timers.sh:
  * one: a kernel that keeps the queue busy, then "spin" ten times, each in a scope: its time, and that of its event;
@@ -71,7 +71,7 @@ static void stats_print(struct sonde_gpu_timer *timer, const char *name)
 	       (unsigned long long)sonde_gpu_lost(timer));
 }
 
-/* The queue is busy as all of them are enqueued: each begins when the one before has ended. */
+/* The queue is busy while all of them are enqueued: each starts when the previous one has ended. */
 static void one(cl_command_queue queue, struct sonde_gpu_timer *timer)
 {
 	cl_event events[10];

@@ -1,5 +1,5 @@
-/* heap_check.c: part of an object that is libsonde-heap.so but for this: it walks each stack once more from nothing,
- * and compares. Says at the process's end how many walks there were and how many differed, on standard error. */
+/* heap_check.c: part of an object that otherwise equals libsonde-heap.so: it repeats each stack walk from the start,
+ * and compares. At the process's end it prints to standard error how many walks there were and how many differed. */
 #include <pthread.h>
 #include <stdio.h>
 #include <string.h>
@@ -14,7 +14,7 @@ struct hook_frame *hook_unwind(struct hook_thread *thread, const struct hook_cal
 static _Atomic unsigned long walks, differ, deepest;
 static _Atomic(struct hook_thread *) spare;
 
-/* As much as is told of a stack. */
+/* As much as is reported of a stack. */
 static size_t told(const struct hook_thread *thread)
 {
 	size_t depth = (size_t)(thread->innermost - thread->frames);
@@ -47,7 +47,7 @@ struct hook_frame *hook_unwind(struct hook_thread *thread, const struct hook_cal
 		atomic_fetch_add(&differ, 1);
 	if (told(thread) > atomic_load(&deepest))
 		atomic_store(&deepest, told(thread));
-	atomic_store(&spare, fresh); /* one that somebody else has put there is lost */
+	atomic_store(&spare, fresh); /* a block that other code put there is lost */
 	return innermost;
 }
 

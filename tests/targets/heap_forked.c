@@ -1,5 +1,4 @@
-/* heap_forked.c: forks at moments when little is known of the process, one a command; prints its name when all went
- * well.
+/* heap_forked.c: forks when little is known about the process, one per command; prints its name if all went well.
  *
  * vforks: a child whose own child shares its memory (vfork) allocates first in it, and ends; then the child keeps 100
  * blocks of 1000 B in child_keeps().
@@ -68,7 +67,7 @@ static int do_vforks(char **args)
 		_exit(0);
 	}
 	int code = wait_for(inner);
-	usleep(100000); /* whoever was taken for the process is seen to have ended */
+	usleep(100000); /* the process that was mistaken for it has been seen to end */
 	child_keeps();
 	exit(code);
 }

@@ -1,4 +1,4 @@
-/* heap_odd.c: allocations at moments when little is allowed, one a command; prints its name when all went well.
+/* heap_odd.c: allocations at moments when little is allowed, one per command; prints its name if all went well.
  *
  * overflow      a stack overflows while blocks are given out; its handler, on a stack of its own, allocates and jumps
  * out handlers      a timer's handler allocates, wherever it comes (needs heap_bump.c); prints how often jumps a
@@ -357,7 +357,7 @@ static int do_loads(char **args)
 	return after();
 }
 
-/* What the library says of itself is what dlerror() knows. */
+/* The library's description of the error is what dlerror() returns. */
 static int do_borrows(char **args)
 {
 	void *object = dlopen(args[0], RTLD_NOW | RTLD_LOCAL);

@@ -1,5 +1,5 @@
-/* heap_own_maps.c: a program that defines mmap(), munmap() and syscall() itself. They allocate, and go to the kernel in
- * the way that the first argument says; whoever calls them must find that bearable.
+/* heap_own_maps.c: a program that defines mmap(), munmap() and syscall() itself. They allocate, and enter the kernel
+ * in the way given by the first argument; callers must cope with that.
  *
  * libc      by the C library's functions
  * syscall   by syscall(), which is the program's, too

@@ -1,4 +1,4 @@
-/* heap_plugs.c: loads objects that have C++ operators of their own, one after the other and at once; it is no C++
+/* heap_plugs.c: loads objects with their own C++ operators, one after the other and at once; it is not a C++
  * program.
  *
  * turns A B     20 times: loads A, lets it work, unloads it, and the same with B

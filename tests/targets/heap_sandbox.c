@@ -1,6 +1,6 @@
-/* heap_sandbox.c: programs that lock themselves in by seccomp and allocate on, one a command. keep_before() keeps 1000
- * blocks of 100 bytes until then, use_after() takes and gives back many afterwards, and keeps some. A system call that
- * is not the program's own kills it.
+/* heap_sandbox.c: programs that enter a seccomp sandbox and go on allocating, one per command. keep_before() keeps
+ * 1000 blocks of 100 bytes until then; use_after() allocates and frees many afterwards, and keeps some. An
+ * unexpected system call kills it.
  *
  * strict     the kernel's strict mode: nothing but read, write, exit
  * filter     by syscall(SYS_seccomp): what malloc and the threads need
@@ -39,7 +39,7 @@ static const unsigned ours[] = {SYS_socket,  SYS_connect,          SYS_sendto,
 static void *kept[KEPT], *kept_after[KEPT];
 static _Atomic int locked;
 
-/* Kills whoever makes a call that is not in the list, or is (`is_listed`). */
+/* Kills the caller of a system call that is not in the list, or is (`is_listed`). */
 static int lock_in(const unsigned *calls, size_t count, int is_listed, unsigned flags)
 {
 	struct seccomp_filter filter;

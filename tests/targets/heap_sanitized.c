@@ -1,5 +1,5 @@
-/* heap_sanitized.c: for builds with a sanitizer that has an allocator of its own (heap-plugins.sh): four threads
- * allocate in all ways, and pass blocks on; a child does, too. Says what they added up. */
+/* heap_sanitized.c: for builds with a sanitizer that has its own allocator (heap-plugins.sh): four threads allocate
+ * in all ways and pass blocks on; so does a child. Prints their sum. */
 #include <pthread.h>
 #include <stdint.h>
 #include <stdio.h>

@@ -1,4 +1,4 @@
-/* heap_steps.c: allocations of which any prefix is known.
+/* heap_steps.c: allocations of which every prefix is known.
  *
  *	heap_steps COUNT [AT FILE]
  *	heap_steps pairs COUNT

@@ -1,5 +1,5 @@
-/* heap_stopped.c: a recorder that is stopped while the program goes on, one command each; prints its name when nothing
- * held it up for longer than a second, and the recorder goes on.
+/* heap_stopped.c: the recorder is stopped while the program runs, one scenario per command; prints its name if
+ * nothing blocked it for longer than a second, and the recorder continues.
  *
  * connects: a child that is forked meanwhile keeps 100 blocks of 1000 B in child_keeps(), unrecorded.
  *

@@ -158,7 +158,7 @@ static void odd(const char *directory)
 	}
 	if (read(-1, block, 1) != -1 || dup2(null, 100) != 100)
 		abort();
-	close(100); /* nobody has used it */
+	close(100); /* it is unused */
 	if (socketpair(AF_UNIX, SOCK_DGRAM, 0, fds))
 		abort();
 	part.iov_len = 100;

@@ -1,5 +1,5 @@
-/* io_load.c: loads and computes by a known schedule: io_load DIRECTORY ROUNDS. Says in ms how long each load took,
- * since the one before ended. */
+/* io_load.c: loads and computes on a known schedule: io_load DIRECTORY ROUNDS. Prints for each round, in ms, how
+ * long the load took, and the time from its end to the next one. */
 #include <fcntl.h>
 #include <stdint.h>
 #include <stdio.h>

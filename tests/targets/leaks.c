@@ -1,4 +1,4 @@
-/* leaks.c: what a program leaves when it ends, with known answers: one function each, one a command.
+/* leaks.c: blocks that a program leaves when it ends, with known answers: one function each, one per command.
  *
  * known     lost: direct 20 × 100 B; heads 10 × 32 B, each of which points to a chain of 3 links × 48 B; ring 10 × 64 B
  * in pairs that point to each other; past 2 × 72 B, with a pointer behind their ends. kept: globals 30 × 40 B; nodes 50

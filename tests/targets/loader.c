@@ -1,4 +1,5 @@
-/* loader.c: loads and unloads two plugins in turn, many times: the second mostly comes to lie where the first lay.
+/* loader.c: loads and unloads two plugins alternately, many times: the second is mostly loaded at the address of the
+ * first.
  *
  * loader SECONDS PLUGIN_A PLUGIN_B: A's function plugin_a burns 7 parts, B's function plugin_b 3.
  */

@@ -1,4 +1,4 @@
-/* many_threads.c: more threads than anybody has much memory for, each of which says little: many_threads MODE COUNT.
+/* many_threads.c: very many threads, each with few events: many_threads MODE COUNT.
  *
  * meet    COUNT threads, alive at once, wait MEETS times for each other at a barrier; each has BLOCKS blocks of BLOCK_B
  *         bytes from the first time to the last

@@ -1,4 +1,5 @@
-/* nvml_stand_in.c: a libnvidia-ml.so.1 with two devices whose figures are known, for tests without a GPU.
+/* nvml_stand_in.c: a stand-in for libnvidia-ml.so.1 with two devices whose figures are known, for tests without a
+ * GPU.
  *
  * The first draws 100 W, fills its memory from 50 % to 95 % within its first second, was slowed down for its power from
  * then on, moves 2 GB/s in and 1 GB/s out over PCIe and 1 GiB/s over NVLink, and has the counters of GPM. The second
@@ -120,7 +121,7 @@ int nvmlDeviceGetMemoryInfo(const struct device *device, unsigned long long *out
 	double share = device->index ? 0.1 : age_s() < 1 ? 0.5 + 0.45 * age_s() : 0.95;
 	out[0] = TOTAL_B;
 	out[1] = TOTAL_B - (unsigned long long)(share * (double)TOTAL_B);
-	out[2] = 7; /* used, which nobody is to take: it means something else from version to version */
+	out[2] = 7; /* used memory, which must not be read: its meaning changes between versions */
 	return check(device);
 }
 
@@ -184,7 +185,7 @@ int nvmlDeviceGetComputeRunningProcesses_v2(const struct device *device, unsigne
 	unsigned pid = 0, found = 0;
 	if (file && fscanf(file, "%u", &pid) == 1 && *count > 2) {
 		out[found++] = (struct process){.pid = pid, .used_b = GB};
-		out[found++] = (struct process){.pid = 1, .used_b = ~0ull}; /* not told */
+		out[found++] = (struct process){.pid = 1, .used_b = ~0ull}; /* not reported */
 	}
 	if (file)
 		fclose(file);

@@ -1,7 +1,6 @@
-/* nvtx_client.c: NVTX's half in a program, made anew for tests: its first call loads the object that
- * NVTX_INJECTION64_PATH names and offers it its function pointers; where there is none, or it does not want them, calls
- * do nothing.
- */
+/* nvtx_client.c: the program's half of NVTX, written for tests: its first call loads the object that
+ * NVTX_INJECTION64_PATH names and offers it its function pointers; if there is none, or it rejects them, calls do
+ * nothing. */
 #include <dlfcn.h>
 #include <pthread.h>
 #include <stdlib.h>
@@ -65,7 +64,7 @@ static function find(const function *from, int number)
 	return from[number];
 }
 
-/* A public function: what it returns where there is nobody, who it is, and how it is called. */
+/* A public function: its result without an injected object (`nobody`), its number, and how it is called. */
 #define CALL(type, nobody, from, number, name, parameters, arguments)            \
 	type name parameters                                                     \
 	{                                                                        \

@@ -1,5 +1,5 @@
-/* nvtx_told.c: a program annotated with NVTX, and nothing of sonde: `nvtx_told PART [NUMBER]`, with parts below.
- * Compiled twice: with NVIDIA's headers where they are installed, and with nvtx_client.c in their place.
+/* nvtx_told.c: a program annotated with NVTX, without sonde: `nvtx_told PART [NUMBER]`, with parts below. Compiled
+ * twice: with NVIDIA's headers if installed, and with nvtx_client.c instead.
  *
  * Each part says on its standard output what the functions returned, as "PART: NUMBERS".
  */
@@ -134,7 +134,7 @@ static void payloads(long count)
 	event.category = 7;
 	nvtxDomainRangePushEx(lib, &event);
 	nvtxDomainRangePop(lib);
-	/* One that ends before its message, as its size says. */
+	/* One that ends before its message, according to its size. */
 	event = event_of("not to be read");
 	event.size = 32;
 	event.message.ascii = (const char *)16;
@@ -171,7 +171,7 @@ static void spans(long count)
 		nvtxRangeEnd(wide);
 		nvtxDomainRangeEnd(lib, inside);
 		nvtxRangeEnd(0);
-		nvtxRangeEnd(12345); /* nobody's */
+		nvtxRangeEnd(12345); /* no such range */
 		nvtxMarkA("here");
 		nvtxMarkW(L"hiér");
 		event.message.ascii = "domain's";
@@ -314,7 +314,7 @@ static void on_signal(int number)
 	signals++;
 }
 
-/* Ranges in a handler that comes again and again into ranges. */
+/* Ranges in a handler that repeatedly interrupts ranges. */
 static void handlers(long count)
 {
 	struct sigaction action = {.sa_handler = on_signal, .sa_flags = SA_RESTART};
@@ -350,7 +350,7 @@ static void cost(long count)
 	puts("done");
 }
 
-/* For so many ms. */
+/* Runs for this many ms. */
 static void lasts(long ms)
 {
 	struct timespec now;

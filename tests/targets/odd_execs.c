@@ -1,4 +1,4 @@
-/* odd_execs.c: allocates in two functions, then executes what it is told to: odd_execs [COMMAND…] */
+/* odd_execs.c: allocates in two functions, then executes the given command: odd_execs [COMMAND…] */
 #include <stdlib.h>
 #include <unistd.h>
 

@@ -1,4 +1,4 @@
-/* opencl_loaded.c: a program that loads OpenCL by itself, and gives up what it has in odd orders.
+/* opencl_loaded.c: a program that loads OpenCL itself, and releases what it has in unusual orders.
  *
  * Usage: opencl_loaded closed|context|queues|late
  * closed: five kernels "spin" are under way as it releases everything, closes the loader and exits with code 4;

@@ -1,4 +1,4 @@
-/* opencl_queues.c: two queues, or one out of order.
+/* opencl_queues.c: two in-order queues, or one out of order.
  *
  * Usage: opencl_queues overlap|apart|unordered|build|abandon|left|killed|crowd|many N
  * overlap: five kernels "spin" (of one work-group, which takes a while) in each of two queues, none waits for another;

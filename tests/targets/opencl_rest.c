@@ -1,4 +1,4 @@
-/* opencl_rest.c: commands of OpenCL that programs use more rarely, once each, with known bytes.
+/* opencl_rest.c: rarely used OpenCL commands, once each, with known bytes.
  *
  * An image of 16 × 8 with 16 B an element: written, read, copied, filled, to a buffer and back, mapped; rectangles of 4
  * × 4 × 2 bytes written, read, copied; a part of a buffer is filled and released; a task; a barrier; shared virtual

@@ -1,4 +1,4 @@
-/* opencl_stacks.c: the same kernels, copies and buffers, asked for in several functions.
+/* opencl_stacks.c: the same kernels, copies and buffers, submitted in several functions.
  *
  * Usage: opencl_stacks N [private]
  * `assemble` launches "spin" 3 N times and `solve` N times, in turn and by the same function `launch`, with other

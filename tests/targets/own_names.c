@@ -1,6 +1,5 @@
-/* own_names.c: a program that has its own getenv(), getpid(), getppid() and fstat(), each of which says when it is
- * called, and that does what hooks stand before.
- */
+/* own_names.c: a program that has its own getenv(), getpid(), getppid() and fstat(), each of which prints when it is
+ * called, and that calls functions with hooks. */
 #include <fcntl.h>
 #include <pthread.h>
 #include <stdio.h>

@@ -24,13 +24,13 @@ static char arena[100][1000], slots[2][500][200];
 static pthread_barrier_t barrier;
 static int errors;
 
-/* What nobody records is no error. */
+/* Not being recorded is not an error. */
 static void check(int code)
 {
 	errors += code != SONDE_OK && code != SONDE_ERR_OFF;
 }
 
-/* What the program is told of a pool: nothing where nobody records. */
+/* The answers that the program gets about a pool: nothing if it is not recorded. */
 static void asks(const char *name, struct sonde_pool_stats wanted)
 {
 	struct sonde_pool_stats told = {0};
@@ -105,7 +105,7 @@ NO_INLINE void asks_in_vain(void)
 	errors += sonde_pool_stats_of("nobody", &told) != (sonde_is_on() ? SONDE_ERR_UNKNOWN : SONDE_ERR_OFF);
 }
 
-/* Of what malloc gives out. */
+/* For malloc's blocks. */
 static int asks_of_malloc(void)
 {
 	struct sonde_pool_stats before = {0}, during = {0}, after = {0};

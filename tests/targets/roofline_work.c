@@ -1,4 +1,5 @@
-/* roofline_work.c: zones with known FLOP and bytes: streams, arithmetic in registers, latency, and what is half known.
+/* roofline_work.c: zones with known FLOP and bytes: streams, arithmetic in registers, latency, and zones that report
+ * only one of the two.
  *
  * roofline_work MB: "triad" runs a[i] = b[i] + 3·c[i] over three arrays of so many MB, eight times; "pair" does the
  * same in two threads at once over halves of them; "registers" adds and multiplies in registers; "chain" waits for each

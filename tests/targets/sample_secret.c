@@ -1,5 +1,4 @@
-/* sample_secret.c: looks in the rings that the recorder holds for what lies on the stack of a child that burns CPU
- * time:
+/* sample_secret.c: searches the recorder's rings for what is on the stack of a child that uses CPU time:
  *
  *   sample_secret before   the child forbids to be read (PR_SET_DUMPABLE) first
  *   sample_secret raw      by a system call of its own
@@ -32,7 +31,7 @@
 #define LOOK_S 10
 
 static _Atomic int *is_over;           /* shared with the child */
-static volatile uint64_t inverted = 1; /* so that the secret itself is in no register of whoever looks for it */
+static volatile uint64_t inverted = 1; /* so that the secret itself is in no register of the searching process */
 
 /* Not through prctl() or syscall(), which are watched. */
 static void forbid_raw(void)

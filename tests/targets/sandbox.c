@@ -1,5 +1,5 @@
-/* sandbox.c: programs that lock themselves in, in ways that forgive nothing, one a command; each burns before and after
- * and says "done". A system call that is not theirs kills them.
+/* sandbox.c: programs that enter sandboxes which kill them for unexpected system calls, one per command; each uses
+ * CPU time before and after and prints "done".
  *
  * filter     by prctl: nothing but write and exit_group is allowed, not even the return from a signal handler
  * strict     the kernel's strict mode
@@ -33,7 +33,7 @@ static const unsigned threaded[] = {SYS_write,  SYS_exit_group,   SYS_exit,     
 static const unsigned forking[] = {SYS_write, SYS_exit_group, SYS_clone, SYS_wait4, SYS_set_robust_list};
 static const unsigned ours[] = {SYS_timer_create, SYS_timer_settime, SYS_socket, SYS_connect, SYS_process_vm_readv};
 
-/* Kills whoever makes a call that is not in the list, or is (`is_listed`). */
+/* Kills the caller of a system call that is not in the list, or is (`is_listed`). */
 static int lock_in(const unsigned *calls, size_t count, int is_listed, unsigned flags)
 {
 	struct seccomp_filter filter;

@@ -1,8 +1,8 @@
-/* series.c: series RECORDING: what was read again and again, a line a series: pid (0 = the machine), metric, object
- * ("-" = none), how many points, the first, the last, the least and the most, the time of the first and last in ns, and the shortest
- * time from one to the next;
- * a thread's as "thread.METRIC" of 0, with its number as object.
- * And what recording says at its end.
+/* series.c: series RECORDING: prints the polled series of a recording.
+ *
+ * A line per series: pid (0 = the system), metric, object ("-" = none), number of points, first, last, minimum,
+ * maximum, time of the first and of the last in ns, and the shortest time between two. A thread's series is
+ * "thread.METRIC" of pid 0, with its tid as object. Then the recorder's final figures.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -45,7 +45,7 @@ static void print(const struct sonde_session *session, uint32_t id, const struct
 	       sum->points, sum->first, sum->last, sum->least, sum->most, sum->first_ns, sum->last_ns, sum->gap_ns);
 }
 
-/* What wait(2) said of the command, as "end": a name and a number a line. */
+/* The figures of wait(2) for the command, as "end": a name and a number per line. */
 static void print_end(const struct sonde_process *process)
 {
 	const struct {
@@ -64,7 +64,7 @@ static void print_end(const struct sonde_process *process)
 		printf("%u end.%s %" PRIu64 "\n", process->pid, ends[i].name, ends[i].value);
 }
 
-/* What recording said of itself, as process 0: costs by name, and "source.NAME" with state and detail. */
+/* The recorder's own figures, as process 0: overheads by name, and "source.NAME" with state and detail. */
 static void print_said(const struct sonde_session *session)
 {
 	for (size_t i = 0; i < sonde_session_cost_count(session); i++) {

@@ -1,4 +1,4 @@
-/* shares.c: shares ALPHA BETA ITERATIONS: iterations of so many units of work in alpha and in beta, each marked. */
+/* shares.c: shares ALPHA BETA ITERATIONS: iterations of this many units of work in alpha and in beta, each marked. */
 #include <stdlib.h>
 
 #include <sonde/sonde.h>

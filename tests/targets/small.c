@@ -1,5 +1,5 @@
-/* small.c: a static program that has little in memory: small N touches N KiB and says the most that was resident since
- * its exec, in bytes, as /proc/self/status has it. */
+/* small.c: a static program with little memory: small N touches N KiB and prints its peak RSS since exec in bytes,
+ * from /proc/self/status. */
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-/* snapshots.c: snapshots by the API around allocations with known answers, one function each, one a command.
+/* snapshots.c: snapshots through the API around allocations with known answers, one function each, one per command.
  *
  * known     "first" after 100 × 1000 B of first(); "second" after 50 × 3000 B of second() and without 40 of the first;
  *           "third" after 10 × 100000 B of third() and without 25 of the second

@@ -1,4 +1,5 @@
-/* stacks.c: stacks of a known shape, one a command: recursion, inlines, depth, large frames, alloca, signal handlers.
+/* stacks.c: stacks of a known shape, one per command: recursion, inlined functions, depth, large frames, alloca,
+ * signal handlers.
  *
  * stacks SHAPE SECONDS: burns SECONDS of CPU time at the leaf of the shape.
  */
@@ -128,7 +129,7 @@ FILL(large_1, 12 << 10, large_2)
 FILL(huge_2, 70 << 10, leaves)
 FILL(huge_1, 70 << 10, huge_2)
 
-/* Its frame is as large as the caller says, different in each call. */
+/* Its frame is as large as the caller requests, different in each call. */
 __attribute__((noinline)) void varying(size_t size_b, int depth)
 {
 	volatile char *room = alloca(size_b);

@@ -1,4 +1,4 @@
-/* thread_states.c: threads that spin, sleep, wait for a CPU, take turns and move, and say of themselves what they did.
+/* thread_states.c: threads that spin, sleep, wait for a CPU, alternate and migrate, and report what they did.
  *
  *   schedule SECONDS      two threads: 20 ms of CPU time every 60 ms, and 30 ms every 50 ms
  *   pinned N SECONDS      N threads that spin on one CPU

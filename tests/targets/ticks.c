@@ -1,4 +1,4 @@
-/* ticks.c: programs that a signal at every tick could disturb, one a command; each prints what it saw.
+/* ticks.c: programs that a signal at every tick could disturb, one per command; each prints what it observed.
  *
  * own            sets handlers and masks for SIGURG and SIGPROF, asks for them again, and raises them
  * urgent         blocks SIGURG and gets it by sigpending(), sigtimedwait(), signalfd() and at last by its handler,

@@ -1,4 +1,4 @@
-/* told.c: does what the lines of its standard input say, and says when it is done: a run that a test steers.
+/* told.c: executes the commands on its standard input, and prints when each is done: a run that a test controls.
  *
  * "alpha N" and "beta N": N zones of that name around a unit of work each; "exit N": ends with that code. After each
  * line it prints "done". At the end of the input it ends with 0.

@@ -1,4 +1,5 @@
-/* wait_odd.c: programs that wait in odd ways, and say what came of it: wait_odd MODE. Its output is always the same. */
+/* wait_odd.c: programs that wait in unusual ways, and print the results: wait_odd MODE. The output is always the
+ * same. */
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/futex.h>
@@ -186,7 +187,7 @@ static void children(void)
 	printf("failed %llu status %d got %zd %s", (unsigned long long)total, status, got, text);
 }
 
-/* The lowest numbers are given out again; a number that nobody has is refused. */
+/* The lowest descriptors are reused; an unused one is rejected. */
 static void closed(void)
 {
 	int refused = 0;
@@ -340,7 +341,7 @@ static void churn(void)
 	printf("total %llu\n", (unsigned long long)total);
 }
 
-/* More locks than are kept apart. */
+/* More locks than are tracked separately. */
 static void *wait_for_many(void *arg)
 {
 	pthread_mutex_t *locks = arg;

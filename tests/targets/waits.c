@@ -85,7 +85,7 @@ static void say(const char *name, const struct known *known)
 	       (unsigned long long)known->held_ns, name, (unsigned long long)known->holds);
 }
 
-/* A thread's first wait, into which falls what recording takes to begin: of a kind that is not compared. */
+/* A thread's first wait, which includes the start of recording: of a kind that is not compared. */
 static void begin_waiting(void)
 {
 	poll(NULL, 0, 1);
@@ -340,7 +340,7 @@ static void read_holders(void)
 	say("table", &table);
 }
 
-/* Nobody waits for this lock. */
+/* No thread waits for this lock. */
 static void uncontended(void)
 {
 	uint64_t sum = 0;

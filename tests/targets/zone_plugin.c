@@ -1,4 +1,4 @@
-/* zone_plugin.c: a library with a zone, to be opened and closed again and again. */
+/* zone_plugin.c: a library with a zone, to be loaded and unloaded repeatedly. */
 #include <sonde/sonde.h>
 
 void zone_plugin_run(void);

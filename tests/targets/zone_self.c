@@ -1,4 +1,5 @@
-/* zone_self.c: a program that records itself and checks its own answers; says by its exit code which check failed. */
+/* zone_self.c: a program that records itself and checks its own query results; the exit code tells which check
+ * failed. */
 #include <pthread.h>
 #include <semaphore.h>
 #include <stdio.h>
@@ -110,7 +111,7 @@ struct sleeper {
 	sem_t go, done;
 };
 
-/* Records when it is told to, and ends with a pool in mind that has been used again. */
+/* Records when it is told to, and ends while it still refers to a pool that has been reused. */
 static void *sleep_through(void *data)
 {
 	struct sleeper *sleeper = data;
@@ -148,7 +149,7 @@ static int failed_starts(const char *path, long number)
 	return sonde_stats_of("self", &stats) || stats.count < 1000 ? 44 : 0;
 }
 
-/* Recordings that end and starts that fail take no more memory than the first few. */
+/* Recordings that end, and starts that fail, use no more memory than the first few. */
 static int cycles(const char *path, long number)
 {
 	struct sleeper sleeper;

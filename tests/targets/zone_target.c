@@ -1,4 +1,4 @@
-/* zone_target.c: programs with known zones, one a command, for the tests of the runtime. */
+/* zone_target.c: programs with known zones, one per command, for the tests of the runtime. */
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -263,8 +263,8 @@ static void on_step(int number, siginfo_t *info, void *context)
 	((ucontext_t *)context)->uc_mcontext.gregs[REG_EFL] &= ~TRAP_FLAG;
 }
 
-/* Three events that begin `room` words before the end of a chunk, interrupted after `wanted` instructions. Whether
- * there were so many. */
+/* Three events that start `room` words before the end of a chunk, interrupted after `wanted` instructions. Returns
+ * whether there were that many. */
 static int step_through(uint64_t room, long wanted)
 {
 	if (room % 2)
@@ -334,8 +334,8 @@ static void hide(struct sonde_place *place, uint32_t kind)
 	mprotect(hidden_name, 4096, PROT_NONE);
 }
 
-/* Names that cannot be read put a handler into the slow path of a zone and of a gauge; in the latter it fills the rest
- * of the chunk, whose last word is a begin. */
+/* Unreadable names lead a handler into the slow path of a zone and of a gauge; in the latter it fills the rest of
+ * the chunk, whose last word is a begin. */
 static int do_inside(char **args)
 {
 	(void)args;

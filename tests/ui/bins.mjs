@@ -1,4 +1,4 @@
-/* bins.mjs: bins.mjs FOLD.mjs BINS: the page's tiles_fold.ts, bundled, puts slices, curves and moments together as src/tiles/ does. */
+/* bins.mjs: bins.mjs FOLD.mjs BINS: the page's tiles_fold.ts, bundled, merges slices, curves and instants as src/tiles/ does. */
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 

@@ -1,5 +1,5 @@
-/* compare.mjs: two recordings in a browser: compare.mjs SONDE CHROMIUM A B URL OTHER-URL. A, B: of tests/targets/shares, whose
- * alpha takes time in A only; OTHER-URL: two programs that have nothing in common. Figures are held against `sonde diff`. */
+/* compare.mjs: two recordings in a browser: compare.mjs SONDE CHROMIUM A B URL OTHER-URL. A, B: of tests/targets/shares, where
+ * only A spends time in alpha; OTHER-URL: two programs with nothing in common. Figures are compared with `sonde diff`. */
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
 import { report } from "./fixture.mjs";

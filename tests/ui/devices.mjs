@@ -1,6 +1,7 @@
-/* devices.mjs: what devices did in a browser: devices.mjs CHROMIUM FIGURES.json URL FILE-URL LIMITS-URL WITHOUT-URL ASKED-URL ASKED.json. FIGURES: the
- * sections of the recording of tests/targets/device_told that the first two show; LIMITS: of one whose device's limits are known;
- * WITHOUT: of one that no device is in; ASKED: of one at level full, with its section launch-stacks; "-": there is none. */
+/* devices.mjs: GPU work in a browser: devices.mjs CHROMIUM FIGURES.json URL FILE-URL LIMITS-URL WITHOUT-URL ASKED-URL
+ * ASKED.json. FIGURES: sections of the recording of tests/targets/device_told that the first two URLs show; LIMITS: a recording
+ * of a device whose limits are known; WITHOUT: one without GPU work; ASKED: one at level full, with its section launch-stacks;
+ * "-": not available. */
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { accessible, cells, heads, launch, open, shoot, until } from "./lib.mjs";

@@ -1,5 +1,5 @@
-/* figures.mjs: figures.mjs FIGURE.mjs WRITTEN: the page's figure.ts, bundled, writes what the C reports write: figures of every
- * unit, and names; and it escapes the same characters, but for those that the two's versions of Unicode know differently. */
+/* figures.mjs: figures.mjs FIGURE.mjs WRITTEN: the page's figure.ts, bundled, formats figures of every unit and names like the C
+ * reports, and escapes the same characters, except for those that differ between the Unicode versions of the two. */
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 

@@ -1,5 +1,5 @@
-/* fixture.mjs: what the page needs of a server, for its test alone: the built page, and `sonde report --json` of one
- * recording. Where the program has `sonde view`, the test asks that instead. */
+/* fixture.mjs: a stand-in for the server: the built page, and `sonde report --json` of one recording. If the program has `sonde
+ * view`, the test uses that instead. */
 import { execFile } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { createServer } from "node:http";

@@ -1,5 +1,5 @@
 /* flame.mjs: the page Flame graph in a browser: flame.mjs SONDE CHROMIUM FILE URL REPORT.html SCRATCH. FILE: a recording of
- * tests/targets/zones_known with --threads: two threads, "first" and "second", that burn below compute. */
+ * tests/targets/zones_known with --threads: two threads, "first" and "second", that use CPU time below compute. */
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import { report } from "./fixture.mjs";
@@ -13,7 +13,7 @@ const ms = (ns) => (ns >= 999.5e6 ? `${(ns / 1e9).toFixed(2)} s` : ns >= 99.95e6
 const hash = (page, key) => page.evaluate((key) => new URLSearchParams(location.hash.split("?")[1] ?? "").get(key) ?? "", key);
 const names = (page) => page.$$eval("main .title select option", (all) => all.map((at) => at.value));
 
-/* What stacks are weighed by: what the recording has, no more; each by the figures of sonde report. */
+/* The metrics of stacks: those in the recording and no others, each with the figures of sonde report. */
 async function weights(page) {
 	await page.click("nav >> text=Flame graph");
 	await page.waitForSelector("canvas");
@@ -148,7 +148,7 @@ async function chart(page) {
 	assert.equal(await page.locator(".failed").count(), 0);
 }
 
-/* Frames that are too narrow to be drawn are counted, and the keyboard comes to each. */
+/* Frames that are too narrow to draw are counted, and the keyboard reaches each of them. */
 async function tiny(browser) {
 	const path = join(scratch, "narrow.html");
 	withTree(html, narrow(200), path);

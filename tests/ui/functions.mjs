@@ -1,5 +1,6 @@
-/* functions.mjs: functions in a browser: functions.mjs SONDE CHROMIUM FILE URL HOT-URL CHANGED-URL. FILE: of tests/targets/shares;
- * HOT-URL: a program whose source is here; CHANGED-URL: the same one, with a source that is newer. Held against `sonde report`. */
+/* functions.mjs: functions in a browser: functions.mjs SONDE CHROMIUM FILE URL HOT-URL CHANGED-URL. FILE: of
+ * tests/targets/shares; HOT-URL: a program whose source is available; CHANGED-URL: the same, with a newer source. Compared with
+ * `sonde report`. */
 import assert from "node:assert/strict";
 import { report } from "./fixture.mjs";
 import { accessible, cells, launch, open, shoot, until } from "./lib.mjs";
@@ -82,7 +83,7 @@ async function many(browser) {
 	await page.context().close();
 }
 
-/* The text of the source stands there while it is what was compiled. */
+/* Source text is shown while it is what was compiled. */
 async function source(browser) {
 	const hot = await open(browser, `${hotUrl}#/functions?focus=hot&view=source`);
 	await hot.waitForSelector(".code td");

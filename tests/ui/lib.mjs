@@ -1,4 +1,4 @@
-/* lib.mjs: what the tests of the page in a browser share. */
+/* lib.mjs: shared by the tests of the page in a browser. */
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";

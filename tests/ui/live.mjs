@@ -1,6 +1,6 @@
-/* live.mjs: a run in the browser while it is recorded: live.mjs SONDE CHROMIUM TOLD FOLDER. TOLD is a program that does what it
- * is told on its standard input; FOLDER is where the recording goes. The page follows, pauses, catches up, shows the end, and
- * stays when sonde has gone. What it shows in the end is held against `sonde report` of the file that was kept. */
+/* live.mjs: a live run in the browser: live.mjs SONDE CHROMIUM TOLD FOLDER. TOLD is a program controlled through its standard
+ * input; FOLDER is where the recording goes. The page follows, pauses, catches up, shows the end, and stays when sonde has
+ * exited. At the end it is compared with `sonde report` of the file. */
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { once } from "node:events";
@@ -9,7 +9,7 @@ import { accessible, cells, launch, open, shoot, until } from "./lib.mjs";
 
 const [sonde, browserPath, told, folder] = process.argv.slice(2);
 
-/* A run: its address, and what can be said to the program. */
+/* A run: its address, and a way to send commands to the program. */
 async function begin(name, options = []) {
 	const file = `${folder}/${name}.sonde`;
 	const child = spawn(sonde, ["live", "-q", "--no-token", "--no-open", "--port", "0", "-f", "-o", file, ...options, "--", told], { stdio: ["pipe", "pipe", "pipe"] });
@@ -30,7 +30,7 @@ const counts = async (page) => Object.fromEntries((await cells(page, ".grid")).m
 
 const PATIENCE = 1200; /* 50 ms each: on a busy machine a round is costly, and the next comes late */
 
-/* Until the table of zones says so. */
+/* Waits until the table of zones says so. */
 async function shows(page, zone, count, is = (found) => found === String(count)) {
 	for (let left = PATIENCE; !is((await counts(page))[zone]); left--) {
 		assert(left > 0, `never came: ${zone} ${count} times; there is ${JSON.stringify(await counts(page))}`);
@@ -53,7 +53,7 @@ async function seconds(page) {
 	return Number(number) * { ms: 1e-3, s: 1, min: 60 }[unit];
 }
 
-/* Until the recording that grows has so many, whatever the page shows. */
+/* Waits until the growing recording has that many, whatever the page shows. */
 async function recorded(page, run, zone, count) {
 	for (let left = PATIENCE, now = -1; now !== count; left--) {
 		assert(left > 0, `never recorded: ${zone} ${count} times; there is ${now}`);
@@ -63,13 +63,13 @@ async function recorded(page, run, zone, count) {
 	}
 }
 
-/* Until the page has been told of more than there was: what else it would do on that, it has begun to do. */
+/* Waits until the page has been notified of more: it has started whatever else it does then. */
 async function hears(page) {
 	const before = await page.textContent(".live");
 	await until(page, (text) => document.querySelector(".live").textContent !== text, before);
 }
 
-/* Until it has begun another round of questions than that. */
+/* Waits until it has started another round of requests. */
 const revision = (page) => page.getAttribute(".live .standing", "data-revision");
 const moved = (page, before) => until(page, (text) => document.querySelector(".live .standing").dataset.revision !== text, before);
 
@@ -202,7 +202,7 @@ async function hides(browser) {
 		Object.defineProperty(document, "hidden", { configurable: true, get: () => true });
 		document.dispatchEvent(new Event("visibilitychange"));
 	});
-	await hears(page); /* what an answer of before leads to has been asked for, too */
+	await hears(page); /* follow-up requests of an earlier answer have been sent, too */
 	await hears(page);
 	let asked = 0;
 	page.on("request", () => asked++);

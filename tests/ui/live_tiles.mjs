@@ -1,6 +1,6 @@
-/* live_tiles.mjs: the page's own store of tiles while a recording grows: live_tiles.mjs SONDE TOLD FOLDER STORE. STORE is the page's
- * modules as one. After each step what it holds is what a question for the whole says, and it has asked for less than that;
- * a second page, which asks rarely, is answered by the ids that it knows. */
+/* live_tiles.mjs: the page's store of tiles while a recording grows: live_tiles.mjs SONDE TOLD FOLDER STORE. STORE is the page's
+ * modules, bundled. After each step its content equals a request for everything, and it has requested less than that; a second
+ * page, which asks rarely, is answered by the ids that it knows. */
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { once } from "node:events";
@@ -23,7 +23,7 @@ const url = await new Promise((found) => {
 const pause = (ms) => new Promise((go) => setTimeout(go, ms));
 const written = (words) => Object.entries(words).filter(([, word]) => word !== undefined).map(([name, word]) => `${name}=${word}`).join("&");
 
-let bytes = 0, anew = 0, fromLater = 0; /* what the page that follows is sent, and one that begins each time */
+let bytes = 0, anew = 0, fromLater = 0; /* the answers to the page that follows, and to one that starts anew each time */
 async function answered(path, status = 200) {
 	const answer = await fetch(url + path);
 	assert.equal(answer.status, status, `${path}: ${answer.status}`);
@@ -47,7 +47,7 @@ const other = {
 };
 const lanes = async (since) => (await answered(`api/lanes?${written({ since })}`)).json();
 
-/* Until the recording has grown by what the program was told. */
+/* Waits until the recording has grown by what the program was sent. */
 async function counted(zone, count) {
 	for (let left = 600, now = -1; now !== count; left--) {
 		assert(left > 0, `never came: ${zone} ${count} times; there is ${now}`);

@@ -1,12 +1,12 @@
 /* memory.mjs: the page Memory in a browser: memory.mjs SONDE CHROMIUM FILE POOLS FILE.html URL POOLS-URL. FILE: a recording of
- * tests/targets/blocks known with --heap=full: 200,000 bytes in 150 blocks at the peak, half of keeps, half of peaks. */
+ * tests/targets/blocks known with --heap=full: 200,000 bytes in 150 blocks at the peak, half from keeps, half from peaks. */
 import assert from "node:assert/strict";
 import { report } from "./fixture.mjs";
 import { accessible, cells, heads, launch, open, shoot, until } from "./lib.mjs";
 
 const [sonde, browserPath, file, pools, html, url, poolsUrl] = process.argv.slice(2);
 
-/* What `sonde report` says was alive at a moment, counted from the start. */
+/* The live bytes at a time, counted from the start, from `sonde report`. */
 async function alive(path, ns, options = []) {
 	const answer = await report(sonde, path, "calltree", ["--metric", "live", "--at", `${ns}ns`, ...options]);
 	return answer.sections[0]?.nodes?.[0] ?? { total: 0, count: 0 };
@@ -97,7 +97,7 @@ async function tables(page) {
 		else
 			assert.deepEqual(got, wanted.rows.slice(0, got.length).map((row) => row[column].toLocaleString("en-US")));
 	}
-	/* What was resident, over time: as much as the table of processes says. */
+	/* RSS over time equals the table of processes. */
 	await page.waitForSelector("[data-lane] h3");
 	assert.equal(await page.textContent("[data-lane] h3"), "resident memory");
 	const bars = await page.$$eval("[data-section=sizes] .column", (all) => all.map((at) => Number(at.getAttribute("height"))));
@@ -106,7 +106,7 @@ async function tables(page) {
 	bars.forEach((height, i) => assert(Math.abs(height - (sizes[i].blocks / most) * 110) <= 1, `bar ${i}`));
 }
 
-/* Pools are chosen, and stay apart: "shared" has 1000 × 200 B at its peak. */
+/* Pools can be selected and stay separate: "shared" has 1000 × 200 B at its peak. */
 async function kinds(browser) {
 	const page = await open(browser, poolsUrl);
 	await page.click("nav >> text=Memory");
@@ -124,14 +124,14 @@ async function kinds(browser) {
 	await page.context().close();
 }
 
-/* The report as one file has the curve and the tables of the whole run, and says what it has not. */
+/* The report in one file has the curve and the tables of the whole run, and says what is missing. */
 async function inOneFile(browser) {
 	const page = await open(browser, `file://${html}#/memory`);
 	await page.waitForSelector(".curve svg[role=img]");
 	const rows = (await report(sonde, file, "temporary")).sections[0].rows;
 	await page.waitForSelector("[data-section=lifetimes] td");
 	assert.equal((await cells(page, "[data-section=temporary]")).length, rows.length);
-	/* Of all heaps the file has one over time: which one is said. */
+	/* The file has one heap over time, and says which. */
 	const drawn = (await report(sonde, file, "timeline")).sections[0].title;
 	assert(/: /.test(drawn));
 	assert.equal(await page.textContent('[data-fact="whose"]'), drawn);

@@ -1,5 +1,5 @@
-/* notes.mjs: notes.mjs SAID.mjs SCHEMA REPORT…: what notes advise, in the words of the page: each kind of action that the schema
- * knows has a case here, and notes of real reports keep no option but those that are typed. */
+/* notes.mjs: notes.mjs SAID.mjs SCHEMA REPORT…: advice in notes, in the words of the page: each kind of action in the schema has
+ * a case here, and notes of real reports contain no options except those that must be typed. */
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 

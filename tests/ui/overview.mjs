@@ -1,5 +1,5 @@
-/* overview.mjs: curves and environment of the page Overview in a browser: overview.mjs SONDE CHROMIUM FILE URL KERNEL. FILE: a
- * recording of a shell that writes 12 MB in more than a second; KERNEL: what uname -r says. */
+/* overview.mjs: curves and environment on the page Overview in a browser: overview.mjs SONDE CHROMIUM FILE URL KERNEL. FILE: a
+ * recording of a shell that writes 12 MB in more than a second; KERNEL: the output of uname -r. */
 import assert from "node:assert/strict";
 import { query, report } from "./fixture.mjs";
 import { accessible, cells, launch, open, shoot, until } from "./lib.mjs";

@@ -1,5 +1,5 @@
-/* roofline.mjs: the roofline in a browser: roofline.mjs CHROMIUM FIGURES.json URL FILE-URL UNMEASURED-URL. FIGURES: what
- * `sonde roofline --json` says of the recording that the first two show. */
+/* roofline.mjs: the roofline in a browser: roofline.mjs CHROMIUM FIGURES.json URL FILE-URL UNMEASURED-URL. FIGURES: `sonde
+ * roofline --json` of the recording that the first two URLs show. */
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { accessible, cells, launch, open, shoot, until } from "./lib.mjs";
@@ -16,7 +16,7 @@ function axis(ticks) {
 	return (value) => at + ((Math.log10(value) - a) / (b - a)) * (bt - at);
 }
 
-/* Where things stand in the picture is what their figures are. */
+/* Positions in the picture follow from the figures. */
 async function places(page) {
 	await page.waitForSelector(".roofline [data-zone]");
 	const seen = await page.evaluate(() => ({
@@ -47,7 +47,7 @@ async function places(page) {
 	assert.equal(await page.getAttribute('[data-fact="without"]', "data-count"), String(zones.rows.length - placed.length));
 }
 
-/* Arrow keys and Enter choose a zone, which the hash keeps; Back lets it go. */
+/* Arrow keys and Enter select a zone, which the hash keeps; Back deselects it. */
 async function keys(page) {
 	await page.focus('.roofline [data-point="0"]');
 	await page.keyboard.press("ArrowRight");

@@ -1,6 +1,6 @@
-/* roofline_devices.mjs: theoretical ceilings of devices in a browser: roofline_devices.mjs CHROMIUM FIGURES.json URL FILE-URL
- * UNKNOWN-URL. FIGURES: what `sonde report --json --section roofline` says of the recording that the first two show, of two devices
- * that are alike; UNKNOWN: a recording with a device of which no ceiling is known. */
+/* roofline_devices.mjs: theoretical ceilings of GPUs in a browser: roofline_devices.mjs CHROMIUM FIGURES.json URL FILE-URL
+ * UNKNOWN-URL. FIGURES: `sonde report --json --section roofline` of the recording that the first two URLs show, with two GPUs
+ * that are alike; UNKNOWN: a recording of a device whose ceilings are unknown. */
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { accessible, cells, launch, open, shoot, until } from "./lib.mjs";
@@ -17,7 +17,7 @@ function axis(ticks) {
 	return (value) => at + ((Math.log10(value) - a) / (b - a)) * (bt - at);
 }
 
-/* Peaks begin where memory stops limiting, which ends at the highest of them. */
+/* Peaks start where memory stops limiting, which ends at the highest of them. */
 async function places(page) {
 	await page.waitForSelector("[data-device] [data-ceiling]");
 	const seen = await page.evaluate(() => ({

@@ -1,6 +1,6 @@
-/* timeline.mjs: the timeline in a browser: timeline.mjs SONDE CHROMIUM FILE URL FOLD.mjs [HTML]. What is on the screen is held against
- * `sonde report --json` of the same recording; and bins that the page folds itself are those of the server.
- * FILE: a recording of zones_known 60 with switches; FOLD.mjs: tiles.ts and tiles_fold.ts, bundled; HTML: its report in one file. */
+/* timeline.mjs: the timeline in a browser: timeline.mjs SONDE CHROMIUM FILE URL FOLD.mjs [HTML]. The screen is compared with
+ * `sonde report --json` of the same recording, and bins that the page merges itself with the server's. FILE: a recording of
+ * zones_known 60 with switches; FOLD.mjs: tiles.ts and tiles_fold.ts, bundled; HTML: its report in one file. */
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
 import { accessible, cells, launch, open, shoot, until } from "./lib.mjs";
@@ -23,7 +23,7 @@ const stage = (page, key) => page.evaluate((key) => document.querySelector(".sta
 const fact = (page, name) => page.textContent(`[data-fact="${name}"]`);
 const hash = async (page) => new URLSearchParams((await page.evaluate(() => location.hash)).split("?")[1] ?? "");
 
-/* The window that is drawn, when it moves no more and nothing is waited for. */
+/* The window that is drawn once it stops moving and nothing is pending. */
 async function still(page) {
 	for (let before = "", left = 100; left > 0; left--) {
 		const now = `${await stage(page, "view")} ${await stage(page, "waiting")} ${(await hash(page)).get("view") ?? ""}`;
@@ -301,8 +301,8 @@ async function columns(lane) {
 	return lane.form === "curve" ? { ...base, least: Float64Array.from(column(1)), most: Float64Array.from(column(2)) } : { ...base, name: Uint32Array.from(column(1)) };
 }
 
-/* Of zones the server's nodes end where the recording's chunks do, the page's do not: what is put together may begin and end one
- * slice earlier or later, but what stands alone is the same, and so are the sums. */
+/* The server's zone nodes end where the recording's chunks do, the page's do not: merged bins may start and end one slice
+ * earlier or later, but single slices are the same, and so are the sums. */
 function alike(mine, theirs, pixel, name) {
 	const alone = ({ start, length, name, many }) => [...start.keys()].filter((i) => many[i] === 1 && length[i] >= pixel).map((i) => [start[i], length[i], name[i]]);
 	const sum = (bins, value) => [...bins.start.keys()].reduce((sum, i) => sum + value(bins, i), 0);

@@ -1,5 +1,5 @@
-/* token.mjs: a link with a token in a browser, and the file that leads there: the page opens, the token leaves the address bar, and
- * the page goes on without it; another browser without the token is refused. */
+/* token.mjs: a link with a token in a browser, and the file that leads there: the page opens, the token leaves the address bar,
+ * and the page works without it; another browser without the token is rejected. */
 import assert from "node:assert/strict";
 import { launch, open } from "./lib.mjs";
 

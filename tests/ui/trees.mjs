@@ -1,4 +1,4 @@
-/* trees.mjs: call trees that no program has, in a report that is one file: for what depends on how many frames there are. */
+/* trees.mjs: synthetic call trees in a report in one file: for behaviour that depends on the number of frames. */
 import { readFileSync, writeFileSync } from "node:fs";
 import { gunzipSync, gzipSync } from "node:zlib";
 
@@ -17,7 +17,7 @@ export function withTree(html, nodes, out) {
 
 const node = (parent, name, total, self) => ({ parent, name, module: `lib${name.length % 7}.so`, file: "", line: 0, self, total, count: 1 });
 
-/* "wide" has nearly all, and beside it stand `count` calls with a millionth each, each of which calls "leaf". */
+/* "wide" has nearly all, and next to it are `count` calls with a millionth each, each of which calls "leaf". */
 export function narrow(count) {
 	const each = 1000, wide = count * each * 1e6, nodes = [node(null, "", wide + count * each, 0), node(0, "wide", wide, wide)];
 	for (let i = 0; i < count; i++)

@@ -1,6 +1,6 @@
-/* ui.mjs: the page in a browser: ui.mjs SONDE CHROMIUM PAGE FILE HOSTILE [URL HOSTILE-URL]. What is on the screen is held
- * against `sonde report` of the same recording: in Markdown, which has the figures as people read them, and in JSON.
- * FILE: a recording with samples and zones of two threads; HOSTILE: one of a program whose name is markup. */
+/* ui.mjs: the page in a browser: ui.mjs SONDE CHROMIUM PAGE FILE HOSTILE [URL HOSTILE-URL]. The screen is compared with `sonde
+ * report` of the same recording: in Markdown, which has figures as people read them, and in JSON. FILE: a recording with samples
+ * and zones of two threads; HOSTILE: one of a program whose name is markup. */
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
 import { report, serve } from "./fixture.mjs";
@@ -133,7 +133,7 @@ async function rest(page) {
 	await until(page, () => location.hash.includes("thread="));
 	await until(page, () => document.querySelector(".grid td:nth-child(2)")?.textContent !== "90" && !document.querySelector(".stale"));
 	assert.deepEqual((await cells(page, ".grid")).map((row) => row[1]), ["60", "60", "60"]);
-	/* With a thread chosen, what is judged over all of them says so. */
+	/* With a thread selected, figures about all threads are marked as such. */
 	await page.click("nav >> text=Overview");
 	await page.waitForSelector('[data-fact="judged-over"]');
 	const cards = await page.$$eval(".card", (all) => all.map((at) => [at.textContent.includes("of the critical path"), !!at.querySelector('[data-fact="of-all"]')]));
@@ -148,7 +148,7 @@ async function strange(browser, base) {
 	const page = await open(browser, base);
 	const name = hostile.replace(/^.*\//, "").replace(/\.sonde$/, "");
 	assert((await page.textContent("h1")).includes(name), "the name is text");
-	/* Titles have names in them; what nobody sees is read aloud. */
+	/* Titles contain names; text that is not visible is read aloud. */
 	await page.route("**/api/report?*", async (route) => {
 		const response = await route.fetch(), body = await response.json();
 		body.sections.forEach((section) => (section.title += " of a\u202eb\u0000c"));
@@ -185,7 +185,7 @@ async function oneLine(browser, base) {
 	}
 }
 
-/* The report as one file: the same figures, and nobody is asked; what it cannot answer it says. */
+/* The report in one file: the same figures without any request; it says what it cannot answer. */
 async function inOneFile(browser, path) {
 	const page = await open(browser, `file://${path}`);
 	await overview(page);
@@ -200,7 +200,7 @@ async function inOneFile(browser, path) {
 	await page.click(".durations-bar >> nth=0");
 	await page.waitForSelector("[data-instances]");
 	assert.equal(await page.getAttribute("[data-instances]", "data-instances"), (await page.getAttribute(".durations-bar", "title")).split(" ")[0], "a bar has its instances, here too");
-	/* A part of the time is the timeline's; tables are of the whole run, and that is said. */
+	/* Selecting a part of the time works only on the timeline; tables are of the whole run, and say so. */
 	await page.goto(`file://${path}#/zones?from=1000000&to=2000000`);
 	await page.waitForSelector('[data-fact="whole-run"] >> text=sonde view');
 	await page.waitForSelector(".grid td >> text=compute");

@@ -1,5 +1,5 @@
-/* zones.mjs: histograms of zones in a browser: zones.mjs SONDE CHROMIUM FILE URL. FILE: of tests/targets/zones_known. Bars are held
- * against `sonde report`, the instances of a bar against what `sonde query` says of every zone. */
+/* zones.mjs: histograms of zones in a browser: zones.mjs SONDE CHROMIUM FILE URL. FILE: of tests/targets/zones_known. Bars are
+ * compared with `sonde report`, the instances of a bar with `sonde query`. */
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
 import { report } from "./fixture.mjs";

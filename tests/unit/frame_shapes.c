@@ -61,7 +61,7 @@ __asm__(".text\n"
 	"pop %rbp\n"
 	"ret\n"
 
-	/* one subtraction, registers by mov, as gmp has it; rbp is a number meanwhile */
+	/* one subtraction, registers by mov, as in gmp; rbp holds a number in between */
 	".balign 16\n"
 	"shape_moves:\n"
 	"add $-0x28, %rsp\n"
@@ -216,7 +216,7 @@ __asm__(".text\n"
 	"syscall\n"
 	"jmp shape_stops\n"
 
-	/* pushes that two branches, which agree, take back: nobody sees that they agree */
+	/* pushes that two agreeing branches undo: the analysis does not see that they agree */
 	".balign 16\n"
 	"shape_pairs:\n"
 	"test $1, %dil\n"

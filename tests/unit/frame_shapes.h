@@ -1,4 +1,5 @@
-/* frame_shapes.h: functions written in assembly, all but one without call-frame information, for tests of derived unwind rules. */
+/* frame_shapes.h: functions written in assembly, all but one without call-frame information, for tests of derived
+ * unwind rules. */
 #ifndef SONDE_TESTS_FRAME_SHAPES_H
 #define SONDE_TESTS_FRAME_SHAPES_H
 
@@ -23,8 +24,8 @@ extern const unsigned shape_count;
 /* The code of all of them. */
 extern const uint8_t shapes_begin[], shapes_end[];
 
-/* Places of interest: in a leaf function, behind a direct call of it, behind a call of another function, in the middle
- * of one where no call ends, and in a function whose rules are refused. */
+/* Addresses of interest: in a leaf function, after a direct call of it, after a call of another function, in the
+ * middle of a function where no call ends, and in a function whose rules are refused. */
 extern const uint8_t shape_in_leaf[], shape_behind_leaf[], shape_behind_other[], shape_behind_nothing[],
     shape_in_refused[], shape_behind_refused[];
 

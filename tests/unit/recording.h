@@ -107,7 +107,7 @@ struct recording {
 	char path[256];
 	int has_nodes;     /* chunks of zones have nodes in their summaries; may be set after opening */
 	size_t spoils;     /* the so-manieth byte of each of these is another one; 0 = none */
-	size_t chunk_rows; /* a chunk is written when it has so many; may be changed after opening */
+	size_t chunk_rows; /* number of events after which a chunk is written; may be changed after opening */
 	uint32_t strings, processes, threads, modules, sites, nodes;
 	uint32_t process_of[RECORDING_MAX_THREADS];
 	struct recording_thread *thread[RECORDING_MAX_THREADS];
@@ -192,7 +192,7 @@ void recording_point(struct recording *recording, uint64_t time_ns, uint32_t ser
 uint32_t recording_object(struct recording *recording, uint32_t process, enum sonde_object_kind kind, const char *name,
 			  uint64_t address);
 void recording_wait(struct recording *recording, struct recording_wait wait);
-/* Devices: what `with` says beyond what the other arguments do. Queues and operations are of process 1. */
+/* Devices: `with` has what the other arguments do not. Queues and operations belong to process 1. */
 uint32_t recording_device(struct recording *recording, uint32_t process, const char *api, const char *name,
 			  struct sonde_meta_device with);
 uint32_t recording_queue(struct recording *recording, uint32_t device, const char *name, uint64_t handle);
@@ -225,7 +225,7 @@ void recording_ends(struct recording *recording, uint32_t heap, size_t block, ui
 void recording_leak(struct recording *recording, uint32_t site, enum sonde_heap_leak kind, uint64_t blocks,
 		    uint64_t size_b, const char *detail);
 
-/* Said of the innermost open zone. */
+/* Belongs to the innermost open zone. */
 void recording_arg(struct recording *recording, uint32_t thread, uint64_t time_ns, const char *key, int64_t value);
 void recording_arg_text(struct recording *recording, uint32_t thread, uint64_t time_ns, const char *key,
 			const char *text);

@@ -12,7 +12,7 @@
 
 enum { COLUMNS_MAX = 10, BODY_MAX_B = 64 << 20 };
 
-/* Of all heaps: what is not written yet; their memory. */
+/* For all heaps: what is not written yet, and their memory. */
 void recording_heaps_write(struct recording *recording);
 void recording_heaps_free(struct recording *recording);
 void recording_activities_write(struct recording *recording);

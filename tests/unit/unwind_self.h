@@ -12,7 +12,7 @@
 void unwind_self_open(void);
 void unwind_self_close(void);
 
-/* pcs[0] is the context's; *result says why it ended. */
+/* pcs[0] is the context's; *result is the reason why it ended. */
 size_t unwind_self(const ucontext_t *context, uint64_t *pcs, size_t max, enum sonde_unwind_result *result);
 
 #endif

@@ -254,7 +254,7 @@ void sonde_heap_events_end(struct sonde_heap_events *events)
 	(void)events;
 }
 
-/* No target of ours says anything of devices. */
+/* None of our targets reports devices. */
 int sonde_devices_new(struct sonde_devices **out, struct sonde_recorder *recorder, uint32_t process)
 {
 	(void)out, (void)recorder, (void)process;

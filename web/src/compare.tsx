@@ -1,5 +1,5 @@
-/* compare.tsx: the page `compare`: two recordings side by side: the verdict, what each took, iterations, functions and zones,
- * and what makes them hard to compare. Every figure is a cell of `sonde diff`. */
+/* compare.tsx: the page `compare`: two recordings side by side: verdict, overall figures, iterations, functions and zones, and
+ * reasons why they are hard to compare. Every figure is a cell of `sonde diff`. */
 import { useEffect, useState } from "preact/hooks";
 import { type Report, type Row, type Run, type Table, table, text, value } from "./data";
 import { clean, figure } from "./figure";

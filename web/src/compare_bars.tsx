@@ -1,5 +1,5 @@
-/* compare_bars.tsx: graphs of a comparison: a bar of each run, with the interval that the second has by that of the change;
- * and speed-ups on a line on which 1 is in sight. They are lists whose text says what the drawing shows. */
+/* compare_bars.tsx: charts of a comparison: a bar for each run, with the interval of the change drawn on the second, and factors
+ * on an axis that includes 1. They are lists whose text has the same values as the drawing. */
 import type { ComponentChildren } from "preact";
 import { clean, figure, fixed, type Unit } from "./figure";
 

@@ -1,6 +1,6 @@
-/* compare_flame.tsx: the page `flame-difference`: the call trees of two recordings as one, from the section `diff-calltree`.
- * Orange took more in B, blue less, in colours that no kind of colour blindness mixes up; what is within its interval, and so
- * can be chance, is grey. In "only" views nothing stands but paths that one run alone has, and who leads to them. */
+/* compare_flame.tsx: the page `flame-difference`: the merged call trees of two recordings, from the section `diff-calltree`.
+ * Orange took more time in B, blue less, in colours that stay distinct under colour blindness; changes within their interval,
+ * which may be chance, are grey. "Only" views show only paths that occur in one run, and their callers. */
 import { useMemo, useState } from "preact/hooks";
 import { type Node, type Row, type Table, table, text, type Tree, value } from "./data";
 import { useDiff } from "./compare";
@@ -32,7 +32,7 @@ function parents(rows: Row[]): Int32Array {
 interface Picture {
 	tree: Tree;
 	row: number[]; /* of each node of the tree */
-	only: boolean[]; /* of each row: one run alone has it */
+	only: boolean[]; /* for each row: it occurs in only one of the runs */
 }
 
 /* What one run alone has: that frame and all below it, and how much lies below the others, which only lead to it. */

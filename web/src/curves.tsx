@@ -1,6 +1,6 @@
-/* curves.tsx: a number over time: an area as high as the most in each interval, with a line where it stood at the interval's
- * end, and a moment that can be chosen: by a click, or by arrow keys from interval to interval. It is drawn as SVG, so that
- * it takes its colours from the sheet; the table that says the same stands beside it. */
+/* curves.tsx: a number over time: an area up to the maximum of each interval, with a line at the interval's last value, and a
+ * point in time that can be selected by a click or with the arrow keys. Drawn as SVG, so that it takes its colours from the
+ * style sheet; a table next to it has the same values. */
 import type { ComponentChildren } from "preact";
 import { useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import { figure, type Unit } from "./figure";
@@ -8,7 +8,7 @@ import { figure, type Unit } from "./figure";
 export interface Point {
 	from: number; /* ns from the recording's start */
 	most: number | null; /* null: not known */
-	end: number | null; /* at the end of the interval; null: not told */
+	end: number | null; /* at the end of the interval; null: unknown */
 }
 
 export interface Curve {
@@ -87,7 +87,7 @@ function line(curve: Curve, scale: Scale): string {
 	return path;
 }
 
-/* A moment with as many digits as tell it from one that is `apart` away. */
+/* A time with enough digits to distinguish it from one that is `apart` away. */
 export function moment(ns: number, apart: number): string {
 	const [size, name] = ns >= 1e9 ? [1e9, "s"] : ns >= 1e6 ? [1e6, "ms"] : ns >= 1e3 ? [1e3, "µs"] : [1, "ns"];
 	const digits = Math.min(9, Math.max(0, Math.ceil(Math.log10(size! / Math.max(1, apart)) + 0.7)));
@@ -145,7 +145,7 @@ export function CurveView({ curve, chosen, height = 180, children }: { curve: Cu
 	const last = curve.points.length - 1;
 	const here = chosen && chosen.at !== null ? intervalAt(curve, chosen.at) : -1;
 	const told = over >= 0 ? over : here;
-	/* The last ns of an interval: what its end says is alive then. */
+	/* The last ns of an interval, at which its final value is live. */
 	const walk = (to: number) => chosen?.onPick(Math.max(0, endOf(curve, Math.min(last, Math.max(0, to))) - 1));
 	function step(event: KeyboardEvent): void {
 		const by: Record<string, number> = { ArrowLeft: here - 1, ArrowRight: here + 1, PageUp: here - 20, PageDown: here + 20, Home: 0, End: last };

@@ -1,5 +1,5 @@
-/* data.ts: the one door to data. Over HTTP from `sonde view`, or from the page itself (`sonde report -f html`): then the
- * answers are there for the whole run, and what is asked of a part of it is refused with a sentence. */
+/* data.ts: the only access to data: over HTTP from `sonde view`, or from the page itself (`sonde report -f html`). In the latter
+ * case only answers about the whole run exist, and a request for a part is rejected with a message. */
 import type { Unit } from "./figure";
 import { follow, type Listener } from "./follow";
 import { reportInPage } from "./said";
@@ -7,7 +7,7 @@ import type { Selection } from "./selection";
 import { type Arrows, decode, type Found, type Lanes, type Path, type Tiles, type View, type Wanted } from "./tiles";
 import { FileLanes, packed } from "./tiles_file";
 
-/* What a note advises: `text` is the part of it that says so in options of the command line. */
+/* The action of a note: `text` is the part of the note that names command-line options. */
 export interface Action {
 	kind: "record" | "time" | "thread" | "function" | "section" | "metric" | "heap" | "process";
 	text: string;
@@ -67,7 +67,7 @@ export interface Tree {
 
 export type Section = Table | Tree;
 
-/* What a comparison says besides (of others it is not there): null where it is not known. */
+/* Additional fields of a comparison (absent in other reports); null if unknown. */
 export interface Verdict {
 	verdict?: string;
 	speedup?: number | null;
@@ -240,7 +240,7 @@ export function overHttp(run = ""): DataSource {
 	return mine;
 }
 
-/* Parameters; what is left out is not asked for. */
+/* Parameters; omitted ones are not sent. */
 function written(words: object): string {
 	return Object.entries(words).filter(([, word]) => word !== undefined).map(([name, word]) => `${name}=${String(word)}`).join("&");
 }

@@ -1,6 +1,6 @@
-/* devices.tsx: the page `devices`: what each device and each of its queues came to, the kernels that ran there, and of one of them
- * (`focus`, else that with the most time) its launch configurations and its instances, each a link to its slice on the timeline;
- * then copies, memory, calls of the host, and gaps, each a link to its time. */
+/* devices.tsx: the page `devices`: figures of each GPU and its queues; the kernels that ran there; for one of them (`focus`,
+ * else the one with the most time) its launch configurations and instances, each a link to its slice on the timeline; then
+ * copies, memory, host calls and gaps, each a link to its time. */
 import { useEffect, useMemo, useState } from "preact/hooks";
 import { type Column, type Report, type Row, type Table, table, text, value } from "./data";
 import { clean, figure, only } from "./figure";
@@ -93,7 +93,7 @@ function InstancesOf({ name }: { name: string }) {
 	return error ? <p class="failed" role="alert">{clean(error)}</p> : found ? <InstanceTable found={found} name={name} /> : <p class="wait" role="status">Asking the recording…</p>;
 }
 
-/* The same name on two devices is two rows. Of what is not known, occupancy alone says why. */
+/* The same name on two devices is two rows. Of unknown cells only occupancy has a reason. */
 function OneKernel({ kernels, launches, name }: { kernels: Table; launches: Table | null; name: string }) {
 	const { recording, selection } = useWorld(), rows = kernels.rows.filter((row) => text(row, "kernel") === name);
 	const own = launches && { ...launches, columns: launches.columns.filter(({ key }) => key !== "kernel"), rows: launches.rows.filter((row) => text(row, "kernel") === name), omitted: 0 };

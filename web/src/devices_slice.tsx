@@ -1,5 +1,5 @@
-/* devices_slice.tsx: what is known of one slice of a device's queue: how long it waited there after it was asked for, and of a
- * kernel its launch configuration with the theoretical occupancy that follows from it. */
+/* devices_slice.tsx: details of one slice of a GPU queue: the delay from submission to start and, for a kernel, its launch
+ * configuration with the theoretical occupancy. */
 import { type Row, type Table, table, text, value } from "./data";
 import { clean, figure } from "./figure";
 import { useReport, useWorld } from "./parts";
@@ -8,7 +8,7 @@ import type { Arrow } from "./tiles";
 
 const MOST = 2000;
 
-/* "64 blocks of 256 threads, 32 registers, 1.02 kB shared"; "" where nothing was told. */
+/* "64 blocks of 256 threads, 32 registers, 1.02 kB shared"; "" if unknown. */
 export function launchText(row: Row): string {
 	const grid = text(row, "grid"), block = text(row, "block"), registers = value(row, "registers"), shared = value(row, "shared_b"), local = value(row, "local_b");
 	const words = [

@@ -1,5 +1,5 @@
-/* figure.ts: figures as the text report writes them (src/export/text/figure.c): the highest step of a unit's ladder that the
- * value reaches names it, with three digits. And names: what would reorder, hide or split text is written out. */
+/* figure.ts: formats figures like the text report (src/export/text/figure.c): the largest unit that the value reaches, with
+ * three digits. In names, characters that would reorder, hide or split text are escaped. */
 
 export type Unit =
 	| "text" | "count" | "ns" | "bytes" | "ratio" | "hz" | "factor" | "number" | "address" | "id" | "joules" | "grams";
@@ -73,7 +73,7 @@ export function figure(unit: Unit, value: number, plusMinus = 0): string {
 	return text + step[2];
 }
 
-/* With what no character is: nobody can tell what it looks like. */
+/* Including unassigned characters: their appearance is unknown. */
 const DECEIVES = /[\0-\x1f\x7f-\x9f\xad\u061c\u115f\u1160\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\u3164\ufeff\ufff9-\uffff\p{Cn}]|[\u{e0000}-\u{e007f}]/gu;
 const LONGEST = 8192; /* characters */
 
@@ -88,7 +88,7 @@ export function clean(text: string): string {
 	return written + (longer ? "…" : "");
 }
 
-/* What somebody looks for: a regular expression, or, where it is none, the words as they are. */
+/* A search pattern: a regular expression or, if it is not a valid one, the literal words. */
 export function matcher(words: string): RegExp | null {
 	if (!words)
 		return null;

@@ -1,5 +1,5 @@
-/* flame.tsx: the page `flame`: stacks by any weight that the recording has: merged, as an icicle or a flame graph; in order
- * of time; or one function between its callers and its callees. Each of them is there as a table, too. */
+/* flame.tsx: the page `flame`: stacks by any metric of the recording: merged, as an icicle or a flame graph; in time order; or
+ * one function between its callers and its callees. Each view is available as a table, too. */
 import type { ComponentChildren } from "preact";
 import { useEffect, useMemo, useState } from "preact/hooks";
 import { type Report, type Row, type Stacks, type Table, text, type Tree } from "./data";
@@ -35,7 +35,7 @@ function written({ way, asTable }: Viewed): string {
 
 /* --- parts --------------------------------------------------------------------------------------------------------- */
 
-/* The tree as a table: a row a frame, indented as deep as it stands. */
+/* The tree as a table: a row per frame, indented by its depth. */
 function twin(tree: Tree): Table {
 	const depth = layout(tree).depth, whole = tree.nodes[0]?.total ?? 0;
 	const rows: Row[] = tree.nodes.map((node, i) => ({
@@ -85,7 +85,7 @@ export function Tools({ children }: { children?: ComponentChildren }) {
 	);
 }
 
-/* A tree as a picture or a table, as the URL says. */
+/* A tree as a picture or a table, depending on the URL. */
 export function Picture({ tree, laid }: { tree: Tree; laid?: Laid }) {
 	const { selection, dark } = useWorld(), view = viewed(selection), words = selection.search;
 	const wanted = useMemo(() => matcher(words), [words]);

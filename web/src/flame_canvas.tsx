@@ -1,13 +1,13 @@
-/* flame_canvas.tsx: a flame graph that the pointer and the keyboard walk. Which frame is zoomed belongs to who shows it, since
- * it is in the URL; the rest is this picture's own. No frame is out of reach: the arrow keys go to those that are too narrow
- * to be drawn, and zoom until they can be seen. */
+/* flame_canvas.tsx: a flame graph with mouse and keyboard navigation. The zoomed frame belongs to the parent component, because
+ * it is in the URL; all other state is here. Every frame can be reached: the arrow keys move to frames that are too narrow to
+ * draw, and zoom until they are visible. */
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import type { Tree } from "./data";
 import { clean, figure } from "./figure";
 import { hits, layout, neighbour, type Layout, type Way } from "./flame_layout";
 import { colours, draw, fillsOf, type Look, nameOf, ROW, type Scene, top, under } from "./flame_paint";
 
-/* Frames that do not stand side by side, but where they were; and what else is to be said of one. */
+/* Frames that are not laid out side by side, but at their times; and further details of a frame. */
 export interface Laid {
 	at: Layout;
 	more: (i: number) => string;

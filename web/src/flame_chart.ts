@@ -1,6 +1,6 @@
-/* flame_chart.ts: samples in order of time as frames: a function stands there as long as samples that follow each other have
- * it under the same callers. A sample stands for the CPU time before it, so it begins that long before it was taken, but not
- * before the one that it follows; where the thread had no CPU, nothing stands. */
+/* flame_chart.ts: samples in time order as frames: a function spans consecutive samples that have it under the same callers. A
+ * sample stands for the CPU time before it, so it starts that long before it was taken, but not before the previous sample;
+ * where the thread had no CPU there is a gap. */
 import type { Node, Stacks, Tree } from "./data";
 import type { Layout } from "./flame_layout";
 
@@ -10,7 +10,7 @@ export interface Chart {
 	from: number; /* ns from the recording's start, where x is 0 */
 }
 
-/* How much later than its CPU time says a sample may come and still follow the last one: timers are late. */
+/* How much later than its CPU time implies a sample may be and still follow the previous one: timers are late. */
 const SLACK = 0.5;
 
 class Frames {

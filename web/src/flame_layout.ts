@@ -1,5 +1,5 @@
-/* flame_layout.ts: where the frames of a tree stand: children side by side from their parent's left edge, in the tree's
- * own unit. Nodes are depth first, so what is below a node is the run of nodes after it, and is skipped in one step. */
+/* flame_layout.ts: the positions of a tree's frames: children side by side from their parent's left edge, in the tree's unit.
+ * Nodes are in depth-first order, so a subtree is the run of nodes after its root, and is skipped in one step. */
 import type { Node, Tree } from "./data";
 
 export interface Layout {

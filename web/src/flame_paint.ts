@@ -1,7 +1,7 @@
-/* flame_paint.ts: the drawing of a flame graph. The canvas is as large as the window on it, never as the picture: it stays
- * where it is while a deep picture scrolls behind it. What is below a frame narrower than half a pixel is not looked at, and
- * counted. Narrow frames, of which there may be a hundred thousand, are pixels of an image that is one pixel high a row, which
- * is then stretched; the others are filled and named over it. Colours of frames are found once a tree. */
+/* flame_paint.ts: draws a flame graph. The canvas has the size of the viewport, not of the picture, and stays in place while a
+ * deep picture scrolls behind it. Subtrees of frames narrower than half a pixel are skipped and counted. Narrow frames, of which
+ * there may be a hundred thousand, are pixels of an image with one pixel row per level, which is then stretched; wider ones are
+ * filled and labelled over it. Colours are computed once per tree. */
 import type { Tree } from "./data";
 import { clean } from "./figure";
 import { modules, type Hits, type Layout } from "./flame_layout";
@@ -31,7 +31,7 @@ export interface Scene {
 	scroll: number;
 }
 
-/* Where a frame stands: left and width in pixels. What is above the zoomed frame is as wide as the picture. */
+/* The position of a frame: left edge and width in pixels. Frames above the zoomed one are as wide as the picture. */
 function place({ at, zoomed, width }: Scene, i: number): [left: number, wide: number, above: boolean] {
 	if (i < zoomed && at.end[i]! > zoomed)
 		return [0, width, true];
@@ -69,7 +69,7 @@ function letterOf(context: CanvasRenderingContext2D): number {
 
 export interface Fills {
 	css: string[];
-	pixel: Uint32Array; /* as a canvas has it, opaque */
+	pixel: Uint32Array; /* opaque, in the canvas's byte order */
 }
 
 /* 0xAABBGGRR of "rgb(R,G,B)" or "#RRGGBB"; browsers run on little-endian machines. */
@@ -79,7 +79,7 @@ function pixelOf(css: string): number {
 	return (0xff000000 | ((blue ?? 0) << 16) | ((green ?? 0) << 8) | (red ?? 0)) >>> 0;
 }
 
-/* Fills that are said in words. */
+/* Fills that are given as CSS colours. */
 export function fillsOf(css: string[]): Fills {
 	const known = new Map<string, number>();
 	const pixel = Uint32Array.from(css, (text) => {
@@ -118,8 +118,8 @@ class Rows {
 		this.tops = [];
 	}
 
-	/* `left`, `wide`: in pixels of the device. What was put there first stays where this one covers less than half, unless it
-	 * `wins`: what somebody looks for must be seen. */
+	/* `left`, `wide`: in device pixels. An earlier fill stays where this one covers less than half, unless it `wins`:
+	 * search hits must be visible. */
 	put(top: number, left: number, wide: number, pixel: number, wins: boolean): void {
 		const row = Math.floor((top + ROW) / ROW), at = row * this.canvas.width;
 		if (row >= this.canvas.height)

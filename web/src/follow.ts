@@ -1,6 +1,6 @@
-/* follow.ts: what sonde tells of a recording that is still being written: server-sent events, the latest state each. */
+/* follow.ts: notifications about a recording that is still being written: server-sent events, each with the latest state. */
 
-/* How it stands. */
+/* The state of the recording. */
 export interface State {
 	revision: number; /* rises when the recording has grown */
 	duration_ns: number;
@@ -8,7 +8,7 @@ export interface State {
 	ended: string | null; /* how it came to its end, a sentence */
 }
 
-/* "lost": nobody answers, and we go on asking. */
+/* "lost": the server does not answer, and requests continue. */
 export type Listener = (state: State | "lost") => void;
 
 function parse(text: string): State | null {
@@ -23,7 +23,7 @@ function parse(text: string): State | null {
 
 const AGAIN_MS = 2000;
 
-/* Until the function that comes back is called. A recording that is complete says nothing, ever. */
+/* Runs until the returned function is called. A complete recording never sends events. */
 export function follow(url: string, listener: Listener): () => void {
 	let source: EventSource | null = null, told = false, again = 0, over = false;
 	function open(): void {

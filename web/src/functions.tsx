@@ -1,5 +1,5 @@
-/* functions.tsx: the page `functions`: all of them as a table, and of the chosen one, or of the hottest, who calls it and whom
- * it calls, its source lines or its instructions, each with what they cost. */
+/* functions.tsx: the page `functions`: all functions as a table and, for the selected or hottest one, its callers and callees,
+ * and its source lines or instructions with their time. */
 import type { VNode } from "preact";
 import { type Report, table } from "./data";
 import { clean, only } from "./figure";
@@ -29,7 +29,7 @@ function Callers() {
 	);
 }
 
-/* What is told of one function: in the hash as `view`. */
+/* The view of one function: `view` in the hash. */
 const SIDES: [view: string, title: string, section: string, show: () => VNode][] = [
 	["", "Callers and callees", "callers", () => <Callers />],
 	["source", "Source lines", "lines", () => <Lines />],

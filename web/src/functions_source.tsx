@@ -1,5 +1,5 @@
-/* functions_source.tsx: the code of one function with what it cost: source lines, as far as their file is here and is the one
- * that was compiled, and instructions. Text of files and of targets is only ever text. */
+/* functions_source.tsx: the code of one function with its time: source lines, if the file is available and is the version that
+ * was compiled, and instructions. Text from files and targets is only ever inserted as text. */
 import type { ComponentChildren } from "preact";
 import { type Report, type Row, type Table, table, text, value } from "./data";
 import { clean, figure } from "./figure";

@@ -1,8 +1,8 @@
-/* live.tsx: a recording that is still being written: the page asks again for what it shows, at the pace that this may
- * cost, unless it is paused or hidden; a strip in the head says how it stands.
+/* live.tsx: a recording that is still being written: the page repeats the requests for what it shows, at a bounded cost, unless
+ * it is paused or hidden; a strip in the header shows the state.
  *
- * Everything is asked again in rounds. After one the page waits until the time that it took is a twentieth of all, so that
- * costly sections come rarely and cheap ones at once; while the program has done nothing, a two-hundredth. */
+ * Requests are repeated in rounds. After a round the page waits until its time is a twentieth of the total, so that expensive
+ * sections are refreshed rarely and cheap ones at once; while the program is idle, a two-hundredth. */
 import { useEffect, useMemo, useReducer } from "preact/hooks";
 import type { DataSource } from "./data";
 import { clean, figure } from "./figure";
@@ -14,7 +14,7 @@ const LEAST_MS = 250, LOOK_MS = 50, GIVE_UP_MS = 60000;
 const WINDOWS_NS = [5e9, 15e9, 60e9];
 
 export class Live {
-	state: State | null = null; /* as it was told last; null: the recording is complete */
+	state: State | null = null; /* the last reported state; null: the recording is complete */
 	shown: State | null = null; /* what the page is about */
 	lost = false;
 	paused = false;
@@ -35,7 +35,7 @@ export class Live {
 		document.removeEventListener("visibilitychange", this.consider);
 	}
 
-	/* `round`: what the page is about has changed, too, and not only how the run stands. */
+	/* `round`: the page's content has changed as well, not only the state of the run. */
 	listen(listener: (round: boolean) => void): () => void {
 		this.listeners.add(listener);
 		return () => this.listeners.delete(listener);
@@ -97,7 +97,7 @@ export class Live {
 	}
 }
 
-/* Without a state: the recording is complete, or nothing is known yet. Draws the page anew with each round. */
+/* Without a state the recording is complete, or nothing is known yet. Renders the page again in each round. */
 export function useLive(data: DataSource): Live {
 	const [, redraw] = useReducer((count: number) => count + 1, 0);
 	const live = useMemo(() => new Live(data), [data]);

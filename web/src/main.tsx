@@ -1,4 +1,4 @@
-/* main.tsx: the page: its head with the menu, what part of the run is chosen, and the view that the URL's hash names. */
+/* main.tsx: the page: header with menu, the selected part of the run, and the view named by the URL's hash. */
 import { Component, type ComponentChildren, render } from "preact";
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { Compare } from "./compare";
@@ -152,7 +152,7 @@ function Chosen() {
 	);
 }
 
-/* A mistake of ours in one view leaves the menu, and says itself. */
+/* An exception in one view keeps the menu and is displayed. */
 class Guard extends Component<{ children: ComponentChildren }, { error: string }> {
 	static getDerivedStateFromError = (error: unknown) => ({ error: String(error) });
 	override render() {
@@ -165,7 +165,7 @@ function Page({ data, recording: first, runs }: { data: DataSource; recording: R
 	const [recording, renewed] = useState(first);
 	useEffect(() => {
 		if (live.state)
-			data.recording().then(renewed, () => undefined); /* the strip says it */
+			data.recording().then(renewed, () => undefined); /* the strip shows it */
 	}, [data, revision, !live.state]);
 	const chosen = useSelection();
 	const durationNs = live.shown?.duration_ns ?? recording.duration_ns;

@@ -1,5 +1,5 @@
-/* memory.tsx: the page `memory`: one heap over time, what was alive in it at any moment, what was left, what was freed at
- * once, how large blocks were; and what processes had resident. Heaps are shown one at a time: nothing is added up. */
+/* memory.tsx: the page `memory`: one heap over time, its live blocks at any time, blocks live at exit, temporary blocks and
+ * block sizes; and the RSS of processes. Heaps are shown one at a time and never added up. */
 import { useEffect, useMemo, useState } from "preact/hooks";
 import { type Report, type Row, type Table, table, text, value } from "./data";
 import { CurveView, moment, type Curve } from "./curves";
@@ -27,7 +27,7 @@ function curveOf(found: Table): Curve {
 	return { title: clean(found.title), unit: "bytes", points, from: points[0]?.from ?? 0, to: Math.round(last + length) };
 }
 
-/* What a text draws beside its figures, the page draws above them. */
+/* Bars that a text report draws in its table are a chart above the table here. */
 function withoutBars(found: Table): Table {
 	return filled({ ...found, columns: found.columns.filter((column) => column.key !== "bar") });
 }
@@ -81,7 +81,7 @@ interface Moment {
 	error: string;
 }
 
-/* The last moment that was answered for: its figures never stand under the time of another. */
+/* The last time that was answered: its figures never appear under another time. */
 function useMoment(heap: string, at: number): Moment | null {
 	const { data, selection } = useWorld(), { thread } = selection;
 	const [shown, set] = useState<Moment | null>(null);
@@ -141,7 +141,7 @@ function Heap({ heap }: { heap: string }) {
 
 /* --- sizes, lifetimes ------------------------------------------------------------------------------------------------------ */
 
-/* A bar a class, as high as it has blocks; its table stands below it. */
+/* A bar per class, as high as its number of blocks; its table is below. */
 function Histogram({ found, from, below }: { found: Table; from: string; below: string }) {
 	const unit = found.columns.find((column) => column.key === from)?.unit ?? "count";
 	const most = found.rows.reduce((high, row) => Math.max(high, number(row, "blocks") ?? 0), 0) || 1;
@@ -222,7 +222,7 @@ function Heaps() {
 	);
 }
 
-/* A file has the curve as it was asked for, and of no moment who held it. */
+/* A file has the requested curve, but not the call sites at a given time. */
 function InFile() {
 	const { recording } = useWorld();
 	const answer = useReport(["timeline"], {}), found = answer.report && table(answer.report, "timeline");

@@ -1,5 +1,5 @@
-/* overview.tsx: the page `overview`: what to fix first, what the run took, what was lost, what was not recorded and how to
- * record it, and what the recorder cost. Every figure is a cell of the sections findings, summary and functions. */
+/* overview.tsx: the page `overview`: what to fix first, figures of the run, what was lost, what was not recorded and how to
+ * record it, and the overhead of recording. Every figure is a cell of the sections findings, summary and functions. */
 import type { ComponentChildren } from "preact";
 import { useMemo } from "preact/hooks";
 import { type Report, type Row, type Table, table, text, value } from "./data";
@@ -102,7 +102,7 @@ function Figures({ report }: { report: Report }) {
 
 /* --- findings ----------------------------------------------------------------------------------------------------- */
 
-/* Where the figures that a rule judged stand: a page, or a section. */
+/* The page or section with the figures that a rule used. */
 const EVIDENCE: Record<string, string> = {
 	"hot-function": "functions", "false-sharing": "functions", "many-calls": "zones", "page-faults": "resources",
 	"allocation-churn": "temporary", "memory-hotspot": "peak", "memory-leak": "leaks", fragmentation: "heap",
@@ -116,7 +116,7 @@ const EVIDENCE: Record<string, string> = {
 function gain(row: Row): string {
 	const saves = value(row, "saves_ns"), bytes = value(row, "bytes"), share = value(row, "saves_share"), factor = value(row, "expected_speedup");
 	const most = value(row, "at_most_ns"), least = value(row, "at_most_speedup"), within = text(row, "within");
-	/* as in src/export/text/advice.c: no factor of a gain that rounds to nothing, or that nobody would believe */
+	/* as in src/export/text/advice.c: no factor for a gain that rounds to nothing or is not credible */
 	const faster = (by: unknown) => (typeof by === "number" && by >= 1.005 && by <= 10 ? `, ${by.toFixed(2)}× faster` : "");
 	if (typeof saves === "number")
 		return `saves about ${figure("ns", saves)}${typeof share === "number" ? ` (${figure("ratio", share)} of the span)` : ""}${faster(factor)}` +
@@ -148,7 +148,7 @@ function Evidence({ row }: { row: Row }) {
 	return <a href={to} aria-label={`Evidence of: ${clean(text(row, "title"))}`}>evidence</a>;
 }
 
-/* Rules about the machine, or about threads beside each other. What a rule took of the critical path says so in its evidence. */
+/* Rules about the system or about concurrent threads. A rule's share of the critical path is part of its evidence. */
 const OF_ALL = new Set(["starved-of-cpu", "imbalance", "serial", "hand-over", "lock-contention", "interpreter-lock", "process-start", "profiler-cost"]);
 
 /* With a thread chosen, what is judged over all threads. */

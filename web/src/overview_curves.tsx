@@ -1,5 +1,5 @@
-/* overview_curves.tsx: what a process, or the machine, used over time: CPU, memory, input and output: lanes of the timeline
- * (docs/UI.md), as they were read; each with a table that says the same. Nothing is added up: a process is chosen. */
+/* overview_curves.tsx: resource use of a process or the system over time: CPU, memory, I/O: tracks of the timeline (docs/UI.md),
+ * as they were polled; each with a table of the same values. Nothing is added up: one process is selected. */
 import { useEffect, useMemo, useState } from "preact/hooks";
 import { CurveView, type Curve, type Point } from "./curves";
 import type { Recording, Row, Table } from "./data";
@@ -142,7 +142,7 @@ export function OverTime(asked: Asked) {
 	useEffect(() => {
 		let current = true;
 		if (recording.timeline)
-			data.lanes().then((found) => current && set(found), () => undefined); /* the timeline's page says why */
+			data.lanes().then((found) => current && set(found), () => undefined); /* the timeline's page gives the reason */
 		return () => {
 			current = false;
 		};

@@ -1,5 +1,5 @@
-/* palette.ts: the colours of src/export/plot/palette.c: hues around the circle of OKLCH that stay with a module's name, shades
- * that stay with a function's. */
+/* palette.ts: the colours of src/export/plot/palette.c: hues around the OKLCH circle, fixed for a module's name, and shades
+ * fixed for a function's. */
 const HUES = 36, SHADES = 3, GREY = HUES, APART = 7;
 const MASK = (1n << 64n) - 1n;
 

@@ -1,12 +1,12 @@
-/* parts.tsx: what pages share: where data comes from, a figure with its unit or the reason for its absence, notes, and
- * what stands there while an answer is waited for. */
+/* parts.tsx: shared by all pages: the data source, a figure with its unit or the reason for its absence, notes, and the
+ * placeholder while an answer is pending. */
 import { createContext, type ComponentChildren } from "preact";
 import { useContext, useEffect, useRef, useState } from "preact/hooks";
 import { type Column, type DataSource, type Note, type Recording, type Report, type Row, type Run, value } from "./data";
 import { clean, figure } from "./figure";
 import { link, type Selection } from "./selection";
 
-/* Whether zones can be held against what their machine can do: no work was counted, or nobody measured the machine. */
+/* Whether zones can be compared with ceilings; if not: no work was counted, or the machine was not measured. */
 export type Roofline = "" | "unmeasured" | "there";
 
 export interface World {
@@ -40,7 +40,7 @@ export function useReport(sections: string[], selection: Partial<Selection>, lim
 	const asked = useRef(""); /* the key of the answer that is shown or waited for */
 	useEffect(() => {
 		let current = true;
-		const again = asked.current === key; /* the same of a recording that has grown: nobody waits for it */
+		const again = asked.current === key; /* the same for a recording that has grown: it is not waited for */
 		asked.current = key;
 		if (!again)
 			set((before) => ({ ...before, waiting: true }));
@@ -74,7 +74,7 @@ export function Await({ answer, children }: { answer: Answer; children: (report:
 	return <div class={answer.waiting ? "stale" : ""} aria-busy={answer.waiting}>{children(answer.report)}</div>;
 }
 
-/* With what is typed, where it advises that, told from the sentence. */
+/* If it advises something to be typed, that part is marked. */
 function NoteText({ note }: { note: Note }) {
 	const typed = note.action?.kind === "record" ? note.action.text : "", at = typed ? note.text.indexOf(typed) : -1;
 	return at < 0 ? <>{clean(note.text)}</> : <>{clean(note.text.slice(0, at))}<code>{clean(typed)}</code>{clean(note.text.slice(at + typed.length))}</>;

@@ -1,6 +1,6 @@
-/* roofline_devices.tsx: theoretical ceilings of devices (section `device-roofs`): a picture a device, or one for those that are alike,
- * each with axes of its own. Nothing of them is measured, so all lines are dashed; what a kernel computed and moved is not known,
- * so there are no points, and the page says so. */
+/* roofline_devices.tsx: theoretical ceilings of GPUs (section `device-roofs`): a chart for each GPU, or one for several that are
+ * alike, each with its own axes. Nothing is measured, so all lines are dashed; the FLOP and bytes of kernels are unknown, so
+ * there are no points, and the page says so. */
 import { useMemo, useState } from "preact/hooks";
 import type { Table } from "./data";
 import { clean, figure } from "./figure";

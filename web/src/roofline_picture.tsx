@@ -1,5 +1,5 @@
-/* roofline_picture.tsx: what pictures of ceilings share: axes, both logarithmic, and the lines below which work lies; of the machine
- * (roofline.tsx) and of devices (roofline_devices.tsx). */
+/* roofline_picture.tsx: shared by charts of ceilings: logarithmic axes and ceiling lines; for the machine (roofline.tsx) and for
+ * GPUs (roofline_devices.tsx). */
 import { useLayoutEffect, useRef, useState } from "preact/hooks";
 import { clean, figure } from "./figure";
 import { type Ceiling, powers, type Scale, segment } from "./roofline_scale";
@@ -38,7 +38,7 @@ export function Axes({ scale }: { scale: Scale }) {
 }
 
 export function Ceilings({ ceilings, scale }: { ceilings: Ceiling[]; scale: Scale }) {
-	const taken: Record<Ceiling["form"], number[]> = { peak: [], memory: [] }; /* where labels begin */
+	const taken: Record<Ceiling["form"], number[]> = { peak: [], memory: [] }; /* where labels start */
 	return (
 		<g>
 			{ceilings.map((ceiling) => {

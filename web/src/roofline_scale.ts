@@ -1,5 +1,5 @@
-/* roofline_scale.ts: what a roofline is drawn of: ceilings and points out of the tables `roofs` and `roofline`, and the scale that
- * has room for them. The same choices as src/export/plot/roofline_svg.c makes. */
+/* roofline_scale.ts: the data of a roofline: ceilings and points from the tables `roofs` and `roofline`, and a scale that fits
+ * them. Makes the same choices as src/export/plot/roofline_svg.c. */
 import { type Row, type Table, text, value } from "./data";
 
 export interface Point {
@@ -112,7 +112,7 @@ export function highest(ceilings: Ceiling[], kind: Ceiling["kind"]): number {
 	return ceilings.reduce((most, at) => (at.form === "peak" && at.kind === kind ? Math.max(most, at.rate) : most), 0);
 }
 
-/* A point far below all ceilings would press all others together: it stands at the lower edge. */
+/* A point far below all ceilings would compress all others: it is drawn at the lower edge. */
 export function isBelow(point: Point, scale: Scale): boolean {
 	return Math.log10(point.y) < scale.ys[0];
 }
@@ -150,7 +150,7 @@ function scaled(at: Pick<Scale, "left" | "right" | "top" | "bottom">, x: [number
 	};
 }
 
-/* Whole powers of ten within a part of an axis, each at least `apart` pixels from the next. */
+/* Integer powers of ten within a range of an axis, each at least `apart` pixels from the next. */
 export function powers([from, to]: [number, number], room: number, apart: number): number[] {
 	const each = Math.max(1, Math.ceil(((to - from) * apart) / Math.max(1, room))), found: number[] = [];
 	for (let power = Math.ceil(from / each) * each; power <= to; power += each)
@@ -158,7 +158,7 @@ export function powers([from, to]: [number, number], room: number, apart: number
 	return found;
 }
 
-/* Where a ceiling begins and ends, in decimal logarithms; null: out of sight. */
+/* Start and end of a ceiling in decimal logarithms; null: not visible. */
 export function segment(ceiling: Ceiling, ceilings: Ceiling[], scale: Scale): [x1: number, y1: number, x2: number, y2: number] | null {
 	const power = Math.log10(ceiling.rate), { xs, ys } = scale;
 	if (ceiling.form === "peak") {

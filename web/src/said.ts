@@ -1,7 +1,7 @@
-/* said.ts: what reports say in the words of the command line, in the words of the page: here things are clicked. */
+/* said.ts: translates what reports say in terms of command-line options into things to click on the page. */
 import { type Action, type Column, type Note, type Report, type Row, type Section, value } from "./data";
 
-/* What stands in a note for the part of it that advises an option; null: it stands as it is, since it is typed. */
+/* What a note shows instead of the part that advises an option; null: unchanged, because it has to be typed. */
 const WORDS: Record<Action["kind"], ((text: string) => string) | null> = {
 	record: null,
 	time: () => "choose a part of the time",

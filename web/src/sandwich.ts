@@ -1,6 +1,5 @@
-/* sandwich.ts: one function with all that calls it and all that it calls, whichever way it was come to: two trees made of a
- * call tree. Where the function calls itself, the outermost call counts: so nothing counts twice, and the totals are those
- * of the section `callers`. */
+/* sandwich.ts: one function with all of its callers and callees on every path: two trees made from a call tree. Under recursion
+ * the outermost call counts, so nothing counts twice, and totals equal those of the section `callers`. */
 import type { Node, Tree } from "./data";
 import { layout } from "./flame_layout";
 
@@ -68,7 +67,7 @@ function called(tree: Tree, calls: number[], root: Made): void {
 	}
 }
 
-/* A caller weighs what the function weighs below it; its "self" is what nobody is known to have called. */
+/* A caller's value is the function's value below it; its "self" is the part without a known caller. */
 function calling(tree: Tree, calls: number[], root: Made): void {
 	for (const call of calls) {
 		const weight = tree.nodes[call]!;

@@ -1,5 +1,6 @@
-/* selection.ts: what all pages show, in the URL's hash: #/PAGE?from=NS&to=NS&thread=ID&focus=FUNCTION&weigh=WEIGHT&search=TEXT …
- * A view is a link, and Back works. Going to another page keeps the part of the run that was chosen (from, to, thread). */
+/* selection.ts: the state shared by all pages, in the URL's hash:
+ * #/PAGE?from=NS&to=NS&thread=ID&focus=FUNCTION&weigh=WEIGHT&search=TEXT … A view is a link, and Back works. Going to another
+ * page keeps the selected part of the run (from, to, thread). */
 import { useEffect, useState } from "preact/hooks";
 
 export interface Selection {
@@ -70,7 +71,7 @@ export function go(now: Selection, change: Partial<Selection>): void {
 	location.hash = link({ ...now, zoom, ...still(change), ...change });
 }
 
-/* The same place, said more exactly: what is being typed makes no steps to go back. */
+/* The same place, more precisely: typing adds no history entries. */
 export function refine(now: Selection, change: Partial<Selection>): void {
 	history.replaceState(null, "", link({ ...now, ...still(change), ...change }));
 	window.dispatchEvent(new HashChangeEvent("hashchange"));

@@ -1,5 +1,5 @@
-/* table.tsx: any table of a report: sorted by a click on a column, filtered by words, and drawn only where it is in sight,
- * so that a hundred thousand rows scroll as ten do. Widths are fixed by what the first rows hold: scrolling moves nothing. */
+/* table.tsx: any table of a report: sorted by a click on a column, filtered by words, and rendered only where visible, so that a
+ * hundred thousand rows scroll like ten. Column widths follow from the first rows, so that scrolling moves nothing. */
 import type { ComponentChildren } from "preact";
 import { useLayoutEffect, useId, useMemo, useRef, useState } from "preact/hooks";
 import { type Column, type Row, type Table, value } from "./data";
@@ -46,13 +46,13 @@ function widths(table: Table): number[] {
 	});
 }
 
-/* A column that every row says the same nothing in is left out. */
+/* A column with the same empty content in every row is left out. */
 export function filled(table: Table): Table {
 	const columns = table.columns.filter((column) => table.rows.some((row) => value(row, column.key) !== null));
 	return columns.length === table.columns.length || !columns.length ? table : { ...table, columns };
 }
 
-/* Of a table that is too wide for any window, names stand first: figures that scroll away leave whose they are. */
+/* In a table that is too wide for the window, names come first, so that scrolled figures keep their row's name. */
 export function namesFirst(table: Table): Table {
 	if (table.columns.length <= 10 || table.columns[0]?.unit === "text")
 		return table;

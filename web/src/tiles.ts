@@ -1,5 +1,5 @@
-/* tiles.ts: lanes of the timeline, and their bins as typed arrays: what /api/lanes and /api/tiles answer (docs/UI.md). An answer
- * comes from a program that may be another version, or was cut off: whatever does not fit is an error, never a picture. */
+/* tiles.ts: tracks of the timeline and their bins as typed arrays: the answers of /api/lanes and /api/tiles (docs/UI.md). An
+ * answer may come from another version or be truncated: whatever does not fit is an error, never a picture. */
 
 export type Kind = "zones" | "spans" | "iterations" | "states" | "waits" | "path" | "cpu" | "series" | "heap" | "counters" | "instants" | "device";
 
@@ -27,13 +27,13 @@ export interface Lanes {
 	since?: Since[]; /* of each lane, against the making that was asked for */
 }
 
-/* A lane as it was. */
+/* A previous state of a track. */
 export interface Since {
 	id: number | null; /* then; null: it was not there */
-	changed_ns: number | null; /* bins of before are what they were; null: all are */
+	changed_ns: number | null; /* earlier bins are unchanged; null: all are */
 }
 
-/* Rows in order of time. `many` = 1: one slice as it was recorded; more: so many, close together, `name` the longest's. */
+/* Rows in time order. `many` = 1: one recorded slice; more: that many close together, `name` is the longest's. */
 export interface Slices {
 	form: "slices";
 	start: Float64Array;
@@ -72,7 +72,7 @@ export interface View {
 
 /* By lane. */
 export interface Tiles extends Map<number, Bins> {
-	coarse?: boolean; /* some rows stand for more than a pixel: asking again, not quickly, gives all */
+	coarse?: boolean; /* some rows stand for more than a pixel: a later request returns everything */
 }
 
 export interface Slice {
@@ -137,7 +137,7 @@ const FORMS: Record<number, [form: Bins["form"], columns: [name: string, size: n
 };
 const HEAD_B = 32, LANE_HEAD_B = 16, MAGIC = 0x314c5453; /* "STL1" */
 
-/* Each lane's bins, in memory of its own: a lane that is dropped gives back what it had. */
+/* Each track's bins in memory of their own, so that a dropped track frees its memory. */
 export function decode(buffer: ArrayBuffer): Tiles {
 	const found: Tiles = new Map<number, Bins>(), wrong = () => new Error("sonde's answer about the timeline was cut off");
 	if (buffer.byteLength < HEAD_B)
@@ -192,7 +192,7 @@ export function cutOf(bins: Bins, changed: number | null, pixel: number): number
 	return at > 0 ? start[at]! : -Infinity;
 }
 
-/* Rows of one that begin before a time, and those of the other that do not. */
+/* Rows of one that start before a time, and those of the other that do not. */
 export function joined(before: Bins, cut: number, after: Bins): Bins {
 	const most = firstAt(before.start, cut), least = firstAt(after.start, cut);
 	const columns = Object.entries(before).filter(([, column]) => typeof column === "object") as [string, Float64Array][];
@@ -207,7 +207,7 @@ export function joined(before: Bins, cut: number, after: Bins): Bins {
 	return bins as unknown as Bins;
 }
 
-/* The first row that begins at or after a time. */
+/* The first row that starts at or after a time. */
 export function firstAt(start: Float64Array, time: number): number {
 	let low = 0, high = start.length;
 	while (low < high) {

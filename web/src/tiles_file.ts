@@ -1,5 +1,5 @@
-/* tiles_file.ts: the timeline that lies in the page itself (src/export/html/lanes.c): lanes as columns of bytes, each unpacked when
- * it is first looked at, and the same answers as the server's made of them. */
+/* tiles_file.ts: the timeline embedded in the page (src/export/html/lanes.c): tracks as columns of bytes, each unpacked when
+ * first needed, with the same answers as the server's. */
 import type { Arrows, Bins, Found, Lanes, Path, View, Wanted } from "./tiles";
 import { type Columns, Fold } from "./tiles_fold";
 

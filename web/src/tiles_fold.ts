@@ -1,6 +1,6 @@
-/* tiles_fold.ts: bins of a lane that lies in the page itself, as src/tiles/ makes them for the server: a pyramid over the lane,
- * 16 to 1, is walked down to nodes shorter than a pixel, and those that begin in one pixel are put together. The two must give the
- * same: tests/cli/ui/ui-bins.sh and tests/ui/timeline.mjs hold them against each other. */
+/* tiles_fold.ts: bins of a track embedded in the page, as src/tiles/ makes them on the server: a 16-to-1 pyramid over the track
+ * is walked down to nodes shorter than a pixel, and those that start in the same pixel are merged. Both must give the same
+ * result: tests/cli/ui/ui-bins.sh and tests/ui/timeline.mjs compare them. */
 import type { Bins, Curve, Moments, Slices } from "./tiles";
 
 const FAN = 16;
@@ -91,7 +91,7 @@ export class Fold {
 		this.count = this.levels[0]!.count;
 	}
 
-	/* The pyramid is built when it is first needed: lanes that nobody looks at cost nothing. */
+	/* The pyramid is built when first needed: tracks that are never visible cost nothing. */
 	private built(): Nodes[] {
 		while (this.levels[this.levels.length - 1]!.count > 1)
 			this.levels.push(above(this.levels[this.levels.length - 1]!, this.curve));
@@ -143,7 +143,7 @@ export class Fold {
 		return binsOf(this.columns.form, rows);
 	}
 
-	/* Of leaves that begin at or after an index: the first whose name and length are wanted, else -1. */
+	/* Among leaves that start at or after an index: the first with a wanted name and duration, else -1. */
 	next(from: number, names: Uint8Array, shortest: number, longest: number): number {
 		const leaves = this.levels[0]!;
 		for (let i = from; i < leaves.count; i++) {

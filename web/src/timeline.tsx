@@ -1,5 +1,5 @@
-/* timeline.tsx: the page `timeline`: when what happened: all lanes of the recording over one time, and what was chosen in them. The
- * window and the chosen slice are in the URL; what is folded is not. */
+/* timeline.tsx: the page `timeline`: all tracks of the recording over time, and details of the selection. The visible range and
+ * the selected slice are in the URL; collapsed tracks are not. */
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { clean, figure, matcher } from "./figure";
 import { useWorld } from "./parts";
@@ -90,7 +90,7 @@ function useCount(wanted: Wanted): number | null | undefined {
 	return count;
 }
 
-/* As the sheet has it: timeline.css. */
+/* Same values as in the style sheet: timeline.css. */
 function useNarrow(): boolean {
 	const query = useMemo(() => matchMedia("(max-width: 700px)"), []), [narrow, set] = useState(query.matches);
 	useEffect(() => {
@@ -157,7 +157,7 @@ function Stage({ lanes }: { lanes: Lanes }) {
 	}, [engine]);
 	const count = useCount(wantedOf(found.tooMany ? [] : found.names, chosen, selection.thread, duration));
 	const overlays = useOverlays(lanes, still, { arrows: shows.arrows, path: shows.path && lanes.lanes.some((lane) => lane.kind === "path") });
-	/* Links and Back move the window; what it said itself, last, does not. */
+	/* Links and Back move the window; its own last change to the URL does not. */
 	useEffect(() => {
 		const view = viewOf(selection, duration);
 		if (written(view) !== written(engine.view) && (selection.view !== written(still) || written(engine.view) === written(still)))
@@ -180,7 +180,7 @@ function Stage({ lanes }: { lanes: Lanes }) {
 		if (slice.name >= 0)
 			refine(parse(location.hash), { slice: slotOf({ ...slice, many: 1, busy: 1 }) });
 	};
-	/* One after another: whoever presses Enter five times is five slices on. */
+	/* One after another: pressing Enter five times moves five slices on. */
 	const step = (names: number[], forward: boolean) => {
 		steps.current = steps.current.then(async () => {
 			const at = spotOf(parse(location.hash).slice, lanes), now = at && at.many === 1 ? at : null, wanted = wantedOf(names, chosen, selection.thread, duration);

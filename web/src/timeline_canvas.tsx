@@ -1,5 +1,5 @@
-/* timeline_canvas.tsx: the lanes with their names beside them: a canvas as large as the window on it that stays where it is while the
- * rows scroll behind, and what pointer, wheel and keys do there. */
+/* timeline_canvas.tsx: the tracks with their names: a canvas of the size of the viewport, which stays in place while the rows
+ * scroll behind it, and the handlers for pointer, wheel and keys. */
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { clean, figure, type Unit } from "./figure";
 import type { Lanes } from "./tiles";

@@ -1,5 +1,5 @@
-/* timeline_details.tsx: what is known of the slice that was chosen: its place, its part of what holds it, the arrows that touch its
- * thread in its time, and where else it is told of. */
+/* timeline_details.tsx: details of the selected slice: its position, its share of the enclosing slice, arrows that touch its
+ * thread during its time, and links to other pages about it. */
 import { useEffect, useState } from "preact/hooks";
 import { DeviceFacts } from "./devices_slice";
 import { figure, only } from "./figure";

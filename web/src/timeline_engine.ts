@@ -1,5 +1,5 @@
-/* timeline_engine.ts: the timeline between frames: the window, where it is moving to, and when to draw. It knows nothing of the
- * page around it, and a frame never waits: what is missing comes later. */
+/* timeline_engine.ts: the timeline between frames: the visible range, where it is moving to, and when to draw. It knows nothing
+ * of the page around it, and a frame never waits: missing data appears later. */
 import type { DataSource } from "./data";
 import { type Arrow, type Bins, firstAt, type Lane, type Lanes, type Slice, type Step } from "./tiles";
 import { inSight, type Row, rowAt } from "./timeline_layout";
@@ -9,7 +9,7 @@ import { clamped, panned, type Window, zoomed } from "./timeline_view";
 
 const STILL_MS = 200, NEAR_PX = 4, SPARE_ROWS = 6, APPROACH = 0.3;
 
-/* What is at a place: a slice, or so many together. */
+/* What is at a position: a slice, or several together. */
 export interface Spot extends Slice {
 	many: number;
 	busy: number;
@@ -54,8 +54,8 @@ export class Engine {
 		this.calm = matchMedia("(prefers-reduced-motion: reduce)").matches;
 	}
 
-	/* The same of the recording when it was shorter. What it has of before is told by the recording where it knows; else it is
-	 * all drawn, until it has been asked for again. */
+	/* The same for the recording when it was shorter. The recording reports what is still valid, if it knows; otherwise
+	 * everything is drawn until it has been requested again. */
 	follow(before: Engine): void {
 		const was = new Map(this.lanes.since?.map(({ id, changed_ns }, lane) => [id, { lane, changed: changed_ns }]));
 		const keyOf = (lane: Lane) => [lane.kind, lane.process, lane.thread, lane.depth, lane.title].join("\n");

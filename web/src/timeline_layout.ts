@@ -1,5 +1,5 @@
-/* timeline_layout.ts: the rows of the timeline: processes, and under each its lanes, thread by thread. Rows have fixed heights and
- * their places are summed up once, so that of thousands only those in sight are looked at. */
+/* timeline_layout.ts: the rows of the timeline: processes and, below each, its tracks by thread. Rows have fixed heights and
+ * their positions are computed once, so that only visible rows are processed. */
 import type { Recording } from "./data";
 import { clean } from "./figure";
 import type { Kind, Lane, Lanes } from "./tiles";
@@ -38,7 +38,7 @@ export class People {
 		this.tids = new Map(recording.threads.map((at) => [at.id, at.tid]));
 		this.processes = new Map(recording.processes.map((at) => [at.id, `${clean(at.name) || "process"} (${at.pid})`]));
 	}
-	/* 0 of what is of no thread. */
+	/* 0 if it belongs to no thread. */
 	tid(id: number): number {
 		return this.tids.get(id) ?? 0;
 	}
@@ -54,7 +54,7 @@ export class People {
 	}
 }
 
-/* Lanes as they stand below each other: those of a process that were only read off now and then, and a thread's such, come last. */
+/* Tracks from top to bottom: polled ones of a process or a thread come last. */
 /* Threads of a process in the order of their numbers, so that one is found. */
 function ordered(lanes: Lane[], people: People): Lane[] {
 	const rank = (lane: Lane) => (lane.kind === "path" ? 0 : lane.kind !== "series" ? 1 : 2);
@@ -76,14 +76,14 @@ function ordered(lanes: Lane[], people: People): Lane[] {
 	});
 }
 
-/* What is folded before anybody folds anything: curves of processes and of the machine, beside lanes of threads. */
+/* Collapsed initially: curves of processes and the system, if there are tracks of threads. */
 export function foldedAtFirst(lanes: Lanes): Set<string> {
 	const beside = lanes.lanes.some((lane) => lane.thread > 0);
 	return new Set(beside ? lanes.lanes.filter((lane) => !lane.thread && lane.kind === "series").map((lane) => `s${lane.process}`) : []);
 }
 
-/* `thread`: this one's lanes and those of no thread; 0 = all. `narrow`: there is no room for a thread's name beside a lane's
- * title; it has a row of its own. */
+/* `thread`: only this thread's tracks and those of no thread; 0 = all. `narrow`: there is no space for a thread's name next
+ * to a track's title; it gets a row of its own. */
 export function layout(lanes: Lanes, people: People, folded: Set<string>, thread: number, narrow = false): Row[] {
 	const rows: Row[] = [], wanted = ordered(lanes.lanes, people).filter((lane) => !thread || !lane.thread || lane.thread === thread);
 	const readings = (process: number) => wanted.filter((lane) => lane.process === process && !lane.thread && lane.kind === "series").length;

@@ -1,5 +1,5 @@
-/* timeline_map.tsx: what stands above the lanes: the whole run in small with the window on it, which can be dragged and resized, and
- * the ruler of what the window shows. */
+/* timeline_map.tsx: the area above the tracks: a minimap of the whole run with the visible range, which can be dragged and
+ * resized, and the ruler of that range. */
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import type { DataSource } from "./data";
 import { figure } from "./figure";

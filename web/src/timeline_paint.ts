@@ -1,5 +1,5 @@
-/* timeline_paint.ts: a frame of the timeline on its canvas: lanes from the tiles that are there, then what lies over them: names,
- * the range that was chosen, arrows, the critical path, and what the pointer and the keyboard are at. */
+/* timeline_paint.ts: draws a frame of the timeline: tracks from the available tiles, then overlays: names, the selected range,
+ * arrows, the critical path, and the slices under the pointer and the keyboard cursor. */
 import { clean } from "./figure";
 import { palette } from "./palette";
 import { type Arrow, firstAt, type Lanes, type Slice, type Slices, type Step } from "./tiles";
@@ -20,7 +20,7 @@ export interface Theme {
 	ground: number;
 	line: number;
 	colours: Uint32Array; /* by name */
-	faint: Uint32Array; /* the same, of names that nobody looks for */
+	faint: Uint32Array; /* the same, for names that do not match the search */
 	inks: string[]; /* on them, by name */
 	fill: number; /* of curves */
 	pale: number;
@@ -151,7 +151,7 @@ export class Painter {
 			const left = Math.max(0, Math.round((index * span - from) / each)), right = Math.min(wide, Math.round(((index + 1) * span - from) / each));
 			const before = found[found.length - 1];
 			if (before?.[0] === tile)
-				before[1].right = right; /* one coarse tile stands for several */
+				before[1].right = right; /* one coarse tile replaces several */
 			else if (right > left)
 				found.push([tile, { from, each, left, right }]);
 		}

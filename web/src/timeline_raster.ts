@@ -1,5 +1,5 @@
-/* timeline_raster.ts: bins as pixels. Slices and moments become one row of pixels that is stretched to the lane's height, a curve
- * as many rows as it is high: per frame one block of pixels, whatever the number of slices. */
+/* timeline_raster.ts: bins as pixels. Slices and instants become one row of pixels that is stretched to the track's height, a
+ * curve as many rows as its height: one block of pixels per frame, whatever the number of slices. */
 import { type Curve, firstAt, type Moments, type Slices } from "./tiles";
 
 /* Where time lies on the screen: pixel = (time − from) ÷ each; only pixels from `left` up to, without, `right` are written. */

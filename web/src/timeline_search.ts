@@ -1,5 +1,5 @@
-/* timeline_search.ts: looking for slices by their names: which names a regular expression means, and the slice after or before
- * another, asked for in steps that stay small however long the run is. */
+/* timeline_search.ts: search for slices by name: the names that a regular expression matches, and the next or previous slice,
+ * requested in steps that stay small however long the run is. */
 import type { DataSource } from "./data";
 import { matcher } from "./figure";
 import type { Lanes, Slice, Wanted } from "./tiles";

@@ -1,12 +1,11 @@
-/* timeline_store.ts: tiles: those that are there, those that were asked for, and which to ask for next.
+/* timeline_store.ts: tiles: those available, those requested, and which to request next.
  *
- * A tile is TILE_PX pixels of one lane at a power of two of ns a pixel (its level), and lies where its length divides the time: a
- * window that moves finds again what it had. One question asks for all missing lanes of a column of tiles, few are on their
- * way at a time, and one whose place was left and that takes long is given up. What was not drawn for longest goes when
- * there are too many bytes.
- * Of a recording that grows, rows of a tile are kept that lie before what has changed in its lane, and only what comes behind
- * them is asked for (tiles.ts: cutOf); lanes of which little is missing together, so that they do not wait for the others.
- * Nothing here waits: a frame draws what is there, and `changed` is told when there is more.
+ * A tile is TILE_PX pixels of one track at a power of two of ns per pixel (its level), aligned to its own length, so that a
+ * moving window finds existing tiles again. One request asks for all missing tracks of a column of tiles. Few requests are
+ * pending at a time, and a slow one whose place is not visible any more is cancelled. If the tiles need too much memory, those
+ * not drawn for the longest time are dropped. If the recording grows, a tile keeps the rows before the change in its track, and
+ * only later ones are requested (tiles.ts: cutOf); tracks with little missing are requested together, so that they do not wait
+ * for the others. Nothing here waits: a frame draws what is available, and `changed` is called when there is more.
  */
 import type { DataSource } from "./data";
 import { type Bins, cutOf, joined, type Lanes, sizeOf, type Tiles } from "./tiles";
@@ -33,7 +32,7 @@ interface Ask {
 	index: number;
 	lanes: number[];
 	quick: boolean;
-	from?: number; /* not before this time: what is there before stays */
+	from?: number; /* not before this time: earlier content stays */
 }
 
 interface Flight extends Ask {
@@ -98,7 +97,7 @@ export class Store {
 		}
 	}
 
-	/* What is there of a tile: itself, or the smallest one around it. */
+	/* What is available for a tile: itself, or the smallest one that contains it. */
 	best(lane: number, level: number, index: number): Tile | null {
 		const of = this.held.get(lane);
 		for (let up = level; of && up <= this.top; up++) {
@@ -117,8 +116,8 @@ export class Store {
 		return [Math.max(0, Math.floor(from / span)), Math.min(most, Math.floor(to / span))];
 	}
 
-	/* Says what a frame draws, before it: missing tiles are asked for, first the whole run, then what is in sight, then what
-	 * lies beside, above and below it. */
+	/* Announces what a frame will draw: missing tiles are requested, first the whole run, then what is visible, then
+	 * what lies next to, above and below it. */
 	want(view: Window, level: number, lanes: number[]): void {
 		this.frame++;
 		const at = Math.min(level, this.top), asks: Ask[] = [];

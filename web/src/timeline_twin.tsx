@@ -1,5 +1,5 @@
-/* timeline_twin.tsx: the timeline as tables: the longest slices of the window, lane by lane, and its curves; and the dialog with its
- * keys. */
+/* timeline_twin.tsx: the timeline as tables: the longest slices of the visible range, track by track, and its curves; and the
+ * dialog that lists the keys. */
 import { useEffect, useRef, useState } from "preact/hooks";
 import { type Row as TableRow, type Table, value } from "./data";
 import { clean, figure } from "./figure";
@@ -29,7 +29,7 @@ function rowsOf(bins: Map<number, Bins>, lanes: Lanes, people: People, view: Win
 	return { rows, omitted: all.length - rows.length };
 }
 
-/* What curves came to, as the picture says it where the pointer is. */
+/* Values of curves, as shown under the pointer in the picture. */
 function readingsOf(bins: Map<number, Bins>, lanes: Lanes, people: People, view: Window): TableRow[] {
 	const rows: TableRow[] = [];
 	for (const [lane, of] of bins)
@@ -52,7 +52,7 @@ function Curves({ lanes, people, rows, view }: { lanes: Lanes; people: People; r
 			data.tiles({ lanes: asked, from, to, width: CURVE_WIDTH, made: lanes.made }).then((bins) => current && set({
 				id: "curves", title: "Curves of the window", kind: "table", notes: [], omitted: 0, rows: readingsOf(bins, lanes, people, view),
 				columns: [column("start", "start", "ns"), column("length", "for", "ns"), column("reading", "least to most", "text"), column("lane", "lane", "text")],
-			}), () => undefined); /* what went wrong is said of the slices */
+			}), () => undefined); /* the error is shown with the slices */
 		return () => {
 			current = false;
 		};

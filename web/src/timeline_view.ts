@@ -1,5 +1,5 @@
-/* timeline_view.ts: the window on the run, as arithmetic: how it zooms and moves, and where the ruler has its marks. Times are ns
- * from the recording's start. */
+/* timeline_view.ts: the visible range, as arithmetic: how it zooms and moves, and where the ruler has its marks. Times are ns
+ * from the start of the recording. */
 import { fixed } from "./figure";
 
 export interface Window {

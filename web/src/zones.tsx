@@ -1,5 +1,5 @@
-/* zones.tsx: the page `zones`: statistics of zones and spans, and of the chosen one, or of that with the most time, how long its
- * instances took. */
+/* zones.tsx: the page `zones`: statistics of zones and spans and, for the selected one or the one with the most time, the
+ * durations of its instances. */
 import { useMemo } from "preact/hooks";
 import { type Column, type Row, table, text } from "./data";
 import { clean } from "./figure";

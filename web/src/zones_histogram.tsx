@@ -1,6 +1,6 @@
-/* zones_histogram.tsx: how long the instances of one zone or span took, as bars on a logarithmic scale with percentiles. A bar
- * that is chosen shows the very instances that it counts, each a link into the timeline. Bars are the cells of the section
- * `zone-histogram`; instances come from the timeline's slices. */
+/* zones_histogram.tsx: durations of the instances of one zone or span, as bars on a logarithmic scale with percentiles. A
+ * selected bar lists the instances that it counts, each a link into the timeline. Bars are cells of the section
+ * `zone-histogram`; instances are slices of the timeline. */
 import { useEffect, useState } from "preact/hooks";
 import { type Row, type Table, table, text, value } from "./data";
 import { clean, figure, only } from "./figure";
@@ -19,7 +19,7 @@ interface Scale {
 	ticks: number[];
 }
 
-/* Where a duration stands: what takes less than 1 ns, if any, has a bar of its own in front. */
+/* The position of a duration: those below 1 ns, if any, have a bar of their own in front. */
 function scaleOf(rows: Row[]): Scale {
 	const zero = number(rows[0]!, "from_ns") === 0 ? 1 : 0, first = Math.max(1, number(rows[zero] ?? rows[0]!, "from_ns")), last = Math.max(first * 1.01, number(rows[rows.length - 1]!, "to_ns"));
 	const room = zero ? 100 / rows.length : 0, wide = Math.log(last / first);
@@ -37,7 +37,7 @@ function scaleOf(rows: Row[]): Scale {
 const MARKS: [key: string, title: string][] = [["p50_ns", "p50"], ["p95_ns", "p95"], ["p99_ns", "p99"]];
 const APART = 6; /* % of the width */
 
-/* Where percentiles stand; of those too near to each other to be told apart, the last has the names of all. */
+/* Positions of percentiles; if several are too close to distinguish, the last has all names. */
 function marksOf(one: Row | undefined, scale: Scale): { at: number; title: string; label: string }[] {
 	const there = MARKS.filter(([key]) => one && typeof value(one, key) === "number").map(([key, name]) =>
 		({ at: scale.place(number(one!, key)), name, title: `${name} ${figure("ns", number(one!, key))}` }));
@@ -93,7 +93,7 @@ function Statistics({ one }: { one: Row }) {
 
 /* --- the instances of a bar ------------------------------------------------------------------------------------------------ */
 
-/* "FROM-TO" in ns, as the hash has it: TO is not in it. */
+/* "FROM-TO" in ns, as in the hash; TO is exclusive. */
 const rangeOf = (row: Row) => `${number(row, "from_ns")}-${number(row, "to_ns")}`;
 
 function parsed(view: string): [from: number, to: number] | null {
@@ -120,7 +120,7 @@ function useInstances(name: string, range: [number, number]): { found: Instances
 			const part = { ...(from ? { from: Number(from) } : {}), ...(to ? { to: Number(to) } : {}) };
 			const answer = names.length ? await data.find({ names, shortest: range[0], longest: range[1] - 1, limit: INSTANCES, ...part }) : { count: 0, slices: [] };
 			const isMine = (slice: Slice) => ["zones", "spans"].includes(lanes.lanes[slice.lane]?.kind ?? "") && slice.start >= Number(from || 0) && (!to || slice.start < Number(to));
-			const slices = answer.slices.filter(isMine); /* bars count what begins in the time that is chosen */
+			const slices = answer.slices.filter(isMine); /* bars count what starts in the selected time */
 			return { lanes, slices, count: slices.length === answer.slices.length ? answer.count : slices.length };
 		}).then((found) => current && set({ found, error: "" }), (error: Error) => current && set({ found: null, error: error.message }));
 		return () => {
@@ -188,7 +188,7 @@ export function ZoneHistogram() {
 					const bars = table(report, "zone-histogram"), durations = table(report, "zone-durations"), one = durations?.rows[0];
 					const name = selection.focus || (one ? text(one, "zone") : "");
 					if (!one && !selection.focus)
-						return null; /* there is no zone: the table above says it */
+						return null; /* there is no zone: the table above says so */
 					if (!one && (selection.thread || selection.from || selection.to)) /* nothing is wrong with that */
 						return <p class="wait" data-fact="none-of-it">No <code>{clean(name)}</code> ended in the selected threads and time.</p>;
 					return (

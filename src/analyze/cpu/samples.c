@@ -328,12 +328,12 @@ int sonde_samples_note_missing(const struct sonde_samples *samples, struct sonde
 const struct sonde_source_row *sonde_samples_source(const struct sonde_session *session)
 {
 	const struct sonde_source_row *row = sonde_session_source_named(session, "cpu");
-	return row && (row->state == SONDE_SOURCE_ON || row->state == SONDE_SOURCE_LIMITED);
+	return row && (row->state == SONDE_SOURCE_ON || row->state == SONDE_SOURCE_LIMITED) ? row : NULL;
 }
 
 const char *sonde_samples_why_none(const struct sonde_session *session, const struct sonde_pass_options *options)
 {
-	if (!is_running(session) &&
+	if (!sonde_samples_source(session) &&
 	    (sonde_session_source_named(session, "cpu") || sonde_session_run(session)->closed))
 		return "CPU time was not sampled"; /* sources write their status when they stop */
 	return sonde_pass_selects(options) ? "no CPU samples in this selection" : "no CPU samples in this recording";

@@ -14,7 +14,7 @@ enum sonde_critical_of {
 	SONDE_CRITICAL_OFS
 };
 
-/* What runs `speed` times as fast. */
+/* The part of the run whose speed is multiplied by `speed`. */
 struct sonde_critical_scale {
 	enum sonde_critical_of of;
 	char name[256];

@@ -1,10 +1,10 @@
 /* iterations.c: compares iterations of the same name.
  *
- * Neighbours are alike, and a test by ranks takes each value for news of its own: so what is compared are means of
- * neighbours after the warm-up (statistics/steady.h), at most 40 of each recording, and fewer and longer ones until
- * what one of them tells of the next is no more than chance. What differs from run to run is in no run: a verdict asks
- * for twice the margin at least, for iterations that are steady, and for more than other programs can have made
- * (noise.h).
+ * Consecutive iterations resemble each other, but a rank test assumes independent values. So means of consecutive
+ * iterations after the warm-up (statistics/steady.h) are compared: at most 40 per recording, and fewer and longer ones
+ * until one no longer predicts the next better than chance. The variation between runs is not visible within a run: a
+ * verdict therefore requires at least twice the margin, stationary iterations, and more change than other programs can
+ * have caused (noise.h).
  */
 #include <errno.h>
 #include <math.h>

@@ -1,8 +1,8 @@
 /* resources.c: the section `resources`: what every process used, and all of them together.
  *
- * Of a process the figures are those of its readings; of a run of a single process they are the kernel's, exact to its
- * end, as far as it tells them. The first row is of all processes (resource/stat_figures.h): memory that they had
- * together at a moment, and of what counts up the sum.
+ * The figures of a process are those of its readings; for a run with a single process they are the kernel's, where it
+ * reports them, exact to the process's end. The first row is for all processes (resource/stat_figures.h): the memory
+ * that they had together at one time, and sums of everything that accumulates.
  */
 #include <errno.h>
 #include <stdlib.h>

@@ -35,14 +35,15 @@ static double share(uint64_t part_ns, uint64_t whole_ns)
 const char *sonde_thread_facts_why_none(const struct sonde_states *states, const struct sonde_session *session,
 					struct sonde_report *report)
 {
-	int is_known =states->has_switches || states->has_readings;
+	int is_known = states->has_switches || states->has_readings;
 	const struct sonde_source_row *row = sonde_session_source_named(session, "threads");
-	return row && *row->detail ? row->detail;
-	}
+	if (!is_known && row && *row->detail)
+		return row->detail;
 	const char *lacks = sonde_pass_lacks(session, SONDE_NEEDS(SWITCHES) | SONDE_NEEDS(READINGS), report);
 	if (lacks)
 		return lacks;
-	return is_known ? "it was never switched out, and not read" : "the recording has neither context switches nor scheduler counters";
+	return is_known ? "it was never switched out, and not read"
+			: "the recording has neither context switches nor scheduler counters";
 }
 
 /* --- facts -----------------------------------------------------------------------------------------------------------

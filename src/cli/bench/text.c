@@ -177,7 +177,7 @@ static void put_why_inconclusive(struct table *table)
 	sonde_figures_sentence(&table->figures, "! ");
 }
 
-/* Notes other metrics that changed: "resident peak: regressed (0.512)". */
+/* Notes other metrics that changed: "peak RSS: regressed (0.512)". */
 static void put_others(struct table *table)
 {
 	const struct sonde_versus *versus = table->versus;

@@ -12,12 +12,14 @@
 #include "export/clean.h"
 #include "format/ring.h"
 #include "format/wait.h"
+#include "util/buf.h"
 #include "util/error.h"
 #include "util/quantity.h"
 
 #define DEFAULT_RATE_HZ 1000
 #define DEFAULT_BUFFER_B ((uint64_t)64 << 20)
 #define WARNING_MAX_B 65536
+#define MANUAL_MAX_B 65536
 #define PROCESS_BUFFER_MAX_B (SONDE_RING_MAX_CHUNKS * SONDE_RING_CHUNK_B)
 
 static void say_warning(const struct sonde_record_options *options, const char *text)
@@ -110,6 +112,19 @@ int sonde_recording_check(const struct sonde_recording *recording, const char *c
 		fprintf(stderr, "sonde %s: --buffer gives one process at most %u MB\n", command,
 			PROCESS_BUFFER_MAX_B >> 20);
 	return wrong ? SONDE_EXIT_OURS : 0;
+}
+
+char *sonde_recording_manual(void)
+{
+	struct sonde_buf text;
+	sonde_buf_init(&text, MANUAL_MAX_B);
+	for (size_t i = 0; i < sonde_source_count; i++)
+		if (sonde_sources[i]->manual)
+			sonde_buf_text(&text, sonde_sources[i]->manual);
+	sonde_buf_append(&text, "", 1);
+	char *copy = sonde_buf_error(&text) ? NULL : strdup((const char *)text.data);
+	sonde_buf_fini(&text);
+	return copy;
 }
 
 void sonde_recording_name(struct sonde_recording *recording)

@@ -34,6 +34,9 @@ int sonde_recording_set_country(void *context, const char *value);
 /* Checks for options that exclude each other: an exit code, after printing an error; 0 = none. `command`: its name. */
 int sonde_recording_check(const struct sonde_recording *recording, const char *command);
 
+/* The manual pages of all sources in one text; to be freed. */
+char *sonde_recording_manual(void);
+
 /* Sets the default file name: COMMAND.PID.sonde. */
 void sonde_recording_name(struct sonde_recording *recording);
 

@@ -173,10 +173,7 @@ static int set_gpu(void *context, const char *value)
 }
 
 static const struct sonde_option gpu_options[] = {
-    {"gpu", 0, "[=LEVEL]",
-     "what devices do, by OpenCL and CUDA: kernels; api (default): calls of the host, too; full: where in the program, "
-     "too (1 µs a command); and what NVIDIA's devices use (with -p that alone)",
-     SONDE_BY(set_gpu)},
+    {"gpu", 0, "[=LEVEL]", "GPU work and use: kernels, api (default), full", SONDE_BY(set_gpu)},
     {0},
 };
 
@@ -185,6 +182,11 @@ const struct sonde_source sonde_source_gpu = {
     .title = "GPU kernels and copies, and the host's calls for them: OpenCL, CUDA (--gpu)",
     .cost = "about 1 µs a command",
     .options = gpu_options,
+    .manual = "Levels of --gpu\n"
+	      "kernels\tkernels and copies, as OpenCL and CUDA report them\n"
+	      "api\talso the calls that the host makes to these APIs (the default)\n"
+	      "full\talso the stack of each call that submits work (about 1 µs a command)\n"
+	      "any level\talso the utilisation, memory and power of NVIDIA GPUs; with -p only these\n",
     .probe = gpu_probe,
     .open = gpu_open,
     .prepare = gpu_prepare,

@@ -486,10 +486,7 @@ static int set_heap(void *context, const char *value)
 }
 
 static const struct sonde_option heap_options[] = {
-    {"heap", 0, "[=full|SIZE|light]",
-     "record allocations, mappings and leaks: every one, or one each SIZE bytes on average (512K); light: allocations "
-     "alone, of processes that allocate much",
-     SONDE_BY(set_heap)},
+    {"heap", 0, "[=full|SIZE|light]", "allocations (a sample per 512K), mappings, leaks", SONDE_BY(set_heap)},
     {0},
 };
 
@@ -499,6 +496,11 @@ const struct sonde_source sonde_source_heap = {
     .cost = "--heap=full: 1.1 to 1.5 times the program's CPU time, recorder 1.3 to 1.7; sampled: 4 ns a malloc and "
 	    "free (docs/PERFORMANCE.md)",
     .options = heap_options,
+    .manual = "Modes of --heap\n"
+	      "--heap\tsamples of allocations, one per 512 KiB on average; mappings; leaks\n"
+	      "--heap=SIZE\tthe same, with one sample per SIZE bytes on average\n"
+	      "--heap=full\tevery allocation, every mapping, leaks\n"
+	      "--heap=light\tonly samples of allocations, and only of processes that allocate much\n",
     .probe = heap_probe,
     .open = heap_open,
     .prepare = heap_prepare,

@@ -1,9 +1,9 @@
-/* snapshots.c: a list of what was asked for, in the order of asking; what is taken leaves it. There are few at a time.
+/* snapshots.c: a list of pending requests, in the order of requesting. There are few at a time.
  *
- * Resident memory is read at once (statm: a microsecond). The proportional share (smaps_rollup) walks the process's
- * page tables, 40 ns a page, and keeps its mappings from changing meanwhile: it is read only as far as all such
- * readings together stay below 0.1 % of the time since the recording began, with half a millisecond to begin with; and
- * it counts only while as much is resident as at the snapshot.
+ * RSS is read at once (statm: a microsecond). PSS (smaps_rollup) walks the process's page tables, 40 ns per page, and
+ * blocks changes of its mappings in the meantime. So it is read only while all such readings together stay below 0.1 %
+ * of the time since the recording began, with an initial half a millisecond; and it counts only if RSS is still about
+ * the same as at the snapshot.
  */
 #include "source/record/snapshots.h"
 

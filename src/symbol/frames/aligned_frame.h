@@ -8,7 +8,7 @@
  *   mov %rax, 152(%rsp)      # from here on: frame address = *(rsp + 152) + 8
  *
  * Aligned again, each later stack pointer of the function gives the same address, and so the same slot. That the
- * function stays in those 2048 bytes is not proved here: what is read must be checked. x86-64 only.
+ * function stays in those 2048 bytes is not checked here: validate what is read. x86-64 only.
  */
 #ifndef SONDE_SYMBOL_ALIGNED_FRAME_H
 #define SONDE_SYMBOL_ALIGNED_FRAME_H

@@ -1,4 +1,5 @@
-# diff-plot.sh: plots of a comparison show the figures of `sonde diff -f json`, in SVG and PNG; what cannot be drawn says why.
+# diff-plot.sh: plots of a comparison (SVG and PNG) show the figures of `sonde diff -f json`; a plot that cannot be
+# drawn gives the reason.
 # timeout: 120
 . "$(dirname "$0")/../lib.sh"
 need jq python3
@@ -31,7 +32,7 @@ if section == "diff-functions":
         else:
             half = row["plus_minus"]["share_change"]
             assert abs(row["share_change"] - half - low) < 1e-12 and abs(row["share_change"] + half - high) < 1e-12
-        # More hangs above 0, less below it; the height of all bars is in one proportion.
+        # Increases are drawn above 0, decreases below; all bars share one scale.
         top, height = float(bar.attrib["y"]), float(bar.attrib["height"])
         assert (top + height <= axis[0] + 0.2) if row["share_change"] >= 0 else (top >= axis[0] - 0.2), (top, height, axis)
     tall = max(zip(bars, rows), key=lambda pair: abs(pair[1]["share_change"]))
@@ -57,11 +58,11 @@ for name in functions zones; do
 done
 run 0 python3 figures.py functions.svg diff.json diff-functions function
 run 0 python3 figures.py zones.svg diff.json diff-zones zone
-equal "$out" 6 # of three zones, in both
+equal "$out" 6 # three zones, each in both recordings
 has "$(<zones.svg)" "compute"
 has "$(<functions.svg)" "burn"
 
-# Of several a side the interval is that of the runs: six of each are the fewest that have one.
+# With several runs per side the interval is computed from the runs, if there are at least six per side.
 for i in 1 2 3 4 5 6; do
 	run 0 "$SONDE" record -q -o less$i.sonde -- "$known" 10
 	run 0 "$SONDE" record -q -o more$i.sonde -- "$known" 20
@@ -75,7 +76,7 @@ equal "$out" 5
 run 0 "$SONDE" diff --force -f json -n 5 -o few.json a.sonde d.sonde -- b.sonde c.sonde
 holds_in few.json '[.sections[] | select(.id == "diff-functions") | .rows[]] | length > 0 and all(.ci95_low == null and .absent.ci95_low == "too few runs")'
 
-# As pixels, unless nothing that draws them is installed.
+# As PNG, unless no renderer is installed.
 "$SONDE" diff --plot functions -o functions.png --force a.sonde b.sonde 2>.err && code=0 || code=$?
 if [ $code = 0 ]; then
 	equal "$(head -c 8 functions.png | od -An -tx1 | tr -d ' ')" 89504e470d0a1a0a
@@ -83,7 +84,8 @@ else
 	has "$(<.err)" "a PNG needs"
 fi
 
-# Which there are, in 80 columns, and why not; what contradicts is refused, and no file is left.
+# `--plot list` fits in 80 columns and says why a plot is unavailable. Contradictory options are rejected and leave no
+# file.
 run 0 "$SONDE" record -q -o none.sonde -- true
 for files in "a.sonde b.sonde" "none.sonde none.sonde"; do
 	read -r one two <<<"$files"

@@ -1,6 +1,6 @@
-# diff.sh: sonde diff finds which function of two recordings takes more and which iterations take longer, finds nothing
-# where there is nothing, and refuses what cannot be compared; of several recordings a side it compares runs, of two results
-# of sonde bench theirs.
+# diff.sh: sonde diff finds which function got slower between two recordings and which iterations take longer, finds
+# nothing if nothing changed, and rejects recordings that cannot be compared. Several recordings per side are compared
+# run by run; two results of sonde bench are compared as well.
 # measures: how long runs take
 # timeout: 300
 . "$(dirname "$0")/../lib.sh"
@@ -13,13 +13,13 @@ row() { # SECTION KEY TEXT
 	echo "(.sections[] | select(.id == \"$1\") | .rows[] | select(.$2 == \"$3\"))"
 }
 
-# Iterations of 5 + 10 units, and of 5 + 20: none is as long as a period of the sampling.
+# Iterations of 5 + 10 and of 5 + 20 units: neither is as long as a sampling period.
 quietly a.sonde "$SONDE" record -q -o a.sonde -- "$shares" 5 10 120
 quietly b.sonde "$SONDE" record -q -o b.sonde -- "$shares" 5 20 120
 quietly same.sonde "$SONDE" record -q -o same.sonde -- "$shares" 5 10 120
 
-# gate VERDICT A B: a verdict by iterations, if those are steady on this machine, and the exit code that it has. Where it
-# is inconclusive the reason is told; at the end some comparison has to have come to a verdict.
+# gate VERDICT A B: compares by iterations and checks verdict and exit code. On a noisy machine the verdict may be
+# 'inconclusive', with a reason; at the end at least one comparison must have reached a verdict.
 decided=0
 gate() {
 	local code=0
@@ -54,12 +54,12 @@ verdict=$(jq -r .verdict diff.json)
 case $verdict in
 unchanged) shows '.speedup > 0.97 and .speedup < 1.03' ;;
 inconclusive) ;;
-*) shows '.speedup > 0.9 and .speedup < 1.1' ;; # what else ran meanwhile changed it a little
+*) shows '.speedup > 0.9 and .speedup < 1.1' ;; # other load changed the run time slightly
 esac
 run 0 "$SONDE" diff a.sonde same.sonde
 has "$out" turn
 
-# What cannot be compared is refused, what is no recording too.
+# Recordings that cannot be compared are rejected, and so are files that are not recordings.
 quietly other.sonde "$SONDE" record -q -o other.sonde -- sh -c 'i=0; while [ $i -lt 100000 ]; do i=$((i+1)); done'
 run 4 "$SONDE" diff --gate a.sonde other.sonde
 has "$out" "different programs"
@@ -83,7 +83,7 @@ head -c $(($(stat -c %s a.sonde) * 2 / 3)) a.sonde >cut.sonde
 run 0 "$SONDE" diff a.sonde cut.sonde
 has "$out" "is incomplete"
 
-# Several a side, recorded in turn: run against run.
+# Several interleaved recordings per side: run against run.
 for i in 1 2 3 4 5 6; do
 	run 0 "$SONDE" record -q -o "short$i.sonde" -- "$shares" 5 10 80
 	run 0 "$SONDE" record -q -o "long$i.sonde" -- "$shares" 5 20 80
@@ -113,7 +113,7 @@ run 4 "$SONDE" diff short1.sonde short2.sonde -- long1.sonde nosuch.sonde
 run 0 env COLUMNS=80 "$SONDE" diff short*.sonde -- long*.sonde
 fits 80
 
-# Zones: of one run each without a verdict.
+# Zones: with one run per side there is no verdict.
 known=$SONDE_BUILD/tests/targets/zones_known
 if [ -x "$known" ]; then
 	run 0 "$SONDE" record -q -o zones.sonde -- "$known" 60
@@ -124,7 +124,7 @@ fi
 
 [ $decided -gt 0 ] || fail "no comparison of 5 + 10 with 5 + 20 units came to a verdict"
 
-# Results of sonde bench: theirs are compared, of one machine.
+# Results of sonde bench are compared if they are from the same machine.
 run 0 "$SONDE" bench --json -r 6 -o few.json -- sleep 0.1
 run 0 "$SONDE" bench --json -r 7 -o more.json --vs 'sleep 0.2' -- 'sleep 0.3'
 run 1 "$SONDE" diff --gate --force -f json -o diff.json few.json more.json
@@ -142,7 +142,7 @@ has "$err" "broken.json: line"
 run 4 "$SONDE" diff few.json a.sonde
 run 4 "$SONDE" diff few.json more.json -- few.json
 
-# Within 80 columns.
+# The text fits in 80 columns.
 run 0 env COLUMNS=80 "$SONDE" diff a.sonde b.sonde
 matches "$out" '^ +[0-9.]+ ±[0-9.]+ % .* beta'
 fits 80

@@ -1,18 +1,19 @@
-# energy.sh: joules by counters whose steps are known to the µJ, by the model where there are none, grams of CO2e.
-# measures: readings in a time
+# energy.sh: energy from counters whose steps are known to the µJ, from the model if there are no counters, and in
+# grams of CO2e.
+# measures: number of readings in an interval
 # timeout: 120
 . "$(dirname "$0")/../lib.sh"
 need python3 jq
 export SONDE_ENERGY_ROOT=$work/machine
 
-# zone NAME LABEL µJ: a counter that goes round at 65,532,610,987 µJ; in place, since the recorder has it open
+# zone NAME LABEL µJ: a counter that wraps at 65,532,610,987 µJ; written in place, because the recorder has it open
 zone() {
 	mkdir -p "machine/sys/class/powercap/$1"
 	echo "$2" >"machine/sys/class/powercap/$1/name"
 	echo 65532610987 >"machine/sys/class/powercap/$1/max_energy_range_uj"
 	printf '%-20s\n' "$3" >"machine/sys/class/powercap/$1/energy_uj"
 }
-# cell FILE SECTION ROW COLUMN: of a report in JSON; a row by its first column
+# cell FILE SECTION ROW COLUMN: a cell of the JSON report; the row is found by its first column
 cell() {
 	jq -r --arg id "$2" --arg row "$3" --arg column "$4" \
 		'.sections[] | select(.id == $id) | .columns[0].key as $key | .rows[] | select(.[$key] == $row) | .[$column]' "$1"
@@ -21,7 +22,7 @@ cell() {
 mkdir -p machine/proc
 printf 'processor\t: 0\nprocessor\t: 1\nvendor_id\t: AuthenticAMD\ncpu family\t: 25\nmodel\t\t: 1\nmodel name\t: AMD EPYC\nflags\t\t: fpu hypervisor\n' >machine/proc/cpuinfo
 
-# two packages, of which one counter goes round on the way; what lies in them or over them is not added
+# two packages, one counter of which wraps; domains inside or above them are not added
 zone intel-rapl:0 package-0 65532000000
 zone intel-rapl:0:0 core 65532000000
 zone intel-rapl:0:1 dram 1000
@@ -73,7 +74,7 @@ run 0 "$SONDE" report --section energy metered.sonde
 has "$out" "  measured"
 has "$out" "mean W"
 
-# what the report asks for goes before what the recording was told
+# an option of the report overrides that of the recording
 run 0 "$SONDE" report --section energy --carbon-intensity 360 metered.sonde
 has "$out" "360 g/kWh, as given"
 has "$out" "dram is not added"
@@ -86,19 +87,19 @@ has "$err" "is not a carbon intensity"
 run 125 "$SONDE" record --country fr -o no.sonde -- true
 has "$err" "need --energy"
 
-# a meter that goes away
+# a counter that disappears during the run
 run 0 "$SONDE" record --energy -q -o gone.sonde -- sh -c 'sleep 0.6; : >machine/sys/class/powercap/intel-rapl:1/energy_uj; sleep 0.6'
 run 0 "$SONDE" report --section energy gone.sonde
 has "$out" "package-1: the meter disappeared"
 
-# of a time too short there is no figure
+# a run that is too short gives no figure
 zone intel-rapl:1 package-1 5
 run 0 "$SONDE" record --energy -q -o short.sonde -- true
 run 0 "$SONDE" report --section energy short.sonde
 has "$out" "too short to measure"
 lacks "$out" "mean W"
 
-# no counters: a model, which says so wherever a figure stands
+# no counters: the model is used, and every figure says so
 rm -r machine/sys
 run 0 "$SONDE" record --energy -q -o model.sonde -- python3 -c '
 import time
@@ -121,13 +122,13 @@ rows = sections["energy_processes"]["rows"]
 idle, = [r for r in rows if r["process"] == "idle"]
 seconds = whole["covered_ns"] / 1e9
 work_j = whole["energy_j"] - idle["energy_j"]
-assert abs(idle["energy_j"] - 2 * 0.424 * seconds) < 1e-6, idle  # two CPUs, as the captured machine has
+assert abs(idle["energy_j"] - 2 * 0.424 * seconds) < 1e-6, idle  # two CPUs, as on the captured machine
 assert abs(sum(r["energy_j"] for r in rows) - whole["energy_j"]) < 1e-6, rows
 assert 0 < work_j <= 2 * (1.916 - 0.424) * seconds * 1.000001, work_j
 assert whole["energy_low_j"] < whole["energy_j"] < whole["energy_high_j"]
 PYTHON
 
-# zones: what samples found in them, at the joules that a second of the process took; three of ten units are in "inner"
+# zones: the energy of their samples, at the process's joules per second; three of ten units are in "inner"
 quietly zones.sonde "$SONDE" record --energy -q -o zones.sonde -- "$(target zones_known)" 500
 run 0 "$SONDE" report --section energy,energy-zones,energy-functions zones.sonde
 has "$out" "shares of modelled, not measured"
@@ -145,11 +146,11 @@ for zone in compute, inner:
     assert abs(zone["total_j"] - zone["total_cpu_ns"] * rate) < 1e-6, zone
     assert zone["calls"] == 750 and zone["self_low_j"] < zone["self_j"] < zone["self_high_j"], zone
 assert abs(compute["self_j"] + inner["self_j"] - compute["total_j"]) < 1e-6, zones
-assert 0.25 < inner["total_j"] / compute["total_j"] < 0.35, zones  # a standard deviation is 0.01
-assert "rest" not in zones, zones  # it sleeps
+assert 0.25 < inner["total_j"] / compute["total_j"] < 0.35, zones  # 0.01 is one standard deviation
+assert "rest" not in zones, zones  # it sleeps, so it has no samples
 PYTHON
 
-# who did not ask is not told
+# without --energy nothing is reported
 run 0 "$SONDE" record -q -o plain.sonde -- true
 run 0 "$SONDE" report plain.sonde
 lacks "$out" "Energy"

@@ -1,10 +1,10 @@
-# query.sh: SQL over a recording: its sums are the report's, nothing can be changed, time and memory are bounded, and
-# whatever is asked in vain is answered with a sentence.
+# query.sh: SQL over a recording: sums equal those of the report, nothing can be modified, time and memory are
+# bounded, and a query that fails prints a reason.
 . "$(dirname "$0")/../lib.sh"
 need jq
 known=$(target zones_known)
 
-# ask SQL: one value.
+# ask SQL: a single value.
 ask() {
 	"$SONDE" query -q -f csv known.sonde "$1" 2>.err | tail -n +2 | tr -d '\r'
 }
@@ -15,7 +15,7 @@ run 0 "$SONDE" record -q -o known.sonde -- "$known" 60
 	fail "no answer"
 }
 
-# The report's zones, by both tables.
+# The report's zones, computed from both tables.
 rows known.sonde zones | jq -r 'sort_by(.zone)[] | "\(.zone),\(.calls),\(.total_ns),\(.self_ns)"' >expected
 ask 'SELECT zone, sum(calls), sum(total_ns), sum(self_ns) FROM zone_stats GROUP BY zone ORDER BY zone' >by_stats
 ask 'SELECT zone, count(*), sum(dur_ns), sum(self_ns) FROM zones GROUP BY zone ORDER BY zone' >by_zones
@@ -23,7 +23,7 @@ diff expected by_stats || fail "zone_stats differs from the report"
 diff expected by_zones || fail "zones differ from the report"
 equal "$(ask "SELECT count(*) FROM zones z JOIN threads t ON t.id = z.thread_id WHERE t.name = 'second'")" 90
 
-# A program that allocates, reads, writes and waits: all sums are those of the report's sections.
+# A program that allocates, reads, writes and waits: all sums equal those of the report's sections.
 run 0 "$SONDE" record -q --heap --io --threads -o load.sonde -- sh -c 'seq 200000 | sort -r | tail -n 1 >last; sleep 0.05'
 sum() { # SECTION COLUMN
 	rows load.sonde "$1" | jq "[.[].$2] | total"
@@ -46,7 +46,7 @@ equal "$(of_load "SELECT sum(end_ns - start_ns) FROM states WHERE state = 'runni
 equal "$(of_load 'SELECT sum(end_ns - start_ns) FROM states')" "$(sum threads life_ns)"
 equal "$(of_load 'SELECT count(*) FROM processes')" "$(metric load.sonde run.processes)"
 
-# Formats.
+# Output formats.
 run 0 "$SONDE" query known.sonde "SELECT 1 AS one, NULL AS none, 2.5 AS real, 'a,b' AS text, 1 AS one"
 has "$out" "one_2"
 run 0 "$SONDE" query -f json known.sonde "SELECT 1 AS one, NULL AS none, 2.5 AS real, 'a\"b' AS text, x'00ff' AS bytes, 2 AS one"
@@ -69,7 +69,7 @@ done
 "$SONDE" query -f csv known.sonde 'WITH RECURSIVE c(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM c) SELECT x FROM c' 2>.err | head -n 3 >.out || true
 equal "$(cat .err)" ""
 
-# Bad questions.
+# Invalid queries.
 for sql in 'CREATE TABLE x(a)' 'DELETE FROM zones' 'INSERT INTO threads(id) VALUES (1)' "ATTACH 'x.db' AS x" \
 	'PRAGMA journal_mode = wal' 'PRAGMA temp_store_directory = "/"' 'CREATE TEMP VIEW v AS SELECT 1' \
 	'DROP TABLE zones' 'VACUUM INTO "x.db"' 'BEGIN'; do
@@ -94,7 +94,7 @@ has "$err" "unknown format 'xml'"
 run 2 "$SONDE" query known.sonde SELECT 1
 has "$err" "quotes"
 
-# Bounded: no end, too much memory, a value without measure, deep nesting, a statement of a megabyte.
+# Bounds: an endless query, too much memory, a huge value, deep nesting, a statement of 1 MB.
 endless='WITH RECURSIVE c(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM c) SELECT'
 run 3 timeout 60 "$SONDE" query --timeout 300ms known.sonde "$endless count(*) FROM c"
 has "$err" "no answer after 0.3 s"
@@ -104,7 +104,7 @@ run 2 timeout 60 "$SONDE" query known.sonde 'SELECT hex(zeroblob(1000000000))'
 run 2 timeout 60 "$SONDE" query known.sonde "SELECT $(printf '(%.0s' {1..5000})1$(printf ')%.0s' {1..5000})"
 run 2 timeout 60 "$SONDE" query known.sonde "SELECT '$(head -c 120000 /dev/zero | tr '\0' a)' + x"
 
-# Bad files.
+# Unreadable files.
 run 4 "$SONDE" query none.sonde 'SELECT 1'
 head -c 3000 /dev/urandom >random.sonde
 run 4 "$SONDE" query random.sonde 'SELECT 1'
@@ -115,6 +115,6 @@ cp known.sonde bad.sonde
 printf 'XXXXXXXX' | dd of=bad.sonde bs=1 seek=$((size / 3)) conv=notrunc status=none
 code=0
 "$SONDE" query bad.sonde 'SELECT (SELECT count(*) FROM zones), (SELECT count(*) FROM samples), (SELECT count(*) FROM switches),
-	(SELECT count(*) FROM points), (SELECT count(*) FROM counters)' >.out 2>.err || code=$? # whichever it hit
+	(SELECT count(*) FROM points), (SELECT count(*) FROM counters)' >.out 2>.err || code=$? # either the time or the memory limit stops it
 [ "$code" -eq 0 ] || [ "$code" -eq 4 ] || fail "exit code $code for a damaged file"
 [ "$code" -eq 4 ] || has "$(cat .err)" "could not be read"

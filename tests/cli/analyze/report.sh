@@ -1,4 +1,5 @@
-# report.sh: the habits of report: which file, which sections, which format, where to, and what it says when it cannot.
+# report.sh: options of sonde report: which file, sections and format, where the output goes, and the message if it
+# fails.
 . "$(dirname "$0")/../lib.sh"
 
 run 2 "$SONDE" report
@@ -15,18 +16,18 @@ run 0 "$SONDE" report old.sonde
 has "$out" "echo first"
 lacks "$out" $'\033'
 
-# What recording says of the time is what the report calls wall time.
+# The duration that `sonde record` prints is the wall time of the report.
 run 0 "$SONDE" record -o timed.sonde -- sleep 0.2
 said=$(sed -n 's/^sonde: \([0-9.]*\) s, .*/\1/p' <<<"$err")
 equal "$said" "$("$SONDE" report -q --json --section summary timed.sonde | jq '.sections[0].rows[] | select(.metric == "timing.wall_time_s").value' | xargs printf %.2f)"
 rm timed.sonde
-# An output whose ending no format has is text, and that is said.
+# An output file with an unknown extension contains text, and a message says so.
 run 0 "$SONDE" report -o odd.foo old.sonde
 has "$err" "unknown extension 'odd.foo': writing text; -f sets the format"
 run 0 "$SONDE" report -o plain.txt old.sonde
 lacks "$err" "unknown extension"
 
-# Options before and after the file mean the same.
+# Options may stand before or after the file.
 run 0 "$SONDE" report --json old.sonde
 holds_in .out '.schema == "sonde-report"'
 before=$out
@@ -38,7 +39,7 @@ run 0 "$SONDE" report old.sonde --section summary,processes --json
 equal "$(jq -r '[.sections[].id] | join(" ")' .out)" "summary processes"
 run 0 "$SONDE" report old.sonde --section processes --limit 1 --sort name
 
-# What is not known, with what is near.
+# An unknown name is rejected with a suggestion.
 run 2 "$SONDE" report --section sumary old.sonde
 has "$err" "unknown section 'sumary'; did you mean summary?"
 run 2 "$SONDE" report -f jsn old.sonde
@@ -65,7 +66,7 @@ has "$err" "--to 1us must be later than 2us"
 run 2 "$SONDE" report old.sonde new.sonde
 has "$err" "one recording at a time"
 
-# Files: the format by the name, never over another, none left behind by a failure.
+# Output files: the extension selects the format, an existing file is not overwritten, and a failure leaves no file.
 run 0 "$SONDE" report -o r.json old.sonde
 jq -e . r.json >/dev/null || fail "r.json is no JSON"
 has "$err" "wrote r.json"
@@ -85,7 +86,7 @@ if [ -w /dev/full ]; then
 	equal "$code" 4
 	has "$(cat .err)" "No space left on device"
 	code=0
-	"$SONDE" report -f svg old.sonde >/dev/full 2>.err || code=$? # more than a buffer
+	"$SONDE" report -f svg old.sonde >/dev/full 2>.err || code=$? # more than one buffer
 	equal "$code" 4
 	has "$(cat .err)" "No space left on device"
 fi
@@ -94,7 +95,7 @@ code=0
 [ $code -ne 0 ] || fail "a report on a closed output"
 has "$(cat .err)" "Bad file descriptor"
 
-# A recording is not replaced by its own report, under whatever name.
+# A report does not overwrite its own recording, under whatever name.
 ln -s old.sonde same.sonde
 for name in old.sonde ./same.sonde; do
 	run 2 "$SONDE" report -o $name --force old.sonde
@@ -102,7 +103,7 @@ for name in old.sonde ./same.sonde; do
 done
 run 0 "$SONDE" report old.sonde
 
-# What cannot be read is code 4.
+# Unreadable files: exit code 4.
 run 4 "$SONDE" report none.sonde
 has "$err" "none.sonde"
 echo "not a recording" >text.sonde
@@ -112,12 +113,12 @@ has "$err" "text.sonde"
 run 4 "$SONDE" report empty.sonde
 run 4 "$SONDE" report /
 
-# A recording that was cut off is read as far as it goes, and says so.
+# A truncated recording is read as far as possible, with a note.
 head -c $(($(stat -c %s old.sonde) - 40)) old.sonde >cut.sonde
 run 0 "$SONDE" report cut.sonde
 matches "$out" 'could not be read'
 
-# A terminal gets colours unless NO_COLOR says no.
+# Colours on a terminal, unless NO_COLOR is set.
 if command -v script >/dev/null; then
 	TERM=xterm script -qec "$SONDE report old.sonde" /dev/null </dev/null >colours
 	grep -q $'\033\[' colours || fail "no colours on a terminal"

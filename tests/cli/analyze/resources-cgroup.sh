@@ -1,6 +1,6 @@
-# resources-cgroup.sh: under a real quota of CPU time and a real limit of memory: what is said agrees with the group's own
-# files.
-# measures: readings in a time
+# resources-cgroup.sh: under a real CPU quota and a real memory limit, the reported figures agree with the cgroup's
+# own files.
+# measures: number of readings in an interval
 # timeout: 120
 . "$(dirname "$0")/../lib.sh"
 need jq
@@ -12,7 +12,7 @@ at_exit() {
 	for group in "${groups[@]}"; do rmdir "$group" 2>/dev/null || true; done
 }
 
-# group CONTROLLER FILE: makes a group that has this file, in version 1 or 2; its directory in $group.
+# group CONTROLLER FILE: creates a cgroup (version 1 or 2) that has this file; its directory is $group.
 group() {
 	for base in "/sys/fs/cgroup/$1" /sys/fs/cgroup /sys/fs/cgroup/unified; do
 		[ -e "$base/cgroup.procs" ] || continue
@@ -26,7 +26,7 @@ group() {
 	return 1
 }
 
-# throttled: as the group's file has it, in ns.
+# throttled: throttled time in ns, from the cgroup's file.
 throttled() {
 	awk '$1 == "throttled_time" { print $2 } $1 == "throttled_usec" { print 1000 * $2 }' "$group/cpu.stat"
 }
@@ -44,9 +44,11 @@ else
 fi
 if [ "$group" ]; then
 	met+=" cpu"
-	# Within its quota it comes before all others: whoever has the CPUs makes a noisy run, of which nothing is found.
+	# The group has priority within its quota: if other load took the CPUs, the run would be noisy and have no
+	# findings.
 	echo 10000 2>/dev/null >"$group/cpu.weight" || echo 262144 2>/dev/null >"$group/cpu.shares" || true
-	# All of it in the group: sonde knows the group from its first reading. Another one only goes there itself.
+	# all: sonde runs in the group, too, and knows it from its first reading. command: only the command enters the
+	# group.
 	for where in all command; do
 		before=$(throttled)
 		case $where in
@@ -55,14 +57,15 @@ if [ "$group" ]; then
 		esac
 		after=$(throttled)
 		said=$(jq '.cgroup.throttled_s * 1e9' stat.json)
-		# What was before the first reading is missing, and what was after the last.
+		# Time before the first and after the last reading is missing.
 		holds "$said <= $after - $before + 1e6 && $said >= 0.75 * ($after - $before)" "$where: $said of $((after - before)) ns"
 		holds "$after > $before" "$where: nothing was held back"
 		holds "$(jq .cgroup.throttled_periods stat.json) > 0.3 && $(jq .cgroup.throttled_periods stat.json) <= 1"
 		holds "$(jq .compute.cpu_utilization stat.json) <= 0.2" "$where: a seventh of a core"
 		holds "$(jq .timing.cpu_s stat.json) >= 0.4"
 	done
-	# Without the quota it would take as long as its CPU time: what advice promises, of a path that waits for the quota alone.
+	# Without the quota the run would take as long as its CPU time: this is what advice predicts, since only the
+	# quota is on the path.
 	sh -c "echo \$\$ >$group/cgroup.procs && exec $SONDE record -q -f --threads -o run.sonde -- $uses spins 400" >.said
 	"$SONDE" report -q --json --section findings,critical-path,summary run.sonde >found.json
 	quota=$(jq '[.sections[] | select(.id == "findings").rows[] | select(.subject == "the cgroup\u0027s CPU quota")][0].saves_ns' found.json)
@@ -89,7 +92,7 @@ if [ "$limit" ] && echo 200000000 >"$limit"; then
 		esac
 		"$SONDE" report -q --json --section machine run.sonde >machine.json
 		row='.sections[] | select(.id == "machine").rows[] | select(.what == "cgroup memory")'
-		# 100 MiB are 52 % of it, and 1 % of most machines.
+		# 100 MiB are 52 % of this limit, but 1 % of the memory of most machines.
 		holds "$(jq "$row | .max" machine.json) >= 0.5 && $(jq "$row | .max" machine.json) <= 1" "$where: the most"
 	done
 	sh -c "echo \$\$ >$group/cgroup.procs && exec $SONDE stat --json --force -o stat.json -- $uses memory 100" >.said

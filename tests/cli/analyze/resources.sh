@@ -1,12 +1,13 @@
-# resources.sh: what processes and the machine use, against programs that use known amounts, getrusage, time -v, cgroups
-# measures: readings in a time
+# resources.sh: resource use of processes and the system, compared with programs that use known amounts, getrusage(),
+# time -v and cgroups.
+# measures: number of readings in an interval
 # timeout: 180
 . "$(dirname "$0")/../lib.sh"
 
 uses=$SONDE_BUILD/tests/targets/uses
 series=$SONDE_BUILD/tests/targets/series
 
-# use WHAT…: records the program with $options; its own words are in .said, its series in .series, its pid in $pid.
+# use WHAT…: records the program with $options; its output is in .said, its series in .series, its pid in $pid.
 options=()
 use() {
 	run 0 "$SONDE" record -q -f -o run.sonde "${options[@]}" -- "$uses" "$@"
@@ -15,7 +16,7 @@ use() {
 	pid=$(awk '$1 { print $1; exit }' .series)
 }
 
-# of METRIC COLUMN [OBJECT [PID]]: 5 first, 6 last, 7 least, 8 most; 4 how many.
+# of METRIC COLUMN [OBJECT [PID]]: a column of a series: 4 count, 5 first, 6 last, 7 minimum, 8 maximum.
 of() {
 	figure_of "$(awk -v metric="$1" -v column="$2" -v object="${3:--}" -v pid="${4:-$pid}" \
 		'$1 == pid && $2 == metric && $3 == object { print $column; exit }' .series)" "$1 of ${4:-$pid}"
@@ -43,7 +44,7 @@ between "the kernel's peak" "$(of memory.peak_rss 8)" $((64 << 20)) $((68 << 20)
 between "resident at the end" "$(of memory.rss 6)" 1 $((5 << 20))
 between "swapped out" "$(of memory.swap 5)" 0 $((1 << 20))
 between "proportional" "$(of memory.pss 8)" 1 $((68 << 20))
-# The first point is there before the program has done much, the last when it has ended.
+# The first reading is taken before the program has done much, the last after it has ended.
 [ "$(of cpu.user 4)" -ge 5 ] || fail "only $(of cpu.user 4) points in 1.4 s"
 between "faults up to the end" "$(of faults.minor 6)" "$(said minor)" $(($(said minor) + 100))
 equal "$(of threads 8)" 1
@@ -58,7 +59,7 @@ between "voluntary switches" "$(of switches.voluntary 6)" 300 330
 equal "$(of switches.voluntary 6)" "$(end voluntary_switches)"
 equal "$(of switches.involuntary 6)" "$(end involuntary_switches)"
 
-# Both threads are counted, also the one that has ended: a thread alone would have half of them.
+# Both threads count, also the one that has ended; one thread alone would have half the time.
 use handovers 2000
 total=$(($(of switches.voluntary 6) + $(of switches.involuntary 6)))
 between "switches of two threads" "$total" 2000 $(($(end voluntary_switches) + $(end involuntary_switches)))
@@ -68,14 +69,14 @@ use files 50
 equal "$(($(of files 8) - $(of files 5)))" 50
 
 use writes 1234567 "$PWD"
-words=$(stat -c %s .said) # it says them when all is done, and reads no more
+words=$(stat -c %s .said) # it writes this when its work is done, and reads nothing afterwards
 equal "$(of io.written_all 6)" $((1234567 + words))
 between "written to storage" "$(of io.written 6)" 0 1400000
 
 use spins 400
 total=$((($(of cpu.user 6) + $(of cpu.system 6)) / 1000))
 rusage=$((($(end user_ns) + $(end system_ns)) / 1000))
-between "CPU time of two threads, us" "$total" 400000 $((rusage + 2)) # of user and system time each a part of a us is left out
+between "CPU time of two threads, us" "$total" 400000 $((rusage + 2)) # user and system time are each rounded down to a µs
 between "CPU time by rusage, us" "$rusage" $((total - 2)) $((total + 5000))
 equal "$(of threads 8)" 2
 
@@ -97,8 +98,8 @@ for options in "" "--no-perf"; do
 done
 options=()
 
-# What a process was told of children that it waited for is theirs, of a tree nothing is counted twice, and of children
-# that came and went unseen nothing is lost.
+# Resources of children that a process waited for belong to the children: nothing in a tree is counted twice. Children
+# that start and end between readings are not lost.
 all_of() { awk -v metric="$1" '$1 && $2 == metric { sum += $6 } END { printf "%.0f", sum }' .series; }
 for options in "" "--no-perf"; do
 	[ "$options" ] && options=("$options") || options=()
@@ -124,7 +125,7 @@ for options in "" "--no-perf"; do
 done
 options=()
 
-# A number that is used again is another process. What was written to choose it is the parent's.
+# A reused pid is another process. The bytes written to choose that pid are the parent's.
 for options in "" "--no-perf"; do
 	code=0
 	"$SONDE" record -q -f -o run.sonde $options -- "$uses" reuse 100000 "$PWD" >.out 2>.err || code=$?
@@ -144,7 +145,7 @@ if [ -x /usr/bin/time ]; then
 	run 0 "$SONDE" record -q -f -o run.sonde -- /usr/bin/time -v "$uses" faults 3000
 	"$series" run.sonde >.series
 	time_of() { sed -nE "s/^\s*$1[^:]*: ([0-9.]+).*/\1/p" .err; }
-	# All that time(1) waited for; besides, its own.
+	# time(1) reports the children that it waited for; the recording also has its own use.
 	pid=$(awk '$1 { print $1; exit }' .series)
 	between "minor faults" "$(end minor_faults)" "$(time_of Minor)" $(($(time_of Minor) + 400))
 	between "voluntary switches" "$(end voluntary_switches)" "$(time_of Voluntary)" $(($(time_of Voluntary) + 10))
@@ -169,7 +170,7 @@ else
 fi
 [ -z "$(awk '$2 ~ /^disk/ { print $3 }' .series | grep -E '^(loop|ram|zram)')" ] || fail "a disk that is none"
 
-# Within a group's limit the machine has as much memory as that.
+# If the cgroup has a memory limit, that limit is the machine's memory size.
 group=/sys/fs/cgroup/memory/sonde-test-$$
 limit=memory.limit_in_bytes
 [ -d /sys/fs/cgroup/memory ] || { group=/sys/fs/cgroup/sonde-test-$$ limit=memory.max; }
@@ -198,7 +199,7 @@ use memory 1
 run 125 "$SONDE" record --interval 5ms -- true
 has "$err" "the minimum is 10ms"
 
-# Many processes: it is read less often, within the budget, and says so.
+# With many processes, readings become less frequent to stay within the budget, and the report says so.
 options=(--interval 10ms)
 use crowd 300
 cost=$(awk '$2 == "cost.resources.cpu_ns" { print $3 }' .series)
@@ -206,7 +207,7 @@ rounds=$(awk '$2 == "cost.resources.rounds" { print $3 }' .series)
 matches "$(cat .series)" 'source.resources 2 .*read every .* ms instead of 10 ms: .* 0.2 % of a core'
 [ "$rounds" -ge 1 ] && [ "$rounds" -lt 100 ] || fail "$rounds rounds of 300 processes took $cost ns"
 
-# Processes that come and go, and thousands of threads, do it no harm.
+# Short-lived processes and thousands of threads do not disturb it.
 options=(--no-perf)
 use storm 500
 [ "$(said forks)" -gt 10 ] || fail "only $(said forks) forks"
@@ -235,7 +236,7 @@ if command -v jq >/dev/null; then
 	equal "$(jq -r '[.traceEvents[] | select(.name == "process_name" and .pid == 0) | .args.name][0]' trace.json)" machine
 fi
 
-# --- descriptors run out: it is said so, and no figure is made up of what was not read -------------------------------
+# --- descriptors run out: this is reported, and no figure is invented for what was not read --------------------------
 
 few() { # LIMIT ARGUMENT…: sonde with so many descriptors
 	bash -c 'ulimit -n "$1"; shift; exec "$@"' few "$1" "$SONDE" "${@:2}"
@@ -261,7 +262,8 @@ assert not said or (int(said[1]) == limit and limit < int(said[2]) <= 512), said
 ' "$limit" || fail "with $limit descriptors"
 done
 
-# What is kept open is a share of what is allowed, so that with 64 all of many processes is read, which needs more in all.
+# The number of descriptors kept open is a share of the limit, so with 64 descriptors all of many processes are read,
+# although reading them needs more in total.
 for options in "" --no-perf --memory=20ms --threads; do
 	# shellcheck disable=SC2086
 	run 0 few 64 record -q -f -o few.sonde $options -- "$uses" crowd 20
@@ -274,11 +276,11 @@ for options in "" --no-perf --memory=20ms --threads; do
 	grep -q 'open files' .series || equal "$(awk '$1 && $2 == "memory.rss" && $6' .series | wc -l)" 21
 done
 
-# Whoever looks where nothing came and went has nothing to hear of it.
+# If no process started or ended, there is no note about unseen processes.
 run 0 "$SONDE" stat -- sleep 0.2
 ! grep -q 'living between two readings' .err || fail "a process alone: $(cat .err)"
 
-# How long a process waited for a CPU: its threads know. Two spin on the same one: while one runs the other waits.
+# Time waiting for a CPU is known per thread. Two threads spin on one CPU: while one runs, the other waits.
 if command -v taskset >.said && taskset -c 0 true 2>.said; then
 	run 0 "$SONDE" record -q -f -o waited.sonde -- taskset -c 0 "$uses" spins 1200
 	run 0 "$SONDE" report --json waited.sonde
@@ -293,7 +295,7 @@ assert waited is not None and waited > 0.3 * rows[0]["cpu_ns"], (waited, rows[0]
 	' || fail "how long a process waited for a CPU"
 fi
 
-# --- attached: the CPU time of a run is that of the whole tree, over the recorded time -------------------------------
+# --- attached: the CPU time of the run is that of the whole tree, over the recorded time -----------------------------
 
 sh -c '"$0" spins 60000 & one=$!; "$0" spins 60000 & trap "kill $one $!; exit" TERM; wait' "$uses" >.said &
 tree=$!

@@ -1,12 +1,12 @@
-# roofline.sh: sonde roofline measures the machine once, keeps that, puts it into recordings, and places zones of known
-# work under it; nothing does more than what was measured; what is not known has no place.
+# roofline.sh: sonde roofline measures the machine's ceilings once, saves them, copies them into recordings, and plots
+# zones with known work below them. Nothing exceeds what was measured; unknown figures are not drawn.
 # measures: ceilings of this machine
 # timeout: 420
 . "$(dirname "$0")/../lib.sh"
 need jq
 work_target=$(target roofline_work)
 
-# Before it was measured: said, with what helps; recordings have rates and no roof.
+# Before any measurement: a message says how to measure. Recordings have rates but no ceilings.
 run 4 "$SONDE" roofline --ceilings
 has "$err" "sonde roofline --measure"
 run 0 "$SONDE" record -q -o before.sonde -- "$work_target" 8
@@ -33,8 +33,8 @@ known() { # ZONE FIELD: what the program says itself
 	awk -v z="$1" -v f="$2" '$1 == z { print $f }' known
 }
 
-# What a machine that others use, too, was measured to do is less than it can: what holds of a quiet one closely (is_quiet:
-# nothing is noted of it) holds of a busy one roughly.
+# Ceilings measured on a busy machine are lower than it can reach. Checks are strict on a quiet machine (is_quiet: no
+# note about load) and loose on a busy one.
 is_quiet() {
 	jq -e '[.sections[] | select(.id == "roofs") | .notes[].text] |
 		any(test("runs differed|the hypervisor stole|did less than one alone")) | not' roofs.json >/dev/null
@@ -47,7 +47,7 @@ ceilings_measured() {
 	triad=$(calc "24 * 96 * 1024 * 1024 / 8 / $(known triad 5)")
 	dram=$(figure DRAM triad one_thread) all=$(peak FP64 all_threads) one=$(peak FP64 one_thread)
 	half=$(figure scalar FP64 one_thread)
-	l1=$(figure L1 read one_thread) # where it is not measured, why is said: below
+	l1=$(figure L1 read one_thread) # if it was not measured, the reason is checked below
 	[ "$l1" != null ] || l1=$dram
 	is_so "$triad > 0.75 * $dram && $triad < 1.25 * $dram && $all >= 0.9 * $one && $half <= 1.1 * $one && 1.1 * $l1 >= $dram"
 }
@@ -61,14 +61,14 @@ for try in 1 2 3; do
 	rm work.sonde
 done
 
-# Ceilings: every level or why not, each instruction set that the processor has, both precisions.
+# Ceilings: every memory level (or why it is missing), each instruction set of the processor, both precisions.
 holds "$(peak FP32 all_threads) >= $(is_quiet && echo 1.2 || echo 0.5) * $(peak FP64 all_threads)"
 holds_in roofs.json '[.sections[] | select(.id == "roofs") | .rows[]] | length > 0 and
 	(any(.one_thread == null and .absent.one_thread == null) | not)'
 run 0 "$SONDE" roofline --ceilings -f csv
 matches "$out" '^DRAM,triad,GB/s,'
 
-# Zones: FLOP and bytes as the program counted them, rates by its own clock, under the ceilings that the recording has.
+# Zones: FLOP and bytes as the program counted them, rates by its own clock, below the ceilings in the recording.
 rm .cache/sonde/*.roof
 run 0 "$SONDE" roofline -f json -o zones.json work.sonde
 for name in triad pair registers chain; do
@@ -89,7 +89,7 @@ for cell in "flop flop_per_byte" "bytes flop_per_byte" "bytes gflop_per_s"; do
 done
 holds_in zones.json '[.sections[].notes[].text] | any(startswith("LowThroughput: chain"))'
 
-# Pictures; not of a recording that has no work.
+# Pictures; none for a recording without work.
 for kind in svg html; do
 	run 0 "$SONDE" roofline -q -o zones.$kind work.sonde
 	grep -q '<circle' zones.$kind || fail "no points in zones.$kind"
@@ -107,7 +107,7 @@ has "$out" SONDE_ZONE_WORK
 run 0 env COLUMNS=80 "$SONDE" roofline work.sonde
 fits 80
 
-# What the maker says is kept beside it, and stays.
+# Datasheet values are saved next to the measured ones and are kept.
 echo 'fp64 123G' >sheet
 run 4 "$SONDE" roofline --datasheet sheet
 run 0 "$SONDE" roofline --measure -q --datasheet sheet --json
@@ -117,11 +117,11 @@ run 2 "$SONDE" roofline --datasheet sheet
 has "$err" "sheet:1"
 kept=$(echo .cache/sonde/*.roof)
 cp "$kept" kept
-run 2 "$SONDE" roofline --measure --datasheet sheet # nothing is measured before it is read
+run 2 "$SONDE" roofline --measure --datasheet sheet # the datasheet is read before anything is measured
 has "$err" "sheet:1"
 cmp kept "$kept" || fail "a wrong datasheet replaced what was kept"
 
-# Merged recordings have the roof that all of them have, and no remnant of two.
+# A merged recording has the ceilings that all parts share, and none if two parts differ.
 run 0 "$SONDE" record -q -o later.sonde -- "$work_target" 8
 run 0 "$SONDE" record -q -o last.sonde -- "$work_target" 8
 run 0 "$SONDE" merge -q -o same.sonde later.sonde last.sonde
@@ -133,8 +133,8 @@ mv kept "$kept"
 holds_in same.json '[.sections[].id] | index("roofs") != null'
 holds_in differ.json '[.sections[].id] | any(test("^roofs$")) | not'
 
-# A library's product: no faster than the machine was measured to be.
-python=/usr/bin/python3 # its numpy calls a BLAS of the system's, not one of its own
+# A matrix product by a library is not faster than the measured ceiling.
+python=/usr/bin/python3 # its numpy calls the system's BLAS, not a bundled one
 run 0 "$SONDE" record --help
 if "$python" -c 'import numpy' 2>/dev/null && grep -q -- --blas .out; then
 	cat >gemm.py <<-'END'

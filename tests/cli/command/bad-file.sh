@@ -1,5 +1,5 @@
-# bad-file.sh: recordings that are cut off anywhere, damaged or foreign: what is whole is read and the rest is said; what is
-# no recording is refused with exit code 4.
+# bad-file.sh: truncated, damaged and foreign files: whatever is intact is read and the rest is reported as missing; a
+# file that is not a recording is rejected with exit code 4.
 # timeout: 120
 . "$(dirname "$0")/../lib.sh"
 need jq python3
@@ -24,7 +24,7 @@ for file in empty text random zeros program; do
 done
 run 4 "$SONDE" report missing.sonde
 matches "$err" 'missing\.sonde.*No such file'
-steering=$(printf 'a\n\033[31m\xe2\x80\xae.sonde') # what a name holds never steers the terminal
+steering=$(printf 'a\n\033[31m\xe2\x80\xae.sonde') # control characters in a file name never reach the terminal
 run 4 "$SONDE" report "$steering"
 equal "$err" "sonde report: a??[31m???.sonde: No such file or directory"
 cp whole.sonde "$steering"
@@ -38,7 +38,7 @@ if [ "$(id -u)" -ne 0 ]; then
 	matches "$err" 'secret\.sonde.*Permission denied'
 fi
 
-# Cut off anywhere: either it says that nothing can be read, or it reports no more than there was and says what is missing.
+# Truncated at any offset: either an error, or a report of at most the original content that says what is missing.
 readable=0
 for part in $(seq 1 20); do
 	length=$((size * part / 21))
@@ -59,7 +59,7 @@ done
 echo "$readable of 20 lengths are readable"
 holds "$readable >= 10"
 
-# Single bytes changed: no crash, no hang, and never more samples than there were.
+# Single bytes changed: no crash, no hang, and never more samples than before.
 python3 - <<'P'
 import random
 data = open("whole.sonde", "rb").read()
@@ -76,7 +76,7 @@ for i in $(seq 0 29); do
 	timeout 20 "$SONDE" report bad$i.sonde >.out 2>.err || code=$?
 	[ $code -eq 0 ] || [ $code -eq 4 ] || fail "exit code $code for bad$i.sonde"
 	[ $code -eq 0 ] || continue
-	# The only chunk of samples may be the damaged one: then there is no figure.
+	# If the damaged chunk is the only one with samples, there is no figure.
 	count=$(rows bad$i.sonde summary | jq -r '.[] | select(.metric == "samples.count").value')
 	[ "$count" = null ] && continue
 	holds "$count <= $whole"

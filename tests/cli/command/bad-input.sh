@@ -1,9 +1,10 @@
-# bad-input.sh: wrong commands, wrong numbers, wrong places: the right exit code, a sentence that says why, and no
-# recording where nothing was recorded.
+# bad-input.sh: wrong commands, numbers and paths: the right exit code, a message that says why, and no recording if
+# nothing was recorded.
 # tier: quick
 . "$(dirname "$0")/../lib.sh"
 
-# refused CODE WORDS ARGUMENT…: sonde record says WORDS (and its own name) in one line and leaves no recording.
+# refused CODE WORDS ARGUMENT…: `sonde record` prints one line that contains WORDS and its own name, and leaves no
+# recording.
 refused() {
 	local code=$1 words=$2
 	shift 2
@@ -14,7 +15,7 @@ refused() {
 	[ ! -e none.sonde ] || fail "a recording of nothing: $*"
 }
 
-# Commands that cannot be run.
+# Commands that cannot be executed.
 refused 127 "No such file or directory" -- no-such-command
 refused 127 "No such file or directory" -- ./no/such/command
 mkdir -p closed
@@ -28,7 +29,7 @@ refused 126 "Permission denied" -- ./plain
 refused 126 "Permission denied" -- /
 refused 127 "No such file or directory" -- ./script
 
-# Numbers.
+# Numbers that are not valid.
 for rate in 0 -1 1e9 1000000000 99999999999999999999999 fast "" 10.5.1 nan 0x; do
 	refused 125 "rate" -F "$rate" -- true
 done
@@ -43,7 +44,7 @@ refused 125 "when" --when 'zone=a>1ms' -- true
 refused 125 "" --keep 1s --when 'nonsense' -- true
 refused 125 "zones and spans" -p $$ -d 100ms --keep 1s --when 'zone=a>1ms'
 
-# Processes that are not there, and both at once.
+# Processes that do not exist; -p together with a command.
 for pid in 0 -5 4194304 99999999999 self; do
 	refused 125 "" -p "$pid" -d 100ms
 done
@@ -53,7 +54,7 @@ wait $gone
 refused 125 "No such process" -p $gone -d 100ms
 refused 125 "exclude each other" -p $$ -- true
 
-# Outputs.
+# Output paths.
 echo precious >taken.sonde
 run 125 "$SONDE" record -o taken.sonde -- sh -c 'touch ran'
 matches "$err" '^sonde record: taken\.sonde.*exists.*--force'
@@ -73,19 +74,19 @@ matches "$err" '^sonde record: \.'
 run 125 "$SONDE" record -o "" -- sh -c 'touch ran'
 [ ! -e ran ] || fail "the command was run although its recording has no place"
 
-# A device that is written to stays when nothing was recorded.
+# An output that is a device node stays when nothing was recorded.
 if [ "$(id -u)" -eq 0 ] && mknod null c 1 3 2>said; then
 	run 127 "$SONDE" record --force -o null -- ./no-such-command
 	[ -c null ] || fail "the device is gone"
 fi
 
-# The rest of the habits: usage is 2 for what runs no program.
+# Commands that run no program exit with 2 on wrong usage.
 run 2 "$SONDE" report --limit -1 taken.sonde
 run 2 "$SONDE" report a b
-# No time is no limit, and no flight recorder.
+# A duration of 0 is rejected, as limit and as flight recorder.
 refused 125 "the minimum is 1ms" -d 0 -- true
 refused 125 "the minimum is 1ms" --keep 0s -- true
-# What cannot be recorded of a process that runs, or without something inside it, is refused with the reason.
+# What cannot be recorded of a running process, or without injection, is rejected with the reason.
 refused 125 "earlier allocations of a running process are unknown" --heap -p $$
 refused 125 "which must be started by sonde" --io -p $$
 refused 125 "leave --no-inject out" --heap --no-inject -- true

@@ -1,5 +1,5 @@
-# bench.sh: sonde bench times a command as the shell's own clock does, finds a known difference between two, finds none
-# where there is none, and leaves output, input and failures as it says.
+# bench.sh: sonde bench measures the same time as the shell's clock, finds a known difference between two commands,
+# finds none where there is none, and treats output, input and failures as documented.
 # measures: how long runs take
 # timeout: 240
 . "$(dirname "$0")/../lib.sh"
@@ -14,7 +14,7 @@ shows() {
 	holds_in bench.json "$1"
 }
 
-# Known rounds: the baseline does 3 ÷ 2 of the candidate's work, less what a shell takes to begin in both.
+# Known iterations: the baseline does 3 ÷ 2 of the candidate's work, minus the start of a shell in both.
 run 0 "$SONDE" bench -f --json -o bench.json -r 16 --vs "$(loop 60000)" -- "$(loop 40000)"
 [ ! -s .err ] || fail "it says something beside -o"
 shows '.metrics.cpu_s.speedup > 1.25 and .metrics.cpu_s.speedup < 1.8'
@@ -26,10 +26,10 @@ shows '[.runs[].first] == [range(16) | if . % 2 == 0 then "baseline" else "candi
 shows '(.metrics.wall_s.candidate.mean - ([.runs[].candidate.wall_s] | add / 16) | fabs) < 1e-9'
 shows '.metrics.wall_s.candidate.mean >= .metrics.cpu_s.candidate.mean * 0.95'
 
-# The top-level figures are those of the metric that is named there.
+# The top-level figures are those of the metric named there.
 shows '. as $all | .metrics[.metric] | (.verdict | strings) == $all.verdict and (.speedup | figure) == $all.speedup and (.p | figure) == $all.p'
 
-# Waiting is wall time: 200 ms against 300 ms, and the gate tells of it.
+# Waiting counts as wall time: 200 ms against 300 ms, and --gate exits with 1.
 run 1 "$SONDE" bench --gate -f --json -o bench.json -r 12 --vs 'sleep 0.2' -- 'sleep 0.3'
 shows '.metric == "wall_s" and .verdict == "regressed" and .speedup > 0.6 and .speedup < 0.75'
 run 0 "$SONDE" bench --gate -f --json -o bench.json -r 12 --vs 'sleep 0.3' -- 'sleep 0.2'
@@ -37,12 +37,12 @@ shows '.verdict == "improved" and .metrics.wall_s.baseline.mean >= 0.3 and .metr
 
 run 3 "$SONDE" bench --gate -f --json -o bench.json -r 5 -w 0 --vs 'sleep 0.01' -- 'sleep 0.05'
 shows '.verdict == "inconclusive" and .ci95_high == null and .p > 0.05'
-run 3 "$SONDE" bench --gate -r 7 -w 0 --vs 'sleep 0.01' -- 'sleep 0.05' # all pairs alike: p is 2 ÷ 2⁷
+run 3 "$SONDE" bench --gate -r 7 -w 0 --vs 'sleep 0.01' -- 'sleep 0.05' # every pair differs in the same direction: p is 2 ÷ 2⁷
 has "$out" "with fewer than 10 pairs a difference in one metric alone is never sure"
 run 0 "$SONDE" bench -f --json -o bench.json -m 50% -r 16 --vs "$(loop 20000)" -- "$(loop 20000)"
 shows '.metrics.cpu_s.verdict | IN("unchanged", "inconclusive")'
 
-# One command: words of its own need no shell, a line has one, and what it takes is what another clock says.
+# One command: separate words need no shell, a single string is run by one, and the time agrees with another clock.
 run 0 "$SONDE" bench -f --json -o bench.json -r 5 -- sleep 0.2
 shows '.shell_s == null and .baseline == null and has("speedup") == false'
 shows '.metrics.wall_s.candidate.min >= 0.2 and (.metrics.wall_s.candidate.mean | figure) < 0.4'
@@ -55,11 +55,11 @@ it's a  b\$c"
 run 0 sh -c "$(figure candidate)"
 equal "$(tail -n 1 said)" "it's a  b\$c"
 
-# Without --runs it ends by itself.
+# Without --runs it stops by itself.
 run 0 "$SONDE" bench -f --json -o bench.json -w 0 -- sleep 0.02
 shows '.count >= 20 and .count <= 100'
 
-# Output goes nowhere, or stays where it is; the input is empty; preparations do not count and come before each run.
+# Output is discarded or kept, the input is empty, and preparations run before each run and are not measured.
 run 0 "$SONDE" bench -r 2 -w 1 --prepare 'echo p >>order; echo prepared' -- sh -c 'cat; echo said | tr s S; echo r >>order'
 lacks "$out" Said
 lacks "$out" prepared
@@ -69,13 +69,13 @@ equal "$out" "said
 said
 said"
 
-# For people, within 80 columns.
+# Text output fits in 80 columns.
 run 0 env COLUMNS=80 "$SONDE" bench -r 8 --vs 'sleep 0.01' -- 'sleep 0.011'
 matches "$out" '^  wall +[0-9.]+ ms ±[0-9.]+ % +[0-9.]+ ms ±[0-9.]+ % +[0-9.]+ +[0-9.]+ to [0-9.]+$'
 matches "$out" '^(improved|unchanged|regressed|inconclusive): [0-9.]+× (faster|slower) by wall time'
 fits 80
 
-# What fails says nothing of its time.
+# A failing command gets no time.
 run 4 "$SONDE" bench -- false
 has "$err" "'false' failed (exit code 1)"
 run 4 "$SONDE" bench --gate --vs true -- 'exit 3'
@@ -90,13 +90,13 @@ echo kept >kept
 run 125 "$SONDE" bench -r 2 -o kept -- true
 equal "$(cat kept)" kept
 
-# Interrupted: what was measured until then.
+# Interrupted: the runs measured until then are reported.
 run 0 timeout --foreground --preserve-status -s INT 1.5 "$SONDE" bench -w 0 -r 1000 -- sleep 0.1
 has "$out" "interrupted: the runs so far"
 
 run 3 timeout --foreground --preserve-status -s INT 2.5 "$SONDE" bench --gate -w 0 -r 1000 --vs 'sleep 0.1' -- 'sleep 0.2'
 
-# A signal to us alone reaches the command, and an end of preparations in the middle is no verdict.
+# A signal sent only to sonde reaches the command; a --prepare that fails midway gives no verdict.
 run 125 timeout --foreground --preserve-status -s TERM 3 "$SONDE" bench -w 0 -r 3 --show-output -- \
 	sh -c 'trap "echo told; exit" TERM; i=0; while [ $i -lt 300 ]; do sleep 0.1; i=$((i + 1)); done'
 has "$out" told

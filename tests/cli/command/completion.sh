@@ -1,4 +1,4 @@
-# completion.sh: the completion scripts are correct shell and offer the commands, options and values of the tables.
+# completion.sh: the completion scripts are valid shell and offer the commands, options and values from the tables.
 # tier: quick
 . "$(dirname "$0")/../lib.sh"
 

@@ -1,4 +1,4 @@
-# doctor.sh: doctor names every check with a verdict, tells the fix of what is limited, and agrees with the kernel.
+# doctor.sh: doctor gives a verdict for every check, says how to fix what is limited, and agrees with the kernel.
 # tier: quick
 . "$(dirname "$0")/../lib.sh"
 
@@ -9,13 +9,13 @@ rows=$(jq -r '.sections[0].rows[] | [.check, .verdict, .found] | @tsv' .out)
 for check in "perf events" "kernel frames" "perf buffers" attaching "hardware counters" NUMA clock cache debuginfod; do
 	matches "$rows" "^$check"
 done
-# What recording costs stands beside each source, and nowhere else.
+# The overhead is shown next to each source, and nowhere else.
 equal "$(jq '[.sections[0].rows[] | select(.cost)] | length' .out)" "$(jq '[.sections[0].rows[] | select(.check | IN("cpu", "zones", "blas", "nvtx", "gpu", "nvml", "flop", "heap", "threads", "resources", "energy", "memory", "waits", "blocked"))] | length' .out)"
 matches "$(jq -r '.sections[0].rows[] | select(.check == "cpu") | .cost' .out)" "1000 .*%.* of .*CPU time"
 if [ -r /proc/sys/kernel/perf_event_paranoid ]; then
 	has "$rows" "perf_event_paranoid is $(cat /proc/sys/kernel/perf_event_paranoid)"
 fi
-# FLOP by the processor's counters: tried out, or why there are none.
+# FLOP from hardware counters: tried, or the reason why there are none.
 flop=$(jq -r '.sections[0].rows[] | select(.check == "flop") | .verdict + " " + .found' .out)
 if [ -d /sys/bus/event_source/devices/cpu ]; then
 	matches "$flop" "^green |not known|not believed|may not be read|cannot be opened"
@@ -30,12 +30,12 @@ equal "$(grep -A 1 -E '^[a-z]+ +(cpu|zones|blas|nvtx|gpu|nvml|flop|heap|threads|
 grep -q $'\033' plain && fail "colours in a file"
 run 0 "$SONDE" doctor -q
 equal "$out" ""
-# A width that somebody sets is kept, but for words that are longer; where nobody does, a line is a line.
+# COLUMNS limits the width, except for longer words; if it is not set, lines are not wrapped.
 run 0 env COLUMNS=80 LC_ALL=C.UTF-8 "$SONDE" doctor
 equal "$(awk 'length > 80 && !/[^ ]{50}/' .out)" ""
 equal "$(tr -s ' \n' ' ' <.out)" "$(tr -s ' \n' ' ' <plain)"
 
-# What is set and what is not is seen, with the fix beside it.
+# Settings that are missing are noticed, and shown with their fix.
 run 0 env DEBUGINFOD_URLS=http://localhost:1 "$SONDE" doctor
 matches "$out" '^green +debuginfod .*http://localhost:1'
 run 0 env -u DEBUGINFOD_URLS "$SONDE" doctor
@@ -52,7 +52,7 @@ if [ "$(id -u)" -eq 0 ]; then
 	matches "$out" '^yellow +directory .*Permission denied'
 fi
 
-# The habits of every command: a file is written where it is told, and never over another.
+# As in every command: the output goes to the file of -o, and never over an existing one.
 run 0 "$SONDE" doctor -o out.json -f json
 jq -e . out.json >/dev/null || fail "no JSON in out.json"
 run 4 "$SONDE" doctor -o out.json -f json

@@ -1,4 +1,4 @@
-# help.sh: help lists every command and every option of each; the version is one line.
+# help.sh: help lists every command and every option of each command; the version is one line.
 # tier: quick
 . "$(dirname "$0")/../lib.sh"
 
@@ -27,7 +27,7 @@ run 2 "$SONDE"
 equal "$out" ""
 has "$err" "Usage: sonde COMMAND"
 
-# What could not be written is no success.
+# A write error is not exit code 0.
 for words in --help --version "help report" "completion bash" "advise --rules" "query --tables"; do
 	code=0
 	"$SONDE" $words >/dev/full 2>.err || code=$?

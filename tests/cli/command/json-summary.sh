@@ -1,5 +1,5 @@
-# json-summary.sh: what a program that asks a JSON report for its summary gets is what the report's sections say: durations of zones, memory,
-# throughput; what was not measured is null, with the reason.
+# json-summary.sh: the `summary` object of a JSON report equals the report's sections: durations of zones, memory,
+# throughput. Figures that were not measured are null, with the reason.
 # timeout: 120
 . "$(dirname "$0")/../lib.sh"
 need jq
@@ -21,10 +21,10 @@ holds "$(jq .summary.memory.peak_reserved report.json) > 1000000"
 equal "$(jq .summary.throughput.samples_per_sec report.json)" null
 has "$(jq -r '.summary.absent["throughput.samples_per_sec"]' report.json)" "no iterations"
 equal "$(jq .summary.timing_omitted report.json)" 0
-run 0 "$SONDE" report -q --json -n 1 a.sonde # fewer rows than zones: how many are not there is said
+run 0 "$SONDE" report -q --json -n 1 a.sonde # fewer rows than zones: the number of omitted ones is given
 equal "$(jq -c '.summary | [(.timing | length), .timing_omitted]' .out)" "[1,2]"
 
-# What was not recorded is null; what none of these sections is in has no summary.
+# What was not recorded is null; a report without any of these sections has no summary.
 rm a.sonde
 run 0 "$SONDE" record -q -o a.sonde -- "$known" 5
 run 0 "$SONDE" report -q --json a.sonde
@@ -33,8 +33,8 @@ has "$(jq -r '.summary.absent["memory.peak_allocated"]' .out)" "sonde record --h
 run 0 "$SONDE" report -q --json --section functions a.sonde
 equal "$(jq .summary .out)" null
 
-# Iterations: the rates of the section.
-shares=$(target shares) # alpha, beta, iterations
+# Iterations: the rates equal those of the section.
+shares=$(target shares) # the zones are alpha, beta and iterations
 rm a.sonde
 run 0 "$SONDE" record -q -o a.sonde -- "$shares" 3 2 8
 run 0 "$SONDE" report -q --json --section iterations a.sonde

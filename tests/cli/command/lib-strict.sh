@@ -1,10 +1,10 @@
-# lib-strict.sh: the helpers of lib.sh fail on every absent figure: nothing, null, NaN, n/a, a missing row, several values. Of a
-# test that measures in part only `measured` may be tried again: it ends with 75 then, and after all else was asserted.
+# lib-strict.sh: the helpers of lib.sh fail on every missing figure: empty, null, NaN, n/a, a missing row, several
+# values. In a test that measures in part only `measured` assertions may be tried again: it then ends with 75.
 . "$(dirname "$0")/../lib.sh"
 need jq
 lib=$repo/tests/cli/lib.sh
 
-# passes and fails COMMANDS: a test of these commands, as a process of its own.
+# passes COMMANDS and fails COMMANDS: run the commands as a test in a process of its own.
 judged() {
 	code=0
 	printf '. "%s"\n%s\n' "$lib" "$1" >one.sh
@@ -20,7 +20,7 @@ fails() {
 	[ -s one.out ] || fail "no reason: $1"
 }
 
-# In place of sonde: a report with figures and absent ones.
+# Stands in for sonde: prints a report in which some figures are missing.
 cat >reports <<'END'
 #!/bin/bash
 for word; do case $word in summary | functions | empty | none) section=$word ;; broken) exit 4 ;; esac done

@@ -1,4 +1,4 @@
-# try-zones.sh: sonde try --zones keeps the time in each zone, before and after, and compares it.
+# try-zones.sh: sonde try --zones saves the time in each zone before and after a change, and compares them.
 # measures: how long runs take
 # timeout: 120
 . "$(dirname "$0")/../lib.sh"
@@ -12,18 +12,19 @@ run 0 "$SONDE" try report --json loop
 row() {
 	jq ".sections[] | select(.id == \"try-zones\").rows[] | select(.zone == \"$1\").$2" .out
 }
-# 20 rounds and 10 of a second thread; half of both. What sleeps is known better than what computes, whoever else uses the machine.
+# 20 iterations, and 10 of a second thread; half of both afterwards. Zones that sleep are more precise than zones that
+# compute if other programs use the CPU.
 for zone in compute inner rest; do
 	equal "$(row $zone calls_before)" 30
 	equal "$(row $zone calls_after)" 15
 	holds "$(row $zone improvement) > 0.1 && $(row $zone improvement) < 0.9" "$zone: $(row $zone improvement)"
 done
-# Verdicts are known of made figures (test_try_zones.c): here others may be in the way.
+# Verdicts are tested on synthetic figures (test_try_zones.c): here other load may disturb them.
 holds "$(row rest improvement) > 0.4 && $(row rest improvement) < 0.6" "$(row rest improvement)"
 lacks "$(row rest verdict)" "regressed"
 # 30 times 2 ms of sleep.
 holds "$(row rest before_ns) >= 60e6 && $(row rest after_ns) >= 30e6"
-# Against a baseline of another time; a command without zones, and what is no number.
+# Against a baseline made at another time; a command without zones; a number that is invalid.
 script() {
 	printf '#!/bin/sh\nexec %s %s\n' "$zones" "$1" >app
 	chmod +x app
@@ -40,7 +41,7 @@ run 0 "$SONDE" try baseline -r 2 -w 0 --zones=2 none -- true
 has "$err" "the command has none"
 run 2 "$SONDE" try baseline --zones=x none -- true
 run 2 "$SONDE" try baseline --zones=0 none -- true
-# Runs that fail are shorter for that: no verdict comes of them.
+# Failed runs are shorter: they get no verdict.
 printf '#!/bin/sh\n%s 5\nexit 3\n' "$zones" >fails
 chmod +x fails
 run 0 "$SONDE" try baseline -i -r 2 -w 0 --zones=2 failing -- ./fails

@@ -1,5 +1,6 @@
-# try.sh: sonde try keeps baselines and attempts: the baseline runs again in turn where it can, by its copy when it was
-# built anew, and what cannot be compared is refused; the journal survives kills, damage, a full disk and two at once.
+# try.sh: sonde try saves baselines and attempts. The baseline is run again, interleaved, if possible (from its saved
+# copy if the program was rebuilt); comparisons that make no sense are rejected. The journal survives kills, damage, a
+# full disk and two writers.
 # measures: how long runs take
 # timeout: 240
 . "$(dirname "$0")/../lib.sh"
@@ -21,7 +22,7 @@ table() { # SECTION
 	echo "(.sections[] | select(.id == \"try-$1\") | .rows)"
 }
 
-# The journal lies where .git is, hidden from it, whatever folder below it is run from.
+# The journal is next to .git and ignored by it, from whatever subfolder the command is run.
 mkdir -p repo/.git repo/src
 cd repo/src
 program app 0.3
@@ -30,12 +31,12 @@ run 0 try baseline -r 12 loop -- ./app
 [ -s ../.sonde-try/loop.jsonl ] || fail "no journal beside .git"
 equal "$(cat ../.sonde-try/.gitignore)" "*"
 
-# Another command: both run in turn.
+# Another command: both run interleaved.
 run 0 try run --gate -r 12 --json loop 'less to wait for' -- ./faster
 holds_in "$work/.out" '.experiment == "loop" and .attempt == 1 and .in_turn and .count == 12 and .verdict == "improved" and
 	(.runs | length) == 12 and .runs[0].first == "baseline" and .runs[0].baseline.wall_s >= 0.3'
 
-# Built anew in its place: not run twice, but held against the journal's runs, and that is said.
+# Rebuilt in place: the old program cannot run again, so the journal's runs are compared, with a note.
 program app 0.6
 run 1 try run --gate -r 12 loop 'more to wait for' -- ./app
 has "$err" "has changed"
@@ -53,12 +54,12 @@ shows "$(table metrics) | map(select(.attempt == 1 and .metric == \"throughput\"
 shows "$(table metrics) | map(select(.attempt == 1 and .metric == \"wall\"))[0].verdict == \"improved\""
 shows "$(table baselines) | length == 1 and .[0].runs == 12 and .[0].wall_ns > 0 and .[0].runs_per_s > 0"
 
-# A copy that was kept runs in its place; --vs is not needed to remember what was there.
+# A saved copy of the baseline runs instead; --vs is not needed to find it.
 run 0 try baseline --keep -r 12 kept -- ./app
 program app 0.1
 run 0 try run --gate -r 12 --json kept 'in place' -- ./app
 holds_in "$work/.out" '.in_turn and .verdict == "improved" and (.baseline | contains("/.sonde-try/kept."))'
-# Of others it is not run, nor is one that is gone: the journal's runs are there.
+# A copy that others can write is not run, nor is one that is gone: the journal's runs are compared.
 kept=$(ls ../.sonde-try/kept.* | grep -v jsonl)
 chmod 775 "$kept"
 run 0 try run -r 8 --json kept 'writable' -- ./app
@@ -68,7 +69,7 @@ rm "$kept"
 run 0 try run -r 8 --json kept 'gone' -- ./app
 has "$err" "it is not run"
 
-# An interpreter's copy would run the new script: the baseline is not run again, and why is said.
+# A copy of an interpreter would run the new script: the baseline is not run again, and the reason is given.
 program script.sh 0.3
 run 0 try baseline --keep -r 12 interpreted -- sh script.sh
 run 0 try run -r 8 --json interpreted 'nothing' -- sh script.sh
@@ -80,7 +81,7 @@ holds_in "$work/.out" '.in_turn == false and .verdict == "improved" and (.baseli
 run 125 try baseline --keep -r 2 line -- './app | cat'
 has "$err" "which program a shell line runs"
 
-# What is no better goes apart, and by effect.
+# Attempts that are no better are listed separately, sorted by effect.
 program slower 0.9
 run 0 try run -r 10 loop 'much worse' -- ./slower
 report loop
@@ -90,7 +91,7 @@ matches "$out" '^ +loop +4 +1 +2 '
 run 0 env COLUMNS=80 "$SONDE" try report loop
 fits 80
 
-# Two at once lose nothing.
+# Two concurrent attempts are both saved.
 for i in 1 2 3 4 5 6; do
 	try run -r 2 -w 0 loop "at once $i" -- ./faster >/dev/null 2>&1 &
 done
@@ -98,7 +99,7 @@ wait
 report loop
 shows '.attempts == 10'
 
-# Killed while it measures, nothing is there; half a line is counted, and spoils no other.
+# An attempt that is killed while it measures leaves nothing; a partial line is counted and damages no other.
 lines=$(wc -l <../.sonde-try/loop.jsonl)
 { timeout -s KILL 1 "$SONDE" try run -r 1000 loop 'killed' -- ./app; } 2>/dev/null || true
 equal "$(wc -l <../.sonde-try/loop.jsonl)" "$lines"
@@ -117,7 +118,7 @@ has "$out" "0 attempts"
 run 4 try run loop x -- ./app
 has "$err" "no baseline that can be read"
 
-# A full disk: what was measured is not lost in silence, and the journal stays whole.
+# A full disk: the loss of the result is reported, and the journal stays intact.
 run 0 try baseline -r 2 full -- ./app
 (ulimit -f 2 && run 125 try run -r 12 -w 0 full 'no room' -- ./faster)
 grep -q "not added to the journal" "$work/.err" || fail "it is not said"
@@ -126,7 +127,7 @@ grep -q "12 runs" "$work/.out" || grep -q "12 pairs" "$work/.out" || fail "what 
 report full
 shows '.attempts == 0'
 
-# A journal that cannot be written is known before anything runs.
+# A journal that cannot be written is noticed before anything runs.
 mkdir ../.sonde-try/unwritable.jsonl
 run 125 try baseline -r 2 unwritable -- sh -c 'touch ran'
 [ ! -e ran ] || fail "it was measured for nothing"
@@ -134,7 +135,7 @@ rmdir ../.sonde-try/unwritable.jsonl
 run 125 try baseline -j nothing/there -r 2 x -- sh -c 'touch ran'
 [ ! -e ran ] || fail "it was measured for nothing"
 
-# What cannot be compared: another machine, another folder.
+# Rejected comparisons: another machine, another folder.
 run 0 try baseline -r 2 moved -- ./app
 cd ..
 run 2 try run moved x -- src/app
@@ -146,7 +147,7 @@ taskset -c 0 true 2>/dev/null && [ "$(nproc)" -gt 1 ] && {
 	has "$err" "is from another machine"
 }
 
-# Wrong use.
+# Wrong usage.
 run 2 try
 run 2 try nonsense
 run 2 try baseline x
@@ -164,7 +165,7 @@ run 4 try baseline fails -- false
 has "$err" "failed (exit code 1)"
 [ ! -e ../.sonde-try/gone.jsonl ] && [ ! -e ../.sonde-try/fails.jsonl ] || fail "an entry of nothing"
 
-# Commands in a journal are run: one that others can write into is refused.
+# Commands in a journal are executed, so a journal that others can write is rejected.
 mkdir ../../shared
 chmod 777 ../../shared
 run 125 try baseline -j ../../shared -r 2 x -- ./app
@@ -174,7 +175,7 @@ run 125 try baseline -j ../../shared -r 2 x -- ./app
 equal "$(stat -c %a ../.sonde-try ../.sonde-try/full.jsonl | tr '\n' ' ')" "700 600 "
 run 4 try report -j ../../nothing-there
 
-# What is no file in the journal's folder is no experiment, and holds nobody up.
+# Other kinds of files in the journal's folder are ignored and never block.
 mkdir ../.sonde-try/folder.jsonl
 mkfifo ../.sonde-try/fifo.jsonl
 run 0 timeout 20 "$SONDE" try report

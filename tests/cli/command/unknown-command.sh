@@ -1,4 +1,4 @@
-# unknown-command.sh: a word that is no command: exit code 2, one sentence, the nearest command where one is near.
+# unknown-command.sh: an unknown command: exit code 2, one line, with a suggestion if a command is similar.
 # tier: quick
 . "$(dirname "$0")/../lib.sh"
 

@@ -1,5 +1,5 @@
-# cpu-assembly.sh: stacks through assembly without call-frame information are whole by derived rules, or say that they
-# are not; the report counts them.
+# cpu-assembly.sh: stacks through assembly code without call-frame information are complete through derived rules, or
+# marked incomplete; the report counts both.
 # measures: shares of samples by how they were unwound
 # timeout: 120
 . "$(dirname "$0")/../lib.sh"
@@ -7,26 +7,26 @@ need jq
 need_perf
 assembly=$(target assembly)
 stripped=$(target assembly_stripped)
-known='in_leaf|pushes|frame|moves|realigned|saved|register|red_zone|alloca|calls|tail|fails|caller' # wherever they stand
+known='in_leaf|pushes|frame|moves|realigned|saved|register|red_zone|alloca|calls|tail|fails|caller' # labels at which samples may lie
 
 run 0 "$SONDE" record -q -F 4000 -o a.sonde -- "$assembly" 3
 run 0 "$SONDE" export -f folded -o a.folded a.sonde
 grep ';shape_' a.folded | grep -v ';\[kernel\]' >shapes.folded
 
-# times PATTERN: the time of the stacks that match.
+# times PATTERN: the CPU time of the stacks that match.
 times() {
 	{ grep -E "$1" shapes.folded || true; } | awk '{ sum += $NF } END { print sum + 0 }'
 }
 
-# Whatever claims to reach the root went by main and work; and nearly all does.
+# Every stack marked complete passes main and work, and nearly all stacks are complete.
 equal "$({ grep '_start.*;shape_' shapes.folded || true; } | grep -vc ';main;work;shape_' || true)" 0
 for shape in ${known//|/ }; do
 	holds "$(times ";main;work;(shape_[a-z_]*;)*shape_$shape(;| )") > 0" "$shape"
 done
 holds "$(times "^[^;]*;shape_($known)(;| )") <= 0.01 * $(times ";main;work;(shape_[a-z_]*;)*shape_($known)(;| )")"
 
-# Ways that disagree give no caller: only before and behind them there is one. shape_in_refused is a label in the loop of
-# shape_pairs: on which side of it samples lie is the processor's choice.
+# Where code paths disagree, no caller is derived: only code before and after has one. shape_in_refused is a label
+# inside the loop of shape_pairs; on which side of it samples lie depends on the processor.
 for shape in '(pairs|in_refused)' computed; do
 	holds "$(times "^[^;]*;shape_$shape ") > 4 * $(times ";main;work;shape_$shape ")" "$shape"
 done
@@ -43,6 +43,6 @@ matches "$out" '^! .*are incomplete: code without call-frame information'
 run 0 "$SONDE" record -q -F 4000 -o s.sonde -- "$stripped" 3
 near "$(metric s.sonde samples.complete_percent)" "$(metric a.sonde samples.complete_percent)" 6
 
-# The timers inside the processes give the same stacks.
+# Timers inside processes give the same stacks.
 run 0 "$SONDE" record -q --no-perf -o t.sonde -- "$assembly" 3
 near "$(metric t.sonde samples.complete_percent)" "$(metric a.sonde samples.complete_percent)" 12

@@ -1,4 +1,5 @@
-# cpu-frames.sh: stacks are complete through unusual frame rules, and through none that is wrong: those say why they end.
+# cpu-frames.sh: unusual frame rules give complete stacks, and wrong rules give stacks that say where and why they
+# end.
 # measures: shares of stacks by how they were unwound
 # timeout: 120
 . "$(dirname "$0")/../lib.sh"
@@ -8,7 +9,7 @@ need_perf
 [ "$(uname -m)" = x86_64 ] || skip "the target's assembly is x86-64"
 frame_rules=$(target frame_rules)
 
-# The share of the time with this status, of the stacks whose innermost function is NAME.
+# The share of CPU time with this status, among stacks whose innermost function is NAME.
 share_of() { # NAME FUNCTION STATUS
 	"$SONDE" query -f json "$1.sonde" "SELECT s.status AS status, sum(s.weight_ns) AS ns FROM samples s, stacks k
 		WHERE k.id = s.stack_id AND k.function = '$2' GROUP BY s.status" |
@@ -30,7 +31,7 @@ matches "$(cat kept.folded)" 'main;work;kept;callee'
 
 lost="unwind rule needs an unknown register, or a word below the stack"
 expect not-kept clobber "$lost"
-# That word is read when the thread has run on, perhaps ended.
+# That word is read after the thread has run on or ended.
 expect below below "complete|$lost"
 expect below-stale below_stale "$lost"
 expect odd odd "impossible frame address"

@@ -1,5 +1,5 @@
-# cpu-kernel.sh: an ordinary user, who may not sample the kernel, has its time as [kernel] in every output: measured, and
-# all of it; and time that events cannot reach is counted as not sampled, with the reason.
+# cpu-kernel.sh: for an ordinary user, who may not sample the kernel, every output has kernel time as [kernel]:
+# measured, and complete. Time that perf events cannot reach is counted as not sampled, with the reason.
 # measures: shares of CPU time
 # timeout: 120
 . "$(dirname "$0")/../lib.sh"
@@ -8,14 +8,14 @@ need jq
 as_user "$SONDE" doctor -f json 2>/dev/null | jq -e '[.sections[].rows[] | select(.check == "perf events" and
 	.verdict == "green")] | length == 1' >/dev/null || skip "perf events are not to be had for an ordinary user"
 
-# Everything that dd does here is done by the kernel.
+# Here dd spends all of its time in the kernel.
 run 0 as_user "$SONDE" record -q -o dd.sonde -- dd if=/dev/urandom of=/dev/null bs=1M count=200
 chmod 644 dd.sonde 2>/dev/null || true
 cpu=$(metric dd.sonde timing.cpu_time_s) whole=$(metric dd.sonde samples.cpu_time_s)
 echo "$whole of $cpu s, $(metric dd.sonde samples.kernel_measured_s) s of it in the kernel"
 holds "$whole >= 0.98 * $cpu - 0.01 && $whole <= 1.02 * $cpu + 0.01 + $(metric dd.sonde timing.stolen_time_s)"
 holds "$(metric dd.sonde samples.kernel_measured_s) >= 0.95 * $whole"
-holds "$(metric dd.sonde samples.count) <= 0.05 * 1000 * $whole" # what was measured is no sample
+holds "$(metric dd.sonde samples.count) <= 0.05 * 1000 * $whole" # measured time has no samples
 holds "$(share dd.sonde self_share '[kernel]') >= 95"
 holds "$(rows dd.sonde modules | jq '[.[] | select(.module == "[kernel]").self_share] | add * 100') >= 95"
 holds "$(rows dd.sonde threads | jq '[.[] | select(.thread == "dd").sampled_ns] | add / 1e9') >= 0.98 * $whole"
@@ -35,11 +35,11 @@ done
 run 0 "$SONDE" report --section summary dd.sonde
 lacks "$out" "were not sampled"
 
-# A user's own work is the user's.
+# Work in user mode is attributed to the user's functions.
 run 0 as_user "$SONDE" record -q -o split.sonde -- "$(target split)" 1
 holds "$(share split.sonde self_share '[kernel]' 0) <= 10"
 
-# As an attached process.
+# The same, attached.
 as_user dd if=/dev/zero of=/dev/null bs=4M 2>/dev/null &
 wait_for pgrep -x dd -P $! >.pid || echo $! >.pid
 sleep 0.2
@@ -47,7 +47,7 @@ run 0 as_user "$SONDE" record -q -d 500ms -o attached.sonde -p "$(head -n 1 .pid
 kill "$(head -n 1 .pid)"
 holds "$(share attached.sonde self_share '[kernel]') >= 90"
 
-# A program that may not be read, and one with more rights than the recorder: the kernel takes its events away.
+# A program that may not be read, and one with more privileges than the recorder: the kernel removes its events.
 install -m 0111 "$(readlink -f "$(command -v perl || command -v bash)")" unreadable
 run 0 as_user "$SONDE" record -q -o unreadable.sonde -- ./unreadable -e 'for (1 .. 6000000) { $x += $_ }'
 holds "$(metric unreadable.sonde samples.not_sampled_s) >= 0.9 * $(metric unreadable.sonde timing.cpu_time_s)"

@@ -1,11 +1,11 @@
-# cpu-quick.sh: the shortest proof that the figures are right: a second of 60/30/10, whole stacks, names and lines.
+# cpu-quick.sh: the shortest check of CPU figures: one second of 60/30/10, complete stacks, names and lines.
 # measures: shares of CPU time
 # tier: quick
 . "$(dirname "$0")/../lib.sh"
 need jq
 need_perf
 
-# A standard error is 1.6 points at 1000 samples: four of them.
+# Four standard errors; one is 1.6 points at 1000 samples.
 program=$(target split)
 run 0 "$SONDE" record -q -o a.sonde -- "$program" 1
 near "$(share a.sonde total_share alpha)" 60 7

@@ -1,4 +1,4 @@
-# cpu-split-long.sh: the split at ten seconds a thread, within 1.5 points.
+# cpu-split-long.sh: the 60/30/10 split over ten seconds per thread, within 1.5 points.
 # measures: shares of CPU time
 # tier: long
 # timeout: 300

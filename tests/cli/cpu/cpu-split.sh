@@ -1,5 +1,5 @@
-# cpu-split.sh: a program's 60/30/10 is reported as 60/30/10, also in lockstep with the sampling rate, in every thread,
-# and all samples together are the CPU time that the kernel counted.
+# cpu-split.sh: a program with a 60/30/10 split is reported as 60/30/10, also in lockstep with the sampling rate and
+# in every thread, and all samples together equal the kernel's CPU time.
 # measures: shares of CPU time
 # timeout: 180
 . "$(dirname "$0")/../lib.sh"
@@ -7,11 +7,12 @@ need jq
 need_perf
 : "${SECONDS_EACH:=4}"
 
-# Standard error of 60 % among 4000 samples: 0.77 points, of 10 s 0.49; five of them, but at 10 s the 1.5 points we owe.
+# The standard error at 60 % is 0.77 points for 4000 samples, and 0.49 for 10 s. The tolerance is five of them, but
+# for 10 s the promised 1.5 points.
 tolerance=$(calc "5 * 49 / sqrt(1000 * $SECONDS_EACH)")
 ! is_so "$SECONDS_EACH >= 10 && $tolerance > 1.5" || tolerance=1.5
 
-# split FILE [TID]: alpha, beta and gamma_ have their shares of what is theirs together.
+# split FILE [TID]: checks the shares of alpha, beta and gamma_ in their common time.
 split() {
 	local shares
 	"$SONDE" report -q --json -n 1000000 --section functions ${2:+--thread "$2"} "$1" >.functions
@@ -26,9 +27,9 @@ split() {
 	near "$gamma" 10 "$tolerance"
 }
 
-# The kernel's account of the process within 2 %, and four of its ticks for what begins and ends between them; that account
-# leaves out what a hypervisor took, samples do not. Where the kernel is not sampled, a sample that falls into an interrupt
-# is nobody's: up to 5 % where others want the CPU too.
+# Within 2 % of the kernel's account of the process, plus four of its ticks for start and end. That account excludes
+# time taken by a hypervisor, samples do not. If the kernel is not sampled, samples that fall into an interrupt belong
+# to no function: up to 5 % if others use the CPU.
 total() {
 	local sampled cpu hz stolen least=0.98
 	sampled=$(metric "$1" samples.cpu_time_s) cpu=$(metric "$1" timing.cpu_time_s) hz=$(getconf CLK_TCK)
@@ -50,13 +51,13 @@ if [ -x "$lockstep" ]; then
 	total lockstep.sonde
 fi
 
-# By work, at a rate that has nothing to do with it, and self times.
+# Split by work, at a rate unrelated to it; self times.
 program=$(target split)
 quietly work.sonde "$SONDE" record -q -F 1009 -o work.sonde -- "$program" "$SECONDS_EACH" 2
 split work.sonde
 total work.sonde
-# The rest is the kernel's, in functions of its own or, where it is not sampled, as one measured entry: interrupts, up to
-# 5 % where others want the CPU too.
+# The remainder is the kernel's (interrupts): functions of its own or, if it is not sampled, one measured row; up to 5
+# % if others use the CPU.
 burn=$(share work.sonde self_share burn)
 kernel=$(rows work.sonde functions | jq '[.[] | select(.module == "[kernel]" or .function == "[kernel]").self_share] | total | . * 100')
 near "$burn + $kernel" 100 3

@@ -1,4 +1,5 @@
-# cpu-stacks.sh: stacks of a known shape are seen whole: recursion, inlines, depth, large frames, alloca, handlers.
+# cpu-stacks.sh: stacks of a known shape are recorded completely: recursion, inlined functions, depth, large frames,
+# alloca, signal handlers.
 # measures: shares of CPU time
 # timeout: 180
 . "$(dirname "$0")/../lib.sh"
@@ -6,7 +7,7 @@ need jq
 need_perf
 stacks=$(target stacks)
 
-# shape NAME [OPTION…]: half a second of it in NAME.sonde, its stacks in NAME.folded.
+# shape NAME [OPTION…]: records half a second in NAME.sonde, with its stacks in NAME.folded.
 shape() {
 	local name=$1
 	shift
@@ -15,8 +16,8 @@ shape() {
 	echo "$name: $(metric "$name.sonde" samples.complete_percent) % of $(metric "$name.sonde" samples.count) to the root"
 }
 
-# percent NAME PATTERN: of the time whose stacks were sampled, what lies in stacks that match; the most of the others is logged.
-# What an ordinary user is told of the kernel's share has no stacks.
+# percent NAME PATTERN: share of the sampled time in stacks that match; the largest other stacks are logged.
+# Measured kernel time of an ordinary user has no stacks.
 percent() {
 	grep -v '^[^;]*;\[kernel\] [0-9]*$' "$1.folded" >.sampled
 	grep -E "$2" .sampled >.some || true
@@ -29,21 +30,22 @@ whole() {
 	holds "$(metric "$1.sonde" samples.complete_percent) >= $2"
 }
 
-# Recursion: three quarters below descend, 40 deep, counted once; a quarter below ping and pong, in turn.
+# Recursion: three quarters of the time below descend, 40 levels deep and counted once; one quarter below ping and
+# pong, which call each other.
 shape recursion
 whole recursion 97
 near "$(share recursion.sonde total_share descend)" 75 10
 near "$(share recursion.sonde total_share ping)" 25 10
 near "$(share recursion.sonde total_share pong)" 25 10
 holds "$(rows recursion.sonde functions | jq '[.[].total_share] | max') <= 1"
-unsampled="$(metric recursion.sonde samples.not_sampled_s) / $(metric recursion.sonde samples.cpu_time_s)" # in no function
+unsampled="$(metric recursion.sonde samples.not_sampled_s) / $(metric recursion.sonde samples.cpu_time_s)" # it belongs to no function
 near "$(rows recursion.sonde functions | jq '[.[].self_share] | add')" "(1 - $unsampled)" 0.001
 near "$(percent recursion ';recursion(;descend){40};leaf;burn')" 75 10
 near "$(percent recursion ';recursion(;ping;pong){20};ping;leaf;burn')" 25 10
 run 0 "$SONDE" report --section callers --focus descend --json recursion.sonde
 holds "$(jq '[.sections[0].rows[] | select(.relation == "caller").share] | add' .out) <= 1.001"
 
-# 500 frames, every one there; without end: cut at the limit, and said.
+# 500 frames, all of them present; endless recursion: truncated at the limit, with a note.
 shape deep
 whole deep 97
 holds "$(percent deep ';main;deep(;descend){500};leaf;burn') >= 95"
@@ -53,7 +55,7 @@ run 0 "$SONDE" report bottomless.sonde
 matches "$out" '^! .*deeper than the limit'
 near "$(share bottomless.sonde total_share descend)" 98 4
 
-# Inlined functions have their names, their lines, and the right callers.
+# Inlined functions have their names, lines and the right callers.
 shape inlined
 near "$(percent inlined ';main;inlined;outer_three;middle;innermost;burn')" 75 10
 near "$(percent inlined ';main;inlined;outer_one;middle;innermost;burn')" 25 10
@@ -67,8 +69,8 @@ multiply=$(grep -n '6364136223846793005u' "$repo/tests/targets/burn.h" | cut -d 
 # The loop's four instructions belong to the lines of its head and its body.
 holds "$(jq "[.sections[0].rows[] | select(.line != null and (.line - $multiply | fabs) <= 1).self_share] | add" .out) > 0.8"
 
-# Frames larger than the copy of the stack: read from the process, where that stands still (less often on a busy machine);
-# a stack that claims to be whole is right.
+# Frames larger than the stack copy are read from the process if it does not run on (less often on a busy machine). A
+# stack marked complete is correct.
 for size in large_1:large_2:large_3 huge_1:huge_2; do
 	name=${size%%_*}
 	shape "$name"
@@ -78,7 +80,7 @@ for size in large_1:large_2:large_3 huge_1:huge_2; do
 	near "$right" "$(percent "$name" '_start.*;leaf;burn')" 0.5
 done
 
-# Frames of changing size: within the copy all are whole; what the copy does not hold is whole, or says so.
+# Frames of varying size: stacks within the copy are complete; larger ones are complete or marked incomplete.
 shape alloca --stack 63K
 whole alloca 97
 holds "$(percent alloca ';main;varied(;varying){8};leaf;burn') >= 95"
@@ -91,7 +93,8 @@ holds "$(jq '[.. | strings | select(test("are incomplete: stack copy too short")
 holds "$("$SONDE" query -q -f csv alloca.sonde "SELECT count(*) FROM samples WHERE status LIKE 'stack copy too short%'" | tail -n 1) > 0"
 holds "$(percent alloca '_start.*;leaf;burn') - $(percent alloca ';main;varied(;varying){8};leaf;burn') <= 2"
 
-# A handler stands above what it interrupted, down to main; also on a stack of its own, and at any instruction.
+# A signal handler appears above the interrupted function, down to main; also on an alternate stack, and at any
+# instruction.
 shape signals
 whole signals 97
 holds "$(percent signals ';main;.*;interrupted;raise;.*;handler;leaf;burn') >= 90"
@@ -101,12 +104,12 @@ shape any-time
 whole any-time 97
 holds "$(percent any-time ';main;any_time;.*handler;leaf;burn') >= 10"
 
-# The root of a coroutine is where makecontext() laid it.
+# The root of a coroutine is where makecontext() put it.
 shape contexts
 whole contexts 97
 holds "$(percent contexts 'coroutine;leaf;burn') >= 90"
 
-# C++: names are readable, and neither exceptions nor destructors break stacks.
+# C++: names are demangled, and neither exceptions nor destructors break stacks.
 throwing=$(target throwing)
 run 0 "$SONDE" record -q -o throwing.sonde -- "$throwing" 1
 run 0 "$SONDE" export -f folded -o throwing.folded throwing.sonde

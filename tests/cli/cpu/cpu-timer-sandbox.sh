@@ -1,5 +1,5 @@
-# cpu-timer-sandbox.sh: programs that lock themselves in by seccomp, so that a system call that is not theirs kills them,
-# live on where timers inside the processes take samples, and are sampled until then.
+# cpu-timer-sandbox.sh: programs in a seccomp sandbox that kills them for unexpected system calls survive timers
+# inside processes, and are sampled until they enter it.
 # measures: shares of CPU time
 # timeout: 120
 . "$(dirname "$0")/../lib.sh"
@@ -8,7 +8,7 @@ sandbox=$(target sandbox)
 
 detail() { rows t.sonde summary >/dev/null; "$SONDE" report --section summary t.sonde | tr -s ' \n' ' '; }
 
-# The same output and exit code with and without.
+# The same output and exit code with and without sonde.
 same() { # WAY: how it locks itself in
 	local code=0
 	"$sandbox" "$1" >expected 2>expected.err </dev/null || code=$?
@@ -22,11 +22,11 @@ for way in filter strict threads forks vforks bare asks; do
 	holds "$(metric t.sonde samples.count) >= 1" "($way)"
 done
 
-# The share of the time that is said not to be sampled, in percent.
+# The share of CPU time reported as not sampled, in percent.
 unseen() { rows t.sonde summary | jq '[.[] | select(.metric == "samples.not_sampled_s" or .metric == "samples.cpu_time_s") | .value] | 100 * .[1] / .[0]'; }
 
-# A question is no sandbox, nor is a child's; who is in one is sampled until then, and the report says so. A filter that
-# came through exec counts where the recorder has it not itself.
+# A query is not a sandbox, and a child's sandbox is not its parent's. A process is sampled until it enters one, and
+# the report says so. A filter inherited through exec counts, unless the recorder runs under it, too.
 for way in vforks bare asks; do
 	same $way
 	holds "$(unseen) < 10" "($way)"

@@ -1,18 +1,18 @@
-# cpu-timer.sh: where perf events are forbidden, timers inside the processes find the same answer: 60/30/10 in every
-# thread, whole stacks of Debian's programs, all the CPU time that the kernel counted; and nothing else changes.
+# cpu-timer.sh: where perf events are forbidden, timers inside processes give the same results: 60/30/10 in every
+# thread, complete stacks of Debian's programs, all the CPU time that the kernel counted. Nothing else changes.
 # measures: shares of CPU time
 # timeout: 180
 . "$(dirname "$0")/../lib.sh"
 need jq
 
-# The kernel's account of the process within 2 %, and three of its ticks.
+# Within 2 % of the kernel's account of the process, plus three of its ticks.
 total() {
 	local sampled cpu
 	sampled=$(metric "$1" samples.cpu_time_s) cpu=$(metric "$1" timing.cpu_time_s)
 	near "$sampled" "$cpu" "(0.02 * $cpu + 0.012)"
 }
 
-# Standard error of 60 % among the samples; five of them.
+# Five standard errors at 60 % of the samples.
 split=$(target split)
 run 0 "$SONDE" record -q --no-perf -o split.sonde -- "$split" 3 2
 total split.sonde
@@ -25,13 +25,13 @@ equal "$(rows split.sonde threads | jq length)" 2
 near "$(rows split.sonde threads | jq '.[0].share * 100')" 50 3
 lacks "$(rows split.sonde functions | jq -r '.[].module')" libsonde
 
-# What was asked for, what came, and why, in words.
+# The report says which rate was requested, which was reached, and why.
 run 0 "$SONDE" report --section summary split.sonde
 has "$out" "CPU timers inside the processes"
 has "$out" "switched off by --no-perf"
 matches "$out" 'asked for 1000 samples/s, got [0-9]+/s'
 
-# However the kernel says no.
+# However the kernel refuses perf events.
 nope=$(target nope)
 for code in EPERM EACCES ENOSYS; do
 	run 0 "$nope" "$code" "$SONDE" record -q -o "$code.sonde" -- "$split" 0.3
@@ -45,7 +45,7 @@ done
 run 0 "$nope" EPERM,process_vm_readv "$SONDE" record -q --no-perf -o fiber.sonde -- "$(target ticks)" fiber 300
 holds "$(share fiber.sonde total_share in_fiber) > 90"
 
-# Debian's programs, as they are.
+# Debian's programs, unmodified.
 compare() { # NAME COMMAND…
 	local name=$1
 	shift
@@ -58,7 +58,7 @@ compare() { # NAME COMMAND…
 }
 [ -x /usr/bin/sqlite3 ] && compare sqlite /usr/bin/sqlite3 :memory: ".read $repo/examples/orders.sql"
 if [ -x /usr/bin/zstd ]; then
-	for _ in 1 2 3 4 5 6 7 8; do cat "$SONDE"; done >input # enough samples for a share of them to mean something
+	for _ in 1 2 3 4 5 6 7 8; do cat "$SONDE"; done >input # enough samples for a meaningful share
 	compare zstd /usr/bin/zstd -q -15 -T2 -c input
 fi
 [ -x /usr/bin/python3 ] && compare python /usr/bin/python3 -c 'import json
@@ -70,13 +70,14 @@ if [ -x /usr/bin/gcc ]; then
 	compare gcc /usr/bin/gcc -O3 -c many.c -o many.o
 fi
 
-# An ordinary user, who has a uid and a home of his own.
+# An ordinary user, with a uid and a home directory of its own.
 [ "$(id -u)" -eq 0 ] && chmod -R a+rX "$work"
 as_user "$nope" EPERM "$SONDE" record -q -o user.sonde -- "$split" 0.3 || fail "not as an ordinary user"
 holds "$(metric user.sonde samples.count) >= 15"
 
-# What lies on the stack of a process that does not let itself be read gets nowhere where others of the user can read it;
-# its time is recorded all the same, and why it has no stacks is said. Root's recorder can be read by nobody else.
+# The stack of a process that does not let itself be read (PR_SET_DUMPABLE) is not copied to memory that others of the
+# same user can read; its time is recorded, and the report says why it has no stacks. Root's recorder cannot be read
+# by others.
 secret=$(target sample_secret)
 for order in open before raw; do
 	rm -f secret.sonde
@@ -91,7 +92,7 @@ for order in open before raw; do
 	fi
 	total secret.sonde
 done
-# Nor are rings of samples inherited by children, which may have given up rights of their parents.
+# Children do not inherit the sample rings either: they may have given up privileges of their parents.
 run 0 "$SONDE" record -q --no-perf -o forked.sonde -- "$secret" forked
 equal "$out" "1 rings, 0 in the child"
 if [ "$(id -u)" -eq 0 ]; then

@@ -1,4 +1,5 @@
-# erlang.sh: stacks of threads that stopped in Erlang code reach the start of its process, without frame pointers.
+# erlang.sh: stacks of threads that were sampled in Erlang code reach the start of the Erlang process, without frame
+# pointers.
 # measures: shares of samples by how they were unwound
 # timeout: 120
 . "$(dirname "$0")/../lib.sh"
@@ -17,11 +18,11 @@ erlc chain.erl
 erl -noshell -eval 'erlang:system_info(emu_flavor) =:= jit orelse halt(1), halt(0).' || skip "this Erlang compiles nothing as it runs"
 run 0 "$SONDE" record -q -o plain.sonde -- erl -noshell -pa . -eval 'chain:main(15000),halt().'
 
-# Of the samples in Erlang code itself, whose stack is the process's.
+# Among samples in Erlang code, which runs on the Erlang process's stack.
 "$SONDE" query -q -f csv plain.sonde "SELECT s.status AS status, count(*) AS n FROM samples s JOIN stacks t ON s.stack_id = t.id
 	WHERE s.is_sample AND t.function = '[anon]' GROUP BY s.status" >status.csv
 awk -F, 'NR > 1 { all += $NF; if ($1 ~ /^complete/) whole += $NF } END { printf "%d of %d\n", whole, all; exit all < 100 || whole < 0.9 * all }' status.csv ||
 	fail "stacks of Erlang code are incomplete: $(cat status.csv)"
 
-# Twenty levels of recursion above the function that runs.
+# Twenty levels of recursion above the running function.
 "$SONDE" export -q -f folded -o - plain.sonde | grep -E '(;\[anon\]){20,}' >deep || fail "no stack of twenty frames"

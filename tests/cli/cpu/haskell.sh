@@ -1,4 +1,4 @@
-# haskell.sh: stacks of code that GHC compiled reach the thread's start by way of the runtime.
+# haskell.sh: stacks of code compiled by GHC reach the start of the thread through the runtime.
 # measures: shares of samples by how they were unwound
 # timeout: 120
 . "$(dirname "$0")/../lib.sh"

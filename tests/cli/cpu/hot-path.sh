@@ -1,4 +1,5 @@
-# hot-path.sh: zones and counters are recorded without a lock, an atomic instruction or a call, and disabled as nothing.
+# hot-path.sh: recording a zone or counter takes no lock, atomic instruction or call, and compiles to nothing when
+# disabled.
 # tier: quick
 . "$(dirname "$0")/../lib.sh"
 need gcc objdump
@@ -22,7 +23,7 @@ void counter(void)
 C
 gcc -std=c99 -O2 -Wall -Werror -I"$repo/include" -c hot.c
 objdump -dr --no-show-raw-insn hot.o >code
-# Calls, for what is not the rule, lie apart from the function (NAME.cold).
+# Calls for exceptional cases are outside the function (NAME.cold).
 for function in zone next counter; do
 	awk -v f="<$function>:" '$2 == f { on = 1; next } /^$/ { on = 0 } on { print }' code >way
 	grep -q xadd way || fail "$function records nothing: $(cat way)"

@@ -1,18 +1,18 @@
-# java.sh: stacks go through Java code, compiled and interpreted, to the thread's start, with the names of its methods.
+# java.sh: stacks go through compiled and interpreted Java code to the start of the thread, with method names.
 # measures: shares of samples by how they were unwound
 # timeout: 240
 . "$(dirname "$0")/../lib.sh"
 need jq java javac
 javac -d . "$repo/tests/targets/Chain.java"
 
-# percent FILE PATTERN: of the time below work(), what lies in stacks that match.
+# percent FILE PATTERN: share of the time below work() in stacks that match.
 percent() {
 	"$SONDE" export -q -f folded -o - "$1" | grep ';Chain.work;' >.sampled || fail "$1 has no stack below Chain.work"
 	{ grep -E "$2" .sampled || true; } >.some
 	awk 'FILENAME == ".some" { some += $NF; next } { all += $NF } END { print 100 * some / all }' .some .sampled
 }
 
-# chain FILE: complete, and every chain in its order and with its share. No line can hold a frame of another order.
+# chain FILE: every call chain is complete, in order, and has its share; no line has its frames in another order.
 chain() {
 	local share
 	share=$(metric "$1" samples.complete_percent)
@@ -37,7 +37,7 @@ if "$SONDE" doctor -f json 2>/dev/null | jq -e '[.sections[].rows[] | select(.ch
 		record "java$mode.sonde" -o "java$mode.sonde" -- java "$mode" Chain 1
 	done
 	record collectors.sonde -o collectors.sonde -- java -XX:+UseParallelGC Chain 0.5 2
-	# Attached after half a second of CPU time, until it ends: at least one more is there.
+	# Attached after half a second of CPU time, until it ends: at least one more second is recorded.
 	java Chain 1.5 >/dev/null &
 	pid=$!
 	has_begun() {
@@ -49,7 +49,7 @@ if "$SONDE" doctor -f json 2>/dev/null | jq -e '[.sections[].rows[] | select(.ch
 fi
 record timer.sonde --no-perf -o timer.sonde -- java Chain 1
 
-# Lines, and the file with its package's folder.
+# Lines, and the file name with the package's folder.
 run 0 "$SONDE" report --json -n 1000 --section functions timer.sonde
 equal "$(jq -r '[.sections[0].rows[] | select(.function == "Chain.burn").file][0]' .out)" Chain.java
 equal "$(jq -r '[.sections[0].rows[] | select(.function == "Chain.burn").module][0]' .out)" '[java]'

@@ -1,4 +1,5 @@
-# measure-again.sh: the command that a finding names runs what was recorded, whatever its words are made of.
+# measure-again.sh: the command that a finding suggests for measuring again runs what was recorded, whatever
+# characters its words contain.
 . "$(dirname "$0")/../lib.sh"
 need jq
 cat >"it's.sh" <<'END'

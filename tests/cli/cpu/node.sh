@@ -1,4 +1,5 @@
-# node.sh: stacks go through JavaScript to the thread's start, named where node writes a perf map; unnamed code is one row.
+# node.sh: stacks go through JavaScript to the start of the thread, with names if node writes a perf map; unnamed code
+# is one row.
 # measures: shares of samples by how they were unwound
 # timeout: 120
 . "$(dirname "$0")/../lib.sh"
@@ -14,7 +15,7 @@ let sum = 0;
 while (process.cpuUsage().user < end) sum += a(20000) + [3, 1, 2].sort((x, y) => x - y)[0];
 END
 
-# complete FILE: the share of complete stacks of what node ran.
+# complete FILE: share of complete stacks in what node ran.
 complete() {
 	echo "$1: $(metric "$1" samples.complete_percent) % of $(metric "$1" samples.count) samples are complete"
 	holds "$(metric "$1" samples.complete_percent) >= 97"

@@ -1,9 +1,9 @@
-# progress.sh: where looking up symbols takes longer than a second, a terminal is told so, once; nothing else is.
+# progress.sh: if looking up symbols takes longer than a second, a message is printed once, and only to a terminal.
 # timeout: 120
 . "$(dirname "$0")/../lib.sh"
 need script python3
 
-# A server for debug files that has none, and takes its time to say so.
+# A debuginfod server that has no files and answers slowly.
 cat >server.py <<'END'
 import http.server, time
 class Slow(http.server.BaseHTTPRequestHandler):
@@ -22,7 +22,7 @@ at_exit() { kill $server 2>/dev/null; }
 wait_for test -s port
 export DEBUGINFOD_URLS=http://127.0.0.1:$(cat port) DEBUGINFOD_TIMEOUT=10 sonde=$SONDE
 
-# terminal COMMAND: with a terminal for its output; slow: with nothing known beforehand. What it says is in $out.
+# terminal COMMAND: runs it with a terminal as output; slow: without cached symbols. Its output is in $out.
 terminal() {
 	run 0 script -qec "$1" /dev/null
 }
@@ -48,7 +48,7 @@ slow
 run 0 "$SONDE" record -o c.sonde --debuginfod -- sh -c "$busy"
 [ -s asked ] || fail "nothing was slow"
 lacks "$err" "looking up"
-terminal '$sonde record -o d.sonde -- sh -c "$busy"' # nothing slow
+terminal '$sonde record -o d.sonde -- sh -c "$busy"' # nothing is slow here
 equal "$(lines)" 0
 
 slow

@@ -1,5 +1,5 @@
-# sqlite.sh: Debian's sqlite3, unmodified and without frame pointers: its output unchanged, whole stacks, the time where it
-# is known to be, and figures that agree with each other and with the kernel's own accounts.
+# sqlite.sh: Debian's sqlite3, unmodified and without frame pointers: unchanged output, complete stacks, time in the
+# expected functions, and figures that agree with each other and with the kernel's.
 # measures: shares of CPU time
 . "$(dirname "$0")/../lib.sh"
 need sqlite3 jq
@@ -22,7 +22,7 @@ holds "$complete >= 97"
 holds "$sampled > 0.95 * $cpu && $sampled < 1.05 * $cpu + $(figure timing.stolen_time_s)"
 holds "$samples > 0.8 * 1000 * $cpu && $samples < 1.2 * 1000 * $cpu"
 
-# Self times add up to all of it; nothing is more than the whole; the interpreter is below nearly everything.
+# Self times add up to the total, nothing exceeds it, and the interpreter loop is below nearly everything.
 read -r self largest vdbe < <(jq -r '.sections[] | select(.id == "functions").rows |
 	"\(map(select(.samples).self_share) | add) \(map(.total_share) | max) \(map(select(.function == "sqlite3VdbeExec"))[0].total_share)"' r.json)
 holds "$self > 0.999 && $self < 1.001"
@@ -32,21 +32,21 @@ equal "$(jq -r '[.sections[] | select(.id == "threads").rows[].samples] | add' r
 equal "$(jq -r '.sections[] | select(.id == "processes").rows | length' r.json)" 1
 equal "$(jq -r '.sections[] | select(.id == "processes").rows[0].status' r.json)" "exit 0"
 
-# The folded stacks carry the same time, and begin at the thread's root.
+# The folded stacks have the same time and start at the thread's root.
 run 0 "$SONDE" export -f folded -o - s.sonde
 cp .out folded
 folded=$(awk '{ sum += $NF } END { print sum }' folded)
 [ "$folded" -gt 0 ] || fail "the folded stacks are empty"
 rooted=$(awk '/(^|;)__libc_start_main[^;]*;/ { sum += $NF } END { print sum + 0 }' folded)
-unwound=$(awk '!/^[^;]*;\[[^];]*\] [0-9]+$/ { sum += $NF } END { print sum + 0 }' folded) # what the kernel measured has no stack
+unwound=$(awk '!/^[^;]*;\[[^];]*\] [0-9]+$/ { sum += $NF } END { print sum + 0 }' folded) # time measured in the kernel has no stack
 holds "$rooted >= 0.97 * $unwound && $unwound >= 0.5 * $folded" "$rooted of $unwound, of $folded"
 
-# The flame graph is well-formed XML and names what is hot.
+# The flame graph is well-formed XML and has the hot functions.
 run 0 "$SONDE" report -o flame.svg s.sonde
 python3 -c 'import sys, xml.dom.minidom; xml.dom.minidom.parse(sys.argv[1])' flame.svg || fail "flame.svg is no XML"
 grep -q sqlite3VdbeExec flame.svg || fail "the flame graph lacks the interpreter"
 
-# Its library has one name, whoever tells of it: the loader goes by a link, the kernel does not.
+# The library has one name from both sources: the loader uses a symlink, the kernel does not.
 library=$(ldd "$(command -v sqlite3)" | awk '$1 ~ /^libsqlite3/ { print $3 }')
 [ -n "$library" ] || skip "sqlite3 is linked statically here"
 "$SONDE" record -q --io -o io.sonde -- sqlite3 x.db 'create table t (a); insert into t values (1)'

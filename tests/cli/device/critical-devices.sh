@@ -1,17 +1,18 @@
-# critical-devices.sh: the critical path goes through what devices did while threads waited for them: of a program that says when
-# its device did what, to the ns, and of a real OpenCL program.
+# critical-devices.sh: the critical path continues into GPU work that threads wait for: in a program that reports its
+# device's times to the ns, and in a real OpenCL program.
 # measures: times on the critical path
 # timeout: 180
 . "$(dirname "$0")/../lib.sh"
 need jq
 program=$(target device_waits)
 
-# on FILE KIND NAME: ns that an element has on the path.
+# on FILE KIND NAME: time of an element on the path, in ns.
 on() {
 	rows "$1" critical-path | jq --arg k "$2" --arg n "$3" '[.[] | select(.kind == $k and .name == $n).time_ns] | total'
 }
 
-# Elements and steps alike are the span, and so is the run once more with nothing faster.
+# Elements and segments each add up to the length of the path, which is also the predicted time when nothing is
+# faster.
 whole() {
 	local steps
 	steps=$(rows "$1" critical-steps | jq '[.[].duration_ns] | add')
@@ -19,12 +20,12 @@ whole() {
 	equal "$("$SONDE" advise -q --json --what-if "$2,speed=1" "$1" | jq -r '.sections[0].rows[0].predicted_ns')" "$steps"
 }
 
-# saved FILE WHAT: ns by which the run would be shorter.
+# saved FILE WHAT: predicted gain in ns.
 saved() {
 	"$SONDE" advise -q --json --what-if "$2" "$1" | jq '.sections[0].rows[0] | .span_ns - .predicted_ns'
 }
 
-# path FILE: what the program printed (.out) of its device is what the path has of it.
+# path FILE: the device work that the program printed (.out) equals the path's.
 path() {
 	local name ns waited_ns count=0
 	while read -r name ns waited_ns; do
@@ -38,7 +39,8 @@ path() {
 	equal "$(rows "$1" critical-steps | jq -c 'map(select(.state == "device") | [.kind, .name, .thread])')" \
 		'[["kernel","alone","first on Own toy 0"],["copy","up","first on Own toy 0"],["kernel","behind","first on Own toy 0"],["kernel","other","first on Own toy 0"]]'
 	whole "$1" kernel=alone
-	# What the host did beside the device is not on it, and would save nothing; the device is, and would.
+	# Host work that ran at the same time as the device's is not on the path and would save nothing; the device's
+	# work is, and would.
 	equal "$(on "$1" zone beside)" 0
 	equal "$(saved "$1" zone=beside,speed=inf)" 0
 	local copied
@@ -51,30 +53,32 @@ path() {
 run 0 "$SONDE" record -q --threads -o waits.sonde -- "$program"
 cp .out .told
 path waits.sonde
-# Who waited for nothing is on the path with all of its work; so is the thread that asked for what the main thread waited for.
+# A thread that waited for nothing is on the path with all of its work; so is the thread that submitted what the main
+# thread waited for.
 if [ "$(rows waits.sonde critical-path | jq 'map(.state == "running") | any')" = true ]; then
 	for zone in before late after; do
 		holds "$(on waits.sonde zone $zone) > 5000000" "zone $zone"
 	done
 fi
-# Without privileges nothing says when threads ran: the device's part is the same.
+# Without privileges it is not known when threads ran; the device's part is the same.
 run 0 as_user "$SONDE" record -q --no-perf --threads -o calls.sonde -- "$program"
 cp .out .told
 path calls.sonde
-# A trace of events has the track in full.
+# The Chrome trace has the whole path as a track.
 run 0 "$SONDE" export -q -f chrome -o waits.json waits.sonde
 equal "$(jq -c '[.traceEvents[] | select(.cat == "critical path" and .args.state == "device") | .name]' waits.json)" \
 	'["alone","up","behind","other"]'
 
-# OpenCL: ten kernels of two queues, of which each waits for the one before it in the other queue. The host does nothing but wait.
+# OpenCL: ten kernels in two queues, each of which waits for the previous one in the other queue. The host only waits.
 queues=$(target opencl_queues)
 [ -e "$SONDE_BUILD/src/inject/libsonde-opencl.so" ] || skip "libsonde-opencl.so is not built (package opencl-c-headers)"
 "$(target opencl_known)" >.out 2>.err || { [ $? -ne 77 ] || skip "no OpenCL device (package pocl-opencl-icd)"; fail "it fails without us"; }
-# In µs since the beginning: kernels but for the first of all, which is waited for before the others are asked for.
+# In µs from the start: all kernels but the first, which is waited for before the others are submitted.
 kernels_of() {
 	jq '[.traceEvents[] | select(.cat == "device")] | sort_by(.ts) | .[1:] | map({tid, dur, from: .ts, to: (.ts + .dur), asked: (.ts - .args.delay_ns / 1000)})' "$1"
 }
-# Whether each was asked for before the one before it in its queue had ended: not where the host had no processor meanwhile.
+# Whether each kernel was submitted before the previous one in its queue had ended: not if the host had no CPU in
+# between.
 in_time() {
 	jq -e 'group_by(.tid) | map(. as $of | [range(1; length) | $of[.].asked < $of[. - 1].to] | all) | all' kernels.json >.in_time
 }
@@ -88,7 +92,7 @@ for mode in overlap apart; do
 	done
 	in_time || fail "five times the host came too late to ask, in $mode"
 	whole $mode.sonde kernel=spin
-	# One queue is on it from its first kernel to its last, with all that they took; the other one is not.
+	# One queue is on the path from its first kernel to its last, with their full time; the other is not.
 	rows $mode.sonde critical-steps | jq --argjson from "$(jq 'map(.from) | min * 1000 | round' kernels.json)" \
 		'map(select(.state == "device" and .start_ns >= $from))' >steps.json
 	equal "$(jq -c '[length, (map(.thread) | unique | length)]' steps.json)" '[5,1]'

@@ -1,5 +1,5 @@
-# cuda-bad.sh: other profilers in a CUDA program, and programs, drivers and versions that are not as they should be: the
-# program prints and exits as without us, the recording opens, and says what is missing. All devices are stand-ins.
+# cuda-bad.sh: other profilers in a CUDA program, and unusual programs, drivers and versions: the program prints and
+# exits as without sonde, and the recording opens and says what is missing. All devices are stand-ins.
 # timeout: 180
 . "$(dirname "$0")/../lib.sh"
 need jq
@@ -13,7 +13,7 @@ cp "$new" cuda14/libcupti.so.14
 cp "$new" cuda11/libcupti.so.11.8
 for major in 11.0 14; do cp "$(target nvtx_client.so)" cuda${major%.0}/libcudart.so.$major; done
 
-# same LIBRARIES LIKE ARGUMENTS…: the program by itself and recorded; but for its thread it prints the same.
+# same LIBRARIES LIKE ARGUMENTS…: runs the program alone and recorded; except for its thread it must print the same.
 same() {
 	local libraries=$1 like=$2 alone
 	shift 2
@@ -27,7 +27,7 @@ same() {
 kernels() {
 	rows c.sonde kernels | jq -c 'map([.kernel, .calls])'
 }
-# lost CAUSE: how many, of causes that match
+# lost CAUSE: number of events lost for causes that match.
 lost() {
 	grep -o -E "! gpu: [0-9,]+ lost: [^!]*$1" report | sed -E 's/^! gpu: ([0-9]+) .*/\1/'
 }
@@ -35,12 +35,12 @@ once='[["alpha(float*, int)",10],["beta",1]]'
 twice='[["alpha(float*, int)",20],["beta",2]]'
 
 # --- a profiler that the program starts itself ----------------------------------------------------------------------------
-# All of its events in the first session; in later ones a kernel less, whoever looks: its clock is set again, with times of
-# the clock before (as CUPTI does). Nobody's buffers go to somebody else.
+# All of its events in the first session; in later ones a kernel less, with or without sonde: CUPTI's clock is set
+# again, and its records have times of the previous clock. Buffers of one profiler are never passed to the other.
 session='2 of kind 1, 1 of kind 2, 1 of kind 4, 12 of kind 5, 12 of kind 10, 1 of kind 17, 0 outside, 0 foreign, 0 not returned'
 export STAND_IN_LOG=$work/calls
-for profiler in cuda_profiler cuda_profiler_now; do # slots that are filled in when called, and at once
-	for how in "" silent; do                    # one that subscribes, and one that does not
+for profiler in cuda_profiler cuda_profiler_now; do # slots that are read when called, and at once
+	for how in "" silent; do                    # a profiler that subscribes, and one that does not
 		export STAND_IN_PROFILER=$how
 		for when in profiled late; do
 			rm -f calls
@@ -49,7 +49,7 @@ for profiler in cuda_profiler cuda_profiler_now; do # slots that are filled in w
 			equal "$(kernels)" "$once"
 			equal "$(lost "taken by another profiler: $profiler.so \(from [0-9]+\.[0-9]+ s on\)")" 1
 			matches "$(cat report)" 'from [0-9.]+ s on another profiler held a process.s GPUs: shares of the time are too low'
-			# left as it was found, before it is asked for anything else
+			# CUPTI is restored before anything else is requested
 			sed -n '/^unsubscribe/q;p' calls >ours
 			equal "$(grep '^disable' ours | sort -n -k 2 | paste -sd ' ')" "$(grep '^enable' ours | sed s/en/dis/ | sort -n -k 2 | paste -sd ' ')"
 			equal "$(grep '^thread ids' calls | tail -n 1)" 'thread ids 0'
@@ -59,7 +59,8 @@ for profiler in cuda_profiler cuda_profiler_now; do # slots that are filled in w
 	done
 done
 unset STAND_IN_PROFILER
-# while kernels come: each is with the one or the other, but for those between, and no buffer with the wrong one
+# While kernels run: each goes to one profiler or the other, except for those in between, and no buffer to the wrong
+# one.
 for ((i = 0; i < 3; i++)); do
 	run 5 env CUDA_INJECTION64_PATH="$object" LD_LIBRARY_PATH="$work/cuda13" SONDE_GPU=kernels "$SONDE" record -q -f -o c.sonde -- \
 		"$program" busy "$(target cuda_profiler.so)"
@@ -67,7 +68,7 @@ for ((i = 0; i < 3; i++)); do
 	both=$(($(rows c.sonde kernels | jq '[.[].calls] | total') + ${out%% *}))
 	[ "$both" -gt 0 ] && [ "$both" -le 200000 ] || fail "$both of 200000 kernels"
 done
-# one that is there first keeps it
+# A profiler that is there first keeps CUPTI.
 for profiler in cuda_profiler cuda_profiler_now; do
 	same cuda13 "" early "$(target $profiler.so)"
 	equal "$(head -n 1 <<<"$out")" "$session"
@@ -75,11 +76,11 @@ for profiler in cuda_profiler cuda_profiler_now; do
 	equal "$(lost 'another tool traces them already: it has no name')" 1
 done
 unset STAND_IN_LOG
-# nobody records: it is not in the way
+# Without a recorder the object does not interfere.
 run 5 env CUDA_INJECTION64_PATH="$object" LD_LIBRARY_PATH="$work/cuda13" "$program" profiled "$(target cuda_profiler.so)"
 equal "$(head -n 1 <<<"$out")" "$session"
 
-# the recorder is killed before it begins
+# The recorder is killed before the program starts CUPTI.
 CUDA_INJECTION64_PATH=$object LD_LIBRARY_PATH=$work/cuda13 "$SONDE" record -q -f -o c.sonde -- sh -c \
 	'"$0" profiled "$1" & sleep 0.1; kill -9 $PPID; wait $!; echo "it exited with $?"' "$program" "$(target cuda_profiler.so)" \
 	>alone.out 2>alone.err || true
@@ -94,11 +95,11 @@ equal "$(head -n 1 alone.out)" "$session"
 same cuda13 fails work # CUPTI without a driver
 equal "$(kernels)" '[]'
 equal "$(lost 'CUPTI cannot be subscribed to: CUPTI_ERROR_UNKNOWN .999.')" 1
-same cuda13 "" nothing # no device has done anything
+same cuda13 "" nothing # no device did anything
 equal "$(kernels)" '[]'
 same cuda14 version=140000 work
 equal "$(kernels)" "$once"
-same cuda11 version=18 work # its CUPTI is not one that we would load
+same cuda11 version=18 work # its CUPTI is one that sonde does not load
 equal "$(kernels)" '[]'
 [ -e /dev/nvidiactl ] || equal "$(lost '(libcupti.so.13 or .12 is not found|CUPTI cannot be subscribed to)')" 1
 
@@ -116,7 +117,7 @@ if [ ! -e /dev/nvidiactl ]; then
 		has "$(cat report)" 'CUDA is recorded if the program initialises it.'
 		matches "$(cat report)" '! nvml: not recorded: (no NVIDIA driver|.*driver)'
 		equal "$(rows c.sonde devices 2>/dev/null || echo '[]')" '[]'
-		for section in devices kernels launch-stacks; do # each section says why it is not there
+		for section in devices kernels launch-stacks; do # each section says why it has no rows
 			"$SONDE" report -q --section $section c.sonde | tr -s ' \n' ' ' >report
 			has "$(cat report)" 'not recorded: GPU activity: no process used a GPU'
 		done
@@ -149,7 +150,7 @@ run 5 env LD_LIBRARY_PATH="$work/cuda13" "$SONDE" record --gpu --threads -q -f -
 equal "$(rows c.sonde waits | jq -c 'map([.function, .module]) | unique')" '[["pause_ms","cuda_driver"]]'
 "$SONDE" report -q --section launch-stacks c.sonde >report # nor are stacks recorded at this level
 has "$(cat report)" 'no stack of a GPU call was recorded: use sonde record --gpu=full'
-# a child that is forked while our thread looks at the loader's list goes on
+# A child that is forked while our thread reads the loader's list runs on.
 run 0 env CUDA_INJECTION64_PATH="$object" LD_LIBRARY_PATH="$work/cuda13" "$SONDE" record -q -f -o c.sonde -- "$(target cuda_forks)"
 equal "$out" "20 of 20 children"
 matches "$err" '^looked [1-9][0-9]* times$'

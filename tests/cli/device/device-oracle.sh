@@ -1,4 +1,4 @@
-# device-oracle.sh: each figure of the sections of devices is found again by brute force from times that are known.
+# device-oracle.sh: each figure in the GPU sections equals a brute-force computation from known times.
 . "$(dirname "$0")/../lib.sh"
 need python3
 python3 -c 'import itertools; itertools.pairwise' 2>.old || skip "python3 is older than 3.10"

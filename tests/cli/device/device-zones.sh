@@ -1,4 +1,4 @@
-# device-zones.sh: memory of devices in zones: at begin and end, the peak inside, and what a pool has in reserve apart.
+# device-zones.sh: GPU memory in zones: at begin and end, and the peak inside; a pool's reserve is listed separately.
 . "$(dirname "$0")/../lib.sh"
 need jq
 run 0 "$SONDE" record -q -o d.sonde -- "$(target device_zones)"
@@ -15,11 +15,11 @@ equal "$(jq -c 'map([.zone, .reserved_peak_b, .reserved_change_b]) | sort' <<<"$
 	'[["after",8000000,0],["inner",8000000,0],["load",0,0],["step",8000000,8000000]]'
 # A pool's reserve is in no other figure.
 equal "$(rows d.sonde device-memory | jq -c 'map([.peak_b, .end_b, .allocated_b, .allocations])')" '[[8000000,0,8000000,4]]'
-# Both are in the summary of a JSON report, and in the section of the device.
+# Both are in the summary of a JSON report and in the section about the GPU.
 "$SONDE" report -q --json d.sonde >all.json
 equal "$(jq -c '.summary.memory.devices' all.json)" '{"Own toy 0":{"peak_allocated":8000000,"peak_reserved":8000000}}'
 equal "$(rows d.sonde devices | jq -c 'map([.peak_b, .reserved_b])')" '[[8000000,8000000]]'
-# Merged with another, processes keep apart.
+# In a merged recording, processes stay apart.
 run 0 "$SONDE" record -q -o e.sonde -- "$(target device_zones)"
 run 0 "$SONDE" merge -q -o m.sonde d.sonde e.sonde
 equal "$(rows m.sonde device-zones | jq -c '[.[] | select(.zone == "step") | .peak_b, .reserved_peak_b] | unique')" '[8000000]'

@@ -1,4 +1,5 @@
-# devices.sh: what a program says of its devices is in the recording: kernels with their times and names, whoever tells.
+# devices.sh: what a program reports about its GPUs through the API is recorded: kernels with their times and names,
+# whichever thread reports them.
 . "$(dirname "$0")/../lib.sh"
 need jq
 program=$(target device_told)
@@ -8,34 +9,34 @@ kernels=$(rows d.sonde kernels)
 equal "$(jq -c 'map([.kernel, .calls, .total_ns, .mean_ns, .min_ns, .max_ns, .mean_delay_ns, .share])' <<<"$kernels")" \
 	'[["alpha(float*, int)",10,50000000,5000000,5000000,5000000,1000000,0.625],["beta",1,30000000,30000000,30000000,30000000,1000000,0.375]]'
 equal "$(jq -r '.[0].device' <<<"$kernels")" "Own toy <b> 0"
-# Threads that are chosen are those that asked for it, not those that told.
+# --thread selects the threads that submitted the work, not those that reported it.
 "$SONDE" report -q --json --section kernels --thread "$asker" d.sonde >chosen.json
 equal "$(jq '[.sections[0].rows[].calls] | add' chosen.json)" 11
-# Merged with another, each keeps what it is.
+# In a merged recording, the parts keep their devices.
 run 0 "$SONDE" record -q -o e.sonde -- "$program"
 run 0 "$SONDE" merge -q -o m.sonde d.sonde e.sonde
 equal "$(rows m.sonde kernels | jq -c 'map([.kernel, .calls, .total_ns])')" \
 	'[["alpha(float*, int)",10,50000000],["alpha(float*, int)",10,50000000],["beta",1,30000000],["beta",1,30000000]]'
 equal "$(rows m.sonde devices | jq -c 'map([.busy_share, .kernel_ns, .concurrency])')" \
 	"$(for part in d e; do rows $part.sonde devices; done | jq -cs 'add | map([.busy_share, .kernel_ns, .concurrency])')"
-for section in devices streams; do # shares are of each one's own time, and say so
+for section in devices streams; do # shares are of each device's or queue's own time, and labelled so
 	run 0 env COLUMNS=400 "$SONDE" report -q --section $section m.sonde
 	matches "$out" 'busy: .* ÷ [0-9.]+ s of wall time of its own recording'
 	run 0 env COLUMNS=400 "$SONDE" report -q --section $section d.sonde
 	matches "$out" 'busy: .* ÷ [0-9.]+ s of wall time'
 done
-# A process that records itself says that it left them out.
+# A process that records itself says that it left GPU work out.
 run 0 env SONDE_OUT=self.sonde "$program"
 run 0 "$SONDE" report --section kernels self*.sonde
 matches "$out" "13 .*GPU activities"
-# A query comes to what the report says (where SQLite is there).
+# A query gives the report's figures (if SQLite is installed).
 sql="SELECT operation, count(*), sum(dur_ns) FROM activities WHERE kind = 'kernel' GROUP BY 1"
 if "$SONDE" query d.sonde "SELECT 1" >.one 2>.err; then
 	equal "$("$SONDE" query -q -f csv d.sonde "$sql" | tr -d '\r' | tail -n +2)" \
 		'"alpha(float*, int)",10,50000000
 beta,1,30000000'
 fi
-# What the queues did: 62 ms in which one of them was busy, and a copy of 2 ms.
+# Work in the queues: 62 ms in which one of them was busy, and a copy of 2 ms.
 devices=$(rows d.sonde devices)
 equal "$(jq -c 'map([.kernel_ns, .copy_ns, .copied_b, .queues, (.concurrency * 64 | round)])' <<<"$devices")" '[[80000000,2000000,4000000,2,82]]'
 equal "$(rows d.sonde copies | jq -c 'map([.from, .to, .copies, .b_per_s])')" '[["pageable","device",1,2000000000]]'
@@ -55,7 +56,8 @@ if command -v python3 >.which; then
 	run 0 python3 "$repo/tests/validate/check.py" chrome d.json
 	"${PYTHON:-python3}" "$repo/tests/validate/check.py" perfetto d.pftrace || [ $? -eq 77 ] || fail "the perfetto trace is not right"
 fi
-# One device of two processes, which number it as they like, is one in all formats, with the number that sections give it.
+# A device that two processes use under different numbers is one device in all formats, with the number that the
+# sections give it.
 run 0 "$SONDE" record -q -o two.sonde -- sh -c '"$0" 3; "$0" 1' "$program"
 equal "$(rows two.sonde devices | jq -c 'map([.device, .kernel_ns, .queues])')" '[["Own toy <b> 3",160000000,4]]'
 run 0 "$SONDE" export -q -f chrome -o two.json two.sonde
@@ -70,21 +72,21 @@ equal "$(grep -ao 'queue 8 of device_told' two.pftrace | wc -l)" 1
 run 0 "$SONDE" export -q -f firefox -o two.firefox two.sonde
 equal "$(zcat -f two.firefox | jq -c '[.. | objects | select(has("samples")) | .name | select(test("toy"))] | sort')" \
 	'["first of Own toy <b> 3","first of Own toy <b> 3","queue 8 of Own toy <b> 3","queue 8 of Own toy <b> 3"]'
-# Of merged recordings each has its own: nothing says that it is the same machine's.
+# In a merged recording each part has its own device: nothing says that it is the same machine's.
 run 0 "$SONDE" export -q -f chrome -o merged.json m.sonde
 equal "$(jq -c '[.traceEvents[] | select(.cat == "device")] | group_by(.pid) | map(length)' merged.json)" '[12,12]'
 equal "$(jq -c '[.traceEvents[] | select(.ph == "M" and .name == "process_name" and .pid > 4194304) | .args.name] | unique' merged.json)" \
 	"$(rows m.sonde devices | jq -c 'map(.device) | unique')"
-# The summary of a JSON report has what was allocated on each device: of this one nothing is known.
+# The summary of a JSON report has the memory allocated on each device; for this one it is unknown.
 "$SONDE" report -q --json d.sonde >all.json
 equal "$(jq -c '.summary.memory.devices' all.json)" '{"Own toy <b> 0":{"peak_allocated":null,"peak_reserved":null}}'
 equal "$(jq -r '.summary.absent["memory.devices.Own toy <b> 0.peak_allocated"]' all.json)" "no allocation of its memory was recorded"
-# Where it asked for the copy it said just before it ended: who reads its mappings then comes too late now and then.
+# The program ends right after it submitted the copy, so sometimes its mappings are read too late.
 for i in 1 2 3 4 5 6 7 8; do
 	run 0 "$SONDE" record -q --gpu=full --force -o ends.sonde -- "$program"
 	equal "$(rows ends.sonde launch-stacks | jq -c 'map(select(.launched_in) | [.operation, .launched_in])')" '[["upload","tell_all"]]'
 done
-# In a merged recording, which is longer than each of its parts, findings tell the device's own time.
+# In a merged recording, which is longer than each part, findings give the device's own time.
 run 0 "$SONDE" merge -q -o apart.sonde d.sonde ends.sonde
 equal "$(rows apart.sonde devices | jq -c 'map([.busy_ns, .idle_ns, .gaps, .copy_alone_ns])')" '[[64000000,32000000,6,2000000],[64000000,32000000,6,2000000]]'
 run 0 "$SONDE" report --json --section findings --threshold device-starved.share=0.0001 apart.sonde

@@ -1,5 +1,5 @@
-# gpu-timers-cuda.sh: timers for programs on CUDA's events: a driver that stands in for it knows every time, counts who waits,
-# and ends the program when an event is used that it should not.
+# gpu-timers-cuda.sh: GPU timers on CUDA events: a stand-in driver knows every time, counts threads that wait, and
+# aborts the program if an event is misused.
 . "$(dirname "$0")/../lib.sh"
 need jq
 timed=$(target cuda_timed)
@@ -32,7 +32,7 @@ memory without: -3, 7 of 0, 0
 memory with one: 0, 10737418240 of 42949672960, 0.25
 memory of none -4, of OpenCL -3, of -3"
 known=$out
-# Recorded, it does the same, and each name is a histogram of what it read.
+# Recorded, it does the same, and each timer's name is a histogram of its values.
 run 0 "$SONDE" record -q -o t.sonde -- "$timed" "$stand_in"
 equal "$out" "$known"
 equal "$(rows t.sonde histograms | jq -c 'map(select(.histogram | test("^name ") | not) | [.histogram, .count, .min, .max, .unit]) | sort')" \

@@ -1,5 +1,5 @@
-# nvtx.sh: annotations that a program has for NVTX are in its recording, exactly: zones, spans, moments, names of threads;
-# with NVIDIA's headers where they are installed, else with a client of our own; nothing else changes.
+# nvtx.sh: a program's NVTX annotations are recorded exactly: zones, spans, instant events, thread names. Built with
+# NVIDIA's headers if installed, else with our own client; nothing else changes.
 # timeout: 120
 . "$(dirname "$0")/../lib.sh"
 need jq
@@ -20,12 +20,12 @@ zones() {
 total() {
 	rows "$1" zones | jq -r --arg z "$2" '[.[] | select(.zone == $z).total_ns] | total'
 }
-# ask FILE SQL: rows of the answer, as words
+# ask FILE SQL: the rows of the answer, as words
 ask() {
 	"$SONDE" query -q -f jsonl "$1" "$2" >.answer
 	jq -r '[.[] | tostring] | join(" ")' .answer
 }
-# args FILE NAME: what zones of that name have, in order, as text: numbers are not to be rounded by a reader
+# args FILE NAME: the arguments of zones with that name, in order, as text, so that numbers are not rounded
 args() {
 	"$SONDE" export -q --force -f chrome -o .trace "$1" 2>/dev/null
 	grep -o "{\"ph\":\"X\",\"name\":\"$2\"[^}]*}" .trace | sed -E 's/.*"args":\{//; s/"self_ns":[0-9]+,?//; s/}//; s/"//g'
@@ -36,16 +36,16 @@ lost() {
 
 all_parts() { # PROGRAM
 	local told=$1
-	# names: of three forms, in a buffer that is used again, without a message
+	# names: in three forms, in a reused buffer, without a message
 	record n.sonde "$told" names 3
 	equal "$out" "names: 0 1 1 0"
 	equal "$(zones n.sonde)" "(unnamed) 3, buffer a 3, buffer b 3, größe ∑ 𝄞 3, outer 3"
 	holds "$(total n.sonde outer) >= $(total n.sonde 'buffer a') + $(total n.sonde 'buffer b')"
-	# they nest
+	# ranges nest
 	equal "$("$SONDE" report -q --json --section zones --sort self n.sonde | jq '[.sections[0].rows[] | select(.zone == "outer") | .self_ns < .total_ns] | all')" true
 	lost n.sonde
 
-	# domains have levels of their own, and their name before the zone's
+	# each domain has its own nesting, and its name precedes the zone's
 	record d.sonde "$told" domains 5
 	equal "$out" "domains: 0 0 1 0 0 1 0 0"
 	equal "$(zones d.sonde)" "lib: call 5, lib: kept 5, of all 5, weít: again 1, weít: late 1, weít: wíde kept 5"
@@ -88,7 +88,7 @@ lib: domain's 4"
 	equal "$(zones m.sonde)" "matched 1, never popped 1"
 	equal "$(rows m.sonde counters | jq -r '.[] | select(.name == "NVTX pops without a push").value')" 3
 
-	# domains whose ranges do not nest: calls and times are right, what is in no zone of its own has a row
+	# domains whose ranges do not nest: calls and times are right, and a range that outlives its parent goes on as "(continued)"
 	record i.sonde "$told" interleaved 3
 	equal "$out" "interleaved: 0"
 	equal "$(zones i.sonde)" "first 3, lib: second (continued) 3, lib: second 3, third (continued) 3, third 3"
@@ -99,8 +99,8 @@ lib: domain's 4"
 	holds "$(total i.sonde 'third (continued)') >= 3 * 5000000"
 	lost i.sonde
 
-	# more names than there is room for; numbers that PyTorch appends
-	run 0 "$SONDE" record -q -f --on-full block -o y.sonde -- "$told" many 20000 # faster than rings are read
+	# more names than the table holds; numbers that PyTorch appends
+	run 0 "$SONDE" record -q -f --on-full block -o y.sonde -- "$told" many 20000 # faster than the rings are read
 	equal "$(rows y.sonde zones | jq '[[.[] | select(.zone | startswith("step ")).calls] | add, length < 5000]' -c)" "[20000,true]"
 	equal "$(rows y.sonde zones | jq '[.[] | select(.zone | startswith("aten::mm")) | .calls]' -c)" "[20000]"
 	holds "$(rows y.sonde zones | jq '[.[] | select(.zone == "step # of #").calls] | add') > 10000"
@@ -116,12 +116,12 @@ lib: domain's 4"
 	equal "$(rows t.sonde zones | jq -c '[[.[] | select(.zone == "shared")], [.[] | select(.zone | startswith("n"))] | [.[].calls] | [length, add]]')" "[[1,40000],[100,40000]]"
 	lost t.sonde
 
-	# names of threads: the caller's, and of one that annotates later
+	# thread names: the caller's, and of a thread that annotates later
 	record w.sonde "$told" thread-names
 	names=$(rows w.sonde threads | jq -r '[.[].thread] | sort | join(", ")')
 	equal "$names" "the dríver, the worker"
 
-	# a forked child keeps the levels, and ends nothing of its parent's
+	# a forked child keeps its nesting levels, and does not end its parent's ranges
 	record f.sonde "$told" forks
 	equal "$out" "child: 1 1 0
 forks: 0"
@@ -133,7 +133,7 @@ forks: 0"
 	equal "$(zones x.sonde)" "deep 1024"
 	equal "$(rows x.sonde counters | jq -r '.[] | select(.name == "NVTX ranges that were too deep").value')" 476
 
-	# in signal handlers, which come into the midst of ranges
+	# in signal handlers, which interrupt ranges
 	record h.sonde "$told" handlers 20000
 	equal "$out" "handlers: 0"
 	holds "$(rows h.sonde zones | jq '[.[] | select(.zone == "handler").calls] | add') >= 1"
@@ -146,14 +146,14 @@ else
 	real=
 fi
 
-# Without a recorder nothing is recorded, and nothing changes; by itself a program can record, too.
+# Without a recorder nothing is recorded and nothing changes; a program can also record itself.
 run 0 env NVTX_INJECTION64_PATH="$object" "$own" names 2
 equal "$out" "names: 0 1 1 0"
 equal "$err" ""
 run 0 env NVTX_INJECTION64_PATH="$object" SONDE_OUT=self.sonde "$own" names 2
 self=(self.*.sonde)
 has "$(zones "${self[0]}")" "outer 2"
-# Nor where the recorder dies in between.
+# The same if the recorder dies in between.
 "$SONDE" record -q -o dead.sonde -- "$own" lasts 2000 >said 2>&1 &
 recorder=$!
 wait_for pgrep -P $recorder -x nvtx_told >/dev/null
@@ -164,7 +164,7 @@ wait $recorder 2>/dev/null || true
 wait_for eval "! kill -0 $program"
 equal "$(cat said)" "done"
 
-# What was there before stays, and is told; ours is no other's.
+# A variable that is set already is kept, with a note; in nested sonde record, sonde's own value does not count as another tool's.
 run 0 env NVTX_INJECTION64_PATH=/nowhere/other.so "$SONDE" record -q -o other.sonde -- sh -c 'echo $NVTX_INJECTION64_PATH'
 equal "$out" /nowhere/other.so
 run 0 "$SONDE" report other.sonde
@@ -173,7 +173,7 @@ run 0 "$SONDE" record -q -o inner.sonde -- "$SONDE" record -q -o both.sonde -- "
 equal "$(zones both.sonde)" "(unnamed) 1, buffer a 1, buffer b 1, größe ∑ 𝄞 1, outer 1"
 run 0 "$SONDE" report both.sonde
 lacks "$out" "another tool"
-# A program that has nothing of NVTX sees the variable, and loads nothing.
+# A program without NVTX sees the variable and loads nothing.
 run 0 "$SONDE" record -q -o none.sonde -- sh -c 'echo $NVTX_INJECTION64_PATH; grep -c libsonde-nvtx /proc/self/maps || true'
 equal "$out" "$object
 0"
@@ -186,7 +186,7 @@ if as_user test -r "$object" -a -x "$own" 2>/dev/null; then
 	has "$(zones user.sonde)" "outer 2"
 fi
 
-# In Python, through the library that it would load.
+# In Python, through the library that it loads.
 python=/usr/bin/python3
 if [ -x $python ]; then
 	cat >told.py <<-'PYTHON'

@@ -1,4 +1,4 @@
-# opencl-ends.sh: OpenCL programs that end badly, fork, fail, use threads or lose their recorder go on as without us.
+# opencl-ends.sh: OpenCL programs that crash, fork, fail, use threads or lose their recorder run as without sonde.
 # measures: times of kernels and copies
 # timeout: 180
 . "$(dirname "$0")/../lib.sh"
@@ -9,7 +9,7 @@ layer=$SONDE_BUILD/src/inject/libsonde-opencl.so
 [ -e "$layer" ] || skip "libsonde-opencl.so is not built (package opencl-c-headers)"
 "$known" >expected 2>/dev/null || { [ $? -ne 77 ] || skip "no OpenCL device (package pocl-opencl-icd)"; fail "it fails without us"; }
 
-# same CODE SCALES MODE: it prints and returns what it does without us; so many kernels "scale", and all others
+# same CODE SCALES MODE: output and exit code as without sonde; the number of kernels "scale", and all others
 same() {
 	local code=0 expected
 	expected=$("$known" "$3" 2>/dev/null) || code=$?
@@ -24,7 +24,7 @@ same 0 50 fork
 same 0 250 threads
 equal "$("$SONDE" query -f csv threads.sonde "select count(distinct thread_id), count(distinct queue_id) from activities
 	where operation = 'scale'" | tail -n 1 | tr -d '\r')" 5,5
-# one queue of many threads, and events that the program gives back at once: none is lost, none told twice
+# many threads on one queue, and events that the program releases at once: none is lost, none recorded twice
 run 0 "$SONDE" record --gpu -q -o crowd.sonde -- "$queues" crowd
 equal "$("$SONDE" query -f csv crowd.sonde "select queue_id, count(*), count(distinct correlation), count(distinct thread_id)
 	from activities where operation = 'spin' group by 1" | tail -n +2 | tr -d '\r')" $'1,4000,4000,4\n2,4000,4000,4'
@@ -36,7 +36,7 @@ run 0 "$SONDE" record --gpu -q -o abandon.sonde -- "$queues" abandon
 equal "$(rows abandon.sonde kernels | jq -c 'map([.kernel, .calls])')" '[["spin",1]]'
 run 0 "$SONDE" report abandon.sonde
 has "$out" "1 lost: OpenCL: not finished at exit"
-# whose end nobody told of: what it had asked for, but what was known
+# commands whose end was never reported: they have what is known of them
 for how in 'left 6' 'killed 137'; do
 	mode=${how% *}
 	run "${how#* }" "$SONDE" record --gpu -q -o "of-$mode.sonde" -- "$queues" "$mode"
@@ -45,19 +45,19 @@ for how in 'left 6' 'killed 137'; do
 	has "$out" "1 lost: OpenCL: requested, but the recording of the process ended"
 done
 
-# programs that load OpenCL themselves, and give up contexts while commands are under way: nothing of ours keeps those, or
-# calls what is no more; more queues than are recorded look as the program made them
+# programs that load OpenCL themselves and release contexts while commands run: sonde neither keeps those alive nor
+# calls released objects; queues beyond the recorded number work as before
 loaded=$(target opencl_loaded)
 for mode in closed context queues late; do
 	expected=$("$loaded" $mode) && code=0 || code=$?
-	[ $code -ne 77 ] || continue # no such function before OpenCL 3.0
+	[ $code -ne 77 ] || continue # this function is new in OpenCL 3.0
 	run $code "$SONDE" record --gpu -q -o loaded.sonde -f -- "$loaded" $mode
 	equal "$out" "$expected"
 	if [ $mode = queues ]; then
 		equal "$(rows loaded.sonde kernels | jq -c 'map(.calls)')" '[1024]'
 		equal "$("$SONDE" query -f csv loaded.sonde "select sum(events), count(distinct cause) from lost where source = 'gpu'" | tail -n 1 |
 			tr -d '\r')" 76,1
-	elif [ $mode != context ]; then # each is told or lost, and none is both
+	elif [ $mode != context ]; then # each is recorded or lost, and none is both
 		equal "$(($(rows loaded.sonde kernels | jq 'map(.calls) | total') + $("$SONDE" query -f csv loaded.sonde \
 			"select coalesce(sum(events), 0) from lost where source = 'gpu'" 2>/dev/null | tail -n 1 | tr -d '\r')))" 5
 	fi
@@ -70,7 +70,7 @@ equal "$out" "$(cat expected)"
 equal "$(rows user.sonde kernels | jq 'map(.calls) | add')" 67
 unset POCL_CACHE_DIR
 
-# without a recorder, and with one that never was there
+# without a recorder, and with one that never existed
 run 0 env OPENCL_LAYERS="$layer" "$known"
 equal "$out" "$(cat expected)"
 run 0 env OPENCL_LAYERS="$layer" SONDE_GPU=api SONDE_SOCKET=nobody "$known"
@@ -90,7 +90,7 @@ ended() { [ "$(wc -l <many.out)" = 2 ]; }
 wait_for ended
 equal "$(cat many.err)" ""
 
-# the program is killed: what was done before is there
+# the program is killed: work before that is recorded
 "$SONDE" record --gpu -q -o killed.sonde -- "$queues" many 100000000 >/dev/null 2>&1 &
 recorder=$!
 wait_for pgrep -P $recorder opencl_queues

@@ -1,4 +1,5 @@
-# opencl-rest.sh: images, rectangles, parts of buffers, tasks, barriers and shared memory of OpenCL, each once; a forked child.
+# opencl-rest.sh: OpenCL images, rectangles, sub-buffers, tasks, barriers and shared virtual memory are recorded once
+# each; so is a forked child.
 # timeout: 120
 . "$(dirname "$0")/../lib.sh"
 need jq
@@ -44,7 +45,7 @@ marker clEnqueueSVMFree,,,0
 END
 fi
 diff wanted commands || fail "other commands than those"
-# an image has the size that the driver says: at least its elements
+# an image's size is the driver's: at least that of its elements
 equal "$(ask rest.sonde "select a.kind, to_memory, count(*), sum(a.size_b) from activities a join operations o on o.id = operation_id
 	where a.kind in ('alloc', 'free') and to_memory != 'array' group by 1, 2 order by 2, 1")" "alloc,device,1,4096
 free,device,1,4096$managed"
@@ -52,7 +53,7 @@ equal "$(ask rest.sonde "select count(*), sum(a.size_b) >= 4096, (select sum(f.s
 	where f.kind = 'free' and to_memory = 'array') = sum(a.size_b) from activities a join operations o on o.id = operation_id
 	where a.kind = 'alloc' and to_memory = 'array'")" 2,1,1
 
-# a child that was forked before any of it is a process of its own
+# a child forked before any of this is a process of its own
 run 0 "$SONDE" record --gpu -q -o parent.sonde -- "$rest" parent
 equal "$out" "$(cat expected expected)"
 equal "$(ask parent.sonde "select count(distinct process_id), count(*) from activities where queue_id is not null and kind != 'sync'")" "2,$((2 * $(wc -l <wanted)))"

@@ -1,5 +1,5 @@
-# opencl-stacks.sh: at level full the report says in which function kernels, copies and buffers were asked for, with their
-# calls and device time, as the program itself counted them.
+# opencl-stacks.sh: at level full the report names the functions that submit kernels, copies and buffers, with the
+# calls and device time that the program itself counted.
 # timeout: 120
 . "$(dirname "$0")/../lib.sh"
 need jq
@@ -7,11 +7,11 @@ program=$(target opencl_stacks)
 [ -e "$SONDE_BUILD/src/inject/libsonde-opencl.so" ] || skip "libsonde-opencl.so is not built (package opencl-c-headers)"
 "$program" 1 >expected 2>/dev/null || { [ $? -ne 77 ] || skip "no OpenCL device (package pocl-opencl-icd)"; fail "it fails without us"; }
 
-# ask FILE SQL: its rows, without the heads
+# ask FILE SQL: the rows, without the heading
 ask() {
 	"$SONDE" query -f csv "$1" "$2" 2>"$work/.err" | tr -d "\r" | tail -n +2 || fail "no answer of $1"
 }
-# by function: who called `launch`, how often, ns on the device
+# by function: the callers of `launch`, number of calls, ns on the device
 launched() {
 	rows "$1" launch-stacks | jq -r '.[] | select(.kind == "kernel") | "\(.called_from | split(" < ")[0]) \(.calls) \(.total_ns)"' | sort
 }
@@ -20,13 +20,13 @@ run 0 "$SONDE" record --gpu=full --on-full block -q -o full.sonde -- "$program" 
 equal "$(cut -d ' ' -f 1,2 <<<"$out" | paste -sd ';')" 'assemble 1200;solve 400;thread_main 400;stackless 400;deep 400'
 equal "$(launched full.sonde)" "$(sort <<<"$out")"
 equal "$(rows full.sonde launch-stacks | jq -c 'map(select(.kind == "kernel") | .launched_in) | unique')" '["launch"]'
-# the deepest chains are cut off behind their innermost functions
+# the deepest chains are truncated after their innermost functions
 equal "$(rows full.sonde launch-stacks | jq -r '.[] | select(.called_from | startswith("deep")) | .called_from')" 'deep < deep < deep < deep < deep'
 equal "$(rows full.sonde launch-stacks | jq -c 'map(select(.kind == "copy") | [.operation, .launched_in, (.called_from | split(" < ")[0]), .calls, .size_b])')" \
 	'[["clEnqueueWriteBuffer","upload","main",400,1638400]]'
 equal "$(rows full.sonde launch-stacks | jq -c 'map(select(.kind == "alloc") | [.operation, .launched_in, (.called_from | split(" < ")[0]), .calls, .size_b, .total_ns])')" \
 	'[["clCreateBuffer","buffer_of","prepare",2,2097152,null]]'
-# each call has one stack, which is whole, in the thread that called; threads and outer frames tell them apart
+# each call has one complete stack in its thread; threads and outer frames tell calls apart
 equal "$(ask full.sonde "select count(*), count(distinct correlation), group_concat(distinct status) from call_stacks")" '3202,3202,complete'
 equal "$(ask full.sonde "select count(*) from call_stacks s join activities a on a.correlation = s.correlation and a.queue_id is not null
 	where a.thread_id != s.thread_id")" 0
@@ -47,13 +47,13 @@ equal "$(ask api.sonde "select count(*) from call_stacks")" 0
 run 0 "$SONDE" report --section launch-stacks api.sonde
 has "$out" "sonde record --gpu=full"
 
-# what is on the stack of a process that nobody may read is not copied
+# the stack of a process that may not be read is not copied
 run 0 "$SONDE" record --gpu=full -q -o private.sonde -- "$program" 2 private
 equal "$(cut -d ' ' -f 1,2 <<<"$out" | paste -sd ';')" 'assemble 6;solve 2;thread_main 2;stackless 2;deep 2'
 equal "$(ask private.sonde "select count(*), sum(status like '%PR_SET_DUMPABLE%') from call_stacks")" '18,18'
 equal "$(rows private.sonde launch-stacks | jq -c 'map([.kind, .launched_in])')" '[["kernel",null],["copy",null],["alloc",null]]'
 
-# without a recorder, and recording itself, it is what it is without us
+# without a recorder, and when it records itself, the program runs as before
 few='assemble 6;solve 2;thread_main 2;stackless 2;deep 2'
 layer=$SONDE_BUILD/src/inject/libsonde-opencl.so
 equal "$(env OPENCL_LAYERS="$layer" SONDE_GPU=full "$program" 2 | cut -d ' ' -f 1,2 | paste -sd ';')" "$few"

@@ -1,4 +1,5 @@
-# opencl.sh: OpenCL programs that know nothing of us: kernels, copies, memory, builds and waits, and nothing else changes.
+# opencl.sh: unmodified OpenCL programs: kernels, copies, memory, builds and waits are recorded, and nothing else
+# changes.
 # measures: times of kernels and copies
 # timeout: 180
 . "$(dirname "$0")/../lib.sh"
@@ -8,16 +9,16 @@ queues=$(target opencl_queues)
 [ -e "$SONDE_BUILD/src/inject/libsonde-opencl.so" ] || skip "libsonde-opencl.so is not built (package opencl-c-headers)"
 "$known" >expected 2>/dev/null || { [ $? -ne 77 ] || skip "no OpenCL device (package pocl-opencl-icd)"; fail "it fails without us"; }
 
-# ask FILE SQL: its rows, without the heads
+# ask FILE SQL: the rows, without the heading
 ask() {
 	"$SONDE" query -f csv "$1" "$2" 2>"$work/.err" | tr -d "\r" | tail -n +2 || fail "no answer of $1"
 }
 
-# what it does is recorded, with its sizes, and it does what it does
+# everything that the program does is recorded with its sizes, and its results are unchanged
 run 0 "$SONDE" record --gpu -q -o known.sonde -- "$known"
 elapsed=$(cat .err)
 equal "$out" "$(cat expected)"
-has "$out" "flags 0, list 0 of 0 bytes, times -7" # of what was forced it sees nothing
+has "$out" "flags 0, list 0 of 0 bytes, times -7" # it does not see the properties that sonde adds
 kernels=$(rows known.sonde kernels)
 equal "$(jq -c 'map([.kernel, .calls]) | sort' <<<"$kernels")" '[["scale",50],["sums",10],["tiny",7]]'
 has "$(jq -r '.[0].device' <<<"$kernels")" "OpenCL "
@@ -41,23 +42,24 @@ clEnqueueReadBuffer,1
 clEnqueueWriteBuffer,1
 clFinish,4
 clWaitForEvents,1'
-# how exact times are is told
+# the accuracy of times is reported
 error=$(ask known.sonde "select max(value) from counters where counter like 'opencl.%.clock_error_ns'")
 holds "$error > 0 && $error < 1000000" "ns by which times may be wrong"
-# each command has its call, which began before it, in the same thread; nothing else has one
+# each command has a call that started before it in the same thread; nothing else has one
 equal "$(ask known.sonde "select count(*) from activities where queue_id is not null and kind != 'sync'")" 76 # 67 kernels, and 9
-# clFinish names the queue that it waits for, what waits for events or has a command of its own does not
+# clFinish names the queue that it waits for; calls that wait for events or submit a command of their own do not
 equal "$(ask known.sonde "select operation, count(*), count(queue_id) from activities where kind = 'sync' group by 1 having count(queue_id)")" 'clFinish,4,4'
 equal "$(ask known.sonde "select count(*), sum(d.delay_ns > 0 and d.start_ns - d.delay_ns != c.start_ns or c.start_ns > d.start_ns + $error)
 	from activities d join activities c
 	on c.correlation = d.correlation and c.queue_id is null and c.thread_id = d.thread_id where d.queue_id is not null")" 76,0
-# times are of this run, in order, and no longer than the program waited
+# times are within the run, in order, and no longer than the program waited
 read -r first last sum <<<"$(ask known.sonde "select min(start_ns - delay_ns), max(end_ns), sum(dur_ns) from activities where operation = 'scale'" | tr , ' ')"
 holds "$last - $first <= $elapsed + 2 * $error && $sum <= $elapsed && $sum > 0" "($first $last $sum of $elapsed, error $error)"
 equal "$(ask known.sonde "select count(*) from activities a join activities b on a.queue_id = b.queue_id and a.correlation < b.correlation
 	where b.start_ns + 2 * $error < a.end_ns")" 0
 
-# two queues that overlap, and two that do not: shared <FILE>: of the first queue's time with kernels, in %
+# two queues that overlap, and two that do not. shared FILE: share in % of the first queue's time in which the other
+# one also runs kernels
 shared() {
 	ask "$1" "select 100.0 * (select total(min(a.end_ns, b.end_ns) - max(a.start_ns, b.start_ns)) from activities a, activities b
 		where a.kind = 'kernel' and b.kind = 'kernel' and a.queue_id < b.queue_id and a.start_ns < b.end_ns and b.start_ns < a.end_ns)
@@ -69,26 +71,26 @@ for how in overlap apart; do
 	equal "$(ask $how.sonde "select queue_id, count(*) from activities where operation = 'spin' group by 1")" $'1,6\n2,5'
 	equal "$(ask $how.sonde "select count(*) from activities where queue_id is null")" 0 # --gpu=kernels
 done
-# each of three waits is for the queue whose turn it is
+# each of three waits is for its own queue
 run 0 "$SONDE" record --gpu -q -o waits.sonde -- "$queues" overlap
 equal "$(ask waits.sonde "select queue_id from activities where operation = 'clFinish' order by start_ns" | paste -sd ' ')" "1 1 2"
 equal "$(rows waits.sonde device-calls | jq -c '[.[] | select(.call == "clFinish") | .calls]')" '[3]'
 holds "$(shared overlap.sonde) > 30"
 holds "$(shared apart.sonde) < 1"
 
-# out of order: it is told, and the one that waited for another came behind it
+# out-of-order queues are reported as such, and the command that waited for another one came after it
 run 0 "$SONDE" record --gpu -q -o unordered.sonde -- "$queues" unordered
 equal "$(ask unordered.sonde "select is_out_of_order from queues")" 1
 equal "$(ask unordered.sonde "select count(*), (select b.start_ns - a.start_ns >= 0.99 * a.dur_ns from activities a, activities b
 	where a.kind = 'kernel' and a.correlation = 4294967297 and b.kind = 'kernel' and b.correlation = 4294967298) from activities where kind = 'kernel'")" 4,1
 
-# builds are apart
+# builds are listed separately
 run 0 "$SONDE" record --gpu -q -o build.sonde -- "$queues" build
 elapsed=$err
 built=$(ask build.sonde "select max(dur_ns) from activities where kind = 'build'")
 holds "$built <= $elapsed && $built >= 0.8 * $elapsed"
 
-# what it says where there is nothing, or not all
+# messages if there is nothing to record, or not everything
 run 0 "$SONDE" record --gpu -q -o none.sonde -- true
 run 0 "$SONDE" report none.sonde
 has "${out//$'\n' /}" "gpu: not recorded: no process used a GPU"
@@ -99,11 +101,11 @@ run 125 "$SONDE" record --gpu=all -q -o no.sonde -- true
 has "$err" "'all' is not kernels, api or full"
 run 125 "$SONDE" record --gpu --no-inject -q -o no.sonde -- true
 has "$err" "leave --no-inject out"
-# into a process that runs nothing is put, and the report says so
+# nothing is injected into a process that is already running, and the report says so
 sleep 1 &
 run 0 "$SONDE" record --gpu -q -o running.sonde -p $!
 run 0 "$SONDE" report running.sonde
 has "${out//$'\n' /}" "gpu: not recorded: kernels and copies are recorded inside programs that sonde starts"
-# a layer that is there stays there, before ours
+# a layer that is already set stays, in front of ours
 run 0 env OPENCL_LAYERS=/its/own.so "$SONDE" record --gpu -q -o layers.sonde -- sh -c 'echo "$OPENCL_LAYERS"'
 matches "$out" '^/its/own.so:/[^:]*/libsonde-opencl.so$'

@@ -1,5 +1,5 @@
-# export-firefox.sh: profiles for the Firefox Profiler: columns and rows that are there, CPU time and zones that are the report's, memory
-# that ends as it should; parts of a recording; programs without a zone.
+# export-firefox.sh: profiles for the Firefox Profiler: every column and row is valid, CPU time and zones equal the
+# report's, memory ends at the right value. Also parts of a recording, and programs without zones.
 # timeout: 120
 . "$(dirname "$0")/../lib.sh"
 need jq python3
@@ -30,7 +30,7 @@ for row in sections.get("zones", {"rows": []})["rows"]:
 assert found == wanted, (found, wanted)
 print(ns, len(found))
 PYTHON
-# figures OPTION…: the profile and the report of a.sonde with the same options say the same.
+# figures OPTION…: profile and report of a.sonde agree under the same options.
 figures() {
 	run 0 "$SONDE" export -q --force -o a.firefox.json "$@" a.sonde
 	run 0 "$SONDE" report -q --json -n 1000000 --section calltree,zones "$@" a.sonde
@@ -49,7 +49,7 @@ cp a.firefox.json first
 figures --from 30ms --to 120ms
 cmp a.firefox.json first || fail "the same recording is another profile"
 
-# Steps of the critical path are all there, or counted among those left out: with --thread too.
+# All segments of the critical path are there or counted as left out; with --thread, too.
 for chosen in "" second; do
 	run 0 "$SONDE" export -q --force -o b.firefox.json ${chosen:+--thread $chosen} a.sonde
 	run 0 "$SONDE" report -q --json -n 100000 --section critical-steps ${chosen:+--thread $chosen} a.sonde
@@ -60,7 +60,7 @@ for chosen in "" second; do
 	[ "$steps" -gt 0 ] || fail "no step to count"
 done
 
-# What a heap held is a counter of changes: it ends at 0, since the process ended; its highest is the report's peak.
+# A heap is a counter of changes: it ends at 0, because the process ended, and its maximum is the report's peak.
 rm a.sonde
 run 0 "$SONDE" record -q --heap=full -o a.sonde -- python3 -c "blocks = [bytearray(1 << 20) for _ in range(64)]"
 figures
@@ -69,23 +69,23 @@ run 0 jq -r '[.counters[] | select(.name == "heap live").samples.count | . as $c
 	[.[0] + $c[$i], ([.[1], .[0] + $c[$i]] | max)])] | "\(map(.[0]) | max) \(map(.[1]) | max)"' a.firefox.json
 equal "$out" "0 $peak"
 
-# A place for what is put together that has no room, and one that is not there.
+# A directory without space for temporary files, and one that does not exist.
 TMPDIR=$work/nowhere run 0 "$SONDE" export -q --force -o b.firefox.json a.sonde
 cmp a.firefox.json b.firefox.json || fail "without TMPDIR it is another profile"
 
-# Programs that know nothing of us.
+# Programs without instrumentation.
 rm a.sonde
 run 0 "$SONDE" record -q -o a.sonde -- python3 -c 'sum(hash(str(i)) for i in range(300000))'
 figures
 equal "${out#* }" 0
 holds "${out% *} > 10000000" "sampled ns"
 
-# What devices did: a thread for each queue, of the process; markers with their times, who asked and how it was launched.
+# GPU work: a thread for each queue of the process; markers with times, the submitting thread and launch parameters.
 rm a.sonde
 run 0 "$SONDE" record -q -o a.sonde -- "$(target device_told)"
 asker=$(cat .out)
 figures
-# of THREAD FILTER: its markers, as [name, type, start, length in ms, data]
+# of THREAD FILTER: the thread's markers as [name, type, start, length in ms, data]
 of() {
 	jq -c --arg thread "$1" '[.threads[] | select(.name == $thread) | . as $t | .markers | range(.length) as $i |
 		[$t.stringArray[.name[$i]], .data[$i].type, .startTime[$i], ((.endTime[$i] - .startTime[$i]) * 1e6 | round / 1e6), .data[$i]]] | '"$2" a.firefox.json
@@ -100,7 +100,7 @@ equal "$(of "$first" '.[10][4] | [.kind, .bytes, .delay + 0]')" '["copy",4000000
 equal "$(of "queue 8 of Own toy <b> 0" 'map([.[0], .[3]])')" '[["beta",30]]'
 equal "$(of device_told 'map(select(.[1] == "device") | [.[0], .[3], .[4].kind])')" '[["wait",20,"sync"]]'
 equal "$(jq -c '[.threads[] | .pid] | unique | length' a.firefox.json)" 1
-# Of the run's first part there is what lies in it; of a thread that asked for nothing, no queue.
+# The first part of the run has only what lies in it; with a thread that submitted nothing there is no queue.
 at=$(rows a.sonde device-gaps | jq 'map(select(.gap_ns == 17000000))[0].at_ns')
 figures --to "${at}ns"
 equal "$(of "$first" length)" 10

@@ -1,5 +1,5 @@
-# export-perfetto.sh: traces for Perfetto: every packet reads, slices nest and end, zones are those of the report, with its times,
-# samples and their time are the report's, arrows have two ends; parts of a recording; programs without a zone.
+# export-perfetto.sh: traces for Perfetto: every packet is valid, slices nest and end, zones and samples equal the
+# report's in number and time, arrows have two ends. Also parts of a recording, and programs without zones.
 # timeout: 120
 . "$(dirname "$0")/../lib.sh"
 need jq python3
@@ -19,7 +19,7 @@ root = (sections.get("calltree", {}).get("nodes") or [{"total": 0, "count": 0}])
 assert (ns, samples) == (root["total"], root["count"]), (ns, samples, root["total"], root["count"])
 found = {}
 for track, name, begin, end in perfetto.slices(sys.argv[2]):
-    if track == "":  # a thread's own
+    if track == "":  # the thread's own track
         calls, total = found.get(name, (0, 0))
         found[name] = calls + 1, total + end - begin
 wanted = {}
@@ -29,7 +29,7 @@ for row in sections.get("zones", {"rows": []})["rows"]:
 assert found == wanted, (found, wanted)
 print(samples, len(found))
 PYTHON
-# figures OPTION…: the trace and the report of a.sonde with the same options say the same.
+# figures OPTION…: trace and report of a.sonde agree under the same options.
 figures() {
 	run 0 "$SONDE" export -q --force -f perfetto -o a.pftrace "$@" a.sonde
 	run 0 "$SONDE" report -q --json -n 1000000 --section calltree,zones "$@" a.sonde
@@ -53,7 +53,7 @@ if command -v protoc >/dev/null; then
 	grep -q '"compute"' raw || fail "protoc sees no zone"
 fi
 
-# Waits have tracks of their own, and arrows lead from who unlocked.
+# Waits have tracks of their own; arrows lead from the thread that unlocked.
 rm a.sonde
 run 0 "$SONDE" record -q --threads -o a.sonde -- "$(target waits)" convoy
 run 0 "$SONDE" export -q -f perfetto -o waits.pftrace a.sonde
@@ -70,7 +70,7 @@ data = open(sys.argv[2], "rb").read()
 assert b"unlock" in data and b"locked" in data
 PYTHON
 
-# Programs that know nothing of us.
+# Programs without instrumentation.
 rm a.sonde
 run 0 "$SONDE" record -q -o a.sonde -- python3 -c 'sum(hash(str(i)) for i in range(300000))'
 figures

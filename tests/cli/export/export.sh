@@ -1,4 +1,5 @@
-# export.sh: the habits of export: the format by its name or the file's, a file named like the recording, or the output.
+# export.sh: options of sonde export: the format from -f or the extension, a file named after the recording, standard
+# output.
 . "$(dirname "$0")/../lib.sh"
 need jq
 
@@ -9,7 +10,7 @@ has "$err" "which format?"
 run 2 "$SONDE" export -o app.nothing elsewhere/app.sonde
 has "$err" "unknown extension 'app.nothing'"
 
-# Options that choose a part of the recording do so in every format, others are refused where they would do nothing.
+# Options that select a part of the recording work in every format; options without effect are rejected.
 tid=$(rows elsewhere/app.sonde threads | jq '.[0].tid')
 run 0 "$SONDE" export -q -o whole.folded elsewhere/app.sonde
 run 0 "$SONDE" export -q -o same.folded --thread "$tid" elsewhere/app.sonde
@@ -20,10 +21,10 @@ run 2 "$SONDE" export -o never.folded --limit 3 elsewhere/app.sonde
 has "$err" "--limit works only with reports, not with folded"
 [ ! -e never.folded ] || fail "a file in spite of an error"
 
-# Every format of the help can be written, to a file of its own extension.
+# Every format in the help can be written, to a file with its own extension.
 formats=$("$SONDE" export --help | tr -s ' \n' ' ' | sed -n "s/.*output format: \([a-z, ]*\) -o.*/\1/p" | tr -d ,)
 [ "$(wc -w <<<"$formats")" -ge 4 ] || fail "the help lists no formats: '$formats'"
-[ -s "$SONDE_BUILD/web/page/app.js" ] || formats=${formats/ html / } # a build without the page
+[ -s "$SONDE_BUILD/web/page/app.js" ] || formats=${formats/ html / } # a build without the web page
 for format in $formats; do
 	rm -f app.*
 	run 0 "$SONDE" export -f "$format" elsewhere/app.sonde
@@ -39,7 +40,7 @@ for format in $formats; do
 	cmp .out first || fail "$format differs on the standard output"
 done
 
-# A name that ends in .gz is compressed, to the same bytes each time; its format is that of the rest of the name.
+# A name that ends in .gz is compressed, with the same bytes each time; the rest of the name gives the format.
 rm -f app.*
 run 0 "$SONDE" export -q -f chrome elsewhere/app.sonde
 run 0 "$SONDE" export -q -o app.trace.json.gz elsewhere/app.sonde
@@ -51,7 +52,7 @@ gzip -dc app.pb.gz >app.pb
 gzip -dc app.pb 2>/dev/null && fail "a profile is compressed twice"
 true
 
-# Of a recording that is not whole an export says so, to people and to readers of the file.
+# An export of an incomplete recording says so, on the terminal and in the file.
 size=$(stat -c %s elsewhere/app.sonde)
 head -c $((size * 2 / 3)) elsewhere/app.sonde >cut.sonde
 run 0 "$SONDE" export -f perfetto cut.sonde
@@ -67,7 +68,7 @@ holds_in cut.firefox.json '[.meta.extra[].entries[] | select(.label | startswith
 run 0 "$SONDE" export --force -f firefox elsewhere/app.sonde
 lacks "$err" "incomplete"
 
-# A limit on file sizes is a write error, which leaves no half file.
+# A file size limit is a write error and leaves no partial file.
 for command in "export -f perfetto -o small.pftrace" "report -f text -o small.txt"; do
 	code=0
 	(ulimit -f 1; exec "$SONDE" ${command} elsewhere/app.sonde) >.out 2>.err || code=$?

@@ -1,12 +1,13 @@
-# hostile-names.sh: hostile names of functions, files, processes, threads, zones, values of INFO and everything else that a
-# recording names make no markup, link, escape sequence or formula in any format and section; Markdown is also rendered.
+# hostile-names.sh: hostile names of functions, files, processes, threads, zones, INFO values and everything else that
+# a recording names produce no markup, link, escape sequence or formula, in any format and section. Markdown is also
+# rendered.
 # timeout: 240
 . "$(dirname "$0")/../lib.sh"
 need python3
 hostile=$(target hostile)
 waits=$(target waits)
 
-# check FORMAT WAY…: the same output of both recordings; what one cannot give, the other cannot either.
+# check FORMAT WAY…: both recordings give the same output; what is unavailable in one is unavailable in the other.
 checks=0
 check() {
 	local format=$1 benign=0 bad=0
@@ -34,13 +35,13 @@ for file in live.sonde "$repo"/tests/golden/*.sonde; do
 done
 holds "$checks >= 60"
 
-# Of two recordings, and what a query says.
+# Comparisons of two recordings, and query results.
 cp live.sonde good.sonde
 "$hostile" good.sonde bad.sonde
 for format in text md csv; do
 	run 0 "$SONDE" diff --force -f $format good.sonde good.sonde
 	cp .out benign
-	for first in bad good; do # that hosts differ is a warning, in bold
+	for first in bad good; do # the warning about different hosts is in bold
 		[ $first.$format != good.md ] || continue
 		run 0 "$SONDE" diff --force -f $format $first.sonde bad.sonde
 		[ -s benign ] && [ -s .out ] || fail "diff -f $format says nothing"

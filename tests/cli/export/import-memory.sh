@@ -1,5 +1,5 @@
-# import-memory.sh: no file makes `sonde import` take more memory than --max-memory: gzip bombs and what is large in a small
-# way, of each format, end in a sentence and exit code 4, and leave no recording.
+# import-memory.sh: no file makes `sonde import` use more memory than --max-memory: gzip bombs and compact files that
+# expand, in each format, end with a message and exit code 4, and leave no recording.
 # timeout: 240
 . "$(dirname "$0")/../lib.sh"
 need python3
@@ -29,7 +29,7 @@ def gz(name, begin, unit, size, end=b""):
     put(name, packer.compress(begin), *(packer.compress(block) for _ in range(size // len(block) + 1)),
         packer.compress(end) + packer.flush())
 
-# pprof: empty texts of two bytes each; locations; stacks that share nothing.
+# pprof: empty strings of two bytes each; locations; stacks without common prefixes.
 tables = field(1, b"\x08\x01\x10\x02") + field(6, b"") + field(6, b"cpu") + field(6, b"nanoseconds")
 put("texts.pprof", tables, b"\x32\x00" * (8 << 20))
 put("locations.pprof", tables, b"".join(field(4, b"\x08" + varint(i)) for i in range(1, 3 << 19)))
@@ -37,7 +37,7 @@ put("stacks.pprof", tables, b"".join(field(4, b"\x08" + varint(i)) for i in rang
     *(field(2, field(1, b"".join(varint((i * 7 + j * j) % 199999 + 1) for j in range(60))) + field(2, b"\x01"))
       for i in range(50000)))
 gz("bomb.pprof", tables, b"\x32\x00", 300 << 20)
-# Trace events: names, spans that do not end, threads, calls of a profile, nesting, a text without an end.
+# Trace events: names, spans that do not end, threads, calls of a profile, nesting, a string without an end.
 put("names.chrome", b"[", *(b'{"ph":"i","ts":%d,"name":"n%d%s"},\n' % (i, i, b"x" * 150) for i in range(450000)), b"{}]")
 put("spans.chrome", b"[", *(b'{"ph":"b","ts":%d,"name":"n","id":%d},\n' % (i, i) for i in range(1300000)), b"{}]")
 put("threads.chrome", b"[", *(b'{"ph":"i","ts":%d,"tid":%d,"name":"n"},\n' % (i, i) for i in range(70000)), b"{}]")
@@ -101,7 +101,7 @@ for file in *.pprof *.chrome *.folded *.perf; do
 done
 holds "$checked >= 9"
 
-# What was refused is read where more is allowed.
+# A file that was rejected can be read with a higher limit.
 run 0 "$SONDE" import -q --from pprof --max-memory 1G -o more.sonde locations.pprof
 run 2 "$SONDE" import --max-memory 1M -o less.sonde locations.pprof
 has "$err" "--max-memory"

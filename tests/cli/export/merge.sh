@@ -1,5 +1,5 @@
-# merge.sh: sonde merge makes one recording of several: every section of its report is the sum of theirs, nothing counts
-# twice, and no half file is left.
+# merge.sh: sonde merge: each section of the merged report is the sum of the parts' sections, nothing counts twice,
+# and no partial file is left.
 # timeout: 240
 golden=$(cd "$(dirname "$0")/../../golden" && pwd)
 . "$(dirname "$0")/../lib.sh"
@@ -19,15 +19,15 @@ run 0 "$SONDE" merge -o all.sonde a.sonde b.sonde c.sonde d.sonde e.sonde
 has "$err" "all.sonde: 5 recordings"
 lacks "$(ls)" "all.sonde."
 
-# sums FILE SECTION COLUMNS: of each column, what rows of a process have, where something is known. A recording whose waits
-# were all sampled from outside has them in waits-sampled only, and one of several may have both: both count.
+# sums FILE SECTION COLUMNS: for each column, the sum over a process's rows that have a value. A recording whose waits
+# were all sampled from outside has them only in waits-sampled, and one of several may have both: both count.
 sums() {
 	rows "$1" "$2" >/dev/null
 	jq -c --arg columns "$3" --arg name "$2" '[.sections[] | select(.id != "waits-sampled" or $name == "waits") | .rows[]?] |
 		[.[] | select((has("pid") | not) or .pid != null)] as $rows |
 		[$columns / " " | .[] | . as $c | [$rows[][$c]] | {($c): (map(values) | total)}] | add' "$work/.rows"
 }
-# What adds up, of sections that are there with any number of rows.
+# Sections whose figures add up, with any number of rows.
 while read -r section columns; do
 	absent=$(rows all.sonde "$section" | jq -r --arg columns "$columns" '. as $rows |
 		[$columns / " " | .[] | select(. as $c | $rows | any(.[$c] | numbers) | not)] | join(" ")')
@@ -57,7 +57,7 @@ done <<-ROWS
 	iterations marks items
 ROWS
 
-# The summary: what it has of all, and the kernel's CPU time, to the microsecond.
+# The summary: totals, and the kernel's CPU time to the µs.
 for name in timing.cpu_time_s timing.user_time_s samples.count samples.cpu_time_s zones.count run.processes run.threads \
 	lost.count cost.recorder_cpu_time_s memory.heap_allocated_b; do
 	sum=$(for part in a b c d e; do rows $part.sonde summary; done | jq -s --arg m "$name" '[.[][] | select(.metric == $m).value | values] |
@@ -67,13 +67,13 @@ done
 resources=$(rows all.sonde resources | jq '.[0].cpu_ns')
 near "$resources" "1e9 * $(metric all.sonde timing.cpu_time_s)" 1000
 
-# Wall time is from the first start to the last end; processes say whose they are.
+# Wall time runs from the first start to the last end; each process belongs to a part.
 run 0 "$SONDE" report all.sonde
 has "$out" "merged of 5 recordings (a, b, c, d, rank 3), on one clock"
 has "$(rows all.sonde processes | jq -r '.[].process')" "rank 3: "
 holds "$(metric all.sonde timing.wall_time_s) > $(metric a.sonde timing.wall_time_s) + $(metric e.sonde timing.wall_time_s)"
 
-# The other commands take it as any other recording.
+# Other commands treat it like any other recording.
 count() { # FILE TABLE
 	"$SONDE" query -q -f csv "$1" "SELECT count(*) FROM $2" | tail -n 1 | tr -d '\r'
 }
@@ -96,7 +96,7 @@ near "$(folded all.sonde)" "$sum" 5 # each stack is rounded
 run 0 "$SONDE" diff a.sonde all.sonde
 run 0 "$SONDE" advise all.sonde
 
-# One alone reads as it did; the order and the steps do not matter.
+# A single recording is unchanged; the order of the files, and merging in steps, make no difference.
 same() { # FILE FILE
 	for file in "$1" "$2"; do
 		"$SONDE" report -q --json -n 100000 --section all $file.sonde |
@@ -114,7 +114,7 @@ for section in functions zones heap waits threads; do
 	equal "$(rows steps.sonde $section)" "$(rows all.sonde $section)"
 done
 
-# Nothing twice, and nothing that would be half.
+# Rejected: the same recording twice, and anything that would be incomplete.
 run 4 "$SONDE" merge -o no.sonde a.sonde b.sonde a.sonde
 has "$err" "a.sonde and a.sonde hold the same recording"
 run 4 "$SONDE" merge -o no.sonde all.sonde b.sonde
@@ -144,7 +144,8 @@ has "$err" "no zone nobody"
 has "$(cat full)" "no.sonde"
 equal "$(ls | grep -c no.sonde)" 0
 
-# Recordings of another machine, of long ago: laid by the wall clock, and no load that would be of both.
+# Recordings of another machine, made long ago: aligned by the wall clock; load averages of both together are left
+# out.
 run 0 "$SONDE" merge -o far.sonde b.sonde "$golden/series.sonde"
 run 0 "$SONDE" report far.sonde
 has "$out" "from 2 machines, aligned by the wall clocks"
@@ -152,7 +153,7 @@ lacks "$out" $'\nSystem\n'
 equal "$(rows far.sonde zones | jq -c 'map([.zone, .calls, .total_ns]) | sort')" \
 	"$(rows b.sonde zones | jq -c 'map([.zone, .calls, .total_ns]) | sort')"
 
-# What can be read of a damaged one is taken, and it is said.
+# From a damaged recording everything readable is taken, with a note.
 head -c $(($(stat -c %s d.sonde) * 2 / 3)) d.sonde >cut.sonde
 before=$(cksum <a.sonde)
 run 2 "$SONDE" merge --force -o ./a.sonde cut.sonde a.sonde

@@ -1,5 +1,5 @@
-# plot.sh: plots show the figures of the report, in SVG and PNG alike; which there are is said, and why not; names of the target stay
-# text; without what draws pixels SVG works.
+# plot.sh: plots show the report's figures in SVG and PNG alike; unavailable plots give the reason, names from the
+# target stay text, and SVG works without a renderer.
 # timeout: 180
 . "$(dirname "$0")/../lib.sh"
 need jq python3
@@ -25,7 +25,7 @@ for column, key in pairs:
     assert got, column
 labels = [node for node in root.iter() if node.tag.endswith("}text")]
 assert any(node.attrib.get("class") == "title" and node.text for node in labels)
-assert sum(node.attrib.get("class") == "axis" for node in labels) >= 3  # what it is of, and both axes
+assert sum(node.attrib.get("class") == "axis" for node in labels) >= 3  # the title and both axes
 numbers = [node.text for node in labels if node.text and node.text[:1].isdigit()]
 assert len(numbers) >= 4, numbers
 for node in root.iter():
@@ -67,7 +67,7 @@ for row in range(height):
 print(width, height, coloured)
 PYTHON
 
-# plot NAME FILE OPTION…: as both; PNG has pixels of a colour, unless nothing that draws them is installed.
+# plot NAME FILE OPTION…: writes both; the PNG must have coloured pixels, unless no renderer is installed.
 plot() {
 	local name=$1 file=$2 code=0 width height coloured
 	shift 2
@@ -79,7 +79,7 @@ plot() {
 	fi
 	case $name in
 	cpu | zones) ;;
-	*) return 0 ;; # as they are drawn; reading one takes seconds
+	*) return 0 ;; # taken as it is: reading one takes seconds
 	esac
 	read -r width height coloured <<<"$(python3 pixels.py "$name.png")"
 	equal "$width $height" "1920 1080"
@@ -111,7 +111,8 @@ matches "$(<memory.svg)" "allocated: peak [0-9.]+ MB"
 drawn=$(sed -n 's/.*allocated: peak \([0-9.]*\) MB.*/\1/p' memory.svg)
 near "$drawn" "$peak / 1e6" "0.005 * $peak / 1e6" # three digits are shown
 
-# The most that was allocated does not depend on how many intervals there are; the highest mean of intervals does, and is called that.
+# The peak of allocated memory does not depend on the number of intervals. RSS is a mean for each interval, so its highest
+# value is labelled as such.
 for intervals in 7 60; do
 	run 0 "$SONDE" report -q --force --plot memory -o memory.svg -n $intervals a.sonde
 	grep -o 'allocated: peak [0-9.]*[0-9] [kMG]*B' memory.svg
@@ -128,13 +129,13 @@ json a.sonde latency
 plot parallelism a.sonde
 run 0 python3 figures.py parallelism.svg report.json parallelism - share=share
 
-# What a curve adds up to is what all of the run used, as far as it was read.
+# A curve adds up to what the whole run used, as far as it was read.
 json a.sonde usage -n 1000
 jq '[.sections[0].rows[] | (.user_cpus + .system_cpus) * (.to_ns - .from_ns)] | add / 1e9' report.json >curve
 sum=$(jq -r '.sections[0].notes[].text | capture("cover (?<s>[0-9.]+) s").s' report.json)
 near "$(<curve)" "$sum" 0.002
 
-# A plot of only a part of what was used says so: children that ended before they were read.
+# A plot of a part of that use says so: children that ended before they were read are missing.
 run 0 "$SONDE" record -q -o short.sonde -- bash -c 'for i in {1..300}; do (:; for k in {1..400}; do :; done); done'
 json short.sonde usage -n 120
 warning=$(jq -r '[.sections[0].notes[] | select(.warning) | .text] | first // ""' report.json)
@@ -145,7 +146,7 @@ for name in cpu io memory; do
 	has "$(<$name.svg)" "${warning: -20}"
 done
 
-# Names of the target are text, whatever they are; a zone's plot has its percentiles.
+# Names from the target stay text; a zone's plot has its percentiles.
 strange='<script>&"'
 cp "$known" "$strange"
 LD_LIBRARY_PATH=$SONDE_BUILD/src/runtime run 0 "$SONDE" record -q -o z.sonde -- "./$strange" 20
@@ -158,7 +159,7 @@ for point in p50 p95 p99 max; do
 	matches "$(<zones.svg)" "$point [0-9.]+ [mµn]?s"
 done
 
-# Iterations: each alone while they fit, else in groups, which have all of them.
+# Iterations: drawn one by one while they fit, else in groups that together contain all of them.
 run 0 "$SONDE" record -q -o i.sonde -- "$(target shares)" 1 1 50
 json i.sonde turns -n 120
 plot iterations i.sonde
@@ -177,8 +178,8 @@ run 4 "$SONDE" report -q --plot iterations --focus nothing -o never.svg i.sonde
 has "$err" "no iterations named nothing; there are "
 lacks "$err" "no two iteration marks"
 
-# Which there are; what is not there says why, and what to do.
-run 0 "$SONDE" export --plot list a.sonde # to be read, and no file
+# `--plot list` shows which plots are available, and for others the reason and what to do.
+run 0 "$SONDE" export --plot list a.sonde # only printed; no file is written
 list=$out
 [ ! -e a.txt ] || fail "a list was written beside the recording"
 run 0 "$SONDE" report -q --plot list a.sonde

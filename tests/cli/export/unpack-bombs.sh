@@ -1,5 +1,5 @@
-# unpack-bombs.sh: what unpacks to thousands of times its size takes a bounded amount of memory: chunks of a recording with valid
-# checksums, in every reader and export, and compressed sections of a program that is recorded and reported.
+# unpack-bombs.sh: data that unpacks to thousands of times its size takes bounded memory: chunks with valid checksums,
+# in every reader and export, and compressed sections of a program that is recorded and reported.
 # timeout: 240
 . "$(dirname "$0")/../lib.sh"
 need python3 objcopy zstd
@@ -15,18 +15,18 @@ peak() {
 	holds "$peak <= $most" "($peak MB: $*)"
 }
 
-# Each type of chunk that has rows (enum sonde_chunk_type), 16 chunks of 16 MB each.
+# Each chunk type that has rows (enum sonde_chunk_type), 16 chunks of 16 MB each.
 for type in 2 3 4 5 9 10 11 12; do
 	"$bomb" bomb.sonde $type 16
 	peak 0 "$SONDE" report -q --json --section summary bomb.sonde
 	has "$(<.out)" "bytes could not be read, first at"
 	peak 0 "$SONDE" report -q bomb.sonde
 done
-for type in 3 4 10; do # exports that keep something of each row
+for type in 3 4 10; do # exports that keep something for each row
 	"$bomb" bomb.sonde $type 16
 	peak 0 "$SONDE" export -q -f html --force -o out.html bomb.sonde
 done
-"$bomb" few.sonde 3 1 1000 # rows that a recording of its size may have
+"$bomb" few.sonde 3 1 1000 # rows that a recording of this size may have
 run 0 "$SONDE" report -q few.sonde
 lacks "$out" "could not be read"
 
@@ -62,7 +62,7 @@ head = b"" if kind == "xz" else struct.pack("<IIQQ", 1 if kind == "zlib" else 2,
 open("section", "wb").write(head + packed)
 subprocess.run(["objcopy", "--remove-section", section, source, "without"], check=True)
 subprocess.run(["objcopy", "--add-section", section + "=section", "without", to], check=True)
-if kind != "xz": # marks it as compressed
+if kind != "xz": # marks the section as compressed
     elf = bytearray(open(to, "rb").read())
     headers, = struct.unpack_from("<Q", elf, 40)
     each, count, names = struct.unpack_from("<HHH", elf, 58)
@@ -83,7 +83,7 @@ for what in zlib:.debug_line zlib:.debug_frame zstd:.debug_info xz:.gnu_debugdat
 	rm -rf one two
 done
 
-# Honest ones are read as before: by zlib and by zstd.
+# Regular compressed sections are read as before, with zlib and with zstd.
 for kind in zlib zstd; do
 	cp burn packed
 	objcopy --compress-debug-sections=$kind packed 2>/dev/null || continue

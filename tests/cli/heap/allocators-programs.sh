@@ -1,4 +1,5 @@
-# Large programs that bring their allocators, runtimes and many processes run as without us under each kind of recording: redis, MariaDB, Firefox, Node, Java, Go with cgo, numpy.
+# allocators-programs.sh: large programs with their own allocators, runtimes and many processes run as without sonde
+# under each kind of recording: redis, MariaDB, Firefox, Node, Java, Go with cgo, numpy.
 # tier: long
 # timeout: 1500
 . "$(dirname "$0")/../lib.sh"
@@ -7,7 +8,7 @@ need timeout
 settings=("" "--no-perf" "--heap" "--heap=full" "--threads" "--io" "--blas" "--no-perf --heap=full --threads --io --blas")
 tried=0
 
-# same COMMAND…: the same output and exit code under each of the settings.
+# same COMMAND…: output and exit code are the same under each of the settings.
 same() {
 	local setting bare_code=0 code
 	timeout -k 1 120 "$@" >bare 2>bare.err </dev/null || bare_code=$?
@@ -21,7 +22,7 @@ same() {
 	tried=$((tried + 1))
 }
 
-# has_all COMMAND…: whether all are here.
+# has_all COMMAND…: true if all of them are installed.
 has_all() {
 	local tool
 	for tool; do

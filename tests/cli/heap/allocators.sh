@@ -1,4 +1,5 @@
-# Programs with allocators of their own run as without us under each kind of recording: jemalloc, mimalloc and tcmalloc preloaded before and behind us, AddressSanitizer around the recorder too, redis, Chromium.
+# allocators.sh: programs with other allocators run as without sonde under each kind of recording: jemalloc, mimalloc
+# and tcmalloc preloaded before and after sonde's object; AddressSanitizer, also around the recorder; redis; Chromium.
 # timeout: 300
 . "$(dirname "$0")/../lib.sh"
 need timeout
@@ -8,7 +9,8 @@ export CHROMIUM_DATA=$work/chromium
 settings=("--no-perf" "--heap" "--heap=full" "--threads --io" "--blas" "--no-perf --heap=full --threads --io --blas")
 tried=0
 
-# same CODE COMMAND…: the same output, errors and exit code under each of the settings; NOISY=1: its errors differ anyway.
+# same CODE COMMAND…: output, errors and exit code are the same under each of the settings. NOISY=1: errors differ
+# from run to run anyway.
 same() {
 	local expected=$1 setting code=0
 	shift
@@ -25,7 +27,7 @@ same() {
 	tried=$((tried + 1))
 }
 
-# preload LIBRARY first|last COMMAND…: in the order of LD_PRELOAD before what is there, or behind.
+# preload LIBRARY first|last COMMAND…: adds the library to LD_PRELOAD before or after the existing entries.
 cat >preload <<'END'
 #!/bin/sh
 library=$1 order=$2
@@ -53,7 +55,7 @@ for name in libjemalloc.so libmimalloc.so libtcmalloc_minimal.so libtcmalloc.so;
 	same 0 ./preload "$path" last "$threads" crowd
 done
 
-# AddressSanitizer, in the program alone and in the recorder too: it replaces functions that it cannot call yet.
+# AddressSanitizer, in the program and in the recorder: it interposes functions that it cannot call yet.
 asan=$(gcc -print-file-name=libasan.so 2>/dev/null || true)
 [ -e "$asan" ] && asan=$(readlink -f "$asan") || asan=
 if [ -n "$asan" ] && ! grep -q fsanitize "$SONDE_BUILD/compile_commands.json"; then

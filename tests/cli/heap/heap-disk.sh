@@ -1,14 +1,15 @@
-# heap-disk.sh: recording every allocation while the disk fills, the file may not grow, or the recorder is killed or has no
-# memory: the program is not disturbed, what is missing is said, and what was recorded is a row of steps from the first on.
+# heap-disk.sh: recording every allocation while the disk fills up, the file may not grow, or the recorder is killed
+# or out of memory: the program runs on, the report says what is missing, and what was recorded is an unbroken
+# sequence from the start.
 # timeout: 300
 . "$(dirname "$0")/../lib.sh"
 need jq prlimit
 steps=$(target heap_steps)
-count=1200000 # a chunk holds a million events, and a step is two
+count=1200000 # a chunk holds a million events, and a step is two events
 said="^sonde record: .*\.sonde: cannot be written at byte [0-9]+: (No space left on device|File too large): what was written before can be read$"
 
-# holds_steps FILE LEAST MOST: the sums of steps() in it are those before or after some call of the allocator, in the step
-# that comes after $recorded whole ones (what a step does: tests/targets/heap_steps.c).
+# holds_steps FILE LEAST MOST: the recorded sums equal those of the program before or after some allocator call in the
+# step that follows $recorded complete ones (a step is defined in tests/targets/heap_steps.c).
 holds_steps() {
 	local found
 	found=$(rows "$1" heap | tee steps.json | jq -r '[.[] | select(.function == "steps")] | [(map(.allocations) | total),
@@ -31,20 +32,20 @@ holds_steps() {
 	holds "$recorded >= $2 && $recorded <= $3" "(steps in $1)"
 }
 
-# is_cut FILE: it says that it is.
+# is_cut FILE: the report says that the recording is incomplete.
 is_cut() {
 	run 0 "$SONDE" report --section heap "$1"
 	has "$out" "recording is incomplete: "
 	lacks "$out" "these figures are exact"
 }
 
-# Both outputs through a pipe, which has no limit.
+# Both outputs go through a pipe, which has no size limit.
 piped() {
 	"$@" 2>&1 | cat
 	return "${PIPESTATUS[0]}"
 }
 
-# spoiled FILE PREFIX…: there is room for the first chunk of it, not for all.
+# spoiled FILE PREFIX…: there is space for the first chunk, but not for all.
 spoiled() {
 	local file=$1
 	shift
@@ -56,14 +57,15 @@ spoiled() {
 	is_cut "$file"
 }
 
-# halted FILE: recording into it stands at step 600,000, as $recorder, until `go` is taken away.
+# halted FILE: records into it until step 600,000, with the recorder's pid in $recorder; the program goes on when the
+# file `go` is removed.
 halted() {
 	"$SONDE" record -q -F 1 --no-symbols --heap=full --force -o "$1" -- "$steps" $count 600000 go >.out 2>.err </dev/null &
 	recorder=$!
 	wait_for [ -e go ]
 }
 
-# ends CODE: the recorder.
+# ends CODE: waits for the recorder.
 ends() {
 	local code=0
 	wait "$recorder" || code=$?
@@ -75,7 +77,7 @@ holds_steps whole.sonde $count $count
 run 0 "$SONDE" report --section heap whole.sonde
 has "$out" "these figures are exact"
 
-# The limit holds for rings as well.
+# The limit also applies to rings.
 run 5 bash -c 'ulimit -f 3000; exec "$@"' 0 "$SONDE" record -q -F 1 --no-symbols --heap=full -o a.sonde -- "$steps" $count
 equal "$out" "done"
 holds_steps a.sonde 0 0
@@ -105,7 +107,7 @@ if [ "$(id -u)" -eq 0 ] && mkdir full && mount -t tmpfs -o size=3m none full 2>s
 	is_cut full/a.sonde
 	rm full/*
 
-	# No room for the first chunk.
+	# No space for the first chunk.
 	mount -o remount,size=64k full
 	run 5 "$SONDE" record -q -F 1 --no-symbols --heap=full -o full/a.sonde -- "$steps" $count
 	matches "$err" "$said"
@@ -118,7 +120,7 @@ else
 	echo "not root, or tmpfs cannot be mounted: no full disk"
 fi
 
-# A recorder that is killed: what happened more than a few seconds before is there.
+# A recorder that is killed: everything older than a few seconds is recorded.
 halted killed.sonde
 sleep 7
 kill -KILL $recorder
@@ -127,7 +129,7 @@ ends 137
 holds_steps killed.sonde 600000 600000
 is_cut killed.sonde
 
-# A recorder that has no more memory.
+# A recorder that runs out of memory.
 if ! grep -q fsanitize "$SONDE_BUILD/compile_commands.json"; then
 	partly=0
 	for limit in 30000 100000 140000 150000 155000 160000 162000 165000 1000000; do

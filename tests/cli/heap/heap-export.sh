@@ -1,5 +1,5 @@
-# heap-export.sh: allocations in the formats that other tools read, with every sum that is known: folded stacks, pprof,
-# speedscope, callgrind, trace events, one by one, call tree and flame graph; and what is said when a recording has none.
+# heap-export.sh: allocations in formats of other tools, with every known sum: folded stacks, pprof, speedscope,
+# callgrind, trace events, single events, call tree, flame graph; and the message if a recording has no allocations.
 # timeout: 200
 . "$(dirname "$0")/../lib.sh"
 need jq
@@ -8,7 +8,7 @@ blocks=$(target blocks)
 run 0 "$SONDE" record -q --heap=full -o a.sonde -- "$blocks" known
 equal "$out" known
 
-# folded VIEW FUNCTION: of the lines that end in the function, one a call site.
+# folded VIEW FUNCTION: sum of the lines that end in the function, one line per call site.
 folded() {
 	"$SONDE" export -q -f folded --metric "$1" -o - a.sonde >"$1.folded"
 	awk -v f=";$2" '{ line = $0; sub(/ [0-9]+$/, "", line); if (substr(line, length(line) - length(f) + 1) == f) sum += $NF }
@@ -21,7 +21,7 @@ equal "$(folded left keeps) $(folded left peaks)" "100000 0"
 equal "$(folded temporary churns)" 1000
 matches "$(cat peak.folded)" '^blocks;.*main.*;do_known;keeps 100000$'
 
-# whole VIEW: what the call tree says is 100 %.
+# whole VIEW: the value that is 100 % in the call tree.
 whole() {
 	"$SONDE" report -q --json --metric "$1" a.sonde >.tree
 	jq -r '.sections[0] | "\(.nodes[0].total) \(.unit)"' .tree
@@ -44,12 +44,12 @@ matches "$out" "^events: Blocks Bytes$"
 matches "$out" "^totals: [0-9]+ $peak$"
 run 0 "$SONDE" export -q -f callgrind --metric allocations -o - a.sonde
 matches "$out" "^totals: $(sum allocations)$"
-# The counter goes up to the peak and ends with the process.
+# The counter rises to the peak and ends when the process does.
 run 0 "$SONDE" export -q -f chrome -o a.trace.json a.sonde
 live='[.traceEvents[] | select(.ph == "C" and .name == "heap live") | .args.bytes]'
 equal "$(jq "$live | max" a.trace.json) $(jq "$live | last" a.trace.json)" "$peak 0"
 
-# One by one: every event has its time, size and stack, and they add up to the same.
+# Single events: each has time, size and stack, and they add up to the same sums.
 run 0 "$SONDE" export -q -o a.jsonl a.sonde
 # of TYPE FUNCTION: bytes of the events whose stack ends there
 of() {
@@ -75,7 +75,7 @@ matches "$(cat a.svg)" "<title>.*: memory live at the peak</title>"
 matches "$(cat a.svg)" "Memory live at the peak: [0-9.]+ kB in all"
 [[ $(tr -d '\n' <a.svg) == *'<title>keeps (blocks)total 100 kB, '* ]] || fail "no keeps in the flame graph"
 
-# go tool pprof reads the heap profile as one of Go's.
+# go tool pprof reads the heap profile like one of Go's.
 go=
 for try in "$(command -v go || true)" /usr/lib/go/bin/go /usr/lib/go-*/bin/go; do
 	[ -z "$go" ] && [ -x "$try" ] || continue
@@ -88,7 +88,7 @@ if [ "$go" ]; then
 	has "$out" "PeriodType: space bytes"
 	has "$out" "Period: 1"
 	has "$out" "alloc_objects/count alloc_space/bytes inuse_objects/count inuse_space/bytes[dflt]"
-	# flat INDEX FUNCTION: in its own unit, without a scale.
+	# flat INDEX FUNCTION: the value in its own unit, unscaled.
 	flat() {
 		"$go" tool pprof -unit="$1" -sample_index="$2" -nodefraction=0 -top a.pb.gz 2>/dev/null |
 			awk -v f="$3" '$6 == f { print $1 + 0 }'
@@ -99,14 +99,14 @@ if [ "$go" ]; then
 	equal "$(flat count inuse_objects keeps)" 100
 fi
 
-# At a moment: all that is left is alive at the end of the run, nothing before it began.
+# At a given time: everything is live at the end of the run, nothing before its start.
 run 0 "$SONDE" export -q -f folded --at 0s -o - a.sonde
 equal "$out" ""
 run 0 "$SONDE" record -q --heap=full -o b.sonde -- sh -c '"$0" known; sleep 0.3' "$blocks"
 run 0 "$SONDE" export -q -f folded --metric live --at 0s -o - b.sonde
 equal "$out" ""
 
-# Sampled: the period is the mean distance of samples, the sums those of the heap section.
+# Sampled: the period is the mean distance between samples, and the sums are those of the heap section.
 run 0 "$SONDE" record -q --heap=64K --force -o a.sonde -- "$blocks" sizes 3000 7
 equal "$(folded left sizes)" "$(rows a.sonde heap | jq '[.[] | select(.function == "sizes").left_b] | add')"
 if [ "$go" ]; then
@@ -117,7 +117,7 @@ fi
 run 0 "$SONDE" report -q --metric allocated a.sonde
 has "$out" "estimated, one sample per"
 
-# What cannot be shown says why, and what to do.
+# What cannot be shown gives the reason and what to do.
 run 0 "$SONDE" record -q --force -o plain.sonde -- true
 run 2 "$SONDE" report -f svg --metric peak plain.sonde
 has "$err" "plain.sonde holds no allocations: record them with sonde record --heap -- COMMAND"
@@ -136,7 +136,7 @@ has "$err" "chrome is none"
 run 2 "$SONDE" report --metric peak --heap-of lake a.sonde
 has "$err" "no blocks of lake in a.sonde; --heap-of takes one of: malloc"
 
-# The old spellings still work, and are listed nowhere.
+# Old option names still work, and are not listed anywhere.
 run 0 "$SONDE" export -q -f folded --weigh left -o - a.sonde
 equal "$out" "$("$SONDE" export -q -f folded --metric live-at-exit -o - a.sonde)"
 [ -n "$out" ] || fail "an empty profile"

@@ -1,4 +1,4 @@
-# heap-heaptrack.sh: heaptrack counts the same allocations, bytes and peak of each function of a program as we do.
+# heap-heaptrack.sh: heaptrack counts the same allocations, bytes and peak of each function of a program as sonde.
 . "$(dirname "$0")/../lib.sh"
 need jq heaptrack heaptrack_print
 blocks=$(target blocks)

@@ -1,17 +1,17 @@
-# heap-identity.sh: large programs do the same when their allocations are recorded, each or by samples: the same output,
-# errors, exit code and files. CPython's own tests, SQLite, compilers, and programs with allocators of their own.
+# heap-identity.sh: large programs behave the same when their allocations are recorded, all or sampled: output,
+# errors, exit code and files of CPython's own tests, SQLite, compilers, and programs with their own allocators.
 # timeout: 1800
 . "$(dirname "$0")/../lib.sh"
 need jq
 : "${SONDE_LONG:=}"
 export PYTHONHASHSEED=0 GIT_CONFIG_GLOBAL=/dev/null
 
-# What differs from run to run of itself: how long tests took, where something lay.
+# Differs from run to run anyway: how long tests took, addresses.
 same_words() {
 	sed -E -e 's/ in [0-9.]+s$/ in TIME/' -e 's/0x[0-9a-f]+/ADDR/g' "$1"
 }
 
-# go NAME COMMAND…: its output, errors and exit code, and what it leaves in `made`, into NAME.*
+# go NAME COMMAND…: saves output, errors, exit code and the content of `made` as NAME.*
 go() {
 	local name=$1 code=0
 	shift
@@ -30,7 +30,7 @@ alike() {
 	done
 }
 
-# same LEAST COMMAND…: at least LEAST allocations of it are recorded, and nothing is lost.
+# same LEAST COMMAND…: at least LEAST of its allocations are recorded, and none is lost.
 same() {
 	local least=$1 mode
 	shift
@@ -95,7 +95,7 @@ git init -q repository 2>/dev/null && git -C repository -c user.name=n -c user.e
 	same 100 git -C repository log --stat -p
 same 100 sh -c 'sort -k 2 -n | tail -n 5; awk "BEGIN { exit 3 }"; echo $?; kill -TERM $$'
 
-# Allocators that come before or after the hooks.
+# Allocators preloaded before or after the hooks.
 shopt -s nullglob
 for library in /usr/lib/*/lib{jemalloc,tcmalloc,mimalloc}.so.[0-9]; do
 	# shellcheck disable=SC2016

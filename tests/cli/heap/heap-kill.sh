@@ -1,5 +1,5 @@
-# heap-kill.sh: programs that allocate are killed at random moments, and so is the recorder: no published event is lost,
-# every recording opens.
+# heap-kill.sh: programs that allocate are killed at random times, and so is the recorder: no published event is lost,
+# and every recording opens.
 # timeout: 300
 . "$(dirname "$0")/../lib.sh"
 need jq python3
@@ -36,20 +36,20 @@ for round in range(rounds):
     while recorder.poll() is None and not (children if early else counted(counts)[1]):
         time.sleep(0.0005)
         children = open(f"/proc/{recorder.pid}/task/{recorder.pid}/children").read().split()
-    # before there are two chunks, and after
+    # before the second chunk, and after it
     time.sleep(random.random() ** 3 * (0.02 if early else 0.6 if round % 4 == 0 else 0.1))
     children = children or open(f"/proc/{recorder.pid}/task/{recorder.pid}/children").read().split()
-    if both: # the recorder goes first: what it has written is there
+    if both: # the recorder is killed first: what it has written is there
         recorder.kill()
         time.sleep(random.random() * 0.005)
     for child in children:
         os.kill(int(child), signal.SIGKILL)
     if recorder.wait() == 125 and early and counted(counts) == [0, 0]:
-        continue # it was not yet the program that was killed
+        continue # what was killed was not yet the program
     if recorder.wait() != -signal.SIGKILL:
         sys.exit(f"round {round}: ended with {recorder.returncode}")
     if both:
-        time.sleep(0.01) # orphans are reaped by somebody else
+        time.sleep(0.01) # orphans are reaped by another process
     begun, ended = counted(counts)
     there_begun, there_ended, lost = recorded()
     if both:

@@ -1,10 +1,10 @@
-# heap-leaks.sh: what is left when a program ends: programs with known answers; growth.
+# heap-leaks.sh: leaks at the end of programs with known answers, and growth over time.
 # timeout: 200
 . "$(dirname "$0")/../lib.sh"
 need jq
 leaks=$(target leaks)
 
-# of CLASS FUNCTION FIELD…: of the leaks of a.sonde, summed.
+# of CLASS FUNCTION FIELD…: sums over the leaks in a.sonde.
 of() {
 	local class=$1 function=$2
 	shift 2
@@ -25,12 +25,12 @@ record() {
 	shift
 	run "$code" "$SONDE" record -q --heap=full --force -o a.sonde -- "$@"
 }
-# in_all CLASS: blocks.
+# in_all CLASS: number of blocks.
 in_all() {
 	rows a.sonde leaks | jq --arg c "$1" '[.[] | select(.class == $c).blocks] | total'
 }
 
-# Known answers, and nothing changes.
+# Known answers; the program's behaviour is unchanged.
 known() {
 	equal "$out" known
 	equal "$err" ""
@@ -62,7 +62,7 @@ run 0 "$SONDE" report --json --section leaks a.sonde
 holds_in .out '.sections[] | select(.id == "leaks").rows | length > 0 and all(has("class") and has("site") and has("bytes") and has("blocks"))'
 has "$out" "direct (leaks.c:"
 
-# An ordinary user, who may read what he has started.
+# An ordinary user, who may read the memory of processes that they started.
 if [ "$(id -u)" -eq 0 ]; then
 	run 5 as_user "$SONDE" record -q --heap=full --force -o "$work/user.sonde" -- "$leaks" known
 	cp user.sonde a.sonde
@@ -82,7 +82,8 @@ equal "$out" crowd
 lost loses 160 2560 160
 kept holder 160 5120
 
-# Calls that a stop would end with EINTR: their threads are left in peace, and the program says nothing of them.
+# Calls that would fail with EINTR if their thread were stopped: these threads are not disturbed, and the program
+# reports no error.
 for i in 1 2 3 4 5; do
 	record 0 "$leaks" calls
 	equal "$out" ""
@@ -90,7 +91,7 @@ for i in 1 2 3 4 5; do
 	lost direct 20 2000 20
 done
 
-# Ends that come past us: not known, and why.
+# Ways to end that bypass the hooks: reachability is unknown, with the reason.
 for end in "_exit 4" "abort 134" "kill 137"; do
 	run "${end#* }" "$SONDE" record -q --heap=full --force -o a.sonde -- "$leaks" leaves "${end% *}"
 	equal "$(of "not known" direct blocks bytes)" "20 2000"
@@ -99,26 +100,26 @@ for end in "_exit 4" "abort 134" "kill 137"; do
 	has "$out" "could not be scanned"
 done
 
-# The recording ends first.
+# The recording ends before the program.
 run 0 "$SONDE" record -q --heap=full -d 1s --force -o a.sonde -- "$leaks" grows 2000
 equal "$(in_all unreachable)" 0
 run 0 "$SONDE" report --section leaks a.sonde
 has "$out" "it outlived the recording"
 
-# Many blocks: 1 % of 10 MB are lost; of samples an estimate, which is never larger than the truth but by chance.
+# Many blocks: 1 % of 10 MB is unreachable. With samples this is an estimate, which exceeds the truth only by chance.
 record 0 "$leaks" much 10
 lost fills 1000 100000 1000
 run 0 "$SONDE" record -q --heap=4K --force -o a.sonde -- "$leaks" much 10
 estimate=$(of unreachable fills bytes)
 holds "($estimate - 100000)^2 < 4.5^2 * 100 * 4096 * 1000" "lost: $estimate of 100000"
 
-# Samples are to cost next to nothing: much memory of a short program is not looked through for them.
+# Sampling should cost next to nothing: if a short program has much memory, it is not scanned.
 run 0 "$SONDE" record -q --heap --force -o a.sonde -- "$leaks" much 200
 equal "$(in_all unreachable)" 0
 run 0 "$SONDE" report --section leaks a.sonde
 has "$out" "0.5 % of its CPU time"
 
-# C++: static containers; arrays of no objects.
+# C++: static containers; arrays without elements.
 if [ -x "$SONDE_BUILD/tests/targets/leaks_static" ]; then
 	record 0 "$SONDE_BUILD/tests/targets/leaks_static"
 	lost "lost()" 3 120 3
@@ -127,13 +128,13 @@ if [ -x "$SONDE_BUILD/tests/targets/leaks_static" ]; then
 	kept "none()" 4 32
 fi
 
-# Growth: the list alone; its slope.
+# Growth: only the list; its slope.
 record 0 "$leaks" grows 3000
 equal "$(rows a.sonde leaks | jq -r '[.[] | select(.class == "growing").function] | join(" ")')" grow
 near "$(of growing grow slope_b_s)" 640000 32000
 holds "$(of growing grow confidence) > 0.999" "sure of growth"
 
-# A program of LeakSanitizer's: what it says to suppress.
+# A program built for LeakSanitizer: its suppressions are applied.
 if command -v gcc >/dev/null; then
 	cat >suppress.c <<-'END'
 	#include <stdlib.h>

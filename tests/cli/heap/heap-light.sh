@@ -1,5 +1,5 @@
-# heap-light.sh: record --heap=light samples allocations alone, connects only processes that have a sample, and says no more
-# than it knows.
+# heap-light.sh: record --heap=light only samples allocations, connects only processes that have a sample, and claims
+# nothing that it does not know.
 # measures: the overhead of recording
 # timeout: 120
 . "$(dirname "$0")/../lib.sh"
@@ -9,7 +9,7 @@ light() { # COMMAND…
 	run 0 "$SONDE" record -q -f --heap=light -o a.sonde -- "$@"
 }
 
-# An estimate with its interval, of a program that says what it allocated; as many samples as there should be.
+# An estimate with its interval, for a program that prints what it allocated; the number of samples is as expected.
 light "$blocks" sizes 60000 7
 read -r allocated _ <.out
 run 0 "$SONDE" report --section heap a.sonde
@@ -23,24 +23,24 @@ run 0 "$SONDE" report a.sonde
 run 0 "$SONDE" report --section leaks a.sonde
 equal "$(grep -c 'leaks were not checked: record with --heap' .out)" 1
 
-# Small programs are not even connected: nothing is claimed of them.
+# Small programs are not even connected: nothing is claimed about them.
 light true
 lacks_metric a.sonde memory.heap_peak_b
 run 0 "$SONDE" report a.sonde
 matches "$(tr -s '\n ' ' ' <.out)" '! heap: not recorded: no sampled process allocated enough'
 
-# An allocator in front of the hooks: no sample will ever come, which is said without being connected.
+# An allocator in front of the hooks: no sample will ever come, which is reported without a connection.
 light "$(target own_malloc)"
 equal "$(rows a.sonde heaps | jq length)" 0
 run 0 "$SONDE" report a.sonde
 matches "$(tr -s '\n ' ' ' <.out)" '! heap: not recorded: 1 process has an allocator that precedes the hooks'
 
-# Every process for itself, forked ones too, and each thread.
+# Each process, forked ones too, and each thread has samples of its own.
 light sh -c "'$blocks' sizes 60000 8; '$blocks' sizes 60000 9"
 awk '{ sum += $1 } END { print sum }' .out >.both
 near "$(metric a.sonde memory.heap_allocated_b)" "$(cat .both)" "(4 * sqrt($(cat .both) * (524288 + 100000)))"
 
-# A leak checker finds what it finds without us: sampled blocks do not look reachable.
+# A leak checker finds the same as without sonde: sampled blocks do not look reachable.
 if gcc -x c -fsanitize=address -o leaky - 2>gcc.err <<'C'; then
 #include <stdlib.h>
 #include <string.h>

@@ -1,17 +1,18 @@
-# heap-limits.sh: where address space (ulimit -v) or writable memory (ulimit -d) is limited programs run as without us at
-# every limit at which they run with a little to spare, and who is not recorded for that is said.
+# heap-limits.sh: under limits on address space (ulimit -v) or writable memory (ulimit -d), programs run as without
+# sonde at every limit that leaves them a little room; a process that is not recorded because of a limit is reported.
 # timeout: 300
 . "$(dirname "$0")/../lib.sh"
 need jq prlimit
 
-# goes LIMIT-KB MODE: whether $command gives its output under that limit of $kind; MODE: alone, or an option of record.
+# goes LIMIT-KB MODE: true if $command prints its output under that limit of $kind. MODE: alone, or an option of
+# record.
 goes() {
 	local limited=(prlimit "--$kind=$(($1 * 1024))" "${command[@]}")
 	[ "$2" = alone ] || limited=("$SONDE" record -q "$2" --no-perf --no-symbols --force -o a.sonde -- "${limited[@]}")
 	timeout 60 "${limited[@]}" >.got 2>&1 </dev/null && cmp -s .got wanted
 }
 
-# least: the smallest limit in KB with which it goes alone, to 1 %.
+# least: the smallest limit in KB under which it runs alone, to 1 %.
 least() {
 	local low=100 high=100000 middle
 	while ! goes $high alone; do
@@ -25,7 +26,7 @@ least() {
 	echo $high
 }
 
-# check KIND: as or data. A few MB are ours, and of what is left to the program an eighth at most.
+# check KIND: as or data. sonde needs a few MB and at most an eighth of what the program has left.
 check() {
 	local alone mode limit kind=$1
 	"${command[@]}" >wanted 2>&1 </dev/null
@@ -51,7 +52,8 @@ if [ -x /usr/bin/python3 ]; then
 	command=(/usr/bin/python3 -c 'print(sum(len(str(i)) for i in range(20000)))')
 	check as
 	check data
-	# The same in every run: all eight wait for each other, and no arena is reserved where there happens to be room.
+	# The same in every run: all eight threads wait for each other, and no arena is reserved where there happens
+	# to be space.
 	command=(env MALLOC_ARENA_MAX=1 /usr/bin/python3 -c '
 import threading
 held = bytearray(150 << 20), [bytes(1000) for i in range(20000)]
@@ -62,7 +64,7 @@ print(len(held[0]))')
 	check as
 fi
 
-# What is recorded under a limit is exact; who has too little is named.
+# What is recorded under a limit is exact; a process with too little memory is named.
 command=("$(target blocks)" known)
 "${command[@]}" >wanted 2>&1
 figures() { rows a.sonde heap | jq -c '[.[] | select(.function | test("^(keeps|churns|peaks|moves)$")) | [.function, .allocations, .left_b]] | sort'; }

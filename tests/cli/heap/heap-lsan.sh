@@ -1,4 +1,4 @@
-# heap-lsan.sh: LeakSanitizer finds the same unreachable blocks of the same program as we do.
+# heap-lsan.sh: LeakSanitizer finds the same unreachable blocks as sonde in the same program.
 . "$(dirname "$0")/../lib.sh"
 need jq gcc
 leaks=$(target leaks)
@@ -13,7 +13,7 @@ code=0
 ./lsan known >lsan.out 2>lsan.err || code=$?
 equal "$code" 23
 
-# of FUNCTION: blocks and bytes that nobody can reach; said FUNCTION: by LeakSanitizer's report
+# of FUNCTION: unreachable blocks and bytes; said FUNCTION: the same in LeakSanitizer's report
 of() {
 	rows a.sonde leaks | jq -r --arg f "$1" '[.[] | select(.class == "unreachable" and .function == $f)] |
 		"\(map(.blocks) | total) \(map(.bytes) | total)"'

@@ -1,22 +1,22 @@
-# heap-maps.sh: memory that a program maps by itself: a known sequence of mmap, munmap, mremap, mprotect, brk, its peak;
-# not what its allocator maps; no difference to the program.
+# heap-maps.sh: memory that a program maps itself: a known sequence of mmap, munmap, mremap, mprotect and brk, and its
+# peak. Mappings of its allocator do not count, and the program's behaviour is unchanged.
 # timeout: 100
 . "$(dirname "$0")/../lib.sh"
 need jq
 mappings=$(target mappings)
 
-# row FUNCTION COLUMN: of the heap table of a.sonde, all lines of the function together.
+# row FUNCTION COLUMN: from the heap table of a.sonde, summed over all lines of the function.
 row() {
 	rows a.sonde heap | jq -r --arg f "$1" --arg c "$2" '[.[] | select(.function == $f)[$c]] | total'
 }
-# is FUNCTION CALLS ALLOCATED BLOCKS-LEFT LEFT, the sizes in KiB
+# is FUNCTION CALLS ALLOCATED BLOCKS-LIVE LIVE, sizes in KiB
 is() {
 	equal "$1 $(row "$1" allocations) $(($(row "$1" allocated_b) / 1024)) $(row "$1" left_blocks) $(($(row "$1" left_b) / 1024))" "$*"
 }
 
 plain=$("$mappings")
 has "$plain" threads
-for mode in --heap=full --heap "--heap=full --threads --io"; do # mappings are few: none is left out
+for mode in --heap=full --heap "--heap=full --threads --io"; do # mappings are few: none is sampled away
 	run 0 "$SONDE" record -q $mode --force -o a.sonde -- "$mappings"
 	equal "$out" "$plain"
 	equal "$err" ""
@@ -24,7 +24,7 @@ for mode in --heap=full --heap "--heap=full --threads --io"; do # mappings are f
 	is peaks 4 4096 0 0
 	is trims 5 256 0 0          # 2 blocks are left without the middle, 1 without the beginning, 1 without the end
 	is moves 5 480 0 0          # 64, 128, 256, what is left of that, and the 32 that move
-	is stays 3 192 0 0          # what could not be grown, unmapped and replaced begins again
+	is stays 3 192 0 0          # mappings that could not grow, were unmapped and replaced count as new
 	is replaces 3 192 0 0       # the half that is mapped over ends, the other stays
 	is opens 2 256 0 0          # what is closed ends, the rest stays
 	is files 1 16 0 0

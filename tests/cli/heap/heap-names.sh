@@ -1,5 +1,5 @@
-# heap-names.sh: names of free() that C23 and old libraries have take blocks, too; no name of another allocator comes from
-# the recorder, and where an allocator brings them they are there; an allocator inside the executable.
+# heap-names.sh: the names of free() in C23 and old libraries free blocks, too; the recorder exports no other
+# allocator's names, but uses those that an allocator has; an allocator inside the executable.
 # timeout: 60
 . "$(dirname "$0")/../lib.sh"
 need jq
@@ -20,13 +20,13 @@ for library in "" /usr/lib/*/lib{jemalloc,tcmalloc_minimal,mimalloc}.so.[0-9]; d
 	equal "$(rows a.sonde heaps | jq '[.[].unknown] | add')" 0
 done
 
-# An executable at a fixed place has an address of its own for malloc, which is not its own malloc.
+# A non-PIE executable has its own address for malloc (a PLT entry), which does not make malloc its own.
 run 0 "$SONDE" record -q --heap=full --force -o a.sonde -- "$(target names_fixed)"
 equal "$(row takes allocations) $(row takes left_blocks)" "30 0"
 run 0 "$SONDE" report a.sonde
 lacks "$out" "precedes the hooks"
 
-# Where malloc is in the executable its blocks are not seen, which is said; what is mapped is.
+# If malloc is in the executable, its blocks are not seen, which is reported; mappings are.
 own=$(target own_malloc)
 run 0 "$SONDE" record -q --heap=full --force -o a.sonde -- "$own"
 equal "$out" "own malloc"
@@ -34,7 +34,7 @@ equal "$(rows a.sonde heaps | jq -c '[.[] | [.kind, .peak_b, .left_b]]')" '[["ma
 run 0 "$SONDE" report a.sonde
 has "$(tr -s '\n ' ' ' <<<"$out")" "1 process has an allocator that precedes the hooks"
 
-# The same of one that is preloaded before ours.
+# The same with an allocator that is preloaded before ours.
 for library in /usr/lib/*/lib{jemalloc,tcmalloc,mimalloc}.so.[0-9]; do
 	# shellcheck disable=SC2016
 	run 0 "$SONDE" record -q --heap=full --force -o a.sonde -- sh -c 'LD_PRELOAD=$1:$LD_PRELOAD exec "$0"' "$names" "$library"

@@ -1,5 +1,6 @@
-# heap-plugins.sh: recording allocations changes nothing where a program or what it loads brings functions of its own:
-# operators new and delete, mmap() and syscall(), a sanitizer's allocator; nor where loading one waits for threads.
+# heap-plugins.sh: recording allocations changes nothing in programs or plugins that bring their own functions
+# (operators new and delete, mmap() and syscall(), a sanitizer's allocator), nor where loading a plugin waits for
+# threads.
 # timeout: 300
 . "$(dirname "$0")/../lib.sh"
 need jq
@@ -10,12 +11,12 @@ row() {
 	rows a.sonde heap | jq -r --arg f "$1" '[.[] | select(.function == $f)] |
 		"\(map(.allocations) | total) \(map(.allocated_b) | total) \(map(.left_blocks) | total)"'
 }
-# plain PROGRAM ARGUMENT…: runs it without; what does not end hangs.
+# plain PROGRAM ARGUMENT…: runs it without sonde; what does not end hangs.
 plain() {
 	plain_code=0
 	timeout 60 "$@" >plain.out 2>plain.err </dev/null || plain_code=$?
 }
-# same MODE PROGRAM ARGUMENT…: the same output, errors and exit code with.
+# same MODE PROGRAM ARGUMENT…: the same output, errors and exit code with sonde.
 same() {
 	local mode=$1
 	shift
@@ -38,25 +39,25 @@ in_all() {
 	done
 }
 
-# Objects with operators of their own that come and go, at the same addresses, and two of them at once.
+# Objects with their own operators that are loaded and unloaded, at the same addresses, and two of them at once.
 objects=$SONDE_BUILD/tests/targets
 if [ -e "$objects/heap_plug_a.so" ]; then
 	in_all "$plugs" turns "$objects"/heap_plug_{a,b}.so
 	equal "$out" turns
-	equal "$(row heap_plug_a)" "400 20000 0" # what it keeps goes with its memory
+	equal "$(row heap_plug_a)" "400 20000 0" # blocks that it keeps are gone with its memory
 	equal "$(row heap_plug_b)" "400 20000 1"
 	in_all "$plugs" together "$objects"/heap_plug_{a,b}.so
 	equal "$out" together
 	equal "$(row heap_plug_a)" "40 2000 2"
 	equal "$(row heap_plug_b)" "60 3000 3"
-	# Operators of an object that others need, and of the one that has brought an object along.
+	# Operators of an object that others depend on, and of the one that loaded it.
 	in_all "$plugs" turns "$objects"/heap_{borrows,plug_a}.so
 	matches "$(row heap_borrows)" "^400 20000 "
 	in_all "$plugs" all "$objects"/heap_{lends,borrows,gives,plug_a}.so
 	has "$out" "0: 312"
 	equal "$(row heap_lends) $(row heap_borrows)" "40 2000 2 80 4000 4"
 	in_all "$plugs" all "$objects"/heap_{borrows,lends}.so
-	# More of them than anybody would count.
+	# More such objects than any table holds.
 	many=()
 	for i in $(seq 40); do
 		cp "$objects/heap_plug_a.so" "plug$i.so"
@@ -65,7 +66,7 @@ if [ -e "$objects/heap_plug_a.so" ]; then
 	in_all "$plugs" all "${many[@]}"
 	has "$out" "39: 78"
 	equal "$(row heap_plug_a)" "1600 80000 80"
-	# A thousand times, all stacks to the root.
+	# A thousand times; all stacks are complete.
 	goes --heap=full "$plugs" often "$objects/heap_borrows.so"
 	matches "$(row heap_borrows)" "^20000 1000000 "
 	run 0 "$SONDE" export -q -f folded --metric allocations -o - a.sonde
@@ -85,7 +86,7 @@ if [ -e "$objects/heap_news.so" ]; then
 	in_all "$(target fork_locked)" "$objects/heap_news.so"
 	equal "$out" "failed 0"
 fi
-# dlopen() waits for threads that allocate, and says what it has to say.
+# dlopen() waits for threads that allocate, and its message is unchanged.
 if [ -e "$objects/heap_waits.so" ]; then
 	for program in "$plugs" "$(target heap_plugs_cc)"; do
 		in_all "$program" waits "$objects/heap_waits.so"
@@ -102,7 +103,7 @@ for way in libc syscall; do
 	equal "$(row after)" "100 100000 100"
 done
 
-# Sanitizers: the compiler at hand may have no library for one.
+# Sanitizers: the installed compiler may lack the library for one.
 for sanitizer in thread memory address; do
 	for compiler in cc clang; do
 		command -v $compiler >/dev/null || continue

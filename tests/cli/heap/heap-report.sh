@@ -1,5 +1,5 @@
-# heap-report.sh: sections over the heap of programs with known answers: what each shows, of the whole, of a time, of a
-# thread.
+# heap-report.sh: the heap sections for programs with known answers: what each shows for the whole run, a part of its
+# time, and one thread.
 # timeout: 300
 . "$(dirname "$0")/../lib.sh"
 need jq
@@ -8,7 +8,7 @@ blocks=$(target blocks) zoned=$(target heap_zones)
 record() { # MODE FILE COMMAND…
 	run 0 "$SONDE" record -q --heap="$1" --force -o "$2" -- "${@:3}"
 }
-# section NAME OPTION…: its rows, of a.sonde.
+# section NAME OPTION…: rows of the section, from a.sonde.
 section() {
 	"$SONDE" report -q --json -n 1000000 --section "$1" "${@:2}" a.sonde >.section 2>.err ||
 		fail "no $1: $(cat .err)"
@@ -17,15 +17,15 @@ section() {
 notes() {
 	jq -r '.sections[].notes[].text' .section
 }
-# of FUNCTION COLUMN, of the rows on the input.
+# of FUNCTION COLUMN: a cell of the rows on standard input.
 of() {
 	jq -r --arg f "$1" --arg c "$2" '[.[] | select(.function == $f)[$c]] | total'
 }
-seconds() { # metric, plus so many ns
+seconds() { # the metric plus this many ns
 	printf %.9f "$(calc "$(metric a.sonde memory.heap_peak_at_s) + $1 * 1e-9")"
 }
 
-# The whole, in words and as metrics.
+# The whole run, in the text and as metrics.
 record full a.sonde "$blocks" known
 section heap >heap.json
 matches "$(notes)" '^peak 200 kB in 150 blocks at [0-9.]+ s; at exit 10[0-9] kB live in 10[0-9] blocks$'
@@ -39,27 +39,27 @@ equal "$(metric a.sonde memory.heap_left_b)" "$(jq '[.[].left_b] | add' heap.jso
 equal "$(of moves largest_b <heap.json)" 10000
 equal "$(of keeps largest_b <heap.json) $(of keeps peak_share <heap.json)" "1000 0.5"
 
-# The peak, as a tree from the root.
+# The peak as a tree from the root.
 section peak >/dev/null
 equal "$(jq '.sections[0].nodes[0].total' .section)" 200000
 equal "$(jq -c '[.sections[0].nodes[] | select(.self > 0) | [.name, .self, .count]] | sort' .section)" \
 	'[["keeps",100000,100],["peaks",100000,50]]'
 has "$(jq -r '.sections[0].nodes[].name' .section)" do_known
 
-# Temporary: moves frees each block before the next is there, churns too, peaks the last one.
+# Temporary blocks: moves and churns free each block before the next allocation, peaks only its last one.
 section temporary >temporary.json
 equal "$(of churns temporary <temporary.json) $(of moves temporary <temporary.json)" "1000 1000"
 equal "$(of peaks temporary <temporary.json) $(of keeps temporary <temporary.json)" "1 0"
 equal "$(of churns own_share <temporary.json)" 1
 near "$(of churns all_share <temporary.json)" "1000 / $(metric a.sonde memory.heap_allocations)" 1e-9
 
-# Sizes: every block is in one class; 64 B: churns, and of moves 70, 80 … 120.
+# Sizes: every block is in one class. 64 B: those of churns, and 70, 80 … 120 B of moves.
 equal "$(section sizes | jq '[.[].blocks] | add')" "$(metric a.sonde memory.heap_allocations)"
 equal "$(section sizes | jq '.[] | select(.from_b == 64).blocks')" "$(section heap-lines |
 	jq '[.[] | select(.function == "churns" or (.function | test("aligned|zeroed|fails"))) | select(.allocated_b / .allocations < 128).allocations] | add + 6')"
 equal "$(section sizes | jq '[.[].share] | add > 0.999')" true
 
-# The timeline: all that happened is in it, its highest row is the peak, its end is what was left.
+# The timeline contains everything that happened, its highest row is the peak, and it ends with the live blocks.
 section timeline >timeline.json # -n 1000000 makes as many intervals as it may
 equal "$(jq '[.[].allocations] | add' timeline.json)" "$(metric a.sonde memory.heap_allocations)"
 equal "$(jq '[.[].allocated_b] | add' timeline.json)" "$(metric a.sonde memory.heap_allocated_b)"
@@ -70,13 +70,13 @@ equal "$("$SONDE" report -q --json -n 7 --section timeline a.sonde | jq '.sectio
 equal "$("$SONDE" report -q --json --section timeline a.sonde | jq '.sections[0].rows | [length, ([.[].allocations] | add)] | join(" ")' -r)" \
 	"40 $(metric a.sonde memory.heap_allocations)"
 
-# Lines: with --section lines too.
+# Lines: shown with --section lines, too.
 section heap-lines >lines.json
 equal "$(jq -r '[.[] | select(.function == "churns").place] | .[0]' lines.json)" \
 	"blocks.c:$(awk '/void churns/ { f = 1 } f && /malloc/ { print NR; exit }' "$repo/tests/targets/blocks.c")"
 equal "$(of churns allocations <lines.json) $(of keeps left_b <lines.json)" "1000 100000"
 
-# Lines of CPU time, then of the heap; without a sample those of the heap, and why there are no others.
+# Lines by CPU time, then by heap. Without samples only those of the heap, and the reason.
 lines() { # its sections that have rows
 	jq -r '[.sections[] | select((.rows | length) > 0).id] | join(" ")'
 }
@@ -88,7 +88,7 @@ run 0 "$SONDE" record -q --heap=full -F 1 --force -o lines.sonde -- "$blocks" kn
 equal "$("$SONDE" report -q --json --section lines lines.sonde | lines)" heap-lines
 has "$("$SONDE" report -q --section lines lines.sonde)" "no CPU samples"
 
-# A time: up to the peak, what was left then is the peak; from then on, it is there from before.
+# A part of the time: up to the peak, what is live at the end is the peak; from the peak on, it existed before.
 equal "$(section heap --to "$(seconds 1)" | jq '[.[].left_b] | add')" 200000
 section heap --from "$(seconds 1)" >from.json
 equal "$(of keeps peak_b <from.json) $(of keeps allocations <from.json)" "100000 0"
@@ -97,7 +97,7 @@ equal "$(of peaks left_b <from.json) $(of moves allocations <from.json)" "0 1000
 has "$(notes)" "peak and live at its end include blocks from before"
 equal "$(section timeline --from "$(seconds 1)" | jq '[.[].allocations] | add')" "$(jq '[.[].allocations] | add' from.json)"
 
-# Threads: whoever allocated, whoever freed.
+# Threads: the one that allocated, and the one that freed.
 record full a.sonde "$blocks" threads
 equal "$(section heap-threads | jq '[.[] | select(.allocated_b == 32000)] | length')" 8
 equal "$(section heap-threads | jq '[.[] | select(.allocated_b == 32000).left_b] | add')" 0
@@ -107,14 +107,14 @@ equal "$(section timeline --thread "$tid" | jq '[.[].allocations] | add')" 1000
 section peak --thread "$tid" >/dev/null
 equal "$(jq '.sections[0].nodes[0].total' .section)" 32000
 
-# Several processes: each at its own peak, each a branch.
+# Several processes: each at its own peak, each a branch of the tree.
 record full a.sonde sh -c '"$0" known && "$0" threads && true' "$blocks"
 section peak >/dev/null
 equal "$(jq '[.sections[0].nodes[] | select(.parent == 0 and (.name | startswith("blocks ("))).total >= 200000] | length' .section)" 2
 has "$(section heap >/dev/null; notes)" "processes, each at its own peak"
 matches "$(section heap >/dev/null; notes)" '^blocks \([0-9]+\): peak 200 kB in 150 blocks'
 
-# Zones: what they changed, exactly: events of a process with zones have their own times.
+# Zones: their exact effect on the heap, because events of a process with zones have their own times.
 record full a.sonde "$zoned"
 equal "$out" zones
 zones() {
@@ -126,7 +126,7 @@ equal "$(zones frees)" "[1,-100000,0,0,0,100]"
 equal "$(zones aside)" "[1,3200,3200,3200,50,0]"
 lacks "$(notes)" "are exact to"
 
-# Sampled: estimates that say so; what samples cannot tell is not there.
+# Sampled: estimates are marked as such; what samples cannot tell is missing.
 record 64K a.sonde "$blocks" sizes 3000 1
 section heap >heap.json
 has "$(notes)" "estimated from one block"
@@ -138,7 +138,7 @@ run 0 env COLUMNS=80 "$SONDE" report -q --section heap,sizes,timeline,peak a.son
 fits 80
 has "$out" "estimated"
 
-# 95 % intervals, of what was allocated and of what is left, in 100 runs that are always the same.
+# 95 % intervals of allocated and live bytes, in 100 runs that are always the same.
 for seed in $(seq 100); do
 	export SONDE_HEAP_SEED=$seed
 	record 64K a.sonde "$blocks" sizes 3000 "$seed"
@@ -154,7 +154,7 @@ for what in allocated left; do
 done
 near "$(jq -s 'map(.ratio) | add / length' held)" 1 0.005
 
-# Not recorded: said, with what to do.
+# Not recorded: a message says what to do.
 run 0 "$SONDE" record -q --force -o a.sonde -- "$blocks" known
 for name in heap peak temporary sizes timeline heap-lines heap-threads heap-zones; do
 	section "$name" >/dev/null

@@ -1,20 +1,20 @@
-# heap-robust.sh: recording allocations changes nothing where little is allowed: signal handlers, stacks that overflow,
-# hooks that are jumped out of, threads and processes that begin and end in all ways, no memory.
+# heap-robust.sh: recording allocations changes nothing under difficult conditions: signal handlers, stack overflows,
+# hooks left by longjmp, threads and processes that start and end in all ways, no memory.
 # timeout: 300
 . "$(dirname "$0")/../lib.sh"
 need jq
 odd=$(target heap_odd)
 bump=$(target heap_odd_bump)
 
-# row FUNCTION COLUMN: of the heap table of a.sonde, all lines of the function together.
+# row FUNCTION COLUMN: from the heap table of a.sonde, summed over all lines of the function.
 row() {
 	rows a.sonde heap | jq -r --arg f "$1" --arg c "$2" '[.[] | select(.function == $f)[$c]] | total'
 }
-# is FUNCTION CALLS ALLOCATED BLOCKS-LEFT LEFT
+# is FUNCTION CALLS ALLOCATED BLOCKS-LIVE LIVE
 is() {
 	equal "$1 $(row "$1" allocations) $(row "$1" allocated_b) $(row "$1" left_blocks) $(row "$1" left_b)" "$*"
 }
-# goes CODE PROGRAM ARGUMENT…: alone, in either mode: the same output, errors and exit code.
+# goes CODE PROGRAM ARGUMENT…: alone and in both modes: output, errors and exit code are the same.
 goes() {
 	local code=$1 mode
 	shift
@@ -28,7 +28,7 @@ goes() {
 	done
 }
 
-# A recorder that is stopped costs one wait, of half a minute: meanwhile all the rest is looked at.
+# A stopped recorder costs one wait of half a minute; the other checks run in that time.
 "$SONDE" record -q --heap=full --force -o stalls.sonde -- "$odd" stalls >stalls.out 2>&1 </dev/null &
 stalls=$!
 
@@ -43,14 +43,14 @@ is uses_keys 1040 38800 0 0 # 20 threads: 50 × 30 B, what they are noted in, an
 goes 0 "$bump" jumps
 is after 100 100000 100 100000
 
-# The program's own death stays as it is.
+# The program crashes as it does without sonde.
 goes 134 "$odd" doubles
 has "$err" "double free"
 is after 100 100000 100 100000
 goes 134 "$odd" aborts
 is after 100 100000 100 100000
 
-# Of the blocks that a handler allocates each is recorded, or was asked for inside a hook and counts as lost.
+# Each block that a signal handler allocates is recorded, or was requested inside a hook and counts as lost.
 run 0 "$SONDE" record -q --heap=full --force -o a.sonde -- "$bump" handlers
 handled=${out%% *}
 holds "$handled >= 300"
@@ -59,13 +59,14 @@ equal "$(($(row on_timer allocations) + $(metric a.sonde lost.count)))" "$handle
 run 0 "$SONDE" report --section heap a.sonde
 has "$out" "lost: signal handler inside the slow path"
 
-# Code that comes and goes at the same addresses.
+# Code that is loaded and unloaded at the same addresses.
 goes 0 "$odd" loads "$SONDE_BUILD"/tests/targets/heap_{a,b}.so
 is heap_a 100 3300 0 0
 is heap_b 100 330000 0 0
 is after 100 100000 100 100000
 
-# Each child draws for itself where blocks are sampled: 600 samples a run, so that the mean of 10 runs is off by 1.3 %.
+# With sampling, each child has a random sequence of its own: 600 samples per run, so the mean of 10 runs is off by
+# 1.3 %.
 sum=0
 for _ in $(seq 10); do
 	run 0 "$SONDE" record -q --heap=64K --force -o a.sonde -- "$odd" children
@@ -73,7 +74,7 @@ for _ in $(seq 10); do
 done
 near "$sum" 1 0.06
 
-# C++ in a program without: the operators' own library stands where only the object that needs it looks.
+# C++ in a program without C++: the library with the operators is visible only to the object that needs it.
 for object in "$SONDE_BUILD"/tests/targets/heap_news{,_static}.so; do
 	[ -e "$object" ] || continue
 	goes 0 "$odd" borrows "$object"
@@ -81,7 +82,7 @@ for object in "$SONDE_BUILD"/tests/targets/heap_news{,_static}.so; do
 	is after 100 100000 100 100000
 done
 
-# That there is a hole is said.
+# The gap in the recording is reported.
 wait $stalls || fail "stalls: $(cat stalls.out)"
 equal "$(cat stalls.out)" stalls
 run 0 "$SONDE" report --section heap stalls.sonde

@@ -1,14 +1,15 @@
-# heap-stacks.sh: stacks of allocations are complete on stacks of all sizes, and nothing is read beside them.
+# heap-stacks.sh: stacks of allocations are complete on stacks of all sizes, and no memory outside them is read.
 . "$(dirname "$0")/../lib.sh"
 need jq
 stacks=$(target heap_stacks)
 run 0 "$stacks"
 equal "$out" "done"
-for option in "" --no-perf; do # with the other injected object's threads beginning in ours, or ours in its
+for option in "" --no-perf; do # with the other injected object's hooks inside ours, or ours inside its
 	run 0 "$SONDE" record -q --heap=full $option --force -o a.sonde -- "$stacks"
 	equal "$out" "done"
 	run 0 "$SONDE" export -q -f folded --metric allocations -o - a.sonde
-	# frames PLACE: frames of deep() that lead to it, and whether the root of its stack is a thread's, or the program's.
+	# frames PLACE: number of frames of deep() that lead to it, and whether the root of its stack is a thread's or
+	# the program's.
 	frames() {
 		grep ";$1 [0-9]*\$" .out | awk -F ';' '{ n = 0; root = "none"
 			for (i = 1; i < NF; i++) { n += $i == "deep"; if ($i ~ /^(clone3?|__clone.*|_start)$/) root = $i }

@@ -1,5 +1,6 @@
-# heap-stopped.sh: a recorder that is stopped does not hold the program up but where a ring is full; what was not recorded for
-# that is said, and when it goes on all is well. Nothing is lost when recorder and program are stopped together (Ctrl-Z).
+# heap-stopped.sh: a stopped recorder delays the program only if a ring is full; what was not recorded because of that
+# is reported, and when the recorder continues, so does recording. Nothing is lost if recorder and program are stopped
+# together (Ctrl-Z).
 # timeout: 60
 . "$(dirname "$0")/../lib.sh"
 need jq setsid
@@ -12,12 +13,13 @@ section() { "$SONDE" report --section "$1" a.sonde | tr -s ' \n' ' '; }
 # calls FUNCTION
 calls() { rows a.sonde heap | jq -r --arg f "$1" '[.[] | select(.function == $f).allocations] | total'; }
 
-# A process that begins meanwhile is not recorded; others are.
+# A process that starts in the meantime is not recorded; others are.
 full connects
 equal "$(calls after) $(calls child_keeps) $(calls turns)" "100 0 20000"
 has "$(section summary)" "1 process (heap_stopped) was not recorded: the recorder was stopped or too busy when it started"
 
-# Stacks through code that it was not asked for end there, and are whole as soon as it can be asked: of 100 each.
+# The recorder cannot provide unwind rules for newly loaded code: stacks through it end there, and are complete once
+# it continues. 100 of each.
 full asks "$SONDE_BUILD/tests/targets/heap_a.so"
 equal "$(calls after) $(calls heap_a) $(calls turns)" "100 200 20000"
 run 0 "$SONDE" export -q -f folded -o - --metric allocated a.sonde
@@ -26,7 +28,7 @@ cut=$(awk '/heap_a /&&!/main;/{ sum += $NF } END { print sum + 0 }' .out)
 equal "$whole $cut" "3300 3300"
 lacks "$(section summary)" "! heap"
 
-# A process that ends meanwhile is recorded to its end, but for what it leaked.
+# A process that ends in the meantime is recorded to its end; only its leaks are unknown.
 full exits
 equal "$(calls after) $(calls child_keeps) $(calls turns)" "100 100 20000"
 equal "$(rows a.sonde leaks | jq -r '[.[] | select(.function == "child_keeps") | "\(.class) \(.blocks)"] | join(",")')" \
@@ -34,7 +36,7 @@ equal "$(rows a.sonde leaks | jq -r '[.[] | select(.function == "child_keeps") |
 has "$(section leaks)" "the recorder was stopped or too busy while it waited"
 lacks "$(section summary)" "! heap"
 
-# Both are stopped, again and again, wherever they are.
+# Both are stopped together repeatedly, at any point.
 setsid "$SONDE" record -q --heap=full --force -o a.sonde -- "$stopped" forks >.out 2>.err </dev/null &
 group=$!
 for rest in 0.05 0.11 0.17 0.23 0.31; do

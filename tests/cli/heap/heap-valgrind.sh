@@ -1,4 +1,5 @@
-# heap-valgrind.sh: valgrind's massif and DHAT have the same peak, and the same blocks and bytes of each function of a program.
+# heap-valgrind.sh: valgrind's massif and DHAT report the same peak, and the same blocks and bytes for each function
+# of a program.
 . "$(dirname "$0")/../lib.sh"
 need jq valgrind
 blocks=$(target blocks)
@@ -16,7 +17,7 @@ valgrind --tool=massif --peak-inaccuracy=0.0 --max-snapshots=1000 --massif-out-f
 equal "$(sed -n 's/^mem_heap_B=//p' massif | sort -n | tail -n 1)" "$(metric a.sonde memory.heap_peak_b)"
 valgrind --tool=dhat --dhat-out-file=dhat "$blocks" simple >/dev/null 2>&1 || fail "DHAT fails"
 for function in keeps churns peaks moves; do
-	# bytes and blocks: in all, at the peak, at the end
+	# bytes and blocks: in total, at the peak, at the end
 	theirs=$(jq -r --arg f ": $function (" '. as $all | [.pps[] | select(any(.fs[]; $all.ftbl[.] | contains($f)))] |
 		[(map(.tb) | add), (map(.tbk) | add), (map(.gb) | add), (map(.gbk) | add), (map(.eb) | add), (map(.ebk) | add) | figure] |
 		join(" ")' dhat)

@@ -1,16 +1,16 @@
-# heap-walks.sh: stacks of allocations that were walked only as far as they had changed are those of whole walks, in
+# heap-walks.sh: stacks of allocations that were unwound only as far as they had changed equal complete unwinding, in
 # programs of all kinds.
 # timeout: 200
 . "$(dirname "$0")/../lib.sh"
 check=$SONDE_BUILD/tests/targets/libheap-check.so
 [ -e "$check" ] || skip "tests/targets/libheap-check.so is not built"
 
-# A build of sonde whose object is the checking one.
+# A copy of sonde whose injected object checks each walk.
 mkdir -p own/cli own/inject
 cp "$SONDE" own/cli/sonde
 cp "$check" own/inject/libsonde-heap.so
 
-# same LEAST COMMAND…: all of at least LEAST walks agree.
+# same LEAST COMMAND…: at least LEAST walks are checked, and all of them agree.
 same() {
 	local least=$1 checked differ
 	shift
@@ -26,7 +26,7 @@ same 8000 "$(target blocks)" threads
 same 100 "$(target heap_odd)" loads "$SONDE_BUILD"/tests/targets/heap_{a,b}.so
 same 100 "$(target heap_odd)" forks
 same 100 "$(target heap_odd_bump)" handlers
-# Deeper than what is kept of a stack.
+# Deeper than the part of a stack that is kept.
 same 1000 "$(target heap_odd)" overflow
 matches "$err" " 480 deep$"
 [ -x "$SONDE_BUILD/tests/targets/operators" ] && same 1000 "$SONDE_BUILD/tests/targets/operators"

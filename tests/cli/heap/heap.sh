@@ -1,20 +1,20 @@
-# heap.sh: allocations: every one of a program with known answers, its peak, what is left; estimates of samples; programs
-# that are not ours go on as they do without.
+# heap.sh: allocations: every one of a program with known answers, its peak, live blocks at exit; estimates from
+# samples; real programs run as without sonde.
 # timeout: 200
 . "$(dirname "$0")/../lib.sh"
 need jq
 blocks=$(target blocks)
 
-# row FUNCTION COLUMN: of the heap table of a.sonde, all lines of the function together.
+# row FUNCTION COLUMN: from the heap table of a.sonde, summed over all lines of the function.
 row() {
 	rows a.sonde heap | jq -r --arg f "$1" --arg c "$2" '[.[] | select(.function == $f)[$c]] | total'
 }
-# is FUNCTION CALLS ALLOCATED BLOCKS-LEFT LEFT
+# is FUNCTION CALLS ALLOCATED BLOCKS-LIVE LIVE
 is() {
 	equal "$1 $(row "$1" allocations) $(row "$1" allocated_b) $(row "$1" left_blocks) $(row "$1" left_b)" "$*"
 }
 
-# Every call, with what is said of it.
+# Every call, with its figures.
 run 0 "$SONDE" record -q --heap=full -o a.sonde -- "$blocks" known
 equal "$out" known
 is keeps 100 100000 100 100000
@@ -25,9 +25,9 @@ is aligned 5 541 0 0
 is zeroed 2 168 0 0
 equal "$(row fails left_blocks)" 0
 equal "$(row churns temporary)" 1000
-equal "$(row peaks temporary)" 1 # the last of them: nothing was allocated after it before it went
+equal "$(row peaks temporary)" 1 # only the last one: nothing was allocated between it and its free
 equal "$(row keeps peak_b) $(row peaks peak_b)" "100000 100000"
-# The sum of all sites at the peak is the peak.
+# The values of all call sites at the peak add up to the peak.
 near "$(rows a.sonde heap | jq '[.[].peak_share] | total')" 1 0.001
 
 # Blocks that other threads free, many of them at once.
@@ -36,16 +36,16 @@ equal "$out" threads
 is gives 8000 256000 0 0
 equal "$(row gives peak_blocks)" 8000
 
-# A child's frees of what its parent has allocated are not its parent's.
+# A child's frees of inherited blocks do not count as its parent's.
 run 0 "$SONDE" record -q --heap=full --force -o a.sonde -- "$blocks" forks
 is before 100 1000 100 1000
 is inside 10 5000 10 5000
 
-# C++: whoever brings operators of its own, and who calls malloc, says the same.
+# C++: programs with their own operators and programs that call malloc have the same figures.
 shopt -s nullglob
 for library in "" /usr/lib/*/lib{jemalloc,tcmalloc_minimal,mimalloc}.so.[0-9]; do
 	[ -x "$SONDE_BUILD/tests/targets/operators" ] || break
-	code=0 # mimalloc, in C, cannot throw bad_alloc and aborts: that stays so, and what was recorded is there
+	code=0 # mimalloc, in C, cannot throw bad_alloc and aborts: that stays so, and everything until then is recorded
 	{ plain=$(LD_PRELOAD=$library "$SONDE_BUILD/tests/targets/operators" 2>/dev/null) || code=$?; } 2>/dev/null
 	run $code "$SONDE" record -q --heap=full --force -o a.sonde -- \
 		sh -c 'LD_PRELOAD=$LD_PRELOAD${1:+:$1} exec "$0"' "$SONDE_BUILD/tests/targets/operators" "$library"
@@ -56,8 +56,8 @@ for library in "" /usr/lib/*/lib{jemalloc,tcmalloc_minimal,mimalloc}.so.[0-9]; d
 	is "nothrow()" 7 700 7 700
 done
 
-# Sampled: of sizes up to 100 KB at one sample each 64 KB the variance of the estimate is 4e9 B² a block. The truth lies
-# within 4.5 standard errors (all but one in 100,000 times), and the mean of 20 runs is close.
+# Sampled: for sizes up to 100 KB at one sample per 64 KB, the variance of the estimate is 4e9 B² per block. The truth
+# lies within 4.5 standard errors (except in 1 of 100,000 runs), and the mean of 20 runs is close.
 sum=0
 for seed in $(seq 20); do
 	run 0 "$SONDE" record -q --heap=64K --force -o a.sonde -- "$blocks" sizes 3000 $seed
@@ -69,7 +69,7 @@ for seed in $(seq 20); do
 done
 near "$sum" 1 0.03
 
-# Programs that are not ours: the same output and exit code.
+# Real programs: the same output and exit code.
 same() {
 	local code=0 mode
 	"$@" >plain.out 2>plain.err </dev/null || code=$?

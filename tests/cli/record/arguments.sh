@@ -1,4 +1,5 @@
-# arguments.sh: passwords in a command line are in no recording, journal or JSON; --keep-arguments keeps them.
+# arguments.sh: passwords in command lines are stored in no recording, journal or JSON file; --keep-arguments keeps
+# them.
 . "$(dirname "$0")/../lib.sh"
 need jq
 secret=hunter2secret
@@ -10,7 +11,7 @@ END
 chmod +x app
 export TOKEN=$secret
 
-# without FILE…: the secret is in none of them, however it is packed.
+# without FILE…: the secret is in none of the files, even after unpacking.
 without() {
 	local file
 	for file; do
@@ -18,7 +19,7 @@ without() {
 		! grep -q "$secret" "$file" || fail "the secret is in $file"
 	done
 }
-# exported FILE: all that is said of it, as text.
+# exported FILE: everything that sonde prints about it, as text.
 exported() {
 	"$SONDE" export -q --force -f chrome -o .chrome "$1"
 	"$SONDE" query -q -f csv "$1" "SELECT command FROM processes" >.query
@@ -31,7 +32,7 @@ exported a.sonde >a.txt
 without a.sonde a.txt
 has "$(cat .query)" 'app --password *** --url=http://joe:***@host/ --rows 5 -p 8080'
 has "$(cat .info)" 'run.redacted'
-# What its child was called with, too.
+# The arguments of its child, too.
 has "$(cat .query)" 'true --token ***'
 run 0 "$SONDE" advise a.sonde
 lacks "$(grep -E '^ +then ' .out || true)" '***'
@@ -48,7 +49,7 @@ without self.*.sonde
 run 0 "$SONDE" query -q -f csv self.*.sonde "SELECT command FROM processes"
 has "$out" '--password=***'
 
-# Other files that have commands in them.
+# Other files that contain commands.
 run 0 "$SONDE" stat --json -o stat.json -- ./app --password "$secret"
 run 0 "$SONDE" stat --json -r 2 -o stat2.json -- ./app --password "$secret"
 run 0 "$SONDE" bench -r 2 -w 0 --json -o bench.json --vs "true --token $secret" -- true --password "$secret"
@@ -56,7 +57,7 @@ without stat.json stat2.json bench.json
 equal "$(jq -r .command stat2.json)" "./app --password ***"
 equal "$(jq -r .candidate bench.json) $(jq -r .baseline bench.json)" "true --password '***' true --token ***"
 
-# A journal, from which the baseline cannot run again by words that it does not have.
+# A journal: the baseline cannot run again if its secrets were removed.
 run 0 "$SONDE" try -r 2 -w 0 baseline x -- true --password "$secret"
 without .sonde-try/x.jsonl
 run 0 "$SONDE" try -r 2 -w 0 run x 'other words' -- true --password "$secret" more

@@ -1,17 +1,17 @@
-# bad-disk.sh: a disk that is full or read-only: the command is not disturbed, the sentence says what happened, and what
-# was written before is readable.
+# bad-disk.sh: a full or read-only disk: the command is not disturbed, the message says what happened, and what was
+# written before is readable.
 # timeout: 120
 . "$(dirname "$0")/../lib.sh"
 need jq
 program=(sh -c 'i=0; while [ $i -lt 300000 ]; do i=$((i + 1)); done; echo done; exit 5')
 
-# Both outputs through a pipe, which has no limit.
+# Both outputs go through a pipe, which has no size limit.
 piped() {
 	"$@" 2>&1 | cat
 	return "${PIPESTATUS[0]}"
 }
 
-# spoiled DIRECTORY PREFIX…: records into a place where there is no room for it.
+# spoiled DIRECTORY PREFIX…: records into a directory without enough space.
 spoiled() {
 	local directory=$1
 	shift
@@ -24,7 +24,7 @@ spoiled() {
 	[ $code -eq 0 ] || [ $code -eq 4 ] || fail "the rest of the recording: exit code $code"
 }
 
-# incomplete FILE WHY: the first lines of its report say so, and JSON and SQL do.
+# incomplete FILE WHY: the first lines of the report say so, and so do JSON and SQL.
 incomplete() {
 	run 0 "$SONDE" report "$1"
 	matches "$(sed -n 3p .out)" "^! recording is incomplete: $2 after [0-9.]+ s of [0-9.]+ s$"
@@ -34,7 +34,7 @@ incomplete() {
 	matches "$out" "^$2 after"
 }
 
-# A limit on the size of files, in KB; the signal that comes with it must not kill anybody.
+# A file size limit in KB; its signal must not kill any process.
 run 125 piped bash -c 'ulimit -f 0; exec "$@"' 0 "$SONDE" record -o a.sonde -- "${program[@]}"
 equal "$out" "sonde record: a.sonde: cannot be written at byte 0: File too large"
 for limit in 1 2 3; do
@@ -50,7 +50,7 @@ run 5 "$SONDE" record -q --fail-on-loss -f -o c.sonde -- "${program[@]}"
 run 0 "$SONDE" report --json c.sonde
 equal "$(jq .incomplete .out)" null
 
-# A disk that is full, from the beginning and soon.
+# A disk that is full from the start, and one that fills up soon.
 if [ "$(id -u)" -eq 0 ] && mkdir full && mount -t tmpfs -o size=32k none full 2>said; then
 	at_exit() { umount "$work/full" 2>/dev/null; }
 	head -c 28k /dev/zero >full/filling
@@ -62,7 +62,7 @@ if [ "$(id -u)" -eq 0 ] && mkdir full && mount -t tmpfs -o size=32k none full 2>
 	matches "$(cat .err)" '^sonde record: .*b\.sonde.*No space left on device'
 	[ $code -eq 5 ] || [ $code -eq 125 ] || fail "exit code $code on a full disk"
 	rm -f full/*
-	head -c 12k /dev/zero >full/filling # room for the beginning
+	head -c 12k /dev/zero >full/filling # room for the start of the recording
 	run 125 "$SONDE" record -q --no-symbols --fail-on-loss -F 10000 -o full/c.sonde -- sh -c \
 		'i=0; while [ $i -lt 2000000 ]; do i=$((i + 1)); done; exit 5'
 	incomplete full/c.sonde "disk full"
@@ -82,7 +82,7 @@ else
 	echo "not root, or tmpfs cannot be mounted: no full disk"
 fi
 
-# A directory that is not ours to write.
+# A directory without write permission.
 mkdir closed
 chmod 555 closed
 [ "$(id -u)" -ne 0 ] || chown root closed
@@ -90,6 +90,6 @@ run 125 as_user "$SONDE" record -o closed/a.sonde -- "${program[@]}"
 matches "$err" '^sonde record: closed/a\.sonde.*Permission denied'
 equal "$out" ""
 
-# A cache that cannot be written costs nothing but time.
+# A cache that cannot be written only costs time.
 run 5 env XDG_CACHE_HOME=/proc/nowhere HOME=/proc/nowhere "$SONDE" record -q -o b.sonde -- "${program[@]}"
 equal "$err" ""

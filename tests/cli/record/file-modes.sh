@@ -1,4 +1,5 @@
-# file-modes.sh: new files are readable by their user alone (0600), whatever writes them; a file that exists keeps its mode.
+# file-modes.sh: new files can be read only by their user (mode 0600), whichever command writes them; existing files
+# keep their mode.
 # tier: quick
 . "$(dirname "$0")/../lib.sh"
 umask 022
@@ -30,7 +31,7 @@ private bench.json "$SONDE" bench -r 5 --json -o bench.json -- true
 echo 'a;b 1' >folded.txt
 private folded.sonde "$SONDE" import -q -o folded.sonde folded.txt
 
-# The mode that somebody gave a file stays.
+# A mode that the user set is kept.
 chmod 644 report.json
 run 0 "$SONDE" report -q --force -f json -o report.json a.sonde
 equal "$(stat -c %a report.json)" 644

@@ -1,5 +1,5 @@
-# hidden-files.sh: where sonde's files cannot be read (another root directory, mount namespace or user) a program writes
-# what it writes without sonde, and the report says that it was not recorded.
+# hidden-files.sh: if a program cannot read sonde's files (another root directory, mount namespace or user), its
+# output is the same as without sonde, and the report says that it was not recorded.
 # timeout: 120
 . "$(dirname "$0")/../lib.sh"
 [ "$(id -u)" -eq 0 ] || skip "needs root: chroot"
@@ -14,7 +14,7 @@ for program in sh echo; do
 done
 chmod -R go+rX .
 
-# same NAME OPTIONS COMMAND…: standard output and error and the exit code, without sonde and with it.
+# same NAME OPTIONS COMMAND…: output, errors and exit code are the same with and without sonde.
 same() {
 	local name=$1 options=$2 alone=0 recorded=0
 	shift 2
@@ -38,7 +38,7 @@ done
 reports heap sh
 reports waits sh
 
-# What has changed its root itself and executes in each of the ways that there are; other entries of LD_PRELOAD stay.
+# A program that has changed its root itself and then uses each exec function; other entries of LD_PRELOAD stay.
 cat >ways.py <<'P'
 import os, subprocess, sys
 os.chroot("root")
@@ -64,7 +64,8 @@ P
 same ways "$all" env PYTHONDONTWRITEBYTECODE=1 /usr/bin/python3 ways.py
 matches "$(cat recorded.out)" '^last$'
 
-# A program between that forks threads and changes its root by its own means; a C program's variable arguments.
+# A program in between that forks threads and changes its root in its own way; exec functions with variable arguments,
+# called from C.
 if command -v cc >/dev/null; then
 	cat >lists.c <<'C'
 #include <stdio.h>
@@ -105,7 +106,7 @@ C
 	equal "$(grep -c . recorded.out)" 4
 fi
 
-# Another mount namespace in which other files lie on ours; and a user who may not read them.
+# Another mount namespace, in which other files hide ours; and a user who may not read ours.
 if unshare -m true 2>/dev/null; then
 	home=$(cd "$(dirname "$SONDE")/../.." && pwd)
 	same mounts "$all" unshare -m sh -c "mount -t tmpfs none '$home'; /bin/echo hidden; seq 3 | sort -r; exit 3"

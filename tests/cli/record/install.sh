@@ -1,4 +1,4 @@
-# install.sh: an installed tree is whole, runs from any place it is moved to, and finds its own injected objects there.
+# install.sh: an installed tree is complete, runs from any directory, and finds its injected objects there.
 . "$(dirname "$0")/../lib.sh"
 need meson jq
 
@@ -16,7 +16,7 @@ equal "$out" "$("$SONDE" --version)"
 run 0 "$moved/bin/sonde" doctor
 [ -z "$(find . -name 'test_*' -print -quit)" ] || fail "a test program is installed"
 
-# The same injected objects as in the build, and the installed program says the same of its sources as the built one.
+# The injected objects are those of the build, and the installed program reports the same sources as the built one.
 shopt -s nullglob
 for object in "$SONDE_BUILD"/src/inject/*.so; do
 	[ -s "$moved/$libdir/sonde/${object##*/}" ] || fail "${object##*/} is not installed"
@@ -25,7 +25,7 @@ done
 "$SONDE" doctor -f csv >built.csv
 cmp installed.csv built.csv || fail "$(diff installed.csv built.csv)"
 
-# Objects that a program's own libraries load find the installed libsonde.
+# Objects loaded by a program's own libraries find the installed libsonde.
 client=$SONDE_BUILD/tests/targets/nvtx_told
 if [ -x "$client" ]; then
 	run 0 "$moved/bin/sonde" record -q -o nvtx.sonde -- "$client" names
@@ -37,7 +37,7 @@ if [ -x "$client" ] && "$client" >/dev/null 2>&1; then
 	holds "$(rows opencl.sonde kernels | jq length) > 0"
 fi
 
-# Where LD_PRELOAD leads is laid out for the machine that was built for, not for the one that builds.
+# The target of LD_PRELOAD is laid out for the target machine, not for the machine that builds.
 for machine in aarch64 x86_64; do
 	mkdir $machine
 	touch $machine/libsonde-cpu.so
@@ -49,7 +49,7 @@ done
 equal "$(find aarch64/preload -type f)" ""
 [ ! -e aarch64/preload/lib/x86_64-linux-gnu ] || fail "a cross build got the building machine's folders"
 
-# Programs are built against it through pkg-config, and need nothing else for that.
+# Programs are built against it with pkg-config, and need nothing else for that.
 if [ -f "$moved/$libdir/pkgconfig/sonde.pc" ]; then
 	need gcc pkg-config
 	cat >app.c <<-'C'

@@ -1,16 +1,16 @@
-# keep.sh: the flight recorder: what every source recorded before the event is in the file, from each row of
-# src/source/sources.def; the story of the one slow request.
-# measures: waits of a request, saved in time
+# keep.sh: the flight recorder (--keep) saves what every source recorded before the event, for each row of
+# src/source/sources.def, and shows what made one request slow.
+# measures: wait times of a request, and whether it is saved in time
 # timeout: 120
 . "$(dirname "$0")/../lib.sh"
 need jq
 server=$(target slow_request)
 
-# count FILE SQL: the one figure of the answer.
+# count FILE SQL: the single figure of the answer.
 count() {
 	"$SONDE" query -q -f csv "$1" "$2" 2>"$work/.err" | tr -d '\r' | tail -n 1 || fail "no answer: $2"
 }
-# some FILE SQL: at least one row.
+# some FILE SQL: the answer has at least one row.
 some() {
 	local n
 	n=$(count "$1" "$2")
@@ -19,12 +19,13 @@ some() {
 points() {
 	some "$1" "SELECT count(*) FROM points WHERE series LIKE '$2'"
 }
-# unavailable FILE: this machine has not what the source reads, and the recording says so.
+# unavailable FILE: this machine lacks what the source reads, and the recording says so.
 unavailable() {
 	[ "$(count "$1" "SELECT count(*) FROM sources WHERE name = '$source' AND state = 'unavailable' AND detail <> ''")" -gt 0 ]
 }
 
-# One recording of all that can be recorded at once. The server goes on after the save: nothing is flushed at its end.
+# One recording of all that can be recorded at once. The server runs on after the save, so nothing is flushed at its
+# end.
 mkdir -p driver
 cp "$(target libnvidia-ml-nvml_new.so)" driver/libnvidia-ml.so.1
 mkdir -p machine/proc machine/sys/class/powercap/intel-rapl:0
@@ -35,7 +36,7 @@ run 0 env SONDE_ENERGY_ROOT="$work/machine" LD_LIBRARY_PATH="$work/driver" NVML_
 	--memory=20ms --flop --gpu --keep 2s --when 'zone=request>50ms' -o all.sonde -- "$server" 1500 400
 run 0 "$SONDE" record -q --no-perf --keep 2s --when 'span=request>50ms' -o timers.sonde -- "$server" 900 300
 
-# Attached: saved by a signal, and the recorder is killed, so that nothing can be added later.
+# Attached: saved by a signal, then the recorder is killed, so that nothing can be added later.
 "$server" 100000 100 &
 pid=$!
 at_exit() { kill -KILL $pid 2>/dev/null; }
@@ -52,7 +53,7 @@ disown -a
 kill -KILL $recorder $pid
 at_exit() { :; }
 
-# A source without a case here fails: either its data is kept, or the case says why it cannot be.
+# A source without a case here fails: the case checks that its data is kept, or says why it cannot be.
 kept() {
 	source=$1
 	case $source in
@@ -67,7 +68,7 @@ kept() {
 		some all.sonde "SELECT count(*) FROM switches"
 		;;
 	cpu_timer) some timers.sonde "SELECT count(*) FROM samples" ;;
-	heap) # not held back: all of it is written as it comes, since what is live is the sum of all that was
+	heap) # not held in memory: all of it is written at once, because live blocks are the sum of all events
 		some all.sonde "SELECT count(*) FROM allocations"
 		;;
 	waits)
@@ -94,7 +95,7 @@ kept() {
 	threads) some all.sonde "SELECT count(*) FROM points JOIN series s ON s.id = series_id WHERE s.thread_id > 0" ;;
 	nvml) points all.sonde 'device.%' ;;
 	resources) points all.sonde 'cpu.user' ;;
-	memory) # more often than resources are read
+	memory) # more frequent than readings of resources
 		holds "$(count all.sonde "SELECT count(*) FROM points WHERE series = 'memory.rss'") >= \
 			2 * $(count all.sonde "SELECT count(*) FROM points WHERE series = 'cpu.user'")"
 		;;
@@ -111,7 +112,8 @@ for source in $sources; do
 	kept "$source"
 done
 
-# The moment is there and what came long before is not: the first of 400 requests that take 2 ms each are older than 0.3 s.
+# The trigger is there, and what happened long before is not: 400 requests of 2 ms each, the first of which are more
+# than 0.3 s old.
 run 0 "$SONDE" record -q --threads --keep 300ms --when 'zone=request>50ms' -o short.sonde -- "$server" 700 400
 some short.sonde "SELECT count(*) FROM waits WHERE kind = 'mutex' AND dur_ns > 50000000"
 all=$(count short.sonde "SELECT count(*) FROM waits")

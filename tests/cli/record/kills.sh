@@ -1,5 +1,5 @@
-# kills.sh: programs that are killed at random moments: the recording opens, and the samples before it are there.
-# measures: answers within a time
+# kills.sh: programs killed at random times: the recording opens and has the samples from before.
+# measures: response times
 # timeout: 120
 . "$(dirname "$0")/../lib.sh"
 need jq python3
@@ -7,7 +7,7 @@ need_perf
 split=$(target split)
 : "${ROUNDS:=50}"
 
-# The program kills itself from outside after 1 to 120 ms of wall time; what it had used of the CPU is known then.
+# The program is killed after 1 to 120 ms of wall time; the CPU time that it had used is known then.
 ran=0
 for round in $(seq "$ROUNDS"); do
 	after=$((1 + round * 7919 % 120))
@@ -19,7 +19,7 @@ for round in $(seq "$ROUNDS"); do
 	holds_in threads 'length >= 2'
 	sampled=$(jq '[.[] | select(.thread == "split").sampled_ns] | total | . / 1e6' threads)
 	clock=$(jq '[.[] | select(.thread == "split").cpu_ns] | total | . / 1e6' threads)
-	# Samples every millisecond or two: the last may be that old.
+	# One sample every millisecond or two, so the last may be this old.
 	near "$sampled" "$clock" "(4 + 0.02 * $clock)"
 	! is_so "$sampled > 4" || ran=$((ran + 1))
 done

@@ -1,5 +1,6 @@
-# odd-places.sh: a program ends as it would without sonde, and its recording is readable, where the terminal is closed, the
-# recorder is stopped, `sonde live` watches it as it is killed, or limits, directories and variables are unusual.
+# odd-places.sh: a program ends as without sonde, and its recording is readable, if the terminal is closed, the
+# recorder is stopped, `sonde live` watches while the program is killed, or limits, directories and variables are
+# unusual.
 # timeout: 120
 . "$(dirname "$0")/../lib.sh"
 need python3 perl
@@ -9,7 +10,7 @@ readable() {
 	run 0 "$SONDE" report "$1"
 }
 
-# The terminal is closed: the leader of its session alone is told, and that is sonde.
+# The terminal is closed: the kernel sends SIGHUP only to the session leader, which is sonde.
 cat >closed.py <<'P'
 import os, pty, sys, time
 pid, terminal = pty.fork()
@@ -41,7 +42,7 @@ for program in "$handles" "$plain" "\$SIG{HUP} = 'IGNORE'; open F, '>', 'ready';
 done
 equal "$(cat got 2>/dev/null || true)" ""
 
-# `live` passes it on and ends; so does `top`, whose command is in a group of its own.
+# `live` forwards the signal and ends; so does `top`, whose command is in a process group of its own.
 rm -f ready
 equal "live: $(python3 closed.py "$SONDE" live -q --no-open --port 0 --force -o a.sonde -- perl -e "$plain")" "live: 1"
 readable a.sonde
@@ -51,7 +52,7 @@ python3 closed.py "$SONDE" top -- perl -e "open P, '>', 'pid'; print P \$\$; clo
 has_ended() { [ -s pid ] && ! kill -0 "$(<pid)" 2>/dev/null; }
 wait_for has_ended
 
-# same NAME SCRIPT: $RECORD stands for the command that records, or nothing.
+# same NAME SCRIPT: $RECORD is replaced by the recording command, or by nothing.
 same() {
 	local name=$1 script=$2 alone=0 recorded options
 	rm -f made
@@ -84,7 +85,7 @@ same() {
 	same nice 'nice -n 19 $RECORD sh -c "nice; seq 3 | sort -r"'
 }
 
-# The recorder is stopped while the program runs, and goes on.
+# The recorder is stopped while the program runs, and continued afterwards.
 for options in "" --threads --io "$all"; do
 	rm -f done
 	# shellcheck disable=SC2086
@@ -102,7 +103,7 @@ for options in "" --threads --io "$all"; do
 	rm -f ready2
 done
 
-# It is killed while somebody watches.
+# The program is killed while `sonde live` is attached.
 rm -f pid
 "$SONDE" record -q --force -o a.sonde -- perl -e 'open F, ">", "pid.new"; print F $$; close F; rename "pid.new", "pid"; 1 while 1' &
 recorder=$!

@@ -1,5 +1,6 @@
-# ordinary-user.sh: where the tests run as root: the core of them again as an ordinary user, with a home of its own.
-# measures: the core of the tests as another user, those that measure, too
+# ordinary-user.sh: if the tests run as root: the core tests again, as an ordinary user with a home directory of its
+# own.
+# measures: what the core tests measure
 # timeout: 400
 . "$(dirname "$0")/../lib.sh"
 [ "$(id -u)" -eq 0 ] || skip "the tests run as an ordinary user anyway"
@@ -19,7 +20,7 @@ for test in ${TESTS:-cpu-quick cpu-split cpu-stacks cpu-modules cpu-tasks identi
 	echo "$test: $code ($(awk -v a="$begin" -v b="$EPOCHREALTIME" 'BEGIN { printf "%.1f", b - a }') s)"
 	[ $code -eq 0 ] || [ $code -eq 77 ] || fail "as an ordinary user: $test: exit code $code: $(grep -A 10 "\.sh:[0-9]*: " "$test.log")"
 	[ $code -ne 0 ] || passed=$((passed + 1))
-	# Without perf events some are skipped; these need nothing that only root has.
+	# Without perf events some tests are skipped; these need nothing that only root has.
 	case $test:$code in
 	identity:77 | identity-child:77 | signals:77 | record-exit:77 | bad-input:77 | bad-disk:77)
 		fail "as an ordinary user: $test is skipped: $(tail -n 1 "$test.log")" ;;
@@ -27,7 +28,7 @@ for test in ${TESTS:-cpu-quick cpu-split cpu-stacks cpu-modules cpu-tasks identi
 done
 holds "$passed > 0" "tests that an ordinary user passed"
 
-# What only an ordinary user meets: processes of others, and what the report says of the kernel's share.
+# Only for an ordinary user: other users' processes, and what the report says about kernel time.
 sleep 60 &
 other=$!
 run 125 as_nobody "$SONDE" record -q -o home/a.sonde -p $other -d 100ms

@@ -1,4 +1,4 @@
-# programs-all.sh: all programs of programs.list, each under each kind of recording (scripts/deps programs installs them).
+# programs-all.sh: all programs of programs.list under each kind of recording (scripts/deps programs installs them).
 # tier: long
 # timeout: 7200
 . "$(dirname "$0")/../lib.sh"

@@ -1,5 +1,5 @@
-# programs.sh: programs of many kinds write the same, leave the same files and exit alike with and without sonde, and none
-# hangs: those of programs.list that are marked fast, each under all kinds of recording together and one more.
+# programs.sh: programs of many kinds have the same output, files and exit code with and without sonde, and none
+# hangs: those marked fast in programs.list, each under all kinds of recording together and one more.
 # timeout: 240
 . "$(dirname "$0")/../lib.sh"
 . "$repo/tests/cli/programs-lib.sh"

@@ -1,15 +1,15 @@
-# record-ends.sh: a recording ends with its command or its time, whatever the signals were set to before.
+# record-ends.sh: a recording ends with its command or after its time, whatever signal handling was inherited.
 . "$(dirname "$0")/../lib.sh"
 need python3
 
-# Started by somebody who ignores SIGCHLD: the kernel keeps no exit status, and we wait all the same.
+# Started by a process that ignores SIGCHLD: the kernel keeps no exit status, and sonde waits all the same.
 run 0 timeout 10 python3 -c '
 import os, signal, sys
 signal.signal(signal.SIGCHLD, signal.SIG_IGN)
 os.execvp(sys.argv[1], [sys.argv[1], "record", "-o", "chld.sonde", "--", "sh", "-c", "exit 0"])' "$SONDE"
 [ -s chld.sonde ] || fail "no recording where SIGCHLD was ignored"
 
-# A process that is attached to and becomes a zombie has ended.
+# An attached process that becomes a zombie has ended.
 python3 -c '
 import os, time
 pid = os.fork()
@@ -23,7 +23,7 @@ until [ -s zombie ]; do sleep 0.05; done
 run 0 timeout 10 "$SONDE" record -o zombie.sonde -p "$(cat zombie)"
 kill "$parent" 2>/dev/null || true
 
-# Time is over: the recording is closed and readable at once, the command goes on, its exit code is ours.
+# -d: after this time the recording is complete and readable; the command runs on, and its exit code is sonde's.
 timeout 20 "$SONDE" record -q -o over.sonde -d 200ms -- sh -c 'sleep 3; exit 7' &
 record=$!
 for _ in $(seq 100); do
@@ -38,7 +38,7 @@ code=0
 wait "$record" || code=$?
 equal "$code" 7
 
-# … and signals that reach only us still reach it.
+# … and signals sent only to sonde still reach it.
 timeout 20 "$SONDE" record -q -o term.sonde -d 200ms -- sleep 15 &
 record=$!
 sleep 1
@@ -47,7 +47,8 @@ code=0
 wait "$record" || code=$?
 [ "$code" -eq 143 ] || fail "exit code $code instead of SIGTERM's"
 
-# A file that is overwritten is a recording as soon as it is no longer the old one, whatever becomes of the recorder.
+# A file that is overwritten is a valid recording from the moment that it replaces the old content, even if the
+# recorder is killed.
 echo precious >killed.sonde
 "$SONDE" record -q --force -o killed.sonde -- sleep 5 &
 record=$!
@@ -59,7 +60,7 @@ code=0
 [ $code -eq 0 ] || [ $code -eq 4 ] || fail "a killed recorder's file: exit code $code"
 equal "$(echo killed.sonde*)" killed.sonde
 
-# Behind '--' stand files, too.
+# After '--' come files, too.
 cp over.sonde -- -odd.sonde
 touch -d '1 hour ago' ./-odd.sonde
 run 0 "$SONDE" report --section summary -- -odd.sonde
@@ -67,13 +68,13 @@ has "$out" "-odd.sonde"
 run 125 "$SONDE" record -o - -- true
 has "$err" "a recording is a file"
 
-# Few descriptors: those of the recorder are not the command's matter, whose limit stays.
+# Few descriptors: sonde raises the limit only for itself, the command keeps its own.
 few() (ulimit -S -n 10 && exec "$@")
 run 0 few "$SONDE" record -q -o few.sonde -- sh -c 'ulimit -S -n'
 equal "$out" 10
 [ -s few.sonde ] || fail "no recording with few descriptors"
 
-# What a flight recorder took is not what its file holds: it does not say how many samples.
+# A flight recorder takes more samples than its file keeps: it does not print their number.
 run 0 "$SONDE" record --keep 1s -o keep.sonde -- sh -c 'i=0; while [ $i -lt 20000 ]; do i=$((i + 1)); done'
 has "$err" "the last 1 s before each save"
 lacks "$err" "sample"

@@ -1,4 +1,4 @@
-# record-exit.sh: sonde record ends as its command ended, leaves its output alone, and says what is wrong before it starts.
+# record-exit.sh: sonde record exits like its command, leaves its output alone, and reports errors before it starts.
 . "$(dirname "$0")/../lib.sh"
 
 for code in 0 1 3 42 125 255; do
@@ -19,7 +19,7 @@ run 126 "$SONDE" record -o b.sonde -- ./plain
 has "$err" "Permission denied"
 run 126 "$SONDE" record -o b.sonde -- /tmp
 
-# One that is killed before it could run ends so, too.
+# A command that is killed before it could run ends the same way.
 if command -v cc >/dev/null; then
 	cc -shared -fPIC -o killer.so -x c - <<'C'
 #define _GNU_SOURCE
@@ -49,7 +49,7 @@ C
 	matches "$out" 'signal 9|SIGKILL|[Kk]illed'
 fi
 
-# What the command reads and writes passes through, byte for byte.
+# The command's input and output pass through byte for byte.
 head -c 100000 /dev/urandom >bytes
 "$SONDE" record -q --force -o a.sonde -- cat <bytes >copy 2>said || fail "cat failed"
 cmp bytes copy
@@ -62,7 +62,7 @@ run 0 "$SONDE" record --force -o a.sonde -- sh -c 'ls /proc/self/fd | tr "\n" " 
 plain=$(sh -c 'ls /proc/self/fd | tr "\n" " "' </dev/null 2>/dev/null)
 equal "$out" "$plain"
 
-# Names: the command's with its pid; nothing is overwritten unasked.
+# Names: the command's with its pid; existing files are kept unless -f is given.
 rm -f ./*.sonde
 run 0 "$SONDE" record -- true
 matches "$(ls)" '^true\.[0-9]+\.sonde$'
@@ -72,7 +72,7 @@ has "$err" "a.sonde"
 has "$err" "--force"
 equal "$(cat a.sonde)" precious
 
-# Wrong usage is ours (125), and a sentence says the least change.
+# Wrong usage is exit code 125, and the message says what to change.
 run 125 "$SONDE" record
 has "$err" "sonde record -- ./app"
 run 125 "$SONDE" record --rate 0 -- true

@@ -1,4 +1,4 @@
-# record-rate.sh: --rate is the rate: samples a second of CPU time, from a few to 10,000.
+# record-rate.sh: --rate is the number of samples per second of CPU time, from a few to 10,000.
 # measures: samples a second
 . "$(dirname "$0")/../lib.sh"
 need jq

@@ -1,13 +1,13 @@
-# signals.sh: Ctrl-C once, twice, on one process only, SIGTERM, children that ignore, attached processes, and a recorder that
-# is killed: the command gets what it is owed, ends as it should, and what was recorded is readable.
-# measures: answers within a time
+# signals.sh: Ctrl-C once, twice, and to one process only; SIGTERM; children that ignore signals; attached processes;
+# a killed recorder: the command gets exactly the signals sent, ends as it should, and the recording is readable.
+# measures: response times
 # timeout: 120
 . "$(dirname "$0")/../lib.sh"
 need jq python3
 behave=$(target behave)
 
-# play SIGNALS COMMAND…: runs it on a terminal of its own. SIGNALS, each sent 0.4 s after the one before, once the
-# command has said "ready": ^C typed, or NAME to the recorder alone. Prints how it ended and then what it wrote.
+# play SIGNALS COMMAND…: runs it on a terminal of its own. SIGNALS, 0.4 s apart, start when the command has printed
+# "ready": ^C is typed, NAME goes to the recorder only. Prints how it ended, then its output.
 cat >play.py <<'P'
 import os, pty, select, signal, sys, time
 signals, command = sys.argv[1].split(), sys.argv[2:]
@@ -63,7 +63,7 @@ play "signal 2" "^C" "${record[@]}" "$behave" waits
 readable
 matches "$(rows a.sonde processes | jq -r '.[0].status')" 'signal 2|SIGINT'
 
-# A command that ignores it goes on to its own end; a second one ends it.
+# A command that ignores it runs to its end; a second one kills it.
 play "exit 7" "^C" "${record[@]}" "$behave" ignores
 matches "$(cat played)" 'ended by itself'
 readable
@@ -71,12 +71,12 @@ play "signal 9" "^C ^C" "${record[@]}" "$behave" ignores
 lacks "$(cat played)" "ended by itself"
 readable
 
-# A command that handles it is not ended by any number of them.
+# A command that handles it is not ended, however many come.
 play "exit 0" "^C ^C" "${record[@]}" "$behave" counts
 matches "$(cat played)" "^(\^C)*2$"
 readable
 
-# Sent to the recorder alone it is passed on, once.
+# Sent only to the recorder, it is forwarded once.
 play "exit 0" "INT" "${record[@]}" "$behave" counts
 matches "$(cat played)" "^(\^C)?1$"
 readable
@@ -88,7 +88,7 @@ for name in 10:USR1 12:USR2 14:ALRM; do
 	readable
 done
 
-# An attached process is not ours to end: the recording ends, and it goes on.
+# An attached process is not ended: the recording ends, and the process goes on.
 rm -f beats a.sonde
 "$behave" beats beats &
 pid=$!
@@ -105,13 +105,13 @@ readable
 wait $pid || fail "the attached process ended with $?"
 equal "$(stat -c %s beats)" 300
 
-# The recorder dies: the command goes on to its end, and what had been written is readable.
+# The recorder is killed: the command runs to its end, and what was written is readable.
 rm -f beats a.sonde
 "$SONDE" record -q --force -o a.sonde -- "$behave" beats beats &
 recorder=$!
 wait_for test -s beats
 sleep 2
-until [ "$(stat -c %s beats)" -ge 100 ]; do sleep 0.05; done # as much work, also where others want the CPU
+until [ "$(stat -c %s beats)" -ge 100 ]; do sleep 0.05; done # the same amount of work, also on a busy machine
 sleep 1
 { kill -KILL $recorder && wait $recorder; } 2>/dev/null || true
 run 0 "$SONDE" report --section summary a.sonde

@@ -1,11 +1,11 @@
-# strangers.sh: what other users of the machine cannot do: take the recorder's place on its socket, write files through
-# a setuid program's environment.
+# strangers.sh: what other users of the machine cannot do: impersonate the recorder on its socket, or write files
+# through a setuid program's environment.
 . "$(dirname "$0")/../lib.sh"
 [ "$(id -u)" -eq 0 ] || skip "needs two users: only root can be both"
 need setpriv python3 cc
 chmod 777 "$work"
 
-# Statically: a setuid program finds no library beside itself.
+# Linked statically: a setuid program finds no library next to itself.
 cat >zones.c <<'P'
 #include <sonde/sonde.h>
 int main(void)
@@ -19,7 +19,7 @@ P
 cc -I "$repo/include" zones.c "$SONDE_BUILD/src/runtime/libsonde.a" -lpthread -o zones || fail "cannot build a program"
 zones=$work/zones
 
-# Somebody else listens under the name that a program was given: it sends him nothing, and goes on.
+# Another user listens under the socket name that a program was given: the program sends nothing, and runs on.
 cat >listen.py <<'P'
 import os, socket, sys
 listener = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
@@ -43,7 +43,7 @@ listen() {
 	listener=$!
 	wait_for test -e listening
 }
-heard() { # how many bytes the listener was sent
+heard() { # number of bytes that the listener received
 	rm -f listening
 	python3 -c "import socket; s = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET); s.connect('\0sonde-test-$$')" || true
 	wait $listener
@@ -52,23 +52,24 @@ heard() { # how many bytes the listener was sent
 listen as_user
 run 0 env SONDE_SOCKET=sonde-test-$$ "$zones"
 equal "$(heard)" 0
-# The check of the check: a listener of our own is sent a greeting.
+# Cross-check: a listener of the same user is sent a greeting.
 listen env
 run 0 env SONDE_SOCKET=sonde-test-$$ "$zones"
 holds "$(heard) > 100"
 
-# A setuid program reads nothing of sonde's out of an environment that its user made.
+# A setuid program ignores sonde's variables in an environment that its user made.
 mkdir -m 700 private
 cp "$zones" setuid
 chown 0:0 setuid
 chmod 4755 setuid
 as_user env SONDE_OUT="$work/private/evil.sonde" "$work/setuid" >/dev/null
 equal "$(ls private)" ""
-# The check of the check: as root it writes there.
+# Cross-check: run by root, it writes there.
 env SONDE_OUT="$work/private/own.sonde" "$work/setuid" >/dev/null
 matches "$(ls private)" "^own\."
 
-# What root's command has started may change its user; others' processes are refused, and the report says so.
+# Processes that root's command started may change their user; processes of others are rejected, and the report says
+# so.
 chmod 755 "$work"/zones
 other=(setpriv --reuid=65534 --regid=65534 --clear-groups)
 # shellcheck disable=SC2016

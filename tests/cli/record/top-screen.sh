@@ -1,5 +1,5 @@
-# top-screen.sh: the screen of sonde top on a pseudo terminal of 80×24: what it shows, its keys, another size, pausing, the end
-# of the process, colours, what it costs; the terminal is as it was afterwards, and the program keeps running.
+# top-screen.sh: the screen of sonde top on a pseudo-terminal of 80×24: content, keys, resizing, pausing, the end of
+# the process, colours, overhead. Afterwards the terminal is restored, and the program runs on.
 # measures: what threads do in an interval
 # timeout: 180
 . "$(dirname "$0")/../lib.sh"
@@ -11,12 +11,12 @@ at_exit() { kill $busy 2>/dev/null || true; }
 screen() {
 	python3 "$repo/tests/cli/screen.py" "$@"
 }
-# Where ncurses or what it knows of terminals is missing that is said, and the rest of this file has nothing to try.
+# Without ncurses or its terminal descriptions a message says so, and the rest of this file is skipped.
 probe=$(screen key=q wait=0.5 print -- "$SONDE" top -p $busy)
 [[ $probe != *"needs ncurses"* ]] || skip "libncursesw6 is not installed"
 [[ $probe != *"does not know"* ]] || skip "the terminfo of a vt100 is not installed"
 
-# All of it on 80×24: every view, help, order, moving, pausing; letters as in htop.
+# Everything on 80×24: every view, help, sorting, moving, pausing; keys as in htop.
 screen "see=  in " "see=[Functions]" "see=sonde top  $busy" "see=machine:  CPU" "see=F10 Quit" \
 	key=t "see=[Threads]" see=third see=most "see=row 1 of 3" key=down "see=row 2 of 3" key=up "see=row 1 of 3" \
 	key=N "see=by name" key='>' "see=by CPU" key=T "see=by time" key=P "see=by CPU" \
@@ -25,17 +25,17 @@ screen "see=  in " "see=[Functions]" "see=sonde top  $busy" "see=machine:  CPU" 
 	key=f1 "see=the program keeps running" key=x "lack=the program keeps running" key='?' "see=the program keeps running" key=x "see=[Functions]" \
 	key=space see=PAUSED key=space lack=PAUSED key=q end=0 -- "$SONDE" top -d 1 -p $busy || fail "keys"
 
-# Sizes: wider shows more, narrower nothing beyond its edge, tiny nothing that crashes.
+# Sizes: a wider screen shows more, a narrow one stays within its edge, a tiny one does not crash.
 screen "see=  in " key=3 "lack=peak RSS  " size=140x40 "see=peak RSS  " size=60x10 "lack=peak RSS  " "see=F1 Help" \
 	size=20x4 wait=0.5 size=1x1 wait=0.5 size=80x24 "see=[Memory and I/O]" "see=F10 Quit" \
 	key=f10 end=0 -- "$SONDE" top -p $busy || fail "sizes"
 
-# Ctrl-C and SIGTERM leave a sane terminal, too.
+# Ctrl-C and SIGTERM also restore the terminal.
 screen "see=[Functions]" key=ctrl-c end=0 -- "$SONDE" top -p $busy || fail "Ctrl-C"
 screen "see=[Functions]" end=124 -- timeout --foreground -s TERM 2 "$SONDE" top -p $busy || fail "SIGTERM"
 kill -0 $busy || fail "the program has ended"
 
-# A command: what it writes is not on the screen; when it has ended that is said, and its exit code is ours.
+# A command: its output is not on the screen; when it has ended this is shown, and its exit code is sonde's.
 screen "see=has ended" lack=shown key=q end=7 -- "$SONDE" top -d 1 -- sh -c 'echo sho""wn; sleep 2; exit 7' || fail "a command"
 screen "see=[Functions]" key=q end=0 "see=keeps running as process" -- "$SONDE" top -- sh -c 'sleep 3; echo over >later' || fail "it goes on"
 wait_for test -s later
@@ -45,8 +45,8 @@ wait_for test -s later
 
 screen end=127 -- "$SONDE" top -- ./nothing || fail "nothing to run"
 
-# Colours: only foregrounds beside the terminal's own, none with NO_COLOR; nobody who asks for a screen without a terminal
-# has started a command in vain.
+# Colours: only the foreground changes, and not with NO_COLOR. If there is no terminal for the screen, the command is
+# not started.
 colours() { # NO_COLOR: its escapes in raw
 	timeout 20 python3 - "$SONDE" "$busy" "$1" <<'PYTHON' >raw
 import os, pty, select, sys, time
@@ -78,8 +78,8 @@ has "$err" "the screen needs a terminal; --once"
 # ncurses leaks then.
 ASAN_OPTIONS=detect_leaks=0 SCREEN_TERM=nonsense screen end=125 "see=does not know" -- "$SONDE" top -p $busy || fail "an unknown terminal"
 
-# What it costs, of a core: both processes, by their clocks, over ten seconds in which they show something. 1 % is the bar; a
-# machine that is shared makes clocks run longer for the same work.
+# Overhead, as a share of one CPU: both processes, by their clocks, over ten seconds in which the screen changes. The
+# bar is 1 %; on a shared machine the same work takes more CPU time.
 used_ns() { # PID: its CPU time and that of its children
 	local child sum=0
 	for child in "$1" $(cat /proc/"$1"/task/*/children); do

@@ -1,5 +1,5 @@
-# html.sh: a report as one file: the figures in it are those of `sonde report --json`, it names nobody to ask, and names of the
-# target stay in the JSON that they are in.
+# html.sh: a report as one HTML file: its figures equal `sonde report --json`, it makes no network requests, and names
+# from the target stay inside the embedded JSON.
 . "$(dirname "$0")/../lib.sh"
 need jq python3
 known=$(target zones_known)
@@ -81,7 +81,7 @@ has "$(jq -r .recording.command data.json)" '<!--<script>'
 equal "$(jq '.recording.sections == [.report.sections[].id]' data.json)" true
 holds "$(jq .recording.duration_ns data.json) > 0"
 equal "$(jq -c '[.recording.timeline, (.recording.threads | length), (.recording.processes | length)]' data.json)" '[true,2,1]'
-# The timeline: every zone with its length, as the report sums them.
+# The timeline: every zone with its duration, as the report sums them.
 python3 inside.py known.html lanes >lanes.json
 run 0 "$SONDE" report -q --json --section zones known.sonde
 equal "$(jq .thinned_ns lanes.json)" 0
@@ -90,7 +90,8 @@ for zone in compute inner rest; do
 		| [.lanes[] | select(.kind == "zones") | .columns as $columns | range(.rows) | select($columns[2][.] == $name) | $columns[1][.]] | [length, add]' lanes.json)" \
 		"$(jq -c --arg zone "$zone" '.sections[0].rows[] | select(.zone == $zone) | [.calls, .total_ns]' .out)"
 done
-# What has too little room is thinned, and says so; nothing is lost of what is put together. What has no room at all is left out.
+# A timeline that exceeds the size limit is thinned, and says so; merged bins lose nothing. A timeline that cannot fit
+# at all is left out.
 zones=$SONDE_BUILD/tests/unit/zone_target
 if [ -x "$zones" ]; then
 	run 0 "$SONDE" record -q --on-full block -o many.sonde -- "$zones" pairs 100000
@@ -109,7 +110,7 @@ if [ -x "$zones" ]; then
 	run 0 "$SONDE" report -q -o none.html --max-size 64K many.sonde
 	equal "$(grep -c 'id="sonde-lanes"></script>' none.html)" 1
 fi
-# Only what is asked for; others refuse it.
+# Only the requested sections; other formats reject the option.
 run 0 "$SONDE" report -q -f html --section functions,zones -o - known.sonde
 equal "$(python3 inside.py .out | jq -c .recording.sections)" '["functions","zones"]'
 run 2 "$SONDE" doctor -f html

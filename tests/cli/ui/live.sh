@@ -1,5 +1,6 @@
-# live.sh: a run that is served while it is recorded: pages are told when it has grown, figures rise with it, and at its end are
-# those of `sonde report`; the command's streams, exit code and signals are its own; what goes wrong is said, and nothing lost.
+# live.sh: sonde live serves a recording while it is made: pages are notified when it has grown, figures rise with it
+# and finally equal `sonde report`; the command's streams, exit code and signals are unaffected; errors are reported,
+# and nothing is lost.
 # measures: what threads do in an interval
 # timeout: 180
 . "$(dirname "$0")/../lib.sh"
@@ -9,8 +10,8 @@ told=$(target told) known=$(target zones_known)
 pid= reader=
 at_exit() { for one in $pid $reader; do kill -9 $one 2>/dev/null || true; done; }
 
-open=--no-token # but where tokens are tested
-# live OPTION… -- COMMAND…: starts it, with `told` reading from descriptor 7; $url and $pid.
+open=--no-token # except where tokens are tested
+# live OPTION… -- COMMAND…: starts it, with `told` reading from descriptor 7; sets $url and $pid.
 live() {
 	rm -f .in .live .said
 	mkfifo .in
@@ -23,7 +24,7 @@ live() {
 	port=${url##*:}
 }
 
-# tell LINE: to the command, and it has done so.
+# tell LINE: sends a line to the command, and waits until it has been handled.
 tell() {
 	local before
 	before=$(grep -c done .said || true)
@@ -34,7 +35,7 @@ said_more() {
 	[ "$(grep -c done .said)" -gt "$1" ]
 }
 
-# ends CODE: it ends by itself, with this code.
+# ends CODE: waits until it ends by itself, with this exit code.
 ends() {
 	local code=0
 	wait $pid || code=$?
@@ -42,7 +43,7 @@ ends() {
 	equal "$code" "$1"
 }
 
-# stop SIGNAL CODE: it ends when it is told to.
+# stop SIGNAL CODE: sends a signal, and waits for this exit code.
 stop() {
 	kill "-$1" $pid
 	ends "$2"
@@ -54,7 +55,7 @@ get() {
 	curl -s -g -o .out -w '%{http_code}' "$@" "$url$target"
 }
 
-# watch: what pages are told goes into .events, as if a page were open.
+# watch: writes what pages are notified of to .events, as if a page were open.
 watch() {
 	curl -sN "$url/api/events" >.events &
 	reader=$!
@@ -66,12 +67,12 @@ unwatch() {
 	reader=
 }
 
-# states: what was told, as JSON, one a line.
+# states: the notifications as JSON, one per line.
 states() {
 	sed -n 's/^data: //p' .events
 }
 
-# count ZONE: how often there was one, so far.
+# count ZONE: number of calls so far.
 count() {
 	curl -s "$url/api/report?section=zones" | jq --arg zone "$1" '[.sections[0].rows[]? | select(.zone == $zone).calls] | total'
 }
@@ -82,7 +83,7 @@ over() {
 	states | tail -n 1 | jq -e '.ended != null' >/dev/null
 }
 
-# Figures rise with the run, and pages are told.
+# Figures rise during the run, and pages are notified.
 live -q -- "$told"
 equal "$(cat .live)" "$url/"
 watch
@@ -102,7 +103,7 @@ holds_in told.json '(map(.revision | figure) | . == sort and length == (unique |
 	(map(.events | figure) | . == sort and .[-1] > .[0]) and (.[:-1] | all(.ended == null)) and
 	.[-1].ended == "The command ended with exit code 7."' 
 
-# The whole run then is that of the file that is kept, byte for byte.
+# At the end the served figures equal those of the file, byte for byte.
 kill -0 $pid || fail "it ended while a page was open"
 for sections in summary functions,zones,threads,calltree findings; do
 	equal "$(get "/api/report?section=$sections")" 200
@@ -116,7 +117,8 @@ equal "$(cat .said | sort -u)" "done"
 wait $reader || true
 reader=
 
-# Without an open page and a terminal nobody could end it: it ends by itself; --once at once, also with one.
+# Without an open page and a terminal nobody could end it, so it ends by itself; with --once at once, even if a page
+# is open.
 live -- "$told"
 echo 'exit 3' >&7
 ends 3
@@ -128,7 +130,7 @@ echo 'exit 4' >&7
 ends 4
 unwatch
 
-# At a terminal the page stays up until Ctrl-C; while the command runs Ctrl-C is the command's.
+# On a terminal the page stays up until Ctrl-C; while the command runs, Ctrl-C goes to the command.
 python3 - "$SONDE" <<'P' || fail "at a terminal"
 import json, os, pty, re, sys, time, urllib.request
 def read_until(fd, words):
@@ -146,7 +148,7 @@ def code(pid):
     return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
 pid, fd = live("sh", "-c", "exit 5")
 address = re.search(rb"http://[0-9.:]+/", read_until(fd, b"the page stays up until Ctrl-C")).group().decode()
-with urllib.request.urlopen(address + "api/events", timeout=20) as events: # it tells of the end, and goes on
+with urllib.request.urlopen(address + "api/events", timeout=20) as events: # it notifies of the end, and stays open
     while not (line := events.readline()).startswith(b"data:") or not json.loads(line[5:])["ended"]:
         assert line, "it does not stay"
 with urllib.request.urlopen(address + "api/report?section=summary", timeout=20) as answer:
@@ -162,14 +164,14 @@ os.write(fd, b"\x03")
 assert code(pid) == 6
 P
 
-# A disk that is full: the run goes on, and what was written can be read.
+# A full disk: the run goes on, and what was written is readable.
 full=0
 (ulimit -f 24 && exec "$SONDE" live --once --no-open --port 0 -f -o app.sonde -- "$known" 600 >.out 2>.live) || full=$?
 equal "$full" 0
 matches "$(cat .live)" 'sonde live: .*what was written before can be read'
 "$SONDE" report -q --json app.sonde >.out || fail "what was written cannot be read"
 
-# Signals are the command's: one that is sent to us alone reaches it, and what ended it ends us.
+# Signals go to the command: one sent only to sonde reaches it, and if it ends the command, sonde ends the same way.
 live -q -- sh -c 'trap "echo usr1" USR1; trap "exit 9" TERM; echo ready; while :; do sleep 0.05; done'
 wait_for grep -q ready .said
 kill -USR1 $pid
@@ -180,7 +182,7 @@ ends 143
 live -q -- "$told"
 stop HUP 129
 
-# A target that is stopped: the page answers meanwhile, and when it goes on, so do figures.
+# A stopped target: the page answers in the meantime, and figures rise again when it continues.
 live --once -q -- "$told"
 watch
 tell 'alpha 2'
@@ -200,7 +202,7 @@ echo 'exit 0' >&7
 ends 0
 unwatch
 
-# Two hundred children at once: all are there while they run.
+# Two hundred children at once: all of them appear while they run.
 live --once -q -- sh -c 'exec 3<&0; for i in $(seq 200); do sh -c "read line" <&3 & done; wait; exit 5'
 watch
 processes() {
@@ -212,7 +214,7 @@ for i in $(seq 200); do echo go; done >&7
 ends 5
 unwatch
 
-# A target that is killed while it is looked at: the page is told, and all that was seen is kept.
+# A target that is killed while it is watched: the page is notified, and everything recorded is kept.
 live -- "$told"
 watch
 tell 'alpha 5'
@@ -226,7 +228,7 @@ unwatch
 ends 137
 equal "$(rows app.sonde zones | jq ".[0].calls")" 5
 
-# A recorder that is killed: the same, and what it wrote can be read.
+# A recorder that is killed: the same, and what it wrote is readable.
 live -- "$told"
 watch
 tell 'alpha 5'
@@ -242,7 +244,7 @@ ends 125
 matches "$(cat .live)" 'recorder was killed'
 equal "$(rows app.sonde zones | jq ".[0].calls")" 5
 
-# We are killed: the recorder goes on to the end.
+# sonde live itself is killed: the recorder goes on to the end.
 live -- "$told"
 recorder=$(pgrep -P $pid)
 tell 'alpha 2'
@@ -255,7 +257,7 @@ while kill -0 "$recorder" 2>/dev/null; do sleep 0.05; done
 matches "$(cat .live)" 'no page is open any more; app.sonde is complete'
 equal "$(rows app.sonde zones | jq ".[0].calls")" 4
 
-# Pages that come and go: one that leaves in the middle is forgotten, more than some are told to wait.
+# Pages that come and go: a page that disconnects is forgotten; if there are too many, further ones are asked to wait.
 live -q -- "$told"
 for i in 1 2 3 4 5 6 7 8; do
 	curl -sN --max-time 60 "$url/api/events" >".page$i" &
@@ -270,7 +272,7 @@ free() {
 	[ "$(get /api/events --max-time 1)" = 200 ]
 }
 wait_for free
-python3 - "$port" <<'P' # one that never reads
+python3 - "$port" <<'P' # a client that never reads
 import socket, sys
 one = socket.create_connection(("127.0.0.1", int(sys.argv[1])), 5)
 one.sendall(f"GET /api/events HTTP/1.1\r\nHost: localhost:{sys.argv[1]}\r\n\r\n".encode())
@@ -283,7 +285,7 @@ refused /api/events -H 'Host: evil.example'
 tell 'alpha 1'
 wait_for counted alpha 1
 
-# Ports: another one where none was named; a named one that is taken: nothing is run.
+# Ports: without --port a free one is chosen; if a given port is taken, nothing is run.
 taken=$port
 run 125 "$SONDE" live --no-open --port "$taken" -o other.sonde -- touch was-run
 has "$err" "port $taken of 127.0.0.1 is taken"
@@ -294,7 +296,7 @@ has "$err" "--no-token works only on this machine"
 echo 'exit 0' >&7
 ends 0
 
-# What cannot be run, and what is asked in vain, in the words of record.
+# A command that cannot be executed, and wrong usage: the same messages as sonde record.
 run 127 "$SONDE" live --no-open --port 0 -o none.sonde -- ./nothing
 equal "$out" ""
 run 126 "$SONDE" live --no-open --port 0 -o none.sonde -- /etc/passwd
@@ -306,7 +308,7 @@ run 125 "$SONDE" live -p 1 -- true
 run 125 "$SONDE" live -p 999999999
 run 125 "$SONDE" live --heap -p $$
 
-# A process that runs already: the recording ends, it goes on.
+# A running process: the recording ends, the process goes on.
 sleep 60 &
 sleeper=$!
 rm -f .live
@@ -320,7 +322,7 @@ kill -0 $sleeper || fail "what was attached to has ended"
 kill $sleeper
 rows attached.sonde summary >/dev/null
 
-# One that is killed: the page is told that it has ended.
+# An attached process is killed: the page is notified that it has ended.
 sleep 60 &
 sleeper=$!
 rm -f .live
@@ -335,7 +337,7 @@ equal "$(states | tail -n 1 | jq -r .ended)" "Process $sleeper has exited (only 
 unwatch
 stop TERM 0
 
-# A token is asked for, and not shown.
+# A given token is required and never shown.
 token=Secret-0123456789
 open=
 live -q --token $token -- "$told"
@@ -346,14 +348,15 @@ lacks "$(cat shown)" $token
 echo 'exit 0' >&7
 ends 0
 
-# Nobody said anything: a random one, in the link.
+# Without an option there is a random token, in the link.
 live -q -- "$told"
 token=$(grep -m 1 -o 'token=[0-9a-f]*$' .live)
 equal "${#token}" 38
 equal "$(get /api/events)" 401
 equal "$(get "/api/events?$token" --max-time 1)" 200
 
-# Hundreds that want to be told, and hundreds that ask and never read: some are told to come again, and a page is answered.
+# Hundreds of clients that listen, and hundreds that ask and never read: some are asked to come again, and a page
+# still gets its answer.
 python3 - "$port" "$token" <<'P'
 import socket, sys, urllib.request
 port, token, held, states = int(sys.argv[1]), sys.argv[2], [], []

@@ -1,5 +1,5 @@
-# ui-bins.sh: a page without a server puts bins of the timeline together as the server does: random lanes go through src/tiles/bins.c
-# and through web/src/tiles_fold.ts.
+# ui-bins.sh: a page without a server merges timeline bins as the server does: random tracks go through
+# src/tiles/bins.c and through web/src/tiles_fold.ts.
 . "$(dirname "$0")/../lib.sh"
 need node
 esbuild=$SONDE_BUILD/web/npm/node_modules/esbuild/bin/esbuild

@@ -1,4 +1,4 @@
-# ui-figures.sh: figures and names on the page are written as reports write them: the same table of values goes through
+# ui-figures.sh: the page formats figures and names as reports do: one table of values goes through
 # src/export/text/figure.c and clean.c, and through web/src/figure.ts.
 . "$(dirname "$0")/../lib.sh"
 need node

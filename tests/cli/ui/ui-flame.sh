@@ -1,5 +1,5 @@
-# ui-flame.sh: flame graphs in a browser: by each weight of the recording, searched, zoomed, between callers and callees, and in
-# order of time, with the figures of `sonde report`; what is too narrow to be drawn can be reached.
+# ui-flame.sh: flame graphs in a browser: by each metric of the recording, searched, zoomed, between callers and
+# callees, and in order of time, with the figures of `sonde report`; frames too narrow to draw can still be reached.
 # timeout: 240
 . "$(dirname "$0")/../lib.sh"
 . "$repo/tests/cli/ui-lib.sh"

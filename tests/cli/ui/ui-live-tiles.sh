@@ -1,4 +1,4 @@
-# ui-live-tiles.sh: the timeline of a run that is watched: the page's store of tiles asks for what is new, and holds what is there.
+# ui-live-tiles.sh: the timeline of a live run: the page's tile store requests only what is new and keeps the rest.
 # timeout: 120
 . "$(dirname "$0")/../lib.sh"
 . "$repo/tests/cli/ui-lib.sh"

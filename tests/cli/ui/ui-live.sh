@@ -1,5 +1,5 @@
-# ui-live.sh: a browser watches a program while it is recorded: the page follows it, pauses, catches up, moves on with its last
-# seconds, and says how it ended; what it shows then is `sonde report` of the file that is kept.
+# ui-live.sh: a browser watches a program while it is recorded: the page follows, pauses, catches up, scrolls with the
+# last seconds, and shows how the run ended; finally it equals `sonde report` of the file.
 # timeout: 180
 . "$(dirname "$0")/../lib.sh"
 . "$repo/tests/cli/ui-lib.sh"

@@ -1,5 +1,5 @@
-# ui-memory.sh: the page Memory in a browser: what was alive at any moment that is clicked or walked to is what `sonde report
-# --metric live --at` says; heaps stay apart; tables and histograms are the sections'.
+# ui-memory.sh: the Memory page in a browser: live memory at any time selected by mouse or keyboard equals `sonde
+# report --metric live --at`; heaps are shown separately; tables and histograms are those of the sections.
 # timeout: 180
 . "$(dirname "$0")/../lib.sh"
 . "$repo/tests/cli/ui-lib.sh"
@@ -12,7 +12,7 @@ begin one blocks.sonde
 begin two pools.sonde
 urls=("$(head -n 1 one.url)" "$(head -n 1 two.url)")
 
-# Over HTTP the same bytes as a report, and what makes no sense is refused.
+# Over HTTP the same bytes as a report; invalid requests are rejected.
 same() { # URL QUERY FILE OPTION…
 	curl -sf "${1}api/report?$2" >answer || fail "no answer to $2"
 	run 0 "$SONDE" report -q --json "${@:4}" "$3"

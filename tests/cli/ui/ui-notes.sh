@@ -1,5 +1,5 @@
-# ui-notes.sh: the page says in its own words what notes advise in options: of each kind of action that a report can have,
-# by web/src/said.ts.
+# ui-notes.sh: where a note names command-line options, the page suggests clicks instead: every kind of action that a
+# report can have goes through web/src/said.ts.
 . "$(dirname "$0")/../lib.sh"
 need node
 esbuild=$SONDE_BUILD/web/npm/node_modules/esbuild/bin/esbuild

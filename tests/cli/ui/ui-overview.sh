@@ -1,5 +1,5 @@
-# ui-overview.sh: curves of CPU, memory, input and output on the overview, and where it was recorded, in a browser: what a program
-# had resident and wrote is what `sonde report` says.
+# ui-overview.sh: the overview in a browser: curves of CPU, memory and I/O, and the host it was recorded on; a
+# program's RSS and written bytes equal `sonde report`.
 # measures: times in the page
 # timeout: 120
 . "$(dirname "$0")/../lib.sh"

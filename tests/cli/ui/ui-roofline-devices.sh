@@ -1,11 +1,12 @@
-# ui-roofline-devices.sh: theoretical ceilings of devices in a browser, served and in one file: lines stand where the figures of the
-# section say, none is drawn as measured, no kernel has a point; devices of which no ceiling is known have no page.
+# ui-roofline-devices.sh: theoretical ceilings of GPUs in a browser, served and in one file: lines are drawn at the
+# section's figures, none looks measured, and no kernel has a point; without a GPU with known ceilings there is no
+# page.
 # timeout: 300
 . "$(dirname "$0")/../lib.sh"
 . "$repo/tests/cli/ui-lib.sh"
 object=$SONDE_BUILD/src/inject/libsonde-cuda.so
 [ -e "$object" ] || skip "libsonde-cuda.so is not built"
-export XDG_CACHE_HOME=$work/nothing # a machine that nobody measured
+export XDG_CACHE_HOME=$work/nothing # a machine whose ceilings were never measured
 mkdir -p cuda13
 cp "$(target cupti_stand_in.so)" cuda13/libcupti.so.13
 run 5 env CUDA_INJECTION64_PATH="$object" LD_LIBRARY_PATH="$work/cuda13" SONDE_GPU=api STAND_IN= "$SONDE" record -q -o limits.sonde -- "$(target cuda_driver)"

@@ -1,5 +1,5 @@
-# ui-roofline.sh: the roofline of a recording in a browser, served and in one file: points and ceilings stand where the figures of
-# `sonde roofline --json` of the same recording say; what has no intensity has no point; a machine that nobody measured has none.
+# ui-roofline.sh: the roofline in a browser, served and in one file: points and ceilings are drawn at the figures of
+# `sonde roofline --json`; a zone without intensity has no point; a machine that was never measured has no roofline.
 # timeout: 300
 . "$(dirname "$0")/../lib.sh"
 . "$repo/tests/cli/ui-lib.sh"

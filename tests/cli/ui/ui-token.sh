@@ -1,4 +1,5 @@
-# ui-token.sh: `sonde view` opens a browser by a file that only its user can read; the page takes the token out of the address bar.
+# ui-token.sh: `sonde view` opens the browser with a file that only its user can read; the page removes the token from
+# the address bar.
 # timeout: 120
 . "$(dirname "$0")/../lib.sh"
 . "$repo/tests/cli/ui-lib.sh"

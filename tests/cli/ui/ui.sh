@@ -1,5 +1,5 @@
-# ui.sh: the page in a browser: its types are sound, its figures are those of `sonde report` of the same recording, links and
-# Back work, nobody else is asked for anything, it is accessible, and names of the target stay text; the same in one file.
+# ui.sh: the page in a browser, served and in one file: its code type-checks, its figures equal `sonde report`, links
+# and Back work, it makes no requests to other hosts, it is accessible, and names from the target stay text.
 # timeout: 240
 . "$(dirname "$0")/../lib.sh"
 . "$repo/tests/cli/ui-lib.sh"

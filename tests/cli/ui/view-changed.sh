@@ -1,5 +1,5 @@
-# view-changed.sh: a recording that is cut off, written anew or replaced while it is served is not answered from as if it were whole,
-# also where the answer was given before; one that is renamed away or removed is, since it is open.
+# view-changed.sh: a recording that is truncated, rewritten or replaced while it is served gets an error instead of
+# figures, even for cached answers; one that is renamed or removed is still served, because it is open.
 # timeout: 120
 . "$(dirname "$0")/../lib.sh"
 need curl jq
@@ -8,7 +8,7 @@ known=$(target zones_known)
 pid=
 at_exit() { [ -z "$pid" ] || kill -9 $pid 2>/dev/null; }
 
-# serve FILE…: copies of kept.sonde under these names are served.
+# serve FILE…: serves copies of kept.sonde under these names.
 serve() {
 	[ -z "$pid" ] || { kill $pid && wait $pid; }
 	local one
@@ -22,7 +22,7 @@ serve() {
 get() {
 	curl -s -g -o .out -w '%{http_code}' "$url$1"
 }
-# tells TARGET WORDS: an error that names the file, what became of it, and what to do.
+# tells TARGET WORDS: an error that names the file, what happened to it, and what to do.
 tells() {
 	equal "$(get "$1")" 500
 	has "$(jq -r .error .out)" "$2"
@@ -62,7 +62,7 @@ cmp .out before || fail "not what it was before it was renamed"
 rm elsewhere.sonde
 equal "$(get $zones)" 200
 
-# Of two, the one that was asked for; what compares them needs both.
+# With two recordings only the affected one fails; a comparison needs both.
 serve a.sonde b.sonde
 truncate -s 1000 b.sonde
 equal "$(get $summary)" 200

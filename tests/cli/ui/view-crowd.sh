@@ -1,6 +1,6 @@
-# view-crowd.sh: other users of the machine cannot keep anybody out of `sonde view`: with hundreds of half-open connections, and while
-# more of them come, each honest request is answered at once; many heavy questions together take bounded memory.
-# measures: answers within a time
+# view-crowd.sh: other users of the machine cannot block `sonde view`: with hundreds of half-open connections, and
+# while more arrive, each proper request is answered promptly; many expensive requests together take bounded memory.
+# measures: response times
 # timeout: 180
 . "$(dirname "$0")/../lib.sh"
 need python3 curl
@@ -15,7 +15,7 @@ wait_for grep -q token= .url
 url=$(head -n 1 .url) token=$(sed 's/.*token=//' .url)
 base=${url%%/\?*} port=${url%%/\?*} port=${port##*:}
 
-# Sockets that say nothing, a half of a head, or a byte now and then; they know no token.
+# Connections that send nothing, half a header, or a byte now and then, without the token.
 cat >crowd.py <<'P'
 import http.client, socket, sys, threading, time
 port, token = int(sys.argv[1]), sys.argv[2]
@@ -65,7 +65,7 @@ equal "$failed" 0
 holds "$slowest < 8" "seconds until an honest request was answered: half-open ones are cut off after 2"
 holds "$opened >= 600"
 
-# Many heavy questions at once, each another one: answered, or told to ask again; the peak is bounded as a sum.
+# Many different expensive requests at once: answered, or asked to retry; peak memory is bounded.
 seq 60 | xargs -P 30 -I N curl -s -D head.N -o /dev/null -w '%{http_code}\n' \
 	"$base/api/report?section=functions,calltree,threads,findings,timeline&limit=N&from=N&token=$token" >codes
 equal "$(wc -l <codes)" 60

@@ -1,6 +1,6 @@
-# view-slow.sh: clients that send a byte now and then are cut off, and do not keep others out; who takes long to read, or listens to a
-# stream of events, is not.
-# measures: answers within a time
+# view-slow.sh: clients that send a byte now and then are disconnected and do not block others; clients that read
+# slowly or listen to events are not disconnected.
+# measures: response times
 # timeout: 180
 . "$(dirname "$0")/../lib.sh"
 need python3
@@ -33,10 +33,10 @@ def answer(one):
 listener = connect()
 ask(listener, "/api/events")
 assert answer(listener).startswith(b"HTTP/1.1 200")
-keeps = connect() # has asked, and may ask again in some time
+keeps = connect() # has had an answer and may send another request later
 ask(keeps, "/api/nothing")
 assert answer(keeps).startswith(b"HTTP/1.1 404")
-slow = [connect() for _ in range(60)] # nearly all that are waited for
+slow = [connect() for _ in range(60)] # nearly as many as the server waits for
 later = connect()
 ask(later, "/api/nothing")
 sent, end = 0, time.monotonic() + 120

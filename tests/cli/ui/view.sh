@@ -1,5 +1,5 @@
-# view.sh: the server of the web page: its figures are the report's, nobody from elsewhere is answered, whatever is asked in
-# vain is refused with a sentence, and it ends when it is told to.
+# view.sh: the server of the web page: its figures equal the report's, requests from elsewhere are rejected, invalid
+# requests get a message, and it ends when signalled.
 # timeout: 120
 . "$(dirname "$0")/../lib.sh"
 need curl jq python3
@@ -7,8 +7,8 @@ unset DISPLAY WAYLAND_DISPLAY SSH_CONNECTION
 pid=
 at_exit() { [ -z "$pid" ] || kill -9 $pid 2>/dev/null; }
 
-open=--no-token # but where tokens are tested
-# serve OPTION…: starts it; $url (without its path), $port and $pid.
+open=--no-token # except where tokens are tested
+# serve OPTION…: starts it; sets $url (without its path), $port and $pid.
 serve() {
 	: >.url
 	env --default-signal=INT "$SONDE" view $open "$@" >.url 2>.view &
@@ -19,7 +19,7 @@ serve() {
 	port=${url##*:}
 }
 
-# stop SIGNAL: it ends with exit code 0.
+# stop SIGNAL: sends it and expects exit code 0.
 stop() {
 	local code=0
 	kill "-$1" $pid
@@ -28,15 +28,15 @@ stop() {
 	equal "$code" 0
 }
 
-# get TARGET [CURL OPTION…]: the status, with the answer in .out and its head in .head.
+# get TARGET [CURL OPTION…]: prints the status; the answer is in .out, its headers in .head.
 get() {
 	local target=$1
 	shift
-	: >.out # curl leaves it as it is where there is no body
+	: >.out # without a body curl does not touch the file
 	curl -s --path-as-is -g -o .out -D .head -w '%{http_code}' "$@" "$url$target"
 }
 
-# raw WORDS: what is answered to these bytes (printf's), as text; "" where the connection is closed.
+# raw WORDS: the answer to these bytes (printf's) as text; "" if the connection is closed.
 raw() {
 	printf "$1" | python3 -c '
 import socket, sys
@@ -51,7 +51,7 @@ except OSError:
 sys.stdout.write(text.decode("latin-1"))' "$port"
 }
 
-# refused STATUS TARGET [CURL OPTION…]: with a sentence.
+# refused STATUS TARGET [CURL OPTION…]: expects this status and a message.
 refused() {
 	local status=$1
 	shift
@@ -59,7 +59,7 @@ refused() {
 	holds "$(jq -r '.error | length' .out) > 10" "$(cat .out)"
 }
 
-# A program whose threads have names of markup, of text that runs backwards, and of control characters.
+# A program whose thread names contain markup, right-to-left text and control characters.
 cat >names.py <<'P'
 import ctypes, threading, time
 libc = ctypes.CDLL(None)
@@ -76,7 +76,7 @@ for thread in threads:
 P
 run 0 "$SONDE" record -q -o app.sonde -- python3 names.py
 
-# What it is for: the same figures as a report, byte for byte.
+# The main purpose: the same figures as a report, byte for byte.
 cp app.sonde same.sonde
 serve -q --no-open app.sonde
 equal "$(wc -l <.url)" 1
@@ -91,7 +91,7 @@ for bad in '<script' $'\u202e' $'\033' $'\001'; do
 	grep -qF -- "$bad" recording && fail "'$bad' stands in the answer as it is"
 done
 
-# same QUERY OPTION…: the report of the query is that of the options.
+# same QUERY OPTION…: the query's answer equals the report with these options.
 same() {
 	local query=$1
 	shift
@@ -113,7 +113,7 @@ for section in $(jq -r '.sections[]' recording); do
 	equal "$(get "/api/report?section=$section")" 200
 done
 
-# The page: compressed where that is asked for, and not sent twice.
+# The page is compressed on request, and not sent again if it is unchanged.
 equal "$(get /)" 200
 cp .out page
 matches "$(cat .head)" '^Content-Type: text/html'
@@ -134,7 +134,7 @@ for part in / /app.js /app.css /api/recording /api/nothing '/api/report?section=
 	[[ $part != /api/* ]] || grep -q 'Cache-Control: no-store' .head || fail "$part may be kept"
 done
 
-# Who is not answered: names that are not ours, and methods that would change something.
+# Rejected: host names that are not ours, and methods that would change something.
 for host in evil.example "evil.example:$port" 127.0.0.1 "127.0.0.1:1" "localhost:$port.evil.example"; do
 	refused 403 /api/recording -H "Host: $host"
 done
@@ -153,7 +153,7 @@ refused 405 /api/recording -d hello
 refused 413 /api/recording -X GET -d hello
 refused 413 /api/recording -X GET -H 'Transfer-Encoding: chunked' -d hello
 
-# Pages from elsewhere: browsers say who asks.
+# Requests from other web pages: browsers say where they come from.
 for site in cross-site same-site nonsense; do
 	refused 403 /api/recording -H "Sec-Fetch-Site: $site"
 	refused 403 '/api/report?section=functions' -H "Sec-Fetch-Site: $site"
@@ -166,9 +166,9 @@ for origin in http://evil.example null "https://localhost:$port" "http://localho
 	refused 403 /api/recording -H "Origin: $origin"
 done
 equal "$(get /api/recording -H "Origin: $url")" 200
-equal "$(get /api/events)" 204 # nothing will be new
+equal "$(get /api/events)" 204 # there will be no events
 
-# Heads that are too long, and none at all.
+# Headers that are too long, and none at all.
 long=$(printf '%9000s' '' | tr ' ' a)
 refused 431 / -H "X: $long"
 matches "$(get "/?a=$long")" '^4(14|31)$'
@@ -176,7 +176,7 @@ matches "$(raw "GET / HTTP/1.1\r\nHost: localhost:$port\r\nX: $long$long$long$lo
 matches "$(raw 'nonsense\r\n\r\n' | head -n 1)" '^(HTTP/1.[01] 4.*)?$'
 raw '\000\001\002\r\n\r\n' >/dev/null
 
-# What is asked in vain.
+# Invalid requests.
 refused 404 /nothing
 refused 404 /api/report/
 refused 404 //api/report
@@ -194,7 +194,7 @@ refused 400 '/api/recording?section=functions'
 equal "$(get '/api/report?section=sumary')" 400
 has "$(cat .out)" "unknown section 'sumary'"
 
-# Many at once: all are answered, or told to wait.
+# Many at once: each is answered or asked to wait.
 seq 60 | xargs -P 24 -I N curl -s -o /dev/null -w '%{http_code}\n' "$url/api/report?section=functions,findings&limit=N" >codes
 equal "$(wc -l <codes)" 60
 equal "$(grep -cvx '200\|503' codes)" 0
@@ -206,7 +206,7 @@ for one in idle[:10]:
 P
 equal "$(get /)" 200
 
-# A port that is taken, by the one that still runs.
+# A port that is taken, by the server that is still running.
 run 2 "$SONDE" view --no-open --port "$port" app.sonde
 has "$err" "port $port of 127.0.0.1 is taken"
 run 2 "$SONDE" view --port 70000 app.sonde
@@ -223,8 +223,8 @@ wait "$first" || fail "the first does not end"
 pid=$second
 equal "$(get /api/recording)" 200
 
-# A recording that is cut off while it is looked at: that is said instead of figures of what is left (more in view-changed.sh); and it
-# goes on.
+# A recording that is truncated while it is served: an error instead of figures from the remainder (more in
+# view-changed.sh), and the server goes on.
 truncate -s $(($(stat -c %s same.sonde) / 3)) same.sonde
 refused 500 '/api/report?section=functions,calltree'
 : >same.sonde
@@ -235,7 +235,7 @@ equal "$(get /)" 200
 stop INT
 rm same.sonde
 
-# Ended while many wait: each is answered, told that it is over, or cut off; and it ends.
+# Stopped while many wait: each is answered, told that the server is ending, or disconnected; and it ends.
 serve -q --no-open --port 0 app.sonde
 for limit in $(seq 24); do
 	curl -s -o /dev/null -w '%{http_code}\n' "$url/api/report?section=functions,findings,calltree&limit=$limit" >>ended &
@@ -245,7 +245,7 @@ stop TERM
 wait
 equal "$(grep -cvx '000\|200\|503' ended)" 0
 
-# For others: never without a token, which is asked for everywhere and shown nowhere.
+# With --host: never without a token, which is required for everything and shown nowhere.
 open=
 run 2 "$SONDE" view --no-open --port 0 --host 0.0.0.0 --no-token app.sonde
 has "$err" "--no-token works only on this machine"
@@ -256,7 +256,7 @@ run 2 "$SONDE" view --no-open --host nowhere.invalid --token 0123456789abcdef ap
 has "$err" "no address 'nowhere.invalid'"
 token=Secret-0123456789
 serve -q --no-open --port 0 --host 0.0.0.0 --token $token app.sonde
-equal "$(cat .url)" "http://127.0.0.1:$port/?token=$token" # one that can be opened
+equal "$(cat .url)" "http://127.0.0.1:$port/?token=$token" # an address that can be opened
 tr '\0' ' ' </proc/$pid/cmdline >shown
 lacks "$(cat shown)" $token
 refused 401 /
@@ -272,7 +272,7 @@ equal "$(get / -b jar)" 200
 equal "$(get '/api/report?section=functions' -b jar)" 200
 stop TERM
 
-# Nobody said anything: a random token, of this run alone, in the link; a browser gets a file that only we can read.
+# Without options: a random token for this run, in the link; the browser gets a file that only its user can read.
 tokens=
 for _ in 1 2; do
 	serve -q --no-open --port 0 app.sonde
@@ -294,7 +294,7 @@ for _ in 1 2; do
 done
 open=--no-token
 
-# An address however it is typed is opened as browsers write it.
+# However an address is typed, it is printed as browsers write it.
 if python3 -c 'import socket; socket.create_server(("::1", 0), family=socket.AF_INET6)' 2>/dev/null; then
 	serve -q --no-open --port 0 --host 0:0:0:0:0:0:0:1 app.sonde
 	equal "$(cat .url)" "http://[::1]:$port/"
@@ -304,7 +304,7 @@ if python3 -c 'import socket; socket.create_server(("::1", 0), family=socket.AF_
 	stop TERM
 fi
 
-# Browsers: where somebody sees them.
+# Browsers are opened only where somebody can see them.
 mkdir bin
 printf '#!/bin/sh\nprintf "%%s" "$1" >opened\n' >bin/xdg-open
 chmod +x bin/xdg-open
@@ -333,7 +333,7 @@ serve --port 0 app.sonde
 stop TERM
 [ -e opened ] && fail "a browser was opened for nobody"
 
-# Files: the newest without a name; what report refuses, in its words.
+# Files: the newest if none is given; a file that report rejects gets the same message.
 run 2 "$SONDE" view a.sonde b.sonde c.sonde
 has "$err" "leave 'c.sonde' out"
 mkdir none

@@ -1,7 +1,7 @@
-# blocked.sh: what threads wait for where nothing is preloaded: static programs, system calls that a program makes itself,
-# processes that are attached to; sums by kind and function as the program itself measured them; nothing is counted
-# twice beside hooks; a budget; what may not be read is said.
-# measures: times of waiting, against those that the program measures
+# blocked.sh: what threads wait for if nothing is preloaded: static programs, direct system calls, attached processes.
+# Sums by kind and function equal the program's own; nothing counts twice in addition to hooks; the overhead is
+# bounded; what may not be read is reported.
+# measures: wait times, against the program's own
 # timeout: 240
 . "$(dirname "$0")/../lib.sh"
 need jq
@@ -15,8 +15,9 @@ sampled() { # FILE SECTION FILTER COLUMN: the sum of the rows of that section th
 	"$SONDE" report -q --json -n 1000000 --section "${2%-sampled}" "$1" >.rows || fail "no report of $1"
 	jq -r --arg s "$2" "[.sections[] | select(.id == \$s) | .rows[] | select($3) | .$4] | total" .rows
 }
-# known FILE FUNCTION KIND NS: the estimate is what the program measured within half as much again as the interval that is
-# said (95 %), and that is no wider than so many looks make it; but for what a hypervisor took. Adds to $all and $all_known.
+# known FILE FUNCTION KIND NS: the estimate differs from the program's own figure by at most 1.5 times the reported 95
+# % interval, which is as narrow as the number of samples allows; time taken by a hypervisor is excluded. Adds to $all
+# and $all_known.
 known() {
 	local filter=".function == \"$2\" and .kind == \"$3\"" total width looks
 	total=$(sampled "$1" waits-sampled "$filter" total_ns)
@@ -26,7 +27,7 @@ known() {
 	holds "$looks > 0 && $width <= 2 * $total / sqrt($looks)" "$2 in $3: $total ± $width ns of $looks looks"
 	holds "($total - $4) ^ 2 <= (1.5 * $width + 1e9 * $stolen) ^ 2" "$2 in $3: $total ± $width ns, the program measured $4"
 }
-# All three together are off by less: 5 %.
+# The sum of all three is closer: 5 %.
 schedule() { # MODE
 	local all=0 all_known=0 stolen
 	run 0 "$SONDE" record -q --threads --force -o a.sonde -- "$static" "$1" 8
@@ -37,7 +38,8 @@ schedule() { # MODE
 	holds "($all - $all_known) ^ 2 <= (0.05 * $all_known + 1e9 * $stolen) ^ 2" "all: $all, the program measured $all_known"
 }
 
-# Two schedules at once: the innermost function of the program is where it waits, and what for is named.
+# Two schedules at once: the wait is attributed to the program's innermost function, with the object that it waits
+# for.
 for mode in schedule raw; do
 	schedule $mode
 	equal "$(sampled a.sonde waits 'true' total_ns)" 0
@@ -45,10 +47,10 @@ for mode in schedule raw; do
 	has "$(jq -r '.sections[].rows[] | select(.function == "wait_pipe").most_for' .rows)" "pipe:["
 	equal "$(jq -c '[.sections[].columns[]? | select(.key == "total_ns") | .basis] | unique' .rows)" '["estimated"]'
 done
-# The gate is a lock, too: of as much time as was waited at it.
+# The gate is a lock, too: its time is that of the waits at it.
 equal "$(sampled a.sonde locks-sampled '.lock == "gate"' waited_ns)" \
 	"$(sampled a.sonde waits-sampled '.function == "wait_gate" and .kind == "futex"' total_ns)"
-# The leaf of a stack is the function that makes the call; all reach their root.
+# The leaf of a stack is the function that makes the call; all stacks are complete.
 run 0 "$SONDE" report --section calltree --metric waiting a.sonde
 for function in rest wait_gate wait_pipe; do
 	has "$out" "$function"
@@ -57,7 +59,7 @@ has "$out" "sampled from outside"
 run 0 "$SONDE" report --section waits a.sonde
 lacks "$out" "are incomplete"
 
-# A dynamic program that somebody else started.
+# A dynamically linked program that was started by someone else.
 "$dynamic" schedule 9 >.started &
 started=$!
 sleep 0.3
@@ -69,7 +71,7 @@ cp .started .out
 for row in "rest sleep slept" "wait_gate futex gate" "wait_pipe read pipe"; do
 	set -- $row
 	share=$(said "$3")
-	# The schedule is the same all the time: its share of the time that was recorded.
+	# The schedule never changes, so the figures are its share of the recorded time.
 	ran=$(metric b.sonde timing.wall_time_s)
 	whole=$(calc "$(said gate) + $(said pipe)")
 	[ "$3" != slept ] || whole=$(calc "$(said slept) / 0.75")
@@ -79,7 +81,7 @@ for row in "rest sleep slept" "wait_gate futex gate" "wait_pipe read pipe"; do
 	near "$total" "$known_ns" "0.12 * $known_ns"
 done
 
-# A hooked process beside one that cannot be: each counts once.
+# A hooked process together with one that cannot be hooked: each counts once.
 run 0 "$SONDE" record -q --threads --force -o c.sonde -- "$dynamic" parent 3 "$static" schedule 2
 equal "$(sampled c.sonde waits '.function == "rest" and .kind == "sleep"' calls)" 1
 slept=$(sampled c.sonde waits '.function == "rest"' total_ns)
@@ -88,36 +90,36 @@ equal "$(sampled c.sonde waits-sampled '.function == "parent"' looks)" 0
 holds "$(sampled c.sonde waits-sampled '.function == "rest"' total_ns) < 2.4e9" "the parent's sleep is not in it"
 holds "$(sampled c.sonde waits-sampled '.function == "rest"' total_ns) > 1e9"
 
-# Its waits are sampled, its calls on files are not: that is not said to be none.
+# Waits of a static program are sampled, its calls on files are not: the report does not state that there were none.
 run 0 "$SONDE" record -q --threads --io --force -o s.sonde -- "$(target io_static)" "$static"
 run 0 "$SONDE" report --section io s.sonde
 has "$out" "not recorded: calls on files and sockets"
 lacks "$out" "no call on a file"
 
-# Hooked alone: nothing is sampled, and nothing said of it.
+# Only a hooked process: nothing is sampled, and sampling is not mentioned.
 run 0 "$SONDE" record -q --threads --force -o d.sonde -- "$dynamic" schedule 1
 equal "$(sampled d.sonde waits-sampled true looks)" 0
 run 0 "$SONDE" report d.sonde
 lacks "$out" "from outside"
 
-# An environment that is cleared.
+# A program with a cleared environment.
 run 0 "$SONDE" record -q --threads --force -o e.sonde -- env -i "$dynamic" schedule 2
 holds "$(sampled e.sonde waits-sampled '.kind == "futex"' looks) > 10"
 
-# Two thousand threads: their sum has no bias though few are looked at at a time, and it costs what it may.
+# Two thousand threads: their sum is unbiased although few are polled at a time, within the CPU budget.
 run 0 "$SONDE" record -q --threads --force -o f.sonde -- "$static" many 2000 5
 total=$(sampled f.sonde waits-sampled '.function == "run_one"' total_ns)
 holds "$total > 0.8 * $(said waited) && $total < 1.25 * $(said waited)" "2,000 threads that wait"
 run 0 "$SONDE" report f.sonde
 has "$out" "one thread in"
 
-# Who does not let itself be read: said, with what helps.
+# A process that does not let itself be read: reported, with what helps.
 run 0 as_user "$SONDE" record -q --threads --force -o g.sonde -- "$static" locked 1
 run 0 "$SONDE" report g.sonde
 matches "$out" "blocked: not recorded: .*could not be polled"
 
-# Who tells by itself need not be looked at, though it cannot be: an executable that may not be read. Now and then it is
-# looked at as it begins or ends.
+# A process whose executable may not be read cannot be polled, but its hooks report its waits. It may be polled around
+# its start or end.
 install -m 0111 "$(target waits)" unreadable
 for _ in 1 2 3 4 5; do
 	run 0 as_user "$SONDE" record -q --threads --force -o g.sonde -- ./unreadable convoy 40
@@ -126,7 +128,7 @@ for _ in 1 2 3 4 5; do
 	lacks "$out" "could not be polled"
 done
 
-# A thread that is stopped does not wait for what it was in, and goes on with that afterwards.
+# A stopped thread does not wait for what it was waiting for, and continues with that afterwards.
 "$static" sleep 5 >/dev/null &
 stopped=$!
 sleep 0.2

@@ -1,4 +1,6 @@
-# Every function that an injected object interposes can be called before the program begins and under an allocator's lock: no hook asks the loader, allocates or waits, and output and exit code are as without us.
+# early-calls.sh: every function that an injected object interposes may be called before main() and under an
+# allocator's lock: hooks never call the dynamic loader, allocate or wait, and output and exit code are as without
+# sonde.
 # timeout: 240
 . "$(dirname "$0")/../lib.sh"
 need nm timeout
@@ -6,7 +8,7 @@ early=$(target early)
 calls=$repo/tests/targets/early_calls.def
 libraries=$SONDE_BUILD/tests/targets
 
-# The list is whole: what the objects export and the C library has, too.
+# The list is complete: everything that the objects export and the C library has, too.
 libc=$(ldd "$early" | awk '$1 ~ /^libc\.so/ { print $3 }')
 [ -n "$libc" ] || skip "no libc.so here"
 nm -D --defined-only "$libc" | awk '$3 ~ /@@/ { sub(/@.*/, "", $3); print $3 }' | sort -u >in_libc
@@ -19,7 +21,7 @@ sed -nE 's/^(UNDER|LATER|OUTSIDE|ENDS)\(([A-Za-z0-9_]+),.*/\2/p' "$calls" | sort
 [ "$(wc -l <interposed)" -gt 100 ] || fail "only $(wc -l <interposed) functions are interposed"
 equal "$(comm -23 interposed called)" ""
 
-# Bare, then under each recorder.
+# Alone, then under each kind of recording.
 settings=("" "--no-perf" "--heap" "--heap=full" "--threads" "--io" "--blas" "--no-perf --heap=full --threads --io --blas")
 check() { # NAME COMMAND…
 	local name=$1 setting code=0

@@ -1,5 +1,6 @@
-# io-phases.sh: which share of the bytes was seen, and what is missing; phases in which files are read, by a known schedule.
-# measures: times of waiting, against those that the program measures
+# io-phases.sh: the share of all bytes that was recorded, and what is missing; phases in which files are read, by a
+# known schedule.
+# measures: wait times, against the program's own
 # timeout: 120
 . "$(dirname "$0")/../lib.sh"
 need jq
@@ -10,13 +11,13 @@ record() {
 	run 0 "$SONDE" record -q --io --force -o a.sonde -- "$@"
 }
 
-# covers: of the loads that .out tells of (ms, and those up to the next one) 95 % are in phases, and of these 5 % at most lie
-# outside of them: but for what a hypervisor took, and the share of calls that the recorder had no CPU to take.
+# covers: .out has a line for each load: its duration in ms, and the time until the next one. 95 % of the loads lie in
+# phases, and at most 5 % of the phases lie outside, apart from time taken by a hypervisor and from lost calls.
 covers() {
 	local stolen lost calls
 	stolen=$(metric a.sonde timing.stolen_time_s) lost=$(metric a.sonde lost.count)
 	calls=$(rows a.sonde wait-kinds | jq '[.[].calls] | add')
-	awk '{ print $1, $2 }' .out | jq -n '[inputs]' >known # pairs, one behind the other
+	awk '{ print $1, $2 }' .out | jq -n '[inputs]' >known # pairs, one after the other
 	rows a.sonde io-phases | jq -c '[.[] | select(.file | endswith("/d/data"))] | sort_by(.begin_ns)' >phases.json
 	holds_in phases.json '
 		.[0].begin_ns as $zero | map([.begin_ns - $zero, .begin_ns - $zero + .duration_ns] | map(. / 1e6)) as $phases |
@@ -27,7 +28,7 @@ covers() {
 		($phases | map(.[1] - .[0]) | add) - ($in | add) <= 0.05 * $all + $slack' --slurpfile known known --argjson stolen "$stolen" --argjson lost "$lost" --argjson calls "$calls"
 }
 
-# 4 times 300 ms of reading, each after and before 200 ms of computing.
+# 4 times 300 ms of reading, with 200 ms of computing before and after each.
 record "$load" d 4
 covers "loads by calls and by streams"
 holds_in phases.json 'length >= 4 and all((.share_in_reads | figure) == .share_blocked)' # it has one thread
@@ -36,12 +37,12 @@ holds "$(jq '[.[].read_b] | add' phases.json) > 0.9 * $(rows a.sonde io | jq '[.
 run 0 "$SONDE" report --section io-phases a.sonde
 has "$out" "loading: io_load ("
 
-# What a program that computes reads at its start is no phase of loading.
+# What a computing program reads at its start is not a loading phase.
 record bash -c 'for i in {1..100000}; do :; done'
 run 0 "$SONDE" report --section io-phases a.sonde
 lacks "$out" "loading:"
 
-# A loop in Python, as of a training program.
+# A loop in Python, like that of a training program.
 cat >train.py <<'P'
 import time
 def load(name):
@@ -80,7 +81,8 @@ share=$(sed -nE 's/^  ([0-9.]+) % of the .* that the kernel counted .*/\1/p' <<<
 holds "${share:-0} >= 95" "all of sh and its child was seen"
 lacks "$out" "(section io-seen)"
 
-# What loading takes of many programs that end at once is no call that hooks miss; one of them that reads itself is.
+# What the dynamic loader reads in many short programs does not count as calls that hooks missed; one of them that
+# reads files itself does.
 record bash -c 'for i in {1..100}; do /bin/true; done; for i in {1..20}; do ls >list; done'
 run 0 "$SONDE" report a.sonde
 lacks "$out" "I/O coverage"
@@ -91,7 +93,7 @@ record bash -c "for i in {1..100}; do /bin/true; done; '$(target io_static)' zer
 run 0 "$SONDE" report a.sonde
 has "$out" "I/O coverage"
 
-# A static program is missing, and is named.
+# A static program is missing, and named.
 record sh -c "'$(target io_static)' zeros; cat zeros >copy"
 run 0 "$SONDE" report --section io a.sonde
 has "$out" "of 1 process less than 95 %"
@@ -99,7 +101,7 @@ run 0 "$SONDE" report a.sonde
 has "$out" "I/O coverage"
 has "$out" "a static program?"
 
-# Files that are mapped, and calls that say why they have no file.
+# Mapped files, and calls that say why they have no file.
 record "$(target io)" odd d
 run 0 "$SONDE" report --section io a.sonde
 has "$out" "reads of mapped files (2 times)"

@@ -1,5 +1,6 @@
-# io-stdio.sh: what streams of the C library and of C++ read and write is seen, to the byte; they do what they do without us.
-# measures: times of waiting, against those that the program measures
+# io-stdio.sh: what streams of the C and C++ libraries read and write is recorded to the byte, and they work as
+# without sonde.
+# measures: wait times, against the program's own
 # timeout: 120
 . "$(dirname "$0")/../lib.sh"
 need jq
@@ -21,7 +22,7 @@ done
 equal "$(stat -c %s d/printed)" 90000
 equal "$(file /first written_b)" 5
 equal "$(file /unbuffered writes) $(file /lines writes) $(file /descriptor writes)" "100 100 100"
-equal "$(file /printed writes)" "$(((90000 + 4095) / 4096))" # of a block each
+equal "$(file /printed writes)" "$(((90000 + 4095) / 4096))" # of one block each
 equal "$(file /chars writes)" 5
 equal "$(file /left writes)" 0
 equal "$(rows a.sonde waits | jq '[.[] | select(.kind == "write" and .function == "print_lines").calls] | add')" 21
@@ -34,12 +35,12 @@ done
 [ "$(file /printed-5 read_b)" -ge 65536 ] || fail "fread() and what is read again: $(file /printed-5 read_b)"
 equal "$(rows a.sonde waits | jq '[.[] | select(.kind == "read" and .function == "read_lines").calls] | add')" 23
 
-# What has no descriptor reads and writes nothing: what is left is its own output.
+# A stream without a descriptor reads and writes nothing: only the program's own output remains.
 record "$stdio" custom d
 equal "$(jq '[.[].read_b] | total' files.json)" 0
 equal "$(jq '[.[].written_b] | add' files.json)" "$(wc -c <.out)"
 
-# What exit() flushes.
+# Data that exit() flushes.
 record "$stdio" ends d
 equal "$out" "first
 at the end
@@ -52,7 +53,7 @@ if [ -x "$SONDE_BUILD/tests/targets/io_stream" ]; then
 	equal "$(file /stream written_b) $(file /stream read_b)" "110000 110000"
 fi
 
-# Locks of C11, and those that are waited for with a time, are seen.
+# Locks of C11 threads and timed locks are recorded.
 "$SONDE" record -q --threads --force -o a.sonde -- "$stdio" c11 d >/dev/null
 rows a.sonde waits >waits.json
 seen() { # KIND FUNCTION
@@ -65,7 +66,7 @@ seen() { # KIND FUNCTION
 rows a.sonde waits >waits.json
 [ "$(seen "write lock" write_timed)" -ge 20000000 ] || fail "pthread_rwlock_timedwrlock() waited for 50 ms"
 
-# Programs that watch over their own memory let stacks be read.
+# Programs that check their own memory (sanitizers) let their stacks be read.
 printf '%s\n' '#include <stdio.h>' 'int main(void)' '{' '	char line[256];' '	FILE *file = fopen("/etc/passwd", "r");' \
 	'	return !file || !fgets(line, sizeof line, file) || fclose(file) || puts("read") < 0;' '}' >watched.c
 for sanitizer in address thread; do
@@ -75,7 +76,7 @@ for sanitizer in address thread; do
 	equal "$sanitizer: $out" "$sanitizer: read"
 done
 
-# The same output, errors, exit code and files as without us.
+# The same output, errors, exit code and files as without sonde.
 go() { # NAME DIRECTORY COMMAND…
 	local name=$1 code=0
 	shift
@@ -97,7 +98,7 @@ for mode in writes reads custom failing storm crowd forks ends closed c11 timed;
 	equal "$(cat alone.code)" 0
 	[ $mode = storm ] || [ $mode = crowd ] || diff -r e f >&2 || fail "files of $mode are something else under --io"
 done
-# On a full disk, and without a standard output.
+# On a full disk, and without standard output.
 for where in ">/dev/full" ">&-" ">/dev/null 2>&-"; do
 	code=0 recorded=0
 	eval "'$stdio' ends d $where" 2>/dev/null || code=$?

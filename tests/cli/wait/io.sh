@@ -1,5 +1,5 @@
-# io.sh: calls on files, pipes and sockets: numbers, bytes and places, exactly; results are what they are without us.
-# measures: times of waiting, against those that the program measures
+# io.sh: calls on files, pipes and sockets: exact counts, bytes and call sites; results are as without sonde.
+# measures: wait times, against the program's own
 # timeout: 60
 . "$(dirname "$0")/../lib.sh"
 need jq
@@ -19,19 +19,19 @@ kind() { # KIND COLUMN
 record "$io" files d
 equal "$(file /small writes) $(file /small written_b) $(file /small reads)" "1000 10000 0"
 equal "$(file /large writes) $(file /large written_b)" "64 4194304"
-equal "$(file /large reads) $(file /large read_b)" "129 8388608" # the last finds the end
+equal "$(file /large reads) $(file /large read_b)" "129 8388608" # the last one finds the end of the file
 equal "$(kind sync calls)" 1
 has "$(rows a.sonde io | jq -r '.[] | select(.file | endswith("/small")).most_in')" write_small
 has "$(rows a.sonde io | jq -r '.[] | select(.file | endswith("/large")).most_in')" write_large
 equal "$(rows a.sonde wait-kinds | jq '.[] | select(.kind == "write").mean_b')" "$(((4194304 + 10000) / 1064))"
 
-# A reader waits for its writer: 20 times 5 ms at least, in both processes' time.
+# A reader waits for its writer: 20 times 5 ms at least, in each process.
 record "$io" pipe d
 [ "$(rows a.sonde waits | jq '[.[] | select(.kind == "read" and .function == "read_pipe").total_ns] | add')" -ge 95000000 ] ||
 	fail "the reader waits 100 ms"
 equal "$(rows a.sonde waits | jq '[.[] | select(.kind == "read" and .function == "read_pipe").calls] | add')" 21
 
-# A number is another file when it was closed and opened again.
+# A descriptor that is closed and opened again is another file.
 record "$io" reuse d
 for i in 0 1 2 3 4 5 6 7 8 9; do
 	equal "$(file "/reuse-$i" writes) $(file "/reuse-$i" written_b)" "$((i + 1)) $(((i + 1) * 100))"
@@ -41,7 +41,7 @@ record "$io" sockets d
 equal "$(kind send calls) $(kind send amount_b) $(kind receive calls) $(kind receive amount_b)" "50 10000 50 10000"
 equal "$(rows a.sonde io-seen | jq -c '[([.[].received_b] | add), ([.[].sent_b] | add)]')" "[10000,10000]"
 
-# Many calls at once: none is lost, or the loss is said.
+# Many calls at once: none is lost, or the loss is reported.
 record "$io" many 300000
 told=$(file /dev/zero reads)
 lost=$("$SONDE" report -q --json --section summary a.sonde | jq '[.sections[0].rows[] | select(.metric == "lost.count").value] | add')
@@ -51,7 +51,7 @@ plain=$("$io" results d)
 record "$io" results d
 equal "$out" "$plain"
 
-# Programs that were not written for this: what they say, and what they read.
+# Real programs: their output, and what they read.
 printf '%s\n' 'create table t(x);' 'insert into t select value from generate_series(1, 20000);' 'select sum(x) from t;' >q.sql
 if command -v sqlite3 >/dev/null; then
 	plain=$(sqlite3 p.db <q.sql)

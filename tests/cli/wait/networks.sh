@@ -1,5 +1,5 @@
-# networks.sh: bytes that go through a bridge, a pair and its other end count once in the machine's sum, and each interface
-# has its own.
+# networks.sh: bytes that pass a bridge, a veth pair and its peer count once in the system's sum, and each interface
+# has its own count.
 # timeout: 60
 . "$(dirname "$0")/../lib.sh"
 need jq ip unshare

@@ -1,6 +1,6 @@
-# threads.sh: threads that spin, sleep, take turns, move and wait for a CPU: their states and switches are what they say of
-# themselves, from context switches and from what the scheduler counts.
-# measures: times of waiting, against those that the program measures
+# threads.sh: threads that spin, sleep, alternate, migrate and wait for a CPU: states and switches equal what they
+# report themselves, from context switches and from the scheduler's statistics.
+# measures: wait times, against the program's own
 # timeout: 180
 . "$(dirname "$0")/../lib.sh"
 need jq taskset
@@ -12,14 +12,14 @@ read -r ran waited slices </proc/$$/schedstat && [ "$slices" -gt 0 ] ||
 perf=1
 jq -e '[.sections[].rows[] | select(.check == "perf events" and .verdict == "green")] | length == 1' doctor.json >/dev/null || perf=0
 
-# record NAME ARGUMENT…: records the program; what it says goes to NAME.said, its rows to NAME.rows.
+# record NAME ARGUMENT…: records the program; its output goes to NAME.said, its rows to NAME.rows.
 record() {
 	local name=$1
 	shift
 	run 0 "$SONDE" record -q -f -o "$name.sonde" "$@"
 	cp .out "$name.said"
 	rows "$name.sonde" threads >"$name.rows"
-	# Of every thread with states these add up to its life; to the ns.
+	# For every thread with states, these add up to its lifetime, to the ns.
 	equal "$(jq '[.[] | select(.on_cpu_ns != null and .on_cpu_ns + .runnable_ns + .blocked_ns + .unseen_ns != .life_ns)] | length' \
 		"$name.rows")" 0
 }
@@ -29,13 +29,14 @@ of() {
 	jq -r --arg t "$2" --arg c "$3" '[.[] | select(.thread == $t)][0][$c] // "none"' "$1.rows"
 }
 
-# said NAME THREAD: life cpu ran waited voluntary involuntary migrations, as the thread said.
+# said NAME THREAD: lifetime, CPU time, running time, waiting time, voluntary and involuntary switches, migrations, as
+# the thread reported them.
 said() {
 	awk -v t="$2" '$1 == t { print $3, $4, $5, $6, $7, $8, $9 }' "$1.said"
 }
 
-# The thread's own figures against the recording's, within 2 % of its life. On a CPU it is longer by what a hypervisor took
-# meanwhile. Readings know of a wait when it is over: the one at the last reading is not in what it waited.
+# The thread's own figures against the recording's, within 2 % of its lifetime. Time on a CPU may be longer by what a
+# hypervisor took. Statistics include a wait only when it is over, so a wait during the last reading is missing.
 check_thread() {
 	local life ran waited voluntary involuntary on runnable unsure unseen stolen wait=0
 	read -r life _ ran waited voluntary involuntary _ < <(said "$1" "$2")
@@ -50,7 +51,7 @@ check_thread() {
 	holds "$(of "$1" "$2" life_ns) >= $life - 10000000 - $slack" "$1, $2: life"
 }
 
-# check_counts NAME THREAD: exactly, but for what a thread does after it has spoken.
+# check_counts NAME THREAD: exact, except for what a thread does after its report.
 check_counts() {
 	local voluntary involuntary
 	read -r _ _ _ _ voluntary involuntary _ < <(said "$1" "$2")
@@ -58,7 +59,7 @@ check_counts() {
 	holds "$(of "$1" "$2" involuntary_switches) - $involuntary >= 0 && $(of "$1" "$2" involuntary_switches) - $involuntary <= 3"
 }
 
-# family: a shell whose three children have burnt CPU time and sleep from then on; their parent's number.
+# family: starts a shell whose three children have used CPU time and then sleep; prints the shell's pid.
 family() {
 	rm -f slept-*
 	# shellcheck disable=SC2016
@@ -75,8 +76,7 @@ end_family() {
 	{ kill $(cat /proc/$parent/task/$parent/children) && wait $parent; } 2>said || true
 }
 
-# check_family NAME: what they did before the recording is not in it, and before anything else is read they have been
-# read.
+# check_family NAME: what they did before the recording is not in it, and they are read before anything else.
 check_family() {
 	"$series" "$1.sonde" >"$1.series"
 	equal "$(awk '$2 == "thread.cpu.time"' "$1.series" | wc -l)" 4
@@ -87,7 +87,7 @@ check_family() {
 		.on_cpu_ns + .runnable_ns <= 10000000 and .life_ns <= 2000000000)] | length' "$1.rows")" 3
 }
 
-# count_in COUNT ALL: of them; with each record that was lost one may be missing.
+# count_in COUNT ALL: all are recorded; each lost record may account for a missing one.
 count_in() {
 	holds "$1 <= $2 && $1 >= $2 - $lost"
 }
@@ -106,7 +106,7 @@ if [ $perf = 1 ]; then
 	check_counts schedule most
 	equal "$(of schedule third wakeups)" "$(of schedule third voluntary_switches)"
 
-	# Eight that spin on one CPU have an eighth of it each, whatever else wants it.
+	# Eight threads that spin on one CPU get an eighth of it each, whatever else runs.
 	record pinned -- taskset -c 0 "$states" pinned 8 1.5
 	for i in 0 1 2 3 4 5 6 7; do
 		check_thread pinned spin-$i
@@ -114,17 +114,17 @@ if [ $perf = 1 ]; then
 	done
 	spinners='[.[] | select(.thread | startswith("spin"))]'
 	holds "$(jq "$spinners | (map(.runnable_ns) | add) / (map(.life_ns) | add)" pinned.rows) >= 0.855"
-	# Where others want the machine, the first thread may wait too.
+	# On a busy machine the first thread may wait, too.
 	matches "$(notes pinned)" '^[89] threads wait (7[5-9]|[89][0-9]|100) % of their time for a CPU'
 
-	# Two that take turns: each wait is a switch and a wake-up, and none is missing.
+	# Two that alternate: each wait is a switch and a wake-up, and none is missing.
 	record turns -- "$states" turns 20000
 	for thread in ping pong; do
 		check_counts turns $thread
 		holds "$(of turns $thread wakeups) >= $(of turns $thread voluntary_switches) - 1"
 	done
 
-	# Moves to another CPU. The kernel also counts those after which the thread did not run there.
+	# Migrations. The kernel also counts those after which the thread did not run on the new CPU.
 	if [ "$(nproc)" -gt 1 ]; then
 		record moves -- "$states" moves 100
 		read -r _ _ _ _ _ _ moves < <(said moves mover)
@@ -132,7 +132,7 @@ if [ $perf = 1 ]; then
 		[ "$moves" = -1 ] || holds "$(of moves mover migrations) <= $moves && $(of moves mover migrations) >= 0.97 * $moves"
 	fi
 
-	# Another user's, with a part of it: what lies outside is not in it.
+	# A selected part of a thread does not include what lies outside.
 	as_user "$SONDE" record -q -f -o "$work/user.sonde" -- "$states" schedule 1 >user.said 2>.err || fail "as a user"
 	rows user.sonde threads >user.rows
 	check_thread user most
@@ -142,12 +142,12 @@ if [ $perf = 1 ]; then
 	equal "$(of part most life_ns)" 500000000
 	holds "$(of part most on_cpu_ns) + $(of part most runnable_ns) + $(of part most blocked_ns) == 500000000"
 
-	# Processes that fork for their life, each with a thread.
+	# Processes that fork all the time, each with a thread.
 	record forks -- "$states" forks 200
 	equal "$(jq length forks.rows)" 401
 	equal "$(jq '[.[] | select(.on_cpu_ns == null)] | length' forks.rows)" 0
 
-	# One that was there, and sleeps all the time: no switch, but readings.
+	# An existing thread that sleeps all the time: no switches, but readings.
 	sleep 20 &
 	sleeper=$!
 	run 0 "$SONDE" record -q -f -p $sleeper -d 700ms -o sleeper.sonde
@@ -155,15 +155,15 @@ if [ $perf = 1 ]; then
 	rows sleeper.sonde threads >sleeper.rows
 	holds "$(of sleeper sleep blocked_ns) >= 300000000 && $(of sleeper sleep on_cpu_ns) <= 10000000"
 
-	# And children of one that was there, which are found when the recording has begun.
+	# Children of an existing process, which are found when the recording has started.
 	family
 	run 0 "$SONDE" record -q -f -p $parent -d 1s -o family.sonde
 	end_family
 	rows family.sonde threads >family.rows
 	check_family family
 
-	# Threads of a millisecond: what hooks tell of them is read first, and the kernel says when they were. Those that are
-	# listed, a few, have ended when they are to be read: that is not for want of time.
+	# Threads that live for a millisecond: what hooks report is read first, and the kernel says when they ran. The
+	# few that are listed have ended when they should be read: not because of the time limit.
 	for hooks in "" --threads; do
 		record brief $hooks -- "$states" brief 800
 		lost=$(metric brief.sonde lost.count)
@@ -192,9 +192,9 @@ for thread in third most; do
 done
 matches "$(notes read)" 'polled scheduler counters \(schedstat\); they cover [0-9.]+ % of the threads. time'
 
-# Threads of a millisecond end before anybody could read them: the last words of those that found room for them say since
-# when they were.
-# Whether any finds room is a matter of when the recorder comes round: in one of a few runs.
+# Threads that live for a millisecond end before they can be read: if they had space in the ring, their last events
+# say when they started.
+# Whether any has space depends on when the recorder drains the ring: it happens in one of a few runs.
 for _ in 1 2 3 4 5; do
 	record brief --no-perf -- "$states" brief 200
 	[ "$(jq '[.[] | select(.thread == "brief")] | length' brief.rows)" = 0 ] || break
@@ -210,7 +210,7 @@ spinners='[.[] | select((.thread | startswith("spin")) and .on_cpu_ns != null)]'
 holds "$(jq "$spinners | length" pinned.rows) >= 6"
 holds "$(jq "$spinners | (map(.runnable_ns + .unseen_ns) | add) / (map(.life_ns) | add)" pinned.rows) >= 0.855"
 
-# Nothing put into the program, and no perf events: what there is to read is read all the same.
+# Nothing injected, and no perf events: whatever can be read is read all the same.
 record bare --no-perf --no-inject -- "$states" schedule 2
 check_thread bare most
 
@@ -232,7 +232,8 @@ if [ $perf = 1 ]; then
 fi
 run 0 "$SONDE" record -q -f --no-perf -o many.sonde -- "$states" many 10000
 matches "$(notes many)" 'threads? (was|were) seen'
-# That most were not is said, and of how many at least: the recorder need not have had a CPU when all were there.
+# The report says that most were not seen, and gives a lower bound: the recorder may not have had a CPU when all of
+# them existed.
 met=$(rows many.sonde threads | jq length)
 "$SONDE" report -q --json --section summary many.sonde | jq -r '.notes[].text' >many.notes
 if [ "$met" -lt 9000 ]; then

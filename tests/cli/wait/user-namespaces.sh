@@ -1,6 +1,6 @@
-# user-namespaces.sh: programs in user namespaces of their own (rootless containers) are recorded as any other, by root and
-# by an ordinary user: waits for locks, calls on files, allocations; what keeps one from the recorder is said.
-# measures: times of waiting, against those that the program measures
+# user-namespaces.sh: programs in user namespaces (rootless containers) are recorded like any other, by root and by an
+# ordinary user: lock waits, file calls, allocations. What separates one from the recorder is reported.
+# measures: wait times, against the program's own
 # timeout: 240
 . "$(dirname "$0")/../lib.sh"
 need jq unshare
@@ -42,9 +42,9 @@ for who in "${users[@]}"; do
 			near_time "$(jq ".with_$which.held_ns" <<<"$locks")" "$(said ${which}_held)" 0.05 "$who, unshare $how: held the $which lock"
 		done
 		equal "$how: $(calls join)" "$how: 4"
-		case $how in *p*) others=1 ;; *) others=0 ;; esac # the one that made the pid namespace
+		case $how in *p*) others=1 ;; *) others=0 ;; esac # the process that created the pid namespace
 		equal "$how: $(rows user/a.sonde threads | jq length) threads" "$how: $((5 + others)) threads"
-		# Who held the lock is known by numbers of its own namespace.
+		# The thread that held a lock is known by its id in its own namespace.
 		run 0 "$SONDE" export -f chrome -o a.json --force user/a.sonde
 		arrows=$(jq '[.traceEvents[] | select(.ph == "s" and .name == "unlock")] | length' a.json)
 		holds "$arrows >= 0.9 * $(jq '[.[].waits] | add' <<<"$locks")" "($who, unshare $how: arrows of unlocking)"
@@ -54,19 +54,19 @@ for who in "${users[@]}"; do
 	done
 	record "$who" --heap=full -- unshare -Urn "$waits" convoy 10
 	equal "$(allocations)" "$outside"
-	# CPU time by timers inside the processes, too.
+	# CPU time through timers inside the processes, too.
 	record "$who" --no-perf -- unshare -Urnmpf --mount-proc "$(target split)" 0.5
 	holds "$(share user/a.sonde total_share alpha) > 40"
 done
 
-# Where nobody may make a file in /tmp the socket lies elsewhere.
+# If nobody may create a file in /tmp, the socket is elsewhere.
 closed='mount --rbind /tmp /tmp && cd . && mount --bind user user && mount -o remount,bind,ro /tmp && exec "$@"'
 run 0 as_who user unshare -Urm sh -c "cd / && cd '$directory' && $closed" sh \
 	"$SONDE" record -q --force -o user/a.sonde --threads -- unshare -Urn bash -c 'ls {/tmp,/var/tmp,/dev/shm}/"$SONDE_SOCKET" 2>/dev/null; exec "$@"' bash "$waits" convoy 10
 matches "$out" "^(/var/tmp|/dev/shm)/sonde-"
 equal "$(calls join)" 4
 
-# Where it finds no way to the recorder it is looked at from outside, and that is said.
+# A program that cannot reach the recorder is polled from outside, and the report says so.
 hidden='for socket in {/tmp,/var/tmp,/dev/shm}/"$SONDE_SOCKET"; do [ ! -S "$socket" ] || mount --bind /dev/null "$socket"; done; exec "$@"'
 record user --threads --heap=full -- unshare -Urnm bash -c "$hidden" sh "$waits" convoy 80
 run 0 "$SONDE" report user/a.sonde --section locks
@@ -76,7 +76,7 @@ has "$out" "polls found a thread waiting"
 has "$out" inner_lock
 lacks "$out" "no lock contention"
 
-# Nor does it believe a recorder whose user its namespace does not know.
+# Nor does it trust a recorder whose user its namespace does not map.
 if [ "$(id -u)" -eq 0 ]; then
 	record root --threads -- setpriv --reuid=65534 --regid=65534 --clear-groups unshare -Ur "$waits" convoy 80
 	run 0 "$SONDE" report user/a.sonde --section locks
@@ -84,7 +84,7 @@ if [ "$(id -u)" -eq 0 ]; then
 	has "$out" "polls found a thread waiting"
 fi
 
-# The socket's path goes with the recorder, or with the next one that begins a minute later.
+# The socket's path is removed with the recorder, or by the next one that starts a minute later.
 record user -- bash -c 'ls {/tmp,/var/tmp,/dev/shm}/"$SONDE_SOCKET" 2>/dev/null || true'
 case $out in /tmp/* | /var/tmp/* | /dev/shm/*) ;; *) fail "no socket where it is looked for: '$out'" ;; esac
 [ ! -e "$out" ] || fail "$out is left"

@@ -1,6 +1,6 @@
-# waits-namespaces.sh: a program in a network namespace of its own is recorded as any other: waits for locks, I/O,
+# waits-namespaces.sh: a program in its own network namespace is recorded like any other: lock waits, I/O,
 # allocations.
-# measures: times of waiting, against those that the program measures
+# measures: wait times, against the program's own
 # timeout: 120
 . "$(dirname "$0")/../lib.sh"
 need jq unshare
@@ -20,7 +20,7 @@ done
 equal "$(rows a.sonde waits | jq '[.[] | select(.kind == "join") | .calls] | add')" 4
 equal "$(rows a.sonde waits | jq '[.[] | select(.kind == "sleep") | .calls] | add')" 320
 
-# The same allocations of the same functions as without.
+# The same allocations of the same functions as outside a namespace.
 allocations() {
 	rows a.sonde heap | jq -c '[.[] | select(.function | test("pthread_create")) | [.function, .allocations, .left_blocks, .allocated_b]]'
 }
@@ -29,12 +29,12 @@ inside=$(allocations)
 run 0 "$SONDE" record -q --heap=full --force -o a.sonde -- "$waits" convoy 40
 equal "$inside" "$(allocations)"
 
-# The same where its /tmp is another: through /proc.
+# The same with another /tmp: the socket is reached through /proc.
 run 0 "$SONDE" record -q --heap=full --force -o a.sonde -- \
 	unshare -nm sh -c 'mount --bind /dev/null "/tmp/$SONDE_SOCKET" && exec "$@"' sh "$waits" convoy 40
 equal "$inside" "$(allocations)"
 
-# Locks that nobody waited for: only who did not look is told how to.
+# Without a wait for a lock there are no rows; the advice to use --threads appears only if it was not used.
 run 0 "$SONDE" record -q --threads --force -o a.sonde -- "$waits" sleep 10
 run 0 "$SONDE" report a.sonde --section locks
 has "$out" "no lock contention"

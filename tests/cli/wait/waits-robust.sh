@@ -1,12 +1,12 @@
-# waits-robust.sh: programs do the same when their waits and I/O are recorded, with their allocations too: output, errors,
-# exit code; also when descriptors, memory, a sandbox or the recorder are not what they should be.
+# waits-robust.sh: programs behave the same when their waits and I/O are recorded, with allocations too: output,
+# errors, exit code; also if descriptors, memory, a sandbox or the recorder cause trouble.
 # timeout: 200
 . "$(dirname "$0")/../lib.sh"
 need jq
 odd=$(target wait_odd)
 export PYTHONHASHSEED=0
 
-# go NAME COMMAND…: its output, errors and exit code into NAME.*
+# go NAME COMMAND…: saves output, errors and exit code as NAME.*
 go() {
 	local name=$1 code=0
 	shift
@@ -14,7 +14,7 @@ go() {
 	echo $code >"$name.code"
 }
 
-# same COMMAND…: the same alone and recorded; what is not installed is left out.
+# same COMMAND…: the same alone and recorded; programs that are not installed are skipped.
 same() {
 	local part how
 	command -v "$1" >/dev/null || return 0
@@ -88,10 +88,10 @@ printf 'all: %s\n' "$(seq -s ' ' 1 12 | sed 's/[0-9]*/t&/g')" >Makefile
 for i in 1 2 3 4 5 6 7 8 9 10 11 12; do printf 't%s:\n\t@sleep 0.01; test -d .\n' "$i"; done >>Makefile
 same make -s -j4
 same gcc --version
-# Libraries of these allocate for the first time under the C library's lock of locales.
+# Their libraries allocate for the first time under the C library's lock of locales.
 same curl --version
 same gdb --version
-# Streams of the C library, and what reads and writes by itself.
+# Streams of the C library, and programs that read and write by themselves.
 seq 1 20000 | awk '{ print $1, $1 * 7919 % 10007, "line of text" }' >text
 printf '%s\n' 'create table t(a, b);' 'insert into t select value, value * 7 % 13 from generate_series(1, 5000);' \
 	'select b, count(*) from t group by b;' 'select no_such(1);' >q.sql
@@ -99,7 +99,7 @@ same sh -c 'sqlite3 :memory: <q.sql'
 same jq -R -c 'split(" ") | {a: .[0], b: (.[1] | tonumber)} | select(.b > 9990)' text
 same zstd -9 -T2 -q -c text
 same curl -s "file://$work/text"
-same gcc -x c -O1 -S -o - - # of nothing
+same gcc -x c -O1 -S -o - - # empty input
 same sh -c 'sort -k 2 -n text | uniq -c | tail -n 3; wc text; cut -d " " -f 2 text | tr 0-9 a-j | head -n 3; sha256sum <text; od -c text | head -n 3
 	dd if=text bs=1000 count=3 2>/dev/null | cksum; split -b 100000 text part; cat part* | cmp - text; paste text text | tail -n 1; tee copy <text | wc -c
 	cp text copy && mv copy other && cmp text other; cat text >/dev/full; echo $?; printf "%s\n" x >/dev/full; echo $?; yes | head -n 3; shuf --random-source=text text | md5sum'
@@ -114,14 +114,14 @@ done
 same "$(target fork_locked)"
 same "$(target clone_shared)"
 
-# In heap_sandbox every call of ours would be punished.
+# In heap_sandbox every call by sonde would be punished.
 for way in strict filter threads forks; do
 	same "$(target heap_sandbox)" $way
 done
 
 # --- the recorder --------------------------------------------------------------------------------------------------
 
-# One that is stopped for a while holds nobody up for long; one that is killed holds up nobody.
+# A stopped recorder delays a program only briefly; a killed one does not delay it.
 for signal in STOP KILL; do
 	"$SONDE" record -q --threads --io --force -o a.sonde -- "$odd" crowd >.out 2>.err &
 	recorder=$!
@@ -136,15 +136,15 @@ for signal in STOP KILL; do
 	{ wait $recorder || true; } 2>/dev/null
 done
 
-# Locks that there was no room for have rows, without a name.
+# Locks beyond the table's size have rows, without a name.
 "$SONDE" record -q --threads --force -o a.sonde -- "$odd" many-locks >/dev/null
 equal "$(rows a.sonde waits | jq '[.[] | select(.kind == "join").calls] | add')" 1
-# Many threads that end at once: none finds the ring full while those before it are being read.
+# Many threads that end at once: none finds the ring full while earlier ones are being read.
 "$SONDE" record -q --threads --force -o a.sonde -- "$odd" churn >/dev/null
 lacks "$("$SONDE" report -q --section waits a.sonde)" " of calls w"
-# Futexes of the program's own.
+# The program's own futexes.
 "$SONDE" record -q --threads --force -o a.sonde -- "$odd" futexes >/dev/null
 equal "$(rows a.sonde waits | jq -r '[.[] | select(.kind == "futex" and .function == "wait_for_word")] | length')" 1
-# Files by numbers that the C library closed.
+# Files whose descriptors the C library closed.
 "$SONDE" record -q --io --force -o a.sonde -- "$odd" closed >/dev/null
 equal "$(rows a.sonde io | jq -r '[.[] | select(.file == "/dev/zero").reads] | add')" 1

@@ -1,16 +1,16 @@
-# waits-short.sh: processes that make a few calls and end are recorded without a connection of their own: every call,
-# with its whole stack, also when they are killed, execute, fork or make a thread; and nothing is told twice.
-# measures: times of waiting, against those that the program measures
+# waits-short.sh: processes that make a few calls and exit are recorded without a connection of their own: every call
+# with its complete stack, also if they are killed, exec, fork or create a thread; and nothing is recorded twice.
+# measures: wait times, against the program's own
 # timeout: 120
 . "$(dirname "$0")/../lib.sh"
 need jq
 short=$(target short_calls)
 
-# file NAME COLUMN: of the file whose name ends so, in a.sonde
+# file NAME COLUMN: for the file whose name ends in NAME, from a.sonde
 file() {
 	rows a.sonde io | jq -r --arg name "$1" --arg column "$2" '[.[] | select(.file | endswith($name))[$column]] | total'
 }
-# check FILE COUNT: as many writes of one byte as the file holds, all with whole stacks.
+# check FILE COUNT: as many writes of one byte as the file holds, all with complete stacks.
 check() {
 	equal "$(file "/$1" writes) $(file "/$1" written_b)" "$2 $2"
 	equal "$(stat -c %s "$1")" "$2"
@@ -20,7 +20,7 @@ check() {
 	lacks "$err" "invalid"
 }
 
-# A process that said little has the recorder's memory, and no rings; one that says more has rings.
+# A process with few events uses the recorder's shared memory and has no rings; one with more has rings.
 run 0 "$SONDE" record -q --io --force -o a.sonde -- grep -c -e memfd:sonde-early /proc/self/maps
 if [ "$out" = 1 ]; then
 	has_slots=1
@@ -28,7 +28,7 @@ if [ "$out" = 1 ]; then
 	equal "$out" 0
 else
 	has_slots=0
-	equal "$out" 0 # where /proc is another's, or others of the user may not read processes: it connects
+	equal "$out" 0 # it connects if /proc is restricted or processes of the same user may not be read
 fi
 
 # 10 calls fit; of 3000 most come after the connection, and files keep their names.
@@ -48,7 +48,7 @@ for count in 10 3000; do
 	[ $seen -eq 0 ] || [ $seen -eq 1 ] || fail "$seen writes of a child that made one"
 done
 
-# A program that is given to the loader as an argument is not the one that the kernel has executed.
+# A program that is started through the loader is not the one that the kernel executed.
 for loader in /lib64/ld-linux-x86-64.so.2 /lib/ld-linux-aarch64.so.1; do
 	[ -x $loader ] || continue
 	rm -f file
@@ -56,26 +56,26 @@ for loader in /lib64/ld-linux-x86-64.so.2 /lib/ld-linux-aarch64.so.1; do
 	check file 10
 done
 
-# A child of one that has rings begins anew, with a slot.
+# A child of a process with rings starts anew, with a slot in the shared memory.
 run 0 "$SONDE" record -q --io --force -o a.sonde -- bash -c 'for ((i = 0; i < 3000; i++)); do echo; done >file
 	(mapfile -t maps </proc/self/maps; [[ "${maps[*]}" != *memfd:sonde-early* ]] || echo a slot)'
 [ $has_slots -eq 0 ] || equal "$out" "a slot"
 equal "$(file /file writes)" 3000
 
-# Many of them, and more at once than there is memory for.
+# Many of them, more at once than the memory has slots for.
 rm -f file
 run 0 "$SONDE" record -q --io --threads --force -o a.sonde -- sh -c \
 	"for i in 1 2 3 4 5 6 7 8 9 10; do for j in 1 2 3 4 5 6 7 8 9 10; do $short file 7 exit & done; wait; done"
 check file 700
 equal "$(rows a.sonde processes | jq length)" 101
 
-# Sleeping: no process said more than a call.
+# Sleeping: each process has a single call.
 run 0 "$SONDE" record -q --threads --force -o a.sonde -- sh -c \
 	'for i in 1 2 3 4 5 6 7 8 9 10; do sleep 0.01; done; wait'
 equal "$(rows a.sonde wait-kinds | jq '.[] | select(.kind == "sleep").calls')" 10
 [ "$(rows a.sonde wait-kinds | jq '.[] | select(.kind == "sleep").total_ns')" -ge 100000000 ] || fail "slept less"
 
-# Another user's processes, which may not open the recorder's memory, connect.
+# Processes of another user, who may not open the recorder's memory, connect.
 if [ "$(id -u)" -eq 0 ]; then
 	rm -f file
 	chmod 777 .
@@ -84,20 +84,20 @@ if [ "$(id -u)" -eq 0 ]; then
 	check file 20
 fi
 
-# Nobody who opens that memory finds there what lay on the stack of a process that does not let itself be read, or what
-# the recorder has taken; and the calls are recorded all the same.
+# Nobody who opens that memory finds the stack of a process that does not let itself be read, or what the recorder has
+# taken out; and the calls are recorded all the same.
 secret=$(target early_secret)
 for order in before after raw taken; do
 	rm -f file
 	run 0 "$SONDE" record -q --io --force -o a.sonde -- "$secret" $order file
 	[ $has_slots -eq 1 ] && matches "$out" "^0 words of [0-9]+ slots" || equal "$out" "no slots"
 	equal "$(file /file writes)" 1
-	# An ordinary user's recorder may not read either where its functions lie.
+	# An ordinary user's recorder may not read where its functions are, either.
 	[ "$(id -u)" -ne 0 ] && [ $order != taken ] ||
 		equal "$(rows a.sonde waits | jq '[.[] | select(.function == "write_secret").calls] | add')" 1
 done
 
-# Where nobody may read processes of the same user there is no such memory.
+# If processes of the same user may not be read, there is no such memory.
 cat >yama.sh <<'S'
 mount -t tmpfs none /proc/sys/kernel && mkdir /proc/sys/kernel/yama && echo 3 >/proc/sys/kernel/yama/ptrace_scope && exec "$@"
 S
@@ -108,7 +108,7 @@ if [ "$(id -u)" -eq 0 ] && unshare -m sh yama.sh true 2>.err; then
 	equal "$(file /file writes)" 1
 fi
 
-# What makes no sense there is counted, and harms nobody.
+# Invalid content in that memory is counted and does no harm.
 liar=$(target early_liar)
 for seed in $([ $has_slots -eq 1 ] && seq 8); do
 	run 0 "$SONDE" record -q --io --force -o a.sonde -- "$liar" $seed
@@ -117,7 +117,7 @@ for seed in $([ $has_slots -eq 1 ] && seq 8); do
 	has "$(tr -s ' \n' ' ' <<<"$out")" "invalid words"
 done
 
-# Functions of the program's own that have the names of those which hooks might call are not called.
+# The program's own functions with names that hooks might call are not called.
 own=$(target own_names)
 for how in --threads\ --io --heap=full --heap=light --no-perf; do
 	# shellcheck disable=SC2086

@@ -1,6 +1,6 @@
-# waits-weigh.sh: the off-CPU flame graph and its like: every format of a recording adds up to the same time that threads
-# waited, which is what the program measured; parts of it; what is said when a recording has none.
-# measures: times of waiting, against those that the program measures
+# waits-weigh.sh: off-CPU flame graphs and other formats by waiting time: every format adds up to the same time, which
+# the program measured itself; parts of a recording; the message if it has no waits.
+# measures: wait times, against the program's own
 # timeout: 120
 . "$(dirname "$0")/../lib.sh"
 need jq python3
@@ -12,7 +12,7 @@ said() {
 }
 known=$(($(said outer_waited) + $(said inner_waited)))
 
-# tree FILTER OPTION…: of the call tree in JSON
+# tree FILTER OPTION…: applied to the call tree in JSON
 tree() {
 	"$SONDE" report -q --json --section calltree "${@:2}" a.sonde | jq -r ".sections[] | select(.id == \"calltree\") | $1"
 }
@@ -21,7 +21,7 @@ folded() {
 	"$SONDE" export -q -f folded -o - "$@" a.sonde | awk '{ sum += $NF } END { printf "%.0f", sum }'
 }
 
-# Locks are within 5 % of what the program measured, and in the functions that take them.
+# Lock waits are within 5 % of the program's own figure, in the functions that lock.
 locks=$(tree '.nodes[0].total' --metric locks)
 near_time "$locks" "$known" 0.05 "waited for locks"
 equal "$(tree .unit --metric locks)" ns
@@ -30,7 +30,7 @@ equal "$locks" "$(rows a.sonde locks | jq '[.[].waited_ns] | add')"
 matches "$(cat locks.folded)" 'convoy_run;with_outer.* [0-9]+$'
 matches "$(cat locks.folded)" 'convoy_run;with_inner.* [0-9]+$'
 
-# All formats, to the ns; and what the section about waiting has.
+# All formats to the ns, and the section about waiting.
 for view in waiting locks; do
 	whole=$(tree '.nodes[0].total' --metric $view)
 	equal "$(folded --metric $view)" "$whole"
@@ -49,8 +49,8 @@ equal "$(jq "$slices | map(.dur * 1000 | round) | add" a.trace.json)" "$whole"
 equal "$(jq "$slices | map(select(.args.kind == \"mutex\") | .args.object) | unique | length" a.trace.json)" 2
 equal "$(jq "$slices | map(.tid) | unique | length" a.trace.json)" 5
 
-# An arrow for each wait, from another thread's unlocking to its end: but for the first of each lock, whose holder had it
-# before anybody waited.
+# An arrow for each wait, from the other thread's unlock to the end of the wait; not for the first wait of each lock,
+# whose holder locked it before anyone waited.
 python3 - a.trace.json <<'PYTHON' || fail "arrows do not lead from who unlocked to who waited"
 import json, sys
 trace = json.load(open(sys.argv[1]))
@@ -67,7 +67,7 @@ for key, start in begun.items():
     assert ends[end["tid"], ns(end) + 1] <= ns(start) <= ns(end), (start, end)
 PYTHON
 
-# A part and the rest are the whole; so are threads, one by one.
+# A part and the remainder add up to the whole; so do the threads.
 middle=$(jq "$slices | map(.ts + .dur / 2) | add / length / 1000 | floor" a.trace.json)ms
 first=$(tree '.nodes[0].total' --metric waiting --to "$middle")
 second=$(tree '.nodes[0].total' --metric waiting --from "$middle")
@@ -87,7 +87,7 @@ has "$out" "Call tree by time waiting"
 sed -n '/Call tree/,$p' .out >tree.txt
 fits 80 tree.txt
 
-# I/O: in the functions that do it, with what they moved.
+# I/O: in the functions that do it, with the bytes.
 mkdir d
 run 0 "$SONDE" record -q --io --force -o c.sonde -- "$io" files d
 "$SONDE" export -q -f folded --metric io -o - c.sonde >io.folded

@@ -1,13 +1,13 @@
-# waits.sh: where threads wait and for which locks, and who held them how long, as the program itself measured it: a
-# convoy of two locks, a mutex taken twice, readers and writers, a semaphore, a condition, a barrier, sleeping; results
-# of all calls are what they are without us.
-# measures: times of waiting, against those that the program measures
+# waits.sh: where threads wait, for which locks, and how long who held them, against the program's own figures: a
+# convoy on two locks, a recursive mutex, a read-write lock, a semaphore, a condition variable, a barrier, sleeping.
+# All calls return the same as without sonde.
+# measures: wait times, against the program's own
 # timeout: 120
 . "$(dirname "$0")/../lib.sh"
 need jq
 waits=$(target waits)
 
-# record MODE…: what the program said is in $out, the recording in a.sonde.
+# record MODE…: the program's output is in $out, the recording in a.sonde.
 record() {
 	run 0 "$SONDE" record -q --threads --force -o a.sonde -- "$waits" "$@"
 }
@@ -18,18 +18,18 @@ column() { # SECTION COLUMN FILTER: the sum of the rows that the filter leaves
 	rows a.sonde "$1" | jq -r "[.[] | select($3) | .$2] | total"
 }
 
-# waited KIND WHAT: what the program measured.
+# waited KIND WHAT: the program's own figure.
 waited() {
 	near_time "$(column waits total_ns ".kind == \"$1\"")" "$(said waited)" 0.05 "$2"
 }
 
-# held LOCK NAME: the holding of a row of `locks` is what the program says of it, while others waited.
+# held LOCK NAME: the hold time in the row of `locks` equals the program's, for the time in which others waited.
 held() {
 	near_time "$(jq .held_ns <<<"$1")" "$(said "$2_held")" 0.05 "held $2"
 	near_time "$(jq ".held_mean_ns * $(said "$2_holds")" <<<"$1")" "$(said "$2_held")" 0.05 "held $2 each time"
 }
 
-# Two locks, each held 1 ms and 3 ms in turn by four threads: waits and holding within 5 %.
+# Two locks, held alternately for 1 ms and 3 ms by four threads: wait and hold times within 5 %.
 record convoy 40
 locks=$(rows a.sonde locks | jq 'map({key: (.waits_in | split(" ")[0]), value: .}) | from_entries')
 for which in outer inner; do
@@ -58,7 +58,7 @@ waited "read lock" "waited to read"
 record nested 40
 held "$(rows a.sonde locks | jq '.[0]')" outer
 
-# Readers hold a lock together, until the last gives it up.
+# Readers hold a lock together, until the last one releases it.
 record read-holders 40
 lock=$(rows a.sonde locks | jq '.[] | select(.lock == "table_lock")')
 held "$lock" table
@@ -74,7 +74,7 @@ equal "$(rows a.sonde waits | jq -r '.[0].function')" rest
 record barrier 100
 equal "$(column waits calls '.kind == "barrier"')" "$(said calls)"
 
-# A lock that nobody waits for has no row.
+# A lock without waits has no row.
 record uncontended 100
 equal "$(column waits calls '.kind == "mutex"')" 0
 
@@ -85,7 +85,7 @@ equal "$(rows a.sonde processes | jq length)" 2
 near_time "$(column locks waited_ns true)" "$(($(said outer_waited) + $(said inner_waited) + $(said parent_waited)))" 0.05 \
 	"parent and child"
 
-# Every result, and what cancelled threads leave, is what it is without us.
+# Every return value, and what cancelled threads leave behind, is as without sonde.
 for mode in results robust cancel; do
 	plain=$("$waits" "$mode")
 	record "$mode"

@@ -1,4 +1,4 @@
-# api.sh: what a program says through the C API stands in the report and in the exports, figure by figure.
+# api.sh: what a program reports through the C API appears in the report and in exports, figure by figure.
 # tier: quick
 . "$(dirname "$0")/../lib.sh"
 need jq python3
@@ -30,7 +30,7 @@ near "$(cell histograms histogram sizes p50)" 501000 "(501000 / 256)"
 equal "$(cell spans span request count)" 1
 equal "$(cell iterations iteration epoch items)" 32
 
-# A thread has the name that the program gave it, also where the program records itself.
+# A thread has the name that the program gave it, also if the program records itself.
 run 0 env SONDE_OUT=self.sonde "$program" everything
 for file in a.sonde self*.sonde; do
 	equal "$(rows "$file" threads | jq -r '[.[] | select(.thread == "chief")] | length')" 1
@@ -43,7 +43,7 @@ grep -qxF 'sonde_counters_mean{name="level",kind="gauge",unit=""} 0.5' a.prom ||
 grep -qxF 'sonde_histograms_count{histogram="sizes",unit=""} 1001' a.prom || fail "no histogram in a.prom"
 equal "$(tail -n 1 a.prom)" "# EOF"
 
-# In the trace: the zone's own name with its keys and values, the instant, the message, counters and the span.
+# In the trace: the zone's own name with its keys and values, the instant event, the message, counters and the span.
 run 0 "$SONDE" export -f chrome -o a.json a.sonde
 event() {
 	jq -c --arg n "$1" '.traceEvents[] | select(.name == $n)' a.json

@@ -1,11 +1,11 @@
-# blas.sh: calls of BLAS and LAPACK of unmodified programs are counted: their number, FLOP and bytes; nothing else changes.
+# blas.sh: BLAS and LAPACK calls of unmodified programs are counted: calls, FLOP and bytes; nothing else changes.
 # timeout: 120
 . "$(dirname "$0")/../lib.sh"
 need jq
 fake=$(target blas_fake.so)
 names=$(target blas_names)
 
-# flop FILE ZONE COLUMN: of the section
+# flop FILE ZONE COLUMN: from the section flop
 flop() {
 	rows "$1" flop | jq -r --arg z "$2" --arg c "$3" '[.[] | select(.zone == $z)] | .[0][$c] // "absent"'
 }
@@ -13,7 +13,7 @@ flop() {
 whole() {
 	equal "$2: $(flop "$1" "$2" calls) $(flop "$1" "$2" flop) $(flop "$1" "$2" bytes)" "$2: $3 $4 $5"
 }
-# same FILE PROGRAM…: it prints the same with and without us
+# same FILE PROGRAM…: the same output with and without sonde
 same() {
 	local file=$1 expected
 	shift
@@ -28,11 +28,11 @@ for where in local global; do
 	has "$out" "1248 names called, 0 faults"
 	equal "$(rows names-$where.sonde flop | jq '[.[] | select(.zone | startswith("(") | not) | .calls] | add')" 1248
 done
-# a name that leads nowhere ends the program, as it does without us
+# an unresolved name ends the program, as it does without sonde
 run 127 "$SONDE" record --blas -q -o nowhere.sonde -- "$names" "$fake" none
 has "$err" "undefined symbol: sgemm_"
 
-# what it says where there is nothing
+# messages if there is nothing to record
 run 0 "$SONDE" record --blas -q -o none.sonde -- true
 lacks_metric none.sonde compute.estimated_flops
 run 0 "$SONDE" report --section flop none.sonde
@@ -44,7 +44,7 @@ has "$err" "--blas needs a command"
 
 known=$(target blas_known)
 
-# known <FILE>: 3 dgemm of each name; each of the rest once; the question for the size of a workspace is no call
+# known FILE: 3 dgemm under each name, and one call of each other function; a query for a workspace size is not a call
 known() {
 	whole "$1" dgemm 6 720000 225600
 	whole "$1" ssyrk 1 82000 11280
@@ -70,13 +70,13 @@ known known.sonde
 run 0 "$SONDE" report --section flop known.sonde
 has "$out" "of sampled CPU time"
 has "$out" "bytes are modelled"
-# as zones they are in everything that has zones
+# as zones they appear in everything that has zones
 run 0 "$SONDE" query -f csv known.sonde "SELECT count(*) FROM zones WHERE zone = 'dgemm'"
 has "$out" 6
 run 0 "$SONDE" export -f chrome -o known.json known.sonde
 holds_in known.json '[.traceEvents[] | select(.name == "dgemm" and .args.size == "m=30 n=40 k=50")] | length == 6'
 
-# integers of 64 bits, threads, a forked child, calls that fail, many that are tiny
+# 64-bit integers, threads, a forked child, failed calls, many tiny calls
 if [ -x "$SONDE_BUILD/tests/targets/blas_known64" ]; then
 	same known64.sonde "$SONDE_BUILD/tests/targets/blas_known64"
 	known known64.sonde
@@ -86,7 +86,7 @@ whole threads.sonde dgemm 200 24000000 7520000
 same forked.sonde "$known" 3 fork
 whole forked.sonde dgemm 12 1440000 451200
 same failed.sonde "$known" 3 fail
-for zone in dpotrf dgemm; do # what they would have computed is no figure
+for zone in dpotrf dgemm; do # failed calls have no FLOP
 	whole failed.sonde $zone 1 absent absent
 done
 run 0 "$SONDE" report --section flop failed.sonde
@@ -97,19 +97,19 @@ equal "$(flop tiny.sonde dgemm flop_per_call_median)" 16
 # without a call nothing is loaded
 run 0 "$SONDE" record --blas -q -o uncalled.sonde -- "$known" 3 none
 equal "$(metric uncalled.sonde zones.count)" 0
-# a filter by which any call of the kernel is the last: nothing is recorded from there on, nor loaded
+# under a seccomp filter that makes any system call fatal: nothing is recorded from there on, and nothing loaded
 export OPENBLAS_NUM_THREADS=1
 same locked.sonde "$known" 5 sandbox first
 whole locked.sonde ddot 1 128 1024
 same locked-early.sonde "$known" 5 sandbox
 equal "$(metric locked-early.sonde zones.count)" 0
 unset OPENBLAS_NUM_THREADS
-# within zones of the program's own, by its own library
+# inside the program's own zones, with its own library
 same nested.sonde "$(target blas_zones)"
 run 0 "$SONDE" query -f csv nested.sonde "SELECT zone, depth, count(*) FROM zones GROUP BY zone, depth"
 has "$out" "dgemm,1,10"
 has "$out" "outer,0,10"
-# beside the other objects
+# together with the other injected objects
 run 0 "$SONDE" record --blas --threads --io --heap -q -o all.sonde -- "$known"
 known all.sonde
 
@@ -118,7 +118,7 @@ if [ -x "$SONDE_BUILD/tests/targets/blas_known_cc" ]; then
 	whole cc.sonde dgemm 8 172032 114688
 fi
 
-# numpy loads its library for itself; a·aᵀ is one half of a product
+# numpy loads its own library; a·aᵀ is half of a product
 if /usr/bin/python3 -c 'import numpy' 2>/dev/null; then
 	cat >products.py <<'PYTHON'
 import numpy as np

@@ -1,11 +1,11 @@
-# identity-child.sh: unusual children do not notice that they are recorded: of musl, of 32 bit, without descriptors or
+# identity-child.sh: unusual children do not notice that they are recorded: musl, 32-bit, without descriptors or
 # environment, killed by themselves, with 200 sleeping threads.
 # measures: CPU time and switches of idle threads
 # timeout: 120
 . "$(dirname "$0")/../lib.sh"
 behave=$(target behave)
 
-# recorded CODE COMMAND…: its output alone and recorded are the same.
+# recorded CODE COMMAND…: its output is the same alone and recorded.
 recorded() {
 	local expected=$1 alone=0
 	shift
@@ -45,14 +45,14 @@ for i in "${!children[@]}"; do
 	recorded 0 "$child" sleepers 40 300
 	equal "$(cat alone.out)" "0 EINTR"
 done
-# What is sampled of 32-bit code has its leaf, and the report says what it lacks.
+# Samples of 32-bit code have their leaf, and the report says what is missing.
 if [ -x m32 ]; then
 	run 0 "$SONDE" record -q --force -o m32.sonde -- ./m32 closes
 	run 0 "$SONDE" report m32.sonde
 	holds "$(metric m32.sonde samples.count) > 10"
 fi
 
-# The signal itself is raised again: the shell sees it, not an exit code.
+# The signal itself is raised again: the shell sees a signal, not an exit code.
 set +e
 python3 - "$SONDE" "$behave" <<'P'
 import subprocess, sys
@@ -64,7 +64,8 @@ P
 [ $? -eq 0 ] || fail "signals are not raised again"
 set -e
 
-# 200 idle threads: no call is interrupted, no thread is woken, no CPU time is used for them. A timer would wake each.
+# 200 idle threads: no call is interrupted, no thread is woken (a timer would wake each), and no CPU time is used for
+# them.
 "$behave" sleepers 200 1500 3>alone >/dev/null
 run 0 "$SONDE" record -q --force -o idle.sonde -- "$behave" sleepers 200 1500 3>with
 equal "$out" "0 EINTR"
@@ -74,7 +75,7 @@ echo "200 idle threads: $alone_us µs and $alone_switches switches alone, $with_
 holds "$with_switches <= $alone_switches + 20"
 holds "$with_us <= 2 * $alone_us + 2000"
 
-# Standard input passes through, also to a child that reads it byte by byte, and a terminal-less pipe ends.
+# Standard input passes through, also to a child that reads it byte by byte, and a pipe without a terminal ends.
 printf 'one\ntwo\n' >lines
 "$SONDE" record -q --force -o a.sonde -- sh -c 'read a; read b; echo "$b $a"; read c || echo end' <lines >got
 equal "$(cat got)" $'two one\nend'

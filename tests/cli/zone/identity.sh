@@ -1,5 +1,5 @@
-# identity.sh: programs of Debian write the same bytes and end alike with and without sonde, under perf events and as
-# an ordinary user too.
+# identity.sh: Debian's programs write the same bytes and exit the same way with and without sonde, with perf events
+# and as an ordinary user.
 # timeout: 180
 . "$(dirname "$0")/../lib.sh"
 
@@ -22,7 +22,7 @@ cat >many.c <<'C'
 T(1) T(2) T(3) T(4) T(5) T(6) T(7) T(8)
 C
 
-# same NAME COMMAND…: twice alone and once recorded: output, errors and exit code, and what it left in the file "made".
+# same NAME COMMAND…: run twice alone and once recorded; compares output, errors, exit code, and the file "made".
 same() {
 	local name=$1 alone=0 recorded=0
 	shift

@@ -1,5 +1,5 @@
-# tiles.sh: what the timeline asks the server for: lanes and bins hold what reports count, also of merged recordings and of those
-# that were cut off; slices are found by name and length; whatever is asked in vain is refused with a sentence.
+# tiles.sh: the timeline's requests to the server: tracks and bins have the counts of reports, also in merged and
+# truncated recordings; slices are found by name and duration; invalid requests get a message.
 # timeout: 120
 . "$(dirname "$0")/../lib.sh"
 need curl jq python3
@@ -28,7 +28,8 @@ refused() {
 }
 
 cat >read.py <<'P'
-# read.py BINS: a line a lane: id, form, rows, Σ many, Σ busy in ns; fails where rows are out of order or in no time.
+# read.py BINS: a line per track: id, form, rows, sum of counts, sum of busy time in ns; fails if rows are out of
+# order or have no duration.
 import struct, sys
 data = open(sys.argv[1], "rb").read()
 magic, lanes, begin, end, width, coarse = struct.unpack_from("<4sIddII", data)
@@ -59,7 +60,7 @@ for _ in range(lanes):
 assert at == len(data), (at, len(data))
 P
 
-# expect_counts: every view of the whole holds every slice, however wide it is.
+# expect_counts: at every width, the view of the whole run contains every slice.
 expect_counts() {
 	local ids width
 	equal "$(get /api/lanes)" 200
@@ -95,12 +96,12 @@ while read -r count zone; do
 	equal "$(count_of "$zone") $zone" "$count $zone"
 done <zones
 
-# A length that is asked for, and an order.
+# A minimum duration, and an order.
 equal "$(get "/api/find?names=$(jq -r '[.names | keys[]] | join(",")' lanes.json)&shortest=1000000&limit=50")" 200
 holds_in .out '(.slices | length) > 0 and all(.slices[]; .length >= 1000000) and
 	([.slices[].start | figure] | . == sort)'
 
-# The steps of the critical path follow one another; arrows lead from lane to lane.
+# Segments of the critical path follow one another; arrows lead from track to track.
 if jq -e 'any(.lanes[]; .kind == "path")' lanes.json >/dev/null; then
 	equal "$(get '/api/path?limit=100000')" 200
 	holds_in .out '.omitted == 0 and (.steps | length > 0) and
@@ -109,7 +110,7 @@ if jq -e 'any(.lanes[]; .kind == "path")' lanes.json >/dev/null; then
 	holds_in .out '(.arrows | length > 0) and all(.arrows[]; (.from | figure) <= (.to | figure) and (.kind == "wake-up" or .kind == "lock"))'
 fi
 
-# In little time: at once whole, or it says that it is not.
+# Within a time limit: complete at once, or marked as incomplete.
 equal "$(get "/api/tiles?lanes=0&width=100&quick=1")" 200
 
 refused '/api/lanes?from=0'
@@ -136,7 +137,7 @@ refused '/api/arrows?from=2&to=1'
 equal "$(get '/api/tiles?lanes=0&from=7&to=7&width=16384')" 200
 equal "$(get '/api/tiles?lanes=0&from=9223372036854775807&to=9223372036854775807')" 200
 
-# Two recordings in one: all of both.
+# A merged recording has everything of both parts.
 one=$(jq '[.lanes[] | select(.kind == "zones") | .count] | add' lanes.json)
 serve b.sonde
 expect_counts
@@ -146,7 +147,7 @@ serve both.sonde
 expect_counts
 equal "$(jq '[.lanes[] | select(.kind == "zones") | .count] | add' lanes.json)" $((one + two))
 
-# Cut off within its last chunks: what is there is shown.
+# Truncated within its last chunks: the remainder is shown.
 head -c $(($(stat -c %s a.sonde) * 9 / 10)) a.sonde >cut.sonde
 serve cut.sonde
 expect_counts

@@ -1,5 +1,5 @@
-# zones.sh: zones of programs that use the C API, recorded by sonde record together with samples: numbers and durations
-# are the program's own; threads, forks, execs and kills lose nothing that was published.
+# zones.sh: zones of programs that use the C API, recorded together with samples: counts and durations equal the
+# program's own; threads, forks, execs and kills lose nothing that was published.
 # measures: times of zones
 # timeout: 120
 . "$(dirname "$0")/../lib.sh"
@@ -13,7 +13,7 @@ zone() {
 	rows "$1" zones | jq -r --arg z "$2" --arg c "$3" '[.[] | select(.zone == $z)[$c]] | total'
 }
 
-# Known numbers, and durations as the program measured them itself (its clock is read outside the zones).
+# Known counts, and durations as the program measured them itself (it reads its clock outside the zones).
 quietly known.sonde "$SONDE" record -q -o known.sonde -- "$known" 60
 cp .out said
 for column in compute:2 inner:3 rest:4; do
@@ -28,8 +28,8 @@ equal "$(rows known.sonde counters | jq -r '.[] | select(.name == "rounds").valu
 run 0 "$SONDE" report --json --section zones --thread "$(rows known.sonde threads | jq '.[] | select(.thread == "second").tid')" known.sonde
 equal "$(jq '.sections[0].rows[] | select(.zone == "compute").calls' .out)" 30
 
-# Grouped by name, in the order that was asked for, so many rows. By the program's own clock compute or rest is longer,
-# as the machine is fast.
+# Grouped by name, sorted and limited as requested. Whether compute or rest is longer by the program's own clock
+# depends on the machine's speed.
 first() { awk -v self="$1" '{ c += $2 - self * $3; r += $4 } END { print (c > r ? "compute rest" : "rest compute") }' said; }
 for order in "total $(first 0)" "self $(first 1)" "name compute inner"; do
 	run 0 "$SONDE" report --json --section zones --sort "${order%% *}" -n 2 known.sonde
@@ -37,7 +37,7 @@ for order in "total $(first 0)" "self $(first 1)" "name compute inner"; do
 done
 equal "$(jq '.sections[0].omitted' .out)" 1
 
-# Threads that come to a counter for the first time at the same moment count under one number.
+# Threads that use a counter for the first time at the same moment share one id.
 for _ in 1 2 3 4 5; do
 	run 0 "$SONDE" record -q -f -o first.sonde -- "$SONDE_BUILD/tests/targets/first_counts"
 	run 0 "$SONDE" report --json --section counters -n 100 first.sonde
@@ -48,7 +48,7 @@ if "$SONDE" doctor -f json | jq -e '[.sections[].rows[] | select(.check == "perf
 	equal "$(rows known.sonde threads | jq -r '[.[].thread] | sort | join(" ")')" "first second"
 fi
 
-# Each process of a fork counts for itself, also with threads running and after an exec.
+# Each process of a fork counts for itself, also with running threads and after an exec.
 run 0 "$SONDE" record -q -o fork.sonde -- "$zones" fork
 equal "$(zone fork.sonde outer calls)" 40
 equal "$(zone fork.sonde inner calls)" 80
@@ -57,17 +57,17 @@ equal "$(metric fork.sonde run.processes)" 4
 run 0 "$SONDE" record -q -o exec.sonde -- "$zones" exec "$zones"
 equal "$(zone exec.sonde outer calls)" 7
 
-# Threads that come and go.
+# Short-lived threads.
 run 0 "$SONDE" record -q -o churn.sonde -- "$zones" churn 2000
 equal "$(zone churn.sonde short calls)" 2000
 
-# A large buffer is for many processes: nobody may believe that one has all of it.
+# A large buffer is for many processes: none may assume that it has all of it.
 run 0 "$SONDE" record -f -o true.sonde --buffer 1G -- true
 has "$err" "gives one process at most 256 MB"
 run 0 "$SONDE" record -f -o true.sonde --buffer 256M -- true
 lacks "$err" "at most"
 
-# Nothing is lost without being counted: zones and half the lost events are what there was.
+# Every loss is counted: zones and half the lost events add up to the total.
 code=0
 "$SONDE" record -q --fail-on-loss -o flood.sonde -- "$zones" flood 3000000 >.out 2>.err || code=$?
 lost=$(metric flood.sonde lost.count)
@@ -76,7 +76,8 @@ equal $code "$([ "$lost" -gt 0 ] && echo 125 || echo 0)"
 echo "flood: $(zone flood.sonde flood calls) of 3000000 zones, $lost events lost"
 near "$(zone flood.sonde flood calls) + $lost / 2" 3000000 1
 
-# Killed at any moment, a hundred times: every zone that the program had published, and at most the one it was in.
+# Killed at any time, a hundred times: every zone that the program had published is there, and at most the open one in
+# addition.
 cat >killed.py <<'P'
 import json, mmap, os, random, signal, struct, subprocess, sys, time
 sonde, target, rounds = sys.argv[1], sys.argv[2], int(sys.argv[3])
@@ -100,7 +101,7 @@ for round in range(rounds):
                                        check=True, capture_output=True).stdout)
     rows = {section["id"]: section["rows"] for section in report["sections"]}
     lost = next(row["value"] for row in rows["summary"] if row["metric"] == "lost.count")
-    # An open zone ends with the recording: it counts as well.
+    # An open zone ends with the recording, and counts as well.
     calls = sum(row["calls"] for row in rows["zones"] if row["zone"] == "killed")
     if not (published - 1 <= 2 * calls + lost <= published + 3):
         sys.exit(f"round {round}: {published} events published, {calls} zones and {lost} lost events recorded")

@@ -1,4 +1,4 @@
-/* test_analyze.c: passes over samples and switches give the known answers of made recordings. */
+/* test_analyze.c: passes over samples and switches give the known answers of synthetic recordings. */
 #include <errno.h>
 #include <math.h>
 #include <setjmp.h>
@@ -348,7 +348,7 @@ static void kernel_time_that_was_measured_is_a_row(void **state)
 	assert_near(sections_real(t, "function", "[kernel]", "self_share"), 0.75, 1e-12);
 	assert_int_equal(sections_int(t, "function", "[kernel]", "samples"), 0);
 	assert_near(sections_real(t, "function", "f", "self_share"), 0.25, 1e-12);
-	/* The error of what is left of 100: as of so many samples. */
+	/* The error of a share of 100 samples: as for this many samples. */
 	assert_near(sections_cell(t, sections_row(t, "function", "f"), "self_share")->plus_minus,
 		    sonde_stats_share_half(0.25, 100), 1e-9);
 	assert_near(sections_real(sections_get(&s, "modules"), "module", "[kernel]", "self_share"), 0.75, 1e-12);
@@ -364,7 +364,7 @@ static void kernel_time_that_was_measured_is_a_row(void **state)
 	sections_free(&s);
 }
 
-/* What a recording holds beside its samples has a weight and does not count. */
+/* Rows other than samples have a weight and do not count as samples. */
 static void what_is_no_sample_does_not_count(void **state)
 {
 	(void)state;
@@ -596,7 +596,7 @@ static void latency_says_why_it_is_absent(void **state)
 	samples_add(&r, recording_call(&r, 0, 1, "f", 1), 10, 0);
 	recording_close(&r, START + 200 * MS, 0);
 	struct sections s = sections_of(path, "latency", NULL);
-	assert_null(s.report->first); /* not asked for */
+	assert_null(s.report->first); /* not requested */
 	sections_free(&s);
 	s = sections_of(path, "latency", &(struct sonde_pass_options){.asked = 1});
 	assert_true(sections_noted(sections_get(&s, "latency")->notes, "perf events are forbidden"));

@@ -1,4 +1,4 @@
-/* test_analyze_energy.c: joules and shares of recordings whose answer was worked out by hand. */
+/* test_analyze_energy.c: energy and its shares, on recordings whose answers are computed by hand. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -78,7 +78,7 @@ static void shares_and_idling_make_up_the_whole(void **state)
 	sections_free(&sections);
 }
 
-/* The second half: 40 J and 30 J, of which 20 J a second at idle are not seen: a line tells. */
+/* The second half: 40 J and 30 J, of which 20 J per second at idle are not seen; a note says so. */
 static void a_part_is_of_that_part(void **state)
 {
 	struct sonde_pass_options options = {.selection.from_ns = START + 2 * S, .selection.to_ns = START + 4 * S};

@@ -1,4 +1,4 @@
-/* test_analyze_heap.c: sections over recorded heaps agree with what happened, or with a plain replay of it. */
+/* test_analyze_heap.c: the heap sections agree with the recorded events, or with a simple replay of them. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -119,7 +119,7 @@ static void a_time_is_chosen(void **state)
 		assert_int_equal(of(t, "peaks", "temporary"), 1);
 		sections_free(&s);
 	}
-	options.selection.from_ns = START + 600 * US; /* nothing happens any more: what is there is the peak */
+	options.selection.from_ns = START + 600 * US; /* nothing happens after that: what is live is the peak */
 	options.selection.to_ns = START + 700 * US;
 	struct sections s = sections_of(path, "heap peak", &options);
 	assert_int_equal(of(sections_get(&s, "heap"), "keeps", "peak_b"), 1000);
@@ -217,7 +217,7 @@ static void threads_own_what_they_allocate(void **state)
 	size_t given = recording_begins(&r, theirs, START + 10, 300);
 	recording_begins(&r, theirs, START + 20, 50);
 	recording_ends(&r, 1, given, 1, START + 30);
-	recording_begins(&r, mine, START + 40, 2000); /* the peak of all: 3050 */
+	recording_begins(&r, mine, START + 40, 2000); /* the peak of the whole run: 3050 */
 	recording_close(&r, START + 100, 0);
 	struct sonde_pass_options options = {.asked = 1};
 	struct sections s = sections_of(path, "heap-threads", &options);
@@ -348,7 +348,7 @@ static void nothing_is_said_why(void **state)
 
 /* --- zones ------------------------------------------------------------------------------------------------------- */
 
-/* outer { +1000 inner { +500 −500 +200 } +10 } twice; the worker frees the first 1000 meanwhile. */
+/* outer { +1000 inner { +500 −500 +200 } +10 } twice; the worker frees the first 1000 in between. */
 static void zones_know_what_they_changed(void **state)
 {
 	(void)state;

@@ -1,5 +1,4 @@
-/* test_analyze_io.c: which share of the bytes was seen, calls without a file, phases in which files are read,
- * small writes. */
+/* test_analyze_io.c: the recorded share of all bytes, calls without a file, phases of reading, small writes. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -195,7 +194,7 @@ static void shares(void **state)
 	recording_point(r, START + 100 * MS, written, 500000);
 	put(&world, 1, SONDE_WAIT_READ, 10, 10, world.file, 1000000);
 	put(&world, 1, SONDE_WAIT_WRITE, 30, 10, world.file, 500000);
-	put(&world, 1, SONDE_WAIT_SEND, 40, 10, world.file, 70000); /* nobody counts it */
+	put(&world, 1, SONDE_WAIT_SEND, 40, 10, world.file, 70000); /* not in the kernel's count */
 	put(&world, 1, SONDE_WAIT_MAP, 50, 1, world.file, 0);
 	put(&world, 1, SONDE_WAIT_CLOSE, 60, 1, 0, 0);
 	put(&world, 1, SONDE_WAIT_READ, 60, 1, 0, 0);

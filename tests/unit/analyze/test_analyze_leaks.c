@@ -1,4 +1,5 @@
-/* test_analyze_leaks.c: what was left, by class and place; what is suppressed; what grew, and what only seemed to. */
+/* test_analyze_leaks.c: blocks live at exit by class and call site, suppressions, real growth and what only looks
+ * like it. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -49,7 +50,7 @@ static uint64_t value_of(const struct sonde_section *section, const char *class,
 	return sections_cell(section, row, key)->integer;
 }
 
-/* 10 × 100 B lost, 4 of them indirectly, by two sites of one place; kept and unseen ones; suppressed ones. */
+/* 10 × 100 B lost, 4 of them indirectly, by two sites at one call site; reachable and unknown ones; suppressed ones. */
 static void write_left(void)
 {
 	struct recording r;
@@ -93,7 +94,7 @@ static void classes_and_places(void **state)
 	assert_true(sections_noted(t->notes, "1 unreachable block (300 B) suppressed"));
 	assert_true(sections_noted(t->notes, "prog (100): it was dark"));
 	sections_free(&s);
-	s = sections_of(path, "leaks", NULL); /* not asked for: what is a leak alone */
+	s = sections_of(path, "leaks", NULL); /* not requested: only leaks */
 	assert_int_equal(sections_get(&s, "leaks")->table.row_count, 1);
 	sections_free(&s);
 }
@@ -216,7 +217,7 @@ static void change_take(void *state, uint32_t site, size_t mark, const struct so
 	sum[mark][site].size_b += change->size_b;
 }
 
-/* Marks, told in one reading, are the same as what was alive at each. */
+/* Points computed in one pass equal what is live at each of them. */
 static void marks_are_what_was_alive(void **state)
 {
 	(void)state;
@@ -255,7 +256,7 @@ static enum sonde_basis basis_of(const struct sonde_section *section, const char
 	return SONDE_BASIS_MEASURED;
 }
 
-/* Of samples: estimates, and a sum with the variance of all of it. What was freed unseen is no count. */
+/* Sampled: estimates, and a sum with the variance of the total. Frees of unseen blocks do not count. */
 static void sampled_leaks_are_estimates(void **state)
 {
 	(void)state;

@@ -1,4 +1,4 @@
-/* test_analyze_resources.c: what processes and the machine used agrees with what the recordings were made of. */
+/* test_analyze_resources.c: resource use of processes and the system agrees with the synthetic recordings. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -158,7 +158,7 @@ static void usage_adds_up(void **state)
 	}
 }
 
-/* Processes are read as a whole: of one thread there are those of its process, and a note says so. */
+/* Processes are read as a whole: with one thread selected the figures are its process's, and a note says so. */
 static void usage_of_threads_is_of_their_processes(void **state)
 {
 	(void)state;
@@ -187,7 +187,7 @@ static void usage_of_threads_is_of_their_processes(void **state)
 	sections_free(&sections);
 }
 
-/* Read first after 1.5 s of 4: nobody knows what was resident before; and less than nothing never was. */
+/* The first reading is after 1.5 of 4 s: memory before that is unknown. A negative value never occurs. */
 static void usage_before_the_first_reading_is_not_known(void **state)
 {
 	(void)state;
@@ -219,7 +219,7 @@ static void what_wait_tells_is_exact(void **state)
 	assert_figure(&read, SONDE_STAT_SYSTEM, 0.5e9);
 	assert_figure(&read, SONDE_STAT_CPU, 3.5e9);
 	figures_free(&read);
-	/* Less than was read: somebody was not waited for. */
+	/* Less than was read: a child was not waited for. */
 	write_two(1000, S, S / 10, NULL);
 	read = figures_read(NULL);
 	assert_true(read.figures.is_exact && read.figures.at_least);
@@ -261,7 +261,7 @@ static void a_part_is_read_alone(void **state)
 	sections_free(&s);
 }
 
-/* Attached to a process that is 0.9 s older, and a child that is 0.3 s older, which ends meanwhile. */
+/* Attached to a process that is 0.9 s older, and a child that is 0.3 s older and ends during the recording. */
 static void older_processes_count_from_the_beginning(void **state)
 {
 	(void)state;
@@ -335,8 +335,8 @@ static void a_peak_is_no_less_than_what_was_read(void **state)
 	sections_free(&s);
 }
 
-/* Read once, or never: nothing is told but what is known. */
-/* What readings alone tell is of no use where most of the CPU time was used by whoever they did not meet. */
+/* Read once, or never: only known figures are reported. */
+/* Readings alone are useless if most of the CPU time was used by processes that they missed. */
 static void readings_that_miss_much_tell_nothing(void **state)
 {
 	(void)state;

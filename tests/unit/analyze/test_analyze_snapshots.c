@@ -1,5 +1,4 @@
-/* test_analyze_snapshots.c: snapshots, their comparison and resident memory agree with what the recordings were made
- * of. */
+/* test_analyze_snapshots.c: snapshots, their comparison and RSS agree with the synthetic recordings. */
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -204,7 +203,7 @@ static void found_by_number_and_label(void **state)
 	assert_int_equal(sonde_session_open(&session, path, NULL), 0);
 	assert_int_equal(sonde_snapshots_find(session, "start,5", &from, &to), 0);
 	assert_true(from == 1 && to == 5);
-	/* A label stands before a number; of two of one name the command's own is meant. */
+	/* A label has precedence over a number; if two have the same name, the command's own is used. */
 	assert_int_equal(sonde_snapshots_find(session, "10,middle", &from, &to), 0);
 	assert_true(from == 4 && to == 2);
 	assert_int_equal(sonde_snapshots_find(session, "start", &from, &to), -EINVAL);
@@ -217,7 +216,7 @@ static void found_by_number_and_label(void **state)
 	sonde_session_close(session);
 }
 
-/* Labels of any kind, and several of one process that have the same. */
+/* Labels of any kind, and several equal ones in one process. */
 static void labels_are_any_text(void **state)
 {
 	(void)state;

@@ -1,4 +1,4 @@
-/* test_analyze_summary.c: what a report says of the run as a whole, of what is missing, and of the recorder's cost. */
+/* test_analyze_summary.c: the summary: the run as a whole, what is missing, and the recorder's overhead. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -12,7 +12,7 @@
 #include "analyze_fixture.h"
 #include "sections.h"
 
-/* Rings lose begins and ends: nobody may read them as zones. */
+/* Rings lose begins and ends: they must not be counted as zones. */
 static void losses_of_zones_are_said_to_be_events(void **state)
 {
 	(void)state;
@@ -72,7 +72,7 @@ static void summary_says_what_was_and_was_not(void **state)
 	sections_free(&s);
 }
 
-/* A child that nobody waited for ran for 400 ms: the kernel's figure for the command does not have it. */
+/* A child that its parent did not wait for ran for 400 ms: the kernel's figure for the command lacks it. */
 static void cpu_time_has_orphans(void **state)
 {
 	(void)state;
@@ -170,7 +170,7 @@ static void without_samples_nothing_is_zero(void **state)
 	sections_free(&s);
 }
 
-/* CPU time beside wall time is of the same time, or is not known. */
+/* CPU time next to wall time covers the same time, or is unknown. */
 static void a_cut_recording_does_not_mix_times(void **state)
 {
 	(void)state;
@@ -201,7 +201,7 @@ static void a_cut_recording_does_not_mix_times(void **state)
 	sections_free(&s);
 }
 
-/* A byte in the middle of a samples chunk is not as it was written. */
+/* A changed byte in the middle of a samples chunk. */
 static void damage_met_while_reading_is_said(void **state)
 {
 	(void)state;

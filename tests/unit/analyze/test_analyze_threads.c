@@ -1,4 +1,4 @@
-/* test_analyze_threads.c: what threads did with their time, from context switches, from readings, and from both. */
+/* test_analyze_threads.c: thread states, from context switches, from polled counters, and from both. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -374,7 +374,7 @@ static void the_most_telling_fact(void **state)
 	sections_free(&s);
 }
 
-/* 30 threads of one name, and 20 rows: their table has the whole, and one of their own has them in a row. */
+/* 30 threads with one name, and 20 rows: the table has the total of all, and a table of its own has them in one row. */
 static void many_threads_are_summed_by_name(void **state)
 {
 	(void)state;

@@ -19,7 +19,7 @@ struct world {
 	uint32_t queue, table, file, other_file;
 };
 
-/* Threads 1 … 3 of one process; the leaf of every stack that waits lies in the C library. */
+/* Threads 1 … 3 of one process; the leaf of every waiting stack is in the C library. */
 static void world_open(struct world *world)
 {
 	struct recording *r = &world->r;
@@ -129,7 +129,7 @@ static void files(void **state)
 	fill(&world);
 	struct sections s = sections_of(path, "io wait-kinds", NULL);
 	const struct sonde_section *t = sections_get(&s, "io");
-	assert_int_equal(t->table.row_count, 1); /* two descriptors of one file */
+	assert_int_equal(t->table.row_count, 1); /* two descriptors of the same file */
 	assert_int_equal(sections_int(t, "file", "/data/train.bin", "total_ns"), 18 * MS);
 	assert_int_equal(sections_int(t, "file", "/data/train.bin", "reads"), 2);
 	assert_int_equal(sections_int(t, "file", "/data/train.bin", "read_b"), 5096);
@@ -149,7 +149,7 @@ static void files(void **state)
 	sections_free(&s);
 }
 
-/* From 25 to 55 ms: 5 ms of one wait, the first 5 ms of another; reads lie outside. One thread: its own. */
+/* From 25 to 55 ms: 5 ms of one wait, the first 5 ms of another; reads lie outside. With one thread: its own. */
 static void parts(void **state)
 {
 	(void)state;
@@ -195,11 +195,12 @@ static void parts(void **state)
 	t = sections_get(&s, "locks");
 	assert_int_equal(sections_int(t, "lock", "queue_mutex", "held_ns"), 10 * MS);
 	row = sections_row(t, "lock", "queue_mutex");
-	assert_int_equal(sections_cell(t, row, "held_in")->kind, SONDE_CELL_ABSENT); /* nobody waits for himself */
+	assert_int_equal(sections_cell(t, row, "held_in")->kind,
+			 SONDE_CELL_ABSENT); /* a thread does not wait for itself */
 	sections_free(&s);
 }
 
-/* Two calls of one place in the time that was asked for, one of which began before it: the mean is the other's. */
+/* Two calls of one call site in the selected time, one of which started before it: the mean is the other's. */
 static void means(void **state)
 {
 	(void)state;
@@ -217,7 +218,7 @@ static void means(void **state)
 	sections_free(&s);
 }
 
-/* Holding that explains little of the waiting names nobody: it is a waiter's, which others waited for after it. */
+/* A hold that explains little of the waiting names no holder: it is that of a waiter, for which others waited later. */
 static void unexplained(void **state)
 {
 	(void)state;
@@ -278,7 +279,7 @@ static void put_sampled(struct world *world, enum sonde_wait_kind kind, uint64_t
 							  .amount = looks});
 }
 
-/* What looks from outside stand for has sections of its own, whose sums are estimates, and is in no sum of calls. */
+/* Sampled waits have sections of their own, whose sums are estimates, and are in no sum of calls. */
 static void sampled(void **state)
 {
 	(void)state;
@@ -339,7 +340,7 @@ static void sampled_alone(void **state)
 	sections_free(&s);
 }
 
-/* Where calls were lost, each section that adds them up says so. */
+/* If calls were lost, each section that adds them up says so. */
 static void lost(void **state)
 {
 	(void)state;
@@ -357,7 +358,7 @@ static void lost(void **state)
 	sections_free(&s);
 }
 
-/* A sampled wait that lies in the part asked for is there as a whole, to the ns, however long. */
+/* A sampled wait in the selected part is included as a whole, to the ns, however long it is. */
 static void sampled_waits_are_whole(void **state)
 {
 	(void)state;

@@ -1,4 +1,4 @@
-/* test_assembly.c: instructions decoded from known bytes, and what is said of samples where there is no code. */
+/* test_assembly.c: instructions decoded from known bytes, and the message for samples without code. */
 #include <elf.h>
 #include <errno.h>
 #include <setjmp.h>

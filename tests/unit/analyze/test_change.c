@@ -1,5 +1,5 @@
-/* test_change.c: changes and tests of sets whose answers are in textbooks, or come from trying all signs and choices;
- * and how often sets of known distributions get a verdict. */
+/* test_change.c: changes and significance tests of sets whose answers are in textbooks or come from enumerating all
+ * signs and choices; how often sets of known distributions get a verdict. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,4 +1,5 @@
-/* test_columns.c: cells by names that the compiler knows (tests/unit/meson.build has those that it must refuse). */
+/* test_columns.c: cells by column names that the compiler checks (tests/unit/meson.build has names that it must
+ * reject). */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,4 +1,4 @@
-/* test_critical.c: critical paths of made recordings, whose chains are known to the ms. */
+/* test_critical.c: critical paths of synthetic recordings, known to the ms. */
 #include <errno.h>
 #include <math.h>
 #include <setjmp.h>
@@ -28,8 +28,8 @@ static void the_longer_half(void **state)
 	}
 }
 
-/* Three threads of which each holds the lock in turn; the third is the command's. Who had it first is known by the lock
- * itself: there is no row of that hold. */
+/* Three threads hold the lock one after the other; the third is the command's. The first holder is known from the
+ * lock itself: there is no row of that hold. */
 static void a_convoy(void **state)
 {
 	struct recording r;
@@ -58,7 +58,7 @@ static void a_convoy(void **state)
 	look_away(&looked);
 }
 
-/* Who may have held the lock was lost: nobody is named, and the waiting is a step of its own. */
+/* The possible holder was lost: no thread is named, and the waiting is a segment of its own. */
 static void lost_calls(void **state)
 {
 	struct recording r;
@@ -113,7 +113,7 @@ static void what_shows_as_nothing_is_no_note(void **state)
 	}
 }
 
-/* Who waited until its time was over was let go on by nobody, whoever else was signalled meanwhile. */
+/* A thread whose wait timed out was released by no other thread, even if others were signalled at that time. */
 static void a_timeout(void **state)
 {
 	struct recording r;
@@ -141,8 +141,7 @@ static void a_timeout(void **state)
 	look_away(&looked);
 }
 
-/* What looks from outside found stands for time around them: a thread was blocked in what had most of it, by estimate.
- */
+/* Sampled waits stand for the time around the polls: a thread was blocked in the call with the largest estimate. */
 static void looks_from_outside(void **state)
 {
 	struct recording r;
@@ -174,7 +173,7 @@ static void looks_from_outside(void **state)
 	look_away(&looked);
 }
 
-/* Who waits for a semaphore waits for the last post before it went on; nobody holds it. */
+/* A thread that waits for a semaphore waits for the last post before it continued; a semaphore has no holder. */
 static void a_semaphore(void **state)
 {
 	struct recording r;
@@ -232,7 +231,7 @@ static void rounds_of_a_barrier(void **state)
 	look_away(&looked);
 }
 
-/* Who woke whom is told: that goes before what calls say. A thread's creator is told, too. */
+/* The waking thread is recorded and has precedence over calls. So is a thread's creator. */
 static void wakeups_that_are_known(void **state)
 {
 	struct recording r;
@@ -257,7 +256,7 @@ static void wakeups_that_are_known(void **state)
 	look_away(&looked);
 }
 
-/* A shell that waits for one child after the other; sleep is nobody's. */
+/* A shell that waits for one child after the other; sleeping depends on no thread. */
 static void children(void **state)
 {
 	struct recording r;
@@ -290,7 +289,7 @@ static void children(void **state)
 	look_away(&looked);
 }
 
-/* Who waits for a pipe waits for who wrote to it first. */
+/* A thread that waits for a pipe waits for the first one that wrote to it. */
 static void a_pipe(void **state)
 {
 	struct recording r;
@@ -317,7 +316,7 @@ static void a_pipe(void **state)
 	look_away(&looked);
 }
 
-/* Without switches calls alone divide a thread's time; nothing is said to have run. */
+/* Without switches only calls divide a thread's time; no time counts as running. */
 static void calls_alone(void **state)
 {
 	struct recording r;
@@ -390,7 +389,7 @@ static void parts(void **state)
 	look_away(&looked);
 }
 
-/* Nobody waits for a thread that only spins. */
+/* No thread waits for one that only spins. */
 static void nothing_to_say(void **state)
 {
 	struct recording r;

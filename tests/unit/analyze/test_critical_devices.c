@@ -1,5 +1,5 @@
-/* test_critical_devices.c: critical paths through what devices did, in made recordings, whose chains are known to the
- * ms. look() holds for each of them: parts are the span to the ns, and the run once more is as long as it was. */
+/* test_critical_devices.c: critical paths through GPU work, in synthetic recordings, known to the ms. look() checks
+ * for each that the parts add up to the span, to the ns, and that a replay with nothing faster takes as long. */
 #include <errno.h>
 #include <math.h>
 #include <setjmp.h>
@@ -50,7 +50,7 @@ static void told(struct toy *toy, uint32_t operation, uint32_t thread, uint32_t 
 								.correlation = correlation});
 }
 
-/* Asked for at 10, it runs from 20 to 80; the thread does something else until 30, then waits, and is told to go on. */
+/* Submitted at 10, it runs from 20 to 80; the thread does something else until 30, then waits, and is released. */
 static void fill_one(struct toy *toy, int blocks)
 {
 	toy_open(toy);
@@ -84,7 +84,8 @@ static void a_wait_goes_on_in_the_kernel(void **state)
 	look_away(&looked);
 }
 
-/* What the host does beside the kernel costs nothing; the kernel does, until it ends before the host is done. */
+/* Host work that runs at the same time as the kernel costs nothing; the kernel does, unless it ends before the host
+ * is done. */
 static void a_faster_kernel(void **state)
 {
 	struct toy toy;
@@ -136,7 +137,7 @@ static void parts_of_the_time(void **state)
 	look_away(&looked);
 }
 
-/* In a queue that is in order each waits for the one before it, if it had been asked for by then. */
+/* In an in-order queue each operation waits for the previous one if it had been submitted by then. */
 static void fill_queue(struct toy *toy, int names_queue)
 {
 	toy_open(toy);
@@ -224,7 +225,7 @@ static void a_wait_for_any_queue(void **state)
 	look_away(&looked);
 }
 
-/* What was asked for when the one before it was done waited for the host, and still has to come after it. */
+/* Work submitted after the previous one was done waited for the host, and still has to come after it. */
 static void who_asks_late(void **state)
 {
 	struct toy toy;
@@ -243,12 +244,12 @@ static void who_asks_late(void **state)
 	assert_int_equal(ms_of(&looked, "wait for a GPU", "k"), 2);
 	assert_int_equal(ms_of(&looked, "copy", "up"), 0);
 	assert_int_equal(ms_of(&looked, "thread", "prog"), 5 + 10);
-	/* Asked for at 5, it begins when the copy is done: at 20. */
+	/* Submitted at 5, it starts when the copy is done: at 20. */
 	assert_int_equal(replayed_ns(&looked.critical, "zone=between,speed=inf", NULL), (20 + 38 + 10) * MS);
 	look_away(&looked);
 }
 
-/* In a queue out of order nobody knows that one thing waited for another. */
+/* In an out-of-order queue it is unknown whether one operation waited for another. */
 static void a_queue_out_of_order(void **state)
 {
 	struct toy toy;
@@ -267,8 +268,8 @@ static void a_queue_out_of_order(void **state)
 	look_away(&looked);
 }
 
-/* A call and what it asked for have one correlation: it waited for that, even where the device's clock is a little
- * late. What another thread's call asked for leads to that thread. */
+/* A call and the work that it submitted have the same correlation: it waited for that, even if the device's clock is
+ * slightly late. Work submitted by another thread's call leads to that thread. */
 static void by_correlation(void **state)
 {
 	struct toy toy;
@@ -304,7 +305,7 @@ static void by_correlation(void **state)
 	look_away(&looked);
 }
 
-/* A wait for something has its correlation, too: who asked is the first call of both, whichever was recorded first. */
+/* A wait for work has its correlation, too: the submitting call is the first of both, whichever was recorded first. */
 static void the_first_call_asked(void **state)
 {
 	(void)state;
@@ -326,7 +327,7 @@ static void the_first_call_asked(void **state)
 	}
 }
 
-/* What was waited for twice ended the first of both waits, though something else ended later within it. */
+/* Work that was waited for twice ended the first of both waits, although other work ended later during it. */
 static void what_is_waited_for_twice(void **state)
 {
 	(void)state;
@@ -351,7 +352,7 @@ static void what_is_waited_for_twice(void **state)
 	}
 }
 
-/* Before the time that was asked for, and in another chunk: it is found. */
+/* The submission lies before the selected time and in another chunk: it is found. */
 static void who_asked_before_the_time(void **state)
 {
 	static const struct sonde_pass_options part = {.selection.from_ns = START + 20 * MS,
@@ -370,8 +371,8 @@ static void who_asked_before_the_time(void **state)
 	look_away(&looked);
 }
 
-/* CUDA's call that copies returns when that is done: no wait is told. That of an asynchronous one waits for nothing,
- * however soon the copy is done; nor does one that returns before it. */
+/* CUDA's synchronous copy returns when the copy is done, without a recorded wait. An asynchronous call waits for
+ * nothing, however soon the copy is done; nor does a call that returns before it. */
 static void a_call_that_copies(void **state)
 {
 	struct toy toy;
@@ -396,7 +397,7 @@ static void a_call_that_copies(void **state)
 	look_away(&looked);
 }
 
-/* Nobody is known to have asked: the path goes on in the thread that waited, and it is said. */
+/* The submitting thread is unknown: the path continues in the thread that waited, with a note. */
 static void nobody_asked(void **state)
 {
 	struct toy toy;
@@ -422,8 +423,8 @@ static void nobody_asked(void **state)
 	sections_free(&s);
 }
 
-/* What makes no sense: work of no length asked for when it ended, before its thread began, after it ended, waits within
- * each other, and before a thread's life. Whatever it says, look() holds. */
+/* Inconsistent input: work without duration submitted when it ended, before its thread started, or after it ended;
+ * waits inside each other and before a thread's start. In any case look() holds. */
 static void what_makes_no_sense(void **state)
 {
 	struct toy toy;

@@ -37,7 +37,7 @@ static double noise(uint64_t *seed)
 	return (double)(*seed >> 11) / 4503599627370496.0 - 1; /* −1 … 1 */
 }
 
-/* Of one CPU: others used it for others_ns, and the process for the rest, in which it waited for others_ns. */
+/* On one CPU: others used it for others_ns, and the process for the remainder; meanwhile it waited for others_ns. */
 static void put_readings(struct recording *recording, uint32_t thread, uint64_t end_ns, int64_t others_ns)
 {
 	static const enum sonde_metric metrics[] = {SONDE_METRIC_CPU_USER, SONDE_METRIC_CPU_IDLE,
@@ -234,7 +234,8 @@ static void what_others_can_have_made_has_no_verdict(void **state)
 	}
 }
 
-/* Iterations that are like their neighbours look alike within a run and differ from run to run: that is no verdict. */
+/* Iterations that resemble their neighbours look alike within a run and differ from run to run: that gives no
+ * verdict. */
 static void neighbours_that_are_alike_count_once(void **state)
 {
 	unsigned called = 0;
@@ -335,7 +336,7 @@ static void other_machines_and_programs_are_not_comparable(void **state)
 	done(&diff);
 }
 
-/* The same functions in a file of another name: that is what is said first, and what to do. */
+/* The same functions in a file with another name: this is the first note, with what to do. */
 static void a_program_by_another_name_is_told(void **state)
 {
 	const struct made a = {.path = "diff-a.sonde", .samples = {100, 100, 100}},

@@ -1,6 +1,5 @@
-/* test_diff_runs.c: several recordings a side whose difference is known: run against run, by zones, iterations,
- * functions.
- */
+/* test_diff_runs.c: several recordings per side with a known difference: run against run, by zones, iterations,
+ * functions. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,5 +1,5 @@
-/* test_diff_tree.c: two call trees whose difference is known: paths that both have, that one has, and how few are kept.
- */
+/* test_diff_tree.c: two call trees with a known difference: paths in both, paths in one, and the limit on how many
+ * are kept. */
 #include <errno.h>
 #include <math.h>
 #include <setjmp.h>
@@ -107,7 +107,7 @@ static void paths_are_laid_over_each_other(void **state)
 	/* 60 of 100 and 30 of 100: Wilson's half widths, the wider side, put together. */
 	assert_true(fabs(sonde_report_cell(section, 3, "share_change")->plus_minus - 0.139) < 0.003);
 	assert_true(fabs(sonde_report_cell(section, 3, "change_s")->plus_minus - 0.0139) < 0.0003);
-	/* Chosen alone, and the facts are of all of it. */
+	/* Selected alone, but the facts are those of the whole. */
 	assert_ptr_equal(diff.report->first, section);
 	assert_ptr_equal(diff.report->last, section);
 	assert_string_equal(diff.report->facts->key, "verdict");

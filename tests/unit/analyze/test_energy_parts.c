@@ -1,4 +1,4 @@
-/* test_energy_parts.c: joules of functions and of zones: shares of the processes' by sampled CPU time. */
+/* test_energy_parts.c: energy of functions and zones: shares of the processes' energy by sampled CPU time. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -61,10 +61,10 @@ static void write_zones(void)
 	    {START + 400 * MS, 1, 0, 30 * MS, 0},                      /* before all */
 	    {START + 1000 * MS, 1, 0, 500 * MS, 0},                    /* outer */
 	    {START + 1700 * MS, 1, 0, 300 * MS, 0},                    /* inner */
-	    {START + 2000 * MS, 1, 0, 200 * MS, SONDE_SAMPLE_KERNEL},  /* inner in inner: no stack, but a moment */
+	    {START + 2000 * MS, 1, 0, 200 * MS, SONDE_SAMPLE_KERNEL},  /* inner in inner: no stack, but a time */
 	    {START + 2000 * MS, other, 0, 100 * MS, 0},                /* inner, of the other thread */
 	    {START + 2500 * MS, 1, 0, 40 * MS, 0},                     /* inner is over: outer */
-	    {START + 3000 * MS, 1, 0, 60 * MS, 0},                     /* moment */
+	    {START + 3000 * MS, 1, 0, 60 * MS, 0},                     /* a time */
 	    {START + 3650 * MS, 1, 0, 10 * MS, 0},                     /* outer, the second call */
 	    {START + 3900 * MS, 1, 0, 70 * MS, 0},                     /* after all */
 	    {START + 2000 * MS, 1, 0, 250 * MS, SONDE_STACK_MEASURED}, /* some time before */
@@ -86,7 +86,7 @@ static void zones_have_shares_by_cpu_time_sampled_in_them(void **state)
 	assert_near(sections_real(zones, "zone", "inner", "total_per_call_j"), 2, UJ);
 	assert_int_equal(sections_int(zones, "zone", "inner", "calls"), 3);
 	assert_near(sections_real(zones, "zone", "inner", "self_low_j"), 6, UJ);
-	assert_near(sections_real(zones, "zone", "inner", "self_high_j"), 8.5, UJ); /* with what has no moment */
+	assert_near(sections_real(zones, "zone", "inner", "self_high_j"), 8.5, UJ); /* including what has no time */
 	assert_near(sections_real(zones, "zone", "outer", "self_j"), 5.5, UJ);
 	assert_near(sections_real(zones, "zone", "outer", "total_j"), 11.1, UJ);
 	assert_near(sections_real(zones, "zone", "outer", "total_per_call_j"), 5.55, UJ);

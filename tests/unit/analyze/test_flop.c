@@ -1,5 +1,5 @@
-/* test_flop.c: the section of FLOP and bytes: library calls and reports of programs apart, sizes, and what is covered.
- */
+/* test_flop.c: the section of FLOP and bytes: library calls and the program's own reports are separate; sizes;
+ * coverage. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -230,7 +230,7 @@ static enum sonde_basis basis_of(const struct sonde_section *section, const char
 	return SONDE_BASIS_MEASURED;
 }
 
-/* Bytes that the program reports are no model; a library's are, and beside reported ones the note says whose. */
+/* Bytes that the program reports are not modelled; a library's are, and next to reported ones a note says which. */
 static void bytes_are_of_whom_they_are(void **state)
 {
 	static const char *const keys[] = {"bytes", "bytes_per_sec", "flop_per_byte"};

@@ -1,4 +1,4 @@
-/* test_growth.c: series that grow, that fill up and stop, and that only seem to. */
+/* test_growth.c: series that grow, that level off, and that only seem to grow. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -34,7 +34,7 @@ static void make(double *out, double slope, double memory)
 	}
 }
 
-/* Of 100 series, how many are said to grow. */
+/* How many of 100 series are reported as growing. */
 static int grow_of(double slope, double memory)
 {
 	int grow = 0;

@@ -1,5 +1,5 @@
-/* test_phases.c: phases of a run whose zones are known: one level down where one zone holds nearly all, sums to the ns.
- */
+/* test_phases.c: phases of a run with known zones: one level deeper if one zone has nearly all the time; sums to the
+ * ns. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -197,8 +197,8 @@ static void damage(long at)
 	fclose(file);
 }
 
-/* One chunk after the other cannot be read: whatever is missing, the thread's time is told once, and parts of a step
- * whose end is missing are no other step's: that is said. */
+/* Every other chunk cannot be read: whatever is missing, the thread's time counts once, and parts of a step whose
+ * end is missing do not become another step; a note says so. */
 static void parts_that_cannot_be_read_are_said(void **state)
 {
 	long body[CHUNKS_MOST];
@@ -214,7 +214,7 @@ static void parts_that_cannot_be_read_are_said(void **state)
 		int is_said = sections_noted(t->notes, "what lies in 1 zone is unknown");
 		said += (size_t)is_said;
 		const struct sonde_cell *load = sections_row(t, "phase", "load");
-		if (load) { /* all steps but the one without an end, and the one that is said to be unknown */
+		if (load) { /* all steps except the one without an end, and the one reported as unknown */
 			uint64_t calls = sections_cell(t, load, "calls")->integer;
 			assert_true(calls < STEPS + (k + 1 == chunks));
 			assert_int_equal(sections_cell(t, load, "total_ns")->integer, calls * 2 * MS);

@@ -1,5 +1,4 @@
-/* test_roofline.c: ceilings as they are kept, loops that count themselves, and zones of known work under known
- * ceilings. */
+/* test_roofline.c: saved ceilings, loops that count their own work, and zones of known work under known ceilings. */
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -214,7 +213,7 @@ static void the_least_that_a_cgroup_leaves_is_free(void **state)
 	put_file("/sys/fs/cgroup/a/memory.max", "6000000000\n");
 	put_file("/sys/fs/cgroup/a/memory.current", "1000000000\n");
 	assert_int_equal(sonde_roof_memory(root), 5000000000);
-	put_file("/sys/fs/cgroup/a/memory.stat", "anon 1\ninactive_file 600000000\n"); /* given back when asked for */
+	put_file("/sys/fs/cgroup/a/memory.stat", "anon 1\ninactive_file 600000000\n"); /* returned on request */
 	assert_int_equal(sonde_roof_memory(root), 5600000000);
 	put_file("/sys/fs/cgroup/a/b/memory.high", "4000100000\n");
 	assert_int_equal(sonde_roof_memory(root), 4000000000);
@@ -335,7 +334,7 @@ static double read_of(const struct sonde_roof *roof, enum sonde_roof_level level
 	return figure->runs ? figure->best : 0;
 }
 
-/* Whoever else uses the machine may slow down either figure: again, until it was quiet for a moment. */
+/* Other load may slow down either figure: repeat until the machine was quiet. */
 static void levels_are_in_order(void **state)
 {
 	(void)state;
@@ -359,7 +358,7 @@ static void levels_are_in_order(void **state)
 	assert_true(roof.threads >= 1);
 	for (int of = 0; of < SONDE_ROOF_THREADS; of++) {
 		assert_int_equal(roof.flops[SONDE_ROOF_SCALAR][SONDE_ROOF_FP32][of].runs, 5);
-		for (int level = 0; level < SONDE_ROOF_LEVELS; level++) /* measured, or said why not */
+		for (int level = 0; level < SONDE_ROOF_LEVELS; level++) /* measured, or the reason why not */
 			assert_true(roof.bytes[level][SONDE_ROOF_TRIAD][of].runs == 5 || *roof.why[level][of]);
 	}
 }
@@ -397,7 +396,7 @@ static void places_are_under_the_next_ceiling(void **state)
 	assert_int_equal(place.bound, SONDE_ROOFLINE_COMPUTE);
 	assert_near(place.share, 0.5, 1e-9);
 	assert_near(place.machine_share, 0.125, 1e-9);
-	/* Two threads all the time: twice one thread's, of DRAM no more than all have. */
+	/* Two threads all the time: twice one thread's ceiling; for DRAM at most that of all threads. */
 	place = place_of(10e9, 100e9, 10 * second, 20 * second);
 	assert_near(place.threads, 2, 1e-9);
 	assert_near(place.roof, 2e9, 1);
@@ -468,7 +467,7 @@ static void recording_make(int has_roof)
 	uint32_t dgemm = recording_site(&r, SONDE_SITE_ZONE, "sgemm", "blas");
 	uint32_t half = recording_site(&r, SONDE_SITE_ZONE, "half", NULL);
 	r.chunk_rows = 3;
-	/* stream: two threads, 0 … 100 and 50 … 150 ms, and a call that says nothing. */
+	/* stream: two threads, 0 … 100 and 50 … 150 ms, and a call without data. */
 	call(&r, 1, stream, 0, 100, 80e6, 800e6);
 	call(&r, 2, stream, 50, 150, 40e6, 400e6);
 	call(&r, 1, stream, 150, 180, 0, 0);

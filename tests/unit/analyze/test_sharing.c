@@ -1,4 +1,4 @@
-/* test_sharing.c: writes to memory in bytes of code that are known, and threads that seem to write one cache line. */
+/* test_sharing.c: memory writes in known machine code, and threads that seem to write the same cache line. */
 #include <elf.h>
 #include <errno.h>
 #include <link.h>

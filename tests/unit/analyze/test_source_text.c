@@ -22,7 +22,7 @@ static void set_time(const char *of, time_t seconds)
 	assert_int_equal(utimensat(AT_FDCWD, of, times, 0), 0);
 }
 
-/* What the row says instead of the text of line 2 of a file. */
+/* What the row has instead of line 2 of a file. */
 static void expect_no_source(const char *source, const char *why)
 {
 	struct recording r;

@@ -1,4 +1,4 @@
-/* test_spread.c: mean, interval and outliers of values whose answer is in tables. */
+/* test_spread.c: mean, interval and outliers of values whose answers are in tables. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>

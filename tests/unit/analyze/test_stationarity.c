@@ -51,7 +51,7 @@ static struct sonde_stationarity check(size_t count)
 	return steady;
 }
 
-/* Of 1000 series without any change at most 5 % are said to have a warm-up, to drift or to jump. */
+/* Of 1000 series without any change at most 5 % are reported to have a warm-up, to drift or to jump. */
 static void chance_is_steady(void **unused)
 {
 	static const size_t counts[] = {20, 50, 200, 1000};
@@ -206,7 +206,7 @@ static void few_say_nothing(void **unused)
 	assert_int_equal(check(0).verdict, SONDE_STATIONARITY_TOO_FEW);
 }
 
-/* Many series that are looked at together raise no more alarms than one. */
+/* Many series tested together raise no more false alarms than one. */
 static void many_series_are_no_more_often_wrong(void **unused)
 {
 	int alarms = 0;

@@ -1,4 +1,5 @@
-/* test_versus.c: which metric counts, what is compared with what, and how exact it is known, of made runs. */
+/* test_versus.c: which metric decides, what is compared with what, and how precise the result is, for synthetic
+ * runs. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -39,7 +40,7 @@ static void two_are_compared(void **state)
 	assert_true(fabs(versus.change[SONDE_VERSUS_PEAK_RSS].by - 0.5) < 1e-9);
 	assert_false(versus.change[SONDE_VERSUS_SYSTEM].is_ratio);
 	assert_int_equal(versus.verdict[SONDE_VERSUS_SYSTEM], SONDE_VERDICT_INCONCLUSIVE);
-	assert_int_equal(versus.verdict[SONDE_VERSUS_FAULTS], SONDE_VERDICT_INCONCLUSIVE); /* not asked */
+	assert_int_equal(versus.verdict[SONDE_VERSUS_FAULTS], SONDE_VERDICT_INCONCLUSIVE); /* not requested */
 	assert_true(fabs(versus.spread[SONDE_CANDIDATE][SONDE_VERSUS_WALL].min - 80e6) < 1);
 }
 

@@ -1,5 +1,5 @@
-/* test_versus_noise.c: how often comparisons of drawn times are wrong: 1,000 of the same, and of 2 % more, by the rule
- * by which sonde bench ends and by twenty pairs.
+/* test_versus_noise.c: how often comparisons of random times are wrong: 1,000 without a difference and 1,000 with 2
+ * %, by the stopping rule of sonde bench and with twenty pairs.
  *
  * The times are drawn as a machine makes them: runs have a noise of their own with a heavy tail, and the machine is
  * slower at times, for some runs, and slowly becomes so. The seed is fixed: a test of shares cannot fail by chance.
@@ -15,7 +15,7 @@
 #include "analyze/diff/versus.h"
 #include "base/hash.h"
 
-/* A tenth of the first under a sanitizer, which takes ten times as long, and looks at the code and not at shares. */
+/* A tenth of the first under a sanitizer, which is ten times slower; it checks the code, not the shares. */
 #ifdef __SANITIZE_ADDRESS__
 enum { SAME = 100, SLOWER = 200 };
 #else

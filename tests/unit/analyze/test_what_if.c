@@ -1,4 +1,4 @@
-/* test_what_if.c: runs of made recordings once more, with parts of them faster: known to the ms. */
+/* test_what_if.c: synthetic recordings replayed with a part faster: results known to the ms. */
 #include <errno.h>
 #include <math.h>
 #include <setjmp.h>
@@ -76,9 +76,9 @@ static void what_can_be_faster(void **state)
 	look_away(&looked);
 }
 
-/* Four threads take a lock in turn, each for 10 ms, all asking for it at 5; who has it last lets nobody wait, and then
- * runs 10 ms more. Twice as fast: 5 + 4 × 5 + 10. With only two recorded holds, or calls that were lost, the last is
- * not known. */
+/* Four threads take a lock one after the other, each for 10 ms, all requesting it at 5; no thread waits for the last
+ * holder, which then runs for 10 ms more. At twice the speed: 5 + 4 × 5 + 10. With only two recorded holds, or with
+ * lost calls, the last holder is unknown. */
 static void the_last_holder(void **state)
 {
 	static const struct {
@@ -156,7 +156,7 @@ static void who_runs_less_waits_less(void **state)
 	look_away(&looked);
 }
 
-/* What is not there is an error that says so; what cannot be read is refused, with what can. */
+/* A name that does not exist is an error; a malformed one is rejected with the valid forms. */
 static void what_cannot(void **state)
 {
 	static const char *const wrong[] = {"zone=a",           "zone=,speed=2",        "zone=a,speed=0",

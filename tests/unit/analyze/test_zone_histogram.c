@@ -1,4 +1,4 @@
-/* test_zone_histogram.c: instances of zones and spans whose durations are known, counted on a logarithmic scale. */
+/* test_zone_histogram.c: instances of zones and spans with known durations, counted on a logarithmic scale. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,6 +1,8 @@
-/* test_cuda_abi.c: what we say of CUPTI is what its headers say: numbers, places and lengths of fields, functions.
+/* test_cuda_abi.c: our declarations of CUPTI equal those of its headers: numbers, offsets and sizes of fields,
+ * functions.
  *
- * Nearly all of it by the compiler. The headers are those of one version; of older ones the structures that it keeps.
+ * Nearly everything is checked by the compiler. The headers are those of one version, with the structures that it still
+ * has of older ones.
  */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -18,7 +18,7 @@
 
 #define RECORD_MAX_B 256
 
-/* What was told. */
+/* What was reported. */
 static struct {
 	struct sonde_device_info devices[16];
 	struct sonde_queue_info queues[16];
@@ -154,7 +154,7 @@ static void kernels_of_every_version(void **state)
 		assert_true(operation->local_b == 16 && operation->shared_unit_b == 65536);
 		assert_true(kernel->start_ns == 1000 && kernel->end_ns == 3500 && kernel->submitted_ns == 900);
 		assert_true(kernel->queued_ns == 400 && kernel->tid == 4711 && kernel->correlation == 77);
-		/* the second one: of nobody who is known, in the same queue, of the same operation */
+		/* the second one: of an unknown thread, in the same queue, of the same operation */
 		assert_true(told.activities[2].tid == SONDE_TID_UNKNOWN && !told.activities[2].queued_ns);
 		assert_true(told.activities[2].operation == kernel->operation && told.queue_count == 1);
 		assert_true(told.queues[0].context == 2 && told.queues[0].handle == 7 && told.devices[0].index == 1);
@@ -246,7 +246,7 @@ static void copies_have_a_direction(void **state)
 		}
 }
 
-/* The same copy as each of the two devices tells it. */
+/* The same copy as reported by each of the two devices. */
 static void peers_are_told_apart(void **state)
 {
 	(void)state;
@@ -265,7 +265,7 @@ static void peers_are_told_apart(void **state)
 		assert_int_equal(told.operations[0].from, at ? SONDE_MEMORY_PEER : SONDE_MEMORY_DEVICE);
 		assert_int_equal(told.operations[0].to, at ? SONDE_MEMORY_DEVICE : SONDE_MEMORY_PEER);
 		assert_int_equal(told.activities[0].size_b, 7);
-		/* devices are told by their number where there is no record of them: the source first */
+		/* devices without a record are reported by their number: the source first */
 		assert_int_equal(told.device_count, 2);
 		assert_true(told.devices[0].index == 0 && told.devices[1].index == 1);
 		assert_int_equal(told.operations[0].from_device, 1);
@@ -320,8 +320,7 @@ static void devices_and_contexts(void **state)
 	}
 }
 
-/* What is taken from a pool says what that has in reserve, as do the pool's own records; one of another process does
- * not. */
+/* Allocations from a pool give the pool's reserve, as do the pool's own records; those of another process do not. */
 static void pools_have_a_reserve(void **state)
 {
 	(void)state;
@@ -422,7 +421,7 @@ static void put_wait(uint8_t record[RECORD_MAX_B], uint32_t version, uint32_t ty
 	PUT(record, Synchronization2_streamId, stream);
 }
 
-/* Context 2 is device 1's, with 7 as its default stream, of which waiting for it says nothing of others. */
+/* Context 2 belongs to device 1, with 7 as its default stream; waiting for that says nothing about other streams. */
 static void waits_for_a_stream_name_its_queue(void **state)
 {
 	static const struct {
@@ -432,7 +431,7 @@ static void waits_for_a_stream_name_its_queue(void **state)
 	    {CUDA_SYNC_STREAM, 2, 14, 2},
 	    {CUDA_SYNC_STREAM, 2, 13, 1},
 	    {CUDA_SYNC_STREAM, 2, 7, 0},
-	    {CUDA_SYNC_STREAM, 3, 13, 0}, /* nobody told of that context */
+	    {CUDA_SYNC_STREAM, 3, 13, 0}, /* a context that was never reported */
 	    {CUDA_SYNC_STREAM, 2, (uint32_t)CUDA_NO_STREAM, 0},
 	    {CUDA_SYNC_CONTEXT, 2, (uint32_t)CUDA_NO_STREAM, 0},
 	    {CUDA_SYNC_EVENT, 2, (uint32_t)CUDA_NO_STREAM, 0},
@@ -467,7 +466,7 @@ static void waits_for_a_stream_name_its_queue(void **state)
 	}
 }
 
-/* The driver's call within the run time's: whoever asked began first. */
+/* The driver's call within the runtime's: the outer one began first. */
 static void calls_in_calls_are_the_outer_ones(void **state)
 {
 	uint8_t buffer[3 * RECORD_MAX_B];
@@ -581,7 +580,7 @@ static void names_are_compared(void **state)
 	cuda_decoder_free(decoder);
 }
 
-/* What was refused for want of room is asked for again. */
+/* What was refused for lack of space is offered again. */
 static void refused_operations_are_tried_again(void **state)
 {
 	uint8_t record[RECORD_MAX_B];

@@ -1,4 +1,4 @@
-/* test_device_roofs.c: theoretical ceilings are those that makers publish for the same units and clocks. */
+/* test_device_roofs.c: theoretical ceilings equal those that vendors publish for the same units and clocks. */
 #include <errno.h>
 #include <math.h>
 #include <stdio.h>
@@ -71,7 +71,7 @@ static void what_is_not_known_is_absent_with_why(void **state)
 	assert_near(flops, -1, 0);
 }
 
-/* A GPU with all of it, used by two processes; one of which nobody tells anything; a processor. */
+/* A GPU with all figures, used by two processes; a GPU without any; a CPU. */
 static void the_section_has_each_device_once(void **state)
 {
 	const struct sonde_meta_device gpu = {.kind = SONDE_DEVICE_GPU,
@@ -94,7 +94,7 @@ static void the_section_has_each_device_once(void **state)
 	const struct sonde_section *roofs = sections_get(&s, "device-roofs");
 	static const char *const ceilings[] = {"FP32", "FP64", "FP16, tensor cores", "memory"};
 	static const double rates[] = {66908.16, 33454.08, 1070530.56, 3352.32};
-	/* At the highest clock; of tensor cores the data sheet has 989.4 TFLOP/s, at 1.83 GHz: said below. */
+	/* At the highest clock; the data sheet has 989.4 TFLOP/s for tensor cores, at 1.83 GHz: see below. */
 	assert_int_equal(roofs->table.row_count, 4);
 	for (size_t i = 0; i < 4; i++) {
 		assert_string_equal(sonde_report_cell_text(roofs, i, "device"), "CUDA G1 0");
@@ -215,7 +215,7 @@ static void a_picture_of_nothing_is_refused(void **state)
 	sections_free(&s);
 }
 
-/* Of many kinds of devices the first have panels; whatever a recording says has a place, or none. */
+/* If there are many kinds of devices, the first have panels; any value in a recording has a place, or none. */
 static void panels_are_bounded(void **state)
 {
 	struct recording r;

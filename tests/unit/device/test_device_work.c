@@ -1,4 +1,4 @@
-/* test_device_work.c: sections of what devices did, on recordings whose answers are known. */
+/* test_device_work.c: the sections about GPU work, on recordings whose answers are known. */
 #include "device_fixture.h"
 #include "sonde/device.h"
 
@@ -402,7 +402,7 @@ static void gaps_say_what_the_host_did(void **state)
 	assert_string_equal(sonde_report_cell_text(t, 1, "zone"), "step");
 	assert_absent(t, 1, "function", "no sample");
 	assert_true(sections_noted(t->notes, "2 gaps, 51 ms in all"));
-	/* The three that come to most stay on narrow terminals: not known 16 ms, I/O 13, asked for 11. */
+	/* The three largest stay on narrow terminals: unknown 16 ms, I/O 13, submission 11. */
 	static const int details[] = {0, 2, 5, 2, 0, 5, 2, 0};
 	for (size_t i = 0; i < sizeof details / sizeof *details; i++)
 		assert_int_equal(t->table.columns[2 + i].detail, details[i]);

@@ -1,4 +1,4 @@
-/* test_device_zones.c: memory of devices in zones, on recordings whose answers are known. */
+/* test_device_zones.c: GPU memory in zones, on recordings whose answers are known. */
 #include "device_fixture.h"
 #include "sonde/device.h"
 
@@ -162,7 +162,7 @@ static void absent_with_the_reason(void **state)
 	sections_free(&s);
 }
 
-/* Pools: one of 400 from 11 on, of 900 from 36 to 71, when it is no more; another of 50 from 43 on. */
+/* Pools: one of 400 from 11 on, of 900 from 36 to 71, when it is destroyed; another of 50 from 43 on. */
 static void reserve_stands_apart(void **state)
 {
 	struct memory memory;

@@ -1,4 +1,5 @@
-/* test_devices.c: what a process says of devices is what a session reads, in whatever order it comes. */
+/* test_devices.c: what a process reports about its devices equals what a session reads, in whatever order it
+ * arrives. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -256,7 +257,7 @@ static void what_makes_no_sense_is_counted_and_left_out(void **state)
 	tell_operation(fixture, 2, 15, "no such kind");
 	tell_operation(fixture, UINT32_MAX, SONDE_ACTIVITY_KERNEL, "no such number");
 	event = activity_of(fixture, 1, 0);
-	event.queued_ns = UINT64_MAX; /* it was asked for as it began, at the latest */
+	event.queued_ns = UINT64_MAX; /* it was submitted when it started, at the latest */
 	tell(fixture, &event);
 	tell_lost(fixture, 5, "the driver dropped them");
 	tell_lost(fixture, 2, "the driver dropped them");

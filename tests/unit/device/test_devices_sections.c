@@ -1,4 +1,4 @@
-/* test_devices_sections.c: kernels by name: windows, threads, devices, launch configurations, parts that are merged. */
+/* test_devices_sections.c: kernels by name: time ranges, threads, devices, launch configurations, merged parts. */
 #include "device_fixture.h"
 #include "analyze/device/occupancy.h"
 
@@ -179,7 +179,7 @@ static const struct occupancy_case {
      2,
      0.125,
      "shared memory"},
-    /* 33 bytes are 128; 64 KiB were set apart: 512 blocks, warps limit: 100 threads are 4 warps */
+    /* 33 bytes are rounded to 128; 64 KiB were set apart: 512 blocks; warps are the limit: 100 threads are 4 warps */
     {{.block = {100, 1, 1}, .registers = 16, .static_shared_b = 33, .shared_unit_b = 65536}, 16, 1, "warps"},
     /* 3 · 320 threads = 30 warps: 2 blocks, 60 of 64 */
     {{.block = {320, 3, 1}, .registers = 24}, 2, 60.0 / 64, "warps"},
@@ -279,7 +279,7 @@ static const struct {
     {&a100,
      {{.block = {256, 1, 1}, .registers = 32, .dynamic_shared_b = 166912}, 1, 0.125, "shared memory"}}, /* 163 KiB */
     {&a100, {{.block = {32, 1, 1}, .registers = 32}, 32, 0.5, "blocks"}},
-    /* A block that uses none has its 1 KiB, too: of 8 KiB that were set apart it fits eight times. */
+    /* A block that uses none still has 1 KiB: eight of them fit into the 8 KiB that were set apart. */
     {&a100, {{.block = {128, 1, 1}, .registers = 32, .shared_unit_b = 8192}, 8, 0.5, "shared memory"}},
     {&ga102, {{.block = {1024, 1, 1}, .registers = 32}, 1, 32.0 / 48, "warps"}},
     {&ga102, {{.block = {256, 1, 1}, .registers = 40, .static_shared_b = 16384}, 5, 40.0 / 48, "shared memory"}},
@@ -397,7 +397,7 @@ static void launches_are_apart_by_configuration_and_device(void **state)
 	sections_free(&s);
 }
 
-/* What was told twice is one configuration; what differs in anything is another. */
+/* Two equal reports are one configuration; a difference in any value makes another. */
 static void launches_have_the_sizes_that_were_told(void **state)
 {
 	static const struct sonde_meta_device limits = {.kind = 1,

@@ -1,4 +1,5 @@
-/* test_devices_several.c: several devices: copies between them, whose memory it is, one that several processes use. */
+/* test_devices_several.c: several devices: copies between them, the owner of memory, a device that several processes
+ * use. */
 #include "device_fixture.h"
 #include "sonde/device.h"
 
@@ -19,8 +20,9 @@ static uint32_t copy(struct recording *r, uint8_t from, uint8_t to, uint32_t fro
 
 /* --- copies between devices -------------------------------------------------------------------------------------- */
 
-/* From 0 to 1: 40 MB from 10 to 20 ms, 20 MB from 15 to 25, and 10 MB from 30 to 40 that the other device reads; from 1
- * to 0: 5 MB from 50 to 60; from 0 to one that nobody names: 1 MB from 70 to 72. The rest is not between devices. */
+/* From 0 to 1: 40 MB from 10 to 20 ms, 20 MB from 15 to 25, and 10 MB from 30 to 40 that the other device reads;
+ * from 1 to 0: 5 MB from 50 to 60; from 0 to an unknown one: 1 MB from 70 to 72. Other copies are not between
+ * devices. */
 static void fill_peers(struct recording *r)
 {
 	simple_open(r);
@@ -120,7 +122,7 @@ static void links_are_beside_them(void **state)
 	sections_free(&s);
 }
 
-/* Kernels that reach into another device's memory copy nothing: who asks is told what links carried. */
+/* Kernels that access another device's memory copy nothing: the section shows what the interconnect carried. */
 static void links_without_copies(void **state)
 {
 	struct recording r;
@@ -255,7 +257,7 @@ static void one_device_of_two_processes_is_one(void **state)
 	sections_free(&s);
 }
 
-/* Without a UUID nobody knows; drivers that run on processors give several devices one. */
+/* Without a UUID it is unknown; drivers that run on CPUs give several devices the same one. */
 static void what_is_not_known_to_be_one_device_is_not(void **state)
 {
 	static const struct {
@@ -280,7 +282,8 @@ static void what_is_not_known_to_be_one_device_is_not(void **state)
 
 /* --- whose memory ------------------------------------------------------------------------------------------------ */
 
-/* Of two devices of one process: 100 bytes of the first, 200 of the second, without a queue; 300 of nobody knows. */
+/* Of two devices of one process: 100 bytes of the first, 200 of the second, without a queue; 300 of an unknown device.
+ */
 static void allocations_without_a_queue_name_their_device(void **state)
 {
 	struct recording r;

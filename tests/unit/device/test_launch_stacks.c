@@ -1,4 +1,5 @@
-/* test_launch_stacks.c: where kernels and allocations were asked for, on recordings whose answers are known. */
+/* test_launch_stacks.c: stacks of the calls that submit kernels and allocations, on recordings whose answers are
+ * known. */
 #include "device_fixture.h"
 #include "recording_inside.h"
 #include "sonde/device.h"
@@ -157,7 +158,7 @@ static void what_touches_the_time_is_no_call_of_it(void **state)
 	sections_free(&s);
 }
 
-/* A stack that was told and leads nowhere is not one that was not told. */
+/* A stack that was recorded but is empty differs from one that was not recorded. */
 static void stacks_that_nobody_could_follow(void **state)
 {
 	struct recording r;
@@ -235,7 +236,7 @@ static void damaged_chunks_do_no_harm(void **state)
 	calls_write(&r, &call, 1, 0);
 	work(&r, k, 1, 10, 20);
 	work(&r, k, 2, 40, 1);
-	work(&r, k, 0, 50, 2); /* no correlation: nobody's */
+	work(&r, k, 0, 50, 2); /* no correlation: of no call */
 	struct sections s = close_and_report(&r, NULL);
 	const struct sonde_section *t = sections_get(&s, "launch-stacks");
 	assert_int_equal(t->table.row_count, 2);

@@ -1,5 +1,5 @@
-/* test_machine_devices.c: devices among the machine's rows, and their joules, agree with what recordings were made of.
- */
+/* test_machine_devices.c: devices among the rows of the section machine, and their energy, agree with synthetic
+ * recordings. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -131,7 +131,7 @@ static void put_device(struct recording *r, const char *name, const double *joul
 	put_each_second(r, recording_series(r, SONDE_METRIC_DEVICE_ENERGY, 0, 0, name), joules, count, 1e6);
 }
 
-/* Beside packages: in no sum. */
+/* Next to packages: in no sum. */
 static void joules_of_devices_are_apart(void **state)
 {
 	(void)state;

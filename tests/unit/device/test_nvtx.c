@@ -1,4 +1,4 @@
-/* test_nvtx.c: texts of annotations: wide, long, numbered, and with numbers that PyTorch appends. */
+/* test_nvtx.c: texts of NVTX annotations: wide characters, long, numbered, and with numbers that PyTorch appends. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

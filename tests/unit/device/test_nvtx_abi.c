@@ -1,4 +1,4 @@
-/* test_nvtx_abi.c: our numbers and layouts (inject/nvtx/abi.h) are those of NVIDIA's headers; built where they are
+/* test_nvtx_abi.c: the numbers and layouts in inject/nvtx/abi.h equal NVIDIA's headers; built if these are
  * installed. */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -76,7 +76,7 @@ SAME(sizeof(struct nvtx_version), sizeof(NvtxExportTableVersionInfo));
 SAME(offsetof(struct nvtx_version, set_ours), offsetof(NvtxExportTableVersionInfo, SetInjectionNvtxVersion));
 SAME(sizeof(uint64_t), sizeof(nvtxRangeId_t));
 
-/* A structure that those headers filled is read as it was meant. */
+/* A structure filled through those headers is read as intended. */
 static void their_events_are_ours(void **state)
 {
 	(void)state;

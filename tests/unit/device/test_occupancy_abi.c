@@ -1,5 +1,4 @@
-/* test_occupancy_abi.c: theoretical occupancy is what NVIDIA's own calculator (cuda_occupancy.h) says, limit by limit.
- */
+/* test_occupancy_abi.c: theoretical occupancy equals NVIDIA's own calculator (cuda_occupancy.h), limit by limit. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

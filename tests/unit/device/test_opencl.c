@@ -1,5 +1,5 @@
-/* test_opencl.c: a device's clock by the calls that queue commands, and tables of handles (src/inject/opencl/opencl.h).
- */
+/* test_opencl.c: a device's clock, derived from calls that queue commands, and tables of handles
+ * (src/inject/opencl/opencl.h). */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -48,7 +48,7 @@ static void bounds_hold_and_narrow(void **state)
 	assert_true(opencl_clock_error(&clock, at_ns) > opencl_clock_error(&clock, at_ns + 80000000));
 }
 
-/* A call that waits until it is done says as much as a short one. */
+/* A call that blocks until the work is done gives as good a bound as a short one. */
 static void the_end_is_a_bound_too(void **state)
 {
 	struct opencl_clock clock = {0};

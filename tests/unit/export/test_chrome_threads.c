@@ -1,5 +1,5 @@
-/* test_chrome_threads.c: what threads did, in Chrome traces: states and calls, those that share slices, and arrows from
- * who unlocked or woke to who went on. */
+/* test_chrome_threads.c: thread states and calls in Chrome traces, threads that share slices, and arrows from the
+ * thread that unlocked or woke to the one that continued. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -14,8 +14,8 @@
 #include "exchange.h"
 #include "recording.h"
 
-/* Sums over the lines of a trace, an event each: of the slices of a state their durations, and what a key says. Line by
- * line, since searching all of a large text again and again is slow under a sanitizer. */
+/* Sums over the lines of a trace, one event each: durations of the slices of a state, or the values of a key. Line
+ * by line, because searching a large text repeatedly is slow under a sanitizer. */
 static uint64_t sum_lines(const char *text, const char *sought, const char *key, int is_micros)
 {
 	uint64_t sum = 0;
@@ -137,7 +137,7 @@ static void many_states_share_slices(void **state)
 	}
 }
 
-/* Slices of one thread, in any order: none may begin in another and end behind it. */
+/* Slices of one thread, in any order: none may start inside another and end after it. */
 struct slice {
 	uint64_t from_ns, to_ns;
 };
@@ -208,7 +208,7 @@ static void many_calls_share_slices(void **state)
 									   0, SONDE_STACK_NO_TABLE, 0, 1});
 			if (i % every != every - 1)
 				continue;
-			at_ns += 7000; /* the handler's call ends first, and is told of first */
+			at_ns += 7000; /* the handler's call ends first and is reported first */
 			recording_wait(&recording, (struct recording_wait){at_ns + 1000, 3000, 2, 0, SONDE_WAIT_READ, 0,
 									   SONDE_STACK_NO_TABLE, 0, 10});
 			recording_wait(&recording, (struct recording_wait){at_ns, 5 * MS, 2, 0, SONDE_WAIT_MUTEX, 0,
@@ -253,8 +253,8 @@ static void put_lock_call(struct recording *recording, uint32_t thread, enum son
 							  .object = lock});
 }
 
-/* A convoy: app has the lock up to 20 ms, then worker up to 30, then third; each gives it up a ms before the next has
- * it. Who held it before app nobody saw, and the other lock's holder neither; a wait of no lock has no arrow. */
+/* A convoy: app has the lock until 20 ms, worker until 30, then third; each releases it 1 ms before the next has it.
+ * The holder before app is unknown, and that of the other lock, too; a wait without a lock has no arrow. */
 static void put_convoy(struct recording *recording)
 {
 	begin(recording);
@@ -327,7 +327,7 @@ static void there_are_no_arrows_where_calls_were_lost(void **state)
 }
 
 /* Worker is created by app at 5 ms and runs at 6, blocks at 10, is woken by third at 28 and runs at 30; later it is
- * woken, by whom nobody knows. */
+ * woken by an unknown thread. */
 static void arrows_lead_from_who_woke_to_who_runs(void **state)
 {
 	struct recording recording;

@@ -1,5 +1,5 @@
-/* test_exchange.c: the exchange formats on one recording whose every sample is known (sample_recording.h), and the
- * figures of all formats against each other.
+/* test_exchange.c: the exchange formats on one recording whose every sample is known (sample_recording.h), and their
+ * figures against each other.
  *
  * With a folder as argument the outputs are also left there, for other people's validators (tests/validate/run.sh). */
 #include <setjmp.h>
@@ -79,7 +79,7 @@ static void callgrind_has_calls(void **state)
 
 /* --- all formats say the same ---------------------------------------------------------------------------- */
 
-/* A section of all the recording, in a report format. */
+/* A section of the whole recording, in a report format. */
 static char *section_as(const char *section, const char *name)
 {
 	const struct sonde_pass *pass = sonde_pass_find(section);

@@ -1,5 +1,5 @@
-/* test_exchange_heap.c: stacks weighed by what they allocated, held or left: every weight in every format adds up to
- * the session's own sums, on a recording whose every block is known.
+/* test_exchange_heap.c: stacks by allocated, held or live memory: every metric in every format adds up to the
+ * session's own sums, on a recording whose every block is known.
  *
  * With a folder as argument the outputs are left there, for other people's validators (tests/validate/run.sh).
  */
@@ -140,7 +140,7 @@ static void weights_are_those_of_the_blocks(void **state)
 	}
 }
 
-/* Weights against what the session itself sums up, of all heaps of malloc. */
+/* Weights against the session's own sums, over all malloc heaps. */
 static void weights_are_the_sessions_sums(void **state)
 {
 	(void)state;
@@ -207,7 +207,7 @@ static char *tree_as(const char *name, struct sonde_weigh weigh)
 	return text;
 }
 
-/* Own weights of all nodes. */
+/* Self weights of all nodes. */
 static uint64_t tree_sum(struct sonde_weigh weigh)
 {
 	char *text = tree_as("json", weigh);
@@ -300,7 +300,7 @@ static void trees_say_what_they_weigh(void **state)
 	text = tree_as("svg", (struct sonde_weigh){.by = SONDE_WEIGH_PEAK});
 	assert_has(text, "<title>./app --size 3: memory live at the peak</title>");
 	assert_has(text, ">Memory live at the peak: 6.16 kB in all");
-	assert_has(text, "self 4.10 kB, 66.5 %"); /* main, of both processes */
+	assert_has(text, "self 4.10 kB, 66.5 %"); /* main, in both processes */
 	free(text);
 	text = tree_as("svg", (struct sonde_weigh){.by = SONDE_WEIGH_ALLOCATIONS});
 	assert_has(text, ">Allocations: 9 in all");

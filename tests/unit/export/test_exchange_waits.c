@@ -1,5 +1,5 @@
-/* test_exchange_waits.c: stacks weighed by how long they waited: every weight in every format adds up to the same ns,
- * on a recording whose every call is known, and to what the section about waiting has; parts of it, too.
+/* test_exchange_waits.c: stacks by waiting time: every metric in every format adds up to the same ns, which is also
+ * that of the section about waiting, on a recording whose every call is known; also for a part of it.
  *
  * With a folder as argument the outputs are left there, for other people's validators (tests/validate/run.sh).
  */
@@ -26,8 +26,8 @@ static char folder[] = "/tmp/sonde-test-exchange-waits-XXXXXX";
 static char path[80];
 static struct sonde_session *session;
 
-/* Locks 20 ms + 7 ns, 3 calls; I/O 12 ms, 2 calls; all with 40 ms of sleep and a join of 5 ms without a stack. Nobody
- * waits while a lock is held. */
+/* Locks 20 ms + 7 ns, 3 calls; I/O 12 ms, 2 calls; in total with 40 ms of sleep and a join of 5 ms without a stack.
+ * Holding a lock is not waiting. */
 static void put_waits(struct recording *recording, uint32_t take, uint32_t load, uint32_t evil)
 {
 	uint32_t lock = recording_object(recording, 1, SONDE_OBJECT_LOCK, "queue_mutex", 0x4040);

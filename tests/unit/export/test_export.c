@@ -229,7 +229,7 @@ static void text_fits_every_width(void **state)
 	}
 }
 
-/* Also what is said below a table of the columns that did not fit. */
+/* Also the line below a table about hidden columns. */
 static void many_columns_fit_every_width(void **state)
 {
 	(void)state;
@@ -478,7 +478,7 @@ static void svg_shows_frames_and_escapes_them(void **state)
 	free(text);
 }
 
-/* A chain as deep as the call stack of a runaway recursion, and the same beside it in every level. */
+/* A chain as deep as the stack of a runaway recursion, with a sibling at every level. */
 static void deep_trees_are_drawn(void **state)
 {
 	(void)state;
@@ -564,7 +564,7 @@ static int leave(const char *folder)
 	return 0;
 }
 
-/* What tells functions apart goes last. */
+/* The part that tells functions apart is dropped last. */
 static void names_of_functions_survive(void **state)
 {
 	(void)state;

@@ -1,5 +1,5 @@
-/* test_import.c: folded stacks and pprof profiles of known values, what `sonde export` wrote read again, and files that
- * are none of this. */
+/* test_import.c: folded stacks and pprof profiles with known values, output of `sonde export` read again, and other
+ * files. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -311,7 +311,7 @@ static void pprof_values_are_chosen(void **state)
 	sonde_buf_fini(&out);
 }
 
-/* Without counts a period of time tells how many samples there were; one of something else does not. */
+/* Without counts, a period of time gives the number of samples; any other period does not. */
 static void pprof_periods_count_samples_where_they_are_times(void **state)
 {
 	(void)state;

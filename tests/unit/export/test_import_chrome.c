@@ -1,5 +1,5 @@
-/* test_import_chrome.c: trace events of known values as recordings: pairing, nesting, spans, arguments, names,
- * profiles, files that are cut off, and what `sonde export -f chrome` wrote read again. */
+/* test_import_chrome.c: trace events with known values as recordings: pairing, nesting, spans, arguments, names,
+ * profiles, truncated files, and output of `sonde export -f chrome` read again. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -235,7 +235,7 @@ static void counters_and_instants_keep_values_and_texts(void **state)
 	import_close(&imported);
 }
 
-/* Said of the zone and not of the one inside it, which begins and ends with it. */
+/* It belongs to the zone, not to the one inside it, which starts and ends with it. */
 static void arguments_stay_with_their_zone(void **state)
 {
 	(void)state;

@@ -1,5 +1,5 @@
-/* test_import_perf.c: perf.data that is written here, record by record, as recordings: who ran, where their code lies,
- * what samples weigh, what was lost; files of a pipe, of the other byte order, cut off anywhere. */
+/* test_import_perf.c: perf.data written here record by record, as recordings: processes, code mappings, sample
+ * weights, losses; from a pipe, with the other byte order, truncated anywhere. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -218,7 +218,7 @@ static size_t stacks_of(struct sonde_session *session, const char *wanted)
 	return count;
 }
 
-/* Addresses of the file: the first as it is, callers less one. */
+/* File addresses: the leaf unchanged, callers minus one. */
 static void addresses_are_those_of_the_file(void **state)
 {
 	(void)state;

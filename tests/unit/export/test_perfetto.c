@@ -1,5 +1,5 @@
-/* test_perfetto.c: slices of a trace come in the order in which zones began and ended, also where many did so in the
- * same moment: readers sort by time and keep the file's order within one. */
+/* test_perfetto.c: slices of a trace are in the order in which zones began and ended, also if many did so at the
+ * same time: readers sort by time and keep the file's order for equal times. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -39,7 +39,7 @@ static uint64_t random_below(uint64_t end)
 	return (random_state >> 33) % end;
 }
 
-/* Zones of two threads at random, with few moments that are apart; returns what was written, thread after thread. */
+/* Random zones of two threads, many of them at equal times; returns what was written, thread after thread. */
 static size_t write_zones(struct step *steps, size_t rows)
 {
 	struct recording recording;

@@ -1,4 +1,4 @@
-/* test_tracks.c: the stream of tracks: the events of each kind, in order, cut and whole; rows that the caller feeds. */
+/* test_tracks.c: the stream of tracks: events of each kind, in order, selected and complete; rows fed by the caller. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -28,7 +28,7 @@ static struct sonde_session *with_switches(void)
 	return opened();
 }
 
-/* Thread 1 says something of each form; in between it is in a zone, which is no track. */
+/* Thread 1 reports an event of each form; in between it is in a zone, which is not a track. */
 static struct sonde_session *with_events(void)
 {
 	struct recording r;

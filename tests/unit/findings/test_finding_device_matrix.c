@@ -1,5 +1,5 @@
-/* test_finding_device_matrix.c: matrix products in FP32 beside matrix units that idle: who is told of them, and how
- * much of their time could go, on recordings whose answer is computed by hand. */
+/* test_finding_device_matrix.c: the rule about FP32 matrix products while matrix units idle: when it applies, and the
+ * gain it predicts, on recordings whose answers are computed by hand. */
 #include "device_fixture.h"
 
 #include "analyze/findings/findings.h"
@@ -112,7 +112,8 @@ static void names_tell_what_is_multiplied_and_where(void **state)
 	}
 }
 
-/* 600 ms of an FP32 product: 1 − 1/8 of it, where it is known how fast the units are; and nobody has other units. */
+/* 600 ms of an FP32 product: 1 − 1/8 of it, if the speed of the units is known; a GPU without such units has no
+ * finding. */
 static void devices_with_matrix_units(void **state)
 {
 	static const struct {
@@ -146,7 +147,7 @@ static void devices_with_matrix_units(void **state)
 	}
 }
 
-/* OpenCL tells no capability; a processor has no matrix units of that kind, whatever is said of it. */
+/* OpenCL reports no capability; a CPU has no matrix units of that kind, whatever is reported. */
 static void other_devices(void **state)
 {
 	static const struct sonde_meta_device devices[] = {
@@ -203,7 +204,7 @@ static void a_window_counts_what_lies_in_it(void **state)
 	forget(&judged);
 }
 
-/* Another thread has 200 ms of it done beside: that is not what was asked for, but keeps the device busy. */
+/* Another thread runs 200 ms at the same time: not in the selection, but it keeps the device busy. */
 static void threads_that_were_chosen(void **state)
 {
 	static const uint8_t chosen[] = {0, 1, 0};
@@ -276,12 +277,12 @@ static void units_that_nobody_counted(void **state)
 	(void)state;
 	one_kernel(&r, SGEMM, 600);
 	expect_counted(&r, 0.3, "was not read");
-	one_kernel(&r, SGEMM, 600); /* a single reading tells no share */
+	one_kernel(&r, SGEMM, 600); /* a single reading gives no share */
 	recording_point(&r, START, recording_series(&r, SONDE_METRIC_DEVICE_TENSOR_ACTIVE, 0, 0, "GPU 0 A100"), 5);
 	expect_counted(&r, 0.3, "was not read");
 }
 
-/* Two devices that the driver reads: whose 40 % it is says the UUID alone. */
+/* Two devices that the driver reads: only the UUID tells whose 40 % it is. */
 static void which_device_was_counted(void **state)
 {
 	static const struct {

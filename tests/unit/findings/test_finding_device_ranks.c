@@ -1,5 +1,5 @@
-/* test_finding_device_ranks.c: rules about kernels that communicate: each on a recording whose answer is computed by
- * hand, and beside what it needs, where it is silent. */
+/* test_finding_device_ranks.c: rules about communication kernels: each on a recording whose answer is computed by
+ * hand, and on one just short of its conditions, where it finds nothing. */
 #include "finding_fixture.h"
 
 #include "sonde/device.h"
@@ -53,7 +53,7 @@ static void communication_while_nothing_else_runs(void **state)
 	}
 }
 
-/* What else a graph runs meanwhile nobody tells. */
+/* It is unknown what else a graph runs at that time. */
 static void a_graph_may_have_other_kernels(void **state)
 {
 	struct recording r;
@@ -90,8 +90,8 @@ struct meeting_case {
 	int count;       /* of them, one each 40 ms */
 	double late_ms;  /* that one rank is behind the others */
 	double end_ms;   /* all end then */
-	int others_last; /* so many of them another one is */
-	int is_by_turns; /* who is last */
+	int others_last; /* one in this many is different */
+	int is_by_turns; /* the last one */
 	int more;        /* that the first rank has */
 	int ranks;
 	int is_one_process;
@@ -146,7 +146,7 @@ static void meetings_put(struct recording *r, const struct meeting_case *c)
 		put(r, talks, queue[0], -1, 990, 1);
 }
 
-/* 8 ms behind three others are 6 after the mean of all four: 15 % of 40 ms. */
+/* 8 ms after three others is 6 after the mean of all four: 15 % of 40 ms. */
 static void a_rank_that_all_wait_for(void **state)
 {
 	static const struct {
@@ -163,7 +163,7 @@ static void a_rank_that_all_wait_for(void **state)
 	    {{.name = ALL_REDUCE, .count = 20, .late_ms = 8, .end_ms = 30, .ranks = 4, .is_by_turns = 1}, -1},
 	    /* the others have gone before it comes: they did not wait for it */
 	    {{.name = ALL_REDUCE, .count = 20, .late_ms = 8, .end_ms = 7, .ranks = 4}, -1},
-	    /* which of them belong together cannot be told */
+	    /* it is unknown which of them belong together */
 	    {{.name = ALL_REDUCE, .count = 20, .late_ms = 8, .end_ms = 30, .ranks = 4, .more = 1}, -1},
 	    {{.name = ALL_REDUCE, .count = 20, .late_ms = 8, .end_ms = 30, .ranks = 4, .is_one_process = 1}, 120},
 	    {{.name = ALL_REDUCE, .count = 20, .late_ms = 8, .end_ms = 30, .ranks = 4, .aligned = "wall clock"}, -1},

@@ -1,17 +1,17 @@
-/* test_finding_device_staged.c: copies from device to device by way of the host: on recordings whose answer is computed
- * by hand, and on others that look nearly the same, where nothing is said. */
+/* test_finding_device_staged.c: copies between devices through the host, on recordings whose answers are computed by
+ * hand, and on similar ones without a finding. */
 #include "finding_fixture.h"
 
 #include "sonde/device.h"
 
 #define SIZE_B 40000000
 
-/* So many times, one each 50 ms: a gives for 10 ms, then b takes for 6. */
+/* Repeated every 50 ms: a copies out for 10 ms, then b copies in for 6. */
 struct staging {
 	int count;
 	uint64_t size_b, taken_b; /* 0 = SIZE_B */
 	double in_ms;             /* after the beginning of the other; 0 = as that ends */
-	int takes;                /* so many times b takes; 0 = each time */
+	int takes;                /* number of times that b copies in; 0 = each time */
 	double kernel_ms;         /* so long a kernel runs, from the beginning of the first */
 	int is_one_device, is_exchange, is_two_processes;
 	uint32_t kind; /* of the first */
@@ -58,7 +58,7 @@ static void staged_put(struct recording *r, const struct staging *s)
 	}
 }
 
-/* The shorter of both goes: 6 of 16 ms, of what no kernel lies beneath. */
+/* The shorter of both is saved: 6 of 16 ms, except for time under kernels. */
 static void copies_by_way_of_the_host(void **state)
 {
 	static const struct {
@@ -77,8 +77,8 @@ static void copies_by_way_of_the_host(void **state)
 	    {{.count = 11, .takes = 10}, 60},        /* one went nowhere */
 	    {{.count = 12, .takes = 10}, -1},        /* less than nine tenths go on */
 	    {{.count = 10, .is_one_device = 1}, -1}, /* spilled, and read again */
-	    {{.count = 10, .is_exchange = 1}, -1},   /* each gives and takes: work and results look so, too */
-	    {{.count = 10, .is_two_processes = 1}, -1}, /* nothing says that they share memory */
+	    {{.count = 10, .is_exchange = 1}, -1},   /* copies both ways, as ordinary work does */
+	    {{.count = 10, .is_two_processes = 1}, -1}, /* nothing shows that they share memory */
 	    {{.count = 10, .kind = SONDE_DEVICE_CPU}, -1},
 	    {{.count = 10, .api = "OpenCL"}, -1},
 	    {{.count = 10, .direct_ms = 4}, 120}, /* in this run 10 GB/s: 4 ms for each, not 16 */

@@ -1,5 +1,5 @@
-/* test_finding_devices.c: rules about devices: each on a recording whose answer is computed by hand, and just beside
- * its threshold, where it is silent. */
+/* test_finding_devices.c: rules about devices: each on a recording whose answer is computed by hand, and just below
+ * its threshold, where it finds nothing. */
 #include <errno.h>
 
 #include "finding_fixture.h"
@@ -25,7 +25,7 @@ static uint32_t open_queue(struct recording *r)
 	return recording_queue(r, device(r, "gpu", 0), "one", 1);
 }
 
-/* Ten steps of 100 ms from 0 on, the device busy for all but host_ms of each; asked for as it starts. */
+/* Ten steps of 100 ms from 0 on, the device busy except for host_ms of each; submitted when it starts. */
 static void steps(struct recording *r, double host_ms)
 {
 	uint32_t queue = open_queue(r), work = kernel(r, "work");
@@ -46,7 +46,7 @@ static void a_device_that_waits_for_the_host(void **state)
 	}
 }
 
-/* The same, but all had been asked for long before: the host is not to blame. */
+/* The same, but everything had been submitted long before: the host is not the cause. */
 static void what_was_asked_for_does_not_wait_for_the_host(void **state)
 {
 	struct recording r;
@@ -74,7 +74,7 @@ static void a_processor_saves_what_is_idle_of_it(void **state)
 	expect(&r, "device-starved", 250);
 }
 
-/* By a part of its name, with what its driver says; another is refused with those that there are. */
+/* By a part of its name, with the driver's figures; an unknown name is rejected with the known ones. */
 static void advice_is_for_a_device(void **state)
 {
 	struct recording r;
@@ -101,7 +101,7 @@ static void advice_is_for_a_device(void **state)
 	sonde_session_close(session);
 }
 
-/* So many kernels of `us` µs, each gap µs after the one before. */
+/* Kernels of `us` µs, each `gap` µs after the previous one. */
 static void many(struct recording *r, int count, double us, double gap_us)
 {
 	uint32_t queue = open_queue(r), work = kernel(r, "tiny");
@@ -129,8 +129,7 @@ static void tiny_kernels(void **state)
 	}
 }
 
-/* Two kernels, the second asked for with the first, and so long between them; 200 ms before and after are not its own.
- */
+/* Two kernels, the second submitted with the first, and a gap between them; 200 ms before and after are not its own. */
 static void a_device_with_little_to_do(void **state)
 {
 	static const struct {
@@ -274,7 +273,7 @@ static void copies_beside_kernels(void **state)
 	}
 }
 
-/* Of 10 kernels of 50 ms: copies of one queue lie beneath them, those of another beside: 200 ms. */
+/* Of 10 kernels of 50 ms: copies of one queue overlap them, those of another do not: 200 ms. */
 static void copies_of_several_queues(void **state)
 {
 	struct recording r;
@@ -292,7 +291,7 @@ static void copies_of_several_queues(void **state)
 	expect(&r, "serial-copies", 200);
 }
 
-/* 6000 kernels of 70 us, 80 us apart, in two queues by turns: more gaps than have rows. */
+/* 6000 kernels of 70 µs, 80 µs apart, alternately in two queues: more gaps than there are rows. */
 static void more_gaps_than_rows(void **state)
 {
 	struct recording r;
@@ -339,7 +338,7 @@ static void shapes_of_launches(void **state)
 		const char *rule;
 		double saves_ms;
 	} cases[] = {
-	    /* 7 of 10 units: 30 % of 400 ms; 8: a fifth is nobody's */
+	    /* 7 of 10 units: 30 % of 400 ms; 8: a fifth is below the threshold */
 	    {{.grid = {7, 1, 1}, .block = {256, 1, 1}, .registers = 32}, "small-grid", 120},
 	    {{.grid = {8, 1, 1}, .block = {256, 1, 1}, .registers = 32}, "small-grid", -1},
 	    /* 80 places: 88 blocks are 1.1 waves of 2; 160 fill both */
@@ -394,7 +393,7 @@ static void full_memory(void **state)
 	}
 }
 
-/* As the driver reads it: 95 of 100 MB for a moment, or 89. No other record of a device is needed. */
+/* From the driver: 95 of 100 MB for a short time, or 89. No other record of a device is needed. */
 static void full_memory_by_the_driver(void **state)
 {
 	(void)state;
@@ -420,7 +419,7 @@ static void full_memory_by_the_driver(void **state)
 	}
 }
 
-/* A pool's reserve beside what is allocated at most, in MB: unused is 50 %, 28 %, and much of little. */
+/* A pool's reserve and its highest allocation, in MB: unused are 50 %, 28 %, and much of a small pool. */
 static void reserves_nobody_uses(void **state)
 {
 	static const struct {
@@ -483,8 +482,8 @@ static void clocks_that_are_held_down(void **state)
 	}
 }
 
-/* Copies of an OpenCL device that is the processor, beside CUDA's asynchronous ones: pinning changes nothing there.
- * What OpenCL maps (`host`) may be pinned: nobody says, and nothing is said. */
+/* Copies of an OpenCL device that is the CPU, next to CUDA's asynchronous ones: pinning changes nothing there.
+ * Whether memory that OpenCL maps (`host`) is pinned is unknown, so there is no finding. */
 static void pageable_copies_are_not_those_of_processors(void **state)
 {
 	static const struct {
@@ -560,7 +559,7 @@ static void lost_activities_are_no_evidence(void **state)
 	}
 }
 
-/* Two machines' devices of one name, merged: sums are those of one. */
+/* Devices with the same name on two machines, merged: sums are those of one. */
 static void devices_of_one_name_are_one(void **state)
 {
 	struct recording r;

@@ -1,5 +1,5 @@
 /* test_finding_limits.c: thresholds of findings from both sides, severities from low to critical, evidence with
- * figures, and runs that are too noisy to judge: recordings of known shares. */
+ * figures, and runs that are too noisy: recordings of known shares. */
 #include "finding_fixture.h"
 
 #define SPAN_MS 1000
@@ -55,7 +55,7 @@ static void severity_goes_by_the_share(void **state)
 /* --- shares of the run ---------------------------------------------------------------------------------------------
  */
 
-/* A thread runs for a second: so many ms of it in one function, the rest evenly in eight others. */
+/* A thread runs for a second: this many ms in one function, the remainder evenly in eight others. */
 static void make_hot(struct recording *r, unsigned hot_ms)
 {
 	static const char *const names[] = {"one", "two", "three", "four", "five", "six", "seven", "eight"};
@@ -123,7 +123,7 @@ static void throughput_is_low_below_a_gflop_a_second(void **state)
 /* --- shares of bytes -----------------------------------------------------------------------------------------------
  */
 
-/* 100 MB at the peak, so many of them in one place and the rest in eight others; leaked_b of it are left. */
+/* 100 MB at the peak, this many of them at one call site and the others at eight; leaked_b of it are leaked. */
 static void make_heap(struct recording *r, uint64_t held_b, uint64_t leaked_b)
 {
 	simple_open(r);
@@ -225,7 +225,8 @@ static void time_is_not_judged_of_a_noisy_run(void **state)
 	assert_true(is_said(&judged, words));
 	assert_true(is_said(&judged, "14 % of the critical path"));
 	forget(&judged);
-	/* Nobody had what the quota held back: the rest of the waits is a tenth, of which two sevenths are 3 %. */
+	/* The time held back by the quota went to no other program: the remaining waits are a tenth, of which two
+	 * sevenths are 3 %. */
 	make_noisy(&r, 1400, 2, 400);
 	judge(&judged, &r);
 	assert_non_null(finding_of(&judged, "starved-of-cpu"));
@@ -237,7 +238,7 @@ static void time_is_not_judged_of_a_noisy_run(void **state)
 	judge_in(&judged, &r, &(struct sonde_pass_options){.thresholds = &threshold, .threshold_count = 1});
 	assert_non_null(finding_of(&judged, "hot-function"));
 	forget(&judged);
-	/* One thread has nobody to wait for: its waiting for a CPU is counted in. */
+	/* A single thread waits for no other thread: its waiting for a CPU counts. */
 	make_noisy(&r, 2000, 1, 0);
 	judge(&judged, &r);
 	assert_non_null(finding_of(&judged, "hot-function"));
@@ -327,7 +328,7 @@ static void a_verdict_is_withheld_if_others_may_have_changed_it(void **state)
 /* --- calls on pipes ------------------------------------------------------------------------------------------------
  */
 
-/* 2000 reads of a pipe, of which so many put the thread to sleep. */
+/* 2000 reads of a pipe, of which this many block the thread. */
 static void make_reader(struct recording *r, unsigned sleeps)
 {
 	simple_open(r);

@@ -1,5 +1,5 @@
-/* test_finding_rules.c: the table of rules, and thresholds: by name, from the configuration file, on the command line.
- */
+/* test_finding_rules.c: the table of rules, and thresholds by name, from the configuration file and on the command
+ * line. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>

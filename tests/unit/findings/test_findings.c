@@ -1,4 +1,4 @@
-/* test_findings.c: rules over recordings whose answer is known; thresholds; what rests on lost records. */
+/* test_findings.c: rules on recordings whose answers are known; thresholds; findings that depend on lost records. */
 #include <errno.h>
 #include <math.h>
 #include <setjmp.h>
@@ -19,7 +19,7 @@
 #define MS 1000000ull
 #define PATH "findings.sonde"
 
-/* Samples of two functions of one thread, and reads of one file. */
+/* Samples of two functions in one thread, and reads of one file. */
 struct made {
 	unsigned hot, cold; /* samples, 1 ms each */
 	unsigned reads;     /* of one byte, 100 µs each */
@@ -108,7 +108,7 @@ static void where_time_is_spent(void **state)
 	assert_true(hot->saves_ns > 0.88 * read.found.span_ns && hot->saves_ns < 0.96 * read.found.span_ns);
 	assert_null(hot->within); /* there is no main(): what is the program's own is not known, and the bound is all */
 	assert_true(hot->at_most_ns == read.found.span_ns);
-	assert_true(sonde_finding_severity(hot) < SONDE_SEVERITY_CRITICAL); /* nothing says that it can be faster */
+	assert_true(sonde_finding_severity(hot) < SONDE_SEVERITY_CRITICAL); /* nothing shows that it can be faster */
 	forget(&read);
 }
 
@@ -158,7 +158,7 @@ static void a_quota_saves_what_it_held_of_the_path(void **state)
 		assert_true(quota == &read.found.rows[0]);
 		assert_true(quota->saves_ns > cases[i].saves_ns - 1e3 && quota->saves_ns < cases[i].saves_ns + 1e3);
 		assert_non_null(strstr(quota->evidence, "in 100.0 % of its periods"));
-		/* the rest is no more than a twentieth: other programs are not blamed for the quota */
+		/* the remainder is at most a twentieth: other programs are not blamed for the quota */
 		assert_null(finding_of(&read, "starved-of-cpu", "2 CPUs"));
 		forget(&read);
 	}
@@ -190,7 +190,7 @@ static void little_is_no_evidence(void **state)
 	}
 }
 
-/* Of one node no memory is remote; of several nobody counts it. */
+/* On one NUMA node no memory is remote; on several it is not counted. */
 static void nodes_that_cannot_be_judged_are_said(void **state)
 {
 	static const struct {
@@ -245,7 +245,7 @@ static void what_rests_on_lost_records_is_left_out(void **state)
 	forget(&read);
 }
 
-/* What is said of the command, and how it is named for a shell; NULL: it is not. */
+/* The recorded command, and its words for a shell; NULL: none. */
 static void commands_are_named_as_a_shell_takes_them(void **state)
 {
 	static const struct {
@@ -325,7 +325,8 @@ static void a_device_is_known_or_refused(void **state)
 	forget(&read);
 }
 
-/* Two threads of one name, the second of which works little and ends early: begun with one function, or with two. */
+/* Two threads with one name, the second of which works little and ends early: started with one function, or with
+ * two. */
 static void make_pool(int same_entry)
 {
 	struct recording recording;
@@ -371,7 +372,7 @@ static void threads_that_began_alike_are_compared(void **state)
 	const struct sonde_finding *found = pool_finding(&read, 1);
 	assert_non_null(found);
 	assert_string_equal(found->subject, "2 threads worker");
-	/* 400 ms of work in one, 250 ms each if they were equal: no more than the difference can go */
+	/* 400 ms of work in one, 250 ms each if they were equal: the gain is at most the difference */
 	assert_true(found->saves_ns <= 150.0 * MS + 1 && found->saves_ns > 0);
 	forget(&read);
 	assert_null(pool_finding(&read, 0));
@@ -436,7 +437,7 @@ static void samples_tell_no_temporary_share(void **state)
 	assert_non_null(strstr(churn->evidence, "; 40 allocations/s, 100 % of them temporary; most temporary "
 						"blocks come from churner"));
 	forget(&read);
-	for (size_t i = 0; i < sonde_rule_count; i++) /* what tells it is not what was done */
+	for (size_t i = 0; i < sonde_rule_count; i++) /* its description is not what was done */
 		if (!strcmp(sonde_rules[i].id, "allocation-churn"))
 			assert_non_null(strstr(sonde_rules[i].steps[2], "record --heap=full"));
 }
@@ -498,7 +499,8 @@ static void sleeps_on_the_path_are_counted(void **state)
 	forget(&read);
 }
 
-/* Other programs have the CPU half of the time. What could go is what ran and as much waiting, and both are said. */
+/* Other programs have the CPU half of the time. The gain is the running time plus as much waiting, and both are
+ * reported. */
 static void waiting_for_a_cpu_is_said_apart(void **state)
 {
 	struct recording r;
@@ -527,7 +529,7 @@ static void waiting_for_a_cpu_is_said_apart(void **state)
 	forget(&read);
 }
 
-/* Cut off before the first chunk: what was recorded is said to be so, and not to have been left out. */
+/* Truncated before the first chunk: recorded kinds are reported as such, not as left out. */
 static void what_was_cut_off_is_not_called_unrecorded(void **state)
 {
 	struct recording r;

@@ -1,5 +1,5 @@
-/* test_serve.c: what a request may ask for, who may ask, and what is answered: hostile input is refused with a
- * sentence. */
+/* test_serve.c: what a request may contain, who may send it, and the answer: hostile input is rejected with a
+ * message. */
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>

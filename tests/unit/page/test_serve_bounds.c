@@ -1,5 +1,5 @@
-/* test_serve_bounds.c: what a server has bounds for: answers that are kept and that wait to be sent, questions that
- * wait, askers that went away, pages that read slowly, heads that do not come. The desk is the test's own. */
+/* test_serve_bounds.c: the server's limits: cached answers and answers waiting to be sent, waiting requests, clients
+ * that went away, pages that read slowly, headers that never arrive. The request handler is the test's own. */
 #include <arpa/inet.h>
 #include <errno.h>
 #include <netinet/in.h>
@@ -48,7 +48,7 @@ static void what_is_kept_is_bounded_in_bytes(void **state)
 	assert_null(sonde_cache_find(&cache, "too large"));
 	assert_int_equal(cache.size_b, 800);
 	assert_non_null(sonde_cache_find(&cache, "a"));
-	keep(&cache, "c", 300); /* b was asked for longest ago */
+	keep(&cache, "c", 300); /* b was requested longest ago */
 	assert_null(sonde_cache_find(&cache, "b"));
 	assert_non_null(sonde_cache_find(&cache, "a"));
 	assert_int_equal(cache.size_b, 700);
@@ -116,7 +116,7 @@ static void questions_that_wait_are_bounded(void **state)
 	assert_int_equal(sonde_worker_put(worker, &tasks[2].work), 0);
 	assert_int_equal(sonde_worker_put(worker, &tasks[3].work), -EBUSY);
 	assert_int_equal(sonde_worker_end(worker, 1), -EBUSY);
-	assert_int_equal(sonde_worker_put(worker, &tasks[3].work), -EBUSY); /* no more are taken */
+	assert_int_equal(sonde_worker_put(worker, &tasks[3].work), -EBUSY); /* no more are accepted */
 	sem_post(&tasks[0].goes_on);
 	assert_int_equal(sonde_worker_end(worker, PATIENCE_MS), 0);
 	assert_int_equal(tasks[0].is_late, 0);
@@ -147,14 +147,14 @@ static void the_oldest_silence_makes_way(void **state)
 	assert_int_equal(sonde_header_timeouts_new(&timeouts, 3), 0);
 	for (int i = 0; i < 5; i++) {
 		assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, pairs[i]), 0);
-		/* what is asked for again counts from then on, however long it may take */
+		/* a repeated request counts from then on, however long it takes */
 		sonde_header_timeouts_begin(timeouts, pairs[i][0], PATIENCE_MS * (5u - (unsigned)i));
 	}
 	for (int i = 0; i < 5; i++) {
 		ends = (struct pollfd){.fd = pairs[i][1], .events = POLLRDHUP};
 		assert_int_equal(poll(&ends, 1, 0), i < 2);
 	}
-	sonde_header_timeouts_came(timeouts, pairs[2][0]); /* it is answered: nobody takes its place */
+	sonde_header_timeouts_came(timeouts, pairs[2][0]); /* it is being answered: no other takes its place */
 	sonde_header_timeouts_begin(timeouts, pairs[0][0], PATIENCE_MS);
 	ends = (struct pollfd){.fd = pairs[3][1], .events = POLLRDHUP};
 	assert_int_equal(poll(&ends, 1, 0), 0);
@@ -284,7 +284,7 @@ static int end_live(void **state)
 	return 0;
 }
 
-/* A question on a connection of its own; `room_b`: of its socket, 0 = as it is. */
+/* A request on a connection of its own; `room_b`: socket buffer, 0 = the default. */
 static int ask(const char *target, int room_b)
 {
 	struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
@@ -338,7 +338,7 @@ static void answers_that_wait_are_bounded(void **state)
 	static const char tiles[] = "/api/tiles?lanes=0&from=0&to=100000000&width=500"; /* which are not kept */
 	(void)state;
 	assert_int_equal(answered(tiles), 200);
-	assert_true(becomes(0)); /* what was sent counts no more */
+	assert_true(becomes(0)); /* what was sent does not count any more */
 	atomic_store(&handler.sent_b, SENT_MAX_B);
 	assert_int_equal(answered(tiles), 503);
 	assert_non_null(strstr(heard, "256 MB of answers are waiting to be sent"));
@@ -397,7 +397,7 @@ static void who_has_gone_is_not_computed_for(void **state)
 	sem_post(&busy.goes_on);
 	while (sonde_worker_put(handler.worker, &last.work))
 		usleep(1000);
-	sem_wait(&last.begun); /* all before it have been looked at */
+	sem_wait(&last.begun); /* all earlier ones have been handled */
 	assert_null(sonde_session_kept(handler.runs[0], SONDE_KEPT_TILES)->data);
 	sem_post(&last.goes_on);
 	assert_int_equal(answered(lanes), 200);

@@ -1,5 +1,5 @@
-/* test_serve_live.c: a server whose recording grows: pages are told, a bounded number of them, and that it has ended;
- * one that leaves is noticed. The pages are sockets of the test's own. */
+/* test_serve_live.c: a server whose recording grows: a bounded number of pages is notified, also of the end; a page
+ * that disconnects is noticed. The pages are sockets of the test. */
 #include <arpa/inet.h>
 #include <errno.h>
 #include <netinet/in.h>
@@ -158,14 +158,14 @@ static void others_are_not(void **state)
 	close(body);
 }
 
-/* Asked and gone: whatever becomes of it, who comes after is answered. */
+/* Requested and disconnected: whatever happens to it, the next client is answered. */
 static void who_left_is_not_waited_for(void **state)
 {
 	(void)state;
 	for (int i = 0; i < 40; i++)
 		close(ask("/api/report?section=functions,calltree,summary", ""));
 	int answered = 0;
-	for (int tries = 0; tries < 100 && !answered; tries++) { /* what left waits in the queue for a moment */
+	for (int tries = 0; tries < 100 && !answered; tries++) { /* it stays queued for a while */
 		int page = ask("/api/report?section=functions", "");
 		answered = hears(page, "HTTP/1.1 ") && strstr(heard, "HTTP/1.1 200") != NULL;
 		close(page);

@@ -1,4 +1,4 @@
-/* test_tiles.c: every bin of a timeline against all of its slices, and lanes of every kind with known answers. */
+/* test_tiles.c: every bin of a timeline against all of its slices, and tracks of every kind with known answers. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -65,7 +65,7 @@ static const char *name_of(const struct sonde_tiles *tiles, uint32_t name)
 	return sonde_tiles_name(tiles, name)->text;
 }
 
-/* One row stands for the slices from `at` on that it says it does, and tells the truth of them. */
+/* A row stands for the slices from `at` on that it claims to, and describes them correctly. */
 static size_t expect_row(const struct sonde_session *session, const struct sonde_tiles *tiles, const struct all *of,
 			 size_t at, const struct sonde_tile_row *row, double pixel_ns)
 {
@@ -292,7 +292,7 @@ static void bins_in_no_time(void **state)
 	assert_int_equal(sonde_tiles_open(&tiles, session), 0);
 	const struct sonde_run *run = sonde_session_run(session);
 	const struct sonde_tile_view view = {run->start_ns, run->end_ns, SONDE_TILE_WIDTH_MAX};
-	for (uint64_t until_ns = 2; until_ns < 4; until_ns++) { /* whoever asks again gets on, by one chunk each time */
+	for (uint64_t until_ns = 2; until_ns < 4; until_ns++) { /* each repeated request gets further, by one chunk */
 		uint64_t decoded = tiles->cache.decoded;
 		assert_int_equal(sonde_tiles_bins_until(tiles, 0, &view, until_ns, &rows), 0);
 		assert_int_equal(tiles->cache.decoded - decoded, 1);
@@ -420,7 +420,7 @@ static const struct sonde_tile_lane *lane_of(const struct sonde_tiles *tiles, en
 	return lane;
 }
 
-/* A recording that goes on: tiles show what was there until they are made anew. */
+/* A recording that goes on: tiles show its earlier state until they are made again. */
 static void recordings_grow(void **state)
 {
 	(void)state;

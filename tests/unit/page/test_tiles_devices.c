@@ -1,4 +1,4 @@
-/* test_tiles_devices.c: queues of devices as lanes, arrows from who asked for what they did, memory as a curve. */
+/* test_tiles_devices.c: GPU queues as tracks, arrows from the call that submitted the work, memory as a curve. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -53,7 +53,7 @@ static void expect_slice(const struct sonde_tile_row *row, uint64_t from, uint64
 	assert_string_equal(sonde_tiles_name(tiles, row->name)->text, name);
 }
 
-/* Two queues; in the second two copies overlap. Who asked for the second kernel its correlation says. */
+/* Two queues; in the second two copies overlap. The submitter of the second kernel follows from its correlation. */
 static void write_work(void)
 {
 	struct recording r;
@@ -144,7 +144,7 @@ static void one_device_of_two_processes_has_one_name(void **state)
 	close_tiles();
 }
 
-/* Two that nobody knows to be one: each says whose it is. */
+/* Two devices that may be different ones: each names its process. */
 static void namesakes_are_told_apart(void **state)
 {
 	struct recording r;
@@ -223,7 +223,7 @@ static void memory_is_a_curve(void **state)
 	close_tiles();
 }
 
-/* A pool of 400 B from 10 on, of 900 from 30, which is no more at 60. */
+/* A pool of 400 B from 10 on, of 900 from 30, which is destroyed at 60. */
 static void reserve_is_a_curve_of_its_own(void **state)
 {
 	static const double expected[][3] = {{10, 30, 400}, {30, 60, 900}, {60, 1000, 0}};

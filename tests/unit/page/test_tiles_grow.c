@@ -1,6 +1,5 @@
-/* test_tiles_grow.c: tiles that are extended while a recording grows are those that are made of it at once; and what a
- * page keeps of bins of before (web/src/timeline_store.ts), joined with those from where they changed, counts the same.
- */
+/* test_tiles_grow.c: tiles that are extended while a recording grows equal tiles made of the whole; and the bins
+ * that a page keeps (web/src/timeline_store.ts), joined with the new ones, have the same counts. */
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -19,7 +18,7 @@ enum { THREADS = 3, STEPS = 24, LANES = 400, LEVELS = 28 };
 #define START start_ns
 #define MS 1000000ull
 
-static uint64_t start_ns; /* a file that is not closed tells when it was really begun */
+static uint64_t start_ns; /* a file that is not closed has the true start */
 
 static struct recording recording;
 static uint64_t seed = 5;
@@ -115,7 +114,7 @@ static void grow_process(struct growing *growing, uint64_t until_ns)
 	}
 }
 
-/* Threads and sites come late; some steps bring only zones, or nothing of one thread. */
+/* Threads and sites appear late; some steps bring only zones, or nothing for a thread. */
 static void grow(struct growing *growing, int step)
 {
 	uint64_t until_ns = growing->now_ns + 5 * MS;
@@ -193,7 +192,7 @@ struct held {
 	uint32_t id;
 };
 
-/* Up to here rows of before are kept: the page's cutOf(). UINT64_MAX: all of them, and nothing is asked for. */
+/* Earlier rows are kept up to here: the page's cutOf(). UINT64_MAX: all of them, and nothing is requested. */
 static uint64_t cut_of(const struct sonde_tile_rows *rows, uint64_t changed_ns, uint64_t pixel_ns)
 {
 	size_t at = rows->count;
@@ -227,7 +226,7 @@ static void add(struct sums *sums, const struct sonde_tile_row *row, const struc
 	sums->area += lane->kind == SONDE_TILE_CPU ? row->most * (double)(row->to_ns - row->from_ns) : 0;
 }
 
-/* Rows of before the cut, and those from it on of a question that begins at the pixel before it. */
+/* Earlier rows before the cut, and later ones of a request that starts at the pixel before it. */
 static size_t join(struct sonde_tiles *tiles, size_t lane, const struct held *held, uint64_t cut_ns, unsigned level,
 		   struct sums *out)
 {
@@ -280,7 +279,7 @@ static void let_go(void)
 	held_count = 0;
 }
 
-/* How many rows were asked for instead of `*all`. */
+/* The number of rows requested instead of `*all`. */
 static size_t expect_joined(struct sonde_tiles *tiles, uint64_t made, unsigned level, size_t *all)
 {
 	size_t asked = 0, found = 0;
@@ -353,7 +352,7 @@ static void older_recordings(void **state)
 	tiles_grow(0);
 }
 
-/* A page that asks rarely is told of all that changed since; one that waits too long asks for all. */
+/* A page that asks rarely is told of all changes since; one that waits too long requests everything. */
 static void makings_are_remembered(void **state)
 {
 	struct growing growing;

@@ -1,4 +1,4 @@
-/* test_blas.c: what calls of BLAS and LAPACK are asked to do is read from their arguments, and counted right. */
+/* test_blas.c: the work of BLAS and LAPACK calls is derived from their arguments and counted correctly. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -128,8 +128,7 @@ static double count_solve(int n, int is_unit)
 	return flop;
 }
 
-/* The inverse of a triangle, column by column: what lies in it by what is there of the inverse, then by the diagonal.
- */
+/* The inverse of a triangle, column by column: each element multiplied by the inverse so far, then by the diagonal. */
 static double count_triangle_inverse(int n)
 {
 	double flop = 0;

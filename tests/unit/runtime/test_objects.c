@@ -1,6 +1,5 @@
-/* test_objects.c: what is found in loaded objects without the loader is what the loader finds: each function of each
- * object that is loaded here, by both kinds of tables.
- */
+/* test_objects.c: symbols found in loaded objects without the loader equal what the loader finds: each function of
+ * each object loaded here, by both kinds of tables. */
 #include <dlfcn.h>
 #include <elf.h>
 #include <fcntl.h>
@@ -174,7 +173,7 @@ static void next_functions_are_those_that_the_loader_finds(void **unused)
 	dlclose(handle);
 }
 
-/* What is called by nobody that is known: whoever has it. */
+/* Called by an unknown caller: by any of them. */
 static void strays_are_bound_to_whoever_has_it(void **unused)
 {
 	(void)unused;

@@ -1,6 +1,5 @@
-/* test_pools.c: pools of a process that records itself (runtime/pools.h), against a model: what it answers on the way,
- * and what its file says in the end. Threads' events come one thread after the other, as drains bring them.
- */
+/* test_pools.c: pools of a process that records itself (runtime/pools.h), against a model: its answers to queries,
+ * and its file at the end. Events are drained one thread after the other. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -241,7 +240,7 @@ static void compare(uint64_t from)
 		}
 		/* those of the last moments are not put in order yet: others may come between */
 		uint64_t until_ns = now_ns - draw(20);
-		for (uint32_t i = 1; i < count; i++) /* events of one time are in no order but a thread's */
+		for (uint32_t i = 1; i < count; i++) /* events with equal times are ordered only within a thread */
 			if (events[i].event.head.time == events[i - 1].event.head.time)
 				events[i].thread = events[i - 1].thread;
 		if (snapshots < SNAPSHOTS && until_ns > last_ns && draw(2)) {

@@ -1,4 +1,4 @@
-/* test_profiler.c: handles, the global profiler and the answers a program gets, without a recorder. */
+/* test_profiler.c: handles, the global profiler and the answers to a program's queries, without a recorder. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -34,8 +34,8 @@ static void timers_go_from_thread_to_thread(void **state)
 		assert_int_equal(pthread_create(&thread, NULL, stop_elsewhere, one), 0);
 		assert_int_equal(pthread_join(thread, &stopped), 0);
 		assert_ptr_equal(stopped, one);
-		assert_int_equal(sonde_profiler_stop(one, "carried", NULL), SONDE_ERR_MISMATCH); /* it runs no more */
-		assert_int_equal(sonde_profiler_total_ns(profiler, "carried"), 0);               /* handles are apart */
+		assert_int_equal(sonde_profiler_stop(one, "carried", NULL), SONDE_ERR_MISMATCH); /* not running */
+		assert_int_equal(sonde_profiler_total_ns(profiler, "carried"), 0);               /* independent */
 		sonde_profiler_free(one);
 	}
 	sonde_profiler_free(profiler);

@@ -115,7 +115,8 @@ static void mismatched_ends_are_errors(void **state)
 	zones_free(&run);
 }
 
-/* Nobody drains while the target runs: two chunks fill, the rest is dropped, and every event is accounted for. */
+/* Nothing is drained while the target runs: two chunks fill up, the others are dropped, and every event is accounted
+ * for. */
 static void drops_are_counted_exactly(void **state)
 {
 	(void)state;
@@ -318,7 +319,7 @@ static void zones_inside_the_slow_path_are_whole(void **state)
 	if (sonde_clockfit_usable())
 		assert_in_range(ended, 4000, 4999);
 	else
-		assert_int_equal(ended, 2); /* where the clock is asked, every event takes the slow path */
+		assert_int_equal(ended, 2); /* where the clock is read, every event takes the slow path */
 	assert_int_equal(zones_lost(run.recorder, NULL), 2 * (5002 - ended) + 2);
 	assert_int_equal(zones_find(run.recorder, "new")->begun, 0);
 	assert_int_equal(zones_find(run.recorder, "hidden")->ended, 1);
@@ -387,7 +388,7 @@ static void count_closed(void *context, pid_t pid)
 	((struct told *)context)->closed++;
 }
 
-/* The zones source is one listener of the channel, and those behind it are told of the same processes. */
+/* The zones source is one listener of the channel; later ones are notified of the same processes. */
 static void all_listeners_are_told(void **state)
 {
 	(void)state;

@@ -33,12 +33,12 @@ struct found {
 	uint64_t ended;    /* by the summaries */
 	uint64_t variable; /* events of other kinds */
 	uint64_t histograms;
-	uint64_t lost; /* of one cause */
+	uint64_t lost; /* for one cause */
 	int closed;
 	uint64_t damaged_b;
 };
 
-/* Pairs a chunk's body as readers do: what comes out is what its summary says. */
+/* Pairs a chunk's body as readers do: the result equals its summary. */
 static void assert_summary_true(const struct sonde_chunk_data *data)
 {
 	static struct sonde_pair_frame frames[SONDE_ZONES_OPEN_MAX];

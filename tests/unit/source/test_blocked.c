@@ -1,6 +1,5 @@
-/* test_blocked.c: what the kernel says of blocked threads, as text; kinds of calls; why processes may not be read;
- * what looks may cost.
- */
+/* test_blocked.c: the kernel's texts about blocked threads; kinds of calls; why a process may not be read; the cost
+ * limit of polling. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -81,7 +80,7 @@ static void has(const struct sonde_blocked_facts *facts, const char *words)
 	assert_non_null(strstr(sonde_blocked_why(facts, out, sizeof out), words));
 }
 
-/* What is said first is what has to be changed first. */
+/* The first reason is the first one to be fixed. */
 static void denial_has_a_reason_and_a_remedy(void **state)
 {
 	(void)state;
@@ -105,7 +104,7 @@ static void denial_has_a_reason_and_a_remedy(void **state)
 
 /* --- the budget -------------------------------------------------------------------------------------------------- */
 
-/* A machine on which a wake and a look cost so much, and others have work to do at each wake in five. */
+/* A machine with given costs of a wake-up and of a poll, on which other work is pending at every fifth wake-up. */
 struct machine {
 	size_t threads;
 	uint64_t wake_ns, look_ns, work_ns;
@@ -137,8 +136,8 @@ static struct outcome run_for(const struct machine *machine, uint64_t ns)
 	return outcome;
 }
 
-/* Whatever wakes and looks cost, and however many threads there are: 0.5 % of a CPU, but for the 10 ms that may be
- * spent at once and what the costs were taken for at first. */
+/* Whatever wake-ups and polls cost, and however many threads there are: 0.5 % of a CPU, plus the 10 ms that may be
+ * spent at once and the initial estimate of the costs. */
 static void looks_keep_their_budget(void **state)
 {
 	(void)state;
@@ -154,8 +153,8 @@ static void looks_keep_their_budget(void **state)
 			}
 }
 
-/* A cheap wake is known as such in a few seconds, whatever others do at some: few threads are looked at as often as may
- * be. A dear one makes looks rarer. */
+/* A cheap wake-up is recognised in a few seconds, whatever others do at some of them: few threads are polled at the
+ * highest rate. An expensive one makes polls less frequent. */
 static void wakes_cost_what_they_cost(void **state)
 {
 	(void)state;

@@ -34,8 +34,8 @@ static struct sonde_recorder recorder;
 static struct rusage usage;
 static uint64_t stolen_ns; /* by a hypervisor, while the last command ran */
 
-/* How a command is recorded: with buffers of this size, and for a while nobody looks after them: from one CPU time of
- * the command on, for another, so that a busy machine loses as many samples. */
+/* How a command is recorded: with buffers of this size, which are not drained for a while: from one CPU time of the
+ * command on, for another, so that a busy machine loses as many samples. */
 static struct {
 	uint64_t buffer_b, pause_at_ns, pause_ns;
 } way;
@@ -251,19 +251,19 @@ static void processes_that_are_too_short_to_be_sampled_have_stacks(void **state)
 	fake_recorder_fini(&recorder);
 }
 
-/* A sample stands for its millisecond and, until a loss is told, for at most two of both periods
+/* A sample stands for its millisecond and, until a loss is reported, for at most two of both periods
  * (source/cpu/thread_clock.c): 1.618 and 2.618 ms. */
 #define STANDS_FOR_MOST_NS (1000000u + 2 * (1618034u + 2618034u))
 
-/* For half of the time samples are lost. They are nobody's, and the others tell the truth. */
+/* For half of the time samples are lost. They belong to no function, and the others are right. */
 static void lost_samples_are_no_functions(void **state)
 {
 	(void)state;
 	static const double truth[3] = {60, 30, 10};
 	char *command[] = {split_path, "1000", "3", NULL};
 	double found[3];
-	/* On one CPU: the kernel counts what a buffer lost in its next record, and says nothing of a CPU that the
-	 * thread has left for good. */
+	/* On one CPU: the kernel counts what a buffer lost in its next record, and reports nothing about a CPU that
+	 * the thread has left for good. */
 	cpu_set_t all, one;
 	assert_int_equal(sched_getaffinity(0, sizeof all, &all), 0);
 	CPU_ZERO(&one);

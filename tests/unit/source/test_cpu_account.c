@@ -1,4 +1,5 @@
-/* test_cpu_account.c: the CPU time of a tree that is attached to: children that spin, and one that ends meanwhile. */
+/* test_cpu_account.c: the CPU time of an attached process tree: children that spin, and one that ends during the
+ * recording. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,4 +1,4 @@
-/* test_deep_stacks.c: the recorder hurries while many stacks are cut, and not for a few. */
+/* test_deep_stacks.c: the recorder drains faster while many stacks are truncated, but not for a few. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

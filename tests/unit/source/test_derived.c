@@ -1,6 +1,5 @@
-/* test_derived.c: functions in assembly are stepped through instruction by instruction; at each one the unwinder finds
- * the true caller, or says that it does not know; planted return addresses, frame pointers and frame addresses are not
- * believed. */
+/* test_derived.c: functions in assembly are single-stepped; at each instruction the unwinder finds the true caller
+ * or reports that it is unknown; planted return addresses, frame pointers and frame addresses are not accepted. */
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>

@@ -1,4 +1,5 @@
-/* test_energy.c: meters found in captured trees of /sys, counters that go round, and the processors of the model. */
+/* test_energy.c: energy counters found in captured trees of /sys, counters that wrap, and the processors of the
+ * model. */
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -160,7 +161,7 @@ static void a_counter_that_goes_round_once_is_counted(void **state)
 	assert_int_equal(domain.total_uj, 1000000);
 }
 
-/* 65.5 kJ at 1000 W: after 65.5 s nobody knows how often. */
+/* 65.5 kJ at 1000 W: after 65.5 s the number of wraps is unknown. */
 static void a_counter_that_may_have_gone_round_twice_is_lost(void **state)
 {
 	struct sonde_rapl_domain domain = {.range_uj = 65532610987ull};

@@ -1,4 +1,5 @@
-/* test_flop_events.c: which counters of which processor count FLOP, what a count is worth, and what is not believed. */
+/* test_flop_events.c: which counters of which processor count FLOP, how many FLOP a count stands for, and which
+ * values are rejected. */
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,5 +1,5 @@
-/* test_haskell.c: the frame of code that GHC compiled is that of StgRun(), if StgRun() was called for it, and nobody's
- * else. */
+/* test_haskell.c: a frame of code compiled by GHC belongs to StgRun() if StgRun() was called for it, and to no other
+ * function. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,4 +1,4 @@
-/* test_heap.c: live blocks against a model, the order in which threads' words are merged, what chunks say. */
+/* test_heap.c: live blocks against a model, the order in which threads' events are merged, the content of chunks. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

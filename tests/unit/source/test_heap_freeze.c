@@ -1,4 +1,4 @@
-/* test_heap_freeze.c: a thread that waits where a stop would be seen is left there, and counted once it goes on. */
+/* test_heap_freeze.c: a thread in a wait that a stop would disturb is not stopped, and is counted once it runs on. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,4 +1,4 @@
-/* test_heap_limits.c: what a hostile process, or too little memory, does to the recording of heaps: it is said. */
+/* test_heap_limits.c: what a hostile process, or too little memory, does to the recording of heaps: it is reported. */
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -107,7 +107,7 @@ static void numbers_of_stacks_are_not_believed(void **unused)
 	sonde_session_close(session);
 }
 
-/* Without memory a heap is recorded no more, and that is said once, with how much was not. */
+/* Without memory a heap is not recorded further, which is reported once, with the amount that was not recorded. */
 static void no_memory_is_said(void **unused)
 {
 	(void)unused;

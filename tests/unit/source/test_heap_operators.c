@@ -1,6 +1,5 @@
-/* test_heap_operators.c: whose operators a call is passed on to, while objects come and go: over a list of objects of
- * the test's own. Where a function would be stands the object's number and the operator's.
- */
+/* test_heap_operators.c: the operators that a call is forwarded to, while objects are loaded and unloaded, on a
+ * synthetic list of objects. The number of the object and of the operator stand for the function. */
 #include "inject/heap/operators.c" /* NOLINT: its inside */
 
 #include <pthread.h>
@@ -120,7 +119,7 @@ void inject_objects_bind(const struct inject_object *from, const char *const *wa
 	uintptr_t number = from->dynamic ? places[(from->base - PLACE) / OBJECT_B].number : 0;
 	for (uint32_t i = 0; i < count; i++)
 		if (!out[i] && number)
-			out[i] = (void *)(number << 8 | (uintptr_t)(wanted + i - names)); /* NOLINT: nobody calls it */
+			out[i] = (void *)(number << 8 | (uintptr_t)(wanted + i - names)); /* NOLINT: not called */
 	bindings++;
 }
 
@@ -248,7 +247,7 @@ static void what_goes_unseen_is_seen_with_the_next_look(void **unused)
 	calls(3, 0, first);
 	calls(4, 0, second);
 	unload(3);
-	calls(4, 1, second); /* looks */
+	calls(4, 1, second); /* look-ups */
 	calls(3, 0, load(3));
 	calls(4, 0, second);
 }
@@ -292,7 +291,7 @@ static void a_count_that_is_not_known_is_no_count(void **unused)
 	counted.is_known = 1;
 }
 
-/* Each call looks for itself. */
+/* Each call looks up its own. */
 static void without_room_nothing_is_kept(void **unused)
 {
 	(void)unused;
@@ -317,14 +316,14 @@ static void forked_children_ask_without_the_list(void **unused)
 	heap_operators_fork();
 	is_forked = 1;
 	unsigned before = held;
-	for (uint32_t page = 8; page < 12; page++) { /* not asked for before */
+	for (uint32_t page = 8; page < 12; page++) { /* not looked up before */
 		calls(3, page, first);
 		calls(7, page, second);
 	}
 	assert_int_equal(held, before);
 	is_forked = 0;
 	close_object(3);
-	heap_operators_fork(); /* lists anew: the first has gone */
+	heap_operators_fork(); /* lists again: the first one is gone */
 	is_forked = 1;
 	assert_null(find_inherited(0, (uintptr_t)code_in(3, 0)));
 	calls(7, 13, second);
@@ -377,7 +376,7 @@ static uint32_t rival_of(uint32_t place)
 	return place;
 }
 
-/* Entries are given to others all the time, and never under somebody who reads them. */
+/* Entries are reused all the time, but never while another thread reads them. */
 static void threads_get_their_own_while_others_come_and_go(void **unused)
 {
 	(void)unused;

@@ -1,4 +1,4 @@
-/* test_heap_ranges.c: ranges against a model, page by page; what mappings become as blocks of a heap. */
+/* test_heap_ranges.c: mapped ranges against a model, page by page; the heap blocks that mappings become. */
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,6 +1,5 @@
-/* test_heap_scan.c: which blocks are reached in a made-up memory: by hand, and at random against a simple model; which
- * mappings count.
- */
+/* test_heap_scan.c: which blocks are reachable in synthetic memory, by hand and at random against a simple model;
+ * which mappings count. */
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>

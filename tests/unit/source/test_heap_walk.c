@@ -1,6 +1,5 @@
-/* test_heap_walk.c: the core of the allocation hooks over stacks that the test writes itself, with tables and a ring of
- * its own: walks against what is known to be there, and several threads into one ring while it is drained.
- */
+/* test_heap_walk.c: the core of the allocation hooks on synthetic stacks, with tables and a ring of the test: walks
+ * against the known stack, and several threads that write to one ring while it is drained. */
 #include <errno.h>
 #include <pthread.h>
 #include <setjmp.h>
@@ -353,7 +352,7 @@ static void shallow_walks_find_what_is_there(void **unused)
 	walks_find_what_is_there(20, 100000);
 }
 
-/* Deeper than is told, and than is kept. */
+/* Deeper than is reported, and than is kept. */
 static void deep_walks_find_what_is_there(void **unused)
 {
 	(void)unused;
@@ -376,7 +375,7 @@ static void asking_keeps_errno(void **unused)
 	hook_thread_leave(thread);
 }
 
-/* As dlclose() does. Returns how often the recorder is asked for all rules then. */
+/* Like dlclose(). Returns how often the recorder is then asked for all rules. */
 static unsigned asked_after(struct hook_thread *thread, struct inject_objects_count then)
 {
 	struct inject_objects_count before = counted;
@@ -411,7 +410,7 @@ static void only_what_has_gone_is_asked_for_again(void **unused)
 	for (unsigned i = 0; i < 1000; i++) /* more rules come and go than there is room for */
 		assert_int_equal(
 		    asked_after(thread, (struct inject_objects_count){counted.loads, counted.unloads + 1, 1}), 1);
-	/* what came meanwhile may be where something went */
+	/* a new object may be at the address of a removed one */
 	assert_int_equal(asked_after(thread, (struct inject_objects_count){counted.loads + 1, counted.unloads + 1, 1}),
 			 2);
 	assert_int_equal(asked_after(thread, (struct inject_objects_count){counted.loads, counted.unloads, 0}), 2);

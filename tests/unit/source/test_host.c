@@ -1,4 +1,4 @@
-/* test_host.c: the quota of CPU time, from captured trees of both versions of cgroups. */
+/* test_host.c: the CPU quota, from captured trees of both versions of cgroups. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,5 +1,5 @@
-/* test_hotspot.c: frames of a Java VM that is made of bytes: each kind is left for the right caller under the right
- * name; what does not check out ends the stack; garbage harms nobody. */
+/* test_hotspot.c: frames of a synthetic Java VM: each kind is unwound to the right caller with the right name;
+ * anything inconsistent ends the stack; garbage does no harm. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

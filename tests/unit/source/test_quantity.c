@@ -1,4 +1,4 @@
-/* test_quantity.c: figures as people type them, and the event a flight recorder waits for. */
+/* test_quantity.c: quantities as people type them, and the trigger of a flight recorder. */
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>

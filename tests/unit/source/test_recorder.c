@@ -1,4 +1,4 @@
-/* test_recorder.c: what sources tell the recorder is what a session reads. */
+/* test_recorder.c: what sources pass to the recorder equals what a session reads. */
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,4 +1,4 @@
-/* test_resources.c: what the kernel says of processes, of the machine and of control groups, from captured trees;
+/* test_resources.c: the kernel's figures about processes, the system and control groups, from captured trees;
  * budgets. */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -205,7 +205,7 @@ static void assert_switches(struct sonde_resources_process *process, int64_t vol
 	assert_value(&now, SONDE_RESOURCE_SWITCHES_INVOLUNTARY, involuntary);
 }
 
-/* Of threads that ended what they came to when they were read; another one may get the number of one. */
+/* Threads that ended keep their last reading; another one may reuse the tid. */
 static void switches_of_threads_add_up(void **state)
 {
 	(void)state;

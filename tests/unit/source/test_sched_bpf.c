@@ -1,6 +1,5 @@
-/* test_sched_bpf.c: context switches by BPF: all of a process tree and nobody else's, with who woke whom, as the kernel
- * counts them itself. Skipped where BPF is refused, but for what reads the kernel's types.
- */
+/* test_sched_bpf.c: context switches through BPF: all of a process tree and no others, with the waking thread, in
+ * the numbers that the kernel counts. Except for reading the kernel's types, skipped if BPF is refused. */
 #include <errno.h>
 #include <setjmp.h>
 #include <signal.h>
@@ -218,7 +217,7 @@ static struct count count_of(pid_t tid, pid_t by)
 			count.outs++;
 			count.blocked += !(record->prev & SONDE_SCHED_RUNNABLE);
 			count.on_ns += in_ns ? record->time_ns - in_ns : 0;
-			count.unseen_ns += in_ns || !out_ns ? 0 : record->time_ns - out_ns; /* not told */
+			count.unseen_ns += in_ns || !out_ns ? 0 : record->time_ns - out_ns; /* not reported */
 			in_ns = 0;
 			out_ns = record->time_ns;
 		}
@@ -338,7 +337,7 @@ static void wakers_of_a_chain_are_right(void **context)
 	/* B and C may find the next byte before they sleep; each is created by A, and A waits for both in the end */
 	assert_true(of_a.woken >= HANDS / 2 && of_b.woken >= HANDS / 2 && of_c.woken >= HANDS / 2);
 	assert_true(of_a.by * 10 >= of_a.woken * 9 && of_a.others <= 5);
-	assert_true(of_b.by * 10 >= of_b.woken * 9 && of_b.others <= 2); /* nobody else, but for an unknown one */
+	assert_true(of_b.by * 10 >= of_b.woken * 9 && of_b.others <= 2); /* no others, except an unknown one */
 	assert_true(of_c.by * 10 >= of_c.woken * 9 && of_c.others <= 3);
 }
 
@@ -363,7 +362,7 @@ static void fork_on(void *argument)
 struct generations {
 	pid_t seen[FORKS + 8];
 	size_t count;
-	size_t left_out; /* whose first turn was not told */
+	size_t left_out; /* whose first slice was not reported */
 };
 
 static int has_seen(const struct generations *all, pid_t pid)
@@ -381,8 +380,8 @@ static void see(struct generations *all, pid_t pid, pid_t stranger)
 	all->seen[all->count++] = pid;
 }
 
-/* Its first turn tells who created it, the last that was seen. A kernel that leaves out the beginnings of turns now and
- * then (source/sched/sched_bpf_programs.c) tells of a child, or of a later turn, first. */
+/* Its first slice names its creator, the last one seen. A kernel that now and then omits the start of a slice
+ * (source/sched/sched_bpf_programs.c) reports a child, or a later slice, first. */
 static void see_turn(struct generations *all, const struct sonde_sched_record *record, pid_t stranger)
 {
 	pid_t pid = (pid_t)record->next_pid, by = (pid_t)record->by;

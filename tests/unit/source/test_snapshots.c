@@ -1,4 +1,4 @@
-/* test_snapshots.c: what is asked for is taken once, in order, by whom it belongs to, and answered. */
+/* test_snapshots.c: requested snapshots are taken once, in order, for the right process, and answered. */
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -118,7 +118,7 @@ static void answers_are_sent(void **state)
 	assert_int_equal(answer.mean_b, 512);
 	assert_int_equal(recv(fds[0], &answer, sizeof answer, MSG_DONTWAIT), 0); /* closed behind it */
 	close(fds[0]);
-	/* One that nobody waits for any more, one that is never taken. */
+	/* One whose requester is gone, one that is never taken. */
 	assert_int_equal(socketpair(AF_UNIX, SOCK_SEQPACKET, 0, fds), 0);
 	close(fds[0]);
 	assert_int_equal(ask(&f, f.process, "gone", 100, fds[1]), 0);
@@ -150,7 +150,7 @@ static void there_may_be_too_many(void **state)
 	sonde_session_close(session);
 }
 
-/* A process that has ended is not asked for; but what it asked for itself counts. */
+/* A process that has ended is not asked, but its own requests count. */
 static void the_dead_have_none(void **state)
 {
 	(void)state;

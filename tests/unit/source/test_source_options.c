@@ -1,4 +1,4 @@
-/* test_source_options.c: options of sources stand in their own rows, and every command that records has all of them. */
+/* test_source_options.c: options of sources are in their own rows, and every command that records has all of them. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -53,7 +53,7 @@ static void rows_of_a_table_inside_stand_in_its_place(void **unused)
 	assert_null(sonde_option_next(&empty));
 }
 
-/* A value goes where its row says, which is a member of what a recording was asked for. */
+/* A value is stored where its row says: in a member of the recording's options. */
 static void values_reach_the_options_of_a_recording(void **unused)
 {
 	(void)unused;

@@ -1,4 +1,4 @@
-/* test_streams.c: what the recorder's streams of threads write is what a session reads. */
+/* test_streams.c: what the recorder's per-thread streams write equals what a session reads. */
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -110,7 +110,7 @@ static void zones_that_are_too_deep_are_in_no_column(void **state)
 	assert_int_equal(sonde_session_zones_unmatched(session), 0);
 }
 
-/* As rounds of the drain hand them on, with the depth reached in the middle of one. */
+/* As a drain passes them on, with the depth reached in the middle of one. */
 static void batches_that_become_too_deep_are_cut(void **state)
 {
 	struct fixture *fixture = *state;

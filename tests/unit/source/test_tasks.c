@@ -1,4 +1,4 @@
-/* test_tasks.c: lives of processes and threads are kept while they are needed, and no longer. */
+/* test_tasks.c: processes and threads are kept while they are needed, and no longer. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -108,7 +108,7 @@ static void a_name_that_is_called_outlives_an_earlier_exec_read_later(void **sta
 	assert_int_equal(row->name, sonde_strings_intern(&fixture.strings, "another", 7));
 }
 
-/* What a thread did itself may be read before the kernel says that it began, and ended. */
+/* A thread's own events may be read before the kernel reports its start and end. */
 static void a_thread_that_was_met_too_late_began_when_it_was_made(void **state)
 {
 	(void)state;

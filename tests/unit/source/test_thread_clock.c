@@ -1,4 +1,4 @@
-/* test_thread_clock.c: CPU time of threads from switch records, some of them lost, and what its samples stand for. */
+/* test_thread_clock.c: CPU time of threads from switch records, some of which are lost, and the weight of samples. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -69,13 +69,13 @@ static void a_thread_runs_on_one_cpu_at_a_time(void **state)
 		sonde_thread_clocks_in(clocks, 7, 0, 1000);
 		run(7, 1, 51000, 151000);
 		if (known)
-			sonde_thread_clocks_set(clocks, 7, 130000, 151500); /* 30000 on CPU 0, says the kernel */
+			sonde_thread_clocks_set(clocks, 7, 130000, 151500); /* 30000 on CPU 0, from the kernel */
 		run(7, 1, 152000, 252000);
 		assert_int_equal(sonde_thread_clocks_end(clocks, 7, 900000).cpu_ns, known ? 230000 : 0);
 	}
 }
 
-/* What ran while records were lost may be anything, until the kernel says it; so is a thread never seen to begin. */
+/* What ran while records were lost is unknown until the kernel reports it; so is a thread whose start was not seen. */
 static void a_clock_in_doubt_says_nothing(void **state)
 {
 	(void)state;
@@ -92,7 +92,7 @@ static void a_clock_in_doubt_says_nothing(void **state)
 	sonde_thread_clocks_lost(clocks, 2000, 902000);
 	sonde_thread_clocks_set(clocks, 7, 300500, 950000);
 	sonde_thread_clocks_out(clocks, 7, 0, 1001000);
-	sonde_thread_clocks_lost(clocks, 903000, 940000); /* older than what the kernel said */
+	sonde_thread_clocks_lost(clocks, 903000, 940000); /* older than the kernel's last report */
 	assert_int_equal(sonde_thread_clocks_end(clocks, 7, 1002000).cpu_ns, 351000);
 }
 
@@ -116,7 +116,7 @@ static void the_rest_of_each_period_is_left(void **state)
 	assert_int_equal(total.samples, 12);
 }
 
-/* Events that another thread counted on fire early: the sum of all weights is never more than the thread ran. */
+/* Events on which another thread counted fire early: the sum of all weights never exceeds the thread's running time. */
 static void samples_are_not_more_than_the_thread_ran(void **state)
 {
 	(void)state;
@@ -276,7 +276,7 @@ static void stacks_of_the_program_before_exec_are_forgotten(void **state)
 	assert_int_equal(total.status, SONDE_STACK_NO_USER);
 }
 
-/* The test's own thread, told by the kernel. */
+/* The test's own thread, from the kernel's records. */
 static void the_kernel_settles_doubts(void **state)
 {
 	(void)state;

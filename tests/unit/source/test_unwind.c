@@ -295,7 +295,7 @@ static int find_loader(struct dl_phdr_info *info, size_t size, void *unused)
 	return 1;
 }
 
-/* After every instruction: what backtrace() says from the interrupted pc on must begin with what we say. */
+/* After every instruction: the result of backtrace() from the interrupted pc on must begin with ours. */
 static void on_step(int number, siginfo_t *info, void *context)
 {
 	(void)number, (void)info;

@@ -1,5 +1,5 @@
-/* test_unwinder.c: stacks of a child that stands still are unwound from a copy, from its live memory, and not at all,
- * with the reason. */
+/* test_unwinder.c: stacks of a stopped child are unwound from a copy, from its live memory, or not at all, with the
+ * reason. */
 #include <link.h>
 #include <setjmp.h>
 #include <signal.h>
@@ -23,7 +23,7 @@
 #define NEAR_B 4096 /* no function here is longer */
 #define GENERATED_B 4096
 
-/* What the child tells us, in shared memory. */
+/* What the child reports, in shared memory. */
 struct told {
 	ucontext_t context;
 	_Atomic int ready;

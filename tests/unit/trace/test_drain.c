@@ -1,4 +1,4 @@
-/* test_drain.c: the read side of a pool against hostile memory, wrapped clocks and reversed words. */
+/* test_drain.c: the read side of a pool against hostile memory, wrapped clocks and events out of order. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -184,7 +184,7 @@ static void reading_stops_at_words_not_yet_stored(void **state)
 	pool_end(&pool);
 }
 
-/* A thread stopped while it wrote its site holds up no other's; what leads to no site is nobody's. */
+/* A thread that is stopped while it writes its site does not block others; references to no site are dropped. */
 static void sites_are_found_behind_one_that_is_being_written(void **state)
 {
 	(void)state;
@@ -193,7 +193,7 @@ static void sites_are_found_behind_one_that_is_being_written(void **state)
 	const uint32_t size_b = 64;
 	struct sonde_ring_site site = {.size_b = size_b, .id = 3, .kind = SONDE_SITE_ZONE, .name_b = 4};
 	char *heap = (char *)pool.ring + SONDE_RING_SITES_OFFSET;
-	memcpy(heap + size_b, &site, sizeof(site)); /* the one before it has its room, and no more */
+	memcpy(heap + size_b, &site, sizeof(site)); /* the previous one has its own space, and no more */
 	memcpy(heap + size_b + sizeof(site), "name", 4);
 	atomic_store(&pool.ring->sites_b, 2 * size_b);
 	atomic_store(&pool.ring->sites, 2);
@@ -212,7 +212,7 @@ static void sites_are_found_behind_one_that_is_being_written(void **state)
 	pool_end(&pool);
 }
 
-/* In the ring nothing is left of a stack that was taken, and everything of one that is still being written. */
+/* Nothing of a stack that was taken is left in the ring, and all of one that is still being written. */
 static void is_cleared_as_it_is_taken(uint16_t type)
 {
 	enum { STACK_WORDS = 4, WORDS = sizeof(struct sonde_event_cpu_sample) / 8 + STACK_WORDS };
@@ -413,7 +413,7 @@ static void clocks_meet_at_anchors(void **state)
 			5000 + 2000000000 + 2000 + 50);
 }
 
-/* Four events 1000 cycles apart from `first` on, of a clock that has been read at several times. */
+/* Four events 1000 cycles apart, starting at `first`, of a clock that was read several times. */
 static void check_cycles(uint64_t first, const struct sonde_clockfit *fit)
 {
 	struct pool pool;

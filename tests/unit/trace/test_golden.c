@@ -1,4 +1,4 @@
-/* test_golden.c: recordings that were committed read today as they read when they were. */
+/* test_golden.c: committed recordings read as they did when they were committed. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

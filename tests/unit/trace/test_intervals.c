@@ -1,4 +1,4 @@
-/* test_intervals.c: switches as they were written, and what each thread did, interval after interval. */
+/* test_intervals.c: context switches as written, and the states of each thread, interval by interval. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,4 +1,4 @@
-/* test_live.c: what answers to questions hold when zones are deep inside each other. */
+/* test_live.c: answers to a program's queries when zones are deeply nested. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

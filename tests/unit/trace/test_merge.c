@@ -1,4 +1,4 @@
-/* test_merge.c: merged recordings hold what their parts held, on one clock, and nothing twice (src/merge/). */
+/* test_merge.c: merged recordings contain what their parts do, on one clock, and nothing twice (src/merge/). */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -526,7 +526,7 @@ static void nodes_of_zones_have_their_sites(void **state)
 	sonde_session_close(seen.session);
 }
 
-/* Two devices with the same UUIDs in both; a copy from the first to the second of so many bytes, in 10 ms. */
+/* Two devices with the same UUIDs in both; a copy from the first to the second of a number of bytes, in 10 ms. */
 static void write_peers(unsigned i, const char *host, uint64_t size_b)
 {
 	struct recording r;

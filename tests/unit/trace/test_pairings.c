@@ -1,5 +1,5 @@
-/* test_pairings.c: what a program is told while it runs, what summaries of chunks say and what a session reads are the
- * same zones, and those of a pairing that is written down here once more, as plainly as it can be. */
+/* test_pairings.c: the zones that a program gets from queries while it runs, those in summaries of chunks and those
+ * that a session reads are the same, and equal to a simple reference pairing in this file. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -85,7 +85,7 @@ static void name_of(uint32_t site, char *name)
 	sprintf(name, "zone %u", site);
 }
 
-/* Parts as long as rounds of a recorder happen to be: pairs of events are cut apart. */
+/* Parts as long as a recorder's rounds happen to be: pairs of events are split. */
 static size_t part_of(uint64_t *seed, size_t done)
 {
 	size_t part = 1 + rolled(seed, 700);

@@ -1,5 +1,5 @@
-/* test_query.c: every table answers with what a made recording holds; what is not known is NULL; nothing can be
- * changed, and time is bounded. */
+/* test_query.c: every table returns the content of a synthetic recording; unknown values are NULL; nothing can be
+ * modified, and time is bounded. */
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>

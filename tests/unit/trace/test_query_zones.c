@@ -1,6 +1,5 @@
-/* test_query_zones.c: what leaves chunks out, or puts rows in order, changes no answer: random zones, random
- * conditions, each asked so that SQLite can hand it to the tables and so that it cannot (a unary plus before the
- * column). */
+/* test_query_zones.c: skipping chunks and sorting rows changes no answer: random zones and conditions, each written
+ * so that SQLite can pass it to the tables, and so that it cannot (a unary plus before the column). */
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -147,7 +146,7 @@ static void orders_change_nothing(void **state)
 	query_close();
 }
 
-/* The sums beside the chunks are those of the zones that ended. */
+/* The sums in summaries are those of the zones that ended. */
 static void sums_are_of_the_zones(void **state)
 {
 	(void)state;
@@ -168,7 +167,7 @@ static void sums_are_of_the_zones(void **state)
 	query_close();
 }
 
-/* With too little memory for an order of its own SQLite sorts, in memory too, and says when that is too much. */
+/* With too little memory for our own sorting SQLite sorts, in memory as well, and reports if that is too much. */
 static void too_little_memory_is_said(void **state)
 {
 	(void)state;

@@ -1,4 +1,4 @@
-/* test_records.c: whatever a record refers to and does not exist, its row says 0: every reference of every table. */
+/* test_records.c: a reference to something that does not exist reads as 0: every reference of every table. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

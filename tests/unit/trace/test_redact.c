@@ -1,4 +1,4 @@
-/* test_redact.c: what is taken out of command lines, and what is not. */
+/* test_redact.c: what is removed from command lines, and what is not. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,4 +1,4 @@
-/* test_session.c: tables and cursors over recordings with known contents, cut, damaged and forged ones. */
+/* test_session.c: tables and cursors over recordings with known contents, and truncated, damaged and forged ones. */
 #include <errno.h>
 #include <link.h>
 #include <setjmp.h>
@@ -292,7 +292,7 @@ static void missing_symbols_are_looked_up(void **state)
 	sonde_session_close(session);
 }
 
-/* Records with names only are for what the look-up of the reader does not find. */
+/* Records with names only are used for what the reader's own look-up does not find. */
 static void names_only_give_way_to_what_is_found(void **state)
 {
 	(void)state;

@@ -1,6 +1,5 @@
-/* test_session_heap.c: the allocations of a recording that was cut anywhere, or damaged, against those of the whole
- * one: exactly its first events, or fewer, never more.
- */
+/* test_session_heap.c: the allocations of a recording that is truncated anywhere or damaged: exactly the first
+ * events of the whole one, never more. */
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -18,7 +17,7 @@
 #include "session/session.h"
 
 #define STEPS 150
-#define ALIVE 10 /* a block ends so many steps after it began */
+#define ALIVE 10 /* a block is freed this many steps after its allocation */
 #define HEAPS 2  /* malloc's with two sites, a pool with one */
 #define EVENTS_MAX (2 * STEPS)
 
@@ -80,7 +79,7 @@ static void make(void)
 	recording_close(&recording, 10 * STEPS, 0);
 }
 
-/* What a recording of some bytes says; -errno when it cannot be opened. */
+/* The content of a recording of some bytes; -errno if it cannot be opened. */
 struct found {
 	struct sonde_heap_total heaps[HEAPS + 1];
 	uint64_t events;

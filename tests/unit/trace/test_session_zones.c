@@ -208,7 +208,7 @@ static void parts_read_at_once_are_the_whole(void **state)
 	free(replays);
 }
 
-/* A chunk of a thread is lost: the next says itself what is open. */
+/* A chunk of a thread is lost: the next one lists what is open. */
 static void a_lost_zone_chunk_costs_only_its_zones(void **state)
 {
 	(void)state;

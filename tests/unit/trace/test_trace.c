@@ -1,4 +1,4 @@
-/* test_trace.c: recordings written, cut off, damaged and forged. */
+/* test_trace.c: recordings that are written, truncated, damaged and forged. */
 #include <errno.h>
 #include <fcntl.h>
 #include <glob.h>
@@ -207,7 +207,7 @@ static uint64_t count_of_chunks(void)
 	return count;
 }
 
-/* What is there goes when recording has begun, whole and at once; through a link, too. */
+/* The old content goes when recording has begun, all at once; through a link, too. */
 static void overwrites_when_recording_begins(void **state)
 {
 	(void)state;
@@ -253,7 +253,7 @@ static void refuses_what_is_too_large(void **state)
 	sonde_reader_close(reader);
 }
 
-/* The disk is full: what was written before is whole, and the error is told again until the end. */
+/* The disk is full: what was written before is intact, and the error is reported again until the end. */
 static void full_disk_keeps_whole_chunks(void **state)
 {
 	(void)state;
@@ -302,7 +302,7 @@ static void keeps_the_last_seconds(void **state)
 	assert_int_equal(sonde_writer_keep_dump(writer), 0); /* newest end 209: ends ≥ 159 stay, so begins ≥ 150 */
 	put_chunk(writer, SONDE_CHUNK_ZONES, 210, 100);
 	assert_int_equal(sonde_writer_keep_dump(writer), 0);
-	put_chunk(writer, SONDE_CHUNK_ZONES, 220, 100); /* kept, and not asked for again */
+	put_chunk(writer, SONDE_CHUNK_ZONES, 220, 100); /* kept, and not requested again */
 	assert_int_equal(sonde_writer_close(writer), 0);
 	struct sonde_reader *reader = opened();
 	assert_int_equal(sonde_reader_entry(reader, 0)->head.type, SONDE_CHUNK_META);
@@ -330,7 +330,7 @@ static void keeps_within_its_memory(void **state)
 	sonde_reader_close(reader);
 }
 
-/* All that has times but HEAP, of which a later chunk only says what changed. */
+/* All chunks with times except HEAP, since a later HEAP chunk only has changes. */
 static void holds_every_type_of_event(void **state)
 {
 	(void)state;
@@ -345,7 +345,7 @@ static void holds_every_type_of_event(void **state)
 		put_chunk(writer, held[i], 100, 100);
 	for (size_t i = 0; i < sizeof written / sizeof *written; i++)
 		put_chunk(writer, written[i], 100, 100);
-	assert_int_equal(sonde_writer_close(writer), 0); /* nobody asked for what it holds */
+	assert_int_equal(sonde_writer_close(writer), 0); /* no save was requested: what it holds is dropped */
 	struct sonde_reader *reader = opened();
 	assert_int_equal(sonde_reader_count(reader), sizeof written / sizeof *written);
 	for (size_t i = 0; i < sizeof written / sizeof *written; i++)
@@ -586,7 +586,7 @@ static void refuses_hostile_sizes(void **state)
 	}
 }
 
-/* A valid chunk that decompresses to something else than its head says. */
+/* A valid chunk that decompresses to another size than its head claims. */
 static void refuses_a_body_of_another_size(void **state)
 {
 	(void)state;

@@ -1,4 +1,4 @@
-/* test_array.c: arrays grow, keep their elements, and stay as they are where there is no room. */
+/* test_array.c: arrays grow, keep their elements, and are unchanged if memory runs out. */
 #include "util/array.h"
 
 #include <errno.h>

@@ -1,4 +1,4 @@
-/* test_buf.c: the growing buffer, varints, the arena and error sentences. */
+/* test_buf.c: the growing buffer, varints, the arena and error messages. */
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>

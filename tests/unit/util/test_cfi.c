@@ -1,4 +1,4 @@
-/* test_cfi.c: compiled rows say what readelf says of the same file; the cache; hostile files. */
+/* test_cfi.c: compiled rows equal the output of readelf for the same file; the cache; hostile files. */
 #include <errno.h>
 #include <fcntl.h>
 #include <setjmp.h>
@@ -20,7 +20,7 @@
 
 static char directory[] = "/tmp/sonde-test-cfi-XXXXXX";
 
-/* The columns of one line of `readelf --debug-dump=frames-interp` that rows keep. */
+/* The columns of a line of `readelf --debug-dump=frames-interp` that rows keep. */
 struct columns {
 	char cfa[32], rbp[16], ra[16];
 };
@@ -68,7 +68,7 @@ static int is_same(const struct sonde_unwind_row *row, const struct columns *the
 	       (!strcmp(ours.rbp, theirs->rbp) || !strcmp(theirs->rbp, "exp"));
 }
 
-/* Every line that readelf prints; functions without any line say what their CIE says, which is printed too. */
+/* Every line that readelf prints; functions without a line have the rule of their CIE, which is printed too. */
 static size_t compare_with_readelf(const struct sonde_unwind_table *table, const char *path, size_t *wrong)
 {
 	char command[512], line[512], names[512] = "";
@@ -389,7 +389,7 @@ static int read_stack(void *context, uint64_t address, uint64_t *out)
 	return 0;
 }
 
-/* Functions of one instruction, each with a rule that OpenSSL, glibc or GCC writes, or none does. */
+/* Functions of one instruction, each with a rule as written by OpenSSL, glibc or GCC, or by none of them. */
 static const char rules_source[] =
     ".text\n"
     "saved: .cfi_startproc\n .cfi_offset rbp, -24\n .cfi_escape 0x0f,6,0x77,0x98,1,6,0x23,8\n nop\n .cfi_endproc\n"

@@ -1,4 +1,4 @@
-/* test_expression.c: DWARF expressions have known values, sets of rules step, and hostile ones end. */
+/* test_expression.c: DWARF expressions with known values, sets of unwind rules, and hostile ones, which terminate. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,4 +1,4 @@
-/* test_parse.c: options by rows: every way to write them, their order, and the sentences about what is wrong. */
+/* test_parse.c: options by rows: every way to write them, their order, and the messages about errors. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

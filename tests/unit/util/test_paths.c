@@ -1,5 +1,4 @@
-/* test_paths.c: injected objects are found from the place of the binary: in a build tree, in a prefix, wherever it
- * stands.
+/* test_paths.c: injected objects are found relative to the binary: in a build tree, in a prefix, wherever it is.
  *
  * The program copies itself into trees of its own making and runs the copy, which prints what it finds.
  */

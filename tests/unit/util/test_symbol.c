@@ -1,5 +1,4 @@
-/* test_symbol.c: programs compiled here are resolved to the functions, inlined functions and lines they were written
- * with. */
+/* test_symbol.c: programs compiled here resolve to the functions, inlined functions and lines of their source. */
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -326,7 +325,7 @@ static void make_kept(const char *options)
 	setenv("XDG_CACHE_HOME", make_path("cache"), 1);
 }
 
-/* Once one address of a unit was asked for, the cache answers for all of it, also of packed files. */
+/* Once an address of a unit was looked up, the cache answers for the whole unit, also in compressed files. */
 static void a_unit_is_read_once(void **state)
 {
 	(void)state;
@@ -439,7 +438,7 @@ static void print_ours(char *out, size_t out_b, const struct sonde_symbol_result
 	}
 }
 
-/* The lines of one address: function and place in turn. 0 at the end. */
+/* The lines of one address: function and location alternate. 0 at the end. */
 static int read_theirs(FILE *pipe, char *out, size_t out_b)
 {
 	char function[4096], place[4096];

@@ -1,5 +1,5 @@
-/* test_try_journal.c: a journal loses no entry: not of several at once, not behind a damaged line, not on a full disk.
- */
+/* test_try_journal.c: a journal loses no entry: not with several writers, not after a damaged line, not on a full
+ * disk. */
 #include <errno.h>
 #include <fcntl.h>
 #include <setjmp.h>
@@ -241,7 +241,7 @@ static void what_is_made_is_ours_alone(void **state)
 	assert_int_equal(sonde_journal_init(&made, path), 0);
 	assert_int_equal(sonde_journal_name(&made, "parser"), 0);
 	unlink(made.path);
-	assert_int_equal(mkdir(made.path, 0700), 0); /* that nobody can append to */
+	assert_int_equal(mkdir(made.path, 0700), 0); /* that cannot be written */
 	assert_int_equal(sonde_journal_check(&made), -EISDIR);
 	rmdir(made.path);
 	snprintf(path, sizeof path, "%s/new/.gitignore", folder);

@@ -1,4 +1,4 @@
-/* test_try_zones.c: zones of an attempt: kept in the journal as they were, and compared with known answers. */
+/* test_try_zones.c: zones of an attempt are saved in the journal unchanged, and compared with known answers. */
 #include <errno.h>
 #include <jansson.h>
 #include <setjmp.h>
@@ -83,7 +83,7 @@ static void the_journal_has_them_as_they_were(void **state)
 	}
 	sonde_try_zones_fini(&zones);
 	sonde_try_zones_fini(&back);
-	zones = (struct sonde_try_zones){0}; /* not asked for: nothing is written */
+	zones = (struct sonde_try_zones){0}; /* not requested: nothing is written */
 	back = (struct sonde_try_zones){.runs = 1};
 	assert_int_equal(sonde_try_zones_read(&back, NULL), 0);
 	assert_int_equal(back.runs, 0);
@@ -174,7 +174,7 @@ static void runs_of_another_time_are_compared_with_care(void **state)
 	sonde_try_zones_fini(&before);
 }
 
-/* Zones of one that lacks some would be shorter for that. */
+/* Zones of a run that lacks some would seem shorter. */
 static void recordings_that_lack_zones_are_refused(void **state)
 {
 	static const struct {

@@ -1,5 +1,5 @@
-/* test_x86.c: known instructions have their length and effect; every instruction of libc has the length that capstone
- * says; cut and arbitrary bytes are refused or stay within their size. */
+/* test_x86.c: known instructions have the right length and effect; every instruction of libc has the length that
+ * capstone reports; truncated and random bytes are rejected or stay within their size. */
 #include <elf.h>
 #include <link.h>
 #include <setjmp.h>
