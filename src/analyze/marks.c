@@ -5,7 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyze/cpu/samples.h"
 #include "util/array.h"
 #include "util/error.h"
 

@@ -75,4 +75,18 @@ const struct sonde_pass *sonde_pass_find(const char *name);
 int sonde_pass_run(struct sonde_session *session, const struct sonde_pass *const *passes, size_t count,
 		   const struct sonde_pass_options *options, struct sonde_report *report);
 
+/* True if the options select a part of the recording. */
+static inline int sonde_pass_selects(const struct sonde_pass_options *options)
+{
+	return options->selection.from_ns || options->selection.to_ns || options->selection.thread;
+}
+
+/* True if an event is within the options' range and thread. */
+static inline int sonde_pass_takes(const struct sonde_pass_options *options, uint64_t time_ns, uint32_t thread)
+{
+	return time_ns >= options->selection.from_ns &&
+	       (options->selection.to_ns == 0 || time_ns < options->selection.to_ns) &&
+	       (!options->selection.thread || options->selection.thread[thread]);
+}
+
 #endif

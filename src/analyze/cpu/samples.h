@@ -81,12 +81,6 @@ struct sonde_visit {
 int sonde_samples_walk(const struct sonde_samples *samples, void (*visit)(void *state, const struct sonde_visit *visit),
 		       void *state);
 
-/* True if the options select a part of the recording. */
-static inline int sonde_pass_selects(const struct sonde_pass_options *options)
-{
-	return options->selection.from_ns || options->selection.to_ns || options->selection.thread;
-}
-
 /* A part of the sampled time, with its 95 % interval. */
 struct sonde_cell sonde_samples_share(const struct sonde_samples *samples, uint64_t part_ns);
 
@@ -114,13 +108,5 @@ const char *sonde_samples_why_none(const struct sonde_session *session, const st
 /* For a pass without samples: adds a section with the reason if the pass was requested explicitly; else nothing. */
 int sonde_samples_none(const struct sonde_samples *samples, struct sonde_report *report, const char *id,
 		       const char *title);
-
-/* True if an event is within the options' range and thread. */
-static inline int sonde_pass_takes(const struct sonde_pass_options *options, uint64_t time_ns, uint32_t thread)
-{
-	return time_ns >= options->selection.from_ns &&
-	       (options->selection.to_ns == 0 || time_ns < options->selection.to_ns) &&
-	       (!options->selection.thread || options->selection.thread[thread]);
-}
 
 #endif
