@@ -186,7 +186,8 @@ class Run:
         return "\n".join(lines)
 
 
-NUMBERS = re.compile(rb"0x[0-9a-fA-F]+|[0-9a-f]{8,}|[0-9]+")
+# With the blanks before a number: bash pads process ids to five columns.
+NUMBERS = re.compile(rb"(?: +(?=[0-9]))?(?:0x[0-9a-fA-F]+|[0-9a-f]{8,}|[0-9]+)")
 
 
 def without_numbers(text):
