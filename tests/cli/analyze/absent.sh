@@ -21,9 +21,54 @@ of locks locks
 of files io io-phases io-seen
 of readings resources usage machine memory
 of heap heap heaps peak leaks temporary sizes timeline heap-lines heap-threads heap-zones
-of energy energy energy-functions energy-zones
+of energy energy-functions energy-zones
+of "energy driver" energy # a driver counts the joules of its GPUs
 of api zones zone-histogram phases spans counters histograms iterations turns messages
-of "" findings calltree threads processes what-if snapshots flop roofline summary # say themselves what they lack
+of "" findings calltree threads processes what-if snapshots flop roofline summary # made of several: see itself.jq
+
+# What those say when a recording has only $kinds: lists what is wrong.
+cat >itself.jq <<'END'
+def lacks($kind): $kinds | index($kind) == null;
+def section($id): [.sections[] | select(.id == $id)][0] | .notes = ([.notes[].text] | join("\n")) | .count = ((.rows // .nodes) | length);
+def notes($words): .notes | contains($words);
+def must($what; $holds): if $holds == true then empty else "\(.id): \($what): \(.notes)" end;
+(section("findings") | if $kinds == [] then
+	must("not checked"; .count == 0 and (.notes | startswith("nothing was checked; not recorded: ")) and (notes("no findings") | not))
+else
+	must("blocking calls"; notes("blocking calls (") == (lacks("locks") and lacks("files"))),
+	must("locks"; notes("waits for locks (") == (lacks("locks") and (lacks("files") | not))),
+	must("files"; notes("calls on files and sockets (") == (lacks("files") and (lacks("locks") | not))),
+	must("allocations"; notes("allocations (") == lacks("heap")),
+	must("CPU time"; notes("CPU time (no samples)") or (lacks("cpu") | not)),
+	must("wake-ups"; notes("wake-ups (") or ([lacks("switches", "locks", "files")] | all | not)),
+	must("a result"; .count > 0 or notes("no findings: no rule reached its threshold") or notes("Noisy run") or notes("the length of the run is unknown"))
+end),
+(section("calltree") |
+	must("samples"; (.notes | startswith("not recorded: CPU samples")) == lacks("cpu")),
+	must("no rows"; .count == 0 or (lacks("cpu") | not))),
+((section("threads"), section("processes")) |
+	must("rows"; .count > 0),
+	must("shares"; notes("no shares: not recorded: CPU samples") == lacks("cpu") and notes("100 % = ") == (lacks("cpu") | not)),
+	must("share"; .rows | all((.share == null) == lacks("cpu") and (.share != null or (.absent.share | length > 0))))),
+(section("threads") | (lacks("switches") and lacks("readings")) as $stateless |
+	must("states"; notes("no thread states: not recorded: ") == $stateless),
+	must("polling"; notes("between two readings") | not or (lacks("readings") | not)),
+	must("state"; .rows | any(.on_cpu_share != null) != $stateless and all(.on_cpu_share != null or (.absent.on_cpu_share | length > 0)))),
+(section("what-if") | must("how"; .count == 0 and notes("sonde advise --what-if zone=NAME"))),
+(section("snapshots") | must("how"; if .count > 0 then lacks("heap") | not else notes("no snapshots: take them with ") and notes("sonde record --snapshot-every") end)),
+(section("flop") | must("work"; .count == 0 and
+	if lacks("api") then .notes | startswith("not recorded: zones") else notes("no FLOP or bytes were counted: use sonde record --blas") end)),
+(section("roofline") | must("work"; .count == 0 and
+	if lacks("api") then .notes | startswith("not recorded: zones") else notes("no zone reported work: use SONDE_ZONE_WORK(") end)),
+(section("summary") | . as $summary | def is_absent($metric): [.rows[] | select(.metric == $metric).value] | length == 1 and .[0] == null;
+	must("rows"; .count >= 28),
+	must("reasons"; .rows | all(if .value == null then .basis == null and (.absent.value | length > 0) else .basis != null end)),
+	must("samples"; is_absent("samples.count") == lacks("cpu") and is_absent("samples.extra") == lacks("cpu")),
+	must("zones"; is_absent("zones.count") == lacks("api")),
+	must("heap"; is_absent("memory.heap_peak_b", "memory.heap_allocations", "memory.heap_left_b") == lacks("heap")),
+	must("losses"; is_absent("lost.count") == $is_imported),
+	must("overhead"; is_absent("cost.recorder_cpu_time_s") == $is_own))
+END
 
 # names: every section, as the rows of passes.def have them.
 names() {
@@ -48,11 +93,16 @@ unknown() {
 	for metric; do lacks_metric "$file" "$metric"; done
 }
 
-# judged FILE KINDS…: each section of it, when the recording has these kinds.
+# judged FILE KINDS…: each section of it, when the recording has these kinds. is_imported: from a file that does not say
+# what was lost; is_own: not by a recorder.
+is_imported=false is_own=false
 judged() {
-	local file=$1 name kind state rows is_there
+	local file=$1 name kind state rows is_there wrong
 	shift
 	run 0 "$SONDE" report --json --section "$(names | paste -sd,)" "$file"
+	wrong=$(jq -r --argjson kinds "$(printf '%s\n' "$@" | jq -R 'select(. != "")' | jq -sc .)" --argjson is_imported "$is_imported" \
+		--argjson is_own "$is_own" -f itself.jq .out)
+	equal "$file: $wrong" "$file: "
 	jq -r '.sections[] | "\(.id) \(.recorded // "-" | gsub(" "; "-")) \((.rows // .nodes) | length) \([.notes[].text] | join(" ") | gsub("\n"; " "))"' \
 		.out >sections
 	for name in $(names); do
@@ -93,9 +143,28 @@ has "$(notes_of timers.sonde threads)" "2 threads were seen: those living betwee
 run 0 "$SONDE" record -q --energy -o energy.sonde -- "$server" 100 50
 judged energy.sonde cpu $perf readings api energy
 
+holds "$(rows plain.sonde threads | jq length) == 2"
+holds_in <("$SONDE" report --json --section calltree plain.sonde) '.sections[0].nodes | length > 0'
+
+# GPUs: of a program that reports what they did, and those of the machine, by a driver that is none, of one that uses none.
+run 0 "$SONDE" record -q -o told.sonde -- "$(target device_told)"
+judged told.sonde cpu $perf readings api devices
+if [ -e "$SONDE_BUILD/tests/targets/libnvidia-ml-nvml_new.so" ]; then
+	mkdir driver
+	cp "$SONDE_BUILD/tests/targets/libnvidia-ml-nvml_new.so" driver/libnvidia-ml.so.1
+	run 0 env LD_LIBRARY_PATH="$work/driver" NVML_STAND_IN= "$SONDE" record -q --gpu -o driver.sonde -- "$server" 100 50
+	judged driver.sonde cpu $perf readings api driver
+	matches "$(notes_of driver.sonde kernels)" '^not recorded: GPU activity: no process used a GPU'
+	holds "$(rows driver.sonde machine | jq '[.[] | select(.what == "GPU busy")] | length') >= 1"
+fi
+
+# Snapshots without allocations: memory of the process, but no live bytes.
+run 0 "$SONDE" record -q --snapshot-every 50ms -o snapshots.sonde -- "$server" 40 20
+equal "$(rows snapshots.sonde snapshots | jq -c '[.[] | [.live_b, .absent.live_b]] | unique')" '[[null,"allocations were not recorded"]]'
+
 # Made by the program itself; made of another profiler's file.
 SONDE_OUT=$work/self.sonde run 0 "$server" 20 10
-judged self*.sonde api
+is_own=true judged self*.sonde api
 unknown self*.sonde samples.count samples.extra
 equal "$(notes_of self*.sonde calltree)" "not recorded: CPU samples (sonde record)"
 equal "$(notes_of self*.sonde threads)" "no shares: not recorded: CPU samples (sonde record)
@@ -103,7 +172,7 @@ no thread states: not recorded: context switches (perf events: sonde doctor), re
 holds "$(metric self*.sonde zones.count) >= 20"
 echo 'a;b 5' >folded.txt
 run 0 "$SONDE" import -q -o folded.sonde folded.txt
-judged folded.sonde cpu
+is_imported=true is_own=true judged folded.sonde cpu
 unknown folded.sonde zones.count lost.count
 lacks "$(notes_of folded.sonde threads)" "between two readings"
 has "$(notes_of folded.sonde threads)" "no thread states: not recorded: context switches"
@@ -112,6 +181,13 @@ equal "$(rows folded.sonde threads | jq -c '.[] | [.life_ns, .absent.life_ns, .a
 equal "$(rows folded.sonde processes | jq -c '.[] | [.wall_ns, .absent.wall_ns]')" '[null,"unknown: imported from a file without times"]'
 equal "$(metric folded.sonde samples.count)" 5
 matches "$("$SONDE" report folded.sonde | tr -s ' \n' ' ')" ', unknown losses'
+
+printf '[{"ph":"X","name":"a","ts":0,"dur":5000,"pid":1,"tid":1},{"ph":"X","name":"b","ts":1000,"dur":50,"pid":1,"tid":1}]' >trace.json
+if "$SONDE" import -q -o trace.sonde trace.json 2>.err; then
+	is_imported=true is_own=true judged trace.sonde api
+else
+	has "$(<.err)" yajl
+fi
 
 # Attached: what programs say by the API is not seen, whatever they say.
 "$server" 400 200 &
