@@ -109,7 +109,7 @@ int sonde_finding_is_doubtful(const struct sonde_facts *facts, const struct sond
 			      const struct sonde_found *found, const struct sonde_found *possible)
 {
 	const struct sonde_finding *first = first_of(found);
-	if (first && !first->bytes && !has_rule(possible, first->rule))
+	if (first && !(first->bytes > 0) && !has_rule(possible, first->rule))
 		return 1;
 	double least = first ? weight_without(facts, noise, first).low * sonde_finding_confidence(first) : 0;
 	for (size_t i = 0; i < possible->count; i++) {
