@@ -71,7 +71,8 @@ static void zones_start(struct sonde_sink_zones *zones, const struct sonde_pair 
 	zones->nodes.data = zones->node_bytes;
 	sonde_nodes_begin(&zones->nodes, time_ns);
 	zones->open_count = pair->depth;
-	memcpy(zones->open, pair->frames, pair->depth * sizeof(*pair->frames));
+	if (pair->depth)
+		memcpy(zones->open, pair->frames, pair->depth * sizeof(*pair->frames));
 }
 
 static void zone_ended(struct sonde_sink_zones *zones, const struct sonde_pair_zone *zone)

@@ -105,6 +105,9 @@ int sonde_samples_note_missing(const struct sonde_samples *samples, struct sonde
 /* Why there are no samples: "the recording has no CPU samples", … Static text. */
 const char *sonde_samples_why_none(const struct sonde_session *session, const struct sonde_pass_options *options);
 
+/* The CPU source if it ran and could sample, else NULL. */
+const struct sonde_source_row *sonde_samples_source(const struct sonde_session *session);
+
 /* For a pass without samples: adds a section with the reason if the pass was requested explicitly; else nothing. */
 int sonde_samples_none(const struct sonde_samples *samples, struct sonde_report *report, const char *id,
 		       const char *title);

@@ -189,6 +189,8 @@ static int section_fill(const struct sonde_summary_facts *facts, struct sonde_re
 	const char *no_cpu = why_no_cpu_time(facts), *no_split = why_no_split(facts);
 	const char *no_cost = facts->cost_known ? NULL : "not measured";
 	const char *lacks = count ? NULL : sonde_pass_lacks(facts->session, SONDE_NEEDS(CPU), report);
+	if (!count && !lacks && !sonde_samples_source(facts->session)) /* it ran, but could sample no program */
+		lacks = sonde_samples_why_none(facts->session, &samples->options);
 	const char *none = sonde_weight_is_any(samples->all) ? NULL
 			   : lacks                           ? lacks
 				   : sonde_samples_why_none(facts->session, &samples->options);
