@@ -47,6 +47,17 @@ static uint32_t draw(uint32_t below)
 	return (uint32_t)(seed >> 33) % below;
 }
 
+/* The time from one event to the next: mostly short, sometimes 0 or long. */
+static uint64_t step(void)
+{
+	if (draw(4))
+		return draw(100);
+	if (draw(30))
+		return 0;
+	uint64_t value = draw(1u << 30); /* the order of operands is unspecified, so each draw is a statement */
+	return value << draw(8);
+}
+
 /* Runs of leaves, deep nests, ends without a begin; times that stand still, go on by a byte or by many. */
 static void make_zones(uint64_t from, uint32_t site_count)
 {
@@ -62,7 +73,7 @@ static void make_zones(uint64_t from, uint32_t site_count)
 		sites[i] = !begins ? 0 : run ? leaf : 1 + draw(site_count);
 		open = begins ? open + 1 : open - (open > 0);
 		run -= run > 0;
-		now_ns += draw(4) ? draw(100) : draw(30) ? 0 : (uint64_t)draw(1u << 30) << draw(8);
+		now_ns += step();
 		times_ns[i] = now_ns;
 	}
 }
@@ -194,11 +205,12 @@ static void write_heap(const char *name)
 	seed = 1;
 	for (size_t i = 0; i < CHANGES; i++) {
 		now_ns += draw(3) ? draw(50) : draw(1u << 20);
-		changes[i] = (struct sonde_heap_change){.time = now_ns,
-							.address = 16 + 16 * (uint64_t)draw(BLOCKS),
-							.size_b = draw(20) ? draw(400) : draw(1u << 28),
-							.site = draw(100) < 55 ? 1 + draw(SITES) : 0,
-							.thread = 1 + draw(40) / 39};
+		struct sonde_heap_change *change = &changes[i];
+		change->time = now_ns;
+		change->address = 16 + 16 * (uint64_t)draw(BLOCKS);
+		change->size_b = draw(20) ? draw(400) : draw(1u << 28);
+		change->site = draw(100) < 55 ? 1 + draw(SITES) : 0;
+		change->thread = 1 + draw(40) / 39;
 	}
 	for (size_t done = 0, part; done < CHANGES; done += part) {
 		part = 1 + draw(9000);
@@ -278,8 +290,9 @@ static void write_trace(const char *name)
 	seed = 5;
 	for (uint32_t i = 0; i < 20000; i++) {
 		uint32_t thread = 1 + i % 4, length = 1 + draw(300);
-		fprintf(out, "{\"name\":\"f%u\",\"ph\":\"X\",\"pid\":1,\"tid\":%u,\"ts\":%u,\"dur\":%u},\n",
-			draw(SITES), thread, i * 100 + draw(40), length);
+		uint32_t at = i * 100 + draw(40), site = draw(SITES);
+		fprintf(out, "{\"name\":\"f%u\",\"ph\":\"X\",\"pid\":1,\"tid\":%u,\"ts\":%u,\"dur\":%u},\n", site,
+			thread, at, length);
 		if (!draw(10))
 			fprintf(out,
 				"{\"name\":\"c\",\"ph\":\"C\",\"pid\":1,\"tid\":1,\"ts\":%u,\"args\":{\"v\":%u}},\n",
