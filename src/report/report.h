@@ -29,7 +29,7 @@ enum sonde_unit {
 	SONDE_UNIT_GRAMS,
 };
 
-/* How a figure was obtained; every format that shows it says so. */
+/* How a figure was obtained; every output format shows it. */
 enum sonde_basis { SONDE_BASIS_MEASURED = 0, SONDE_BASIS_ESTIMATED, SONDE_BASIS_MODELLED };
 
 struct sonde_column {

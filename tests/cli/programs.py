@@ -186,12 +186,12 @@ class Run:
         return "\n".join(lines)
 
 
-# With the blanks before a number: bash pads process ids to five columns.
-NUMBERS = re.compile(rb"(?: +(?=[0-9]))?(?:0x[0-9a-fA-F]+|[0-9a-f]{8,}|[0-9]+)")
+NUMBERS = re.compile(rb"0x[0-9a-fA-F]+|[0-9a-f]{8,}|[0-9]+")
+PADDED = re.compile(rb"(?<=: line )([0-9]+): +(?=[0-9]+ [A-Z])")  # bash pads the ids of killed processes to five columns
 
 
 def without_numbers(text):
-    return NUMBERS.sub(b"N", text)
+    return NUMBERS.sub(b"N", PADDED.sub(rb"\1: ", text))
 
 
 def other_names(run, ways):

@@ -1,7 +1,6 @@
-/* old_versions.c: calls the functions that programs linked against an old glibc call (x86-64): conditions of
- * before 2.3.2, whose destruction frees what their first word points to, and posix_spawn() of before 2.15, which runs a
- * script without
- * "#!" in a shell. Prints what came of it.
+/* old_versions.c: calls functions as programs linked against an old glibc do (x86-64): condition variables from before
+ * 2.3.2, and posix_spawn() from before 2.15, which runs a script without "#!" in a shell. Destroying a new condition
+ * with the old function would free its first word. Prints the results.
  */
 #include <pthread.h>
 #include <spawn.h>

@@ -111,7 +111,7 @@ struct sleeper {
 	sem_t go, done;
 };
 
-/* Records when it is told to, and ends while it still refers to a pool that has been reused. */
+/* Records on request, and exits while it still refers to a pool that has been reused. */
 static void *sleep_through(void *data)
 {
 	struct sleeper *sleeper = data;

@@ -1,5 +1,5 @@
-/* parts.tsx: shared by all pages: the data source, a figure with its unit or the reason for its absence, notes, and the
- * placeholder while an answer is pending. */
+/* parts.tsx: shared by all pages: the data source, a figure with its unit or the reason for its absence, notes, and
+ * the loading indicator. */
 import { createContext, type ComponentChildren } from "preact";
 import { useContext, useEffect, useRef, useState } from "preact/hooks";
 import { type Column, type DataSource, type Note, type Recording, type Report, type Row, type Run, value } from "./data";

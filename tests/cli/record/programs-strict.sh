@@ -43,6 +43,9 @@ for wrong, word in (
     assert what and word in what, (wrong, what)
 
 # Where names vary by more than numbers, nothing can be compared.
+bare, later = b"bash: line 1:  4711 Killed  sleep\n", b"bash: line 1: 14711 Killed  sleep\n"
+assert told(ran({}, err=bare), ran({}, err=bare.replace(b"11", b"12")), ran({}, err=later)) is None, "padded process ids"
+assert told(ran({}, err=b"a 1"), ran({}, err=b"a 2"), ran({}, err=b"a  3")), "a blank"
 ways, why = sameness(ran({"tmp.ab": ""}), ran({"tmp.cd": ""}))
 assert ways is None and "tmp.ab" in why, why
 
