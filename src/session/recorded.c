@@ -130,8 +130,7 @@ static enum sonde_recorded state_of(const struct sonde_session *session, enum so
 	/* Waits sampled from outside are in chunks of the same type. */
 	int has_own = which != SONDE_KIND_FILES || !row || row->state != SONDE_SOURCE_UNAVAILABLE;
 	int is_there = asked && (runs(row) || runs(outside) || is_unused ||
-				 (has_own && has_chunks(session, kind->types)) ||
-				 has_rows(session, which));
+				 (has_own && has_chunks(session, kind->types)) || has_rows(session, which));
 	if (!is_there || (which != SONDE_KIND_HEAP && is_unsaved(session))) {
 		*failed = say_not(session, kind, asked ? row : NULL, why, why_b);
 		return SONDE_RECORDED_NOT;

@@ -390,7 +390,7 @@ static uint32_t kinds_of(enum sonde_weigh_by by)
 static int weights_none(const struct sonde_samples *samples, const struct sonde_weights *weights,
 			struct sonde_report *report)
 {
-	uint32_t kinds = kinds_of( samples->options.weigh.by);
+	uint32_t kinds = kinds_of(samples->options.weigh.by);
 	const char *lacks = sonde_pass_lacks(samples->session, kinds, report);
 	int selects = sonde_pass_selects(&samples->options);
 	char what[256];
@@ -400,7 +400,7 @@ static int weights_none(const struct sonde_samples *samples, const struct sonde_
 	if (!section)
 		return samples->options.asked ? sonde_error(ENOMEM, "out of memory for a call tree") : 0;
 	if (lacks)
-		return sonde_pass_note_lacks(lacks, kinds,report, section);
+		return sonde_pass_note_lacks(lacks, kinds, report, section);
 	if (weights->unseen_b)
 		return note_unseen(weights, "", report, section);
 	return sonde_report_note(report, section, 0, "no %s in this %s", what, selects ? "selection" : "recording");

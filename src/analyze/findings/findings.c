@@ -323,7 +323,8 @@ static const char *list_missing(const struct sonde_facts *facts, struct sonde_re
 }
 
 /* Notes which rules had no data. */
-static int note_unjudged(const struct sonde_facts *facts, struct sonde_found *found, struct sonde_report *report, struct sonde_section *section)
+static int note_unjudged(const struct sonde_facts *facts, struct sonde_found *found, struct sonde_report *report,
+			 struct sonde_section *section)
 {
 	const struct sonde_session *session = facts->session;
 	const struct sonde_run *run = sonde_session_run(session);
@@ -339,7 +340,7 @@ static int note_unjudged(const struct sonde_facts *facts, struct sonde_found *fo
 	const char *nodes = sonde_session_info(session, "host.numa_nodes");
 	const char *remote = nodes && nodes[strspn(nodes, "0123456789")] ? ", remote NUMA memory" : "";
 	const char *all = is_cut_off ? note_cut_off(facts, report)
-				     : missing  ? sonde_report_text(report, "%s%s%s", samples, missing, path)
+			  : missing  ? sonde_report_text(report, "%s%s%s", samples, missing, path)
 				     : NULL;
 	const char *devices = sonde_session_device_count(session) ? uncounted : "";
 	all = all ? sonde_report_text(report, "%s%s%s", all, remote, devices) : NULL;

@@ -74,8 +74,7 @@ static struct interval weight_without(const struct sonde_facts *facts, const str
 	if (!strcmp(finding->rule->id, "starved-of-cpu")) /* only more of it */
 		return (struct interval){fmax(weight - held_up, 0), weight};
 	if (noise->is_shared)
-		return (struct interval){fmax(weight - held_up, 0),
-					 left > 0 ? fmin((weight + held_up) / left, 1) : 1};
+		return (struct interval){fmax(weight - held_up, 0), left > 0 ? fmin((weight + held_up) / left, 1) : 1};
 	double wanted_ns = facts->running_ns * facts->stretch; /* running, and waiting for a CPU */
 	int is_stretched = finding->has_waits && facts->stretch > 1;
 	double kept = is_stretched ? fmax(1 - held_up * facts->span_ns / wanted_ns, 0) : 1;

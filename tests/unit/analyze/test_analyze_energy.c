@@ -78,7 +78,7 @@ static void shares_and_idling_make_up_the_whole(void **state)
 	sections_free(&sections);
 }
 
-/* The second half: 40 J and 30 J. The second that draws least, 20 J, lies outside, so the range of idle power is wider. */
+/* The second half: 40 J and 30 J. The second that draws least, 20 J, lies outside: the range of idle power is wider. */
 static void a_part_is_of_that_part(void **state)
 {
 	struct sonde_pass_options options = {.selection.from_ns = START + 2 * S, .selection.to_ns = START + 4 * S};

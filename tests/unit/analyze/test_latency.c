@@ -1,4 +1,5 @@
-/* test_latency.c: the latency of functions (CPU time by threads that ran then) has the known answers of synthetic schedules. */
+/* test_latency.c: the latency of functions (CPU time by threads that ran then) has the known answers of synthetic
+ * schedules. */
 #include <errno.h>
 #include <math.h>
 #include <setjmp.h>
