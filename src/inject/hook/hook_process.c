@@ -9,9 +9,15 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "inject/hook/connect.h"
 #include "inject/hook/executes.h"
-#include "inject/hook/hook.h"
 #include "inject/hook/machine.h"
+#include "inject/hook/object.h"
+#include "inject/hook/process.h"
+#include "inject/hook/rules.h"
+#include "inject/hook/sandbox.h"
+#include "inject/hook/stacks.h"
+#include "inject/hook/thread.h"
 
 #define LEAST_B (8u << 20) /* of address space, for all of our memory; we take less if little is left */
 

@@ -16,7 +16,14 @@
 #include "fold/drain.h"
 #include "format/record.h"
 #include "inject/heap/heap.h"
+#include "inject/hook/caller.h"
+#include "inject/hook/object.h"
 #include "inject/hook/objects.h"
+#include "inject/hook/process.h"
+#include "inject/hook/rules.h"
+#include "inject/hook/stacks.h"
+#include "inject/hook/thread.h"
+#include "inject/hook/walk.h"
 #include "unwind/table.h"
 
 /* --- code that is not there: functions of 256 bytes ----------------------------------------------------------------
