@@ -74,8 +74,7 @@ void wait_early_end(struct hook_thread *thread);
 int wait_mappings_each(int (*take)(void *context, const uint64_t *head, const uint64_t *path, uint32_t path_words),
 		       void *context);
 
-/* --- wait/names.c: descriptors -------------------------------------------------------------------------------------
- */
+/* --- wait/names.c: descriptors ------------------------------------------------------------------------------------ */
 
 /* The object of a descriptor; 0 = unknown. May change errno. */
 uint32_t wait_object_of(int fd);

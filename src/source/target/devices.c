@@ -74,8 +74,7 @@ static void set_id(struct sonde_devices *devices, struct numbers *numbers, uint3
 	numbers->ids[number] = id;
 }
 
-/* --- devices, queues, operations
- * ----------------------------------------------------------------------------------- */
+/* --- devices, queues, operations ---------------------------------------------------------------------------------- */
 
 static uint32_t text(struct sonde_devices *devices, const char **at, size_t size_b)
 {
