@@ -34,61 +34,18 @@ enum sonde_reference {
 	SONDE_REFERENCES,
 };
 
-#define SONDE_ROW_FIELD(name, type, ...) type name;
-#define SONDE_COLUMN_FIELD(name, type, ...) const type *name;
+#define SONDE_COLUMNS(TYPE, chunk) struct sonde_##chunk##_row {
+#define SONDE_COLUMN(chunk, name, type, ...) type name;
+#define SONDE_COLUMNS_END(chunk) \
+	}                        \
+	;
+#include "format/chunks.def"
 
-#define SONDE_SAMPLES SONDE_ROW_FIELD
-struct sonde_samples_row {
+#define SONDE_COLUMNS(TYPE, chunk) struct sonde_##chunk##_columns {
+#define SONDE_COLUMN(chunk, name, type, ...) const type *name;
+#define SONDE_COLUMNS_END(chunk) \
+	}                        \
+	;
 #include "format/chunks.def"
-};
-#define SONDE_SAMPLES SONDE_COLUMN_FIELD
-struct sonde_samples_columns {
-#include "format/chunks.def"
-};
-
-#define SONDE_SWITCHES SONDE_ROW_FIELD
-struct sonde_switches_row {
-#include "format/chunks.def"
-};
-#define SONDE_SWITCHES SONDE_COLUMN_FIELD
-struct sonde_switches_columns {
-#include "format/chunks.def"
-};
-
-#define SONDE_SERIES SONDE_ROW_FIELD
-struct sonde_series_row {
-#include "format/chunks.def"
-};
-#define SONDE_SERIES SONDE_COLUMN_FIELD
-struct sonde_series_columns {
-#include "format/chunks.def"
-};
-
-#define SONDE_WAITS SONDE_ROW_FIELD
-struct sonde_waits_row {
-#include "format/chunks.def"
-};
-#define SONDE_WAITS SONDE_COLUMN_FIELD
-struct sonde_waits_columns {
-#include "format/chunks.def"
-};
-
-#define SONDE_ACTIVITIES SONDE_ROW_FIELD
-struct sonde_activities_row {
-#include "format/chunks.def"
-};
-#define SONDE_ACTIVITIES SONDE_COLUMN_FIELD
-struct sonde_activities_columns {
-#include "format/chunks.def"
-};
-
-#define SONDE_CALL_STACKS SONDE_ROW_FIELD
-struct sonde_call_stacks_row {
-#include "format/chunks.def"
-};
-#define SONDE_CALL_STACKS SONDE_COLUMN_FIELD
-struct sonde_call_stacks_columns {
-#include "format/chunks.def"
-};
 
 #endif

@@ -8,6 +8,6 @@
 /* Both are reported with a count of 0: the process is traced; all its activities were reported. If the second is
  * missing, the process was killed or ended by _exit(), with records that had not been collected. */
 #define SONDE_DEVICE_TRACED "CUDA: traced"
-#define SONDE_DEVICE_ALL_TOLD "CUDA: all was told"
+#define SONDE_DEVICE_COMPLETE "CUDA: all was reported"
 
 #endif

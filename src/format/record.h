@@ -45,13 +45,14 @@ enum sonde_chunk_times { SONDE_CHUNK_TIMES_NONE, SONDE_CHUNK_TIMES_EVENTS, SONDE
 struct sonde_chunk_row {
 	uint8_t times; /* enum sonde_chunk_times */
 	uint8_t held;  /* a flight recorder drops it when it is old */
+	uint8_t noise; /* its body compresses as well without a search for matches */
 };
 
 /* All zeros for unknown types. */
 static inline struct sonde_chunk_row sonde_chunk_row(uint32_t type)
 {
 	static const struct sonde_chunk_row rows[SONDE_CHUNK_TYPES] = {
-#define SONDE_CHUNK_TYPE(number, name, times, held, meaning) [number] = {SONDE_CHUNK_TIMES_##times, held},
+#define SONDE_CHUNK_TYPE(number, name, times, held, noise, meaning) [number] = {SONDE_CHUNK_TIMES_##times, held, noise},
 #include "format/chunk_types.def"
 #undef SONDE_CHUNK_TYPE
 	};

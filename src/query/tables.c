@@ -80,14 +80,8 @@ enum {
 	__attribute__((unused)) static const char chunk##_##id##_unit[] = unit;                       \
 	__attribute__((unused)) static const char chunk##_##id##_meaning[] = meaning;
 
-#define SONDE_SAMPLES(id, type, coding, ref, group, unit, since, text, sql) STORED(samples, id, type, ref, unit, sql)
-#define SONDE_SWITCHES(id, type, coding, ref, group, unit, since, text, sql) STORED(switches, id, type, ref, unit, sql)
-#define SONDE_SERIES(id, type, coding, ref, group, unit, since, text, sql) STORED(series, id, type, ref, unit, sql)
-#define SONDE_WAITS(id, type, coding, ref, group, unit, since, text, sql) STORED(waits, id, type, ref, unit, sql)
-#define SONDE_ACTIVITIES(id, type, coding, ref, group, unit, since, text, sql) \
-	STORED(activities, id, type, ref, unit, sql)
-#define SONDE_CALL_STACKS(id, type, coding, ref, group, unit, since, text, sql) \
-	STORED(call_stacks, id, type, ref, unit, sql)
+#define SONDE_COLUMN(chunk, id, type, coding, ref, group, unit, since, text, sql) \
+	STORED(chunk, id, type, ref, unit, sql)
 #include "format/chunks.def"
 
 #define SONDE_STORED(chunk, id)                              \

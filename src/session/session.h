@@ -379,12 +379,8 @@ struct sonde_batch {
 	uint32_t process, thread; /* of ZONES and EVENTS */
 	size_t count;
 	union {
-		struct sonde_samples_columns samples;
-		struct sonde_switches_columns switches;
-		struct sonde_series_columns series;
-		struct sonde_waits_columns waits;
-		struct sonde_activities_columns activities;
-		struct sonde_call_stacks_columns call_stacks;
+#define SONDE_COLUMNS(TYPE, chunk) struct sonde_##chunk##_columns chunk;
+#include "format/chunks.def"
 		struct sonde_zones_columns zones;
 		struct sonde_blocks_columns heap;
 		const struct sonde_event *const *events; /* format/event.h; times are CLOCK_MONOTONIC in ns */

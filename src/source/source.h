@@ -34,12 +34,12 @@ struct sonde_source {
 	 * sources run even when only counters are requested (sonde stat). */
 	int reads_counters;
 
-	/* probe() returns 0 if the source can run here; otherwise a negative errno, and a sentence that says what is
-	 * missing and how to get it. It has no lasting effect. */
 	const struct sonde_option *options; /* they set members of struct sonde_record_options; NULL = none */
 	const char
 	    *manual; /* about the options, in the format of a command's glossary, for the man page; NULL = none */
 
+	/* probe() returns 0 if the source can run here; otherwise a negative errno, and a sentence that says what is
+	 * missing and how to get it. It has no lasting effect. */
 	int (*probe)(const struct sonde_record_options *options, char *why, size_t why_b);
 
 	/* Also registers with the channel (target/channel.h) if processes report to the source. */

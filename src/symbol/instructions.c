@@ -54,8 +54,7 @@ static int load(void)
 	return 0;
 }
 
-/* --- decoding in sequence
- * ------------------------------------------------------------------------------------------ */
+/* --- decoding in sequence ----------------------------------------------------------------------------------------- */
 
 struct decoder {
 	const struct sonde_code *code;
@@ -121,8 +120,7 @@ static int step(struct decoder *decoder)
 	return 1;
 }
 
-/* --- effects of one instruction
- * ------------------------------------------------------------------------------------ */
+/* --- effects of one instruction ----------------------------------------------------------------------------------- */
 
 struct place {
 	unsigned base, index; /* registers that can change; 0 = none */
@@ -210,8 +208,7 @@ static uint64_t target_of(const struct decoder *decoder)
 	return target;
 }
 
-/* --- the loop around a write -----------------------------------------------------------------------------------------
- */
+/* --- the loop around a write -------------------------------------------------------------------------------------- */
 
 /* The name of the full register: rdi for edi, r8 for r8d, x5 for w5. */
 static void whole_name(const struct decoder *decoder, unsigned register_id, char out[16])
@@ -308,8 +305,7 @@ int sonde_code_find_write(struct sonde_write *out, const struct sonde_code *code
 	return is_here || is_before;
 }
 
-/* --- iterating over all instructions
- * ------------------------------------------------------------------------------- */
+/* --- iterating over all instructions ------------------------------------------------------------------------------ */
 
 /* True if the last instruction never falls through. */
 static int is_last(const struct decoder *decoder)

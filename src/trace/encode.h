@@ -60,16 +60,11 @@ static inline uint64_t sonde_encoder_until_ns(const struct sonde_encoder *encode
 int sonde_encoder_flush(struct sonde_encoder *encoder, struct sonde_writer *writer);
 
 /* sonde_encoder_samples(encoder, row) and so on: sonde_encoder_put() with the row's type checked. */
-#define SONDE_ENCODER_PUT(chunk)                                                                                      \
+#define SONDE_COLUMNS(TYPE, chunk)                                                                                    \
 	static inline int sonde_encoder_##chunk(struct sonde_encoder *encoder, const struct sonde_##chunk##_row *row) \
 	{                                                                                                             \
 		return sonde_encoder_put(encoder, row);                                                               \
 	}
-SONDE_ENCODER_PUT(samples)
-SONDE_ENCODER_PUT(switches)
-SONDE_ENCODER_PUT(series)
-SONDE_ENCODER_PUT(waits)
-SONDE_ENCODER_PUT(activities)
-SONDE_ENCODER_PUT(call_stacks)
+#include "format/chunks.def"
 
 #endif

@@ -3,67 +3,27 @@
 
 #include <string.h>
 
-#define LAYOUT(row, name, type, coding, reference, group) \
-	{#name, sizeof(type), SONDE_CODING_##coding, SONDE_REFERENCE_##reference, group, offsetof(struct row, name)},
-
-static const struct sonde_column_layout samples[] = {
-#define SONDE_SAMPLES(name, type, coding, reference, group, ...) \
-	LAYOUT(sonde_samples_row, name, type, coding, reference, group)
+/* Of each chunk type, an array of its columns. Generic code treats the columns structs as arrays of pointers. */
+#define COUNT(array) (sizeof(array) / sizeof(*(array)))
+#define SONDE_COLUMNS(TYPE, chunk) static const struct sonde_column_layout chunk[] = {
+#define SONDE_COLUMN(chunk, name, type, coding, reference, group, ...) \
+	{#name,                                                        \
+	 sizeof(type),                                                 \
+	 SONDE_CODING_##coding,                                        \
+	 SONDE_REFERENCE_##reference,                                  \
+	 group,                                                        \
+	 offsetof(struct sonde_##chunk##_row, name)},
+#define SONDE_COLUMNS_END(chunk)                                                                                       \
+	}                                                                                                              \
+	;                                                                                                              \
+	_Static_assert(sizeof(struct sonde_##chunk##_columns) == COUNT(chunk) * sizeof(void *), "a pointer a column"); \
+	_Static_assert(COUNT(chunk) <= SONDE_COLUMNS_MAX, "columns of a chunk");
 #include "format/chunks.def"
-};
-
-static const struct sonde_column_layout switches[] = {
-#define SONDE_SWITCHES(name, type, coding, reference, group, ...) \
-	LAYOUT(sonde_switches_row, name, type, coding, reference, group)
-#include "format/chunks.def"
-};
-
-static const struct sonde_column_layout series[] = {
-#define SONDE_SERIES(name, type, coding, reference, group, ...) \
-	LAYOUT(sonde_series_row, name, type, coding, reference, group)
-#include "format/chunks.def"
-};
-
-static const struct sonde_column_layout waits[] = {
-#define SONDE_WAITS(name, type, coding, reference, group, ...) \
-	LAYOUT(sonde_waits_row, name, type, coding, reference, group)
-#include "format/chunks.def"
-};
-
-static const struct sonde_column_layout activities[] = {
-#define SONDE_ACTIVITIES(name, type, coding, reference, group, ...) \
-	LAYOUT(sonde_activities_row, name, type, coding, reference, group)
-#include "format/chunks.def"
-};
-
-static const struct sonde_column_layout call_stacks[] = {
-#define SONDE_CALL_STACKS(name, type, coding, reference, group, ...) \
-	LAYOUT(sonde_call_stacks_row, name, type, coding, reference, group)
-#include "format/chunks.def"
-};
-
-#define CHUNK(columns)                                        \
-	{                                                     \
-		columns, sizeof(columns) / sizeof(*(columns)) \
-	}
 
 static const struct sonde_chunk_layout layouts[SONDE_CHUNK_TYPES] = {
-    [SONDE_CHUNK_SAMPLES] = CHUNK(samples),       [SONDE_CHUNK_SWITCHES] = CHUNK(switches),
-    [SONDE_CHUNK_SERIES] = CHUNK(series),         [SONDE_CHUNK_WAITS] = CHUNK(waits),
-    [SONDE_CHUNK_ACTIVITIES] = CHUNK(activities), [SONDE_CHUNK_CALL_STACKS] = CHUNK(call_stacks),
+#define SONDE_COLUMNS(TYPE, chunk) [SONDE_CHUNK_##TYPE] = {chunk, COUNT(chunk)},
+#include "format/chunks.def"
 };
-
-/* Generic code treats the columns structs as arrays of pointers. */
-#define CHECK_POINTERS(chunk)                                                                                       \
-	_Static_assert(sizeof(struct sonde_##chunk##_columns) == sizeof(chunk) / sizeof(*(chunk)) * sizeof(void *), \
-		       "a pointer a column");                                                                       \
-	_Static_assert(sizeof(chunk) / sizeof(*(chunk)) <= SONDE_COLUMNS_MAX, "columns of a chunk")
-CHECK_POINTERS(samples);
-CHECK_POINTERS(switches);
-CHECK_POINTERS(series);
-CHECK_POINTERS(waits);
-CHECK_POINTERS(activities);
-CHECK_POINTERS(call_stacks);
 
 const struct sonde_chunk_layout *sonde_chunk_layout(enum sonde_chunk_type type)
 {

@@ -143,7 +143,7 @@ static struct sonde_chunk_head pack(struct sonde_writer *writer, const struct so
 	    .stored_b = chunk->body_b,
 	};
 	*stored = chunk->body;
-	int is_noise = chunk->type == SONDE_CHUNK_ZONES;
+	int is_noise = sonde_chunk_row(chunk->type).noise;
 	if (!writer->no_compression &&
 	    sonde_packer_pack(writer->packer, &writer->packed, chunk->body, chunk->body_b, is_noise)) {
 		head.codec = SONDE_CODEC_ZSTD;

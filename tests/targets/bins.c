@@ -1,5 +1,5 @@
 /* bins.c: lanes of a random recording and their bins, as JSON, for the page that must make the same bins: bins FILE,
- *which it writes and reads.
+ * which it writes and reads.
  *
  *	[{"form":"slices","leaves":[[from,to,name]…],"views":[{"from":…,"to":…,"width":…,"bins":[[from,to,name,many,busy]…]}…]}…]
  *

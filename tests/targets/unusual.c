@@ -417,8 +417,7 @@ static int do_misaligned(void)
 }
 #endif
 
-/* --- before main() and after exit() --------------------------------------------------------------------------------
- */
+/* --- before main() and after exit() ------------------------------------------------------------------------------- */
 
 static int preinits, constructors;
 

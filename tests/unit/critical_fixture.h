@@ -11,8 +11,7 @@
 #define BLOCKS SONDE_SWITCH_OUT_BLOCKED
 #define PREEMPTED SONDE_SWITCH_OUT_PREEMPTED
 
-/* --- what is made --------------------------------------------------------------------------------------------------
- */
+/* --- what is made ------------------------------------------------------------------------------------------------- */
 
 static inline void at(struct recording *r, uint64_t ms, uint32_t thread, enum sonde_switch_kind kind)
 {
@@ -56,8 +55,7 @@ static inline void fork_join(struct recording *r, int with_names)
 	recording_close(r, START + 80 * MS, 0);
 }
 
-/* --- what is looked at ----------------------------------------------------------------------------------------------
- */
+/* --- what is looked at -------------------------------------------------------------------------------------------- */
 
 struct looked {
 	struct sonde_session *session;

@@ -266,7 +266,7 @@ void sonde_devices_event(struct sonde_devices *devices, uint32_t thread, const s
 	(void)devices, (void)thread, (void)event;
 }
 
-void sonde_devices_settle(struct sonde_devices *devices)
+void sonde_devices_end_round(struct sonde_devices *devices)
 {
 	(void)devices;
 }

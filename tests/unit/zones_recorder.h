@@ -45,7 +45,7 @@ struct sonde_recorder {
 	uint32_t pool_site; /* the pool named last */
 	char pool_name[96];
 	struct {
-		char cause[64];
+		char cause[96];
 		uint64_t count;
 	} lost[LOST_MAX];
 	struct {

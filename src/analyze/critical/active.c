@@ -47,8 +47,7 @@ struct naming {
 	struct sonde_critical_sums *sums;
 };
 
-/* --- pieces --------------------------------------------------------------------------------------------------------
- */
+/* --- pieces ------------------------------------------------------------------------------------------------------- */
 
 static int make_pieces(struct naming *naming)
 {
@@ -98,8 +97,7 @@ static uint64_t passed(const struct naming *naming, uint32_t thread, uint64_t ti
 	return piece->before_ns + (time_ns < piece->to_ns ? time_ns : piece->to_ns) - piece->from_ns;
 }
 
-/* --- slots of samples ----------------------------------------------------------------------------------------------
- */
+/* --- slots of samples --------------------------------------------------------------------------------------------- */
 
 static int take_samples(struct naming *naming, const struct sonde_batch *batch, int count_only)
 {
@@ -221,8 +219,7 @@ static int add_slots(struct naming *naming)
 	return rc;
 }
 
-/* --- zones ---------------------------------------------------------------------------------------------------------
- */
+/* --- zones -------------------------------------------------------------------------------------------------------- */
 
 /* Zones of a thread come in order of their ends: inner before outer. */
 static int take_zone(struct naming *naming, const struct sonde_batch *batch, size_t i)

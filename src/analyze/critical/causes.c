@@ -34,8 +34,7 @@ static int add(struct sonde_critical_rows *rows, const void *row)
 	return 0;
 }
 
-/* --- calls ---------------------------------------------------------------------------------------------------------
- */
+/* --- calls -------------------------------------------------------------------------------------------------------- */
 
 static int take_row(struct sonde_critical_causes *causes, const struct sonde_batch *batch, size_t i)
 {
@@ -154,8 +153,7 @@ static int sort_releases(struct sonde_critical_causes *causes)
 	return 0;
 }
 
-/* --- tables --------------------------------------------------------------------------------------------------------
- */
+/* --- tables ------------------------------------------------------------------------------------------------------- */
 
 struct named {
 	const char *name;

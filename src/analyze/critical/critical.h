@@ -103,8 +103,7 @@ struct sonde_critical_cause sonde_critical_causes_find(const struct sonde_critic
 /* The creator of a thread, if exactly one thread can have created it; 0 = unknown. */
 uint32_t sonde_critical_causes_creator(const struct sonde_critical_causes *causes, uint32_t thread);
 
-/* --- critical/walk.c: the path --------------------------------------------------------------------------------------
- */
+/* --- critical/walk.c: the path ------------------------------------------------------------------------------------ */
 
 enum sonde_critical_kind {
 	SONDE_CRITICAL_RUNNING = 0, /* on a CPU */

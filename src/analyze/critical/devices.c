@@ -55,8 +55,7 @@ static uint32_t process_of(const struct reading *reading, const struct sonde_cri
 	return known_process(reading, sonde_session_queue(reading->critical->session, work->queue)->process);
 }
 
-/* --- what was recorded ---------------------------------------------------------------------------------------------
- */
+/* --- what was recorded -------------------------------------------------------------------------------------------- */
 
 /* Makes space for one more of `count` rows; 0 if the limit is exceeded. */
 static int room(struct reading *reading, void **rows, size_t *cap, size_t count, size_t row_b)
@@ -168,8 +167,7 @@ static int read_activities(struct reading *reading, uint64_t from_ns, each_fn *e
 	return error ? error : rc;
 }
 
-/* --- ends of waits -------------------------------------------------------------------------------------------------
- */
+/* --- ends of waits ------------------------------------------------------------------------------------------------ */
 
 /* Activities that a call waited for have ended when it (or the last such call) returns: a later end is a clock
  * error. */
@@ -313,8 +311,7 @@ static int end_waits(struct reading *reading)
 	return rc;
 }
 
-/* --- what activities waited for ------------------------------------------------------------------------------------
- */
+/* --- what activities waited for ----------------------------------------------------------------------------------- */
 
 static int is_asked(const struct sonde_critical_work *work)
 {

@@ -23,8 +23,7 @@ struct sonde_critical_device_wait {
  * segments and the span are complete. -ENOMEM, -EOVERFLOW. */
 int sonde_critical_devices_read(struct sonde_critical *critical);
 
-/* --- critical/device_waits.c ---------------------------------------------------------------------------------------
- */
+/* --- critical/device_waits.c -------------------------------------------------------------------------------------- */
 
 /* Inserts the waits whose `work` is known into the segments of their threads; sorts `waits`. */
 int sonde_critical_device_waits_put(struct sonde_critical *critical, struct sonde_critical_device_wait *waits,

@@ -64,8 +64,7 @@ static void path_end(void *state)
 	free(state);
 }
 
-/* --- notes ---------------------------------------------------------------------------------------------------------
- */
+/* --- notes -------------------------------------------------------------------------------------------------------- */
 
 static double share_of(const struct sonde_critical_path *path, uint64_t ns)
 {
@@ -179,8 +178,7 @@ static int losses_note(const struct sonde_critical *critical, struct sonde_repor
 	    (unsigned long long)sonde_session_damaged_b(critical->session));
 }
 
-/* --- elements ------------------------------------------------------------------------------------------------------
- */
+/* --- elements ----------------------------------------------------------------------------------------------------- */
 
 static int row_add(const struct sonde_critical_element *element, const struct sonde_critical_path *path,
 		   struct sonde_report *report, struct sonde_section *section)
@@ -220,8 +218,7 @@ static int elements_add(const struct sonde_critical_graph *graph, size_t limit, 
 	return rc;
 }
 
-/* --- steps ---------------------------------------------------------------------------------------------------------
- */
+/* --- steps -------------------------------------------------------------------------------------------------------- */
 
 static int step_add(const struct sonde_critical *critical, const struct sonde_critical_path *path, size_t i,
 		    struct sonde_report *report, struct sonde_section *section)
@@ -298,8 +295,7 @@ static int steps_add(const struct sonde_critical_graph *graph, size_t limit, str
 				 path->count, share_of(path, shown_ns), (double)(path->to_ns - path->from_ns) / 1e9);
 }
 
-/* --- passes --------------------------------------------------------------------------------------------------------
- */
+/* --- passes ------------------------------------------------------------------------------------------------------- */
 
 static const char *why_none(const struct sonde_critical *critical)
 {

@@ -50,8 +50,7 @@ struct replay {
 	size_t question_count;
 };
 
-/* --- order ---------------------------------------------------------------------------------------------------------
- */
+/* --- order -------------------------------------------------------------------------------------------------------- */
 
 static int compare_ends(const void *left, const void *right, void *context)
 {
@@ -155,8 +154,7 @@ static int begin(struct replay *replay)
 	return rc ? rc : ask(replay);
 }
 
-/* --- the hypothetical run -------------------------------------------------------------------------------------------
- */
+/* --- the hypothetical run ----------------------------------------------------------------------------------------- */
 
 /* Advances a thread that runs, or waits for a CPU, to a time. */
 static void pass_time(struct replay *replay, uint32_t thread, uint64_t to_ns)
@@ -304,8 +302,7 @@ int sonde_critical_replay(struct sonde_critical_outcome *out, const struct sonde
 	return rc;
 }
 
-/* --- scale options --------------------------------------------------------------------------------------------------
- */
+/* --- scale options ------------------------------------------------------------------------------------------------ */
 
 static const char *const of_names[SONDE_CRITICAL_OFS] = {
     [SONDE_CRITICAL_OF_ZONE] = "zone",     [SONDE_CRITICAL_OF_FUNCTION] = "function",

@@ -39,8 +39,7 @@ struct sonde_critical_outcome {
 int sonde_critical_replay(struct sonde_critical_outcome *out, const struct sonde_critical *critical,
 			  const struct sonde_critical_scale *scales, size_t count);
 
-/* --- critical/scaled.c: when threads were in scaled parts -----------------------------------------------------------
- */
+/* --- critical/scaled.c: when threads were in scaled parts --------------------------------------------------------- */
 
 /* Parts of one thread, without overlaps, in time order. */
 struct sonde_critical_part {

@@ -60,8 +60,7 @@ static int add_part(struct scaling *scaling, uint32_t thread, uint64_t from_ns, 
 	return rc ? rc : add_edge(scaling, thread, to_ns, -1);
 }
 
-/* --- parts in the recording ----------------------------------------------------------------------------------------
- */
+/* --- parts in the recording --------------------------------------------------------------------------------------- */
 
 static int take_zones(struct scaling *scaling, const struct sonde_batch *batch, const char *name)
 {
@@ -213,8 +212,7 @@ static int read_scale(struct scaling *scaling)
 	return error ? error : rc;
 }
 
-/* --- parts that do not overlap --------------------------------------------------------------------------------------
- */
+/* --- parts that do not overlap ------------------------------------------------------------------------------------ */
 
 static int compare_edges(const void *left, const void *right)
 {

@@ -35,8 +35,7 @@ struct sonde_critical_sum *sonde_critical_sum_of(struct sonde_critical_sums *sum
 int sonde_critical_sum_add(struct sonde_critical_sums *sums, uint64_t key, uint64_t ns, uint64_t count);
 void sonde_critical_sums_fini(struct sonde_critical_sums *sums);
 
-/* --- critical/active.c: active steps --------------------------------------------------------------------------------
- */
+/* --- critical/active.c: active steps ------------------------------------------------------------------------------ */
 
 /* Attributes the time of steps in this state to the open zones, otherwise to sampled functions, otherwise to the
  * thread. Reads samples and zones. A negative errno; -ENOMEM with a message. */

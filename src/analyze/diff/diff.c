@@ -144,8 +144,7 @@ static int say_verdict(struct sonde_diff *diff)
 				 diff->iteration);
 }
 
-/* --- choosing sections
- * ---------------------------------------------------------------------------------------------- */
+/* --- choosing sections -------------------------------------------------------------------------------------------- */
 
 static const struct part {
 	const char *name, *title, *what;                 /* what is compared, in a sentence */
@@ -203,8 +202,7 @@ void sonde_diff_choose(struct sonde_report *report, const char *sections)
 	}
 }
 
-/* --- what cannot be compared
- * ---------------------------------------------------------------------------------------- */
+/* --- what cannot be compared -------------------------------------------------------------------------------------- */
 
 static int is_compared(const struct sonde_diff *diff, const struct part *part)
 {

@@ -46,8 +46,7 @@ int sonde_diff_check_sections(const char *sections);
 /* Removes the sections that a list does not name from a report; NULL keeps all. */
 void sonde_diff_choose(struct sonde_report *report, const char *sections);
 
-/* --- its parts
- * ----------------------------------------------------------------------------------------------------- */
+/* --- its parts ---------------------------------------------------------------------------------------------------- */
 
 /* Notes differences between machines, kernels and programs; clears is_comparable if times cannot be compared. */
 int sonde_diff_machines(struct sonde_diff *diff);

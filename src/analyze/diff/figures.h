@@ -38,8 +38,7 @@ void sonde_diff_figures_join(struct sonde_diff_figures *figures);
 /* Orders figures by name and module, for qsort(). */
 int sonde_diff_figure_by_name(const void *left, const void *right);
 
-/* --- producers
- * ----------------------------------------------------------------------------------------------------- */
+/* --- producers ---------------------------------------------------------------------------------------------------- */
 
 /* Shares of CPU time (diff/functions.c), means of stationary iterations (diff/iterations.c); unsorted, with texts of
  * the session. */

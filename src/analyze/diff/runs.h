@@ -26,8 +26,7 @@ struct sonde_diff_runs {
  * so on. 0, or a negative errno with a message. */
 int sonde_diff_runs(struct sonde_diff_runs *runs);
 
-/* --- its parts
- * ----------------------------------------------------------------------------------------------------- */
+/* --- its parts ---------------------------------------------------------------------------------------------------- */
 
 /* A figure of each run, before and after. */
 struct sonde_diff_compared {

@@ -91,8 +91,7 @@ static int bounding_init(struct bounding *all)
 		   : sonde_error(ENOMEM, "out of memory for the bounds of %zu findings", all->count);
 }
 
-/* --- stacks --------------------------------------------------------------------------------------------------------
- */
+/* --- stacks ------------------------------------------------------------------------------------------------------- */
 
 /* Finds the modules that have a main(); a recording of several programs has several. */
 static int find_own(struct bounding *all)
@@ -192,8 +191,7 @@ static void find_contexts(struct bounding *all)
 	}
 }
 
-/* --- evidence ------------------------------------------------------------------------------------------------------
- */
+/* --- evidence ----------------------------------------------------------------------------------------------------- */
 
 static void evidence_add(struct bounding *all, uint32_t node, unsigned kind, double ns)
 {
@@ -220,8 +218,7 @@ static void take_evidence(struct bounding *all, const struct sonde_batch *batch)
 	}
 }
 
-/* --- time within the context ---------------------------------------------------------------------------------------
- */
+/* --- time within the context -------------------------------------------------------------------------------------- */
 
 static void add_time(struct bounding *all, uint64_t mask, uint64_t from_ns, uint64_t to_ns)
 {
@@ -308,8 +305,7 @@ static double within_ns(const struct bounding *all, size_t finding)
 	return share * whole_ns + Z_95 * sqrt(fmax(share * (1 - share), 0) * whole_ns * period_ns);
 }
 
-/* --- bounds --------------------------------------------------------------------------------------------------------
- */
+/* --- bounds ------------------------------------------------------------------------------------------------------- */
 
 static int each(struct bounding *all, void (*take)(struct bounding *all, const struct sonde_batch *batch))
 {

@@ -10,8 +10,7 @@
 #define DEPTH_MAX 512
 #define COUNT(array) (sizeof(array) / sizeof *(array))
 
-/* --- one place -----------------------------------------------------------------------------------------------------
- */
+/* --- one place ---------------------------------------------------------------------------------------------------- */
 
 /* True for names that do not stand for code of the program. */
 static int is_no_place(const char *name)
@@ -209,8 +208,7 @@ SONDE_JUDGE(many_calls)
 	return rc;
 }
 
-/* --- the kernel and the allocator ----------------------------------------------------------------------------------
- */
+/* --- the kernel and the allocator --------------------------------------------------------------------------------- */
 
 /* As a share of CPU time or, if the kernel cannot be sampled, of system time; the latter is a bound, with lower
  * confidence. */
@@ -420,8 +418,7 @@ SONDE_JUDGE(allocator)
 		.weighs = sonde_facts_share(facts, all_ns, saves_ns)});
 }
 
-/* --- overhead, work, energy ----------------------------------------------------------------------------------------
- */
+/* --- overhead, work, energy --------------------------------------------------------------------------------------- */
 
 /* CPU time of the recorder's code within the program, from samples. */
 static double own_ns(const struct sonde_facts *facts)

@@ -33,8 +33,7 @@
 #define UNREAD_SURE 0.30    /* confidence if the use of matrix units was not counted */
 #define UNKNOWN_WEIGHS 0.04 /* low weight: the saving is unknown */
 
-/* --- names ---------------------------------------------------------------------------------------------------------
- */
+/* --- names -------------------------------------------------------------------------------------------------------- */
 
 static int is_letter(char c)
 {
@@ -85,8 +84,7 @@ static double times_fp32(uint32_t capability)
 	return matrix / (capability >= FIRST_TF32 ? 2 : 1) / fp32;
 }
 
-/* --- times ---------------------------------------------------------------------------------------------------------
- */
+/* --- times -------------------------------------------------------------------------------------------------------- */
 
 /* Sums of a device, by its first row in the session. */
 struct tally {
@@ -213,8 +211,7 @@ static double matrix_share(const struct sonde_facts *facts, const struct sonde_d
 	return NAN;
 }
 
-/* --- evaluation ----------------------------------------------------------------------------------------------------
- */
+/* --- evaluation --------------------------------------------------------------------------------------------------- */
 
 static const char *most_of(const struct sonde_facts *facts, const char *device)
 {

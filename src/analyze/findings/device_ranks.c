@@ -23,8 +23,7 @@
 #define JUDGED_MAX 64       /* maximum number of devices */
 #define KERNELS (1u << SONDE_ACTIVITY_KERNEL | 1u << SONDE_ACTIVITY_GRAPH)
 
-/* --- which kernels -------------------------------------------------------------------------------------------------
- */
+/* --- which kernels ------------------------------------------------------------------------------------------------ */
 
 static int is_communication(const char *name)
 {
@@ -95,8 +94,7 @@ static void kernels_end(struct sonde_device_times *times, uint32_t *names)
 	free(names);
 }
 
-/* --- exposed communication -----------------------------------------------------------------------------------------
- */
+/* --- exposed communication ---------------------------------------------------------------------------------------- */
 
 struct work {
 	struct sonde_device_union talks, others;
@@ -173,8 +171,7 @@ SONDE_JUDGE(exposed_communication)
 	return rc;
 }
 
-/* --- late ranks ----------------------------------------------------------------------------------------------------
- */
+/* --- late ranks --------------------------------------------------------------------------------------------------- */
 
 struct call {
 	uint64_t start_ns, end_ns;

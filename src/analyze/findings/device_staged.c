@@ -50,8 +50,7 @@ struct staged {
 
 enum { GIVES = 1, TAKES = 2 };
 
-/* --- copies --------------------------------------------------------------------------------------------------------
- */
+/* --- copies ------------------------------------------------------------------------------------------------------- */
 
 static int is_chosen(const struct staged *staged, const struct sonde_device_time *row)
 {
@@ -114,8 +113,7 @@ static void moves_read(struct staged *staged)
 	qsort(staged->moves, staged->move_count, sizeof *staged->moves, by_size);
 }
 
-/* --- pairs ---------------------------------------------------------------------------------------------------------
- */
+/* --- pairs -------------------------------------------------------------------------------------------------------- */
 
 /* Devices of one API may copy to each other directly; memory of a CPU device is host memory. */
 static int are_peers(const struct staged *staged, uint32_t a, uint32_t b)
@@ -198,8 +196,7 @@ static void pairs_read(struct staged *staged)
 	qsort(staged->pairs, staged->pair_count, sizeof *staged->pairs, by_way);
 }
 
-/* --- device pairs --------------------------------------------------------------------------------------------------
- */
+/* --- device pairs ------------------------------------------------------------------------------------------------- */
 
 struct times {
 	double size_b, copy_ns; /* sums over both copies of all pairs */

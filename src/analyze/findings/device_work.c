@@ -29,8 +29,7 @@ static int each(const struct sonde_facts *facts, struct sonde_found *found, add_
 	return rc;
 }
 
-/* --- calls ---------------------------------------------------------------------------------------------------------
- */
+/* --- calls -------------------------------------------------------------------------------------------------------- */
 
 static int begins(const char *text, const char *with)
 {
@@ -104,8 +103,7 @@ SONDE_JUDGE(device_allocations)
 	return calls_add(facts, &calls, CALLS_LEAST, facts->threshold[SONDE_THRESHOLD_DEVICE_ALLOC], found);
 }
 
-/* --- copies --------------------------------------------------------------------------------------------------------
- */
+/* --- copies ------------------------------------------------------------------------------------------------------- */
 
 static int is_async_copy(const char *call, const char *kind)
 {
@@ -229,8 +227,7 @@ SONDE_JUDGE(small_copies)
 	return each(facts, found, small_add);
 }
 
-/* --- launch configurations -----------------------------------------------------------------------------------------
- */
+/* --- launch configurations ---------------------------------------------------------------------------------------- */
 
 /* Modelled: kernels use only a share of the resource, so the rest of their time may be saved. */
 struct shape {
@@ -321,8 +318,7 @@ SONDE_JUDGE(ragged_blocks)
 	return each(facts, found, lanes_add);
 }
 
-/* --- memory --------------------------------------------------------------------------------------------------------
- */
+/* --- memory ------------------------------------------------------------------------------------------------------- */
 
 /* `all`: total memory, and its source. */
 static int full_add(const struct sonde_facts *facts, struct sonde_found *found, const char *device, double share,
@@ -386,8 +382,7 @@ SONDE_JUDGE(device_reserve)
 	return rc;
 }
 
-/* --- clocks --------------------------------------------------------------------------------------------------------
- */
+/* --- clocks ------------------------------------------------------------------------------------------------------- */
 
 /* The share of time of the longest reason, since several reasons may hold at once. */
 static double slowed_share(const struct sonde_columns_machine *machine, const char *device, const char **why)

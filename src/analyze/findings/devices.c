@@ -13,8 +13,7 @@
 #define DEVICES_MAX 64 /* maximum number evaluated: each scans all rows of other sections */
 #define GAPS_NAMED 3
 
-/* --- a device's sums -----------------------------------------------------------------------------------------------
- */
+/* --- a device's sums ---------------------------------------------------------------------------------------------- */
 
 size_t sonde_device_count(const struct sonde_facts *facts)
 {
@@ -94,8 +93,7 @@ int sonde_device_work_busiest(struct sonde_device_work *out, const struct sonde_
 	return is_one;
 }
 
-/* --- activities ----------------------------------------------------------------------------------------------------
- */
+/* --- activities --------------------------------------------------------------------------------------------------- */
 
 static int rows_feed(struct sonde_device_times *times, struct sonde_session *session)
 {
@@ -131,8 +129,7 @@ int sonde_device_rows_read(struct sonde_device_times **out, const struct sonde_f
 	return 0;
 }
 
-/* --- gaps ----------------------------------------------------------------------------------------------------------
- */
+/* --- gaps --------------------------------------------------------------------------------------------------------- */
 
 struct part {
 	const char *name;
@@ -229,8 +226,7 @@ SONDE_JUDGE(device_starved)
 	return rc;
 }
 
-/* --- launches ------------------------------------------------------------------------------------------------------
- */
+/* --- launches ----------------------------------------------------------------------------------------------------- */
 
 /* Sum of the gaps that are at most as long as a launch. */
 static double launches_ns(const struct sonde_facts *facts, const struct sonde_device_work *work)
@@ -296,8 +292,7 @@ SONDE_JUDGE(tiny_kernels)
 	return rc;
 }
 
-/* --- idle ----------------------------------------------------------------------------------------------------------
- */
+/* --- idle --------------------------------------------------------------------------------------------------------- */
 
 static int is_found(const struct sonde_found *found, const char *rule, const char *device)
 {
@@ -370,8 +365,7 @@ SONDE_JUDGE(device_gap)
 	return rc;
 }
 
-/* --- every step ----------------------------------------------------------------------------------------------------
- */
+/* --- every step --------------------------------------------------------------------------------------------------- */
 
 /* The part of the gaps spent on waiting for the device and on submitting its next work. */
 static double drained_ns(const struct sonde_facts *facts, const struct sonde_device_work *work)

@@ -96,8 +96,7 @@ int sonde_found_add(struct sonde_found *found, const struct sonde_finding *findi
 	return 0;
 }
 
-/* --- severity ------------------------------------------------------------------------------------------------------
- */
+/* --- severity ----------------------------------------------------------------------------------------------------- */
 
 const char *sonde_severity_name(enum sonde_severity severity)
 {
@@ -140,8 +139,7 @@ static int compare(const void *left, const void *right)
 	return order ? order : strcmp(a->subject, b->subject);
 }
 
-/* --- facts ---------------------------------------------------------------------------------------------------------
- */
+/* --- facts -------------------------------------------------------------------------------------------------------- */
 
 /* Wall time of the selected part; NAN = unknown. */
 static double time_asked(const struct sonde_facts *facts, const struct sonde_pass_options *options)
@@ -189,8 +187,7 @@ static int facts_read(struct sonde_facts *facts, struct sonde_session *session,
 	return 0;
 }
 
-/* --- what was lost -------------------------------------------------------------------------------------------------
- */
+/* --- what was lost ------------------------------------------------------------------------------------------------ */
 
 static const struct {
 	const char *source;
@@ -250,8 +247,7 @@ static int suppress(struct sonde_found *found, const struct sonde_session *sessi
 	return rc;
 }
 
-/* --- evaluating the rules ------------------------------------------------------------------------------------------
- */
+/* --- evaluating the rules ----------------------------------------------------------------------------------------- */
 
 /* CPU time that was used but not sampled cannot be attributed. */
 static int has_samples(const struct sonde_facts *facts)
@@ -480,8 +476,7 @@ int sonde_findings_find(struct sonde_found *out, struct sonde_session *session,
 	return rc;
 }
 
-/* --- the section ---------------------------------------------------------------------------------------------------
- */
+/* --- the section -------------------------------------------------------------------------------------------------- */
 
 static const char *steps_of(const struct sonde_rule *rule, struct sonde_report *report)
 {

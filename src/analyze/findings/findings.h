@@ -29,8 +29,7 @@ enum sonde_finding_needs {
 	SONDE_NEEDS_DEVICES = 64,
 };
 
-/* --- thresholds ----------------------------------------------------------------------------------------------------
- */
+/* --- thresholds --------------------------------------------------------------------------------------------------- */
 
 enum sonde_threshold {
 #define SONDE_THRESHOLD(id, name, value, meaning) SONDE_THRESHOLD_##id,
@@ -54,8 +53,7 @@ int sonde_threshold_set(double *values, const char *text);
  * a comment), if it exists, then the options. -EINVAL with a message that names the line or option. */
 int sonde_thresholds_read(double *values, const struct sonde_pass_options *options);
 
-/* --- facts: from the sections of other passes ------------------------------------------------------------------------
- */
+/* --- facts: from the sections of other passes --------------------------------------------------------------------- */
 
 struct sonde_facts {
 	struct sonde_session *session;
@@ -100,8 +98,7 @@ const char *sonde_figure_text(struct sonde_report *report, double value);
 /* The ranking weight if saves_ns is such an upper limit: the fraction cpu_ns of all CPU time, applied to the path. */
 double sonde_facts_share(const struct sonde_facts *facts, double cpu_ns, double saves_ns);
 
-/* --- findings --------------------------------------------------------------------------------------------------------
- */
+/* --- findings ----------------------------------------------------------------------------------------------------- */
 
 struct sonde_rule;
 

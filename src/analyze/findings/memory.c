@@ -84,8 +84,7 @@ SONDE_JUDGE(leak)
 	return rc;
 }
 
-/* --- fragmentation -------------------------------------------------------------------------------------------------
- */
+/* --- fragmentation ------------------------------------------------------------------------------------------------ */
 
 #define LAST_POINTS 3
 #define POINTS_MOST 16 /* each requires a pass over the heap's chunks */

@@ -61,8 +61,7 @@ struct suspect {
 	struct sonde_write write;
 };
 
-/* --- samples -------------------------------------------------------------------------------------------------------
- */
+/* --- samples ------------------------------------------------------------------------------------------------------ */
 
 /* The function containing the code of a sample, for user code; otherwise 0. */
 static uint32_t function_of(const struct sonde_session *session, const struct sonde_batch *batch, size_t i,
@@ -155,8 +154,7 @@ static int compare(const void *left, const void *right)
 	return (a->count < b->count) - (a->count > b->count);
 }
 
-/* --- over time -----------------------------------------------------------------------------------------------------
- */
+/* --- over time ---------------------------------------------------------------------------------------------------- */
 
 struct timeline {
 	const struct sonde_facts *facts;
@@ -215,8 +213,7 @@ static double at_once(const struct sonde_facts *facts, const struct suspect *sus
 	return rc ? rc : all_ns ? (double)together_ns / (double)all_ns : 0;
 }
 
-/* --- one function ----------------------------------------------------------------------------------------------------
- */
+/* --- one function ------------------------------------------------------------------------------------------------- */
 
 static int is_hot(const struct suspect *suspect, uint32_t frame)
 {

@@ -57,8 +57,7 @@ static uint64_t less(uint64_t from, uint64_t what)
 	return from > what ? from - what : 0;
 }
 
-/* --- readings ------------------------------------------------------------------------------------------------------
- */
+/* --- readings ----------------------------------------------------------------------------------------------------- */
 
 static int find_series(struct states *states)
 {
@@ -128,8 +127,7 @@ static int read_readings(struct states *states)
 	return rc;
 }
 
-/* --- intervals -----------------------------------------------------------------------------------------------------
- */
+/* --- intervals ---------------------------------------------------------------------------------------------------- */
 
 /* Overlap of [from, to) with a part. */
 static uint64_t within(uint64_t from_ns, uint64_t to_ns, uint64_t least_ns, uint64_t most_ns)
@@ -214,8 +212,7 @@ static int take_interval(void *context, const struct sonde_interval *interval)
 	return states->also && states->also->take ? states->also->take(states->also->context, interval) : 0;
 }
 
-/* --- both together -------------------------------------------------------------------------------------------------
- */
+/* --- both together ------------------------------------------------------------------------------------------------ */
 
 static uint64_t difference(const struct readings *readings, enum number number)
 {

@@ -46,8 +46,7 @@ const char *sonde_thread_facts_why_none(const struct sonde_states *states, const
 			: "the recording has neither context switches nor scheduler counters";
 }
 
-/* --- facts -----------------------------------------------------------------------------------------------------------
- */
+/* --- facts -------------------------------------------------------------------------------------------------------- */
 
 /* "the machine has 2" CPUs, or the smaller number that the run may use. */
 static int note_waiting(const struct sonde_thread_facts *facts, struct sonde_report *report,
@@ -112,8 +111,7 @@ static int note_fact(const struct sonde_thread_facts *facts, const struct sonde_
 	    100 * share(all->blocked_ns, all->life_ns));
 }
 
-/* --- reliability
- * ------------------------------------------------------------------------------------------------------ */
+/* --- reliability -------------------------------------------------------------------------------------------------- */
 
 static int note_method(const struct sonde_thread_facts *facts, const struct sonde_states_row *all,
 		       struct sonde_report *report, struct sonde_section *section)

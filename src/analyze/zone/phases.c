@@ -89,8 +89,7 @@ static int phases_begin(void **state, struct sonde_session *session, const struc
 	return phases->lanes ? 0 : sonde_error(ENOMEM, "out of memory for %zu threads", phases->threads);
 }
 
-/* --- the tree ------------------------------------------------------------------------------------------------------
- */
+/* --- the tree ----------------------------------------------------------------------------------------------------- */
 
 /* 0: out of memory, or at the limit. */
 static uint32_t phase_new(struct phases *phases)
@@ -220,8 +219,7 @@ static int phases_feed(void *state, const struct sonde_batch *batch)
 	return 0;
 }
 
-/* --- the section ---------------------------------------------------------------------------------------------------
- */
+/* --- the section -------------------------------------------------------------------------------------------------- */
 
 static uint32_t most_of(const struct phases *phases, uint32_t list)
 {

@@ -58,8 +58,7 @@ int sonde_firefox_points(struct sonde_firefox *firefox)
 	return error ? error : rc;
 }
 
-/* --- output ---------------------------------------------------------------------------------------------------------
- */
+/* --- output ------------------------------------------------------------------------------------------------------- */
 
 /* Index among the written threads of a process's first thread; −1 = none. */
 static int64_t thread_of(const struct sonde_firefox *firefox, uint32_t process)

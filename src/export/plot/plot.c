@@ -311,8 +311,7 @@ static void put_annotations(struct drawing *drawing)
 	fputs("</g>\n", drawing->out);
 }
 
-/* --- figures of intervals
- * ------------------------------------------------------------------------------------------- */
+/* --- figures of intervals ----------------------------------------------------------------------------------------- */
 
 static void put_figure(struct drawing *drawing, const struct sonde_plot_axis *axis, double value)
 {

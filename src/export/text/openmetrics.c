@@ -66,8 +66,7 @@ static int is_label(const struct sonde_column *column)
 	       !strcmp(column->key, "line");
 }
 
-/* --- labels
- * -------------------------------------------------------------------------------------------------------- */
+/* --- labels ------------------------------------------------------------------------------------------------------- */
 
 static void add_label(struct writer *writer, struct sonde_buf *labels, const char *key, const char *value)
 {

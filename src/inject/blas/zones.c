@@ -131,14 +131,6 @@ void blas_zone_end(const struct blas_work *work, const struct blas_sizes *sizes)
 
 /* --- start ------------------------------------------------------------------------------------------------------- */
 
-void inject_leave(void)
-{
-}
-
-void inject_left(void)
-{
-}
-
 /* Not getenv(): a sanitizer's is not initialised yet. */
 static const char *settings(void)
 {

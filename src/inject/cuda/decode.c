@@ -169,8 +169,7 @@ void cuda_tell_host(struct cuda_decoder *decoder, struct sonde_activity *activit
 	cuda_tell(decoder, activity);
 }
 
-/* --- the decoder ---------------------------------------------------------------------------------------------------
- */
+/* --- the decoder -------------------------------------------------------------------------------------------------- */
 
 void cuda_decoder_settle(struct cuda_decoder *decoder)
 {

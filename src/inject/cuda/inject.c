@@ -221,7 +221,7 @@ static void *loop(void *unused)
 	flush_round(CUDA_FLUSH_FORCED);
 	while (decode_round()) /* buffers that running threads have filled in the meantime */
 		;
-	sonde_activity_lost(SONDE_DEVICE_ALL_TOLD, 0);
+	sonde_activity_lost(SONDE_DEVICE_COMPLETE, 0);
 	pthread_mutex_lock(&lock);
 	has_ended = 1;
 	unlock_changed();

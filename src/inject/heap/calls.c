@@ -9,8 +9,13 @@
 #include <stdlib.h>
 
 #include "inject/heap/heap.h"
+#include "inject/hook/caller.h"
+#include "inject/hook/likely.h"
 #include "inject/hook/next.h"
 #include "inject/hook/objects.h"
+#include "inject/hook/process.h"
+#include "inject/hook/rules.h"
+#include "inject/hook/thread.h"
 
 #define EXPORT __attribute__((visibility("default")))
 

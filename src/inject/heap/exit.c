@@ -15,7 +15,11 @@
 
 #include "base/clock.h"
 #include "inject/heap/heap.h"
+#include "inject/hook/connect.h"
 #include "inject/hook/machine.h"
+#include "inject/hook/process.h"
+#include "inject/hook/sandbox.h"
+#include "inject/hook/thread.h"
 
 #pragma weak __lsan_default_suppressions
 const char *__lsan_default_suppressions(void); /* NOLINT: the name is LeakSanitizer's */

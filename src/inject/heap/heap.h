@@ -1,7 +1,7 @@
 /* heap.h: internals of libsonde-heap.so, which is preloaded into programs to record their allocations.
  *
  * Every call is forwarded to the allocator that the program would have called; in addition, the hook writes 24 bytes
- * into its thread's ring (hook/hook.h, format/heap.h). If blocks are sampled, most calls only count bytes down, or
+ * into its thread's ring (hook/thread.h, format/heap.h). If blocks are sampled, most calls only count bytes down, or
  * check one byte of a filter: the code for that is here, to be inlined into the hooks.
  */
 #ifndef SONDE_INJECT_HEAP_HEAP_H
@@ -11,8 +11,10 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "inject/hook/hook.h"
+#include "inject/hook/caller.h"
+#include "inject/hook/likely.h"
 #include "inject/hook/next.h"
+#include "inject/hook/thread.h"
 
 #define HEAP_SEED_ENV "SONDE_HEAP_SEED" /* seed of the sampling, for tests; by default the clock gives one */
 

@@ -22,10 +22,17 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "inject/hook/bounds.h"
 #include "inject/heap/heap.h"
+#include "inject/hook/bounds.h"
+#include "inject/hook/caller.h"
+#include "inject/hook/likely.h"
 #include "inject/hook/machine.h"
 #include "inject/hook/next.h"
+#include "inject/hook/objects.h"
+#include "inject/hook/process.h"
+#include "inject/hook/stacks.h"
+#include "inject/hook/thread.h"
+#include "inject/hook/walk.h"
 
 #define EXPORT __attribute__((visibility("default")))
 #define OTHERS 8u /* the allocator's object, and all of ours */

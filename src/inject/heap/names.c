@@ -13,7 +13,10 @@
 #include <stdlib.h>
 
 #include "inject/heap/heap.h"
+#include "inject/hook/connect.h"
 #include "inject/hook/next.h"
+#include "inject/hook/process.h"
+#include "inject/hook/thread.h"
 
 #define EXPORT __attribute__((visibility("default")))
 

@@ -19,11 +19,16 @@
 #include <stdlib.h>
 #include <sys/mman.h>
 
-#include "inject/hook/bounds.h"
 #include "inject/heap/heap.h"
+#include "inject/hook/bounds.h"
+#include "inject/hook/caller.h"
+#include "inject/hook/connect.h"
+#include "inject/hook/likely.h"
 #include "inject/hook/machine.h"
 #include "inject/hook/next.h"
 #include "inject/hook/objects.h"
+#include "inject/hook/sandbox.h"
+#include "inject/hook/thread.h"
 
 #define EXPORT __attribute__((visibility("default")))
 

@@ -10,8 +10,16 @@
 
 #include "base/hash.h"
 #include "inject/heap/heap.h"
+#include "inject/hook/caller.h"
+#include "inject/hook/connect.h"
+#include "inject/hook/likely.h"
 #include "inject/hook/next.h"
+#include "inject/hook/process.h"
+#include "inject/hook/sandbox.h"
 #include "inject/hook/slots.h"
+#include "inject/hook/stacks.h"
+#include "inject/hook/thread.h"
+#include "inject/hook/walk.h"
 #include "sonde/sonde.h"
 
 #define SLOT_BITS 13 /* twice as many slots as the recorder accepts pools */

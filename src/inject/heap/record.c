@@ -12,7 +12,15 @@
 
 #include "base/hash.h"
 #include "inject/heap/heap.h"
+#include "inject/hook/caller.h"
+#include "inject/hook/connect.h"
+#include "inject/hook/likely.h"
 #include "inject/hook/machine.h"
+#include "inject/hook/process.h"
+#include "inject/hook/sandbox.h"
+#include "inject/hook/stacks.h"
+#include "inject/hook/thread.h"
+#include "inject/hook/walk.h"
 
 #pragma weak pthread_atfork
 #pragma weak __register_atfork

@@ -1,9 +1,12 @@
 /* settings.c: settings of libsonde-heap.so from the environment, and its reaction when recording starts and ends
- * (hook/hook.h).
+ * (hook/object.h).
  */
 
 #include "base/clock.h"
 #include "inject/heap/heap.h"
+#include "inject/hook/connect.h"
+#include "inject/hook/object.h"
+#include "inject/hook/process.h"
 
 const char hook_env[] = "SONDE_HEAP"; /* … mean bytes between samples (0 = every block), 1 if light */
 const int hook_waits = 1;

@@ -9,9 +9,15 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "inject/hook/connect.h"
 #include "inject/hook/executes.h"
-#include "inject/hook/hook.h"
 #include "inject/hook/machine.h"
+#include "inject/hook/object.h"
+#include "inject/hook/process.h"
+#include "inject/hook/rules.h"
+#include "inject/hook/sandbox.h"
+#include "inject/hook/stacks.h"
+#include "inject/hook/thread.h"
 
 #define LEAST_B (8u << 20) /* of address space, for all of our memory; we take less if little is left */
 
@@ -101,15 +107,22 @@ static void begin(const char *wanted)
 
 int hook_process_init(void)
 {
-	static enum { NEW, READING, KNOWN } state;
-	if (state != NEW || !environ) /* the dynamic loader allocates before the C library is initialised */
-		return state == KNOWN;
-	state = READING;
+	enum { NEW, READING, KNOWN };
+	/* Owner: the thread that changes it from NEW, until it stores KNOWN. Others, and the owner's own hooks, do not
+	 * wait: nothing is recorded before KNOWN. acquire and release: `hook_process` and the settings were written
+	 * first. */
+	static _Atomic uint32_t state;
+	uint32_t before = atomic_load_explicit(&state, memory_order_acquire);
+	if (before != NEW || !environ) /* the dynamic loader allocates before the C library is initialised */
+		return before == KNOWN;
+	if (!atomic_compare_exchange_strong_explicit(&state, &before, READING, memory_order_acquire,
+						     memory_order_acquire))
+		return before == KNOWN;
 	const char *wanted = inject_connect_env(hook_env);
 	if (wanted && inject_connect_name())
 		begin(wanted);
 	hook_state_is(hook_process ? HOOK_READY : HOOK_OFF);
-	state = KNOWN;
+	atomic_store_explicit(&state, KNOWN, memory_order_release);
 	return 1;
 }
 
@@ -153,9 +166,4 @@ void hook_process_leave(enum sonde_link_reason reason)
 void inject_leave(void)
 {
 	hook_process_leave(inject_sandbox_reason() ? SONDE_LINK_NO_CLOCK : SONDE_LINK_SANDBOX);
-}
-
-/* Threads still inside a hook find that recording is off, or that they may make no system calls. */
-void inject_left(void)
-{
 }

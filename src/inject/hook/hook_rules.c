@@ -14,9 +14,12 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "inject/hook/hook.h"
+#include "inject/hook/connect.h"
 #include "inject/hook/machine.h"
 #include "inject/hook/objects.h"
+#include "inject/hook/rules.h"
+#include "inject/hook/sandbox.h"
+#include "inject/hook/thread.h"
 #include "unwind/step.h"
 
 #define FIRST_BITS 14u

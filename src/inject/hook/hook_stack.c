@@ -10,9 +10,14 @@
 #include <sys/syscall.h>
 
 #include "format/record.h"
-#include "inject/hook/hook.h"
+#include "inject/hook/connect.h"
+#include "inject/hook/likely.h"
 #include "inject/hook/machine.h"
+#include "inject/hook/process.h"
+#include "inject/hook/sandbox.h"
 #include "inject/hook/slots.h"
+#include "inject/hook/stacks.h"
+#include "inject/hook/thread.h"
 
 #define LEVELS 3u
 #define HUGE_B ((uintptr_t)2 << 20)

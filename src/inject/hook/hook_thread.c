@@ -19,8 +19,15 @@
 
 #include "base/clock.h"
 #include "inject/hook/births.h"
-#include "inject/hook/hook.h"
+#include "inject/hook/connect.h"
+#include "inject/hook/likely.h"
 #include "inject/hook/machine.h"
+#include "inject/hook/object.h"
+#include "inject/hook/process.h"
+#include "inject/hook/rules.h"
+#include "inject/hook/sandbox.h"
+#include "inject/hook/thread.h"
+#include "inject/hook/walk.h"
 
 #define WAIT_NS 100000000 /* then the recorder is notified again, and checked for being alive */
 #define WAITS_MAX 300u

@@ -12,7 +12,11 @@
 #include <string.h>
 
 #include "format/record.h"
-#include "inject/hook/hook.h"
+#include "inject/hook/caller.h"
+#include "inject/hook/likely.h"
+#include "inject/hook/rules.h"
+#include "inject/hook/thread.h"
+#include "inject/hook/walk.h"
 #include "unwind/machine.h"
 #include "unwind/step.h"
 

@@ -85,10 +85,12 @@ static void wait_for_others(void)
 __attribute__((noinline)) static void leave(void)
 {
 	int saved = errno;
-	inject_leave();
+	if (inject_leave)
+		inject_leave();
 	atomic_store(&is_locked_in, 1);
 	wait_for_others();
-	inject_left();
+	if (inject_left)
+		inject_left();
 	errno = saved;
 }
 

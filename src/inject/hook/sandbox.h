@@ -43,9 +43,9 @@ __attribute__((weak, visibility("hidden"))) void inject_sandbox_undumpable(void)
 __attribute__((weak, visibility("hidden"))) void inject_sandbox_entering(void);
 long inject_sandbox_next(long number, long a, long b, long c, long d, long e, long f);
 
-/* Implemented by the object: the first informs the recorder, while that is still allowed; the second, when no thread
- * makes system calls of ours any more, undoes whatever would cause one. */
-void inject_leave(void);
-void inject_left(void);
+/* Implemented by objects that need it; NULL in the others. The first informs the recorder, while that is still allowed;
+ * the second, when no thread makes system calls of ours any more, undoes whatever would cause one (timers). */
+__attribute__((weak, visibility("hidden"))) void inject_leave(void);
+__attribute__((weak, visibility("hidden"))) void inject_left(void);
 
 #endif

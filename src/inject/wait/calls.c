@@ -13,7 +13,12 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "inject/hook/caller.h"
 #include "inject/hook/executes.h"
+#include "inject/hook/likely.h"
+#include "inject/hook/objects.h"
+#include "inject/hook/process.h"
+#include "inject/hook/rules.h"
 #include "inject/wait/waits.h"
 
 #pragma weak pthread_getcpuclockid

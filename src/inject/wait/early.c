@@ -26,8 +26,14 @@
 #include "base/clock.h"
 #include "format/early.h"
 #include "format/ring.h"
+#include "inject/hook/caller.h"
+#include "inject/hook/connect.h"
 #include "inject/hook/machine.h"
+#include "inject/hook/objects.h"
+#include "inject/hook/process.h"
+#include "inject/hook/sandbox.h"
 #include "inject/hook/stack.h"
+#include "inject/hook/thread.h"
 #include "inject/wait/waits.h"
 
 #define OBJECT_HEAD 3u

@@ -10,6 +10,9 @@
 #include <semaphore.h>
 #include <threads.h>
 
+#include "inject/hook/caller.h"
+#include "inject/hook/likely.h"
+#include "inject/hook/sandbox.h"
 #include "inject/wait/waits.h"
 
 #pragma weak pthread_testcancel

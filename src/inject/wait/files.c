@@ -18,6 +18,8 @@
 #include <unistd.h>
 
 #include "inject/hook/bounds.h"
+#include "inject/hook/caller.h"
+#include "inject/hook/likely.h"
 #include "inject/hook/machine.h"
 #include "inject/wait/waits.h"
 

@@ -11,6 +11,8 @@
 #include <pthread.h>
 #include <threads.h>
 
+#include "inject/hook/caller.h"
+#include "inject/hook/likely.h"
 #include "inject/wait/waits.h"
 
 #define EXPORT __attribute__((visibility("default")))

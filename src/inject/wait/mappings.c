@@ -10,6 +10,7 @@
 
 #include "format/early.h"
 #include "inject/hook/machine.h"
+#include "inject/hook/objects.h"
 #include "inject/wait/waits.h"
 
 #define PAGE_B ((uint64_t)4096)

@@ -11,7 +11,11 @@
 #include <unistd.h>
 
 #include "base/hash.h"
+#include "inject/hook/connect.h"
+#include "inject/hook/likely.h"
 #include "inject/hook/machine.h"
+#include "inject/hook/process.h"
+#include "inject/hook/sandbox.h"
 #include "inject/hook/slots.h"
 #include "inject/wait/waits.h"
 

@@ -5,7 +5,15 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "inject/hook/caller.h"
+#include "inject/hook/likely.h"
 #include "inject/hook/machine.h"
+#include "inject/hook/object.h"
+#include "inject/hook/process.h"
+#include "inject/hook/sandbox.h"
+#include "inject/hook/stacks.h"
+#include "inject/hook/thread.h"
+#include "inject/hook/walk.h"
 #include "inject/wait/waits.h"
 
 #define CALL_WORDS 5u

@@ -20,7 +20,11 @@
 #include <sys/mman.h>
 #include <sys/syscall.h>
 
+#include "inject/hook/caller.h"
+#include "inject/hook/likely.h"
 #include "inject/hook/machine.h"
+#include "inject/hook/objects.h"
+#include "inject/hook/process.h"
 #include "inject/wait/waits.h"
 
 #define EXPORT __attribute__((visibility("default")))

@@ -11,6 +11,10 @@
  */
 #include <stdatomic.h>
 
+#include "inject/hook/caller.h"
+#include "inject/hook/connect.h"
+#include "inject/hook/sandbox.h"
+#include "inject/hook/thread.h"
 #include "inject/wait/waits.h"
 
 #define LOCKS 4096u

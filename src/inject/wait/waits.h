@@ -1,6 +1,6 @@
 /* waits.h: internals of libsonde-waits.so, which is preloaded into programs to record their blocking calls.
  *
- * A hook takes the time before and after the interposed call, unwinds the stack (hook/hook.h) and writes five words
+ * A hook takes the time before and after the interposed call, unwinds the stack (hook/walk.h) and writes five words
  * (format/wait.h). A free lock costs a try and a check of one byte: only threads that find it taken are recorded, and
  * from then on its holds during which others wait.
  */
@@ -13,8 +13,10 @@
 #include <sys/types.h>
 
 #include "format/wait.h"
-#include "inject/hook/hook.h"
+#include "inject/hook/caller.h"
+#include "inject/hook/likely.h"
 #include "inject/hook/next.h"
+#include "inject/hook/thread.h"
 
 #pragma GCC visibility push(hidden)
 
@@ -72,8 +74,7 @@ void wait_early_end(struct hook_thread *thread);
 int wait_mappings_each(int (*take)(void *context, const uint64_t *head, const uint64_t *path, uint32_t path_words),
 		       void *context);
 
-/* --- wait/names.c: descriptors -------------------------------------------------------------------------------------
- */
+/* --- wait/names.c: descriptors ------------------------------------------------------------------------------------ */
 
 /* The object of a descriptor; 0 = unknown. May change errno. */
 uint32_t wait_object_of(int fd);

@@ -392,7 +392,7 @@ static int heap_drain(struct sonde_source_run *run, uint64_t horizon_ns, int fin
 {
 	(void)horizon_ns;
 	end_ended(run, 0, final);
-	sonde_cut_off_look(run->cut_off, sonde_clock_now_ns());
+	sonde_cut_off_poll(run->cut_off, sonde_clock_now_ns());
 	sonde_heap_thaw_late(&run->late);
 	for (struct process *process = run->processes; process; process = process->next) {
 		take_snapshots(run, process, run->cut_ns);

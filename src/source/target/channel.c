@@ -24,6 +24,7 @@
 #include "format/ring.h"
 #include "source/resource/proc_stat.h"
 #include "source/target/channel_state.h"
+#include "util/array.h"
 #include "util/error.h"
 
 #define BUFFER_DEFAULT_B (64u << 20)
@@ -172,23 +173,25 @@ static int is_trusted(const struct sonde_channel *channel, const struct ucred *p
 	return peer->uid == geteuid() || (is_open_to_us(peer->pid) && is_descendant(channel, peer->pid));
 }
 
+/* Takes over the descriptor, unless the process is not trusted. */
 static int admit(struct sonde_channel *channel, int fd)
 {
 	struct ucred peer;
 	socklen_t peer_b = sizeof(peer);
-	if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &peer_b) || peer.pid <= 0 ||
-	    channel->count >= CONNECTIONS_MAX)
+	if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &peer_b) || peer.pid <= 0)
 		return -EPERM;
 	if (!is_trusted(channel, &peer)) {
 		channel->strangers++;
 		return -EPERM;
 	}
-	struct sonde_channel_connection *grown = realloc(channel->connections, (channel->count + 1) * sizeof(*grown));
-	if (!grown)
-		return -ENOMEM;
-	channel->connections = grown;
-	int pid_fd = (int)syscall(SYS_pidfd_open, peer.pid, 0);
-	grown[channel->count++] = (struct sonde_channel_connection){.fd = fd, .pid_fd = pid_fd, .pid = peer.pid};
+	struct sonde_channel_connection connection = {.fd = fd, .pid_fd = -1, .pid = peer.pid};
+	if (channel->count >= channel->connections_max ||
+	    SONDE_ARRAY_RESERVE(channel->connections, channel->capacity, channel->count + 1)) {
+		sonde_channel_refuse(channel, &connection);
+		return 0;
+	}
+	connection.pid_fd = (int)syscall(SYS_pidfd_open, peer.pid, 0);
+	channel->connections[channel->count++] = connection;
 	return 0;
 }
 
@@ -310,6 +313,7 @@ int sonde_channel_open(struct sonde_channel **out, struct sonde_recorder *record
 	if (!channel)
 		return sonde_error(ENOMEM, "no memory for the channel to processes");
 	channel->recorder = recorder;
+	channel->connections_max = CONNECTIONS_MAX;
 	channel->snapshots = snapshots;
 	channel->listen_fd = channel->second_fd = channel->place_fd = -1;
 	uint64_t chunks = (options->buffer_b ? options->buffer_b : BUFFER_DEFAULT_B) / SONDE_RING_CHUNK_B;

@@ -66,8 +66,7 @@ const char *sonde_channel_path(const struct sonde_channel *channel);
 uint64_t sonde_channel_connected(const struct sonde_channel *channel);
 uint64_t sonde_channel_strangers(const struct sonde_channel *channel);
 
-/* --- queries about another source, the one that listens for `client`
- * ------------------------------------------------ */
+/* --- queries about another source, the one that listens for `client` ---------------------------------------------- */
 
 /* True if hooks in this process report now: it is connected and has not detached. */
 int sonde_channel_covers(const struct sonde_channel *channel, enum sonde_link_client client, pid_t pid);

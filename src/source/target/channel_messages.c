@@ -12,6 +12,8 @@
 #include "source/target/channel_state.h"
 
 #define MESSAGES_A_ROUND 64
+#define REFUSED_WAIT_MS 10 /* processes send their first message as soon as they have connected */
+#define TOO_MANY "too many are connected at once"
 
 /* Sends an answer, with a descriptor if fd ≥ 0. */
 static int send_with(const struct sonde_channel_connection *connection, const void *answer, size_t answer_b, int fd)
@@ -57,17 +59,12 @@ static const char *source_of(const struct sonde_listeners *listeners)
 	return "zones";
 }
 
-/* Counts a process as lost. A process whose rings cannot be made runs on unrecorded. */
-static void lose_process(struct sonde_channel *channel, pid_t pid, const char *source, int code)
+/* Counts a process, which runs on unrecorded, as lost. */
+static void lose_process(struct sonde_channel *channel, pid_t pid, const char *source, const char *why)
 {
 	uint64_t now_ns = sonde_clock_now_ns();
 	char cause[160];
-	if (code == -ETIMEDOUT)
-		snprintf(cause, sizeof(cause),
-			 "processes that are not recorded: the recorder was stopped or too busy when they started");
-	else
-		snprintf(cause, sizeof(cause), "processes that are not recorded: their rings cannot be created: %s%s",
-			 strerror(-code), code == -EFBIG ? " (the recorder's ulimit -f applies to them, too)" : "");
+	snprintf(cause, sizeof(cause), "processes that are not recorded: %s", why);
 	struct sonde_recorder_loss loss = {
 	    .source = source,
 	    .cause = cause,
@@ -76,6 +73,14 @@ static void lose_process(struct sonde_channel *channel, pid_t pid, const char *s
 	    .time_ns = now_ns,
 	};
 	sonde_recorder_lost(channel->recorder, &loss);
+}
+
+static void lose_without_rings(struct sonde_channel *channel, pid_t pid, const char *source, int rc)
+{
+	char why[128];
+	snprintf(why, sizeof(why), "their rings cannot be created: %s%s", strerror(-rc),
+		 rc == -EFBIG ? " (the recorder's ulimit -f applies to them, too)" : "");
+	lose_process(channel, pid, source, why);
 }
 
 static int take_hello(struct sonde_channel *channel, struct sonde_channel_connection *connection, void *message)
@@ -87,8 +92,14 @@ static int take_hello(struct sonde_channel *channel, struct sonde_channel_connec
 	const char *source = source_of(listeners);
 	if (!sonde_channel_is_waiting(connection->fd)) { /* the hooks report this themselves (SONDE_LINK_SILENT) */
 		if (hello->client == SONDE_LINK_ZONES)
-			lose_process(channel, connection->pid, source, -ETIMEDOUT);
+			lose_process(channel, connection->pid, source,
+				     "the recorder was stopped or too busy when they started");
 		return -EPIPE;
+	}
+	if (connection->is_refused) {
+		lose_process(channel, connection->pid, source, TOO_MANY);
+		send_welcome(connection, -EUSERS);
+		return -EUSERS;
 	}
 	uint32_t size = hello->flags >> SONDE_LINK_SIZE_SHIFT;
 	struct sonde_pool_options options = {
@@ -107,12 +118,12 @@ static int take_hello(struct sonde_channel *channel, struct sonde_channel_connec
 	connection->client = hello->client;
 	SONDE_LISTENERS_CALL(listeners, flags, connection->pid, hello->flags);
 	SONDE_LISTENERS_CALL(listeners, opened, connection->pid, options.clock);
-	int code = sonde_pool_new(&connection->pool, &options);
-	int sent = send_welcome(connection, code);
-	if (code) {
+	int rc = sonde_pool_new(&connection->pool, &options);
+	int sent = send_welcome(connection, rc);
+	if (rc) {
 		SONDE_LISTENERS_CALL(listeners, closed, connection->pid);
-		lose_process(channel, connection->pid, source, code);
-		return code;
+		lose_without_rings(channel, connection->pid, source, rc);
+		return rc;
 	}
 	channel->connected++;
 	return sent;
@@ -171,10 +182,10 @@ static int answer_table(struct sonde_channel *channel, struct sonde_channel_conn
 		fd = listener->table(listener->context, connection->pid, question->address, &table);
 		break;
 	}
-	int code = send_with(connection, &table, sizeof(table), fd);
+	int rc = send_with(connection, &table, sizeof(table), fd);
 	if (fd >= 0)
 		close(fd);
-	return code;
+	return rc;
 }
 
 static int answer_scan(struct sonde_channel *channel, struct sonde_channel_connection *connection, void *message)
@@ -284,4 +295,15 @@ void sonde_channel_receive(struct sonde_channel *channel, struct sonde_channel_c
 		if (got <= 0 || handle(channel, connection, &message, (size_t)got))
 			sonde_channel_hang_up(connection);
 	}
+}
+
+void sonde_channel_refuse(struct sonde_channel *channel, struct sonde_channel_connection *connection)
+{
+	struct pollfd peer = {.fd = connection->fd, .events = POLLIN};
+	connection->is_refused = 1;
+	if (poll(&peer, 1, REFUSED_WAIT_MS) > 0)
+		sonde_channel_receive(channel, connection);
+	else /* libsonde; hooks that are not answered report it themselves (SONDE_LINK_SILENT) */
+		lose_process(channel, connection->pid, source_of(&channel->listeners[SONDE_LINK_ZONES]), TOO_MANY);
+	sonde_channel_hang_up(connection);
 }

@@ -20,6 +20,7 @@ struct sonde_channel_connection {
 	uint32_t client;
 	uint64_t check_ns, pause_ns; /* after a hang-up: next check of its maps, pause between checks */
 	struct sonde_pool *pool;     /* NULL before HELLO */
+	int is_refused;              /* no room: it may report, but is not recorded */
 };
 
 struct sonde_channel {
@@ -36,7 +37,8 @@ struct sonde_channel {
 	struct sonde_clockfit fit;
 	struct sonde_pool_budget budget;
 	struct sonde_channel_connection *connections;
-	size_t count;
+	size_t count, capacity;
+	size_t connections_max; /* further processes are refused, and counted as lost */
 	uint64_t connected;
 	uint64_t strangers;              /* refused connections of other users */
 	int has_own_tids;                /* some process was in another pid namespace */
@@ -62,6 +64,8 @@ static inline void sonde_channel_hang_up(struct sonde_channel_connection *connec
 int sonde_channel_sockets_open(struct sonde_channel *channel);
 void sonde_channel_sockets_close(struct sonde_channel *channel);
 
+/* Answers a process for which there is no room, counts it as lost if it asks to be recorded, and hangs up. */
+void sonde_channel_refuse(struct sonde_channel *channel, struct sonde_channel_connection *connection);
 /* Handles the messages that have arrived. */
 void sonde_channel_receive(struct sonde_channel *channel, struct sonde_channel_connection *connection);
 

@@ -22,10 +22,10 @@
 
 struct sonde_cut_off {
 	struct sonde_cut_off_options options;
-	uint64_t looked_ns;
+	uint64_t polled_ns;
 	ino_t net, user, pid; /* the recorder's own */
-	uint8_t *is;          /* true = cannot reach the recorder; by process id in the recording */
-	size_t count;
+	uint8_t *unreachable; /* 1 = cannot reach the recorder; by process id in the recording */
+	size_t capacity;
 };
 
 /* Inode of a process's namespace; 0 = it cannot be read. */
@@ -71,17 +71,17 @@ struct sonde_cut_off *sonde_cut_off_new(const struct sonde_cut_off_options *opti
 void sonde_cut_off_free(struct sonde_cut_off *cut_off)
 {
 	if (cut_off)
-		free(cut_off->is);
+		free(cut_off->unreachable);
 	free(cut_off);
 }
 
 /* When out of memory, the process counts as reachable. */
-static void mark(struct sonde_cut_off *cut_off, uint32_t process, uint8_t value)
+static void set_unreachable(struct sonde_cut_off *cut_off, uint32_t process, uint8_t value)
 {
 	if (value)
-		SONDE_ARRAY_RESERVE_ZEROS(cut_off->is, cut_off->count, (size_t)process + 1);
-	if (process < cut_off->count)
-		cut_off->is[process] = value;
+		SONDE_ARRAY_RESERVE_ZEROS(cut_off->unreachable, cut_off->capacity, (size_t)process + 1);
+	if (process < cut_off->capacity)
+		cut_off->unreachable[process] = value;
 }
 
 /* True if the process sees the second socket at its path. */
@@ -110,7 +110,7 @@ static int is_root_to(pid_t pid)
 }
 
 /* True if the process would trust us; same decision as sonde_link_peer(). */
-static int believes(const struct sonde_cut_off *cut_off, pid_t pid)
+static int trusts_us(const struct sonde_cut_off *cut_off, pid_t pid)
 {
 	unsigned user = 0;
 	char text[2048];
@@ -121,53 +121,54 @@ static int believes(const struct sonde_cut_off *cut_off, pid_t pid)
 	return is_root_to(pid) || !line || sscanf(line, "\nUid: %*u %u", &user) != 1 || user == geteuid();
 }
 
-static int reaches(const struct sonde_cut_off *cut_off, pid_t pid)
+static int reaches_us(const struct sonde_cut_off *cut_off, pid_t pid)
 {
 	return !differs(cut_off->net, pid, "net") || sees_path(cut_off->options.channel, pid) ||
 	       (!differs(cut_off->user, pid, "user") && !differs(cut_off->pid, pid, "pid"));
 }
 
-static void look_at(struct sonde_cut_off *cut_off, const struct sonde_recorder_live *live)
+static void check_process(struct sonde_cut_off *cut_off, const struct sonde_recorder_live *live)
 {
 	const struct sonde_cut_off_options *options = &cut_off->options;
 	if (options->connected(options->context, live->pid))
-		mark(cut_off, live->id, 0);
+		set_unreachable(cut_off, live->id, 0);
 	else if (!sonde_cut_off_has(cut_off, live->id) &&
-		 (!reaches(cut_off, live->pid) || !believes(cut_off, live->pid)) &&
+		 (!reaches_us(cut_off, live->pid) || !trusts_us(cut_off, live->pid)) &&
 		 has_mapped(live->pid, options->object))
-		mark(cut_off, live->id, 1);
+		set_unreachable(cut_off, live->id, 1);
 }
 
-void sonde_cut_off_look(struct sonde_cut_off *cut_off, uint64_t now_ns)
+void sonde_cut_off_poll(struct sonde_cut_off *cut_off, uint64_t now_ns)
 {
 	struct sonde_recorder_live live[AT_ONCE];
-	size_t got = AT_ONCE;
-	if (!cut_off || now_ns < cut_off->looked_ns + EVERY_NS)
+	uint32_t after = 0;
+	size_t got;
+	if (!cut_off || now_ns < cut_off->polled_ns + EVERY_NS)
 		return;
-	cut_off->looked_ns = now_ns;
-	for (uint32_t after = 0; got == AT_ONCE; after = live[AT_ONCE - 1].id) {
-		got = sonde_recorder_live(cut_off->options.recorder, after, live, AT_ONCE);
+	cut_off->polled_ns = now_ns;
+	while ((got = sonde_recorder_live(cut_off->options.recorder, after, live, AT_ONCE)) > 0) {
 		for (size_t i = 0; i < got; i++)
-			look_at(cut_off, &live[i]);
+			check_process(cut_off, &live[i]);
+		after = live[got - 1].id;
 	}
 }
 
 int sonde_cut_off_has(const struct sonde_cut_off *cut_off, uint32_t process)
 {
-	return cut_off && process < cut_off->count && cut_off->is[process];
+	return cut_off && process < cut_off->capacity && cut_off->unreachable[process];
 }
 
 uint64_t sonde_cut_off_end(struct sonde_cut_off *cut_off)
 {
 	uint64_t found = 0;
-	for (uint32_t process = 0; cut_off && process < cut_off->count; process++) {
+	for (uint32_t process = 0; cut_off && process < cut_off->capacity; process++) {
 		struct sonde_recorder_loss loss = {
 		    .source = cut_off->options.source,
 		    .cause = "processes that are not recorded: their namespaces isolate them from the recorder",
 		    .process = process,
 		    .count = 1,
 		    .time_ns = sonde_clock_now_ns()};
-		if (!cut_off->is[process])
+		if (!cut_off->unreachable[process])
 			continue;
 		sonde_recorder_lost(cut_off->options.recorder, &loss);
 		found++;

@@ -32,7 +32,7 @@ struct sonde_cut_off *sonde_cut_off_new(const struct sonde_cut_off_options *opti
 void sonde_cut_off_free(struct sonde_cut_off *cut_off);
 
 /* Checks the live processes, at most every 50 ms. */
-void sonde_cut_off_look(struct sonde_cut_off *cut_off, uint64_t now_ns);
+void sonde_cut_off_poll(struct sonde_cut_off *cut_off, uint64_t now_ns);
 
 /* True if a process of the recording was found to be unable to reach the recorder. */
 int sonde_cut_off_has(const struct sonde_cut_off *cut_off, uint32_t process);

@@ -22,10 +22,10 @@
 /* Ids of the recording by the process's numbers, from 1. */
 struct numbers {
 	uint32_t *ids;
-	size_t count;
+	size_t capacity;
 };
 
-struct told {
+struct pending_activity {
 	struct sonde_event_activity event;
 	uint32_t thread;
 };
@@ -35,14 +35,14 @@ struct sonde_devices {
 	uint32_t process;
 	struct numbers devices, queues, operations;
 	struct numbers requests; /* 1 for each host operation that enqueues an OpenCL command */
-	struct told *told;
-	size_t told_count, told_cap;
-	size_t settled; /* number of these whose references are known */
-	uint64_t bad, unkept, unnamed, untimed;
-	uint64_t asked, known; /* OpenCL commands: requested by calls, reported with times */
-	uint64_t excused;      /* upper bound of commands whose missing times are explained by another loss */
-	uint32_t causes;       /* number of losses reported */
-	int is_traced, is_all_told, has_drops;
+	struct pending_activity *pending;
+	size_t pending_count, pending_cap;
+	size_t ready; /* the first so many have been kept for a round: what they refer to is known */
+	uint64_t invalid, out_of_memory, unnamed, untimed;
+	uint64_t requested, reported; /* OpenCL commands: enqueued by calls, reported with times */
+	uint64_t lost_elsewhere;      /* upper bound of commands that are missing because of another loss */
+	uint32_t causes;              /* number of losses reported */
+	int is_traced, is_complete, has_drops;
 };
 
 int sonde_devices_new(struct sonde_devices **out, struct sonde_recorder *recorder, uint32_t process)
@@ -58,24 +58,23 @@ int sonde_devices_new(struct sonde_devices **out, struct sonde_recorder *recorde
 
 static uint32_t id_of(const struct numbers *numbers, uint32_t number)
 {
-	return number < numbers->count ? numbers->ids[number] : 0;
+	return number < numbers->capacity ? numbers->ids[number] : 0;
 }
 
 static void set_id(struct sonde_devices *devices, struct numbers *numbers, uint32_t number, uint32_t id)
 {
 	if (!number || number > SONDE_DEVICE_NUMBER_MAX) {
-		devices->bad++;
+		devices->invalid++;
 		return;
 	}
-	if (SONDE_ARRAY_RESERVE_ZEROS(numbers->ids, numbers->count, (size_t)number + 1)) {
-		devices->unkept++;
+	if (SONDE_ARRAY_RESERVE_ZEROS(numbers->ids, numbers->capacity, (size_t)number + 1)) {
+		devices->out_of_memory++;
 		return;
 	}
 	numbers->ids[number] = id;
 }
 
-/* --- devices, queues, operations
- * ----------------------------------------------------------------------------------- */
+/* --- devices, queues, operations ---------------------------------------------------------------------------------- */
 
 static uint32_t text(struct sonde_devices *devices, const char **at, size_t size_b)
 {
@@ -84,8 +83,10 @@ static uint32_t text(struct sonde_devices *devices, const char **at, size_t size
 	return id;
 }
 
-static void take_device(struct sonde_devices *devices, const struct sonde_event_device *event)
+static void take_device(struct sonde_devices *devices, uint32_t thread, const void *data)
 {
+	const struct sonde_event_device *event = data;
+	(void)thread;
 	const char *at = (const char *)(event + 1);
 	struct sonde_meta_device record = {
 	    .process = devices->process,
@@ -109,8 +110,10 @@ static void take_device(struct sonde_devices *devices, const struct sonde_event_
 	set_id(devices, &devices->devices, event->number, sonde_recorder_device(devices->recorder, &record));
 }
 
-static void take_queue(struct sonde_devices *devices, const struct sonde_event_queue *event)
+static void take_queue(struct sonde_devices *devices, uint32_t thread, const void *data)
 {
+	const struct sonde_event_queue *event = data;
+	(void)thread;
 	const char *at = (const char *)(event + 1);
 	struct sonde_meta_queue record = {
 	    .process = devices->process,
@@ -143,8 +146,10 @@ static int is_request(const struct sonde_event_operation *event)
 	       !memcmp(event + 1, begin, sizeof begin - 1);
 }
 
-static void take_operation(struct sonde_devices *devices, const struct sonde_event_operation *event)
+static void take_operation(struct sonde_devices *devices, uint32_t thread, const void *data)
 {
+	const struct sonde_event_operation *event = data;
+	(void)thread;
 	struct sonde_meta_operation record = {
 	    .process = devices->process,
 	    .kind = event->kind,
@@ -159,7 +164,7 @@ static void take_operation(struct sonde_devices *devices, const struct sonde_eve
 	    .to_device = id_of(&devices->devices, event->to_device),
 	};
 	if (!sonde_activity_row(event->kind)->name) {
-		devices->bad++;
+		devices->invalid++;
 		return;
 	}
 	memcpy(record.grid, event->grid, sizeof record.grid);
@@ -185,20 +190,20 @@ static void count_command(struct sonde_devices *devices, const struct sonde_even
 	if (!event->correlation)
 		return;
 	if (id_of(&devices->requests, event->operation))
-		devices->asked++;
+		devices->requested++;
 	else if (event->queue)
-		devices->known++;
+		devices->reported++;
 }
 
-static void take_activity(struct sonde_devices *devices, const struct told *told)
+static void take_activity(struct sonde_devices *devices, const struct pending_activity *pending)
 {
-	const struct sonde_event_activity *event = &told->event;
+	const struct sonde_event_activity *event = &pending->event;
 	struct sonde_activities_row row = {
 	    .start_ns = event->start_ns,
 	    .dur_ns = event->end_ns - event->start_ns,
 	    .operation = id_of(&devices->operations, event->operation),
 	    .queue = id_of(&devices->queues, event->queue),
-	    .thread = told->thread,
+	    .thread = pending->thread,
 	    .queued_ns = time_before(event->queued_ns, event->start_ns),
 	    .submitted_ns = time_before(event->submitted_ns, event->start_ns),
 	    .correlation = event->correlation,
@@ -214,28 +219,30 @@ static void take_activity(struct sonde_devices *devices, const struct told *told
 	count_command(devices, event);
 }
 
-static void keep_activity(struct sonde_devices *devices, uint32_t thread, const struct sonde_event_activity *event)
+static void keep_activity(struct sonde_devices *devices, uint32_t thread, const void *data)
 {
-	if (SONDE_ARRAY_RESERVE(devices->told, devices->told_cap, devices->told_count + 1)) {
-		devices->unkept++;
+	const struct sonde_event_activity *event = data;
+	if (SONDE_ARRAY_RESERVE(devices->pending, devices->pending_cap, devices->pending_count + 1)) {
+		devices->out_of_memory++;
 		return;
 	}
-	devices->told[devices->told_count++] = (struct told){*event, thread};
+	devices->pending[devices->pending_count++] = (struct pending_activity){*event, thread};
 }
 
-void sonde_devices_settle(struct sonde_devices *devices)
+void sonde_devices_end_round(struct sonde_devices *devices)
 {
-	for (size_t i = 0; i < devices->settled; i++)
-		take_activity(devices, &devices->told[i]);
-	devices->told_count -= devices->settled;
-	if (devices->told_count && devices->settled)
-		memmove(devices->told, devices->told + devices->settled, devices->told_count * sizeof *devices->told);
-	devices->settled = devices->told_count;
+	for (size_t i = 0; i < devices->ready; i++)
+		take_activity(devices, &devices->pending[i]);
+	devices->pending_count -= devices->ready;
+	if (devices->pending_count && devices->ready)
+		memmove(devices->pending, devices->pending + devices->ready,
+			devices->pending_count * sizeof *devices->pending);
+	devices->ready = devices->pending_count;
 }
 
 /* --- events ------------------------------------------------------------------------------------------------------ */
 
-static void lose_at(const struct sonde_devices *devices, const char *cause, uint64_t count, uint64_t time_ns)
+static void report_loss_at(const struct sonde_devices *devices, const char *cause, uint64_t count, uint64_t time_ns)
 {
 	struct sonde_recorder_loss loss = {
 	    .source = "gpu", .cause = cause, .process = devices->process, .count = count, .time_ns = time_ns};
@@ -243,61 +250,65 @@ static void lose_at(const struct sonde_devices *devices, const char *cause, uint
 		sonde_recorder_lost(devices->recorder, &loss);
 }
 
-static void lose(const struct sonde_devices *devices, const char *cause, uint64_t count)
+static void report_loss(const struct sonde_devices *devices, const char *cause, uint64_t count)
 {
-	lose_at(devices, cause, count, sonde_clock_now_ns());
+	report_loss_at(devices, cause, count, sonde_clock_now_ns());
 }
 
-static void excuse(struct sonde_devices *devices, uint64_t count)
+static void add_lost_elsewhere(struct sonde_devices *devices, uint64_t count)
 {
-	devices->excused += count < UINT32_MAX ? count : UINT32_MAX;
+	devices->lost_elsewhere += count < UINT32_MAX ? count : UINT32_MAX;
 }
 
 void sonde_devices_dropped(struct sonde_devices *devices, uint64_t count)
 {
-	excuse(devices, count);
+	add_lost_elsewhere(devices, count);
 	devices->has_drops |= count > 0;
 }
 
-static void take_lost(struct sonde_devices *devices, const struct sonde_event_activity_lost *event)
+static void take_lost(struct sonde_devices *devices, uint32_t thread, const void *data)
 {
+	const struct sonde_event_activity_lost *event = data;
+	(void)thread;
 	char cause[256];
 	size_t cause_b = event->cause_b < sizeof cause ? event->cause_b : sizeof cause - 1;
 	memcpy(cause, event + 1, cause_b);
 	cause[cause_b] = '\0';
 	if (!event->count) {
 		devices->is_traced |= !strcmp(cause, SONDE_DEVICE_TRACED);
-		devices->is_all_told |= !strcmp(cause, SONDE_DEVICE_ALL_TOLD);
+		devices->is_complete |= !strcmp(cause, SONDE_DEVICE_COMPLETE);
 		return;
 	}
-	excuse(devices, event->count);
-	lose_at(devices, devices->causes++ < CAUSES_MAX ? cause : "of too many causes", event->count, event->head.time);
+	add_lost_elsewhere(devices, event->count);
+	report_loss_at(devices, devices->causes++ < CAUSES_MAX ? cause : "of too many causes", event->count,
+		       event->head.time);
 }
 
 /* Counts OpenCL commands that were requested but never reported. The process cannot report them itself if it was killed
  * or called _exit(). */
-static void lose_commands(const struct sonde_devices *devices)
+static void report_missing_commands(const struct sonde_devices *devices)
 {
-	uint64_t told = devices->known + devices->excused + devices->bad + devices->unkept;
-	if (devices->asked > told)
-		lose(devices, "OpenCL: requested, but the recording of the process ended before its result was read",
-		     devices->asked - told);
+	uint64_t accounted = devices->reported + devices->lost_elsewhere + devices->invalid + devices->out_of_memory;
+	if (devices->requested > accounted)
+		report_loss(devices,
+			    "OpenCL: requested, but the recording of the process ended before its result was read",
+			    devices->requested - accounted);
 }
 
 void sonde_devices_free(struct sonde_devices *devices)
 {
 	if (!devices)
 		return;
-	devices->settled = devices->told_count;
-	sonde_devices_settle(devices);
-	lose(devices, "invalid GPU data", devices->bad);
-	lose(devices, "no memory for it", devices->unkept);
-	lose(devices, "an unknown operation or queue", devices->unnamed);
-	lose(devices, "impossible times", devices->untimed);
-	lose_commands(devices);
-	if (devices->is_traced && !devices->is_all_told && !devices->has_drops)
-		lose(devices, "CUDA: processes that exited without flushing their last 0.2 s", 1);
-	free(devices->told);
+	devices->ready = devices->pending_count;
+	sonde_devices_end_round(devices);
+	report_loss(devices, "invalid GPU data", devices->invalid);
+	report_loss(devices, "no memory for it", devices->out_of_memory);
+	report_loss(devices, "an unknown operation or queue", devices->unnamed);
+	report_loss(devices, "impossible times", devices->untimed);
+	report_missing_commands(devices);
+	if (devices->is_traced && !devices->is_complete && !devices->has_drops)
+		report_loss(devices, "CUDA: processes that exited without flushing their last 0.2 s", 1);
+	free(devices->pending);
 	free(devices->devices.ids);
 	free(devices->queues.ids);
 	free(devices->operations.ids);
@@ -305,16 +316,15 @@ void sonde_devices_free(struct sonde_devices *devices)
 	free(devices);
 }
 
+/* Handlers of event types; `data` is the event, with what follows it. */
+static void (*const handlers[])(struct sonde_devices *devices, uint32_t thread, const void *data) = {
+    [SONDE_EVENT_DEVICE] = take_device,       [SONDE_EVENT_QUEUE] = take_queue,
+    [SONDE_EVENT_OPERATION] = take_operation, [SONDE_EVENT_ACTIVITY] = keep_activity,
+    [SONDE_EVENT_ACTIVITY_LOST] = take_lost,
+};
+
 void sonde_devices_event(struct sonde_devices *devices, uint32_t thread, const struct sonde_event *event)
 {
-	if (event->type == SONDE_EVENT_DEVICE)
-		take_device(devices, (const void *)event);
-	else if (event->type == SONDE_EVENT_QUEUE)
-		take_queue(devices, (const void *)event);
-	else if (event->type == SONDE_EVENT_OPERATION)
-		take_operation(devices, (const void *)event);
-	else if (event->type == SONDE_EVENT_ACTIVITY)
-		keep_activity(devices, thread, (const void *)event);
-	else if (event->type == SONDE_EVENT_ACTIVITY_LOST)
-		take_lost(devices, (const void *)event);
+	if (event->type < sizeof handlers / sizeof *handlers && handlers[event->type])
+		handlers[event->type](devices, thread, event);
 }

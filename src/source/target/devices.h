@@ -23,6 +23,6 @@ void sonde_devices_event(struct sonde_devices *devices, uint32_t thread, const s
 void sonde_devices_dropped(struct sonde_devices *devices, uint64_t count);
 /* Call after each round over all rings of the process: by then everything that the previous round's activities refer to
  * is known. */
-void sonde_devices_settle(struct sonde_devices *devices);
+void sonde_devices_end_round(struct sonde_devices *devices);
 
 #endif

@@ -270,7 +270,7 @@ static int waits_drain(struct sonde_source_run *run, uint64_t horizon_ns, int fi
 {
 	(void)horizon_ns;
 	sonde_wait_early_drain(run->early, final);
-	sonde_cut_off_look(run->cut_off, sonde_clock_now_ns());
+	sonde_cut_off_poll(run->cut_off, sonde_clock_now_ns());
 	for (struct process *process = run->processes; process; process = process->next)
 		sonde_wait_process_settle(process->waits);
 	return sonde_recorder_error(run->recorder);

@@ -270,7 +270,7 @@ static void drained(void *context, uint64_t before_ns)
 	if (program->blocks)
 		sonde_heap_events_run(program->blocks, before_ns);
 	if (program->devices)
-		sonde_devices_settle(program->devices);
+		sonde_devices_end_round(program->devices);
 }
 
 /* --- queries ----------------------------------------------------------------------------------------------------- */

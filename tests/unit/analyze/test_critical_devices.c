@@ -451,8 +451,7 @@ static void what_makes_no_sense(void **state)
 	look_away(&looked);
 }
 
-/* --- whatever is recorded ------------------------------------------------------------------------------------------
- */
+/* --- whatever is recorded ----------------------------------------------------------------------------------------- */
 
 static uint64_t seed;
 

@@ -221,11 +221,11 @@ static void an_activity_may_come_first(void **state)
 	struct sonde_cursor *cursor;
 	const struct sonde_event_activity event = activity_of(fixture, 5, 3);
 	tell(fixture, &event);
-	sonde_devices_settle(fixture->devices);
+	sonde_devices_end_round(fixture->devices);
 	tell_device(fixture, 1);
 	tell_queue(fixture, 3, 1);
 	tell_operation(fixture, 5, SONDE_ACTIVITY_COPY, "upload");
-	sonde_devices_settle(fixture->devices);
+	sonde_devices_end_round(fixture->devices);
 	struct sonde_session *session = reopen(fixture);
 	const struct sonde_batch *batch = batch_of(session, &cursor);
 	assert_non_null(batch);
@@ -289,7 +289,7 @@ static void many_fill_several_chunks(void **state)
 		event.correlation = i;
 		tell(fixture, &event);
 		if (i % 1000 == 0)
-			sonde_devices_settle(fixture->devices);
+			sonde_devices_end_round(fixture->devices);
 	}
 	struct sonde_session *session = reopen(fixture);
 	assert_int_equal(sonde_cursor_open(&cursor, session, 1u << SONDE_CHUNK_ACTIVITIES), 0);

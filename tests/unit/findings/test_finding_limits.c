@@ -29,8 +29,7 @@ static void expect_at(struct recording *r, const char *rule, int is_there, enum 
 	forget(&judged);
 }
 
-/* --- severity ------------------------------------------------------------------------------------------------------
- */
+/* --- severity ----------------------------------------------------------------------------------------------------- */
 
 static void severity_goes_by_the_share(void **state)
 {
@@ -52,8 +51,7 @@ static void severity_goes_by_the_share(void **state)
 		}
 }
 
-/* --- shares of the run ---------------------------------------------------------------------------------------------
- */
+/* --- shares of the run -------------------------------------------------------------------------------------------- */
 
 /* A thread runs for a second: this many ms in one function, the remainder evenly in eight others. */
 static void make_hot(struct recording *r, unsigned hot_ms)
@@ -120,8 +118,7 @@ static void throughput_is_low_below_a_gflop_a_second(void **state)
 	}
 }
 
-/* --- shares of bytes -----------------------------------------------------------------------------------------------
- */
+/* --- shares of bytes ---------------------------------------------------------------------------------------------- */
 
 /* 100 MB at the peak, this many of them at one call site and the others at eight; leaked_b of it are leaked. */
 static void make_heap(struct recording *r, uint64_t held_b, uint64_t leaked_b)
@@ -165,8 +162,7 @@ static void a_leak_has_a_twentieth(void **state)
 	expect_at(&r, "memory-leak", 1, SONDE_SEVERITY_CRITICAL, "41");
 }
 
-/* --- noise ---------------------------------------------------------------------------------------------------------
- */
+/* --- noise -------------------------------------------------------------------------------------------------------- */
 
 /* Two threads, one a half in the other's way: each runs 5 ms of 10 and could have run in the others. The machine's four
  * CPUs are busy for used_ms in all, of which 1000 are these threads'; for held_ms the quota of their cgroup was used
@@ -246,8 +242,7 @@ static void time_is_not_judged_of_a_noisy_run(void **state)
 	forget(&judged);
 }
 
-/* --- verdicts that other programs may have changed ------------------------------------------------------------------
- */
+/* --- verdicts that other programs may have changed ---------------------------------------------------------------- */
 
 /* One thread computes for the whole second. Another one waits 60 ms for a lock; of the rest it could have run for
  * runnable_ms, but did not. The path is the first one's, which never waits. The machine's two CPUs were busy for
@@ -325,8 +320,7 @@ static void a_verdict_is_withheld_if_others_may_have_changed_it(void **state)
 	expect_verdict(&r, "hot-function", "noise.share=1");
 }
 
-/* --- calls on pipes ------------------------------------------------------------------------------------------------
- */
+/* --- calls on pipes ----------------------------------------------------------------------------------------------- */
 
 /* 2000 reads of a pipe, of which this many block the thread. */
 static void make_reader(struct recording *r, unsigned sleeps)

@@ -98,8 +98,7 @@ static void nothing_is_counted_of_nothing(void **state)
 	}
 }
 
-/* --- against loops that count --------------------------------------------------------------------------------------
- */
+/* --- against loops that count ------------------------------------------------------------------------------------- */
 
 /* Gauss: a reciprocal a column, and its multiplications. */
 static double count_lu(int m, int n)
@@ -171,8 +170,7 @@ static void the_rest_has_the_known_order(void **state)
 	assert_true(flop_of("zpotri", 0, n, 0, PLAIN) > 3.9 * flop_of("dpotri", 0, n, 0, PLAIN));
 }
 
-/* --- arguments -----------------------------------------------------------------------------------------------------
- */
+/* --- arguments ---------------------------------------------------------------------------------------------------- */
 
 static struct blas_sizes read(const char *name, uint32_t form, const struct blas_registers *registers,
 			      const uint64_t *stack)

@@ -19,6 +19,7 @@
 #include <unistd.h>
 
 #include "fold/clockfit.h"
+#include "source/target/channel_state.h"
 #include "zones_recorder.h"
 
 static int run_target(struct zones_run *run, const struct sonde_record_options *options, const char *command,
@@ -388,6 +389,21 @@ static void count_closed(void *context, pid_t pid)
 	((struct told *)context)->closed++;
 }
 
+static void refused_processes_are_counted(void **state)
+{
+	(void)state;
+	struct zones_run run;
+	char *argv[] = {(char *)(uintptr_t)ZONE_TARGET, (char *)(uintptr_t) "pairs", (char *)(uintptr_t) "10", NULL};
+	zones_start(&run, NULL, argv);
+	run.channel->connections_max = 0;
+	assert_int_equal(zones_finish(&run), 0);
+	assert_int_equal(sonde_channel_connected(run.channel), 0);
+	assert_int_equal(zones_lost(run.recorder, "processes that are not recorded: too many are connected at once"),
+			 1);
+	assert_int_equal(zones_lost(run.recorder, NULL), 1);
+	zones_free(&run);
+}
+
 /* The zones source is one listener of the channel; later ones are notified of the same processes. */
 static void all_listeners_are_told(void **state)
 {
@@ -433,6 +449,7 @@ int main(void)
 	    cmocka_unit_test(closing_all_descriptors_loses_nothing),
 	    cmocka_unit_test(programs_can_ask),
 	    cmocka_unit_test(executed_programs_connect_again),
+	    cmocka_unit_test(refused_processes_are_counted),
 	    cmocka_unit_test(all_listeners_are_told),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -16,11 +16,17 @@
 #include "fold/drain.h"
 #include "format/record.h"
 #include "inject/heap/heap.h"
+#include "inject/hook/caller.h"
+#include "inject/hook/object.h"
 #include "inject/hook/objects.h"
+#include "inject/hook/process.h"
+#include "inject/hook/rules.h"
+#include "inject/hook/stacks.h"
+#include "inject/hook/thread.h"
+#include "inject/hook/walk.h"
 #include "unwind/table.h"
 
-/* --- code that is not there: functions of 256 bytes ----------------------------------------------------------------
- */
+/* --- code that is not there: functions of 256 bytes --------------------------------------------------------------- */
 
 enum { FUNCTIONS = 64, FUNCTION_B = 256, SITES = 12, FRAMES = 5000, WORDS = 1 << 17, THREADS = 4, BLOCKS = 20000 };
 
@@ -71,8 +77,7 @@ static int table_file(void)
 	return fd;
 }
 
-/* --- what the core asks of its surroundings ------------------------------------------------------------------------
- */
+/* --- what the core asks of its surroundings ----------------------------------------------------------------------- */
 
 struct hook_process *hook_process;
 uint64_t heap_mean_b, heap_seed;
@@ -221,8 +226,7 @@ static int set_up(void **unused)
 	return !ring || !hook_process || hook_rules_init() || hook_stack_init();
 }
 
-/* --- a stack, and what is known of it ------------------------------------------------------------------------------
- */
+/* --- a stack, and what is known of it ----------------------------------------------------------------------------- */
 
 struct call {
 	unsigned function, site;
@@ -307,8 +311,7 @@ static void change(struct model *model, unsigned most)
 		enter(model);
 }
 
-/* --- tests ---------------------------------------------------------------------------------------------------------
- */
+/* --- tests -------------------------------------------------------------------------------------------------------- */
 
 static void is_walked(const struct model *model, struct hook_thread *thread)
 {

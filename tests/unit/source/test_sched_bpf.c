@@ -32,8 +32,7 @@ static struct sonde_sched_record records[RECORDS_MAX];
 static size_t record_count;
 static uint64_t lost;
 
-/* --- the kernel's types --------------------------------------------------------------------------------------------
- */
+/* --- the kernel's types ------------------------------------------------------------------------------------------- */
 
 struct file {
 	struct btf_header head;
@@ -83,8 +82,7 @@ static void a_member_is_found_by_its_name(void **context)
 	assert_int_equal(sonde_btf_find(&file, sizeof file, wishes, 3), -EBADMSG);
 }
 
-/* --- a process that is followed ------------------------------------------------------------------------------------
- */
+/* --- a process that is followed ----------------------------------------------------------------------------------- */
 
 struct held {
 	pid_t pid;
@@ -165,8 +163,7 @@ static void record(struct held *held)
 	sonde_sched_bpf_close(bpf);
 }
 
-/* --- known answers -------------------------------------------------------------------------------------------------
- */
+/* --- known answers ------------------------------------------------------------------------------------------------ */
 
 struct turns {
 	int there[2], back[2];

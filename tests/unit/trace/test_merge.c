@@ -133,8 +133,7 @@ static void merged(const char *out, unsigned first, unsigned count)
 static const struct how here = {"boot-a", "a", 100, 0, 20, 0}, later = {"boot-a", "a", 101, 3, 25, 0},
 			there = {"boot-b", "b", 100, 0, 20, 0};
 
-/* --- sums ------------------------------------------------------------------------------------------------------------
- */
+/* --- sums --------------------------------------------------------------------------------------------------------- */
 
 struct totals {
 	uint64_t samples, stacks, weight, zones, zone_ns, unfinished_ns, blocks, bytes, waits, wait_ns, points, events,
