@@ -89,16 +89,17 @@ static void put_tail(struct sonde_chrome *chrome)
 	}
 	sonde_json_put_uint(json, "lock_arrows", chrome->lock_arrows);
 	sonde_json_put_uint(json, "wake_arrows", chrome->flow_counts[SONDE_TRACK_STATES]);
-	sonde_json_put_uint(json, "device_slices", chrome->device_slices);
-	sonde_json_put_uint(json, "device_slices_left_out", chrome->device_slices_left_out);
+	sonde_json_put_uint(json, "device_slices", chrome->slice_counts[SONDE_TRACK_DEVICES]);
+	sonde_json_put_uint(json, "device_slices_left_out", chrome->tracks.left[SONDE_TRACK_DEVICES].omitted);
 	sonde_json_put_uint(json, "critical_path_steps", chrome->slice_counts[SONDE_TRACK_PATH]);
 	sonde_json_put_uint(json, "critical_path_steps_left_out", chrome->tracks.left[SONDE_TRACK_PATH].omitted);
 	sonde_json_end(json);
 }
 
 /* Tracks written before spans; all other kinds follow them. */
-#define EARLIER \
-	(SONDE_TRACKS_OF(SONDE_TRACK_EVENTS) | SONDE_TRACKS_OF(SONDE_TRACK_STATES) | SONDE_TRACKS_OF(SONDE_TRACK_PATH))
+#define EARLIER                                                                      \
+	(SONDE_TRACKS_OF(SONDE_TRACK_EVENTS) | SONDE_TRACKS_OF(SONDE_TRACK_STATES) | \
+	 SONDE_TRACKS_OF(SONDE_TRACK_DEVICES) | SONDE_TRACKS_OF(SONDE_TRACK_PATH))
 
 static int put_batches(struct sonde_chrome *chrome)
 {
@@ -138,9 +139,7 @@ static int put_document(struct sonde_chrome *chrome)
 		rc = put_batches(chrome);
 	if (rc)
 		return rc;
-	rc = sonde_export_tracks(&chrome->tracks, SONDE_TRACKS_OF(SONDE_TRACK_STATES));
-	rc = rc ? rc : sonde_chrome_devices(chrome);
-	rc = rc ? rc : sonde_export_tracks(&chrome->tracks, SONDE_TRACKS_OF(SONDE_TRACK_PATH));
+	rc = sonde_export_tracks(&chrome->tracks, EARLIER & ~SONDE_TRACKS_OF(SONDE_TRACK_EVENTS));
 	if (rc)
 		return rc;
 	sonde_chrome_spans(chrome);

@@ -44,12 +44,13 @@ struct sonde_chrome {
 	uint64_t unbegun;             /* span ends without a begin */
 	struct sonde_export_tracks tracks;
 	struct sonde_map numbers; /* kind, owner and sub → number */
-	uint32_t track_counts[SONDE_TRACK_KINDS];
+	struct sonde_track last;  /* the last track, and its number */
+	uint32_t last_number;
+	uint32_t track_counts[SONDE_TRACK_KINDS], queue_count;
 	uint64_t slice_counts[SONDE_TRACK_KINDS], flow_counts[SONDE_TRACK_KINDS];
 	/* Slices of blocking calls; calls that share a slice; calls shorter than this share, 0 = none. */
 	uint64_t wait_slices, waits_shared, waits_least_ns;
 	uint64_t lock_arrows;
-	uint64_t device_slices, device_slices_left_out;
 	struct sonde_chrome_calls *calls;
 };
 
@@ -118,8 +119,5 @@ int sonde_chrome_has_machine(const struct sonde_chrome *chrome);
 
 /* CPU samples as V8's "Profile" and "ProfileChunk" events, which Chromium's, Firefox's and Perfetto's viewers read. */
 int sonde_chrome_samples(struct sonde_chrome *chrome);
-
-/* Device activity, and host calls to devices. */
-int sonde_chrome_devices(struct sonde_chrome *chrome);
 
 #endif

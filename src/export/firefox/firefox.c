@@ -80,7 +80,7 @@ static void put_extra(const struct sonde_firefox *firefox, struct sonde_json *js
 		    {"They were shorter than", "nanoseconds", firefox->calls_least_ns},
 		    {"Arguments left out", "integer", firefox->marks.dropped},
 		    {"Critical path segments left out", "integer", path_left},
-		    {"GPU activities left out", "integer", firefox->devices_left},
+		    {"GPU activities left out", "integer", firefox->tracks.left[SONDE_TRACK_DEVICES].omitted},
 		    {"Heap curves with unreadable parts", "integer", firefox->tracks.left[SONDE_TRACK_HEAP].damaged},
 		    {"Lost records", "integer", lacks.lost},
 		    {"Unreadable bytes", "bytes", lacks.damaged_b},
@@ -220,9 +220,11 @@ static int gather(struct sonde_firefox *firefox)
 	static const struct {
 		int (*gather)(struct sonde_firefox *);
 		uint32_t kinds; /* kinds of tracks to collect, if `put` is NULL */
-	} parts[] = {{gather_samples, 0},        {sonde_firefox_markers, 0},
-		     {sonde_firefox_calls, 0},   {NULL, SONDE_TRACKS_OF(SONDE_TRACK_PATH)},
-		     {sonde_firefox_devices, 0}, {NULL, SONDE_TRACKS_ALL & ~EARLIER},
+	} parts[] = {{gather_samples, 0},
+		     {sonde_firefox_markers, 0},
+		     {sonde_firefox_calls, 0},
+		     {NULL, SONDE_TRACKS_OF(SONDE_TRACK_PATH)},
+		     {NULL, SONDE_TRACKS_ALL & ~EARLIER},
 		     {sonde_firefox_points, 0}};
 	struct sonde_spool *const spools[] = {&firefox->samples, &firefox->markers, &firefox->points};
 	uint32_t threads = sonde_firefox_groups(firefox), counters = (uint32_t)sonde_firefox_counters_max(firefox) + 1;

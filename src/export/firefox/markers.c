@@ -217,13 +217,9 @@ int sonde_firefox_calls(struct sonde_firefox *firefox)
 
 /* --- the schema --------------------------------------------------------------------------------------------------- */
 
-struct field {
-	const char *key, *label, *format;
-};
-
 static const struct {
 	const char *type, *label;
-	struct field fields[12];
+	struct sonde_firefox_field fields[SONDE_FIREFOX_FIELDS_MAX];
 } types[] = {
     {"zone",
      "{marker.data.name}",
@@ -259,15 +255,12 @@ static const struct {
       {"shared", "Shared memory per block", "bytes"}}},
 };
 
-int sonde_firefox_has_field(const char *type, const char *key)
+const struct sonde_firefox_field *sonde_firefox_fields(const char *type)
 {
 	size_t i = 0;
-	while (strcmp(types[i].type, type) != 0)
+	while (*types[i].type != *type || strcmp(types[i].type, type) != 0)
 		i++;
-	const struct field *field = types[i].fields;
-	while (field->key && strcmp(field->key, key) != 0)
-		field++;
-	return field->key != NULL;
+	return types[i].fields;
 }
 
 void sonde_firefox_schema(struct sonde_json *json)
@@ -287,7 +280,7 @@ void sonde_firefox_schema(struct sonde_json *json)
 		sonde_json_end(json);
 		sonde_json_key(json, "data");
 		sonde_json_array(json);
-		for (const struct field *field = types[i].fields; field->key; field++) {
+		for (const struct sonde_firefox_field *field = types[i].fields; field->key; field++) {
 			sonde_json_object(json);
 			sonde_json_put_text(json, "key", field->key);
 			sonde_json_put_text(json, "label", field->label);

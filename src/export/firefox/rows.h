@@ -35,6 +35,13 @@ struct sonde_firefox_counter {
 	enum sonde_track_kind kind;
 };
 
+/* An argument's key, by its address, and the number of the field that takes it. */
+struct sonde_firefox_matched {
+	const char *key;
+	const struct sonde_firefox_field *fields;
+	size_t field;
+};
+
 struct sonde_firefox {
 	struct sonde_session *session;
 	const struct sonde_format_options *options;
@@ -44,14 +51,15 @@ struct sonde_firefox {
 	/* by thread, followed by queue of a device; value: end time, 0 = instant; name: index into `names`; kind:
 	 * category */
 	struct sonde_spool markers;
-	struct sonde_spool points;  /* by counter; value: bytes */
+	struct sonde_spool points; /* by counter; value: bytes */
 	struct sonde_intern names, counter_names;
 	struct sonde_firefox_counter *counters;
 	size_t counter_count, counter_cap;
 	struct sonde_marks marks;
 	struct sonde_export_tracks tracks;
+	struct sonde_firefox_matched matched[SONDE_TRACK_ARGS_MAX + 1]; /* arguments of the last event */
 	struct sonde_chrome_said said;
-	uint64_t calls_left, calls_left_ns, calls_least_ns, devices_left;
+	uint64_t calls_left, calls_left_ns, calls_least_ns;
 	uint64_t not_shown[SONDE_TRACK_KINDS]; /* number of events whose thread is not written */
 };
 
@@ -95,7 +103,6 @@ int sonde_firefox_calls(struct sonde_firefox *firefox);
 /* Collects an event of a track; `context` is the struct sonde_firefox. */
 int sonde_firefox_track(void *context, const struct sonde_track_event *event);
 int sonde_firefox_points(struct sonde_firefox *firefox);
-int sonde_firefox_devices(struct sonde_firefox *firefox);
 
 /* Adds a counter at the end of firefox->counters; adds a point to one. Both set and return the error. */
 int sonde_firefox_counter(struct sonde_firefox *firefox, const char *name, uint32_t process);
@@ -117,7 +124,12 @@ void sonde_firefox_counters(const struct sonde_firefox *firefox, struct sonde_js
 
 /* Writes the schema of the markers' data. */
 void sonde_firefox_schema(struct sonde_json *json);
-int sonde_firefox_has_field(const char *type, const char *key);
+/* The fields of a type; ends with a key that is NULL. */
+enum { SONDE_FIREFOX_FIELDS_MAX = 12 };
+struct sonde_firefox_field {
+	const char *key, *label, *format;
+};
+const struct sonde_firefox_field *sonde_firefox_fields(const char *type);
 
 /* Writes a thread with all its tables. */
 int sonde_firefox_thread(struct sonde_firefox *firefox, const struct sonde_thread *thread);

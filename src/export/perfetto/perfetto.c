@@ -99,7 +99,7 @@ static void put_about(struct sonde_perfetto *perfetto)
 		    {"states_shared_below_ns", perfetto->stream.left[SONDE_TRACK_STATES].least_ns},
 		    {"critical_path_steps_left_out", perfetto->stream.left[SONDE_TRACK_PATH].omitted},
 		    {"heap_curves_damaged", perfetto->stream.left[SONDE_TRACK_HEAP].damaged},
-		    {"device_slices_left_out", perfetto->devices_left},
+		    {"device_slices_left_out", perfetto->stream.left[SONDE_TRACK_DEVICES].omitted},
 		    {"records_lost", lacks.lost},
 		    {"bytes_not_readable", lacks.damaged_b},
 		    {"chunks_skipped", lacks.skipped},
@@ -120,8 +120,9 @@ static void put_about(struct sonde_perfetto *perfetto)
 }
 
 /* Tracks written before spans; all other kinds follow them. */
-#define EARLIER \
-	(SONDE_TRACKS_OF(SONDE_TRACK_EVENTS) | SONDE_TRACKS_OF(SONDE_TRACK_STATES) | SONDE_TRACKS_OF(SONDE_TRACK_HEAP))
+#define EARLIER                                                                      \
+	(SONDE_TRACKS_OF(SONDE_TRACK_EVENTS) | SONDE_TRACKS_OF(SONDE_TRACK_STATES) | \
+	 SONDE_TRACKS_OF(SONDE_TRACK_DEVICES) | SONDE_TRACKS_OF(SONDE_TRACK_HEAP))
 
 static int put_all(struct sonde_perfetto *perfetto)
 {
@@ -134,12 +135,13 @@ static int put_all(struct sonde_perfetto *perfetto)
 		     {sonde_perfetto_series, 0},
 		     {NULL, SONDE_TRACKS_OF(SONDE_TRACK_HEAP)},
 		     {sonde_perfetto_samples, 0},
-		     {sonde_perfetto_devices, 0},
+		     {NULL, SONDE_TRACKS_OF(SONDE_TRACK_DEVICES)},
 		     {sonde_perfetto_spans, 0},
 		     {NULL, SONDE_TRACKS_ALL & ~EARLIER}};
 	put_head(perfetto);
 	put_names(perfetto);
 	for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
+		perfetto->links_from = perfetto->flow_count;
 		int rc = parts[i].put ? parts[i].put(perfetto) : sonde_export_tracks(&perfetto->stream, parts[i].kinds);
 		if (rc)
 			return rc;

@@ -19,16 +19,14 @@
 
 /* Kinds of tracks, and their keys. */
 enum sonde_perfetto_kind {
-	SONDE_PERFETTO_PROCESS = 1,  /* process id; 0 = the system */
-	SONDE_PERFETTO_THREAD,       /* thread id */
-	SONDE_PERFETTO_CALLS,        /* thread, lane */
-	SONDE_PERFETTO_SAMPLED,      /* thread: CPU time of its samples */
-	SONDE_PERFETTO_SERIES,       /* series id */
-	SONDE_PERFETTO_DEVICE,       /* id of the device's first row, 0; if unknown: 0, process */
-	SONDE_PERFETTO_QUEUE,        /* queue id, lane */
-	SONDE_PERFETTO_DEVICE_CALLS, /* thread, lane */
+	SONDE_PERFETTO_PROCESS = 1, /* process id; 0 = the system */
+	SONDE_PERFETTO_THREAD,      /* thread id */
+	SONDE_PERFETTO_CALLS,       /* thread, lane */
+	SONDE_PERFETTO_SAMPLED,     /* thread: CPU time of its samples */
+	SONDE_PERFETTO_SERIES,      /* series id */
+	SONDE_PERFETTO_DEVICE,      /* id of the device's first row, 0; if unknown: 0, process */
 	SONDE_PERFETTO_ABOUT,
-	SONDE_PERFETTO_TRACKS, /* + kind of tracks/tracks.h: process and thread, sub */
+	SONDE_PERFETTO_TRACKS, /* + kind of tracks/tracks.h: process and thread, queue and sub */
 };
 
 enum sonde_perfetto_type {
@@ -63,13 +61,15 @@ struct sonde_perfetto {
 	uint8_t *places;                           /* by site id: defined in the table of source locations */
 	struct sonde_map tracks;                   /* kind and key → number */
 	struct sonde_export_tracks stream;
-	uint64_t track_count, flow_count;
+	uint64_t track_count, flow_count, links_from;
+	struct sonde_track last; /* the last track of the stream, and its number */
+	uint64_t last_number;
 	struct sonde_marks marks;
 	struct sonde_chrome_said said;
 	struct sonde_perfetto_thread *threads; /* by thread id */
 	size_t thread_count;
 	/* What could not be shown faithfully; reported at the end. */
-	uint64_t apart, unbegun, calls_left, calls_left_ns, calls_least_ns, devices_left;
+	uint64_t apart, unbegun, calls_left, calls_left_ns, calls_least_ns;
 };
 
 /* --- packets ------------------------------------------------------------------------------------------------------ */
@@ -146,7 +146,6 @@ int sonde_perfetto_series(struct sonde_perfetto *perfetto);
 int sonde_perfetto_calls(struct sonde_perfetto *perfetto);
 /* Writes an event of a track; `context` is the struct sonde_perfetto. */
 int sonde_perfetto_put_track(void *context, const struct sonde_track_event *event);
-int sonde_perfetto_devices(struct sonde_perfetto *perfetto);
 int sonde_perfetto_samples(struct sonde_perfetto *perfetto);
 
 #endif
