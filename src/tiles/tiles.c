@@ -16,7 +16,9 @@
 #define NAMES_MAX 200000u /* message texts are arbitrary: beyond this they become "…" */
 
 /* Kinds of tracks that have a reader of their own here (tracks/README.md says why). */
-#define OWN (SONDE_TRACKS_OF(SONDE_TRACK_EVENTS) | SONDE_TRACKS_OF(SONDE_TRACK_DEVICES))
+#define OWN                                                                           \
+	(SONDE_TRACKS_OF(SONDE_TRACK_EVENTS) | SONDE_TRACKS_OF(SONDE_TRACK_DEVICES) | \
+	 SONDE_TRACKS_OF(SONDE_TRACK_SERIES))
 
 /* Names are numbered in this order; kinds of tracks not listed come last. */
 #define EARLIER                                                                          \

@@ -162,6 +162,11 @@ void sonde_tracks_uint(struct sonde_tracks *tracks, const char *key, uint64_t nu
 	add(tracks, (struct sonde_track_arg){.key = key, .type = SONDE_TRACK_UINT, .number = number});
 }
 
+void sonde_tracks_int(struct sonde_tracks *tracks, const char *key, int64_t number)
+{
+	add(tracks, (struct sonde_track_arg){.key = key, .type = SONDE_TRACK_INT, .number = (uint64_t)number});
+}
+
 void sonde_tracks_real(struct sonde_tracks *tracks, const char *key, double real)
 {
 	add(tracks, (struct sonde_track_arg){.key = key, .type = SONDE_TRACK_REAL, .real = real});

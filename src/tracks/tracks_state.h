@@ -47,6 +47,7 @@ int sonde_tracks_batch(struct sonde_cursor *cursor, const struct sonde_batch **o
 /* Appends an argument to the event. */
 void sonde_tracks_text(struct sonde_tracks *tracks, const char *key, const char *text);
 void sonde_tracks_uint(struct sonde_tracks *tracks, const char *key, uint64_t number);
+void sonde_tracks_int(struct sonde_tracks *tracks, const char *key, int64_t number);
 void sonde_tracks_real(struct sonde_tracks *tracks, const char *key, double real);
 void sonde_tracks_sizes(struct sonde_tracks *tracks, const char *key, const uint32_t *sizes);
 

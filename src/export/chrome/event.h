@@ -103,8 +103,8 @@ void sonde_chrome_put_said(struct sonde_chrome *chrome);
 int sonde_chrome_zones(struct sonde_chrome *chrome, const struct sonde_batch *batch);
 void sonde_chrome_spans(struct sonde_chrome *chrome);
 
-/* Time series of processes and the system, as counters. */
-int sonde_chrome_series(struct sonde_chrome *chrome, const struct sonde_batch *batch);
+/* A point of a time series. */
+int sonde_chrome_series(struct sonde_chrome *chrome, const struct sonde_track_event *event);
 
 /* Blocking calls: _begin reads them once to count them, before any batch is written. */
 int sonde_chrome_waits_begin(struct sonde_chrome *chrome);

@@ -144,6 +144,8 @@ int sonde_chrome_track(void *context, const struct sonde_track_event *event)
 	    [SONDE_TRACK_SLICE] = "X", [SONDE_TRACK_INSTANT] = "i", [SONDE_TRACK_COUNTER] = "C"};
 	const struct sonde_thread *thread = sonde_session_thread(chrome->session, event->track.thread);
 	int is_slice = event->form == SONDE_TRACK_SLICE;
+	if (event->track.kind == SONDE_TRACK_SERIES)
+		return sonde_chrome_series(chrome, event);
 	uint32_t number = is_slice ? number_of(chrome, event) : 0;
 	struct sonde_chrome_event head = event_of(event, number);
 	if (is_slice && !number)

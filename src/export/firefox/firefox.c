@@ -211,9 +211,10 @@ static int put_document(struct sonde_firefox *firefox)
 	return 0;
 }
 
-/* Kinds of tracks that are collected earlier, and states, which are left out. */
-#define EARLIER \
-	(SONDE_TRACKS_OF(SONDE_TRACK_EVENTS) | SONDE_TRACKS_OF(SONDE_TRACK_STATES) | SONDE_TRACKS_OF(SONDE_TRACK_PATH))
+/* Kinds of tracks that are collected apart, and states, which are left out. */
+#define APART                                                                        \
+	(SONDE_TRACKS_OF(SONDE_TRACK_EVENTS) | SONDE_TRACKS_OF(SONDE_TRACK_STATES) | \
+	 SONDE_TRACKS_OF(SONDE_TRACK_SERIES) | SONDE_TRACKS_OF(SONDE_TRACK_PATH))
 
 static int gather(struct sonde_firefox *firefox)
 {
@@ -224,8 +225,8 @@ static int gather(struct sonde_firefox *firefox)
 		     {sonde_firefox_markers, 0},
 		     {sonde_firefox_calls, 0},
 		     {NULL, SONDE_TRACKS_OF(SONDE_TRACK_PATH)},
-		     {NULL, SONDE_TRACKS_ALL & ~EARLIER},
-		     {sonde_firefox_points, 0}};
+		     {NULL, SONDE_TRACKS_ALL & ~APART},
+		     {NULL, SONDE_TRACKS_OF(SONDE_TRACK_SERIES)}};
 	struct sonde_spool *const spools[] = {&firefox->samples, &firefox->markers, &firefox->points};
 	uint32_t threads = sonde_firefox_groups(firefox), counters = (uint32_t)sonde_firefox_counters_max(firefox) + 1;
 	int rc = sonde_marks_read(&firefox->marks, firefox->session);

@@ -25,7 +25,7 @@ enum sonde_firefox_category {
 	SONDE_FIREFOX_DEVICE,
 };
 
-enum { SONDE_FIREFOX_COUNTERS_SPARE = 64 }; /* maximum number of counters of tracks besides those of heaps */
+enum { SONDE_FIREFOX_COUNTERS_SPARE = 64 }; /* maximum number of counters besides heaps and series */
 
 /* A counter of a process. */
 struct sonde_firefox_counter {
@@ -102,21 +102,15 @@ int sonde_firefox_markers(struct sonde_firefox *firefox);
 int sonde_firefox_calls(struct sonde_firefox *firefox);
 /* Collects an event of a track; `context` is the struct sonde_firefox. */
 int sonde_firefox_track(void *context, const struct sonde_track_event *event);
-int sonde_firefox_points(struct sonde_firefox *firefox);
 
 /* Adds a counter at the end of firefox->counters; adds a point to one. Both set and return the error. */
 int sonde_firefox_counter(struct sonde_firefox *firefox, const char *name, uint32_t process);
 int sonde_firefox_point(struct sonde_firefox *firefox, uint32_t counter, uint64_t time_ns, uint64_t value);
 
-/* Maximum number of counters of tracks; and of all counters. */
-static inline size_t sonde_firefox_track_counters(const struct sonde_firefox *firefox)
-{
-	return sonde_session_heap_count(firefox->session) + SONDE_FIREFOX_COUNTERS_SPARE;
-}
-
 static inline size_t sonde_firefox_counters_max(const struct sonde_firefox *firefox)
 {
-	return sonde_firefox_track_counters(firefox) + sonde_session_series_count(firefox->session);
+	return sonde_session_heap_count(firefox->session) + sonde_session_series_count(firefox->session) +
+	       SONDE_FIREFOX_COUNTERS_SPARE;
 }
 
 /* Writes all counters. */

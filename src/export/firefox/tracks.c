@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "export/firefox/rows.h"
+#include "format/metric.h"
 #include "session/device_labels.h"
 #include "util/buf.h"
 
@@ -158,13 +159,15 @@ static void put_point(struct sonde_firefox *firefox, const struct sonde_track_ev
 {
 	const struct sonde_track *track = &event->track;
 	size_t i = firefox->counter_count;
-	if (strcmp(track->unit, "B") != 0 || event->args->type == SONDE_TRACK_REAL)
+	int is_series = track->kind == SONDE_TRACK_SERIES;
+	if (strcmp(track->unit, "B") != 0 || event->args->type == SONDE_TRACK_REAL ||
+	    (is_series && strcmp(event->what, sonde_metric_row(SONDE_METRIC_MEMORY_RSS)->name) != 0))
 		return;
 	while (i && (firefox->counters[i - 1].process != track->process || firefox->counters[i - 1].sub != track->sub ||
 		     firefox->counters[i - 1].thread != track->thread || firefox->counters[i - 1].kind != track->kind))
 		i--;
-	if (!i && firefox->counter_count < sonde_firefox_track_counters(firefox)) {
-		sonde_firefox_counter(firefox, event->what, track->process);
+	if (!i && firefox->counter_count < sonde_firefox_counters_max(firefox)) {
+		sonde_firefox_counter(firefox, is_series ? "resident memory" : event->what, track->process);
 		i = firefox->counter_count;
 		if (!firefox->error) {
 			firefox->counters[i - 1].thread = track->thread;

@@ -120,9 +120,9 @@ static void put_about(struct sonde_perfetto *perfetto)
 }
 
 /* Tracks written before spans; all other kinds follow them. */
-#define EARLIER                                                                      \
-	(SONDE_TRACKS_OF(SONDE_TRACK_EVENTS) | SONDE_TRACKS_OF(SONDE_TRACK_STATES) | \
-	 SONDE_TRACKS_OF(SONDE_TRACK_DEVICES) | SONDE_TRACKS_OF(SONDE_TRACK_HEAP))
+#define BEFORE_SAMPLES \
+	(SONDE_TRACKS_OF(SONDE_TRACK_STATES) | SONDE_TRACKS_OF(SONDE_TRACK_SERIES) | SONDE_TRACKS_OF(SONDE_TRACK_HEAP))
+#define EARLIER (BEFORE_SAMPLES | SONDE_TRACKS_OF(SONDE_TRACK_EVENTS) | SONDE_TRACKS_OF(SONDE_TRACK_DEVICES))
 
 static int put_all(struct sonde_perfetto *perfetto)
 {
@@ -131,9 +131,7 @@ static int put_all(struct sonde_perfetto *perfetto)
 		uint32_t kinds; /* kinds of tracks to write, if `put` is NULL */
 	} parts[] = {{put_batches, 0},
 		     {sonde_perfetto_calls, 0},
-		     {NULL, SONDE_TRACKS_OF(SONDE_TRACK_STATES)},
-		     {sonde_perfetto_series, 0},
-		     {NULL, SONDE_TRACKS_OF(SONDE_TRACK_HEAP)},
+		     {NULL, BEFORE_SAMPLES},
 		     {sonde_perfetto_samples, 0},
 		     {NULL, SONDE_TRACKS_OF(SONDE_TRACK_DEVICES)},
 		     {sonde_perfetto_spans, 0},

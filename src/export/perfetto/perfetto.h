@@ -23,7 +23,6 @@ enum sonde_perfetto_kind {
 	SONDE_PERFETTO_THREAD,      /* thread id */
 	SONDE_PERFETTO_CALLS,       /* thread, lane */
 	SONDE_PERFETTO_SAMPLED,     /* thread: CPU time of its samples */
-	SONDE_PERFETTO_SERIES,      /* series id */
 	SONDE_PERFETTO_DEVICE,      /* id of the device's first row, 0; if unknown: 0, process */
 	SONDE_PERFETTO_ABOUT,
 	SONDE_PERFETTO_TRACKS, /* + kind of tracks/tracks.h: process and thread, queue and sub */
@@ -142,7 +141,6 @@ void sonde_perfetto_zones(struct sonde_perfetto *perfetto, const struct sonde_ba
 void sonde_perfetto_zones_end(struct sonde_perfetto *perfetto);
 void sonde_perfetto_zones_fini(struct sonde_perfetto *perfetto);
 int sonde_perfetto_spans(struct sonde_perfetto *perfetto);
-int sonde_perfetto_series(struct sonde_perfetto *perfetto);
 int sonde_perfetto_calls(struct sonde_perfetto *perfetto);
 /* Writes an event of a track; `context` is the struct sonde_perfetto. */
 int sonde_perfetto_put_track(void *context, const struct sonde_track_event *event);
