@@ -68,7 +68,7 @@ static void put_tail(struct sonde_chrome *chrome)
 	sonde_json_put_text(json, "command", command ? command : "");
 	put_origin(chrome);
 	sonde_json_put_uint(json, "zones_apart", chrome->apart);
-	sonde_json_put_uint(json, "span_ends_without_begin", chrome->unbegun);
+	sonde_json_put_uint(json, "span_ends_without_begin", chrome->marks.unbegun);
 	sonde_json_put_uint(json, "marks_dropped", chrome->marks.dropped);
 	sonde_json_put_uint(json, "heap_curves_damaged", chrome->tracks.left[SONDE_TRACK_HEAP].damaged);
 	sonde_json_put_uint(json, "state_slices", chrome->slice_counts[SONDE_TRACK_STATES]);

@@ -15,18 +15,6 @@
 
 #define SONDE_CHROME_TEXT_B SONDE_TRACK_TEXT_B
 
-#define SONDE_CHROME_OWN_B 256 /* capacity for one of our keys */
-
-enum { SONDE_CHROME_SAID_MAX = 32 }; /* arguments of one zone or span; more are counted as dropped annotations */
-
-/* Arguments that the program set for the zone or span about to be written. */
-struct sonde_chrome_said {
-	const struct sonde_event_arg *args[SONDE_CHROME_SAID_MAX]; /* newest first */
-	char keys[SONDE_CHROME_SAID_MAX][SONDE_CHROME_TEXT_B];
-	size_t count, works;
-	double flop, bytes, items; /* sums over all works */
-};
-
 struct sonde_chrome_calls;
 struct sonde_chrome_cpu;
 
@@ -36,12 +24,10 @@ struct sonde_chrome {
 	struct sonde_json json;
 	uint64_t base_ns; /* origin of timestamps */
 	struct sonde_marks marks;
-	struct sonde_chrome_said said;
 	struct sonde_nest *nests; /* by thread id */
 	size_t nest_count;
 	struct sonde_chrome_cpu *cpu; /* by process id; NULL until there is a series */
 	uint64_t apart;               /* zones that do not nest become asynchronous events; their number */
-	uint64_t unbegun;             /* span ends without a begin */
 	struct sonde_export_tracks tracks;
 	struct sonde_map numbers; /* kind, owner and sub → number */
 	struct sonde_track last;  /* the last track, and its number */
@@ -87,18 +73,11 @@ void sonde_chrome_micros_value(struct sonde_chrome *chrome, int64_t ns);
 void sonde_chrome_metadata(struct sonde_chrome *chrome, const char *what, struct sonde_chrome_event event,
 			   const char *name);
 
-/* Name of a site; "(unnamed)" if it has none. */
-const char *sonde_chrome_site(const struct sonde_chrome *chrome, uint32_t site);
-
-/* Collects an ARG or WORK event, newest first, as an argument of the zone or span written next. Counts events that do
- * not fit in `dropped`. */
-void sonde_chrome_say(struct sonde_chrome_said *said, size_t *dropped, const struct sonde_event *event);
-/* One of our keys among these arguments: "sonde.KEY" if the program uses the same key. The result is in `text`. */
-const char *sonde_chrome_own_name(const struct sonde_chrome_said *said, const char *key, char text[SONDE_CHROME_OWN_B]);
 /* Writes one of our keys, as "sonde.KEY" if the program uses the same key. */
 void sonde_chrome_own_key(struct sonde_chrome *chrome, const char *key);
-/* Writes the collected arguments, after ours. */
+/* Writes what is said about the zone or span (marks.h), after ours. */
 void sonde_chrome_put_said(struct sonde_chrome *chrome);
+void sonde_chrome_put_arg(struct sonde_json *json, const struct sonde_track_arg *arg);
 
 int sonde_chrome_zones(struct sonde_chrome *chrome, const struct sonde_batch *batch);
 void sonde_chrome_spans(struct sonde_chrome *chrome);

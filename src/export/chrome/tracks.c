@@ -96,7 +96,7 @@ static uint32_t number_of(struct sonde_chrome *chrome, const struct sonde_track_
 	return chrome->last_number = look_up(chrome, event);
 }
 
-static void put_arg(struct sonde_json *json, const struct sonde_track_arg *arg)
+void sonde_chrome_put_arg(struct sonde_json *json, const struct sonde_track_arg *arg)
 {
 	sonde_json_key(json, arg->key);
 	if (arg->type == SONDE_TRACK_SIZES) {
@@ -161,7 +161,7 @@ int sonde_chrome_track(void *context, const struct sonde_track_event *event)
 	put_links(&chrome->json, &event->links);
 	sonde_chrome_args(chrome);
 	for (size_t i = 0; i < event->arg_count; i++)
-		put_arg(&chrome->json, &event->args[i]);
+		sonde_chrome_put_arg(&chrome->json, &event->args[i]);
 	sonde_chrome_end(chrome);
 	chrome->slice_counts[event->track.kind] += (uint64_t)is_slice;
 	if (event->flow.thread)

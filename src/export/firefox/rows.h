@@ -58,7 +58,6 @@ struct sonde_firefox {
 	struct sonde_marks marks;
 	struct sonde_export_tracks tracks;
 	struct sonde_firefox_matched matched[SONDE_TRACK_ARGS_MAX + 1]; /* arguments of the last event */
-	struct sonde_chrome_said said;
 	uint64_t calls_left, calls_left_ns, calls_least_ns;
 	uint64_t not_shown[SONDE_TRACK_KINDS]; /* number of events whose thread is not written */
 };
@@ -96,6 +95,9 @@ void sonde_firefox_begin(struct sonde_firefox_marker *marker, struct sonde_firef
 			 const char *name, const char *type);
 void sonde_firefox_end(struct sonde_firefox_marker *marker, enum sonde_firefox_category category, uint64_t from_ns,
 		       uint64_t to_ns);
+
+/* Arguments as one text, "key=value, key=value", since their keys are arbitrary. */
+void sonde_firefox_said(struct sonde_firefox_marker *marker, const struct sonde_track_arg *args, size_t count);
 
 /* Fill the spools. */
 int sonde_firefox_markers(struct sonde_firefox *firefox);

@@ -94,13 +94,12 @@ static void put_fields(struct sonde_firefox *firefox, struct sonde_json *json, c
 			put_field(json, &fields[i], args[i], sums[i]);
 }
 
-/* "key=value, key=value" */
-static void put_said(struct sonde_firefox_marker *marker, const struct sonde_track_event *event)
+void sonde_firefox_said(struct sonde_firefox_marker *marker, const struct sonde_track_arg *args, size_t count)
 {
 	struct sonde_buf text;
 	sonde_buf_init(&text, SAID_MAX_B);
-	for (size_t i = 0; i < event->arg_count; i++) {
-		const struct sonde_track_arg *arg = &event->args[i];
+	for (size_t i = 0; i < count; i++) {
+		const struct sonde_track_arg *arg = &args[i];
 		sonde_buf_printf(&text, "%s%s=", i ? ", " : "", arg->key);
 		if (arg->type == SONDE_TRACK_TEXT)
 			sonde_buf_printf(&text, "%s", arg->text);
@@ -148,7 +147,7 @@ static void put_marker(struct sonde_firefox *firefox, const struct sonde_track_e
 	if (kind->type)
 		put_fields(firefox, &marker.json, event, submitter);
 	else
-		put_said(&marker, event);
+		sonde_firefox_said(&marker, event->args, event->arg_count);
 	sonde_firefox_end(&marker, kind->category, event->from_ns, event->form == SONDE_TRACK_SLICE ? event->to_ns : 0);
 }
 

@@ -90,7 +90,7 @@ static void put_about(struct sonde_perfetto *perfetto)
 		const char *key;
 		uint64_t value;
 	} said[] = {{"zones_apart", perfetto->apart},
-		    {"span_ends_without_begin", perfetto->unbegun},
+		    {"span_ends_without_begin", perfetto->marks.unbegun},
 		    {"marks_dropped", perfetto->marks.dropped},
 		    {"calls_left_out", perfetto->calls_left},
 		    {"calls_left_out_ns", perfetto->calls_left_ns},

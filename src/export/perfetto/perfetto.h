@@ -64,11 +64,10 @@ struct sonde_perfetto {
 	struct sonde_track last; /* the last track of the stream, and its number */
 	uint64_t last_number;
 	struct sonde_marks marks;
-	struct sonde_chrome_said said;
 	struct sonde_perfetto_thread *threads; /* by thread id */
 	size_t thread_count;
 	/* What could not be shown faithfully; reported at the end. */
-	uint64_t apart, unbegun, calls_left, calls_left_ns, calls_least_ns;
+	uint64_t apart, calls_left, calls_left_ns, calls_least_ns;
 };
 
 /* --- packets ------------------------------------------------------------------------------------------------------ */
@@ -129,11 +128,9 @@ void sonde_perfetto_close(struct sonde_perfetto *perfetto, uint64_t track, uint6
 void sonde_perfetto_point(struct sonde_perfetto *perfetto, uint64_t track, uint64_t time_ns, double value);
 void sonde_perfetto_point_int(struct sonde_perfetto *perfetto, uint64_t track, uint64_t time_ns, int64_t value);
 
-/* Writes the arguments that the program set for a zone or span (perfetto->said), and clears them. */
+void sonde_perfetto_arg(struct sonde_perfetto *perfetto, const struct sonde_track_arg *arg);
+/* Writes what is said about the zone or span (marks.h). */
 void sonde_perfetto_said(struct sonde_perfetto *perfetto);
-
-/* Name of a site; "(unnamed)" if it has none. */
-const char *sonde_perfetto_site(const struct sonde_perfetto *perfetto, uint32_t site);
 
 /* --- output ------------------------------------------------------------------------------------------------------- */
 

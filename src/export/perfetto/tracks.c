@@ -51,7 +51,7 @@ static void put_sizes(struct sonde_perfetto *perfetto, const struct sonde_track_
 			sonde_perfetto_arg_uint(perfetto, key, arg->sizes[i]);
 }
 
-static void put_arg(struct sonde_perfetto *perfetto, const struct sonde_track_arg *arg)
+void sonde_perfetto_arg(struct sonde_perfetto *perfetto, const struct sonde_track_arg *arg)
 {
 	if (arg->type == SONDE_TRACK_SIZES)
 		put_sizes(perfetto, arg);
@@ -106,7 +106,7 @@ static void put_slice(struct sonde_perfetto *perfetto, const struct sonde_track_
 						     .category = event->category,
 						     .name = *event->name ? event->name : event->what});
 	for (size_t i = 0; i < event->arg_count; i++)
-		put_arg(perfetto, &event->args[i]);
+		sonde_perfetto_arg(perfetto, &event->args[i]);
 	if (flow)
 		sonde_perfetto_flow(perfetto, flow, 1);
 	if (event->links.first)
