@@ -16,7 +16,7 @@
 
 #define START RECORDING_START_NS
 
-/* A call that launches two kernels, which overlap in a queue; a copy that nobody is known to have asked for. */
+/* A call that launches two kernels, which overlap in a queue; a copy whose submitting thread is unknown. */
 static struct sonde_session *made(void)
 {
 	struct recording r;
@@ -117,7 +117,8 @@ static void activities_are_cut_and_chosen(void **state)
 	sonde_session_close(session);
 }
 
-/* Process 100 sees it as its device 3, 101 as its 0; what else 101 sees as its 3 is another one, and says whose. */
+/* Process 100 sees it as its device 3, process 101 as its device 0; what 101 sees as its device 3 is another one,
+ * and is labelled with the process. */
 static void one_device_of_two_processes_has_one_name(void **state)
 {
 	static const char *const uuids[] = {"GPU-a", "GPU-a", "GPU-b"};
