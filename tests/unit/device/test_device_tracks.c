@@ -1,5 +1,4 @@
-/* test_device_tracks.c: device activity in the stream of tracks: lanes, cuts, links from calls, what is known of each.
- */
+/* test_device_tracks.c: GPU work in the stream of tracks: lanes, cuts, links from calls, and the details of each. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
