@@ -35,11 +35,13 @@ static const struct kind {
 static void put_sizes(struct sonde_json *json, const char *key, const uint32_t sizes[3])
 {
 	char text[48];
-	int len = snprintf(text, sizeof text, "%" PRIu32, sizes[0]);
-	if (sizes[1] > 1 || sizes[2] > 1)
-		len += snprintf(text + len, sizeof text - (size_t)len, " × %" PRIu32, sizes[1] ? sizes[1] : 1);
 	if (sizes[2] > 1)
-		snprintf(text + len, sizeof text - (size_t)len, " × %" PRIu32, sizes[2]);
+		snprintf(text, sizeof text, "%" PRIu32 " × %" PRIu32 " × %" PRIu32, sizes[0], sizes[1] ? sizes[1] : 1,
+			 sizes[2]);
+	else if (sizes[1] > 1)
+		snprintf(text, sizeof text, "%" PRIu32 " × %" PRIu32, sizes[0], sizes[1]);
+	else
+		snprintf(text, sizeof text, "%" PRIu32, sizes[0]);
 	sonde_json_put_text(json, key, text);
 }
 
