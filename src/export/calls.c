@@ -22,15 +22,14 @@ struct reading {
 	struct sonde_chrome_holds holds;
 };
 
-/* 0: not selected, or not a wait of its thread. */
-static int take(const struct reading *reading, const struct sonde_batch *batch, size_t i, struct sonde_call *out)
+int sonde_call_take(struct sonde_call *out, const struct sonde_selection *range, const struct sonde_batch *batch,
+		    size_t i)
 {
 	uint64_t start_ns = batch->waits.start_ns[i], dur_ns = batch->waits.dur_ns[i];
 	uint32_t thread = batch->waits.thread[i];
 	const struct sonde_wait_row *row = sonde_wait_row(batch->waits.kind[i]);
-	if (!row->name || row->group == SONDE_WAIT_GROUP_HELD ||
-	    (reading->range.thread && !reading->range.thread[thread]) ||
-	    !sonde_weigh_cut(&reading->range, &start_ns, &dur_ns))
+	if (!row->name || row->group == SONDE_WAIT_GROUP_HELD || (range->thread && !range->thread[thread]) ||
+	    !sonde_weigh_cut(range, &start_ns, &dur_ns))
 		return 0;
 	*out = (struct sonde_call){.from_ns = start_ns,
 				   .to_ns = start_ns + dur_ns,
@@ -49,7 +48,7 @@ static int count(struct reading *reading, const struct sonde_batch *batch)
 	int rc = 0;
 	for (size_t i = 0; i < batch->count && !rc; i++) {
 		rc = sonde_chrome_holds_add(&reading->holds, batch, i);
-		if (take(reading, batch, i, &call))
+		if (sonde_call_take(&call, &reading->range, batch, i))
 			sonde_track_share_count(&reading->share, call.to_ns - call.from_ns);
 	}
 	return rc;
@@ -60,7 +59,7 @@ static int keep(struct reading *reading, const struct sonde_batch *batch)
 	struct sonde_calls *calls = reading->calls;
 	struct sonde_call call;
 	for (size_t i = 0; i < batch->count; i++) {
-		if (!take(reading, batch, i, &call))
+		if (!sonde_call_take(&call, &reading->range, batch, i))
 			continue;
 		if (call.to_ns - call.from_ns < reading->share.least_ns) {
 			calls->left++;

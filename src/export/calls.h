@@ -23,6 +23,10 @@ struct sonde_calls {
 	uint64_t least_ns;      /* omitted calls were shorter than this; 0 = none were omitted */
 };
 
+/* Call i of a batch, cut to `range`, without `given_…`. 0: not selected, or not a wait of its thread. */
+int sonde_call_take(struct sonde_call *out, const struct sonde_selection *range, const struct sonde_batch *batch,
+		    size_t i);
+
 /* Selects by the session's options. Keeps the longest 50,000 (tracks/share.h) in memory, and who held locks.
  * -ENOMEM. Free with sonde_calls_fini(), after an error too. */
 int sonde_calls_read(struct sonde_calls *out, struct sonde_session *session,

@@ -35,16 +35,18 @@ uint32_t sonde_intern(struct sonde_intern *intern, const char *text, int *error)
 {
 	if (!*text)
 		return 0;
+	if (intern->last && !strcmp(intern->texts[intern->last - 1], text))
+		return intern->last;
 	const struct question question = {intern, text};
 	uint64_t hash = sonde_hash_bytes(text, strlen(text));
 	uint32_t number = sonde_map_find(&intern->map, hash, same_text, &question);
 	if (number)
-		return number;
+		return intern->last = number;
 	if (add(intern, hash, text)) {
 		*error = sonde_error(ENOMEM, "out of memory for %zu strings", intern->count + 1);
 		return 0;
 	}
-	return (uint32_t)intern->count;
+	return intern->last = (uint32_t)intern->count;
 }
 
 void sonde_intern_fini(struct sonde_intern *intern)

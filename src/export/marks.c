@@ -123,8 +123,8 @@ void sonde_marks_fini(struct sonde_marks *marks)
 	*marks = (struct sonde_marks){0};
 }
 
-const struct sonde_mark *sonde_marks_take(struct sonde_marks *marks, uint32_t thread, uint64_t start_ns,
-					  uint64_t end_ns)
+/* The next mark of a zone, the newest first; NULL when it has no more. */
+static const struct sonde_mark *take(struct sonde_marks *marks, uint32_t thread, uint64_t start_ns, uint64_t end_ns)
 {
 	if (thread >= marks->thread_count)
 		return NULL;
@@ -138,4 +138,66 @@ const struct sonde_mark *sonde_marks_take(struct sonde_marks *marks, uint32_t th
 	const struct sonde_mark *mark = &marks->zones[at->waiting - 1];
 	at->waiting = mark->below;
 	return mark;
+}
+
+void sonde_marks_zone(struct sonde_marks *marks, const struct sonde_selection *selection,
+		      const struct sonde_batch *batch, size_t i, struct sonde_mark_zone *out)
+{
+	const struct sonde_mark *mark;
+	out->thread = batch->thread;
+	out->site = batch->zones.site[i];
+	out->depth = batch->zones.depth[i];
+	out->start_ns = batch->zones.start_ns[i];
+	out->end_ns = out->start_ns + batch->zones.dur_ns[i];
+	out->self_ns = batch->zones.self_ns[i];
+	out->is_unfinished = batch->zones.flags[i] & SONDE_ZONE_UNFINISHED;
+	out->is_wanted = sonde_selection_takes(selection, out->start_ns, out->thread);
+	out->name[0] = 0;
+	sonde_said_open(&marks->said);
+	while ((mark = take(marks, out->thread, out->start_ns, out->end_ns)))
+		if (mark->event->type == SONDE_EVENT_ZONE_NAME && !*out->name)
+			sonde_track_text(mark->event, out->name);
+		else if (out->is_wanted)
+			sonde_said_add(&marks->said, mark->event, &marks->dropped);
+	sonde_said_close(&marks->said);
+}
+
+/* Whether a row goes on with a span, by an event of a type. Rows of one id are in time order: a begin, its arguments,
+ * an end; the id may then be reused. */
+static int goes_on(const struct sonde_marks *marks, size_t at, const struct sonde_mark *begin, uint16_t type)
+{
+	const struct sonde_mark *row = &marks->spans[at];
+	return at < marks->span_count && row->process == begin->process && row->span == begin->span &&
+	       row->event->type == type;
+}
+
+int sonde_marks_span(struct sonde_marks *marks, const struct sonde_selection *selection, size_t *at,
+		     struct sonde_mark_span *out)
+{
+	while (*at < marks->span_count) {
+		const struct sonde_mark *begin = &marks->spans[(*at)++];
+		if (begin->event->type != SONDE_EVENT_SPAN_BEGIN) {
+			marks->unbegun += begin->event->type == SONDE_EVENT_SPAN_END;
+			continue;
+		}
+		while (goes_on(marks, *at, begin, SONDE_EVENT_ARG))
+			(*at)++;
+		const struct sonde_mark *last = &marks->spans[*at - 1];
+		int is_ended = goes_on(marks, *at, begin, SONDE_EVENT_SPAN_END);
+		*out = (struct sonde_mark_span){begin, is_ended ? &marks->spans[(*at)++] : NULL};
+		if (!sonde_selection_takes(selection, begin->event->time, begin->thread))
+			continue;
+		sonde_said_open(&marks->said);
+		for (; last > begin; last--)
+			sonde_said_add(&marks->said, last->event, &marks->dropped);
+		sonde_said_close(&marks->said);
+		return 1;
+	}
+	return 0;
+}
+
+const char *sonde_marks_site(const struct sonde_session *session, uint32_t id)
+{
+	const struct sonde_site *site = sonde_session_site(session, id);
+	return site && *site->name ? site->name : "(unnamed)";
 }

@@ -1,4 +1,4 @@
-/* marks.h: events that belong to a zone or a span, collected before either is written.
+/* marks.h: zones and spans with the events that belong to them, which are collected before either is written.
  *
  * Zones and events are in different chunks, so what belongs to a zone (arguments, work, its dynamic name) is read
  * first, sorted by thread and time, and handed to each zone as it is written. Spans may begin and end in different
@@ -10,6 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "export/said.h"
 #include "session/session.h"
 #include "util/arena.h"
 
@@ -34,6 +35,8 @@ struct sonde_marks {
 	struct sonde_mark *spans; /* by process, span, time */
 	size_t zone_count, zone_cap, span_count, span_cap;
 	size_t dropped;
+	uint64_t unbegun;                   /* ends of spans without a begin, among the spans that were read */
+	struct sonde_said said;             /* of the last zone or span */
 	struct sonde_marks_thread *threads; /* by thread id */
 	size_t thread_count;
 };
@@ -41,9 +44,27 @@ struct sonde_marks {
 int sonde_marks_read(struct sonde_marks *marks, struct sonde_session *session);
 void sonde_marks_fini(struct sonde_marks *marks);
 
-/* The next mark of a zone, newest first; NULL after the last. The zones of a thread come in the order in which they
- * end, so the innermost zone takes its own marks before the enclosing ones. */
-const struct sonde_mark *sonde_marks_take(struct sonde_marks *marks, uint32_t thread, uint64_t start_ns,
-					  uint64_t end_ns);
+struct sonde_mark_zone {
+	uint32_t thread, site, depth;
+	uint64_t start_ns, end_ns, self_ns;
+	int is_unfinished, is_wanted;  /* `said` is filled only if wanted */
+	char name[SONDE_TRACK_TEXT_B]; /* given at run time; "" = the site's */
+};
+
+/* A zone of a batch. Call it for all zones, wanted or not: those of a thread come in the order in which they end, so
+ * the innermost zone takes its own marks before the enclosing ones. */
+void sonde_marks_zone(struct sonde_marks *marks, const struct sonde_selection *selection,
+		      const struct sonde_batch *batch, size_t i, struct sonde_mark_zone *out);
+
+struct sonde_mark_span {
+	const struct sonde_mark *begin, *end; /* end NULL: still open at the end of the recording */
+};
+
+/* The next wanted span from row *at of `spans` on, and its `said`; 0 at the end. */
+int sonde_marks_span(struct sonde_marks *marks, const struct sonde_selection *selection, size_t *at,
+		     struct sonde_mark_span *out);
+
+/* The name of a site; "(unnamed)" if it has none. */
+const char *sonde_marks_site(const struct sonde_session *session, uint32_t site);
 
 #endif

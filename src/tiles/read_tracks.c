@@ -63,8 +63,7 @@ static struct sonde_tile_lane_data *lane_of_event(struct reading *reading, const
 {
 	const struct sonde_track *track = &event->track;
 	struct sonde_tile_of of;
-	if (reading->lane && reading->track.kind == track->kind && reading->track.thread == track->thread &&
-	    reading->track.process == track->process && reading->track.sub == track->sub)
+	if (reading->lane && sonde_track_is(&reading->track, track))
 		return reading->lane;
 	of = of_track(event);
 	reading->track = *track;

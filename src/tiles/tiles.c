@@ -15,11 +15,15 @@
 
 #define NAMES_MAX 200000u /* message texts are arbitrary: beyond this they become "…" */
 
-/* Names are numbered in this order; kinds of tracks not listed come last. The program's own events are read together
- * with its spans (read_events.c). */
-#define EARLIER                                                                      \
-	(SONDE_TRACKS_OF(SONDE_TRACK_EVENTS) | SONDE_TRACKS_OF(SONDE_TRACK_STATES) | \
-	 SONDE_TRACKS_OF(SONDE_TRACK_HEAP) | SONDE_TRACKS_OF(SONDE_TRACK_PATH))
+/* Kinds of tracks that have a reader of their own here (tracks/README.md says why). */
+#define OWN                                                                           \
+	(SONDE_TRACKS_OF(SONDE_TRACK_EVENTS) | SONDE_TRACKS_OF(SONDE_TRACK_DEVICES) | \
+	 SONDE_TRACKS_OF(SONDE_TRACK_SERIES))
+
+/* Names are numbered in this order; kinds of tracks not listed come last. */
+#define EARLIER                                                                          \
+	(OWN | SONDE_TRACKS_OF(SONDE_TRACK_STATES) | SONDE_TRACKS_OF(SONDE_TRACK_HEAP) | \
+	 SONDE_TRACKS_OF(SONDE_TRACK_PATH))
 
 static const struct {
 	sonde_tile_reader *read;

@@ -59,12 +59,21 @@ static void empty(struct sonde_tracks *tracks)
 {
 	struct sonde_track_event *event = &tracks->event;
 	event->track.kind = tracks->kind;
-	event->track.process = event->track.thread = event->track.sub = 0;
+	event->track.process = event->track.thread = event->track.queue = event->track.sub = 0;
 	event->track.title = event->track.unit = event->name = event->what = event->category = "";
 	event->from_ns = event->to_ns = 0;
-	event->thread = event->what_id = event->flow.thread = 0;
+	event->thread = event->what_id = event->flow.thread = event->links.first = 0;
 	event->args = tracks->args;
 	event->arg_count = 0;
+}
+
+int sonde_tracks_batch(struct sonde_cursor *cursor, const struct sonde_batch **out)
+{
+	int rc;
+	do
+		rc = sonde_cursor_next(cursor, out);
+	while (rc < 0 && rc != -ENOMEM && rc != -EIO);
+	return rc;
 }
 
 /* The next event from the current batch. */
@@ -79,14 +88,11 @@ static int next_of_batch(struct sonde_tracks *tracks)
 	return rc;
 }
 
-/* Chunks that cannot be read are skipped. */
 static int next_of_rows(struct sonde_tracks *tracks)
 {
 	int rc;
 	while (!(rc = next_of_batch(tracks))) {
-		do {
-			rc = sonde_cursor_next(tracks->cursor, &tracks->batch);
-		} while (rc < 0 && rc != -ENOMEM);
+		rc = sonde_tracks_batch(tracks->cursor, &tracks->batch);
 		tracks->at = 0;
 		if (rc <= 0)
 			break;
@@ -156,7 +162,17 @@ void sonde_tracks_uint(struct sonde_tracks *tracks, const char *key, uint64_t nu
 	add(tracks, (struct sonde_track_arg){.key = key, .type = SONDE_TRACK_UINT, .number = number});
 }
 
+void sonde_tracks_int(struct sonde_tracks *tracks, const char *key, int64_t number)
+{
+	add(tracks, (struct sonde_track_arg){.key = key, .type = SONDE_TRACK_INT, .number = (uint64_t)number});
+}
+
 void sonde_tracks_real(struct sonde_tracks *tracks, const char *key, double real)
 {
 	add(tracks, (struct sonde_track_arg){.key = key, .type = SONDE_TRACK_REAL, .real = real});
+}
+
+void sonde_tracks_sizes(struct sonde_tracks *tracks, const char *key, const uint32_t *sizes)
+{
+	add(tracks, (struct sonde_track_arg){.key = key, .type = SONDE_TRACK_SIZES, .sizes = sizes});
 }

@@ -40,16 +40,28 @@ enum sonde_track_form {
 	SONDE_TRACK_FLOW,    /* only an arrow: its end has no slice */
 };
 
-/* A track is identified by kind, process, thread and sub. */
+/* A track is identified by kind, process, thread, queue and sub. */
 struct sonde_track {
 	enum sonde_track_kind kind;
 	uint32_t process, thread; /* ids; 0 = none */
+	uint32_t queue;           /* of a device: its id; 0 = none */
+	uint32_t device; /* with a queue: id of the device, the same for all processes that use it; 0 = unknown */
+	const char *device_title; /* with a queue: "CUDA H100 0" */
 	uint32_t sub;
 	const char *title; /* "states" */
 	const char *unit;  /* of counters: "B" */
 };
 
-enum sonde_track_arg_type { SONDE_TRACK_TEXT, SONDE_TRACK_UINT, SONDE_TRACK_INT, SONDE_TRACK_REAL };
+/* Most events are on the track of the one before: a renderer keeps what it looked up. */
+static inline int sonde_track_is(const struct sonde_track *a, const struct sonde_track *b)
+{
+	return a->kind == b->kind && a->process == b->process && a->thread == b->thread && a->queue == b->queue &&
+	       a->sub == b->sub;
+}
+
+enum { SONDE_TRACK_ARGS_MAX = 16 }; /* of an event */
+
+enum sonde_track_arg_type { SONDE_TRACK_TEXT, SONDE_TRACK_UINT, SONDE_TRACK_INT, SONDE_TRACK_REAL, SONDE_TRACK_SIZES };
 
 struct sonde_track_arg {
 	const char *key;
@@ -58,6 +70,7 @@ struct sonde_track_arg {
 		const char *text;
 		uint64_t number; /* INT: its two's complement */
 		double real;
+		const uint32_t *sizes; /* of three dimensions; 0 = that one is not known */
 	};
 };
 
@@ -66,6 +79,12 @@ struct sonde_track_flow {
 	uint64_t from_ns;
 	uint32_t thread;            /* start: this thread's track of the same kind; 0 = no flow */
 	const char *title, *action; /* "wake-up"; the thread's action: "wakes" */
+};
+
+/* Arrows from a slice to several others of the same kind, numbered from 1 within the kind. */
+struct sonde_track_links {
+	uint32_t first, count; /* those that begin at this slice, or at the one where `end` begins */
+	uint32_t end;          /* the one that ends at this slice; 0 = none */
 };
 
 struct sonde_track_event {
@@ -80,6 +99,7 @@ struct sonde_track_event {
 	const struct sonde_track_arg *args;
 	size_t arg_count;
 	struct sonde_track_flow flow;
+	struct sonde_track_links links; /* first 0 = none */
 };
 
 struct sonde_tracks_options {

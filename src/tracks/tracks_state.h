@@ -9,8 +9,6 @@
 #include "tracks/text.h"
 #include "tracks/tracks.h"
 
-enum { SONDE_TRACK_ARGS_MAX = 16 };
-
 /* Either `row`, for a kind in which each row of a chunk yields at most one event, or the other functions. */
 struct sonde_tracks_row {
 	uint32_t chunks; /* types of its chunks: bits 1 << enum sonde_chunk_type */
@@ -43,9 +41,14 @@ struct sonde_tracks {
 #include "tracks/tracks.def"
 #undef SONDE_TRACKS
 
+/* The next batch of a cursor; chunks that cannot be read are skipped. 1, 0 at the end, or a negative errno. */
+int sonde_tracks_batch(struct sonde_cursor *cursor, const struct sonde_batch **out);
+
 /* Appends an argument to the event. */
 void sonde_tracks_text(struct sonde_tracks *tracks, const char *key, const char *text);
 void sonde_tracks_uint(struct sonde_tracks *tracks, const char *key, uint64_t number);
+void sonde_tracks_int(struct sonde_tracks *tracks, const char *key, int64_t number);
 void sonde_tracks_real(struct sonde_tracks *tracks, const char *key, double real);
+void sonde_tracks_sizes(struct sonde_tracks *tracks, const char *key, const uint32_t *sizes);
 
 #endif

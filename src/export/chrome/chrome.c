@@ -1,15 +1,15 @@
 /* chrome.c: trace-event JSON, for Perfetto, Chromium and the Firefox Profiler.
  *
  * Written as the file is read, except for the critical path, which is computed before. The order: zones and waits are
- * complete events (X), counters and resources C, annotations i, with arrows (s, f) from the thread that unlocked to the
+ * complete events (X), counters C, annotations i, with arrows (s, f) from the thread that unlocked to the
  * one that waited; then thread states, as complete events on their own tracks, with arrows from the waking thread, if
- * known; then device activity, in separate processes, with arrows (bind_id) from the calls that submitted it; then the
- * critical path; then spans as asynchronous events (b, e), with an arrow (s, f) if one ends in another thread; then
- * live memory of each heap, as counters; then CPU samples. Zones of a thread that do not nest, which viewers would draw
- * wrongly, become asynchronous events, too. Every event has name, cat, pid, tid, ts and args, because some readers
- * require all of them. Timestamps are microseconds since the start of the recording, exact to the nanosecond;
- * baseTimeNanoseconds is that start in wall-clock time. Only spans and the arguments of zones are held in memory
- * (marks.h).
+ * known; then device activity, in separate processes, with arrows (bind_id) from the calls that submitted it; then
+ * resources, as counters; then the critical path; then spans as asynchronous events (b, e), with an arrow (s, f) if one
+ * ends in another thread; then live memory of each heap, as counters; then CPU samples. Zones of a thread that do not
+ * nest, which viewers would draw wrongly, become asynchronous events, too. Every event has name, cat, pid, tid, ts and
+ * args, because some readers require all of them. Timestamps are microseconds since the start of the recording, exact
+ * to the nanosecond; baseTimeNanoseconds is that start in wall-clock time. Only spans and the arguments of zones are
+ * held in memory (marks.h).
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -68,7 +68,7 @@ static void put_tail(struct sonde_chrome *chrome)
 	sonde_json_put_text(json, "command", command ? command : "");
 	put_origin(chrome);
 	sonde_json_put_uint(json, "zones_apart", chrome->apart);
-	sonde_json_put_uint(json, "span_ends_without_begin", chrome->unbegun);
+	sonde_json_put_uint(json, "span_ends_without_begin", chrome->marks.unbegun);
 	sonde_json_put_uint(json, "marks_dropped", chrome->marks.dropped);
 	sonde_json_put_uint(json, "heap_curves_damaged", chrome->tracks.left[SONDE_TRACK_HEAP].damaged);
 	sonde_json_put_uint(json, "state_slices", chrome->slice_counts[SONDE_TRACK_STATES]);
@@ -89,23 +89,24 @@ static void put_tail(struct sonde_chrome *chrome)
 	}
 	sonde_json_put_uint(json, "lock_arrows", chrome->lock_arrows);
 	sonde_json_put_uint(json, "wake_arrows", chrome->flow_counts[SONDE_TRACK_STATES]);
-	sonde_json_put_uint(json, "device_slices", chrome->device_slices);
-	sonde_json_put_uint(json, "device_slices_left_out", chrome->device_slices_left_out);
+	sonde_json_put_uint(json, "device_slices", chrome->slice_counts[SONDE_TRACK_DEVICES]);
+	sonde_json_put_uint(json, "device_slices_left_out", chrome->tracks.left[SONDE_TRACK_DEVICES].omitted);
 	sonde_json_put_uint(json, "critical_path_steps", chrome->slice_counts[SONDE_TRACK_PATH]);
 	sonde_json_put_uint(json, "critical_path_steps_left_out", chrome->tracks.left[SONDE_TRACK_PATH].omitted);
 	sonde_json_end(json);
 }
 
 /* Tracks written before spans; all other kinds follow them. */
-#define EARLIER \
-	(SONDE_TRACKS_OF(SONDE_TRACK_EVENTS) | SONDE_TRACKS_OF(SONDE_TRACK_STATES) | SONDE_TRACKS_OF(SONDE_TRACK_PATH))
+#define EARLIER                                                                       \
+	(SONDE_TRACKS_OF(SONDE_TRACK_EVENTS) | SONDE_TRACKS_OF(SONDE_TRACK_STATES) |  \
+	 SONDE_TRACKS_OF(SONDE_TRACK_DEVICES) | SONDE_TRACKS_OF(SONDE_TRACK_SERIES) | \
+	 SONDE_TRACKS_OF(SONDE_TRACK_PATH))
 
 static int put_batches(struct sonde_chrome *chrome)
 {
 	struct sonde_cursor *cursor;
 	int rc = sonde_cursor_open(&cursor, chrome->session,
-				   1u << SONDE_CHUNK_ZONES | 1u << SONDE_CHUNK_EVENTS | 1u << SONDE_CHUNK_SERIES |
-				       1u << SONDE_CHUNK_WAITS);
+				   1u << SONDE_CHUNK_ZONES | 1u << SONDE_CHUNK_EVENTS | 1u << SONDE_CHUNK_WAITS);
 	if (rc)
 		return rc;
 	const struct sonde_batch *batch;
@@ -113,8 +114,6 @@ static int put_batches(struct sonde_chrome *chrome)
 	while (!error && (rc = sonde_export_stacks_next(cursor, &batch)) > 0) {
 		if (batch->type == SONDE_CHUNK_ZONES)
 			error = sonde_chrome_zones(chrome, batch);
-		else if (batch->type == SONDE_CHUNK_SERIES)
-			error = sonde_chrome_series(chrome, batch);
 		else if (batch->type == SONDE_CHUNK_WAITS)
 			sonde_chrome_waits(chrome, batch);
 		else
@@ -138,9 +137,7 @@ static int put_document(struct sonde_chrome *chrome)
 		rc = put_batches(chrome);
 	if (rc)
 		return rc;
-	rc = sonde_export_tracks(&chrome->tracks, SONDE_TRACKS_OF(SONDE_TRACK_STATES));
-	rc = rc ? rc : sonde_chrome_devices(chrome);
-	rc = rc ? rc : sonde_export_tracks(&chrome->tracks, SONDE_TRACKS_OF(SONDE_TRACK_PATH));
+	rc = sonde_export_tracks(&chrome->tracks, EARLIER & ~SONDE_TRACKS_OF(SONDE_TRACK_EVENTS));
 	if (rc)
 		return rc;
 	sonde_chrome_spans(chrome);

@@ -74,12 +74,6 @@ void sonde_chrome_arrow(struct sonde_chrome *chrome, const char *name, uint64_t 
 	}
 }
 
-const char *sonde_chrome_site(const struct sonde_chrome *chrome, uint32_t id)
-{
-	const struct sonde_site *site = sonde_session_site(chrome->session, id);
-	return site && *site->name ? site->name : "(unnamed)";
-}
-
 void sonde_chrome_metadata(struct sonde_chrome *chrome, const char *what, struct sonde_chrome_event event,
 			   const char *name)
 {

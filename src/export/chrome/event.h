@@ -15,18 +15,6 @@
 
 #define SONDE_CHROME_TEXT_B SONDE_TRACK_TEXT_B
 
-#define SONDE_CHROME_OWN_B 256 /* capacity for one of our keys */
-
-enum { SONDE_CHROME_SAID_MAX = 32 }; /* arguments of one zone or span; more are counted as dropped annotations */
-
-/* Arguments that the program set for the zone or span about to be written. */
-struct sonde_chrome_said {
-	const struct sonde_event_arg *args[SONDE_CHROME_SAID_MAX]; /* newest first */
-	char keys[SONDE_CHROME_SAID_MAX][SONDE_CHROME_TEXT_B];
-	size_t count, works;
-	double flop, bytes, items; /* sums over all works */
-};
-
 struct sonde_chrome_calls;
 struct sonde_chrome_cpu;
 
@@ -36,20 +24,19 @@ struct sonde_chrome {
 	struct sonde_json json;
 	uint64_t base_ns; /* origin of timestamps */
 	struct sonde_marks marks;
-	struct sonde_chrome_said said;
 	struct sonde_nest *nests; /* by thread id */
 	size_t nest_count;
 	struct sonde_chrome_cpu *cpu; /* by process id; NULL until there is a series */
 	uint64_t apart;               /* zones that do not nest become asynchronous events; their number */
-	uint64_t unbegun;             /* span ends without a begin */
 	struct sonde_export_tracks tracks;
 	struct sonde_map numbers; /* kind, owner and sub → number */
-	uint32_t track_counts[SONDE_TRACK_KINDS];
+	struct sonde_track last;  /* the last track, and its number */
+	uint32_t last_number;
+	uint32_t track_counts[SONDE_TRACK_KINDS], queue_count;
 	uint64_t slice_counts[SONDE_TRACK_KINDS], flow_counts[SONDE_TRACK_KINDS];
 	/* Slices of blocking calls; calls that share a slice; calls shorter than this share, 0 = none. */
 	uint64_t wait_slices, waits_shared, waits_least_ns;
 	uint64_t lock_arrows;
-	uint64_t device_slices, device_slices_left_out;
 	struct sonde_chrome_calls *calls;
 };
 
@@ -86,24 +73,17 @@ void sonde_chrome_micros_value(struct sonde_chrome *chrome, int64_t ns);
 void sonde_chrome_metadata(struct sonde_chrome *chrome, const char *what, struct sonde_chrome_event event,
 			   const char *name);
 
-/* Name of a site; "(unnamed)" if it has none. */
-const char *sonde_chrome_site(const struct sonde_chrome *chrome, uint32_t site);
-
-/* Collects an ARG or WORK event, newest first, as an argument of the zone or span written next. Counts events that do
- * not fit in `dropped`. */
-void sonde_chrome_say(struct sonde_chrome_said *said, size_t *dropped, const struct sonde_event *event);
-/* One of our keys among these arguments: "sonde.KEY" if the program uses the same key. The result is in `text`. */
-const char *sonde_chrome_own_name(const struct sonde_chrome_said *said, const char *key, char text[SONDE_CHROME_OWN_B]);
 /* Writes one of our keys, as "sonde.KEY" if the program uses the same key. */
 void sonde_chrome_own_key(struct sonde_chrome *chrome, const char *key);
-/* Writes the collected arguments, after ours. */
+/* Writes what is said about the zone or span (marks.h), after ours. */
 void sonde_chrome_put_said(struct sonde_chrome *chrome);
+void sonde_chrome_put_arg(struct sonde_json *json, const struct sonde_track_arg *arg);
 
 int sonde_chrome_zones(struct sonde_chrome *chrome, const struct sonde_batch *batch);
 void sonde_chrome_spans(struct sonde_chrome *chrome);
 
-/* Time series of processes and the system, as counters. */
-int sonde_chrome_series(struct sonde_chrome *chrome, const struct sonde_batch *batch);
+/* A point of a time series. */
+int sonde_chrome_series(struct sonde_chrome *chrome, const struct sonde_track_event *event);
 
 /* Blocking calls: _begin reads them once to count them, before any batch is written. */
 int sonde_chrome_waits_begin(struct sonde_chrome *chrome);
@@ -118,8 +98,5 @@ int sonde_chrome_has_machine(const struct sonde_chrome *chrome);
 
 /* CPU samples as V8's "Profile" and "ProfileChunk" events, which Chromium's, Firefox's and Perfetto's viewers read. */
 int sonde_chrome_samples(struct sonde_chrome *chrome);
-
-/* Device activity, and host calls to devices. */
-int sonde_chrome_devices(struct sonde_chrome *chrome);
 
 #endif

@@ -14,18 +14,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "export/calls.h"
 #include "export/chrome/event.h"
 #include "export/chrome/holds.h"
 #include "tracks/share.h"
 #include "export/stack/stacks.h"
 #include "util/error.h"
-
-/* A call, clipped to the selection. */
-struct call {
-	uint64_t from_ns, to_ns;
-	uint32_t thread;
-	const struct sonde_wait_row *row;
-};
 
 /* Per thread: first the sums over all of its calls, later the calls that share the current slice. */
 struct shared {
@@ -60,20 +54,6 @@ static void put_holder(struct sonde_chrome *chrome, uint32_t id)
 	sonde_json_put_uint(&chrome->json, "held_by_tid", thread->tid);
 }
 
-/* 0: not selected, or not a call that a thread waits in. */
-static int take(const struct sonde_chrome_calls *calls, const struct sonde_batch *batch, size_t i, struct call *out)
-{
-	uint64_t start_ns = batch->waits.start_ns[i], dur_ns = batch->waits.dur_ns[i];
-	uint32_t thread = batch->waits.thread[i];
-	const struct sonde_wait_row *row = sonde_wait_row(batch->waits.kind[i]);
-	if (!row->name || row->group == SONDE_WAIT_GROUP_HELD ||
-	    (calls->range.thread && !calls->range.thread[thread]) ||
-	    !sonde_weigh_cut(&calls->range, &start_ns, &dur_ns))
-		return 0;
-	*out = (struct call){start_ns, start_ns + dur_ns, thread, row};
-	return 1;
-}
-
 static void begin_slice(struct sonde_chrome *chrome, const char *name, uint32_t thread, uint64_t from_ns,
 			uint64_t to_ns)
 {
@@ -85,16 +65,18 @@ static void begin_slice(struct sonde_chrome *chrome, const char *name, uint32_t 
 	chrome->wait_slices++;
 }
 
-static void put_call(struct sonde_chrome *chrome, const struct call *call, const struct sonde_batch *batch, size_t i)
+static void put_call(struct sonde_chrome *chrome, const struct sonde_call *call, const struct sonde_batch *batch,
+		     size_t i)
 {
-	begin_slice(chrome, call->row->name, call->thread, call->from_ns, call->to_ns);
-	sonde_json_put_text(&chrome->json, "kind", call->row->name);
-	sonde_chrome_object(chrome, batch->waits.object[i]);
-	if (batch->waits.status[i] & SONDE_WAIT_SAMPLED) /* the number of times it was sampled from outside */
-		sonde_json_put_uint(&chrome->json, "sampled_looks", batch->waits.amount[i]);
+	const char *kind = sonde_wait_row(call->kind)->name;
+	begin_slice(chrome, kind, call->thread, call->from_ns, call->to_ns);
+	sonde_json_put_text(&chrome->json, "kind", kind);
+	sonde_chrome_object(chrome, call->object);
+	if (call->status & SONDE_WAIT_SAMPLED) /* the number of times it was sampled from outside */
+		sonde_json_put_uint(&chrome->json, "sampled_looks", call->amount);
 	else
-		put_bytes(chrome, batch->waits.kind[i], batch->waits.amount[i]);
-	put_holder(chrome, batch->waits.other[i]);
+		put_bytes(chrome, call->kind, call->amount);
+	put_holder(chrome, call->other);
 	sonde_chrome_end(chrome);
 	sonde_chrome_holds_arrow(chrome, &chrome->calls->holds, batch, i);
 }
@@ -125,7 +107,7 @@ static void end_shared(struct sonde_chrome *chrome, uint32_t thread)
 }
 
 /* Called before a call with its own slice is written: ends the shared slice. */
-static void pass_long(struct sonde_chrome *chrome, const struct call *call)
+static void pass_long(struct sonde_chrome *chrome, const struct sonde_call *call)
 {
 	struct shared *shared = &chrome->calls->shared[call->thread];
 	if (shared->from_ns < call->from_ns && shared->to_ns > call->from_ns)
@@ -135,7 +117,7 @@ static void pass_long(struct sonde_chrome *chrome, const struct call *call)
 		shared->long_to_ns = call->to_ns;
 }
 
-static void share(struct sonde_chrome *chrome, const struct call *call, const struct sonde_batch *batch, size_t i)
+static void share(struct sonde_chrome *chrome, const struct sonde_call *call)
 {
 	struct sonde_chrome_calls *calls = chrome->calls;
 	struct shared *shared = &calls->shared[call->thread];
@@ -148,22 +130,22 @@ static void share(struct sonde_chrome *chrome, const struct call *call, const st
 	if (call->to_ns > shared->to_ns)
 		shared->to_ns = call->to_ns;
 	shared->calls++;
-	shared->ns[batch->waits.kind[i]] += call->to_ns - call->from_ns;
-	if (batch->waits.status[i] & SONDE_WAIT_SAMPLED)
-		shared->looks += batch->waits.amount[i];
-	else if (sonde_wait_row(batch->waits.kind[i])->group != SONDE_WAIT_GROUP_LOCK)
-		shared->bytes += batch->waits.amount[i];
+	shared->ns[call->kind] += call->to_ns - call->from_ns;
+	if (call->status & SONDE_WAIT_SAMPLED)
+		shared->looks += call->amount;
+	else if (sonde_wait_row(call->kind)->group != SONDE_WAIT_GROUP_LOCK)
+		shared->bytes += call->amount;
 }
 
 /* --- all calls --------------------------------------------------------------------------------------------------- */
 
 static int count(struct sonde_chrome_calls *calls, const struct sonde_batch *batch)
 {
-	struct call call;
+	struct sonde_call call;
 	int rc = 0;
 	for (size_t i = 0; i < batch->count && !rc; i++) {
 		rc = sonde_chrome_holds_add(&calls->holds, batch, i);
-		if (!take(calls, batch, i, &call))
+		if (!sonde_call_take(&call, &calls->range, batch, i))
 			continue;
 		struct shared *shared = &calls->shared[call.thread];
 		sonde_track_share_count(&calls->share, call.to_ns - call.from_ns);
@@ -209,12 +191,12 @@ int sonde_chrome_waits_begin(struct sonde_chrome *chrome)
 
 void sonde_chrome_waits(struct sonde_chrome *chrome, const struct sonde_batch *batch)
 {
-	struct call call;
+	struct sonde_call call;
 	for (size_t i = 0; i < batch->count; i++) {
-		if (!take(chrome->calls, batch, i, &call))
+		if (!sonde_call_take(&call, &chrome->calls->range, batch, i))
 			continue;
 		if (call.to_ns - call.from_ns < chrome->calls->share.least_ns) {
-			share(chrome, &call, batch, i);
+			share(chrome, &call);
 			continue;
 		}
 		pass_long(chrome, &call);

@@ -3,25 +3,6 @@
 
 #include <inttypes.h>
 
-struct zone {
-	uint32_t thread, site;
-	uint64_t start_ns, dur_ns, self_ns;
-	int unfinished;
-	int wanted;
-	char name[SONDE_CHROME_TEXT_B]; /* name given at run time; "" = the site's */
-};
-
-static void take_marks(struct sonde_chrome *chrome, struct zone *zone)
-{
-	const struct sonde_mark *mark;
-	while ((mark = sonde_marks_take(&chrome->marks, zone->thread, zone->start_ns, zone->start_ns + zone->dur_ns))) {
-		if (mark->event->type == SONDE_EVENT_ZONE_NAME && !*zone->name)
-			sonde_track_text(mark->event, zone->name);
-		else if (zone->wanted)
-			sonde_chrome_say(&chrome->said, &chrome->marks.dropped, mark->event);
-	}
-}
-
 static void put_text(struct sonde_chrome *chrome, const char *key, const char *text)
 {
 	if (!*text)
@@ -30,7 +11,7 @@ static void put_text(struct sonde_chrome *chrome, const char *key, const char *t
 	sonde_json_text(&chrome->json, text);
 }
 
-static void put_args(struct sonde_chrome *chrome, const struct zone *zone)
+static void put_args(struct sonde_chrome *chrome, const struct sonde_mark_zone *zone)
 {
 	struct sonde_json *json = &chrome->json;
 	const struct sonde_site *site = sonde_session_site(chrome->session, zone->site);
@@ -43,8 +24,8 @@ static void put_args(struct sonde_chrome *chrome, const struct zone *zone)
 		sonde_chrome_own_key(chrome, "line");
 		sonde_json_uint(json, site->line);
 	}
-	put_text(chrome, "site", *zone->name ? sonde_chrome_site(chrome, zone->site) : "");
-	if (zone->unfinished) {
+	put_text(chrome, "site", *zone->name ? sonde_marks_site(chrome->session, zone->site) : "");
+	if (zone->is_unfinished) {
 		sonde_chrome_own_key(chrome, "unfinished");
 		sonde_json_bool(json, 1);
 	}
@@ -52,7 +33,7 @@ static void put_args(struct sonde_chrome *chrome, const struct zone *zone)
 	sonde_chrome_end(chrome);
 }
 
-static void put_apart(struct sonde_chrome *chrome, const struct zone *zone, struct sonde_chrome_event *event)
+static void put_apart(struct sonde_chrome *chrome, const struct sonde_mark_zone *zone, struct sonde_chrome_event *event)
 {
 	char id[40];
 	snprintf(id, sizeof id, "zone:%" PRIu64, ++chrome->apart);
@@ -61,7 +42,7 @@ static void put_apart(struct sonde_chrome *chrome, const struct zone *zone, stru
 	sonde_json_put_text(&chrome->json, "id", id);
 	put_args(chrome, zone);
 	event->phase = "e";
-	event->time_ns += zone->dur_ns;
+	event->time_ns = zone->end_ns;
 	sonde_chrome_begin(chrome, event);
 	sonde_json_put_text(&chrome->json, "id", id);
 	sonde_chrome_args(chrome);
@@ -69,17 +50,15 @@ static void put_apart(struct sonde_chrome *chrome, const struct zone *zone, stru
 }
 
 /* Zones that are not selected are also checked for nesting, because they still enclose others. */
-static int put_zone(struct sonde_chrome *chrome, struct zone *zone, uint32_t depth)
+static int put_zone(struct sonde_chrome *chrome, const struct sonde_mark_zone *zone)
 {
-	zone->wanted = sonde_selection_takes(&chrome->options->selection, zone->start_ns, zone->thread);
-	take_marks(chrome, zone);
 	struct sonde_nest *nest = &chrome->nests[zone->thread < chrome->nest_count ? zone->thread : 0];
-	int nests = sonde_nest_add(nest, zone->start_ns, zone->start_ns + zone->dur_ns, depth);
-	if (nests < 0 || !zone->wanted)
+	int nests = sonde_nest_add(nest, zone->start_ns, zone->end_ns, zone->depth);
+	if (nests < 0 || !zone->is_wanted)
 		return nests < 0 ? nests : 0;
 	struct sonde_chrome_event event = {
 	    .phase = "X",
-	    .name = *zone->name ? zone->name : sonde_chrome_site(chrome, zone->site),
+	    .name = *zone->name ? zone->name : sonde_marks_site(chrome->session, zone->site),
 	    .category = "zone",
 	    .thread = zone->thread,
 	    .time_ns = zone->start_ns,
@@ -89,7 +68,7 @@ static int put_zone(struct sonde_chrome *chrome, struct zone *zone, uint32_t dep
 		return 0;
 	}
 	sonde_chrome_begin(chrome, &event);
-	sonde_chrome_micros(chrome, "dur", zone->dur_ns);
+	sonde_chrome_micros(chrome, "dur", zone->end_ns - zone->start_ns);
 	put_args(chrome, zone);
 	return 0;
 }
@@ -98,15 +77,9 @@ int sonde_chrome_zones(struct sonde_chrome *chrome, const struct sonde_batch *ba
 {
 	int rc = 0;
 	for (size_t i = 0; i < batch->count && !rc; i++) {
-		struct zone zone;
-		zone.thread = batch->thread;
-		zone.site = batch->zones.site[i];
-		zone.start_ns = batch->zones.start_ns[i];
-		zone.dur_ns = batch->zones.dur_ns[i];
-		zone.self_ns = batch->zones.self_ns[i];
-		zone.unfinished = batch->zones.flags[i] & SONDE_ZONE_UNFINISHED;
-		zone.name[0] = 0;
-		rc = put_zone(chrome, &zone, batch->zones.depth[i]);
+		struct sonde_mark_zone zone;
+		sonde_marks_zone(&chrome->marks, &chrome->options->selection, batch, i, &zone);
+		rc = put_zone(chrome, &zone);
 	}
 	return rc;
 }

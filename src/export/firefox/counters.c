@@ -3,10 +3,7 @@
 
 #include <errno.h>
 #include <stdlib.h>
-#include <string.h>
 
-#include "export/stack/stacks.h"
-#include "format/metric.h"
 #include "util/array.h"
 #include "util/error.h"
 
@@ -26,36 +23,6 @@ int sonde_firefox_point(struct sonde_firefox *firefox, uint32_t counter, uint64_
 	const struct sonde_spool_row row = {
 	    .group = counter, .time = time_ns, .value = value, .text_at = firefox->points.row_count};
 	return sonde_spool_add(&firefox->points, &row);
-}
-
-static int is_memory(const struct sonde_series *series)
-{
-	return series && !series->thread && series->process &&
-	       !strcmp(series->name, sonde_metric_row(SONDE_METRIC_MEMORY_RSS)->name);
-}
-
-int sonde_firefox_points(struct sonde_firefox *firefox)
-{
-	struct sonde_cursor *cursor;
-	const struct sonde_batch *batch;
-	uint32_t tracks = (uint32_t)firefox->counter_count;
-	int error = 0, rc = sonde_cursor_open(&cursor, firefox->session, 1u << SONDE_CHUNK_SERIES);
-	if (rc)
-		return rc;
-	for (uint32_t id = 1; id <= sonde_session_series_count(firefox->session) && !error; id++) {
-		const struct sonde_series *series = sonde_session_series(firefox->session, id);
-		error = sonde_firefox_counter(firefox, is_memory(series) ? "resident memory" : "",
-					      series ? series->process : 0);
-	}
-	while (!error && (rc = sonde_export_stacks_next(cursor, &batch)) > 0)
-		for (size_t i = 0; i < batch->count && !error; i++)
-			if (is_memory(sonde_session_series(firefox->session, batch->series.series[i])) &&
-			    batch->series.value[i] >= 0 &&
-			    sonde_selection_takes(&firefox->options->selection, batch->series.time_ns[i], 0))
-				error = sonde_firefox_point(firefox, tracks + batch->series.series[i] - 1,
-							    batch->series.time_ns[i], (uint64_t)batch->series.value[i]);
-	sonde_cursor_close(cursor);
-	return error ? error : rc;
 }
 
 /* --- output ------------------------------------------------------------------------------------------------------- */

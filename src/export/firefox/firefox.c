@@ -80,7 +80,7 @@ static void put_extra(const struct sonde_firefox *firefox, struct sonde_json *js
 		    {"They were shorter than", "nanoseconds", firefox->calls_least_ns},
 		    {"Arguments left out", "integer", firefox->marks.dropped},
 		    {"Critical path segments left out", "integer", path_left},
-		    {"GPU activities left out", "integer", firefox->devices_left},
+		    {"GPU activities left out", "integer", firefox->tracks.left[SONDE_TRACK_DEVICES].omitted},
 		    {"Heap curves with unreadable parts", "integer", firefox->tracks.left[SONDE_TRACK_HEAP].damaged},
 		    {"Lost records", "integer", lacks.lost},
 		    {"Unreadable bytes", "bytes", lacks.damaged_b},
@@ -211,19 +211,22 @@ static int put_document(struct sonde_firefox *firefox)
 	return 0;
 }
 
-/* Kinds of tracks that are collected earlier, and states, which are left out. */
-#define EARLIER \
-	(SONDE_TRACKS_OF(SONDE_TRACK_EVENTS) | SONDE_TRACKS_OF(SONDE_TRACK_STATES) | SONDE_TRACKS_OF(SONDE_TRACK_PATH))
+/* Kinds of tracks that are collected apart, and states, which are left out. */
+#define APART                                                                        \
+	(SONDE_TRACKS_OF(SONDE_TRACK_EVENTS) | SONDE_TRACKS_OF(SONDE_TRACK_STATES) | \
+	 SONDE_TRACKS_OF(SONDE_TRACK_SERIES) | SONDE_TRACKS_OF(SONDE_TRACK_PATH))
 
 static int gather(struct sonde_firefox *firefox)
 {
 	static const struct {
 		int (*gather)(struct sonde_firefox *);
 		uint32_t kinds; /* kinds of tracks to collect, if `put` is NULL */
-	} parts[] = {{gather_samples, 0},        {sonde_firefox_markers, 0},
-		     {sonde_firefox_calls, 0},   {NULL, SONDE_TRACKS_OF(SONDE_TRACK_PATH)},
-		     {sonde_firefox_devices, 0}, {NULL, SONDE_TRACKS_ALL & ~EARLIER},
-		     {sonde_firefox_points, 0}};
+	} parts[] = {{gather_samples, 0},
+		     {sonde_firefox_markers, 0},
+		     {sonde_firefox_calls, 0},
+		     {NULL, SONDE_TRACKS_OF(SONDE_TRACK_PATH)},
+		     {NULL, SONDE_TRACKS_ALL & ~APART},
+		     {NULL, SONDE_TRACKS_OF(SONDE_TRACK_SERIES)}};
 	struct sonde_spool *const spools[] = {&firefox->samples, &firefox->markers, &firefox->points};
 	uint32_t threads = sonde_firefox_groups(firefox), counters = (uint32_t)sonde_firefox_counters_max(firefox) + 1;
 	int rc = sonde_marks_read(&firefox->marks, firefox->session);

@@ -1,20 +1,15 @@
 /* markers.c: zones, spans, annotations and blocking calls, as markers of the firefox format.
  *
- * The data of a marker is an object of a type whose fields the profile's schema lists. Arguments that the program set
- * are a single field, since their keys are arbitrary.
+ * The data of a marker is an object of a type whose fields the profile's schema lists.
  */
 #include <errno.h>
-#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "export/calls.h"
 #include "export/firefox/rows.h"
 #include "export/stack/stacks.h"
-#include "util/buf.h"
 #include "util/error.h"
-
-enum { SAID_MAX_B = 64 << 10 };
 
 /* --- one marker --------------------------------------------------------------------------------------------------- */
 
@@ -48,91 +43,37 @@ static void put_text(struct sonde_firefox_marker *marker, const char *key, const
 		sonde_json_put_text(&marker->json, key, text);
 }
 
-static void say(struct sonde_buf *out, const char *key, const struct sonde_event_arg *arg)
-{
-	double real;
-	memcpy(&real, &arg->bits, sizeof real);
-	sonde_buf_printf(out, "%s%s=", out->len_b ? ", " : "", key);
-	if (arg->kind == SONDE_ARG_INT)
-		sonde_buf_printf(out, "%" PRId64, (int64_t)arg->bits);
-	else if (arg->kind == SONDE_ARG_UINT)
-		sonde_buf_printf(out, "%" PRIu64, arg->bits);
-	else if (arg->kind == SONDE_ARG_FLOAT)
-		sonde_buf_printf(out, "%.9g", real);
-	else
-		sonde_buf_printf(out, "%.*s", (int)arg->value_b, (const char *)(arg + 1) + arg->key_b);
-}
-
-static void put_said(struct sonde_firefox_marker *marker)
-{
-	struct sonde_chrome_said *said = &marker->firefox->said;
-	struct sonde_buf text;
-	sonde_buf_init(&text, SAID_MAX_B);
-	if (said->works)
-		sonde_buf_printf(&text, "flop=%.9g, bytes=%.9g, items=%.9g", said->flop, said->bytes, said->items);
-	for (size_t i = said->count; i > 0; i--)
-		say(&text, said->keys[i - 1], said->args[i - 1]);
-	if (text.len_b && !sonde_buf_append(&text, "", 1))
-		sonde_json_put_text(&marker->json, "said", (const char *)text.data);
-	sonde_buf_fini(&text);
-	said->works = said->count = 0;
-	said->flop = said->bytes = said->items = 0;
-}
-
-static const char *site_name(const struct sonde_firefox *firefox, uint32_t id)
-{
-	const struct sonde_site *site = sonde_session_site(firefox->session, id);
-	return site && *site->name ? site->name : "(unnamed)";
-}
-
 /* --- zones -------------------------------------------------------------------------------------------------------- */
 
-static void take_zone(struct sonde_firefox *firefox, const struct sonde_batch *batch, size_t i)
+static void put_zone(struct sonde_firefox *firefox, const struct sonde_mark_zone *zone)
 {
-	const struct sonde_site *site = sonde_session_site(firefox->session, batch->zones.site[i]);
-	uint64_t start_ns = batch->zones.start_ns[i], end_ns = start_ns + batch->zones.dur_ns[i];
-	int is_wanted = sonde_firefox_has(firefox, batch->thread) &&
-			sonde_selection_takes(&firefox->options->selection, start_ns, batch->thread);
-	char name[SONDE_CHROME_TEXT_B] = "", place[SONDE_CHROME_TEXT_B] = "";
-	const struct sonde_mark *mark;
+	const struct sonde_site *site = sonde_session_site(firefox->session, zone->site);
+	const struct sonde_said *said = &firefox->marks.said;
+	char place[SONDE_CHROME_TEXT_B] = "";
 	struct sonde_firefox_marker marker;
-	while ((mark = sonde_marks_take(&firefox->marks, batch->thread, start_ns, end_ns)))
-		if (mark->event->type == SONDE_EVENT_ZONE_NAME && !*name)
-			sonde_track_text(mark->event, name);
-		else if (is_wanted)
-			sonde_chrome_say(&firefox->said, &firefox->marks.dropped, mark->event);
-	if (!is_wanted)
-		return;
-	sonde_firefox_begin(&marker, firefox, batch->thread, site_name(firefox, batch->zones.site[i]), "zone");
-	put_text(&marker, "name", name);
+	sonde_firefox_begin(&marker, firefox, zone->thread, sonde_marks_site(firefox->session, zone->site), "zone");
+	put_text(&marker, "name", zone->name);
 	sonde_json_key(&marker.json, "self");
-	sonde_firefox_ms(&marker.json, batch->zones.self_ns[i]);
+	sonde_firefox_ms(&marker.json, zone->self_ns);
 	if (site && *site->file)
 		snprintf(place, sizeof place, "%.900s:%u", site->file, site->line);
 	put_text(&marker, "place", place);
-	put_said(&marker);
-	if (batch->zones.flags[i] & SONDE_ZONE_UNFINISHED)
-		put_text(&marker, "note", "unfinished");
-	sonde_firefox_end(&marker, SONDE_FIREFOX_ZONE, start_ns, end_ns);
+	sonde_firefox_said(&marker, said->args, said->count);
+	put_text(&marker, "note", zone->is_unfinished ? "unfinished" : "");
+	sonde_firefox_end(&marker, SONDE_FIREFOX_ZONE, zone->start_ns, zone->end_ns);
 }
 
 /* --- spans -------------------------------------------------------------------------------------------------------- */
 
-static int is_same(const struct sonde_mark *a, const struct sonde_mark *b)
-{
-	return a->process == b->process && a->span == b->span;
-}
-
-static void put_span(struct sonde_firefox *firefox, const struct sonde_mark *from, size_t between,
-		     const struct sonde_mark *to)
+static void put_span(struct sonde_firefox *firefox, const struct sonde_mark *from, const struct sonde_mark *to)
 {
 	const struct sonde_thread *ender = to ? sonde_session_thread(firefox->session, to->thread) : NULL;
+	const struct sonde_said *said = &firefox->marks.said;
 	uint64_t end_ns = to ? to->event->time : sonde_session_run(firefox->session)->end_ns;
 	struct sonde_firefox_marker marker;
-	sonde_firefox_begin(&marker, firefox, from->thread, site_name(firefox, from->event->site), "span");
-	for (size_t i = between; i > 0; i--)
-		sonde_chrome_say(&firefox->said, &firefox->marks.dropped, from[i].event);
-	put_said(&marker);
+	sonde_firefox_begin(&marker, firefox, from->thread, sonde_marks_site(firefox->session, from->event->site),
+			    "span");
+	sonde_firefox_said(&marker, said->args, said->count);
 	if (ender && to->thread != from->thread)
 		sonde_json_put_uint(&marker.json, "ended_by", ender->tid);
 	put_text(&marker, "note", to ? "" : "unfinished");
@@ -141,23 +82,11 @@ static void put_span(struct sonde_firefox *firefox, const struct sonde_mark *fro
 
 static void take_spans(struct sonde_firefox *firefox)
 {
-	const struct sonde_marks *marks = &firefox->marks;
-	for (size_t i = 0; i < marks->span_count && !firefox->error;) {
-		const struct sonde_mark *from = &marks->spans[i++], *to = NULL;
-		size_t between = 0;
-		if (from->event->type != SONDE_EVENT_SPAN_BEGIN)
-			continue;
-		for (; i < marks->span_count && is_same(&marks->spans[i], from) &&
-		       marks->spans[i].event->type == SONDE_EVENT_ARG;
-		     i++)
-			between++;
-		if (i < marks->span_count && is_same(&marks->spans[i], from) &&
-		    marks->spans[i].event->type == SONDE_EVENT_SPAN_END)
-			to = &marks->spans[i++];
-		if (sonde_firefox_has(firefox, from->thread) &&
-		    sonde_selection_takes(&firefox->options->selection, from->event->time, from->thread))
-			put_span(firefox, from, between, to);
-	}
+	struct sonde_mark_span span;
+	for (size_t at = 0;
+	     !firefox->error && sonde_marks_span(&firefox->marks, &firefox->options->selection, &at, &span);)
+		if (sonde_firefox_has(firefox, span.begin->thread))
+			put_span(firefox, span.begin, span.end);
 }
 
 int sonde_firefox_markers(struct sonde_firefox *firefox)
@@ -170,8 +99,12 @@ int sonde_firefox_markers(struct sonde_firefox *firefox)
 	while (!firefox->error && (rc = sonde_export_stacks_next(cursor, &batch)) > 0) {
 		if (batch->type == SONDE_CHUNK_EVENTS)
 			firefox->error = sonde_export_tracks_batch(&firefox->tracks, batch);
-		for (size_t i = 0; batch->type == SONDE_CHUNK_ZONES && i < batch->count && !firefox->error; i++)
-			take_zone(firefox, batch, i);
+		for (size_t i = 0; batch->type == SONDE_CHUNK_ZONES && i < batch->count && !firefox->error; i++) {
+			struct sonde_mark_zone zone;
+			sonde_marks_zone(&firefox->marks, &firefox->options->selection, batch, i, &zone);
+			if (zone.is_wanted && sonde_firefox_has(firefox, zone.thread))
+				put_zone(firefox, &zone);
+		}
 	}
 	sonde_cursor_close(cursor);
 	if (!firefox->error && !rc)
@@ -217,13 +150,9 @@ int sonde_firefox_calls(struct sonde_firefox *firefox)
 
 /* --- the schema --------------------------------------------------------------------------------------------------- */
 
-struct field {
-	const char *key, *label, *format;
-};
-
 static const struct {
 	const char *type, *label;
-	struct field fields[12];
+	struct sonde_firefox_field fields[SONDE_FIREFOX_FIELDS_MAX];
 } types[] = {
     {"zone",
      "{marker.data.name}",
@@ -259,15 +188,12 @@ static const struct {
       {"shared", "Shared memory per block", "bytes"}}},
 };
 
-int sonde_firefox_has_field(const char *type, const char *key)
+const struct sonde_firefox_field *sonde_firefox_fields(const char *type)
 {
 	size_t i = 0;
-	while (strcmp(types[i].type, type) != 0)
+	while (*types[i].type != *type || strcmp(types[i].type, type) != 0)
 		i++;
-	const struct field *field = types[i].fields;
-	while (field->key && strcmp(field->key, key) != 0)
-		field++;
-	return field->key != NULL;
+	return types[i].fields;
 }
 
 void sonde_firefox_schema(struct sonde_json *json)
@@ -287,7 +213,7 @@ void sonde_firefox_schema(struct sonde_json *json)
 		sonde_json_end(json);
 		sonde_json_key(json, "data");
 		sonde_json_array(json);
-		for (const struct field *field = types[i].fields; field->key; field++) {
+		for (const struct sonde_firefox_field *field = types[i].fields; field->key; field++) {
 			sonde_json_object(json);
 			sonde_json_put_text(json, "key", field->key);
 			sonde_json_put_text(json, "label", field->label);

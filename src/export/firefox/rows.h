@@ -25,7 +25,7 @@ enum sonde_firefox_category {
 	SONDE_FIREFOX_DEVICE,
 };
 
-enum { SONDE_FIREFOX_COUNTERS_SPARE = 64 }; /* maximum number of counters of tracks besides those of heaps */
+enum { SONDE_FIREFOX_COUNTERS_SPARE = 64 }; /* maximum number of counters besides heaps and series */
 
 /* A counter of a process. */
 struct sonde_firefox_counter {
@@ -33,6 +33,13 @@ struct sonde_firefox_counter {
 	uint32_t process;
 	uint32_t thread, sub; /* key of a track */
 	enum sonde_track_kind kind;
+};
+
+/* An argument's key, by its address, and the number of the field that takes it. */
+struct sonde_firefox_matched {
+	const char *key;
+	const struct sonde_firefox_field *fields;
+	size_t field;
 };
 
 struct sonde_firefox {
@@ -44,14 +51,14 @@ struct sonde_firefox {
 	/* by thread, followed by queue of a device; value: end time, 0 = instant; name: index into `names`; kind:
 	 * category */
 	struct sonde_spool markers;
-	struct sonde_spool points;  /* by counter; value: bytes */
+	struct sonde_spool points; /* by counter; value: bytes */
 	struct sonde_intern names, counter_names;
 	struct sonde_firefox_counter *counters;
 	size_t counter_count, counter_cap;
 	struct sonde_marks marks;
 	struct sonde_export_tracks tracks;
-	struct sonde_chrome_said said;
-	uint64_t calls_left, calls_left_ns, calls_least_ns, devices_left;
+	struct sonde_firefox_matched matched[SONDE_TRACK_ARGS_MAX + 1]; /* arguments of the last event */
+	uint64_t calls_left, calls_left_ns, calls_least_ns;
 	uint64_t not_shown[SONDE_TRACK_KINDS]; /* number of events whose thread is not written */
 };
 
@@ -89,27 +96,23 @@ void sonde_firefox_begin(struct sonde_firefox_marker *marker, struct sonde_firef
 void sonde_firefox_end(struct sonde_firefox_marker *marker, enum sonde_firefox_category category, uint64_t from_ns,
 		       uint64_t to_ns);
 
+/* Arguments as one text, "key=value, key=value", since their keys are arbitrary. */
+void sonde_firefox_said(struct sonde_firefox_marker *marker, const struct sonde_track_arg *args, size_t count);
+
 /* Fill the spools. */
 int sonde_firefox_markers(struct sonde_firefox *firefox);
 int sonde_firefox_calls(struct sonde_firefox *firefox);
 /* Collects an event of a track; `context` is the struct sonde_firefox. */
 int sonde_firefox_track(void *context, const struct sonde_track_event *event);
-int sonde_firefox_points(struct sonde_firefox *firefox);
-int sonde_firefox_devices(struct sonde_firefox *firefox);
 
 /* Adds a counter at the end of firefox->counters; adds a point to one. Both set and return the error. */
 int sonde_firefox_counter(struct sonde_firefox *firefox, const char *name, uint32_t process);
 int sonde_firefox_point(struct sonde_firefox *firefox, uint32_t counter, uint64_t time_ns, uint64_t value);
 
-/* Maximum number of counters of tracks; and of all counters. */
-static inline size_t sonde_firefox_track_counters(const struct sonde_firefox *firefox)
-{
-	return sonde_session_heap_count(firefox->session) + SONDE_FIREFOX_COUNTERS_SPARE;
-}
-
 static inline size_t sonde_firefox_counters_max(const struct sonde_firefox *firefox)
 {
-	return sonde_firefox_track_counters(firefox) + sonde_session_series_count(firefox->session);
+	return sonde_session_heap_count(firefox->session) + sonde_session_series_count(firefox->session) +
+	       SONDE_FIREFOX_COUNTERS_SPARE;
 }
 
 /* Writes all counters. */
@@ -117,7 +120,12 @@ void sonde_firefox_counters(const struct sonde_firefox *firefox, struct sonde_js
 
 /* Writes the schema of the markers' data. */
 void sonde_firefox_schema(struct sonde_json *json);
-int sonde_firefox_has_field(const char *type, const char *key);
+/* The fields of a type; ends with a key that is NULL. */
+enum { SONDE_FIREFOX_FIELDS_MAX = 12 };
+struct sonde_firefox_field {
+	const char *key, *label, *format;
+};
+const struct sonde_firefox_field *sonde_firefox_fields(const char *type);
 
 /* Writes a thread with all its tables. */
 int sonde_firefox_thread(struct sonde_firefox *firefox, const struct sonde_thread *thread);

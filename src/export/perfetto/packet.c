@@ -344,41 +344,14 @@ void sonde_perfetto_arg_bool(struct sonde_perfetto *perfetto, const char *key, i
 	end_arg(perfetto);
 }
 
-static void put_said(struct sonde_perfetto *perfetto, const char *key, const struct sonde_event_arg *arg)
-{
-	char text[SONDE_CHROME_TEXT_B];
-	double real;
-	memcpy(&real, &arg->bits, sizeof real);
-	if (arg->kind == SONDE_ARG_INT)
-		sonde_perfetto_arg_int(perfetto, key, (int64_t)arg->bits);
-	else if (arg->kind == SONDE_ARG_UINT)
-		sonde_perfetto_arg_uint(perfetto, key, arg->bits);
-	else if (arg->kind == SONDE_ARG_FLOAT)
-		sonde_perfetto_arg_real(perfetto, key, real);
-	else {
-		snprintf(text, sizeof text, "%.*s", (int)arg->value_b, (const char *)(arg + 1) + arg->key_b);
-		sonde_perfetto_arg_text(perfetto, key, text);
-	}
-}
-
 void sonde_perfetto_said(struct sonde_perfetto *perfetto)
 {
-	struct sonde_chrome_said *said = &perfetto->said;
-	char key[SONDE_CHROME_OWN_B];
-	const struct {
-		const char *key;
-		double value;
-	} works[] = {{"flop", said->flop}, {"bytes", said->bytes}, {"items", said->items}};
-	for (size_t i = 0; said->works && i < sizeof works / sizeof *works; i++)
-		sonde_perfetto_arg_real(perfetto, sonde_chrome_own_name(said, works[i].key, key), works[i].value);
-	for (size_t i = said->count; i > 0; i--)
-		put_said(perfetto, said->keys[i - 1], said->args[i - 1]);
-	said->works = said->count = 0;
-	said->flop = said->bytes = said->items = 0;
-}
-
-const char *sonde_perfetto_site(const struct sonde_perfetto *perfetto, uint32_t id)
-{
-	const struct sonde_site *site = sonde_session_site(perfetto->session, id);
-	return site && *site->name ? site->name : "(unnamed)";
+	const struct sonde_said *said = &perfetto->marks.said;
+	for (size_t i = 0; i < said->count; i++) {
+		struct sonde_track_arg arg = said->args[i];
+		char text[SONDE_SAID_OWN_B];
+		if (i < said->ours)
+			arg.key = sonde_said_own(said, arg.key, text);
+		sonde_perfetto_arg(perfetto, &arg);
+	}
 }

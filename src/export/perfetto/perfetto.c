@@ -90,7 +90,7 @@ static void put_about(struct sonde_perfetto *perfetto)
 		const char *key;
 		uint64_t value;
 	} said[] = {{"zones_apart", perfetto->apart},
-		    {"span_ends_without_begin", perfetto->unbegun},
+		    {"span_ends_without_begin", perfetto->marks.unbegun},
 		    {"marks_dropped", perfetto->marks.dropped},
 		    {"calls_left_out", perfetto->calls_left},
 		    {"calls_left_out_ns", perfetto->calls_left_ns},
@@ -99,7 +99,7 @@ static void put_about(struct sonde_perfetto *perfetto)
 		    {"states_shared_below_ns", perfetto->stream.left[SONDE_TRACK_STATES].least_ns},
 		    {"critical_path_steps_left_out", perfetto->stream.left[SONDE_TRACK_PATH].omitted},
 		    {"heap_curves_damaged", perfetto->stream.left[SONDE_TRACK_HEAP].damaged},
-		    {"device_slices_left_out", perfetto->devices_left},
+		    {"device_slices_left_out", perfetto->stream.left[SONDE_TRACK_DEVICES].omitted},
 		    {"records_lost", lacks.lost},
 		    {"bytes_not_readable", lacks.damaged_b},
 		    {"chunks_skipped", lacks.skipped},
@@ -120,8 +120,9 @@ static void put_about(struct sonde_perfetto *perfetto)
 }
 
 /* Tracks written before spans; all other kinds follow them. */
-#define EARLIER \
-	(SONDE_TRACKS_OF(SONDE_TRACK_EVENTS) | SONDE_TRACKS_OF(SONDE_TRACK_STATES) | SONDE_TRACKS_OF(SONDE_TRACK_HEAP))
+#define BEFORE_SAMPLES \
+	(SONDE_TRACKS_OF(SONDE_TRACK_STATES) | SONDE_TRACKS_OF(SONDE_TRACK_SERIES) | SONDE_TRACKS_OF(SONDE_TRACK_HEAP))
+#define EARLIER (BEFORE_SAMPLES | SONDE_TRACKS_OF(SONDE_TRACK_EVENTS) | SONDE_TRACKS_OF(SONDE_TRACK_DEVICES))
 
 static int put_all(struct sonde_perfetto *perfetto)
 {
@@ -130,16 +131,15 @@ static int put_all(struct sonde_perfetto *perfetto)
 		uint32_t kinds; /* kinds of tracks to write, if `put` is NULL */
 	} parts[] = {{put_batches, 0},
 		     {sonde_perfetto_calls, 0},
-		     {NULL, SONDE_TRACKS_OF(SONDE_TRACK_STATES)},
-		     {sonde_perfetto_series, 0},
-		     {NULL, SONDE_TRACKS_OF(SONDE_TRACK_HEAP)},
+		     {NULL, BEFORE_SAMPLES},
 		     {sonde_perfetto_samples, 0},
-		     {sonde_perfetto_devices, 0},
+		     {NULL, SONDE_TRACKS_OF(SONDE_TRACK_DEVICES)},
 		     {sonde_perfetto_spans, 0},
 		     {NULL, SONDE_TRACKS_ALL & ~EARLIER}};
 	put_head(perfetto);
 	put_names(perfetto);
 	for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
+		perfetto->links_from = perfetto->flow_count;
 		int rc = parts[i].put ? parts[i].put(perfetto) : sonde_export_tracks(&perfetto->stream, parts[i].kinds);
 		if (rc)
 			return rc;

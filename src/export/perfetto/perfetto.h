@@ -19,16 +19,13 @@
 
 /* Kinds of tracks, and their keys. */
 enum sonde_perfetto_kind {
-	SONDE_PERFETTO_PROCESS = 1,  /* process id; 0 = the system */
-	SONDE_PERFETTO_THREAD,       /* thread id */
-	SONDE_PERFETTO_CALLS,        /* thread, lane */
-	SONDE_PERFETTO_SAMPLED,      /* thread: CPU time of its samples */
-	SONDE_PERFETTO_SERIES,       /* series id */
-	SONDE_PERFETTO_DEVICE,       /* id of the device's first row, 0; if unknown: 0, process */
-	SONDE_PERFETTO_QUEUE,        /* queue id, lane */
-	SONDE_PERFETTO_DEVICE_CALLS, /* thread, lane */
+	SONDE_PERFETTO_PROCESS = 1, /* process id; 0 = the system */
+	SONDE_PERFETTO_THREAD,      /* thread id */
+	SONDE_PERFETTO_CALLS,       /* thread, lane */
+	SONDE_PERFETTO_SAMPLED,     /* thread: CPU time of its samples */
+	SONDE_PERFETTO_DEVICE,      /* id of the device's first row, 0; if unknown: 0, process */
 	SONDE_PERFETTO_ABOUT,
-	SONDE_PERFETTO_TRACKS, /* + kind of tracks/tracks.h: process and thread, sub */
+	SONDE_PERFETTO_TRACKS, /* + kind of tracks/tracks.h: process and thread, queue and sub */
 };
 
 enum sonde_perfetto_type {
@@ -63,13 +60,14 @@ struct sonde_perfetto {
 	uint8_t *places;                           /* by site id: defined in the table of source locations */
 	struct sonde_map tracks;                   /* kind and key → number */
 	struct sonde_export_tracks stream;
-	uint64_t track_count, flow_count;
+	uint64_t track_count, flow_count, links_from;
+	struct sonde_track last; /* the last track of the stream, and its number */
+	uint64_t last_number;
 	struct sonde_marks marks;
-	struct sonde_chrome_said said;
 	struct sonde_perfetto_thread *threads; /* by thread id */
 	size_t thread_count;
 	/* What could not be shown faithfully; reported at the end. */
-	uint64_t apart, unbegun, calls_left, calls_left_ns, calls_least_ns, devices_left;
+	uint64_t apart, calls_left, calls_left_ns, calls_least_ns;
 };
 
 /* --- packets ------------------------------------------------------------------------------------------------------ */
@@ -130,11 +128,9 @@ void sonde_perfetto_close(struct sonde_perfetto *perfetto, uint64_t track, uint6
 void sonde_perfetto_point(struct sonde_perfetto *perfetto, uint64_t track, uint64_t time_ns, double value);
 void sonde_perfetto_point_int(struct sonde_perfetto *perfetto, uint64_t track, uint64_t time_ns, int64_t value);
 
-/* Writes the arguments that the program set for a zone or span (perfetto->said), and clears them. */
+void sonde_perfetto_arg(struct sonde_perfetto *perfetto, const struct sonde_track_arg *arg);
+/* Writes what is said about the zone or span (marks.h). */
 void sonde_perfetto_said(struct sonde_perfetto *perfetto);
-
-/* Name of a site; "(unnamed)" if it has none. */
-const char *sonde_perfetto_site(const struct sonde_perfetto *perfetto, uint32_t site);
 
 /* --- output ------------------------------------------------------------------------------------------------------- */
 
@@ -142,11 +138,9 @@ void sonde_perfetto_zones(struct sonde_perfetto *perfetto, const struct sonde_ba
 void sonde_perfetto_zones_end(struct sonde_perfetto *perfetto);
 void sonde_perfetto_zones_fini(struct sonde_perfetto *perfetto);
 int sonde_perfetto_spans(struct sonde_perfetto *perfetto);
-int sonde_perfetto_series(struct sonde_perfetto *perfetto);
 int sonde_perfetto_calls(struct sonde_perfetto *perfetto);
 /* Writes an event of a track; `context` is the struct sonde_perfetto. */
 int sonde_perfetto_put_track(void *context, const struct sonde_track_event *event);
-int sonde_perfetto_devices(struct sonde_perfetto *perfetto);
 int sonde_perfetto_samples(struct sonde_perfetto *perfetto);
 
 #endif

@@ -4,12 +4,7 @@
  */
 #include "export/perfetto/perfetto.h"
 
-struct span {
-	const struct sonde_mark *begin, *end; /* end NULL: still open at the end of the recording */
-	size_t between;                       /* number of annotations after `begin` that are its arguments */
-};
-
-static void put_handover(struct sonde_perfetto *perfetto, const struct span *span, const char *name)
+static void put_handover(struct sonde_perfetto *perfetto, const struct sonde_mark_span *span, const char *name)
 {
 	uint64_t flow = ++perfetto->flow_count;
 	for (int ends = 0; ends < 2; ends++) {
@@ -25,29 +20,27 @@ static void put_handover(struct sonde_perfetto *perfetto, const struct span *spa
 	}
 }
 
-static void put_span(struct sonde_perfetto *perfetto, const struct span *span)
+static void put_span(struct sonde_perfetto *perfetto, const struct sonde_mark_span *span)
 {
-	const char *name = sonde_perfetto_site(perfetto, span->begin->event->site);
+	const char *name = sonde_marks_site(perfetto->session, span->begin->event->site);
 	const struct sonde_thread *from = sonde_session_thread(perfetto->session, span->begin->thread);
 	const struct sonde_thread *to = span->end ? sonde_session_thread(perfetto->session, span->end->thread) : NULL;
 	uint64_t end_ns = span->end ? span->end->event->time : sonde_session_run(perfetto->session)->end_ns;
 	uint64_t parent = sonde_perfetto_process(perfetto, span->begin->process),
 		 track = sonde_perfetto_track_new(perfetto);
-	char own[SONDE_CHROME_OWN_B];
+	char own[SONDE_SAID_OWN_B];
 	sonde_perfetto_describe(perfetto, track, parent, name, NULL);
-	for (size_t i = span->between; i > 0; i--)
-		sonde_chrome_say(&perfetto->said, &perfetto->marks.dropped, span->begin[i].event);
 	sonde_perfetto_begin(perfetto, &(struct sonde_perfetto_event){.type = SONDE_PERFETTO_BEGIN,
 								      .track = track,
 								      .time_ns = span->begin->event->time,
 								      .category = "span",
 								      .name = name});
 	if (from)
-		sonde_perfetto_arg_uint(perfetto, sonde_chrome_own_name(&perfetto->said, "begun_by", own), from->tid);
+		sonde_perfetto_arg_uint(perfetto, sonde_said_own(&perfetto->marks.said, "begun_by", own), from->tid);
 	if (to)
-		sonde_perfetto_arg_uint(perfetto, sonde_chrome_own_name(&perfetto->said, "ended_by", own), to->tid);
+		sonde_perfetto_arg_uint(perfetto, sonde_said_own(&perfetto->marks.said, "ended_by", own), to->tid);
 	else
-		sonde_perfetto_arg_bool(perfetto, sonde_chrome_own_name(&perfetto->said, "unfinished", own), 1);
+		sonde_perfetto_arg_bool(perfetto, sonde_said_own(&perfetto->marks.said, "unfinished", own), 1);
 	sonde_perfetto_said(perfetto);
 	sonde_perfetto_end(perfetto, NULL);
 	sonde_perfetto_close(perfetto, track, end_ns > span->begin->event->time ? end_ns : span->begin->event->time,
@@ -56,30 +49,11 @@ static void put_span(struct sonde_perfetto *perfetto, const struct span *span)
 		put_handover(perfetto, span, name);
 }
 
-static int is_same(const struct sonde_mark *a, const struct sonde_mark *b)
-{
-	return a->process == b->process && a->span == b->span;
-}
-
-/* Annotations of one id are in time order: a begin, its arguments, an end; the id may then be reused. */
 int sonde_perfetto_spans(struct sonde_perfetto *perfetto)
 {
-	const struct sonde_marks *marks = &perfetto->marks;
-	for (size_t i = 0; i < marks->span_count && !perfetto->error;) {
-		struct span span = {.begin = &marks->spans[i++]};
-		if (span.begin->event->type != SONDE_EVENT_SPAN_BEGIN) {
-			perfetto->unbegun += span.begin->event->type == SONDE_EVENT_SPAN_END;
-			continue;
-		}
-		for (; i < marks->span_count && is_same(&marks->spans[i], span.begin) &&
-		       marks->spans[i].event->type == SONDE_EVENT_ARG;
-		     i++)
-			span.between++;
-		if (i < marks->span_count && is_same(&marks->spans[i], span.begin) &&
-		    marks->spans[i].event->type == SONDE_EVENT_SPAN_END)
-			span.end = &marks->spans[i++];
-		if (sonde_selection_takes(&perfetto->options->selection, span.begin->event->time, span.begin->thread))
-			put_span(perfetto, &span);
-	}
+	struct sonde_mark_span span;
+	for (size_t at = 0;
+	     !perfetto->error && sonde_marks_span(&perfetto->marks, &perfetto->options->selection, &at, &span);)
+		put_span(perfetto, &span);
 	return perfetto->error;
 }

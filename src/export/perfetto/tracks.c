@@ -4,10 +4,21 @@
  * States are slices rather than the kernel's switch events, because those contain more than is known here (such as the
  * next thread).
  */
+#include <string.h>
+
 #include "export/perfetto/perfetto.h"
 
+/* The device of a queue, whichever processes use it; otherwise the thread or process. */
 static uint64_t parent_of(struct sonde_perfetto *perfetto, const struct sonde_track *track)
 {
+	int is_new;
+	if (track->queue) {
+		uint64_t device = sonde_perfetto_track(perfetto, SONDE_PERFETTO_DEVICE, track->device,
+						       track->device ? 0 : track->process, &is_new);
+		if (is_new)
+			sonde_perfetto_describe(perfetto, device, 0, track->device_title, NULL);
+		return device;
+	}
 	return track->thread ? sonde_perfetto_thread(perfetto, track->thread)
 			     : sonde_perfetto_process(perfetto, track->process);
 }
@@ -16,17 +27,35 @@ static uint64_t parent_of(struct sonde_perfetto *perfetto, const struct sonde_tr
 static uint64_t track_of(struct sonde_perfetto *perfetto, const struct sonde_track *track)
 {
 	int is_new;
+	if (perfetto->last_number && sonde_track_is(&perfetto->last, track))
+		return perfetto->last_number;
 	uint64_t parent = parent_of(perfetto, track);
 	uint64_t number = sonde_perfetto_track(perfetto, SONDE_PERFETTO_TRACKS + track->kind,
-					       (uint64_t)track->process << 32 | track->thread, track->sub, &is_new);
+					       (uint64_t)track->process << 32 | track->thread,
+					       (uint64_t)track->queue << 32 | track->sub, &is_new);
 	if (is_new)
 		sonde_perfetto_describe(perfetto, number, parent, track->title, NULL);
-	return number;
+	perfetto->last = *track;
+	return perfetto->last_number = number;
 }
 
-static void put_arg(struct sonde_perfetto *perfetto, const struct sonde_track_arg *arg)
+/* "grid_x", "grid_y", "grid_z", where known. */
+static void put_sizes(struct sonde_perfetto *perfetto, const struct sonde_track_arg *arg)
 {
-	if (arg->type == SONDE_TRACK_TEXT)
+	char key[32];
+	size_t len_b = strlen(arg->key);
+	memcpy(key, arg->key, len_b);
+	memcpy(key + len_b, "_x", 3);
+	for (int i = 0; i < 3; i++, key[len_b + 1]++)
+		if (arg->sizes[i])
+			sonde_perfetto_arg_uint(perfetto, key, arg->sizes[i]);
+}
+
+void sonde_perfetto_arg(struct sonde_perfetto *perfetto, const struct sonde_track_arg *arg)
+{
+	if (arg->type == SONDE_TRACK_SIZES)
+		put_sizes(perfetto, arg);
+	else if (arg->type == SONDE_TRACK_TEXT)
 		sonde_perfetto_arg_text(perfetto, arg->key, arg->text);
 	else if (arg->type == SONDE_TRACK_REAL)
 		sonde_perfetto_arg_real(perfetto, arg->key, arg->real);
@@ -53,6 +82,18 @@ static uint64_t put_flow(struct sonde_perfetto *perfetto, const struct sonde_tra
 	return perfetto->flow_count;
 }
 
+/* Numbers of links count from where those of the arrows before their kind ended. */
+static void put_links(struct sonde_perfetto *perfetto, const struct sonde_track_links *links)
+{
+	if (links->end)
+		sonde_perfetto_flow(perfetto, perfetto->links_from + links->end, 1);
+	for (uint32_t i = 0; !links->end && i < links->count; i++) {
+		uint64_t number = perfetto->links_from + links->first + i;
+		sonde_perfetto_flow(perfetto, number, 0);
+		perfetto->flow_count = number > perfetto->flow_count ? number : perfetto->flow_count;
+	}
+}
+
 static void put_slice(struct sonde_perfetto *perfetto, const struct sonde_track_event *event)
 {
 	int is_instant = event->form == SONDE_TRACK_INSTANT;
@@ -65,9 +106,11 @@ static void put_slice(struct sonde_perfetto *perfetto, const struct sonde_track_
 						     .category = event->category,
 						     .name = *event->name ? event->name : event->what});
 	for (size_t i = 0; i < event->arg_count; i++)
-		put_arg(perfetto, &event->args[i]);
+		sonde_perfetto_arg(perfetto, &event->args[i]);
 	if (flow)
 		sonde_perfetto_flow(perfetto, flow, 1);
+	if (event->links.first)
+		put_links(perfetto, &event->links);
 	sonde_perfetto_end(perfetto, NULL);
 	if (!is_instant)
 		sonde_perfetto_close(perfetto, track, event->to_ns, NULL);

@@ -20,58 +20,40 @@ struct sonde_perfetto_level {
 	int is_held;
 };
 
-struct zone {
-	uint32_t thread, site;
-	uint64_t start_ns, dur_ns, self_ns;
-	int unfinished, wanted;
-	char name[SONDE_CHROME_TEXT_B]; /* name given at run time; "" = the site's */
-};
-
-static void take_marks(struct sonde_perfetto *perfetto, struct zone *zone)
-{
-	const struct sonde_mark *mark;
-	uint64_t end_ns = zone->start_ns + zone->dur_ns;
-	while ((mark = sonde_marks_take(&perfetto->marks, zone->thread, zone->start_ns, end_ns))) {
-		if (mark->event->type == SONDE_EVENT_ZONE_NAME && !*zone->name)
-			sonde_track_text(mark->event, zone->name);
-		else if (zone->wanted)
-			sonde_chrome_say(&perfetto->said, &perfetto->marks.dropped, mark->event);
-	}
-}
-
 static void put_text(struct sonde_perfetto *perfetto, const char *key, const char *text)
 {
-	char own[SONDE_CHROME_OWN_B];
+	char own[SONDE_SAID_OWN_B];
 	if (*text)
-		sonde_perfetto_arg_text(perfetto, sonde_chrome_own_name(&perfetto->said, key, own), text);
+		sonde_perfetto_arg_text(perfetto, sonde_said_own(&perfetto->marks.said, key, own), text);
 }
 
-static void put_begin(struct sonde_perfetto *perfetto, const struct zone *zone, uint64_t track, struct sonde_buf *to)
+static void put_begin(struct sonde_perfetto *perfetto, const struct sonde_mark_zone *zone, uint64_t track,
+		      struct sonde_buf *to)
 {
-	const char *name = *zone->name ? zone->name : sonde_perfetto_site(perfetto, zone->site);
-	char own[SONDE_CHROME_OWN_B];
+	const char *name = *zone->name ? zone->name : sonde_marks_site(perfetto->session, zone->site);
+	char own[SONDE_SAID_OWN_B];
 	sonde_perfetto_begin(perfetto, &(struct sonde_perfetto_event){.type = SONDE_PERFETTO_BEGIN,
 								      .track = track,
 								      .time_ns = zone->start_ns,
 								      .category = "zone",
 								      .name = name});
-	sonde_perfetto_arg_uint(perfetto, sonde_chrome_own_name(&perfetto->said, "self_ns", own), zone->self_ns);
+	sonde_perfetto_arg_uint(perfetto, sonde_said_own(&perfetto->marks.said, "self_ns", own), zone->self_ns);
 	sonde_perfetto_place(perfetto, zone->site);
-	put_text(perfetto, "site", *zone->name ? sonde_perfetto_site(perfetto, zone->site) : "");
-	if (zone->unfinished)
-		sonde_perfetto_arg_bool(perfetto, sonde_chrome_own_name(&perfetto->said, "unfinished", own), 1);
+	put_text(perfetto, "site", *zone->name ? sonde_marks_site(perfetto->session, zone->site) : "");
+	if (zone->is_unfinished)
+		sonde_perfetto_arg_bool(perfetto, sonde_said_own(&perfetto->marks.said, "unfinished", own), 1);
 	sonde_perfetto_said(perfetto);
 	sonde_perfetto_end(perfetto, to);
 }
 
-static void put_apart(struct sonde_perfetto *perfetto, const struct zone *zone)
+static void put_apart(struct sonde_perfetto *perfetto, const struct sonde_mark_zone *zone)
 {
 	const struct sonde_thread *thread = sonde_session_thread(perfetto->session, zone->thread);
 	uint64_t track = sonde_perfetto_track_new(perfetto);
 	sonde_perfetto_describe(perfetto, track, sonde_perfetto_process(perfetto, thread ? thread->process : 0),
 				"zones that do not nest", NULL);
 	put_begin(perfetto, zone, track, NULL);
-	sonde_perfetto_close(perfetto, track, zone->start_ns + zone->dur_ns, NULL);
+	sonde_perfetto_close(perfetto, track, zone->end_ns, NULL);
 	perfetto->apart++;
 }
 
@@ -118,7 +100,7 @@ static void pass_below(struct sonde_perfetto *perfetto, struct sonde_perfetto_th
 	}
 }
 
-static void put_nested(struct sonde_perfetto *perfetto, const struct zone *zone, size_t depth)
+static void put_nested(struct sonde_perfetto *perfetto, const struct sonde_mark_zone *zone, size_t depth)
 {
 	struct sonde_perfetto_thread *thread = &perfetto->threads[zone->thread];
 	uint64_t track = sonde_perfetto_thread(perfetto, zone->thread);
@@ -140,40 +122,32 @@ static void put_nested(struct sonde_perfetto *perfetto, const struct zone *zone,
 		below->is_held = 0;
 	}
 	let_go(perfetto, below);
-	sonde_perfetto_close(perfetto, track, zone->start_ns + zone->dur_ns, zone->dur_ns ? NULL : to);
+	sonde_perfetto_close(perfetto, track, zone->end_ns, zone->end_ns > zone->start_ns ? NULL : to);
 }
 
 /* Zones that are not selected still enclose others: they are checked for nesting and release what waits for them. */
-static void put_zone(struct sonde_perfetto *perfetto, struct zone *zone, uint32_t depth)
+static void put_zone(struct sonde_perfetto *perfetto, const struct sonde_mark_zone *zone)
 {
-	zone->wanted = sonde_selection_takes(&perfetto->options->selection, zone->start_ns, zone->thread);
-	take_marks(perfetto, zone);
 	if (zone->thread >= perfetto->thread_count)
 		return;
 	struct sonde_perfetto_thread *thread = &perfetto->threads[zone->thread];
-	int nests = sonde_nest_add(&thread->nest, zone->start_ns, zone->start_ns + zone->dur_ns, depth);
+	int nests = sonde_nest_add(&thread->nest, zone->start_ns, zone->end_ns, zone->depth);
 	if (nests < 0)
 		perfetto->error = nests;
-	else if (zone->wanted && nests)
-		put_nested(perfetto, zone, depth);
+	else if (zone->is_wanted && nests)
+		put_nested(perfetto, zone, zone->depth);
 	else
-		pass_below(perfetto, thread, depth, UINT64_MAX);
-	if (zone->wanted && !nests)
+		pass_below(perfetto, thread, zone->depth, UINT64_MAX);
+	if (zone->is_wanted && !nests)
 		put_apart(perfetto, zone);
 }
 
 void sonde_perfetto_zones(struct sonde_perfetto *perfetto, const struct sonde_batch *batch)
 {
 	for (size_t i = 0; i < batch->count && !perfetto->error; i++) {
-		struct zone zone;
-		zone.thread = batch->thread;
-		zone.site = batch->zones.site[i];
-		zone.start_ns = batch->zones.start_ns[i];
-		zone.dur_ns = batch->zones.dur_ns[i];
-		zone.self_ns = batch->zones.self_ns[i];
-		zone.unfinished = batch->zones.flags[i] & SONDE_ZONE_UNFINISHED;
-		zone.name[0] = 0;
-		put_zone(perfetto, &zone, batch->zones.depth[i]);
+		struct sonde_mark_zone zone;
+		sonde_marks_zone(&perfetto->marks, &perfetto->options->selection, batch, i, &zone);
+		put_zone(perfetto, &zone);
 	}
 }
 

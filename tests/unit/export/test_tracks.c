@@ -142,6 +142,37 @@ static void events_come_from_rows(void **state)
 	sonde_session_close(session);
 }
 
+/* CPU time is a rate between two points, the first of which may be before the selection; a negative size is damage. */
+static void series_are_counters(void **state)
+{
+	static const char *const all[] = {"3 0 memory.rss/memory.rss 10 value=4096",
+					  "3 0 cpu.user %/cpu.user % 110 value=50",
+					  "3 0 cpu.user %/cpu.user % 210 value=100", NULL};
+	static const char *const late[] = {"3 0 cpu.user %/cpu.user % 210 value=100", NULL};
+	struct recording r;
+	(void)state;
+	recording_open(&r, path);
+	recording_process(&r, 100, 0, "prog", START);
+	recording_thread(&r, 1, 100, "main", START);
+	uint32_t rss = recording_series(&r, SONDE_METRIC_MEMORY_RSS, 1, 0, ""),
+		 user = recording_series(&r, SONDE_METRIC_CPU_USER, 1, 0, ""),
+		 of_thread = recording_series(&r, SONDE_METRIC_CPU_USER, 1, 1, "");
+	recording_point(&r, START + 10, rss, 4096);
+	recording_point(&r, START + 10, user, 1000);
+	recording_point(&r, START + 20, rss, -1);
+	recording_point(&r, START + 110, user, 1050);
+	recording_point(&r, START + 110, of_thread, 7);
+	recording_point(&r, START + 210, user, 1150);
+	recording_close(&r, START + 1000, 0);
+	struct sonde_session *session = opened();
+	expect(session, &(struct sonde_tracks_options){.kinds = SONDE_TRACKS_OF(SONDE_TRACK_SERIES)}, all);
+	expect(session,
+	       &(struct sonde_tracks_options){.kinds = SONDE_TRACKS_OF(SONDE_TRACK_SERIES),
+					      .selection.from_ns = START + 200},
+	       late);
+	sonde_session_close(session);
+}
+
 /* A reader that stops early leaves nothing behind. */
 static void a_cursor_closes_half_way(void **state)
 {
@@ -159,9 +190,8 @@ static void a_cursor_closes_half_way(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(states_are_slices_with_flows),
-	    cmocka_unit_test(whole_events_have_no_arguments),
-	    cmocka_unit_test(events_come_from_rows),
+	    cmocka_unit_test(states_are_slices_with_flows), cmocka_unit_test(whole_events_have_no_arguments),
+	    cmocka_unit_test(events_come_from_rows),        cmocka_unit_test(series_are_counters),
 	    cmocka_unit_test(a_cursor_closes_half_way),
 	};
 	return cmocka_run_group_tests(tests, enter, leave);

@@ -1,0 +1,35 @@
+/* said.h: what the program said of a zone or span, as arguments of tracks: those that it set, and the sums of the work
+ * that it reported.
+ *
+ * A JSON object must not have duplicate keys. The program's keys are kept unchanged; if it set one repeatedly, the last
+ * value counts. Ours are renamed to sonde.WORD if the program uses the same word. Keys are compared as they will be
+ * read, with bytes that are not UTF-8 replaced by U+FFFD.
+ */
+#ifndef SONDE_EXPORT_SAID_H
+#define SONDE_EXPORT_SAID_H
+
+#include "tracks/text.h"
+#include "tracks/tracks.h"
+
+enum { SONDE_SAID_MAX = 32, SONDE_SAID_WORKS = 3 }; /* arguments of one zone or span; more are dropped */
+enum { SONDE_SAID_OWN_B = 256 };                    /* capacity for one of our keys */
+
+struct sonde_said {
+	/* Once closed, in the order of output: sums of work, with our keys; then the program's arguments. */
+	struct sonde_track_arg args[SONDE_SAID_WORKS + SONDE_SAID_MAX];
+	size_t count, ours;
+	/* The program's, newest first: */
+	char keys[SONDE_SAID_MAX][SONDE_TRACK_TEXT_B], texts[SONDE_SAID_MAX][SONDE_TRACK_TEXT_B];
+	struct sonde_track_arg newest[SONDE_SAID_MAX];
+	size_t newest_count;
+};
+
+/* Begins without arguments; adds an ARG or WORK event, newest first, counting those without room in `dropped`; ends. */
+void sonde_said_open(struct sonde_said *said);
+void sonde_said_add(struct sonde_said *said, const struct sonde_event *event, size_t *dropped);
+void sonde_said_close(struct sonde_said *said);
+
+/* One of our keys: "sonde.KEY" if the program uses the same key. The result is in `text`. */
+const char *sonde_said_own(const struct sonde_said *said, const char *key, char text[SONDE_SAID_OWN_B]);
+
+#endif
