@@ -9,8 +9,8 @@
  * recording machine. Ids (strings, processes, threads, modules, sites, stack nodes) are dense, assigned by the
  * recorder, and start at 1; 0 means none. The entity is written before the first use of its id.
  *
- * chunk_types.def, records.def, chunks.def, bodies.def and events.def declare one row per field; structs, readers, merge
- * and docs/FORMAT.md are derived from them.
+ * chunk_types.def, records.def, chunks.def, bodies.def and events.def declare one row per field; structs, readers,
+ * merge and docs/FORMAT.md are derived from them.
  *
  * Compatibility: `major` changes when an old reader would misread; a higher `minor` only adds records, chunk types and
  * trailing columns.
