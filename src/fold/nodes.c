@@ -12,17 +12,21 @@ void sonde_nodes_begin(struct sonde_nodes *nodes, uint64_t base_ns)
 	nodes->depths = 0;
 }
 
-void sonde_nodes_put(struct sonde_nodes *nodes, uint32_t depth)
+uint8_t *sonde_nodes_encode(uint8_t *at, uint64_t base_ns, uint32_t depth, const struct sonde_nodes_row *node)
 {
-	struct sonde_nodes_row *node = &nodes->open[depth];
-	uint8_t *at = nodes->data + nodes->data_b;
 	at = sonde_varint_put(at, depth);
 	at = sonde_varint_put(at, node->count);
-	at = sonde_varint_put(at, sonde_varint_zigzag((int64_t)(node->first_ns - nodes->base_ns)));
+	at = sonde_varint_put(at, sonde_varint_zigzag((int64_t)(node->first_ns - base_ns)));
 	at = sonde_varint_put(at, node->last_ns - node->first_ns);
 	at = sonde_varint_put(at, node->busy_ns);
 	at = sonde_varint_put(at, node->longest_ns);
-	at = sonde_varint_put(at, node->site);
+	return sonde_varint_put(at, node->site);
+}
+
+void sonde_nodes_put(struct sonde_nodes *nodes, uint32_t depth)
+{
+	struct sonde_nodes_row *node = &nodes->open[depth];
+	uint8_t *at = sonde_nodes_encode(nodes->data + nodes->data_b, nodes->base_ns, depth, node);
 	nodes->data_b = (size_t)(at - nodes->data);
 	*node = (struct sonde_nodes_row){0};
 }

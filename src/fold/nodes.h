@@ -88,6 +88,8 @@ static inline void sonde_nodes_add_zone(struct sonde_nodes *nodes, uint32_t dept
 	sonde_nodes_add(nodes, depth, &zone);
 }
 
+/* Encodes a node, in at most SONDE_NODE_MAX_B bytes, and returns its end. */
+uint8_t *sonde_nodes_encode(uint8_t *at, uint64_t base_ns, uint32_t depth, const struct sonde_nodes_row *node);
 /* Decodes the node at `at` and returns its end; NULL if it is malformed or truncated. Times are unchecked but do not
  * wrap. */
 const uint8_t *sonde_nodes_get(const uint8_t *at, const uint8_t *end, uint64_t base_ns, uint32_t *depth,

@@ -1,7 +1,7 @@
 /* pair.h: pairs the begins and ends of one thread's zones, computes self time, and adds it up by site.
  *
  * The only pairing: targets answer questions with it (live.c), writers of recordings fill chunk summaries (streams.c,
- * sink_zones.c, import), and readers make whole zones (session/zone/zones.c). tests/unit/trace/test_pairings.c gives
+ * sink_zones.c, import), and readers make whole zones (session/zone/zones.c). tests/unit/fold/test_pairings.c gives
  * live.c, streams.c and the session the same events.
  *
  * It allocates nothing: the caller holds the frames and the rows. A time that runs backwards counts as no time. Zones

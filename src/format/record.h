@@ -9,8 +9,8 @@
  * recording machine. Ids (strings, processes, threads, modules, sites, stack nodes) are dense, assigned by the
  * recorder, and start at 1; 0 means none. The entity is written before the first use of its id.
  *
- * chunk_types.def, records.def and chunks.def declare one row per field; structs, readers, merge and docs/FORMAT.md are
- * derived from them. ZONES, HEAP, STACKS and EVENTS have encoders of their own.
+ * chunk_types.def, records.def, chunks.def, bodies.def and events.def declare one row per field; structs, readers,
+ * merge and docs/FORMAT.md are derived from them.
  *
  * Compatibility: `major` changes when an old reader would misread; a higher `minor` only adds records, chunk types and
  * trailing columns.
@@ -78,31 +78,10 @@ _Static_assert(sizeof(struct sonde_index_entry) == 72, "index entry");
  * "varint" is LEB128, "delta" the difference from the previous value in the column (the first: from 0, or from
  * time_min_ns for times), "zigzag" a signed delta.
  *
- * STACKS   node ids are first_node … first_node + count − 1; the summary is struct sonde_stacks_summary.
- *          0 parent  varint: node id − parent id (≥ 1; = node id for a root)
- *          1 module  varint
- *          2 address varint zigzag delta: ELF virtual address in the module (process address for anonymous modules,
- *                    kernel address for the kernel). For callers it is the return address − 1, inside the call.
- *          A stack is identified by its leaf node; following its parents gives the whole stack.
- *
- * SAMPLES, SWITCHES, SERIES, WAITS, ACTIVITIES, CALL_STACKS: declared in format/chunks.def.
- *
- * ZONES    the thread is in the chunk head; the summary is struct sonde_zones_summary.
- *          0 site    varint: begins a zone of that site, 0 ends the innermost one
- *          1 time    varint delta
- *
- * HEAP     of one heap, whose process is in the chunk head; the summary is struct sonde_heap_summary. Events in time
- *          order.
- *          0 block   varint: form × 2, + 1 for a free. A form is a pair of site and size; the chunk's forms are
- *                    numbered from 0 in the order in which they first occur
- *          1 life    u8, of frees only: log2 of the block's lifetime in ns, | SONDE_HEAP_TEMPORARY if nothing was
- *                    allocated in the heap during its lifetime
- *          2 site    varint zigzag delta: heap site of each form
- *          3 size    varint: bytes of a block of each form
- *          4 thread  varint pairs: thread, number of consecutive events
- *          5 time    varint delta: of every time_every-th event, including the first
- *
- * EVENTS   no columns: a sequence of struct sonde_event (format/event.h).
+ * SAMPLES, SWITCHES, SERIES, WAITS, ACTIVITIES, CALL_STACKS: declared in format/chunks.def, encoded by trace/encode.h.
+ * STACKS, ZONES, HEAP: declared in format/bodies.def, encoded by hand. Their summaries: struct sonde_stacks_summary,
+ * sonde_zones_summary, sonde_heap_summary.
+ * EVENTS: no columns, but events (format/event.h), one after the other.
  */
 enum sonde_stack_status {
 	SONDE_STACK_COMPLETE = 0,      /* reached the thread's root */

@@ -9,8 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "fold/nodes.h"
-#include "fold/pair.h"
+#include "fold/zones_chunk.h"
 #include "format/event.h"
 #include "format/record.h"
 #include "import/import.h"
@@ -29,11 +28,11 @@
 
 /* The unwritten zones of one thread. */
 struct sonde_out_zones {
+	struct sonde_zones_chunk chunk;
 	struct sonde_columns columns;
 	struct sonde_pair pair;
 	struct sonde_pair_frame frames[SONDE_OUT_DEPTH_MAX], open[SONDE_OUT_DEPTH_MAX];
-	uint32_t open_count, thread, process;
-	uint64_t last_ns, unmatched;
+	uint32_t thread, process;
 	struct sonde_zone_stat *stats; /* by site */
 	uint32_t *ended, ended_count;
 	size_t stats_cap, ended_cap;

@@ -8,11 +8,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "format/bodies.h"
 #include "util/array.h"
 #include "util/error.h"
 
 enum { ZONES_A_CHUNK = 65536, EVENTS_B = 1 << 20 };
-enum { ZONE_SITE, ZONE_TIME, ZONE_COLUMNS };
 
 static void keep(struct sonde_out *out, int error)
 {
@@ -30,7 +30,9 @@ int sonde_rows_init(struct sonde_out *out)
 	if (!out->zones->node_bytes)
 		return sonde_error(ENOMEM, "out of memory for zones");
 	out->zones->nodes.data = out->zones->node_bytes;
-	sonde_columns_init(&out->zones->columns, ZONE_COLUMNS);
+	out->zones->chunk.nodes = &out->zones->nodes;
+	out->zones->chunk.open = out->zones->open;
+	sonde_columns_init(&out->zones->columns, SONDE_ZONES_COLUMNS);
 	sonde_pair_init(&out->zones->pair, out->zones->frames, SONDE_OUT_DEPTH_MAX);
 	return 0;
 }
@@ -78,32 +80,25 @@ void sonde_out_sample(struct sonde_import_job *job, uint64_t time_ns, uint32_t t
 static void zones_flush(struct sonde_out *out)
 {
 	struct sonde_out_zones *zones = out->zones;
+	struct sonde_zone_sums sums = {zones->stats, zones->ended, zones->ended_count, zones->ended_count};
 	struct sonde_buf summary;
-	if (!zones->columns.rows)
+	if (!zones->chunk.count)
 		return;
-	struct sonde_zones_summary head = {zones->open_count, zones->ended_count, zones->unmatched};
 	sonde_buf_init(&summary, SONDE_CHUNK_MAX_SUMMARY_B);
-	sonde_buf_append(&summary, &head, sizeof head);
-	sonde_buf_append(&summary, zones->open, zones->open_count * sizeof *zones->open);
-	for (uint32_t i = 0; i < zones->ended_count; i++) {
-		struct sonde_zone_stat *stat = &zones->stats[zones->ended[i]];
-		sonde_buf_append(&summary, stat, sizeof *stat);
-		*stat = (struct sonde_zone_stat){0};
-	}
-	sonde_nodes_end(&zones->nodes);
-	struct sonde_zone_nodes_head nodes = {(uint32_t)zones->nodes.data_b, zones->nodes.deeper};
-	sonde_buf_append(&summary, &nodes, sizeof nodes);
-	sonde_buf_append(&summary, zones->nodes.data, zones->nodes.data_b);
+	void *to = sonde_buf_extend(&summary, sonde_zones_chunk_summary_b(&zones->chunk, &sums));
+	if (to)
+		sonde_zones_chunk_summary(&zones->chunk, &sums, to);
 	keep(out, sonde_buf_error(&summary));
 	struct sonde_chunk chunk = {.type = SONDE_CHUNK_ZONES,
 				    .process = zones->process,
 				    .thread = zones->thread,
-				    .count = zones->columns.rows,
-				    .time_min_ns = zones->columns.time_min_ns,
-				    .time_max_ns = zones->columns.time_max_ns,
+				    .count = zones->chunk.count,
+				    .time_min_ns = zones->chunk.min_ns,
+				    .time_max_ns = zones->chunk.max_ns,
 				    .summary = summary.data,
 				    .summary_b = (uint32_t)summary.len_b};
 	keep(out, sonde_columns_write(&zones->columns, out->writer, &chunk));
+	zones->chunk.count = 0;
 	sonde_buf_fini(&summary);
 }
 
@@ -124,21 +119,26 @@ static void zones_start(struct sonde_out *out, uint32_t process, uint32_t thread
 		sonde_pair_init(&zones->pair, zones->frames, SONDE_OUT_DEPTH_MAX);
 	zones->thread = thread;
 	zones->process = process;
-	zones->columns.time_min_ns = zones->columns.time_max_ns = zones->last_ns = time_ns;
-	zones->unmatched = zones->ended_count = 0;
-	sonde_nodes_begin(&zones->nodes, time_ns);
-	zones->open_count = zones->pair.depth;
-	memcpy(zones->open, zones->frames, zones->open_count * sizeof *zones->open);
+	zones->ended_count = 0;
+	sonde_zones_chunk_begin(&zones->chunk, &zones->pair, time_ns);
 }
 
-static void zone_ended(struct sonde_out_zones *zones, const struct sonde_pair_zone *zone)
+/* Adds an event to the columns. */
+static void zone_put(struct sonde_out *out, uint32_t site, uint64_t time_ns)
 {
-	struct sonde_zone_stat *stat = &zones->stats[zone->site];
-	if (!stat->count)
-		zones->ended[zones->ended_count++] = zone->site;
-	stat->site = zone->site;
-	sonde_pair_add(stat, zone);
-	sonde_nodes_add_zone(&zones->nodes, zone->depth, zone->site, zone->start_ns, zone->dur_ns);
+	struct sonde_out_zones *zones = out->zones;
+	struct sonde_zones_chunk *chunk = &zones->chunk;
+	uint8_t *site_at = sonde_columns_room(&zones->columns, SONDE_ZONES_COLUMN_SITE, 1);
+	uint8_t *time_at = sonde_columns_room(&zones->columns, SONDE_ZONES_COLUMN_TIME, 1);
+	if (!site_at || !time_at) {
+		keep(out, -ENOMEM);
+		return;
+	}
+	sonde_columns_used(&zones->columns, SONDE_ZONES_COLUMN_SITE, sonde_zones_put_sites(site_at, &site, 1));
+	sonde_columns_used(&zones->columns, SONDE_ZONES_COLUMN_TIME,
+			   sonde_zones_put_times(time_at, chunk->max_ns, &time_ns, 1, time_ns - chunk->max_ns));
+	chunk->max_ns = time_ns;
+	chunk->count++;
 }
 
 #define SITES_A_CHUNK                                                                                   \
@@ -152,30 +152,27 @@ int sonde_out_zone(struct sonde_import_job *job, uint32_t process, uint32_t thre
 	struct sonde_out *out = &job->out;
 	struct sonde_out_zones *zones = out->zones;
 	struct sonde_pair_zone zone;
-	if (zones->columns.rows && (zones->thread != thread || zones->columns.rows == ZONES_A_CHUNK ||
-				    zones->ended_count + 1 >= SITES_A_CHUNK))
+	if (zones->chunk.count &&
+	    (zones->thread != thread || zones->chunk.count == ZONES_A_CHUNK || zones->ended_count + 1 >= SITES_A_CHUNK))
 		zones_flush(out);
 	if (site && zones->thread == thread && zones->pair.depth == SONDE_OUT_DEPTH_MAX)
 		return 0;
-	if (!zones->columns.rows)
+	if (!zones->chunk.count)
 		zones_start(out, process, thread, time_ns);
 	if (stats_reserve(out)) {
 		keep(out, -ENOMEM);
 		return 0;
 	}
-	time_ns = time_ns < zones->last_ns ? zones->last_ns : time_ns;
-	sonde_columns_put(&zones->columns, ZONE_SITE, site);
-	sonde_columns_put(&zones->columns, ZONE_TIME, time_ns - zones->last_ns);
-	zones->last_ns = zones->columns.time_max_ns = time_ns;
-	zones->columns.rows++;
+	time_ns = time_ns < zones->chunk.max_ns ? zones->chunk.max_ns : time_ns;
+	zone_put(out, site, time_ns);
 	out->last_ns = time_ns > out->last_ns ? time_ns : out->last_ns;
 	if (site) {
 		sonde_pair_begin(&zones->pair, site, time_ns);
 		job->result->zones++;
 	} else if (sonde_pair_end(&zones->pair, time_ns, &zone)) {
-		zone_ended(zones, &zone);
+		sonde_zones_chunk_add(&zones->chunk, zones->stats, zones->ended, &zones->ended_count, &zone);
 	} else {
-		zones->unmatched++;
+		zones->chunk.unmatched++;
 	}
 	return 1;
 }

@@ -8,15 +8,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/varint.h"
-#include "fold/heap_stat.h"
-#include "fold/nodes.h"
+#include "fold/heap_chunk.h"
+#include "fold/zones_chunk.h"
+#include "format/bodies.h"
 #include "merge/out.h"
 #include "trace/columns_read.h"
 #include "session/heap/heap.h"
 #include "trace/columns_write.h"
 #include "util/error.h"
 
+#define BATCH 1024u        /* events */
 #define NO_SITE UINT32_MAX /* site of zones whose site is lost; not 0, because it begins a zone */
 
 /* --- copying ----------------------------------------------------------------------------------------------------- */
@@ -35,8 +36,17 @@ static struct sonde_chunk chunk_of(const struct sonde_merge_input *input, const 
 
 static void copy_column(struct sonde_columns *into, size_t column, const struct sonde_column *from)
 {
-	sonde_buf_append(&into->column[column], from->at, sonde_column_b(from));
+	sonde_buf_append(&into->column[column], from[column].at, sonde_column_b(&from[column]));
 }
+
+/* For format/bodies.def: copies columns that refer to nothing, or to times, which count from one that is shifted in the
+ * chunk's head. `into` and `from` are variables of the caller, which translates the other columns. */
+#define COPY(CHUNK, NAME, coding, values, reference, ...) COPY_##reference(SONDE_##CHUNK##_COLUMN_##NAME)
+#define COPY_NONE(column) copy_column(&into, column, from);
+#define COPY_TIME(column) copy_column(&into, column, from);
+#define COPY_SITE(column)
+#define COPY_HEAP_SITE(column)
+#define COPY_THREAD(column)
 
 /* --- zones ------------------------------------------------------------------------------------------------------- */
 
@@ -61,15 +71,9 @@ static void zone_nodes(struct sonde_buf *into, const struct sonde_merge_input *i
 		return;
 	end = at + head.nodes_b;
 	while (at < end && (at = sonde_nodes_get(at, end, base_ns, &depth, &node))) {
-		const uint64_t values[] = {depth,
-					   node.count,
-					   sonde_varint_zigzag((int64_t)(node.first_ns - base_ns)),
-					   node.last_ns - node.first_ns,
-					   node.busy_ns,
-					   node.longest_ns,
-					   sonde_merge_site(input, node.site)};
-		for (size_t i = 0; i < sizeof values / sizeof *values; i++)
-			sonde_buf_varint(into, values[i]);
+		uint8_t bytes[SONDE_NODE_MAX_B];
+		node.site = sonde_merge_site(input, node.site);
+		sonde_buf_append(into, bytes, (size_t)(sonde_nodes_encode(bytes, base_ns, depth, &node) - bytes));
 	}
 	if (!at || sonde_buf_error(into)) {
 		into->len_b = head_at;
@@ -110,29 +114,42 @@ static int zones_summary(struct sonde_buf *into, const struct sonde_merge_input 
 	return sonde_buf_error(into);
 }
 
+/* Translates the sites of `count` events. */
+static int map_zones(struct sonde_columns *into, const struct sonde_merge_input *input, struct sonde_column *from,
+		     size_t count)
+{
+	uint32_t ids[BATCH];
+	for (size_t done = 0, part; done < count; done += part) {
+		part = count - done < BATCH ? count - done : BATCH;
+		for (size_t i = 0; i < part; i++) {
+			uint64_t site;
+			if (sonde_column_next(from, &site))
+				return -EBADMSG;
+			uint32_t id = site && site <= UINT32_MAX ? sonde_merge_site(input, (uint32_t)site) : 0;
+			ids[i] = site && !id ? NO_SITE : id;
+		}
+		uint8_t *at = sonde_columns_room(into, SONDE_ZONES_COLUMN_SITE, part);
+		if (!at)
+			return -ENOMEM;
+		sonde_columns_used(into, SONDE_ZONES_COLUMN_SITE, sonde_zones_put_sites(at, ids, part));
+	}
+	return sonde_column_end(from);
+}
+
 static int add_zones(struct sonde_merge_out *out, const struct sonde_merge_input *input,
 		     const struct sonde_chunk_data *data)
 {
-	enum { SITE, TIME, COLUMNS };
-	struct sonde_column from[COLUMNS];
-	if (sonde_columns_split(from, COLUMNS, data))
+	struct sonde_column from[SONDE_ZONES_COLUMNS];
+	if (sonde_columns_split(from, SONDE_ZONES_COLUMNS, data))
 		return -EBADMSG;
 	struct sonde_columns into;
 	struct sonde_buf summary;
-	sonde_columns_init(&into, COLUMNS);
+	sonde_columns_init(&into, SONDE_ZONES_COLUMNS);
 	sonde_buf_init(&summary, SONDE_CHUNK_MAX_SUMMARY_B);
 	struct sonde_chunk chunk = chunk_of(input, data->head);
 	int rc = zones_summary(&summary, input, data);
-	for (uint32_t i = 0; !rc && i < data->head->count; i++) {
-		uint64_t site;
-		rc = sonde_column_next(&from[SITE], &site);
-		if (rc)
-			break;
-		uint32_t id = site && site <= UINT32_MAX ? sonde_merge_site(input, (uint32_t)site) : 0;
-		sonde_columns_put(&into, SITE, site && !id ? NO_SITE : id);
-	}
-	rc = rc ? rc : sonde_column_end(&from[SITE]);
-	copy_column(&into, TIME, &from[TIME]);
+	SONDE_ZONES_BODY(COPY)
+	rc = rc ? rc : map_zones(&into, input, &from[SONDE_ZONES_COLUMN_SITE], data->head->count);
 	chunk.summary = summary.data;
 	chunk.summary_b = (uint32_t)summary.len_b;
 	rc = rc ? rc : sonde_columns_write(&into, out->writer, &chunk);
@@ -168,13 +185,17 @@ static int heap_summary(struct sonde_buf *into, const struct sonde_merge_input *
 static int map_sites(struct sonde_columns *into, size_t column, const struct sonde_merge_input *input,
 		     struct sonde_column *from)
 {
-	uint64_t site = 0, before = 0, change;
+	uint64_t site = 0, change;
+	uint32_t before = 0;
 	while (from->at < from->end) {
 		if (sonde_column_next(from, &change))
 			return -EBADMSG;
 		site += (uint64_t)sonde_varint_unzigzag(change);
-		uint64_t id = site <= UINT32_MAX ? sonde_merge_heap_site(input, (uint32_t)site) : 0;
-		sonde_columns_put(into, column, sonde_varint_zigzag((int64_t)(id - before)));
+		uint32_t id = site <= UINT32_MAX ? sonde_merge_heap_site(input, (uint32_t)site) : 0;
+		uint8_t *at = sonde_columns_room(into, column, 1);
+		if (!at)
+			return -ENOMEM;
+		sonde_columns_used(into, column, sonde_heap_put_site(at, id, before));
 		before = id;
 	}
 	return 0;
@@ -187,8 +208,11 @@ static int map_threads(struct sonde_columns *into, size_t column, const struct s
 	while (from->at < from->end) {
 		if (sonde_column_next(from, &thread) || sonde_column_next(from, &run))
 			return -EBADMSG;
-		sonde_columns_put(into, column, thread <= UINT32_MAX ? sonde_merge_thread(input, (uint32_t)thread) : 0);
-		sonde_columns_put(into, column, run);
+		uint32_t id = thread <= UINT32_MAX ? sonde_merge_thread(input, (uint32_t)thread) : 0;
+		uint8_t *at = sonde_columns_room(into, column, 2);
+		if (!at)
+			return -ENOMEM;
+		sonde_columns_used(into, column, sonde_heap_put_run(at, id, run));
 	}
 	return 0;
 }
@@ -196,21 +220,18 @@ static int map_threads(struct sonde_columns *into, size_t column, const struct s
 static int add_heap(struct sonde_merge_out *out, const struct sonde_merge_input *input,
 		    const struct sonde_chunk_data *data)
 {
-	enum { BLOCK, LIFE, SITE, SIZE, THREAD, TIME, COLUMNS };
-	struct sonde_column from[COLUMNS];
-	if (sonde_columns_split(from, COLUMNS, data))
+	struct sonde_column from[SONDE_HEAP_COLUMNS];
+	if (sonde_columns_split(from, SONDE_HEAP_COLUMNS, data))
 		return -EBADMSG;
 	struct sonde_columns into;
 	struct sonde_buf summary;
-	sonde_columns_init(&into, COLUMNS);
+	sonde_columns_init(&into, SONDE_HEAP_COLUMNS);
 	sonde_buf_init(&summary, SONDE_CHUNK_MAX_SUMMARY_B);
 	struct sonde_chunk chunk = chunk_of(input, data->head);
 	int rc = heap_summary(&summary, input, data);
-	static const int copied[] = {BLOCK, LIFE, SIZE, TIME};
-	for (size_t i = 0; i < sizeof copied / sizeof *copied; i++)
-		copy_column(&into, (size_t)copied[i], &from[copied[i]]);
-	rc = rc ? rc : map_sites(&into, SITE, input, &from[SITE]);
-	rc = rc ? rc : map_threads(&into, THREAD, input, &from[THREAD]);
+	SONDE_HEAP_BODY(COPY)
+	rc = rc ? rc : map_sites(&into, SONDE_HEAP_COLUMN_SITE, input, &from[SONDE_HEAP_COLUMN_SITE]);
+	rc = rc ? rc : map_threads(&into, SONDE_HEAP_COLUMN_THREAD, input, &from[SONDE_HEAP_COLUMN_THREAD]);
 	chunk.summary = summary.data;
 	chunk.summary_b = (uint32_t)summary.len_b;
 	rc = rc ? rc : sonde_columns_write(&into, out->writer, &chunk);

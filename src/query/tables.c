@@ -61,9 +61,12 @@ static const void *run_at(const struct sonde_session *session, size_t i)
 
 enum {
 	STORED_uint8_t = SONDE_QUERY_U8,
+	STORED_uint16_t = SONDE_QUERY_U16,
 	STORED_uint32_t = SONDE_QUERY_U32,
 	STORED_uint64_t = SONDE_QUERY_U64,
+	STORED_int32_t = SONDE_QUERY_I32,
 	STORED_int64_t = SONDE_QUERY_I64,
+	STORED_double = SONDE_QUERY_REAL,
 };
 
 #define IS_TIME(reference) (SONDE_REFERENCE_##reference == SONDE_REFERENCE_TIME)
@@ -92,6 +95,53 @@ enum {
 	 .at = IN(chunk.id),                                 \
 	 .unit = chunk##_##id##_unit,                        \
 	 .meaning = chunk##_##id##_meaning},
+
+/* --- columns stored in META records, from format/records.def: the same, named RECORD_FIELD_… ---------------------- */
+
+#define KIND_NONE(type) STORED_##type
+#define KIND_RESERVED(type) STORED_##type
+#define KIND_TIME(type) SONDE_QUERY_TIME
+#define KIND_STRING(type) SONDE_QUERY_TEXT /* rows of a session have texts */
+#define KIND_PROCESS(type) STORED_##type
+#define KIND_THREAD(type) STORED_##type
+#define KIND_MODULE(type) STORED_##type
+#define KIND_SITE(type) STORED_##type
+#define KIND_NODE(type) STORED_##type
+#define KIND_HEAP(type) STORED_##type
+#define KIND_HEAP_SITE(type) STORED_##type
+#define KIND_SERIES(type) STORED_##type
+#define KIND_OBJECT(type) STORED_##type
+#define KIND_DEVICE(type) STORED_##type
+#define KIND_QUEUE(type) STORED_##type
+#define KIND_OPERATION(type) STORED_##type
+
+#define FIELD(R, at, type, id, dims, reference, unit, since, text, sql) \
+	FIELD_TEXTS(R, id, type, KIND_##reference(type), unit, sql)
+#define FIELD_TEXTS(...) FIELD_CONSTANTS(__VA_ARGS__)
+#define FIELD_CONSTANTS(R, id, type, kind, unit, name, flags, meaning)                          \
+	enum {                                                                                  \
+		R##_##id##_type = (kind),                                                       \
+		R##_##id##_flags = (flags),                                                     \
+		R##_##id##_b = (int)(kind) == SONDE_QUERY_TEXT ? sizeof(char *) : sizeof(type), \
+	};                                                                                      \
+	__attribute__((unused)) static const char R##_##id##_name[] = name;                     \
+	__attribute__((unused)) static const char R##_##id##_unit[] = unit;                     \
+	__attribute__((unused)) static const char R##_##id##_meaning[] = meaning;
+#define RECORD(number, NAME, ...) SONDE_##NAME##_FIELDS(FIELD, NAME)
+SONDE_META_RECORDS(RECORD)
+
+/* Fails to compile if the row's member is not as wide as the record's field. */
+#define SAME_WIDTH(row, record, id) \
+	(0 * sizeof(char[sizeof(((struct row_##row *)0)->id) == (size_t)record##_##id##_b ? 1 : -1]))
+
+#define SONDE_FIELD(row, record, id, has_key)                 \
+	{.name = record##_##id##_name,                        \
+	 .type = (enum sonde_query_type)record##_##id##_type, \
+	 .key = SONDE_QUERY_KEY_##has_key,                    \
+	 .flags = record##_##id##_flags,                      \
+	 .at = OF(row, id) + SAME_WIDTH(row, record, id),     \
+	 .unit = record##_##id##_unit,                        \
+	 .meaning = record##_##id##_meaning},
 
 /* Definitions of the macros used by tables.def. */
 #define row_site sonde_site
@@ -176,6 +226,7 @@ enum {
 #undef SONDE_TABLE_END
 #undef SONDE_COLUMN
 #undef SONDE_STORED
+#undef SONDE_FIELD
 #undef SONDE_SUM
 #undef SONDE_BIT
 #undef SONDE_NAME
@@ -204,6 +255,7 @@ enum {
 #define SONDE_TABLE_END
 #define SONDE_COLUMN(...)
 #define SONDE_STORED(...)
+#define SONDE_FIELD(...)
 #define SONDE_SUM(...)
 #define SONDE_BIT(...)
 #define SONDE_NAME(...)

@@ -8,10 +8,8 @@
 #include <string.h>
 
 #include "base/hash.h"
-#include "fold/heap_class.h"
-#include "fold/heap_stat.h"
-
-#define COLUMNS 6u
+#include "fold/heap_chunk.h"
+#include "format/bodies.h"
 
 _Static_assert(sizeof(((struct sonde_pool_chunk *)0)->bytes) <= SONDE_CHUNK_MAX_SUMMARY_B, "a summary is not too long");
 _Static_assert(sizeof(((struct sonde_pool_chunk *)0)->blocks) <= SONDE_CHUNK_MAX_RAW_B, "nor is a body");
@@ -21,7 +19,7 @@ void sonde_pool_chunk_begin(struct sonde_pool_chunk *chunk, uint32_t heap, uint6
 	chunk->summary =
 	    (struct sonde_heap_summary){.heap = heap, .time_every = 1, .live_b = live_b, .live_blocks = live_blocks};
 	chunk->count = chunk->forms = chunk->run = chunk->last_site = 0;
-	chunk->block_at = chunk->blocks + COLUMNS * sizeof(uint32_t);
+	chunk->block_at = chunk->blocks + SONDE_HEAP_COLUMNS * sizeof(uint32_t);
 	chunk->life_at = chunk->lives;
 	chunk->site_at = chunk->form_sites;
 	chunk->size_at = chunk->form_sizes;
@@ -42,9 +40,8 @@ static uint32_t form_of(struct sonde_pool_chunk *chunk, uint32_t site, uint64_t 
 			return chunk->seen[at].row - 1;
 	chunk->seen_at[chunk->forms] = at;
 	chunk->seen[at] = (struct sonde_pool_form){site, chunk->forms + 1, size_b};
-	chunk->site_at =
-	    sonde_varint_put(chunk->site_at, sonde_varint_zigzag((int64_t)site - (int64_t)chunk->last_site));
-	chunk->size_at = sonde_varint_put(chunk->size_at, size_b);
+	chunk->site_at = sonde_heap_put_site(chunk->site_at, site, chunk->last_site);
+	chunk->size_at = sonde_heap_put_size(chunk->size_at, size_b);
 	chunk->last_site = site;
 	return chunk->forms++;
 }
@@ -62,22 +59,19 @@ static struct sonde_heap_stat *stat_of(struct sonde_pool_chunk *chunk, struct so
 
 static void end_run(struct sonde_pool_chunk *chunk)
 {
-	if (!chunk->run)
-		return;
-	chunk->thread_at = sonde_varint_put(chunk->thread_at, chunk->run_thread);
-	chunk->thread_at = sonde_varint_put(chunk->thread_at, chunk->run);
+	if (chunk->run)
+		chunk->thread_at = sonde_heap_put_run(chunk->thread_at, chunk->run_thread, chunk->run);
 	chunk->run = 0;
 }
 
 static void add_end(struct sonde_pool_chunk *chunk, const struct sonde_pool_event *event, struct sonde_heap_stat *stat)
 {
-	unsigned class = sonde_heap_class(event->life_ns);
-	class = class < SONDE_HEAP_LIFE_LEAST ? 0 : class;
+	unsigned class = sonde_heap_life_class(event->life_ns);
 	stat->ends++;
 	stat->ended_b += event->size_b;
 	stat->temporary += (uint32_t)event->temporary;
 	chunk->summary.life_classes[class]++;
-	*chunk->life_at++ = (uint8_t)(class | (event->temporary ? SONDE_HEAP_TEMPORARY : 0));
+	*chunk->life_at++ = sonde_heap_life_code(class, event->temporary != 0);
 }
 
 static void add_beginning(struct sonde_pool_chunk *chunk, const struct sonde_pool_event *event,
@@ -100,8 +94,8 @@ void sonde_pool_chunk_put(struct sonde_pool_chunk *chunk, const struct sonde_poo
 		end_run(chunk);
 	chunk->run_thread = event->thread;
 	chunk->run++;
-	chunk->block_at = sonde_varint_put(chunk->block_at, form << 1 | (event->ends ? 1u : 0u));
-	chunk->time_at = sonde_varint_put(chunk->time_at, event->time_ns - chunk->max_ns);
+	chunk->block_at = sonde_heap_put_block(chunk->block_at, sonde_heap_block_code(form, event->ends != 0));
+	chunk->time_at = sonde_heap_put_time(chunk->time_at, event->time_ns, chunk->max_ns);
 	chunk->max_ns = event->time_ns;
 	chunk->count++;
 	if (event->ends)
@@ -127,17 +121,17 @@ static uint32_t body_join(struct sonde_pool_chunk *chunk)
 {
 	const struct {
 		const uint8_t *from, *end;
-	} columns[COLUMNS] = {
-	    {chunk->blocks + COLUMNS * sizeof(uint32_t), chunk->block_at},
-	    {chunk->lives, chunk->life_at},
-	    {chunk->form_sites, chunk->site_at},
-	    {chunk->form_sizes, chunk->size_at},
-	    {chunk->threads, chunk->thread_at},
-	    {chunk->times, chunk->time_at},
+	} columns[SONDE_HEAP_COLUMNS] = {
+	    [SONDE_HEAP_COLUMN_BLOCK] = {chunk->blocks + SONDE_HEAP_COLUMNS * sizeof(uint32_t), chunk->block_at},
+	    [SONDE_HEAP_COLUMN_LIFE] = {chunk->lives, chunk->life_at},
+	    [SONDE_HEAP_COLUMN_SITE] = {chunk->form_sites, chunk->site_at},
+	    [SONDE_HEAP_COLUMN_SIZE] = {chunk->form_sizes, chunk->size_at},
+	    [SONDE_HEAP_COLUMN_THREAD] = {chunk->threads, chunk->thread_at},
+	    [SONDE_HEAP_COLUMN_TIME] = {chunk->times, chunk->time_at},
 	};
-	uint32_t sizes[COLUMNS];
+	uint32_t sizes[SONDE_HEAP_COLUMNS];
 	uint8_t *to = chunk->block_at;
-	for (uint32_t i = 0; i < COLUMNS; i++) {
+	for (uint32_t i = 0; i < SONDE_HEAP_COLUMNS; i++) {
 		sizes[i] = (uint32_t)(columns[i].end - columns[i].from);
 		if (i)
 			memcpy(to, columns[i].from, sizes[i]);
@@ -145,16 +139,6 @@ static uint32_t body_join(struct sonde_pool_chunk *chunk)
 	}
 	memcpy(chunk->blocks, sizes, sizeof(sizes));
 	return (uint32_t)(to - chunk->blocks);
-}
-
-static uint32_t summary_join(struct sonde_pool_chunk *chunk)
-{
-	uint8_t *to = chunk->bytes;
-	memcpy(to, &chunk->summary, sizeof(chunk->summary));
-	to += sizeof(chunk->summary);
-	for (uint32_t i = 0, site = 0; i < chunk->summary.sites; site = chunk->stats[i++].site)
-		to = sonde_heap_stat_put(to, &chunk->stats[i], site, 0);
-	return (uint32_t)(to - chunk->bytes);
 }
 
 void sonde_pool_chunk_end(struct sonde_pool_chunk *chunk, struct sonde_file *file)
@@ -166,7 +150,7 @@ void sonde_pool_chunk_end(struct sonde_pool_chunk *chunk, struct sonde_file *fil
 	    .time_min_ns = chunk->min_ns,
 	    .time_max_ns = chunk->max_ns,
 	    .summary = chunk->bytes,
-	    .summary_b = summary_join(chunk),
+	    .summary_b = (uint32_t)(sonde_heap_put_summary(chunk->bytes, &chunk->summary, chunk->stats) - chunk->bytes),
 	    .body = chunk->blocks,
 	    .body_b = body_join(chunk),
 	};

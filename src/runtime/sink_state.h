@@ -9,7 +9,7 @@
 #include "fold/drain.h"
 #include "fold/frames.h"
 #include "fold/live.h"
-#include "fold/nodes.h"
+#include "fold/zones_chunk.h"
 #include "runtime/file.h"
 #include "runtime/pools.h"
 
@@ -22,15 +22,14 @@ _Static_assert(SONDE_SINK_SITES < 1u << 7 * SONDE_SINK_SITE_B, "sites are short"
 
 /* Zones of one thread that are not written yet. */
 struct sonde_sink_zones {
-	uint32_t thread, count;
+	struct sonde_zones_chunk chunk;
+	uint32_t thread, ended_count;
 	uint8_t *site_at, *time_at;
-	uint64_t min_ns, max_ns, unmatched;
-	uint32_t open_count, ended_count;
 	struct sonde_nodes nodes;
 	uint8_t node_bytes[SONDE_NODES_MAX_B(SONDE_SINK_ZONES)];
 	uint32_t ended[SONDE_SINK_SITES];                   /* sites that have a row, in order of their first end */
 	struct sonde_zone_stat stats[SONDE_SINK_SITES];     /* by site id in the file */
-	struct sonde_pair_frame open[SONDE_ZONES_OPEN_MAX]; /* open zones when the first of them arrived */
+	struct sonde_pair_frame open[SONDE_ZONES_OPEN_MAX]; /* of `chunk` */
 	uint8_t sites[8 + SONDE_SINK_ZONES *
 			      (SONDE_SINK_SITE_B + SONDE_VARINT_MAX_B)]; /* sizes and sites, and times at the end */
 	uint8_t times[SONDE_SINK_ZONES * SONDE_VARINT_MAX_B];

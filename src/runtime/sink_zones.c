@@ -6,7 +6,7 @@
  */
 #include <string.h>
 
-#include "base/varint.h"
+#include "format/bodies.h"
 #include "runtime/runtime.h"
 #include "runtime/sink_state.h"
 
@@ -16,73 +16,42 @@ _Static_assert(sizeof(struct sonde_zones_summary) + SONDE_ZONES_OPEN_MAX * sizeo
 		   SONDE_CHUNK_MAX_SUMMARY_B,
 	       "a summary holds as many zones as can be open");
 
-/* Writes header, open zones, totals and nodes; returns their size. Resets the totals. */
-static uint32_t zones_summary(struct sonde_sink *sink)
-{
-	struct sonde_sink_zones *zones = &sink->zones;
-	struct sonde_zones_summary head = {zones->open_count, zones->ended_count, zones->unmatched};
-	char *to = sink->summary;
-	memcpy(to, &head, sizeof(head));
-	to += sizeof(head);
-	memcpy(to, zones->open, zones->open_count * sizeof(*zones->open));
-	to += zones->open_count * sizeof(*zones->open);
-	for (uint32_t i = 0; i < zones->ended_count; i++) {
-		struct sonde_zone_stat *stat = &zones->stats[zones->ended[i]];
-		memcpy(to, stat, sizeof(*stat));
-		to += sizeof(*stat);
-		memset(stat, 0, sizeof(*stat));
-	}
-	sonde_nodes_end(&zones->nodes);
-	const struct sonde_zone_nodes_head nodes = {(uint32_t)zones->nodes.data_b, zones->nodes.deeper};
-	memcpy(to, &nodes, sizeof(nodes));
-	memcpy(to + sizeof(nodes), zones->nodes.data, zones->nodes.data_b);
-	to += sizeof(nodes) + zones->nodes.data_b;
-	return (uint32_t)(to - sink->summary);
-}
-
 void sonde_sink_flush_zones(struct sonde_sink *sink)
 {
 	struct sonde_sink_zones *zones = &sink->zones;
-	if (!zones->count)
+	struct sonde_zone_sums sums = {zones->stats, zones->ended, zones->ended_count, zones->ended_count};
+	if (!zones->chunk.count)
 		return;
-	uint32_t sizes[2] = {(uint32_t)(zones->site_at - zones->sites - 8), (uint32_t)(zones->time_at - zones->times)};
+	uint32_t sizes[SONDE_ZONES_COLUMNS] = {
+	    [SONDE_ZONES_COLUMN_SITE] = (uint32_t)(zones->site_at - zones->sites) - (uint32_t)sizeof(sizes),
+	    [SONDE_ZONES_COLUMN_TIME] = (uint32_t)(zones->time_at - zones->times),
+	};
 	memcpy(zones->sites, sizes, sizeof(sizes));
-	memcpy(zones->site_at, zones->times, sizes[1]);
-	struct sonde_file_chunk chunk = {.type = SONDE_CHUNK_ZONES, .thread = zones->thread, .count = zones->count};
-	chunk.time_min_ns = zones->min_ns;
-	chunk.time_max_ns = zones->max_ns;
-	chunk.summary_b = zones_summary(sink);
+	memcpy(zones->site_at, zones->times, sizes[SONDE_ZONES_COLUMN_TIME]);
+	struct sonde_file_chunk chunk = {
+	    .type = SONDE_CHUNK_ZONES, .thread = zones->thread, .count = zones->chunk.count};
+	chunk.time_min_ns = zones->chunk.min_ns;
+	chunk.time_max_ns = zones->chunk.max_ns;
+	chunk.summary_b = (uint32_t)sonde_zones_chunk_summary_b(&zones->chunk, &sums);
+	sonde_zones_chunk_summary(&zones->chunk, &sums, sink->summary);
 	chunk.summary = sink->summary;
 	chunk.body = zones->sites;
-	chunk.body_b = 8 + sizes[0] + sizes[1];
+	chunk.body_b = (uint32_t)sizeof(sizes) + sizes[SONDE_ZONES_COLUMN_SITE] + sizes[SONDE_ZONES_COLUMN_TIME];
 	sonde_file_chunk(sink->file, &chunk);
-	zones->count = 0;
+	zones->chunk.count = 0;
 }
 
 static void zones_start(struct sonde_sink_zones *zones, const struct sonde_pair *pair, uint32_t thread,
 			uint64_t time_ns)
 {
 	zones->thread = thread;
-	zones->site_at = zones->sites + 8;
+	zones->site_at = zones->sites + SONDE_ZONES_COLUMNS * sizeof(uint32_t);
 	zones->time_at = zones->times;
-	zones->min_ns = zones->max_ns = time_ns;
-	zones->unmatched = 0;
 	zones->ended_count = 0;
 	zones->nodes.data = zones->node_bytes;
-	sonde_nodes_begin(&zones->nodes, time_ns);
-	zones->open_count = pair->depth;
-	if (pair->depth)
-		memcpy(zones->open, pair->frames, pair->depth * sizeof(*pair->frames));
-}
-
-static void zone_ended(struct sonde_sink_zones *zones, const struct sonde_pair_zone *zone)
-{
-	struct sonde_zone_stat *stat = &zones->stats[zone->site];
-	if (!stat->count)
-		zones->ended[zones->ended_count++] = zone->site;
-	stat->site = zone->site;
-	sonde_pair_add(stat, zone);
-	sonde_nodes_add_zone(&zones->nodes, zone->depth, zone->site, zone->start_ns, zone->dur_ns);
+	zones->chunk.nodes = &zones->nodes;
+	zones->chunk.open = zones->open;
+	sonde_zones_chunk_begin(&zones->chunk, pair, time_ns);
 }
 
 /* Adds one event of a thread: the site's id in the file, 0 = an end. Returns 1 if it began a zone that was left out. */
@@ -101,21 +70,22 @@ static int zone_put(struct sonde_sink *sink, struct sonde_frames *frames, uint32
 		pair->over--;
 		return 0;
 	}
-	if (zones->count && (zones->thread != thread || zones->count == SONDE_SINK_ZONES))
+	struct sonde_zones_chunk *chunk = &zones->chunk;
+	if (chunk->count && (zones->thread != thread || chunk->count == SONDE_SINK_ZONES))
 		sonde_sink_flush_zones(sink);
-	if (!zones->count)
+	if (!chunk->count)
 		zones_start(zones, pair, thread, time_ns);
-	zones->site_at = sonde_varint_put(zones->site_at, id);
-	zones->time_at = sonde_varint_put(zones->time_at, time_ns - zones->max_ns);
-	zones->max_ns = time_ns;
-	zones->count++;
+	zones->site_at = sonde_zones_put_sites(zones->site_at, &id, 1);
+	zones->time_at = sonde_zones_put_times(zones->time_at, chunk->max_ns, &time_ns, 1, time_ns - chunk->max_ns);
+	chunk->max_ns = time_ns;
+	chunk->count++;
 	struct sonde_pair_zone zone;
 	if (id)
 		sonde_pair_begin(pair, id, time_ns);
 	else if (sonde_pair_end(pair, time_ns, &zone))
-		zone_ended(zones, &zone);
+		sonde_zones_chunk_add(chunk, zones->stats, zones->ended, &zones->ended_count, &zone);
 	else
-		zones->unmatched++;
+		chunk->unmatched++;
 	return 0;
 }
 

@@ -60,7 +60,7 @@ static int decode_zones(struct sonde_cursor *cursor)
 
 /* --- events ------------------------------------------------------------------------------------------------------- */
 
-/* Bytes after an event's struct according to its own lengths; UINT64_MAX = not an event of a file. */
+/* Bytes after an event's struct according to its own lengths. */
 static uint64_t claimed_b(const struct sonde_event *event)
 {
 	switch (event->type) {
@@ -73,37 +73,24 @@ static uint64_t claimed_b(const struct sonde_event *event)
 	case SONDE_EVENT_ARG:
 		return (uint64_t)((const struct sonde_event_arg *)event)->key_b +
 		       ((const struct sonde_event_arg *)event)->value_b;
-	case SONDE_EVENT_CPU_SAMPLE:
-	case SONDE_EVENT_SNAPSHOT:
-	case SONDE_EVENT_CALL_STACK:
-		return UINT64_MAX;
 	default:
 		return 0;
 	}
 }
 
+#define SIZE_FILE(payload) sizeof(struct sonde_event_##payload)
+#define SIZE_RING(payload) UINT32_MAX /* more than an event has: in a file it is ignored */
+#define SONDE_EVENT(number, NAME, payload, where, ...) [number] = SIZE_##where(payload),
+
 /* Size of the struct of an event type; unknown types are forwarded and have only a head. */
 static size_t struct_b(uint16_t type)
 {
-	static const uint8_t sizes[] = {
-	    [SONDE_EVENT_INSTANT] = sizeof(struct sonde_event_text),
-	    [SONDE_EVENT_MESSAGE] = sizeof(struct sonde_event_text),
-	    [SONDE_EVENT_COUNTER] = sizeof(struct sonde_event_value),
-	    [SONDE_EVENT_GAUGE] = sizeof(struct sonde_event_value),
-	    [SONDE_EVENT_SPAN_BEGIN] = sizeof(struct sonde_event_span),
-	    [SONDE_EVENT_SPAN_END] = sizeof(struct sonde_event_span),
-	    [SONDE_EVENT_ARG] = sizeof(struct sonde_event_arg),
-	    [SONDE_EVENT_WORK] = sizeof(struct sonde_event_work),
-	    [SONDE_EVENT_ZONE_NAME] = sizeof(struct sonde_event_text),
-	    [SONDE_EVENT_ITERATION] = sizeof(struct sonde_event_value),
-	    [SONDE_EVENT_THREAD_NAME] = sizeof(struct sonde_event_text),
-	    [SONDE_EVENT_MISMATCH] = sizeof(struct sonde_event_text),
-	    [SONDE_EVENT_COUNT] = sizeof(struct sonde_event_value),
-	    [SONDE_EVENT_POOL_TAKE] = sizeof(struct sonde_event_block),
-	    [SONDE_EVENT_POOL_GIVE] = sizeof(struct sonde_event_block),
+	static const uint32_t sizes[SONDE_EVENT_TYPES] = {
+#include "format/events.def"
 	};
-	return type < sizeof sizes && sizes[type] ? sizes[type] : sizeof(struct sonde_event);
+	return type < SONDE_EVENT_TYPES && sizes[type] ? sizes[type] : sizeof(struct sonde_event);
 }
+#undef SONDE_EVENT
 
 static int is_whole(const struct sonde_event *event)
 {

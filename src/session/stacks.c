@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "base/hash.h"
+#include "format/bodies.h"
 #include "trace/columns_read.h"
 #include "session/state.h"
 #include "symbol/symbol.h"
@@ -117,8 +118,9 @@ static int add_nodes(struct sonde_session *session, uint32_t first, size_t count
 	struct sonde_node *nodes = (struct sonde_node *)stacks->nodes.data + first - 1;
 	for (size_t i = 0; i < count; i++) {
 		uint64_t delta, module, step;
-		if (sonde_column_next(&columns[0], &delta) || sonde_column_next(&columns[1], &module) ||
-		    sonde_column_next(&columns[2], &step))
+		if (sonde_column_next(&columns[SONDE_STACKS_COLUMN_PARENT], &delta) ||
+		    sonde_column_next(&columns[SONDE_STACKS_COLUMN_MODULE], &module) ||
+		    sonde_column_next(&columns[SONDE_STACKS_COLUMN_ADDRESS], &step))
 			return -EBADMSG;
 		uint32_t id = first + (uint32_t)i;
 		address += (uint64_t)sonde_varint_unzigzag(step);
@@ -138,7 +140,7 @@ int sonde_session_stacks_load(struct sonde_session *session, const struct sonde_
 {
 	struct sonde_stacks *stacks = &session->stacks;
 	struct sonde_stacks_summary summary;
-	struct sonde_column columns[3];
+	struct sonde_column columns[SONDE_STACKS_COLUMNS];
 	size_t count = data->head->count;
 	if (data->head->summary_b < sizeof summary)
 		return -EBADMSG;
@@ -147,7 +149,8 @@ int sonde_session_stacks_load(struct sonde_session *session, const struct sonde_
 	if (first <= stacks->nodes.count || first - 1 - stacks->nodes.count > session->id_max ||
 	    count > UINT32_MAX - first)
 		return -EBADMSG;
-	if (sonde_columns_split(columns, 3, data) || count > sonde_column_b(&columns[0]))
+	if (sonde_columns_split(columns, SONDE_STACKS_COLUMNS, data) ||
+	    count > sonde_column_b(&columns[SONDE_STACKS_COLUMN_PARENT]))
 		return -EBADMSG;
 	int rc = fill_gap(stacks, first);
 	if (rc)

@@ -1,8 +1,6 @@
 /* columns_write.c: one growing buffer per column; the buffers are concatenated when the chunk is written. */
 #include "trace/columns_write.h"
 
-#include "base/varint.h"
-
 #define COLUMN_MAX_B ((size_t)8 << 20)
 
 void sonde_columns_init(struct sonde_columns *columns, size_t count)
@@ -32,18 +30,13 @@ void sonde_columns_put_byte(struct sonde_columns *columns, size_t column, uint8_
 	sonde_buf_append(&columns->column[column], &value, 1);
 }
 
-uint8_t *sonde_columns_room(struct sonde_columns *columns, size_t column, size_t count)
+uint8_t *sonde_columns_grow(struct sonde_columns *columns, size_t column, size_t count)
 {
 	struct sonde_buf *buf = &columns->column[column];
 	uint8_t *at = sonde_buf_extend(buf, count * SONDE_VARINT_MAX_B);
 	if (at)
 		buf->len_b -= count * SONDE_VARINT_MAX_B;
 	return at;
-}
-
-void sonde_columns_used(struct sonde_columns *columns, size_t column, const uint8_t *end)
-{
-	columns->column[column].len_b = (size_t)(end - columns->column[column].data);
 }
 
 int sonde_columns_write(struct sonde_columns *columns, struct sonde_writer *writer, struct sonde_chunk *chunk)

@@ -5,6 +5,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/varint.h"
 #include "trace/layout.h"
 #include "trace/writer.h"
 #include "util/buf.h"
@@ -23,11 +24,23 @@ void sonde_columns_fini(struct sonde_columns *columns);
 void sonde_columns_put(struct sonde_columns *columns, size_t column, uint64_t value);
 void sonde_columns_put_byte(struct sonde_columns *columns, size_t column, uint8_t value);
 
+/* sonde_columns_room() where a column has to grow. */
+uint8_t *sonde_columns_grow(struct sonde_columns *columns, size_t column, size_t count);
 /* Reserves space for `count` varints at the end of a column without marking it used; NULL when out of memory, a sticky
  * error. */
-uint8_t *sonde_columns_room(struct sonde_columns *columns, size_t column, size_t count);
+static inline uint8_t *sonde_columns_room(struct sonde_columns *columns, size_t column, size_t count)
+{
+	struct sonde_buf *buf = &columns->column[column];
+	if (!buf->error && buf->cap_b - buf->len_b >= count * SONDE_VARINT_MAX_B)
+		return buf->data + buf->len_b;
+	return sonde_columns_grow(columns, column, count);
+}
+
 /* Marks the reserved space up to `end` as used. */
-void sonde_columns_used(struct sonde_columns *columns, size_t column, const uint8_t *end);
+static inline void sonde_columns_used(struct sonde_columns *columns, size_t column, const uint8_t *end)
+{
+	columns->column[column].len_b = (size_t)(end - columns->column[column].data);
+}
 
 /* Writes directory and columns as the body of `chunk` and empties them. */
 int sonde_columns_write(struct sonde_columns *columns, struct sonde_writer *writer, struct sonde_chunk *chunk);

@@ -10,6 +10,7 @@
 
 #include "base/hash.h"
 #include "base/varint.h"
+#include "format/bodies.h"
 #include "trace/columns_write.h"
 #include "util/array.h"
 #include "util/error.h"
@@ -239,15 +240,15 @@ uint32_t sonde_trie_intern(struct sonde_trie *stacks, const struct sonde_trie_fr
 
 static int write_nodes(struct sonde_trie *stacks, uint32_t first, uint32_t count)
 {
-	enum { PARENT, MODULE, ADDRESS, COLUMNS };
 	struct sonde_columns columns;
-	sonde_columns_init(&columns, COLUMNS);
+	sonde_columns_init(&columns, SONDE_STACKS_COLUMNS);
 	uint64_t before = 0;
 	for (uint32_t id = first; id < first + count; id++) {
 		const struct sonde_stack_node *node = &stacks->nodes[id - 1];
-		sonde_columns_put(&columns, PARENT, id - node->parent);
-		sonde_columns_put(&columns, MODULE, node->module);
-		sonde_columns_put(&columns, ADDRESS, sonde_varint_zigzag((int64_t)(node->address - before)));
+		sonde_columns_put(&columns, SONDE_STACKS_COLUMN_PARENT, id - node->parent);
+		sonde_columns_put(&columns, SONDE_STACKS_COLUMN_MODULE, node->module);
+		sonde_columns_put(&columns, SONDE_STACKS_COLUMN_ADDRESS,
+				  sonde_varint_zigzag((int64_t)(node->address - before)));
 		before = node->address;
 	}
 	struct sonde_stacks_summary summary = {.first_node = first};

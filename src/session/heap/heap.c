@@ -8,13 +8,12 @@
 
 #include "fold/heap_stat.h"
 #include "fold/heap_worth.h"
+#include "format/bodies.h"
 #include "format/record.h"
 #include "trace/columns_read.h"
 #include "session/state.h"
 #include "trace/reader.h"
 #include "util/error.h"
-
-enum { BLOCK, LIFE, SITE, SIZE, THREAD, TIME, COLUMNS };
 
 /* --- columns ----------------------------------------------------------------------------------------------------- */
 
@@ -103,7 +102,7 @@ static int decode_times(struct sonde_column *column, size_t count, const struct 
 int sonde_heap_decode(struct sonde_heap_columns *out, const struct sonde_chunk_data *data, void *memory,
 		      uint32_t thread_max, uint32_t site_max)
 {
-	struct sonde_column columns[COLUMNS];
+	struct sonde_column columns[SONDE_HEAP_COLUMNS];
 	struct sonde_heap_summary summary;
 	size_t count = data->head->count;
 	if (data->head->summary_b < sizeof summary)
@@ -116,13 +115,14 @@ int sonde_heap_decode(struct sonde_heap_columns *out, const struct sonde_chunk_d
 	out->threads = out->sites + count;
 	out->ends = (uint8_t *)(out->threads + count);
 	out->lives = out->ends + count;
-	if (!summary.time_every || sonde_columns_split(columns, COLUMNS, data))
+	if (!summary.time_every || sonde_columns_split(columns, SONDE_HEAP_COLUMNS, data))
 		return -EBADMSG;
-	struct forms forms = {columns[SITE], columns[SIZE], out->threads, out->time_ns, 0, 0};
-	if (decode_blocks(&columns[BLOCK], count, &forms, site_max, out) ||
-	    decode_lives(&columns[LIFE], count, out->ends, out->lives) ||
-	    decode_threads(&columns[THREAD], count, thread_max, out->threads) ||
-	    decode_times(&columns[TIME], count, data->head, summary.time_every, out->time_ns))
+	struct forms forms = {
+	    columns[SONDE_HEAP_COLUMN_SITE], columns[SONDE_HEAP_COLUMN_SIZE], out->threads, out->time_ns, 0, 0};
+	if (decode_blocks(&columns[SONDE_HEAP_COLUMN_BLOCK], count, &forms, site_max, out) ||
+	    decode_lives(&columns[SONDE_HEAP_COLUMN_LIFE], count, out->ends, out->lives) ||
+	    decode_threads(&columns[SONDE_HEAP_COLUMN_THREAD], count, thread_max, out->threads) ||
+	    decode_times(&columns[SONDE_HEAP_COLUMN_TIME], count, data->head, summary.time_every, out->time_ns))
 		return -EBADMSG;
 	return 0;
 }
@@ -249,23 +249,26 @@ static int count_forms(struct sonde_column *column, uint32_t count, struct forms
 static int add_counted(const struct sonde_session *session, const struct sonde_chunk_data *data, uint32_t at,
 		       uint64_t until_ns, struct sonde_heap_alive *sites, uint64_t *last_ns)
 {
-	struct sonde_column columns[COLUMNS];
+	struct sonde_column columns[SONDE_HEAP_COLUMNS];
 	struct sonde_heap_summary summary;
 	memcpy(&summary, data->summary, sizeof summary);
-	if (!summary.time_every || sonde_columns_split(columns, COLUMNS, data))
+	if (!summary.time_every || sonde_columns_split(columns, SONDE_HEAP_COLUMNS, data))
 		return -EBADMSG;
 	uint64_t time_ns = 0;
-	int count = events_until(&columns[TIME], data->head, summary.time_every, at, until_ns, &time_ns);
+	int count =
+	    events_until(&columns[SONDE_HEAP_COLUMN_TIME], data->head, summary.time_every, at, until_ns, &time_ns);
 	if (count <= 0)
 		return count;
-	size_t most = sonde_column_b(&columns[SITE]) + 1; /* a form takes at least a byte */
-	struct forms forms = {.sites_from = columns[SITE], .sizes_from = columns[SIZE]};
+	size_t most = sonde_column_b(&columns[SONDE_HEAP_COLUMN_SITE]) + 1; /* a form takes at least a byte */
+	struct forms forms = {.sites_from = columns[SONDE_HEAP_COLUMN_SITE],
+			      .sizes_from = columns[SONDE_HEAP_COLUMN_SIZE]};
 	forms.sites = malloc(most * sizeof *forms.sites);
 	forms.sizes = malloc(most * sizeof *forms.sizes);
 	int64_t *left = malloc(most * sizeof *left);
 	int rc = forms.sites && forms.sizes && left ? 0 : sonde_error(ENOMEM, "out of memory for a heap chunk");
 	if (!rc)
-		rc = count_forms(&columns[BLOCK], (uint32_t)count, &forms, left, (uint32_t)session->heap_sites.count);
+		rc = count_forms(&columns[SONDE_HEAP_COLUMN_BLOCK], (uint32_t)count, &forms, left,
+				 (uint32_t)session->heap_sites.count);
 	for (size_t i = 0; !rc && i < forms.count; i++) {
 		sites[forms.sites[i]].blocks += (uint64_t)left[i];
 		sites[forms.sites[i]].size_b += (uint64_t)left[i] * forms.sizes[i];

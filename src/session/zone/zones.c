@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "format/bodies.h"
 #include "trace/columns_read.h"
 #include "trace/reader.h"
 #include "util/error.h"
@@ -192,19 +193,19 @@ static int pair_chunk(struct sonde_zones *zones, const struct sonde_chunk_data *
 	uint32_t sites[BLOCK];
 	uint64_t times[BLOCK];
 	uint64_t time_ns = data->head->time_min_ns;
-	struct sonde_column columns[2];
-	if (sonde_columns_split(columns, 2, data))
+	struct sonde_column columns[SONDE_ZONES_COLUMNS];
+	struct sonde_column *site = &columns[SONDE_ZONES_COLUMN_SITE], *time = &columns[SONDE_ZONES_COLUMN_TIME];
+	if (sonde_columns_split(columns, SONDE_ZONES_COLUMNS, data))
 		return -EBADMSG;
 	for (size_t left = data->head->count; left;) {
 		size_t count = left < BLOCK ? left : BLOCK;
-		if (sonde_column_ids(&columns[0], count, UINT32_MAX, sites) ||
-		    sonde_column_times(&columns[1], count, time_ns, times))
+		if (sonde_column_ids(site, count, UINT32_MAX, sites) || sonde_column_times(time, count, time_ns, times))
 			return -EBADMSG;
 		pair_block(zones, sites, times, count, rows);
 		time_ns = times[count - 1];
 		left -= count;
 	}
-	return sonde_column_end(&columns[0]) || sonde_column_end(&columns[1]) ? -EBADMSG : 0;
+	return sonde_column_end(site) || sonde_column_end(time) ? -EBADMSG : 0;
 }
 
 int sonde_zones_decode(struct sonde_zones *zones, const struct sonde_chunk_data *data, struct sonde_batch *batch)

@@ -7,8 +7,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "base/varint.h"
-#include "fold/heap_class.h"
+#include "fold/heap_chunk.h"
 #include "fold/heap_worth.h"
 #include "source/heap/chunks_state.h"
 #include "util/array.h"
@@ -60,10 +59,7 @@ static void put_events(struct sonde_heap_chunks *chunks, size_t count)
 		uint32_t code = chunks->events[i] & ((1u << LIFE_SHIFT) - 1);
 		*life = (uint8_t)(chunks->events[i] >> LIFE_SHIFT);
 		life += code & 1;
-		if (code < 0x80)
-			*block++ = (uint8_t)code;
-		else
-			block = sonde_varint_put(block, code);
+		block = sonde_heap_put_block(block, code);
 	}
 	sonde_columns_used(&chunks->columns, SONDE_HEAP_COLUMN_BLOCK, block);
 	sonde_columns_used(&chunks->columns, SONDE_HEAP_COLUMN_LIFE, life);
@@ -157,8 +153,7 @@ static inline void take_out(struct sonde_heap_chunks *chunks, struct filling *fi
 	if (__builtin_expect(!form->row, 0) && sonde_heap_chunks_row(chunks, id))
 		return;
 	uint64_t life_ns = (time_ns - sonde_heap_slot_born(slot)) & SONDE_HEAP_BORN_MAX;
-	unsigned class = sonde_heap_class(life_ns <= SONDE_HEAP_BORN_MAX / 2 ? life_ns : 0); /* else it is negative */
-	class = class < SONDE_HEAP_LIFE_LEAST ? 0 : class;
+	unsigned class = sonde_heap_life_class(life_ns <= SONDE_HEAP_BORN_MAX / 2 ? life_ns : 0); /* else negative */
 	unsigned temporary = filling->last_begun == sonde_heap_slot_address(slot);
 	form->ends++;
 	form->temporary += temporary;
@@ -167,7 +162,8 @@ static inline void take_out(struct sonde_heap_chunks *chunks, struct filling *fi
 	filling->live_blocks -= worth.blocks;
 	chunks->summary.life_classes[class] += worth.blocks;
 	filling->ended = *slot;
-	*filling->event++ = (class | temporary * SONDE_HEAP_TEMPORARY) << LIFE_SHIFT | (form->row - 1) << 1 | 1;
+	*filling->event++ =
+	    (uint32_t)sonde_heap_life_code(class, temporary) << LIFE_SHIFT | sonde_heap_block_code(form->row - 1, 1);
 	filling->rows++;
 }
 
@@ -202,7 +198,7 @@ static inline void put_in(struct sonde_heap_chunks *chunks, struct filling *fill
 		return;
 	begin_one(chunks, filling, form);
 	filling->last_begun = address;
-	*filling->event++ = (form->row - 1) << 1;
+	*filling->event++ = sonde_heap_block_code(form->row - 1, 0);
 	filling->rows++;
 	find_peak(chunks, filling);
 }
@@ -236,7 +232,7 @@ static inline int take_both(struct sonde_heap_chunks *chunks, struct filling *fi
 	struct sonde_heap_slot slot = sonde_heap_slot(address, begins->time, id);
 	begin_one(chunks, filling, form);
 	filling->last_begun = address;
-	*filling->event++ = (form->row - 1) << 1;
+	*filling->event++ = sonde_heap_block_code(form->row - 1, 0);
 	filling->rows++;
 	find_peak(chunks, filling);
 	take_out(chunks, filling, ends->time, &slot);
@@ -372,7 +368,7 @@ static void put_rest(struct sonde_heap_chunks *chunks, struct filling *filling, 
 	chunks->rests++;
 	filling->live_blocks++;
 	begin_rows(chunks, change);
-	*filling->event++ = (form->row - 1) << 1;
+	*filling->event++ = sonde_heap_block_code(form->row - 1, 0);
 	end_rows(chunks, 1, change->time);
 }
 

@@ -11,15 +11,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/varint.h"
-#include "fold/heap_class.h"
-#include "fold/heap_stat.h"
+#include "fold/heap_chunk.h"
 #include "fold/heap_worth.h"
 #include "source/heap/chunks_state.h"
 #include "util/array.h"
 #include "util/error.h"
 
 #define MARK_NS 1000000u /* minimum distance between most times */
+#define MARKS_AT_ONCE 1024u
 #define NOBODY_ASKED "killed by a signal, or left by _exit() or exec(): its memory could not be scanned"
 
 static void start_chunk(struct sonde_heap_chunks *chunks)
@@ -111,6 +110,12 @@ static int add_stat(struct sonde_heap_chunks *chunks, uint32_t id)
 	return 0;
 }
 
+/* Room for `count` values; NULL when out of memory, which the flush reports. */
+static uint8_t *room(struct sonde_heap_chunks *chunks, size_t column, size_t count)
+{
+	return sonde_columns_room(&chunks->columns, column, count);
+}
+
 /* Adds a row at the form's first event in the chunk. */
 int sonde_heap_chunks_row(struct sonde_heap_chunks *chunks, uint32_t id)
 {
@@ -123,9 +128,13 @@ int sonde_heap_chunks_row(struct sonde_heap_chunks *chunks, uint32_t id)
 		return sonde_heap_chunks_no_memory(chunks);
 	chunks->rows[chunks->row_count++] = id;
 	form->row = chunks->row_count;
-	sonde_columns_put(&chunks->columns, SONDE_HEAP_COLUMN_SITE,
-			  sonde_varint_zigzag((int64_t)form->site - (int64_t)chunks->last_site));
-	sonde_columns_put(&chunks->columns, SONDE_HEAP_COLUMN_SIZE, form->size_b);
+	uint8_t *site_at = room(chunks, SONDE_HEAP_COLUMN_SITE, 1), *size_at = room(chunks, SONDE_HEAP_COLUMN_SIZE, 1);
+	if (site_at && size_at) {
+		sonde_columns_used(&chunks->columns, SONDE_HEAP_COLUMN_SITE,
+				   sonde_heap_put_site(site_at, form->site, chunks->last_site));
+		sonde_columns_used(&chunks->columns, SONDE_HEAP_COLUMN_SIZE,
+				   sonde_heap_put_size(size_at, form->size_b));
+	}
 	chunks->last_site = form->site;
 	return 0;
 }
@@ -134,10 +143,10 @@ int sonde_heap_chunks_row(struct sonde_heap_chunks *chunks, uint32_t id)
 
 void sonde_heap_chunks_end_run(struct sonde_heap_chunks *chunks)
 {
-	if (chunks->run) {
-		sonde_columns_put(&chunks->columns, SONDE_HEAP_COLUMN_THREAD, chunks->run_thread);
-		sonde_columns_put(&chunks->columns, SONDE_HEAP_COLUMN_THREAD, chunks->run);
-	}
+	uint8_t *at = chunks->run ? room(chunks, SONDE_HEAP_COLUMN_THREAD, 2) : NULL;
+	if (at)
+		sonde_columns_used(&chunks->columns, SONDE_HEAP_COLUMN_THREAD,
+				   sonde_heap_put_run(at, chunks->run_thread, chunks->run));
 	chunks->run = 0;
 }
 
@@ -187,9 +196,15 @@ static void put_marks(struct sonde_heap_chunks *chunks)
 	uint32_t step = 1;
 	while (!chunks->exact_times && step < chunks->mark_count && passed_ns / chunks->mark_count * step < MARK_NS)
 		step *= 2;
-	for (uint32_t i = 0; i < chunks->mark_count; i += step) {
-		sonde_columns_put(&chunks->columns, SONDE_HEAP_COLUMN_TIME, chunks->marks_ns[i] - last_ns);
-		last_ns = chunks->marks_ns[i];
+	for (uint32_t i = 0; i < chunks->mark_count;) {
+		uint8_t *at = room(chunks, SONDE_HEAP_COLUMN_TIME, MARKS_AT_ONCE);
+		for (uint32_t k = 0; at && k < MARKS_AT_ONCE && i < chunks->mark_count; k++, i += step) {
+			at = sonde_heap_put_time(at, chunks->marks_ns[i], last_ns);
+			last_ns = chunks->marks_ns[i];
+		}
+		if (!at)
+			break;
+		sonde_columns_used(&chunks->columns, SONDE_HEAP_COLUMN_TIME, at);
 	}
 	chunks->summary.time_every *= step;
 	chunks->mark_count = 0;
@@ -198,13 +213,9 @@ static void put_marks(struct sonde_heap_chunks *chunks)
 static int write_chunk(struct sonde_heap_chunks *chunks)
 {
 	struct sonde_heap_summary *summary = &chunks->summary;
-	uint8_t *bytes = malloc(sizeof *summary + summary->sites * SONDE_HEAP_STAT_MOST_B), *at = bytes;
+	uint8_t *bytes = malloc(SONDE_HEAP_SUMMARY_MOST_B(summary->sites));
 	if (!bytes)
 		return sonde_error(ENOMEM, "no memory for the summary of a heap chunk");
-	memcpy(at, summary, sizeof *summary);
-	at += sizeof *summary;
-	for (uint32_t i = 0, site = 0; i < summary->sites; site = chunks->stats[i++].site)
-		at = sonde_heap_stat_put(at, &chunks->stats[i], site, summary->mean_b != 0);
 	struct sonde_chunk chunk = {
 	    .type = SONDE_CHUNK_HEAP,
 	    .process = chunks->process,
@@ -212,7 +223,7 @@ static int write_chunk(struct sonde_heap_chunks *chunks)
 	    .time_max_ns = chunks->last_ns,
 	    .count = chunks->columns.rows,
 	    .summary = bytes,
-	    .summary_b = (uint32_t)(at - bytes),
+	    .summary_b = (uint32_t)(sonde_heap_put_summary(bytes, summary, chunks->stats) - bytes),
 	};
 	int code = sonde_recorder_chunk(chunks->recorder, &chunks->columns, &chunk);
 	free(bytes);

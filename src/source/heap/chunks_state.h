@@ -2,20 +2,11 @@
 #ifndef SONDE_SOURCE_HEAP_CHUNKS_STATE_H
 #define SONDE_SOURCE_HEAP_CHUNKS_STATE_H
 
+#include "format/bodies.h"
 #include "trace/columns_write.h"
 #include "source/heap/chunks.h"
 
 #define SONDE_HEAP_BATCH 256u /* changes */
-
-enum {
-	SONDE_HEAP_COLUMN_BLOCK,
-	SONDE_HEAP_COLUMN_LIFE,
-	SONDE_HEAP_COLUMN_SITE,
-	SONDE_HEAP_COLUMN_SIZE,
-	SONDE_HEAP_COLUMN_THREAD,
-	SONDE_HEAP_COLUMN_TIME,
-	SONDE_HEAP_COLUMNS
-};
 
 struct sonde_heap_chunk_site {
 	uint64_t live_b, live_blocks; /* as of the last chunk */

@@ -10,8 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/varint.h"
-#include "fold/nodes.h"
+#include "fold/zones_chunk.h"
+#include "format/bodies.h"
 #include "trace/columns_write.h"
 #include "util/array.h"
 #include "util/error.h"
@@ -21,18 +21,14 @@
 #define EVENTS_A_CHUNK_B ((size_t)1 << 20)
 #define BATCH 1024u
 
-enum { ZONE_SITE, ZONE_TIME, ZONE_COLUMNS };
-
 struct sonde_stream {
 	uint32_t process, thread;
 	struct sonde_columns zones;
-	struct sonde_pair pair;        /* never asked for more frames than it holds */
-	uint64_t left_out;             /* open zones that are not in the columns */
-	struct sonde_pair_frame *open; /* the open zones at the start of the chunk */
-	uint32_t open_count;
-	uint64_t unmatched_before;
+	/* Of `zones`. The bytes of its nodes follow them in the same allocation. */
+	struct sonde_zones_chunk chunk;
+	struct sonde_pair pair; /* never asked for more frames than it holds */
+	uint64_t left_out;      /* open zones that are not in the columns */
 	struct sonde_pair_table sums;
-	struct sonde_nodes *nodes; /* of the chunk; their bytes follow the struct in the same allocation */
 	struct sonde_buf events;
 	uint32_t event_count;
 	uint64_t event_min_ns, event_max_ns;
@@ -47,15 +43,13 @@ void sonde_streams_init(struct sonde_streams *streams, struct sonde_writer *writ
 static void free_buffers(struct sonde_stream *stream)
 {
 	sonde_columns_fini(&stream->zones);
-	sonde_columns_init(&stream->zones, ZONE_COLUMNS);
+	sonde_columns_init(&stream->zones, SONDE_ZONES_COLUMNS);
 	sonde_buf_fini(&stream->events);
 	sonde_buf_init(&stream->events, 2 * EVENTS_A_CHUNK_B);
-	free(stream->open);
+	free(stream->chunk.open);
 	free(stream->sums.rows);
-	free(stream->nodes);
-	stream->nodes = NULL;
-	stream->open = NULL;
-	stream->open_count = 0;
+	free(stream->chunk.nodes);
+	stream->chunk = (struct sonde_zones_chunk){0};
 	stream->sums = (struct sonde_pair_table){0};
 }
 
@@ -93,7 +87,7 @@ static struct sonde_stream *add(struct sonde_streams *streams, uint32_t at, uint
 		return NULL;
 	stream->process = process;
 	stream->thread = thread;
-	sonde_columns_init(&stream->zones, ZONE_COLUMNS);
+	sonde_columns_init(&stream->zones, SONDE_ZONES_COLUMNS);
 	sonde_buf_init(&stream->events, 2 * EVENTS_A_CHUNK_B);
 	memmove(streams->rows + at + 1, streams->rows + at, (streams->count++ - at) * sizeof(struct sonde_stream *));
 	streams->rows[at] = stream;
@@ -110,50 +104,33 @@ static struct sonde_stream *find(struct sonde_streams *streams, uint32_t process
 
 /* --- zones ----------------------------------------------------------------------------------------------- */
 
-/* Appends the optional nodes after the mandatory parts of the summary, if there is room. */
-static void add_nodes(struct sonde_buf *summary, struct sonde_nodes *nodes)
-{
-	sonde_nodes_end(nodes);
-	const struct sonde_zone_nodes_head head = {(uint32_t)nodes->data_b, nodes->deeper};
-	if (sonde_buf_error(summary) || summary->len_b + sizeof head + nodes->data_b > SONDE_CHUNK_MAX_SUMMARY_B)
-		return;
-	sonde_buf_append(summary, &head, sizeof head);
-	sonde_buf_append(summary, nodes->data, nodes->data_b);
-}
-
 static int write_zones(struct sonde_streams *streams, struct sonde_stream *stream)
 {
-	if (!stream->zones.rows)
+	struct sonde_zone_sums sums = {stream->sums.rows, NULL, stream->sums.capacity, stream->sums.used};
+	if (!stream->chunk.count)
 		return 0;
 	struct sonde_buf summary;
 	sonde_buf_init(&summary, SONDE_CHUNK_MAX_SUMMARY_B);
-	struct sonde_zones_summary head = {
-	    .open = stream->open_count,
-	    .sites = stream->sums.used,
-	    .unmatched = stream->pair.unmatched - stream->unmatched_before,
-	};
-	sonde_buf_append(&summary, &head, sizeof head);
-	sonde_buf_append(&summary, stream->open, stream->open_count * sizeof *stream->open);
-	for (uint32_t i = 0; i < stream->sums.capacity; i++)
-		if (stream->sums.rows[i].site)
-			sonde_buf_append(&summary, &stream->sums.rows[i], sizeof *stream->sums.rows);
-	add_nodes(&summary, stream->nodes);
+	void *to = sonde_buf_extend(&summary, sonde_zones_chunk_summary_b(&stream->chunk, &sums));
+	if (to)
+		sonde_zones_chunk_summary(&stream->chunk, &sums, to);
 	int rc = sonde_buf_error(&summary);
 	struct sonde_chunk chunk = {
 	    .type = SONDE_CHUNK_ZONES,
 	    .process = stream->process,
 	    .thread = stream->thread,
-	    .time_min_ns = stream->zones.time_min_ns,
-	    .time_max_ns = stream->zones.time_max_ns,
-	    .count = stream->zones.rows,
+	    .time_min_ns = stream->chunk.min_ns,
+	    .time_max_ns = stream->chunk.max_ns,
+	    .count = stream->chunk.count,
 	    .summary = summary.data,
 	    .summary_b = (uint32_t)summary.len_b,
 	};
 	rc = rc ? rc : sonde_columns_write(&stream->zones, streams->writer, &chunk);
 	sonde_buf_fini(&summary);
-	if (stream->sums.used)
+	if (!to && stream->sums.used)
 		memset(stream->sums.rows, 0, stream->sums.capacity * sizeof *stream->sums.rows);
 	stream->sums.used = 0;
+	stream->chunk.count = 0;
 	return rc;
 }
 
@@ -190,26 +167,20 @@ static int grow_sums(struct sonde_pair_table *sums)
 
 static int start_chunk(struct sonde_stream *stream, uint64_t time_ns)
 {
-	struct sonde_nodes *nodes = stream->nodes;
-	if (!nodes) {
-		nodes = stream->nodes = malloc(sizeof *nodes + SONDE_NODES_MAX_B(ZONES_A_CHUNK));
-		if (!nodes)
+	struct sonde_zones_chunk *chunk = &stream->chunk;
+	if (!chunk->nodes) {
+		chunk->nodes = malloc(sizeof *chunk->nodes + SONDE_NODES_MAX_B(ZONES_A_CHUNK));
+		if (!chunk->nodes)
 			return out_of_memory();
-		*nodes = (struct sonde_nodes){.data = (uint8_t *)(nodes + 1)};
+		*chunk->nodes = (struct sonde_nodes){.data = (uint8_t *)(chunk->nodes + 1)};
 	}
-	sonde_nodes_begin(nodes, time_ns);
-	stream->zones.time_min_ns = time_ns;
-	stream->zones.time_max_ns = time_ns;
-	stream->unmatched_before = stream->pair.unmatched;
-	stream->open_count = 0;
-	if (!stream->pair.depth)
-		return 0;
-	struct sonde_pair_frame *open = realloc(stream->open, stream->pair.depth * sizeof *open);
-	if (!open)
-		return out_of_memory();
-	stream->open = open;
-	stream->open_count = stream->pair.depth;
-	memcpy(open, stream->pair.frames, stream->open_count * sizeof *open);
+	if (stream->pair.depth) {
+		struct sonde_pair_frame *open = realloc(chunk->open, stream->pair.depth * sizeof *open);
+		if (!open)
+			return out_of_memory();
+		chunk->open = open;
+	}
+	sonde_zones_chunk_begin(chunk, &stream->pair, time_ns);
 	return 0;
 }
 
@@ -225,7 +196,7 @@ static struct sonde_zone_stat *row_of(struct sonde_pair_table *sums, uint32_t si
 static ssize_t add_leaves(struct sonde_stream *stream, struct sonde_pair *pair, const uint32_t *sites,
 			  const uint64_t *times_ns, size_t count)
 {
-	size_t room = 2 * (size_t)sonde_nodes_capacity(stream->nodes, pair->depth);
+	size_t room = 2 * (size_t)sonde_nodes_capacity(stream->chunk.nodes, pair->depth);
 	struct sonde_pair_run run = sonde_pair_leaves(sites, times_ns, count < room ? count : room);
 	struct sonde_zone_stat *row = row_of(&stream->sums, *sites);
 	if (!row)
@@ -233,7 +204,7 @@ static ssize_t add_leaves(struct sonde_stream *stream, struct sonde_pair *pair, 
 	sonde_pair_add_run(row, &run, sonde_pair_is_open(pair, *sites));
 	const struct sonde_nodes_row node = {times_ns[0], times_ns[2 * run.count - 1], run.sum_ns, run.max_ns,
 					     *sites,      (uint32_t)run.count};
-	sonde_nodes_add(stream->nodes, pair->depth, &node);
+	sonde_nodes_add(stream->chunk.nodes, pair->depth, &node);
 	sonde_pair_add_child(pair, run.sum_ns);
 	return (ssize_t)run.count;
 }
@@ -264,53 +235,13 @@ static int pair_zones(const struct sonde_streams *streams, struct sonde_stream *
 		if (!row)
 			return -ENOMEM;
 		sonde_pair_add(row, &zone);
-		sonde_nodes_add_zone(stream->nodes, zone.depth, zone.site, zone.start_ns, zone.dur_ns);
+		sonde_nodes_add_zone(stream->chunk.nodes, zone.depth, zone.site, zone.start_ns, zone.dur_ns);
 		if (streams->zone_ended)
 			streams->zone_ended(streams->context, &zone);
 	}
+	stream->chunk.unmatched += pair.unmatched - stream->pair.unmatched;
 	stream->pair = pair;
 	return 0;
-}
-
-/* Writes sites as varints. If all fit in one byte, the usual case, this is a simple copy loop. */
-static uint8_t *put_sites(uint8_t *at, const uint32_t *sites, size_t count)
-{
-	uint32_t all = 0;
-	for (size_t i = 0; i < count; i++)
-		all |= sites[i];
-	if (all < 0x80) {
-		for (size_t i = 0; i < count; i++)
-			at[i] = (uint8_t)sites[i];
-		return at + count;
-	}
-	for (size_t i = 0; i < count; i++)
-		at = sonde_varint_put(at, sites[i]);
-	return at;
-}
-
-/* The bitwise OR of all time differences. The highest bit is set if a time is earlier than its predecessor. */
-static uint64_t deltas(uint64_t last_ns, const uint64_t *times_ns, size_t count)
-{
-	uint64_t all = times_ns[0] - last_ns;
-	for (size_t i = 1; i < count; i++)
-		all |= times_ns[i] - times_ns[i - 1];
-	return all;
-}
-
-/* Writes the differences of ascending times; `all`: their bitwise OR. */
-static uint8_t *put_times(uint8_t *at, uint64_t last_ns, const uint64_t *times_ns, size_t count, uint64_t all)
-{
-	if (all < 0x80) {
-		at[0] = (uint8_t)(times_ns[0] - last_ns);
-		for (size_t i = 1; i < count; i++)
-			at[i] = (uint8_t)(times_ns[i] - times_ns[i - 1]);
-		return at + count;
-	}
-	for (size_t i = 0; i < count; i++) {
-		at = sonde_varint_put(at, times_ns[i] - last_ns);
-		last_ns = times_ns[i];
-	}
-	return at;
 }
 
 /* A copy in which no time is earlier than its predecessor. */
@@ -327,20 +258,23 @@ static int put_zones(const struct sonde_streams *streams, struct sonde_stream *s
 {
 	uint64_t ordered[BATCH];
 	struct sonde_columns *zones = &stream->zones;
+	struct sonde_zones_chunk *chunk = &stream->chunk;
 	int rc = reserve_frames(&stream->pair, (uint32_t)count);
-	if (!rc && !zones->rows)
+	if (!rc && !chunk->count)
 		rc = start_chunk(stream, times_ns[0]);
-	uint8_t *site_at = sonde_columns_room(zones, ZONE_SITE, count);
-	uint8_t *time_at = sonde_columns_room(zones, ZONE_TIME, count);
+	uint8_t *site_at = sonde_columns_room(zones, SONDE_ZONES_COLUMN_SITE, count);
+	uint8_t *time_at = sonde_columns_room(zones, SONDE_ZONES_COLUMN_TIME, count);
 	if (rc || !site_at || !time_at)
 		return rc ? rc : out_of_memory();
-	uint64_t all = deltas(zones->time_max_ns, times_ns, count);
+	uint64_t all = sonde_zones_deltas(chunk->max_ns, times_ns, count);
 	if (all >> 63)
-		times_ns = order(zones->time_max_ns, times_ns, count, ordered);
-	sonde_columns_used(zones, ZONE_SITE, put_sites(site_at, sites, count));
-	sonde_columns_used(zones, ZONE_TIME, put_times(time_at, zones->time_max_ns, times_ns, count, all));
-	zones->time_max_ns = times_ns[count - 1];
-	zones->rows += (uint32_t)count;
+		times_ns = order(chunk->max_ns, times_ns, count, ordered);
+	site_at = sonde_zones_put_sites(site_at, sites, count);
+	time_at = sonde_zones_put_times(time_at, chunk->max_ns, times_ns, count, all);
+	sonde_columns_used(zones, SONDE_ZONES_COLUMN_SITE, site_at);
+	sonde_columns_used(zones, SONDE_ZONES_COLUMN_TIME, time_at);
+	chunk->max_ns = times_ns[count - 1];
+	chunk->count += (uint32_t)count;
 	return pair_zones(streams, stream, sites, times_ns, count);
 }
 
@@ -387,10 +321,10 @@ int sonde_streams_zones(struct sonde_streams *streams, uint32_t process, uint32_
 	int rc = 0;
 	for (size_t done = 0, part; done < count && !rc; done += part) {
 		part = count - done < BATCH ? count - done : BATCH;
-		if (part > ZONES_A_CHUNK - stream->zones.rows)
-			part = ZONES_A_CHUNK - stream->zones.rows;
+		if (part > ZONES_A_CHUNK - stream->chunk.count)
+			part = ZONES_A_CHUNK - stream->chunk.count;
 		rc = add_zones(streams, stream, sites + done, times_ns + done, part);
-		if (!rc && stream->zones.rows >= ZONES_A_CHUNK)
+		if (!rc && stream->chunk.count >= ZONES_A_CHUNK)
 			rc = write_zones(streams, stream);
 	}
 	return rc;

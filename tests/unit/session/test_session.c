@@ -552,6 +552,33 @@ static void hostile_events_are_left_out(void **state)
 	sonde_session_close(session);
 }
 
+/* Types that are only in rings, whatever their size. Of an unknown type the head is read. */
+static void events_of_rings_are_ignored(void **state)
+{
+	static const uint16_t types[] = {SONDE_EVENT_CPU_SAMPLE,    SONDE_EVENT_SNAPSHOT,   SONDE_EVENT_DEVICE,
+					 SONDE_EVENT_QUEUE,         SONDE_EVENT_OPERATION,  SONDE_EVENT_ACTIVITY,
+					 SONDE_EVENT_ACTIVITY_LOST, SONDE_EVENT_CALL_STACK, 16,
+					 SONDE_EVENT_GAUGE};
+	enum { TYPES = sizeof types / sizeof *types, WORDS = 20 };
+	uint64_t words[TYPES][WORDS] = {0};
+	(void)state;
+	for (size_t i = 0; i < TYPES; i++)
+		memcpy(words[i], &(struct sonde_event){types[i], WORDS, 0, 100 + i}, sizeof(struct sonde_event));
+	struct recording recording;
+	recording_open(&recording, path);
+	struct sonde_chunk chunk = {.type = SONDE_CHUNK_EVENTS, .count = TYPES, .body = words, .body_b = sizeof words};
+	assert_int_equal(sonde_writer_chunk(recording.writer, &chunk), 0);
+	recording_abandon(&recording);
+	struct sonde_session *session = opened();
+	struct sonde_cursor *cursor = cursor_over(session, SONDE_CHUNK_EVENTS);
+	const struct sonde_batch *batch = next(cursor, SONDE_CHUNK_EVENTS);
+	assert_int_equal(batch->count, 2);
+	assert_int_equal(batch->events[0]->type, 16);
+	assert_int_equal(batch->events[1]->type, SONDE_EVENT_GAUGE);
+	expect_end(cursor);
+	sonde_session_close(session);
+}
+
 /* --- cut off, damaged, growing ------------------------------------------------------------------------------------ */
 
 static uint8_t *slurp(size_t *size_b)
@@ -700,6 +727,7 @@ int main(void)
 	    cmocka_unit_test(later_columns_are_passed_over),
 	    cmocka_unit_test(samples_and_switches_come_back),
 	    cmocka_unit_test(hostile_events_are_left_out),
+	    cmocka_unit_test(events_of_rings_are_ignored),
 	    cmocka_unit_test(every_cut_and_every_flip_is_survived),
 	    cmocka_unit_test(a_cut_off_file_ends_with_its_last_event_of_any_type),
 	    cmocka_unit_test(refresh_sees_what_was_added),

@@ -1,0 +1,14 @@
+/* bodies.h: numbers of the columns of STACKS, ZONES and HEAP chunks (bodies.def): SONDE_ZONES_COLUMN_SITE and so on;
+ * SONDE_ZONES_COLUMNS is how many there are. */
+#ifndef SONDE_FORMAT_BODIES_H
+#define SONDE_FORMAT_BODIES_H
+
+#include "format/bodies.def"
+
+#define SONDE_BODY_NUMBER(CHUNK, NAME, ...) SONDE_##CHUNK##_COLUMN_##NAME,
+enum { SONDE_STACKS_BODY(SONDE_BODY_NUMBER) SONDE_STACKS_COLUMNS };
+enum { SONDE_ZONES_BODY(SONDE_BODY_NUMBER) SONDE_ZONES_COLUMNS };
+enum { SONDE_HEAP_BODY(SONDE_BODY_NUMBER) SONDE_HEAP_COLUMNS };
+#undef SONDE_BODY_NUMBER
+
+#endif
