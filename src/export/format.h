@@ -20,9 +20,8 @@ struct sonde_format_options {
 	/* The selected part of a session; a report is already restricted to it. */
 	struct sonde_selection selection;
 	struct sonde_weigh weigh;
-	const struct sonde_report *report; /* has the section that an exchange format needs; NULL = none */
-	struct sonde_session *session;     /* for a report format that adds data from the session; NULL = none */
-	uint64_t most_b;                   /* approximate size limit of html; 0 = SONDE_FORMAT_MOST_B */
+	struct sonde_session *session; /* for a report format that adds data from the session; NULL = none */
+	uint64_t most_b;               /* approximate size limit of html; 0 = SONDE_FORMAT_MOST_B */
 };
 
 #define SONDE_FORMAT_MOST_B ((uint64_t)16 << 20)
@@ -33,7 +32,7 @@ struct sonde_format {
 	const char *name;      /* "json" */
 	const char *extension; /* ".json" */
 	const char *title;     /* one line for --help and docs */
-	const char *section;   /* the pass whose section it needs (svg: "calltree"); NULL = any */
+	const char *section;   /* of a report format: the pass whose section it needs (svg: "calltree"); NULL = any */
 	int binary;            /* never written to a terminal */
 	int weighs;            /* an exchange format for stacks: values are of the metric in the options */
 	int (*render)(const struct sonde_report *report, const struct sonde_format_options *options, FILE *out);

@@ -3,10 +3,8 @@
 
 static int open(struct sonde_tracks **out, const struct sonde_export_tracks *tracks, uint32_t kinds)
 {
-	const struct sonde_tracks_options options = {.kinds = kinds,
-						     .selection = tracks->options->selection,
-						     .has_waits = tracks->has_waits,
-						     .report = tracks->options->report};
+	const struct sonde_tracks_options options = {
+	    .kinds = kinds, .selection = tracks->options->selection, .has_waits = tracks->has_waits};
 	return sonde_tracks_open(out, tracks->session, &options);
 }
 

@@ -20,7 +20,6 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "report/report.h"
 #include "session/session.h"
 
 enum sonde_track_kind {
@@ -108,8 +107,7 @@ struct sonde_tracks_options {
 	/* Every event, uncut, for viewers that zoom: none share a slice, and counters are pieces of a curve, whose two
 	 * arguments are the most and the least in that time. */
 	int is_whole;
-	int has_waits;                     /* blocked states name the call; keeps all calls in memory */
-	const struct sonde_report *report; /* critical path: its section "critical-steps", unless is_whole */
+	int has_waits; /* blocked states name the call; keeps all calls in memory */
 };
 
 struct sonde_tracks;

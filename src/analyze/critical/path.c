@@ -10,6 +10,7 @@
 #include "analyze/columns.h"
 #include "analyze/contents.h"
 #include "analyze/critical/graph.h"
+#include "analyze/critical/longest.h"
 #include "analyze/critical/names.h"
 #include "analyze/marks.h"
 #include "analyze/statistics/stats.h"
@@ -240,53 +241,22 @@ static int step_add(const struct sonde_critical *critical, const struct sonde_cr
 	return 0;
 }
 
-static int compare_lengths(const void *left, const void *right)
-{
-	uint64_t a = *(const uint64_t *)left, b = *(const uint64_t *)right;
-	return (a < b) - (a > b);
-}
-
-/* The length of the shortest of the `limit` longest steps, and how many of that length fit. */
-static int find_least(const struct sonde_critical_path *path, size_t limit, uint64_t *out_ns, size_t *out_room)
-{
-	uint64_t *lengths = malloc((path->count + 1) * sizeof *lengths);
-	if (!lengths)
-		return sonde_error(ENOMEM, "out of memory for %zu steps", path->count);
-	for (size_t i = 0; i < path->count; i++)
-		lengths[i] = sonde_critical_step_end(path, i) - path->steps[i].from_ns;
-	*out_ns = 0;
-	*out_room = SIZE_MAX;
-	if (path->count > limit) {
-		qsort(lengths, path->count, sizeof *lengths, compare_lengths);
-		*out_ns = lengths[limit - 1];
-		for (*out_room = 1; *out_room < limit && lengths[limit - 1 - *out_room] == *out_ns; ++*out_room)
-			;
-	}
-	free(lengths);
-	return 0;
-}
-
 static int steps_add(const struct sonde_critical_graph *graph, size_t limit, struct sonde_report *report)
 {
 	const struct sonde_critical *critical = &graph->critical;
 	const struct sonde_critical_path *path = &graph->path;
-	size_t shown = 0, room = 0;
-	uint64_t least_ns = 0, shown_ns = 0;
-	limit = limit ? limit : DEFAULT_STEPS;
-	int rc = find_least(path, limit, &least_ns, &room);
+	struct sonde_critical_longest longest;
+	size_t shown = 0;
+	uint64_t shown_ns = 0;
+	int rc = sonde_critical_longest_find(&longest, path, limit ? limit : DEFAULT_STEPS);
 	if (rc)
 		return rc;
 	struct sonde_section *section =
 	    sonde_report_table(report, "critical-steps", STEPS_TITLE, step_columns, STEP_COLUMNS);
 	rc = section ? 0 : sonde_error(ENOMEM, "out of memory for the critical path");
-	for (size_t i = 0; !rc && i < path->count; i++) {
-		uint64_t ns = sonde_critical_step_end(path, i) - path->steps[i].from_ns;
-		if (ns < least_ns || (ns == least_ns && !room))
-			continue;
-		room -= ns == least_ns && room != SIZE_MAX;
+	for (size_t i; !rc && (i = sonde_critical_longest_next(&longest)) < path->count; shown++) {
 		rc = step_add(critical, path, i, report, section);
-		shown_ns += ns;
-		shown++;
+		shown_ns += sonde_critical_step_end(path, i) - path->steps[i].from_ns;
 	}
 	if (rc)
 		return rc;

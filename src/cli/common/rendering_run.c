@@ -27,8 +27,7 @@
 #include "util/error.h"
 #include "util/quantity.h"
 
-#define WHOLE_ROWS 1000u      /* rows per section of a complete report */
-#define EXPORTED_ROWS 100000u /* rows per section embedded in an exchange format */
+#define WHOLE_ROWS 1000u /* rows per section of a complete report */
 
 #define FLAG(member) SONDE_FLAG(offsetof(struct sonde_rendering, member))
 #define TEXT(member) SONDE_TEXT(offsetof(struct sonde_rendering, member))
@@ -359,7 +358,7 @@ static int render(struct sonde_rendering *rendering, struct sonde_session *sessi
 	style.weigh = rendering->pass.weigh;
 	style.session = session;
 	style.most_b = rendering->most_b;
-	if (format->export && !format->section)
+	if (format->export)
 		return format->export(session, &style, file);
 	struct sonde_report *report;
 	int code = sonde_report_new(&report);
@@ -367,13 +366,8 @@ static int render(struct sonde_rendering *rendering, struct sonde_session *sessi
 		return code;
 	rendering->pass.thresholds = rendering->thresholds;
 	code = sonde_pass_run(session, rendering->passes, rendering->pass_count, &rendering->pass, report);
-	style.report = code ? NULL : report;
-	if (code && format->export) { /* continues without the embedded report */
-		fprintf(stderr, "sonde %s: without %s: %s\n", rendering->command, format->section, sonde_error_text());
-		code = 0;
-	}
 	if (!code)
-		code = format->export ? format->export(session, &style, file) : format->render(report, &style, file);
+		code = format->render(report, &style, file);
 	sonde_report_free(report);
 	return code;
 }
@@ -438,10 +432,8 @@ static int write_out(struct sonde_rendering *rendering, struct sonde_session *se
 {
 	const struct sonde_run *run = sonde_session_run(session);
 	int code = check_options(rendering, format);
-	if (!code && (format->section || !format->export))
+	if (!code && !format->export)
 		code = choose_passes(rendering, format);
-	if (format->export)
-		rendering->pass.limit = EXPORTED_ROWS;
 	if (!code)
 		code = choose_threads(rendering, session);
 	if (!code)

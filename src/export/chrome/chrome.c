@@ -180,6 +180,5 @@ const struct sonde_format sonde_format_chrome = {
     .name = "chrome",
     .extension = ".trace.json",
     .title = "trace events for Perfetto and chrome://tracing",
-    .section = "critical-steps",
     .export = export,
 };

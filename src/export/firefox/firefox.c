@@ -263,6 +263,5 @@ const struct sonde_format sonde_format_firefox = {
     .name = "firefox",
     .extension = ".firefox.json",
     .title = "processed profile, for the Firefox Profiler",
-    .section = "critical-steps",
     .export = export,
 };

@@ -184,7 +184,6 @@ const struct sonde_format sonde_format_perfetto = {
     .name = "perfetto",
     .extension = ".pftrace",
     .title = "protobuf trace, for Perfetto",
-    .section = "critical-steps",
     .binary = 1,
     .export = export,
 };

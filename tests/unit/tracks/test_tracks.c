@@ -86,10 +86,18 @@ static void expect(struct sonde_session *session, const struct sonde_tracks_opti
 static void states_are_slices_with_flows(void **state)
 {
 	static const char *const all[] = {
-	    "1 2 states/running 0-100 cpu=0",    "1 2 states/blocked 100-250 cpu=0",
-	    "1 2 states/runnable 250-300 cpu=0", "1 2 states/running 300-400 cpu=3 wake-up by 1 at 250",
-	    "1 2 states/blocked 400-1000 cpu=3", NULL};
-	static const char *const cut[] = {"1 2 states/running 320-400 cpu=3", "1 2 states/blocked 400-500 cpu=3", NULL};
+	    "1 2 states/running 0-100 cpu=0",
+	    "1 2 states/blocked 100-250 cpu=0",
+	    "1 2 states/runnable 250-300 cpu=0",
+	    "1 2 states/running 300-400 cpu=3 wake-up by 1 at 250",
+	    "1 2 states/blocked 400-1000 cpu=3",
+	    "1 0 critical path/thread 0-1000 kind=thread state=unseen thread=main tid=100",
+	    NULL};
+	static const char *const cut[] = {
+	    "1 2 states/running 320-400 cpu=3", "1 2 states/blocked 400-500 cpu=3",
+	    "1 0 critical path/thread 320-500 kind=thread state=unseen thread=main tid=100", NULL};
+	static const char *const of_main[] = {
+	    "1 0 critical path/thread 0-1000 kind=thread state=unseen thread=main tid=100", NULL};
 	static const uint8_t only_main[] = {0, 1, 0};
 	(void)state;
 	struct sonde_session *session = with_switches();
@@ -99,7 +107,7 @@ static void states_are_slices_with_flows(void **state)
 		   .kinds = SONDE_TRACKS_ALL, .selection.from_ns = START + 320, .selection.to_ns = START + 500},
 	       cut);
 	expect(session, &(struct sonde_tracks_options){.kinds = SONDE_TRACKS_ALL, .selection.thread = only_main},
-	       (const char *const[]){NULL});
+	       of_main);
 	expect(session, &(struct sonde_tracks_options){.kinds = SONDE_TRACKS_OF(SONDE_TRACK_HEAP)},
 	       (const char *const[]){NULL});
 	sonde_session_close(session);
