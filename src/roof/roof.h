@@ -64,6 +64,19 @@ const struct sonde_roof_figure *sonde_roof_peak(const struct sonde_roof *roof, e
 const struct sonde_roof_figure *sonde_roof_bandwidth(const struct sonde_roof *roof, enum sonde_roof_level level,
 						     enum sonde_roof_threads threads);
 
+/* How far the median run stayed below the best; 0 if not measured. */
+double sonde_roof_spread(const struct sonde_roof_figure *figure);
+
+/* Why ceilings may be too low (they are never too high); 0 = no reason for doubt. */
+struct sonde_roof_doubt {
+	double spread;  /* the largest spread, if runs differed too much */
+	int is_all_low; /* all CPUs together did less than one alone */
+	double stolen;  /* fraction of CPU time that a hypervisor took */
+};
+
+/* True if the ceilings may be too low: then no finding may depend on how close work is to them. `out` may be NULL. */
+int sonde_roof_is_doubtful(const struct sonde_roof *roof, struct sonde_roof_doubt *out);
+
 /* Loads this machine's ceilings from the cache: -ENOENT with a message if they were never measured, -EBADMSG if the
  * file belongs to another machine or is damaged. */
 int sonde_roof_load(struct sonde_roof *out);

@@ -7,7 +7,7 @@ wrong() {
 	"$SONDE" report -q --json -n 1000000 --section findings "$file" >.findings 2>.err || fail "no findings in $file"
 	equal "$(jq '.sections[0].rows | type' .findings)" '"array"'
 	jq -r '.sections[0].rows[] | [.rule, .severity, .subject // "", .limiter, .evidence] | @tsv' .findings >"$file.found"
-	noise=$(jq -r '[.sections[].notes[]?, .notes[]? | .text | select(startswith("Noisy run: "))] | .[0] // ""' .findings)
+	noise=$(jq -r '[.sections[].notes[]?, .notes[]? | .text | select(test("^Noisy (run|ceilings): "))] | .[0] // ""' .findings)
 	IFS=$'\t' read -r first _ place limits _ <"$file.found" || :
 	if [ -n "$noise" ]; then
 		awk -F '\t' '$1 !~ /^(memory-|fragmentation)/ { print "a verdict on time of a noisy run: " $1 ";" }' "$file.found"

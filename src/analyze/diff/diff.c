@@ -139,9 +139,12 @@ static int say_verdict(struct sonde_diff *diff)
 		return sonde_report_note(report, NULL, 0,
 					 "inconclusive: one run each shows no run-to-run variation; use sonde bench "
 					 "--vs, or sonde_iteration()");
-	return sonde_report_note(report, NULL, 0, "%s: %s by iterations of %s, within these two runs",
+	code = sonde_report_note(report, NULL, 0, "%s: %s by iterations of %s, within these two runs",
 				 sonde_verdict_name(diff->verdict), sonde_change_words(diff->change.by).text,
 				 diff->iteration);
+	/* Iterations that get no verdict for another reason have a note of it. */
+	const struct sonde_change_why why = sonde_change_why(&diff->change, 2 * diff->options->margin, "iterations");
+	return code || !*why.text || !diff->is_comparable ? code : sonde_report_note(report, NULL, 1, "%s", why.text);
 }
 
 /* --- choosing sections -------------------------------------------------------------------------------------------- */

@@ -306,6 +306,9 @@ static int say_verdict(struct sonde_diff_runs *runs, const struct sonde_diff_com
 				 sonde_verdict_name(runs->verdict), sonde_change_words(change->by).text,
 				 totals[by].label, change->baseline, change->candidate, change->p);
 	double least = sonde_diff_least_p(change->baseline, change->candidate), alone = fmin(ASKED * least, 1);
+	const struct sonde_change_why why = sonde_change_why(change, margin_of(runs), "runs");
+	if (!code && runs->is_comparable && alone < 0.01 && *why.text)
+		code = sonde_report_note(report, NULL, 1, "%s", why.text);
 	if (!code && runs->verdict == SONDE_VERDICT_INCONCLUSIVE && alone >= 0.01)
 		code = sonde_report_note(report, NULL, 1,
 					 "with %zu and %zu runs, p cannot be below %.3f (%.3f if only one metric "

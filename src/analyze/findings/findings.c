@@ -15,6 +15,7 @@
 #include "analyze/marks.h"
 #include "analyze/window.h"
 #include "analyze/words.h"
+#include "analyze/work/roofline.h"
 #include "util/array.h"
 #include "util/error.h"
 #include "util/shell_word.h"
@@ -184,6 +185,11 @@ static int facts_read(struct sonde_facts *facts, struct sonde_session *session,
 	double waits_ns = sonde_facts_on_path(facts, NULL, NULL, SONDE_CRITICAL_RUNNABLE);
 	int is_others = !(sonde_facts_busy_threads(facts) > facts->cores);
 	facts->stretch = is_others && facts->running_ns > 0 ? 1 + waits_ns / facts->running_ns : 1;
+	struct sonde_roof roof;
+	int from_cache;
+	if (facts->columns.roofline.of.rows && facts->threshold[SONDE_THRESHOLD_NOISE] < 1 &&
+	    !sonde_roofline_roof(&roof, &from_cache, session) && sonde_roof_is_doubtful(&roof, NULL))
+		facts->ceilings = SONDE_CEILINGS_DOUBTFUL;
 	return 0;
 }
 
@@ -386,17 +392,39 @@ static int judge_all(const struct sonde_facts *facts, struct sonde_found *found)
 
 /* --- noisy runs --------------------------------------------------------------------------------------------------- */
 
-/* Whether the rules may find something else first if no other program had run. 1, 0, or a negative errno. */
-static int is_doubtful(const struct sonde_facts *facts, const struct sonde_noise *noise,
-		       const struct sonde_found *found)
+/* Notes which rules did not decide because of doubtful ceilings. */
+static int note_withheld(const struct sonde_found *found, const struct sonde_found *possible,
+			 struct sonde_section *section)
+{
+	int rc = 0;
+	for (size_t i = 0; !rc && i < possible->count; i++) {
+		const struct sonde_finding *finding = &possible->rows[i];
+		int is_first = !i || possible->rows[i - 1].rule != finding->rule;
+		if (!is_first || !(finding->rule->needs & SONDE_NEEDS_CEILINGS) ||
+		    sonde_found_has(found, finding->rule))
+			continue;
+		rc = sonde_report_note(found->report, section, 1,
+				       "withheld: %s (%s): the machine's ceilings are doubtful", finding->rule->id,
+				       finding->subject);
+	}
+	return rc;
+}
+
+/* Whether the rules may find something else first if no other program had run, with these ceilings. If not, notes what
+ * was not decided. 1, 0, or a negative errno. */
+static int is_doubtful(const struct sonde_facts *facts, enum sonde_ceilings ceilings, const struct sonde_noise *noise,
+		       const struct sonde_found *found, struct sonde_section *section)
 {
 	struct sonde_facts other;
 	struct sonde_found possible = {.span_ns = found->span_ns};
 	sonde_facts_without_others(&other, facts, noise);
+	other.ceilings = ceilings;
 	int rc = sonde_report_new(&possible.report);
 	rc = rc ? rc : judge_all(&other, &possible);
 	rc = rc ? rc : suppress(&possible, facts->session, possible.report, NULL);
 	rc = rc ? rc : sonde_finding_is_doubtful(facts, noise, found, &possible);
+	if (!rc && ceilings == SONDE_CEILINGS_ANY)
+		rc = note_withheld(found, &possible, section);
 	free(possible.rows);
 	sonde_report_free(possible.report);
 	return rc;
@@ -411,7 +439,8 @@ static int rests_on_waits(const struct sonde_facts *facts, const struct sonde_fo
 	return is_one || facts->columns.roofline.of.rows;
 }
 
-/* If other programs may have made the findings what they are, only those about bytes remain. */
+/* If other programs, now or when ceilings were measured, may have made the findings what they are, only those about
+ * bytes remain. */
 static int suppress_noisy(struct sonde_found *found, const struct sonde_facts *facts, struct sonde_report *report,
 			  struct sonde_section *section)
 {
@@ -422,7 +451,10 @@ static int suppress_noisy(struct sonde_found *found, const struct sonde_facts *f
 	if (rc || limit >= 1)
 		return rc;
 	int is_over = noise.path > limit && (noise.is_shared || rests_on_waits(facts, found));
-	rc = is_over ? 1 : noise.slowed > 0 ? is_doubtful(facts, &noise, found) : 0;
+	rc = is_over ? 1 : noise.slowed > 0 ? is_doubtful(facts, facts->ceilings, &noise, found, section) : 0;
+	int is_noise = rc > 0;
+	if (!rc && facts->ceilings)
+		rc = is_doubtful(facts, SONDE_CEILINGS_ANY, &noise, found, section);
 	if (rc <= 0)
 		return rc;
 	for (size_t i = 0; i < found->count; i++)
@@ -430,6 +462,10 @@ static int suppress_noisy(struct sonde_found *found, const struct sonde_facts *f
 			found->rows[kept++] = found->rows[i];
 	found->count = kept;
 	found->is_noisy = 1;
+	if (!is_noise)
+		return sonde_report_note(report, section, 1,
+					 "Noisy ceilings: time findings are withheld; sonde roofline --measure when "
+					 "idle, then record again.");
 	return sonde_report_note(
 	    report, section, 1,
 	    is_over ? "Noisy run: %.0f %% of the critical path waited for a CPU; time findings are withheld."

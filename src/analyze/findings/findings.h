@@ -27,6 +27,7 @@ enum sonde_finding_needs {
 	SONDE_NEEDS_ZONES = 16,
 	SONDE_NEEDS_RESOURCES = 32,
 	SONDE_NEEDS_DEVICES = 64,
+	SONDE_NEEDS_CEILINGS = 128, /* measured on an idle machine (roof/doubt.c) */
 };
 
 /* --- thresholds --------------------------------------------------------------------------------------------------- */
@@ -55,6 +56,13 @@ int sonde_thresholds_read(double *values, const struct sonde_pass_options *optio
 
 /* --- facts: from the sections of other passes --------------------------------------------------------------------- */
 
+/* What rules make of the measured ceilings. Doubtful ones may be too low by any factor, but are never too high. */
+enum sonde_ceilings {
+	SONDE_CEILINGS_SURE = 0,
+	SONDE_CEILINGS_DOUBTFUL, /* find only what holds under higher ones, too */
+	SONDE_CEILINGS_ANY,      /* find all that may hold under higher ones */
+};
+
 struct sonde_facts {
 	struct sonde_session *session;
 	const struct sonde_pass_options *options;
@@ -69,6 +77,7 @@ struct sonde_facts {
 	double
 	    /* (running time of the path + its waits for CPUs that other programs had) ÷ running time */
 	    stretch;
+	enum sonde_ceilings ceilings;
 	double slowed; /* share by which rates may be lower because of other programs; 0 = not taken into account */
 };
 
@@ -156,6 +165,8 @@ struct sonde_rule {
 	int (*judge)(const struct sonde_facts *facts, struct sonde_found *found);
 };
 
+int sonde_found_has(const struct sonde_found *found, const struct sonde_rule *rule);
+
 extern const struct sonde_rule sonde_rules[];
 extern const size_t sonde_rule_count;
 
@@ -184,13 +195,17 @@ int sonde_finding_noise(const struct sonde_facts *facts, struct sonde_noise *out
 void sonde_facts_without_others(struct sonde_facts *out, const struct sonde_facts *facts,
 				const struct sonde_noise *noise);
 /* True if the first rule may be another one without others, or something critical may be of no importance. `possible`:
- * what the rules find with sonde_facts_without_others(). */
+ * what the rules find with sonde_facts_without_others(), and with SONDE_CEILINGS_ANY if ceilings are doubtful. */
 int sonde_finding_is_doubtful(const struct sonde_facts *facts, const struct sonde_noise *noise,
 			      const struct sonde_found *found, const struct sonde_found *possible);
 
 /* findings/starved.c: how much of the path's waiting for a CPU is due to the cgroup's quota; 0 = none or unknown. 0 or
  * -ENOMEM with a message. */
 int sonde_finding_throttled(const struct sonde_facts *facts, double *out_ns);
+
+/* findings/exits.c: how much of the path's wake-ups processes that had exited were on a CPU, at least; 0 = unknown. 0 or
+ * a negative errno with a message. */
+int sonde_finding_exits(const struct sonde_facts *facts, double *out_ns);
 
 /* findings/target.c: notes which device the advice is for; -EINVAL with a message if the recording has no such
  * device. */

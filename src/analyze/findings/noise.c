@@ -3,7 +3,8 @@
  * A thread that waits for a CPU holds its lock longer and reaches its barrier later, or does not meet the others at the
  * lock at all: which thread waits for which, and for how long, then depends on other load. What other programs may
  * have moved is bounded: a thread waits for a CPU because of them for no longer than it was runnable, nor than other
- * programs ran, added over all CPUs. Waiting caused by the cgroup's own quota does not count. A hypervisor adds the
+ * programs ran, added over all CPUs. An exited process that is still on a CPU holds up its parent, but is not held up
+ * itself (exits.c). Waiting caused by the cgroup's own quota does not count. A hypervisor adds the
  * share of running time that it stole. Without system-wide readings nothing is known, and the bounds are 0.
  *
  * `path` is an estimate instead: the critical path's waiting for a CPU, times the share of used CPU time that other
@@ -64,12 +65,13 @@ static int others_read(const struct sonde_facts *facts, struct others *out)
 	return 0;
 }
 
-/* The longest time for which other programs can have held up a thread, or the path, whose parts are of many threads. */
-static double held_up_ns(const struct sonde_facts *facts, double others_ns, double throttled_ns)
+/* The longest time for which other programs can have held up a thread, or the path, whose parts are of many threads. Of
+ * wake-ups on the path, processes that had exited were on a CPU for exits_ns. */
+static double held_up_ns(const struct sonde_facts *facts, double others_ns, double throttled_ns, double exits_ns)
 {
 	const struct sonde_columns_threads *threads = &facts->columns.threads;
 	double most_ns = sonde_facts_on_path(facts, NULL, NULL, SONDE_CRITICAL_RUNNABLE) +
-			 sonde_facts_on_path(facts, NULL, NULL, SONDE_CRITICAL_WAKING);
+			 or_0(sonde_facts_on_path(facts, NULL, NULL, SONDE_CRITICAL_WAKING) - exits_ns);
 	for (size_t i = 0; i < threads->of.rows; i++)
 		most_ns = fmax(most_ns, or_0(sonde_column_ns(threads, i, runnable_ns)));
 	return fmin(or_0(most_ns - throttled_ns), others_ns);
@@ -78,19 +80,21 @@ static double held_up_ns(const struct sonde_facts *facts, double others_ns, doub
 int sonde_finding_noise(const struct sonde_facts *facts, struct sonde_noise *out)
 {
 	struct others others;
-	double throttled_ns = 0;
+	double throttled_ns = 0, exits_ns = 0;
 	*out = (struct sonde_noise){.is_shared = is_shared(facts)};
 	if (!facts->has_path)
 		return 0;
 	int rc = others_read(facts, &others);
 	rc = rc ? rc : sonde_finding_throttled(facts, &throttled_ns);
+	if (!rc && others.ns > 0)
+		rc = sonde_finding_exits(facts, &exits_ns);
 	double waits =
 	    or_0(sonde_facts_on_path(facts, NULL, NULL, SONDE_CRITICAL_RUNNABLE) - throttled_ns) / facts->span_ns;
 	double cpu_s = sonde_summary_value(&facts->columns, timing, cpu_time_s);
 	double stolen = or_0(sonde_summary_value(&facts->columns, timing, stolen_time_s)) / cpu_s;
 	double stolen_share = cpu_s > 0 ? fmin(stolen, 1) * facts->running_ns / facts->span_ns : 0;
 	out->path = waits * others.share + stolen_share;
-	out->held_up = fmin(held_up_ns(facts, others.ns, throttled_ns) / facts->span_ns + stolen_share, 1);
+	out->held_up = fmin(held_up_ns(facts, others.ns, throttled_ns, exits_ns) / facts->span_ns + stolen_share, 1);
 	out->slowed = fmax(out->held_up, others.share);
 	return rc;
 }

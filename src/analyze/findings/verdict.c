@@ -5,6 +5,7 @@
  * (w + d) / (1 - d). If only one thread wants a CPU it is known exactly: waits for a CPU disappear from the span, and
  * from findings that include them (`has_waits`). Rules that miss their threshold by no more than that are candidates,
  * too: `possible` is what they find with thresholds changed as far as others can have moved what is compared with them.
+ * If the machine's ceilings are doubtful, `possible` has what rules may find under higher ones (work.c).
  *
  * The verdict is the rule of the first finding. It is doubtful if the lower end of its score is below the upper end of
  * some other rule's that may be of high importance, or if something is called critical that may be of low importance.
@@ -96,7 +97,7 @@ static const struct sonde_finding *first_of(const struct sonde_found *found)
 	return first;
 }
 
-static int has_rule(const struct sonde_found *found, const struct sonde_rule *rule)
+int sonde_found_has(const struct sonde_found *found, const struct sonde_rule *rule)
 {
 	for (size_t i = 0; i < found->count; i++)
 		if (found->rows[i].rule == rule)
@@ -108,7 +109,7 @@ int sonde_finding_is_doubtful(const struct sonde_facts *facts, const struct sond
 			      const struct sonde_found *found, const struct sonde_found *possible)
 {
 	const struct sonde_finding *first = first_of(found);
-	if (first && !(first->bytes > 0) && !has_rule(possible, first->rule))
+	if (first && !(first->bytes > 0) && !sonde_found_has(possible, first->rule))
 		return 1;
 	double least = first ? weight_without(facts, noise, first).low * sonde_finding_confidence(first) : 0;
 	for (size_t i = 0; i < possible->count; i++) {

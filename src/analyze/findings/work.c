@@ -1,4 +1,8 @@
-/* work.c: rules about zones whose work (FLOP, bytes) is known, from annotations or from BLAS calls. */
+/* work.c: rules about zones whose work (FLOP, bytes) is known, from annotations or from BLAS calls.
+ *
+ * Under doubtful ceilings (roof/doubt.c) a zone is below the roof if it is below those ceilings: the true ones are
+ * higher. Nothing is known to be near a ceiling; what may be is found under SONDE_CEILINGS_ANY only.
+ */
 #include <math.h>
 #include <string.h>
 
@@ -46,30 +50,44 @@ SONDE_JUDGE(low_throughput)
 	return rc;
 }
 
+/* "12.3 % of the attainable 58.7 GFLOP/s"; of doubtful ceilings, what is known. */
+static const char *roof_text(const struct sonde_facts *facts, size_t row, struct sonde_report *report)
+{
+	const struct sonde_columns_roofline *zones = &facts->columns.roofline;
+	int is_sure = facts->ceilings == SONDE_CEILINGS_SURE;
+	return sonde_report_text(report, "%s%.1f %% of the attainable %s%.3g GFLOP/s", is_sure ? "" : "at most ",
+				 100 * sonde_column_ratio(zones, row, roof_share), is_sure ? "" : "(at least) ",
+				 sonde_column_number(zones, row, roof_gflop_per_s));
+}
+
 /* f = time × (1 − achieved/roof), with the roof at the zone's intensity. Excludes BLAS calls: the number of threads
  * that they used is unknown, so their shares are lower bounds. */
 SONDE_JUDGE(below_roof)
 {
 	const struct sonde_columns_roofline *zones = &facts->columns.roofline;
-	int rc = 0;
+	int is_any = facts->ceilings == SONDE_CEILINGS_ANY, rc = 0;
 	for (size_t i = 0; !rc && i < zones->of.rows; i++) {
 		const char *name = sonde_column_text(zones, i, zone), *bytes = sonde_column_text(zones, i, bytes_are);
 		double share = sonde_column_ratio(zones, i, roof_share),
 		       gflops = sonde_column_number(zones, i, gflop_per_s);
-		double saves_ns = on_path_ns(facts, name, sonde_column_ns(zones, i, wall_ns)) * (1 - share);
-		if (strcmp(bytes, "reported") != 0 || !(share < facts->threshold[SONDE_THRESHOLD_ROOF]) ||
+		double saves_ns =
+		    on_path_ns(facts, name, sonde_column_ns(zones, i, wall_ns)) * (is_any ? 1 : 1 - share);
+		int is_below = is_any ? share > 0 : share < facts->threshold[SONDE_THRESHOLD_ROOF];
+		if (strcmp(bytes, "reported") != 0 || !is_below ||
 		    !(saves_ns / facts->span_ns > facts->threshold[SONDE_THRESHOLD_HOT]))
 			continue;
+		const char *under = roof_text(facts, i, found->report);
+		if (!under)
+			return sonde_found_add(found, &(struct sonde_finding){0});
 		rc = sonde_found_add(
-		    found, &(struct sonde_finding){
-			       .subject = sonde_report_text(found->report, "%s", name),
-			       .evidence = sonde_report_text(
-				   found->report, "%.3g GFLOP/s, %.1f %% of the attainable %.3g GFLOP/s (bytes: %s)",
-				   gflops, 100 * share, sonde_column_number(zones, i, roof_gflop_per_s), bytes),
-			       .saves_ns = saves_ns,
-			       .place = {.ns = sonde_facts_zone_ns(facts, name)},
-			       .peak_share = share,
-			       .weighs = saves_ns / facts->span_ns});
+		    found,
+		    &(struct sonde_finding){.subject = sonde_report_text(found->report, "%s", name),
+					    .evidence = sonde_report_text(found->report, "%.3g GFLOP/s, %s (bytes: %s)",
+									  gflops, under, bytes),
+					    .saves_ns = saves_ns,
+					    .place = {.ns = sonde_facts_zone_ns(facts, name)},
+					    .peak_share = share,
+					    .weighs = saves_ns / facts->span_ns});
 	}
 	return rc;
 }
@@ -86,8 +104,9 @@ SONDE_JUDGE(memory_bound)
 {
 	const struct sonde_columns_roofline *zones = &facts->columns.roofline;
 	struct sonde_roof roof;
-	int from_cache, rc = 0;
-	if (!zones->of.rows || sonde_roofline_roof(&roof, &from_cache, facts->session))
+	int from_cache, is_any = facts->ceilings == SONDE_CEILINGS_ANY, rc = 0;
+	if (facts->ceilings == SONDE_CEILINGS_DOUBTFUL || !zones->of.rows ||
+	    sonde_roofline_roof(&roof, &from_cache, facts->session))
 		return 0;
 	for (size_t i = 0; !rc && i < zones->of.rows; i++) {
 		const char *name = sonde_column_text(zones, i, zone), *bound = sonde_column_text(zones, i, bound);
@@ -97,7 +116,9 @@ SONDE_JUDGE(memory_bound)
 		double cache = sonde_roofline_bandwidth(&roof, SONDE_ROOF_L2, threads);
 		double time_ns = on_path_ns(facts, name, sonde_column_ns(zones, i, wall_ns));
 		double saves_ns = dram > 0 && cache > dram ? time_ns * (1 - fmin(share * dram / cache, 1)) : 0;
-		if (!(share > MEMORY_NEAR * (1 - facts->slowed)) || !is_memory(bound, share) ||
+		if (is_any) /* the difference between higher ceilings may be larger */
+			saves_ns = time_ns;
+		if (!(share > MEMORY_NEAR * (1 - facts->slowed)) || !(is_any || is_memory(bound, share)) ||
 		    !(saves_ns / facts->span_ns > facts->threshold[SONDE_THRESHOLD_HOT]))
 			continue;
 		rc = sonde_found_add(

@@ -415,6 +415,31 @@ enum sonde_verdict sonde_change_verdict(const struct sonde_change *change, doubl
 	return change->by < less ? SONDE_VERDICT_REGRESSED : SONDE_VERDICT_INCONCLUSIVE;
 }
 
+struct sonde_change_why sonde_change_why(const struct sonde_change *change, double margin, const char *what)
+{
+	struct sonde_change_why why = {""};
+	const char *of = change->is_ratio ? "ratio" : "difference";
+	double same = change->is_ratio ? 1 : 0;
+	if (sonde_change_verdict(change, margin) != SONDE_VERDICT_INCONCLUSIVE)
+		return why;
+	if (!isfinite(change->low) || !isfinite(change->high))
+		snprintf(why.text, sizeof why.text, "%zu and %zu %s are too few for an interval: more would give one",
+			 change->baseline, change->candidate, what);
+	else if (change->low <= same && change->high >= same)
+		snprintf(why.text, sizeof why.text,
+			 "the interval of the %s, %.4g to %.4g, includes %.0f: more %s would narrow it", of,
+			 change->low, change->high, same, what);
+	else if (!(change->p < P_MOST))
+		snprintf(why.text, sizeof why.text,
+			 "p = %.3f, and a verdict needs p < %.2f: more %s would make it surer", change->p, P_MOST,
+			 what);
+	else
+		snprintf(why.text, sizeof why.text,
+			 "the interval of the %s, %.4g to %.4g, is partly within the margin: more %s would narrow it",
+			 of, change->low, change->high, what);
+	return why;
+}
+
 const char *sonde_verdict_name(enum sonde_verdict verdict)
 {
 	static const char *const names[] = {"inconclusive", "unchanged", "improved", "regressed"};

@@ -44,6 +44,12 @@ int sonde_change_correct(double *p, size_t count);
  * difference. Lower values are better; improved and regressed require p < 0.01 and a change beyond the margin. */
 enum sonde_verdict sonde_change_verdict(const struct sonde_change *change, double margin);
 
+/* Why that verdict is inconclusive, in a sentence; "" if it is not. `what` was measured: "runs". */
+struct sonde_change_why {
+	char text[128];
+};
+struct sonde_change_why sonde_change_why(const struct sonde_change *change, double margin, const char *what);
+
 /* "improved" */
 const char *sonde_verdict_name(enum sonde_verdict verdict);
 

@@ -2,6 +2,7 @@
 #include "analyze/summary/facts.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -82,15 +83,26 @@ const struct sonde_source_row *sonde_summary_source(const struct sonde_session *
 }
 
 /* Of the formats that can be imported, only perf.data counts what was lost. */
-static int imports_losses(const struct sonde_session *session)
+static int is_silent(const char *from)
 {
-	const char *from = sonde_session_info(session, "import.from");
-	return !from || strcmp(from, "perf.data") == 0;
+	return from && strcmp(from, "perf.data") != 0;
 }
 
-int sonde_summary_is_lost_known(const struct sonde_summary_facts *facts)
+const char *sonde_summary_lost_unknown(const struct sonde_summary_facts *facts)
 {
-	if (!facts->lost && !imports_losses(facts->session))
-		return 0;
-	return facts->lost || facts->run->closed || facts->run->growing;
+	const struct sonde_session *session = facts->session;
+	size_t count = sonde_session_part_count(session);
+	if (is_silent(sonde_session_info(session, "import.from")))
+		return "unknown: the imported file does not say what was lost";
+	if (!facts->run->closed && !facts->run->growing)
+		return "unknown: the recording is incomplete, and losses are written at its end";
+	for (size_t i = 0; count > 1 && i < count; i++) {
+		char key[64];
+		snprintf(key, sizeof key, "merged.%zu.import.from", i + 1);
+		if (is_silent(sonde_session_info(session, key)))
+			return "unknown: an imported part does not say what was lost";
+		if (!sonde_session_part(session, i)->closed)
+			return "unknown: a part is incomplete, and losses are written at its end";
+	}
+	return NULL;
 }

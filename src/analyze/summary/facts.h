@@ -19,9 +19,10 @@ struct sonde_summary_facts {
 
 struct sonde_summary_facts sonde_summary_facts_of(const struct sonde_samples *samples);
 
-/* Losses are written when a recording is closed, so for one that was cut off they are unknown rather than 0; most
- * formats that can be imported do not say what was lost. */
-int sonde_summary_is_lost_known(const struct sonde_summary_facts *facts);
+/* Why `lost` is not all that was lost: losses are written when a recording is closed, so for one that was cut off they
+ * are unknown, and most formats that can be imported do not say what was lost. That holds for each part of a merged
+ * recording. NULL = it is all. */
+const char *sonde_summary_lost_unknown(const struct sonde_summary_facts *facts);
 
 /* The recorder's CPU time as a share of the run's, or of its wall time if the CPU time cannot be known (attached). If
  * the recording was cut off, the recorder's time may cover far more than what remains. */

@@ -74,11 +74,13 @@ static void line_samples(struct sonde_buf *line, const struct sonde_summary_fact
 	}
 	if (facts->zones)
 		sonde_buf_printf(line, " · %llu zone%s", (unsigned long long)facts->zones, sonde_plural(facts->zones));
+	int is_part = sonde_summary_lost_unknown(facts) != NULL;
+	const char *least = is_part ? "≥ " : "";
 	if (facts->lost_zones)
-		sonde_buf_printf(line, ", %llu event%s lost (a zone is two)", (unsigned long long)facts->lost,
+		sonde_buf_printf(line, ", %s%llu event%s lost (a zone is two)", least, (unsigned long long)facts->lost,
 				 sonde_plural(facts->lost));
-	else if (sonde_summary_is_lost_known(facts))
-		sonde_buf_printf(line, ", %llu lost", (unsigned long long)facts->lost);
+	else if (facts->lost || !is_part)
+		sonde_buf_printf(line, ", %s%llu lost", least, (unsigned long long)facts->lost);
 	else
 		sonde_buf_text(line, ", unknown losses");
 	if (sonde_summary_is_cost_known(facts))

@@ -159,11 +159,8 @@ static const char *why_no_stolen(const struct sonde_summary_facts *facts)
 
 static struct sonde_cell lost_cell(const struct sonde_summary_facts *facts)
 {
-	if (sonde_summary_is_lost_known(facts))
-		return sonde_cell_int(facts->lost);
-	return sonde_cell_absent(sonde_session_info(facts->session, "import.from")
-				     ? "unknown: the imported file does not say what was lost"
-				     : "unknown: the recording is incomplete, and losses are written at its end");
+	const char *unknown = sonde_summary_lost_unknown(facts);
+	return facts->lost || !unknown ? sonde_cell_int(facts->lost) : sonde_cell_absent(unknown);
 }
 
 /* 0 is known only if all zones would have been recorded. */
@@ -218,7 +215,7 @@ static int section_fill(const struct sonde_summary_facts *facts, struct sonde_re
 	    {"samples.kernel_measured_s", seconds(none, samples->measured.ns), "s of samples.cpu_time_s", NULL},
 	    {"samples.complete_percent", percent(none || stacks ? none : "no samples", whole), "%", NULL},
 	    {"zones.count", zones_cell(facts, report), "", NULL},
-	    {"lost.count", lost_cell(facts), "", NULL},
+	    {"lost.count", lost_cell(facts), facts->lost && sonde_summary_lost_unknown(facts) ? "at least" : "", NULL},
 	    {SONDE_SUMMARY_KEY(cost, recorder_cpu_time_s), seconds(no_cost, facts->cost_ns), "s", NULL},
 	    {"cost.recorder_percent",
 	     percent(sonde_summary_is_cost_known(facts) ? NULL

@@ -200,8 +200,10 @@ static const char *why_none(const struct sonde_session *session)
 	const struct sonde_source_row *waits = sonde_session_source_named(session, "waits");
 	if (!waits || waits->state == SONDE_SOURCE_OFF || !strcmp(waits->method, SONDE_WAIT_METHOD_FILES))
 		return "no lock contention was recorded: use sonde record --threads";
-	return waits->state != SONDE_SOURCE_ON && *waits->detail
-		   ? waits->detail
+	if (waits->state != SONDE_SOURCE_ON && *waits->detail)
+		return waits->detail;
+	return sonde_session_info(session, "option.keep_ns")
+		   ? "no lock contention in what the flight recorder saved (--keep): no libc call found a lock taken"
 		   : "no lock contention: no libc call found a lock taken (a program's own locks are not seen)";
 }
 

@@ -7,8 +7,6 @@
 #include "util/error.h"
 
 #define TITLE "Measured ceilings"
-#define MUCH_SPREAD 0.15
-#define LEAST_ALL 0.95 /* relative to one thread */
 
 enum { NAME, WHAT, SORT, RATE_ONE, SPREAD_ONE, RATE_ALL, SPREAD_ALL, SET_ONE, SET_ALL, MAKER, COLUMNS };
 
@@ -33,7 +31,7 @@ static void rate_cells(const struct sonde_roof_figure *figure, const char *why, 
 	if (!figure->runs)
 		return;
 	*rate = sonde_cell_real(figure->best / 1e9, 0);
-	*spread = sonde_cell_real(1 - figure->median / figure->best, 0);
+	*spread = sonde_cell_real(sonde_roof_spread(figure), 0);
 }
 
 static struct sonde_cell *row_add(struct sonde_report *report, struct sonde_section *section)
@@ -107,18 +105,27 @@ static int bytes_row(const struct sonde_roof *roof, int level, int access, struc
 	return 0;
 }
 
-/* The largest spread, which shows how undisturbed the measurement was. */
-static double worst_spread(const struct sonde_table *table)
+/* The same doubts make findings withhold what depends on these ceilings. */
+static int doubts_add(const struct sonde_roof *roof, struct sonde_report *report, struct sonde_section *section)
 {
-	static const int spreads[] = {SPREAD_ONE, SPREAD_ALL};
-	double worst = 0;
-	for (size_t row = 0; row < table->row_count; row++)
-		for (size_t i = 0; i < 2; i++) {
-			const struct sonde_cell *cell = &table->cells[row * table->column_count + (size_t)spreads[i]];
-			if (cell->kind == SONDE_CELL_REAL && cell->real > worst)
-				worst = cell->real;
-		}
-	return worst;
+	struct sonde_roof_doubt doubt;
+	int rc = 0;
+	if (!sonde_roof_is_doubtful(roof, &doubt))
+		return 0;
+	if (doubt.spread > 0)
+		rc = sonde_report_note(
+		    report, section, 1,
+		    "runs differed by up to %.0f %%: ceilings may be too low; measure again on an idle machine",
+		    doubt.spread * 100);
+	if (!rc && doubt.is_all_low)
+		rc = sonde_report_note(report, section, 1,
+				       "all CPUs together did less than one alone: measure again on an idle machine");
+	if (!rc && doubt.stolen > 0)
+		rc = sonde_report_note(
+		    report, section, 1,
+		    "the hypervisor stole %.1f %% of the CPU time: ceilings may be too low; measure again",
+		    doubt.stolen * 100);
+	return rc;
 }
 
 static int notes_add(const struct sonde_roof *roof, struct sonde_report *report, struct sonde_section *section)
@@ -138,23 +145,7 @@ static int notes_add(const struct sonde_roof *roof, struct sonde_report *report,
 		: sonde_report_note(report, section, 0,
 				    "bytes named by loads and stores: copy 2, triad 3 per byte of an array; "
 				    "write-allocate is not counted");
-	double worst = worst_spread(&section->table);
-	if (!rc && worst > MUCH_SPREAD)
-		rc = sonde_report_note(
-		    report, section, 1,
-		    "runs differed by up to %.0f %%: ceilings may be too low; measure again on an idle machine",
-		    worst * 100);
-	const struct sonde_roof_figure *one = sonde_roof_peak(roof, SONDE_ROOF_FP64, SONDE_ROOF_ONE);
-	const struct sonde_roof_figure *all = sonde_roof_peak(roof, SONDE_ROOF_FP64, SONDE_ROOF_ALL);
-	if (!rc && one && all && all->best < LEAST_ALL * one->best)
-		rc = sonde_report_note(report, section, 1,
-				       "all CPUs together did less than one alone: measure again on an idle machine");
-	if (!rc && roof->stolen >= 0.01)
-		rc = sonde_report_note(
-		    report, section, 1,
-		    "the hypervisor stole %.1f %% of the CPU time: ceilings may be too low; measure again",
-		    roof->stolen * 100);
-	return rc;
+	return rc ? rc : doubts_add(roof, report, section);
 }
 
 int sonde_roofline_ceilings(const struct sonde_roof *roof, struct sonde_report *report)

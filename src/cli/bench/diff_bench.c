@@ -98,10 +98,13 @@ static int say_verdict(struct sonde_diff_bench *diff, const struct sonde_versus 
 	if (code || !is_known)
 		return code ? code
 			    : sonde_report_note(diff->report, NULL, 1, "inconclusive: one of the two has no runs");
-	return sonde_report_note(diff->report, NULL, 0,
+	code = sonde_report_note(diff->report, NULL, 0,
 				 change->p < 0.001 ? "%s: %s by %s time, p < 0.001" : "%s: %s by %s time, p = %.3f",
 				 sonde_verdict_name(diff->verdict), sonde_change_words(change->by).text,
 				 versus->by == SONDE_VERSUS_CPU ? "CPU" : "wall", change->p);
+	const struct sonde_change_why why = sonde_change_why(change, versus->margin, "runs");
+	return code || !*why.text || !diff->is_comparable ? code
+							  : sonde_report_note(diff->report, NULL, 1, "%s", why.text);
 }
 
 int sonde_diff_bench(struct sonde_diff_bench *diff)

@@ -6,8 +6,10 @@
 #include "cli/common/weigh.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "session/recorded.h"
 #include "util/error.h"
 #include "util/quantity.h"
 
@@ -102,16 +104,36 @@ static int choose_moment(struct sonde_rendering *rendering, const struct sonde_r
 	return wrong();
 }
 
+/* Says why there is nothing to show: it was not asked for, could not be recorded, or did not happen. */
+static int say_none(const struct sonde_rendering *rendering, const struct sonde_session *session, uint32_t kinds,
+		    const char *what, const char *option)
+{
+	char why[640], with[64], *reason = why;
+	const char *keep_ns = sonde_session_info(session, "option.keep_ns");
+	int is_recorded = sonde_recorded_any(session, kinds, why, sizeof why) != SONDE_RECORDED_NOT;
+	for (int i = 0; i < 2 && strstr(reason, ": "); i++) /* "not recorded: allocations: " */
+		reason = strstr(reason, ": ") + 2;
+	snprintf(with, sizeof with, "(record with %s)", option);
+	fprintf(stderr, "sonde %s: %s holds no %s: ", rendering->command, rendering->file, what);
+	if (!is_recorded && (!*why || strstr(why, with)))
+		fprintf(stderr, "record them with sonde record %s -- COMMAND", option);
+	else if (!is_recorded)
+		fprintf(stderr, "%s", reason);
+	else if (keep_ns)
+		fprintf(stderr, "there were none in the last %.3g s before a save (--keep)",
+			strtod(keep_ns, NULL) / 1e9);
+	else
+		fprintf(stderr, "there were none%s%s", *why ? "; " : "", why);
+	return wrong();
+}
+
 static int choose_heap(struct sonde_rendering *rendering, const struct sonde_session *session)
 {
 	struct sonde_weigh *weigh = &rendering->pass.weigh;
 	const char *wanted = rendering->heap_of ? rendering->heap_of : SONDE_WEIGH_MALLOC, *names[16];
 	weigh->heap = rendering->heap_of;
-	if (!sonde_session_heap_site_count(session)) {
-		fprintf(stderr, "sonde %s: %s holds no allocations: record them with sonde record --heap -- COMMAND",
-			rendering->command, rendering->file);
-		return wrong();
-	}
+	if (!sonde_session_heap_site_count(session))
+		return say_none(rendering, session, SONDE_NEEDS(HEAP), "allocations", "--heap");
 	for (uint32_t id = 1; id <= sonde_session_heap_count(session); id++)
 		if (sonde_weigh_is_of(weigh, sonde_session_heap(session, id)))
 			return 0;
@@ -125,11 +147,12 @@ static int choose_heap(struct sonde_rendering *rendering, const struct sonde_ses
 
 static int choose_waits(const struct sonde_rendering *rendering, const struct sonde_session *session)
 {
+	enum sonde_weigh_by by = rendering->pass.weigh.by;
+	uint32_t kinds =
+	    (by == SONDE_WEIGH_IO ? 0 : SONDE_NEEDS(LOCKS)) | (by == SONDE_WEIGH_LOCKS ? 0 : SONDE_NEEDS(FILES));
 	if (sonde_weigh_has(session, SONDE_CHUNK_WAITS))
 		return 0;
-	fprintf(stderr, "sonde %s: %s holds no blocking calls: record them with sonde record %s -- COMMAND",
-		rendering->command, rendering->file, rendering->pass.weigh.by == SONDE_WEIGH_IO ? "--io" : "--threads");
-	return wrong();
+	return say_none(rendering, session, kinds, "blocking calls", by == SONDE_WEIGH_IO ? "--io" : "--threads");
 }
 
 int sonde_weigh_choose(struct sonde_rendering *rendering, const struct sonde_session *session,

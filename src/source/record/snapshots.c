@@ -1,9 +1,9 @@
 /* snapshots.c: a list of pending requests, in the order of requesting. There are few at a time.
  *
  * RSS is read at once (statm: a microsecond). PSS (smaps_rollup) walks the process's page tables, 40 ns per page, and
- * blocks changes of its mappings in the meantime. So it is read only while all such readings together stay below 0.1 %
- * of the time since the recording began, with an initial half a millisecond; and it counts only if RSS is still about
- * the same as at the snapshot.
+ * blocks changes of its mappings in the meantime. So it is read only while all such readings together take less CPU
+ * time than 0.1 % of the time since the recording began, with an initial half a millisecond; and it counts only if RSS
+ * is still about the same as at the snapshot. On a busy machine a reading waits for a CPU, which costs nothing.
  */
 #include "source/record/snapshots.h"
 
@@ -24,7 +24,8 @@
 #define PSS_FIRST_NS 500000u
 #define PSS_SHARE 1000u
 #define PSS_PAGE_NS 40u
-#define STILL_SHARE 100u /* RSS may have changed by 1 part in this many since the snapshot */
+#define PAGES_TO_MEASURE 256u /* of fewer pages, opening the file is most of the cost */
+#define STILL_SHARE 100u      /* RSS may have changed by 1 part in this many since the snapshot */
 
 /* A pending request. */
 struct ask {
@@ -42,7 +43,7 @@ struct sonde_snapshots {
 	size_t count, cap;
 	uint32_t asked;
 	uint64_t start_ns;
-	uint64_t pss_ns; /* total time of PSS readings so far */
+	uint64_t pss_ns; /* CPU time of PSS readings so far */
 	uint64_t page_ns;
 	uint64_t page_b;
 };
@@ -94,16 +95,18 @@ static uint64_t proportional_b(struct sonde_snapshots *snapshots, pid_t pid, uin
 {
 	char text[2048];
 	unsigned long long pss_kib = 0;
-	uint64_t pages = rss_b / snapshots->page_b + 1, before_ns = sonde_clock_now_ns();
-	uint64_t allowed_ns = PSS_FIRST_NS + (before_ns - snapshots->start_ns) / PSS_SHARE;
+	uint64_t pages = rss_b / snapshots->page_b + 1;
+	uint64_t allowed_ns = PSS_FIRST_NS + (sonde_clock_now_ns() - snapshots->start_ns) / PSS_SHARE;
 	if (reason == SONDE_SNAPSHOT_INTERVAL) /* explicit requests have priority */
 		allowed_ns /= 4;
 	if (!rss_b || snapshots->pss_ns + pages * snapshots->page_ns > allowed_ns)
 		return 0;
+	uint64_t before_ns = sonde_clock_read_ns(CLOCK_THREAD_CPUTIME_ID);
 	sonde_file_read(text, sizeof text, "/proc/%d/smaps_rollup", (int)pid);
-	uint64_t took_ns = sonde_clock_now_ns() - before_ns;
+	uint64_t took_ns = sonde_clock_read_ns(CLOCK_THREAD_CPUTIME_ID) - before_ns;
 	snapshots->pss_ns += took_ns;
-	snapshots->page_ns = (snapshots->page_ns + took_ns / pages + 1) / 2;
+	if (pages > PAGES_TO_MEASURE)
+		snapshots->page_ns = (snapshots->page_ns + took_ns / pages + 1) / 2;
 	const char *line = strstr(text, "\nPss:");
 	return line && is_still(pid, rss_b) && sscanf(line, "\nPss: %llu kB", &pss_kib) == 1 ? pss_kib * 1024 : 0;
 }

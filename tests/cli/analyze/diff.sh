@@ -27,7 +27,8 @@ gate() {
 	verdict=$(jq -r .verdict diff.json)
 	[ "$verdict" = "$1" ] || {
 		equal "$verdict" inconclusive
-		jq -e '[.sections[].notes[].text, .sections[].rows[].absent.speedup?] | any(strings | test("is not steady|needs 8 independent means|^noisy run: "))' \
+		jq -e '[.notes[].text, .sections[].notes[].text, .sections[].rows[].absent.speedup?] |
+			any(strings | test("is not steady|needs 8 independent means|^noisy run: |: more iterations would "))' \
 			diff.json >/dev/null || fail "inconclusive without a reason"
 	}
 	case $verdict in regressed) equal $code 1 ;; inconclusive) equal $code 3 ;; *) equal $code 0 ;; esac
@@ -129,6 +130,9 @@ run 0 "$SONDE" bench --json -r 7 -o more.json --vs 'sleep 0.2' -- 'sleep 0.3'
 run 1 "$SONDE" diff --gate --force -f json -o diff.json few.json more.json
 shows '.verdict == "regressed" and .speedup > 0.2 and .speedup < 0.45 and .metric == "wall_s" and .comparable == 1'
 shows "$(row diff metric wall) | .baseline_count == 6 and .candidate_count == 7 and .candidate >= 300000"
+run 0 "$SONDE" bench --json -r 2 -o two.json -- true
+run 3 "$SONDE" diff --gate two.json few.json
+has "$out" "! 2 and 6 runs are too few for an interval: more would give one"
 sed 's/"host.cpu": *"[^"]*"/"host.cpu": "another"/' more.json >elsewhere.json
 run 4 "$SONDE" diff --gate few.json elsewhere.json
 has "$out" "the processors differ"

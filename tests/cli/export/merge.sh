@@ -163,3 +163,16 @@ run 0 "$SONDE" merge --force -o all.sonde a.sonde cut.sonde
 has "$err" "some recordings are incomplete"
 run 0 "$SONDE" report all.sonde
 has "$out" "incomplete, so the end is missing: cut"
+lacks_metric all.sonde lost.count # it would have been written at the end of cut.sonde
+
+# An imported file does not say what was lost, so what it is part of does not either; what others lost is the least.
+echo 'main;step 5' >imported.folded
+run 0 "$SONDE" import -o imported.sonde imported.folded
+run 0 "$SONDE" merge -o mixed.sonde a.sonde imported.sonde
+lacks_metric mixed.sonde lost.count
+run 0 "$SONDE" report mixed.sonde
+has "$out" ", unknown losses"
+run 0 "$SONDE" merge --force -o mixed.sonde imported.sonde "$golden/small.sonde"
+equal "$(rows mixed.sonde summary | jq -c '.[] | select(.metric == "lost.count") | [.value, .unit]')" '[17,"at least"]'
+run 0 "$SONDE" report mixed.sonde
+has "$out" "≥ 17 "

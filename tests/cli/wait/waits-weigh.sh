@@ -109,3 +109,22 @@ run 2 "$SONDE" export -f folded --metric locks -o - b.sonde
 has "$err" "b.sonde holds no blocking calls: record them with sonde record --threads -- COMMAND"
 run 2 "$SONDE" export -f folded --metric io -o - b.sonde
 has "$err" "record --io"
+
+# What was asked for and is not there: the reason instead of advice that would not help. The server waits for a lock, but
+# its event does not happen; the shell waits for a child only long before the save.
+run 0 "$SONDE" record -q --threads --keep 100ms --when 'zone=nope>50ms' -o unsaved.sonde -- "$(target slow_request)" 20 10
+run 2 "$SONDE" report --metric locks unsaved.sonde
+has "$err" "unsaved.sonde holds no blocking calls: the flight recorder (--keep) saved nothing: its event did not happen"
+lacks "$err" "record them with"
+run 2 "$SONDE" report --metric io unsaved.sonde
+has "$err" "unsaved.sonde holds no blocking calls: record them with sonde record --io -- COMMAND"
+run 2 "$SONDE" report --metric peak unsaved.sonde
+has "$err" "unsaved.sonde holds no allocations: record them with sonde record --heap -- COMMAND"
+run 0 "$SONDE" record -q --threads --keep 5ms -o past.sonde -- bash -c '/bin/true; i=0; while [ $i -lt 50000 ]; do i=$((i + 1)); done'
+run 2 "$SONDE" report --metric locks past.sonde
+has "$err" "past.sonde holds no blocking calls: there were none in the last 0.005 s before a save (--keep)"
+run 0 "$SONDE" report --section locks past.sonde
+has "$out" "no lock contention in what the flight recorder saved (--keep)"
+run 0 "$SONDE" record -q --threads -o none.sonde -- "$(target shares)" 5 10 2
+run 2 "$SONDE" report --metric locks none.sonde
+has "$err" "none.sonde holds no blocking calls: no process made a blocking call"

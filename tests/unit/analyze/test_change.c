@@ -5,6 +5,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 #include <cmocka.h>
 
 #include "analyze/statistics/change.h"
@@ -218,9 +219,37 @@ static void several_questions_are_corrected(void **state)
 	assert_near(p[14], 1, 0);
 }
 
+static void an_inconclusive_verdict_has_its_reason(void **state)
+{
+	static const struct {
+		struct sonde_change change;
+		const char *why;
+	} known[] = {
+	    {{8, 8, 1, 1.01, 0.97, 1.05, 0.4},
+	     "the interval of the ratio, 0.97 to 1.05, includes 1: more runs would narrow it"},
+	    {{8, 8, 0, -2, -7.5, 0.5, 0.09},
+	     "the interval of the difference, -7.5 to 0.5, includes 0: more runs would narrow it"},
+	    {{5, 5, 1, 1.5, 1.2, 1.9, 0.024}, "p = 0.024, and a verdict needs p < 0.01: more runs would make it surer"},
+	    {{30, 30, 1, 1.009, 1.004, 1.014, 0.001},
+	     "the interval of the ratio, 1.004 to 1.014, is partly within the margin: more runs would narrow it"},
+	    {{2, 3, 1, 1.5, 0, INFINITY, 1}, "2 and 3 runs are too few for an interval: more would give one"},
+	    {{8, 8, 1, 1.5, 1.2, 1.9, 0.001}, ""},
+	    {{8, 8, 1, 0.5, 0.4, 0.6, 0.001}, ""},
+	    {{8, 8, 1, 1, 0.995, 1.005, 0.9}, ""},
+	};
+	(void)state;
+	for (size_t i = 0; i < COUNT(known); i++) {
+		double margin = known[i].change.is_ratio ? 0.01 : 1;
+		assert_string_equal(sonde_change_why(&known[i].change, margin, "runs").text, known[i].why);
+		assert_int_equal(sonde_change_verdict(&known[i].change, margin) == SONDE_VERDICT_INCONCLUSIVE,
+				 *known[i].why != 0);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+	    cmocka_unit_test(an_inconclusive_verdict_has_its_reason),
 	    cmocka_unit_test(pairs_of_textbooks),
 	    cmocka_unit_test(sets_of_textbooks),
 	    cmocka_unit_test(ties_are_exact),

@@ -194,6 +194,9 @@ static void iterations_have_a_verdict(void **state)
 		struct sonde_diff diff;
 		compare(&diff, &a, &b);
 		assert_int_equal(diff.verdict, rows[i].verdict);
+		int is_wide = rows[i].verdict == SONDE_VERDICT_INCONCLUSIVE && rows[i].count > 8;
+		assert_int_equal(sections_noted(diff.report->notes, "includes 1: more iterations would narrow it"),
+				 is_wide);
 		const struct sonde_section *section = section_of(&diff, "diff-iterations");
 		assert_int_equal(section->table.row_count, 1);
 		assert_int_equal(cell(section, 0, "baseline_count")->integer, 199);

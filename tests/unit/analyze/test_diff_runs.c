@@ -223,6 +223,20 @@ static void few_runs_are_not_sure(void **state)
 	assert_true(fabs(sonde_diff_least_p(1, 1) - 1) < 1e-12);
 }
 
+static void an_interval_with_1_is_said(void **state)
+{
+	const struct made a = {.parse = 10, .compute = 10}, other = {.cpu = "another", .parse = 10, .compute = 10};
+	struct compared compared;
+	(void)state;
+	compare(&compared, 6, &a, &a, 3); /* 20 … 60 samples */
+	assert_int_equal(compared.runs.verdict, SONDE_VERDICT_INCONCLUSIVE);
+	assert_true(sections_noted(compared.runs.report->notes, "includes 1: more runs would narrow it"));
+	done(&compared);
+	compare(&compared, 6, &a, &other, 3);
+	assert_false(sections_noted(compared.runs.report->notes, "more runs would"));
+	done(&compared);
+}
+
 static void other_machines_programs_and_times_are_said(void **state)
 {
 	const struct made a = {.parse = 500, .compute = 500},
@@ -298,6 +312,7 @@ int main(void)
 	    cmocka_unit_test(what_differs_in_every_run_is_found),
 	    cmocka_unit_test(the_same_is_not_called_different),
 	    cmocka_unit_test(few_runs_are_not_sure),
+	    cmocka_unit_test(an_interval_with_1_is_said),
 	    cmocka_unit_test(other_machines_programs_and_times_are_said),
 	    cmocka_unit_test(one_late_run_is_not_in_turn),
 	};

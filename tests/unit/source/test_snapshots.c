@@ -7,15 +7,18 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <cmocka.h>
 
+#include "base/clock.h"
 #include "fold/clockfit.h"
 #include "format/link.h"
 #include "session/session.h"
 #include "source/record/snapshots.h"
 #include "trace/writer.h"
+#include "util/file.h"
 
 struct fixture {
 	char path[64];
@@ -61,6 +64,73 @@ static int ask(struct fixture *fixture, uint32_t process, const char *label, uin
 					 .time_ns = time_ns,
 					 .answer_fd = answer_fd};
 	return sonde_snapshots_ask(fixture->snapshots, &ask);
+}
+
+/* --- readings of /proc ----------------------------------------------------------------------------------------------
+ */
+
+/* What the process's files say, and what it takes to read its PSS; 0 pages = the real files. */
+static struct {
+	unsigned pages, reading_ms, computing_us;
+} proc;
+
+static void spend(uint64_t cpu_ns)
+{
+	uint64_t until_ns = sonde_clock_read_ns(CLOCK_THREAD_CPUTIME_ID) + cpu_ns;
+	while (sonde_clock_read_ns(CLOCK_THREAD_CPUTIME_ID) < until_ns)
+		;
+}
+
+size_t __real_sonde_file_read(char *out, size_t max_b, const char *format, ...) __attribute__((format(printf, 3, 4)));
+size_t __wrap_sonde_file_read(char *out, size_t max_b, const char *format, ...) __attribute__((format(printf, 3, 4)));
+
+size_t __wrap_sonde_file_read(char *out, size_t max_b, const char *format, ...)
+{
+	const struct timespec reading = {0, (long)proc.reading_ms * 1000000};
+	char path[256];
+	va_list arguments;
+	va_start(arguments, format);
+	vsnprintf(path, sizeof path, format, arguments);
+	va_end(arguments);
+	int is_rollup = strstr(path, "/smaps_rollup") != NULL;
+	if (!proc.pages || !(is_rollup || strstr(path, "/statm")))
+		return __real_sonde_file_read(out, max_b, "%s", path);
+	if (!is_rollup)
+		return (size_t)snprintf(out, max_b, "99999 %u 10 1 0 2 0\n", proc.pages);
+	nanosleep(&reading, NULL);
+	spend(proc.computing_us * UINT64_C(1000));
+	return (size_t)snprintf(out, max_b, "1-2 ---p 0 0:0 0 [rollup]\nRss: 1200 kB\nPss: 700 kB\nPss_Dirty: 1 kB\n");
+}
+
+/* Two snapshots, of a process with so many pages: which of them have PSS. */
+static void expect_pss(unsigned reading_ms, unsigned computing_us, unsigned first_pages, unsigned second_pages,
+		       int is_second)
+{
+	struct fixture f;
+	begin(&f);
+	proc.reading_ms = reading_ms;
+	proc.computing_us = computing_us;
+	proc.pages = first_pages;
+	assert_int_equal(ask(&f, f.process, "first", 100, -1), 0);
+	proc.pages = second_pages;
+	assert_int_equal(ask(&f, f.process, "second", 200, -1), 0);
+	proc.pages = 0;
+	sonde_snapshots_take_rest(f.snapshots);
+	struct sonde_session *session = end(&f);
+	assert_int_equal(sonde_session_snapshot_count(session), 2);
+	assert_int_equal(sonde_session_snapshot(session, 0)->pss_b, 700 * 1024);
+	assert_int_equal(sonde_session_snapshot(session, 1)->pss_b, is_second ? 700 * 1024 : 0);
+	sonde_session_close(session);
+}
+
+/* Half a millisecond of CPU time at first. */
+static void slow_readings_cost_the_cpu_time_that_they_use(void **state)
+{
+	(void)state;
+	expect_pss(20, 0, 1000, 1000, 1); /* it waits */
+	expect_pss(0, 600, 1000, 1000, 0);
+	expect_pss(0, 100, 200, 5000, 1); /* says nothing of the cost of a page */
+	expect_pss(0, 0, 1000, 20000, 0); /* at 40 ns each */
 }
 
 static void taken_in_order_by_whose_they_are(void **state)
@@ -191,6 +261,7 @@ static void cycles_are_the_inverse_of_times(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+	    cmocka_unit_test(slow_readings_cost_the_cpu_time_that_they_use),
 	    cmocka_unit_test(taken_in_order_by_whose_they_are),
 	    cmocka_unit_test(answers_are_sent),
 	    cmocka_unit_test(there_may_be_too_many),
