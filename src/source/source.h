@@ -64,7 +64,7 @@ struct sonde_source {
 	void (*stop)(struct sonde_source_run *run); /* writes the SOURCE and LOST records, frees the run */
 };
 
-#define SONDE_SOURCE(name) extern const struct sonde_source sonde_source_##name;
+#define SONDE_SOURCE(name, file) extern const struct sonde_source sonde_source_##name;
 #include "source/sources.def"
 #undef SONDE_SOURCE
 
