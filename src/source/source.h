@@ -12,10 +12,11 @@
 #include <sys/types.h>
 
 #include "run/launch.h"
-#include "source/record/recorder.h"
 #include "util/option.h"
 
 struct sonde_channel;
+struct sonde_record_options;
+struct sonde_recorder;
 struct sonde_snapshots;
 struct sonde_source_run; /* state of a running source, defined by the source itself */
 
