@@ -50,7 +50,7 @@ static void read_metrics(struct sonde_columns *out)
 {
 	static const char *const names[SONDE_SUMMARY_ROWS] = {
 #define SONDE_SUMMARY(group, key) SONDE_SUMMARY_KEY(group, key),
-#include "analyze/summary/metrics.def"
+#include "analyze/metrics.def"
 #undef SONDE_SUMMARY
 	};
 	for (size_t k = 0; k < SONDE_SUMMARY_ROWS; k++)

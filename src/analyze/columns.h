@@ -60,7 +60,7 @@ struct sonde_columns_rows {
 /* Rows of the summary: SONDE_SUMMARY_timing_wall_time_s. */
 enum sonde_summary_row {
 #define SONDE_SUMMARY(group, key) SONDE_SUMMARY_##group##_##key,
-#include "analyze/summary/metrics.def"
+#include "analyze/metrics.def"
 #undef SONDE_SUMMARY
 	SONDE_SUMMARY_ROWS
 };

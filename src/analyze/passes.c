@@ -19,11 +19,11 @@
 
 enum { MAX_WORKERS = 4, WORKER_MIN_B = 2 << 20 };
 
-#define SONDE_PASS(name) extern const struct sonde_pass sonde_pass_##name;
+#define SONDE_PASS(name, file) extern const struct sonde_pass sonde_pass_##name;
 #include "analyze/passes.def"
 #undef SONDE_PASS
 
-#define SONDE_PASS(name) &sonde_pass_##name,
+#define SONDE_PASS(name, file) &sonde_pass_##name,
 const struct sonde_pass *const sonde_passes[] = {
 #include "analyze/passes.def"
 };

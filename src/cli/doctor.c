@@ -16,6 +16,7 @@
 #include "export/text/text.h"
 #include "report/report.h"
 #include "format/wait.h"
+#include "source/record/recorder.h"
 #include "source/source.h"
 #include "util/error.h"
 

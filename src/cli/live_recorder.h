@@ -7,7 +7,7 @@
 #include <sys/types.h>
 
 #include "source/record/recorder.h"
-#include "source/record/supervise.h"
+#include "source/supervise.h"
 
 struct sonde_live_recorder {
 	const struct sonde_record_options *options;

@@ -11,7 +11,7 @@
 #include "cli/common/forward.h"
 #include "cli/common/progress.h"
 #include "cli/common/recording.h"
-#include "source/record/supervise.h"
+#include "source/supervise.h"
 
 struct request {
 	struct sonde_recording recording; /* must be first: common/recording.def */

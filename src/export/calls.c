@@ -6,9 +6,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "export/chrome/holds.h"
+#include "export/holds.h"
 #include "tracks/share.h"
-#include "export/stack/stacks.h"
+#include "export/stacks.h"
 #include "session/weigh.h"
 #include "util/array.h"
 #include "util/error.h"
@@ -19,7 +19,7 @@ struct reading {
 	const struct sonde_format_options *options;
 	struct sonde_selection range;
 	struct sonde_track_share share;
-	struct sonde_chrome_holds holds;
+	struct sonde_holds holds;
 };
 
 int sonde_call_take(struct sonde_call *out, const struct sonde_selection *range, const struct sonde_batch *batch,
@@ -47,7 +47,7 @@ static int count(struct reading *reading, const struct sonde_batch *batch)
 	struct sonde_call call;
 	int rc = 0;
 	for (size_t i = 0; i < batch->count && !rc; i++) {
-		rc = sonde_chrome_holds_add(&reading->holds, batch, i);
+		rc = sonde_holds_add(&reading->holds, batch, i);
 		if (sonde_call_take(&call, &reading->range, batch, i))
 			sonde_track_share_count(&reading->share, call.to_ns - call.from_ns);
 	}
@@ -66,8 +66,8 @@ static int keep(struct reading *reading, const struct sonde_batch *batch)
 			calls->left_ns += call.to_ns - call.from_ns;
 			continue;
 		}
-		const struct sonde_chrome_hold *hold =
-		    sonde_chrome_holds_giver(&reading->holds, reading->session, reading->options, batch, i);
+		const struct sonde_hold *hold =
+		    sonde_holds_giver(&reading->holds, reading->session, reading->options, batch, i);
 		if (hold) {
 			call.given_ns = hold->end_ns;
 			call.given_by = hold->thread;
@@ -112,14 +112,14 @@ int sonde_calls_read(struct sonde_calls *out, struct sonde_session *session, con
 	*out = (struct sonde_calls){0};
 	int rc = walk(&reading, count);
 	if (!rc) {
-		sonde_chrome_holds_sort(&reading.holds);
+		sonde_holds_sort(&reading.holds);
 		sonde_track_share_choose(&reading.share);
 		rc = walk(&reading, keep);
 	}
 	out->least_ns = out->left ? reading.share.least_ns : 0;
 	if (out->count)
 		qsort(out->rows, out->count, sizeof *out->rows, compare);
-	sonde_chrome_holds_fini(&reading.holds);
+	sonde_holds_fini(&reading.holds);
 	return rc;
 }
 

@@ -3,11 +3,11 @@
 
 #include <string.h>
 
-#define SONDE_FORMAT(name) extern const struct sonde_format sonde_format_##name;
+#define SONDE_FORMAT(name, ...) extern const struct sonde_format sonde_format_##name;
 #include "export/formats.def"
 #undef SONDE_FORMAT
 
-#define SONDE_FORMAT(name) &sonde_format_##name,
+#define SONDE_FORMAT(name, ...) &sonde_format_##name,
 const struct sonde_format *const sonde_formats[] = {
 #include "export/formats.def"
 };

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "base/order.h"
-#include "export/stack/stacks.h"
+#include "export/stacks.h"
 #include "util/array.h"
 #include "util/error.h"
 

@@ -12,11 +12,11 @@
 
 enum { PEEK_B = 64 << 10, PACKETS_LOOKED_AT = 16 };
 
-#define SONDE_IMPORT_FORMAT(name) extern const struct sonde_import_format sonde_import_format_##name;
+#define SONDE_IMPORT_FORMAT(name, file) extern const struct sonde_import_format sonde_import_format_##name;
 #include "import/formats.def"
 #undef SONDE_IMPORT_FORMAT
 
-#define SONDE_IMPORT_FORMAT(name) &sonde_import_format_##name,
+#define SONDE_IMPORT_FORMAT(name, file) &sonde_import_format_##name,
 const struct sonde_import_format *const sonde_import_formats[] = {
 #include "import/formats.def"
 };

@@ -12,10 +12,11 @@
 #include <sys/types.h>
 
 #include "run/launch.h"
-#include "source/record/recorder.h"
 #include "util/option.h"
 
 struct sonde_channel;
+struct sonde_record_options;
+struct sonde_recorder;
 struct sonde_snapshots;
 struct sonde_source_run; /* state of a running source, defined by the source itself */
 
@@ -64,7 +65,7 @@ struct sonde_source {
 	void (*stop)(struct sonde_source_run *run); /* writes the SOURCE and LOST records, frees the run */
 };
 
-#define SONDE_SOURCE(name) extern const struct sonde_source sonde_source_##name;
+#define SONDE_SOURCE(name, file) extern const struct sonde_source sonde_source_##name;
 #include "source/sources.def"
 #undef SONDE_SOURCE
 

@@ -1,7 +1,7 @@
 /* sources.c: the list of sources, from sources.def. */
 #include "source/source.h"
 
-#define SONDE_SOURCE(name) &sonde_source_##name,
+#define SONDE_SOURCE(name, file) &sonde_source_##name,
 const struct sonde_source *const sonde_sources[] = {
 #include "source/sources.def"
     NULL,

@@ -9,7 +9,7 @@
 #include "util/error.h"
 
 static const struct sonde_tracks_row *const rows[] = {
-#define SONDE_TRACKS(KIND, row) &sonde_tracks_##row,
+#define SONDE_TRACKS(KIND, row, file) &sonde_tracks_##row,
 #include "tracks/tracks.def"
 #undef SONDE_TRACKS
 };

@@ -23,7 +23,7 @@
 #include "session/session.h"
 
 enum sonde_track_kind {
-#define SONDE_TRACKS(KIND, row) SONDE_TRACK_##KIND,
+#define SONDE_TRACKS(KIND, row, file) SONDE_TRACK_##KIND,
 #include "tracks/tracks.def"
 #undef SONDE_TRACKS
 	SONDE_TRACK_KINDS

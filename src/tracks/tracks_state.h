@@ -37,7 +37,7 @@ struct sonde_tracks {
 	int is_fed;                      /* the caller reads batches */
 };
 
-#define SONDE_TRACKS(KIND, row) extern const struct sonde_tracks_row sonde_tracks_##row;
+#define SONDE_TRACKS(KIND, row, file) extern const struct sonde_tracks_row sonde_tracks_##row;
 #include "tracks/tracks.def"
 #undef SONDE_TRACKS
 

@@ -5,6 +5,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "source/record/recorder.h"
 #include "source/source.h"
 #include "source/target/channel.h"
 

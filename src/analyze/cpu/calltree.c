@@ -15,7 +15,7 @@
 
 #include "analyze/contents.h"
 #include "analyze/cpu/by_function.h"
-#include "analyze/heap/pass.h"
+#include "analyze/sizes.h"
 #include "analyze/marks.h"
 #include "analyze/statistics/stats.h"
 #include "analyze/words.h"
@@ -284,9 +284,9 @@ static int note_heap_whole(const struct sonde_samples *samples, const struct son
 	char known[96] = "all recorded", peak[96] = "";
 	enum sonde_weigh_by by = samples->options.weigh.by;
 	int in_blocks = sonde_weigh_rows[by].unit == SONDE_WEIGH_BLOCKS;
-	const char *size = in_blocks ? "" : sonde_heap_size_text(report, heap->weight, heap->variance);
-	const char *mean = sonde_heap_size_text(report, heap->mean_b, 0);
-	const char *blocks = sonde_heap_count_text(report, (double)heap->count);
+	const char *size = in_blocks ? "" : sonde_size_text(report, heap->weight, heap->variance);
+	const char *mean = sonde_size_text(report, heap->mean_b, 0);
+	const char *blocks = sonde_count_text(report, (double)heap->count);
 	if (!size || !mean || !blocks)
 		return sonde_error(ENOMEM, "out of memory for a note");
 	if (heap->mean_b)
@@ -304,7 +304,7 @@ static int note_heap_whole(const struct sonde_samples *samples, const struct son
 static int note_unseen(const struct sonde_weights *heap, const char *more, struct sonde_report *report,
 		       struct sonde_section *section)
 {
-	const char *size = sonde_heap_size_text(report, heap->unseen_b, 0);
+	const char *size = sonde_size_text(report, heap->unseen_b, 0);
 	if (!heap->unseen_b)
 		return 0;
 	int rc = sonde_report_note(
@@ -336,7 +336,7 @@ static int note_others(const struct sonde_samples *samples, struct sonde_report 
 static int note_waits_whole(const struct sonde_weights *waits, const char *what, struct sonde_report *report,
 			    struct sonde_section *section)
 {
-	const char *calls = sonde_heap_count_text(report, (double)waits->count);
+	const char *calls = sonde_count_text(report, (double)waits->count);
 	if (!calls)
 		return sonde_error(ENOMEM, "out of memory for a note");
 	int rc = sonde_report_note(report, section, 0, "100 %% = %.3f s in %s call%s: %s (all threads)",

@@ -5,6 +5,7 @@
 #include "analyze/critical/names.h"
 #include "analyze/findings/findings.h"
 #include "analyze/heap/pass.h"
+#include "analyze/sizes.h"
 
 #define WANTS 0.30 /* share of the span spent on a CPU or waiting for one */
 
@@ -84,7 +85,7 @@ const char *sonde_figure_text(struct sonde_report *report, double value)
 	if (!(value >= 999.5)) /* %g would use an exponent */
 		return sonde_report_text(report, "%.3g", value);
 	double unit = pow(10, floor(log10(value)) - 2);
-	return sonde_heap_count_text(report, round(value / unit) * unit);
+	return sonde_count_text(report, round(value / unit) * unit);
 }
 
 double sonde_facts_share(const struct sonde_facts *facts, double cpu_ns, double saves_ns)

@@ -72,7 +72,7 @@ static const struct sonde_column columns[COLUMNS] = {
 };
 
 /* The passes that rules read. They run once, with the same limits for all rules. */
-#define SONDE_PASS(name) extern const struct sonde_pass sonde_pass_##name;
+#define SONDE_PASS(name, file) extern const struct sonde_pass sonde_pass_##name;
 #include "analyze/passes.def"
 #undef SONDE_PASS
 

@@ -11,6 +11,7 @@
 #include "analyze/columns.h"
 #include "analyze/contents.h"
 #include "analyze/heap/places.h"
+#include "analyze/sizes.h"
 #include "analyze/statistics/stats.h"
 #include "analyze/words.h"
 #include "util/error.h"
@@ -81,7 +82,7 @@ static int note_largest(const struct sonde_heap_pass *pass, uint32_t heap, struc
 	uint32_t site = largest_of(pass, heap);
 	if (!site)
 		return 0;
-	const char *size = sonde_heap_size_text(report, pass->sums.sites[site].largest_b, 0);
+	const char *size = sonde_size_text(report, pass->sums.sites[site].largest_b, 0);
 	const char *where = sonde_heap_stack_text(pass, report, sonde_session_heap_site(pass->session, site)->stack);
 	if (!size || !where)
 		return sonde_error(ENOMEM, "out of memory for the heap");
@@ -108,23 +109,22 @@ static int note_heap(const struct sonde_heap_pass *pass, uint32_t heap, int name
 	const struct sonde_heap_total *total = &pass->sums.heaps[heap];
 	double seconds = life_s(pass, heap);
 	const char *name = named ? sonde_heap_text(pass, report, heap) : "";
-	const char *peak = sonde_heap_size_text(
-	    report, total->peak_b, variance_of(pass, heap, offsetof(struct sonde_heap_sum, peak_variance)));
-	const char *left = sonde_heap_size_text(
-	    report, total->left_b, variance_of(pass, heap, offsetof(struct sonde_heap_sum, left_variance)));
-	const char *all = sonde_heap_size_text(
-	    report, total->begun_b, variance_of(pass, heap, offsetof(struct sonde_heap_sum, begun_variance)));
-	const char *rate =
-	    sonde_heap_size_text(report, (uint64_t)((double)total->begun_b / (seconds > 0 ? seconds : 1)), 0);
-	const char *calls = sonde_heap_count_text(report, (double)total->begins / (seconds > 0 ? seconds : 1));
-	const char *counts[] = {sonde_heap_count_text(report, (double)total->peak_blocks),
-				sonde_heap_count_text(report, (double)total->left_blocks),
-				sonde_heap_count_text(report, (double)total->begins)};
+	const char *peak = sonde_size_text(report, total->peak_b,
+					   variance_of(pass, heap, offsetof(struct sonde_heap_sum, peak_variance)));
+	const char *left = sonde_size_text(report, total->left_b,
+					   variance_of(pass, heap, offsetof(struct sonde_heap_sum, left_variance)));
+	const char *all = sonde_size_text(report, total->begun_b,
+					  variance_of(pass, heap, offsetof(struct sonde_heap_sum, begun_variance)));
+	const char *rate = sonde_size_text(report, (uint64_t)((double)total->begun_b / (seconds > 0 ? seconds : 1)), 0);
+	const char *calls = sonde_count_text(report, (double)total->begins / (seconds > 0 ? seconds : 1));
+	const char *counts[] = {sonde_count_text(report, (double)total->peak_blocks),
+				sonde_count_text(report, (double)total->left_blocks),
+				sonde_count_text(report, (double)total->begins)};
 	const char *temporary =
 	    total->mean_b ? ""
 			  : sonde_report_text(report, ", %.1f %% temporary",
 					      100 * sonde_stats_share((double)total->temporary, (double)total->begins));
-	const char *largest = sonde_heap_size_text(report, pass->sums.sites[largest_of(pass, heap)].largest_b, 0);
+	const char *largest = sonde_size_text(report, pass->sums.sites[largest_of(pass, heap)].largest_b, 0);
 	if (!name || !largest || !temporary || !peak || !left || !all || !rate || !calls || !counts[0] || !counts[1] ||
 	    !counts[2])
 		return sonde_error(ENOMEM, "out of memory for the heap");

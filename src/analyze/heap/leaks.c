@@ -12,6 +12,7 @@
 #include "analyze/contents.h"
 #include "analyze/heap/leak_rows.h"
 #include "analyze/marks.h"
+#include "analyze/sizes.h"
 #include "analyze/statistics/stats.h"
 #include "analyze/words.h"
 #include "util/error.h"
@@ -119,8 +120,8 @@ static int note_sums(const struct sonde_heap_pass *pass, const struct sonde_leak
 			variance += leaks->rows[i].variance;
 			heap = leaks->rows[i].heap;
 		}
-		const char *size = sonde_heap_size_text(report, size_b, variance);
-		const char *count = sonde_heap_count_text(report, (double)blocks);
+		const char *size = sonde_size_text(report, size_b, variance);
+		const char *count = sonde_count_text(report, (double)blocks);
 		if (!size || !count)
 			return sonde_error(ENOMEM, "out of memory for a note");
 		if (!blocks)

@@ -64,10 +64,6 @@ struct sonde_cell sonde_heap_kind_cell(const struct sonde_heap_pass *pass, const
 /* An estimate with its 95 % interval if blocks were sampled, else an exact number. */
 struct sonde_cell sonde_heap_cell(const struct sonde_heap_pass *pass, uint64_t value_b, double variance);
 
-/* "12.3 MB", with a variance "12.3 MB ± 0.4 MB"; "12,345". Allocated in the report; NULL without memory. */
-const char *sonde_heap_size_text(struct sonde_report *report, uint64_t size_b, double variance);
-const char *sonde_heap_count_text(struct sonde_report *report, double count);
-
 /* Seconds from the start of the recording. */
 static inline double sonde_heap_second(const struct sonde_heap_pass *pass, uint64_t time_ns)
 {

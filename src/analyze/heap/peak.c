@@ -10,6 +10,7 @@
 #include "analyze/cpu/calltree.h"
 #include "analyze/heap/pass.h"
 #include "analyze/cpu/samples.h"
+#include "analyze/sizes.h"
 #include "analyze/words.h"
 #include "util/error.h"
 
@@ -110,8 +111,8 @@ static int note_whole(const struct sonde_heap_pass *pass, struct sonde_report *r
 	const struct sonde_tree_node *root = section->tree.root;
 	uint32_t highest;
 	size_t used = sonde_heap_used(pass, &highest);
-	const char *size = sonde_heap_size_text(report, root->total, 0);
-	const char *blocks = sonde_heap_count_text(report, (double)root->count);
+	const char *size = sonde_size_text(report, root->total, 0);
+	const char *blocks = sonde_count_text(report, (double)root->count);
 	if (!size || !blocks)
 		return sonde_error(ENOMEM, "out of memory for a call tree");
 	if (used > 1)

@@ -7,6 +7,7 @@
 #include "analyze/contents.h"
 #include "analyze/heap/places.h"
 #include "analyze/marks.h"
+#include "analyze/sizes.h"
 #include "analyze/statistics/stats.h"
 #include "util/error.h"
 
@@ -99,8 +100,8 @@ static int temporary_finish(void *state, struct sonde_report *report)
 		return sonde_pass_nothing(&pass->options, report, "temporary", title, SAMPLED);
 	const struct sonde_column *shown = whole.sampled ? columns : sonde_heap_columns(pass, report, columns, COLUMNS);
 	struct sonde_section *section = shown ? sonde_report_table(report, "temporary", title, shown, COLUMNS) : NULL;
-	const char *temporary = sonde_heap_count_text(report, (double)whole.temporary);
-	const char *begins = sonde_heap_count_text(report, (double)whole.begins);
+	const char *temporary = sonde_count_text(report, (double)whole.temporary);
+	const char *begins = sonde_count_text(report, (double)whole.begins);
 	if (!section || !temporary || !begins)
 		return sonde_error(ENOMEM, "out of memory for temporary allocations");
 	rc = sonde_report_note(report, section, 0,

@@ -8,6 +8,7 @@
 
 #include "analyze/contents.h"
 #include "analyze/heap/pass.h"
+#include "analyze/sizes.h"
 #include "analyze/statistics/stats.h"
 #include "util/error.h"
 
@@ -85,7 +86,7 @@ static int note_what(const struct drawing *drawing, uint32_t heap, size_t used, 
 		     struct sonde_section *section)
 {
 	const struct sonde_heap_pass *pass = drawing->pass;
-	const char *size = sonde_heap_size_text(report, pass->sums.heaps[heap].peak_b, 0);
+	const char *size = sonde_size_text(report, pass->sums.heaps[heap].peak_b, 0);
 	if (!size)
 		return sonde_error(ENOMEM, "out of memory for a timeline");
 	int rc = sonde_report_note(report, section, 0,

@@ -16,11 +16,11 @@
 #define GLOSSARY_COLUMN 32
 #define HELP_WIDTH 80
 
-#define SONDE_COMMAND(name) extern const struct sonde_command sonde_command_##name;
+#define SONDE_COMMAND(name, file) extern const struct sonde_command sonde_command_##name;
 #include "cli/commands.def"
 #undef SONDE_COMMAND
 
-#define SONDE_COMMAND(name) &sonde_command_##name,
+#define SONDE_COMMAND(name, file) &sonde_command_##name,
 const struct sonde_command *const sonde_commands[] = {
 #include "cli/commands.def"
 };

@@ -6,7 +6,7 @@
 
 #include "cli/common/forward.h"
 #include "source/record/recorder.h"
-#include "source/record/supervise.h"
+#include "source/supervise.h"
 #include "source/source.h"
 
 /* A row of common/recording.def: the options of a source, which stand in its file. */

@@ -22,7 +22,7 @@
 #include "run/redacted.h"
 #include "run/shell.h"
 #include "run/signals.h"
-#include "source/record/supervise.h"
+#include "source/supervise.h"
 #include "util/error.h"
 
 #define PROCESSES_SHOWN 10

@@ -22,7 +22,7 @@
 
 #include "base/clock.h"
 #include "cli/common/output.h"
-#include "source/record/supervise.h"
+#include "source/supervise.h"
 #include "util/error.h"
 #include "util/file.h"
 

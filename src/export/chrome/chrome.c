@@ -18,7 +18,7 @@
 #include "export/format.h"
 #include "export/lacks.h"
 #include "export/origin.h"
-#include "export/stack/stacks.h"
+#include "export/stacks.h"
 #include "util/error.h"
 
 static void put_names(struct sonde_chrome *chrome)

@@ -10,7 +10,7 @@
 
 #include "base/hash.h"
 #include "export/chrome/event.h"
-#include "export/stack/stacks.h"
+#include "export/stacks.h"
 #include "util/error.h"
 #include "util/map.h"
 

@@ -16,9 +16,9 @@
 
 #include "export/calls.h"
 #include "export/chrome/event.h"
-#include "export/chrome/holds.h"
+#include "export/holds.h"
 #include "tracks/share.h"
-#include "export/stack/stacks.h"
+#include "export/stacks.h"
 #include "util/error.h"
 
 /* Per thread: first the sums over all of its calls, later the calls that share the current slice. */
@@ -33,7 +33,7 @@ struct sonde_chrome_calls {
 	struct sonde_selection range;
 	struct shared *shared; /* by thread id */
 	size_t threads;
-	struct sonde_chrome_holds holds;
+	struct sonde_holds holds;
 };
 
 /* Omitted for calls that transfer no data, such as open(). */
@@ -65,6 +65,37 @@ static void begin_slice(struct sonde_chrome *chrome, const char *name, uint32_t 
 	chrome->wait_slices++;
 }
 
+static void put_unlock(struct sonde_chrome *chrome, const struct sonde_hold *hold)
+{
+	struct sonde_chrome_event event = {
+	    .phase = "X", .name = "unlock", .category = "lock", .thread = hold->thread, .time_ns = hold->end_ns};
+	sonde_chrome_begin(chrome, &event);
+	sonde_chrome_micros(chrome, "dur", 0);
+	sonde_chrome_args(chrome);
+	sonde_chrome_object(chrome, hold->object);
+	sonde_chrome_end(chrome);
+}
+
+/* Writes an arrow from the release of the lock to the end of the call in row i, if it is known who released it. It has
+ * slices at both ends: a zero-length "unlock" and the waiter's call. Calls that share slices have no arrows, which
+ * bounds the number of arrows. */
+static void put_arrow(struct sonde_chrome *chrome, const struct sonde_batch *batch, size_t i)
+{
+	uint64_t end_ns = batch->waits.start_ns[i] + batch->waits.dur_ns[i];
+	uint32_t waiter = batch->waits.thread[i];
+	struct sonde_hold *hold = sonde_holds_giver(&chrome->calls->holds, chrome->session, chrome->options, batch, i);
+	if (!hold)
+		return;
+	if (!hold->is_put)
+		put_unlock(chrome, hold);
+	hold->is_put = 1;
+	struct sonde_chrome_moment from = {.thread = hold->thread, .time_ns = hold->end_ns};
+	/* The end of a slice is exclusive. */
+	struct sonde_chrome_moment to = {.thread = waiter,
+					 .time_ns = end_ns - 1 > hold->end_ns ? end_ns - 1 : hold->end_ns};
+	sonde_chrome_arrow(chrome, "unlock", ++chrome->lock_arrows, &from, &to);
+}
+
 static void put_call(struct sonde_chrome *chrome, const struct sonde_call *call, const struct sonde_batch *batch,
 		     size_t i)
 {
@@ -78,7 +109,7 @@ static void put_call(struct sonde_chrome *chrome, const struct sonde_call *call,
 		put_bytes(chrome, call->kind, call->amount);
 	put_holder(chrome, call->other);
 	sonde_chrome_end(chrome);
-	sonde_chrome_holds_arrow(chrome, &chrome->calls->holds, batch, i);
+	put_arrow(chrome, batch, i);
 }
 
 /* --- shared slices ----------------------------------------------------------------------------------------------- */
@@ -144,7 +175,7 @@ static int count(struct sonde_chrome_calls *calls, const struct sonde_batch *bat
 	struct sonde_call call;
 	int rc = 0;
 	for (size_t i = 0; i < batch->count && !rc; i++) {
-		rc = sonde_chrome_holds_add(&calls->holds, batch, i);
+		rc = sonde_holds_add(&calls->holds, batch, i);
 		if (!sonde_call_take(&call, &calls->range, batch, i))
 			continue;
 		struct shared *shared = &calls->shared[call.thread];
@@ -179,7 +210,7 @@ int sonde_chrome_waits_begin(struct sonde_chrome *chrome)
 	sonde_cursor_close(cursor);
 	if (error)
 		return error;
-	sonde_chrome_holds_sort(&calls->holds);
+	sonde_holds_sort(&calls->holds);
 	for (size_t i = 0; i < threads; i++) {
 		calls->share.lives_ns += calls->shared[i].to_ns - calls->shared[i].from_ns;
 		calls->shared[i] = (struct shared){0};
@@ -214,7 +245,7 @@ void sonde_chrome_waits_fini(struct sonde_chrome *chrome)
 {
 	if (chrome->calls) {
 		free(chrome->calls->shared);
-		sonde_chrome_holds_fini(&chrome->calls->holds);
+		sonde_holds_fini(&chrome->calls->holds);
 	}
 	free(chrome->calls);
 }

@@ -10,7 +10,7 @@
 
 #include "export/firefox/rows.h"
 #include "export/lacks.h"
-#include "export/stack/stacks.h"
+#include "export/stacks.h"
 #include "util/error.h"
 
 enum { VERSION = 48, GECKO_VERSION = 29 };

@@ -8,7 +8,7 @@
 
 #include "export/calls.h"
 #include "export/firefox/rows.h"
-#include "export/stack/stacks.h"
+#include "export/stacks.h"
 #include "util/error.h"
 
 /* --- one marker --------------------------------------------------------------------------------------------------- */

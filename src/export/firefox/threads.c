@@ -9,7 +9,7 @@
 
 #include "base/hash.h"
 #include "export/firefox/rows.h"
-#include "export/stack/stacks.h"
+#include "export/stacks.h"
 #include "util/error.h"
 #include "util/map.h"
 

@@ -14,7 +14,7 @@
 
 #include "export/lacks.h"
 #include "export/proto.h"
-#include "export/stack/stacks.h"
+#include "export/stacks.h"
 #include "util/error.h"
 
 enum { MESSAGE_MAX_B = 64 << 20 };

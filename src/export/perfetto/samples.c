@@ -12,7 +12,7 @@
 #include "base/hash.h"
 #include "export/perfetto/perfetto.h"
 #include "export/proto.h"
-#include "export/stack/stacks.h"
+#include "export/stacks.h"
 #include "util/error.h"
 
 enum { PACKET_TIME = 8, PACKET_SAMPLE = 66 };

@@ -14,7 +14,7 @@
 #include "export/clean.h"
 #include "export/format.h"
 #include "export/intern.h"
-#include "export/stack/stacks.h"
+#include "export/stacks.h"
 #include "util/array.h"
 #include "util/error.h"
 

@@ -13,7 +13,7 @@
 
 #include "export/clean.h"
 #include "export/format.h"
-#include "export/stack/stacks.h"
+#include "export/stacks.h"
 #include "util/arena.h"
 #include "util/error.h"
 

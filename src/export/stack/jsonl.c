@@ -12,7 +12,7 @@
 #include <stdlib.h>
 
 #include "export/format.h"
-#include "export/stack/stacks.h"
+#include "export/stacks.h"
 #include "util/error.h"
 #include "util/json.h"
 

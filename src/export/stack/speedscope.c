@@ -11,7 +11,7 @@
 
 #include "export/format.h"
 #include "export/origin.h"
-#include "export/stack/stacks.h"
+#include "export/stacks.h"
 #include "util/array.h"
 #include "util/buf.h"
 #include "util/error.h"
@@ -22,7 +22,7 @@ enum { NAME_MAX_B = 1 << 20 };
 
 struct sample {
 	uint32_t thread, node;
-	uint64_t weight; /* the top byte: the leaf (stack/stacks.h) */
+	uint64_t weight; /* the top byte: the leaf (stacks.h) */
 };
 #define LEAF_SHIFT 56
 #define WEIGHT_MASK ((UINT64_C(1) << LEAF_SHIFT) - 1)

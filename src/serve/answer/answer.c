@@ -13,24 +13,11 @@
 #include "export/format.h"
 #include "report/report.h"
 #include "serve/answer/ask.h"
-#include "serve/answer/stream.h"
+#include "serve/stream.h"
 #include "util/error.h"
 #include "util/json.h"
 
 enum { VERSION = 1 /* of answers that are not reports */, HEAPS_MAX = 256 };
-
-int sonde_answer_error(struct sonde_buf *out, const char *sentence)
-{
-	struct sonde_json json;
-	FILE *stream = sonde_stream_open(out);
-	if (!stream)
-		return -ENOMEM;
-	sonde_json_init(&json, stream, 0);
-	sonde_json_object(&json);
-	sonde_json_put_text(&json, "error", sentence);
-	sonde_json_end(&json);
-	return sonde_stream_close(stream, out, 0);
-}
 
 /* --- the recording ------------------------------------------------------------------------------------------------ */
 

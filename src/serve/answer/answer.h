@@ -35,7 +35,4 @@ sonde_answer_both sonde_answer_runs;
 /* Their differences: the bytes of `sonde diff -f json`. */
 sonde_answer_both sonde_answer_diff;
 
-/* {"error": "message"} */
-int sonde_answer_error(struct sonde_buf *out, const char *sentence);
-
 #endif

@@ -11,7 +11,7 @@
 #include "report/report.h"
 #include "serve/answer/answer.h"
 #include "serve/answer/ask.h"
-#include "serve/answer/stream.h"
+#include "serve/stream.h"
 #include "util/error.h"
 #include "util/json.h"
 #include "util/quantity.h"

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "serve/answer/answer.h"
-#include "serve/answer/stream.h"
+#include "serve/stream.h"
 #include "serve/answer/timeline.h"
 #include "util/error.h"
 #include "util/json.h"

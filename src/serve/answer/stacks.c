@@ -13,7 +13,7 @@
 #include "base/hash.h"
 #include "serve/answer/answer.h"
 #include "serve/answer/ask.h"
-#include "serve/answer/stream.h"
+#include "serve/stream.h"
 #include "util/array.h"
 #include "util/error.h"
 #include "util/json.h"

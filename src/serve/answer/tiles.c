@@ -11,7 +11,7 @@
 #include "base/clock.h"
 #include "export/html/lanes_json.h"
 #include "serve/answer/answer.h"
-#include "serve/answer/stream.h"
+#include "serve/stream.h"
 #include "serve/answer/timeline.h"
 #include "util/error.h"
 #include "util/json.h"

@@ -7,9 +7,11 @@
 
 #include <errno.h>
 #include <microhttpd.h>
+#include <stdio.h>
 #include <stdlib.h>
 
-#include "serve/answer/answer.h"
+#include "serve/stream.h"
+#include "util/json.h"
 
 enum { ERROR_MAX_B = 16384 };
 
@@ -75,12 +77,26 @@ int sonde_reply_as(struct MHD_Response *reply, const char *type)
 	return dress(reply, type, "no-store");
 }
 
+/* {"error": "message"} */
+static int put_error(struct sonde_buf *out, const char *sentence)
+{
+	struct sonde_json json;
+	FILE *stream = sonde_stream_open(out);
+	if (!stream)
+		return -ENOMEM;
+	sonde_json_init(&json, stream, 0);
+	sonde_json_object(&json);
+	sonde_json_put_text(&json, "error", sentence);
+	sonde_json_end(&json);
+	return sonde_stream_close(stream, out, 0);
+}
+
 struct MHD_Response *sonde_reply_error(const char *sentence)
 {
 	struct MHD_Response *reply = NULL;
 	struct sonde_buf json;
 	sonde_buf_init(&json, ERROR_MAX_B);
-	if (!sonde_answer_error(&json, sentence))
+	if (!put_error(&json, sentence))
 		reply = MHD_create_response_from_buffer(json.len_b, json.data, MHD_RESPMEM_MUST_COPY);
 	sonde_buf_fini(&json);
 	return finish(reply, "application/json", "no-store");

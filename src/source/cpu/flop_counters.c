@@ -16,6 +16,7 @@
 
 #include "base/clock.h"
 #include "source/cpu/flop_events.h"
+#include "source/record/recorder.h"
 #include "source/source.h"
 #include "util/error.h"
 

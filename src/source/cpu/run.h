@@ -13,6 +13,7 @@
 #include "source/cpu/perf_event.h"
 #include "source/cpu/perf_ring.h"
 #include "source/sched/sched_bpf.h"
+#include "source/record/recorder.h"
 #include "source/source.h"
 #include "source/cpu/thread_clock.h"
 #include "source/stack/unwinder.h"

@@ -20,6 +20,7 @@
 #include "source/cpu/perf_event.h"
 #include "source/target/preload.h"
 #include "source/resource/proc_stat.h"
+#include "source/record/recorder.h"
 #include "source/source.h"
 #include "source/cpu/timer_tasks.h"
 #include "source/target/unsampled.h"

@@ -12,6 +12,7 @@
 
 #include "run/paths.h"
 #include "source/target/preload.h"
+#include "source/record/recorder.h"
 #include "source/source.h"
 #include "source/target/unsampled.h"
 #include "util/error.h"

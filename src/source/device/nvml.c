@@ -13,6 +13,7 @@
 
 #include "base/clock.h"
 #include "source/device/nvml_reader.h"
+#include "source/record/recorder.h"
 #include "source/source.h"
 #include "util/array.h"
 #include "util/error.h"

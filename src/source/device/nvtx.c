@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "run/paths.h"
+#include "source/record/recorder.h"
 #include "source/source.h"
 #include "util/error.h"
 

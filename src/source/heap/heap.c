@@ -19,6 +19,7 @@
 #include "source/target/preload.h"
 #include "source/resource/proc_stat.h"
 #include "source/record/snapshots.h"
+#include "source/record/recorder.h"
 #include "source/source.h"
 #include "source/target/unsampled.h"
 #include "source/target/channel.h"

@@ -22,6 +22,7 @@
 #include "source/resource/energy_model.h"
 #include "source/resource/energy_perf.h"
 #include "source/resource/energy_rapl.h"
+#include "source/record/recorder.h"
 #include "source/source.h"
 #include "util/error.h"
 

@@ -20,6 +20,7 @@
 #include "source/resource/files.h"
 #include "source/resource/live_list.h"
 #include "source/record/snapshots.h"
+#include "source/record/recorder.h"
 #include "source/source.h"
 #include "util/error.h"
 #include "util/quantity.h"

@@ -26,6 +26,7 @@
 #include "source/resource/rows.h"
 #include "source/resource/tree.h"
 #include "source/record/snapshots.h"
+#include "source/record/recorder.h"
 #include "source/source.h"
 #include "util/array.h"
 #include "util/error.h"

@@ -27,6 +27,7 @@
 #include "source/resource/live_list.h"
 #include "source/resource/proc_stat.h"
 #include "source/sched/schedstat.h"
+#include "source/record/recorder.h"
 #include "source/source.h"
 #include "source/sched/thread_rows.h"
 #include "util/error.h"

@@ -1,6 +1,6 @@
 /* channel.h: the recorder's side of the connections over which processes report zones, allocations, waits, CPU samples.
  *
- * The supervisor (record/supervise.c) opens one channel per recording, passes it to each source's open() and drains it
+ * The supervisor (supervise.c) opens one channel per recording, passes it to each source's open() and drains it
  * before the sources in each round. The channel owns two sockets (target/channel_sockets.c), the connections of
  * processes, and a pool of rings for each process (target/pool.h). A source registers a listener (target/listener.h),
  * whose functions are called inside sonde_channel_drain():

@@ -24,6 +24,7 @@
 #include "source/wait/blocked_budget.h"
 #include "source/wait/blocked_processes.h"
 #include "source/sched/schedstat.h"
+#include "source/record/recorder.h"
 #include "source/source.h"
 #include "util/error.h"
 

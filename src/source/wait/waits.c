@@ -15,6 +15,7 @@
 #include "source/target/cut_off.h"
 #include "source/target/hooked.h"
 #include "source/target/preload.h"
+#include "source/record/recorder.h"
 #include "source/source.h"
 #include "source/target/unsampled.h"
 #include "source/wait/early.h"

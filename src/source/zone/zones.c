@@ -11,6 +11,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "source/record/recorder.h"
 #include "source/source.h"
 #include "source/target/channel.h"
 #include "source/zone/program.h"

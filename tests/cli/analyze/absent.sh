@@ -73,7 +73,7 @@ END
 # names: every section, as the rows of passes.def have them.
 names() {
 	local pass
-	for pass in $(sed -n 's/^SONDE_PASS(\(.*\))$/\1/p' "$repo/src/analyze/passes.def"); do
+	for pass in $(sed -n 's/^SONDE_PASS(\([a-z_]*\),.*/\1/p' "$repo/src/analyze/passes.def"); do
 		case $pass in
 		io_shares) echo io-seen ;;
 		*) echo "${pass//_/-}" ;;

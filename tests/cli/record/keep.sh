@@ -107,7 +107,7 @@ kept() {
 	*) fail "source $source: say here what --keep keeps of it" ;;
 	esac
 }
-sources=$(sed -n 's/^SONDE_SOURCE(\(.*\))$/\1/p' "$repo/src/source/sources.def")
+sources=$(sed -n 's/^SONDE_SOURCE(\([a-z_]*\),.*/\1/p' "$repo/src/source/sources.def")
 for source in $sources; do
 	kept "$source"
 done

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "cli/common/command.h"
+#include "source/record/recorder.h"
 #include "source/source.h"
 
 static int has(const char *command, const struct sonde_option *wanted)

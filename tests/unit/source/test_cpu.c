@@ -25,6 +25,7 @@
 #include "fake_recorder.h"
 #include "run/launch.h"
 #include "source/resource/proc_stat.h"
+#include "source/record/recorder.h"
 #include "source/source.h"
 
 #define SLACK_NS 10000000u

@@ -1,6 +1,6 @@
 /* stream.h: a FILE stream that writes to a bounded buffer, because the client determines the size of the answer. */
-#ifndef SONDE_SERVE_ANSWER_STREAM_H
-#define SONDE_SERVE_ANSWER_STREAM_H
+#ifndef SONDE_SERVE_STREAM_H
+#define SONDE_SERVE_STREAM_H
 
 #include <stdio.h>
 

@@ -6,8 +6,8 @@
  * one line per function, inlined ones included, leaf first. The options choose the weight (session/weigh.h): time,
  * bytes or blocks.
  */
-#ifndef SONDE_EXPORT_STACK_STACKS_H
-#define SONDE_EXPORT_STACK_STACKS_H
+#ifndef SONDE_EXPORT_STACKS_H
+#define SONDE_EXPORT_STACKS_H
 
 #include <stddef.h>
 #include <stdint.h>

@@ -1,7 +1,7 @@
 /* supervise.h: makes one recording: launches the command under the sources, or attaches, and supervises it to its end.
  */
-#ifndef SONDE_SOURCE_RECORD_SUPERVISE_H
-#define SONDE_SOURCE_RECORD_SUPERVISE_H
+#ifndef SONDE_SOURCE_SUPERVISE_H
+#define SONDE_SOURCE_SUPERVISE_H
 
 #include <stdint.h>
 #include <sys/types.h>

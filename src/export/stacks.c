@@ -1,5 +1,5 @@
 /* stacks.c: one row per distinct stack, found by hash: memory grows with stacks, not with samples. */
-#include "export/stack/stacks.h"
+#include "export/stacks.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 /* stream.c: a FILE stream that writes to a bounded buffer. */
-#include "serve/answer/stream.h"
+#include "serve/stream.h"
 
 #include <errno.h>
 

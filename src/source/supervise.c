@@ -5,7 +5,7 @@
  * Sources that cannot start have recorded the reason. When the child has exited, everything published is drained before
  * the sources stop. Signal handlers only count; the loop acts.
  */
-#include "source/record/supervise.h"
+#include "source/supervise.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -25,6 +25,7 @@
 #include "source/record/host.h"
 #include "source/record/snapshots.h"
 #include "source/resource/proc_stat.h"
+#include "source/record/recorder.h"
 #include "source/source.h"
 #include "source/target/channel.h"
 #include "trace/writer.h"
