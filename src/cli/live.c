@@ -264,6 +264,7 @@ static void forget(void *context)
 static int finish(struct live *live)
 {
 	int rc = live->recorder.rc, stopped = 0;
+	sonde_browse_fini(&live->request->browse); /* exit_code() may kill us */
 	if (live->has_begun)
 		stopped = sonde_server_stop(live->server);
 	else

@@ -1,99 +1,60 @@
-/* redact.c: the patterns of secrets in command lines, and a scanner that makes one pass over the words.
+/* redact.c: the patterns of secrets in command lines, and a scanner that makes one pass over the words. What only
+ * specific programs take as a secret is in redact.def.
  *
  * A word is an option, an assignment, a header or a text. A text with blanks is treated as a shell line, so that the
- * argument of `sh -c` is redacted too; its words may be shell lines again. A value that the shell has yet to expand
- * ($X) is not a secret. In doubt the value of a name that says "password" is removed: losing a harmless value is better
- * than leaking a password in a file that is shared.
+ * argument of `sh -c` is redacted too; its words may be shell lines again. A value in it that the shell has yet to
+ * expand ($X) is not a secret. In doubt the value of a name that says "password" is removed: losing a harmless value is
+ * better than leaking a password in a file that is shared.
  */
 #include "fold/redact.h"
 
 #include <string.h>
 
+#include "fold/secrets.h"
+
 #define MARK "***"
-#define NAME_MAX_B 64
 #define DEPTH_MAX 4 /* nesting of shell lines */
 
 /* --- the table --------------------------------------------------------------------------------------------------- */
 
-/* End of a name, in lower case with "-" for "_" and ".". */
-static const struct name {
-	const char *end;
-	int is_part; /* must be a separate part: DB_PASS, not "compass" */
-	int is_weak; /* numbers up to 999 and words like "true" are not secrets */
-} names[] = {
-    {"password", 0, 0},      {"passwd", 0, 0},         {"passphrase", 0, 0}, {"secret", 0, 1},
-    {"secret-key", 0, 0},    {"secretkey", 0, 0},      {"access-key", 0, 0}, {"accesskey", 0, 0},
-    {"account-key", 0, 0},   {"accountkey", 0, 0},     {"api-key", 0, 0},    {"apikey", 0, 0},
-    {"auth-key", 0, 0},      {"encryption-key", 0, 0}, {"token", 0, 1},      {"pass", 1, 1},
-    {"oauth2-bearer", 1, 0}, {"requirepass", 1, 0},    {"masterauth", 1, 0}, {"private-token", 1, 0},
-    {"storepass", 0, 0},     {"keypass", 0, 0},        {"sig", 1, 1},
+/* Where the secret is: -pX; -p X; the last of several letters, as in -sSu X; the word N after it and all that follow.
+ */
+enum {
+	ATTACHED = 1,
+	NEXT = 2,
+	CLUSTER = 4,
+	WHOLE = 8,    /* a value without the separator is one, too */
+	LOGIN = 16,   /* of user:password@host */
+	SETTING = 32, /* the word after a name that says so: set a_token X */
+	FEWER = 64,   /* FROM(N) starts a word earlier */
+	FROM_SHIFT = 8,
 };
+#define FROM(n) ((n) << FROM_SHIFT)
 
-/* Prefixes that make such a name harmless: --no-password, --eos-token, --ask-pass. */
-static const char *const harmless[] = {"no",     "ask",    "show",    "print", "use",  "with",  "without",
-				       "prompt", "enable", "disable", "has",   "eos",  "bos",   "pad",
-				       "unk",    "sep",    "cls",     "mask",  "stop", "start", "end",
-				       "max",    "min",    "num",     "per",   "next", "new"};
-
-static const char *const headers[] = {"authorization", "proxy-authorization", "cookie", "set-cookie", "x-auth"};
-
-/* Options that hold secrets in specific programs only. */
 static const struct program {
-	const char *name; /* of the program */
-	const char *option;
-	enum { ATTACHED = 1, NEXT = 2, AFTER_COLON = 4 } how; /* -pX, -p X, -u user:X */
+	const char *names; /* of executables, separated by blanks */
+	const char *subcommand, *option;
+	unsigned how;
+	char separator;
 } programs[] = {
-    {"mysql", "-p", ATTACHED},
-    {"mysqldump", "-p", ATTACHED},
-    {"mysqladmin", "-p", ATTACHED},
-    {"mysqlimport", "-p", ATTACHED},
-    {"mysqlshow", "-p", ATTACHED},
-    {"mysqlcheck", "-p", ATTACHED},
-    {"mysqlslap", "-p", ATTACHED},
-    {"mysqlbinlog", "-p", ATTACHED},
-    {"mariadb", "-p", ATTACHED},
-    {"mariadb-dump", "-p", ATTACHED},
-    {"mariadb-admin", "-p", ATTACHED},
-    {"mariadb-slap", "-p", ATTACHED},
-    {"sshpass", "-p", ATTACHED | NEXT},
-    {"redis-cli", "-a", NEXT},
-    {"ssh-keygen", "-N", NEXT},
-    {"ssh-keygen", "-P", NEXT},
-    {"curl", "-u", ATTACHED | NEXT | AFTER_COLON},
-    {"curl", "--user", NEXT | AFTER_COLON},
-    {"curl", "-U", ATTACHED | NEXT | AFTER_COLON},
-    {"curl", "--proxy-user", NEXT | AFTER_COLON},
-    {"ldapsearch", "-w", ATTACHED | NEXT},
-    {"mosquitto_pub", "-P", NEXT},
-    {"mosquitto_sub", "-P", NEXT},
-    {"sqlcmd", "-P", ATTACHED | NEXT},
-    {"mongosh", "-p", NEXT},
-    {"mongo", "-p", NEXT},
-    {"mongodump", "-p", NEXT},
-    {"7z", "-p", ATTACHED},
-    {"unzip", "-P", NEXT},
-    {"zip", "-P", NEXT},
+#define SONDE_SECRET(names, subcommand, option, how, separator) {names, subcommand, option, how, separator},
+#include "fold/redact.def"
+#undef SONDE_SECRET
 };
 
-/* Shapes of keys: a prefix and a minimum number of letters, digits and `more`. */
-static const struct shape {
-	const char *prefix;
-	size_t least;
-	const char *more;
-	int is_mixed; /* contains an upper-case letter and a digit */
-} shapes[] = {
-    {"AKIA", 16, "", 0},     {"ASIA", 16, "", 0},
-    {"ghp_", 30, "", 0},     {"gho_", 30, "", 0},
-    {"ghu_", 30, "", 0},     {"ghs_", 30, "", 0},
-    {"ghr_", 30, "", 0},     {"github_pat_", 22, "_", 0},
-    {"glpat-", 20, "-_", 0}, {"sk-", 20, "-_", 1},
-    {"sk_live_", 16, "", 0}, {"rk_live_", 16, "", 0},
-    {"xoxb-", 10, "-", 0},   {"xoxp-", 10, "-", 0},
-    {"xoxa-", 10, "-", 0},   {"AIza", 35, "-_", 0},
-    {"ya29.", 20, "-_", 0},  {"npm_", 36, "", 0},
-    {"hf_", 30, "", 0},      {"pypi-", 50, "-_", 0},
-    {"eyJ", 40, "-_.", 1},   {"-----BEGIN", 20, "-+/= \n", 1},
-};
+/* All their names, so that a word that is none is passed over at once. */
+static const char program_names[] = " "
+#define SONDE_SECRET(names, subcommand, option, how, separator) names " "
+#include "fold/redact.def"
+#undef SONDE_SECRET
+    ;
+
+/* Options whose value is the name of something, even if it is also that of a program: docker run --name mongo. */
+static const char *const naming[] = {"-u",         "-U",     "-h",        "--user",          "--username",     "--name",
+				     "--hostname", "--host", "--network", "--network-alias", "--project-name", NULL};
+
+/* Paths to files of programs rather than to programs. */
+static const char *const not_programs[] = {"/etc/", "/var/", "/usr/share/", "/usr/include/", NULL};
 
 /* --- the scanner ------------------------------------------------------------------------------------------------- */
 
@@ -101,10 +62,19 @@ struct scan {
 	char *out;
 	size_t out_b, len;
 	unsigned count;
-	const struct program *program; /* row of the last program named */
-	unsigned pending;              /* the next word is a secret: NEXT or AFTER_COLON */
-	int is_weak;                   /* qualifies NEXT */
-	int is_shell;                  /* the next word is a shell line, because it follows -c */
+	const char *program, *subcommand; /* the last ones named, in the words; NULL = none */
+	size_t program_b, subcommand_b;
+	unsigned pending; /* the next word is a secret: NEXT and how */
+	char separator;   /* of pending */
+	int is_weak;      /* qualifies pending */
+	unsigned from;    /* FROM and how: the secret is the word N; 0 = none */
+	char from_after;  /* its separator */
+	unsigned fewer;   /* words fewer until it */
+	unsigned words;   /* counted since then */
+	int is_setting;   /* a name that says "password" is followed by its value */
+	int is_name;      /* the next word is no program */
+	int is_shell;     /* the next word is a shell line, because it follows -c */
+	int depth;        /* of shell lines */
 };
 
 static int is_letter(char c)
@@ -161,7 +131,7 @@ static void put_value(struct scan *scan, const char *text, size_t len, int is_we
 	int is_quoted = len >= 2 && (*text == '"' || *text == '\'') && text[len - 1] == *text;
 	const char *value = text + is_quoted;
 	size_t value_b = len - 2 * (size_t)is_quoted;
-	if (!value_b || *value == '$' || (is_weak && is_ordinary(value, value_b))) {
+	if (!value_b || (*value == '$' && scan->depth) || (is_weak && is_ordinary(value, value_b))) {
 		put(scan, text, len);
 		return;
 	}
@@ -171,61 +141,11 @@ static void put_value(struct scan *scan, const char *text, size_t len, int is_we
 	scan->count++;
 }
 
-/* Lower-cases a name, with "-" for "_" and "."; of a long one only the end. */
-static size_t plain_name(char out[NAME_MAX_B], const char *text, size_t len)
+static int is_listed(const char *const *list, const char *text, size_t len)
 {
-	while (len && *text == '-')
-		text++, len--;
-	if (len >= NAME_MAX_B) {
-		text += len - (NAME_MAX_B - 1);
-		len = NAME_MAX_B - 1;
-	}
-	for (size_t i = 0; i < len; i++)
-		out[i] = text[i] == '_' || text[i] == '.'   ? '-'
-			 : text[i] >= 'A' && text[i] <= 'Z' ? (char)(text[i] - 'A' + 'a')
-							    : text[i];
-	return len;
-}
-
-static int is_harmless(const char *name, size_t len)
-{
-	size_t last = len;
-	while (last && name[last - 1] != '-')
-		last--;
-	size_t first = strcspn(name, "-") < len ? strcspn(name, "-") : len;
-	for (size_t i = 0; i < sizeof harmless / sizeof *harmless; i++)
-		if (is_word(name, first, harmless[i]) || is_word(name + last, len - last, harmless[i]))
-			return 1;
-	return 0;
-}
-
-static const struct name *name_of(const char *text, size_t text_b)
-{
-	char name[NAME_MAX_B + 1] = "";
-	size_t len = plain_name(name, text, text_b);
-	for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-		size_t end = strlen(names[i].end), before = len - end;
-		if (end > len || memcmp(name + before, names[i].end, end))
-			continue;
-		if (names[i].is_part && before && name[before - 1] != '-')
-			continue;
-		size_t others = before && name[before - 1] == '-' ? before - 1 : before;
-		if (!others || !is_harmless(name, others))
-			return &names[i];
-	}
-	/* MYSQL_PWD is a password; PWD alone is the working directory. */
-	static const struct name pwd = {"-pwd", 0, 0};
-	return len > 4 && !memcmp(name + len - 4, pwd.end, 4) ? &pwd : NULL;
-}
-
-static int is_header(const char *text, size_t text_b)
-{
-	char name[NAME_MAX_B + 1] = "";
-	size_t len = plain_name(name, text, text_b);
-	for (size_t i = 0; i < sizeof headers / sizeof *headers; i++)
-		if (is_word(name, len, headers[i]))
-			return 1;
-	return len > 2 && name_of(text, text_b) && memchr(name, '-', len);
+	while (*list && !is_word(text, len, *list))
+		list++;
+	return *list != NULL;
 }
 
 static size_t name_length(const char *text, size_t len)
@@ -234,27 +154,6 @@ static size_t name_length(const char *text, size_t len)
 	while (at < len && (is_name(text[at]) || text[at] == '.'))
 		at++;
 	return at;
-}
-
-/* Length of the key that starts here; 0 = none. */
-static size_t key_length(const char *text, size_t len)
-{
-	for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++) {
-		const struct shape *shape = &shapes[i];
-		size_t prefix = strlen(shape->prefix), at = prefix;
-		int upper = 0, digit = 0;
-		if (prefix >= len || memcmp(text, shape->prefix, prefix))
-			continue;
-		for (; at < len &&
-		       (is_letter(text[at]) || is_digit(text[at]) || (text[at] && strchr(shape->more, text[at])));
-		     at++) {
-			upper |= is_letter(text[at]) && text[at] <= 'Z';
-			digit |= is_digit(text[at]);
-		}
-		if (at - prefix >= shape->least && (!shape->is_mixed || (upper && digit)))
-			return at;
-	}
-	return 0;
 }
 
 /* End of the value of a name within a text. */
@@ -291,7 +190,7 @@ static size_t put_user(struct scan *scan, const char *text, size_t len)
 static size_t put_pair(struct scan *scan, const char *text, size_t len, size_t name_b)
 {
 	size_t at = name_b;
-	const struct name *name = name_of(text, name_b);
+	const struct sonde_secret_name *name = sonde_secret_name(text, name_b);
 	if (!name || at >= len)
 		return 0;
 	int is_json = text[at] == '"' || text[at] == '\'';
@@ -314,7 +213,7 @@ static void put_text(struct scan *scan, const char *text, size_t len)
 {
 	for (size_t at = 0; at < len;) {
 		int begins = !at || !is_name(text[at - 1]);
-		size_t key = begins ? key_length(text + at, len - at) : 0, used = 0;
+		size_t key = begins ? sonde_secret_key(text + at, len - at) : 0, used = 0;
 		size_t name_b = begins ? name_length(text + at, len - at) : 0;
 		if (key) {
 			put_value(scan, text + at, key, 0);
@@ -339,117 +238,223 @@ static void put_text(struct scan *scan, const char *text, size_t len)
 
 static void scan_word(struct scan *scan, const char *word, size_t len, int depth);
 
+/* What follows belongs to no known program. */
+static void end_command(struct scan *scan)
+{
+	scan->program = scan->subcommand = NULL;
+	scan->from = scan->fewer = 0;
+	scan->is_setting = 0;
+}
+
+/* Length of the word of a shell line that starts here. */
+static size_t word_length(const char *line, size_t len)
+{
+	char quote = 0;
+	size_t at = 0;
+	for (; at < len && (quote || !is_blank(line[at])); at++) {
+		char c = line[at];
+		at += c == '\\' && quote != '\'' && at + 1 < len;
+		quote = quote ? (c == quote ? 0 : quote) : c == '"' || c == '\'' ? c : 0;
+	}
+	return at < len ? at : len;
+}
+
 /* Scans a shell line: words separated by blanks, some of them quoted. */
 static void scan_line(struct scan *scan, const char *line, size_t len, int depth)
 {
 	for (size_t at = 0; at < len;) {
-		size_t begin = at;
-		char quote = 0;
-		for (; at < len && (quote || !is_blank(line[at])); at++)
-			quote = quote                                 ? (line[at] == quote ? 0 : quote)
-				: line[at] == '"' || line[at] == '\'' ? line[at]
-								      : 0;
-		size_t word_b = at - begin;
-		const char *word = line + begin;
+		size_t word_b = word_length(line + at, len - at);
+		const char *word = line + at;
 		int is_quoted = word_b >= 2 && (*word == '"' || *word == '\'') && word[word_b - 1] == *word;
+		if (word_b && (strchr(";|&<>", *word) || (word_b > 1 && word[1] == '>')))
+			end_command(scan);
 		put(scan, word, (size_t)is_quoted);
 		if (word_b)
 			scan_word(scan, word + is_quoted, word_b - 2 * (size_t)is_quoted, depth + 1);
 		put(scan, word, (size_t)is_quoted);
-		for (; at < len && is_blank(line[at]); at++)
+		if (word_b && !is_quoted && strchr(";|&", word[word_b - 1]))
+			end_command(scan);
+		for (at += word_b; at < len && is_blank(line[at]); at++)
 			put(scan, line + at, 1);
 	}
 }
 
-/* Handles an option of a known program; returns true if it was one. */
-static int scan_program(struct scan *scan, const char *word, size_t len)
+/* True if it is one of the names, which have blanks between them. */
+static int is_in(const char *names, size_t names_b, const char *text, size_t len)
 {
-	const struct program *end = programs + sizeof programs / sizeof *programs;
-	for (const struct program *row = scan->program; row && row < end && !strcmp(row->name, scan->program->name);
-	     row++) {
-		size_t option_b = strlen(row->option);
-		if (len < option_b || memcmp(word, row->option, option_b))
-			continue;
-		if (len == option_b && row->how & NEXT) {
-			scan->pending = row->how & (NEXT | AFTER_COLON);
-			scan->is_weak = 0;
-			put(scan, word, len);
+	for (const char *at = names; len && (at = memmem(at, names_b - (size_t)(at - names), text, len)); at++)
+		if ((at == names || at[-1] == ' ') && (at[len] == ' ' || !at[len]))
 			return 1;
-		}
-		const char *colon = row->how & AFTER_COLON ? memchr(word, ':', len) : word + option_b - 1;
-		if (len == option_b || !(row->how & ATTACHED) || !colon)
-			continue;
-		size_t kept = (size_t)(colon + 1 - word);
-		put(scan, word, kept);
-		put_value(scan, word + kept, len - kept, 0);
-		return 1;
-	}
 	return 0;
 }
 
-static void find_program(struct scan *scan, const char *word, size_t len)
+/* Writes the secret of a value that is not attached to an option; returns false if it has none. */
+static int put_secret(struct scan *scan, const char *word, size_t len, unsigned how, char separator)
 {
-	size_t base = len;
-	while (base && word[base - 1] != '/')
-		base--;
-	for (size_t i = 0; i < sizeof programs / sizeof *programs; i++)
-		if (is_word(word + base, len - base, programs[i].name)) {
-			scan->program = &programs[i];
-			return;
-		}
-}
-
-/* Handles a value announced by the previous option; returns true if it was one. */
-static int scan_pending(struct scan *scan, const char *word, size_t len)
-{
-	unsigned pending = scan->pending;
-	scan->pending = 0;
-	if (!pending || !len || *word == '-')
+	const char *at = separator ? memchr(word, separator, len) : NULL;
+	if (how & LOGIN) {
+		size_t used = put_user(scan, word, len);
+		put(scan, word + used, used ? len - used : 0);
+		return used != 0;
+	}
+	if (separator && !at && !(how & WHOLE))
 		return 0;
-	const char *colon = pending & AFTER_COLON ? memchr(word, ':', len) : word - 1;
-	if (!colon)
-		return 0;
-	size_t kept = (size_t)(colon + 1 - word);
+	size_t kept = at ? (size_t)(at + 1 - word) : 0;
 	put(scan, word, kept);
 	put_value(scan, word + kept, len - kept, scan->is_weak);
 	return 1;
 }
 
+static int takes_next(const struct program *row, const char *word, size_t len)
+{
+	if (is_word(word, len, row->option))
+		return 1;
+	if (!(row->how & CLUSTER) || len < 3 || *word != '-' || !is_letter(word[1]))
+		return 0;
+	/* In a cluster only the last option can have a value; options without one can be anywhere. */
+	return row->how & NEXT ? word[len - 1] == row->option[1] : memchr(word + 1, row->option[1], len - 1) != NULL;
+}
+
+/* Handles an option of a known program; returns true if it was one. */
+static int scan_option(struct scan *scan, const struct program *row, const char *word, size_t len)
+{
+	size_t option_b = strlen(row->option);
+	scan->is_weak = 0;
+	if (takes_next(row, word, len) && row->how & ~(unsigned)ATTACHED) {
+		if (row->how >> FROM_SHIFT) {
+			scan->from = row->how;
+			scan->from_after = row->separator;
+			scan->words = 0;
+		}
+		scan->pending = row->how & NEXT ? row->how : 0;
+		scan->separator = row->separator;
+		scan->is_setting |= (row->how & SETTING) != 0;
+		scan->fewer += (row->how & FEWER) != 0;
+		return 0;
+	}
+	return row->how & ATTACHED && len > option_b && !memcmp(word, row->option, option_b);
+}
+
+/* Applies the rows of the current program to a word; returns true if it was written. */
+static int scan_program(struct scan *scan, const char *word, size_t len)
+{
+	for (size_t i = 0; scan->program && i < sizeof programs / sizeof *programs; i++) {
+		const struct program *row = &programs[i];
+		if (!is_in(row->names, strlen(row->names), scan->program, scan->program_b))
+			continue;
+		if (row->subcommand && is_word(word, len, row->subcommand)) {
+			scan->subcommand = word;
+			scan->subcommand_b = len;
+		}
+		if (!row->option ||
+		    (row->subcommand &&
+		     !(scan->subcommand && is_word(scan->subcommand, scan->subcommand_b, row->subcommand))))
+			continue;
+		if (!scan_option(scan, row, word, len))
+			continue;
+		size_t option_b = strlen(row->option), out_len = scan->len;
+		put(scan, word, option_b);
+		if (put_secret(scan, word + option_b, len - option_b, row->how, row->separator))
+			return 1;
+		scan->len = out_len;
+	}
+	return 0;
+}
+
+/* Remembers the program that the following options belong to. */
+static void find_program(struct scan *scan, const char *word, size_t len)
+{
+	int is_file = 0;
+	for (const char *const *path = not_programs; *path; path++)
+		is_file |= len > strlen(*path) && !memcmp(word, *path, strlen(*path));
+	size_t base = len;
+	while (base && !strchr("/(`", word[base - 1]))
+		base--;
+	if (!len || is_file || *word == '-' || !is_in(program_names, sizeof program_names - 1, word + base, len - base))
+		return;
+	end_command(scan);
+	scan->program = word + base;
+	scan->program_b = len - base;
+}
+
+/* Handles a value announced by an earlier word; returns true if it was one. */
+static int scan_pending(struct scan *scan, const char *word, size_t len)
+{
+	unsigned pending = scan->pending;
+	scan->pending = 0;
+	if (!len || *word == '-')
+		return 0;
+	if (pending)
+		return put_secret(scan, word, len, pending, scan->separator);
+	unsigned from = scan->from >> FROM_SHIFT;
+	scan->is_weak = 0;
+	if (from && ++scan->words + scan->fewer >= from)
+		return put_secret(scan, word, len, scan->from, scan->from_after);
+	const struct sonde_secret_name *name = scan->is_setting ? sonde_secret_name(word, len) : NULL;
+	if (name && !memchr(word, '=', len)) {
+		scan->pending = NEXT;
+		scan->separator = 0;
+		scan->is_weak = name->is_weak;
+	}
+	return 0;
+}
+
+/* Start of the value of a header: in Header: X, --header=Header: X and -HHeader: X; 0 = none. */
+static size_t header_value(const char *word, size_t len)
+{
+	size_t name_b = name_length(word, len);
+	size_t from[] = {0, name_b < len && word[name_b] == '=' ? name_b + 1 : 0,
+			 len > 2 && !memcmp(word, "-H", 2) ? 2 : 0};
+	for (size_t i = 0; i < sizeof from / sizeof *from; i++) {
+		size_t at = from[i];
+		at += at && at < len && (word[at] == '"' || word[at] == '\'');
+		size_t end = at + name_length(word + at, len - at);
+		if (end < len && word[end] == ':' && sonde_secret_header(word + at, end - at) &&
+		    (end + 1 == len || word[end + 1] != '/'))
+			return end + 1;
+	}
+	return 0;
+}
+
 /* Handles --password X, --password=X, NAME=X and Header: X, up to the end of the word; returns true if it was one. */
 static int scan_named(struct scan *scan, const char *word, size_t len, int is_shell)
 {
-	size_t name_b = name_length(word, len);
-	const struct name *name = name_b ? name_of(word, name_b) : NULL;
+	size_t name_b = name_length(word, len), value = header_value(word, len);
+	const struct sonde_secret_name *name = name_b ? sonde_secret_name(word, name_b) : NULL;
 	if (*word == '-' && name && name_b == len && len > 2) {
 		scan->pending = NEXT;
+		scan->separator = 0;
 		scan->is_weak = name->is_weak;
 		put(scan, word, len);
 		return 1;
 	}
 	int is_pair = name && name_b < len && word[name_b] == '=' && !memchr(word, '&', len);
-	int is_head = name_b < len && word[name_b] == ':' && is_header(word, name_b) &&
-		      (name_b + 1 == len || word[name_b + 1] != '/');
-	if ((!is_pair && !is_head) || (is_shell && *word != '-' && is_pair && memchr(word, ' ', len)))
+	if ((!is_pair && !value) || (is_shell && *word != '-' && is_pair && memchr(word, ' ', len)))
 		return 0;
-	size_t value = name_b + 1;
+	value = is_pair ? name_b + 1 : value;
 	while (value < len && is_blank(word[value]))
 		value++;
+	size_t quote = !is_pair && value < len && value > name_b + 1 && strchr("\"'", word[len - 1]) != NULL;
 	put(scan, word, value);
-	put_value(scan, word + value, len - value, name && name->is_weak && is_pair);
+	put_value(scan, word + value, len - value - quote, is_pair && name->is_weak);
+	put(scan, word + len - quote, quote);
 	return 1;
 }
 
 static void scan_word(struct scan *scan, const char *word, size_t len, int depth)
 {
-	int is_shell = scan->is_shell, has_blank = 0;
+	int is_shell = scan->is_shell, is_name = scan->is_name, has_blank = 0;
 	scan->is_shell = len >= 2 && len <= 5 && *word == '-' && word[1] != '-' && word[len - 1] == 'c';
-	if (scan_pending(scan, word, len) || (len && scan_named(scan, word, len, is_shell)) ||
-	    scan_program(scan, word, len))
+	scan->is_name = is_listed(naming, word, len);
+	scan->depth = depth;
+	if (scan_pending(scan, word, len) || scan_program(scan, word, len) ||
+	    (len && scan_named(scan, word, len, is_shell)))
 		return;
-	find_program(scan, word, len);
+	if (!is_name)
+		find_program(scan, word, len);
 	for (size_t i = 0; i < len && !has_blank; i++)
 		has_blank = is_blank(word[i]);
-	if (has_blank && depth < DEPTH_MAX && *word != '{' && *word != '[' && !key_length(word, len))
+	if (has_blank && depth < DEPTH_MAX && *word != '{' && *word != '[' && !sonde_secret_key(word, len))
 		scan_line(scan, word, len, depth);
 	else
 		put_text(scan, word, len);
@@ -470,4 +475,11 @@ size_t sonde_redact(char *out, size_t out_b, const char *words, size_t words_b, 
 	if (count)
 		*count = scan.count;
 	return scan.len;
+}
+
+size_t sonde_redact_whole(const char *words, size_t words_b)
+{
+	while (words_b && words[words_b - 1] && !is_blank(words[words_b - 1]))
+		words_b--;
+	return words_b;
 }

@@ -7,6 +7,7 @@
  * program's own pools wait where others give up, just like allocations, because heap totals with gaps are wrong; but
  * only once.
  */
+#include <errno.h>
 #include <linux/futex.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -121,7 +122,12 @@ static int may_wait(struct sonde_process *process, struct sonde_ring_pool *pool,
 		if (!thread->waits || thread->waited_long || pool->on_full != SONDE_RING_DROP)
 			return 0;
 	}
-	return !is_asked || !sonde_link_check(process);
+	if (!is_asked)
+		return 1;
+	int rc = sonde_link_check(process);
+	if (rc == -EPIPE) /* nobody will read again, so no other event waits */
+		atomic_store(&pool->closed, 1);
+	return !rc;
 }
 
 /* Number of undrained events in one of the thread's chunks. */

@@ -62,8 +62,9 @@ void sonde_sink_thread_name(struct sonde_sink *sink, const struct sonde_drain_th
 			    size_t name_b)
 {
 	struct sonde_meta_thread record = {.head.type = SONDE_META_THREAD, .id = (uint32_t)thread->user, .process = 1};
+	char text[1024];
 	record.tid = thread->tid;
-	record.name = sonde_file_string(sink->file, name, name_b);
+	record.name = sonde_file_string(sink->file, text, sonde_redact(text, sizeof(text), name, name_b, NULL));
 	record.start_ns = sink->starts_ns[thread->index];
 	sonde_file_meta(sink->file, &record, sizeof(record), NULL, 0);
 }
@@ -121,8 +122,11 @@ static uint32_t string_of_file(struct sonde_sink *sink, const char *path)
 	ssize_t got = fd < 0 ? 0 : read(fd, words, sizeof(words));
 	if (fd >= 0)
 		close(fd);
+	int is_cut = got == (ssize_t)sizeof(words);
 	while (got > 0 && (!words[got - 1] || words[got - 1] == '\n'))
 		got--;
+	if (got > 0 && is_cut)
+		got = (ssize_t)sonde_redact_whole(words, (size_t)got);
 	if (got > 0)
 		got = (ssize_t)sonde_redact(text, sizeof(text), words, (size_t)got, NULL);
 	for (ssize_t i = 0; i < got; i++)

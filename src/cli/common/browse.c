@@ -5,10 +5,10 @@
 #include <fcntl.h>
 #include <pwd.h>
 #include <signal.h>
-#include <spawn.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "util/error.h"
@@ -98,29 +98,36 @@ static void say_tunnel(FILE *out, unsigned port)
 		is_usual ? "" : " -p ", is_usual ? "" : ssh_port, user ? user->pw_name : "", user ? "@" : "", server);
 }
 
-/* Starts it in a session of its own, with default signal dispositions, and does not wait for it. */
-static void open_browser(const char *url)
+/* Executes the browser's starter in a session of its own, with default signal dispositions. Only returns on failure. */
+static void exec_browser(const char *where)
 {
-	char *words[] = {"xdg-open", (char *)(uintptr_t)url, NULL};
-	posix_spawn_file_actions_t streams;
-	posix_spawnattr_t how;
-	sigset_t none, ours;
-	pid_t child;
+	static const int ours[] = {SIGPIPE, SIGCHLD};
+	char *words[] = {"xdg-open", (char *)(uintptr_t)where, NULL};
+	sigset_t none;
 	sigemptyset(&none);
-	sigemptyset(&ours);
-	sigaddset(&ours, SIGPIPE);
-	sigaddset(&ours, SIGCHLD);
-	signal(SIGCHLD, SIG_IGN); /* the kernel reaps it */
-	posix_spawnattr_init(&how);
-	posix_spawnattr_setsigmask(&how, &none);
-	posix_spawnattr_setsigdefault(&how, &ours);
-	posix_spawnattr_setflags(&how, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSID);
-	posix_spawn_file_actions_init(&streams);
+	sigprocmask(SIG_SETMASK, &none, NULL);
+	for (size_t i = 0; i < sizeof ours / sizeof *ours; i++)
+		signal(ours[i], SIG_DFL);
+	int null = open("/dev/null", O_RDWR);
 	for (int fd = 0; fd < 3; fd++)
-		posix_spawn_file_actions_addopen(&streams, fd, "/dev/null", O_RDWR, 0);
-	posix_spawnp(&child, words[0], &streams, &how, words, environ);
-	posix_spawn_file_actions_destroy(&streams);
-	posix_spawnattr_destroy(&how);
+		dup2(null, fd);
+	setsid();
+	execvp(words[0], words);
+}
+
+/* Does not wait for the browser. It is a grandchild, so that init reaps it: ignoring SIGCHLD would also lose the end of
+ * the recorder that `sonde live` waits for. */
+static void open_browser(const char *where)
+{
+	pid_t child = fork();
+	if (!child) {
+		if (!fork())
+			exec_browser(where);
+		_exit(0);
+	}
+	if (child > 0)
+		while (waitpid(child, NULL, 0) < 0 && errno == EINTR)
+			continue;
 }
 
 /* All users can read a browser's command line, so the browser is given a private file that redirects to the link with

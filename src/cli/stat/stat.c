@@ -215,9 +215,10 @@ static void show_runs(struct request *request, const char *error)
 {
 	char command[4096] = "";
 	size_t used = 0;
-	char **redacted = request->options.keep_arguments ? NULL : sonde_redacted_words(request->options.command, NULL);
-	char **words = redacted ? redacted : request->options.command;
-	for (char **word = words; *word && used < sizeof command; word++)
+	int is_kept = request->options.keep_arguments;
+	char **redacted = is_kept ? NULL : sonde_redacted_words(request->options.command, NULL);
+	char **words = is_kept ? request->options.command : redacted; /* NULL = no memory */
+	for (char **word = words; word && *word && used < sizeof command; word++)
 		used += (size_t)snprintf(command + used, sizeof command - used, "%s%s", used ? " " : "", *word);
 	free(redacted);
 	const struct sonde_stat_show show = {

@@ -240,9 +240,11 @@ static void say_command(struct sonde_recorder *recorder, char **command)
 	char text[4096];
 	size_t len = 0;
 	unsigned secrets = 0;
-	char **redacted =
-	    sonde_recorder_options(recorder)->keep_arguments ? NULL : sonde_redacted_words(command, &secrets);
-	char **argv = redacted ? redacted : command;
+	int is_kept = sonde_recorder_options(recorder)->keep_arguments;
+	char **redacted = is_kept ? NULL : sonde_redacted_words(command, &secrets);
+	char **argv = is_kept ? command : redacted;
+	if (!argv) /* no memory */
+		return;
 	for (char **word = argv; *word && len < sizeof text - 1; word++)
 		len += (size_t)snprintf(text + len, sizeof text - len, word == argv ? "%s" : " %s", *word);
 	sonde_recorder_info(recorder, "run.command", text);

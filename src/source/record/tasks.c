@@ -142,11 +142,22 @@ static size_t trimmed(const char *text, size_t len)
 	return len;
 }
 
+/* Programs write their arguments into their names, too. */
+static uint32_t intern_name(struct sonde_tasks *tasks, const char *name, size_t len)
+{
+	char redacted[COMMAND_MAX_B];
+	if (tasks->keep_arguments)
+		return sonde_strings_intern(tasks->strings, name, len);
+	return sonde_strings_intern(tasks->strings, redacted, sonde_redact(redacted, sizeof redacted, name, len, NULL));
+}
+
 static void read_command(struct sonde_tasks *tasks, struct sonde_task_process *process)
 {
 	char words[COMMAND_MAX_B], redacted[COMMAND_MAX_B], *text = words;
-	size_t len = trimmed(words, sonde_file_read(words, sizeof words, "/proc/%d/cmdline", process->task.number));
+	size_t read_b = sonde_file_read(words, sizeof words, "/proc/%d/cmdline", process->task.number);
+	size_t len = trimmed(words, read_b);
 	if (!tasks->keep_arguments) {
+		len = read_b == sizeof words - 1 ? sonde_redact_whole(words, len) : len;
 		len = sonde_redact(redacted, sizeof redacted, words, len, NULL);
 		text = redacted;
 	}
@@ -171,7 +182,7 @@ static struct sonde_task_process *add_process(struct sonde_tasks *tasks, pid_t p
 	} else {
 		char name[64];
 		size_t len = trimmed(name, sonde_file_read(name, sizeof name, "/proc/%d/comm", pid));
-		row->name = sonde_strings_intern(tasks->strings, name, len);
+		row->name = intern_name(tasks, name, len);
 		read_command(tasks, row);
 	}
 	write_process(tasks, row);
@@ -230,7 +241,7 @@ static struct sonde_task_thread *get_thread(struct sonde_tasks *tasks, pid_t pid
 	size_t read_b = row && tid != pid ? sonde_file_read(name, sizeof name, "/proc/%d/task/%d/comm", pid, tid) : 0;
 	size_t len = trimmed(name, read_b);
 	if (len) {
-		row->name = sonde_strings_intern(tasks->strings, name, len);
+		row->name = intern_name(tasks, name, len);
 		write_thread(tasks, row);
 	}
 	return row;
@@ -294,7 +305,7 @@ void sonde_tasks_comm(struct sonde_tasks *tasks, pid_t pid, pid_t tid, const cha
 	struct sonde_task_thread *row = get_thread(tasks, pid, tid, time_ns);
 	if (!row)
 		return;
-	uint32_t text = sonde_strings_intern(tasks->strings, name, strlen(name));
+	uint32_t text = intern_name(tasks, name, strlen(name));
 	if (exec && row->called_ns < time_ns) /* the name was set by the previous program */
 		row->called_ns = 0;
 	if (!row->called_ns) {
@@ -315,7 +326,7 @@ void sonde_tasks_call(struct sonde_tasks *tasks, uint32_t thread, const char *na
 	struct sonde_task_thread *row = row_of(&tasks->threads, thread);
 	if (!row)
 		return;
-	row->name = sonde_strings_intern(tasks->strings, name, name_b);
+	row->name = intern_name(tasks, name, name_b);
 	row->called_ns = time_ns;
 	write_thread(tasks, row);
 }

@@ -49,6 +49,14 @@ without self.*.sonde
 run 0 "$SONDE" query -q -f csv self.*.sonde "SELECT command FROM processes"
 has "$out" '--password=***'
 
+# A command line that the recorder reads only in part, up to just before the "@" of a URL.
+part=http://joe:$secret
+pad=$(printf '%*s' $((4095 - 8 - 6 - 1 - ${#part})) '' | tr ' ' x)
+run 0 "$SONDE" record -q -o c.sonde -- ./app "$pad" "$part@host/"
+run 0 "$SONDE" query -q -f csv c.sonde "SELECT command FROM processes"
+has "$out" "./app xxx"
+lacks "$out" "hunter2"
+
 # Other files that contain commands.
 run 0 "$SONDE" stat --json -o stat.json -- ./app --password "$secret"
 run 0 "$SONDE" stat --json -r 2 -o stat2.json -- ./app --password "$secret"

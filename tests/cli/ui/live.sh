@@ -182,6 +182,24 @@ ends 143
 live -q -- "$told"
 stop HUP 129
 
+# With a browser: its command line is the name of a private file, and we still see the end of the recording, and remove
+# the file, however we end.
+mkdir bin
+printf '#!/bin/sh\nstat -c %%a "$1" >mode; cat "$1" >led; printf "%%s" "$1" >opened\n' >bin/xdg-open
+chmod +x bin/xdg-open
+for end in 'exit 5' 'kill -TERM $$'; do
+	rm -f opened
+	code=0
+	PATH=$work/bin:$PATH DISPLAY=:99 timeout 60 "$SONDE" live -q --once --port 0 -f -o app.sonde -- \
+		sh -c "until [ -s opened ]; do sleep 0.05; done; $end" >.said 2>.live || code=$?
+	opener=$(cat opened)
+	equal "$end $code" "$([[ $end = exit* ]] && echo "$end 5" || echo "$end 143")"
+	equal "$(cat mode)" 600
+	has "$(cat led)" "0;url=$(head -n 1 .live)"
+	lacks "$opener" "$(sed -n '1s/.*token=//p' .live)"
+	[ ! -e "$opener" ] || fail "$opener is left after $end"
+done
+
 # A stopped target: the page answers in the meantime, and figures rise again when it continues.
 live --once -q -- "$told"
 watch

@@ -109,3 +109,14 @@ for round in range(rounds):
     os.close(fd)
 P
 python3 killed.py "$SONDE" "$zones" "${ROUNDS:-100}" || fail "zones of killed programs"
+
+# If the recorder is killed, a program that waits for room in the buffer goes on, and does not wait again for each event.
+"$SONDE" record -q --on-full block --buffer 1M -o gone.sonde -- \
+	sh -c '"$0" flood 20000000 & echo $! >flood; wait $!; echo $? >code' "$zones" &
+recorder=$!
+wait_for test -s flood -a -s gone.sonde
+kill -STOP $recorder
+sleep 0.3 # until the buffer is full
+kill -KILL $recorder
+wait_for test -s code
+equal "$(cat code)" 0

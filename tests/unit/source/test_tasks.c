@@ -108,6 +108,22 @@ static void a_name_that_is_called_outlives_an_earlier_exec_read_later(void **sta
 	assert_int_equal(row->name, sonde_strings_intern(&fixture.strings, "another", 7));
 }
 
+static void names_hold_no_secrets(void **state)
+{
+	(void)state;
+	struct sonde_tasks *tasks = &fixture.tasks;
+	sonde_tasks_fork(tasks, 1, PID, PID, 1);
+	const struct sonde_task_thread *row = (const void *)tasks->threads.rows;
+	uint32_t redacted = sonde_strings_intern(&fixture.strings, "--token=***", 11);
+	sonde_tasks_comm(tasks, PID, PID, "--token=abcd", 0, 40);
+	assert_int_equal(row->name, redacted);
+	sonde_tasks_call(tasks, row->task.id, "--token=efgh", 12, 50);
+	assert_int_equal(row->name, redacted);
+	tasks->keep_arguments = 1;
+	sonde_tasks_call(tasks, row->task.id, "--token=efgh", 12, 60);
+	assert_int_equal(row->name, sonde_strings_intern(&fixture.strings, "--token=efgh", 12));
+}
+
 /* A thread's own events may be read before the kernel reports its start and end. */
 static void a_thread_that_was_met_too_late_began_when_it_was_made(void **state)
 {
@@ -155,6 +171,7 @@ int main(void)
 	    cmocka_unit_test_setup_teardown(short_threads_leave_no_rows, setup, teardown),
 	    cmocka_unit_test_setup_teardown(short_processes_leave_no_rows, setup, teardown),
 	    cmocka_unit_test_setup_teardown(a_name_that_is_called_outlives_an_earlier_exec_read_later, setup, teardown),
+	    cmocka_unit_test_setup_teardown(names_hold_no_secrets, setup, teardown),
 	    cmocka_unit_test_setup_teardown(a_thread_that_was_met_too_late_began_when_it_was_made, setup, teardown),
 	    cmocka_unit_test_setup_teardown(a_process_begins_with_its_first_thread, setup, teardown),
 	};
