@@ -109,6 +109,7 @@ void inject_leave(void)
 void inject_left(void)
 {
 	inject_thread_quiet_all();
+	inject_alternate_use(); /* later we may not call sigaction() */
 }
 
 /* The functions that ours stand for: ThreadSanitizer's report what was found, and change the exit code. */
@@ -179,6 +180,7 @@ static void child_begin(void)
 	if (thread->pid != pid) {
 		inject_record->sandbox.pid = pid;
 		inject_record->start_ns = sonde_clock_now_ns();
+		inject_alternate_forked();
 		inject_thread_begin(&stack);
 	}
 	inject_calls_end();

@@ -9,7 +9,6 @@
 #include <errno.h>
 #include <pthread.h>
 #include <string.h>
-#include <sys/auxv.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
@@ -21,10 +20,6 @@
 
 /* for later keys glibc allocates memory in pthread_setspecific() (PTHREAD_KEY_2NDLEVEL_SIZE) */
 #define KEYS_INSIDE 32u
-#define HANDLER_B 2048ul /* stack used in the first tick, which connects */
-#ifndef AT_MINSIGSTKSZ
-#define AT_MINSIGSTKSZ 51
-#endif
 
 #pragma weak pthread_key_create
 #pragma weak pthread_setspecific
@@ -38,6 +33,12 @@ static void on_thread_end(void *unused)
 {
 	(void)unused;
 	inject_thread_end(0);
+	if (!inject_calls_begin())
+		return;
+	int saved = errno;
+	inject_alternate_end();
+	inject_calls_end();
+	errno = saved;
 }
 
 void inject_thread_init(void)
@@ -96,8 +97,9 @@ void inject_thread_begin(const struct inject_stack *stack)
 	    .stack_low = stack->low,
 	    .stack_end = stack->end,
 	    .wants_blocked = unblock() || thread->wants_blocked,
-	    .is_cramped = thread->is_cramped,
+	    .alternate = thread->alternate,
 	};
+	thread->is_cramped = inject_alternate_begin();
 	pid_t tid = (pid_t)INJECT_CALL(SYS_gettid);
 	thread->timer = thread->is_cramped ? -1 : timer_start(tid);
 	thread->slot = keep_timer(tid, thread->timer);
@@ -142,20 +144,14 @@ void inject_thread_resume(void)
 	errno = saved;
 }
 
-void inject_thread_room(size_t size_b)
+void inject_thread_room(int is_cramped)
 {
 	struct inject_thread *thread = &inject_self;
-	unsigned long frame_b = getauxval(AT_MINSIGSTKSZ);
-	frame_b = !frame_b || frame_b > INJECT_FRAME_MAX_B ? INJECT_FRAME_MAX_B : frame_b;
-	thread->is_cramped = size_b < frame_b + HANDLER_B;
-	if (!thread->is_cramped) {
-		inject_thread_resume();
-	} else if (thread->tid && inject_calls_begin()) {
-		int saved = errno;
+	thread->is_cramped = is_cramped;
+	if (is_cramped)
 		inject_thread_quiet();
-		inject_calls_end();
-		errno = saved;
-	}
+	else
+		inject_thread_resume();
 }
 
 static void say_end(struct inject_thread *thread, uint64_t process_ns)

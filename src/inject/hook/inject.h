@@ -39,7 +39,8 @@ struct inject_thread {
 	int timer;     /* kernel's id; −1 = none */
 	uint32_t slot; /* of the timer, in the record; INJECT_TIMERS = none */
 	volatile int busy;
-	int is_cramped;                 /* its alternate stack is too small for the handler */
+	int is_cramped;                 /* the program's alternate stack is too small for the handler */
+	uint32_t alternate;             /* number of the stack of ours that it has (cpu/alternate.c); 0 = none */
 	int leaves;                     /* its final event belongs to a process that lives on unsampled */
 	uintptr_t stack_low, stack_end; /* possible range of its own stack; 0, 0 = unknown */
 	uint64_t serial, start_ns;
@@ -67,6 +68,7 @@ struct inject_record {
 	struct inject_link link;
 	struct inject_sandbox sandbox;
 	_Atomic uint32_t ended;
+	_Atomic uint32_t changing; /* a thread changes dispositions with SA_ONSTACK */
 	uint64_t start_ns;
 	_Atomic int timers[INJECT_TIMERS]; /* kernel's id + 1; the thread that takes one out deletes the timer */
 };
@@ -94,9 +96,21 @@ void inject_thread_quiet(void);
 void inject_thread_quiet_all(void);
 /* Restarts the timer. */
 void inject_thread_resume(void);
-/* The thread has an alternate stack of that size, on which the handler runs: the thread is not sampled while it is too
- * small. */
-void inject_thread_room(size_t size_b);
+/* The thread is not sampled while its alternate stack, on which the handler runs, is too small. */
+void inject_thread_room(int is_cramped);
+
+/* --- cpu/alternate.c ---------------------------------------------------------------------------------------------- */
+
+/* The calling thread gets a stack for the handler unless it has one; true if that is too small. */
+int inject_alternate_begin(void);
+/* The calling thread ends, after its timer. */
+void inject_alternate_end(void);
+/* In a forked child: only the calling thread goes on. */
+void inject_alternate_forked(void);
+/* True if SA_ONSTACK has an effect in the program. */
+int inject_alternate_is_used(void);
+/* From now on it has. */
+void inject_alternate_use(void);
 
 /* --- cpu/sample.c ------------------------------------------------------------------------------------------------- */
 
@@ -122,5 +136,7 @@ void inject_writer_release(void);
 int inject_dispositions_take(void);
 /* Passes a signal that is not ours to the program's handler. */
 void inject_dispositions_chain(int number, siginfo_t *info, void *context);
+/* The handlers that the program installed with SA_ONSTACK run on alternate stacks from now on. */
+void inject_dispositions_restore(void);
 
 #endif

@@ -31,6 +31,7 @@ struct hook_early {
 	/* the last copy of the stack: its caller, and the words below `top`, highest address last */
 	uint64_t pc, sp, fp, top;
 	uint64_t stack[SONDE_EARLY_STACK_WORDS];
+	uint64_t fresh[SONDE_EARLY_STACK_WORDS]; /* the copy being made */
 };
 
 struct hook_process {

@@ -22,6 +22,7 @@
 #include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/uio.h>
 
 #include "base/clock.h"
 #include "format/early.h"
@@ -288,17 +289,32 @@ static int put_mappings(struct hook_early *early)
 
 /* --- calls ------------------------------------------------------------------------------------------------------- */
 
-/* Where the word at `address` is kept in the last copy. */
+/* Where the word at `address` is kept in the last copy, and in the one being made. */
 static uint64_t *copied(struct hook_early *early, uint64_t address)
 {
 	return &early->stack[SONDE_EARLY_STACK_WORDS - (early->top - address) / 8];
+}
+
+static uint64_t *fresh(struct hook_early *early, uint64_t address)
+{
+	return &early->fresh[SONDE_EARLY_STACK_WORDS - (early->top - address) / 8];
+}
+
+/* Reads the stack from `sp` to the top without faulting: a program may protect pages of its own stack. */
+static int read_stack(struct hook_early *early, uint64_t sp)
+{
+	size_t size_b = early->top - sp;
+	struct iovec local = {fresh(early, sp), size_b},
+		     remote = {(void *)(uintptr_t)sp, size_b}; /* NOLINT: the stack */
+	return inject_machine_call(SYS_process_vm_readv, inject_machine_pid(), (long)&local, 1, (long)&remote, 1, 0) ==
+	       (long)size_b;
 }
 
 /* Lowest address from which the stack is unchanged since the last copy. */
 static uint64_t same_from(struct hook_early *early, uint64_t sp)
 {
 	uint64_t at = early->top, lowest = sp > early->sp ? sp : early->sp;
-	while (at > lowest && *(const uint64_t *)(uintptr_t)(at - 8) == *copied(early, at - 8)) /* NOLINT */
+	while (at > lowest && *fresh(early, at - 8) == *copied(early, at - 8))
 		at -= 8;
 	return at;
 }
@@ -316,16 +332,7 @@ static void set_top(struct hook_early *early, uint64_t sp)
 	early->sp = early->top;
 }
 
-/* Not by memcpy(): with AddressSanitizer it refuses to read between a program's variables. */
-static void copy_words(uint64_t *out, uint64_t from, uint32_t count)
-{
-	typedef uint64_t __attribute__((may_alias)) word;
-	const volatile word *in = (const void *)(uintptr_t)from; /* NOLINT: the stack */
-	for (uint32_t i = 0; i < count; i++)
-		out[i] = in[i];
-}
-
-/* The number of the stack; 0 = no room, or not the stack of the process's first thread. */
+/* The number of the stack; 0 = no room, not the stack of the process's first thread, or one that cannot be read. */
 static uint32_t put_stack(struct hook_early *early, const struct hook_caller *caller)
 {
 	uint64_t sp = caller->sp;
@@ -334,6 +341,8 @@ static uint32_t put_stack(struct hook_early *early, const struct hook_caller *ca
 	if (!early->top)
 		set_top(early, sp);
 	if (sp > early->top || early->top - sp > sizeof(early->stack))
+		return 0;
+	if (!is_dumpable() || !read_stack(early, sp))
 		return 0;
 	uint64_t same = same_from(early, sp);
 	if (is_last(early, caller, same))
@@ -345,9 +354,9 @@ static uint32_t put_stack(struct hook_early *early, const struct hook_caller *ca
 						sp,
 						caller->fp,
 						early->top};
-	if (!has_room(early, SONDE_EARLY_COPY_HEAD + count) || !is_dumpable())
+	if (!has_room(early, SONDE_EARLY_COPY_HEAD + count))
 		return 0;
-	copy_words(copied(early, sp), sp, count);
+	memcpy(copied(early, sp), fresh(early, sp), count * sizeof(uint64_t));
 	early->pc = caller->pc;
 	early->sp = sp;
 	early->fp = caller->fp;

@@ -1,0 +1,210 @@
+/* alternate.c: a stack of ours for the handler, in each thread that has no alternate signal stack.
+ *
+ * The kernel pushes up to 4 KB of registers (64 KB with SVE) before the handler's first instruction, so no check inside
+ * the handler can save a program that runs coroutines on stacks of a few KB: only an alternate stack can. Each thread
+ * gets one before its timer starts, with a guard page, from a table that is reused and never unmapped: no calls for a
+ * thread that takes over a dead one's stack but sigaltstack() itself.
+ *
+ * The program sees what it would see without us. sigaltstack() reports ours as none, and an alternate stack that the
+ * program sets replaces ours until it is disabled. SA_ONSTACK has no effect in a program without alternate stacks, so
+ * the flag is withheld from the kernel until the program sets one up in any thread (cpu/dispositions.c): its handlers
+ * run on the stack that they interrupt, and a stack overflow still kills. Different only: the uc_stack that a handler
+ * finds in its context; and in a program that sets up alternate stacks in some threads only, SA_ONSTACK handlers in the
+ * others run on our stack.
+ *
+ * Rejected: a thread of ours that samples the others (only a tracer can read another thread's registers); a
+ * handler with a small frame (the kernel's is the larger one); checking in the handler (too late). The table has room
+ * for INJECT_TIMERS threads at a time; the handler of others, and where no memory can be mapped, runs on the stack
+ * that it interrupts.
+ */
+#include <errno.h>
+#include <stdint.h>
+#include <sys/auxv.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+
+#include "inject/hook/inject.h"
+#include "inject/hook/machine.h"
+#include "inject/hook/next.h"
+
+#define EXPORT __attribute__((visibility("default")))
+#define HANDLER_B 2048ul /* stack used in the first tick, which connects */
+#define OURS_B 65536ul   /* also for a handler of the program's for INJECT_SIGNAL, which ours calls */
+#define WORD_BITS 64u
+#ifndef AT_MINSIGSTKSZ
+#define AT_MINSIGSTKSZ 51
+#endif
+
+/* Owner of a stack: the thread that set its bit. */
+static _Atomic uint64_t taken[INJECT_TIMERS / WORD_BITS];
+static _Atomic uintptr_t stacks[INJECT_TIMERS]; /* lowest usable address; 0 = not mapped yet */
+static _Atomic int is_used;                     /* the program has set up an alternate stack */
+
+static int (*next_sigaltstack)(const stack_t *, stack_t *);
+
+__attribute__((constructor)) static void ask(void)
+{
+	INJECT_NEXT(next_sigaltstack, "sigaltstack");
+}
+
+static size_t frame_b(void)
+{
+	unsigned long reported_b = getauxval(AT_MINSIGSTKSZ);
+	return !reported_b || reported_b > INJECT_FRAME_MAX_B ? INJECT_FRAME_MAX_B : reported_b;
+}
+
+/* --- the table --------------------------------------------------------------------------------------------------- */
+
+/* The lowest that is free, so that a forked child has few words to clear; INJECT_TIMERS = none. */
+static uint32_t take_slot(void)
+{
+	for (uint32_t i = 0; i < INJECT_TIMERS / WORD_BITS; i++) {
+		uint64_t before = atomic_load(&taken[i]);
+		while (~before) {
+			uint32_t bit = (uint32_t)__builtin_ctzll(~before);
+			if (atomic_compare_exchange_weak(&taken[i], &before, before | UINT64_C(1) << bit))
+				return i * WORD_BITS + bit;
+		}
+	}
+	return INJECT_TIMERS;
+}
+
+static void free_slot(uint32_t slot)
+{
+	atomic_fetch_and(&taken[slot / WORD_BITS], ~(UINT64_C(1) << slot % WORD_BITS));
+}
+
+static size_t ours_b(size_t page_b)
+{
+	return (OURS_B + frame_b() + page_b - 1) & ~(page_b - 1);
+}
+
+/* 0 or −1. The thread owns the slot. */
+static int map(uint32_t slot, size_t page_b)
+{
+	if (atomic_load(&stacks[slot]))
+		return 0;
+	size_t size_b = page_b + ours_b(page_b);
+	long guard = INJECT_CALL(SYS_mmap, 0UL, size_b, PROT_READ | PROT_WRITE,
+				 MAP_PRIVATE | MAP_ANONYMOUS | MAP_STACK | MAP_NORESERVE, -1, 0UL);
+	if (guard < 0 && guard > -4096)
+		return -1;
+	if (INJECT_CALL(SYS_mprotect, guard, page_b, PROT_NONE)) {
+		INJECT_CALL(SYS_munmap, guard, size_b);
+		return -1;
+	}
+	atomic_store(&stacks[slot], (uintptr_t)guard + page_b);
+	return 0;
+}
+
+/* --- of the calling thread --------------------------------------------------------------------------------------- */
+
+static int is_ours(const stack_t *stack)
+{
+	uint32_t slot = inject_self.alternate;
+	return slot && !(stack->ss_flags & SS_DISABLE) && (uintptr_t)stack->ss_sp == atomic_load(&stacks[slot - 1]);
+}
+
+static void install(void)
+{
+	size_t page_b = getauxval(AT_PAGESZ);
+	stack_t ours = {.ss_size = ours_b(page_b)};
+	if (!inject_self.alternate) {
+		uint32_t slot = take_slot();
+		if (slot == INJECT_TIMERS)
+			return;
+		if (map(slot, page_b)) {
+			free_slot(slot);
+			return;
+		}
+		inject_self.alternate = slot + 1;
+	}
+	ours.ss_sp = (void *)atomic_load(&stacks[inject_self.alternate - 1]);
+	INJECT_CALL(SYS_sigaltstack, &ours, 0UL);
+}
+
+static int is_cramped(const stack_t *stack)
+{
+	return !(stack->ss_flags & SS_DISABLE) && stack->ss_size < frame_b() + HANDLER_B;
+}
+
+int inject_alternate_begin(void)
+{
+	stack_t now;
+	if (INJECT_CALL(SYS_sigaltstack, 0UL, &now))
+		return 0;
+	if (now.ss_flags & SS_DISABLE)
+		install();
+	return is_cramped(&now);
+}
+
+void inject_alternate_end(void)
+{
+	stack_t now, none = {.ss_flags = SS_DISABLE};
+	uint32_t slot = inject_self.alternate;
+	if (!slot || INJECT_CALL(SYS_sigaltstack, 0UL, &now))
+		return;
+	if (is_ours(&now) && INJECT_CALL(SYS_sigaltstack, &none, 0UL))
+		return; /* the thread ends on it */
+	inject_self.alternate = 0;
+	free_slot(slot - 1);
+}
+
+void inject_alternate_forked(void)
+{
+	uint32_t own = inject_self.alternate;
+	for (uint32_t i = 0; i < INJECT_TIMERS / WORD_BITS; i++) {
+		uint64_t kept = own && (own - 1) / WORD_BITS == i ? UINT64_C(1) << (own - 1) % WORD_BITS : 0;
+		if (atomic_load(&taken[i]) != kept)
+			atomic_store(&taken[i], kept);
+	}
+}
+
+int inject_alternate_is_used(void)
+{
+	return atomic_load(&is_used);
+}
+
+void inject_alternate_use(void)
+{
+	if (!atomic_exchange(&is_used, 1))
+		inject_dispositions_restore();
+}
+
+/* The program has changed its stack: not read from its arguments, which may be one and the same. A child of vfork has
+ * an alternate stack of its own, but shares our memory. */
+static void follow(void)
+{
+	stack_t now;
+	int saved = errno;
+	if (!inject_calls_begin())
+		return;
+	if (inject_record->sandbox.pid == inject_machine_pid() && !INJECT_CALL(SYS_sigaltstack, 0UL, &now)) {
+		if (!(now.ss_flags & SS_DISABLE))
+			inject_alternate_use();
+		else if (inject_self.tid)
+			install();
+		if (inject_self.tid)
+			inject_thread_room(is_cramped(&now));
+	}
+	inject_calls_end();
+	errno = saved;
+}
+
+EXPORT int sigaltstack(const stack_t *stack, stack_t *old)
+{
+	if (!next_sigaltstack)
+		ask();
+	if (!next_sigaltstack) {
+		errno = ENOSYS;
+		return -1;
+	}
+	int result = next_sigaltstack(stack, old);
+	if (result || !inject_process())
+		return result;
+	if (old && is_ours(old))
+		*old = (stack_t){.ss_flags = SS_DISABLE};
+	if (stack)
+		follow();
+	return 0;
+}

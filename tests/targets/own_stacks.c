@@ -1,0 +1,311 @@
+/* own_stacks.c: programs whose stacks leave no room for a handler, cannot be read as a whole, or are their own affair:
+ * own_stacks MODE. The output is the same however the program is recorded.
+ *
+ *   guarded    burns CPU time, and writes, below a page of the same stack that must not be touched
+ *   tiny       coroutines on stacks of 16 to 4 KB
+ *   overflow   catches a stack overflow on an alternate stack, as a JVM does, in both threads
+ *   dies       overflows without an alternate stack, with a handler that asks for one
+ *   asks       prints what sigaltstack() and sigaction() say, and on which stack handlers run
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <ucontext.h>
+#include <unistd.h>
+
+#include "no_inline.h"
+
+#define PAGE_B ((size_t)sysconf(_SC_PAGESIZE))
+#define OWN_B ((size_t)65536)
+
+static volatile double sum;
+
+NO_INLINE static void burn(long ms)
+{
+	struct timespec now;
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+	long end = now.tv_sec * 1000 + now.tv_nsec / 1000000 + ms;
+	do {
+		for (int i = 0; i < 1000; i++)
+			sum += i * .5;
+		clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+	} while (now.tv_sec * 1000 + now.tv_nsec / 1000000 < end);
+}
+
+/* --- guarded ------------------------------------------------------------------------------------------------------ */
+
+static int null_file;
+
+NO_INLINE static void burn_below(void)
+{
+	burn(200);
+	for (int i = 0; i < 50; i++)
+		if (write(null_file, "x", 1) != 1)
+			abort();
+}
+
+static int do_guarded(void)
+{
+	volatile char pages[3 * PAGE_B];
+	char *guard = (char *)(((uintptr_t)pages + PAGE_B - 1) & ~(PAGE_B - 1));
+	null_file = open("/dev/null", O_WRONLY);
+	if (mprotect(guard, PAGE_B, PROT_NONE))
+		return 2;
+	burn_below();
+	mprotect(guard, PAGE_B, PROT_READ | PROT_WRITE);
+	puts("guarded");
+	return 3;
+}
+
+/* --- tiny --------------------------------------------------------------------------------------------------------- */
+
+static ucontext_t outside, inside;
+
+/* Of 4 KB, 1 KB is left: room for burn(), but not for what the kernel pushes before a handler. */
+static void burn_inside(void)
+{
+	volatile char used[2900];
+	used[0] = 1;
+	burn(100);
+	used[1] = used[0];
+}
+
+/* Under the stack lies a page that must not be touched. */
+static char *new_stack(size_t size_b)
+{
+	char *guard = mmap(NULL, PAGE_B + size_b, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (guard == MAP_FAILED || mprotect(guard, PAGE_B, PROT_NONE))
+		abort();
+	return guard + PAGE_B;
+}
+
+static void *run_tiny(void *where)
+{
+	static const size_t sizes_b[] = {16384, 8192, 6144, 4096};
+	for (size_t i = 0; i < sizeof sizes_b / sizeof *sizes_b; i++) {
+		getcontext(&inside);
+		inside.uc_stack.ss_sp = new_stack(sizes_b[i]);
+		inside.uc_stack.ss_size = sizes_b[i];
+		inside.uc_link = &outside;
+		makecontext(&inside, burn_inside, 0);
+		swapcontext(&outside, &inside);
+		printf("%s: back from %zu bytes\n", (const char *)where, sizes_b[i]);
+	}
+	return NULL;
+}
+
+static int do_tiny(void)
+{
+	pthread_t thread;
+	burn(1); /* the dynamic loader finds its functions now, on a large stack */
+	run_tiny("main");
+	if (pthread_create(&thread, NULL, run_tiny, "thread") || pthread_join(thread, NULL))
+		return 2;
+	fflush(stdout);
+	if (!fork()) {
+		run_tiny("child");
+		fflush(stdout);
+		_exit(0);
+	}
+	wait(NULL);
+	return 3;
+}
+
+/* --- overflow ----------------------------------------------------------------------------------------------------- */
+
+static __thread sigjmp_buf before_overflow;
+static __thread volatile int depth;
+
+static volatile int is_endless = 1 << 30;
+
+NO_INLINE static int recurse(int n)
+{
+	volatile char frame[4096];
+	frame[0] = (char)n;
+	depth = n;
+	return n < is_endless ? recurse(n + 1) + frame[0] : 0;
+}
+
+static void on_overflow(int number)
+{
+	burn(30);
+	siglongjmp(before_overflow, number);
+}
+
+static int use_own(void)
+{
+	stack_t stack = {.ss_sp = new_stack(OWN_B), .ss_size = OWN_B};
+	return sigaltstack(&stack, NULL);
+}
+
+static void *overflow(void *where)
+{
+	int number, is_set = !use_own();
+	for (int i = 0; i < 3; i++) {
+		number = sigsetjmp(before_overflow, 1);
+		if (!number)
+			recurse(0);
+		printf("%s: %d after a signal %d below %d frames\n", (const char *)where, is_set, number, depth / 10);
+		depth = 0;
+		burn(20);
+	}
+	return NULL;
+}
+
+static int do_overflow(void)
+{
+	struct sigaction action = {.sa_handler = on_overflow, .sa_flags = SA_ONSTACK};
+	pthread_attr_t attr;
+	pthread_t thread;
+	pthread_attr_init(&attr);
+	pthread_attr_setstacksize(&attr, 1 << 20);
+	sigaction(SIGSEGV, &action, NULL);
+	burn(20);
+	for (int i = 0; i < 2; i++)
+		if (pthread_create(&thread, &attr, overflow, "thread") || pthread_join(thread, NULL))
+			return 2;
+	return 3;
+}
+
+static int do_dies(void)
+{
+	struct sigaction action = {.sa_handler = on_overflow, .sa_flags = SA_ONSTACK};
+	sigaction(SIGSEGV, &action, NULL);
+	burn(20);
+	puts("overflowing");
+	fflush(stdout);
+	return recurse(0);
+}
+
+/* --- asks --------------------------------------------------------------------------------------------------------- */
+
+static uintptr_t handled_at;
+static int has_own; /* a thread has set up an alternate stack */
+
+static void on_signal(int number)
+{
+	(void)number;
+	handled_at = (uintptr_t)__builtin_frame_address(0);
+	burn(5);
+}
+
+static void print_stack(const char *when)
+{
+	stack_t stack;
+	memset(&stack, 1, sizeof stack);
+	int result = sigaltstack(NULL, &stack);
+	printf("  %s: %d, at %s, %zu bytes, flags %d\n", when, result, stack.ss_sp ? "an address" : "nothing",
+	       stack.ss_size, stack.ss_flags);
+}
+
+static void print_handler(const char *when)
+{
+	struct sigaction action;
+	stack_t stack;
+	uintptr_t here = (uintptr_t)__builtin_frame_address(0);
+	sigaltstack(NULL, &stack);
+	sigaction(SIGUSR1, NULL, &action);
+	raise(SIGUSR1);
+	printf("  %s: SA_ONSTACK %d, blocks SIGURG %d, ", when, (action.sa_flags & SA_ONSTACK) != 0,
+	       sigismember(&action.sa_mask, SIGURG));
+	if (handled_at - (uintptr_t)stack.ss_sp < stack.ss_size)
+		puts("ran on the alternate stack");
+	else if (has_own)
+		puts("ran on another stack"); /* under sonde it may be sonde's */
+	else
+		puts(here - handled_at < 65536 ? "ran on the stack that it interrupted" : "ran elsewhere");
+}
+
+NO_INLINE static int set_and_read(const stack_t *stack, stack_t *old)
+{
+	return sigaltstack(stack, old);
+}
+
+static void *ask(void *where)
+{
+	stack_t none = {.ss_flags = SS_DISABLE}, own = {.ss_sp = new_stack(OWN_B), .ss_size = OWN_B}, before,
+		same = own;
+	printf("%s\n", (const char *)where);
+	print_stack("first");
+	print_handler("first");
+	int result = sigaltstack(&own, &before);
+	has_own = 1;
+	printf("  set: %d, before: flags %d\n", result, before.ss_flags);
+	print_stack("own");
+	print_handler("own");
+	burn(10);
+	printf("  restored: %d\n", sigaltstack(&before, NULL));
+	print_stack("restored");
+	print_handler("restored");
+	burn(10);
+	printf("  set and read into the same: %d", set_and_read(&same, &same));
+	printf(", flags %d\n", same.ss_flags);
+	print_stack("own");
+	printf("  disabled: %d\n", sigaltstack(&none, NULL));
+	print_stack("disabled");
+	own.ss_size = 100;
+	printf("  too small: %d", sigaltstack(&own, NULL));
+	printf(", %s\n", strerror(errno));
+	printf("  from nowhere: %d", sigaltstack((const stack_t *)8, NULL)); /* NOLINT */
+	printf(", %s\n", strerror(errno));
+	burn(10);
+	return NULL;
+}
+
+static void set_handler(int flags)
+{
+	struct sigaction action = {.sa_handler = on_signal, .sa_flags = flags};
+	sigaction(SIGUSR1, &action, NULL);
+}
+
+static int do_asks(void)
+{
+	pthread_t thread;
+	set_handler(SA_ONSTACK | SA_RESTART);
+	burn(10);
+	print_stack("before all");
+	print_handler("before all");
+	set_handler(SA_RESTART);
+	print_handler("the same without the flag");
+	set_handler(SA_ONSTACK | SA_RESTART);
+	fflush(stdout);
+	if (!fork()) {
+		ask("child");
+		fflush(stdout);
+		_exit(0);
+	}
+	wait(NULL);
+	if (pthread_create(&thread, NULL, ask, "thread") || pthread_join(thread, NULL))
+		return 2;
+	ask("main");
+	set_handler(SA_RESTART);
+	print_handler("without the flag");
+	signal(SIGUSR1, on_signal);
+	print_handler("by signal()");
+	return 3;
+}
+
+int main(int argc, char **argv)
+{
+	static const struct {
+		const char *name;
+		int (*run)(void);
+	} modes[] = {{"guarded", do_guarded},
+		     {"tiny", do_tiny},
+		     {"overflow", do_overflow},
+		     {"dies", do_dies},
+		     {"asks", do_asks}};
+	for (size_t i = 0; argc > 1 && i < sizeof modes / sizeof *modes; i++)
+		if (!strcmp(argv[1], modes[i].name))
+			return modes[i].run();
+	return 1;
+}
