@@ -1,9 +1,10 @@
 /* snapshots.c: a list of pending requests, in the order of requesting. There are few at a time.
  *
  * RSS is read at once (statm: a microsecond). PSS (smaps_rollup) walks the process's page tables, 40 ns per page, and
- * blocks changes of its mappings in the meantime. So it is read only while all such readings together take less CPU
- * time than 0.1 % of the time since the recording began, with an initial half a millisecond; and it counts only if RSS
- * is still about the same as at the snapshot. On a busy machine a reading waits for a CPU, which costs nothing.
+ * blocks changes of its mappings in the meantime; virtual machines need four times as long. So it is read only while
+ * all such readings together take less CPU time than 0.1 % of the time since the recording began, and a little at
+ * first. What was asked for has its own share, so that snapshots at an interval leave it something. PSS counts only if
+ * RSS is still about the same as at the snapshot. On a busy machine a reading waits for a CPU, which costs nothing.
  */
 #include "source/record/snapshots.h"
 
@@ -21,8 +22,6 @@
 #include "util/file.h"
 
 #define SNAPSHOTS_MAX 65536u /* per recording */
-#define PSS_FIRST_NS 500000u
-#define PSS_SHARE 1000u
 #define PSS_PAGE_NS 40u
 #define PAGES_TO_MEASURE 256u /* of fewer pages, opening the file is most of the cost */
 #define STILL_SHARE 100u      /* RSS may have changed by 1 part in this many since the snapshot */
@@ -37,13 +36,20 @@ struct ask {
 	uint64_t time_ns, rss_b, pss_b;
 };
 
+/* CPU time for PSS: first_ns, and one part in `share` of the time since the recording began. */
+enum account { REQUESTED, INTERVAL, END, ACCOUNTS };
+
+static const struct {
+	uint64_t first_ns, share;
+} budgets[ACCOUNTS] = {[REQUESTED] = {2000000, 2000}, [INTERVAL] = {125000, 4000}, [END] = {375000, 4000}};
+
 struct sonde_snapshots {
 	struct sonde_recorder *recorder;
 	struct ask *asks;
 	size_t count, cap;
 	uint32_t asked;
 	uint64_t start_ns;
-	uint64_t pss_ns; /* CPU time of PSS readings so far */
+	uint64_t pss_ns[ACCOUNTS]; /* CPU time of PSS readings so far */
 	uint64_t page_ns;
 	uint64_t page_b;
 };
@@ -95,16 +101,17 @@ static uint64_t proportional_b(struct sonde_snapshots *snapshots, pid_t pid, uin
 {
 	char text[2048];
 	unsigned long long pss_kib = 0;
-	uint64_t pages = rss_b / snapshots->page_b + 1;
-	uint64_t allowed_ns = PSS_FIRST_NS + (sonde_clock_now_ns() - snapshots->start_ns) / PSS_SHARE;
-	if (reason == SONDE_SNAPSHOT_INTERVAL) /* explicit requests have priority */
-		allowed_ns /= 4;
-	if (!rss_b || snapshots->pss_ns + pages * snapshots->page_ns > allowed_ns)
+	enum account account = reason == SONDE_SNAPSHOT_INTERVAL ? INTERVAL
+			       : reason == SONDE_SNAPSHOT_END    ? END
+								 : REQUESTED;
+	uint64_t pages = rss_b / snapshots->page_b + 1, passed_ns = sonde_clock_now_ns() - snapshots->start_ns;
+	uint64_t allowed_ns = budgets[account].first_ns + passed_ns / budgets[account].share;
+	if (!rss_b || snapshots->pss_ns[account] + pages * snapshots->page_ns > allowed_ns)
 		return 0;
 	uint64_t before_ns = sonde_clock_read_ns(CLOCK_THREAD_CPUTIME_ID);
 	sonde_file_read(text, sizeof text, "/proc/%d/smaps_rollup", (int)pid);
 	uint64_t took_ns = sonde_clock_read_ns(CLOCK_THREAD_CPUTIME_ID) - before_ns;
-	snapshots->pss_ns += took_ns;
+	snapshots->pss_ns[account] += took_ns;
 	if (pages > PAGES_TO_MEASURE)
 		snapshots->page_ns = (snapshots->page_ns + took_ns / pages + 1) / 2;
 	const char *line = strstr(text, "\nPss:");

@@ -54,16 +54,22 @@ static struct sonde_session *end(struct fixture *fixture)
 	return session;
 }
 
-static int ask(struct fixture *fixture, uint32_t process, const char *label, uint64_t time_ns, int answer_fd)
+static int ask_for(struct fixture *fixture, enum sonde_snapshot_reason reason, uint32_t process, const char *label,
+		   uint64_t time_ns, int answer_fd)
 {
 	struct sonde_snapshot_ask ask = {.process = process,
 					 .pid = getpid(),
-					 .reason = SONDE_SNAPSHOT_COMMAND,
+					 .reason = reason,
 					 .label = label,
 					 .label_b = strlen(label),
 					 .time_ns = time_ns,
 					 .answer_fd = answer_fd};
 	return sonde_snapshots_ask(fixture->snapshots, &ask);
+}
+
+static int ask(struct fixture *fixture, uint32_t process, const char *label, uint64_t time_ns, int answer_fd)
+{
+	return ask_for(fixture, SONDE_SNAPSHOT_COMMAND, process, label, time_ns, answer_fd);
 }
 
 /* --- readings of /proc ----------------------------------------------------------------------------------------------
@@ -102,18 +108,23 @@ size_t __wrap_sonde_file_read(char *out, size_t max_b, const char *format, ...)
 	return (size_t)snprintf(out, max_b, "1-2 ---p 0 0:0 0 [rollup]\nRss: 1200 kB\nPss: 700 kB\nPss_Dirty: 1 kB\n");
 }
 
-/* Two snapshots, of a process with so many pages: which of them have PSS. */
-static void expect_pss(unsigned reading_ms, unsigned computing_us, unsigned first_pages, unsigned second_pages,
-		       int is_second)
+struct reading {
+	enum sonde_snapshot_reason reason;
+	unsigned pages, reading_ms, computing_us;
+};
+
+/* Of two snapshots the first one has PSS; whether the second one has. */
+static void expect_pss(const struct reading *first, const struct reading *second, int is_second)
 {
 	struct fixture f;
 	begin(&f);
-	proc.reading_ms = reading_ms;
-	proc.computing_us = computing_us;
-	proc.pages = first_pages;
-	assert_int_equal(ask(&f, f.process, "first", 100, -1), 0);
-	proc.pages = second_pages;
-	assert_int_equal(ask(&f, f.process, "second", 200, -1), 0);
+	for (int i = 0; i < 2; i++) {
+		const struct reading *reading = i ? second : first;
+		proc.pages = reading->pages;
+		proc.reading_ms = reading->reading_ms;
+		proc.computing_us = reading->computing_us;
+		assert_int_equal(ask_for(&f, reading->reason, f.process, i ? "second" : "first", i ? 200 : 100, -1), 0);
+	}
 	proc.pages = 0;
 	sonde_snapshots_take_rest(f.snapshots);
 	struct sonde_session *session = end(&f);
@@ -123,14 +134,28 @@ static void expect_pss(unsigned reading_ms, unsigned computing_us, unsigned firs
 	sonde_session_close(session);
 }
 
-/* Half a millisecond of CPU time at first. */
+/* Two milliseconds of CPU time at first, of which a page is expected to take 40 ns. */
 static void slow_readings_cost_the_cpu_time_that_they_use(void **state)
 {
+	static const enum sonde_snapshot_reason asked = SONDE_SNAPSHOT_COMMAND;
 	(void)state;
-	expect_pss(20, 0, 1000, 1000, 1); /* it waits */
-	expect_pss(0, 600, 1000, 1000, 0);
-	expect_pss(0, 100, 200, 5000, 1); /* says nothing of the cost of a page */
-	expect_pss(0, 0, 1000, 20000, 0); /* at 40 ns each */
+	expect_pss(&(struct reading){asked, 1000, 20, 0}, &(struct reading){asked, 1000, 0, 0}, 1); /* it waits */
+	expect_pss(&(struct reading){asked, 1000, 0, 2100}, &(struct reading){asked, 1000, 0, 0}, 0);
+	expect_pss(&(struct reading){asked, 200, 0, 100}, &(struct reading){asked, 20000, 0, 0}, 1); /* a small one */
+	expect_pss(&(struct reading){asked, 1000, 0, 0}, &(struct reading){asked, 200000, 0, 0}, 0);
+}
+
+static void snapshots_at_an_interval_leave_others_their_share(void **state)
+{
+	static const struct reading interval = {SONDE_SNAPSHOT_INTERVAL, 1000, 0, 2100},
+				    asked = {SONDE_SNAPSHOT_API, 200, 0, 2100},
+				    end_of = {SONDE_SNAPSHOT_END, 200, 0, 2100};
+	(void)state;
+	expect_pss(&interval, &interval, 0);
+	expect_pss(&interval, &asked, 1);
+	expect_pss(&end_of, &end_of, 0);
+	expect_pss(&end_of, &asked, 1);
+	expect_pss(&asked, &(struct reading){SONDE_SNAPSHOT_INTERVAL, 1000, 0, 0}, 1);
 }
 
 static void taken_in_order_by_whose_they_are(void **state)
@@ -262,6 +287,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(slow_readings_cost_the_cpu_time_that_they_use),
+	    cmocka_unit_test(snapshots_at_an_interval_leave_others_their_share),
 	    cmocka_unit_test(taken_in_order_by_whose_they_are),
 	    cmocka_unit_test(answers_are_sent),
 	    cmocka_unit_test(there_may_be_too_many),
