@@ -203,8 +203,8 @@ int sonde_finding_is_doubtful(const struct sonde_facts *facts, const struct sond
  * -ENOMEM with a message. */
 int sonde_finding_throttled(const struct sonde_facts *facts, double *out_ns);
 
-/* findings/exits.c: how much of the path's wake-ups processes that had exited were on a CPU, at least; 0 = unknown. 0 or
- * a negative errno with a message. */
+/* findings/exits.c: how much of the path's wake-ups processes that had exited were on a CPU, at least; 0 = unknown. 0
+ * or a negative errno with a message. */
 int sonde_finding_exits(const struct sonde_facts *facts, double *out_ns);
 
 /* findings/target.c: notes which device the advice is for; -EINVAL with a message if the recording has no such
