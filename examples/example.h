@@ -1,5 +1,5 @@
-/* example.h: what the programs of this folder share. Each is run as `NAME slow` (also without an argument: with its
- * defect) or as `NAME fixed`, and prints the same result both ways.
+/* example.h: shared by the programs of this folder. Each is run as `NAME slow` (the default: with its defect) or as
+ * `NAME fixed`, and prints the same result both ways.
  */
 #ifndef SONDE_EXAMPLE_H
 #define SONDE_EXAMPLE_H
@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A function that is to be seen by its name. */
+/* For a function that must appear by name in reports. */
 #define NO_INLINE __attribute__((noinline))
 
 static inline bool is_fixed(int argc, char **argv)
@@ -30,7 +30,7 @@ static inline uint32_t next_number(uint64_t *state)
 	return (uint32_t)(*state >> 32);
 }
 
-/* Work that nothing can shorten: each round waits for the one before, some ns a round. */
+/* Work that cannot be made faster: each round depends on the result of the previous one and takes some ns. */
 static inline uint64_t mix(uint64_t value, unsigned rounds)
 {
 	for (unsigned i = 0; i < rounds; i++)
@@ -38,7 +38,7 @@ static inline uint64_t mix(uint64_t value, unsigned rounds)
 	return value;
 }
 
-/* What cannot go on without memory, files or threads ends with the reason. */
+/* Exits with the reason if memory, a file or a thread is not available. */
 static inline void must(bool done, const char *what)
 {
 	if (!done) {

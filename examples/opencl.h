@@ -1,5 +1,5 @@
-/* opencl.h: what the examples that use OpenCL share: the first device that there is, one program, one kernel of it.
- * Whatever fails ends the program with the reason; no device at all with code 77. */
+/* opencl.h: shared by the examples that use OpenCL: the first device, one program, and one of its kernels. If anything
+ * fails, the program exits with the reason; without a device it exits with code 77. */
 #ifndef SONDE_EXAMPLE_OPENCL_H
 #define SONDE_EXAMPLE_OPENCL_H
 

@@ -1,8 +1,8 @@
-/* serial_phase.c: the main thread prepares a table alone; only then it starts two threads that look things up in it.
- * More than half of the work that could be divided is not.
+/* serial_phase.c: the main thread prepares a table alone; only then does it start two threads that look things up in
+ * it. More than half of the work that could be divided is not.
  *
- * sonde: serial: most of the run one thread runs alone, in prepare().
- * Fix: the threads prepare half of the table each, before they look things up.
+ * sonde: serial: for most of the run one thread runs alone, in prepare(). Fix: the threads prepare half of the table
+ * each, before they look things up.
  */
 #include <pthread.h>
 

@@ -1,5 +1,5 @@
-/* slow_child.c: adds up primes that a child process finds and sends through a pipe; it tries all divisors of each
- * number. The parent only waits, and is not the cause.
+/* slow_child.c: adds up primes that a child process finds and sends through a pipe; the child tries all divisors of
+ * each number. The parent only waits, and is not the cause.
  *
  * sonde: hot-function, is_prime() in the child: the critical path goes through the pipe into it.
  * Fix: divisors up to the square root.

@@ -1,8 +1,8 @@
 /* triangle.c: each of 4000 points is compared with those before it; the first thread takes the first half of the
  * points, the second the other half, with three times the work.
  *
- * sonde: imbalance of the two threads that run compare(): one is done at a third of the time.
- * Fix: each thread takes every second point.
+ * sonde: imbalance of the two threads that run compare(): one has finished after a third of the time. Fix: each thread
+ * takes every second point.
  */
 #include <pthread.h>
 

@@ -15,10 +15,10 @@
  * activity is one execution of it. Activities may be reported late, in any order, from any thread.
  *
  * All times are CLOCK_MONOTONIC nanoseconds: the caller converts a device's own clock. 0 (or NULL) means unknown. Texts
- * are copied; operation names are cut at 4095 bytes, other texts at 255. No function synchronises a device. Threads as
- * in sonde.h, but not for signal handlers. Calls have an effect only while recording: ids are assigned by this library,
- * belong to the process, and are 0 when nothing is recorded (0 is not a valid id: activities that refer to it are
- * dropped and counted).
+ * are copied; operation names are cut at 4095 bytes, other texts at 255. No function synchronises a device. As in
+ * sonde.h, every function may be called from any thread, but none from a signal handler. Calls have an effect only
+ * while recording: ids are assigned by this library, belong to the process, and are 0 when nothing is recorded (0 is
+ * not a valid id: activities that refer to it are dropped and counted).
  */
 #ifndef SONDE_DEVICE_H
 #define SONDE_DEVICE_H

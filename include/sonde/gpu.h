@@ -12,8 +12,8 @@
  * Start and stop insert a driver event into the caller's stream and return: they never wait for a device. Later calls
  * read finished scopes by polling; only sonde_gpu_wait() and the option `synchronize` wait. There are no build
  * dependencies: the functions of the CUDA driver (libcuda.so.1) and of OpenCL (libOpenCL.so.1) are looked up among the
- * libraries that the program has loaded, and none is loaded. Timers work with and without a recording; while recording,
- * every reading after the warm-up is also added to the histogram of its name, in ns.
+ * libraries that the program has loaded; sonde loads neither of them. Timers work with and without a recording; while
+ * recording, every reading after the warm-up is also added to the histogram of its name, in ns.
  *
  * Streams: a CUstream or cudaStream_t (NULL: the default stream) whose context is current, or a cl_command_queue with
  * CL_QUEUE_PROFILING_ENABLE (a queue without it has no times: SONDE_ERR_ARGUMENT). A scope lasts from the completion of
@@ -24,7 +24,8 @@
  *
  * Scopes may nest and may span several streams: a stop ends the newest scope of that name and stream. A timer holds up
  * to 512 pending scopes with up to 64 names. A lock serialises the calls of one timer, so a waiting call blocks the
- * others; not for signal handlers. In a forked child, a timer of the parent returns SONDE_ERR_OFF.
+ * others. Do not call these functions from signal handlers. In a forked child, a timer of the parent returns
+ * SONDE_ERR_OFF.
  */
 #ifndef SONDE_GPU_H
 #define SONDE_GPU_H
@@ -52,8 +53,8 @@ struct sonde_gpu_options {
 
 struct sonde_gpu_timer;
 
-/* `options` may be NULL. Returns NULL without memory or for an unknown API. Each start checks whether the program has
- * loaded the API, until it has. */
+/* `options` may be NULL. Returns NULL if out of memory, or for an unknown API. Until the program has loaded the API,
+ * each start looks for it again. */
 SONDE_CALL(struct sonde_gpu_timer *, sonde_gpu_timer_new(int api, const struct sonde_gpu_options *options), NULL)
 /* Does not wait: pending scopes are not read. Call it after the timer's last use; NULL is ignored. */
 SONDE_CALL_VOID(sonde_gpu_timer_free(struct sonde_gpu_timer *timer))
@@ -86,7 +87,7 @@ SONDE_CALL(const char *, sonde_gpu_why(struct sonde_gpu_timer *timer), "sonde is
 
 /* Times work repeatedly: `while (sonde_gpu_next(&loop)) launch(stream);` runs `repeat` times, preceded by whatever the
  * name's warm-up still needs; each iteration is a scope. Initialise the last three fields to 0. Without a timer (NULL)
- * it runs once; if timing fails it runs on. */
+ * the loop runs once; if timing fails, the loop still runs to its end. */
 struct sonde_gpu_loop {
 	struct sonde_gpu_timer *timer;
 	const char *name;
@@ -130,7 +131,7 @@ static inline void sonde_gpu_scope_end(struct sonde_gpu_scope *scope)
 		(void)sonde_gpu_stop(scope->timer, scope->name, scope->stream);
 }
 
-/* Times from here to the end of the block, on every exit from it. */
+/* A scope from here to the end of the block, on every exit from it. */
 #define SONDE_GPU_PASTE_(a, b) a##b
 #define SONDE_GPU_PASTE(a, b) SONDE_GPU_PASTE_(a, b)
 #define SONDE_GPU_SCOPE(timer, name, stream)                               \

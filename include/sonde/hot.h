@@ -1,11 +1,11 @@
 /* hot.h: what the macros of sonde.h expand to. Include sonde.h, not this file.
  *
  * Each thread has a cursor and a limit on a page of its own. An event reserves the next word by adding to the cursor
- * with one instruction, so that a signal handler that interrupts it gets a word of its own, and then stores time and
- * site in it. All other cases (not started, paused, chunk full, forked, cycle counter unavailable, site without an id)
- * appear as a limit of 0, a cursor at its limit, or a sum that overflows; they go to sonde_hot_slow(), which returns
- * the reservation. While nothing is recorded an event costs one test that falls through: the rest of the code is moved
- * out of line.
+ * with one instruction, so that a signal handler that interrupts it gets a word of its own; then the event stores time
+ * and site in its word. All other cases (not started, paused, chunk full, forked, cycle counter unavailable, site
+ * without an id) appear as a limit of 0, a cursor at its limit, or a sum that overflows; they go to sonde_hot_slow(),
+ * which returns the reservation. While nothing is recorded an event costs one test that falls through: the rest of the
+ * code is moved out of line.
  */
 #ifndef SONDE_SONDE_H
 #include <sonde/sonde.h> /* sonde.h includes this file where it is needed */
@@ -40,7 +40,7 @@ struct sonde_hot_hist {
 
 extern __thread struct sonde_hot *sonde_hot_self __attribute__((tls_model("initial-exec")));
 
-/* `site` NULL: an end. `slot`: the reserved address, 8 bytes per event. */
+/* `site` is NULL for the end of a zone. `slot` is the reserved address, 8 bytes per event. */
 void sonde_hot_slow(struct sonde_place *site, uint64_t slot) __attribute__((cold));
 void sonde_hot_slow_next(struct sonde_place *site, uint64_t slot) __attribute__((cold));
 void sonde_hot_slow_count(struct sonde_place *site, uint64_t amount) __attribute__((cold));
@@ -178,8 +178,8 @@ static inline void sonde_hot_bump(uint64_t *word, uint64_t amount)
 #endif
 }
 
-/* A new minimum or maximum, like every rare case, goes to sonde_place_histogram(). Values below 128 have buckets of
- * their own: treating them as if bit 7 were set shifts them like those up to 255, without an unpredictable branch. */
+/* A new minimum or maximum, like every rare case, goes to sonde_place_histogram(). Each value below 128 has its own
+ * bucket. Setting bit 7 of such a value gives it the shift of the values up to 255, without an unpredictable branch. */
 static inline __attribute__((always_inline)) void sonde_hot_histogram(struct sonde_place *site, uint64_t value)
 {
 	struct sonde_hot *hot = sonde_hot_self;

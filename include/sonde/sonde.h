@@ -110,10 +110,10 @@ SONDE_CALL(int, sonde_is_on(void), 0)
 /* Events lost in this process so far, for any cause (the recording has them by cause). */
 SONDE_CALL(uint64_t, sonde_lost(void), 0)
 
-/* --- by name: for names that are not literals; costs a hash of the name more than the macros below ----------------*/
+/* --- by name: for names that are not literals; slower than the macros below by a hash of the name ----------------- */
 
-/* Begins and ends a zone. An end whose name is not that of the zone this thread began last with this function is
- * SONDE_ERR_MISMATCH: nothing ends, and the recording counts the mismatch. */
+/* Begins and ends a zone. The name of an end must be that of the zone that this thread began last with sonde_begin();
+ * otherwise the result is SONDE_ERR_MISMATCH, nothing ends, and the recording counts the mismatch. */
 SONDE_CALL(int, sonde_begin(const char *name), SONDE_ERR_OFF)
 SONDE_CALL(int, sonde_end(const char *name), SONDE_ERR_OFF)
 /* Runs work(context) inside a zone. */
@@ -157,12 +157,12 @@ SONDE_CALL(int, sonde_thread_name(const char *name), SONDE_ERR_OFF)
  * Each name is a heap of its own in the report, next to malloc's, with its live and peak bytes. Call sonde_alloc()
  * after the pool has handed out a block, and sonde_free() before the pool can reuse it. Blocks are identified by
  * address: freeing a block that was never allocated is counted as unknown, and allocating one twice implies that it was
- * freed in between. NULL is ignored. Under `sonde record` each call is recorded with its stack (also between
- * sonde_pause() and sonde_resume()); without --heap, when the library is linked statically, or when the process writes
- * its own recording, only with its thread. May be called from signal handlers: a call that interrupts another sonde
- * function of its thread is dropped and counted. A full ring is waited for, up to 30 s, because totals with gaps are
- * wrong: after that, calls are dropped and counted (SONDE_ERR_FULL). Names have at most 255 bytes; at most 4096 per
- * process.
+ * freed in between. NULL is ignored. Under `sonde record --heap` each call is recorded with its stack (also between
+ * sonde_pause() and sonde_resume()). Without --heap, when the library is linked statically, or when the process writes
+ * its own recording, a call is recorded with its thread only. May be called from signal handlers: a call that
+ * interrupts another sonde function of its thread is dropped and counted. If a ring is full, a call waits up to 30 s
+ * for space, because totals with gaps are wrong; after that, calls are dropped and counted (SONDE_ERR_FULL). Names have
+ * at most 255 bytes; at most 4096 per process.
  */
 SONDE_CALL(int, sonde_alloc(const char *name, const void *block, size_t size_b), SONDE_ERR_OFF)
 SONDE_CALL(int, sonde_free(const char *name, const void *block), SONDE_ERR_OFF)
@@ -217,7 +217,7 @@ SONDE_CALL(int, sonde_pool_stats_of(const char *name, struct sonde_pool_stats *o
  */
 struct sonde_profiler;
 
-SONDE_CALL(struct sonde_profiler *, sonde_profiler_new(void), NULL) /* NULL without memory */
+SONDE_CALL(struct sonde_profiler *, sonde_profiler_new(void), NULL) /* NULL if out of memory */
 SONDE_CALL_VOID(sonde_profiler_free(struct sonde_profiler *profiler))
 SONDE_CALL(int, sonde_profiler_start(struct sonde_profiler *profiler, const char *name), SONDE_ERR_OFF)
 SONDE_CALL(int,

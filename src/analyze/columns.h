@@ -1,9 +1,10 @@
-/* columns.h: cells of sections by names that the compiler knows.
+/* columns.h: typed access to cells of sections: the compiler checks column names and units.
  *
- * For each section of columns.def there is a struct with a member for each of its columns, whose type is what the cells
- * are: nanoseconds, bytes, a count, text. So a misspelt column, a column of another section, and nanoseconds read as
- * bytes do not compile. The columns are looked up once, by sonde_columns_read(); reading a cell then compares no names.
- * Cells that are absent, and columns that the section does not have this time, read as NAN, or "".
+ * For each section of columns.def there is a struct with a member for each of its columns. The member's type states
+ * what the cells contain: nanoseconds, bytes, a count, text. So a misspelt column, a column of another section, and
+ * nanoseconds read as bytes do not compile. The columns are looked up once, by sonde_columns_read(); reading a cell
+ * then compares no names. Absent cells, and columns that are missing from the section of this report, read as NAN or
+ * "".
  *
  *	const struct sonde_columns_waits *waits = &columns->waits;
  *	for (size_t i = 0; i < waits->of.rows; i++)

@@ -1,4 +1,4 @@
-/* contents.c: counts from chunk heads, and rows of the session's tables. */
+/* contents.c: counts events from chunk heads, and rows of the session's tables. */
 #include "analyze/contents.h"
 
 #include <string.h>

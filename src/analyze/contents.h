@@ -1,19 +1,19 @@
 /* contents.h: what a recording contains, from counts that are known without reading its events.
  *
- * A pass's row names one of these functions as `has` if its section would otherwise be only a note: menus leave such
- * sections out before any pass has run. They count events from chunk heads, and rows of the session's tables, in
- * microseconds.
+ * A pass may name one of these functions as its `has`. If it returns 0, the section would contain nothing but a note,
+ * so menus omit the section before any pass has run. The functions take microseconds: they count events from chunk
+ * heads, and rows of the session's tables.
  */
 #ifndef SONDE_ANALYZE_CONTENTS_H
 #define SONDE_ANALYZE_CONTENTS_H
 
 #include "session/session.h"
 
-int sonde_has_nothing(const struct sonde_session *session); /* never: only an option brings rows */
+int sonde_has_nothing(const struct sonde_session *session); /* always 0: rows require an option */
 int sonde_has_samples(const struct sonde_session *session);
-int sonde_has_sampled_switches(const struct sonde_session *session); /* both of them */
+int sonde_has_sampled_switches(const struct sonde_session *session); /* CPU samples and context switches */
 int sonde_has_samples_or_waits(const struct sonde_session *session);
-int sonde_has_stacks(const struct sonde_session *session); /* with a metric of the call tree */
+int sonde_has_stacks(const struct sonde_session *session); /* by any metric of the call tree */
 int sonde_has_waits(const struct sonde_session *session);
 int sonde_has_zones(const struct sonde_session *session);
 int sonde_has_zones_or_spans(const struct sonde_session *session);
@@ -28,6 +28,6 @@ int sonde_has_readings(const struct sonde_session *session);
 int sonde_has_resident(const struct sonde_session *session);
 int sonde_has_energy(const struct sonde_session *session);
 int sonde_has_energy_and_samples(const struct sonde_session *session);
-int sonde_has_devices(const struct sonde_session *session); /* that did something */
+int sonde_has_devices(const struct sonde_session *session); /* devices with activities */
 
 #endif

@@ -1,4 +1,4 @@
-/* marks.c: events kept as they come, to be sorted when all have come. */
+/* marks.c: collects events in any order and sorts them once all have been read. */
 #include "analyze/marks.h"
 
 #include <errno.h>

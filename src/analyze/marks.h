@@ -1,5 +1,5 @@
-/* marks.h: events kept as they come, to be sorted when all have come: the state of passes whose events belong together
- * across chunks, threads and file order (spans, iterations, gauges). */
+/* marks.h: collects events in any order and sorts them once all have been read: the state of passes whose events belong
+ * together across chunks and threads (spans, iterations, gauges). */
 #ifndef SONDE_ANALYZE_MARKS_H
 #define SONDE_ANALYZE_MARKS_H
 
@@ -32,7 +32,7 @@ int sonde_marks_feed(void *state, const struct sonde_batch *batch);
 int sonde_marks_merge(void *state, void *other);
 void sonde_marks_end(void *state);
 
-/* An event as a mark; 0 when it is too short for its type, or of a type that is none of the above. */
+/* Converts an event to a mark; 0 if the event is too short for its type, or of a type not listed above. */
 int sonde_mark_read(struct sonde_mark *out, const struct sonde_event *event, const struct sonde_batch *batch);
 
 /* By site, then time. */
@@ -40,7 +40,7 @@ void sonde_marks_sort_by_site(struct sonde_marks *marks);
 /* By site, then thread, then time. */
 void sonde_marks_sort_by_thread(struct sonde_marks *marks);
 
-/* A section that only says why there is nothing, when it was asked for. */
+/* If the section was requested explicitly, adds it with a note that says why it is empty; otherwise does nothing. */
 int sonde_pass_nothing(const struct sonde_pass_options *options, struct sonde_report *report, const char *id,
 		       const char *title, const char *why);
 

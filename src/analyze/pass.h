@@ -1,9 +1,9 @@
 /* pass.h: an analysis: one file, one row in passes.def.
  *
- * begin, feed each batch of the requested types, finish. `merge` adds the state of another worker that was fed other
- * batches (NULL: the pass runs in one thread). The same code serves a finished file and one that grows. If the
- * recording has nothing for a section, the pass leaves it out, unless the section was requested by name: then it says
- * why it is empty.
+ * A pass is called in this order: begin, feed for each batch of the requested types, finish. `merge` adds the state of
+ * another worker that was fed other batches (NULL: the pass runs in one thread). The same code serves a finished file
+ * and one that grows. If the recording has nothing for a section, the pass leaves it out, unless the section was
+ * requested by name: then it says why it is empty.
  */
 #ifndef SONDE_ANALYZE_PASS_H
 #define SONDE_ANALYZE_PASS_H
@@ -27,7 +27,7 @@ struct sonde_pass_options {
 	const char *focus; /* a function's name, for callers and lines; NULL = the hottest */
 	struct sonde_selection selection;
 	const char *thread_is;     /* the selected threads in words: "3 threads named worker" */
-	struct sonde_weigh weigh;  /* of the call tree */
+	struct sonde_weigh weigh;  /* metric of the call tree */
 	size_t diff_from, diff_to; /* snapshots that are compared, by number; 0 = none */
 	int asked;                 /* requested with --section */
 	/* For energy, as typed; NULL = not given. */

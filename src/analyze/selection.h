@@ -1,6 +1,6 @@
 /* selection.h: the threads that a report is about, by number or by name.
  *
- * The kernel uses a number again, and many threads have the same name: all of them are meant.
+ * The kernel reuses tids, and many threads may have the same name: a number or name selects all threads that have it.
  */
 #ifndef SONDE_ANALYZE_SELECTION_H
 #define SONDE_ANALYZE_SELECTION_H
@@ -12,7 +12,7 @@
 
 struct sonde_thread_selection {
 	uint8_t *threads; /* by id: 1 = selected; freed by the caller */
-	size_t count;     /* of the wanted */
+	size_t count;     /* number of selected threads */
 	int by_name;
 };
 

@@ -1,7 +1,7 @@
 /* window.h: the time that a report covers: the denominator of rates and of shares of the run.
  *
- * The whole run; the part selected with --from and --to; in a flight recording the time from its first event to its
- * last.
+ * It is the whole run, or the part selected with --from and --to; in a flight recording, the time from its first event
+ * to its last.
  */
 #ifndef SONDE_ANALYZE_WINDOW_H
 #define SONDE_ANALYZE_WINDOW_H

@@ -1,4 +1,5 @@
-/* assets.h: the files of the web page, as web/ builds them, inside the program. Nothing compressed, nothing to free. */
+/* assets.h: the files of the web page, as built by web/ and embedded in the program. They are uncompressed, and nothing
+ * needs to be freed. */
 #ifndef SONDE_ASSETS_ASSETS_H
 #define SONDE_ASSETS_ASSETS_H
 

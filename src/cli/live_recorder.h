@@ -26,7 +26,8 @@ struct sonde_live_recorder {
 int sonde_live_recorder_start(struct sonde_live_recorder *recorder, const struct sonde_record_options *options,
 			      const sigset_t *mask, void (*forget)(void *context), void *context);
 
-/* Reads its reports; returns whether it has ended, after which its result, or why there is none, is known. */
+/* Reads the recorder's reports; returns whether the recorder has ended. After that, `result`, or the reason why there
+ * is none, is known. */
 int sonde_live_recorder_look(struct sonde_live_recorder *recorder);
 
 /* True once the file that it writes has its name. */

@@ -27,7 +27,7 @@ struct sonde_calls {
 int sonde_call_take(struct sonde_call *out, const struct sonde_selection *range, const struct sonde_batch *batch,
 		    size_t i);
 
-/* Selects by the session's options. Keeps the longest 50,000 (tracks/share.h) in memory, and who held locks.
+/* Selects by the session's options. Keeps the longest 50,000 calls (tracks/share.h) and the holders of locks in memory.
  * -ENOMEM. Free with sonde_calls_fini(), after an error too. */
 int sonde_calls_read(struct sonde_calls *out, struct sonde_session *session,
 		     const struct sonde_format_options *options);

@@ -14,7 +14,7 @@ struct sonde_intern {
 	struct sonde_map map;
 	const char **texts; /* by number − 1 */
 	size_t count, cap;
-	uint32_t last; /* the number given last: most texts repeat; 0 = none */
+	uint32_t last; /* the number returned last, because most texts repeat; 0 = none */
 };
 
 /* The number of `text`, which is copied if new; sets *error and returns 0 if out of memory. */

@@ -9,7 +9,7 @@
 struct sonde_lacks {
 	uint64_t lost;      /* records, of all sources */
 	uint64_t damaged_b; /* bytes that could not be read so far */
-	uint64_t skipped;   /* invalid chunks, or of a newer format */
+	uint64_t skipped;   /* chunks that are invalid, or of a newer format */
 	int cut;            /* incomplete, and no longer growing */
 };
 

@@ -1,5 +1,5 @@
 /* marks.c: one reading of the events and two sorts; then a merge with each thread's zones. Marks that a thread has
- * passed and that no zone has taken yet hang below one another. */
+ * passed, but no zone has taken yet, form a linked stack. */
 #include "export/marks.h"
 
 #include <errno.h>

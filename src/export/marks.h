@@ -26,7 +26,7 @@ struct sonde_mark {
 /* Progress within a thread. */
 struct sonde_marks_thread {
 	size_t next, end; /* marks not yet passed */
-	size_t waiting;   /* the newest that was passed and not taken yet, + 1; 0 = none */
+	size_t waiting;   /* the newest passed mark that no zone has taken yet, + 1; 0 = none */
 };
 
 struct sonde_marks {

@@ -1,4 +1,4 @@
-/* nest.h: checks whether the zones of a thread nest, one after the other, in memory that grows only with depth. */
+/* nest.h: checks, zone by zone, whether the zones of a thread nest. Memory grows only with their depth. */
 #ifndef SONDE_EXPORT_NEST_H
 #define SONDE_EXPORT_NEST_H
 

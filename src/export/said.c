@@ -1,4 +1,4 @@
-/* said.c: collects what the program said of a zone or span (said.h). */
+/* said.c: collects the arguments of a zone or span (said.h). */
 #include "export/said.h"
 
 #include <stdio.h>

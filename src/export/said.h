@@ -1,5 +1,5 @@
-/* said.h: what the program said of a zone or span, as arguments of tracks: those that it set, and the sums of the work
- * that it reported.
+/* said.h: the arguments of a zone or span on a track: those that the program set, and the sums of the work that it
+ * reported.
  *
  * A JSON object must not have duplicate keys. The program's keys are kept unchanged; if it set one repeatedly, the last
  * value counts. Ours are renamed to sonde.WORD if the program uses the same word. Keys are compared as they will be
@@ -24,7 +24,8 @@ struct sonde_said {
 	size_t newest_count;
 };
 
-/* Begins without arguments; adds an ARG or WORK event, newest first, counting those without room in `dropped`; ends. */
+/* Call _open first, then _add for each ARG or WORK event, newest first, then _close. Arguments beyond the maximum are
+ * counted in `dropped`. */
 void sonde_said_open(struct sonde_said *said);
 void sonde_said_add(struct sonde_said *said, const struct sonde_event *event, size_t *dropped);
 void sonde_said_close(struct sonde_said *said);

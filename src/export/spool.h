@@ -29,7 +29,7 @@ struct sonde_spool {
 	char *text;       /* the text last requested */
 };
 
-/* 0 or a negative errno with a sentence; free with sonde_spool_fini(), after an error too. */
+/* 0 or a negative errno with a message; free with sonde_spool_fini(), after an error too. */
 int sonde_spool_init(struct sonde_spool *out, uint32_t groups);
 void sonde_spool_fini(struct sonde_spool *spool);
 

@@ -133,8 +133,9 @@ struct sonde_stack_path {
 	size_t count, cap;
 };
 
-/* Collects the nodes from `node` outwards up to the first that `find` knows, which is excluded. `find` returns what it
- * knows a node by, 0 = unknown; *out is that value, 0 = no node is known. -ENOMEM. */
+/* Collects the nodes from `node` outwards, up to the first one that `find` knows, which is excluded. `find` returns the
+ * value by which it knows a node, 0 = unknown node; *out is the value of that first known node, 0 = there is none.
+ * -ENOMEM. */
 int sonde_stack_path_up(struct sonde_stack_path *path, const struct sonde_session *session, uint32_t node,
 			uint32_t (*find)(const void *context, uint32_t node), const void *context, uint32_t *out);
 void sonde_stack_path_fini(struct sonde_stack_path *path);

@@ -19,7 +19,7 @@ struct sonde_export_tracks {
 
 /* Writes all events of these kinds (bits SONDE_TRACKS_OF()). 0 or a negative errno. */
 int sonde_export_tracks(struct sonde_export_tracks *tracks, uint32_t kinds);
-/* Writes the program's events in a batch that the caller reads, and between which it draws zones. */
+/* Writes the program's events in `batch`, for a caller that reads batches itself and writes zones in between. */
 int sonde_export_tracks_batch(struct sonde_export_tracks *tracks, const struct sonde_batch *batch);
 void sonde_export_tracks_fini(struct sonde_export_tracks *tracks);
 

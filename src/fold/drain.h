@@ -17,7 +17,7 @@
 #include "format/ring.h"
 
 #define SONDE_DRAIN_THREADS 65536u     /* a power of two */
-#define SONDE_DRAIN_ZONE_THREADS 8192u /* threads that may hold other than HEAP chunks at once */
+#define SONDE_DRAIN_ZONE_THREADS 8192u /* maximum threads that hold chunks other than HEAP at once */
 
 struct sonde_drain_thread {
 	uint64_t serial; /* 0 = free row */

@@ -41,7 +41,7 @@ struct sonde_drain {
 	uint32_t known_below; /* all ids below are known: programs assign them consecutively */
 	struct sonde_drain_thread threads[SONDE_DRAIN_THREADS];
 	uint32_t index[SONDE_DRAIN_INDEX]; /* row + 1 by serial; rebuilt each round */
-	uint32_t index_mask;               /* no larger than the number of rows needs */
+	uint32_t index_mask;               /* as small as the number of rows allows */
 	struct sonde_drain_entry entries[SONDE_DRAIN_ENTRIES];
 	struct sonde_drain_counter counters[SONDE_DRAIN_COUNTERS];
 	uint32_t count; /* of words[] */

@@ -1,8 +1,8 @@
 /* pair.h: pairs the begins and ends of one thread's zones, computes self time, and adds it up by site.
  *
- * The only pairing: targets answer questions with it (live.c), writers of recordings fill chunk summaries (streams.c,
- * sink_zones.c, import), and readers make whole zones (session/zone/zones.c). tests/unit/fold/test_pairings.c gives
- * live.c, streams.c and the session the same events.
+ * All pairing is done here: targets answer queries with it (live.c), writers of recordings fill chunk summaries
+ * (streams.c, sink_zones.c, import), and readers reconstruct whole zones (session/zone/zones.c).
+ * tests/unit/fold/test_pairings.c gives live.c, streams.c and the session the same events.
  *
  * It allocates nothing: the caller holds the frames and the rows. A time that runs backwards counts as no time. Zones
  * deeper than the frames are counted in `over` while they are open and do not appear; their time belongs to the deepest
@@ -80,7 +80,7 @@ static inline uint64_t sonde_pair_dur_ns(uint64_t start_ns, uint64_t end_ns)
 	return end_ns > start_ns ? end_ns - start_ns : 0;
 }
 
-/* Counts time as that of zones inside the innermost open one, if any. */
+/* Adds the duration of a nested zone to the innermost open zone, if there is one. */
 static inline void sonde_pair_add_child(struct sonde_pair *pair, uint64_t dur_ns)
 {
 	if (pair->depth)

@@ -1,8 +1,9 @@
 /* zones_chunk.h: encodes ZONES chunks (format/bodies.def): columns, and the summary that goes with them.
  *
  * The only encoder: of the recorder (source/record/streams.c), of a process that records itself (runtime/sink_zones.c),
- * of imports (import/rows.c); merges (merge/chunks.c) put columns with it. It allocates nothing: callers own columns,
- * open zones, sums and nodes, and pair the zones (pair.h), so that a summary describes exactly the zones of its body.
+ * of imports (import/rows.c); merges (merge/chunks.c) use its functions for columns. It allocates nothing: callers own
+ * columns, open zones, sums and nodes, and pair the zones (pair.h), so that a summary describes exactly the zones of
+ * its body.
  *
  *     sonde_zones_chunk_begin(&chunk, &pair, times_ns[0]);
  *     site_at = sonde_zones_put_sites(site_at, sites, count);
@@ -95,8 +96,8 @@ static inline uint8_t *sonde_zones_put_times(uint8_t *at, uint64_t last_ns, cons
 /* --- sums of writers whose site ids are dense ----------------------------------------------------------------------
  */
 
-/* Adds a zone that ended to its site's row, stats[site], and to the chunk's nodes. `ended`: sites that have a zone, in
- * the order of their first. */
+/* Adds a zone that ended to its site's row, stats[site], and to the chunk's nodes. `ended`: sites of ended zones, in
+ * the order of each site's first ended zone. */
 static inline void sonde_zones_chunk_add(struct sonde_zones_chunk *chunk, struct sonde_zone_stat *stats,
 					 uint32_t *ended, uint32_t *ended_count, const struct sonde_pair_zone *zone)
 {

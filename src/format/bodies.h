@@ -1,5 +1,5 @@
 /* bodies.h: numbers of the columns of STACKS, ZONES and HEAP chunks (bodies.def): SONDE_ZONES_COLUMN_SITE and so on;
- * SONDE_ZONES_COLUMNS is how many there are. */
+ * SONDE_ZONES_COLUMNS is the number of columns. */
 #ifndef SONDE_FORMAT_BODIES_H
 #define SONDE_FORMAT_BODIES_H
 

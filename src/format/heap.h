@@ -10,7 +10,7 @@
  *   TIME           op, then the time that later records count from; first in each chunk
  *   STACK          op, then stack << 32 | count, then `count` return addresses, leaf first
  *   SIZE           op, then the size of the next allocated block
- *   KEPT           op, then address: retracts the free of that block just before: realloc() had no memory to move it
+ *   KEPT           op, then address: retracts the preceding free of that block, because realloc() failed
  *   MAP            op, then address, then size | enum sonde_heap_map << 56, then 2^32 + stack (0 = none): the program
  *                  has mapped memory
  *   UNMAP          op, then address, then size: the range is no longer mapped
@@ -44,9 +44,9 @@
 enum sonde_heap_map {
 	SONDE_HEAP_MAP_MEMORY = 0,
 	SONDE_HEAP_MAP_RESERVED = 1, /* not writable: no memory yet */
-	SONDE_HEAP_MAP_OPENED = 2,   /* the reserved part of it is memory now */
-	SONDE_HEAP_MAP_CLOSED = 3,   /* the memory in it is reserved now */
-	SONDE_HEAP_MAP_MOVED = 4,    /* here is now what the thread's last UNMAP removed, in the same state */
+	SONDE_HEAP_MAP_OPENED = 2,   /* the reserved part of the range has become memory */
+	SONDE_HEAP_MAP_CLOSED = 3,   /* the memory in the range has become reserved */
+	SONDE_HEAP_MAP_MOVED = 4,    /* the thread's last UNMAP moved to this range, in the same state */
 	SONDE_HEAP_MAP_KEPT = 5,     /* retracts the thread's last UNMAP: the range is still mapped */
 };
 

@@ -76,7 +76,7 @@ struct sonde_chrome_thread {
 	size_t open_cap;
 };
 
-/* An open span; the last opened one of its key. */
+/* An open span: the most recently opened one of its key. */
 struct sonde_chrome_span {
 	uint32_t number; /* 0 = already ended */
 	uint32_t before; /* index + 1 of the previously opened span of the key */

@@ -174,7 +174,7 @@ const char *sonde_action_name(enum sonde_action_kind kind);
 /* A warning about the whole report, placed before all other notes. `text` NULL: out of memory. */
 int sonde_report_note_first(struct sonde_report *report, const char *text);
 
-/* Facts keep their order. `key` is static. 0 or -ENOMEM with a sentence. */
+/* Facts keep their order. `key` is static. 0 or -ENOMEM with a message. */
 int sonde_report_fact(struct sonde_report *report, const char *key, struct sonde_cell cell);
 
 static inline struct sonde_cell sonde_cell_text(const char *text)

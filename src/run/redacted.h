@@ -3,7 +3,7 @@
 #define SONDE_RUN_REDACTED_H
 
 /* As many words, followed by NULL, in one block that the caller frees. *count, if not NULL, is set to the number of
- * secrets removed. NULL without memory. */
+ * secrets removed. NULL if out of memory. */
 char **sonde_redacted_words(char *const *words, unsigned *count);
 
 #endif

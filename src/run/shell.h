@@ -5,7 +5,7 @@
 #include "util/shell_word.h"
 
 /* Joins a command's words into a line that sh splits into the same words; a single word is already a line and is
- * copied. NULL without memory. The caller frees it. */
+ * copied. NULL if out of memory. The caller frees it. */
 char *sonde_shell_line(char *const *words);
 
 /* The same for arbitrary words: a single word is quoted, too. */

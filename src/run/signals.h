@@ -23,8 +23,8 @@ int sonde_signals_take_forward(void);
 /* Restores the original dispositions that another command would inherit. */
 void sonde_signals_give_back(void);
 
-/* Number of signals received that would have ended us; of INT, TERM, HUP and QUIT, with which users end programs; of
- * INT. */
+/* Numbers of signals received: of those that would have ended us; of those with which users end programs (INT, TERM,
+ * HUP and QUIT); of INT. */
 unsigned sonde_signals_ends(void);
 unsigned sonde_signals_quits(void);
 unsigned sonde_signals_interrupts(void);

@@ -124,16 +124,16 @@ struct sonde_thread {
 	uint32_t tid;
 	uint64_t serial;
 	uint32_t recording; /* the recording that the chunks belong to */
-	uint32_t busy;      /* set in the slow path: events of signal handlers are dropped and counted, */
-	uint32_t skipped;   /* their zones as a whole: number of such open zones, */
-	uint32_t late;      /* and ends of zones that a handler began in the fast path, which leave() stores */
+	uint32_t busy;      /* set in the slow path: events of signal handlers are then dropped and counted */
+	uint32_t skipped;   /* open zones that a handler began meanwhile: dropped as a whole */
+	uint32_t late;      /* ends of zones that a handler began in the fast path; leave() stores them */
 	uint64_t late_ends[SONDE_THREAD_LATE];
 	/* Events without space, reduced to the ends of recorded zones followed by the begins of zones still open. They
 	 * are written once there is space again, so that the recording nests correctly. */
 	uint32_t waited; /* waits for a chunk that failed */
 	uint32_t taken;  /* chunks taken */
 	uint32_t waited_long;
-	uint32_t waits;  /* waits for a chunk where others drop: the event belongs to a program's pool */
+	uint32_t waits;  /* 1: waits for a chunk instead of dropping the event, which is of a program's pool */
 	uint32_t owed;   /* pending ends */
 	uint32_t opened; /* pending begins */
 	uint64_t depth_lost;

@@ -293,7 +293,8 @@ static void request_free(struct request *request)
 }
 
 /* The slot for a connection's current request. libmicrohttpd does not report the end of a request that it rejects while
- * reading, so it is cleaned up by the next one: another request, or the end of the connection. NULL without memory. */
+ * reading, so it is cleaned up by the next one: another request, or the end of the connection. NULL if out of
+ * memory. */
 static struct request **place_of(struct MHD_Connection *connection)
 {
 	const union MHD_ConnectionInfo *info = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_SOCKET_CONTEXT);

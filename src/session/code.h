@@ -11,9 +11,9 @@
 int sonde_session_find_write(struct sonde_write *out, const struct sonde_session *session,
 			     const struct sonde_frame *frame);
 
-/* Calls `take` for each instruction of a function. The end is given by the symbols of its file or, if they do not know
- * the function, by the first instruction at or after `last` that never falls through. At most 1 MB. Errors as above, or
- * the nonzero result of `take`. */
+/* Calls `take` for each instruction of a function. The end follows from the symbols of the function's file; if they
+ * lack the function, it is the first instruction at or after `last` that never falls through. At most 1 MB. Errors as
+ * above, or the nonzero result of `take`. */
 int sonde_session_instructions(const struct sonde_session *session, uint32_t function, uint64_t last,
 			       int (*take)(void *context, const struct sonde_instruction *instruction), void *context);
 

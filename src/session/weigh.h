@@ -87,7 +87,7 @@ int sonde_weigh_is_of(const struct sonde_weigh *weigh, const struct sonde_heap *
 /* The heaps of a recording, without duplicates: "malloc", "mappings", names of pools. Returns their number. */
 size_t sonde_weigh_heaps(const struct sonde_session *session, const char **names, size_t max);
 
-/* Formats "memory alive at the peak (pool buffers)". */
+/* Formats "memory live at the peak (pool buffers)". */
 void sonde_weigh_say(const struct sonde_weigh *weigh, const struct sonde_session *session, char *out, size_t out_b);
 
 struct sonde_weigh_view {

@@ -82,7 +82,7 @@ int sonde_index_is_missing(const struct sonde_index *index, uint64_t address);
 const struct sonde_index_span *sonde_index_span(const struct sonde_index *index,
 						const struct sonde_index_segment *segment, uint64_t address);
 
-/* Append nodes first, then spans, then the segment that contains them. NULL without memory. */
+/* Append nodes first, then spans, then the segment that contains them. NULL if out of memory. */
 struct sonde_index_node *sonde_index_add_node(struct sonde_index *index);
 struct sonde_index_span *sonde_index_add_span(struct sonde_index *index);
 struct sonde_index_segment *sonde_index_add_segment(struct sonde_index *index);

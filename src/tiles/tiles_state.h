@@ -34,7 +34,7 @@ struct sonde_tile_cache {
 	struct sonde_map index; /* chunk + 1 → row + 1 */
 	uint64_t calls, decoded;
 	uint64_t decode_ns; /* duration of the last decoding */
-	uint64_t until_ns;  /* deadline of the last call with a deadline that decoded a chunk */
+	uint64_t until_ns;  /* the deadline for which a chunk was last decoded */
 };
 
 struct sonde_tiles {
@@ -82,7 +82,7 @@ struct sonde_tile_of {
 	const char *title, *unit;
 };
 
-/* Returns the lane, created if new; NULL: out of memory, with a sentence. */
+/* Returns the lane, created if new; NULL with a message if out of memory. */
 struct sonde_tile_lane_data *sonde_tiles_lane_of(struct sonde_tiles *tiles, const struct sonde_tile_of *of);
 
 /* Returns the index of a name; −ENOMEM. A new text is copied. */

@@ -51,7 +51,7 @@ struct sonde_track {
 	const char *unit;  /* of counters: "B" */
 };
 
-/* Most events are on the track of the one before: a renderer keeps what it looked up. */
+/* Most events are on the same track as the event before them, so a renderer need not look the track up again. */
 static inline int sonde_track_is(const struct sonde_track *a, const struct sonde_track *b)
 {
 	return a->kind == b->kind && a->process == b->process && a->thread == b->thread && a->queue == b->queue &&
@@ -104,8 +104,8 @@ struct sonde_track_event {
 struct sonde_tracks_options {
 	uint32_t kinds;                   /* SONDE_TRACKS_OF() of each */
 	struct sonde_selection selection; /* slices are cut to its time */
-	/* Every event, uncut, for viewers that zoom: none share a slice, and counters are pieces of a curve, whose two
-	 * arguments are the most and the least in that time. */
+	/* Every event, uncut, for viewers that zoom: no events share a slice. Counters are then pieces of a curve; the
+	 * two arguments of a piece are its maximum and its minimum. */
 	int is_whole;
 	int has_waits; /* blocked states name the call; keeps all calls in memory */
 };

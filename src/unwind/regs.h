@@ -1,11 +1,11 @@
-/* regs.h: the registers of a frame, and what a step from one to the next can come to. */
+/* regs.h: the registers of a frame, and the possible results of a step to the next frame. */
 #ifndef SONDE_UNWIND_REGS_H
 #define SONDE_UNWIND_REGS_H
 
 #include <stdint.h>
 
-/* The other registers are those of the leaf or of the function that a signal interrupted: calls do not keep them. Both
- * are 0 in every caller's frame. */
+/* `all` and `signal_sp` hold the other registers, at the leaf or where a signal interrupted a function. Calls do not
+ * preserve them, so both are 0 in a caller's frame. */
 struct sonde_unwind_regs {
 	uint64_t pc, sp, fp;
 	uint64_t lr;         /* aarch64; ignored elsewhere */
@@ -13,10 +13,10 @@ struct sonde_unwind_regs {
 	uint64_t signal_sp;  /* of the signal frame that holds all registers, or 0 */
 };
 
-/* A frame pointer that is not known: an address that no machine has, so that a row that needs it says so. */
+/* An unknown frame pointer: an address that no machine has, so that a row that needs the frame pointer fails. */
 #define SONDE_UNWIND_FP_UNKNOWN 1u
 
-/* Reads 8 bytes of the stack; 0, or non-zero when they are not to be had. */
+/* Reads 8 bytes of the stack; 0, or non-zero if they are not available. */
 typedef int (*sonde_unwind_read)(void *context, uint64_t address, uint64_t *out);
 
 enum sonde_unwind_result {

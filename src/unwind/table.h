@@ -73,8 +73,8 @@ int sonde_unwind_table_map(struct sonde_unwind_table *out, int fd, const uint8_t
 int sonde_unwind_table_map_sealed(struct sonde_unwind_table *out, int fd, const uint8_t *build_id, size_t build_id_b);
 void sonde_unwind_table_unmap(struct sonde_unwind_table *table);
 
-/* Builds the first-level index of a table that will be searched often; without memory the table works unindexed.
- * sonde_unwind_table_map() calls this. */
+/* Builds the first-level index of a table that will be searched often; if memory is short, the table works without the
+ * index. sonde_unwind_table_map() calls this. */
 void sonde_unwind_table_index(struct sonde_unwind_table *table);
 
 #define SONDE_UNWIND_FILE_MAGIC "SONDEUNW"

@@ -11,8 +11,8 @@
 
 #include <stddef.h>
 
-/* For more than `*capacity` elements. `array`: the address of a pointer to elements of `element_b` bytes. Capacities at
- * least double, so that appending one by one costs amortised constant time. */
+/* Grows the array if `count` exceeds `*capacity`. `array`: the address of a pointer to elements of `element_b` bytes.
+ * Capacities at least double, so that appending one by one costs amortised constant time. */
 int sonde_array_grow(void *array, size_t *capacity, size_t count, size_t element_b);
 int sonde_array_grow_zeros(void *array, size_t *capacity, size_t count, size_t element_b);
 

@@ -32,7 +32,7 @@ struct sonde_place {
 	enum sonde_takes takes;
 	size_t at;                                    /* in the struct */
 	uint64_t least, most;                         /* most 0 = no limit */
-	int (*set)(void *context, const char *value); /* 0 or a negative errno with a sentence */
+	int (*set)(void *context, const char *value); /* 0 or a negative errno with a message */
 	const struct sonde_option *const *table;      /* NULL = an empty table */
 };
 
@@ -40,7 +40,7 @@ struct sonde_option {
 	const char *name;     /* long name without dashes: "rate" */
 	char letter;          /* 0 = none */
 	const char *argument; /* "HZ"; NULL = a flag; "[=X]" = optional argument */
-	const char *help;     /* with its measured cost, where it has one */
+	const char *help;     /* with the measured overhead, if it has any */
 	struct sonde_place place;
 };
 

@@ -1,7 +1,9 @@
-# findings-lib.sh: what the tests of findings about examples/ share: which program is told what (examples/examples.tsv).
+# findings-lib.sh: shared by the tests of findings about examples/: compares the findings of a recording with the
+# expected ones (examples/examples.tsv).
 
-# wrong RECORDING EXPECTED ALSO LIMITER WHERE: what is wrong with what is found in it; nothing when all is right. What it
-# says of itself as a noisy run is in $noise, which is nothing where it judges. A verdict on a noisy run is wrong, too.
+# wrong RECORDING EXPECTED ALSO LIMITER WHERE: prints what is wrong with the findings of the recording; nothing if all
+# are right. $noise becomes the recording's note that the run was noisy, or empty. A verdict on a noisy run is wrong,
+# too.
 wrong() {
 	local file=$1 expected=$2 also=$3 limiter=$4 where=$5 first place limits
 	"$SONDE" report -q --json -n 1000000 --section findings "$file" >.findings 2>.err || fail "no findings in $file"

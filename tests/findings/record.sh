@@ -1,8 +1,8 @@
 #!/bin/bash
-# record.sh BUILD [NAME]…: records the programs of examples/ once more into tests/findings/NAME.sonde, before everything else
-# that wants a CPU (SCHED_RR, as root), so that it matters little what else the machine does. Run by hand, when an example or
-# the format has changed; what tests/cli/analyze/findings-recorded.sh then says is read before it is committed. Recordings above
-# 250 KB are not kept: these examples are told live alone, and their rules in tests/unit.
+# record.sh BUILD [NAME]…: records the programs of examples/ once more into tests/findings/NAME.sonde, before everything
+# else that wants a CPU (SCHED_RR, as root), so that other load on the machine matters little. Run by hand, when an
+# example or the format has changed; check the output of tests/cli/analyze/findings-recorded.sh before you commit the
+# result. Recordings above 250 KB are not kept: these examples are tested only live, and their rules in tests/unit.
 set -euo pipefail
 build=$(realpath "${1:?BUILD}")
 shift

@@ -102,7 +102,7 @@ async function one(browser, base, colorScheme) {
 	await sorting(page);
 	await kernel(page);
 	await shoot(page, `devices-slice-${colorScheme}`);
-	await slice(page, "64 blocks of 256 threads, 32 registers a thread", "unknown: the GPU's limits are unknown");
+	await slice(page, "64 blocks of 256 threads, 32 registers per thread", "unknown: the GPU's limits are unknown");
 	await keys(page);
 	assert.deepEqual(page.wrong, []);
 	await page.context().close();
@@ -121,7 +121,7 @@ try {
 		const [row] = await table(known, `Launch configurations of ${alpha}`);
 		assert.deepEqual(pick(row, "blocks", "threads", "registers", "theoretical occupancy", "limited by"), ["64 × 2", "256", "40", "75.0 %", "registers"]);
 		await known.click(`${grid(`Instances of ${alpha}`)} tbody a`);
-		await slice(known, "64 × 2 blocks of 256 threads, 40 registers a thread, 3.07 kB shared", "75.0 %, limited by registers");
+		await slice(known, "64 × 2 blocks of 256 threads, 40 registers per thread, 3.07 kB shared", "75.0 %, limited by registers");
 		assert.deepEqual(known.wrong, []);
 	}
 	if (asked !== "-") {

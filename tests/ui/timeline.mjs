@@ -168,7 +168,7 @@ async function pointer(page) {
 	await until(page, () => document.querySelector('[data-fact="parent"]'));
 	const share = (100 * inner.length) / parent.length;
 	assert((await fact(page, "parent")).includes(`${share.toFixed(1)} %`), `${await fact(page, "parent")} is ${share} %`);
-	await page.click(".details >> text=Next of this name");
+	await page.click(".details >> text=Next slice of this name");
 	await until(page, (start) => !location.hash.includes(`%3A${start}%3A`), inner.start);
 	await page.goBack();
 	/* Ctrl and the wheel zoom where the pointer is. */

@@ -1,4 +1,4 @@
-/* frame_shapes.c: prologues and epilogues as hand-written assembly has them, and such as cannot be followed.
+/* frame_shapes.c: prologues and epilogues as in hand-written assembly, and some that cannot be followed.
  *
  * Each takes rounds in rdi and returns 42. None but `below` has call-frame information; the caller's rbp is kept, rbp
  * itself is used for numbers where a frame pointer is not needed.

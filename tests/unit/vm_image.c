@@ -1,4 +1,5 @@
-/* vm_image.c: lays out the tables of a Java VM, a code heap and two methods. Offsets are our own: readers must ask. */
+/* vm_image.c: lays out the tables of a Java VM, a code heap and two methods. The offsets are made up, so that readers
+ * must look them up. */
 #include "vm_image.h"
 
 #include <elf.h>

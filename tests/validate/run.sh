@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# run.sh FORMAT FILE [REPORT.json]: is FILE what FORMAT promises? Asked are our own checks (check.py) and the tools that
+# run.sh FORMAT FILE [REPORT.json]: is FILE what FORMAT promises? Our own checks (check.py) decide, and the tools that
 # people open such files with. With a JSON report that has the call tree, totals must be equal to the last nanosecond.
 #
 # Exits 0: fine; 1: wrong, with the reason; 77: a tool is missing, with its name (our own checks have passed then).

@@ -10,7 +10,7 @@ import { Count, DataTable, filled, Filter } from "./table";
 
 const MOST = 20000, DRAWN = 12;
 
-/* What differs between the runs; until the next one is there, the last. */
+/* The comparison of the runs; while a new answer is pending, the previous one. */
 export function useDiff(sections: string[], limit: number): Answer {
 	const { data } = useWorld();
 	const [state, set] = useState({ report: null as Report | null, error: "", waiting: true });
@@ -40,7 +40,7 @@ const WORDS: Record<string, string> = {
 	improved: "B is faster", regressed: "B is slower", unchanged: "No significant difference", inconclusive: "Inconclusive",
 };
 
-/* The iterations that the speed-up of the whole is of. */
+/* The iterations on which the overall speed-up is based. */
 function decisive(report: Report): Row | undefined {
 	return table(report, "diff-iterations")?.rows.find((row) => typeof report.speedup === "number" && value(row, "speedup") === report.speedup);
 }

@@ -11,7 +11,7 @@ export interface Pair {
 	after?: ComponentChildren;
 }
 
-/* With the digits of `sonde diff`: differences of a percent matter. */
+/* As many digits as `sonde diff` shows: differences of one percent matter. */
 export const times = (value: number) => `${fixed(value, 3)}×`;
 
 const said = (unit: Unit, value: number | null) => (value === null ? "–" : figure(unit, value));
@@ -58,7 +58,7 @@ export interface Ratio {
 	verdict: string;
 }
 
-/* On a logarithmic line: twice as fast is as far from 1 as half as fast. */
+/* On a logarithmic axis, so that 2× and 0.5× are at the same distance from 1. */
 export function Ratios({ ratios, label }: { ratios: Ratio[]; label: string }) {
 	const all = ratios.flatMap(({ value, low, high }) => [value, low ?? value, high ?? value]).filter((at) => at > 0);
 	const wide = Math.max(0.05, ...all.map((at) => Math.abs(Math.log(at)))) * 1.1;

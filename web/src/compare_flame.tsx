@@ -18,7 +18,7 @@ const number = (row: Row, key: string) => Number(value(row, key) ?? 0);
 
 /* --- which frames, and how wide ------------------------------------------------------------------------------------- */
 
-/* The row above each; −1 of the first. Rows are depth first. */
+/* The parent row of each row; −1 for the root. Rows are in depth-first order. */
 function parents(rows: Row[]): Int32Array {
 	const found = new Int32Array(rows.length).fill(-1), path: number[] = [];
 	rows.forEach((row, i) => {
@@ -35,7 +35,8 @@ interface Picture {
 	only: boolean[]; /* for each row: it occurs in only one of the runs */
 }
 
-/* What one run alone has: that frame and all below it, and how much lies below the others, which only lead to it. */
+/* The frames that occur in only one run, with everything below them; `width` is how much of that lies below each frame,
+ * also below frames that only lead there. */
 function alone(rows: Row[], above: Int32Array, mine: string, other: string): { only: boolean[]; width: Float64Array } {
 	const only = rows.map((row, i) => i > 0 && number(row, mine) > 0 && number(row, other) === 0), width = new Float64Array(rows.length);
 	for (let i = rows.length - 1; i > 0; i--) {
@@ -74,13 +75,13 @@ function mixed(from: number[], to: number[], part: number): string {
 	return `rgb(${from.map((byte, i) => Math.round(byte + ((to[i] ?? byte) - byte) * part)).join(",")})`;
 }
 
-/* How much a frame has changed, in its interval's unit: 0 within it. */
+/* How far the change of a frame exceeds its interval; 0 within the interval. */
 function changeOf(row: Row, key: string): number {
 	const by = number(row, key), half = row.plus_minus?.[key] ?? 0;
 	return Math.abs(by) <= half ? 0 : by;
 }
 
-/* `leads`: what one run alone has is all that is looked at, who leads there is not. */
+/* `leads`: only frames of one run are coloured; frames that lead to them are grey. */
 function fillsOf({ tree, row, only }: Picture, rows: Row[], key: string, dark: boolean, leads: boolean): string[] {
 	const theme = dark ? "dark" : "light";
 	const most = rows.reduce((sum, cells, i) => Math.max(sum, i > 0 ? Math.abs(changeOf(cells, key)) : 0), 0);
@@ -134,7 +135,7 @@ function Drawing({ section, view, relative }: { section: Table; view: string; re
 			<p class="count pair-key"><span class="swatch less" /> less in B <span class="swatch same" /> within its 95 % interval <span class="swatch more" /> more in B</p>
 			{asTable ? <Twin section={section} words={words} />
 				: made.tree.nodes[0]!.total > 0 ? <FlameCanvas tree={made.tree} look={{ dark, upside, wanted }} zoomed={zoomed} onZoom={zoom} laid={laid} fills={fills} label="Difference of two flame graphs" />
-					: <p class="wait">This run has nothing of its own.</p>}
+					: <p class="wait">No frames occur only in this run.</p>}
 			<Notes notes={section.notes} />
 			{section.omitted > 0 && <p class="count">{figure("count", section.omitted)} smaller frames are left out.</p>}
 		</>

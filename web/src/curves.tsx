@@ -14,7 +14,7 @@ export interface Point {
 export interface Curve {
 	title: string;
 	unit: Unit;
-	rate?: string; /* behind the unit: "/s" */
+	rate?: string; /* appended to the unit: "/s" */
 	points: Point[]; /* in order of time */
 	from: number;
 	to: number; /* where the last interval ends */
@@ -22,7 +22,7 @@ export interface Curve {
 
 interface Chosen {
 	at: number | null;
-	marks: { at: number; title: string }[]; /* moments with a name: the peak */
+	marks: { at: number; title: string }[]; /* named times: the peak */
 	onPick: (ns: number) => void;
 }
 
@@ -62,7 +62,7 @@ function endOf(curve: Curve, i: number): number {
 	return curve.points[i + 1]?.from ?? curve.to;
 }
 
-/* Runs of intervals that are known, as outlines of areas. */
+/* The outline of an area for each run of intervals with known values. */
 function areas(curve: Curve, scale: Scale): string {
 	let path = "", open = false;
 	curve.points.forEach((point, i) => {
@@ -94,7 +94,7 @@ export function moment(ns: number, apart: number): string {
 	return `${(ns / size!).toFixed(digits)} ${name}`;
 }
 
-/* The interval that a moment lies in. */
+/* The interval that contains a time. */
 function intervalAt(curve: Curve, at: number): number {
 	let found = 0;
 	curve.points.forEach((point, i) => {

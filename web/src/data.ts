@@ -86,36 +86,36 @@ export interface Weight {
 	title: string;
 	unit: Unit;
 	of_heap: boolean;
-	in_range: boolean; /* a part of the time can be asked for */
+	in_range: boolean; /* supports a time range */
 }
 
 /* A thread's samples in order of time (docs/UI.md, /api/stacks). */
 export interface Stacks {
 	count: number;
-	omitted: number; /* of count: those that are later */
+	omitted: number; /* later samples, which are not in the answer */
 	beside_ns: number;
 	time_ns: number[];
 	weight_ns: number[];
-	node: number[]; /* the last of its stack; -1: none */
+	node: number[]; /* leaf of the stack; -1: no stack */
 	nodes: { parent: number[]; function: number[] };
 	functions: { name: string; module: string; file: string; line: number }[];
 }
 
 export interface Recording {
-	version: number; /* of this answer */
+	version: number; /* of this answer's form */
 	file: string;
 	command: string;
 	duration_ns: number;
 	processes: { id: number; pid: number; name: string }[];
 	threads: { id: number; process: number; tid: number; name: string; start_ns: number; end_ns: number }[];
 	sections: string[];
-	weights?: Weight[]; /* what stacks can be weighed by, the default first */
-	heaps?: string[]; /* whose blocks there are */
-	environment?: { name: string; value: string }[]; /* what the recorder found where it ran, and how it was asked */
-	timeline?: boolean; /* there are lanes */
+	weights?: Weight[]; /* available metrics of stacks, the default first */
+	heaps?: string[]; /* kinds of heaps in the recording */
+	environment?: { name: string; value: string }[]; /* the recording machine, and the options of the recording */
+	timeline?: boolean; /* there are tracks */
 }
 
-/* Of `sonde view A B`: a, and b that it is compared with. */
+/* One of the two recordings of `sonde view A B`. */
 export interface Run {
 	run: "a" | "b";
 	file: string;
@@ -123,18 +123,18 @@ export interface Run {
 }
 
 export interface DataSource {
-	inFile: boolean; /* what it lacks may be in the recording */
+	inFile: boolean; /* the page is a file: it may lack data that the recording has */
 	recording(): Promise<Recording>;
 	report(sections: string[], selection: Partial<Selection>, limit?: number): Promise<Report>;
 	runs(): Promise<Run[]>;
-	of(run: string): DataSource; /* the same of run b; "" or "a": of run a */
-	diff(sections: string[], limit: number): Promise<Report>; /* without sections: all but the call tree */
-	follow(listener: Listener): () => void; /* of a recording that is still being written */
-	renew(): void; /* it has grown: answers that were given are forgotten */
-	waiting(): number; /* questions that are not answered yet */
-	spent(): number; /* ms in which there were some, so far */
+	of(run: string): DataSource; /* the data source of run b, or of run a for "" and "a" */
+	diff(sections: string[], limit: number): Promise<Report>; /* no sections given: all except the call tree */
+	follow(listener: Listener): () => void; /* notifies about a recording that is still being written */
+	renew(): void; /* the recording has grown: forgets previous answers */
+	waiting(): number; /* number of pending requests */
+	spent(): number; /* total time with pending requests, in ms */
 	stacks(thread: string, from: string, to: string, limit: number): Promise<Stacks>;
-	lanes(since?: string): Promise<Lanes>; /* since which making of them they may have changed */
+	lanes(since?: string): Promise<Lanes>; /* `since`: the version of the tracks to compare with */
 	tiles(view: View, abort?: AbortSignal): Promise<Tiles>;
 	find(wanted: Wanted): Promise<Found>;
 	arrows(from: number, to: number, limit: number): Promise<Arrows>;
@@ -157,9 +157,9 @@ export function table(report: Report | null, id: string): Table | null {
 }
 
 const ASKED = ["from", "to", "thread", "focus", "weigh", "at", "heap"] as const;
-const KEPT = 24; /* answers, so that Back is at once */
+const KEPT = 24; /* cached answers, so that Back is immediate */
 
-/* Which recording is asked; what is asked of both has no run. */
+/* Adds the run to a URL; requests about both runs have none. */
 function ofRun(url: string, run: string): string {
 	return run !== "b" || /^api\/(runs|diff)/.test(url) ? url : url + (url.includes("?") ? "&" : "?") + "run=b";
 }
@@ -245,8 +245,8 @@ function written(words: object): string {
 	return Object.entries(words).filter(([, word]) => word !== undefined).map(([name, word]) => `${name}=${String(word)}`).join("&");
 }
 
-/* What the page holds: the recording with its report, and the lanes of the timeline, where there was room for them. */
-/* Sections that another one brings along. */
+/* The data embedded in the page: the recording with its report and, if they fit, the tracks of the timeline. */
+/* Sections that are part of the answer for another section. */
 const COME_WITH: Record<string, string> = { "zone-durations": "zone-histogram", roofs: "roofline", "device-roofs": "roofline" };
 
 export function inFile(content: Promise<string>, timeline: () => Promise<ArrayBuffer | null>): DataSource {

@@ -15,12 +15,13 @@ export const OF_DEVICES = ["devices", "streams", "kernels", "launches", "copies"
 const MOST = 2000, INSTANCES = 500;
 const FIGURES = ["calls", "total_ns", "share", "mean_ns", "min_ns", "max_ns", "mean_delay_ns", "occupancy", "limited_by", "filled_share", "lanes_share"];
 
-/* Figures that scroll away leave whose they are; what comes first in a table that is too wide for most windows. */
+/* Columns that come first, because these tables are too wide for most windows: the names stay visible when figures
+ * scroll. */
 const FIRST: Record<string, string[]> = { kernels: ["kernel"], launches: ["kernel"], "device-gaps": ["gap_ns", "at_ns", "next", "function", "zone"] };
 
 function ordered(table: Table): Table {
 	const first = FIRST[table.id] ?? [], place = (key: string) => (first.includes(key) ? first.indexOf(key) : first.length);
-	const columns = table.columns.map((column) => (column.key === "at_ns" ? { ...column, title: "start" } : column)); /* with more digits than figures have */
+	const columns = table.columns.map((column) => (column.key === "at_ns" ? { ...column, title: "start" } : column)); /* times have more digits than figures */
 	return { ...table, columns: columns.sort((a, b) => place(a.key) - place(b.key)) };
 }
 
@@ -40,7 +41,7 @@ interface Instances {
 	count: number | null;
 }
 
-/* Slices that are called so in queues of devices: a zone can have the same name. */
+/* Slices with this name in device queues only: a zone can have the same name. */
 function useInstances(name: string): { found: Instances | null; error: string } {
 	const { data, selection, revision } = useWorld(), { from, to } = selection;
 	const [state, set] = useState<{ found: Instances | null; error: string }>({ found: null, error: "" });
@@ -62,7 +63,7 @@ function useInstances(name: string): { found: Instances | null; error: string } 
 
 function InstanceTable({ found, name }: { found: Instances; name: string }) {
 	const { selection, recording } = useWorld();
-	/* with the digits that tell each from the next */
+	/* the smallest distance of two starts, which determines the digits */
 	const step = useMemo(() => found.slices.reduce((least, slice, i) => {
 		const apart = slice.start - (found.slices[i - 1]?.start ?? slice.start);
 		return apart > 0 && apart < least ? apart : least;
@@ -90,10 +91,10 @@ function InstanceTable({ found, name }: { found: Instances; name: string }) {
 
 function InstancesOf({ name }: { name: string }) {
 	const { found, error } = useInstances(name);
-	return error ? <p class="failed" role="alert">{clean(error)}</p> : found ? <InstanceTable found={found} name={name} /> : <p class="wait" role="status">Asking the recording…</p>;
+	return error ? <p class="failed" role="alert">{clean(error)}</p> : found ? <InstanceTable found={found} name={name} /> : <p class="wait" role="status">Loading…</p>;
 }
 
-/* The same name on two devices is two rows. Of unknown cells only occupancy has a reason. */
+/* A kernel on two devices has two rows. Occupancy is the only unknown cell with a reason. */
 function OneKernel({ kernels, launches, name }: { kernels: Table; launches: Table | null; name: string }) {
 	const { recording, selection } = useWorld(), rows = kernels.rows.filter((row) => text(row, "kernel") === name);
 	const own = launches && { ...launches, columns: launches.columns.filter(({ key }) => key !== "kernel"), rows: launches.rows.filter((row) => text(row, "kernel") === name), omitted: 0 };
@@ -140,7 +141,7 @@ function AskerLink({ name }: { name: string }) {
 const ofAskers = (row: Row, column: Column) => column.key === "launched_in" && text(row, "launched_in") ? <AskerLink name={text(row, "launched_in")} />
 	: column.key === "operation" && text(row, "kind") === "kernel" ? <KernelLink name={text(row, "operation")} /> : undefined;
 
-/* A table that something is in; without one, notes that say why. */
+/* A table that is not empty; otherwise the notes that say why. */
 function Part({ report, id, title, most, render }: { report: Report; id: string; title: string; most?: number; render?: (row: Row, column: Column) => preact.JSX.Element | undefined }) {
 	const found = table(report, id), shown = useMemo(() => found && ordered(filled(found)), [found]);
 	if (!found?.rows.length || !shown)

@@ -13,7 +13,7 @@ export function launchText(row: Row): string {
 	const grid = text(row, "grid"), block = text(row, "block"), registers = value(row, "registers"), shared = value(row, "shared_b"), local = value(row, "local_b");
 	const words = [
 		block ? (grid ? `${grid} blocks of ${block} threads` : `blocks of ${block} threads`) : grid && `${grid} threads`,
-		typeof registers === "number" && `${figure("count", registers)} registers a thread`,
+		typeof registers === "number" && `${figure("count", registers)} registers per thread`,
 		typeof shared === "number" && `${figure("bytes", shared)} shared`,
 		typeof local === "number" && `${figure("bytes", local)} local`,
 	];
@@ -36,7 +36,8 @@ function Launch({ launches, name }: { launches: Table; name: string }) {
 	);
 }
 
-/* `arrows`: those that touch it. Of a kernel with one launch configuration in the whole run each launch has that one. */
+/* `arrows`: those that touch the slice. If the whole run has only one launch configuration of a kernel, each launch has
+ * that one. */
 export function DeviceFacts({ name, start, arrows }: { name: string; start: number; arrows: Arrow[] }) {
 	const { data, selection } = useWorld(), whole = data.inFile ? {} : { ...selection, from: "", to: "", last: "", thread: "", focus: "", weigh: "", at: "", heap: "" };
 	const { report } = useReport(["launches"], whole, MOST), launches = table(report, "launches");

@@ -99,7 +99,7 @@ export function matcher(words: string): RegExp | null {
 	}
 }
 
-/* Why it is no regular expression: "Unterminated group"; "" where it is one. */
+/* Why a pattern is not a valid regular expression: "Unterminated group"; "" if it is valid. */
 export function invalid(words: string): string {
 	try {
 		new RegExp(words, "i");
@@ -110,7 +110,7 @@ export function invalid(words: string): string {
 	}
 }
 
-/* The same, of one name and no other. */
+/* A pattern that matches exactly one name. */
 export function only(name: string): string {
 	return "^" + name.replace(/[.*+?^${}()|[\]\\]/g, "\\$&") + "$";
 }

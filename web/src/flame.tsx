@@ -71,7 +71,7 @@ export function Twin({ tree, words, label }: { tree: Tree; words: string; label?
 	);
 }
 
-/* What is looked for, and whether as a table. */
+/* The search field, and the switch between picture and table. */
 export function Tools({ children }: { children?: ComponentChildren }) {
 	const { selection } = useWorld(), view = viewed(selection);
 	return (
@@ -132,7 +132,7 @@ function Merged({ report }: { report: Report }) {
 
 /* --- callers and callees --------------------------------------------------------------------------------------------- */
 
-/* One of both; each is zoomed by itself, which the URL does not say. */
+/* One of the two trees. Each has its own zoom, which is not in the URL. */
 function Half({ tree, title, upside }: { tree: Tree; title: string; upside: boolean }) {
 	const { selection, dark } = useWorld(), words = selection.search;
 	const [zoomed, zoom] = useState(0);
@@ -182,7 +182,7 @@ function Sandwich({ report }: { report: Report }) {
 
 const NONE = { stacks: null as Stacks | null, error: "" };
 
-/* What was answered to another question is not shown under this one's name. */
+/* The samples of a thread in a time range. The answer to an earlier request is never shown for a new one. */
 function useStacks(thread: string, from: string, to: string): typeof NONE {
 	const { data, recording } = useWorld();
 	const key = [thread, from, to].join(" "), [state, set] = useState({ ...NONE, key });
@@ -196,7 +196,7 @@ function useStacks(thread: string, from: string, to: string): typeof NONE {
 	return state.key === key ? state : NONE;
 }
 
-/* That the picture ends before what was asked for does, and how to go on. */
+/* States that the picture ends before the requested time does, and offers the next part. */
 function Rest({ stacks }: { stacks: Stacks }) {
 	const { selection } = useWorld(), last = stacks.time_ns[stacks.time_ns.length - 1];
 	if (!stacks.omitted || last === undefined)
@@ -204,7 +204,7 @@ function Rest({ stacks }: { stacks: Stacks }) {
 	return (
 		<p class="count">
 			The first {figure("count", stacks.count - stacks.omitted)} of {figure("count", stacks.count)} stacks.{" "}
-			<a href={link({ ...selection, from: String(last + 1), zoom: "" })}>Those that follow</a>
+			<a href={link({ ...selection, from: String(last + 1), zoom: "" })}>Later samples</a>
 		</p>
 	);
 }
@@ -223,7 +223,7 @@ function Chart() {
 	if (error)
 		return <p class="failed" role="alert">{clean(error)}</p>;
 	if (!stacks || !drawn || !laid)
-		return <p class="wait" role="status">Asking the recording…</p>;
+		return <p class="wait" role="status">Loading…</p>;
 	const of = recording.threads.find((at) => String(at.id) === thread);
 	return (
 		<>

@@ -7,7 +7,7 @@ import { clean, figure } from "./figure";
 import { hits, layout, neighbour, type Layout, type Way } from "./flame_layout";
 import { colours, draw, fillsOf, type Look, nameOf, ROW, type Scene, top, under } from "./flame_paint";
 
-/* Frames that are not laid out side by side, but at their times; and further details of a frame. */
+/* Frames at their times instead of side by side, and additional details of a frame. */
 export interface Laid {
 	at: Layout;
 	more: (i: number) => string;
@@ -41,7 +41,8 @@ const KEYS: Record<string, [icicle: Way, flame: Way]> = {
 	ArrowUp: ["parent", "child"], ArrowDown: ["child", "parent"], ArrowLeft: ["before", "before"], ArrowRight: ["next", "next"],
 };
 
-/* The frame to zoom so that `to` is wide enough to be seen, the nearest above it; the one that is zoomed where it is already. */
+/* The frame to zoom so that `to` is wide enough to be visible: the current one if that suffices, else the parent of
+ * `to`, else `to` itself. */
 function zoomFor(at: Layout, zoomed: number, to: number, width: number): number {
 	const wide = (of: number) => (at.width[to]! / (at.width[of] || 1)) * width;
 	const inside = to >= zoomed && to < at.end[zoomed]!, above = to < zoomed && at.end[to]! > zoomed;

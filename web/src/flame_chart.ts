@@ -73,7 +73,7 @@ function laid(frames: Frames): Layout {
 	};
 }
 
-/* `from`, `to`: what the picture is as wide as. */
+/* `from`, `to`: the time range of the picture's width. */
 export function chart(stacks: Stacks, from: number, to: number): Chart {
 	const frames = new Frames(stacks, Math.max(1, to - from));
 	let last = -Infinity;

@@ -5,7 +5,7 @@ import type { Node, Tree } from "./data";
 export interface Layout {
 	nodes: Node[];
 	x: Float64Array; /* in the unit of total */
-	width: Float64Array; /* its total, or what room its parent left */
+	width: Float64Array; /* its total, or less if its parent has no more space */
 	depth: Int32Array;
 	end: Int32Array; /* the first node that is not below it */
 	deepest: number;
@@ -14,7 +14,7 @@ export interface Layout {
 export interface Hits {
 	is: Uint8Array;
 	count: number;
-	sum: number; /* of their totals: hits inside hits are not counted twice */
+	sum: number; /* sum of their totals, without hits that are inside other hits */
 }
 
 export function layout(tree: Tree): Layout {
@@ -60,7 +60,7 @@ export function hits(at: Layout, wanted: RegExp): Hits {
 	return found;
 }
 
-/* Self of all nodes by module, the most first. */
+/* Self value of all nodes by module, largest first. */
 export function modules(nodes: Node[]): [name: string, self: number][] {
 	const sums = new Map<string, number>();
 	for (const node of nodes)

@@ -23,7 +23,7 @@ export function nameOf(tree: Tree, i: number): string {
 export interface Scene {
 	at: Layout;
 	zoomed: number;
-	current: number; /* where the keyboard is */
+	current: number; /* the frame selected by keyboard */
 	over: number;
 	found: Hits | null;
 	width: number;
@@ -43,7 +43,7 @@ export function top(scene: Scene, look: Look, depth: number): number {
 	return (look.upside ? Math.max(scene.at.deepest * ROW, scene.height - ROW) - depth * ROW : depth * ROW) - scene.scroll;
 }
 
-/* How many frames were too narrow to look at: those, and all that is below them. */
+/* Calls `see` for each frame that is wide enough; returns how many were not, including everything below them. */
 function each(scene: Scene, see: (i: number, left: number, wide: number, above: boolean) => void): number {
 	const { at, zoomed } = scene, end = at.end[zoomed]!, scale = scene.width / (at.width[zoomed] || 1), from = at.x[zoomed]!;
 	let leftOut = 0;
@@ -98,9 +98,9 @@ export function colours(tree: Tree, dark: boolean): Fills {
 }
 
 /* Frames narrower than this many pixels go into the image. */
-const NARROW_PX = 3, FAINT = 0x66000000; /* 0.4 */
+const NARROW_PX = 3, FAINT = 0x66000000; /* opacity 0.4 */
 
-/* Rows of pixels, one a row of frames that is in sight. */
+/* Rows of pixels: one for each visible level of frames. */
 class Rows {
 	private readonly canvas = document.createElement("canvas");
 	private pixels = new Uint32Array(0);
@@ -167,7 +167,7 @@ function prepare(canvas: HTMLCanvasElement, scene: Scene): CanvasRenderingContex
 	return context;
 }
 
-/* How many frames are there but too narrow to be drawn. */
+/* Draws the picture; returns the number of frames that were too narrow. */
 export function draw(canvas: HTMLCanvasElement, tree: Tree, scene: Scene, look: Look, fills: Fills): number {
 	const context = prepare(canvas, scene);
 	if (!context)

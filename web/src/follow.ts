@@ -4,8 +4,8 @@
 export interface State {
 	revision: number; /* rises when the recording has grown */
 	duration_ns: number;
-	events: number; /* what the program did, so far */
-	ended: string | null; /* how it came to its end, a sentence */
+	events: number; /* number of events of the program so far */
+	ended: string | null; /* a sentence: how the run ended; null: it has not */
 }
 
 /* "lost": the server does not answer, and requests continue. */

@@ -7,7 +7,7 @@ import { Await, Notes, useReport, useWorld } from "./parts";
 
 const MOST = 3000;
 
-/* A figure of a row; nothing where no sample fell. */
+/* A figure of a row; "" if the row has no samples. */
 function told(section: Table, row: Row, key: string): string {
 	const column = section.columns.find((at) => at.key === key), cell = value(row, key);
 	return !column || typeof cell !== "number" ? "" : figure(column.unit, cell, row.plus_minus?.[key] ?? 0);
@@ -20,7 +20,7 @@ function Cost({ section, row, keys }: { section: Table; row: Row; keys: string[]
 const own = (row: Row) => Number(value(row, "self_ns") ?? 0);
 const hottest = (section: Table) => section.rows.reduce((sum, row) => Math.max(sum, own(row)), 0);
 
-/* How much of what the hottest row has: the ground of a row. */
+/* The background of a row: its share of the hottest row's time. */
 function heat(most: number, row: Row): string {
 	return own(row) <= 0 || most <= 0 ? "" : own(row) > most / 2 ? "hot" : own(row) > most / 10 ? "warm" : "";
 }
@@ -38,7 +38,7 @@ function Code({ label, heads, children }: { label: string; heads: [title: string
 
 /* --- source lines ------------------------------------------------------------------------------------------------------ */
 
-/* Tabs as four columns: what else could deceive is written out. */
+/* Replaces tabs by four spaces, and escapes characters that could deceive. */
 const source = (line: string) => line.split("\t").map(clean).join("    ");
 
 function LinesTable({ section }: { section: Table }) {

@@ -15,10 +15,10 @@ const WINDOWS_NS = [5e9, 15e9, 60e9];
 
 export class Live {
 	state: State | null = null; /* the last reported state; null: the recording is complete */
-	shown: State | null = null; /* what the page is about */
+	shown: State | null = null; /* the state that the page shows */
 	lost = false;
 	paused = false;
-	private last = { end: -Infinity, took: 0 }; /* the round before, by performance.now() */
+	private last = { end: -Infinity, took: 0 }; /* the previous round, in ms of performance.now() */
 	private timer = 0;
 	private running = false;
 	private readonly stop: () => void;
@@ -49,7 +49,7 @@ export class Live {
 	pause(paused: boolean): void {
 		this.paused = paused;
 		if (!paused)
-			this.last.end = -Infinity; /* what was asked for is not put off */
+			this.last.end = -Infinity; /* a requested update is not delayed */
 		this.changed(false);
 		this.consider();
 	}
@@ -140,7 +140,7 @@ export function LiveStrip({ live, selection }: { live: Live; selection: Selectio
 				: kind === "live" && <button type="button" onClick={() => live.pause(true)}>Pause</button>)}
 			{kind === "live" && (
 				<label>
-					<span class="unseen">Show of the run </span>
+					<span class="unseen">Part of the run </span>
 					<select value={selection.last} onChange={(event) => go(selection, { last: event.currentTarget.value, from: "", to: "" })}>
 						<option value="">the whole run</option>
 						{WINDOWS_NS.map((ns) => <option value={String(ns)}>the last {figure("ns", ns)}</option>)}

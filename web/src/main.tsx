@@ -18,8 +18,9 @@ import { elsewhere, go, link, NOTHING, type Selection, useSelection, windowed } 
 import { Timeline } from "./timeline";
 import { Zones } from "./zones";
 
-/* A page, and the section that a recording must have for it to be in the menu; "" = always. The timeline has lanes instead,
- * comparisons two recordings, the roofline a machine that was measured, or a device whose ceilings are known. */
+/* A page, and the section that a recording must have for it to be in the menu; "" = always. Other conditions: the
+ * timeline requires tracks, comparisons two recordings, the roofline a measured machine or a device with known
+ * ceilings. */
 const PAGES: [name: string, title: string, section: string, view: () => preact.JSX.Element][] = [
 	["overview", "Overview", "", Overview],
 	["timeline", "Timeline", "", Timeline],
@@ -34,7 +35,7 @@ const PAGES: [name: string, title: string, section: string, view: () => preact.J
 ];
 const OF_TWO = ["compare", "flame-difference"];
 const HAVE_PAGES = ["assembly", "lines", "zone-histogram", "zone-durations", "calltree", "functions", "callers", "zones", "memory", "timeline", "leaks", "sizes", "temporary"];
-const OF_ROOFLINE = ["roofline", "roofs", "device-roofs"]; /* where there is a page of them */
+const OF_ROOFLINE = ["roofline", "roofs", "device-roofs"]; /* shown by the roofline's page, if there is one */
 const THREADS_MOST = 500;
 
 /* --- light or dark ------------------------------------------------------------------------------------------------- */
@@ -66,7 +67,7 @@ function useTheme(): [theme: Theme, dark: boolean, set: (theme: Theme) => void] 
 		try {
 			localStorage.setItem("sonde-theme", theme);
 		} catch {
-			/* it is for this page alone, then */
+			/* the choice then lasts only as long as this page */
 		}
 	}, [theme, dark]);
 	return [theme, dark, set];
@@ -80,7 +81,7 @@ function Menu() {
 	const rest = recording.sections.filter((section) => !HAVE_PAGES.includes(section) && !OF_DEVICES.includes(section) && !(roofline === "there" && OF_ROOFLINE.includes(section)));
 	const at = (page: string) => (selection.page === page ? "page" : undefined);
 	const pages = useRef<HTMLDivElement>(null);
-	useEffect(() => { /* where the menu is wider than its place, this page stays in sight */
+	useEffect(() => { /* if the menu is too wide, the current page's entry is scrolled into view */
 		const box = pages.current, here = box?.querySelector<HTMLElement>("[aria-current]");
 		if (box && here)
 			box.scrollLeft = here.offsetLeft - (box.clientWidth - here.offsetWidth) / 2;
@@ -115,10 +116,10 @@ function threadName(recording: Recording, id: string): string {
 	return thread ? `${clean(thread.name)} (${thread.tid})` : `thread ${clean(id)}`;
 }
 
-/* What part of the run the page is about, and how to get back to the whole. */
+/* The selected part of the run, and the controls that change it. */
 function Chosen() {
 	const { data, recording, runs, selection } = useWorld();
-	const isPart = !OF_TWO.includes(selection.page); /* what compares runs is about all of them */
+	const isPart = !OF_TWO.includes(selection.page); /* comparisons always cover whole runs */
 	const time = (ns: string, other: number) => figure("ns", ns ? Number(ns) : other);
 	return (
 		<div class="chosen-part">
@@ -165,7 +166,7 @@ function Page({ data, recording: first, runs }: { data: DataSource; recording: R
 	const [recording, renewed] = useState(first);
 	useEffect(() => {
 		if (live.state)
-			data.recording().then(renewed, () => undefined); /* the strip shows it */
+			data.recording().then(renewed, () => undefined); /* the strip in the header shows an error */
 	}, [data, revision, !live.state]);
 	const chosen = useSelection();
 	const durationNs = live.shown?.duration_ns ?? recording.duration_ns;
@@ -173,7 +174,7 @@ function Page({ data, recording: first, runs }: { data: DataSource; recording: R
 	const [theme, dark, setTheme] = useTheme();
 	const next = THEMES[(THEMES.indexOf(theme) + 1) % THEMES.length]!;
 	const View = selection.page === "section" ? AnySection : PAGES.find(([name]) => name === selection.page)?.[3];
-	/* The file has tables of the whole run; what is chosen of the time is of its timeline alone. */
+	/* The tables of a file cover the whole run; a selected time range applies to its timeline only. */
 	const isWhole = data.inFile && selection.page !== "timeline" && !!(selection.from || selection.to);
 	const shown = useMemo(() => (isWhole ? { ...selection, from: "", to: "", last: "" } : selection), [isWhole, selection]);
 	const growing = !!live.state && !live.state.ended;
@@ -211,7 +212,7 @@ function Page({ data, recording: first, runs }: { data: DataSource; recording: R
 	);
 }
 
-/* Another section is another view: nothing of the last one stays. */
+/* The key of the view: another section is another view, which keeps no state of the previous one. */
 function viewKey(selection: Selection): string {
 	return selection.page + " " + selection.section;
 }
@@ -241,7 +242,7 @@ function App() {
 	}, [data]);
 	if (error)
 		return <main class="failed" role="alert"><h1>sonde</h1><p>{clean(error)}</p>{run && <p><a href="#/overview">Run A</a></p>}</main>;
-	/* Nothing of one run stays in the view of another. */
+	/* The key ensures that the view of a run keeps no state of another run. */
 	return opened?.data === data ? <Page key={run} data={data} recording={opened.recording} runs={opened.runs} /> : <p class="wait" role="status">sonde: opening the recording…</p>;
 }
 

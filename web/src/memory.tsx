@@ -32,12 +32,12 @@ function withoutBars(found: Table): Table {
 	return filled({ ...found, columns: found.columns.filter((column) => column.key !== "bar") });
 }
 
-/* The heap that the curve is of: the highest of its kind, in which a pool has a name. */
+/* The heap that the curve shows: the one with the highest peak of its kind; each pool name is a kind. */
 function drawnOf(report: Report, heap: string): Row | undefined {
 	return table(report, "heaps")?.rows.find((row) => (text(row, "kind") === "pool" ? text(row, "name") === heap : text(row, "kind") === heap));
 }
 
-/* How many heaps are of this kind: the curve is of one, the flame graph of all. */
+/* The number of heaps of this kind: the curve shows one, the flame graph all. */
 function alike(report: Report, heap: string): number {
 	return table(report, "heaps")?.rows.filter((row) => (text(row, "kind") === "pool" ? text(row, "name") : text(row, "kind")) === heap).length ?? 0;
 }
@@ -81,7 +81,7 @@ interface Moment {
 	error: string;
 }
 
-/* The last time that was answered: its figures never appear under another time. */
+/* The figures of the requested time. The answer for another time is never shown. */
 function useMoment(heap: string, at: number): Moment | null {
 	const { data, selection } = useWorld(), { thread } = selection;
 	const [shown, set] = useState<Moment | null>(null);
@@ -115,7 +115,7 @@ function Tree({ report, at }: { report: Report; at: number }) {
 function Alive({ heap, at }: { heap: string; at: number }) {
 	const shown = useMoment(heap, at);
 	if (!shown)
-		return <p class="wait" role="status">Asking the recording…</p>;
+		return <p class="wait" role="status">Loading…</p>;
 	return (
 		<section aria-labelledby="alive" aria-busy={shown.at !== at}>
 			<h2 id="alive">Live memory at {moment(shown.at, 1000)}</h2>
@@ -166,7 +166,7 @@ function Histogram({ found, from, below }: { found: Table; from: string; below: 
 
 const SHAPES: Record<string, [from: string, below: string]> = { sizes: ["from_b", "below_b"], lifetimes: ["from_ns", "below_ns"] };
 
-/* Rows of one heap kind, where a table has several: its bars are comparable then. */
+/* One table per kind of heap, because only bars of one kind are comparable. */
 function kindsOf(found: Table): Table[] {
 	const kinds = [...new Set(found.rows.map((row) => text(row, "heap")))];
 	return kinds.map((kind) => ({ ...found, id: found.id + (kind ? " " + kind : ""), title: found.title + (kind ? `: ${kind}` : ""), rows: found.rows.filter((row) => text(row, "heap") === kind) }));
@@ -202,7 +202,7 @@ function Heaps() {
 	const { selection, recording, data } = useWorld();
 	const heaps = recording.heaps ?? [], heap = selection.heap || (heaps.includes(MALLOC) ? MALLOC : heaps[0] ?? "");
 	const part = { from: selection.from, to: selection.to, thread: selection.thread };
-	/* Lifetimes come with the sizes; a file has them by their own name. */
+	/* The answer for `sizes` includes the lifetimes; in a file they are a section of their own. */
 	const rest = useReport(["leaks", "temporary", "sizes", ...(data.inFile ? ["lifetimes"] : [])], part, ROWS);
 	return (
 		<>

@@ -11,7 +11,7 @@ import { DataTable, filled } from "./table";
 
 /* --- what the run took -------------------------------------------------------------------------------------------- */
 
-/* Rows of the summary: how they are called, the unit they are shown in, and its size in the row's own. */
+/* Rows of the summary: title, the unit in which they are shown, and the size of that unit in the row's own unit. */
 const FIGURES: [metric: string, title: string, unit: Unit, scale: number][] = [
 	["timing.wall_time_s", "wall time", "ns", 1e9],
 	["timing.cpu_time_s", "CPU time", "ns", 1e9],
@@ -34,11 +34,11 @@ function shown(report: Report, name: string, unit: Unit, scale: number): string 
 	if (typeof found !== "number")
 		return "–";
 	const said = figure(unit, found * scale);
-	return text(row!, "unit").endsWith("at least") ? `≥ ${said.replace(/^<0\.1/, "0.0")}` : said; /* "at least less than" is no bound */
+	return text(row!, "unit").endsWith("at least") ? `≥ ${said.replace(/^<0\.1/, "0.0")}` : said; /* "≥ <0.1" would be no bound */
 }
 
-/* What is known of the whole only when its end is, or not at all where its end was not seen, and what readings of the
- * processes say of it: at least so much. */
+/* Figures that are known only at the end of a run, or never if its end was not seen. Readings of the processes give
+ * lower bounds for them. */
 const READ: Record<string, (rows: Row[], wall: number) => number | null> = {
 	"timing.cpu_time_s": (rows) => sumOf(rows) / 1e9,
 	"compute.cpu_utilization_percent": (rows, wall) => (wall > 0 ? sumOf(rows) / wall * 100 : null),
@@ -49,7 +49,7 @@ function sumOf(rows: Row[]): number {
 	return rows.reduce((sum, row) => sum + Number(value(row, "cpu_ns") ?? 0), 0);
 }
 
-/* The summary with what was read in the place of what is not known. */
+/* The summary, in which readings replace unknown figures. */
 function completed(report: Report, read: Report | null): Report {
 	const rows = (read ? table(read, "resources")?.rows : undefined) ?? [], wall = metric(report, "timing.wall_time_s");
 	if (!rows.length)
@@ -80,7 +80,7 @@ function ReadFigures({ report }: { report: Report }) {
 	);
 }
 
-/* Of when this is: a page that shows a run lags behind it. */
+/* The time that the figures refer to: the page lags behind a live run. */
 function AsOf({ report }: { report: Report }) {
 	const { live } = useWorld();
 	return live ? <p class="count" data-fact="as-of">As of {shown(report, "timing.wall_time_s", "ns", 1e9)} of the run; slow sections are updated less often.</p> : null;
@@ -124,7 +124,7 @@ function gain(row: Row): string {
 	return typeof bytes === "number" ? `${figure("bytes", bytes)} of memory; no time` : "unknown";
 }
 
-/* Rules that judge who waited when, and for whom. */
+/* Rules about which thread waited when, and for which other thread. */
 const IN_TIME = new Set([
 	"lock-contention", "interpreter-lock", "imbalance", "serial", "starved-of-cpu", "hand-over", "sleep-polling", "process-start", "loading",
 	"blocked-on-files", "many-calls", "device-starved", "tiny-kernels", "device-idle", "device-gap", "blocking-copies", "step-sync", "serial-copies",
@@ -151,7 +151,7 @@ function Evidence({ row }: { row: Row }) {
 /* Rules about the system or about concurrent threads. A rule's share of the critical path is part of its evidence. */
 const OF_ALL = new Set(["starved-of-cpu", "imbalance", "serial", "hand-over", "lock-contention", "interpreter-lock", "process-start", "profiler-cost"]);
 
-/* With a thread chosen, what is judged over all threads. */
+/* True for findings that cover all threads although one is selected. */
 function isOfAll(row: Row): boolean {
 	return OF_ALL.has(text(row, "rule")) || text(row, "evidence").includes("critical path");
 }
@@ -214,7 +214,7 @@ const MORE: [what: string, sections: string[], how: ComponentChildren][] = [
 
 function Missing() {
 	const { recording, data, roofline } = useWorld();
-	if (data.inFile && !recording.sections.includes("summary")) /* a part of a report */
+	if (data.inFile && !recording.sections.includes("summary")) /* the file has only some sections of a report */
 		return null;
 	const missing = MORE.filter(([, sections]) => !sections.some((section) => recording.sections.includes(section)));
 	if (!missing.length && roofline !== "unmeasured")
@@ -249,7 +249,7 @@ function Cost({ report }: { report: Report }) {
 	);
 }
 
-/* Environment, and how. */
+/* The machine and the options of the recording. */
 function Environment() {
 	const { recording } = useWorld();
 	const found = useMemo((): Table => ({

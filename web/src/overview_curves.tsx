@@ -8,7 +8,8 @@ import { useWorld } from "./parts";
 import { DataTable } from "./table";
 import type { Bins, Lane, Lanes } from "./tiles";
 
-/* Of the titles of src/format/metrics.def those that are shown, in this order; disks and networks have their name before it. */
+/* The titles of src/format/metrics.def that are shown, in this order; those of disks and networks follow the object's
+ * name. */
 const WANTED = [
 	"CPU time of user code", "CPU time in the kernel", "resident memory", "read by system calls, from anywhere",
 	"written by system calls, to anywhere", "read from storage", "written to storage",
@@ -18,7 +19,7 @@ const WANTED = [
 ];
 const WIDTH = 300, MOST = 16;
 
-/* How a lane's unit is written: rates of time are parts of one CPU. */
+/* How the unit of a track is shown: a rate of time is a share of one CPU. */
 const UNITS: Record<string, [unit: Unit, rate: string]> = { "s/s": ["ratio", ""], B: ["bytes", ""], "B/s": ["bytes", "/s"] };
 
 function wantedOf(lanes: Lane[], process: number, titles: string[]): Lane[] {
@@ -27,7 +28,7 @@ function wantedOf(lanes: Lane[], process: number, titles: string[]): Lane[] {
 		.sort((a, b) => rank(a) - rank(b)).slice(0, MOST);
 }
 
-/* Bins, with holes where nothing is known. */
+/* The bins of a track as a curve, with gaps where values are unknown. */
 function curveOf(lane: Lane, bins: Bins | undefined, from: number, to: number): Curve | null {
 	if (bins?.form !== "curve" || !bins.start.length)
 		return null;
@@ -45,7 +46,7 @@ function curveOf(lane: Lane, bins: Bins | undefined, from: number, to: number): 
 	return { title: clean(lane.title), unit, rate, points, from, to };
 }
 
-/* Bins that say the same one after the other are one row. */
+/* The bins as a table: consecutive bins with equal values are one row. */
 function tableOf(lane: Lane, bins: Bins): Table {
 	const rows: Row[] = [];
 	for (let i = 0; bins.form === "curve" && i < bins.start.length; i++) {
@@ -65,7 +66,7 @@ function tableOf(lane: Lane, bins: Bins): Table {
 	};
 }
 
-/* The process of whose threads there are the most samples; without any the first. */
+/* The process whose threads have the most samples; without samples, the first process. */
 function busiest(lanes: Lane[]): number {
 	const sums = new Map<number, number>();
 	for (const lane of lanes)
@@ -94,7 +95,7 @@ function One({ lane, bins, from, to }: { lane: Lane; bins: Bins; from: number; t
 }
 
 interface Asked {
-	titles?: string[]; /* which, in this order */
+	titles?: string[]; /* titles to show, in this order */
 	heading?: string;
 }
 

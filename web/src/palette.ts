@@ -35,8 +35,8 @@ function near(one: number, other: number): boolean {
 	return apart <= 2 || apart >= HUES - 2;
 }
 
-/* The hues of modules by how much each has itself: where two of those with the most would look alike, the one with less
- * gives way. */
+/* Assigns hues to modules, ordered by self time: if two of the largest would look alike, the smaller one gets another
+ * hue. */
 function hues(modules: [name: string, self: number][]): Map<string, number> {
 	const found: number[] = [];
 	for (const [name] of modules) {

@@ -12,12 +12,12 @@ export type Roofline = "" | "unmeasured" | "there";
 export interface World {
 	data: DataSource;
 	recording: Recording;
-	runs: Run[]; /* one, or two that can be compared; none: it is not known */
+	runs: Run[]; /* one, or two to compare; empty: not known yet */
 	selection: Selection;
 	dark: boolean;
 	roofline: Roofline;
 	live: boolean; /* the recording is still being written */
-	revision: number; /* rises when a recording that is still being written is asked again */
+	revision: number; /* increases when a live recording is requested again */
 }
 
 export const WorldContext = createContext<World>(null as unknown as World);
@@ -30,17 +30,17 @@ export interface Answer {
 	again(): void;
 }
 
-/* A report of some sections by the selection; until the next one is there, the last. */
+/* A report of some sections for the selection; while a new one is pending, the previous one. */
 export function useReport(sections: string[], selection: Partial<Selection>, limit?: number): Answer {
 	const { data, revision } = useWorld();
 	const [state, set] = useState({ report: null as Report | null, error: "", waiting: true });
 	const [tries, retry] = useState(0);
 	const { from, to, last, thread, focus, weigh, at, heap } = selection;
 	const key = JSON.stringify([sections, last ? `last ${last}` : from, to, thread, focus, weigh, at, heap, limit, tries]);
-	const asked = useRef(""); /* the key of the answer that is shown or waited for */
+	const asked = useRef(""); /* the key of the answer that is shown or pending */
 	useEffect(() => {
 		let current = true;
-		const again = asked.current === key; /* the same for a recording that has grown: it is not waited for */
+		const again = asked.current === key; /* the recording has grown: the old answer stays meanwhile */
 		asked.current = key;
 		if (!again)
 			set((before) => ({ ...before, waiting: true }));
@@ -55,7 +55,7 @@ export function useReport(sections: string[], selection: Partial<Selection>, lim
 	return { ...state, again: () => retry(tries + 1) };
 }
 
-/* The answer's children, or why there are none yet. */
+/* Renders the answer, or the reason why there is none yet. */
 export function Await({ answer, children }: { answer: Answer; children: (report: Report) => ComponentChildren }) {
 	const { selection } = useWorld();
 	const chosen = selection.from || selection.to || selection.thread || selection.focus || selection.weigh || selection.at;
@@ -70,11 +70,11 @@ export function Await({ answer, children }: { answer: Answer; children: (report:
 			</div>
 		);
 	if (!answer.report)
-		return <p class="wait" role="status">Asking the recording…</p>;
+		return <p class="wait" role="status">Loading…</p>;
 	return <div class={answer.waiting ? "stale" : ""} aria-busy={answer.waiting}>{children(answer.report)}</div>;
 }
 
-/* If it advises something to be typed, that part is marked. */
+/* A note; the part that is to be typed as an option is marked. */
 function NoteText({ note }: { note: Note }) {
 	const typed = note.action?.kind === "record" ? note.action.text : "", at = typed ? note.text.indexOf(typed) : -1;
 	return at < 0 ? <>{clean(note.text)}</> : <>{clean(note.text.slice(0, at))}<code>{clean(typed)}</code>{clean(note.text.slice(at + typed.length))}</>;
@@ -99,7 +99,7 @@ export function Notes({ notes }: { notes: Note[] }) {
 export function said(row: Row, column: Column): string {
 	const cell = value(row, column.key);
 	if (column.key === "p" && typeof cell === "number" && cell >= 0 && cell < 0.005)
-		return "<0.01"; /* never nothing */
+		return "<0.01"; /* a small share is never shown as 0 */
 	return cell === null ? "–" : typeof cell === "string" ? clean(cell) : figure(column.unit, cell, row.plus_minus?.[column.key] ?? 0);
 }
 
@@ -107,7 +107,7 @@ export function why(row: Row, column: Column): string {
 	return value(row, column.key) === null ? clean(row.absent?.[column.key] ?? "not known") : "";
 }
 
-/* A shell command that can be taken along. */
+/* A shell command with a button that copies it. */
 export function Command({ children }: { children: string }) {
 	return <code class="command">{children}</code>;
 }

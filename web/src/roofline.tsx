@@ -42,7 +42,7 @@ export function useRoofline(data: DataSource, recording: Recording, isWhole: boo
 
 /* --- words ------------------------------------------------------------------------------------------------------------------ */
 
-/* GFLOP/s, or a smaller unit where two decimals of those would be zeros. */
+/* A rate in GFLOP/s, or in a smaller unit if two decimals would be zeros. */
 function rate(y: number): string {
 	const [scale, unit] = y >= 0.01 ? [1, "GFLOP/s"] as const : y >= 1e-5 ? [1e3, "MFLOP/s"] as const : [1e9, "FLOP/s"] as const;
 	return `${figure("number", y * scale)} ${unit}`;
@@ -59,7 +59,7 @@ function saidOf(point: Point): string {
 interface Picked {
 	chosen: number; /* -1: none */
 	pick: (index: number) => void;
-	point: (index: number) => void; /* looked at: -1: none any more */
+	point: (index: number) => void; /* the point under the pointer or focus; -1: none */
 }
 
 function Points({ points, scale, picked }: { points: Point[]; scale: Scale; picked: Picked }) {

@@ -11,7 +11,7 @@ import { DataTable } from "./table";
 
 const PANELS_MOST = 8, NAMES_MOST = 16;
 
-/* "CUDA G1 0, 1, 2": all but the first by their numbers. */
+/* "CUDA G1 0, 1, 2": all devices after the first are listed by number only. */
 function namesOf({ names }: DeviceCeilings): string {
 	const numbers = names.slice(1, NAMES_MOST).map((name) => clean(name.slice(name.lastIndexOf(" ") + 1)));
 	return [clean(names[0] ?? ""), ...numbers].join(", ") + (names.length > NAMES_MOST ? ` and ${figure("count", names.length - NAMES_MOST)} more` : "");

@@ -12,7 +12,7 @@ function powerText(power: number): string {
 	return power >= -3 && power <= 4 ? String(10 ** power).slice(0, 6) : `10${power < 0 ? "⁻" : ""}${[...String(Math.abs(power))].map((digit) => SMALL[Number(digit)]).join("")}`;
 }
 
-/* In the unit that leaves few digits: what devices do in a second is thousands of GFLOP. */
+/* A rate in the unit that needs few digits, because devices reach thousands of GFLOP/s. */
 export function rateOf({ rate, form }: Pick<Ceiling, "rate" | "form">): string {
 	const [scale, prefix] = rate < 1e4 ? [1, "G"] : rate < 1e7 ? [1e3, "T"] : [1e6, "P"];
 	return `${figure("number", rate / scale)} ${prefix}${form === "peak" ? "FLOP/s" : "B/s"}`;
@@ -38,7 +38,7 @@ export function Axes({ scale }: { scale: Scale }) {
 }
 
 export function Ceilings({ ceilings, scale }: { ceilings: Ceiling[]; scale: Scale }) {
-	const taken: Record<Ceiling["form"], number[]> = { peak: [], memory: [] }; /* where labels start */
+	const taken: Record<Ceiling["form"], number[]> = { peak: [], memory: [] }; /* starts of the labels so far */
 	return (
 		<g>
 			{ceilings.map((ceiling) => {

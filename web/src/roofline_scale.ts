@@ -5,22 +5,22 @@ import { type Row, type Table, text, value } from "./data";
 export interface Point {
 	row: Row;
 	name: string;
-	x: number; /* FLOP a byte */
+	x: number; /* FLOP per byte */
 	y: number; /* GFLOP/s */
-	share: number; /* of the run, 0 … 1; 0 where it is not known */
-	atMost: boolean; /* bytes are the least that must move: it lies there, or further left */
+	share: number; /* of the run, 0 … 1; 0 if unknown */
+	atMost: boolean; /* bytes are a lower bound: the true point is here or further left */
 }
 
 /* A horizontal line at `rate` GFLOP/s, or a diagonal of `rate` GB/s. */
 export interface Ceiling {
 	name: string;
 	form: "peak" | "memory";
-	kind: "all" | "one" | "maker" | "set" | "theory"; /* all CPUs, one thread, by the datasheet, a lesser instruction set; a device's, not measured */
+	kind: "all" | "one" | "maker" | "set" | "theory"; /* all CPUs; one thread; datasheet; a narrower instruction set; theoretical, of a device */
 	rate: number;
 }
 
 export interface Scale {
-	x: (x: number) => number; /* of decimal logarithms, to pixels */
+	x: (x: number) => number; /* maps decimal logarithms to pixels */
 	y: (y: number) => number;
 	left: number;
 	right: number;
@@ -30,20 +30,20 @@ export interface Scale {
 	ys: [least: number, most: number];
 }
 
-const BELOW_MOST = 2; /* powers of ten below the ceilings that have room */
-const POWERS_MOST = 30; /* an axis has a line for each */
+const BELOW_MOST = 2; /* powers of ten shown below the ceilings */
+const POWERS_MOST = 30; /* an axis has a grid line for each */
 
 function real(row: Row, key: string): number {
 	const found = value(row, key);
 	return typeof found === "number" ? found : -1;
 }
 
-/* Whether an axis can hold it; what is not known is negative. */
+/* True if an axis can show the value; unknown values are negative. */
 function hasPlace(at: number): boolean {
 	return Number.isFinite(at) && at > 0 && Math.abs(Math.log10(at)) <= POWERS_MOST;
 }
 
-/* Rows that have an intensity and a rate. What lacks one of them has no place. */
+/* Rows that have an intensity and a rate; without one of them, a row has no position. */
 export function pointsOf(table: Table): Point[] {
 	return table.rows.filter((row) => hasPlace(real(row, "flop_per_byte")) && hasPlace(real(row, "gflop_per_s"))).map((row) => ({
 		row, name: text(row, "zone"), x: real(row, "flop_per_byte"), y: real(row, "gflop_per_s"),
@@ -51,7 +51,7 @@ export function pointsOf(table: Table): Point[] {
 	}));
 }
 
-/* The best rate of all rows of a level, or of a precision; −1 = none. */
+/* The highest rate of all rows of a memory level or precision; −1 = none. */
 function best(roofs: Table, name: string, rate: string): number {
 	return roofs.rows.reduce((most, row) => (text(row, "ceiling") === name || text(row, "of") === name ? Math.max(most, real(row, rate)) : most), -1);
 }
@@ -73,19 +73,20 @@ export function ceilingsOf(roofs: Table): Ceiling[] {
 	return found.filter(({ rate }) => hasPlace(rate));
 }
 
-/* Devices of one name that have the same ceilings. */
+/* Devices with the same name and the same ceilings. */
 export interface DeviceCeilings {
 	names: string[];
 	ceilings: Ceiling[];
 	unknown: string[]; /* ceilings without a rate */
 }
 
-/* Without the number behind it. */
+/* The name without the number at its end. */
 function kindOf(name: string): string {
 	return name.slice(0, Math.max(0, name.lastIndexOf(" ")));
 }
 
-/* Those of which a ceiling is known, in the order of the table `device-roofs`, whose rows of one device follow each other. */
+/* Devices with at least one known ceiling, in the order of the table `device-roofs`, in which the rows of a device are
+ * adjacent. */
 export function devicesOf(roofs: Table): DeviceCeilings[] {
 	const all = new Map<string, DeviceCeilings>(), found = new Map<string, DeviceCeilings>();
 	for (const row of roofs.rows) {
@@ -107,7 +108,7 @@ export function devicesOf(roofs: Table): DeviceCeilings[] {
 	return [...found.values()];
 }
 
-/* The highest that all CPUs, or one thread, reached; what memory allows ends there. */
+/* The highest peak of this kind (all CPUs, or one thread); memory ceilings end there. */
 export function highest(ceilings: Ceiling[], kind: Ceiling["kind"]): number {
 	return ceilings.reduce((most, at) => (at.form === "peak" && at.kind === kind ? Math.max(most, at.rate) : most), 0);
 }
@@ -128,7 +129,8 @@ export function scaleOf(points: Point[], ceilings: Ceiling[], width: number, hei
 	return scaled(at, [from - 0.15, Math.max(...xs) + 0.15], ys.length ? [Math.min(...ys) - 0.2, Math.max(...ys) + 0.25] : [-0.2, 0.25]);
 }
 
-/* A decade on both sides of where memory stops limiting, down to what memory allows there. */
+/* The axes cover a decade on both sides of the point where memory stops limiting, down to the rate that memory allows
+ * there. */
 export function deviceScaleOf(ceilings: Ceiling[], width: number, height: number): Scale {
 	const at = { left: 64, right: width - 12, top: 14, bottom: height - 46 };
 	const peaks = ceilings.filter(({ form }) => form === "peak").map(({ rate }) => Math.log10(rate)), memory = ceilings.find(({ form }) => form === "memory");
@@ -167,7 +169,7 @@ export function segment(ceiling: Ceiling, ceilings: Ceiling[], scale: Scale): [x
 		const fastest = ceilings.find(({ name, form, kind }) => (ceiling.kind === "theory" ? form === "memory" && kind === "theory" : name === "L1"))?.rate;
 		return [Math.min(xs[1], Math.max(xs[0], fastest ? power - Math.log10(fastest) : xs[0])), power, xs[1], power];
 	}
-	const own = ceiling.kind === "theory" && !highest(ceilings, "theory") ? 10 ** ys[1] : 0; /* of a device without a peak that is known */
+	const own = ceiling.kind === "theory" && !highest(ceilings, "theory") ? 10 ** ys[1] : 0; /* no known peak */
 	const top = own || highest(ceilings, ceiling.kind === "one" || ceiling.kind === "theory" ? ceiling.kind : "all"), from = Math.max(xs[0], ys[0] - power), to = Math.min(xs[1], Math.log10(top) - power);
 	return top > 0 && to > from ? [from, from + power, to, to + power] : null;
 }

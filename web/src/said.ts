@@ -18,7 +18,7 @@ export function noteInPage(note: Note): Note {
 	return words && note.action ? { text: note.text.replace(note.action.text, () => words(note.action!.text)), warning: note.warning } : note;
 }
 
-/* A change in seconds has the unit that fits it: reports have numbers, which pictures and scripts go by. */
+/* Shows changes in seconds in a suitable unit: reports have plain numbers for pictures and scripts. */
 function inUnits(section: Section): Section {
 	if (section.kind !== "table" || !section.columns.some(({ key }) => key === "change_s"))
 		return section;

@@ -28,7 +28,7 @@ function add(to: Made, from: Node, self: number): void {
 	to.node.self += self;
 }
 
-/* Depth first, what weighs most first; without recursion, since stacks may be deep. */
+/* Depth first, children with the largest total first; without recursion, since stacks may be deep. */
 function flat(root: Made): Node[] {
 	const nodes: Node[] = [], left: [Made, number | null][] = [[root, null]];
 	for (let next = left.pop(); next; next = left.pop()) {
@@ -97,7 +97,7 @@ export function sandwich(tree: Tree, name: string): Sandwich | null {
 	return { callers: { ...tree, nodes: flat(up) }, callees: { ...tree, nodes: flat(down) } };
 }
 
-/* All functions of a tree, the one with the most in it first. */
+/* All functions of a tree, those with the largest totals first. */
 export function functionsOf(tree: Tree): string[] {
 	const { end } = layout(tree), sums = new Map<string, number>(), until = new Map<string, number>();
 	tree.nodes.forEach((node, i) => {

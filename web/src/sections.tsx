@@ -10,7 +10,7 @@ import { Count, DataTable, type Drawn, filled, Filter, namesFirst } from "./tabl
 
 const MOST = 20000;
 
-/* The name of a function as a link to what calls it. */
+/* The name of a function as a link to its callers. */
 export function linked(row: Row, column: Column): VNode | undefined {
 	return column.key === "function" && text(row, "function") ? <FunctionLink name={text(row, "function")} /> : undefined;
 }
@@ -40,7 +40,7 @@ export function OneTable({ section, most, render }: { section: Table; most?: num
 	);
 }
 
-/* A tree in a table's clothes. */
+/* Converts a tree to a table. */
 function asTable(section: Section): Table {
 	if (section.kind === "table")
 		return section;
@@ -67,7 +67,7 @@ function Parts({ report }: { report: Report }) {
 
 export function AnySection() {
 	const { selection } = useWorld();
-	/* Of a timeline it would be the number of intervals. */
+	/* For the section `timeline`, a limit would set the number of intervals. */
 	const most = selection.section === "timeline" ? undefined : MOST;
 	const answer = useReport([selection.section], { ...selection, weigh: "" }, most);
 	const title = answer.report?.sections[0]?.title;
@@ -79,7 +79,7 @@ export function AnySection() {
 	);
 }
 
-/* "io-phases" as people say it. */
+/* The title of a section: "io-phases" becomes "I/O phases" and so on. */
 export function titleOf(section: string): string {
 	const words = section.replace(/-/g, " ").replace(/\bio\b/, "I/O").replace(/\bflop\b/, "FLOP").replace(/\brss\b/, "RSS");
 	return clean(words.replace(/^./, (first) => first.toUpperCase()));

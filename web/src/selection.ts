@@ -5,21 +5,21 @@ import { useEffect, useState } from "preact/hooks";
 
 export interface Selection {
 	page: string;
-	section: string; /* of the page `section` */
-	run: string; /* of two: "b"; else "" */
+	section: string; /* id, for the page `section` */
+	run: string; /* "b" = the second of two recordings; else "" */
 	from: string;
 	to: string;
-	last: string; /* ns before the end, of a run that goes on; instead of from */
+	last: string; /* of a live run: ns before its end; replaces `from` */
 	thread: string;
 	focus: string;
 	weigh: string;
-	at: string; /* of the weight live: a moment */
-	heap: string; /* whose blocks */
+	at: string; /* for the metric `live`: the time */
+	heap: string; /* the kind of heap */
 	search: string;
-	view: string; /* how a page shows it; each has its own words */
-	slice: string; /* of the timeline */
-	zoom: string; /* the frame that is as wide as the picture */
-	sort: string; /* SECTION:COLUMN, the least first with a "-" before the column: table.tsx */
+	view: string; /* the variant of a page; the words are the page's own */
+	slice: string; /* the selected slice of the timeline */
+	zoom: string; /* the frame that fills the picture's width */
+	sort: string; /* SECTION:COLUMN, with a "-" before the column for ascending order (table.tsx) */
 }
 
 const KEYS = ["section", "run", "from", "to", "last", "thread", "focus", "weigh", "at", "heap", "search", "view", "slice", "zoom", "sort"] as const;
@@ -38,7 +38,7 @@ export function parse(hash: string): Selection {
 
 export function link(selection: Selection): string {
 	const words = new URLSearchParams();
-	const left = selection.last ? (selection.to ? "last" : "from") : ""; /* which of them counts */
+	const left = selection.last ? (selection.to ? "last" : "from") : ""; /* whether `last` or `from` applies */
 	for (const key of KEYS)
 		if (selection[key] && key !== left)
 			words.set(key, selection[key]);
@@ -46,12 +46,12 @@ export function link(selection: Selection): string {
 	return "#/" + selection.page + (query ? "?" + query : "");
 }
 
-/* Who chooses a part of the time does not move on with the run any more. */
+/* Selecting a time range stops following the end of a live run. */
 function still(change: Partial<Selection>): Partial<Selection> {
 	return change.from !== undefined || change.to !== undefined ? { last: "" } : {};
 }
 
-/* `last` as the part of the time that it is now. */
+/* Converts `last` to the time range that it currently means. */
 export function windowed(selection: Selection, durationNs: number): Selection {
 	const last = Number(selection.last);
 	return selection.last && !selection.to ? { ...selection, from: last > 0 && last < durationNs ? String(Math.floor(durationNs - last)) : "" } : selection;
@@ -62,16 +62,16 @@ export function elsewhere(now: Selection, page: string, more: Partial<Selection>
 	return link({ ...NOTHING, run: now.run, from: now.from, to: now.to, last: now.last, thread: now.thread, page, ...more });
 }
 
-/* What makes another picture, in which the zoomed frame would be any other. */
+/* A change of any of these makes another picture, in which the zoomed frame means nothing. */
 const OTHER = ["page", "section", "run", "from", "to", "thread", "weigh", "at", "heap"] as const;
 
-/* A new place, which Back leaves. */
+/* Adds a history entry, so that Back returns to the previous state. */
 export function go(now: Selection, change: Partial<Selection>): void {
 	const zoom = OTHER.some((key) => change[key] !== undefined && change[key] !== now[key]) ? "" : now.zoom;
 	location.hash = link({ ...now, zoom, ...still(change), ...change });
 }
 
-/* The same place, more precisely: typing adds no history entries. */
+/* Replaces the history entry: typing adds none. */
 export function refine(now: Selection, change: Partial<Selection>): void {
 	history.replaceState(null, "", link({ ...now, ...still(change), ...change }));
 	window.dispatchEvent(new HashChangeEvent("hashchange"));

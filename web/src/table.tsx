@@ -10,11 +10,11 @@ import { refine } from "./selection";
 const ROW = 28, HEAD = 30, SPARE = 8, MEASURED = 400;
 
 export interface Drawn {
-	render?: (row: Row, column: Column) => ComponentChildren; /* undefined: as any cell */
+	render?: (row: Row, column: Column) => ComponentChildren; /* returns undefined for the default rendering */
 	chosen?: (row: Row) => boolean;
 	filter?: string;
 	label?: string;
-	most?: number; /* rows in sight */
+	most?: number; /* maximum visible rows */
 }
 
 const BASIS = { measured: "", estimated: "estimated", modelled: "modelled" };
@@ -23,7 +23,7 @@ function compare(column: Column, up: boolean) {
 	return (a: Row, b: Row): number => {
 		const left = value(a, column.key), right = value(b, column.key);
 		if (left === null || right === null)
-			return left === right ? 0 : left === null ? 1 : -1; /* what is not known is last */
+			return left === right ? 0 : left === null ? 1 : -1; /* unknown values come last */
 		const order = typeof left === "number" && typeof right === "number" ? left - right : String(left) < String(right) ? -1 : left === right ? 0 : 1;
 		return up ? order : -order;
 	};
@@ -37,12 +37,12 @@ function found(table: Table, words: string): Row[] {
 	return table.rows.filter((row) => texts.some((column) => wanted.test(String(value(row, column.key) ?? ""))));
 }
 
-/* In characters; of texts at most 60. */
+/* Column widths in characters; texts get at most 60. */
 function widths(table: Table): number[] {
 	const some = table.rows.slice(0, MEASURED);
 	return table.columns.map((column) => {
 		const most = some.reduce((longest, row) => Math.max(longest, said(row, column).length), 1);
-		return Math.max(column.title.length * 1.1 + (column.basis === "measured" ? 3 : 5), Math.min(most, 60) + (column.unit === "text" ? 4 : 2)); /* letters can be wider than the figure 0 that 1ch is */;
+		return Math.max(column.title.length * 1.1 + (column.basis === "measured" ? 3 : 5), Math.min(most, 60) + (column.unit === "text" ? 4 : 2)); /* letters can be wider than the digit 0, whose width is 1ch */;
 	});
 }
 
@@ -77,7 +77,7 @@ interface Sort {
 	up: boolean;
 }
 
-/* The order of one table, from and to the URL: one of a page has an order of its own at a time. */
+/* The sort order of a table, stored in the URL: only one table of a page can have its own order at a time. */
 function useSort(id: string): [sort: Sort | null, set: (sort: Sort | null) => void] {
 	const { selection } = useWorld();
 	const of = selection.sort.startsWith(id + ":") ? selection.sort.slice(id.length + 1) : "";

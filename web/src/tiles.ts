@@ -13,27 +13,28 @@ export interface Lane {
 	title: string;
 	unit: string;
 	count: number;
-	left_out: number; /* besides: what there was no room for */
+	left_out: number; /* slices beyond the limit, not in `count` */
 	most: number;
 }
 
 export interface Lanes {
 	version: number;
 	duration_ns: number;
-	thinned_ns?: number; /* in a file: what is shorter was put together; 0: nothing was */
+	thinned_ns?: number; /* in a file: shorter slices were merged; 0: none were */
 	names: { name: string; color: number | null }[]; /* 0xRRGGBB */
 	lanes: Lane[];
-	made?: string; /* which making of them it is, while the recording grows: ids are of this one */
-	since?: Since[]; /* of each lane, against the making that was asked for */
+	made?: string; /* of a growing recording: the version of the tracks to which the ids belong */
+	since?: Since[]; /* of each track: its state in the requested earlier version */
 }
 
 /* A previous state of a track. */
 export interface Since {
-	id: number | null; /* then; null: it was not there */
+	id: number | null; /* its id at that time; null: it did not exist */
 	changed_ns: number | null; /* earlier bins are unchanged; null: all are */
 }
 
-/* Rows in time order. `many` = 1: one recorded slice; more: that many close together, `name` is the longest's. */
+/* Rows in time order. `many` = 1: a single recorded slice; otherwise the number of slices that the row combines, with
+ * the name of the longest. */
 export interface Slices {
 	form: "slices";
 	start: Float64Array;
@@ -60,19 +61,19 @@ export interface Moments {
 
 export type Bins = Slices | Curve | Moments;
 
-/* What is asked for; whole ns from the recording's start. */
+/* A request for bins; times are whole ns from the recording's start. */
 export interface View {
 	lanes: number[];
 	from: number;
 	to: number;
 	width: number; /* pixels */
-	made?: string | undefined; /* of which making the ids are */
-	quick?: 1; /* within some milliseconds, if need be with rows of more than a pixel */
+	made?: string | undefined; /* the version to which the ids belong */
+	quick?: 1; /* answer within some milliseconds, if necessary with rows wider than a pixel */
 }
 
-/* By lane. */
+/* Bins by track. */
 export interface Tiles extends Map<number, Bins> {
-	coarse?: boolean; /* some rows stand for more than a pixel: a later request returns everything */
+	coarse?: boolean; /* some rows combine more than a pixel: a later request returns all details */
 }
 
 export interface Slice {
@@ -82,14 +83,14 @@ export interface Slice {
 	name: number;
 }
 
-/* All optional but `names`; the earliest come first. */
+/* A search for slices; everything but `names` is optional. The earliest slices come first. */
 export interface Wanted {
 	names: number[];
 	from?: number;
 	to?: number;
 	shortest?: number;
 	longest?: number;
-	thread?: number; /* its lanes, and those of no thread; 0: all */
+	thread?: number; /* its tracks, and those without a thread; 0: all */
 	limit?: number;
 }
 
@@ -116,7 +117,7 @@ export interface Step {
 	length: number;
 	name: number;
 	thread: number;
-	lane: number | null; /* of the thread; null: it has none */
+	lane: number | null; /* track of the thread; null: it has none */
 }
 
 export interface Path {
@@ -174,10 +175,11 @@ export function sizeOf(bins: Bins): number {
 	return 200 + bins.start.length * (bins.form === "slices" ? 28 : bins.form === "curve" ? 32 : 16);
 }
 
-/* Up to where rows of a tile are kept, when the lane's bins changed from a time on; Infinity: all rows, and nothing is missing.
- * Rows before it stand for all that begins before it, and those from it on for the rest, however often either is asked for:
- * it is where a row begins (no other than the last node of a pyramid changes when leaves are added, and where that was taken
- * whole it still stands alone in its row or in the last one), or so far behind the last row that nothing can lie in both. */
+/* The time up to which rows of a tile are kept if the track's bins have changed from `changed` on; Infinity: all rows
+ * are kept and nothing is missing. At that time the old rows and the new ones can be joined: rows before it cover
+ * everything that begins before it, and later rows the rest. So it is either the start of a row or far behind the last
+ * row. (When leaves are added, only the last node of a pyramid changes. If a row combines such a node as a whole, the
+ * node is alone in its row or in the last row.) */
 export function cutOf(bins: Bins, changed: number | null, pixel: number): number {
 	if (changed === null)
 		return Infinity;
@@ -192,7 +194,7 @@ export function cutOf(bins: Bins, changed: number | null, pixel: number): number
 	return at > 0 ? start[at]! : -Infinity;
 }
 
-/* Rows of one that start before a time, and those of the other that do not. */
+/* The rows of `before` that start before `cut`, followed by the rows of `after` that do not. */
 export function joined(before: Bins, cut: number, after: Bins): Bins {
 	const most = firstAt(before.start, cut), least = firstAt(after.start, cut);
 	const columns = Object.entries(before).filter(([, column]) => typeof column === "object") as [string, Float64Array][];

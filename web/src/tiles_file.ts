@@ -11,7 +11,7 @@ interface Head extends Lanes {
 	path: Path;
 }
 
-/* Of a column: how many bytes its values have, then the lowest byte of all, then the next. */
+/* Reads a column: the number of bytes per value, then the lowest bytes of all values, then the next bytes. */
 class Reader {
 	constructor(private bytes: Uint8Array, private at: number, private count: number) {}
 
@@ -36,7 +36,7 @@ function unpack(form: Bins["form"], bytes: Uint8Array, at: number, count: number
 	const reader = new Reader(bytes, at, count), start = reader.numbers();
 	const length = form === "moments" ? new Float64Array(count) : reader.numbers();
 	for (let i = 0, end = 0; i < count; i++) {
-		start[i]! += end; /* it was the gap */
+		start[i]! += end; /* it was the gap to the previous row */
 		end = start[i]! + length[i]!;
 	}
 	if (form === "curve")
@@ -118,7 +118,7 @@ function bytesOf(base64: string): Uint8Array<ArrayBuffer> {
 	return own.fromBase64 ? own.fromBase64(base64) : Uint8Array.from(atob(base64), (letter) => letter.charCodeAt(0));
 }
 
-/* What an element of the page holds as base64 of gzip; its text is let go. */
+/* Unpacks an element of the page (gzip in base64) and removes its text to free memory. */
 export async function packed(id: string): Promise<ArrayBuffer | null> {
 	const element = document.getElementById(id), text = element?.textContent;
 	if (!element || !text)

@@ -5,7 +5,8 @@ import type { Bins, Curve, Moments, Slices } from "./tiles";
 
 const FAN = 16;
 
-/* Nodes by column. `one`: of slices the time they cover, of curves the least; `other`: the longest slice, the most. */
+/* Nodes by column. `one`: the covered time of slices, or the minimum of a curve; `other`: the longest slice, or the
+ * maximum. */
 interface Nodes {
 	count: number;
 	from: Float64Array;
@@ -16,7 +17,7 @@ interface Nodes {
 	many: Float64Array;
 }
 
-/* What lies in the file: of curves without names, of what was not thinned without `many` and `busy`. */
+/* The columns in the file. Curves have no names; tracks that were not thinned have no `many` and `busy`. */
 export interface Columns {
 	form: Bins["form"];
 	start: Float64Array;
@@ -45,7 +46,7 @@ function leavesOf(columns: Columns): Nodes {
 	return all;
 }
 
-/* One node for every FAN of those below. */
+/* The next level: one node for every FAN nodes of the level below. */
 function above(below: Nodes, curve: boolean): Nodes {
 	const all = nodes(Math.ceil(below.count / FAN));
 	for (let i = 0; i < below.count; i++) {
@@ -71,7 +72,7 @@ function above(below: Nodes, curve: boolean): Nodes {
 	return all;
 }
 
-/* Rows that are being made. */
+/* Rows under construction. */
 interface Rows {
 	from: number[];
 	to: number[];
@@ -143,7 +144,7 @@ export class Fold {
 		return binsOf(this.columns.form, rows);
 	}
 
-	/* Among leaves that start at or after an index: the first with a wanted name and duration, else -1. */
+	/* The first leaf from an index on that has a wanted name and duration; -1 = none. */
 	next(from: number, names: Uint8Array, shortest: number, longest: number): number {
 		const leaves = this.levels[0]!;
 		for (let i = from; i < leaves.count; i++) {

@@ -45,7 +45,7 @@ function isWhole(view: Window, duration: number): boolean {
 	return view.from <= 0 && view.to >= duration;
 }
 
-/* --- what is asked for when the window is still ------------------------------------------------------------------------ */
+/* --- requests while the window does not move ---------------------------------------------------------------------- */
 
 function useOverlays(lanes: Lanes, view: Window, want: { arrows: boolean; path: boolean }): { arrows: Arrows; path: Path } {
 	const { data } = useWorld();
@@ -69,12 +69,12 @@ function useOverlays(lanes: Lanes, view: Window, want: { arrows: boolean; path: 
 	return { arrows, path };
 }
 
-/* What is looked for: slices with these names, of the range and the thread that were chosen. */
+/* The search for slices with these names, in the selected time range and thread. */
 function wantedOf(names: number[], range: Window | null, thread: string, duration: number): Wanted {
 	return { names, from: range?.from ?? 0, to: range?.to ?? Math.ceil(duration) + 1, thread: Number(thread) || 0 };
 }
 
-/* How many there are. */
+/* The number of matching slices; null: too many to count; undefined: pending. */
 function useCount(wanted: Wanted): number | null | undefined {
 	const { data } = useWorld(), [count, set] = useState<number | null | undefined>(undefined), key = JSON.stringify(wanted);
 	useEffect(() => {
@@ -106,7 +106,7 @@ function useNarrow(): boolean {
 function Stage({ lanes }: { lanes: Lanes }) {
 	const { data, recording, selection, dark } = useWorld(), duration = lanes.duration_ns;
 	const people = useMemo(() => new People(recording), [recording]);
-	const [turned, setTurned] = useState(() => new Set<string>()); /* folded or unfolded by hand */
+	const [turned, setTurned] = useState(() => new Set<string>()); /* keys that the user collapsed or expanded */
 	const folded = useMemo(() => {
 		const all = foldedAtFirst(lanes);
 		turned.forEach((key) => all.delete(key) || all.add(key));
@@ -180,7 +180,7 @@ function Stage({ lanes }: { lanes: Lanes }) {
 		if (slice.name >= 0)
 			refine(parse(location.hash), { slice: slotOf({ ...slice, many: 1, busy: 1 }) });
 	};
-	/* One after another: pressing Enter five times moves five slices on. */
+	/* Steps are queued: pressing Enter five times moves five slices on. */
 	const step = (names: number[], forward: boolean) => {
 		steps.current = steps.current.then(async () => {
 			const at = spotOf(parse(location.hash).slice, lanes), now = at && at.many === 1 ? at : null, wanted = wantedOf(names, chosen, selection.thread, duration);
@@ -289,7 +289,7 @@ export function Timeline() {
 		<>
 			<h1>Timeline</h1>
 			{error ? <div class="failed" role="alert"><p>{clean(error)}</p><p><button type="button" onClick={() => retry(tries + 1)}>Try again</button></p></div>
-				: !lanes ? <p class="wait" role="status">Asking the recording…</p>
+				: !lanes ? <p class="wait" role="status">Loading…</p>
 					: lanes.lanes.length ? <Stage lanes={lanes} /> : <p class="wait">The recording has no events with times.</p>}
 		</>
 	);

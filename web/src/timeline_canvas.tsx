@@ -19,7 +19,7 @@ export interface Deeds {
 	escape(): void;
 }
 
-/* What a spot is, in words. */
+/* The description of a spot in words. */
 export function sayName(lanes: Lanes, spot: { name: number }): string {
 	return clean(lanes.names[spot.name]?.name ?? "") || "unnamed";
 }
@@ -129,7 +129,7 @@ function range(one: number, other: number, duration: number): Window {
 	return { from, to: Math.max(to, from + 1) };
 }
 
-/* Plain: the rows scroll; with Ctrl: zoom where the pointer is; with Shift, or sideways: along the time. */
+/* The wheel scrolls the rows; with Ctrl it zooms at the pointer; with Shift, or sideways, it moves along the time. */
 function useWheel(box: { current: HTMLElement | null }, canvas: { current: HTMLElement | null }, engine: Engine): void {
 	useEffect(() => {
 		const turned = (event: WheelEvent) => {
@@ -151,7 +151,7 @@ function useWheel(box: { current: HTMLElement | null }, canvas: { current: HTMLE
 
 /* --- keys ------------------------------------------------------------------------------------------------------------ */
 
-/* Those that work anywhere on the page, unless something is being typed. */
+/* Keys that work anywhere on the page, except in text fields. */
 function useKeys(engine: Engine, deeds: Deeds): void {
 	useEffect(() => {
 		const pressed = (event: KeyboardEvent) => {
@@ -223,7 +223,7 @@ export function Canvas({ engine, lanes, people, rows, deeds }: Props) {
 		engine.redraw();
 	}, [engine, rows, scroll, size]);
 	useEffect(() => canvas.current ? engine.attach(canvas.current) : undefined, [engine]);
-	/* A slice that was chosen is in sight. */
+	/* Scrolls to the selected slice. */
 	const focused = engine.focus;
 	useEffect(() => {
 		const row = rows.find((row) => row.lane && row.lane.id === focused?.lane);

@@ -11,7 +11,7 @@ import type { Spot } from "./timeline_engine";
 import type { People } from "./timeline_layout";
 import { moment } from "./timeline_view";
 
-/* The slice that holds it: of the lane above in the same thread. */
+/* The enclosing slice, in the track above of the same thread. */
 function useParent(lanes: Lanes, spot: Spot): Slice | null {
 	const { data } = useWorld(), [found, set] = useState<Slice | null>(null), lane = lanes.lanes[spot.lane];
 	const above = lane && lane.depth > 0
@@ -41,7 +41,7 @@ function ofThread(lanes: Lanes, id: number, lane: Lane): boolean {
 	return !!other && (other.id === lane.id || (lane.thread > 0 && other.thread === lane.thread));
 }
 
-/* Arrows of a list that leave or reach the slice's thread in its time. */
+/* The arrows that leave or reach the slice's thread during the slice. */
 export function touching(lanes: Lanes, arrows: Arrow[], slice: Slice): Arrow[] {
 	const lane = lanes.lanes[slice.lane], end = slice.start + slice.length;
 	const inside = (time: number) => time >= slice.start && time <= end;
@@ -137,8 +137,8 @@ export function Details({ lanes, people, spot, ways }: { lanes: Lanes; people: P
 			</dl>
 			<p class="tools">
 				<button type="button" onClick={ways.fit}>{group ? "Zoom in (F)" : "Fit it (F)"}</button>
-				{!group && <button type="button" onClick={() => ways.before(spot.name)}>Previous of this name</button>}
-				{!group && <button type="button" onClick={() => ways.next(spot.name)}>Next of this name</button>}
+				{!group && <button type="button" onClick={() => ways.before(spot.name)}>Previous slice of this name</button>}
+				{!group && <button type="button" onClick={() => ways.next(spot.name)}>Next slice of this name</button>}
 				{lane.kind === "zones" && recording.sections.includes("zones") && <a href={elsewhere(selection, "zones", { search: only(raw) })}>Show in zones</a>}
 				{lane.kind === "device" && recording.sections.includes("devices") && <a href={elsewhere(selection, "devices", { focus: raw })}>Show in devices</a>}
 				{recording.sections.includes("calltree") && (

@@ -15,7 +15,7 @@ export interface Spot extends Slice {
 	busy: number;
 }
 
-/* A value of a curve at a moment. */
+/* The value of a curve at a time. */
 export interface Reading {
 	lane: number;
 	time: number;
@@ -24,7 +24,7 @@ export interface Reading {
 }
 
 export interface Listener {
-	moved(view: Window): void; /* with every frame that it moves in */
+	moved(view: Window): void; /* called in every frame in which the window moves */
 	still(view: Window): void;
 	painted(): void;
 }
@@ -40,9 +40,9 @@ export class Engine {
 	over: Slice | null = null;
 	arrows: Arrow[] = [];
 	path: Step[] = [];
-	frames: number[] = []; /* what the last ones took, in ms: for the page's own measurement */
+	frames: number[] = []; /* durations of the latest frames in ms, for measurements of the page */
 	store: Store;
-	whole = false; /* nothing was missing of the last frame */
+	whole = false; /* the last frame was complete */
 	private target: Window | null = null;
 	private painter: Painter | null = null;
 	private queued = 0;
@@ -54,14 +54,14 @@ export class Engine {
 		this.calm = matchMedia("(prefers-reduced-motion: reduce)").matches;
 	}
 
-	/* The same for the recording when it was shorter. The recording reports what is still valid, if it knows; otherwise
-	 * everything is drawn until it has been requested again. */
+	/* Takes over the state of the engine for the shorter recording. The recording reports which tiles are still
+	 * valid, if it knows; otherwise all old tiles are drawn until they have been requested again. */
 	follow(before: Engine): void {
 		const was = new Map(this.lanes.since?.map(({ id, changed_ns }, lane) => [id, { lane, changed: changed_ns }]));
 		const keyOf = (lane: Lane) => [lane.kind, lane.process, lane.thread, lane.depth, lane.title].join("\n");
 		const ids = new Map(this.lanes.lanes.map((lane) => [keyOf(lane), lane.id]));
 		Object.assign(this, { scroll: before.scroll, width: before.width, height: before.height, rows: before.rows });
-		if (before.lanes.names.every(({ name }, i) => this.lanes.names[i]?.name === name)) /* slices are called by their place in them */
+		if (before.lanes.names.every(({ name }, i) => this.lanes.names[i]?.name === name)) /* slices use their indices */
 			this.store.follow(before.store, (id) => this.lanes.since ? was.get(id) : { lane: ids.get(keyOf(before.lanes.lanes[id]!)), changed: 0 });
 	}
 
@@ -79,7 +79,8 @@ export class Engine {
 			this.queued = requestAnimationFrame(() => this.frame());
 	}
 
-	/* Where it goes; `at once` for what follows the pointer, else in steps, unless less motion is wished. */
+	/* Moves to a range: immediately if `atOnce` (following the pointer) or if reduced motion is preferred,
+	 * otherwise in animated steps. */
 	go(view: Window, atOnce = false): void {
 		const to = clamped(view, this.duration);
 		this.target = atOnce || this.calm ? null : to;
@@ -165,7 +166,7 @@ export class Engine {
 		return this.store.best(lane, level, Math.floor(Math.max(0, time) / spanOf(level)))?.bins ?? null;
 	}
 
-	/* The slice or moment at a place, or the nearest within a few pixels. */
+	/* The slice or instant at a position, or the nearest within a few pixels. */
 	spotAt(x: number, y: number): Spot | null {
 		const lane = this.rowAt(y)?.lane, time = this.timeAt(x), bins = lane && this.binsAt(lane.id, time);
 		if (!lane || !bins || bins.form === "curve")
@@ -193,7 +194,7 @@ export class Engine {
 		return { lane: lane.id, time: bins.start[i]!, least: bins.least[i]!, most: bins.most[i]! };
 	}
 
-	/* The next slice of a lane that is drawn, to the right or the left of a time. */
+	/* The next drawn slice of a track to the right or left of a time. */
 	beside(lane: number, time: number, step: 1 | -1): Spot | null {
 		const bins = this.binsAt(lane, Math.min(Math.max(time, this.view.from), this.view.to));
 		if (!bins || bins.form === "curve" || !bins.start.length)

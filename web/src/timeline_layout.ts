@@ -7,11 +7,11 @@ import type { Kind, Lane, Lanes } from "./tiles";
 export interface Row {
 	top: number;
 	height: number;
-	lane: Lane | null; /* null: the head of a process, of its curves, or of a thread */
-	head: string; /* what it folds, by name; "" = nothing */
-	key: string; /* of what it folds */
+	lane: Lane | null; /* null: the header of a process, of its curves, or of a thread */
+	head: string; /* name of the group that the row collapses; "" = none */
+	key: string; /* of the group that the header collapses */
 	folded: boolean;
-	title: string; /* of the lane */
+	title: string; /* of the track */
 }
 
 export const HEIGHTS: Record<Kind, number> = {
@@ -24,7 +24,7 @@ const TITLES: Record<Kind, string> = {
 	series: "", heap: "heap", counters: "", instants: "instants", device: "device",
 };
 
-/* A lane by what it shows: its own title, or what lanes of its kind are called. */
+/* The title of a track: its own, or that of its kind. */
 export function titleOf(lane: Lane): string {
 	return clean(lane.title || TITLES[lane.kind]) + (lane.depth > 0 && !lane.title ? ` ${lane.depth}` : "");
 }
@@ -55,7 +55,7 @@ export class People {
 }
 
 /* Tracks from top to bottom: polled ones of a process or a thread come last. */
-/* Threads of a process in the order of their numbers, so that one is found. */
+/* Threads of a process are sorted by number, so that users find them. */
 function ordered(lanes: Lane[], people: People): Lane[] {
 	const rank = (lane: Lane) => (lane.kind === "path" ? 0 : lane.kind !== "series" ? 1 : 2);
 	const process = new Map<number, number>(), thread = new Map<string, number>();
@@ -123,7 +123,7 @@ export function heightOf(rows: Row[]): number {
 	return last ? last.top + last.height : 0;
 }
 
-/* The row at a height; the first or last where it lies outside. */
+/* The row at a height; outside of all rows, the first or last. */
 export function rowAt(rows: Row[], y: number): number {
 	let low = 0, high = rows.length - 1;
 	while (low < high) {
@@ -136,7 +136,7 @@ export function rowAt(rows: Row[], y: number): number {
 	return low;
 }
 
-/* Those from one height to another: from the first index up to, without, the second. */
+/* The rows between two heights: the first index, and one past the last. */
 export function inSight(rows: Row[], top: number, bottom: number): [first: number, last: number] {
 	return rows.length ? [rowAt(rows, top), Math.min(rows.length, rowAt(rows, bottom) + 1)] : [0, 0];
 }

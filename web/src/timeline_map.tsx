@@ -14,7 +14,8 @@ const SOURCES: ((lane: Lane) => boolean)[] = [
 	(lane) => lane.kind !== "path" && lane.form !== "curve",
 ];
 
-/* How much happens in each part of the run: of slices the time they cover, of curves their middle. */
+/* The activity in each part of the run: the time covered by slices, or the middle between a curve's minimum and
+ * maximum. */
 function density(bins: Map<number, Bins>, duration: number): Float64Array {
 	const sum = new Float64Array(BINS), each = Math.max(duration, 1) / BINS;
 	const spread = (start: number, length: number, value: number) => {
@@ -97,7 +98,7 @@ function ruler(context: CanvasRenderingContext2D, view: Window, across: number, 
 	}
 }
 
-/* --- the window that can be taken hold of ---------------------------------------------------------------------------- */
+/* --- the window that can be dragged ------------------------------------------------------------------------------- */
 
 type Grip = "from" | "to" | "both";
 

@@ -11,7 +11,7 @@ import type { Window } from "./timeline_view";
 const FONT = '11px ui-monospace, "SF Mono", Menlo, Consolas, "DejaVu Sans Mono", monospace';
 const NAMED_PX = 26, LABELS_MS = 5;
 
-/* What threads do has colours of its own, that are the same in every recording. */
+/* Thread states have fixed colours, the same in every recording. */
 const STATES: Record<string, [light: Colour, dark: Colour]> = {
 	running: [[158, 214, 160], [38, 92, 52]], runnable: [[244, 205, 120], [120, 84, 20]], blocked: [[208, 212, 217], [58, 64, 71]],
 };
@@ -20,9 +20,9 @@ export interface Theme {
 	ground: number;
 	line: number;
 	colours: Uint32Array; /* by name */
-	faint: Uint32Array; /* the same, for names that do not match the search */
-	inks: string[]; /* on them, by name */
-	fill: number; /* of curves */
+	faint: Uint32Array; /* fainter, for names that do not match the search */
+	inks: string[]; /* text colours on them, by name */
+	fill: number; /* colour of curves */
 	pale: number;
 	ink: string;
 	soft: string;
@@ -41,7 +41,7 @@ function luminance([red, green, blue]: Colour): number {
 	return 0.2126 * part(red) + 0.7152 * part(green) + 0.0722 * part(blue);
 }
 
-/* Colours of names: the program's own, or the page's by the name. `wanted`: bits by name, null = all. */
+/* Colours by name: chosen by the program, or else by the page from the name. `wanted`: bits by name, null = all. */
 export function themeOf(lanes: Lanes, dark: boolean, wanted: Uint8Array | null): Theme {
 	const own = palette(lanes.names.slice(0, 2000).map(({ name }) => [name, 0]));
 	const ground: Colour = dark ? [21, 23, 27] : [251, 251, 250];
@@ -62,9 +62,9 @@ export interface Scene {
 	rows: Row[];
 	view: Window;
 	scroll: number;
-	width: number; /* in CSS pixels, as all here */
+	width: number; /* in CSS pixels, like all sizes here */
 	height: number;
-	chosen: Window | null; /* the range */
+	chosen: Window | null; /* the selected time range */
 	focus: Slice | null;
 	over: Slice | null;
 	arrows: Arrow[];
@@ -72,7 +72,7 @@ export interface Scene {
 }
 
 export class Painter {
-	labelsLeft = false; /* time ran out for names: draw again when all is still */
+	labelsLeft = false; /* no time was left for labels: draw again when the picture stops moving */
 	private context: CanvasRenderingContext2D;
 	private block = document.createElement("canvas");
 	private inside: CanvasRenderingContext2D;
@@ -103,7 +103,7 @@ export class Painter {
 		return wide;
 	}
 
-	/* `hurry`: the picture is moving; names may wait. */
+	/* `hurry`: the picture is moving, so labels may be delayed. */
 	draw(scene: Scene, theme: Theme, store: Store, hurry: boolean): void {
 		const ratio = window.devicePixelRatio || 1, { rows, view } = scene;
 		const [first, last] = inSight(rows, scene.scroll, scene.scroll + scene.height);
@@ -165,7 +165,7 @@ export class Painter {
 		return found;
 	}
 
-	/* Names of wide slices. While the picture moves, as many as there is time for. */
+	/* Labels of wide slices. While the picture moves, as many as time permits. */
 	private names(shown: { row: Row; tiles: [Tile, Strip][] }[], scene: Scene, theme: Theme, each: number, hurry: boolean): void {
 		const context = this.context, until = performance.now() + LABELS_MS;
 		context.font = FONT;
@@ -209,7 +209,7 @@ export class Painter {
 
 const cut = new Map<string, string>();
 
-/* A name in as many letters as there is room for; the latest are kept. */
+/* A name shortened to the available width; recent results are cached. */
 function nameIn(lanes: Lanes, name: number, room: number): string {
 	const whole = lanes.names[name]?.name ?? "", key = room + " " + whole;
 	let text = cut.get(key);
@@ -227,7 +227,7 @@ export function css(colour: number): string {
 	return `rgb(${colour & 255},${(colour >> 8) & 255},${(colour >> 16) & 255})`;
 }
 
-/* --- what lies over the lanes ------------------------------------------------------------------------------------- */
+/* --- overlays ----------------------------------------------------------------------------------------------------- */
 
 function over(context: CanvasRenderingContext2D, scene: Scene, theme: Theme): void {
 	const x = xOf(scene), places = placesOf(scene);
@@ -254,7 +254,7 @@ function over(context: CanvasRenderingContext2D, scene: Scene, theme: Theme): vo
 	}
 }
 
-/* Far outside the window is as good as just outside, and within what a canvas can draw. */
+/* Positions far outside the window are clamped to just outside, because a canvas cannot draw huge coordinates. */
 function xOf({ view, width }: Scene): (time: number) => number {
 	const scale = width / (view.to - view.from);
 	return (time) => Math.min(Math.max((time - view.from) * scale, -1000), width + 1000);

@@ -2,10 +2,11 @@
  * curve as many rows as its height: one block of pixels per frame, whatever the number of slices. */
 import { type Curve, firstAt, type Moments, type Slices } from "./tiles";
 
-/* Where time lies on the screen: pixel = (time − from) ÷ each; only pixels from `left` up to, without, `right` are written. */
+/* The mapping of times to pixels: pixel = (time − from) ÷ each. Only pixels from `left` to `right` (exclusive) are
+ * written. */
 export interface Strip {
 	from: number;
-	each: number; /* ns a pixel */
+	each: number; /* ns per pixel */
 	left: number;
 	right: number;
 }
@@ -16,7 +17,7 @@ export function packed([red, green, blue]: Colour): number {
 	return ((255 << 24) | (blue << 16) | (green << 8) | red) >>> 0;
 }
 
-/* `share` of one over the other; both packed. */
+/* Mixes `share` of the colour `over` into `under`; both are packed. */
 export function mixed(over: number, under: number, share: number): number {
 	const part = (share * 256) | 0, rest = 256 - part;
 	const even = (((over & 0xff00ff) * part + (under & 0xff00ff) * rest) >>> 8) & 0xff00ff;
@@ -24,9 +25,9 @@ export function mixed(over: number, under: number, share: number): number {
 	return (0xff000000 | even | odd) >>> 0;
 }
 
-const WIDE = 3; /* pixels: from here on a slice has an edge */
+const WIDE = 3; /* minimum width in pixels of a slice with an edge */
 
-/* What a pixel shows belongs to the slice that fills most of it; `weight` is scratch, as wide as the row. */
+/* A pixel gets the colour of the slice that fills most of it; `weight` is scratch memory, as wide as the row. */
 export function rasterSlices(row: Uint32Array, weight: Float64Array, bins: Slices, strip: Strip, colours: Uint32Array, ground: number): void {
 	const { start, length, busy, name, many } = bins, { from, each, left, right } = strip;
 	const end = from + right * each;
@@ -67,7 +68,8 @@ export function rasterMoments(row: Uint32Array, bins: Moments, strip: Strip, col
 	}
 }
 
-/* Filled up to the least, and paler from there to the most; `high` rows, the top one first. `low` and `peak` are scratch. */
+/* Filled up to the minimum, and paler from there to the maximum; `high` rows, top row first. `low` and `peak` are
+ * scratch memory. */
 export function rasterCurve(rows: Uint32Array, stride: number, high: number, bins: Curve, strip: Strip, most: number,
 	fill: number, pale: number, low: Float64Array, peak: Float64Array): void {
 	const { start, length, least } = bins, { from, each, left, right } = strip, above = bins.most;

@@ -8,8 +8,8 @@ const NAMES_MOST = 800, PAGE = 200, STEPS = 60;
 
 export interface Sought {
 	names: number[];
-	bits: Uint8Array | null; /* by name; null: nothing is looked for */
-	tooMany: boolean; /* names to ask for */
+	bits: Uint8Array | null; /* by name: 1 = matches; null: no search */
+	tooMany: boolean; /* more matching names than a request can list */
 }
 
 export function sought(lanes: Lanes, words: string): Sought {
@@ -25,7 +25,7 @@ function compare(a: Slice, b: Slice): number {
 	return a.start - b.start || a.lane - b.lane;
 }
 
-/* The slice that comes first after another, or, with null, the first of all; of the time that is wanted, where it is a part. */
+/* The first slice after `now` (null: the first of all) within the wanted time range. */
 export async function following(data: DataSource, wanted: Wanted, now: Slice | null, duration: number): Promise<Slice | null> {
 	const to = wanted.to ?? Math.ceil(duration) + 1;
 	for (let from = Math.max(wanted.from ?? 0, Math.floor(now?.start ?? 0)), steps = 0; from < to && steps < STEPS; steps++) {
@@ -39,7 +39,7 @@ export async function following(data: DataSource, wanted: Wanted, now: Slice | n
 	return null;
 }
 
-/* The one that comes last before another, or, with null, the last of all: in parts that grow until one is found. */
+/* The last slice before `now` (null: the last of all). Searches backwards in parts that grow until one is found. */
 export async function preceding(data: DataSource, wanted: Wanted, now: Slice | null, duration: number, part: number): Promise<Slice | null> {
 	const least = wanted.from ?? 0, end = Math.min(wanted.to ?? Infinity, Math.ceil(now ? now.start : duration) + 1);
 	let to = end, from = Math.max(least, Math.floor(end - Math.max(part, 1000)));

@@ -13,7 +13,7 @@ import type { Window } from "./timeline_view";
 
 export const TILE_PX = 512;
 const ROOM_B = 96 << 20, AT_ONCE = 3, LANES_MOST = 48, LEVELS = 2 ** 40;
-const NEAR_PX = 64; /* so little is missing of a lane that changed lately */
+const NEAR_PX = 64; /* maximum missing pixels of a track that counts as nearly complete */
 const PATIENCE_MS = 250, TRIES = 3, REST_MS = 400;
 
 export interface Tile {
@@ -21,10 +21,10 @@ export interface Tile {
 	level: number;
 	index: number;
 	bins: Bins;
-	coarse: boolean; /* it was quick: to be asked for again */
-	cut?: number; /* from this time on it is to be asked for again: the recording has grown */
+	coarse: boolean; /* from a quick request: must be requested again */
+	cut?: number; /* must be requested again from this time on: the recording has grown */
 	size: number;
-	seen: number; /* the frame that it was last wanted in */
+	seen: number; /* the last frame that needed it */
 }
 
 interface Ask {
@@ -32,16 +32,16 @@ interface Ask {
 	index: number;
 	lanes: number[];
 	quick: boolean;
-	from?: number; /* not before this time: earlier content stays */
+	from?: number; /* request only from this time on: earlier rows stay */
 }
 
 interface Flight extends Ask {
 	abort: AbortController;
 	seen: number;
-	born: number; /* ms */
+	born: number; /* start time in ms */
 }
 
-/* The level at which a pixel of the screen is at least one of a tile. */
+/* The level at which a pixel of the screen covers at least a pixel of a tile. */
 export function levelOf(nsAPixel: number): number {
 	return Math.max(0, Math.floor(Math.log2(nsAPixel)));
 }
@@ -54,7 +54,7 @@ function keyOf(level: number, index: number): number {
 	return level * LEVELS + index;
 }
 
-/* What is to be asked for again of a tile whose lane's bins are others from a time on. */
+/* What must be requested again of a tile whose track's bins have changed from a time on. */
 function stale(tile: Tile, changed: number | null): { coarse: boolean; cut?: number } {
 	if (tile.coarse)
 		return { coarse: true };
@@ -64,14 +64,14 @@ function stale(tile: Tile, changed: number | null): { coarse: boolean; cut?: num
 
 export class Store {
 	error = "";
-	asked = 0; /* questions since the page was opened */
-	private held = new Map<number, Map<number, Tile>>(); /* by lane, then by place */
+	asked = 0; /* number of requests since the page was opened */
+	private held = new Map<number, Map<number, Tile>>(); /* by track, then by level and position */
 	private flights: Flight[] = [];
 	private size = 0;
 	private frame = 0;
 	private stopped = false;
-	private given: number[] = []; /* up: when; the server may be at them still */
-	private failures = 0; /* in a row */
+	private given: number[] = []; /* times of cancelled requests, on which the server may still work */
+	private failures = 0; /* consecutive ones */
 	private restsUntil = 0;
 	private nudged = 0;
 	private top: number;
@@ -84,8 +84,9 @@ export class Store {
 		this.top = Math.max(0, Math.ceil(Math.log2(Math.max(duration, 1) / TILE_PX)));
 	}
 
-	/* Of the recording when it was shorter: drawn, and asked for again from where it has changed. `now`: which lane it is, undefined:
-	 * none, and since what time its bins are others, null: they are not. */
+	/* Takes over the tiles of the store for the shorter recording: they are drawn, and requested again from where
+	 * they have changed. `now` maps an old track to its new id (undefined: gone), and to the time from which its
+	 * bins have changed (null: unchanged). */
 	follow(before: Store, now: (lane: number) => { lane: number | undefined; changed: number | null } | undefined): void {
 		for (const [id, of] of before.held) {
 			const { lane, changed = 0 } = now(id) ?? {};
@@ -110,7 +111,7 @@ export class Store {
 		return null;
 	}
 
-	/* Of a level, the columns that a window lies in. */
+	/* The columns of a level that a window covers. */
 	columns({ from, to }: Window, level: number): [first: number, last: number] {
 		const span = spanOf(level), most = Math.floor(Math.max(0, this.duration - 1) / span);
 		return [Math.max(0, Math.floor(from / span)), Math.min(most, Math.floor(to / span))];
@@ -136,7 +137,7 @@ export class Store {
 		this.forget();
 	}
 
-	/* Whether nothing is missing of what a frame draws. */
+	/* True if all tiles of a frame are available. */
 	covers(view: Window, level: number, lanes: number[]): boolean {
 		const at = Math.min(level, this.top), [first, last] = this.columns(view, at);
 		for (const lane of lanes)
@@ -165,7 +166,7 @@ export class Store {
 		}
 	}
 
-	/* All quickly first; then again, in full, what came back coarse. */
+	/* First requests everything quickly, then requests coarse tiles again in full. */
 	private go(asks: Ask[]): void {
 		const missing: Ask[] = [], coarse: Ask[] = [];
 		for (const ask of asks) {
@@ -197,11 +198,12 @@ export class Store {
 			return;
 		const now = missing.slice(0, Math.max(0, free));
 		if (!missing.length && !this.flights.some((flight) => !flight.quick) && free > 0)
-			now.push(...coarse.slice(0, 1)); /* one at a time: it may take long */
+			now.push(...coarse.slice(0, 1)); /* one at a time, because it may take long */
 		now.forEach((ask) => this.fly(ask));
 	}
 
-	/* Gives up what is not wanted any more and takes long; how many questions the server may have still. */
+	/* Cancels slow requests that are not needed any more; returns how many requests the server may still work
+	 * on. */
 	private leave(): number {
 		const now = performance.now(), late = (flight: Flight) => flight.seen !== this.frame && now - flight.born > PATIENCE_MS;
 		this.given = this.given.filter((time) => now - time < 2 * PATIENCE_MS);
@@ -215,7 +217,7 @@ export class Store {
 		return this.flights.length + this.given.length;
 	}
 
-	/* Looks again, although nothing came. */
+	/* Checks again later, even if no answer arrives. */
 	private nudge(): void {
 		this.nudged ||= window.setTimeout(() => {
 			this.nudged = 0;
@@ -228,7 +230,7 @@ export class Store {
 		const flight: Flight = { ...ask, abort: new AbortController(), seen: this.frame, born: performance.now() };
 		const span = spanOf(ask.level), pixel = 2 ** ask.level, begin = ask.index * span;
 		const from = Math.max(begin, Math.floor((ask.from ?? 0) / pixel) * pixel);
-		/* Of what grows whole tiles: what is asked for later has the same pixels. */
+		/* For a growing recording, whole tiles are requested, so that later requests have the same pixels. */
 		const to = this.made ? begin + span : Math.min(begin + span, Math.max(Math.ceil(this.duration), 1));
 		this.flights.push(flight);
 		this.asked++;
@@ -251,7 +253,7 @@ export class Store {
 			}
 			const of = this.held.get(lane) ?? new Map<number, Tile>(), before = of.get(keyOf(flight.level, flight.index));
 			if (flight.from !== undefined && !(before?.cut !== undefined && before.cut >= flight.from))
-				continue; /* there is no place for it any more */
+				continue; /* the tile that it extends is gone */
 			const all = flight.from === undefined ? found : joined(before!.bins, before!.cut!, found);
 			const tile: Tile = { lane, level: flight.level, index: flight.index, bins: all, coarse: !!bins.coarse, size: sizeOf(all), seen: this.frame };
 			this.size -= before?.size ?? 0;
@@ -266,7 +268,7 @@ export class Store {
 		if (++this.failures > TRIES)
 			this.error = why;
 		else
-			this.restsUntil = performance.now() + REST_MS * this.failures; /* a busy server is asked again */
+			this.restsUntil = performance.now() + REST_MS * this.failures; /* the server may be busy */
 		window.setTimeout(() => this.stopped || this.changed(), this.error ? 0 : REST_MS * this.failures);
 	}
 
@@ -284,7 +286,7 @@ export class Store {
 		return this.size;
 	}
 
-	/* Down to three quarters of the room, so that not every frame does it. */
+	/* Drops tiles until three quarters of the limit are used, so that this does not happen in every frame. */
 	private forget(): void {
 		if (this.size <= ROOM_B)
 			return;

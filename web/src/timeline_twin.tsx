@@ -93,7 +93,7 @@ export function Twin({ lanes, people, rows, view, wanted }: { lanes: Lanes; peop
 	if (state.error)
 		return <p class="failed" role="alert">{clean(state.error)}</p>;
 	if (!state.table)
-		return <p class="wait" role="status">Asking the recording…</p>;
+		return <p class="wait" role="status">Loading…</p>;
 	const step = (view.to - view.from) / WIDTH;
 	return (
 		<>

@@ -7,9 +7,9 @@ export interface Window {
 	to: number;
 }
 
-const LEAST_NS = 100; /* across the whole picture */
+const LEAST_NS = 100; /* minimum range of the whole picture */
 
-/* Inside the run; of at least LEAST_NS. */
+/* Limits a range to the run, with at least LEAST_NS. */
 export function clamped({ from, to }: Window, duration: number): Window {
 	const most = Math.max(duration, LEAST_NS), span = Math.min(Math.max(to - from, LEAST_NS), most);
 	const middle = (from + to) / 2;
@@ -17,7 +17,7 @@ export function clamped({ from, to }: Window, duration: number): Window {
 	return { from: start, to: start + span };
 }
 
-/* `at` stays where it is; a factor below 1 shows less, larger. */
+/* Zooms with `at` as the fixed point; a factor below 1 zooms in. */
 export function zoomed({ from, to }: Window, at: number, factor: number, duration: number): Window {
 	const span = Math.min(Math.max((to - from) * factor, LEAST_NS), Math.max(duration, LEAST_NS));
 	const place = (at - from) / (to - from || 1);
@@ -28,7 +28,7 @@ export function panned({ from, to }: Window, by: number, duration: number): Wind
 	return clamped({ from: from + by, to: to + by }, duration);
 }
 
-/* With some air on both sides. */
+/* A range with a margin on both sides. */
 export function around(from: number, to: number, duration: number): Window {
 	const air = Math.max((to - from) * 0.1, LEAST_NS / 4);
 	return clamped({ from: from - air, to: to + air }, duration);
@@ -45,7 +45,7 @@ export function written({ from, to }: Window): string {
 
 const UNITS: [from: number, scale: number, name: string][] = [[1e9, 1e9, "s"], [1e6, 1e6, "ms"], [1e3, 1e3, "µs"], [0, 1, "ns"]];
 
-/* A moment with the digits that tell it from another one that is `step` away. */
+/* A time with enough digits to distinguish it from one that is `step` away. */
 export function moment(time: number, step: number, whole: number): string {
 	const [, scale, name] = UNITS.find(([from]) => whole >= from)!;
 	const digits = Math.max(0, Math.ceil(Math.log10(scale / Math.max(step, 0.1)) - 1e-9));

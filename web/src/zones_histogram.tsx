@@ -107,7 +107,7 @@ interface Instances {
 	count: number | null;
 }
 
-/* Slices that are called so of lanes of zones and spans: a state or a wait can have the same name. */
+/* Slices with this name in tracks of zones and spans only: a state or a wait can have the same name. */
 function useInstances(name: string, range: [number, number]): { found: Instances | null; error: string } {
 	const { data, selection } = useWorld();
 	const [state, set] = useState<{ found: Instances | null; error: string }>({ found: null, error: "" });
@@ -120,7 +120,7 @@ function useInstances(name: string, range: [number, number]): { found: Instances
 			const part = { ...(from ? { from: Number(from) } : {}), ...(to ? { to: Number(to) } : {}) };
 			const answer = names.length ? await data.find({ names, shortest: range[0], longest: range[1] - 1, limit: INSTANCES, ...part }) : { count: 0, slices: [] };
 			const isMine = (slice: Slice) => ["zones", "spans"].includes(lanes.lanes[slice.lane]?.kind ?? "") && slice.start >= Number(from || 0) && (!to || slice.start < Number(to));
-			const slices = answer.slices.filter(isMine); /* bars count what starts in the selected time */
+			const slices = answer.slices.filter(isMine); /* bars count instances that start in it */
 			return { lanes, slices, count: slices.length === answer.slices.length ? answer.count : slices.length };
 		}).then((found) => current && set({ found, error: "" }), (error: Error) => current && set({ found: null, error: error.message }));
 		return () => {
@@ -168,7 +168,7 @@ function InstancesOf({ name, range, counted }: { name: string; range: [number, n
 	return (
 		<section aria-labelledby="instances">
 			<h3 id="instances">Of <code>{clean(name)}</code>: {figure("ns", range[0])} to {figure("ns", range[1])} <a href={link({ ...selection, view: "" })} class="chip">close ×</a></h3>
-			{error ? <p class="failed" role="alert">{clean(error)}</p> : found ? <InstanceTable found={found} name={name} counted={counted} /> : <p class="wait" role="status">Asking the recording…</p>}
+			{error ? <p class="failed" role="alert">{clean(error)}</p> : found ? <InstanceTable found={found} name={name} counted={counted} /> : <p class="wait" role="status">Loading…</p>}
 		</section>
 	);
 }
@@ -178,7 +178,8 @@ function InstancesOf({ name, range, counted }: { name: string; range: [number, n
 export function ZoneHistogram() {
 	const { selection, data, recording } = useWorld();
 	const [asTable, show] = useState(false);
-	/* A file has bars of one width: the first of them would be the shortest instances alone. */
+	/* The limit sets the number of bars. In a file their number is fixed: a limit would keep only the first bars,
+	 * those of the shortest instances. */
 	const answer = useReport(["zone-histogram"], { ...selection, weigh: "" }, data.inFile ? undefined : BARS);
 	const range = parsed(selection.view);
 	return (
@@ -189,7 +190,7 @@ export function ZoneHistogram() {
 					const name = selection.focus || (one ? text(one, "zone") : "");
 					if (!one && !selection.focus)
 						return null; /* there is no zone: the table above says so */
-					if (!one && (selection.thread || selection.from || selection.to)) /* nothing is wrong with that */
+					if (!one && (selection.thread || selection.from || selection.to)) /* not an error */
 						return <p class="wait" data-fact="none-of-it">No <code>{clean(name)}</code> ended in the selected threads and time.</p>;
 					return (
 						<>

@@ -68,7 +68,7 @@ static int grow(struct build *build)
 	return 0;
 }
 
-/* The child of `parent` for this function, created if new; 0 without memory. */
+/* The child of `parent` for this function, created if new; 0 if out of memory. */
 static uint32_t child_of(struct build *build, uint32_t parent, uint32_t function)
 {
 	size_t slot = slot_of(build, parent, function);

@@ -1,8 +1,8 @@
 /* cputime.h: the CPU time of the whole run.
  *
- * The kernel's figure for the command includes its children only if they were waited for. If the clocks of the threads
- * seen add up to more, their sum is used: a lower bound, because threads that are still running have no final clock.
- * The kernel's figure excludes time stolen by the hypervisor; thread clocks and samples include it.
+ * The kernel's figure for the command includes its children only if they were waited for. If the CPU clocks of the
+ * recorded threads add up to more, their sum is used. It is a lower bound, because threads that are still running have
+ * no final clock. The kernel's figure excludes time stolen by the hypervisor; thread clocks and samples include it.
  */
 #ifndef SONDE_ANALYZE_CPU_CPUTIME_H
 #define SONDE_ANALYZE_CPU_CPUTIME_H

@@ -40,7 +40,7 @@ struct sonde_samples {
 	struct sonde_weight all;
 	double square;                                /* Σ weight² of samples with a stack, or in the kernel */
 	uint64_t by_status[SONDE_STACK_STATUS_COUNT]; /* number of samples */
-	/* rows that are not samples: their number, and their part of `all` */
+	/* rows that are not samples, by status: their number, and their part of `all` */
 	struct sonde_weight extra, borrowed, measured;
 	uint64_t period_ns;
 };
@@ -56,8 +56,8 @@ int sonde_samples_init(struct sonde_samples *samples, struct sonde_session *sess
 		       const struct sonde_pass_options *options);
 void sonde_samples_fini(struct sonde_samples *samples);
 
-/* A row's contribution to Σ weight². Measured time counts as that many samples at the sampling rate: it is known only
- * as the remainder after user samples, and has their error. */
+/* A row's contribution to Σ weight². Measured time counts as the number of samples that the sampling rate would have
+ * given: it is known only as the remainder after user samples, so it has their error. */
 double sonde_samples_square(uint64_t weight_ns, uint8_t status, uint64_t period_ns);
 
 /* Formats "100 % = 2.000 s of CPU time (2000 samples)". */

@@ -1,5 +1,5 @@
-/* causes.h: data about calls that tells which thread unblocked which: read by critical/causes.c, queried by
- * critical/causes_find.c. */
+/* causes.h: data about calls that shows which thread unblocked which. critical/causes.c reads it,
+ * critical/causes_find.c queries it. */
 #ifndef SONDE_ANALYZE_CRITICAL_CAUSES_H
 #define SONDE_ANALYZE_CRITICAL_CAUSES_H
 
@@ -15,7 +15,7 @@ struct sonde_critical_release {
 /* The exit of a thread, or of a process (at its last thread's exit): which waiters it can unblock, and when. */
 struct sonde_critical_end {
 	uint64_t at_ns;
-	uint64_t of; /* process, and whether the process as a whole exited */
+	uint64_t of; /* key: process id, and whether the whole process exited */
 	uint32_t thread;
 };
 
@@ -30,7 +30,7 @@ struct sonde_critical_causes {
 	struct sonde_critical_end *ends, *starts; /* `starts` has threads only */
 	size_t end_count;
 	size_t *begin, *hint;      /* by key: index of its first release; position of the last look-up */
-	uint32_t *started, *ended; /* prefix XORs of thread ids; two of them give a sole thread in between */
+	uint32_t *started, *ended; /* prefix XORs of thread ids: two give the only thread between them */
 	uint32_t *pipe_of;         /* by object id: equal for both ends of a pipe; 0 = not a pipe */
 	uint32_t *last_of;         /* by process id: the thread that exited last */
 	uint8_t *lossy;            /* by process id: calls were lost */

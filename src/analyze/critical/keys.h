@@ -24,9 +24,9 @@ void sonde_critical_keys_sort(struct sonde_critical_keys *keys);
 
 /* True if entry `at` has this correlation and process. */
 int sonde_critical_keys_is(const struct sonde_critical_keys *keys, size_t at, uint64_t correlation, uint32_t process);
-/* Index of their first entry, if there is any: check with sonde_critical_keys_is(). */
+/* Index of the first entry with this correlation and process; check with sonde_critical_keys_is() that there is one. */
 size_t sonde_critical_keys_find(const struct sonde_critical_keys *keys, uint64_t correlation, uint32_t process);
-/* The last of them that had ended by ended_ns; NULL = none. */
+/* The last entry with this correlation and process that had ended by ended_ns; NULL = none. */
 const struct sonde_critical_key *sonde_critical_keys_last(const struct sonde_critical_keys *keys, uint64_t correlation,
 							  uint32_t process, uint64_t ended_ns);
 

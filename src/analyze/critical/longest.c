@@ -1,4 +1,4 @@
-/* longest.c: selects the longest steps of a critical path by the length of the shortest among them. */
+/* longest.c: selects the longest steps of a critical path: finds the length of the shortest step to keep. */
 #include "analyze/critical/longest.h"
 
 #include <errno.h>

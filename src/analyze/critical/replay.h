@@ -44,7 +44,7 @@ int sonde_critical_replay(struct sonde_critical_outcome *out, const struct sonde
 /* Parts of one thread, without overlaps, in time order. */
 struct sonde_critical_part {
 	uint64_t from_ns, to_ns;
-	double saved_before_ns; /* saving if the thread was active in all earlier parts */
+	double saved_before_ns; /* saving of all earlier parts if the thread was active in them */
 	double saves;           /* saving per ns: 0 … 1; negative if it becomes slower */
 };
 
@@ -63,7 +63,7 @@ void sonde_critical_scaled_fini(struct sonde_critical_scaled *scaled);
 /* Factor for the time of a device operation. */
 double sonde_critical_scaled_takes(const struct sonde_critical_scaled *scaled, uint32_t operation);
 
-/* By how many ns a period shrinks in which the thread is active or waits for a CPU. */
+/* The ns by which a period shrinks if the thread is active or waits for a CPU in all of it. */
 double sonde_critical_scaled_saved(const struct sonde_critical_scaled *scaled, uint32_t thread, uint64_t from_ns,
 				   uint64_t to_ns);
 

@@ -4,8 +4,8 @@
 
 #include "analyze/critical/critical.h"
 
-/* Creates a segment that is not yet part of a thread; a `cause` without a thread, a call and work means none. Returns
- * its id in `*out`. -ENOMEM, -EOVERFLOW. */
+/* Creates a segment that is not yet part of a thread. It has no cause if `cause` names no thread, call or device
+ * activity. Returns its id in `*out`. -ENOMEM, -EOVERFLOW. */
 int sonde_critical_segment_new(struct sonde_critical *critical, uint32_t *out, struct sonde_critical_segment segment,
 			       const struct sonde_critical_cause *cause);
 /* Adds a cause to a segment that has none. -ENOMEM. */

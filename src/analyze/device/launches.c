@@ -79,7 +79,7 @@ static int by_time(const void *left, const void *right)
 	return by_configuration(left, right);
 }
 
-/* One row per configuration, longest total time first. NULL without memory. */
+/* One row per configuration, longest total time first. NULL if out of memory. */
 static struct launch *launches_of(const struct sonde_device_sums *sums, size_t *count)
 {
 	struct launch *rows = calloc(sums->count + 1, sizeof *rows);

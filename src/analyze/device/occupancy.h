@@ -5,9 +5,9 @@
  * allocation units of its table of compute capabilities from 3.0 on: blocks per unit = the minimum over the limits of
  * warps, blocks, registers and shared memory; occupancy = blocks · warps per block ÷ warps per unit. Registers are
  * allocated per warp, 256 at a time, in each of the four partitions of a unit (two for 6.0). Shared memory is allocated
- * 256 bytes at a time, from 8.0 on 128, of which the system then reserves 1 KiB per block, even if the block uses none.
- * Without a known compute capability 128 bytes and no reservation are assumed. Limits from barriers and clusters are
- * ignored.
+ * 256 bytes at a time, from 8.0 on 128 bytes; from 8.0 on, the system also reserves 1 KiB of it per block, even if the
+ * block uses none. Without a known compute capability 128 bytes and no reservation are assumed. Limits from barriers
+ * and clusters are ignored.
  */
 #ifndef SONDE_ANALYZE_DEVICE_OCCUPANCY_H
 #define SONDE_ANALYZE_DEVICE_OCCUPANCY_H

@@ -1,5 +1,5 @@
-/* roofs.h: a GPU's theoretical peak rates, computed from what its driver reports. Nothing is measured: it is an upper
- * limit that real programs do not reach, nor do clocks under a power limit.
+/* roofs.h: a GPU's theoretical peak rates, computed from what its driver reports. Nothing is measured. The rates are
+ * upper limits: real programs do not reach them, and clocks stay below their maximum under a power limit.
  *
  * FLOP/s = units × lanes per unit × 2 (a multiplication and an addition) × maximum clock. The lanes per unit follow
  * from the compute capability: results per clock and multiprocessor in the CUDA C++ Programming Guide ("Throughput of

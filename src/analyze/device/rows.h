@@ -12,11 +12,11 @@ int sonde_device_rows_apart(struct sonde_report *report, struct sonde_section *s
 /* A cell with a label from sonde_device_label(): "" is absent. */
 struct sonde_cell sonde_device_cell(const char *label);
 
-/* A duration for a note: "1.204 s", "31 ms", "187 µs"; in the report's arena. NULL without memory. */
+/* A duration for a note: "1.204 s", "31 ms", "187 µs"; in the report's arena. NULL if out of memory. */
 const char *sonde_device_length(struct sonde_report *report, uint64_t ns);
 
-/* Why there is no `what` ("kernel"): what the recorder reported about devices, or else how to record them at `level`
- * ("api", "full"; NULL: any). In the report's arena. NULL without memory. */
+/* Why the recording has no `what` ("kernel"): the recorder's report about devices, or else how to record them at
+ * `level` ("api", "full"; NULL: any). In the report's arena. NULL if out of memory. */
 const char *sonde_device_none(const struct sonde_session *session, struct sonde_report *report, const char *what,
 			      const char *level);
 

@@ -1,4 +1,4 @@
-/* sums.h: ACTIVITIES summed up: the state of the passes that sum what GPUs did.
+/* sums.h: sums of GPU activities (ACTIVITIES chunks): the state of the passes that show such sums.
  *
  * A cell sums one operation on one device (0: on the host). An activity that is partly in the selected time counts with
  * that part; mean, minimum and maximum cover activities entirely within it. Selected threads are those that requested
@@ -15,7 +15,8 @@ struct sonde_device_sum {
 	uint64_t count, total_ns, size_b;
 	uint64_t whole, whole_ns, whole_b, min_ns, max_ns; /* of those entirely within the window */
 	uint64_t queued, queued_ns; /* of those with a known request time: from request to start */
-	/* For rows by name: theoretical occupancy × time, for all of it or not at all (then: why). */
+	/* For rows by name: theoretical occupancy × time if occupancy is known for all of the time; otherwise the
+	 * reason why it is not. */
 	double occupied_ns;
 	const char *unoccupied;
 	const char *limited_by; /* in the launch configuration that took the most time */
@@ -47,14 +48,14 @@ void sonde_device_sums_end(void *state);
 
 void sonde_device_sum_add(struct sonde_device_sum *into, const struct sonde_device_sum *from);
 
-/* Merges operations of the same kind, name and device (0: on the host), whatever their launch configuration: those
- * whose bit 1 << kind is in `kinds`, longest total time first. Their `operation` is one of them. The caller frees
- * `*rows`; returns the number of rows, or -ENOMEM. */
+/* Merges operations of the same kind, name and device (0: on the host), whatever their launch configuration. Only kinds
+ * whose bit 1 << kind is in `kinds`; longest total time first. A row's `operation` is one of those merged. The caller
+ * frees `*rows`; returns the number of rows, or -ENOMEM. */
 ptrdiff_t sonde_device_sums_by_name(struct sonde_device_cell **rows, const struct sonde_device_sums *sums,
 				    uint32_t kinds);
 
-/* "OpenCL pocl-cpu 0", the same for all rows of one device, with the process if another device would have the same
- * name: "OpenCL pocl-cpu 0 of app (4711)"; in the report's arena; "" for device 0. NULL without memory. */
+/* "OpenCL pocl-cpu 0", the same for all rows of one device; "" for device 0. If another device would get the same
+ * label, the process is appended: "OpenCL pocl-cpu 0 of app (4711)". In the report's arena; NULL if out of memory. */
 const char *sonde_device_label(const struct sonde_session *session, uint32_t device, struct sonde_report *report);
 
 #endif

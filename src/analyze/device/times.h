@@ -55,7 +55,7 @@ uint32_t sonde_device_of_end(const struct sonde_session *session, uint32_t told,
 /* The time that a device's figures are relative to: the window, limited to the recording of its process. */
 struct sonde_window sonde_device_window(const struct sonde_device_times *times, uint32_t device);
 
-/* That time for notes with "÷ …": "1.000 s of wall time". In the report's arena; NULL without memory. */
+/* That time for notes with "÷ …": "1.000 s of wall time". In the report's arena; NULL if out of memory. */
 const char *sonde_device_times_whole(const struct sonde_device_times *times, struct sonde_report *report);
 
 /* Adds the notes common to all of these sections: what was left out, and selected threads. -ENOMEM. */

@@ -25,10 +25,10 @@ struct sonde_diff {
 	int is_comparable;
 	int is_other_program; /* the recordings have almost nothing in common */
 	double common_share;  /* if so: share of the candidate's CPU time in functions common to both */
-	/* if so: text that the functions are equal except for the name of their module; NULL = they are not */
+	/* if so: a message that only the module names of the functions differ; NULL = more differs */
 	const char *renamed;
 	int is_whole;               /* no events of either were lost, and all can be read */
-	struct sonde_change change; /* by: NAN = unknown */
+	struct sonde_change change; /* change.by is NAN if unknown */
 	const char *iteration;      /* name of the iterations that verdict and change are based on; NULL = none */
 };
 

@@ -1,10 +1,10 @@
 /* iterations.c: compares iterations of the same name.
  *
  * Consecutive iterations resemble each other, but a rank test assumes independent values. So means of consecutive
- * iterations after the warm-up (statistics/steady.h) are compared: at most 40 per recording, and fewer and longer ones
- * until one no longer predicts the next better than chance. The variation between runs is not visible within a run: a
- * verdict therefore requires at least twice the margin, stationary iterations, and more change than other programs can
- * have caused (noise.h).
+ * iterations after the warm-up (statistics/stationarity.h) are compared: at most 40 per recording. Their number is
+ * reduced, and each covers more iterations, until one mean no longer predicts the next better than chance. The
+ * variation between runs is not visible within a run: a verdict therefore requires at least twice the margin,
+ * stationary iterations, and more change than other programs can have caused (diff/noise.h).
  */
 #include <errno.h>
 #include <math.h>

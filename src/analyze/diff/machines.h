@@ -1,4 +1,4 @@
-/* machines.h: properties of machines that are compared before times of one are compared with the other's. */
+/* machines.h: the properties of two machines that must agree before their times can be compared. */
 #ifndef SONDE_ANALYZE_DIFF_MACHINES_H
 #define SONDE_ANALYZE_DIFF_MACHINES_H
 

@@ -1,8 +1,9 @@
-/* noise.c: how much longer a run took since other programs had the CPUs.
+/* noise.c: how much longer a run took because other programs had the CPUs.
  *
- * Iterations are compared by wall time. Of the time in which the run's threads ran or wanted to, the part in which they
- * waited for a CPU counts as others' as far as others had the CPU time used: threads of one program wait for each other,
- * too. What a hypervisor took is added. Without readings of the machine nothing is known, and the noise is 0.
+ * Iterations are compared by wall time. The base is the time in which the run's threads ran or were runnable. Of their
+ * waiting for a CPU, only the share of the used CPU time that other programs had counts as noise, because threads of
+ * one program wait for each other, too. Time stolen by a hypervisor is added. Without readings of the machine nothing
+ * is known, and the noise is 0.
  */
 #include "analyze/diff/noise.h"
 

@@ -4,8 +4,8 @@
 
 #include "session/session.h"
 
-/* The share of the time in which its threads ran or wanted to, 0 to 1; 0 also where it is not known. 0 or a negative
- * errno with a sentence. */
+/* *out is a share of the time in which the run's threads ran or were runnable, 0 to 1; 0 if unknown. Returns 0 or a
+ * negative errno with a message. */
 int sonde_diff_noise(double *out, struct sonde_session *session);
 
 #endif

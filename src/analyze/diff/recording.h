@@ -1,7 +1,7 @@
 /* recording.h: the figures of one recording that are compared with others: one value per figure and run.
  *
- * Several recordings per side are compared by these, run against run. They contain the variation between runs, which
- * samples, zones and iterations of a single run, however many, cannot show.
+ * With several recordings per side, these figures are compared run against run. This takes the variation between runs
+ * into account, which the samples, zones and iterations of a single run do not show, however many there are.
  */
 #ifndef SONDE_ANALYZE_DIFF_RECORDING_H
 #define SONDE_ANALYZE_DIFF_RECORDING_H

@@ -21,7 +21,7 @@ enum sonde_diff_column {
 	SONDE_COMPARED_COLUMNS
 };
 
-/* `title` is borrowed. NULL without memory. */
+/* `title` is borrowed. NULL if out of memory. */
 struct sonde_section *sonde_diff_table(struct sonde_report *report, const char *id, const char *title);
 
 /* The number of values of each side, and their medians; `why`: for a side without values. */

@@ -34,8 +34,8 @@ struct sonde_versus_pair {
 	int is_baseline_first;
 };
 
-/* When repetition stops automatically: with fewer runs the width of the interval is a guess, and checking it repeatedly
- * would bias it. */
+/* Numbers of runs between which repetition stops automatically: with fewer, the width of the interval is a guess, and
+ * checking it repeatedly would bias it. */
 enum { SONDE_VERSUS_LEAST = 20, SONDE_VERSUS_MOST = 100 };
 #define SONDE_VERSUS_PRECISION 0.02
 

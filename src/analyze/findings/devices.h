@@ -26,7 +26,7 @@ struct sonde_device_work {
 
 /* Sums of the device in a row of the section `devices`; 0 = it was idle, or an earlier row has the same label. */
 int sonde_device_work_of(struct sonde_device_work *out, const struct sonde_facts *facts, size_t row);
-/* Sums of the busiest device, used for host calls, which do not tell their device. 0 = no device. */
+/* Sums of the busiest device, used for host calls, whose records do not name a device. 0 = no device. */
 int sonde_device_work_busiest(struct sonde_device_work *out, const struct sonde_facts *facts);
 size_t sonde_device_count(const struct sonde_facts *facts);
 

@@ -75,7 +75,7 @@ struct sonde_facts {
 	int has_path;
 	double running_ns; /* running time of the critical path */
 	double
-	    /* (running time of the path + its waits for CPUs that other programs had) ÷ running time */
+	    /* (running time of the path + its waits for CPUs taken by other programs) ÷ running time of the path */
 	    stretch;
 	enum sonde_ceilings ceilings;
 	double slowed; /* share by which rates may be lower because of other programs; 0 = not taken into account */
@@ -86,7 +86,8 @@ int sonde_facts_is_state(const struct sonde_columns_critical_path *section, size
 /* Time on the critical path of elements of a kind, a name (each NULL = any), and a state (SONDE_CRITICAL_KINDS =
  * any). */
 double sonde_facts_on_path(const struct sonde_facts *facts, const char *kind, const char *name, int state);
-/* Scales running time of the path by `stretch`: the waits for CPUs that other programs had, which disappear with it. */
+/* Scales running time of the path by `stretch`: adds the waits for CPUs taken by other programs, which disappear with
+ * it. */
 double sonde_facts_stretched(const struct sonde_facts *facts, double running_ns);
 /* Inclusive time of the zones of a name, summed over all threads; 0 = none. */
 double sonde_facts_zone_ns(const struct sonde_facts *facts, const char *name);
@@ -95,9 +96,9 @@ double sonde_facts_busy_threads(const struct sonde_facts *facts);
 /* The largest inclusive CPU time among these functions; 0 = none. */
 double sonde_facts_most_total_ns(const struct sonde_facts *facts, const char *const *names, size_t count);
 
-/* Upper limit on the path time of functions whose exclusive CPU time over all threads is cpu_ns: their time on the path
- * plus, at most, the running time that the path attributes to zones instead of functions. Without names: at most all
- * its running time. */
+/* Upper limit on the time that functions take on the path, if their exclusive CPU time over all threads is cpu_ns. It
+ * is their own time on the path plus at most the running time that the path attributes to zones instead of functions.
+ * Without names, it is at most the path's whole running time. */
 double sonde_facts_cpu_on_path(const struct sonde_facts *facts, const char *const *functions, size_t count,
 			       double cpu_ns);
 
@@ -182,19 +183,20 @@ int sonde_finding_bounds(const struct sonde_facts *facts, struct sonde_found *fo
 
 /* findings/noise.c: what other programs may have done to a run, in shares of the span; all 0 = nothing, or unknown. */
 struct sonde_noise {
-	double path;    /* of the critical path: waiting for CPUs that others had, and stolen; an estimate */
+	double path;    /* of the critical path: waits for CPUs taken by others, and stolen time; an estimate */
 	double held_up; /* the longest time for which others can have held up a thread */
-	double slowed;  /* upper bound on what rates are lower by: of CPU time, and of memory bandwidth */
-	int is_shared;  /* several threads want CPUs: which waits for which depends on what else runs */
+	double slowed;  /* upper bound of the share by which rates are lower: of CPU time, and of memory bandwidth */
+	int is_shared;  /* several threads compete for CPUs: which waits for which depends on the other load */
 };
 
 /* 0 or -ENOMEM with a message. */
 int sonde_finding_noise(const struct sonde_facts *facts, struct sonde_noise *out);
 
-/* findings/verdict.c: the facts with thresholds moved as far as others may have moved what is compared with them. */
+/* findings/verdict.c: the facts, with each threshold changed as much as other programs may have changed the value that
+ * is compared with it. */
 void sonde_facts_without_others(struct sonde_facts *out, const struct sonde_facts *facts,
 				const struct sonde_noise *noise);
-/* True if the first rule may be another one without others, or something critical may be of no importance. `possible`:
+/* True if without other programs another rule might come first, or a critical finding might be unimportant. `possible`:
  * what the rules find with sonde_facts_without_others(), and with SONDE_CEILINGS_ANY if ceilings are doubtful. */
 int sonde_finding_is_doubtful(const struct sonde_facts *facts, const struct sonde_noise *noise,
 			      const struct sonde_found *found, const struct sonde_found *possible);
@@ -214,7 +216,7 @@ int sonde_finding_device(struct sonde_session *session, const char *name, struct
 /* Reduces the saving to what batches of `batch` items achieve; 0 and 1 leave it unchanged. */
 int sonde_finding_batch(struct sonde_finding *finding, size_t batch, struct sonde_report *report);
 
-/* By a share of the span or of bytes, whatever the rule's maximum. */
+/* The severity of a share of the span or of bytes, ignoring the rule's maximum severity. */
 enum sonde_severity sonde_severity_at(double weight);
 enum sonde_severity sonde_finding_severity(const struct sonde_finding *finding);
 const char *sonde_severity_name(enum sonde_severity severity);

@@ -1,15 +1,16 @@
-/* verdict.c: whether findings about time would be others if no other program had run.
+/* verdict.c: whether findings about time would be different if no other program had run.
  *
- * Other programs may have held up each thread for a share d of the span, at most (noise.c). Without them the time f of
- * a finding may be longer or shorter by that, and the span shorter: its share of the span, now w, is between w - d and
- * (w + d) / (1 - d). If only one thread wants a CPU it is known exactly: waits for a CPU disappear from the span, and
- * from findings that include them (`has_waits`). Rules that miss their threshold by no more than that are candidates,
- * too: `possible` is what they find with thresholds changed as far as others can have moved what is compared with them.
- * If the machine's ceilings are doubtful, `possible` has what rules may find under higher ones (work.c).
+ * Other programs may have held up each thread for a share d of the span, at most (noise.c). Without them, the time of a
+ * finding may be longer or shorter by d, and the span shorter. If the finding's share of the span is now w, it would
+ * then be between w - d and (w + d) / (1 - d). If only one thread wants a CPU, the share is known exactly: waits for a
+ * CPU disappear from the span, and from findings that include them (`has_waits`). Rules that miss their threshold by no
+ * more than that are candidates, too: `possible` is what the rules find if each threshold is changed as much as other
+ * programs may have changed the value that is compared with it.
+ * If the machine's ceilings are doubtful, `possible` also has what rules may find under higher ones (work.c).
  *
- * The verdict is the rule of the first finding. It is doubtful if the lower end of its score is below the upper end of
- * some other rule's that may be of high importance, or if something is called critical that may be of low importance.
- * Two findings of one rule are one verdict.
+ * The verdict is the rule of the first finding. It is doubtful in two cases: the lower end of its score is below the
+ * upper end of another rule's score, and that rule's finding may be of high severity; or a critical finding may be of
+ * low severity. Two findings of one rule are one verdict.
  */
 #include <math.h>
 #include <string.h>
@@ -44,8 +45,8 @@ static const struct {
     {SONDE_THRESHOLD_BLAS_SHARE, SHARE},
 };
 
-/* Shares are smaller if the span is longer, and may be smaller by what was held up. Times are longer and rates lower:
- * what is fast, or slow, may be it no more. */
+/* Shares are smaller if the span is longer, and may be smaller by what was held up. Times are longer and rates lower: a
+ * fast call may no longer count as fast, nor slow work as slow. */
 void sonde_facts_without_others(struct sonde_facts *out, const struct sonde_facts *facts,
 				const struct sonde_noise *noise)
 {

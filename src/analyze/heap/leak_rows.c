@@ -72,7 +72,7 @@ static struct sonde_leak_row key_of(const struct sonde_session *session, uint32_
 	return row;
 }
 
-/* The number of the site's place, + 1; 0 without memory. */
+/* The number of the site's place, + 1; 0 if out of memory. */
 static uint32_t place_find(struct making *making, struct sonde_map *map, uint32_t site, uint8_t *known)
 {
 	if (SONDE_ARRAY_RESERVE(making->places, making->place_cap, making->place_count + 1))

@@ -17,7 +17,7 @@ struct sonde_leak_row {
 	enum sonde_leak_class class;
 	uint32_t function, line; /* 0 = unknown */
 	const char *file;
-	const struct sonde_heap *heap; /* a heap of the same kind */
+	const struct sonde_heap *heap; /* stands for all heaps of its kind */
 	uint32_t stack;                /* of the site with the largest amount */
 	uint64_t stack_has_b;
 	uint64_t size_b, blocks;

@@ -27,8 +27,8 @@ struct sonde_heap_pass {
 int sonde_heap_pass_begin(void **state, struct sonde_session *session, const struct sonde_pass_options *options);
 void sonde_heap_pass_end(void *state);
 
-/* Returns 1 if there is nothing to show: a requested section then gives the reason. A negative errno, or 0: sums are
- * ready. */
+/* Returns 0 if the sums are ready; 1 if there is nothing to show (a requested section then gives the reason); or a
+ * negative errno. */
 int sonde_heap_pass_read(struct sonde_heap_pass *pass, struct sonde_report *report, const char *id, const char *title);
 
 /* The largest mean distance between samples; 0 = every block was recorded. */
@@ -44,12 +44,12 @@ int sonde_heap_pass_notes(const struct sonde_heap_pass *pass, struct sonde_repor
 /* True if both heaps are of one kind, or pools of one name, and may be added up. */
 int sonde_heap_alike(const struct sonde_heap *a, const struct sonde_heap *b);
 /* A copy of a table's columns, allocated in the report: marks estimates if blocks were sampled, and shows "heap" if
- * there are several kinds. NULL without memory. */
+ * there are several kinds. NULL if out of memory. */
 const struct sonde_column *sonde_heap_columns(const struct sonde_heap_pass *pass, struct sonde_report *report,
 					      const struct sonde_column *columns, size_t count);
 /* "malloc", "mappings", or a pool's name. Static, or owned by the session. */
 const char *sonde_heap_kind_text(const struct sonde_heap *heap);
-/* "cc1 (1234)", "cc1 (1234): mappings". Allocated in the report; NULL without memory. */
+/* "cc1 (1234)", "cc1 (1234): mappings". Allocated in the report; NULL if out of memory. */
 const char *sonde_heap_text(const struct sonde_heap_pass *pass, struct sonde_report *report, uint32_t heap);
 
 /* Sum of the peaks of all such heaps. */

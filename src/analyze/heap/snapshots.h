@@ -6,8 +6,9 @@
 
 #include "session/session.h"
 
-/* The two snapshots in "A,B": numbers from 1, or labels, which may contain commas. A label shared by several processes
- * means the command's own. -EINVAL or -ENOENT, with a message that lists the snapshots. */
+/* The two snapshots in "A,B": numbers from 1, or labels, which may contain commas. If snapshots of several processes
+ * have the label, the one of the command itself is meant. -EINVAL or -ENOENT, with a message that lists the
+ * snapshots. */
 int sonde_snapshots_find(const struct sonde_session *session, const char *text, size_t *from, size_t *to);
 
 #endif

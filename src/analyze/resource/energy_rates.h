@@ -2,8 +2,8 @@
  * zones.
  *
  * Processes have estimated shares of the measured or modelled energy (resource/energy_sums.h). Their joules per second
- * of CPU time, over all processes, are multiplied by the sampled time of a part: a share of an estimate. That some code
- * draws more power than other code, because it moves data or uses wide vectors, is not known.
+ * of CPU time, over all processes, are multiplied by the sampled time of a part: a share of an estimate. It is unknown
+ * how much more power some code draws than other code, because it moves data or uses wide vectors.
  */
 #ifndef SONDE_ANALYZE_RESOURCE_ENERGY_RATES_H
 #define SONDE_ANALYZE_RESOURCE_ENERGY_RATES_H
@@ -24,7 +24,7 @@ void sonde_energy_rates_fini(struct sonde_energy_rates *rates);
 int sonde_energy_rates_finish(struct sonde_energy_rates *rates, const struct sonde_pass_options *options,
 			      const char **out_why);
 
-/* The columns; for a model, a copy in the report that marks all figures as modelled; NULL without memory. */
+/* The columns; for a model, a copy in the report that marks all figures as modelled; NULL if out of memory. */
 const struct sonde_column *sonde_energy_columns(const struct sonde_energy_sums *sums, struct sonde_report *report,
 						const struct sonde_column *columns, size_t count);
 

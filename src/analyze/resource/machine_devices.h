@@ -5,7 +5,7 @@
 #include "analyze/resource/series.h"
 
 #define SONDE_MACHINE_DEVICES_MAX 64
-#define SONDE_MACHINE_DEVICE_FULL 0.9 /* of a GPU's memory: reported as a warning */
+#define SONDE_MACHINE_DEVICE_FULL 0.9 /* share of a GPU's memory above which a warning is added */
 
 /* Shares of `whole`; negative: unknown, because of `why`. */
 struct sonde_machine_row {

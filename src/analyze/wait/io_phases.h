@@ -47,7 +47,7 @@ struct sonde_io_phase {
 	int alone_known;
 };
 
-/* By process, then time; the caller frees them. −1 without memory. Reads the recording again: context switches of
+/* By process, then time; the caller frees them. −1 if out of memory. Reads the recording again: context switches of
  * processes with several threads, and zones. */
 ptrdiff_t sonde_io_phases_make(struct sonde_io_phase **out, struct sonde_io_bursts *bursts);
 

@@ -1,4 +1,4 @@
-/* io_seen.h: how many of the bytes that processes read and wrote by system calls the hooks saw.
+/* io_seen.h: the share of the bytes read and written by system calls that the hooks recorded.
  *
  * The kernel counts bytes by process, for all calls except those specific to sockets (send, recv); hooks record single
  * calls. When a process is reaped before it is read, its parent's kernel counters include it, so a process is compared
@@ -12,9 +12,9 @@
 
 #include "analyze/pass.h"
 
-/* Differences below the first are insignificant. The second is what loading a program may read through calls that no
- * hook sees: the kernel reads its first page, the dynamic loader a header of each library (832 bytes), and the hooks
- * read at start-up. `true` reads 6 KB, ls 11. */
+/* Differences below SONDE_IO_SEEN_LEAST_B are insignificant. Loading a program may read SONDE_IO_SEEN_PROGRAM_B through
+ * calls that no hook sees: the kernel reads its first page, the dynamic loader a header of each library (832 bytes),
+ * and the hooks read at start-up. `true` reads 6 KB, ls 11 KB. */
 #define SONDE_IO_SEEN_LEAST_B 65536u
 #define SONDE_IO_SEEN_PROGRAM_B 16384u
 #define SONDE_IO_SEEN_SHARE 0.95
@@ -48,8 +48,8 @@ void sonde_io_seen_merge(struct sonde_io_seen *seen, const struct sonde_io_seen 
 int sonde_io_seen_all(const struct sonde_io_seen *seen, struct sonde_io_seen_process *out);
 /* Fraction of the counted bytes that was seen; −1 = none were counted. */
 double sonde_io_seen_share(const struct sonde_io_seen_process *process);
-/* Bytes of a process that were counted but not seen, bounded by what its whole tree of descendants is missing beyond
- * the descendants' own missing bytes. */
+/* Bytes of a process that were counted but not seen. The limit is what the process and its descendants are missing
+ * together, minus what the descendants are missing themselves. */
 uint64_t sonde_io_seen_missing(const struct sonde_io_seen *seen, uint32_t process);
 /* True if enough is missing to be reported: a twentieth, and more than loading the programs of the process and its
  * descendants may have read. */

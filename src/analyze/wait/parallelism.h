@@ -27,7 +27,7 @@ int sonde_parallelism_settle(struct sonde_parallelism *parallelism, uint64_t fro
 /* After settle. Levels count runnable threads, including preempted ones; a sampled thread is one of the running ones.
  * The result is at most sonde_parallelism_cpus(), and at least 1 if the CPUs are unknown. */
 double sonde_parallelism_running(const struct sonde_parallelism *parallelism, uint64_t time_ns);
-double sonde_parallelism_cpus(const struct sonde_parallelism *parallelism); /* that the run could use; 0 = unknown */
+double sonde_parallelism_cpus(const struct sonde_parallelism *parallelism);     /* CPUs of the run; 0 = unknown */
 uint32_t sonde_parallelism_levels(const struct sonde_parallelism *parallelism); /* highest + 1 */
 uint64_t sonde_parallelism_time_ns(const struct sonde_parallelism *parallelism, uint32_t level);
 double sonde_parallelism_share(const struct sonde_parallelism *parallelism, uint32_t level);

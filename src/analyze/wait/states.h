@@ -1,9 +1,9 @@
 /* states.h: how threads spent their time: on a CPU, waiting for one, or blocked.
  *
- * The four parts of a thread's life add up to it. There are two sources. Context switches separate on and off CPU to
- * the ns, and together with wake-ups also tell when the thread became runnable. Readings of the scheduler's counters
- * tell how much of the time off CPU a thread waited for a CPU: after unrecorded wake-ups, or, if there are no switches,
- * in total.
+ * A thread's lifetime is the sum of four parts: on a CPU, runnable, blocked and unseen. There are two sources. Context
+ * switches separate on and off CPU to the ns, and together with wake-ups also tell when the thread became runnable.
+ * Readings of the scheduler's counters tell how much of the time off CPU a thread waited for a CPU: after unrecorded
+ * wake-ups, or, if there are no switches, in total.
  */
 #ifndef SONDE_ANALYZE_WAIT_STATES_H
 #define SONDE_ANALYZE_WAIT_STATES_H
@@ -31,9 +31,9 @@ struct sonde_states_row {
 	/* the scheduler's counter while readings are used, and on_cpu_ns during that time; 0 = no readings */
 	uint64_t clock_ns;
 	uint64_t clocked_ns;
-	int counts_switches; /* whether the next two are known */
+	int counts_switches; /* `voluntary` and `involuntary` are known */
 	uint64_t voluntary, involuntary;
-	int counts_moves; /* whether these are known */
+	int counts_moves; /* `migrations` and `wakeups` are known */
 	uint64_t migrations, wakeups;
 };
 

@@ -51,7 +51,7 @@ struct sonde_wait_sums {
 	uint64_t cut;                                   /* number of incomplete stacks */
 	/* `calls`: waits found; `amount`: samples that found them. */
 	struct sonde_wait_cells sampled;
-	uint64_t sampled_cut, sampled_bare; /* the latter: without a stack */
+	uint64_t sampled_cut, sampled_bare; /* sampled waits with an incomplete stack; without any stack */
 };
 
 /* The functions of a pass. */
@@ -73,7 +73,7 @@ static inline enum sonde_wait_group sonde_wait_group_of(const struct sonde_wait_
 const char *sonde_wait_place_text(const struct sonde_wait_sums *sums, struct sonde_report *report, uint32_t stack);
 
 /* Cells of the groups, summed by call site; `of` 0: of all objects. Sorted by time, longest first; the caller frees
- * them. −1 without memory. */
+ * them. −1 if out of memory. */
 struct sonde_wait_place_row {
 	uint32_t function, kind;
 	uint32_t stack; /* of the cell with the longest time */
@@ -89,7 +89,8 @@ ptrdiff_t sonde_wait_places_sampled(struct sonde_wait_place_row **out, const str
 /* The object of the cell of a kind and function with the longest time; 0 = none. */
 uint32_t sonde_wait_object_sampled(const struct sonde_wait_sums *sums, uint32_t function, uint32_t kind);
 
-/* Display name of an object: "queue_mutex", "/etc/passwd", "0x7f12…"; allocated in the report. NULL without memory. */
+/* Display name of an object: "queue_mutex", "/etc/passwd", "0x7f12…"; allocated in the report. NULL if out of
+ * memory. */
 const char *sonde_wait_object_name(const struct sonde_wait_sums *sums, struct sonde_report *report, uint32_t object);
 
 #endif

@@ -1,4 +1,4 @@
-/* flop.h: what the flop pass has read (work/flop.c), for its section (work/flop_rows.c). */
+/* flop.h: the data that the flop pass collects (work/flop.c) and shows in its section (work/flop_rows.c). */
 #ifndef SONDE_ANALYZE_WORK_FLOP_H
 #define SONDE_ANALYZE_WORK_FLOP_H
 
@@ -64,7 +64,7 @@ static inline int sonde_flop_is_library_id(const struct sonde_flop *flop, uint32
 	return site && sonde_flop_is_library(sonde_session_site(flop->session, site));
 }
 
-/* Zones, and work that their calls or events may tell of; without reading events. */
+/* True if there are zones, and calls or events that may report work. Decided without reading events. */
 int sonde_flop_has_work(const struct sonde_session *session);
 
 int sonde_flop_section_add(const struct sonde_flop *flop, struct sonde_report *report);

@@ -35,7 +35,8 @@ struct sonde_roofline_place {
 
 struct sonde_roofline_place sonde_roofline_place(const struct sonde_roof *roof, const struct sonde_roofline_work *work);
 
-/* The ceiling of a number of threads: that many times one thread's, at most that of all CPUs. −1 = not measured. */
+/* The ceiling of `threads` threads: one thread's times their number, but at most the ceiling of all CPUs. −1 = not
+ * measured. */
 double sonde_roofline_bandwidth(const struct sonde_roof *roof, enum sonde_roof_level level, double threads);
 
 /* The ceilings of the machine that the recording was made on: those in the recording, else this machine's if it is the

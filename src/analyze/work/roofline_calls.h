@@ -1,7 +1,7 @@
 /* roofline_calls.h: the calls of zones that reported work: how long they took, and how many threads were in them.
  *
- * Workers keep every call with a report in it; which call a report belongs to is known once all are merged
- * (work/work.h).
+ * Workers keep every call that contains a report. Which call a report belongs to is known only once all workers are
+ * merged (work/work.h).
  */
 #ifndef SONDE_ANALYZE_WORK_ROOFLINE_CALLS_H
 #define SONDE_ANALYZE_WORK_ROOFLINE_CALLS_H

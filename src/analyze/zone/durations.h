@@ -46,7 +46,7 @@ void sonde_durations_merge(struct sonde_durations *durations, struct sonde_durat
 void sonde_durations_fini(struct sonde_durations *durations);
 double sonde_durations_mean(const struct sonde_durations *durations);
 
-/* A percentile in ns; absent, with the reason, without values. */
+/* A percentile in ns; without values the cell is absent and has the reason. */
 struct sonde_cell sonde_durations_quantile(const struct sonde_durations *durations, double quantile);
 
 /* Fills the seven cells mean, std, min, p50, p95, p99, max. */

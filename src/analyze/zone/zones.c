@@ -1,8 +1,8 @@
 /* zones.c: the statistics of zones by site.
  *
- * There are two ways. Every zone is decoded if that is cheap, if the section was requested, or if a range or thread was
- * selected: then there are percentiles and a standard deviation. Otherwise the totals in the chunk summaries are added
- * without decoding anything: ten million zones in milliseconds.
+ * The statistics are computed in one of two ways. Every zone is decoded if that is cheap, if the section was requested,
+ * or if a range or thread was selected: then there are percentiles and a standard deviation. Otherwise the totals in
+ * the chunk summaries are added without decoding anything: ten million zones in milliseconds.
  *
  * A zone nested in one of the same site adds nothing to the site's total, so that no total counts time twice; in
  * everything else it counts as a call of its own. A zone that never ended counts in calls, total and self up to the end

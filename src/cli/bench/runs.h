@@ -29,8 +29,9 @@ struct sonde_bench_runs {
 	char error[512]; /* cause of an early stop; "" = none */
 };
 
-/* A single word that is more than a name is a shell line. With `by_shell`, or if one side is a shell line, both are run
- * by the shell, so that both pay for it. `baseline` NULL: one command. The words must outlive `runs`. */
+/* A command of one word that is more than a program's name is a shell line. With `by_shell`, or if one side is a shell
+ * line, the shell runs both sides, so that both include its cost. `baseline` NULL: one command. The words must outlive
+ * `runs`. */
 int sonde_bench_runs_init(struct sonde_bench_runs *runs, char **candidate, char **baseline, int by_shell);
 
 /* Runs until the result is good enough (analyze/diff/versus.h), or a signal asks us to stop. -ECANCELED: a command

@@ -32,7 +32,7 @@ struct sonde_command {
 	/* Documents a table of the command, after the examples: lines of "key\tmeaning", the first of which is a
 	 * heading; NULL = none. */
 	const char *glossary;
-	char *(*manual)(void); /* the same, for the man page alone: several headings, much text; to be freed */
+	char *(*manual)(void); /* a longer glossary, for the man page only; the caller frees it */
 	/* argv[0] is the command's name; returns the exit code. */
 	int (*run)(int argc, char **argv);
 };
@@ -47,9 +47,9 @@ int sonde_command_nearer(const char *word, const char *candidate, const char **b
 
 /* Parses by the option rows, which tell where values go. `found` (NULL = not needed) is called in order for each option
  * without a place, then for each other word with option = NULL; it returns 0, or an exit code after printing a message.
- * After `--` every word is a plain word; with stop_at_word such words are left to the caller. *remainder is the index of the
- * first of them, or argc. An unknown option prints a message that suggests the closest one and returns `wrong`. -h and
- * --help print the command's help and set *done. */
+ * After `--` every word is a plain word; with stop_at_word such words are left to the caller. *remainder is the index
+ * of the first of them, or argc. An unknown option prints a message that suggests the closest one and returns `wrong`.
+ * -h and --help print the command's help and set *done. */
 struct sonde_parse {
 	const struct sonde_command *command;
 	int (*found)(void *context, const struct sonde_option *option, const char *value);

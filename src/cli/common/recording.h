@@ -9,7 +9,7 @@
 #include "source/supervise.h"
 #include "source/source.h"
 
-/* A row of common/recording.def: the options of a source, which stand in its file. */
+/* A row of common/recording.def: the options of a source, which are defined in the source's own file. */
 #define SONDE_RECORDING_OF(source) SONDE_TABLE(&sonde_source_##source.options)
 
 /* Must be the first member of the struct that these options are stored in. */

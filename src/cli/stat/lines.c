@@ -1,5 +1,5 @@
-/* lines.c: lines with a figure and remarks (stat/lines.h), built up and printed at once: remarks start in the same
- * column on each line, and are wrapped to it. */
+/* lines.c: lines with a figure and remarks (stat/lines.h). A line is assembled first and then printed as a whole:
+ * remarks start in the same column on every line, and wrapped lines continue there. */
 #include "cli/stat/lines.h"
 
 #include <string.h>

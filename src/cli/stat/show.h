@@ -33,7 +33,7 @@ struct sonde_stat_run {
 struct sonde_stat_runs {
 	struct sonde_stat_run *run;
 	size_t count, cap, asked;
-	size_t warmups; /* before them, not counted */
+	size_t warmups; /* warm-up runs, not in `count` */
 	int failed;     /* status of the first failed run, including warm-ups; 0 = none */
 	struct sonde_arena reasons;
 };
@@ -42,7 +42,8 @@ struct sonde_stat_runs {
 int sonde_stat_runs_add(struct sonde_stat_runs *runs, const struct sonde_stat_figures *figures, int status);
 void sonde_stat_runs_fini(struct sonde_stat_runs *runs);
 
-/* Over the runs with a known figure; `values` must have capacity for all, and receives them sorted. */
+/* Computes the spread of a figure over the runs in which it is known; `values` must have capacity for all runs, and
+ * receives the values sorted. */
 void sonde_stat_runs_spread(struct sonde_spread *out, const struct sonde_stat_runs *runs, enum sonde_stat figure,
 			    double *values);
 

@@ -19,7 +19,7 @@ struct sonde_top_target {
 	struct sonde_launch *held;
 };
 
-/* Records one interval, or less if the process exits; recorded by the calling process, into a complete recording.
+/* Records one interval, or less if the process exits, in the calling process; the session is of a complete recording.
  * `ended`: the process exited. -ENOENT, -EACCES: the held command cannot be run. */
 int sonde_top_feed_once(const struct sonde_top_target *target, struct sonde_session **out, int *ended);
 

@@ -52,7 +52,7 @@ int sonde_try_entry_write(const struct sonde_try_entry *entry, const struct sond
 
 /* The first file that has changed or is missing, ignoring the path `but` (may be NULL). NULL = all are unchanged. */
 const char *sonde_try_entry_changed(const struct sonde_try_entry *entry, const char *but);
-/* Compares except for secrets, if the entry has none. */
+/* True if the words equal the entry's; if the entry's secrets were removed, secrets in `words` are ignored. */
 int sonde_try_entry_same_words(const struct sonde_try_entry *entry, char *const *words);
 
 /* All entries of an experiment, in the order in which they were written. */

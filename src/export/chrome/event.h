@@ -27,7 +27,7 @@ struct sonde_chrome {
 	struct sonde_nest *nests; /* by thread id */
 	size_t nest_count;
 	struct sonde_chrome_cpu *cpu; /* by process id; NULL until there is a series */
-	uint64_t apart;               /* zones that do not nest become asynchronous events; their number */
+	uint64_t apart;               /* number of zones that do not nest: they become asynchronous events */
 	struct sonde_export_tracks tracks;
 	struct sonde_map numbers; /* kind, owner and sub → number */
 	struct sonde_track last;  /* the last track, and its number */
@@ -75,7 +75,7 @@ void sonde_chrome_metadata(struct sonde_chrome *chrome, const char *what, struct
 
 /* Writes one of our keys, as "sonde.KEY" if the program uses the same key. */
 void sonde_chrome_own_key(struct sonde_chrome *chrome, const char *key);
-/* Writes what is said about the zone or span (marks.h), after ours. */
+/* Writes the program's arguments of the zone or span (marks.h), after ours. */
 void sonde_chrome_put_said(struct sonde_chrome *chrome);
 void sonde_chrome_put_arg(struct sonde_json *json, const struct sonde_track_arg *arg);
 

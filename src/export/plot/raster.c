@@ -1,7 +1,7 @@
 /* raster.c: pictures as pixels, rendered by librsvg and cairo, which are loaded on demand.
  *
- * Only the few functions below are used; their types are declared here, so that a build needs no headers of theirs. A
- * picture is generated once, as SVG, and looks the same in both forms.
+ * Only the few functions below are used; their types are declared here, so that a build does not need the headers of
+ * these libraries. A picture is generated once, as SVG, and looks the same in both forms.
  */
 #include "export/plot/raster.h"
 

@@ -1,5 +1,5 @@
-/* roofline_axes.h: shared by roofline pictures: two logarithmic axes, the ceilings, and their labels. For the machine
- * (plot/roofline_svg.c) and for GPUs (plot/roofline_devices.c).
+/* roofline_axes.h: shared by roofline pictures: two logarithmic axes, the ceilings, and their labels. Used for the
+ * machine (plot/roofline_svg.c) and for GPUs (plot/roofline_devices.c).
  *
  * Coordinates are decimal logarithms of FLOP/byte and GFLOP/s. Labels are our own texts and are written unescaped.
  */

@@ -2,8 +2,8 @@
  *
  * One gauge per column, sonde_SECTION_COLUMN with its base unit: the figures of a finished recording do not keep
  * counting, so nothing is a counter. Text columns become the row's labels, and so do numbers that only identify
- * something; if two rows have the same labels, `row` distinguishes them. Absent cells have no sample. A table of texts
- * only becomes an info metric. Call trees are not metrics and are left out.
+ * something; if two rows have the same labels, `row` distinguishes them. Absent cells have no sample. A table that has
+ * only texts becomes an info metric. Call trees are not metrics and are left out.
  */
 #include <errno.h>
 #include <inttypes.h>

@@ -99,7 +99,7 @@ size_t blas_sizes_text(const struct blas_sizes *sizes, char *out);
 
 struct blas_next {
 	void *function;
-	int is_wide; /* has 64-bit integers, though its name does not tell */
+	int is_wide; /* has 64-bit integers, although its name does not say so */
 };
 
 /* The routine that the caller at `from` would have called; does not return if there is none. */

@@ -5,8 +5,8 @@
  * is mapped: the program finds no descriptor that it did not open. A process that ends unconnected reports its identity
  * and CPU time in one message that is not answered.
  *
- * The record lies on a page that reads as zeros in a forked child, which so finds state NEW and connects for itself. A
- * child of vfork shares all memory with its parent but has another pid: it must change nothing.
+ * The record lies on a page that reads as zeros in a forked child. So the child finds state NEW and makes its own
+ * connection. A child of vfork shares all memory with its parent but has another pid: it must change nothing.
  */
 #include <errno.h>
 #include <pthread.h>

@@ -12,8 +12,8 @@ struct cuda_table {
 	uint64_t *words;       /* per slot: its number (0 = free) and its key */
 };
 
-/* The number of the key; 0 if it is new: must then be set at once. NULL: there are too many, or out of memory. Valid
- * until the next call. */
+/* The place of the key's number. The number is 0 if the key is new: the caller must then set it at once. NULL: too many
+ * keys, or out of memory. Valid until the next call. */
 uint64_t *cuda_table_of(struct cuda_table *table, const uint64_t *key);
 void cuda_table_fini(struct cuda_table *table);
 

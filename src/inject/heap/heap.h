@@ -49,7 +49,7 @@ static inline uint64_t heap_record_hide(const void *block)
 
 static inline void *heap_record_show(uint64_t hidden)
 {
-	return (void *)(uintptr_t)~hidden; /* NOLINT: it was one */
+	return (void *)(uintptr_t)~hidden; /* NOLINT: it was a pointer before hide() */
 }
 
 /* True if thread-local variables can be used: the loader has stored their offset. */
@@ -131,7 +131,7 @@ static inline uint64_t heap_record_will_new(void)
 /* After operator new, if it has called no hooked allocator. */
 void *heap_record_new(void *block, size_t size_b, const struct hook_caller *caller);
 
-/* Around operator delete, if heap_record_may_end() is true: with the block, then with NULL. */
+/* To be called before operator delete with the block, and after it with NULL, if heap_record_may_end() is true. */
 void heap_record_deleted(const void *block);
 
 /* --- heap/names.c ---------------------------------------------------------------------------------------------- */
@@ -151,10 +151,10 @@ void heap_maps_begin(void *real_malloc);
 
 /* Finds the operators that serve all objects. Only while nothing but the objects of program startup is loaded. */
 void heap_operators_begin(void);
-/* Before and after a call of dlclose(). */
+/* To be called before and after a call of dlclose(). */
 void heap_operators_close(void);
 void heap_operators_closed(void);
-/* Before the thread forks, and in its child, which does not call the loader any more. */
+/* To be called before the thread forks, and in its child. The child then no longer calls the loader. */
 void heap_operators_fork(void);
 void heap_operators_forked(void);
 

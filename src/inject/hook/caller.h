@@ -1,4 +1,4 @@
-/* caller.h: who called a hook: what a walk of the stack starts from.
+/* caller.h: the caller of a hook, from which a walk of the stack starts.
  *
  * A hook interposes a function of the C library and forwards every call.
  */

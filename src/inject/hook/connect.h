@@ -10,7 +10,7 @@
 
 #include "runtime/runtime.h"
 
-/* On a page that reads as zeros in a forked child, which so finds state NEW and connects for itself. */
+/* On a page that reads as zeros in a forked child. So the child finds state NEW and makes its own connection. */
 struct inject_link {
 	struct sonde_process process;
 	int code; /* of the last attempt */
@@ -79,7 +79,8 @@ void inject_connect_send(const void *message, size_t size_b);
 
 /* True if the recorder has ended; 0 also if unknown. */
 int inject_connect_is_gone(void);
-/* True if nobody listens on the socket any more; also if no address reaches the recorder: in other namespaces. */
+/* True if nobody listens on the socket any more, or if the recorder cannot be reached at any address (in other
+ * namespaces). */
 int inject_connect_is_refused(void);
 
 /* Sends `question` and waits, at most `wait_s`, for an answer of exactly `answer_b` bytes and perhaps a descriptor

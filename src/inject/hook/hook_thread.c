@@ -5,7 +5,8 @@
  * Hooks of blocking calls may run while the program holds a lock: they wait only briefly, as long as chunks become
  * free.
  *
- * A thread gets its first part of a chunk before its first wait: thousands of threads may be released at once, and end.
+ * A thread gets its first part of a chunk before its first wait, because thousands of threads may be released from a
+ * wait, and end, at the same time.
  */
 #include <errno.h>
 #include <linux/futex.h>

@@ -1,4 +1,4 @@
-/* process.h: the recording of this process: from when, until when, and what its threads share (hook/hook_process.c).
+/* process.h: when recording of this process starts and ends, and what its threads share (hook/hook_process.c).
  *
  * State that must not survive fork lies on pages that read as zeros in the child.
  */
@@ -48,7 +48,8 @@ extern struct hook_process *hook_process; /* NULL = nothing is recorded */
 extern int hook_is_lazy;                  /* set by hook_configure(): the process connects with its first record */
 extern pid_t hook_first_pid;              /* differs from the pid of a forked child */
 
-/* Reads the environment; call until it exists. 1 = it is now known whether anything is recorded. */
+/* Reads the environment. Returns 1 once it is known whether anything is recorded; call it again until then, because the
+ * environment may not exist yet. */
 int hook_process_init(void);
 /* Maps the tables; in a light recording when the first block is sampled. True if recording is possible. Call only
  * between inject_calls_begin() and inject_calls_end(). */

@@ -1,4 +1,4 @@
-/* rules.h: how to step from a return address to the caller: looked up once a process (hook/hook_rules.c).
+/* rules.h: how to step from a return address to the caller: looked up once per process (hook/hook_rules.c).
  */
 #ifndef SONDE_INJECT_HOOK_RULES_H
 #define SONDE_INJECT_HOOK_RULES_H
@@ -25,7 +25,7 @@ extern _Atomic uint64_t *hook_rows;
 
 static inline _Atomic uint64_t *hook_rules_table(uintptr_t rules)
 {
-	return (_Atomic uint64_t *)(rules & ~(uintptr_t)63); /* NOLINT: it was one */
+	return (_Atomic uint64_t *)(rules & ~(uintptr_t)63); /* NOLINT: the upper bits are a pointer */
 }
 
 /* Changes when code is unmapped: earlier walks are then no longer valid. */

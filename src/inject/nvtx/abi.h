@@ -3,8 +3,8 @@
  *
  * At its first call the program loads the object named by NVTX_INJECTION64_PATH and calls its function
  * InitializeInjectionNvtx2 with a function that returns tables by number. One table leads to the program's function
- * pointers, module by module, which we set. A program has as many copies of all that as it has libraries with NVTX:
- * each calls us.
+ * pointers, module by module, which we set. Each library with NVTX in a program has its own copy of all that, and each
+ * copy calls us.
  */
 #ifndef SONDE_INJECT_NVTX_ABI_H
 #define SONDE_INJECT_NVTX_ABI_H

@@ -1,8 +1,8 @@
 /* waits.h: internals of libsonde-waits.so, which is preloaded into programs to record their blocking calls.
  *
  * A hook takes the time before and after the interposed call, unwinds the stack (hook/walk.h) and writes five words
- * (format/wait.h). A free lock costs a try and a check of one byte: only threads that find it taken are recorded, and
- * from then on its holds during which others wait.
+ * (format/wait.h). A free lock costs a try and a check of one byte. A thread is recorded only if it finds the lock
+ * taken; from then on, holds of that lock are recorded, too, if others wait meanwhile.
  */
 #ifndef SONDE_INJECT_WAIT_WAITS_H
 #define SONDE_INJECT_WAIT_WAITS_H

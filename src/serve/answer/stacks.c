@@ -141,7 +141,7 @@ static int is_node(const void *context, uint32_t value)
 	return node->parent == looking->node.parent && node->function == looking->node.function;
 }
 
-/* The child of `parent` for a function, created if new: its index + 1; 0 and `failed` without memory. */
+/* The child of `parent` for a function, created if new: its index + 1; 0 and `failed` if out of memory. */
 static uint32_t child_of(struct tree *tree, uint32_t parent, uint32_t function)
 {
 	struct looking looking = {tree, {parent, function}};

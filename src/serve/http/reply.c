@@ -1,7 +1,7 @@
 /* reply.c: builds replies with the common headers.
  *
- * These forbid other pages to frame this page, browsers to guess a type, the page to load anything from elsewhere, and
- * links to leak our address; and no script runs in it that is not part of the page.
+ * The headers forbid other pages to frame this page, browsers to guess a type, the page to load anything from
+ * elsewhere, and links to leak our address. Only scripts that are part of the page may run in it.
  */
 #include "serve/http/reply.h"
 

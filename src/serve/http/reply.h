@@ -9,7 +9,7 @@
 
 struct MHD_Response;
 
-/* All of these return NULL without memory; release replies with MHD_destroy_response(). */
+/* All of these return NULL if out of memory; release replies with MHD_destroy_response(). */
 
 /* JSON, or bytes, not to be cached by others: takes over the contents of the buffer, which is empty afterwards. Their
  * size is part of `all_b` while they exist. */

@@ -39,8 +39,8 @@ struct sonde_newborn_time {
 };
 int sonde_newborns_wait(struct sonde_newborns *newborns, uint64_t program, const struct sonde_newborn_time *time);
 
-/* Takes a queued thread whose program has a stack by now, or (`final`) any. Returns 1 with its stack or 0, or 0 if
- * there is none. */
+/* Takes a queued thread whose program has a stack by now, or any queued thread if `final`. Returns 1 and the stack (0 =
+ * the program has none), or 0 if there is no such thread. */
 int sonde_newborns_next(struct sonde_newborns *newborns, int final, struct sonde_newborn_time *out, uint32_t *stack);
 
 #endif

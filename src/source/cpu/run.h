@@ -69,8 +69,8 @@ struct sonde_source_run {
 /* Handles one record. The records of all CPUs must be passed in time order. */
 void sonde_cpu_record(struct sonde_source_run *run, const struct sonde_perf_record *record);
 
-/* Write the CPU time of a thread (0 = unknown thread): without a stack; in the kernel, where that may not be sampled;
- * of threads that wait for a stack of their program (`final`: there will be none). */
+/* These write CPU time of threads (0 = unknown thread): time without a stack; time in the kernel, if that may not be
+ * sampled; time of threads that wait for a stack of their program (`final`: there will be none). */
 void sonde_cpu_write_unsampled(struct sonde_source_run *run, uint64_t time_ns, uint32_t thread, uint64_t cpu_ns);
 void sonde_cpu_write_kernel(struct sonde_source_run *run, uint64_t time_ns, uint32_t thread, uint64_t cpu_ns);
 void sonde_cpu_write_waiting(struct sonde_source_run *run, uint64_t time_ns, int final);
@@ -84,7 +84,8 @@ void sonde_cpu_switches_start(struct sonde_source_run *run);
 /* Follows all threads of a process, and the threads that they create. */
 void sonde_cpu_switches_follow(struct sonde_source_run *run, pid_t pid);
 void sonde_cpu_switches_close(struct sonde_source_run *run);
-/* Reads how far the rings have been written; call after the same for the events' buffers. `final`: the last call. */
+/* Reads how far the BPF rings have been written; call it after updating the events' buffers (cpu/perf_ring.h). `final`:
+ * the last call. */
 void sonde_cpu_switches_update(struct sonde_source_run *run, int final);
 /* Handles all switches before horizon_ns. */
 void sonde_cpu_switches_take(struct sonde_source_run *run, uint64_t horizon_ns);

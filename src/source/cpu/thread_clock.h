@@ -2,9 +2,9 @@
  *
  * A thread's events start with a whole period on each CPU that it visits, so the time after its last sample there is
  * missing, and a process that lives for less than a period is never sampled at all. The clocks know how much is
- * missing, and keep one of the thread's stacks, chosen at random, to stand for it while it is little. Time missing
- * because of lost records is attributed to no stack. Lost records add to the uncertainty of a clock until it is set
- * from /proc. Times of one thread never go back. Not thread-safe.
+ * missing, and keep one of the thread's stacks, chosen at random, which stands for the missing time if that is short.
+ * Time missing because of lost records is attributed to no stack. Lost records add to the uncertainty of a clock until
+ * it is set from /proc. Times of one thread never go back. Not thread-safe.
  */
 #ifndef SONDE_SOURCE_CPU_THREAD_CLOCK_H
 #define SONDE_SOURCE_CPU_THREAD_CLOCK_H
@@ -58,12 +58,12 @@ struct sonde_thread_share {
 struct sonde_thread_share sonde_thread_clocks_sample(struct sonde_thread_clocks *clocks, pid_t tid, int cpu,
 						     uint64_t time_ns);
 
-/* The time that an extra sample may stand for: time of the thread that its own samples do not cover; 0 = none. Without
- * losses only threads that fork lack much, since their events continue in their children. */
+/* The time that an extra sample may stand for: time of the thread that its own samples do not cover; 0 = none. If no
+ * records are lost, only threads that fork have much uncovered time, since their events continue in their children. */
 uint64_t sonde_thread_clocks_extra(struct sonde_thread_clocks *clocks, pid_t tid, int cpu, uint64_t time_ns);
 
 /* The kernel time to write now for a thread (`owner`: its id in the recording): the part of its clock that samples of
- * user code do not cover. 0 if the kernel is sampled, or if it is less than a sample stands for. */
+ * user code do not cover. 0 if the kernel is sampled, or if the time is less than a sample stands for. */
 uint64_t sonde_thread_clocks_kernel(struct sonde_thread_clocks *clocks, pid_t tid, uint32_t owner, uint64_t time_ns);
 
 /* Iterates over that time of all live threads, at the end: returns 1 with the next one, or 0. `at` starts at 0. */

@@ -149,7 +149,7 @@ struct sonde_nvml_library {
 #undef SONDE_NVML_FUNCTION
 };
 
-/* Loads the library without calling the driver. -ENOENT with a sentence in sonde_error_text(). Unloaded only by
+/* Loads the library without calling the driver. -ENOENT with a message in sonde_error_text(). Unloaded only by
  * sonde_nvml_library_close(). */
 int sonde_nvml_library_open(struct sonde_nvml_library *out);
 void sonde_nvml_library_close(struct sonde_nvml_library *library);

@@ -21,7 +21,7 @@ struct sonde_heap_chunks {
 	uint64_t peak_b, peak_blocks, begun_b, begun_blocks; /* of the written chunks */
 	uint64_t last_begun; /* address of the latest allocated block while it is alive; 0 = it has ended */
 	struct sonde_heap_block last_ended;
-	uint64_t rests; /* remainders of split blocks: their beginnings do not count as blocks of a size */
+	uint64_t rests;                      /* remainders of split blocks: size classes do not count them */
 	struct sonde_heap_chunk_site *sites; /* by id */
 	size_t site_cap;
 	/* the current chunk */

@@ -1,4 +1,4 @@
-/* bytes.c: four counts per process: raw − taken is its own. */
+/* bytes.c: keeps four counts per process; what the process read and wrote itself is raw − taken. */
 #include "source/resource/bytes.h"
 
 #include <string.h>

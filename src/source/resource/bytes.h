@@ -2,9 +2,9 @@
  *
  * The kernel adds the /proc/PID/io counts of an exited process to the process that waits for it, then on to the next
  * parent. Summed over a tree, bytes would be counted once per generation. So the last reading of an exited child is
- * subtracted from its parent once the parent's count has grown by that much: it has not if nobody waits (SIGCHLD
- * ignored) or another process does (the parent exited first). What a child read and wrote after its last reading stays
- * with the parent: nothing is lost or counted twice.
+ * subtracted from its parent once the parent's count has grown by that much. It does not grow if nobody waits for the
+ * child (SIGCHLD ignored) or another process does (the parent exited first). What a child read and wrote after its last
+ * reading stays with the parent: nothing is lost or counted twice.
  */
 #ifndef SONDE_SOURCE_RESOURCE_BYTES_H
 #define SONDE_SOURCE_RESOURCE_BYTES_H
@@ -23,10 +23,10 @@ struct sonde_resources_bytes {
 	int64_t own[SONDE_BYTES_COUNT];    /* last reported: never decreases */
 };
 
-/* Before the first reading: bytes already read and written on the process's behalf, by calls. */
+/* Call it before the first reading, with the bytes that calls have already read and written on the process's behalf. */
 void sonde_resources_bytes_begin(struct sonde_resources_bytes *bytes, int64_t read_b, int64_t written_b);
 
-/* A reading, and a further one in the same round. */
+/* Adds the first reading of a round, or a further one of the same round. */
 void sonde_resources_bytes_see(struct sonde_resources_bytes *bytes, const struct sonde_resources *now);
 void sonde_resources_bytes_see_again(struct sonde_resources_bytes *bytes, const struct sonde_resources *now);
 

@@ -1,11 +1,10 @@
 /* energy.c: the energy source: reads the machine's energy meters while the command runs.
  *
- * Meters, the first that can be read: the processor counters in /sys/class/powercap, the kernel's energy events. They
- * are read ten times a second, or more often if a counter could wrap in less than four readings. A series is one meter
- * without a gap: after a gap a new one begins, so that the gap is not mistaken for a time without power. If no meter is
- * readable, the recording gets the parameters of a model (resource/energy_model.h), marked as a model, and the report
- * applies it to the machine's CPU time. Meters of GPUs will be series of their own (object "gpu-0"), and are not
- * handled here.
+ * The meters are the processor counters in /sys/class/powercap or, if these cannot be read, the kernel's energy events.
+ * They are read ten times a second, or more often if a counter could wrap in less than four readings. A series is one
+ * meter without a gap: after a gap a new one begins, so that the gap is not mistaken for a time without power. If no
+ * meter is readable, the recording gets the parameters of a model (resource/energy_model.h), marked as a model, and the
+ * report applies it to the machine's CPU time. The energy of GPUs is read by the nvml source (device/nvml.c).
  *
  * The command starts as it would without us: no idle second is measured before it. Idle power is estimated from the
  * lowest power seen (analyze/resource/energy.c).

@@ -1,4 +1,4 @@
-/* files.c: the current limit. */
+/* files.c: computes shares of the limit on open files (resource/files.h). */
 #include "source/resource/files.h"
 
 #include <sys/resource.h>

@@ -72,11 +72,11 @@ struct sonde_resources_process {
 	uint64_t ended_voluntary, ended_involuntary; /* sums of exited threads */
 	int was_multi;
 	int has_no_pss;   /* reading it is not permitted */
-	int had_children; /* and waited for them (shown by their page faults) */
+	int had_children; /* has waited for children (shown by their page faults) */
 	int lacks_files;  /* at the last reading something could not be read for lack of descriptors */
 };
 
-/* How it went. */
+/* The result of opening or reading a process. */
 enum sonde_resources_found {
 	SONDE_RESOURCES_FOUND = 0,
 	SONDE_RESOURCES_GONE = -1,   /* the process has exited */

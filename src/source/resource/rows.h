@@ -40,14 +40,15 @@ struct sonde_resources_rows {
 	uint64_t hidden, closed, crowded;
 	uint64_t unread;    /* of which something was not read for lack of descriptors */
 	uint64_t files_max; /* the limit on descriptors */
-	int had_children;   /* a process has waited for one */
+	int had_children;   /* a process has waited for a child */
 };
 
 /* The limit on descriptors determines for how many processes they stay open. */
 void sonde_resources_rows_init(struct sonde_resources_rows *rows, struct sonde_recorder *recorder);
 void sonde_resources_rows_fini(struct sonde_resources_rows *rows);
 
-/* Starts the budgets. `command`: it was launched, and its first bytes are ours; 0 = none. */
+/* Starts the budgets. `command` is the pid of the launched command, whose first bytes are ours (run/launch.h); 0 =
+ * none. */
 void sonde_resources_rows_start(struct sonde_resources_rows *rows, pid_t command, uint64_t now_ns);
 
 /* Reads all processes; if detailed, also expensive values within their budgets. `is_final`: this is the last round. */

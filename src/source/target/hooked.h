@@ -1,5 +1,5 @@
-/* hooked.h: code of processes with injected hooks: provides the call-frame tables with which the hooks walk their
- * stacks, and interns the stacks that they found. One thread.
+/* hooked.h: the code of processes with injected hooks: provides the call-frame tables with which hooks walk stacks, and
+ * interns the stacks that hooks report. One thread.
  */
 #ifndef SONDE_SOURCE_TARGET_HOOKED_H
 #define SONDE_SOURCE_TARGET_HOOKED_H

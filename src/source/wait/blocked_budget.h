@@ -11,8 +11,8 @@
 
 struct sonde_blocked_budget {
 	uint64_t wake_ns, look_ns; /* CPU time of one wake-up and of one poll, as estimated so far */
-	uint64_t debt_ns;          /* CPU time used but not waited for yet, */
-	uint64_t owed_ns;          /* as of this time */
+	uint64_t debt_ns;          /* CPU time used, for which the pause is not over yet */
+	uint64_t owed_ns;          /* the time to which debt_ns refers */
 };
 
 /* Parameters of a round of polls. */

@@ -67,7 +67,8 @@ enum sonde_blocked_found sonde_blocked_look(struct sonde_blocked_looker *looker,
 /* True if the process executes another program than at the last check. */
 int sonde_blocked_executes(struct sonde_blocked_looker *looker, struct sonde_blocked_process *process);
 
-/* Makes thread->wait the wait that was just found, with no duration yet; kind 0 if it is none (stopped). */
+/* Stores the wait that was just found in thread->wait, with no duration yet; kind 0 if the thread does not wait (it is
+ * stopped). */
 void sonde_blocked_take(struct sonde_blocked_looker *looker, const struct sonde_blocked_process *process,
 			struct sonde_blocked_thread *thread);
 

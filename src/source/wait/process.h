@@ -33,8 +33,8 @@ void sonde_wait_process_end(struct sonde_wait_process *process);
 void sonde_wait_process_add(struct sonde_wait_process *process, uint32_t thread, const uint64_t *words, size_t count);
 /* Size in words of a record that begins with these two; 0: invalid record. */
 size_t sonde_wait_process_size(uint64_t first, uint64_t second);
-/* Call after all rings have been read once more: everything that calls read before the previous settle refer to has now
- * been defined, also by other threads. Writes those calls. */
+/* Writes the calls that were read before the previous call of this function. Call it each time all rings have been
+ * read: by then, everything that those calls refer to has been defined, also by other threads. */
 void sonde_wait_process_settle(struct sonde_wait_process *process);
 
 #endif

@@ -14,7 +14,7 @@ int sonde_cfi_open(struct sonde_unwind_table *out, const struct sonde_elf *file)
 int sonde_cfi_open_cached(struct sonde_unwind_table *out, const struct sonde_elf *file);
 
 /* Returns a descriptor of a file with an open table of `file`'s build-id that another process can map: the cache file
- * or a memory file; -1 without memory. The caller closes it. */
+ * or a memory file; -1 if out of memory. The caller closes it. */
 int sonde_cfi_share(const struct sonde_unwind_table *table, const uint8_t *build_id, size_t build_id_b);
 
 #endif

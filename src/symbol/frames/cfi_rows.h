@@ -20,8 +20,8 @@ struct sonde_cfi_recent {
 	size_t offset, size_b;
 };
 
-/* Rows in ascending order, with expressions_b bytes of expressions behind them; `error` sticks. What else there is, is
- * used while they are made (frames/cfi_rules.h). */
+/* Rows in ascending order, followed by expressions_b bytes of expressions; `error` is sticky. The other members are
+ * needed only while rows are added (frames/cfi_rules.h). */
 struct sonde_cfi_rows {
 	struct sonde_unwind_row *rows;
 	size_t count, capacity;

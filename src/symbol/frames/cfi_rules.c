@@ -83,7 +83,7 @@ static int write_rule(const struct sonde_cfi_rule *rule, const struct sonde_cfi_
 	return 1;
 }
 
-/* The offset of these bytes; SIZE_MAX without memory. In most files nearly every rule is among the last few. */
+/* The offset of these bytes; SIZE_MAX if out of memory. In most files nearly every rule is among the last few. */
 static size_t find_or_add(struct sonde_cfi_rows *rows, const uint8_t *bytes, size_t size_b)
 {
 	for (size_t i = 0; i < SONDE_CFI_RECENT; i++)

@@ -513,7 +513,7 @@ static uint32_t owner_of(const struct sonde_frame_rules *rules, uint64_t address
 	return sonde_map_find(&rules->owners, sonde_hash_mix(address), NULL, NULL);
 }
 
-/* 1 + index of the function start, whose code is explored if it is new; 0 without memory. */
+/* 1 + index of the function start, whose code is explored if it is new; 0 if out of memory. */
 static uint32_t find_start(struct sonde_frame_rules *rules, uint64_t from)
 {
 	uint32_t number = sonde_map_find(&rules->starts_by_address, sonde_hash_mix(from), NULL, NULL);

@@ -1,7 +1,7 @@
-# findings-examples.sh: each program of examples/, run here, is told first what is known to be wrong with it, or that the run
-# was too noisy to say, never something else; nothing critical is said of those that are well made. findings-recorded.sh
-# has the same of recordings that were made once.
-# measures: what programs take, by which findings are ranked
+# findings-examples.sh: for each program of examples/, run here, the first finding is the known defect, or the run is
+# reported as too noisy; it is never another finding. Well-made programs get no critical finding. findings-recorded.sh
+# tests the same with committed recordings.
+# measures: times of programs, by which findings are ranked
 # timeout: 400
 . "$(dirname "$0")/../lib.sh"
 . "$repo/tests/cli/findings-lib.sh"

@@ -1,5 +1,5 @@
-# findings-recorded.sh: of recordings of examples/ that were made once (tests/findings/record.sh) each is told first what is
-# known to be wrong with it, with figures as evidence and a severity; nothing critical is said that is not known of it.
+# findings-recorded.sh: for each committed recording of examples/ (tests/findings/record.sh), the first finding is the
+# known defect, with figures as evidence and a severity; there is no critical finding that is not known to apply.
 . "$(dirname "$0")/../lib.sh"
 . "$repo/tests/cli/findings-lib.sh"
 need jq

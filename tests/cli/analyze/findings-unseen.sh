@@ -1,5 +1,6 @@
-# findings-unseen.sh: of recordings of programs that no rule was tuned on (tests/findings/unseen) as many as before are told first
-# what is known of them: the score, and nothing critical of those that are well made. Who is told something else is listed there.
+# findings-unseen.sh: recordings of programs that no rule was tuned on (tests/findings/unseen): the number whose first
+# finding is the known defect is at least the committed score, and well-made programs get no critical finding. The
+# recordings with another first finding are listed in unseen.tsv.
 . "$(dirname "$0")/../lib.sh"
 . "$repo/tests/cli/findings-lib.sh"
 need jq

@@ -1,6 +1,6 @@
-# stat.sh: sonde stat says what a program used: as getrusage() and /usr/bin/time say it of the same run; it ends as the program
-# ends and leaves it alone, whatever becomes of its own output.
-# measures in part: readings in a time, times against those of other readings
+# stat.sh: the figures of sonde stat equal those of getrusage() and /usr/bin/time for the same run. It exits the way the
+# program does, and does not disturb the program even if its own output fails.
+# measures in part: number of readings in an interval, times compared with other readings
 # timeout: 180
 . "$(dirname "$0")/../lib.sh"
 need jq

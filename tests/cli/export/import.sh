@@ -1,5 +1,5 @@
-# import.sh: sonde import makes recordings of files of other profilers: what sonde itself exported comes back with the same
-# totals, perf.data has what perf says, and what cannot be read is named.
+# import.sh: sonde import makes recordings from files of other profilers: sonde's own exports come back with the same
+# totals, perf.data has the figures that perf prints, and unreadable parts are reported.
 # timeout: 240
 . "$(dirname "$0")/../lib.sh"
 need jq gzip python3

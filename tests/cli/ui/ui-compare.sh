@@ -1,6 +1,6 @@
-# ui-compare.sh: two recordings in a browser: what the pages Compare and Flame difference show is what `sonde diff` says, and run B
-# is there as run A is; instructions and source lines of a function, histograms of a zone with its very instances; source that
-# is not the one that was compiled is not shown, and what cannot be compared is told.
+# ui-compare.sh: two recordings in a browser: the pages Compare and Flame difference show the figures of `sonde diff`,
+# and run B is as accessible as run A. Also: instructions and source lines of a function; histograms of a zone, with
+# exactly its instances. Source that was not the compiled version is not shown, and what cannot be compared is reported.
 # measures in part: shares of CPU time
 # timeout: 300
 . "$(dirname "$0")/../lib.sh"

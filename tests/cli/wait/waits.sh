@@ -1,6 +1,6 @@
-# waits.sh: where threads wait, for which locks, and how long who held them, against the program's own figures: a
-# convoy on two locks, a recursive mutex, a read-write lock, a semaphore, a condition variable, a barrier, sleeping.
-# All calls return the same as without sonde.
+# waits.sh: where threads wait, for which locks, and which threads held them for how long, against the program's own
+# figures: a convoy on two locks, a recursive mutex, a read-write lock, a semaphore, a condition variable, a barrier,
+# sleeping. All calls return the same as without sonde.
 # measures: wait times, against the program's own
 # timeout: 120
 . "$(dirname "$0")/../lib.sh"

@@ -1,8 +1,8 @@
 /* test_versus_noise.c: how often comparisons of random times are wrong: 1,000 without a difference and 1,000 with 2
  * %, by the stopping rule of sonde bench and with twenty pairs.
  *
- * The times are drawn as a machine makes them: runs have a noise of their own with a heavy tail, and the machine is
- * slower at times, for some runs, and slowly becomes so. The seed is fixed: a test of shares cannot fail by chance.
+ * The random times imitate a real machine: each run has noise with a heavy tail; now and then the machine is slower for
+ * some runs; and it slows down gradually. The seed is fixed: a test of shares cannot fail by chance.
  */
 #include <math.h>
 #include <setjmp.h>

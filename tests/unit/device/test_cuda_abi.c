@@ -1,8 +1,8 @@
 /* test_cuda_abi.c: our declarations of CUPTI equal those of its headers: numbers, offsets and sizes of fields,
  * functions.
  *
- * Nearly everything is checked by the compiler. The headers are those of one version, with the structures that it still
- * has of older ones.
+ * Nearly everything is checked by the compiler. The headers are those of one version, including the structures of older
+ * versions that it still has.
  */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,7 +1,7 @@
-/* test_cuda_decode.c: CUPTI's records of every version become what they say, and nothing is read that is not there.
+/* test_cuda_decode.c: records of every CUPTI version are decoded correctly, and nothing is read beyond their end.
  *
- * Records are made here, in memory that ends where they do, with what is behind their version's fields made of
- * nonsense.
+ * Records are made here, in memory that ends where they do. Bytes after the fields of their version have meaningless
+ * values.
  */
 #include <setjmp.h>
 #include <stdarg.h>

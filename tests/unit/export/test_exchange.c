@@ -1,7 +1,7 @@
 /* test_exchange.c: the exchange formats on one recording whose every sample is known (sample_recording.h), and their
  * figures against each other.
  *
- * With a folder as argument the outputs are also left there, for other people's validators (tests/validate/run.sh). */
+ * With a folder as argument the outputs are also left there, for external validators (tests/validate/run.sh). */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

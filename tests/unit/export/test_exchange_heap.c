@@ -1,7 +1,7 @@
 /* test_exchange_heap.c: stacks by allocated, held or live memory: every metric in every format adds up to the
  * session's own sums, on a recording whose every block is known.
  *
- * With a folder as argument the outputs are left there, for other people's validators (tests/validate/run.sh).
+ * With a folder as argument the outputs are left there, for external validators (tests/validate/run.sh).
  */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,7 +1,7 @@
 /* test_exchange_waits.c: stacks by waiting time: every metric in every format adds up to the same ns, which is also
  * that of the section about waiting, on a recording whose every call is known; also for a part of it.
  *
- * With a folder as argument the outputs are left there, for other people's validators (tests/validate/run.sh).
+ * With a folder as argument the outputs are left there, for external validators (tests/validate/run.sh).
  */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,6 +1,6 @@
 /* test_export.c: the report formats on one small report, whose every figure and name is known.
  *
- * With a folder as argument the outputs are also left there, for other people's validators (tests/validate/run.sh). */
+ * With a folder as argument the outputs are also left there, for external validators (tests/validate/run.sh). */
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
