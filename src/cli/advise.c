@@ -23,8 +23,8 @@ struct request {
 static const struct sonde_option options[] = {
     {"what-if", 0, "KIND=NAME,speed=N", "predict the run with a zone, function, lock, … N× faster", SONDE_FOUND},
     {"threshold", 0, "NAME=VALUE", "change the threshold of a rule", SONDE_FOUND},
-    {"device", 0, "NAME", "only for this target: cpu, or a part of a GPU's name", SONDE_TEXT(AT(pass.device))},
-    {"batch-size", 0, "N", "predict the time left when N items are batched", SONDE_FOUND},
+    {"device", 0, "NAME", "show the peaks of a target: cpu, or part of a GPU's name", SONDE_TEXT(AT(pass.device))},
+    {"batch-size", 0, "N", "predict the saving if N items are handled at once", SONDE_FOUND},
     {"rules", 0, NULL, "list the rules and their thresholds", SONDE_FLAG(offsetof(struct request, rules))},
     {"format", 'f', "FORMAT", "output format", SONDE_TEXT(AT(format))},
     {"output", 'o', "FILE", "output file; - is the standard output", SONDE_TEXT(AT(output))},

@@ -49,7 +49,7 @@ static int set_margin(void *context, const char *value)
 }
 
 static const struct sonde_option options[] = {
-    {"format", 'f', "FORMAT", "text (default), json, csv, md, …", SONDE_TEXT(AT(format))},
+    {"format", 'f', "FORMAT", "output format (default text)", SONDE_TEXT(AT(format))},
     {"output", 'o', "FILE", "output file (default: the standard output)", SONDE_TEXT(AT(output))},
     {"section", 's', "LIST", "diff, diff-iterations, diff-zones, -functions, -calltree", SONDE_TEXT(AT(sections))},
     {"limit", 'n', "N", "maximum rows of functions and zones (default 20)", SONDE_NUMBER(AT(limit), 1, MOST_ROWS)},

@@ -32,7 +32,7 @@ static const struct sonde_option options[] = {
     {"measure", 0, NULL, "measure this machine's ceilings (15 s, idle machine)", SONDE_FLAG(AT(measure))},
     {"ceilings", 0, NULL, "show the saved ceilings", SONDE_FLAG(AT(ceilings))},
     {"datasheet", 0, "FILE", "add the vendor's peaks: lines 'fp64 1.2T', 'dram 140G'", SONDE_TEXT(AT(datasheet))},
-    {"format", 'f', "FORMAT", "svg, html and png draw the roofline", SONDE_TEXT(RENDERING(format))},
+    {"format", 'f', "FORMAT", "output format; svg, html and png draw the roofline", SONDE_TEXT(RENDERING(format))},
     {"output", 'o', "FILE", "output file; its extension sets the format", SONDE_TEXT(RENDERING(output))},
     {"limit", 'n', "N", "maximum rows in a table (default 20)", SONDE_FOUND},
     {"thread", 0, "THREAD", "only threads with this tid or name", SONDE_TEXT(RENDERING(thread))},

@@ -103,13 +103,13 @@ static int notes_add(const struct sonde_critical *critical, const struct sonde_c
 		rc = sonde_report_note(report, section, 1, "%.1f %% of the path is blocked for an unknown reason: %s",
 				       share_of(path, blocked_ns), why_unknown(critical));
 	if (!rc && is_shown(path, unseen_ns))
-		rc =
-		    sonde_report_note(report, section, 1,
-				      "in %.1f %% of the path, context switches do not show if the thread was on a CPU",
-				      share_of(path, unseen_ns));
+		rc = sonde_report_note(
+		    report, section, 1,
+		    "in %.1f %% of the path, context switches do not show whether the thread was on a CPU",
+		    share_of(path, unseen_ns));
 	if (!rc && is_shown(path, unborn_ns))
 		rc = sonde_report_note(report, section, 1,
-				       "%.1f %% of the path come before a thread with no known creator",
+				       "%.1f %% of the path lies before the start of a thread whose creator is unknown",
 				       share_of(path, unborn_ns));
 	return rc;
 }

@@ -191,11 +191,13 @@ static int notes(const struct finding *finding, const struct sonde_gaps *gaps, c
 		      report, section, 0,
 		      "shares: what the thread that submitted the next work did; zone: the innermost over half of it");
 	if (!rc && gaps->left_out)
-		rc = sonde_report_note(report, section, 1,
-				       "%llu calls and samples exceeded the memory limit: more is unknown",
-				       (unsigned long long)gaps->left_out);
+		rc = sonde_report_note(
+		    report, section, 1,
+		    "%llu calls and samples exceeded the memory limit: the unknown share is too large",
+		    (unsigned long long)gaps->left_out);
 	if (!rc && gaps->is_incomplete)
-		rc = sonde_report_note(report, section, 1, "parts of the recording cannot be read: more is unknown");
+		rc = sonde_report_note(report, section, 1,
+				       "parts of the recording cannot be read: the unknown share is too large");
 	return rc ? rc : sonde_device_times_note(times, report, section);
 }
 

@@ -192,9 +192,9 @@ static int note_taken(const struct sonde_device_times *times, struct sonde_repor
 	}
 	if (from_ns < start_ns || from_ns >= times->window.to_ns)
 		return 0;
-	return sonde_report_note(
-	    report, section, 1, "from %.3f s on another profiler held a process's GPUs: shares of the time are too low",
-	    (double)(from_ns - start_ns) / 1e9);
+	return sonde_report_note(report, section, 1,
+				 "from %.3f s on another profiler traced a process's GPUs: shares of time are too low",
+				 (double)(from_ns - start_ns) / 1e9);
 }
 
 int sonde_device_times_note(const struct sonde_device_times *times, struct sonde_report *report,

@@ -283,11 +283,12 @@ static int table_fill(struct sonde_diff *diff, const struct comparisons *all, co
 	int code = section ? 0 : sonde_error(ENOMEM, "out of memory for a section");
 	for (size_t i = 0; !code && i < all->count; i++)
 		code = row_add(diff, section, &all->rows[i], noise);
-	return code ? code
-		    : sonde_report_note(
-			  diff->report, section, 0,
-			  "ratios of means of neighbours, after warm-up; a verdict needs p < 0.01 and %.3g %%",
-			  200 * diff->options->margin);
+	return code
+		   ? code
+		   : sonde_report_note(
+			 diff->report, section, 0,
+			 "ratios of means of groups of iterations, after warm-up; a verdict needs p < 0.01 and %.3g %%",
+			 200 * diff->options->margin);
 }
 
 static int compare_all(struct sonde_diff *diff, const struct sonde_marks *marks[2])

@@ -439,16 +439,15 @@ SONDE_JUDGE(profiler_cost)
 	double beside_ns = 1e9 * sonde_summary_value(&facts->columns, cost, recorder_cpu_time_s);
 	if (!(share > facts->threshold[SONDE_THRESHOLD_COST]))
 		return 0;
-	return sonde_found_add(
-	    found, &(struct sonde_finding){
-		       .subject = "profiling overhead",
-		       .evidence = sonde_report_text(
-			   found->report,
-			   "%.3f s (%.1f %% of CPU time) are recorder code inside the program; outside it %.3f s",
-			   inside_ns / 1e9, 100 * share, beside_ns / 1e9),
-		       .saves_ns = saves_ns,
-		       .has_waits = 1,
-		       .weighs = sonde_facts_share(facts, inside_ns, saves_ns)});
+	return sonde_found_add(found, &(struct sonde_finding){.subject = "profiling overhead",
+							      .evidence = sonde_report_text(
+								  found->report,
+								  "%.3f s (%.1f %% of CPU time) went to recorder code "
+								  "inside the program, %.3f s to the recorder outside",
+								  inside_ns / 1e9, 100 * share, beside_ns / 1e9),
+							      .saves_ns = saves_ns,
+							      .has_waits = 1,
+							      .weighs = sonde_facts_share(facts, inside_ns, saves_ns)});
 }
 
 SONDE_JUDGE(idle_energy)

@@ -605,8 +605,8 @@ static int findings_finish(void *state, struct sonde_report *report)
 		rc = sonde_report_note(report, section, 0, "no findings: no rule reached its threshold");
 	else if (!rc && found.count)
 		rc = sonde_report_note(report, section, 0,
-				       "estimates: T / (T - f), where f of %.3f s could be saved (docs/FINDINGS.md; "
-				       "details: sonde advise)",
+				       "estimated speedup: T / (T - f), if f of T = %.3f s is saved (docs/FINDINGS.md; "
+				       "sonde advise)",
 				       found.span_ns / 1e9);
 	free(found.rows);
 	return rc;

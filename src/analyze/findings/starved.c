@@ -76,11 +76,11 @@ SONDE_JUDGE(starved)
 	    is_own
 		? sonde_report_text(
 		      found->report,
-		      "%.3f s of the critical path (%.1f %%) were runnable without a CPU: %.0f threads for %.0f CPUs",
+		      "%.3f s of the critical path (%.1f %%) were spent waiting for a CPU: %.0f threads for %.0f CPUs",
 		      waits_ns / 1e9, 100 * share, busy, facts->cores)
 		: sonde_report_text(
 		      found->report,
-		      "%.3f s of the critical path (%.1f %%) were runnable without a CPU: other programs had them",
+		      "%.3f s of the critical path (%.1f %%) were spent waiting for a CPU that another program used",
 		      waits_ns / 1e9, 100 * share);
 	return sonde_found_add(
 	    found, &(struct sonde_finding){.subject = sonde_report_text(found->report, "%.0f CPUs", facts->cores),

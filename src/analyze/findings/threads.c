@@ -352,7 +352,7 @@ SONDE_JUDGE(serial)
 		.subject = "the first thread",
 		.evidence = sonde_report_text(
 		    found->report,
-		    "%.3f s of %.3f s it runs alone, before, between or after %zu threads that share work; %.0f CPUs",
+		    "runs alone for %.3f s of %.3f s, before, between or after %zu threads that share work; %.0f CPUs",
 		    alone_ns / 1e9, facts->span_ns / 1e9, workers, facts->cores),
 		.saves_ns = saves_ns,
 		.has_waits = 1,

@@ -164,7 +164,7 @@ SONDE_JUDGE(small_blas)
 			       .subject = sonde_report_text(found->report, "%s", name),
 			       .evidence = sonde_report_text(found->report,
 							     "called %.0f times, %.2f µs each: %.3f s in all, about "
-							     "the cost of the calls and their threads",
+							     "the overhead of calling and of waking threads",
 							     calls, total_ns / calls / 1e3, total_ns / 1e9),
 			       .saves_ns = saves_ns,
 			       .weighs = share});

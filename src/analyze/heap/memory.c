@@ -50,7 +50,7 @@ static const struct sonde_column columns[COLUMNS] = {
     [OVER_PEAK] = {"overhead_at_peak_b", "overhead", SONDE_UNIT_BYTES, SONDE_BASIS_MEASURED, 0, 0},
     [LAST] = {"rss_last_b", "last RSS", SONDE_UNIT_BYTES, SONDE_BASIS_MEASURED, 0, 0},
     [OVER_LAST] = {"overhead_last_b", "last overhead", SONDE_UNIT_BYTES, SONDE_BASIS_MEASURED, 0, 3},
-    [FIRST] = {"rss_first_b", "RSS first", SONDE_UNIT_BYTES, SONDE_BASIS_MEASURED, 0, 4},
+    [FIRST] = {"rss_first_b", "first RSS", SONDE_UNIT_BYTES, SONDE_BASIS_MEASURED, 0, 4},
     [GROWTH] = {"rss_growth_b", "growth", SONDE_UNIT_BYTES, SONDE_BASIS_MEASURED, 0, 1},
     [LIVE_LAST] = {"live_last_b", "last live", SONDE_UNIT_BYTES, SONDE_BASIS_MEASURED, 0, 5},
     [MAPPED] = {"mapped_last_b", "last mapped", SONDE_UNIT_BYTES, SONDE_BASIS_MEASURED, 0, 5},
@@ -215,7 +215,7 @@ static int note_pace(const struct memory *memory, struct sonde_report *report, s
 	if (!asked && !sonde_session_heap_count(memory->session)) /* RSS is sampled more often with a recorded heap */
 		asked = interval;
 	if (asked)
-		snprintf(wanted, sizeof wanted, "each %.4g ms asked for", strtod(asked, NULL) / 1e6);
+		snprintf(wanted, sizeof wanted, "every %.4g ms requested", strtod(asked, NULL) / 1e6);
 	return sonde_report_note(report, section, 0,
 				 "RSS: %llu sample%s, %s: %.1f ms apart, standard deviation %.1f ms, at most %.1f ms",
 				 (unsigned long long)samples, sonde_plural(samples), wanted, pace.between.mean / 1e6,

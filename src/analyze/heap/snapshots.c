@@ -192,7 +192,7 @@ static int list_notes(const struct sonde_snapshots_pass *snapshots, struct sonde
 	if (rc == 0 && snapshots->sampled)
 		rc = sonde_report_note(
 		    report, section, 0,
-		    "blocks were sampled: live bytes are estimates with their (widest) 95 %% interval");
+		    "blocks were sampled: live bytes are estimates, with the widest possible 95 %% interval");
 	if (rc == 0 && snapshots->unread)
 		rc = sonde_report_note(report, section, 1, "some allocations could not be read and are left out");
 	return rc;

@@ -11,7 +11,7 @@
 #include "analyze/statistics/stats.h"
 #include "util/error.h"
 
-#define SAMPLED "samples cannot tell: record with --heap=full"
+#define SAMPLED "sampling cannot tell which blocks are temporary; record --heap=full"
 
 enum { DEFAULT_ROWS = 20 };
 enum { TEMPORARY, OF_OWN, OF_ALL, RATE, BEGINS, MEAN_B, HEAP, FUNCTION, CALLER, CALLED_FROM, FILE_NAME, COLUMNS };

@@ -262,10 +262,10 @@ static int note_idle(const struct energy *energy, struct sonde_report *report, s
 	double share = least(sums->idle_uj) / (sums->fit.name ? least(sums->uj) : sums->uj[SONDE_ENERGY_LIKELY]);
 	int rc = 0;
 	if (!sums->fit.name)
-		rc = sonde_report_note(
-		    report, section, 0,
-		    "idle power: %.3g W (lowest second) to %.3g W (from utilisation); an idle second first narrows it",
-		    sums->idle_w[SONDE_ENERGY_HIGH], sums->idle_w[SONDE_ENERGY_LOW]);
+		rc = sonde_report_note(report, section, 0,
+				       "idle power: %.3g W (lowest second) to %.3g W (from utilisation); to narrow it, "
+				       "idle for a second first",
+				       sums->idle_w[SONDE_ENERGY_HIGH], sums->idle_w[SONDE_ENERGY_LOW]);
 	if (rc == 0 && share > IDLE_MUCH)
 		rc = sonde_report_note(report, section, 0,
 				       "idling took at least %.0f %% of the energy, with CPUs busy for %.0f %% of "

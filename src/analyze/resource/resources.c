@@ -334,7 +334,7 @@ static int note_pace(const struct resources *resources, struct sonde_report *rep
 {
 	const struct sonde_series_sums *sums = &resources->sums;
 	const char *asked =
-	    sums->asked_ns ? sonde_report_text(report, ", each %.4g ms asked for", (double)sums->asked_ns / 1e6) : "";
+	    sums->asked_ns ? sonde_report_text(report, " (every %.4g ms requested)", (double)sums->asked_ns / 1e6) : "";
 	if (!sums->readings || !asked)
 		return asked ? 0 : sonde_error(ENOMEM, "out of memory for a note");
 	if (!sums->between.count)
@@ -356,7 +356,7 @@ static int note_first(const struct sonde_series_sums *sums, struct sonde_report 
 					   : NULL;
 	if (!rss || sums->attached || rss->has_before || rss->first_ns < root->start_ns)
 		return 0;
-	return sonde_report_note(report, section, 0, "RSS first: as first read, %.1f ms after the command started",
+	return sonde_report_note(report, section, 0, "first RSS: read %.1f ms after the command started",
 				 (double)(rss->first_ns - root->start_ns) / 1e6);
 }
 
@@ -372,7 +372,7 @@ static int notes_add(const struct resources *resources, struct sonde_report *rep
 	if (rc == 0 && sonde_session_process_count(sums->session) > 1)
 		rc = sonde_report_note(
 		    report, section, 0,
-		    "figures of a process end at its last reading; shared pages count in each, in PSS once");
+		    "figures of a process end at its last reading; shared pages count in the RSS of each, in PSS once");
 	if (rc == 0 && (sums->from_ns || sums->to_ns))
 		rc = sonde_report_note(report, section, 0, "between two readings, counters are interpolated evenly");
 	if (rc == 0)

@@ -296,7 +296,7 @@ static int note_unread(const struct usage *usage, struct sonde_report *report, s
 	if (partly + mostly)
 		rc = sonde_report_note(
 		    report, section, 0,
-		    "RSS before a process's first reading is unknown: %zu intervals have a lower bound, %zu have none",
+		    "RSS before a process's first reading is unknown; intervals: %zu with a lower bound, %zu without",
 		    partly, mostly);
 	if (!rc && usage->below_0)
 		rc = sonde_report_note(report, section, 1, "%llu readings below 0 were left out",

@@ -45,9 +45,9 @@ static void line_method(struct sonde_buf *line, const struct sonde_source_row *c
 		return;
 	sonde_buf_printf(line, " · %s", *cpu->method ? cpu->method : cpu->name);
 	if (cpu->effective_hz > 0)
-		sonde_buf_printf(line, ", %.0f/s", cpu->effective_hz);
+		sonde_buf_printf(line, ", %.0f samples/s", cpu->effective_hz);
 	else if (cpu->rate_hz > 0)
-		sonde_buf_printf(line, ", %.0f/s asked for", cpu->rate_hz);
+		sonde_buf_printf(line, ", %.0f samples/s requested", cpu->rate_hz);
 	if (cpu->state == SONDE_SOURCE_LIMITED && *cpu->detail)
 		sonde_buf_printf(line, " (%s)", cpu->detail);
 }
@@ -184,7 +184,7 @@ static int note_kept(const struct sonde_summary_facts *facts, struct sonde_repor
 		return 0;
 	return sonde_report_note(
 	    report, NULL, 0,
-	    "flight recorder: figures cover the last %.3g s before each save; CPU time and allocations all of it",
+	    "flight recorder: figures cover the last %.3g s before a save; CPU time and allocations the whole run",
 	    strtod(keep, NULL) / 1e9);
 }
 
@@ -270,7 +270,7 @@ static int note_borrowed(const struct sonde_summary_facts *facts, struct sonde_r
 		return 0;
 	return sonde_report_note(
 	    report, NULL, 0,
-	    "%llu stack%s (%s %% of the time) %s taken from another thread: the own one exited too early",
+	    "%llu stack%s (%s %% of the time) %s taken from another thread: the thread itself exited too early",
 	    (unsigned long long)count, sonde_plural(count),
 	    percent_text(percent, sonde_stats_share((double)samples->borrowed.ns, (double)samples->all.ns)),
 	    sonde_word(count, "is", "are"));

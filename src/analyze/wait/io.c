@@ -204,7 +204,7 @@ static int note_all(const struct sonde_wait_sums *sums, const struct file *files
 		file_add(&all, &files[i]);
 	int rc = sonde_report_note(
 	    report, section, 0,
-	    "%llu reads of %.3f MB, %llu writes of %.3f MB, %llu other calls: %.3f s (all threads, run: %.3f s)",
+	    "reads: %llu, %.3f MB; writes: %llu, %.3f MB; other calls: %llu; %.3f s in all (all threads; run: %.3f s)",
 	    (unsigned long long)all.reads.calls, (double)all.reads.amount / 1e6, (unsigned long long)all.writes.calls,
 	    (double)all.writes.amount / 1e6, (unsigned long long)all.others.calls, (double)time_of(&all) / 1e9,
 	    sonde_window_s(&sums->window));

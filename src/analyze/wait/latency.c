@@ -232,7 +232,7 @@ static int levels_add(const struct latency *latency, struct sonde_report *report
 static const char *cpus_text(const struct latency *latency, struct sonde_report *report)
 {
 	double cpus = sonde_parallelism_cpus(latency->parallelism);
-	const char *text = sonde_report_text(report, " (at most %.4g: the CPUs that the run could use)", cpus);
+	const char *text = sonde_report_text(report, " (at most %.4g: the usable CPUs)", cpus);
 	return cpus > 0 && text ? text : "";
 }
 
@@ -243,7 +243,7 @@ static int notes_add(const struct latency *latency, struct sonde_report *report,
 	if (rc == 0)
 		rc = sonde_report_note(
 		    report, section, 0,
-		    "latency: a sample's CPU time ÷ threads running then (context switches)%s; ± is the 95 %% interval",
+		    "latency: a sample's CPU time ÷ the number of running threads%s; ± is the 95 %% interval",
 		    cpus_text(latency, report));
 	return rc < 0 ? rc
 		      : sonde_report_note(report, section, 0,

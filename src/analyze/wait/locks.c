@@ -136,7 +136,7 @@ static int row_add(const struct sonde_wait_sums *sums, const struct lock *lock, 
 	else if (is_explained(lock))
 		row[HOLDER] = sonde_cell_text(holder);
 	else
-		row[HOLDER] = sonde_cell_absent("recorded holding explains less than half of the waiting");
+		row[HOLDER] = sonde_cell_absent("recorded holds explain less than half of the waiting");
 	return 0;
 }
 
@@ -157,12 +157,13 @@ static int notes_add(const struct sonde_wait_sums *sums, const struct lock *lock
 	int rc =
 	    !shared
 		? 0
-		: sonde_report_note(report, section, 0,
-				    "readers share a lock: from the first in to the last out, whose function is named");
+		: sonde_report_note(
+		      report, section, 0,
+		      "readers share a lock: it is held from the first in to the last out, whose function is shown");
 	if (rc || !unexplained || sums->options.selection.thread)
 		return rc;
 	return sonde_report_note(report, section, 0,
-				 "for %zu lock%s recorded holding explains less than half of the waiting: %s",
+				 "for %zu lock%s, recorded holds explain less than half of the waiting: %s",
 				 unexplained, sonde_plural(unexplained), unseen_why(sums));
 }
 

@@ -308,8 +308,8 @@ static void put_readings(struct sonde_stat_lines *text)
 	text->group = "Readings";
 	if (!sonde_stat_line_begin(text, "readings", SONDE_STAT_READINGS))
 		return;
-	sonde_stat_line_more(text, "each ", SONDE_STAT_ASKED, " asked for");
-	sonde_stat_line_more(text, "", SONDE_STAT_INTERVAL, " kept");
+	sonde_stat_line_more(text, "every ", SONDE_STAT_ASKED, " requested");
+	sonde_stat_line_more(text, "", SONDE_STAT_INTERVAL, " achieved");
 	sonde_stat_line_more(text, "deviation ", SONDE_STAT_JITTER, "");
 	sonde_stat_line_more(text, "longest ", SONDE_STAT_LONGEST, "");
 	if (sonde_stat_known(figures, SONDE_STAT_COST)) {

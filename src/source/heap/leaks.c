@@ -175,8 +175,7 @@ static int is_dear(const struct sonde_heap_leaks *leaks, char *why, size_t why_b
 	    price_ms * 1000000u <= (used.user_ns + used.system_ns) / SHARE)
 		return 0;
 	snprintf(why, why_b,
-		 "reading %llu MB would have cost more than 0.5 %% of its CPU time, too much for sampling: --heap=full "
-		 "always scans",
+		 "not scanned: reading %llu MB would have cost over 0.5 %% of its CPU time; --heap=full always scans",
 		 (unsigned long long)(size_b / 1000000u));
 	return 1;
 }

@@ -212,7 +212,7 @@ run 0 "$SONDE" stat -q --record kept.sonde -- "$uses" memory 5
 run 0 "$SONDE" report --section resources,machine kept.sonde
 has "$out" "Resources of processes"
 has "$out" "System"
-matches "$out" 'readings, each 100 ms asked for: '
+matches "$out" 'readings .every 100 ms requested.: '
 
 # It ends as the program ends.
 for code in 1 42 255; do

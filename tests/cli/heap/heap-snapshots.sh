@@ -214,4 +214,4 @@ holds "$(row rss_at_live_peak_b) >= $(row live_peak_b)"
 run 0 "$SONDE" export -q -f chrome -o f.json f.sonde
 equal "$(jq "[.traceEvents[] | select(.name == \"memory.rss\" and .ph == \"C\" and .pid == $pid)] | length" f.json)" "$(row samples)"
 run 0 "$SONDE" report --section memory f.sonde
-has "$(tr -s '\n ' ' ' <<<"$out")" "each 20 ms asked for"
+has "$(tr -s '\n ' ' ' <<<"$out")" "every 20 ms requested"

@@ -204,7 +204,7 @@ static void usage_before_the_first_reading_is_not_known(void **state)
 	assert_int_equal(sonde_report_cell(usage, 1, "rss_b")->integer, 4 * MB);
 	assert_int_equal(sonde_report_cell(usage, 2, "rss_b")->integer, 8 * MB);
 	assert_int_equal(sonde_report_cell(usage, 3, "rss_b")->integer, 8 * MB);
-	assert_true(sections_noted(usage->notes, "1 intervals have a lower bound, 1 have none"));
+	assert_true(sections_noted(usage->notes, "intervals: 1 with a lower bound, 1 without"));
 	assert_true(sections_noted(usage->notes, "1 readings below 0 were left out"));
 	sections_free(&sections);
 }
@@ -307,7 +307,7 @@ static void rows_are_of_processes(void **state)
 	assert_near(sections_real(t, "process", "second", "cpu_utilization"), 1, 1e-9); /* 0.9 s until 1.9 s */
 	const struct sonde_cell *row = sections_row(t, "process", "second");
 	assert_int_equal(sections_cell(t, row, "system_ns")->kind, SONDE_CELL_ABSENT);
-	assert_true(sections_noted(t->notes, "6 readings, each 100 ms asked for: 975.0 ms apart"));
+	assert_true(sections_noted(t->notes, "6 readings (every 100 ms requested): 975.0 ms apart"));
 	assert_null(sections_find(&s, "machine"));
 	sections_free(&s);
 }

@@ -51,9 +51,10 @@ static void summary_says_what_was_and_was_not(void **state)
 	struct sections s = sections_of(path, "summary", NULL);
 	assert_string_equal(s.report->title, "prog --fast");
 	assert_true(sections_noted(s.report->notes, "1.00 s wall · 0.60 s CPU (0.50 user + 0.10 system)"));
-	assert_true(sections_noted(s.report->notes, " · CPU timers, 250/s (perf events forbidden) · 10 samples, "
-						    "100.0 % complete stacks, 12 lost · overhead "
-						    "1.0 % of the run's CPU time"));
+	assert_true(sections_noted(s.report->notes,
+				   " · CPU timers, 250 samples/s (perf events forbidden) · 10 samples, "
+				   "100.0 % complete stacks, 12 lost · overhead "
+				   "1.0 % of the run's CPU time"));
 	assert_true(sections_noted(s.report->notes, "cpu: 12 lost: ring full"));
 	assert_true(sections_noted(s.report->notes, "gpu: not recorded: no device; plug one in"));
 	assert_false(sections_noted(s.report->notes, "recording is incomplete"));

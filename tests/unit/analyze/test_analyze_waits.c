@@ -233,7 +233,7 @@ static void unexplained(void **state)
 	const struct sonde_cell *row = sections_row(t, "lock", "0x5050");
 	assert_int_equal(sections_int(t, "lock", "0x5050", "held_ns"), 2 * MS);
 	assert_int_equal(sections_cell(t, row, "held_in")->kind, SONDE_CELL_ABSENT);
-	assert_true(sections_noted(t->notes, "for 1 lock recorded holding explains less than half"));
+	assert_true(sections_noted(t->notes, "for 1 lock, recorded holds explain less than half"));
 	assert_true(sections_noted(t->notes, "from the first contention on"));
 	assert_true(sections_noted(t->notes, "readers share a lock"));
 	row = sections_row(t, "lock", "queue_mutex");
