@@ -75,6 +75,7 @@ struct scan {
 	int is_name;      /* the next word is no program */
 	int is_shell;     /* the next word is a shell line, because it follows -c */
 	int depth;        /* of shell lines */
+	enum { NO_SQL, IDENTIFIED, IS_NEXT } sql;
 };
 
 static int is_letter(char c)
@@ -110,28 +111,13 @@ static int is_word(const char *text, size_t len, const char *word)
 	return strlen(word) == len && !memcmp(text, word, len);
 }
 
-/* True for values of weak names that are not secrets: a number up to 999 or a truth value. */
-static int is_ordinary(const char *text, size_t len)
-{
-	static const char *const ordinary[] = {"true", "false", "yes", "no", "on", "off", "none", "null"};
-	size_t digits = 0;
-	while (digits < len && is_digit(text[digits]))
-		digits++;
-	if (len <= 3 && digits == len)
-		return 1;
-	for (size_t i = 0; i < sizeof ordinary / sizeof *ordinary; i++)
-		if (is_word(text, len, ordinary[i]))
-			return 1;
-	return 0;
-}
-
 /* Writes a value, keeping its quotes. */
 static void put_value(struct scan *scan, const char *text, size_t len, int is_weak)
 {
 	int is_quoted = len >= 2 && (*text == '"' || *text == '\'') && text[len - 1] == *text;
 	const char *value = text + is_quoted;
 	size_t value_b = len - 2 * (size_t)is_quoted;
-	if (!value_b || (*value == '$' && scan->depth) || (is_weak && is_ordinary(value, value_b))) {
+	if (!value_b || (*value == '$' && scan->depth) || (is_weak && sonde_secret_ordinary(value, value_b))) {
 		put(scan, text, len);
 		return;
 	}
@@ -259,6 +245,30 @@ static size_t word_length(const char *line, size_t len)
 	return at < len ? at : len;
 }
 
+static int is_keyword(const char *text, size_t len, const char *word)
+{
+	size_t at = 0;
+	while (at < len && word[at] && (text[at] | 0x20) == word[at])
+		at++;
+	return at == len && !word[at];
+}
+
+/* Handles SQL's PASSWORD 'X' and IDENTIFIED BY 'X'; returns the length of X with its quotes if the word is one. */
+static size_t put_sql(struct scan *scan, const char *word, size_t len)
+{
+	int is_identified = scan->sql == IDENTIFIED;
+	size_t used = 0;
+	if (scan->sql == IS_NEXT && len && *word == '\'') {
+		used = value_length(word, len);
+		put_value(scan, word, used, 0);
+	}
+	scan->sql = is_keyword(word, len, "identified")            ? IDENTIFIED
+		    : is_identified && is_keyword(word, len, "by") ? IS_NEXT
+		    : is_keyword(word, len, "password")            ? IS_NEXT
+								   : NO_SQL;
+	return used;
+}
+
 /* Scans a shell line: words separated by blanks, some of them quoted. */
 static void scan_line(struct scan *scan, const char *line, size_t len, int depth)
 {
@@ -266,6 +276,11 @@ static void scan_line(struct scan *scan, const char *line, size_t len, int depth
 		size_t word_b = word_length(line + at, len - at);
 		const char *word = line + at;
 		int is_quoted = word_b >= 2 && (*word == '"' || *word == '\'') && word[word_b - 1] == *word;
+		size_t used = put_sql(scan, word, word_b);
+		if (used) {
+			at += used;
+			continue;
+		}
 		if (word_b && (strchr(";|&<>", *word) || (word_b > 1 && word[1] == '>')))
 			end_command(scan);
 		put(scan, word, (size_t)is_quoted);
@@ -420,8 +435,9 @@ static size_t header_value(const char *word, size_t len)
 static int scan_named(struct scan *scan, const char *word, size_t len, int is_shell)
 {
 	size_t name_b = name_length(word, len), value = header_value(word, len);
-	const struct sonde_secret_name *name = name_b ? sonde_secret_name(word, name_b) : NULL;
-	if (*word == '-' && name && name_b == len && len > 2) {
+	int may_be = name_b == len ? *word == '-' : word[name_b] == '=';
+	const struct sonde_secret_name *name = name_b && may_be ? sonde_secret_name(word, name_b) : NULL;
+	if (name && name_b == len && len > 2) {
 		scan->pending = NEXT;
 		scan->separator = 0;
 		scan->is_weak = name->is_weak;

@@ -1,8 +1,8 @@
 /* redact.h: removes passwords and keys from command lines before they are written anywhere.
  *
  * Tables define what counts as a secret: names of options, variables and headers and shapes of keys (secrets.c), and
- * options of specific programs (redact.def). Each secret is replaced by "***", so that the command stays recognisable but cannot be
- * run by mistake.
+ * options of specific programs (redact.def). Each secret is replaced by "***", so that the command stays recognisable
+ * but cannot be run by mistake.
  */
 #ifndef SONDE_FOLD_REDACT_H
 #define SONDE_FOLD_REDACT_H

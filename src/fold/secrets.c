@@ -139,3 +139,17 @@ size_t sonde_secret_key(const char *text, size_t len)
 	}
 	return 0;
 }
+
+int sonde_secret_ordinary(const char *text, size_t len)
+{
+	static const char *const ordinary[] = {"true", "false", "yes", "no", "on", "off", "none", "null"};
+	size_t digits = 0;
+	while (digits < len && is_digit(text[digits]))
+		digits++;
+	if (len <= 3 && digits == len)
+		return 1;
+	for (size_t i = 0; i < sizeof ordinary / sizeof *ordinary; i++)
+		if (is_word(text, len, ordinary[i]))
+			return 1;
+	return 0;
+}

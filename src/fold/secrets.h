@@ -19,4 +19,7 @@ int sonde_secret_header(const char *text, size_t text_b);
 /* Length of the key that starts here; 0 = none. */
 size_t sonde_secret_key(const char *text, size_t len);
 
+/* True for values of weak names that are not secrets: a number up to 999 or a truth value. */
+int sonde_secret_ordinary(const char *text, size_t len);
+
 #endif

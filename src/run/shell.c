@@ -11,6 +11,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "run/redacted.h"
 #include "run/signals.h"
 #include "util/error.h"
 
@@ -74,7 +75,10 @@ int sonde_shell_prepare(const char *line)
 	sonde_signals_give_back(); /* for the command, too */
 	if (!status || sonde_signals_quits())
 		return 0;
-	return sonde_error(EIO, "--prepare '%s' failed (%s %d): the command was not run", line,
-			   WIFSIGNALED(status) ? "signal" : "exit code",
-			   WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status));
+	char **redacted = sonde_redacted_words((char *const[]){argv[2], NULL}, NULL);
+	int rc = sonde_error(EIO, "--prepare '%s' failed (%s %d): the command was not run", redacted ? *redacted : "",
+			     WIFSIGNALED(status) ? "signal" : "exit code",
+			     WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status));
+	free(redacted);
+	return rc;
 }

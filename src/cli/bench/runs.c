@@ -35,7 +35,7 @@ static int failed(const struct sonde_bench_runs *runs, enum sonde_versus_side si
 {
 	return sonde_error(ECANCELED,
 			   "'%s' failed (%s %d), so its time means little; --ignore-failure counts it anyway",
-			   runs->line[side], WIFSIGNALED(status) ? "signal" : "exit code",
+			   runs->show.command[side], WIFSIGNALED(status) ? "signal" : "exit code",
 			   WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status));
 }
 

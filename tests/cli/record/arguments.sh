@@ -65,6 +65,14 @@ without stat.json stat2.json bench.json
 equal "$(jq -r .command stat2.json)" "./app --password ***"
 equal "$(jq -r .candidate bench.json) $(jq -r .baseline bench.json)" "true --password '***' true --token ***"
 
+# Sentences that name a command; JSON repeats them.
+for words in "bench -r 2 -w 0 -- false --password $secret" "bench -r 2 -w 0 --prepare 'false --password $secret' -- true" \
+	"stat -r 2 --prepare 'false --password $secret' -- true"; do
+	eval "'$SONDE' $words" >.out 2>.err && fail "it did not fail: $words"
+	matches "$(cat .err)" "false --password '?\*\*\*"
+	lacks "$(cat .out .err)" "$secret"
+done
+
 # A journal: the baseline cannot run again if its secrets were removed.
 run 0 "$SONDE" try -r 2 -w 0 baseline x -- true --password "$secret"
 without .sonde-try/x.jsonl

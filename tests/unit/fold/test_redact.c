@@ -162,6 +162,9 @@ static void shell_lines_are_read_word_by_word(void **state)
 	    {"sh|-c|htpasswd -nb joe x > users", "sh|-c|htpasswd -nb joe *** > users"},
 	    {"sh|-c|git -c http.extraHeader=\"Authorization: Basic x\" fetch",
 	     "sh|-c|git -c http.extraHeader=\"Authorization: ***\" fetch"},
+	    {"psql|-c|ALTER ROLE joe PASSWORD 'hunter2'; SELECT 1", "psql|-c|ALTER ROLE joe PASSWORD '***'; SELECT 1"},
+	    {"mysql|-e|create user 'joe'@'%' identified by 'my pw'",
+	     "mysql|-e|create user 'joe'@'%' identified by '***'"},
 	    {"timeout 5 sshpass -p x ssh -p 22 h", "timeout 5 sshpass -p *** ssh -p 22 h"},
 	};
 	for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++)
@@ -240,6 +243,7 @@ static void ordinary_arguments_stay(void **state)
 	    "az|vm|list|-p|x",
 	    "ldapsearch|-x|-b|dc=b|(uid=joe)",
 	    "nmap|-p|1-1024|host",
+	    "sqlite3|a.db|select password from users order by 'name' limit 5",
 	    "make|-k|-j4|PREFIX=/usr",
 	    "sh|-c|app --password \"$PW\" && cp -p a b",
 	    "sonde|record|--keep|10s|--when|span=request>50ms|--|./server",
