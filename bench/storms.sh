@@ -16,6 +16,7 @@ for ((i = 0; i < rounds; i++)); do
 done
 
 for storm in vforks forks; do
+	cost_of $storm.alone wall | keep $storm.alone.wall
 	what="$count vforks with exec"
 	[ $storm = vforks ] || what="$count forks of a threaded program"
 	for how in default heap full; do
