@@ -1,5 +1,6 @@
 /* early_names.c: calls every C++ operator (src/inject/heap/operators.def) and every routine of BLAS and LAPACK
- * (src/inject/blas/blas.def) that an injected object interposes. The routines are those of blas_fake.c, which tell
+ * (src/inject/blas/blas.def) that an injected object interposes, and sonde_alloc() and
+ * sonde_free(). The routines are those of blas_fake.c, which tell
  * their names and the sum of their arguments. */
 #include "early_names.h"
 
@@ -81,6 +82,21 @@ static void call_operators(unsigned long *calls, unsigned long *faults)
 #undef DELETE
 }
 
+/* --- the program's own reports ------------------------------------------------------------------------------------ */
+
+int sonde_alloc(const char *name, const void *block, size_t size_b) __attribute__((weak, visibility("default")));
+int sonde_free(const char *name, const void *block) __attribute__((weak, visibility("default")));
+
+/* There only under sonde record --heap: the program is not linked against libsonde. */
+static void call_reports(void)
+{
+	static const char block[1];
+	if (sonde_alloc)
+		sonde_alloc("early pool", block, 1);
+	if (sonde_free)
+		sonde_free("early pool", block);
+}
+
 /* --- routines ---------------------------------------------------------------------------------------------------- */
 
 /* Their addresses in the order of blas_fake.c; 0 where LAPACK has no name. */
@@ -88,15 +104,16 @@ __asm__(".section .data.rel,\"aw\"\n"
 	".p2align 3\n"
 	"early_routines:\n");
 #define NAME(name) __asm__("	.quad " name "\n");
-#define NAMES(name)                                                                                                   \
-	NAME(name "_")                                                                                                \
-	NAME(name "_64_") NAME(name "64_") NAME("scipy_" name "_") NAME("scipy_" name "_64_") NAME("scipy_" name "64" \
-														 "_")
-#define NAMES_C(name)                                                                       \
-	NAME("cblas_" name)                                                                 \
-	NAME("cblas_" name "64_")                                                           \
-	NAME("cblas_" name "_64") NAME("scipy_cblas_" name) NAME("scipy_cblas_" name "64_") \
-	    NAME("scipy_cblas_" name "_64")
+#define NAMES(name)                                                                                 \
+	NAME(name "_")                                                                              \
+	NAME(name "_64_")                                                                           \
+	NAME(name "64_") NAME("scipy_" name "_") NAME("scipy_" name "_64_") NAME("scipy_" name "64" \
+										 "_")
+#define NAMES_C(name)             \
+	NAME("cblas_" name)       \
+	NAME("cblas_" name "64_") \
+	NAME("cblas_" name "_64") \
+	NAME("scipy_cblas_" name) NAME("scipy_cblas_" name "64_") NAME("scipy_cblas_" name "_64")
 #define BLAS(name) NAMES(name) NAMES_C(name)
 #define LAPACK(name) NAMES(name) __asm__("	.zero 48\n");
 #define EACH_SD(what, name) what("s" #name) what("d" #name)
@@ -147,6 +164,7 @@ void early_names(const char *where)
 	unsigned long operators = 0, routines = 0, faults = 0;
 	call_operators(&operators, &faults);
 	call_routines(&routines, &faults);
+	call_reports();
 	early_say(where);
 	say_number(": operators ", operators);
 	say_number(", routines ", routines);
