@@ -260,10 +260,11 @@ int sonde_launch_hold(struct sonde_launch *launch)
 
 static uint64_t bytes_of(pid_t pid, const char *file, const char *field)
 {
-	char text[8192];
-	sonde_file_read(text, sizeof text, "/proc/%d/%s", (int)pid, file);
-	const char *at = strstr(text, field);
-	return at ? strtoull(at + strlen(field), NULL, 10) * 1024 : 0;
+	char *text = sonde_file_read_whole(NULL, "/proc/%d/%s", (int)pid, file);
+	const char *at = text ? strstr(text, field) : NULL;
+	uint64_t size_b = at ? strtoull(at + strlen(field), NULL, 10) * 1024 : 0;
+	free(text);
+	return size_b;
 }
 
 /* The kernel's peak RSS (VmHWM) lags behind its per-CPU counters; walking the pages (smaps_rollup) is exact. Until its

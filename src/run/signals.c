@@ -142,8 +142,10 @@ int sonde_signals_take_snapshot(void)
 
 int sonde_signals_is_ignored_by(pid_t pid, int number)
 {
-	char text[8192]; /* the supplementary groups precede it, up to 11 bytes each */
-	sonde_file_read(text, sizeof text, "/proc/%d/status", (int)pid);
-	const char *line = strstr(text, "\nSigIgn:");
-	return line && strtoull(line + strlen("\nSigIgn:"), NULL, 16) >> (number - 1) & 1;
+	/* the supplementary groups precede it: 700 KB at most */
+	char *text = sonde_file_read_whole(NULL, "/proc/%d/status", (int)pid);
+	const char *line = text ? strstr(text, "\nSigIgn:") : NULL;
+	int is_ignored = line && strtoull(line + strlen("\nSigIgn:"), NULL, 16) >> (number - 1) & 1;
+	free(text);
+	return is_ignored;
 }

@@ -61,7 +61,11 @@ int sonde_worker_new(struct sonde_worker **out, size_t most)
 	worker->most = most;
 	worker->last = &worker->first;
 	pthread_mutex_init(&worker->mutex, NULL);
-	pthread_cond_init(&worker->changed, NULL);
+	pthread_condattr_t attributes;
+	pthread_condattr_init(&attributes);
+	pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC); /* whoever sets the time changes no deadline */
+	pthread_cond_init(&worker->changed, &attributes);
+	pthread_condattr_destroy(&attributes);
 	int code = pthread_create(&worker->thread, NULL, work_on, worker);
 	if (code) {
 		free(worker);
@@ -92,7 +96,7 @@ int sonde_worker_end(struct sonde_worker *worker, unsigned patience_ms)
 {
 	struct timespec until;
 	struct sonde_work *work;
-	clock_gettime(CLOCK_REALTIME, &until);
+	clock_gettime(CLOCK_MONOTONIC, &until);
 	until.tv_sec += patience_ms / 1000;
 	until.tv_nsec += (long)(patience_ms % 1000) * 1000000;
 	if (until.tv_nsec >= 1000000000) {

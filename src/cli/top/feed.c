@@ -138,10 +138,11 @@ static _Noreturn void record(const struct sonde_top_target *target, int fd, int 
 
 static uint64_t threads_of(pid_t pid)
 {
-	char text[8192] = "";
-	sonde_file_read(text, sizeof text, "/proc/%d/status", (int)pid);
-	const char *line = strstr(text, "\nThreads:");
-	return line ? strtoull(line + strlen("\nThreads:"), NULL, 10) : 1;
+	char *text = sonde_file_read_whole(NULL, "/proc/%d/status", (int)pid);
+	const char *line = text ? strstr(text, "\nThreads:") : NULL;
+	uint64_t count = line ? strtoull(line + strlen("\nThreads:"), NULL, 10) : 1;
+	free(text);
+	return count;
 }
 
 static uint64_t life_of(const struct sonde_top_feed *feed)

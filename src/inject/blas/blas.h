@@ -41,7 +41,7 @@ enum { BLAS_FORM_CBLAS = 1, BLAS_FORM_WIDE = 2 }; /* CBLAS interface, 64-bit int
 
 /* How names are formed, in the order of blas/entry.c: PREFIX TYPE NAME SUFFIX. */
 struct blas_form {
-	const char *prefix, *suffix;
+	char prefix[16], suffix[8]; /* not pointers: used before the object is relocated */
 	int flags;
 };
 #define BLAS_FORTRAN_FORMS 6
@@ -61,8 +61,8 @@ struct blas_sizes {
 struct blas_routine {
 	char type; /* s d c z */
 	char is_lapack;
-	const char *name; /* without the type */
-	const char *arguments;
+	char name[8]; /* without the type; not a pointer, as above */
+	char arguments[16];
 	void (*count)(const struct blas_sizes *sizes, double out[3]); /* multiplications, additions, words */
 };
 extern const struct blas_routine blas_routines[];
@@ -104,6 +104,8 @@ struct blas_next {
 
 /* The routine that the caller at `from` would have called; does not return if there is none. */
 struct blas_next blas_next_of(uint32_t index, const void *from);
+/* The same before the loader has relocated our object: nothing is kept. */
+void *blas_next_unbound(uint32_t index);
 
 /* --- blas/zones.c ------------------------------------------------------------------------------------------------ */
 

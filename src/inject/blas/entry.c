@@ -6,6 +6,8 @@
  * many words of the caller's stack as it has arguments there. Rejected: replacing the caller's return address by one of
  * ours, which needs no copy, but breaks both.
  *
+ * A call before the loader has relocated our object, by a library's resolver, is only passed on.
+ *
  * A nested call in the same thread is part of the outer one and not counted. A nested call is lower on the stack; a
  * call that is not lower shows that the previous one was left by longjmp() or an exception (of the program's error
  * handler), which ends that one.
@@ -13,6 +15,7 @@
 #include <stdint.h>
 
 #include "inject/blas/blas.h"
+#include "inject/hook/next.h"
 
 struct blas_target {
 	void *function;
@@ -35,6 +38,9 @@ struct blas_target blas_begin(uint32_t index, const struct blas_registers *regis
 			      const void *from)
 {
 	const struct blas_routine *routine = blas_routine_of(index);
+	if (!inject_is_bound())
+		return (struct blas_target){blas_next_unbound(index),
+					    blas_stack_words(routine, blas_form_of(index)->flags)};
 	struct blas_next next = blas_next_of(index, from);
 	struct blas_call call = {registers, stack};
 	int flags = blas_form_of(index)->flags | (next.is_wide ? BLAS_FORM_WIDE : 0);
@@ -55,7 +61,7 @@ struct blas_target blas_begin(uint32_t index, const struct blas_registers *regis
 /* The progress of a routine that failed is unknown, so its work is not reported. */
 void blas_end(const uint64_t *stack)
 {
-	if (self.stack != stack)
+	if (!inject_is_bound() || self.stack != stack)
 		return;
 	self.stack = NULL;
 	struct blas_work work = blas_work_of(self.routine, &self.sizes);

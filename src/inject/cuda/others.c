@@ -252,20 +252,22 @@ static void watch(const struct cuda_library *cupti, cuda_others_taking *taking)
  * for ever, since a fork within a library's constructor holds a lock that the iteration may wait for.
  */
 
-#define FORK_WAIT_NS 200000000L
+#define FORK_WAIT_STEPS 200
+#define FORK_STEP_NS 1000000L
 
 static pthread_mutex_t looking = PTHREAD_MUTEX_INITIALIZER;
 static _Thread_local int has_stopped;
 
 static void before_fork(void)
 {
-	struct timespec until;
+	/* not pthread_mutex_timedlock(): its deadline moves when the time is set */
+	static const struct timespec step = {0, FORK_STEP_NS};
 	int saved = errno;
-	clock_gettime(CLOCK_REALTIME, &until);
-	until.tv_nsec += FORK_WAIT_NS;
-	until.tv_sec += until.tv_nsec / 1000000000L;
-	until.tv_nsec %= 1000000000L;
-	has_stopped = !pthread_mutex_timedlock(&looking, &until);
+	has_stopped = !pthread_mutex_trylock(&looking);
+	for (int i = 0; !has_stopped && i < FORK_WAIT_STEPS; i++) {
+		nanosleep(&step, NULL);
+		has_stopped = !pthread_mutex_trylock(&looking);
+	}
 	errno = saved;
 }
 

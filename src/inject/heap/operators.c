@@ -347,40 +347,54 @@ static __attribute__((noinline)) void *take(size_t size_b, size_t align_b, int m
 	return block;
 }
 
-/* Exceptions of the real operator pass through. Debug information shows the plain names, without C++ mangling. */
-#define NEW(symbol, parameters, arguments, align_b, may_fail)                                                \
-	EXPORT void *alloc##symbol parameters __asm__(#symbol);                                              \
-	EXPORT void *alloc##symbol parameters                                                                \
-	{                                                                                                    \
-		void *real = atomic_load_explicit(&everybodys[NUMBER##symbol], memory_order_acquire);        \
-		if (unlikely(!real) && !(real = find(NUMBER##symbol, #symbol, __builtin_return_address(0)))) \
-			return take(size_b, align_b, may_fail);                                              \
-		void *(*next)parameters = (void *(*)parameters)real;                                         \
-		uint64_t left_b = heap_record_will_new();                                                    \
-		void *block = next arguments;                                                                \
-		if (likely(heap_left != left_b)) /* it was counted */                                        \
-			return block;                                                                        \
-		struct hook_caller caller = HOOK_CALLER();                                                   \
-		return heap_record_new(block, size_b, &caller);                                              \
+/* Exceptions of the real operator pass through. Debug information shows the plain names, without C++ mangling. A call
+ * before our object is relocated, by a library's resolver, is only passed on: nothing is known for all callers then. */
+#define NEW(symbol, parameters, arguments, align_b, may_fail)                                         \
+	EXPORT void *alloc##symbol parameters __asm__(#symbol);                                       \
+	EXPORT void *alloc##symbol parameters                                                         \
+	{                                                                                             \
+		void *real = atomic_load_explicit(&everybodys[NUMBER##symbol], memory_order_acquire); \
+		if (unlikely(!real)) {                                                                \
+			real = find(NUMBER##symbol, #symbol, __builtin_return_address(0));            \
+			if (!inject_is_bound())                                                       \
+				return real ? ((void *(*)parameters)real)arguments : NULL;            \
+			if (!real)                                                                    \
+				return take(size_b, align_b, may_fail);                               \
+		}                                                                                     \
+		void *(*next)parameters = (void *(*)parameters)real;                                  \
+		uint64_t left_b = heap_record_will_new();                                             \
+		void *block = next arguments;                                                         \
+		if (likely(heap_left != left_b)) /* it was counted */                                 \
+			return block;                                                                 \
+		struct hook_caller caller = HOOK_CALLER();                                            \
+		return heap_record_new(block, size_b, &caller);                                       \
 	}
 
-#define DELETE(symbol, parameters, arguments)                                                                  \
-	EXPORT void free##symbol parameters __asm__(#symbol);                                                  \
-	EXPORT void free##symbol parameters                                                                    \
-	{                                                                                                      \
-		void *real = atomic_load_explicit(&everybodys[NUMBER##symbol], memory_order_acquire);          \
-		if (unlikely(!real) && !(real = find(NUMBER##symbol, #symbol, __builtin_return_address(0)))) { \
-			free(block);                                                                           \
-			return;                                                                                \
-		}                                                                                              \
-		void(*next) parameters = (void(*) parameters)real;                                             \
-		if (!heap_record_may_end(block)) {                                                             \
-			next arguments;                                                                        \
-			return;                                                                                \
-		}                                                                                              \
-		heap_record_deleted(block);                                                                    \
-		next arguments;                                                                                \
-		heap_record_deleted(NULL);                                                                     \
+#define DELETE(symbol, parameters, arguments)                                                         \
+	EXPORT void free##symbol parameters __asm__(#symbol);                                         \
+	EXPORT void free##symbol parameters                                                           \
+	{                                                                                             \
+		void *real = atomic_load_explicit(&everybodys[NUMBER##symbol], memory_order_acquire); \
+		if (unlikely(!real)) {                                                                \
+			real = find(NUMBER##symbol, #symbol, __builtin_return_address(0));            \
+			if (!inject_is_bound()) {                                                     \
+				if (real)                                                             \
+					((void(*) parameters)real) arguments;                         \
+				return;                                                               \
+			}                                                                             \
+			if (!real) {                                                                  \
+				free(block);                                                          \
+				return;                                                               \
+			}                                                                             \
+		}                                                                                     \
+		void(*next) parameters = (void(*) parameters)real;                                    \
+		if (!heap_record_may_end(block)) {                                                    \
+			next arguments;                                                               \
+			return;                                                                       \
+		}                                                                                     \
+		heap_record_deleted(block);                                                           \
+		next arguments;                                                                       \
+		heap_record_deleted(NULL);                                                            \
 	}
 
 #include "inject/heap/operators.def"

@@ -103,8 +103,24 @@ static int next_free(const char *name, const void *block)
 	return next && is_off() ? next(name, block) : SONDE_ERR_OFF;
 }
 
+/* Before the loader has relocated our object nothing is imported, not even errno. */
+static int early_alloc(const char *name, const void *block, size_t size_b)
+{
+	int (*next)(const char *, const void *, size_t) =
+	    (int (*)(const char *, const void *, size_t))inject_next("sonde_alloc");
+	return next ? next(name, block, size_b) : SONDE_ERR_OFF;
+}
+
+static int early_free(const char *name, const void *block)
+{
+	int (*next)(const char *, const void *) = (int (*)(const char *, const void *))inject_next("sonde_free");
+	return next ? next(name, block) : SONDE_ERR_OFF;
+}
+
 int sonde_alloc(const char *name, const void *block, size_t size_b)
 {
+	if (unlikely(!inject_is_bound()))
+		return early_alloc(name, block, size_b);
 	struct hook_caller caller = HOOK_CALLER();
 	struct hook_thread *thread;
 	int code = SONDE_ERR_FULL, saved = errno;
@@ -131,6 +147,8 @@ int sonde_alloc(const char *name, const void *block, size_t size_b)
 
 int sonde_free(const char *name, const void *block)
 {
+	if (unlikely(!inject_is_bound()))
+		return early_free(name, block);
 	struct hook_thread *thread;
 	int code = SONDE_ERR_FULL, saved = errno;
 	if (!name || !*name)

@@ -27,6 +27,7 @@
 
 enum { STATE_FIELD = 3, STAT_FIELDS = 24 }; /* as numbered in proc(5) */
 
+#define LONGEST_B ((size_t)4 << 20) /* of a file that is read as a whole */
 #define FILES_MAX 4096u /* limit for counting descriptors one by one, if the kernel does not report their number */
 
 enum sonde_metric sonde_resource_metric(enum sonde_resource resource)
@@ -70,6 +71,27 @@ static size_t read_file(struct sonde_resources_process *process, int fd, const c
 		close(own_fd);
 	text[got > 0 ? got : 0] = '\0';
 	return got > 0 ? (size_t)got : 0;
+}
+
+/* The same for a file that may be longer than `space`, where it is read if it fits: the supplementary groups in status
+ * take up to 700 KB. NULL = not readable. To be freed unless it is `space`. */
+static char *read_long(struct sonde_resources_process *process, int fd, const char *name, char *space, size_t space_b)
+{
+	char *text = NULL;
+	size_t cap_b = space_b, got_b = read_file(process, fd, name, space, space_b);
+	if (!got_b)
+		return NULL;
+	if (got_b < space_b - 1)
+		return space;
+	while (got_b >= cap_b - 1 && cap_b < LONGEST_B) {
+		free(text);
+		cap_b *= 4;
+		text = malloc(cap_b);
+		if (!text)
+			return NULL;
+		got_b = read_file(process, fd, name, text, cap_b);
+	}
+	return text;
 }
 
 static int open_directory(struct sonde_resources_process *process)
@@ -237,22 +259,28 @@ static void read_files(struct sonde_resources_process *process, int is_detailed,
 		set(out, SONDE_RESOURCE_FILES, count);
 }
 
-static void read_status(struct sonde_resources_process *process, struct sonde_resources *out)
+static void set_status(const char *text, int has_switches, struct sonde_resources *out)
 {
-	char text[4096];
 	uint64_t kib, count;
-	if (!read_file(process, process->status_fd, "status", text, sizeof text))
-		return;
 	if (find_field(text, "VmHWM", &kib))
 		set(out, SONDE_RESOURCE_MEMORY_PEAK_RSS, kib * 1024);
 	if (find_field(text, "VmSwap", &kib))
 		set(out, SONDE_RESOURCE_MEMORY_SWAP, kib * 1024);
-	if (process->was_multi)
+	if (!has_switches)
 		return;
 	if (find_field(text, "voluntary_ctxt_switches", &count))
 		set(out, SONDE_RESOURCE_SWITCHES_VOLUNTARY, count);
 	if (find_field(text, "nonvoluntary_ctxt_switches", &count))
 		set(out, SONDE_RESOURCE_SWITCHES_INVOLUNTARY, count);
+}
+
+static void read_status(struct sonde_resources_process *process, struct sonde_resources *out)
+{
+	char space[4096], *text = read_long(process, process->status_fd, "status", space, sizeof space);
+	if (text)
+		set_status(text, !process->was_multi, out);
+	if (text != space)
+		free(text);
 }
 
 static void read_pss(struct sonde_resources_process *process, struct sonde_resources *out)
@@ -293,12 +321,15 @@ static void end_task(struct sonde_resources_process *process, const struct sonde
 
 static void read_task(struct sonde_resources_process *process, pid_t tid, size_t *hint)
 {
-	char name[64], text[4096];
+	char name[64], space[4096];
 	uint64_t voluntary, involuntary;
 	snprintf(name, sizeof name, "task/%d/status", (int)tid);
-	if (!read_file(process, -1, name, text, sizeof text) ||
-	    !find_field(text, "voluntary_ctxt_switches", &voluntary) ||
-	    !find_field(text, "nonvoluntary_ctxt_switches", &involuntary))
+	char *text = read_long(process, -1, name, space, sizeof space);
+	int is_read = text && find_field(text, "voluntary_ctxt_switches", &voluntary) &&
+		      find_field(text, "nonvoluntary_ctxt_switches", &involuntary);
+	if (text != space)
+		free(text);
+	if (!is_read)
 		return;
 	struct sonde_resources_task *task = task_of(process, tid, hint);
 	if (!task)

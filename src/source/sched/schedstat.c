@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -39,12 +40,15 @@ int sonde_schedstat_read(struct sonde_schedstat *out, int fd, pid_t pid, pid_t t
 int sonde_schedstat_switches(uint64_t *out_voluntary, uint64_t *out_involuntary, pid_t pid, pid_t tid)
 {
 	static const char name[] = "\nvoluntary_ctxt_switches:";
-	char text[8192]; /* the list of groups precedes it, up to 11 bytes each */
 	unsigned long long voluntary, involuntary;
-	sonde_file_read(text, sizeof text, "/proc/%d/task/%d/status", (int)pid, (int)tid);
-	const char *line = strstr(text, name);
-	if (!line || sscanf(line, "\nvoluntary_ctxt_switches: %llu nonvoluntary_ctxt_switches: %llu", &voluntary,
-			    &involuntary) != 2)
+	/* the list of groups precedes it: 700 KB at most */
+	char *text = sonde_file_read_whole(NULL, "/proc/%d/task/%d/status", (int)pid, (int)tid);
+	const char *line = text ? strstr(text, name) : NULL;
+	int fields = line ? sscanf(line, "\nvoluntary_ctxt_switches: %llu nonvoluntary_ctxt_switches: %llu", &voluntary,
+				   &involuntary)
+			  : 0;
+	free(text);
+	if (fields != 2)
 		return -ENOENT;
 	*out_voluntary = voluntary;
 	*out_involuntary = involuntary;

@@ -21,6 +21,13 @@ sed -nE 's/^(UNDER|LATER|OUTSIDE|ENDS)\(([A-Za-z0-9_]+),.*/\2/p' "$calls" | sort
 [ "$(wc -l <interposed)" -gt 100 ] || fail "only $(wc -l <interposed) functions are interposed"
 equal "$(comm -23 interposed called)" ""
 
+# What is interposed and not the C library's: C++ operators, and routines of BLAS. The program below that calls them says
+# how many. free_sized() and free_aligned_sized() are C23's, which this C library does not have.
+comm -23 exported in_libc | grep -v -x -E 'free_(aligned_)?sized' >others
+operators=$(grep -c '^_Z' others) routines=$(grep -vcE '^(_Z|sonde_)' others)
+# The first two are called, too; the third by the hook of mmap().
+equal "$(grep '^sonde_' others | tr '\n' ' ')" "sonde_alloc sonde_free sonde_heap_mmap "
+
 # Alone, then under each kind of recording.
 settings=("" "--no-perf" "--heap" "--heap=full" "--threads" "--io" "--blas" "--no-perf --heap=full --threads --io --blas")
 check() { # NAME COMMAND…
@@ -53,3 +60,9 @@ END
 chmod +x preloaded preloaded_first
 check "allocator preloaded behind us" ./preloaded
 check "allocator preloaded before us" ./preloaded_first
+
+if [ -x "$SONDE_BUILD/tests/targets/early_names" ]; then
+	"$SONDE_BUILD/tests/targets/early_names" >names || equal $? 3
+	equal "$(grep -c ": operators $operators, routines $routines, faults 0$" names)" 12
+	check "operators and routines" "$SONDE_BUILD/tests/targets/early_names"
+fi

@@ -1,4 +1,5 @@
-/* test_own_tids.c: a thread's number in its own namespace is found, however long the list of its user's groups is. */
+/* test_own_tids.c: a thread's number in its own namespace is found, and all else that /proc/PID/status has, however
+ * long the list of its user's groups is. */
 #include <grp.h>
 #include <setjmp.h>
 #include <signal.h>
@@ -10,6 +11,9 @@
 #include <unistd.h>
 #include <cmocka.h>
 
+#include "run/signals.h"
+#include "source/resource/process.h"
+#include "source/sched/schedstat.h"
 #include "source/target/own_tids.h"
 #include "source/target/unsampled.h"
 
@@ -28,6 +32,7 @@ static pid_t start_member(void)
 	if (!pid) {
 		prctl(PR_SET_PDEATHSIG, SIGKILL);
 		is_member = setgroups(GROUPS, groups) == 0;
+		signal(SIGUSR1, SIG_IGN);
 		if (write(ready[1], &is_member, 1) == 1)
 			pause();
 		_exit(1);
@@ -57,8 +62,34 @@ static void many_groups_hide_no_tid(void **state)
 	waitpid(pid, NULL, 0);
 }
 
+static void many_groups_hide_nothing_else(void **state)
+{
+	(void)state;
+	static const enum sonde_resource wanted[] = {SONDE_RESOURCE_SWITCHES_VOLUNTARY,
+						     SONDE_RESOURCE_SWITCHES_INVOLUNTARY};
+	struct sonde_resources_process process;
+	struct sonde_resources now;
+	uint64_t voluntary = 0, involuntary = 0;
+	pid_t pid = start_member();
+	if (!pid)
+		skip();
+	assert_int_equal(sonde_schedstat_switches(&voluntary, &involuntary, pid, pid), 0);
+	assert_true(sonde_signals_is_ignored_by(pid, SIGUSR1));
+	assert_false(sonde_signals_is_ignored_by(pid, SIGUSR2));
+	for (int keep = 0; keep < 2; keep++) {
+		assert_int_equal(sonde_resources_process_open(&process, "", pid, keep), SONDE_RESOURCES_FOUND);
+		assert_int_equal(sonde_resources_process_read(&process, 1, &now), SONDE_RESOURCES_FOUND);
+		for (size_t i = 0; i < sizeof wanted / sizeof *wanted; i++)
+			assert_true(now.known & 1u << wanted[i]);
+		sonde_resources_process_close(&process);
+	}
+	kill(pid, SIGKILL);
+	waitpid(pid, NULL, 0);
+}
+
 int main(void)
 {
-	const struct CMUnitTest tests[] = {cmocka_unit_test(many_groups_hide_no_tid)};
+	const struct CMUnitTest tests[] = {cmocka_unit_test(many_groups_hide_no_tid),
+					   cmocka_unit_test(many_groups_hide_nothing_else)};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,173 @@
+/* early_names.c: calls every C++ operator (src/inject/heap/operators.def) and every routine of BLAS and LAPACK
+ * (src/inject/blas/blas.def) that an injected object interposes, and sonde_alloc() and
+ * sonde_free(). The routines are those of blas_fake.c, which tell
+ * their names and the sum of their arguments. */
+#include "early_names.h"
+
+#include <stdint.h>
+#include <stdlib.h>
+
+#include "early_calls.h"
+#include "inject/blas/blas.h"
+
+#define ARGUMENTS 24
+#define SIZE_B 10u
+#define ALIGN_B 64u
+
+static void say_number(const char *text, unsigned long number)
+{
+	char digits[24];
+	int at = sizeof digits - 1;
+	digits[at] = '\0';
+	do
+		digits[--at] = (char)('0' + number % 10);
+	while (number /= 10);
+	early_say(text);
+	early_say(digits + at);
+}
+
+/* The C library may not have begun. */
+static int are_same(const char *a, const char *b)
+{
+	while (*a && *a == *b)
+		a++, b++;
+	return *a == *b;
+}
+
+/* --- operators --------------------------------------------------------------------------------------------------- */
+
+#define NEW(symbol, parameters, ...) void *symbol parameters __attribute__((visibility("default")));
+#define DELETE(symbol, parameters, ...) void symbol parameters __attribute__((visibility("default")));
+#include "inject/heap/operators.def"
+#undef NEW
+#undef DELETE
+
+static int is_for_aligned(const char *symbol)
+{
+	for (; *symbol; symbol++)
+		if (symbol[0] == 'a' && symbol[1] == 'l' && symbol[2] == 'i')
+			return 1;
+	return 0;
+}
+
+static void *block_for(const char *symbol)
+{
+	return is_for_aligned(symbol) ? _ZnwmSt11align_val_t(SIZE_B, ALIGN_B) : _Znwm(SIZE_B);
+}
+
+static void give_back(const char *symbol, void *block)
+{
+	if (is_for_aligned(symbol))
+		_ZdlPvSt11align_val_t(block, ALIGN_B);
+	else
+		_ZdlPv(block);
+}
+
+static void call_operators(unsigned long *calls, unsigned long *faults)
+{
+	static const char nothrow[1];
+	size_t size_b = SIZE_B, align_b = ALIGN_B;
+	void *block;
+#define NEW(symbol, parameters, arguments, ...)                                       \
+	block = symbol arguments;                                                     \
+	*faults += !block || (is_for_aligned(#symbol) && (uintptr_t)block % ALIGN_B); \
+	give_back(#symbol, block);                                                    \
+	++*calls;
+#define DELETE(symbol, parameters, arguments) \
+	block = block_for(#symbol);           \
+	symbol arguments;                     \
+	++*calls;
+#include "inject/heap/operators.def"
+#undef NEW
+#undef DELETE
+}
+
+/* --- the program's own reports ------------------------------------------------------------------------------------ */
+
+int sonde_alloc(const char *name, const void *block, size_t size_b) __attribute__((weak, visibility("default")));
+int sonde_free(const char *name, const void *block) __attribute__((weak, visibility("default")));
+
+/* There only under sonde record --heap: the program is not linked against libsonde. */
+static void call_reports(void)
+{
+	static const char block[1];
+	if (sonde_alloc)
+		sonde_alloc("early pool", block, 1);
+	if (sonde_free)
+		sonde_free("early pool", block);
+}
+
+/* --- routines ---------------------------------------------------------------------------------------------------- */
+
+/* Their addresses in the order of blas_fake.c; 0 where LAPACK has no name. */
+__asm__(".section .data.rel,\"aw\"\n"
+	".p2align 3\n"
+	"early_routines:\n");
+#define NAME(name) __asm__("	.quad " name "\n");
+#define NAMES(name)                                                                                 \
+	NAME(name "_")                                                                              \
+	NAME(name "_64_")                                                                           \
+	NAME(name "64_") NAME("scipy_" name "_") NAME("scipy_" name "_64_") NAME("scipy_" name "64" \
+										 "_")
+#define NAMES_C(name)             \
+	NAME("cblas_" name)       \
+	NAME("cblas_" name "64_") \
+	NAME("cblas_" name "_64") \
+	NAME("scipy_cblas_" name) NAME("scipy_cblas_" name "64_") NAME("scipy_cblas_" name "_64")
+#define BLAS(name) NAMES(name) NAMES_C(name)
+#define LAPACK(name) NAMES(name) __asm__("	.zero 48\n");
+#define EACH_SD(what, name) what("s" #name) what("d" #name)
+#define EACH_CZ(what, name) what("c" #name) what("z" #name)
+#define EACH_SDCZ(what, name) EACH_SD(what, name) EACH_CZ(what, name)
+#define SONDE_BLAS(types, name, ...) EACH_##types(BLAS, name)
+#define SONDE_LAPACK(types, name, ...) EACH_##types(LAPACK, name)
+#include "inject/blas/blas.def"
+__asm__(".text\n");
+
+typedef uint64_t (*routine)(uint64_t, uint64_t, uint64_t, uint64_t, uint64_t, uint64_t, uint64_t, uint64_t, uint64_t,
+			    uint64_t, uint64_t, uint64_t, uint64_t, uint64_t, uint64_t, uint64_t, uint64_t, uint64_t,
+			    uint64_t, uint64_t, uint64_t, uint64_t, uint64_t, uint64_t);
+extern const routine early_routines[] __attribute__((visibility("hidden")));
+extern __attribute__((visibility("default"))) char blas_fake_called[BLAS_NAME_B];
+
+static int is_right(uint32_t index)
+{
+	static uint64_t twos[ARGUMENTS];
+	uint64_t a[ARGUMENTS], sum = 0;
+	char name[BLAS_NAME_B];
+	for (int i = 0; i < ARGUMENTS; i++) {
+		twos[i] = 2;
+		a[i] = (uint64_t)(uintptr_t)&twos[i];
+	}
+	uint32_t words = blas_stack_words(blas_routine_of(index), blas_form_of(index)->flags);
+	for (uint32_t i = 0; i < BLAS_INTEGERS + words; i++)
+		sum += (i < BLAS_INTEGERS ? 1 : i - BLAS_INTEGERS + 2) * a[i];
+	uint64_t got =
+	    early_routines[index](a[0], a[1], a[2], a[3], a[4], a[5], a[6], a[7], a[8], a[9], a[10], a[11], a[12],
+				  a[13], a[14], a[15], a[16], a[17], a[18], a[19], a[20], a[21], a[22], a[23]);
+	blas_name(index, name);
+	return got == sum && are_same(blas_fake_called, name);
+}
+
+static void call_routines(unsigned long *calls, unsigned long *faults)
+{
+	for (uint32_t index = 0; index < blas_routine_count * BLAS_FORMS; index++) {
+		if (!early_routines[index])
+			continue;
+		*faults += !is_right(index);
+		++*calls;
+	}
+}
+
+void early_names(const char *where)
+{
+	unsigned long operators = 0, routines = 0, faults = 0;
+	call_operators(&operators, &faults);
+	call_routines(&routines, &faults);
+	call_reports();
+	early_say(where);
+	say_number(": operators ", operators);
+	say_number(", routines ", routines);
+	say_number(", faults ", faults);
+	early_say("\n");
+}

@@ -1,0 +1,12 @@
+/* early_names.h: calls of interposed functions that are not the C library's. */
+#ifndef EARLY_NAMES_H
+#define EARLY_NAMES_H
+
+#pragma GCC visibility push(hidden) /* the program and a library have one each */
+
+/* Calls all, and writes "WHERE: operators N, routines N, faults N". */
+void early_names(const char *where);
+
+#pragma GCC visibility pop
+
+#endif
