@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
 import { report } from "./fixture.mjs";
-import { accessible, cells, launch, open, shoot, until } from "./lib.mjs";
+import { accessible, cells, launch, open, schemes, shoot, together, until } from "./lib.mjs";
 
 const [sonde, browserPath, a, b, url, otherUrl] = process.argv.slice(2);
 const diff = (sections = []) => JSON.parse(execFileSync(sonde, ["diff", "-f", "json", "-n", "1000000", ...sections, a, b], { encoding: "utf8", maxBuffer: 1 << 28 }));
@@ -134,13 +134,13 @@ async function others(browser) {
 
 const browser = await launch(browserPath);
 try {
-	for (const colorScheme of ["light", "dark"]) {
+	await together(...schemes.map(async (colorScheme) => {
 		const page = await open(browser, url, { colorScheme });
 		for (const part of [figures, runs, flame])
 			await part(page);
 		assert.deepEqual(page.wrong, []);
 		await page.context().close();
-	}
+	}));
 	const narrow = await open(browser, url, { viewport: { width: 380, height: 700 } });
 	for (const place of ["compare", "flame-difference"]) {
 		await narrow.goto(`${url}#/${place}`);

@@ -4,7 +4,7 @@
  * "-": not available. */
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
-import { accessible, cells, heads, launch, open, shoot, until } from "./lib.mjs";
+import { accessible, cells, heads, launch, open, schemes, shoot, together, until } from "./lib.mjs";
 
 const [browserPath, figures, url, fileUrl, limits, without, asked, askers] = process.argv.slice(2);
 const { sections } = JSON.parse(readFileSync(figures, "utf8")), rowsOf = (id) => sections.find((at) => at.id === id).rows;
@@ -110,9 +110,7 @@ async function one(browser, base, colorScheme) {
 
 const browser = await launch(browserPath);
 try {
-	await one(browser, url, "light");
-	await one(browser, url, "dark");
-	await one(browser, fileUrl, "light");
+	await together(...schemes.map((colorScheme) => one(browser, url, colorScheme)), one(browser, fileUrl, "light"));
 	const narrow = await open(browser, `${url}#/devices`, { viewport: { width: 380, height: 700 } });
 	await table(narrow, "Kernels");
 	assert((await narrow.evaluate(() => document.documentElement.scrollWidth)) <= 380, "the page fits a narrow window");

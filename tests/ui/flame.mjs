@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import { report } from "./fixture.mjs";
-import { accessible, cells, launch, open, shoot, until } from "./lib.mjs";
+import { accessible, cells, launch, open, schemes, shoot, together, until } from "./lib.mjs";
 import { narrow, withTree } from "./trees.mjs";
 
 const [sonde, browserPath, file, url, html, scratch] = process.argv.slice(2);
@@ -170,13 +170,13 @@ async function tiny(browser) {
 async function main() {
 	const browser = await launch(browserPath);
 	try {
-		for (const colorScheme of ["light", "dark"]) {
+		await together(...schemes.map(async (colorScheme) => {
 			const page = await open(browser, url, { colorScheme });
 			for (const part of [weights, search, zoom, sandwich, chart])
 				await part(page, browser);
 			assert.deepEqual(page.wrong, []);
 			await page.context().close();
-		}
+		}));
 		await tiny(browser);
 	} finally {
 		await browser.close();

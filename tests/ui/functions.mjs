@@ -3,7 +3,7 @@
  * `sonde report`. */
 import assert from "node:assert/strict";
 import { report } from "./fixture.mjs";
-import { accessible, cells, launch, open, shoot, until } from "./lib.mjs";
+import { accessible, cells, launch, open, schemes, shoot, together, until } from "./lib.mjs";
 
 const [sonde, browserPath, file, url, hotUrl, changedUrl] = process.argv.slice(2);
 const rows = async (section, options = []) => (await report(sonde, file, section, ["-n", "100000", ...options])).sections[0].rows;
@@ -103,13 +103,13 @@ async function source(browser) {
 
 const browser = await launch(browserPath);
 try {
-	for (const colorScheme of ["light", "dark"]) {
+	await together(...schemes.map(async (colorScheme) => {
 		const page = await open(browser, url, { colorScheme });
 		for (const part of [table, assembly, lines])
 			await part(page);
 		assert.deepEqual(page.wrong, []);
 		await page.context().close();
-	}
+	}));
 	const narrow = await open(browser, `${url}#/functions?focus=beta&view=assembly`, { viewport: { width: 380, height: 700 } });
 	await narrow.waitForSelector(".code td");
 	assert((await narrow.evaluate(() => document.documentElement.scrollWidth)) <= 380, "functions fit a narrow window");

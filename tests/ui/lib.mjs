@@ -11,6 +11,17 @@ export function launch(executablePath) {
 	return chromium.launch({ executablePath, args: ["--no-sandbox", "--disable-gpu"] });
 }
 
+/* Parts of a test that do not depend on each other, at the same time: each has a page of its own, and mostly waits. All have
+ * ended when this returns or throws. */
+export async function together(...parts) {
+	const ended = await Promise.allSettled(parts);
+	for (const { status, reason } of ended)
+		if (status === "rejected")
+			throw reason;
+}
+
+export const schemes = ["light", "dark"];
+
 /* Texts of the rows of a table that are drawn, and of its columns. */
 export const cells = (page, grid) => page.$$eval(`${grid} tbody tr:not([aria-hidden])`, (rows) => rows.map((row) => [...row.cells].map((cell) => cell.textContent)));
 export const heads = (page, grid) => page.$$eval(`${grid} thead th button`, (all) => all.map((at) => at.firstChild.textContent.trim() === "≈" ? at.childNodes[1].textContent : at.firstChild.textContent));

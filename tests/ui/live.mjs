@@ -5,7 +5,7 @@ import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { report } from "./fixture.mjs";
-import { accessible, cells, launch, open, shoot, until } from "./lib.mjs";
+import { accessible, cells, launch, open, schemes, shoot, together, until } from "./lib.mjs";
 
 const [sonde, browserPath, told, folder] = process.argv.slice(2);
 
@@ -221,18 +221,19 @@ async function hides(browser) {
 	await page.context().close();
 }
 
+async function whole(browser, colorScheme) {
+	const run = await begin(colorScheme), page = await open(browser, run.url, { colorScheme });
+	for (const part of [follows, pauses, moves, timeline, ends])
+		await part(page, run);
+	assert.deepEqual(page.wrong.filter((at) => !/ERR_/.test(at)), []); /* sonde has gone in the end */
+	await page.context().close();
+}
+
 async function main() {
 	const browser = await launch(browserPath);
 	try {
-		for (const colorScheme of ["light", "dark"]) {
-			const run = await begin(colorScheme), page = await open(browser, run.url, { colorScheme });
-			for (const part of [follows, pauses, moves, timeline, ends])
-				await part(page, run);
-			assert.deepEqual(page.wrong.filter((at) => !/ERR_/.test(at)), []); /* sonde has gone in the end */
-			await page.context().close();
-		}
-		await dies(browser);
-		await hides(browser);
+		await together(...schemes.map((colorScheme) => whole(browser, colorScheme)));
+		await together(dies(browser), hides(browser));
 	} finally {
 		await browser.close();
 	}

@@ -2,7 +2,7 @@
  * tests/targets/blocks known with --heap=full: 200,000 bytes in 150 blocks at the peak, half from keeps, half from peaks. */
 import assert from "node:assert/strict";
 import { report } from "./fixture.mjs";
-import { accessible, cells, heads, launch, open, shoot, until } from "./lib.mjs";
+import { accessible, cells, heads, launch, open, schemes, shoot, together, until } from "./lib.mjs";
 
 const [sonde, browserPath, file, pools, html, url, poolsUrl] = process.argv.slice(2);
 
@@ -145,13 +145,13 @@ async function inOneFile(browser) {
 async function main() {
 	const browser = await launch(browserPath);
 	try {
-		for (const colorScheme of ["light", "dark"]) {
+		await together(...schemes.map(async (colorScheme) => {
 			const page = await open(browser, url, { colorScheme });
 			for (const part of [curve, flame, tables])
 				await part(page);
 			assert.deepEqual(page.wrong, []);
 			await page.context().close();
-		}
+		}));
 		const narrow = await open(browser, `${url}#/memory`, { viewport: { width: 380, height: 700 } });
 		await narrow.waitForSelector("[data-alive]");
 		await until(narrow, () => document.documentElement.scrollWidth <= 380);

@@ -2,7 +2,7 @@
  * roofline --json` of the recording that the first two URLs show. */
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
-import { accessible, cells, launch, open, shoot, until } from "./lib.mjs";
+import { accessible, cells, launch, open, schemes, shoot, together, until } from "./lib.mjs";
 
 const [browserPath, figures, url, fileUrl, unmeasured] = process.argv.slice(2);
 const { sections } = JSON.parse(readFileSync(figures, "utf8"));
@@ -89,9 +89,7 @@ async function one(browser, base, colorScheme) {
 
 const browser = await launch(browserPath);
 try {
-	await one(browser, url, "light");
-	await one(browser, url, "dark");
-	await one(browser, fileUrl, "light");
+	await together(...schemes.map((colorScheme) => one(browser, url, colorScheme)), one(browser, fileUrl, "light"));
 	const narrow = await open(browser, `${url}#/roofline`, { viewport: { width: 380, height: 700 } });
 	await places(narrow);
 	assert((await narrow.evaluate(() => document.documentElement.scrollWidth)) <= 380, "the roofline fits a narrow window");

@@ -3,7 +3,7 @@
  * that are alike; UNKNOWN: a recording of a device whose ceilings are unknown. */
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
-import { accessible, cells, launch, open, shoot, until } from "./lib.mjs";
+import { accessible, cells, launch, open, schemes, shoot, together, until } from "./lib.mjs";
 
 const [browserPath, figures, url, fileUrl, unknown] = process.argv.slice(2);
 const roofs = JSON.parse(readFileSync(figures, "utf8")).sections.find(({ id }) => id === "device-roofs");
@@ -76,9 +76,7 @@ async function one(browser, base, colorScheme) {
 
 const browser = await launch(browserPath);
 try {
-	await one(browser, url, "light");
-	await one(browser, url, "dark");
-	await one(browser, fileUrl, "light");
+	await together(...schemes.map((colorScheme) => one(browser, url, colorScheme)), one(browser, fileUrl, "light"));
 	const narrow = await open(browser, `${url}#/roofline`, { viewport: { width: 380, height: 700 } });
 	await places(narrow);
 	assert((await narrow.evaluate(() => document.documentElement.scrollWidth)) <= 380, "the ceilings fit a narrow window");

@@ -3,7 +3,7 @@
  * zones_known 60 with switches; FOLD.mjs: tiles.ts and tiles_fold.ts, bundled; HTML: its report in one file. */
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
-import { accessible, cells, launch, open, shoot, until } from "./lib.mjs";
+import { accessible, cells, launch, open, schemes, shoot, together, until } from "./lib.mjs";
 
 const [sonde, browserPath, file, url, foldPath, html] = process.argv.slice(2);
 const { decode, Fold } = await import(foldPath);
@@ -336,36 +336,39 @@ async function sameBins() {
 	assert(compared > 1000, `${compared} bins`);
 }
 
+async function whole(browser, colorScheme) {
+	const page = await open(browser, url, { colorScheme });
+	page.base = url;
+	for (const part of [search, searchChosen, keys, pointer, range, folding, twin]) {
+		await part(page);
+		console.log(`${colorScheme}: ${part.name}`);
+	}
+	await show(page);
+	await accessible(page, `timeline, ${colorScheme}`);
+	await shoot(page, `timeline-${colorScheme}`);
+	assert.deepEqual(page.wrong, []);
+	await page.context().close();
+}
+
+async function narrow(browser) {
+	const page = await open(browser, url, { reducedMotion: "reduce", viewport: { width: 380, height: 700 } });
+	page.base = url;
+	await show(page);
+	await page.keyboard.press("w");
+	await still(page);
+	assert((await page.evaluate(() => document.documentElement.scrollWidth)) <= 380, "the timeline fits a narrow window");
+	const titles = await page.$$eval(".gutter .lane:not(.process):not(.curves)", (all) => all.map((at) => at.querySelector(".what")?.getBoundingClientRect().width ?? 0));
+	assert(titles.length > 2 && titles.every((width) => width > 20), `lanes have their titles in a narrow window: ${titles}`);
+	assert(await page.locator(".gutter .curves button >> text=/first \\(/").isVisible(), "a thread's name stands above its lanes");
+	assert.deepEqual(page.wrong, []);
+}
+
 async function main() {
 	await sameBins();
 	const browser = await launch(browserPath);
 	try {
-		for (const colorScheme of ["light", "dark"]) {
-			const page = await open(browser, url, { colorScheme });
-			page.base = url;
-			for (const part of [search, searchChosen, keys, pointer, range, folding, twin]) {
-				await part(page);
-				console.log(`${colorScheme}: ${part.name}`);
-			}
-			await show(page);
-			await accessible(page, `timeline, ${colorScheme}`);
-			await shoot(page, `timeline-${colorScheme}`);
-			assert.deepEqual(page.wrong, []);
-			await page.context().close();
-		}
-		const calm = await open(browser, url, { reducedMotion: "reduce", viewport: { width: 380, height: 700 } });
-		calm.base = url;
-		await show(calm);
-		await calm.keyboard.press("w");
-		await still(calm);
-		assert((await calm.evaluate(() => document.documentElement.scrollWidth)) <= 380, "the timeline fits a narrow window");
-		const titles = await calm.$$eval(".gutter .lane:not(.process):not(.curves)", (all) => all.map((at) => at.querySelector(".what")?.getBoundingClientRect().width ?? 0));
-		assert(titles.length > 2 && titles.every((width) => width > 20), `lanes have their titles in a narrow window: ${titles}`);
-		assert(await calm.locator(".gutter .curves button >> text=/first \\(/").isVisible(), "a thread's name stands above its lanes");
-		assert.deepEqual(calm.wrong, []);
-		await hostile(browser);
-		if (html)
-			await inOneFile(browser);
+		await together(...schemes.map((colorScheme) => whole(browser, colorScheme)));
+		await together(narrow(browser), hostile(browser), html && inOneFile(browser));
 	} finally {
 		await browser.close();
 	}

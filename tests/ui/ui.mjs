@@ -4,7 +4,7 @@
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
 import { report, serve } from "./fixture.mjs";
-import { accessible, cells, heads, launch, open, until } from "./lib.mjs";
+import { accessible, cells, heads, launch, open, schemes, together, until } from "./lib.mjs";
 
 const [sonde, browserPath, pagePath, file, hostile, url, hostileUrl] = process.argv.slice(2);
 
@@ -216,13 +216,13 @@ async function main() {
 	const two = hostileUrl ? { url: hostileUrl, close() {} } : await serve(sonde, hostile, pagePath);
 	const browser = await launch(browserPath);
 	try {
-		for (const colorScheme of ["light", "dark"]) {
+		await together(...schemes.map(async (colorScheme) => {
 			const page = await open(browser, one.url, { colorScheme });
 			for (const part of [overview, functions, flame, zones, rest])
 				await part(page);
 			assert.deepEqual(page.wrong, []);
 			await page.context().close();
-		}
+		}));
 		const narrow = await open(browser, one.url, { viewport: { width: 380, height: 700 } });
 		for (const place of ["overview", "functions", "flame", "zones"]) {
 			await narrow.goto(`${one.url}#/${place}`);

@@ -24,17 +24,26 @@ def put(name, *parts):
             file.write(part)
 
 def gz(name, begin, unit, size, end=b""):
-    packer = zlib.compressobj(6, zlib.DEFLATED, 31)
+    """A full flush makes packed blocks independent of each other, so one of them is repeated."""
+    packer = zlib.compressobj(6, zlib.DEFLATED, -15)
     block = unit * (1 + (1 << 20) // len(unit))
-    put(name, packer.compress(begin), *(packer.compress(block) for _ in range(size // len(block) + 1)),
-        packer.compress(end) + packer.flush())
+    count = size // len(block) + 1
+    first = packer.compress(begin) + packer.flush(zlib.Z_FULL_FLUSH)
+    packed = packer.compress(block) + packer.flush(zlib.Z_FULL_FLUSH)
+    last = packer.compress(end) + packer.flush()
+    check = zlib.crc32(begin)
+    for _ in range(count):
+        check = zlib.crc32(block, check)
+    put(name, b"\x1f\x8b\x08" + bytes(6) + b"\xff", first, packed * count, last,
+        struct.pack("<II", zlib.crc32(end, check), (len(begin) + count * len(block) + len(end)) & 0xffffffff))
 
 # pprof: empty strings of two bytes each; locations; stacks without common prefixes.
+numbers, squares = [varint(i) for i in range(3 << 19)], [j * j for j in range(60)]
 tables = field(1, b"\x08\x01\x10\x02") + field(6, b"") + field(6, b"cpu") + field(6, b"nanoseconds")
 put("texts.pprof", tables, b"\x32\x00" * (8 << 20))
-put("locations.pprof", tables, b"".join(field(4, b"\x08" + varint(i)) for i in range(1, 3 << 19)))
-put("stacks.pprof", tables, b"".join(field(4, b"\x08" + varint(i)) for i in range(1, 200000)),
-    *(field(2, field(1, b"".join(varint((i * 7 + j * j) % 199999 + 1) for j in range(60))) + field(2, b"\x01"))
+put("locations.pprof", tables, b"".join([field(4, b"\x08" + number) for number in numbers[1:]]))
+put("stacks.pprof", tables, b"".join([field(4, b"\x08" + number) for number in numbers[1:200000]]),
+    *(field(2, field(1, b"".join([numbers[(i * 7 + square) % 199999 + 1] for square in squares])) + field(2, b"\x01"))
       for i in range(50000)))
 gz("bomb.pprof", tables, b"\x32\x00", 300 << 20)
 # Trace events: names, spans that do not end, threads, calls of a profile, nesting, a string without an end.

@@ -60,12 +60,14 @@ equal "$(section sizes | jq '.[] | select(.from_b == 64).blocks')" "$(section he
 equal "$(section sizes | jq '[.[].share] | add > 0.999')" true
 
 # The timeline contains everything that happened, its highest row is the peak, and it ends with the live blocks.
-section timeline >timeline.json # -n 1000000 makes as many intervals as it may
-equal "$(jq '[.[].allocations] | add' timeline.json)" "$(metric a.sonde memory.heap_allocations)"
-equal "$(jq '[.[].allocated_b] | add' timeline.json)" "$(metric a.sonde memory.heap_allocated_b)"
-equal "$(jq '[.[].peak_b] | max' timeline.json)" 200000
-equal "$(jq '.[-1].live_b' timeline.json)" "$(metric a.sonde memory.heap_left_b)"
-equal "$(jq -c '[.[] | select(.mark == "peak").peak_b]' timeline.json)" '[200000]'
+# -n 1000000 makes as many intervals as it may: they are read once.
+read -r allocations allocated highest last marked < <(section timeline | jq -r '"\(map(.allocations) | add) \(map(.allocated_b) | add) " +
+	"\(map(.peak_b) | max) \(.[-1].live_b) \([.[] | select(.mark == "peak").peak_b] | tojson)"')
+equal "$allocations" "$(metric a.sonde memory.heap_allocations)"
+equal "$allocated" "$(metric a.sonde memory.heap_allocated_b)"
+equal "$highest" 200000
+equal "$last" "$(metric a.sonde memory.heap_left_b)"
+equal "$marked" '[200000]'
 equal "$("$SONDE" report -q --json -n 7 --section timeline a.sonde | jq '.sections[0].rows | length')" 7
 equal "$("$SONDE" report -q --json --section timeline a.sonde | jq '.sections[0].rows | [length, ([.[].allocations] | add)] | join(" ")' -r)" \
 	"40 $(metric a.sonde memory.heap_allocations)"
@@ -95,7 +97,7 @@ equal "$(of keeps peak_b <from.json) $(of keeps allocations <from.json)" "100000
 equal "$(of peaks peak_b <from.json) $(of peaks allocations <from.json)" "100000 0"
 equal "$(of peaks left_b <from.json) $(of moves allocations <from.json)" "0 1000"
 has "$(notes)" "peak and live at its end include blocks from before"
-equal "$(section timeline --from "$(seconds 1)" | jq '[.[].allocations] | add')" "$(jq '[.[].allocations] | add' from.json)"
+equal "$(section timeline -n 10000 --from "$(seconds 1)" | jq '[.[].allocations] | add')" "$(jq '[.[].allocations] | add' from.json)"
 
 # Threads: the one that allocated, and the one that freed.
 record full a.sonde "$blocks" threads
@@ -103,7 +105,7 @@ equal "$(section heap-threads | jq '[.[] | select(.allocated_b == 32000)] | leng
 equal "$(section heap-threads | jq '[.[] | select(.allocated_b == 32000).left_b] | add')" 0
 tid=$(section heap-threads | jq '[.[] | select(.allocated_b == 32000).tid][3]')
 equal "$(section heap --thread "$tid" | jq -c '[.[] | [.function, .peak_b, .allocations, .left_b]]')" '[["gives",32000,1000,0]]'
-equal "$(section timeline --thread "$tid" | jq '[.[].allocations] | add')" 1000
+equal "$(section timeline -n 10000 --thread "$tid" | jq '[.[].allocations] | add')" 1000
 section peak --thread "$tid" >/dev/null
 equal "$(jq '.sections[0].nodes[0].total' .section)" 32000
 
@@ -142,12 +144,14 @@ has "$out" "estimated"
 for seed in $(seq 100); do
 	export SONDE_HEAP_SEED=$seed
 	record 64K a.sonde "$blocks" sizes 3000 "$seed"
-	read -r all live <<<"$out"
-	section heap | jq -c --argjson all "$all" --argjson live "$live" '[.[] | select(.function == "sizes")][0] |
-		{allocated: ((.allocated_b - $all | fabs) <= .plus_minus.allocated_b),
-		left: ((.left_b - $live | fabs) <= .plus_minus.left_b), ratio: (.allocated_b / $all)}'
-done >held
+	echo "[${out/ /,}]"
+	"$SONDE" report -q --json -n 1000000 --section heap a.sonde 2>.err || fail "no heap: $(cat .err)"
+done >runs
 unset SONDE_HEAP_SEED
+jq -nc 'def row: [.sections[] | select(.id == "heap").rows[] | select(.function == "sizes")][0];
+	range(100) | input as [$all, $live] | input | row |
+	{allocated: ((.allocated_b - $all | fabs) <= .plus_minus.allocated_b),
+	left: ((.left_b - $live | fabs) <= .plus_minus.left_b), ratio: (.allocated_b / $all)}' runs >held
 for what in allocated left; do
 	held=$(jq -s --arg what $what 'map(select(.[$what])) | length' held)
 	[ "$held" -ge 90 ] || fail "95 % intervals of what was $what held the truth $held times of 100"

@@ -43,7 +43,7 @@ for limit in 1 2 3; do
 done
 
 run 5 bash -c 'ulimit -f 8; exec "$@"' 0 "$SONDE" record -q --no-symbols -F 10000 -o c.sonde -- sh -c \
-	'i=0; while [ $i -lt 2000000 ]; do i=$((i + 1)); done; exit 5'
+	'i=0; while [ $i -lt 500000 ]; do i=$((i + 1)); done; exit 5'
 incomplete c.sonde "file size limit reached \(ulimit -f\)"
 # Nothing was lost: the command's own exit code.
 run 5 "$SONDE" record -q --fail-on-loss -f -o c.sonde -- "${program[@]}"
@@ -64,11 +64,11 @@ if [ "$(id -u)" -eq 0 ] && mkdir full && mount -t tmpfs -o size=32k none full 2>
 	rm -f full/*
 	head -c 12k /dev/zero >full/filling # room for the start of the recording
 	run 125 "$SONDE" record -q --no-symbols --fail-on-loss -F 10000 -o full/c.sonde -- sh -c \
-		'i=0; while [ $i -lt 2000000 ]; do i=$((i + 1)); done; exit 5'
+		'i=0; while [ $i -lt 500000 ]; do i=$((i + 1)); done; exit 5'
 	incomplete full/c.sonde "disk full"
 	rm -f full/c.sonde
 	run 5 "$SONDE" record -q --no-symbols -F 10000 -o full/c.sonde -- sh -c \
-		'i=0; while [ $i -lt 2000000 ]; do i=$((i + 1)); done; exit 5'
+		'i=0; while [ $i -lt 500000 ]; do i=$((i + 1)); done; exit 5'
 	incomplete full/c.sonde "disk full"
 	umount full
 	at_exit() { :; }

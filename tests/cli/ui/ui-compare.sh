@@ -66,7 +66,7 @@ cat >hot.c <<'END'
 volatile unsigned long sink;
 __attribute__((noinline)) void hot(void)
 {
-	for (unsigned long i = 0; i < 1500000000; i++) sink += i; /* the hot line */
+	for (unsigned long i = 0; i < 300000000; i++) sink += i; /* the hot line */
 }
 int main(void)
 {
