@@ -1,6 +1,10 @@
 /* selection.h: the threads that a report is about, by number or by name.
  *
  * The kernel reuses tids, and many threads may have the same name: a number or name selects all threads that have it.
+ *
+ * Which part of a recording passes, tracks and formats take is one struct sonde_selection (session/session.h): a range
+ * of time and a set of threads. It has no processes, because no option selects them (SQL does, with WHERE), and need
+ * not: the set can hold the threads of a process. A --process would find them here, as --thread does.
  */
 #ifndef SONDE_ANALYZE_SELECTION_H
 #define SONDE_ANALYZE_SELECTION_H
