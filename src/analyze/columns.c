@@ -43,6 +43,7 @@ static int find(const struct sonde_columns_rows *of, const char *key, unsigned u
 	{                                                                                                   \
 		view->of = rows_of(report, id);
 #define SONDE_COLUMN(kind, key) view->key.at = find(&view->of, #key, kind);
+#define SONDE_COLUMN_LABEL(type, key) view->key.at = find(&view->of, #key, text);
 #define SONDE_COLUMNS_END(section) }
 #include "analyze/columns.def"
 
@@ -78,6 +79,12 @@ double sonde_columns_value(const struct sonde_columns_rows *of, size_t row, int 
 {
 	const struct sonde_cell *cell = cell_of(of, row, at);
 	return cell->kind == SONDE_CELL_INT ? (double)cell->integer : cell->kind == SONDE_CELL_REAL ? cell->real : NAN;
+}
+
+int sonde_columns_label(const struct sonde_columns_rows *of, size_t row, int at)
+{
+	const struct sonde_cell *cell = cell_of(of, row, at);
+	return cell->kind == SONDE_CELL_TEXT ? cell->label - 1 : -1;
 }
 
 const char *sonde_columns_text(const struct sonde_columns_rows *of, size_t row, struct sonde_column_at_text column)

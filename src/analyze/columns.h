@@ -1,10 +1,11 @@
 /* columns.h: typed access to cells of sections: the compiler checks column names and units.
  *
  * For each section of columns.def there is a struct with a member for each of its columns. The member's type states
- * what the cells contain: nanoseconds, bytes, a count, text. So a misspelt column, a column of another section, and
- * nanoseconds read as bytes do not compile. The columns are looked up once, by sonde_columns_read(); reading a cell
- * then compares no names. Absent cells, and columns that are missing from the section of this report, read as NAN or
- * "".
+ * what the cells contain: nanoseconds, bytes, a count, text, a label. So a misspelt column, a column of another section,
+ * and nanoseconds read as bytes do not compile. A label is a text that stands for the value of an enum: the value is
+ * read instead of the text, and cannot be compared with the values of another enum. The columns are looked up once, by
+ * sonde_columns_read(); reading a cell then compares no names. Absent cells, and columns that are missing from the
+ * section of this report, read as NAN, "", or no value of the enum.
  *
  *	const struct sonde_columns_waits *waits = &columns->waits;
  *	for (size_t i = 0; i < waits->of.rows; i++)
@@ -15,7 +16,12 @@
 
 #include <stddef.h>
 
+#include "analyze/labels.h"
+#include "format/device.h"
+#include "format/meta.h"
+#include "format/metric.h"
 #include "report/report.h"
+#include "roof/roof.h"
 
 /* The column's position in the table; -1 = the section does not have it. */
 struct sonde_column_at_text {
@@ -53,6 +59,13 @@ struct sonde_columns_rows {
 	struct sonde_columns_##section { \
 		struct sonde_columns_rows of;
 #define SONDE_COLUMN(kind, key) struct sonde_column_at_##kind key;
+/* `value` is never set: it has the type of the values. A pointer, because enums of sonde/device.h are not complete
+ * here: that header and session/recorded.h define the same names, so only the files that need it include it, last. */
+#define SONDE_COLUMN_LABEL(type, key) \
+	struct {                      \
+		int at;               \
+		type *value;          \
+	} key;
 #define SONDE_COLUMNS_END(section) \
 	}                          \
 	;
@@ -83,6 +96,12 @@ struct sonde_columns {
 void sonde_columns_read(struct sonde_columns *out, const struct sonde_report *report);
 
 #define sonde_column_text(view, row, key) sonde_columns_text(&(view)->of, (row), (view)->key)
+/* The value of a label; one that its enum does not have if the cell has none. */
+#define sonde_column_label(view, row, key) \
+	((__typeof__(*(view)->key.value))sonde_columns_label(&(view)->of, (row), (view)->key.at))
+/* For people; never compared. */
+#define sonde_column_label_text(view, row, key) \
+	sonde_columns_text(&(view)->of, (row), (struct sonde_column_at_text){(view)->key.at})
 #define sonde_column_ns(view, row, key) sonde_columns_ns(&(view)->of, (row), (view)->key)
 #define sonde_column_bytes(view, row, key) sonde_columns_bytes(&(view)->of, (row), (view)->key)
 #define sonde_column_count(view, row, key) sonde_columns_count(&(view)->of, (row), (view)->key)
@@ -93,6 +112,8 @@ void sonde_columns_read(struct sonde_columns *out, const struct sonde_report *re
 
 /* A cell as a number; NAN if it is absent, or there is no such row or column (-1). */
 double sonde_columns_value(const struct sonde_columns_rows *of, size_t row, int at);
+/* -1: none. */
+int sonde_columns_label(const struct sonde_columns_rows *of, size_t row, int at);
 /* "" if the cell has no text. Borrowed. */
 const char *sonde_columns_text(const struct sonde_columns_rows *of, size_t row, struct sonde_column_at_text column);
 

@@ -45,6 +45,7 @@ enum sonde_cell_kind { SONDE_CELL_ABSENT = 0, SONDE_CELL_TEXT, SONDE_CELL_INT, S
 
 struct sonde_cell {
 	enum sonde_cell_kind kind;
+	int label;         /* TEXT: 1 + the value of an enum that the text stands for (analyze/columns.def); 0 = none */
 	const char *text;  /* TEXT; ABSENT: why, may be NULL */
 	uint64_t integer;  /* INT */
 	double real;       /* REAL */
@@ -180,6 +181,12 @@ int sonde_report_fact(struct sonde_report *report, const char *key, struct sonde
 static inline struct sonde_cell sonde_cell_text(const char *text)
 {
 	return (struct sonde_cell){.kind = SONDE_CELL_TEXT, .text = text};
+}
+
+/* A text that stands for the value of an enum, by which other passes read it: a reworded text changes nothing there. */
+static inline struct sonde_cell sonde_cell_label(const char *text, int value)
+{
+	return (struct sonde_cell){.kind = SONDE_CELL_TEXT, .label = value + 1, .text = text};
 }
 
 static inline struct sonde_cell sonde_cell_int(uint64_t value)

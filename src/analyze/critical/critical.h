@@ -11,6 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "analyze/labels.h"
 #include "analyze/pass.h"
 #include "session/intervals.h"
 #include "session/session.h"
@@ -104,19 +105,6 @@ struct sonde_critical_cause sonde_critical_causes_find(const struct sonde_critic
 uint32_t sonde_critical_causes_creator(const struct sonde_critical_causes *causes, uint32_t thread);
 
 /* --- critical/walk.c: the path ------------------------------------------------------------------------------------ */
-
-enum sonde_critical_kind {
-	SONDE_CRITICAL_RUNNING = 0, /* on a CPU */
-	SONDE_CRITICAL_UNSEEN,      /* no switches recorded: unknown whether on a CPU */
-	SONDE_CRITICAL_RUNNABLE,    /* waiting for a CPU */
-	SONDE_CRITICAL_WAKING,      /* unblocked but not yet running */
-	SONDE_CRITICAL_BLOCKED,     /* blocked by an unknown or unrecorded thread */
-	SONDE_CRITICAL_UNBORN,      /* before the start of the thread, whose creator is unknown */
-	SONDE_CRITICAL_DEVICE,      /* an activity of a device that a thread waited for */
-	SONDE_CRITICAL_QUEUED,      /* the activity was submitted, and no other of its queue was ahead of it */
-	SONDE_CRITICAL_NOTICING,    /* the activity had ended, but the thread did not run yet */
-	SONDE_CRITICAL_KINDS
-};
 
 /* A step ends where the next one begins, the last one at the end of the span. */
 struct sonde_critical_step {

@@ -33,6 +33,15 @@ const char *sonde_critical_state_name(uint8_t state)
 	return names[state < SONDE_CRITICAL_KINDS ? state : SONDE_CRITICAL_UNBORN];
 }
 
+static enum sonde_critical_element_kind step_element(const struct sonde_critical_step *step)
+{
+	if (step->kind != SONDE_CRITICAL_DEVICE && step->call && sonde_wait_row(step->call)->name)
+		return sonde_critical_element_of_wait(step->call);
+	return step->kind == SONDE_CRITICAL_RUNNING || step->kind == SONDE_CRITICAL_UNSEEN
+		   ? SONDE_CRITICAL_ELEMENT_THREAD
+		   : SONDE_CRITICAL_ELEMENT_OTHER;
+}
+
 const char *sonde_critical_step_kind(const struct sonde_critical_step *step)
 {
 	static const char *const kinds[SONDE_CRITICAL_KINDS] = {[SONDE_CRITICAL_RUNNING] = "thread",
@@ -124,19 +133,23 @@ static struct sonde_critical_element element_of(const struct naming *naming, con
 	switch ((enum sonde_critical_class)(sum->key >> 56)) {
 	case SONDE_CRITICAL_CLASS_ZONE:
 		element.kind = "zone";
+		element.is = SONDE_CRITICAL_ELEMENT_ZONE;
 		element.name = site ? site->name : "";
 		break;
 	case SONDE_CRITICAL_CLASS_FUNCTION:
 		element.kind = "function";
+		element.is = SONDE_CRITICAL_ELEMENT_FUNCTION;
 		element.name = sonde_function_name(session, id);
 		element.is_estimated = 1;
 		break;
 	case SONDE_CRITICAL_CLASS_THREAD:
 		element.kind = "thread";
+		element.is = SONDE_CRITICAL_ELEMENT_THREAD;
 		element.name = thread ? thread->name : "";
 		break;
 	case SONDE_CRITICAL_CLASS_STEP:
 		element.kind = sonde_critical_step_kind(&sum->step);
+		element.is = step_element(&sum->step);
 		element.name = sonde_critical_step_name(session, &sum->step, report);
 		element.is_estimated =
 		    naming->critical->has_looks && sum->step.kind == SONDE_CRITICAL_BLOCKED && sum->step.call;

@@ -3,10 +3,12 @@
 #define SONDE_ANALYZE_CRITICAL_NAMES_H
 
 #include "analyze/critical/critical.h"
+#include "analyze/labels.h"
 #include "util/map.h"
 
 struct sonde_critical_element {
-	const char *kind, *name; /* valid as long as the report */
+	enum sonde_critical_element_kind is;
+	const char *kind, *name; /* `is` in words; valid as long as the report */
 	uint64_t ns;
 	uint64_t count; /* zones, samples, or steps */
 	uint8_t state;  /* enum sonde_critical_kind */

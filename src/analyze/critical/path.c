@@ -190,8 +190,8 @@ static int row_add(const struct sonde_critical_element *element, const struct so
 	row[TIME] = sonde_cell_int(element->ns);
 	row[SHARE] = sonde_cell_real(share_of(path, element->ns) / 100, 0);
 	row[COUNT] = sonde_cell_int(element->count);
-	row[KIND] = sonde_cell_text(element->kind);
-	row[STATE] = sonde_cell_text(sonde_critical_state_name(element->state));
+	row[KIND] = sonde_cell_label(element->kind, (int)element->is);
+	row[STATE] = sonde_cell_label(sonde_critical_state_name(element->state), element->state);
 	row[NAME] = sonde_cell_text(element->name);
 	row[BASIS] = sonde_cell_text(element->is_estimated ? "estimated from samples" : "measured");
 	return 0;

@@ -36,7 +36,7 @@ static int row_add(const struct sonde_device_sums *sums, const struct sonde_devi
 	row[MEAN] = sum->whole ? sonde_cell_int(sum->whole_ns / sum->whole) : sonde_cell_absent(cut);
 	row[LONGEST] = sum->whole ? sonde_cell_int(sum->max_ns) : sonde_cell_absent(cut);
 	row[NAME] = sonde_cell_text(operation->name);
-	row[KIND] = sonde_cell_text(sonde_activity_row(operation->kind)->name);
+	row[KIND] = sonde_cell_label(sonde_activity_row(operation->kind)->name, (int)operation->kind);
 	row[SIZE] = sum->size_b ? sonde_cell_int(sum->size_b) : sonde_cell_absent("it is not about bytes");
 	return 0;
 }

@@ -81,8 +81,8 @@ static int row_add(const struct sonde_device_sums *sums, const struct way *way, 
 				  : sonde_cell_absent(sum->whole ? "too short for the clock"
 								 : "none lies wholly in the selected time");
 	row[MEAN] = sonde_cell_int(sum->size_b / sum->count);
-	row[FROM] = sonde_cell_text(sonde_memory_word(way->from));
-	row[TO] = sonde_cell_text(sonde_memory_word(way->to));
+	row[FROM] = sonde_cell_label(sonde_memory_word(way->from), sonde_memory_kind(way->from));
+	row[TO] = sonde_cell_label(sonde_memory_word(way->to), sonde_memory_kind(way->to));
 	row[DEVICE] = sonde_device_cell(device);
 	return 0;
 }

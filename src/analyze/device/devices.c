@@ -194,7 +194,8 @@ static int row_add(const struct sonde_device_times *times, uint32_t id, const st
 	row[RESERVED] = work->reserved.is_known ? sonde_cell_int(work->reserved.peak.peak_b)
 						: sonde_cell_absent("the reserve of its pools was not reported");
 	row[QUEUES] = sonde_cell_int(work->queues);
-	row[KIND] = sonde_cell_text(kind_words[device->kind <= SONDE_DEVICE_ACCELERATOR ? device->kind : 0]);
+	uint32_t kind = device->kind <= SONDE_DEVICE_ACCELERATOR ? device->kind : SONDE_DEVICE_OTHER;
+	row[KIND] = sonde_cell_label(kind_words[kind], (int)kind);
 	row[UNITS] = known(device->units);
 	row[CLOCK] = device->clock_mhz ? sonde_cell_real(1e6 * device->clock_mhz, 0) : known(0);
 	row[MEMORY] = known(device->memory_b);

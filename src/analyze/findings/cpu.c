@@ -115,13 +115,13 @@ static int is_told(const struct sonde_found *found, const char *own)
 	return 0;
 }
 
-static int hot_add(const struct sonde_facts *facts, const char *kind, const char *name, double time_ns, double samples,
+static int hot_add(const struct sonde_facts *facts, int is_function, const char *name, double time_ns, double samples,
 		   struct sonde_found *found)
 {
 	double total_ns = 0, share = fmin(time_ns / facts->span_ns, 1);
 	/* Samples have a binomial distribution: use the upper end of the confidence interval. */
-	double spread = strcmp(kind, "function") ? 0 : Z_95 * share * sqrt((1 - share) / samples);
-	const char *own = strcmp(kind, "function") ? NULL : nearest_own(facts, name, &total_ns);
+	double spread = is_function ? Z_95 * share * sqrt((1 - share) / samples) : 0;
+	const char *own = is_function ? nearest_own(facts, name, &total_ns) : NULL;
 	const char *what =
 	    facts->has_path ? "of the critical path" : "of CPU time (all threads, over the length of the run)";
 	double self_ns = sonde_facts_stretched(facts, fmin(time_ns + spread * facts->span_ns, facts->span_ns));
@@ -138,13 +138,14 @@ static int hot_add(const struct sonde_facts *facts, const char *kind, const char
 						   "s of CPU time with its callees",
 						   time_ns / 1e9, facts->span_ns / 1e9, what, name, own, total_ns / 1e9)
 			       : sonde_report_text(found->report, "%.3f s of the %.3f s %s are in this %s itself",
-						   time_ns / 1e9, facts->span_ns / 1e9, what, kind),
+						   time_ns / 1e9, facts->span_ns / 1e9, what,
+						   is_function ? "function" : "zone"),
 		       .saves_ns = saves_ns,
 		       .has_waits = 1,
-		       .place = {.function = strcmp(kind, "function") ? NULL
-					     : own                    ? own
-								      : name,
-				 .ns = strcmp(kind, "function") ? sonde_facts_zone_ns(facts, name) : 0},
+		       .place = {.function = !is_function ? NULL
+					     : own        ? own
+							  : name,
+				 .ns = is_function ? 0 : sonde_facts_zone_ns(facts, name)},
 		       .weighs = own ? fmax(self_ns / facts->span_ns, sonde_facts_share(facts, total_ns, saves_ns))
 				     : fmin(self_ns / facts->span_ns, 1)});
 }
@@ -155,15 +156,16 @@ SONDE_JUDGE(hot_function)
 	const struct sonde_columns_functions *functions = &facts->columns.functions;
 	int rc = 0;
 	for (size_t i = 0; !rc && i < path->of.rows; i++) {
-		const char *kind = sonde_column_text(path, i, kind), *name = sonde_column_text(path, i, name);
+		const char *name = sonde_column_text(path, i, name);
+		enum sonde_critical_element_kind kind = sonde_column_label(path, i, kind);
 		double time_ns = sonde_column_ns(path, i, time_ns), count = sonde_column_count(path, i, count);
 		double share = sonde_facts_stretched(facts, time_ns) / facts->span_ns;
-		int is_function = !strcmp(kind, "function"), is_place = is_function || !strcmp(kind, "zone");
-		if (!is_place || (is_function && count < SAMPLES_LEAST) || is_no_place(name) ||
-		    sonde_facts_is_state(path, i, SONDE_CRITICAL_BLOCKED) ||
+		int is_function = kind == SONDE_CRITICAL_ELEMENT_FUNCTION;
+		if ((!is_function && kind != SONDE_CRITICAL_ELEMENT_ZONE) || (is_function && count < SAMPLES_LEAST) ||
+		    is_no_place(name) || sonde_column_label(path, i, state) == SONDE_CRITICAL_BLOCKED ||
 		    share < facts->threshold[SONDE_THRESHOLD_HOT])
 			continue;
-		rc = hot_add(facts, kind, name, time_ns, count, found);
+		rc = hot_add(facts, is_function, name, time_ns, count, found);
 	}
 	for (size_t i = 0; !rc && !path->of.rows && i < functions->of.rows; i++) {
 		const char *name = sonde_column_text(functions, i, function);
@@ -172,7 +174,7 @@ SONDE_JUDGE(hot_function)
 		double self_ns = sonde_column_ns(functions, i, self_ns);
 		if (is_no_place(name) || count < SAMPLES_LEAST || !(share >= facts->threshold[SONDE_THRESHOLD_HOT]))
 			continue;
-		rc = hot_add(facts, "function", name, self_ns, count, found);
+		rc = hot_add(facts, 1, name, self_ns, count, found);
 	}
 	return rc;
 }
@@ -186,7 +188,8 @@ SONDE_JUDGE(many_calls)
 		double calls = sonde_column_count(zones, i, calls), self_ns = sonde_column_ns(zones, i, self_ns);
 		double on_path_ns =
 		    facts->has_path
-			? sonde_facts_stretched(facts, sonde_facts_on_path(facts, "zone", name, SONDE_CRITICAL_KINDS))
+			? sonde_facts_stretched(facts, sonde_facts_on_path(facts, SONDE_CRITICAL_ELEMENT_ZONE, name,
+									   SONDE_CRITICAL_KINDS))
 			: fmin(self_ns, facts->span_ns);
 		double share = on_path_ns / facts->span_ns;
 		if (!(calls > facts->threshold[SONDE_THRESHOLD_CALLS]) ||
@@ -340,14 +343,14 @@ static struct churn churn_of(const struct sonde_facts *facts)
 	struct churn churn = {.where = ""};
 	int is_sampled = 0;
 	for (size_t i = 0; i < heaps->of.rows; i++) {
-		if (strcmp(sonde_column_text(heaps, i, kind), "malloc") != 0)
+		if (sonde_column_label(heaps, i, kind) != SONDE_HEAP_MALLOC)
 			continue;
 		churn.begins += fmax(sonde_column_count(heaps, i, allocations), 0);
 		is_sampled |= isnan(sonde_column_count(heaps, i, unknown)); /* unknown for sampled allocations */
 	}
 	for (size_t i = 0; !is_sampled && i < rows->of.rows; i++) {
-		const char *heap = sonde_column_text(rows, i, heap); /* "" = all rows are malloc's */
-		if (*heap && strcmp(heap, "malloc") != 0)
+		int is_only = !*sonde_column_label_text(rows, i, heap); /* all rows are malloc's */
+		if (!is_only && sonde_column_label(rows, i, heap) != SONDE_HEAP_MALLOC)
 			continue;
 		churn.temporary += fmax(sonde_column_count(rows, i, temporary), 0);
 		churn.where = *churn.where ? churn.where : sonde_column_text(rows, i, function);
@@ -459,7 +462,7 @@ SONDE_JUDGE(idle_energy)
 		if (!(joules > 0))
 			continue;
 		all_j += joules;
-		idle_j += strcmp(sonde_column_text(energy, i, process), "idle") ? 0 : joules;
+		idle_j += sonde_column_label(energy, i, process) == SONDE_ENERGY_ROW_IDLE ? joules : 0;
 	}
 	if (!(all_j > 0) || !(idle_j / all_j > facts->threshold[SONDE_THRESHOLD_IDLE_ENERGY]))
 		return 0;

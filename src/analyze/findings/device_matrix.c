@@ -205,7 +205,7 @@ static double matrix_share(const struct sonde_facts *facts, const struct sonde_d
 	if (sonde_session_part_count(facts->session) > 1)
 		return NAN;
 	for (size_t i = 0; i < machine->of.rows; i++)
-		if (!strcmp(sonde_column_text(machine, i, what), "tensor cores") &&
+		if (sonde_column_label(machine, i, what) == SONDE_METRIC_DEVICE_TENSOR_ACTIVE &&
 		    is_object(facts, machine, device, sonde_column_text(machine, i, object)))
 			return sonde_column_ratio(machine, i, mean);
 	return NAN;

@@ -2,8 +2,10 @@
 #include <math.h>
 #include <string.h>
 
+#include "analyze/device/memory_kinds.h"
 #include "analyze/findings/devices.h"
 #include "analyze/findings/rules.h"
+#include "sonde/device.h"
 
 #define BLOCK_B 65536.0 /* copies from this size on reach the rate of the link */
 #define COPIES_LEAST 1000
@@ -11,11 +13,6 @@
 #define CALLS_LEAST 100
 #define ALONE 1.05 /* maximum mean concurrency at which nothing else fills what a kernel leaves unused */
 #define SUBJECT(found, device) sonde_report_text((found)->report, "%s", (device)->name)
-
-static int is_hosts(const char *memory)
-{
-	return !strcmp(memory, "pageable") || !strcmp(memory, "pinned") || !strcmp(memory, "host");
-}
 
 /* Adds a finding for one device; called for each device in turn. */
 typedef int add_fn(const struct sonde_facts *facts, const struct sonde_device_work *work, struct sonde_found *found);
@@ -37,9 +34,9 @@ static int begins(const char *text, const char *with)
 }
 
 /* Calls that copy, and return when the copy is complete. */
-static int is_blocking_copy(const char *call, const char *kind)
+static int is_blocking_copy(const char *call, enum sonde_activity_kind kind)
 {
-	if (!strcmp(kind, "sync"))
+	if (kind == SONDE_ACTIVITY_SYNC)
 		return begins(call, "clEnqueue");
 	int is_copy = begins(call, "cudaMemcpy") || begins(call, "hipMemcpy");
 	return is_copy && !strstr(call, "Async");
@@ -50,13 +47,14 @@ struct calls {
 	const char *most;
 };
 
-static struct calls calls_of(const struct sonde_facts *facts, int (*is_one)(const char *call, const char *kind))
+static struct calls calls_of(const struct sonde_facts *facts,
+			     int (*is_one)(const char *call, enum sonde_activity_kind kind))
 {
 	const struct sonde_columns_device_calls *rows = &facts->columns.device_calls;
 	struct calls calls = {.most = ""};
 	for (size_t i = 0; i < rows->of.rows; i++) {
 		const char *call = sonde_column_text(rows, i, call);
-		if (!is_one(call, sonde_column_text(rows, i, kind)))
+		if (!is_one(call, sonde_column_label(rows, i, kind)))
 			continue;
 		calls.count += sonde_column_count(rows, i, calls);
 		calls.ns += sonde_column_ns(rows, i, total_ns);
@@ -91,10 +89,10 @@ SONDE_JUDGE(blocking_copies)
 	return calls_add(facts, &calls, REPEATED, facts->threshold[SONDE_THRESHOLD_BLOCKING], found);
 }
 
-static int is_allocation(const char *call, const char *kind)
+static int is_allocation(const char *call, enum sonde_activity_kind kind)
 {
 	(void)call;
-	return !strcmp(kind, "alloc") || !strcmp(kind, "free");
+	return kind == SONDE_ACTIVITY_ALLOC || kind == SONDE_ACTIVITY_FREE;
 }
 
 SONDE_JUDGE(device_allocations)
@@ -105,21 +103,21 @@ SONDE_JUDGE(device_allocations)
 
 /* --- copies ------------------------------------------------------------------------------------------------------- */
 
-static int is_async_copy(const char *call, const char *kind)
+static int is_async_copy(const char *call, enum sonde_activity_kind kind)
 {
-	return strcmp(kind, "sync") != 0 && strstr(call, "Memcpy") && strstr(call, "Async");
+	return kind != SONDE_ACTIVITY_SYNC && strstr(call, "Memcpy") && strstr(call, "Async");
 }
 
 /* Measured rate of copies in the same direction from or to pinned memory; NAN = there were none. */
-static double pinned_rate(const struct sonde_columns_copies *copies, const char *device, const char *from,
-			  const char *to)
+static double pinned_rate(const struct sonde_columns_copies *copies, const char *device, enum sonde_memory_kind from,
+			  enum sonde_memory_kind to)
 {
 	for (size_t i = sonde_device_row(copies, 0, device); i != SIZE_MAX;
 	     i = sonde_device_row(copies, i + 1, device)) {
-		const char *other_from = sonde_column_text(copies, i, from),
-			   *other_to = sonde_column_text(copies, i, to);
-		int is_in = !strcmp(other_from, "pinned") && !strcmp(from, "pageable") && !strcmp(other_to, to);
-		int is_out = !strcmp(other_to, "pinned") && !strcmp(to, "pageable") && !strcmp(other_from, from);
+		enum sonde_memory_kind other_from = sonde_column_label(copies, i, from),
+				       other_to = sonde_column_label(copies, i, to);
+		int is_in = other_from == SONDE_MEMORY_PINNED && from == SONDE_MEMORY_PAGEABLE && other_to == to;
+		int is_out = other_to == SONDE_MEMORY_PINNED && to == SONDE_MEMORY_PAGEABLE && other_from == from;
 		if (is_in || is_out)
 			return sonde_column_bytes(copies, i, b_per_s);
 	}
@@ -135,9 +133,10 @@ static int pageable_add(const struct sonde_facts *facts, const struct sonde_devi
 		return 0;
 	for (size_t i = sonde_device_row(copies, 0, work->name); i != SIZE_MAX;
 	     i = sonde_device_row(copies, i + 1, work->name)) {
-		const char *from = sonde_column_text(copies, i, from), *to = sonde_column_text(copies, i, to);
+		enum sonde_memory_kind from = sonde_column_label(copies, i, from),
+				       to = sonde_column_label(copies, i, to);
 		double ns = sonde_column_ns(copies, i, total_ns) / work->parts;
-		if (!strcmp(from, "pageable") == !strcmp(to, "pageable"))
+		if ((from == SONDE_MEMORY_PAGEABLE) == (to == SONDE_MEMORY_PAGEABLE))
 			continue;
 		double faster = sonde_column_bytes(copies, i, b_per_s) / pinned_rate(copies, work->name, from, to);
 		time_ns += ns;
@@ -171,7 +170,8 @@ static int serial_add(const struct sonde_facts *facts, const struct sonde_device
 	double time_ns = 0, count = 0;
 	for (size_t i = sonde_device_row(copies, 0, work->name); i != SIZE_MAX;
 	     i = sonde_device_row(copies, i + 1, work->name)) {
-		if (is_hosts(sonde_column_text(copies, i, from)) == is_hosts(sonde_column_text(copies, i, to)))
+		if (sonde_memory_is_host(sonde_column_label(copies, i, from)) ==
+		    sonde_memory_is_host(sonde_column_label(copies, i, to)))
 			continue;
 		time_ns += sonde_column_ns(copies, i, total_ns) / work->parts;
 		count += sonde_column_count(copies, i, copies) / work->parts;
@@ -344,14 +344,14 @@ SONDE_JUDGE(device_full)
 	int rc = 0;
 	size_t before = found->count;
 	for (size_t i = 0; !rc && i < machine->of.rows; i++)
-		if (!strcmp(sonde_column_text(machine, i, what), "GPU memory"))
+		if (sonde_column_label(machine, i, what) == SONDE_METRIC_DEVICE_MEMORY_USED)
 			rc = full_add(facts, found, sonde_column_text(machine, i, object),
 				      sonde_column_ratio(machine, i, max), 0,
 				      sonde_report_text(found->report, "its %s used by all programs, by the driver,",
 							sonde_column_text(machine, i, whole)));
 	for (size_t i = 0; !rc && found->count == before && i < sonde_device_count(facts); i++) {
 		double peak_b = sonde_column_bytes(devices, i, peak_b);
-		if (strcmp(sonde_column_text(devices, i, kind), "processor") != 0) /* a CPU's memory is system memory */
+		if (sonde_column_label(devices, i, kind) != SONDE_DEVICE_CPU) /* a CPU's memory is system memory */
 			rc = full_add(facts, found, sonde_column_text(devices, i, device),
 				      peak_b / sonde_column_bytes(devices, i, memory_b), peak_b, "its memory");
 	}
@@ -387,17 +387,18 @@ SONDE_JUDGE(device_reserve)
 /* The share of time of the longest reason, since several reasons may hold at once. */
 static double slowed_share(const struct sonde_columns_machine *machine, const char *device, const char **why)
 {
-	static const char *const reasons[] = {"throttled: power", "throttled: heat", "throttled: hardware",
-					      "clocks set low"};
+	static const enum sonde_metric reasons[] = {SONDE_METRIC_DEVICE_SLOWED_POWER, SONDE_METRIC_DEVICE_SLOWED_HEAT,
+						    SONDE_METRIC_DEVICE_SLOWED_HARDWARE,
+						    SONDE_METRIC_DEVICE_SLOWED_SETTING};
 	double most = 0;
 	for (size_t i = 0; i < machine->of.rows; i++)
 		for (size_t k = 0; k < sizeof reasons / sizeof *reasons; k++) {
 			double share = sonde_column_ratio(machine, i, mean);
-			if (strcmp(sonde_column_text(machine, i, what), reasons[k]) != 0 ||
+			if (sonde_column_label(machine, i, what) != reasons[k] ||
 			    strcmp(sonde_column_text(machine, i, object), device) != 0 || !(share > most))
 				continue;
 			most = share;
-			*why = reasons[k];
+			*why = sonde_column_label_text(machine, i, what);
 		}
 	return most;
 }
@@ -414,7 +415,7 @@ SONDE_JUDGE(device_slowed)
 	for (size_t i = 0; !rc && i < machine->of.rows; i++) {
 		const char *device = sonde_column_text(machine, i, object), *why = "";
 		double clock = sonde_column_ratio(machine, i, mean);
-		if (strcmp(sonde_column_text(machine, i, what), "GPU clock") != 0)
+		if (sonde_column_label(machine, i, what) != SONDE_METRIC_DEVICE_CLOCK_SM)
 			continue;
 		double slowed = slowed_share(machine, device, &why), lost = slowed * (1 - clock);
 		double saves_ns = lost * work.busy_ns;

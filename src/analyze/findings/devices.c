@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "analyze/findings/rules.h"
+#include "sonde/device.h"
 
 #define LAUNCH_NS 100000.0 /* shorter gaps are launch latency, longer ones are time of the host */
 #define KERNELS_LEAST 1000
@@ -72,7 +73,7 @@ int sonde_device_work_of(struct sonde_device_work *out, const struct sonde_facts
 	if (!(work.busy_ns > 0))
 		return 0;
 	work.idle_ns = fmax(fmin(work.idle_ns, facts->span_ns - work.busy_ns), 0);
-	work.is_processor = !strcmp(sonde_column_text(devices, row, kind), "processor");
+	work.is_processor = sonde_column_label(devices, row, kind) == SONDE_DEVICE_CPU;
 	work.span_ns = facts->span_ns;
 	if (work.is_processor && facts->cpu_ns > 0 && facts->cores > 0)
 		work.span_ns = fmax(facts->span_ns - facts->cpu_ns / facts->cores, 0);
@@ -387,7 +388,7 @@ static double waits_of(const struct sonde_facts *facts)
 	const struct sonde_columns_device_calls *calls = &facts->columns.device_calls;
 	double count = 0;
 	for (size_t i = 0; i < calls->of.rows; i++)
-		if (!strcmp(sonde_column_text(calls, i, kind), "sync"))
+		if (sonde_column_label(calls, i, kind) == SONDE_ACTIVITY_SYNC)
 			count += sonde_column_count(calls, i, calls);
 	return count;
 }
@@ -402,8 +403,9 @@ SONDE_JUDGE(step_sync)
 		return 0;
 	for (size_t i = sonde_device_row(copies, 0, work.name); i != SIZE_MAX;
 	     i = sonde_device_row(copies, i + 1, work.name)) {
-		const char *from = sonde_column_text(copies, i, from), *to = sonde_column_text(copies, i, to);
-		int is_back = !strcmp(from, "device") && strcmp(to, "device") != 0 && strcmp(to, "peer") != 0;
+		enum sonde_memory_kind from = sonde_column_label(copies, i, from),
+				       to = sonde_column_label(copies, i, to);
+		int is_back = from == SONDE_MEMORY_DEVICE && to != SONDE_MEMORY_DEVICE && to != SONDE_MEMORY_PEER;
 		if (is_back && sonde_column_bytes(copies, i, mean_b) <= facts->threshold[SONDE_THRESHOLD_STEP_B])
 			small += sonde_column_count(copies, i, copies) / work.parts;
 	}

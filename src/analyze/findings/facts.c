@@ -9,19 +9,25 @@
 
 #define WANTS 0.30 /* share of the span spent on a CPU or waiting for one */
 
-int sonde_facts_is_state(const struct sonde_columns_critical_path *section, size_t row, int state)
-{
-	return !strcmp(sonde_column_text(section, row, state), sonde_critical_state_name((uint8_t)state));
-}
-
-double sonde_facts_on_path(const struct sonde_facts *facts, const char *kind, const char *name, int state)
+double sonde_facts_in_state(const struct sonde_facts *facts, enum sonde_critical_kind state)
 {
 	const struct sonde_columns_critical_path *section = &facts->columns.critical_path;
 	double sum_ns = 0;
 	for (size_t i = 0; i < section->of.rows; i++)
-		if ((!kind || !strcmp(sonde_column_text(section, i, kind), kind)) &&
+		if (sonde_column_label(section, i, state) == state)
+			sum_ns += sonde_column_ns(section, i, time_ns);
+	return sum_ns;
+}
+
+double sonde_facts_on_path(const struct sonde_facts *facts, enum sonde_critical_element_kind kind, const char *name,
+			   enum sonde_critical_kind state)
+{
+	const struct sonde_columns_critical_path *section = &facts->columns.critical_path;
+	double sum_ns = 0;
+	for (size_t i = 0; i < section->of.rows; i++)
+		if (sonde_column_label(section, i, kind) == kind &&
 		    (!name || !strcmp(sonde_column_text(section, i, name), name)) &&
-		    (state == SONDE_CRITICAL_KINDS || sonde_facts_is_state(section, i, state)))
+		    (state == SONDE_CRITICAL_KINDS || sonde_column_label(section, i, state) == state))
 			sum_ns += sonde_column_ns(section, i, time_ns);
 	return sum_ns;
 }
@@ -70,11 +76,13 @@ double sonde_facts_most_total_ns(const struct sonde_facts *facts, const char *co
 double sonde_facts_cpu_on_path(const struct sonde_facts *facts, const char *const *functions, size_t count,
 			       double cpu_ns)
 {
-	double named_ns = sonde_facts_on_path(facts, "function", NULL, SONDE_CRITICAL_KINDS), found_ns = 0;
+	double named_ns = sonde_facts_on_path(facts, SONDE_CRITICAL_ELEMENT_FUNCTION, NULL, SONDE_CRITICAL_KINDS),
+	       found_ns = 0;
 	if (!facts->has_path)
 		return fmin(cpu_ns, facts->span_ns);
 	for (size_t i = 0; i < count; i++)
-		found_ns += sonde_facts_on_path(facts, "function", functions[i], SONDE_CRITICAL_KINDS);
+		found_ns +=
+		    sonde_facts_on_path(facts, SONDE_CRITICAL_ELEMENT_FUNCTION, functions[i], SONDE_CRITICAL_KINDS);
 	double unnamed_ns =
 	    count ? or_0(facts->running_ns - named_ns) : facts->running_ns; /* attributed to zones or to nothing */
 	return sonde_facts_stretched(facts, fmin(found_ns + fmin(unnamed_ns, cpu_ns), facts->running_ns));

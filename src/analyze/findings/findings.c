@@ -180,9 +180,9 @@ static int facts_read(struct sonde_facts *facts, struct sonde_session *session,
 	facts->cores = may_use ? strtod(may_use, NULL) : sonde_machine_cores(session);
 	if (!(facts->cores > 0))
 		facts->cores = NAN;
-	facts->running_ns = sonde_facts_on_path(facts, NULL, NULL, SONDE_CRITICAL_RUNNING) +
-			    sonde_facts_on_path(facts, NULL, NULL, SONDE_CRITICAL_UNSEEN);
-	double waits_ns = sonde_facts_on_path(facts, NULL, NULL, SONDE_CRITICAL_RUNNABLE);
+	facts->running_ns =
+	    sonde_facts_in_state(facts, SONDE_CRITICAL_RUNNING) + sonde_facts_in_state(facts, SONDE_CRITICAL_UNSEEN);
+	double waits_ns = sonde_facts_in_state(facts, SONDE_CRITICAL_RUNNABLE);
 	int is_others = !(sonde_facts_busy_threads(facts) > facts->cores);
 	facts->stretch = is_others && facts->running_ns > 0 ? 1 + waits_ns / facts->running_ns : 1;
 	struct sonde_roof roof;

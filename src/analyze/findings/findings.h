@@ -81,11 +81,11 @@ struct sonde_facts {
 	double slowed; /* share by which rates may be lower because of other programs; 0 = not taken into account */
 };
 
-/* True if an element of the critical path is in that state: enum sonde_critical_kind (critical/critical.h). */
-int sonde_facts_is_state(const struct sonde_columns_critical_path *section, size_t row, int state);
-/* Time on the critical path of elements of a kind, a name (each NULL = any), and a state (SONDE_CRITICAL_KINDS =
+/* Time on the critical path in a state; of elements of a kind, a name (NULL = any), and a state (SONDE_CRITICAL_KINDS =
  * any). */
-double sonde_facts_on_path(const struct sonde_facts *facts, const char *kind, const char *name, int state);
+double sonde_facts_in_state(const struct sonde_facts *facts, enum sonde_critical_kind state);
+double sonde_facts_on_path(const struct sonde_facts *facts, enum sonde_critical_element_kind kind, const char *name,
+			   enum sonde_critical_kind state);
 /* Scales running time of the path by `stretch`: adds the waits for CPUs taken by other programs, which disappear with
  * it. */
 double sonde_facts_stretched(const struct sonde_facts *facts, double running_ns);

@@ -15,22 +15,22 @@ static int is_stream(const char *name)
 }
 
 /* The row of all calls of a kind; SIZE_MAX = none. */
-static size_t kind_row(const struct sonde_facts *facts, const char *kind)
+static size_t kind_row(const struct sonde_facts *facts, enum sonde_wait_kind kind)
 {
 	const struct sonde_columns_wait_kinds *kinds = &facts->columns.wait_kinds;
 	for (size_t i = 0; i < kinds->of.rows; i++)
-		if (!strcmp(sonde_column_text(kinds, i, kind), kind))
+		if (sonde_column_label(kinds, i, kind) == kind)
 			return i;
 	return SIZE_MAX;
 }
 
-static double calls_of(const struct sonde_facts *facts, const char *kind)
+static double calls_of(const struct sonde_facts *facts, enum sonde_wait_kind kind)
 {
 	size_t row = kind_row(facts, kind);
 	return row == SIZE_MAX ? 0 : sonde_column_count(&facts->columns.wait_kinds, row, calls);
 }
 
-static double time_of(const struct sonde_facts *facts, const char *kind)
+static double time_of(const struct sonde_facts *facts, enum sonde_wait_kind kind)
 {
 	size_t row = kind_row(facts, kind);
 	return row == SIZE_MAX ? 0 : sonde_column_ns(&facts->columns.wait_kinds, row, total_ns);
@@ -39,7 +39,8 @@ static double time_of(const struct sonde_facts *facts, const char *kind)
 /* Calls that the row of a file sums up: including send() and recv(), for sockets. */
 static double both_of(const struct sonde_facts *facts, int is_write)
 {
-	return calls_of(facts, is_write ? "write" : "read") + calls_of(facts, is_write ? "send" : "receive");
+	return calls_of(facts, is_write ? SONDE_WAIT_WRITE : SONDE_WAIT_READ) +
+	       calls_of(facts, is_write ? SONDE_WAIT_SEND : SONDE_WAIT_RECEIVE);
 }
 
 /* CPU time of the functions that make the calls. It includes system call entry and the recorder's overhead, which the
@@ -124,28 +125,30 @@ SONDE_JUDGE(small_reads)
 }
 
 /* In a single-threaded run, all time of a kind of call is on the path. */
-static double path_of(const struct sonde_facts *facts, const char *kind)
+static double path_of(const struct sonde_facts *facts, enum sonde_wait_kind kind)
 {
-	double on_path_ns = sonde_facts_on_path(facts, kind, NULL, SONDE_CRITICAL_KINDS);
+	double on_path_ns =
+	    sonde_facts_on_path(facts, sonde_critical_element_of_wait(kind), NULL, SONDE_CRITICAL_KINDS);
 	return sonde_summary_value(&facts->columns, run, threads) == 1 ? fmin(time_of(facts, kind), facts->span_ns)
 								       : on_path_ns;
 }
 
-static const char *most_in(const struct sonde_facts *facts, const char *kind)
+static const char *most_in(const struct sonde_facts *facts, enum sonde_wait_kind kind)
 {
 	const struct sonde_columns_waits *waits = &facts->columns.waits;
 	for (size_t i = 0; i < waits->of.rows; i++)
-		if (!strcmp(sonde_column_text(waits, i, kind), kind))
+		if (sonde_column_label(waits, i, kind) == kind)
 			return sonde_column_text(waits, i, function);
 	return "";
 }
 
 SONDE_JUDGE(sync)
 {
-	double calls = calls_of(facts, "sync"), time_ns = path_of(facts, "sync"), share = time_ns / facts->span_ns;
+	double calls = calls_of(facts, SONDE_WAIT_SYNC), time_ns = path_of(facts, SONDE_WAIT_SYNC),
+	       share = time_ns / facts->span_ns;
 	if (!(share > facts->threshold[SONDE_THRESHOLD_SYNC]))
 		return 0;
-	const char *where = most_in(facts, "sync");
+	const char *where = most_in(facts, SONDE_WAIT_SYNC);
 	return sonde_found_add(
 	    found,
 	    &(struct sonde_finding){.subject = *where ? sonde_report_text(found->report, "%s", where) : "fsync",
@@ -158,13 +161,14 @@ SONDE_JUDGE(sync)
 }
 
 /* Only calls on regular files: waits for pipes and sockets take as long as their writers do. */
-static double files_on_path_ns(const struct sonde_facts *facts, const char *kind)
+static double files_on_path_ns(const struct sonde_facts *facts, enum sonde_wait_kind kind)
 {
 	const struct sonde_columns_critical_path *path = &facts->columns.critical_path;
 	double sum_ns = 0;
 	for (size_t i = 0; i < path->of.rows; i++)
-		if (!strcmp(sonde_column_text(path, i, kind), kind) && !is_stream(sonde_column_text(path, i, name)) &&
-		    sonde_facts_is_state(path, i, SONDE_CRITICAL_BLOCKED))
+		if (sonde_column_label(path, i, kind) == sonde_critical_element_of_wait(kind) &&
+		    !is_stream(sonde_column_text(path, i, name)) &&
+		    sonde_column_label(path, i, state) == SONDE_CRITICAL_BLOCKED)
 			sum_ns += sonde_column_ns(path, i, time_ns);
 	return sum_ns;
 }
@@ -176,10 +180,11 @@ static double waits_for_streams_ns(const struct sonde_facts *facts)
 	const struct sonde_columns_critical_path *path = &facts->columns.critical_path;
 	double sum_ns = 0;
 	for (size_t i = 0; i < path->of.rows; i++) {
-		const char *kind = sonde_column_text(path, i, kind);
-		if ((!strcmp(kind, "read") || !strcmp(kind, "receive")) &&
+		enum sonde_critical_element_kind kind = sonde_column_label(path, i, kind);
+		if ((kind == sonde_critical_element_of_wait(SONDE_WAIT_READ) ||
+		     kind == sonde_critical_element_of_wait(SONDE_WAIT_RECEIVE)) &&
 		    is_stream(sonde_column_text(path, i, name)) &&
-		    sonde_facts_is_state(path, i, SONDE_CRITICAL_BLOCKED))
+		    sonde_column_label(path, i, state) == SONDE_CRITICAL_BLOCKED)
 			sum_ns += sonde_column_ns(path, i, time_ns);
 	}
 	return sum_ns;
@@ -209,12 +214,12 @@ SONDE_JUDGE(loading)
 	if (!(share > facts->threshold[SONDE_THRESHOLD_LOADING]))
 		return 0;
 	/* Copying from the page cache is work: another thread could do it, but little of it is waiting. */
-	double blocked = is_streams ? 1 : fmin(files_on_path_ns(facts, "read") / alone_ns, 1);
+	double blocked = is_streams ? 1 : fmin(files_on_path_ns(facts, SONDE_WAIT_READ) / alone_ns, 1);
 	if (is_streams) {
 		return sonde_found_add(
 		    found, &(struct sonde_finding){
-			       .subject = *most_in(facts, "read")
-					      ? sonde_report_text(found->report, "%s", most_in(facts, "read"))
+			       .subject = *most_in(facts, SONDE_WAIT_READ)
+					      ? sonde_report_text(found->report, "%s", most_in(facts, SONDE_WAIT_READ))
 					      : "pipes and sockets",
 			       .evidence = sonde_report_text(
 				   found->report,
@@ -254,7 +259,8 @@ static const char *slowest_file(const struct sonde_facts *facts, struct sonde_re
 
 SONDE_JUDGE(files)
 {
-	static const char *const kinds[] = {"open", "read", "write", "close", "stat", "page fault"};
+	static const enum sonde_wait_kind kinds[] = {SONDE_WAIT_OPEN,  SONDE_WAIT_READ, SONDE_WAIT_WRITE,
+						     SONDE_WAIT_CLOSE, SONDE_WAIT_STAT, SONDE_WAIT_FAULT};
 	double blocked_ns = 0;
 	for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
 		blocked_ns += files_on_path_ns(facts, kinds[i]);

@@ -52,12 +52,13 @@ static double peak_of(const struct sonde_facts *facts)
 static int leak_add(const struct sonde_facts *facts, const struct sonde_columns_leaks *leaks, size_t row,
 		    struct sonde_found *found)
 {
-	const char *function = sonde_column_text(leaks, row, function), *kind = sonde_column_text(leaks, row, class);
+	const char *function = sonde_column_text(leaks, row, function);
+	enum sonde_leak_class class = sonde_column_label(leaks, row, class);
 	double bytes = sonde_column_bytes(leaks, row, bytes), blocks = sonde_column_count(leaks, row, blocks);
 	double peak_b = peak_of(facts), share = sonde_column_ratio(leaks, row, share);
 	double of_peak = peak_b > 0 ? fmin(bytes / peak_b, 1) : 0;
-	int is_growing = !strcmp(kind, "growing");
-	if (strcmp(kind, "unreachable") != 0 && !is_growing)
+	int is_growing = class == SONDE_LEAK_GROWING;
+	if (class != SONDE_LEAK_UNREACHABLE && !is_growing)
 		return 0;
 	if (!(fmax(share, of_peak) > facts->threshold[SONDE_THRESHOLD_LEAK]) ||
 	    !(bytes > facts->threshold[SONDE_THRESHOLD_LEAK_B]))

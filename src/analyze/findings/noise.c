@@ -70,8 +70,8 @@ static int others_read(const struct sonde_facts *facts, struct others *out)
 static double held_up_ns(const struct sonde_facts *facts, double others_ns, double throttled_ns, double exits_ns)
 {
 	const struct sonde_columns_threads *threads = &facts->columns.threads;
-	double most_ns = sonde_facts_on_path(facts, NULL, NULL, SONDE_CRITICAL_RUNNABLE) +
-			 or_0(sonde_facts_on_path(facts, NULL, NULL, SONDE_CRITICAL_WAKING) - exits_ns);
+	double most_ns = sonde_facts_in_state(facts, SONDE_CRITICAL_RUNNABLE) +
+			 or_0(sonde_facts_in_state(facts, SONDE_CRITICAL_WAKING) - exits_ns);
 	for (size_t i = 0; i < threads->of.rows; i++)
 		most_ns = fmax(most_ns, or_0(sonde_column_ns(threads, i, runnable_ns)));
 	return fmin(or_0(most_ns - throttled_ns), others_ns);
@@ -88,8 +88,7 @@ int sonde_finding_noise(const struct sonde_facts *facts, struct sonde_noise *out
 	rc = rc ? rc : sonde_finding_throttled(facts, &throttled_ns);
 	if (!rc && others.ns > 0)
 		rc = sonde_finding_exits(facts, &exits_ns);
-	double waits =
-	    or_0(sonde_facts_on_path(facts, NULL, NULL, SONDE_CRITICAL_RUNNABLE) - throttled_ns) / facts->span_ns;
+	double waits = or_0(sonde_facts_in_state(facts, SONDE_CRITICAL_RUNNABLE) - throttled_ns) / facts->span_ns;
 	double cpu_s = sonde_summary_value(&facts->columns, timing, cpu_time_s);
 	double stolen = or_0(sonde_summary_value(&facts->columns, timing, stolen_time_s)) / cpu_s;
 	double stolen_share = cpu_s > 0 ? fmin(stolen, 1) * facts->running_ns / facts->span_ns : 0;

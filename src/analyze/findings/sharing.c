@@ -325,7 +325,7 @@ static double on_path(const struct sonde_facts *facts, const char *name, const c
 	*samples = 0;
 	for (size_t i = 0; i < path->of.rows; i++) {
 		const char *row = sonde_column_text(path, i, name);
-		if (strcmp(sonde_column_text(path, i, kind), "function") != 0 ||
+		if (sonde_column_label(path, i, kind) != SONDE_CRITICAL_ELEMENT_FUNCTION ||
 		    (strcmp(row, name) != 0 && strcmp(row, inlined) != 0))
 			continue;
 		time_ns += sonde_column_ns(path, i, time_ns);

@@ -26,7 +26,7 @@ static int throttled_read(const struct sonde_facts *facts, struct throttled *out
 	out->periods_share = periods > 0 ? fmin(held / periods, 1) : 0;
 	out->held_ns = sonde_machine_change(sonde_series_sum_of(&sums, 0, SONDE_METRIC_CGROUP_THROTTLED));
 	if (facts->has_path && out->periods_share > facts->threshold[SONDE_THRESHOLD_THROTTLED])
-		out->saves_ns = fmin(out->held_ns, sonde_facts_on_path(facts, NULL, NULL, SONDE_CRITICAL_RUNNABLE));
+		out->saves_ns = fmin(out->held_ns, sonde_facts_in_state(facts, SONDE_CRITICAL_RUNNABLE));
 	sonde_series_sums_fini(&sums);
 	return 0;
 }
@@ -67,7 +67,7 @@ SONDE_JUDGE(starved)
 	struct throttled throttled;
 	int rc = throttled_read(facts, &throttled);
 	rc = rc ? rc : throttled_add(facts, found, &throttled);
-	double waits_ns = sonde_facts_on_path(facts, NULL, NULL, SONDE_CRITICAL_RUNNABLE) - throttled.saves_ns;
+	double waits_ns = sonde_facts_in_state(facts, SONDE_CRITICAL_RUNNABLE) - throttled.saves_ns;
 	double share = waits_ns / facts->span_ns, busy = sonde_facts_busy_threads(facts);
 	if (rc || !facts->has_path || !(share > facts->threshold[SONDE_THRESHOLD_STARVED]) || !(facts->cores > 0))
 		return rc;

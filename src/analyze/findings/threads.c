@@ -17,13 +17,10 @@ static double or_0(double value)
 
 /* --- locks -------------------------------------------------------------------------------------------------------- */
 
-static int is_lock(const char *kind)
+static int is_lock(enum sonde_wait_kind kind)
 {
-	static const char *const kinds[] = {"mutex", "read lock", "write lock", "spin lock", "futex"};
-	for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
-		if (strcmp(kind, kinds[i]) == 0)
-			return 1;
-	return 0;
+	return kind == SONDE_WAIT_MUTEX || kind == SONDE_WAIT_READ_LOCK || kind == SONDE_WAIT_WRITE_LOCK ||
+	       kind == SONDE_WAIT_SPINLOCK || kind == SONDE_WAIT_FUTEX;
 }
 
 static int is_interpreter(const char *name)
@@ -54,7 +51,8 @@ SONDE_JUDGE(lock)
 	double without_ns = without_locks_ns(facts);
 	int rc = 0;
 	for (size_t i = 0; !rc && i < locks->of.rows; i++) {
-		const char *kind = sonde_column_text(locks, i, kind), *name = sonde_column_text(locks, i, lock);
+		enum sonde_wait_kind kind = sonde_column_label(locks, i, kind);
+		const char *name = sonde_column_text(locks, i, lock);
 		double waited_ns = sonde_column_ns(locks, i, waited_ns),
 		       waiters = sonde_column_count(locks, i, waiters);
 		double waits = sonde_column_count(locks, i, waits), share = waited_ns / waiters / facts->span_ns;
@@ -65,7 +63,8 @@ SONDE_JUDGE(lock)
 		rc = sonde_found_add(
 		    found,
 		    &(struct sonde_finding){
-			.subject = sonde_report_text(found->report, "%s %s", kind, name),
+			.subject =
+			    sonde_report_text(found->report, "%s %s", sonde_column_label_text(locks, i, kind), name),
 			.evidence = sonde_report_text(
 			    found->report,
 			    "%.0f threads waited for it %.0f times, %.3f s in all (%.1f %% of the span each)%s%s%s%s",
@@ -240,12 +239,12 @@ static double wanted_ns(const struct sonde_facts *facts, const struct sonde_thre
 	return 0;
 }
 
-static double waited_for(const struct sonde_facts *facts, const char *kind)
+static double waited_for(const struct sonde_facts *facts, enum sonde_wait_kind kind)
 {
 	const struct sonde_columns_locks *locks = &facts->columns.locks;
 	double sum_ns = 0;
 	for (size_t i = 0; i < locks->of.rows; i++)
-		if (!strcmp(sonde_column_text(locks, i, kind), kind))
+		if (sonde_column_label(locks, i, kind) == kind)
 			sum_ns += sonde_column_ns(locks, i, waited_ns);
 	return sum_ns;
 }
@@ -272,7 +271,7 @@ SONDE_JUDGE(imbalance)
 	double wanted = worst.count > facts->cores ? wanted_ns(facts, thread) : 0;
 	double active_ns = fmax(worst.most_ns, wanted);
 	double idle_ns = worst.count * worst.most_ns - worst.sum_ns;
-	double seen_ns = worst.ended_early_ns + waited_for(facts, "barrier");
+	double seen_ns = worst.ended_early_ns + waited_for(facts, SONDE_WAIT_BARRIER);
 	if (!(excess_ns / worst.most_ns > facts->threshold[SONDE_THRESHOLD_IMBALANCE]) ||
 	    mean_ns < WORKS * facts->span_ns / worst.count || seen_ns < 0.5 * idle_ns || !(active_ns > least_ns))
 		return 0;
@@ -339,7 +338,7 @@ SONDE_JUDGE(serial)
 	}
 	double together_ns = (double)union_ns(lives, workers), alone_ns = facts->span_ns - together_ns;
 	free(lives);
-	double running_ns = sonde_facts_on_path(facts, NULL, NULL, SONDE_CRITICAL_RUNNING);
+	double running_ns = sonde_facts_in_state(facts, SONDE_CRITICAL_RUNNING);
 	alone_ns = fmin(alone_ns, running_ns);
 	if (workers < 2 || !(facts->cores >= 2) ||
 	    !(alone_ns / facts->span_ns > facts->threshold[SONDE_THRESHOLD_SERIAL]))
@@ -365,12 +364,14 @@ SONDE_JUDGE(serial)
 SONDE_JUDGE(hand_overs)
 {
 	const struct sonde_columns_wait_kinds *kinds = &facts->columns.wait_kinds;
-	double waking_ns = sonde_facts_on_path(facts, NULL, NULL, SONDE_CRITICAL_WAKING), calls = 0, median_ns = 0;
-	double blocked_ns = sonde_facts_on_path(facts, "condition", NULL, SONDE_CRITICAL_BLOCKED) +
-			    sonde_facts_on_path(facts, "semaphore", NULL, SONDE_CRITICAL_BLOCKED);
+	double waking_ns = sonde_facts_in_state(facts, SONDE_CRITICAL_WAKING), calls = 0, median_ns = 0;
+	double blocked_ns = sonde_facts_on_path(facts, sonde_critical_element_of_wait(SONDE_WAIT_CONDITION), NULL,
+						SONDE_CRITICAL_BLOCKED) +
+			    sonde_facts_on_path(facts, sonde_critical_element_of_wait(SONDE_WAIT_SEMAPHORE), NULL,
+						SONDE_CRITICAL_BLOCKED);
 	for (size_t i = 0; i < kinds->of.rows; i++) {
-		const char *kind = sonde_column_text(kinds, i, kind);
-		if (strcmp(kind, "condition") != 0 && strcmp(kind, "semaphore") != 0)
+		enum sonde_wait_kind kind = sonde_column_label(kinds, i, kind);
+		if (kind != SONDE_WAIT_CONDITION && kind != SONDE_WAIT_SEMAPHORE)
 			continue;
 		calls += sonde_column_count(kinds, i, calls);
 		median_ns = fmax(median_ns, sonde_column_ns(kinds, i, p50_ns));
@@ -400,18 +401,19 @@ SONDE_JUDGE(sleeping)
 {
 	const struct sonde_columns_waits *waits = &facts->columns.waits;
 	const struct sonde_columns_critical_path *path = &facts->columns.critical_path;
-	double asleep_ns = sonde_facts_on_path(facts, "sleep", NULL, SONDE_CRITICAL_KINDS),
+	double asleep_ns = sonde_facts_on_path(facts, sonde_critical_element_of_wait(SONDE_WAIT_SLEEP), NULL,
+					       SONDE_CRITICAL_KINDS),
 	       share = asleep_ns / facts->span_ns;
 	if (!(share > facts->threshold[SONDE_THRESHOLD_SLEEP]))
 		return 0;
 	size_t row = 0;
-	while (row < waits->of.rows && strcmp(sonde_column_text(waits, row, kind), "sleep") != 0)
+	while (row < waits->of.rows && sonde_column_label(waits, row, kind) != SONDE_WAIT_SLEEP)
 		row++;
 	const char *where = sonde_column_text(waits, row, function);
 	double calls = sonde_column_count(waits, row, calls), mean_ns = sonde_column_ns(waits, row, mean_ns);
 	double parts = 0;
 	for (size_t i = 0; i < path->of.rows; i++)
-		if (!strcmp(sonde_column_text(path, i, kind), "sleep"))
+		if (sonde_column_label(path, i, kind) == sonde_critical_element_of_wait(SONDE_WAIT_SLEEP))
 			parts += or_0(sonde_column_count(path, i, count));
 	if (!(calls >= 10) || !(parts > 0)) /* a deliberate pause */
 		return 0;

@@ -15,10 +15,10 @@
 
 static double on_path_ns(const struct sonde_facts *facts, const char *zone, double wall_ns)
 {
-	double path_ns =
-	    facts->has_path
-		? sonde_facts_stretched(facts, sonde_facts_on_path(facts, "zone", zone, SONDE_CRITICAL_KINDS))
-		: wall_ns;
+	double path_ns = facts->has_path
+			     ? sonde_facts_stretched(facts, sonde_facts_on_path(facts, SONDE_CRITICAL_ELEMENT_ZONE,
+										zone, SONDE_CRITICAL_KINDS))
+			     : wall_ns;
 	return fmin(fmin(path_ns, wall_ns), facts->span_ns);
 }
 
@@ -35,7 +35,7 @@ SONDE_JUDGE(low_throughput)
 		double share = saves_ns / facts->span_ns, roof_share = sonde_column_ratio(zones, i, roof_share);
 		if (!(flop > 0) || !(rate < facts->threshold[SONDE_THRESHOLD_FLOPS]) ||
 		    !(share > facts->threshold[SONDE_THRESHOLD_HOT]) ||
-		    (roof_share > 0 && *sonde_column_text(zones, i, bytes_are)))
+		    (roof_share > 0 && *sonde_column_label_text(zones, i, bytes_are)))
 			continue;
 		rc = sonde_found_add(
 		    found, &(struct sonde_finding){
@@ -67,13 +67,14 @@ SONDE_JUDGE(below_roof)
 	const struct sonde_columns_roofline *zones = &facts->columns.roofline;
 	int is_any = facts->ceilings == SONDE_CEILINGS_ANY, rc = 0;
 	for (size_t i = 0; !rc && i < zones->of.rows; i++) {
-		const char *name = sonde_column_text(zones, i, zone), *bytes = sonde_column_text(zones, i, bytes_are);
+		const char *name = sonde_column_text(zones, i, zone);
+		const char *bytes = sonde_column_label_text(zones, i, bytes_are);
 		double share = sonde_column_ratio(zones, i, roof_share),
 		       gflops = sonde_column_number(zones, i, gflop_per_s);
 		double saves_ns =
 		    on_path_ns(facts, name, sonde_column_ns(zones, i, wall_ns)) * (is_any ? 1 : 1 - share);
 		int is_below = is_any ? share > 0 : share < facts->threshold[SONDE_THRESHOLD_ROOF];
-		if (strcmp(bytes, "reported") != 0 || !is_below ||
+		if (sonde_column_label(zones, i, bytes_are) != SONDE_ROOFLINE_BYTES_REPORTED || !is_below ||
 		    !(saves_ns / facts->span_ns > facts->threshold[SONDE_THRESHOLD_HOT]))
 			continue;
 		const char *under = roof_text(facts, i, found->report);
@@ -94,9 +95,9 @@ SONDE_JUDGE(below_roof)
 
 /* A rate far above the measured DRAM bandwidth comes from a cache; slightly above, it is DRAM that was measured while
  * the machine was busier. */
-static int is_memory(const char *bound, double dram_share)
+static int is_memory(enum sonde_roof_level bound, double dram_share)
 {
-	return !strcmp(bound, "DRAM") || (!strcmp(bound, "L3") && dram_share < FROM_CACHE);
+	return bound == SONDE_ROOF_DRAM || (bound == SONDE_ROOF_L3 && dram_share < FROM_CACHE);
 }
 
 /* Near the DRAM bandwidth: blocking could gain the difference to the bandwidth of the level-2 cache. */
@@ -109,7 +110,8 @@ SONDE_JUDGE(memory_bound)
 	    sonde_roofline_roof(&roof, &from_cache, facts->session))
 		return 0;
 	for (size_t i = 0; !rc && i < zones->of.rows; i++) {
-		const char *name = sonde_column_text(zones, i, zone), *bound = sonde_column_text(zones, i, bound);
+		const char *name = sonde_column_text(zones, i, zone);
+		enum sonde_roof_level bound = sonde_column_label(zones, i, bound);
 		double share = sonde_column_ratio(zones, i, dram_share),
 		       threads = sonde_column_number(zones, i, threads);
 		double dram = sonde_roofline_bandwidth(&roof, SONDE_ROOF_DRAM, threads);

@@ -65,7 +65,7 @@ static int row_add(const struct sonde_heap_pass *pass, uint32_t id, struct sonde
 	row[BEGINS] = sonde_cell_int(total->begins);
 	row[UNKNOWN] = total->mean_b ? sonde_cell_absent("most belong to blocks that were not sampled")
 				     : sonde_cell_int(total->unknown);
-	row[KIND] = sonde_cell_text(kinds[kind]);
+	row[KIND] = sonde_cell_label(kinds[kind], kind ? (int)kind : SONDE_HEAP_MALLOC);
 	row[NAME] = heap && *heap->name ? sonde_cell_text(heap->name) : sonde_cell_absent("only pools have names");
 	row[PROCESS] = process ? sonde_cell_text(process->name) : sonde_cell_absent("not known");
 	row[PID] = process ? sonde_cell_int(process->pid) : sonde_cell_absent("not known");

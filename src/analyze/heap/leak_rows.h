@@ -10,8 +10,7 @@
 
 #include "analyze/statistics/growth.h"
 #include "analyze/heap/places.h"
-
-enum sonde_leak_class { SONDE_LEAK_UNREACHABLE, SONDE_LEAK_GROWING, SONDE_LEAK_NOT_KNOWN, SONDE_LEAK_REACHABLE };
+#include "analyze/labels.h"
 
 struct sonde_leak_row {
 	enum sonde_leak_class class;

@@ -78,7 +78,7 @@ static int row_show(const struct sonde_heap_pass *pass, const struct sonde_leak_
 	const char *site = sonde_heap_stack_text(pass, report, from->stack);
 	if (!row || !site)
 		return sonde_error(ENOMEM, "out of memory for a row");
-	row[CLASS] = sonde_cell_text(classes[from->class]);
+	row[CLASS] = sonde_cell_label(classes[from->class], (int)from->class);
 	row[SIZE_B] = sonde_heap_cell(pass, from->size_b, from->variance);
 	row[BLOCKS] = sonde_heap_cell(pass, from->blocks, 0);
 	row[DIRECT] = from->class == SONDE_LEAK_UNREACHABLE ? sonde_heap_cell(pass, from->direct_blocks, 0)

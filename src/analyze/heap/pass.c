@@ -128,7 +128,9 @@ const struct sonde_column *sonde_heap_columns(const struct sonde_heap_pass *pass
 
 struct sonde_cell sonde_heap_kind_cell(const struct sonde_heap_pass *pass, const struct sonde_heap *heap)
 {
-	return has_kinds(pass) ? sonde_cell_text(sonde_heap_kind_text(heap)) : sonde_cell_absent("all from malloc");
+	return has_kinds(pass)
+		   ? sonde_cell_label(sonde_heap_kind_text(heap), heap ? (int)heap->kind : SONDE_HEAP_MALLOC)
+		   : sonde_cell_absent("all from malloc");
 }
 
 const char *sonde_heap_kind_text(const struct sonde_heap *heap)

@@ -351,7 +351,7 @@ static struct sonde_cell *process_row(const struct energy *energy, const char *n
 	struct sonde_cell *row = sonde_report_row(report, section);
 	if (!row)
 		return NULL;
-	row[PROCESS] = sonde_cell_text(name);
+	row[PROCESS] = sonde_cell_label(name, SONDE_ENERGY_ROW_PROCESS);
 	row[PROCESS_HOW] = sonde_cell_text(energy->sums.fit.name ? "modelled" : "estimated");
 	row[CPU] = cpu_ns >= 0 ? sonde_cell_int((uint64_t)(cpu_ns + 0.5)) : sonde_cell_absent("none, or unknown");
 	row[SHARE] = sonde_cell_real(cases[SONDE_ENERGY_LIKELY] / energy->sums.uj[SONDE_ENERGY_LIKELY], 0);
@@ -384,10 +384,16 @@ static int remainder_add(const struct energy *energy, const struct sonde_energy_
 	double cases[SONDE_ENERGY_CASES];
 	for (size_t c = 0; c < SONDE_ENERGY_CASES; c++)
 		cases[c] = sums->remainder_uj[c] + left->uj[c];
-	if (!process_row(energy, sums->has_clock ? "all else" : "work of unknown processes", cases,
-			 sums->has_clock ? sums->remainder_cpu_ns + left->cpu_ns : -1, report, section) ||
-	    !process_row(energy, "idle", sums->idle_uj, -1, report, section))
+	struct sonde_cell *row = process_row(
+	    energy, "", cases, sums->has_clock ? sums->remainder_cpu_ns + left->cpu_ns : -1, report, section);
+	if (!row)
 		return sonde_error(ENOMEM, "out of memory for a row");
+	row[PROCESS] =
+	    sonde_cell_label(sums->has_clock ? "all else" : "work of unknown processes", SONDE_ENERGY_ROW_REMAINDER);
+	row = process_row(energy, "", sums->idle_uj, -1, report, section);
+	if (!row)
+		return sonde_error(ENOMEM, "out of memory for a row");
+	row[PROCESS] = sonde_cell_label("idle", SONDE_ENERGY_ROW_IDLE);
 	return 0;
 }
 

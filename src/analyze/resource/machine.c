@@ -170,6 +170,7 @@ static void put_device(void *context, const struct sonde_machine_row *from)
 	if (machine->rc)
 		return;
 	struct sonde_cell *row = share_add(machine, from->what, from->object, from->mean, from->whole);
+	row[WHAT] = sonde_cell_label(from->what, (int)from->metric);
 	row[MEAN] = share_or(from->mean, from->why);
 	row[MOST] = share_or(from->most < 1 ? from->most : 1, from->why);
 	row[LEAST] = share_or(from->least, from->why);

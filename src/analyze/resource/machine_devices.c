@@ -78,11 +78,16 @@ struct writer {
 };
 
 /* Adds a gauge as a share of its maximum. */
-static void put_gauge(const struct writer *writer, const char *what, const struct sonde_series_sum *sum, double whole,
-		      const char *text)
+static void put_gauge(const struct writer *writer, enum sonde_metric metric, const char *what,
+		      const struct sonde_series_sum *sum, double whole, const char *text)
 {
-	struct sonde_machine_row row = {
-	    .what = what, .object = writer->device, .whole = text, .mean = -1, .most = -1, .least = -1};
+	struct sonde_machine_row row = {.metric = metric,
+					.what = what,
+					.object = writer->device,
+					.whole = text,
+					.mean = -1,
+					.most = -1,
+					.least = -1};
 	row.why = "its limit is not reported";
 	if (whole > 0) {
 		row.mean = sonde_series_mean(sum) / whole;
@@ -96,7 +101,8 @@ static void utilization_row(const struct writer *writer)
 {
 	const struct sonde_series_sum *sum = sum_of(writer->sums, SONDE_METRIC_DEVICE_UTILIZATION, writer->device);
 	if (sum)
-		put_gauge(writer, "GPU busy", sum, 1000, "time with any kernel running, by the driver");
+		put_gauge(writer, SONDE_METRIC_DEVICE_UTILIZATION, "GPU busy", sum, 1000,
+			  "time with any kernel running, by the driver");
 }
 
 static void memory_row(const struct writer *writer)
@@ -104,7 +110,7 @@ static void memory_row(const struct writer *writer)
 	const struct sonde_series_sum *used = sum_of(writer->sums, SONDE_METRIC_DEVICE_MEMORY_USED, writer->device);
 	const struct sonde_series_sum *all = sum_of(writer->sums, SONDE_METRIC_DEVICE_MEMORY_TOTAL, writer->device);
 	if (used && all && all->last > 0)
-		put_gauge(writer, "GPU memory", used, (double)all->last,
+		put_gauge(writer, SONDE_METRIC_DEVICE_MEMORY_USED, "GPU memory", used, (double)all->last,
 			  sonde_report_text(writer->report, "%.3g GB", (double)all->last / 1e9));
 }
 
@@ -113,11 +119,11 @@ static void power_row(const struct writer *writer)
 	const struct sonde_series_sum *power = sum_of(writer->sums, SONDE_METRIC_DEVICE_POWER, writer->device);
 	const struct sonde_series_sum *limit = sum_of(writer->sums, SONDE_METRIC_DEVICE_POWER_LIMIT, writer->device);
 	if (power && limit)
-		put_gauge(writer, "GPU power", power, (double)limit->last,
+		put_gauge(writer, SONDE_METRIC_DEVICE_POWER, "GPU power", power, (double)limit->last,
 			  sonde_report_text(writer->report, "%.4g W, its limit (mean %.4g W)",
 					    (double)limit->last / 1e3, sonde_series_mean(power) / 1e3));
 	else if (power)
-		put_gauge(writer, "GPU power", power, 0,
+		put_gauge(writer, SONDE_METRIC_DEVICE_POWER, "GPU power", power, 0,
 			  sonde_report_text(writer->report, "an unknown limit (mean %.4g W)",
 					    sonde_series_mean(power) / 1e3));
 }
@@ -127,7 +133,7 @@ static void clock_row(const struct writer *writer)
 	const struct sonde_series_sum *clock = sum_of(writer->sums, SONDE_METRIC_DEVICE_CLOCK_SM, writer->device);
 	const struct sonde_series_sum *most = sum_of(writer->sums, SONDE_METRIC_DEVICE_CLOCK_SM_MOST, writer->device);
 	if (clock && most)
-		put_gauge(writer, "GPU clock", clock, (double)most->last,
+		put_gauge(writer, SONDE_METRIC_DEVICE_CLOCK_SM, "GPU clock", clock, (double)most->last,
 			  sonde_report_text(writer->report, "%.4g MHz, its highest (mean %.4g MHz)",
 					    (double)most->last / 1e6, sonde_series_mean(clock) / 1e6));
 }
@@ -146,7 +152,8 @@ static void counter_rows(const struct writer *writer)
 	};
 	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
 		const struct sonde_series_sum *sum = sum_of(writer->sums, rows[i].metric, writer->device);
-		struct sonde_machine_row row = {.what = rows[i].what,
+		struct sonde_machine_row row = {.metric = rows[i].metric,
+						.what = rows[i].what,
 						.object = writer->device,
 						.whole = rows[i].whole,
 						.why = single,
@@ -180,7 +187,8 @@ static void slowed_rows(const struct writer *writer)
 	double time_ns = read_ns(writer);
 	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
 		double slow_ns = sonde_machine_change(sum_of(writer->sums, rows[i].metric, writer->device));
-		struct sonde_machine_row row = {.what = rows[i].what,
+		struct sonde_machine_row row = {.metric = rows[i].metric,
+						.what = rows[i].what,
 						.object = writer->device,
 						.whole = "time",
 						.why = "this is a share of time, without a value",

@@ -9,7 +9,9 @@
 
 /* Shares of `whole`; negative: unknown, because of `why`. */
 struct sonde_machine_row {
-	const char *what, *object, *whole, *why;
+	enum sonde_metric metric;
+	const char *what; /* the metric in words */
+	const char *object, *whole, *why;
 	double mean, most, least;
 };
 

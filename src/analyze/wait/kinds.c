@@ -46,7 +46,7 @@ static int row_add(const struct sonde_wait_sums *sums, uint32_t kind, struct son
 	struct sonde_cell *row = sonde_report_row(report, section);
 	if (!row)
 		return sonde_error(ENOMEM, "out of memory for a row");
-	row[KIND] = sonde_cell_text(sonde_wait_row(kind)->name);
+	row[KIND] = sonde_cell_label(sonde_wait_row(kind)->name, (int)kind);
 	row[CALLS] = sonde_cell_int(sum.calls);
 	row[TOTAL] = sonde_cell_int(sum.total_ns);
 	sonde_durations_cells(&sums->kinds[kind], &row[FIRST_DURATION]);

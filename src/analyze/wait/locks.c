@@ -122,7 +122,7 @@ static int row_add(const struct sonde_wait_sums *sums, const struct lock *lock, 
 	row[MEAN] = sonde_wait_sum_mean(&lock->waits);
 	row[LONGEST] = sonde_cell_int(lock->waits.longest_ns);
 	row[WAITERS] = sonde_cell_int(lock->waiters);
-	row[KIND] = sonde_cell_text(sonde_wait_row(lock->kind)->name);
+	row[KIND] = sonde_cell_label(sonde_wait_row(lock->kind)->name, (int)lock->kind);
 	row[LOCK] = sonde_cell_text(name);
 	row[WHERE] = sonde_cell_text(where);
 	row[HELD] = row[HELD_MEAN] = row[HOLDERS] = row[HOLDER] = sonde_cell_absent(unseen_why(sums));

@@ -45,7 +45,7 @@ static int row_add(const struct sonde_wait_sums *sums, const struct sonde_wait_p
 	row[CALLS] = sonde_cell_int(place->sum.calls);
 	row[MEAN] = sonde_wait_sum_mean(&place->sum);
 	row[LONGEST] = sonde_cell_int(place->sum.longest_ns);
-	row[KIND] = sonde_cell_text(sonde_wait_row(place->kind)->name);
+	row[KIND] = sonde_cell_label(sonde_wait_row(place->kind)->name, (int)place->kind);
 	row[FUNCTION] = sonde_cell_text(function ? function->name : "(no stack)");
 	row[MODULE] = sonde_cell_text(module ? module->name : "");
 	row[SHARE] = all_ns ? sonde_cell_real((double)place->sum.total_ns / (double)all_ns, 0)

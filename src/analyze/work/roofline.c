@@ -156,7 +156,7 @@ static struct sonde_cell bound_cell(const struct sonde_roofline_work *work, cons
 	case SONDE_ROOFLINE_COMPUTE: /* intensity is an upper bound: memory may be the limit, too */
 		return sonde_cell_text(work->is_model ? "compute, at best" : "compute");
 	case SONDE_ROOFLINE_MEMORY:
-		return sonde_cell_text(sonde_roof_level_name(place->level));
+		return sonde_cell_label(sonde_roof_level_name(place->level), (int)place->level);
 	case SONDE_ROOFLINE_ABOVE:
 		return sonde_cell_text("above all");
 	default:
@@ -192,8 +192,9 @@ static int row_add(struct roofline *roofline, const struct sonde_roofline_work *
 	row[THREADS] = sonde_cell_real(place->threads, 0);
 	row[PRECISION] = work->flop > 0 ? sonde_cell_text(place->precision == SONDE_ROOF_FP64 ? "FP64" : "FP32")
 					: sonde_cell_absent(no_flop);
-	row[BYTES_ARE] =
-	    work->bytes <= 0 ? sonde_cell_absent(no_bytes) : sonde_cell_text(work->is_model ? "model" : "reported");
+	row[BYTES_ARE] = work->bytes <= 0 ? sonde_cell_absent(no_bytes)
+			 : work->is_model ? sonde_cell_label("model", SONDE_ROOFLINE_BYTES_MODEL)
+					  : sonde_cell_label("reported", SONDE_ROOFLINE_BYTES_REPORTED);
 	row[BYTES_RATE] = known(place->bytes, 1, no_bytes);
 	row[CALLS] = sonde_cell_int(work->calls);
 	row[WALL] = sonde_cell_int(work->wall_ns);

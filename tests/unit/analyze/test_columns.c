@@ -21,10 +21,9 @@ static struct sonde_section *table_of(struct sonde_report *report, const char *i
 static void cells(void **state)
 {
 	static const struct sonde_column empty[] = {{.key = SONDE_COLUMN_KEY(waits, kind)}};
-	static const struct sonde_column columns[] = {
-	    {.key = SONDE_COLUMN_KEY(waits, mean_ns), .unit = SONDE_UNIT_NS},
-	    {.key = "other", .unit = SONDE_UNIT_BYTES},
-	    {.key = SONDE_COLUMN_KEY(waits, kind), .unit = SONDE_UNIT_TEXT}};
+	static const struct sonde_column columns[] = {{.key = SONDE_COLUMN_KEY(waits, mean_ns), .unit = SONDE_UNIT_NS},
+						      {.key = "other", .unit = SONDE_UNIT_BYTES},
+						      {.key = SONDE_COLUMN_KEY(waits, kind), .unit = SONDE_UNIT_TEXT}};
 	struct sonde_report *report;
 	struct sonde_columns read;
 	(void)state;
@@ -34,20 +33,26 @@ static void cells(void **state)
 	struct sonde_cell *row = sonde_report_row(report, section);
 	row[0] = sonde_cell_int(17);
 	row[1] = sonde_cell_int(4096);
-	row[2] = sonde_cell_text("sleep");
+	row[2] = sonde_cell_label("asleep", SONDE_WAIT_SLEEP); /* whatever the text */
 	row = sonde_report_row(report, section);
 	row[0] = sonde_cell_absent("not measured");
 	row[2] = sonde_cell_absent("not known");
+	row = sonde_report_row(report, section);
+	row[2] = sonde_cell_text("sleep");
 	sonde_columns_read(&read, report);
 	const struct sonde_columns_waits *waits = &read.waits;
-	assert_int_equal(waits->of.rows, 2);
+	assert_int_equal(waits->of.rows, 3);
 	assert_true(sonde_column_ns(waits, 0, mean_ns) == 17);
-	assert_string_equal(sonde_column_text(waits, 0, kind), "sleep");
+	assert_true(sonde_column_label(waits, 0, kind) == SONDE_WAIT_SLEEP);
+	assert_string_equal(sonde_column_label_text(waits, 0, kind), "asleep");
 	assert_true(isnan(sonde_column_count(waits, 0, calls)));
 	assert_string_equal(sonde_column_text(waits, 0, function), "");
 	assert_true(isnan(sonde_column_ns(waits, 1, mean_ns)));
-	assert_string_equal(sonde_column_text(waits, 1, kind), "");
-	assert_true(isnan(sonde_column_ns(waits, 2, mean_ns)));
+	assert_int_equal((int)sonde_column_label(waits, 1, kind), -1);
+	assert_string_equal(sonde_column_label_text(waits, 1, kind), "");
+	assert_int_equal((int)sonde_column_label(waits, 2, kind), -1); /* a text that stands for nothing */
+	assert_true(isnan(sonde_column_ns(waits, 3, mean_ns)));
+	assert_int_equal((int)sonde_column_label(waits, 3, kind), -1);
 	assert_int_equal(read.locks.of.rows, 0);
 	assert_true(isnan(sonde_column_ns(&read.locks, 0, waited_ns)));
 	sonde_report_free(report);
