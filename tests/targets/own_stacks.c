@@ -4,7 +4,8 @@
  *   guarded    burns CPU time, and writes, below a page of the same stack that must not be touched
  *   tiny       coroutines on stacks of 16 to 4 KB
  *   overflow   catches a stack overflow on an alternate stack, as a JVM does, in both threads
- *   dies       overflows without an alternate stack, with a handler that asks for one
+ *   dies       overflows without an alternate stack, with a handler
+ *   takes      takes over whatever alternate stack there is by system calls, as Go's runtime does, in both threads
  *   asks       prints what sigaltstack() and sigaction() say, and on which stack handlers run
  */
 #include <errno.h>
@@ -17,6 +18,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <ucontext.h>
@@ -178,7 +180,7 @@ static int do_overflow(void)
 
 static int do_dies(void)
 {
-	struct sigaction action = {.sa_handler = on_overflow, .sa_flags = SA_ONSTACK};
+	struct sigaction action = {.sa_handler = on_overflow, .sa_flags = 0};
 	sigaction(SIGSEGV, &action, NULL);
 	burn(20);
 	puts("overflowing");
@@ -189,7 +191,6 @@ static int do_dies(void)
 /* --- asks --------------------------------------------------------------------------------------------------------- */
 
 static uintptr_t handled_at;
-static int has_own; /* a thread has set up an alternate stack */
 
 static void on_signal(int number)
 {
@@ -219,8 +220,8 @@ static void print_handler(const char *when)
 	       sigismember(&action.sa_mask, SIGURG));
 	if (handled_at - (uintptr_t)stack.ss_sp < stack.ss_size)
 		puts("ran on the alternate stack");
-	else if (has_own)
-		puts("ran on another stack"); /* under sonde it may be sonde's */
+	else if (action.sa_flags & SA_ONSTACK)
+		puts("ran on another stack"); /* under sonde it is sonde's */
 	else
 		puts(here - handled_at < 65536 ? "ran on the stack that it interrupted" : "ran elsewhere");
 }
@@ -238,7 +239,6 @@ static void *ask(void *where)
 	print_stack("first");
 	print_handler("first");
 	int result = sigaltstack(&own, &before);
-	has_own = 1;
 	printf("  set: %d, before: flags %d\n", result, before.ss_flags);
 	print_stack("own");
 	print_handler("own");
@@ -261,10 +261,35 @@ static void *ask(void *where)
 	return NULL;
 }
 
+static void *take_over(void *where)
+{
+	stack_t stack, own = {.ss_sp = new_stack(OWN_B), .ss_size = OWN_B};
+	syscall(SYS_sigaltstack, NULL, &stack);
+	if (stack.ss_flags & SS_DISABLE) {
+		stack = own;
+		syscall(SYS_sigaltstack, &stack, NULL);
+	}
+	burn(20);
+	raise(SIGUSR1);
+	printf("%s: %s\n", (const char *)where,
+	       handled_at - (uintptr_t)stack.ss_sp < stack.ss_size ? "ran on the stack taken" : "ran elsewhere");
+	return NULL;
+}
+
 static void set_handler(int flags)
 {
 	struct sigaction action = {.sa_handler = on_signal, .sa_flags = flags};
 	sigaction(SIGUSR1, &action, NULL);
+}
+
+static int do_takes(void)
+{
+	pthread_t thread;
+	set_handler(SA_ONSTACK | SA_RESTART);
+	take_over("main");
+	if (pthread_create(&thread, NULL, take_over, "thread") || pthread_join(thread, NULL))
+		return 2;
+	return 3;
 }
 
 static int do_asks(void)
@@ -299,11 +324,8 @@ int main(int argc, char **argv)
 	static const struct {
 		const char *name;
 		int (*run)(void);
-	} modes[] = {{"guarded", do_guarded},
-		     {"tiny", do_tiny},
-		     {"overflow", do_overflow},
-		     {"dies", do_dies},
-		     {"asks", do_asks}};
+	} modes[] = {{"guarded", do_guarded}, {"tiny", do_tiny},   {"overflow", do_overflow},
+		     {"dies", do_dies},       {"takes", do_takes}, {"asks", do_asks}};
 	for (size_t i = 0; argc > 1 && i < sizeof modes / sizeof *modes; i++)
 		if (!strcmp(argv[1], modes[i].name))
 			return modes[i].run();

@@ -5,12 +5,11 @@
  * gets one before its timer starts, with a guard page, from a table that is reused and never unmapped: no calls for a
  * thread that takes over a dead one's stack but sigaltstack() itself.
  *
- * The program sees what it would see without us. sigaltstack() reports ours as none, and an alternate stack that the
- * program sets replaces ours until it is disabled. SA_ONSTACK has no effect in a program without alternate stacks, so
- * the flag is withheld from the kernel until the program sets one up in any thread (cpu/dispositions.c): its handlers
- * run on the stack that they interrupt, and a stack overflow still kills. Different only: the uc_stack that a handler
- * finds in its context; and in a program that sets up alternate stacks in some threads only, SA_ONSTACK handlers in the
- * others run on our stack.
+ * The program sees what it would see without us: sigaltstack() reports ours as none, and an alternate stack that the
+ * program sets replaces ours until it is disabled. Different only: a handler that the program installs with SA_ONSTACK
+ * runs on ours in a thread that has no other, and finds it in its context's uc_stack; so ours are large. Go's runtime,
+ * which calls the kernel itself, takes ours for its signals. Withholding SA_ONSTACK from the kernel until the program
+ * calls sigaltstack() was tried: Go, which we do not see calling it, stops if its handler runs on another stack.
  *
  * Rejected: a thread of ours that samples the others (only a tracer can read another thread's registers); a
  * handler with a small frame (the kernel's is the larger one); checking in the handler (too late). The table has room
@@ -29,7 +28,7 @@
 
 #define EXPORT __attribute__((visibility("default")))
 #define HANDLER_B 2048ul /* stack used in the first tick, which connects */
-#define OURS_B 65536ul   /* also for a handler of the program's for INJECT_SIGNAL, which ours calls */
+#define OURS_B 262144ul  /* also for the program's handlers; only what is used takes memory */
 #define WORD_BITS 64u
 #ifndef AT_MINSIGSTKSZ
 #define AT_MINSIGSTKSZ 51
@@ -38,7 +37,6 @@
 /* Owner of a stack: the thread that set its bit. */
 static _Atomic uint64_t taken[INJECT_TIMERS / WORD_BITS];
 static _Atomic uintptr_t stacks[INJECT_TIMERS]; /* lowest usable address; 0 = not mapped yet */
-static _Atomic int is_used;                     /* the program has set up an alternate stack */
 
 static int (*next_sigaltstack)(const stack_t *, stack_t *);
 
@@ -160,17 +158,6 @@ void inject_alternate_forked(void)
 	}
 }
 
-int inject_alternate_is_used(void)
-{
-	return atomic_load(&is_used);
-}
-
-void inject_alternate_use(void)
-{
-	if (!atomic_exchange(&is_used, 1))
-		inject_dispositions_restore();
-}
-
 /* The program has changed its stack: not read from its arguments, which may be one and the same. A child of vfork has
  * an alternate stack of its own, but shares our memory. */
 static void follow(void)
@@ -179,13 +166,11 @@ static void follow(void)
 	int saved = errno;
 	if (!inject_calls_begin())
 		return;
-	if (inject_record->sandbox.pid == inject_machine_pid() && !INJECT_CALL(SYS_sigaltstack, 0UL, &now)) {
-		if (!(now.ss_flags & SS_DISABLE))
-			inject_alternate_use();
-		else if (inject_self.tid)
+	if (inject_self.tid && inject_record->sandbox.pid == inject_machine_pid() &&
+	    !INJECT_CALL(SYS_sigaltstack, 0UL, &now)) {
+		if (now.ss_flags & SS_DISABLE)
 			install();
-		if (inject_self.tid)
-			inject_thread_room(is_cramped(&now));
+		inject_thread_room(is_cramped(&now));
 	}
 	inject_calls_end();
 	errno = saved;

@@ -9,8 +9,7 @@
  *
  * Our handler runs on the thread's alternate stack: the program's, which runtimes with small stacks (Go's) set up, or
  * ours (cpu/alternate.c). Handlers of the program that run on its own are not interrupted by us, and a thread whose
- * alternate stack is too small for the kernel's frame and our handler is not sampled. Until the program sets one up,
- * its handlers are installed without SA_ONSTACK, so that they do not run on ours.
+ * alternate stack is too small for the kernel's frame and our handler is not sampled.
  */
 #include <errno.h>
 #include <pthread.h>
@@ -25,8 +24,7 @@
 #include "inject/hook/next.h"
 
 #define EXPORT __attribute__((visibility("default")))
-#define LIBRARYS (UINT64_C(3) << 31) /* signals 32 and 33, reserved by the C library */
-#define SIGNALS 65u
+#define LIBRARYS (UINT64_C(3) << 31)              /* signals 32 and 33, reserved by the C library */
 #define OURS (UINT64_C(1) << (INJECT_SIGNAL - 1)) /* as a kernel signal set */
 
 /* Signal sets, whose first word is the kernel's: not by functions that a sanitizer may replace. */
@@ -50,9 +48,6 @@ static struct sigaction theirs[2];
 static _Atomic uint32_t current;
 static _Atomic uint32_t writing;
 static _Atomic uint64_t widened; /* signals whose masks were extended by ours */
-/* Handlers that the kernel has without the SA_ONSTACK that the program set. An entry is valid only while the kernel's
- * handler is the same: a child of vfork, or the C library itself, may have replaced it. */
-static _Atomic uintptr_t withheld[SIGNALS];
 
 typedef int (*set_mask)(int how, const sigset_t *set, sigset_t *old);
 
@@ -201,31 +196,8 @@ static void remember(const struct sigaction *action, struct sigaction *old)
 		*old = before;
 }
 
-/* --- SA_ONSTACK ------------------------------------------------------------------------------------------------ */
-
-static int is_function(const struct sigaction *action)
-{
-	return action->sa_handler != SIG_DFL && action->sa_handler != SIG_IGN;
-}
-
-/* One change of `withheld` at a time: the lock is on the page that reads as zeros in a forked child. */
-static uint64_t lock(void)
-{
-	uint64_t all = ~UINT64_C(0), before = 0;
-	INJECT_CALL(SYS_rt_sigprocmask, SIG_SETMASK, &all, &before, sizeof(all));
-	while (atomic_exchange(&inject_record->changing, 1))
-		INJECT_CALL(SYS_sched_yield);
-	return before;
-}
-
-static void unlock(uint64_t before)
-{
-	atomic_store(&inject_record->changing, 0);
-	INJECT_CALL(SYS_rt_sigprocmask, SIG_SETMASK, &before, NULL, sizeof(before));
-}
-
 /* Blocks our signal while a handler runs on the alternate stack, which may not have room for two. */
-static int set_widened(int number, const struct sigaction *action, struct sigaction *old)
+static int set_other(int number, const struct sigaction *action, struct sigaction *old)
 {
 	struct sigaction changed;
 	uint64_t bit = number > 0 && number <= 64 ? UINT64_C(1) << (number - 1) : 0;
@@ -246,57 +218,6 @@ static int set_widened(int number, const struct sigaction *action, struct sigact
 	else if (action)
 		atomic_fetch_and(&widened, ~bit);
 	return 0;
-}
-
-static int set_withheld(int number, const struct sigaction *action, struct sigaction *old)
-{
-	struct sigaction changed = *action;
-	changed.sa_flags &= ~SA_ONSTACK;
-	int result = set_widened(number, &changed, old);
-	if (!result)
-		atomic_store(&withheld[number], (uintptr_t)action->sa_handler);
-	return result;
-}
-
-void inject_dispositions_restore(void)
-{
-	uint64_t before = lock();
-	for (int number = 1; number < (int)SIGNALS; number++) {
-		struct sigaction action;
-		uintptr_t handler = atomic_exchange(&withheld[number], 0);
-		if (!handler || real_sigaction(number, NULL, &action) || (uintptr_t)action.sa_handler != handler)
-			continue;
-		action.sa_flags |= SA_ONSTACK;
-		set_widened(number, &action, NULL);
-	}
-	unlock(before);
-}
-
-static int set_other(int number, const struct sigaction *action, struct sigaction *old)
-{
-	uintptr_t before = number > 0 && number < (int)SIGNALS ? atomic_load(&withheld[number]) : 0;
-	int is_wanted = action && number > 0 && number < (int)SIGNALS && action->sa_flags & SA_ONSTACK &&
-			is_function(action) && !inject_alternate_is_used();
-	int result;
-	if (action && (is_wanted || before) && inject_calls_begin()) {
-		uint64_t mask = lock();
-		int is_late = inject_alternate_is_used(); /* and no later restore would see it */
-		before = atomic_load(&withheld[number]);
-		if (is_wanted && !is_late) {
-			result = set_withheld(number, action, old);
-		} else {
-			result = set_widened(number, action, old);
-			if (!result && (uintptr_t)action->sa_handler == before)
-				atomic_store(&withheld[number], 0);
-		}
-		unlock(mask);
-		inject_calls_end();
-	} else {
-		result = set_widened(number, action, old);
-	}
-	if (!result && old && before && (uintptr_t)old->sa_handler == before)
-		old->sa_flags |= SA_ONSTACK;
-	return result;
 }
 
 EXPORT int sigaction(int number, const struct sigaction *action, struct sigaction *old)

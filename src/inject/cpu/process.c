@@ -109,7 +109,6 @@ void inject_leave(void)
 void inject_left(void)
 {
 	inject_thread_quiet_all();
-	inject_alternate_use(); /* later we may not call sigaction() */
 }
 
 /* The functions that ours stand for: ThreadSanitizer's report what was found, and change the exit code. */

@@ -68,7 +68,6 @@ struct inject_record {
 	struct inject_link link;
 	struct inject_sandbox sandbox;
 	_Atomic uint32_t ended;
-	_Atomic uint32_t changing; /* a thread changes dispositions with SA_ONSTACK */
 	uint64_t start_ns;
 	_Atomic int timers[INJECT_TIMERS]; /* kernel's id + 1; the thread that takes one out deletes the timer */
 };
@@ -107,10 +106,6 @@ int inject_alternate_begin(void);
 void inject_alternate_end(void);
 /* In a forked child: only the calling thread goes on. */
 void inject_alternate_forked(void);
-/* True if SA_ONSTACK has an effect in the program. */
-int inject_alternate_is_used(void);
-/* From now on it has. */
-void inject_alternate_use(void);
 
 /* --- cpu/sample.c ------------------------------------------------------------------------------------------------- */
 
@@ -136,7 +131,5 @@ void inject_writer_release(void);
 int inject_dispositions_take(void);
 /* Passes a signal that is not ours to the program's handler. */
 void inject_dispositions_chain(int number, siginfo_t *info, void *context);
-/* The handlers that the program installed with SA_ONSTACK run on alternate stacks from now on. */
-void inject_dispositions_restore(void);
 
 #endif

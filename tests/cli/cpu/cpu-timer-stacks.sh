@@ -24,6 +24,7 @@ same guarded 3
 same tiny 3
 same overflow 3
 same dies 139
+same takes 3
 same asks 3
 
 # They are sampled nevertheless.

@@ -22,8 +22,9 @@ sed -nE 's/^(UNDER|LATER|OUTSIDE|ENDS)\(([A-Za-z0-9_]+),.*/\2/p' "$calls" | sort
 equal "$(comm -23 interposed called)" ""
 
 # What is interposed and not the C library's: C++ operators, and routines of BLAS. The program below that calls them says
-# how many. free_sized() and free_aligned_sized() are C23's, which this C library does not have.
-comm -23 exported in_libc | grep -v -x -E 'free_(aligned_)?sized' >others
+# how many. free_sized() and free_aligned_sized() are C23's and cfree() is old: this C library has none
+# of them for new programs.
+comm -23 exported in_libc | grep -v -x -E 'free_(aligned_)?sized|cfree' >others
 operators=$(grep -c '^_Z' others) routines=$(grep -vcE '^(_Z|sonde_)' others)
 # The first two are called, too; the third by the hook of mmap().
 equal "$(grep '^sonde_' others | tr '\n' ' ')" "sonde_alloc sonde_free sonde_heap_mmap "
