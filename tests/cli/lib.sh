@@ -273,7 +273,7 @@ holds_in() {
 	shift 2
 	[ ! -e "$failed" ] || exit 1
 	keys=$(sed -E 's/\.[a-zA-Z_0-9.]+ == null//g; s/"([^"\\]|\\.)*"//g' <<<"$expression" | { grep -oE '\.[a-zA-Z_][a-zA-Z_0-9]*' || true; } |
-		sort -u | jq -R '.[1:]' | jq -sc .)
+		sort -u | awk '{ keys = keys (NR > 1 ? "," : "") "\"" substr($0, 2) "\"" } END { print "[" keys "]" }')
 	said=$(command jq -r "$@" --argjson keys_named "$keys" "def held: [$expression] | length > 0 and all(. == true);
 		def held_without(\$key): walk(if type == \"object\" and has(\$key) then .[\$key] = null else . end) | try held catch false;
 		. as \$all | if held | not then \"not so\"
