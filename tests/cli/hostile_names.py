@@ -1,5 +1,6 @@
-# hostile_names.py FORMAT BENIGN HOSTILE: two outputs of one recording, the second with hostile texts (tests/targets/hostile.c):
-# these made no element, attribute, link, line, control character or formula that the first has not.
+# hostile_names.py LIST: a line for each pair of outputs: FORMAT, BENIGN, HOSTILE and how they were made, with tabs between.
+# Both are of one recording, the second with hostile texts (tests/targets/hostile.c): these made no element, attribute,
+# link, line, control character or formula that the first has not.
 import csv
 import html.parser
 import io
@@ -10,7 +11,7 @@ import subprocess
 import sys
 import xml.etree.ElementTree as tree
 
-format, benign, hostile = sys.argv[1], *(open(path, "rb").read() for path in sys.argv[2:4])
+format = benign = hostile = made_by = None  # of the pair that is checked
 
 
 class Shape(html.parser.HTMLParser):
@@ -30,7 +31,7 @@ class Shape(html.parser.HTMLParser):
 
 
 def fail(why):
-    sys.exit(f"{format}: {why}")
+    sys.exit(f"{made_by}: {format}: {why}")
 
 
 def shapes(render):
@@ -106,6 +107,9 @@ for name in ("json", "chrome", "firefox", "speedscope"):
     checks[name] = lambda: as_json(hostile)
 for name in ("text", "advice", "openmetrics", "folded", "callgrind"):
     checks[name] = lambda: as_lines(hostile)
-if format not in checks:
-    fail("no check of its own: add one")
-checks[format]()
+for line in open(sys.argv[1]):
+    format, benign, hostile, made_by = line.rstrip("\n").split("\t")
+    benign, hostile = open(benign, "rb").read(), open(hostile, "rb").read()
+    if format not in checks:
+        fail("no check of its own: add one")
+    checks[format]()

@@ -166,10 +166,16 @@ figure_of() {
 	echo "$1"
 }
 
-# metric FILE NAME: a figure of the summary. lacks_metric FILE NAME: the figure is listed as not measured, with a
+# metric FILE NAME: a figure of the summary; a line for each is kept until the file is another one. lacks_metric FILE NAME: the figure is listed as not measured, with a
 # reason.
 metric() {
-	figure_of "$(rows "$1" summary | jq -r --arg m "$2" '.[] | select(.metric == $m).value')" "$2 of $1"
+	local kept=$work/.metrics stamp
+	stamp=$(stat -Lc '%n %d %i %s %y %z' "$1" 2>/dev/null) || stamp=
+	if [ -z "$stamp" ] || [ "$stamp" != "$(head -n 1 "$kept" 2>/dev/null)" ]; then
+		{ echo "$stamp" && rows "$1" summary | jq -r '.[] | "\(.metric)\t\(.value)"'; } >"$kept.$BASHPID"
+		mv "$kept.$BASHPID" "$kept"
+	fi
+	figure_of "$(awk -F '\t' -v m="$2" 'NR > 1 && $1 == m { print $2 }' "$kept")" "$2 of $1"
 }
 lacks_metric() {
 	local found
@@ -267,7 +273,7 @@ holds_in() {
 	shift 2
 	[ ! -e "$failed" ] || exit 1
 	keys=$(sed -E 's/\.[a-zA-Z_0-9.]+ == null//g; s/"([^"\\]|\\.)*"//g' <<<"$expression" | { grep -oE '\.[a-zA-Z_][a-zA-Z_0-9]*' || true; } |
-		sort -u | jq -R '.[1:]' | jq -sc .)
+		sort -u | awk '{ keys = keys (NR > 1 ? "," : "") "\"" substr($0, 2) "\"" } END { print "[" keys "]" }')
 	said=$(command jq -r "$@" --argjson keys_named "$keys" "def held: [$expression] | length > 0 and all(. == true);
 		def held_without(\$key): walk(if type == \"object\" and has(\$key) then .[\$key] = null else . end) | try held catch false;
 		. as \$all | if held | not then \"not so\"

@@ -266,12 +266,14 @@ done
 # although reading them needs more in total.
 for options in "" --no-perf --memory=20ms --threads; do
 	# shellcheck disable=SC2086
-	run 0 few 64 record -q -f -o few.sonde $options -- "$uses" crowd 20
-	"$series" few.sonde >.series
-	! grep 'open files' .series || fail "with 64 descriptors: $options"
-	equal "$(awk '$1 && $2 == "memory.rss" && $6' .series | wc -l)" 21
+	few 64 record -q -f -o more.sonde $options -- "$uses" crowd 20 >.more 2>&1 &
+	more=$!
 	# shellcheck disable=SC2086
 	run 0 few 32 record -q -f -o few.sonde $options -- "$uses" crowd 20
+	wait $more || fail "with 64 descriptors: $options: $(<.more)"
+	"$series" more.sonde >.series
+	! grep 'open files' .series || fail "with 64 descriptors: $options"
+	equal "$(awk '$1 && $2 == "memory.rss" && $6' .series | wc -l)" 21
 	"$series" few.sonde >.series
 	grep -q 'open files' .series || equal "$(awk '$1 && $2 == "memory.rss" && $6' .series | wc -l)" 21
 done

@@ -27,23 +27,23 @@ mkdir -p repo/.git repo/src
 cd repo/src
 program app 0.3
 program faster 0.1
-run 0 try baseline -r 12 loop -- ./app
+run 0 try baseline -r 12 -w 1 loop -- ./app
 [ -s ../.sonde-try/loop.jsonl ] || fail "no journal beside .git"
 equal "$(cat ../.sonde-try/.gitignore)" "*"
 
 # Another command: both run interleaved.
-run 0 try run --gate -r 12 --json loop 'less to wait for' -- ./faster
+run 0 try run --gate -r 12 -w 1 --json loop 'less to wait for' -- ./faster
 holds_in "$work/.out" '.experiment == "loop" and .attempt == 1 and .in_turn and .count == 12 and .verdict == "improved" and
 	(.runs | length) == 12 and .runs[0].first == "baseline" and .runs[0].baseline.wall_s >= 0.3'
 
 # Rebuilt in place: the old program cannot run again, so the journal's runs are compared, with a note.
 program app 0.6
-run 1 try run --gate -r 12 loop 'more to wait for' -- ./app
+run 1 try run --gate -r 12 -w 1 loop 'more to wait for' -- ./app
 has "$err" "has changed"
 matches "$out" "the baseline's 12 are those of 20"
 matches "$out" '^regressed: [0-9.]+× slower'
 program app 0.3
-run 0 try run -r 8 loop 'nothing' -- ./app
+run 0 try run -r 8 -w 1 loop 'nothing' -- ./app
 has "$err" "no file of the command has changed"
 report loop
 shows '.attempts == 3 and .improved == 1 and .regressed == 1'
@@ -55,35 +55,35 @@ shows "$(table metrics) | map(select(.attempt == 1 and .metric == \"wall\"))[0].
 shows "$(table baselines) | length == 1 and .[0].runs == 12 and .[0].wall_ns > 0 and .[0].runs_per_s > 0"
 
 # A saved copy of the baseline runs instead; --vs is not needed to find it.
-run 0 try baseline --keep -r 12 kept -- ./app
+run 0 try baseline --keep -r 12 -w 1 kept -- ./app
 program app 0.1
-run 0 try run --gate -r 12 --json kept 'in place' -- ./app
+run 0 try run --gate -r 12 -w 1 --json kept 'in place' -- ./app
 holds_in "$work/.out" '.in_turn and .verdict == "improved" and (.baseline | contains("/.sonde-try/kept."))'
 # A copy that others can write is not run, nor is one that is gone: the journal's runs are compared.
 kept=$(ls ../.sonde-try/kept.* | grep -v jsonl)
 chmod 775 "$kept"
-run 0 try run -r 8 --json kept 'writable' -- ./app
+run 0 try run -r 8 -w 1 --json kept 'writable' -- ./app
 has "$err" "it is not run"
 holds_in "$work/.out" '.in_turn == false'
 rm "$kept"
-run 0 try run -r 8 --json kept 'gone' -- ./app
+run 0 try run -r 8 -w 1 --json kept 'gone' -- ./app
 has "$err" "it is not run"
 
 # A copy of an interpreter would run the new script: the baseline is not run again, and the reason is given.
 program script.sh 0.3
-run 0 try baseline --keep -r 12 interpreted -- sh script.sh
-run 0 try run -r 8 --json interpreted 'nothing' -- sh script.sh
+run 0 try baseline --keep -r 12 -w 1 interpreted -- sh script.sh
+run 0 try run -r 8 -w 1 --json interpreted 'nothing' -- sh script.sh
 has "$err" "was it built?"
 program script.sh 0.1
-run 0 try run --gate -r 12 --json interpreted 'edited' -- sh script.sh
+run 0 try run --gate -r 12 -w 1 --json interpreted 'edited' -- sh script.sh
 has "$err" "script.sh has changed"
 holds_in "$work/.out" '.in_turn == false and .verdict == "improved" and (.baseline | contains(".sonde-try") | not)'
 run 125 try baseline --keep -r 2 line -- './app | cat'
 has "$err" "which program a shell line runs"
 
 # Attempts that are no better are listed separately, sorted by effect.
-program slower 0.9
-run 0 try run -r 10 loop 'much worse' -- ./slower
+program slower 0.8
+run 0 try run -r 10 -w 1 loop 'much worse' -- ./slower
 report loop
 shows "$(table regressed) | map(.attempt)[0] == 4 and (map(.improvement | figure) | . == sort)"
 run 0 try report

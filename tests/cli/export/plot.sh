@@ -54,13 +54,27 @@ raw, channels = zlib.decompress(packed), 3 if colour == 2 else 4
 line, before, coloured = width * channels, bytearray(width * channels), 0
 for row in range(height):
     kind, now = raw[row * (line + 1)], bytearray(raw[row * (line + 1) + 1:(row + 1) * (line + 1)])
-    for i in range(line):
-        left = now[i - channels] if i >= channels else 0
-        up, corner = before[i], before[i - channels] if i >= channels else 0
-        if kind == 4:
-            guess = left + up - corner
-            near = min((abs(guess - left), 0, left), (abs(guess - up), 1, up), (abs(guess - corner), 2, corner))[2]
-        now[i] = (now[i] + (0, left, up, (left + up) // 2, near if kind == 4 else 0)[kind]) & 255
+    now[:0] = before[:0] = bytes(channels)  # what is left of the row
+    if kind == 1:
+        for i in range(channels, len(now)):
+            now[i] = (now[i] + now[i - channels]) & 255
+    elif kind == 2:
+        now = bytearray([(a + b) & 255 for a, b in zip(now, before)])
+    elif kind == 3:
+        for i in range(channels, len(now)):
+            now[i] = (now[i] + (now[i - channels] + before[i]) // 2) & 255
+    elif kind == 4:
+        for i in range(channels, len(now)):
+            left, up, corner = now[i - channels], before[i], before[i - channels]
+            if left == corner:  # the nearest to up
+                now[i] = (now[i] + up) & 255
+            elif up == corner:
+                now[i] = (now[i] + left) & 255
+            else:
+                guess = left + up - corner
+                near = min((abs(guess - left), 0, left), (abs(guess - up), 1, up), (abs(guess - corner), 2, corner))[2]
+                now[i] = (now[i] + near) & 255
+    del now[:channels]
     if row % 16 == 0:
         coloured += sum(max(now[i:i + 3]) - min(now[i:i + 3]) > 60 for i in range(0, line, channels))
     before = now

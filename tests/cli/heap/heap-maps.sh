@@ -11,7 +11,8 @@ row() {
 }
 # is FUNCTION CALLS ALLOCATED BLOCKS-LIVE LIVE, sizes in KiB
 is() {
-	equal "$1 $(row "$1" allocations) $(($(row "$1" allocated_b) / 1024)) $(row "$1" left_blocks) $(($(row "$1" left_b) / 1024))" "$*"
+	equal "$1 $(rows a.sonde heap | jq -r --arg f "$1" '[.[] | select(.function == $f)] | "\(map(.allocations) | total) " +
+		"\(map(.allocated_b) | total / 1024 | floor) \(map(.left_blocks) | total) \(map(.left_b) | total / 1024 | floor)"')" "$*"
 }
 
 plain=$("$mappings")

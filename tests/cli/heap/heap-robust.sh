@@ -12,7 +12,8 @@ row() {
 }
 # is FUNCTION CALLS ALLOCATED BLOCKS-LIVE LIVE
 is() {
-	equal "$1 $(row "$1" allocations) $(row "$1" allocated_b) $(row "$1" left_blocks) $(row "$1" left_b)" "$*"
+	equal "$1 $(rows a.sonde heap | jq -r --arg f "$1" '[.[] | select(.function == $f)] |
+		"\(map(.allocations) | total) \(map(.allocated_b) | total) \(map(.left_blocks) | total) \(map(.left_b) | total)"')" "$*"
 }
 # goes CODE PROGRAM ARGUMENT…: alone and in both modes: output, errors and exit code are the same.
 goes() {

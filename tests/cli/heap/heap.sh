@@ -11,7 +11,8 @@ row() {
 }
 # is FUNCTION CALLS ALLOCATED BLOCKS-LIVE LIVE
 is() {
-	equal "$1 $(row "$1" allocations) $(row "$1" allocated_b) $(row "$1" left_blocks) $(row "$1" left_b)" "$*"
+	equal "$1 $(rows a.sonde heap | jq -r --arg f "$1" '[.[] | select(.function == $f)] |
+		"\(map(.allocations) | total) \(map(.allocated_b) | total) \(map(.left_blocks) | total) \(map(.left_b) | total)"')" "$*"
 }
 
 # Every call, with its figures.

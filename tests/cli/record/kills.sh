@@ -16,9 +16,9 @@ for round in $(seq "$ROUNDS"); do
 		sh -c '"$0" 5 & pid=$!; sleep '"$(printf '0.%03d' $after)"'; kill -KILL $pid; wait $pid' "$split" 2>err || code=$?
 	[ $code -eq 137 ] || fail "round $round: exit code $code"
 	rows a.sonde threads >threads
-	holds_in threads 'length >= 2'
-	sampled=$(jq '[.[] | select(.thread == "split").sampled_ns] | total | . / 1e6' threads)
-	clock=$(jq '[.[] | select(.thread == "split").cpu_ns] | total | . / 1e6' threads)
+	read -r count sampled clock < <(jq -r '. as $all | map(select(.thread == "split")) |
+		"\($all | length) \(map(.sampled_ns) | total / 1e6) \(map(.cpu_ns) | total / 1e6)"' threads)
+	holds "$count >= 2"
 	# One sample every millisecond or two, so the last may be this old.
 	near "$sampled" "$clock" "(4 + 0.02 * $clock)"
 	! is_so "$sampled > 4" || ran=$((ran + 1))

@@ -7,8 +7,8 @@
 need curl jq python3 mkfifo
 unset DISPLAY WAYLAND_DISPLAY SSH_CONNECTION
 told=$(target told) known=$(target zones_known)
-pid= reader=
-at_exit() { for one in $pid $reader; do kill -9 $one 2>/dev/null || true; done; }
+pid= reader= later=() file=app.sonde
+at_exit() { for one in $pid $reader "${later[@]%:*}"; do kill -9 $one 2>/dev/null || true; done; }
 
 open=--no-token # except where tokens are tested
 # live OPTION… -- COMMAND…: starts it, with `told` reading from descriptor 7; sets $url and $pid.
@@ -16,7 +16,7 @@ live() {
 	rm -f .in .live .said
 	mkfifo .in
 	exec 7<>.in
-	env --default-signal=INT,TERM,HUP "$SONDE" live $open --no-open --port 0 -f -o app.sonde "$@" <.in >.said 2>.live &
+	env --default-signal=INT,TERM,HUP "$SONDE" live $open --no-open --port 0 -f -o $file "$@" <.in >.said 2>.live &
 	pid=$!
 	wait_for grep -q '^http' .live
 	url=$(grep -m 1 '^http' .live)
@@ -41,6 +41,14 @@ ends() {
 	wait $pid || code=$?
 	pid=
 	equal "$code" "$1"
+}
+
+# ends_later CODE: as `ends`, but at the end of the test: if no page is open, it waits ten seconds before it ends. Its messages
+# are in ended.CODE then, and the next run has another file.
+ends_later() {
+	mv .live ended.$1
+	later+=($pid:$1)
+	pid= file=app${#later[@]}.sonde
 }
 
 # stop SIGNAL CODE: sends a signal, and waits for this exit code.
@@ -121,9 +129,10 @@ reader=
 # is open.
 live -- "$told"
 echo 'exit 3' >&7
-ends 3
-matches "$(cat .live)" 'in app.sonde  \(sonde report app.sonde\)'
-matches "$(cat .live)" 'the page stays up while a browser shows it'
+wait_for grep -q 'the page stays up' .live
+ends_later 3
+matches "$(cat ended.3)" 'in app.sonde  \(sonde report app.sonde\)'
+matches "$(cat ended.3)" 'the page stays up while a browser shows it'
 live --once -q -- "$told"
 watch
 echo 'exit 4' >&7
@@ -243,8 +252,8 @@ wait_for over
 equal "$(states | tail -n 1 | jq -r .ended)" "The command was killed by signal 9 (Killed)."
 equal "$(count alpha)" 5
 unwatch
-ends 137
-equal "$(rows app.sonde zones | jq ".[0].calls")" 5
+equal "$(rows $file zones | jq ".[0].calls")" 5
+ends_later 137
 
 # A recorder that is killed: the same, and what it wrote is readable.
 live -- "$told"
@@ -258,9 +267,8 @@ matches "$(states | tail -n 1 | jq -r .ended)" '^The recorder was killed by sign
 equal "$(count alpha)" 5
 kill -9 "$victim" 2>/dev/null || true
 unwatch
-ends 125
-matches "$(cat .live)" 'recorder was killed'
-equal "$(rows app.sonde zones | jq ".[0].calls")" 5
+equal "$(rows $file zones | jq ".[0].calls")" 5
+ends_later 125
 
 # sonde live itself is killed: the recorder goes on to the end.
 live -- "$told"
@@ -272,8 +280,8 @@ pid=
 tell 'alpha 2'
 echo 'exit 0' >&7
 while kill -0 "$recorder" 2>/dev/null; do sleep 0.05; done
-matches "$(cat .live)" 'no page is open any more; app.sonde is complete'
-equal "$(rows app.sonde zones | jq ".[0].calls")" 4
+matches "$(cat .live)" "no page is open any more; $file is complete"
+equal "$(rows $file zones | jq ".[0].calls")" 4
 
 # Pages that come and go: a page that disconnects is forgotten; if there are too many, further ones are asked to wait.
 live -q -- "$told"
@@ -312,7 +320,7 @@ run 125 "$SONDE" live --host 0.0.0.0 --no-token -o other.sonde -- touch was-run
 has "$err" "--no-token works only on this machine"
 [ ! -e was-run ] || fail "it was run"
 echo 'exit 0' >&7
-ends 0
+ends_later 0
 
 # A command that cannot be executed, and wrong usage: the same messages as sonde record.
 run 127 "$SONDE" live --no-open --port 0 -o none.sonde -- ./nothing
@@ -364,7 +372,7 @@ equal "$(get "/api/events?token=$token" --max-time 1)" 200
 tr '\0' ' ' </proc/$pid/cmdline >shown
 lacks "$(cat shown)" $token
 echo 'exit 0' >&7
-ends 0
+ends_later 0
 
 # Without an option there is a random token, in the link.
 live -q -- "$told"
@@ -393,3 +401,10 @@ with urllib.request.urlopen(f"http://127.0.0.1:{port}/api/recording?{token}", ti
 P
 echo 'exit 0' >&7
 ends 0
+
+# The runs without a page have ended by themselves.
+for one in "${later[@]}"; do
+	pid=${one%:*}
+	ends "${one#*:}"
+done
+matches "$(cat ended.125)" 'recorder was killed'

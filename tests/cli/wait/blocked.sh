@@ -7,6 +7,7 @@
 need jq
 static=$(target blocked_static)
 dynamic=$(target blocked)
+pids=()
 
 said() {
 	awk -v name="$1" '$1 == name { print $2 }' "$work/.out"
@@ -30,7 +31,8 @@ known() {
 # The sum of all three is closer: 5 %.
 schedule() { # MODE
 	local all=0 all_known=0 stolen
-	run 0 "$SONDE" record -q --threads --force -o a.sonde -- "$static" "$1" 8
+	mv $1.sonde a.sonde
+	mv $1.out .out
 	stolen=$(metric a.sonde timing.stolen_time_s)
 	known a.sonde rest sleep "$(said slept)"
 	known a.sonde wait_gate futex "$(said gate)"
@@ -38,8 +40,15 @@ schedule() { # MODE
 	holds "($all - $all_known) ^ 2 <= (0.05 * $all_known + 1e9 * $stolen) ^ 2" "all: $all, the program measured $all_known"
 }
 
-# Two schedules at once: the wait is attributed to the program's innermost function, with the object that it waits
+# Two schedules, at the same time: the wait is attributed to the program's innermost function, with the object that it waits
 # for.
+for mode in schedule raw; do
+	"$SONDE" record -q --threads -o $mode.sonde -- "$static" $mode 8 >$mode.out 2>$mode.err &
+	pids+=($!)
+done
+for pid in "${pids[@]}"; do
+	wait $pid || fail "exit code $?: $(cat ./*.err)"
+done
 for mode in schedule raw; do
 	schedule $mode
 	equal "$(sampled a.sonde waits 'true' total_ns)" 0

@@ -24,9 +24,12 @@ record() {
 		"$name.rows")" 0
 }
 
-# of NAME THREAD COLUMN
+# of NAME THREAD COLUMN: of the first row of that thread. NAME.cells: a line for each cell of NAME.rows, which is read often.
 of() {
-	jq -r --arg t "$2" --arg c "$3" '[.[] | select(.thread == $t)][0][$c] // "none"' "$1.rows"
+	[ "$1.cells" -nt "$1.rows" ] || jq -r 'to_entries[] | .key as $row | .value | .thread as $thread | to_entries[] |
+		select(.value | type | IN("number", "string")) | [$row, $thread, .key, .value] | @tsv' "$1.rows" >"$1.cells"
+	awk -F '\t' -v t="$2" -v c="$3" '$2 == t && (row == "" || row == $1) { row = $1; if ($3 == c) { print $4; found = 1; exit } }
+		END { if (!found) print "none" }' "$1.cells"
 }
 
 # said NAME THREAD: lifetime, CPU time, running time, waiting time, voluntary and involuntary switches, migrations, as
