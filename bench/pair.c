@@ -22,7 +22,7 @@
 #define LOOP(name) &pair_##name,
 static const struct pair_loop *const loops[] = {PAIR_LOOPS};
 enum { LOOPS = sizeof loops / sizeof *loops, TURNS = 5, WARM_UP_ROUNDS = 5, WARM_UP_PAIRS = 2000 };
-static const struct timespec rest = {.tv_nsec = 30000000};
+static const struct timespec remainder = {.tv_nsec = 30000000};
 
 static double time_ns(const struct pair_loop *loop, uint64_t count)
 {
@@ -48,7 +48,7 @@ static void round_of_loops(uint64_t count, double (*out)[LOOPS])
 			double base_ns = loops[i]->base ? time_ns(loops[i]->base, count / TURNS) : 0;
 			out[turn][i] = time_ns(loops[i], count / TURNS) - base_ns;
 		}
-	nanosleep(&rest, NULL);
+	nanosleep(&remainder, NULL);
 }
 
 static void print_lines(const double (*lines)[LOOPS], size_t count)

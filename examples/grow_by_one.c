@@ -10,14 +10,14 @@ enum { LISTS = 512, NUMBERS = 3000 };
 
 struct list {
 	double *numbers;
-	size_t count, room;
+	size_t count, capacity;
 };
 
 NO_INLINE static void append(struct list *list, double number, bool fixed)
 {
-	if (list->count == list->room) {
-		list->room = fixed ? list->room * 2 + 8 : list->room + 1;
-		list->numbers = realloc(list->numbers, list->room * sizeof number);
+	if (list->count == list->capacity) {
+		list->capacity = fixed ? list->capacity * 2 + 8 : list->capacity + 1;
+		list->numbers = realloc(list->numbers, list->capacity * sizeof number);
 		must(list->numbers, "realloc");
 	}
 	list->numbers[list->count++] = number;

@@ -13,7 +13,7 @@ enum { NUMBERS = 40000, PLACES = 1024 };
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t changed = PTHREAD_COND_INITIALIZER;
 static uint32_t places[PLACES];
-static size_t used, room;
+static size_t used, capacity;
 
 NO_INLINE static void put(const uint32_t *numbers, size_t count)
 {
@@ -56,10 +56,10 @@ int main(int argc, char **argv)
 	pthread_t writer;
 	uint64_t random = 9, sum = 0;
 	uint32_t numbers[PLACES];
-	room = is_fixed(argc, argv) ? PLACES : 1;
+	capacity = is_fixed(argc, argv) ? PLACES : 1;
 	must(pthread_create(&writer, NULL, run_writer, &sum) == 0, "pthread_create");
 	for (size_t made = 0, count; made < NUMBERS; made += count) {
-		for (count = 0; count < room && made + count < NUMBERS; count++)
+		for (count = 0; count < capacity && made + count < NUMBERS; count++)
 			numbers[count] = next_number(&random);
 		put(numbers, count);
 	}

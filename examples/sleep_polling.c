@@ -13,7 +13,7 @@ enum { JOBS = 70, JOB_ROUNDS = 1000000, LOOK_US = 10000 };
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t changed = PTHREAD_COND_INITIALIZER;
-static atomic_int asked, done;
+static atomic_int requested, done;
 static uint64_t results[JOBS];
 
 NO_INLINE static uint64_t work(uint64_t job)
@@ -26,7 +26,7 @@ static void *run(void *unused)
 	(void)unused;
 	for (int job = 0; job < JOBS; job++) {
 		pthread_mutex_lock(&lock);
-		while (asked <= job)
+		while (requested <= job)
 			pthread_cond_wait(&changed, &lock);
 		pthread_mutex_unlock(&lock);
 		results[job] = work((uint64_t)job);
@@ -56,7 +56,7 @@ int main(int argc, char **argv)
 	must(pthread_create(&worker, NULL, run, NULL) == 0, "pthread_create");
 	for (int job = 0; job < JOBS; job++) {
 		pthread_mutex_lock(&lock);
-		asked = job + 1;
+		requested = job + 1;
 		pthread_cond_broadcast(&changed);
 		pthread_mutex_unlock(&lock);
 		wait_for_worker(job, fixed);

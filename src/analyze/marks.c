@@ -11,7 +11,7 @@
 int sonde_marks_new(void **state, struct sonde_session *session, const struct sonde_pass_options *options,
 		    uint32_t types)
 {
-	struct sonde_marks *marks = calloc(1, sizeof *marks);
+	struct sonde_annotations *marks = calloc(1, sizeof *marks);
 	if (!marks)
 		return sonde_error(ENOMEM, "out of memory for events");
 	marks->session = session;
@@ -23,13 +23,13 @@ int sonde_marks_new(void **state, struct sonde_session *session, const struct so
 
 void sonde_marks_end(void *state)
 {
-	struct sonde_marks *marks = state;
+	struct sonde_annotations *marks = state;
 	if (marks)
 		free(marks->marks);
 	free(marks);
 }
 
-static int room(struct sonde_marks *marks, size_t more)
+static int capacity(struct sonde_annotations *marks, size_t more)
 {
 	return SONDE_ARRAY_RESERVE(marks->marks, marks->cap, marks->count + more)
 		   ? sonde_error(ENOMEM, "out of memory for %zu events", marks->count + more)
@@ -66,7 +66,7 @@ int sonde_mark_read(struct sonde_mark *out, const struct sonde_event *event, con
 
 int sonde_marks_feed(void *state, const struct sonde_batch *batch)
 {
-	struct sonde_marks *marks = state;
+	struct sonde_annotations *marks = state;
 	for (size_t i = 0; batch->type == SONDE_CHUNK_EVENTS && i < batch->count; i++) {
 		const struct sonde_event *event = batch->events[i];
 		struct sonde_mark mark;
@@ -74,7 +74,7 @@ int sonde_marks_feed(void *state, const struct sonde_batch *batch)
 			continue;
 		if (!sonde_pass_takes(&marks->options, mark.time_ns, mark.thread))
 			continue;
-		int rc = room(marks, 1);
+		int rc = capacity(marks, 1);
 		if (rc < 0)
 			return rc;
 		marks->marks[marks->count++] = mark;
@@ -84,8 +84,8 @@ int sonde_marks_feed(void *state, const struct sonde_batch *batch)
 
 int sonde_marks_merge(void *state, void *other_state)
 {
-	struct sonde_marks *marks = state, *other = other_state;
-	int rc = room(marks, other->count);
+	struct sonde_annotations *marks = state, *other = other_state;
+	int rc = capacity(marks, other->count);
 	if (rc < 0)
 		return rc;
 	if (other->count)
@@ -102,7 +102,7 @@ static int compare(const void *left, const void *right)
 	return (a->time_ns > b->time_ns) - (a->time_ns < b->time_ns);
 }
 
-void sonde_marks_sort_by_site(struct sonde_marks *marks)
+void sonde_marks_sort_by_site(struct sonde_annotations *marks)
 {
 	if (marks->count)
 		qsort(marks->marks, marks->count, sizeof *marks->marks, compare);
@@ -116,7 +116,7 @@ static int compare_threads(const void *left, const void *right)
 	return compare(left, right);
 }
 
-void sonde_marks_sort_by_thread(struct sonde_marks *marks)
+void sonde_marks_sort_by_thread(struct sonde_annotations *marks)
 {
 	if (marks->count)
 		qsort(marks->marks, marks->count, sizeof *marks->marks, compare_threads);
@@ -125,7 +125,7 @@ void sonde_marks_sort_by_thread(struct sonde_marks *marks)
 int sonde_pass_nothing(const struct sonde_pass_options *options, struct sonde_report *report, const char *id,
 		       const char *title, const char *why)
 {
-	if (!options->asked)
+	if (!options->requested)
 		return 0;
 	struct sonde_section *section = sonde_report_table(report, id, title, NULL, 0);
 	if (!section)
@@ -133,7 +133,7 @@ int sonde_pass_nothing(const struct sonde_pass_options *options, struct sonde_re
 	return sonde_report_note(report, section, 1, "%s", why);
 }
 
-const char *sonde_pass_lacks(const struct sonde_session *session, uint32_t kinds, struct sonde_report *report)
+const char *sonde_pass_missing(const struct sonde_session *session, uint32_t kinds, struct sonde_report *report)
 {
 	char why[640];
 	if (sonde_recorded_any(session, kinds, why, sizeof why) != SONDE_RECORDED_NOT)
@@ -142,10 +142,11 @@ const char *sonde_pass_lacks(const struct sonde_session *session, uint32_t kinds
 	return text ? text : "not recorded";
 }
 
-int sonde_pass_note_lacks(const char *lacks, uint32_t kinds, struct sonde_report *report, struct sonde_section *section)
+int sonde_pass_note_missing(const char *missing, uint32_t kinds, struct sonde_report *report,
+			    struct sonde_section *section)
 {
-	int rc = sonde_report_note(report, section, 1, "%s", lacks);
-	const char *option = rc ? NULL : sonde_recorded_option(kinds, lacks);
+	int rc = sonde_report_note(report, section, 1, "%s", missing);
+	const char *option = rc ? NULL : sonde_recorded_option(kinds, missing);
 	if (option)
 		sonde_report_advise(report, section, SONDE_ACTION_RECORD, option);
 	return rc;

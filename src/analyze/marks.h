@@ -18,7 +18,7 @@ struct sonde_mark {
 	uint16_t type; /* enum sonde_event_type */
 };
 
-struct sonde_marks {
+struct sonde_annotations {
 	struct sonde_session *session;
 	struct sonde_pass_options options;
 	uint32_t types; /* bits 1 << enum sonde_event_type */
@@ -36,9 +36,9 @@ void sonde_marks_end(void *state);
 int sonde_mark_read(struct sonde_mark *out, const struct sonde_event *event, const struct sonde_batch *batch);
 
 /* By site, then time. */
-void sonde_marks_sort_by_site(struct sonde_marks *marks);
+void sonde_marks_sort_by_site(struct sonde_annotations *marks);
 /* By site, then thread, then time. */
-void sonde_marks_sort_by_thread(struct sonde_marks *marks);
+void sonde_marks_sort_by_thread(struct sonde_annotations *marks);
 
 /* If the section was requested explicitly, adds it with a note that says why it is empty; otherwise does nothing. */
 int sonde_pass_nothing(const struct sonde_pass_options *options, struct sonde_report *report, const char *id,
@@ -46,11 +46,11 @@ int sonde_pass_nothing(const struct sonde_pass_options *options, struct sonde_re
 
 /* "not recorded: … (record with …)" if none of these kinds was recorded (session/recorded.h), else NULL. In the
  * report's memory. */
-const char *sonde_pass_lacks(const struct sonde_session *session, uint32_t kinds, struct sonde_report *report);
+const char *sonde_pass_missing(const struct sonde_session *session, uint32_t kinds, struct sonde_report *report);
 
-/* Notes what sonde_pass_lacks() returned, with the option that would record it as advice. */
-int sonde_pass_note_lacks(const char *lacks, uint32_t kinds, struct sonde_report *report,
-			  struct sonde_section *section);
+/* Notes what sonde_pass_missing() returned, with the option that would record it as advice. */
+int sonde_pass_note_missing(const char *missing, uint32_t kinds, struct sonde_report *report,
+			    struct sonde_section *section);
 
 /* Why times are unknown: the recording was imported from a file without times. NULL = they are known. Static text. */
 const char *sonde_pass_untimed(const struct sonde_session *session);

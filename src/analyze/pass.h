@@ -29,7 +29,7 @@ struct sonde_pass_options {
 	const char *thread_is;     /* the selected threads in words: "3 threads named worker" */
 	struct sonde_weigh weigh;  /* metric of the call tree */
 	size_t diff_from, diff_to; /* snapshots that are compared, by number; 0 = none */
-	int asked;                 /* requested with --section */
+	int requested;             /* requested with --section */
 	/* For energy, as typed; NULL = not given. */
 	const char *carbon_intensity, *country;
 	const char *const *what_if; /* as typed: "zone=X,speed=2" */

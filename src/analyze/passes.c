@@ -224,8 +224,8 @@ static int section_settle(const struct sonde_pass *pass, struct sonde_session *s
 	if (!is_empty && state == SONDE_RECORDED_NOT)
 		return 0;
 	section->recorded = state == SONDE_RECORDED ? "yes" : state == SONDE_RECORDED_NOT ? "no" : "in part";
-	section->lacks = *why ? sonde_report_text(report, "%s", why) : NULL;
-	if (*why && !section->lacks)
+	section->missing = *why ? sonde_report_text(report, "%s", why) : NULL;
+	if (*why && !section->missing)
 		return sonde_error(ENOMEM, "out of memory for a section");
 	if (!is_empty)
 		return 0;
@@ -234,8 +234,8 @@ static int section_settle(const struct sonde_pass *pass, struct sonde_session *s
 	int rc = state != SONDE_RECORDED_NOT && pass->nothing
 		     ? sonde_report_note(report, section, 0, "%s", pass->nothing)
 		     : 0;
-	rc = rc || !section->lacks ? rc : sonde_report_note(report, section, 1, "%s", section->lacks);
-	const char *option = !rc && section->lacks ? sonde_recorded_option(pass->needs, section->lacks) : NULL;
+	rc = rc || !section->missing ? rc : sonde_report_note(report, section, 1, "%s", section->missing);
+	const char *option = !rc && section->missing ? sonde_recorded_option(pass->needs, section->missing) : NULL;
 	if (option)
 		sonde_report_advise(report, section, SONDE_ACTION_RECORD, option);
 	return rc;
@@ -296,7 +296,7 @@ static void passes_choose(struct run *run, const struct sonde_pass *const *passe
 {
 	const struct sonde_pass *latency = sonde_pass_find("latency");
 	int swap = run->options->sort == SONDE_SORT_LATENCY && !contains(passes, count, "latency");
-	int lines = run->options->asked && sonde_session_heap_site_count(run->session) &&
+	int lines = run->options->requested && sonde_session_heap_site_count(run->session) &&
 		    !contains(passes, count, "heap-lines");
 	if (!contains(passes, count, "summary"))
 		run->passes[run->count++] = &sonde_pass_heading;

@@ -114,15 +114,15 @@ static int check_plot(const struct request *request, int is_list)
 
 static const struct sonde_format *choose_plot(struct request *request)
 {
-	const struct sonde_plot_asked asked = {sonde_diff_plots, request->plot,   "diff",
-					       request->format,  request->output, sonde_diff_plot_count};
+	const struct sonde_plot_requested requested = {sonde_diff_plots, request->plot,   "diff",
+						       request->format,  request->output, sonde_diff_plot_count};
 	int is_list = !strcmp(request->plot, "list");
-	const struct sonde_plot_row *row = is_list ? NULL : sonde_plot_find(&asked);
+	const struct sonde_plot_row *row = is_list ? NULL : sonde_plot_find(&requested);
 	if ((!row && !is_list) || check_plot(request, is_list))
 		return NULL;
 	request->sections = row ? row->sections : "diff-functions,diff-zones";
 	request->limit = request->limit ? request->limit : PLOT_ROWS;
-	return row ? sonde_plot_form(&asked, row) : &sonde_format_diff_plots;
+	return row ? sonde_plot_form(&requested, row) : &sonde_format_diff_plots;
 }
 
 static const struct sonde_format *choose_format(struct request *request)

@@ -9,20 +9,20 @@
 
 enum { PLOT_ROWS = 120, PLOT_ROWS_MAX = 1000, SECTIONS_MAX_B = 512 };
 
-const struct sonde_plot_row *sonde_plot_find(const struct sonde_plot_asked *asked)
+const struct sonde_plot_row *sonde_plot_find(const struct sonde_plot_requested *requested)
 {
 	const char *best = NULL;
-	for (size_t i = 0; i < asked->count; i++)
-		if (!strcmp(asked->rows[i].name, asked->name))
-			return &asked->rows[i];
-	for (size_t i = 0; i < asked->count; i++)
-		sonde_command_nearer(asked->name, asked->rows[i].name, &best);
-	fprintf(stderr, "sonde %s: unknown plot '%s'; ", asked->command, asked->name);
+	for (size_t i = 0; i < requested->count; i++)
+		if (!strcmp(requested->rows[i].name, requested->name))
+			return &requested->rows[i];
+	for (size_t i = 0; i < requested->count; i++)
+		sonde_command_nearer(requested->name, requested->rows[i].name, &best);
+	fprintf(stderr, "sonde %s: unknown plot '%s'; ", requested->command, requested->name);
 	if (best)
 		fprintf(stderr, "did you mean %s?", best);
 	else
-		for (size_t i = 0; i < asked->count; i++)
-			fprintf(stderr, "%s%s", i ? ", " : "known plots: ", asked->rows[i].name);
+		for (size_t i = 0; i < requested->count; i++)
+			fprintf(stderr, "%s%s", i ? ", " : "known plots: ", requested->rows[i].name);
 	fputs(" (--plot list names those of a recording)\n", stderr);
 	return NULL;
 }
@@ -51,24 +51,25 @@ static int is_named_like(const char *output, const struct sonde_format *form)
 	return sonde_output_ends_with(output, form->extension) || sonde_output_ends_with(output, zipped);
 }
 
-const struct sonde_format *sonde_plot_form(const struct sonde_plot_asked *asked, const struct sonde_plot_row *row)
+const struct sonde_format *sonde_plot_form(const struct sonde_plot_requested *requested,
+					   const struct sonde_plot_row *row)
 {
 	const struct sonde_format *const forms[] = {&row->svg, &row->png};
 	const struct sonde_format *named = NULL, *wanted = NULL;
 	for (size_t i = 0; i < sizeof forms / sizeof *forms; i++) {
-		named = is_named_like(asked->output, forms[i]) ? forms[i] : named;
-		wanted = asked->format && !strcmp(asked->format, forms[i]->name) ? forms[i] : wanted;
+		named = is_named_like(requested->output, forms[i]) ? forms[i] : named;
+		wanted = requested->format && !strcmp(requested->format, forms[i]->name) ? forms[i] : wanted;
 	}
 	if (wanted && named && wanted != named)
 		fprintf(
 		    stderr,
 		    "sonde %s: -f %s contradicts -o %s: the format is %s or %s; leave out -f, or name another file\n",
-		    asked->command, asked->format, asked->output, wanted->name, named->name);
-	else if (asked->format ? !wanted : !named)
+		    requested->command, requested->format, requested->output, wanted->name, named->name);
+	else if (requested->format ? !wanted : !named)
 		fprintf(stderr, "sonde %s: a plot is svg or png; name a file with -o %s.svg or -o %s.png\n",
-			asked->command, row->name, row->name);
+			requested->command, row->name, row->name);
 	else
-		return asked->format ? wanted : named;
+		return requested->format ? wanted : named;
 	return NULL;
 }
 
@@ -90,10 +91,10 @@ static int check_options(const struct sonde_rendering *rendering, int is_list)
 
 int sonde_plot_choose(struct sonde_rendering *rendering)
 {
-	const struct sonde_plot_asked asked = {sonde_plots,       rendering->plot,   rendering->command,
-					       rendering->format, rendering->output, sonde_plot_count};
+	const struct sonde_plot_requested requested = {sonde_plots,       rendering->plot,   rendering->command,
+						       rendering->format, rendering->output, sonde_plot_count};
 	int is_list = !strcmp(rendering->plot, "list");
-	const struct sonde_plot_row *row = is_list ? NULL : sonde_plot_find(&asked);
+	const struct sonde_plot_row *row = is_list ? NULL : sonde_plot_find(&requested);
 	if (!row && !is_list)
 		return SONDE_EXIT_USAGE;
 	int code = check_options(rendering, is_list);
@@ -104,6 +105,6 @@ int sonde_plot_choose(struct sonde_rendering *rendering)
 		rendering->pass.limit = PLOT_ROWS;
 	if (is_list)
 		rendering->is_named_like_recording = 0; /* the list is printed, not saved */
-	rendering->picture = is_list ? &sonde_format_plots : sonde_plot_form(&asked, row);
+	rendering->picture = is_list ? &sonde_format_plots : sonde_plot_form(&requested, row);
 	return rendering->picture ? 0 : SONDE_EXIT_USAGE;
 }

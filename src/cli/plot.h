@@ -6,7 +6,7 @@
 
 #include "export/plot/plots.h"
 
-struct sonde_plot_asked {
+struct sonde_plot_requested {
 	const struct sonde_plot_row *rows; /* all `count` plots */
 	const char *name, *command;
 	const char *format, *output; /* -f and -o; NULL = not given */
@@ -14,9 +14,10 @@ struct sonde_plot_asked {
 };
 
 /* The row of that name; NULL after a message, which suggests the closest one. */
-const struct sonde_plot_row *sonde_plot_find(const struct sonde_plot_asked *asked);
+const struct sonde_plot_row *sonde_plot_find(const struct sonde_plot_requested *requested);
 
 /* SVG or PNG, by -f or the output's name; NULL after a message. */
-const struct sonde_format *sonde_plot_form(const struct sonde_plot_asked *asked, const struct sonde_plot_row *row);
+const struct sonde_format *sonde_plot_form(const struct sonde_plot_requested *requested,
+					   const struct sonde_plot_row *row);
 
 #endif

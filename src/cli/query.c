@@ -113,7 +113,7 @@ static int answer(const struct request *request, struct sonde_session *session, 
 	if (!code)
 		code = sonde_output_close(&output, format->print(query, output.file));
 	if (!code && !request->quiet)
-		say_missing(session, sonde_query_lacks(query));
+		say_missing(session, sonde_query_missing(query));
 	sonde_query_close(query);
 	return code;
 }

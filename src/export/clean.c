@@ -126,14 +126,14 @@ size_t sonde_clean_head(struct sonde_buf *out, const char *text, size_t columns)
 	return columns;
 }
 
-enum { ROOM = 3 };
+enum { CAPACITY = 3 };
 
 size_t sonde_clean_cut(struct sonde_buf *out, const char *text, size_t columns, int ascii)
 {
 	size_t start = out->len_b;
 	size_t whole = sonde_clean(out, text, ascii);
 	if (whole <= columns ||
-	    sonde_buf_append(out, "\0\0\0", ROOM)) /* NUL, and space if the ellipsis is longer than the gap */
+	    sonde_buf_append(out, "\0\0\0", CAPACITY)) /* NUL, and space if the ellipsis is longer than the gap */
 		return whole;
 	const char *full = (const char *)out->data + start;
 	size_t mark = ascii ? 3 : 1;
@@ -151,7 +151,7 @@ size_t sonde_clean_cut(struct sonde_buf *out, const char *text, size_t columns, 
 		skip_b += sonde_utf8_next(full + skip_b, &code);
 		skipped += 2;
 	}
-	size_t tail_b = out->len_b - ROOM - start - skip_b, mark_b = strlen(ellipsis(ascii));
+	size_t tail_b = out->len_b - CAPACITY - start - skip_b, mark_b = strlen(ellipsis(ascii));
 	char *to = (char *)out->data + start + head_b;
 	memmove(to + mark_b, full + skip_b, tail_b);
 	memcpy(to, ellipsis(ascii), mark_b);

@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "export/lacks.h"
+#include "export/missing.h"
 
 /* What sonde import writes (docs/FORMAT.md), by prefix of the key, and the words before the value. */
 static const struct {
@@ -46,29 +46,29 @@ static int say(struct sonde_origin *origin, const char *whole, const char *value
 const char *sonde_origin_next(struct sonde_origin *origin, const struct sonde_session *session)
 {
 	const char *key, *value;
-	while (origin->said < SONDE_ORIGIN_MAX && origin->at < sonde_session_info_count(session)) {
+	while (origin->args < SONDE_ORIGIN_MAX && origin->at < sonde_session_info_count(session)) {
 		sonde_session_info_at(session, origin->at++, &key, &value);
 		if (!say(origin, key, value))
 			continue;
-		origin->said++;
+		origin->args++;
 		return origin->text;
 	}
 	return NULL;
 }
 
-size_t sonde_origin_lacks(const struct sonde_session *session, char *out, size_t out_b)
+size_t sonde_origin_missing(const struct sonde_session *session, char *out, size_t out_b)
 {
-	const struct sonde_lacks lacks = sonde_lacks_of(session);
+	const struct sonde_missing missing = sonde_missing_of(session);
 	char closed[32] = "", lost[64] = "", damaged[96] = "";
-	if (lacks.cut)
+	if (missing.cut)
 		snprintf(closed, sizeof closed, "it was not closed properly");
-	if (lacks.lost)
+	if (missing.lost)
 		snprintf(lost, sizeof lost, "%s%llu records were lost", *closed ? ", " : "",
-			 (unsigned long long)lacks.lost);
-	if (lacks.damaged_b || lacks.skipped)
+			 (unsigned long long)missing.lost);
+	if (missing.damaged_b || missing.skipped)
 		snprintf(damaged, sizeof damaged, "%s%llu bytes and %llu chunks could not be read",
-			 *closed || *lost ? ", " : "", (unsigned long long)lacks.damaged_b,
-			 (unsigned long long)lacks.skipped);
+			 *closed || *lost ? ", " : "", (unsigned long long)missing.damaged_b,
+			 (unsigned long long)missing.skipped);
 	int len = snprintf(out, out_b, "%s%s%s", closed, lost, damaged);
 	return len > 0 ? (size_t)len : 0;
 }

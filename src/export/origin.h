@@ -14,7 +14,7 @@ enum { SONDE_ORIGIN_MAX = 256 }; /* number of sentences; further ones are left o
 
 /* Zeroed before the first call. */
 struct sonde_origin {
-	size_t at, said; /* position in the recording's facts; sentences so far */
+	size_t at, args; /* position in the recording's facts; sentences so far */
 	char text[512];  /* the sentence; longer ones are truncated */
 };
 
@@ -23,8 +23,8 @@ struct sonde_origin {
  * Stored in `origin`. */
 const char *sonde_origin_next(struct sonde_origin *origin, const struct sonde_session *session);
 
-/* What the recording lacks (lacks.h): "it was not closed in order, 5 records were lost", or "" if it is complete.
+/* What the recording lacks (missing.h): "it was not closed in order, 5 records were lost", or "" if it is complete.
  * Returns the length. */
-size_t sonde_origin_lacks(const struct sonde_session *session, char *out, size_t out_b);
+size_t sonde_origin_missing(const struct sonde_session *session, char *out, size_t out_b);
 
 #endif

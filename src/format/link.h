@@ -14,7 +14,10 @@
 #include <stdint.h>
 
 #define SONDE_LINK_ENV "SONDE_SOCKET"
-#define SONDE_LINK_DIRECTORIES {"/tmp/", "/var/tmp/", "/dev/shm/"}
+#define SONDE_LINK_DIRECTORIES                    \
+	{                                         \
+		"/tmp/", "/var/tmp/", "/dev/shm/" \
+	}
 #define SONDE_LINK_VERSION 1u
 #define SONDE_LINK_NAME_B 96u /* bytes of a zone's name in a query */
 #define SONDE_LINK_ROWS 64u   /* maximum rows of an answer */
@@ -160,7 +163,7 @@ struct sonde_link_scan {
 	uint64_t stack;                           /* the thread's stack pointer before any of our code ran */
 	uint64_t registers[SONDE_LINK_REGISTERS]; /* callee-saved registers at that time */
 	uint64_t thread_pointer;
-	uint64_t asked_ns;     /* CLOCK_MONOTONIC: the thread waits for SONDE_LINK_SCAN_S from then on */
+	uint64_t requested_ns; /* CLOCK_MONOTONIC: the thread waits for SONDE_LINK_SCAN_S from then on */
 	uint64_t suppressions; /* address of the text returned by __lsan_default_suppressions(); 0 = none */
 };
 
@@ -171,9 +174,9 @@ struct sonde_link_scanned {
 };
 
 enum sonde_link_reason {
-	SONDE_LINK_SANDBOX = 0,  /* about to sandbox itself: we must make no more system calls */
-	SONDE_LINK_NO_ROOM = 1,  /* its address space is limited */
-	SONDE_LINK_SILENT = 2,   /* the recorder did not answer its connection attempt */
+	SONDE_LINK_SANDBOX = 0,     /* about to sandbox itself: we must make no more system calls */
+	SONDE_LINK_NO_CAPACITY = 1, /* its address space is limited */
+	SONDE_LINK_SILENT = 2,      /* the recorder did not answer its connection attempt */
 	SONDE_LINK_OWN = 3,      /* its own allocator precedes the hooks, and blocks are sampled: it never connects */
 	SONDE_LINK_NO_CLOCK = 4, /* about to forbid itself the cycle counter */
 	SONDE_LINK_NO_FILES = 5, /* about to execute a program that cannot read our files and so will not load them */

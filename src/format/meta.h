@@ -109,6 +109,6 @@ enum sonde_heap_leak {
 };
 
 /* The reason in a light recording. */
-#define SONDE_HEAP_NOT_ASKED "leaks were not checked: record with --heap, not light"
+#define SONDE_HEAP_NOT_REQUESTED "leaks were not checked: record with --heap, not light"
 
 #endif

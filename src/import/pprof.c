@@ -319,9 +319,9 @@ static void sample_write(struct samples *samples, const struct sample *sample)
 	uint32_t node = sonde_trie_intern(&samples->job->out.trie, samples->frames, depth);
 	uint32_t thread = thread_of(samples, sample->thread);
 	uint64_t rows = samples->rows + sample->count <= SONDE_OUT_ROWS_MAX ? sample->count : 1;
-	uint64_t each_ns = sample->weight_ns / rows, rest_ns = sample->weight_ns % rows;
+	uint64_t each_ns = sample->weight_ns / rows, remainder_ns = sample->weight_ns % rows;
 	for (uint64_t i = 0; i < rows; i++) {
-		uint64_t weight_ns = each_ns + (i < rest_ns);
+		uint64_t weight_ns = each_ns + (i < remainder_ns);
 		sonde_out_sample(samples->job, time_of(samples), thread, node, weight_ns, status);
 		samples->total_ns += weight_ns;
 	}

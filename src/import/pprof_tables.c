@@ -299,11 +299,11 @@ static void period_weigh(struct sonde_pprof *pprof)
 
 int sonde_pprof_choose(struct sonde_pprof *pprof)
 {
-	const char *asked = pprof->job->options->type;
+	const char *requested = pprof->job->options->type;
 	char unit[64], one[256];
 	pprof->count = type_find(pprof, "samples");
-	pprof->value = asked ? type_find(pprof, asked) : type_find(pprof, "cpu");
-	if (asked && pprof->value < 0)
+	pprof->value = requested ? type_find(pprof, requested) : type_find(pprof, "cpu");
+	if (requested && pprof->value < 0)
 		return cannot_choose(pprof, "has no such values");
 	for (size_t i = 0; pprof->value < 0 && i < pprof->type_count; i++)
 		if (unit_ns(sonde_pprof_text(pprof, pprof->types[i].unit, unit, sizeof unit)) > 0)

@@ -128,8 +128,8 @@ static void zone_put(struct sonde_out *out, uint32_t site, uint64_t time_ns)
 {
 	struct sonde_out_zones *zones = out->zones;
 	struct sonde_zones_chunk *chunk = &zones->chunk;
-	uint8_t *site_at = sonde_columns_room(&zones->columns, SONDE_ZONES_COLUMN_SITE, 1);
-	uint8_t *time_at = sonde_columns_room(&zones->columns, SONDE_ZONES_COLUMN_TIME, 1);
+	uint8_t *site_at = sonde_columns_capacity(&zones->columns, SONDE_ZONES_COLUMN_SITE, 1);
+	uint8_t *time_at = sonde_columns_capacity(&zones->columns, SONDE_ZONES_COLUMN_TIME, 1);
 	if (!site_at || !time_at) {
 		keep(out, -ENOMEM);
 		return;

@@ -128,7 +128,7 @@ static int map_zones(struct sonde_columns *into, const struct sonde_merge_input 
 			uint32_t id = site && site <= UINT32_MAX ? sonde_merge_site(input, (uint32_t)site) : 0;
 			ids[i] = site && !id ? NO_SITE : id;
 		}
-		uint8_t *at = sonde_columns_room(into, SONDE_ZONES_COLUMN_SITE, part);
+		uint8_t *at = sonde_columns_capacity(into, SONDE_ZONES_COLUMN_SITE, part);
 		if (!at)
 			return -ENOMEM;
 		sonde_columns_used(into, SONDE_ZONES_COLUMN_SITE, sonde_zones_put_sites(at, ids, part));
@@ -192,7 +192,7 @@ static int map_sites(struct sonde_columns *into, size_t column, const struct son
 			return -EBADMSG;
 		site += (uint64_t)sonde_varint_unzigzag(change);
 		uint32_t id = site <= UINT32_MAX ? sonde_merge_heap_site(input, (uint32_t)site) : 0;
-		uint8_t *at = sonde_columns_room(into, column, 1);
+		uint8_t *at = sonde_columns_capacity(into, column, 1);
 		if (!at)
 			return -ENOMEM;
 		sonde_columns_used(into, column, sonde_heap_put_site(at, id, before));
@@ -209,7 +209,7 @@ static int map_threads(struct sonde_columns *into, size_t column, const struct s
 		if (sonde_column_next(from, &thread) || sonde_column_next(from, &run))
 			return -EBADMSG;
 		uint32_t id = thread <= UINT32_MAX ? sonde_merge_thread(input, (uint32_t)thread) : 0;
-		uint8_t *at = sonde_columns_room(into, column, 2);
+		uint8_t *at = sonde_columns_capacity(into, column, 2);
 		if (!at)
 			return -ENOMEM;
 		sonde_columns_used(into, column, sonde_heap_put_run(at, id, run));

@@ -19,8 +19,8 @@ struct fold {
 	size_t differ;        /* number that differ from the first */
 	const struct sonde_source_row *first;
 	unsigned states; /* 1 << enum sonde_source_state */
-	double samples, asked_s, effective_s;
-	int same_asked, same_effective;
+	double samples, requested_s, effective_s;
+	int same_requested, same_effective;
 	struct sonde_buf method, detail;
 };
 
@@ -108,12 +108,12 @@ static void fold_row(struct fold *fold, const struct sonde_merge_inputs *inputs,
 	const struct sonde_source_row *first = fold->first;
 	fold->differ += row->state != first->state || strcmp(row->detail, first->detail) != 0;
 	fold->states |= row->state < 32 ? 1u << row->state : 0;
-	fold->same_asked &= !(row->rate_hz < first->rate_hz || row->rate_hz > first->rate_hz);
+	fold->same_requested &= !(row->rate_hz < first->rate_hz || row->rate_hz > first->rate_hz);
 	fold->same_effective &= !(row->effective_hz < first->effective_hz || row->effective_hz > first->effective_hz);
 	double samples = (double)sonde_session_event_count(input->session, SONDE_CHUNK_SAMPLES);
 	if (row->rate_hz > 0 && row->effective_hz > 0) {
 		fold->samples += samples;
-		fold->asked_s += samples / row->rate_hz;
+		fold->requested_s += samples / row->rate_hz;
 		fold->effective_s += samples / row->effective_hz;
 	}
 	say(&fold->method, row->method);
@@ -126,7 +126,7 @@ static uint32_t text_of(struct sonde_merge_out *out, struct sonde_buf *buf)
 
 static int add_source(struct sonde_merge_out *out, const char *name)
 {
-	struct fold fold = {.name = name, .same_asked = 1, .same_effective = 1};
+	struct fold fold = {.name = name, .same_requested = 1, .same_effective = 1};
 	struct sonde_merge_inputs *inputs = out->inputs;
 	sonde_buf_init(&fold.method, DETAIL_MAX_B);
 	sonde_buf_init(&fold.detail, DETAIL_MAX_B);
@@ -144,7 +144,7 @@ static int add_source(struct sonde_merge_out *out, const char *name)
 	else if (record.state != SONDE_SOURCE_ON)
 		say(&fold.detail, fold.first->detail);
 	int has_rate = fold.samples > 0;
-	record.rate_hz = fold.same_asked || !has_rate ? fold.first->rate_hz : fold.samples / fold.asked_s;
+	record.rate_hz = fold.same_requested || !has_rate ? fold.first->rate_hz : fold.samples / fold.requested_s;
 	record.effective_hz =
 	    fold.same_effective || !has_rate ? fold.first->effective_hz : fold.samples / fold.effective_s;
 	record.name = sonde_merge_text(out, name);

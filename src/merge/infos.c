@@ -57,16 +57,16 @@ static int is_repeated(const struct sonde_merge_inputs *inputs, const char *key,
 static void join(const struct sonde_merge_inputs *inputs, const char *key, struct sonde_buf *value, const char *between)
 {
 	enum { MOST = 8 };
-	size_t said = 0, left = 0;
+	size_t printed = 0, left = 0;
 	for (size_t i = 0; i < inputs->part_count; i++) {
 		const char *text = sonde_merge_part_info(&inputs->part[i], key);
 		if (!text || is_repeated(inputs, key, i))
 			continue;
-		if (*between == ';' && said >= MOST) {
+		if (*between == ';' && printed >= MOST) {
 			left++;
 			continue;
 		}
-		if (said++)
+		if (printed++)
 			sonde_buf_text(value, between);
 		sonde_buf_text(value, text);
 	}

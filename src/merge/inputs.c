@@ -80,8 +80,8 @@ static void add_info(struct sonde_merge_part *part, const char *key, const char 
 }
 
 /* Allocates space for what read_infos() will find for each part. */
-static int make_room(struct sonde_merge_inputs *inputs, const struct sonde_session *session,
-		     struct sonde_merge_part *parts, size_t count)
+static int make_capacity(struct sonde_merge_inputs *inputs, const struct sonde_session *session,
+			 struct sonde_merge_part *parts, size_t count)
 {
 	size_t plain = 0;
 	for (size_t i = 0; i < sonde_session_info_count(session); i++) {
@@ -163,7 +163,7 @@ static int add_parts(struct sonde_merge_inputs *inputs, size_t index)
 			return no_memory();
 	}
 	inputs->part_count += count;
-	if (make_room(inputs, input->session, parts, count))
+	if (make_capacity(inputs, input->session, parts, count))
 		return -ENOMEM;
 	read_infos(input->session, parts, count);
 	uint32_t processes = (uint32_t)sonde_session_process_count(input->session);

@@ -108,8 +108,8 @@ enum { NOT_FOUND, NAMES_ONLY, WHOLE };
 static int same_symbol(const void *context, uint32_t id)
 {
 	const struct sonde_merge_out *out = context;
-	const struct sonde_merge_symbol *asked = &out->symbols[out->symbol_count], *row = &out->symbols[id - 1];
-	return row->module == asked->module && row->address == asked->address;
+	const struct sonde_merge_symbol *requested = &out->symbols[out->symbol_count], *row = &out->symbols[id - 1];
+	return row->module == requested->module && row->address == requested->address;
 }
 
 /* True if the record has more information than what is already written, since readers use the last one. Negative: out

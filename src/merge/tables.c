@@ -187,7 +187,7 @@ ADD(object, OBJECT, object, uint32_t)
 ADD(device, DEVICE, device, uint32_t)
 ADD(queue, QUEUE, queue, uint32_t)
 ADD(operation, OPERATION, operation, uint32_t)
-ADD(heap_leak, HEAP_LEAK, heap_rest, size_t)
+ADD(heap_leak, HEAP_LEAK, heap_remainder, size_t)
 ADD(snapshot, SNAPSHOT, snapshot, size_t)
 ADD(lost, LOST, lost, size_t)
 
@@ -212,7 +212,7 @@ int sonde_merge_tables(struct sonde_merge_out *out, size_t index)
 		size_t count;
 		int (*at)(struct sonde_merge_out *out, const struct sonde_merge_input *input, size_t i);
 	} lists[] = {
-	    {sonde_session_heap_rest_count(session), add_heap_rest},
+	    {sonde_session_heap_remainder_count(session), add_heap_remainder},
 	    {sonde_session_snapshot_count(session), add_snapshot},
 	    {sonde_session_lost_count(session), add_lost},
 	    {sonde_session_histogram_count(session), add_histogram},

@@ -58,7 +58,7 @@ int sonde_query_make_zone_stats(struct sonde_session *session, struct sonde_quer
 		sonde_rows_fini(&stats.rows);
 		return rc;
 	}
-	made->lacks = rc != 0;
+	made->missing = rc != 0;
 	made->rows = stats.rows.data;
 	made->count = stats.rows.count;
 	return 0;
@@ -77,7 +77,7 @@ static int feed_all(struct sonde_session *session, struct sonde_query_made *made
 		return found;
 	do {
 		found = sonde_cursor_next(cursor, &batch);
-		made->lacks |= found == -EBADMSG;
+		made->missing |= found == -EBADMSG;
 		if (found > 0) {
 			int rc = sonde_clock_now_ns() < made->end_ns ? feed(state, batch) : -ETIMEDOUT;
 			found = rc ? rc : found;
@@ -145,7 +145,7 @@ int sonde_query_make_heap_stats(struct sonde_session *session, struct sonde_quer
 							 .temporary_plus_1 = is_estimated ? 0 : sum->temporary + 1,
 							 .sum = *sum};
 	}
-	made->lacks = rc != 0;
+	made->missing = rc != 0;
 	made->count = rows && sums.sites ? sites : 0;
 	sonde_heap_sums_free(&sums);
 	made->rows = rows;
@@ -182,7 +182,7 @@ static void end_span(struct sonde_query_span *rows, size_t *open, size_t *open_c
 	(*open_count)--;
 }
 
-static size_t pair_spans(const struct sonde_marks *marks, struct sonde_query_span *rows, size_t *open)
+static size_t pair_spans(const struct sonde_annotations *marks, struct sonde_query_span *rows, size_t *open)
 {
 	size_t count = 0, open_count = 0;
 	for (size_t i = 0; i < marks->count; i++) {
@@ -210,7 +210,7 @@ int sonde_query_make_spans(struct sonde_session *session, struct sonde_query_mad
 	int rc = sonde_marks_new(&state, session, &all, 1u << SONDE_EVENT_SPAN_BEGIN | 1u << SONDE_EVENT_SPAN_END);
 	if (!rc)
 		rc = feed_all(session, made, 1u << SONDE_CHUNK_EVENTS, sonde_marks_feed, state);
-	struct sonde_marks *marks = state;
+	struct sonde_annotations *marks = state;
 	size_t most = rc ? 0 : marks->count;
 	int too_many = most > made->most_b / sizeof(struct sonde_query_span);
 	struct sonde_query_span *rows = too_many ? NULL : calloc(most + 1, sizeof *rows);
@@ -264,7 +264,7 @@ int sonde_query_make_states(struct sonde_session *session, struct sonde_query_ma
 		sonde_rows_fini(&states.rows);
 		return rc;
 	}
-	made->lacks = rc != 0;
+	made->missing = rc != 0;
 	made->rows = states.rows.data;
 	made->count = states.rows.count;
 	return 0;

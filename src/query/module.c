@@ -228,7 +228,7 @@ static int next_block(struct cursor *cursor)
 		int found = scan->table->walk->next(scan);
 		if (sonde_clock_now_ns() >= base->end_ns)
 			return SQLITE_INTERRUPT;
-		base->lacks |= found == -EBADMSG;
+		base->missing |= found == -EBADMSG;
 		if (found == -EBADMSG)
 			scan->i = scan->count = 0;
 		else if (found < 0)
@@ -302,7 +302,7 @@ static int put_in_order(struct cursor *cursor, const char *text, int key_count)
 	for (int i = 0; i < key_count; i++)
 		keys[i] = (struct sonde_query_order_key){(unsigned)(end[2 * i + 1] - 'A'), end[2 * i + 2] == 'd'};
 	int rc = sonde_query_order(&cursor->scan, used, keys, (size_t)key_count, base->end_ns);
-	base->lacks |= cursor->scan.lacks;
+	base->missing |= cursor->scan.missing;
 	return rc ? fail(base, rc) : next_block(cursor);
 }
 
@@ -322,7 +322,7 @@ static int filter(sqlite3_vtab_cursor *at, int order, const char *keys, int argc
 	entry->made.most_b = entry->base->memory_b ? entry->base->memory_b : SIZE_MAX;
 	cursor->begun = 1;
 	int rc = entry->table->walk->begin(&cursor->scan);
-	entry->base->lacks |= entry->made.lacks;
+	entry->base->missing |= entry->made.missing;
 	if (rc)
 		return fail(entry->base, rc);
 	return order ? put_in_order(cursor, keys + 2 * (size_t)argc, order) : next_block(cursor);

@@ -95,7 +95,7 @@ static int take_all(struct copies *copies, uint64_t end_ns)
 		int found = scan->table->walk->next(scan);
 		if (sonde_clock_now_ns() >= end_ns)
 			return -ETIMEDOUT;
-		scan->lacks |= found == -EBADMSG;
+		scan->missing |= found == -EBADMSG;
 		if (found == -EBADMSG)
 			continue;
 		int rc = found > 0 ? take_block(copies) : found;

@@ -178,19 +178,19 @@ static int explain(struct sonde_query *query, int code)
 }
 
 /* Only white space and comments may follow the statement. */
-static int check_rest(struct sonde_query *query, const char *rest)
+static int check_remainder(struct sonde_query *query, const char *remainder)
 {
-	while (*rest) {
+	while (*remainder) {
 		sqlite3_stmt *more = NULL;
 		const char *end;
-		int code = sonde_sqlite.prepare_v2(query->db, rest, -1, &more, &end);
+		int code = sonde_sqlite.prepare_v2(query->db, remainder, -1, &more, &end);
 		if (more)
 			sonde_sqlite.finalize(more);
 		if (more || code != SQLITE_OK)
-			return sonde_error(EINVAL, "one statement at a time: '%.40s' is a second one", rest);
-		if (end == rest)
+			return sonde_error(EINVAL, "one statement at a time: '%.40s' is a second one", remainder);
+		if (end == remainder)
 			break;
-		rest = end;
+		remainder = end;
 	}
 	return 0;
 }
@@ -222,18 +222,18 @@ static int name_columns(struct sonde_query *query)
 
 int sonde_query_start(struct sonde_query *query, const char *sql)
 {
-	const char *rest = "";
+	const char *remainder = "";
 	end_statement(query);
 	*query->refused = '\0';
-	query->base.error = query->base.lacks = 0;
+	query->base.error = query->base.missing = 0;
 	uint64_t now_ns = sonde_clock_now_ns(), timeout_ns = query->limits.timeout_ns;
 	query->base.end_ns = timeout_ns && timeout_ns < UINT64_MAX - now_ns ? now_ns + timeout_ns : UINT64_MAX;
-	int code = sonde_sqlite.prepare_v2(query->db, sql, -1, &query->statement, &rest);
+	int code = sonde_sqlite.prepare_v2(query->db, sql, -1, &query->statement, &remainder);
 	if (code != SQLITE_OK)
 		return explain(query, code);
 	if (!query->statement)
 		return sonde_error(EINVAL, "no statement; for example: SELECT * FROM zone_stats");
-	int rc = check_rest(query, rest);
+	int rc = check_remainder(query, remainder);
 	if (!rc && (!sonde_query_columns(query) || !sonde_sqlite.stmt_readonly(query->statement)))
 		rc = sonde_error(EINVAL, "a recording is read-only: only SELECT works");
 	return rc ? rc : name_columns(query);
@@ -257,9 +257,9 @@ int sonde_query_next(struct sonde_query *query)
 	return code == SQLITE_DONE ? 0 : explain(query, code);
 }
 
-int sonde_query_lacks(const struct sonde_query *query)
+int sonde_query_missing(const struct sonde_query *query)
 {
-	return query->base.lacks;
+	return query->base.missing;
 }
 
 void sonde_query_value(const struct sonde_query *query, size_t i, struct sonde_query_value *out)

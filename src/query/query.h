@@ -51,7 +51,7 @@ const char *sonde_query_column(const struct sonde_query *query, size_t i);
  * statement cannot be executed. */
 int sonde_query_next(struct sonde_query *query);
 /* True if the result so far lacks rows of chunks that could not be read or decoded. */
-int sonde_query_lacks(const struct sonde_query *query);
+int sonde_query_missing(const struct sonde_query *query);
 void sonde_query_value(const struct sonde_query *query, size_t i, struct sonde_query_value *out);
 
 /* The number of tables, their names and meanings; for each column its name, type (INTEGER, REAL, TEXT), unit ("" =

@@ -84,7 +84,7 @@ struct sonde_query_made {
 	int known;
 	uint64_t end_ns; /* CLOCK_MONOTONIC deadline: -ETIMEDOUT after it */
 	size_t most_b;   /* maximum size of the rows: -ENOMEM beyond it */
-	int lacks;       /* unreadable chunks were skipped */
+	int missing;     /* unreadable chunks were skipped */
 };
 
 struct sonde_query_table {
@@ -125,7 +125,7 @@ struct sonde_query_scan {
 	struct sonde_query_place places[SONDE_QUERY_COLUMNS_MAX];
 	uint32_t *order; /* row order within the block; NULL = as stored */
 	int is_copy;     /* the scan owns the values: order.h */
-	int lacks;       /* unreadable chunks were skipped */
+	int missing;     /* unreadable chunks were skipped */
 	/* state of the walk */
 	struct sonde_cursor *cursor;
 	void *state;

@@ -28,7 +28,7 @@ BY_ID(operation)
 	{                                                                          \
 		return sonde_session_##row(session, i);                            \
 	}
-BY_INDEX(heap_rest)
+BY_INDEX(heap_remainder)
 BY_INDEX(snapshot)
 BY_INDEX(histogram)
 BY_INDEX(source)
@@ -157,7 +157,7 @@ SONDE_META_RECORDS(RECORD)
 #define row_operation sonde_operation
 #define row_series sonde_series
 #define row_heap sonde_heap
-#define row_heap_rest sonde_heap_rest
+#define row_heap_remainder sonde_heap_remainder
 #define row_snapshot sonde_snapshot
 #define row_histogram sonde_histogram
 #define row_lost sonde_lost

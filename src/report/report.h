@@ -116,7 +116,7 @@ struct sonde_section {
 	struct sonde_tree tree;
 	struct sonde_note *notes;
 	const char *recorded; /* was its data recorded? "yes", "in part", "no"; NULL = depends on no single kind */
-	const char *lacks;    /* why it was not, or not fully; NULL with "yes" */
+	const char *missing;  /* why it was not, or not fully; NULL with "yes" */
 	struct sonde_section *next;
 };
 

@@ -179,14 +179,14 @@ static void read_index(struct sonde_roof_caches *out, const char *root, unsigned
 
 void sonde_roof_caches(struct sonde_roof_caches *out, const char *root, unsigned cpu)
 {
-	static const int asked[SONDE_ROOF_DRAM] = {_SC_LEVEL1_DCACHE_SIZE, _SC_LEVEL2_CACHE_SIZE,
-						   _SC_LEVEL3_CACHE_SIZE};
+	static const int requested[SONDE_ROOF_DRAM] = {_SC_LEVEL1_DCACHE_SIZE, _SC_LEVEL2_CACHE_SIZE,
+						       _SC_LEVEL3_CACHE_SIZE};
 	memset(out, 0, sizeof *out);
 	for (unsigned index = 0; index < INDEXES_MAX; index++)
 		read_index(out, root, cpu, index);
 	int is_told = *root || out->size_b[SONDE_ROOF_L1];
 	for (int level = 0; level < SONDE_ROOF_DRAM && !is_told; level++) {
-		long size = sysconf(asked[level]);
+		long size = sysconf(requested[level]);
 		out->size_b[level] = size > 0 ? (uint64_t)size : 0;
 	}
 }

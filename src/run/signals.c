@@ -128,16 +128,16 @@ unsigned sonde_signals_interrupts(void)
 
 int sonde_signals_take_save(void)
 {
-	int asked = saves != 0;
+	int requested = saves != 0;
 	saves = 0;
-	return asked;
+	return requested;
 }
 
 int sonde_signals_take_snapshot(void)
 {
-	int asked = snapshots != 0;
+	int requested = snapshots != 0;
 	snapshots = 0;
-	return asked;
+	return requested;
 }
 
 int sonde_signals_is_ignored_by(pid_t pid, int number)

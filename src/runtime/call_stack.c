@@ -32,7 +32,7 @@
 #define FOREIGN_B ((size_t)8 << 10)         /* of a stack other than the thread's own */
 #define FOREIGNS 16u
 #define AREA_BELOW_B ((uintptr_t)1 << 40)
-#define TOLD 8192u /* a power of two */
+#define RECORDED 8192u /* a power of two */
 #define PROBES 4u
 #define AGAIN 1024u /* where chunks are overwritten, a stack is recorded again after this many calls of its thread */
 
@@ -48,7 +48,7 @@ static _Thread_local struct {
 } self;
 static struct range program; /* its code segments */
 static pthread_once_t program_once = PTHREAD_ONCE_INIT;
-static _Atomic uint64_t told[TOLD]; /* 44-bit hash and a number */
+static _Atomic uint64_t recorded[RECORDED]; /* 44-bit hash and a number */
 static _Atomic uint32_t numbers;
 
 _Static_assert(SONDE_CALL_STACKS_MAX == 1u << 20, "a number's bits");
@@ -77,7 +77,7 @@ static void find_program(void)
 }
 
 /* The C library's bounds, without the thread's control block. */
-static struct range stack_told(void)
+static struct range stack_recorded(void)
 {
 	pthread_attr_t attributes;
 	void *low;
@@ -111,7 +111,7 @@ static size_t extent(uintptr_t sp)
 {
 	if (!self.stack.end) {
 		struct range first = stack_first();
-		self.stack = is_on(&first, sp) ? first : stack_told();
+		self.stack = is_on(&first, sp) ? first : stack_recorded();
 	}
 	if (!is_on(&self.stack, sp))
 		return 0;
@@ -144,7 +144,7 @@ __attribute__((no_sanitize("address"))) static uint64_t hash_of(const struct son
 static uint32_t find(uint64_t hash)
 {
 	for (uint32_t i = 0; i < PROBES; i++) {
-		uint64_t slot = atomic_load_explicit(&told[(hash + i) % TOLD], memory_order_relaxed);
+		uint64_t slot = atomic_load_explicit(&recorded[(hash + i) % RECORDED], memory_order_relaxed);
 		if (slot && slot >> 20 == hash >> 20)
 			return (uint32_t)(slot & (SONDE_CALL_STACKS_MAX - 1));
 	}
@@ -163,15 +163,15 @@ static uint32_t number_new(void)
 /* If all slots are taken, one of their stacks will be recorded again when it recurs. */
 static void keep(uint64_t hash, uint32_t number)
 {
-	uint32_t at = (uint32_t)(hash % TOLD);
+	uint32_t at = (uint32_t)(hash % RECORDED);
 	for (uint32_t i = 0; i < PROBES; i++) {
-		uint64_t slot = atomic_load_explicit(&told[(hash + i) % TOLD], memory_order_relaxed);
+		uint64_t slot = atomic_load_explicit(&recorded[(hash + i) % RECORDED], memory_order_relaxed);
 		if (!slot || slot >> 20 == hash >> 20) {
-			at = (uint32_t)((hash + i) % TOLD);
+			at = (uint32_t)((hash + i) % RECORDED);
 			break;
 		}
 	}
-	atomic_store_explicit(&told[at], hash >> 20 << 20 | number, memory_order_relaxed);
+	atomic_store_explicit(&recorded[at], hash >> 20 << 20 | number, memory_order_relaxed);
 }
 
 __attribute__((no_sanitize("address"))) static void copy_words(void *to, const void *from, size_t size_b)
@@ -221,8 +221,8 @@ static int may_copy(void)
 }
 
 /* Sends the event with `size_b` bytes of the stack, copied from `from`. */
-static int tell(struct sonde_thread *thread, struct sonde_ring_pool *pool, struct sonde_event_call_stack *event,
-		const void *from, size_t size_b)
+static int record(struct sonde_thread *thread, struct sonde_ring_pool *pool, struct sonde_event_call_stack *event,
+		  const void *from, size_t size_b)
 {
 	event->head.words = (uint16_t)((sizeof(*event) + size_b) / 8);
 	struct sonde_event *at = sonde_event_reserve(thread, pool, event->head.words);
@@ -237,8 +237,8 @@ static int tell(struct sonde_thread *thread, struct sonde_ring_pool *pool, struc
 }
 
 /* Sends a stack by its number, or copied from `from`. */
-static int tell_stack(struct sonde_thread *thread, struct sonde_ring_pool *pool, struct sonde_event_call_stack *event,
-		      const void *from, size_t size_b)
+static int record_stack(struct sonde_thread *thread, struct sonde_ring_pool *pool, struct sonde_event_call_stack *event,
+			const void *from, size_t size_b)
 {
 	uint64_t salt = (uint64_t)thread->tid << 32 ^ thread->serial ^ (uint64_t)(uintptr_t)pool;
 	uint64_t hash = hash_of(event, from, size_b, salt);
@@ -246,24 +246,25 @@ static int tell_stack(struct sonde_thread *thread, struct sonde_ring_pool *pool,
 	if (pool->on_full != SONDE_RING_OVERWRITE || ++self.calls % AGAIN)
 		again.number = find(hash);
 	if (again.number)
-		return tell(thread, pool, &again, NULL, 0);
+		return record(thread, pool, &again, NULL, 0);
 	if (!may_copy()) {
 		event->sp = event->fp = 0;
-		return tell(thread, pool, event, NULL, 0);
+		return record(thread, pool, event, NULL, 0);
 	}
 	event->number = number_new();
-	int code = tell(thread, pool, event, from, size_b);
+	int code = record(thread, pool, event, from, size_b);
 	if (code == SONDE_OK && event->number)
 		keep(hash, event->number);
 	return code;
 }
 
-static int tell_foreign(struct sonde_thread *thread, struct sonde_ring_pool *pool, struct sonde_event_call_stack *event)
+static int record_foreign(struct sonde_thread *thread, struct sonde_ring_pool *pool,
+			  struct sonde_event_call_stack *event)
 {
 	struct foreign *foreign = foreign_take();
 	size_t size_b = foreign ? foreign_copy(foreign, (uintptr_t)event->sp) : 0;
-	int code = size_b ? tell_stack(thread, pool, event, foreign->words, size_b)
-			  : tell(thread, pool, event, NULL, 0); /* only its innermost function is known */
+	int code = size_b ? record_stack(thread, pool, event, foreign->words, size_b)
+			  : record(thread, pool, event, NULL, 0); /* only its innermost function is known */
 	foreign_give(foreign);
 	return code;
 }
@@ -290,8 +291,8 @@ int sonde_call_stack(uint64_t correlation)
 	if (atomic_load(&sonde_process_get()->state) == SONDE_PROCESS_ON) {
 		size_t size_b = extent((uintptr_t)event.sp);
 		event.head.time = sonde_event_time(pool);
-		code = size_b ? tell_stack(thread, pool, &event, (const void *)(uintptr_t)event.sp, size_b)
-			      : tell_foreign(thread, pool, &event);
+		code = size_b ? record_stack(thread, pool, &event, (const void *)(uintptr_t)event.sp, size_b)
+			      : record_foreign(thread, pool, &event);
 	}
 	errno = saved;
 	sonde_thread_leave(thread);

@@ -113,7 +113,7 @@ static int may_wait(struct sonde_process *process, struct sonde_ring_pool *pool,
 	uint32_t steps = thread->taken < FIRST_CHUNKS   ? WAIT_STEPS_FIRST
 			 : atomic_load(&pool->may_grow) ? WAIT_STEPS_GROW
 							: 0;
-	int is_asked = step % WAIT_STEPS_CHECK == 0;
+	int is_requested = step % WAIT_STEPS_CHECK == 0;
 	if (!thread->waited && step < steps)
 		return 1;
 	thread->waited = 1;
@@ -122,7 +122,7 @@ static int may_wait(struct sonde_process *process, struct sonde_ring_pool *pool,
 		if (!thread->waits || thread->waited_long || pool->on_full != SONDE_RING_DROP)
 			return 0;
 	}
-	if (!is_asked)
+	if (!is_requested)
 		return 1;
 	int rc = sonde_link_check(process);
 	if (rc == -EPIPE) /* nobody will read again, so no other event waits */

@@ -17,7 +17,7 @@
 #include "runtime/gpu_driver.h"
 #include "runtime/table.h"
 
-enum { NAMES = 64, SCOPES = 512, ASKED = 4, KEPT = 16384, KEPT_MAX = 1 << 24 };
+enum { NAMES = 64, SCOPES = 512, REQUESTED = 4, KEPT = 16384, KEPT_MAX = 1 << 24 };
 
 struct name {
 	char text[SONDE_NAME_B];
@@ -295,7 +295,7 @@ static int start(struct sonde_gpu_timer *timer, const char *text, void *stream)
 		timer->is_found = sonde_gpu_driver_find(timer->driver, &timer->calls);
 	if (!timer->is_found)
 		return fail(timer, SONDE_ERR_UNKNOWN, timer->driver->missing);
-	collect(timer, timer->free_count ? ASKED : SCOPES);
+	collect(timer, timer->free_count ? REQUESTED : SCOPES);
 	if (!timer->free_count)
 		return fail(timer, SONDE_ERR_FULL, "512 scopes are open: stop some, or wait for the GPU");
 	code = mark_put(timer, stream, &mark);
@@ -334,7 +334,7 @@ static int stop(struct sonde_gpu_timer *timer, const char *text, void *stream)
 		timer->driver->wait(&timer->calls, &scope->end);
 		scope_read(timer, at);
 	}
-	collect(timer, ASKED);
+	collect(timer, REQUESTED);
 	return SONDE_OK;
 }
 

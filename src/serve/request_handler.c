@@ -22,11 +22,11 @@ struct request {
 	struct sonde_work work; /* must be first: the worker sees only this part */
 	struct sonde_request_handler *handler;
 	struct MHD_Connection *connection;
-	char *target;     /* as received: the path, cut off at its "?" */
-	char *key;        /* the same, uncut */
-	int begun, asked; /* asked: the worker has or had this request */
-	int is_kept;      /* the answer may be cached */
-	int is_bytes;     /* the answer is not JSON */
+	char *target;         /* as received: the path, cut off at its "?" */
+	char *key;            /* the same, uncut */
+	int begun, requested; /* asked: the worker has or had this request */
+	int is_kept;          /* the answer may be cached */
+	int is_bytes;         /* the answer is not JSON */
 	int fd;
 	struct sonde_params params;
 	sonde_answer *answer;
@@ -173,7 +173,7 @@ static enum MHD_Result ask(struct request *request)
 	struct MHD_Response *reply = is_whole ? sonde_cache_find(&handler->cache, request->key) : NULL;
 	if (reply && !check_originals(request, asks_second(request), atomic_load(&handler->growth.follow.file_b)))
 		return send_reply(request->connection, MHD_HTTP_OK, reply);
-	request->asked = 1;
+	request->requested = 1;
 	request->fd = sonde_access_check_socket(request->connection);
 	MHD_suspend_connection(request->connection);
 	if (sonde_worker_put(handler->worker, &request->work)) {
@@ -242,8 +242,8 @@ static enum MHD_Result begin(struct request *request, const char *method)
 	const char *sentence;
 	request->begun = 1;
 	sonde_header_timeouts_came(request->handler->timeouts, sonde_access_check_socket(request->connection));
-	const struct sonde_access_check_request asked = {request->connection, method, request->target};
-	unsigned status = sonde_access_check_refuse(&request->handler->access, &asked, &request->params, &sentence);
+	const struct sonde_access_check_request requested = {request->connection, method, request->target};
+	unsigned status = sonde_access_check_refuse(&request->handler->access, &requested, &request->params, &sentence);
 	return status ? send_error(request->connection, status, sentence) : MHD_YES;
 }
 
@@ -268,7 +268,7 @@ enum MHD_Result sonde_request_handler_handle(void *context, struct MHD_Connectio
 		return MHD_NO;
 	if (!request->begun)
 		return begin(request, method);
-	if (request->asked)
+	if (request->requested)
 		return answered(request);
 	if (strcmp(request->target, "/api/events") == 0)
 		return send_events(request);

@@ -359,7 +359,7 @@ static int add_heap_leak(struct sonde_session *session, const union record *reco
 {
 	(void)more, (void)more_b;
 	const struct sonde_meta_heap_leak *from = &record->heap_leak;
-	struct sonde_heap_rest row = {
+	struct sonde_heap_remainder row = {
 	    from->site, from->kind, from->blocks, from->size_b, text(session, from->detail), from->variance};
 	return sonde_rows_add(&session->heap_rests, &row) ? 0 : -ENOMEM;
 }

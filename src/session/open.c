@@ -181,7 +181,7 @@ static void init_rows(struct sonde_session *session)
 	session->devices.row_b = sizeof(struct sonde_device);
 	session->queues.row_b = sizeof(struct sonde_queue);
 	session->operations.row_b = sizeof(struct sonde_operation);
-	session->heap_rests.row_b = sizeof(struct sonde_heap_rest);
+	session->heap_rests.row_b = sizeof(struct sonde_heap_remainder);
 	session->parts.row_b = sizeof(struct sonde_part);
 	sonde_session_stacks_init(&session->stacks);
 }
@@ -334,7 +334,7 @@ COUNT(device, devices)
 COUNT(queue, queues)
 COUNT(operation, operations)
 COUNT(heap_site, heap_sites)
-COUNT(heap_rest, heap_rests)
+COUNT(heap_remainder, heap_rests)
 COUNT(node, stacks.nodes)
 COUNT(frame, stacks.frames)
 COUNT(function, stacks.functions)
@@ -358,7 +358,7 @@ GET_AT(lost, sonde_lost, lost)
 GET_AT(cost, sonde_cost, costs)
 GET_AT(histogram, sonde_histogram, histograms)
 GET_AT(snapshot, sonde_snapshot, snapshots)
-GET_AT(heap_rest, sonde_heap_rest, heap_rests)
+GET_AT(heap_remainder, sonde_heap_remainder, heap_rests)
 
 const struct sonde_frame *sonde_session_frame(const struct sonde_session *session, uint32_t index)
 {

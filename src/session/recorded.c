@@ -45,13 +45,13 @@ static int runs(const struct sonde_source_row *row)
 }
 
 /* One source records all blocking calls, but only those requested; older recordings do not store which. */
-static int is_asked(const struct sonde_session *session, enum sonde_kind kind, const struct sonde_source_row *row)
+static int is_requested(const struct sonde_session *session, enum sonde_kind kind, const struct sonde_source_row *row)
 {
-	const char *asked = sonde_session_info(session, "option.waits");
+	const char *requested = sonde_session_info(session, "option.waits");
 	if (kind != SONDE_KIND_LOCKS && kind != SONDE_KIND_FILES)
 		return 1;
-	if (asked)
-		return strstr(asked, kind == SONDE_KIND_LOCKS ? "locks" : "files") != NULL;
+	if (requested)
+		return strstr(requested, kind == SONDE_KIND_LOCKS ? "locks" : "files") != NULL;
 	return kind == SONDE_KIND_FILES || !row || strcmp(row->method, SONDE_WAIT_METHOD_FILES) != 0;
 }
 
@@ -124,15 +124,16 @@ static enum sonde_recorded state_of(const struct sonde_session *session, enum so
 	const struct sonde_source_row *row = sonde_session_source_named(session, kind->source);
 	const struct sonde_source_row *outside =
 	    which == SONDE_KIND_LOCKS ? sonde_session_source_named(session, "blocked") : NULL;
-	int asked = is_asked(session, which, row), attached = sonde_session_info(session, "run.attached_pid") != NULL;
+	int requested = is_requested(session, which, row),
+	    attached = sonde_session_info(session, "run.attached_pid") != NULL;
 	/* Known to be unused, because use would have been observed. */
 	int is_unused = row && row->state == SONDE_SOURCE_OFF && !attached;
 	/* Waits sampled from outside are in chunks of the same type. */
 	int has_own = which != SONDE_KIND_FILES || !row || row->state != SONDE_SOURCE_UNAVAILABLE;
-	int is_there = asked && (runs(row) || runs(outside) || is_unused ||
-				 (has_own && has_chunks(session, kind->types)) || has_rows(session, which));
+	int is_there = requested && (runs(row) || runs(outside) || is_unused ||
+				     (has_own && has_chunks(session, kind->types)) || has_rows(session, which));
 	if (!is_there || (which != SONDE_KIND_HEAP && is_unsaved(session))) {
-		*failed = say_not(session, kind, asked ? row : NULL, why, why_b);
+		*failed = say_not(session, kind, requested ? row : NULL, why, why_b);
 		return SONDE_RECORDED_NOT;
 	}
 	say_part(session, kind, runs(row) ? row : outside, why, why_b);
@@ -153,7 +154,7 @@ const char *sonde_recorded_option(uint32_t set, const char *why)
 enum sonde_recorded sonde_recorded_any(const struct sonde_session *session, uint32_t set, char *why, size_t why_b)
 {
 	enum sonde_recorded best = SONDE_RECORDED_NOT;
-	char lacks[512] = "", one[384], part[384] = "";
+	char missing[512] = "", one[384], part[384] = "";
 	size_t len = 0;
 	int has_failed = 0;
 	for (size_t i = 0; i < SONDE_KIND_COUNT; i++) {
@@ -165,12 +166,12 @@ enum sonde_recorded sonde_recorded_any(const struct sonde_session *session, uint
 		if (state == SONDE_RECORDED_IN_PART)
 			memcpy(part, one, sizeof part);
 		else if (state == SONDE_RECORDED_NOT && failed && !has_failed++) /* says more than how to record */
-			snprintf(lacks, sizeof lacks, "%s", one);
-		else if (state == SONDE_RECORDED_NOT && !has_failed && len < sizeof lacks)
-			len += (size_t)snprintf(lacks + len, sizeof lacks - len, "%s%s", len ? ", " : "", one);
+			snprintf(missing, sizeof missing, "%s", one);
+		else if (state == SONDE_RECORDED_NOT && !has_failed && len < sizeof missing)
+			len += (size_t)snprintf(missing + len, sizeof missing - len, "%s%s", len ? ", " : "", one);
 	}
 	if (best == SONDE_RECORDED_NOT)
-		snprintf(why, why_b, "not recorded: %s", lacks);
+		snprintf(why, why_b, "not recorded: %s", missing);
 	else
 		snprintf(why, why_b, "%s", best == SONDE_RECORDED_IN_PART ? part : "");
 	return best;

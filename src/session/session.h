@@ -259,7 +259,7 @@ struct sonde_heap_site {
 };
 
 /* Blocks of one site that were live when their process exited. */
-struct sonde_heap_rest {
+struct sonde_heap_remainder {
 	uint32_t site;
 	uint32_t kind; /* enum sonde_heap_leak */
 	uint64_t blocks, size_b;
@@ -283,7 +283,7 @@ size_t sonde_session_device_count(const struct sonde_session *session);
 size_t sonde_session_queue_count(const struct sonde_session *session);
 size_t sonde_session_operation_count(const struct sonde_session *session);
 size_t sonde_session_heap_site_count(const struct sonde_session *session);
-size_t sonde_session_heap_rest_count(const struct sonde_session *session);
+size_t sonde_session_heap_remainder_count(const struct sonde_session *session);
 size_t sonde_session_node_count(const struct sonde_session *session);
 
 /* By id: 1 … count. */
@@ -300,7 +300,7 @@ const struct sonde_operation *sonde_session_operation(const struct sonde_session
 const struct sonde_heap_site *sonde_session_heap_site(const struct sonde_session *session, uint32_t id);
 /* By index: 0 … count − 1. */
 const struct sonde_snapshot *sonde_session_snapshot(const struct sonde_session *session, size_t i);
-const struct sonde_heap_rest *sonde_session_heap_rest(const struct sonde_session *session, size_t i);
+const struct sonde_heap_remainder *sonde_session_heap_remainder(const struct sonde_session *session, size_t i);
 const struct sonde_source_row *sonde_session_source(const struct sonde_session *session, size_t i);
 /* NULL: there is no source of this name. */
 const struct sonde_source_row *sonde_session_source_named(const struct sonde_session *session, const char *name);

@@ -51,12 +51,12 @@ struct sonde_session {
 	struct sonde_rows devices;    /* struct sonde_device, by id */
 	struct sonde_rows queues;     /* struct sonde_queue, by id */
 	struct sonde_rows operations; /* struct sonde_operation, by id */
-	struct sonde_rows heap_rests; /* struct sonde_heap_rest */
+	struct sonde_rows heap_rests; /* struct sonde_heap_remainder */
 	struct sonde_rows parts;      /* struct sonde_part, by process; empty if not merged */
 	struct sonde_part whole;
 	struct sonde_stacks stacks;
 
-	struct sonde_heap_sums heap_sums;    /* cached sums of the last requested range; users NULL = none */
+	struct sonde_heap_sums heap_sums;   /* cached sums of the last requested range; users NULL = none */
 	struct sonde_selection heap_summed; /* the range of heap_sums */
 
 	struct sonde_session_kept kept[SONDE_KEPT_COUNT];

@@ -199,16 +199,16 @@ static int take_live(struct taking *taking)
 
 static int take_unreachable(struct taking *taking)
 {
-	for (size_t i = 0; i < sonde_session_heap_rest_count(taking->session); i++) {
-		const struct sonde_heap_rest *rest = sonde_session_heap_rest(taking->session, i);
-		uint32_t id = rest->site <= taking->site_count ? rest->site : 0;
-		if (rest->kind == SONDE_HEAP_UNREACHABLE) {
-			taking->sites[id].blocks += rest->blocks;
-			taking->sites[id].size_b += rest->size_b;
-		} else if (rest->kind == SONDE_HEAP_NOT_KNOWN && is_wanted(taking, id)) {
-			taking->out->unseen_b += rest->size_b;
+	for (size_t i = 0; i < sonde_session_heap_remainder_count(taking->session); i++) {
+		const struct sonde_heap_remainder *remainder = sonde_session_heap_remainder(taking->session, i);
+		uint32_t id = remainder->site <= taking->site_count ? remainder->site : 0;
+		if (remainder->kind == SONDE_HEAP_UNREACHABLE) {
+			taking->sites[id].blocks += remainder->blocks;
+			taking->sites[id].size_b += remainder->size_b;
+		} else if (remainder->kind == SONDE_HEAP_NOT_KNOWN && is_wanted(taking, id)) {
+			taking->out->unseen_b += remainder->size_b;
 			if (!*taking->out->unseen_why)
-				taking->out->unseen_why = rest->detail;
+				taking->out->unseen_why = remainder->detail;
 		}
 	}
 	return 0;

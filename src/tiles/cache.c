@@ -66,7 +66,7 @@ static struct sonde_tile_decoded *lay_out(struct sonde_tiles *tiles, const struc
 }
 
 /* Removes the least recently used entries until there is enough capacity. */
-static int make_room(struct sonde_tile_cache *cache, size_t size_b)
+static int make_capacity(struct sonde_tile_cache *cache, size_t size_b)
 {
 	size_t kept = cache->count;
 	while (kept && cache->size_b + size_b > CACHE_MAX_B) {
@@ -90,7 +90,7 @@ static int make_room(struct sonde_tile_cache *cache, size_t size_b)
 
 static int keep(struct sonde_tile_cache *cache, struct sonde_tile_decoded *decoded)
 {
-	if (make_room(cache, decoded->size_b))
+	if (make_capacity(cache, decoded->size_b))
 		return -ENOMEM;
 	if (cache->count == cache->cap) {
 		size_t cap = cache->cap ? 2 * cache->cap : 64;

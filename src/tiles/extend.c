@@ -18,7 +18,7 @@
 #include "tiles/tiles_state.h"
 #include "util/error.h"
 
-#define NAMES_ROOM 100000u /* with more names, some may have been omitted */
+#define NAMES_CAPACITY 100000u /* with more names, some may have been omitted */
 
 /* --- what is kept ------------------------------------------------------------------------------------------------ */
 
@@ -187,7 +187,7 @@ static void compare(struct sonde_tiles *now, const struct sonde_tiles *before)
 
 static int is_to_be_made_anew(const struct sonde_tiles *tiles)
 {
-	return tiles->is_vague || tiles->room_b < SONDE_TILE_LEAVES_MAX_B / 2 || tiles->name_count > NAMES_ROOM ||
+	return tiles->is_vague || tiles->room_b < SONDE_TILE_LEAVES_MAX_B / 2 || tiles->name_count > NAMES_CAPACITY ||
 	       sonde_session_site_count(tiles->session) < tiles->sites ||
 	       sonde_session_thread_count(tiles->session) < tiles->threads;
 }

@@ -35,7 +35,7 @@ static void sink(struct sonde_tile_finds *finds, size_t i)
 	}
 }
 
-static int room(struct sonde_tile_finds *finds)
+static int capacity(struct sonde_tile_finds *finds)
 {
 	return SONDE_ARRAY_RESERVE(finds->all, finds->cap, finds->count + 1)
 		   ? sonde_error(ENOMEM, "out of memory for %zu slices", finds->count + 1)
@@ -57,7 +57,7 @@ int sonde_tile_finds_add(struct sonde_tile_finds *finds, const struct sonde_tile
 		}
 		return 0;
 	}
-	if (room(finds))
+	if (capacity(finds))
 		return -ENOMEM;
 	finds->all[finds->count++] = *found;
 	if (finds->count == search->limit)

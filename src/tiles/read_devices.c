@@ -72,7 +72,7 @@ static int name_of(struct reading *reading, const struct sonde_operation *operat
 	return rc;
 }
 
-static int take_asked(struct reading *reading, const struct sonde_batch *batch, size_t i, uint32_t process)
+static int take_requested(struct reading *reading, const struct sonde_batch *batch, size_t i, uint32_t process)
 {
 	uint64_t start_ns = batch->activities.start_ns[i];
 	if (batch->activities.queued_ns[i] && batch->activities.thread[i])
@@ -109,7 +109,7 @@ static int take_one(struct reading *reading, const struct sonde_batch *batch, si
 				       .sub = queue->id};
 	int rc = name_of(reading, operation, &item.name);
 	rc = rc ? rc : sonde_tile_items_add(reading->tiles, &reading->items, item);
-	return rc ? rc : take_asked(reading, batch, i, operation->process);
+	return rc ? rc : take_requested(reading, batch, i, operation->process);
 }
 
 static int take(void *context, const struct sonde_batch *batch)

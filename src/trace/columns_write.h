@@ -24,11 +24,11 @@ void sonde_columns_fini(struct sonde_columns *columns);
 void sonde_columns_put(struct sonde_columns *columns, size_t column, uint64_t value);
 void sonde_columns_put_byte(struct sonde_columns *columns, size_t column, uint8_t value);
 
-/* sonde_columns_room() where a column has to grow. */
+/* sonde_columns_capacity() where a column has to grow. */
 uint8_t *sonde_columns_grow(struct sonde_columns *columns, size_t column, size_t count);
 /* Reserves space for `count` varints at the end of a column without marking it used; NULL when out of memory, a sticky
  * error. */
-static inline uint8_t *sonde_columns_room(struct sonde_columns *columns, size_t column, size_t count)
+static inline uint8_t *sonde_columns_capacity(struct sonde_columns *columns, size_t column, size_t count)
 {
 	struct sonde_buf *buf = &columns->column[column];
 	if (!buf->error && buf->cap_b - buf->len_b >= count * SONDE_VARINT_MAX_B)

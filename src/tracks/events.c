@@ -2,7 +2,7 @@
  *
  * A counter's running total is kept per thread, so each thread has its own counter; a gauge belongs to the process, and
  * has the value that any thread set last. Spans and arguments of zones are events of the program as well, but make
- * sense only together with others of their kind: export/marks.h collects those.
+ * sense only together with others of their kind: export/annotations.h collects those.
  */
 #include <string.h>
 

@@ -40,7 +40,7 @@ static void report_all(struct sonde_session *session, FILE *out)
 {
 	static const char *const what_if[] = {"copy=upload,speed=inf", "kernel=beta,speed=4"};
 	const struct sonde_run *run = sonde_session_run(session);
-	struct sonde_pass_options options = {.asked = 1, .limit = 20, .what_if = what_if, .what_ifs = 2};
+	struct sonde_pass_options options = {.requested = 1, .limit = 20, .what_if = what_if, .what_ifs = 2};
 	for (int part = 0; part < 2; part++) {
 		options.selection.from_ns = part ? run->start_ns + run->wall_ns / 3 : 0;
 		options.selection.to_ns = part ? run->start_ns + run->wall_ns / 2 + 1 : 0;

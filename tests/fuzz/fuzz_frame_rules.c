@@ -10,7 +10,7 @@
 #include "symbol/frames/x86.h"
 
 #define AT 0x1000u
-#define ASKED_MAX 64
+#define REQUESTED_MAX 64
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size_b);
 
@@ -62,7 +62,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size_b)
 	const struct sonde_frame_code code = {.read = read_input, .context = &input};
 	if (sonde_frame_rules_new(&rules, &code))
 		return 0;
-	for (size_t i = 0; i < size_b && i < ASKED_MAX; i++)
+	for (size_t i = 0; i < size_b && i < REQUESTED_MAX; i++)
 		check(rules, &input, AT + i);
 	sonde_frame_rules_lead(rules, AT, AT + size_b / 2);
 	sonde_frame_rules_lead(rules, AT + size_b / 3, AT + size_b / 2);

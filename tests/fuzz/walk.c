@@ -261,9 +261,9 @@ static void walk_heap_ids(const struct sonde_session *session)
 		CHECK(row && row->heap <= heaps && row->thread <= sonde_session_thread_count(session));
 		CHECK(row->stack <= sonde_session_node_count(session));
 	}
-	for (size_t i = 0; i < sonde_session_heap_rest_count(session); i++) {
-		CHECK(sonde_session_heap_rest(session, i)->site <= sites);
-		text(sonde_session_heap_rest(session, i)->detail);
+	for (size_t i = 0; i < sonde_session_heap_remainder_count(session); i++) {
+		CHECK(sonde_session_heap_remainder(session, i)->site <= sites);
+		text(sonde_session_heap_remainder(session, i)->detail);
 	}
 	for (size_t i = 0; i < sonde_session_snapshot_count(session); i++) {
 		CHECK(sonde_session_snapshot(session, i)->process <= sonde_session_process_count(session));

@@ -115,8 +115,8 @@ static void dump_heaps(FILE *out, const struct sonde_session *session)
 		fprintf(out, "heap site %u heap %u thread %u stack %u status %u\n", id, row->heap, row->thread,
 			row->stack, row->status);
 	}
-	for (size_t i = 0; i < sonde_session_heap_rest_count(session); i++) {
-		const struct sonde_heap_rest *row = sonde_session_heap_rest(session, i);
+	for (size_t i = 0; i < sonde_session_heap_remainder_count(session); i++) {
+		const struct sonde_heap_remainder *row = sonde_session_heap_remainder(session, i);
 		fprintf(out, "left of heap site %u kind %u blocks %" PRIu64 " bytes %" PRIu64 " '%s'\n", row->site,
 			row->kind, row->blocks, row->size_b, row->detail);
 	}

@@ -87,7 +87,7 @@ static void say(void *result)
 static void the_rest(void)
 {
 	const double one[2] = {1, 0};
-	INTEGER n = 20, k = 2, pivots[20], info = -9, question = -1, room = 640;
+	INTEGER n = 20, k = 2, pivots[20], info = -9, question = -1, capacity = 640;
 	cblas_ssyrk(ROW_MAJOR, UPPER, PLAIN, N, K, 1, sx, K, 0, sz, N);
 	cblas_zgemm(ROW_MAJOR, PLAIN, PLAIN, 8, 9, 10, one, x, 10, y, 9, one, z, 9);
 	cblas_dgemv(ROW_MAJOR, TRANSPOSED, M, N, 2, x, N, y, 1, 0, z, 1);
@@ -102,7 +102,7 @@ static void the_rest(void)
 	dgesv_(&n, &k, x, &n, pivots, y, &n, &info);
 	printf("dgesv %.17g info %d\n", sum(y, 40), (int)info);
 	dgeqrf_(&n, &n, x, &n, z, y, &question, &info); /* asks how much room it needs */
-	dgeqrf_(&n, &n, x, &n, z, y, &room, &info);
+	dgeqrf_(&n, &n, x, &n, z, y, &capacity, &info);
 	printf("dgeqrf %.17g info %d\n", x[0], (int)info);
 }
 

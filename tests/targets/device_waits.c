@@ -19,7 +19,7 @@
 #define MS UINT64_C(1000000)
 
 static uint32_t queue, wait_call, asker;
-static uint64_t asked_ns;
+static uint64_t requested_ns;
 
 static uint64_t clock_ns(clockid_t clock)
 {
@@ -53,11 +53,11 @@ static void tell(uint32_t kind, const char *name, uint32_t tid, uint64_t start_n
 	sonde_activity_add(&(struct sonde_activity){.operation = operation,
 						    .queue = queue,
 						    .tid = tid,
-						    .queued_ns = asked_ns,
+						    .queued_ns = requested_ns,
 						    .start_ns = start_ns,
 						    .end_ns = end_ns});
 	printf("%s %llu %llu\n", name, (unsigned long long)(end_ns - start_ns),
-	       (unsigned long long)(start_ns - (free_ns > asked_ns ? free_ns : asked_ns)));
+	       (unsigned long long)(start_ns - (free_ns > requested_ns ? free_ns : requested_ns)));
 }
 
 static void tell_wait(uint64_t from_ns)
@@ -67,21 +67,21 @@ static void tell_wait(uint64_t from_ns)
 
 static void alone(void)
 {
-	asked_ns = now_ns();
+	requested_ns = now_ns();
 	{
 		SONDE_ZONE("beside");
 		work(10);
 	}
 	uint64_t from_ns = now_ns();
 	nap(60);
-	tell(SONDE_OPERATION_KERNEL, "alone", 0, asked_ns + 5 * MS, now_ns() - MS, 0);
+	tell(SONDE_OPERATION_KERNEL, "alone", 0, requested_ns + 5 * MS, now_ns() - MS, 0);
 	tell_wait(from_ns);
 }
 
 static void in_order(void)
 {
-	asked_ns = now_ns();
-	uint64_t from_ns = now_ns(), up_ns = asked_ns + 2 * MS;
+	requested_ns = now_ns();
+	uint64_t from_ns = now_ns(), up_ns = requested_ns + 2 * MS;
 	nap(40);
 	tell(SONDE_OPERATION_COPY, "up", 0, up_ns, up_ns + 20 * MS, 0);
 	tell(SONDE_OPERATION_KERNEL, "behind", 0, up_ns + 23 * MS, now_ns() - MS, up_ns + 20 * MS);
@@ -95,7 +95,7 @@ static void *ask(void *unused)
 		SONDE_ZONE("late");
 		work(20);
 	}
-	asked_ns = now_ns();
+	requested_ns = now_ns();
 	return unused;
 }
 
@@ -108,7 +108,7 @@ static void other(void)
 	pthread_setname_np(thread, "asker");
 	pthread_join(thread, NULL);
 	nap(150); /* it is reported of a thread that is known to have ended */
-	tell(SONDE_OPERATION_KERNEL, "other", asker, asked_ns + 4 * MS, now_ns() - MS, 0);
+	tell(SONDE_OPERATION_KERNEL, "other", asker, requested_ns + 4 * MS, now_ns() - MS, 0);
 	tell_wait(from_ns);
 }
 

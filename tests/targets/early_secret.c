@@ -48,7 +48,7 @@ NO_INLINE static void write_secret(int file)
 		_exit(2);
 }
 
-static void be_child(const char *order, int file, int said, int asked)
+static void be_child(const char *order, int file, int said, int requested)
 {
 	char byte = 0;
 	if (!strcmp(order, "before"))
@@ -59,7 +59,7 @@ static void be_child(const char *order, int file, int said, int asked)
 	if (!strcmp(order, "after"))
 		prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
 	syscall(SYS_write, said, &byte, 1);
-	syscall(SYS_read, asked, &byte, 1);
+	syscall(SYS_read, requested, &byte, 1);
 	_exit(0);
 }
 
@@ -94,15 +94,15 @@ static int open_memory(void)
 
 int main(int argc, char **argv)
 {
-	int said[2], asked[2], file = argc > 2 ? open(argv[2], O_WRONLY | O_CREAT | O_TRUNC, 0600) : -1;
+	int said[2], requested[2], file = argc > 2 ? open(argv[2], O_WRONLY | O_CREAT | O_TRUNC, 0600) : -1;
 	unsigned slots, words;
 	char byte = 0;
-	if (file < 0 || pipe(said) || pipe(asked))
+	if (file < 0 || pipe(said) || pipe(requested))
 		return 2;
 	int is_open = open_memory();
 	pid_t child = fork();
 	if (!child)
-		be_child(argv[1], file, said[1], asked[0]);
+		be_child(argv[1], file, said[1], requested[0]);
 	if (child < 0 || read(said[0], &byte, 1) != 1)
 		return 2;
 	words = is_open ? count_words((unsigned)child, &slots) : 0;
@@ -110,7 +110,7 @@ int main(int argc, char **argv)
 		nanosleep(&(struct timespec){.tv_nsec = 10000000}, NULL);
 		words = count_words((unsigned)child, &slots);
 	}
-	if (write(asked[1], &byte, 1) != 1 || waitpid(child, NULL, 0) != child)
+	if (write(requested[1], &byte, 1) != 1 || waitpid(child, NULL, 0) != child)
 		return 2;
 	if (is_open)
 		printf("%u words of %u slots\n", words, slots);

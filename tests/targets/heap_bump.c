@@ -6,21 +6,21 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { ROOM_B = 1 << 28, ALIGN_B = 16 };
+enum { CAPACITY_B = 1 << 28, ALIGN_B = 16 };
 
-static _Alignas(ALIGN_B) char room[ROOM_B];
+static _Alignas(ALIGN_B) char capacity[CAPACITY_B];
 static _Atomic size_t used_b;
 
 void *malloc(size_t size_b)
 {
 	size_t wanted_b = ALIGN_B + ((size_b + ALIGN_B - 1) & ~(size_t)(ALIGN_B - 1));
-	if (size_b > ROOM_B)
+	if (size_b > CAPACITY_B)
 		return NULL;
 	size_t at = atomic_fetch_add(&used_b, wanted_b);
-	if (at > ROOM_B - wanted_b)
+	if (at > CAPACITY_B - wanted_b)
 		return NULL;
-	memcpy(room + at, &size_b, sizeof size_b);
-	return room + at + ALIGN_B;
+	memcpy(capacity + at, &size_b, sizeof size_b);
+	return capacity + at + ALIGN_B;
 }
 
 void free(void *block)

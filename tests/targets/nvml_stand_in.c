@@ -42,7 +42,7 @@ static double age_s(void)
 	return now_s(CLOCK_MONOTONIC) - begun_s;
 }
 
-static int is_asked(const char *word)
+static int is_requested(const char *word)
 {
 	const char *words = getenv("NVML_STAND_IN");
 	return words && strstr(words, word);
@@ -52,24 +52,24 @@ static int is_asked(const char *word)
 static int check(const struct device *device)
 {
 	double end_s = now_s(CLOCK_THREAD_CPUTIME_ID) + 2e-3;
-	while (is_asked("dear") && now_s(CLOCK_THREAD_CPUTIME_ID) < end_s)
+	while (is_requested("dear") && now_s(CLOCK_THREAD_CPUTIME_ID) < end_s)
 		;
-	return device->index == 1 && is_asked("lost") && age_s() > 0.5 ? LOST : OK;
+	return device->index == 1 && is_requested("lost") && age_s() > 0.5 ? LOST : OK;
 }
 
 /* Of what the second device may not tell. */
 static int check_more(const struct device *device)
 {
 	int code = check(device);
-	return code ? code : device->index == 1 && is_asked("unsupported") ? UNSUPPORTED : OK;
+	return code ? code : device->index == 1 && is_requested("unsupported") ? UNSUPPORTED : OK;
 }
 
 int nvmlInit_v2(void)
 {
 	begun_s = now_s(CLOCK_MONOTONIC);
-	if (is_asked("slow"))
+	if (is_requested("slow"))
 		usleep(300000);
-	return is_asked("nodriver") ? NOT_LOADED : is_asked("mismatch") ? MISMATCH : OK;
+	return is_requested("nodriver") ? NOT_LOADED : is_requested("mismatch") ? MISMATCH : OK;
 }
 
 int nvmlShutdown(void)
@@ -85,7 +85,7 @@ int nvmlSystemGetDriverVersion(char *out, unsigned size)
 
 int nvmlDeviceGetCount_v2(unsigned *out)
 {
-	*out = is_asked("nodevice") ? 0 : 2;
+	*out = is_requested("nodevice") ? 0 : 2;
 	return OK;
 }
 
@@ -97,7 +97,7 @@ int nvmlDeviceGetHandleByIndex_v2(unsigned index, struct device **out)
 
 int nvmlDeviceGetName(const struct device *device, char *out, unsigned size)
 {
-	const char *first = is_asked("named") ? "Stand-in \033[31m\n\377" : "Stand-in one";
+	const char *first = is_requested("named") ? "Stand-in \033[31m\n\377" : "Stand-in one";
 	snprintf(out, size, "%s", device->index ? "Stand-in <b>two" : first);
 	return OK;
 }
@@ -145,7 +145,7 @@ static int reasons_of(const struct device *device, unsigned long long *out)
 
 int nvmlDeviceGetPowerUsage(const struct device *device, unsigned *out)
 {
-	while (!device->index && is_asked("stuck") && age_s() > 0.5)
+	while (!device->index && is_requested("stuck") && age_s() > 0.5)
 		sleep(1000);
 	*out = device->index ? 50000 : 100000;
 	return check_more(device);
@@ -161,7 +161,7 @@ int nvmlDeviceGetEnforcedPowerLimit(const struct device *device, unsigned *out)
 int nvmlDeviceGetTotalEnergyConsumption(const struct device *device, unsigned long long *out)
 {
 	*out = 7000000000ull + (unsigned long long)(age_s() * (device->index ? 50000 : 100000));
-	if (!device->index && is_asked("again") && age_s() > 1)
+	if (!device->index && is_requested("again") && age_s() > 1)
 		*out -= 7000000000ull;
 	return check_more(device);
 }
@@ -284,7 +284,7 @@ int nvmlGpmMetricsGet(struct get *get)
 		get->metrics[i].code = OK;
 		get->metrics[i].value = 0.0 / 0.0;
 		for (size_t k = 0; k < sizeof known / sizeof *known; k++)
-			if (known[k].id == get->metrics[i].id && !(known[k].id == 10 && is_asked("again")))
+			if (known[k].id == get->metrics[i].id && !(known[k].id == 10 && is_requested("again")))
 				get->metrics[i].value = known[k].value;
 	}
 	return OK;

@@ -66,7 +66,7 @@ NO_INLINE static void burn_secret(int until_over)
 		secret[i] = 0;
 }
 
-static void be_child(const char *order, int said, int asked)
+static void be_child(const char *order, int said, int requested)
 {
 	char byte = 0;
 	if (!strcmp(order, "before"))
@@ -75,7 +75,7 @@ static void be_child(const char *order, int said, int asked)
 		forbid_raw();
 	burn_secret(!strcmp(order, "open"));
 	syscall(SYS_write, said, &byte, 1);
-	syscall(SYS_read, asked, &byte, 1);
+	syscall(SYS_read, requested, &byte, 1);
 	_exit(0);
 }
 
@@ -155,14 +155,14 @@ int main(int argc, char **argv)
 {
 	if (argc == 2 && !strcmp(argv[1], "forked"))
 		return be_forked();
-	int said[2], asked[2], most = -1, left = 0, found;
+	int said[2], requested[2], most = -1, left = 0, found;
 	char byte = 0;
 	is_over = mmap(NULL, sizeof *is_over, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-	if (argc != 2 || is_over == MAP_FAILED || pipe2(said, O_NONBLOCK) || pipe(asked))
+	if (argc != 2 || is_over == MAP_FAILED || pipe2(said, O_NONBLOCK) || pipe(requested))
 		return 2;
 	pid_t recorder = getppid(), child = fork();
 	if (!child)
-		be_child(argv[1], said[1], asked[0]);
+		be_child(argv[1], said[1], requested[0]);
 	while (child > 0 && read(said[0], &byte, 1) != 1) {
 		found = count_words(recorder);
 		most = found > most ? found : most;
@@ -171,7 +171,7 @@ int main(int argc, char **argv)
 	double until = now_s(CLOCK_MONOTONIC) + LOOK_S;
 	while ((left = count_words(recorder)) > 0 && now_s(CLOCK_MONOTONIC) < until)
 		nanosleep(&(struct timespec){.tv_nsec = 10000000}, NULL);
-	if (write(asked[1], &byte, 1) != 1 || waitpid(child, NULL, 0) != child)
+	if (write(requested[1], &byte, 1) != 1 || waitpid(child, NULL, 0) != child)
 		return 2;
 	if (most < 0)
 		puts("cannot look");

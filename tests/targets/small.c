@@ -6,14 +6,14 @@
 #include <string.h>
 #include <unistd.h>
 
-static char room[1 << 20];
+static char capacity[1 << 20];
 
 int main(int argc, char **argv)
 {
 	size_t size_b = argc > 1 ? (size_t)atoi(argv[1]) << 10 : 0;
 	char text[4096];
-	for (size_t at = 0; at < size_b && at < sizeof room; at += 4096)
-		((volatile char *)room)[at] = 1;
+	for (size_t at = 0; at < size_b && at < sizeof capacity; at += 4096)
+		((volatile char *)capacity)[at] = 1;
 	int fd = open("/proc/self/status", O_RDONLY);
 	ssize_t got = read(fd, text, sizeof text - 1);
 	text[got > 0 ? got : 0] = '\0';

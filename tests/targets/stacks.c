@@ -114,13 +114,13 @@ static void inlined(void)
 
 /* --- frames larger than a copy of the stack ----------------------------------------------------------------------- */
 
-#define FILL(name, size_b, inner)                 \
-	__attribute__((noinline)) void name(void) \
-	{                                         \
-		volatile char room[size_b];       \
-		room[0] = room[(size_b)-1] = 1;   \
-		inner();                          \
-		room[1] = room[0];                \
+#define FILL(name, size_b, inner)                       \
+	__attribute__((noinline)) void name(void)       \
+	{                                               \
+		volatile char capacity[size_b];         \
+		capacity[0] = capacity[(size_b)-1] = 1; \
+		inner();                                \
+		capacity[1] = capacity[0];              \
 	}
 
 FILL(large_3, 12 << 10, leaves)
@@ -132,13 +132,13 @@ FILL(huge_1, 70 << 10, huge_2)
 /* Its frame is as large as the caller requests, different in each call. */
 __attribute__((noinline)) void varying(size_t size_b, int depth)
 {
-	volatile char *room = alloca(size_b);
-	room[0] = room[size_b - 1] = 1;
+	volatile char *capacity = alloca(size_b);
+	capacity[0] = capacity[size_b - 1] = 1;
 	if (depth > 1)
 		varying(size_b * 3 % 8191 + 16, depth - 1);
 	else
 		leaf();
-	room[0] = 2;
+	capacity[0] = 2;
 }
 
 static void varied(void)
@@ -180,8 +180,8 @@ static void signals(void)
 /* What the main stack holds is read from the running process: the handler must run longer than that takes. */
 static void signals_elsewhere(void)
 {
-	static char room[64 << 10];
-	stack_t stack = {.ss_sp = room, .ss_size = sizeof room};
+	static char capacity[64 << 10];
+	stack_t stack = {.ss_sp = capacity, .ss_size = sizeof capacity};
 	sigaltstack(&stack, NULL);
 	handler_leaves = 200;
 	handle(SA_ONSTACK);
@@ -218,10 +218,10 @@ __attribute__((noinline)) static void coroutine(void)
 
 static void contexts(void)
 {
-	static char room[256 << 10];
+	static char capacity[256 << 10];
 	getcontext(&inside);
-	inside.uc_stack.ss_sp = room;
-	inside.uc_stack.ss_size = sizeof room;
+	inside.uc_stack.ss_sp = capacity;
+	inside.uc_stack.ss_size = sizeof capacity;
 	inside.uc_link = &outside;
 	makecontext(&inside, coroutine, 0);
 	while (!is_over())

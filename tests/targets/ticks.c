@@ -178,10 +178,10 @@ static void on_small(int number)
 static int do_small(const char *arg)
 {
 	size_t size_b = (size_t)atol(arg), guard_b = 4096;
-	char *room = mmap(NULL, guard_b + size_b, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	stack_t stack = {.ss_sp = room + guard_b, .ss_size = size_b};
+	char *capacity = mmap(NULL, guard_b + size_b, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	stack_t stack = {.ss_sp = capacity + guard_b, .ss_size = size_b};
 	struct sigaction action = {.sa_handler = on_small, .sa_flags = SA_ONSTACK}, said;
-	mprotect(room, guard_b, PROT_NONE);
+	mprotect(capacity, guard_b, PROT_NONE);
 	printf("stack %d\n", sigaltstack(&stack, NULL));
 	sigaction(SIGUSR1, &action, NULL);
 	sigaction(SIGUSR1, NULL, &said);

@@ -58,7 +58,7 @@ static uint64_t ask(struct known *known)
 
 /* How long it waited, which is added when it has given the lock up: a call in tail position would not be in its stack.
  */
-static uint64_t begin_hold(struct known *known, uint64_t asked_ns)
+static uint64_t begin_hold(struct known *known, uint64_t requested_ns)
 {
 	uint64_t taken_ns = now_ns();
 	known->askers--;
@@ -66,7 +66,7 @@ static uint64_t begin_hold(struct known *known, uint64_t asked_ns)
 		known->counts = known->has_waiters;
 		known->from_ns = taken_ns;
 	}
-	return taken_ns - asked_ns;
+	return taken_ns - requested_ns;
 }
 
 /* The last of them. */
@@ -103,9 +103,9 @@ static void say_waited(void)
 
 static NO_INLINE void with_outer(long ns)
 {
-	uint64_t asked_ns = ask(&outer);
+	uint64_t requested_ns = ask(&outer);
 	pthread_mutex_lock(&outer_lock);
-	uint64_t waited = begin_hold(&outer, asked_ns);
+	uint64_t waited = begin_hold(&outer, requested_ns);
 	rest(ns);
 	end_hold(&outer);
 	pthread_mutex_unlock(&outer_lock);
@@ -114,9 +114,9 @@ static NO_INLINE void with_outer(long ns)
 
 static NO_INLINE void with_inner(long ns)
 {
-	uint64_t asked_ns = ask(&inner);
+	uint64_t requested_ns = ask(&inner);
 	pthread_mutex_lock(&inner_lock);
-	uint64_t waited = begin_hold(&inner, asked_ns);
+	uint64_t waited = begin_hold(&inner, requested_ns);
 	rest(ns);
 	end_hold(&inner);
 	pthread_mutex_unlock(&inner_lock);
@@ -161,9 +161,9 @@ static NO_INLINE void *nest(void *arg)
 {
 	pthread_mutex_t *lock = arg;
 	for (int i = 0; i < rounds; i++) {
-		uint64_t asked_ns = ask(&outer);
+		uint64_t requested_ns = ask(&outer);
 		pthread_mutex_lock(lock);
-		uint64_t waited = begin_hold(&outer, asked_ns);
+		uint64_t waited = begin_hold(&outer, requested_ns);
 		rest(4000000);
 		pthread_mutex_lock(lock);
 		rest(1000000);
@@ -196,10 +196,10 @@ static NO_INLINE void *consume(void *arg)
 	(void)arg;
 	begin_waiting();
 	for (int i = 0; i < rounds; i++) {
-		uint64_t asked_ns = now_ns();
+		uint64_t requested_ns = now_ns();
 		while (sem_wait(&items))
 			;
-		add_wait(asked_ns);
+		add_wait(requested_ns);
 		count++;
 	}
 	return NULL;
@@ -224,12 +224,12 @@ static NO_INLINE void *wait_for_item(void *arg)
 	begin_waiting();
 	for (int i = 0; i < rounds; i++) {
 		pthread_mutex_lock(&outer_lock);
-		uint64_t asked_ns = now_ns();
+		uint64_t requested_ns = now_ns();
 		while (!has_item) {
 			pthread_cond_wait(&ready, &outer_lock);
 			count++;
 		}
-		add_wait(asked_ns);
+		add_wait(requested_ns);
 		has_item = 0;
 		pthread_mutex_unlock(&outer_lock);
 	}
@@ -259,9 +259,9 @@ static NO_INLINE void *read_table(void *arg)
 	(void)arg;
 	begin_waiting();
 	for (int i = 0; i < rounds; i++) {
-		uint64_t asked_ns = now_ns();
+		uint64_t requested_ns = now_ns();
 		pthread_rwlock_rdlock(&table_lock);
-		add_wait(asked_ns);
+		add_wait(requested_ns);
 		pthread_rwlock_unlock(&table_lock);
 		rest(500000);
 	}
@@ -289,9 +289,9 @@ static void readers(void)
 static NO_INLINE void read_for(long ns)
 {
 	pthread_barrier_wait(&barrier);
-	uint64_t asked_ns = ask(&table);
+	uint64_t requested_ns = ask(&table);
 	pthread_rwlock_rdlock(&table_lock);
-	uint64_t waited = begin_hold(&table, asked_ns);
+	uint64_t waited = begin_hold(&table, requested_ns);
 	rest(ns);
 	end_hold(&table);
 	pthread_rwlock_unlock(&table_lock);
@@ -317,9 +317,9 @@ static NO_INLINE void *read_long(void *arg)
 
 static NO_INLINE void write_table(void)
 {
-	uint64_t asked_ns = ask(&table);
+	uint64_t requested_ns = ask(&table);
 	pthread_rwlock_wrlock(&table_lock);
-	uint64_t waited = begin_hold(&table, asked_ns);
+	uint64_t waited = begin_hold(&table, requested_ns);
 	rest(100000);
 	end_hold(&table);
 	pthread_rwlock_unlock(&table_lock);

@@ -263,15 +263,15 @@ static void on_step(int number, siginfo_t *info, void *context)
 	((ucontext_t *)context)->uc_mcontext.gregs[REG_EFL] &= ~TRAP_FLAG;
 }
 
-/* Three events that start `room` words before the end of a chunk, interrupted after `wanted` instructions. Returns
+/* Three events that start `capacity` words before the end of a chunk, interrupted after `wanted` instructions. Returns
  * whether there were that many. */
-static int step_through(uint64_t room, long wanted)
+static int step_through(uint64_t capacity, long wanted)
 {
-	if (room % 2)
+	if (capacity % 2)
 		SONDE_BEGIN("odd");
 	do {
 		SONDE_ZONE("fill");
-	} while (-sonde_hot_self->cursor % 65536 != room * 8);
+	} while (-sonde_hot_self->cursor % 65536 != capacity * 8);
 	step = 0;
 	step_wanted = wanted;
 	TRAPS("orq $0x100, (%%rsp)");
@@ -279,7 +279,7 @@ static int step_through(uint64_t room, long wanted)
 	SONDE_ZONE_NEXT("next");
 	SONDE_END();
 	TRAPS("andq $~0x100, (%%rsp)");
-	if (room % 2)
+	if (capacity % 2)
 		SONDE_END();
 	return step >= wanted;
 }
@@ -290,8 +290,8 @@ static int do_steps(char **args)
 	struct sigaction action = {.sa_sigaction = on_step, .sa_flags = SA_SIGINFO};
 	sigaction(SIGTRAP, &action, NULL);
 	long rounds = 0;
-	for (uint64_t room = 0; room < 6; room++)
-		for (long wanted = 1; wanted < STEPS_MAX && step_through(room, wanted); wanted++)
+	for (uint64_t capacity = 0; capacity < 6; capacity++)
+		for (long wanted = 1; wanted < STEPS_MAX && step_through(capacity, wanted); wanted++)
 			rounds++;
 	SONDE_COUNTER_ADD("handled", handled);
 	SONDE_COUNTER_ADD("rounds", rounds);

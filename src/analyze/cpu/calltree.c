@@ -391,16 +391,16 @@ static int weights_none(const struct sonde_samples *samples, const struct sonde_
 			struct sonde_report *report)
 {
 	uint32_t kinds = kinds_of(samples->options.weigh.by);
-	const char *lacks = sonde_pass_lacks(samples->session, kinds, report);
+	const char *missing = sonde_pass_missing(samples->session, kinds, report);
 	int selects = sonde_pass_selects(&samples->options);
 	char what[256];
 	sonde_weigh_say(&samples->options.weigh, samples->session, what, sizeof what);
 	struct sonde_section *section =
-	    samples->options.asked ? sonde_report_table(report, "calltree", "Call tree", NULL, 0) : NULL;
+	    samples->options.requested ? sonde_report_table(report, "calltree", "Call tree", NULL, 0) : NULL;
 	if (!section)
-		return samples->options.asked ? sonde_error(ENOMEM, "out of memory for a call tree") : 0;
-	if (lacks)
-		return sonde_pass_note_lacks(lacks, kinds, report, section);
+		return samples->options.requested ? sonde_error(ENOMEM, "out of memory for a call tree") : 0;
+	if (missing)
+		return sonde_pass_note_missing(missing, kinds, report, section);
 	if (weights->unseen_b)
 		return note_unseen(weights, "", report, section);
 	return sonde_report_note(report, section, 0, "no %s in this %s", what, selects ? "selection" : "recording");

@@ -148,7 +148,7 @@ static int processes_finish(void *state, struct sonde_report *report)
 	struct sonde_thread_counters *counters = state;
 	size_t count = sonde_session_process_count(counters->session);
 	int empty = !sonde_weight_is_any(counters->all) && sonde_pass_selects(&counters->options);
-	if (!counters->options.asked && (count < 2 || empty))
+	if (!counters->options.requested && (count < 2 || empty))
 		return 0;
 	struct sums sums = {counters, calloc(count + 1, sizeof *sums.by_process)};
 	uint32_t *ids = malloc((count + 1) * sizeof *ids);

@@ -342,9 +342,9 @@ const char *sonde_samples_why_none(const struct sonde_session *session, const st
 int sonde_samples_none(const struct sonde_samples *samples, struct sonde_report *report, const char *id,
 		       const char *title)
 {
-	if (!samples->options.asked)
+	if (!samples->options.requested)
 		return 0;
-	const char *lacks = sonde_pass_lacks(samples->session, SONDE_NEEDS(CPU), report);
+	const char *missing = sonde_pass_missing(samples->session, SONDE_NEEDS(CPU), report);
 	struct sonde_section *section = sonde_report_table(report, id, title, NULL, 0);
 	if (!section)
 		return sonde_error(ENOMEM, "out of memory for the section %s", id);
@@ -354,8 +354,8 @@ int sonde_samples_none(const struct sonde_samples *samples, struct sonde_report 
 		    report, section, 1,
 		    "no CPU samples: the recording ends before the first readable one (%llu of %llu bytes are damaged)",
 		    (unsigned long long)sonde_session_damaged_b(samples->session), (unsigned long long)run->file_b);
-	if (lacks)
-		return sonde_pass_note_lacks(lacks, SONDE_NEEDS(CPU), report, section);
+	if (missing)
+		return sonde_pass_note_missing(missing, SONDE_NEEDS(CPU), report, section);
 	return sonde_report_note(
 	    report, section, 1,
 	    "no CPU samples in %s: too little CPU time, or sampling was off (short runs: record -F 10000)",

@@ -96,9 +96,10 @@ int sonde_thread_counters_note(const struct sonde_thread_counters *counters, str
 			       struct sonde_section *section)
 {
 	if (!sonde_weight_is_any(counters->all)) {
-		const char *lacks = sonde_pass_lacks(counters->session, SONDE_NEEDS(CPU), report);
+		const char *missing = sonde_pass_missing(counters->session, SONDE_NEEDS(CPU), report);
 		return sonde_report_note(report, section, 1, "no shares: %s",
-					 lacks ? lacks : sonde_samples_why_none(counters->session, &counters->options));
+					 missing ? missing
+						 : sonde_samples_why_none(counters->session, &counters->options));
 	}
 	char whole[192];
 	sonde_samples_say_whole(counters->all, counters->measured_ns, whole, sizeof whole);

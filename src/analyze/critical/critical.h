@@ -35,7 +35,7 @@ struct sonde_critical_cause {
 /* An activity of a device. Sorted by queue, then by end. */
 struct sonde_critical_work {
 	uint64_t start_ns, end_ns;
-	uint64_t asked_ns; /* when it was submitted; 0 = unknown */
+	uint64_t requested_ns; /* when it was submitted; 0 = unknown */
 	uint64_t correlation;
 	uint32_t operation, queue;
 	uint32_t thread;         /* thread that submitted it; 0 = unknown */

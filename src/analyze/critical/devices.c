@@ -58,7 +58,7 @@ static uint32_t process_of(const struct reading *reading, const struct sonde_cri
 /* --- what was recorded -------------------------------------------------------------------------------------------- */
 
 /* Makes space for one more of `count` rows; 0 if the limit is exceeded. */
-static int room(struct reading *reading, void **rows, size_t *cap, size_t count, size_t row_b)
+static int capacity(struct reading *reading, void **rows, size_t *cap, size_t count, size_t row_b)
 {
 	reading->seen++;
 	reading->is_full |= count >= SONDE_CRITICAL_WORKS_MAX;
@@ -72,8 +72,8 @@ static int room(struct reading *reading, void **rows, size_t *cap, size_t count,
 static int add_work(struct reading *reading, const struct sonde_batch *batch, size_t i)
 {
 	struct sonde_critical *critical = reading->critical;
-	int rc = room(reading, (void **)&critical->works, &reading->work_cap, critical->work_count + 1,
-		      sizeof *critical->works);
+	int rc = capacity(reading, (void **)&critical->works, &reading->work_cap, critical->work_count + 1,
+			  sizeof *critical->works);
 	if (rc <= 0)
 		return rc;
 	if (!critical->work_count)
@@ -84,7 +84,7 @@ static int add_work(struct reading *reading, const struct sonde_batch *batch, si
 	critical->works[critical->work_count++] =
 	    (struct sonde_critical_work){.start_ns = start_ns,
 					 .end_ns = start_ns + batch->activities.dur_ns[i],
-					 .asked_ns = batch->activities.queued_ns[i] ? start_ns - delay_ns : 0,
+					 .requested_ns = batch->activities.queued_ns[i] ? start_ns - delay_ns : 0,
 					 .correlation = batch->activities.correlation[i],
 					 .operation = batch->activities.operation[i],
 					 .queue = batch->activities.queue[i],
@@ -98,8 +98,8 @@ static int add_wait(struct reading *reading, const struct sonde_batch *batch, si
 	    sonde_session_thread(reading->critical->session, batch->activities.thread[i]);
 	if (!thread || !batch->activities.dur_ns[i] || batch->activities.thread[i] > reading->critical->threads)
 		return 0;
-	int rc =
-	    room(reading, (void **)&reading->waits, &reading->wait_cap, reading->wait_count, sizeof *reading->waits);
+	int rc = capacity(reading, (void **)&reading->waits, &reading->wait_cap, reading->wait_count,
+			  sizeof *reading->waits);
 	if (rc <= 0)
 		return rc;
 	reading->waits[reading->wait_count++] =
@@ -204,7 +204,7 @@ static int compare_works(const void *left, const void *right)
 	by = by ? by : sonde_order(a->start_ns, b->start_ns);
 	by = by ? by : sonde_order(a->operation, b->operation);
 	by = by ? by : sonde_order(a->thread, b->thread);
-	by = by ? by : sonde_order(a->asked_ns, b->asked_ns);
+	by = by ? by : sonde_order(a->requested_ns, b->requested_ns);
 	return by ? by : sonde_order(a->correlation, b->correlation);
 }
 
@@ -313,9 +313,9 @@ static int end_waits(struct reading *reading)
 
 /* --- what activities waited for ----------------------------------------------------------------------------------- */
 
-static int is_asked(const struct sonde_critical_work *work)
+static int is_requested(const struct sonde_critical_work *work)
 {
-	return work->asked_ns && work->thread;
+	return work->requested_ns && work->thread;
 }
 
 /* Activities do not record their submitting call, so it is the first call with the same correlation; a wait for the
@@ -351,7 +351,7 @@ static void put_calls(struct reading *reading)
 			call = &reading->calls[at];
 		if (!call->from_ns || work->start_ns < call->from_ns)
 			continue;
-		work->asked_ns = call->from_ns;
+		work->requested_ns = call->from_ns;
 		work->thread = call->thread;
 	}
 }
@@ -361,7 +361,7 @@ static int find_calls(struct reading *reading)
 	struct sonde_critical *critical = reading->critical;
 	int rc = sonde_critical_keys_begin(&reading->keys, critical->work_count);
 	for (size_t id = 1; !rc && id < critical->work_count; id++)
-		if (!is_asked(&critical->works[id]) && critical->works[id].correlation)
+		if (!is_requested(&critical->works[id]) && critical->works[id].correlation)
 			reading->keys.all[reading->keys.count++] =
 			    (struct sonde_critical_key){.correlation = critical->works[id].correlation,
 							.process = process_of(reading, &critical->works[id]),
@@ -392,7 +392,7 @@ static void find_before(struct sonde_critical *critical, size_t first, size_t en
 		work->before = (uint32_t)(after - 1);
 		uint64_t ended_ns = works[work->before].end_ns;
 		work->is_after =
-		    work->asked_ns ? ended_ns > work->asked_ns : work->start_ns - ended_ns <= BACK_TO_BACK_NS;
+		    work->requested_ns ? ended_ns > work->requested_ns : work->start_ns - ended_ns <= BACK_TO_BACK_NS;
 	}
 }
 
@@ -415,11 +415,11 @@ static void find_unasked(struct reading *reading)
 			struct sonde_critical_work *work = &critical->works[id];
 			work->is_waited_for = 1;
 			id = work->is_after ? work->before : 0;
-			if (id || is_asked(work))
+			if (id || is_requested(work))
 				continue;
 			work->is_unasked = 1;
 			work->thread = reading->waits[i].thread;
-			work->asked_ns = work->asked_ns ? work->asked_ns : work->start_ns;
+			work->requested_ns = work->requested_ns ? work->requested_ns : work->start_ns;
 		}
 	}
 }

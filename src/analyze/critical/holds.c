@@ -84,8 +84,8 @@ static int has_lost_calls(const struct sonde_session *session)
 
 /* Time from the end of a wait until its thread requests the lock again, or exits; 0 = the hold that follows was
  * recorded. */
-static uint64_t room_ns(const struct sonde_critical_holds *holds, size_t i, size_t recorded,
-			const struct sonde_critical *critical)
+static uint64_t capacity_ns(const struct sonde_critical_holds *holds, size_t i, size_t recorded,
+			    const struct sonde_critical *critical)
 {
 	const struct sonde_critical_hold *wait = &holds->row[i];
 	uint64_t to_ns = critical->lives[wait->thread].end_ns;
@@ -113,7 +113,7 @@ int sonde_critical_holds_finish(struct sonde_critical_holds *holds, const struct
 		const struct sonde_critical_hold wait = holds->row[i];
 		if (wait.is_hold || !wait.thread || wait.thread > critical->threads)
 			continue;
-		uint64_t most_ns = room_ns(holds, i, recorded, critical);
+		uint64_t most_ns = capacity_ns(holds, i, recorded, critical);
 		if (!most_ns)
 			continue;
 		uint64_t to_ns = wait.to_ns + (usual_ns < most_ns ? usual_ns : most_ns);

@@ -29,7 +29,7 @@ struct clock {
  * submitted at the same time. */
 enum question { AT_CAUSE, AT_BIRTH, AT_LAUNCH, AT_WORK_END };
 
-struct asked {
+struct requested {
 	uint64_t at_ns;
 	uint32_t thread;
 	uint32_t id; /* id of the cause, of the created thread, or of the device activity */
@@ -39,14 +39,14 @@ struct asked {
 struct replay {
 	const struct sonde_critical *critical;
 	struct sonde_critical_scaled scaled;
-	struct clock *clocks;    /* by thread */
-	uint32_t *following;     /* by segment: the following one of its thread */
-	uint32_t *owner;         /* by segment: its thread */
-	uint32_t *order;         /* segments sorted by end */
-	struct moment *let_go;   /* by cause: when the other thread unblocked this one */
-	struct moment *launched; /* by device activity: position of the submitting thread */
-	struct moment *done;     /* by device activity: its end */
-	struct asked *questions; /* sorted by time */
+	struct clock *clocks;        /* by thread */
+	uint32_t *following;         /* by segment: the following one of its thread */
+	uint32_t *owner;             /* by segment: its thread */
+	uint32_t *order;             /* segments sorted by end */
+	struct moment *let_go;       /* by cause: when the other thread unblocked this one */
+	struct moment *launched;     /* by device activity: position of the submitting thread */
+	struct moment *done;         /* by device activity: its end */
+	struct requested *questions; /* sorted by time */
 	size_t question_count;
 };
 
@@ -63,7 +63,7 @@ static int compare_ends(const void *left, const void *right, void *context)
 
 static int compare_questions(const void *left, const void *right)
 {
-	const struct asked *a = left, *b = right;
+	const struct requested *a = left, *b = right;
 	if (a->at_ns != b->at_ns)
 		return a->at_ns < b->at_ns ? -1 : 1;
 	if (a->question != b->question)
@@ -102,7 +102,7 @@ static void ask_one(struct replay *replay, enum question question, uint32_t id, 
 {
 	if (thread && thread <= replay->critical->threads)
 		replay->questions[replay->question_count++] =
-		    (struct asked){.at_ns = at_ns, .thread = thread, .id = id, .question = question};
+		    (struct requested){.at_ns = at_ns, .thread = thread, .id = id, .question = question};
 }
 
 static int ask(struct replay *replay)
@@ -118,8 +118,8 @@ static int ask(struct replay *replay)
 		ask_one(replay, AT_BIRTH, id, critical->lives[id].creator, critical->lives[id].created_ns);
 	for (uint32_t id = 1; id < critical->work_count; id++) {
 		const struct sonde_critical_work *work = &critical->works[id];
-		if (work->asked_ns)
-			ask_one(replay, AT_LAUNCH, id, work->thread, work->asked_ns);
+		if (work->requested_ns)
+			ask_one(replay, AT_LAUNCH, id, work->thread, work->requested_ns);
 		ask_one(replay, AT_WORK_END, id, critical->final, work->end_ns);
 	}
 	qsort(replay->questions, replay->question_count, sizeof *replay->questions, compare_questions);
@@ -235,7 +235,7 @@ static void end_work(struct replay *replay, uint32_t id)
 	replay->done[id] = (struct moment){work->end_ns, start_ns + (uint64_t)llround(takes_ns)};
 }
 
-static void answer(struct replay *replay, const struct asked *question)
+static void answer(struct replay *replay, const struct requested *question)
 {
 	if (question->question == AT_WORK_END) {
 		end_work(replay, question->id);
@@ -274,8 +274,8 @@ static uint64_t span_of(struct replay *replay)
 	last_active(replay, critical->final, critical->to_ns);
 	if (clock->next && critical->segments[clock->next].state == SONDE_INTERVAL_RUNNABLE)
 		pass_time(replay, critical->final, critical->to_ns);
-	uint64_t rest_ns = critical->to_ns > clock->now.recorded_ns ? critical->to_ns - clock->now.recorded_ns : 0;
-	uint64_t end_ns = clock->now.other_ns + rest_ns;
+	uint64_t remainder_ns = critical->to_ns > clock->now.recorded_ns ? critical->to_ns - clock->now.recorded_ns : 0;
+	uint64_t end_ns = clock->now.other_ns + remainder_ns;
 	return end_ns > critical->from_ns ? end_ns - critical->from_ns : 0;
 }
 

@@ -12,7 +12,7 @@ uint64_t sonde_critical_from(const struct sonde_critical *critical, uint32_t thr
 	return previous ? critical->segments[previous].to_ns : critical->lives[thread].start_ns;
 }
 
-static int room(void **rows, size_t *cap, size_t count, size_t row_b)
+static int capacity(void **rows, size_t *cap, size_t count, size_t row_b)
 {
 	if (sonde_array_reserve(rows, cap, count + 1, row_b))
 		return sonde_error(ENOMEM, "out of memory for %zu segments of threads", count + 1);
@@ -24,7 +24,7 @@ int sonde_critical_cause_add(struct sonde_critical *critical, uint32_t id, const
 	if (!cause->thread && !cause->kind && !cause->work)
 		return 0;
 	int rc =
-	    room((void **)&critical->causes, &critical->cause_cap, critical->cause_count, sizeof *critical->causes);
+	    capacity((void **)&critical->causes, &critical->cause_cap, critical->cause_count, sizeof *critical->causes);
 	if (rc)
 		return rc;
 	critical->segments[id].cause = (uint32_t)critical->cause_count;
@@ -37,7 +37,7 @@ int sonde_critical_segment_new(struct sonde_critical *critical, uint32_t *out, s
 {
 	if (critical->count == UINT32_MAX)
 		return sonde_error(EOVERFLOW, "more than %u segments of threads", UINT32_MAX);
-	int rc = room((void **)&critical->segments, &critical->cap, critical->count, sizeof *critical->segments);
+	int rc = capacity((void **)&critical->segments, &critical->cap, critical->count, sizeof *critical->segments);
 	if (rc)
 		return rc;
 	segment.cause = 0;

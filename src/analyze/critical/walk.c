@@ -108,7 +108,7 @@ static int leave_device(struct walk *walk, uint32_t id)
 		what.kind = SONDE_CRITICAL_QUEUED;
 		what.call = 0;
 		if (!rc)
-			rc = step(walk, work->is_after ? works[work->before].end_ns : work->asked_ns, what);
+			rc = step(walk, work->is_after ? works[work->before].end_ns : work->requested_ns, what);
 		if (!work->is_after)
 			break;
 	}

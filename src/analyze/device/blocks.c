@@ -82,8 +82,8 @@ static uint32_t *only_devices(const struct sonde_session *session)
 static uint32_t device_of(const struct sonde_session *session, const struct call *call)
 {
 	const struct sonde_operation *operation = sonde_session_operation(session, call->operation);
-	uint32_t told = operation ? sonde_device_same(session, operation->to_device) : 0;
-	return told ? told : sonde_device_of_queue(session, call->queue);
+	uint32_t reported = operation ? sonde_device_same(session, operation->to_device) : 0;
+	return reported ? reported : sonde_device_of_queue(session, call->queue);
 }
 
 static void pair(struct sonde_device_blocks *out, const struct sonde_device_times *times, const struct call *calls,

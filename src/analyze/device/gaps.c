@@ -16,12 +16,30 @@
 #include "util/error.h"
 
 enum { DEFAULT_ROWS = 20, SPARE = 4096 };
-enum { LENGTH, AT, ASKED, SYNC, BUILD, API, IO, WAIT, RUNNING, UNKNOWN, ZONE, FUNCTION, NEXT, THREAD, DEVICE, COLUMNS };
+enum {
+	LENGTH,
+	AT,
+	REQUESTED,
+	SYNC,
+	BUILD,
+	API,
+	IO,
+	WAIT,
+	RUNNING,
+	UNKNOWN,
+	ZONE,
+	FUNCTION,
+	NEXT,
+	THREAD,
+	DEVICE,
+	COLUMNS
+};
 
 static const struct sonde_column columns[COLUMNS] = {
     [LENGTH] = {SONDE_COLUMN_KEY(device_gaps, gap_ns), "gap", SONDE_UNIT_NS, SONDE_BASIS_MEASURED, 0, 0},
     [AT] = {SONDE_COLUMN_KEY(device_gaps, at_ns), "at", SONDE_UNIT_NS, SONDE_BASIS_MEASURED, 0, 0},
-    [ASKED] = {SONDE_COLUMN_KEY(device_gaps, asked_share), "asked for", SONDE_UNIT_RATIO, SONDE_BASIS_MEASURED, 0, 0},
+    [REQUESTED] = {SONDE_COLUMN_KEY(device_gaps, requested_share), "asked for", SONDE_UNIT_RATIO, SONDE_BASIS_MEASURED,
+		   0, 0},
     [SYNC] = {SONDE_COLUMN_KEY(device_gaps, sync_share), "waiting", SONDE_UNIT_RATIO, SONDE_BASIS_MEASURED, 0, 0},
     [BUILD] = {"build_share", "compiling", SONDE_UNIT_RATIO, SONDE_BASIS_MEASURED, 0, 3},
     [API] = {SONDE_COLUMN_KEY(device_gaps, api_share), "in calls", SONDE_UNIT_RATIO, SONDE_BASIS_MEASURED, 0, 1},
@@ -143,7 +161,7 @@ static int row_add(const struct sonde_device_times *times, const struct sonde_ga
 	row[AT] = sonde_cell_int(gap->from_ns - sonde_session_run(times->session)->start_ns);
 	for (size_t cause = 0; cause < SONDE_GAP_CAUSES; cause++) {
 		known_ns += gap->cause_ns[cause];
-		row[ASKED + cause] = sonde_cell_real((double)gap->cause_ns[cause] / ns, 0);
+		row[REQUESTED + cause] = sonde_cell_real((double)gap->cause_ns[cause] / ns, 0);
 	}
 	row[UNKNOWN] = sonde_cell_real((ns - (double)known_ns) / ns, 0);
 	names(row, gap, times->session, report);
@@ -164,13 +182,13 @@ static int order_shares(struct sonde_report *report, struct sonde_section *secti
 		return sonde_error(ENOMEM, "out of memory for a table");
 	memcpy(own, columns, sizeof columns);
 	for (size_t i = 0; i < table->row_count; i++)
-		for (size_t c = ASKED; c <= UNKNOWN; c++) {
+		for (size_t c = REQUESTED; c <= UNKNOWN; c++) {
 			const struct sonde_cell *row = &table->cells[i * COLUMNS];
 			total_ns[c] += row[c].real * (double)row[LENGTH].integer;
 		}
-	for (size_t c = ASKED; c <= UNKNOWN; c++) {
+	for (size_t c = REQUESTED; c <= UNKNOWN; c++) {
 		size_t before = 0;
-		for (size_t other = ASKED; other <= UNKNOWN; other++)
+		for (size_t other = REQUESTED; other <= UNKNOWN; other++)
 			before += total_ns[other] > total_ns[c] || (total_ns[other] == total_ns[c] && other < c);
 		own[c].detail = total_ns[c] <= 0 ? 5 : before < 3 ? 0 : 2;
 	}

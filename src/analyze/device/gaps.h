@@ -6,7 +6,7 @@
 
 /* In order of precedence: if two causes cover the same time, the first one counts. */
 enum sonde_gap_cause {
-	SONDE_GAP_ASKED, /* the host had requested the work, but the work had not started */
+	SONDE_GAP_REQUESTED, /* the host had requested the work, but the work had not started */
 	SONDE_GAP_SYNC,
 	SONDE_GAP_BUILD,
 	SONDE_GAP_API,

@@ -94,7 +94,7 @@ static int add_calls(struct reading *reading, const struct sonde_device_times *t
 		struct sonde_gap *gap = &reading->gaps->all[i];
 		if (gap->queued_ns)
 			rc = span_add(reading, gap,
-				      (struct sonde_gap_span){gap->queued_ns, gap->to_ns, 0, SONDE_GAP_ASKED});
+				      (struct sonde_gap_span){gap->queued_ns, gap->to_ns, 0, SONDE_GAP_REQUESTED});
 	}
 	return rc;
 }

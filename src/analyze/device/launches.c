@@ -117,7 +117,7 @@ static struct sonde_cell size_cell(struct sonde_report *report, const uint32_t s
 	return text ? sonde_cell_text(text) : sonde_cell_absent("out of memory");
 }
 
-static struct sonde_cell told(uint64_t value)
+static struct sonde_cell reported(uint64_t value)
 {
 	return value ? sonde_cell_int(value) : sonde_cell_absent("none, or not reported");
 }
@@ -142,9 +142,9 @@ static int row_add(const struct sonde_device_sums *sums, const struct launch *la
 	row[GRID] = size_cell(report, operation->grid, "not reported");
 	row[BLOCK] = size_cell(report, operation->block,
 			       operation->grid[0] ? "chosen by the driver: the grid is in threads" : "not reported");
-	row[REGISTERS] = told(operation->registers);
-	row[SHARED] = told((uint64_t)operation->static_shared_b + operation->dynamic_shared_b);
-	row[LOCAL] = told(operation->local_b);
+	row[REGISTERS] = reported(operation->registers);
+	row[SHARED] = reported((uint64_t)operation->static_shared_b + operation->dynamic_shared_b);
+	row[LOCAL] = reported(operation->local_b);
 	row[DELAY] = sum->queued ? sonde_cell_int(sum->queued_ns / sum->queued)
 				 : sonde_cell_absent("their submission was not recorded");
 	row[OCCUPANCY] = why ? sonde_cell_absent(why) : sonde_cell_real(occupancy.share, 0);

@@ -254,7 +254,7 @@ static int peers_finish(void *state, struct sonde_report *report)
 		rc = sonde_pass_nothing(&times->options, report, "peers", TITLE, "no P2P copy was recorded");
 	else if (!rc)
 		rc = rows_add(times, ways, count, report);
-	if (!rc && (count || times->options.asked)) /* kernels access another device's memory without a copy */
+	if (!rc && (count || times->options.requested)) /* kernels access another device's memory without a copy */
 		rc = links_read(times, report);
 	free(ways);
 	free(copies);

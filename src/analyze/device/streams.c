@@ -36,7 +36,7 @@ struct queue {
 	struct sonde_device_union busy, copies;
 	uint64_t count, delayed, delay_ns;
 	/* activities with a known request time, including those that start after the window */
-	uint64_t asked;
+	uint64_t requested;
 	uint64_t waiting_ns;         /* sum of times between request and start, within the window */
 	uint64_t first_ns, last_ns;  /* from the first request to the last end, within the window */
 	uint64_t alone_ns, under_ns; /* no other queue of the device was busy; copies while a kernel ran */
@@ -61,13 +61,13 @@ static void add_delay(struct queue *queue, const struct sonde_device_time *row)
 /* Only for queues that did something: others have no row. */
 static void add_waiting(struct queue *queue, const struct sonde_window *window, const struct sonde_device_time *row)
 {
-	uint64_t asked_ns = row->queued_ns > window->from_ns ? row->queued_ns : window->from_ns;
+	uint64_t requested_ns = row->queued_ns > window->from_ns ? row->queued_ns : window->from_ns;
 	uint64_t until_ns = row->start_ns < window->to_ns ? row->start_ns : window->to_ns;
-	queue->asked++;
-	queue->first_ns = asked_ns < queue->first_ns ? asked_ns : queue->first_ns;
-	if (until_ns <= asked_ns)
+	queue->requested++;
+	queue->first_ns = requested_ns < queue->first_ns ? requested_ns : queue->first_ns;
+	if (until_ns <= requested_ns)
 		return;
-	queue->waiting_ns += until_ns - asked_ns;
+	queue->waiting_ns += until_ns - requested_ns;
 	queue->last_ns = until_ns > queue->last_ns ? until_ns : queue->last_ns;
 }
 
@@ -197,8 +197,8 @@ static int row_add(const struct streams *streams, const struct queue *queue, str
 	row[IDLE] = sonde_cell_int(lasted_ns - busy->total_ns);
 	row[LONGEST] = busy->count > 1 ? sonde_cell_int(longest_gap(busy)) : sonde_cell_absent("it has no gap");
 	row[DELAY] = queue->delayed ? sonde_cell_int(queue->delay_ns / queue->delayed) : sonde_cell_absent(unasked);
-	row[DEPTH] = queue->asked ? share(queue->waiting_ns, queue->last_ns - queue->first_ns, instant)
-				  : sonde_cell_absent(unasked);
+	row[DEPTH] = queue->requested ? share(queue->waiting_ns, queue->last_ns - queue->first_ns, instant)
+				      : sonde_cell_absent(unasked);
 	row[OVERLAP] = share(busy->total_ns - queue->alone_ns, busy->total_ns, instant);
 	row[HIDDEN] = share(queue->under_ns, queue->copies.total_ns, "it copied nothing");
 	row[DEVICE] = sonde_cell_text(device);

@@ -52,9 +52,9 @@ static int is_kept(const struct sonde_device_times *times, const struct sonde_ba
 		return kind != 0;
 	if (times->options.selection.thread && !times->options.selection.thread[batch->activities.thread[i]])
 		return 0;
-	uint64_t asked_ns =
+	uint64_t requested_ns =
 	    batch->activities.start_ns[i] - (batch->activities.queued_ns[i] ? batch->activities.queued_ns[i] - 1 : 0);
-	return asked_ns <= times->window.to_ns &&
+	return requested_ns <= times->window.to_ns &&
 	       batch->activities.start_ns[i] + batch->activities.dur_ns[i] >= times->window.from_ns;
 }
 
@@ -136,9 +136,9 @@ uint32_t sonde_device_of_queue(const struct sonde_session *session, uint32_t que
 	return row ? sonde_device_same(session, row->device) : 0;
 }
 
-uint32_t sonde_device_of_end(const struct sonde_session *session, uint32_t told, uint8_t kind, uint32_t own)
+uint32_t sonde_device_of_end(const struct sonde_session *session, uint32_t reported, uint8_t kind, uint32_t own)
 {
-	uint32_t device = sonde_memory_is_host(kind) ? 0 : sonde_device_same(session, told);
+	uint32_t device = sonde_memory_is_host(kind) ? 0 : sonde_device_same(session, reported);
 	int is_own = kind == SONDE_MEMORY_DEVICE || kind == SONDE_MEMORY_ARRAY;
 	return device ? device : is_own ? own : 0;
 }

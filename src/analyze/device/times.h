@@ -50,7 +50,7 @@ uint32_t sonde_device_same(const struct sonde_session *session, uint32_t device)
 uint32_t sonde_device_of_queue(const struct sonde_session *session, uint32_t queue);
 /* Owner of the memory at one end of a copy: the device that is named, else the queue's device, if it is device memory.
  * 0 = the host, or unknown. */
-uint32_t sonde_device_of_end(const struct sonde_session *session, uint32_t told, uint8_t kind, uint32_t own);
+uint32_t sonde_device_of_end(const struct sonde_session *session, uint32_t reported, uint8_t kind, uint32_t own);
 
 /* The time that a device's figures are relative to: the window, limited to the recording of its process. */
 struct sonde_window sonde_device_window(const struct sonde_device_times *times, uint32_t device);

@@ -267,26 +267,26 @@ static struct row *row_of(struct zones *zones, uint32_t site, uint32_t device)
 }
 
 /* Values of a curve during a time range. */
-struct told {
+struct reported {
 	const struct point *begin, *end;
 	uint64_t peak_b;
 };
 
-static struct told told_of(const struct curve *curve, uint64_t start_ns, uint64_t end_ns)
+static struct reported reported_of(const struct curve *curve, uint64_t start_ns, uint64_t end_ns)
 {
 	static const struct point nothing = {0};
 	size_t from = points_until(curve, start_ns), to = points_until(curve, end_ns);
-	struct told told = {from ? &curve->points[from - 1] : &nothing, to ? &curve->points[to - 1] : &nothing,
-			    most_between(curve, from, to)};
-	told.peak_b = told.peak_b > told.begin->held_b ? told.peak_b : told.begin->held_b;
-	return told;
+	struct reported reported = {from ? &curve->points[from - 1] : &nothing, to ? &curve->points[to - 1] : &nothing,
+				    most_between(curve, from, to)};
+	reported.peak_b = reported.peak_b > reported.begin->held_b ? reported.peak_b : reported.begin->held_b;
+	return reported;
 }
 
-static void reserved_add(struct row *row, const struct told *told, int is_recursive)
+static void reserved_add(struct row *row, const struct reported *reported, int is_recursive)
 {
 	row->is_reserved = 1;
-	row->reserved_b = told->peak_b > row->reserved_b ? told->peak_b : row->reserved_b;
-	row->reserved_change_b += is_recursive ? 0 : (int64_t)(told->end->held_b - told->begin->held_b);
+	row->reserved_b = reported->peak_b > row->reserved_b ? reported->peak_b : row->reserved_b;
+	row->reserved_change_b += is_recursive ? 0 : (int64_t)(reported->end->held_b - reported->begin->held_b);
 }
 
 static int zone_add(struct zones *zones, const struct curve *curve, const struct sonde_batch *batch, size_t i)
@@ -300,23 +300,23 @@ static int zone_add(struct zones *zones, const struct curve *curve, const struct
 	struct row *row = row_of(zones, batch->zones.site[i], curve->device);
 	if (!row)
 		return sonde_error(ENOMEM, "out of memory for zones");
-	struct told told = told_of(curve, start_ns, end_ns);
-	uint64_t rise_b = told.peak_b - told.begin->held_b;
+	struct reported reported = reported_of(curve, start_ns, end_ns);
+	uint64_t rise_b = reported.peak_b - reported.begin->held_b;
 	row->calls++;
-	row->peak_b = told.peak_b > row->peak_b ? told.peak_b : row->peak_b;
+	row->peak_b = reported.peak_b > row->peak_b ? reported.peak_b : row->peak_b;
 	row->rise_b = rise_b > row->rise_b ? rise_b : row->rise_b;
 	if (curve->pools) {
-		struct told pools = told_of(curve->pools, start_ns, end_ns);
+		struct reported pools = reported_of(curve->pools, start_ns, end_ns);
 		reserved_add(row, &pools, is_recursive);
 	}
 	if (is_recursive) /* the outermost zone of a site includes it */
 		return 0;
 	row->outermost++;
-	row->begin_b += (double)told.begin->held_b;
-	row->end_b += (double)told.end->held_b;
-	row->change_b += (int64_t)(told.end->held_b - told.begin->held_b);
-	row->begun_b += told.end->begun_b - told.begin->begun_b;
-	row->begun += told.end->begun - told.begin->begun;
+	row->begin_b += (double)reported.begin->held_b;
+	row->end_b += (double)reported.end->held_b;
+	row->change_b += (int64_t)(reported.end->held_b - reported.begin->held_b);
+	row->begun_b += reported.end->begun_b - reported.begin->begun_b;
+	row->begun += reported.end->begun - reported.begin->begun;
 	return 0;
 }
 

@@ -219,10 +219,11 @@ static int is_compared(const struct sonde_diff *diff, const struct part *part)
  * one side has and was not recorded of the other. */
 static int say_absent(struct sonde_diff *diff, const struct part *part)
 {
-	const char *const a = sonde_pass_lacks(diff->baseline, part->kinds, diff->report), *const b = sonde_pass_lacks(
-											       diff->candidate,
-											       part->kinds,
-											       diff->report);
+	const char *const a = sonde_pass_missing(diff->baseline, part->kinds, diff->report), *const b =
+												 sonde_pass_missing(
+												     diff->candidate,
+												     part->kinds,
+												     diff->report);
 	if (!diff->options->sections && ((a && part->has(diff->candidate)) || (b && part->has(diff->baseline))))
 		return sonde_report_note(diff->report, NULL, 1, "%s are not compared: %s: %s", part->what,
 					 a ? "baseline" : "candidate", a ? a : b);

@@ -47,7 +47,7 @@ struct row {
 	uint64_t total_ns[SIDES], total_samples[SIDES]; /* including callees */
 	double change, half, p;
 	double total_change, total_half, total_p;
-	int is_asked, total_is_asked;
+	int is_requested, total_is_requested;
 	int is_joined; /* merged from several rows, whose totals share samples */
 };
 
@@ -179,30 +179,30 @@ static double change_of(const struct table *table, const uint64_t ns[SIDES], dou
 static int test(struct table *table)
 {
 	double *p = calloc(2 * table->count + 1, sizeof *p), *total_p = p ? p + table->count : NULL;
-	size_t asked = 0, total_asked = 0;
+	size_t requested = 0, total_requested = 0;
 	if (!p)
 		return sonde_error(ENOMEM, "out of memory for %zu functions", table->count);
 	for (size_t i = 0; i < table->count; i++) {
 		struct row *row = &table->rows[i];
 		row->change = change_of(table, row->ns, &row->half, &row->p);
 		row->total_change = change_of(table, row->total_ns, &row->total_half, &row->total_p);
-		row->is_asked = row->samples[BASELINE] + row->samples[CANDIDATE] >= LEAST_SAMPLES;
-		row->total_is_asked =
+		row->is_requested = row->samples[BASELINE] + row->samples[CANDIDATE] >= LEAST_SAMPLES;
+		row->total_is_requested =
 		    !row->is_joined && row->total_samples[BASELINE] + row->total_samples[CANDIDATE] >= LEAST_SAMPLES;
-		if (row->is_asked)
-			p[asked++] = row->p;
-		if (row->total_is_asked)
-			total_p[total_asked++] = row->total_p;
+		if (row->is_requested)
+			p[requested++] = row->p;
+		if (row->total_is_requested)
+			total_p[total_requested++] = row->total_p;
 	}
-	int code = sonde_change_correct(p, asked) || sonde_change_correct(total_p, total_asked)
-		       ? sonde_error(ENOMEM, "out of memory for %zu functions", asked)
+	int code = sonde_change_correct(p, requested) || sonde_change_correct(total_p, total_requested)
+		       ? sonde_error(ENOMEM, "out of memory for %zu functions", requested)
 		       : 0;
-	asked = total_asked = 0;
+	requested = total_requested = 0;
 	for (size_t i = 0; i < table->count; i++) {
-		if (table->rows[i].is_asked)
-			table->rows[i].p = p[asked++];
-		if (table->rows[i].total_is_asked)
-			table->rows[i].total_p = total_p[total_asked++];
+		if (table->rows[i].is_requested)
+			table->rows[i].p = p[requested++];
+		if (table->rows[i].total_is_requested)
+			table->rows[i].total_p = total_p[total_requested++];
 	}
 	free(p);
 	return code;
@@ -210,13 +210,13 @@ static int test(struct table *table)
 
 static int is_sure(const struct row *row)
 {
-	return row->is_asked && row->p < SURE_P;
+	return row->is_requested && row->p < SURE_P;
 }
 
 /* A function that only calls others is shown if its share including callees changed. */
 static int is_shown(const struct row *row)
 {
-	return row->ns[BASELINE] || row->ns[CANDIDATE] || (row->total_is_asked && row->total_p < SURE_P);
+	return row->ns[BASELINE] || row->ns[CANDIDATE] || (row->total_is_requested && row->total_p < SURE_P);
 }
 
 /* Significant changes first. */
@@ -245,14 +245,14 @@ static int row_add(struct sonde_diff *diff, struct sonde_section *section, const
 	cells[BASE_NS] = sonde_cell_int(row->ns[BASELINE]);
 	cells[NS] = sonde_cell_int(row->ns[CANDIDATE]);
 	cells[CHANGE_NS] = sonde_cell_real(((double)row->ns[CANDIDATE] - (double)row->ns[BASELINE]) / 1e9, 0);
-	cells[P] = row->is_asked ? sonde_cell_real(row->p, 0) : sonde_cell_absent("fewer than 30 samples in both");
+	cells[P] = row->is_requested ? sonde_cell_real(row->p, 0) : sonde_cell_absent("fewer than 30 samples in both");
 	cells[FUNCTION] = sonde_cell_text(row->name);
 	cells[MODULE] = sonde_cell_text(row->module);
 	cells[TOTAL_CHANGE] = cells[TOTAL_P] = sonde_cell_absent("several unnamed functions share samples");
 	if (!row->is_joined) {
 		cells[TOTAL_CHANGE] = sonde_cell_real(row->total_change, row->total_half);
-		cells[TOTAL_P] = row->total_is_asked ? sonde_cell_real(row->total_p, 0)
-						     : sonde_cell_absent("fewer than 30 samples in both");
+		cells[TOTAL_P] = row->total_is_requested ? sonde_cell_real(row->total_p, 0)
+							 : sonde_cell_absent("fewer than 30 samples in both");
 	}
 	return 0;
 }

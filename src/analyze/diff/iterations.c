@@ -45,7 +45,7 @@ struct series {
 	int unsteady;
 };
 
-static int marks_read(struct sonde_marks **out, struct sonde_session *session)
+static int marks_read(struct sonde_annotations **out, struct sonde_session *session)
 {
 	static const struct sonde_pass_options all;
 	struct sonde_cursor *cursor;
@@ -125,7 +125,7 @@ static void group_until_independent(struct series *series)
 }
 
 /* Reads the iterations of the site with that name. */
-static int series_of(struct series *out, const struct sonde_marks *marks, const char *name)
+static int series_of(struct series *out, const struct sonde_annotations *marks, const char *name)
 {
 	*out = (struct series){.values = calloc(marks->count + 1, sizeof *out->values)};
 	if (!out->values)
@@ -168,7 +168,7 @@ static int put(struct comparisons *all, const struct compared *row)
 	return 0;
 }
 
-static int compare_name(struct comparisons *all, const struct sonde_marks *marks[2], const char *name)
+static int compare_name(struct comparisons *all, const struct sonde_annotations *marks[2], const char *name)
 {
 	struct compared row = {.name = name};
 	int code = series_of(&row.baseline, marks[0], name);
@@ -194,22 +194,22 @@ static int can_be_noise(const struct compared *row, const double noise[2])
 }
 
 /* Verdicts of all names, whose p-values are corrected for each other. */
-static int judge(struct sonde_diff *diff, struct comparisons *all, const double noise[2])
+static int evaluate(struct sonde_diff *diff, struct comparisons *all, const double noise[2])
 {
 	double *p = calloc(all->count + 1, sizeof *p), most = 0;
-	size_t asked = 0;
+	size_t requested = 0;
 	if (!p)
 		return sonde_error(ENOMEM, "out of memory for iterations");
 	for (size_t i = 0; i < all->count; i++)
 		if (all->rows[i].is_enough)
-			p[asked++] = all->rows[i].change.p;
-	int code = sonde_change_correct(p, asked) ? sonde_error(ENOMEM, "out of memory for iterations") : 0;
-	asked = 0;
+			p[requested++] = all->rows[i].change.p;
+	int code = sonde_change_correct(p, requested) ? sonde_error(ENOMEM, "out of memory for iterations") : 0;
+	requested = 0;
 	for (size_t i = 0; !code && i < all->count; i++) {
 		struct compared *row = &all->rows[i];
 		double took = row->baseline.mean * (double)row->baseline.count;
 		if (row->is_enough)
-			row->change.p = p[asked++];
+			row->change.p = p[requested++];
 		if (row->is_enough && diff->is_comparable && !row->baseline.unsteady && !row->candidate.unsteady)
 			row->verdict = sonde_change_verdict(&row->change, 2 * diff->options->margin);
 		row->is_noise = can_be_noise(row, noise);
@@ -291,7 +291,7 @@ static int table_fill(struct sonde_diff *diff, const struct comparisons *all, co
 			 200 * diff->options->margin);
 }
 
-static int compare_all(struct sonde_diff *diff, const struct sonde_marks *marks[2])
+static int compare_all(struct sonde_diff *diff, const struct sonde_annotations *marks[2])
 {
 	struct comparisons all = {0};
 	double noise[2] = {0, 0};
@@ -303,7 +303,7 @@ static int compare_all(struct sonde_diff *diff, const struct sonde_marks *marks[
 			code = compare_name(&all, marks, site->name);
 	}
 	if (!code && all.count)
-		code = judge(diff, &all, noise);
+		code = evaluate(diff, &all, noise);
 	if (!code && all.count)
 		code = table_fill(diff, &all, noise);
 	free(all.rows);
@@ -312,11 +312,11 @@ static int compare_all(struct sonde_diff *diff, const struct sonde_marks *marks[
 
 int sonde_diff_iterations(struct sonde_diff *diff)
 {
-	struct sonde_marks *marks[2] = {NULL, NULL};
+	struct sonde_annotations *marks[2] = {NULL, NULL};
 	int code = marks_read(&marks[0], diff->baseline);
 	code = code ? code : marks_read(&marks[1], diff->candidate);
 	if (!code && marks[0]->count && marks[1]->count)
-		code = compare_all(diff, (const struct sonde_marks *[2]){marks[0], marks[1]});
+		code = compare_all(diff, (const struct sonde_annotations *[2]){marks[0], marks[1]});
 	for (int i = 0; i < 2; i++)
 		if (marks[i])
 			sonde_marks_end(marks[i]);
@@ -325,7 +325,7 @@ int sonde_diff_iterations(struct sonde_diff *diff)
 
 int sonde_diff_iterations_of(struct sonde_diff_figures *out, struct sonde_session *session)
 {
-	struct sonde_marks *marks = NULL;
+	struct sonde_annotations *marks = NULL;
 	int code = marks_read(&marks, session);
 	for (uint32_t id = 1; !code && marks->count && id <= sonde_session_site_count(session); id++) {
 		const struct sonde_site *site = sonde_session_site(session, id);

@@ -15,7 +15,7 @@
 #include "analyze/diff/table.h"
 #include "util/error.h"
 
-enum { ASKED = 3 }; /* the first of the totals are tested */
+enum { REQUESTED = 3 }; /* the first of the totals are tested */
 
 #define BUSY_LEAST 0.9
 #define BUSY_MOST 1.05
@@ -173,7 +173,7 @@ static int total_add(struct sonde_diff_runs *runs, struct sonde_section *section
 	row[SONDE_COMPARED_UNIT] = sonde_cell_text(totals[total].unit);
 	cells_set(row, compared, totals[total].scale, "in no recording");
 	row[SONDE_COMPARED_VERDICT] = sonde_cell_absent("not tested: it is part of another metric");
-	if ((int)total < ASKED)
+	if ((int)total < REQUESTED)
 		row[SONDE_COMPARED_VERDICT] = sonde_cell_text(sonde_verdict_name(
 		    runs->is_comparable && change->is_ratio ? sonde_change_verdict(change, margin_of(runs))
 							    : SONDE_VERDICT_INCONCLUSIVE));
@@ -184,18 +184,18 @@ static int total_add(struct sonde_diff_runs *runs, struct sonde_section *section
 
 static int put_totals(struct sonde_diff_runs *runs, struct sonde_diff_compared compared[SONDE_DIFF_TOTALS])
 {
-	double p[ASKED];
+	double p[REQUESTED];
 	struct sonde_section *section = sonde_diff_table(runs->report, "diff", "Run times");
 	int code = section ? 0 : sonde_error(ENOMEM, "out of memory for a section");
 	for (int i = 0; !code && i < SONDE_DIFF_TOTALS; i++) {
 		enum sonde_diff_total total = (enum sonde_diff_total)i;
 		code = sonde_diff_compare(&compared[i], runs, total_of, &total, 0);
 	}
-	for (int i = 0; !code && i < ASKED; i++)
+	for (int i = 0; !code && i < REQUESTED; i++)
 		p[i] = compared[i].change.p;
-	if (!code && sonde_change_correct(p, ASKED))
+	if (!code && sonde_change_correct(p, REQUESTED))
 		code = sonde_error(ENOMEM, "out of memory for a section");
-	for (int i = 0; !code && i < ASKED; i++)
+	for (int i = 0; !code && i < REQUESTED; i++)
 		compared[i].change.p = p[i];
 	for (int i = 0; !code && i < SONDE_DIFF_TOTALS; i++)
 		code = total_add(runs, section, (enum sonde_diff_total)i, &compared[i]);
@@ -305,7 +305,7 @@ static int say_verdict(struct sonde_diff_runs *runs, const struct sonde_diff_com
 						   : "%s: %s by %s time (%zu and %zu runs, p = %.3f)",
 				 sonde_verdict_name(runs->verdict), sonde_change_words(change->by).text,
 				 totals[by].label, change->baseline, change->candidate, change->p);
-	double least = sonde_diff_least_p(change->baseline, change->candidate), alone = fmin(ASKED * least, 1);
+	double least = sonde_diff_least_p(change->baseline, change->candidate), alone = fmin(REQUESTED * least, 1);
 	const struct sonde_change_why why = sonde_change_why(change, margin_of(runs), "runs");
 	if (!code && runs->is_comparable && alone < 0.01 && *why.text)
 		code = sonde_report_note(report, NULL, 1, "%s", why.text);

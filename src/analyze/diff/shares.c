@@ -32,7 +32,7 @@ static const struct sonde_column columns[COLUMNS] = {
     [TOTAL_P] = {"total_p", "p of that", SONDE_UNIT_NUMBER, SONDE_BASIS_ESTIMATED, 0, 4},
 };
 
-struct asked {
+struct requested {
 	const struct sonde_diff_figure *name;
 	enum sonde_diff_value value;
 };
@@ -45,11 +45,11 @@ struct function {
 
 static double share_of(const struct sonde_diff_recording *run, const void *context)
 {
-	const struct asked *asked = context;
+	const struct requested *requested = context;
 	const struct sonde_diff_figure *figure =
-	    sonde_diff_figure_find(&run->functions, asked->name->name, asked->name->module);
+	    sonde_diff_figure_find(&run->functions, requested->name->name, requested->name->module);
 	if (figure)
-		return figure->value[asked->value];
+		return figure->value[requested->value];
 	return run->sampled_ns > 0 ? 0 : NAN;
 }
 
@@ -64,10 +64,10 @@ static int by_change(const void *left, const void *right)
 static double most_of(const struct sonde_diff_runs *runs, const struct sonde_diff_figure *name,
 		      enum sonde_diff_value value, int side)
 {
-	struct asked asked = {name, value};
+	struct requested requested = {name, value};
 	double most = 0;
 	for (size_t i = 0; i < runs->count[side]; i++) {
-		double share = share_of(&runs->run[side][i], &asked);
+		double share = share_of(&runs->run[side][i], &requested);
 		most = share > most ? share : most;
 	}
 	return most;
@@ -82,7 +82,7 @@ static int functions_compare(struct function *out, size_t *count, const struct s
 	for (size_t i = 0; !code && i < names->count; i++) {
 		struct function *function = &out[*count];
 		const struct sonde_diff_figure *name = &names->row[i];
-		struct asked self = {name, SONDE_DIFF_SELF}, total = {name, SONDE_DIFF_TOTAL};
+		struct requested self = {name, SONDE_DIFF_SELF}, total = {name, SONDE_DIFF_TOTAL};
 		double before = most_of(runs, name, SONDE_DIFF_TOTAL, 0),
 		       after = most_of(runs, name, SONDE_DIFF_TOTAL, 1);
 		if (before < LEAST_SHARE && after < LEAST_SHARE)

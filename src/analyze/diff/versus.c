@@ -8,8 +8,8 @@
 #define BUSY_LEAST 0.9 /* CPU time ÷ wall time of a command that keeps one core busy */
 #define BUSY_MOST 1.05
 
-static const enum sonde_versus_metric asked[] = {SONDE_VERSUS_WALL, SONDE_VERSUS_CPU, SONDE_VERSUS_PEAK_RSS};
-enum { ASKED = sizeof asked / sizeof *asked };
+static const enum sonde_versus_metric requested[] = {SONDE_VERSUS_WALL, SONDE_VERSUS_CPU, SONDE_VERSUS_PEAK_RSS};
+enum { REQUESTED = sizeof requested / sizeof *requested };
 
 const struct sonde_versus_row *sonde_versus_row(enum sonde_versus_metric metric)
 {
@@ -21,10 +21,10 @@ const struct sonde_versus_row *sonde_versus_row(enum sonde_versus_metric metric)
 	return &rows[metric];
 }
 
-int sonde_versus_is_asked(enum sonde_versus_metric metric)
+int sonde_versus_is_requested(enum sonde_versus_metric metric)
 {
-	for (size_t i = 0; i < ASKED; i++)
-		if (asked[i] == metric)
+	for (size_t i = 0; i < REQUESTED; i++)
+		if (requested[i] == metric)
 			return 1;
 	return 0;
 }
@@ -117,18 +117,19 @@ int sonde_versus_is_enough(struct sonde_versus *versus, size_t runs)
 
 static int evaluate_pairs(struct sonde_versus *versus, double *values)
 {
-	double p[ASKED];
+	double p[REQUESTED];
 	int code = 0;
 	for (int i = 0; !code && i < SONDE_VERSUS_COUNT; i++)
 		code =
 		    change_of(&versus->change[i], versus, (enum sonde_versus_metric)i, values, values + versus->count);
-	for (int i = 0; i < ASKED; i++)
-		p[i] = versus->change[asked[i]].p;
-	code = code ? code : sonde_change_correct(p, ASKED);
-	for (int i = 0; !code && i < ASKED; i++) {
-		versus->change[asked[i]].p = p[i];
-		if (versus->change[asked[i]].is_ratio) /* the margin is a fraction */
-			versus->verdict[asked[i]] = sonde_change_verdict(&versus->change[asked[i]], versus->margin);
+	for (int i = 0; i < REQUESTED; i++)
+		p[i] = versus->change[requested[i]].p;
+	code = code ? code : sonde_change_correct(p, REQUESTED);
+	for (int i = 0; !code && i < REQUESTED; i++) {
+		versus->change[requested[i]].p = p[i];
+		if (versus->change[requested[i]].is_ratio) /* the margin is a fraction */
+			versus->verdict[requested[i]] =
+			    sonde_change_verdict(&versus->change[requested[i]], versus->margin);
 	}
 	return code;
 }

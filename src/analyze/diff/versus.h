@@ -24,7 +24,7 @@ struct sonde_versus_row {
 const struct sonde_versus_row *sonde_versus_row(enum sonde_versus_metric metric);
 
 /* True if a change of the metric gets a verdict: metrics that are part of another one are only shown. */
-int sonde_versus_is_asked(enum sonde_versus_metric metric);
+int sonde_versus_is_requested(enum sonde_versus_metric metric);
 
 enum sonde_versus_side { SONDE_CANDIDATE = 0, SONDE_BASELINE, SONDE_SIDES };
 

@@ -55,7 +55,7 @@ static const struct sonde_column columns[COLUMNS] = {
     [MEDIAN_P] = {"median_p", "p", SONDE_UNIT_NUMBER, SONDE_BASIS_ESTIMATED, 0, 5},
 };
 
-struct asked {
+struct requested {
 	const char *name;
 	enum sonde_diff_value value;
 };
@@ -68,11 +68,11 @@ struct zone {
 
 static double value_of(const struct sonde_diff_recording *run, const void *context)
 {
-	const struct asked *asked = context;
-	const struct sonde_diff_figure *figure = sonde_diff_figure_find(&run->zones, asked->name, "");
+	const struct requested *requested = context;
+	const struct sonde_diff_figure *figure = sonde_diff_figure_find(&run->zones, requested->name, "");
 	if (figure)
-		return figure->value[asked->value];
-	return run->has_zones && asked->value != SONDE_DIFF_MEDIAN ? 0 : NAN;
+		return figure->value[requested->value];
+	return run->has_zones && requested->value != SONDE_DIFF_MEDIAN ? 0 : NAN;
 }
 
 static int by_change(const void *left, const void *right)
@@ -86,8 +86,8 @@ static int zone_compare(struct zone *zone, const struct sonde_diff_runs *runs, c
 	int code = 0;
 	zone->name = name;
 	for (int k = 0; !code && k < SONDE_DIFF_VALUES; k++) {
-		struct asked asked = {name, (enum sonde_diff_value)k};
-		code = sonde_diff_compare(&zone->by[k], runs, value_of, &asked, 0);
+		struct requested requested = {name, (enum sonde_diff_value)k};
+		code = sonde_diff_compare(&zone->by[k], runs, value_of, &requested, 0);
 	}
 	const double *self = zone->by[SONDE_DIFF_SELF].median;
 	zone->change_ns = isnan(self[0]) || isnan(self[1]) ? 0 : fabs(self[1] - self[0]);
@@ -98,15 +98,16 @@ static int zone_compare(struct zone *zone, const struct sonde_diff_runs *runs, c
 static int correct(struct zone *zones, size_t count)
 {
 	double *p = calloc(SONDE_DIFF_COUNT * count + 1, sizeof *p);
-	size_t asked = 0;
+	size_t requested = 0;
 	for (size_t i = 0; p && i < count; i++)
 		for (int k = 0; k < SONDE_DIFF_COUNT; k++)
-			p[asked++] = zones[i].by[k].change.p;
-	int code = !p || sonde_change_correct(p, asked) ? sonde_error(ENOMEM, "out of memory for %zu zones", count) : 0;
-	asked = 0;
+			p[requested++] = zones[i].by[k].change.p;
+	int code =
+	    !p || sonde_change_correct(p, requested) ? sonde_error(ENOMEM, "out of memory for %zu zones", count) : 0;
+	requested = 0;
 	for (size_t i = 0; !code && i < count; i++)
 		for (int k = 0; k < SONDE_DIFF_COUNT; k++)
-			zones[i].by[k].change.p = p[asked++];
+			zones[i].by[k].change.p = p[requested++];
 	free(p);
 	return code;
 }

@@ -369,10 +369,10 @@ int sonde_finding_bounds(const struct sonde_facts *facts, struct sonde_found *fo
 			       .functions = sonde_session_function_count(facts->session),
 			       .from_ns = options->selection.from_ns ? options->selection.from_ns : run->start_ns,
 			       .to_ns = options->selection.to_ns ? options->selection.to_ns : run->end_ns};
-	size_t room = CELLS_MAX / ((size_t)all.nodes + 1);
-	room = room < FINDINGS_MAX ? room : FINDINGS_MAX;
+	size_t capacity = CELLS_MAX / ((size_t)all.nodes + 1);
+	capacity = capacity < FINDINGS_MAX ? capacity : FINDINGS_MAX;
 	int rc = 0;
-	all.count = found->count < room ? found->count : room;
+	all.count = found->count < capacity ? found->count : capacity;
 	for (size_t i = 0; i < all.count; i++) {
 		const struct sonde_finding *finding = &found->rows[i];
 		all.looked_for |= is_looked_for(finding) ? BIT(i) : 0;

@@ -106,7 +106,7 @@ static const char *nearest_own(const struct sonde_facts *facts, const char *name
 }
 
 /* Two library functions called by the same function of the program are one finding. */
-static int is_told(const struct sonde_found *found, const char *own)
+static int is_reported(const struct sonde_found *found, const char *own)
 {
 	size_t length = strlen(own);
 	for (size_t i = 0; i < found->count; i++)
@@ -126,7 +126,7 @@ static int hot_add(const struct sonde_facts *facts, int is_function, const char 
 	    facts->has_path ? "of the critical path" : "of CPU time (all threads, over the length of the run)";
 	double self_ns = sonde_facts_stretched(facts, fmin(time_ns + spread * facts->span_ns, facts->span_ns));
 	double saves_ns = own ? fmax(self_ns, sonde_facts_cpu_on_path(facts, NULL, 0, total_ns)) : self_ns;
-	if (own && is_told(found, own))
+	if (own && is_reported(found, own))
 		return 0;
 	return sonde_found_add(
 	    found, &(struct sonde_finding){
@@ -150,7 +150,7 @@ static int hot_add(const struct sonde_facts *facts, int is_function, const char 
 				     : fmin(self_ns / facts->span_ns, 1)});
 }
 
-SONDE_JUDGE(hot_function)
+SONDE_EVALUATE(hot_function)
 {
 	const struct sonde_columns_critical_path *path = &facts->columns.critical_path;
 	const struct sonde_columns_functions *functions = &facts->columns.functions;
@@ -179,7 +179,7 @@ SONDE_JUDGE(hot_function)
 	return rc;
 }
 
-SONDE_JUDGE(many_calls)
+SONDE_EVALUATE(many_calls)
 {
 	const struct sonde_columns_zones *zones = &facts->columns.zones;
 	int rc = 0;
@@ -215,7 +215,7 @@ SONDE_JUDGE(many_calls)
 
 /* As a share of CPU time or, if the kernel cannot be sampled, of system time; the latter is a bound, with lower
  * confidence. */
-SONDE_JUDGE(page_faults)
+SONDE_EVALUATE(page_faults)
 {
 	static const char *const names[] = {
 	    "asm_exc_page_fault", "exc_page_fault", "do_user_addr_fault", "handle_mm_fault", "do_page_fault",
@@ -377,7 +377,7 @@ static const char *churn_text(const struct churn *churn, double rate, struct son
 		    : NULL;
 }
 
-SONDE_JUDGE(allocator)
+SONDE_EVALUATE(allocator)
 {
 	enum { MAX = 64 };
 	const struct sonde_columns_functions *functions = &facts->columns.functions;
@@ -435,7 +435,7 @@ static double own_ns(const struct sonde_facts *facts)
 	return sum_ns;
 }
 
-SONDE_JUDGE(profiler_cost)
+SONDE_EVALUATE(profiler_cost)
 {
 	double inside_ns = own_ns(facts), share = inside_ns / facts->cpu_ns;
 	double saves_ns = sonde_facts_cpu_on_path(facts, NULL, 0, inside_ns);
@@ -453,7 +453,7 @@ SONDE_JUDGE(profiler_cost)
 							      .weighs = sonde_facts_share(facts, inside_ns, saves_ns)});
 }
 
-SONDE_JUDGE(idle_energy)
+SONDE_EVALUATE(idle_energy)
 {
 	const struct sonde_columns_energy_processes *energy = &facts->columns.energy_processes;
 	double all_j = 0, idle_j = 0;

@@ -87,45 +87,45 @@ static double times_fp32(uint32_t capability)
 /* --- times -------------------------------------------------------------------------------------------------------- */
 
 /* Sums of a device, by its first row in the session. */
-struct tally {
+struct counter {
 	struct sonde_device_union products, others;
 	double count, ns;
 };
 
-struct tallies {
-	struct tally *all;
+struct counters {
+	struct counter *all;
 	size_t count;
 	uint8_t *is_product; /* by operation */
 };
 
-static void tallies_fini(struct tallies *tallies)
+static void counters_fini(struct counters *counters)
 {
-	for (size_t i = 0; tallies->all && i < tallies->count; i++) {
-		sonde_device_union_fini(&tallies->all[i].products);
-		sonde_device_union_fini(&tallies->all[i].others);
+	for (size_t i = 0; counters->all && i < counters->count; i++) {
+		sonde_device_union_fini(&counters->all[i].products);
+		sonde_device_union_fini(&counters->all[i].others);
 	}
-	free(tallies->all);
-	free(tallies->is_product);
+	free(counters->all);
+	free(counters->is_product);
 }
 
-static int tallies_init(struct tallies *tallies, const struct sonde_session *session)
+static int counters_init(struct counters *counters, const struct sonde_session *session)
 {
 	size_t operations = sonde_session_operation_count(session) + 1;
-	*tallies = (struct tallies){.count = sonde_session_device_count(session) + 1};
-	tallies->all = calloc(tallies->count, sizeof *tallies->all);
-	tallies->is_product = calloc(operations, 1);
-	if (!tallies->all || !tallies->is_product)
+	*counters = (struct counters){.count = sonde_session_device_count(session) + 1};
+	counters->all = calloc(counters->count, sizeof *counters->all);
+	counters->is_product = calloc(operations, 1);
+	if (!counters->all || !counters->is_product)
 		return sonde_error(ENOMEM, "out of memory for %zu GPU operations", operations);
 	for (uint32_t id = 1; id < operations; id++) {
 		const struct sonde_operation *operation = sonde_session_operation(session, id);
-		tallies->is_product[id] =
+		counters->is_product[id] =
 		    operation && operation->kind == SONDE_ACTIVITY_KERNEL && is_fp32_product(operation->name);
 	}
 	return 0;
 }
 
 /* Activity of threads that are not selected counts as other work, and is not evaluated. */
-static int add_times(struct tallies *tallies, const struct sonde_device_times *times, const uint8_t *chosen)
+static int add_times(struct counters *counters, const struct sonde_device_times *times, const uint8_t *chosen)
 {
 	int rc = 0;
 	for (size_t i = 0; !rc && i < times->count; i++) {
@@ -133,32 +133,32 @@ static int add_times(struct tallies *tallies, const struct sonde_device_times *t
 		uint64_t from_ns, to_ns;
 		if (row->kind != SONDE_ACTIVITY_KERNEL || !sonde_device_times_busy(times, row, &from_ns, &to_ns))
 			continue;
-		struct tally *tally = &tallies->all[sonde_device_of_queue(times->session, row->queue)];
-		int is_product = tallies->is_product[row->operation] && (!chosen || chosen[row->thread]);
-		tally->count += is_product;
-		tally->ns += is_product ? (double)(to_ns - from_ns) : 0;
-		rc = sonde_device_union_add(is_product ? &tally->products : &tally->others, from_ns, to_ns);
+		struct counter *counter = &counters->all[sonde_device_of_queue(times->session, row->queue)];
+		int is_product = counters->is_product[row->operation] && (!chosen || chosen[row->thread]);
+		counter->count += is_product;
+		counter->ns += is_product ? (double)(to_ns - from_ns) : 0;
+		rc = sonde_device_union_add(is_product ? &counter->products : &counter->others, from_ns, to_ns);
 	}
 	return rc;
 }
 
 /* All 0 if memory was too small for all kernels: then there is no finding. */
-static int tallies_read(struct tallies *tallies, const struct sonde_facts *facts)
+static int counters_read(struct counters *counters, const struct sonde_facts *facts)
 {
 	struct sonde_device_times *times = NULL;
-	int rc = tallies_init(tallies, facts->session);
+	int rc = counters_init(counters, facts->session);
 	rc = rc ? rc : sonde_device_rows_read(&times, facts, 1u << SONDE_ACTIVITY_KERNEL);
-	rc = rc || !times ? rc : add_times(tallies, times, facts->options->selection.thread);
+	rc = rc || !times ? rc : add_times(counters, times, facts->options->selection.thread);
 	sonde_device_times_end(times);
 	return rc;
 }
 
-static double shared_ns(const struct tally *tally)
+static double shared_ns(const struct counter *counter)
 {
 	uint64_t sum = 0;
-	for (size_t i = 0; i < tally->products.count; i++)
-		sum += sonde_device_union_covers(&tally->others, tally->products.all[i].from_ns,
-						 tally->products.all[i].to_ns);
+	for (size_t i = 0; i < counter->products.count; i++)
+		sum += sonde_device_union_covers(&counter->others, counter->products.all[i].from_ns,
+						 counter->products.all[i].to_ns);
 	return (double)sum;
 }
 
@@ -225,8 +225,8 @@ static const char *most_of(const struct sonde_facts *facts, const char *device)
 	return "matrix products";
 }
 
-static const char *evidence_of(struct sonde_report *report, const struct tally *tally, double alone_ns, double share,
-			       double times, uint32_t capability)
+static const char *evidence_of(struct sonde_report *report, const struct counter *counter, double alone_ns,
+			       double share, double times, uint32_t capability)
 {
 	const char *type = capability < FIRST_TF32 ? "FP16 (it has no TF32)" : "TF32";
 	const char *counted =
@@ -240,15 +240,15 @@ static const char *evidence_of(struct sonde_report *report, const struct tally *
 		return NULL;
 	return sonde_report_text(
 	    report, "%.0f FP32 matrix kernel%s (by name) ran for %.3f s, %.3f s of it without another kernel; %s; %s",
-	    tally->count, tally->count > 1 ? "s" : "", tally->ns / 1e9, alone_ns / 1e9, counted, faster);
+	    counter->count, counter->count > 1 ? "s" : "", counter->ns / 1e9, alone_ns / 1e9, counted, faster);
 }
 
-static int judge_device(const struct sonde_facts *facts, const struct sonde_device *device, const struct tally *tally,
-			struct sonde_found *found)
+static int evaluate_device(const struct sonde_facts *facts, const struct sonde_device *device,
+			   const struct counter *counter, struct sonde_found *found)
 {
-	double both_ns = shared_ns(tally), alone_ns = (double)tally->products.total_ns - both_ns;
-	double kernels_ns = alone_ns + (double)tally->others.total_ns;
-	double share = fmin((double)tally->products.total_ns / facts->span_ns, 1);
+	double both_ns = shared_ns(counter), alone_ns = (double)counter->products.total_ns - both_ns;
+	double kernels_ns = alone_ns + (double)counter->others.total_ns;
+	double share = fmin((double)counter->products.total_ns / facts->span_ns, 1);
 	if (!(share > facts->threshold[SONDE_THRESHOLD_IDLE_MATRIX]))
 		return 0;
 	double matrix = matrix_share(facts, device);
@@ -261,7 +261,7 @@ static int judge_device(const struct sonde_facts *facts, const struct sonde_devi
 	    found,
 	    &(struct sonde_finding){
 		.subject = label ? sonde_report_text(found->report, "%s on %s", most_of(facts, label), label) : NULL,
-		.evidence = evidence_of(found->report, tally, alone_ns, matrix, times, device->capability),
+		.evidence = evidence_of(found->report, counter, alone_ns, matrix, times, device->capability),
 		.saves_ns = saves_ns,
 		.weighs = saves_ns > 0 ? saves_ns / facts->span_ns : fmin(share, UNKNOWN_WEIGHS),
 		.confidence = isnan(matrix) ? UNREAD_SURE : 0});
@@ -280,20 +280,20 @@ static int is_any(const struct sonde_facts *facts)
 	return 0;
 }
 
-SONDE_JUDGE(idle_matrix_units)
+SONDE_EVALUATE(idle_matrix_units)
 {
-	struct tallies tallies;
-	size_t judged = 0;
+	struct counters counters;
+	size_t evaluated = 0;
 	if (!is_any(facts))
 		return 0;
-	int rc = tallies_read(&tallies, facts);
-	for (uint32_t id = 1; !rc && id < tallies.count && judged < DEVICES_MAX; id++) {
+	int rc = counters_read(&counters, facts);
+	for (uint32_t id = 1; !rc && id < counters.count && evaluated < DEVICES_MAX; id++) {
 		const struct sonde_device *device = sonde_session_device(facts->session, id);
-		if (!(tallies.all[id].ns > 0) || !has_matrix_units(device))
+		if (!(counters.all[id].ns > 0) || !has_matrix_units(device))
 			continue;
-		judged++;
-		rc = judge_device(facts, device, &tallies.all[id], found);
+		evaluated++;
+		rc = evaluate_device(facts, device, &counters.all[id], found);
 	}
-	tallies_fini(&tallies);
+	counters_fini(&counters);
 	return rc;
 }

@@ -20,7 +20,7 @@
 
 #define MATCHED_LEAST 20
 #define LATE_LEAST_NS 10000 /* device clocks are converted independently of each other */
-#define JUDGED_MAX 64       /* maximum number of devices */
+#define EVALUATED_MAX 64    /* maximum number of devices */
 #define KERNELS (1u << SONDE_ACTIVITY_KERNEL | 1u << SONDE_ACTIVITY_GRAPH)
 
 /* --- which kernels ------------------------------------------------------------------------------------------------ */
@@ -148,11 +148,11 @@ static int exposed_add(const struct sonde_facts *facts, struct sonde_found *foun
 					   .weighs = saves_ns / facts->span_ns});
 }
 
-SONDE_JUDGE(exposed_communication)
+SONDE_EVALUATE(exposed_communication)
 {
 	struct sonde_device_times *times;
 	uint32_t *names;
-	size_t count = sonde_session_device_count(facts->session), judged = 0;
+	size_t count = sonde_session_device_count(facts->session), evaluated = 0;
 	int rc = kernels_read(&times, &names, facts);
 	if (rc || !times)
 		return rc;
@@ -160,7 +160,7 @@ SONDE_JUDGE(exposed_communication)
 	rc = works ? works_add(works, times, names, facts->options->selection.thread)
 		   : sonde_error(ENOMEM, "out of memory for %zu GPUs", count);
 	for (uint32_t id = 1; !rc && id <= count; id++)
-		if (works[id].talks.total_ns && judged++ < JUDGED_MAX)
+		if (works[id].talks.total_ns && evaluated++ < EVALUATED_MAX)
 			rc = exposed_add(facts, found, &works[id], id);
 	for (size_t i = 0; works && i <= count; i++) {
 		sonde_device_union_fini(&works[i].talks);
@@ -370,8 +370,8 @@ static int late_add(const struct sonde_facts *facts, struct sonde_found *found, 
 		       .weighs = saves_ns / facts->span_ns});
 }
 
-static int meetings_judge(const struct sonde_facts *facts, struct sonde_found *found,
-			  const struct sonde_device_times *times, const uint32_t *names)
+static int meetings_evaluate(const struct sonde_facts *facts, struct sonde_found *found,
+			     const struct sonde_device_times *times, const uint32_t *names)
 {
 	struct call *calls = calloc(times->count + 1, sizeof *calls);
 	struct meetings meetings = {.all = calloc(times->count + 1, sizeof *meetings.all)};
@@ -393,7 +393,7 @@ static int meetings_judge(const struct sonde_facts *facts, struct sonde_found *f
 }
 
 /* Requires a common clock, and data of all threads. */
-SONDE_JUDGE(late_rank)
+SONDE_EVALUATE(late_rank)
 {
 	struct sonde_device_times *times;
 	uint32_t *names;
@@ -402,7 +402,7 @@ SONDE_JUDGE(late_rank)
 	int rc = kernels_read(&times, &names, facts);
 	if (rc || !times)
 		return rc;
-	rc = meetings_judge(facts, found, times, names);
+	rc = meetings_evaluate(facts, found, times, names);
 	kernels_end(times, names);
 	return rc;
 }

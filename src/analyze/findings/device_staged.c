@@ -305,7 +305,7 @@ static int way_add(const struct staged *staged, struct sonde_found *found, const
 		.weighs = saves_ns / facts->span_ns});
 }
 
-static int ways_judge(const struct staged *staged, struct sonde_found *found)
+static int ways_evaluate(const struct staged *staged, struct sonde_found *found)
 {
 	size_t ways = 0;
 	int rc = 0;
@@ -323,7 +323,7 @@ static int ways_judge(const struct staged *staged, struct sonde_found *found)
 	return rc;
 }
 
-static int staged_judge(struct staged *staged, struct sonde_found *found)
+static int staged_evaluate(struct staged *staged, struct sonde_found *found)
 {
 	size_t rows = staged->times->count + 1, devices = sonde_session_device_count(staged->facts->session) + 1;
 	staged->moves = calloc(rows, sizeof *staged->moves);
@@ -336,7 +336,7 @@ static int staged_judge(struct staged *staged, struct sonde_found *found)
 	if (!rc) {
 		moves_read(staged);
 		pairs_read(staged);
-		rc = ways_judge(staged, found);
+		rc = ways_evaluate(staged, found);
 	}
 	free(staged->gives);
 	free(staged->latest);
@@ -358,13 +358,13 @@ static int may_be(const struct sonde_facts *facts)
 	return 0;
 }
 
-SONDE_JUDGE(staged_copies)
+SONDE_EVALUATE(staged_copies)
 {
 	struct staged staged = {.facts = facts};
 	int rc = may_be(facts) ? sonde_device_rows_read(&staged.times, facts, ROWS) : 0;
 	if (rc || !staged.times)
 		return rc;
-	rc = staged_judge(&staged, found);
+	rc = staged_evaluate(&staged, found);
 	sonde_device_times_end(staged.times);
 	return rc;
 }

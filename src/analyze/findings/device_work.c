@@ -83,7 +83,7 @@ static int calls_add(const struct sonde_facts *facts, const struct calls *calls,
 				    .weighs = share});
 }
 
-SONDE_JUDGE(blocking_copies)
+SONDE_EVALUATE(blocking_copies)
 {
 	struct calls calls = calls_of(facts, is_blocking_copy);
 	return calls_add(facts, &calls, REPEATED, facts->threshold[SONDE_THRESHOLD_BLOCKING], found);
@@ -95,7 +95,7 @@ static int is_allocation(const char *call, enum sonde_activity_kind kind)
 	return kind == SONDE_ACTIVITY_ALLOC || kind == SONDE_ACTIVITY_FREE;
 }
 
-SONDE_JUDGE(device_allocations)
+SONDE_EVALUATE(device_allocations)
 {
 	struct calls calls = calls_of(facts, is_allocation);
 	return calls_add(facts, &calls, CALLS_LEAST, facts->threshold[SONDE_THRESHOLD_DEVICE_ALLOC], found);
@@ -159,7 +159,7 @@ static int pageable_add(const struct sonde_facts *facts, const struct sonde_devi
 		.weighs = saves_ns > 0 ? saves_ns / facts->span_ns : fmin(share, 0.04)});
 }
 
-SONDE_JUDGE(pageable_copies)
+SONDE_EVALUATE(pageable_copies)
 {
 	return each(facts, found, pageable_add);
 }
@@ -190,7 +190,7 @@ static int serial_add(const struct sonde_facts *facts, const struct sonde_device
 		.weighs = share});
 }
 
-SONDE_JUDGE(serial_copies)
+SONDE_EVALUATE(serial_copies)
 {
 	return each(facts, found, serial_add);
 }
@@ -222,7 +222,7 @@ static int small_add(const struct sonde_facts *facts, const struct sonde_device_
 					   .weighs = saves_ns / facts->span_ns});
 }
 
-SONDE_JUDGE(small_copies)
+SONDE_EVALUATE(small_copies)
 {
 	return each(facts, found, small_add);
 }
@@ -279,7 +279,7 @@ static int occupancy_add(const struct sonde_facts *facts, const struct sonde_dev
 	return shape_add(facts, work, &shape, found);
 }
 
-SONDE_JUDGE(low_occupancy)
+SONDE_EVALUATE(low_occupancy)
 {
 	return each(facts, found, occupancy_add);
 }
@@ -296,7 +296,7 @@ static int grid_add(const struct sonde_facts *facts, const struct sonde_device_w
 	return shape_add(facts, work, &shape, found);
 }
 
-SONDE_JUDGE(small_grid)
+SONDE_EVALUATE(small_grid)
 {
 	return each(facts, found, grid_add);
 }
@@ -313,7 +313,7 @@ static int lanes_add(const struct sonde_facts *facts, const struct sonde_device_
 	return shape_add(facts, work, &shape, found);
 }
 
-SONDE_JUDGE(ragged_blocks)
+SONDE_EVALUATE(ragged_blocks)
 {
 	return each(facts, found, lanes_add);
 }
@@ -337,7 +337,7 @@ static int full_add(const struct sonde_facts *facts, struct sonde_found *found, 
 }
 
 /* Memory of the whole device according to the driver; otherwise what this program allocated there. */
-SONDE_JUDGE(device_full)
+SONDE_EVALUATE(device_full)
 {
 	const struct sonde_columns_machine *machine = &facts->columns.machine;
 	const struct sonde_columns_devices *devices = &facts->columns.devices;
@@ -359,7 +359,7 @@ SONDE_JUDGE(device_full)
 }
 
 /* When the reserve peaked, at most the overall peak was allocated: at least the difference was unused. */
-SONDE_JUDGE(device_reserve)
+SONDE_EVALUATE(device_reserve)
 {
 	const struct sonde_columns_devices *devices = &facts->columns.devices;
 	int rc = 0;
@@ -405,7 +405,7 @@ static double slowed_share(const struct sonde_columns_machine *machine, const ch
 
 /* An idle device has a low clock, too, so the deficit counts only for the time in which it is throttled. It is unknown
  * which device of the recording the driver's readings belong to: the busiest is assumed. */
-SONDE_JUDGE(device_slowed)
+SONDE_EVALUATE(device_slowed)
 {
 	const struct sonde_columns_machine *machine = &facts->columns.machine;
 	struct sonde_device_work work;

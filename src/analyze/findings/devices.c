@@ -182,7 +182,7 @@ static struct host host_of(const struct sonde_facts *facts, const struct sonde_d
 			continue;
 		host.gaps += 1 / work->parts;
 		host.own_ns +=
-		    ns * (1 - sonde_column_ratio(gaps, i, asked_share) - sonde_column_ratio(gaps, i, sync_share));
+		    ns * (1 - sonde_column_ratio(gaps, i, requested_share) - sonde_column_ratio(gaps, i, sync_share));
 		host.running_ns += ns * sonde_column_ratio(gaps, i, running_share);
 		host.io_ns += ns * sonde_column_ratio(gaps, i, io_share);
 	}
@@ -218,7 +218,7 @@ static int starved_add(const struct sonde_facts *facts, const struct sonde_devic
 		       .weighs = share});
 }
 
-SONDE_JUDGE(device_starved)
+SONDE_EVALUATE(device_starved)
 {
 	struct sonde_device_work work;
 	int rc = 0;
@@ -284,7 +284,7 @@ static int tiny_add(const struct sonde_facts *facts, const struct sonde_device_w
 		       .weighs = share});
 }
 
-SONDE_JUDGE(tiny_kernels)
+SONDE_EVALUATE(tiny_kernels)
 {
 	struct sonde_device_work work;
 	int rc = 0;
@@ -312,7 +312,7 @@ static int is_used(const struct sonde_facts *facts, const struct sonde_device_wo
 }
 
 /* Between its first and its last activity: time before and after is not the device's. */
-SONDE_JUDGE(device_idle)
+SONDE_EVALUATE(device_idle)
 {
 	struct sonde_device_work work;
 	int rc = 0;
@@ -336,7 +336,7 @@ SONDE_JUDGE(device_idle)
 	return rc;
 }
 
-SONDE_JUDGE(device_gap)
+SONDE_EVALUATE(device_gap)
 {
 	const struct sonde_columns_device_gaps *gaps = &facts->columns.device_gaps;
 	struct sonde_device_work work;
@@ -377,8 +377,8 @@ static double drained_ns(const struct sonde_facts *facts, const struct sonde_dev
 	     i = sonde_device_row(gaps, i + 1, work->name)) {
 		double ns = sonde_column_ns(gaps, i, gap_ns);
 		all_ns += ns;
-		drained += ns * (sonde_column_ratio(gaps, i, asked_share) + sonde_column_ratio(gaps, i, sync_share) +
-				 sonde_column_ratio(gaps, i, api_share));
+		drained += ns * (sonde_column_ratio(gaps, i, requested_share) +
+				 sonde_column_ratio(gaps, i, sync_share) + sonde_column_ratio(gaps, i, api_share));
 	}
 	return all_ns > 0 ? work->idle_ns * drained / all_ns : 0;
 }
@@ -394,7 +394,7 @@ static double waits_of(const struct sonde_facts *facts)
 }
 
 /* Waiting, or copying back a few bytes to decide on, in each step drains the queue. */
-SONDE_JUDGE(step_sync)
+SONDE_EVALUATE(step_sync)
 {
 	const struct sonde_columns_copies *copies = &facts->columns.copies;
 	struct sonde_device_work work;

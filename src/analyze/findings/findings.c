@@ -143,7 +143,7 @@ static int compare(const void *left, const void *right)
 /* --- facts -------------------------------------------------------------------------------------------------------- */
 
 /* Wall time of the selected part; NAN = unknown. */
-static double time_asked(const struct sonde_facts *facts, const struct sonde_pass_options *options)
+static double time_requested(const struct sonde_facts *facts, const struct sonde_pass_options *options)
 {
 	double wall_ns = 1e9 * sonde_summary_value(&facts->columns, timing, wall_time_s);
 	const struct sonde_window window = sonde_window_of(facts->session, options);
@@ -159,7 +159,7 @@ static int facts_read(struct sonde_facts *facts, struct sonde_session *session,
 	inner.limit = ROWS_READ;
 	inner.sort = SONDE_SORT_SELF;
 	inner.weigh = (struct sonde_weigh){0}; /* the tree of CPU time */
-	inner.asked = 1;                       /* include columns that a plain report leaves out */
+	inner.requested = 1;                   /* include columns that a plain report leaves out */
 	*facts = (struct sonde_facts){.session = session, .options = options};
 	int rc = sonde_thresholds_read(facts->threshold, options);
 	rc = rc ? rc : sonde_report_new(&facts->report);
@@ -173,7 +173,7 @@ static int facts_read(struct sonde_facts *facts, struct sonde_session *session,
 	facts->span_ns = first_share > 0 ? sonde_column_ns(path, 0, time_ns) / first_share : 0;
 	facts->has_path = facts->span_ns > 0;
 	if (!facts->has_path)
-		facts->span_ns = time_asked(facts, options);
+		facts->span_ns = time_requested(facts, options);
 	double sampled_ns = 1e9 * sonde_summary_value(&facts->columns, samples, cpu_time_s);
 	facts->cpu_ns = sampled_ns > 0 ? sampled_ns : 1e9 * sonde_summary_value(&facts->columns, timing, cpu_time_s);
 	const char *may_use = sonde_session_info(session, "run.cpus");
@@ -265,7 +265,7 @@ static int has_samples(const struct sonde_facts *facts)
 
 /* For a recording that was cut off: uses the requested options, stored at its start, because the state of sources is
  * stored at its end. */
-static const char *note_cut_off(const struct sonde_facts *facts, struct sonde_report *report)
+static const char *note_truncated(const struct sonde_facts *facts, struct sonde_report *report)
 {
 	const struct sonde_session *session = facts->session;
 	int has_heap = sonde_session_heap_site_count(session) > 0;
@@ -286,10 +286,10 @@ static const char *note_cut_off(const struct sonde_facts *facts, struct sonde_re
 static const char uncounted[] = ", GPU matrix units, unused GPU memory of custom allocators";
 
 /* Kinds of data that rules read, and the options that record them. If both waits are missing, they are one item. */
-static const struct asked_kind {
+static const struct requested_kind {
 	uint32_t kinds;
 	const char *what, *option;
-} asked_kinds[] = {
+} requested_kinds[] = {
     {SONDE_NEEDS(LOCKS) | SONDE_NEEDS(FILES), "blocking calls", "--threads --io"},
     {SONDE_NEEDS(LOCKS), "waits for locks", "--threads"},
     {SONDE_NEEDS(FILES), "calls on files and sockets", "--io"},
@@ -297,11 +297,11 @@ static const struct asked_kind {
 };
 
 /* "not recorded: allocations: no process loaded it": what comes after the kind. */
-static const char *reason_of(const char *lacks)
+static const char *reason_of(const char *missing)
 {
-	for (int i = 0; i < 2 && strstr(lacks, ": "); i++)
-		lacks = strstr(lacks, ": ") + 2;
-	return lacks;
+	for (int i = 0; i < 2 && strstr(missing, ": "); i++)
+		missing = strstr(missing, ": ") + 2;
+	return missing;
 }
 
 /* Lists ", allocations (--heap)" for the kinds that were not recorded, with the reason instead of an option if no
@@ -310,16 +310,16 @@ static const char *list_missing(const struct sonde_facts *facts, struct sonde_re
 {
 	const char *text = "";
 	uint32_t listed = 0;
-	for (size_t i = 0; text && i < sizeof asked_kinds / sizeof *asked_kinds; i++) {
-		const struct asked_kind *asked = &asked_kinds[i];
-		const char *why = sonde_pass_lacks(facts->session, asked->kinds, report);
-		if (!why || listed & asked->kinds)
+	for (size_t i = 0; text && i < sizeof requested_kinds / sizeof *requested_kinds; i++) {
+		const struct requested_kind *requested = &requested_kinds[i];
+		const char *why = sonde_pass_missing(facts->session, requested->kinds, report);
+		if (!why || listed & requested->kinds)
 			continue;
-		listed |= asked->kinds;
-		int is_option = sonde_recorded_option(asked->kinds, why) != NULL;
-		text = sonde_report_text(report, "%s, %s (%s)", text, asked->what,
-					 is_option ? asked->option : reason_of(why));
-		*advice = *advice || !is_option ? *advice : asked->option;
+		listed |= requested->kinds;
+		int is_option = sonde_recorded_option(requested->kinds, why) != NULL;
+		text = sonde_report_text(report, "%s, %s (%s)", text, requested->what,
+					 is_option ? requested->option : reason_of(why));
+		*advice = *advice || !is_option ? *advice : requested->option;
 	}
 	return text;
 }
@@ -330,8 +330,9 @@ static int note_unjudged(const struct sonde_facts *facts, struct sonde_found *fo
 {
 	const struct sonde_session *session = facts->session;
 	const struct sonde_run *run = sonde_session_run(session);
-	int is_cut_off = !run->closed && !run->growing;
-	const char *nothing = is_cut_off ? NULL : sonde_pass_lacks(session, SONDE_EVERY_KIND, report), *advice = NULL;
+	int is_truncated = !run->closed && !run->growing;
+	const char *nothing = is_truncated ? NULL : sonde_pass_missing(session, SONDE_EVERY_KIND, report),
+		   *advice = NULL;
 	found->has_data = !nothing;
 	if (nothing)
 		return sonde_report_note(report, section, 1, "nothing was checked; %s", nothing);
@@ -341,9 +342,9 @@ static int note_unjudged(const struct sonde_facts *facts, struct sonde_found *fo
 	/* With a single node, "0" rather than "0-1", no access is remote. */
 	const char *nodes = sonde_session_info(session, "host.numa_nodes");
 	const char *remote = nodes && nodes[strspn(nodes, "0123456789")] ? ", remote NUMA memory" : "";
-	const char *all = is_cut_off ? note_cut_off(facts, report)
-			  : missing  ? sonde_report_text(report, "%s%s%s", samples, missing, path)
-				     : NULL;
+	const char *all = is_truncated ? note_truncated(facts, report)
+			  : missing    ? sonde_report_text(report, "%s%s%s", samples, missing, path)
+				       : NULL;
 	const char *devices = sonde_session_device_count(session) ? uncounted : "";
 	all = all ? sonde_report_text(report, "%s%s%s", all, remote, devices) : NULL;
 	if (!all)
@@ -351,9 +352,9 @@ static int note_unjudged(const struct sonde_facts *facts, struct sonde_found *fo
 	if (!*all)
 		return 0;
 	int rc = sonde_report_note(
-	    report, section, is_cut_off,
-	    is_cut_off ? "not checked, since the recording is incomplete: %s" : "not checked: %s", all + 2);
-	if (!rc && !is_cut_off && advice)
+	    report, section, is_truncated,
+	    is_truncated ? "not checked, since the recording is incomplete: %s" : "not checked: %s", all + 2);
+	if (!rc && !is_truncated && advice)
 		sonde_report_advise(report, section, SONDE_ACTION_RECORD, advice);
 	return rc;
 }
@@ -380,12 +381,12 @@ static int waits_say(const struct sonde_facts *facts, struct sonde_finding *find
 	return finding->evidence ? 0 : sonde_error(ENOMEM, "out of memory for findings");
 }
 
-static int judge_all(const struct sonde_facts *facts, struct sonde_found *found)
+static int evaluate_all(const struct sonde_facts *facts, struct sonde_found *found)
 {
 	int rc = 0;
 	for (size_t i = 0; !rc && i < sonde_rule_count; i++) {
 		found->rule = &sonde_rules[i];
-		rc = sonde_rules[i].judge(facts, found);
+		rc = sonde_rules[i].evaluate(facts, found);
 	}
 	return rc;
 }
@@ -420,7 +421,7 @@ static int is_doubtful(const struct sonde_facts *facts, enum sonde_ceilings ceil
 	sonde_facts_without_others(&other, facts, noise);
 	other.ceilings = ceilings;
 	int rc = sonde_report_new(&possible.report);
-	rc = rc ? rc : judge_all(&other, &possible);
+	rc = rc ? rc : evaluate_all(&other, &possible);
 	rc = rc ? rc : suppress(&possible, facts->session, possible.report, NULL);
 	rc = rc ? rc : sonde_finding_is_doubtful(facts, noise, found, &possible);
 	if (!rc && ceilings == SONDE_CEILINGS_ANY)
@@ -484,7 +485,7 @@ int sonde_findings_find(struct sonde_found *out, struct sonde_session *session,
 	int has_span = !isnan(facts.span_ns); /* imported recordings may not have it */
 	if (!rc && !has_span)
 		rc = sonde_report_note(report, section, 0, "not checked: the length of the run is unknown");
-	rc = rc || !has_span ? rc : judge_all(&facts, out);
+	rc = rc || !has_span ? rc : evaluate_all(&facts, out);
 	for (size_t i = 0; !rc && i < out->count; i++)
 		rc = sonde_finding_batch(&out->rows[i], options->batch, report);
 	for (size_t i = 0; !rc && i < out->count; i++)

@@ -163,7 +163,7 @@ struct sonde_rule {
 	const char *record;          /* options of sonde record that reveal it: "--io" */
 	int is_by_call;              /* cost is per call, so fewer calls with more items take less time */
 	/* Adds its findings, most important first. 0 or -ENOMEM. */
-	int (*judge)(const struct sonde_facts *facts, struct sonde_found *found);
+	int (*evaluate)(const struct sonde_facts *facts, struct sonde_found *found);
 };
 
 int sonde_found_has(const struct sonde_found *found, const struct sonde_rule *rule);

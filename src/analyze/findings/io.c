@@ -114,12 +114,12 @@ static int small_find(const struct sonde_facts *facts, int is_write, struct sond
 	return rc;
 }
 
-SONDE_JUDGE(small_writes)
+SONDE_EVALUATE(small_writes)
 {
 	return small_find(facts, 1, found);
 }
 
-SONDE_JUDGE(small_reads)
+SONDE_EVALUATE(small_reads)
 {
 	return small_find(facts, 0, found);
 }
@@ -142,7 +142,7 @@ static const char *most_in(const struct sonde_facts *facts, enum sonde_wait_kind
 	return "";
 }
 
-SONDE_JUDGE(sync)
+SONDE_EVALUATE(sync)
 {
 	double calls = calls_of(facts, SONDE_WAIT_SYNC), time_ns = path_of(facts, SONDE_WAIT_SYNC),
 	       share = time_ns / facts->span_ns;
@@ -192,7 +192,7 @@ static double waits_for_streams_ns(const struct sonde_facts *facts)
 
 /* Loading phases in which no other thread of the program ran. Prefetching can hide at most as much of them as there is
  * other work. */
-SONDE_JUDGE(loading)
+SONDE_EVALUATE(loading)
 {
 	const struct sonde_columns_io_phases *phases = &facts->columns.io_phases;
 	double alone_ns = 0, read_b = 0, count = 0;
@@ -257,7 +257,7 @@ static const char *slowest_file(const struct sonde_facts *facts, struct sonde_re
 	return "files";
 }
 
-SONDE_JUDGE(files)
+SONDE_EVALUATE(files)
 {
 	static const enum sonde_wait_kind kinds[] = {SONDE_WAIT_OPEN,  SONDE_WAIT_READ, SONDE_WAIT_WRITE,
 						     SONDE_WAIT_CLOSE, SONDE_WAIT_STAT, SONDE_WAIT_FAULT};

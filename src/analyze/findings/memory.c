@@ -29,7 +29,7 @@ static int hotspot_add(const struct sonde_facts *facts, const struct sonde_colum
 		       .weighs = fmin(share, 1) * held_b / peak_b});
 }
 
-SONDE_JUDGE(hotspot)
+SONDE_EVALUATE(hotspot)
 {
 	const struct sonde_columns_heap *heap = &facts->columns.heap;
 	int rc = 0;
@@ -76,7 +76,7 @@ static int leak_add(const struct sonde_facts *facts, const struct sonde_columns_
 		       .weighs = fmax(fmin(share, 1), of_peak)});
 }
 
-SONDE_JUDGE(leak)
+SONDE_EVALUATE(leak)
 {
 	const struct sonde_columns_leaks *leaks = &facts->columns.leaks;
 	int rc = 0;
@@ -148,8 +148,8 @@ static double least_over_b(const struct sonde_facts *facts, const struct private
 }
 
 /* What stays resident after most blocks were freed. Module data and stacks are included, hence the limit in bytes. */
-static int judge_fragments(struct sonde_found *found, const struct sonde_facts *facts, uint32_t id,
-			   const struct private_memory *memory, struct sonde_heap_alive *sites)
+static int evaluate_fragments(struct sonde_found *found, const struct sonde_facts *facts, uint32_t id,
+			      const struct private_memory *memory, struct sonde_heap_alive *sites)
 {
 	const struct sonde_process *process = sonde_session_process(facts->session, id);
 	double then_b = 0, over_b = least_over_b(facts, memory, id, sites, &then_b), share = over_b / then_b;
@@ -168,7 +168,7 @@ static int judge_fragments(struct sonde_found *found, const struct sonde_facts *
 				    .weighs = fmin(share, 1)});
 }
 
-SONDE_JUDGE(fragmentation)
+SONDE_EVALUATE(fragmentation)
 {
 	struct sonde_rss rss, files;
 	int rc = 0;
@@ -187,8 +187,8 @@ SONDE_JUDGE(fragmentation)
 		    found->report, found->section, 0,
 		    "not checked: memory retained by processes whose RSS does not separate out files");
 	for (uint32_t id = 1; !rc && sites && id < rss.count; id++)
-		rc = judge_fragments(found, facts, id, &(struct private_memory){&rss.series[id], &files.series[id]},
-				     sites);
+		rc = evaluate_fragments(found, facts, id, &(struct private_memory){&rss.series[id], &files.series[id]},
+					sites);
 	rc = sites ? rc : sonde_found_add(found, &(struct sonde_finding){0});
 	free(sites);
 	sonde_rss_fini(&files);

@@ -6,77 +6,77 @@
 #include "analyze/critical/critical.h"
 #include "analyze/findings/findings.h"
 
-#define SONDE_JUDGE(name) int sonde_judge_##name(const struct sonde_facts *facts, struct sonde_found *found)
+#define SONDE_EVALUATE(name) int sonde_evaluate_##name(const struct sonde_facts *facts, struct sonde_found *found)
 
 /* findings/cpu.c */
-SONDE_JUDGE(hot_function);
-SONDE_JUDGE(many_calls);
-SONDE_JUDGE(page_faults);
-SONDE_JUDGE(allocator);
-SONDE_JUDGE(profiler_cost);
-SONDE_JUDGE(idle_energy);
+SONDE_EVALUATE(hot_function);
+SONDE_EVALUATE(many_calls);
+SONDE_EVALUATE(page_faults);
+SONDE_EVALUATE(allocator);
+SONDE_EVALUATE(profiler_cost);
+SONDE_EVALUATE(idle_energy);
 
 /* findings/sharing.c */
-SONDE_JUDGE(false_sharing);
+SONDE_EVALUATE(false_sharing);
 
 /* findings/starved.c */
-SONDE_JUDGE(starved);
+SONDE_EVALUATE(starved);
 
 /* findings/threads.c */
-SONDE_JUDGE(imbalance);
-SONDE_JUDGE(serial);
-SONDE_JUDGE(lock);
-SONDE_JUDGE(interpreter_lock);
-SONDE_JUDGE(hand_overs);
-SONDE_JUDGE(sleeping);
-SONDE_JUDGE(spawn);
+SONDE_EVALUATE(imbalance);
+SONDE_EVALUATE(serial);
+SONDE_EVALUATE(lock);
+SONDE_EVALUATE(interpreter_lock);
+SONDE_EVALUATE(hand_overs);
+SONDE_EVALUATE(sleeping);
+SONDE_EVALUATE(spawn);
 
 /* findings/memory.c */
-SONDE_JUDGE(hotspot);
-SONDE_JUDGE(leak);
-SONDE_JUDGE(fragmentation);
+SONDE_EVALUATE(hotspot);
+SONDE_EVALUATE(leak);
+SONDE_EVALUATE(fragmentation);
 
 /* findings/io.c */
-SONDE_JUDGE(small_writes);
-SONDE_JUDGE(small_reads);
-SONDE_JUDGE(sync);
-SONDE_JUDGE(loading);
-SONDE_JUDGE(files);
+SONDE_EVALUATE(small_writes);
+SONDE_EVALUATE(small_reads);
+SONDE_EVALUATE(sync);
+SONDE_EVALUATE(loading);
+SONDE_EVALUATE(files);
 
 /* findings/work.c */
-SONDE_JUDGE(low_throughput);
-SONDE_JUDGE(below_roof);
-SONDE_JUDGE(memory_bound);
-SONDE_JUDGE(small_blas);
+SONDE_EVALUATE(low_throughput);
+SONDE_EVALUATE(below_roof);
+SONDE_EVALUATE(memory_bound);
+SONDE_EVALUATE(small_blas);
 
 /* findings/devices.c */
-SONDE_JUDGE(device_starved);
-SONDE_JUDGE(tiny_kernels);
-SONDE_JUDGE(device_idle);
-SONDE_JUDGE(device_gap);
-SONDE_JUDGE(step_sync);
+SONDE_EVALUATE(device_starved);
+SONDE_EVALUATE(tiny_kernels);
+SONDE_EVALUATE(device_idle);
+SONDE_EVALUATE(device_gap);
+SONDE_EVALUATE(step_sync);
 
 /* findings/device_work.c */
-SONDE_JUDGE(pageable_copies);
-SONDE_JUDGE(blocking_copies);
-SONDE_JUDGE(serial_copies);
-SONDE_JUDGE(small_copies);
-SONDE_JUDGE(low_occupancy);
-SONDE_JUDGE(small_grid);
-SONDE_JUDGE(ragged_blocks);
-SONDE_JUDGE(device_allocations);
-SONDE_JUDGE(device_full);
-SONDE_JUDGE(device_reserve);
-SONDE_JUDGE(device_slowed);
+SONDE_EVALUATE(pageable_copies);
+SONDE_EVALUATE(blocking_copies);
+SONDE_EVALUATE(serial_copies);
+SONDE_EVALUATE(small_copies);
+SONDE_EVALUATE(low_occupancy);
+SONDE_EVALUATE(small_grid);
+SONDE_EVALUATE(ragged_blocks);
+SONDE_EVALUATE(device_allocations);
+SONDE_EVALUATE(device_full);
+SONDE_EVALUATE(device_reserve);
+SONDE_EVALUATE(device_slowed);
 
 /* findings/device_ranks.c */
-SONDE_JUDGE(exposed_communication);
-SONDE_JUDGE(late_rank);
+SONDE_EVALUATE(exposed_communication);
+SONDE_EVALUATE(late_rank);
 
 /* findings/device_staged.c */
-SONDE_JUDGE(staged_copies);
+SONDE_EVALUATE(staged_copies);
 
 /* findings/device_matrix.c */
-SONDE_JUDGE(idle_matrix_units);
+SONDE_EVALUATE(idle_matrix_units);
 
 #endif

@@ -378,7 +378,7 @@ static int was_said(const struct spots *spots, const char *name)
 }
 
 /* A function that is on a CPU for less than SHARE_LEAST of the path cannot be a larger share of the path. */
-static int judge(struct spots *spots, struct suspect *suspect, struct sonde_found *found)
+static int evaluate(struct spots *spots, struct suspect *suspect, struct sonde_found *found)
 {
 	const struct sonde_facts *facts = spots->facts;
 	const char *name = sonde_session_function(facts->session, suspect->rows->function)->name;
@@ -398,7 +398,7 @@ static int judge(struct spots *spots, struct suspect *suspect, struct sonde_foun
 	return rc ? suspect_add(facts, suspect, found) : 0;
 }
 
-SONDE_JUDGE(false_sharing)
+SONDE_EVALUATE(false_sharing)
 {
 	struct spots spots = {.facts = facts};
 	size_t threads = sonde_session_thread_count(facts->session);
@@ -415,7 +415,7 @@ SONDE_JUDGE(false_sharing)
 				    spots.rows[to].function == first->function;
 		     to++)
 			continue;
-		rc = judge(&spots, &(struct suspect){.rows = first, .row_count = to - from}, found);
+		rc = evaluate(&spots, &(struct suspect){.rows = first, .row_count = to - from}, found);
 	}
 	sonde_map_fini(&spots.map);
 	free(spots.rows);

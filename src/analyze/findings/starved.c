@@ -62,7 +62,7 @@ static int throttled_add(const struct sonde_facts *facts, struct sonde_found *fo
 }
 
 /* If other programs had the CPUs, there is nothing to fix in this one. */
-SONDE_JUDGE(starved)
+SONDE_EVALUATE(starved)
 {
 	struct throttled throttled;
 	int rc = throttled_read(facts, &throttled);

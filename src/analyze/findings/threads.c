@@ -45,7 +45,7 @@ static double without_locks_ns(const struct sonde_facts *facts)
 	return most_ns;
 }
 
-SONDE_JUDGE(lock)
+SONDE_EVALUATE(lock)
 {
 	const struct sonde_columns_locks *locks = &facts->columns.locks;
 	double without_ns = without_locks_ns(facts);
@@ -77,7 +77,7 @@ SONDE_JUDGE(lock)
 	return rc;
 }
 
-SONDE_JUDGE(interpreter_lock)
+SONDE_EVALUATE(interpreter_lock)
 {
 	const struct sonde_columns_locks *locks = &facts->columns.locks;
 	double waited_ns = 0, waiters = 0, waits = 0;
@@ -251,7 +251,7 @@ static double waited_for(const struct sonde_facts *facts, enum sonde_wait_kind k
 
 /* Requires evidence that the other threads exited early or waited at a barrier: threads that do different things are
  * not unequal shares of the same work. */
-SONDE_JUDGE(imbalance)
+SONDE_EVALUATE(imbalance)
 {
 	uint32_t busiest = busiest_thread(facts);
 	struct alike alike;
@@ -321,7 +321,7 @@ static uint64_t union_ns(struct life *lives, size_t count)
 
 /* Time in which a process that divides its work among threads had only its main thread. Idle thread pools are not
  * detected. */
-SONDE_JUDGE(serial)
+SONDE_EVALUATE(serial)
 {
 	size_t count = sonde_session_thread_count(facts->session), workers = 0;
 	const struct sonde_run *run = sonde_session_run(facts->session);
@@ -361,7 +361,7 @@ SONDE_JUDGE(serial)
 
 /* --- latency ------------------------------------------------------------------------------------------------------ */
 
-SONDE_JUDGE(hand_overs)
+SONDE_EVALUATE(hand_overs)
 {
 	const struct sonde_columns_wait_kinds *kinds = &facts->columns.wait_kinds;
 	double waking_ns = sonde_facts_in_state(facts, SONDE_CRITICAL_WAKING), calls = 0, median_ns = 0;
@@ -397,7 +397,7 @@ SONDE_JUDGE(hand_overs)
 }
 
 /* Time, number of parts and their mean are those on the path; the calls are all of the thread's. */
-SONDE_JUDGE(sleeping)
+SONDE_EVALUATE(sleeping)
 {
 	const struct sonde_columns_waits *waits = &facts->columns.waits;
 	const struct sonde_columns_critical_path *path = &facts->columns.critical_path;
@@ -434,7 +434,7 @@ SONDE_JUDGE(sleeping)
 				    .weighs = fmin(share, 1)});
 }
 
-SONDE_JUDGE(spawn)
+SONDE_EVALUATE(spawn)
 {
 	double sum_ns = 0, count = 0;
 	const char *name = "";

@@ -23,7 +23,7 @@ static double on_path_ns(const struct sonde_facts *facts, const char *zone, doub
 }
 
 /* Considers FLOP/s only. Zones with a known position under the roof belong to below-roof and memory-bound. */
-SONDE_JUDGE(low_throughput)
+SONDE_EVALUATE(low_throughput)
 {
 	const struct sonde_columns_roofline *zones = &facts->columns.roofline;
 	int rc = 0;
@@ -62,7 +62,7 @@ static const char *roof_text(const struct sonde_facts *facts, size_t row, struct
 
 /* f = time × (1 − achieved/roof), with the roof at the zone's intensity. Excludes BLAS calls: the number of threads
  * that they used is unknown, so their shares are lower bounds. */
-SONDE_JUDGE(below_roof)
+SONDE_EVALUATE(below_roof)
 {
 	const struct sonde_columns_roofline *zones = &facts->columns.roofline;
 	int is_any = facts->ceilings == SONDE_CEILINGS_ANY, rc = 0;
@@ -101,7 +101,7 @@ static int is_memory(enum sonde_roof_level bound, double dram_share)
 }
 
 /* Near the DRAM bandwidth: blocking could gain the difference to the bandwidth of the level-2 cache. */
-SONDE_JUDGE(memory_bound)
+SONDE_EVALUATE(memory_bound)
 {
 	const struct sonde_columns_roofline *zones = &facts->columns.roofline;
 	struct sonde_roof roof;
@@ -150,7 +150,7 @@ static int is_blas(const struct sonde_session *session, const char *name)
 }
 
 /* The bound is all of their time: the part spent on calling and on waking threads is unknown. */
-SONDE_JUDGE(small_blas)
+SONDE_EVALUATE(small_blas)
 {
 	const struct sonde_columns_zones *zones = &facts->columns.zones;
 	int rc = 0;

@@ -102,7 +102,7 @@ static int heaps_finish(void *state, struct sonde_report *report)
 		others |= sonde_session_heap(pass->session, id)->kind != SONDE_HEAP_MALLOC;
 		mappings |= sonde_session_heap(pass->session, id)->kind == SONDE_HEAP_MAPPING;
 	}
-	if (!others && !pass->options.asked) {
+	if (!others && !pass->options.requested) {
 		free(ids);
 		return 0;
 	}

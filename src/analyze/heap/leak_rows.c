@@ -137,7 +137,7 @@ static int is_selected(const struct sonde_heap_pass *pass, const struct sonde_he
 }
 
 /* Adds a row per place and class; `at` holds index + 1 for each. */
-static int remainder_add(struct making *making, const struct sonde_heap_rest *remainder, uint32_t (*at)[4],
+static int remainder_add(struct making *making, const struct sonde_heap_remainder *remainder, uint32_t (*at)[4],
 			 const char *text)
 {
 	const struct sonde_session *session = making->pass->session;
@@ -178,8 +178,8 @@ static int rests_add(struct making *making)
 	const char *text = sonde_session_info(session, SONDE_SUPPRESSIONS_INFO);
 	uint32_t(*at)[4] = calloc(making->place_count + 1, sizeof *at);
 	int rc = at ? 0 : sonde_error(ENOMEM, "out of memory for what was left");
-	for (size_t i = 0; rc == 0 && i < sonde_session_heap_rest_count(session); i++)
-		rc = remainder_add(making, sonde_session_heap_rest(session, i), at, text);
+	for (size_t i = 0; rc == 0 && i < sonde_session_heap_remainder_count(session); i++)
+		rc = remainder_add(making, sonde_session_heap_remainder(session, i), at, text);
 	free(at);
 	return rc;
 }

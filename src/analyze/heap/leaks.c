@@ -159,10 +159,10 @@ static void detail_add(struct detail *details, size_t *count, const char *text, 
 }
 
 /* True for a light recording. */
-static int nobody_asked(const struct sonde_session *session)
+static int nobody_requested(const struct sonde_session *session)
 {
 	const struct sonde_source_row *source = sonde_session_source_named(session, "heap");
-	return source && strstr(source->detail, SONDE_HEAP_NOT_ASKED);
+	return source && strstr(source->detail, SONDE_HEAP_NOT_REQUESTED);
 }
 
 static int note_details(const struct sonde_heap_pass *pass, struct sonde_report *report, struct sonde_section *section)
@@ -170,12 +170,12 @@ static int note_details(const struct sonde_heap_pass *pass, struct sonde_report 
 	struct detail details[DETAILS_MAX];
 	size_t count = 0;
 	int rc = 0;
-	for (size_t i = 0; i < sonde_session_heap_rest_count(pass->session); i++) {
-		const struct sonde_heap_rest *remainder = sonde_session_heap_rest(pass->session, i);
+	for (size_t i = 0; i < sonde_session_heap_remainder_count(pass->session); i++) {
+		const struct sonde_heap_remainder *remainder = sonde_session_heap_remainder(pass->session, i);
 		const struct sonde_heap_site *site = sonde_session_heap_site(pass->session, remainder->site);
 		const struct sonde_heap *heap = site ? sonde_session_heap(pass->session, site->heap) : NULL;
 		if (heap && heap->kind == SONDE_HEAP_MALLOC && *remainder->detail &&
-		    strcmp(remainder->detail, SONDE_HEAP_NOT_ASKED) != 0)
+		    strcmp(remainder->detail, SONDE_HEAP_NOT_REQUESTED) != 0)
 			detail_add(details, &count, remainder->detail, heap->process);
 	}
 	for (size_t k = 0; rc == 0 && k < count; k++) {
@@ -191,7 +191,7 @@ static int note_details(const struct sonde_heap_pass *pass, struct sonde_report 
 	return rc;
 }
 
-static int note_growth(const struct sonde_leak_rows *leaks, int asked, struct sonde_report *report,
+static int note_growth(const struct sonde_leak_rows *leaks, int requested, struct sonde_report *report,
 		       struct sonde_section *section)
 {
 	int grows = 0;
@@ -201,7 +201,7 @@ static int note_growth(const struct sonde_leak_rows *leaks, int asked, struct so
 		return sonde_report_note(
 		    report, section, 0,
 		    "growing: a trend after the first fifth of the time (p < 0.001); the slope has its 95 %% interval");
-	if (leaks->growth_s <= 0 && asked)
+	if (leaks->growth_s <= 0 && requested)
 		return sonde_report_note(report, section, 0, "growth was not checked: the run was shorter than %g s",
 					 GROWTH_S);
 	return 0;
@@ -218,11 +218,11 @@ static int notes_add(const struct sonde_heap_pass *pass, const struct sonde_leak
 		    (unsigned long long)leaks->suppressed, leaks->suppressed == 1 ? "" : "s",
 		    (unsigned long long)leaks->suppressed_b);
 	if (rc == 0)
-		rc = note_growth(leaks, pass->options.asked, report, section);
+		rc = note_growth(leaks, pass->options.requested, report, section);
 	if (rc == 0)
 		rc = note_details(pass, report, section);
-	if (rc == 0 && nobody_asked(pass->session))
-		rc = sonde_report_note(report, section, 0, "%s", SONDE_HEAP_NOT_ASKED);
+	if (rc == 0 && nobody_requested(pass->session))
+		rc = sonde_report_note(report, section, 0, "%s", SONDE_HEAP_NOT_REQUESTED);
 	else if (rc == 0 && sonde_heap_pass_mean_b(pass))
 		rc = sonde_report_note(report, section, 0,
 				       "unreachable blocks are a lower bound: any memory may hold a pointer to them");
@@ -236,17 +236,17 @@ static int finish(void *state, struct sonde_report *report)
 	struct sonde_heap_pass *pass = state;
 	const char *title = "Leaks and growth";
 	size_t limit = pass->options.limit ? pass->options.limit : DEFAULT_ROWS, shown = 0;
-	int asked = pass->options.asked;
+	int requested = pass->options.requested;
 	struct sonde_leak_rows leaks;
 	int rc = sonde_heap_pass_read(pass, report, "leaks", title);
 	if (rc)
 		return rc < 0 ? rc : 0;
-	rc = sonde_leak_rows_make(&leaks, pass, asked ? GROWTH_S : GROWTH_PLAIN_S);
+	rc = sonde_leak_rows_make(&leaks, pass, requested ? GROWTH_S : GROWTH_PLAIN_S);
 	if (rc < 0)
 		return rc;
 	for (size_t i = 0; i < leaks.count; i++)
-		shown += asked || is_leak(&leaks.rows[i]);
-	if (!shown && !asked && nobody_asked(pass->session)) {
+		shown += requested || is_leak(&leaks.rows[i]);
+	if (!shown && !requested && nobody_requested(pass->session)) {
 		sonde_leak_rows_free(&leaks);
 		return 0;
 	}
@@ -255,20 +255,20 @@ static int finish(void *state, struct sonde_report *report)
 	    as_known ? sonde_report_table(report, "leaks", title, shown ? as_known : NULL, shown ? COLUMNS : 0) : NULL;
 	if (!section)
 		rc = sonde_error(ENOMEM, "out of memory for leaks");
-	else if (!shown && !nobody_asked(pass->session))
+	else if (!shown && !nobody_requested(pass->session))
 		rc = sonde_report_note(report, section, 0, "no leaks found%s",
 				       sonde_heap_pass_mean_b(pass) ? " among the sampled blocks" : "");
-	if (rc == 0 && !shown && !asked && section)
+	if (rc == 0 && !shown && !requested && section)
 		rc = note_details(pass, report, section);
 	for (size_t i = 0; rc == 0 && i < leaks.count; i++) {
-		if (!asked && !is_leak(&leaks.rows[i]))
+		if (!requested && !is_leak(&leaks.rows[i]))
 			continue;
 		if (section->table.row_count < limit)
 			rc = row_show(pass, &leaks.rows[i], report, section);
 		else
 			section->table.omitted++;
 	}
-	if (rc == 0 && (shown || asked))
+	if (rc == 0 && (shown || requested))
 		rc = notes_add(pass, &leaks, report, section);
 	else if (rc == 0)
 		rc = note_details(pass, report, section);

@@ -204,7 +204,7 @@ static int row_add(const struct memory *memory, uint32_t id, struct sonde_report
 static int note_pace(const struct memory *memory, struct sonde_report *report, struct sonde_section *section)
 {
 	struct sonde_rss_pace pace = {0};
-	const char *asked = sonde_session_info(memory->session, "option.memory_ns");
+	const char *requested = sonde_session_info(memory->session, "option.memory_ns");
 	const char *interval = sonde_session_info(memory->session, "option.interval_ns");
 	char wanted[64] = "whenever the recorder was awake";
 	uint64_t samples = 0;
@@ -212,10 +212,11 @@ static int note_pace(const struct memory *memory, struct sonde_report *report, s
 		sonde_rss_pace_add(&pace, &memory->rss.series[id]);
 		samples += memory->rss.series[id].count;
 	}
-	if (!asked && !sonde_session_heap_count(memory->session)) /* RSS is sampled more often with a recorded heap */
-		asked = interval;
-	if (asked)
-		snprintf(wanted, sizeof wanted, "every %.4g ms requested", strtod(asked, NULL) / 1e6);
+	if (!requested &&
+	    !sonde_session_heap_count(memory->session)) /* RSS is sampled more often with a recorded heap */
+		requested = interval;
+	if (requested)
+		snprintf(wanted, sizeof wanted, "every %.4g ms requested", strtod(requested, NULL) / 1e6);
 	return sonde_report_note(report, section, 0,
 				 "RSS: %llu sample%s, %s: %.1f ms apart, standard deviation %.1f ms, at most %.1f ms",
 				 (unsigned long long)samples, sonde_plural(samples), wanted, pace.between.mean / 1e6,
@@ -294,7 +295,7 @@ static int memory_finish(void *state, struct sonde_report *report)
 	int wanted =
 	    sonde_session_heap_count(memory->session) || sonde_session_info(memory->session, "option.memory_ns");
 	/* every recording has samples: silent unless the section was requested */
-	if (samples && !wanted && !memory->options.asked)
+	if (samples && !wanted && !memory->options.requested)
 		return 0;
 	if (!samples)
 		return sonde_pass_nothing(&memory->options, report, "memory", "Memory of processes",

@@ -232,7 +232,7 @@ static int is_worth_it(const struct sonde_snapshots_pass *snapshots)
 	for (size_t i = 0; i < sonde_session_snapshot_count(snapshots->session); i++)
 		if (sonde_session_snapshot(snapshots->session, i)->reason != SONDE_SNAPSHOT_END)
 			return 1;
-	return snapshots->options.asked;
+	return snapshots->options.requested;
 }
 
 static int has_heap(const struct sonde_snapshots_pass *snapshots)

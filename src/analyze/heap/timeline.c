@@ -120,7 +120,7 @@ static int draw(const struct sonde_heap_pass *pass, uint32_t heap, size_t used, 
 	const char *title = name ? sonde_report_text(report, "The heap over time: %s", name) : NULL;
 	const struct sonde_column *shown = sonde_heap_columns(pass, report, columns, COLUMNS);
 	struct sonde_section *section = shown ? sonde_report_table(report, "timeline", title, shown, COLUMNS) : NULL;
-	int is_given = pass->options.asked && pass->options.limit; /* in a whole report the limit applies to rows */
+	int is_given = pass->options.requested && pass->options.limit; /* in a whole report the limit applies to rows */
 	size_t count = is_given ? pass->options.limit : DEFAULT_ROWS;
 	drawing.count = count < ROWS_MAX ? count : ROWS_MAX;
 	drawing.rows = calloc(drawing.count, sizeof *drawing.rows);

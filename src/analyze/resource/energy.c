@@ -446,7 +446,7 @@ static int processes_add(const struct energy *energy, struct sonde_report *repor
 /* --- the pass ---------------------------------------------------------------------------------------------------- */
 
 /* True if CPU energy should have been measured or modelled. */
-static int was_asked(const struct energy *energy)
+static int was_requested(const struct energy *energy)
 {
 	return sonde_session_source_named(energy->session, "energy") || energy->sums.meter_count ||
 	       sonde_session_info(energy->session, "energy.model");
@@ -465,7 +465,7 @@ static int say_nothing(const struct energy *energy, struct sonde_report *report)
 		rc = note_devices(energy, report, section);
 	if (rc == 0 && has_devices)
 		rc = note_intensity(energy, report, section);
-	if (rc == 0 && has_devices && !was_asked(energy))
+	if (rc == 0 && has_devices && !was_requested(energy))
 		return sonde_report_note(report, section, 0, "processors were not recorded: sonde record --energy");
 	if (rc == 0)
 		rc = sonde_report_note(report, section, 1, "%s", energy->sums.why);

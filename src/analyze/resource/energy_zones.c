@@ -306,11 +306,11 @@ static int section_add(const struct energy_zones *zones, struct sonde_report *re
 static int zones_finish(void *state, struct sonde_report *report)
 {
 	struct energy_zones *zones = state;
-	const char *why = NULL, *lacks;
+	const char *why = NULL, *missing;
 	if (!sonde_energy_points_has(&zones->rates.points))
 		why = "energy was not recorded: sonde record --energy";
-	else if ((lacks = sonde_pass_lacks(zones->session, SONDE_NEEDS(API), report)))
-		why = lacks;
+	else if ((missing = sonde_pass_missing(zones->session, SONDE_NEEDS(API), report)))
+		why = missing;
 	else if (!has_zones(zones->session))
 		why = "no zones: mark them with SONDE_ZONE() (sonde/sonde.h)";
 	else if (!zones->count)

@@ -333,16 +333,17 @@ static int rows_add(struct resources *resources, struct sonde_report *report, st
 static int note_pace(const struct resources *resources, struct sonde_report *report, struct sonde_section *section)
 {
 	const struct sonde_series_sums *sums = &resources->sums;
-	const char *asked =
-	    sums->asked_ns ? sonde_report_text(report, " (every %.4g ms requested)", (double)sums->asked_ns / 1e6) : "";
-	if (!sums->readings || !asked)
-		return asked ? 0 : sonde_error(ENOMEM, "out of memory for a note");
+	const char *requested = sums->requested_ns ? sonde_report_text(report, " (every %.4g ms requested)",
+								       (double)sums->requested_ns / 1e6)
+						   : "";
+	if (!sums->readings || !requested)
+		return requested ? 0 : sonde_error(ENOMEM, "out of memory for a note");
 	if (!sums->between.count)
 		return sonde_report_note(report, section, 0, "%llu reading%s%s", (unsigned long long)sums->readings,
-					 sonde_plural(sums->readings), asked);
+					 sonde_plural(sums->readings), requested);
 	return sonde_report_note(report, section, 0,
 				 "%llu readings%s: %.1f ms apart, standard deviation %.1f ms, the longest %.1f ms",
-				 (unsigned long long)sums->readings, asked, sums->between.mean / 1e6,
+				 (unsigned long long)sums->readings, requested, sums->between.mean / 1e6,
 				 sonde_moments_std(&sums->between) / 1e6, (double)sums->longest_ns / 1e6);
 }
 

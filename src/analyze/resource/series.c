@@ -135,13 +135,13 @@ static int state_make(struct sonde_series_sums *sums)
 int sonde_series_sums_init(struct sonde_series_sums *sums, struct sonde_session *session,
 			   const struct sonde_pass_options *options)
 {
-	const char *asked = sonde_session_info(session, "option.interval_ns");
+	const char *requested = sonde_session_info(session, "option.interval_ns");
 	*sums = (struct sonde_series_sums){.session = session, .count = sonde_session_series_count(session)};
 	sums->from_ns = options ? options->selection.from_ns : 0;
 	sums->to_ns = options ? options->selection.to_ns : 0;
 	sums->attached = sonde_session_info(session, "run.attached_pid") != NULL;
-	sums->asked_ns = asked ? strtoull(asked, NULL, 10) : 0;
-	sums->least_ns = sums->asked_ns ? sums->asked_ns / 2 : LEAST_NS;
+	sums->requested_ns = requested ? strtoull(requested, NULL, 10) : 0;
+	sums->least_ns = sums->requested_ns ? sums->requested_ns / 2 : LEAST_NS;
 	sums->sum = calloc(sums->count + 1, sizeof *sums->sum);
 	sums->metric = calloc(sums->count + 1, sizeof *sums->metric);
 	sums->same = calloc(sums->count + 1, sizeof *sums->same);

@@ -60,8 +60,8 @@ struct sonde_series_sums {
 	struct sonde_session *session;
 	uint64_t from_ns, to_ns; /* as in the options */
 	int attached;
-	uint64_t asked_ns; /* the requested interval; 0 = unknown */
-	uint64_t least_ns; /* minimum duration of a rate */
+	uint64_t requested_ns; /* the requested interval; 0 = unknown */
+	uint64_t least_ns;     /* minimum duration of a rate */
 
 	size_t count;                 /* series ids are 1 … count */
 	struct sonde_series_sum *sum; /* by series id */

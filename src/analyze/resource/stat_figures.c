@@ -81,7 +81,7 @@ static const char *why_unread(const struct sonde_series_sums *sums)
 	if (why)
 		return why;
 	const struct sonde_run *run = sonde_session_run(session);
-	int is_short = sums->asked_ns && run->wall_ns < sums->asked_ns;
+	int is_short = sums->requested_ns && run->wall_ns < sums->requested_ns;
 	return sums->readings && !is_short ? "not reported by the kernel" : unread;
 }
 
@@ -93,7 +93,7 @@ static int have_seen(const struct filling *filling, double read_ns, double cpu_n
 	size_t processes = sonde_session_process_count(sums->session), read = 0;
 	for (size_t row = 1; row <= sums->row_count; row++)
 		read += sonde_series_sum_of(sums, row, SONDE_METRIC_CPU_USER) != NULL;
-	int is_short = !sums->asked_ns || filling->wall_ns < 2 * sums->asked_ns;
+	int is_short = !sums->requested_ns || filling->wall_ns < 2 * sums->requested_ns;
 	double ending_ns = is_short || read < processes ? 0 : ENDING_NS * (double)processes;
 	return read_ns >= SEEN_SHARE * cpu_ns || read_ns + ending_ns >= cpu_ns;
 }
@@ -215,28 +215,28 @@ static void fill_memory(struct filling *filling)
 }
 
 /* An accumulating figure. `told`: the value from wait(2). */
-static void fill_total(struct filling *filling, enum sonde_stat figure, enum sonde_metric metric, uint64_t told)
+static void fill_total(struct filling *filling, enum sonde_stat figure, enum sonde_metric metric, uint64_t reported)
 {
 	size_t known = 0;
 	double read = sonde_series_tree_change(filling->sums, metric, &known);
-	int is_told = filling->root && figure != SONDE_STAT_MIGRATIONS && figure != SONDE_STAT_READ_ALL &&
-		      figure != SONDE_STAT_WRITTEN_ALL;
-	put(filling, figure, is_told && (double)told > read ? (double)told : read,
-	    is_told ? NULL
-	    : known ? filling->why_missed
-		    : filling->why_unread);
+	int is_reported = filling->root && figure != SONDE_STAT_MIGRATIONS && figure != SONDE_STAT_READ_ALL &&
+			  figure != SONDE_STAT_WRITTEN_ALL;
+	put(filling, figure, is_reported && (double)reported > read ? (double)reported : read,
+	    is_reported ? NULL
+	    : known     ? filling->why_missed
+			: filling->why_unread);
 }
 
 static void fill_totals(struct filling *filling)
 {
 	static const struct sonde_process nothing;
-	const struct sonde_process *told = filling->root ? filling->root : &nothing;
-	fill_total(filling, SONDE_STAT_FAULTS_MINOR, SONDE_METRIC_FAULTS_MINOR, told->minor_faults);
-	fill_total(filling, SONDE_STAT_FAULTS_MAJOR, SONDE_METRIC_FAULTS_MAJOR, told->major_faults);
-	fill_total(filling, SONDE_STAT_VOLUNTARY, SONDE_METRIC_SWITCHES_VOLUNTARY, told->voluntary_switches);
-	fill_total(filling, SONDE_STAT_INVOLUNTARY, SONDE_METRIC_SWITCHES_INVOLUNTARY, told->involuntary_switches);
-	fill_total(filling, SONDE_STAT_READ, SONDE_METRIC_IO_READ, told->read_b);
-	fill_total(filling, SONDE_STAT_WRITTEN, SONDE_METRIC_IO_WRITTEN, told->written_b);
+	const struct sonde_process *reported = filling->root ? filling->root : &nothing;
+	fill_total(filling, SONDE_STAT_FAULTS_MINOR, SONDE_METRIC_FAULTS_MINOR, reported->minor_faults);
+	fill_total(filling, SONDE_STAT_FAULTS_MAJOR, SONDE_METRIC_FAULTS_MAJOR, reported->major_faults);
+	fill_total(filling, SONDE_STAT_VOLUNTARY, SONDE_METRIC_SWITCHES_VOLUNTARY, reported->voluntary_switches);
+	fill_total(filling, SONDE_STAT_INVOLUNTARY, SONDE_METRIC_SWITCHES_INVOLUNTARY, reported->involuntary_switches);
+	fill_total(filling, SONDE_STAT_READ, SONDE_METRIC_IO_READ, reported->read_b);
+	fill_total(filling, SONDE_STAT_WRITTEN, SONDE_METRIC_IO_WRITTEN, reported->written_b);
 	fill_total(filling, SONDE_STAT_READ_ALL, SONDE_METRIC_IO_READ_ALL, 0);
 	fill_total(filling, SONDE_STAT_WRITTEN_ALL, SONDE_METRIC_IO_WRITTEN_ALL, 0);
 	fill_total(filling, SONDE_STAT_MIGRATIONS, SONDE_METRIC_MIGRATIONS, 0);
@@ -388,21 +388,21 @@ static const char *why_no_device(const struct filling *filling)
 static void fill_devices(struct filling *filling)
 {
 	const char *names[SONDE_MACHINE_DEVICES_MAX], *untold = "not reported by the driver";
-	size_t count = sonde_machine_devices(filling->sums, names), told = 0;
+	size_t count = sonde_machine_devices(filling->sums, names), reported = 0;
 	double busy = 0, most = -1, memory_b = -1, own_b = -1;
 	for (size_t i = 0; i < count; i++) {
 		struct sonde_machine_device device;
 		sonde_machine_device_of(&device, filling->sums, names[i]);
-		told += device.busy >= 0;
+		reported += device.busy >= 0;
 		busy += device.busy >= 0 ? device.busy : 0;
 		most = larger(most, device.busy_most);
 		memory_b = larger(memory_b, device.memory_most_b);
 		own_b = larger(own_b, device.own_most_b);
 	}
 	const char *why = count ? NULL : why_no_device(filling);
-	const char *why_busy = why ? why : told ? NULL : untold;
+	const char *why_busy = why ? why : reported ? NULL : untold;
 	put(filling, SONDE_STAT_DEVICES, (double)count, why);
-	put(filling, SONDE_STAT_DEVICE_BUSY, told ? busy / (double)told : 0, why_busy);
+	put(filling, SONDE_STAT_DEVICE_BUSY, reported ? busy / (double)reported : 0, why_busy);
 	put(filling, SONDE_STAT_DEVICE_BUSY_MAX, most, why_busy);
 	put(filling, SONDE_STAT_DEVICE_MEMORY, memory_b, why ? why : memory_b < 0 ? untold : NULL);
 	put(filling, SONDE_STAT_DEVICE_MEMORY_OWN, own_b,
@@ -425,7 +425,7 @@ static void fill_sampling(struct filling *filling)
 		known = 1;
 	}
 	put(filling, SONDE_STAT_READINGS, (double)sums->readings, NULL);
-	put(filling, SONDE_STAT_ASKED, (double)sums->asked_ns, sums->asked_ns ? NULL : "not reported");
+	put(filling, SONDE_STAT_REQUESTED, (double)sums->requested_ns, sums->requested_ns ? NULL : "not reported");
 	put(filling, SONDE_STAT_INTERVAL, sums->between.mean, why);
 	put(filling, SONDE_STAT_JITTER, sonde_moments_std(&sums->between), sums->between.count > 1 ? NULL : too_short);
 	put(filling, SONDE_STAT_LONGEST, (double)sums->longest_ns, why);
@@ -438,16 +438,16 @@ static int add_commands(const struct sonde_session *session, struct sonde_proces
 	*sum = (struct sonde_process){0};
 	for (size_t i = 0; i < sonde_session_part_count(session); i++) {
 		const struct sonde_part *part = sonde_session_part(session, i);
-		const struct sonde_process *told = sonde_session_process(session, part->root_process);
-		if (!told || !told->end_ns || part->attached)
+		const struct sonde_process *reported = sonde_session_process(session, part->root_process);
+		if (!reported || !reported->end_ns || part->attached)
 			return 0;
-		sum->peak_rss_b = told->peak_rss_b > sum->peak_rss_b ? told->peak_rss_b : sum->peak_rss_b;
-		sum->minor_faults += told->minor_faults;
-		sum->major_faults += told->major_faults;
-		sum->voluntary_switches += told->voluntary_switches;
-		sum->involuntary_switches += told->involuntary_switches;
-		sum->read_b += told->read_b;
-		sum->written_b += told->written_b;
+		sum->peak_rss_b = reported->peak_rss_b > sum->peak_rss_b ? reported->peak_rss_b : sum->peak_rss_b;
+		sum->minor_faults += reported->minor_faults;
+		sum->major_faults += reported->major_faults;
+		sum->voluntary_switches += reported->voluntary_switches;
+		sum->involuntary_switches += reported->involuntary_switches;
+		sum->read_b += reported->read_b;
+		sum->written_b += reported->written_b;
 	}
 	return sonde_session_part_count(session) > 1;
 }

@@ -375,31 +375,31 @@ int sonde_change_unpaired(struct sonde_change *out, const double *baseline, size
 
 /* --- verdicts ---------------------------------------------------------------------------------------------------- */
 
-struct asked {
+struct requested {
 	double p;
 	size_t at;
 };
 
-static int compare_asked(const void *a, const void *b)
+static int compare_requested(const void *a, const void *b)
 {
-	return compare(&((const struct asked *)a)->p, &((const struct asked *)b)->p);
+	return compare(&((const struct requested *)a)->p, &((const struct requested *)b)->p);
 }
 
 int sonde_change_correct(double *p, size_t count)
 {
-	struct asked *asked = calloc(count + 1, sizeof *asked);
-	if (!asked)
+	struct requested *requested = calloc(count + 1, sizeof *requested);
+	if (!requested)
 		return -ENOMEM;
 	for (size_t i = 0; i < count; i++)
-		asked[i] = (struct asked){p[i], i};
-	qsort(asked, count, sizeof *asked, compare_asked);
+		requested[i] = (struct requested){p[i], i};
+	qsort(requested, count, sizeof *requested, compare_requested);
 	double least = 1;
 	for (size_t i = count; i-- > 0;) {
-		double corrected = asked[i].p * (double)count / (double)(i + 1);
+		double corrected = requested[i].p * (double)count / (double)(i + 1);
 		least = corrected < least ? corrected : least;
-		p[asked[i].at] = least;
+		p[requested[i].at] = least;
 	}
-	free(asked);
+	free(requested);
 	return 0;
 }
 

@@ -13,16 +13,16 @@ enum { NAMED_MOST = 6, LINE_MAX_B = 1 << 14 };
 static void names_put(struct sonde_buf *line, const struct sonde_session *session,
 		      int (*is_wanted)(const struct sonde_part *part))
 {
-	size_t said = 0, left = 0;
+	size_t printed = 0, left = 0;
 	for (size_t i = 0; i < sonde_session_part_count(session); i++) {
 		const struct sonde_part *part = sonde_session_part(session, i);
 		if (is_wanted && !is_wanted(part))
 			continue;
-		if (said == NAMED_MOST) {
+		if (printed == NAMED_MOST) {
 			left++;
 			continue;
 		}
-		sonde_buf_printf(line, "%s%s", said++ ? ", " : "", part->name);
+		sonde_buf_printf(line, "%s%s", printed++ ? ", " : "", part->name);
 	}
 	if (left)
 		sonde_buf_printf(line, " and %zu more", left);
@@ -110,13 +110,13 @@ static int note_open(const struct sonde_session *session, struct sonde_report *r
 
 static int note_left_out(const struct sonde_session *session, struct sonde_report *report)
 {
-	size_t said = 0, left = 0;
+	size_t printed = 0, left = 0;
 	int rc = 0;
 	for (size_t i = 0; rc == 0 && i < sonde_session_part_count(session); i++) {
 		const struct sonde_part *part = sonde_session_part(session, i);
 		if (!*part->note)
 			continue;
-		if (said++ < NAMED_MOST)
+		if (printed++ < NAMED_MOST)
 			rc = sonde_report_note(report, NULL, 0, "%s: %s", part->name, part->note);
 		else
 			left++;

@@ -166,9 +166,9 @@ static struct sonde_cell lost_cell(const struct sonde_summary_facts *facts)
 /* 0 is known only if all zones would have been recorded. */
 static struct sonde_cell zones_cell(const struct sonde_summary_facts *facts, struct sonde_report *report)
 {
-	const char *lacks = facts->zones ? NULL : sonde_pass_lacks(facts->session, SONDE_NEEDS(API), report);
-	if (lacks)
-		return sonde_cell_absent(lacks);
+	const char *missing = facts->zones ? NULL : sonde_pass_missing(facts->session, SONDE_NEEDS(API), report);
+	if (missing)
+		return sonde_cell_absent(missing);
 	return facts->zones || !sonde_session_damaged_b(facts->session)
 		   ? sonde_cell_int(facts->zones)
 		   : sonde_cell_absent("unknown: part of the recording cannot be read");
@@ -185,12 +185,12 @@ static int section_fill(const struct sonde_summary_facts *facts, struct sonde_re
 	double busy = sonde_stats_share((double)facts->cpu.ns, (double)run->wall_ns);
 	const char *no_cpu = why_no_cpu_time(facts), *no_split = why_no_split(facts);
 	const char *no_cost = facts->cost_known ? NULL : "not measured";
-	const char *lacks = count ? NULL : sonde_pass_lacks(facts->session, SONDE_NEEDS(CPU), report);
-	if (!count && !lacks && !sonde_samples_source(facts->session)) /* it ran, but could sample no program */
-		lacks = sonde_samples_why_none(facts->session, &samples->options);
+	const char *missing = count ? NULL : sonde_pass_missing(facts->session, SONDE_NEEDS(CPU), report);
+	if (!count && !missing && !sonde_samples_source(facts->session)) /* it ran, but could sample no program */
+		missing = sonde_samples_why_none(facts->session, &samples->options);
 	const char *none = sonde_weight_is_any(samples->all) ? NULL
-			   : lacks                           ? lacks
-				   : sonde_samples_why_none(facts->session, &samples->options);
+			   : missing                         ? missing
+				     : sonde_samples_why_none(facts->session, &samples->options);
 	int least = facts->cpu.at_least;
 	const struct figure rows[] = {
 	    {SONDE_SUMMARY_KEY(timing, wall_time_s), seconds(sonde_pass_untimed(facts->session), run->wall_ns), "s",
@@ -207,8 +207,8 @@ static int section_fill(const struct sonde_summary_facts *facts, struct sonde_re
 	    {NULL, {0}, NULL, NULL}, /* the heap rows go here */
 	    {"run.processes", sonde_cell_int(sonde_session_process_count(facts->session)), "", NULL},
 	    {SONDE_SUMMARY_KEY(run, threads), sonde_cell_int(sonde_session_thread_count(facts->session)), "", NULL},
-	    {"samples.count", count_or(lacks, count), "", NULL},
-	    {"samples.extra", count_or(lacks, samples->extra.count), "", NULL},
+	    {"samples.count", count_or(missing, count), "", NULL},
+	    {"samples.extra", count_or(missing, samples->extra.count), "", NULL},
 	    {SONDE_SUMMARY_KEY(samples, cpu_time_s), seconds(none, samples->all.ns), "s", NULL},
 	    {SONDE_SUMMARY_KEY(samples, not_sampled_s), seconds(none, samples->self[0].ns), "s of samples.cpu_time_s",
 	     NULL},

@@ -145,7 +145,7 @@ static size_t order_make(struct order *order, const struct shares *shares)
 	for (uint32_t id = 1; id < shares->seen.count; id++) {
 		const struct sonde_io_seen_process *process = &shares->seen.processes[id];
 		int is_short = sonde_io_seen_is_short(&shares->seen, id);
-		if (!process->is_counted || (!is_short && !shares->options.asked))
+		if (!process->is_counted || (!is_short && !shares->options.requested))
 			continue;
 		order[count++] = (struct order){.missing_b = is_short ? sonde_io_seen_missing(&shares->seen, id) : 0,
 						.all_b = process->counted.read_b + process->counted.written_b,

@@ -254,7 +254,7 @@ static int notes_add(const struct latency *latency, struct sonde_report *report,
 /* Without context switches the parallelism is unknown. */
 static int latency_absent(const struct latency *latency, struct sonde_report *report)
 {
-	if (!latency->options.asked && latency->options.sort != SONDE_SORT_LATENCY)
+	if (!latency->options.requested && latency->options.sort != SONDE_SORT_LATENCY)
 		return 0;
 	struct sonde_section *section = sonde_report_table(report, "latency", "Functions by latency", columns, COLUMNS);
 	if (!section)

@@ -39,9 +39,9 @@ const char *sonde_thread_facts_why_none(const struct sonde_states *states, const
 	const struct sonde_source_row *row = sonde_session_source_named(session, "threads");
 	if (!is_known && row && *row->detail)
 		return row->detail;
-	const char *lacks = sonde_pass_lacks(session, SONDE_NEEDS(SWITCHES) | SONDE_NEEDS(READINGS), report);
-	if (lacks)
-		return lacks;
+	const char *missing = sonde_pass_missing(session, SONDE_NEEDS(SWITCHES) | SONDE_NEEDS(READINGS), report);
+	if (missing)
+		return missing;
 	return is_known ? "it was never switched out, and not read"
 			: "the recording has neither context switches nor scheduler counters";
 }

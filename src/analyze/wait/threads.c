@@ -235,8 +235,8 @@ static int sections_add(struct table *table, struct sonde_report *report)
 {
 	const struct sonde_thread_counters *counters = table->counters;
 	table->why_none = sonde_thread_facts_why_none(&table->states, counters->session, report);
-	const char *lacks = sonde_pass_lacks(counters->session, SONDE_NEEDS(LOCKS) | SONDE_NEEDS(FILES), report);
-	table->why_unexplained = lacks ? lacks : "no blocking call was made";
+	const char *missing = sonde_pass_missing(counters->session, SONDE_NEEDS(LOCKS) | SONDE_NEEDS(FILES), report);
+	table->why_unexplained = missing ? missing : "no blocking call was made";
 	table->untimed = sonde_pass_untimed(counters->session);
 	size_t limit = counters->options.limit ? counters->options.limit : DEFAULT_ROWS, count = table->count;
 	struct sonde_thread_facts facts = {.session = counters->session,
@@ -266,14 +266,14 @@ static int threads_finish(void *state, struct sonde_report *report)
 	struct table table = {.counters = state};
 	const struct sonde_thread_counters *counters = state;
 	const struct sonde_pass_options *options = &counters->options;
-	if (!options->asked && sonde_session_thread_count(counters->session) < 2)
+	if (!options->requested && sonde_session_thread_count(counters->session) < 2)
 		return 0;
 	int rc = sonde_explain_init(&table.explain, counters->session, options);
 	if (rc == 0)
 		rc = sonde_states_read(&table.states, counters->session, options->selection.from_ns,
 				       options->selection.to_ns, &table.explain.also);
 	int is_any = sonde_weight_is_any(counters->all) || table.states.has_switches || table.states.has_readings;
-	if (rc == 0 && (options->asked || is_any)) {
+	if (rc == 0 && (options->requested || is_any)) {
 		rc = ids_sort(&table);
 		rc = rc < 0 ? rc : sections_add(&table, report);
 	}

@@ -246,10 +246,10 @@ static int flop_finish(void *state, struct sonde_report *report)
 {
 	struct sonde_flop *flop = state;
 	flop->has_any = has_any(flop);
-	const char *lacks = flop->has_any ? NULL : sonde_pass_lacks(flop->session, SONDE_NEEDS(API), report);
+	const char *missing = flop->has_any ? NULL : sonde_pass_missing(flop->session, SONDE_NEEDS(API), report);
 	if (!flop->has_any && !flop->counted.why)
-		return lacks
-			   ? sonde_pass_nothing(&flop->options, report, SONDE_FLOP_ID, SONDE_FLOP_TITLE, lacks)
+		return missing
+			   ? sonde_pass_nothing(&flop->options, report, SONDE_FLOP_ID, SONDE_FLOP_TITLE, missing)
 			   : sonde_pass_nothing(&flop->options, report, SONDE_FLOP_ID, SONDE_FLOP_TITLE,
 						"no FLOP or bytes were counted: use sonde record --blas or --flop, or "
 						"SONDE_ZONE_WORK() (sonde/sonde.h)");

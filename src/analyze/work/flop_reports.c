@@ -81,20 +81,20 @@ static int report_add(struct sonde_flop_reports *reports, const struct sonde_eve
 }
 
 /* What a thread reported last; its next event may be in another chunk. */
-struct said {
+struct reported {
 	int64_t size[SONDE_FLOP_SIZES];
 	int is_size;
 };
 
-static int batch_read(struct sonde_flop_reports *reports, const struct sonde_batch *batch, struct said *said,
+static int batch_read(struct sonde_flop_reports *reports, const struct sonde_batch *batch, struct reported *reported,
 		      size_t most)
 {
 	int rc = 0;
 	for (size_t i = 0; rc == 0 && i < batch->count; i++) {
 		if (batch->events[i]->type == SONDE_EVENT_WORK)
-			rc = report_add(reports, batch->events[i], batch->thread, said->is_size ? said->size : NULL,
-					most);
-		said->is_size = is_size(batch->events[i], said->size);
+			rc = report_add(reports, batch->events[i], batch->thread,
+					reported->is_size ? reported->size : NULL, most);
+		reported->is_size = is_size(batch->events[i], reported->size);
 	}
 	return rc;
 }
@@ -113,23 +113,23 @@ int sonde_flop_reports_read(struct sonde_flop_reports *reports, struct sonde_ses
 	const struct sonde_batch *batch;
 	*reports = (struct sonde_flop_reports){0};
 	size_t threads = sonde_session_thread_count(session) + 1;
-	struct said *said = calloc(threads, sizeof *said);
-	int rc = said ? sonde_cursor_open(&cursor, session, 1u << SONDE_CHUNK_EVENTS)
-		      : sonde_error(ENOMEM, "out of memory for %zu threads", threads);
+	struct reported *reported = calloc(threads, sizeof *reported);
+	int rc = reported ? sonde_cursor_open(&cursor, session, 1u << SONDE_CHUNK_EVENTS)
+			  : sonde_error(ENOMEM, "out of memory for %zu threads", threads);
 	if (rc < 0) {
-		free(said);
+		free(reported);
 		return rc;
 	}
 	while ((rc = sonde_cursor_next(cursor, &batch)) != 0 && rc != -ENOMEM) {
 		int code =
-		    rc > 0 && batch->thread < threads ? batch_read(reports, batch, &said[batch->thread], most) : 0;
+		    rc > 0 && batch->thread < threads ? batch_read(reports, batch, &reported[batch->thread], most) : 0;
 		if (code < 0) {
 			rc = code;
 			break;
 		}
 	}
 	sonde_cursor_close(cursor);
-	free(said);
+	free(reported);
 	if (rc >= 0 && reports->count)
 		qsort(reports->row, reports->count, sizeof *reports->row, compare);
 	return rc < 0 ? rc : 0;

@@ -223,11 +223,11 @@ static int low_note(const struct roofline *roofline, const struct sonde_roofline
 	    sonde_stats_share((double)work->wall_ns / 1e9, sonde_window_s(&roofline->window)) * 100);
 }
 
-struct told {
+struct reported {
 	uint64_t silent, models, above, half;
 };
 
-static int notes_add(struct roofline *roofline, const struct told *told)
+static int notes_add(struct roofline *roofline, const struct reported *reported)
 {
 	struct sonde_report *report = roofline->report;
 	struct sonde_section *section = roofline->section;
@@ -244,24 +244,24 @@ static int notes_add(struct roofline *roofline, const struct told *told)
 		: sonde_report_note(
 		      report, section, 0,
 		      "bound: the ceiling above it; a small share of it points to latency, dependencies or waiting");
-	if (!rc && told->models)
+	if (!rc && reported->models)
 		rc = sonde_report_note(
 		    report, section, 0,
 		    "the bytes of %llu zone%s are modelled: intensity and roof are upper bounds, shares lower bounds",
-		    (unsigned long long)told->models, sonde_plural(told->models));
-	if (!rc && told->half)
+		    (unsigned long long)reported->models, sonde_plural(reported->models));
+	if (!rc && reported->half)
 		rc = sonde_report_note(report, section, 0,
 				       "%llu zone%s without FLOP or bytes: no intensity, not in the picture",
-				       (unsigned long long)told->half, sonde_plural(told->half));
-	if (!rc && told->above)
-		rc = sonde_report_note(report, section, 1,
-				       "%llu zone%s above every ceiling: the reported work or the ceilings are wrong",
-				       (unsigned long long)told->above, sonde_word(told->above, " lies", "s lie"));
+				       (unsigned long long)reported->half, sonde_plural(reported->half));
+	if (!rc && reported->above)
+		rc = sonde_report_note(
+		    report, section, 1, "%llu zone%s above every ceiling: the reported work or the ceilings are wrong",
+		    (unsigned long long)reported->above, sonde_word(reported->above, " lies", "s lie"));
 	rc = rc ? rc : sonde_works_note(&roofline->calls.works, report, section);
-	if (!rc && told->silent)
+	if (!rc && reported->silent)
 		rc = sonde_report_note(report, section, 1,
 				       "%llu call%s of these zones reported nothing and are left out",
-				       (unsigned long long)told->silent, sonde_plural(told->silent));
+				       (unsigned long long)reported->silent, sonde_plural(reported->silent));
 	if (!rc && roofline->calls.outside)
 		rc = sonde_report_note(report, section, 1, "%llu report%s of work came from outside every zone",
 				       (unsigned long long)roofline->calls.outside,
@@ -269,15 +269,16 @@ static int notes_add(struct roofline *roofline, const struct told *told)
 	return rc;
 }
 
-static void tell(struct told *told, const struct sonde_roofline_work *work, const struct sonde_roofline_place *place)
+static void tell(struct reported *reported, const struct sonde_roofline_work *work,
+		 const struct sonde_roofline_place *place)
 {
-	told->silent += work->silent;
-	told->models += (uint64_t)work->is_model;
-	told->half += (uint64_t)(place->intensity < 0);
-	told->above += (uint64_t)(place->bound == SONDE_ROOFLINE_ABOVE);
+	reported->silent += work->silent;
+	reported->models += (uint64_t)work->is_model;
+	reported->half += (uint64_t)(place->intensity < 0);
+	reported->above += (uint64_t)(place->bound == SONDE_ROOFLINE_ABOVE);
 }
 
-static int rows_add(struct roofline *roofline, struct told *told)
+static int rows_add(struct roofline *roofline, struct reported *reported)
 {
 	struct sonde_roofline_calls *calls = &roofline->calls;
 	size_t limit = calls->options.limit ? calls->options.limit : DEFAULT_ROWS;
@@ -290,7 +291,7 @@ static int rows_add(struct roofline *roofline, struct told *told)
 	for (size_t i = 0; i < calls->work_count && !rc; i++) {
 		const struct sonde_roofline_work *work = &calls->work[i];
 		struct sonde_roofline_place place = sonde_roofline_place(&roofline->roof, work);
-		tell(told, work, &place);
+		tell(reported, work, &place);
 		rc = i < limit ? row_add(roofline, work, &place) : 0;
 		if (!rc && is_low(roofline, work, &place) && lows++ < LOW_MAX)
 			rc = low_note(roofline, work, &place);
@@ -303,24 +304,24 @@ static int roofline_finish(void *state, struct sonde_report *report)
 {
 	struct roofline *roofline = state;
 	struct sonde_roofline_calls *calls = &roofline->calls;
-	struct told told = {0};
+	struct reported reported = {0};
 	int has_roof = !sonde_roofline_roof(&roofline->roof, &roofline->from_cache, calls->session);
 	const char *why = has_roof ? NULL : sonde_report_text(report, "%s", sonde_error_text());
 	int rc = sonde_roofline_calls_finish(calls);
 	if (rc)
 		return rc;
-	const char *lacks = calls->work_count ? NULL : sonde_pass_lacks(calls->session, SONDE_NEEDS(API), report);
+	const char *missing = calls->work_count ? NULL : sonde_pass_missing(calls->session, SONDE_NEEDS(API), report);
 	if (!calls->work_count)
 		rc = sonde_pass_nothing(&calls->options, report, "roofline", TITLE,
-					lacks ? lacks
-					      : "no zone reported work: use SONDE_ZONE_WORK(flop, bytes, items) "
-						"(sonde/sonde.h), or sonde record --blas");
+					missing ? missing
+						: "no zone reported work: use SONDE_ZONE_WORK(flop, bytes, items) "
+						  "(sonde/sonde.h), or sonde record --blas");
 	roofline->report = report;
 	if (!rc && calls->work_count) {
 		roofline->section = sonde_report_table(report, "roofline", TITLE, columns, COLUMNS);
-		rc =
-		    roofline->section ? rows_add(roofline, &told) : sonde_error(ENOMEM, "out of memory for a roofline");
-		rc = rc ? rc : notes_add(roofline, &told);
+		rc = roofline->section ? rows_add(roofline, &reported)
+				       : sonde_error(ENOMEM, "out of memory for a roofline");
+		rc = rc ? rc : notes_add(roofline, &reported);
 	}
 	if (!rc && !has_roof && roofline->section)
 		rc = sonde_report_note(report, roofline->section, 1, "no roof: %s", why ? why : "out of memory");

@@ -45,7 +45,7 @@ struct last {
 };
 
 struct counters {
-	struct sonde_marks *gauges;
+	struct sonde_annotations *gauges;
 	struct last **last; /* by site, then thread; NULL = not a counter */
 	size_t sites, threads;
 	struct sonde_window window;

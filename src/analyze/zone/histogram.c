@@ -52,7 +52,7 @@ struct histogram {
 	const char *name; /* NULL: there are neither zones nor spans */
 	uint8_t *wanted;  /* by site id */
 	size_t sites;
-	struct sonde_marks *marks; /* of spans; NULL: the name is not a span's */
+	struct sonde_annotations *marks; /* of spans; NULL: the name is not a span's */
 	uint64_t unfinished, total_ns;
 	struct sonde_durations durations;
 	uint64_t edge[EDGES]; /* ascending; adjacent edges are equal where there is no whole ns between them */

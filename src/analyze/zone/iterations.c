@@ -160,8 +160,8 @@ static void stationary_cells(const struct sums *sums, struct sonde_cell *row)
 	}
 }
 
-static int row_add(const struct sonde_marks *marks, uint32_t id, const struct sums *sums, struct sonde_report *report,
-		   struct sonde_section *section)
+static int row_add(const struct sonde_annotations *marks, uint32_t id, const struct sums *sums,
+		   struct sonde_report *report, struct sonde_section *section)
 {
 	struct sonde_cell *row = sonde_report_row(report, section);
 	const struct sonde_site *site = sonde_session_site(marks->session, id);
@@ -196,7 +196,7 @@ static size_t thread_end(const struct sonde_mark *marks, size_t count, size_t i)
 }
 
 /* Adds one site: its events, thread by thread. */
-static int site_add(const struct sonde_marks *all, const struct sonde_mark *marks, size_t count,
+static int site_add(const struct sonde_annotations *all, const struct sonde_mark *marks, size_t count,
 		    struct sonde_report *report, struct sonde_section *section)
 {
 	const struct sonde_site *site = sonde_session_site(all->session, marks[0].site);
@@ -218,7 +218,7 @@ static int site_add(const struct sonde_marks *all, const struct sonde_mark *mark
 
 static int iterations_finish(void *state, struct sonde_report *report)
 {
-	struct sonde_marks *marks = state;
+	struct sonde_annotations *marks = state;
 	if (!marks->count)
 		return sonde_pass_nothing(&marks->options, report, "iterations", "Iterations",
 					  "no iteration marks: call sonde_iteration() (sonde/sonde.h) at the end of "

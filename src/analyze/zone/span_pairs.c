@@ -56,7 +56,7 @@ static int end(struct pairing *pairing, const struct sonde_mark *mark)
 	return pairing->take(pairing->context, begin, mark->time_ns - begin->time_ns);
 }
 
-int sonde_span_pairs(struct sonde_marks *marks,
+int sonde_span_pairs(struct sonde_annotations *marks,
 		     int (*take)(void *context, const struct sonde_mark *begin, uint64_t dur_ns), void *context,
 		     uint64_t *unmatched)
 {

@@ -8,7 +8,7 @@
 
 /* Calls `take` once per span, with its begin, until it returns non-zero, which is returned. `marks` are the begins and
  * ends, which get sorted. `unmatched`: ends without a begin. -ENOMEM with a message. */
-int sonde_span_pairs(struct sonde_marks *marks,
+int sonde_span_pairs(struct sonde_annotations *marks,
 		     int (*take)(void *context, const struct sonde_mark *begin, uint64_t dur_ns), void *context,
 		     uint64_t *unmatched);
 

@@ -31,7 +31,7 @@ struct span {
 };
 
 struct fold {
-	struct sonde_marks *marks;
+	struct sonde_annotations *marks;
 	struct span *spans; /* by site */
 	size_t sites;
 	uint64_t unmatched;
@@ -117,7 +117,7 @@ static int section_build(struct fold *fold, struct sonde_report *report)
 
 static int spans_finish(void *state, struct sonde_report *report)
 {
-	struct sonde_marks *marks = state;
+	struct sonde_annotations *marks = state;
 	struct fold fold = {.marks = marks, .sites = sonde_session_site_count(marks->session) + 1};
 	if (!marks->count)
 		return sonde_pass_nothing(

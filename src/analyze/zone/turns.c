@@ -33,14 +33,14 @@ static int turns_begin(void **state, struct sonde_session *session, const struct
 	return sonde_marks_new(state, session, options, 1u << SONDE_EVENT_ITERATION);
 }
 
-static const char *name_of(const struct sonde_marks *marks, uint32_t id)
+static const char *name_of(const struct sonde_annotations *marks, uint32_t id)
 {
 	const struct sonde_site *site = sonde_session_site(marks->session, id);
 	return site && *site->name ? site->name : "(unnamed)";
 }
 
 /* The loop to show; with fewer than two events there is no iteration. */
-static struct loop choose(const struct sonde_marks *marks)
+static struct loop choose(const struct sonde_annotations *marks)
 {
 	const char *focus = marks->options.focus;
 	struct loop best = {NULL, 0};
@@ -56,7 +56,7 @@ static struct loop choose(const struct sonde_marks *marks)
 }
 
 /* Adds the iterations from the event after `from` to that at `to`. */
-static int row_add(const struct sonde_marks *marks, const struct loop *loop, size_t from, size_t to,
+static int row_add(const struct sonde_annotations *marks, const struct loop *loop, size_t from, size_t to,
 		   struct sonde_report *report, struct sonde_section *section)
 {
 	struct sonde_cell *row = sonde_report_row(report, section);
@@ -82,7 +82,7 @@ static int row_add(const struct sonde_marks *marks, const struct loop *loop, siz
 }
 
 /* --focus names no loop: lists the existing ones. */
-static int no_such_loop(const struct sonde_marks *marks, struct sonde_report *report)
+static int no_such_loop(const struct sonde_annotations *marks, struct sonde_report *report)
 {
 	char why[WHY_MAX_B];
 	uint32_t before = 0;
@@ -99,7 +99,7 @@ static int no_such_loop(const struct sonde_marks *marks, struct sonde_report *re
 
 static int turns_finish(void *state, struct sonde_report *report)
 {
-	struct sonde_marks *marks = state;
+	struct sonde_annotations *marks = state;
 	sonde_marks_sort_by_thread(marks);
 	struct loop loop = choose(marks);
 	if (!loop.count && marks->count && marks->options.focus)

@@ -108,7 +108,7 @@ static int zones_begin(void **state, struct sonde_session *session, const struct
 	zones->sites = sonde_session_site_count(session) + 1;
 	zones->rows = calloc(zones->sites, sizeof *zones->rows);
 	int rc = zones->rows ? sums_read(zones, &all) : sonde_error(ENOMEM, "out of memory for zones");
-	if (rc == 0 && (options->asked || options->selection.from_ns || options->selection.to_ns ||
+	if (rc == 0 && (options->requested || options->selection.from_ns || options->selection.to_ns ||
 			options->selection.thread || all <= DECODE_MAX)) {
 		zones->decode = 1;
 		memset(zones->rows, 0, zones->sites * sizeof *zones->rows);

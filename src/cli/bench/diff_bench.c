@@ -40,7 +40,7 @@ static int row_add(struct sonde_diff_bench *diff, struct sonde_section *section,
 										    : "");
 	sonde_diff_cells(row, &pair);
 	sonde_diff_change_cells(row, change);
-	if (!sonde_versus_is_asked(metric)) {
+	if (!sonde_versus_is_requested(metric)) {
 		row[SONDE_COMPARED_P] = row[SONDE_COMPARED_VERDICT] =
 		    sonde_cell_absent("not tested: it is part of another metric");
 		return 0;

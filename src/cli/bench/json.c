@@ -47,7 +47,7 @@ static void put_change(struct sonde_json *json, const struct sonde_versus *versu
 	sonde_json_put_real(json, "speedup", change->is_ratio ? change->by : NAN);
 	sonde_json_put_real(json, "ci95_low", change->is_ratio && isfinite(change->high) ? change->low : NAN);
 	sonde_json_put_real(json, "ci95_high", change->is_ratio ? change->high : NAN);
-	if (!sonde_versus_is_asked(metric))
+	if (!sonde_versus_is_requested(metric))
 		return;
 	sonde_json_put_real(json, "p", change->p);
 	sonde_json_put_text(json, "verdict", sonde_verdict_name(versus->verdict[metric]));

@@ -77,16 +77,16 @@ static void look_at_perf(struct sonde_finding *out)
 {
 	long level = 0;
 	const char *path = "/proc/sys/kernel/perf_event_paranoid";
-	char said[64] = "perf_event_paranoid does not exist";
+	char reason[64] = "perf_event_paranoid does not exist";
 	if (read_number(&level, path))
-		snprintf(said, sizeof said, "perf_event_paranoid is %ld", level);
+		snprintf(reason, sizeof reason, "perf_event_paranoid is %ld", level);
 	int code = try_event(PERF_TYPE_SOFTWARE, PERF_COUNT_SW_CPU_CLOCK, 0);
 	if (code == 0) {
-		SAY(out, GREEN, "allowed for your own programs (%s)", said);
+		SAY(out, GREEN, "allowed for your own programs (%s)", reason);
 		return;
 	}
 	SAY(out, YELLOW, "forbidden: %s (%s); timers inside the program sample it, at the kernel's tick",
-	    strerror(-code), said);
+	    strerror(-code), reason);
 	FIX(out, PERF_HELP);
 }
 
@@ -167,13 +167,13 @@ static void look_at_tracing(struct sonde_finding *out)
 	int types = access("/sys/kernel/btf/vmlinux", R_OK) == 0;
 	int events = access("/sys/kernel/tracing/events/sched", R_OK) == 0 ||
 		     access("/sys/kernel/debug/tracing/events/sched", R_OK) == 0;
-	const char *said = types ? "type information (BTF) is available" : "type information (BTF) is missing";
+	const char *reason = types ? "type information (BTF) is available" : "type information (BTF) is missing";
 	if (types && events) {
-		SAY(out, GREEN, "tracepoints can be read, %s", said);
+		SAY(out, GREEN, "tracepoints can be read, %s", reason);
 		return;
 	}
 	SAY(out, YELLOW, "%s, %s; this version does not use them",
-	    events ? "tracepoints can be read" : "tracepoints cannot be read", said);
+	    events ? "tracepoints can be read" : "tracepoints cannot be read", reason);
 	if (!events)
 		FIX(out, "as root: mount -t tracefs tracefs /sys/kernel/tracing");
 }

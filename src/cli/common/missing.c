@@ -7,7 +7,7 @@
 void sonde_rendering_say_missing(const struct sonde_rendering *rendering, const struct sonde_session *session)
 {
 	char missing[256];
-	if (sonde_origin_lacks(session, missing, sizeof missing))
+	if (sonde_origin_missing(session, missing, sizeof missing))
 		fprintf(stderr, "sonde %s: the recording is incomplete: %s; sonde report says what that means\n",
 			rendering->command, missing);
 }

@@ -264,15 +264,15 @@ static int choose_passes(struct sonde_rendering *rendering, const struct sonde_f
 	int all = rendering->sections ? strcmp(rendering->sections, "all") == 0 : is_whole(format);
 	if (is_whole(format) && !rendering->pass.limit)
 		rendering->pass.limit = WHOLE_ROWS;
-	rendering->pass.asked = rendering->sections && !all;
-	if (rendering->pass.asked)
+	rendering->pass.requested = rendering->sections && !all;
+	if (rendering->pass.requested)
 		return add_sections(rendering);
 	const char *needed = format->section && !is_whole(format) ? format->section
 			     : rendering->diff                    ? "snapshots"
 			     : sonde_weigh_is_given(rendering)    ? "calltree"
 								  : NULL;
 	if (needed) {
-		rendering->pass.asked = 1;
+		rendering->pass.requested = 1;
 		return add_section(rendering, needed);
 	}
 	for (size_t i = 0; i < sonde_pass_count && rendering->pass_count < SONDE_RENDERING_PASSES_MAX; i++)

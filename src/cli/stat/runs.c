@@ -231,8 +231,8 @@ static void put_notes(struct table *table)
 	if (lower)
 		sonde_figures_sentence(&table->figures, "\n! ");
 	sonde_buf_clear(&table->figures.line);
-	sonde_buf_printf(&table->figures.line, "interrupted: %zu of %zu runs were made", runs->count, runs->asked);
-	if (runs->count < runs->asked)
+	sonde_buf_printf(&table->figures.line, "interrupted: %zu of %zu runs were made", runs->count, runs->requested);
+	if (runs->count < runs->requested)
 		sonde_figures_sentence(&table->figures, "\n! ");
 	sonde_buf_clear(&table->figures.line);
 	put_unknown(table, "FLOP", SONDE_STAT_FLOP, SONDE_STAT_FLOP_UNASKED);

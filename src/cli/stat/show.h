@@ -32,7 +32,7 @@ struct sonde_stat_run {
 
 struct sonde_stat_runs {
 	struct sonde_stat_run *run;
-	size_t count, cap, asked;
+	size_t count, cap, requested;
 	size_t warmups; /* warm-up runs, not in `count` */
 	int failed;     /* status of the first failed run, including warm-ups; 0 = none */
 	struct sonde_arena reasons;

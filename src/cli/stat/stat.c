@@ -259,9 +259,9 @@ static int repeat(struct request *request)
 	struct sonde_stat_runs *runs = &request->runs;
 	char error[512] = "";
 	int code = 0;
-	runs->asked = request->repeat ? (size_t)request->repeat : 1;
+	runs->requested = request->repeat ? (size_t)request->repeat : 1;
 	runs->warmups = (size_t)request->warmup;
-	for (size_t i = 0; !code && i < runs->warmups + runs->asked && !sonde_signals_quits(); i++)
+	for (size_t i = 0; !code && i < runs->warmups + runs->requested && !sonde_signals_quits(); i++)
 		code = run_again(request, i >= runs->warmups, error, sizeof error);
 	if (runs->count) {
 		show_runs(request, *error ? error : NULL);

@@ -55,9 +55,9 @@ static void put_times(struct sonde_stat_lines *text)
 static void put_flop(struct sonde_stat_lines *text)
 {
 	const struct sonde_cell *flop = &text->show->figures->cell[SONDE_STAT_FLOP];
-	int is_asked =
+	int is_requested =
 	    sonde_stat_known(text->show->figures, SONDE_STAT_FLOP) || strcmp(flop->text, SONDE_STAT_FLOP_UNASKED);
-	if (!is_asked || !sonde_stat_line_begin(text, "FLOP", SONDE_STAT_FLOP))
+	if (!is_requested || !sonde_stat_line_begin(text, "FLOP", SONDE_STAT_FLOP))
 		return;
 	sonde_stat_line_say(text, "of user code, from hardware counters");
 	sonde_stat_line_more(text, "", SONDE_STAT_FLOP_RATE, " a second");
@@ -308,7 +308,7 @@ static void put_readings(struct sonde_stat_lines *text)
 	text->group = "Readings";
 	if (!sonde_stat_line_begin(text, "readings", SONDE_STAT_READINGS))
 		return;
-	sonde_stat_line_more(text, "every ", SONDE_STAT_ASKED, " requested");
+	sonde_stat_line_more(text, "every ", SONDE_STAT_REQUESTED, " requested");
 	sonde_stat_line_more(text, "", SONDE_STAT_INTERVAL, " achieved");
 	sonde_stat_line_more(text, "deviation ", SONDE_STAT_JITTER, "");
 	sonde_stat_line_more(text, "longest ", SONDE_STAT_LONGEST, "");

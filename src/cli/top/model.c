@@ -264,7 +264,7 @@ static int views_make(struct making *making, const struct sonde_pass_options *op
 int sonde_top_model_make(struct sonde_top_model *model, struct sonde_session *session, const struct sonde_top_ask *ask)
 {
 	const struct sonde_pass_options options = {
-	    .limit = ask->limit, .selection.from_ns = ask->from_ns, .selection.to_ns = ask->to_ns, .asked = 1};
+	    .limit = ask->limit, .selection.from_ns = ask->from_ns, .selection.to_ns = ask->to_ns, .requested = 1};
 	const struct sonde_pass *passes[SONDE_TOP_VIEWS];
 	size_t count = 0;
 	*model = (struct sonde_top_model){0};

@@ -234,7 +234,7 @@ static int metric_add(struct sonde_report *report, struct sonde_section *section
 	row[M_BEFORE] = sonde_cell_real(before->median / scale, 0);
 	row[M_AFTER] = sonde_cell_real(after->median / scale, 0);
 	cells_of_gain(&row[M_GAIN], &row[M_LOW], &row[M_HIGH], &versus->change[metric]);
-	if (!sonde_versus_is_asked(metric))
+	if (!sonde_versus_is_requested(metric))
 		return 0;
 	row[M_P] = sonde_cell_real(versus->change[metric].p, 0);
 	row[M_VERDICT] = sonde_cell_text(sonde_verdict_name(versus->verdict[metric]));

@@ -45,7 +45,7 @@ struct pair {
 	size_t runs[SONDE_SIDES];
 	double calls[SONDE_SIDES]; /* per run */
 	struct sonde_change change;
-	int is_paired, is_asked;
+	int is_paired, is_requested;
 };
 
 static int is_there(const struct pair *pair, enum sonde_versus_side side)
@@ -94,25 +94,25 @@ static size_t pairs_make(struct pair *pairs, const struct sonde_try_zones *zones
 static int pairs_evaluate(struct pair *pairs, size_t count)
 {
 	double *p = calloc(count + 1, sizeof *p);
-	size_t asked = 0;
+	size_t requested = 0;
 	int code = p ? 0 : -ENOMEM;
 	for (size_t i = 0; !code && i < count; i++) {
 		struct pair *pair = &pairs[i];
-		pair->is_asked = is_there(pair, SONDE_CANDIDATE) && is_there(pair, SONDE_BASELINE);
-		if (!pair->is_asked)
+		pair->is_requested = is_there(pair, SONDE_CANDIDATE) && is_there(pair, SONDE_BASELINE);
+		if (!pair->is_requested)
 			continue;
 		code = pair->is_paired
 			   ? sonde_change_paired(&pair->change, pair->ns[SONDE_BASELINE], pair->ns[SONDE_CANDIDATE],
 						 pair->runs[SONDE_BASELINE])
 			   : sonde_change_unpaired(&pair->change, pair->ns[SONDE_BASELINE], pair->runs[SONDE_BASELINE],
 						   pair->ns[SONDE_CANDIDATE], pair->runs[SONDE_CANDIDATE]);
-		p[asked++] = pair->change.p;
+		p[requested++] = pair->change.p;
 	}
-	code = code ? code : sonde_change_correct(p, asked);
-	asked = 0;
+	code = code ? code : sonde_change_correct(p, requested);
+	requested = 0;
 	for (size_t i = 0; !code && i < count; i++)
-		if (pairs[i].is_asked)
-			pairs[i].change.p = p[asked++];
+		if (pairs[i].is_requested)
+			pairs[i].change.p = p[requested++];
 	free(p);
 	return code;
 }
@@ -158,7 +158,7 @@ static int row_add(struct sonde_report *report, struct sonde_section *section, s
 	row[BEFORE] = median(pair, SONDE_BASELINE);
 	row[AFTER] = median(pair, SONDE_CANDIDATE);
 	row[GAIN] = row[LOW] = row[HIGH] = row[P] = row[VERDICT] = sonde_cell_absent("only one side has it");
-	if (!pair->is_asked)
+	if (!pair->is_requested)
 		return 0;
 	margin = pair->is_paired || margin > SONDE_CHANGE_DRIFT ? margin : SONDE_CHANGE_DRIFT;
 	row[GAIN] = gain(&pair->change, pair->change.by);

@@ -1,4 +1,4 @@
-/* args.c: the arguments of a zone or span: ours, next to those set by the program (export/said.h). */
+/* args.c: the arguments of a zone or span: ours, next to those set by the program (export/args.h). */
 #include <inttypes.h>
 #include <stdio.h>
 
@@ -6,18 +6,18 @@
 
 void sonde_chrome_own_key(struct sonde_chrome *chrome, const char *key)
 {
-	char text[SONDE_SAID_OWN_B];
-	sonde_json_key(&chrome->json, sonde_said_own(&chrome->marks.said, key, text));
+	char text[SONDE_ARGS_OWN_B];
+	sonde_json_key(&chrome->json, sonde_args_own(&chrome->annotations.args, key, text));
 }
 
-void sonde_chrome_put_said(struct sonde_chrome *chrome)
+void sonde_chrome_put_args(struct sonde_chrome *chrome)
 {
-	const struct sonde_said *said = &chrome->marks.said;
-	for (size_t i = 0; i < said->count; i++) {
-		struct sonde_track_arg arg = said->args[i];
-		char text[SONDE_SAID_OWN_B];
-		if (i < said->ours)
-			arg.key = sonde_said_own(said, arg.key, text);
+	const struct sonde_args *args = &chrome->annotations.args;
+	for (size_t i = 0; i < args->count; i++) {
+		struct sonde_track_arg arg = args->args[i];
+		char text[SONDE_ARGS_OWN_B];
+		if (i < args->ours)
+			arg.key = sonde_args_own(args, arg.key, text);
 		sonde_chrome_put_arg(&chrome->json, &arg);
 	}
 }

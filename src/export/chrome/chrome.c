@@ -16,7 +16,7 @@
 
 #include "export/chrome/event.h"
 #include "export/format.h"
-#include "export/lacks.h"
+#include "export/missing.h"
 #include "export/origin.h"
 #include "export/stacks.h"
 #include "util/error.h"
@@ -38,20 +38,20 @@ static void put_names(struct sonde_chrome *chrome)
 static void put_origin(struct sonde_chrome *chrome)
 {
 	struct sonde_json *json = &chrome->json;
-	const struct sonde_lacks lacks = sonde_lacks_of(chrome->session);
+	const struct sonde_missing missing = sonde_missing_of(chrome->session);
 	struct sonde_origin origin = {0};
-	const char *said = sonde_origin_next(&origin, chrome->session);
-	if (said) {
+	const char *args = sonde_origin_next(&origin, chrome->session);
+	if (args) {
 		sonde_json_key(json, "import_notes");
 		sonde_json_array(json);
-		for (; said; said = sonde_origin_next(&origin, chrome->session))
-			sonde_json_text(json, said);
+		for (; args; args = sonde_origin_next(&origin, chrome->session))
+			sonde_json_text(json, args);
 		sonde_json_end(json);
 	}
-	sonde_json_put_uint(json, "records_lost", lacks.lost);
-	sonde_json_put_uint(json, "bytes_not_readable", lacks.damaged_b);
-	sonde_json_put_uint(json, "chunks_skipped", lacks.skipped);
-	sonde_json_put_uint(json, "not_closed_in_order", (uint64_t)lacks.cut);
+	sonde_json_put_uint(json, "records_lost", missing.lost);
+	sonde_json_put_uint(json, "bytes_not_readable", missing.damaged_b);
+	sonde_json_put_uint(json, "chunks_skipped", missing.skipped);
+	sonde_json_put_uint(json, "not_closed_in_order", (uint64_t)missing.cut);
 }
 
 /* Writes what follows the list of events: the time base, the origin, and what could not be shown. */
@@ -68,8 +68,8 @@ static void put_tail(struct sonde_chrome *chrome)
 	sonde_json_put_text(json, "command", command ? command : "");
 	put_origin(chrome);
 	sonde_json_put_uint(json, "zones_apart", chrome->apart);
-	sonde_json_put_uint(json, "span_ends_without_begin", chrome->marks.unbegun);
-	sonde_json_put_uint(json, "marks_dropped", chrome->marks.dropped);
+	sonde_json_put_uint(json, "span_ends_without_begin", chrome->annotations.unbegun);
+	sonde_json_put_uint(json, "marks_dropped", chrome->annotations.dropped);
 	sonde_json_put_uint(json, "heap_curves_damaged", chrome->tracks.left[SONDE_TRACK_HEAP].damaged);
 	sonde_json_put_uint(json, "state_slices", chrome->slice_counts[SONDE_TRACK_STATES]);
 	sonde_json_put_uint(json, "states_in_shared_slices", states->shared);
@@ -158,7 +158,7 @@ static int export(struct sonde_session *session, const struct sonde_format_optio
 	chrome.tracks = (struct sonde_export_tracks){
 	    .session = session, .options = options, .put = sonde_chrome_track, .context = &chrome, .has_waits = 1};
 	sonde_json_init(&chrome.json, out, 0);
-	int rc = sonde_marks_read(&chrome.marks, session);
+	int rc = sonde_annotations_read(&chrome.annotations, session);
 	if (rc)
 		return rc;
 	chrome.nest_count = sonde_session_thread_count(session) + 1;
@@ -172,7 +172,7 @@ static int export(struct sonde_session *session, const struct sonde_format_optio
 	sonde_map_fini(&chrome.numbers);
 	sonde_export_tracks_fini(&chrome.tracks);
 	sonde_chrome_waits_fini(&chrome);
-	sonde_marks_fini(&chrome.marks);
+	sonde_annotations_fini(&chrome.annotations);
 	return rc;
 }
 

@@ -5,7 +5,7 @@
 #include <stdint.h>
 
 #include "export/format.h"
-#include "export/marks.h"
+#include "export/annotations.h"
 #include "export/nest.h"
 #include "export/tracks.h"
 #include "session/session.h"
@@ -23,7 +23,7 @@ struct sonde_chrome {
 	const struct sonde_format_options *options;
 	struct sonde_json json;
 	uint64_t base_ns; /* origin of timestamps */
-	struct sonde_marks marks;
+	struct sonde_annotations annotations;
 	struct sonde_nest *nests; /* by thread id */
 	size_t nest_count;
 	struct sonde_chrome_cpu *cpu; /* by process id; NULL until there is a series */
@@ -76,7 +76,7 @@ void sonde_chrome_metadata(struct sonde_chrome *chrome, const char *what, struct
 /* Writes one of our keys, as "sonde.KEY" if the program uses the same key. */
 void sonde_chrome_own_key(struct sonde_chrome *chrome, const char *key);
 /* Writes the program's arguments of the zone or span (marks.h), after ours. */
-void sonde_chrome_put_said(struct sonde_chrome *chrome);
+void sonde_chrome_put_args(struct sonde_chrome *chrome);
 void sonde_chrome_put_arg(struct sonde_json *json, const struct sonde_track_arg *arg);
 
 int sonde_chrome_zones(struct sonde_chrome *chrome, const struct sonde_batch *batch);

@@ -24,12 +24,12 @@ static void put_args(struct sonde_chrome *chrome, const struct sonde_mark_zone *
 		sonde_chrome_own_key(chrome, "line");
 		sonde_json_uint(json, site->line);
 	}
-	put_text(chrome, "site", *zone->name ? sonde_marks_site(chrome->session, zone->site) : "");
+	put_text(chrome, "site", *zone->name ? sonde_annotations_site(chrome->session, zone->site) : "");
 	if (zone->is_unfinished) {
 		sonde_chrome_own_key(chrome, "unfinished");
 		sonde_json_bool(json, 1);
 	}
-	sonde_chrome_put_said(chrome);
+	sonde_chrome_put_args(chrome);
 	sonde_chrome_end(chrome);
 }
 
@@ -58,7 +58,7 @@ static int put_zone(struct sonde_chrome *chrome, const struct sonde_mark_zone *z
 		return nests < 0 ? nests : 0;
 	struct sonde_chrome_event event = {
 	    .phase = "X",
-	    .name = *zone->name ? zone->name : sonde_marks_site(chrome->session, zone->site),
+	    .name = *zone->name ? zone->name : sonde_annotations_site(chrome->session, zone->site),
 	    .category = "zone",
 	    .thread = zone->thread,
 	    .time_ns = zone->start_ns,
@@ -78,7 +78,7 @@ int sonde_chrome_zones(struct sonde_chrome *chrome, const struct sonde_batch *ba
 	int rc = 0;
 	for (size_t i = 0; i < batch->count && !rc; i++) {
 		struct sonde_mark_zone zone;
-		sonde_marks_zone(&chrome->marks, &chrome->options->selection, batch, i, &zone);
+		sonde_annotations_zone(&chrome->annotations, &chrome->options->selection, batch, i, &zone);
 		rc = put_zone(chrome, &zone);
 	}
 	return rc;

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 
 #include "export/firefox/rows.h"
-#include "export/lacks.h"
+#include "export/missing.h"
 #include "export/stacks.h"
 #include "util/error.h"
 
@@ -70,7 +70,7 @@ static void put_categories(struct sonde_json *json)
 /* Lists what could not be shown, in the viewer's box about the profile. */
 static void put_extra(const struct sonde_firefox *firefox, struct sonde_json *json)
 {
-	const struct sonde_lacks lacks = sonde_lacks_of(firefox->session);
+	const struct sonde_missing missing = sonde_missing_of(firefox->session);
 	uint64_t path_left = firefox->tracks.left[SONDE_TRACK_PATH].omitted + firefox->not_shown[SONDE_TRACK_PATH];
 	const struct {
 		const char *label, *format;
@@ -78,14 +78,14 @@ static void put_extra(const struct sonde_firefox *firefox, struct sonde_json *js
 	} rows[] = {{"Blocking calls left out", "integer", firefox->calls_left},
 		    {"Their time", "nanoseconds", firefox->calls_left_ns},
 		    {"They were shorter than", "nanoseconds", firefox->calls_least_ns},
-		    {"Arguments left out", "integer", firefox->marks.dropped},
+		    {"Arguments left out", "integer", firefox->annotations.dropped},
 		    {"Critical path segments left out", "integer", path_left},
 		    {"GPU activities left out", "integer", firefox->tracks.left[SONDE_TRACK_DEVICES].omitted},
 		    {"Heap curves with unreadable parts", "integer", firefox->tracks.left[SONDE_TRACK_HEAP].damaged},
-		    {"Lost records", "integer", lacks.lost},
-		    {"Unreadable bytes", "bytes", lacks.damaged_b},
-		    {"Unreadable chunks", "integer", lacks.skipped},
-		    {"Incomplete (1 = yes)", "integer", (uint64_t)lacks.cut}};
+		    {"Lost records", "integer", missing.lost},
+		    {"Unreadable bytes", "bytes", missing.damaged_b},
+		    {"Unreadable chunks", "integer", missing.skipped},
+		    {"Incomplete (1 = yes)", "integer", (uint64_t)missing.cut}};
 	sonde_json_key(json, "extra");
 	sonde_json_array(json);
 	sonde_json_object(json);
@@ -229,7 +229,7 @@ static int gather(struct sonde_firefox *firefox)
 		     {NULL, SONDE_TRACKS_OF(SONDE_TRACK_SERIES)}};
 	struct sonde_spool *const spools[] = {&firefox->samples, &firefox->markers, &firefox->points};
 	uint32_t threads = sonde_firefox_groups(firefox), counters = (uint32_t)sonde_firefox_counters_max(firefox) + 1;
-	int rc = sonde_marks_read(&firefox->marks, firefox->session);
+	int rc = sonde_annotations_read(&firefox->annotations, firefox->session);
 	for (size_t i = 0; i < sizeof spools / sizeof *spools && !rc; i++)
 		rc = sonde_spool_init(spools[i], spools[i] == &firefox->points ? counters : threads);
 	for (size_t i = 0; i < sizeof parts / sizeof *parts && !rc; i++)
@@ -251,7 +251,7 @@ static int export(struct sonde_session *session, const struct sonde_format_optio
 	sonde_spool_fini(&firefox.samples);
 	sonde_spool_fini(&firefox.markers);
 	sonde_spool_fini(&firefox.points);
-	sonde_marks_fini(&firefox.marks);
+	sonde_annotations_fini(&firefox.annotations);
 	sonde_export_tracks_fini(&firefox.tracks);
 	sonde_intern_fini(&firefox.names);
 	sonde_intern_fini(&firefox.counter_names);

@@ -48,17 +48,18 @@ static void put_text(struct sonde_firefox_marker *marker, const char *key, const
 static void put_zone(struct sonde_firefox *firefox, const struct sonde_mark_zone *zone)
 {
 	const struct sonde_site *site = sonde_session_site(firefox->session, zone->site);
-	const struct sonde_said *said = &firefox->marks.said;
+	const struct sonde_args *args = &firefox->annotations.args;
 	char place[SONDE_CHROME_TEXT_B] = "";
 	struct sonde_firefox_marker marker;
-	sonde_firefox_begin(&marker, firefox, zone->thread, sonde_marks_site(firefox->session, zone->site), "zone");
+	sonde_firefox_begin(&marker, firefox, zone->thread, sonde_annotations_site(firefox->session, zone->site),
+			    "zone");
 	put_text(&marker, "name", zone->name);
 	sonde_json_key(&marker.json, "self");
 	sonde_firefox_ms(&marker.json, zone->self_ns);
 	if (site && *site->file)
 		snprintf(place, sizeof place, "%.900s:%u", site->file, site->line);
 	put_text(&marker, "place", place);
-	sonde_firefox_said(&marker, said->args, said->count);
+	sonde_firefox_args(&marker, args->args, args->count);
 	put_text(&marker, "note", zone->is_unfinished ? "unfinished" : "");
 	sonde_firefox_end(&marker, SONDE_FIREFOX_ZONE, zone->start_ns, zone->end_ns);
 }
@@ -68,12 +69,12 @@ static void put_zone(struct sonde_firefox *firefox, const struct sonde_mark_zone
 static void put_span(struct sonde_firefox *firefox, const struct sonde_mark *from, const struct sonde_mark *to)
 {
 	const struct sonde_thread *ender = to ? sonde_session_thread(firefox->session, to->thread) : NULL;
-	const struct sonde_said *said = &firefox->marks.said;
+	const struct sonde_args *args = &firefox->annotations.args;
 	uint64_t end_ns = to ? to->event->time : sonde_session_run(firefox->session)->end_ns;
 	struct sonde_firefox_marker marker;
-	sonde_firefox_begin(&marker, firefox, from->thread, sonde_marks_site(firefox->session, from->event->site),
+	sonde_firefox_begin(&marker, firefox, from->thread, sonde_annotations_site(firefox->session, from->event->site),
 			    "span");
-	sonde_firefox_said(&marker, said->args, said->count);
+	sonde_firefox_args(&marker, args->args, args->count);
 	if (ender && to->thread != from->thread)
 		sonde_json_put_uint(&marker.json, "ended_by", ender->tid);
 	put_text(&marker, "note", to ? "" : "unfinished");
@@ -83,8 +84,8 @@ static void put_span(struct sonde_firefox *firefox, const struct sonde_mark *fro
 static void take_spans(struct sonde_firefox *firefox)
 {
 	struct sonde_mark_span span;
-	for (size_t at = 0;
-	     !firefox->error && sonde_marks_span(&firefox->marks, &firefox->options->selection, &at, &span);)
+	for (size_t at = 0; !firefox->error &&
+			    sonde_annotations_span(&firefox->annotations, &firefox->options->selection, &at, &span);)
 		if (sonde_firefox_has(firefox, span.begin->thread))
 			put_span(firefox, span.begin, span.end);
 }
@@ -101,7 +102,7 @@ int sonde_firefox_markers(struct sonde_firefox *firefox)
 			firefox->error = sonde_export_tracks_batch(&firefox->tracks, batch);
 		for (size_t i = 0; batch->type == SONDE_CHUNK_ZONES && i < batch->count && !firefox->error; i++) {
 			struct sonde_mark_zone zone;
-			sonde_marks_zone(&firefox->marks, &firefox->options->selection, batch, i, &zone);
+			sonde_annotations_zone(&firefox->annotations, &firefox->options->selection, batch, i, &zone);
 			if (zone.is_wanted && sonde_firefox_has(firefox, zone.thread))
 				put_zone(firefox, &zone);
 		}

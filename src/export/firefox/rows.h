@@ -8,7 +8,7 @@
 #include "export/chrome/event.h"
 #include "export/format.h"
 #include "export/intern.h"
-#include "export/marks.h"
+#include "export/annotations.h"
 #include "export/spool.h"
 #include "export/tracks.h"
 #include "session/session.h"
@@ -55,7 +55,7 @@ struct sonde_firefox {
 	struct sonde_intern names, counter_names;
 	struct sonde_firefox_counter *counters;
 	size_t counter_count, counter_cap;
-	struct sonde_marks marks;
+	struct sonde_annotations annotations;
 	struct sonde_export_tracks tracks;
 	struct sonde_firefox_matched matched[SONDE_TRACK_ARGS_MAX + 1]; /* arguments of the last event */
 	uint64_t calls_left, calls_left_ns, calls_least_ns;
@@ -97,7 +97,7 @@ void sonde_firefox_end(struct sonde_firefox_marker *marker, enum sonde_firefox_c
 		       uint64_t to_ns);
 
 /* Arguments as one text, "key=value, key=value", since their keys are arbitrary. */
-void sonde_firefox_said(struct sonde_firefox_marker *marker, const struct sonde_track_arg *args, size_t count);
+void sonde_firefox_args(struct sonde_firefox_marker *marker, const struct sonde_track_arg *args, size_t count);
 
 /* Fill the spools. */
 int sonde_firefox_markers(struct sonde_firefox *firefox);

@@ -79,12 +79,12 @@ static void put_fields(struct sonde_firefox *firefox, struct sonde_json *json, c
 		       const struct sonde_thread *submitter)
 {
 	const struct sonde_firefox_field *fields = sonde_firefox_fields(kinds[event->track.kind].type);
-	const struct sonde_track_arg asked = {
+	const struct sonde_track_arg requested = {
 	    .key = "asked_by", .type = SONDE_TRACK_UINT, .number = submitter ? submitter->tid : 0};
 	const struct sonde_track_arg *args[SONDE_FIREFOX_FIELDS_MAX] = {0};
 	uint64_t sums[SONDE_FIREFOX_FIELDS_MAX] = {0};
 	for (size_t i = 0; i < event->arg_count + (submitter != NULL); i++) {
-		const struct sonde_track_arg *arg = i < event->arg_count ? &event->args[i] : &asked;
+		const struct sonde_track_arg *arg = i < event->arg_count ? &event->args[i] : &requested;
 		struct sonde_firefox_matched *last = &firefox->matched[i];
 		if (last->key != arg->key || last->fields != fields)
 			*last = (struct sonde_firefox_matched){arg->key, fields, field_of(fields, arg->key)};
@@ -96,7 +96,7 @@ static void put_fields(struct sonde_firefox *firefox, struct sonde_json *json, c
 			put_field(json, &fields[i], args[i], sums[i]);
 }
 
-void sonde_firefox_said(struct sonde_firefox_marker *marker, const struct sonde_track_arg *args, size_t count)
+void sonde_firefox_args(struct sonde_firefox_marker *marker, const struct sonde_track_arg *args, size_t count)
 {
 	struct sonde_buf text;
 	sonde_buf_init(&text, SAID_MAX_B);
@@ -149,7 +149,7 @@ static void put_marker(struct sonde_firefox *firefox, const struct sonde_track_e
 	if (kind->type)
 		put_fields(firefox, &marker.json, event, submitter);
 	else
-		sonde_firefox_said(&marker, event->args, event->arg_count);
+		sonde_firefox_args(&marker, event->args, event->arg_count);
 	sonde_firefox_end(&marker, kind->category, event->from_ns, event->form == SONDE_TRACK_SLICE ? event->to_ns : 0);
 }
 

@@ -344,14 +344,14 @@ void sonde_perfetto_arg_bool(struct sonde_perfetto *perfetto, const char *key, i
 	end_arg(perfetto);
 }
 
-void sonde_perfetto_said(struct sonde_perfetto *perfetto)
+void sonde_perfetto_args(struct sonde_perfetto *perfetto)
 {
-	const struct sonde_said *said = &perfetto->marks.said;
-	for (size_t i = 0; i < said->count; i++) {
-		struct sonde_track_arg arg = said->args[i];
-		char text[SONDE_SAID_OWN_B];
-		if (i < said->ours)
-			arg.key = sonde_said_own(said, arg.key, text);
+	const struct sonde_args *args = &perfetto->annotations.args;
+	for (size_t i = 0; i < args->count; i++) {
+		struct sonde_track_arg arg = args->args[i];
+		char text[SONDE_ARGS_OWN_B];
+		if (i < args->ours)
+			arg.key = sonde_args_own(args, arg.key, text);
 		sonde_perfetto_arg(perfetto, &arg);
 	}
 }

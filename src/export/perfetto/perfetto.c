@@ -12,7 +12,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "export/lacks.h"
+#include "export/missing.h"
 #include "export/proto.h"
 #include "export/stacks.h"
 #include "util/error.h"
@@ -85,13 +85,13 @@ static int put_batches(struct sonde_perfetto *perfetto)
 static void put_about(struct sonde_perfetto *perfetto)
 {
 	const char *command = sonde_session_info(perfetto->session, "run.command");
-	const struct sonde_lacks lacks = sonde_lacks_of(perfetto->session);
+	const struct sonde_missing missing = sonde_missing_of(perfetto->session);
 	const struct {
 		const char *key;
 		uint64_t value;
-	} said[] = {{"zones_apart", perfetto->apart},
-		    {"span_ends_without_begin", perfetto->marks.unbegun},
-		    {"marks_dropped", perfetto->marks.dropped},
+	} args[] = {{"zones_apart", perfetto->apart},
+		    {"span_ends_without_begin", perfetto->annotations.unbegun},
+		    {"marks_dropped", perfetto->annotations.dropped},
 		    {"calls_left_out", perfetto->calls_left},
 		    {"calls_left_out_ns", perfetto->calls_left_ns},
 		    {"calls_left_out_below_ns", perfetto->calls_least_ns},
@@ -100,10 +100,10 @@ static void put_about(struct sonde_perfetto *perfetto)
 		    {"critical_path_steps_left_out", perfetto->stream.left[SONDE_TRACK_PATH].omitted},
 		    {"heap_curves_damaged", perfetto->stream.left[SONDE_TRACK_HEAP].damaged},
 		    {"device_slices_left_out", perfetto->stream.left[SONDE_TRACK_DEVICES].omitted},
-		    {"records_lost", lacks.lost},
-		    {"bytes_not_readable", lacks.damaged_b},
-		    {"chunks_skipped", lacks.skipped},
-		    {"not_closed_in_order", (uint64_t)lacks.cut}};
+		    {"records_lost", missing.lost},
+		    {"bytes_not_readable", missing.damaged_b},
+		    {"chunks_skipped", missing.skipped},
+		    {"not_closed_in_order", (uint64_t)missing.cut}};
 	int is_new;
 	uint64_t track = sonde_perfetto_track(perfetto, SONDE_PERFETTO_ABOUT, 0, 0, &is_new);
 	sonde_perfetto_describe(perfetto, track, 0, "sonde", NULL);
@@ -114,8 +114,8 @@ static void put_about(struct sonde_perfetto *perfetto)
 						     .category = "sonde",
 						     .name = "about this recording"});
 	sonde_perfetto_arg_text(perfetto, "command", command ? command : "");
-	for (size_t i = 0; i < sizeof said / sizeof *said; i++)
-		sonde_perfetto_arg_uint(perfetto, said[i].key, said[i].value);
+	for (size_t i = 0; i < sizeof args / sizeof *args; i++)
+		sonde_perfetto_arg_uint(perfetto, args[i].key, args[i].value);
 	sonde_perfetto_end(perfetto, NULL);
 }
 
@@ -155,7 +155,7 @@ static int export(struct sonde_session *session, const struct sonde_format_optio
 					     &perfetto.table,  &perfetto.entry, &perfetto.head,  &perfetto.scratch};
 	perfetto.stream = (struct sonde_export_tracks){
 	    .session = session, .options = options, .put = sonde_perfetto_put_track, .context = &perfetto};
-	int rc = sonde_marks_read(&perfetto.marks, session);
+	int rc = sonde_annotations_read(&perfetto.annotations, session);
 	if (rc)
 		return rc;
 	for (size_t i = 0; i < sizeof buffers / sizeof *buffers; i++)
@@ -176,7 +176,7 @@ static int export(struct sonde_session *session, const struct sonde_format_optio
 	sonde_intern_fini(&perfetto.keys);
 	sonde_map_fini(&perfetto.tracks);
 	sonde_export_tracks_fini(&perfetto.stream);
-	sonde_marks_fini(&perfetto.marks);
+	sonde_annotations_fini(&perfetto.annotations);
 	return rc;
 }
 

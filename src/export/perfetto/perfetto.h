@@ -10,7 +10,7 @@
 #include "export/chrome/event.h"
 #include "export/format.h"
 #include "export/intern.h"
-#include "export/marks.h"
+#include "export/annotations.h"
 #include "export/nest.h"
 #include "export/tracks.h"
 #include "session/session.h"
@@ -63,7 +63,7 @@ struct sonde_perfetto {
 	uint64_t track_count, flow_count, links_from;
 	struct sonde_track last; /* the last track of the stream, and its number */
 	uint64_t last_number;
-	struct sonde_marks marks;
+	struct sonde_annotations annotations;
 	struct sonde_perfetto_thread *threads; /* by thread id */
 	size_t thread_count;
 	/* What could not be shown faithfully; reported at the end. */
@@ -130,7 +130,7 @@ void sonde_perfetto_point_int(struct sonde_perfetto *perfetto, uint64_t track, u
 
 void sonde_perfetto_arg(struct sonde_perfetto *perfetto, const struct sonde_track_arg *arg);
 /* Writes the program's arguments of the zone or span (marks.h). */
-void sonde_perfetto_said(struct sonde_perfetto *perfetto);
+void sonde_perfetto_args(struct sonde_perfetto *perfetto);
 
 /* --- output ------------------------------------------------------------------------------------------------------- */
 

@@ -22,13 +22,13 @@ static void put_handover(struct sonde_perfetto *perfetto, const struct sonde_mar
 
 static void put_span(struct sonde_perfetto *perfetto, const struct sonde_mark_span *span)
 {
-	const char *name = sonde_marks_site(perfetto->session, span->begin->event->site);
+	const char *name = sonde_annotations_site(perfetto->session, span->begin->event->site);
 	const struct sonde_thread *from = sonde_session_thread(perfetto->session, span->begin->thread);
 	const struct sonde_thread *to = span->end ? sonde_session_thread(perfetto->session, span->end->thread) : NULL;
 	uint64_t end_ns = span->end ? span->end->event->time : sonde_session_run(perfetto->session)->end_ns;
 	uint64_t parent = sonde_perfetto_process(perfetto, span->begin->process),
 		 track = sonde_perfetto_track_new(perfetto);
-	char own[SONDE_SAID_OWN_B];
+	char own[SONDE_ARGS_OWN_B];
 	sonde_perfetto_describe(perfetto, track, parent, name, NULL);
 	sonde_perfetto_begin(perfetto, &(struct sonde_perfetto_event){.type = SONDE_PERFETTO_BEGIN,
 								      .track = track,
@@ -36,12 +36,14 @@ static void put_span(struct sonde_perfetto *perfetto, const struct sonde_mark_sp
 								      .category = "span",
 								      .name = name});
 	if (from)
-		sonde_perfetto_arg_uint(perfetto, sonde_said_own(&perfetto->marks.said, "begun_by", own), from->tid);
+		sonde_perfetto_arg_uint(perfetto, sonde_args_own(&perfetto->annotations.args, "begun_by", own),
+					from->tid);
 	if (to)
-		sonde_perfetto_arg_uint(perfetto, sonde_said_own(&perfetto->marks.said, "ended_by", own), to->tid);
+		sonde_perfetto_arg_uint(perfetto, sonde_args_own(&perfetto->annotations.args, "ended_by", own),
+					to->tid);
 	else
-		sonde_perfetto_arg_bool(perfetto, sonde_said_own(&perfetto->marks.said, "unfinished", own), 1);
-	sonde_perfetto_said(perfetto);
+		sonde_perfetto_arg_bool(perfetto, sonde_args_own(&perfetto->annotations.args, "unfinished", own), 1);
+	sonde_perfetto_args(perfetto);
 	sonde_perfetto_end(perfetto, NULL);
 	sonde_perfetto_close(perfetto, track, end_ns > span->begin->event->time ? end_ns : span->begin->event->time,
 			     NULL);
@@ -52,8 +54,8 @@ static void put_span(struct sonde_perfetto *perfetto, const struct sonde_mark_sp
 int sonde_perfetto_spans(struct sonde_perfetto *perfetto)
 {
 	struct sonde_mark_span span;
-	for (size_t at = 0;
-	     !perfetto->error && sonde_marks_span(&perfetto->marks, &perfetto->options->selection, &at, &span);)
+	for (size_t at = 0; !perfetto->error &&
+			    sonde_annotations_span(&perfetto->annotations, &perfetto->options->selection, &at, &span);)
 		put_span(perfetto, &span);
 	return perfetto->error;
 }

@@ -22,27 +22,27 @@ struct sonde_perfetto_level {
 
 static void put_text(struct sonde_perfetto *perfetto, const char *key, const char *text)
 {
-	char own[SONDE_SAID_OWN_B];
+	char own[SONDE_ARGS_OWN_B];
 	if (*text)
-		sonde_perfetto_arg_text(perfetto, sonde_said_own(&perfetto->marks.said, key, own), text);
+		sonde_perfetto_arg_text(perfetto, sonde_args_own(&perfetto->annotations.args, key, own), text);
 }
 
 static void put_begin(struct sonde_perfetto *perfetto, const struct sonde_mark_zone *zone, uint64_t track,
 		      struct sonde_buf *to)
 {
-	const char *name = *zone->name ? zone->name : sonde_marks_site(perfetto->session, zone->site);
-	char own[SONDE_SAID_OWN_B];
+	const char *name = *zone->name ? zone->name : sonde_annotations_site(perfetto->session, zone->site);
+	char own[SONDE_ARGS_OWN_B];
 	sonde_perfetto_begin(perfetto, &(struct sonde_perfetto_event){.type = SONDE_PERFETTO_BEGIN,
 								      .track = track,
 								      .time_ns = zone->start_ns,
 								      .category = "zone",
 								      .name = name});
-	sonde_perfetto_arg_uint(perfetto, sonde_said_own(&perfetto->marks.said, "self_ns", own), zone->self_ns);
+	sonde_perfetto_arg_uint(perfetto, sonde_args_own(&perfetto->annotations.args, "self_ns", own), zone->self_ns);
 	sonde_perfetto_place(perfetto, zone->site);
-	put_text(perfetto, "site", *zone->name ? sonde_marks_site(perfetto->session, zone->site) : "");
+	put_text(perfetto, "site", *zone->name ? sonde_annotations_site(perfetto->session, zone->site) : "");
 	if (zone->is_unfinished)
-		sonde_perfetto_arg_bool(perfetto, sonde_said_own(&perfetto->marks.said, "unfinished", own), 1);
-	sonde_perfetto_said(perfetto);
+		sonde_perfetto_arg_bool(perfetto, sonde_args_own(&perfetto->annotations.args, "unfinished", own), 1);
+	sonde_perfetto_args(perfetto);
 	sonde_perfetto_end(perfetto, to);
 }
 
@@ -146,7 +146,7 @@ void sonde_perfetto_zones(struct sonde_perfetto *perfetto, const struct sonde_ba
 {
 	for (size_t i = 0; i < batch->count && !perfetto->error; i++) {
 		struct sonde_mark_zone zone;
-		sonde_marks_zone(&perfetto->marks, &perfetto->options->selection, batch, i, &zone);
+		sonde_annotations_zone(&perfetto->annotations, &perfetto->options->selection, batch, i, &zone);
 		put_zone(perfetto, &zone);
 	}
 }

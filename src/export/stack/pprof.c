@@ -296,9 +296,9 @@ static void put_origin(struct state *state)
 {
 	struct sonde_origin origin = {0};
 	char missing[256], line[320];
-	for (const char *said; (said = sonde_origin_next(&origin, state->session));)
-		put_comment(state, said);
-	if (!sonde_origin_lacks(state->session, missing, sizeof missing))
+	for (const char *args; (args = sonde_origin_next(&origin, state->session));)
+		put_comment(state, args);
+	if (!sonde_origin_missing(state->session, missing, sizeof missing))
 		return;
 	snprintf(line, sizeof line, "the recording is incomplete: %s", missing);
 	put_comment(state, line);

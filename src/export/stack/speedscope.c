@@ -302,7 +302,7 @@ static void put_frames(struct state *state)
 static int put_name(struct state *state)
 {
 	const struct sonde_session *session = state->session;
-	const char *command = sonde_session_info(session, "run.command"), *said;
+	const char *command = sonde_session_info(session, "run.command"), *args;
 	char text[256];
 	struct sonde_origin origin = {0};
 	struct sonde_buf name;
@@ -314,9 +314,9 @@ static int put_name(struct state *state)
 		sonde_buf_text(&name, text);
 	}
 	const char *between = " (";
-	for (; (said = sonde_origin_next(&origin, session)); between = "; ")
-		sonde_buf_printf(&name, "%s%s", between, said);
-	if (sonde_origin_lacks(session, text, sizeof text)) {
+	for (; (args = sonde_origin_next(&origin, session)); between = "; ")
+		sonde_buf_printf(&name, "%s%s", between, args);
+	if (sonde_origin_missing(session, text, sizeof text)) {
 		sonde_buf_printf(&name, "%sthe recording is incomplete: %s", between, text);
 		between = "; ";
 	}

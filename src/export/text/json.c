@@ -182,8 +182,8 @@ static int render(const struct sonde_report *report, const struct sonde_format_o
 		sonde_json_put_text(&json, "kind", tree ? "tree" : "table");
 		if (section->recorded)
 			sonde_json_put_text(&json, "recorded", section->recorded);
-		if (section->lacks)
-			sonde_json_put_text(&json, "lacks", section->lacks);
+		if (section->missing)
+			sonde_json_put_text(&json, "lacks", section->missing);
 		put_notes(&json, section->notes);
 		if (tree)
 			rc = put_tree(&json, &section->tree);

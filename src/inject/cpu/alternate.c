@@ -170,7 +170,7 @@ static void follow(void)
 	    !INJECT_CALL(SYS_sigaltstack, 0UL, &now)) {
 		if (now.ss_flags & SS_DISABLE)
 			install();
-		inject_thread_room(is_cramped(&now));
+		inject_thread_capacity(is_cramped(&now));
 	}
 	inject_calls_end();
 	errno = saved;

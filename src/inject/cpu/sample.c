@@ -148,7 +148,7 @@ INJECT_HANDLER void inject_sample_handler(int number, siginfo_t *info, void *con
 	errno = saved;
 }
 
-void inject_sample_rest(uint64_t process_ns)
+void inject_sample_remainder(uint64_t process_ns)
 {
 	struct sonde_process *process = inject_process();
 	struct sonde_ring_pool *pool = process ? atomic_load(&process->pool) : NULL;

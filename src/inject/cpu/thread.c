@@ -144,7 +144,7 @@ void inject_thread_resume(void)
 	errno = saved;
 }
 
-void inject_thread_room(int is_cramped)
+void inject_thread_capacity(int is_cramped)
 {
 	struct inject_thread *thread = &inject_self;
 	thread->is_cramped = is_cramped;
@@ -160,7 +160,7 @@ static void say_end(struct inject_thread *thread, uint64_t process_ns)
 		return;
 	thread->busy = 1;
 	inject_thread_quiet();
-	inject_sample_rest(process_ns);
+	inject_sample_remainder(process_ns);
 	inject_writer_release();
 	thread->tid = 0;
 	thread->busy = 0;

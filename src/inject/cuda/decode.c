@@ -54,7 +54,7 @@ static uint64_t context_of(struct cuda_decoder *decoder, uint32_t context)
 	return known ? *known : 0;
 }
 
-void cuda_context_told(struct cuda_decoder *decoder, uint32_t context, uint32_t device, uint16_t default_stream)
+void cuda_context_recorded(struct cuda_decoder *decoder, uint32_t context, uint32_t device, uint16_t default_stream)
 {
 	uint64_t *known = cuda_table_of(&decoder->contexts, &(uint64_t){context});
 	if (known)
@@ -136,7 +136,7 @@ const struct cuda_call *cuda_call_of(const struct cuda_decoder *decoder, uint32_
 	return correlation && call->correlation == correlation ? call : NULL;
 }
 
-void cuda_tell(struct cuda_decoder *decoder, const struct sonde_activity *activity)
+void cuda_record(struct cuda_decoder *decoder, const struct sonde_activity *activity)
 {
 	if (!activity->start_ns || activity->end_ns < activity->start_ns)
 		decoder->lost[CUDA_LOSS_TIMES]++;
@@ -147,8 +147,8 @@ void cuda_tell(struct cuda_decoder *decoder, const struct sonde_activity *activi
 }
 
 /* Device work: in a queue, attributed to the calling thread. */
-void cuda_tell_work(struct cuda_decoder *decoder, struct sonde_activity *activity, const uint8_t *record,
-		    size_t device_at)
+void cuda_record_work(struct cuda_decoder *decoder, struct sonde_activity *activity, const uint8_t *record,
+		      size_t device_at)
 {
 	const struct cuda_call *call = cuda_call_of(decoder, (uint32_t)activity->correlation);
 	activity->queue = cuda_queue_of(decoder, cuda_u32(record, device_at), cuda_u32(record, device_at + 4),
@@ -157,16 +157,16 @@ void cuda_tell_work(struct cuda_decoder *decoder, struct sonde_activity *activit
 	activity->queued_ns = call && call->start_ns <= activity->start_ns ? call->start_ns : 0;
 	if (!activity->queue)
 		activity->operation = 0;
-	cuda_tell(decoder, activity);
+	cuda_record(decoder, activity);
 }
 
 /* Host activity: in the calling thread. */
-void cuda_tell_host(struct cuda_decoder *decoder, struct sonde_activity *activity)
+void cuda_record_host(struct cuda_decoder *decoder, struct sonde_activity *activity)
 {
 	const struct cuda_call *call = cuda_call_of(decoder, (uint32_t)activity->correlation);
 	if (!activity->tid)
 		activity->tid = call ? call->tid : SONDE_TID_UNKNOWN;
-	cuda_tell(decoder, activity);
+	cuda_record(decoder, activity);
 }
 
 /* --- the decoder -------------------------------------------------------------------------------------------------- */

@@ -90,7 +90,7 @@ uint32_t cuda_device_of(struct cuda_decoder *decoder, uint32_t index, const stru
 uint32_t cuda_queue_of(struct cuda_decoder *decoder, uint32_t device, uint32_t context, uint32_t stream);
 uint32_t cuda_operation_of(struct cuda_decoder *decoder, const struct cuda_operation *operation);
 uint32_t cuda_named(struct cuda_decoder *decoder, uint32_t kind, const char *name, uint32_t from, uint32_t to);
-void cuda_context_told(struct cuda_decoder *decoder, uint32_t context, uint32_t device, uint16_t default_stream);
+void cuda_context_recorded(struct cuda_decoder *decoder, uint32_t context, uint32_t device, uint16_t default_stream);
 /* The number of a context's default stream, + 1; 0 = unknown. */
 uint64_t cuda_default_stream(struct cuda_decoder *decoder, uint32_t context);
 /* The queue of a single stream: a wait for the default stream may include others, too. 0 = no stream is given, it is
@@ -99,12 +99,12 @@ uint32_t cuda_queue_of_context(struct cuda_decoder *decoder, uint32_t context, u
 /* The call with that correlation; NULL = unknown, or too old. */
 const struct cuda_call *cuda_call_of(const struct cuda_decoder *decoder, uint32_t correlation);
 
-void cuda_tell(struct cuda_decoder *decoder, const struct sonde_activity *activity);
+void cuda_record(struct cuda_decoder *decoder, const struct sonde_activity *activity);
 /* Device work: in a queue, attributed to the calling thread. Device, context and stream are three words at
  * `device_at`. */
-void cuda_tell_work(struct cuda_decoder *decoder, struct sonde_activity *activity, const uint8_t *record,
-		    size_t device_at);
+void cuda_record_work(struct cuda_decoder *decoder, struct sonde_activity *activity, const uint8_t *record,
+		      size_t device_at);
 /* Host activity: in the calling thread. */
-void cuda_tell_host(struct cuda_decoder *decoder, struct sonde_activity *activity);
+void cuda_record_host(struct cuda_decoder *decoder, struct sonde_activity *activity);
 
 #endif

@@ -37,8 +37,8 @@
 #define WAIT_NS UINT64_C(10000000000) /* maximum time that the program waits for our thread */
 #define NS_PER_S UINT64_C(1000000000)
 
-static const struct cuda_out told = {sonde_device_add, sonde_queue_add, sonde_operation_add, sonde_activity_add,
-				     sonde_activity_lost};
+static const struct cuda_out recorded = {sonde_device_add, sonde_queue_add, sonde_operation_add, sonde_activity_add,
+					 sonde_activity_lost};
 static struct cuda_library cupti;
 static struct cuda_decoder *decoder; /* used by our thread only */
 static struct cuda_tracing tracing;
@@ -194,7 +194,7 @@ static void flush_round(uint32_t flag)
 }
 
 /* True if no more records will come. */
-static int rest(int *is_here)
+static int left(int *is_here)
 {
 	struct timespec until = time_after(ROUND_NS);
 	pthread_mutex_lock(&lock);
@@ -213,7 +213,7 @@ static void *loop(void *unused)
 {
 	int is_here;
 	prctl(PR_SET_NAME, "sonde-cuda");
-	while (!rest(&is_here)) {
+	while (!left(&is_here)) {
 		if (is_here)
 			cuda_others_watch(&cupti, hand_over);
 		flush_round(0);
@@ -296,7 +296,7 @@ static int start_thread(void)
 
 /* --- setup -------------------------------------------------------------------------------------------------------- */
 
-static enum cuda_level level_asked(void)
+static enum cuda_level level_requested(void)
 {
 	const char *level = secure_getenv("SONDE_GPU");
 	if (level && !strcmp(level, "kernels"))
@@ -310,10 +310,10 @@ static int set_up(void)
 	char why[200] = "no memory";
 	if (cuda_library_load(&cupti, why, sizeof why))
 		return give_way(why);
-	tracing = (struct cuda_tracing){.cupti = &cupti, .level = level_asked()};
+	tracing = (struct cuda_tracing){.cupti = &cupti, .level = level_requested()};
 	if (cuda_tracing_subscribe(&tracing, why, sizeof why))
 		return give_way(why);
-	decoder = cuda_decoder_new(&told, cupti.version);
+	decoder = cuda_decoder_new(&recorded, cupti.version);
 	int failed = !decoder || cuda_tracing_configure(&tracing, &calls, why, sizeof why);
 	if (!failed)
 		calibrate();

@@ -30,16 +30,16 @@
 #endif
 
 static const struct cuda_library *next;
-static cuda_others_taking *told;
+static cuda_others_taking *recorded;
 
 /* --- interposed functions ----------------------------------------------------------------------------------------- */
 
-static void tell(const void *caller)
+static void record(const void *caller)
 {
 	Dl_info info;
 	const char *path = dladdr(caller, &info) && info.dli_fname ? info.dli_fname : "";
 	const char *slash = strrchr(path, '/');
-	told(slash ? slash + 1 : path);
+	recorded(slash ? slash + 1 : path);
 }
 
 #define BEGINNINGS(CALL)                                                                                              \
@@ -52,11 +52,11 @@ static void tell(const void *caller)
 	CALL(cuptiActivitySetAttribute, (int attribute, size_t *value_b, void *value), (attribute, value_b, value))   \
 	CALL(cuptiActivityEnable, (int kind), (kind))
 
-#define FRONT(name, parameters, arguments)         \
-	static int front_##name parameters         \
-	{                                          \
-		tell(__builtin_return_address(0)); \
-		return next->name arguments;       \
+#define FRONT(name, parameters, arguments)           \
+	static int front_##name parameters           \
+	{                                            \
+		record(__builtin_return_address(0)); \
+		return next->name arguments;         \
 	}
 BEGINNINGS(FRONT)
 #undef FRONT
@@ -229,7 +229,7 @@ static void watch(const struct cuda_library *cupti, cuda_others_taking *taking)
 	static unsigned long long seen; /* number of loads for which all is done */
 	struct look look = {.loads = 0};
 	next = cupti;
-	told = taking;
+	recorded = taking;
 	dl_iterate_phdr(count, &look);
 	if (look.loads == seen)
 		return;

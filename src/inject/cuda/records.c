@@ -38,7 +38,7 @@ static void take_launch(struct cuda_decoder *decoder, uint32_t graph, uint32_t c
 	    .end_ns = call->end_ns,
 	    .correlation = correlation,
 	};
-	cuda_tell(decoder, &activity);
+	cuda_record(decoder, &activity);
 }
 
 static void take_kernel(struct cuda_decoder *decoder, const uint8_t *record, size_t size_b)
@@ -63,7 +63,7 @@ static void take_kernel(struct cuda_decoder *decoder, const uint8_t *record, siz
 	    .correlation = cuda_u32(record, CUDA_Kernel10_correlationId),
 	};
 	take_launch(decoder, cuda_u32(record, CUDA_Kernel10_graphId), (uint32_t)activity.correlation);
-	cuda_tell_work(decoder, &activity, record, CUDA_Kernel10_deviceId);
+	cuda_record_work(decoder, &activity, record, CUDA_Kernel10_deviceId);
 }
 
 /* CUPTI's kinds of memory; 6 and 7 are its static ones. */
@@ -110,7 +110,7 @@ static void take_copy(struct cuda_decoder *decoder, const uint8_t *record, size_
 	    .size_b = cuda_u64(record, CUDA_Memcpy6_bytes),
 	};
 	take_launch(decoder, cuda_u32(record, CUDA_Memcpy6_graphId), (uint32_t)activity.correlation);
-	cuda_tell_work(decoder, &activity, record, CUDA_Memcpy6_deviceId);
+	cuda_record_work(decoder, &activity, record, CUDA_Memcpy6_deviceId);
 }
 
 static void take_peer_copy(struct cuda_decoder *decoder, const uint8_t *record, size_t size_b)
@@ -139,7 +139,7 @@ static void take_peer_copy(struct cuda_decoder *decoder, const uint8_t *record, 
 	    .size_b = cuda_u64(record, CUDA_MemcpyPtoP4_bytes),
 	};
 	take_launch(decoder, cuda_u32(record, CUDA_MemcpyPtoP4_graphId), (uint32_t)activity.correlation);
-	cuda_tell_work(decoder, &activity, record, CUDA_MemcpyPtoP4_deviceId);
+	cuda_record_work(decoder, &activity, record, CUDA_MemcpyPtoP4_deviceId);
 }
 
 static void take_fill(struct cuda_decoder *decoder, const uint8_t *record, size_t size_b)
@@ -154,7 +154,7 @@ static void take_fill(struct cuda_decoder *decoder, const uint8_t *record, size_
 	    .size_b = cuda_u64(record, CUDA_Memset4_bytes),
 	};
 	take_launch(decoder, cuda_u32(record, CUDA_Memset4_graphId), (uint32_t)activity.correlation);
-	cuda_tell_work(decoder, &activity, record, CUDA_Memset4_deviceId);
+	cuda_record_work(decoder, &activity, record, CUDA_Memset4_deviceId);
 }
 
 static void take_graph(struct cuda_decoder *decoder, const uint8_t *record, size_t size_b)
@@ -176,7 +176,7 @@ static void take_graph(struct cuda_decoder *decoder, const uint8_t *record, size
 	activity.queued_ns = call && call->start_ns <= activity.start_ns ? call->start_ns : 0;
 	if (!activity.queue)
 		activity.operation = 0;
-	cuda_tell(decoder, &activity);
+	cuda_record(decoder, &activity);
 }
 
 /* The queue identifies whose memory it is; without a stream, the context's default stream. */
@@ -191,8 +191,8 @@ static uint32_t memory_queue(struct cuda_decoder *decoder, const uint8_t *record
 }
 
 /* Reports the reserve of a pool of this process, from any record that contains it. */
-static void tell_pool(struct cuda_decoder *decoder, uint32_t device, uint64_t time_ns, uint64_t address,
-		      uint64_t pool_b)
+static void record_pool(struct cuda_decoder *decoder, uint32_t device, uint64_t time_ns, uint64_t address,
+			uint64_t pool_b)
 {
 	const struct cuda_operation operation = {
 	    .kind = SONDE_OPERATION_POOL,
@@ -207,7 +207,7 @@ static void tell_pool(struct cuda_decoder *decoder, uint32_t device, uint64_t ti
 	    .size_b = pool_b,
 	    .address = address,
 	};
-	cuda_tell_host(decoder, &activity);
+	cuda_record_host(decoder, &activity);
 }
 
 static void take_memory(struct cuda_decoder *decoder, const uint8_t *record, size_t size_b)
@@ -236,11 +236,11 @@ static void take_memory(struct cuda_decoder *decoder, const uint8_t *record, siz
 	    .size_b = cuda_u64(record, CUDA_Memory4_bytes),
 	    .address = cuda_u64(record, CUDA_Memory4_address),
 	};
-	cuda_tell_host(decoder, &activity);
+	cuda_record_host(decoder, &activity);
 	if (size_b >= CUDA_Memory4_poolSize + 8 && cuda_u32(record, CUDA_Memory4_poolType) == CUDA_POOL_LOCAL &&
 	    cuda_u64(record, CUDA_Memory4_poolAddress))
-		tell_pool(decoder, cuda_u32(record, CUDA_Memory4_deviceId), time_ns,
-			  cuda_u64(record, CUDA_Memory4_poolAddress), cuda_u64(record, CUDA_Memory4_poolSize));
+		record_pool(decoder, cuda_u32(record, CUDA_Memory4_deviceId), time_ns,
+			    cuda_u64(record, CUDA_Memory4_poolAddress), cuda_u64(record, CUDA_Memory4_poolSize));
 }
 
 /* A pool's memory is not counted as allocated here: allocations from it have records of their own. */
@@ -264,10 +264,10 @@ static void take_pool(struct cuda_decoder *decoder, const uint8_t *record, size_
 	    .size_b = cuda_u64(record, CUDA_MemoryPool3_size),
 	    .address = cuda_u64(record, CUDA_MemoryPool3_address),
 	};
-	cuda_tell_host(decoder, &activity);
+	cuda_record_host(decoder, &activity);
 	if (cuda_u32(record, CUDA_MemoryPool3_memoryPoolType) == CUDA_POOL_LOCAL && activity.address)
-		tell_pool(decoder, cuda_u32(record, CUDA_MemoryPool3_deviceId), time_ns, activity.address,
-			  type == CUDA_POOL_DESTROYED ? 0 : activity.size_b);
+		record_pool(decoder, cuda_u32(record, CUDA_MemoryPool3_deviceId), time_ns, activity.address,
+			    type == CUDA_POOL_DESTROYED ? 0 : activity.size_b);
 }
 
 /* A stream that waits for an event blocks no thread: that is an ordinary call. Of the other kinds, a wait for a stream
@@ -289,7 +289,7 @@ static void take_sync(struct cuda_decoder *decoder, const uint8_t *record, size_
 	if (type == CUDA_SYNC_STREAM)
 		activity.queue = cuda_queue_of_context(decoder, cuda_u32(record, CUDA_Synchronization2_contextId),
 						       cuda_u32(record, CUDA_Synchronization2_streamId));
-	cuda_tell_host(decoder, &activity);
+	cuda_record_host(decoder, &activity);
 }
 
 /* CUPTI's own numbers start at 65536. */
@@ -322,7 +322,7 @@ static void take_overhead(struct cuda_decoder *decoder, const uint8_t *record, s
 		activity.tid = cuda_u32(record, CUDA_Overhead3_objectId + 4);
 	if (size_b >= CUDA_Overhead3_correlationId + 4)
 		activity.correlation = cuda_u32(record, CUDA_Overhead3_correlationId);
-	cuda_tell_host(decoder, &activity);
+	cuda_record_host(decoder, &activity);
 }
 
 /* Nested calls have the same correlation: the outermost one started first. */
@@ -351,7 +351,7 @@ static void take_call(struct cuda_decoder *decoder, const uint8_t *record, size_
 	    .correlation = cuda_u32(record, CUDA_API_correlationId),
 	};
 	keep_call(decoder, &activity);
-	cuda_tell_host(decoder, &activity);
+	cuda_record_host(decoder, &activity);
 }
 
 static void take_device(struct cuda_decoder *decoder, const uint8_t *record, size_t size_b)
@@ -388,8 +388,8 @@ static void take_device(struct cuda_decoder *decoder, const uint8_t *record, siz
 static void take_context(struct cuda_decoder *decoder, const uint8_t *record, size_t size_b)
 {
 	(void)size_b;
-	cuda_context_told(decoder, cuda_u32(record, CUDA_Context3_contextId), cuda_u32(record, CUDA_Context3_deviceId),
-			  cuda_u16(record, CUDA_Context3_nullStreamId));
+	cuda_context_recorded(decoder, cuda_u32(record, CUDA_Context3_contextId),
+			      cuda_u32(record, CUDA_Context3_deviceId), cuda_u16(record, CUDA_Context3_nullStreamId));
 }
 
 /* --- buffers ------------------------------------------------------------------------------------------------------ */

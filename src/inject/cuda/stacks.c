@@ -14,7 +14,7 @@
 
 enum { CALLS_MAX = 1024 }; /* all call numbers are smaller */
 
-static _Thread_local uint32_t told; /* correlation last recorded by this thread */
+static _Thread_local uint32_t recorded; /* correlation last recorded by this thread */
 
 static int is_wanted(const char *name)
 {
@@ -54,8 +54,8 @@ void cuda_stacks_called(uint32_t domain, const void *data)
 		return;
 	memcpy(&site, (const char *)data + CUDA_CALLBACK_site, sizeof site);
 	memcpy(&correlation, (const char *)data + CUDA_CALLBACK_correlation, sizeof correlation);
-	if (site != CUDA_SITE_ENTER || !correlation || correlation == told)
+	if (site != CUDA_SITE_ENTER || !correlation || correlation == recorded)
 		return;
-	told = correlation;
+	recorded = correlation;
 	sonde_call_stack(correlation);
 }

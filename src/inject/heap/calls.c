@@ -153,7 +153,7 @@ EXPORT void *calloc(size_t count, size_t size_b)
 	return likely(heap_record_passes(all_b)) ? next.calloc(count, size_b) : calloc_taken(count, size_b);
 }
 
-static __attribute__((noinline)) void free_told(void *block)
+static __attribute__((noinline)) void free_recorded(void *block)
 {
 	uint64_t hidden = heap_record_hide(block);
 	if (unlikely(!is_ready())) {
@@ -167,7 +167,7 @@ static __attribute__((noinline)) void free_told(void *block)
 EXPORT void free(void *block)
 {
 	if (unlikely(heap_record_may_end(block)))
-		free_told(block);
+		free_recorded(block);
 	else
 		next.free(block);
 }
@@ -178,11 +178,11 @@ static void *move(void *block, size_t size_b, const struct hook_caller *caller)
 		void *(*real)(void *, size_t) = EARLY(realloc);
 		return real ? real(block, size_b) : NULL;
 	}
-	int told = heap_record_ends(block);
+	int recorded = heap_record_ends(block);
 	void *moved = next.realloc(block, size_b);
 	if (likely(moved))
 		return heap_record_begins(moved, size_b, caller);
-	if (size_b && told)
+	if (size_b && recorded)
 		heap_record_kept(block);
 	return NULL;
 }

@@ -48,7 +48,7 @@ static void ask(void)
 	    .tid = (uint32_t)inject_machine_call(SYS_gettid, 0, 0, 0, 0, 0, 0),
 	    .flags = inject_machine_pid() == hook_first_pid ? 0 : SONDE_LINK_SCAN_INHERITS,
 	    .stack = heap_exit_saved[INJECT_KEPT],
-	    .asked_ns = sonde_clock_now_ns(),
+	    .requested_ns = sonde_clock_now_ns(),
 	    .thread_pointer = (uint64_t)(uintptr_t)__builtin_thread_pointer(),
 	};
 	struct sonde_link_scanned answer;

@@ -69,7 +69,7 @@ void heap_record_sample(void);
 
 /* Records or samples an allocation. Returns the block. */
 void *heap_record_take(void *block, size_t size_b, const struct hook_caller *caller);
-int heap_record_told(const void *block);
+int heap_record_recorded(const void *block);
 
 /* Counts a block of this size down; true if nothing else is to be done. An empty block counts as one byte. */
 static inline int heap_record_passes(size_t size_b)
@@ -114,7 +114,7 @@ static inline void *heap_record_begins(void *block, size_t size_b, const struct 
 /* Records that a block is about to be freed; true if that was recorded. */
 static inline int heap_record_ends(const void *block)
 {
-	return heap_record_may_end(block) && heap_record_told(block);
+	return heap_record_may_end(block) && heap_record_recorded(block);
 }
 
 /* realloc failed: retracts the recorded free. */

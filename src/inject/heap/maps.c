@@ -62,7 +62,7 @@ static struct {
 static uint32_t other_count;
 
 static uint64_t page_b;
-static _Atomic int asked;
+static _Atomic int requested;
 
 static int is_ours(const char *path)
 {
@@ -126,13 +126,13 @@ static long direct(long number, long a, long b, long c, long d, long e, long f)
 void heap_maps_begin(void *real_malloc)
 {
 	inject_objects_each(find_others, real_malloc);
-	atomic_store_explicit(&asked, 1, memory_order_release);
+	atomic_store_explicit(&requested, 1, memory_order_release);
 }
 
 /* True if a mapping by this caller counts as the program's. */
 static int is_program(const struct hook_caller *caller)
 {
-	if (inject_bounds_have(caller->pc) || !atomic_load_explicit(&asked, memory_order_acquire))
+	if (inject_bounds_have(caller->pc) || !atomic_load_explicit(&requested, memory_order_acquire))
 		return 0;
 	for (uint32_t i = 0; i < other_count; i++)
 		if (caller->pc - others[i].start < others[i].end - others[i].start)
@@ -149,13 +149,13 @@ static uint64_t to_pages(uint64_t size_b)
 
 /* --- records ----------------------------------------------------------------------------------------------------- */
 
-static void tell_unmap(uint64_t address, uint64_t size_b)
+static void record_unmap(uint64_t address, uint64_t size_b)
 {
 	int saved = errno;
 	struct hook_thread *thread = address && size_b ? hook_thread_enter() : NULL;
 	if (!thread)
 		return;
-	if (hook_thread_room(thread, 3)) {
+	if (hook_thread_capacity(thread, 3)) {
 		hook_thread_time(thread);
 		uint64_t words[] = {sonde_heap_op(SONDE_HEAP_UNMAP), address, size_b};
 		hook_thread_put_many(thread, words, 3);
@@ -165,7 +165,7 @@ static void tell_unmap(uint64_t address, uint64_t size_b)
 }
 
 /* `caller` NULL = without a stack. */
-static void tell_map(uint64_t address, uint64_t size_b, enum sonde_heap_map what, const struct hook_caller *caller)
+static void record_map(uint64_t address, uint64_t size_b, enum sonde_heap_map what, const struct hook_caller *caller)
 {
 	int saved = errno;
 	struct hook_thread *thread = address && size_b ? hook_thread_enter() : NULL;
@@ -176,7 +176,7 @@ static void tell_map(uint64_t address, uint64_t size_b, enum sonde_heap_map what
 		hook_unwind(thread, caller);
 		stack = hook_stack(thread);
 	}
-	if (hook_thread_room(thread, 4)) {
+	if (hook_thread_capacity(thread, 4)) {
 		hook_thread_time(thread);
 		uint64_t words[] = {sonde_heap_op(SONDE_HEAP_MAP), address,
 				    (uint64_t)what << SONDE_HEAP_MAP_SHIFT | size_b, SONDE_HEAP_MAP_STACK | stack};
@@ -186,9 +186,9 @@ static void tell_map(uint64_t address, uint64_t size_b, enum sonde_heap_map what
 	errno = saved;
 }
 
-static void tell_kept(uint64_t address, uint64_t size_b)
+static void record_kept(uint64_t address, uint64_t size_b)
 {
-	tell_map(address, size_b, SONDE_HEAP_MAP_KEPT, NULL);
+	record_map(address, size_b, SONDE_HEAP_MAP_KEPT, NULL);
 }
 
 /* --- mappings ---------------------------------------------------------------------------------------------------- */
@@ -210,30 +210,30 @@ static void *map(const struct request *request, void *(*real)(void *, size_t, in
 			      request->fd, request->offset); /* NOLINT: an address, or −1 */
 }
 
-static void tell_mapped(const struct request *request, const void *mapped, const struct hook_caller *caller)
+static void record_mapped(const struct request *request, const void *mapped, const struct hook_caller *caller)
 {
 	int writable = (request->protection & PROT_WRITE) != 0;
 	uint64_t size_b = to_pages(request->size_b), address = (uint64_t)(uintptr_t)mapped;
 	if (request->flags & MAP_ANONYMOUS)
-		tell_map(address, size_b, writable ? SONDE_HEAP_MAP_MEMORY : SONDE_HEAP_MAP_RESERVED, caller);
+		record_map(address, size_b, writable ? SONDE_HEAP_MAP_MEMORY : SONDE_HEAP_MAP_RESERVED, caller);
 	else if (writable && (request->flags & MAP_TYPE) == MAP_PRIVATE)
-		tell_map(address, size_b, SONDE_HEAP_MAP_MEMORY, caller);
+		record_map(address, size_b, SONDE_HEAP_MAP_MEMORY, caller);
 }
 
-static void *map_and_tell(const struct request *request, void *(*real)(void *, size_t, int, int, int, off_t),
-			  const struct hook_caller *caller)
+static void *map_and_record(const struct request *request, void *(*real)(void *, size_t, int, int, int, off_t),
+			    const struct hook_caller *caller)
 {
 	uint64_t at = (uint64_t)(uintptr_t)request->at, size_b = to_pages(request->size_b);
 	if (!is_program(caller))
 		return map(request, real);
 	int replaces = (request->flags & MAP_FIXED) && !(request->flags & MAP_FIXED_NOREPLACE) && !(at & (page_b - 1));
 	if (replaces)
-		tell_unmap(at, size_b);
+		record_unmap(at, size_b);
 	void *mapped = map(request, real);
 	if (mapped == MAP_FAILED && replaces)
-		tell_kept(at, size_b);
+		record_kept(at, size_b);
 	else if (mapped != MAP_FAILED)
-		tell_mapped(request, mapped, caller);
+		record_mapped(request, mapped, caller);
 	return mapped;
 }
 
@@ -243,7 +243,7 @@ static void *map_and_tell(const struct request *request, void *(*real)(void *, s
 		NEEDS(name)                                                                         \
 		struct hook_caller caller = HOOK_CALLER();                                          \
 		struct request request = {at, size_b, protection, flags, fd, offset};               \
-		return map_and_tell(&request, next.name, &caller);                                  \
+		return map_and_record(&request, next.name, &caller);                                \
 	}
 
 MMAP(mmap)
@@ -254,7 +254,7 @@ EXPORT void *sonde_heap_mmap(HOOK_HEAP_MMAP)
 {
 	NEEDS(mmap)
 	struct request request = {at, size_b, protection, flags, fd, offset};
-	return map_and_tell(&request, next.mmap, caller);
+	return map_and_record(&request, next.mmap, caller);
 }
 
 static int unmap(void *at, size_t size_b)
@@ -269,10 +269,10 @@ EXPORT int munmap(void *at, size_t size_b)
 	uint64_t address = (uint64_t)(uintptr_t)at;
 	if (!is_program(&caller) || address & (page_b - 1) || !size_b)
 		return unmap(at, size_b);
-	tell_unmap(address, to_pages(size_b));
+	record_unmap(address, to_pages(size_b));
 	int code = unmap(at, size_b);
 	if (code)
-		tell_kept(address, to_pages(size_b));
+		record_kept(address, to_pages(size_b));
 	return code;
 }
 
@@ -288,11 +288,11 @@ static void *remap(void *at, size_t size_b, size_t new_b, int flags, void *new_a
 /* Unmaps only the rest of a mapping. */
 static void *shrink(void *at, size_t size_b, size_t new_b, int flags, void *new_at)
 {
-	uint64_t rest = (uint64_t)(uintptr_t)at + to_pages(new_b), rest_b = to_pages(size_b) - to_pages(new_b);
-	tell_unmap(rest, rest_b);
+	uint64_t remainder = (uint64_t)(uintptr_t)at + to_pages(new_b), rest_b = to_pages(size_b) - to_pages(new_b);
+	record_unmap(remainder, rest_b);
 	void *mapped = remap(at, size_b, new_b, flags, new_at);
 	if (mapped == MAP_FAILED)
-		tell_kept(rest, rest_b);
+		record_kept(remainder, rest_b);
 	return mapped;
 }
 
@@ -310,16 +310,16 @@ EXPORT void *mremap(void *at, size_t size_b, size_t new_b, int flags, ...)
 	if (!(flags & (MREMAP_FIXED | MREMAP_DONTUNMAP)) && new_b <= size_b)
 		return shrink(at, size_b, new_b, flags, new_at);
 	if (flags & MREMAP_FIXED)
-		tell_unmap((uint64_t)(uintptr_t)new_at, to_pages(new_b));
-	tell_unmap(address, to_pages(size_b));
+		record_unmap((uint64_t)(uintptr_t)new_at, to_pages(new_b));
+	record_unmap(address, to_pages(size_b));
 	void *mapped = remap(at, size_b, new_b, flags, new_at);
 	if (mapped == MAP_FAILED) {
-		tell_kept(address, to_pages(size_b));
+		record_kept(address, to_pages(size_b));
 		return mapped;
 	}
-	tell_map((uint64_t)(uintptr_t)mapped, to_pages(new_b), SONDE_HEAP_MAP_MOVED, &caller);
+	record_map((uint64_t)(uintptr_t)mapped, to_pages(new_b), SONDE_HEAP_MAP_MOVED, &caller);
 	if (flags & MREMAP_DONTUNMAP) /* empty, but still mapped */
-		tell_map(address, to_pages(size_b), SONDE_HEAP_MAP_MOVED, &caller);
+		record_map(address, to_pages(size_b), SONDE_HEAP_MAP_MOVED, &caller);
 	return mapped;
 }
 
@@ -333,9 +333,9 @@ EXPORT int mprotect(void *at, size_t size_b, int protection)
 	if (code || !is_program(&caller))
 		return code;
 	if (protection & PROT_WRITE)
-		tell_map(address, to_pages(size_b), SONDE_HEAP_MAP_OPENED, &caller);
+		record_map(address, to_pages(size_b), SONDE_HEAP_MAP_OPENED, &caller);
 	else if (protection == PROT_NONE)
-		tell_map(address, to_pages(size_b), SONDE_HEAP_MAP_CLOSED, NULL);
+		record_map(address, to_pages(size_b), SONDE_HEAP_MAP_CLOSED, NULL);
 	return code;
 }
 
@@ -358,12 +358,12 @@ EXPORT void *sbrk(intptr_t more_b)
 		return real_sbrk(more_b);
 	uint64_t less_b = more_b < 0 ? -(uint64_t)more_b : 0, end = less_b ? (uint64_t)(uintptr_t)real_sbrk(0) : 0;
 	uint64_t goes = end != UINT64_MAX ? end - less_b : 0; /* 0: not recorded */
-	tell_unmap(goes, less_b);
+	record_unmap(goes, less_b);
 	void *before = real_sbrk(more_b);
 	if (before == (void *)-1) /* NOLINT */
-		tell_kept(goes, less_b);
+		record_kept(goes, less_b);
 	else if (more_b > 0)
-		tell_map((uint64_t)(uintptr_t)before, (uint64_t)more_b, SONDE_HEAP_MAP_MEMORY, &caller);
+		record_map((uint64_t)(uintptr_t)before, (uint64_t)more_b, SONDE_HEAP_MAP_MEMORY, &caller);
 	return before;
 }
 
@@ -383,11 +383,11 @@ EXPORT int brk(void *end)
 		return real_brk(end);
 	uint64_t before = (uint64_t)(uintptr_t)real_sbrk(0), after = (uint64_t)(uintptr_t)end;
 	uint64_t less_b = after < before && before != UINT64_MAX ? before - after : 0;
-	tell_unmap(after, less_b);
+	record_unmap(after, less_b);
 	int code = real_brk(end);
 	if (code)
-		tell_kept(after, less_b);
+		record_kept(after, less_b);
 	else if (after > before)
-		tell_map(before, after - before, SONDE_HEAP_MAP_MEMORY, &caller);
+		record_map(before, after - before, SONDE_HEAP_MAP_MEMORY, &caller);
 	return code;
 }

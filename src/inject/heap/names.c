@@ -28,7 +28,7 @@ void heap_names_begin(void)
 	if (!hook_process_init() || !hook_process)
 		return;
 	if (heap_is_light) { /* no samples in the executable, but perhaps in objects loaded later */
-		hook_process_tell(SONDE_LINK_OWN);
+		hook_process_record(SONDE_LINK_OWN);
 		return;
 	}
 	struct hook_thread *thread = hook_thread_enter(); /* connects the process */

@@ -43,11 +43,11 @@ static struct pools *get_pools(void)
 	return atomic_compare_exchange_strong(&pools, &there, made) ? made : there; /* ours stays unused */
 }
 
-static uint32_t tell(struct hook_thread *thread, struct pools *all, const char *name, size_t name_b)
+static uint32_t record(struct hook_thread *thread, struct pools *all, const char *name, size_t name_b)
 {
 	uint64_t record[2 + (SONDE_HEAP_NAME_MAX_B + 7) / 8] = {sonde_heap_op(SONDE_HEAP_POOL_NAME)};
 	uint32_t words = 2 + (uint32_t)(name_b + 7) / 8;
-	if (!hook_thread_room(thread, words))
+	if (!hook_thread_capacity(thread, words))
 		return 0;
 	uint32_t number = atomic_fetch_add(&all->count, 1) + 1;
 	record[1] = (uint64_t)number << 32 | name_b;
@@ -66,7 +66,7 @@ static uint32_t pool_of(struct hook_thread *thread, const char *name)
 	inject_slot *slot = likely(all != NULL) ? inject_slots_claim(all->slots, SLOT_BITS, hash, &number) : NULL;
 	if (likely(number) || !slot)
 		return number;
-	number = tell(thread, all, name, name_b);
+	number = record(thread, all, name, name_b);
 	if (number)
 		inject_slots_set(slot, hash, number);
 	return number;
@@ -133,7 +133,7 @@ int sonde_alloc(const char *name, const void *block, size_t size_b)
 	uint32_t pool = pool_of(thread, name);
 	hook_unwind(thread, &caller);
 	uint32_t stack = hook_stack(thread);
-	if (pool && hook_thread_room(thread, 4)) {
+	if (pool && hook_thread_capacity(thread, 4)) {
 		hook_thread_time(thread);
 		uint64_t words[] = {sonde_heap_op(SONDE_HEAP_TAKE), (uint64_t)pool << 32 | stack,
 				    (uint64_t)(uintptr_t)block, size_b < UINT64_MAX ? size_b + 1 : size_b};
@@ -158,7 +158,7 @@ int sonde_free(const char *name, const void *block)
 	if (!(thread = enter()))
 		return next_free(name, block);
 	uint32_t pool = pool_of(thread, name);
-	if (pool && hook_thread_room(thread, 3)) {
+	if (pool && hook_thread_capacity(thread, 3)) {
 		hook_thread_time(thread);
 		uint64_t words[] = {sonde_heap_op(SONDE_HEAP_GIVE), pool, (uint64_t)(uintptr_t)block};
 		hook_thread_put_many(thread, words, 3);

@@ -227,7 +227,7 @@ void *heap_record_take(void *block, size_t size_b, const struct hook_caller *cal
 	if (likely(!heap_mean_b) || draw(thread, (uint64_t)size_b + !size_b)) {
 		const struct hook_frame *leaf = hook_unwind(thread, caller);
 		uint32_t stack = likely(leaf->stack) ? leaf->stack : hook_stack(thread);
-		if (likely(stack) && likely(hook_thread_has_room(thread)))
+		if (likely(stack) && likely(hook_thread_has_capacity(thread)))
 			put_begins(thread, hidden, size_b, stack);
 		if (heap_mean_b)
 			note(heap_record_show(hidden));
@@ -241,7 +241,7 @@ static int is_not_connected(void)
 	return !hook_process || atomic_load(&hook_process->link.process.state) == SONDE_PROCESS_NEW;
 }
 
-int heap_record_told(const void *block)
+int heap_record_recorded(const void *block)
 {
 	struct hook_thread *thread;
 	uint64_t hidden = heap_record_hide(block);
@@ -249,7 +249,7 @@ int heap_record_told(const void *block)
 		return 0;
 	if (unlikely(!block) || (heap_mean_b && !is_noted(block)) || unlikely(!(thread = hook_thread_enter())))
 		return 0;
-	int is_told = likely(thread->deleted != ~hidden) && likely(hook_thread_has_room(thread));
+	int is_told = likely(thread->deleted != ~hidden) && likely(hook_thread_has_capacity(thread));
 	if (likely(is_told)) {
 		uint64_t ticks = hook_thread_ticks(thread);
 		hook_thread_put(thread, sonde_heap_block(~hidden, ticks));
@@ -263,7 +263,7 @@ void heap_record_kept(const void *block)
 	struct hook_thread *thread;
 	if (!block || !(thread = hook_thread_enter()))
 		return;
-	if (hook_thread_room(thread, 2))
+	if (hook_thread_capacity(thread, 2))
 		hook_thread_put_two(thread, sonde_heap_op(SONDE_HEAP_KEPT), (uint64_t)(uintptr_t)block);
 	if (heap_mean_b)
 		note(block);
@@ -282,7 +282,7 @@ void heap_record_deleted(const void *block)
 {
 	struct hook_thread *thread = hook_self;
 	if (block)
-		heap_record_told(block);
+		heap_record_recorded(block);
 	if (thread)
 		thread->deleted = (uint64_t)(uintptr_t)block;
 }

@@ -321,13 +321,13 @@ int inject_connect_ask(const void *question, size_t question_b, void *answer, si
 	int link = open_connection(0), code = link;
 	while (link == -EAGAIN && --steps && !sonde_link_is_stopped(recorder)) /* the recorder's queue is full */
 		link = code = open_connection(0);
-	pid_t asked = link < 0 ? recorder : sonde_link_peer(link);
+	pid_t requested = link < 0 ? recorder : sonde_link_peer(link);
 	if (link >= 0)
-		code = asked < 0 ? -EPERM : ask(link, question, question_b, answer, answer_b, fd, steps);
-	if (code == -EAGAIN && sonde_link_is_stopped(asked))
+		code = requested < 0 ? -EPERM : ask(link, question, question_b, answer, answer_b, fd, steps);
+	if (code == -EAGAIN && sonde_link_is_stopped(requested))
 		code = -EHOSTDOWN;
 	if (code == -EHOSTDOWN)
-		atomic_store(&stopped, asked);
+		atomic_store(&stopped, requested);
 	if (link >= 0)
 		inject_connect_close(link);
 	errno = saved;

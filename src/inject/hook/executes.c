@@ -164,10 +164,10 @@ static struct environment look_at(char *const *environment)
 	return found;
 }
 
-/* Builds the environment without our entry in `room`. */
-static char *const *build(void *room, const struct environment *found, char *const *environment)
+/* Builds the environment without our entry in `capacity`. */
+static char *const *build(void *capacity, const struct environment *found, char *const *environment)
 {
-	char **built = room;
+	char **built = capacity;
 	char *text = (char *)(built + found->count + 1);
 	size_t used = 0;
 	memcpy(text, PRELOAD, PRELOAD_B);
@@ -182,7 +182,7 @@ static char *const *build(void *room, const struct environment *found, char *con
 	return built;
 }
 
-static void *map_room(size_t size_b)
+static void *map_capacity(size_t size_b)
 {
 	long at =
 	    inject_machine_call(SYS_mmap, 0, (long)size_b, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -221,16 +221,16 @@ static int run(const struct execution *what, char *const *environment)
 __attribute__((noinline)) static int run_on_stack(const struct execution *what, const struct environment *found,
 						  char *const *environment)
 {
-	uint64_t room[found->size_b / sizeof(uint64_t) + 1];
-	return run(what, build(room, found, environment));
+	uint64_t capacity[found->size_b / sizeof(uint64_t) + 1];
+	return run(what, build(capacity, found, environment));
 }
 
 static int run_mapped(const struct execution *what, const struct environment *found, char *const *environment)
 {
-	void *room = map_room(found->size_b);
-	int result = run(what, room ? build(room, found, environment) : environment);
-	if (room)
-		inject_machine_call(SYS_munmap, (long)room, (long)found->size_b, 0, 0, 0, 0);
+	void *capacity = map_capacity(found->size_b);
+	int result = run(what, capacity ? build(capacity, found, environment) : environment);
+	if (capacity)
+		inject_machine_call(SYS_munmap, (long)capacity, (long)found->size_b, 0, 0, 0, 0);
 	return result;
 }
 
@@ -335,18 +335,18 @@ static size_t count_arguments(va_list list)
 	} while (0)
 
 /* `rest` continues after their end. */
-#define WITH_ARGUMENTS(first, call)                     \
-	do {                                            \
-		va_list list, rest;                     \
-		va_start(list, first);                  \
-		va_copy(rest, list);                    \
-		size_t count = count_arguments(list);   \
-		char *arguments[count + 1];             \
-		COLLECT(arguments, count, first, rest); \
-		int result = (call);                    \
-		va_end(rest);                           \
-		va_end(list);                           \
-		return result;                          \
+#define WITH_ARGUMENTS(first, call)                          \
+	do {                                                 \
+		va_list list, remainder;                     \
+		va_start(list, first);                       \
+		va_copy(remainder, list);                    \
+		size_t count = count_arguments(list);        \
+		char *arguments[count + 1];                  \
+		COLLECT(arguments, count, first, remainder); \
+		int result = (call);                         \
+		va_end(remainder);                           \
+		va_end(list);                                \
+		return result;                               \
 	} while (0)
 
 EXPORT int execl(const char *path, const char *first, ...)
@@ -361,7 +361,7 @@ EXPORT int execlp(const char *file, const char *first, ...)
 
 EXPORT int execle(const char *path, const char *first, ...)
 {
-	WITH_ARGUMENTS(first, execute_path(path, arguments, va_arg(rest, char **)));
+	WITH_ARGUMENTS(first, execute_path(path, arguments, va_arg(remainder, char **)));
 }
 
 EXPORT int posix_spawn(pid_t *pid, const char *path, const posix_spawn_file_actions_t *actions,

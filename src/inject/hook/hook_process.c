@@ -44,18 +44,18 @@ static void send_leave(struct sonde_link_leave *message, enum sonde_link_reason 
 	inject_connect_send(message, sizeof(*message));
 }
 
-static void tell(enum sonde_link_reason reason, uint64_t time)
+static void record(enum sonde_link_reason reason, uint64_t time)
 {
 	struct sonde_link_leave message = {.time = time};
 	inject_machine_call(SYS_prctl, PR_GET_NAME, (long)message.name, 0, 0, 0, 0);
 	send_leave(&message, reason);
 }
 
-void hook_process_tell(enum sonde_link_reason reason)
+void hook_process_record(enum sonde_link_reason reason)
 {
 	if (!inject_calls_begin())
 		return;
-	tell(reason, 0);
+	record(reason, 0);
 	inject_calls_end();
 }
 
@@ -81,7 +81,7 @@ int hook_process_open(void)
 		return before == 2;
 	int is_open = before != 3 && inject_connect_spares(LEAST_B) && !hook_rules_init() && !hook_stack_init();
 	if (!is_open)
-		tell(SONDE_LINK_NO_ROOM, 0);
+		record(SONDE_LINK_NO_CAPACITY, 0);
 	if (!is_open && hook_process)
 		atomic_store(&hook_process->link.process.state, SONDE_PROCESS_OFF);
 	atomic_store(&state, is_open ? 2 : 3);
@@ -97,7 +97,7 @@ static void begin(const char *wanted)
 	int is_open = hook_is_lazy || hook_process_open();
 	struct hook_process *process = is_open ? inject_connect_page(sizeof(*process)) : NULL;
 	if (!process && is_open)
-		tell(SONDE_LINK_NO_ROOM, 0);
+		record(SONDE_LINK_NO_CAPACITY, 0);
 	if (!process)
 		return;
 	process->sandbox.pid = hook_first_pid;
@@ -155,7 +155,9 @@ void hook_process_leave(enum sonde_link_reason reason)
 	if (atomic_exchange(&hook_process->has_left, 1))
 		return;
 	/* Up to here, all records of other threads find room. */
-	tell(reason, !pool ? 0 : pool->clock == SONDE_RING_CLOCK_CYCLES ? sonde_clock_cycles() : sonde_clock_now_ns());
+	record(reason, !pool                                    ? 0
+		       : pool->clock == SONDE_RING_CLOCK_CYCLES ? sonde_clock_cycles()
+								: sonde_clock_now_ns());
 	atomic_store(&process->state, SONDE_PROCESS_OFF);
 	hook_state_is(HOOK_OFF);
 	hook_self = NULL; /* strict mode forbids reading the cycle counter */

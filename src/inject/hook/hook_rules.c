@@ -33,7 +33,7 @@
 #define NO_CODE 1u /* an address that no call returns to */
 #define WAIT_S 10
 #define SPINS 100
-#define REST_NS 1000000
+#define REMAINDER_NS 1000000
 #define SEALS (F_SEAL_WRITE | F_SEAL_SHRINK | F_SEAL_GROW)
 #define RESTS (2000 * WAIT_S) /* at least so many ms: longer than the recorder may take to answer */
 
@@ -92,7 +92,7 @@ static uint64_t look_up(uint64_t pc)
  * (0 = any): thousands of threads may need one at the same time. */
 static int try_lock(uint32_t tid, uint64_t pc)
 {
-	struct timespec rest = {0, REST_NS};
+	struct timespec remainder = {0, REMAINDER_NS};
 	for (uint32_t tries = 0; tries < SPINS + RESTS && !atomic_load(&known->is_lost); tries++) {
 		uint32_t owner = 0;
 		if (pc && look_up(pc))
@@ -102,7 +102,7 @@ static int try_lock(uint32_t tid, uint64_t pc)
 		if (owner == tid)
 			return 0;
 		if (tries >= SPINS)
-			inject_machine_call(SYS_nanosleep, (long)&rest, 0, 0, 0, 0, 0);
+			inject_machine_call(SYS_nanosleep, (long)&remainder, 0, 0, 0, 0, 0);
 	}
 	atomic_store(&known->is_lost, 1);
 	return 0;
@@ -209,7 +209,7 @@ static void clear_rules(void)
 }
 
 /* Discards all rules, which are recreated on demand, in a larger table if possible. */
-static void make_room(void)
+static void make_capacity(void)
 {
 	size_t size_b = sizeof(uint64_t) << MORE_BITS;
 	_Atomic uint64_t *more = NULL;
@@ -245,7 +245,7 @@ static void keep(uint64_t pc, uint64_t packed)
 	if (!row)
 		return;
 	if (known->rule_count >= (1u << rules_bits()) / 4 * 3)
-		make_room();
+		make_capacity();
 	uintptr_t rules = atomic_load(&hook_rules);
 	_Atomic uint64_t *table = hook_rules_table(rules);
 	uint32_t at = hook_rules_home(rules, pc), mask = (1u << rules_bits()) - 1;

@@ -59,12 +59,12 @@ static __attribute__((noinline)) void grow(uint32_t from)
 
 /* Records the stack; only the innermost frames if there are too many. The first word is stored last, so a partial
  * record is never read. */
-static uint32_t tell(struct hook_thread *thread)
+static uint32_t record(struct hook_thread *thread)
 {
 	uint32_t depth = (uint32_t)(thread->innermost - thread->frames);
 	uint32_t count = depth < SONDE_HEAP_FRAMES_MAX ? depth : SONDE_HEAP_FRAMES_MAX;
 	uint8_t status = count < depth ? SONDE_STACK_DEEP : thread->status;
-	if (!hook_thread_room(thread, count + 2))
+	if (!hook_thread_capacity(thread, count + 2))
 		return 0;
 	uint32_t number = atomic_fetch_add(&hook_process->stacks, 1) + 1;
 	_Atomic uint64_t *words = thread->at;
@@ -83,7 +83,7 @@ static __attribute__((noinline)) uint32_t find_slowly(struct hook_thread *thread
 	uint32_t number = 0;
 	for (uint32_t before = at; before-- && !number;)
 		number = inject_slots_find(tables[before], bits_of[before], hash);
-	if (!number && !(number = tell(thread)))
+	if (!number && !(number = record(thread)))
 		return 0;
 	inject_slots_set(slot, hash, number);
 	if (number > (1u << bits_of[at]) / 4 * 3)

@@ -139,7 +139,7 @@ static struct sonde_ring_chunk *take(const struct hook_thread *thread, uint32_t 
 static struct sonde_ring_chunk *wait_for_chunk(const struct hook_thread *thread, uint32_t words, uint64_t signals)
 {
 	struct sonde_ring_pool *pool = thread->pool;
-	struct timespec rest = {0, WAIT_NS};
+	struct timespec remainder = {0, WAIT_NS};
 	for (uint32_t waits = 0; waits < WAITS_MAX && !atomic_load(&pool->closed) && !has_left(); waits++) {
 		uint32_t freed = atomic_load(&pool->freed);
 		struct sonde_ring_chunk *chunk = take(thread, words);
@@ -148,7 +148,7 @@ static struct sonde_ring_chunk *wait_for_chunk(const struct hook_thread *thread,
 		atomic_fetch_add(&pool->waiters, 1);
 		inject_connect_ring(pool);
 		hook_thread_let_signals(signals);
-		inject_machine_call(SYS_futex, (long)&pool->freed, FUTEX_WAIT, freed, (long)&rest, 0, 0);
+		inject_machine_call(SYS_futex, (long)&pool->freed, FUTEX_WAIT, freed, (long)&remainder, 0, 0);
 		hook_thread_hold_signals();
 		atomic_fetch_sub(&pool->waiters, 1);
 		if (inject_connect_is_gone() || (waits > WAITS_GONE && inject_connect_is_refused()))
@@ -183,7 +183,7 @@ static void note_vain(uint32_t freed)
 static struct sonde_ring_chunk *pause_for_chunk(struct hook_thread *thread, uint32_t words, uint64_t signals)
 {
 	struct sonde_ring_pool *pool = thread->pool;
-	struct timespec rest = {0, PAUSE_STEP_NS};
+	struct timespec remainder = {0, PAUSE_STEP_NS};
 	uint32_t freed = atomic_load(&pool->freed), before = freed;
 	struct sonde_ring_chunk *chunk = NULL;
 	inject_connect_ring(pool);
@@ -194,7 +194,7 @@ static struct sonde_ring_chunk *pause_for_chunk(struct hook_thread *thread, uint
 		inject_connect_ring(pool);
 		atomic_fetch_add(&pool->waiters, 1);
 		hook_thread_let_signals(signals);
-		inject_machine_call(SYS_futex, (long)&pool->freed, FUTEX_WAIT, freed, (long)&rest, 0, 0);
+		inject_machine_call(SYS_futex, (long)&pool->freed, FUTEX_WAIT, freed, (long)&remainder, 0, 0);
 		hook_thread_hold_signals();
 		atomic_fetch_sub(&pool->waiters, 1);
 		freed = atomic_load(&pool->freed);
@@ -273,7 +273,7 @@ static int is_over(const struct hook_thread *thread)
 	return 1;
 }
 
-int hook_thread_room(struct hook_thread *thread, uint32_t words)
+int hook_thread_capacity(struct hook_thread *thread, uint32_t words)
 {
 	if (likely(thread->at && (uint64_t)(thread->end - thread->at) >= words + TIME_WORDS))
 		return 1;
@@ -341,13 +341,14 @@ __attribute__((constructor)) static void make_key(void)
 /* Takes the whole list at once, which avoids the ABA problem. */
 static struct hook_thread *take_spare(void)
 {
-	struct hook_thread *first = atomic_exchange(&spare, NULL), *rest = first ? first->next : NULL, *none = NULL;
-	if (atomic_compare_exchange_strong(&spare, &none, rest))
+	struct hook_thread *first = atomic_exchange(&spare, NULL), *remainder = first ? first->next : NULL,
+			   *none = NULL;
+	if (atomic_compare_exchange_strong(&spare, &none, remainder))
 		return first;
-	while (rest) { /* other threads added states in the meantime */
-		struct hook_thread *next = rest->next;
-		make_spare(rest);
-		rest = next;
+	while (remainder) { /* other threads added states in the meantime */
+		struct hook_thread *next = remainder->next;
+		make_spare(remainder);
+		remainder = next;
 	}
 	return first;
 }
@@ -385,7 +386,7 @@ static struct hook_thread *get_state(void)
 	if (!thread && inject_connect_spares(sizeof(*thread)))
 		thread = inject_connect_page(sizeof(*thread));
 	if (!thread)
-		hook_process_leave(SONDE_LINK_NO_ROOM);
+		hook_process_leave(SONDE_LINK_NO_CAPACITY);
 	return thread;
 }
 
@@ -397,7 +398,7 @@ static struct hook_thread *begin(uint64_t where)
 	struct sonde_ring_pool *pool = hook_process_open() ? inject_connect_pool(&hook_process->link) : NULL;
 	struct hook_thread *thread;
 	if (!pool && hook_process->link.code == -ENOMEM)
-		hook_process_leave(SONDE_LINK_NO_ROOM);
+		hook_process_leave(SONDE_LINK_NO_CAPACITY);
 	if (!pool && (hook_process->link.code == -EHOSTDOWN || hook_process->link.code == -EAGAIN))
 		hook_process_leave(SONDE_LINK_SILENT);
 	if (!pool || !(thread = get_state()))
@@ -486,7 +487,7 @@ struct hook_thread *hook_thread_enter_slowly(uint64_t where)
 	inject_calls_end();
 	/* Before the thread waits: if many threads are released at once, they already have their first chunks. */
 	if (thread && !thread->last_seq)
-		hook_thread_room(thread, 0);
+		hook_thread_capacity(thread, 0);
 	errno = saved;
 	return thread;
 }

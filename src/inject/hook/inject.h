@@ -87,7 +87,8 @@ void inject_process_end(void);
 
 void inject_thread_init(void);
 void inject_thread_begin(const struct inject_stack *stack);
-/* Stops the timer and records what the thread ran since its last sample; process_ns: as for inject_sample_rest(). */
+/* Stops the timer and records what the thread ran since its last sample; process_ns: as for inject_sample_remainder().
+ */
 void inject_thread_end(uint64_t process_ns);
 /* Only stops the timer. */
 void inject_thread_quiet(void);
@@ -96,7 +97,7 @@ void inject_thread_quiet_all(void);
 /* Restarts the timer. */
 void inject_thread_resume(void);
 /* The thread is not sampled while its alternate stack, on which the handler runs, is too small. */
-void inject_thread_room(int is_cramped);
+void inject_thread_capacity(int is_cramped);
 
 /* --- cpu/alternate.c ---------------------------------------------------------------------------------------------- */
 
@@ -114,7 +115,7 @@ void inject_sample_handler(int number, siginfo_t *info, void *context);
 int inject_sample_is_ours(const siginfo_t *info);
 extern const char inject_sample_mark; /* its address is the timers' value */
 /* The thread's final event: its CPU time, and that of the process if it ends too (else 0). */
-void inject_sample_rest(uint64_t process_ns);
+void inject_sample_remainder(uint64_t process_ns);
 
 /* --- cpu/writer.c ------------------------------------------------------------------------------------------------- */
 

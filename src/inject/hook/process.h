@@ -55,7 +55,7 @@ int hook_process_init(void);
  * between inject_calls_begin() and inject_calls_end(). */
 int hook_process_open(void);
 /* Reports something about the process to the recorder, without connecting the process. */
-void hook_process_tell(enum sonde_link_reason reason);
+void hook_process_record(enum sonde_link_reason reason);
 /* Called in a forked child, before anything else. */
 void hook_process_forked(void);
 /* Stops recording for good, and reports the reason to the recorder. */

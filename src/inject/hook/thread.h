@@ -84,12 +84,12 @@ static inline void hook_thread_leave(struct hook_thread *thread)
 
 /* Ensures room for `words` and a preceding TIME in one chunk, waiting if all chunks are full; 0 = there is no room.
  * With 0 words nothing counts as lost if there is no chunk yet. */
-int hook_thread_room(struct hook_thread *thread, uint32_t words);
+int hook_thread_capacity(struct hook_thread *thread, uint32_t words);
 
 /* The same for a block's allocation or free. */
-static inline int hook_thread_has_room(struct hook_thread *thread)
+static inline int hook_thread_has_capacity(struct hook_thread *thread)
 {
-	return likely(thread->at < thread->limit) || hook_thread_room(thread, 4);
+	return likely(thread->at < thread->limit) || hook_thread_capacity(thread, 4);
 }
 
 static inline void hook_thread_put(struct hook_thread *thread, uint64_t word)

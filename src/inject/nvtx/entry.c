@@ -13,73 +13,75 @@
 
 /* --- contents of annotations -------------------------------------------------------------------------------------- */
 
-static void said_set(struct nvtx_said *said, const char *text, size_t text_b)
+static void attributes_set(struct nvtx_attributes *attributes, const char *text, size_t text_b)
 {
-	said->text = text_b ? text : UNNAMED;
-	said->text_b = text_b ? text_b : sizeof(UNNAMED) - 1;
+	attributes->text = text_b ? text : UNNAMED;
+	attributes->text_b = text_b ? text_b : sizeof(UNNAMED) - 1;
 }
 
-static void said_ascii(struct nvtx_said *said, const char *text)
+static void attributes_ascii(struct nvtx_attributes *attributes, const char *text)
 {
-	said_set(said, text, text ? strnlen(text, NVTX_TEXT_MAX_B) : 0);
+	attributes_set(attributes, text, text ? strnlen(text, NVTX_TEXT_MAX_B) : 0);
 }
 
-static void said_wide(struct nvtx_said *said, char room[NVTX_WIDE_B], const wchar_t *text)
+static void attributes_wide(struct nvtx_attributes *attributes, char capacity[NVTX_WIDE_B], const wchar_t *text)
 {
-	said_set(said, room, text ? nvtx_text_utf8(room, NVTX_WIDE_B, text) : 0);
+	attributes_set(attributes, capacity, text ? nvtx_text_utf8(capacity, NVTX_WIDE_B, text) : 0);
 }
 
-static void said_registered(struct nvtx_said *said, const void *handle)
+static void attributes_registered(struct nvtx_attributes *attributes, const void *handle)
 {
 	struct nvtx_name *string = nvtx_string_of(handle);
 	if (string)
-		said_set(said, string->key, string->key_b);
-	said->string = string;
+		attributes_set(attributes, string->key, string->key_b);
+	attributes->string = string;
 }
 
-static void said_message(struct nvtx_said *said, char room[NVTX_WIDE_B], const struct nvtx_event *event)
+static void attributes_message(struct nvtx_attributes *attributes, char capacity[NVTX_WIDE_B],
+			       const struct nvtx_event *event)
 {
 	switch (event->message_type) {
 	case NVTX_MESSAGE_ASCII:
-		said_ascii(said, event->message.ascii);
+		attributes_ascii(attributes, event->message.ascii);
 		break;
 	case NVTX_MESSAGE_WIDE:
-		said_wide(said, room, event->message.wide);
+		attributes_wide(attributes, capacity, event->message.wide);
 		break;
 	case NVTX_MESSAGE_IS_REGISTERED:
-		said_registered(said, event->message.registered);
+		attributes_registered(attributes, event->message.registered);
 		break;
 	default:
 		break;
 	}
 }
 
-static void said_event(struct nvtx_said *said, char room[NVTX_WIDE_B], const struct nvtx_event *event)
+static void attributes_event(struct nvtx_attributes *attributes, char capacity[NVTX_WIDE_B],
+			     const struct nvtx_event *event)
 {
-	*said = (struct nvtx_said){.text = UNNAMED, .text_b = sizeof(UNNAMED) - 1};
+	*attributes = (struct nvtx_attributes){.text = UNNAMED, .text_b = sizeof(UNNAMED) - 1};
 	if (!event)
 		return;
 	if (HAS(event, category))
-		said->category = event->category;
+		attributes->category = event->category;
 	if (HAS(event, color) && event->color_type == NVTX_COLOR_IS_ARGB)
-		said->color = event->color & 0xffffffu;
+		attributes->color = event->color & 0xffffffu;
 	if (HAS(event, payload)) {
-		said->payload_type = event->payload_type;
-		said->payload = event->payload;
+		attributes->payload_type = event->payload_type;
+		attributes->payload = event->payload;
 	}
 	if (HAS(event, message))
-		said_message(said, room, event);
+		attributes_message(attributes, capacity, event);
 }
 
 /* --- calls -------------------------------------------------------------------------------------------------------- */
 
 static int push_in(const void *domain, const struct nvtx_event *event)
 {
-	char room[NVTX_WIDE_B];
-	struct nvtx_said said = {0};
+	char capacity[NVTX_WIDE_B];
+	struct nvtx_attributes attributes = {0};
 	if (nvtx_is_on())
-		said_event(&said, room, event);
-	return nvtx_push(nvtx_domain_of(domain), &said);
+		attributes_event(&attributes, capacity, event);
+	return nvtx_push(nvtx_domain_of(domain), &attributes);
 }
 
 static int push_ex(const struct nvtx_event *event)
@@ -89,19 +91,19 @@ static int push_ex(const struct nvtx_event *event)
 
 static int push_a(const char *text)
 {
-	struct nvtx_said said = {0};
+	struct nvtx_attributes attributes = {0};
 	if (nvtx_is_on())
-		said_ascii(&said, text);
-	return nvtx_push(NVTX_DOMAIN_OF_ALL, &said);
+		attributes_ascii(&attributes, text);
+	return nvtx_push(NVTX_DOMAIN_OF_ALL, &attributes);
 }
 
 static int push_w(const wchar_t *text)
 {
-	char room[NVTX_WIDE_B];
-	struct nvtx_said said = {0};
+	char capacity[NVTX_WIDE_B];
+	struct nvtx_attributes attributes = {0};
 	if (nvtx_is_on())
-		said_wide(&said, room, text);
-	return nvtx_push(NVTX_DOMAIN_OF_ALL, &said);
+		attributes_wide(&attributes, capacity, text);
+	return nvtx_push(NVTX_DOMAIN_OF_ALL, &attributes);
 }
 
 static int pop_in(const void *domain)
@@ -116,10 +118,10 @@ static int pop(void)
 
 static uint64_t start_in(const void *domain, const struct nvtx_event *event)
 {
-	char room[NVTX_WIDE_B];
-	struct nvtx_said said;
-	said_event(&said, room, event);
-	return nvtx_start(nvtx_domain_of(domain), &said);
+	char capacity[NVTX_WIDE_B];
+	struct nvtx_attributes attributes;
+	attributes_event(&attributes, capacity, event);
+	return nvtx_start(nvtx_domain_of(domain), &attributes);
 }
 
 static uint64_t start_ex(const struct nvtx_event *event)
@@ -129,17 +131,17 @@ static uint64_t start_ex(const struct nvtx_event *event)
 
 static uint64_t start_a(const char *text)
 {
-	struct nvtx_said said = {0};
-	said_ascii(&said, text);
-	return nvtx_start(NVTX_DOMAIN_OF_ALL, &said);
+	struct nvtx_attributes attributes = {0};
+	attributes_ascii(&attributes, text);
+	return nvtx_start(NVTX_DOMAIN_OF_ALL, &attributes);
 }
 
 static uint64_t start_w(const wchar_t *text)
 {
-	char room[NVTX_WIDE_B];
-	struct nvtx_said said = {0};
-	said_wide(&said, room, text);
-	return nvtx_start(NVTX_DOMAIN_OF_ALL, &said);
+	char capacity[NVTX_WIDE_B];
+	struct nvtx_attributes attributes = {0};
+	attributes_wide(&attributes, capacity, text);
+	return nvtx_start(NVTX_DOMAIN_OF_ALL, &attributes);
 }
 
 static void end(uint64_t id)
@@ -155,10 +157,10 @@ static void end_in(const void *domain, uint64_t id)
 
 static void mark_in(const void *domain, const struct nvtx_event *event)
 {
-	char room[NVTX_WIDE_B];
-	struct nvtx_said said;
-	said_event(&said, room, event);
-	nvtx_mark(nvtx_domain_of(domain), &said);
+	char capacity[NVTX_WIDE_B];
+	struct nvtx_attributes attributes;
+	attributes_event(&attributes, capacity, event);
+	nvtx_mark(nvtx_domain_of(domain), &attributes);
 }
 
 static void mark_ex(const struct nvtx_event *event)
@@ -168,47 +170,47 @@ static void mark_ex(const struct nvtx_event *event)
 
 static void mark_a(const char *text)
 {
-	struct nvtx_said said = {0};
-	said_ascii(&said, text);
-	nvtx_mark(NVTX_DOMAIN_OF_ALL, &said);
+	struct nvtx_attributes attributes = {0};
+	attributes_ascii(&attributes, text);
+	nvtx_mark(NVTX_DOMAIN_OF_ALL, &attributes);
 }
 
 static void mark_w(const wchar_t *text)
 {
-	char room[NVTX_WIDE_B];
-	struct nvtx_said said = {0};
-	said_wide(&said, room, text);
-	nvtx_mark(NVTX_DOMAIN_OF_ALL, &said);
+	char capacity[NVTX_WIDE_B];
+	struct nvtx_attributes attributes = {0};
+	attributes_wide(&attributes, capacity, text);
+	nvtx_mark(NVTX_DOMAIN_OF_ALL, &attributes);
 }
 
 static void thread_a(uint32_t tid, const char *name)
 {
-	struct nvtx_said said = {0};
-	said_ascii(&said, name);
-	nvtx_name_thread(tid, said.text, said.text_b);
+	struct nvtx_attributes attributes = {0};
+	attributes_ascii(&attributes, name);
+	nvtx_name_thread(tid, attributes.text, attributes.text_b);
 }
 
 static void thread_w(uint32_t tid, const wchar_t *name)
 {
-	char room[NVTX_WIDE_B];
-	struct nvtx_said said = {0};
-	said_wide(&said, room, name);
-	nvtx_name_thread(tid, said.text, said.text_b);
+	char capacity[NVTX_WIDE_B];
+	struct nvtx_attributes attributes = {0};
+	attributes_wide(&attributes, capacity, name);
+	nvtx_name_thread(tid, attributes.text, attributes.text_b);
 }
 
 static void category_in_a(const void *domain, uint32_t category, const char *name)
 {
-	struct nvtx_said said = {0};
-	said_ascii(&said, name);
-	nvtx_category_set(nvtx_domain_of(domain), category, said.text, said.text_b);
+	struct nvtx_attributes attributes = {0};
+	attributes_ascii(&attributes, name);
+	nvtx_category_set(nvtx_domain_of(domain), category, attributes.text, attributes.text_b);
 }
 
 static void category_in_w(const void *domain, uint32_t category, const wchar_t *name)
 {
-	char room[NVTX_WIDE_B];
-	struct nvtx_said said = {0};
-	said_wide(&said, room, name);
-	nvtx_category_set(nvtx_domain_of(domain), category, said.text, said.text_b);
+	char capacity[NVTX_WIDE_B];
+	struct nvtx_attributes attributes = {0};
+	attributes_wide(&attributes, capacity, name);
+	nvtx_category_set(nvtx_domain_of(domain), category, attributes.text, attributes.text_b);
 }
 
 static void category_a(uint32_t category, const char *name)
@@ -228,8 +230,10 @@ static const void *string_a(const void *domain, const char *text)
 
 static const void *string_w(const void *domain, const wchar_t *text)
 {
-	char room[NVTX_WIDE_B];
-	return text ? nvtx_string_new(nvtx_domain_of(domain), room, nvtx_text_utf8(room, sizeof(room), text)) : NULL;
+	char capacity[NVTX_WIDE_B];
+	return text
+		   ? nvtx_string_new(nvtx_domain_of(domain), capacity, nvtx_text_utf8(capacity, sizeof(capacity), text))
+		   : NULL;
 }
 
 static void *create_a(const char *name)
@@ -239,8 +243,8 @@ static void *create_a(const char *name)
 
 static void *create_w(const wchar_t *name)
 {
-	char room[NVTX_WIDE_B];
-	return nvtx_domain_new(room, nvtx_text_utf8(room, sizeof(room), name ? name : L""));
+	char capacity[NVTX_WIDE_B];
+	return nvtx_domain_new(capacity, nvtx_text_utf8(capacity, sizeof(capacity), name ? name : L""));
 }
 
 static void destroy(void *domain)

@@ -160,21 +160,24 @@ static struct nvtx_name *by_form(enum nvtx_kind kind, uint32_t domain, const cha
 	return name ? name : &others[kind];
 }
 
-struct nvtx_name *nvtx_name_of(enum nvtx_kind kind, uint32_t domain, const struct nvtx_said *said, int *is_whole)
+struct nvtx_name *nvtx_name_of(enum nvtx_kind kind, uint32_t domain, const struct nvtx_attributes *attributes,
+			       int *is_whole)
 {
-	struct nvtx_name *string = said->string, *name;
+	struct nvtx_name *string = attributes->string, *name;
 	*is_whole = 1;
 	if (string && kind == NVTX_NAME_ZONE && string->domain == domain &&
 	    (name = atomic_load_explicit(&string->zone, memory_order_acquire)))
 		return name;
-	size_t key_b = domain == NVTX_DOMAIN_OF_ALL ? nvtx_text_bare(said->text, said->text_b) : said->text_b;
-	key_b = nvtx_text_cut(said->text, key_b, KEY_MAX_B);
-	*is_whole = key_b == said->text_b;
-	struct key key = key_of(kind, domain, said->text, key_b);
-	name = intern(FOR_NAMES, &key, said->color);
+	size_t key_b =
+	    domain == NVTX_DOMAIN_OF_ALL ? nvtx_text_bare(attributes->text, attributes->text_b) : attributes->text_b;
+	key_b = nvtx_text_cut(attributes->text, key_b, KEY_MAX_B);
+	*is_whole = key_b == attributes->text_b;
+	struct key key = key_of(kind, domain, attributes->text, key_b);
+	name = intern(FOR_NAMES, &key, attributes->color);
 	if (!name) {
-		name = by_form(kind, domain, said->text, key_b);
-		*is_whole = name->key_b == said->text_b && !memcmp(name->key, said->text, said->text_b);
+		name = by_form(kind, domain, attributes->text, key_b);
+		*is_whole =
+		    name->key_b == attributes->text_b && !memcmp(name->key, attributes->text, attributes->text_b);
 	}
 	if (string && kind == NVTX_NAME_ZONE && string->domain == domain && *is_whole)
 		atomic_store_explicit(&string->zone, name, memory_order_release);

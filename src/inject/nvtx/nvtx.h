@@ -49,7 +49,7 @@ struct nvtx_name {
 };
 
 /* Contents of an annotation: a text, possibly with attributes. Borrowed from the caller during a call. */
-struct nvtx_said {
+struct nvtx_attributes {
 	const char *text;
 	size_t text_b;
 	struct nvtx_name *string; /* the text, if it was registered */
@@ -59,7 +59,8 @@ struct nvtx_said {
 };
 
 /* Never NULL. `is_whole`: the name contains all of the text. */
-struct nvtx_name *nvtx_name_of(enum nvtx_kind kind, uint32_t domain, const struct nvtx_said *said, int *is_whole);
+struct nvtx_name *nvtx_name_of(enum nvtx_kind kind, uint32_t domain, const struct nvtx_attributes *attributes,
+			       int *is_whole);
 /* The name for the remainder of a zone that had to be ended early; never NULL. */
 struct nvtx_name *nvtx_name_continued(const struct nvtx_name *zone);
 /* NULL = no room. */
@@ -80,12 +81,12 @@ const char *nvtx_category_name(uint32_t domain, uint32_t category);
 /* --- nvtx/ranges.c ------------------------------------------------------------------------------------------------*/
 
 /* Return the level within the domain, from 0; negative: an error, or not tracked. */
-int nvtx_push(uint32_t domain, const struct nvtx_said *said);
+int nvtx_push(uint32_t domain, const struct nvtx_attributes *attributes);
 int nvtx_pop(uint32_t domain);
 /* Returns the id that ends the range, in any thread; 0 = nothing is recorded. */
-uint64_t nvtx_start(uint32_t domain, const struct nvtx_said *said);
+uint64_t nvtx_start(uint32_t domain, const struct nvtx_attributes *attributes);
 void nvtx_end(uint64_t id);
-void nvtx_mark(uint32_t domain, const struct nvtx_said *said);
+void nvtx_mark(uint32_t domain, const struct nvtx_attributes *attributes);
 /* A thread other than the caller gets its name at its own next annotation. */
 void nvtx_name_thread(uint32_t tid, const char *name, size_t name_b);
 /* 0 = no state can be kept here. */

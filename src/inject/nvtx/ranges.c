@@ -107,12 +107,12 @@ static __attribute__((noinline)) struct thread *thread_again(uint32_t now)
 {
 	int saved = errno;
 	if (!own) {
-		void *room = mmap(NULL, sizeof(*own), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-		if (room != MAP_FAILED && pthread_setspecific(key, room)) {
-			munmap(room, sizeof(*own));
-			room = MAP_FAILED;
+		void *capacity = mmap(NULL, sizeof(*own), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+		if (capacity != MAP_FAILED && pthread_setspecific(key, capacity)) {
+			munmap(capacity, sizeof(*own));
+			capacity = MAP_FAILED;
 		}
-		own = room != MAP_FAILED ? room : NULL;
+		own = capacity != MAP_FAILED ? capacity : NULL;
 	}
 	if (own && own->process != now) {
 		own->process = now;
@@ -156,55 +156,57 @@ void nvtx_name_thread(uint32_t tid, const char *name, size_t name_b)
 
 /* --- attributes besides the name ---------------------------------------------------------------------------------- */
 
-static int64_t payload_int(const struct nvtx_said *said)
+static int64_t payload_int(const struct nvtx_attributes *attributes)
 {
-	return said->payload_type == NVTX_PAYLOAD_INT64 ? said->payload.int64 : said->payload.int32;
+	return attributes->payload_type == NVTX_PAYLOAD_INT64 ? attributes->payload.int64 : attributes->payload.int32;
 }
 
-static uint64_t payload_uint(const struct nvtx_said *said)
+static uint64_t payload_uint(const struct nvtx_attributes *attributes)
 {
-	return said->payload_type == NVTX_PAYLOAD_UINT64 ? said->payload.uint64 : said->payload.uint32;
+	return attributes->payload_type == NVTX_PAYLOAD_UINT64 ? attributes->payload.uint64
+							       : attributes->payload.uint32;
 }
 
-static double payload_real(const struct nvtx_said *said)
+static double payload_real(const struct nvtx_attributes *attributes)
 {
-	return said->payload_type == NVTX_PAYLOAD_DOUBLE ? said->payload.real : (double)said->payload.single;
+	return attributes->payload_type == NVTX_PAYLOAD_DOUBLE ? attributes->payload.real
+							       : (double)attributes->payload.single;
 }
 
 enum payload { NO_PAYLOAD, INTEGER, NATURAL, REAL };
 
-static enum payload payload_of(const struct nvtx_said *said)
+static enum payload payload_of(const struct nvtx_attributes *attributes)
 {
 	static const enum payload kinds[] = {
 	    [NVTX_PAYLOAD_UINT64] = NATURAL, [NVTX_PAYLOAD_INT64] = INTEGER, [NVTX_PAYLOAD_DOUBLE] = REAL,
 	    [NVTX_PAYLOAD_UINT32] = NATURAL, [NVTX_PAYLOAD_INT32] = INTEGER, [NVTX_PAYLOAD_FLOAT] = REAL,
 	};
-	uint32_t type = (uint32_t)said->payload_type;
+	uint32_t type = (uint32_t)attributes->payload_type;
 	return type < sizeof(kinds) / sizeof(*kinds) ? kinds[type] : NO_PAYLOAD;
 }
 
 /* A category without a name is shown by its number. */
-static const char *category_text(char out[16], uint32_t domain, const struct nvtx_said *said)
+static const char *category_text(char out[16], uint32_t domain, const struct nvtx_attributes *attributes)
 {
-	const char *name = nvtx_category_name(domain, said->category);
+	const char *name = nvtx_category_name(domain, attributes->category);
 	if (name)
 		return name;
-	snprintf(out, 16, "%" PRIu32, said->category);
+	snprintf(out, 16, "%" PRIu32, attributes->category);
 	return out;
 }
 
-static size_t payload_text(char *out, size_t out_b, const struct nvtx_said *said)
+static size_t payload_text(char *out, size_t out_b, const struct nvtx_attributes *attributes)
 {
 	int size_b = 0;
-	switch (payload_of(said)) {
+	switch (payload_of(attributes)) {
 	case INTEGER:
-		size_b = snprintf(out, out_b, "%" PRId64, payload_int(said));
+		size_b = snprintf(out, out_b, "%" PRId64, payload_int(attributes));
 		break;
 	case NATURAL:
-		size_b = snprintf(out, out_b, "%" PRIu64, payload_uint(said));
+		size_b = snprintf(out, out_b, "%" PRIu64, payload_uint(attributes));
 		break;
 	case REAL:
-		size_b = snprintf(out, out_b, "%.17g", payload_real(said));
+		size_b = snprintf(out, out_b, "%.17g", payload_real(attributes));
 		for (char *comma = strchr(out, ','); comma; comma = NULL) /* decimal comma of the program's locale */
 			*comma = '.';
 		break;
@@ -214,33 +216,33 @@ static size_t payload_text(char *out, size_t out_b, const struct nvtx_said *said
 	return size_b > 0 ? (size_t)size_b : 0;
 }
 
-static void zone_tell(uint32_t domain, const struct nvtx_said *said, int is_whole)
+static void zone_record(uint32_t domain, const struct nvtx_attributes *attributes, int is_whole)
 {
 	char number[16];
-	enum payload payload = payload_of(said);
+	enum payload payload = payload_of(attributes);
 	if (!is_whole)
-		sonde_zone_name(said->text);
-	if (said->category)
-		sonde_arg_text("category", category_text(number, domain, said));
+		sonde_zone_name(attributes->text);
+	if (attributes->category)
+		sonde_arg_text("category", category_text(number, domain, attributes));
 	if (payload == INTEGER)
-		sonde_arg_int("payload", payload_int(said));
+		sonde_arg_int("payload", payload_int(attributes));
 	else if (payload == NATURAL)
-		sonde_arg_uint("payload", payload_uint(said));
+		sonde_arg_uint("payload", payload_uint(attributes));
 	else if (payload == REAL)
-		sonde_arg_double("payload", payload_real(said));
+		sonde_arg_double("payload", payload_real(attributes));
 }
 
 /* Integers as text: a double cannot represent all of them. */
-static void span_tell(uint64_t id, uint32_t domain, const struct nvtx_said *said, int is_whole)
+static void span_record(uint64_t id, uint32_t domain, const struct nvtx_attributes *attributes, int is_whole)
 {
 	char number[32];
 	if (!is_whole)
-		sonde_span_arg_text(id, "text", said->text);
-	if (said->category)
-		sonde_span_arg_text(id, "category", category_text(number, domain, said));
-	if (payload_of(said) == REAL)
-		sonde_span_arg_double(id, "payload", payload_real(said));
-	else if (payload_text(number, sizeof(number), said))
+		sonde_span_arg_text(id, "text", attributes->text);
+	if (attributes->category)
+		sonde_span_arg_text(id, "category", category_text(number, domain, attributes));
+	if (payload_of(attributes) == REAL)
+		sonde_span_arg_double(id, "payload", payload_real(attributes));
+	else if (payload_text(number, sizeof(number), attributes))
 		sonde_span_arg_text(id, "payload", number);
 }
 
@@ -255,7 +257,7 @@ static uint32_t level_of(const struct thread *thread, uint32_t at, uint32_t doma
 	return 0;
 }
 
-int nvtx_push(uint32_t domain, const struct nvtx_said *said)
+int nvtx_push(uint32_t domain, const struct nvtx_attributes *attributes)
 {
 	struct thread *thread = thread_now();
 	if (!thread)
@@ -270,15 +272,15 @@ int nvtx_push(uint32_t domain, const struct nvtx_said *said)
 	atomic_signal_fence(memory_order_seq_cst);
 	struct open *open = &thread->open[at];
 	*open = (struct open){.domain = domain, .level = level_of(thread, at, domain), .process = thread->process};
-	if (!nvtx_is_on() || !said->text)
+	if (!nvtx_is_on() || !attributes->text)
 		return (int)open->level;
 	int is_whole;
-	struct nvtx_name *name = nvtx_name_of(NVTX_NAME_ZONE, domain, said, &is_whole);
+	struct nvtx_name *name = nvtx_name_of(NVTX_NAME_ZONE, domain, attributes, &is_whole);
 	open->name = name;
 	open->is_zone = 1;
 	sonde_hot_begin(&name->place);
-	if (!is_whole || said->category || said->payload_type)
-		zone_tell(domain, said, is_whole);
+	if (!is_whole || attributes->category || attributes->payload_type)
+		zone_record(domain, attributes, is_whole);
 	return (int)open->level;
 }
 
@@ -299,9 +301,9 @@ static void end_beneath(struct thread *thread, uint32_t at)
 		struct open *open = &thread->open[i];
 		if (!is_ours(thread, open))
 			continue;
-		struct nvtx_name *rest = nvtx_name_continued(open->name);
-		open->name = rest;
-		sonde_hot_begin(&rest->place);
+		struct nvtx_name *remainder = nvtx_name_continued(open->name);
+		open->name = remainder;
+		sonde_hot_begin(&remainder->place);
 	}
 }
 
@@ -341,16 +343,16 @@ int nvtx_pop(uint32_t domain)
 	return level;
 }
 
-uint64_t nvtx_start(uint32_t domain, const struct nvtx_said *said)
+uint64_t nvtx_start(uint32_t domain, const struct nvtx_attributes *attributes)
 {
 	if (!nvtx_is_on())
 		return 0;
 	int is_whole;
 	thread_now();
-	struct nvtx_name *name = nvtx_name_of(NVTX_NAME_SPAN, domain, said, &is_whole);
+	struct nvtx_name *name = nvtx_name_of(NVTX_NAME_SPAN, domain, attributes, &is_whole);
 	uint64_t id = SPAN_IDS | (atomic_fetch_add_explicit(&spans, 1, memory_order_relaxed) + 1);
 	sonde_place_span(&name->place, id);
-	span_tell(id, domain, said, is_whole);
+	span_record(id, domain, attributes, is_whole);
 	return id;
 }
 
@@ -360,21 +362,21 @@ void nvtx_end(uint64_t id)
 		sonde_span_end(id);
 }
 
-void nvtx_mark(uint32_t domain, const struct nvtx_said *said)
+void nvtx_mark(uint32_t domain, const struct nvtx_attributes *attributes)
 {
 	char text[MARK_B], number[32];
 	int is_whole, size_b = 0;
 	if (!nvtx_is_on())
 		return;
 	thread_now();
-	struct nvtx_name *name = nvtx_name_of(NVTX_NAME_INSTANT, domain, said, &is_whole);
+	struct nvtx_name *name = nvtx_name_of(NVTX_NAME_INSTANT, domain, attributes, &is_whole);
 	text[0] = 0;
-	if (said->category)
-		size_b = snprintf(text, sizeof(text), "category: %.256s", category_text(number, domain, said));
-	if (payload_text(number, sizeof(number), said))
+	if (attributes->category)
+		size_b = snprintf(text, sizeof(text), "category: %.256s", category_text(number, domain, attributes));
+	if (payload_text(number, sizeof(number), attributes))
 		size_b +=
 		    snprintf(text + size_b, sizeof(text) - (size_t)size_b, "%spayload: %s", size_b ? ", " : "", number);
 	if (!is_whole)
-		snprintf(text + size_b, sizeof(text) - (size_t)size_b, "%s%s", size_b ? ", " : "", said->text);
+		snprintf(text + size_b, sizeof(text) - (size_t)size_b, "%s%s", size_b ? ", " : "", attributes->text);
 	sonde_instant(name->place.name, *text ? text : NULL);
 }

@@ -86,9 +86,9 @@ static void free_command(uint32_t at)
 }
 
 /* The clock gets all commands first, so that the first times are as accurate as the last. */
-static void tell(const struct done *batch, size_t count)
+static void record(const struct done *batch, size_t count)
 {
-	struct sonde_activity told[BATCH];
+	struct sonde_activity recorded[BATCH];
 	uint32_t device = commands[batch->at].device;
 	struct opencl_clock *clock = opencl_device_clock(device);
 	uint64_t now_ns = sonde_clock_now_ns(), oldest_ns = now_ns;
@@ -101,7 +101,7 @@ static void tell(const struct done *batch, size_t count)
 	}
 	for (size_t i = 0; i < count; i++) {
 		const struct command *command = &commands[batch[i].at];
-		told[i] = (struct sonde_activity){
+		recorded[i] = (struct sonde_activity){
 		    .operation = command->operation,
 		    .queue = command->queue,
 		    .tid = command->tid,
@@ -115,7 +115,7 @@ static void tell(const struct done *batch, size_t count)
 	}
 	opencl_unlock();
 	for (size_t i = 0; i < count; i++)
-		sonde_activity_add(&told[i]);
+		sonde_activity_add(&recorded[i]);
 	opencl_device_say_error(device, oldest_ns);
 }
 
@@ -123,7 +123,7 @@ static void tell(const struct done *batch, size_t count)
 static void drop(struct done *batch, size_t *count, uint32_t *gone)
 {
 	if (*count)
-		tell(batch, *count);
+		record(batch, *count);
 	for (size_t i = 0; i < *count; i++) {
 		commands[batch[i].at].next = *gone;
 		*gone = batch[i].at;
@@ -154,7 +154,7 @@ static void append(struct list *list, uint32_t at)
 /* Commands that are not complete stay in the list. */
 static void look_at(struct list *list, int is_out_of_order)
 {
-	struct list rest = {0, 0};
+	struct list remainder = {0, 0};
 	struct done batch[BATCH];
 	size_t count = 0, waiting = 0, most = is_out_of_order ? LOOK_MOST : 1;
 	uint32_t gone = 0, at = list->first;
@@ -164,7 +164,7 @@ static void look_at(struct list *list, int is_out_of_order)
 		int state = times_of(&batch[count]);
 		if (state == NOT_YET) {
 			waiting++;
-			append(&rest, at);
+			append(&remainder, at);
 		} else if (state == WITHOUT) {
 			commands[at].next = gone;
 			gone = at;
@@ -175,10 +175,10 @@ static void look_at(struct list *list, int is_out_of_order)
 	}
 	if (count || gone)
 		drop(batch, &count, &gone);
-	if (at && rest.first)
-		commands[rest.last].next = at;
-	*list = rest.first ? (struct list){rest.first, at ? list->last : rest.last}
-			   : (struct list){at, at ? list->last : 0};
+	if (at && remainder.first)
+		commands[remainder.last].next = at;
+	*list = remainder.first ? (struct list){remainder.first, at ? list->last : remainder.last}
+				: (struct list){at, at ? list->last : 0};
 }
 
 /* Runs in a thread of the driver, or in the thread that registered it. */

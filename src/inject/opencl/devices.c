@@ -75,7 +75,7 @@ static void get_uuid(cl_device_id handle, char *out, size_t out_b)
 }
 
 /* Values that OpenCL does not define (warps, registers) remain unknown. */
-static uint32_t tell(cl_device_id handle, uint32_t place)
+static uint32_t record(cl_device_id handle, uint32_t place)
 {
 	char name[256] = "", driver[256] = "", uuid[64] = "";
 	cl_device_type type = 0;
@@ -114,7 +114,7 @@ uint32_t opencl_device(cl_device_id handle)
 	opencl_unlock();
 	if (number)
 		return place;
-	number = tell(handle, place);
+	number = record(handle, place);
 	opencl_lock();
 	if (!devices[place].number)
 		devices[place].number = number;

@@ -43,10 +43,10 @@ static int promise(void)
 {
 	opencl_look(NULL); /* frees the entries of released queues whose commands are complete */
 	opencl_lock();
-	int has_room = held < OPENCL_QUEUES;
-	held += (uint32_t)has_room;
+	int has_capacity = held < OPENCL_QUEUES;
+	held += (uint32_t)has_capacity;
 	opencl_unlock();
-	return has_room;
+	return has_capacity;
 }
 
 /* Adds the queue; NULL = no free entry. */
@@ -69,7 +69,7 @@ static struct opencl_queue *place_for(const struct opencl_queue *made)
 }
 
 /* Called with the lock, which is released while the driver is queried and the queue is reported. */
-static struct opencl_queue *tell(struct opencl_queue *queue)
+static struct opencl_queue *record(struct opencl_queue *queue)
 {
 	cl_command_queue handle = queue->handle;
 	cl_device_id device = queue->device_handle;
@@ -93,7 +93,7 @@ static struct opencl_queue *tell(struct opencl_queue *queue)
 static struct opencl_queue *add(const struct opencl_queue *made)
 {
 	struct opencl_queue *queue = place_for(made);
-	return queue ? tell(queue) : NULL;
+	return queue ? record(queue) : NULL;
 }
 
 struct opencl_queue *opencl_queue_learn(cl_command_queue handle)
@@ -101,7 +101,7 @@ struct opencl_queue *opencl_queue_learn(cl_command_queue handle)
 	struct opencl_queue *queue = opencl_queue_find(handle), made = {.handle = handle};
 	cl_command_queue_properties properties = 0;
 	if (queue)
-		return queue->number ? queue : tell(queue);
+		return queue->number ? queue : record(queue);
 	opencl_unlock();
 	cl_int code =
 	    opencl_next->clGetCommandQueueInfo(handle, CL_QUEUE_PROPERTIES, sizeof(properties), &properties, NULL);

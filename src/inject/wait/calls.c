@@ -28,9 +28,10 @@
 /* One row per call: result, name, parameters, arguments, kind. None has an object: with several descriptors there is no
  * single object that was waited for. */
 #define CALLS(CALL)                                                                                                    \
-	CALL(int, nanosleep, (const struct timespec *time, struct timespec *rest), (time, rest), SLEEP)                \
-	CALL(int, clock_nanosleep, (clockid_t clock, int flags, const struct timespec *time, struct timespec *rest),   \
-	     (clock, flags, time, rest), SLEEP)                                                                        \
+	CALL(int, nanosleep, (const struct timespec *time, struct timespec *remainder), (time, remainder), SLEEP)      \
+	CALL(int, clock_nanosleep,                                                                                     \
+	     (clockid_t clock, int flags, const struct timespec *time, struct timespec *remainder),                    \
+	     (clock, flags, time, remainder), SLEEP)                                                                   \
 	CALL(int, usleep, (useconds_t time), (time), SLEEP)                                                            \
 	CALL(unsigned, sleep, (unsigned time), (time), SLEEP)                                                          \
 	CALL(int, poll, (struct pollfd * fds, nfds_t count, int timeout), (fds, count, timeout), POLL)                 \
@@ -63,7 +64,7 @@
 	     (signals, out, timeout), SIGNAL)                                                                          \
 	CALL(int, sigsuspend, (const sigset_t *signals), (signals), SIGNAL)                                            \
 	CALL(int, pause, (void), (), SIGNAL)                                                                           \
-	CALL(int, thrd_sleep, (const struct timespec *time, struct timespec *rest), (time, rest), SLEEP)               \
+	CALL(int, thrd_sleep, (const struct timespec *time, struct timespec *remainder), (time, remainder), SLEEP)     \
 	CALL(int, waitid, (idtype_t type, id_t id, siginfo_t * out, int flags), (type, id, out, flags), CHILD)
 
 /* Calls that know which task they wait for: the joined thread, before it ends; the child that has ended. */

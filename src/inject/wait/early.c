@@ -244,7 +244,7 @@ uint64_t wait_early_now(void)
 
 /* --- records ----------------------------------------------------------------------------------------------------- */
 
-static int has_room(const struct hook_early *early, uint32_t words)
+static int has_capacity(const struct hook_early *early, uint32_t words)
 {
 	return (uint64_t)(early->slot->words + SONDE_EARLY_WORDS - early->at) >= words;
 }
@@ -267,7 +267,7 @@ static void put(struct hook_early *early, const uint64_t *head, uint32_t head_wo
 static int put_mapping(void *context, const uint64_t *head, const uint64_t *path, uint32_t path_words)
 {
 	struct hook_early *early = context;
-	if (!has_room(early, SONDE_EARLY_MAPPING_HEAD + path_words))
+	if (!has_capacity(early, SONDE_EARLY_MAPPING_HEAD + path_words))
 		return -1;
 	put(early, head, SONDE_EARLY_MAPPING_HEAD, path, path_words);
 	return 0;
@@ -354,7 +354,7 @@ static uint32_t put_stack(struct hook_early *early, const struct hook_caller *ca
 						sp,
 						caller->fp,
 						early->top};
-	if (!has_room(early, SONDE_EARLY_COPY_HEAD + count))
+	if (!has_capacity(early, SONDE_EARLY_COPY_HEAD + count))
 		return 0;
 	memcpy(copied(early, sp), fresh(early, sp), count * sizeof(uint64_t));
 	early->pc = caller->pc;
@@ -368,7 +368,7 @@ int wait_early_call(const struct wait_call *call, uint64_t took, const struct ho
 {
 	struct hook_early *early = enter();
 	uint32_t stack = early && put_mappings(early) ? put_stack(early, caller) : 0;
-	int is_put = stack && has_room(early, CALL_WORDS);
+	int is_put = stack && has_capacity(early, CALL_WORDS);
 	if (is_put) {
 		uint64_t words[CALL_WORDS];
 		wait_record_words(words, call, took, stack);
@@ -382,7 +382,7 @@ int wait_early_call(const struct wait_call *call, uint64_t took, const struct ho
 int wait_early_object(const uint64_t *record, uint32_t words)
 {
 	struct hook_early *early = enter();
-	int is_put = early && has_room(early, words);
+	int is_put = early && has_capacity(early, words);
 	if (is_put)
 		put(early, record, words, NULL, 0);
 	if (early)
@@ -404,12 +404,12 @@ static uint32_t size_of(const _Atomic uint64_t *record)
 }
 
 /* Objects keep their numbers: they are recorded again in the thread's ring. */
-static void tell_again(struct hook_thread *thread, const _Atomic uint64_t *record, uint32_t words)
+static void record_again(struct hook_thread *thread, const _Atomic uint64_t *record, uint32_t words)
 {
 	uint64_t copy[OBJECT_HEAD + (SONDE_WAIT_NAME_MAX_B + 7) / 8];
 	for (uint32_t i = 0; i < words; i++)
 		copy[i] = atomic_load_explicit(&record[i], memory_order_relaxed);
-	if (hook_thread_room(thread, words))
+	if (hook_thread_capacity(thread, words))
 		hook_thread_put_many(thread, copy, words);
 }
 
@@ -423,7 +423,7 @@ void wait_early_end(struct hook_thread *thread)
 		words = size_of(record);
 		if (atomic_load_explicit(&record[0], memory_order_relaxed) >> SONDE_HEAP_ADDRESS_BITS ==
 		    SONDE_WAIT_OBJECT)
-			tell_again(thread, record, words);
+			record_again(thread, record, words);
 	}
 	/* If a record may be incomplete, the slot stays claimed until the process ends. */
 	if (early->thread == (uintptr_t)__builtin_thread_pointer() && !atomic_load(&early->is_busy))

@@ -219,8 +219,8 @@ CALLS(HOOK)
 /* --- from one descriptor to another ------------------------------------------------------------------------------ */
 
 /* Both descriptors are recorded; the duration belongs to the read. */
-static __attribute__((noinline)) void tell_copy(uint64_t began_at, int from, int to, ssize_t amount,
-						const struct hook_caller *caller)
+static __attribute__((noinline)) void record_copy(uint64_t began_at, int from, int to, ssize_t amount,
+						  const struct hook_caller *caller)
 {
 	uint64_t ended = wait_now();
 	int saved = errno;
@@ -235,15 +235,15 @@ static __attribute__((noinline)) void tell_copy(uint64_t began_at, int from, int
 	errno = saved;
 }
 
-#define COPY(type, name, parameters, arguments)         \
-	BEGIN(type, name, parameters)                   \
-	uint64_t began_at = began();                    \
-	type result = next.name arguments;              \
-	if (likely(!began_at))                          \
-		return result;                          \
-	struct hook_caller caller = HOOK_CALLER();      \
-	tell_copy(began_at, from, to, result, &caller); \
-	return result;                                  \
+#define COPY(type, name, parameters, arguments)           \
+	BEGIN(type, name, parameters)                     \
+	uint64_t began_at = began();                      \
+	type result = next.name arguments;                \
+	if (likely(!began_at))                            \
+		return result;                            \
+	struct hook_caller caller = HOOK_CALLER();        \
+	record_copy(began_at, from, to, result, &caller); \
+	return result;                                    \
 	}
 
 COPIES(COPY)

@@ -135,7 +135,7 @@ static void put_call(struct hook_thread *thread, const struct wait_call *call, u
 	const struct hook_frame *leaf = hook_unwind(thread, caller);
 	uint32_t stack = likely(leaf->stack) ? leaf->stack : hook_stack(thread);
 	wait_record_words(words, call, took, stack);
-	if (hook_thread_room(thread, CALL_WORDS))
+	if (hook_thread_capacity(thread, CALL_WORDS))
 		hook_thread_put_many(thread, words, CALL_WORDS);
 }
 
@@ -169,7 +169,7 @@ static uint32_t give_number(void)
 static int put_object(uint64_t *record, uint32_t words)
 {
 	struct hook_thread *thread = enter();
-	uint32_t number = thread && hook_thread_room(thread, words) ? give_number() : 0;
+	uint32_t number = thread && hook_thread_capacity(thread, words) ? give_number() : 0;
 	record[1] = (uint64_t)number << 32 | (uint32_t)record[1];
 	if (number)
 		hook_thread_put_many(thread, record, words);

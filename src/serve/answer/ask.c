@@ -211,7 +211,7 @@ static int check_weigh(struct asking *asking)
 
 int sonde_ask_make(struct sonde_ask *out, const struct sonde_session *session, const struct sonde_params *params)
 {
-	*out = (struct sonde_ask){.pass.asked = 1};
+	*out = (struct sonde_ask){.pass.requested = 1};
 	struct asking asking = {.ask = out, .session = session};
 	int rc = 0;
 	for (size_t i = 0; i < params->count && !rc; i++)
@@ -234,7 +234,7 @@ static int is_known(const char *const *known, const char *name)
 int sonde_ask_part(struct sonde_ask *out, const struct sonde_session *session, const struct sonde_params *params,
 		   const char *const *known)
 {
-	*out = (struct sonde_ask){.pass.asked = 1};
+	*out = (struct sonde_ask){.pass.requested = 1};
 	struct asking asking = {.ask = out, .session = session};
 	int rc = 0;
 	for (size_t i = 0; i < params->count && !rc; i++)

@@ -12,20 +12,20 @@
 enum { LIMIT = 1000, LIMIT_MAX = 100000 };
 
 /* Parameters common to all of these queries. */
-struct asked {
+struct requested {
 	struct sonde_tiles *tiles;
 	struct sonde_tile_view view;
 	uint64_t limit;
 };
 
-static int take(struct asked *asked, struct sonde_session *session, const struct sonde_params *params,
+static int take(struct requested *requested, struct sonde_session *session, const struct sonde_params *params,
 		const char *const *known)
 {
-	asked->limit = LIMIT;
+	requested->limit = LIMIT;
 	int rc = sonde_timeline_check(params, known);
-	rc = rc ? rc : sonde_timeline_view(session, params, &asked->view);
-	rc = rc ? rc : sonde_timeline_number(params, "limit", LIMIT_MAX, &asked->limit);
-	return rc ? rc : sonde_timeline_get(session, 0, &asked->tiles);
+	rc = rc ? rc : sonde_timeline_view(session, params, &requested->view);
+	rc = rc ? rc : sonde_timeline_number(params, "limit", LIMIT_MAX, &requested->limit);
+	return rc ? rc : sonde_timeline_get(session, 0, &requested->tiles);
 }
 
 /* Relative to the start of the recording. */
@@ -96,23 +96,23 @@ int sonde_answer_find(struct sonde_session *session, const struct sonde_params *
 	const char *value = sonde_params_get(params, "names");
 	struct sonde_tile_search search = {.longest_ns = INT64_MAX};
 	struct sonde_tile_finds finds = {0};
-	struct asked asked;
+	struct requested requested;
 	uint8_t *names = NULL;
 	uint64_t thread = 0;
-	int rc = take(&asked, session, params, known);
+	int rc = take(&requested, session, params, known);
 	rc = rc ? rc : sonde_timeline_number(params, "shortest", INT64_MAX, &search.shortest_ns);
 	rc = rc ? rc : sonde_timeline_number(params, "longest", INT64_MAX, &search.longest_ns);
 	rc = rc ? rc : sonde_timeline_number(params, "thread", UINT32_MAX, &thread);
 	if (!rc && (!value || !*value))
 		rc = sonde_error(EINVAL, "which slices? names=INDEX,INDEX of the names of /api/lanes");
-	rc = rc ? rc : take_names(asked.tiles, value, &names);
+	rc = rc ? rc : take_names(requested.tiles, value, &names);
 	if (!rc) {
 		search.names = names;
-		search.from_ns = asked.view.from_ns;
-		search.to_ns = asked.view.to_ns;
-		search.limit = asked.limit;
+		search.from_ns = requested.view.from_ns;
+		search.to_ns = requested.view.to_ns;
+		search.limit = requested.limit;
 		search.thread = (uint32_t)thread;
-		rc = sonde_tiles_find(asked.tiles, &search, &finds);
+		rc = sonde_tiles_find(requested.tiles, &search, &finds);
 	}
 	rc = rc ? rc : put_finds(session, &finds, out);
 	sonde_tile_finds_fini(&finds);
@@ -127,7 +127,7 @@ struct rows {
 	const char *key, *what; /* key of the list; name for error messages */
 	size_t row_b;
 	/* returns the number of rows; `out` has capacity for the limit */
-	size_t (*choose)(const struct asked *asked, void *out, size_t *of);
+	size_t (*choose)(const struct requested *requested, void *out, size_t *of);
 	void (*put)(struct sonde_json *json, const struct sonde_session *session, const void *row);
 };
 
@@ -135,19 +135,19 @@ static int put_rows(const struct rows *rows, struct sonde_session *session, cons
 		    struct sonde_buf *out)
 {
 	static const char *const known[] = {"from", "to", "limit", NULL};
-	struct asked asked;
+	struct requested requested;
 	struct sonde_json json;
 	size_t of;
-	int rc = take(&asked, session, params, known);
+	int rc = take(&requested, session, params, known);
 	if (rc)
 		return rc;
-	char *chosen = malloc((asked.limit + 1) * rows->row_b);
+	char *chosen = malloc((requested.limit + 1) * rows->row_b);
 	FILE *stream = chosen ? sonde_stream_open(out) : NULL;
 	if (!stream) {
 		free(chosen);
 		return sonde_error(ENOMEM, "out of memory for %s", rows->what);
 	}
-	size_t count = rows->choose(&asked, chosen, &of);
+	size_t count = rows->choose(&requested, chosen, &of);
 	sonde_json_init(&json, stream, 0);
 	sonde_json_object(&json);
 	sonde_json_key(&json, rows->key);
@@ -164,9 +164,9 @@ static int put_rows(const struct rows *rows, struct sonde_session *session, cons
 	return sonde_stream_close(stream, out, 0);
 }
 
-static size_t choose_arrows(const struct asked *asked, void *out, size_t *of)
+static size_t choose_arrows(const struct requested *requested, void *out, size_t *of)
 {
-	return sonde_tiles_arrows(asked->tiles, &asked->view, asked->limit, out, of);
+	return sonde_tiles_arrows(requested->tiles, &requested->view, requested->limit, out, of);
 }
 
 static void put_arrow(struct sonde_json *json, const struct sonde_session *session, const void *row)
@@ -179,9 +179,9 @@ static void put_arrow(struct sonde_json *json, const struct sonde_session *sessi
 	put_time(json, "to", session, arrow->to_ns);
 }
 
-static size_t choose_steps(const struct asked *asked, void *out, size_t *of)
+static size_t choose_steps(const struct requested *requested, void *out, size_t *of)
 {
-	return sonde_tiles_steps(asked->tiles, &asked->view, asked->limit, out, of);
+	return sonde_tiles_steps(requested->tiles, &requested->view, requested->limit, out, of);
 }
 
 static void put_step(struct sonde_json *json, const struct sonde_session *session, const void *row)

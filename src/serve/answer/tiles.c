@@ -286,7 +286,7 @@ static int take_lanes(const char *value, uint32_t *ids)
 }
 
 /* The same, and the other parameters. */
-struct asked {
+struct requested {
 	struct sonde_tiles *tiles;
 	struct sonde_tile_view view;
 	uint32_t ids[LANES_MAX]; /* as in the request */
@@ -295,47 +295,50 @@ struct asked {
 	uint64_t until_ns;
 };
 
-static int to_now(struct asked *asked, uint64_t made)
+static int to_now(struct requested *requested, uint64_t made)
 {
-	size_t count = sonde_tiles_lane_count(asked->tiles);
+	size_t count = sonde_tiles_lane_count(requested->tiles);
 	struct sonde_tile_since known;
-	if (made && count && sonde_tiles_since(asked->tiles, made, 0, &known))
+	if (made && count && sonde_tiles_since(requested->tiles, made, 0, &known))
 		return -ESTALE;
-	for (int i = 0; i < asked->count; i++) {
-		uint32_t id = asked->ids[i];
-		asked->lanes[i] = made ? sonde_tiles_lane_now(asked->tiles, made, id) : id;
-		if (asked->lanes[i] >= count)
+	for (int i = 0; i < requested->count; i++) {
+		uint32_t id = requested->ids[i];
+		requested->lanes[i] = made ? sonde_tiles_lane_now(requested->tiles, made, id) : id;
+		if (requested->lanes[i] >= count)
 			return sonde_error(EINVAL, "lanes are ids from /api/lanes, below %zu, not '%u'", count, id);
 	}
 	return 0;
 }
 
-static int take(struct asked *asked, struct sonde_session *session, const struct sonde_params *params)
+static int take(struct requested *requested, struct sonde_session *session, const struct sonde_params *params)
 {
 	static const char *const known[] = {"lanes", "from", "to", "width", "quick", "made", NULL};
 	const char *lanes = sonde_params_get(params, "lanes");
 	uint64_t is_quick = 0, made = 0;
 	int rc = sonde_timeline_check(params, known);
-	rc = rc ? rc : sonde_timeline_view(session, params, &asked->view);
+	rc = rc ? rc : sonde_timeline_view(session, params, &requested->view);
 	rc = rc ? rc : sonde_timeline_number(params, "quick", 1, &is_quick);
-	rc = rc ? rc : sonde_timeline_get(session, 0, &asked->tiles);
+	rc = rc ? rc : sonde_timeline_get(session, 0, &requested->tiles);
 	rc = rc ? rc : sonde_timeline_number(params, "made", INT64_MAX, &made);
-	asked->count = rc ? rc : take_lanes(lanes ? lanes : "", asked->ids);
-	asked->until_ns = is_quick ? sonde_clock_now_ns() + QUICK_NS : 0;
-	return asked->count < 0 ? asked->count : to_now(asked, made);
+	requested->count = rc ? rc : take_lanes(lanes ? lanes : "", requested->ids);
+	requested->until_ns = is_quick ? sonde_clock_now_ns() + QUICK_NS : 0;
+	return requested->count < 0 ? requested->count : to_now(requested, made);
 }
 
 int sonde_answer_tiles(struct sonde_session *session, const struct sonde_params *params, struct sonde_buf *out)
 {
 	struct writing writing = {out, sonde_session_run(session)->start_ns};
 	struct sonde_tile_rows rows = {0};
-	struct asked asked; /* 48 KB */
+	struct requested requested; /* 48 KB */
 	size_t head_at = out->len_b;
-	int rc = take(&asked, session, params), is_coarse = 0;
-	rc = rc ? rc : put_head(&writing, &asked.view, (uint32_t)asked.count);
-	for (int i = 0; !rc && i < asked.count; i++) {
-		rc = sonde_tiles_bins_until(asked.tiles, asked.lanes[i], &asked.view, asked.until_ns, &rows);
-		rc = rc ? rc : put_rows(&writing, sonde_tiles_lane(asked.tiles, asked.lanes[i]), asked.ids[i], &rows);
+	int rc = take(&requested, session, params), is_coarse = 0;
+	rc = rc ? rc : put_head(&writing, &requested.view, (uint32_t)requested.count);
+	for (int i = 0; !rc && i < requested.count; i++) {
+		rc = sonde_tiles_bins_until(requested.tiles, requested.lanes[i], &requested.view, requested.until_ns,
+					    &rows);
+		rc = rc ? rc
+			: put_rows(&writing, sonde_tiles_lane(requested.tiles, requested.lanes[i]), requested.ids[i],
+				   &rows);
 		is_coarse |= rows.is_coarse;
 	}
 	if (!rc && is_coarse)

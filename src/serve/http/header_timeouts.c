@@ -33,7 +33,7 @@ struct sonde_header_timeouts {
 	struct row rows[];
 };
 
-static void cut_off_late(struct sonde_header_timeouts *timeouts, uint64_t now_ns)
+static void truncated_late(struct sonde_header_timeouts *timeouts, uint64_t now_ns)
 {
 	for (unsigned i = 0; i < timeouts->most; i++) {
 		struct row *row = &timeouts->rows[i];
@@ -58,7 +58,7 @@ static void *watch(void *argument)
 	struct sonde_header_timeouts *timeouts = argument;
 	pthread_mutex_lock(&timeouts->mutex);
 	while (!timeouts->ends) {
-		cut_off_late(timeouts, sonde_clock_now_ns());
+		truncated_late(timeouts, sonde_clock_now_ns());
 		timeouts->looks_ns = earliest(timeouts);
 		if (timeouts->looks_ns == UINT64_MAX) {
 			pthread_cond_wait(&timeouts->changed, &timeouts->mutex);

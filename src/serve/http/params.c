@@ -63,9 +63,9 @@ static int take(struct sonde_params *params, char *name)
 int sonde_params_parse(struct sonde_params *out, const char *query)
 {
 	struct sonde_params params = {.text = strdup(query)};
-	char *rest = params.text, *part;
-	int rc = rest ? 0 : sonde_error(ENOMEM, "out of memory for a request");
-	while (!rc && (part = strsep(&rest, "&")))
+	char *remainder = params.text, *part;
+	int rc = remainder ? 0 : sonde_error(ENOMEM, "out of memory for a request");
+	while (!rc && (part = strsep(&remainder, "&")))
 		if (*part)
 			rc = take(&params, part);
 	if (rc)

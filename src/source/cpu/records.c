@@ -3,7 +3,7 @@
  *
  * The weight of a sample comes from its thread's clock (cpu/thread_clock.h). Time that a thread's samples do not cover
  * is written when the thread ends, with one of its stacks; a thread without a stack borrows one from another thread of
- * its program (cpu/newborn.h).
+ * its program (cpu/new_threads.h).
  */
 #include "source/cpu/run.h"
 
@@ -35,7 +35,7 @@ void sonde_cpu_count_lost(struct sonde_source_run *run, const char *cause, uint6
 	sonde_recorder_lost(run->recorder, &loss);
 }
 
-static void write_time(struct sonde_source_run *run, uint64_t time_ns, const struct sonde_newborn_time *time,
+static void write_time(struct sonde_source_run *run, uint64_t time_ns, const struct sonde_new_thread_time *time,
 		       uint32_t stack, uint8_t status)
 {
 	if (!time->cpu_ns)
@@ -47,14 +47,14 @@ static void write_time(struct sonde_source_run *run, uint64_t time_ns, const str
 /* Writes time without a stack. */
 void sonde_cpu_write_unsampled(struct sonde_source_run *run, uint64_t time_ns, uint32_t thread, uint64_t cpu_ns)
 {
-	write_time(run, time_ns, &(struct sonde_newborn_time){thread, cpu_ns}, 0, SONDE_STACK_NOT_SAMPLED);
+	write_time(run, time_ns, &(struct sonde_new_thread_time){thread, cpu_ns}, 0, SONDE_STACK_NOT_SAMPLED);
 }
 
 /* Writes kernel time where the kernel may not be sampled. */
 void sonde_cpu_write_kernel(struct sonde_source_run *run, uint64_t time_ns, uint32_t thread, uint64_t cpu_ns)
 {
 	run->kernel_ns += cpu_ns;
-	write_time(run, time_ns, &(struct sonde_newborn_time){thread, cpu_ns}, 0,
+	write_time(run, time_ns, &(struct sonde_new_thread_time){thread, cpu_ns}, 0,
 		   SONDE_STACK_MEASURED | SONDE_SAMPLE_KERNEL);
 }
 
@@ -71,7 +71,7 @@ static void on_sample(struct sonde_source_run *run, const struct sonde_perf_reco
 	uint64_t extra_ns = 0;
 	if (sample.extra && run->events.shape.switches)
 		extra_ns = sonde_thread_clocks_extra(run->clocks, sample.tid, record->cpu, record->time_ns);
-	if (sample.extra && !extra_ns && !sonde_thread_clocks_lacks(run->clocks, sample.tid))
+	if (sample.extra && !extra_ns && !sonde_thread_clocks_missing(run->clocks, sample.tid))
 		return;
 	run->current = &sample;
 	enum sonde_stack_status status = sonde_unwinder_run(run->unwinder, &sample.unwind, &stack);
@@ -90,7 +90,7 @@ static void on_sample(struct sonde_source_run *run, const struct sonde_perf_reco
 		share = sonde_thread_clocks_sample(run->clocks, sample.tid, record->cpu, record->time_ns);
 	sonde_thread_clocks_stack(run->clocks, sample.tid, stack, flagged);
 	sonde_cpu_write_unsampled(run, record->time_ns, thread, share.lost_ns);
-	write_time(run, record->time_ns, &(struct sonde_newborn_time){thread, share.weight_ns}, stack,
+	write_time(run, record->time_ns, &(struct sonde_new_thread_time){thread, share.weight_ns}, stack,
 		   (uint8_t)(flagged | (sample.extra ? SONDE_SAMPLE_EXTRA : 0)));
 	sonde_cpu_write_kernel(run, record->time_ns, thread,
 			       sonde_thread_clocks_kernel(run->clocks, sample.tid, thread, record->time_ns));
@@ -144,7 +144,7 @@ static int has_task(const struct perf_event_header *head)
 /* Writes the time of threads that waited for a stack of their program. */
 void sonde_cpu_write_waiting(struct sonde_source_run *run, uint64_t time_ns, int final)
 {
-	struct sonde_newborn_time time;
+	struct sonde_new_thread_time time;
 	uint32_t stack;
 	while (sonde_newborns_next(run->newborns, final, &time, &stack)) {
 		if (stack)
@@ -161,7 +161,7 @@ static void write_left_out(struct sonde_source_run *run, const struct sonde_perf
 {
 	uint64_t program = sonde_spaces_program(run->spaces, pid);
 	uint32_t thread = sonde_recorder_thread(run->recorder, pid, tid, record->time_ns);
-	struct sonde_newborn_time time = {thread, total->left_ns};
+	struct sonde_new_thread_time time = {thread, total->left_ns};
 	sonde_cpu_write_unsampled(run, record->time_ns, thread, total->lost_ns);
 	sonde_cpu_write_kernel(run, record->time_ns, thread, total->kernel_ns);
 	if (!total->samples)

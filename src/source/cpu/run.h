@@ -9,7 +9,7 @@
 
 #include "source/stack/deep_stacks.h"
 #include "source/cpu/account.h"
-#include "source/cpu/newborn.h"
+#include "source/cpu/new_threads.h"
 #include "source/cpu/perf_event.h"
 #include "source/cpu/perf_ring.h"
 #include "source/sched/sched_bpf.h"

@@ -315,17 +315,17 @@ struct sonde_thread_share sonde_thread_clocks_sample(struct sonde_thread_clocks 
 		first->given_ns += share.weight_ns;
 		return share;
 	}
-	uint64_t room_ns = open_ns(first, ran_ns);
-	if (share.weight_ns > room_ns) /* the kernel swaps events between threads: this sample is another's */
-		share.weight_ns = room_ns;
+	uint64_t capacity_ns = open_ns(first, ran_ns);
+	if (share.weight_ns > capacity_ns) /* the kernel swaps events between threads: this sample is another's */
+		share.weight_ns = capacity_ns;
 	uint64_t lag = lag_ns(clocks, first, ran_ns), usual = usual_lag_ns(clocks) + share.weight_ns;
 	int lossy = first->losses != clocks->losses;
 	if (lag > usual && lossy)
 		share.lost_ns = lag - usual;
 	else if (lag > usual && !clocks->user_only) /* in small steps: a loss may be reported later */
 		share.weight_ns += lag - usual < most_left_ns(clocks) ? lag - usual : most_left_ns(clocks);
-	if (clocks->user_only && share.lost_ns > room_ns - share.weight_ns)
-		share.lost_ns = room_ns - share.weight_ns;
+	if (clocks->user_only && share.lost_ns > capacity_ns - share.weight_ns)
+		share.lost_ns = capacity_ns - share.weight_ns;
 	first->given_ns += share.weight_ns + share.lost_ns;
 	is_whole(clocks, first, ran_ns);
 	return share;
@@ -399,7 +399,7 @@ void sonde_thread_clocks_stack(struct sonde_thread_clocks *clocks, pid_t tid, ui
 	first->status = status;
 }
 
-int sonde_thread_clocks_lacks(const struct sonde_thread_clocks *clocks, pid_t tid)
+int sonde_thread_clocks_missing(const struct sonde_thread_clocks *clocks, pid_t tid)
 {
 	const struct sonde_clock_row *first = sonde_clock_first(clocks, tid);
 	return first && !first->kept_of && !first->stack;
@@ -415,54 +415,54 @@ void sonde_thread_clocks_hint(struct sonde_thread_clocks *clocks, pid_t tid, uin
 }
 
 /* The unfinished part of the periods when the thread ended, scaled by the user share. */
-static uint64_t rest_of_periods_ns(const struct sonde_thread_clocks *clocks, const struct sonde_clock_row *first)
+static uint64_t remainder_of_periods_ns(const struct sonde_thread_clocks *clocks, const struct sonde_clock_row *first)
 {
-	double rest = 0;
+	double remainder = 0;
 	for (const struct sonde_clock_row *row = first; row; row = sonde_clock_next(clocks, row))
 		for (int i = 0; i < 2; i++) {
 			uint64_t period_ns = clocks->sampling.period_ns[i];
-			rest += (double)(row->total_ns % period_ns) / (double)period_ns;
+			remainder += (double)(row->total_ns % period_ns) / (double)period_ns;
 		}
-	return (uint64_t)(rest * (double)clocks->sampling.weight_ns * clocks->user_share);
+	return (uint64_t)(remainder * (double)clocks->sampling.weight_ns * clocks->user_share);
 }
 
 /* The user part of the time that no sample covers. Short threads share the average of all short threads. A long thread
  * gets the unfinished part of its periods and, as *lost, what its forks took: a child starts with the counts of its
  * parent's events. */
-static uint64_t user_rest_ns(struct sonde_thread_clocks *clocks, const struct sonde_clock_row *first, uint64_t ran_ns,
-			     uint64_t *lost)
+static uint64_t user_remainder_ns(struct sonde_thread_clocks *clocks, const struct sonde_clock_row *first,
+				  uint64_t ran_ns, uint64_t *lost)
 {
 	uint64_t usual = usual_lag_ns(clocks), lag = lag_ns(clocks, first, ran_ns);
 	uint64_t forked = first->forks * 2 * clocks->sampling.weight_ns;
-	uint64_t room_ns = open_ns(first, ran_ns);
+	uint64_t capacity_ns = open_ns(first, ran_ns);
 	if (ran_ns < SHORT_LAGS * usual) {
 		clocks->balance_ns += (double)ran_ns * clocks->user_share - (double)first->given_ns;
-		double rest = clocks->balance_ns < 0 ? 0 : clocks->balance_ns;
-		uint64_t rest_ns = rest < (double)room_ns ? (uint64_t)rest : room_ns;
-		clocks->balance_ns -= (double)rest_ns;
-		return rest_ns;
+		double remainder = clocks->balance_ns < 0 ? 0 : clocks->balance_ns;
+		uint64_t remainder_ns = remainder < (double)capacity_ns ? (uint64_t)remainder : capacity_ns;
+		clocks->balance_ns -= (double)remainder_ns;
+		return remainder_ns;
 	}
 	double taken = (double)ran_ns * clocks->user_share - (double)(first->given_ns + usual);
 	if (taken > 0)
 		*lost = taken < (double)forked ? (uint64_t)taken : forked;
 	if (first->losses != clocks->losses && lag > usual + *lost)
 		*lost = lag - usual;
-	uint64_t rest_ns = rest_of_periods_ns(clocks, first) + *lost;
-	return rest_ns < room_ns ? rest_ns : room_ns;
+	uint64_t remainder_ns = remainder_of_periods_ns(clocks, first) + *lost;
+	return remainder_ns < capacity_ns ? remainder_ns : capacity_ns;
 }
 
 /* Splits the uncovered time into the part that a stack may stand for and the rest. */
-static void weigh_rest(struct sonde_thread_clocks *clocks, struct sonde_clock_row *first, uint64_t ran_ns,
-		       struct sonde_thread_total *out)
+static void weigh_remainder(struct sonde_thread_clocks *clocks, struct sonde_clock_row *first, uint64_t ran_ns,
+			    struct sonde_thread_total *out)
 {
 	uint64_t most_ns = first->losses != clocks->losses ? usual_lag_ns(clocks) : most_left_ns(clocks), lost_ns = 0;
-	uint64_t rest_ns =
-	    clocks->user_only ? user_rest_ns(clocks, first, ran_ns, &lost_ns) : lag_ns(clocks, first, ran_ns);
-	out->left_ns = rest_ns > lost_ns ? rest_ns - lost_ns : 0;
+	uint64_t remainder_ns =
+	    clocks->user_only ? user_remainder_ns(clocks, first, ran_ns, &lost_ns) : lag_ns(clocks, first, ran_ns);
+	out->left_ns = remainder_ns > lost_ns ? remainder_ns - lost_ns : 0;
 	if (out->left_ns > most_ns)
 		out->left_ns = most_ns;
-	out->lost_ns = rest_ns - out->left_ns;
-	first->given_ns += rest_ns;
+	out->lost_ns = remainder_ns - out->left_ns;
+	first->given_ns += remainder_ns;
 	if (clocks->user_only)
 		out->kernel_ns = open_ns(first, ran_ns);
 	first->kernel_ns += out->kernel_ns;
@@ -488,7 +488,7 @@ struct sonde_thread_total sonde_thread_clocks_total(struct sonde_thread_clocks *
 	total.status = first->status;
 	/* set after the thread's end: the kernel's final count */
 	if (is_known(clocks, first, ran_ns, time_ns < first->set_at_ns ? first->set_at_ns : time_ns))
-		weigh_rest(clocks, first, ran_ns, &total);
+		weigh_remainder(clocks, first, ran_ns, &total);
 	if (first->doubt_ns <= ran_ns / DOUBT_SHARE)
 		total.cpu_ns = ran_ns;
 	return total;

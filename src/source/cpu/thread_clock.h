@@ -74,7 +74,7 @@ int sonde_thread_clocks_next_kernel(struct sonde_thread_clocks *clocks, uint32_t
 void sonde_thread_clocks_stack(struct sonde_thread_clocks *clocks, pid_t tid, uint32_t stack, uint8_t status);
 
 /* hint() sets a stack that stands for the thread as long as it has no sample; lacks() returns true if one is needed. */
-int sonde_thread_clocks_lacks(const struct sonde_thread_clocks *clocks, pid_t tid);
+int sonde_thread_clocks_missing(const struct sonde_thread_clocks *clocks, pid_t tid);
 void sonde_thread_clocks_hint(struct sonde_thread_clocks *clocks, pid_t tid, uint32_t stack, uint8_t status);
 
 struct sonde_thread_total {

@@ -162,12 +162,12 @@ static void keep_row(struct sonde_source_run *run, struct sonde_timer_process *p
  * found room. */
 static void write_unseen(struct sonde_source_run *run, struct sonde_timer_process *process)
 {
-	struct row rest = {.time_ns = sonde_clock_now_ns(),
-			   .weight_ns = process->clock_ns - process->sampled_ns,
-			   .thread = process->thread,
-			   .status = SONDE_STACK_NOT_SAMPLED};
+	struct row remainder = {.time_ns = sonde_clock_now_ns(),
+				.weight_ns = process->clock_ns - process->sampled_ns,
+				.thread = process->thread,
+				.status = SONDE_STACK_NOT_SAMPLED};
 	if (process->clock_ns > process->sampled_ns)
-		keep_row(run, process, &rest);
+		keep_row(run, process, &remainder);
 }
 
 static void on_closed(void *context, pid_t pid)
@@ -336,8 +336,8 @@ static int has_no_perf(const struct sonde_record_options *options, char *why, si
 static int timer_probe(const struct sonde_record_options *options, char *why, size_t why_b)
 {
 	char perf[256];
-	int is_asked_only = !options || (!options->command && !options->attach);
-	if (is_asked_only)
+	int is_requested_only = !options || (!options->command && !options->attach);
+	if (is_requested_only)
 		return sonde_preload_probe(OBJECT, why, why_b);
 	if (options->only_resources)
 		return -ENOENT;

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 
 #include "base/clock.h"
-#include "source/target/hooked.h"
+#include "source/target/interposed.h"
 #include "source/target/channel.h"
 #include "util/array.h"
 #include "util/error.h"
@@ -32,7 +32,7 @@ struct process {
 
 struct sonde_call_stacks {
 	struct sonde_recorder *recorder;
-	struct sonde_hooked hooked;
+	struct sonde_interposed interposed;
 	struct sonde_channel *channel;
 	struct sonde_channel_listener listener;
 	struct process *processes; /* the newest lifetime of a pid first */
@@ -52,9 +52,9 @@ static struct process *find(const struct sonde_call_stacks *stacks, pid_t pid)
 static void read_now(struct sonde_call_stacks *stacks, pid_t pid)
 {
 	uint64_t now_ns = sonde_clock_now_ns();
-	struct sonde_space *space = sonde_spaces_get(stacks->hooked.spaces, pid, now_ns);
+	struct sonde_space *space = sonde_spaces_get(stacks->interposed.spaces, pid, now_ns);
 	if (space)
-		sonde_spaces_refresh(stacks->hooked.spaces, space, now_ns);
+		sonde_spaces_refresh(stacks->interposed.spaces, space, now_ns);
 }
 
 static void on_opened(void *context, pid_t pid, uint32_t clock)
@@ -64,7 +64,7 @@ static void on_opened(void *context, pid_t pid, uint32_t clock)
 	(void)clock;
 	if (!process)
 		return;
-	sonde_spaces_exec(stacks->hooked.spaces, pid, "");
+	sonde_spaces_exec(stacks->interposed.spaces, pid, "");
 	read_now(stacks, pid);
 	process->pid = pid;
 	process->next = stacks->processes;
@@ -103,7 +103,7 @@ static struct known *known_of(struct sonde_call_stacks *stacks, struct process *
 
 static void allow_reading(struct sonde_call_stacks *stacks, struct process *process, uint64_t time_ns)
 {
-	struct sonde_space *space = sonde_spaces_get(stacks->hooked.spaces, process->pid, time_ns);
+	struct sonde_space *space = sonde_spaces_get(stacks->interposed.spaces, process->pid, time_ns);
 	if (!space || process->round == stacks->round)
 		return;
 	process->round = stacks->round;
@@ -125,7 +125,7 @@ static struct known walk(struct sonde_call_stacks *stacks, struct process *proce
 	};
 	struct known walked = {.is_there = 1};
 	allow_reading(stacks, process, call->head.time);
-	walked.status = (uint8_t)sonde_unwinder_run(stacks->hooked.unwinder, &sample, &walked.stack);
+	walked.status = (uint8_t)sonde_unwinder_run(stacks->interposed.unwinder, &sample, &walked.stack);
 	if (!call->sp)
 		walked.status = SONDE_STACK_FORBIDDEN;
 	return walked;
@@ -170,10 +170,10 @@ int sonde_call_stacks_new(struct sonde_call_stacks **out, struct sonde_recorder 
 	stacks->channel = channel;
 	stacks->listener = (struct sonde_channel_listener){
 	    .context = stacks, .opened = on_opened, .call = on_call, .closed = on_closed};
-	int code = sonde_hooked_init(&stacks->hooked, recorder);
+	int code = sonde_interposed_init(&stacks->interposed, recorder);
 	code = code ? code : sonde_channel_listen(channel, SONDE_LINK_ZONES, &stacks->listener);
 	if (code) {
-		sonde_hooked_fini(&stacks->hooked);
+		sonde_interposed_fini(&stacks->interposed);
 		free(stacks);
 		return code;
 	}
@@ -184,7 +184,7 @@ int sonde_call_stacks_new(struct sonde_call_stacks **out, struct sonde_recorder 
 void sonde_call_stacks_drain(struct sonde_call_stacks *stacks)
 {
 	stacks->round++;
-	sonde_unwinder_begin(stacks->hooked.unwinder);
+	sonde_unwinder_begin(stacks->interposed.unwinder);
 }
 
 static void lose(const struct sonde_call_stacks *stacks, const char *cause, uint64_t count)
@@ -205,6 +205,6 @@ void sonde_call_stacks_free(struct sonde_call_stacks *stacks)
 	lose(stacks, "call stacks with an unknown number", stacks->unnamed);
 	lose(stacks, "invalid call stacks", stacks->bad);
 	lose(stacks, "call stacks: out of memory", stacks->unkept);
-	sonde_hooked_fini(&stacks->hooked);
+	sonde_interposed_fini(&stacks->interposed);
 	free(stacks);
 }

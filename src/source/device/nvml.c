@@ -33,7 +33,7 @@ struct row {
 
 struct seen {
 	int64_t memory_b;
-	int was_told;
+	int was_recorded;
 };
 
 struct sonde_source_run {
@@ -86,10 +86,10 @@ static void look_at_memory(struct sonde_source_run *run, const struct sonde_nvml
 	char object[OBJECT_B], text[OBJECT_B + 96];
 	if (reading->metric == SONDE_METRIC_DEVICE_MEMORY_TOTAL)
 		seen->memory_b = reading->value;
-	if (reading->metric != SONDE_METRIC_DEVICE_MEMORY_USED || reading->pid || seen->was_told || !seen->memory_b ||
-	    (double)reading->value <= FULL * (double)seen->memory_b)
+	if (reading->metric != SONDE_METRIC_DEVICE_MEMORY_USED || reading->pid || seen->was_recorded ||
+	    !seen->memory_b || (double)reading->value <= FULL * (double)seen->memory_b)
 		return;
-	seen->was_told = 1;
+	seen->was_recorded = 1;
 	object_of(run, reading->device, object, sizeof object);
 	snprintf(text, sizeof text, "%s: %.0f %% of its memory is in use (%.3g of %.3g GB)", object,
 		 100 * (double)reading->value / (double)seen->memory_b, (double)reading->value / 1e9,
@@ -109,7 +109,7 @@ static void take(struct sonde_source_run *run, const struct sonde_nvml_reading *
 		sonde_recorder_point(run->recorder, reading->time_ns, row->series, reading->value);
 }
 
-static void say_devices(struct sonde_source_run *run)
+static void append_devices(struct sonde_source_run *run)
 {
 	for (uint32_t i = 0; i < run->device_count; i++) {
 		char key[48];
@@ -127,7 +127,7 @@ static void fetch(struct sonde_source_run *run)
 		run->device_count = sonde_nvml_reader_devices(run->reader, &run->devices);
 		run->seen = run->device_count ? calloc(run->device_count, sizeof *run->seen) : NULL;
 		if (run->seen)
-			say_devices(run);
+			append_devices(run);
 		run->seen_count = run->seen ? run->device_count : 0;
 	}
 	size_t count = sonde_nvml_reader_fetch(run->reader, &readings);
@@ -137,22 +137,22 @@ static void fetch(struct sonde_source_run *run)
 
 /* --- the source's record ----------------------------------------------------------------------------------------- */
 
-struct said {
+struct message {
 	char text[1024];
 	size_t used;
 };
 
-static void say(struct said *said, const char *text)
+static void append(struct message *message, const char *text)
 {
-	int more =
-	    snprintf(said->text + said->used, sizeof said->text - said->used, "%s%s", said->used ? "; " : "", text);
-	said->used += (size_t)more;
-	if (said->used >= sizeof said->text)
-		said->used = sizeof said->text - 1;
+	int more = snprintf(message->text + message->used, sizeof message->text - message->used, "%s%s",
+			    message->used ? "; " : "", text);
+	message->used += (size_t)more;
+	if (message->used >= sizeof message->text)
+		message->used = sizeof message->text - 1;
 }
 
 /* A lost GPU is recorded as a loss: its later activity is unknown. */
-static void say_device(struct sonde_source_run *run, uint32_t i, struct said *said)
+static void append_device(struct sonde_source_run *run, uint32_t i, struct message *message)
 {
 	const struct sonde_nvml_device *device = &run->devices[i];
 	char object[OBJECT_B], missing[512], text[sizeof object + sizeof missing + 32];
@@ -164,12 +164,12 @@ static void say_device(struct sonde_source_run *run, uint32_t i, struct said *sa
 		if (device->lost_ns)
 			sonde_recorder_lost(run->recorder, &loss);
 		else
-			say(said, text);
+			append(message, text);
 	}
 	if (!sonde_nvml_device_missing(device, run->options.what, missing, sizeof missing))
 		return;
 	snprintf(text, sizeof text, "%s does not report: %s", object, missing);
-	say(said, text);
+	append(message, text);
 }
 
 /* Why nothing was read; NULL if something was. */
@@ -188,29 +188,29 @@ static const char *why_nothing(const struct sonde_source_run *run, char *text, s
 	return state->rounds ? NULL : "the recording ended before a GPU was read";
 }
 
-static void say_rest(const struct sonde_source_run *run, double every_ns, struct said *said)
+static void append_remainder(const struct sonde_source_run *run, double every_ns, struct message *message)
 {
 	const struct sonde_nvml_reader_state *state = &run->state;
 	char text[192];
 	if (state->held_back && every_ns > 1.2 * (double)run->options.every_ns) {
 		snprintf(text, sizeof text, "read every %.3g ms instead of %.3g ms, to stay below %.1f %% of a core",
 			 every_ns / 1e6, (double)run->options.every_ns / 1e6, 100.0 / SHARE);
-		say(said, text);
+		append(message, text);
 	}
 	if (state->more) {
 		snprintf(text, sizeof text, "%u more GPUs are not read", state->more);
-		say(said, text);
+		append(message, text);
 	}
 	if (run->is_stuck)
-		say(said, "the driver stopped answering: a GPU may be broken (see dmesg)");
+		append(message, "the driver stopped answering: a GPU may be broken (see dmesg)");
 }
 
-static void say_source(struct sonde_source_run *run)
+static void append_source(struct sonde_source_run *run)
 {
 	const struct sonde_nvml_reader_state *state = &run->state;
 	char text[256], method[160];
 	const char *nothing = why_nothing(run, text, sizeof text);
-	struct said said = {0};
+	struct message message = {0};
 	struct sonde_recorder_state row = {.state = SONDE_SOURCE_UNAVAILABLE, .detail = nothing};
 	if (nothing && run->options.what == SONDE_NVML_ENERGY_ONLY) /* GPUs were not requested */
 		return;
@@ -219,12 +219,12 @@ static void say_source(struct sonde_source_run *run)
 		    state->rounds > 1 ? (double)(state->last_ns - state->first_ns) / (double)(state->rounds - 1) : 0;
 		snprintf(method, sizeof method, METHOD ", driver %s: %u GPU%s", state->driver, state->device_count,
 			 state->device_count == 1 ? "" : "s");
-		say_rest(run, every_ns, &said);
-		row.state = said.used ? SONDE_SOURCE_LIMITED : SONDE_SOURCE_ON;
+		append_remainder(run, every_ns, &message);
+		row.state = message.used ? SONDE_SOURCE_LIMITED : SONDE_SOURCE_ON;
 		for (uint32_t i = 0; i < run->seen_count && !run->is_stuck; i++)
-			say_device(run, i, &said);
+			append_device(run, i, &message);
 		row.method = method;
-		row.detail = said.used ? said.text : NULL;
+		row.detail = message.used ? message.text : NULL;
 		row.rate_hz = 1e9 / (double)run->options.every_ns;
 		row.effective_hz = every_ns > (double)run->options.every_ns ? 1e9 / every_ns : row.rate_hz;
 		sonde_recorder_cost(run->recorder, "nvml.cpu_ns", state->cpu_ns);
@@ -308,7 +308,7 @@ static void nvml_stop(struct sonde_source_run *run)
 {
 	stop_reading(run);
 	if (run->reader)
-		say_source(run);
+		append_source(run);
 	if (run->reader && !run->is_stuck)
 		sonde_nvml_reader_end(run->reader);
 	free(run->rows);

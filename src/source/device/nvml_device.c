@@ -222,7 +222,7 @@ static void put_process(struct sonde_nvml_device *device, uint64_t now_ns, pid_t
 static int read_processes(struct sonde_nvml_device *device, uint64_t now_ns)
 {
 	struct sonde_nvml_process found[SONDE_NVML_PROCESSES_MAX];
-	unsigned count = SONDE_NVML_PROCESSES_MAX, told = 0;
+	unsigned count = SONDE_NVML_PROCESSES_MAX, recorded = 0;
 	pid_t pids[SONDE_NVML_PROCESSES_MAX];
 	int code = device->library->processes(device->handle, &count, found);
 	if (code)
@@ -230,18 +230,18 @@ static int read_processes(struct sonde_nvml_device *device, uint64_t now_ns)
 	for (unsigned i = 0; i < count && i < SONDE_NVML_PROCESSES_MAX; i++) {
 		if (found[i].used_b == SONDE_NVML_NO_VALUE || (pid_t)found[i].pid <= 0)
 			continue;
-		pids[told++] = (pid_t)found[i].pid;
+		pids[recorded++] = (pid_t)found[i].pid;
 		put_process(device, now_ns, (pid_t)found[i].pid, found[i].used_b);
 	}
 	for (unsigned i = 0; i < device->pid_count; i++) {
 		unsigned at = 0;
-		while (at < told && pids[at] != device->pids[i])
+		while (at < recorded && pids[at] != device->pids[i])
 			at++;
-		if (at == told)
+		if (at == recorded)
 			put_process(device, now_ns, device->pids[i], 0);
 	}
-	memcpy(device->pids, pids, told * sizeof *pids);
-	device->pid_count = told;
+	memcpy(device->pids, pids, recorded * sizeof *pids);
+	device->pid_count = recorded;
 	return 0;
 }
 

@@ -97,12 +97,12 @@ struct sonde_nvml_gpm_metric { /* nvmlGpmMetric_t */
 	const char *short_name, *long_name, *unit;
 };
 
-enum { SONDE_NVML_GPM_VERSION = 1, SONDE_NVML_GPM_ROOM = 512 }; /* NVML_GPM_METRIC_MAX grows with newer drivers */
+enum { SONDE_NVML_GPM_VERSION = 1, SONDE_NVML_GPM_CAPACITY = 512 }; /* NVML_GPM_METRIC_MAX grows with newer drivers */
 
 struct sonde_nvml_gpm_get { /* nvmlGpmMetricsGet_t */
 	unsigned version, count;
 	sonde_nvml_gpm_take first, second;
-	struct sonde_nvml_gpm_metric metrics[SONDE_NVML_GPM_ROOM];
+	struct sonde_nvml_gpm_metric metrics[SONDE_NVML_GPM_CAPACITY];
 };
 
 struct sonde_nvml_gpm_support { /* nvmlGpmSupport_t */

@@ -4,8 +4,8 @@
  * CPU time of this thread in the driver; if it is more than the share of a CPU, the next round waits until that is paid
  * for (resource/budget.h). Signals are left to the recorder.
  *
- * Shared fields: `lists`, `filling`, `shared` and `is_asked_to_stop` under `lock`. Devices belong to the thread until
- * it has ended, except their names, which do not change after `shared.device_count` is set.
+ * Shared fields: `lists`, `filling`, `shared` and `is_requested_to_stop` under `lock`. Devices belong to the thread
+ * until it has ended, except their names, which do not change after `shared.device_count` is set.
  */
 #include "source/device/nvml_reader.h"
 
@@ -41,7 +41,7 @@ struct sonde_nvml_reader {
 	int event_fd;
 	struct list lists[2];
 	int filling; /* index of the list being filled */
-	int is_asked_to_stop, has_ended;
+	int is_requested_to_stop, has_ended;
 	struct sonde_nvml_reader_state shared;
 	/* used only by the thread: */
 	struct sonde_nvml_device *devices;
@@ -137,9 +137,9 @@ static int sleep_until(struct sonde_nvml_reader *reader, uint64_t time_ns)
 	struct timespec at = {.tv_sec = (time_t)(time_ns / 1000000000u), .tv_nsec = (long)(time_ns % 1000000000u)};
 	int rc = 0;
 	pthread_mutex_lock(&reader->lock);
-	while (!reader->is_asked_to_stop && rc != ETIMEDOUT)
+	while (!reader->is_requested_to_stop && rc != ETIMEDOUT)
 		rc = pthread_cond_timedwait(&reader->changed, &reader->lock, &at);
-	int is_over = reader->is_asked_to_stop;
+	int is_over = reader->is_requested_to_stop;
 	pthread_mutex_unlock(&reader->lock);
 	return is_over;
 }
@@ -241,7 +241,7 @@ int sonde_nvml_reader_stop(struct sonde_nvml_reader *reader, uint64_t most_ns, s
 	struct timespec at = {.tv_sec = (time_t)(end_ns / 1000000000u), .tv_nsec = (long)(end_ns % 1000000000u)};
 	int rc = 0;
 	pthread_mutex_lock(&reader->lock);
-	reader->is_asked_to_stop = 1;
+	reader->is_requested_to_stop = 1;
 	pthread_cond_broadcast(&reader->changed);
 	while (!reader->has_ended && rc != ETIMEDOUT)
 		rc = pthread_cond_timedwait(&reader->changed, &reader->lock, &at);

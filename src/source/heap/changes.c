@@ -48,8 +48,8 @@ static inline int begin_batch(struct sonde_heap_chunks *chunks, struct filling *
 /* Encodes events into the columns that each event has. */
 static void put_events(struct sonde_heap_chunks *chunks, size_t count)
 {
-	uint8_t *block = sonde_columns_room(&chunks->columns, SONDE_HEAP_COLUMN_BLOCK, 2 * SONDE_HEAP_BATCH);
-	uint8_t *life = sonde_columns_room(&chunks->columns, SONDE_HEAP_COLUMN_LIFE, 2 * SONDE_HEAP_BATCH);
+	uint8_t *block = sonde_columns_capacity(&chunks->columns, SONDE_HEAP_COLUMN_BLOCK, 2 * SONDE_HEAP_BATCH);
+	uint8_t *life = sonde_columns_capacity(&chunks->columns, SONDE_HEAP_COLUMN_LIFE, 2 * SONDE_HEAP_BATCH);
 	if (!block || !life) {
 		chunks->is_torn = 1;
 		sonde_heap_chunks_no_memory(chunks);
@@ -354,8 +354,8 @@ static void recount(struct sonde_heap_chunks *chunks, uint32_t from, uint32_t to
 }
 
 /* The remainder of a split block: its begin event has 0 bytes, but it has its full size. */
-static void put_rest(struct sonde_heap_chunks *chunks, struct filling *filling, const struct sonde_heap_change *change,
-		     uint64_t born, uint64_t size_b)
+static void put_remainder(struct sonde_heap_chunks *chunks, struct filling *filling,
+			  const struct sonde_heap_change *change, uint64_t born, uint64_t size_b)
 {
 	struct sonde_heap_block block = {change->address, born, size_b, change->site, 0}, before;
 	uint32_t empty = sonde_heap_forms_id(&chunks->live.forms, change->site, 0);
@@ -404,9 +404,9 @@ void sonde_heap_chunks_splits(struct sonde_heap_chunks *chunks, uint64_t time_ns
 	take_out(chunks, &filling, time_ns, &slot);
 	end_rows(chunks, filling.rows, time_ns);
 	filling.rows = 0;
-	put_rest(chunks, &filling, &change, block.born, before_b);
+	put_remainder(chunks, &filling, &change, block.born, before_b);
 	change.address = address + split->before_b + split->ends_b;
-	put_rest(chunks, &filling, &change, block.born, after_b);
+	put_remainder(chunks, &filling, &change, block.born, after_b);
 	find_peak(chunks, &filling);
 	end_batch(chunks, &filling);
 }

@@ -19,7 +19,7 @@
 
 #define MARK_NS 1000000u /* minimum distance between most times */
 #define MARKS_AT_ONCE 1024u
-#define NOBODY_ASKED "killed by a signal, or left by _exit() or exec(): its memory could not be scanned"
+#define NOBODY_REQUESTED "killed by a signal, or left by _exit() or exec(): its memory could not be scanned"
 
 static void start_chunk(struct sonde_heap_chunks *chunks)
 {
@@ -111,9 +111,9 @@ static int add_stat(struct sonde_heap_chunks *chunks, uint32_t id)
 }
 
 /* Room for `count` values; NULL when out of memory, which the flush reports. */
-static uint8_t *room(struct sonde_heap_chunks *chunks, size_t column, size_t count)
+static uint8_t *capacity(struct sonde_heap_chunks *chunks, size_t column, size_t count)
 {
-	return sonde_columns_room(&chunks->columns, column, count);
+	return sonde_columns_capacity(&chunks->columns, column, count);
 }
 
 /* Adds a row at the form's first event in the chunk. */
@@ -128,7 +128,8 @@ int sonde_heap_chunks_row(struct sonde_heap_chunks *chunks, uint32_t id)
 		return sonde_heap_chunks_no_memory(chunks);
 	chunks->rows[chunks->row_count++] = id;
 	form->row = chunks->row_count;
-	uint8_t *site_at = room(chunks, SONDE_HEAP_COLUMN_SITE, 1), *size_at = room(chunks, SONDE_HEAP_COLUMN_SIZE, 1);
+	uint8_t *site_at = capacity(chunks, SONDE_HEAP_COLUMN_SITE, 1),
+		*size_at = capacity(chunks, SONDE_HEAP_COLUMN_SIZE, 1);
 	if (site_at && size_at) {
 		sonde_columns_used(&chunks->columns, SONDE_HEAP_COLUMN_SITE,
 				   sonde_heap_put_site(site_at, form->site, chunks->last_site));
@@ -143,7 +144,7 @@ int sonde_heap_chunks_row(struct sonde_heap_chunks *chunks, uint32_t id)
 
 void sonde_heap_chunks_end_run(struct sonde_heap_chunks *chunks)
 {
-	uint8_t *at = chunks->run ? room(chunks, SONDE_HEAP_COLUMN_THREAD, 2) : NULL;
+	uint8_t *at = chunks->run ? capacity(chunks, SONDE_HEAP_COLUMN_THREAD, 2) : NULL;
 	if (at)
 		sonde_columns_used(&chunks->columns, SONDE_HEAP_COLUMN_THREAD,
 				   sonde_heap_put_run(at, chunks->run_thread, chunks->run));
@@ -197,7 +198,7 @@ static void put_marks(struct sonde_heap_chunks *chunks)
 	while (!chunks->exact_times && step < chunks->mark_count && passed_ns / chunks->mark_count * step < MARK_NS)
 		step *= 2;
 	for (uint32_t i = 0; i < chunks->mark_count;) {
-		uint8_t *at = room(chunks, SONDE_HEAP_COLUMN_TIME, MARKS_AT_ONCE);
+		uint8_t *at = capacity(chunks, SONDE_HEAP_COLUMN_TIME, MARKS_AT_ONCE);
 		for (uint32_t k = 0; at && k < MARKS_AT_ONCE && i < chunks->mark_count; k++, i += step) {
 			at = sonde_heap_put_time(at, chunks->marks_ns[i], last_ns);
 			last_ns = chunks->marks_ns[i];
@@ -292,7 +293,7 @@ void sonde_heap_chunks_alive(const struct sonde_heap_chunks *chunks, uint64_t *b
 /* --- ends -------------------------------------------------------------------------------------------------------- */
 
 /* Reports once how many events were lost after an error. */
-static void tell_refused(struct sonde_heap_chunks *chunks)
+static void record_refused(struct sonde_heap_chunks *chunks)
 {
 	uint64_t lost = chunks->refused + (chunks->is_torn ? chunks->columns.rows : 0);
 	struct sonde_recorder_loss loss = {
@@ -333,13 +334,13 @@ static const char *why_not_known(const struct sonde_heap_chunks *chunks)
 {
 	if (*chunks->why_not)
 		return chunks->why_not;
-	return sonde_recorder_options(chunks->recorder)->heap_is_light ? SONDE_HEAP_NOT_ASKED : NOBODY_ASKED;
+	return sonde_recorder_options(chunks->recorder)->heap_is_light ? SONDE_HEAP_NOT_REQUESTED : NOBODY_REQUESTED;
 }
 
 void sonde_heap_chunks_close(struct sonde_heap_chunks *chunks)
 {
 	sonde_heap_chunks_flush(chunks);
-	tell_refused(chunks);
+	record_refused(chunks);
 	for (size_t id = 0; id < chunks->site_cap && !chunks->looked; id++) {
 		const struct sonde_heap_chunk_site *site = &chunks->sites[id];
 		struct sonde_recorder_heap_leak leak = {.site = (uint32_t)id,

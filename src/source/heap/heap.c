@@ -12,10 +12,10 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "source/target/cut_off.h"
+#include "source/target/unreachable.h"
 #include "source/heap/freeze.h"
 #include "source/heap/process.h"
-#include "source/target/hooked.h"
+#include "source/target/interposed.h"
 #include "source/target/preload.h"
 #include "source/resource/proc_stat.h"
 #include "source/record/snapshots.h"
@@ -43,7 +43,7 @@ struct process {
 
 struct sonde_source_run {
 	struct sonde_recorder *recorder;
-	struct sonde_hooked hooked;
+	struct sonde_interposed interposed;
 	struct sonde_channel *channel;
 	struct sonde_snapshots *snapshots;
 	struct sonde_channel_listener listener, zones_listener;
@@ -51,8 +51,8 @@ struct sonde_source_run {
 	size_t zoned_count;
 	struct process *processes;
 	struct sonde_heap_late late;
-	struct sonde_cut_off *cut_off;
-	uint64_t cut_off_count;
+	struct sonde_unreachable *cut_off;
+	uint64_t unreachable_count;
 	uint64_t cut_cycles, cut_ns; /* a time that had passed before the rings were read */
 	uint64_t connected;
 	uint64_t own_malloc; /* of those: processes with malloc in their executable, which no hook precedes */
@@ -173,9 +173,9 @@ static void on_opened(void *context, pid_t pid, uint32_t clock)
 	if (before) /* it has executed another program: its ring was read in this round */
 		sonde_heap_process_flush(before->heaps, UINT64_MAX, &live);
 	struct process *process = calloc(1, sizeof *process);
-	sonde_spaces_exec(run->hooked.spaces, pid, "");
+	sonde_spaces_exec(run->interposed.spaces, pid, "");
 	const struct sonde_heap_process_options options = {.recorder = run->recorder,
-							   .unwinder = run->hooked.unwinder,
+							   .unwinder = run->interposed.unwinder,
 							   .fit = sonde_channel_fit(run->channel),
 							   .late = &run->late,
 							   .pid = pid,
@@ -262,7 +262,7 @@ static void on_passed(void *context, pid_t pid, const struct sonde_channel_drain
 static int on_table(void *context, pid_t pid, uint64_t address, struct sonde_link_table *out)
 {
 	struct sonde_source_run *run = context;
-	return sonde_hooked_table(&run->hooked, pid, address, out);
+	return sonde_interposed_table(&run->interposed, pid, address, out);
 }
 
 /* Covers everything reported before: drains the rings, and orders what had passed when they were read. */
@@ -332,8 +332,8 @@ static void free_run(struct sonde_source_run *run)
 		sonde_heap_process_free(process->heaps);
 		free(process);
 	}
-	sonde_cut_off_free(run->cut_off);
-	sonde_hooked_fini(&run->hooked);
+	sonde_unreachable_free(run->cut_off);
+	sonde_interposed_fini(&run->interposed);
 	free(run->zoned);
 	free(run);
 }
@@ -361,7 +361,7 @@ static int heap_open(struct sonde_source_run **out, const struct sonde_source_co
 							.blocks = on_blocks};
 	run->zones_listener =
 	    (struct sonde_channel_listener){.context = run, .opened = on_zones_opened, .closed = on_zones_closed};
-	int result = sonde_hooked_init(&run->hooked, recorder);
+	int result = sonde_interposed_init(&run->interposed, recorder);
 	result = result < 0 ? result : sonde_channel_listen(channel, SONDE_LINK_HEAP, &run->listener);
 	result = result < 0 ? result : sonde_channel_listen(channel, SONDE_LINK_ZONES, &run->zones_listener);
 	if (result < 0) {
@@ -378,13 +378,13 @@ static int heap_prepare(struct sonde_source_run *run, struct sonde_launch *launc
 	char wanted[48];
 	snprintf(wanted, sizeof wanted, "%u %llu %d", sonde_unsampled_filters(getpid()),
 		 (unsigned long long)options->heap_mean_b, options->heap_is_light);
-	const struct sonde_cut_off_options cut_off = {.recorder = run->recorder,
-						      .channel = run->channel,
-						      .source = "heap",
-						      .object = OBJECT,
-						      .connected = is_connected,
-						      .context = run};
-	run->cut_off = sonde_cut_off_new(&cut_off);
+	const struct sonde_unreachable_options cut_off = {.recorder = run->recorder,
+							  .channel = run->channel,
+							  .source = "heap",
+							  .object = OBJECT,
+							  .connected = is_connected,
+							  .context = run};
+	run->cut_off = sonde_unreachable_new(&cut_off);
 	int result = sonde_launch_setenv(launch, ENVIRONMENT, wanted);
 	return result ? result : sonde_preload_add(launch, OBJECT);
 }
@@ -393,7 +393,7 @@ static int heap_drain(struct sonde_source_run *run, uint64_t horizon_ns, int fin
 {
 	(void)horizon_ns;
 	end_ended(run, 0, final);
-	sonde_cut_off_poll(run->cut_off, sonde_clock_now_ns());
+	sonde_unreachable_poll(run->cut_off, sonde_clock_now_ns());
 	sonde_heap_thaw_late(&run->late);
 	for (struct process *process = run->processes; process; process = process->next) {
 		take_snapshots(run, process, run->cut_ns);
@@ -410,7 +410,7 @@ static size_t write_left(const struct sonde_source_run *run, char *out, size_t o
 	static const char *const reasons[SONDE_LINK_REASONS] = {
 	    [SONDE_LINK_SANDBOX] =
 		"locked down (seccomp), where sonde's calls could get it killed: recorded until then",
-	    [SONDE_LINK_NO_ROOM] =
+	    [SONDE_LINK_NO_CAPACITY] =
 		"low on address space (ulimit -v, ulimit -d): not recorded from there on; raise it by 64 MB",
 	    [SONDE_LINK_NO_CLOCK] = "recorded until it disabled the cycle counter (PR_SET_TSC)",
 	    [SONDE_LINK_SILENT] = "not recorded: the recorder was stopped or too busy when it started",
@@ -431,10 +431,11 @@ static void write_detail(const struct sonde_source_run *run, char *out, size_t o
 {
 	out[0] = '\0';
 	size_t used = write_left(run, out, out_b);
-	if (run->cut_off_count && used < out_b)
-		used += (size_t)snprintf(
-		    out + used, out_b - used, "%sallocations of %llu process%s were not recorded: " SONDE_CUT_OFF_WHY,
-		    used ? "; " : "", (unsigned long long)run->cut_off_count, run->cut_off_count == 1 ? "" : "es");
+	if (run->unreachable_count && used < out_b)
+		used += (size_t)snprintf(out + used, out_b - used,
+					 "%sallocations of %llu process%s were not recorded: " SONDE_UNREACHABLE_WHY,
+					 used ? "; " : "", (unsigned long long)run->unreachable_count,
+					 run->unreachable_count == 1 ? "" : "es");
 	used = used < out_b ? used : out_b - 1;
 	int is_light = sonde_recorder_options(run->recorder)->heap_is_light;
 	if (!run->connected && !used && !run->own_malloc && is_light)
@@ -453,7 +454,7 @@ static void heap_stop(struct sonde_source_run *run)
 {
 	const struct sonde_record_options *options = sonde_recorder_options(run->recorder);
 	char detail[768];
-	run->cut_off_count = sonde_cut_off_end(run->cut_off);
+	run->unreachable_count = sonde_unreachable_end(run->cut_off);
 	write_detail(run, detail, sizeof detail);
 	struct sonde_recorder_state state = {
 	    .state = !run->connected && !run->left[SONDE_LINK_SANDBOX] ? SONDE_SOURCE_UNAVAILABLE
@@ -463,7 +464,7 @@ static void heap_stop(struct sonde_source_run *run)
 	};
 	size_t used = strlen(detail);
 	if (options->heap_is_light)
-		snprintf(detail + used, sizeof detail - used, "%s%s", used ? "; " : "", SONDE_HEAP_NOT_ASKED);
+		snprintf(detail + used, sizeof detail - used, "%s%s", used ? "; " : "", SONDE_HEAP_NOT_REQUESTED);
 	state.detail = *detail ? detail : NULL;
 	sonde_recorder_source(run->recorder, "heap", &state);
 	free_run(run);

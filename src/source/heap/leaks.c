@@ -103,7 +103,7 @@ static void add_up(const struct sonde_heap_leaks *leaks, const struct sonde_heap
 	}
 }
 
-static void tell_site(const struct sonde_heap_leaks *leaks, uint32_t site, const struct sum *sum, const char *detail)
+static void record_site(const struct sonde_heap_leaks *leaks, uint32_t site, const struct sum *sum, const char *detail)
 {
 	struct sonde_recorder_heap_leak leak = {.site = site, .detail = detail};
 	leak.kind = SONDE_HEAP_UNREACHABLE;
@@ -126,7 +126,7 @@ static void tell_site(const struct sonde_heap_leaks *leaks, uint32_t site, const
 		sonde_recorder_heap_leak(leaks->recorder, &leak);
 }
 
-static int tell(const struct sonde_heap_leaks *leaks, const struct sonde_heap_scan *scan)
+static int record(const struct sonde_heap_leaks *leaks, const struct sonde_heap_scan *scan)
 {
 	char detail[160];
 	uint32_t first = UINT32_MAX, last = 0;
@@ -143,13 +143,13 @@ static int tell(const struct sonde_heap_leaks *leaks, const struct sonde_heap_sc
 	write_detail(leaks, detail, sizeof detail);
 	add_up(leaks, scan, sums, first);
 	for (uint32_t site = first; site <= last; site++)
-		tell_site(leaks, site, &sums[site - first], *detail ? detail : NULL);
+		record_site(leaks, site, &sums[site - first], *detail ? detail : NULL);
 	free(sums);
 	return 0;
 }
 
 /* Records the program's LeakSanitizer suppressions. */
-static void tell_suppressions(const struct sonde_heap_leaks *leaks, struct sonde_heap_memory *memory)
+static void record_suppressions(const struct sonde_heap_leaks *leaks, struct sonde_heap_memory *memory)
 {
 	uint64_t at = leaks->question->suppressions;
 	char *text = at ? malloc(TEXT_MAX_B) : NULL;
@@ -184,10 +184,10 @@ static int is_dear(const struct sonde_heap_leaks *leaks, char *why, size_t why_b
 static uint64_t deadline_of(const struct sonde_link_scan *question)
 {
 	uint64_t now_ns = sonde_clock_now_ns();
-	return (question->asked_ns < now_ns ? question->asked_ns : now_ns) + WAIT_NS - SPARE_NS;
+	return (question->requested_ns < now_ns ? question->requested_ns : now_ns) + WAIT_NS - SPARE_NS;
 }
 
-int sonde_heap_leaks_tell(const struct sonde_heap_leaks *leaks)
+int sonde_heap_leaks_record(const struct sonde_heap_leaks *leaks)
 {
 	struct sonde_heap_memory memory;
 	struct sonde_heap_reader reader = {&memory, sonde_heap_memory_read, sonde_heap_memory_present};
@@ -207,11 +207,11 @@ int sonde_heap_leaks_tell(const struct sonde_heap_leaks *leaks)
 	int code = sonde_heap_scan_new(&scan, sonde_heap_chunks_live(leaks->chunks), &reader);
 	code = code ? code : look(leaks, &reader, scan);
 	sonde_heap_freeze_check(leaks->threads);
-	tell_suppressions(leaks, &memory);
+	record_suppressions(leaks, &memory);
 	sonde_heap_memory_close(&memory);
 	if (!code && !sonde_channel_is_waiting(leaks->asker)) /* it continued, and changed what was read */
 		code = -EPIPE;
-	code = code ? code : tell(leaks, scan);
+	code = code ? code : record(leaks, scan);
 	if (code == -EPIPE)
 		snprintf(why, sizeof why, SONDE_HEAP_SILENT);
 	else if (code == -ETIMEDOUT)

@@ -25,6 +25,6 @@ struct sonde_heap_leaks {
 
 /* Records per site what is unreachable, how much of that indirectly, and what is reachable; or, if the scan failed,
  * that reachability is unknown and why. 0 or a negative errno. */
-int sonde_heap_leaks_tell(const struct sonde_heap_leaks *leaks);
+int sonde_heap_leaks_record(const struct sonde_heap_leaks *leaks);
 
 #endif

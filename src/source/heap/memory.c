@@ -30,7 +30,7 @@ struct page_region {
 };
 struct page_scan {
 	uint64_t size_b, flags, start, end, walk_end, regions, region_count, page_most;
-	uint64_t inverted, all_of, any_of, told;
+	uint64_t inverted, all_of, any_of, recorded;
 };
 _Static_assert(sizeof(struct page_scan) == 96, "struct pm_scan_arg");
 #define PAGE_SCAN _IOWR('f', 16, struct page_scan)
@@ -75,32 +75,32 @@ void sonde_heap_memory_close(struct sonde_heap_memory *memory)
 }
 
 /* The pieces still to be read; the first one from `start`. */
-struct rest {
+struct remainder {
 	const struct sonde_heap_extent *pieces;
 	size_t count;
 	uint64_t start;
 	uint8_t *out;
 };
 
-static void pass(struct rest *rest, uint64_t size_b)
+static void pass(struct remainder *remainder, uint64_t size_b)
 {
-	rest->out += size_b;
-	while (rest->count && size_b >= rest->pieces->end - rest->start) {
-		size_b -= rest->pieces->end - rest->start;
-		rest->pieces++;
-		rest->count--;
-		rest->start = rest->count ? rest->pieces->start : 0;
+	remainder->out += size_b;
+	while (remainder->count && size_b >= remainder->pieces->end - remainder->start) {
+		size_b -= remainder->pieces->end - remainder->start;
+		remainder->pieces++;
+		remainder->count--;
+		remainder->start = remainder->count ? remainder->pieces->start : 0;
 	}
-	rest->start += size_b;
+	remainder->start += size_b;
 }
 
-static ssize_t read_some(const struct sonde_heap_memory *memory, const struct rest *rest)
+static ssize_t read_some(const struct sonde_heap_memory *memory, const struct remainder *remainder)
 {
-	struct iovec remote[PIECES], local = {rest->out, 0};
-	size_t count = rest->count < PIECES ? rest->count : PIECES;
+	struct iovec remote[PIECES], local = {remainder->out, 0};
+	size_t count = remainder->count < PIECES ? remainder->count : PIECES;
 	for (size_t i = 0; i < count; i++) {
-		uint64_t start = i ? rest->pieces[i].start : rest->start;
-		size_t size_b = (size_t)(rest->pieces[i].end - start);
+		uint64_t start = i ? remainder->pieces[i].start : remainder->start;
+		size_t size_b = (size_t)(remainder->pieces[i].end - start);
 		/* NOLINT: an address of another process */
 		remote[i] = (struct iovec){(void *)(uintptr_t)start, size_b};
 		local.iov_len += size_b;
@@ -110,20 +110,21 @@ static ssize_t read_some(const struct sonde_heap_memory *memory, const struct re
 
 static int read_all(struct sonde_heap_memory *memory, const struct sonde_heap_extent *pieces, size_t count, void *out)
 {
-	struct rest rest = {pieces, count, count ? pieces->start : 0, out};
-	while (rest.count) {
-		ssize_t got_b = read_some(memory, &rest);
+	struct remainder remainder = {pieces, count, count ? pieces->start : 0, out};
+	while (remainder.count) {
+		ssize_t got_b = read_some(memory, &remainder);
 		if (got_b > 0) {
 			memory->read_b += (uint64_t)got_b;
-			pass(&rest, (uint64_t)got_b);
+			pass(&remainder, (uint64_t)got_b);
 			continue;
 		}
 		if (got_b < 0 && errno != EFAULT)
 			return -errno;
-		uint64_t left_b = rest.pieces->end - rest.start, page_b = memory->page_b - rest.start % memory->page_b;
+		uint64_t left_b = remainder.pieces->end - remainder.start,
+			 page_b = memory->page_b - remainder.start % memory->page_b;
 		uint64_t gap_b = left_b < page_b ? left_b : page_b;
-		memset(rest.out, 0, gap_b);
-		pass(&rest, gap_b);
+		memset(remainder.out, 0, gap_b);
+		pass(&remainder, gap_b);
 	}
 	return 0;
 }
@@ -198,7 +199,7 @@ static int find_present(const struct sonde_heap_memory *memory, struct sonde_hea
 				 .inverted = PAGE_OF_FILE,
 				 .all_of = PAGE_OF_FILE,
 				 .any_of = PAGE_IN_MEMORY | PAGE_SWAPPED,
-				 .told = PAGE_IN_MEMORY | PAGE_SWAPPED};
+				 .recorded = PAGE_IN_MEMORY | PAGE_SWAPPED};
 	int count = ioctl(memory->page_map, PAGE_SCAN, &scan);
 	if (count < 0)
 		return 0;

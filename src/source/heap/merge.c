@@ -204,7 +204,7 @@ static size_t count_waiting(const struct sonde_heap_merge *merge)
 }
 
 /* Beyond the limit everything is handed out in the current order. What remains is less than a record per thread. */
-static void make_room(struct sonde_heap_merge *merge)
+static void make_capacity(struct sonde_heap_merge *merge)
 {
 	merge->waiting = count_waiting(merge);
 	if (merge->waiting <= merge->most)
@@ -230,7 +230,7 @@ int sonde_heap_merge_add(struct sonde_heap_merge *merge, uint64_t serial, uint32
 		take_definitions(merge, queue);
 	merge->waiting += count;
 	if (merge->waiting > merge->most)
-		make_room(merge);
+		make_capacity(merge);
 	return 0;
 }
 
@@ -299,9 +299,9 @@ static void hand_out(struct sonde_heap_merge *merge)
 /* The size of a new block, which a preceding SIZE may have given in full. */
 static uint64_t whole_size(struct queue *queue, uint64_t size_b)
 {
-	uint64_t told_b = queue->size_b;
+	uint64_t recorded_b = queue->size_b;
 	queue->size_b = 0;
-	return told_b && size_b == SONDE_HEAP_SIZE_MAX ? told_b : size_b;
+	return recorded_b && size_b == SONDE_HEAP_SIZE_MAX ? recorded_b : size_b;
 }
 
 /* Takes block records up to `limit`, until one is incomplete or another kind of record follows. */

@@ -219,7 +219,7 @@ int sonde_heap_process_scan(struct sonde_heap_process *process, const struct son
 	    .loader_site_count = process->loader_site_count,
 	};
 	if (!code)
-		code = sonde_heap_leaks_tell(&leaks);
+		code = sonde_heap_leaks_record(&leaks);
 	process->scanned = 1;
 	sonde_heap_thaw(&threads);
 	return code;
@@ -230,7 +230,7 @@ void sonde_heap_process_left(struct sonde_heap_process *process, const struct so
 	static const char *const reasons[SONDE_LINK_REASONS] = {
 	    [SONDE_LINK_SANDBOX] =
 		"recorded until it locked itself down (seccomp): reading its memory could get it killed",
-	    [SONDE_LINK_NO_ROOM] = "recorded until its address space ran low (ulimit -v, ulimit -d)",
+	    [SONDE_LINK_NO_CAPACITY] = "recorded until its address space ran low (ulimit -v, ulimit -d)",
 	    [SONDE_LINK_NO_CLOCK] = "recorded until it disabled the cycle counter (PR_SET_TSC)",
 	    [SONDE_LINK_SILENT] = "the recorder was stopped or too busy when it started",
 	    [SONDE_LINK_NO_FILES] = "recorded until it executed a program that cannot read sonde's files",

@@ -71,11 +71,11 @@ int sonde_heap_ranges_cut(struct sonde_heap_ranges *ranges, uint64_t start, uint
 	size_t at = seek(ranges, start);
 	if (at == ranges->count || ranges->pieces[at].start >= end)
 		return 0;
-	struct sonde_heap_piece whole = ranges->pieces[at], rest = whole;
+	struct sonde_heap_piece whole = ranges->pieces[at], remainder = whole;
 	struct sonde_heap_cut cut = {whole, start > whole.start ? start : whole.start,
 				     end < whole.end ? end : whole.end};
-	rest.start = cut.end;
-	if (cut.start > whole.start && cut.end < whole.end && insert(ranges, at + 1, &rest))
+	remainder.start = cut.end;
+	if (cut.start > whole.start && cut.end < whole.end && insert(ranges, at + 1, &remainder))
 		cut.start = whole.start, cut.end = whole.end;
 	if (cut.start > whole.start)
 		ranges->pieces[at].end = cut.start;

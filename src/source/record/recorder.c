@@ -157,7 +157,7 @@ void sonde_recorder_tells(struct sonde_recorder *recorder)
 	recorder->is_told = 1;
 }
 
-int sonde_recorder_is_told(const struct sonde_recorder *recorder)
+int sonde_recorder_is_recorded(const struct sonde_recorder *recorder)
 {
 	return recorder->is_told;
 }

@@ -98,7 +98,7 @@ uint32_t sonde_recorder_process_count(const struct sonde_recorder *recorder);
 /* Declares that the start and end of every process and thread is being reported (perf events are running), so that
  * sources that start later need not search for them. */
 void sonde_recorder_tells(struct sonde_recorder *recorder);
-int sonde_recorder_is_told(const struct sonde_recorder *recorder);
+int sonde_recorder_is_recorded(const struct sonde_recorder *recorder);
 
 /* The id of the process that has this pid now; 0 = none that is recorded. */
 uint32_t sonde_recorder_alive(const struct sonde_recorder *recorder, pid_t pid);

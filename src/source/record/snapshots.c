@@ -47,7 +47,7 @@ struct sonde_snapshots {
 	struct sonde_recorder *recorder;
 	struct ask *asks;
 	size_t count, cap;
-	uint32_t asked;
+	uint32_t requested;
 	uint64_t start_ns;
 	uint64_t pss_ns[ACCOUNTS]; /* CPU time of PSS readings so far */
 	uint64_t page_ns;
@@ -130,7 +130,7 @@ static int refuse(struct sonde_snapshots *snapshots, const struct sonde_snapshot
 
 int sonde_snapshots_ask(struct sonde_snapshots *snapshots, const struct sonde_snapshot_ask *ask)
 {
-	if (snapshots->asked == SNAPSHOTS_MAX)
+	if (snapshots->requested == SNAPSHOTS_MAX)
 		return refuse(snapshots, ask, -E2BIG, "too many snapshots");
 	if (SONDE_ARRAY_RESERVE(snapshots->asks, snapshots->cap, snapshots->count + 1))
 		return refuse(snapshots, ask, -ENOMEM, "no memory for snapshots");
@@ -146,7 +146,7 @@ int sonde_snapshots_ask(struct sonde_snapshots *snapshots, const struct sonde_sn
 		return -ESRCH;
 	row.pss_b = proportional_b(snapshots, ask->pid, row.rss_b, ask->reason);
 	snapshots->asks[snapshots->count++] = row;
-	snapshots->asked++;
+	snapshots->requested++;
 	return 0;
 }
 
@@ -225,7 +225,7 @@ void sonde_snapshots_take(struct sonde_snapshots *snapshots, uint32_t process, u
 	take(snapshots, ask, live);
 }
 
-void sonde_snapshots_take_rest(struct sonde_snapshots *snapshots)
+void sonde_snapshots_take_remainder(struct sonde_snapshots *snapshots)
 {
 	for (size_t i = 0; i < snapshots->count;)
 		if (snapshots->asks[i].claimed)

@@ -51,7 +51,7 @@ struct sonde_snapshot_live {
 void sonde_snapshots_take(struct sonde_snapshots *snapshots, uint32_t process, uint64_t time_ns,
 			  const struct sonde_snapshot_live *live);
 /* Takes all snapshots that were not claimed. */
-void sonde_snapshots_take_rest(struct sonde_snapshots *snapshots);
+void sonde_snapshots_take_remainder(struct sonde_snapshots *snapshots);
 
 /* RSS of a process from /proc/PID/statm; 0 if the process is gone. */
 uint64_t sonde_snapshots_resident_b(pid_t pid);

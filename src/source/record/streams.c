@@ -196,8 +196,8 @@ static struct sonde_zone_stat *row_of(struct sonde_pair_table *sums, uint32_t si
 static ssize_t add_leaves(struct sonde_stream *stream, struct sonde_pair *pair, const uint32_t *sites,
 			  const uint64_t *times_ns, size_t count)
 {
-	size_t room = 2 * (size_t)sonde_nodes_capacity(stream->chunk.nodes, pair->depth);
-	struct sonde_pair_run run = sonde_pair_leaves(sites, times_ns, count < room ? count : room);
+	size_t capacity = 2 * (size_t)sonde_nodes_capacity(stream->chunk.nodes, pair->depth);
+	struct sonde_pair_run run = sonde_pair_leaves(sites, times_ns, count < capacity ? count : capacity);
 	struct sonde_zone_stat *row = row_of(&stream->sums, *sites);
 	if (!row)
 		return -ENOMEM;
@@ -262,8 +262,8 @@ static int put_zones(const struct sonde_streams *streams, struct sonde_stream *s
 	int rc = reserve_frames(&stream->pair, (uint32_t)count);
 	if (!rc && !chunk->count)
 		rc = start_chunk(stream, times_ns[0]);
-	uint8_t *site_at = sonde_columns_room(zones, SONDE_ZONES_COLUMN_SITE, count);
-	uint8_t *time_at = sonde_columns_room(zones, SONDE_ZONES_COLUMN_TIME, count);
+	uint8_t *site_at = sonde_columns_capacity(zones, SONDE_ZONES_COLUMN_SITE, count);
+	uint8_t *time_at = sonde_columns_capacity(zones, SONDE_ZONES_COLUMN_TIME, count);
 	if (rc || !site_at || !time_at)
 		return rc ? rc : out_of_memory();
 	uint64_t all = sonde_zones_deltas(chunk->max_ns, times_ns, count);

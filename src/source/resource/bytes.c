@@ -53,7 +53,7 @@ void sonde_resources_bytes_join(struct sonde_resources_bytes *parent, const stru
 	}
 }
 
-void sonde_resources_bytes_tell(struct sonde_resources_bytes *bytes, struct sonde_resources *out)
+void sonde_resources_bytes_record(struct sonde_resources_bytes *bytes, struct sonde_resources *out)
 {
 	*out = (struct sonde_resources){.known = bytes->known};
 	for (unsigned i = 0; i < SONDE_BYTES_COUNT; i++) {

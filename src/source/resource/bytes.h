@@ -37,6 +37,6 @@ int sonde_resources_bytes_take(struct sonde_resources_bytes *parent, const struc
 void sonde_resources_bytes_join(struct sonde_resources_bytes *parent, const struct sonde_resources_bytes *child);
 
 /* Outputs the process's own counts. */
-void sonde_resources_bytes_tell(struct sonde_resources_bytes *bytes, struct sonde_resources *out);
+void sonde_resources_bytes_record(struct sonde_resources_bytes *bytes, struct sonde_resources *out);
 
 #endif

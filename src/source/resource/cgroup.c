@@ -68,9 +68,9 @@ static int find_mount(const char *root, const char *controller, char *mount, cha
 	int found = 0;
 	FILE *file = open_list(root, "self/mountinfo");
 	while (file && !found && getline(&line, &line_b, file) > 0) {
-		const char *rest = strstr(line, " - ");
-		if (!rest || sscanf(line, "%*d %*d %*s %4095s %4095s", part, mount) != 2 ||
-		    sscanf(rest, " - %31s %*s %1023s", type, options) != 2)
+		const char *remainder = strstr(line, " - ");
+		if (!remainder || sscanf(line, "%*d %*d %*s %4095s %4095s", part, mount) != 2 ||
+		    sscanf(remainder, " - %31s %*s %1023s", type, options) != 2)
 			continue;
 		found =
 		    *controller ? !strcmp(type, "cgroup") && has_word(options, controller) : !strcmp(type, "cgroup2");

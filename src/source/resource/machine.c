@@ -51,8 +51,8 @@ struct sonde_resources_machine {
 	const char *root;
 	pid_t pid;
 	unsigned rounds;
-	int fd[FILES];   /* −1 = missing */
-	int lacks_files; /* no descriptor was available for one of them */
+	int fd[FILES];     /* −1 = missing */
+	int missing_files; /* no descriptor was available for one of them */
 	struct disk disks[DISKS_MAX];
 	size_t disk_count;
 	struct network networks[NETWORKS_MAX];
@@ -81,7 +81,7 @@ static int open_file(struct sonde_resources_machine *machine, const char *name)
 	char path[PATH_MAX];
 	snprintf(path, sizeof path, "%s/proc/%s", machine->root, name);
 	int fd = open(path, O_RDONLY | O_CLOEXEC);
-	machine->lacks_files |= fd < 0 && sonde_files_lack(errno);
+	machine->missing_files |= fd < 0 && sonde_files_lack(errno);
 	return fd;
 }
 
@@ -463,8 +463,8 @@ size_t sonde_resources_machine_missing(const struct sonde_resources_machine *mac
 	    {NETWORK, "networks (/proc/PID/net/dev)"},
 	    {MEMORY_PRESSURE, "pressure (/proc/pressure: CONFIG_PSI, psi=1)"},
 	};
-	const char *begin = machine->lacks_files ? "no free file descriptor for system readings (ulimit -Hn): "
-						 : "system readings missing here: ";
+	const char *begin = machine->missing_files ? "no free file descriptor for system readings (ulimit -Hn): "
+						   : "system readings missing here: ";
 	size_t used = 0;
 	*out = '\0';
 	for (size_t i = 0; i < sizeof files / sizeof *files; i++) {

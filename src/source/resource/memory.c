@@ -134,12 +134,12 @@ static void sample(struct sonde_source_run *run)
 		run->samples++;
 	}
 	uint64_t now_ns = sonde_clock_now_ns(), every_ns = sonde_recorder_options(run->recorder)->memory_every_ns;
-	uint64_t rest_ns = (sonde_clock_read_ns(CLOCK_THREAD_CPUTIME_ID) - before_ns) * COST_SHARE;
+	uint64_t remainder_ns = (sonde_clock_read_ns(CLOCK_THREAD_CPUTIME_ID) - before_ns) * COST_SHARE;
 	run->next_ns += every_ns;
 	if (!every_ns || run->next_ns < now_ns)
 		run->next_ns = from_ns + run->least_ns;
-	if (run->next_ns < from_ns + rest_ns)
-		run->next_ns = from_ns + rest_ns;
+	if (run->next_ns < from_ns + remainder_ns)
+		run->next_ns = from_ns + remainder_ns;
 }
 
 /* --- snapshots --------------------------------------------------------------------------------------------------- */
@@ -248,7 +248,7 @@ static int memory_start(struct sonde_source_run *run, pid_t pid)
 static int memory_drain(struct sonde_source_run *run, uint64_t horizon_ns, int final)
 {
 	(void)horizon_ns;
-	sonde_snapshots_take_rest(run->snapshots);
+	sonde_snapshots_take_remainder(run->snapshots);
 	if (!final)
 		ask(run);
 	if (samples_over_time(run) && (final || sonde_clock_now_ns() >= run->next_ns))

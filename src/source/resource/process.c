@@ -51,7 +51,7 @@ static void set(struct sonde_resources *out, enum sonde_resource resource, uint6
 /* What could not be opened only for lack of descriptors has neither exited nor is forbidden. */
 static int opened(struct sonde_resources_process *process, int fd)
 {
-	process->lacks_files |= fd < 0 && sonde_files_lack(errno);
+	process->missing_files |= fd < 0 && sonde_files_lack(errno);
 	return fd;
 }
 
@@ -106,7 +106,7 @@ static enum sonde_resources_found why_not(const struct sonde_resources_process *
 	int is_there = !*process->root && (!kill(process->pid, 0) || errno == EPERM);
 	if (!is_there)
 		return SONDE_RESOURCES_GONE;
-	return process->lacks_files ? SONDE_RESOURCES_UNREAD : SONDE_RESOURCES_HIDDEN;
+	return process->missing_files ? SONDE_RESOURCES_UNREAD : SONDE_RESOURCES_HIDDEN;
 }
 
 static int read_number(const char *text, uint64_t *out)
@@ -289,9 +289,9 @@ static void read_pss(struct sonde_resources_process *process, struct sonde_resou
 	uint64_t kib;
 	if (process->has_no_pss)
 		return;
-	process->lacks_files = 0;
+	process->missing_files = 0;
 	int got = read_file(process, -1, "smaps_rollup", text, sizeof text) && find_field(text, "Pss", &kib);
-	process->has_no_pss = !got && !process->lacks_files;
+	process->has_no_pss = !got && !process->missing_files;
 	if (got)
 		set(out, SONDE_RESOURCE_MEMORY_PSS, kib * 1024);
 }
@@ -396,7 +396,7 @@ enum sonde_resources_found sonde_resources_process_open(struct sonde_resources_p
 	if (!is_there || !keep) {
 		sonde_resources_process_close(&process);
 		if (!is_there)
-			return process.lacks_files ? why_not(&process) : SONDE_RESOURCES_GONE;
+			return process.missing_files ? why_not(&process) : SONDE_RESOURCES_GONE;
 	}
 	process.is_kept = keep;
 	*out = process;
@@ -438,7 +438,7 @@ enum sonde_resources_found sonde_resources_process_read(struct sonde_resources_p
 {
 	struct stat_line line;
 	*out = (struct sonde_resources){0};
-	process->lacks_files = 0;
+	process->missing_files = 0;
 	if (!begin(process))
 		return why_not(process);
 	int is_there = !read_stat(process, &line, out);
@@ -451,7 +451,7 @@ enum sonde_resources_found sonde_resources_process_read(struct sonde_resources_p
 	}
 	end(process);
 	if (!is_there)
-		return process->lacks_files ? why_not(process) : SONDE_RESOURCES_GONE;
+		return process->missing_files ? why_not(process) : SONDE_RESOURCES_GONE;
 	return SONDE_RESOURCES_FOUND;
 }
 
@@ -467,10 +467,10 @@ int sonde_resources_process_is_there(struct sonde_resources_process *process)
 {
 	struct stat_line line;
 	struct sonde_resources ignored = {0};
-	process->lacks_files = 0;
+	process->missing_files = 0;
 	int is_there = begin(process) && !read_stat(process, &line, &ignored);
 	end(process);
-	return is_there || (process->lacks_files && why_not(process) != SONDE_RESOURCES_GONE);
+	return is_there || (process->missing_files && why_not(process) != SONDE_RESOURCES_GONE);
 }
 
 void sonde_resources_process_pss(struct sonde_resources_process *process, struct sonde_resources *out)

@@ -71,9 +71,9 @@ struct sonde_resources_process {
 	size_t task_count, task_cap;
 	uint64_t ended_voluntary, ended_involuntary; /* sums of exited threads */
 	int was_multi;
-	int has_no_pss;   /* reading it is not permitted */
-	int had_children; /* has waited for children (shown by their page faults) */
-	int lacks_files;  /* at the last reading something could not be read for lack of descriptors */
+	int has_no_pss;    /* reading it is not permitted */
+	int had_children;  /* has waited for children (shown by their page faults) */
+	int missing_files; /* at the last reading something could not be read for lack of descriptors */
 };
 
 /* The result of opening or reading a process. */

@@ -148,30 +148,30 @@ static void set_timer(const struct sonde_source_run *run)
 
 /* --- the source's record ----------------------------------------------------------------------------------------- */
 
-struct said {
+struct message {
 	char text[1024];
 	size_t used;
 };
 
-static void say(struct said *said, const char *format, ...) __attribute__((format(printf, 2, 3)));
+static void append(struct message *message, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-static void say(struct said *said, const char *format, ...)
+static void append(struct message *message, const char *format, ...)
 {
 	va_list arguments;
-	size_t left = sizeof said->text - said->used;
-	int joint = said->used ? snprintf(said->text + said->used, left, "; ") : 0;
+	size_t left = sizeof message->text - message->used;
+	int joint = message->used ? snprintf(message->text + message->used, left, "; ") : 0;
 	if (left < 64)
 		return;
 	va_start(arguments, format);
-	int more = vsnprintf(said->text + said->used + joint, left - (size_t)joint, format, arguments);
+	int more = vsnprintf(message->text + message->used + joint, left - (size_t)joint, format, arguments);
 	va_end(arguments);
-	said->used += (size_t)(joint + more);
-	if (said->used >= sizeof said->text)
-		said->used = sizeof said->text - 1;
+	message->used += (size_t)(joint + more);
+	if (message->used >= sizeof message->text)
+		message->used = sizeof message->text - 1;
 }
 
 /* Suggests a limit with the descriptors that each process needs and a few more, rounded up. */
-static void say_unread(const struct sonde_source_run *run, struct said *said)
+static void append_unread(const struct sonde_source_run *run, struct message *message)
 {
 	uint64_t limit = run->rows.files_max, least = limit + FILES_A_PROCESS * (run->rows.unread + 1);
 	least += FILES_STEP - least % FILES_STEP;
@@ -181,43 +181,44 @@ static void say_unread(const struct sonde_source_run *run, struct said *said)
 	if (run->rows.unread)
 		snprintf(who, sizeof who, "%llu process%s not always read", (unsigned long long)run->rows.unread,
 			 run->rows.unread == 1 ? " was" : "es were");
-	say(said, "%s: the hard limit of %llu open files was reached: raise it to ulimit -Hn %llu or more", who,
-	    (unsigned long long)limit, (unsigned long long)least);
+	append(message, "%s: the hard limit of %llu open files was reached: raise it to ulimit -Hn %llu or more", who,
+	       (unsigned long long)limit, (unsigned long long)least);
 }
 
-static void say_source(const struct sonde_source_run *run)
+static void append_source(const struct sonde_source_run *run)
 {
 	struct sonde_recorder_state state = {
 	    .state = SONDE_SOURCE_ON, .method = METHOD, .rate_hz = 1e9 / (double)run->every_ns};
-	struct said said = {0};
+	struct message message = {0};
 	char missing[512];
 	double every_ns = run->rounds > 1 ? (double)(run->last_ns - run->first_ns) / (double)(run->rounds - 1) : 0;
 	state.effective_hz = every_ns > (double)run->every_ns ? 1e9 / every_ns : state.rate_hz; /* the last is early */
 	if (run->held_back && every_ns > 1.2 * (double)run->every_ns)
-		say(&said,
+		append(
+		    &message,
 		    "read every %.3g ms instead of %.3g ms: so many processes and threads would take more than %.1f %% "
 		    "of a core",
 		    every_ns / 1e6, (double)run->every_ns / 1e6, 100.0 / SHARE);
-	say_unread(run, &said);
+	append_unread(run, &message);
 	if (run->rows.hidden)
-		say(&said, "%llu process%s not shown by /proc (hidepid): record as root",
-		    (unsigned long long)run->rows.hidden, run->rows.hidden == 1 ? " is" : "es are");
+		append(&message, "%llu process%s not shown by /proc (hidepid): record as root",
+		       (unsigned long long)run->rows.hidden, run->rows.hidden == 1 ? " is" : "es are");
 	if (run->rows.closed)
-		say(&said, "I/O of %llu process%s of other users (read%s, write%s) is unknown: record as root",
-		    (unsigned long long)run->rows.closed, run->rows.closed == 1 ? "" : "es",
-		    run->rows.closed == 1 ? "s" : "", run->rows.closed == 1 ? "s" : "");
-	if (said.used)
+		append(&message, "I/O of %llu process%s of other users (read%s, write%s) is unknown: record as root",
+		       (unsigned long long)run->rows.closed, run->rows.closed == 1 ? "" : "es",
+		       run->rows.closed == 1 ? "s" : "", run->rows.closed == 1 ? "s" : "");
+	if (message.used)
 		state.state = SONDE_SOURCE_LIMITED;
 	if (run->rows.crowded)
-		say(&said, "context switches of processes with more than %d threads are not read",
-		    SONDE_RESOURCES_TASKS_MAX);
+		append(&message, "context switches of processes with more than %d threads are not read",
+		       SONDE_RESOURCES_TASKS_MAX);
 	if (run->rows.finds_processes && run->tree.may_have_missed && run->rows.had_children)
-		say(&said, "processes are found in /proc: those living between two readings are missed");
+		append(&message, "processes are found in /proc: those living between two readings are missed");
 	if (run->rows.finds_processes && (run->tree.may_have_missed || run->tree.was_unread))
 		sonde_recorder_info(run->recorder, "run.processes_missed", "1");
 	if (sonde_resources_machine_missing(run->machine, missing, sizeof missing))
-		say(&said, "%s", missing);
-	state.detail = said.used ? said.text : NULL;
+		append(&message, "%s", missing);
+	state.detail = message.used ? message.text : NULL;
 	sonde_recorder_source(run->recorder, "resources", &state);
 	sonde_recorder_cost(run->recorder, "resources.cpu_ns", run->spent_ns);
 	sonde_recorder_cost(run->recorder, "resources.rounds", run->rounds);
@@ -264,7 +265,7 @@ static int resources_start(struct sonde_source_run *run, pid_t pid)
 	run->command_fd = (int)syscall(SYS_pidfd_open, pid, 0);
 	sonde_budget_init(&run->budget, SHARE, LEFT_NS, now_ns);
 	sonde_resources_rows_start(&run->rows, sonde_recorder_options(run->recorder)->command ? pid : 0, now_ns);
-	run->rows.finds_processes = !sonde_recorder_is_told(run->recorder);
+	run->rows.finds_processes = !sonde_recorder_is_recorded(run->recorder);
 	if (run->rows.finds_processes)
 		sonde_resources_tree_start(&run->tree, run->recorder, pid,
 					   sonde_recorder_options(run->recorder)->command != NULL);
@@ -294,7 +295,7 @@ static size_t resources_poll_fds(struct sonde_source_run *run, int *fds, size_t 
 static void resources_stop(struct sonde_source_run *run)
 {
 	if (run->rounds)
-		say_source(run);
+		append_source(run);
 	sonde_resources_rows_fini(&run->rows);
 	sonde_resources_machine_free(run->machine);
 	if (run->timer_fd >= 0)

@@ -191,7 +191,7 @@ static void read_row(struct sonde_resources_rows *rows, struct sonde_resources_r
 	raise_peak(row, &now);
 	row->threads = now.known & 1u << SONDE_RESOURCE_THREADS ? now.value[SONDE_RESOURCE_THREADS] : 1;
 	row->rss_b = now.known & 1u << SONDE_RESOURCE_MEMORY_RSS ? now.value[SONDE_RESOURCE_MEMORY_RSS] : 0;
-	if (row->process.lacks_files)
+	if (row->process.missing_files)
 		missed(rows, row, SONDE_RESOURCES_UNREAD);
 	else if (is_first && !now.is_dead && !(now.known & 1u << SONDE_RESOURCE_IO_READ_ALL))
 		rows->closed++;
@@ -291,13 +291,13 @@ static void hand_over(struct sonde_resources_rows *rows)
 	}
 }
 
-static void tell_bytes(struct sonde_resources_rows *rows, struct sonde_resources_row *row)
+static void record_bytes(struct sonde_resources_rows *rows, struct sonde_resources_row *row)
 {
 	struct sonde_resources own;
 	if (!row->has_bytes)
 		return;
 	row->has_bytes = 0;
-	sonde_resources_bytes_tell(&row->bytes, &own);
+	sonde_resources_bytes_record(&row->bytes, &own);
 	put(rows, row, &own);
 }
 
@@ -306,9 +306,9 @@ static void end_bytes(struct sonde_resources_rows *rows)
 	size_t kept = 0;
 	hand_over(rows);
 	for (size_t i = 0; i < rows->list.count; i++)
-		tell_bytes(rows, row_at(rows, i));
+		record_bytes(rows, row_at(rows, i));
 	for (size_t i = 0; i < rows->dead_count; i++) {
-		tell_bytes(rows, &rows->dead[i]);
+		record_bytes(rows, &rows->dead[i]);
 		if (rows->dead[i].is_gone || kept == DEAD_MAX)
 			close_row(rows, &rows->dead[i]);
 		else

@@ -41,7 +41,7 @@ static uint64_t start_of(uint64_t ticks, uint64_t now_ns)
 
 static void see_files(struct sonde_resources_tree *tree)
 {
-	tree->lacks_files |= sonde_files_lack(errno);
+	tree->missing_files |= sonde_files_lack(errno);
 }
 
 /* Threads can be read under their tid, too. What cannot be read is not a process. */
@@ -121,7 +121,7 @@ void sonde_resources_tree_look(struct sonde_resources_tree *tree, pid_t last_pid
 {
 	pid_t before = tree->last_pid;
 	size_t leaving = tree->leaving_count;
-	tree->lacks_files = 0;
+	tree->missing_files = 0;
 	for (size_t i = 0; i < leaving; i++)
 		consider(tree, tree->leaving[i], now_ns, 1);
 	tree->leaving_count = 0;
@@ -136,6 +136,6 @@ void sonde_resources_tree_look(struct sonde_resources_tree *tree, pid_t last_pid
 	else
 		for (pid_t pid = before + 1; pid <= last_pid; pid++)
 			consider(tree, pid, now_ns, 0);
-	tree->was_unread |= tree->lacks_files;
-	tree->last_pid = tree->lacks_files || !last_pid ? before : last_pid; /* polled again */
+	tree->was_unread |= tree->missing_files;
+	tree->last_pid = tree->missing_files || !last_pid ? before : last_pid; /* polled again */
 }

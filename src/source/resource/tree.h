@@ -15,7 +15,7 @@ struct sonde_resources_tree {
 	struct sonde_recorder *recorder;
 	uint64_t began_ns;   /* start of a new tree: no process in it is older; otherwise 0 */
 	pid_t last_pid;      /* polled up to this pid; 0 = not yet */
-	int lacks_files;     /* at the last poll a pid could not be checked for lack of descriptors */
+	int missing_files;   /* at the last poll a pid could not be checked for lack of descriptors */
 	int was_unread;      /* true if that ever happened */
 	int may_have_missed; /* pids were assigned that have exited, or whose parent has */
 	pid_t leaving[64];   /* reported as exited, but still present at the last poll */

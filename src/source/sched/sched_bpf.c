@@ -391,10 +391,10 @@ int sonde_sched_bpf_next(struct sonde_sched_bpf *bpf, uint64_t horizon_ns, struc
 }
 
 /* The increase of a kernel count since the last call. */
-static uint64_t take(_Atomic uint64_t *count, uint64_t *told)
+static uint64_t take(_Atomic uint64_t *count, uint64_t *recorded)
 {
-	uint64_t now = atomic_load_explicit(count, memory_order_relaxed), more = now - *told;
-	*told = now;
+	uint64_t now = atomic_load_explicit(count, memory_order_relaxed), more = now - *recorded;
+	*recorded = now;
 	return more;
 }
 

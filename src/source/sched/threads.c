@@ -71,7 +71,7 @@ struct sonde_source_run {
 	size_t most;
 	uint64_t listed, met, brief;  /* numbers of threads: listed; read; too short-lived to be read */
 	uint64_t peak, next_count_ns; /* most threads seen at once; next count */
-	int lacks_files;              /* a reading failed for lack of descriptors */
+	int missing_files;            /* a reading failed for lack of descriptors */
 	int failed;                   /* out of memory: nothing is read any more */
 };
 
@@ -137,7 +137,7 @@ static void look(struct sonde_source_run *run, struct sonde_thread_row *row)
 	uint64_t now_ns = sonde_clock_now_ns(), voluntary, involuntary;
 	if (rc == -ESRCH)
 		miss(run, row, now_ns);
-	run->lacks_files |= sonde_files_lack(-rc);
+	run->missing_files |= sonde_files_lack(-rc);
 	if (rc)
 		return;
 	row->read_ns = now_ns;
@@ -194,7 +194,7 @@ static void name(struct sonde_source_run *run, struct sonde_thread_row *row)
 
 /* Writes the latest reading: points come in time order. `last`: it is the final one. If another source of switches
  * registers threads, a thread that has ended is not registered: that source may have forgotten it. */
-static void tell(struct sonde_source_run *run, struct sonde_thread_row *row, int last)
+static void record(struct sonde_source_run *run, struct sonde_thread_row *row, int last)
 {
 	int settled = sonde_clock_now_ns() >= row->seen_ns + SETTLE_NS;
 	if (!row->read_ns || (!run->counts_switches && !settled && !last && !row->thread))
@@ -216,7 +216,7 @@ static void take(struct sonde_source_run *run, struct sonde_thread_row *row, int
 		look(run, row);
 	if (row->read_ns && !row->met)
 		meet(run, row, 0);
-	tell(run, row, last);
+	record(run, row, last);
 }
 
 /* --- listing ----------------------------------------------------------------------------------------------------- */
@@ -234,7 +234,7 @@ static void list(struct sonde_source_run *run, struct process *process, int is_o
 		run->threads.row[i].listed = 0;
 	DIR *directory = opendir(path);
 	if (!directory && sonde_files_lack(errno)) { /* it will be listed again */
-		run->lacks_files = 1;
+		run->missing_files = 1;
 		return;
 	}
 	for (struct dirent *entry; directory && (entry = readdir(directory));) {
@@ -381,7 +381,7 @@ static int threads_open(struct sonde_source_run **out, const struct sonde_source
 static int threads_start(struct sonde_source_run *run, pid_t pid)
 {
 	run->pid = pid;
-	run->counts_switches = !sonde_recorder_is_told(run->recorder);
+	run->counts_switches = !sonde_recorder_is_recorded(run->recorder);
 	sonde_recorder_process(run->recorder, pid, sonde_clock_now_ns());
 	run->pid_fd = (int)syscall(SYS_pidfd_open, pid, 0);
 	run->start_ns = run->began_ns = sonde_clock_now_ns();
@@ -423,7 +423,7 @@ static size_t say_missed(const struct sonde_source_run *run, char *out, size_t o
 {
 	static const char why_late[] = ", to stay below 0.2 % of a CPU";
 	static const char why_unread[] = ": the hard limit on open files (ulimit -Hn) was reached";
-	const char *share = run->lacks_files ? why_unread : why_late;
+	const char *share = run->missing_files ? why_unread : why_late;
 	uint64_t all = run->peak > run->listed ? run->peak : run->listed, in_time = run->met + run->brief;
 	int used = 0, is_late = in_time < all - all / 100;
 	if (run->longest_ns > SOON_NS)

@@ -245,8 +245,8 @@ static int is_go_exit(struct sonde_derived *derived, const struct sonde_derived_
 }
 
 /* Whether the code at `pc` can return to `ra`. */
-static enum sonde_frame_lead judge(struct sonde_derived *derived, const struct sonde_derived_place *place, uint64_t pc,
-				   uint64_t ra)
+static enum sonde_frame_lead classify(struct sonde_derived *derived, const struct sonde_derived_place *place,
+				      uint64_t pc, uint64_t ra)
 {
 	const struct site site = *find_site(derived, place, ra);
 	if (site.kind == CALL_DIRECT)
@@ -259,7 +259,7 @@ static enum sonde_frame_lead judge(struct sonde_derived *derived, const struct s
 int sonde_derived_is_caller(struct sonde_derived *derived, const struct sonde_derived_place *place, uint64_t pc,
 			    uint64_t ra)
 {
-	return judge(derived, place, pc, ra) == SONDE_FRAME_LEADS;
+	return classify(derived, place, pc, ra) == SONDE_FRAME_LEADS;
 }
 
 /* --- steps ----------------------------------------------------------------------------------------------- */
@@ -321,7 +321,7 @@ enum sonde_unwind_result sonde_derived_step(struct sonde_derived *derived, const
 	enum sonde_unwind_result result = apply(&rule, &next, read, context);
 	if (result != SONDE_UNWIND_STEPPED)
 		return result;
-	if (judge(derived, place, regs->pc, next.pc) == SONDE_FRAME_LEADS_NOT)
+	if (classify(derived, place, regs->pc, next.pc) == SONDE_FRAME_LEADS_NOT)
 		return SONDE_UNWIND_NO_RULE;
 	*regs = next;
 	return SONDE_UNWIND_STEPPED;

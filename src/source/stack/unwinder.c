@@ -46,7 +46,7 @@ struct code {
 };
 
 /* The last stack that was unwound elsewhere, leaf first. */
-struct told {
+struct recorded {
 	pid_t pid;
 	uint64_t generation;
 	size_t count; /* 0 = none */
@@ -64,7 +64,7 @@ struct sonde_unwinder {
 	uint32_t kernel; /* module id, 0 = not needed yet */
 	struct code codes[CODES];
 	struct sonde_trie_frame frames[FRAMES_MAX];
-	struct told told;
+	struct recorded recorded;
 };
 
 /* A stack during the walk. */
@@ -541,10 +541,11 @@ enum sonde_stack_status sonde_unwinder_run(struct sonde_unwinder *unwinder, stru
 }
 
 /* The number of outer frames shared with the previous stack. */
-static size_t count_same(const struct told *told, const uint64_t *pcs, size_t count)
+static size_t count_same(const struct recorded *recorded, const uint64_t *pcs, size_t count)
 {
 	size_t same = 0;
-	while (same < count && same < told->count && pcs[count - 1 - same] == told->pcs[told->count - 1 - same])
+	while (same < count && same < recorded->count &&
+	       pcs[count - 1 - same] == recorded->pcs[recorded->count - 1 - same])
 		same++;
 	return same;
 }
@@ -555,7 +556,7 @@ uint32_t sonde_unwinder_intern(struct sonde_unwinder *unwinder, pid_t pid, uint6
 {
 	struct sonde_unwind_sample sample = {.pid = pid, .time_ns = time_ns};
 	struct walk walk = {.unwinder = unwinder, .sample = &sample};
-	struct told *told = &unwinder->told;
+	struct recorded *recorded = &unwinder->recorded;
 	walk.space = sonde_spaces_get(unwinder->spaces, pid, time_ns);
 	count = count < SONDE_UNWINDER_DEPTH_MAX ? count : SONDE_UNWINDER_DEPTH_MAX;
 	if (!walk.space || !count)
@@ -563,8 +564,8 @@ uint32_t sonde_unwinder_intern(struct sonde_unwinder *unwinder, pid_t pid, uint6
 	uint64_t generation = sonde_maps_generation(walk.space->maps);
 	size_t same = 0;
 	int is_known = 1;
-	if (told->pid == pid && told->generation == generation)
-		same = count_same(told, pcs, count);
+	if (recorded->pid == pid && recorded->generation == generation)
+		same = count_same(recorded, pcs, count);
 	for (size_t i = 0; i < count - same; i++) {
 		const struct code *code = look_up(&walk, pcs[i] - 1);
 		int generated = code->kind == CODE_GENERATED || code->kind == CODE_UNMAPPED;
@@ -572,15 +573,16 @@ uint32_t sonde_unwinder_intern(struct sonde_unwinder *unwinder, pid_t pid, uint6
 		push(&walk, generated ? anonymous_module(unwinder, walk.space, time_ns) : code->module,
 		     generated ? pcs[i] - 1 : code->address);
 	}
-	memmove(told->nodes + count - same, told->nodes + told->count - same, same * sizeof *told->nodes);
-	memcpy(told->pcs, pcs, count * sizeof *pcs);
-	told->pid = pid;
-	told->generation = sonde_maps_generation(walk.space->maps);
-	told->count = 0; /* until all is known and was looked up in the same mappings */
-	uint32_t parent = same ? told->nodes[count - same] : 0;
-	if (sonde_recorder_stack_below(unwinder->recorder, parent, unwinder->frames, walk.count, told->nodes))
+	memmove(recorded->nodes + count - same, recorded->nodes + recorded->count - same,
+		same * sizeof *recorded->nodes);
+	memcpy(recorded->pcs, pcs, count * sizeof *pcs);
+	recorded->pid = pid;
+	recorded->generation = sonde_maps_generation(walk.space->maps);
+	recorded->count = 0; /* until all is known and was looked up in the same mappings */
+	uint32_t parent = same ? recorded->nodes[count - same] : 0;
+	if (sonde_recorder_stack_below(unwinder->recorder, parent, unwinder->frames, walk.count, recorded->nodes))
 		return 0;
-	if (is_known && told->generation == generation)
-		told->count = count;
-	return told->nodes[0];
+	if (is_known && recorded->generation == generation)
+		recorded->count = count;
+	return recorded->nodes[0];
 }

@@ -252,8 +252,8 @@ static void fit_clock(struct sonde_channel *channel)
 	struct sonde_clockfit_anchor anchor = sonde_clockfit_read();
 	uint64_t passed_ns = anchor.mono_ns - channel->fit.first.mono_ns;
 	if (!channel->fit.count && passed_ns < FIT_NS) {
-		struct timespec rest = {0, (long)(FIT_NS - passed_ns)};
-		while (nanosleep(&rest, &rest) && errno == EINTR)
+		struct timespec remainder = {0, (long)(FIT_NS - passed_ns)};
+		while (nanosleep(&remainder, &remainder) && errno == EINTR)
 			;
 		anchor = sonde_clockfit_read();
 	}

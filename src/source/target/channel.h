@@ -72,7 +72,7 @@ uint64_t sonde_channel_strangers(const struct sonde_channel *channel);
 int sonde_channel_covers(const struct sonde_channel *channel, enum sonde_link_client client, pid_t pid);
 /* True if hooks have reported at some time in this process of the recording. */
 int sonde_channel_covered(const struct sonde_channel *channel, enum sonde_link_client client, uint32_t process);
-/* True if this process has hooks that cannot reach the recorder (target/cut_off.h). */
+/* True if this process has hooks that cannot reach the recorder (target/unreachable.h). */
 int sonde_channel_unreachable(const struct sonde_channel *channel, enum sonde_link_client client, uint32_t process);
 
 #endif

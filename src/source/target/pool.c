@@ -339,7 +339,7 @@ void sonde_pool_drain(struct sonde_pool *pool, int final)
 	    .alive = thread_alive,
 	    .zones_max = SONDE_PROGRAM_ZONES_MAX,
 	};
-	uint32_t asked = atomic_load(&pool->ring->doorbell);
+	uint32_t requested = atomic_load(&pool->ring->doorbell);
 	uint32_t before = pool->committed;
 	uint64_t before_ns = sonde_clock_now_ns();
 	sonde_drain_run(pool->drain, pool->options.fit, &sink, final);
@@ -347,9 +347,9 @@ void sonde_pool_drain(struct sonde_pool *pool, int final)
 		pool->program.drained(pool->program.context, before_ns);
 	if (final)
 		return;
-	if (asked || sonde_drain_used(pool->drain) * 2 > pool->populated)
+	if (requested || sonde_drain_used(pool->drain) * 2 > pool->populated)
 		populate(pool, pool->committed);
-	if (!asked && sonde_drain_used(pool->drain) * 2 < pool->committed)
+	if (!requested && sonde_drain_used(pool->drain) * 2 < pool->committed)
 		return;
 	grow(pool, pool->committed * 2);
 	populate(pool, pool->committed);

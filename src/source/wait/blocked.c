@@ -213,7 +213,7 @@ static size_t say_limits(const struct sonde_source_run *run, char *out, size_t o
 		SAY("%s%llu program%s of 32 bits",
 		    at ? "; not polled: " : "not polled: ", (unsigned long long)run->processes.narrow,
 		    run->processes.narrow == 1 ? "" : "s");
-	if (run->processes.looker.lacks_files)
+	if (run->processes.looker.missing_files)
 		SAY("%ssome polls were skipped: the hard limit on open files (ulimit -Hn) was reached", at ? "; " : "");
 	if (run->processes.looker.unreadable)
 		SAY("%sstacks could not be read: %s", at ? "; " : "", strerror(run->processes.looker.error));

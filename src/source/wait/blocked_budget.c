@@ -38,8 +38,8 @@ static uint64_t afford_ns(const struct sonde_blocked_budget *budget, uint64_t pe
 {
 	uint64_t credit_ns = budget->debt_ns < CREDIT_NS ? CREDIT_NS - budget->debt_ns : 0;
 	uint64_t sum_ns = period_ns / COST_SHARE + credit_ns / CREDIT_PARTS, used_ns = spent_ns + budget->wake_ns;
-	uint64_t rest_ns = sum_ns > used_ns ? sum_ns - used_ns : 0;
-	return rest_ns < SLICE_NS ? rest_ns : SLICE_NS;
+	uint64_t remainder_ns = sum_ns > used_ns ? sum_ns - used_ns : 0;
+	return remainder_ns < SLICE_NS ? remainder_ns : SLICE_NS;
 }
 
 struct sonde_blocked_round sonde_blocked_budget_round(const struct sonde_blocked_budget *budget, size_t threads,

@@ -42,13 +42,13 @@ static void put(struct sonde_blocked_held *held, const struct sonde_blocked_seen
 }
 
 void sonde_blocked_held_settle(struct sonde_blocked_held *held,
-			       enum sonde_blocked_verdict (*judge)(const void *context,
-								   const struct sonde_blocked_seen *seen),
+			       enum sonde_blocked_verdict (*evaluate)(const void *context,
+								      const struct sonde_blocked_seen *seen),
 			       const void *context)
 {
 	size_t kept = 0;
 	for (size_t i = 0; i < held->count; i++) {
-		enum sonde_blocked_verdict verdict = judge(context, &held->rows[i]);
+		enum sonde_blocked_verdict verdict = evaluate(context, &held->rows[i]);
 		if (verdict == SONDE_BLOCKED_WRITE)
 			put(held, &held->rows[i]);
 		else if (verdict == SONDE_BLOCKED_WAIT)

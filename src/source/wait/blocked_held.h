@@ -35,8 +35,8 @@ void sonde_blocked_held_add(struct sonde_blocked_held *held, const struct sonde_
 
 /* Writes or discards the waits of each process, as `judge` decides. */
 void sonde_blocked_held_settle(struct sonde_blocked_held *held,
-			       enum sonde_blocked_verdict (*judge)(const void *context,
-								   const struct sonde_blocked_seen *seen),
+			       enum sonde_blocked_verdict (*evaluate)(const void *context,
+								      const struct sonde_blocked_seen *seen),
 			       const void *context);
 
 #endif

@@ -38,13 +38,13 @@
 int sonde_blocked_looker_init(struct sonde_blocked_looker *looker, struct sonde_recorder *recorder)
 {
 	*looker = (struct sonde_blocked_looker){.recorder = recorder};
-	return sonde_hooked_init(&looker->code, recorder);
+	return sonde_interposed_init(&looker->code, recorder);
 }
 
 void sonde_blocked_looker_fini(struct sonde_blocked_looker *looker)
 {
 	sonde_map_fini(&looker->objects);
-	sonde_hooked_fini(&looker->code);
+	sonde_interposed_fini(&looker->code);
 }
 
 /* --- files of a thread ------------------------------------------------------------------------------------------- */
@@ -115,7 +115,7 @@ enum sonde_blocked_found sonde_blocked_look(struct sonde_blocked_looker *looker,
 	rc = rc ? rc : read_line(process, thread->tid, thread->call_fd, "syscall", line);
 	rc = rc ? rc : sonde_blocked_call_parse(&call, line);
 	looker->looks++;
-	looker->lacks_files |= sonde_files_lack(-rc);
+	looker->missing_files |= sonde_files_lack(-rc);
 	if (rc)
 		return found_of(rc);
 	int is_same = thread->wait.kind && slices == thread->slices && !memcmp(&call, &thread->call, sizeof call);

@@ -8,7 +8,7 @@
 #include <sys/types.h>
 
 #include "source/wait/blocked_call.h"
-#include "source/target/hooked.h"
+#include "source/target/interposed.h"
 #include "source/wait/lock_names.h"
 #include "source/wait/chunks.h"
 #include "util/map.h"
@@ -16,12 +16,12 @@
 /* State shared by all polls. */
 struct sonde_blocked_looker {
 	struct sonde_recorder *recorder;
-	struct sonde_hooked code; /* of the polled processes */
-	struct sonde_map objects; /* that threads wait for: by process, and name or address */
+	struct sonde_interposed code; /* of the polled processes */
+	struct sonde_map objects;     /* that threads wait for: by process, and name or address */
 	uint64_t looks, stacks;
 	uint64_t unreadable, changed; /* stacks lost: memory not readable; thread ran during the copy */
 	int error;                    /* errno of the first unreadable one */
-	int lacks_files;              /* a thread could not be polled for lack of file descriptors */
+	int missing_files;            /* a thread could not be polled for lack of file descriptors */
 };
 
 /* -ENOMEM; after a failure, too, call sonde_blocked_looker_fini(). */

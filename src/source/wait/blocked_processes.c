@@ -43,8 +43,8 @@ struct sonde_blocked_listed *sonde_blocked_processes_at(const struct sonde_block
 }
 
 /* Reports the wait of a thread, or the part of it seen so far. */
-static void tell(struct sonde_blocked_processes *processes, const struct sonde_blocked_listed *listed,
-		 struct sonde_blocked_thread *thread)
+static void record(struct sonde_blocked_processes *processes, const struct sonde_blocked_listed *listed,
+		   struct sonde_blocked_thread *thread)
 {
 	struct sonde_blocked_seen seen = {
 	    .wait = thread->wait, .process = listed->live.id, .pid = listed->live.pid, .tid = thread->tid};
@@ -71,7 +71,7 @@ static void close_process(struct sonde_blocked_processes *processes, struct sond
 static void forget_threads(struct sonde_blocked_processes *processes, struct sonde_blocked_listed *listed)
 {
 	for (size_t i = 0; i < listed->count; i++) {
-		tell(processes, listed, &listed->threads[i]);
+		record(processes, listed, &listed->threads[i]);
 		close_thread(processes, &listed->threads[i]);
 	}
 	listed->count = 0;
@@ -168,13 +168,13 @@ static void decide(struct sonde_blocked_processes *processes, struct sonde_block
 	if (!processes->channel || is_unreachable(processes, listed->live.id)) {
 		listed->telling = SONDE_BLOCKED_FROM_OUTSIDE;
 	} else if (sonde_channel_covers(processes->channel, SONDE_LINK_WAITS, listed->live.pid)) {
-		if (listed->telling == SONDE_BLOCKED_HOOKED)
+		if (listed->telling == SONDE_BLOCKED_INTERPOSED)
 			return;
-		turn(listed, SONDE_BLOCKED_HOOKED, now_ns);
+		turn(listed, SONDE_BLOCKED_INTERPOSED, now_ns);
 		for (size_t i = 0; i < listed->count; i++)
 			listed->threads[i].wait.kind = 0;
 		forget_threads(processes, listed);
-	} else if (listed->telling == SONDE_BLOCKED_HOOKED) {
+	} else if (listed->telling == SONDE_BLOCKED_INTERPOSED) {
 		turn(listed, SONDE_BLOCKED_UNDECIDED, now_ns);
 	} else if (listed->telling == SONDE_BLOCKED_UNDECIDED && now_ns >= listed->since_ns + SETTLE_NS) {
 		turn(listed, has_mapped(listed->live.pid) ? SONDE_BLOCKED_MAY_CONNECT : SONDE_BLOCKED_FROM_OUTSIDE,
@@ -189,7 +189,7 @@ struct judging {
 
 /* The waits of a process that has exited, or is alive as the recording ends, are discarded if hooks reported them, even
  * if it was not known to be hooked. */
-static enum sonde_blocked_verdict judge(const void *context, const struct sonde_blocked_seen *seen)
+static enum sonde_blocked_verdict evaluate(const void *context, const struct sonde_blocked_seen *seen)
 {
 	const struct judging *judging = context;
 	const struct sonde_live_list *all = &judging->processes->list;
@@ -199,7 +199,7 @@ static enum sonde_blocked_verdict judge(const void *context, const struct sonde_
 	if (is_last)
 		return !is_outside && was_covered(judging->processes, seen->process) ? SONDE_BLOCKED_FORGET
 										     : SONDE_BLOCKED_WRITE;
-	if (listed->telling == SONDE_BLOCKED_HOOKED)
+	if (listed->telling == SONDE_BLOCKED_INTERPOSED)
 		return SONDE_BLOCKED_FORGET;
 	int is_ready = judging->now_ns >= seen->wait.start_ns + SETTLE_NS;
 	return is_outside && is_ready ? SONDE_BLOCKED_WRITE : SONDE_BLOCKED_WAIT;
@@ -208,7 +208,7 @@ static enum sonde_blocked_verdict judge(const void *context, const struct sonde_
 void sonde_blocked_processes_settle(struct sonde_blocked_processes *processes, uint64_t now_ns)
 {
 	const struct judging judging = {processes, now_ns};
-	sonde_blocked_held_settle(&processes->held, judge, &judging);
+	sonde_blocked_held_settle(&processes->held, evaluate, &judging);
 }
 
 void sonde_blocked_processes_end(struct sonde_blocked_processes *processes, uint64_t now_ns)
@@ -259,7 +259,7 @@ static void add_thread(struct sonde_blocked_processes *processes, struct sonde_b
 static void lose_thread(struct sonde_blocked_processes *processes, const struct sonde_blocked_listed *listed,
 			size_t index)
 {
-	tell(processes, listed, &listed->threads[index]);
+	record(processes, listed, &listed->threads[index]);
 	close_thread(processes, &listed->threads[index]);
 }
 
@@ -315,7 +315,7 @@ static void enter(struct sonde_blocked_processes *processes, struct sonde_blocke
 {
 	char path[32];
 	decide(processes, listed, now_ns);
-	if (listed->telling == SONDE_BLOCKED_HOOKED || (listed->denied && processes->lists % RETRY_ROUNDS))
+	if (listed->telling == SONDE_BLOCKED_INTERPOSED || (listed->denied && processes->lists % RETRY_ROUNDS))
 		return;
 	listed->denied = 0;
 	if (listed->at.fd < 0) {
@@ -336,7 +336,7 @@ static void enter(struct sonde_blocked_processes *processes, struct sonde_blocke
 
 int sonde_blocked_processes_is_waited_for(const struct sonde_blocked_listed *listed)
 {
-	return listed->telling != SONDE_BLOCKED_HOOKED && !listed->denied;
+	return listed->telling != SONDE_BLOCKED_INTERPOSED && !listed->denied;
 }
 
 int sonde_blocked_processes_is_looked_at(const struct sonde_blocked_listed *listed)
@@ -385,7 +385,7 @@ void sonde_blocked_processes_look(struct sonde_blocked_processes *processes, str
 	enum sonde_blocked_found found = sonde_blocked_look(&processes->looker, &listed->at, thread);
 	struct sonde_waits_row *wait = &thread->wait;
 	if (found != SONDE_BLOCKED_GOES_ON) {
-		tell(processes, listed, thread);
+		record(processes, listed, thread);
 		wait->kind = 0;
 	}
 	if (found == SONDE_BLOCKED_GONE) {
@@ -404,7 +404,7 @@ void sonde_blocked_processes_look(struct sonde_blocked_processes *processes, str
 	wait->dur_ns += stands_ns;
 	wait->amount++;
 	if (wait->dur_ns >= PIECE_NS)
-		tell(processes, listed, thread);
+		record(processes, listed, thread);
 }
 
 void sonde_blocked_processes_looked(struct sonde_blocked_processes *processes, struct sonde_blocked_listed *listed)

@@ -17,7 +17,7 @@ struct sonde_channel;
 enum sonde_blocked_telling {
 	SONDE_BLOCKED_UNDECIDED = 0,
 	SONDE_BLOCKED_MAY_CONNECT, /* it has mapped our object */
-	SONDE_BLOCKED_HOOKED,
+	SONDE_BLOCKED_INTERPOSED,
 	SONDE_BLOCKED_FROM_OUTSIDE,
 };
 

@@ -25,7 +25,7 @@
 #include "source/target/channel.h"
 
 #define COMMIT_FIRST 64u
-#define REST_NS 25000000u /* longer than kernel events wait to be read */
+#define REMAINDER_NS 25000000u /* longer than kernel events wait to be read */
 #define SIZE_B (SONDE_EARLY_HEAD_B + (size_t)SONDE_EARLY_SLOTS * SONDE_EARLY_SLOT_B)
 
 /* A slot that a process has taken. */
@@ -156,13 +156,13 @@ static void begin(struct sonde_wait_early *early, struct row *row)
 	const struct sonde_wait_early_options *options = &early->options;
 	uint64_t began_ns = time_of(early, row->began);
 	struct sonde_wait_process_options process = {.recorder = options->recorder,
-						     .hooked = options->hooked,
+						     .interposed = options->interposed,
 						     .chunks = options->chunks,
 						     .channel = options->channel,
 						     .pid = row->pid,
 						     .clock = early->clock,
 						     .time_ns = began_ns};
-	sonde_spaces_exec(options->hooked->spaces, row->pid, "");
+	sonde_spaces_exec(options->interposed->spaces, row->pid, "");
 	if (sonde_wait_process_new(&row->waits, &process))
 		row->waits = NULL;
 	row->thread = sonde_recorder_thread(options->recorder, row->pid, row->pid, began_ns);
@@ -219,13 +219,13 @@ static void end(struct sonde_wait_early *early, uint32_t i)
 	if (!row->waits && row->began)
 		begin(early, row);
 	take_words(early, i);
-	uint64_t rest = row->taken < SONDE_EARLY_WORDS ? atomic_load(&early->slots[i].words[row->taken]) : 0;
-	if (row->waits && rest) /* not a valid record: counted as bad */
-		sonde_wait_process_add(row->waits, row->thread, &rest, 1);
+	uint64_t remainder = row->taken < SONDE_EARLY_WORDS ? atomic_load(&early->slots[i].words[row->taken]) : 0;
+	if (row->waits && remainder) /* not a valid record: counted as bad */
+		sonde_wait_process_add(row->waits, row->thread, &remainder, 1);
 	if (row->waits)
 		sonde_wait_process_end(row->waits);
 	if (!row->is_connected)
-		sonde_spaces_exit(early->options.hooked->spaces, row->pid);
+		sonde_spaces_exit(early->options.interposed->spaces, row->pid);
 	*row = (struct row){.pid = 0};
 	memset((void *)&early->slots[i], 0, SONDE_EARLY_SLOT_B);
 	atomic_store_explicit(&early->head->owners[i], 0, memory_order_release);
@@ -287,7 +287,7 @@ static void drain_slot(struct sonde_wait_early *early, uint32_t i, int final, ui
 			end(early, i);
 		return;
 	}
-	if (!final && time_of(early, row->began) + REST_NS > now_ns)
+	if (!final && time_of(early, row->began) + REMAINDER_NS > now_ns)
 		return;
 	end_earlier(early, row->pid, row->began);
 	if (is_over) {
@@ -306,7 +306,7 @@ void sonde_wait_early_drain(struct sonde_wait_early *early, int final)
 		return;
 	uint32_t used = look(early);
 	if (used)
-		sonde_unwinder_begin(early->options.hooked->unwinder);
+		sonde_unwinder_begin(early->options.interposed->unwinder);
 	for (uint32_t i = 0; used && i < early->committed; i++)
 		if (early->rows[i].pid)
 			drain_slot(early, i, final, now_ns);

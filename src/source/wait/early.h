@@ -7,7 +7,7 @@
 
 #include <sys/types.h>
 
-#include "source/target/hooked.h"
+#include "source/target/interposed.h"
 #include "source/wait/chunks.h"
 
 struct sonde_channel;
@@ -15,7 +15,7 @@ struct sonde_wait_early;
 
 struct sonde_wait_early_options {
 	struct sonde_recorder *recorder;
-	struct sonde_hooked *hooked;
+	struct sonde_interposed *interposed;
 	struct sonde_wait_chunks *chunks;
 	const struct sonde_channel *channel;
 	void *context;

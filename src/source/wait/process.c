@@ -140,7 +140,7 @@ static void take_stack(struct sonde_wait_process *process, const uint64_t *words
 	if (!stack)
 		return;
 	stack->status = status < SONDE_STACK_STATUS_COUNT ? status : SONDE_STACK_NOT_SAMPLED;
-	stack->node = sonde_unwinder_intern(process->options.hooked->unwinder, process->options.pid,
+	stack->node = sonde_unwinder_intern(process->options.interposed->unwinder, process->options.pid,
 					    sonde_clock_now_ns(), words + 2, size - 2);
 }
 
@@ -165,7 +165,8 @@ static void take_copy(struct sonde_wait_process *process, const uint64_t *words,
 	};
 	struct stack *stack = row_make(&process->stacks, (uint32_t)(words[1] >> 32), &process->bad, &process->unkept);
 	if (stack)
-		stack->status = (uint8_t)sonde_unwinder_run(process->options.hooked->unwinder, &sample, &stack->node);
+		stack->status =
+		    (uint8_t)sonde_unwinder_run(process->options.interposed->unwinder, &sample, &stack->node);
 }
 
 /* The loader's name of a library is usually a link, while the kernel, which reports to other sources, names its target.
@@ -204,9 +205,10 @@ static void take_mapping(struct sonde_wait_process *process, const uint64_t *wor
 	follow_links(path, process->options.pid);
 	key.build_id = (const uint8_t *)(words + 5);
 	key.build_id_b = id_b;
-	mapping.image = sonde_images_get(process->options.hooked->images, &key);
+	mapping.image = sonde_images_get(process->options.interposed->images, &key);
 	if (mapping.image)
-		sonde_spaces_map(process->options.hooked->spaces, process->options.pid, &mapping, sonde_clock_now_ns());
+		sonde_spaces_map(process->options.interposed->spaces, process->options.pid, &mapping,
+				 sonde_clock_now_ns());
 }
 
 static void take_object(struct sonde_wait_process *process, const uint64_t *words)

@@ -8,7 +8,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "source/target/hooked.h"
+#include "source/target/interposed.h"
 #include "source/wait/chunks.h"
 
 struct sonde_channel;
@@ -16,7 +16,7 @@ struct sonde_wait_process;
 
 struct sonde_wait_process_options {
 	struct sonde_recorder *recorder;
-	struct sonde_hooked *hooked;
+	struct sonde_interposed *interposed;
 	struct sonde_wait_chunks *chunks;
 	const struct sonde_channel *channel;
 	pid_t pid;

@@ -12,8 +12,8 @@
 
 #include "base/clock.h"
 #include "format/wait.h"
-#include "source/target/cut_off.h"
-#include "source/target/hooked.h"
+#include "source/target/unreachable.h"
+#include "source/target/interposed.h"
 #include "source/target/preload.h"
 #include "source/record/recorder.h"
 #include "source/source.h"
@@ -38,15 +38,15 @@ struct process {
 
 struct sonde_source_run {
 	struct sonde_recorder *recorder;
-	struct sonde_hooked hooked;
+	struct sonde_interposed interposed;
 	struct sonde_wait_chunks chunks;
 	struct sonde_wait_early *early; /* NULL = all connect immediately */
-	struct sonde_cut_off *cut_off;
+	struct sonde_unreachable *cut_off;
 	struct sonde_channel *channel;
 	struct sonde_channel_listener listener;
 	struct process *processes; /* the newest lifetime of a pid first */
-	uint8_t *told;             /* by id in the recording: it has connected */
-	size_t told_count;
+	uint8_t *recorded;         /* by id in the recording: it has connected */
+	size_t recorded_count;
 	uint64_t connected, left, hidden;
 	char left_name[16], hidden_name[16]; /* name of the first one */
 };
@@ -54,16 +54,16 @@ struct sonde_source_run {
 /* --- what processes report --------------------------------------------------------------------------------------- */
 
 /* If out of memory, the process counts as not connected. */
-static void note_told(struct sonde_source_run *run, uint32_t id)
+static void note_recorded(struct sonde_source_run *run, uint32_t id)
 {
-	if (!SONDE_ARRAY_RESERVE_ZEROS(run->told, run->told_count, (size_t)id + 1))
-		run->told[id] = 1;
+	if (!SONDE_ARRAY_RESERVE_ZEROS(run->recorded, run->recorded_count, (size_t)id + 1))
+		run->recorded[id] = 1;
 }
 
 /* Early reports count, too. */
 static void on_begun(void *context, uint32_t process)
 {
-	note_told(context, process);
+	note_recorded(context, process);
 }
 
 static void on_opened(void *context, pid_t pid, uint32_t clock)
@@ -71,14 +71,14 @@ static void on_opened(void *context, pid_t pid, uint32_t clock)
 	struct sonde_source_run *run = context;
 	struct process *process = calloc(1, sizeof *process);
 	struct sonde_wait_process_options options = {.recorder = run->recorder,
-						     .hooked = &run->hooked,
+						     .interposed = &run->interposed,
 						     .chunks = &run->chunks,
 						     .channel = run->channel,
 						     .pid = pid,
 						     .clock = clock,
 						     .time_ns = sonde_clock_now_ns()};
 	sonde_wait_early_connected(run->early, pid);
-	sonde_spaces_exec(run->hooked.spaces, pid, "");
+	sonde_spaces_exec(run->interposed.spaces, pid, "");
 	if (!process || sonde_wait_process_new(&process->waits, &options)) {
 		free(process);
 		return;
@@ -87,7 +87,7 @@ static void on_opened(void *context, pid_t pid, uint32_t clock)
 	process->next = run->processes;
 	run->processes = process;
 	run->connected++;
-	note_told(run, sonde_recorder_process(run->recorder, pid, sonde_clock_now_ns()));
+	note_recorded(run, sonde_recorder_process(run->recorder, pid, sonde_clock_now_ns()));
 }
 
 static void on_words(void *context, pid_t pid, const struct sonde_pool_thread *thread, const uint64_t *words,
@@ -140,7 +140,7 @@ static void on_passed(void *context, pid_t pid, const struct sonde_channel_drain
 static int on_table(void *context, pid_t pid, uint64_t address, struct sonde_link_table *out)
 {
 	struct sonde_source_run *run = context;
-	return sonde_hooked_table(&run->hooked, pid, address, out);
+	return sonde_interposed_table(&run->interposed, pid, address, out);
 }
 
 static const struct process *find(const struct sonde_source_run *run, pid_t pid)
@@ -159,7 +159,7 @@ static int is_connected(void *context, pid_t pid)
 static int is_unreachable(void *context, uint32_t process)
 {
 	const struct sonde_source_run *run = context;
-	return sonde_cut_off_has(run->cut_off, process);
+	return sonde_unreachable_has(run->cut_off, process);
 }
 
 /* A process that is unreachable now may have reported early, as another program. */
@@ -176,7 +176,7 @@ static int covers(void *context, pid_t pid)
 static int covered(void *context, uint32_t process)
 {
 	const struct sonde_source_run *run = context;
-	return process < run->told_count && run->told[process] && !is_unreachable(context, process);
+	return process < run->recorded_count && run->recorded[process] && !is_unreachable(context, process);
 }
 
 /* --- the source -------------------------------------------------------------------------------------------------- */
@@ -200,14 +200,14 @@ static int waits_probe(const struct sonde_record_options *options, char *why, si
 
 static void free_run(struct sonde_source_run *run)
 {
-	free(run->told);
+	free(run->recorded);
 	sonde_channel_ignore(run->channel, &run->listener);
 	while (run->processes)
 		on_closed(run, run->processes->pid);
 	sonde_wait_early_free(run->early);
-	sonde_cut_off_free(run->cut_off);
+	sonde_unreachable_free(run->cut_off);
 	sonde_wait_chunks_fini(&run->chunks);
-	sonde_hooked_fini(&run->hooked);
+	sonde_interposed_fini(&run->interposed);
 	free(run);
 }
 
@@ -221,7 +221,7 @@ static int waits_open(struct sonde_source_run **out, const struct sonde_source_c
 	run->recorder = recorder;
 	run->channel = channel;
 	sonde_wait_chunks_init(&run->chunks, recorder);
-	int result = sonde_hooked_init(&run->hooked, recorder);
+	int result = sonde_interposed_init(&run->interposed, recorder);
 	run->listener = (struct sonde_channel_listener){.context = run,
 							.source = "waits",
 							.opened = on_opened,
@@ -246,7 +246,7 @@ static int waits_prepare(struct sonde_source_run *run, struct sonde_launch *laun
 {
 	char wanted[96], place[32] = "";
 	struct sonde_wait_early_options early = {.recorder = run->recorder,
-						 .hooked = &run->hooked,
+						 .interposed = &run->interposed,
 						 .chunks = &run->chunks,
 						 .channel = run->channel,
 						 .context = run,
@@ -256,13 +256,13 @@ static int waits_prepare(struct sonde_source_run *run, struct sonde_launch *laun
 		sonde_wait_early_place(run->early, place, sizeof place);
 	snprintf(wanted, sizeof wanted, "%u %u %s", sonde_unsampled_filters(getpid()),
 		 sonde_recorder_options(run->recorder)->waits, place);
-	const struct sonde_cut_off_options cut_off = {.recorder = run->recorder,
-						      .channel = run->channel,
-						      .source = "waits",
-						      .object = OBJECT,
-						      .connected = is_connected,
-						      .context = run};
-	run->cut_off = sonde_cut_off_new(&cut_off);
+	const struct sonde_unreachable_options cut_off = {.recorder = run->recorder,
+							  .channel = run->channel,
+							  .source = "waits",
+							  .object = OBJECT,
+							  .connected = is_connected,
+							  .context = run};
+	run->cut_off = sonde_unreachable_new(&cut_off);
 	int result = sonde_launch_setenv(launch, ENVIRONMENT, wanted);
 	return result ? result : sonde_preload_add(launch, OBJECT);
 }
@@ -271,7 +271,7 @@ static int waits_drain(struct sonde_source_run *run, uint64_t horizon_ns, int fi
 {
 	(void)horizon_ns;
 	sonde_wait_early_drain(run->early, final);
-	sonde_cut_off_poll(run->cut_off, sonde_clock_now_ns());
+	sonde_unreachable_poll(run->cut_off, sonde_clock_now_ns());
 	for (struct process *process = run->processes; process; process = process->next)
 		sonde_wait_process_settle(process->waits);
 	return sonde_recorder_error(run->recorder);
@@ -287,9 +287,9 @@ static void waits_stop(struct sonde_source_run *run)
 	char detail[640] = "";
 	sonde_wait_early_drain(run->early, 1);
 	run->connected += sonde_wait_early_count(run->early);
-	uint64_t cut_off = sonde_cut_off_end(run->cut_off);
+	uint64_t cut_off = sonde_unreachable_end(run->cut_off);
 	if (cut_off)
-		snprintf(detail, sizeof detail, "calls of %llu process%s were not recorded: " SONDE_CUT_OFF_WHY,
+		snprintf(detail, sizeof detail, "calls of %llu process%s were not recorded: " SONDE_UNREACHABLE_WHY,
 			 (unsigned long long)cut_off, cut_off == 1 ? "" : "es");
 	else if (!run->connected)
 		snprintf(detail, sizeof detail,

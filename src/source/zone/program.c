@@ -142,8 +142,8 @@ static int is_of_devices(const struct sonde_event *event)
 static uint32_t asker_of(struct program *program, const struct sonde_event_activity *activity)
 {
 	pid_t tid = sonde_pool_outer_tid(program->pool, activity->tid);
-	uint64_t asked_ns = activity->queued_ns ? activity->queued_ns : activity->start_ns;
-	uint32_t thread = sonde_recorder_known(program->recorder, program->pid, tid, asked_ns);
+	uint64_t requested_ns = activity->queued_ns ? activity->queued_ns : activity->start_ns;
+	uint32_t thread = sonde_recorder_known(program->recorder, program->pid, tid, requested_ns);
 	return thread ? thread : sonde_recorder_thread(program->recorder, program->pid, tid, activity->head.time);
 }
 

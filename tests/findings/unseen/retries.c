@@ -4,21 +4,21 @@
 #include <stdio.h>
 #include <unistd.h>
 
-static atomic_int asked, answered;
+static atomic_int requested, answered;
 
 static void *server(void *unused)
 {
 	(void)unused;
 	while (atomic_load(&answered) < 60) {
 		usleep(500);
-		atomic_store(&answered, atomic_load(&asked));
+		atomic_store(&answered, atomic_load(&requested));
 	}
 	return NULL;
 }
 
 static void __attribute__((noinline)) fetch(int number)
 {
-	atomic_store(&asked, number);
+	atomic_store(&requested, number);
 	while (atomic_load(&answered) < number)
 		usleep(20000);
 }

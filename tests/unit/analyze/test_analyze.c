@@ -139,7 +139,7 @@ static void callers_of_the_hottest(void **state)
 	simple_open(&r);
 	samples_add(&r, recording_call(&r, recording_call(&r, 0, 1, "main", 10), 1, "hot", 20), 40, 0);
 	recording_close(&r, START + 200 * MS, 0);
-	const struct sonde_pass_options options = {.asked = 1};
+	const struct sonde_pass_options options = {.requested = 1};
 	struct sections s = sections_of(path, "callers", &options);
 	const struct sonde_action *action = &sections_get(&s, "callers")->notes->action;
 	assert_int_equal(action->kind, SONDE_ACTION_FUNCTION);
@@ -161,18 +161,18 @@ static void callers_add_up_under_recursion(void **state)
 	samples_add(&r, f, 5, 0);
 	samples_add(&r, recording_call(&r, 0, 1, "f", 3), 5, 0);
 	recording_close(&r, START + 200 * MS, 0);
-	struct sonde_pass_options options = {.focus = "f", .asked = 1};
+	struct sonde_pass_options options = {.focus = "f", .requested = 1};
 	struct sections s = sections_of(path, "callers", &options);
 	const struct sonde_section *t = sections_get(&s, "callers");
-	uint64_t callers_ns = 0, rest_ns = 0;
+	uint64_t callers_ns = 0, remainder_ns = 0;
 	for (size_t i = 0; i < t->table.row_count; i++) {
 		const struct sonde_cell *row = t->table.cells + i * t->table.column_count;
 		uint64_t ns = sections_cell(t, row, "total_ns")->integer;
 		int caller = strcmp(sections_cell(t, row, "relation")->text, "caller") == 0;
-		*(caller ? &callers_ns : &rest_ns) += ns;
+		*(caller ? &callers_ns : &remainder_ns) += ns;
 	}
 	assert_int_equal(callers_ns, 50 * MS);
-	assert_int_equal(rest_ns, 50 * MS);
+	assert_int_equal(remainder_ns, 50 * MS);
 	assert_int_equal(sections_int(t, "function", "main", "total_ns"), 45 * MS);
 	assert_int_equal(sections_int(t, "function", "(root)", "total_ns"), 5 * MS);
 	assert_int_equal(sections_int(t, "function", "g", "total_ns"), 10 * MS);
@@ -337,7 +337,7 @@ static void kernel_time_that_was_measured_is_a_row(void **state)
 	recording_sample(
 	    &r, (struct recording_sample){START + 90 * MS, 1, 0, 75 * MS, SONDE_STACK_MEASURED | SONDE_SAMPLE_KERNEL});
 	recording_close(&r, START + 100 * MS, 0);
-	struct sonde_pass_options options = {.asked = 1};
+	struct sonde_pass_options options = {.requested = 1};
 	struct sections s = sections_of(path, "functions modules calltree threads summary", &options);
 	static const char *const ids[] = {"functions", "modules", "calltree", "threads"};
 	for (size_t i = 0; i < 4; i++)
@@ -378,7 +378,7 @@ static void what_is_no_sample_does_not_count(void **state)
 	recording_sample(&r, (struct recording_sample){START + 52 * MS, 1, f, 2 * MS, SONDE_STACK_BORROWED});
 	recording_sample(&r, (struct recording_sample){START + 53 * MS, 0, 0, 4 * MS, SONDE_STACK_NOT_SAMPLED});
 	recording_close(&r, START + 100 * MS, 0);
-	struct sonde_pass_options options = {.asked = 1};
+	struct sonde_pass_options options = {.requested = 1};
 	struct sections s = sections_of(path, "functions threads summary", &options);
 	const struct sonde_section *t = sections_get(&s, "functions");
 	assert_int_equal(sections_int(t, "function", "f", "samples"), 10);
@@ -424,7 +424,7 @@ static void advice_for_unnamed_functions_fits(void **state)
 	const uint32_t focus[] = {gone, generated};
 	for (size_t i = 0; i < 2; i++) {
 		struct sonde_session *session;
-		struct sonde_pass_options options = {.asked = 1};
+		struct sonde_pass_options options = {.requested = 1};
 		assert_int_equal(sonde_session_open(&session, path, NULL), 0);
 		for (uint32_t id = 1; id <= sonde_session_function_count(session); id++)
 			if (sonde_session_function(session, id)->module == focus[i])

@@ -338,9 +338,9 @@ static void the_table_of_countries_is_in_order(void **state)
 		assert_true(sonde_carbon_parse(wrong[i], &g_kwh) < 0);
 }
 
-static void nothing_was_asked_for(void **state)
+static void nothing_was_requested_for(void **state)
 {
-	struct sonde_pass_options options = {.asked = 1};
+	struct sonde_pass_options options = {.requested = 1};
 	struct recording r;
 	(void)state;
 	simple_open(&r);
@@ -375,7 +375,7 @@ int main(void)
 	    cmocka_unit_test(grams_need_an_intensity),
 	    cmocka_unit_test(what_the_report_asks_goes_first),
 	    cmocka_unit_test(the_table_of_countries_is_in_order),
-	    cmocka_unit_test(nothing_was_asked_for),
+	    cmocka_unit_test(nothing_was_requested_for),
 	};
 	return cmocka_run_group_tests(tests, path_make, path_remove);
 }

@@ -437,7 +437,7 @@ static void absurd_values_do_no_harm(void **state)
 	recording_begin(&r, 2, zone, START);
 	recording_begin(&r, 2, zone + 1000, START + UINT64_MAX / 2);
 	recording_close(&r, 1, -1);
-	struct sonde_pass_options options = {.asked = 1, .sort = SONDE_SORT_LATENCY};
+	struct sonde_pass_options options = {.requested = 1, .sort = SONDE_SORT_LATENCY};
 	struct sections s = sections_of(path,
 					"summary functions callers lines calltree threads processes modules zones "
 					"spans counters histograms iterations messages",

@@ -95,7 +95,7 @@ static void a_time_is_chosen(void **state)
 	(void)state;
 	static const size_t rows[] = {1, 4, 1000};
 	struct sonde_pass_options options = {
-	    .selection.from_ns = START + 220 * US, .selection.to_ns = START + 405 * US, .asked = 1};
+	    .selection.from_ns = START + 220 * US, .selection.to_ns = START + 405 * US, .requested = 1};
 	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
 		write_known(rows[i]);
 		struct sections s = sections_of(path, "heap sizes temporary", &options);
@@ -132,7 +132,7 @@ static void the_peak_is_a_tree(void **state)
 {
 	(void)state;
 	write_known(4);
-	struct sections s = sections_of(path, "peak", &(struct sonde_pass_options){.asked = 1});
+	struct sections s = sections_of(path, "peak", &(struct sonde_pass_options){.requested = 1});
 	const struct sonde_section *t = sections_get(&s, "peak");
 	const struct sonde_tree_node *main = t->tree.root->child;
 	assert_int_equal(t->tree.unit, SONDE_UNIT_BYTES);
@@ -152,7 +152,7 @@ static void sizes_and_lifetimes(void **state)
 {
 	(void)state;
 	write_known(4);
-	struct sections s = sections_of(path, "sizes", &(struct sonde_pass_options){.asked = 1});
+	struct sections s = sections_of(path, "sizes", &(struct sonde_pass_options){.requested = 1});
 	const struct sonde_section *t = sections_get(&s, "sizes");
 	assert_int_equal(t->table.row_count, 4); /* 64 … 1023, an empty class between */
 	static const uint64_t blocks[] = {30, 0, 0, 5};
@@ -189,7 +189,7 @@ static void lines_are_of_who_does_not_only_allocate(void **state)
 	recording_begins(&r, recording_heap_site(&r, 1, 1, other), START + 2, 7);
 	recording_begins(&r, recording_heap_site(&r, 1, 1, 0), START + 3, 5);
 	recording_close(&r, START + 10, 0);
-	struct sections s = sections_of(path, "heap lines", &(struct sonde_pass_options){.asked = 1});
+	struct sections s = sections_of(path, "heap lines", &(struct sonde_pass_options){.requested = 1});
 	const struct sonde_section *t = sections_get(&s, "heap-lines"); /* with lines */
 	assert_int_equal(t->table.row_count, 3);
 	assert_int_equal(sections_int(t, "place", "load.c:4", "allocated_b"), 111);
@@ -219,7 +219,7 @@ static void threads_own_what_they_allocate(void **state)
 	recording_ends(&r, 1, given, 1, START + 30);
 	recording_begins(&r, mine, START + 40, 2000); /* the peak of the whole run: 3050 */
 	recording_close(&r, START + 100, 0);
-	struct sonde_pass_options options = {.asked = 1};
+	struct sonde_pass_options options = {.requested = 1};
 	struct sections s = sections_of(path, "heap-threads", &options);
 	const struct sonde_section *t = sections_get(&s, "heap-threads");
 	assert_int_equal(sections_int(t, "thread", "worker", "allocated_b"), 350);
@@ -259,7 +259,7 @@ static void kinds_and_processes_are_apart(void **state)
 	recording_begins(&r, recording_heap_site(&r, second, thread, main), START + 5, 600);
 	recording_begins(&r, recording_heap_site(&r, pool, 1, main), START + 9, 30);
 	recording_close(&r, START + 100, 0);
-	struct sections s = sections_of(path, "heap peak summary", &(struct sonde_pass_options){.asked = 1});
+	struct sections s = sections_of(path, "heap peak summary", &(struct sonde_pass_options){.requested = 1});
 	const struct sonde_section *t = sections_get(&s, "heap");
 	assert_int_equal(t->table.row_count, 2);
 	assert_int_equal(sections_int(t, "heap", "malloc", "peak_b"), 1600);
@@ -294,7 +294,7 @@ static void samples_are_estimates(void **state)
 	r.mean_b = 1000;
 	recording_begins(&r, site_of(&r, "few", 1), START, 100);
 	recording_close(&r, START + 100, 0);
-	struct sections s = sections_of(path, "heap temporary", &(struct sonde_pass_options){.asked = 1});
+	struct sections s = sections_of(path, "heap temporary", &(struct sonde_pass_options){.requested = 1});
 	const struct sonde_section *t = sections_get(&s, "heap");
 	const struct sonde_cell *row = sections_row(t, "function", "few");
 	double seen = -expm1(-0.1);
@@ -332,7 +332,7 @@ static void nothing_is_said_why(void **state)
 	static const char *const names[] = {"heap",     "peak",       "temporary",    "sizes",
 					    "timeline", "heap-lines", "heap-threads", "heap-zones"};
 	for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-		struct sections s = sections_of(path, names[i], &(struct sonde_pass_options){.asked = 1});
+		struct sections s = sections_of(path, names[i], &(struct sonde_pass_options){.requested = 1});
 		assert_true(sections_noted(sections_get(&s, names[i])->notes, "static programs do not"));
 		sections_free(&s);
 		s = sections_of(path, names[i], NULL);
@@ -375,7 +375,7 @@ static void zones_know_what_they_changed(void **state)
 		recording_end(&r, 1, at + 400 * US);
 	}
 	recording_close(&r, START + 5000 * US, 0);
-	struct sonde_pass_options options = {.asked = 1};
+	struct sonde_pass_options options = {.requested = 1};
 	struct sections s = sections_of(path, "heap-zones", &options);
 	const struct sonde_section *t = sections_get(&s, "heap-zones");
 	assert_int_equal(sections_int(t, "zone", "outer", "calls"), 2);
@@ -413,7 +413,7 @@ static void zones_inside_themselves_and_below_zero(void **state)
 	recording_ends(&r, 1, block, 1, START + 700 * US);
 	recording_end(&r, 1, START + 800 * US);
 	recording_close(&r, START + 5000 * US, 0);
-	struct sections s = sections_of(path, "heap-zones", &(struct sonde_pass_options){.asked = 1});
+	struct sections s = sections_of(path, "heap-zones", &(struct sonde_pass_options){.requested = 1});
 	const struct sonde_section *t = sections_get(&s, "heap-zones");
 	assert_int_equal(sections_int(t, "zone", "again", "calls"), 2);
 	assert_int_equal(sections_int(t, "zone", "again", "change_b"), 64);

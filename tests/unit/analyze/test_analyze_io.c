@@ -167,7 +167,7 @@ static void zones(void **state)
 	assert_false(sections_noted(t->notes, "loading:")); /* 5 % of the run */
 	sections_free(&s);
 	struct sonde_pass_options options = {
-	    .selection.from_ns = START + 200 * MS, .selection.to_ns = START + 300 * MS, .asked = 1};
+	    .selection.from_ns = START + 200 * MS, .selection.to_ns = START + 300 * MS, .requested = 1};
 	s = sections_of(path, "io-phases", &options);
 	assert_true(sections_noted(sections_get(&s, "io-phases")->notes, "no phase"));
 	sections_free(&s);
@@ -214,8 +214,8 @@ static void shares(void **state)
 	assert_near(sections_real(t, "process", "static", "share_seen"), 0, 1e-9);
 	assert_string_equal(sections_cell(t, row_of(t, 0), "missing")->text, "all of it: a static program?");
 	sections_free(&s);
-	struct sonde_pass_options asked = {.asked = 1};
-	s = sections_of(path, "io-seen", &asked);
+	struct sonde_pass_options requested = {.requested = 1};
+	s = sections_of(path, "io-seen", &requested);
 	t = sections_get(&s, "io-seen");
 	assert_int_equal(t->table.row_count, 2);
 	assert_near(sections_real(t, "process", "train", "share_seen"), 1, 1e-9);

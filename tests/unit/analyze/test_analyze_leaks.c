@@ -76,8 +76,8 @@ static void classes_and_places(void **state)
 {
 	(void)state;
 	write_left();
-	struct sonde_pass_options asked = {.asked = 1};
-	struct sections s = sections_of(path, "leaks", &asked);
+	struct sonde_pass_options requested = {.requested = 1};
+	struct sections s = sections_of(path, "leaks", &requested);
 	const struct sonde_section *t = sections_get(&s, "leaks");
 	assert_int_equal(t->table.row_count, 3);
 	assert_int_equal(value_of(t, "unreachable", "loses", "bytes"), 1000);
@@ -261,7 +261,7 @@ static void sampled_leaks_are_estimates(void **state)
 {
 	(void)state;
 	struct recording r;
-	struct sonde_pass_options asked = {.asked = 1};
+	struct sonde_pass_options requested = {.requested = 1};
 	heap_open(&r);
 	r.mean_b = 1000;
 	uint32_t loses = site_of(&r, "loses", 3), other = site_of(&r, "other", 5);
@@ -270,7 +270,7 @@ static void sampled_leaks_are_estimates(void **state)
 	recording_leak(&r, loses, SONDE_HEAP_UNREACHABLE, 6, 90000, NULL);
 	recording_leak(&r, other, SONDE_HEAP_UNREACHABLE, 2, 10000, NULL);
 	recording_close(&r, START + 1000 * MS, 0);
-	struct sections s = sections_of(path, "leaks", &asked);
+	struct sections s = sections_of(path, "leaks", &requested);
 	const struct sonde_section *t = sections_get(&s, "leaks");
 	const struct sonde_cell *row = row_of(t, "unreachable", "loses");
 	static const char *const estimates[] = {"bytes", "blocks", "direct_blocks", "share"};
@@ -282,15 +282,15 @@ static void sampled_leaks_are_estimates(void **state)
 	assert_near(sections_cell(t, row, "blocks")->real, 6, 0);
 	assert_true(sections_noted(t->notes, "100 kB ± 19.6 kB leaked in 8 blocks")); /* 1.96 √(10⁸ B²) */
 	sections_free(&s);
-	s = sections_of(path, "heaps", &asked);
+	s = sections_of(path, "heaps", &requested);
 	t = sections_get(&s, "heaps");
 	assert_int_equal(sections_cell(t, t->table.cells, "unknown")->kind, SONDE_CELL_ABSENT);
 	sections_free(&s);
 	write_left();
-	s = sections_of(path, "leaks", &asked);
+	s = sections_of(path, "leaks", &requested);
 	assert_int_equal(basis_of(sections_get(&s, "leaks"), "bytes"), SONDE_BASIS_MEASURED);
 	sections_free(&s);
-	s = sections_of(path, "heaps", &asked);
+	s = sections_of(path, "heaps", &requested);
 	t = sections_get(&s, "heaps");
 	assert_int_equal(sections_cell(t, t->table.cells, "unknown")->integer, 0);
 	assert_int_not_equal(sections_cell(t, t->table.cells, "unknown")->kind, SONDE_CELL_ABSENT);

@@ -115,7 +115,7 @@ static void processes_are_added_up(void **state)
 		assert_figure(&read, SONDE_STAT_MEAN_RSS, (610 + 105) / 3.0 * 1e6);
 		assert_figure(&read, SONDE_STAT_PROCESSES, 2);
 		assert_figure(&read, SONDE_STAT_PROCESSES_PEAK, 2);
-		assert_figure(&read, SONDE_STAT_ASKED, 100e6);
+		assert_figure(&read, SONDE_STAT_REQUESTED, 100e6);
 		assert_figure(&read, SONDE_STAT_INTERVAL, (1e9 + 0.9e9 + 1.1e9 + 0.9e9) / 4);
 		assert_figure(&read, SONDE_STAT_LONGEST, 1.1e9);
 		assert_figure(&read, SONDE_STAT_READINGS, 6);
@@ -246,7 +246,7 @@ static void a_part_is_read_alone(void **state)
 	assert_figure(&read, SONDE_STAT_FIRST_RSS, 150e6);
 	assert_figure(&read, SONDE_STAT_LAST_RSS, 450e6);
 	figures_free(&read);
-	part.asked = 1;
+	part.requested = 1;
 	struct sections s = sections_of(path, "resources memory", &part);
 	const struct sonde_section *t = sections_get(&s, "resources");
 	const double system = 0.1 / 2 + 0.3 * 0.1 / 1.1;
@@ -255,7 +255,7 @@ static void a_part_is_read_alone(void **state)
 	assert_true(sections_noted(sections_get(&s, "memory")->notes, "of the whole recording"));
 	sections_free(&s);
 	part = (struct sonde_pass_options){
-	    .selection.from_ns = START + 25 * S / 10, .selection.to_ns = START + 26 * S / 10, .asked = 1};
+	    .selection.from_ns = START + 25 * S / 10, .selection.to_ns = START + 26 * S / 10, .requested = 1};
 	s = sections_of(path, "resources", &part);
 	assert_true(sections_noted(sections_get(&s, "resources")->notes, "no reading falls in the selected time"));
 	sections_free(&s);
@@ -396,11 +396,11 @@ static void short_processes_have_reasons(void **state)
 	/* No series at all. */
 	simple_open(&r);
 	recording_close(&r, START + MS, 0);
-	struct sonde_pass_options asked = {.asked = 1};
+	struct sonde_pass_options requested = {.requested = 1};
 	s = sections_of(path, "resources machine", NULL);
 	assert_null(sections_find(&s, "resources"));
 	sections_free(&s);
-	s = sections_of(path, "resources machine", &asked);
+	s = sections_of(path, "resources machine", &requested);
 	assert_true(
 	    sections_noted(sections_get(&s, "resources")->notes, "not recorded: readings of processes and the system"));
 	assert_true(

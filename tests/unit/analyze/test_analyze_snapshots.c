@@ -116,7 +116,7 @@ static void two_are_compared(void **state)
 {
 	(void)state;
 	const char *keys = "from_b to_b change_b from_blocks to_blocks change_blocks per_sec_b";
-	struct sonde_pass_options options = {.diff_from = 2, .diff_to = 5, .asked = 1};
+	struct sonde_pass_options options = {.diff_from = 2, .diff_to = 5, .requested = 1};
 	static const size_t rows[] = {1, 3, 1000};
 	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
 		write_known(rows[i]);
@@ -148,7 +148,7 @@ static void two_are_compared(void **state)
 static void processes_are_compared(void **state)
 {
 	(void)state;
-	struct sonde_pass_options options = {.diff_from = 3, .diff_to = 4, .asked = 1};
+	struct sonde_pass_options options = {.diff_from = 3, .diff_to = 4, .requested = 1};
 	write_known(1000);
 	struct sections s = sections_of(path, "snapshots", &options);
 	const struct sonde_section *t = sections_get(&s, "snapshot-functions");
@@ -162,7 +162,7 @@ static void lives_of_a_process_are_apart(void **state)
 {
 	(void)state;
 	struct recording r;
-	struct sonde_pass_options options = {.diff_from = 1, .diff_to = 3, .asked = 1};
+	struct sonde_pass_options options = {.diff_from = 1, .diff_to = 3, .requested = 1};
 	simple_open(&r);
 	recording_heap(&r, 1, SONDE_HEAP_MALLOC, NULL);
 	recording_heap(&r, 1, SONDE_HEAP_MAPPING, NULL);
@@ -243,7 +243,7 @@ static void ends_alone_are_not_worth_a_section(void **state)
 {
 	(void)state;
 	struct recording r;
-	struct sonde_pass_options asked = {.asked = 1};
+	struct sonde_pass_options requested = {.requested = 1};
 	simple_open(&r);
 	snapshot(&r, 1, "end", SONDE_SNAPSHOT_END, START + MS);
 	recording_close(&r, START + 2 * MS, 0);
@@ -251,7 +251,7 @@ static void ends_alone_are_not_worth_a_section(void **state)
 	assert_null(sections_find(&s, "snapshots"));
 	assert_null(sections_find(&s, "memory"));
 	sections_free(&s);
-	s = sections_of(path, "snapshots memory", &asked);
+	s = sections_of(path, "snapshots memory", &requested);
 	const struct sonde_section *t = sections_get(&s, "snapshots");
 	assert_int_equal(t->table.row_count, 1);
 	assert_int_equal(sections_cell(t, row_at(t, 0), "live_b")->kind, SONDE_CELL_ABSENT);

@@ -158,7 +158,7 @@ static void without_samples_nothing_is_zero(void **state)
 	assert_string_equal(sections_cell(t, t->table.cells, "cpu_ns")->text, "measured for the whole run only");
 	assert_true(sections_noted(s.report->notes, "selected: 0.000 s to 1000.000 s of the recording"));
 	sections_free(&s);
-	const struct sonde_pass_options beyond = {.selection.from_ns = START + 1000000 * MS, .asked = 1};
+	const struct sonde_pass_options beyond = {.selection.from_ns = START + 1000000 * MS, .requested = 1};
 	s = sections_of(path, "threads summary", &beyond);
 	t = sections_get(&s, "threads");
 	assert_string_equal(sections_cell(t, t->table.cells, "share")->text, "no CPU samples in this selection");
@@ -269,7 +269,7 @@ static void empty_and_single(void **state)
 	assert_string_equal(s.report->first->id, "summary");
 	assert_null(s.report->first->next); /* nothing else has anything to say */
 	sections_free(&s);
-	s = sections_of(path, all, &(struct sonde_pass_options){.asked = 1});
+	s = sections_of(path, all, &(struct sonde_pass_options){.requested = 1});
 	size_t count = 0;
 	for (const struct sonde_section *t = s.report->first; t; t = t->next, count++)
 		assert_true(strcmp(t->id, "summary") == 0 || t->notes);
@@ -347,7 +347,7 @@ static void what_was_cut_off_is_not_0(void **state)
 		assert_int_equal(sections_noted(s.report->notes, ", unknown losses"), is_cut);
 		assert_int_equal(sections_noted(s.report->notes, ", 0 lost"), !is_cut);
 		sections_free(&s);
-		s = sections_of(path, "functions", &(struct sonde_pass_options){.asked = 1});
+		s = sections_of(path, "functions", &(struct sonde_pass_options){.requested = 1});
 		assert_int_equal(
 		    sections_noted(sections_get(&s, "functions")->notes, "the recording ends before the first"),
 		    is_cut);
@@ -364,7 +364,7 @@ static void a_rate_that_is_too_low_is_said(void **state)
 	recording_info(&r, "option.rate_hz", "1");
 	recording_sample(&r, (struct recording_sample){START + 500 * MS, 1, 0, 500 * MS, SONDE_STACK_NOT_SAMPLED});
 	recording_close(&r, START + 500 * MS, 0);
-	struct sections s = sections_of(path, "functions", &(struct sonde_pass_options){.asked = 1});
+	struct sections s = sections_of(path, "functions", &(struct sonde_pass_options){.requested = 1});
 	const struct sonde_section *t = sections_get(&s, "functions");
 	assert_true(sections_noted(t->notes, "no shares: at 1 samples per second of CPU time none "
 					     "was taken in 0.500 s; raise the rate with -F"));

@@ -331,7 +331,7 @@ static void nothing_is_said_of_a_kernel_that_does_not_count(void **state)
 	struct sections s = threads_of(NULL);
 	assert_null(sections_find(&s, "threads"));
 	sections_free(&s);
-	s = threads_of(&(struct sonde_pass_options){.asked = 1});
+	s = threads_of(&(struct sonde_pass_options){.requested = 1});
 	const struct sonde_section *t = sections_get(&s, "threads");
 	assert_string_equal(sections_cell(t, t->table.cells, "on_cpu_share")->text, "this kernel does not count");
 	sections_free(&s);

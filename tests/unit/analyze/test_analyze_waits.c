@@ -157,7 +157,7 @@ static void parts(void **state)
 	world_open(&world);
 	fill(&world);
 	struct sonde_pass_options options = {
-	    .selection.from_ns = START + 25 * MS, .selection.to_ns = START + 55 * MS, .asked = 1};
+	    .selection.from_ns = START + 25 * MS, .selection.to_ns = START + 55 * MS, .requested = 1};
 	struct sections s = sections_of(path, "waits locks io wait-kinds", &options);
 	const struct sonde_section *t = sections_get(&s, "locks");
 	assert_int_equal(sections_int(t, "lock", "queue_mutex", "waited_ns"), 10 * MS);
@@ -208,7 +208,7 @@ static void means(void **state)
 	world_open(&world);
 	fill(&world);
 	struct sonde_pass_options options = {
-	    .selection.from_ns = START + 12 * MS, .selection.to_ns = START + 40 * MS, .asked = 1};
+	    .selection.from_ns = START + 12 * MS, .selection.to_ns = START + 40 * MS, .requested = 1};
 	struct sections s = sections_of(path, "waits locks", &options);
 	const struct sonde_section *t = sections_get(&s, "waits");
 	assert_int_equal(sections_int(t, "function", "consume", "total_ns"), 13 * MS);
@@ -328,7 +328,7 @@ static void sampled_alone(void **state)
 	world_open(&world);
 	put_sampled(&world, SONDE_WAIT_FUTEX, 0, 2, world.produce, world.queue);
 	recording_close(&world.r, START + 100 * MS, 0);
-	const struct sonde_pass_options options = {.asked = 1, .weigh.by = SONDE_WEIGH_WAITING};
+	const struct sonde_pass_options options = {.requested = 1, .weigh.by = SONDE_WEIGH_WAITING};
 	struct sections s = sections_of(path, "waits wait-kinds locks calltree", &options);
 	assert_null(sections_find(&s, "waits"));
 	assert_null(sections_find(&s, "wait-kinds"));

@@ -78,7 +78,8 @@ static void addresses_are_told_without_code(void **state)
 	/* It calls itself: what is below counts once. */
 	samples_add(&r, recording_node(&r, recording_node(&r, call, 1, 0x5010), 1, 0x5010), 10, 0);
 	recording_close(&r, START + 400 * MS, 0);
-	struct sections s = sections_of(path, "assembly", &(struct sonde_pass_options){.asked = 1, .focus = "outer"});
+	struct sections s =
+	    sections_of(path, "assembly", &(struct sonde_pass_options){.requested = 1, .focus = "outer"});
 	const struct sonde_section *t = sections_get(&s, "assembly");
 	assert_int_equal(t->table.row_count, 2);
 	assert_int_equal(sonde_report_cell(t, 0, "address")->integer, 0x5010);
@@ -93,10 +94,10 @@ static void addresses_are_told_without_code(void **state)
 	assert_string_equal(sonde_report_cell_text(t, 1, "file"), "/src/b.h");
 	assert_true(sections_noted(t->notes, "only sampled addresses: /usr/bin/prog"));
 	sections_free(&s);
-	s = sections_of(path, "assembly", &(struct sonde_pass_options){.asked = 1, .focus = "inner"});
+	s = sections_of(path, "assembly", &(struct sonde_pass_options){.requested = 1, .focus = "inner"});
 	assert_true(sections_noted(sections_get(&s, "assembly")->notes, "was always inlined"));
 	sections_free(&s);
-	s = sections_of(path, "assembly", &(struct sonde_pass_options){.asked = 1, .focus = "nope"});
+	s = sections_of(path, "assembly", &(struct sonde_pass_options){.requested = 1, .focus = "nope"});
 	assert_true(sections_noted(sections_get(&s, "assembly")->notes, "no sampled stack contains the function nope"));
 	sections_free(&s);
 }

@@ -396,8 +396,8 @@ static void nothing_to_say(void **state)
 	(void)state;
 	simple_open(&r);
 	recording_close(&r, START + 100 * MS, 0);
-	const struct sonde_pass_options asked = {.asked = 1};
-	struct sections s = sections_of(path, "critical-path critical-steps", &asked);
+	const struct sonde_pass_options requested = {.requested = 1};
+	struct sections s = sections_of(path, "critical-path critical-steps", &requested);
 	assert_true(sections_noted(sections_get(&s, "critical-path")->notes, "not recorded: context switches"));
 	sections_free(&s);
 }
@@ -425,7 +425,7 @@ static void one_graph(void **state)
 	struct recording r;
 	(void)state;
 	fork_join(&r, 1);
-	const struct sonde_pass_options options = {.limit = 1, .what_if = what_ifs, .what_ifs = 1, .asked = 1};
+	const struct sonde_pass_options options = {.limit = 1, .what_if = what_ifs, .what_ifs = 1, .requested = 1};
 	struct sections s = sections_of(path, "findings critical-path critical-steps what-if", &options);
 	assert_int_equal(sections_int(sections_get(&s, "what-if"), "name", "slow", "predicted_ns"), 50 * MS);
 	assert_int_equal(sections_get(&s, "critical-path")->table.row_count, 1);

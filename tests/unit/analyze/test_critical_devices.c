@@ -306,7 +306,7 @@ static void by_correlation(void **state)
 }
 
 /* A wait for work has its correlation, too: the submitting call is the first of both, whichever was recorded first. */
-static void the_first_call_asked(void **state)
+static void the_first_call_requested(void **state)
 {
 	(void)state;
 	for (int first = 0; first < 2; first++) {
@@ -398,7 +398,7 @@ static void a_call_that_copies(void **state)
 }
 
 /* The submitting thread is unknown: the path continues in the thread that waited, with a note. */
-static void nobody_asked(void **state)
+static void nobody_requested(void **state)
 {
 	struct toy toy;
 	(void)state;
@@ -488,7 +488,7 @@ static void fill_anything(struct toy *toy, size_t activities)
 	if (below(4))
 		fill_switches(&toy->r, threads);
 	for (size_t i = 0; i < activities; i++) {
-		uint64_t from_ms = below(100), asked_ms = from_ms - below(from_ms + 1);
+		uint64_t from_ms = below(100), requested_ms = from_ms - below(from_ms + 1);
 		struct recording_activity activity = {.start_ns = START + from_ms * MS,
 						      .dur_ns = below(4) ? below(30) * MS + below(100000) : 0,
 						      .correlation = below(3) ? 0 : 1 + below(5),
@@ -498,7 +498,7 @@ static void fill_anything(struct toy *toy, size_t activities)
 		if (below(2)) {
 			activity.operation = kernels[below(2)];
 			activity.queue = queues[below(3)];
-			activity.queued_ns = below(4) ? START + asked_ms * MS : 0;
+			activity.queued_ns = below(4) ? START + requested_ms * MS : 0;
 		}
 		recording_activity(&toy->r, activity);
 	}
@@ -540,11 +540,11 @@ int main(void)
 	    cmocka_unit_test(who_asks_late),
 	    cmocka_unit_test(a_queue_out_of_order),
 	    cmocka_unit_test(by_correlation),
-	    cmocka_unit_test(the_first_call_asked),
+	    cmocka_unit_test(the_first_call_requested),
 	    cmocka_unit_test(what_is_waited_for_twice),
 	    cmocka_unit_test(who_asked_before_the_time),
 	    cmocka_unit_test(a_call_that_copies),
-	    cmocka_unit_test(nobody_asked),
+	    cmocka_unit_test(nobody_requested),
 	    cmocka_unit_test(what_makes_no_sense),
 	    cmocka_unit_test(whatever_is_recorded),
 	};

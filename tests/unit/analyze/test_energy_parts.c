@@ -149,18 +149,18 @@ static void shares_by_cpu_time_have_the_range_of_processes(void **state)
 
 static void without_zones_or_energy_there_is_a_reason(void **state)
 {
-	struct sonde_pass_options asked = {.asked = 1};
+	struct sonde_pass_options requested = {.requested = 1};
 	(void)state;
 	struct recording r;
 	begin_known(&r);
 	close_after(&r, 4 * S);
-	struct sections sections = sections_of(path, "energy-zones", &asked);
+	struct sections sections = sections_of(path, "energy-zones", &requested);
 	assert_true(sections_noted(sections_get(&sections, "energy-zones")->notes, "not recorded: zones, counters"));
 	sections_free(&sections);
 	begin_known(&r);
 	recording_source(&r, "zones", SONDE_SOURCE_ON, "rings", "", 0);
 	close_after(&r, 4 * S);
-	sections = sections_of(path, "energy-zones", &asked);
+	sections = sections_of(path, "energy-zones", &requested);
 	assert_true(
 	    sections_noted(sections_get(&sections, "energy-zones")->notes, "no zones: mark them with SONDE_ZONE()"));
 	sections_free(&sections);

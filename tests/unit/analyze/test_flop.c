@@ -113,7 +113,7 @@ static void a_part_is_of_its_calls(void **state)
 {
 	(void)state;
 	struct sonde_pass_options options = {
-	    .selection.from_ns = START, .selection.to_ns = START + 20 * MS, .asked = 1};
+	    .selection.from_ns = START, .selection.to_ns = START + 20 * MS, .requested = 1};
 	record(1000);
 	struct sections s = sections_of(path, "flop", &options);
 	const struct sonde_section *t = sections_get(&s, "flop");
@@ -134,7 +134,7 @@ static void nothing_counted_is_not_zero(void **state)
 	recording_arg_text(&r, 1, START + 1, "size", "m=3 n=4");
 	recording_end(&r, 1, START + MS);
 	recording_close(&r, START + 2 * MS, 0);
-	struct sonde_pass_options options = {.asked = 1};
+	struct sonde_pass_options options = {.requested = 1};
 	struct sections s = sections_of(path, "flop summary", &options);
 	assert_true(sections_noted(sections_get(&s, "flop")->notes, "no FLOP or bytes were counted"));
 	const struct sonde_section *summary = sections_get(&s, "summary");
@@ -192,7 +192,7 @@ static struct sections counted(double flop, const char *sections, const struct s
 static void the_processor_counts_the_run(void **state)
 {
 	(void)state;
-	struct sonde_pass_options options = {.asked = 1};
+	struct sonde_pass_options options = {.requested = 1};
 	struct sections s = counted(4000, "flop roofline", &options, 1);
 	const struct sonde_section *t = sections_get(&s, "flop");
 	assert_near(sections_real(t, "zone", "(whole run)", "flop"), 4000, 0);
@@ -213,7 +213,7 @@ static void the_processor_counts_the_run(void **state)
 static void counters_that_are_not_there_say_why(void **state)
 {
 	(void)state;
-	struct sonde_pass_options options = {.asked = 1};
+	struct sonde_pass_options options = {.requested = 1};
 	struct sections s = counted(0, "flop roofline", &options, 1);
 	assert_null(sections_row(sections_get(&s, "flop"), "zone", "(whole run)"));
 	assert_true(sections_noted(sections_get(&s, "flop")->notes, "unknown: no counters"));
@@ -246,7 +246,7 @@ static void bytes_are_of_whom_they_are(void **state)
 		if (is_mixed)
 			call(&r, 1, dgemm, START + 30 * MS, 5 * MS, 64);
 		recording_close(&r, START + 50 * MS, 0);
-		struct sections s = sections_of(path, "flop", &(struct sonde_pass_options){.asked = 1});
+		struct sections s = sections_of(path, "flop", &(struct sonde_pass_options){.requested = 1});
 		const struct sonde_section *t = sections_get(&s, "flop");
 		for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
 			assert_int_equal(basis_of(t, keys[i]), is_mixed ? SONDE_BASIS_MODELLED : SONDE_BASIS_MEASURED);

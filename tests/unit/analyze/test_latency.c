@@ -131,7 +131,7 @@ static void latency_says_why_it_is_absent(void **state)
 	struct sections s = sections_of(path, "latency", NULL);
 	assert_null(s.report->first); /* not requested */
 	sections_free(&s);
-	s = sections_of(path, "latency", &(struct sonde_pass_options){.asked = 1});
+	s = sections_of(path, "latency", &(struct sonde_pass_options){.requested = 1});
 	assert_true(sections_noted(sections_get(&s, "latency")->notes, "perf events are forbidden"));
 	sections_free(&s);
 }

@@ -86,7 +86,7 @@ static void parts_of_what_holds_nearly_all(void **state)
 	sections_free(&s);
 	/* A part of the time: the second step, and the last millisecond of the first. */
 	struct sonde_pass_options options = {
-	    .selection.from_ns = START + 29 * MS, .selection.to_ns = START + 40 * MS, .asked = 1};
+	    .selection.from_ns = START + 29 * MS, .selection.to_ns = START + 40 * MS, .requested = 1};
 	s = sections_of(PATH, "phases", &options);
 	t = sections_get(&s, "phases");
 	assert_int_equal(sections_int(t, "phase", "load", "total_ns"), 2 * MS);
@@ -151,7 +151,7 @@ static void without_zones_that_is_said(void **state)
 	struct recording r;
 	open_recording(&r);
 	recording_close(&r, START + MS, 0);
-	const struct sonde_pass_options options = {.asked = 1};
+	const struct sonde_pass_options options = {.requested = 1};
 	struct sections s = sections_of(PATH, "phases", &options);
 	assert_null(sections_find(&s, "phases") ? sections_find(&s, "phases")->table.cells : NULL);
 	sections_free(&s);

@@ -484,7 +484,7 @@ static void recording_make(int has_roof)
 static void zones_are_placed(void **state)
 {
 	(void)state;
-	const struct sonde_pass_options options = {.asked = 1};
+	const struct sonde_pass_options options = {.requested = 1};
 	recording_make(1);
 	struct sections s = sections_of(path, "roofline", &options);
 	const struct sonde_section *t = sections_get(&s, "roofline");
@@ -523,7 +523,7 @@ static void a_range_leaves_out_calls(void **state)
 {
 	(void)state;
 	const struct sonde_pass_options options = {
-	    .asked = 1, .selection.from_ns = START + 200 * MS, .selection.to_ns = START + 300 * MS};
+	    .requested = 1, .selection.from_ns = START + 200 * MS, .selection.to_ns = START + 300 * MS};
 	recording_make(1);
 	struct sections s = sections_of(path, "roofline", &options);
 	const struct sonde_section *t = sections_get(&s, "roofline");
@@ -536,7 +536,7 @@ static void a_range_leaves_out_calls(void **state)
 static void without_ceilings_there_are_no_shares(void **state)
 {
 	(void)state;
-	const struct sonde_pass_options options = {.asked = 1};
+	const struct sonde_pass_options options = {.requested = 1};
 	setenv("XDG_CACHE_HOME", "/nowhere", 1);
 	recording_make(0);
 	struct sections s = sections_of(path, "roofline", &options);
@@ -583,7 +583,7 @@ static unsigned count_of(const char *text, const char *part)
 static void pictures_show_points_and_ceilings(void **state)
 {
 	(void)state;
-	const struct sonde_pass_options options = {.asked = 1};
+	const struct sonde_pass_options options = {.requested = 1};
 	recording_make(1);
 	struct sections s = sections_of(path, "roofline", &options);
 	char *svg = rendered(&sonde_format_roofline_svg, s.report, 0),
@@ -614,7 +614,7 @@ static void pictures_show_points_and_ceilings(void **state)
 static void points_beyond_all_axes_are_left_out(void **state)
 {
 	(void)state;
-	const struct sonde_pass_options options = {.asked = 1};
+	const struct sonde_pass_options options = {.requested = 1};
 	struct recording r;
 	struct sonde_roof roof;
 	simple_open(&r);

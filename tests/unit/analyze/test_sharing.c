@@ -223,7 +223,7 @@ struct read {
 	const struct sonde_finding *sharing; /* NULL = not suspected */
 };
 
-static void judge(struct read *read, const struct made *made)
+static void evaluate(struct read *read, const struct made *made)
 {
 	const struct sonde_pass_options options = {0};
 	make(made);
@@ -257,7 +257,7 @@ static void writing_at_once_is_suspected(void **state)
 	struct read read;
 	(void)state;
 	skip_undecodable();
-	judge(&read, &(struct made){.threads = 2, .places = 1});
+	evaluate(&read, &(struct made){.threads = 2, .places = 1});
 	assert_non_null(read.sharing);
 	assert_true(read.sharing == &read.found.rows[0]); /* before hot-function */
 	assert_string_equal(read.sharing->subject, "count");
@@ -279,7 +279,7 @@ static void what_is_otherwise_is_not_suspected(void **state)
 	(void)state;
 	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
 		struct read read;
-		judge(&read, &cases[i]);
+		evaluate(&read, &cases[i]);
 		assert_null(read.sharing);
 		assert_false(is_said(&read, "false sharing"));
 		forget(&read);
@@ -291,7 +291,7 @@ static void another_build_is_not_judged(void **state)
 {
 	struct read read;
 	(void)state;
-	judge(&read, &(struct made){.threads = 2, .places = 1, .other_build = 1});
+	evaluate(&read, &(struct made){.threads = 2, .places = 1, .other_build = 1});
 	assert_null(read.sharing);
 	assert_true(is_said(&read, "not checked: false sharing in count ("));
 	assert_true(is_said(&read, "the file is from another build than the recorded one"));

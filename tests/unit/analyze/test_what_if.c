@@ -170,8 +170,8 @@ static void what_cannot(void **state)
 	assert_int_equal(sonde_critical_scale_parse(&scale, "zone=a,speed=2,b=c,speed=1.5"), 0);
 	assert_string_equal(scale.name, "a,speed=2,b=c");
 	fork_join(&r, 1);
-	const char *const asked[] = {"thread=slow,speed=2", "thread=fast,speed=2", "zone=none,speed=2"};
-	struct sonde_pass_options options = {.asked = 1, .what_if = asked, .what_ifs = 2};
+	const char *const requested[] = {"thread=slow,speed=2", "thread=fast,speed=2", "zone=none,speed=2"};
+	struct sonde_pass_options options = {.requested = 1, .what_if = requested, .what_ifs = 2};
 	struct sections s = sections_of(path, "what-if", &options);
 	const struct sonde_section *section = sections_get(&s, "what-if");
 	assert_int_equal(sections_int(section, "name", "slow", "predicted_ns"), 50 * MS);

@@ -52,7 +52,7 @@ static void every_instance_is_in_its_bar(void **state)
 	static const size_t limits[] = {0, 1, 2, 5, 17, 100, 3000};
 	(void)state;
 	for (size_t k = 0; k < sizeof limits / sizeof *limits; k++) {
-		struct sonde_pass_options options = {.asked = 1, .focus = "step", .limit = limits[k]};
+		struct sonde_pass_options options = {.requested = 1, .focus = "step", .limit = limits[k]};
 		struct sections s = sections_of(path, "zone-histogram", &options);
 		const struct sonde_section *t = sections_get(&s, "zone-histogram");
 		uint64_t count = 0, total_ns = 0, end_ns = 0;
@@ -91,7 +91,7 @@ static void every_instance_is_in_its_bar(void **state)
 static void the_zone_with_the_most_time_is_picked(void **state)
 {
 	(void)state;
-	struct sections s = sections_of(path, "zone-histogram", &(struct sonde_pass_options){.asked = 1});
+	struct sections s = sections_of(path, "zone-histogram", &(struct sonde_pass_options){.requested = 1});
 	const struct sonde_section *t = sections_get(&s, "zone-durations");
 	assert_string_equal(cell(t, 0, "zone")->text, "other");
 	assert_int_equal(sections_get(&s, "zone-histogram")->table.row_count, 1);
@@ -102,7 +102,7 @@ static void spans_have_bars_too(void **state)
 {
 	(void)state;
 	struct sections s =
-	    sections_of(path, "zone-histogram spans", &(struct sonde_pass_options){.asked = 1, .focus = "job"});
+	    sections_of(path, "zone-histogram spans", &(struct sonde_pass_options){.requested = 1, .focus = "job"});
 	const struct sonde_section *t = sections_get(&s, "zone-durations");
 	assert_int_equal(cell(t, 0, "count")->integer, 1);
 	assert_int_equal(cell(t, 0, "max_ns")->integer, 2 * MS);
@@ -119,7 +119,7 @@ static void a_part_is_counted_and_nothing_is_said(void **state)
 {
 	(void)state;
 	struct sonde_pass_options options = {
-	    .asked = 1, .focus = "step", .selection.from_ns = START + MS, .selection.to_ns = START + MS + 8000};
+	    .requested = 1, .focus = "step", .selection.from_ns = START + MS, .selection.to_ns = START + MS + 8000};
 	struct sections s = sections_of(path, "zone-histogram", &options);
 	assert_int_equal(cell(sections_get(&s, "zone-durations"), 0, "count")->integer, 4);
 	sections_free(&s);

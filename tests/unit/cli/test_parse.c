@@ -49,13 +49,13 @@ static int parse(struct heard *heard, struct sonde_parse *parse, char **words)
 
 #define WORDS(...) ((char *[]){"probe", __VA_ARGS__, NULL})
 
-static void assert_heard(char **words, const char *expected, int rest)
+static void assert_heard(char **words, const char *expected, int remainder)
 {
 	struct heard heard = {0};
 	struct sonde_parse state = {0};
 	assert_int_equal(parse(&heard, &state, words), 0);
 	assert_string_equal(heard.text, expected);
-	assert_int_equal(state.remainder, rest);
+	assert_int_equal(state.remainder, remainder);
 	assert_false(state.done);
 }
 

@@ -144,20 +144,20 @@ static void chosen_zones_see_all_blocks(void **state)
 
 static void absent_with_the_reason(void **state)
 {
-	static const struct sonde_pass_options asked = {.asked = 1};
+	static const struct sonde_pass_options requested = {.requested = 1};
 	struct memory memory;
 	(void)state;
 	open_with_device(&memory);
 	put_zones(&memory.r);
 	call(&memory, memory.pin, 1, 9, 1000); /* the host's */
 	recording_close(&memory.r, START + 100 * MS, 0);
-	struct sections s = sections_of(path, "device-zones", &asked);
+	struct sections s = sections_of(path, "device-zones", &requested);
 	assert_true(sections_noted(sections_get(&s, "device-zones")->notes, "no GPU memory allocation"));
 	sections_free(&s);
 	open_with_device(&memory);
 	put_blocks(&memory);
 	recording_close(&memory.r, START + 100 * MS, 0);
-	s = sections_of(path, "device-zones", &asked);
+	s = sections_of(path, "device-zones", &requested);
 	assert_true(sections_noted(sections_get(&s, "device-zones")->notes, "no zones"));
 	sections_free(&s);
 }

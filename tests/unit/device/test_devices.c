@@ -28,13 +28,13 @@ struct fixture {
 
 static int setup(void **state)
 {
-	static const struct sonde_record_options nothing_asked;
+	static const struct sonde_record_options nothing_requested;
 	struct sonde_writer_options options = {.overwrite = 1};
 	struct fixture *fixture = calloc(1, sizeof *fixture);
 	strcpy(fixture->path, "/tmp/sonde-devices-XXXXXX");
 	close(mkstemp(fixture->path));
 	assert_int_equal(sonde_writer_open(&fixture->writer, fixture->path, &options), 0);
-	assert_int_equal(sonde_recorder_new(&fixture->recorder, fixture->writer, &nothing_asked), 0);
+	assert_int_equal(sonde_recorder_new(&fixture->recorder, fixture->writer, &nothing_requested), 0);
 	fixture->now_ns = sonde_clock_now_ns();
 	fixture->thread = sonde_recorder_thread(fixture->recorder, 0x7ffffff1, 0x7ffffff1, fixture->now_ns);
 	fixture->process = sonde_recorder_process(fixture->recorder, 0x7ffffff1, fixture->now_ns);

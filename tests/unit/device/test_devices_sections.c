@@ -148,7 +148,7 @@ static void without_devices_there_is_no_section_unless_it_is_asked_for(void **st
 	struct sections s = sections_of(path, "kernels", NULL);
 	assert_null(sections_find(&s, "kernels"));
 	sections_free(&s);
-	s = sections_of(path, "kernels", &(struct sonde_pass_options){.asked = 1});
+	s = sections_of(path, "kernels", &(struct sonde_pass_options){.requested = 1});
 	assert_true(
 	    sections_noted(sections_get(&s, "kernels")->notes, "not recorded: GPU activity (record with --gpu)"));
 	sections_free(&s);

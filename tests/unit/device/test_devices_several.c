@@ -139,7 +139,7 @@ static void links_without_copies(void **state)
 	struct sections s = sections_of(path, "peers", NULL);
 	assert_null(sections_find(&s, "peer-links"));
 	sections_free(&s);
-	s = sections_of(path, "peers", &(struct sonde_pass_options){.asked = 1});
+	s = sections_of(path, "peers", &(struct sonde_pass_options){.requested = 1});
 	assert_true(sections_noted(sections_get(&s, "peers")->notes, "no P2P copy"));
 	assert_int_equal(cell_int(sections_get(&s, "peer-links"), 0, "sent_b"), 5000000);
 	assert_near(cell_real(sections_get(&s, "peer-links"), 0, "sent_b_per_s"), 1e8, 1);
@@ -157,7 +157,7 @@ static void without_peers_there_is_no_section(void **state)
 	struct sections s = sections_of(path, "peers", NULL);
 	assert_null(sections_find(&s, "peers"));
 	sections_free(&s);
-	s = sections_of(path, "peers", &(struct sonde_pass_options){.asked = 1});
+	s = sections_of(path, "peers", &(struct sonde_pass_options){.requested = 1});
 	assert_true(sections_noted(sections_get(&s, "peers")->notes, "no P2P copy"));
 	sections_free(&s);
 }

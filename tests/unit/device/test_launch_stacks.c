@@ -206,12 +206,12 @@ static void allocations_take_no_time_of_a_device(void **state)
 
 static void without_stacks_it_says_how_to_get_them(void **state)
 {
-	const struct sonde_pass_options asked = {.asked = 1};
+	const struct sonde_pass_options requested = {.requested = 1};
 	struct recording r;
 	(void)state;
 	fill(&r);
 	work(&r, kernel(&r, "k"), 1, 10, 20);
-	struct sections s = close_and_report(&r, &asked);
+	struct sections s = close_and_report(&r, &requested);
 	const struct sonde_section *t = sections_get(&s, "launch-stacks");
 	assert_true(sections_noted(t->notes, "--gpu=full"));
 	sections_free(&s);

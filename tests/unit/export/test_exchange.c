@@ -83,7 +83,7 @@ static void callgrind_has_calls(void **state)
 static char *section_as(const char *section, const char *name)
 {
 	const struct sonde_pass *pass = sonde_pass_find(section);
-	const struct sonde_pass_options options = {.limit = 1000, .asked = 1};
+	const struct sonde_pass_options options = {.limit = 1000, .requested = 1};
 	const struct sonde_format_options wide = {.width = 200};
 	struct sonde_report *report;
 	assert_non_null(pass);

@@ -26,7 +26,7 @@ static char folder[] = "/tmp/sonde-test-exchange-heap-XXXXXX";
 static char path[80];
 static struct sonde_session *session;
 
-static void put_rest(struct recording *recording, uint32_t site, enum sonde_heap_leak kind, uint64_t size_b)
+static void put_remainder(struct recording *recording, uint32_t site, enum sonde_heap_leak kind, uint64_t size_b)
 {
 	struct sonde_meta_heap_leak record = {
 	    .head.type = SONDE_META_HEAP_LEAK, .site = site, .kind = kind, .blocks = 1, .size_b = size_b};
@@ -55,10 +55,10 @@ static void put_blocks(struct recording *recording)
 	recording_begins(recording, 6, START + 20 * MS, 0);
 	recording_ends(recording, 4, other, 3, START + 21 * MS);
 	recording_begins(recording, 6, START + 22 * MS, 100);
-	put_rest(recording, 1, SONDE_HEAP_REACHABLE, 200);
-	put_rest(recording, 2, SONDE_HEAP_UNREACHABLE, 500);
-	put_rest(recording, 3, SONDE_HEAP_NOT_KNOWN, 32);
-	put_rest(recording, 6, SONDE_HEAP_UNREACHABLE, 100);
+	put_remainder(recording, 1, SONDE_HEAP_REACHABLE, 200);
+	put_remainder(recording, 2, SONDE_HEAP_UNREACHABLE, 500);
+	put_remainder(recording, 3, SONDE_HEAP_NOT_KNOWN, 32);
+	put_remainder(recording, 6, SONDE_HEAP_UNREACHABLE, 100);
 }
 
 /* The Firefox Profiler opens no trace without a CPU sample. */
@@ -193,7 +193,7 @@ static struct text exported(const char *name, struct sonde_weigh weigh)
 static char *tree_as(const char *name, struct sonde_weigh weigh)
 {
 	const struct sonde_pass *pass = sonde_pass_find("calltree");
-	const struct sonde_pass_options options = {.weigh = weigh, .asked = 1};
+	const struct sonde_pass_options options = {.weigh = weigh, .requested = 1};
 	const struct sonde_format_options wide = {.width = 100};
 	struct sonde_report *report;
 	char *text = NULL;

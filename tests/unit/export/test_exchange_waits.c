@@ -126,7 +126,7 @@ static char *section_as(const char *section, const char *name, size_t i)
 						   .selection.to_ns = range->to_ns,
 						   .selection.thread = range->thread,
 						   .weigh.by = known[i].by,
-						   .asked = 1};
+						   .requested = 1};
 	const struct sonde_format_options narrow = {.width = 80};
 	struct sonde_report *report;
 	char *text = NULL;

@@ -66,20 +66,20 @@ static void make(struct recording *r, const struct sonde_roof *roof, unsigned zo
  * ceilings. */
 static void expect_verdict(struct recording *r, const char *first, const char *evidence, const char *note)
 {
-	struct judged judged;
-	judge(&judged, r);
-	if (note && !is_said(&judged, note))
+	struct evaluated evaluated;
+	evaluate(&evaluated, r);
+	if (note && !is_said(&evaluated, note))
 		fail_msg("not said: %s", note);
-	assert_int_equal(is_said(&judged, "eilings"), note != NULL);
-	assert_true(!note || !finding_of(&judged, "memory-bound"));
-	assert_int_equal(judged.found.is_noisy, !first);
-	assert_int_equal(judged.found.count > 0, first != NULL);
+	assert_int_equal(is_said(&evaluated, "eilings"), note != NULL);
+	assert_true(!note || !finding_of(&evaluated, "memory-bound"));
+	assert_int_equal(evaluated.found.is_noisy, !first);
+	assert_int_equal(evaluated.found.count > 0, first != NULL);
 	if (first) {
-		assert_string_equal(judged.found.rows[0].rule->id, first);
-		if (!strstr(judged.found.rows[0].evidence, evidence))
-			fail_msg("'%s' is not in '%s'", evidence, judged.found.rows[0].evidence);
+		assert_string_equal(evaluated.found.rows[0].rule->id, first);
+		if (!strstr(evaluated.found.rows[0].evidence, evidence))
+			fail_msg("'%s' is not in '%s'", evidence, evaluated.found.rows[0].evidence);
 	}
-	forget(&judged);
+	forget(&evaluated);
 }
 
 static const char withheld[] = "Noisy ceilings: time findings are withheld; sonde roofline --measure";
@@ -143,13 +143,13 @@ static void only_those_who_want_it_go_by_doubtful_ceilings(void **state)
 	const char *threshold = "noise.share=1";
 	struct sonde_roof roof;
 	struct recording r;
-	struct judged judged;
+	struct evaluated evaluated;
 	(void)state;
 	roof_make(&roof, 1, SPREAD);
 	make(&r, &roof, 800, 1e9, 16e9);
-	judge_in(&judged, &r, &(struct sonde_pass_options){.thresholds = &threshold, .threshold_count = 1});
-	assert_non_null(finding_of(&judged, "memory-bound"));
-	forget(&judged);
+	evaluate_in(&evaluated, &r, &(struct sonde_pass_options){.thresholds = &threshold, .threshold_count = 1});
+	assert_non_null(finding_of(&evaluated, "memory-bound"));
+	forget(&evaluated);
 }
 
 int main(void)

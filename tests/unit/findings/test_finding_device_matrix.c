@@ -8,38 +8,39 @@
 #define END_MS 1000
 #define SGEMM "ampere_sgemm_128x64_nn"
 
-struct judged {
+struct evaluated {
 	struct sonde_session *session;
 	struct sonde_report *report;
 	struct sonde_found found;
 };
 
-static const struct sonde_finding *judge(struct judged *judged, struct recording *r,
-					 const struct sonde_pass_options *options)
+static const struct sonde_finding *evaluate(struct evaluated *evaluated, struct recording *r,
+					    const struct sonde_pass_options *options)
 {
 	recording_close(r, START + END_MS * MS, 0);
-	assert_int_equal(sonde_session_open(&judged->session, path, &(struct sonde_session_options){.no_symbols = 1}),
+	assert_int_equal(
+	    sonde_session_open(&evaluated->session, path, &(struct sonde_session_options){.no_symbols = 1}), 0);
+	assert_int_equal(sonde_report_new(&evaluated->report), 0);
+	assert_int_equal(sonde_findings_find(&evaluated->found, evaluated->session, options, evaluated->report, NULL),
 			 0);
-	assert_int_equal(sonde_report_new(&judged->report), 0);
-	assert_int_equal(sonde_findings_find(&judged->found, judged->session, options, judged->report, NULL), 0);
-	for (size_t i = 0; i < judged->found.count; i++)
-		if (!strcmp(judged->found.rows[i].rule->id, "idle-matrix-units"))
-			return &judged->found.rows[i];
+	for (size_t i = 0; i < evaluated->found.count; i++)
+		if (!strcmp(evaluated->found.rows[i].rule->id, "idle-matrix-units"))
+			return &evaluated->found.rows[i];
 	return NULL;
 }
 
-static void forget(struct judged *judged)
+static void forget(struct evaluated *evaluated)
 {
-	free(judged->found.rows);
-	sonde_report_free(judged->report);
-	sonde_session_close(judged->session);
+	free(evaluated->found.rows);
+	sonde_report_free(evaluated->report);
+	sonde_session_close(evaluated->session);
 }
 
 /* What it saves; negative: it is silent. */
 static void expect(struct recording *r, double saves_ms, const char *evidence)
 {
-	struct judged judged;
-	const struct sonde_finding *finding = judge(&judged, r, &(struct sonde_pass_options){0});
+	struct evaluated evaluated;
+	const struct sonde_finding *finding = evaluate(&evaluated, r, &(struct sonde_pass_options){0});
 	if (saves_ms < 0 && finding)
 		fail_msg("%s: %s", finding->subject, finding->evidence);
 	if (saves_ms >= 0) {
@@ -50,7 +51,7 @@ static void expect(struct recording *r, double saves_ms, const char *evidence)
 		if (!strstr(finding->evidence, evidence))
 			fail_msg("\"%s\" does not say \"%s\"", finding->evidence, evidence);
 	}
-	forget(&judged);
+	forget(&evaluated);
 }
 
 static uint32_t gpu(struct recording *r, const char *name, uint32_t capability, const char *uuid)
@@ -195,13 +196,13 @@ static void a_window_counts_what_lies_in_it(void **state)
 	const struct sonde_pass_options options = {.selection.from_ns = START + 500 * MS,
 						   .selection.to_ns = START + 1000 * MS};
 	struct recording r;
-	struct judged judged;
+	struct evaluated evaluated;
 	(void)state;
 	one_kernel(&r, SGEMM, 600);
-	const struct sonde_finding *finding = judge(&judged, &r, &options);
+	const struct sonde_finding *finding = evaluate(&evaluated, &r, &options);
 	assert_non_null(finding);
 	assert_near(finding->saves_ns / 1e6, 87.5, 0.01);
-	forget(&judged);
+	forget(&evaluated);
 }
 
 /* Another thread runs 200 ms at the same time: not in the selection, but it keeps the device busy. */
@@ -210,7 +211,7 @@ static void threads_that_were_chosen(void **state)
 	static const uint8_t chosen[] = {0, 1, 0};
 	const struct sonde_pass_options options = {.selection.thread = chosen, .thread_is = "1 thread"};
 	struct recording r;
-	struct judged judged;
+	struct evaluated evaluated;
 	(void)state;
 	uint32_t id = one_kernel(&r, SGEMM, 600);
 	recording_thread(&r, 1, 101, "other", START);
@@ -219,11 +220,11 @@ static void threads_that_were_chosen(void **state)
 							   .operation = kernel(&r, SGEMM),
 							   .queue = recording_queue(&r, id, "two", 2),
 							   .thread = 2});
-	const struct sonde_finding *finding = judge(&judged, &r, &options);
+	const struct sonde_finding *finding = evaluate(&evaluated, &r, &options);
 	assert_non_null(finding);
 	assert_near(finding->saves_ns / 1e6, 350, 0.01);
 	assert_non_null(strstr(finding->evidence, "1 FP32 matrix kernel"));
-	forget(&judged);
+	forget(&evaluated);
 }
 
 /* --- what the driver counted -------------------------------------------------------------------------------------- */
@@ -238,8 +239,8 @@ static void counts(struct recording *r, const char *object, double share)
 
 static void expect_counted(struct recording *r, double confidence, const char *evidence)
 {
-	struct judged judged;
-	const struct sonde_finding *finding = judge(&judged, r, &(struct sonde_pass_options){0});
+	struct evaluated evaluated;
+	const struct sonde_finding *finding = evaluate(&evaluated, r, &(struct sonde_pass_options){0});
 	if (confidence < 0 && finding)
 		fail_msg("%s: %s", finding->subject, finding->evidence);
 	if (confidence >= 0) {
@@ -249,7 +250,7 @@ static void expect_counted(struct recording *r, double confidence, const char *e
 		if (!strstr(finding->evidence, evidence))
 			fail_msg("\"%s\" does not say \"%s\"", finding->evidence, evidence);
 	}
-	forget(&judged);
+	forget(&evaluated);
 }
 
 /* Kernels run for 600 ms of 1000: 4 % of the run is 6.7 % of their time. */
@@ -326,7 +327,7 @@ static void another_device_was_counted(void **state)
 static void each_device_is_judged_by_itself(void **state)
 {
 	struct recording r;
-	struct judged judged;
+	struct evaluated evaluated;
 	size_t count = 0;
 	(void)state;
 	simple_open(&r);
@@ -334,9 +335,9 @@ static void each_device_is_judged_by_itself(void **state)
 				gpu(&r, "P100", 60, "GPU-c")};
 	for (size_t i = 0; i < 3; i++)
 		put(&r, kernel(&r, SGEMM), recording_queue(&r, ids[i], "one", i + 1), 0, 0, 200 + 200 * (double)i);
-	judge(&judged, &r, &(struct sonde_pass_options){0});
-	for (size_t i = 0; i < judged.found.count; i++) {
-		const struct sonde_finding *finding = &judged.found.rows[i];
+	evaluate(&evaluated, &r, &(struct sonde_pass_options){0});
+	for (size_t i = 0; i < evaluated.found.count; i++) {
+		const struct sonde_finding *finding = &evaluated.found.rows[i];
 		if (strcmp(finding->rule->id, "idle-matrix-units") != 0)
 			continue;
 		assert_near(finding->saves_ns / 1e6, count ? 175 : 350, 0.01);
@@ -344,7 +345,7 @@ static void each_device_is_judged_by_itself(void **state)
 		count++;
 	}
 	assert_int_equal(count, 2);
-	forget(&judged);
+	forget(&evaluated);
 }
 
 static void lost_activities_are_no_evidence(void **state)

@@ -71,16 +71,16 @@ static void exposed_in_a_window(void **state)
 	struct sonde_pass_options options = {.selection.from_ns = START + 200 * MS,
 					     .selection.to_ns = START + 800 * MS};
 	struct recording r;
-	struct judged judged;
+	struct evaluated evaluated;
 	(void)state;
 	steps_put(&r, &(struct step){ALL_REDUCE, 60, 60, 80});
-	judge_in(&judged, &r, &options);
-	const struct sonde_finding *finding = finding_of(&judged, "exposed-communication");
-	assert_near(judged.found.span_ns / 1e6, 600, 0.01); /* shares are of that part */
+	evaluate_in(&evaluated, &r, &options);
+	const struct sonde_finding *finding = finding_of(&evaluated, "exposed-communication");
+	assert_near(evaluated.found.span_ns / 1e6, 600, 0.01); /* shares are of that part */
 	assert_non_null(finding);
 	assert_near(finding->saves_ns / 1e6, 120, 0.01);
 	assert_non_null(strstr(finding->evidence, "6 communication kernels (by name) took 0.120 s, 0.120 s of it"));
-	forget(&judged);
+	forget(&evaluated);
 }
 
 /* --- who comes last ---------------------------------------------------------------------------------------------- */
@@ -192,22 +192,22 @@ static void the_rank_is_named(void **state)
 	(void)state;
 	for (int is_merged = 0; is_merged < 2; is_merged++) {
 		struct recording r;
-		struct judged judged;
+		struct evaluated evaluated;
 		meetings_put(&r, &(struct meeting_case){.name = ALL_REDUCE,
 							.count = 20,
 							.late_ms = 8,
 							.end_ms = 30,
 							.ranks = 4,
 							.is_merged = is_merged});
-		judge(&judged, &r);
-		const struct sonde_finding *finding = finding_of(&judged, "late-rank");
+		evaluate(&evaluated, &r);
+		const struct sonde_finding *finding = finding_of(&evaluated, "late-rank");
 		assert_non_null(finding);
 		assert_string_equal(finding->subject,
 				    is_merged ? "train (102) of b.sonde on CUDA gpu 2" : "train (102) on CUDA gpu 2");
 		assert_non_null(strstr(finding->evidence, "last of 4 ranks to start 20 of 20 communication kernels"));
 		assert_non_null(
 		    strstr(finding->evidence, "mostly 6.000 ms after the mean; one starts every 40.000 ms"));
-		forget(&judged);
+		forget(&evaluated);
 	}
 }
 
@@ -218,15 +218,15 @@ static void ranks_in_a_window(void **state)
 	struct sonde_pass_options options = {.selection.from_ns = START + 125 * MS,
 					     .selection.to_ns = START + 1000 * MS};
 	struct recording r;
-	struct judged judged;
+	struct evaluated evaluated;
 	(void)state;
 	meetings_put(&r,
 		     &(struct meeting_case){.name = ALL_REDUCE, .count = 25, .late_ms = 8, .end_ms = 30, .ranks = 4});
-	judge_in(&judged, &r, &options);
-	const struct sonde_finding *finding = finding_of(&judged, "late-rank");
+	evaluate_in(&evaluated, &r, &options);
+	const struct sonde_finding *finding = finding_of(&evaluated, "late-rank");
 	assert_non_null(finding);
 	assert_near(finding->saves_ns / 1e6, 126, 0.01);
-	forget(&judged);
+	forget(&evaluated);
 }
 
 int main(void)

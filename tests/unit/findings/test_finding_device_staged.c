@@ -118,7 +118,7 @@ static void what_is_taken_first_was_not_given(void **state)
 static void a_pipeline_of_three(void **state)
 {
 	struct recording r;
-	struct judged judged;
+	struct evaluated evaluated;
 	uint32_t queue[3];
 	(void)state;
 	simple_open(&r);
@@ -135,10 +135,10 @@ static void a_pipeline_of_three(void **state)
 			put_sized(&r, out, queue[i], k * 50 + i * 20, 10, SIZE_B);
 			put_sized(&r, in, queue[i + 1], k * 50 + i * 20 + 11, 6, SIZE_B);
 		}
-	judge(&judged, &r);
+	evaluate(&evaluated, &r);
 	size_t count = 0;
-	for (size_t i = 0; i < judged.found.count; i++) {
-		const struct sonde_finding *finding = &judged.found.rows[i];
+	for (size_t i = 0; i < evaluated.found.count; i++) {
+		const struct sonde_finding *finding = &evaluated.found.rows[i];
 		if (strcmp(finding->rule->id, "staged-copies") != 0)
 			continue;
 		count++;
@@ -147,8 +147,8 @@ static void a_pipeline_of_three(void **state)
 		assert_non_null(strstr(finding->evidence, "(assumed)"));
 	}
 	assert_int_equal(count, 2);
-	assert_non_null(strstr(finding_of(&judged, "staged-copies")->subject, "Own gpu 0 to Own gpu 1"));
-	forget(&judged);
+	assert_non_null(strstr(finding_of(&evaluated, "staged-copies")->subject, "Own gpu 0 to Own gpu 1"));
+	forget(&evaluated);
 }
 
 int main(void)

@@ -370,7 +370,7 @@ static void full_memory(void **state)
 	(void)state;
 	for (int i = 0; i < 2; i++) {
 		struct recording r;
-		struct judged judged;
+		struct evaluated evaluated;
 		simple_open(&r);
 		uint32_t id = recording_device(&r, 1, "CUDA", "gpu", (struct sonde_meta_device){.memory_b = 1000000});
 		put(&r, kernel(&r, "work"), recording_queue(&r, id, "one", 1), 0, 0, 900);
@@ -382,14 +382,14 @@ static void full_memory(void **state)
 								   .thread = 1,
 								   .size_b = i ? 910000 : 890000,
 								   .address = 4096});
-		judge(&judged, &r);
-		const struct sonde_finding *full = finding_of(&judged, "device-full");
+		evaluate(&evaluated, &r);
+		const struct sonde_finding *full = finding_of(&evaluated, "device-full");
 		assert_int_equal(full != NULL, i);
 		if (full) {
 			assert_near(full->bytes, 910000, 0.5);
 			assert_int_equal(sonde_finding_severity(full), SONDE_SEVERITY_LOW);
 		}
-		forget(&judged);
+		forget(&evaluated);
 	}
 }
 
@@ -399,7 +399,7 @@ static void full_memory_by_the_driver(void **state)
 	(void)state;
 	for (int i = 0; i < 2; i++) {
 		struct recording r;
-		struct judged judged;
+		struct evaluated evaluated;
 		simple_open(&r);
 		uint32_t used = recording_series(&r, SONDE_METRIC_DEVICE_MEMORY_USED, 0, 0, "GPU 0 G1");
 		uint32_t all = recording_series(&r, SONDE_METRIC_DEVICE_MEMORY_TOTAL, 0, 0, "GPU 0 G1");
@@ -407,15 +407,15 @@ static void full_memory_by_the_driver(void **state)
 			recording_point(&r, START + at * 100 * MS, used, at == 5 ? (i ? 95000000 : 89000000) : 1000000);
 			recording_point(&r, START + at * 100 * MS, all, 100000000);
 		}
-		judge(&judged, &r);
-		const struct sonde_finding *full = finding_of(&judged, "device-full");
+		evaluate(&evaluated, &r);
+		const struct sonde_finding *full = finding_of(&evaluated, "device-full");
 		assert_int_equal(full != NULL, i);
 		if (full) {
 			assert_string_equal(full->subject, "GPU 0 G1");
 			assert_non_null(
 			    strstr(full->evidence, "95.0 % of its 0.1 GB used by all programs, by the driver"));
 		}
-		forget(&judged);
+		forget(&evaluated);
 	}
 }
 
@@ -429,7 +429,7 @@ static void reserves_nobody_uses(void **state)
 	(void)state;
 	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
 		struct recording r;
-		struct judged judged;
+		struct evaluated evaluated;
 		simple_open(&r);
 		uint32_t id = recording_device(&r, 1, "CUDA", "gpu", (struct sonde_meta_device){0});
 		uint32_t queue = recording_queue(&r, id, "one", 1);
@@ -444,14 +444,14 @@ static void reserves_nobody_uses(void **state)
 									   .thread = 1,
 									   .size_b = sizes_b[k],
 									   .address = 4096});
-		judge(&judged, &r);
-		const struct sonde_finding *reserve = finding_of(&judged, "device-reserve");
+		evaluate(&evaluated, &r);
+		const struct sonde_finding *reserve = finding_of(&evaluated, "device-reserve");
 		assert_int_equal(reserve != NULL, cases[i].unused_b > 0);
 		if (reserve) {
 			assert_near(reserve->bytes, cases[i].unused_b, 0.5);
 			assert_non_null(strstr(reserve->evidence, "reserved up to 1 GB, of which at least 50 %"));
 		}
-		forget(&judged);
+		forget(&evaluated);
 	}
 }
 
@@ -509,7 +509,7 @@ static void pageable_copies_are_not_those_of_processors(void **state)
 static void nothing_is_said_of_what_is_well_made(void **state)
 {
 	struct recording r;
-	struct judged judged;
+	struct evaluated evaluated;
 	(void)state;
 	uint32_t queue = open_queue(&r), work = kernel(&r, "work");
 	put_sized(&r, copy(&r, SONDE_MEMORY_PAGEABLE, SONDE_MEMORY_DEVICE), queue, 1, 8, 1 << 20);
@@ -517,10 +517,10 @@ static void nothing_is_said_of_what_is_well_made(void **state)
 		put(&r, work, queue, 0, 10 + 20 * i, 19.99);
 	put_sized(&r, copy(&r, SONDE_MEMORY_DEVICE, SONDE_MEMORY_PAGEABLE), queue, 971, 8, 1 << 20);
 	put(&r, call(&r, SONDE_ACTIVITY_SYNC, "clEnqueueReadBuffer"), 0, -1, 10, 970);
-	judge(&judged, &r);
-	assert_int_equal(judged.found.count, 0);
-	assert_true(is_said(&judged, "GPU matrix units"));
-	forget(&judged);
+	evaluate(&evaluated, &r);
+	assert_int_equal(evaluated.found.count, 0);
+	assert_true(is_said(&evaluated, "GPU matrix units"));
+	forget(&evaluated);
 }
 
 /* Of the second half of the run: what is saved is of that. */
@@ -529,18 +529,18 @@ static void a_window_is_judged_by_itself(void **state)
 	struct sonde_pass_options options = {.selection.from_ns = START + 500 * MS,
 					     .selection.to_ns = START + 1000 * MS};
 	struct recording r;
-	struct judged judged;
+	struct evaluated evaluated;
 	(void)state;
 	steps(&r, 40);
 	recording_close(&r, START + END_MS * MS, 0);
-	assert_int_equal(sonde_session_open(&judged.session, path, &(struct sonde_session_options){.no_symbols = 1}),
+	assert_int_equal(sonde_session_open(&evaluated.session, path, &(struct sonde_session_options){.no_symbols = 1}),
 			 0);
-	assert_int_equal(sonde_report_new(&judged.report), 0);
-	assert_int_equal(sonde_findings_find(&judged.found, judged.session, &options, judged.report, NULL), 0);
-	const struct sonde_finding *starved = finding_of(&judged, "device-starved");
+	assert_int_equal(sonde_report_new(&evaluated.report), 0);
+	assert_int_equal(sonde_findings_find(&evaluated.found, evaluated.session, &options, evaluated.report, NULL), 0);
+	const struct sonde_finding *starved = finding_of(&evaluated, "device-starved");
 	assert_non_null(starved);
 	assert_near(starved->saves_ns / 1e6, 160, 0.01); /* four gaps: the first thing in it ends none */
-	forget(&judged);
+	forget(&evaluated);
 }
 
 static void lost_activities_are_no_evidence(void **state)
@@ -548,14 +548,14 @@ static void lost_activities_are_no_evidence(void **state)
 	(void)state;
 	for (int i = 0; i < 2; i++) {
 		struct recording r;
-		struct judged judged;
+		struct evaluated evaluated;
 		steps(&r, 40);
 		if (i)
 			recording_lost(&r, "gpu", "ring full", 1);
-		judge(&judged, &r);
-		assert_int_equal(finding_of(&judged, "device-starved") != NULL, !i);
-		assert_int_equal(is_said(&judged, "suppressed: device-starved"), i);
-		forget(&judged);
+		evaluate(&evaluated, &r);
+		assert_int_equal(finding_of(&evaluated, "device-starved") != NULL, !i);
+		assert_int_equal(is_said(&evaluated, "suppressed: device-starved"), i);
+		forget(&evaluated);
 	}
 }
 

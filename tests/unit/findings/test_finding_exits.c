@@ -67,14 +67,14 @@ static void make(struct recording *r, const struct chain *chain)
 static void expect_delay(const struct chain *chain, const char *delay)
 {
 	struct recording r;
-	struct judged judged;
+	struct evaluated evaluated;
 	make(&r, chain);
-	judge(&judged, &r);
-	assert_int_equal(judged.found.is_noisy, delay != NULL);
-	if (delay && !is_said(&judged, delay))
+	evaluate(&evaluated, &r);
+	assert_int_equal(evaluated.found.is_noisy, delay != NULL);
+	if (delay && !is_said(&evaluated, delay))
 		fail_msg("not said: %s", delay);
-	assert_true(delay || !strcmp(judged.found.rows[0].rule->id, "process-start"));
-	forget(&judged);
+	assert_true(delay || !strcmp(evaluated.found.rows[0].rule->id, "process-start"));
+	forget(&evaluated);
 }
 
 /* From the last record of a child to the parent on a CPU again it is half of the run: on a CPU, or waiting for one. */

@@ -10,14 +10,14 @@ static unsigned end_ms = SPAN_MS;
 static void expect_at(struct recording *r, const char *rule, int is_there, enum sonde_severity severity,
 		      const char *evidence)
 {
-	struct judged judged;
+	struct evaluated evaluated;
 	struct sonde_pass_options options = {0};
 	recording_close(r, START + end_ms * MS, 0);
-	assert_int_equal(sonde_session_open(&judged.session, path, &(struct sonde_session_options){.no_symbols = 1}),
+	assert_int_equal(sonde_session_open(&evaluated.session, path, &(struct sonde_session_options){.no_symbols = 1}),
 			 0);
-	assert_int_equal(sonde_report_new(&judged.report), 0);
-	assert_int_equal(sonde_findings_find(&judged.found, judged.session, &options, judged.report, NULL), 0);
-	const struct sonde_finding *finding = finding_of(&judged, rule);
+	assert_int_equal(sonde_report_new(&evaluated.report), 0);
+	assert_int_equal(sonde_findings_find(&evaluated.found, evaluated.session, &options, evaluated.report, NULL), 0);
+	const struct sonde_finding *finding = finding_of(&evaluated, rule);
 	if (is_there != (finding != NULL))
 		fail_msg("%s is %sthere", rule, finding ? "" : "not ");
 	if (finding) {
@@ -26,7 +26,7 @@ static void expect_at(struct recording *r, const char *rule, int is_there, enum 
 		if (!strstr(finding->evidence, evidence))
 			fail_msg("%s: '%s' is not in '%s'", rule, evidence, finding->evidence);
 	}
-	forget(&judged);
+	forget(&evaluated);
 }
 
 /* --- severity ----------------------------------------------------------------------------------------------------- */
@@ -206,40 +206,40 @@ static void time_is_not_judged_of_a_noisy_run(void **state)
 {
 	static const char *const words = "Noisy run: ";
 	struct recording r;
-	struct judged judged;
+	struct evaluated evaluated;
 	(void)state;
 	/* Half of the path waits; of 1.2 s used others had a sixth: 8 %. */
 	make_noisy(&r, 1200, 2, 0);
-	judge(&judged, &r);
-	assert_non_null(finding_of(&judged, "hot-function"));
-	assert_false(is_said(&judged, words));
-	forget(&judged);
+	evaluate(&evaluated, &r);
+	assert_non_null(finding_of(&evaluated, "hot-function"));
+	assert_false(is_said(&evaluated, words));
+	forget(&evaluated);
 	/* Of 1.4 s two sevenths: 14 %. */
 	make_noisy(&r, 1400, 2, 0);
-	judge(&judged, &r);
-	assert_int_equal(judged.found.count, 0);
-	assert_true(is_said(&judged, words));
-	assert_true(is_said(&judged, "14 % of the critical path"));
-	forget(&judged);
+	evaluate(&evaluated, &r);
+	assert_int_equal(evaluated.found.count, 0);
+	assert_true(is_said(&evaluated, words));
+	assert_true(is_said(&evaluated, "14 % of the critical path"));
+	forget(&evaluated);
 	/* The time held back by the quota went to no other program: the remaining waits are a tenth, of which two
 	 * sevenths are 3 %. */
 	make_noisy(&r, 1400, 2, 400);
-	judge(&judged, &r);
-	assert_non_null(finding_of(&judged, "starved-of-cpu"));
-	assert_false(is_said(&judged, words));
-	forget(&judged);
+	evaluate(&evaluated, &r);
+	assert_non_null(finding_of(&evaluated, "starved-of-cpu"));
+	assert_false(is_said(&evaluated, words));
+	forget(&evaluated);
 	/* By threshold. */
 	const char *threshold = "noise.share=0.15";
 	make_noisy(&r, 1400, 2, 0);
-	judge_in(&judged, &r, &(struct sonde_pass_options){.thresholds = &threshold, .threshold_count = 1});
-	assert_non_null(finding_of(&judged, "hot-function"));
-	forget(&judged);
+	evaluate_in(&evaluated, &r, &(struct sonde_pass_options){.thresholds = &threshold, .threshold_count = 1});
+	assert_non_null(finding_of(&evaluated, "hot-function"));
+	forget(&evaluated);
 	/* A single thread waits for no other thread: its waiting for a CPU counts. */
 	make_noisy(&r, 2000, 1, 0);
-	judge(&judged, &r);
-	assert_non_null(finding_of(&judged, "hot-function"));
-	assert_false(is_said(&judged, words));
-	forget(&judged);
+	evaluate(&evaluated, &r);
+	assert_non_null(finding_of(&evaluated, "hot-function"));
+	assert_false(is_said(&evaluated, words));
+	forget(&evaluated);
 }
 
 /* --- verdicts that other programs may have changed ---------------------------------------------------------------- */
@@ -275,12 +275,13 @@ static void make_convoy(struct recording *r, unsigned runnable_ms, int64_t other
 	at_ns += runnable_ms * MS;
 	recording_switch_on(r, at_ns, 2, SONDE_SWITCH_IN, 1);
 	recording_switch_on(r, at_ns + 1000, 2, SONDE_SWITCH_OUT_BLOCKED, 1);
-	recording_wait(r, (struct recording_wait){.start_ns = at_ns,
-						  .dur_ns = locked_ms * MS - 2000,
-						  .thread = 2,
-						  .kind = SONDE_WAIT_MUTEX,
-						  .stack = hot,
-						  .object = recording_object(r, 1, SONDE_OBJECT_LOCK, "a_lock", 0x1000)});
+	recording_wait(r,
+		       (struct recording_wait){.start_ns = at_ns,
+					       .dur_ns = locked_ms * MS - 2000,
+					       .thread = 2,
+					       .kind = SONDE_WAIT_MUTEX,
+					       .stack = hot,
+					       .object = recording_object(r, 1, SONDE_OBJECT_LOCK, "a_lock", 0x1000)});
 	recording_switch_on(r, START + SPAN_MS * MS - 1000, 2, SONDE_SWITCH_IN, 1);
 	recording_process_end(r, 1, START + SPAN_MS * MS, (SPAN_MS + runs_ms) * MS, 0);
 }
@@ -288,20 +289,20 @@ static void make_convoy(struct recording *r, unsigned runnable_ms, int64_t other
 /* `first`: the rule of the first finding; NULL = too noisy to say. */
 static void expect_verdict(struct recording *r, const char *first, const char *threshold)
 {
-	struct judged judged;
-	judge_in(&judged, r,
-		 &(struct sonde_pass_options){.thresholds = &threshold, .threshold_count = threshold != NULL});
-	assert_int_equal(is_said(&judged, "Noisy run: "), !first);
-	assert_int_equal(judged.found.count > 0, first != NULL);
+	struct evaluated evaluated;
+	evaluate_in(&evaluated, r,
+		    &(struct sonde_pass_options){.thresholds = &threshold, .threshold_count = threshold != NULL});
+	assert_int_equal(is_said(&evaluated, "Noisy run: "), !first);
+	assert_int_equal(evaluated.found.count > 0, first != NULL);
 	if (first)
-		assert_string_equal(judged.found.rows[0].rule->id, first);
+		assert_string_equal(evaluated.found.rows[0].rule->id, first);
 	if (!first)
-		assert_true(is_said(&judged, "other programs may have delayed it by up to 19 %"));
-	forget(&judged);
+		assert_true(is_said(&evaluated, "other programs may have delayed it by up to 19 %"));
+	forget(&evaluated);
 }
 
-/* The hot function has a score of 0.25, at least 0.25 (1 - d) if others held up threads for d of the run. The lock, whose
- * time is not on the path, has 0, at most 0.9 d / (1 - d): it may be first from d = 0.185. */
+/* The hot function has a score of 0.25, at least 0.25 (1 - d) if others held up threads for d of the run. The lock,
+ * whose time is not on the path, has 0, at most 0.9 d / (1 - d): it may be first from d = 0.185. */
 static void a_verdict_is_withheld_if_others_may_have_changed_it(void **state)
 {
 	struct recording r;

@@ -74,7 +74,7 @@ static void the_table_is_whole(void **state)
 	for (size_t i = 0; i < sonde_rule_count; i++) {
 		const struct sonde_rule *rule = &sonde_rules[i];
 		assert_true(*rule->id && *rule->title && *rule->limiter && rule->record && rule->steps[0] &&
-			    rule->judge);
+			    rule->evaluate);
 		assert_true(rule->confidence > 0 && rule->confidence <= 1);
 		for (size_t k = 0; k < i; k++)
 			assert_string_not_equal(rule->id, sonde_rules[k].id);

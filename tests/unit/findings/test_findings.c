@@ -63,7 +63,7 @@ struct read {
 	struct sonde_found found;
 };
 
-static void judge(struct read *read, const struct made *made, const char *threshold)
+static void evaluate(struct read *read, const struct made *made, const char *threshold)
 {
 	struct sonde_pass_options options = {.thresholds = &threshold, .threshold_count = threshold ? 1 : 0};
 	make(made);
@@ -101,7 +101,7 @@ static void where_time_is_spent(void **state)
 {
 	struct read read;
 	(void)state;
-	judge(&read, &(struct made){.hot = 90, .cold = 10}, NULL);
+	evaluate(&read, &(struct made){.hot = 90, .cold = 10}, NULL);
 	const struct sonde_finding *hot = finding_of(&read, "hot-function", "hot");
 	assert_non_null(hot);
 	assert_null(finding_of(&read, "hot-function", "cold"));
@@ -113,7 +113,7 @@ static void where_time_is_spent(void **state)
 }
 
 /* One thread for a second: in each of ten periods 15 ms on a CPU, 85 ms stopped. */
-static void judge_throttled(struct read *read, int64_t held_ns, int has_switches)
+static void evaluate_throttled(struct read *read, int64_t held_ns, int has_switches)
 {
 	struct recording recording;
 	uint64_t start_ns = RECORDING_START_NS;
@@ -152,7 +152,7 @@ static void a_quota_saves_what_it_held_of_the_path(void **state)
 	(void)state;
 	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
 		struct read read;
-		judge_throttled(&read, cases[i].held_ns, 1);
+		evaluate_throttled(&read, cases[i].held_ns, 1);
 		const struct sonde_finding *quota = finding_of(&read, "starved-of-cpu", "the cgroup's CPU quota");
 		assert_non_null(quota);
 		assert_true(quota == &read.found.rows[0]);
@@ -168,7 +168,7 @@ static void a_quota_without_a_path_promises_nothing(void **state)
 {
 	struct read read;
 	(void)state;
-	judge_throttled(&read, 800 * (int64_t)MS, 0);
+	evaluate_throttled(&read, 800 * (int64_t)MS, 0);
 	const struct sonde_finding *quota = finding_of(&read, "starved-of-cpu", NULL);
 	assert_non_null(quota);
 	assert_true(quota->saves_ns <= 0);
@@ -182,7 +182,7 @@ static void little_is_no_evidence(void **state)
 	(void)state;
 	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
 		struct read read;
-		judge(&read, &cases[i], NULL);
+		evaluate(&read, &cases[i], NULL);
 		assert_int_equal(read.found.count, 0);
 		assert_true(is_said(&read, i ? "not checked: " : "nothing was checked; not recorded: CPU samples"));
 		assert_int_equal(read.found.has_data, i != 0);
@@ -219,7 +219,7 @@ static void small_calls_are_found(void **state)
 {
 	struct read read;
 	(void)state;
-	judge(&read, &(struct made){.hot = 50, .cold = 50, .reads = 2000}, NULL);
+	evaluate(&read, &(struct made){.hot = 50, .cold = 50, .reads = 2000}, NULL);
 	const struct sonde_finding *small = finding_of(&read, "small-reads", NULL);
 	assert_non_null(small);
 	assert_true(small == &read.found.rows[0]);
@@ -232,14 +232,14 @@ static void what_rests_on_lost_records_is_left_out(void **state)
 {
 	struct read read;
 	(void)state;
-	judge(&read, &(struct made){.hot = 90, .cold = 10, .reads = 2000, .lost_calls = 500}, NULL);
+	evaluate(&read, &(struct made){.hot = 90, .cold = 10, .reads = 2000, .lost_calls = 500}, NULL);
 	assert_null(finding_of(&read, "small-reads", NULL));
 	assert_true(is_said(&read, "suppressed: small-reads (/tmp/data"));
 	forget(&read);
-	judge(&read, &(struct made){.hot = 90, .cold = 10, .reads = 2000, .lost_calls = 1}, NULL); /* a thousandth */
+	evaluate(&read, &(struct made){.hot = 90, .cold = 10, .reads = 2000, .lost_calls = 1}, NULL); /* a thousandth */
 	assert_non_null(finding_of(&read, "small-reads", NULL));
 	forget(&read);
-	judge(&read, &(struct made){.hot = 90, .cold = 10, .lost_samples = 50}, NULL);
+	evaluate(&read, &(struct made){.hot = 90, .cold = 10, .lost_samples = 50}, NULL);
 	assert_null(finding_of(&read, "hot-function", NULL));
 	assert_true(is_said(&read, "suppressed: hot-function (hot)"));
 	forget(&read);
@@ -286,10 +286,10 @@ static void thresholds_are_as_typed(void **state)
 {
 	struct read read;
 	(void)state;
-	judge(&read, &(struct made){.hot = 90, .cold = 10}, "hot-function.share=5%");
+	evaluate(&read, &(struct made){.hot = 90, .cold = 10}, "hot-function.share=5%");
 	assert_non_null(finding_of(&read, "hot-function", "cold"));
 	forget(&read);
-	judge(&read, &(struct made){.hot = 90, .cold = 10}, "hot-function.share = 0.95");
+	evaluate(&read, &(struct made){.hot = 90, .cold = 10}, "hot-function.share = 0.95");
 	assert_null(finding_of(&read, "hot-function", NULL));
 	forget(&read);
 }
@@ -317,7 +317,7 @@ static void a_device_is_known_or_refused(void **state)
 {
 	(void)state;
 	struct read read;
-	judge(&read, &(struct made){.hot = 10}, NULL);
+	evaluate(&read, &(struct made){.hot = 10}, NULL);
 	assert_int_equal(sonde_finding_device(read.session, NULL, read.report, NULL), 0);
 	assert_int_equal(sonde_finding_device(read.session, "CPU", read.report, NULL), 0);
 	assert_int_equal(sonde_finding_device(read.session, "H100", read.report, NULL), -EINVAL);
@@ -379,7 +379,7 @@ static void threads_that_began_alike_are_compared(void **state)
 	forget(&read);
 }
 
-static void judge_made(struct read *read)
+static void evaluate_made(struct read *read)
 {
 	struct sonde_pass_options options = {0};
 	assert_int_equal(sonde_session_open(&read->session, PATH, NULL), 0);
@@ -421,7 +421,7 @@ static void samples_tell_no_temporary_share(void **state)
 	struct read read;
 	(void)state;
 	make_churn(1000);
-	judge_made(&read);
+	evaluate_made(&read);
 	const struct sonde_finding *churn = finding_of(&read, "allocation-churn", "malloc and free");
 	assert_non_null(churn);
 	assert_non_null(strstr(churn->evidence, "for the temporary ones: record --heap=full"));
@@ -431,7 +431,7 @@ static void samples_tell_no_temporary_share(void **state)
 	assert_non_null(strstr(churn->evidence, "; about 440 allocations/s (sampled)"));
 	forget(&read);
 	make_churn(0);
-	judge_made(&read);
+	evaluate_made(&read);
 	churn = finding_of(&read, "allocation-churn", "churner");
 	assert_non_null(churn);
 	assert_non_null(strstr(churn->evidence, "; 40 allocations/s, 100 % of them temporary; most temporary "
@@ -491,7 +491,7 @@ static void sleeps_on_the_path_are_counted(void **state)
 	}
 	recording_process_end(&r, process, end_ns, 80 * MS, 0);
 	recording_close(&r, end_ns, 0);
-	judge_made(&read);
+	evaluate_made(&read);
 	const struct sonde_finding *asleep = finding_of(&read, "sleep-polling", NULL);
 	assert_non_null(asleep);
 	assert_non_null(strstr(asleep->evidence, "0.060 s of the critical path asleep: 12 times 5 ms; in all "
@@ -521,7 +521,7 @@ static void waiting_for_a_cpu_is_said_apart(void **state)
 	}
 	recording_process_end(&r, process, end_ns, 500 * MS, 0);
 	recording_close(&r, end_ns, 0);
-	judge_made(&read);
+	evaluate_made(&read);
 	const struct sonde_finding *found = finding_of(&read, "hot-function", "hot");
 	assert_non_null(found);
 	assert_true(found->saves_ns > 0.97e9);
@@ -548,7 +548,7 @@ static void what_was_cut_off_is_not_called_unrecorded(void **state)
 	recording_sample(&r, (struct recording_sample){RECORDING_START_NS + MS, thread, stack, MS, 0});
 	recording_close(&r, RECORDING_START_NS + 2 * MS, 0);
 	assert_int_equal(truncate(PATH, whole.st_size), 0);
-	judge_made(&read);
+	evaluate_made(&read);
 	assert_true(is_said(&read,
 			    "not checked, since the recording is incomplete: CPU time (sampled, but no sample can be "
 			    "read), blocking calls, allocations (recorded, but none can be read)"));
@@ -569,7 +569,7 @@ static void time_without_samples_is_not_judged(void **state)
 	    &r, (struct recording_sample){RECORDING_START_NS + 500 * MS, thread, 0, 500 * MS, SONDE_STACK_NOT_SAMPLED});
 	recording_process_end(&r, process, RECORDING_START_NS + 500 * MS, 500 * MS, 0);
 	recording_close(&r, RECORDING_START_NS + 500 * MS, 0);
-	judge_made(&read);
+	evaluate_made(&read);
 	assert_true(is_said(&read, "not checked: CPU time (no samples)"));
 	forget(&read);
 }
@@ -601,13 +601,13 @@ static void program_runs(struct program *program, uint32_t stack, unsigned ms)
 				 (struct recording_sample){program->at_ns += MS, program->thread, stack, MS, 0});
 }
 
-static void program_judge(struct program *program, struct read *read)
+static void program_evaluate(struct program *program, struct read *read)
 {
 	uint32_t end = recording_call(&program->r, program->main_, program->app, "end", 1);
 	program_runs(program, end, 1); /* what follows the last sample is not of what is judged */
 	recording_process_end(&program->r, 1, program->at_ns, program->at_ns - RECORDING_START_NS, 0);
 	recording_close(&program->r, program->at_ns, 0);
-	judge_made(read);
+	evaluate_made(read);
 }
 
 static void assert_bound(const struct read *read, const char *rule, const char *subject, const char *within, double ms)
@@ -637,7 +637,7 @@ static void a_bound_is_all_time_within_the_function(void **state)
 	program_runs(&program, h, 5);
 	program.at_ns += 30 * MS; /* asleep, say */
 	program_runs(&program, h, 5);
-	program_judge(&program, &read);
+	program_evaluate(&program, &read);
 	assert_true(fabs(read.found.span_ns / MS - 111) < 0.01);
 	assert_bound(&read, "hot-function", "f", "f", 70);
 	assert_bound(&read, "hot-function", "f, which calls g", "f", 70);
@@ -656,12 +656,12 @@ static void a_bound_is_of_the_function_that_has_most_of_the_evidence(void **stat
 	uint32_t b = recording_call(&program.r, work, program.app, "b", 4);
 	uint32_t in_a = recording_call(&program.r, a, program.libc, "malloc", 5);
 	uint32_t in_b = recording_call(&program.r, b, program.libc, "malloc", 5);
-	uint32_t rest = recording_call(&program.r, program.main_, program.app, "rest", 6);
+	uint32_t remainder = recording_call(&program.r, program.main_, program.app, "rest", 6);
 	program_runs(&program, in_a, 20);
 	program_runs(&program, in_b, 20);
 	program_runs(&program, work, 20);
-	program_runs(&program, rest, 39);
-	program_judge(&program, &read);
+	program_runs(&program, remainder, 39);
+	program_evaluate(&program, &read);
 	assert_bound(&read, "allocation-churn", NULL, "work", 60);
 	forget(&read);
 }
@@ -674,9 +674,9 @@ static void a_bound_has_waits(void **state)
 	(void)state;
 	program_open(&program);
 	uint32_t load = recording_call(&program.r, program.main_, program.app, "load", 2);
-	uint32_t rest = recording_call(&program.r, program.main_, program.app, "rest", 3);
+	uint32_t remainder = recording_call(&program.r, program.main_, program.app, "rest", 3);
 	uint32_t file = recording_object(&program.r, 1, SONDE_OBJECT_FILE, "/tmp/data", 3);
-	program_runs(&program, rest, 40);
+	program_runs(&program, remainder, 40);
 	for (unsigned i = 0; i < 2000; i++, program.at_ns += MS / 50)
 		recording_wait(&program.r, (struct recording_wait){.start_ns = program.at_ns,
 								   .dur_ns = MS / 50,
@@ -686,8 +686,8 @@ static void a_bound_has_waits(void **state)
 								   .object = file,
 								   .amount = 1});
 	program_runs(&program, load, 20);
-	program_runs(&program, rest, 20);
-	program_judge(&program, &read);
+	program_runs(&program, remainder, 20);
+	program_evaluate(&program, &read);
 	assert_bound(&read, "small-reads", NULL, "load", 60);
 	forget(&read);
 }

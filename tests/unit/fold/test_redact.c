@@ -257,10 +257,10 @@ static void what_does_not_fit_is_left_out(void **state)
 	(void)state;
 	static const char words[] = "app\0--password\0hunter2";
 	char out[64];
-	for (size_t room = 0; room < sizeof out; room++) {
+	for (size_t capacity = 0; capacity < sizeof out; capacity++) {
 		memset(out, '#', sizeof out);
-		size_t got = sonde_redact(out, room, words, sizeof words, NULL);
-		assert_in_range(got, 0, room);
+		size_t got = sonde_redact(out, capacity, words, sizeof words, NULL);
+		assert_in_range(got, 0, capacity);
 		for (size_t i = got; i < sizeof out; i++)
 			assert_int_equal(out[i], '#');
 		assert_null(memmem(out, got, "h", 1));

@@ -431,7 +431,7 @@ static void an_origin_is_what_was_imported(void **state)
 	struct recording recording;
 	struct sonde_session *session;
 	struct sonde_origin origin = {0};
-	char path[] = "/tmp/sonde-import-origin-XXXXXX", lacks[64];
+	char path[] = "/tmp/sonde-import-origin-XXXXXX", missing[64];
 	close(mkstemp(path));
 	recording_open(&recording, path);
 	for (size_t i = 0; i < sizeof facts / sizeof *facts; i++)
@@ -446,8 +446,8 @@ static void an_origin_is_what_was_imported(void **state)
 	for (int i = 3; i < SONDE_ORIGIN_MAX; i++)
 		assert_string_equal(sonde_origin_next(&origin, session), "again");
 	assert_null(sonde_origin_next(&origin, session));
-	assert_int_equal(sonde_origin_lacks(session, lacks, sizeof lacks), 0);
-	assert_string_equal(lacks, "");
+	assert_int_equal(sonde_origin_missing(session, missing, sizeof missing), 0);
+	assert_string_equal(missing, "");
 	struct text text = exchange_export(session, "speedscope", &(struct sonde_format_options){0});
 	assert_harmless(text);
 	assert_has(text.data, "\"name\":\"./app (imported from perf.data; recording 12: imported from folded stacks; "
@@ -462,15 +462,15 @@ static void what_is_lacking_is_said(void **state)
 	(void)state;
 	struct recording recording;
 	struct sonde_session *session;
-	char path[] = "/tmp/sonde-import-origin-XXXXXX", lacks[64];
+	char path[] = "/tmp/sonde-import-origin-XXXXXX", missing[64];
 	close(mkstemp(path));
 	recording_open(&recording, path);
 	recording_lost(&recording, "cpu", "no room", 3);
 	recording_lost(&recording, "zones", "no room", 2);
 	recording_close(&recording, RECORDING_START_NS + 1, 0);
 	assert_int_equal(sonde_session_open(&session, path, NULL), 0);
-	assert_int_equal(sonde_origin_lacks(session, lacks, sizeof lacks), strlen("5 records were lost"));
-	assert_string_equal(lacks, "5 records were lost");
+	assert_int_equal(sonde_origin_missing(session, missing, sizeof missing), strlen("5 records were lost"));
+	assert_string_equal(missing, "5 records were lost");
 	struct text text = exchange_export(session, "chrome", &(struct sonde_format_options){0});
 	assert_has(text.data,
 		   "\"records_lost\":5,\"bytes_not_readable\":0,\"chunks_skipped\":0,\"not_closed_in_order\":0,");

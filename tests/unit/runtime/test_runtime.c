@@ -187,8 +187,8 @@ enum { KILLS = 200 };
 
 static void sleep_us(long us)
 {
-	struct timespec rest = {0, us * 1000};
-	nanosleep(&rest, NULL);
+	struct timespec remainder = {0, us * 1000};
+	nanosleep(&remainder, NULL);
 }
 
 static void one_kill(unsigned seed)

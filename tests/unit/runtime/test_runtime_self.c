@@ -231,8 +231,8 @@ static void killed_programs_leave_a_readable_file(void **state)
 	snprintf(path, sizeof(path), "%s/killed%d", directory, (int)pid);
 	struct found found = {0};
 	for (int i = 0; i < 500 && found.events < 1000; i++) {
-		struct timespec rest = {0, 20000000};
-		nanosleep(&rest, NULL);
+		struct timespec remainder = {0, 20000000};
+		nanosleep(&remainder, NULL);
 		if (!access(path, R_OK))
 			found = read_file(path);
 	}
@@ -323,9 +323,9 @@ static void a_kill_loses_nothing_that_was_written(void **state)
 	}
 	struct found found = {0};
 	for (int i = 0; i < 500 && found.events < 2 * 1234; i++) {
-		struct timespec rest = {0, 20000000};
+		struct timespec remainder = {0, 20000000};
 		struct stat written;
-		nanosleep(&rest, NULL);
+		nanosleep(&remainder, NULL);
 		if (!stat(path, &written) && written.st_size >= 64)
 			found = read_file(path);
 	}

@@ -233,7 +233,7 @@ static void selections_are_what_was_asked(void **state)
 			 0);
 	assert_int_equal(out.pass_count, 2);
 	assert_string_equal(out.passes[1]->name, "threads");
-	assert_true(out.pass.asked);
+	assert_true(out.pass.requested);
 	assert_int_equal(out.pass.selection.from_ns, START + 10 * MS);
 	assert_int_equal(out.pass.selection.to_ns, START + 20 * MS);
 	assert_int_equal(out.pass.limit, 7);

@@ -130,7 +130,7 @@ static void questions_that_wait_are_bounded(void **state)
 
 /* --- heads that do not come --------------------------------------------------------------------------------------- */
 
-static int is_cut_off(int fd, int within_ms)
+static int is_truncated(int fd, int within_ms)
 {
 	struct pollfd socket = {.fd = fd, .events = POLLIN};
 	char byte;
@@ -180,10 +180,10 @@ static void late_heads_are_cut_off(void **state)
 	sonde_header_timeouts_begin(timeouts, gone[0], 50);
 	sonde_header_timeouts_gone(timeouts, gone[0]);
 	sonde_header_timeouts_begin(timeouts, late[0], 100);
-	assert_true(is_cut_off(late[1], PATIENCE_MS));
-	assert_true(is_cut_off(again[1], PATIENCE_MS));
-	assert_false(is_cut_off(came[1], 0));
-	assert_false(is_cut_off(gone[1], 0));
+	assert_true(is_truncated(late[1], PATIENCE_MS));
+	assert_true(is_truncated(again[1], PATIENCE_MS));
+	assert_false(is_truncated(came[1], 0));
+	assert_false(is_truncated(gone[1], 0));
 	sonde_header_timeouts_came(timeouts, late[0]); /* too late, and harmless */
 	sonde_header_timeouts_free(timeouts);
 	for (int i = 0; i < 8; i++)

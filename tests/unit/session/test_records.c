@@ -80,7 +80,7 @@ static void what_does_not_exist_reads_as_0(void **state)
 	assert_int_equal(sonde_session_heap_site(session, 1)->heap, 0);
 	assert_int_equal(sonde_session_heap_site(session, 1)->thread, 0);
 	assert_int_equal(sonde_session_heap_site(session, 1)->stack, 0);
-	assert_int_equal(sonde_session_heap_rest(session, 0)->site, 0);
+	assert_int_equal(sonde_session_heap_remainder(session, 0)->site, 0);
 	assert_int_equal(sonde_session_snapshot(session, 0)->process, 0);
 	assert_int_equal(sonde_session_device(session, 1)->process, 0);
 	assert_int_equal(sonde_session_queue(session, 1)->process, 0);

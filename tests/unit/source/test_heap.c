@@ -372,9 +372,9 @@ static void sums_are_those_of_the_events(void **unused)
 	assert_int_equal(total->unknown, 1);
 	assert_int_equal(total->life_classes[11], 3); /* 2048, 2200, 3100 ns */
 	assert_int_equal(total->size_classes[6], 2);  /* 64 … 127: 100 twice */
-	assert_int_equal(sonde_session_heap_rest_count(session), 2);
-	assert_int_equal(sonde_session_heap_rest(session, 0)->size_b + sonde_session_heap_rest(session, 1)->size_b,
-			 150);
+	assert_int_equal(sonde_session_heap_remainder_count(session), 2);
+	assert_int_equal(
+	    sonde_session_heap_remainder(session, 0)->size_b + sonde_session_heap_remainder(session, 1)->size_b, 150);
 	sonde_heap_sums_free(&sums);
 	static const uint64_t moments[][3] = {/* time, then what both sites held */
 					      {999, 0, 0},    {1000, 100, 0},  {1100, 100, 200}, {1200, 1100, 200},

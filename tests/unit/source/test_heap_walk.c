@@ -84,7 +84,7 @@ uint64_t heap_mean_b, heap_seed;
 int heap_is_light;
 pid_t hook_first_pid;
 static struct sonde_ring_pool *ring;
-static unsigned asked;
+static unsigned requested;
 
 const int hook_waits = 1;
 
@@ -187,7 +187,7 @@ int inject_connect_ask(const void *question, size_t question_b, void *answer, si
 	memcpy(answer, &table, sizeof table);
 	*fd = table_file();
 	errno = ENOENT; /* as real ones leave it */
-	asked++;
+	requested++;
 	return 0;
 }
 
@@ -368,30 +368,30 @@ static void asking_keeps_errno(void **unused)
 	struct hook_thread *thread = hook_thread_enter();
 	assert_non_null(thread);
 	hook_rules_forget();
-	asked = 0;
+	requested = 0;
 	errno = EAGAIN;
 	assert_true(hook_rules_get(thread, address_of(5, 1)) != 0);
 	assert_int_equal(errno, EAGAIN);
-	assert_int_equal(asked, 1);
+	assert_int_equal(requested, 1);
 	assert_true(hook_rules_get(thread, address_of(6, 1)) != 0); /* the module is known */
-	assert_int_equal(asked, 1);
+	assert_int_equal(requested, 1);
 	hook_thread_leave(thread);
 }
 
 /* Like dlclose(). Returns how often the recorder is then asked for all rules. */
-static unsigned asked_after(struct hook_thread *thread, struct inject_objects_count then)
+static unsigned requested_after(struct hook_thread *thread, struct inject_objects_count then)
 {
 	struct inject_objects_count before = counted;
 	counted = then;
 	hook_rules_forget_gone(&before);
-	asked = 0;
+	requested = 0;
 	for (unsigned function = 0; function < FUNCTIONS; function++)
 		for (unsigned site = 0; site < SITES; site++) {
 			uint64_t rule = hook_rules_get(thread, address_of(function, site));
 			assert_int_equal(HOOK_RULE_CFA(rule), row_of(function).cfa_off);
 			assert_int_equal(rule, hook_rules_get(thread, address_of(function, site) - CODE + OTHER));
 		}
-	return asked;
+	return requested;
 }
 
 static void only_what_has_gone_is_asked_for_again(void **unused)
@@ -400,23 +400,25 @@ static void only_what_has_gone_is_asked_for_again(void **unused)
 	struct hook_thread *thread = hook_thread_enter();
 	assert_non_null(thread);
 	hook_rules_forget();
-	assert_int_equal(asked_after(thread, counted), 2);
+	assert_int_equal(requested_after(thread, counted), 2);
 	uint64_t generation = atomic_load(&hook_rules_generation);
-	assert_int_equal(asked_after(thread, (struct inject_objects_count){counted.loads + 1, counted.unloads, 1}), 0);
+	assert_int_equal(requested_after(thread, (struct inject_objects_count){counted.loads + 1, counted.unloads, 1}),
+			 0);
 	assert_int_equal(atomic_load(&hook_rules_generation), generation);
 	listed[0] = (struct inject_objects_range){CODE - 4096, CODE + 10 * CODE_B};
 	listed[1] = (struct inject_objects_range){OTHER, OTHER + CODE_B};
 	listed_count = 2; /* a third has gone */
-	assert_int_equal(asked_after(thread, (struct inject_objects_count){counted.loads, counted.unloads + 1, 1}), 0);
+	assert_int_equal(requested_after(thread, (struct inject_objects_count){counted.loads, counted.unloads + 1, 1}),
+			 0);
 	assert_int_equal(atomic_load(&hook_rules_generation), generation + 1);
 	listed_count = 1;
 	for (unsigned i = 0; i < 1000; i++) /* more rules come and go than there is room for */
 		assert_int_equal(
-		    asked_after(thread, (struct inject_objects_count){counted.loads, counted.unloads + 1, 1}), 1);
+		    requested_after(thread, (struct inject_objects_count){counted.loads, counted.unloads + 1, 1}), 1);
 	/* a new object may be at the address of a removed one */
-	assert_int_equal(asked_after(thread, (struct inject_objects_count){counted.loads + 1, counted.unloads + 1, 1}),
-			 2);
-	assert_int_equal(asked_after(thread, (struct inject_objects_count){counted.loads, counted.unloads, 0}), 2);
+	assert_int_equal(
+	    requested_after(thread, (struct inject_objects_count){counted.loads + 1, counted.unloads + 1, 1}), 2);
+	assert_int_equal(requested_after(thread, (struct inject_objects_count){counted.loads, counted.unloads, 0}), 2);
 	counted.is_known = 1;
 	hook_thread_leave(thread);
 }

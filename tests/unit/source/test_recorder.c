@@ -23,7 +23,7 @@ struct fixture {
 	struct sonde_session *session;
 };
 
-static const struct sonde_record_options nothing_asked;
+static const struct sonde_record_options nothing_requested;
 
 static int setup(void **state)
 {
@@ -32,7 +32,7 @@ static int setup(void **state)
 	close(mkstemp(fixture->path));
 	struct sonde_writer_options options = {.overwrite = 1};
 	assert_int_equal(sonde_writer_open(&fixture->writer, fixture->path, &options), 0);
-	assert_int_equal(sonde_recorder_new(&fixture->recorder, fixture->writer, &nothing_asked), 0);
+	assert_int_equal(sonde_recorder_new(&fixture->recorder, fixture->writer, &nothing_requested), 0);
 	*state = fixture;
 	return 0;
 }

@@ -247,7 +247,7 @@ static struct sonde_resources bytes_of(int64_t read_b, int64_t written_b)
 static void assert_own(struct sonde_resources_bytes *bytes, int64_t read_b, int64_t written_b)
 {
 	struct sonde_resources now;
-	sonde_resources_bytes_tell(bytes, &now);
+	sonde_resources_bytes_record(bytes, &now);
 	assert_value(&now, SONDE_RESOURCE_IO_READ_ALL, read_b);
 	assert_value(&now, SONDE_RESOURCE_IO_WRITTEN_ALL, written_b);
 	assert_false(now.known & 1u << SONDE_RESOURCE_IO_READ);

@@ -30,12 +30,12 @@ struct fixture {
 
 static void begin(struct fixture *fixture)
 {
-	static const struct sonde_record_options nothing_asked;
+	static const struct sonde_record_options nothing_requested;
 	strcpy(fixture->path, "/tmp/sonde-snapshots-XXXXXX");
 	close(mkstemp(fixture->path));
 	assert_int_equal(
 	    sonde_writer_open(&fixture->writer, fixture->path, &(struct sonde_writer_options){.overwrite = 1}), 0);
-	assert_int_equal(sonde_recorder_new(&fixture->recorder, fixture->writer, &nothing_asked), 0);
+	assert_int_equal(sonde_recorder_new(&fixture->recorder, fixture->writer, &nothing_requested), 0);
 	uint64_t start_ns = sonde_writer_start_ns(fixture->writer);
 	assert_int_equal(sonde_snapshots_new(&fixture->snapshots, fixture->recorder, start_ns), 0);
 	fixture->process = sonde_recorder_process(fixture->recorder, getpid(), 1);
@@ -126,7 +126,7 @@ static void expect_pss(const struct reading *first, const struct reading *second
 		assert_int_equal(ask_for(&f, reading->reason, f.process, i ? "second" : "first", i ? 200 : 100, -1), 0);
 	}
 	proc.pages = 0;
-	sonde_snapshots_take_rest(f.snapshots);
+	sonde_snapshots_take_remainder(f.snapshots);
 	struct sonde_session *session = end(&f);
 	assert_int_equal(sonde_session_snapshot_count(session), 2);
 	assert_int_equal(sonde_session_snapshot(session, 0)->pss_b, 700 * 1024);
@@ -137,25 +137,27 @@ static void expect_pss(const struct reading *first, const struct reading *second
 /* Two milliseconds of CPU time at first, of which a page is expected to take 40 ns. */
 static void slow_readings_cost_the_cpu_time_that_they_use(void **state)
 {
-	static const enum sonde_snapshot_reason asked = SONDE_SNAPSHOT_COMMAND;
+	static const enum sonde_snapshot_reason requested = SONDE_SNAPSHOT_COMMAND;
 	(void)state;
-	expect_pss(&(struct reading){asked, 1000, 20, 0}, &(struct reading){asked, 1000, 0, 0}, 1); /* it waits */
-	expect_pss(&(struct reading){asked, 1000, 0, 2100}, &(struct reading){asked, 1000, 0, 0}, 0);
-	expect_pss(&(struct reading){asked, 200, 0, 100}, &(struct reading){asked, 20000, 0, 0}, 1); /* a small one */
-	expect_pss(&(struct reading){asked, 1000, 0, 0}, &(struct reading){asked, 200000, 0, 0}, 0);
+	expect_pss(&(struct reading){requested, 1000, 20, 0}, &(struct reading){requested, 1000, 0, 0},
+		   1); /* it waits */
+	expect_pss(&(struct reading){requested, 1000, 0, 2100}, &(struct reading){requested, 1000, 0, 0}, 0);
+	expect_pss(&(struct reading){requested, 200, 0, 100}, &(struct reading){requested, 20000, 0, 0},
+		   1); /* a small one */
+	expect_pss(&(struct reading){requested, 1000, 0, 0}, &(struct reading){requested, 200000, 0, 0}, 0);
 }
 
 static void snapshots_at_an_interval_leave_others_their_share(void **state)
 {
 	static const struct reading interval = {SONDE_SNAPSHOT_INTERVAL, 1000, 0, 2100},
-				    asked = {SONDE_SNAPSHOT_API, 200, 0, 2100},
+				    requested = {SONDE_SNAPSHOT_API, 200, 0, 2100},
 				    end_of = {SONDE_SNAPSHOT_END, 200, 0, 2100};
 	(void)state;
 	expect_pss(&interval, &interval, 0);
-	expect_pss(&interval, &asked, 1);
+	expect_pss(&interval, &requested, 1);
 	expect_pss(&end_of, &end_of, 0);
-	expect_pss(&end_of, &asked, 1);
-	expect_pss(&asked, &(struct reading){SONDE_SNAPSHOT_INTERVAL, 1000, 0, 0}, 1);
+	expect_pss(&end_of, &requested, 1);
+	expect_pss(&requested, &(struct reading){SONDE_SNAPSHOT_INTERVAL, 1000, 0, 0}, 1);
 }
 
 static void taken_in_order_by_whose_they_are(void **state)
@@ -171,7 +173,7 @@ static void taken_in_order_by_whose_they_are(void **state)
 	sonde_snapshots_claim(f.snapshots, f.process);
 	assert_int_equal(sonde_snapshots_due(f.snapshots, f.process, 99), 0);
 	assert_int_equal(sonde_snapshots_due(f.snapshots, f.process, 100), 100);
-	sonde_snapshots_take_rest(f.snapshots); /* what was claimed stays */
+	sonde_snapshots_take_remainder(f.snapshots); /* what was claimed stays */
 	assert_int_equal(sonde_snapshots_due(f.snapshots, other, UINT64_MAX), 0);
 	sonde_snapshots_take(f.snapshots, f.process, 101, &live); /* an event of that time had been written */
 	assert_int_equal(sonde_snapshots_due(f.snapshots, f.process, UINT64_MAX), 200);
@@ -217,7 +219,7 @@ static void answers_are_sent(void **state)
 	assert_int_equal(socketpair(AF_UNIX, SOCK_SEQPACKET, 0, fds), 0);
 	close(fds[0]);
 	assert_int_equal(ask(&f, f.process, "gone", 100, fds[1]), 0);
-	sonde_snapshots_take_rest(f.snapshots);
+	sonde_snapshots_take_remainder(f.snapshots);
 	assert_int_equal(socketpair(AF_UNIX, SOCK_SEQPACKET, 0, fds), 0);
 	assert_int_equal(ask(&f, f.process, "never", 100, fds[1]), 0);
 	struct sonde_session *session = end(&f);
@@ -235,7 +237,7 @@ static void there_may_be_too_many(void **state)
 	begin(&f);
 	for (uint32_t i = 0; i < 100000 && !result; i++) {
 		result = ask(&f, f.process, "again", i + 1, -1);
-		sonde_snapshots_take_rest(f.snapshots);
+		sonde_snapshots_take_remainder(f.snapshots);
 	}
 	assert_int_equal(result, -E2BIG);
 	struct sonde_session *session = end(&f);
@@ -256,7 +258,7 @@ static void the_dead_have_none(void **state)
 	assert_int_equal(sonde_snapshots_ask(f.snapshots, &ask), -ESRCH);
 	ask.reason = SONDE_SNAPSHOT_API;
 	assert_int_equal(sonde_snapshots_ask(f.snapshots, &ask), 0);
-	sonde_snapshots_take_rest(f.snapshots);
+	sonde_snapshots_take_remainder(f.snapshots);
 	struct sonde_session *session = end(&f);
 	assert_int_equal(sonde_session_snapshot_count(session), 1);
 	assert_int_equal(sonde_session_snapshot(session, 0)->rss_b, 0);

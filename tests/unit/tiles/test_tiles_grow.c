@@ -233,7 +233,7 @@ static size_t join(struct sonde_tiles *tiles, size_t lane, const struct held *he
 	const struct sonde_tile_lane *of = sonde_tiles_lane(tiles, lane);
 	struct sonde_tile_rows fresh = {0};
 	uint64_t pixel_ns = 1ull << level, since_ns = cut_ns > START ? cut_ns - START : 0, first = since_ns / pixel_ns;
-	size_t asked = 0;
+	size_t requested = 0;
 	for (size_t i = 0; i < held->rows.count && held->rows.all[i].from_ns < cut_ns; i++)
 		add(out, &held->rows.all[i], of);
 	if (cut_ns == UINT64_MAX || first >= 512)
@@ -243,9 +243,9 @@ static size_t join(struct sonde_tiles *tiles, size_t lane, const struct held *he
 	for (size_t i = 0; i < fresh.count; i++)
 		if (fresh.all[i].from_ns >= cut_ns)
 			add(out, &fresh.all[i], of);
-	asked = fresh.count;
+	requested = fresh.count;
 	sonde_tile_rows_fini(&fresh);
-	return asked;
+	return requested;
 }
 
 static struct sums whole_of(struct sonde_tiles *tiles, size_t lane, unsigned level)
@@ -282,7 +282,7 @@ static void let_go(void)
 /* The number of rows requested instead of `*all`. */
 static size_t expect_joined(struct sonde_tiles *tiles, uint64_t made, unsigned level, size_t *all)
 {
-	size_t asked = 0, found = 0;
+	size_t requested = 0, found = 0;
 	for (size_t i = 0; i < sonde_tiles_lane_count(tiles); i++) {
 		struct sonde_tile_since since;
 		assert_int_equal(sonde_tiles_since(tiles, made, i, &since), 0);
@@ -292,7 +292,7 @@ static size_t expect_joined(struct sonde_tiles *tiles, uint64_t made, unsigned l
 		assert_int_equal(sonde_tiles_lane_now(tiles, made, since.id), i);
 		const struct held *of = &held[since.id];
 		struct sums sums = {0}, wanted = whole_of(tiles, i, level);
-		asked += join(tiles, i, of, cut_of(&of->rows, since.changed_ns, 1ull << level), level, &sums);
+		requested += join(tiles, i, of, cut_of(&of->rows, since.changed_ns, 1ull << level), level, &sums);
 		*all += wanted.rows;
 		found++;
 		assert_int_equal(sums.many, wanted.many);
@@ -306,7 +306,7 @@ static size_t expect_joined(struct sonde_tiles *tiles, uint64_t made, unsigned l
 		assert_true(differ < 1 && differ > -1);
 	}
 	assert_int_equal(found, held_count);
-	return asked;
+	return requested;
 }
 
 static void tiles_grow(int has_nodes)
@@ -314,7 +314,7 @@ static void tiles_grow(int has_nodes)
 	static const unsigned levels[] = {18, 20, 16, 22};
 	struct growing growing;
 	struct sonde_tiles *tiles;
-	size_t asked = 0, all = 0;
+	size_t requested = 0, all = 0;
 	begin(&growing, has_nodes);
 	grow(&growing, 0);
 	struct sonde_session *session = opened();
@@ -330,11 +330,11 @@ static void tiles_grow(int has_nodes)
 		assert_true(sonde_tiles_is_current(tiles));
 		assert_true(sonde_tiles_made(tiles) != made);
 		expect_same(tiles, session);
-		asked += expect_joined(tiles, made, level, &all);
+		requested += expect_joined(tiles, made, level, &all);
 		let_go();
 	}
-	print_message("asked for %zu rows instead of %zu\n", asked, all);
-	assert_true(asked < all / 2);
+	print_message("asked for %zu rows instead of %zu\n", requested, all);
+	assert_true(requested < all / 2);
 	sonde_tiles_close(tiles);
 	sonde_session_close(session);
 	recording_close(&recording, growing.now_ns, 0);

@@ -119,14 +119,14 @@ static void note_chunks(const char *name, int has_meta)
 /* All chunks of the recording are those of the file, and there are no others. */
 static void assert_as_before(const char *name)
 {
-	char *expected = calloc(1, TEXT_MAX_B), *rest = expected, *line;
+	char *expected = calloc(1, TEXT_MAX_B), *remainder = expected, *line;
 	FILE *file = fopen(GOLDEN "/bytes.txt", "r");
 	size_t name_b = strlen(name), count = 0;
 	assert_true(file && expected);
 	assert_true(fread(expected, 1, TEXT_MAX_B - 1, file) > 0);
 	fclose(file);
 	const char *at = made_from;
-	while ((line = strsep(&rest, "\n"))) {
+	while ((line = strsep(&remainder, "\n"))) {
 		size_t line_b = strlen(line);
 		if (strncmp(line, name, name_b) || line[name_b] != ' ')
 			continue;

@@ -1,20 +1,21 @@
-/* marks.h: zones and spans with the events that belong to them, which are collected before either is written.
+/* annotations.h: zones and spans with the events that belong to them, which are collected before either is written.
  *
  * Zones and events are in different chunks, so what belongs to a zone (arguments, work, its dynamic name) is read
  * first, sorted by thread and time, and handed to each zone as it is written. Spans may begin and end in different
- * threads: their events are sorted by process, id and time. At most SONDE_MARKS_MAX are kept; the others are counted.
+ * threads: their events are sorted by process, id and time. At most SONDE_ANNOTATIONS_MAX are kept; the others are
+ * counted.
  */
-#ifndef SONDE_EXPORT_MARKS_H
-#define SONDE_EXPORT_MARKS_H
+#ifndef SONDE_EXPORT_ANNOTATIONS_H
+#define SONDE_EXPORT_ANNOTATIONS_H
 
 #include <stddef.h>
 #include <stdint.h>
 
-#include "export/said.h"
+#include "export/args.h"
 #include "session/session.h"
 #include "util/arena.h"
 
-#define SONDE_MARKS_MAX ((size_t)2 << 20)
+#define SONDE_ANNOTATIONS_MAX ((size_t)2 << 20)
 
 struct sonde_mark {
 	uint32_t process, thread;
@@ -24,25 +25,25 @@ struct sonde_mark {
 };
 
 /* Progress within a thread. */
-struct sonde_marks_thread {
+struct sonde_annotations_thread {
 	size_t next, end; /* marks not yet passed */
 	size_t waiting;   /* the newest passed mark that no zone has taken yet, + 1; 0 = none */
 };
 
-struct sonde_marks {
+struct sonde_annotations {
 	struct sonde_arena arena;
 	struct sonde_mark *zones; /* by thread, time */
 	struct sonde_mark *spans; /* by process, span, time */
 	size_t zone_count, zone_cap, span_count, span_cap;
 	size_t dropped;
-	uint64_t unbegun;                   /* ends of spans without a begin, among the spans that were read */
-	struct sonde_said said;             /* of the last zone or span */
-	struct sonde_marks_thread *threads; /* by thread id */
+	uint64_t unbegun;                         /* ends of spans without a begin, among the spans that were read */
+	struct sonde_args args;                   /* of the last zone or span */
+	struct sonde_annotations_thread *threads; /* by thread id */
 	size_t thread_count;
 };
 
-int sonde_marks_read(struct sonde_marks *marks, struct sonde_session *session);
-void sonde_marks_fini(struct sonde_marks *marks);
+int sonde_annotations_read(struct sonde_annotations *annotations, struct sonde_session *session);
+void sonde_annotations_fini(struct sonde_annotations *annotations);
 
 struct sonde_mark_zone {
 	uint32_t thread, site, depth;
@@ -53,18 +54,18 @@ struct sonde_mark_zone {
 
 /* A zone of a batch. Call it for all zones, wanted or not: those of a thread come in the order in which they end, so
  * the innermost zone takes its own marks before the enclosing ones. */
-void sonde_marks_zone(struct sonde_marks *marks, const struct sonde_selection *selection,
-		      const struct sonde_batch *batch, size_t i, struct sonde_mark_zone *out);
+void sonde_annotations_zone(struct sonde_annotations *annotations, const struct sonde_selection *selection,
+			    const struct sonde_batch *batch, size_t i, struct sonde_mark_zone *out);
 
 struct sonde_mark_span {
 	const struct sonde_mark *begin, *end; /* end NULL: still open at the end of the recording */
 };
 
 /* The next wanted span from row *at of `spans` on, and its `said`; 0 at the end. */
-int sonde_marks_span(struct sonde_marks *marks, const struct sonde_selection *selection, size_t *at,
-		     struct sonde_mark_span *out);
+int sonde_annotations_span(struct sonde_annotations *annotations, const struct sonde_selection *selection, size_t *at,
+			   struct sonde_mark_span *out);
 
 /* The name of a site; "(unnamed)" if it has none. */
-const char *sonde_marks_site(const struct sonde_session *session, uint32_t site);
+const char *sonde_annotations_site(const struct sonde_session *session, uint32_t site);
 
 #endif

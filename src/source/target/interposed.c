@@ -1,5 +1,5 @@
-/* hooked.c: call-frame tables for hooks (target/hooked.h). */
-#include "source/target/hooked.h"
+/* interposed.c: call-frame tables for hooks (target/interposed.h). */
+#include "source/target/interposed.h"
 
 #include <fcntl.h>
 #include <string.h>
@@ -9,21 +9,22 @@
 #include "base/clock.h"
 #include "symbol/frames/cfi.h"
 
-int sonde_hooked_init(struct sonde_hooked *hooked, struct sonde_recorder *recorder)
+int sonde_interposed_init(struct sonde_interposed *interposed, struct sonde_recorder *recorder)
 {
-	*hooked = (struct sonde_hooked){0};
-	int result = sonde_images_new(&hooked->images, recorder, NULL, NULL);
-	result = result ? result : sonde_spaces_new(&hooked->spaces, hooked->images);
-	return result ? result : sonde_unwinder_new(&hooked->unwinder, recorder, hooked->images, hooked->spaces);
+	*interposed = (struct sonde_interposed){0};
+	int result = sonde_images_new(&interposed->images, recorder, NULL, NULL);
+	result = result ? result : sonde_spaces_new(&interposed->spaces, interposed->images);
+	return result ? result
+		      : sonde_unwinder_new(&interposed->unwinder, recorder, interposed->images, interposed->spaces);
 }
 
-void sonde_hooked_fini(struct sonde_hooked *hooked)
+void sonde_interposed_fini(struct sonde_interposed *interposed)
 {
-	sonde_unwinder_free(hooked->unwinder);
-	sonde_spaces_free(hooked->spaces);
-	sonde_images_free(hooked->images);
-	while (hooked->shared_count)
-		close(hooked->shared[--hooked->shared_count].fd);
+	sonde_unwinder_free(interposed->unwinder);
+	sonde_spaces_free(interposed->spaces);
+	sonde_images_free(interposed->images);
+	while (interposed->shared_count)
+		close(interposed->shared[--interposed->shared_count].fd);
 }
 
 static int write_all(int fd, const void *bytes, size_t size_b)
@@ -55,30 +56,31 @@ static int seal(const struct sonde_image *image)
 }
 
 /* The cached descriptor of the table, created if new; −1 = not cached. */
-static int shared(struct sonde_hooked *hooked, const struct sonde_image *image)
+static int shared(struct sonde_interposed *interposed, const struct sonde_image *image)
 {
-	for (uint32_t i = 0; i < hooked->shared_count; i++)
-		if (hooked->shared[i].image == image)
-			return hooked->shared[i].fd;
-	int fd = hooked->shared_count < SONDE_HOOKED_SHARED ? seal(image) : -1;
+	for (uint32_t i = 0; i < interposed->shared_count; i++)
+		if (interposed->shared[i].image == image)
+			return interposed->shared[i].fd;
+	int fd = interposed->shared_count < SONDE_INTERPOSED_SHARED ? seal(image) : -1;
 	if (fd >= 0)
-		hooked->shared[hooked->shared_count++] = (struct sonde_hooked_shared){image, fd};
+		interposed->shared[interposed->shared_count++] = (struct sonde_interposed_shared){image, fd};
 	return fd;
 }
 
-int sonde_hooked_table(struct sonde_hooked *hooked, pid_t pid, uint64_t address, struct sonde_link_table *out)
+int sonde_interposed_table(struct sonde_interposed *interposed, pid_t pid, uint64_t address,
+			   struct sonde_link_table *out)
 {
 	uint64_t now_ns = sonde_clock_now_ns();
-	struct sonde_space *space = sonde_spaces_get(hooked->spaces, pid, now_ns);
+	struct sonde_space *space = sonde_spaces_get(interposed->spaces, pid, now_ns);
 	if (!space)
 		return -1;
 	space->reread_ns = 0; /* forces a reread: the mappings may have changed */
-	sonde_spaces_refresh(hooked->spaces, space, now_ns);
+	sonde_spaces_refresh(interposed->spaces, space, now_ns);
 	const struct sonde_mapping *mapping = sonde_maps_find(space->maps, address);
 	if (!mapping)
 		return -1;
 	struct sonde_image *image = mapping->image;
-	sonde_images_open(hooked->images, image, pid, mapping);
+	sonde_images_open(interposed->images, image, pid, mapping);
 	out->status = 0;
 	out->start = mapping->start;
 	out->end = mapping->end;
@@ -87,6 +89,6 @@ int sonde_hooked_table(struct sonde_hooked *hooked, pid_t pid, uint64_t address,
 	memcpy(out->build_id, image->build_id, image->build_id_b);
 	if (!image->known || !image->table.count)
 		return -1;
-	int kept = shared(hooked, image), fd = kept >= 0 ? fcntl(kept, F_DUPFD_CLOEXEC, 0) : -1;
+	int kept = shared(interposed, image), fd = kept >= 0 ? fcntl(kept, F_DUPFD_CLOEXEC, 0) : -1;
 	return fd >= 0 ? fd : sonde_cfi_share(&image->table, image->build_id, image->build_id_b);
 }

@@ -1,12 +1,12 @@
-/* newborn.h: stacks for processes that end before their events give a sample.
+/* new_threads.h: stacks for processes that end before their events give a sample.
  *
  * Inherited events start with a whole period, so a program that is run thousands of times for less than a period yields
  * no stack at all. While such processes are frequent, their parents get one more event with a new random period each
  * time. Its samples in new processes serve as their stacks, but never add weight. A thread without a stack borrows one
  * from another thread of its program, but keeps its own CPU time. Not thread-safe.
  */
-#ifndef SONDE_SOURCE_CPU_NEWBORN_H
-#define SONDE_SOURCE_CPU_NEWBORN_H
+#ifndef SONDE_SOURCE_CPU_NEW_THREADS_H
+#define SONDE_SOURCE_CPU_NEW_THREADS_H
 
 #include <stddef.h>
 #include <stdint.h>
@@ -33,14 +33,14 @@ void sonde_newborns_lend(struct sonde_newborns *newborns, uint64_t program, uint
 uint32_t sonde_newborns_borrow(struct sonde_newborns *newborns, uint64_t program); /* 0 = none seen yet */
 
 /* Queues the CPU time of a thread whose program has no stack yet; 0, or −ENOSPC if too many are queued. */
-struct sonde_newborn_time {
+struct sonde_new_thread_time {
 	uint32_t thread;
 	uint64_t cpu_ns;
 };
-int sonde_newborns_wait(struct sonde_newborns *newborns, uint64_t program, const struct sonde_newborn_time *time);
+int sonde_newborns_wait(struct sonde_newborns *newborns, uint64_t program, const struct sonde_new_thread_time *time);
 
 /* Takes a queued thread whose program has a stack by now, or any queued thread if `final`. Returns 1 and the stack (0 =
  * the program has none), or 0 if there is no such thread. */
-int sonde_newborns_next(struct sonde_newborns *newborns, int final, struct sonde_newborn_time *out, uint32_t *stack);
+int sonde_newborns_next(struct sonde_newborns *newborns, int final, struct sonde_new_thread_time *out, uint32_t *stack);
 
 #endif

@@ -1,12 +1,12 @@
-/* cut_off.h: finds processes with hooks that cannot reach the recorder, so that their data is lost.
+/* unreachable.h: finds processes with hooks that cannot reach the recorder, so that their data is lost.
  *
  * All ways to the recorder (target/channel_sockets.c) fail if a process is in its own network namespace, sees another
  * /tmp, and is in its own user or pid namespace. A connecting process also distrusts a recorder of another user, or of
  * a user that its user namespace does not map: such as root's recorder if an ordinary user has created the container.
  * Nothing reports such processes, so they are searched for. Not thread-safe.
  */
-#ifndef SONDE_SOURCE_TARGET_CUT_OFF_H
-#define SONDE_SOURCE_TARGET_CUT_OFF_H
+#ifndef SONDE_SOURCE_TARGET_UNREACHABLE_H
+#define SONDE_SOURCE_TARGET_UNREACHABLE_H
 
 #include <stdint.h>
 #include <sys/types.h>
@@ -15,7 +15,7 @@
 
 struct sonde_channel;
 
-struct sonde_cut_off_options {
+struct sonde_unreachable_options {
 	struct sonde_recorder *recorder;
 	const struct sonde_channel *channel;
 	const char *source; /* source whose records are missing */
@@ -24,24 +24,24 @@ struct sonde_cut_off_options {
 	void *context;
 };
 
-struct sonde_cut_off;
+struct sonde_unreachable;
 
 /* Borrows the strings. NULL = out of memory. */
-struct sonde_cut_off *sonde_cut_off_new(const struct sonde_cut_off_options *options);
+struct sonde_unreachable *sonde_unreachable_new(const struct sonde_unreachable_options *options);
 /* NULL is fine, here and below. */
-void sonde_cut_off_free(struct sonde_cut_off *cut_off);
+void sonde_unreachable_free(struct sonde_unreachable *cut_off);
 
 /* Checks the live processes, at most every 50 ms. */
-void sonde_cut_off_poll(struct sonde_cut_off *cut_off, uint64_t now_ns);
+void sonde_unreachable_poll(struct sonde_unreachable *cut_off, uint64_t now_ns);
 
 /* True if a process of the recording was found to be unable to reach the recorder. */
-int sonde_cut_off_has(const struct sonde_cut_off *cut_off, uint32_t process);
+int sonde_unreachable_has(const struct sonde_unreachable *cut_off, uint32_t process);
 
 /* Records each such process as a loss and returns their number. */
-uint64_t sonde_cut_off_end(struct sonde_cut_off *cut_off);
+uint64_t sonde_unreachable_end(struct sonde_unreachable *cut_off);
 
 /* The reason, to follow "of N processes … were not recorded: ". */
-#define SONDE_CUT_OFF_WHY                                                                                              \
+#define SONDE_UNREACHABLE_WHY                                                                                          \
 	"in namespaces of their own (containers, sandboxes) they cannot reach the recorder, or do not know its user: " \
 	"run sonde inside, with the same /tmp, or as the user who created them"
 

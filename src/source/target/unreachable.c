@@ -1,10 +1,10 @@
-/* cut_off.c: compares the namespaces of processes with the recorder's (target/cut_off.h).
+/* unreachable.c: compares the namespaces of processes with the recorder's (target/unreachable.h).
  *
  * Only a process that has mapped our object and never connected counts. A process that reaches us through /proc after
  * all (a pid namespace with the old /proc) is recognised as soon as it connects. A process knows only those users of
  * its own user namespace that uid_map lists.
  */
-#include "source/target/cut_off.h"
+#include "source/target/unreachable.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,8 +20,8 @@
 #define EVERY_NS 50000000u
 #define AT_ONCE 64
 
-struct sonde_cut_off {
-	struct sonde_cut_off_options options;
+struct sonde_unreachable {
+	struct sonde_unreachable_options options;
 	uint64_t polled_ns;
 	ino_t net, user, pid; /* the recorder's own */
 	uint8_t *unreachable; /* 1 = cannot reach the recorder; by process id in the recording */
@@ -56,9 +56,9 @@ static int has_mapped(pid_t pid, const char *object)
 	return found;
 }
 
-struct sonde_cut_off *sonde_cut_off_new(const struct sonde_cut_off_options *options)
+struct sonde_unreachable *sonde_unreachable_new(const struct sonde_unreachable_options *options)
 {
-	struct sonde_cut_off *cut_off = calloc(1, sizeof *cut_off);
+	struct sonde_unreachable *cut_off = calloc(1, sizeof *cut_off);
 	if (!cut_off)
 		return NULL;
 	cut_off->options = *options;
@@ -68,7 +68,7 @@ struct sonde_cut_off *sonde_cut_off_new(const struct sonde_cut_off_options *opti
 	return cut_off;
 }
 
-void sonde_cut_off_free(struct sonde_cut_off *cut_off)
+void sonde_unreachable_free(struct sonde_unreachable *cut_off)
 {
 	if (cut_off)
 		free(cut_off->unreachable);
@@ -76,7 +76,7 @@ void sonde_cut_off_free(struct sonde_cut_off *cut_off)
 }
 
 /* When out of memory, the process counts as reachable. */
-static void set_unreachable(struct sonde_cut_off *cut_off, uint32_t process, uint8_t value)
+static void set_unreachable(struct sonde_unreachable *cut_off, uint32_t process, uint8_t value)
 {
 	if (value)
 		SONDE_ARRAY_RESERVE_ZEROS(cut_off->unreachable, cut_off->capacity, (size_t)process + 1);
@@ -110,7 +110,7 @@ static int is_root_to(pid_t pid)
 }
 
 /* True if the process would trust us; same decision as sonde_link_peer(). */
-static int trusts_us(const struct sonde_cut_off *cut_off, pid_t pid)
+static int trusts_us(const struct sonde_unreachable *cut_off, pid_t pid)
 {
 	unsigned user = 0;
 	char text[2048];
@@ -121,24 +121,24 @@ static int trusts_us(const struct sonde_cut_off *cut_off, pid_t pid)
 	return is_root_to(pid) || !line || sscanf(line, "\nUid: %*u %u", &user) != 1 || user == geteuid();
 }
 
-static int reaches_us(const struct sonde_cut_off *cut_off, pid_t pid)
+static int reaches_us(const struct sonde_unreachable *cut_off, pid_t pid)
 {
 	return !differs(cut_off->net, pid, "net") || sees_path(cut_off->options.channel, pid) ||
 	       (!differs(cut_off->user, pid, "user") && !differs(cut_off->pid, pid, "pid"));
 }
 
-static void check_process(struct sonde_cut_off *cut_off, const struct sonde_recorder_live *live)
+static void check_process(struct sonde_unreachable *cut_off, const struct sonde_recorder_live *live)
 {
-	const struct sonde_cut_off_options *options = &cut_off->options;
+	const struct sonde_unreachable_options *options = &cut_off->options;
 	if (options->connected(options->context, live->pid))
 		set_unreachable(cut_off, live->id, 0);
-	else if (!sonde_cut_off_has(cut_off, live->id) &&
+	else if (!sonde_unreachable_has(cut_off, live->id) &&
 		 (!reaches_us(cut_off, live->pid) || !trusts_us(cut_off, live->pid)) &&
 		 has_mapped(live->pid, options->object))
 		set_unreachable(cut_off, live->id, 1);
 }
 
-void sonde_cut_off_poll(struct sonde_cut_off *cut_off, uint64_t now_ns)
+void sonde_unreachable_poll(struct sonde_unreachable *cut_off, uint64_t now_ns)
 {
 	struct sonde_recorder_live live[AT_ONCE];
 	uint32_t after = 0;
@@ -153,12 +153,12 @@ void sonde_cut_off_poll(struct sonde_cut_off *cut_off, uint64_t now_ns)
 	}
 }
 
-int sonde_cut_off_has(const struct sonde_cut_off *cut_off, uint32_t process)
+int sonde_unreachable_has(const struct sonde_unreachable *cut_off, uint32_t process)
 {
 	return cut_off && process < cut_off->capacity && cut_off->unreachable[process];
 }
 
-uint64_t sonde_cut_off_end(struct sonde_cut_off *cut_off)
+uint64_t sonde_unreachable_end(struct sonde_unreachable *cut_off)
 {
 	uint64_t found = 0;
 	for (uint32_t process = 0; cut_off && process < cut_off->capacity; process++) {

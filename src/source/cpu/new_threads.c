@@ -1,10 +1,10 @@
-/* newborn.c: stacks for processes that end before their events give a sample.
+/* new_threads.c: stacks for processes that end before their events give a sample.
  *
  * The extra events are opened on the threads that forked since the last drain, one generation per drain, and closed two
  * drains later. That also closes them in children that inherited them and live on, so nothing long-lived is
  * oversampled.
  */
-#include "source/cpu/newborn.h"
+#include "source/cpu/new_threads.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -28,7 +28,7 @@ struct program {
 
 struct waiting {
 	uint32_t program; /* id */
-	struct sonde_newborn_time time;
+	struct sonde_new_thread_time time;
 };
 
 struct sonde_newborns {
@@ -136,7 +136,7 @@ uint32_t sonde_newborns_borrow(struct sonde_newborns *newborns, uint64_t program
 	return row ? row->stack : 0;
 }
 
-int sonde_newborns_wait(struct sonde_newborns *newborns, uint64_t program, const struct sonde_newborn_time *time)
+int sonde_newborns_wait(struct sonde_newborns *newborns, uint64_t program, const struct sonde_new_thread_time *time)
 {
 	struct program *row = program_of(newborns, program, 1);
 	if (!row || newborns->waiting_count == WAITING_MAX)
@@ -149,7 +149,7 @@ int sonde_newborns_wait(struct sonde_newborns *newborns, uint64_t program, const
 	return 0;
 }
 
-int sonde_newborns_next(struct sonde_newborns *newborns, int final, struct sonde_newborn_time *out, uint32_t *stack)
+int sonde_newborns_next(struct sonde_newborns *newborns, int final, struct sonde_new_thread_time *out, uint32_t *stack)
 {
 	if (!newborns->ready && !final)
 		return 0;

@@ -1,5 +1,5 @@
-/* said.c: collects the arguments of a zone or span (said.h). */
-#include "export/said.h"
+/* args.c: collects the arguments of a zone or span (args.h). */
+#include "export/args.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -30,10 +30,10 @@ static void read_key(char out[SONDE_TRACK_TEXT_B], const char *text, size_t size
 	out[out_b] = 0;
 }
 
-static int is_said(const struct sonde_said *said, const char *key)
+static int is_args(const struct sonde_args *args, const char *key)
 {
-	for (size_t i = 0; i < said->newest_count; i++)
-		if (strcmp(said->keys[i], key) == 0)
+	for (size_t i = 0; i < args->newest_count; i++)
+		if (strcmp(args->keys[i], key) == 0)
 			return 1;
 	return 0;
 }
@@ -44,44 +44,44 @@ static int is_whole(const struct sonde_event_arg *arg)
 	return size_b >= sizeof *arg && (size_t)arg->key_b + arg->value_b <= size_b - sizeof *arg;
 }
 
-static void add_work(struct sonde_said *said, const struct sonde_event_work *work)
+static void add_work(struct sonde_args *args, const struct sonde_event_work *work)
 {
-	const struct sonde_track_arg sums[SONDE_SAID_WORKS] = {
+	const struct sonde_track_arg sums[SONDE_ARGS_WORKS] = {
 	    {.key = "flop", .type = SONDE_TRACK_REAL, .real = work->flop},
 	    {.key = "bytes", .type = SONDE_TRACK_REAL, .real = work->bytes},
 	    {.key = "items", .type = SONDE_TRACK_REAL, .real = work->items}};
-	double before[SONDE_SAID_WORKS] = {0};
-	for (size_t i = 0; i < SONDE_SAID_WORKS; i++) {
-		before[i] = said->ours ? said->args[i].real : 0;
-		said->args[i] = sums[i];
-		said->args[i].real += before[i];
+	double before[SONDE_ARGS_WORKS] = {0};
+	for (size_t i = 0; i < SONDE_ARGS_WORKS; i++) {
+		before[i] = args->ours ? args->args[i].real : 0;
+		args->args[i] = sums[i];
+		args->args[i].real += before[i];
 	}
-	said->count = said->ours = SONDE_SAID_WORKS;
+	args->count = args->ours = SONDE_ARGS_WORKS;
 }
 
-void sonde_said_open(struct sonde_said *said)
+void sonde_args_open(struct sonde_args *args)
 {
-	said->count = said->ours = said->newest_count = 0;
+	args->count = args->ours = args->newest_count = 0;
 }
 
-void sonde_said_add(struct sonde_said *said, const struct sonde_event *event, size_t *dropped)
+void sonde_args_add(struct sonde_args *args, const struct sonde_event *event, size_t *dropped)
 {
 	const struct sonde_event_work *work = (const struct sonde_event_work *)event;
 	const struct sonde_event_arg *from = (const struct sonde_event_arg *)event;
-	size_t i = said->newest_count;
+	size_t i = args->newest_count;
 	if (event->type == SONDE_EVENT_WORK && (size_t)event->words * 8 >= sizeof *work)
-		add_work(said, work);
+		add_work(args, work);
 	if (event->type != SONDE_EVENT_ARG || !is_whole(from))
 		return;
-	if (i == SONDE_SAID_MAX) {
+	if (i == SONDE_ARGS_MAX) {
 		(*dropped)++;
 		return;
 	}
-	read_key(said->keys[i], (const char *)(from + 1), from->key_b);
-	if (is_said(said, said->keys[i]))
+	read_key(args->keys[i], (const char *)(from + 1), from->key_b);
+	if (is_args(args, args->keys[i]))
 		return;
-	struct sonde_track_arg *arg = &said->newest[said->newest_count++];
-	arg->key = said->keys[i];
+	struct sonde_track_arg *arg = &args->newest[args->newest_count++];
+	arg->key = args->keys[i];
 	arg->type = from->kind == SONDE_ARG_INT     ? SONDE_TRACK_INT
 		    : from->kind == SONDE_ARG_UINT  ? SONDE_TRACK_UINT
 		    : from->kind == SONDE_ARG_FLOAT ? SONDE_TRACK_REAL
@@ -89,26 +89,26 @@ void sonde_said_add(struct sonde_said *said, const struct sonde_event *event, si
 	if (arg->type == SONDE_TRACK_REAL) {
 		memcpy(&arg->real, &from->bits, sizeof arg->real);
 	} else if (arg->type == SONDE_TRACK_TEXT) {
-		snprintf(said->texts[i], SONDE_TRACK_TEXT_B, "%.*s", (int)from->value_b,
+		snprintf(args->texts[i], SONDE_TRACK_TEXT_B, "%.*s", (int)from->value_b,
 			 (const char *)(from + 1) + from->key_b);
-		arg->text = said->texts[i];
+		arg->text = args->texts[i];
 	} else {
 		arg->number = from->bits;
 	}
 }
 
-void sonde_said_close(struct sonde_said *said)
+void sonde_args_close(struct sonde_args *args)
 {
-	for (size_t i = said->newest_count; i > 0; i--)
-		said->args[said->count++] = said->newest[i - 1];
+	for (size_t i = args->newest_count; i > 0; i--)
+		args->args[args->count++] = args->newest[i - 1];
 }
 
-const char *sonde_said_own(const struct sonde_said *said, const char *key, char text[SONDE_SAID_OWN_B])
+const char *sonde_args_own(const struct sonde_args *args, const char *key, char text[SONDE_ARGS_OWN_B])
 {
-	_Static_assert(SONDE_SAID_OWN_B >= (SONDE_SAID_MAX + 1) * (sizeof OURS - 1) + OWN_KEY_B, "room");
-	char *at = text + SONDE_SAID_OWN_B - OWN_KEY_B;
+	_Static_assert(SONDE_ARGS_OWN_B >= (SONDE_ARGS_MAX + 1) * (sizeof OURS - 1) + OWN_KEY_B, "room");
+	char *at = text + SONDE_ARGS_OWN_B - OWN_KEY_B;
 	snprintf(at, OWN_KEY_B, "%s", key);
-	while (is_said(said, at)) { /* the program uses that key, too */
+	while (is_args(args, at)) { /* the program uses that key, too */
 		at -= sizeof OURS - 1;
 		memcpy(at, OURS, sizeof OURS - 1);
 	}
