@@ -34,7 +34,7 @@ for file in live.sonde "$repo"/tests/golden/*.sonde; do
 	case $file in */raw.sonde) continue ;; esac
 	cp "$file" good.sonde
 	"$hostile" good.sonde bad.sonde
-	for format in $(grep -o 'SONDE_FORMAT([a-z]*' "$repo/src/export/formats.def" | cut -d'(' -f2); do
+	for format in $(grep -o '^SONDE_FORMAT([a-z]*' "$repo/src/export/formats.def" | cut -d'(' -f2); do
 		case $format in
 		text | json | csv | md | openmetrics | advice) check "$format" report -q -f "$format" --section all ;;
 		*) check "$format" export -q -f "$format" ;;

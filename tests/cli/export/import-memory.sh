@@ -84,7 +84,7 @@ perf("mappings.perf", [mapping(i) for i in range(250000)] + [sample(0)])
 perf("forks.perf", [fork(i) for i in range(700000)] + [sample(0)])
 PYTHON
 
-for format in $(grep -o 'SONDE_IMPORT_FORMAT([a-z]*' "$repo/src/import/formats.def" | cut -d'(' -f2); do
+for format in $(grep -o '^SONDE_IMPORT_FORMAT([a-z]*' "$repo/src/import/formats.def" | cut -d'(' -f2); do
 	compgen -G "*.$format" >/dev/null || fail "no file here tries the format $format"
 done
 "$SONDE" import --from chrome -q -o probe.sonde nested.chrome 2>.err || ! grep -q yajl .err || rm ./*.chrome
