@@ -31,6 +31,7 @@ functions) rows='[{"function":"f","self_share":0.25},{"function":"f","self_share
 empty) rows='[]' ;;
 none) rows=null ;;
 esac
+[ "$section" != summary ] || [ ! -s "${!#}" ] || rows="[{\"metric\":\"one\",\"value\":$(<"${!#}")}]"
 echo "{\"sections\":[{\"rows\":$rows}]}"
 END
 chmod +x reports
@@ -59,6 +60,9 @@ fails 'calc "1 / 0"'
 fails 'is_so "1 / 0 < 3" && exit 0; exit 1'
 
 passes 'equal "$(metric a one)" 1; lacks_metric a absent; rows a empty >rows; equal "$(cat rows)" "[]"'
+# What is kept of a recording is not used for another one of that name.
+passes 'for n in 1 20 30; do echo $n >a; equal "$(metric a one) $(metric a one)" "$n $n"; done'
+passes 'echo 40 >old; echo 50 >a; equal "$(metric a one)" 50; mv old a; equal "$(metric a one)" 40; ! (metric a two) || exit 1; rm "$failed"'
 for name in absent unexplained text twice missing; do
 	fails "metric a $name"
 	fails "holds \"\$(metric a $name) <= 5\""
