@@ -38,8 +38,8 @@ enum {
 static const struct sonde_column columns[COLUMNS] = {
     [LENGTH] = {SONDE_COLUMN_KEY(device_gaps, gap_ns), "gap", SONDE_UNIT_NS, SONDE_BASIS_MEASURED, 0, 0},
     [AT] = {SONDE_COLUMN_KEY(device_gaps, at_ns), "at", SONDE_UNIT_NS, SONDE_BASIS_MEASURED, 0, 0},
-    [REQUESTED] = {SONDE_COLUMN_KEY(device_gaps, requested_share), "asked for", SONDE_UNIT_RATIO, SONDE_BASIS_MEASURED,
-		   0, 0},
+    [REQUESTED] = {SONDE_COLUMN_KEY(device_gaps, asked_share), "asked for", SONDE_UNIT_RATIO, SONDE_BASIS_MEASURED, 0,
+		   0},
     [SYNC] = {SONDE_COLUMN_KEY(device_gaps, sync_share), "waiting", SONDE_UNIT_RATIO, SONDE_BASIS_MEASURED, 0, 0},
     [BUILD] = {"build_share", "compiling", SONDE_UNIT_RATIO, SONDE_BASIS_MEASURED, 0, 3},
     [API] = {SONDE_COLUMN_KEY(device_gaps, api_share), "in calls", SONDE_UNIT_RATIO, SONDE_BASIS_MEASURED, 0, 1},

@@ -182,7 +182,7 @@ static struct host host_of(const struct sonde_facts *facts, const struct sonde_d
 			continue;
 		host.gaps += 1 / work->parts;
 		host.own_ns +=
-		    ns * (1 - sonde_column_ratio(gaps, i, requested_share) - sonde_column_ratio(gaps, i, sync_share));
+		    ns * (1 - sonde_column_ratio(gaps, i, asked_share) - sonde_column_ratio(gaps, i, sync_share));
 		host.running_ns += ns * sonde_column_ratio(gaps, i, running_share);
 		host.io_ns += ns * sonde_column_ratio(gaps, i, io_share);
 	}
@@ -377,8 +377,8 @@ static double drained_ns(const struct sonde_facts *facts, const struct sonde_dev
 	     i = sonde_device_row(gaps, i + 1, work->name)) {
 		double ns = sonde_column_ns(gaps, i, gap_ns);
 		all_ns += ns;
-		drained += ns * (sonde_column_ratio(gaps, i, requested_share) +
-				 sonde_column_ratio(gaps, i, sync_share) + sonde_column_ratio(gaps, i, api_share));
+		drained += ns * (sonde_column_ratio(gaps, i, asked_share) + sonde_column_ratio(gaps, i, sync_share) +
+				 sonde_column_ratio(gaps, i, api_share));
 	}
 	return all_ns > 0 ? work->idle_ns * drained / all_ns : 0;
 }

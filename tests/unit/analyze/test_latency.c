@@ -116,7 +116,7 @@ static void latency_under_a_quota(void **state)
 	struct sections s = sections_of(path, "latency", NULL);
 	const struct sonde_section *t = sections_get(&s, "latency");
 	assert_near(sections_real(t, "function", "serial", "latency_share"), 0.5, 1e-9);
-	assert_true(sections_noted(t->notes, "at most 1: the CPUs that the run could use"));
+	assert_true(sections_noted(t->notes, "at most 1: the usable CPUs"));
 	sections_free(&s);
 }
 
