@@ -13,8 +13,8 @@
  *
  * Rejected: a thread of ours that samples the others (only a tracer can read another thread's registers); a
  * handler with a small frame (the kernel's is the larger one); checking in the handler (too late). The table has room
- * for INJECT_TIMERS threads at a time; the handler of others, and where no memory can be mapped, runs on the stack
- * that it interrupts.
+ * for INJECT_TIMERS threads at a time. The handler of others runs on the stack that it interrupts, and so it does where
+ * the process's limits on memory (RLIMIT_AS, RLIMIT_DATA) leave less than eight times what the stacks would take.
  */
 #include <errno.h>
 #include <stdint.h>
@@ -22,6 +22,7 @@
 #include <sys/mman.h>
 #include <sys/syscall.h>
 
+#include "inject/hook/connect.h"
 #include "inject/hook/inject.h"
 #include "inject/hook/machine.h"
 #include "inject/hook/next.h"
@@ -37,6 +38,7 @@
 /* Owner of a stack: the thread that set its bit. */
 static _Atomic uint64_t taken[INJECT_TIMERS / WORD_BITS];
 static _Atomic uintptr_t stacks[INJECT_TIMERS]; /* lowest usable address; 0 = not mapped yet */
+static _Atomic pid_t takers[INJECT_TIMERS];     /* the process that took it: a forked child inherits the table */
 
 static int (*next_sigaltstack)(const stack_t *, stack_t *);
 
@@ -60,8 +62,10 @@ static uint32_t take_slot(void)
 		uint64_t before = atomic_load(&taken[i]);
 		while (~before) {
 			uint32_t bit = (uint32_t)__builtin_ctzll(~before);
-			if (atomic_compare_exchange_weak(&taken[i], &before, before | UINT64_C(1) << bit))
+			if (atomic_compare_exchange_weak(&taken[i], &before, before | UINT64_C(1) << bit)) {
+				atomic_store(&takers[i * WORD_BITS + bit], inject_machine_pid());
 				return i * WORD_BITS + bit;
+			}
 		}
 	}
 	return INJECT_TIMERS;
@@ -83,11 +87,14 @@ static int map(uint32_t slot, size_t page_b)
 	if (atomic_load(&stacks[slot]))
 		return 0;
 	size_t size_b = page_b + ours_b(page_b);
-	long guard = INJECT_CALL(SYS_mmap, 0UL, size_b, PROT_READ | PROT_WRITE,
+	if (!inject_connect_spares((uint64_t)(slot + 1) * size_b)) /* all stacks up to this one */
+		return -1;
+	long guard = INJECT_CALL(SYS_mmap, 0UL, size_b, PROT_NONE,
 				 MAP_PRIVATE | MAP_ANONYMOUS | MAP_STACK | MAP_NORESERVE, -1, 0UL);
 	if (guard < 0 && guard > -4096)
 		return -1;
-	if (INJECT_CALL(SYS_mprotect, guard, page_b, PROT_NONE)) {
+	INJECT_CALL(SYS_munlock, guard, size_b); /* after mlockall(MCL_FUTURE): neither resident nor counted */
+	if (INJECT_CALL(SYS_mprotect, guard + (long)page_b, size_b - page_b, PROT_READ | PROT_WRITE)) {
 		INJECT_CALL(SYS_munmap, guard, size_b);
 		return -1;
 	}
@@ -148,14 +155,19 @@ void inject_alternate_end(void)
 	free_slot(slot - 1);
 }
 
+/* Frees the stacks of threads that exist only in the parent: handlers of fork that ran before ours may have made new
+ * threads. */
 void inject_alternate_forked(void)
 {
-	uint32_t own = inject_self.alternate;
-	for (uint32_t i = 0; i < INJECT_TIMERS / WORD_BITS; i++) {
-		uint64_t kept = own && (own - 1) / WORD_BITS == i ? UINT64_C(1) << (own - 1) % WORD_BITS : 0;
-		if (atomic_load(&taken[i]) != kept)
-			atomic_store(&taken[i], kept);
-	}
+	pid_t pid = inject_machine_pid();
+	for (uint32_t i = 0; i < INJECT_TIMERS / WORD_BITS; i++)
+		for (uint64_t bits = atomic_load(&taken[i]); bits; bits &= bits - 1) {
+			uint32_t slot = i * WORD_BITS + (uint32_t)__builtin_ctzll(bits);
+			if (slot + 1 == inject_self.alternate)
+				atomic_store(&takers[slot], pid);
+			else if (atomic_load(&takers[slot]) != pid)
+				free_slot(slot);
+		}
 }
 
 /* The program has changed its stack: not read from its arguments, which may be one and the same. A child of vfork has
@@ -189,7 +201,7 @@ EXPORT int sigaltstack(const stack_t *stack, stack_t *old)
 		return result;
 	if (old && is_ours(old))
 		*old = (stack_t){.ss_flags = SS_DISABLE};
-	if (stack)
+	if (stack && !inject_sandbox_is_childs())
 		follow();
 	return 0;
 }

@@ -92,13 +92,28 @@ static int real_sigaction(int number, const struct sigaction *action, struct sig
 	return -1;
 }
 
-int inject_dispositions_take(void)
+static int has_handler(const struct sigaction *action)
 {
+	return action->sa_handler != SIG_DFL && action->sa_handler != SIG_IGN; /* SA_SIGINFO may be set all the same */
+}
+
+/* Ticks run where the program's own handler for the signal wants to run: it may switch to another stack and return
+ * later, when an alternate stack would have been used again. */
+static int install(const struct sigaction *of_program, struct sigaction *old)
+{
+	int on_stack = !has_handler(of_program) || of_program->sa_flags & SA_ONSTACK;
 	struct sigaction ours = {.sa_sigaction = inject_sample_handler,
-				 .sa_flags = SA_SIGINFO | SA_RESTART | SA_ONSTACK};
+				 .sa_flags = SA_SIGINFO | SA_RESTART | (on_stack ? SA_ONSTACK : 0)};
 	uint64_t all = ~LIBRARYS;
 	memcpy(&ours.sa_mask, &all, sizeof(all));
-	return real_sigaction(INJECT_SIGNAL, &ours, &theirs[0]);
+	return real_sigaction(INJECT_SIGNAL, &ours, old);
+}
+
+int inject_dispositions_take(void)
+{
+	static const struct sigaction none = {.sa_flags = 0};
+	int result = install(&none, &theirs[0]);
+	return result || !has_handler(&theirs[0]) ? result : install(&theirs[0], NULL);
 }
 
 /* Resends the signal as it was sent: to the thread or to the process. */
@@ -171,7 +186,7 @@ void inject_dispositions_chain(int number, siginfo_t *info, void *context)
 		block_in_earnest(&inject_self, info, context);
 		return;
 	}
-	if (action.sa_handler == SIG_DFL || action.sa_handler == SIG_IGN) /* SA_SIGINFO may be set all the same */
+	if (!has_handler(&action))
 		return;
 	prepare(&action, context);
 	if (action.sa_flags & SA_SIGINFO)
@@ -190,6 +205,11 @@ static void remember(const struct sigaction *action, struct sigaction *old)
 	if (action) {
 		theirs[1 - now] = *action;
 		atomic_store(&current, 1 - now);
+		if (inject_calls_begin()) {
+			if (inject_record->sandbox.pid == inject_machine_pid()) /* a child of vfork has its own */
+				install(action, NULL);
+			inject_calls_end();
+		}
 	}
 	atomic_store(&writing, 0);
 	if (old)

@@ -23,8 +23,7 @@
 #include "base/clock.h"
 #include "inject/hook/inject.h"
 #include "inject/hook/machine.h"
-
-#define PAGE_B 4096u
+#include "inject/hook/readable.h"
 
 const char inject_sample_mark = 0;
 
@@ -52,34 +51,6 @@ static size_t extent(uintptr_t sp)
 	return most_b & ~(size_t)7;
 }
 
-/* Not by memcpy(): with AddressSanitizer it refuses to read between a program's variables. */
-static void copy_words(void *to, uintptr_t from, size_t size_b)
-{
-	typedef uint64_t __attribute__((aligned(1), may_alias)) word;
-	const volatile word *in = (const void *)from;
-	uint64_t *out = to;
-	for (size_t i = 0; i < size_b / 8; i++)
-		out[i] = in[i];
-}
-
-/* The kernel reads the set before it finds that there is no such way to change the mask. */
-static int is_page_readable(uintptr_t at)
-{
-	return INJECT_CALL(SYS_rt_sigprocmask, -1, at & ~(uintptr_t)7, 0UL, sizeof(uint64_t)) != -EFAULT;
-}
-
-/* Bytes from `from` that can be read: complete words only. */
-static size_t probe(uintptr_t from, size_t size_b)
-{
-	size_t readable_b = 0;
-	while (readable_b < size_b && is_page_readable(from + readable_b)) {
-		readable_b += PAGE_B - (from + readable_b) % PAGE_B;
-		if (!is_own_stack(from))
-			break;
-	}
-	return (readable_b < size_b ? readable_b : size_b) & ~(size_t)7;
-}
-
 /* Returns the bytes copied. */
 static size_t copy_stack(void *to, uintptr_t from, size_t size_b)
 {
@@ -89,8 +60,9 @@ static size_t copy_stack(void *to, uintptr_t from, size_t size_b)
 		return (size_t)got & ~(size_t)7;
 	if (got == -EFAULT)
 		return 0;
-	size_b = probe(from, size_b);
-	copy_words(to, from, size_b);
+	size_t page_b = INJECT_PAGE_B - from % INJECT_PAGE_B;
+	size_b = inject_readable_b(from, is_own_stack(from) || size_b < page_b ? size_b : page_b);
+	inject_copy_words(to, from, size_b);
 	return size_b;
 }
 

@@ -7,6 +7,7 @@
  * period is not restarted for ever.
  */
 #include <errno.h>
+#include <limits.h>
 #include <pthread.h>
 #include <string.h>
 #include <sys/syscall.h>
@@ -33,6 +34,8 @@ static void on_thread_end(void *unused)
 {
 	(void)unused;
 	inject_thread_end(0);
+	if (++inject_self.rounds < PTHREAD_DESTRUCTOR_ITERATIONS && !pthread_setspecific(end_key, &inject_self))
+		return; /* other destructors may still need the stack */
 	if (!inject_calls_begin())
 		return;
 	int saved = errno;

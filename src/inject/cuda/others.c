@@ -11,6 +11,7 @@
  * and the list is still the same.
  */
 #include "inject/cuda/others.h"
+#include "inject/hook/machine.h"
 
 #include <dlfcn.h>
 #include <errno.h>
@@ -265,7 +266,7 @@ static void before_fork(void)
 	int saved = errno;
 	has_stopped = !pthread_mutex_trylock(&looking);
 	for (int i = 0; !has_stopped && i < FORK_WAIT_STEPS; i++) {
-		nanosleep(&step, NULL);
+		INJECT_CALL(SYS_nanosleep, &step, NULL); /* not nanosleep(): a thread could be cancelled there */
 		has_stopped = !pthread_mutex_trylock(&looking);
 	}
 	errno = saved;

@@ -32,6 +32,7 @@
 #include "inject/hook/machine.h"
 #include "inject/hook/objects.h"
 #include "inject/hook/process.h"
+#include "inject/hook/readable.h"
 #include "inject/hook/sandbox.h"
 #include "inject/hook/stack.h"
 #include "inject/hook/thread.h"
@@ -306,8 +307,14 @@ static int read_stack(struct hook_early *early, uint64_t sp)
 	size_t size_b = early->top - sp;
 	struct iovec local = {fresh(early, sp), size_b},
 		     remote = {(void *)(uintptr_t)sp, size_b}; /* NOLINT: the stack */
-	return inject_machine_call(SYS_process_vm_readv, inject_machine_pid(), (long)&local, 1, (long)&remote, 1, 0) ==
-	       (long)size_b;
+	long got =
+	    inject_machine_call(SYS_process_vm_readv, inject_machine_pid(), (long)&local, 1, (long)&remote, 1, 0);
+	if (got >= 0 || got == -EFAULT)
+		return got == (long)size_b;
+	if (inject_readable_b(sp, size_b) < size_b)
+		return 0;
+	inject_copy_words(fresh(early, sp), sp, size_b);
+	return 1;
 }
 
 /* Lowest address from which the stack is unchanged since the last copy. */
