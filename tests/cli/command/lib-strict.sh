@@ -1,5 +1,6 @@
 # lib-strict.sh: the helpers of lib.sh fail on every missing figure: empty, null, NaN, n/a, a missing row, several
-# values. In a test that measures in part only `measured` assertions may be tried again: it then ends with 75.
+# values. In a test that measures in part, only a failed `measured` assertion ends the test with 75, which allows a
+# second try.
 . "$(dirname "$0")/../lib.sh"
 need jq
 lib=$repo/tests/cli/lib.sh

@@ -1,5 +1,5 @@
-# threads.sh: threads that spin, sleep, alternate, migrate and wait for a CPU: states and switches equal what they
-# report themselves, from context switches and from the scheduler's statistics.
+# threads.sh: threads that spin, sleep, alternate, migrate and wait for a CPU: states and switches, both from context
+# switches and from the scheduler's statistics, equal what the threads report themselves.
 # measures: wait times, against the program's own
 # timeout: 180
 . "$(dirname "$0")/../lib.sh"

@@ -1,5 +1,5 @@
 # waits-weigh.sh: off-CPU flame graphs and other formats by waiting time: every format adds up to the same time, which
-# the program measured itself; parts of a recording; the message if it has no waits.
+# the program measured itself; so does a part of a recording. A recording without waits gets a message.
 # measures: wait times, against the program's own
 # timeout: 120
 . "$(dirname "$0")/../lib.sh"

@@ -1,5 +1,5 @@
-/* test_finding_ceilings.c: verdicts that depend on the machine's ceilings, of one session with sure and with doubtful
- * ceilings: these are right or withheld, never wrong. */
+/* test_finding_ceilings.c: verdicts that depend on the machine's ceilings are right or withheld, never wrong: one
+ * session with reliable ceilings, and with doubtful ones. */
 #include "finding_fixture.h"
 
 #include "roof/roof.h"
