@@ -1,11 +1,12 @@
 /* exits.c: CPU time on the critical path that processes used after their last record: the kernel frees their memory.
  *
  * Where a thread waits for a child process, the path goes from the child's last record to the parent on a CPU, as a
- * wake-up. The child is still on a CPU for part of that, which no record tells from waiting for a CPU. What tells is
- * the difference between the CPU time of the program, which the kernel counted, and the time that its threads are
- * recorded on a CPU. It was used after the last record of some process, and before the call returned that waited for
- * that process. So at least as much of it was used in wake-ups of the path as these times outside of all wake-ups
- * cannot hold. A process that nothing waited for may have used it at any time up to the end of the run.
+ * wake-up. For part of that wake-up, the child is still on a CPU, but no record distinguishes this from waiting for a
+ * CPU. How much time this was in all is the difference between the CPU time of the program, which the kernel counted,
+ * and the time for which its threads are recorded on a CPU. It was used by exiting processes, each between its last
+ * record and the return of the call that waited for it. Whatever does not fit into such intervals outside of the path's
+ * wake-ups was therefore used within these wake-ups. If no call waited for a process, its interval lasts to the end of
+ * the run.
  */
 #include <errno.h>
 #include <math.h>
