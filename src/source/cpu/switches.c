@@ -4,8 +4,8 @@
  * moment ago. BPF is used if the environment has SONDE_SWITCHES=bpf. Otherwise, or if BPF is refused, switches are
  * records of the perf events, which lack the time of the wakeup and the waker.
  *
- * The programs see a task to its very end and a command before its exec, the perf events do neither: the clocks take
- * switches only from the exec on and until the task's exit record.
+ * The programs also see a command before its exec, and a task until its very end; perf events see neither. The clocks
+ * therefore take switches only from the exec on and until the task's exit record.
  */
 #include <stdio.h>
 #include <stdlib.h>

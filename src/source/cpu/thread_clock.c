@@ -2,8 +2,8 @@
  *
  * Switch records come in pairs. If one is missing, the interval adds to the uncertainty, not to the total, and so does
  * the time in which a CPU lost records. The kernel's own count removes the uncertainty: it replaces everything counted
- * before it was read, and of intervals only the part after that still counts. A clock with more than 2 % of uncertainty
- * is not used.
+ * before it was read, and only the part of an interval after that reading still counts. A clock with more than 2 % of
+ * uncertainty is not used.
  */
 #include "source/cpu/thread_clock.h"
 

@@ -87,7 +87,7 @@ struct sonde_thread_total {
 	uint8_t status;
 };
 
-/* The total as of time_ns. Time left and lost counts as written from then on. */
+/* The total as of time_ns. From then on, left_ns and lost_ns count as written. */
 struct sonde_thread_total sonde_thread_clocks_total(struct sonde_thread_clocks *clocks, pid_t tid, uint64_t time_ns);
 
 /* Like total(), for a thread that ended at time_ns; its tid is free again. */
