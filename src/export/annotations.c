@@ -1,5 +1,5 @@
-/* annotations.c: one reading of the events and two sorts; then a merge with each thread's zones. Marks that a thread
- * has passed, but no zone has taken yet, form a linked stack. */
+/* annotations.c: reads the events once, sorts them twice, and then merges them with each thread's zones. Marks that a
+ * thread has passed, but no zone has taken yet, form a linked stack. */
 #include "export/annotations.h"
 
 #include <errno.h>
