@@ -2,9 +2,9 @@
  * specific programs take as a secret is in redact.def.
  *
  * A word is an option, an assignment, a header or a text. A text with blanks is treated as a shell line, so that the
- * argument of `sh -c` is redacted too; its words may be shell lines again. A value in it that the shell has yet to
- * expand ($X) is not a secret. In doubt the value of a name that says "password" is removed: losing a harmless value is
- * better than leaking a password in a file that is shared.
+ * argument of `sh -c` is redacted too; its words may be shell lines again. A value in such a line that the shell has
+ * yet to expand ($X) is not a secret. If in doubt, the value of a name that says "password" is removed: losing a
+ * harmless value is better than leaking a password in a file that is shared.
  */
 #include "fold/redact.h"
 
