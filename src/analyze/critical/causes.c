@@ -87,8 +87,8 @@ static int compare_arrivals(const void *left, const void *right)
 	return (a->from_ns > b->from_ns) - (a->from_ns < b->from_ns);
 }
 
-/* A round ends with the first arrival after a thread of it has continued; the last one to arrive unblocked the
- * others. */
+/* A barrier's round ends with the first arrival after one of its threads has continued; the thread that arrived last
+ * unblocked the others. */
 static int end_rounds(struct sonde_critical_causes *causes)
 {
 	struct arrival *arrivals = causes->arrivals.data;

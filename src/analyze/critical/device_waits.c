@@ -113,7 +113,7 @@ static int compare_waits(const void *left, const void *right)
 	return (a->to_ns < b->to_ns) - (a->to_ns > b->to_ns);
 }
 
-/* Of nested calls only the outermost counts; sets `work` of the others to 0. */
+/* Of nested calls, only the outermost counts; sets `work` of the others to 0. */
 static void leave_inner_out(struct sonde_critical_device_wait *waits, size_t count)
 {
 	const struct sonde_critical_device_wait *last = NULL;

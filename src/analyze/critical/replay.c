@@ -218,8 +218,8 @@ static void be_born(struct replay *replay, uint32_t thread, const struct moment 
 		created->now.other_ns = moment->other_ns + (created->now.recorded_ns - moment->recorded_ns);
 }
 
-/* An activity starts as long after the event it waited for as recorded, but not before its other dependency. Without a
- * known dependency it has no end, because no thread waited for it. */
+/* An activity starts as long after the event that it waited for as in the recording, but not before its other
+ * dependency. Without a known dependency it has no end, because no thread waited for it. */
 static void end_work(struct replay *replay, uint32_t id)
 {
 	const struct sonde_critical_work *work = &replay->critical->works[id];

@@ -25,7 +25,7 @@ struct exiting {
 	uint64_t from_ns, to_ns;
 };
 
-/* When a thread got on a CPU again that had waited for an unknown child. */
+/* When a thread that had waited for an unknown child got on a CPU again. */
 struct ended {
 	uint64_t at_ns;
 	uint32_t thread;
@@ -172,7 +172,7 @@ static uint64_t waking_before(const struct exits *exits, uint64_t at_ns)
 	       (path->steps[i].kind == SONDE_CRITICAL_WAKING ? to_ns - path->steps[i].from_ns : 0);
 }
 
-/* The time outside of wake-ups at which exiting processes can have used CPU time, for each of them. */
+/* The time outside of wake-ups in which each exiting process can have used CPU time. */
 static double outside_ns(const struct exits *exits)
 {
 	double sum_ns = 0;
@@ -202,7 +202,7 @@ static int exits_read(struct exits *exits, const struct sonde_facts *facts, cons
 	if (rc)
 		return rc;
 	sum_wakeups(exits);
-	/* The command itself used some before its first record, and after its last one. */
+	/* The command itself used some CPU time before its first record, and after its last one. */
 	double beyond_ns = fmax((double)(run->end_ns - run->start_ns) - span_ns, 0);
 	double waking_ns = (double)exits->waking_ns[exits->path->count];
 	*out_ns = fmin(fmax(all_ns - outside_ns(exits) - beyond_ns, 0), waking_ns);

@@ -65,8 +65,8 @@ static int others_read(const struct sonde_facts *facts, struct others *out)
 	return 0;
 }
 
-/* The longest time for which other programs can have held up a thread, or the path, whose parts are of many threads. Of
- * wake-ups on the path, processes that had exited were on a CPU for exits_ns. */
+/* The longest time for which other programs can have held up a thread, or the path, whose parts are of many threads.
+ * exits_ns: how long exited processes were on a CPU during wake-ups on the path. */
 static double held_up_ns(const struct sonde_facts *facts, double others_ns, double throttled_ns, double exits_ns)
 {
 	const struct sonde_columns_threads *threads = &facts->columns.threads;

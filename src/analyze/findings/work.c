@@ -50,7 +50,7 @@ SONDE_EVALUATE(low_throughput)
 	return rc;
 }
 
-/* "12.3 % of the attainable 58.7 GFLOP/s"; of doubtful ceilings, what is known. */
+/* "12.3 % of the attainable 58.7 GFLOP/s"; if ceilings are doubtful, what is known. */
 static const char *roof_text(const struct sonde_facts *facts, size_t row, struct sonde_report *report)
 {
 	const struct sonde_columns_roofline *zones = &facts->columns.roofline;
