@@ -46,7 +46,7 @@ static void give_up(struct sonde_source_run *run)
 	sonde_cpu_switches_close(run);
 }
 
-/* Running processes are attached to one by one. Only before the first one has events can BPF be given up, since its
+/* Running processes are attached to one by one. BPF can be given up only before the first process has events, since its
  * events do not report switches. */
 void sonde_cpu_switches_follow(struct sonde_source_run *run, pid_t pid)
 {

@@ -285,7 +285,7 @@ static uint64_t lag_ns(const struct sonde_thread_clocks *clocks, const struct so
 	return lag > 0 ? (uint64_t)lag : 0;
 }
 
-/* A sampled thread is on the CPU; if no switch record says so, it was lost. */
+/* A sampled thread is on the CPU; if no switch record says so, that record was lost. */
 static struct sonde_clock_row *get_running(struct sonde_thread_clocks *clocks, pid_t tid, int cpu, uint64_t time_ns)
 {
 	struct sonde_clock_row *first = get_first(clocks, tid, time_ns);
