@@ -47,7 +47,7 @@ static struct blas_next unpack(uint64_t word)
 
 /* --- width of integers ------------------------------------------------------------------------------------------- */
 
-/* For a library whose names do not tell. */
+/* For a library whose names do not show the width. */
 static int is_wide(const void *function)
 {
 	struct inject_object object;

@@ -159,8 +159,8 @@ void inject_alternate_forked(void)
 	}
 }
 
-/* The program has changed its stack: not read from its arguments, which may be one and the same. A child of vfork has
- * an alternate stack of its own, but shares our memory. */
+/* The program has changed its stack. The new one is not read from the call's arguments, which may be one and the same
+ * object. A child of vfork has an alternate stack of its own, but shares our memory. */
 static void follow(void)
 {
 	stack_t now;
