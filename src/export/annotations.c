@@ -166,8 +166,8 @@ void sonde_annotations_zone(struct sonde_annotations *annotations, const struct 
 	sonde_args_close(&annotations->args);
 }
 
-/* Whether a row goes on with a span, by an event of a type. Rows of one id are in time order: a begin, its arguments,
- * an end; the id may then be reused. */
+/* True if row `at` continues the span of `begin`, with an event of this type. Rows of one id are in time order: a
+ * begin, its arguments, an end; the id may then be reused. */
 static int goes_on(const struct sonde_annotations *annotations, size_t at, const struct sonde_mark *begin,
 		   uint16_t type)
 {

@@ -89,7 +89,8 @@ static void let_go(struct sonde_perfetto *perfetto, struct sonde_perfetto_level 
 }
 
 /* Releases the zones that the levels below `depth` hold when a zone of that level has come: nothing that encloses them
- * can follow. Except those of the next level if they began with this zone: they have to follow its begin. */
+ * can follow. Zones of the next level that began together with this zone stay, because they have to follow its
+ * begin. */
 static void pass_below(struct sonde_perfetto *perfetto, struct sonde_perfetto_thread *thread, size_t depth,
 		       uint64_t start_ns)
 {
