@@ -42,14 +42,14 @@ static const struct program {
 #undef SONDE_SECRET
 };
 
-/* All their names, so that a word that is none is passed over at once. */
+/* The names of all these programs, so that any other word is skipped at once. */
 static const char program_names[] = " "
 #define SONDE_SECRET(names, subcommand, option, how, separator) names " "
 #include "fold/redact.def"
 #undef SONDE_SECRET
     ;
 
-/* Options whose value is the name of something, even if it is also that of a program: docker run --name mongo. */
+/* Options whose value is a name of something else, even if a program has the same name: docker run --name mongo. */
 static const char *const naming[] = {"-u",         "-U",     "-h",        "--user",          "--username",     "--name",
 				     "--hostname", "--host", "--network", "--network-alias", "--project-name", NULL};
 
