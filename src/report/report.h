@@ -115,7 +115,7 @@ struct sonde_section {
 	struct sonde_table table;
 	struct sonde_tree tree;
 	struct sonde_note *notes;
-	const char *recorded; /* whether its data was recorded: "yes", "in part", "no"; NULL = of several kinds */
+	const char *recorded; /* whether its data was recorded: "yes", "in part", "no"; NULL = no single kind */
 	const char *missing;  /* why it was not, or not fully; NULL with "yes" */
 	struct sonde_section *next;
 };
