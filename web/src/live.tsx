@@ -98,7 +98,7 @@ export class Live {
 	}
 }
 
-/* Without a state the recording is complete, or nothing is known yet. Renders the page again in each round. */
+/* Without a state, the recording is complete, or nothing is known yet. Renders the page again in each round. */
 export function useLive(data: DataSource): Live {
 	const [, redraw] = useReducer((count: number) => count + 1, 0);
 	const live = useMemo(() => new Live(data), [data]);
